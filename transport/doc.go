@@ -1,0 +1,35 @@
+// Package transport is the contract between the message engine and whatever
+// moves bytes between ranks.
+//
+// A transport moves two things: small messages (a three-word header and a
+// payload, both copied before Send returns) and bulk (one-sided Get and Put
+// between exposed memory). It knows nothing of tags, communicators or actors.
+//
+// # Rules every transport obeys
+//
+//   - Messages of one pair of ranks arrive in the order in which Send accepted
+//     them: one ordered lane per pair, whatever its size or its path.
+//   - Nothing blocks. Send, Get, Put and FetchAdd return ErrAgain when a ring or
+//     a queue is full; the caller keeps the operation and drives it again after
+//     the next Poll. A refused operation has had no effect.
+//   - Arrivals, completions and losses are handed over by Poll only, on the
+//     goroutine that called Poll. No method calls the Handler but Poll.
+//   - A Handler may call Send, Get, Put, FetchAdd, Expose and Conceal from
+//     within a callback. It may not call Poll or Close.
+//   - All methods of a Transport and its Endpoints are called under one lock of
+//     the engine, hence never concurrently, except where a comment says so.
+//   - A lost peer is reported once, by Handler.Down. Operations on it then return
+//     an error that is ErrPeerDown; those under way complete with it first.
+//
+// # Ownership of memory
+//
+//	what                     who may touch it, until when
+//	Send's payload           the caller; the transport has copied it on return
+//	Arrive's payload         the transport; the handler may read it during the call
+//	Get's dst, Put's src     the transport from the call to its Completed
+//	an exposed slice         peers, between Expose and the return of Conceal
+//	Map's result             readable until the owner takes the memory back
+//
+// The suite in transporttest is this contract as tests; it runs against every
+// transport and against the in-memory fake that injects faults.
+package transport
