@@ -1,0 +1,57 @@
+// Package runtime lets the ranks of a job exchange messages.
+//
+// A program calls Main (or Init), gets its World, and talks to the other ranks
+// through a communicator:
+//
+//	func main() {
+//		runtime.Main(func(w *runtime.World) error {
+//			c := w.Comm()
+//			if c.Rank() == 0 {
+//				return runtime.Send(c, []float64{1, 2, 3}, 1, 0)
+//			}
+//			buf := make([]float64, 3)
+//			_, err := runtime.Recv(c, buf, 0, 0)
+//			return err
+//		})
+//	}
+//
+// Started by gorun it is one rank of many; started alone it is a world of one.
+// Local runs several ranks as goroutines of one process, which is how programs
+// are tested under the race detector.
+//
+// # Messages
+//
+// A message has a source, a tag and a sequence of elements, and travels within
+// one communicator. Messages of one source to one receiver in one communicator
+// are received in the order in which they were sent, whatever their sizes.
+//
+// Any type without pointers can be an element: numbers, complex numbers, bool,
+// arrays and structs of them. Sender and receiver agree when the layouts of
+// their types agree: names do not matter, int is int64 on 64-bit machines, an
+// array is its elements in a row, and a []byte on either side matches anything.
+// Padding of structs travels as zeros.
+//
+// # Ownership
+//
+//	what                        who may touch it
+//	slice given to Send, Recv   the call, until it returns
+//	slice given to Isend, Irecv the request, until Wait or Test reports its end
+//	Buffer given to SendBuffer  nobody but the receiver, from the call on
+//	Message's Buffer            the receiver, until Release
+//
+// # Goroutines
+//
+// Every function may be called from any goroutine. A Request, a Matched message
+// and a Persistent belong to one goroutine at a time. As with every message
+// system, collective calls (Dup, Split, Free, NewShared) are made by all members
+// of a communicator in the same order.
+//
+// # Errors
+//
+// Errors can be told apart with errors.Is and errors.As: PeerError for a lost
+// rank, TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the
+// others of this package. An error of one operation says nothing about others.
+//
+// The package has the name of the standard library's; programs that need both
+// import the other one as goruntime.
+package runtime
