@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrCanceled is the cause of operations that were cancelled before their
+	// match.
+	ErrCanceled = errors.New("operation was cancelled")
+	// ErrClosed is the cause of operations on a closed engine.
+	ErrClosed = errors.New("engine is closed")
+	// ErrAddress says that a rank or a tag lies outside its range.
+	ErrAddress = errors.New("rank or tag out of range")
+	// ErrProtocol says that a peer sent what no correct peer sends.
+	ErrProtocol = errors.New("peer broke the protocol")
+)
+
+// PeerError ends an operation whose peer is gone. For a receive from AnySource
+// Rank is the rank whose death is reported.
+type PeerError struct {
+	Rank  int
+	Op    string
+	Cause error
+}
+
+// Error implements error.
+func (e *PeerError) Error() string { return fmt.Sprintf("%s: rank %d: %v", e.Op, e.Rank, e.Cause) }
+
+// Unwrap returns the cause.
+func (e *PeerError) Unwrap() error { return e.Cause }
+
+// TruncatedError ends a receive whose buffer is shorter than its message. The
+// first Room bytes are in the buffer; the sender is not affected.
+type TruncatedError struct {
+	Source, Tag int
+	// Sent is the length of the message, Room that of the buffer, in bytes.
+	Sent, Room int
+}
+
+// Error implements error.
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("message of %d bytes from rank %d with tag %d is longer than the buffer of %d bytes",
+		e.Sent, e.Source, e.Tag, e.Room)
+}
+
+// TypeMismatchError ends a receive whose element type is not that of its message.
+// The message is consumed; the sender is not affected.
+type TypeMismatchError struct {
+	Source, Tag int
+	// Sent and Want are the texts of the two types.
+	Sent, Want string
+}
+
+// Error implements error.
+func (e *TypeMismatchError) Error() string {
+	return fmt.Sprintf("message from rank %d with tag %d has elements of %s, the receive wants %s",
+		e.Source, e.Tag, e.Sent, e.Want)
+}
+
+// CancelError ends an operation that was cancelled before its match. errors.Is
+// finds ErrCanceled and, when a context was the reason, that context's error.
+type CancelError struct {
+	Op    string
+	Cause error
+}
+
+// Error implements error.
+func (e *CancelError) Error() string {
+	if e.Cause == nil {
+		return e.Op + ": " + ErrCanceled.Error()
+	}
+	return fmt.Sprintf("%s: %v: %v", e.Op, ErrCanceled, e.Cause)
+}
+
+// Unwrap returns ErrCanceled and the cause.
+func (e *CancelError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrCanceled}
+	}
+	return []error{ErrCanceled, e.Cause}
+}
