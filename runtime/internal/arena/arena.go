@@ -1,0 +1,343 @@
+package arena
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+const (
+	// keepDefault is Config.Keep when that is 0, in bytes.
+	keepDefault = 256 << 20
+	// growMin and growMax bound the size of a chunk in bytes. In between the arena
+	// doubles. A larger request gets a chunk of its own size.
+	growMin = 256 << 10
+	growMax = 64 << 20
+	// gatherMin is the size in bytes from which hot neighbours of cold pages are
+	// looked for before cold pages alone are used.
+	gatherMin = 1 << 20
+)
+
+// Config says how an Arena is run. The zero value serves rank 0.
+type Config struct {
+	// Rank is the rank that owns the range.
+	Rank int
+	// Keep is how many bytes of freed pages stay backed by memory; what was freed
+	// longest ago is given back to the machine first. 0 means 256 MiB, a negative
+	// number nothing at all.
+	Keep int
+	// Guarded makes every access to memory that was freed or given away fault in
+	// this process. Every lease then takes whole pages. The range must be a
+	// mapping of its own, not the heap.
+	Guarded bool
+}
+
+// Stats counts what an Arena holds at one moment.
+type Stats struct {
+	// Own, Given and Shared count the leases held by this rank alone, by another
+	// rank, and by readers (whether or not this rank holds them too).
+	Own, Given, Shared int
+	// Bytes is the sum of the leases, as asked for.
+	Bytes int
+	// Grown is how much of the range is in use or was; Hot is how much of the
+	// free part is still backed by memory. Both in bytes.
+	Grown, Hot int
+}
+
+// Leases is the number of all leases.
+func (s Stats) Leases() int { return s.Own + s.Given + s.Shared }
+
+// Arena divides one rank's range. See the package comment.
+type Arena struct {
+	mem  transport.Arena
+	rank int32
+	keep int
+	// guarded: see Config.
+	guarded bool
+
+	// mu guards all below. It is a leaf.
+	mu      sync.Mutex
+	heap    heap
+	shelves []shelf
+	chunks  []*chunk
+	grown   int
+	epoch   uint64
+}
+
+// New returns the arena of a range of which nothing is in use yet.
+func New(mem transport.Arena, cfg Config) *Arena {
+	keep := cfg.Keep
+	if keep == 0 {
+		keep = keepDefault
+	}
+	return &Arena{
+		mem: mem, rank: int32(cfg.Rank), keep: keep, guarded: cfg.Guarded,
+		heap:    heap{page: os.Getpagesize()},
+		shelves: make([]shelf, classes),
+	}
+}
+
+// Alloc leases n bytes to this rank, aligned to 64 bytes, or to a page from
+// LargeMin on. They are not cleared. The error is ErrFull or that of the machine.
+func (a *Arena) Alloc(n int) (Lease, error) {
+	if n < 0 {
+		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n < LargeMin && !a.guarded {
+		return a.allocSmall(n)
+	}
+	s, err := a.span(max(n, 1))
+	if err != nil {
+		return Lease{}, err
+	}
+	if a.guarded {
+		if err := Guard(s.bytes(s.off, s.n), false); err != nil {
+			a.release(s)
+			return Lease{}, fmt.Errorf("allocate %d bytes: %w", n, err)
+		}
+	}
+	return a.begin(&s.lease, s, s.off, n), nil
+}
+
+func (a *Arena) allocSmall(n int) (Lease, error) {
+	class := classOf(n)
+	f := &a.shelves[class]
+	b := f.first
+	if b == nil {
+		s, err := a.span(slabBytes(class, a.heap.page))
+		if err != nil {
+			return Lease{}, err
+		}
+		b = f.newSlab(s, class)
+		a.heap.enter(s)
+	}
+	slot := f.occupy(b)
+	return a.begin(&b.leases[slot], b.span, b.span.off+slot*b.size, n), nil
+}
+
+// begin enters a lease in the table.
+func (a *Arena) begin(l *lease, s *span, off, n int) Lease {
+	a.epoch++
+	l.epoch, l.n, l.holder = a.epoch, n, a.rank
+	return Lease{Off: off, Bytes: s.bytes(off, n), epoch: a.epoch}
+}
+
+// span returns a span of at least n bytes, rounded up to pages, from what is
+// free or by growing.
+func (a *Arena) span(n int) (*span, error) {
+	page := a.heap.page
+	if n > a.mem.Size() {
+		return nil, fmt.Errorf("%w: %d bytes do not fit in a range of %d", ErrFull, n, a.mem.Size())
+	}
+	n = (n + page - 1) / page * page
+	if s := a.heap.take(n, hot); s != nil {
+		return s, nil
+	}
+	// A long walk pays where it saves touching many pages first.
+	if n >= gatherMin && a.heap.hot >= n/2 {
+		if s := a.heap.gather(a.chunks, n, n/2); s != nil {
+			return s, nil
+		}
+	}
+	if s := a.heap.take(n, cold); s != nil {
+		return s, nil
+	}
+	if s := a.heap.gather(a.chunks, n, 0); s != nil {
+		return s, nil
+	}
+	err := a.grow(n)
+	if err == nil {
+		return a.heap.take(n, cold), nil
+	}
+	a.dissolve()
+	if s := a.heap.gather(a.chunks, n, 0); s != nil {
+		return s, nil
+	}
+	// What the range still has joins what is free at its end.
+	if room := a.room(); room > 0 && room < n && a.grow(room) == nil {
+		if s := a.heap.gather(a.chunks, n, 0); s != nil {
+			return s, nil
+		}
+	}
+	return nil, err
+}
+
+// room is how much of the range was never used, in whole pages.
+func (a *Arena) room() int { return a.mem.Size()/a.heap.page*a.heap.page - a.grown }
+
+// dissolve frees the slabs that have no slot taken.
+func (a *Arena) dissolve() {
+	for i := range a.shelves {
+		f := &a.shelves[i]
+		for b := f.first; b != nil; {
+			next := b.next
+			if len(b.vacant) == len(b.leases) {
+				f.empty--
+				a.release(f.dissolve(b))
+			}
+			b = next
+		}
+	}
+}
+
+// grow adds at least n free bytes: it lengthens the last chunk where the
+// transport's memory continues it, else it begins a new one.
+func (a *Arena) grow(n int) error {
+	room := a.room()
+	want := max(n, min(max(a.grown, growMin), growMax))
+	want = min(want, room)
+	if want < n {
+		return fmt.Errorf("%w: %d bytes wanted, %d of %d never used", ErrFull, n, room, a.mem.Size())
+	}
+	mem, err := a.mem.Bytes(a.grown, want)
+	if err != nil && want > n {
+		want = n
+		mem, err = a.mem.Bytes(a.grown, want)
+	}
+	if err != nil {
+		return fmt.Errorf("grow the arena by %d bytes: %w", want, err)
+	}
+	c := a.extend(want)
+	if c == nil {
+		c = &chunk{off: a.grown, mem: mem}
+		a.chunks = append(a.chunks, c)
+	}
+	s := a.heap.record()
+	s.off, s.n, s.chunk = a.grown, want, c
+	a.grown += want
+	a.heap.pages = append(a.heap.pages, make([]*span, want/a.heap.page)...)
+	a.heap.insert(s, cold)
+	return nil
+}
+
+// extend lengthens the last chunk by n bytes and returns it, or nil if the
+// memory that follows is not its continuation.
+func (a *Arena) extend(n int) *chunk {
+	if len(a.chunks) == 0 {
+		return nil
+	}
+	c := a.chunks[len(a.chunks)-1]
+	mem, err := a.mem.Bytes(c.off, len(c.mem)+n)
+	if err != nil || &mem[0] != &c.mem[0] {
+		return nil
+	}
+	c.mem = mem
+	return c
+}
+
+// release makes the pages of s free and gives back to the machine what exceeds
+// the limit.
+func (a *Arena) release(s *span) {
+	if a.guarded {
+		// A failure leaves the pages open, which only weakens the diagnosis.
+		_ = Guard(s.bytes(s.off, s.n), true)
+	}
+	a.heap.insert(s, hot)
+	for a.heap.hot > max(a.keep, 0) && a.heap.oldest != nil {
+		a.cool(a.heap.oldest)
+	}
+}
+
+// cool gives a free span back to the machine. If the machine does not take it,
+// it counts as cold all the same: it is not asked a second time.
+func (a *Arena) cool(s *span) {
+	a.heap.unlink(s)
+	// The contents of free memory do not matter, so neither does a failure.
+	_ = a.mem.Discard(s.off, s.n)
+	a.heap.insert(s, cold)
+}
+
+// find returns the table's entry of the lease that begins at off, and where its
+// memory is.
+func (a *Arena) find(off uint64) (*lease, *span) {
+	if off >= uint64(a.grown) {
+		return nil, nil
+	}
+	s := a.heap.at(int(off))
+	if s == nil || s.free {
+		return nil, nil
+	}
+	l := &s.lease
+	at := int(off) - s.off
+	switch {
+	case s.slab != nil:
+		slot := at / s.slab.size
+		if at%s.slab.size != 0 || slot >= len(s.slab.leases) {
+			return nil, nil
+		}
+		l = &s.slab.leases[slot]
+	case at != 0:
+		return nil, nil
+	}
+	if l.epoch == 0 {
+		return nil, nil
+	}
+	return l, s
+}
+
+// settle frees the memory of a lease that nobody holds any more.
+func (a *Arena) settle(l *lease, s *span, off int) {
+	if !l.dead() {
+		return
+	}
+	l.epoch, l.n = 0, 0
+	if s.slab == nil {
+		a.release(s)
+		return
+	}
+	b := s.slab
+	f := &a.shelves[b.class]
+	if s := f.vacate(b, (off-s.off)/b.size); s != nil {
+		a.release(s)
+	}
+}
+
+// Stats counts what the arena holds.
+func (a *Arena) Stats() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	st := Stats{Grown: a.grown, Hot: a.heap.hot}
+	a.each(func(l *lease, _ int) {
+		st.Bytes += l.n
+		switch {
+		case len(l.readers) > 0:
+			st.Shared++
+		case l.holder == a.rank:
+			st.Own++
+		default:
+			st.Given++
+		}
+	})
+	return st
+}
+
+// each calls fn for every lease. fn may not end it.
+func (a *Arena) each(fn func(l *lease, off int)) {
+	for _, c := range a.chunks {
+		for off := c.off; off < c.off+len(c.mem); {
+			s := a.heap.at(off)
+			off = s.off + s.n
+			switch {
+			case s.free:
+			case s.slab != nil:
+				for i := range s.slab.leases {
+					if l := &s.slab.leases[i]; l.epoch != 0 {
+						fn(l, s.off+i*s.slab.size)
+					}
+				}
+			default:
+				fn(&s.lease, s.off)
+			}
+		}
+	}
+}
+
+// Offset returns where b lies in the arena's range, and false if it does not.
+func (a *Arena) Offset(b []byte) (int, bool) { return a.mem.Offset(b) }
+
+// Key returns the key by which peers reach the memory at off.
+func (a *Arena) Key(off int) transport.Key { return a.mem.Key(off) }

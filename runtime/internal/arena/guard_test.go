@@ -1,0 +1,56 @@
+package arena_test
+
+import (
+	"runtime/debug"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
+)
+
+// faults says whether reading b faults.
+func faults(b []byte) (yes bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { yes = recover() != nil }()
+	sink = b[0]
+	return false
+}
+
+var sink byte
+
+func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
+	const size = 4 << 20
+	mapped, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(mapped)) })
+	mem := &memory{size: size, whole: mapped}
+	a := arena.New(mem, arena.Config{Guarded: true})
+	for _, n := range []int{8, 100000} {
+		freed, neighbour := newLease(t, a, n), newLease(t, a, n)
+		require.False(t, faults(freed.Bytes))
+		require.NoError(t, a.Free(freed))
+		require.True(t, faults(freed.Bytes))
+		require.False(t, faults(neighbour.Bytes))
+
+		given, err := a.Give(neighbour, 1)
+		require.NoError(t, err)
+		require.True(t, faults(neighbour.Bytes))
+		back, err := a.Regain(given, 1)
+		require.NoError(t, err)
+		require.False(t, faults(back.Bytes))
+
+		own, err := a.Give(back, 0)
+		require.NoError(t, err)
+		require.False(t, faults(own.Bytes), "this rank is the receiver too")
+		require.NoError(t, a.Return(uint64(own.Off), 0))
+		require.True(t, faults(own.Bytes))
+
+		again := newLease(t, a, n) // some of these pages, open again
+		require.False(t, faults(again.Bytes))
+		require.NoError(t, a.Free(again))
+	}
+	// The memory is the process's again at the end, for Munmap's sake and others'.
+	require.NoError(t, arena.Guard(mapped, false))
+}

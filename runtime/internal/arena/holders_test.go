@@ -1,0 +1,187 @@
+package arena_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
+)
+
+func newLease(t *testing.T, a *arena.Arena, n int) arena.Lease {
+	t.Helper()
+	l, err := a.Alloc(n)
+	require.NoError(t, err)
+	return l
+}
+
+func TestGivenMemoryComesBackByReturn(t *testing.T) {
+	for _, n := range []int{8, 1 << 20} {
+		a := arena.New(whole(8<<20), arena.Config{Rank: 3})
+		l := newLease(t, a, n)
+		_, err := a.Give(l, 5)
+		require.NoError(t, err)
+		require.Equal(t, []int{5}, a.Holders(uint64(l.Off)))
+		require.Equal(t, arena.Stats{Given: 1, Bytes: n, Grown: a.Stats().Grown}, a.Stats())
+
+		_, err = a.Give(l, 6)
+		require.ErrorIs(t, err, arena.ErrStale, "it is not ours any more")
+		require.ErrorIs(t, a.Free(l), arena.ErrStale)
+		require.ErrorIs(t, a.Share(l, 6), arena.ErrStale)
+		require.ErrorIs(t, a.Return(uint64(l.Off), 6), arena.ErrNotHeld)
+		require.ErrorIs(t, a.Return(uint64(l.Off), 3), arena.ErrNotHeld)
+		require.NoError(t, a.Return(uint64(l.Off), 5))
+		require.ErrorIs(t, a.Return(uint64(l.Off), 5), arena.ErrNoLease, "a second release")
+		require.Zero(t, a.Stats().Leases())
+	}
+}
+
+func TestFreeTwice(t *testing.T) {
+	a := arena.New(whole(8<<20), arena.Config{})
+	for _, n := range []int{8, 1 << 20} {
+		l := newLease(t, a, n)
+		require.NoError(t, a.Free(l))
+		require.ErrorIs(t, a.Free(l), arena.ErrStale)
+		again := newLease(t, a, n)
+		require.Equal(t, l.Off, again.Off)
+		require.ErrorIs(t, a.Free(l), arena.ErrStale, "the same place, another lease")
+		require.NoError(t, a.Free(again))
+	}
+}
+
+func TestGiveToOneself(t *testing.T) {
+	a := arena.New(whole(1<<20), arena.Config{Rank: 2})
+	l := newLease(t, a, 100)
+	_, err := a.Give(l, 2)
+	require.NoError(t, err)
+	require.ErrorIs(t, a.Free(l), arena.ErrStale)
+	require.NoError(t, a.Return(uint64(l.Off), 2))
+	require.Zero(t, a.Stats().Leases())
+}
+
+func TestRegain(t *testing.T) {
+	a := arena.New(whole(1<<20), arena.Config{})
+	l := newLease(t, a, 100)
+	given, err := a.Give(l, 1)
+	require.NoError(t, err)
+	_, err = a.Regain(given, 2)
+	require.ErrorIs(t, err, arena.ErrStale)
+	back, err := a.Regain(given, 1)
+	require.NoError(t, err)
+	require.Equal(t, l.Off, back.Off)
+	require.Len(t, back.Bytes, 100)
+	_, err = a.Regain(given, 1)
+	require.ErrorIs(t, err, arena.ErrStale)
+	require.ErrorIs(t, a.Free(l), arena.ErrStale)
+	given, err = a.Give(back, 1)
+	require.NoError(t, err)
+	require.NoError(t, a.Return(uint64(l.Off), 1))
+	_, err = a.Regain(given, 1)
+	require.ErrorIs(t, err, arena.ErrStale, "it was returned meanwhile")
+}
+
+func TestSharedMemoryLivesUntilTheLastHolder(t *testing.T) {
+	a := arena.New(whole(1<<20), arena.Config{})
+	l := newLease(t, a, 100)
+	off := uint64(l.Off)
+	for _, r := range []int{1, 2, 2} {
+		require.NoError(t, a.Share(l, r))
+	}
+	_, err := a.Give(l, 1)
+	require.ErrorIs(t, err, arena.ErrShared)
+	require.ErrorIs(t, a.Share(l, 0), arena.ErrNotHeld, "the owner is no reader")
+	require.Equal(t, 1, a.Stats().Shared)
+	require.NoError(t, a.Return(off, 2))
+	require.NoError(t, a.Free(l))
+	require.ErrorIs(t, a.Free(l), arena.ErrStale)
+	require.ErrorIs(t, a.Return(off, 0), arena.ErrNotHeld)
+	require.ElementsMatch(t, []int{1, 2}, a.Holders(off))
+	require.NoError(t, a.Return(off, 1))
+	require.NoError(t, a.Return(off, 2))
+	require.Zero(t, a.Stats().Leases())
+}
+
+func TestMoveChangesTheHolder(t *testing.T) {
+	a := arena.New(whole(1<<20), arena.Config{})
+	l := newLease(t, a, 100)
+	off := uint64(l.Off)
+	_, err := a.Give(l, 1)
+	require.NoError(t, err)
+	require.ErrorIs(t, a.Move(off, 2, 3), arena.ErrNotHeld)
+	require.ErrorIs(t, a.Move(off, 1, -1), arena.ErrNotHeld)
+	require.ErrorIs(t, a.Move(off+1, 1, 2), arena.ErrNoLease)
+	require.NoError(t, a.Move(off, 1, 2))
+	require.ErrorIs(t, a.Return(off, 1), arena.ErrNotHeld)
+	leases, _ := a.TakeBack(1)
+	require.Zero(t, leases, "rank 1 has passed it on")
+	require.NoError(t, a.Return(off, 2))
+
+	l = newLease(t, a, 100)
+	require.NoError(t, a.Share(l, 1))
+	require.NoError(t, a.Move(uint64(l.Off), 1, 2))
+	require.Equal(t, []int{0, 2}, a.Holders(uint64(l.Off)))
+}
+
+func TestTakeBackWhenAHolderIsDown(t *testing.T) {
+	a := arena.New(whole(16<<20), arena.Config{})
+	var kept []arena.Lease
+	want := 0
+	for i, n := range []int{8, 8, 8, 3000, 1 << 20, 1 << 20, 1 << 20, 2 << 20} {
+		l := newLease(t, a, n)
+		switch i % 3 {
+		case 0:
+			_, err := a.Give(l, 1)
+			require.NoError(t, err)
+			want += n
+		case 1:
+			require.NoError(t, a.Share(l, 1))
+			require.NoError(t, a.Share(l, 1))
+			want += n
+			kept = append(kept, l)
+		default:
+			_, err := a.Give(l, 2)
+			require.NoError(t, err)
+		}
+	}
+	leases, bytes := a.TakeBack(1)
+	require.Equal(t, 6, leases)
+	require.Equal(t, want, bytes)
+	require.Equal(t, len(kept)+2, a.Stats().Leases())
+	for _, l := range kept {
+		require.NoError(t, a.Free(l))
+	}
+	leases, _ = a.TakeBack(1)
+	require.Zero(t, leases)
+	for _, nobody := range []int{0, -1, math.MinInt, math.MaxInt} {
+		leases, _ = a.TakeBack(nobody)
+		require.Zero(t, leases, "rank %d", nobody)
+	}
+	leases, _ = a.TakeBack(2)
+	require.Equal(t, 2, leases)
+	require.Zero(t, a.Stats().Leases())
+}
+
+func TestHostileReturnsChangeNothing(t *testing.T) {
+	a := arena.New(whole(1<<20), arena.Config{})
+	var ls []arena.Lease
+	for _, n := range []int{8, 100, 3000, 70000, 130000} {
+		l := newLease(t, a, n)
+		ls = append(ls, l)
+	}
+	_, err := a.Give(ls[4], 2)
+	require.NoError(t, err)
+	freed := newLease(t, a, 80000)
+	require.NoError(t, a.Free(freed))
+	before := a.Stats()
+	ranks := []int{-1, 0 - math.MaxInt, 1, 1 << 32, math.MaxInt}
+	for off := range uint64(1<<20 + 100) {
+		require.Error(t, a.Return(off, ranks[off%5]))
+	}
+	for _, off := range []uint64{1 << 40, 1 << 63, math.MaxUint64} {
+		require.ErrorIs(t, a.Return(off, 2), arena.ErrNoLease)
+		require.ErrorIs(t, a.Move(off, 2, 1), arena.ErrNoLease)
+		require.Nil(t, a.Holders(off))
+	}
+	require.Equal(t, before, a.Stats())
+}

@@ -1,0 +1,74 @@
+package arena_test
+
+import (
+	"errors"
+	"testing"
+	"unsafe"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// memory is a transport.Arena over the heap. With pieces it behaves like ranks
+// of one process: what was given in one call is one allocation, and no later
+// call can cross it.
+type memory struct {
+	size      int
+	whole     []byte // unless pieces
+	pieces    map[int][]byte
+	discarded [][2]int
+	refuse    error
+}
+
+func whole(size int) *memory { return &memory{size: size, whole: make([]byte, size)} }
+
+func pieces(size int) *memory { return &memory{size: size, pieces: map[int][]byte{}} }
+
+func (m *memory) Size() int { return m.size }
+
+func (m *memory) Bytes(off, n int) ([]byte, error) {
+	if m.refuse != nil {
+		return nil, m.refuse
+	}
+	if off < 0 || n < 0 || off+n > m.size {
+		return nil, errors.New("out of range")
+	}
+	if m.whole != nil {
+		return m.whole[off : off+n : off+n], nil
+	}
+	for at, p := range m.pieces {
+		if off >= at && off+n <= at+len(p) {
+			return p[off-at : off-at+n : off-at+n], nil
+		}
+		if off < at+len(p) && at < off+n {
+			return nil, errors.New("crosses pieces")
+		}
+	}
+	m.pieces[off] = make([]byte, n)
+	return m.pieces[off], nil
+}
+
+func (m *memory) Discard(off, n int) error {
+	m.discarded = append(m.discarded, [2]int{off, n})
+	b, err := m.Bytes(off, n)
+	clear(b)
+	return err
+}
+
+func (m *memory) Key(off int) transport.Key { return transport.Key{Addr: uint64(off), Token: 7} }
+
+func (m *memory) Offset(b []byte) (int, bool) {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	base := uintptr(unsafe.Pointer(unsafe.SliceData(m.whole)))
+	if at < base || at >= base+uintptr(len(m.whole)) {
+		return 0, false
+	}
+	return int(at - base), true
+}
+
+// aligned says that b begins at a multiple of n.
+func aligned(t *testing.T, b []byte, off, n int) {
+	t.Helper()
+	if off%n != 0 {
+		t.Fatalf("%d bytes at offset %d: not aligned to %d", len(b), off, n)
+	}
+}

@@ -1,0 +1,260 @@
+package arena_test
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
+)
+
+// model is the arena as simply as it can be said: a list of leases and the
+// multiset of their holders.
+type model struct {
+	t      *testing.T
+	a      *arena.Arena
+	leases []*entry
+	stamp  uint64
+}
+
+type entry struct {
+	l       arena.Lease
+	given   arena.Lease // what Give returned
+	moved   bool        // by Move: no handle is good any more
+	stamp   uint64
+	holder  int // -1: nobody
+	readers []int
+}
+
+const self = 0
+
+func (m *model) alloc(n int) {
+	l, err := m.a.Alloc(n)
+	if err != nil {
+		require.ErrorIs(m.t, err, arena.ErrFull)
+		return
+	}
+	require.Len(m.t, l.Bytes, n)
+	aligned(m.t, l.Bytes, l.Off, 64)
+	for _, e := range m.leases {
+		disjoint := l.Off+n <= e.l.Off || e.l.Off+len(e.l.Bytes) <= l.Off
+		require.True(m.t, disjoint, "%d at %d overlaps %d at %d", n, l.Off, len(e.l.Bytes), e.l.Off)
+	}
+	m.stamp++
+	e := &entry{l: l, stamp: m.stamp, holder: self}
+	e.write()
+	m.leases = append(m.leases, e)
+}
+
+// write puts the stamp at both ends and in the middle; check reads it.
+func (e *entry) write() {
+	for _, at := range e.places() {
+		binary.LittleEndian.PutUint64(e.l.Bytes[at:], e.stamp)
+	}
+}
+
+func (e *entry) check(t *testing.T) {
+	for _, at := range e.places() {
+		require.Equal(t, e.stamp, binary.LittleEndian.Uint64(e.l.Bytes[at:]), "someone wrote at %d", e.l.Off+at)
+	}
+}
+
+func (e *entry) places() []int {
+	n := len(e.l.Bytes)
+	switch {
+	case n < 8:
+		return nil
+	case n < 24:
+		return []int{0} // three would overlap
+	}
+	return []int{0, (n - 8) / 2, n - 8}
+}
+
+// drop mirrors the loss of one hold. It says whether rank had one.
+func (m *model) drop(e *entry, rank int) bool {
+	if i := slices.Index(e.readers, rank); e.holder == rank {
+		e.holder = -1
+	} else if i >= 0 {
+		e.readers = slices.Delete(e.readers, i, i+1)
+	} else {
+		return false
+	}
+	if e.holder == -1 && len(e.readers) == 0 {
+		m.leases = slices.DeleteFunc(m.leases, func(o *entry) bool { return o == e })
+	}
+	return true
+}
+
+// step does one operation chosen by three numbers.
+func (m *model) step(op, which byte, arg int) {
+	if op%8 < 3 || len(m.leases) == 0 {
+		m.alloc(arg)
+		return
+	}
+	e := m.leases[int(which)%len(m.leases)]
+	rank := arg & 3
+	e.check(m.t)
+	owned := e.holder == self && e.given.Bytes == nil && !e.moved
+	switch op % 8 {
+	case 3:
+		require.Equal(m.t, owned, m.a.Free(e.l) == nil)
+		if owned {
+			m.drop(e, self)
+		}
+	case 4:
+		given, err := m.a.Give(e.l, rank)
+		require.Equal(m.t, owned && len(e.readers) == 0, err == nil)
+		if err == nil {
+			e.holder, e.given = rank, given
+		}
+	case 5:
+		err := m.a.Share(e.l, rank)
+		require.Equal(m.t, owned && rank != self, err == nil)
+		if err == nil {
+			e.readers = append(e.readers, rank)
+		}
+	case 6:
+		off := uint64(e.l.Off)
+		require.Equal(m.t, m.drop(e, rank), m.a.Return(off, rank) == nil)
+	case 7:
+		m.odd(e, rank, arg>>2)
+	}
+}
+
+// odd does the rarer operations.
+func (m *model) odd(e *entry, rank, arg int) {
+	switch arg % 4 {
+	case 0:
+		for _, e := range m.leases {
+			e.check(m.t)
+		}
+		leases, _ := m.a.TakeBack(rank)
+		want := 0
+		for _, e := range slices.Clone(m.leases) {
+			had := false
+			for rank != self && m.drop(e, rank) {
+				had = true
+			}
+			if had {
+				want++
+			}
+		}
+		require.Equal(m.t, want, leases)
+	case 1:
+		back, err := m.a.Regain(e.given, rank)
+		held := e.given.Bytes != nil && e.holder == rank && !e.moved
+		require.Equal(m.t, held, err == nil)
+		if held {
+			e.l, e.given, e.holder = back, arena.Lease{}, self
+		}
+	case 2:
+		to := arg >> 2 & 3
+		i := slices.Index(e.readers, rank)
+		err := m.a.Move(uint64(e.l.Off), rank, to)
+		require.Equal(m.t, e.holder == rank || i >= 0, err == nil)
+		if e.holder == rank {
+			e.holder, e.moved = to, true
+		} else if i >= 0 {
+			e.readers[i] = to
+		}
+	case 3:
+		require.Equal(m.t, len(m.leases), m.a.Stats().Leases())
+	}
+}
+
+// finish ends every lease and sees that the whole range can be had again.
+func (m *model) finish(size int) {
+	for _, e := range slices.Clone(m.leases) {
+		for _, r := range append([]int{e.holder}, e.readers...) {
+			if r >= 0 {
+				require.NoError(m.t, m.a.Return(uint64(e.l.Off), r))
+			}
+		}
+	}
+	require.Zero(m.t, m.a.Stats().Leases())
+	require.Zero(m.t, m.a.Stats().Bytes)
+	_, err := m.a.Alloc(size)
+	require.NoError(m.t, err, "pages were lost")
+}
+
+// sizeOf spreads a number over small, large and huge sizes.
+func sizeOf(n uint32) int {
+	switch n % 4 {
+	case 0:
+		return int(n>>2) % 300
+	case 1:
+		return int(n>>2) % arena.LargeMin
+	default:
+		return int(n>>2) % (600 << 10)
+	}
+}
+
+func TestArenaAgainstModel(t *testing.T) {
+	const size = 8 << 20
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		mem, most := whole(size), size/2
+		if seed%2 == 1 {
+			mem, most = pieces(size), 0
+		}
+		a := arena.New(mem, arena.Config{Keep: 1 << (12 + seed)})
+		m := &model{t: t, a: a}
+		for range 1500 {
+			m.step(byte(rng.Uint32()), byte(rng.Uint32()), sizeOf(rng.Uint32()))
+			if t.Failed() {
+				t.Logf("seed %d", seed)
+			}
+		}
+		m.finish(most)
+	}
+}
+
+func FuzzArena(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 1, 0, 0, 4, 0, 1, 6, 0, 1})
+	f.Add([]byte{0, 0, 255, 255, 255, 255, 5, 0, 2, 0, 3, 0, 0, 0, 7, 0, 2, 0})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		const size = 4 << 20
+		m := &model{t: t, a: arena.New(whole(size), arena.Config{Keep: 64 << 10})}
+		for ; len(ops) >= 6; ops = ops[6:] {
+			m.step(ops[0], ops[1], sizeOf(binary.LittleEndian.Uint32(ops[2:])))
+		}
+		m.finish(size / 4)
+	})
+}
+
+// TestArenaFromManyGoroutines proves the mutex under the race detector: the
+// contents of a lease belong to one goroutine at a time.
+func TestArenaFromManyGoroutines(t *testing.T) {
+	a := arena.New(whole(64<<20), arena.Config{Keep: 1 << 20})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(g), 2))
+			for range 500 {
+				l, err := a.Alloc(sizeOf(rng.Uint32()))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i := range l.Bytes {
+					l.Bytes[i] = byte(g)
+				}
+				_ = a.Stats()
+				if rng.IntN(2) == 0 {
+					err = a.Free(l)
+				} else if _, err = a.Give(l, g+1); err == nil {
+					err = a.Return(uint64(l.Off), g+1)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Zero(t, a.Stats().Leases())
+}

@@ -1,0 +1,268 @@
+package arena
+
+import "math/bits"
+
+// temperature says what a free span costs its next user.
+type temperature uint8
+
+const (
+	// cold pages are not backed by memory: never touched, or discarded.
+	cold temperature = iota
+	// hot pages were touched and are still there.
+	hot
+)
+
+// chunk is a stretch of the range that the transport gave in one piece. Spans
+// never cross from one chunk into another.
+type chunk struct {
+	off int
+	mem []byte
+}
+
+// span is a run of whole pages inside one chunk: free, one large lease, or a
+// slab. Records are reused; a span that is not in the page table is nothing.
+type span struct {
+	off, n int
+	chunk  *chunk
+	free   bool
+	temp   temperature // of a free span
+	slab   *slab       // nil unless a slab
+	lease  lease       // of a large lease
+
+	prev, next   *span // the bin of a free span
+	older, newer *span // free hot spans by the time of their release
+}
+
+func (s *span) bytes(off, n int) []byte {
+	at := off - s.chunk.off
+	return s.chunk.mem[at : at+n : at+n]
+}
+
+// bins is the number of free lists of each temperature: bin b holds spans of
+// 2^b up to 2^(b+1)-1 pages.
+const bins = 48
+
+// heap holds the free spans and the page table. The Arena's mutex guards it.
+type heap struct {
+	page   int // bytes
+	pages  []*span
+	bins   [2][bins]*span
+	filled [2]uint64 // bit b: bin b is not empty
+	// oldest and newest end the list of free hot spans, hot is their sum in bytes.
+	oldest, newest *span
+	hot            int
+	spare          *span // recycled records, linked by next
+}
+
+// at returns the span that has off on its first or last page (a slab: on any
+// page), or nil. Entries of other pages may be stale: they name a record that is
+// used for something else by now, so a span must confirm that off is its own.
+func (h *heap) at(off int) *span {
+	i := off / h.page
+	if off < 0 || i >= len(h.pages) {
+		return nil
+	}
+	s := h.pages[i]
+	if s == nil || s.chunk == nil || off < s.off || off >= s.off+s.n {
+		return nil
+	}
+	return s
+}
+
+// enter writes s into the page table.
+func (h *heap) enter(s *span) {
+	first, last := s.off/h.page, (s.off+s.n)/h.page-1
+	h.pages[first], h.pages[last] = s, s
+	if s.slab != nil {
+		for i := first + 1; i < last; i++ {
+			h.pages[i] = s
+		}
+	}
+}
+
+// record returns an empty span record.
+func (h *heap) record() *span {
+	s := h.spare
+	if s == nil {
+		return new(span)
+	}
+	h.spare = s.next
+	s.next = nil
+	return s
+}
+
+func (h *heap) discardRecord(s *span) {
+	readers := s.lease.readers[:0]
+	*s = span{next: h.spare}
+	s.lease.readers = readers
+	h.spare = s
+}
+
+func (h *heap) bin(n int) int { return min(bits.Len(uint(n/h.page))-1, bins-1) }
+
+// insert makes s a free span of temperature t, after joining it with its free
+// neighbours of the same temperature, and returns the joined span.
+func (h *heap) insert(s *span, t temperature) *span {
+	s.free, s.temp = true, t
+	if p := h.at(s.off - 1); joins(s, p) {
+		h.unlink(p)
+		s.off, s.n = p.off, p.n+s.n
+		h.discardRecord(p)
+	}
+	if q := h.at(s.off + s.n); joins(s, q) {
+		h.unlink(q)
+		s.n += q.n
+		h.discardRecord(q)
+	}
+	h.enter(s)
+	h.link(s)
+	return s
+}
+
+func joins(s, other *span) bool {
+	return other != nil && other.free && other.temp == s.temp && other.chunk == s.chunk
+}
+
+func (h *heap) link(s *span) {
+	b := h.bin(s.n)
+	head := &h.bins[s.temp][b]
+	s.prev, s.next = nil, *head
+	if s.next != nil {
+		s.next.prev = s
+	}
+	*head = s
+	h.filled[s.temp] |= 1 << b
+	if s.temp == hot {
+		h.hot += s.n
+		s.older, s.newer = h.newest, nil
+		if h.newest != nil {
+			h.newest.newer = s
+		} else {
+			h.oldest = s
+		}
+		h.newest = s
+	}
+}
+
+func (h *heap) unlink(s *span) {
+	b := h.bin(s.n)
+	if s.prev != nil {
+		s.prev.next = s.next
+	} else {
+		h.bins[s.temp][b] = s.next
+		if s.next == nil {
+			h.filled[s.temp] &^= 1 << b
+		}
+	}
+	if s.next != nil {
+		s.next.prev = s.prev
+	}
+	s.prev, s.next = nil, nil
+	if s.temp == hot {
+		h.hot -= s.n
+		if s.older != nil {
+			s.older.newer = s.newer
+		} else {
+			h.oldest = s.newer
+		}
+		if s.newer != nil {
+			s.newer.older = s.older
+		} else {
+			h.newest = s.older
+		}
+		s.older, s.newer = nil, nil
+	}
+}
+
+// take removes the best free span of temperature t with at least n bytes and
+// returns it cut to n, or nil. The rest of it stays free at its temperature.
+func (h *heap) take(n int, t temperature) *span {
+	s := h.best(n, t)
+	if s == nil {
+		return nil
+	}
+	h.unlink(s)
+	h.cut(s, n)
+	s.free = false
+	h.enter(s)
+	return s
+}
+
+// cut shortens s, which is in no list, to n bytes. The rest becomes a free span
+// of the same temperature.
+func (h *heap) cut(s *span, n int) *span {
+	if s.n > n {
+		rest := h.record()
+		rest.off, rest.n, rest.chunk = s.off+n, s.n-n, s.chunk
+		rest.free, rest.temp = true, s.temp
+		s.n = n
+		h.enter(rest)
+		h.link(rest)
+	}
+	return s
+}
+
+// best returns the smallest span that fits. The newest of equals wins: its
+// pages are the warmest in the caches.
+func (h *heap) best(n int, t temperature) *span {
+	b := h.bin(n)
+	var found *span
+	for s := h.bins[t][b]; s != nil; s = s.next {
+		if s.n >= n && (found == nil || s.n < found.n) {
+			found = s
+		}
+	}
+	if found != nil {
+		return found
+	}
+	higher := h.filled[t] &^ (1<<(b+1) - 1)
+	if higher == 0 {
+		return nil
+	}
+	for s := h.bins[t][bits.TrailingZeros64(higher)]; s != nil; s = s.next {
+		if found == nil || s.n < found.n {
+			found = s
+		}
+	}
+	return found
+}
+
+// gather makes a span of n bytes of free neighbours of different temperatures,
+// for a request that neither could serve alone. Of several places it takes the
+// one with the most hot bytes, if they are at least least.
+func (h *heap) gather(chunks []*chunk, n, least int) *span {
+	start, warmest := -1, least-1
+	for _, c := range chunks {
+		run, total, warm := c.off, 0, 0
+		for off := c.off; off < c.off+len(c.mem); {
+			s := h.at(off)
+			off = s.off + s.n
+			if !s.free {
+				run, total, warm = off, 0, 0
+				continue
+			}
+			total += s.n
+			if s.temp == hot {
+				warm += s.n
+			}
+			if total >= n && warm > warmest {
+				start, warmest = run, warm
+			}
+		}
+	}
+	if start < 0 {
+		return nil
+	}
+	s := h.at(start)
+	h.unlink(s)
+	for s.n < n {
+		next := h.at(s.off + s.n)
+		h.unlink(next)
+		next = h.cut(next, min(n-s.n, next.n))
+		s.n += next.n
+		h.discardRecord(next)
+	}
+	s.free = false
+	h.enter(s)
+	return s
+}
