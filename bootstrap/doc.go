@@ -1,0 +1,23 @@
+// Package bootstrap is how a rank learns who it is and finds the others.
+//
+// A rank is started by a node agent (gorun on one machine). It inherits its
+// identity in GORUN_* environment variables and three descriptors: a stream
+// socket to the agent, the sparse memory of the node, and the job secret.
+// [Join] reads them, sets close-on-exec on every one before anything else,
+// and returns a [Session]. A process started without an agent joins a world
+// of one rank.
+//
+//	s, err := bootstrap.Join()
+//	book, err := s.Exchange(ctx, s.Card()) // every rank's card, in rank order
+//	...
+//	err = s.Finalize()
+//
+// The agent's half is [Server]: it gathers cards, answers with the book,
+// counts fences, passes on notices, and is driven by connections alone, so
+// that it is tested without processes. [NodeMemory] makes the descriptor that
+// all ranks of a node map.
+//
+// Frames on the socket are described at [Server]. Whatever the other side
+// sends, a malformed frame is an error and never a panic or a large
+// allocation. No host name is ever resolved.
+package bootstrap

@@ -1,0 +1,90 @@
+package bootstrap
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// kind tells what a frame means. See [Server] for the bodies.
+type kind uint8
+
+const (
+	kindCard     kind = 1 // rank to agent
+	kindFence    kind = 2
+	kindAbort    kind = 3
+	kindFinalize kind = 4
+	kindReport   kind = 5
+
+	kindBook      kind = 16 // agent to rank
+	kindFenceDone kind = 17
+	kindPeerDown  kind = 18
+	kindDump      kind = 19
+)
+
+const (
+	frameHeader = 5 // length and kind
+	// reportBytesMax bounds the text of a report, an abort or a notice.
+	reportBytesMax = 64 << 10
+	// rankFrameMax bounds what a rank may send in one frame.
+	rankFrameMax = 1 + 4 + reportBytesMax
+	// agentFrameMax bounds what an agent may send: a book of 100,000 ranks
+	// has about 8 MB.
+	agentFrameMax = 1 << 30
+)
+
+// appendFrame appends one frame: 4 bytes length of kind and body, little
+// endian, the kind, the body.
+func appendFrame(dst []byte, k kind, body []byte) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(1+len(body)))
+	dst = append(dst, byte(k))
+	return append(dst, body...)
+}
+
+// growStep bounds what is allocated before the bytes have arrived.
+const growStep = 1 << 20
+
+// readFrame reads one frame of at most limit bytes (kind and body). The body
+// is the caller's. At the end of the stream the error is io.EOF, within a
+// frame io.ErrUnexpectedEOF.
+func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
+	var header [frameHeader]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return 0, nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(header[:]))
+	if n < 1 || n > int64(limit) {
+		return 0, nil, fmt.Errorf("bootstrap: frame of %d bytes, at most %d allowed: %w", n, limit, ErrMalformed)
+	}
+	left := int(n - 1)
+	var body []byte
+	for left > 0 {
+		step := min(left, growStep)
+		at := len(body)
+		body = append(body, make([]byte, step)...)
+		if _, err := io.ReadFull(r, body[at:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, nil, err
+		}
+		left -= step
+	}
+	return kind(header[4]), body, nil
+}
+
+// appendNumbered appends a number and a text, the body of most frames.
+func appendNumbered(dst []byte, n int, text string) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(n)))
+	return append(dst, clip(text, reportBytesMax)...)
+}
+
+// parseNumbered is the inverse of appendNumbered.
+func parseNumbered(b []byte) (n int, text string, err error) {
+	if len(b) < 4 || len(b) > 4+reportBytesMax {
+		return 0, "", fmt.Errorf("bootstrap: body of %d bytes: %w", len(b), ErrMalformed)
+	}
+	return int(int32(binary.LittleEndian.Uint32(b))), string(b[4:]), nil
+}

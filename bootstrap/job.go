@@ -1,0 +1,158 @@
+package bootstrap
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Names of the environment variables of a rank. GORUN_FDS is removed from the
+// environment by [Join], because the descriptors do not reach the rank's own
+// children: those are ordinary programs again.
+const (
+	EnvRank       = "GORUN_RANK"
+	EnvSize       = "GORUN_SIZE"
+	EnvLocalRank  = "GORUN_LOCAL_RANK"
+	EnvLocalSize  = "GORUN_LOCAL_SIZE"
+	EnvNodeRank   = "GORUN_NODE_RANK"
+	EnvNodes      = "GORUN_NODES"
+	EnvNode       = "GORUN_NODE_ID"
+	EnvJob        = "GORUN_JOB"
+	EnvEpoch      = "GORUN_EPOCH"
+	EnvProcessors = "GORUN_PROCESSORS"
+	EnvOnFailure  = "GORUN_ON_FAILURE"
+	EnvNodeRange  = "GORUN_NODE_RANGE"
+	EnvFDs        = "GORUN_FDS"
+)
+
+// Policies after the first failure of a rank, as in Job.OnFailure.
+const (
+	OnFailureKill     = "kill"     // the job ends
+	OnFailureContinue = "continue" // the survivors are told and go on
+)
+
+// sizeMax bounds the ranks of a world, so that a damaged environment or frame
+// cannot ask for absurd amounts of memory.
+const sizeMax = 1 << 24
+
+// NodeID names a node: equal for two ranks exactly if they may share memory.
+type NodeID [16]byte
+
+// Job says who a rank is. All counts are in ranks unless said otherwise.
+type Job struct {
+	Rank, Size           int    // in the world
+	LocalRank, LocalSize int    // among the ranks of the node
+	NodeRank, Nodes      int    // of the node among the nodes
+	Epoch                int    // how often this rank has been started before
+	ID                   string // names the job, unique on the machine
+	Node                 NodeID
+	Processors           int    // processors that the ranks of this node may use
+	OnFailure            string // OnFailureKill or OnFailureContinue
+	NodeRange            int64  // bytes of node memory per rank, a power of two; 0 without node memory
+}
+
+// Environ returns the variables that describe j to the rank, without the
+// descriptors.
+func (j Job) Environ() []string {
+	return []string{
+		EnvRank + "=" + strconv.Itoa(j.Rank),
+		EnvSize + "=" + strconv.Itoa(j.Size),
+		EnvLocalRank + "=" + strconv.Itoa(j.LocalRank),
+		EnvLocalSize + "=" + strconv.Itoa(j.LocalSize),
+		EnvNodeRank + "=" + strconv.Itoa(j.NodeRank),
+		EnvNodes + "=" + strconv.Itoa(j.Nodes),
+		EnvNode + "=" + hex.EncodeToString(j.Node[:]),
+		EnvJob + "=" + j.ID,
+		EnvEpoch + "=" + strconv.Itoa(j.Epoch),
+		EnvProcessors + "=" + strconv.Itoa(j.Processors),
+		EnvOnFailure + "=" + j.OnFailure,
+		EnvNodeRange + "=" + strconv.FormatInt(j.NodeRange, 10),
+	}
+}
+
+// ParseJob reads a job from variables; getenv returns "" for one that is not
+// set. Every variable must be there and make sense with the others.
+func ParseJob(getenv func(string) string) (Job, error) {
+	e := environment{getenv: getenv}
+	j := Job{
+		Size:       e.count(EnvSize, 1, sizeMax),
+		LocalSize:  e.count(EnvLocalSize, 1, sizeMax),
+		Nodes:      e.count(EnvNodes, 1, sizeMax),
+		Epoch:      e.count(EnvEpoch, 0, 1<<30),
+		ID:         getenv(EnvJob),
+		Processors: e.count(EnvProcessors, 1, 1<<20),
+		OnFailure:  getenv(EnvOnFailure),
+		NodeRange:  int64(e.count(EnvNodeRange, 0, 1<<46)),
+	}
+	j.Rank = e.count(EnvRank, 0, j.Size-1)
+	j.LocalRank = e.count(EnvLocalRank, 0, j.LocalSize-1)
+	j.NodeRank = e.count(EnvNodeRank, 0, j.Nodes-1)
+	if n, err := hex.Decode(j.Node[:], []byte(clip(getenv(EnvNode), 2*len(j.Node)))); err != nil || n != len(j.Node) {
+		e.fail(EnvNode, "want 32 hexadecimal digits")
+	}
+	if j.ID == "" {
+		e.fail(EnvJob, "want the name of the job")
+	}
+	if j.OnFailure != OnFailureKill && j.OnFailure != OnFailureContinue {
+		e.fail(EnvOnFailure, "want "+OnFailureKill+" or "+OnFailureContinue)
+	}
+	if j.NodeRange&(j.NodeRange-1) != 0 {
+		e.fail(EnvNodeRange, "want a power of two")
+	}
+	return j, e.err
+}
+
+// environment collects the first error while variables are read.
+type environment struct {
+	getenv func(string) string
+	err    error
+}
+
+func (e *environment) fail(name, want string) {
+	if e.err == nil {
+		e.err = fmt.Errorf("bootstrap: %s=%q: %s", name, clip(e.getenv(name), 80), want)
+	}
+}
+
+func (e *environment) count(name string, low, high int) int {
+	n, err := strconv.Atoi(e.getenv(name))
+	if err != nil || n < low || n > high {
+		e.fail(name, fmt.Sprintf("want a number from %d to %d", low, high))
+		return low
+	}
+	return n
+}
+
+// descriptors are the inherited file descriptors of a rank.
+type descriptors struct{ socket, memory, secret int }
+
+// parseDescriptors reads the value of GORUN_FDS, "socket,memory,secret".
+func parseDescriptors(s string) (descriptors, error) {
+	var fd [3]int
+	parts := strings.Split(s, ",")
+	for i := range fd {
+		n := -1
+		if len(parts) == len(fd) {
+			if v, err := strconv.Atoi(parts[i]); err == nil {
+				n = v
+			}
+		}
+		if n < 3 || n > 1<<20 {
+			return descriptors{}, fmt.Errorf("bootstrap: %s=%q: want three descriptor numbers above 2", EnvFDs, clip(s, 80))
+		}
+		fd[i] = n
+	}
+	if fd[0] == fd[1] || fd[1] == fd[2] || fd[0] == fd[2] {
+		return descriptors{}, fmt.Errorf("bootstrap: %s=%q: the descriptors must differ", EnvFDs, s)
+	}
+	return descriptors{socket: fd[0], memory: fd[1], secret: fd[2]}, nil
+}
+
+// clip shortens a string of foreign origin before it is shown.
+func clip(s string, n int) string {
+	if len(s) > n {
+		return s[:n]
+	}
+	return s
+}

@@ -1,0 +1,100 @@
+package bootstrap
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Join makes this process a rank of its job. It reads the environment and
+// the inherited descriptors, which become close-on-exec before anything else.
+// Without GORUN_FDS the process is a world of one rank.
+func Join() (*Session, error) {
+	text, ok := os.LookupEnv(EnvFDs)
+	if !ok {
+		return joinAlone()
+	}
+	fds, err := parseDescriptors(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, fd := range [...]int{fds.socket, fds.memory, fds.secret} {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, unix.FD_CLOEXEC); err != nil {
+			return nil, fmt.Errorf("bootstrap: %s=%s: descriptor %d did not reach this process (a wrapper closed it, "+
+				"or a parent rank joined already): %w", EnvFDs, text, fd, err)
+		}
+	}
+	if err := os.Unsetenv(EnvFDs); err != nil {
+		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+	job, err := ParseJob(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := readSecret(fds.secret)
+	if err != nil {
+		return nil, err
+	}
+	memory, err := openMemory(fds.memory, job)
+	if err != nil {
+		return nil, err
+	}
+	// Non-blocking before os.NewFile, so that the reader waits in the
+	// runtime's poller and not in a thread of its own.
+	if err := unix.SetNonblock(fds.socket, true); err != nil {
+		return nil, fmt.Errorf("bootstrap: socket: %w", err)
+	}
+	return Attach(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), memory, secret), nil
+}
+
+func joinAlone() (*Session, error) {
+	secret, err := NewSecret()
+	if err != nil {
+		return nil, err
+	}
+	node, err := ThisNode()
+	if err != nil {
+		return nil, err
+	}
+	var set unix.CPUSet
+	processors := 1
+	if err := unix.SchedGetaffinity(0, &set); err == nil {
+		processors = max(1, set.Count())
+	}
+	return Attach(Job{
+		Size: 1, LocalSize: 1, Nodes: 1, ID: fmt.Sprintf("alone-%d", os.Getpid()), Node: node,
+		Processors: processors, OnFailure: OnFailureKill,
+	}, nil, nil, secret), nil
+}
+
+// readSecret reads by position: the descriptor's offset is shared by all
+// ranks.
+func readSecret(fd int) ([32]byte, error) {
+	var s [32]byte
+	n, err := unix.Pread(fd, s[:], 0)
+	if err != nil {
+		return s, fmt.Errorf("bootstrap: job secret: %w", err)
+	}
+	if n != len(s) {
+		return s, fmt.Errorf("bootstrap: job secret of %d bytes: %w", n, ErrMalformed)
+	}
+	return s, unix.Close(fd)
+}
+
+// openMemory checks that the node memory is as large as the job says and
+// cannot shrink under the ranks.
+func openMemory(fd int, job Job) (*os.File, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fmt.Errorf("bootstrap: node memory: %w", err)
+	}
+	if job.NodeRange == 0 || st.Size/job.NodeRange < int64(job.LocalSize) {
+		return nil, fmt.Errorf("bootstrap: node memory of %d bytes for %d ranks of %d: %w", st.Size, job.LocalSize, job.NodeRange, ErrMalformed)
+	}
+	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
+	if err != nil || seals&unix.F_SEAL_SHRINK == 0 {
+		return nil, fmt.Errorf("bootstrap: node memory is not sealed against shrinking: %w", ErrMalformed)
+	}
+	return os.NewFile(uintptr(fd), "gorun-node"), nil
+}

@@ -1,0 +1,97 @@
+package bootstrap
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// nodeBytesMaxBits bounds the node memory: a rank maps it whole, and a
+	// process has 47 bits of addresses for everything.
+	nodeBytesMaxBits = 45
+	// rangeBytesMin is the smallest range worth having, headers and rings
+	// included.
+	rangeBytesMin = 4 << 20
+)
+
+// NodeMemory makes the memory that the ranks of a node share: a sparse memfd
+// with a range of rangeBytes per rank, which costs nothing until it is
+// touched and has no name that could be left behind. Its size is sealed, so
+// that no rank can turn the others' accesses into SIGBUS. rangeBytes is a
+// power of two, about the machine's memory, less for many ranks or under a
+// file size limit.
+func NodeMemory(ranks int) (*os.File, int64, error) {
+	rangeBytes, err := rangeBytes(ranks)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := sealed("gorun-node", unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL, func(f *os.File) error {
+		return f.Truncate(int64(ranks) * rangeBytes)
+	})
+	return f, rangeBytes, err
+}
+
+func rangeBytes(ranks int) (int64, error) {
+	if ranks < 1 || ranks > sizeMax {
+		return 0, fmt.Errorf("bootstrap: node memory for %d ranks", ranks)
+	}
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 0, fmt.Errorf("bootstrap: sysinfo: %w", err)
+	}
+	total := uint64(1) << nodeBytesMaxBits
+	// Truncate beyond RLIMIT_FSIZE is a signal, not only an error.
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
+		total = min(total, limit.Cur)
+	}
+	each := total / uint64(ranks)
+	each = min(each, uint64(1)<<bits.Len64(info.Totalram*uint64(info.Unit)-1))
+	if each < rangeBytesMin {
+		return 0, fmt.Errorf("bootstrap: node memory for %d ranks: %d bytes each are too few (ulimit -f?)", ranks, each)
+	}
+	return int64(1) << (bits.Len64(each) - 1), nil
+}
+
+// SecretFile makes the descriptor from which ranks read the job secret: a
+// memfd that nobody can change any more.
+func SecretFile(secret [32]byte) (*os.File, error) {
+	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
+	return sealed("gorun-secret", seals, func(f *os.File) error {
+		_, err := f.WriteAt(secret[:], 0)
+		return err
+	})
+}
+
+// NewSecret returns 32 bytes from the kernel's generator.
+func NewSecret() ([32]byte, error) {
+	var s [32]byte
+	for at := 0; at < len(s); {
+		n, err := unix.Getrandom(s[at:], 0)
+		if err != nil && err != unix.EINTR {
+			return s, fmt.Errorf("bootstrap: getrandom: %w", err)
+		}
+		at += max(n, 0)
+	}
+	return s, nil
+}
+
+func sealed(name string, seals int, fill func(*os.File) error) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: memfd_create: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if err := fill(f); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("bootstrap: %s: %w", name, err)
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("bootstrap: %s: seal: %w", name, err)
+	}
+	return f, nil
+}

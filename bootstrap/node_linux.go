@@ -1,0 +1,32 @@
+package bootstrap
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ThisNode returns the identity of the node this process runs on: the
+// kernel's boot id, mixed with the device number of /dev/shm, which differs
+// between containers of one kernel that cannot share memory.
+func ThisNode() (NodeID, error) {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return NodeID{}, fmt.Errorf("bootstrap: boot id: %w", err)
+	}
+	raw, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(string(text)), "-", ""))
+	if err != nil || len(raw) != len(NodeID{}) {
+		return NodeID{}, fmt.Errorf("bootstrap: boot id %q: %w", clip(string(text), 80), ErrMalformed)
+	}
+	node := NodeID(raw)
+	var st unix.Stat_t
+	if unix.Stat("/dev/shm", &st) == nil {
+		low := binary.LittleEndian.Uint64(node[8:])
+		binary.LittleEndian.PutUint64(node[8:], low^st.Dev)
+	}
+	return node, nil
+}

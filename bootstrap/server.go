@@ -1,0 +1,295 @@
+package bootstrap
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// EventKind says what a rank did.
+type EventKind uint8
+
+// Kinds of events.
+const (
+	EventJoined    EventKind = iota + 1 // handed in its card
+	EventAborted                        // ends the job with Code; Text is the reason
+	EventFinalized                      // left on purpose
+	EventReport                         // Text answers a dump
+)
+
+// Event is what a rank told its agent.
+type Event struct {
+	Kind EventKind
+	Rank int
+	Code int
+	Text string
+}
+
+// RankState is how far a rank has come.
+type RankState uint8
+
+// States of a rank, in the order in which they are passed.
+const (
+	RankStarted RankState = iota
+	RankJoined
+	RankFinalized
+	RankGone
+)
+
+// Server is the agent's half of the protocol for the ranks of a job. It owns
+// no process and no descriptor: Serve is driven by one connection per rank,
+// and answers leave through the same connection.
+//
+// Frames are 4 bytes length of the rest, 1 byte kind, body; little endian.
+//
+//	kind           from    body
+//	1   card       rank    card
+//	2   fence      rank    empty
+//	3   abort      rank    4 bytes exit code, reason
+//	4   finalize   rank    empty
+//	5   report     rank    4 bytes 0, text
+//	16  book       agent   book
+//	17  fence done agent   4 bytes number of complete fences
+//	18  peer down  agent   4 bytes rank, cause
+//	19  dump       agent   empty
+type Server struct {
+	events func(Event)
+
+	mu      sync.Mutex // orders what the ranks are told; guards the rest
+	members []member
+	missing int    // ranks that have neither a card nor are gone
+	fences  uint32 // complete for every rank
+}
+
+// member is the agent's view of one rank.
+type member struct {
+	state  RankState
+	card   []byte
+	fences uint32
+	conn   io.Writer // nil while it has no connection
+	queue  []byte    // frames to be written
+	flying bool      // a goroutine writes the queue
+}
+
+// NewServer returns the server of a job of size ranks. events is called from
+// the goroutines in Serve, in the order of the rank's frames; it may call the
+// server's methods.
+func NewServer(size int, events func(Event)) *Server {
+	return &Server{events: events, members: make([]member, size), missing: size}
+}
+
+// Serve reads the frames of a rank until its connection ends. It returns nil
+// at the end of the stream between two frames; any other end is an error.
+func (s *Server) Serve(rank int, conn io.ReadWriter) error {
+	s.mu.Lock()
+	m := &s.members[rank]
+	m.conn = conn
+	s.flush(m) // notices that came before the connection
+	s.mu.Unlock()
+	r := bufio.NewReaderSize(conn, 512)
+	for {
+		k, body, err := readFrame(r, rankFrameMax)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = s.take(rank, k, body)
+		}
+		if err != nil {
+			return fmt.Errorf("rank %d: %w", rank, err)
+		}
+	}
+}
+
+// State returns how far a rank has come.
+func (s *Server) State(rank int) RankState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.members[rank].state
+}
+
+// Gone says that a rank has ended and was reaped. Fences and the exchange no
+// longer wait for it. Unless it had finalized, the others are told the cause.
+func (s *Server) Gone(rank int, cause string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &s.members[rank]
+	was := m.state
+	if was == RankGone {
+		return
+	}
+	m.state = RankGone
+	m.conn, m.queue = nil, nil
+	if was != RankFinalized {
+		body := appendNumbered(nil, rank, cause)
+		s.tell(kindPeerDown, body)
+	}
+	if was == RankStarted {
+		s.arrived()
+	}
+	s.fence()
+}
+
+// Dump asks every joined rank for a report and returns how many were asked.
+func (s *Server) Dump() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := 0
+	for i := range s.members {
+		if m := &s.members[i]; m.state == RankJoined {
+			s.push(m, kindDump, nil)
+			asked++
+		}
+	}
+	return asked
+}
+
+// take acts on one frame of a rank.
+func (s *Server) take(rank int, k kind, body []byte) error {
+	e := Event{Rank: rank}
+	var err error
+	switch k {
+	case kindCard:
+		e.Kind, err = EventJoined, s.takeCard(rank, body)
+	case kindFence:
+		err = s.takeFence(rank, body)
+	case kindFinalize:
+		e.Kind, err = EventFinalized, s.takeFinalize(rank, body)
+	case kindAbort:
+		e.Kind = EventAborted
+		e.Code, e.Text, err = parseNumbered(body)
+	case kindReport:
+		e.Kind = EventReport
+		_, e.Text, err = parseNumbered(body)
+	case kindBook, kindFenceDone, kindPeerDown, kindDump:
+		fallthrough
+	default:
+		err = fmt.Errorf("bootstrap: frame of kind %d from a rank: %w", k, ErrMalformed)
+	}
+	if err == nil && e.Kind != 0 {
+		s.events(e)
+	}
+	return err
+}
+
+func (s *Server) takeCard(rank int, body []byte) error {
+	c, n, err := ParseCard(body)
+	if err != nil {
+		return err
+	}
+	if n != len(body) || c.Rank != rank {
+		return fmt.Errorf("bootstrap: card of rank %d, %d bytes of %d: %w", c.Rank, n, len(body), ErrMalformed)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &s.members[rank]
+	if m.state != RankStarted {
+		return fmt.Errorf("bootstrap: second card: %w", ErrMalformed)
+	}
+	m.state, m.card = RankJoined, body
+	s.arrived()
+	return nil
+}
+
+func (s *Server) takeFence(rank int, body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &s.members[rank]
+	if len(body) != 0 || m.state > RankJoined {
+		return fmt.Errorf("bootstrap: fence of %d bytes after %d: %w", len(body), m.state, ErrMalformed)
+	}
+	m.fences++
+	s.fence()
+	return nil
+}
+
+func (s *Server) takeFinalize(rank int, body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &s.members[rank]
+	if len(body) != 0 || m.state > RankJoined {
+		return fmt.Errorf("bootstrap: finalize of %d bytes after %d: %w", len(body), m.state, ErrMalformed)
+	}
+	if m.state == RankStarted {
+		s.arrived()
+	}
+	m.state = RankFinalized
+	s.fence()
+	return nil
+}
+
+// arrived counts a rank that the book need not wait for any longer, and sends
+// the book after the last. Callers hold mu.
+func (s *Server) arrived() {
+	s.missing--
+	if s.missing > 0 {
+		return
+	}
+	cards := make([][]byte, len(s.members))
+	for i := range s.members {
+		cards[i] = s.members[i].card
+	}
+	s.tell(kindBook, appendBook(nil, cards))
+}
+
+// fence tells the ranks when a fence is complete for all that take part.
+// Callers hold mu.
+func (s *Server) fence() {
+	var low uint32
+	any := false
+	for i := range s.members {
+		if m := &s.members[i]; m.state <= RankJoined && (!any || m.fences < low) {
+			low, any = m.fences, true
+		}
+	}
+	if any && low > s.fences {
+		s.fences = low
+		s.tell(kindFenceDone, binary.LittleEndian.AppendUint32(nil, low))
+	}
+}
+
+// tell sends a frame to every rank that is there. Callers hold mu.
+func (s *Server) tell(k kind, body []byte) {
+	for i := range s.members {
+		if m := &s.members[i]; m.state <= RankJoined {
+			s.push(m, k, body)
+		}
+	}
+}
+
+// push queues a frame for a rank. What may be queued is bounded by the
+// protocol: one book, one notice per rank, a fence per fence of the rank.
+// Callers hold mu.
+func (s *Server) push(m *member, k kind, body []byte) {
+	m.queue = appendFrame(m.queue, k, body)
+	s.flush(m)
+}
+
+// flush starts the writer of a member if there is something to write. A rank
+// that does not read holds up its own writer alone. Callers hold mu.
+func (s *Server) flush(m *member) {
+	if m.conn == nil || m.flying || len(m.queue) == 0 {
+		return
+	}
+	m.flying = true
+	go s.write(m, m.conn)
+}
+
+func (s *Server) write(m *member, conn io.Writer) {
+	for {
+		s.mu.Lock()
+		queue := m.queue
+		m.queue = nil
+		if len(queue) == 0 {
+			m.flying = false
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		// A rank that is gone is noticed by its own end.
+		_, _ = conn.Write(queue)
+	}
+}

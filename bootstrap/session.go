@@ -1,0 +1,275 @@
+package bootstrap
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// NoticeKind says what a notice is about.
+type NoticeKind uint8
+
+// Kinds of notices.
+const (
+	// PeerDown: rank Notice.Rank has ended and was reaped; Cause is its exit
+	// status in words. It comes once per rank.
+	PeerDown NoticeKind = iota + 1
+	// Dump: say with Report what this rank is blocked in.
+	Dump
+	// AgentLost: the connection to the agent broke; Cause says how. The
+	// agent's ranks are about to be killed.
+	AgentLost
+)
+
+// Notice is news from the agent that nobody asked for.
+type Notice struct {
+	Kind  NoticeKind
+	Rank  int // PeerDown only
+	Cause string
+}
+
+// ErrAgentLost ends the operations of a session whose agent is gone.
+var ErrAgentLost = errors.New("bootstrap: connection to the node agent lost")
+
+// dumpsMax bounds the dumps that wait for somebody to listen.
+const dumpsMax = 4
+
+// Session is a rank's membership in its job. Its methods may be called from
+// any goroutine.
+type Session struct {
+	job    Job
+	secret [32]byte
+	memory *os.File
+	conn   io.ReadWriteCloser // nil in a world of one
+
+	books   chan *Book    // the answer to the card, once
+	notices chan Notice   // closed when the agent has nothing more to say
+	lost    chan struct{} // closed after lostErr is set
+	lostErr error
+	down    []bool // ranks of which PeerDown was heard; listen's own
+
+	sending sync.Mutex // keeps frames whole; guards the fields below
+	carded  bool
+	leaving bool
+
+	fencing sync.Mutex  // one fence of a rank at a time; guards fences
+	fences  uint32      // asked for so far
+	fenced  chan uint32 // newest fence that is complete; holds one value
+}
+
+// Attach makes a session from its parts, as Join does from the environment.
+// conn nil makes a world of one, for which job must say so. The session owns
+// conn; memory may be nil.
+func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) *Session {
+	s := &Session{
+		job: job, conn: conn, memory: memory, secret: secret,
+		books:  make(chan *Book, 1),
+		lost:   make(chan struct{}),
+		fenced: make(chan uint32, 1),
+	}
+	if conn == nil {
+		s.notices = make(chan Notice)
+		return s
+	}
+	// One PeerDown per rank and the loss of the agent always fit; dumps
+	// are dropped when nobody listens.
+	s.notices = make(chan Notice, job.Size+dumpsMax+1)
+	s.down = make([]bool, job.Size)
+	go s.listen()
+	return s
+}
+
+// Job returns who this rank is.
+func (s *Session) Job() Job { return s.job }
+
+// Memory returns the node memory, nil in a world of one. The session keeps
+// the descriptor; it may be closed once it is mapped.
+func (s *Session) Memory() *os.File { return s.memory }
+
+// Secret returns the job secret, which all ranks of the job know.
+func (s *Session) Secret() [32]byte { return s.secret }
+
+// Notices returns the channel of notices. It is closed after Finalize or
+// AgentLost, and is silent in a world of one.
+func (s *Session) Notices() <-chan Notice { return s.notices }
+
+// Card returns this rank's card without an RDMA provider.
+func (s *Session) Card() Card {
+	return Card{Rank: s.job.Rank, PID: os.Getpid(), Slot: s.job.LocalRank, Node: s.job.Node}
+}
+
+// Exchange hands in this rank's card and returns the book of all cards when
+// every rank has handed in its own or is down. It is called once.
+func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
+	c.Rank = s.job.Rank
+	body, err := c.Append(make([]byte, 0, c.Len()))
+	if err != nil {
+		return nil, err
+	}
+	s.sending.Lock()
+	again := s.carded
+	s.carded = true
+	s.sending.Unlock()
+	if again {
+		return nil, errors.New("bootstrap: second Exchange of a session")
+	}
+	if s.conn == nil {
+		return parseBook(appendBook(nil, [][]byte{body}))
+	}
+	if err := s.send(kindCard, body); err != nil {
+		return nil, err
+	}
+	select {
+	case b := <-s.books:
+		return b, nil
+	case <-s.lost:
+		return nil, s.lostErr
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Fence returns when every rank that is neither down nor finalized has called
+// it as often. A fence that ended with the context's error counts as called.
+func (s *Session) Fence(ctx context.Context) error {
+	if s.conn == nil {
+		return ctx.Err()
+	}
+	s.fencing.Lock()
+	defer s.fencing.Unlock()
+	s.fences++
+	if err := s.send(kindFence, nil); err != nil {
+		return err
+	}
+	for {
+		select {
+		case done := <-s.fenced:
+			if int32(done-s.fences) >= 0 {
+				return nil
+			}
+		case <-s.lost:
+			return s.lostErr
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Abort tells the agent that this rank ends the job with an exit code and a
+// reason for its report. The caller exits with the same code afterwards; the
+// agent ends the other ranks. Errors are not reported: there is nobody left
+// to tell.
+func (s *Session) Abort(code int, reason string) {
+	if s.conn != nil {
+		_ = s.send(kindAbort, appendNumbered(nil, code, reason))
+	}
+}
+
+// Report answers a Dump with text of at most 64 KiB; the rest is cut.
+func (s *Session) Report(text string) error {
+	if s.conn == nil {
+		return nil
+	}
+	return s.send(kindReport, appendNumbered(nil, 0, text))
+}
+
+// Finalize says that this rank leaves the job on purpose and closes the
+// session. A rank that ends without it has failed, whatever its exit code.
+func (s *Session) Finalize() error {
+	if s.conn == nil {
+		return nil
+	}
+	err := s.send(kindFinalize, nil)
+	s.sending.Lock()
+	s.leaving = true
+	s.sending.Unlock()
+	return errors.Join(err, s.conn.Close())
+}
+
+func (s *Session) send(k kind, body []byte) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if s.leaving {
+		return errors.New("bootstrap: session is finalized")
+	}
+	if _, err := s.conn.Write(appendFrame(nil, k, body)); err != nil {
+		return fmt.Errorf("%w: %w", ErrAgentLost, err)
+	}
+	return nil
+}
+
+// listen hands out what the agent says until the connection ends.
+func (s *Session) listen() {
+	defer close(s.notices)
+	r := bufio.NewReaderSize(s.conn, 512)
+	for {
+		k, body, err := readFrame(r, agentFrameMax)
+		if err == nil {
+			err = s.take(k, body)
+		}
+		if err == nil {
+			continue
+		}
+		s.sending.Lock()
+		leaving := s.leaving
+		s.sending.Unlock()
+		s.lostErr = fmt.Errorf("%w: %w", ErrAgentLost, err)
+		close(s.lost)
+		if !leaving {
+			s.notices <- Notice{Kind: AgentLost, Cause: err.Error()}
+		}
+		return
+	}
+}
+
+// take acts on one frame of the agent. It never blocks.
+func (s *Session) take(k kind, body []byte) error {
+	switch k {
+	case kindBook:
+		b, err := parseBook(body)
+		if err != nil {
+			return err
+		}
+		if b.Size() != s.job.Size {
+			return fmt.Errorf("bootstrap: book of %d ranks in a world of %d: %w", b.Size(), s.job.Size, ErrMalformed)
+		}
+		select {
+		case s.books <- b:
+		default:
+			return fmt.Errorf("bootstrap: second book: %w", ErrMalformed)
+		}
+	case kindFenceDone:
+		if len(body) != 4 {
+			return fmt.Errorf("bootstrap: fence of %d bytes: %w", len(body), ErrMalformed)
+		}
+		select {
+		case <-s.fenced: // an older one that nobody waited for
+		default:
+		}
+		s.fenced <- binary.LittleEndian.Uint32(body)
+	case kindPeerDown:
+		rank, cause, err := parseNumbered(body)
+		if err != nil {
+			return err
+		}
+		if rank < 0 || rank >= s.job.Size || s.down[rank] {
+			return fmt.Errorf("bootstrap: rank %d of %d is down: %w", rank, s.job.Size, ErrMalformed)
+		}
+		s.down[rank] = true
+		s.notices <- Notice{Kind: PeerDown, Rank: rank, Cause: cause}
+	case kindDump:
+		if len(s.notices) < dumpsMax {
+			s.notices <- Notice{Kind: Dump}
+		}
+	case kindCard, kindFence, kindAbort, kindFinalize, kindReport:
+		fallthrough
+	default:
+		return fmt.Errorf("bootstrap: frame of kind %d from the agent: %w", k, ErrMalformed)
+	}
+	return nil
+}
