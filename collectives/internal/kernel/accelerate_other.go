@@ -1,0 +1,6 @@
+//go:build !amd64
+
+package kernel
+
+// accelerate leaves the portable kernels in place.
+func accelerate(*[codes][kinds]Func) {}

@@ -1,0 +1,75 @@
+package kernel
+
+// Code names a built-in operator.
+type Code uint8
+
+// The operators.
+const (
+	Sum Code = iota
+	Prod
+	Min
+	Max
+	LAnd
+	LOr
+	LXor
+	BAnd
+	BOr
+	BXor
+	codes
+)
+
+// Codes is the number of built-in operators.
+const Codes = int(codes)
+
+// Kinds is the number of kinds, Other included.
+const Kinds = int(kinds)
+
+// Func sets dst[i] = op(a[i], b[i]). The three slices have the same length, a
+// whole number of elements. dst may be the same memory as a or as b, but may
+// not overlap them in part.
+type Func func(dst, a, b []byte)
+
+// table holds the fastest kernel of this machine, portable the one in Go.
+var table, portable = build()
+
+// Of returns the kernel of an operator on a kind, or nil where the operator is
+// not defined.
+func Of(c Code, k Kind) Func { return table[c][k] }
+
+// Portable returns the kernel in Go, or nil where the operator is not defined.
+func Portable(c Code, k Kind) Func { return portable[c][k] }
+
+func build() (fast, plain [codes][kinds]Func) {
+	integers[int8](&plain, Int8)
+	integers[int16](&plain, Int16)
+	integers[int32](&plain, Int32)
+	integers[int64](&plain, Int64)
+	integers[uint8](&plain, Uint8)
+	integers[uint16](&plain, Uint16)
+	integers[uint32](&plain, Uint32)
+	integers[uint64](&plain, Uint64)
+	ordered[float32](&plain, Float32)
+	ordered[float64](&plain, Float64)
+	numbers[complex64](&plain, Complex64)
+	numbers[complex128](&plain, Complex128)
+	plain[LAnd][Bool], plain[LOr][Bool], plain[LXor][Bool] = landBool, lorBool, lxorBool
+
+	fast = plain
+	accelerate(&fast)
+	return fast, plain
+}
+
+func numbers[T number](t *[codes][kinds]Func, k Kind) {
+	t[Sum][k], t[Prod][k] = sum[T], prod[T]
+}
+
+func ordered[T real](t *[codes][kinds]Func, k Kind) {
+	numbers[T](t, k)
+	t[Min][k], t[Max][k] = lesser[T], greater[T]
+}
+
+func integers[T integer](t *[codes][kinds]Func, k Kind) {
+	ordered[T](t, k)
+	t[LAnd][k], t[LOr][k], t[LXor][k] = land[T], lor[T], lxor[T]
+	t[BAnd][k], t[BOr][k], t[BXor][k] = band[T], bor[T], bxor[T]
+}

@@ -1,0 +1,17 @@
+// Package kernel combines two vectors of elements with a reduction operator:
+// dst[i] = op(a[i], b[i]), over raw bytes so that the algorithms above it need
+// no type parameters.
+//
+// Every operator has a portable implementation in Go. On amd64 the common ones
+// have AVX2 and AVX-512 bodies too, chosen once at start; they give the same
+// bits as the portable ones, element by element, so a result depends on the
+// order of the operands and never on the machine. (The one exception is the
+// payload of a NaN.)
+//
+// # Semantics
+//
+//   - Integers wrap around, as Go's do.
+//   - Min and Max of floats are Go's min and max: NaN if either operand is NaN,
+//     and -0 is less than +0.
+//   - LAnd, LOr and LXor take zero as false and give 1 or 0.
+package kernel

@@ -1,0 +1,39 @@
+package kernel
+
+import "unsafe"
+
+// View returns b as elements of T, without copying. A rest shorter than one
+// element is left out. T holds no pointers.
+func View[T any](b []byte) []T {
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	if size == 0 || len(b) < size {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
+}
+
+// Bytes returns the memory of s, without copying. T holds no pointers.
+func Bytes[T any](s []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
+}
+
+// SizeOf returns the number of bytes of one T.
+func SizeOf[T any]() int {
+	var zero T
+	return int(unsafe.Sizeof(zero))
+}
+
+// Overlap says how the memory of two slices lies to each other: same if they
+// start at the same byte, partial if they share bytes in any other way.
+func Overlap(a, b []byte) (same, partial bool) {
+	if len(a) == 0 || len(b) == 0 {
+		return false, false
+	}
+	x, y := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
+	if x == y {
+		return true, false
+	}
+	return false, x < y+uintptr(len(b)) && y < x+uintptr(len(a))
+}

@@ -1,0 +1,29 @@
+package message
+
+// AllGatherBruck collects the blocks send of all ranks in recv of all ranks in
+// ceil(log p) rounds for any p. J. Bruck, C.-T. Ho, S. Kipnis, E. Upfal and
+// D. Weathersby, "Efficient algorithms for all-to-all communications in multiport
+// message-passing systems", IEEE Transactions on Parallel and Distributed Systems
+// 8 (1997). send may be this rank's block of recv.
+//
+// In round k a rank gets what the rank 2^k after it has; it keeps its own block
+// first and turns the blocks into their places at the end.
+//
+// Restrictions: none. Cost: ceil(log p) alpha + (p-1) n beta for blocks of n
+// bytes, and a copy of all blocks; best for small ones.
+func AllGatherBruck(p Peer, send, recv []byte) error {
+	rank, size, n := p.Rank(), p.Size(), len(send)
+	room := p.Scratch(n * size)
+	copy(room, send)
+	for have := 1; have < size; have *= 2 {
+		count := n * min(have, size-have)
+		to, from := (rank-have+size)%size, (rank+have)%size
+		if err := p.Exchange(to, room[:count], from, room[have*n:][:count]); err != nil {
+			return err
+		}
+	}
+	head := n * (size - rank)
+	copy(recv[n*rank:], room[:head])
+	copy(recv, room[head:])
+	return nil
+}

@@ -1,0 +1,87 @@
+package message
+
+// AllReduceRecursiveDoubling combines send of all ranks in recv of all ranks:
+// in round k, ranks whose numbers differ in bit k exchange what they have and
+// combine it. R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of
+// collective communication operations in MPICH", International Journal of High
+// Performance Computing Applications 19 (2005), section 4.5.
+//
+// When p is not a power of two, the first 2(p-2^k) ranks are folded in pairs of
+// neighbours first, and the lower ones get the result at the end.
+//
+// Restrictions: none. Operands stay in the order of the ranks, so the operator
+// need not be commutative, and all ranks get the same bits. recv may be send.
+// Cost: ceil(log p) (alpha + n beta + n gamma), two more (alpha + n beta) if p is
+// not a power of two; best for small n.
+func AllReduceRecursiveDoubling(p Peer, send, recv []byte, r Reduction) error {
+	place(recv, send)
+	in := p.Scratch(len(recv))
+	f := foldOf(p)
+	if active, err := f.enter(p, recv, in, r); err != nil || !active {
+		return err
+	}
+	for mask := 1; mask < f.power; mask <<= 1 {
+		peer := f.rank(f.me ^ mask)
+		if err := p.Exchange(peer, recv, peer, in); err != nil {
+			return err
+		}
+		if peer < p.Rank() {
+			r.Fn(recv, in, recv)
+		} else {
+			r.Fn(recv, recv, in)
+		}
+	}
+	return f.leave(p, recv)
+}
+
+// fold makes a power of two of any number of ranks: of each of the first extra
+// pairs of neighbours only the upper one goes on.
+type fold struct{ power, extra, me int }
+
+// foldOf returns the fold of the group; me is this rank's number among those
+// that go on.
+func foldOf(p Peer) fold {
+	f := fold{power: powerBelow(p.Size())}
+	f.extra = p.Size() - f.power
+	f.me = p.Rank() - f.extra
+	if p.Rank() < 2*f.extra {
+		f.me = p.Rank() / 2
+	}
+	return f
+}
+
+// rank returns the rank that goes on as number i.
+func (f fold) rank(i int) int {
+	if i < f.extra {
+		return 2*i + 1
+	}
+	return i + f.extra
+}
+
+// enter folds. The lower ones of the pairs hand over acc, receive the final
+// result into it and are not active any more.
+func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error) {
+	rank := p.Rank()
+	switch {
+	case rank >= 2*f.extra:
+		return true, nil
+	case rank%2 == 0:
+		if err := p.Send(rank+1, acc); err != nil {
+			return false, err
+		}
+		return false, p.Recv(rank+1, acc)
+	}
+	if err := p.Recv(rank-1, in); err != nil {
+		return false, err
+	}
+	r.Fn(acc, in, acc)
+	return true, nil
+}
+
+// leave gives the result to the partner that was folded away.
+func (f fold) leave(p Peer, acc []byte) error {
+	if p.Rank() >= 2*f.extra {
+		return nil
+	}
+	return p.Send(p.Rank()-1, acc)
+}

@@ -1,0 +1,33 @@
+package message
+
+// AllReduceRing combines by a reduce-scatter and an allgather around a ring.
+// P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters
+// of workstations", Journal of Parallel and Distributed Computing 69 (2009).
+//
+// Restrictions: the operator is commutative: block i is combined in the order
+// i, i+1, ..., i-1 of the ranks. All ranks get the same bits. Blocks may be
+// empty. recv may be send.
+// Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma; best for large n.
+func AllReduceRing(p Peer, send, recv []byte, r Reduction) error {
+	place(recv, send)
+	rank, size := p.Rank(), p.Size()
+	next, prev := (rank+1)%size, (rank-1+size)%size
+	b := cut(len(recv), r.Elem, size)
+	scratch := p.Scratch(b.off(1))
+	for step := range size - 1 {
+		out, in := (rank-step+size)%size, (rank-step-1+size)%size
+		mine := b.of(recv, in)
+		got := scratch[:len(mine)]
+		if err := p.Exchange(next, b.of(recv, out), prev, got); err != nil {
+			return err
+		}
+		r.Fn(mine, got, mine)
+	}
+	for step := range size - 1 {
+		out, in := (rank-step+1+size)%size, (rank-step+size)%size
+		if err := p.Exchange(next, b.of(recv, out), prev, b.of(recv, in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

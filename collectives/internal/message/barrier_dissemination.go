@@ -1,0 +1,19 @@
+package message
+
+// BarrierDissemination is the dissemination barrier of D. Hensgen, R. Finkel and
+// U. Manber, "Two algorithms for barrier synchronization", International Journal
+// of Parallel Programming 17 (1988).
+//
+// In round k every rank tells the rank 2^k further on that it has come, and
+// waits for the one 2^k before it.
+//
+// Restrictions: none. Cost: ceil(log p) alpha.
+func BarrierDissemination(p Peer) error {
+	rank, size := p.Rank(), p.Size()
+	for d := 1; d < size; d <<= 1 {
+		if err := p.Exchange((rank+d)%size, nil, (rank-d+size)%size, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package message
+
+// BcastScatterAllGather is the long-message broadcast of R. van de Geijn, "On
+// global combine operations", Journal of Parallel and Distributed Computing 22
+// (1994): root scatters buf in p blocks along a binomial tree, then all ranks
+// gather the blocks around a ring.
+//
+// Restrictions: none; blocks may be empty.
+// Cost: (ceil(log p) + p - 1) alpha + 2 n (p-1)/p beta; best for large n.
+func BcastScatterAllGather(p Peer, buf []byte, root int) error {
+	size := p.Size()
+	me := (p.Rank() - root + size) % size
+	b := cut(len(buf), 1, size)
+	if err := scatterBlocks(p, b, buf, root, me); err != nil {
+		return err
+	}
+	next, prev := (p.Rank()+1)%size, (p.Rank()-1+size)%size
+	for step := range size - 1 {
+		out, in := (me-step+size)%size, (me-step-1+size)%size
+		if err := p.Exchange(next, b.of(buf, out), prev, b.of(buf, in)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scatterBlocks leaves block v of buf at the rank that is v after root.
+func scatterBlocks(p Peer, b blocks, buf []byte, root, me int) error {
+	size := p.Size()
+	mask := 1
+	for ; mask < size; mask <<= 1 {
+		if me&mask != 0 {
+			mine := b.span(buf, me, min(me+mask, size))
+			if err := p.Recv((me-mask+root)%size, mine); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for mask >>= 1; mask > 0; mask >>= 1 {
+		if far := me + mask; far < size {
+			if err := p.Send((far+root)%size, b.span(buf, far, min(far+mask, size))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+// Package message holds the collective algorithms that talk in messages: they
+// work on any network and for any number of ranks.
+//
+// One algorithm is one file of straight-line code over Peer. The head of each
+// says its name, its paper, its restrictions, and what it costs when a message
+// of n bytes takes alpha + n*beta and combining n bytes takes n*gamma, for p
+// ranks. Logarithms are binary.
+//
+// Buffers are bytes; lengths were checked by the caller and are the same on
+// every rank. A reduction's buffers are whole elements.
+package message

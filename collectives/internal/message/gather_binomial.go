@@ -1,0 +1,39 @@
+package message
+
+// GatherBinomial collects the blocks send of all ranks in recv of root, in the
+// order of the ranks, along a binomial tree counted from root. recv is used at
+// root only; send may be its own block there.
+//
+// Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
+// bytes; inner ranks hold half the blocks of their subtree.
+func GatherBinomial(p Peer, send, recv []byte, root int) error {
+	size, n := p.Size(), len(send)
+	me := (p.Rank() - root + size) % size
+	// The blocks of the subtree, in order from this rank on.
+	room := p.Scratch(n * subtree(me, size))
+	copy(room, send)
+	mask := 1
+	for ; mask < size && me&mask == 0; mask <<= 1 {
+		if far := me + mask; far < size {
+			if err := p.Recv((far+root)%size, room[mask*n:][:n*subtree(far, size)]); err != nil {
+				return err
+			}
+		}
+	}
+	if me != 0 {
+		return p.Send((me-mask+root)%size, room)
+	}
+	head := n * (size - root)
+	copy(recv[n*root:], room[:head])
+	copy(recv, room[head:])
+	return nil
+}
+
+// subtree returns how many ranks, itself included, hang below rank v of the
+// binomial tree of size ranks that is rooted at 0.
+func subtree(v, size int) int {
+	if v == 0 {
+		return size
+	}
+	return min(v&-v, size-v)
+}

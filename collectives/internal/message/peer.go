@@ -1,0 +1,65 @@
+package message
+
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
+// Peer is one rank's view of a group in which one collective operation runs.
+// Messages between two ranks arrive in order and meet no others.
+type Peer interface {
+	// Rank is this rank, Size the number of ranks.
+	Rank() int
+	Size() int
+	// Send sends b; b may be changed when it returns.
+	Send(to int, b []byte) error
+	// Recv receives exactly len(b) bytes; another length is an error.
+	Recv(from int, b []byte) error
+	// Exchange does a Send and a Recv at the same time.
+	Exchange(to int, out []byte, from int, in []byte) error
+	// Scratch returns n bytes of any contents, aligned for every element type.
+	// They are valid until the next Scratch or the end of the operation.
+	Scratch(n int) []byte
+}
+
+// Reduction is an operator bound to an element type.
+type Reduction struct {
+	// Fn combines vectors.
+	Fn kernel.Func
+	// Elem is the size of an element in bytes.
+	Elem int
+	// Commutative allows algorithms to swap operands. They always keep the order
+	// in which all ranks see the same bits.
+	Commutative bool
+}
+
+// blocks cuts n bytes into parts whole numbers of unit, as equal as they go:
+// block i is [off(i), off(i+1)).
+type blocks struct{ units, parts, unit int }
+
+func cut(n, unit, parts int) blocks { return blocks{n / unit, parts, unit} }
+
+// off returns where block i begins.
+func (b blocks) off(i int) int {
+	each, more := b.units/b.parts, b.units%b.parts
+	return (i*each + min(i, more)) * b.unit
+}
+
+// of returns block i of buf.
+func (b blocks) of(buf []byte, i int) []byte { return buf[b.off(i):b.off(i+1)] }
+
+// span returns the blocks [i, j) of buf.
+func (b blocks) span(buf []byte, i, j int) []byte { return buf[b.off(i):b.off(j)] }
+
+// powerBelow returns the largest power of two that is at most n.
+func powerBelow(n int) int {
+	p := 1
+	for p*2 <= n {
+		p *= 2
+	}
+	return p
+}
+
+// place copies src to dst unless they are the same memory.
+func place(dst, src []byte) {
+	if same, _ := kernel.Overlap(dst, src); !same {
+		copy(dst, src)
+	}
+}

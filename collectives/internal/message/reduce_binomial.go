@@ -1,0 +1,40 @@
+package message
+
+// ReduceBinomial combines send of all ranks at root along a binomial tree whose
+// ranks are counted from root. recv is used at root only, where it may be send.
+//
+// Restrictions: the operator is commutative, for the operands are taken in the
+// order root, root+1, ..., root-1.
+// Cost: ceil(log p) (alpha + n beta + n gamma).
+func ReduceBinomial(p Peer, send, recv []byte, root int, r Reduction) error {
+	n := len(send)
+	scratch := p.Scratch(2 * n)
+	acc, in := scratch[:n], scratch[n:]
+	if p.Rank() == root {
+		acc = recv
+	}
+	return reduceTree(p, send, acc, in, root, r)
+}
+
+// reduceTree combines along the binomial tree of the ranks counted from lead,
+// always a lower operand with the one above it. The result is in acc of lead.
+func reduceTree(p Peer, send, acc, in []byte, lead int, r Reduction) error {
+	size := p.Size()
+	me := (p.Rank() - lead + size) % size
+	have := send // becomes acc with the first combination
+	for mask := 1; mask < size; mask <<= 1 {
+		if me&mask != 0 {
+			return p.Send((me-mask+lead)%size, have)
+		}
+		if me+mask >= size {
+			continue
+		}
+		if err := p.Recv((me+mask+lead)%size, in); err != nil {
+			return err
+		}
+		r.Fn(acc, have, in)
+		have = acc
+	}
+	place(acc, have)
+	return nil
+}

@@ -1,0 +1,28 @@
+package message
+
+// ReduceOrdered combines send of all ranks in the order of the ranks, along a
+// binomial tree that leads to rank 0, and sends the result on to root. recv is
+// used at root only, where it may be send.
+//
+// Restrictions: none; made for operators that are not commutative. The operands
+// are in order, their grouping is that of the tree.
+// Cost: ceil(log p) (alpha + n beta + n gamma), and alpha + n beta if root is
+// not rank 0.
+func ReduceOrdered(p Peer, send, recv []byte, root int, r Reduction) error {
+	n := len(send)
+	scratch := p.Scratch(2 * n)
+	acc, in := scratch[:n], scratch[n:]
+	if p.Rank() == root && root == 0 {
+		acc = recv
+	}
+	if err := reduceTree(p, send, acc, in, 0, r); err != nil || root == 0 {
+		return err
+	}
+	switch p.Rank() {
+	case 0:
+		return p.Send(root, acc)
+	case root:
+		return p.Recv(0, recv)
+	}
+	return nil
+}

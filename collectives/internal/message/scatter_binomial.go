@@ -1,0 +1,32 @@
+package message
+
+// ScatterBinomial hands block i of send at root to recv of rank i, along a
+// binomial tree counted from root. send is used at root only; recv may be its
+// own block there.
+//
+// Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
+// bytes.
+func ScatterBinomial(p Peer, send, recv []byte, root int) error {
+	size, n := p.Size(), len(recv)
+	me := (p.Rank() - root + size) % size
+	room := p.Scratch(n * subtree(me, size))
+	mask := 1
+	for ; mask < size && me&mask == 0; mask <<= 1 {
+	}
+	if me == 0 {
+		head := n * (size - root)
+		copy(room, send[n*root:])
+		copy(room[head:], send[:n*root])
+	} else if err := p.Recv((me-mask+root)%size, room); err != nil {
+		return err
+	}
+	for mask >>= 1; mask > 0; mask >>= 1 {
+		if far := me + mask; far < size {
+			if err := p.Send((far+root)%size, room[mask*n:][:n*subtree(far, size)]); err != nil {
+				return err
+			}
+		}
+	}
+	place(recv, room[:n])
+	return nil
+}
