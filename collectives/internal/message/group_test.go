@@ -1,0 +1,114 @@
+package message_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// member is a Peer whose messages travel through channels of this process.
+type member struct {
+	rank  int
+	lanes [][]chan []byte // lanes[from][to]
+	// failAfter counts down to the operation that fails; negative means never.
+	failAfter int
+	done      chan struct{}
+	scratch   []byte
+}
+
+var _ message.Peer = (*member)(nil)
+
+var errInjected = errors.New("injected")
+
+func (m *member) Rank() int { return m.rank }
+func (m *member) Size() int { return len(m.lanes) }
+
+func (m *member) fail() bool {
+	m.failAfter--
+	return m.failAfter == -1
+}
+
+func (m *member) Send(to int, b []byte) error {
+	if m.fail() {
+		return errInjected
+	}
+	m.lanes[m.rank][to] <- append([]byte(nil), b...)
+	return nil
+}
+
+func (m *member) Recv(from int, b []byte) error {
+	if m.fail() {
+		return errInjected
+	}
+	select {
+	case got := <-m.lanes[from][m.rank]:
+		if len(got) != len(b) {
+			return fmt.Errorf("rank %d got %d bytes from %d instead of %d", m.rank, len(got), from, len(b))
+		}
+		copy(b, got)
+		return nil
+	case <-m.done:
+		return errors.New("peer gave up")
+	}
+}
+
+func (m *member) Exchange(to int, out []byte, from int, in []byte) error {
+	if err := m.Send(to, out); err != nil {
+		return err
+	}
+	return m.Recv(from, in)
+}
+
+// Scratch hands out poisoned memory, so that an algorithm that counts on zeros
+// is found.
+func (m *member) Scratch(n int) []byte {
+	m.scratch = make([]byte, n)
+	for i := range m.scratch {
+		m.scratch[i] = 0xee
+	}
+	return m.scratch
+}
+
+func group(size int) []*member {
+	lanes := make([][]chan []byte, size)
+	for i := range lanes {
+		lanes[i] = make([]chan []byte, size)
+		for j := range lanes[i] {
+			lanes[i][j] = make(chan []byte, 64)
+		}
+	}
+	done := make(chan struct{})
+	members := make([]*member, size)
+	for r := range members {
+		members[r] = &member{rank: r, lanes: lanes, failAfter: -1, done: done}
+	}
+	return members
+}
+
+// run runs fn as every rank and requires that all succeed and that no message
+// is left over.
+func run(t *testing.T, size int, fn func(p message.Peer) error) {
+	t.Helper()
+	members := group(size)
+	errs := make([]error, size)
+	var wg sync.WaitGroup
+	for r, m := range members {
+		wg.Go(func() {
+			if errs[r] = fn(m); errs[r] != nil {
+				close(m.done)
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+	for from, lanes := range members[0].lanes {
+		for to, lane := range lanes {
+			require.Empty(t, lane, "message from %d to %d left over", from, to)
+		}
+	}
+}
