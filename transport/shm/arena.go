@@ -1,0 +1,79 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"golang.org/x/sys/unix"
+)
+
+// arena is this rank's part of node memory.
+type arena struct {
+	node *Node
+	rank int
+}
+
+var _ transport.Arena = (*arena)(nil)
+
+// Size implements transport.Arena.
+func (a *arena) Size() int { return a.node.arenaSize() }
+
+// Bytes implements transport.Arena. On a node of one process, n bytes are
+// contiguous when they lie in one chunk of 4 MiB or begin at the start of one.
+func (a *arena) Bytes(off, n int) ([]byte, error) {
+	if off < 0 {
+		return nil, fmt.Errorf("shm: arena bytes at %d: %w", off, errRange)
+	}
+	b, err := a.node.arenaBytes(a.rank, uint64(off), n, true)
+	if err != nil {
+		return nil, fmt.Errorf("shm: arena: %d bytes at %d of %d: %w", n, off, a.Size(), err)
+	}
+	return b, nil
+}
+
+// Discard implements transport.Arena.
+func (a *arena) Discard(off, n int) error {
+	if off < 0 || n < 0 || off > a.Size() || n > a.Size()-off || off%pageBytes != 0 || n%pageBytes != 0 {
+		return fmt.Errorf("shm: discard of %d bytes at %d: %w", n, off, errRange)
+	}
+	if n == 0 {
+		return nil
+	}
+	if a.node.locals != nil {
+		a.node.locals[a.rank].arena.discard(uint64(off), n)
+		return nil
+	}
+	// MADV_REMOVE is fallocate(PUNCH_HOLE) by address: the pages go, for every
+	// process that maps them.
+	b := a.node.span(a.rank, offArena+off, n)
+	err := unix.Madvise(b, unix.MADV_REMOVE)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		clear(b)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("shm: discard of %d bytes at %d: %w", n, off, err)
+	}
+	return nil
+}
+
+// Key implements transport.Arena.
+func (a *arena) Key(off int) transport.Key {
+	return transport.Key{Addr: uint64(off), Token: tokenArena}
+}
+
+// Offset implements transport.Arena.
+func (a *arena) Offset(b []byte) (int, bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	if a.node.locals != nil {
+		return a.node.locals[a.rank].arena.offset(b)
+	}
+	off := addressOf(b) - addressOf(a.node.span(a.rank, offArena, a.Size()))
+	if size := uint64(a.Size()); off >= size || uint64(len(b)) > size-off {
+		return 0, false
+	}
+	return int(off), true
+}

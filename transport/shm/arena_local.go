@@ -1,0 +1,114 @@
+package shm
+
+import (
+	"errors"
+	"sync"
+)
+
+const (
+	// localArenaBytes is the size of an arena on the heap. It is a range of
+	// offsets, not memory.
+	localArenaBytes = 1 << 36
+	localChunkBytes = 4 << 20
+)
+
+var errSplit = errors.New("bytes cross chunks that were made separately")
+
+// localArena is an arena on the heap, made in chunks as they are asked for.
+type localArena struct {
+	// mu guards chunks: the owner adds and drops, peers look up.
+	mu sync.RWMutex
+	// chunks maps the number of a chunk to its memory.
+	chunks map[uint64]localChunk
+}
+
+// localChunk is one chunk of localChunkBytes, in an allocation that may span
+// several.
+type localChunk struct {
+	span  []byte
+	first uint64 // the number of the first chunk of the span
+}
+
+// bytes returns n bytes at off. create makes what is missing; chunks that lie
+// wholly in the wish and were made separately are replaced, since whoever wishes
+// owns them and what they held.
+func (a *localArena) bytes(off uint64, n int, create bool) ([]byte, error) {
+	if n == 0 {
+		return []byte{}, nil
+	}
+	if b := a.find(off, n); b != nil {
+		return b, nil
+	}
+	if !create {
+		return nil, errRange
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	first, last := off/localChunkBytes, (off+uint64(n)-1)/localChunkBytes
+	for _, edge := range []uint64{first, last} {
+		whole := edge*localChunkBytes >= off && (edge+1)*localChunkBytes <= off+uint64(n)
+		if _, made := a.chunks[edge]; made && !whole {
+			return nil, errSplit
+		}
+	}
+	if a.chunks == nil {
+		a.chunks = map[uint64]localChunk{}
+	}
+	span := heapSegment(int(last-first+1) * localChunkBytes).bytes
+	for c := first; c <= last; c++ {
+		a.chunks[c] = localChunk{span, first}
+	}
+	start := off - first*localChunkBytes
+	return span[start : start+uint64(n) : start+uint64(n)], nil
+}
+
+// find returns n bytes at off if they lie in one span, else nil.
+func (a *localArena) find(off uint64, n int) []byte {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	first := off / localChunkBytes
+	c, ok := a.chunks[first]
+	if !ok {
+		return nil
+	}
+	for i := first + 1; i*localChunkBytes < off+uint64(n); i++ {
+		if next, ok := a.chunks[i]; !ok || addressOf(next.span) != addressOf(c.span) {
+			return nil
+		}
+	}
+	start := off - c.first*localChunkBytes
+	return c.span[start : start+uint64(n) : start+uint64(n)]
+}
+
+// discard clears [off, off+n) and drops the chunks that lie wholly in it.
+func (a *localArena) discard(off uint64, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for at, end := off, off+uint64(n); at < end; {
+		c := at / localChunkBytes
+		stop := min(end, (c+1)*localChunkBytes)
+		chunk, ok := a.chunks[c]
+		switch {
+		case !ok:
+		case stop-at == localChunkBytes:
+			delete(a.chunks, c)
+		default:
+			base := chunk.first * localChunkBytes
+			clear(chunk.span[at-base : stop-base])
+		}
+		at = stop
+	}
+}
+
+// offset returns where b lies.
+func (a *localArena) offset(b []byte) (int, bool) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	for _, c := range a.chunks {
+		off := addressOf(b) - addressOf(c.span)
+		if size := uint64(len(c.span)); off < size && uint64(len(b)) <= size-off {
+			return int(c.first*localChunkBytes + off), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,126 @@
+package shm
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"golang.org/x/sys/unix"
+)
+
+// reach is how bulk gets to the private memory of a peer.
+type reach struct {
+	// probed says that direct and refusal are known.
+	probed bool
+	direct bool
+	// refusal says why there is no direct way.
+	refusal error
+	pid     int
+	// ops counts the operations under way.
+	ops int
+}
+
+var (
+	errDisabled = errors.New("switched off")
+	errStranger = errors.New("the process id of the peer names another process here")
+)
+
+// newCookie makes the word that proves to a peer that it reads our memory.
+func newCookie() []uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return []uint64{binary.LittleEndian.Uint64(b[:])}
+}
+
+// alone says that a Get needs nothing of the peer's processor, as far as known.
+func (e *endpoint) alone() bool {
+	if e.t.cfg.DisableCMA {
+		return false
+	}
+	return e.t.node.locals != nil || !e.reach.probed || e.reach.direct
+}
+
+// direct says that the private memory of the peer can be read and written by
+// process_vm_readv and process_vm_writev. It finds out on the first call: a
+// word in the peer's memory must hold what the peer's header says.
+func (e *endpoint) direct() bool {
+	r := &e.reach
+	if r.probed {
+		return r.direct
+	}
+	r.probed = true
+	if e.t.cfg.DisableCMA || e.t.node.locals != nil {
+		r.refusal = errDisabled
+		return false
+	}
+	r.pid = int(int32(atomic.LoadUint64(e.control.word(offPID))))
+	cookie := atomic.LoadUint64(e.control.word(offCookie))
+	at := atomic.LoadUint64(e.control.word(offCookieAddr))
+	var b [8]byte
+	n, err := e.t.reader(r.pid, b[:], at)
+	switch {
+	case err != nil:
+		r.refusal = err
+	case n != len(b) || binary.NativeEndian.Uint64(b[:]) != cookie || cookie == 0:
+		r.refusal = errStranger
+	}
+	r.direct = r.refusal == nil
+	return r.direct
+}
+
+// refuse remembers that the direct way was closed.
+func (e *endpoint) refuse(err error) { e.reach.direct, e.reach.refusal = false, err }
+
+// stepDirect copies from or to private memory of a peer process.
+func (t *Transport) stepDirect(op *bulkOp, left *int) {
+	n := min(len(op.buf)-op.done, *left)
+	if n == 0 {
+		op.advance(0, left)
+		return
+	}
+	move := t.reader
+	if op.verb == verbPut {
+		move = t.writer
+	}
+	got, err := move(op.e.reach.pid, op.buf[op.done:op.done+n], op.key.Addr+uint64(op.done))
+	switch {
+	case err == nil && got > 0:
+		op.advance(got, left)
+	case err == nil || errors.Is(err, unix.EFAULT):
+		op.fail(transport.ErrBadKey)
+	case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOMEM):
+	default:
+		// Permission was taken back, or the process is gone: what is left goes
+		// through staging buffers, or ends with the report of the loss.
+		op.e.refuse(err)
+		op.staged = true
+	}
+}
+
+// Explain says in one line how messages and bulk go to a peer, and why not
+// otherwise.
+func (t *Transport) Explain(peer int) string {
+	if err := t.Reach(peer); err != nil {
+		return err.Error()
+	}
+	e := t.endpoint(t.slot(peer))
+	lane := "inbox"
+	if e.ring.words != nil {
+		lane = fmt.Sprintf("ring %d", e.number)
+	}
+	how := "not probed yet"
+	switch {
+	case t.node.locals != nil && !t.cfg.DisableCMA:
+		how = "copy in one process"
+	case e.reach.direct:
+		how = "process_vm_readv"
+	case t.cfg.DisableCMA:
+		how = "staged copy (process_vm_readv: switched off)"
+	case e.reach.probed:
+		how = fmt.Sprintf("staged copy (process_vm_readv: %v)", e.reach.refusal)
+	}
+	return fmt.Sprintf("rank %d: shm, lane %s, private memory by %s, arena mapped", peer, lane, how)
+}

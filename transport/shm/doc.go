@@ -1,0 +1,44 @@
+// Package shm is the transport between ranks of one node: shared memory.
+//
+// # Memory
+//
+// A [Node] is the memory of all ranks of a node. Each rank owns a range of it:
+// a control area (header, inbox, rings, staging; see layout.go) and the arena,
+// which is the rest. Between processes the node is one sparse memfd that every
+// rank maps whole; for ranks that are goroutines of one process it is heap
+// memory, which the race detector sees.
+//
+// # Lanes
+//
+// Small messages of one pair travel in one ordered lane. It begins in the
+// receiver's inbox, a ring for many producers. After some messages the sender
+// takes one of the receiver's few rings for itself, says so by a record that is
+// its last in the inbox, and goes on there. A ring is given back the same way.
+// So memory grows with the ranks, not with the pairs.
+//
+//	                 inbox (all peers)          ring (one peer)
+//	write a message  claim a slot by CAS        one store
+//	cache lines      index, data, tail          one up to 32 bytes of payload
+//	read a message   one load per poll          one load per poll
+//
+// # Bulk
+//
+// Get and Put copy straight from or to the arena of the peer when the key lies
+// there, else by process_vm_readv and process_vm_writev where a probe shows that
+// they work, else through staging buffers that the two sides' Polls pass to each
+// other. Two processes share the work of a long Get: the reader copies from the
+// front, the owner, if it happens to poll, from the back.
+//
+// # Waking
+//
+// A sender reads the receiver's alert word after publishing. The receiver sets
+// it, makes every processor that runs a rank pass a barrier (membarrier), and
+// looks into its queues once more before it sleeps, so a sender pays a load and
+// no fence. Where membarrier is not to be had, senders publish with a
+// sequentially consistent store instead.
+//
+// # Distrust
+//
+// What peers can write is loaded once, checked, then used. A ring that holds
+// what no correct peer writes there ends the lane of that peer with ErrDamaged.
+package shm

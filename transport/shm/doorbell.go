@@ -1,0 +1,49 @@
+package shm
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"golang.org/x/sys/unix"
+)
+
+// doorbell is the Sleeper of a rank that is a process: a futex in its header.
+// The word counts the rings. Beside it stands the number of sleepers, so that a
+// ring which finds none costs no system call: the sleeper counts itself before
+// the kernel compares the word, the ringer counts the ring before it looks.
+type doorbell struct {
+	word, sleepers *uint32
+}
+
+var _ transport.Sleeper = doorbell{}
+
+func newDoorbell(control segment) doorbell {
+	return doorbell{control.word32(offDoorbell), control.word32(offSleepers)}
+}
+
+// Yield implements transport.Sleeper.
+func (d doorbell) Yield() { schedYield() }
+
+// Prepare implements transport.Sleeper.
+func (d doorbell) Prepare() uint32 { return atomic.LoadUint32(d.word) }
+
+// Sleep implements transport.Sleeper.
+func (d doorbell) Sleep(ticket uint32, nanos int64) {
+	atomic.AddUint32(d.sleepers, 1)
+	if nanos < 0 {
+		futexWait(d.word, ticket, nil)
+	} else {
+		t := unix.NsecToTimespec(nanos)
+		futexWait(d.word, ticket, &t)
+	}
+	atomic.AddUint32(d.sleepers, math.MaxUint32)
+}
+
+// Ring implements transport.Sleeper.
+func (d doorbell) Ring() {
+	atomic.AddUint32(d.word, 1)
+	if atomic.LoadUint32(d.sleepers) != 0 {
+		futexWake(d.word)
+	}
+}

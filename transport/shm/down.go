@@ -1,0 +1,108 @@
+package shm
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// loss is a peer that is gone.
+type loss struct {
+	peer  int
+	cause error
+	// drain says that what the peer has sent before is still to be handed over.
+	drain bool
+	// end is the position of the inbox behind the last record of the peer.
+	end uint64
+}
+
+// MarkDown implements transport.Transport.
+func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
+
+// lose makes the next Poll report a loss, and wakes whoever would poll.
+func (t *Transport) lose(peer int, cause error, drain bool) {
+	t.mu.Lock()
+	t.losses = append(t.losses, loss{peer: peer, cause: cause, drain: drain})
+	t.mu.Unlock()
+	t.news.Store(true)
+	t.bell.Ring()
+}
+
+// draining says that records of a dead rank are still handed over.
+func (t *Transport) draining(slot int) bool {
+	return slices.ContainsFunc(t.leaving, func(l loss) bool { return l.drain && l.peer == t.cfg.Peers[slot] })
+}
+
+// absorb takes new losses in.
+func (t *Transport) absorb() {
+	t.mu.Lock()
+	fresh := t.losses
+	t.losses = nil
+	t.mu.Unlock()
+	for _, l := range fresh {
+		slot := t.slot(l.peer)
+		if slot < 0 || slot == t.cfg.LocalRank || t.endpoint(slot).down != nil {
+			continue
+		}
+		if slices.ContainsFunc(t.leaving, func(o loss) bool { return o.peer == l.peer }) {
+			continue
+		}
+		t.dead[slot] = true
+		l.end = atomic.LoadUint64(t.inbox.tail)
+		t.leaving = append(t.leaving, l)
+	}
+	t.forgetNews()
+}
+
+// forgetNews ends the news when nothing is left of them.
+func (t *Transport) forgetNews() {
+	t.mu.Lock()
+	t.news.Store(len(t.leaving)+len(t.losses) > 0)
+	t.mu.Unlock()
+}
+
+// settle reports the losses whose last message was read.
+func (t *Transport) settle(h transport.Handler) int {
+	events := 0
+	for i := 0; i < len(t.leaving); {
+		l := t.leaving[i]
+		if l.drain && !t.drained(l) {
+			i++
+			continue
+		}
+		t.leaving = slices.Delete(t.leaving, i, i+1)
+		t.bury(h, l)
+		events++
+	}
+	t.forgetNews()
+	return events
+}
+
+// drained says that everything the peer had sent was handed over.
+func (t *Transport) drained(l loss) bool {
+	if r := t.lanes[t.slot(l.peer)]; r != nil && r.poll() != 0 {
+		return false
+	}
+	return t.inboxDamaged || t.inbox.pos >= l.end
+}
+
+// bury frees what the peer held, completes the operations on it and reports it.
+func (t *Transport) bury(h transport.Handler, l loss) {
+	slot := t.slot(l.peer)
+	e := t.endpoint(slot)
+	e.down = &transport.PeerDown{Peer: l.peer, Cause: l.cause}
+	e.ring, e.alerts = ringWriter{}, 0
+	if r := t.lanes[slot]; r != nil {
+		t.freeLane(r)
+		t.dropGone()
+	}
+	if l.drain {
+		// The peer is reaped: a ring it had claimed without saying so is free too.
+		for k := range ringsPerRank {
+			atomic.CompareAndSwapUint64(ringOwner(t.control, k), uint64(slot)+1, 0)
+		}
+	}
+	t.bulk.fail(h, e)
+	h.Down(e.down)
+}

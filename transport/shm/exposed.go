@@ -1,0 +1,103 @@
+package shm
+
+import (
+	"sync"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// The Token of a Key says which memory its Addr is in.
+//
+//	0           the arena; Addr is an offset
+//	bits 63     1: private memory; Addr is an address
+//	bits 32-62  generation of the slot
+//	bits  0-31  slot in the owner's table of exposed memory
+//
+// Peers that copy by themselves use the address alone. The table is for copies
+// that the owner makes on a peer's behalf: it makes none outside of it.
+const (
+	tokenArena   = 0
+	tokenPrivate = 1 << 63
+
+	tokenGenerationShift = 32
+	tokenGenerationMask  = 1<<31 - 1
+	tokenSlotMask        = 1<<32 - 1
+)
+
+// exposure is one exposed slice.
+type exposure struct {
+	bytes      []byte
+	access     transport.Access
+	generation uint64
+	live       bool
+}
+
+// exposures is the table of what a rank has exposed.
+type exposures struct {
+	// mu guards the table, and in one process it is held while a peer copies, so
+	// that Conceal returns after it.
+	mu    sync.Mutex
+	table []exposure
+	free  []uint32
+}
+
+// add enters b.
+func (x *exposures) add(b []byte, access transport.Access) transport.Key {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var slot uint32
+	if n := len(x.free); n > 0 {
+		slot, x.free = x.free[n-1], x.free[:n-1]
+	} else {
+		slot = uint32(len(x.table))
+		x.table = append(x.table, exposure{})
+	}
+	e := &x.table[slot]
+	e.bytes, e.access, e.live = b, access, true
+	token := tokenPrivate | e.generation<<tokenGenerationShift | uint64(slot)
+	return transport.Key{Addr: addressOf(b), Token: token}
+}
+
+// remove takes the memory of a key out.
+func (x *exposures) remove(k transport.Key) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.entry(k)
+	if e == nil {
+		return false
+	}
+	e.bytes, e.live = nil, false
+	e.generation = (e.generation + 1) & tokenGenerationMask
+	x.free = append(x.free, uint32(k.Token&tokenSlotMask))
+	return true
+}
+
+// entry returns the live entry of a key. mu is held.
+func (x *exposures) entry(k transport.Key) *exposure {
+	slot := k.Token & tokenSlotMask
+	if k.Token&tokenPrivate == 0 || slot >= uint64(len(x.table)) {
+		return nil
+	}
+	e := &x.table[slot]
+	if !e.live || e.generation != k.Token>>tokenGenerationShift&tokenGenerationMask {
+		return nil
+	}
+	return e
+}
+
+// use calls f with the n bytes at k, and returns false if they are not exposed
+// for that access. They stay exposed during f.
+func (x *exposures) use(k transport.Key, n int, access transport.Access, f func(b []byte)) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e := x.entry(k)
+	if e == nil || e.access&access != access {
+		return false
+	}
+	off := k.Addr - addressOf(e.bytes)
+	if size := uint64(len(e.bytes)); off > size || uint64(n) > size-off {
+		return false
+	}
+	f(e.bytes[off : off+uint64(n)])
+	return true
+}

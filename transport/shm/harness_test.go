@@ -1,0 +1,89 @@
+package shm_test
+
+import (
+	"encoding/binary"
+	"errors"
+	goruntime "runtime"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+	"github.com/stretchr/testify/require"
+)
+
+// arrival is one message as it arrived.
+type arrival struct {
+	peer    int
+	header  transport.Header
+	payload []byte
+}
+
+// completion is one Completed.
+type completion struct {
+	token, value uint64
+	err          error
+}
+
+// log is a Handler that keeps what it is told.
+type log struct {
+	arrivals []arrival
+	done     []completion
+	downs    []*transport.PeerDown
+}
+
+func (l *log) Arrive(peer int, h transport.Header, payload []byte) {
+	l.arrivals = append(l.arrivals, arrival{peer, h, append([]byte(nil), payload...)})
+}
+
+func (l *log) Completed(_ int, token, value uint64, err error) {
+	l.done = append(l.done, completion{token, value, err})
+}
+
+func (l *log) Down(d *transport.PeerDown) { l.downs = append(l.downs, d) }
+
+// local makes n transports on one local node.
+func local(t testing.TB, n int, disableCMA bool) []*shm.Transport {
+	t.Helper()
+	node, err := shm.NewLocalNode(n)
+	require.NoError(t, err)
+	ts := make([]*shm.Transport, n)
+	for i := range ts {
+		ts[i], err = shm.New(node, shm.Config{Rank: i, LocalRank: i, DisableCMA: disableCMA})
+		require.NoError(t, err)
+	}
+	return ts
+}
+
+func endpointTo(t testing.TB, tr *shm.Transport, peer int) transport.Endpoint {
+	t.Helper()
+	e, err := tr.Endpoint(peer)
+	require.NoError(t, err)
+	return e
+}
+
+// pattern fills n bytes from a seed.
+func pattern(n int, seed uint64) []byte {
+	b := make([]byte, n+8)
+	x := seed*0x9e3779b97f4a7c15 + 1
+	for i := 0; i < n; i += 8 {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		binary.LittleEndian.PutUint64(b[i:], x)
+	}
+	return b[:n]
+}
+
+// sendAll sends a message, polling and yielding while the lane is full.
+func sendAll(tr *shm.Transport, l transport.Handler, e transport.Endpoint, h transport.Header, payload []byte) error {
+	for {
+		err := e.Send(h, payload)
+		if !errors.Is(err, transport.ErrAgain) {
+			return err
+		}
+		if _, err := tr.Poll(l, 16); err != nil {
+			return err
+		}
+		goruntime.Gosched()
+	}
+}

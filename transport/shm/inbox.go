@@ -1,0 +1,195 @@
+package shm
+
+import (
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// The inbox is a ring for many producers and one consumer. Its data is a row of
+// slots of one cache line; a record takes a run of them that does not cross the
+// end. Beside the data lies an index with one word per slot. Payload never lies
+// in the index, so a producer that slept for a whole lap with an old tail in its
+// hand finds another lap number there, and its compare-and-swap fails.
+//
+// The index word:
+//
+//	bits 60-63  state
+//	bits 48-59  slots of the record
+//	bits 32-47  local rank of the producer
+//	bits  0-31  lap: position / slots of the inbox
+//
+// A producer claims the slot at the tail by compare-and-swap of its index word,
+// which names the producer, so the claim of one that died can be skipped. Then
+// it moves the tail, or finds that another producer has done so for it. Then it
+// writes the record and publishes the index word. A free slot holds the lap
+// number it is free for; memory of zeros is an empty inbox.
+const (
+	slotFree      = 0
+	slotClaimed   = 1
+	slotPublished = 2
+	slotSkip      = 3
+
+	slotStateShift = 60
+	slotLinesShift = 48
+	slotLinesMask  = 1<<12 - 1
+	slotRankShift  = 32
+	slotRankMask   = 1<<16 - 1
+	slotLapMask    = 1<<32 - 1
+)
+
+func slotWord(state, lines, rank, pos uint64) uint64 {
+	return state<<slotStateShift | lines<<slotLinesShift | rank<<slotRankShift | slotLap(pos)
+}
+
+func slotLap(pos uint64) uint64 { return pos / inboxSlots & slotLapMask }
+
+// parseSlot takes an index word apart. ok is false when no correct peer wrote it
+// for this position.
+func parseSlot(w, pos uint64) (state, lines, rank uint64, ok bool) {
+	state, lines, rank = w>>slotStateShift, w>>slotLinesShift&slotLinesMask, w>>slotRankShift&slotRankMask
+	ok = w&slotLapMask == slotLap(pos) && state <= slotSkip
+	if state == slotFree {
+		return state, lines, rank, ok && lines == 0 && rank == 0
+	}
+	return state, lines, rank, ok && lines > 0 && pos&inboxMask+lines <= inboxSlots
+}
+
+// inboxEnds is what both ends of an inbox see.
+type inboxEnds struct {
+	index *[inboxSlots]uint64
+	data  segment
+	tail  *uint64
+	head  *uint64
+	wait  *uint64
+}
+
+func newInboxEnds(control segment) inboxEnds {
+	return inboxEnds{
+		index: (*[inboxSlots]uint64)(control.at(offInboxIndex, inboxSlots*8).words),
+		data:  control.at(offInboxData, inboxSlots*lineBytes),
+		tail:  control.word(offInboxTail),
+		head:  control.word(offInboxHead),
+		wait:  control.word(offInboxWait),
+	}
+}
+
+// inboxTries bounds the attempts of one put against other producers.
+const inboxTries = 1000
+
+// inboxWriter is one of the producers.
+type inboxWriter struct {
+	inboxEnds
+	rank  uint64
+	fence bool
+}
+
+// put writes a record, or nothing. It never waits: what another producer has
+// begun it finishes, as far as the tail goes.
+func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdict {
+	lines := recordSize(uint64(len(payload))) / lineBytes
+	for range inboxTries {
+		// The head is loaded first: the tail was never behind it.
+		head := atomic.LoadUint64(w.head)
+		tail := atomic.LoadUint64(w.tail)
+		skip := uint64(0)
+		if left := inboxSlots - tail&inboxMask; lines > left {
+			skip = left
+		}
+		if head > tail {
+			return damaged
+		}
+		if tail+skip+lines > head+inboxSlots {
+			return full
+		}
+		claim := slotWord(slotClaimed, lines, w.rank, tail)
+		if skip > 0 {
+			claim = slotWord(slotSkip, skip, w.rank, tail)
+		}
+		switch at, v := w.claim(tail, claim); {
+		case v == damaged:
+			return damaged
+		case v == written && skip == 0:
+			w.fill(at, kind, h, payload, lines)
+			return written
+		}
+	}
+	return full
+}
+
+// claim tries to make the slot at tail ours. Whoever holds it, the tail is moved
+// behind it.
+func (w *inboxWriter) claim(tail, claim uint64) (uint64, verdict) {
+	slot := &w.index[tail&inboxMask]
+	if atomic.CompareAndSwapUint64(slot, slotLap(tail), claim) {
+		atomic.CompareAndSwapUint64(w.tail, tail, tail+claim>>slotLinesShift&slotLinesMask)
+		return tail, written
+	}
+	state, lines, _, ok := parseSlot(atomic.LoadUint64(slot), tail)
+	switch {
+	case !ok && atomic.LoadUint64(w.tail) == tail:
+		return 0, damaged
+	case ok && state != slotFree:
+		atomic.CompareAndSwapUint64(w.tail, tail, tail+lines)
+	}
+	return 0, full
+}
+
+// fill writes the record into the claimed slots and publishes it.
+func (w *inboxWriter) fill(pos uint64, kind uint8, h transport.Header, payload []byte, lines uint64) {
+	off := pos & inboxMask * lineBytes
+	line := w.data.words[off/8 : off/8+4]
+	line[0] = recordWord(kind, pos*lineBytes, uint64(len(payload)))
+	line[1], line[2], line[3] = h.A, h.B, h.C
+	copy(w.data.bytes[off+recordHeader:], payload)
+	slot, word := &w.index[pos&inboxMask], slotWord(slotPublished, lines, w.rank, pos)
+	if w.fence {
+		atomic.StoreUint64(slot, word)
+		return
+	}
+	storeRelease(slot, word)
+}
+
+// inboxReader is the consumer.
+type inboxReader struct {
+	inboxEnds
+	// pos is the position of the next record in slots, freed the one up to which
+	// the index was cleaned and the producers were told.
+	pos, freed uint64
+}
+
+// poll returns the index word at the current position and whether it holds
+// anything but a free slot.
+func (r *inboxReader) poll() (uint64, bool) {
+	w := atomic.LoadUint64(&r.index[r.pos&inboxMask])
+	return w, w != slotLap(r.pos)
+}
+
+// record returns the record at the current position, which has that many slots.
+// ok is false when the record is damaged. The payload is valid until advance.
+func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payload []byte, ok bool) {
+	off := r.pos & inboxMask * lineBytes
+	line := r.data.words[off/8 : off/8+4]
+	kind, n, ok := parseRecord(line[0], r.pos*lineBytes)
+	if !ok || recordSize(n) != lines*lineBytes {
+		return 0, h, nil, false
+	}
+	h = transport.Header{A: line[1], B: line[2], C: line[3]}
+	start := off + recordHeader
+	return kind, h, r.data.bytes[start : start+n : start+n], true
+}
+
+// advance leaves that many slots behind. Every quarter of the inbox it cleans the
+// index, tells the producers and says so.
+func (r *inboxReader) advance(lines uint64) bool {
+	r.pos += lines
+	if r.pos-r.freed < inboxSlots/4 {
+		return false
+	}
+	for pos := r.freed; pos < r.pos; pos++ {
+		storeRelease(&r.index[pos&inboxMask], slotLap(pos+inboxSlots))
+	}
+	r.freed = r.pos
+	storeRelease(r.head, r.pos)
+	return true
+}

@@ -1,0 +1,156 @@
+package shm
+
+import (
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// lane is the receiving end of a ring that a peer has taken.
+type lane struct {
+	ringReader
+	slot   int // local rank of the writer
+	number int
+	wait   *uint64
+	fence  bool
+	// gone says that the lane is to be taken out of the list.
+	gone bool
+	// heard is the count of polls at the last message.
+	heard uint64
+}
+
+func ringOf(control segment, number int) segment {
+	return control.at(offRings+number*ringBytes, ringBytes)
+}
+
+func ringHead(control segment, number int) *uint64 {
+	return control.word(offRingHeads + number*lineBytes)
+}
+
+func ringWait(control segment, number int) *uint64 {
+	return control.word(offRingHeads + number*lineBytes + 8)
+}
+
+func ringOwner(control segment, number int) *uint64 {
+	return control.word(offOwners + number*8)
+}
+
+// leaveInbox tries to move the lane into a ring of the peer. The record that
+// says so is the last one in the inbox. If there is no free ring, or no room for
+// the record, the lane stays where it is.
+func (e *endpoint) leaveInbox() {
+	me := uint64(e.t.cfg.LocalRank) + 1
+	for k := range ringsPerRank {
+		owner := ringOwner(e.control, k)
+		if atomic.LoadUint64(owner) != 0 || !atomic.CompareAndSwapUint64(owner, 0, me) {
+			continue
+		}
+		if e.inbox.put(kindLane, transport.Header{A: uint64(k)}, nil) != written {
+			atomic.StoreUint64(owner, 0)
+			return
+		}
+		e.ring = newRingWriter(ringOf(e.control, k), ringHead(e.control, k), e.inbox.fence)
+		e.number = k
+		e.alerts = alertArmed | alertRing(k)
+		return
+	}
+	e.sent = ringAfter - ringRetry
+	if atomic.LoadUint64(e.control.word(offWanted)) == 0 {
+		atomic.StoreUint64(e.control.word(offWanted), 1)
+	}
+}
+
+// returnRing moves the lane back into the inbox, as the peer has asked. If the
+// ring has no room for the record that says so, a later call does it.
+func (e *endpoint) returnRing() {
+	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
+		return
+	}
+	atomic.AndUint64(e.alert, ^alertRing(e.number))
+	e.ring = ringWriter{}
+	e.alerts = alertArmed
+	e.sent = ringAfter - ringRetry
+	if atomic.LoadUint64(e.alert)&alertArmed != 0 {
+		e.wake()
+	}
+}
+
+// leave is the end of the lane when this rank closes.
+func (e *endpoint) leave() {
+	if e.ring.words != nil && e.down == nil {
+		e.returnRing()
+	}
+}
+
+// takeLane starts to read the ring a peer has moved into. ok is false if the
+// ring is not the peer's.
+func (t *Transport) takeLane(slot int, number uint64) bool {
+	if number >= ringsPerRank || t.lanes[slot] != nil ||
+		atomic.LoadUint64(ringOwner(t.control, int(number))) != uint64(slot)+1 {
+		return false
+	}
+	for _, l := range t.rings {
+		if l.number == int(number) && !l.gone {
+			return false
+		}
+	}
+	k := int(number)
+	l := &lane{
+		ringReader: newRingReader(ringOf(t.control, k), ringHead(t.control, k)),
+		slot:       slot, number: k, wait: ringWait(t.control, k), heard: t.polls,
+		fence: t.endpoint(slot).inbox.fence,
+	}
+	t.lanes[slot] = l
+	t.rings = append(t.rings, l)
+	return true
+}
+
+// freeLane makes a ring free for the next peer that wants one.
+func (t *Transport) freeLane(l *lane) {
+	l.gone = true
+	t.lanes[l.slot] = nil
+	atomic.AndUint64(t.alert, ^alertRing(l.number))
+	atomic.StoreUint64(&l.words[0], 0)
+	atomic.StoreUint64(l.wait, 0)
+	atomic.StoreUint64(l.head, 0)
+	atomic.StoreUint64(ringOwner(t.control, l.number), 0)
+}
+
+// Rings that were silent for idlePolls polls are asked back when a peer wants
+// one. The wish is looked at every lookPolls polls.
+const (
+	lookPolls = 256
+	idlePolls = 4096
+)
+
+// reclaim asks for the ring that was silent longest, if some peer has found none
+// free.
+func (t *Transport) reclaim() {
+	wanted := t.control.word(offWanted)
+	if len(t.rings) < ringsPerRank || atomic.LoadUint64(wanted) == 0 {
+		return
+	}
+	oldest := t.rings[0]
+	for _, l := range t.rings {
+		if l.heard < oldest.heard {
+			oldest = l
+		}
+	}
+	if t.polls-oldest.heard < idlePolls {
+		return
+	}
+	atomic.StoreUint64(wanted, 0)
+	atomic.OrUint64(t.alert, alertRing(oldest.number))
+}
+
+// returnRings gives rings back that peers have asked for while we had nothing to
+// send to them.
+func (t *Transport) returnRings() {
+	for _, e := range t.endpoints {
+		if e != nil && e.ring.words != nil && e.down == nil {
+			if a := atomic.LoadUint64(e.alert); a&e.alerts&^alertArmed != 0 {
+				e.returnRing()
+			}
+		}
+	}
+}

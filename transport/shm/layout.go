@@ -1,0 +1,106 @@
+package shm
+
+// The range of a rank begins with its control area. Offsets are in bytes from
+// the start of the range. Every group of words that one side writes and another
+// side polls has cache lines of its own.
+//
+//	offset     bytes    what                                     written by
+//	0          64       identity: magic, version, pid, cookie    owner
+//	64         64       alert: armed bit, rings wanted back      owner sets, peers clear
+//	128        64       doorbell and number of sleepers          anyone
+//	192        64       owners of the rings, 8 words             peers claim, owner frees
+//	256        64       wanted: a peer found no free ring        peers set, owner clears
+//	320        64       inbox tail                               peers
+//	384        64       inbox head, inbox waiters                owner; peers
+//	512        512      ring heads and ring waiters, 8 lines     owner; ring's writer
+//	1024       2048     bulk descriptors, 16 of 128 bytes        owner; helping source
+//	3072       512      staging tickets, 8 lines                 owner; serving peer
+//	4096       8192     inbox index, one word per slot           peers claim, owner cleans
+//	12288      65536    inbox data
+//	77824      524288   rings, 8 of 64 KiB                       one peer each
+//	602112     1048576  staging buffers, 8 of 128 KiB            owner and serving peer
+//	1650688             arena, to the end of the range
+const (
+	lineBytes = 64
+	pageBytes = 4096
+
+	offMagic      = 0
+	offVersion    = 8
+	offPID        = 16
+	offCookie     = 24
+	offCookieAddr = 32
+	offState      = 40
+	offAlert      = 64
+	offDoorbell   = 128
+	offSleepers   = 132
+	offOwners     = 192
+	offWanted     = 256
+	offInboxTail  = 320
+	offInboxHead  = 384
+	offInboxWait  = 448
+	offRingHeads  = 512
+	offBulk       = 1024
+	offTickets    = 3072
+	offInboxIndex = 4096
+	offInboxData  = offInboxIndex + inboxSlots*8
+	offRings      = offInboxData + inboxSlots*lineBytes
+	controlBytes  = offRings + ringsPerRank*ringBytes
+
+	offStaging   = controlBytes
+	stagingSlots = 8
+	stagingBytes = 128 << 10
+	offArena     = offStaging + stagingSlots*stagingBytes
+
+	bulkDescriptors     = 16
+	bulkDescriptorBytes = 128
+
+	inboxSlots = 1024
+	inboxMask  = inboxSlots - 1
+
+	ringsPerRank = 8
+	ringBytes    = 64 << 10
+	ringMask     = ringBytes - 1
+
+	// maxEager is the longest payload of one record. A record and the skip before
+	// it must fit into three quarters of a ring, since the reader gives space
+	// back by the quarter.
+	maxEager = 8 << 10
+
+	layoutMagic   = 0x6d68736e75726f67 // "gorunshm", little endian
+	layoutVersion = 1
+)
+
+// Compile-time checks of the table above: each line fails to compile when the
+// two sides differ.
+const (
+	_ = uint(offInboxData-12288) + uint(12288-offInboxData)
+	_ = uint(offRings-77824) + uint(77824-offRings)
+	_ = uint(offStaging-602112) + uint(602112-offStaging)
+	_ = uint(offArena-1650688) + uint(1650688-offArena)
+	_ = uint(offTickets - offBulk - bulkDescriptors*bulkDescriptorBytes)
+	_ = uint(offInboxIndex - offTickets - stagingSlots*lineBytes)
+	_ = uint(3*ringBytes/4 - 2*(maxEager+recordHeader+lineBytes))
+	_ = uint(3*inboxSlots/4 - 2*(maxEager+recordHeader)/lineBytes - 2)
+	_ = -uint(offArena % pageBytes)
+)
+
+// States of a rank, in the low bits of the word at offState. The word is written
+// last when a rank joins, so whoever reads a state sees the identity too.
+const (
+	stateAbsent  = 0
+	stateRunning = 1
+	stateClosed  = 2
+	stateMask    = 3
+	// stateFences says that this rank cannot run a barrier on the other
+	// processors, so whoever sends to it must publish with a fence.
+	stateFences = 4
+)
+
+// Bits of the alert word. Bits 8 to 15 ask the writer of ring 0 to 7 to give it
+// back.
+const (
+	alertArmed    = 1
+	alertRingBits = 8
+)
+
+func alertRing(ring int) uint64 { return 1 << (alertRingBits + ring) }

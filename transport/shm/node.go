@@ -1,0 +1,144 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Node is the shared memory of the ranks of one node: a range per rank, which is
+// a control area followed by the arena.
+type Node struct {
+	ranks int
+	// mapped is the whole memory between processes, nil for ranks of one process.
+	mapped     []byte
+	rangeBytes int64
+	// locals are the ranges of ranks that share a process, nil between processes.
+	locals []*localRange
+}
+
+// localRange is the range of a rank that shares its process with the others.
+type localRange struct {
+	controlOnce, stagingOnce sync.Once
+	control, staging         segment
+
+	arena   localArena
+	bell    localSleeper
+	exposed exposures
+}
+
+// OpenNode maps the memory of a node: a file of ranks ranges of rangeBytes
+// bytes each, all zeros before the first rank joined. Nothing is touched by
+// mapping. The descriptor may be closed afterwards.
+func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
+	if ranks < 1 || ranks > slotRankMask {
+		return nil, fmt.Errorf("shm: a node of %d ranks", ranks)
+	}
+	if rangeBytes < offArena+pageBytes || rangeBytes%pageBytes != 0 {
+		return nil, fmt.Errorf("shm: ranges of %d bytes: want whole pages, at least %d", rangeBytes, offArena+pageBytes)
+	}
+	size := int64(ranks) * rangeBytes
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fmt.Errorf("shm: node memory: %w", err)
+	}
+	if st.Size < size {
+		return nil, fmt.Errorf("shm: node memory has %d bytes, %d ranks need %d", st.Size, ranks, size)
+	}
+	b, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("shm: mapping %d bytes of node memory: %w", size, err)
+	}
+	return &Node{ranks: ranks, mapped: b, rangeBytes: rangeBytes}, nil
+}
+
+// NewLocalNode makes node memory on the heap for ranks of one process.
+func NewLocalNode(ranks int) (*Node, error) {
+	if ranks < 1 || ranks > slotRankMask {
+		return nil, fmt.Errorf("shm: a node of %d ranks", ranks)
+	}
+	n := &Node{ranks: ranks, locals: make([]*localRange, ranks)}
+	for i := range n.locals {
+		n.locals[i] = &localRange{}
+	}
+	return n, nil
+}
+
+// Ranks returns the number of ranges.
+func (n *Node) Ranks() int { return n.ranks }
+
+// Local says that the ranks share one process.
+func (n *Node) Local() bool { return n.locals != nil }
+
+// Close unmaps the memory. Every Transport on it must be closed, and no slice of
+// it may be in use.
+func (n *Node) Close() error {
+	if n.mapped == nil {
+		return nil
+	}
+	b := n.mapped
+	n.mapped = nil
+	if err := unix.Munmap(b); err != nil {
+		return fmt.Errorf("shm: unmapping node memory: %w", err)
+	}
+	return nil
+}
+
+var errRange = errors.New("outside of the arena")
+
+// span returns n bytes at off of the range of a rank.
+func (n *Node) span(rank, off, size int) []byte {
+	start := int64(rank)*n.rangeBytes + int64(off)
+	return n.mapped[start : start+int64(size) : start+int64(size)]
+}
+
+// control returns the control area of a rank without its staging buffers.
+func (n *Node) control(rank int) segment {
+	if n.locals == nil {
+		return segmentOf(n.span(rank, 0, controlBytes))
+	}
+	l := n.locals[rank]
+	l.controlOnce.Do(func() { l.control = heapSegment(controlBytes) })
+	return l.control
+}
+
+// staging returns the staging buffers of a rank.
+func (n *Node) staging(rank int) segment {
+	if n.locals == nil {
+		return segmentOf(n.span(rank, offStaging, stagingSlots*stagingBytes))
+	}
+	l := n.locals[rank]
+	l.stagingOnce.Do(func() { l.staging = heapSegment(stagingSlots * stagingBytes) })
+	return l.staging
+}
+
+// arenaSize returns the bytes of each arena.
+func (n *Node) arenaSize() int {
+	if n.locals != nil {
+		return localArenaBytes
+	}
+	return int(n.rangeBytes - offArena)
+}
+
+// arenaBytes returns n bytes at off of the arena of a rank. create makes them
+// where they are not there yet.
+func (n *Node) arenaBytes(rank int, off uint64, size int, create bool) ([]byte, error) {
+	total := uint64(n.arenaSize())
+	if size < 0 || off > total || uint64(size) > total-off {
+		return nil, errRange
+	}
+	if n.locals != nil {
+		return n.locals[rank].arena.bytes(off, size, create)
+	}
+	return n.span(rank, offArena+int(off), size), nil
+}
+
+// bell returns what rings a rank.
+func (n *Node) bell(rank int) bell {
+	if n.locals != nil {
+		return &n.locals[rank].bell
+	}
+	return newDoorbell(n.control(rank))
+}

@@ -1,0 +1,56 @@
+package shm
+
+// A record is a message or a note of the transport itself, in a ring or in the
+// inbox. It begins on a cache line:
+//
+//	byte  0  the record word
+//	byte  8  header, three words
+//	byte 32  payload
+//
+// The record word:
+//
+//	bits 63     1: the record is complete
+//	bits 56-62  kind
+//	bits 32-55  position of the record in lines, low 24 bits
+//	bits  0-31  payload length in bytes
+//
+// A word of 0 is a record that is not there yet.
+const (
+	recordHeader = 32
+
+	recordThere     = 1 << 63
+	recordKindShift = 56
+	recordPosShift  = 32
+	recordPosMask   = 1<<24 - 1
+)
+
+// Kinds of record.
+const (
+	kindMessage = iota // for the engine
+	kindSkip           // nothing up to the end of the ring
+	kindLane           // the sender goes on in ring A
+	kindReturn         // the sender goes on in the inbox
+	kindAssist         // the sender reads bulk by descriptor A; help if you can
+	kindServe          // copy a piece of exposed memory, see staging.go
+	kinds
+)
+
+// recordSize returns the bytes a record with n bytes of payload takes.
+func recordSize(n uint64) uint64 {
+	return (n + recordHeader + lineBytes - 1) &^ (lineBytes - 1)
+}
+
+// recordWord encodes the word of a record at pos bytes from the ring's origin.
+func recordWord(kind uint8, pos, n uint64) uint64 {
+	return recordThere | uint64(kind)<<recordKindShift | (pos/lineBytes&recordPosMask)<<recordPosShift | n
+}
+
+// parseRecord takes a record word apart. ok is false when no correct peer wrote
+// it for this position.
+func parseRecord(w, pos uint64) (kind uint8, n uint64, ok bool) {
+	kind = uint8(w>>recordKindShift) & 0x7f
+	n = w & (1<<32 - 1)
+	ok = w&recordThere != 0 && kind < kinds && n <= maxEager &&
+		w>>recordPosShift&recordPosMask == pos/lineBytes&recordPosMask
+	return kind, n, ok
+}

@@ -1,0 +1,151 @@
+package shm
+
+import (
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// verdict is what became of an attempt to write a record.
+type verdict uint8
+
+const (
+	written verdict = iota
+	full
+	damaged
+)
+
+// ringWriter is the sending end of a ring: one producer, one consumer, records
+// of whole cache lines, no shared tail. The writer clears the word of the
+// position behind a record before it publishes the record, so the reader learns
+// of both by polling one word. A record does not cross the end of the ring: a
+// skip record fills what is left there.
+type ringWriter struct {
+	words *[ringBytes / 8]uint64
+	bytes *[ringBytes]byte
+	head  *uint64
+	// tail is the position of the next record, limit that up to which the reader
+	// is known to have made room. Positions grow for ever.
+	tail, limit uint64
+	// fence orders the publishing before later loads.
+	fence bool
+}
+
+func newRingWriter(s segment, head *uint64, fence bool) ringWriter {
+	return ringWriter{
+		words: (*[ringBytes / 8]uint64)(s.words),
+		bytes: (*[ringBytes]byte)(s.bytes),
+		head:  head, limit: ringBytes, fence: fence,
+	}
+}
+
+// put writes a record, or nothing.
+func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict {
+	n := uint64(len(payload))
+	size := recordSize(n)
+	off := w.tail & ringMask
+	if w.tail+size+lineBytes > w.limit || off+size > ringBytes {
+		if v := w.makeRoom(size); v != written {
+			return v
+		}
+		off = w.tail & ringMask
+	}
+	w.words[(off+size)&ringMask/8] = 0
+	at := off / 8 & (ringMask / 8)
+	line := w.words[at : at+4 : at+4]
+	line[1], line[2], line[3] = h.A, h.B, h.C
+	copy(w.bytes[off+recordHeader:], payload)
+	w.publish(off, recordWord(kind, w.tail, n))
+	w.tail += size
+	return written
+}
+
+func (w *ringWriter) publish(off, word uint64) {
+	p := &w.words[off&ringMask/8]
+	if w.fence {
+		atomic.StoreUint64(p, word)
+		return
+	}
+	storeRelease(p, word)
+}
+
+// makeRoom finds room for a record of that size, and goes to the start of the
+// ring when it does not fit before the end.
+func (w *ringWriter) makeRoom(size uint64) verdict {
+	off := w.tail & ringMask
+	skip := uint64(0)
+	if off+size > ringBytes {
+		skip = ringBytes - off
+	}
+	if w.tail+skip+size+lineBytes > w.limit {
+		head := atomic.LoadUint64(w.head)
+		if head > w.tail || w.tail-head > ringBytes || head+ringBytes < w.limit {
+			return damaged
+		}
+		w.limit = head + ringBytes
+		if w.tail+skip+size+lineBytes > w.limit {
+			return full
+		}
+	}
+	if skip > 0 {
+		w.words[0] = 0
+		w.publish(off, recordWord(kindSkip, w.tail, 0))
+		w.tail += skip
+	}
+	return written
+}
+
+// ringReader is the receiving end of a ring.
+type ringReader struct {
+	words *[ringBytes / 8]uint64
+	bytes *[ringBytes]byte
+	head  *uint64
+	// pos is the position of the next record, freed the last one told to the
+	// writer.
+	pos, freed uint64
+}
+
+func newRingReader(s segment, head *uint64) ringReader {
+	return ringReader{
+		words: (*[ringBytes / 8]uint64)(s.words),
+		bytes: (*[ringBytes]byte)(s.bytes),
+		head:  head,
+	}
+}
+
+// poll returns the word of the next record, 0 if there is none.
+func (r *ringReader) poll() uint64 {
+	return atomic.LoadUint64(&r.words[r.pos&ringMask/8])
+}
+
+// record returns header and payload of the record at the current position,
+// whose word is w. ok is false when the ring is damaged. The payload is valid
+// until advance.
+func (r *ringReader) record(w uint64) (kind uint8, h transport.Header, payload []byte, ok bool) {
+	kind, n, ok := parseRecord(w, r.pos)
+	off := r.pos & ringMask
+	if !ok || off+recordSize(n) > ringBytes {
+		return 0, h, nil, false
+	}
+	at := off / 8 & (ringMask / 8)
+	line := r.words[at : at+4 : at+4]
+	h = transport.Header{A: line[1], B: line[2], C: line[3]}
+	start := off + recordHeader
+	return kind, h, r.bytes[start : start+n : start+n], true
+}
+
+// advance leaves a record behind. It tells the writer every quarter of the ring
+// and says so.
+func (r *ringReader) advance(kind uint8, n uint64) bool {
+	if kind == kindSkip {
+		r.pos += ringBytes - r.pos&ringMask
+	} else {
+		r.pos += recordSize(n)
+	}
+	if r.pos-r.freed < ringBytes/4 {
+		return false
+	}
+	r.freed = r.pos
+	storeRelease(r.head, r.pos)
+	return true
+}

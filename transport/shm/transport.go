@@ -1,0 +1,245 @@
+package shm
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// Config says which rank of the node a Transport serves.
+type Config struct {
+	// Rank is the rank in the world.
+	Rank int
+	// LocalRank is the range of the node that is ours.
+	LocalRank int
+	// Peers holds the world rank of every local rank, ours included. nil means
+	// that the two are the same.
+	Peers []int
+	// DisableCMA makes bulk go through staging buffers, as it does where
+	// process_vm_readv is forbidden.
+	DisableCMA bool
+}
+
+// Transport connects a rank with the others of its node.
+type Transport struct {
+	node    *Node
+	cfg     Config
+	control segment
+	alert   *uint64
+	bell    bell
+	arena   arena
+
+	// fences says that barriers do not work here, so publishing needs a fence.
+	fences bool
+	closed bool
+	// slots maps a world rank to a local rank, -1 for ranks elsewhere.
+	slots []int32
+	// endpoints by local rank, nil until asked for or heard from.
+	endpoints []*endpoint
+
+	inbox inboxReader
+	// rings are the rings in use, recently active ones first.
+	rings []*lane
+	// lanes maps a local rank to the ring it writes, nil for the inbox.
+	lanes []*lane
+	// dead marks local ranks that were marked down or are damaged.
+	dead []bool
+	// inboxDamaged ends the reading of the inbox.
+	inboxDamaged bool
+	// reading guards against a Poll from within a Handler.
+	reading bool
+
+	exposed *exposures
+	bulk    bulk
+	// blocked are the endpoints whose last Send found no room.
+	blocked []*endpoint
+	polls   uint64
+
+	// news says that losses is not empty or departures are under way.
+	news atomic.Bool
+	// mu guards losses, which MarkDown fills from any goroutine.
+	mu     sync.Mutex
+	losses []loss
+	// leaving are the losses whose last messages are being drained.
+	leaving []loss
+
+	// reader and writer copy from and to other processes.
+	reader, writer func(pid int, local []byte, addr uint64) (int, error)
+	// cookie is what peers read to prove that they reach our memory.
+	cookie []uint64
+}
+
+var _ transport.Transport = (*Transport)(nil)
+
+// New joins the node as one of its ranks. Each range serves one Transport in
+// the life of the node.
+func New(n *Node, cfg Config) (*Transport, error) {
+	if cfg.LocalRank < 0 || cfg.LocalRank >= n.ranks {
+		return nil, fmt.Errorf("shm: local rank %d on a node of %d ranks", cfg.LocalRank, n.ranks)
+	}
+	if cfg.Peers == nil {
+		cfg.Peers = make([]int, n.ranks)
+		for i := range cfg.Peers {
+			cfg.Peers[i] = i
+		}
+	}
+	if len(cfg.Peers) != n.ranks || cfg.Peers[cfg.LocalRank] != cfg.Rank {
+		return nil, fmt.Errorf("shm: rank %d is not local rank %d of %v", cfg.Rank, cfg.LocalRank, cfg.Peers)
+	}
+	control := n.control(cfg.LocalRank)
+	t := &Transport{
+		node: n, cfg: cfg, control: control,
+		alert:     control.word(offAlert),
+		bell:      n.bell(cfg.LocalRank),
+		arena:     arena{n, cfg.LocalRank},
+		endpoints: make([]*endpoint, n.ranks),
+		inbox:     inboxReader{inboxEnds: newInboxEnds(control)},
+		lanes:     make([]*lane, n.ranks),
+		dead:      make([]bool, n.ranks),
+		exposed:   &exposures{},
+		reader:    processRead,
+		writer:    processWrite,
+	}
+	if n.locals != nil {
+		t.exposed = &n.locals[cfg.LocalRank].exposed
+	}
+	if err := t.mapSlots(); err != nil {
+		return nil, err
+	}
+	return t, t.join()
+}
+
+func (t *Transport) mapSlots() error {
+	top := 0
+	for _, p := range t.cfg.Peers {
+		if p < 0 {
+			return fmt.Errorf("shm: peers %v", t.cfg.Peers)
+		}
+		top = max(top, p)
+	}
+	t.slots = make([]int32, top+1)
+	for i := range t.slots {
+		t.slots[i] = -1
+	}
+	for slot, p := range t.cfg.Peers {
+		if t.slots[p] >= 0 {
+			return fmt.Errorf("shm: peers %v: rank %d twice", t.cfg.Peers, p)
+		}
+		t.slots[p] = int32(slot)
+	}
+	return nil
+}
+
+// join writes the identity of this rank into its header. The state goes last.
+func (t *Transport) join() error {
+	if s := atomic.LoadUint64(t.control.word(offState)); s&stateMask != stateAbsent {
+		return fmt.Errorf("shm: local rank %d has joined already", t.cfg.LocalRank)
+	}
+	t.fences = t.node.locals != nil || !registerBarrier()
+	t.cookie = newCookie()
+	for off, v := range map[int]uint64{
+		offMagic:      layoutMagic,
+		offVersion:    layoutVersion,
+		offPID:        uint64(os.Getpid()),
+		offCookie:     t.cookie[0],
+		offCookieAddr: addressOfWords(t.cookie),
+	} {
+		atomic.StoreUint64(t.control.word(off), v)
+	}
+	state := uint64(stateRunning)
+	if t.fences {
+		state |= stateFences
+	}
+	atomic.StoreUint64(t.control.word(offState), state)
+	return nil
+}
+
+// Name implements transport.Transport.
+func (t *Transport) Name() string { return "shm" }
+
+// Arena returns this rank's part of node memory.
+func (t *Transport) Arena() transport.Arena { return &t.arena }
+
+// Sleeper returns what the goroutines of this rank sleep on.
+func (t *Transport) Sleeper() transport.Sleeper { return t.bell }
+
+// slot returns the local rank of a rank, -1 if it is not on this node.
+func (t *Transport) slot(peer int) int {
+	if peer < 0 || peer >= len(t.slots) {
+		return -1
+	}
+	return int(t.slots[peer])
+}
+
+// Reach implements transport.Transport.
+func (t *Transport) Reach(peer int) error {
+	switch s := t.slot(peer); {
+	case s < 0:
+		return t.failure("reach", peer, fmt.Errorf("%w: the rank is on another node", transport.ErrNotSupported))
+	case s == t.cfg.LocalRank:
+		return t.failure("reach", peer, fmt.Errorf("%w: the rank is this one", transport.ErrNotSupported))
+	}
+	return nil
+}
+
+// Endpoint implements transport.Transport.
+func (t *Transport) Endpoint(peer int) (transport.Endpoint, error) {
+	if err := t.Reach(peer); err != nil {
+		return nil, err
+	}
+	return t.endpoint(t.slot(peer)), nil
+}
+
+// endpoint returns the endpoint of a local rank.
+func (t *Transport) endpoint(slot int) *endpoint {
+	if e := t.endpoints[slot]; e != nil {
+		return e
+	}
+	e := newEndpoint(t, slot)
+	t.endpoints[slot] = e
+	return e
+}
+
+func (t *Transport) failure(op string, peer int, err error) error {
+	return &transport.OpError{Op: op, Transport: "shm", Peer: peer, Err: err}
+}
+
+// Expose implements transport.Transport. It costs no system call; a slice in the
+// arena is named by its offset there.
+func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
+	if off, ok := t.arena.Offset(b); ok {
+		return t.arena.Key(off), nil
+	}
+	return t.exposed.add(b, access), nil
+}
+
+// Conceal implements transport.Transport. A peer that copies by itself out of
+// private memory is not waited for: it says when it has finished.
+func (t *Transport) Conceal(k transport.Key) error {
+	if k.Token == tokenArena {
+		return nil
+	}
+	if !t.exposed.remove(k) {
+		return t.failure("conceal", -1, transport.ErrBadKey)
+	}
+	return nil
+}
+
+// Close implements transport.Transport. Peers that send afterwards get an error;
+// what was sent before can be read by them.
+func (t *Transport) Close() error {
+	if t.closed {
+		return t.failure("close", -1, transport.ErrClosed)
+	}
+	t.closed = true
+	atomic.StoreUint64(t.control.word(offState), stateClosed)
+	for _, e := range t.endpoints {
+		if e != nil {
+			e.leave()
+		}
+	}
+	return nil
+}
