@@ -11,9 +11,10 @@ import (
 const (
 	// keepDefault is Config.Keep when that is 0, in bytes.
 	keepDefault = 256 << 20
-	// growMin and growMax bound the size of a chunk in bytes. In between the arena
-	// doubles. A larger request gets a chunk of its own size.
-	growMin = 256 << 10
+	// growMin and growMax bound what the arena grows by in bytes; in between it
+	// doubles. Chunks begin at multiples of growMin: transport/shm makes the arena
+	// of a rank that shares its process in pieces of that size.
+	growMin = 4 << 20
 	growMax = 64 << 20
 	// gatherMin is the size in bytes from which hot neighbours of cold pages are
 	// looked for before cold pages alone are used.
@@ -28,6 +29,9 @@ type Config struct {
 	// longest ago is given back to the machine first. 0 means 256 MiB, a negative
 	// number nothing at all.
 	Keep int
+	// Contiguous says that the range is one mapping, so memory may cross what was
+	// asked for at different times. The heap is not.
+	Contiguous bool
 	// Guarded makes every access to memory that was freed or given away fault in
 	// this process. Every lease then takes whole pages. The range must be a
 	// mapping of its own, not the heap.
@@ -54,8 +58,8 @@ type Arena struct {
 	mem  transport.Arena
 	rank int32
 	keep int
-	// guarded: see Config.
-	guarded bool
+	// guarded, contiguous: see Config.
+	guarded, contiguous bool
 
 	// mu guards all below. It is a leaf.
 	mu      sync.Mutex
@@ -73,7 +77,8 @@ func New(mem transport.Arena, cfg Config) *Arena {
 		keep = keepDefault
 	}
 	return &Arena{
-		mem: mem, rank: int32(cfg.Rank), keep: keep, guarded: cfg.Guarded,
+		mem: mem, rank: int32(cfg.Rank), keep: keep,
+		guarded: cfg.Guarded, contiguous: cfg.Contiguous,
 		heap:    heap{page: os.Getpagesize()},
 		shelves: make([]shelf, classes),
 	}
@@ -184,27 +189,22 @@ func (a *Arena) dissolve() {
 	}
 }
 
-// grow adds at least n free bytes: it lengthens the last chunk where the
-// transport's memory continues it, else it begins a new one.
+// grow adds at least n free bytes: it lengthens the last chunk where the range is
+// one mapping, else it begins a new one.
 func (a *Arena) grow(n int) error {
 	room := a.room()
-	want := max(n, min(max(a.grown, growMin), growMax))
-	want = min(want, room)
-	if want < n {
+	if room < n {
 		return fmt.Errorf("%w: %d bytes wanted, %d of %d never used", ErrFull, n, room, a.mem.Size())
 	}
+	want := max(n, min(a.grown, growMax))
+	want = min((want+growMin-1)/growMin*growMin, room)
 	mem, err := a.mem.Bytes(a.grown, want)
-	if err != nil && want > n {
-		want = n
-		mem, err = a.mem.Bytes(a.grown, want)
-	}
 	if err != nil {
 		return fmt.Errorf("grow the arena by %d bytes: %w", want, err)
 	}
-	c := a.extend(want)
-	if c == nil {
-		c = &chunk{off: a.grown, mem: mem}
-		a.chunks = append(a.chunks, c)
+	c, err := a.chunk(mem)
+	if err != nil {
+		return fmt.Errorf("grow the arena by %d bytes: %w", want, err)
 	}
 	s := a.heap.record()
 	s.off, s.n, s.chunk = a.grown, want, c
@@ -214,19 +214,19 @@ func (a *Arena) grow(n int) error {
 	return nil
 }
 
-// extend lengthens the last chunk by n bytes and returns it, or nil if the
-// memory that follows is not its continuation.
-func (a *Arena) extend(n int) *chunk {
-	if len(a.chunks) == 0 {
-		return nil
+// chunk returns the chunk that mem, the bytes at a.grown, is a part of.
+func (a *Arena) chunk(mem []byte) (*chunk, error) {
+	if a.contiguous && len(a.chunks) > 0 {
+		c := a.chunks[0]
+		longer, err := a.mem.Bytes(c.off, len(c.mem)+len(mem))
+		if err == nil {
+			c.mem = longer
+		}
+		return c, err
 	}
-	c := a.chunks[len(a.chunks)-1]
-	mem, err := a.mem.Bytes(c.off, len(c.mem)+n)
-	if err != nil || &mem[0] != &c.mem[0] {
-		return nil
-	}
-	c.mem = mem
-	return c
+	c := &chunk{off: a.grown, mem: mem}
+	a.chunks = append(a.chunks, c)
+	return c, nil
 }
 
 // release makes the pages of s free and gives back to the machine what exceeds
@@ -306,7 +306,7 @@ func (a *Arena) Stats() Stats {
 		switch {
 		case len(l.readers) > 0:
 			st.Shared++
-		case l.holder == a.rank:
+		case l.holder == a.rank && !l.flight:
 			st.Own++
 		default:
 			st.Given++

@@ -1,7 +1,6 @@
 package arena
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -9,7 +8,7 @@ import (
 // own returns the table's entry of a Lease of this rank that is not stale.
 func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
 	e, s := a.find(uint64(l.Off))
-	if e == nil || e.epoch != l.epoch || e.holder != a.rank {
+	if e == nil || e.epoch != l.epoch || e.holder != a.rank || e.flight {
 		return nil, nil, &OpError{Op: op, Off: uint64(l.Off), Rank: rank, Err: ErrStale}
 	}
 	return e, s, nil
@@ -31,11 +30,14 @@ func (a *Arena) Free(l Lease) error {
 
 // Give makes rank the holder of l, which with all its copies is stale from then
 // on. rank may be this rank itself, for a message to itself. Memory with readers
-// cannot be given away: ErrShared. What Give returns is good for Regain alone.
+// cannot be given away: ErrShared.
+//
+// The memory is in flight until Confirm or Regain is called with what Give
+// returned: even when rank returns it or goes down before, it is not used again.
 func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e, s, err := a.own("give", l, rank)
+	e, _, err := a.own("give", l, rank)
 	if err != nil {
 		return Lease{}, err
 	}
@@ -45,33 +47,49 @@ func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 	if !isRank(rank) {
 		return Lease{}, &OpError{Op: "give", Off: uint64(l.Off), Rank: rank, Err: ErrNotHeld}
 	}
-	if a.guarded && rank != int(a.rank) {
-		if err := Guard(s.bytes(s.off, s.n), true); err != nil {
-			return Lease{}, fmt.Errorf("give arena memory at %#x to rank %d: %w", l.Off, rank, err)
-		}
-	}
 	a.epoch++
-	e.epoch, e.holder = a.epoch, int32(rank)
+	e.epoch, e.holder, e.flight = a.epoch, int32(rank), true
 	return Lease{Off: l.Off, Bytes: l.Bytes, epoch: a.epoch}, nil
 }
 
-// Regain undoes a Give of which rank has not learned: given is what Give
-// returned. The error is ErrStale if rank no longer holds it, because it was
-// returned or taken back meanwhile.
-func (a *Arena) Regain(given Lease, rank int) (Lease, error) {
+// inFlight returns the table's entry of what Give returned.
+func (a *Arena) inFlight(op string, given Lease) (*lease, *span, error) {
+	e, s := a.find(uint64(given.Off))
+	if e == nil || e.epoch != given.epoch || !e.flight {
+		return nil, nil, &OpError{Op: op, Off: uint64(given.Off), Rank: -1, Err: ErrStale}
+	}
+	return e, s, nil
+}
+
+// Confirm ends a Give that succeeded: this rank has nothing to do with the memory
+// any more until its holder returns it.
+func (a *Arena) Confirm(given Lease) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e, s := a.find(uint64(given.Off))
-	if e == nil || e.epoch != given.epoch || !isRank(rank) || e.holder != int32(rank) {
-		return Lease{}, &OpError{Op: "regain", Off: uint64(given.Off), Rank: rank, Err: ErrStale}
-	}
-	if a.guarded {
-		if err := Guard(s.bytes(s.off, s.n), false); err != nil {
-			return Lease{}, fmt.Errorf("regain arena memory at %#x: %w", given.Off, err)
-		}
+	e, s, err := a.inFlight("confirm", given)
+	if err != nil {
+		return err
 	}
 	a.epoch++
-	e.epoch, e.holder = a.epoch, a.rank
+	e.epoch, e.flight = a.epoch, false
+	if a.guarded && e.holder != a.rank {
+		// A failure leaves the pages open, which only weakens the diagnosis.
+		_ = Guard(s.bytes(s.off, s.n), true)
+	}
+	a.settle(e, s, given.Off)
+	return nil
+}
+
+// Regain undoes a Give that failed: this rank owns the memory again.
+func (a *Arena) Regain(given Lease) (Lease, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e, s, err := a.inFlight("regain", given)
+	if err != nil {
+		return Lease{}, err
+	}
+	a.epoch++
+	e.epoch, e.holder, e.flight = a.epoch, a.rank, false
 	return Lease{Off: given.Off, Bytes: s.bytes(given.Off, e.n), epoch: a.epoch}, nil
 }
 
@@ -110,7 +128,7 @@ func (a *Arena) Return(off uint64, rank int) error {
 }
 
 // Move passes one hold on the memory at off from one rank to another: the
-// first has sent what it received to the second. No Regain is possible then.
+// first has sent what it received to the second.
 func (a *Arena) Move(off uint64, from, to int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +141,7 @@ func (a *Arena) Move(off uint64, from, to int) error {
 	}
 	switch i := slices.Index(e.readers, int32(from)); {
 	case e.holder == int32(from):
-		a.epoch++
-		e.epoch, e.holder = a.epoch, int32(to)
+		e.holder = int32(to)
 	case i >= 0:
 		e.readers[i] = int32(to)
 	default:

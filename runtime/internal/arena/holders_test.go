@@ -16,17 +16,26 @@ func newLease(t *testing.T, a *arena.Arena, n int) arena.Lease {
 	return l
 }
 
+// give gives a lease away and confirms it.
+func give(t *testing.T, a *arena.Arena, l arena.Lease, rank int) arena.Lease {
+	t.Helper()
+	given, err := a.Give(l, rank)
+	require.NoError(t, err)
+	require.NoError(t, a.Confirm(given))
+	return given
+}
+
 func TestGivenMemoryComesBackByReturn(t *testing.T) {
 	for _, n := range []int{8, 1 << 20} {
 		a := arena.New(whole(8<<20), arena.Config{Rank: 3})
 		l := newLease(t, a, n)
-		_, err := a.Give(l, 5)
-		require.NoError(t, err)
+		given := give(t, a, l, 5)
 		require.Equal(t, []int{5}, a.Holders(uint64(l.Off)))
 		require.Equal(t, arena.Stats{Given: 1, Bytes: n, Grown: a.Stats().Grown}, a.Stats())
 
-		_, err = a.Give(l, 6)
+		_, err := a.Give(l, 6)
 		require.ErrorIs(t, err, arena.ErrStale, "it is not ours any more")
+		require.ErrorIs(t, a.Confirm(given), arena.ErrStale, "confirmed twice")
 		require.ErrorIs(t, a.Free(l), arena.ErrStale)
 		require.ErrorIs(t, a.Share(l, 6), arena.ErrStale)
 		require.ErrorIs(t, a.Return(uint64(l.Off), 6), arena.ErrNotHeld)
@@ -53,32 +62,46 @@ func TestFreeTwice(t *testing.T) {
 func TestGiveToOneself(t *testing.T) {
 	a := arena.New(whole(1<<20), arena.Config{Rank: 2})
 	l := newLease(t, a, 100)
-	_, err := a.Give(l, 2)
-	require.NoError(t, err)
+	given := give(t, a, l, 2)
 	require.ErrorIs(t, a.Free(l), arena.ErrStale)
+	require.ErrorIs(t, a.Free(given), arena.ErrStale)
 	require.NoError(t, a.Return(uint64(l.Off), 2))
 	require.Zero(t, a.Stats().Leases())
 }
 
-func TestRegain(t *testing.T) {
-	a := arena.New(whole(1<<20), arena.Config{})
-	l := newLease(t, a, 100)
-	given, err := a.Give(l, 1)
-	require.NoError(t, err)
-	_, err = a.Regain(given, 2)
-	require.ErrorIs(t, err, arena.ErrStale)
-	back, err := a.Regain(given, 1)
-	require.NoError(t, err)
-	require.Equal(t, l.Off, back.Off)
-	require.Len(t, back.Bytes, 100)
-	_, err = a.Regain(given, 1)
-	require.ErrorIs(t, err, arena.ErrStale)
-	require.ErrorIs(t, a.Free(l), arena.ErrStale)
-	given, err = a.Give(back, 1)
-	require.NoError(t, err)
-	require.NoError(t, a.Return(uint64(l.Off), 1))
-	_, err = a.Regain(given, 1)
-	require.ErrorIs(t, err, arena.ErrStale, "it was returned meanwhile")
+func TestMemoryInFlightIsNotReused(t *testing.T) {
+	a := arena.New(whole(4<<20), arena.Config{})
+	for _, end := range []func(given arena.Lease){
+		func(given arena.Lease) { require.NoError(t, a.Return(uint64(given.Off), 1)) },
+		func(arena.Lease) { a.TakeBack(1) },
+		func(arena.Lease) {},
+	} {
+		l := newLease(t, a, 100)
+		given, err := a.Give(l, 1)
+		require.NoError(t, err)
+		require.ErrorIs(t, a.Free(l), arena.ErrStale)
+		require.ErrorIs(t, a.Free(given), arena.ErrStale)
+		end(given)
+		require.Equal(t, 1, a.Stats().Given)
+
+		back, err := a.Regain(given)
+		require.NoError(t, err)
+		require.Equal(t, l.Off, back.Off)
+		require.Len(t, back.Bytes, 100)
+		_, err = a.Regain(given)
+		require.ErrorIs(t, err, arena.ErrStale)
+		require.ErrorIs(t, a.Confirm(given), arena.ErrStale)
+		require.ErrorIs(t, a.Return(uint64(l.Off), 1), arena.ErrNotHeld)
+
+		given, err = a.Give(back, 1)
+		require.NoError(t, err)
+		end(given)
+		require.NoError(t, a.Confirm(given))
+		_, err = a.Regain(given)
+		require.ErrorIs(t, err, arena.ErrStale)
+		a.TakeBack(1)
+		require.Zero(t, a.Stats().Leases())
+	}
 }
 
 func TestSharedMemoryLivesUntilTheLastHolder(t *testing.T) {
@@ -106,8 +129,7 @@ func TestMoveChangesTheHolder(t *testing.T) {
 	a := arena.New(whole(1<<20), arena.Config{})
 	l := newLease(t, a, 100)
 	off := uint64(l.Off)
-	_, err := a.Give(l, 1)
-	require.NoError(t, err)
+	give(t, a, l, 1)
 	require.ErrorIs(t, a.Move(off, 2, 3), arena.ErrNotHeld)
 	require.ErrorIs(t, a.Move(off, 1, -1), arena.ErrNotHeld)
 	require.ErrorIs(t, a.Move(off+1, 1, 2), arena.ErrNoLease)
@@ -131,8 +153,7 @@ func TestTakeBackWhenAHolderIsDown(t *testing.T) {
 		l := newLease(t, a, n)
 		switch i % 3 {
 		case 0:
-			_, err := a.Give(l, 1)
-			require.NoError(t, err)
+			give(t, a, l, 1)
 			want += n
 		case 1:
 			require.NoError(t, a.Share(l, 1))
@@ -140,8 +161,7 @@ func TestTakeBackWhenAHolderIsDown(t *testing.T) {
 			want += n
 			kept = append(kept, l)
 		default:
-			_, err := a.Give(l, 2)
-			require.NoError(t, err)
+			give(t, a, l, 2)
 		}
 	}
 	leases, bytes := a.TakeBack(1)
@@ -169,13 +189,12 @@ func TestHostileReturnsChangeNothing(t *testing.T) {
 		l := newLease(t, a, n)
 		ls = append(ls, l)
 	}
-	_, err := a.Give(ls[4], 2)
-	require.NoError(t, err)
+	give(t, a, ls[4], 2)
 	freed := newLease(t, a, 80000)
 	require.NoError(t, a.Free(freed))
 	before := a.Stats()
 	ranks := []int{-1, 0 - math.MaxInt, 1, 1 << 32, math.MaxInt}
-	for off := range uint64(1<<20 + 100) {
+	for off := range uint64(400_000) { // the leases end before
 		require.Error(t, a.Return(off, ranks[off%5]))
 	}
 	for _, off := range []uint64{1 << 40, 1 << 63, math.MaxUint64} {

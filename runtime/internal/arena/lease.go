@@ -22,7 +22,7 @@ var (
 
 // OpError says which operation on which lease failed.
 type OpError struct {
-	// Op is "free", "give", "regain", "share", "return" or "move".
+	// Op is "free", "give", "confirm", "regain", "share", "return" or "move".
 	Op string
 	// Off is the offset that was named, in bytes from the start of the range.
 	Off uint64
@@ -62,11 +62,12 @@ type lease struct {
 	epoch   uint64 // of the Lease that names it; 0: not leased
 	n       int    // bytes asked for
 	holder  int32  // the rank that owns it now, or nobody
+	flight  bool   // given away, but the giver has not confirmed it yet
 	readers []int32
 }
 
 // dead says that nobody holds the memory any more.
-func (l *lease) dead() bool { return l.holder == nobody && len(l.readers) == 0 }
+func (l *lease) dead() bool { return l.holder == nobody && !l.flight && len(l.readers) == 0 }
 
 // drop takes one hold of rank away: that of the holder first, then one as a
 // reader. It says false if rank has none.

@@ -2,6 +2,7 @@ package arena_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -24,7 +25,8 @@ type model struct {
 type entry struct {
 	l       arena.Lease
 	given   arena.Lease // what Give returned
-	moved   bool        // by Move: no handle is good any more
+	good    bool        // l is no stale handle
+	flight  bool
 	stamp   uint64
 	holder  int // -1: nobody
 	readers []int
@@ -45,7 +47,7 @@ func (m *model) alloc(n int) {
 		require.True(m.t, disjoint, "%d at %d overlaps %d at %d", n, l.Off, len(e.l.Bytes), e.l.Off)
 	}
 	m.stamp++
-	e := &entry{l: l, stamp: m.stamp, holder: self}
+	e := &entry{l: l, good: true, stamp: m.stamp, holder: self}
 	e.write()
 	m.leases = append(m.leases, e)
 }
@@ -83,10 +85,14 @@ func (m *model) drop(e *entry, rank int) bool {
 	} else {
 		return false
 	}
-	if e.holder == -1 && len(e.readers) == 0 {
+	m.settle(e)
+	return true
+}
+
+func (m *model) settle(e *entry) {
+	if e.holder == -1 && !e.flight && len(e.readers) == 0 {
 		m.leases = slices.DeleteFunc(m.leases, func(o *entry) bool { return o == e })
 	}
-	return true
 }
 
 // step does one operation chosen by three numbers.
@@ -98,7 +104,7 @@ func (m *model) step(op, which byte, arg int) {
 	e := m.leases[int(which)%len(m.leases)]
 	rank := arg & 3
 	e.check(m.t)
-	owned := e.holder == self && e.given.Bytes == nil && !e.moved
+	owned := e.holder == self && e.good
 	switch op % 8 {
 	case 3:
 		require.Equal(m.t, owned, m.a.Free(e.l) == nil)
@@ -109,7 +115,7 @@ func (m *model) step(op, which byte, arg int) {
 		given, err := m.a.Give(e.l, rank)
 		require.Equal(m.t, owned && len(e.readers) == 0, err == nil)
 		if err == nil {
-			e.holder, e.given = rank, given
+			e.holder, e.given, e.good, e.flight = rank, given, false, true
 		}
 	case 5:
 		err := m.a.Share(e.l, rank)
@@ -145,11 +151,16 @@ func (m *model) odd(e *entry, rank, arg int) {
 		}
 		require.Equal(m.t, want, leases)
 	case 1:
-		back, err := m.a.Regain(e.given, rank)
-		held := e.given.Bytes != nil && e.holder == rank && !e.moved
-		require.Equal(m.t, held, err == nil)
-		if held {
-			e.l, e.given, e.holder = back, arena.Lease{}, self
+		if arg&16 == 0 {
+			require.Equal(m.t, e.flight, m.a.Confirm(e.given) == nil)
+			e.flight = false
+			m.settle(e)
+			return
+		}
+		back, err := m.a.Regain(e.given)
+		require.Equal(m.t, e.flight, err == nil)
+		if e.flight {
+			e.l, e.holder, e.good, e.flight = back, self, true, false
 		}
 	case 2:
 		to := arg >> 2 & 3
@@ -157,7 +168,7 @@ func (m *model) odd(e *entry, rank, arg int) {
 		err := m.a.Move(uint64(e.l.Off), rank, to)
 		require.Equal(m.t, e.holder == rank || i >= 0, err == nil)
 		if e.holder == rank {
-			e.holder, e.moved = to, true
+			e.holder = to
 		} else if i >= 0 {
 			e.readers[i] = to
 		}
@@ -173,6 +184,9 @@ func (m *model) finish(size int) {
 			if r >= 0 {
 				require.NoError(m.t, m.a.Return(uint64(e.l.Off), r))
 			}
+		}
+		if e.flight {
+			require.NoError(m.t, m.a.Confirm(e.given))
 		}
 	}
 	require.Zero(m.t, m.a.Stats().Leases())
@@ -197,11 +211,12 @@ func TestArenaAgainstModel(t *testing.T) {
 	const size = 8 << 20
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		mem, most := whole(size), size/2
-		if seed%2 == 1 {
-			mem, most = pieces(size), 0
+		cfg := arena.Config{Keep: 1 << (12 + seed), Contiguous: seed%2 == 0}
+		mem, most := pieces(size), size/4
+		if cfg.Contiguous {
+			mem, most = whole(size), size
 		}
-		a := arena.New(mem, arena.Config{Keep: 1 << (12 + seed)})
+		a := arena.New(mem, cfg)
 		m := &model{t: t, a: a}
 		for range 1500 {
 			m.step(byte(rng.Uint32()), byte(rng.Uint32()), sizeOf(rng.Uint32()))
@@ -218,11 +233,11 @@ func FuzzArena(f *testing.F) {
 	f.Add([]byte{0, 0, 255, 255, 255, 255, 5, 0, 2, 0, 3, 0, 0, 0, 7, 0, 2, 0})
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		const size = 4 << 20
-		m := &model{t: t, a: arena.New(whole(size), arena.Config{Keep: 64 << 10})}
+		m := &model{t: t, a: arena.New(whole(size), arena.Config{Keep: 64 << 10, Contiguous: true})}
 		for ; len(ops) >= 6; ops = ops[6:] {
 			m.step(ops[0], ops[1], sizeOf(binary.LittleEndian.Uint32(ops[2:])))
 		}
-		m.finish(size / 4)
+		m.finish(size)
 	})
 }
 
@@ -246,8 +261,8 @@ func TestArenaFromManyGoroutines(t *testing.T) {
 				_ = a.Stats()
 				if rng.IntN(2) == 0 {
 					err = a.Free(l)
-				} else if _, err = a.Give(l, g+1); err == nil {
-					err = a.Return(uint64(l.Off), g+1)
+				} else if given, bad := a.Give(l, g+1); bad == nil {
+					err = errors.Join(a.Return(uint64(l.Off), g+1), a.Confirm(given))
 				}
 				if err != nil {
 					t.Error(err)
