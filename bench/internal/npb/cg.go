@@ -1,0 +1,203 @@
+package npb
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	cgSteps     = 25    // of the conjugate gradient per outer iteration
+	cgTolerance = 1e-10 // cg.f90
+)
+
+// cgProblem is a row of the class table of CG.
+type cgProblem struct {
+	n, nonzer, iterations int
+	shift, zeta           float64
+}
+
+var cgProblems = map[Class]cgProblem{
+	"S": {1400, 7, 15, 10, 8.5971775078648},
+	"W": {7000, 8, 15, 12, 10.362595087124},
+	"A": {14000, 11, 15, 20, 17.130235054029},
+	"B": {75000, 13, 75, 60, 22.712745482631},
+}
+
+// CG estimates the smallest eigenvalue of a sparse matrix by inverse
+// iteration, with a conjugate gradient of 25 steps as solver. The number of
+// ranks must be a power of two.
+func CG(c *runtime.Comm, class Class) (*Report, error) {
+	problem, ok := cgProblems[class]
+	if !ok {
+		return nil, fmt.Errorf("npb: CG has no class %q", class)
+	}
+	s, err := newSolver(c, problem)
+	if err != nil {
+		return nil, err
+	}
+	// One untimed iteration touches all memory and all connections.
+	if _, err := s.iterate(); err != nil {
+		return nil, err
+	}
+	s.reset()
+	if err := collectives.Barrier(c); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	var zeta float64
+	for range problem.iterations {
+		if zeta, err = s.iterate(); err != nil {
+			return nil, err
+		}
+	}
+	took, err := slowest(c, time.Since(start))
+	if err != nil {
+		return nil, err
+	}
+	fill := float64(problem.nonzer * (problem.nonzer + 1))
+	operations := 2 * float64(problem.iterations*problem.n) * (3 + fill + cgSteps*(5+fill) + 3)
+	return &Report{
+		Kernel: "CG", Class: class, Size: fmt.Sprint(problem.n), Iterations: problem.iterations, Ranks: c.Size(),
+		Time: took, Mops: operations / took.Seconds() / 1e6, Operation: "floating point",
+		Values: []Value{{"zeta", zeta, problem.zeta, cgTolerance}},
+	}, nil
+}
+
+// solver is a rank's part of the computation. x, z, p, q and r are blocks of
+// vectors by the rank's columns, w is one by its rows.
+type solver struct {
+	comm          *runtime.Comm
+	grid          *Grid
+	matrix        *Matrix
+	shift         float64
+	x, z, p, q, r []float64
+	w, arrived    []float64
+	mine, theirs  [2]float64 // scalars on their way
+}
+
+func newSolver(c *runtime.Comm, problem cgProblem) (*solver, error) {
+	g, err := NewGrid(problem.n, c.Rank(), c.Size())
+	if err != nil {
+		return nil, err
+	}
+	cols, rows := g.Block.LastCol-g.Block.FirstCol, g.Block.LastRow-g.Block.FirstRow
+	s := &solver{
+		comm: c, grid: g, shift: problem.shift,
+		matrix: NewMatrix(problem.n, problem.nonzer, problem.shift, g.Block),
+		x:      make([]float64, cols), z: make([]float64, cols), p: make([]float64, cols),
+		q: make([]float64, cols), r: make([]float64, cols),
+		w: make([]float64, rows), arrived: make([]float64, rows),
+	}
+	s.reset()
+	return s, nil
+}
+
+func (s *solver) reset() {
+	for i := range s.x {
+		s.x[i] = 1
+	}
+}
+
+// iterate does one outer iteration and returns the estimate of zeta.
+func (s *solver) iterate() (float64, error) {
+	if err := s.conjugateGradient(); err != nil {
+		return 0, err
+	}
+	s.mine = [2]float64{dot(s.x, s.z), dot(s.z, s.z)}
+	if err := s.sum(2); err != nil {
+		return 0, err
+	}
+	scale := 1 / math.Sqrt(s.mine[1])
+	x := s.x[:len(s.z)]
+	for i, z := range s.z {
+		x[i] = scale * z
+	}
+	return s.shift + 1/s.mine[0], nil
+}
+
+// conjugateGradient solves A*z = x approximately. As in cg.f90 the norm of
+// the residual is computed too, inside the time.
+func (s *solver) conjugateGradient() error {
+	clear(s.z)
+	copy(s.r, s.x)
+	copy(s.p, s.r)
+	rho, err := s.total(dot(s.r, s.r))
+	if err != nil {
+		return err
+	}
+	for range cgSteps {
+		if err := s.multiply(s.p); err != nil {
+			return err
+		}
+		curvature, err := s.total(dot(s.p, s.q))
+		if err != nil {
+			return err
+		}
+		previous := rho
+		if rho, err = s.total(advance(s.z, s.r, s.p, s.q, previous/curvature)); err != nil {
+			return err
+		}
+		redirect(s.p, s.r, rho/previous)
+	}
+	if err := s.multiply(s.z); err != nil {
+		return err
+	}
+	if rho, err = s.total(distance(s.x, s.q)); err != nil {
+		return err
+	}
+	if norm := math.Sqrt(rho); math.IsNaN(norm) {
+		return fmt.Errorf("npb: the residual of CG is not a number")
+	}
+	return nil
+}
+
+// multiply sets q = A*v, where v and q are distributed by columns: partial
+// sums are added along the row of the grid, then exchanged with the
+// transpose partner. Tags are those of cg.f90: the step, and 1.
+func (s *solver) multiply(v []float64) error {
+	s.matrix.Multiply(s.w, v)
+	for i, step := range s.grid.Steps {
+		arrived := s.arrived[:step.Received.Len()]
+		tag := len(s.grid.Steps) - i
+		send := s.w[step.Send.First:step.Send.Last]
+		if _, err := runtime.SendRecv(s.comm, send, step.Peer, tag, arrived, step.Peer, tag); err != nil {
+			return err
+		}
+		sums := s.w[step.Received.First:step.Received.Last]
+		for j, a := range arrived {
+			sums[j] += a
+		}
+	}
+	if len(s.grid.Steps) == 0 {
+		copy(s.q, s.w)
+		return nil
+	}
+	part := s.w[s.grid.Part.First:s.grid.Part.Last]
+	_, err := runtime.SendRecv(s.comm, part, s.grid.Transpose, 1, s.q, s.grid.Transpose, 1)
+	return err
+}
+
+// total returns the sum of a scalar over the row of the grid, which holds
+// every column once.
+func (s *solver) total(mine float64) (float64, error) {
+	s.mine[0] = mine
+	err := s.sum(1)
+	return s.mine[0], err
+}
+
+// sum adds the first n scalars of mine over the row by recursive doubling.
+func (s *solver) sum(n int) error {
+	for i, peer := range s.grid.Doubling {
+		if _, err := runtime.SendRecv(s.comm, s.mine[:n], peer, i+1, s.theirs[:n], peer, i+1); err != nil {
+			return err
+		}
+		for k := range n {
+			s.mine[k] += s.theirs[k]
+		}
+	}
+	return nil
+}

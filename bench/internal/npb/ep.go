@@ -1,0 +1,162 @@
+package npb
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	epBatch     = 1 << 16 // pairs of a batch (mk of ep.f90)
+	epChunk     = 1 << 10 // pairs worked on at a time: their arrays stay in the first-level cache
+	epAnnuli    = 10      // counters of deviates by annulus
+	epTolerance = 1e-8    // verify.f90
+)
+
+// epProblem is a row of the class table of EP: 2^log2Pairs pairs and the
+// published sums of absolute values (NPB 3.4.2 and later).
+type epProblem struct {
+	log2Pairs      int
+	sumX, sumY, gc float64
+}
+
+var epProblems = map[Class]epProblem{
+	"S": {24, 1.051299420395306e7, 1.051517131857535e7, 13176389},
+	"W": {25, 2.102505525182392e7, 2.103162209578822e7, 26354769},
+	"A": {28, 1.682235632304711e8, 1.682195123368299e8, 210832767},
+	"B": {30, 6.728927543423024e8, 6.728951822504275e8, 843345606},
+}
+
+// epSums is what EP adds up over all pairs.
+type epSums struct {
+	x, y  float64
+	count [epAnnuli]int64
+}
+
+// EP makes pairs of Gaussian deviates by the acceptance-rejection method,
+// adds them up and counts them by annulus. Any number of ranks may take part,
+// up to the number of batches.
+func EP(c *runtime.Comm, class Class) (*Report, error) {
+	problem, ok := epProblems[class]
+	if !ok {
+		return nil, fmt.Errorf("npb: EP has no class %q", class)
+	}
+	batches := 1 << problem.log2Pairs / epBatch
+	if c.Size() > batches {
+		return nil, fmt.Errorf("npb: EP class %s has %d batches, too few for %d ranks", class, batches, c.Size())
+	}
+	first, last := share(batches, c.Rank(), c.Size())
+	if err := collectives.Barrier(c); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	var mine epSums
+	for batch := first; batch < last; batch++ {
+		mine.addBatch(batch)
+	}
+	sum, err := epTotal(c, &mine)
+	if err != nil {
+		return nil, err
+	}
+	took, err := slowest(c, time.Since(start))
+	if err != nil {
+		return nil, err
+	}
+	var pairs int64
+	for _, n := range sum.count {
+		pairs += n
+	}
+	return &Report{
+		Kernel: "EP", Class: class, Size: fmt.Sprint(int64(2) << problem.log2Pairs), Ranks: c.Size(),
+		Time: took, Mops: float64(int64(2)<<problem.log2Pairs) / took.Seconds() / 1e6,
+		Operation: "Random numbers generated",
+		Values: []Value{
+			{"sx", sum.x, problem.sumX, epTolerance},
+			{"sy", sum.y, problem.sumY, epTolerance},
+			{"gaussian pairs", float64(pairs), problem.gc, epTolerance},
+		},
+	}, nil
+}
+
+// share returns the half-open part of n items that belongs to a rank: the
+// first n mod size ranks have one more.
+func share(n, rank, size int) (first, last int) {
+	each, rest := n/size, n%size
+	first = rank*each + min(rank, rest)
+	last = first + each
+	if rank < rest {
+		last++
+	}
+	return first, last
+}
+
+// epTotal adds the sums of all ranks, in three reductions as ep.f90 does.
+func epTotal(c *runtime.Comm, mine *epSums) (epSums, error) {
+	var total epSums
+	x, y := make([]float64, 1), make([]float64, 1)
+	if err := collectives.AllReduce(c, []float64{mine.x}, x, collectives.Sum); err != nil {
+		return total, err
+	}
+	if err := collectives.AllReduce(c, []float64{mine.y}, y, collectives.Sum); err != nil {
+		return total, err
+	}
+	total.x, total.y = x[0], y[0]
+	err := collectives.AllReduce(c, mine.count[:], total.count[:], collectives.Sum)
+	return total, err
+}
+
+// addBatch adds the pairs of one batch, which may be made without those
+// before it: the generator skips to its place.
+func (s *epSums) addBatch(batch int) {
+	var (
+		numbers [2 * epChunk]float64
+		x, y, t [epChunk]float64
+	)
+	r := Random(seedEP)
+	r.Skip(uint64(2 * epBatch * batch))
+	for range epBatch / epChunk {
+		r.Fill(numbers[:])
+		n := epAccept(&numbers, &x, &y, &t)
+		s.addPairs(x[:n], y[:n], t[:n])
+	}
+}
+
+// epAccept moves the pairs inside the unit circle to the front of x and y and
+// the squares of their distances to t, and returns how many there are. It has
+// no branch that depends on the numbers: one in five would be mispredicted.
+func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
+	n := 0
+	for i := range epChunk {
+		x1, x2 := 2*numbers[2*i]-1, 2*numbers[2*i+1]-1
+		square := x1*x1 + x2*x2
+		x[n&(epChunk-1)], y[n&(epChunk-1)], t[n&(epChunk-1)] = x1, x2, square
+		inside := 0
+		if square <= 1 {
+			inside = 1
+		}
+		n += inside
+	}
+	return n
+}
+
+// addPairs turns accepted pairs into Gaussian deviates and adds them.
+func (s *epSums) addPairs(x, y, t []float64) {
+	x, y = x[:len(t)], y[:len(t)]
+	sumX, sumY := s.x, s.y
+	table := logTable
+	var count [2][16]int64 // two, because most pairs fall into one annulus: a chain through memory
+	for i, square := range t {
+		factor := math.Sqrt(-2 * logOf(square, table) / square)
+		gx, gy := math.Abs(x[i]*factor), math.Abs(y[i]*factor)
+		count[i&1][int(max(gx, gy))&15]++
+		sumX += gx
+		sumY += gy
+	}
+	for i := range s.count {
+		s.count[i] += count[0][i] + count[1][i]
+	}
+	s.x, s.y = sumX, sumY
+}

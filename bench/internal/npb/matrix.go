@@ -1,0 +1,177 @@
+package npb
+
+import "slices"
+
+// cgRcond is the reciprocal of the condition number CG asks of its matrix.
+const cgRcond = 0.1
+
+// Matrix is a block of a sparse matrix by rows: the elements of row i, in the
+// order of their columns, are Value[Start[i]:Start[i+1]] in the columns
+// Column[Start[i]:Start[i+1]]. Rows and columns count from 0 in the block.
+type Matrix struct {
+	Start  []int
+	Column []int32
+	Value  []float64
+}
+
+// Block is a half-open range of rows and of columns.
+type Block struct {
+	FirstRow, LastRow, FirstCol, LastCol int
+}
+
+// sparseVector is one random vector of makea: at most nonzer+1 elements.
+type sparseVector struct {
+	index []int32
+	value []float64
+}
+
+// NewMatrix makes the elements of a block of the matrix of CG (makea of
+// cg.f90): the sum over i of size_i * v_i * v_i^T with sparse random vectors
+// v_i, plus (rcond - shift) on the diagonal. The stream of random numbers is
+// one for the whole matrix, so every rank makes all vectors and keeps its
+// elements.
+func NewMatrix(n, nonzer int, shift float64, b Block) *Matrix {
+	vectors := cgVectors(n, nonzer)
+	rows := b.LastRow - b.FirstRow
+	room := make([]int, rows+1) // room[i+1]: elements of row i, repeated ones included
+	for i := range vectors {
+		v := &vectors[i]
+		inside := 0
+		for _, col := range v.index {
+			if int(col) >= b.FirstCol && int(col) < b.LastCol {
+				inside++
+			}
+		}
+		for _, row := range v.index {
+			if int(row) >= b.FirstRow && int(row) < b.LastRow {
+				room[int(row)-b.FirstRow+1] += inside
+			}
+		}
+	}
+	for i := range rows {
+		room[i+1] += room[i]
+	}
+	raw := &Matrix{Start: room, Column: make([]int32, room[rows]), Value: make([]float64, room[rows])}
+	raw.scatter(vectors, n, shift, b)
+	return raw.merge(b.LastCol - b.FirstCol)
+}
+
+// cgVectors makes the n random vectors (sprnvc and vecset of cg.f90).
+func cgVectors(n, nonzer int) []sparseVector {
+	span := 1
+	for span < n {
+		span *= 2
+	}
+	r := Random(seedCG)
+	r.Next() // cg.f90 throws the first number away
+	var (
+		vectors = make([]sparseVector, n)
+		index   = make([]int32, 0, n*(nonzer+1))
+		value   = make([]float64, 0, n*(nonzer+1))
+	)
+	for i := range vectors {
+		from := len(index)
+		for len(index)-from < nonzer {
+			element, place := r.Next(), r.Next()
+			at := int32(float64(span) * place)
+			if int(at) >= n || slices.Contains(index[from:], at) {
+				continue
+			}
+			index, value = append(index, at), append(value, element)
+		}
+		if k := slices.Index(index[from:], int32(i)); k >= 0 {
+			value[from+k] = 0.5
+		} else {
+			index, value = append(index, int32(i)), append(value, 0.5)
+		}
+		vectors[i] = sparseVector{index[from:], value[from:]}
+	}
+	return vectors
+}
+
+// scatter puts every product that falls into the block in its row, in the
+// order in which it is made. m.Start has the room of each row.
+func (m *Matrix) scatter(vectors []sparseVector, n int, shift float64, b Block) {
+	next := slices.Clone(m.Start)
+	size, ratio := 1.0, root(cgRcond, n)
+	for i := range vectors {
+		v := &vectors[i]
+		for k, col := range v.index {
+			if int(col) < b.FirstCol || int(col) >= b.LastCol {
+				continue
+			}
+			scale := size * v.value[k]
+			for l, row := range v.index {
+				if int(row) < b.FirstRow || int(row) >= b.LastRow {
+					continue
+				}
+				element := v.value[l] * scale
+				if int(row) == i && row == col {
+					element += cgRcond - shift
+				}
+				at := next[int(row)-b.FirstRow]
+				m.Column[at], m.Value[at] = col-int32(b.FirstCol), element
+				next[int(row)-b.FirstRow]++
+			}
+		}
+		size *= ratio
+	}
+}
+
+// merge returns the matrix with repeated elements added up and the columns
+// of every row in order.
+func (m *Matrix) merge(cols int) *Matrix {
+	var (
+		rows  = len(m.Start) - 1
+		out   = &Matrix{Start: make([]int, rows+1)}
+		sums  = make([]float64, cols)
+		seen  = make([]int, cols) // row number + 1 of the last row with this column
+		order []int32
+	)
+	out.Column = make([]int32, 0, len(m.Column))
+	out.Value = make([]float64, 0, len(m.Value))
+	for i := range rows {
+		order = order[:0]
+		for k := m.Start[i]; k < m.Start[i+1]; k++ {
+			col := m.Column[k]
+			if seen[col] != i+1 {
+				seen[col], sums[col] = i+1, 0
+				order = append(order, col)
+			}
+			sums[col] += m.Value[k]
+		}
+		slices.Sort(order)
+		for _, col := range order {
+			out.Column, out.Value = append(out.Column, col), append(out.Value, sums[col])
+		}
+		out.Start[i+1] = len(out.Column)
+	}
+	return out
+}
+
+// Multiply sets y = A*x. Four partial sums hide the latency of the addition;
+// their order is fixed, so results repeat.
+func (m *Matrix) Multiply(y, x []float64) {
+	start := m.Start[:len(y)+1]
+	lo := start[0]
+	for i := range y {
+		hi := start[i+1]
+		columns := m.Column[lo:hi]
+		values := m.Value[lo:hi]
+		values = values[:len(columns)]
+		lo = hi
+		var s0, s1, s2, s3 float64
+		for len(columns) >= 4 && len(values) >= 4 {
+			s0 += values[0] * x[columns[0]]
+			s1 += values[1] * x[columns[1]]
+			s2 += values[2] * x[columns[2]]
+			s3 += values[3] * x[columns[3]]
+			columns, values = columns[4:], values[4:]
+		}
+		values = values[:len(columns)]
+		for k, col := range columns {
+			s0 += values[k] * x[col]
+		}
+		y[i] = (s0 + s1) + (s2 + s3)
+	}
+}

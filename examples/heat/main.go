@@ -1,0 +1,149 @@
+// Command heat lets heat spread over a plate: 2-D Jacobi iteration, by ranks in
+// a grid that swap the edges of their blocks. The plate is a picture: bright is
+// hot, and white pixels and the border keep their temperature.
+//
+//	gorun -np 4 ./examples/heat -out frames
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var (
+	//go:embed heat.png
+	picture []byte // the initial field
+	out     = flag.String("out", "", "`directory` for the frames (default: write none)")
+	steps   = flag.Int("steps", 2000, "`number` of iterations")
+	every   = flag.Int("every", 200, "iterations between frames and lines of progress")
+)
+
+func main() {
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error {
+		img, err := png.Decode(bytes.NewReader(picture))
+		if err != nil {
+			return err
+		}
+		b := newBlock(w.Comm(), img)
+		for step := 1; step <= *steps && err == nil; step++ {
+			err = b.swapHalos()
+			if change := b.step(); err == nil && (step%max(1, *every) == 0 || step == *steps) {
+				err = b.show(step, change)
+			}
+		}
+		return err
+	})
+}
+
+// block is a rank's part of the plate, inside a frame one cell wide for the
+// neighbours' cells, in rows of stride cells.
+type block struct {
+	comm               *runtime.Comm
+	plate, mine        image.Rectangle
+	rows, cols, stride int // of the grid of ranks; of the block
+	cells, next        []float64
+	held               []bool // cells that keep their temperature
+}
+
+// place is the part of the plate that belongs to a rank.
+func (b *block) place(rank int) image.Rectangle {
+	x, y, row, col := b.plate.Dx(), b.plate.Dy(), rank/b.cols, rank%b.cols
+	return image.Rect(col*x/b.cols, row*y/b.rows, (col+1)*x/b.cols, (row+1)*y/b.rows)
+}
+
+func newBlock(c *runtime.Comm, img image.Image) *block {
+	b := &block{comm: c, plate: img.Bounds(), rows: int(math.Sqrt(float64(c.Size())))}
+	for ; c.Size()%b.rows != 0; b.rows-- { // as square a grid as the number of ranks allows
+	}
+	b.cols = c.Size() / b.rows
+	b.mine = b.place(c.Rank())
+	b.stride = b.mine.Dx() + 2
+	b.cells, b.held = make([]float64, b.stride*(b.mine.Dy()+2)), make([]bool, b.stride*(b.mine.Dy()+2))
+	for y := b.mine.Min.Y; y < b.mine.Max.Y; y++ {
+		for x := b.mine.Min.X; x < b.mine.Max.X; x++ {
+			at := (y-b.mine.Min.Y+1)*b.stride + x - b.mine.Min.X + 1
+			b.cells[at] = float64(color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y) / 255
+			b.held[at] = b.cells[at] == 1 || !image.Pt(x, y).In(b.plate.Inset(1))
+		}
+	}
+	b.next = append([]float64(nil), b.cells...)
+	return b
+}
+
+// step does one iteration and returns the largest change of a cell of the block.
+func (b *block) step() (change float64) {
+	for y := 1; y <= b.mine.Dy(); y++ {
+		for at := y*b.stride + 1; at < (y+1)*b.stride-1; at++ {
+			if !b.held[at] {
+				b.next[at] = 0.25 * ((b.cells[at-b.stride] + b.cells[at+b.stride]) + (b.cells[at-1] + b.cells[at+1]))
+				change = max(change, math.Abs(b.next[at]-b.cells[at]))
+			}
+		}
+	}
+	b.cells, b.next = b.next, b.cells
+	return change
+}
+
+// swapHalos sends each neighbour the cells at its side and receives its own. A
+// column is one cell of every row: Strided describes it.
+func (b *block) swapHalos() error {
+	w, h, rank, col := b.mine.Dx(), b.mine.Dy(), b.comm.Rank(), b.comm.Rank()%b.cols
+	row, column := runtime.Strided{Count: 1, Block: w, Stride: w}, runtime.Strided{Count: h, Block: 1, Stride: b.stride}
+	first, last, right := b.stride+1, h*b.stride+1, b.stride+w // top left, bottom left, top right cell
+	var requests []*runtime.Request
+	swap := func(exists bool, peer int, shape runtime.Strided, inside, outside, tag int) {
+		if exists { // its messages this way have the tag of the opposite side: 0 and 1, 2 and 3
+			requests = append(requests, runtime.IrecvStrided(b.comm, b.cells[outside:], shape, peer, tag^1),
+				runtime.IsendStrided(b.comm, b.cells[inside:], shape, peer, tag))
+		}
+	}
+	swap(rank >= b.cols, rank-b.cols, row, first, first-b.stride, 0)
+	swap(rank+b.cols < b.comm.Size(), rank+b.cols, row, last, last+b.stride, 1)
+	swap(col > 0, rank-1, column, first, first-1, 2)
+	swap(col < b.cols-1, rank+1, column, right, right+1, 3)
+	return runtime.WaitAll(requests...)
+}
+
+// show collects the plate at rank 0, which prints a line of progress and writes a frame.
+func (b *block) show(step int, change float64) error {
+	residual := make([]float64, 1)
+	if err := collectives.AllReduce(b.comm, []float64{change}, residual, collectives.Max); err != nil {
+		return err
+	}
+	sent := runtime.IsendStrided(b.comm, b.cells[b.stride+1:], runtime.Strided{Count: b.mine.Dy(), Block: b.mine.Dx(), Stride: b.stride}, 0, 4)
+	frame := image.NewRGBA(b.plate)
+	for rank := 0; b.comm.Rank() == 0 && rank < b.comm.Size(); rank++ {
+		part := b.place(rank)
+		cells := make([]float64, part.Dx()*part.Dy())
+		if _, err := runtime.Recv(b.comm, cells, rank, 4); err != nil {
+			return err
+		}
+		for i, t := range cells { // black, red, yellow, white
+			band := func(from float64) uint8 { return uint8(255 * min(1, max(0, 3*t-from))) }
+			frame.Set(part.Min.X+i%part.Dx(), part.Min.Y+i/part.Dx(), color.RGBA{band(0), band(1), band(2), 255})
+		}
+	}
+	if b.comm.Rank() == 0 {
+		fmt.Printf("[%-20s] step %d of %d, residual %.3e\n", strings.Repeat("#", 20*step / *steps), step, *steps, residual[0])
+	}
+	if _, err := sent.Wait(); err != nil || b.comm.Rank() != 0 || *out == "" {
+		return err
+	}
+	var file bytes.Buffer
+	return errors.Join(os.MkdirAll(*out, 0o755), png.Encode(&file, frame),
+		os.WriteFile(filepath.Join(*out, fmt.Sprintf("heat-%06d.png", step)), file.Bytes(), 0o644))
+}

@@ -1,0 +1,63 @@
+// Package launch starts programs of the module through gorun, for the tests of
+// the examples.
+package launch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// timeout ends a run that hangs. Nothing is judged by it.
+const timeout = 2 * time.Minute
+
+// gorun and program are the binaries that Main built.
+var gorun, program string
+
+// Main builds gorun and the package in the current directory, runs the tests
+// and removes what it built. It is the TestMain of an example.
+func Main(m *testing.M) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := run(m, dir)
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func run(m *testing.M, dir string) int {
+	gorun, program = filepath.Join(dir, "gorun"), filepath.Join(dir, "program")
+	for _, build := range [][]string{{gorun, "github.com/gorun-hpc/gorun/cmd/gorun"}, {program, "."}} {
+		out, err := exec.Command("go", "build", "-o", build[0], build[1]).CombinedOutput()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "go build %s: %v\n%s", build[1], err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// Run starts the example with np ranks and returns what it wrote on stdout. It
+// fails the test when the job does.
+func Run(t *testing.T, np int, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, gorun, append([]string{"-np", strconv.Itoa(np), program}, args...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%d ranks: %v\nstdout:\n%s\nstderr:\n%s", np, err, &stdout, &stderr)
+	}
+	return stdout.String()
+}

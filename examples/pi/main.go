@@ -1,0 +1,45 @@
+// Command pi integrates 4/(1+x^2) from 0 to 1, which is pi, with the midpoint
+// rule. The ranks share the intervals and add up their parts.
+//
+//	gorun -np 4 ./examples/pi -n 100000000
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func main() {
+	intervals := flag.Int("n", 100_000_000, "`number` of intervals")
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error { return pi(w.Comm(), *intervals) })
+}
+
+func pi(c *runtime.Comm, intervals int) error {
+	// Rank 0 decides, as it would if it had asked a user.
+	n := []int{intervals}
+	if err := collectives.Bcast(c, n, 0); err != nil {
+		return err
+	}
+	start := time.Now()
+	width := 1 / float64(n[0])
+	var part float64
+	for i := c.Rank(); i < n[0]; i += c.Size() {
+		x := width * (float64(i) + 0.5)
+		part += 4 / (1 + x*x)
+	}
+	whole := make([]float64, 1)
+	if err := collectives.Reduce(c, []float64{part * width}, whole, collectives.Sum, 0); err != nil {
+		return err
+	}
+	if c.Rank() == 0 {
+		fmt.Printf("pi is about %.13f, error %.1e, %d ranks, %v\n",
+			whole[0], math.Abs(whole[0]-math.Pi), c.Size(), time.Since(start).Round(time.Microsecond))
+	}
+	return nil
+}

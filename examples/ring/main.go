@@ -1,0 +1,61 @@
+// Command ring passes a token around the ranks and times the hops. Every rank
+// adds its number to the token, so the sum tells whether all were visited.
+//
+//	gorun -np 4 ./examples/ring -laps 1000
+package main
+
+import (
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// token is what travels: any type without pointers can.
+type token struct {
+	Hops int
+	Sum  int
+}
+
+func main() {
+	laps := flag.Int("laps", 1000, "how many `times` the token goes around")
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error { return ring(w.Comm(), *laps) })
+}
+
+func ring(c *runtime.Comm, laps int) error {
+	const tag = 1
+	right := (c.Rank() + 1) % c.Size()
+	left := (c.Rank() + c.Size() - 1) % c.Size()
+	t := make([]token, 1)
+	start := time.Now()
+	for range laps {
+		if c.Rank() > 0 { // wait for the token, then pass it on
+			if _, err := runtime.Recv(c, t, left, tag); err != nil {
+				return err
+			}
+		}
+		t[0].Hops++
+		t[0].Sum += c.Rank()
+		if c.Size() > 1 {
+			if err := runtime.Send(c, t, right, tag); err != nil {
+				return err
+			}
+		}
+		if c.Rank() == 0 && c.Size() > 1 { // it comes back
+			if _, err := runtime.Recv(c, t, left, tag); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Rank() != 0 {
+		return nil
+	}
+	perHop := time.Since(start) / time.Duration(max(t[0].Hops, 1))
+	fmt.Printf("%d hops around %d ranks, sum %d, %v per hop\n", t[0].Hops, c.Size(), t[0].Sum, perHop)
+	if want := laps * c.Size() * (c.Size() - 1) / 2; t[0].Sum != want {
+		return fmt.Errorf("the sum should be %d", want)
+	}
+	return nil
+}
