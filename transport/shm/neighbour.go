@@ -1,0 +1,32 @@
+package shm
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// Ring ends every Sleep of a rank of this node, as that rank's own Sleeper does:
+// its goroutines may wait for a word in shared memory, of which no message tells.
+// It may be called from any goroutine. Ranks elsewhere are ignored.
+func (t *Transport) Ring(peer int) {
+	if s := t.slot(peer); s >= 0 {
+		t.node.bell(s).Ring()
+	}
+}
+
+// Shared returns n bytes of the arena of a rank of this node, this rank
+// included. It is Endpoint.Map for those who use memory in place for long: it
+// may be called from any goroutine, and the memory outlives the loss of the
+// peer. The error is ErrNotSupported for a rank elsewhere, else ErrBadKey.
+func (t *Transport) Shared(peer int, k transport.Key, n int) ([]byte, error) {
+	s := t.slot(peer)
+	if s < 0 || k.Token != tokenArena {
+		return nil, t.failure("map", peer, transport.ErrNotSupported)
+	}
+	b, err := t.node.arenaBytes(s, k.Addr, n, false)
+	if err != nil {
+		return nil, t.failure("map", peer, fmt.Errorf("%w: %d bytes at %d", transport.ErrBadKey, n, k.Addr))
+	}
+	return b, nil
+}
