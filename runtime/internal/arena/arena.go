@@ -127,7 +127,7 @@ func (a *Arena) allocSmall(n int) (Lease, error) {
 // begin enters a lease in the table.
 func (a *Arena) begin(l *lease, s *span, off, n int) Lease {
 	a.epoch++
-	l.epoch, l.n, l.holder = a.epoch, n, a.rank
+	l.epoch, l.n, l.holder, l.given = a.epoch, n, a.rank, false
 	return Lease{Off: off, Bytes: s.bytes(off, n), epoch: a.epoch}
 }
 
@@ -306,7 +306,7 @@ func (a *Arena) Stats() Stats {
 		switch {
 		case len(l.readers) > 0:
 			st.Shared++
-		case l.holder == a.rank && !l.flight:
+		case !l.given:
 			st.Own++
 		default:
 			st.Given++

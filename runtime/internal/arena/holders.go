@@ -8,7 +8,7 @@ import (
 // own returns the table's entry of a Lease of this rank that is not stale.
 func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
 	e, s := a.find(uint64(l.Off))
-	if e == nil || e.epoch != l.epoch || e.holder != a.rank || e.flight {
+	if e == nil || e.epoch != l.epoch || e.holder != a.rank || e.given {
 		return nil, nil, &OpError{Op: op, Off: uint64(l.Off), Rank: rank, Err: ErrStale}
 	}
 	return e, s, nil
@@ -48,7 +48,7 @@ func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 		return Lease{}, &OpError{Op: "give", Off: uint64(l.Off), Rank: rank, Err: ErrNotHeld}
 	}
 	a.epoch++
-	e.epoch, e.holder, e.flight = a.epoch, int32(rank), true
+	e.epoch, e.holder, e.given, e.flight = a.epoch, int32(rank), true, true
 	return Lease{Off: l.Off, Bytes: l.Bytes, epoch: a.epoch}, nil
 }
 
@@ -70,8 +70,7 @@ func (a *Arena) Confirm(given Lease) error {
 	if err != nil {
 		return err
 	}
-	a.epoch++
-	e.epoch, e.flight = a.epoch, false
+	e.flight = false
 	if a.guarded && e.holder != a.rank {
 		// A failure leaves the pages open, which only weakens the diagnosis.
 		_ = Guard(s.bytes(s.off, s.n), true)
@@ -89,7 +88,7 @@ func (a *Arena) Regain(given Lease) (Lease, error) {
 		return Lease{}, err
 	}
 	a.epoch++
-	e.epoch, e.holder, e.flight = a.epoch, a.rank, false
+	e.epoch, e.holder, e.given, e.flight = a.epoch, a.rank, false, false
 	return Lease{Off: given.Off, Bytes: s.bytes(given.Off, e.n), epoch: a.epoch}, nil
 }
 
@@ -127,6 +126,24 @@ func (a *Arena) Return(off uint64, rank int) error {
 	return nil
 }
 
+// Reclaim is Return for memory that was given away, by whoever holds it now: for
+// callers that do not learn who returns it. Memory that was not given away is not
+// touched: ErrNotHeld.
+func (a *Arena) Reclaim(off uint64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e, s := a.find(off)
+	if e == nil {
+		return &OpError{Op: "return", Off: off, Rank: -1, Err: ErrNoLease}
+	}
+	if !e.given || e.holder == nobody {
+		return &OpError{Op: "return", Off: off, Rank: -1, Err: ErrNotHeld}
+	}
+	e.holder = nobody
+	a.settle(e, s, int(off))
+	return nil
+}
+
 // Move passes one hold on the memory at off from one rank to another: the
 // first has sent what it received to the second.
 func (a *Arena) Move(off uint64, from, to int) error {
@@ -140,7 +157,7 @@ func (a *Arena) Move(off uint64, from, to int) error {
 		return &OpError{Op: "move", Off: off, Rank: from, Err: ErrNotHeld}
 	}
 	switch i := slices.Index(e.readers, int32(from)); {
-	case e.holder == int32(from):
+	case e.given && e.holder == int32(from):
 		e.holder = int32(to)
 	case i >= 0:
 		e.readers[i] = int32(to)

@@ -125,6 +125,29 @@ func TestSharedMemoryLivesUntilTheLastHolder(t *testing.T) {
 	require.Zero(t, a.Stats().Leases())
 }
 
+func TestReclaimTakesGivenMemoryOnly(t *testing.T) {
+	a := arena.New(whole(4<<20), arena.Config{})
+	l := newLease(t, a, 100)
+	off := uint64(l.Off)
+	require.ErrorIs(t, a.Reclaim(off), arena.ErrNotHeld, "it is ours")
+	require.ErrorIs(t, a.Reclaim(off+1), arena.ErrNoLease)
+	require.NoError(t, a.Share(l, 1))
+	require.ErrorIs(t, a.Reclaim(off), arena.ErrNotHeld, "who is it that returns it?")
+	require.NoError(t, a.Return(off, 1))
+	for _, rank := range []int{0, 1} {
+		given, err := a.Give(l, rank)
+		require.NoError(t, err)
+		require.NoError(t, a.Reclaim(off))
+		require.ErrorIs(t, a.Reclaim(off), arena.ErrNotHeld, "in flight, but returned")
+		l, err = a.Regain(given)
+		require.NoError(t, err)
+		give(t, a, l, rank)
+		require.NoError(t, a.Reclaim(off))
+		require.ErrorIs(t, a.Reclaim(off), arena.ErrNoLease)
+		l = newLease(t, a, 100)
+	}
+}
+
 func TestMoveChangesTheHolder(t *testing.T) {
 	a := arena.New(whole(1<<20), arena.Config{})
 	l := newLease(t, a, 100)

@@ -62,17 +62,18 @@ type lease struct {
 	epoch   uint64 // of the Lease that names it; 0: not leased
 	n       int    // bytes asked for
 	holder  int32  // the rank that owns it now, or nobody
-	flight  bool   // given away, but the giver has not confirmed it yet
+	given   bool   // away: no Lease is good but for Confirm and Regain
+	flight  bool   // given, but the giver has not confirmed it yet
 	readers []int32
 }
 
 // dead says that nobody holds the memory any more.
 func (l *lease) dead() bool { return l.holder == nobody && !l.flight && len(l.readers) == 0 }
 
-// drop takes one hold of rank away: that of the holder first, then one as a
-// reader. It says false if rank has none.
+// drop takes one hold of rank away: what it was given, or one as a reader. It
+// says false if rank has none; what is still ours was given to nobody.
 func (l *lease) drop(rank int) bool {
-	if l.holder == int32(rank) {
+	if l.given && l.holder == int32(rank) {
 		l.holder = nobody
 		return true
 	}

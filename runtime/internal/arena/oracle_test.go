@@ -25,7 +25,7 @@ type model struct {
 type entry struct {
 	l       arena.Lease
 	given   arena.Lease // what Give returned
-	good    bool        // l is no stale handle
+	good    bool        // l is no stale handle: it was not given away
 	flight  bool
 	stamp   uint64
 	holder  int // -1: nobody
@@ -78,7 +78,7 @@ func (e *entry) places() []int {
 
 // drop mirrors the loss of one hold. It says whether rank had one.
 func (m *model) drop(e *entry, rank int) bool {
-	if i := slices.Index(e.readers, rank); e.holder == rank {
+	if i := slices.Index(e.readers, rank); e.holder == rank && !e.good {
 		e.holder = -1
 	} else if i >= 0 {
 		e.readers = slices.Delete(e.readers, i, i+1)
@@ -109,7 +109,8 @@ func (m *model) step(op, which byte, arg int) {
 	case 3:
 		require.Equal(m.t, owned, m.a.Free(e.l) == nil)
 		if owned {
-			m.drop(e, self)
+			e.holder = -1
+			m.settle(e)
 		}
 	case 4:
 		given, err := m.a.Give(e.l, rank)
@@ -166,8 +167,8 @@ func (m *model) odd(e *entry, rank, arg int) {
 		to := arg >> 2 & 3
 		i := slices.Index(e.readers, rank)
 		err := m.a.Move(uint64(e.l.Off), rank, to)
-		require.Equal(m.t, e.holder == rank || i >= 0, err == nil)
-		if e.holder == rank {
+		require.Equal(m.t, e.holder == rank && !e.good || i >= 0, err == nil)
+		if e.holder == rank && !e.good {
 			e.holder = to
 		} else if i >= 0 {
 			e.readers[i] = to
@@ -181,7 +182,10 @@ func (m *model) odd(e *entry, rank, arg int) {
 func (m *model) finish(size int) {
 	for _, e := range slices.Clone(m.leases) {
 		for _, r := range append([]int{e.holder}, e.readers...) {
-			if r >= 0 {
+			switch {
+			case r == self && e.good:
+				require.NoError(m.t, m.a.Free(e.l))
+			case r >= 0:
 				require.NoError(m.t, m.a.Return(uint64(e.l.Off), r))
 			}
 		}
