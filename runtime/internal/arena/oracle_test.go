@@ -181,11 +181,12 @@ func (m *model) odd(e *entry, rank, arg int) {
 // finish ends every lease and sees that the whole range can be had again.
 func (m *model) finish(size int) {
 	for _, e := range slices.Clone(m.leases) {
-		for _, r := range append([]int{e.holder}, e.readers...) {
+		for i, r := range append([]int{e.holder}, e.readers...) {
 			switch {
-			case r == self && e.good:
+			case r < 0:
+			case i == 0 && e.good:
 				require.NoError(m.t, m.a.Free(e.l))
-			case r >= 0:
+			default:
 				require.NoError(m.t, m.a.Return(uint64(e.l.Off), r))
 			}
 		}
