@@ -1,0 +1,112 @@
+package runtime
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// neighbours is what the transport of a node offers to ranks that use each
+// other's memory in place. Its methods may be called from any goroutine.
+type neighbours interface {
+	// Arena is this rank's range of node memory.
+	Arena() transport.Arena
+	// Shared returns n bytes of the arena of a rank of the node.
+	Shared(rank int, k transport.Key, n int) ([]byte, error)
+	// Ring ends the sleep of a rank of the node.
+	Ring(rank int)
+}
+
+// memory is this rank's arena, and what is needed to use those of its node.
+type memory struct {
+	arena *arena.Arena
+	node  neighbours
+	// base is the address in a Key of the arena's first byte.
+	base uint64
+
+	// losses counts the ranks that are down, so that whoever waits for a word in
+	// shared memory need not take mu to see that nothing has changed.
+	losses atomic.Uint32
+
+	// mu guards the fields below. The arena's mutex may be taken under it.
+	mu sync.Mutex
+	// down holds why a rank is down, by world rank.
+	down map[int]error
+	// parts are the parts of freed Shareds that other members may still use.
+	parts []part
+}
+
+// newMemory takes charge of a rank's range. private says that other ranks are
+// other processes: only then is the range one mapping, and can guarded memory be
+// closed to this rank alone.
+func newMemory(node neighbours, rank int, private, guarded bool) *memory {
+	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
+	if !private {
+		// The heap is the garbage collector's to shrink.
+		cfg.Keep = math.MaxInt
+	}
+	range_ := node.Arena()
+	return &memory{
+		arena: arena.New(range_, cfg), node: node,
+		base: range_.Key(0).Addr, down: make(map[int]error),
+	}
+}
+
+// released takes note that a peer gave back the memory at an address of a Key.
+// What a peer must not release changes nothing. It may be called with the
+// engine's lock held.
+func (m *memory) released(addr uint64) { _ = m.arena.Reclaim(addr - m.base) }
+
+// lost takes back what a rank held that is down and reaped. It may be called
+// with the engine's lock held.
+func (m *memory) lost(rank int, cause error) {
+	m.arena.TakeBack(rank)
+	m.mu.Lock()
+	m.down[rank] = cause
+	m.mu.Unlock()
+	m.losses.Add(1)
+}
+
+// lossOf returns why a rank is down, or nil.
+func (m *memory) lossOf(rank int) error {
+	if m.losses.Load() == 0 {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.down[rank]
+}
+
+// alloc leases n bytes, after ending what nobody uses any more.
+func (m *memory) alloc(n int) (arena.Lease, error) {
+	m.sweep()
+	return m.arena.Alloc(n)
+}
+
+// keep remembers a part that is to be freed when its last user is gone.
+func (m *memory) keep(p part) {
+	m.mu.Lock()
+	m.parts = append(m.parts, p)
+	m.mu.Unlock()
+	m.sweep()
+}
+
+// sweep frees the parts that no member uses any more.
+func (m *memory) sweep() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := m.parts[:0]
+	for _, p := range m.parts {
+		if !p.unused(m.down) {
+			kept = append(kept, p)
+			continue
+		}
+		// The lease is this part's alone, so freeing it cannot fail.
+		_ = m.arena.Free(p.lease)
+	}
+	clear(m.parts[len(kept):])
+	m.parts = kept
+}
