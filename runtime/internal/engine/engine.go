@@ -1,6 +1,11 @@
 package engine
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -33,6 +38,7 @@ type Config struct {
 	// ChunkBytes is the longest single Get or Put. Default 64 MiB.
 	ChunkBytes int
 	// TypeName returns the text of a Type of this rank. nil = decimal numbers.
+	// Called with the engine's lock held: it must not call the engine.
 	TypeName func(Type) string
 	// Member says whether a peer belongs to a context. It is asked when a peer is
 	// down, to decide in which contexts AnySource receives hear of it. nil = every
@@ -44,4 +50,191 @@ type Config struct {
 	// Release is told that memory this rank handed over came back; off is the Addr
 	// of its key. Called with the engine's lock held: it must not call the engine.
 	Release func(off uint64)
+}
+
+// defaultChunk is Config.ChunkBytes when it is 0.
+const defaultChunk = 64 << 20
+
+// populate checks the configuration and fills in the defaults.
+func (c *Config) populate() error {
+	if c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size {
+		return fmt.Errorf("%w: rank %d of %d", ErrAddress, c.Rank, c.Size)
+	}
+	if c.Route == nil && c.Size > 1 {
+		return errors.New("engine: Config.Route is missing")
+	}
+	if c.UnexpectedBudget <= 0 {
+		c.UnexpectedBudget = defaultBudget
+	}
+	if c.ChunkBytes <= 0 {
+		c.ChunkBytes = defaultChunk
+	}
+	if c.Sleeper == nil {
+		c.Sleeper = newChannelSleeper()
+	}
+	return nil
+}
+
+// Engine is the message engine of one rank. See the package comment.
+type Engine struct {
+	cfg     Config
+	sleeper transport.Sleeper
+	handler transport.Handler // the engine itself, as the transports see it
+	window  uint32            // first window of every peer
+	burst   int               // polls between two looks at the world
+
+	// crowd counts the goroutines that found mu taken; the poller lets them in.
+	crowd atomic.Int32
+	// mu guards everything below and everything reached from it, and serialises
+	// the transports. No lock of the engine is taken under it.
+	mu sync.Mutex
+
+	peers      []*peer // by rank; nil until met
+	match      matcher
+	operations operations
+	budget     budget
+	spare      spareMemory
+	backlog    []*peer // with something to drive after a poll
+	moving     int     // Gets and Puts under way
+	rounds     uint    // polls, to be fair to the transports
+
+	requests *Request // free lists
+	messages *message
+	frames   *frame
+	waiters  *waiter
+
+	poller  *waiter    // who holds the token
+	asleep  waiterList // who sleeps in the Sleeper, the background excepted
+	parked  waiterList // who waits for its channel
+	blocked waiterList // who waits for long
+	probing []*waiter  // who waits for an unexpected message
+	asking  int        // of parked: how many wait for a word of shared memory
+	armed   bool       // the transports ring
+	woke    bool       // a parked goroutine was made runnable
+	idle    uint       // nonblocking calls in a row that found nothing
+
+	deaths   []int          // ranks that are down, in order
+	reported map[uint32]int // context: how many of deaths its AnySource receives know
+	err      error          // every operation ends with it
+
+	background background
+}
+
+// New returns an engine. Start gives it background progress.
+func New(cfg Config) (*Engine, error) {
+	if err := cfg.populate(); err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		cfg:      cfg,
+		sleeper:  cfg.Sleeper,
+		peers:    make([]*peer, cfg.Size),
+		window:   firstWindowOf(cfg.UnexpectedBudget, cfg.Size),
+		burst:    burstSpinning,
+		reported: make(map[uint32]int),
+		asleep:   waiterList{which: listAsleep},
+		parked:   waiterList{which: listParked},
+		blocked:  waiterList{which: listBlocked},
+	}
+	if cfg.Wait.Spin <= 0 {
+		e.burst = burstYielding
+	}
+	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
+	e.handler = (*arrivals)(e)
+	e.background.wake = make(chan struct{}, 1)
+	e.background.ended = make(chan struct{})
+	return e, nil
+}
+
+// lock takes mu, asking a poller that holds it to let go.
+func (e *Engine) lock() {
+	if !e.mu.TryLock() {
+		e.crowd.Add(1)
+		e.mu.Lock()
+		e.crowd.Add(-1)
+	}
+}
+
+// unlock is the inverse of lock.
+func (e *Engine) unlock() { e.mu.Unlock() }
+
+// pollBudget is the number of messages one poll of a transport hands over.
+const pollBudget = 64
+
+// poll asks the transports for arrivals and drives what was refused. It returns
+// how much it found to do. mu is held.
+func (e *Engine) poll() int {
+	n := 0
+	for i, t := range e.cfg.Transports {
+		if i > 0 && n > 0 && e.rounds%8 != 0 {
+			break // the busy first one, mostly
+		}
+		m, err := t.Poll(e.handler, pollBudget)
+		n += m
+		if err != nil {
+			e.fail(err)
+		}
+	}
+	e.rounds++
+	if len(e.backlog) > 0 {
+		n += e.drive()
+	}
+	return n
+}
+
+// pollOnce is the poll of a call that does not wait.
+func (e *Engine) pollOnce() {
+	e.background.activity++
+	e.dislodge()
+	if e.poll() > 0 {
+		e.idle = 0
+	}
+}
+
+// MarkDown says that a peer is gone for good. Safe at any time from any
+// goroutine.
+func (e *Engine) MarkDown(rank int, cause error) {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(rank)
+	if err != nil || p.down != nil || rank == e.cfg.Rank {
+		return
+	}
+	p.tr.MarkDown(rank, cause)
+	if e.poller != nil && e.poller.asleep {
+		e.sleeper.Ring()
+	}
+}
+
+// Flush waits until the lanes have taken every frame that was given to them. A
+// rank does it before it leaves: others wait for these frames.
+func (e *Engine) Flush(ctx context.Context) error {
+	return e.Await(ctx, func() bool { return len(e.backlog) == 0 }, 0, "flush")
+}
+
+// Abort ends every blocked and every future operation with err. Operations whose
+// bytes a transport is moving end when it has stopped.
+func (e *Engine) Abort(err error) {
+	e.lock()
+	e.fail(err)
+	e.unlock()
+}
+
+// Close ends background progress, and every operation with ErrClosed. The
+// transports stay open.
+func (e *Engine) Close() error {
+	e.lock()
+	e.fail(ErrClosed)
+	if e.background.closing {
+		e.unlock()
+		return nil
+	}
+	started := e.background.started
+	e.background.closing = true
+	e.rouseBackground()
+	e.unlock()
+	if started {
+		<-e.background.ended
+	}
+	return nil
 }

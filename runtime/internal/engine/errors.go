@@ -81,3 +81,6 @@ func (e *CancelError) Unwrap() []error {
 	}
 	return []error{ErrCanceled, e.Cause}
 }
+
+// errTooMany ends an operation beyond the 16 million that may wait for answers.
+var errTooMany = errors.New("too many operations under way")

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// arrivals is the engine as its transports see it: what Poll hands over. mu is
+// held by whoever polls.
+type arrivals Engine
+
+var _ transport.Handler = (*arrivals)(nil)
+
+// Arrive takes one frame. A frame that no correct peer sends ends that peer and
+// nothing else.
+func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
+	e := (*Engine)(a)
+	p, err := e.to(rank)
+	if err != nil || p.down != nil || p.tr == nil || e.err != nil {
+		return
+	}
+	h, err := parseHeader(w)
+	if err == nil && !p.out.raise(h.limit) {
+		err = fmt.Errorf("%w: credit of %d bytes", ErrProtocol, h.limit-p.out.sent)
+	}
+	if err == nil {
+		if h.kind == kindEager {
+			err = e.arriveEager(p, h, payload)
+		} else {
+			err = e.arriveOther(p, h, w, payload)
+		}
+	}
+	if err != nil {
+		e.offend(p, err)
+	}
+}
+
+// arriveOther takes everything that is not an eager message.
+func (e *Engine) arriveOther(p *peer, h header, w transport.Header, payload []byte) error {
+	switch h.kind {
+	case kindRTS:
+		return e.arriveRTS(p, h, payload)
+	case kindHandover:
+		return e.arriveHandover(p, h, payload)
+	case kindCTS:
+		return e.arriveCTS(p, h, payload)
+	case kindData:
+		return e.arriveData(p, h.id, w.B, payload)
+	case kindFIN:
+		return e.arriveFIN(p, h.id)
+	case kindACK:
+		return e.arriveACK(p, h.id)
+	case kindCredit:
+		return nil
+	case kindTypedef:
+		return p.types.add(h.typ, payload)
+	case kindWithdraw:
+		e.arriveWithdraw(p, h.id)
+		return nil
+	case kindWithdrawn:
+		return e.arriveWithdrawn(p, h.id)
+	case kindRelease:
+		return e.arriveRelease(payload)
+	default:
+		return fmt.Errorf("%w: frame of kind %d", ErrProtocol, h.kind)
+	}
+}
+
+// stray is the error of a frame that answers nothing.
+func stray(what string, id uint32) error {
+	return fmt.Errorf("%w: %s for operation %#x", ErrProtocol, what, id)
+}
+
+// arriveEager takes a message with its bytes.
+func (e *Engine) arriveEager(p *peer, h header, payload []byte) error {
+	cost := eagerCost(len(payload))
+	if !p.in.admit(cost) {
+		return fmt.Errorf("%w: %d bytes beyond its credit", ErrProtocol, p.in.arrived-p.in.returned-p.in.window)
+	}
+	k := key{h.context, int32(p.rank), h.tag}
+	if en := e.match.receive(k); en != nil {
+		r := en.req
+		r.peer = p
+		e.deliver(r, h.tag, h.typ, payload)
+		if h.flags&flagSync != 0 {
+			e.post(p, header{kind: kindACK, id: h.id}, nil)
+		}
+		e.repay(p, cost)
+		return nil
+	}
+	g := e.newMessage(p, h)
+	g.length, g.cost = len(payload), cost
+	g.data = e.spare.get(len(payload))
+	copy(g.data, payload)
+	if h.flags&flagSync != 0 {
+		p.await(g)
+	}
+	e.keepMessage(g, k)
+	return nil
+}
+
+// arriveRTS takes a message whose bytes are still with its sender.
+func (e *Engine) arriveRTS(p *peer, h header, payload []byte) error {
+	v, err := parseEnvelope(payload)
+	if err != nil {
+		return err
+	}
+	if h.flags&flagStarved != 0 {
+		e.budget.widen(&p.in)
+	}
+	g := e.newMessage(p, h)
+	g.length, g.key = int(v.length), v.key
+	e.offer(g, h.context)
+	return nil
+}
+
+// offer gives a message to the receive that waits for it, or keeps it.
+func (e *Engine) offer(g *message, context uint32) {
+	k := key{context, int32(g.peer.rank), g.tag}
+	if en := e.match.receive(k); en != nil {
+		e.accept(en.req, g)
+		return
+	}
+	if g.kind != kindHandover {
+		g.peer.await(g)
+	}
+	e.keepMessage(g, k)
+}
+
+// keepMessage makes a message unexpected and tells those who probe for it.
+func (e *Engine) keepMessage(g *message, k key) {
+	e.match.add(g, k)
+	for _, w := range e.probing {
+		if !w.fired && k.as(shapeOf(w.from)) == w.from {
+			e.fire(w)
+		}
+	}
+}
+
+// arriveACK ends a synchronous eager send.
+func (e *Engine) arriveACK(p *peer, id uint32) error {
+	r := e.operations.find(id)
+	if r == nil || r.peer != p || r.op != opSync || r.phase != phaseAnnounced {
+		return stray("ACK", id)
+	}
+	e.complete(r, nil)
+	return nil
+}
+
+// Completed takes the end of a Get or a Put.
+func (a *arrivals) Completed(rank int, token, _ uint64, err error) {
+	(*Engine)(a).moved(rank, uint32(token), err)
+}
+
+// Down takes the loss of a peer.
+func (a *arrivals) Down(down *transport.PeerDown) {
+	e := (*Engine)(a)
+	if p, err := e.to(down.Peer); err == nil && p.tr != nil {
+		e.lose(p, down.Cause)
+	}
+}

@@ -1,0 +1,140 @@
+package engine
+
+import "time"
+
+// tick is how long the engine goes without a look at its transports while its rank
+// computes after recent calls; a rank without calls for that long sleeps until an
+// arrival.
+const tick = 10 * time.Millisecond
+
+// background is the goroutine that serves arrivals when nobody waits.
+//
+// While calls come it looks around once per tick, so that it costs a ping-pong
+// nothing. After a tick without calls it becomes the poller and sleeps in the
+// Sleeper, armed; the next call that polls takes the token from it. While a caller
+// sleeps as the poller it is parked and costs nothing at all.
+type background struct {
+	waiter   waiter
+	activity uint64 // calls so far
+	started  bool
+	closing  bool
+	parked   bool
+	wake     chan struct{} // ends a tick or a park
+	ended    chan struct{}
+}
+
+// Start begins background progress. Close ends it.
+func (e *Engine) Start() {
+	e.lock()
+	defer e.unlock()
+	b := &e.background
+	if b.started || b.closing {
+		return
+	}
+	b.started = true
+	go e.runBackground()
+}
+
+// runBackground is the goroutine.
+func (e *Engine) runBackground() {
+	b := &e.background
+	defer close(b.ended)
+	timer := time.NewTimer(tick)
+	defer timer.Stop()
+	var seen uint64
+	for pause := tick; ; {
+		e.lock()
+		if b.closing {
+			e.unlock()
+			return
+		}
+		if e.asleep.head != nil {
+			b.parked = true
+			e.unlock()
+			<-b.wake
+		} else {
+			if e.poller == nil {
+				e.serve(seen)
+			}
+			seen = b.activity
+			if pause = tick; len(e.backlog) > 0 {
+				pause = backlogLast
+			}
+			e.unlock()
+		}
+		timer.Reset(pause)
+		select {
+		case <-timer.C:
+		case <-b.wake:
+		}
+	}
+}
+
+// serve polls until nothing moves. When no call came since seen it goes on from
+// there asleep, until one comes.
+func (e *Engine) serve(seen uint64) {
+	b := &e.background
+	e.poller = &b.waiter
+	for e.poller == &b.waiter && !b.closing {
+		e.drain()
+		if b.activity != seen || e.parked.head != nil || b.closing {
+			break
+		}
+		ticket := e.sleeper.Prepare()
+		if !e.arm() {
+			e.yield(yieldsPerGo)
+			continue
+		}
+		nanos := int64(-1)
+		if len(e.backlog) > 0 {
+			nanos = int64(backlogLast)
+		}
+		b.waiter.asleep = true
+		e.unlock()
+		e.sleeper.Sleep(ticket, nanos)
+		e.lock()
+		b.waiter.asleep = false
+		if e.poller == &b.waiter {
+			e.disarm()
+		}
+	}
+	e.release(&b.waiter)
+}
+
+// drain polls until two polls in a row find nothing; it lets others in between.
+func (e *Engine) drain() {
+	b := &e.background
+	for empty := 0; empty < 2 && e.poller == &b.waiter && !b.closing; {
+		if e.poll() > 0 {
+			empty = 0
+		} else {
+			empty++
+		}
+		if e.parked.head != nil {
+			return
+		}
+		if e.crowd.Load() != 0 {
+			e.pulse()
+		}
+	}
+}
+
+// unparkBackground lets the background tick again when no caller sleeps any more.
+func (e *Engine) unparkBackground() {
+	if e.background.parked && e.asleep.head == nil {
+		e.rouseBackground()
+	}
+}
+
+// rouseBackground ends whatever the background waits for.
+func (e *Engine) rouseBackground() {
+	b := &e.background
+	b.parked = false
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+	if b.waiter.asleep {
+		e.sleeper.Ring()
+	}
+}

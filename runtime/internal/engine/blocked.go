@@ -1,0 +1,41 @@
+package engine
+
+import "time"
+
+// Blocked is an operation that a goroutine has been waiting for for some time.
+type Blocked struct {
+	// Op is what it does: "receive", "send", "probe", or the what of Await.
+	Op string
+	// Peer is the destination or source, or AnySource; Tag may be AnyTag. Both
+	// are -1 in Await.
+	Peer, Tag int
+	Context   uint32
+	// PC is the caller's, as it was given.
+	PC uintptr
+	// Since is when the operation began to wait in earnest, about a microsecond
+	// after its start.
+	Since time.Time
+	// Bytes is the length of the caller's buffer.
+	Bytes int
+}
+
+// Blocked lists the operations that goroutines wait for. Of WaitAny it shows one.
+func (e *Engine) Blocked() []Blocked {
+	e.lock()
+	defer e.unlock()
+	var list []Blocked
+	for w := e.blocked.head; w != nil; w = w.lists[listBlocked].next {
+		b := Blocked{
+			Op: w.op(), Peer: int(w.from.source), Tag: int(w.from.tag),
+			Context: w.from.context, PC: w.pc, Since: w.since,
+		}
+		if r := w.req; r != nil {
+			b.Peer, b.Tag, b.Context = int(r.target.source), int(r.target.tag), r.target.context
+			b.PC, b.Bytes = r.pc, len(r.buf)
+		} else if w.done != nil {
+			b.Peer, b.Tag = -1, -1
+		}
+		list = append(list, b)
+	}
+	return list
+}

@@ -1,0 +1,64 @@
+package engine
+
+// cancel asks for the end of an operation. cause is the error of a context, or
+// nil. What is matched, or may be, goes on: a receive that has its message, a send
+// whose bytes move. A send whose envelope is out asks its peer to forget it, and
+// waits for the answer: kindWithdrawn, or the frame with which a match goes on.
+func (e *Engine) cancel(r *Request, cause error) {
+	if r.canceled || r.phase == phaseDone {
+		return
+	}
+	r.canceled, r.cause = true, cause
+	switch r.phase {
+	case phasePosted:
+		e.match.unpost(&r.entry)
+		e.complete(r, r.cancelError())
+	case phaseQueued:
+		e.unqueue(r)
+	case phaseAnnounced:
+		if r.peer.tr == nil {
+			e.withdrawSelf(r)
+			return
+		}
+		r.withdrawn = true
+		e.post(r.peer, header{kind: kindWithdraw, id: r.id}, nil)
+	default:
+	}
+}
+
+// cancelError is the result of a cancelled request.
+func (r *Request) cancelError() error {
+	return &CancelError{Op: opNames[r.op], Cause: r.cause}
+}
+
+// unqueue ends a send whose frame the lane has not taken.
+func (e *Engine) unqueue(r *Request) {
+	p := r.peer
+	if h, ok := e.unkeep(p, r); ok && h.kind == kindEager {
+		p.out.sent -= eagerCost(len(r.buf))
+	}
+	e.complete(r, r.cancelError())
+}
+
+// arriveWithdraw forgets an envelope that nothing matched. When it is matched, or
+// gone with its peer, the frame says nothing new.
+func (e *Engine) arriveWithdraw(p *peer, id uint32) {
+	for g := p.envelopes; g != nil; g = g.after {
+		if g.id == id {
+			e.match.take(g)
+			e.freeMessage(g)
+			e.post(p, header{kind: kindWithdrawn, id: id}, nil)
+			return
+		}
+	}
+}
+
+// arriveWithdrawn ends a send whose envelope was forgotten.
+func (e *Engine) arriveWithdrawn(p *peer, id uint32) error {
+	r := e.operations.find(id)
+	if r == nil || r.peer != p || !r.withdrawn || r.phase != phaseAnnounced {
+		return stray("WITHDRAWN", id)
+	}
+	e.complete(r, r.cancelError())
+	return nil
+}

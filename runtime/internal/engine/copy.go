@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// feedBurst is the number of bytes that go through a lane before the engine looks
+// at other things.
+const feedBurst = 1 << 20
+
+// feed queues a matched send for DATA frames.
+func (e *Engine) feed(r *Request) {
+	r.peer.feeds.push(r)
+	e.list(r.peer)
+	if r.peer.pending.head == nil {
+		e.driveFeeds(r.peer)
+	}
+}
+
+// driveFeeds sends DATA frames as far as the lane takes them.
+func (e *Engine) driveFeeds(p *peer) int {
+	steps := 0
+	for burst := 0; p.feeds.head != nil && burst < feedBurst; {
+		r := p.feeds.head
+		m := &r.move
+		n := min(m.total-m.next, p.caps.MaxEager)
+		w := withOffset(p.words(header{kind: kindData, id: r.mate}), m.next)
+		if err := p.ep.Send(w, r.buf[m.next:m.next+n]); err != nil {
+			if !errors.Is(err, transport.ErrAgain) {
+				e.refused(p, err)
+			}
+			break
+		}
+		p.accepted()
+		steps++
+		burst += n + messageOverhead
+		if m.next += n; m.next == m.total {
+			p.feeds.pop()
+			e.complete(r, nil)
+		}
+	}
+	return steps
+}
+
+// arriveData takes a part of a message that was asked for by CTS.
+func (e *Engine) arriveData(p *peer, id uint32, offset uint64, payload []byte) error {
+	r := e.operations.find(id)
+	if r == nil || r.peer != p || r.op < opRecv || r.phase != phaseMoving || r.move.flight != 0 {
+		return stray("DATA", id)
+	}
+	m := &r.move
+	if offset != uint64(m.next) || len(payload) > m.total-m.next {
+		return fmt.Errorf("%w: DATA of %d bytes at %d of %d", ErrProtocol, len(payload), offset, m.total)
+	}
+	copy(r.buf[m.next:], payload)
+	if m.next += len(payload); m.next == m.total {
+		e.complete(r, nil)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package engine
+
+// Costs and sizes of the flow control, in bytes.
+const (
+	// messageOverhead is charged for every eager message besides its bytes: what
+	// the receiver spends on an unexpected message that it has to keep.
+	messageOverhead = 448
+	// firstWindow is the credit of a peer that has not asked for more.
+	firstWindow = 256 << 10
+	// maxWindow bounds a window: limits are compared mod 2^32.
+	maxWindow = 1 << 30
+	// defaultBudget is Config.UnexpectedBudget when it is 0.
+	defaultBudget = 64 << 20
+)
+
+// eagerCost is the credit that an eager message of n bytes consumes.
+func eagerCost(n int) uint32 { return uint32(n) + messageOverhead }
+
+// outgoing is the sender's side of the credit at one peer: cumulative counters
+// mod 2^32.
+type outgoing struct {
+	sent  uint32 // cost of all eager messages sent
+	limit uint32 // what sent may reach
+}
+
+// fits reports whether a message of that cost may be sent.
+func (o *outgoing) fits(cost uint32) bool { return int32(o.limit-o.sent-cost) >= 0 }
+
+// raise takes the limit of a frame. It reports false when no correct peer sends
+// it: a window larger than maxWindow. A limit that goes back is a damaged peer's
+// too, and is ignored.
+func (o *outgoing) raise(limit uint32) bool {
+	if int32(limit-o.limit) > 0 {
+		o.limit = limit
+	}
+	return limit-o.sent <= maxWindow || int32(limit-o.sent) < 0
+}
+
+// incoming is the receiver's side of the credit of one peer.
+type incoming struct {
+	arrived  uint32 // cost of all eager messages that came
+	returned uint32 // cost of those that were matched and copied out
+	window   uint32 // what may be outstanding
+	told     uint32 // the limit last told to the peer
+}
+
+// limit is what the peer's sent may reach.
+func (i *incoming) limit() uint32 { return i.returned + i.window }
+
+// due reports whether the peer should be told by a frame of its own: half of its
+// window has come back since it last heard.
+func (i *incoming) due() bool { return i.limit()-i.told >= i.window/2 && i.limit() != i.told }
+
+// admit accounts for an arriving eager message. It reports false when the peer
+// has not got the credit.
+func (i *incoming) admit(cost uint32) bool {
+	i.arrived += cost
+	return i.arrived-i.returned <= i.window
+}
+
+// budget is the memory of a rank for unexpected messages that is not yet promised
+// to a peer.
+type budget struct{ free int64 }
+
+// firstWindowOf is the window that every peer has from the start; half of the
+// budget goes to these.
+func firstWindowOf(total int64, size int) uint32 {
+	return uint32(min(firstWindow, total/int64(2*size)))
+}
+
+// widen doubles the window of a peer that ran out of credit, as far as the budget
+// goes.
+func (b *budget) widen(i *incoming) {
+	more := min(int64(i.window)+messageOverhead, b.free, maxWindow-int64(i.window))
+	if more > 0 {
+		b.free -= more
+		i.window += uint32(more)
+	}
+}

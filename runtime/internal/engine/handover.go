@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// Message is a received message together with its memory.
+type Message struct {
+	// Status describes the message.
+	Status Status
+	// Bytes is its memory, until Release.
+	Bytes []byte
+
+	e     *Engine
+	owner *peer // whose arena Bytes is in; nil: memory of this process
+	key   transport.Key
+}
+
+// SendHandover gives buf away: arena memory of this rank that peers know as key.
+// The receiver owns it until Config.Release. Where memory cannot change hands the
+// engine sends a copy and calls Config.Release itself. After an error the memory
+// is still the caller's.
+func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
+	e.lock()
+	defer e.unlock()
+	e.background.activity++
+	r := e.newRequest(opSendHandover, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
+	p, err := e.destination(r, to)
+	if err != nil {
+		e.complete(r, err)
+		_, err = e.free(r)
+		return err
+	}
+	if p.tr != nil {
+		p.refresh()
+	}
+	if p.tr != nil && !p.caps.Handover {
+		e.complete(r, nil)
+		_, _ = e.free(r)
+		return e.sendCopy(ctx, to, t, k, buf, pc)
+	}
+	h := header{kind: kindHandover, context: to.Context, tag: int32(to.Tag), typ: t}
+	if p.tr == nil {
+		g := e.newMessage(p, h)
+		g.length, g.key, g.local = len(buf), k, buf
+		e.offer(g, to.Context)
+		e.complete(r, nil)
+		_, err = e.free(r)
+		return err
+	}
+	e.announce(p, t)
+	var body [envelopeSize]byte
+	envelope{length: uint64(len(buf)), key: k}.put(&body)
+	e.emit(r, h, body[:])
+	if r.phase != phaseDone {
+		e.waitRequest(ctx, r)
+	}
+	_, err = e.free(r)
+	return err
+}
+
+// sendCopy sends arena memory by the other protocols. mu is held.
+func (e *Engine) sendCopy(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
+	r := e.startSend(to, t, buf, Standard, pc)
+	if r.phase != phaseDone {
+		e.waitRequest(ctx, r)
+	}
+	_, err := e.free(r)
+	if err == nil && e.cfg.Release != nil {
+		e.cfg.Release(k.Addr)
+	}
+	return err
+}
+
+// RecvMessage receives a message of any length and type together with its memory:
+// the sender's arena when it was handed over, else new memory of this process. The
+// caller releases it.
+func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (*Message, error) {
+	e.lock()
+	r := e.startReceive(opRecvMessage, from, 0, nil, pc)
+	if r.phase != phaseDone {
+		e.waitRequest(ctx, r)
+	}
+	m := r.message
+	s, err := e.free(r)
+	e.unlock()
+	if err != nil {
+		return nil, err
+	}
+	m.Status = s
+	return m, nil
+}
+
+// arriveHandover takes a message that is arena memory.
+func (e *Engine) arriveHandover(p *peer, h header, payload []byte) error {
+	v, err := parseEnvelope(payload)
+	if err != nil {
+		return err
+	}
+	g := e.newMessage(p, h)
+	g.length, g.key = int(v.length), v.key
+	e.offer(g, h.context)
+	return nil
+}
+
+// takeOver gives handed-over memory to a receive: as it is to RecvMessage, as a
+// copy to any other, which then releases it.
+func (e *Engine) takeOver(r *Request, g *message) {
+	p, k, length, tag, typ := g.peer, g.key, g.length, g.tag, g.typ
+	b, err := g.local, error(nil)
+	if p.tr != nil {
+		b, err = p.ep.Map(k, length)
+	}
+	e.freeMessage(g)
+	if err != nil {
+		r.status = Status{Source: p.rank, Tag: int(tag), Type: typ}
+		e.giveBack(p, k)
+		e.complete(r, fmt.Errorf("%s: %w", opNames[r.op], err))
+		return
+	}
+	if r.op != opRecvMessage {
+		e.deliver(r, tag, typ, b)
+		e.giveBack(p, k)
+		return
+	}
+	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ, Handover: true}
+	r.message = &Message{Bytes: b, e: e, owner: p, key: k}
+	e.complete(r, nil)
+}
+
+// giveBack returns handed-over memory to its owner.
+func (e *Engine) giveBack(p *peer, k transport.Key) {
+	if p.tr == nil {
+		if e.cfg.Release != nil {
+			e.cfg.Release(k.Addr)
+		}
+		return
+	}
+	var body [releaseSize]byte
+	binary.LittleEndian.PutUint64(body[:], k.Addr)
+	e.post(p, header{kind: kindRelease}, body[:])
+}
+
+// releaseSize is the length of the body of kindRelease: the Addr of the key.
+const releaseSize = 8
+
+// arriveRelease takes back memory of this rank.
+func (e *Engine) arriveRelease(payload []byte) error {
+	if len(payload) != releaseSize {
+		return fmt.Errorf("%w: release of %d bytes", ErrProtocol, len(payload))
+	}
+	if e.cfg.Release != nil {
+		e.cfg.Release(binary.LittleEndian.Uint64(payload))
+	}
+	return nil
+}
+
+// Release gives the memory back to its owner. Bytes must not be used afterwards;
+// a second call does nothing.
+func (m *Message) Release() {
+	m.Bytes = nil
+	if m.owner == nil {
+		return
+	}
+	m.e.lock()
+	if p := m.owner; p != nil {
+		m.owner = nil
+		m.e.giveBack(p, m.key)
+	}
+	m.e.unlock()
+}

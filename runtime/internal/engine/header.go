@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// kind says what a frame is.
+type kind uint8
+
+const (
+	kindEager     kind = 1 + iota // a message with its bytes
+	kindRTS                       // a message without its bytes; body: envelope
+	kindHandover                  // a message that is arena memory; body: envelope
+	kindCTS                       // answer to RTS: send the bytes; body: grant
+	kindData                      // bytes asked for by CTS; B is their offset
+	kindFIN                       // the bytes of a rendezvous are where they belong
+	kindACK                       // a synchronous eager message was matched
+	kindCredit                    // nothing but the limit in C
+	kindTypedef                   // the text of a type
+	kindWithdraw                  // forget the envelope, if it is not yet matched
+	kindWithdrawn                 // it is forgotten
+	kindRelease                   // handed-over memory comes back; body: key
+	kindEnd
+)
+
+// Flags of a frame.
+const (
+	flagSync    = 1 << iota // kindEager: the sender waits for kindACK
+	flagKey                 // kindRTS, kindCTS: the key in the body is valid
+	flagStarved             // kindRTS: small, but the sender had no credit left
+	flagsKnown  = flagSync | flagKey | flagStarved
+)
+
+// header is the unpacked transport.Header of every frame:
+//
+//	word  bits   what
+//	A     0-7    kind
+//	A     8-15   flags
+//	A     16-31  zero
+//	A     32-63  context
+//	B     0-31   tag (two's complement, never negative)   } kindData: the offset
+//	B     32-63  type in terms of the sender              } in bytes, 64 bits
+//	C     0-31   id: of the sender's operation in frames that open one, of the
+//	             addressee's operation in frames that answer one
+//	C     32-63  limit: the cumulative credit, in bytes mod 2^32, up to which the
+//	             addressee may send to the sender of this frame
+type header struct {
+	kind    kind
+	flags   uint8
+	context uint32
+	tag     int32
+	typ     Type
+	id      uint32
+	limit   uint32
+}
+
+// pack returns the three words of h.
+func (h header) pack() transport.Header {
+	return transport.Header{
+		A: uint64(h.kind) | uint64(h.flags)<<8 | uint64(h.context)<<32,
+		B: uint64(uint32(h.tag)) | uint64(h.typ)<<32,
+		C: uint64(h.id) | uint64(h.limit)<<32,
+	}
+}
+
+// withOffset returns w, the words of a kindData frame, with its offset.
+func withOffset(w transport.Header, offset int) transport.Header {
+	w.B = uint64(offset)
+	return w
+}
+
+// parseHeader is the inverse of pack. It refuses what pack cannot have made.
+func parseHeader(w transport.Header) (header, error) {
+	h := header{
+		kind:    kind(w.A),
+		flags:   uint8(w.A >> 8),
+		context: uint32(w.A >> 32),
+		tag:     int32(uint32(w.B)),
+		typ:     Type(w.B >> 32),
+		id:      uint32(w.C),
+		limit:   uint32(w.C >> 32),
+	}
+	if h.kind == 0 || h.kind >= kindEnd || h.flags&^flagsKnown != 0 || w.A>>16&0xffff != 0 {
+		return header{}, fmt.Errorf("%w: frame header %#x", ErrProtocol, w.A)
+	}
+	if h.tag < 0 && h.kind != kindData {
+		return header{}, fmt.Errorf("%w: frame of kind %d with tag %d", ErrProtocol, h.kind, h.tag)
+	}
+	return h, nil
+}
+
+// envelope is the body of kindRTS and kindHandover: the length of the message
+// and, with flagKey or in kindHandover, where its bytes are.
+//
+//	bytes 0-7 length, 8-15 key address, 16-23 key token, little endian
+type envelope struct {
+	length uint64
+	key    transport.Key
+}
+
+// envelopeSize is the length of an envelope on the wire.
+const envelopeSize = 24
+
+// put writes v to b.
+func (v envelope) put(b *[envelopeSize]byte) {
+	binary.LittleEndian.PutUint64(b[0:], v.length)
+	binary.LittleEndian.PutUint64(b[8:], v.key.Addr)
+	binary.LittleEndian.PutUint64(b[16:], v.key.Token)
+}
+
+// parseEnvelope is the inverse of put.
+func parseEnvelope(b []byte) (envelope, error) {
+	if len(b) != envelopeSize {
+		return envelope{}, fmt.Errorf("%w: envelope of %d bytes", ErrProtocol, len(b))
+	}
+	v := envelope{
+		length: binary.LittleEndian.Uint64(b[0:]),
+		key:    transport.Key{Addr: binary.LittleEndian.Uint64(b[8:]), Token: binary.LittleEndian.Uint64(b[16:])},
+	}
+	if v.length > 1<<62 {
+		return envelope{}, fmt.Errorf("%w: message of %d bytes", ErrProtocol, v.length)
+	}
+	return v, nil
+}
+
+// clearance is the body of kindCTS: how many bytes are wanted, by which operation
+// of the receiver and, with flagKey, where they may be written.
+//
+//	bytes 0-7 room, 8-15 key address, 16-23 key token, 24-27 id, little endian
+type clearance struct {
+	room uint64
+	key  transport.Key
+	id   uint32
+}
+
+// clearanceSize is the length of a clearance on the wire.
+const clearanceSize = 28
+
+// put writes v to b.
+func (v clearance) put(b *[clearanceSize]byte) {
+	binary.LittleEndian.PutUint64(b[0:], v.room)
+	binary.LittleEndian.PutUint64(b[8:], v.key.Addr)
+	binary.LittleEndian.PutUint64(b[16:], v.key.Token)
+	binary.LittleEndian.PutUint32(b[24:], v.id)
+}
+
+// parseClearance is the inverse of put.
+func parseClearance(b []byte) (clearance, error) {
+	if len(b) != clearanceSize {
+		return clearance{}, fmt.Errorf("%w: clearance of %d bytes", ErrProtocol, len(b))
+	}
+	return clearance{
+		room: binary.LittleEndian.Uint64(b[0:]),
+		key:  transport.Key{Addr: binary.LittleEndian.Uint64(b[8:]), Token: binary.LittleEndian.Uint64(b[16:])},
+		id:   binary.LittleEndian.Uint32(b[24:]),
+	}, nil
+}

@@ -1,0 +1,164 @@
+package engine
+
+import "github.com/gorun-hpc/gorun/transport"
+
+// lost is the error of an operation whose peer is down.
+func (p *peer) lost(r *Request) error { return p.lostIn(opNames[r.op]) }
+
+// lostIn is lost for an operation without a request.
+func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op, Cause: p.down} }
+
+// lose ends everything that names a peer. Messages of the peer that arrived
+// completely stay receivable; those whose bytes were still with it are gone.
+//
+// In every context the peer belongs to, one receive or probe from AnySource hears
+// of the loss: the oldest that waits, else the next one that finds no message. It
+// ends with *PeerError, and those after it see nothing of this loss.
+func (e *Engine) lose(p *peer, cause error) {
+	if p.down != nil {
+		return
+	}
+	p.down, p.eager = &transport.PeerDown{Peer: p.rank, Cause: cause}, -1
+	for p.reads.head != nil {
+		p.reads.pop()
+	}
+	for p.feeds.head != nil {
+		p.feeds.pop()
+	}
+	for f := p.pending.head; f != nil; f = p.pending.head {
+		if p.pending.head = f.next; f.req != nil {
+			e.complete(f.req, p.lost(f.req))
+		}
+		e.freeFrame(f)
+	}
+	p.pending.tail = nil
+	for i := range e.operations.slots {
+		if r := e.operations.slots[i].req; r != nil && r.peer == p && r.move.flight == 0 {
+			e.complete(r, p.lost(r))
+		}
+	}
+	e.dropEnvelopes(p)
+	e.deaths = append(e.deaths, p.rank)
+	e.failPosted(p)
+	if e.cfg.Lost != nil {
+		e.cfg.Lost(p.rank, cause)
+	}
+}
+
+// dropEnvelopes forgets the messages whose bytes died with their sender.
+func (e *Engine) dropEnvelopes(p *peer) {
+	for g := p.envelopes; g != nil; {
+		after := g.after
+		if g.kind == kindRTS {
+			e.match.take(g)
+			e.freeMessage(g)
+		}
+		g = after
+	}
+}
+
+// failPosted ends the receives and probes that wait for p, and one from AnySource
+// in each of its contexts.
+func (e *Engine) failPosted(p *peer) {
+	var named, wild []*entry
+	for s := range e.match.posted {
+		e.match.posted[s].each(func(en *entry) {
+			switch en.source {
+			case int32(p.rank):
+				named = append(named, en)
+			case AnySource:
+				wild = append(wild, en)
+			}
+		})
+	}
+	sortBySeq(wild)
+	for _, en := range named {
+		e.match.unpost(en)
+		e.complete(en.req, p.lost(en.req))
+	}
+	for _, en := range wild {
+		if err := e.knownLoss(en.key, opNames[en.req.op]); err != nil {
+			e.match.unpost(en)
+			e.complete(en.req, err)
+		}
+	}
+	for _, w := range e.probing {
+		if w.err == nil && !w.fired {
+			if w.err = e.knownLoss(w.from, w.what); w.err != nil {
+				e.rouse(w)
+			}
+		}
+	}
+}
+
+// knownLoss is the error of a receive or a probe that found no message: that of
+// its source, or one that AnySource has not yet heard of in this context.
+func (e *Engine) knownLoss(k key, op string) error {
+	if len(e.deaths) == 0 {
+		if k.source < 0 || e.peers[k.source].down == nil {
+			return nil
+		}
+	}
+	if k.source >= 0 {
+		if p := e.peers[k.source]; p.down != nil {
+			return p.lostIn(op)
+		}
+		return nil
+	}
+	for e.reported[k.context] < len(e.deaths) {
+		rank := e.deaths[e.reported[k.context]]
+		e.reported[k.context]++
+		if e.cfg.Member == nil || e.cfg.Member(k.context, rank) {
+			return e.peers[rank].lostIn(op)
+		}
+	}
+	return nil
+}
+
+// fail ends every operation with err, now and from now on. Requests whose bytes a
+// transport is still moving end with their last part.
+func (e *Engine) fail(err error) {
+	if e.err != nil {
+		return
+	}
+	e.err = err
+	for _, p := range e.peers {
+		if p != nil {
+			e.failPeer(p, err)
+		}
+	}
+	for i := range e.operations.slots {
+		if r := e.operations.slots[i].req; r != nil && r.move.flight == 0 {
+			e.complete(r, err)
+		}
+	}
+	for s := range e.match.posted {
+		e.match.posted[s].each(func(en *entry) {
+			e.match.unpost(en)
+			e.complete(en.req, err)
+		})
+	}
+	for w := e.blocked.head; w != nil; w = w.lists[listBlocked].next {
+		if w.err == nil && w.req == nil {
+			w.err = err
+		}
+		e.rouse(w)
+	}
+}
+
+// failPeer empties the queues of a peer.
+func (e *Engine) failPeer(p *peer, err error) {
+	p.eager = -1
+	for p.reads.head != nil {
+		p.reads.pop()
+	}
+	for p.feeds.head != nil {
+		p.feeds.pop()
+	}
+	for f := p.pending.head; f != nil; f = f.next {
+		if f.req != nil {
+			e.complete(f.req, err)
+			f.req, f.body = nil, nil
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package engine
+
+// shape says which parts of a key are wildcards: bit 0 the source, bit 1 the tag.
+type shape uint8
+
+const (
+	shapeExact  shape = 0
+	wildSource  shape = 1
+	wildTag     shape = 2
+	shapeAny          = wildSource | wildTag
+	shapesTotal       = 4
+)
+
+// shapeOf returns the shape of a posted receive or a probe.
+func shapeOf(k key) shape {
+	s := shapeExact
+	if k.source < 0 {
+		s |= wildSource
+	}
+	if k.tag < 0 {
+		s |= wildTag
+	}
+	return s
+}
+
+// as returns the key under which a posted receive of shape s waits for a message
+// with key k.
+func (k key) as(s shape) key {
+	if s&wildSource != 0 {
+		k.source = AnySource
+	}
+	if s&wildTag != 0 {
+		k.tag = AnyTag
+	}
+	return k
+}
+
+// matcher brings posted receives and unexpected messages together. It knows
+// nothing of transports, bytes or time.
+//
+// A posted receive waits in the table of its shape. A message asks each table
+// that has entries, under its key with the wildcards of that shape, and takes the
+// oldest of at most four answers. An unexpected message waits in the table of the
+// exact shape and in those of the wildcard shapes that were ever asked for: a
+// program without wildcards does not pay for them.
+type matcher struct {
+	posted     [shapesTotal]table
+	unexpected [shapesTotal]table
+	indexed    [shapesTotal]bool // unexpected[s] is kept; [shapeExact] always is
+	seq        uint64            // order of posting and of arrival
+}
+
+// post inserts a receive that no unexpected message matches.
+func (m *matcher) post(e *entry) {
+	m.seq++
+	e.seq = m.seq
+	m.posted[shapeOf(e.key)].insert(e)
+}
+
+// unpost takes a receive out, if it is in.
+func (m *matcher) unpost(e *entry) bool {
+	if !e.in {
+		return false
+	}
+	m.posted[shapeOf(e.key)].remove(e)
+	return true
+}
+
+// receive returns the oldest posted receive that matches a message with key k,
+// and takes it out; nil if there is none.
+func (m *matcher) receive(k key) *entry {
+	best := m.posted[shapeExact].find(k)
+	for s := wildSource; s < shapesTotal; s++ {
+		if m.posted[s].entries == 0 {
+			continue
+		}
+		if e := m.posted[s].find(k.as(s)); e != nil && (best == nil || e.seq < best.seq) {
+			best = e
+		}
+	}
+	if best != nil {
+		m.posted[shapeOf(best.key)].remove(best)
+	}
+	return best
+}
+
+// add inserts a message that no posted receive matches.
+func (m *matcher) add(g *message, k key) {
+	m.seq++
+	for s := shapeExact; s < shapesTotal; s++ {
+		if s == shapeExact || m.indexed[s] {
+			m.link(g, k, s, m.seq)
+		}
+	}
+}
+
+// link inserts a message into the table of one shape.
+func (m *matcher) link(g *message, k key, s shape, seq uint64) {
+	e := &g.links[s]
+	e.key, e.seq, e.msg = k.as(s), seq, g
+	m.unexpected[s].insert(e)
+}
+
+// look returns the oldest message that k, with or without wildcards, matches.
+func (m *matcher) look(k key) *message {
+	if m.unexpected[shapeExact].entries == 0 {
+		return nil
+	}
+	s := shapeOf(k)
+	if s != shapeExact && !m.indexed[s] {
+		m.index(s)
+	}
+	if e := m.unexpected[s].find(k); e != nil {
+		return e.msg
+	}
+	return nil
+}
+
+// take removes a message.
+func (m *matcher) take(g *message) {
+	for s := range g.links {
+		if e := &g.links[s]; e.in {
+			m.unexpected[s].remove(e)
+		}
+	}
+}
+
+// index begins to keep the table of a wildcard shape.
+func (m *matcher) index(s shape) {
+	m.indexed[s] = true
+	all := make([]*entry, 0, m.unexpected[shapeExact].entries)
+	m.unexpected[shapeExact].each(func(e *entry) { all = append(all, e) })
+	sortBySeq(all)
+	for _, e := range all {
+		m.link(e.msg, e.key, s, e.seq)
+	}
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"errors"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// frame is one that a lane refused. Everything that goes to the same peer later
+// queues behind it.
+type frame struct {
+	next   *frame
+	header header
+	body   []byte
+	req    *Request // a send whose bytes, or envelope, this is; may be nil
+}
+
+// frames is the queue of a peer.
+type frames struct{ head, tail *frame }
+
+// newFrame takes a record from the free list.
+func (e *Engine) newFrame(h header) *frame {
+	f := e.frames
+	if f == nil {
+		f = new(frame)
+	} else {
+		e.frames, f.next = f.next, nil
+	}
+	f.header = h
+	return f
+}
+
+// freeFrame gives a record back. The memory of small bodies stays with it.
+func (e *Engine) freeFrame(f *frame) {
+	if f.req != nil || cap(f.body) > 1<<10 {
+		f.body = nil
+	}
+	f.req = nil
+	f.next, e.frames = e.frames, f
+}
+
+// keep appends a frame to the queue of p.
+func (e *Engine) keep(p *peer, f *frame) {
+	if p.pending.tail == nil {
+		p.pending.head = f
+	} else {
+		p.pending.tail.next = f
+	}
+	p.pending.tail = f
+	p.eager = -1
+	e.list(p)
+}
+
+// unkeep removes the frame of a request from the queue and returns its header.
+func (e *Engine) unkeep(p *peer, r *Request) (header, bool) {
+	var before *frame
+	for f := p.pending.head; f != nil; before, f = f, f.next {
+		if f.req != r {
+			continue
+		}
+		if before == nil {
+			p.pending.head = f.next
+		} else {
+			before.next = f.next
+		}
+		if p.pending.tail == f {
+			p.pending.tail = before
+		}
+		h := f.header
+		e.freeFrame(f)
+		p.open()
+		return h, true
+	}
+	return header{}, false
+}
+
+// list puts p among the peers that have something to drive after a poll.
+func (e *Engine) list(p *peer) {
+	if !p.listed {
+		p.listed = true
+		e.backlog = append(e.backlog, p)
+		e.urge()
+	}
+}
+
+// drive goes on with everything that was refused. It returns how many steps were
+// made.
+func (e *Engine) drive() int {
+	steps := 0
+	peers := e.backlog
+	kept := 0
+	for i := 0; i < len(peers); i++ {
+		p := peers[i]
+		steps += e.drivePeer(p)
+		if p.down == nil && (p.pending.head != nil || p.feeds.head != nil || p.reads.head != nil) {
+			e.backlog[kept] = p
+			kept++
+			continue
+		}
+		p.listed = false
+	}
+	kept += copy(e.backlog[kept:], e.backlog[len(peers):]) // listed meanwhile
+	clear(e.backlog[kept:])
+	e.backlog = e.backlog[:kept]
+	return steps
+}
+
+// drivePeer goes on with one peer.
+func (e *Engine) drivePeer(p *peer) int {
+	steps := 0
+	for p.pending.head != nil && p.down == nil {
+		f := p.pending.head
+		if err := p.ep.Send(p.words(f.header), f.body); err != nil {
+			if !errors.Is(err, transport.ErrAgain) {
+				e.refused(p, err)
+			}
+			break
+		}
+		steps++
+		if p.pending.head = f.next; f.next == nil {
+			p.pending.tail = nil
+		}
+		p.accepted()
+		if f.req != nil {
+			e.sent(f.req, f.header)
+		}
+		e.freeFrame(f)
+	}
+	if p.pending.head == nil {
+		p.open()
+	}
+	if p.reads.head != nil && p.down == nil {
+		steps += e.driveMoves(p)
+	}
+	if p.feeds.head != nil && p.pending.head == nil && p.down == nil {
+		steps += e.driveFeeds(p)
+	}
+	return steps
+}

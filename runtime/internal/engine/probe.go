@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"context"
+	"slices"
+)
+
+// Matched is a message taken out of matching by a matched probe. It must be
+// received, once.
+type Matched struct {
+	e *Engine
+	g *message
+}
+
+// Probe waits for a message and describes it; it stays where it is.
+func (e *Engine) Probe(ctx context.Context, from Match, pc uintptr) (Status, error) {
+	e.lock()
+	defer e.unlock()
+	g, err := e.waitMessage(ctx, from, "probe", pc)
+	if err != nil {
+		return Status{}, err
+	}
+	return g.status(), nil
+}
+
+// Iprobe polls once and describes a message, if there is one.
+func (e *Engine) Iprobe(from Match) (Status, bool, error) {
+	e.lock()
+	g, err := e.findMessage(from, "probe")
+	if g == nil {
+		e.unlockIdle()
+		return Status{}, false, err
+	}
+	s := g.status()
+	e.unlock()
+	return s, true, nil
+}
+
+// Mprobe waits for a message and takes it out of matching.
+func (e *Engine) Mprobe(ctx context.Context, from Match, pc uintptr) (*Matched, error) {
+	e.lock()
+	defer e.unlock()
+	g, err := e.waitMessage(ctx, from, "matched probe", pc)
+	if err != nil {
+		return nil, err
+	}
+	return e.takeMatched(g), nil
+}
+
+// Improbe polls once and takes a message out of matching, if there is one.
+func (e *Engine) Improbe(from Match) (*Matched, bool, error) {
+	e.lock()
+	g, err := e.findMessage(from, "matched probe")
+	if g == nil {
+		e.unlockIdle()
+		return nil, false, err
+	}
+	m := e.takeMatched(g)
+	e.unlock()
+	return m, true, nil
+}
+
+// takeMatched takes a message out; its sender cannot withdraw it any more.
+func (e *Engine) takeMatched(g *message) *Matched {
+	e.match.take(g)
+	if g.waits {
+		g.peer.forget(g)
+	}
+	return &Matched{e: e, g: g}
+}
+
+// findMessage polls at most once for a message.
+func (e *Engine) findMessage(from Match, what string) (*message, error) {
+	if err := e.checkSource(from); err != nil {
+		return nil, err
+	}
+	k := key{from.Context, int32(from.Peer), int32(from.Tag)}
+	g := e.match.look(k)
+	if g == nil {
+		e.pollOnce()
+		g = e.match.look(k)
+	}
+	if g == nil {
+		return nil, e.knownLoss(k, what)
+	}
+	return g, nil
+}
+
+// waitMessage waits for an unexpected message.
+func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc uintptr) (*message, error) {
+	g, err := e.findMessage(from, what)
+	if g != nil || err != nil {
+		return g, err
+	}
+	w := e.newWaiter()
+	defer e.freeWaiter(w)
+	w.what, w.pc, w.from = what, pc, key{from.Context, int32(from.Peer), int32(from.Tag)}
+	e.probing = append(e.probing, w)
+	for g == nil && err == nil {
+		w.fired = false
+		if err = e.wait(ctx, w); err == nil {
+			g = e.match.look(w.from) // another goroutine may have been faster
+		}
+	}
+	i := slices.Index(e.probing, w)
+	e.probing = slices.Delete(e.probing, i, i+1)
+	return g, err
+}
+
+// Status describes the message.
+func (m *Matched) Status() Status {
+	m.e.lock()
+	defer m.e.unlock()
+	return m.g.status()
+}
+
+// Recv receives the message. It cannot be cancelled: when ctx ends, Recv still
+// waits for the bytes.
+func (m *Matched) Recv(ctx context.Context, t Type, buf []byte, pc uintptr) (Status, error) {
+	return m.Irecv(t, buf, pc).Wait(ctx)
+}
+
+// RecvMessage is Engine.RecvMessage for this message.
+func (m *Matched) RecvMessage(ctx context.Context, pc uintptr) (*Message, error) {
+	e := m.e
+	e.lock()
+	r := m.start(opRecvMessage, 0, nil, pc)
+	if r.phase != phaseDone {
+		e.waitRequest(ctx, r)
+	}
+	g := r.message
+	s, err := e.free(r)
+	e.unlock()
+	if err != nil {
+		return nil, err
+	}
+	g.Status = s
+	return g, nil
+}
+
+// Irecv starts to receive the message.
+func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) *Request {
+	m.e.lock()
+	defer m.e.unlock()
+	return m.start(opRecv, t, buf, pc)
+}
+
+// start gives the message to a new receive.
+func (m *Matched) start(o op, t Type, buf []byte, pc uintptr) *Request {
+	e, g := m.e, m.g
+	e.background.activity++
+	k := key{source: int32(g.peer.rank), tag: g.tag, context: g.links[shapeExact].context}
+	r := e.newRequest(o, t, k, buf, pc)
+	m.g = nil
+	switch {
+	case e.err != nil:
+		return e.failed(r, e.err)
+	case g.peer.down != nil && g.kind == kindRTS:
+		r.peer = g.peer
+		e.freeMessage(g)
+		return e.failed(r, r.peer.lost(r))
+	}
+	e.accept(r, g)
+	return r
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+)
+
+// Recv receives a message into buf and returns what it was. A message that is
+// longer than buf ends with *TruncatedError, one of another element type with
+// *TypeMismatchError. When ctx ends before the match no message is lost. ctx may
+// be nil.
+func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc uintptr) (Status, error) {
+	e.lock()
+	r := e.startReceive(opRecv, from, t, buf, pc)
+	if r.phase != phaseDone {
+		e.waitRequest(ctx, r)
+	}
+	s, err := e.free(r)
+	e.unlock()
+	return s, err
+}
+
+// Irecv starts a receive; errors come from Wait.
+func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) *Request {
+	e.lock()
+	r := e.startReceive(opRecv, from, t, buf, pc)
+	e.unlock()
+	return r
+}
+
+// startReceive finds the message of a receive, or posts it. mu is held.
+func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) *Request {
+	e.background.activity++
+	k := key{from.Context, int32(from.Peer), int32(from.Tag)}
+	r := e.newRequest(o, t, k, buf, pc)
+	if err := e.checkSource(from); err != nil {
+		return e.failed(r, err)
+	}
+	if g := e.match.look(k); g != nil {
+		e.match.take(g)
+		e.accept(r, g)
+		return r
+	}
+	if err := e.knownLoss(k, opNames[o]); err != nil {
+		return e.failed(r, err)
+	}
+	r.entry.key = k
+	r.phase = phasePosted
+	e.match.post(&r.entry)
+	return r
+}
+
+// checkSource checks the address of a receive or a probe.
+func (e *Engine) checkSource(from Match) error {
+	if e.err != nil {
+		return e.err
+	}
+	if from.Tag < AnyTag || from.Tag > TagMax {
+		return fmt.Errorf("%w: tag %d", ErrAddress, from.Tag)
+	}
+	if from.Peer == AnySource {
+		return nil
+	}
+	_, err := e.to(from.Peer)
+	return err
+}
+
+// accept gives a message that is in no table to a receive.
+func (e *Engine) accept(r *Request, g *message) {
+	r.peer = g.peer
+	switch {
+	case g.self != nil:
+		e.deliver(r, g.tag, g.typ, g.self.buf)
+		s := g.self
+		e.freeMessage(g)
+		e.complete(s, nil)
+	case g.kind == kindEager:
+		e.deliver(r, g.tag, g.typ, g.data)
+		if g.flags&flagSync != 0 {
+			e.post(g.peer, header{kind: kindACK, id: g.id}, nil)
+		}
+		e.freeMessage(g)
+	case g.kind == kindHandover:
+		e.takeOver(r, g)
+	default:
+		e.pull(r, g)
+	}
+}
+
+// deliver copies the bytes of a message to its receive and ends it.
+func (e *Engine) deliver(r *Request, tag int32, typ Type, payload []byte) {
+	n := e.admit(r, tag, typ, len(payload))
+	if n > 0 {
+		copy(r.buf, payload)
+	}
+	e.complete(r, nil)
+}
+
+// admit notes which message a receive got, and returns how many of its bytes the
+// receive takes: fewer than all after a truncation or a mismatch, whose error it
+// notes too.
+func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {
+	p := r.peer
+	if r.op == opRecvMessage {
+		r.buf = make([]byte, length)
+		r.message = &Message{Bytes: r.buf}
+	}
+	r.phase = phaseMoving
+	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}
+	if r.typ != typ && r.typ != 0 && typ != 0 && !e.agree(p, typ, r.typ) {
+		r.status.Bytes = 0
+		r.err = e.mismatch(p, int(tag), typ, r.typ)
+		return 0
+	}
+	if length > len(r.buf) {
+		r.status.Bytes = len(r.buf)
+		r.err = &TruncatedError{Source: p.rank, Tag: int(tag), Sent: length, Room: len(r.buf)}
+	}
+	return r.status.Bytes
+}

@@ -1,0 +1,322 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// op says what a request does.
+type op uint8
+
+const (
+	opSend op = iota
+	opSync
+	opRecv
+	opRecvMessage
+	opSendHandover
+)
+
+// opNames are the texts of errors and of Blocked.
+var opNames = [...]string{
+	opSend: "send", opSync: "synchronous send", opRecv: "receive",
+	opRecvMessage: "receive message", opSendHandover: "send buffer",
+}
+
+// phase says how far a request is.
+type phase uint8
+
+const (
+	phaseFree      phase = iota
+	phaseQueued          // send: its frame is in the pending list of its peer
+	phaseAnnounced       // send: its envelope is out, unmatched as far as known
+	phaseMoving          // its bytes move; nothing can cancel it
+	phasePosted          // receive: unmatched
+	phaseDone
+)
+
+// Request is a nonblocking operation. It holds the caller's slice until it is
+// done. Requests come from a free list and go back to it when Wait, Test or
+// WaitAny report their end: a Request must not be used after that.
+type Request struct {
+	e      *Engine
+	entry  entry // receives: place among the posted
+	peer   *peer // sends, and receives once matched
+	op     op
+	phase  phase
+	typ    Type
+	target key // where to, or where from
+	buf    []byte
+	pc     uintptr
+
+	status Status
+	err    error
+	waiter *waiter // who waits for it
+	own    waiter  // of Wait
+
+	id        uint32 // in Engine.operations, if answers are expected
+	mate      uint32 // id of the other side's operation
+	exposed   bool   // key is exposed by us
+	withdrawn bool   // a WITHDRAW is out
+	canceled  bool   // Cancel was called
+	cause     error  // of the cancellation
+	key       transport.Key
+	message   *Message // RecvMessage: what came
+
+	move transfer
+	next *Request // in one list of its peer or in the free list
+}
+
+// sentRequest is every send that was finished when Isend returned.
+var sentRequest = &Request{phase: phaseDone}
+
+// newRequest takes a record from the free list.
+func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Request {
+	r := e.requests
+	if r == nil {
+		r = &Request{e: e}
+		r.entry.req = r
+	} else {
+		e.requests, r.next = r.next, nil
+	}
+	r.op, r.typ, r.target, r.buf, r.pc = o, t, to, buf, pc
+	return r
+}
+
+// free gives a finished request back and returns its result.
+func (e *Engine) free(r *Request) (Status, error) {
+	s, err := r.status, r.err
+	r.phase = phaseFree
+	r.peer, r.buf, r.err, r.waiter, r.cause, r.message = nil, nil, nil, nil, nil, nil
+	r.exposed, r.withdrawn, r.canceled = false, false, false
+	r.next, e.requests = e.requests, r
+	return s, err
+}
+
+// complete ends a request, with err unless it already has an error. Nobody
+// touches its slice from here on.
+func (e *Engine) complete(r *Request, err error) {
+	if r.phase == phaseDone {
+		return
+	}
+	if r.err == nil {
+		r.err = err
+	}
+	e.unexpose(r)
+	if r.id != 0 {
+		e.operations.drop(r.id)
+		r.id = 0
+	}
+	r.phase = phaseDone
+	if w := r.waiter; w != nil {
+		e.fire(w)
+	}
+}
+
+// unexpose takes back the memory that the request showed to its peer.
+func (e *Engine) unexpose(r *Request) {
+	if !r.exposed {
+		return
+	}
+	r.exposed = false
+	if err := r.peer.tr.Conceal(r.key); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// Wait waits for the end and returns the result. The request must not be used
+// afterwards. When ctx ends first the operation is cancelled, which takes effect
+// only if it was not matched yet; Wait returns when nobody touches the slice any
+// more. ctx may be nil.
+func (r *Request) Wait(ctx context.Context) (Status, error) {
+	if r == sentRequest {
+		return Status{}, nil
+	}
+	e := r.e
+	e.lock()
+	if r.phase != phaseDone {
+		e.waitRequest(ctx, r)
+	}
+	s, err := e.free(r)
+	e.unlock()
+	return s, err
+}
+
+// Test polls once and reports whether the request is finished; if so it must not
+// be used again.
+func (r *Request) Test() (Status, bool, error) {
+	if r == sentRequest {
+		return Status{}, true, nil
+	}
+	e := r.e
+	e.lock()
+	if r.phase != phaseDone {
+		e.pollOnce()
+	}
+	if r.phase != phaseDone {
+		e.unlockIdle()
+		return Status{}, false, nil
+	}
+	s, err := e.free(r)
+	e.unlock()
+	return s, true, err
+}
+
+// Done reports whether the request is finished, and leaves it as it is. It does
+// not poll.
+func (r *Request) Done() bool {
+	if r == sentRequest {
+		return true
+	}
+	r.e.lock()
+	defer r.e.unlock()
+	return r.phase == phaseDone
+}
+
+// Cancel asks for the end of an operation that is not matched yet. Wait is still
+// due: it returns a *CancelError if that came in time, else the result.
+func (r *Request) Cancel() {
+	if r == sentRequest {
+		return
+	}
+	r.e.lock()
+	r.e.cancel(r, nil)
+	r.e.unlock()
+}
+
+// waitRequest waits until r is done, cancelling it when ctx ends.
+func (e *Engine) waitRequest(ctx context.Context, r *Request) {
+	w := &r.own
+	w.req, w.fired = r, false
+	r.waiter = w
+	err := e.wait(ctx, w)
+	if err != nil && r.phase != phaseDone {
+		e.cancel(r, err)
+		w.fired = r.phase == phaseDone
+		_ = e.wait(nil, w)
+	}
+	r.waiter, w.req = nil, nil
+}
+
+// WaitAny waits until one of the requests is finished, and returns its index and
+// result; only that one must not be used again. nil requests are skipped; the
+// index is -1 when all are nil. When ctx ends first no request is changed.
+func (e *Engine) WaitAny(ctx context.Context, rs []*Request) (int, Status, error) {
+	for i, r := range rs {
+		if r == sentRequest {
+			return i, Status{}, nil
+		}
+	}
+	e.lock()
+	defer e.unlock()
+	w := e.newWaiter()
+	for {
+		some := false
+		for i, r := range rs {
+			if r == nil {
+				continue
+			}
+			if r.phase == phaseDone {
+				e.leave(w, rs)
+				s, err := e.free(r)
+				return i, s, err
+			}
+			some = true
+			r.waiter, w.req = w, r
+		}
+		if !some {
+			e.leave(w, rs)
+			return -1, Status{}, nil
+		}
+		if err := e.wait(ctx, w); err != nil {
+			e.leave(w, rs)
+			return -1, Status{}, err
+		}
+		w.fired = false
+	}
+}
+
+// leave ends the part of a waiter in several requests.
+func (e *Engine) leave(w *waiter, rs []*Request) {
+	for _, r := range rs {
+		if r != nil && r.waiter == w {
+			r.waiter = nil
+		}
+	}
+	e.freeWaiter(w)
+}
+
+// WaitAll waits until all requests are finished and returns the first error. nil
+// requests are skipped. It takes the engine's lock once for all of them. When ctx
+// ends first, it cancels those that are not matched.
+func (e *Engine) WaitAll(ctx context.Context, rs []*Request, ss []Status) error {
+	var first error
+	e.lock()
+	for i, r := range rs {
+		if r == nil || r == sentRequest {
+			continue
+		}
+		if r.phase != phaseDone {
+			e.waitRequest(ctx, r)
+		}
+		s, err := e.free(r)
+		if err != nil && first == nil {
+			first = err
+		}
+		if ss != nil {
+			ss[i] = s
+		}
+	}
+	e.unlock()
+	return first
+}
+
+// operations gives requests ids that peers name in their answers. An id is an
+// index with a generation above it, so that an answer to a finished operation
+// does not meet its successor.
+//
+//	bits 0-23 index + 1, 24-31 generation
+type operations struct {
+	slots []operation
+	idle  []uint32 // indices without a request
+}
+
+type operation struct {
+	req        *Request
+	generation uint8
+}
+
+const indexBits = 24
+
+// add returns an id for r; 0 when there are too many.
+func (o *operations) add(r *Request) uint32 {
+	var i uint32
+	if last := len(o.idle) - 1; last >= 0 {
+		i, o.idle = o.idle[last], o.idle[:last]
+	} else {
+		i = uint32(len(o.slots))
+		if i >= 1<<indexBits-1 {
+			return 0
+		}
+		o.slots = append(o.slots, operation{})
+	}
+	o.slots[i].req = r
+	return i + 1 | uint32(o.slots[i].generation)<<indexBits
+}
+
+// find returns the request of id, or nil.
+func (o *operations) find(id uint32) *Request {
+	i := id&(1<<indexBits-1) - 1
+	if i >= uint32(len(o.slots)) || o.slots[i].generation != uint8(id>>indexBits) {
+		return nil
+	}
+	return o.slots[i].req
+}
+
+// drop ends an id.
+func (o *operations) drop(id uint32) {
+	i := id&(1<<indexBits-1) - 1
+	o.slots[i].req = nil
+	o.slots[i].generation++
+	o.idle = append(o.idle, i)
+}

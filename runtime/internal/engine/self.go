@@ -1,0 +1,45 @@
+package engine
+
+// selfEager is the longest message of a rank to itself that is copied when no
+// receive waits for it.
+const selfEager = 64 << 10
+
+// sendSelf sends to this rank: straight into the buffer of a waiting receive, else
+// as an unexpected message that holds a copy of the bytes or, when they are many or
+// the send is synchronous, the send itself.
+func (e *Engine) sendSelf(r *Request) {
+	p := r.peer
+	h := header{kind: kindEager, tag: r.target.tag, typ: r.typ}
+	g := e.newMessage(p, h)
+	g.length, g.self = len(r.buf), r
+	r.phase = phaseAnnounced
+	if en := e.match.receive(r.target); en != nil {
+		e.accept(en.req, g)
+		return
+	}
+	cost := eagerCost(len(r.buf))
+	if r.op == opSync || len(r.buf) > selfEager || !p.out.fits(cost) {
+		p.await(g)
+		e.keepMessage(g, r.target)
+		return
+	}
+	p.out.sent += cost
+	p.in.arrived += cost
+	g.self, g.cost = nil, cost
+	g.data = e.spare.get(len(r.buf))
+	copy(g.data, r.buf)
+	e.keepMessage(g, r.target)
+	e.complete(r, nil)
+}
+
+// withdrawSelf ends a send of this rank to itself that nothing matched.
+func (e *Engine) withdrawSelf(r *Request) {
+	for g := r.peer.envelopes; g != nil; g = g.after {
+		if g.self == r {
+			e.match.take(g)
+			e.freeMessage(g)
+			e.complete(r, r.cancelError())
+			return
+		}
+	}
+}

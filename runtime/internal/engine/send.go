@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// Send sends buf and returns when it may be reused: at once when it was copied,
+// else when the receiver has it. Synchronous returns when it was matched. When ctx
+// ends first the message is withdrawn; if it was matched already, Send completes
+// it and returns nil. pc is recorded for Blocked. ctx may be nil.
+func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode, pc uintptr) error {
+	if ctx != nil && ctx.Err() != nil {
+		return &CancelError{Op: opNames[opSend], Cause: context.Cause(ctx)}
+	}
+	e.lock()
+	if e.sendNow(to, t, buf, m) {
+		e.unlock()
+		return nil
+	}
+	r := e.startSend(to, t, buf, m, pc)
+	if r == sentRequest {
+		e.unlock()
+		return nil
+	}
+	if r.phase != phaseDone {
+		e.waitRequest(ctx, r)
+	}
+	_, err := e.free(r)
+	e.unlock()
+	return err
+}
+
+// Isend starts a send; errors come from Wait.
+func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Request {
+	e.lock()
+	if e.sendNow(to, t, buf, m) {
+		e.unlock()
+		return sentRequest
+	}
+	r := e.startSend(to, t, buf, m, pc)
+	e.unlock()
+	return r
+}
+
+// sendNow is the fast path: a small standard message to a connected peer, with
+// credit, and nothing before it.
+func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
+	if uint(to.Peer) >= uint(len(e.peers)) {
+		return false
+	}
+	p := e.peers[to.Peer]
+	if p == nil || len(buf) > p.eager || m != Standard || uint(to.Tag) > TagMax {
+		return false
+	}
+	cost := eagerCost(len(buf))
+	if !p.out.fits(cost) || t >= TypeNamed && !p.announced.has(t) {
+		return false
+	}
+	w := transport.Header{
+		A: uint64(kindEager) | uint64(to.Context)<<32,
+		B: uint64(uint32(to.Tag)) | uint64(t)<<32,
+		C: uint64(p.in.limit()) << 32,
+	}
+	if p.ep.Send(w, buf) != nil {
+		return false
+	}
+	p.out.sent += cost
+	p.in.told = p.in.limit()
+	e.background.activity++
+	return true
+}
+
+// failed returns a request that ended before it began.
+func (e *Engine) failed(r *Request, err error) *Request {
+	e.complete(r, err)
+	return r
+}
+
+// startSend begins a send by the protocol that suits it. mu is held.
+func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Request {
+	e.background.activity++
+	o := opSend
+	if m == Synchronous {
+		o = opSync
+	}
+	r := e.newRequest(o, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
+	p, err := e.destination(r, to)
+	if err != nil {
+		return e.failed(r, err)
+	}
+	if p.tr == nil {
+		e.sendSelf(r)
+		return r
+	}
+	p.refresh()
+	e.announce(p, t)
+	if len(buf) > p.eagerLimit() {
+		e.sendEnvelope(r, 0)
+		return r
+	}
+	cost := eagerCost(len(buf))
+	if !p.out.fits(cost) {
+		e.pollOnce() // credit may lie there
+	}
+	switch {
+	case e.err != nil:
+		return e.failed(r, e.err)
+	case p.down != nil:
+		return e.failed(r, p.lost(r))
+	case !p.out.fits(cost):
+		e.sendEnvelope(r, flagStarved)
+	default:
+		e.sendEager(r, cost)
+	}
+	return r
+}
+
+// destination checks the address of a send and finds its peer.
+func (e *Engine) destination(r *Request, to Match) (*peer, error) {
+	if e.err != nil {
+		return nil, e.err
+	}
+	if uint(to.Tag) > TagMax {
+		return nil, fmt.Errorf("%w: tag %d", ErrAddress, to.Tag)
+	}
+	p, err := e.to(to.Peer)
+	if err != nil {
+		return nil, err
+	}
+	r.peer = p
+	if p.down != nil {
+		return nil, p.lost(r)
+	}
+	return p, nil
+}
+
+// sendEager sends the bytes with the envelope.
+func (e *Engine) sendEager(r *Request, cost uint32) {
+	h := header{kind: kindEager, context: r.target.context, tag: r.target.tag, typ: r.typ}
+	if r.op == opSync {
+		if !e.enrol(r) {
+			return
+		}
+		h.flags, h.id = flagSync, r.id
+	}
+	r.peer.out.sent += cost
+	e.emit(r, h, r.buf)
+}
+
+// sendEnvelope announces a message whose bytes follow when it is matched.
+func (e *Engine) sendEnvelope(r *Request, flags uint8) {
+	if !e.enrol(r) {
+		return
+	}
+	p := r.peer
+	v := envelope{length: uint64(len(r.buf))}
+	if flags&flagStarved == 0 && p.caps.Get && len(r.buf) > 0 {
+		if k, err := p.tr.Expose(r.buf, transport.AccessRead); err == nil {
+			r.key, r.exposed = k, true
+			v.key = k
+			flags |= flagKey
+		}
+	}
+	var body [envelopeSize]byte
+	v.put(&body)
+	h := header{kind: kindRTS, flags: flags, context: r.target.context, tag: r.target.tag, typ: r.typ, id: r.id}
+	e.emit(r, h, body[:])
+}
+
+// enrol gives r an id for the peer's answers.
+func (e *Engine) enrol(r *Request) bool {
+	if r.id = e.operations.add(r); r.id == 0 {
+		e.complete(r, errTooMany)
+		return false
+	}
+	return true
+}
+
+// emit sends the frame of a request, or keeps it until the lane takes it. The
+// body of an eager message is not copied: the request keeps it.
+func (e *Engine) emit(r *Request, h header, body []byte) {
+	p := r.peer
+	if p.pending.head == nil {
+		err := p.ep.Send(p.words(h), body)
+		if err == nil {
+			p.accepted()
+			e.sent(r, h)
+			return
+		}
+		if !errors.Is(err, transport.ErrAgain) {
+			e.refused(p, err)
+		}
+	}
+	f := e.newFrame(h)
+	f.req = r
+	if h.kind == kindEager {
+		f.body = body
+	} else {
+		f.body = append([]byte(nil), body...)
+	}
+	r.phase = phaseQueued
+	e.keep(p, f)
+}
+
+// sent notes that the lane took the frame of a request.
+func (e *Engine) sent(r *Request, h header) {
+	if h.kind == kindHandover || h.kind == kindEager && h.flags&flagSync == 0 {
+		e.complete(r, nil)
+		return
+	}
+	r.phase = phaseAnnounced
+}

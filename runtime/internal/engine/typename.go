@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Limits of what a peer may announce.
+const (
+	maxTypeText = 4 << 10
+	maxTypes    = 1 << 16
+)
+
+// typeSet is the set of types whose text a peer was told.
+type typeSet struct {
+	last Type // the one asked for last
+	all  map[Type]struct{}
+}
+
+// has reports whether t is in the set.
+func (s *typeSet) has(t Type) bool {
+	if s.last == t {
+		return true
+	}
+	if _, ok := s.all[t]; !ok {
+		return false
+	}
+	s.last = t
+	return true
+}
+
+// typeTexts are the texts that a peer announced.
+type typeTexts struct {
+	texts map[Type]string
+	// theirs and ours are the two types that were last found to agree.
+	theirs, ours Type
+}
+
+// add takes a TYPEDEF.
+func (x *typeTexts) add(t Type, text []byte) error {
+	if t < TypeNamed || len(text) > maxTypeText || !utf8.Valid(text) || len(x.texts) >= maxTypes {
+		return fmt.Errorf("%w: text of %d bytes for type %d", ErrProtocol, len(text), t)
+	}
+	if x.texts == nil {
+		x.texts = make(map[Type]string)
+	}
+	x.texts[t] = string(text)
+	if x.theirs == t {
+		x.theirs, x.ours = 0, 0
+	}
+	return nil
+}
+
+// typeName is the text of a type of this rank.
+func (e *Engine) typeName(t Type) string {
+	if t == 0 {
+		return "bytes"
+	}
+	if e.cfg.TypeName == nil {
+		return "type " + strconv.FormatUint(uint64(t), 10)
+	}
+	return e.cfg.TypeName(t)
+}
+
+// announce tells a peer the text of a type before its first use.
+func (e *Engine) announce(p *peer, t Type) {
+	if t < TypeNamed || p.announced.has(t) {
+		return
+	}
+	if p.announced.all == nil {
+		p.announced.all = make(map[Type]struct{})
+	}
+	p.announced.all[t] = struct{}{}
+	text := e.typeName(t)
+	limit := min(maxTypeText, p.caps.MaxEager)
+	if len(text) > limit {
+		text = text[:limit]
+	}
+	e.post(p, header{kind: kindTypedef, typ: t}, slices.Clip([]byte(text)))
+}
+
+// agree reports whether a type of the peer has the layout of one of ours.
+func (e *Engine) agree(p *peer, theirs, ours Type) bool {
+	if p.tr == nil || theirs < TypeNamed || ours < TypeNamed {
+		return theirs == ours
+	}
+	x := &p.types
+	if x.theirs == theirs && x.ours == ours {
+		return true
+	}
+	text, ok := x.texts[theirs]
+	if !ok || text != e.typeName(ours) {
+		return false
+	}
+	x.theirs, x.ours = theirs, ours
+	return true
+}
+
+// mismatch is the error of a receive of another type.
+func (e *Engine) mismatch(p *peer, tag int, theirs, ours Type) error {
+	sent := e.typeName(theirs)
+	if p.tr != nil && theirs >= TypeNamed {
+		var ok bool
+		if sent, ok = p.types.texts[theirs]; !ok {
+			sent = "an unknown type"
+		}
+	}
+	return &TypeMismatchError{Source: p.rank, Tag: tag, Sent: sent, Want: e.typeName(ours)}
+}

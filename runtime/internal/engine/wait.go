@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"context"
+	goruntime "runtime"
+	"time"
+)
+
+// Polls between two looks at the clock and at others.
+const (
+	burstSpinning = 64 // about a microsecond
+	burstYielding = 8  // ranks outnumber processors: every poll delays others
+	yieldsPerLook = 16 // yields between two looks at the clock
+	yieldsPerGo   = 8  // yields between two Gosched when nobody is known to wait
+)
+
+// Sleeps of a poller that has frames to drive, for which no peer rings.
+const (
+	backlogFirst = 50 * time.Microsecond
+	backlogLast  = time.Millisecond
+)
+
+// wait waits until w is over. It returns nil when what w waits for is there, else
+// the error of ctx or of the engine; w may then be waited for again. mu is held,
+// but given up at times.
+func (e *Engine) wait(ctx context.Context, w *waiter) error {
+	if w.over() {
+		return w.err
+	}
+	if ctx != nil && ctx.Err() != nil {
+		return &CancelError{Op: w.op(), Cause: context.Cause(ctx)}
+	}
+	if e.err != nil && w.req == nil {
+		return e.err
+	}
+	if e.take(w) {
+		for range e.burst {
+			e.poll()
+			if w.over() {
+				e.release(w)
+				return w.err
+			}
+			if e.crowd.Load() != 0 {
+				break
+			}
+		}
+	}
+	return e.waitLong(ctx, w)
+}
+
+// waitLong is wait for a goroutine that has polled in vain: it is listed among
+// the blocked and gives way to others.
+func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
+	w.since = time.Now()
+	w.slept = false
+	e.blocked.push(w)
+	var stop func() bool
+	if ctx != nil && ctx.Done() != nil {
+		era := w.era
+		stop = context.AfterFunc(ctx, func() { e.expire(ctx, w, era) })
+	}
+	for !w.over() {
+		if e.take(w) {
+			e.pollFor(w)
+		} else {
+			e.park(w)
+		}
+	}
+	e.release(w)
+	e.blocked.remove(w)
+	w.era++
+	if stop != nil {
+		stop()
+	}
+	err := w.err
+	w.err = nil
+	return err
+}
+
+// expire ends the wait of a context that is done.
+func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
+	e.lock()
+	if w.era == era && !w.fired && w.err == nil {
+		w.err = &CancelError{Op: w.op(), Cause: context.Cause(ctx)}
+		e.rouse(w)
+	}
+	e.unlock()
+}
+
+// take makes w the poller, if nobody is or if the poller sleeps.
+func (e *Engine) take(w *waiter) bool {
+	switch p := e.poller; {
+	case p == nil || p == w:
+	case !p.asleep:
+		return false
+	default:
+		e.dislodge()
+		e.disarm()
+	}
+	e.poller = w
+	return true
+}
+
+// dislodge ends the background's sleep as the poller, so that senders do not find
+// this rank armed while it is at work.
+func (e *Engine) dislodge() {
+	if b := &e.background.waiter; e.poller == b && b.asleep {
+		e.disarm()
+		e.poller = nil
+		e.sleeper.Ring()
+	}
+}
+
+// release gives the token on: to one who sleeps, by arming on his behalf without
+// waking him, or else to one who is parked.
+func (e *Engine) release(w *waiter) {
+	if e.poller != w {
+		return
+	}
+	e.poller = nil
+	if s := e.asleep.head; s != nil {
+		if len(e.backlog) == 0 && e.arm() {
+			e.poller = s
+			return
+		}
+		e.sleeper.Ring()
+		return
+	}
+	if e.parked.head != nil {
+		e.rouse(e.parked.head)
+	}
+}
+
+// pollFor polls as the poller until w is over or another goroutine has borrowed
+// the token during a sleep.
+func (e *Engine) pollFor(w *waiter) {
+	since := time.Now()
+	nap := backlogFirst
+	for turn := uint(1); e.poller == w; turn++ {
+		got := 0
+		for range e.burst {
+			got += e.poll()
+			if w.over() {
+				return
+			}
+			if e.crowd.Load() != 0 || e.woke {
+				break
+			}
+		}
+		e.askParked()
+		if got > 0 {
+			w.slept = false
+			nap = backlogFirst
+			since = time.Time{} // polling pays: start again
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if e.cfg.Wait.Spin > 0 && !w.slept && time.Since(since) < e.cfg.Wait.Spin {
+			e.pulse()
+			continue
+		}
+		if !w.slept && (turn%yieldsPerLook != 0 || time.Since(since) < e.cfg.Wait.Spin+e.cfg.Wait.Yield) {
+			e.yield(turn)
+			continue
+		}
+		if e.sleep(w, nap) {
+			nap = min(2*nap, backlogLast)
+		} else {
+			e.yield(turn)
+		}
+	}
+}
+
+// pulse lets in whoever waits for the lock or was made runnable.
+func (e *Engine) pulse() {
+	crowd := e.woke || e.crowd.Load() != 0
+	e.woke = false
+	e.unlock()
+	if crowd {
+		goruntime.Gosched()
+	}
+	e.lock()
+}
+
+// yield lets other goroutines run, then other processes.
+func (e *Engine) yield(turn uint) {
+	others := e.woke || e.crowd.Load() != 0 || e.parked.head != nil || turn%yieldsPerGo == 0
+	e.woke = false
+	e.unlock()
+	if others {
+		goruntime.Gosched()
+	}
+	e.sleeper.Yield()
+	e.lock()
+}
+
+// sleep sleeps until an arrival, or not longer than nap when there are frames to
+// drive. It returns false, at once, when there is something to poll for.
+func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
+	ticket := e.sleeper.Prepare()
+	if !e.arm() {
+		return false
+	}
+	e.askParked()
+	if w.over() || e.woke {
+		e.disarm()
+		return false
+	}
+	nanos := int64(-1)
+	if len(e.backlog) > 0 {
+		nanos = int64(nap)
+	}
+	w.asleep, w.slept = true, true
+	e.asleep.push(w)
+	e.unlock()
+	e.sleeper.Sleep(ticket, nanos)
+	e.lock()
+	w.asleep = false
+	e.asleep.remove(w)
+	if e.poller == w {
+		e.disarm()
+	}
+	e.unparkBackground()
+	return true
+}
+
+// arm asks every transport to ring. It returns false, with none armed, when one
+// has something to poll for.
+func (e *Engine) arm() bool {
+	for i, t := range e.cfg.Transports {
+		if !t.Arm() {
+			for _, u := range e.cfg.Transports[:i] {
+				u.Disarm()
+			}
+			return false
+		}
+	}
+	e.armed = true
+	return true
+}
+
+// disarm is the inverse of arm.
+func (e *Engine) disarm() {
+	if !e.armed {
+		return
+	}
+	e.armed = false
+	for _, t := range e.cfg.Transports {
+		t.Disarm()
+	}
+}
+
+// urge makes sure that somebody drives what was just queued.
+func (e *Engine) urge() {
+	if e.poller != nil && e.poller.asleep {
+		e.sleeper.Ring()
+	}
+}
+
+// unlockIdle unlocks after a nonblocking call that found nothing, and gives way
+// now and then: callers tend to try again at once.
+func (e *Engine) unlockIdle() {
+	e.idle++
+	n := e.idle
+	e.unlock()
+	if n%16 == 0 {
+		goruntime.Gosched()
+	}
+	if n%64 == 0 || e.cfg.Wait.Spin <= 0 && n%8 == 0 {
+		e.sleeper.Yield()
+	}
+}
+
+// Await polls until done returns true, or ctx or the engine ends. done is called
+// with the engine's lock held, often: it reads a word of memory and must not call
+// the engine. Who makes it true rings the Sleeper. what is for Blocked.
+func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
+	e.lock()
+	e.background.activity++
+	w := e.newWaiter()
+	w.done, w.pc, w.what = done, pc, what
+	err := e.wait(ctx, w)
+	e.freeWaiter(w)
+	e.unlock()
+	return err
+}

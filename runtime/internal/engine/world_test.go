@@ -1,0 +1,70 @@
+package engine_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// world is n engines over one fake.
+type world struct {
+	fake    *transporttest.Fake
+	engines []*engine.Engine
+}
+
+// newWorld makes engines over a fake; change may alter the configuration of each.
+func newWorld(t testing.TB, n int, o transporttest.FakeOptions, change func(*engine.Config)) *world {
+	t.Helper()
+	w := &world{fake: transporttest.NewFake(n, o)}
+	for rank := range n {
+		tr := w.fake.Transport(rank)
+		cfg := engine.Config{
+			Rank: rank, Size: n,
+			Route:      func(int) transport.Transport { return tr },
+			Transports: []transport.Transport{tr},
+			Sleeper:    w.fake.Sleeper(rank),
+			Wait:       engine.WaitPolicy{Yield: 100 * time.Microsecond},
+		}
+		if change != nil {
+			change(&cfg)
+		}
+		e, err := engine.New(cfg)
+		require.NoError(t, err)
+		e.Start()
+		w.engines = append(w.engines, e)
+		t.Cleanup(func() {
+			require.NoError(t, e.Close())
+			require.NoError(t, tr.Close())
+		})
+	}
+	return w
+}
+
+// each runs f for every rank on a goroutine of its own.
+func (w *world) each(t testing.TB, f func(rank int, e *engine.Engine) error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	errs := make([]error, len(w.engines))
+	for rank, e := range w.engines {
+		wg.Go(func() { errs[rank] = f(rank, e) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+}
+
+// pattern fills n bytes that differ by seed and place.
+func pattern(n, seed int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i*7 + i>>8 + seed*31)
+	}
+	return b
+}
