@@ -1,0 +1,45 @@
+package transporttest_test
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// fabric wraps a fake for the suite.
+func fabric(f *transporttest.Fake) *transporttest.Fabric {
+	fab := &transporttest.Fabric{}
+	for rank := range f.Size() {
+		fab.Transports = append(fab.Transports, f.Transport(rank))
+		fab.Sleepers = append(fab.Sleepers, f.Sleeper(rank))
+		fab.Arenas = append(fab.Arenas, f.Arena(rank))
+	}
+	return fab
+}
+
+func TestConformance(t *testing.T) {
+	for name, options := range map[string]transporttest.FakeOptions{
+		"faultless":  {},
+		"delayed":    {DelayPolls: 5},
+		"refusing":   {AgainRate: 0.3, AgainPolls: 4},
+		"tiny":       {MaxEager: 64, EagerBest: 16, RingMessages: 2, RingBytes: 100, MaxReads: 1},
+		"lazy":       {ConnectPolls: 6},
+		"dependent":  {NoGetAlone: true, DelayPolls: 2},
+		"read-only":  {NoPut: true, NoFetchAdd: true, NoHandover: true},
+		"write-only": {NoGet: true, AgainRate: 0.1},
+		"messages":   {NoGet: true, NoPut: true, NoFetchAdd: true, NoHandover: true, DelayPolls: 1},
+		"everything": {DelayPolls: 4, AgainRate: 0.2, ConnectPolls: 3, RingMessages: 5, RingBytes: 4096, NoGetAlone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seed := int64(1)
+			transporttest.Run(t, func(_ testing.TB, ranks int) *transporttest.Fabric {
+				seed++
+				options.Seed, options.AllowStale = seed, true
+				return fabric(transporttest.NewFake(ranks, options))
+			})
+		})
+	}
+}
+
+var _ transport.Handler = (*nothing)(nil)

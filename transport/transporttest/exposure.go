@@ -1,0 +1,220 @@
+package transporttest
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// memoryRules are the rules of exposed memory and of the arena.
+var memoryRules = []rule{
+	{"BadKeysTouchNothing", 2, testBadKeys},
+	{"ConcealEndsAccess", 2, testConceal},
+	{"ExposuresOfTheSameMemoryAreSeparate", 2, testExposeTwice},
+	{"AccessIsWhatWasGranted", 2, testAccess},
+	{"ArenaBytesStayWhereTheyAre", 2, testArenaBytes},
+	{"ArenaDiscardGivesZeros", 2, testArenaDiscard},
+	{"ArenaKeysNeedNoExpose", 2, testArenaKeys},
+	{"MapNamesTheOwnersMemory", 3, testMap},
+	{"MapStaysInTheArena", 2, testMapBounds},
+}
+
+func testBadKeys(r *rig) {
+	_, caps := r.connected(0, 1)
+	r.needs("get or put", caps.Get || caps.Put)
+	const n = 4096
+	memory := pattern(1, n)
+	k := r.expose(1, memory, transport.AccessRead|transport.AccessWrite)
+	bad := []struct {
+		name   string
+		key    transport.Key
+		length int
+	}{
+		{"one byte too many", k, n + 1},
+		{"over the end", k.At(n - 4), 8},
+		{"after the end", k.At(n + 1), 1},
+		{"before the start", k.At(-8), 8},
+		{"much too long", k, 1 << 20},
+		{"address wraps", transport.Key{Addr: ^uint64(0) - 3, Token: k.Token}, 8},
+		{"unknown token", transport.Key{Addr: k.Addr, Token: k.Token + 1<<20}, 8},
+		{"no key at all", transport.Key{}, 1 << 20},
+	}
+	for _, b := range bad {
+		buffer := pattern(2, b.length)
+		if caps.Get {
+			require.ErrorIs(r, r.get(0, 1, make([]byte, b.length), b.key), transport.ErrBadKey, "get, %s", b.name)
+		}
+		if caps.Put && b.key != (transport.Key{}) {
+			require.ErrorIs(r, r.put(0, 1, buffer, b.key), transport.ErrBadKey, "put, %s", b.name)
+		}
+	}
+	require.NoError(r, r.ranks[1].transport.Conceal(k))
+	r.requirePattern(memory, 1)
+	r.connected(0, 1) // the pair is none the worse
+}
+
+func testConceal(r *rig) {
+	_, caps := r.connected(0, 1)
+	r.needs("get or put", caps.Get || caps.Put)
+	memory := pattern(1, 1000)
+	k := r.expose(1, memory, transport.AccessRead|transport.AccessWrite)
+	require.NoError(r, r.ranks[1].transport.Conceal(k))
+	if caps.Get {
+		require.ErrorIs(r, r.get(0, 1, make([]byte, 8), k), transport.ErrBadKey)
+	}
+	if caps.Put {
+		require.ErrorIs(r, r.put(0, 1, make([]byte, 8), k), transport.ErrBadKey)
+	}
+	r.requirePattern(memory, 1)
+	require.ErrorIs(r, r.ranks[1].transport.Conceal(k), transport.ErrBadKey)
+}
+
+func testExposeTwice(r *rig) {
+	_, caps := r.connected(0, 1)
+	r.needs("get", caps.Get)
+	memory := pattern(1, 1000)
+	first := r.expose(1, memory, transport.AccessRead)
+	second := r.expose(1, memory[500:], transport.AccessRead)
+	require.NoError(r, r.ranks[1].transport.Conceal(first))
+	dst := make([]byte, 500)
+	require.NoError(r, r.get(0, 1, dst, second))
+	require.Equal(r, memory[500:], dst)
+	require.NoError(r, r.ranks[1].transport.Conceal(second))
+}
+
+// testAccess skips where a transport does not enforce rights; where it does, a
+// refused operation must not have touched anything.
+func testAccess(r *rig) {
+	_, caps := r.connected(0, 1)
+	r.needs("get and put", caps.Get && caps.Put)
+	memory := pattern(1, 64)
+	readable := r.expose(1, memory, transport.AccessRead)
+	require.NoError(r, r.get(0, 1, make([]byte, 8), readable))
+	if err := r.put(0, 1, make([]byte, 8), readable); err == nil {
+		r.Skipf("%s does not enforce rights: %v", r.ranks[0].transport.Name(), transport.ErrNotSupported)
+	} else {
+		require.ErrorIs(r, err, transport.ErrBadKey)
+	}
+	writable := r.expose(1, memory, transport.AccessWrite)
+	require.ErrorIs(r, r.get(0, 1, make([]byte, 8), writable), transport.ErrBadKey)
+	if caps.FetchAdd {
+		require.ErrorIs(r, r.fetchAdd(0, 1, readable, 1).err, transport.ErrBadKey)
+		require.ErrorIs(r, r.fetchAdd(0, 1, writable, 1).err, transport.ErrBadKey)
+	}
+	r.requirePattern(memory, 1)
+}
+
+// arena returns the arena of a rank or skips.
+func (r *rig) arena(rank int) transport.Arena {
+	r.Helper()
+	r.needs("arena", len(r.fabric.Arenas) > 0)
+	return r.fabric.Arenas[rank]
+}
+
+// arenaBytes returns bytes of a rank's arena.
+func (r *rig) arenaBytes(rank, off, n int) []byte {
+	r.Helper()
+	b, err := r.arena(rank).Bytes(off, n)
+	require.NoError(r, err)
+	require.Len(r, b, n)
+	return b
+}
+
+func testArenaBytes(r *rig) {
+	a := r.arena(0)
+	require.GreaterOrEqual(r, a.Size(), 16*pageSize)
+	copy(r.arenaBytes(0, 3*pageSize+5, 100), pattern(1, 100))
+	r.requirePattern(r.arenaBytes(0, 3*pageSize+5, 100), 1)
+	require.NotEqual(r, pattern(1, 100), r.arenaBytes(1, 3*pageSize+5, 100), "each rank has its own range")
+
+	off, ok := a.Offset(r.arenaBytes(0, 3*pageSize+7, 10))
+	require.True(r, ok)
+	require.Equal(r, 3*pageSize+7, off)
+	_, ok = a.Offset(make([]byte, 10))
+	require.False(r, ok, "heap memory is not in the arena")
+
+	for _, bad := range [][2]int{{-1, 1}, {0, a.Size() + 1}, {a.Size() - 1, 2}, {a.Size() + 1, 0}, {0, -1}, {1 << 62, 1 << 62}} {
+		_, err := a.Bytes(bad[0], bad[1])
+		require.Error(r, err, "bytes [%d, +%d) of %d", bad[0], bad[1], a.Size())
+	}
+}
+
+func testArenaDiscard(r *rig) {
+	b := r.arenaBytes(0, 0, 4*pageSize)
+	fill(b, rubbish)
+	require.NoError(r, r.arena(0).Discard(pageSize, 2*pageSize))
+	b = r.arenaBytes(0, 0, 4*pageSize)
+	for i, x := range b {
+		discarded := i >= pageSize && i < 3*pageSize
+		require.Equal(r, discarded, x == 0, "byte %d", i)
+	}
+}
+
+func testArenaKeys(r *rig) {
+	_, caps := r.connected(0, 1)
+	r.needs("get and put", caps.Get && caps.Put)
+	const off, n = 2*pageSize + 24, 3000
+	k := r.arena(1).Key(off)
+	memory := r.arenaBytes(1, off, n)
+	writePattern(memory, 1)
+	dst := make([]byte, n)
+	require.NoError(r, r.get(0, 1, dst, k))
+	r.requirePattern(dst, 1)
+	require.NoError(r, r.put(0, 1, pattern(2, n-100), k.At(100)))
+	r.requirePattern(memory[100:], 2)
+}
+
+// testMap hands memory from rank to rank by its key in a message, which is what
+// orders the accesses.
+func testMap(r *rig) {
+	for _, pair := range [][2]int{{0, 1}, {1, 0}, {2, 0}} {
+		_, caps := r.connected(pair[0], pair[1])
+		r.needs("handover", caps.Handover)
+	}
+	const off, n = 5 * pageSize, 10000
+	own := r.arenaBytes(0, off, n)
+	writePattern(own, 1)
+	k := r.arena(0).Key(off)
+	r.send(0, 1, transport.Header{A: k.Addr, B: k.Token}, nil)
+	r.pump("the key", func() bool { return len(r.ranks[1].arrivals) == 1 })
+	h := r.ranks[1].arrivals[0].header
+
+	mapped, err := r.endpoint(1, 0).Map(transport.Key{Addr: h.A, Token: h.B}, n)
+	require.NoError(r, err)
+	require.Len(r, mapped, n)
+	r.requirePattern(mapped, 1)
+
+	writePattern(own, 2)
+	r.send(0, 1, transport.Header{}, nil)
+	r.pump("the second message", func() bool { return len(r.ranks[1].arrivals) == 2 })
+	r.requirePattern(mapped, 2) // nothing was copied
+
+	tail, err := r.endpoint(1, 0).Map(k.At(n-10), 10)
+	require.NoError(r, err)
+	require.Equal(r, pattern(2, n)[n-10:], tail)
+	third, err := r.endpoint(2, 0).Map(k, n)
+	require.NoError(r, err)
+	r.requirePattern(third, 2)
+}
+
+func testMapBounds(r *rig) {
+	e, caps := r.connected(0, 1)
+	r.needs("handover", caps.Handover)
+	size := r.arena(1).Size()
+	_, err := e.Map(r.arena(1).Key(size-8), 8)
+	require.NoError(r, err)
+	for _, bad := range []struct {
+		key transport.Key
+		n   int
+	}{
+		{r.arena(1).Key(0), size + 1},
+		{r.arena(1).Key(size - 8), 9},
+		{r.arena(1).Key(0), -1},
+		{r.arena(1).Key(0).At(-8), 8},
+		{r.arena(1).Key(size).At(1), 0},
+		{r.expose(1, make([]byte, 64), transport.AccessRead), 64},
+	} {
+		_, err := e.Map(bad.key, bad.n)
+		require.Error(r, err, "map of %d bytes at %#x", bad.n, bad.key.Addr)
+	}
+}

@@ -1,0 +1,164 @@
+package transporttest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// arrival is a message that was handed over; payload is a copy.
+type arrival struct {
+	peer    int
+	header  transport.Header
+	payload []byte
+}
+
+// completion is the end of an operation.
+type completion struct {
+	peer  int
+	value uint64
+	err   error
+}
+
+// member drives one rank and is its handler. It keeps what it was told and
+// reports what no transport may say.
+type member struct {
+	rig       *rig
+	rank      int
+	transport transport.Transport
+	sleeper   transport.Sleeper
+	closed    bool
+
+	arrivals    []arrival
+	completions map[uint64]completion
+	downs       []*transport.PeerDown
+	tokens      uint64
+	// onArrive, if set, takes the arrivals instead.
+	onArrive func(peer int, h transport.Header, payload []byte)
+}
+
+var _ transport.Handler = (*member)(nil)
+
+func newMember(r *rig, rank int, t transport.Transport, s transport.Sleeper) *member {
+	return &member{rig: r, rank: rank, transport: t, sleeper: s, completions: map[uint64]completion{}}
+}
+
+// Arrive implements transport.Handler.
+func (m *member) Arrive(peer int, h transport.Header, payload []byte) {
+	m.refuseLost("message", peer)
+	if m.onArrive != nil {
+		m.onArrive(peer, h, payload)
+		return
+	}
+	m.arrivals = append(m.arrivals, arrival{peer, h, slices.Clone(payload)})
+}
+
+// Completed implements transport.Handler.
+func (m *member) Completed(peer int, token, value uint64, err error) {
+	m.refuseLost("completion", peer)
+	if _, twice := m.completions[token]; twice || token == 0 || token > m.tokens {
+		m.rig.Errorf("rank %d: completion of token %d that is not under way", m.rank, token)
+	}
+	m.completions[token] = completion{peer, value, err}
+}
+
+// Down implements transport.Handler.
+func (m *member) Down(down *transport.PeerDown) {
+	m.refuseLost("loss", down.Peer)
+	m.downs = append(m.downs, down)
+}
+
+// refuseLost reports an event of a peer that was said to be gone.
+func (m *member) refuseLost(what string, peer int) {
+	if m.isDown(peer) {
+		m.rig.Errorf("rank %d: %s of rank %d after its loss was reported", m.rank, what, peer)
+	}
+}
+
+// isDown reports whether the loss of a peer was reported.
+func (m *member) isDown(peer int) bool {
+	return slices.ContainsFunc(m.downs, func(d *transport.PeerDown) bool { return d.Peer == peer })
+}
+
+// nextToken returns a token that no operation of this rank had before.
+func (m *member) nextToken() uint64 {
+	m.tokens++
+	return m.tokens
+}
+
+// poll polls once and returns the number of events.
+func (m *member) poll() int {
+	if m.closed {
+		return 0
+	}
+	n, err := m.transport.Poll(m, pollBudget)
+	if err != nil {
+		m.rig.Errorf("rank %d: poll: %v", m.rank, err)
+	}
+	return n
+}
+
+// close closes the rank's transport.
+func (m *member) close() error {
+	m.closed = true
+	return m.transport.Close()
+}
+
+// wait polls, yields and sleeps as an engine does until done says so. A sleep
+// that is not ended by a ring is a lost wake-up.
+func (m *member) wait(what string, done func() bool) error {
+	deadline := time.Now().Add(patience)
+	for !done() {
+		if m.poll() > 0 {
+			continue
+		}
+		if m.rig.failed.Load() {
+			return fmt.Errorf("rank %d: given up while waiting: %s", m.rank, what)
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("rank %d: still waiting: %s", m.rank, what)
+		}
+		ticket := m.sleeper.Prepare()
+		if !m.transport.Arm() {
+			m.sleeper.Yield()
+			continue
+		}
+		began := time.Now()
+		m.sleeper.Sleep(ticket, int64(patience/4))
+		m.transport.Disarm()
+		if time.Since(began) >= patience/4 && m.poll() > 0 {
+			return fmt.Errorf("rank %d: slept through an arrival: %s", m.rank, what)
+		}
+	}
+	return nil
+}
+
+// send sends one message from the member's own goroutine. While it is refused
+// the member polls and yields; it does not sleep, for nobody rings for room.
+func (m *member) send(to int, h transport.Header, payload []byte) error {
+	e, err := m.transport.Endpoint(to)
+	if err != nil {
+		return err
+	}
+	return m.drive(func() error { return e.Send(h, payload) })
+}
+
+// drive repeats an operation that was refused, polling in between.
+func (m *member) drive(operation func() error) error {
+	deadline := time.Now().Add(patience)
+	for {
+		err := operation()
+		if !errors.Is(err, transport.ErrAgain) {
+			return err
+		}
+		if m.poll() == 0 {
+			m.sleeper.Yield()
+		}
+		if m.rig.failed.Load() || time.Now().After(deadline) {
+			return fmt.Errorf("rank %d: refused for too long: %w", m.rank, err)
+		}
+	}
+}

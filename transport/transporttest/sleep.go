@@ -1,0 +1,222 @@
+package transporttest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// sleepRules are the rules of waiting.
+var sleepRules = []rule{
+	{"RingEndsEverySleep", 2, testRing},
+	{"RingBetweenPrepareAndSleepCounts", 2, testRingBeforeSleep},
+	{"SleepEndsAtItsTime", 2, testSleepTime},
+	{"ArmIsRefusedWhileSomethingIsThere", 2, testArmRefused},
+	{"ArmedRankIsRungByAMessage", 2, testArmedMessage},
+	{"ArmedRankIsRungByALoss", 2, testArmedLoss},
+	{"DisarmMayBeCalledAnyTime", 2, testDisarm},
+	{"NoWakeUpIsLost", 2, testPingPongAsleep},
+	{"NoWakeUpIsLostAmongMany", 6, testRingAsleep},
+	{"BulkWakesBothSides", 2, testBulkAsleep},
+}
+
+// within fails the test unless run returns before patience ends.
+func (r *rig) within(what string, run func()) {
+	r.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); run() }()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		require.Fail(r, "still waiting", what)
+	}
+}
+
+func testRing(r *rig) {
+	const sleepers = 5
+	s := r.ranks[0].sleeper
+	var ready, all sync.WaitGroup
+	for range sleepers {
+		ready.Add(1)
+		all.Go(func() {
+			ticket := s.Prepare()
+			ready.Done()
+			s.Sleep(ticket, -1)
+		})
+	}
+	ready.Wait()
+	s.Ring()
+	r.within("every sleeper", all.Wait)
+}
+
+func testRingBeforeSleep(r *rig) {
+	s := r.ranks[0].sleeper
+	for range 100 {
+		ticket := s.Prepare()
+		s.Ring()
+		r.within("a sleep whose ring came first", func() { s.Sleep(ticket, -1) })
+	}
+}
+
+func testSleepTime(r *rig) {
+	s := r.ranks[0].sleeper
+	r.within("a short sleep", func() {
+		s.Sleep(s.Prepare(), int64(time.Millisecond))
+		s.Sleep(s.Prepare(), 0)
+		s.Yield()
+	})
+}
+
+func testArmRefused(r *rig) {
+	r.connected(0, 1)
+	r.quiet()
+	r.drive("send", func() error { return r.endpoint(0, 1).Send(transport.Header{}, nil) })
+	m := r.ranks[1]
+	if len(m.arrivals) == 0 {
+		require.False(r, m.transport.Arm(), "armed over a message that is there")
+	}
+	r.pump("the message", func() bool { return len(m.arrivals) == 1 })
+	r.quiet()
+	require.True(r, m.transport.Arm(), "an idle transport")
+	m.transport.Disarm()
+}
+
+// armed returns a ticket of a rank that is idle and armed.
+func (r *rig) armed(rank int) uint32 {
+	r.Helper()
+	m := r.ranks[rank]
+	r.quiet()
+	ticket := m.sleeper.Prepare()
+	require.True(r, m.transport.Arm())
+	return ticket
+}
+
+func testArmedMessage(r *rig) {
+	for i := range 50 {
+		r.connected(0, 1)
+		m := r.ranks[1]
+		ticket := r.armed(1)
+		require.NoError(r, r.ranks[0].send(1, transport.Header{A: uint64(i)}, nil))
+		r.within("a ring by a message", func() { m.sleeper.Sleep(ticket, -1) })
+		m.transport.Disarm()
+		r.pump("the message", func() bool { return len(m.arrivals) == i+1 })
+	}
+}
+
+func testArmedLoss(r *rig) {
+	r.connected(0, 1)
+	ticket := r.armed(1)
+	m, cause := r.ranks[1], errors.New("reaped")
+	r.within("a ring by a loss", func() {
+		go m.transport.MarkDown(0, cause)
+		m.sleeper.Sleep(ticket, -1)
+	})
+	m.transport.Disarm()
+	r.pump("the loss", func() bool { return len(m.downs) == 1 })
+	require.ErrorIs(r, m.downs[0], cause)
+}
+
+func testDisarm(r *rig) {
+	m := r.ranks[0]
+	m.transport.Disarm()
+	m.transport.Disarm()
+	r.armed(0)
+	m.transport.Disarm()
+	m.transport.Disarm()
+	r.connected(1, 0)
+}
+
+// testPingPongAsleep sleeps before every message. One lost wake-up stops it.
+func testPingPongAsleep(r *rig) {
+	const rounds = 2000
+	got := make([]int, 2)
+	for i, m := range r.ranks {
+		m.onArrive = func(int, transport.Header, []byte) { got[i]++ }
+	}
+	r.parallel(func(m *member) error {
+		for i := range rounds {
+			if m.rank == 0 {
+				if err := m.send(1, transport.Header{A: uint64(i)}, nil); err != nil {
+					return err
+				}
+			}
+			if err := m.wait("the ball", func() bool { return got[m.rank] > i }); err != nil {
+				return fmt.Errorf("round %d: %w", i, err)
+			}
+			if m.rank == 1 {
+				if err := m.send(0, transport.Header{A: uint64(i)}, nil); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// testRingAsleep passes a token round all ranks.
+func testRingAsleep(r *rig) {
+	const rounds = 300
+	got := make([]int, len(r.ranks))
+	for i, m := range r.ranks {
+		m.onArrive = func(int, transport.Header, []byte) { got[i]++ }
+	}
+	r.parallel(func(m *member) error {
+		next := (m.rank + 1) % len(r.ranks)
+		for i := range rounds {
+			if m.rank == 0 {
+				if err := m.send(next, transport.Header{}, nil); err != nil {
+					return err
+				}
+			}
+			if err := m.wait("the token", func() bool { return got[m.rank] > i }); err != nil {
+				return fmt.Errorf("round %d: %w", i, err)
+			}
+			if m.rank != 0 {
+				if err := m.send(next, transport.Header{}, nil); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// testBulkAsleep lets a rank get from one that sleeps until it is told that the
+// bytes are there.
+func testBulkAsleep(r *rig) {
+	e, caps := r.connected(0, 1)
+	r.needs("get", caps.Get)
+	const rounds, n = 100, 100_000
+	source := pattern(1, n)
+	k := r.expose(1, source, transport.AccessRead)
+	told := 0
+	r.ranks[1].onArrive = func(int, transport.Header, []byte) { told++ }
+	dst := make([]byte, n)
+	r.parallel(func(m *member) error {
+		if m.rank == 1 {
+			return m.wait("the last word", func() bool { return told == rounds })
+		}
+		for range rounds {
+			token := m.nextToken()
+			if err := m.drive(func() error { return e.Get(dst, k, token) }); err != nil {
+				return err
+			}
+			if err := m.wait("the bytes", func() bool { _, ok := m.completions[token]; return ok }); err != nil {
+				return err
+			}
+			if err := m.send(1, transport.Header{}, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.Equal(r, source, dst)
+	require.NoError(r, r.ranks[1].transport.Conceal(k))
+}

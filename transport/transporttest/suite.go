@@ -1,0 +1,45 @@
+package transporttest
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// Fabric is a number of ranks of one process, connected by the transport under
+// test. The suite closes the transports; Close, which may be nil, frees the rest
+// and is called after that.
+type Fabric struct {
+	Transports []transport.Transport
+	Sleepers   []transport.Sleeper
+	// Arenas is empty where the transport has none.
+	Arenas []transport.Arena
+	Close  func()
+}
+
+// Make returns a new fabric of the given number of ranks, or fails or skips the
+// test. A transport that has what the machine lacks skips with ErrNotSupported.
+type Make func(t testing.TB, ranks int) *Fabric
+
+// rule is one sentence of the contract and its test.
+type rule struct {
+	name  string
+	ranks int
+	test  func(r *rig)
+}
+
+// Run tests every rule of package transport on fabrics that newFabric returns.
+// What the transport's capabilities exclude is skipped with a line that says so.
+func Run(t *testing.T, newFabric Make) {
+	t.Helper()
+	for _, rules := range [][]rule{messageRules, bulkRules, memoryRules, sleepRules, lossRules, trafficRules} {
+		for _, rule := range rules {
+			t.Run(rule.name, func(t *testing.T) {
+				r := newRig(t, newFabric, rule.ranks)
+				rule.test(r)
+				r.close()
+			})
+		}
+	}
+	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, newFabric) })
+}

@@ -1,0 +1,161 @@
+package transporttest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	goruntime "runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// trafficRules put everything together, with one goroutine per rank.
+var trafficRules = []rule{
+	{"FloodFromManyKeepsEachOrder", 8, testFlood},
+	{"AllToAllOfRandomSizes", 6, testAllToAll},
+	{"ManyRanksInARow", 48, testManyRanks},
+	{"PipelinesInBothDirections", 2, testBothDirections},
+}
+
+// kinds of messages in the traffic tests, in Header.C.
+const (
+	kindData = iota
+	kindOffer
+	kindTaken
+)
+
+// stream checks that what arrives from one peer is what it sends: numbered, in
+// order, with the pattern of the number.
+type stream struct{ next uint64 }
+
+// take checks one message.
+func (s *stream) take(h transport.Header, payload []byte) error {
+	if h.A != s.next {
+		return fmt.Errorf("message %d where %d was due", h.A, s.next)
+	}
+	s.next++
+	if uint64(len(payload)) != h.B || !bytes.Equal(payload, pattern(h.A, len(payload))) {
+		return fmt.Errorf("message %d: %d bytes that are not the %d sent", h.A, len(payload), h.B)
+	}
+	return nil
+}
+
+// checkStreams makes a member check all that arrives.
+func (m *member) checkStreams() []stream {
+	streams := make([]stream, len(m.rig.ranks))
+	m.onArrive = func(peer int, h transport.Header, payload []byte) {
+		if err := streams[peer].take(h, payload); err != nil {
+			m.rig.Errorf("rank %d from rank %d: %v", m.rank, peer, err)
+			m.rig.failed.Store(true)
+		}
+	}
+	return streams
+}
+
+// randomSize returns a size up to most, small ones more often.
+func randomSize(random *rand.Rand, most int) int {
+	return random.IntN(1 + most>>random.IntN(8))
+}
+
+func testFlood(r *rig) {
+	const count = 1000
+	seeds := r.random()
+	streams := r.ranks[0].checkStreams()
+	sources := make([]*rand.Rand, len(r.ranks))
+	for i := range sources {
+		sources[i] = rand.New(rand.NewPCG(seeds.Uint64(), 0))
+	}
+	r.parallel(func(m *member) error {
+		if m.rank == 0 {
+			return m.wait("the flood", func() bool {
+				return !slices.ContainsFunc(streams[1:], func(s stream) bool { return s.next < count })
+			})
+		}
+		e, err := m.transport.Endpoint(0)
+		if err != nil {
+			return err
+		}
+		most := e.Caps().MaxEager
+		for i := range uint64(count) {
+			n := randomSize(sources[m.rank], most)
+			if err := m.send(0, transport.Header{A: i, B: uint64(n)}, pattern(i, n)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// testAllToAll exchanges messages and, where there is Get, offers of memory that
+// the receiver reads and reports as taken, between all pairs at once.
+func testAllToAll(r *rig) {
+	seeds := r.random()
+	parties := make([]*party, len(r.ranks))
+	for i, m := range r.ranks {
+		parties[i] = newParty(m, rand.New(rand.NewPCG(seeds.Uint64(), 0)))
+	}
+	r.parallel(func(m *member) error { return parties[m.rank].run() })
+	for _, p := range parties {
+		for _, k := range p.offered {
+			require.NoError(r, p.transport.Conceal(k))
+		}
+	}
+}
+
+func testManyRanks(r *rig) {
+	const count = 20
+	var all [][]stream
+	for _, m := range r.ranks {
+		all = append(all, m.checkStreams())
+	}
+	r.parallel(func(m *member) error {
+		next, last := (m.rank+1)%len(r.ranks), (m.rank+len(r.ranks)-1)%len(r.ranks)
+		for i := range uint64(count) {
+			if err := m.send(next, transport.Header{A: i, B: shortMessage}, pattern(i, shortMessage)); err != nil {
+				return err
+			}
+		}
+		return m.wait("the neighbour", func() bool { return all[m.rank][last].next == count })
+	})
+}
+
+func testBothDirections(r *rig) {
+	_, caps := r.connected(0, 1)
+	r.connected(1, 0)
+	const count = 3000
+	n := min(caps.MaxEager, 3000)
+	all := [][]stream{r.ranks[0].checkStreams(), r.ranks[1].checkStreams()}
+	r.parallel(func(m *member) error {
+		peer := 1 - m.rank
+		for i := range uint64(count) {
+			if err := m.send(peer, transport.Header{A: i, B: uint64(n)}, pattern(i, n)); err != nil {
+				return err
+			}
+		}
+		return m.wait("the other pipeline", func() bool { return all[m.rank][peer].next == count })
+	})
+}
+
+// testNothingIsLeft makes and closes fabrics with traffic and compares what the
+// process holds before and after. The first fabric pays for what stays.
+func testNothingIsLeft(t *testing.T, newFabric Make) {
+	use := func() {
+		r := newRig(t, newFabric, 4)
+		testManyRanks(r)
+		r.close()
+	}
+	use()
+	goroutines, descriptors := goruntime.NumGoroutine(), countDescriptors()
+	for range 3 {
+		use()
+	}
+	for deadline := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines; goruntime.Gosched() {
+		require.False(t, time.Now().After(deadline), "goroutines are left: %d", goruntime.NumGoroutine()-goroutines)
+	}
+	require.LessOrEqual(t, countDescriptors(), descriptors, "descriptors are left")
+}
