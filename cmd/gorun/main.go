@@ -1,76 +1,53 @@
-// Command gorun starts the ranks of a program.
 package main
 
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"strconv"
-	"sync"
-	"syscall"
-
-	"github.com/gorun-hpc/gorun/bootstrap"
+	"strings"
 )
 
 func main() {
-	n, _ := strconv.Atoi(os.Args[2])
-	args := os.Args[3:]
-	if st, err := os.Stat(args[0]); err == nil && st.IsDir() {
-		dir, _ := os.MkdirTemp("", "gorun")
-		defer os.RemoveAll(dir)
-		b := exec.Command("go", "build", "-o", dir+"/prog", args[0])
-		b.Stderr = os.Stderr
-		if b.Run() != nil {
-			os.Exit(125)
-		}
-		args[0] = dir + "/prog"
+	args := os.Args[1:]
+	if len(args) > 0 && args[0] == watchdogCommand {
+		os.Exit(watchOver(args[1:]))
 	}
-	mem, rng, err := bootstrap.NodeMemory(n)
+	os.Exit(run(args))
+}
+
+// run does what the command line says and returns the exit code.
+func run(args []string) int {
+	scratch, inside := "", len(args) > 1 && args[0] == insideCommand
+	if inside {
+		scratch, args = args[1], args[2:]
+	}
+	o, err := parseOptions(args, os.LookupEnv)
+	switch {
+	case err != nil:
+		complain("%v", err)
+		return exitLauncher
+	case o.help:
+		fmt.Print(usage())
+		return 0
+	case o.version:
+		fmt.Println(version())
+		return 0
+	}
+	j, err := newJob(o, scratch, inside)
 	if err != nil {
-		panic(err)
+		complain("%v", err)
+		return exitCode(err)
 	}
-	secret, _ := bootstrap.NewSecret()
-	sec, err := bootstrap.SecretFile(secret)
+	code, err := j.launch(args)
 	if err != nil {
-		panic(err)
+		complain("%v", err)
+		return exitCode(err)
 	}
-	node, _ := bootstrap.ThisNode()
-	srv := bootstrap.NewServer(n, func(e bootstrap.Event) {
-		if e.Text != "" {
-			fmt.Fprintf(os.Stderr, "gorun: rank %d: %s\n", e.Rank, e.Text)
-		}
-	})
-	var wg sync.WaitGroup
-	code := 0
-	for r := range n {
-		fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			panic(err)
-		}
-		_ = syscall.SetNonblock(fds[0], true)
-		child := os.NewFile(uintptr(fds[1]), "c")
-		conn := os.NewFile(uintptr(fds[0]), "s")
-		j := bootstrap.Job{Rank: r, Size: n, LocalRank: r, LocalSize: n, Nodes: 1, Node: node, ID: fmt.Sprint(os.Getpid()), Processors: 2, OnFailure: "kill", NodeRange: rng}
-		c := exec.Command(args[0], args[1:]...)
-		c.Env = append(append(os.Environ(), j.Environ()...), bootstrap.EnvFDs+"=3,4,5", "GOMAXPROCS=1")
-		c.Stdout, c.Stderr = os.Stdout, os.Stderr
-		c.ExtraFiles = []*os.File{child, mem, sec}
-		if err := c.Start(); err != nil {
-			panic(err)
-		}
-		child.Close()
-		wg.Add(1)
-		go func() { _ = srv.Serve(r, conn) }()
-		go func() {
-			defer wg.Done()
-			err := c.Wait()
-			srv.Gone(r, c.ProcessState.String())
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "gorun: rank %d: %v\n", r, err)
-				code = 1
-			}
-		}()
-	}
-	wg.Wait()
-	os.Exit(code)
+	return code
+}
+
+// complain prints a message of gorun itself.
+func complain(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	// One write, so that lines of gorun and of ranks do not mix.
+	_, _ = os.Stderr.WriteString("gorun: " + strings.ReplaceAll(text, "\n", "\ngorun: ") + "\n")
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// timeFormat is that of -timestamp and %t.
+const timeFormat = "15:04:05.000"
+
+// layout says how lines of output look.
+type layout struct {
+	pattern string // "" for no tags; as in -prefix
+	width   int    // digits of the largest rank
+	host    string
+}
+
+// newLayout returns the layout asked for by the flags.
+func newLayout(o *options, size int) layout {
+	l := layout{pattern: o.prefix, width: len(strconv.Itoa(size - 1)), host: hostname()}
+	if l.pattern == "" && o.label {
+		l.pattern = "[%r] "
+	}
+	if o.timestamp {
+		l.pattern = "%t " + l.pattern
+	}
+	return l
+}
+
+func (l layout) tagged() bool { return l.pattern != "" }
+
+// tag returns the function that appends the tag of a rank's stream; nil
+// without tags. Everything but the time is put in once.
+func (l layout) tag(rank, pid int, which stream) func([]byte, time.Time) []byte {
+	if !l.tagged() {
+		return nil
+	}
+	var parts []string // between times
+	part := []byte{}
+	for i := 0; i < len(l.pattern); i++ {
+		if l.pattern[i] != '%' {
+			part = append(part, l.pattern[i])
+			continue
+		}
+		i++ // setPrefix made sure that a letter follows
+		switch l.pattern[i] {
+		case 'r', 'l':
+			part = fmt.Appendf(part, "%*d", l.width, rank)
+		case 'h':
+			part = append(part, l.host...)
+		case 'p':
+			part = strconv.AppendInt(part, int64(pid), 10)
+		case 's':
+			part = append(part, which.String()...)
+		case 't':
+			parts = append(parts, string(part))
+			part = part[:0]
+		case '%':
+			part = append(part, '%')
+		}
+	}
+	last := string(part)
+	return func(dst []byte, now time.Time) []byte {
+		for _, p := range parts {
+			dst = append(dst, p...)
+			dst = now.AppendFormat(dst, timeFormat)
+		}
+		return append(dst, last...)
+	}
+}
+
+// hostname returns the kernel's name of this machine. It is for people to
+// read and is never resolved.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}

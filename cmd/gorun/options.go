@@ -1,0 +1,249 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// Values of -stdin and -bind-to.
+const (
+	stdinFirst = "0"
+	stdinAll   = "all"
+	stdinNone  = "none"
+	bindNone   = "none"
+	bindCore   = "core"
+)
+
+const (
+	graceDefault = 5 * time.Second
+	// ranksMax bounds -n, so that a typing error does not take the machine down.
+	ranksMax = 1 << 16
+)
+
+// options is the parsed command line.
+type options struct {
+	apps []app
+
+	label       bool
+	prefix      string
+	timestamp   bool
+	outputDir   string
+	mergeStderr bool
+	stdin       string
+
+	timeout   time.Duration // 0 for none
+	grace     time.Duration
+	onFailure string
+
+	bindTo         string
+	reportBindings bool
+	report         string
+	explain        bool
+	verbose        bool
+	version        bool
+	help           bool
+}
+
+// app is one program of a job: gorun -n 1 app : -n 3 app.
+type app struct {
+	ranks   int
+	program string
+	args    []string
+	env     []string // NAME=VALUE from -x
+	wdir    string
+}
+
+// size returns the number of ranks of the job.
+func (o *options) size() int {
+	n := 0
+	for _, a := range o.apps {
+		n += a.ranks
+	}
+	return n
+}
+
+// flag is one flag of the command line.
+type flag struct {
+	names []string // without the dash, the usual one first
+	value string   // what the value stands for in the help, "" for a switch
+	help  string
+	set   func(o *options, a *app, value string) error
+}
+
+// flags lists every flag in the order of the help.
+var flags = []flag{
+	{[]string{"np", "n"}, "N", "start N ranks (default 1)", setRanks},
+	{[]string{"x"}, "VAR[=V]", "set or pass an environment variable, for this program", setEnv},
+	{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
+	{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
+	{[]string{"prefix"}, "PATTERN", "start every line with PATTERN: %r rank, %l local rank, %h host, %p pid, %s stream, %t time, %% percent", setPrefix},
+	{[]string{"timestamp"}, "", "start every line with the time", func(o *options, _ *app, _ string) error { o.timestamp = true; return nil }},
+	{[]string{"output-dir"}, "DIR", "write to DIR/rank.N.out and DIR/rank.N.err instead", func(o *options, _ *app, v string) error { o.outputDir = v; return nil }},
+	{[]string{"merge-stderr"}, "", "join standard error to standard output", func(o *options, _ *app, _ string) error { o.mergeStderr = true; return nil }},
+	{[]string{"stdin"}, "0|all|none", "who gets standard input (default 0; the others read end of file)", setStdin},
+	{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print what blocks the ranks and end them: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
+	{[]string{"grace"}, "D", "wait D between asking ranks to end and killing them (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
+	{[]string{"on-failure"}, "kill|continue", "what a failing rank does to the others (default kill)", setOnFailure},
+	{[]string{"bind-to"}, "none|core", "bind each rank to one processor, in turn (default none)", setBindTo},
+	{[]string{"report-bindings"}, "", "print where each rank may run", func(o *options, _ *app, _ string) error { o.reportBindings = true; return nil }},
+	{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
+	{[]string{"explain"}, "", "ranks print how they reach each other, and why so", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
+	{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
+	{[]string{"version"}, "", "print the version", func(o *options, _ *app, _ string) error { o.version = true; return nil }},
+	{[]string{"h", "help"}, "", "print this help", func(o *options, _ *app, _ string) error { o.help = true; return nil }},
+}
+
+// parseOptions reads a command line without the program's name. getenv serves
+// -x VAR.
+func parseOptions(args []string, getenv func(string) (string, bool)) (*options, error) {
+	o := &options{grace: graceDefault, stdin: stdinFirst, bindTo: bindNone, onFailure: bootstrap.OnFailureKill}
+	for {
+		rest, err := parseApp(o, args, getenv)
+		if err != nil || o.help || o.version {
+			return o, err
+		}
+		if rest == nil {
+			break
+		}
+		args = rest
+	}
+	if n := o.size(); n > ranksMax {
+		return o, fmt.Errorf("%d ranks: at most %d", n, ranksMax)
+	}
+	return o, nil
+}
+
+// parseApp reads the flags, the program and the arguments up to ":" or the
+// end. It returns what follows the ":", nil at the end.
+func parseApp(o *options, args []string, getenv func(string) (string, bool)) ([]string, error) {
+	a := app{ranks: 1}
+	literal := false // after "--" a ":" is an argument like any other
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" {
+		if args[0] == "--" {
+			args, literal = args[1:], true
+			break
+		}
+		rest, err := parseFlag(o, &a, args)
+		if err != nil || o.help || o.version {
+			return nil, err
+		}
+		args = rest
+	}
+	end := len(args)
+	if i := slices.Index(args, ":"); i >= 0 && !literal {
+		end = i
+	}
+	if end == 0 {
+		return nil, errors.New("no program to run (gorun -h prints the flags and examples)")
+	}
+	a.program, a.args = args[0], args[1:end]
+	for i, v := range a.env {
+		if strings.Contains(v, "=") {
+			continue
+		}
+		value, ok := getenv(v)
+		if !ok {
+			return nil, fmt.Errorf("-x %s: the variable is not set", v)
+		}
+		a.env[i] = v + "=" + value
+	}
+	o.apps = append(o.apps, a)
+	if end == len(args) {
+		return nil, nil
+	}
+	return args[end+1:], nil
+}
+
+// parseFlag reads the flag at the start of args and returns what follows it.
+func parseFlag(o *options, a *app, args []string) ([]string, error) {
+	shown := args[0]
+	name := strings.TrimPrefix(strings.TrimPrefix(shown, "-"), "-")
+	name, value, given := strings.Cut(name, "=")
+	args = args[1:]
+	i := slices.IndexFunc(flags, func(f flag) bool { return slices.Contains(f.names, name) })
+	if i < 0 {
+		return nil, unknownFlag(name)
+	}
+	f := flags[i]
+	switch {
+	case f.value == "" && given:
+		return nil, fmt.Errorf("-%s takes no value", name)
+	case f.value != "" && !given:
+		if len(args) == 0 {
+			return nil, fmt.Errorf("-%s needs a value: -%s %s", name, name, f.value)
+		}
+		value, args = args[0], args[1:]
+	}
+	if err := f.set(o, a, value); err != nil {
+		return nil, fmt.Errorf("-%s %s: %w", name, value, err)
+	}
+	return args, nil
+}
+
+func setRanks(_ *options, a *app, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > ranksMax {
+		return fmt.Errorf("want a number of ranks from 1 to %d", ranksMax)
+	}
+	a.ranks = n
+	return nil
+}
+
+func setEnv(_ *options, a *app, v string) error {
+	if v == "" || v[0] == '=' {
+		return errors.New("want VAR or VAR=VALUE")
+	}
+	a.env = append(a.env, v)
+	return nil
+}
+
+func setPrefix(o *options, _ *app, v string) error {
+	for i := 0; i < len(v); i++ {
+		if v[i] != '%' {
+			continue
+		}
+		i++
+		if i == len(v) || !strings.ContainsRune("rlhpst%", rune(v[i])) {
+			return errors.New("after % want one of r, l, h, p, s, t, %")
+		}
+	}
+	o.prefix = v
+	return nil
+}
+
+func setStdin(o *options, _ *app, v string) error {
+	return setOneOf(&o.stdin, v, stdinFirst, stdinAll, stdinNone)
+}
+
+func setBindTo(o *options, _ *app, v string) error { return setOneOf(&o.bindTo, v, bindNone, bindCore) }
+
+func setOnFailure(o *options, _ *app, v string) error {
+	return setOneOf(&o.onFailure, v, bootstrap.OnFailureKill, bootstrap.OnFailureContinue)
+}
+
+func setOneOf(to *string, v string, allowed ...string) error {
+	if !slices.Contains(allowed, v) {
+		return fmt.Errorf("want one of %s", strings.Join(allowed, ", "))
+	}
+	*to = v
+	return nil
+}
+
+// setDuration reads a Go duration or a number of seconds.
+func setDuration(to *time.Duration, v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		d, err = time.ParseDuration(v + "s")
+	}
+	if err != nil || d <= 0 {
+		return errors.New("want a duration such as 90s, 5m, or a number of seconds")
+	}
+	*to = d
+	return nil
+}

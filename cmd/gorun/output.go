@@ -1,0 +1,294 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stream is one of the two outputs of a rank.
+type stream int
+
+const (
+	streamOut stream = iota
+	streamErr
+)
+
+func (s stream) String() string { return [...]string{"out", "err"}[s] }
+
+const (
+	// partialDelay is how long the start of a line waits for its end.
+	partialDelay = 100 * time.Millisecond
+	// outputBufferBytes is read from one pipe at a time; pipes hold 64 KiB.
+	outputBufferBytes = 64 << 10
+	// escapeDelay bounds the wait for the end of a pipe that is held by a
+	// process which left the job in spite of everything.
+	escapeDelay = 500 * time.Millisecond
+	// tailBytesMax is how much of a rank's standard error is kept for the
+	// report of its failure.
+	tailBytesMax = 4 << 10
+)
+
+// output carries what ranks write from their pipes to where it belongs. One
+// goroutine does so for all ranks, so that lines cannot mix; a slow reader
+// behind gorun slows the ranks down and loses nothing.
+type output struct {
+	passThrough bool // standard output of the only rank is gorun's own
+	layout      layout
+	files       *rankLogs  // nil without -output-dir
+	broken      chan error // the first error of writing
+
+	epoll int
+	wake  [2]int // a pipe; its reading end becomes readable by finish
+	done  chan struct{}
+
+	mu      sync.Mutex // guards sources while ranks are being started
+	sources []*source  // by index in the epoll data
+	tails   []*[]byte  // by rank: the end of its standard error
+
+	// The rest belongs to the copying goroutine.
+	buf     []byte
+	partial []*source // those with the start of a line
+	open    int       // sources not yet at their end
+}
+
+// source is the reading end of one pipe.
+type source struct {
+	rank  int
+	which stream
+	fd    int
+	lines *splitter
+}
+
+// newOutput returns the output of a job of size ranks.
+func newOutput(o *options, size int) (*output, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("epoll_create1: %w", err)
+	}
+	out := &output{
+		layout: newLayout(o, size), epoll: epoll, done: make(chan struct{}),
+		broken: make(chan error, 1), tails: make([]*[]byte, size),
+		buf: make([]byte, outputBufferBytes),
+	}
+	out.passThrough = size == 1 && !out.layout.tagged() && o.outputDir == "" && !o.mergeStderr
+	if o.outputDir != "" {
+		if out.files, err = newRankLogs(o.outputDir, size, o.mergeStderr); err != nil {
+			return nil, err
+		}
+	}
+	if err := unix.Pipe2(out.wake[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		return nil, fmt.Errorf("pipe: %w", err)
+	}
+	return out, out.watch(out.wake[0], -1)
+}
+
+func (o *output) watch(fd, index int) error {
+	event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(index)}
+	if err := unix.EpollCtl(o.epoll, unix.EPOLL_CTL_ADD, fd, &event); err != nil {
+		return fmt.Errorf("epoll_ctl: %w", err)
+	}
+	return nil
+}
+
+// add takes over the reading end of a pipe of a rank.
+func (o *output) add(rank int, which stream, fd int) error {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return fmt.Errorf("output pipe: %w", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sources = append(o.sources, &source{rank: rank, which: which, fd: fd})
+	return nil
+}
+
+// run starts the copying, after all pipes were added. pid tells a rank's
+// process id for its tag.
+func (o *output) run(pid func(rank int) int) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = len(o.sources)
+	for i, s := range o.sources {
+		s.lines = newSplitter(o.layout.tag(s.rank, pid(s.rank), s.which), o.holdsLines())
+		if err := o.watch(s.fd, i); err != nil {
+			return err
+		}
+	}
+	go o.copy()
+	return nil
+}
+
+// holdsLines reports whether the start of a line waits for its end: not when
+// there is nothing to mix with.
+func (o *output) holdsLines() bool {
+	return o.layout.tagged() || (len(o.tails) > 1 && o.files == nil)
+}
+
+// finish says that no rank is left, and returns when everything they wrote is
+// where it belongs.
+func (o *output) finish() {
+	_ = unix.Close(o.wake[1])
+	<-o.done
+}
+
+// tail returns the end of a rank's standard error. Only after finish.
+func (o *output) tail(rank int) []byte {
+	if t := o.tails[rank]; t != nil {
+		return *t
+	}
+	return nil
+}
+
+// copy is the loop of the copying goroutine.
+func (o *output) copy() {
+	defer close(o.done)
+	events := make([]unix.EpollEvent, 64)
+	var deadline time.Time // set by finish
+	for o.open > 0 {
+		n, err := unix.EpollWait(o.epoll, events, o.patience(deadline))
+		if err != nil && err != unix.EINTR {
+			o.fail(fmt.Errorf("epoll_wait: %w", err))
+			break
+		}
+		for _, e := range events[:max(n, 0)] {
+			if e.Fd < 0 {
+				deadline = time.Now().Add(escapeDelay)
+				_ = unix.EpollCtl(o.epoll, unix.EPOLL_CTL_DEL, o.wake[0], nil)
+				continue
+			}
+			o.read(o.sources[e.Fd])
+		}
+		o.flushPartial(time.Now().Add(-partialDelay))
+		if n == 0 && !deadline.IsZero() && time.Now().After(deadline) {
+			break // held by an escaped process; all it wrote is out
+		}
+	}
+	for _, s := range o.sources {
+		if s.fd >= 0 {
+			o.end(s)
+		}
+	}
+	if o.files != nil {
+		if err := o.files.close(); err != nil {
+			o.fail(err)
+		}
+	}
+	_ = unix.Close(o.epoll)
+	_ = unix.Close(o.wake[0])
+}
+
+// patience returns how long to wait for output, in milliseconds.
+func (o *output) patience(deadline time.Time) int {
+	wait := time.Duration(-1)
+	if !deadline.IsZero() {
+		wait = max(0, time.Until(deadline))
+	}
+	for _, s := range o.partial {
+		due := max(0, time.Until(s.lines.since.Add(partialDelay)))
+		if wait < 0 || due < wait {
+			wait = due
+		}
+	}
+	if wait < 0 {
+		return -1
+	}
+	return int((wait + time.Millisecond - 1) / time.Millisecond)
+}
+
+// read moves what is in a pipe on.
+func (o *output) read(s *source) {
+	n, err := unix.Read(s.fd, o.buf)
+	switch {
+	case err == unix.EAGAIN || err == unix.EINTR:
+		return
+	case err != nil || n == 0:
+		o.end(s)
+		return
+	}
+	data := o.buf[:n]
+	if s.which == streamErr {
+		o.keepTail(s.rank, data)
+	}
+	had := s.lines.pending()
+	o.write(s, s.lines.feed(data, time.Now()))
+	if !had && s.lines.pending() {
+		o.partial = append(o.partial, s)
+	}
+}
+
+// end finishes a source.
+func (o *output) end(s *source) {
+	o.write(s, s.lines.end())
+	_ = unix.Close(s.fd) // leaves the epoll set, too
+	s.fd = -1
+	o.open--
+}
+
+// flushPartial writes starts of lines that came before a time.
+func (o *output) flushPartial(before time.Time) {
+	keep := o.partial[:0]
+	for _, s := range o.partial {
+		if s.lines.pending() && s.lines.since.Before(before) {
+			o.write(s, s.lines.flush())
+		}
+		if s.lines.pending() {
+			keep = append(keep, s)
+		}
+	}
+	o.partial = keep
+}
+
+func (o *output) keepTail(rank int, data []byte) {
+	t := o.tails[rank]
+	if t == nil {
+		t = new([]byte)
+		o.tails[rank] = t
+	}
+	*t = append(*t, data...)
+	if over := len(*t) - tailBytesMax; over > 0 {
+		*t = append((*t)[:0], (*t)[over:]...)
+	}
+}
+
+// write puts bytes of a source where they belong.
+func (o *output) write(s *source, data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	to := os.Stdout
+	if s.which == streamErr {
+		to = os.Stderr
+	}
+	if o.files != nil {
+		to = o.files.files[s.rank][s.which]
+	}
+	if _, err := to.Write(data); err != nil {
+		o.fail(err)
+	}
+}
+
+// fail reports the first error of writing; reading goes on, so that no rank
+// hangs on a full pipe while the job is being ended.
+func (o *output) fail(err error) {
+	select {
+	case o.broken <- err:
+	default:
+	}
+}
+
+// failure returns an error of writing that nobody has taken from broken.
+func (o *output) failure() error {
+	select {
+	case err := <-o.broken:
+		return err
+	default:
+		return nil
+	}
+}
+
+// isBrokenPipe reports whether nobody reads gorun's output any more.
+func isBrokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) }

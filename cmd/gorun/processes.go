@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// jobProcesses returns the processes that belong to a job by their
+// environment, and the children of this process that are orphans of the job
+// (other ones it has not). This process and its watchdog are not among them.
+func jobProcesses(id string) []int {
+	self := os.Getpid()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var found []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == self || pid == watchdogPID {
+			continue
+		}
+		parent, alive := processParent(pid)
+		if alive && (parent == self || hasVariable(pid, jobVariable(id))) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// processParent returns the parent of a process; false for zombies and for
+// processes that are not there.
+func processParent(pid int) (int, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	// The name is in parentheses and may hold anything: proc(5).
+	i := bytes.LastIndexByte(stat, ')')
+	if i < 0 {
+		return 0, false
+	}
+	fields := bytes.Fields(stat[i+1:])
+	if len(fields) < 2 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	return parent, err == nil
+}
+
+// hasVariable reports whether a process was started with NAME=VALUE in its
+// environment.
+func hasVariable(pid int, variable string) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if string(v) == variable {
+			return true
+		}
+	}
+	return false
+}

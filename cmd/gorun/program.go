@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exit codes of gorun itself, as in timeout(1) and the shells.
+const (
+	exitTimeout      = 124
+	exitLauncher     = 125
+	exitNotExecuted  = 126
+	exitNotFound     = 127
+	exitSignalOffset = 128
+)
+
+// exitError is an error that decides gorun's exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func exitErrorf(code int, format string, args ...any) error {
+	return &exitError{code, fmt.Errorf(format, args...)}
+}
+
+// exitCode returns the exit code for an error of gorun.
+func exitCode(err error) int {
+	var e *exitError
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return exitLauncher
+}
+
+// programs finds the executables of a job and builds those that are Go code.
+type programs struct {
+	scratch string            // existing directory for what is built
+	built   map[string]string // path of the executable by program
+	say     func(format string, args ...any)
+}
+
+// needsBuild reports whether a program is Go code rather than an executable.
+// A bare name is looked up in PATH even if there is a directory of that name.
+func needsBuild(program string) bool {
+	st, err := os.Stat(program)
+	if err != nil {
+		return isImportPath(program)
+	}
+	if st.IsDir() {
+		return strings.Contains(program, "/") || program == "." || program == ".."
+	}
+	return strings.HasSuffix(program, ".go") && st.Mode()&0o111 == 0
+}
+
+// isImportPath reports whether a program that is no file can be the import
+// path of a package, such as example.org/module/command.
+func isImportPath(program string) bool {
+	return strings.Contains(program, "/") && !strings.HasPrefix(program, "/") &&
+		!strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "../")
+}
+
+// find returns the path of the executable of a program.
+func (p *programs) find(program string) (string, error) {
+	if needsBuild(program) {
+		return p.build(program)
+	}
+	if !strings.Contains(program, "/") {
+		path, err := exec.LookPath(program)
+		if err == nil || errors.Is(err, exec.ErrDot) {
+			return filepath.Abs(path)
+		}
+		if st, e := os.Stat(program); e == nil {
+			if st.IsDir() || st.Mode()&0o111 != 0 {
+				return "", exitErrorf(exitNotFound, "%s: not found in PATH; did you mean ./%s?", program, program)
+			}
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return "", exitErrorf(exitNotExecuted, "%s: %w", program, err)
+		}
+		return "", exitErrorf(exitNotFound, "%s: not found in PATH", program)
+	}
+	if _, err := os.Stat(program); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			return "", exitErrorf(exitNotExecuted, "%w", err)
+		}
+		return "", exitErrorf(exitNotFound, "%w", err)
+	}
+	if err := unix.Access(program, unix.X_OK); err != nil {
+		return "", exitErrorf(exitNotExecuted, "%s is not executable: %w", program, err)
+	}
+	return filepath.Abs(program)
+}
+
+// build builds a Go package or file once. What the go command says is shown.
+func (p *programs) build(program string) (string, error) {
+	if path, ok := p.built[program]; ok {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp(p.scratch, "program-")
+	if err != nil {
+		return "", fmt.Errorf("build %s: %w", program, err)
+	}
+	// A directory as target makes the go command refuse packages that are
+	// not commands, and name the executable as the user expects it.
+	cmd := exec.Command("go", "build", "-o", dir+"/", program)
+	if st, err := os.Stat(program); err == nil && st.IsDir() {
+		cmd.Args[len(cmd.Args)-1], cmd.Dir = ".", program
+	}
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	p.say("building %s: %s", program, strings.Join(cmd.Args, " "))
+	if err := cmd.Run(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", exitErrorf(exitNotFound, "%s is not an executable, and there is no go command in PATH to build it", program)
+		}
+		return "", exitErrorf(exitLauncher, "cannot build %s (%w)", program, err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		return "", exitErrorf(exitLauncher, "%s is not a command: the build made %d files", program, len(files))
+	}
+	path := filepath.Join(dir, files[0].Name())
+	p.built[program] = path
+	return path, nil
+}

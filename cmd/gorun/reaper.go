@@ -1,0 +1,53 @@
+package main
+
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// exit is the end of a rank.
+type exit struct {
+	rank   *rank
+	at     time.Time
+	status syscall.WaitStatus
+	usage  unix.Rusage
+}
+
+// reap collects every child of gorun, orphans that became its children among
+// them, and reports the ranks. It ends when there is no child any more.
+func (j *job) reap() {
+	byPID := make(map[int]*rank, len(j.ranks))
+	for _, r := range j.ranks {
+		byPID[r.pid] = r
+	}
+	for {
+		// Look first: as long as a zombie is not collected, its number
+		// cannot become that of another process or group.
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return
+		}
+		pid := childPID(&info)
+		r := byPID[pid]
+		if r != nil {
+			// What the rank left in its group goes before anybody
+			// hears that the rank is gone.
+			_ = unix.Kill(-pid, unix.SIGKILL)
+		}
+		x := exit{rank: r, at: time.Now()}
+		var status unix.WaitStatus
+		if _, err := unix.Wait4(pid, &status, 0, &x.usage); err != nil {
+			continue
+		}
+		x.status = syscall.WaitStatus(status)
+		if r != nil {
+			j.exits <- x
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// report is what -report writes. Times are RFC 3339, durations in seconds,
+// memory in bytes.
+type report struct {
+	Version  int            `json:"version"` // of this format: 1
+	Job      string         `json:"job"`
+	Command  []string       `json:"command"`
+	Host     string         `json:"host"`
+	Started  time.Time      `json:"started"`
+	Seconds  float64        `json:"seconds"`
+	ExitCode int            `json:"exit_code"`
+	Timeout  bool           `json:"timeout"`
+	Signal   string         `json:"interrupted_by,omitempty"`
+	Failure  *reportFailure `json:"first_failure,omitempty"`
+	Ranks    []reportRank   `json:"ranks"`
+}
+
+type reportFailure struct {
+	Rank int      `json:"rank"` // -1 if no rank is to blame
+	Code int      `json:"exit_code"`
+	How  string   `json:"how"`
+	Tail []string `json:"stderr_tail,omitempty"`
+}
+
+type reportRank struct {
+	Rank          int       `json:"rank"`
+	Host          string    `json:"host"`
+	PID           int       `json:"pid"`
+	Program       string    `json:"program"`
+	Processors    string    `json:"processors"`
+	ExitCode      int       `json:"exit_code"`
+	Signal        string    `json:"signal,omitempty"`
+	Clean         bool      `json:"clean"`
+	Started       time.Time `json:"started"`
+	Seconds       float64   `json:"seconds"`
+	UserSeconds   float64   `json:"user_seconds"`
+	SystemSeconds float64   `json:"system_seconds"`
+	MaxRSSBytes   int64     `json:"max_rss_bytes"`
+}
+
+// writeReport writes the report of a finished job, whole or not at all.
+func writeReport(j *job, code int) error {
+	host := hostname()
+	r := report{
+		Version: 1, Job: j.id, Command: os.Args, Host: host, Started: j.started,
+		Seconds: time.Since(j.started).Seconds(), ExitCode: code, Timeout: j.verdict.timeout > 0,
+	}
+	if j.verdict.interrupt != 0 {
+		r.Signal = unix.SignalName(j.verdict.interrupt)
+	}
+	if f := j.verdict.first; f != nil {
+		r.Failure = &reportFailure{Rank: f.rank, Code: f.code, How: f.how}
+		if f.rank >= 0 {
+			r.Failure.Tail = lastLines(j.out.tail(f.rank), tailLinesMax)
+		}
+	}
+	for _, k := range j.ranks {
+		one := reportRank{
+			Rank: k.number, Host: host, PID: k.pid, Program: k.path, Processors: cpuList(k.cpus),
+			ExitCode: k.code(), Clean: k.clean, Started: k.started, Seconds: k.ended.Sub(k.started).Seconds(),
+			UserSeconds: seconds(k.usage.Utime), SystemSeconds: seconds(k.usage.Stime),
+			MaxRSSBytes: k.usage.Maxrss << 10, // getrusage(2) counts KiB
+		}
+		if k.status.Signaled() {
+			one.Signal = unix.SignalName(k.status.Signal())
+		}
+		r.Ranks = append(r.Ranks, one)
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("-report: %w", err)
+	}
+	temporary := j.opts.report + ".part"
+	if err := os.WriteFile(temporary, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("-report: %w", err)
+	}
+	if err := os.Rename(temporary, j.opts.report); err != nil {
+		return fmt.Errorf("-report: %w", err)
+	}
+	return nil
+}
+
+func seconds(t unix.Timeval) float64 { return time.Duration(t.Nano()).Seconds() }

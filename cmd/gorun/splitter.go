@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"time"
+)
+
+const (
+	// lineBytesMax is how much of a line is held back. A longer line is
+	// written in pieces.
+	lineBytesMax = 1 << 20
+	// continued marks, on tagged output, a line that goes on in a later one.
+	continued = "\\\n"
+)
+
+// splitter cuts one stream into whole lines and tags them. It is pure: bytes
+// in, bytes out, and the time is given.
+//
+// Without a tag the bytes that come out are exactly those that went in.
+type splitter struct {
+	tag   func(dst []byte, now time.Time) []byte // nil without tags
+	hold  bool                                   // hold back starts of lines
+	held  []byte                                 // the start of a line
+	since time.Time                              // when held became non-empty
+	out   []byte                                 // reused for results
+}
+
+// newSplitter returns a splitter that starts lines with what tag appends.
+func newSplitter(tag func([]byte, time.Time) []byte, hold bool) *splitter {
+	return &splitter{tag: tag, hold: hold}
+}
+
+// pending reports whether the start of a line is held back.
+func (s *splitter) pending() bool { return len(s.held) > 0 }
+
+// feed takes bytes of the stream and returns what may be written now. The
+// result is valid until the next call and may be data itself.
+func (s *splitter) feed(data []byte, now time.Time) []byte {
+	if s.tag == nil && (!s.hold || (len(s.held) == 0 && data[len(data)-1] == '\n')) {
+		return data
+	}
+	s.out = s.out[:0]
+	end := bytes.LastIndexByte(data, '\n') + 1
+	if end > 0 {
+		s.lines(data[:end], now)
+	}
+	if rest := data[end:]; len(rest) > 0 {
+		if len(s.held) == 0 {
+			s.since = now
+		}
+		s.held = append(s.held, rest...)
+		if len(s.held) >= lineBytesMax {
+			s.partial(now)
+		}
+	}
+	return s.out
+}
+
+// flush returns the start of a line that has waited long enough.
+func (s *splitter) flush() []byte {
+	s.out = s.out[:0]
+	s.partial(s.since)
+	return s.out
+}
+
+// end returns what is left at the end of the stream. A tagged line gets the
+// newline it lacks, because the next tag must start a line.
+func (s *splitter) end() []byte {
+	s.out = s.out[:0]
+	if len(s.held) == 0 {
+		return nil
+	}
+	if s.tag == nil {
+		s.out = append(s.out, s.held...)
+	} else {
+		s.out = append(s.tag(s.out, s.since), s.held...)
+		s.out = append(s.out, '\n')
+	}
+	s.held = nil
+	return s.out
+}
+
+// lines appends whole lines to out; the first continues what is held.
+func (s *splitter) lines(data []byte, now time.Time) {
+	if s.tag == nil {
+		s.out = append(append(s.out, s.held...), data...)
+		s.drop()
+		return
+	}
+	for line := range bytes.Lines(data) {
+		at := now
+		if len(s.held) > 0 {
+			at = s.since
+		}
+		s.out = s.tag(s.out, at)
+		s.out = append(append(s.out, s.held...), line...)
+		s.drop()
+	}
+}
+
+// partial appends what is held to out, marked if there are tags.
+func (s *splitter) partial(now time.Time) {
+	if s.tag == nil {
+		s.out = append(s.out, s.held...)
+	} else {
+		s.out = append(s.tag(s.out, now), s.held...)
+		s.out = append(s.out, continued...)
+	}
+	s.drop()
+}
+
+// drop empties held and gives back the memory of an unusually long line.
+func (s *splitter) drop() {
+	if cap(s.held) > outputBufferBytes {
+		s.held = nil
+	}
+	s.held = s.held[:0]
+}

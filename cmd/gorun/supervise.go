@@ -1,0 +1,277 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// servedDelay bounds the wait for the end of a dead rank's socket, which
+	// another process may have inherited.
+	servedDelay = 100 * time.Millisecond
+	// dumpDelay bounds the wait for the ranks' reports before a timeout
+	// ends them.
+	dumpDelay = time.Second
+)
+
+// news is what a rank said, or err if that made no sense.
+type news struct {
+	bootstrap.Event
+	err error
+}
+
+// watch is the state of supervision.
+type watch struct {
+	running int
+	ending  bool             // the ranks have been asked to end
+	kill    <-chan time.Time // grace is over
+	dump    <-chan time.Time // reports are waited for until then
+	reports int              // still to come before the timeout acts
+	dumped  bool             // a QUIT has been answered before
+}
+
+// serve reads what a rank says until its socket ends.
+func (j *job) serve(r *rank) {
+	defer close(r.served)
+	if err := j.server.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
+		j.news <- news{Event: bootstrap.Event{Rank: r.number}, err: err}
+	}
+}
+
+// hear passes on the events that supervision acts on.
+func (j *job) hear(e bootstrap.Event) {
+	switch e.Kind {
+	case bootstrap.EventAborted, bootstrap.EventReport:
+		j.news <- news{Event: e}
+	case bootstrap.EventJoined, bootstrap.EventFinalized:
+		// The server knows them when the rank ends.
+	}
+}
+
+// supervise returns when all ranks have ended.
+func (j *job) supervise() {
+	var timeout <-chan time.Time
+	if j.opts.timeout > 0 {
+		timeout = time.After(j.opts.timeout)
+	}
+	j.watch.running = len(j.ranks)
+	go j.reap()
+	for j.watch.running > 0 {
+		select {
+		case x := <-j.exits:
+			j.reaped(x)
+		case n := <-j.news:
+			j.heard(n)
+		case sig := <-j.sigs:
+			j.signaled(sig)
+		case <-timeout:
+			j.timedOut()
+		case <-j.watch.dump:
+			j.dumpEnded()
+		case <-j.watch.kill:
+			j.graceEnded()
+		case err := <-j.out.broken:
+			j.brokenOutput(err)
+		}
+	}
+}
+
+// reaped acts on the end of a rank.
+func (j *job) reaped(x exit) {
+	r := x.rank
+	j.settle(r)
+	r.ended, r.status, r.usage = x.at, x.status, x.usage
+	r.clean = r.code() == 0 && j.server.State(r.number) != bootstrap.RankJoined
+	j.watch.running--
+	if err := r.conn.Close(); err != nil {
+		j.say("rank %d: %v", r.number, err)
+	}
+	if !r.clean && (!j.watch.ending || j.verdict.interrupt != 0) {
+		code := r.code()
+		if code == 0 {
+			code = 1
+		}
+		if j.verdict.interrupt != 0 && r.status.Signaled() && r.status.Signal() == unix.SIGKILL {
+			code = exitSignalOffset + int(j.verdict.interrupt) // gorun's own doing after the grace
+		}
+		j.verdict.blame(failure{rank: r.number, code: code, how: r.how()})
+		if j.opts.onFailure == bootstrap.OnFailureKill {
+			j.end()
+		} else {
+			complain("rank %d (pid %d) %s; the others go on", r.number, r.pid, r.how())
+		}
+	}
+	j.server.Gone(r.number, r.how())
+}
+
+// settle waits until everything a dead rank said has been heard.
+func (j *job) settle(r *rank) {
+	late := time.After(servedDelay)
+	for {
+		select {
+		case n := <-j.news:
+			j.heard(n)
+			continue
+		default:
+		}
+		select {
+		case n := <-j.news:
+			j.heard(n)
+		case <-r.served:
+			if len(j.news) == 0 {
+				return
+			}
+		case <-late:
+			return
+		}
+	}
+}
+
+// heard acts on what a rank said.
+func (j *job) heard(n news) {
+	r := j.ranks[n.Rank]
+	switch {
+	case n.err != nil:
+		j.verdict.blame(failure{rank: n.Rank, code: exitLauncher, how: "broke the protocol: " + n.err.Error()})
+		r.signal(unix.SIGKILL)
+		j.end()
+	case n.Kind == bootstrap.EventReport:
+		complain("rank %d: %s", n.Rank, n.Text)
+		if j.watch.reports > 0 {
+			if j.watch.reports--; j.watch.reports == 0 {
+				j.dumpEnded()
+			}
+		}
+	case n.Kind == bootstrap.EventAborted && !j.watch.ending:
+		code := n.Code & 0xff
+		how := fmt.Sprintf("aborted the job with code %d", n.Code)
+		if n.Text != "" {
+			how += ": " + n.Text
+		}
+		j.verdict.blame(failure{rank: n.Rank, code: max(code, 1), how: how})
+		j.endExcept(r)
+	}
+}
+
+// end asks all ranks to end and starts the grace.
+func (j *job) end() { j.endExcept(nil) }
+
+// endExcept spares a rank that is about to end by itself.
+func (j *job) endExcept(spared *rank) {
+	if j.watch.ending {
+		return
+	}
+	for _, r := range j.ranks {
+		if r != spared {
+			r.signal(unix.SIGTERM)
+			r.signal(unix.SIGCONT) // a stopped one could not hear it
+		}
+	}
+	j.startGrace()
+}
+
+func (j *job) startGrace() {
+	j.watch.ending = true
+	if j.watch.kill == nil {
+		j.watch.kill = time.After(j.opts.grace)
+	}
+}
+
+func (j *job) graceEnded() {
+	j.say("grace of %v is over: killing %d ranks", j.opts.grace, j.watch.running)
+	if err := j.killAll(); err != nil {
+		complain("%v", err)
+	}
+}
+
+func (j *job) timedOut() {
+	if j.watch.ending {
+		return
+	}
+	j.verdict.timeout = j.opts.timeout
+	complain("timeout after %v; what the ranks are doing:", j.opts.timeout)
+	j.watch.reports = j.server.Dump()
+	if j.watch.reports == 0 {
+		complain("no rank has joined the job")
+		j.end()
+		return
+	}
+	j.watch.dump = time.After(dumpDelay)
+}
+
+// dumpEnded goes on with a timeout after the reports.
+func (j *job) dumpEnded() {
+	j.watch.dump = nil
+	if j.watch.reports > 0 {
+		complain("%d ranks did not answer", j.watch.reports)
+		j.watch.reports = 0
+	}
+	j.end()
+}
+
+// brokenOutput ends a job whose output cannot be written.
+func (j *job) brokenOutput(err error) {
+	if isBrokenPipe(err) {
+		j.verdict.silent = j.verdict.first == nil
+		j.verdict.blame(failure{rank: -1, code: exitSignalOffset + int(unix.SIGPIPE), how: "nobody reads the output"})
+	} else {
+		j.verdict.blame(failure{rank: -1, code: exitLauncher, how: "output lost: " + err.Error()})
+	}
+	j.end()
+}
+
+// signaled acts on a signal to gorun.
+func (j *job) signaled(sig os.Signal) {
+	s, ok := sig.(syscall.Signal)
+	if !ok {
+		return
+	}
+	switch s {
+	case unix.SIGINT, unix.SIGTERM, unix.SIGHUP:
+		j.interrupted(s)
+	case unix.SIGQUIT:
+		if j.watch.dumped {
+			j.interrupted(s)
+			return
+		}
+		j.watch.dumped = true
+		complain("what the ranks are doing (%d of %d have joined):", j.server.Dump(), len(j.ranks))
+	case unix.SIGTSTP:
+		j.pass(s)
+		// Stopping oneself takes SIGSTOP: SIGTSTP is caught.
+		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+	case unix.SIGPIPE: // the write that caused it says so
+	default:
+		j.pass(s)
+	}
+}
+
+// pass sends a signal on to every rank.
+func (j *job) pass(s syscall.Signal) {
+	for _, r := range j.ranks {
+		r.signal(s)
+	}
+}
+
+// interrupted ends the job for a signal, at once if it is the second SIGINT.
+func (j *job) interrupted(s syscall.Signal) {
+	if s == unix.SIGINT && j.verdict.interrupt == unix.SIGINT {
+		j.say("second SIGINT: killing %d ranks", j.watch.running)
+		if err := j.killAll(); err != nil {
+			complain("%v", err)
+		}
+		return
+	}
+	if j.verdict.interrupt == 0 && j.verdict.first == nil && j.verdict.timeout == 0 {
+		j.verdict.interrupt = s
+	}
+	j.pass(s)
+	j.pass(unix.SIGCONT)
+	j.startGrace()
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const usageHead = `gorun starts the ranks of a job on this machine.
+
+usage: gorun [flags] program [arguments] [: [flags] program [arguments]] ...
+
+The program is an executable (looked up in PATH when it has no slash), the
+directory of a Go package such as . or ./examples/heat, a .go file, or an
+import path; Go code is built first. Flags are written -flag or --flag, with
+"-flag value" or "-flag=value". After -- everything belongs to the program.
+-n, -x and -wdir belong to the program they stand before, the other flags to
+the job.
+
+`
+
+const usageTail = `
+examples:
+  gorun -np 4 ./examples/heat              build the package, start four ranks
+  gorun -np 4 -l ./prog -size 100          tag each line with its rank
+  gorun -np 1 ./server : -np 8 ./client    two programs, nine ranks
+  gorun -np 64 -timeout 5m -report r.json ./prog
+  gorun -np 2 -prefix '[%r@%h] ' -output-dir out -- ./prog : -x
+  gorun -np 8 -x GOMAXPROCS=2 -bind-to none ./prog < input
+
+exit code: that of the first rank that failed (128+n for signal n), else 0;
+  124 timeout, 125 error of gorun (flags, build, start), 126 the program
+  cannot be executed, 127 it was not found.
+
+signals: INT and TERM go to the ranks, which are killed after -grace; a second
+  INT kills at once. QUIT (Ctrl-\) prints what each rank is blocked in, a
+  second QUIT goes to the ranks. USR1, USR2, TSTP and CONT are passed on.
+
+environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
+  GORUN_LOCAL_SIZE, GORUN_NODE_RANK, GORUN_NODES, GORUN_JOB; GOMAXPROCS is the
+  rank's share of the processors unless it was set.
+  GORUN_CONTAIN=cgroup|namespace|scan chooses how gorun keeps hold of the
+  processes it starts (default: the first that works).
+`
+
+// usage returns the text of -h.
+func usage() string {
+	var b strings.Builder
+	b.WriteString(usageHead)
+	b.WriteString("flags:\n")
+	for _, f := range flags {
+		left := "-" + strings.Join(f.names, ", -")
+		if f.value != "" {
+			left += " " + f.value
+		}
+		fmt.Fprintf(&b, "  %-26s %s\n", left, f.help)
+	}
+	b.WriteString(usageTail)
+	return b.String()
+}
+
+// foreign maps flags of other launchers to what a user of gorun should know.
+var foreign = map[string]string{
+	"oversubscribe":     "not needed: more ranks than processors is normal",
+	"allow-run-as-root": "not needed: root is normal",
+	"hostfile":          "gorun starts ranks on this machine only",
+	"machinefile":       "gorun starts ranks on this machine only",
+	"host":              "gorun starts ranks on this machine only",
+	"hosts":             "gorun starts ranks on this machine only",
+	"f":                 "gorun starts ranks on this machine only",
+	"ppn":               "gorun starts ranks on this machine only",
+	"N":                 "gorun starts ranks on this machine only",
+	"genv":              "use -x VAR=VALUE",
+	"env":               "use -x VAR=VALUE",
+	"genvlist":          "use -x VAR",
+	"mca":               "gorun has no MCA parameters",
+	"c":                 "use -np N",
+	"prepend-rank":      "use -l",
+	"prepend-pattern":   "use -prefix PATTERN",
+	"label":             "use -l",
+	"output-filename":   "use -output-dir DIR",
+	"outfile-pattern":   "use -output-dir DIR",
+	"wd":                "use -wdir DIR",
+	"cwd":               "use -wdir DIR",
+	"V":                 "use -version",
+	"s":                 "use -stdin all",
+}
+
+// unknownFlag returns the error for a flag that does not exist, with the best
+// advice there is.
+func unknownFlag(name string) error {
+	const more = "(gorun -h lists the flags; the program's own flags come after its name)"
+	if hint, ok := foreign[name]; ok {
+		return fmt.Errorf("unknown flag -%s: %s %s", name, hint, more)
+	}
+	if strings.HasPrefix(name, "np") || strings.HasPrefix(name, "n") {
+		if digits := strings.TrimLeft(name, "np"); digits != "" && strings.Trim(digits, "0123456789") == "" {
+			return fmt.Errorf("unknown flag -%s: did you mean -np %s? %s", name, digits, more)
+		}
+	}
+	best, at := "", 3 // more than two edits apart is no typing error
+	for _, f := range flags {
+		for _, n := range f.names {
+			if d := distance(name, n); d < at && d < len(n) {
+				best, at = n, d
+			}
+		}
+	}
+	if best != "" {
+		return fmt.Errorf("unknown flag -%s: did you mean -%s? %s", name, best, more)
+	}
+	return errors.New("unknown flag -" + name + " " + more)
+}
+
+// distance counts the insertions, deletions and changes that make a into b
+// (Levenshtein 1966), row by row.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next := min(row[j]+1, row[j+1]+1, diagonal+cost)
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}

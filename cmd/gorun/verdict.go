@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// failure is what went wrong first.
+type failure struct {
+	rank int // -1 if no rank is to blame
+	code int // exit code of the job
+	how  string
+}
+
+// verdict collects what decides the exit code and the last words of a job.
+// Only the first failure counts: what comes after it may be its consequence.
+type verdict struct {
+	first     *failure
+	interrupt syscall.Signal // that ended the job, 0 for none
+	timeout   time.Duration  // that ended the job, 0 for none
+	silent    bool           // nobody reads what gorun says
+}
+
+// blame records a failure unless there was one before.
+func (v *verdict) blame(f failure) {
+	if v.first == nil {
+		v.first = &f
+	}
+}
+
+// code returns the exit code of the job.
+func (v *verdict) code() int {
+	switch {
+	case v.timeout > 0:
+		return exitTimeout
+	case v.first != nil:
+		return v.first.code
+	default:
+		return 0
+	}
+}
+
+// tailLinesMax bounds the lines of standard error that are repeated.
+const tailLinesMax = 10
+
+// text returns the last words of a job, "" after success.
+func (v *verdict) text(j *job) string {
+	if v.silent || (v.first == nil && v.timeout == 0) {
+		return ""
+	}
+	if v.interrupt != 0 && v.first.code == exitSignalOffset+int(v.interrupt) {
+		return fmt.Sprintf("interrupted by %s: exit code %d", unix.SignalName(v.interrupt), v.first.code)
+	}
+	var b strings.Builder
+	if v.timeout > 0 {
+		fmt.Fprintf(&b, "timeout: the job was ended after %v: exit code %d", v.timeout, exitTimeout)
+	}
+	if v.first == nil {
+		return b.String()
+	}
+	if b.Len() > 0 {
+		b.WriteString("\nand before: ")
+	} else {
+		fmt.Fprintf(&b, "the job failed with exit code %d\nfirst failure: ", v.first.code)
+	}
+	if v.first.rank < 0 {
+		b.WriteString(v.first.how)
+		return b.String()
+	}
+	r := j.ranks[v.first.rank]
+	fmt.Fprintf(&b, "rank %d (%s, host %s, pid %d) %s", r.number, r.app.program, hostname(), r.pid, v.first.how)
+	if !r.ended.IsZero() {
+		fmt.Fprintf(&b, " after %v", r.ended.Sub(r.started).Round(time.Millisecond))
+	}
+	for i, line := range lastLines(j.out.tail(r.number), tailLinesMax) {
+		if i == 0 {
+			b.WriteString("\nits last lines on standard error:")
+		}
+		b.WriteString("\n  | " + line)
+	}
+	return b.String()
+}
+
+// lastLines returns up to n last lines of text that are not empty at the end.
+func lastLines(text []byte, n int) []string {
+	s := strings.TrimRight(string(text), "\n")
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(s, "\n")
+	if len(text) == tailBytesMax && len(lines) > 1 {
+		lines = lines[1:] // its start is cut off
+	}
+	return lines[max(0, len(lines)-n):]
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// The watchdog is a small process of gorun's own that reads a pipe from it.
+// When the pipe ends without the word that all is clean, gorun has been
+// killed, and the watchdog kills and removes what the job left.
+const (
+	watchdogCommand = "-gorun-watchdog"
+	watchdogFD      = 3
+	watchdogClean   = 'c'
+	scratchPrefix   = "gorun-"
+)
+
+// watchdogPID is the process id of the watchdog, 0 before it runs. It is set
+// once, before any rank starts.
+var watchdogPID int
+
+// watchdog is gorun's end of its watchdog.
+type watchdog struct{ pipe *os.File }
+
+// startWatchdog starts the watchdog with its orders, pairs of a flag and a
+// value: "-cgroup DIR", "-job ID", "-scratch DIR".
+func startWatchdog(orders []string) (*watchdog, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	defer func() { _ = null.Close() }()
+	args := append([]string{"gorun", watchdogCommand}, orders...)
+	nul := null.Fd()
+	// A session of its own: neither the terminal nor a kill of gorun's
+	// process group reaches it. It needs no environment, least of all that
+	// of a job.
+	watchdogPID, err = syscall.ForkExec("/proc/self/exe", args, &syscall.ProcAttr{
+		Dir: "/", Env: []string{"GOMAXPROCS=1"}, Files: []uintptr{nul, nul, nul, r.Fd()},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the watchdog: %w", err), w.Close())
+	}
+	return &watchdog{pipe: w}, nil
+}
+
+// dismiss ends the watchdog without it doing anything.
+func (w *watchdog) dismiss() error {
+	_, err := w.pipe.Write([]byte{watchdogClean})
+	return errors.Join(err, w.pipe.Close())
+}
+
+// watchOver is the watchdog's main function.
+func watchOver(orders []string) int {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP)
+	word, err := io.ReadAll(os.NewFile(watchdogFD, "gorun"))
+	if err == nil && len(word) > 0 && word[0] == watchdogClean {
+		return 0
+	}
+	for i := 0; i+1 < len(orders); i += 2 {
+		switch value := orders[i+1]; orders[i] {
+		case "-cgroup":
+			err = errors.Join(err, killCgroup(value), removeCgroup(value))
+		case "-job":
+			err = errors.Join(err, scan{id: value}.kill())
+		case "-scratch":
+			// Belt and braces: only ever remove what gorun made.
+			if strings.HasPrefix(filepath.Base(value), scratchPrefix) {
+				err = errors.Join(err, os.RemoveAll(value))
+			}
+		}
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
