@@ -1,0 +1,61 @@
+// Command allocations counts the heap allocations of a message, send and
+// receive together, in each of two ranks:
+//
+//	gorun -np 2 ./bench/allocations -m 8,1024
+package main
+
+import (
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func main() {
+	o := osu.Define("allocations", "8,64,1024", osu.Latency)
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+}
+
+// run does the part of one rank. In a round trip each rank sends and receives
+// one message, so the mallocs of both over the round trips and 2 is the number
+// of allocations per message.
+func run(w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	if c.Size() < 2 {
+		return fmt.Errorf("%d ranks are too few", c.Size())
+	}
+	table, err := osu.NewTable(w, o, "Allocations")
+	if err != nil || c.Rank() > 1 {
+		return err
+	}
+	peer := 1 - c.Rank()
+	s, r := make([]byte, o.Largest()), make([]byte, o.Largest())
+	for _, size := range o.Sizes {
+		timed, warmup := o.Loops(size)
+		if _, err := osu.PingPong(c, peer, c.Rank() == 0, s[:size], r[:size], warmup, 0); err != nil {
+			return err
+		}
+		before := mallocs()
+		if _, err := osu.PingPong(c, peer, c.Rank() == 0, s[:size], r[:size], timed, 0); err != nil {
+			return err
+		}
+		var theirs [1]uint64
+		mine := [1]uint64{mallocs() - before}
+		if _, err := runtime.SendRecv(c, mine[:], peer, 1, theirs[:], peer, 1); err != nil {
+			return err
+		}
+		if err := table.Row(size, float64(mine[0]+theirs[0])/float64(2*timed)); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}
+
+// mallocs returns the number of heap objects allocated so far.
+func mallocs() uint64 {
+	var stats goruntime.MemStats
+	goruntime.ReadMemStats(&stats)
+	return stats.Mallocs
+}

@@ -1,0 +1,56 @@
+// Command bandwidth measures how many bytes per second one rank sends to
+// another, in windows of 64 messages, as osu_bw does:
+//
+//	gorun -np 2 -bind-to core ./bench/bandwidth
+//
+// With -arena the sender's slices lie in the arena, from which the receiver can
+// copy without the kernel's help.
+package main
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func main() {
+	o := osu.Define("bandwidth", "1:4M", osu.Bandwidth)
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error {
+		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
+	})
+}
+
+// run does the part of one rank: rank 0 sends, rank 1 receives.
+func run[T osu.Element](w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	if c.Size() < 2 {
+		return fmt.Errorf("%d ranks are too few", c.Size())
+	}
+	table, err := osu.NewTable(w, o, "Bandwidth (MB/s)")
+	if err != nil || c.Rank() > 1 {
+		return err
+	}
+	slice, err := osu.Slice[T](w, o, osu.Count[T](o.Largest()))
+	if err != nil {
+		return err
+	}
+	for _, size := range o.Sizes {
+		stream := osu.Stream[T]{Comm: c, Peer: 1 - c.Rank()}
+		stream.Windows, stream.Warmup = o.Loops(size)
+		if c.Rank() == 0 {
+			stream.Send = slice[:osu.Count[T](size)]
+		} else {
+			stream.Recv = slice[:osu.Count[T](size)]
+		}
+		took, err := stream.Run()
+		if err != nil {
+			return err
+		}
+		if err := table.Row(size, osu.MBps(size, stream.Windows, took)); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}

@@ -1,0 +1,53 @@
+// Command bibandwidth measures how many bytes per second two ranks send to each
+// other at the same time, in windows of 64 messages, as osu_bibw does:
+//
+//	gorun -np 2 -bind-to core ./bench/bibandwidth
+package main
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func main() {
+	o := osu.Define("bibandwidth", "1:4M", osu.Bandwidth)
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error {
+		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
+	})
+}
+
+// run does the part of one rank: ranks 0 and 1 both send and receive.
+func run[T osu.Element](w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	if c.Size() < 2 {
+		return fmt.Errorf("%d ranks are too few", c.Size())
+	}
+	table, err := osu.NewTable(w, o, "Bandwidth (MB/s)")
+	if err != nil || c.Rank() > 1 {
+		return err
+	}
+	s, err := osu.Slice[T](w, o, osu.Count[T](o.Largest()))
+	if err != nil {
+		return err
+	}
+	r, err := osu.Slice[T](w, o, len(s))
+	if err != nil {
+		return err
+	}
+	for _, size := range o.Sizes {
+		n := osu.Count[T](size)
+		stream := osu.Stream[T]{Comm: c, Peer: 1 - c.Rank(), Send: s[:n], Recv: r[:n]}
+		stream.Windows, stream.Warmup = o.Loops(size)
+		took, err := stream.Run()
+		if err != nil {
+			return err
+		}
+		if err := table.Row(size, 2*osu.MBps(size, stream.Windows, took)); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}

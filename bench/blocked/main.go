@@ -1,0 +1,76 @@
+// Command blocked measures the processor time that a rank takes while it is
+// blocked in a receive:
+//
+//	gorun -np 2 ./bench/blocked -for 10s
+package main
+
+import (
+	"flag"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	tagRelease = 1
+	tagShare   = 2
+)
+
+func main() {
+	o := osu.Define("blocked", "8", osu.Latency)
+	wait := flag.Duration("for", 10*time.Second, "`time` for which rank 1 is blocked")
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, o, *wait) })
+}
+
+// run does the part of one rank: rank 0 is silent for a while, rank 1 waits for
+// it and reports.
+func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
+	c := w.Comm()
+	if c.Size() < 2 {
+		return fmt.Errorf("%d ranks are too few", c.Size())
+	}
+	if c.Rank() > 1 {
+		return nil
+	}
+	if err := osu.Sync(c, 1-c.Rank()); err != nil {
+		return err
+	}
+	var word [1]int64
+	var share [1]float64
+	if c.Rank() == 1 {
+		before, start := processorTime(), time.Now()
+		if _, err := runtime.Recv(c, word[:], 0, tagRelease); err != nil {
+			return err
+		}
+		share[0] = 100 * float64(processorTime()-before) / float64(time.Since(start))
+		return runtime.Send(c, share[:], 0, tagShare)
+	}
+	time.Sleep(wait) // not to wait for something: the silence is what is measured
+	if err := runtime.Send(c, word[:], 1, tagRelease); err != nil {
+		return err
+	}
+	if _, err := runtime.Recv(c, share[:], 1, tagShare); err != nil {
+		return err
+	}
+	table, err := osu.NewTable(w, o, "CPU (%)")
+	if err != nil {
+		return err
+	}
+	if err := table.Row(8, share[0]); err != nil {
+		return err
+	}
+	return table.Close()
+}
+
+// processorTime returns the time this process has spent on processors.
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err) // it has no other error than a wrong argument
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}

@@ -1,0 +1,118 @@
+// Command collective measures collective operations as osu_allreduce and its
+// kin do: the mean over the ranks of the time of one call. Calls are timed one
+// by one, with a barrier between them that is not timed.
+//
+//	gorun -np 2 -bind-to core ./bench/collective -op allreduce -type float32
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var operation = flag.String("op", "allreduce", "`operation`: "+strings.Join(operationNames, ", "))
+
+func main() {
+	o := osu.Define("collective", "1:1M", osu.Collective)
+	o.Parse()
+	if !slices.Contains(operationNames, *operation) {
+		fmt.Fprintf(os.Stderr, "collective: unknown operation %q\n", *operation)
+		os.Exit(2)
+	}
+	o.Title = *operation
+	if strings.HasSuffix(*operation, "barrier") {
+		o.Sizes = []int{0}
+	}
+	runtime.Main(func(w *runtime.World) error {
+		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
+	})
+}
+
+// run does the part of one rank.
+func run[T osu.Element](w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	sendBlocks, recvBlocks := blocks(*operation, c.Size())
+	largest := osu.Count[T](o.Largest())
+	send, err := osu.Slice[T](w, o, largest*sendBlocks)
+	if err != nil {
+		return err
+	}
+	recv, err := osu.Slice[T](w, o, largest*recvBlocks)
+	if err != nil {
+		return err
+	}
+	columns := []string{"Avg Latency (us)"}
+	if o.Full {
+		columns = append(columns, "Min Latency (us)", "Max Latency (us)")
+	}
+	table, err := osu.NewTable(w, o, columns...)
+	if err != nil {
+		return err
+	}
+	for _, size := range o.Sizes {
+		n := osu.Count[T](size)
+		call, err := newCall(*operation, c, send[:n*sendBlocks], recv[:n*recvBlocks])
+		if err != nil {
+			return err
+		}
+		timed, warmup := o.Loops(size)
+		mean, err := measure(c, call, timed, warmup)
+		if err != nil {
+			return err
+		}
+		values, err := spread(c, mean)
+		if err != nil {
+			return err
+		}
+		if err := table.Row(size, values[:len(columns)]...); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}
+
+// measure returns the mean time of a call at this rank in microseconds.
+func measure(c *runtime.Comm, call func() error, timed, warmup int) (float64, error) {
+	separate := !strings.HasSuffix(*operation, "barrier")
+	if err := collectives.Barrier(c); err != nil {
+		return 0, err
+	}
+	var total time.Duration
+	origin := time.Now() // time.Since is cheaper than two times and a difference
+	for i := range warmup + timed {
+		start := time.Since(origin)
+		if err := call(); err != nil {
+			return 0, err
+		}
+		if i >= warmup {
+			total += time.Since(origin) - start
+		}
+		if separate {
+			if err := collectives.Barrier(c); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return osu.Micros(total) / float64(timed), nil
+}
+
+// spread returns the mean, the smallest and the largest of the ranks' values.
+func spread(c *runtime.Comm, mine float64) ([]float64, error) {
+	all := make([]float64, c.Size())
+	if err := collectives.AllGather(c, []float64{mine}, all); err != nil {
+		return nil, err
+	}
+	sum := 0.0
+	for _, v := range all {
+		sum += v
+	}
+	return []float64{sum / float64(len(all)), slices.Min(all), slices.Max(all)}, nil
+}

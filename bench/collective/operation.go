@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// operationNames are the values of -op.
+var operationNames = []string{
+	"allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter",
+	"iallreduce", "ibarrier", "ibcast",
+}
+
+// blocks returns how many blocks of the message size a rank sends and receives.
+func blocks(operation string, ranks int) (send, recv int) {
+	switch operation {
+	case "allgather", "gather":
+		return 1, ranks
+	case "scatter":
+		return ranks, 1
+	case "alltoall":
+		return ranks, ranks
+	default:
+		return 1, 1
+	}
+}
+
+// newCall returns the call that is measured. The root is rank 0, reductions add.
+func newCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) (func() error, error) {
+	const root = 0
+	wait := func(r *runtime.Request) error {
+		_, err := r.Wait()
+		return err
+	}
+	switch operation {
+	case "allgather":
+		return func() error { return collectives.AllGather(c, send, recv) }, nil
+	case "allreduce":
+		return func() error { return collectives.AllReduce(c, send, recv, collectives.Sum) }, nil
+	case "alltoall":
+		return func() error { return collectives.AllToAll(c, send, recv) }, nil
+	case "barrier":
+		return func() error { return collectives.Barrier(c) }, nil
+	case "bcast":
+		return func() error { return collectives.Bcast(c, send, root) }, nil
+	case "gather":
+		return func() error { return collectives.Gather(c, send, recv, root) }, nil
+	case "reduce":
+		return func() error { return collectives.Reduce(c, send, recv, collectives.Sum, root) }, nil
+	case "scatter":
+		return func() error { return collectives.Scatter(c, send, recv, root) }, nil
+	case "iallreduce":
+		return func() error { return wait(collectives.IAllReduce(c, send, recv, collectives.Sum)) }, nil
+	case "ibarrier":
+		return func() error { return wait(collectives.IBarrier(c)) }, nil
+	case "ibcast":
+		return func() error { return wait(collectives.IBcast(c, send, root)) }, nil
+	default:
+		return nil, fmt.Errorf("unknown operation %q", operation)
+	}
+}

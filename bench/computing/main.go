@@ -1,0 +1,92 @@
+// Command computing measures how long a large send takes when the receiver,
+// which has posted its receive, computes for a while without calling the
+// runtime:
+//
+//	gorun -np 2 -bind-to core ./bench/computing -for 200ms
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const tag = 1
+
+func main() {
+	o := osu.Define("computing", "64M", osu.Counts{Small: 5, SmallWarmup: 1, Large: 5, LargeWarmup: 1})
+	compute := flag.Duration("for", 200*time.Millisecond, "`time` for which rank 1 computes")
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, o, *compute) })
+}
+
+// run does the part of one rank: rank 0 sends and reports.
+func run(w *runtime.World, o *osu.Options, compute time.Duration) error {
+	c := w.Comm()
+	if c.Size() < 2 {
+		return fmt.Errorf("%d ranks are too few", c.Size())
+	}
+	table, err := osu.NewTable(w, o, "Send (ms)", "Computed (ms)")
+	if err != nil || c.Rank() > 1 {
+		return err
+	}
+	slice, err := osu.Slice[byte](w, o, o.Largest())
+	if err != nil {
+		return err
+	}
+	for _, size := range o.Sizes {
+		timed, warmup := o.Loops(size)
+		var sum [2]float64
+		for i := range warmup + timed {
+			times, err := once(c, slice[:size], compute)
+			if err != nil {
+				return err
+			}
+			if i >= warmup {
+				sum[0] += times[0]
+				sum[1] += times[1]
+			}
+		}
+		if err := table.Row(size, sum[0]/float64(timed), sum[1]/float64(timed)); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}
+
+// once does one send. At rank 0 it returns the times of the send and of the
+// computation in milliseconds.
+func once(c *runtime.Comm, slice []byte, compute time.Duration) (times [2]float64, err error) {
+	if c.Rank() == 0 {
+		if err := osu.Sync(c, 1); err != nil {
+			return times, err
+		}
+		start := time.Now()
+		if err := runtime.Send(c, slice, 1, tag); err != nil {
+			return times, err
+		}
+		times[0] = osu.Micros(time.Since(start)) / 1000
+		_, err := runtime.Recv(c, times[1:], 1, tag+1)
+		return times, err
+	}
+	request := runtime.Irecv(c, slice, 0, tag)
+	if err := osu.Sync(c, 0); err != nil {
+		return times, err
+	}
+	start, sum := time.Now(), 0.0
+	for i := 1; time.Since(start) < compute; i++ {
+		sum += 1 / float64(i)
+	}
+	times[1] = osu.Micros(time.Since(start)) / 1000
+	if sum < 1 {
+		fmt.Fprintln(os.Stderr, "computing: the sum of a harmonic series is at least 1")
+	}
+	if _, err := request.Wait(); err != nil {
+		return times, err
+	}
+	return times, runtime.Send(c, times[1:], 0, tag+1)
+}

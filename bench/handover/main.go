@@ -1,0 +1,152 @@
+// Command handover measures what it takes to give memory away: rank 0 fills a
+// buffer from the arena and sends the buffer itself, and rank 1 owns it then.
+// Nothing is copied, so the time is that of a small message whatever the size:
+//
+//	gorun -np 2 -bind-to core ./bench/handover
+//
+// Beside it stand the times of touching the memory, which no runtime saves: the
+// first write to every page by the owner, the receiver's first read of every
+// page, and its next one when its page table is warm.
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	pageSize = 4096
+	tag      = 1
+)
+
+func main() {
+	o := osu.Define("handover", "8,64K,1M,64M", osu.Collective)
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+}
+
+// run does the part of one rank.
+func run(w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	if c.Size() < 2 {
+		return fmt.Errorf("%d ranks are too few", c.Size())
+	}
+	table, err := osu.NewTable(w, o, "Handover (us)", "First touch (us)", "First read (us)", "Next read (us)")
+	if err != nil || c.Rank() > 1 {
+		return err
+	}
+	for _, size := range o.Sizes {
+		touch, err := touchAndRead(w, size)
+		if err != nil {
+			return err
+		}
+		timed, warmup := o.Loops(size)
+		oneWay, err := pingPong(w, size, timed, warmup)
+		if err != nil {
+			return err
+		}
+		if err := table.Row(size, oneWay, touch[0], touch[1], touch[2]); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}
+
+// pingPong returns the time of one way in microseconds. Each rank gives away a
+// buffer of its own; taking it from the arena and giving back the one that came
+// are done between the timed round trips.
+func pingPong(w *runtime.World, size, timed, warmup int) (float64, error) {
+	c, peer := w.Comm(), 1-w.Rank()
+	var total time.Duration
+	origin := time.Now()
+	for i := range warmup + timed {
+		mine, err := runtime.Alloc[byte](w, size)
+		if err != nil {
+			return 0, err
+		}
+		if err := osu.Sync(c, peer); err != nil {
+			return 0, err
+		}
+		start := time.Since(origin)
+		came, err := exchange(c, mine, peer)
+		if err != nil {
+			return 0, err
+		}
+		if i >= warmup {
+			total += time.Since(origin) - start
+		}
+		came.Buffer().Release()
+	}
+	return osu.Micros(total) / float64(2*timed), nil
+}
+
+// exchange gives mine to the peer and returns what the peer gives: rank 0 first.
+func exchange(c *runtime.Comm, mine *runtime.Buffer, peer int) (*runtime.Message, error) {
+	if c.Rank() == 0 {
+		if err := runtime.SendBuffer[byte](c, mine, peer, tag); err != nil {
+			return nil, err
+		}
+		return runtime.RecvMessage(c, peer, tag)
+	}
+	came, err := runtime.RecvMessage(c, peer, tag)
+	if err != nil {
+		return nil, err
+	}
+	return came, runtime.SendBuffer[byte](c, mine, peer, tag)
+}
+
+// touchAndRead returns, in microseconds, the time of rank 0's first write to
+// every page of a buffer, of rank 1's first read of every page after it was
+// given, and of the next read. All ranks return the same.
+func touchAndRead(w *runtime.World, size int) ([3]float64, error) {
+	c, peer := w.Comm(), 1-w.Rank()
+	var mine, theirs [3]float64
+	if c.Rank() == 0 {
+		buffer, err := runtime.Alloc[byte](w, size)
+		if err != nil {
+			return mine, err
+		}
+		start := time.Now()
+		view := runtime.View[byte](buffer)
+		for at := 0; at < len(view); at += pageSize {
+			view[at] = byte(at/pageSize) | 1
+		}
+		mine[0] = osu.Micros(time.Since(start))
+		if err := runtime.SendBuffer[byte](c, buffer, peer, tag); err != nil {
+			return mine, err
+		}
+	} else {
+		came, err := runtime.RecvMessage(c, peer, tag)
+		if err != nil {
+			return mine, err
+		}
+		view := runtime.View[byte](came.Buffer())
+		for i := 1; i <= 2; i++ {
+			if mine[i], err = readPages(view); err != nil {
+				return mine, err
+			}
+		}
+		came.Buffer().Release()
+	}
+	if _, err := runtime.SendRecv(c, mine[:], peer, tag+1, theirs[:], peer, tag+1); err != nil {
+		return mine, err
+	}
+	for i := range mine {
+		mine[i] += theirs[i]
+	}
+	return mine, nil
+}
+
+// readPages reads a byte of every page and checks it.
+func readPages(view []byte) (float64, error) {
+	start := time.Now()
+	for at := 0; at < len(view); at += pageSize {
+		if view[at] != byte(at/pageSize)|1 {
+			return 0, fmt.Errorf("byte %d is %d", at, view[at])
+		}
+	}
+	return osu.Micros(time.Since(start)), nil
+}

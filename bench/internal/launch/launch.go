@@ -1,0 +1,79 @@
+// Package launch builds gorun and the benchmarks and runs jobs with a timeout,
+// for the comparison with other systems and for the tests of the benchmarks.
+package launch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Module is the import path below which the programs lie.
+const Module = "github.com/gorun-hpc/gorun"
+
+// grace is how long a job that was told to end may take before it is killed.
+const grace = 3 * time.Second
+
+// ErrTimeout says that a job was ended because it took too long.
+var ErrTimeout = errors.New("launch: the job did not end in time")
+
+// Build builds packages of the module, such as "cmd/gorun", into a directory.
+// The binaries have the packages' last names.
+func Build(dir string, packages ...string) error {
+	args := []string{"build", "-o", dir + string(os.PathSeparator)}
+	for _, p := range packages {
+		args = append(args, Module+"/"+p)
+	}
+	out, err := exec.Command("go", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// Output is what a job left behind.
+type Output struct {
+	Stdout, Stderr string
+	Wall           time.Duration // from start to end
+}
+
+// Run runs a command with additional environment and returns its output. When
+// it takes longer than timeout it is told to end, then killed with all of its
+// process group, and the error is ErrTimeout.
+func Run(ctx context.Context, timeout time.Duration, env []string, command ...string) (*Output, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	start := time.Now()
+	err := cmd.Run()
+	out := &Output{Stdout: stdout.String(), Stderr: stderr.String(), Wall: time.Since(start)}
+	if err == nil {
+		return out, nil
+	}
+	if cmd.Process != nil {
+		// Nobody of the group is left unless the job left it behind.
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return out, fmt.Errorf("%w: %s: %s", ErrTimeout, timeout, strings.Join(command, " "))
+	}
+	return out, fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, tail(out.Stderr))
+}
+
+// tail returns the last lines of a text.
+func tail(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-10):], "\n")
+}

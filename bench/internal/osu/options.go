@@ -1,0 +1,141 @@
+package osu
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// largeSize is the size above which a benchmark does fewer iterations.
+const largeSize = 8192
+
+// Counts are numbers of iterations, timed and not timed before them, for sizes
+// up to 8 KiB and for larger ones.
+type Counts struct {
+	Small, SmallWarmup, Large, LargeWarmup int
+}
+
+// The counts of OSU. MessageRate is ours: 100 windows of 64 small messages are
+// over in half a millisecond, too short to be measured.
+var (
+	Latency     = Counts{10000, 100, 1000, 10}
+	Bandwidth   = Counts{100, 10, 20, 2}
+	Collective  = Counts{1000, 100, 100, 10}
+	MessageRate = Counts{1000, 100, 100, 10}
+)
+
+// Options are the flags all benchmarks share.
+type Options struct {
+	Title      string // names the benchmark in the table
+	Sizes      []int  // in bytes
+	Iterations int    // 0: by Counts
+	Warmup     int    // of -1: by Counts
+	Type       string // of the elements: byte, int64, float32, float64
+	Arena      bool   // buffers lie in the arena
+	JSON       bool   // print JSON in place of the table
+	Full       bool   // more columns
+
+	counts Counts
+}
+
+// Define defines the shared flags. sizes is the default of -m.
+func Define(title, sizes string, counts Counts) *Options {
+	o := &Options{Title: title, counts: counts}
+	flag.Func("m", fmt.Sprintf("message `sizes` in bytes: min:max in powers of two, or a list 8,1024 (default %s)", sizes), func(s string) error {
+		var err error
+		o.Sizes, err = ParseSizes(s)
+		return err
+	})
+	flag.IntVar(&o.Iterations, "i", 0, "timed `iterations` per size (default: as OSU, by size)")
+	flag.IntVar(&o.Warmup, "x", -1, "`iterations` before the time starts (default: as OSU, by size)")
+	flag.StringVar(&o.Type, "type", "byte", "element `type`: byte, int64, float32 or float64")
+	flag.BoolVar(&o.Arena, "arena", false, "take buffers from the arena")
+	flag.BoolVar(&o.JSON, "json", false, "print JSON in place of the table")
+	flag.BoolVar(&o.Full, "full", false, "print more columns")
+	o.Sizes, _ = ParseSizes(sizes)
+	return o
+}
+
+// Parse parses the command line and ends the program when it is wrong.
+func (o *Options) Parse() {
+	flag.Parse()
+	var err error
+	switch {
+	case flag.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	case !slices.Contains([]string{"byte", "int64", "float32", "float64"}, o.Type):
+		err = fmt.Errorf("unknown element type %q", o.Type)
+	case o.Iterations < 0:
+		err = errors.New("-i is negative")
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", o.Title, err)
+		os.Exit(2)
+	}
+}
+
+// Loops returns the numbers of timed and of untimed iterations for a size.
+func (o *Options) Loops(size int) (timed, warmup int) {
+	timed, warmup = o.counts.Small, o.counts.SmallWarmup
+	if size > largeSize {
+		timed, warmup = o.counts.Large, o.counts.LargeWarmup
+	}
+	if o.Iterations > 0 {
+		timed = o.Iterations
+	}
+	if o.Warmup >= 0 {
+		warmup = o.Warmup
+	}
+	return timed, warmup
+}
+
+// ParseSizes reads "min:max", the powers of two between them, or a list. A
+// number may end in K or M.
+func ParseSizes(s string) ([]int, error) {
+	if low, high, ok := strings.Cut(s, ":"); ok {
+		first, err := parseSize(low)
+		if err != nil {
+			return nil, err
+		}
+		last, err := parseSize(high)
+		if err != nil {
+			return nil, err
+		}
+		if first > last || first == 0 {
+			return nil, fmt.Errorf("range %q is empty or begins with 0", s)
+		}
+		var sizes []int
+		for size := first; size <= last; size *= 2 {
+			sizes = append(sizes, size)
+		}
+		return sizes, nil
+	}
+	var sizes []int
+	for part := range strings.SplitSeq(s, ",") {
+		size, err := parseSize(part)
+		if err != nil {
+			return nil, err
+		}
+		sizes = append(sizes, size)
+	}
+	return sizes, nil
+}
+
+func parseSize(s string) (int, error) {
+	digits, factor := s, 1
+	switch {
+	case strings.HasSuffix(s, "K"):
+		digits, factor = s[:len(s)-1], 1<<10
+	case strings.HasSuffix(s, "M"):
+		digits, factor = s[:len(s)-1], 1<<20
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || n > 1<<40 {
+		return 0, fmt.Errorf("%q is no size", s)
+	}
+	return n * factor, nil
+}

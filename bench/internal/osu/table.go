@@ -1,0 +1,77 @@
+package osu
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Table prints the rows of a benchmark as they are measured, or all of them as
+// JSON in the end. It does so at rank 0 only.
+type Table struct {
+	out     io.Writer
+	options *Options
+	result  Result
+}
+
+// Result is what -json prints.
+type Result struct {
+	Benchmark string   `json:"benchmark"`
+	Ranks     int      `json:"ranks"`
+	Type      string   `json:"type"`
+	Arena     bool     `json:"arena"`
+	Columns   []string `json:"columns"` // of the values of the rows, with their unit
+	Rows      []Row    `json:"rows"`
+}
+
+// Row is one line: a size in bytes and a value for each column.
+type Row struct {
+	Size   int       `json:"size"`
+	Values []float64 `json:"values"`
+}
+
+// NewTable begins the table of a benchmark.
+func NewTable(w *runtime.World, o *Options, columns ...string) (*Table, error) {
+	t := &Table{out: os.Stdout, options: o, result: Result{
+		Benchmark: o.Title, Ranks: w.Size(), Type: o.Type, Arena: o.Arena, Columns: columns, Rows: []Row{},
+	}}
+	if w.Rank() != 0 {
+		t.out = io.Discard
+	}
+	if o.JSON {
+		return t, nil
+	}
+	text := fmt.Sprintf("# gorun %s\n# Datatype: %s.\n%-10s", o.Title, o.Type, "# Size")
+	for _, column := range columns {
+		text += fmt.Sprintf("%20s", column)
+	}
+	_, err := fmt.Fprintln(t.out, text)
+	return t, err
+}
+
+// Row adds a line.
+func (t *Table) Row(size int, values ...float64) error {
+	t.result.Rows = append(t.result.Rows, Row{size, values})
+	if t.options.JSON {
+		return nil
+	}
+	text := fmt.Sprintf("%-10d", size)
+	for _, v := range values {
+		text += fmt.Sprintf("%20.3f", v)
+	}
+	_, err := fmt.Fprintln(t.out, text)
+	return err
+}
+
+// Close ends the table.
+func (t *Table) Close() error {
+	if !t.options.JSON {
+		return nil
+	}
+	encoder := json.NewEncoder(t.out)
+	encoder.SetIndent("", "\t")
+	return encoder.Encode(&t.result)
+}

@@ -1,0 +1,75 @@
+package osu
+
+import (
+	"time"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Window is the number of messages under way at a time (-W of OSU).
+const Window = 64
+
+// Stream sends windows of messages to a peer, or receives them: whoever
+// receives acknowledges each window. It returns the time of the timed windows.
+// Both directions at once make it a bidirectional test: then sends and receives
+// are both given.
+type Stream[T Element] struct {
+	Comm     *runtime.Comm
+	Peer     int
+	Send     []T // nil: nothing is sent
+	Recv     []T // nil: nothing is received; all messages go to the same memory
+	Windows  int // timed
+	Warmup   int // before
+	requests []*runtime.Request
+	ack      [1]byte
+}
+
+// Run runs the test and returns the time of the timed windows.
+func (s *Stream[T]) Run() (time.Duration, error) {
+	s.requests = make([]*runtime.Request, 0, 2*Window)
+	if err := Sync(s.Comm, s.Peer); err != nil {
+		return 0, err
+	}
+	var start time.Time
+	for i := range s.Warmup + s.Windows {
+		if i == s.Warmup {
+			start = time.Now()
+		}
+		if err := s.window(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+// window does one window and its acknowledgements.
+func (s *Stream[T]) window() error {
+	s.requests = s.requests[:0]
+	if s.Recv != nil {
+		for range Window {
+			s.requests = append(s.requests, runtime.Irecv(s.Comm, s.Recv, s.Peer, tagData))
+		}
+	}
+	if s.Send != nil {
+		for range Window {
+			s.requests = append(s.requests, runtime.Isend(s.Comm, s.Send, s.Peer, tagData))
+		}
+	}
+	if err := runtime.WaitAll(s.requests...); err != nil {
+		return err
+	}
+	if s.Recv != nil && s.Send != nil {
+		return nil // each direction's end is the other's acknowledgement
+	}
+	if s.Send != nil {
+		_, err := runtime.Recv(s.Comm, s.ack[:], s.Peer, tagAck)
+		return err
+	}
+	return runtime.Send(s.Comm, s.ack[:], s.Peer, tagAck)
+}
+
+// MBps returns the bandwidth of windows of messages of size bytes in 10^6
+// bytes per second.
+func MBps(size, windows int, took time.Duration) float64 {
+	return float64(size) * float64(windows) * Window / 1e6 / took.Seconds()
+}

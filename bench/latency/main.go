@@ -1,0 +1,140 @@
+// Command latency measures the time of one way of a message between two ranks,
+// as osu_latency does:
+//
+//	gorun -np 2 -bind-to core ./bench/latency
+//
+// With -pairs all ranks take part, rank i with rank i+N/2 (osu_multi_lat). With
+// -heard N ranks 0 and 1 first hear from that many other ranks each, which then
+// block in a receive: so it shows what peers cost that are known but silent.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	tagHello = 201 // from the other peers, before
+	tagEnd   = 202 // to them, in the end
+)
+
+var (
+	pairs = flag.Bool("pairs", false, "all ranks measure, rank i with rank i+N/2")
+	heard = flag.Int("heard", 0, "`number` of other ranks that ranks 0 and 1 hear from first")
+)
+
+func main() {
+	o := osu.Define("latency", "1:4M", osu.Latency)
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error {
+		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
+	})
+}
+
+// run does the part of one rank.
+func run[T osu.Element](w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	measuring, half := 2, 1
+	if *pairs {
+		measuring, half = c.Size(), c.Size()/2
+	}
+	switch {
+	case c.Size() < 2 || c.Size() < 2+*heard:
+		return fmt.Errorf("%d ranks are too few", c.Size())
+	case *pairs && (c.Size()%2 == 1 || *heard > 0):
+		return errors.New("-pairs needs an even number of ranks and no -heard")
+	case c.Rank() >= measuring:
+		return beHeard(c)
+	}
+	if err := hear(c); err != nil {
+		return err
+	}
+	s, err := osu.Slice[T](w, o, osu.Count[T](o.Largest()))
+	if err != nil {
+		return err
+	}
+	r, err := osu.Slice[T](w, o, len(s))
+	if err != nil {
+		return err
+	}
+	table, err := osu.NewTable(w, o, "Latency (us)")
+	if err != nil {
+		return err
+	}
+	first := c.Rank() < half
+	peer := (c.Rank() + half) % measuring
+	for _, size := range o.Sizes {
+		n := osu.Count[T](size)
+		timed, warmup := o.Loops(size)
+		if *pairs {
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+		}
+		latency, err := osu.PingPong(c, peer, first, s[:n], r[:n], timed, warmup)
+		if err != nil {
+			return err
+		}
+		if *pairs {
+			if latency, err = mean(c, latency); err != nil {
+				return err
+			}
+		}
+		if err := table.Row(size, latency); err != nil {
+			return err
+		}
+	}
+	if err := dismiss(c); err != nil {
+		return err
+	}
+	return table.Close()
+}
+
+// mean returns the mean of the ranks' values.
+func mean(c *runtime.Comm, mine float64) (float64, error) {
+	sum := make([]float64, 1)
+	err := collectives.AllReduce(c, []float64{mine}, sum, collectives.Sum)
+	return sum[0] / float64(c.Size()), err
+}
+
+// beHeard is the part of the other ranks: each sends a message to ranks 0 and
+// 1, if they want to hear from it, and blocks until rank 0 is done.
+func beHeard(c *runtime.Comm) error {
+	var word [1]int64
+	if c.Rank() < 2+*heard {
+		for peer := range 2 {
+			if err := runtime.Send(c, word[:], peer, tagHello); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := runtime.Recv(c, word[:], 0, tagEnd)
+	return err
+}
+
+// hear receives the messages of beHeard.
+func hear(c *runtime.Comm) error {
+	var word [1]int64
+	for range *heard {
+		if _, err := runtime.Recv(c, word[:], runtime.AnySource, tagHello); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dismiss ends the wait of the ranks that do not measure.
+func dismiss(c *runtime.Comm) error {
+	var word [1]int64
+	for peer := 2; c.Rank() == 0 && !*pairs && peer < c.Size(); peer++ {
+		if err := runtime.Send(c, word[:], peer, tagEnd); err != nil {
+			return err
+		}
+	}
+	return nil
+}

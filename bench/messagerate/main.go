@@ -1,0 +1,68 @@
+// Command messagerate measures how many messages per second pairs of ranks
+// pass, rank i to rank i+N/2, in windows of 64, as osu_mbw_mr does:
+//
+//	gorun -np 2 -bind-to core ./bench/messagerate -m 8
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func main() {
+	o := osu.Define("messagerate", "1:4K", osu.MessageRate)
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error {
+		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
+	})
+}
+
+// run does the part of one rank: the lower half sends, the upper half receives.
+func run[T osu.Element](w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	if c.Size() < 2 || c.Size()%2 == 1 {
+		return fmt.Errorf("%d ranks do not make pairs", c.Size())
+	}
+	table, err := osu.NewTable(w, o, "Messages/s", "MB/s")
+	if err != nil {
+		return err
+	}
+	slice, err := osu.Slice[T](w, o, osu.Count[T](o.Largest()))
+	if err != nil {
+		return err
+	}
+	half := c.Size() / 2
+	for _, size := range o.Sizes {
+		stream := osu.Stream[T]{Comm: c, Peer: (c.Rank() + half) % c.Size()}
+		stream.Windows, stream.Warmup = o.Loops(size)
+		if c.Rank() < half {
+			stream.Send = slice[:osu.Count[T](size)]
+		} else {
+			stream.Recv = slice[:osu.Count[T](size)]
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		took, err := stream.Run()
+		if err != nil {
+			return err
+		}
+		if c.Rank() >= half {
+			took = 0
+		}
+		sum := make([]int64, 1)
+		if err := collectives.AllReduce(c, []int64{int64(took)}, sum, collectives.Sum); err != nil {
+			return err
+		}
+		mean := time.Duration(sum[0]) / time.Duration(half)
+		rate := float64(half) * float64(stream.Windows) * osu.Window / mean.Seconds()
+		if err := table.Row(size, rate, rate*float64(size)/1e6); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}

@@ -1,0 +1,17 @@
+// Command peers compares gorun with Open MPI and MPICH on this machine:
+//
+//	go run ./bench/peers                     # everything, some twenty minutes
+//	go run ./bench/peers -only 'latency 8 B' # some rows
+//	go run ./bench/peers -rounds 1 -quick    # does it work at all
+//
+// For each of our benchmarks there is a twin, a C program over MPI with the same
+// loops and the same counts of iterations (bench/peers/twins). The systems run
+// one after the other, in several rounds, on the same cores, in their default
+// configuration; medians of the rounds are compared. With -ucx the variants of
+// both that use UCX run too and are shown beside them.
+//
+// It prints a table of ratios, ours over the better peer, with a bar that must
+// be reached and an aim, and writes the table, all samples as JSON and plots as
+// SVG to bench/results. A peer that is not installed, fails or hangs is said to
+// be so and does not count.
+package main

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	goruntime "runtime"
+	"strings"
+)
+
+// machine says where and with what was measured.
+type machine struct {
+	CPU        string `json:"cpu"`
+	Processors int    `json:"processors"`
+	Kernel     string `json:"kernel"`
+	Go         string `json:"go"`
+	Commit     string `json:"commit,omitempty"`
+	LoadBefore string `json:"load_before"`
+}
+
+func thisMachine() machine {
+	m := machine{Processors: goruntime.NumCPU(), Go: goruntime.Version() + " " + goruntime.GOARCH}
+	m.CPU = field(read("/proc/cpuinfo"), "model name")
+	m.Kernel = strings.TrimSpace(read("/proc/sys/kernel/osrelease"))
+	m.LoadBefore = strings.TrimSpace(read("/proc/loadavg"))
+	if out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
+		m.Commit = strings.TrimSpace(string(out))
+	}
+	return m
+}
+
+// version returns the first line a launcher prints about itself.
+func version(launcher string, args ...string) string {
+	out, err := exec.Command(launcher, args...).CombinedOutput()
+	if err != nil {
+		return ""
+	}
+	for text := range strings.Lines(string(out)) {
+		if strings.Contains(text, "Version") || strings.Contains(text, "(Open MPI)") || strings.Contains(text, "gorun") {
+			return strings.Join(strings.Fields(text), " ")
+		}
+	}
+	return ""
+}
+
+// read returns the text of a file, nothing when it cannot be read.
+func read(name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// field returns the value of the first "name : value" line.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+
+	"github.com/gorun-hpc/gorun/bench/internal/launch"
+)
+
+// options are the command line.
+type options struct {
+	rounds     int
+	only       *regexp.Regexp
+	quick, ucx bool
+	out        string
+}
+
+func main() {
+	o := options{}
+	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds")
+	flag.BoolVar(&o.quick, "quick", false, "few iterations and ranks: tests the comparison, measures nothing")
+	flag.BoolVar(&o.ucx, "ucx", false, "run Open MPI and MPICH over UCX too")
+	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the module)")
+	only := flag.String("only", "", "only rows whose name matches this `expression`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	if o.only, err = regexp.Compile(*only); err == nil {
+		err = compare(ctx, &o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+// compare builds everything, measures and writes the results.
+func compare(ctx context.Context, o *options) error {
+	if o.out == "" {
+		module, err := moduleDir()
+		if err != nil {
+			return err
+		}
+		o.out = filepath.Join(module, "bench", "results")
+	}
+	dir, err := os.MkdirTemp("", "gorun-peers")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c := &comparison{dir: dir, rounds: o.rounds, quick: o.quick, log: os.Stderr, result: newResult(o.rounds)}
+	c.measurements, c.rows = plan()
+	c.choose(o.only)
+	if len(c.rows) == 0 {
+		return errors.New("no row matches -only")
+	}
+	if err := c.build(o.ucx); err != nil {
+		return err
+	}
+	err = c.run(ctx)
+	return errors.Join(err, c.report(o.out))
+}
+
+// choose drops the rows that do not match and the measurements nobody needs.
+// Curves belong to no row; they stay when everything does.
+func (c *comparison) choose(only *regexp.Regexp) {
+	if only.String() == "" {
+		return
+	}
+	c.rows = slices.DeleteFunc(c.rows, func(r row) bool { return !only.MatchString(r.name) })
+	needed := map[string]bool{}
+	for _, r := range c.rows {
+		needed[r.measurement], needed[r.theirs], needed[r.against] = true, true, true
+	}
+	c.measurements = slices.DeleteFunc(c.measurements, func(m measurement) bool { return !needed[m.key] })
+}
+
+// build builds ours and the twins, and leaves out the systems that lack.
+func (c *comparison) build(ucx bool) error {
+	var programs, twins []string
+	for _, m := range c.measurements {
+		if !slices.Contains(programs, "bench/"+m.program) {
+			programs = append(programs, "bench/"+m.program)
+		}
+		if !m.alone && !slices.Contains(twins, m.program) {
+			twins = append(twins, m.program)
+		}
+	}
+	if err := launch.Build(c.dir, append(programs, "cmd/gorun")...); err != nil {
+		return err
+	}
+	built := map[string]error{}
+	for _, s := range systems(c.dir, ucx) {
+		err := s.installed()
+		if err == nil && s.compiler != "" {
+			if _, ok := built[s.compiler]; !ok {
+				built[s.compiler] = buildTwins(c.dir, s.compiler, twins)
+			}
+			err = built[s.compiler]
+		}
+		i := info{Name: s.name, Title: s.title, Variant: s.variant}
+		if err != nil {
+			i.Missing = err.Error()
+			fmt.Fprintln(c.log, err)
+		} else {
+			i.Version = version(s.launcher, "--version")
+			c.systems = append(c.systems, s)
+		}
+		c.result.Systems = append(c.result.Systems, i)
+	}
+	return nil
+}
+
+// report prints the table and writes it, the samples and the plots.
+func (c *comparison) report(out string) error {
+	c.result.Table = c.lines()
+	text := c.text(c.result.Table)
+	if problems := c.problems(); problems != "" {
+		text += "\n" + problems
+	}
+	fmt.Print(text)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(out, "peers.md"), []byte(text), 0o644),
+		c.result.write(filepath.Join(out, "peers.json")),
+		c.plots(out),
+	)
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+
+	timeoutRun  = 120 * time.Second
+	timeoutHuge = 90 * time.Second // 256 ranks: a peer that has not ended by then hangs
+)
+
+var (
+	fewIterations  = []string{"-i", "20", "-x", "2"}
+	someIterations = []string{"-i", "200", "-x", "20"}
+)
+
+// crowds are the numbers of ranks with which two cores are shared.
+var crowds = []int{4, 8, 16}
+
+// plan returns what is measured and the table that is made of it.
+func plan() ([]measurement, []row) {
+	measurements := append(pairMeasurements(), jobMeasurements()...)
+	rows := append(pairRows(), jobRows()...)
+	for _, ranks := range crowds {
+		measurements = append(measurements, crowdMeasurements(ranks)...)
+		rows = append(rows, crowdRows(ranks)...)
+	}
+	for i := range measurements {
+		m := &measurements[i]
+		if m.timeout == 0 {
+			m.timeout = timeoutRun
+		}
+		if m.quick == nil && !m.wall {
+			m.quick = fewIterations
+		}
+	}
+	return measurements, rows
+}
+
+// pairMeasurements are those of two ranks on two cores.
+func pairMeasurements() []measurement {
+	float32s := []string{"-type", "float32"}
+	return []measurement{
+		{key: "latency", program: "latency", ranks: 2, bound: true, args: []string{"-m", "8,1K,8K"}},
+		{key: "heard 63", program: "latency", ranks: 65, alone: true, args: []string{"-m", "8", "-heard", "63"}, quick: []string{"-i", "20", "-heard", "6"}},
+		{key: "heard 1", program: "latency", ranks: 65, alone: true, args: []string{"-m", "8", "-heard", "1"}},
+		{key: "bandwidth", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64K,1M,4M"}},
+		{key: "bandwidth arena", program: "bandwidth", ranks: 2, bound: true, alone: true, args: []string{"-m", "1M"}, ours: []string{"-arena"}},
+		{key: "message rate", program: "messagerate", ranks: 2, bound: true, args: []string{"-m", "8"}},
+		{key: "handover", program: "handover", ranks: 2, bound: true, alone: true, args: []string{"-m", "64M"}},
+		{key: "allreduce", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "allreduce", "-m", "8,64K,1M,16M"}, float32s...)},
+		{key: "barrier", program: "collective", ranks: 2, bound: true, args: []string{"-op", "barrier"}},
+		{key: "bcast", program: "collective", ranks: 2, bound: true, args: []string{"-op", "bcast", "-m", "1M"}},
+		{key: "alltoall", program: "collective", ranks: 2, bound: true, args: []string{"-op", "alltoall", "-m", "64K"}},
+		{key: "latency curve", program: "latency", ranks: 2, bound: true, args: []string{"-m", "1:4M"}, times: 3},
+		{key: "bandwidth curve", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64:16M"}, times: 3},
+	}
+}
+
+// jobMeasurements are those of whole jobs: starting, waiting, memory.
+func jobMeasurements() []measurement {
+	return []measurement{
+		{key: "startup", program: "startup", ranks: 64, wall: true},
+		{key: "all-to-all 256", program: "allall", ranks: 256, wall: true, timeout: timeoutHuge},
+		{key: "blocked", program: "blocked", ranks: 2, bound: true, args: []string{"-for", "10s"}, quick: []string{"-for", "200ms"}, peers: 1},
+		{key: "computing", program: "computing", ranks: 2, bound: true, args: []string{"-m", "64M", "-for", "200ms"}, quick: []string{"-m", "1M", "-for", "20ms"}, peers: 1},
+		{key: "allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}},
+		{key: "memory", program: "memory", ranks: 64},
+	}
+}
+
+// crowdMeasurements are those of ranks that share the cores.
+func crowdMeasurements(ranks int) []measurement {
+	key := func(what string) string { return fmt.Sprintf("%s %d", what, ranks) }
+	return []measurement{
+		{key: key("pairs"), program: "latency", ranks: ranks, args: []string{"-pairs", "-m", "8", "-i", "1000"}, spinning: fewIterations},
+		{key: key("allreduce"), program: "collective", ranks: ranks, args: append([]string{"-op", "allreduce", "-type", "float32", "-m", "8,1M"}, someIterations...), spinning: fewIterations},
+		{key: key("barrier"), program: "collective", ranks: ranks, args: append([]string{"-op", "barrier"}, someIterations...), spinning: fewIterations},
+	}
+}
+
+// pairRows are the lines of two ranks on two cores.
+func pairRows() []row {
+	return []row{
+		{name: "latency 8 B", unit: "us", measurement: "latency", size: 8, against: better, bar: 1, aim: 0.7},
+		{name: "latency 1 KiB", unit: "us", measurement: "latency", size: kib, against: better, bar: 1, aim: 0.7},
+		{name: "latency 8 KiB", unit: "us", measurement: "latency", size: 8 * kib, against: better, bar: 1, aim: 0.7},
+		{name: "latency 8 B, 63 other peers heard from, to 1", unit: "us", measurement: "heard 63", size: 8, against: "heard 1", bar: 1.3},
+		{name: "the same, to a job of 2 ranks", unit: "us", measurement: "heard 63", size: 8, against: "latency", free: true},
+		{name: "bandwidth 64 KiB", unit: "MB/s", measurement: "bandwidth", size: 64 * kib, against: better, higher: true, bar: 1, aim: 1.1},
+		{name: "bandwidth 1 MiB", unit: "MB/s", measurement: "bandwidth", size: mib, against: better, higher: true, bar: 1, aim: 1.1},
+		{name: "bandwidth 4 MiB", unit: "MB/s", measurement: "bandwidth", size: 4 * mib, against: better, higher: true, bar: 1, aim: 1.35},
+		{name: "bandwidth 1 MiB from the arena", unit: "MB/s", measurement: "bandwidth arena", theirs: "bandwidth", size: mib, against: better, higher: true, bar: 1, aim: 1.5},
+		{name: "message rate 8 B", unit: "1/s", measurement: "message rate", size: 8, against: better, higher: true, bar: 1, aim: 2},
+		{name: "handover of 64 MiB", unit: "us", measurement: "handover", size: 64 * mib, against: absolute, bar: 1},
+		{name: "handover of 64 MiB, to latency 8 B", unit: "us", measurement: "handover", size: 64 * mib, against: "latency", free: true, aim: 1},
+		{name: "allreduce 8 B", unit: "us", measurement: "allreduce", size: 8, against: better, bar: 1, aim: 0.6},
+		{name: "allreduce 64 KiB", unit: "us", measurement: "allreduce", size: 64 * kib, against: better, bar: 1, aim: 0.6},
+		{name: "allreduce 1 MiB", unit: "us", measurement: "allreduce", size: mib, against: better, bar: 1, aim: 0.6},
+		{name: "allreduce 16 MiB", unit: "us", measurement: "allreduce", size: 16 * mib, against: better, bar: 1, aim: 0.6},
+		{name: "barrier", unit: "us", measurement: "barrier", against: better, bar: 1, aim: 0.6},
+		{name: "bcast 1 MiB", unit: "us", measurement: "bcast", size: mib, against: better, bar: 1, aim: 0.6},
+		{name: "alltoall 64 KiB", unit: "us", measurement: "alltoall", size: 64 * kib, against: better, bar: 1, aim: 0.6},
+	}
+}
+
+// jobRows are the lines of whole jobs.
+func jobRows() []row {
+	return []row{
+		{name: "start to end of 64 ranks", unit: "s", measurement: "startup", size: wallSize, against: better, bar: 0.2, aim: 0.1},
+		{name: "all-to-all of 256 ranks, start to end", unit: "s", measurement: "all-to-all 256", size: wallSize, against: mpich, bar: 0.2},
+		{name: "CPU of a rank blocked in Recv", unit: "%", measurement: "blocked", size: 8, against: absolute, bar: 0.1},
+		{name: "64 MiB send to a rank that computes 200 ms", unit: "ms", measurement: "computing", size: 64 * mib, against: absolute, bar: 50},
+		{name: "allocations per small message", unit: "", measurement: "allocations", size: 8, against: absolute, bar: 0.005},
+		{name: "memory (PSS) of an idle rank of 64", unit: "KiB", measurement: "memory", size: 0, against: openMPI, bar: 2, aim: 1},
+	}
+}
+
+// crowdRows are the lines of ranks that share the cores.
+func crowdRows(ranks int) []row {
+	var rows []row
+	for _, line := range []struct {
+		what, key string
+		size      int
+	}{
+		{"latency 8 B of all pairs", "pairs", 8},
+		{"allreduce 8 B", "allreduce", 8},
+		{"allreduce 1 MiB", "allreduce", mib},
+		{"barrier", "barrier", 0},
+	} {
+		r := row{
+			name: fmt.Sprintf("%s, %d ranks", line.what, ranks), unit: "us",
+			measurement: fmt.Sprintf("%s %d", line.key, ranks), size: line.size, against: openMPI, bar: 1, aim: 0.7,
+		}
+		spinning := r
+		spinning.name += " (MPICH)"
+		spinning.against, spinning.bar, spinning.aim = mpich, 0.01, 0
+		rows = append(rows, r, spinning)
+	}
+	return rows
+}

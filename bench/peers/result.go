@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+)
+
+// result is everything that was measured. It is written as JSON.
+type result struct {
+	Machine machine `json:"machine"`
+	Systems []info  `json:"systems"`
+	Rounds  int     `json:"rounds"`
+	// Samples are the values by measurement, system and size, one per round.
+	Samples map[string]map[string]map[int][]float64 `json:"samples"`
+	// Problems are the last errors of runs by measurement and system.
+	Problems map[string]map[string]string `json:"problems,omitempty"`
+	Table    []line                       `json:"table"`
+}
+
+// info describes a system that took part, or why it did not.
+type info struct {
+	Name    string `json:"name"`
+	Title   string `json:"title"`
+	Version string `json:"version,omitempty"`
+	Missing string `json:"missing,omitempty"`
+	Variant bool   `json:"variant,omitempty"`
+}
+
+func newResult(rounds int) *result {
+	return &result{
+		Machine: thisMachine(), Rounds: rounds,
+		Samples: map[string]map[string]map[int][]float64{}, Problems: map[string]map[string]string{},
+	}
+}
+
+// add keeps the values of one run.
+func (r *result) add(measurement, system string, values map[int]float64) {
+	bySystem := r.Samples[measurement]
+	if bySystem == nil {
+		bySystem = map[string]map[int][]float64{}
+		r.Samples[measurement] = bySystem
+	}
+	if bySystem[system] == nil {
+		bySystem[system] = map[int][]float64{}
+	}
+	for size, v := range values {
+		bySystem[system][size] = append(bySystem[system][size], v)
+	}
+}
+
+// fail keeps why a run gave no values.
+func (r *result) fail(measurement, system string, err error) {
+	if r.Problems[measurement] == nil {
+		r.Problems[measurement] = map[string]string{}
+	}
+	r.Problems[measurement][system] = err.Error()
+}
+
+// median returns the median of the rounds' values, and whether there are any.
+func (r *result) median(measurement, system string, size int) (float64, bool) {
+	samples := slices.Clone(r.Samples[measurement][system][size])
+	if len(samples) == 0 {
+		return 0, false
+	}
+	slices.Sort(samples)
+	middle := len(samples) / 2
+	if len(samples)%2 == 1 {
+		return samples[middle], true
+	}
+	return (samples[middle-1] + samples[middle]) / 2, true
+}
+
+// write writes the result as JSON.
+func (r *result) write(name string) error {
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
+}

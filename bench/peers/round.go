@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gorun-hpc/gorun/bench/internal/launch"
+)
+
+// comparison is one run of this program.
+type comparison struct {
+	dir          string // of the built programs
+	systems      []system
+	measurements []measurement
+	rows         []row
+	rounds       int
+	quick        bool
+	log          io.Writer
+	result       *result
+}
+
+// run does all rounds. Within a round the systems take turns in each
+// measurement, and who begins changes from round to round.
+func (c *comparison) run(ctx context.Context) error {
+	for round := range c.rounds {
+		for i := range c.measurements {
+			m := &c.measurements[i]
+			for k := range c.systems {
+				s := &c.systems[(k+round)%len(c.systems)]
+				if !c.due(m, s, round) {
+					continue
+				}
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				c.once(ctx, m, s, round)
+			}
+		}
+	}
+	return nil
+}
+
+// due reports whether a system takes part in a measurement in this round.
+func (c *comparison) due(m *measurement, s *system, round int) bool {
+	ours := s.compiler == ""
+	switch {
+	case m.alone && !ours:
+		return false
+	case m.times > 0 && round >= m.times:
+		return false
+	case m.peers > 0 && !ours && round >= m.peers:
+		return false
+	}
+	return c.result.Problems[m.key][s.name] == "" // what failed once is not waited for again
+}
+
+// once does one run and keeps its values or its error.
+func (c *comparison) once(ctx context.Context, m *measurement, s *system, round int) {
+	out, err := launch.Run(ctx, m.timeout, s.env, s.command(c.dir, m, c.quick)...)
+	var values map[int]float64
+	switch {
+	case err == nil && m.wall:
+		values = map[int]float64{wallSize: out.Wall.Seconds()}
+	case err == nil:
+		values, err = parseTable(out.Stdout)
+	}
+	if errors.Is(err, launch.ErrTimeout) {
+		err = fmt.Errorf("hangs: %w", err)
+	}
+	if err != nil {
+		c.result.fail(m.key, s.name, err)
+		fmt.Fprintf(c.log, "round %d, %s, %s: %v\n", round+1, m.key, s.title, err)
+		return
+	}
+	c.result.add(m.key, s.name, values)
+	fmt.Fprintf(c.log, "round %d, %s, %s: %v\n", round+1, m.key, s.title, values)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// Names of the systems that rows refer to.
+const (
+	gorun   = "gorun"
+	openMPI = "openmpi"
+	mpich   = "mpich"
+)
+
+// system is a message-passing system that can run a benchmark.
+type system struct {
+	name     string
+	title    string
+	compiler string   // of the twins, "" for ours
+	launcher string   // found on the PATH, for ours a built binary
+	bound    []string // launcher's arguments that put each rank on a core
+	crowded  []string // the same when ranks may outnumber cores
+	always   []string
+	env      []string
+	spins    bool // ranks that wait keep their core even when others need it
+	variant  bool // shown, but no peer to be compared with
+}
+
+// systems returns ours, the peers and, if asked for, their variants over UCX.
+func systems(dir string, ucx bool) []system {
+	asRoot := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
+	all := []system{
+		{
+			name: gorun, title: "gorun", launcher: filepath.Join(dir, "gorun"), bound: []string{"-bind-to", "core"},
+		},
+		{
+			name: openMPI, title: "Open MPI", compiler: "mpicc.openmpi", launcher: "mpirun.openmpi", env: asRoot,
+			bound:   []string{"--bind-to", "core", "--map-by", "core"},
+			crowded: []string{"--oversubscribe", "--bind-to", "none"},
+		},
+		{
+			name: mpich, title: "MPICH", compiler: "mpicc.mpich", launcher: "mpirun.mpich",
+			bound: []string{"-bind-to", "core"}, spins: true,
+		},
+	}
+	if !ucx {
+		return all
+	}
+	over := all[1]
+	over.name, over.title, over.variant = "openmpi-ucx", "Open MPI ucx", true
+	over.always = []string{
+		"--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any", "--mca", "pml_ucx_devices", "any", "-x", "UCX_TLS=sm,self",
+	}
+	local := all[2]
+	local.name, local.title, local.variant = "mpich-ucx", "MPICH ucx", true
+	local.env = []string{"MPIR_CVAR_NOLOCAL=1", "UCX_TLS=sm,self"}
+	return append(all, over, local)
+}
+
+// installed returns nil when the system can be used.
+func (s *system) installed() error {
+	for _, name := range []string{s.compiler, s.launcher} {
+		if name == "" {
+			continue
+		}
+		if _, err := exec.LookPath(name); err != nil {
+			return fmt.Errorf("%s: not installed: %w", s.title, err)
+		}
+	}
+	return nil
+}
+
+// command returns the command line of a run.
+func (s *system) command(dir string, m *measurement, quick bool) []string {
+	placement := s.bound
+	if !m.bound {
+		placement = s.crowded
+	}
+	ranks, args := m.ranks, append([]string(nil), m.args...)
+	if quick {
+		ranks, args = min(ranks, quickRanks), append(args, m.quick...)
+	} else if s.spins {
+		args = append(args, m.spinning...)
+	}
+	command := append([]string{s.launcher}, s.always...)
+	command = append(command, placement...)
+	command = append(command, "-np", strconv.Itoa(ranks))
+	if s.compiler == "" {
+		command = append(command, filepath.Join(dir, m.program))
+		args = append(args, m.ours...)
+	} else {
+		command = append(command, twinPath(dir, m.program, s.compiler))
+	}
+	return append(command, args...)
+}
+
+// twinPath is where the twin of a program is built with a compiler.
+func twinPath(dir, program, compiler string) string {
+	return filepath.Join(dir, program+"."+compiler)
+}
+
+// moduleDir returns the directory of this module.
+func moduleDir() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	dir := string(out[:max(0, len(out)-1)])
+	_, err = os.Stat(dir)
+	return dir, err
+}
