@@ -3,7 +3,6 @@ package transporttest_test
 import (
 	"testing"
 
-	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
@@ -41,5 +40,3 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
-
-var _ transport.Handler = (*nothing)(nil)
