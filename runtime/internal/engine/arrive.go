@@ -12,33 +12,46 @@ type arrivals Engine
 
 var _ transport.Handler = (*arrivals)(nil)
 
+// eagerWord is the lower half of word A of an eager message without flags.
+const eagerWord = uint32(kindEager)
+
 // Arrive takes one frame. A frame that no correct peer sends ends that peer and
 // nothing else.
 func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	e := (*Engine)(a)
-	p, err := e.to(rank)
-	if err != nil || p.down != nil || p.tr == nil || e.err != nil {
+	if uint(rank) >= uint(len(e.peers)) {
 		return
 	}
-	h, err := parseHeader(w)
-	if err == nil && !p.out.raise(h.limit) {
-		err = fmt.Errorf("%w: credit of %d bytes", ErrProtocol, h.limit-p.out.sent)
+	p := e.peers[rank]
+	if p == nil {
+		p = e.meet(rank)
 	}
-	if err == nil {
-		if h.kind == kindEager {
-			err = e.arriveEager(p, h, payload)
-		} else {
-			err = e.arriveOther(p, h, w, payload)
-		}
+	if p.deaf {
+		return
+	}
+	var err error
+	if limit := uint32(w.C >> 32); limit != p.out.limit && !p.out.raise(limit) {
+		err = fmt.Errorf("%w: credit of %d bytes", ErrProtocol, limit-p.out.sent)
+	} else if uint32(w.A) == eagerWord && int32(uint32(w.B)) >= 0 {
+		h := header{kind: kindEager, context: uint32(w.A >> 32), tag: int32(uint32(w.B)), typ: Type(w.B >> 32)}
+		err = e.arriveEager(p, h, payload)
+	} else {
+		err = e.arriveOther(p, w, payload)
 	}
 	if err != nil {
 		e.offend(p, err)
 	}
 }
 
-// arriveOther takes everything that is not an eager message.
-func (e *Engine) arriveOther(p *peer, h header, w transport.Header, payload []byte) error {
+// arriveOther takes everything that is not a plain eager message.
+func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error {
+	h, err := parseHeader(w)
+	if err != nil {
+		return err
+	}
 	switch h.kind {
+	case kindEager:
+		return e.arriveEager(p, h, payload)
 	case kindRTS:
 		return e.arriveRTS(p, h, payload)
 	case kindHandover:

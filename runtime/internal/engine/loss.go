@@ -19,6 +19,7 @@ func (e *Engine) lose(p *peer, cause error) {
 		return
 	}
 	p.down, p.eager = &transport.PeerDown{Peer: p.rank, Cause: cause}, -1
+	p.deaf = true
 	for p.reads.head != nil {
 		p.reads.pop()
 	}
@@ -148,7 +149,7 @@ func (e *Engine) fail(err error) {
 
 // failPeer empties the queues of a peer.
 func (e *Engine) failPeer(p *peer, err error) {
-	p.eager = -1
+	p.eager, p.deaf = -1, true
 	for p.reads.head != nil {
 		p.reads.pop()
 	}

@@ -20,6 +20,7 @@ type peer struct {
 	eager     int
 	connected bool // a Send was accepted: caps are final
 	down      error
+	deaf      bool // nothing is taken from it: it is down, or the engine has failed
 
 	out outgoing
 	in  incoming
@@ -97,6 +98,7 @@ func (e *Engine) meet(rank int) *peer {
 	e.peers[rank] = p
 	p.out.limit, p.in.window, p.in.told = e.window, e.window, e.window
 	if rank == e.cfg.Rank {
+		p.deaf = true
 		return p
 	}
 	if e.cfg.Route != nil {
@@ -104,12 +106,12 @@ func (e *Engine) meet(rank int) *peer {
 	}
 	if p.tr == nil {
 		p.down = fmt.Errorf("%w: no transport leads to rank %d", transport.ErrNotSupported, rank)
-		return p
-	}
-	var err error
-	if p.ep, err = p.tr.Endpoint(rank); err != nil {
+	} else if ep, err := p.tr.Endpoint(rank); err != nil {
 		p.down = err
+	} else {
+		p.ep = ep
 	}
+	p.deaf = p.down != nil || e.err != nil
 	return p
 }
 

@@ -21,6 +21,12 @@ type world struct {
 // newWorld makes engines over a fake; change may alter the configuration of each.
 func newWorld(t testing.TB, n int, o transporttest.FakeOptions, change func(*engine.Config)) *world {
 	t.Helper()
+	return newWorldOf(t, n, o, true, change)
+}
+
+// newWorldOf is newWorld with or without background progress.
+func newWorldOf(t testing.TB, n int, o transporttest.FakeOptions, start bool, change func(*engine.Config)) *world {
+	t.Helper()
 	w := &world{fake: transporttest.NewFake(n, o)}
 	for rank := range n {
 		tr := w.fake.Transport(rank)
@@ -36,7 +42,9 @@ func newWorld(t testing.TB, n int, o transporttest.FakeOptions, change func(*eng
 		}
 		e, err := engine.New(cfg)
 		require.NoError(t, err)
-		e.Start()
+		if start {
+			e.Start()
+		}
 		w.engines = append(w.engines, e)
 		t.Cleanup(func() {
 			require.NoError(t, e.Close())

@@ -1,0 +1,32 @@
+package engine
+
+// Held returns the bytes of unexpected messages that a rank keeps, by the
+// reckoning of its credits, and the number of such messages.
+func (e *Engine) Held() (bytes, messages int) {
+	e.lock()
+	defer e.unlock()
+	for _, p := range e.peers {
+		if p != nil {
+			bytes += int(p.in.arrived - p.in.returned)
+		}
+	}
+	return bytes, e.match.unexpected[shapeExact].entries
+}
+
+// Idle reports whether nothing is under way: no operation waits for an answer, no
+// receive is posted, no message kept, no frame pending.
+func (e *Engine) Idle() bool {
+	e.lock()
+	defer e.unlock()
+	for s := range e.match.posted {
+		if e.match.posted[s].entries+e.match.unexpected[s].entries != 0 {
+			return false
+		}
+	}
+	for _, o := range e.operations.slots {
+		if o.req != nil {
+			return false
+		}
+	}
+	return len(e.backlog) == 0 && e.moving == 0 && e.poller == nil
+}

@@ -1,0 +1,229 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// A step is one poll of one rank. The tests of this file run a message through
+// every protocol and interfere after every possible number of steps.
+
+// nowhere is a receive that nothing matches; looking for it polls.
+var nowhere = engine.Match{Context: 999, Peer: 0, Tag: 1}
+
+// quiet returns a world whose engines move only when they are stepped.
+func quiet(t testing.TB, o transporttest.FakeOptions) *world {
+	return newWorldOf(t, 2, o, false, func(c *engine.Config) { c.ChunkBytes = 4096 })
+}
+
+// step polls the ranks in turn.
+func (w *world) step(n int) {
+	for i := range n {
+		m := nowhere
+		m.Peer = (i + 1) % len(w.engines)
+		w.engines[i%len(w.engines)].Iprobe(m)
+	}
+}
+
+// finish steps until the request is finished.
+func (w *world) finish(t testing.TB, r *engine.Request) (engine.Status, error) {
+	t.Helper()
+	for range 20_000 {
+		if s, ok, err := r.Test(); ok {
+			return s, err
+		}
+		w.step(2)
+	}
+	require.Fail(t, "a request does not finish")
+	return engine.Status{}, nil
+}
+
+// scene is one message of one protocol.
+type scene struct {
+	name    string
+	options transporttest.FakeOptions
+	size    int
+	mode    engine.Mode
+	late    bool // the receive is posted after the send was announced
+}
+
+// scenes are all protocols, each with the receive early and late.
+func scenes() []scene {
+	var list []scene
+	for _, late := range []bool{false, true} {
+		for _, s := range []scene{
+			{"eager", transporttest.FakeOptions{}, 100, engine.Standard, late},
+			{"eager refused", transporttest.FakeOptions{ConnectPolls: 4}, 100, engine.Standard, late},
+			{"synchronous", transporttest.FakeOptions{}, 100, engine.Synchronous, late},
+			{"empty synchronous", transporttest.FakeOptions{}, 0, engine.Synchronous, late},
+			{"get", transporttest.FakeOptions{NoPut: true}, 20_000, engine.Standard, late},
+			{"put", transporttest.FakeOptions{NoGet: true}, 20_000, engine.Standard, late},
+			{"copy", transporttest.FakeOptions{NoGet: true, NoPut: true, RingMessages: 2}, 20_000, engine.Standard, late},
+			{"get fails", transporttest.FakeOptions{FailRate: 0.9}, 20_000, engine.Standard, late},
+			{"get with storms", transporttest.FakeOptions{AgainRate: 0.5, DelayPolls: 3, ConnectPolls: 5}, 20_000, engine.Standard, late},
+		} {
+			s.name = fmt.Sprintf("%s/late %v", s.name, late)
+			s.options.Seed = 7
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// maxSteps is more than any scene needs.
+const maxSteps = 120
+
+// play runs a scene and calls interfere after some steps; it returns both requests
+// and the buffer received into.
+func play(w *world, s scene, steps int, interfere func(send, receive *engine.Request)) (send, receive *engine.Request, in []byte) {
+	in = make([]byte, s.size)
+	m := engine.Match{Context: 1, Peer: 1, Tag: 4}
+	from := engine.Match{Context: 1, Peer: 0, Tag: 4}
+	post := func() { receive = w.engines[1].Irecv(from, 0, in, 0) }
+	if !s.late {
+		post()
+	}
+	send = w.engines[0].Isend(m, 0, pattern(s.size, 3), s.mode, 0)
+	if s.late {
+		before := min(steps, 8)
+		w.step(before)
+		steps -= before
+		if before == 8 {
+			post()
+		}
+	}
+	w.step(steps)
+	interfere(send, receive)
+	if receive == nil {
+		w.step(steps % 2 * 60) // the receive meets the interference, or what came of it
+		post()
+	}
+	return send, receive, in
+}
+
+func TestCancelOfTheSendAtEveryStep(t *testing.T) {
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			canceled, went := 0, 0
+			for steps := range maxSteps {
+				w := quiet(t, s.options)
+				send, receive, in := play(w, s, steps, func(send, _ *engine.Request) { send.Cancel() })
+				_, err := w.finish(t, send)
+				if errors.Is(err, engine.ErrCanceled) {
+					// Nothing came: a later message meets the receive.
+					canceled++
+					again := w.engines[0].Isend(engine.Match{Context: 1, Peer: 1, Tag: 4}, 0, pattern(s.size, 3), engine.Standard, 0)
+					_, err = w.finish(t, again)
+				} else {
+					went++
+				}
+				require.NoError(t, err, "after %d steps", steps)
+				_, err = w.finish(t, receive)
+				require.NoError(t, err, "after %d steps", steps)
+				require.Equal(t, pattern(s.size, 3), in, "after %d steps", steps)
+				w.settle(t)
+			}
+			require.NotZero(t, went, "the message never went")
+			if s.late && (s.mode == engine.Synchronous || s.size > 512) {
+				require.NotZero(t, canceled, "nothing was ever cancelled")
+			}
+		})
+	}
+}
+
+func TestCancelOfTheReceiveAtEveryStep(t *testing.T) {
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			for steps := range maxSteps {
+				w := quiet(t, s.options)
+				send, receive, in := play(w, s, steps, func(_, receive *engine.Request) {
+					if receive != nil {
+						receive.Cancel()
+					}
+				})
+				_, err := w.finish(t, receive)
+				if errors.Is(err, engine.ErrCanceled) {
+					// The message is not lost.
+					receive = w.engines[1].Irecv(engine.Match{Context: 1, Peer: engine.AnySource, Tag: 4}, 0, in, 0)
+					_, err = w.finish(t, receive)
+				}
+				require.NoError(t, err, "after %d steps", steps)
+				_, err = w.finish(t, send)
+				require.NoError(t, err, "after %d steps", steps)
+				require.Equal(t, pattern(s.size, 3), in, "after %d steps", steps)
+				w.settle(t)
+			}
+		})
+	}
+}
+
+func TestDeathAtEveryStep(t *testing.T) {
+	for _, s := range scenes() {
+		for victim := range 2 {
+			t.Run(fmt.Sprintf("%s/rank %d", s.name, victim), func(t *testing.T) {
+				for steps := range maxSteps {
+					w := quiet(t, s.options)
+					send, receive, in := play(w, s, steps, func(_, _ *engine.Request) {
+						w.fake.Kill(victim, errors.New("killed"))
+					})
+					survivor, peer := receive, 0
+					if victim == 1 {
+						survivor, peer = send, 1
+					}
+					status, err := w.finish(t, survivor)
+					var lost *engine.PeerError
+					if errors.As(err, &lost) {
+						require.Equal(t, peer, lost.Rank)
+						require.ErrorIs(t, err, transport.ErrPeerDown)
+					} else {
+						require.NoError(t, err, "after %d steps", steps)
+						if victim == 0 {
+							require.Equal(t, s.size, status.Bytes)
+							require.Equal(t, pattern(s.size, 3), in, "after %d steps", steps)
+						}
+					}
+					// The survivor goes on.
+					e := w.engines[1-victim]
+					self := engine.Match{Peer: 1 - victim, Tag: 1}
+					require.NoError(t, e.Send(nil, self, 0, []byte("x"), engine.Standard, 0))
+					_, err = e.Recv(nil, self, 0, make([]byte, 1), 0)
+					require.NoError(t, err)
+					for range 50 {
+						e.Iprobe(nowhere)
+					}
+					err = e.Send(nil, engine.Match{Context: 1, Peer: peer, Tag: 4}, 0, nil, engine.Standard, 0)
+					require.ErrorAs(t, err, &lost, "after %d steps", steps)
+					require.Zero(t, w.fake.Exposed(1-victim), "after %d steps", steps)
+				}
+			})
+		}
+	}
+}
+
+// settle steps until no rank has anything under way.
+func (w *world) settle(t testing.TB) {
+	t.Helper()
+	for range 2000 {
+		idle := true
+		for _, e := range w.engines {
+			idle = idle && e.Idle()
+		}
+		if idle {
+			break
+		}
+		w.step(2)
+	}
+	for rank, e := range w.engines {
+		require.True(t, e.Idle(), "rank %d", rank)
+		require.Zero(t, w.fake.Exposed(rank), "rank %d", rank)
+		held, _ := e.Held()
+		require.Zero(t, held, "rank %d keeps credit", rank)
+	}
+}
