@@ -44,14 +44,15 @@ type Output struct {
 }
 
 // Run runs a command with additional environment and returns its output. When
-// it takes longer than timeout it is told to end, then killed with all of its
-// process group, and the error is ErrTimeout.
+// it takes longer than timeout it is told to end, then killed with all processes
+// it has started, and the error is ErrTimeout.
 func Run(ctx context.Context, timeout time.Duration, env []string, command ...string) (*Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), env...)
+	mark := newMark()
+	cmd.Env = append(append(os.Environ(), env...), mark)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
@@ -62,10 +63,7 @@ func Run(ctx context.Context, timeout time.Duration, env []string, command ...st
 	if err == nil {
 		return out, nil
 	}
-	if cmd.Process != nil {
-		// Nobody of the group is left unless the job left it behind.
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	}
+	killStray(mark)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return out, fmt.Errorf("%w: %s: %s", ErrTimeout, timeout, strings.Join(command, " "))
 	}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPlanIsWhole checks that rows name measurements, and measurements programs
+// that exist on both sides.
+func TestPlanIsWhole(t *testing.T) {
+	measurements, rows := plan()
+	keys := map[string]measurement{}
+	for _, m := range measurements {
+		require.NotContains(t, keys, m.key)
+		keys[m.key] = m
+		require.FileExists(t, filepath.Join("..", m.program, "main.go"))
+		if !m.alone {
+			require.FileExists(t, filepath.Join("twins", m.program+".c"))
+		}
+		require.Positive(t, m.timeout)
+		require.LessOrEqual(t, 2, m.ranks)
+	}
+	names := map[string]bool{}
+	for _, r := range rows {
+		require.False(t, names[r.name], r.name)
+		names[r.name] = true
+		require.Contains(t, keys, r.measurement)
+		if r.theirs != "" {
+			require.Contains(t, keys, r.theirs)
+		}
+		switch r.against {
+		case better, openMPI, mpich:
+			key := r.theirs
+			if key == "" {
+				key = r.measurement
+			}
+			require.False(t, keys[key].alone, "%s needs the peers", r.name)
+		case absolute:
+		default:
+			require.Contains(t, keys, r.against)
+		}
+		require.True(t, r.free || r.bar > 0, r.name)
+		if r.aim > 0 && r.bar > 0 {
+			require.Equal(t, r.higher, r.aim > r.bar, "%s: the aim is beyond the bar", r.name)
+		}
+	}
+}
+
+// Every twin belongs to a measurement or is the header.
+func TestNoIdleTwins(t *testing.T) {
+	measurements, _ := plan()
+	used := map[string]bool{"twin.h": true, "bibandwidth.c": true}
+	for _, m := range measurements {
+		used[m.program+".c"] = true
+	}
+	entries, err := os.ReadDir("twins")
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.True(t, used[e.Name()], e.Name())
+	}
+}
+
+func TestCommand(t *testing.T) {
+	bound := measurement{program: "latency", ranks: 2, bound: true, args: []string{"-m", "8"}, ours: []string{"-arena"}, spinning: []string{"-i", "9"}}
+	crowd := measurement{program: "latency", ranks: 64, args: []string{"-pairs"}, spinning: []string{"-i", "9"}, quick: []string{"-i", "1"}}
+	all := systems("/d", true)
+	for _, tc := range []struct {
+		system int
+		m      *measurement
+		quick  bool
+		want   []string
+	}{
+		{0, &bound, false, []string{"/d/gorun", "-bind-to", "core", "-np", "2", "/d/latency", "-m", "8", "-arena"}},
+		{0, &crowd, false, []string{"/d/gorun", "-np", "64", "/d/latency", "-pairs"}},
+		{0, &crowd, true, []string{"/d/gorun", "-np", "8", "/d/latency", "-pairs", "-i", "1"}},
+		{1, &bound, false, []string{"mpirun.openmpi", "--bind-to", "core", "--map-by", "core", "-np", "2", "/d/latency.mpicc.openmpi", "-m", "8"}},
+		{1, &crowd, false, []string{"mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "64", "/d/latency.mpicc.openmpi", "-pairs"}},
+		{2, &crowd, false, []string{"mpirun.mpich", "-np", "64", "/d/latency.mpicc.mpich", "-pairs", "-i", "9"}},
+		{2, &bound, false, []string{"mpirun.mpich", "-bind-to", "core", "-np", "2", "/d/latency.mpicc.mpich", "-m", "8", "-i", "9"}},
+		{4, &crowd, true, []string{"mpirun.mpich", "-np", "8", "/d/latency.mpicc.mpich", "-pairs", "-i", "1"}},
+	} {
+		require.Equal(t, tc.want, all[tc.system].command("/d", tc.m, tc.quick))
+	}
+	require.Len(t, systems("/d", false), 3)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParseTable(t *testing.T) {
+	values, err := parseTable("# gorun latency\n# Size   Latency (us)\n8     0.123\n1024  1.500   7\n\nsome words\n4 x\n")
+	require.NoError(t, err)
+	require.Equal(t, map[int]float64{8: 0.123, 1024: 1.5}, values)
+	_, err = parseTable("# Size Latency\n")
+	require.ErrorContains(t, err, "no table")
+	_, err = parseTable("8 1\n8 2\n")
+	require.ErrorContains(t, err, "twice")
+}
+
+func TestMedian(t *testing.T) {
+	r := newResult(1)
+	_, ok := r.median("m", gorun, 8)
+	require.False(t, ok)
+	for _, tc := range []struct{ add, want float64 }{{3, 3}, {1, 2}, {9, 3}, {2, 2.5}} {
+		r.add("m", gorun, map[int]float64{8: tc.add})
+		got, ok := r.median("m", gorun, 8)
+		require.True(t, ok)
+		require.Equal(t, tc.want, got)
+	}
+}
+
+// fabricated returns a comparison with figures that were made up.
+func fabricated() *comparison {
+	c := &comparison{systems: systems("", true), result: newResult(1)}
+	figures := map[string]map[string]map[int]float64{
+		"latency":   {gorun: {8: 2, 64: 30}, openMPI: {8: 4, 64: 20}, mpich: {8: 3, 64: 25}, "mpich-ucx": {8: 1, 64: 1}},
+		"bandwidth": {gorun: {64: 12, 8: 1}, openMPI: {64: 9, 8: 2}, mpich: {64: 10, 8: 2}},
+		"other":     {gorun: {8: 5}},
+	}
+	for key, bySystem := range figures {
+		for system, values := range bySystem {
+			c.result.add(key, system, values)
+		}
+	}
+	return c
+}
+
+func TestLine(t *testing.T) {
+	c := fabricated()
+	for _, tc := range []struct {
+		row     row
+		ratio   float64
+		verdict string
+	}{
+		{row{measurement: "latency", size: 8, against: better, bar: 1, aim: 0.7}, 2. / 3, attained},
+		{row{measurement: "latency", size: 8, against: better, bar: 1, aim: 0.5}, 2. / 3, passed},
+		{row{measurement: "latency", size: 64, against: better, bar: 1, aim: 0.7}, 1.5, missed},
+		{row{measurement: "latency", size: 64, against: mpich, bar: 1.2}, 1.2, passed},
+		{row{measurement: "latency", size: 64, against: openMPI, bar: 1, free: true}, 1.5, shown},
+		{row{measurement: "bandwidth", size: 64, against: better, higher: true, bar: 1, aim: 1.3}, 1.2, passed},
+		{row{measurement: "bandwidth", size: 8, against: better, higher: true, bar: 1, aim: 1.3}, 0.5, missed},
+		{row{measurement: "other", theirs: "latency", size: 8, against: better, bar: 1}, 5. / 3, missed},
+		{row{measurement: "other", size: 8, against: "latency", bar: 3}, 2.5, passed},
+		{row{measurement: "other", size: 8, against: absolute, bar: 5}, 5, passed},
+		{row{measurement: "other", size: 8, against: absolute, bar: 4}, 5, missed},
+		{row{measurement: "other", size: 8, against: better, bar: 1}, 0, unknown},
+		{row{measurement: "nothing", size: 8, against: absolute, bar: 1}, 0, unknown},
+	} {
+		l := c.line(&tc.row)
+		require.InDelta(t, tc.ratio, l.Ratio, 1e-12, "%+v", tc.row)
+		require.Equal(t, tc.verdict, l.Verdict, "%+v", tc.row)
+	}
+}
+
+// What is missing or fails is said.
+func TestProblems(t *testing.T) {
+	c := fabricated()
+	c.measurements = []measurement{{key: "latency"}}
+	c.result.Systems = []info{{Name: mpich, Missing: "MPICH: not installed"}}
+	c.result.fail("latency", openMPI, errors.New("hangs\nwith details"))
+	require.Equal(t, "* MPICH: not installed\n* latency, Open MPI: hangs\n", c.problems())
+	require.False(t, c.due(&c.measurements[0], &c.systems[1], 1), "what hung is not waited for again")
+	require.True(t, c.due(&c.measurements[0], &c.systems[0], 1))
+}
+
+func TestReportWritesEverything(t *testing.T) {
+	c := fabricated()
+	c.log = io.Discard
+	for size := 1; size <= 1<<22; size *= 4 {
+		c.result.add("latency curve", gorun, map[int]float64{size: 0.1 + float64(size)/1e4})
+		c.result.add("latency curve", openMPI, map[int]float64{size: 0.2 + float64(size)/1e4})
+	}
+	c.rows = []row{
+		{name: "latency 8 B", unit: "us", measurement: "latency", size: 8, against: better, bar: 1, aim: 0.7},
+		{name: "bandwidth 64 B", unit: "MB/s", measurement: "bandwidth", size: 64, against: better, higher: true, bar: 1, aim: 1.3},
+	}
+	out := filepath.Join(t.TempDir(), "results")
+	require.NoError(t, c.report(out))
+
+	text, err := os.ReadFile(filepath.Join(out, "peers.md"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "| latency 8 B | us | 2 | 4 | 3 | - | 1 | better | 0.667 | <= 1 | 0.7 | aim |\n")
+	require.Contains(t, string(text), "| bandwidth 64 B | MB/s | 12 | 9 | 10 | - | - | better | 1.2 | >= 1 | 1.3 | pass |\n")
+
+	var decoded result
+	text, err = os.ReadFile(filepath.Join(out, "peers.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &decoded))
+	require.Equal(t, c.result.Table, decoded.Table)
+	require.Equal(t, c.result.Samples, decoded.Samples)
+
+	for _, name := range []string{"latency.svg", "ratios.svg"} {
+		file, err := os.Open(filepath.Join(out, name))
+		require.NoError(t, err)
+		decoder := xml.NewDecoder(file)
+		for err == nil {
+			_, err = decoder.Token()
+		}
+		require.Equal(t, io.EOF, err, name)
+		require.NoError(t, file.Close())
+	}
+	require.NoFileExists(t, filepath.Join(out, "bandwidth.svg"), "there were no figures")
+}

@@ -1,0 +1,186 @@
+// Package bench_test runs every benchmark through gorun with tiny sizes. It
+// judges what they print, never how fast they are.
+package bench_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bench/internal/launch"
+)
+
+// timeout ends a run that hangs.
+const timeout = 2 * time.Minute
+
+// programs are the benchmarks, and bin is where TestMain built them.
+var (
+	programs = []string{
+		"allall", "allocations", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "handover",
+		"latency", "memory", "messagerate", "npb", "startup",
+	}
+	bin string
+)
+
+func TestMain(m *testing.M) {
+	var err error
+	if bin, err = os.MkdirTemp("", "bench"); err == nil {
+		packages := []string{"cmd/gorun"}
+		for _, p := range programs {
+			packages = append(packages, "bench/"+p)
+		}
+		err = launch.Build(bin, packages...)
+	}
+	code := 1
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	} else {
+		code = m.Run()
+	}
+	os.RemoveAll(bin)
+	os.Exit(code)
+}
+
+// run runs a benchmark and returns what it printed on stdout.
+func run(t *testing.T, np int, program string, args ...string) string {
+	t.Helper()
+	out, err := start(t, np, program, args...)
+	require.NoError(t, err)
+	return out
+}
+
+func start(t *testing.T, np int, program string, args ...string) (string, error) {
+	t.Helper()
+	command := append([]string{filepath.Join(bin, "gorun"), "-np", strconv.Itoa(np), filepath.Join(bin, program)}, args...)
+	out, err := launch.Run(t.Context(), timeout, nil, command...)
+	return out.Stdout, err
+}
+
+// result is what -json prints.
+type result struct {
+	Benchmark string
+	Ranks     int
+	Type      string
+	Columns   []string
+	Rows      []struct {
+		Size   int
+		Values []float64
+	}
+}
+
+// TestTables checks that every benchmark prints a row with positive figures for
+// each size, as text and as JSON.
+func TestTables(t *testing.T) {
+	few := []string{"-i", "3", "-x", "1"}
+	for _, tc := range []struct {
+		name  string
+		np    int
+		run   []string
+		sizes []int
+		zero  bool // a figure may be 0
+	}{
+		{"latency", 2, []string{"latency", "-m", "1:8"}, []int{1, 2, 4, 8}, false},
+		{"latency of large messages", 2, []string{"latency", "-m", "64K,1M", "-type", "float32"}, []int{64 << 10, 1 << 20}, false},
+		{"latency from the arena", 2, []string{"latency", "-m", "8,1M", "-arena"}, []int{8, 1 << 20}, false},
+		{"latency of pairs", 6, []string{"latency", "-m", "8", "-pairs"}, []int{8}, false},
+		{"latency with peers heard from", 6, []string{"latency", "-m", "8", "-heard", "3"}, []int{8}, false},
+		{"bandwidth", 2, []string{"bandwidth", "-m", "8,64K"}, []int{8, 64 << 10}, false},
+		{"bandwidth from the arena", 2, []string{"bandwidth", "-m", "1M", "-arena"}, []int{1 << 20}, false},
+		{"bidirectional bandwidth", 2, []string{"bibandwidth", "-m", "8,64K"}, []int{8, 64 << 10}, false},
+		{"message rate", 4, []string{"messagerate", "-m", "8,1K"}, []int{8, 1024}, false},
+		{"handover", 2, []string{"handover", "-m", "8,1M"}, []int{8, 1 << 20}, true},
+		{"computing", 2, []string{"computing", "-m", "1M", "-for", "2ms"}, []int{1 << 20}, false},
+		{"allocations", 2, []string{"allocations", "-m", "8,1K"}, []int{8, 1024}, true},
+		{"blocked", 2, []string{"blocked", "-for", "20ms"}, []int{8}, true},
+		{"memory", 4, []string{"memory"}, []int{0}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			args := append(append([]string(nil), tc.run[1:]...), few...)
+			requireRows(t, run(t, tc.np, tc.run[0], append(args, "-json")...), tc.np, tc.sizes, tc.zero)
+			text := run(t, tc.np, tc.run[0], args...)
+			require.Contains(t, text, "\n# Size ")
+			for _, size := range tc.sizes {
+				require.Regexp(t, regexp.MustCompile(fmt.Sprintf(`(?m)^%d +\d+\.\d+`, size)), text)
+			}
+		})
+	}
+}
+
+func requireRows(t *testing.T, text string, np int, sizes []int, zero bool) {
+	t.Helper()
+	var r result
+	require.NoError(t, json.Unmarshal([]byte(text), &r), text)
+	require.Equal(t, np, r.Ranks)
+	require.Len(t, r.Rows, len(sizes))
+	for i, row := range r.Rows {
+		require.Equal(t, sizes[i], row.Size)
+		require.Len(t, row.Values, len(r.Columns))
+		if !zero {
+			require.Positive(t, row.Values[0])
+		}
+	}
+}
+
+func TestCollectives(t *testing.T) {
+	for _, op := range []string{
+		"allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "scatter", "iallreduce", "ibcast", "barrier", "ibarrier",
+	} {
+		t.Run(op, func(t *testing.T) {
+			sizes := []int{8, 64 << 10}
+			if strings.HasSuffix(op, "barrier") {
+				sizes = []int{0}
+			}
+			out := run(t, 3, "collective", "-op", op, "-type", "float32", "-m", "8,64K", "-i", "3", "-x", "1", "-full", "-json")
+			requireRows(t, out, 3, sizes, false)
+		})
+	}
+}
+
+// TestNPB verifies class S of both kernels through gorun.
+func TestNPB(t *testing.T) {
+	for _, tc := range []struct {
+		kernel string
+		np     int
+	}{{"cg", 1}, {"cg", 2}, {"cg", 4}, {"ep", 1}, {"ep", 2}, {"ep", 4}} {
+		out := run(t, tc.np, "npb", "-kernel", tc.kernel, "-class", "s")
+		require.Contains(t, out, " VERIFICATION SUCCESSFUL\n")
+		require.Regexp(t, `Total processes = +`+strconv.Itoa(tc.np)+`\n`, out)
+		require.Regexp(t, `Mop/s total +=`, out)
+		require.Equal(t, 1, strings.Count(out, "VERIFICATION"), "only rank 0 prints")
+	}
+}
+
+// A wrong command line or an impossible number of ranks fails.
+func TestRefusals(t *testing.T) {
+	for _, tc := range []struct {
+		np      int
+		command string
+		says    string
+	}{
+		{1, "npb -kernel ft", `"ft"`},
+		{1, "npb -class Z", `"Z"`},
+		{3, "npb -kernel cg -class S", "power of two"},
+		{1, "latency", "too few"},
+		{3, "messagerate", "pairs"},
+		{2, "collective -op dance", `"dance"`},
+		{2, "latency -type string", `"string"`},
+		{2, "latency -m 9:1", "empty"},
+	} {
+		command := strings.Fields(tc.command)
+		_, err := start(t, tc.np, command[0], command[1:]...)
+		require.ErrorContains(t, err, tc.says, tc.command)
+	}
+}
+
+func TestWholeJobs(t *testing.T) {
+	require.Empty(t, run(t, 4, "startup"))
+	require.Equal(t, "5 ranks exchanged 24 bytes with each other\n", run(t, 5, "allall", "-n", "3"))
+}
