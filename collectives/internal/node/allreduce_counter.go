@@ -1,0 +1,31 @@
+package node
+
+import "github.com/gorun-hpc/gorun/collectives/internal/message"
+
+// AllReduceCounter combines small contributions when members outnumber
+// processors: each writes its own and counts its arrival; the last to arrive
+// combines all of them, in rank order whoever it is, and lets the others go.
+// recv may be send.
+//
+// Restrictions: len(send) <= SmallMax. Cost: p n (beta + gamma) at the last
+// member, and one switch per member when they share processors.
+func (g *Group) AllReduceCounter(send, recv []byte, r message.Reduction) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	room := mine.room(len(send))
+	copy(room, send)
+	if g.arrive() {
+		g.combine(recv, n, r)
+		copy(room, recv)
+		g.letGo(n)
+		return nil
+	}
+	last, err := g.released(n)
+	if err != nil {
+		return err
+	}
+	copy(recv, g.slot(last, n).room(len(recv)))
+	return nil
+}

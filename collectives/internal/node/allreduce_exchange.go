@@ -1,0 +1,22 @@
+package node
+
+import "github.com/gorun-hpc/gorun/collectives/internal/message"
+
+// AllReduceExchange combines small contributions: each member writes its own and
+// combines everyone's. recv may be send.
+//
+// Restrictions: len(send) <= SmallMax; wasteful for many members and slow when
+// they outnumber processors. Cost: alpha + p n (beta + gamma).
+func (g *Group) AllReduceExchange(send, recv []byte, r message.Reduction) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	copy(mine.room(len(send)), send)
+	g.mem.Signal(mine.word, n)
+	if err := g.collect(n); err != nil {
+		return err
+	}
+	g.combine(recv, n, r)
+	return nil
+}

@@ -1,0 +1,33 @@
+package node
+
+// AllToAllPipeline gives large block q of send to block rank of recv of member q,
+// in segments that hold a piece of every block. recv may not be send.
+//
+// Restrictions: at most SegmentMax+1 members. Cost: n p/segment alpha +
+// 2 p n beta for blocks of n bytes.
+func (g *Group) AllToAllPipeline(send, recv []byte) error {
+	f, err := g.flow()
+	if err != nil {
+		return err
+	}
+	size := len(send) / g.size
+	each, count := f.cut(size, 1, f.lane())
+	first := f.claim(count)
+	for i := range count {
+		s := first + uint64(i)
+		if err := f.putAll(send, size, i, each, s); err != nil {
+			return err
+		}
+		copy(window(recv[g.rank*size:][:size], i, each), window(send[g.rank*size:][:size], i, each))
+		for k := 1; k < g.size; k++ {
+			q := (g.rank + k) % g.size
+			theirs, err := f.written(q, s)
+			if err != nil {
+				return err
+			}
+			copy(window(recv[q*size:][:size], i, each), theirs[f.laneOf(q, g.rank)*each:])
+		}
+		f.finish(s)
+	}
+	return nil
+}

@@ -1,0 +1,19 @@
+package node
+
+// BarrierFlags is the dissemination barrier (see message.BarrierDissemination)
+// with flags in shared memory, one cache line each: a member writes the flag of
+// the one 2^k after it and waits for its own.
+//
+// Restrictions: slow when members outnumber processors, for it switches between
+// them ceil(log p) times. Cost: ceil(log p) alpha, alpha one cache line.
+func (g *Group) BarrierFlags() error {
+	g.step++
+	for k, flag := range g.flags {
+		g.mem.Signal(g.next[k], g.step)
+		if err := g.await(flag, g.step); err != nil {
+			return err
+		}
+	}
+	g.floor = g.step
+	return nil
+}

@@ -1,0 +1,34 @@
+package node
+
+// BcastPipeline gives large buf of root to everyone in segments: root copies them
+// into its part as long as there is room, the others copy them out from there.
+//
+// Restrictions: none. Cost: alpha + (n + segment) beta for any number of readers
+// with processors of their own.
+func (g *Group) BcastPipeline(buf []byte, root int) error {
+	f, err := g.flow()
+	if err != nil {
+		return err
+	}
+	each, count := f.cut(len(buf), 1, f.size)
+	first := f.claim(count)
+	for i := range count {
+		s, part := first+uint64(i), window(buf, i, each)
+		if g.rank == root {
+			mine, err := f.acquire(s)
+			if err != nil {
+				return err
+			}
+			copy(mine, part)
+			f.publish(s)
+		} else {
+			theirs, err := f.written(root, s)
+			if err != nil {
+				return err
+			}
+			copy(part, theirs)
+		}
+		f.finish(s)
+	}
+	return nil
+}

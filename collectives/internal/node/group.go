@@ -1,0 +1,199 @@
+package node
+
+import "github.com/gorun-hpc/gorun/collectives/internal/message"
+
+// Config describes the members to New.
+type Config struct {
+	// Rank is this member, Size the number of members.
+	Rank, Size int
+	// Crowded says that members outnumber processors: whoever waits should give
+	// way at once, and a switch between members costs more than a cache miss.
+	Crowded bool
+	// Segment is the length in bytes of the segments of large operations, a
+	// multiple of 64; 0 lets the number of members decide.
+	Segment int
+	// Open returns memory shared by the members, with parts of this many bytes.
+	// All members call it in the same order.
+	Open func(bytes int) (Memory, error)
+}
+
+// Group is one member's state: how far it is and where the words lie. It belongs
+// to one goroutine at a time.
+type Group struct {
+	rank, size int
+	crowded    bool
+	spin       int
+	open       func(bytes int) (Memory, error)
+
+	mem  Memory
+	plan plan
+	// done[q] is the last step q finished that not everyone waits in.
+	done []*Word
+	// slots[q] are the buffers of q.
+	slots [][slotCount]slot
+	// flags[k] is set by the member 2^k before this one; next[k] is that of the
+	// member 2^k after it.
+	flags, next []*Word
+	arrivals    *counter
+	release     *Word
+
+	// step is the number of the current operation, floor the last one that all
+	// members are known to have begun, arrived the arrivals counted so far.
+	step, floor, arrived uint64
+
+	large *ring
+}
+
+// spins is how often a word is read before the wait is left to Memory, about a
+// microsecond: most of what neighbours on other processors send comes sooner.
+const spins = 1000
+
+// New returns the state of one member and opens the memory of the small
+// operations; that of the large ones follows with the first of them.
+func New(c Config) (*Group, error) {
+	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, open: c.Open, plan: planFor(c.Size, c.Crowded)}
+	if c.Crowded {
+		g.spin = 1
+	}
+	if c.Segment > 0 {
+		g.plan.segment = c.Segment
+	}
+	mem, err := c.Open(g.plan.smallPart())
+	if err != nil {
+		return nil, err
+	}
+	g.mem = mem
+	g.done, g.slots = make([]*Word, g.size), make([][slotCount]slot, g.size)
+	for q := range g.size {
+		part := mem.Part(q)
+		g.done[q] = wordAt(part, doneOffset)
+		for i := range slotCount {
+			g.slots[q][i] = g.plan.slot(part, i)
+		}
+	}
+	for k := 0; 1<<k < g.size; k++ {
+		g.flags = append(g.flags, wordAt(mem.Part(g.rank), flagOffset(k)))
+		g.next = append(g.next, wordAt(mem.Part((g.rank+1<<k)%g.size), flagOffset(k)))
+	}
+	g.arrivals = counterAt(mem.Part(0), arrivalOffset)
+	g.release = wordAt(mem.Part(0), releaseOffset)
+	return g, nil
+}
+
+// SmallMax is the largest contribution in bytes of one rank to the small
+// operations.
+func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
+
+// SegmentMax is the largest element in bytes that the large operations take.
+func (g *Group) SegmentMax() int { return g.plan.segment }
+
+// Crowded reports whether members outnumber processors.
+func (g *Group) Crowded() bool { return g.crowded }
+
+func (g *Group) await(w *Word, v uint64) error {
+	for range g.spin {
+		if w.Load() >= v {
+			return nil
+		}
+	}
+	return g.mem.Await(w, v)
+}
+
+// begin numbers an operation and makes sure that this member's slot for it is
+// free.
+func (g *Group) begin() (n uint64, mine *slot, err error) {
+	g.step++
+	n = g.step
+	mine = &g.slots[g.rank][n%slotCount]
+	if n <= slotCount || g.floor > n-slotCount {
+		return n, mine, nil
+	}
+	for q, w := range g.done {
+		if q == g.rank {
+			continue
+		}
+		if err := g.await(w, n-slotCount); err != nil {
+			return n, nil, err
+		}
+	}
+	return n, mine, nil
+}
+
+// slot returns the buffer of member q in step n.
+func (g *Group) slot(q int, n uint64) *slot { return &g.slots[q][n%slotCount] }
+
+// finish leaves word that this member is done with step n, in which not
+// everyone waited for everyone.
+func (g *Group) finish(n uint64) { g.mem.Signal(g.done[g.rank], n) }
+
+// meet tells the others that this member's slot of step n is written, and waits
+// until theirs are.
+func (g *Group) meet(n uint64) error {
+	if g.crowded {
+		return g.meetAtCounter(n)
+	}
+	g.mem.Signal(g.slot(g.rank, n).word, n)
+	return g.collect(n)
+}
+
+// collect waits until everyone's slot of step n is written.
+func (g *Group) collect(n uint64) error {
+	for q := range g.slots {
+		if q == g.rank {
+			continue
+		}
+		if err := g.await(g.slot(q, n).word, n); err != nil {
+			return err
+		}
+	}
+	g.floor = n
+	return nil
+}
+
+// arrive counts this member's arrival and reports whether it is the last.
+func (g *Group) arrive() (last bool) {
+	g.arrived += uint64(g.size)
+	return g.arrivals.add() == g.arrived
+}
+
+// The release word is the step and the member that came last.
+//
+//	bits 63:16  step
+//	bits 15:0   rank of the last to arrive
+const releaseShift = 16
+
+func (g *Group) letGo(n uint64) {
+	g.floor = n
+	g.mem.Signal(g.release, n<<releaseShift|uint64(g.rank))
+}
+
+// released waits for the release of step n and returns who came last.
+func (g *Group) released(n uint64) (last int, err error) {
+	if err := g.await(g.release, n<<releaseShift); err != nil {
+		return 0, err
+	}
+	g.floor = n
+	return int(g.release.Load() & (1<<releaseShift - 1)), nil
+}
+
+func (g *Group) meetAtCounter(n uint64) error {
+	if g.arrive() {
+		g.letGo(n)
+		return nil
+	}
+	_, err := g.released(n)
+	return err
+}
+
+// combine sets dst to the combination of all slots of step n in rank order.
+func (g *Group) combine(dst []byte, n uint64, r message.Reduction) {
+	size := len(dst)
+	if g.size == 1 {
+		copy(dst, g.slot(0, n).room(size))
+		return
+	}
+	r.Fn(dst, g.slot(0, n).room(size), g.slot(1, n).room(size))
+	for q := 2; q < g.size; q++ {
+		r.Fn(dst, dst, g.slot(q, n).room(size))
+	}
+}

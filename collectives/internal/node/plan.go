@@ -1,0 +1,85 @@
+package node
+
+import "sync/atomic"
+
+// slotCount is the number of small buffers of a part. More than two let a root
+// run ahead of its readers.
+const slotCount = 4
+
+// The small part: one line for the done word, then in rank 0's part the arrival
+// counter and the release word, then the barrier's flags, then the slots.
+const (
+	doneOffset    = 0
+	arrivalOffset = line
+	releaseOffset = 2 * line
+	flagsOffset   = 4 * line
+	flagCount     = 12 // rounds: up to 4096 members
+	slotsOffset   = flagsOffset + flagCount*line
+)
+
+func flagOffset(round int) int { return flagsOffset + round*line }
+
+// plan holds the sizes, which depend on the number of members: all parts
+// together stay below 20 MiB for 256 members, touched or not.
+type plan struct {
+	slotBytes int // of a slot, its first line included
+	segment   int // of a segment of a large operation, per part
+	depth     int // segments a part holds
+}
+
+// The budgets of all parts together. On free processors many short segments
+// keep a pipeline going; when members take turns, each turn should move much.
+const (
+	flowBytes    = 4 << 20
+	flowDepth    = 8
+	flowMax      = 128 << 10
+	crowdedBytes = 8 << 20
+	crowdedDepth = 2
+	crowdedMax   = 256 << 10
+)
+
+func planFor(size int, crowded bool) plan {
+	p := plan{slotBytes: 512, depth: flowDepth}
+	switch {
+	case size <= 8:
+		p.slotBytes = 4<<10 + line
+	case size <= 64:
+		p.slotBytes = 1<<10 + line
+	}
+	p.segment = min(max(flowBytes/(flowDepth*size), 4<<10), flowMax)
+	if crowded {
+		p.depth = crowdedDepth
+		p.segment = min(max(crowdedBytes/(crowdedDepth*size), 16<<10), crowdedMax)
+	}
+	p.segment &^= line - 1
+	return p
+}
+
+func (p plan) smallPart() int { return slotsOffset + slotCount*p.slotBytes }
+
+func (p plan) largePart() int { return line + p.depth*p.segment }
+
+// slot is a small buffer. A contribution that fits lies in the same cache line
+// as the word that announces it, so that one line travels.
+type slot struct {
+	word         *Word
+	inline, body []byte
+}
+
+func (p plan) slot(part []byte, i int) slot {
+	b := part[slotsOffset+i*p.slotBytes:][:p.slotBytes]
+	return slot{word: wordAt(b, 0), inline: b[8:line], body: b[line:]}
+}
+
+// room returns where n bytes of a contribution lie.
+func (s *slot) room(n int) []byte {
+	if n <= len(s.inline) {
+		return s.inline[:n]
+	}
+	return s.body[:n]
+}
+
+// counter counts arrivals.
+type counter struct{ v atomic.Uint64 }
+
+func (c *counter) add() uint64 { return c.v.Add(1) }

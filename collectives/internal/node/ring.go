@@ -1,0 +1,152 @@
+package node
+
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
+// ring is the memory of the large operations: in each part, depth segments that
+// are used in turn. Segments are numbered through all operations.
+//
+// The first line of a part holds two words of its owner:
+//
+//	offset 0  ready  the last segment it has written
+//	offset 8  done   2s when its share of segment s is combined,
+//	                 2s+1 when it does not look at segment s any more
+type ring struct {
+	g           *Group
+	mem         Memory
+	depth, size int
+	ready, done []*Word
+	parts       [][]byte
+	// last is the number of the last segment in use, free a lower bound of
+	// everyone's done word.
+	last, free uint64
+}
+
+// flow returns the ring, which is made with the first large operation.
+func (g *Group) flow() (*ring, error) {
+	if g.large != nil {
+		return g.large, nil
+	}
+	mem, err := g.open(g.plan.largePart())
+	if err != nil {
+		return nil, err
+	}
+	f := &ring{
+		g: g, mem: mem, depth: g.plan.depth, size: g.plan.segment,
+		ready: make([]*Word, g.size), done: make([]*Word, g.size), parts: make([][]byte, g.size),
+	}
+	for q := range g.size {
+		part := mem.Part(q)
+		f.ready[q], f.done[q], f.parts[q] = wordAt(part, 0), wordAt(part, 8), part[line:]
+	}
+	g.large = f
+	return f, nil
+}
+
+// claim takes the next count segment numbers and returns the first.
+func (f *ring) claim(count int) uint64 {
+	first := f.last + 1
+	f.last += uint64(count)
+	return first
+}
+
+// segment returns segment s of member q.
+func (f *ring) segment(q int, s uint64) []byte {
+	return f.parts[q][int(s%uint64(f.depth))*f.size:][:f.size]
+}
+
+// acquire waits until everyone is done with what this member's segment s held
+// before, and returns it.
+func (f *ring) acquire(s uint64) ([]byte, error) {
+	mine := f.segment(f.g.rank, s)
+	if s <= uint64(f.depth) {
+		return mine, nil
+	}
+	need := 2*(s-uint64(f.depth)) + 1
+	if f.free >= need {
+		return mine, nil
+	}
+	free := ^uint64(0)
+	for q, w := range f.done {
+		if q == f.g.rank {
+			continue
+		}
+		if err := f.await(w, need); err != nil {
+			return nil, err
+		}
+		free = min(free, w.Load())
+	}
+	f.free = free
+	return mine, nil
+}
+
+// publish tells everyone that this member's segment s is written.
+func (f *ring) publish(s uint64) { f.mem.Signal(f.ready[f.g.rank], s) }
+
+// written waits until member q's segment s is written and returns it.
+func (f *ring) written(q int, s uint64) ([]byte, error) {
+	if err := f.await(f.ready[q], s); err != nil {
+		return nil, err
+	}
+	return f.segment(q, s), nil
+}
+
+// combined tells everyone that this member's share of segment s is combined.
+func (f *ring) combined(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s) }
+
+// finish tells everyone that this member does not look at segment s any more.
+func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
+
+func (f *ring) await(w *Word, v uint64) error {
+	for range f.g.spin {
+		if w.Load() >= v {
+			return nil
+		}
+	}
+	return f.mem.Await(w, v)
+}
+
+// stages is into how many segments an operation is cut if it is long enough: the
+// first and the last of them are not overlapped with anything.
+const (
+	stages     = 8
+	segmentMin = 16 << 10
+)
+
+// cut returns the length of the segments of an operation on n bytes, a multiple
+// of unit and at most limit, and their number.
+func (f *ring) cut(n, unit, limit int) (each, count int) {
+	each = n
+	if !f.g.crowded {
+		each = max(n/stages, segmentMin)
+	}
+	each = min(max(each, 1), limit)
+	each -= each % unit
+	each = max(each, unit)
+	return each, (n + each - 1) / each
+}
+
+// unit returns a multiple of an element's size at which segments and blocks may
+// begin: whole cache lines where that is not too coarse.
+func unit(elem int) int {
+	u := elem
+	for u%line != 0 && u < line*line {
+		u += elem
+	}
+	if u%line != 0 {
+		return elem
+	}
+	return u
+}
+
+// window returns bytes [i*each, (i+1)*each) of b, as far as it goes.
+func window(b []byte, i, each int) []byte {
+	from := min(i*each, len(b))
+	return b[from:min(from+each, len(b))]
+}
+
+// copyOwn copies unless both are the same memory.
+func copyOwn(dst, src []byte) {
+	if same, _ := kernel.Overlap(dst, src); !same {
+		copy(dst, src)
+	}
+}

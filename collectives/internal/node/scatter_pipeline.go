@@ -1,0 +1,67 @@
+package node
+
+// ScatterPipeline gives large block q of send of root to member q, in segments
+// that hold a piece of every block. recv of root may be its block of send.
+//
+// Restrictions: none. Cost: alpha + p n beta at root.
+func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
+	f, err := g.flow()
+	if err != nil {
+		return err
+	}
+	size := len(recv)
+	each, count := f.cut(size, 1, f.lane())
+	first := f.claim(count)
+	for i := range count {
+		s := first + uint64(i)
+		if g.rank == root {
+			if err := f.putAll(send, size, i, each, s); err != nil {
+				return err
+			}
+		} else {
+			theirs, err := f.written(root, s)
+			if err != nil {
+				return err
+			}
+			copy(window(recv, i, each), theirs[f.laneOf(root, g.rank)*each:])
+		}
+		f.finish(s)
+	}
+	if g.rank == root {
+		copyOwn(recv, send[root*size:][:size])
+	}
+	return nil
+}
+
+// lane is how many bytes a segment has for each of the other members.
+func (f *ring) lane() int {
+	n := f.size / max(len(f.parts)-1, 1)
+	if n > line {
+		n -= n % line
+	}
+	return max(n, 1)
+}
+
+// laneOf returns the place of member to among the others in the part of from.
+func (f *ring) laneOf(from, to int) int {
+	if to > from {
+		return to - 1
+	}
+	return to
+}
+
+// putAll copies window i of every other member's block in as this member's
+// segment s.
+func (f *ring) putAll(send []byte, size, i, each int, s uint64) error {
+	mine, err := f.acquire(s)
+	if err != nil {
+		return err
+	}
+	for q := range f.parts {
+		if q != f.g.rank {
+			copy(mine[f.laneOf(f.g.rank, q)*each:], window(send[q*size:][:size], i, each))
+		}
+	}
+	f.publish(s)
+	return nil
+}

@@ -1,0 +1,123 @@
+package node
+
+import "github.com/gorun-hpc/gorun/collectives/internal/message"
+
+// The small operations: contributions of at most SmallMax bytes, each through one
+// slot. Cost: alpha + n beta for a reader, n the bytes it reads.
+
+// BcastSmall gives buf of root to everyone. Root waits for nobody until its slots
+// come round.
+func (g *Group) BcastSmall(buf []byte, root int) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	if g.rank == root {
+		copy(mine.room(len(buf)), buf)
+		g.mem.Signal(mine.word, n)
+	} else {
+		from := g.slot(root, n)
+		if err := g.await(from.word, n); err != nil {
+			return err
+		}
+		copy(buf, from.room(len(buf)))
+	}
+	g.finish(n)
+	return nil
+}
+
+// ScatterSmall gives block q of send of root to member q: all blocks together are
+// at most SmallMax.
+func (g *Group) ScatterSmall(send, recv []byte, root int) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	size := len(recv)
+	if g.rank == root {
+		copy(mine.room(len(send)), send)
+		g.mem.Signal(mine.word, n)
+		copyOwn(recv, send[root*size:][:size])
+	} else {
+		from := g.slot(root, n)
+		if err := g.await(from.word, n); err != nil {
+			return err
+		}
+		copy(recv, from.room(size * g.size)[g.rank*size:])
+	}
+	g.finish(n)
+	return nil
+}
+
+// ReduceSmall combines the contributions at root.
+func (g *Group) ReduceSmall(send, recv []byte, root int, r message.Reduction) error {
+	n, err := g.contribute(send, root)
+	if err == nil && g.rank == root {
+		g.combine(recv, n, r)
+	}
+	g.finish(n)
+	return err
+}
+
+// GatherSmall lays the contributions side by side in recv of root.
+func (g *Group) GatherSmall(send, recv []byte, root int) error {
+	n, err := g.contribute(send, root)
+	if err == nil && g.rank == root {
+		g.lay(recv, len(send), n)
+	}
+	g.finish(n)
+	return err
+}
+
+// contribute writes this member's slot; root also waits for the others'.
+func (g *Group) contribute(send []byte, root int) (n uint64, err error) {
+	n, mine, err := g.begin()
+	if err != nil {
+		return n, err
+	}
+	copy(mine.room(len(send)), send)
+	if g.rank == root {
+		return n, g.collect(n)
+	}
+	g.mem.Signal(mine.word, n)
+	return n, nil
+}
+
+// lay copies everyone's contribution of size bytes to recv.
+func (g *Group) lay(recv []byte, size int, n uint64) {
+	for q := range g.size {
+		copy(recv[q*size:][:size], g.slot(q, n).room(size))
+	}
+}
+
+// AllGatherSmall lays the contributions side by side in everyone's recv.
+func (g *Group) AllGatherSmall(send, recv []byte) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	copy(mine.room(len(send)), send)
+	if err := g.meet(n); err != nil {
+		return err
+	}
+	g.lay(recv, len(send), n)
+	return nil
+}
+
+// AllToAllSmall gives block q of send to block rank of recv of member q: all
+// blocks of a member together are at most SmallMax. recv may be send.
+func (g *Group) AllToAllSmall(send, recv []byte) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	copy(mine.room(len(send)), send)
+	if err := g.meet(n); err != nil {
+		return err
+	}
+	size := len(send) / g.size
+	for q := range g.size {
+		copy(recv[q*size:][:size], g.slot(q, n).room(len(send))[g.rank*size:])
+	}
+	return nil
+}
