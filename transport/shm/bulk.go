@@ -3,7 +3,6 @@ package shm
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -43,16 +42,29 @@ type bulkOp struct {
 	// finished says that the operation is to be completed, with err.
 	finished bool
 	err      error
-	// staged says that the operation goes through staging buffers.
-	staged bool
+	// staged says that the operation goes through staging buffers: asked bytes were
+	// requested, pieces requests are under way, waiting says that nothing else can
+	// be done.
+	staged        bool
+	asked, pieces int
+	waiting       bool
+	// shared is the help of the owner; offered says that it was asked for.
+	shared  shared
+	offered bool
 }
 
 // bulk is the queue of a rank's own operations and of the copies it makes for
 // peers.
 type bulk struct {
-	ops    []*bulkOp
-	free   []*bulkOp
-	serves []serveJob
+	ops  []*bulkOp
+	free []*bulkOp
+	// tickets are those of the own staging buffers, serves the requests of peers.
+	tickets [stagingSlots]ticket
+	serves  []serveJob
+	// descriptors in use, sequence of the last one, and Gets of peers to help with.
+	descriptors [bulkDescriptors]bool
+	sequence    uint64
+	helps       []helpJob
 }
 
 // Get implements transport.Endpoint.
@@ -81,7 +93,7 @@ func (e *endpoint) Map(k transport.Key, n int) ([]byte, error) {
 	if k.Token != tokenArena {
 		return nil, e.t.failure("map", e.peer, transport.ErrNotSupported)
 	}
-	b, err := e.t.node.arenaBytes(e.slot, k.Addr, n, false)
+	b, err := e.t.node.arenaBytes(e.slot, k.Addr, n, true)
 	if err != nil {
 		return nil, e.t.failure("map", e.peer, fmt.Errorf("%w: %d bytes at %d", transport.ErrBadKey, n, k.Addr))
 	}
@@ -106,7 +118,7 @@ func (e *endpoint) start(v verb, buf []byte, key transport.Key, delta, token uin
 		if v == verbAdd {
 			n = 8
 		}
-		if _, err := t.node.arenaBytes(e.slot, key.Addr, n, false); err != nil {
+		if _, err := t.node.arenaBytes(e.slot, key.Addr, n, true); err != nil {
 			return t.failure(v.String(), e.peer, transport.ErrBadKey)
 		}
 	}
@@ -130,6 +142,7 @@ func (b *bulk) take() *bulkOp {
 func (t *Transport) moveBulk(h transport.Handler) int {
 	left := pollBytes
 	events := t.moveServes(&left)
+	events += t.moveHelps(&left)
 	for i := 0; i < len(t.bulk.ops) && left > 0; {
 		op := t.bulk.ops[i]
 		before := left
@@ -163,18 +176,34 @@ func (b *bulk) complete(h transport.Handler, i int) {
 }
 
 // fail completes every operation on a peer that is gone.
-func (b *bulk) fail(h transport.Handler, e *endpoint) {
+func (b *bulk) fail(h transport.Handler, e *endpoint, reaped bool) {
 	for i := 0; i < len(b.ops); {
 		op := b.ops[i]
 		if op.e != e {
 			i++
 			continue
 		}
+		b.unshare(op)
+		b.dropTickets(op, reaped)
 		if !op.finished || op.err != nil {
 			op.fail(e.down)
 		}
 		b.complete(h, i)
 	}
+	b.helps = slices.DeleteFunc(b.helps, func(j helpJob) bool { return j.e == e })
+	b.serves = slices.DeleteFunc(b.serves, func(j serveJob) bool { return j.slot == e.slot })
+}
+
+// quiet says that a peer which may live writes into no buffer of ours any more.
+func (b *bulk) quiet(e *endpoint) bool {
+	quiet := true
+	for _, op := range b.ops {
+		if op.e == e {
+			op.shared.giveUp()
+			quiet = quiet && op.shared.quiet()
+		}
+	}
+	return quiet
 }
 
 func (op *bulkOp) fail(err error) {
@@ -187,6 +216,8 @@ func (t *Transport) step(op *bulkOp, left *int) {
 	switch {
 	case op.key.Token == tokenArena:
 		t.stepArena(op, left)
+	case op.shared.desc.words != nil:
+		t.stepShared(op, left)
 	case op.staged:
 		t.stepStaged(op, left)
 	case t.node.locals != nil && !t.cfg.DisableCMA:
@@ -222,7 +253,7 @@ func (t *Transport) stepArena(op *bulkOp, left *int) {
 	if op.verb == verbAdd {
 		n = 8
 	}
-	remote, err := t.node.arenaBytes(op.e.slot, op.key.Addr+uint64(op.done), n, false)
+	remote, err := t.node.arenaBytes(op.e.slot, op.key.Addr+uint64(op.done), n, true)
 	if err != nil {
 		op.fail(transport.ErrBadKey)
 		return
@@ -259,11 +290,10 @@ func (t *Transport) stepLocal(op *bulkOp, left *int) {
 
 // add does a FetchAdd on a word that is mapped here.
 func (op *bulkOp) add(remote []byte) {
-	w := wordOf(remote)
-	if w == nil {
+	if wordOf(remote) == nil {
 		op.fail(transport.ErrBadKey)
 		return
 	}
-	op.value = atomic.AddUint64(w, op.value) - op.value
+	op.value = addTo(remote, op.value)
 	op.finished = true
 }

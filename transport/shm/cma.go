@@ -19,6 +19,8 @@ type reach struct {
 	// refusal says why there is no direct way.
 	refusal error
 	pid     int
+	// lonely says that the peer cannot help with a Get.
+	lonely bool
 	// ops counts the operations under way.
 	ops int
 }
@@ -76,27 +78,62 @@ func (e *endpoint) refuse(err error) { e.reach.direct, e.reach.refusal = false, 
 
 // stepDirect copies from or to private memory of a peer process.
 func (t *Transport) stepDirect(op *bulkOp, left *int) {
-	n := min(len(op.buf)-op.done, *left)
-	if n == 0 {
-		op.advance(0, left)
+	if !op.offered {
+		t.offerHelp(op)
+	}
+	if op.shared.desc.words != nil {
+		t.stepShared(op, left)
 		return
 	}
 	move := t.reader
 	if op.verb == verbPut {
 		move = t.writer
+		if op.done == 0 && !op.listed() {
+			op.fail(transport.ErrBadKey)
+			return
+		}
 	}
-	got, err := move(op.e.reach.pid, op.buf[op.done:op.done+n], op.key.Addr+uint64(op.done))
-	switch {
-	case err == nil && got > 0:
+	if n := min(len(op.buf)-op.done, *left); n > 0 {
+		got, err := move(op.e.reach.pid, op.buf[op.done:op.done+n], op.key.Addr+uint64(op.done))
+		if err != nil || got <= 0 {
+			t.directFailed(op, err)
+			op.finished = op.err != nil
+			return
+		}
 		op.advance(got, left)
-	case err == nil || errors.Is(err, unix.EFAULT):
+	} else {
+		op.advance(0, left)
+	}
+	if op.finished {
+		t.verify(op)
+	}
+}
+
+// verify ends a Get that copied what was not exposed, or no longer, with an
+// error. It comes after the copy, since the memory may be concealed meanwhile.
+func (t *Transport) verify(op *bulkOp) {
+	if op.verb == verbGet && !op.listed() {
 		op.fail(transport.ErrBadKey)
-	case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOMEM):
+	}
+}
+
+// listed says that the owner lists the peer's memory of an operation as exposed.
+func (op *bulkOp) listed() bool {
+	return listed(op.e.listing, op.key, len(op.buf), op.verb.access())
+}
+
+// directFailed judges the failure of a direct copy, err being nil when nothing
+// was copied: memory that is not there is an error; if permission was taken
+// back or the process is gone, the rest goes through staging buffers or ends
+// with the report of the loss.
+func (t *Transport) directFailed(op *bulkOp, err error) {
+	switch {
+	case err == nil || errors.Is(err, unix.EFAULT):
+		op.err = t.failure(op.verb.String(), op.e.peer, transport.ErrBadKey)
 	default:
-		// Permission was taken back, or the process is gone: what is left goes
-		// through staging buffers, or ends with the report of the loss.
 		op.e.refuse(err)
 		op.staged = true
+		op.asked = op.done
 	}
 }
 

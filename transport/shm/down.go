@@ -11,8 +11,9 @@ import (
 type loss struct {
 	peer  int
 	cause error
-	// drain says that what the peer has sent before is still to be handed over.
-	drain bool
+	// reaped says that the peer's process has ended: what it has sent before is
+	// still handed over, and what it held is free. Otherwise it is damaged.
+	reaped bool
 	// end is the position of the inbox behind the last record of the peer.
 	end uint64
 }
@@ -21,17 +22,20 @@ type loss struct {
 func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
 
 // lose makes the next Poll report a loss, and wakes whoever would poll.
-func (t *Transport) lose(peer int, cause error, drain bool) {
+func (t *Transport) lose(peer int, cause error, reaped bool) {
 	t.mu.Lock()
-	t.losses = append(t.losses, loss{peer: peer, cause: cause, drain: drain})
-	t.mu.Unlock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return // the node memory with the bell in it may be gone
+	}
+	t.losses = append(t.losses, loss{peer: peer, cause: cause, reaped: reaped})
 	t.news.Store(true)
 	t.bell.Ring()
 }
 
 // draining says that records of a dead rank are still handed over.
 func (t *Transport) draining(slot int) bool {
-	return slices.ContainsFunc(t.leaving, func(l loss) bool { return l.drain && l.peer == t.cfg.Peers[slot] })
+	return slices.ContainsFunc(t.leaving, func(l loss) bool { return l.reaped && l.peer == t.cfg.Peers[slot] })
 }
 
 // absorb takes new losses in.
@@ -45,7 +49,8 @@ func (t *Transport) absorb() {
 		if slot < 0 || slot == t.cfg.LocalRank || t.endpoint(slot).down != nil {
 			continue
 		}
-		if slices.ContainsFunc(t.leaving, func(o loss) bool { return o.peer == l.peer }) {
+		if i := slices.IndexFunc(t.leaving, func(o loss) bool { return o.peer == l.peer }); i >= 0 {
+			t.leaving[i].reaped = t.leaving[i].reaped || l.reaped
 			continue
 		}
 		t.dead[slot] = true
@@ -67,7 +72,7 @@ func (t *Transport) settle(h transport.Handler) int {
 	events := 0
 	for i := 0; i < len(t.leaving); {
 		l := t.leaving[i]
-		if l.drain && !t.drained(l) {
+		if l.reaped && !t.drained(l) || !l.reaped && !t.bulk.quiet(t.endpoint(t.slot(l.peer))) {
 			i++
 			continue
 		}
@@ -93,16 +98,20 @@ func (t *Transport) bury(h transport.Handler, l loss) {
 	e := t.endpoint(slot)
 	e.down = &transport.PeerDown{Peer: l.peer, Cause: l.cause}
 	e.ring, e.alerts = ringWriter{}, 0
-	if r := t.lanes[slot]; r != nil {
+	if r := t.lanes[slot]; r != nil && l.reaped {
 		t.freeLane(r)
 		t.dropGone()
+	} else if r != nil {
+		r.gone = true
+		t.lanes[slot] = nil
+		t.dropGone()
 	}
-	if l.drain {
+	if l.reaped {
 		// The peer is reaped: a ring it had claimed without saying so is free too.
 		for k := range ringsPerRank {
 			atomic.CompareAndSwapUint64(ringOwner(t.control, k), uint64(slot)+1, 0)
 		}
 	}
-	t.bulk.fail(h, e)
+	t.bulk.fail(h, e, l.reaped)
 	h.Down(e.down)
 }

@@ -29,6 +29,7 @@ type endpoint struct {
 
 	inbox   inboxWriter
 	control segment
+	listing segment
 	bell    bell
 	// peer is the rank, slot the local rank.
 	peer, slot int
@@ -52,7 +53,8 @@ func newEndpoint(t *Transport, slot int) *endpoint {
 	c := t.node.control(slot)
 	return &endpoint{
 		t: t, peer: t.cfg.Peers[slot], slot: slot,
-		control: c, alert: c.word(offAlert), alerts: alertArmed,
+		control: c, listing: c.at(offListing, listingSlots*listingBytes),
+		alert: c.word(offAlert), alerts: alertArmed,
 		bell: t.node.bell(slot),
 		// Until the peer is introduced nobody knows whether it can run barriers.
 		inbox: inboxWriter{newInboxEnds(c), uint64(t.cfg.LocalRank), true},

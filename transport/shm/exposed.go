@@ -2,25 +2,29 @@ package shm
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
 
 // The Token of a Key says which memory its Addr is in.
 //
-//	0           the arena; Addr is an offset
+//	0           no memory
+//	1           the arena; Addr is an offset
 //	bits 63     1: private memory; Addr is an address
-//	bits 32-62  generation of the slot
+//	bits 62     1: the slot lies beyond the listing
+//	bits 32-61  generation of the slot
 //	bits  0-31  slot in the owner's table of exposed memory
 //
 // Peers that copy by themselves use the address alone. The table is for copies
 // that the owner makes on a peer's behalf: it makes none outside of it.
 const (
-	tokenArena   = 0
-	tokenPrivate = 1 << 63
+	tokenArena    = 1
+	tokenPrivate  = 1 << 63
+	tokenUnlisted = 1 << 62
 
 	tokenGenerationShift = 32
-	tokenGenerationMask  = 1<<31 - 1
+	tokenGenerationMask  = 1<<30 - 1
 	tokenSlotMask        = 1<<32 - 1
 )
 
@@ -39,6 +43,8 @@ type exposures struct {
 	mu    sync.Mutex
 	table []exposure
 	free  []uint32
+	// listing shows the first entries to peers; words are nil in one process.
+	listing segment
 }
 
 // add enters b.
@@ -55,6 +61,15 @@ func (x *exposures) add(b []byte, access transport.Access) transport.Key {
 	e := &x.table[slot]
 	e.bytes, e.access, e.live = b, access, true
 	token := tokenPrivate | e.generation<<tokenGenerationShift | uint64(slot)
+	switch {
+	case slot >= listingSlots:
+		token |= tokenUnlisted
+	case x.listing.words != nil:
+		line := x.listing.at(int(slot)*listingBytes, listingBytes)
+		storeRelease(line.word(listingAddr), addressOf(b))
+		storeRelease(line.word(listingLength), uint64(len(b)))
+		storeRelease(line.word(listingState), listingWord(token, access))
+	}
 	return transport.Key{Addr: addressOf(b), Token: token}
 }
 
@@ -67,6 +82,9 @@ func (x *exposures) remove(k transport.Key) bool {
 		return false
 	}
 	e.bytes, e.live = nil, false
+	if slot := k.Token & tokenSlotMask; slot < listingSlots && x.listing.words != nil {
+		storeRelease(x.listing.word(int(slot)*listingBytes+listingState), 0)
+	}
 	e.generation = (e.generation + 1) & tokenGenerationMask
 	x.free = append(x.free, uint32(k.Token&tokenSlotMask))
 	return true
@@ -100,4 +118,37 @@ func (x *exposures) use(k transport.Key, n int, access transport.Access, f func(
 	}
 	f(e.bytes[off : off+uint64(n)])
 	return true
+}
+
+// The listing of a rank's exposed memory in its control area, for peers that
+// copy by themselves. An entry has three words: its state (0, or generation and
+// access of what is exposed), address and length. The owner clears the state
+// before it changes the others, and sets it after.
+const (
+	listingState  = 0
+	listingAddr   = 8
+	listingLength = 16
+	listingBytes  = 32
+)
+
+func listingWord(token uint64, access transport.Access) uint64 {
+	return 1<<63 | token>>tokenGenerationShift&tokenGenerationMask<<8 | uint64(access)
+}
+
+// listed says that n bytes at k are exposed for that access. What lies beyond
+// the listing is taken on trust.
+func listed(listing segment, k transport.Key, n int, access transport.Access) bool {
+	slot := k.Token & tokenSlotMask
+	if slot >= listingSlots {
+		return k.Token&tokenUnlisted != 0
+	}
+	line := listing.at(int(slot)*listingBytes, listingBytes)
+	state := atomic.LoadUint64(line.word(listingState))
+	addr := atomic.LoadUint64(line.word(listingAddr))
+	length := atomic.LoadUint64(line.word(listingLength))
+	want := listingWord(k.Token, access)
+	off := k.Addr - addr
+	return state&^uint64(0xff) == want&^uint64(0xff) && state&uint64(access) == uint64(access) &&
+		off <= length && uint64(n) <= length-off &&
+		atomic.LoadUint64(line.word(listingState)) == state
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // arrival is one message as it arrived.
@@ -86,4 +87,17 @@ func sendAll(tr *shm.Transport, l transport.Handler, e transport.Endpoint, h tra
 		}
 		goruntime.Gosched()
 	}
+}
+
+// rangeBytes is the size of the ranges of node memory in tests.
+const rangeBytes = 64 << 20
+
+// memory makes node memory for n ranks and returns its descriptor, which the
+// caller closes.
+func memory(t testing.TB, n int) int {
+	t.Helper()
+	fd, err := unix.MemfdCreate("gorun-test", unix.MFD_CLOEXEC)
+	require.NoError(t, err)
+	require.NoError(t, unix.Ftruncate(fd, int64(n)*rangeBytes))
+	return fd
 }

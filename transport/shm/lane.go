@@ -80,6 +80,7 @@ func (e *endpoint) leave() {
 	if e.ring.words != nil && e.down == nil {
 		e.returnRing()
 	}
+	e.ring = ringWriter{}
 }
 
 // takeLane starts to read the ring a peer has moved into. ok is false if the

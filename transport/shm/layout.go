@@ -17,9 +17,10 @@ package shm
 //	3072       512      staging tickets, 8 lines                 owner; serving peer
 //	4096       8192     inbox index, one word per slot           peers claim, owner cleans
 //	12288      65536    inbox data
-//	77824      524288   rings, 8 of 64 KiB                       one peer each
-//	602112     1048576  staging buffers, 8 of 128 KiB            owner and serving peer
-//	1650688             arena, to the end of the range
+//	77824      16384    listing of exposed memory, 512 of 32     owner
+//	94208      524288   rings, 8 of 64 KiB                       one peer each
+//	618496     1048576  staging buffers, 8 of 128 KiB            owner and serving peer
+//	1667072             arena, to the end of the range
 const (
 	lineBytes = 64
 	pageBytes = 4096
@@ -43,13 +44,16 @@ const (
 	offTickets    = 3072
 	offInboxIndex = 4096
 	offInboxData  = offInboxIndex + inboxSlots*8
-	offRings      = offInboxData + inboxSlots*lineBytes
+	offListing    = offInboxData + inboxSlots*lineBytes
+	offRings      = offListing + listingSlots*listingBytes
 	controlBytes  = offRings + ringsPerRank*ringBytes
 
 	offStaging   = controlBytes
 	stagingSlots = 8
 	stagingBytes = 128 << 10
 	offArena     = offStaging + stagingSlots*stagingBytes
+
+	listingSlots = 512
 
 	bulkDescriptors     = 16
 	bulkDescriptorBytes = 128
@@ -74,9 +78,10 @@ const (
 // two sides differ.
 const (
 	_ = uint(offInboxData-12288) + uint(12288-offInboxData)
-	_ = uint(offRings-77824) + uint(77824-offRings)
-	_ = uint(offStaging-602112) + uint(602112-offStaging)
-	_ = uint(offArena-1650688) + uint(1650688-offArena)
+	_ = uint(offListing-77824) + uint(77824-offListing)
+	_ = uint(offRings-94208) + uint(94208-offRings)
+	_ = uint(offStaging-618496) + uint(618496-offStaging)
+	_ = uint(offArena-1667072) + uint(1667072-offArena)
 	_ = uint(offTickets - offBulk - bulkDescriptors*bulkDescriptorBytes)
 	_ = uint(offInboxIndex - offTickets - stagingSlots*lineBytes)
 	_ = uint(3*ringBytes/4 - 2*(maxEager+recordHeader+lineBytes))

@@ -35,7 +35,7 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	if w, any := t.inbox.poll(); any && !t.inboxDamaged {
 		events += t.readInbox(h, w, share)
 	}
-	if len(t.bulk.ops) > 0 || len(t.bulk.serves) > 0 {
+	if len(t.bulk.ops)+len(t.bulk.serves)+len(t.bulk.helps) > 0 {
 		events += t.moveBulk(h)
 	}
 	if len(t.leaving) > 0 {
@@ -223,7 +223,7 @@ func (t *Transport) Arm() bool {
 	if !t.fences {
 		barrier()
 	}
-	if t.arrived() || t.news.Load() || t.bulk.moved() || t.roomAppeared() {
+	if t.arrived() || t.news.Load() || t.answered() || t.roomAppeared() {
 		t.Disarm()
 		return false
 	}

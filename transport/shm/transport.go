@@ -60,9 +60,11 @@ type Transport struct {
 
 	// news says that losses is not empty or departures are under way.
 	news atomic.Bool
-	// mu guards losses, which MarkDown fills from any goroutine.
+	// mu guards losses, which MarkDown fills from any goroutine, and ended, after
+	// which it does nothing.
 	mu     sync.Mutex
 	losses []loss
+	ended  bool
 	// leaving are the losses whose last messages are being drained.
 	leaving []loss
 
@@ -105,6 +107,8 @@ func New(n *Node, cfg Config) (*Transport, error) {
 	}
 	if n.locals != nil {
 		t.exposed = &n.locals[cfg.LocalRank].exposed
+	} else {
+		t.exposed.listing = control.at(offListing, listingSlots*listingBytes)
 	}
 	if err := t.mapSlots(); err != nil {
 		return nil, err
@@ -210,6 +214,9 @@ func (t *Transport) failure(op string, peer int, err error) error {
 // Expose implements transport.Transport. It costs no system call; a slice in the
 // arena is named by its offset there.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
+	if t.closed {
+		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
+	}
 	if off, ok := t.arena.Offset(b); ok {
 		return t.arena.Key(off), nil
 	}
@@ -219,6 +226,9 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 // Conceal implements transport.Transport. A peer that copies by itself out of
 // private memory is not waited for: it says when it has finished.
 func (t *Transport) Conceal(k transport.Key) error {
+	if t.closed {
+		return t.failure("conceal", -1, transport.ErrClosed)
+	}
 	if k.Token == tokenArena {
 		return nil
 	}
@@ -235,6 +245,9 @@ func (t *Transport) Close() error {
 		return t.failure("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
+	t.mu.Lock()
+	t.ended = true
+	t.mu.Unlock()
 	atomic.StoreUint64(t.control.word(offState), stateClosed)
 	for _, e := range t.endpoints {
 		if e != nil {

@@ -1,0 +1,293 @@
+package shm
+
+import (
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// A long Get from private memory is bound by what one processor copies. The
+// reader therefore publishes a descriptor in its control area and names it to
+// the owner of the memory. Both claim chunks, the reader from the front with
+// process_vm_readv, the owner, if it happens to poll, from the back with
+// process_vm_writev. The reader alone suffices.
+//
+// A descriptor, in words:
+//
+//	0  sequence; 0 when the descriptor is not in use      reader
+//	1  address of the reader's memory                     reader
+//	2  length in bytes                                    reader
+//	8  claims, see below                                  both, by compare-and-swap
+//	9  chunks from the back that are done                 helper
+//	10 1 + number from the back of a chunk that failed    helper
+//
+// The word of claims:
+//
+//	bits 40-63  sequence, low 24 bits: a helper that slept cannot claim from the
+//	            next Get that has the descriptor
+//	bits 20-39  chunks claimed from the back
+//	bits  0-19  chunks claimed from the front; bit 19 is set when the reader gives
+//	            up, and then the rest counts as claimed
+//
+// The note to the owner: A is sequence<<8 | descriptor, B and C the key.
+const (
+	descSequence = 0
+	descAddr     = 8
+	descLength   = 16
+	descClaims   = 64
+	descDone     = 72
+	descFailed   = 80
+
+	// assistBytes is the length from which help pays.
+	assistBytes = 1 << 20
+	// chunkBytes is what is claimed at a time.
+	chunkBytes = 128 << 10
+	// maxChunks is the length of the longest Get that can be shared.
+	maxChunks = 1 << 19
+
+	claimFront    = 1
+	claimBack     = 1 << 20
+	claimMask     = 1<<20 - 1
+	claimGiveUp   = 1 << 19
+	claimSequence = 40
+)
+
+func descriptor(control segment, number int) segment {
+	return control.at(offBulk+number*bulkDescriptorBytes, bulkDescriptorBytes)
+}
+
+// chunks returns the number of chunks of n bytes.
+func chunks(n int) uint64 { return uint64(n+chunkBytes-1) / chunkBytes }
+
+// chunk returns where a chunk of n bytes begins and ends.
+func chunk(number uint64, n int) (int, int) {
+	start := int(number) * chunkBytes
+	return start, min(start+chunkBytes, n)
+}
+
+// parseClaims takes the word of claims apart.
+func parseClaims(c uint64) (front, back, sequence uint64) {
+	return c & claimMask, c / claimBack & claimMask, c >> claimSequence
+}
+
+// claimChunk claims the next chunk of total; unit is claimFront or claimBack. It
+// returns how many that side had claimed before.
+func claimChunk(claims *uint64, unit, sequence, total uint64) (uint64, bool) {
+	for {
+		c := atomic.LoadUint64(claims)
+		front, back, s := parseClaims(c)
+		if s != sequence&(1<<24-1) || front+back >= total {
+			return 0, false
+		}
+		if atomic.CompareAndSwapUint64(claims, c, c+unit) {
+			if unit == claimFront {
+				return front, true
+			}
+			return back, true
+		}
+	}
+}
+
+// shared is the reader's side of a Get that the owner may help with.
+type shared struct {
+	desc segment // words nil: not shared
+	// number of the descriptor.
+	number   int
+	sequence uint64
+	// redone says that the chunk the helper failed at was copied.
+	redone bool
+	// over says that the reader has given up.
+	over bool
+}
+
+// offerHelp publishes a descriptor for an operation. Without a free one, or
+// room in the lane, the reader copies alone.
+func (t *Transport) offerHelp(op *bulkOp) {
+	op.offered = true
+	if op.verb != verbGet || len(op.buf) < assistBytes || chunks(len(op.buf)) > maxChunks || op.e.reach.lonely {
+		return
+	}
+	for k := range bulkDescriptors {
+		if t.bulk.descriptors[k] {
+			continue
+		}
+		d := descriptor(t.control, k)
+		t.bulk.sequence++
+		atomic.StoreUint64(d.word(descAddr), addressOf(op.buf))
+		atomic.StoreUint64(d.word(descLength), uint64(len(op.buf)))
+		atomic.StoreUint64(d.word(descClaims), t.bulk.sequence<<claimSequence)
+		atomic.StoreUint64(d.word(descDone), 0)
+		atomic.StoreUint64(d.word(descFailed), 0)
+		atomic.StoreUint64(d.word(descSequence), t.bulk.sequence)
+		h := transport.Header{A: t.bulk.sequence<<8 | uint64(k), B: op.key.Addr, C: op.key.Token}
+		if op.e.put(kindAssist, h, nil) != nil {
+			atomic.StoreUint64(d.word(descSequence), 0)
+			return
+		}
+		t.bulk.descriptors[k] = true
+		op.shared = shared{desc: d, number: k, sequence: t.bulk.sequence}
+		return
+	}
+}
+
+// stepShared moves a shared Get on.
+func (t *Transport) stepShared(op *bulkOp, left *int) {
+	d, n := op.shared.desc, len(op.buf)
+	total := chunks(n)
+	for *left > 0 && !op.shared.over {
+		number, ok := claimChunk(d.word(descClaims), claimFront, op.shared.sequence, total)
+		if !ok {
+			break
+		}
+		start, end := chunk(number, n)
+		t.copyChunk(op, start, end, left)
+	}
+	front, back, _ := parseClaims(atomic.LoadUint64(d.word(descClaims)))
+	if front+back < total || !op.shared.quiet() {
+		return
+	}
+	failed := atomic.LoadUint64(d.word(descFailed))
+	if failed > 0 && failed <= back && !op.shared.over && !op.shared.redone {
+		op.e.reach.lonely = true
+		op.shared.redone = true
+		start, end := chunk(total-failed, n)
+		t.copyChunk(op, start, end, left)
+	}
+	if op.finished = !op.shared.over || op.err != nil; !op.finished {
+		op.staged = true // the direct way was closed: from the start by another
+	}
+	t.bulk.unshare(op)
+	if op.finished && op.err == nil {
+		t.verify(op)
+	}
+}
+
+// copyChunk reads one chunk. If that fails the reader gives up.
+func (t *Transport) copyChunk(op *bulkOp, start, end int, left *int) {
+	for start < end {
+		got, err := t.reader(op.e.reach.pid, op.buf[start:end], op.key.Addr+uint64(start))
+		if err != nil || got <= 0 {
+			t.directFailed(op, err)
+			op.shared.giveUp()
+			return
+		}
+		start += got
+		*left -= got
+	}
+}
+
+// giveUp claims what is left, so that the helper begins nothing more.
+func (s *shared) giveUp() {
+	if s.desc.words != nil {
+		s.over = true
+		atomic.OrUint64(s.desc.word(descClaims), claimGiveUp)
+	}
+}
+
+// quiet says that the helper is not within a chunk.
+func (s *shared) quiet() bool {
+	if s.desc.words == nil {
+		return true
+	}
+	_, back, _ := parseClaims(atomic.LoadUint64(s.desc.word(descClaims)))
+	return atomic.LoadUint64(s.desc.word(descDone)) >= back
+}
+
+// unshare ends the use of a descriptor.
+func (b *bulk) unshare(op *bulkOp) {
+	if op.shared.desc.words == nil {
+		return
+	}
+	atomic.StoreUint64(op.shared.desc.word(descSequence), 0)
+	b.descriptors[op.shared.number] = false
+	op.shared = shared{}
+}
+
+// helpJob is a Get of a peer that this rank helps with.
+type helpJob struct {
+	e        *endpoint
+	desc     segment
+	sequence uint64
+	key      transport.Key
+	// over says that a chunk failed.
+	over bool
+}
+
+// assist takes the note of a peer that reads our memory. It returns false if no
+// correct peer sends it.
+func (t *Transport) assist(slot int, h transport.Header) bool {
+	number := h.A & 0xff
+	if number >= bulkDescriptors || len(t.bulk.helps) >= bulkDescriptors*t.node.ranks {
+		return false
+	}
+	e := t.endpoint(slot)
+	if t.node.locals == nil && e.direct() {
+		t.bulk.helps = append(t.bulk.helps, helpJob{
+			e: e, desc: descriptor(e.control, int(number)), sequence: h.A >> 8,
+			key: transport.Key{Addr: h.B, Token: h.C},
+		})
+	}
+	return true
+}
+
+// moveHelps copies chunks for peers.
+func (t *Transport) moveHelps(left *int) int {
+	events := 0
+	for len(t.bulk.helps) > 0 && *left > 0 {
+		if t.help(&t.bulk.helps[0], left) {
+			events++
+			continue
+		}
+		last := len(t.bulk.helps) - 1
+		copy(t.bulk.helps, t.bulk.helps[1:])
+		t.bulk.helps[last] = helpJob{}
+		t.bulk.helps = t.bulk.helps[:last]
+	}
+	return events
+}
+
+// help copies one chunk for a peer. It returns false when nothing is left to do.
+func (t *Transport) help(j *helpJob, left *int) bool {
+	d := j.desc
+	length := atomic.LoadUint64(d.word(descLength))
+	addr := atomic.LoadUint64(d.word(descAddr))
+	if j.e.down != nil || length == 0 || length > maxChunks*chunkBytes || atomic.LoadUint64(d.word(descSequence)) != j.sequence {
+		return false
+	}
+	total := chunks(int(length))
+	number, ok := claimChunk(d.word(descClaims), claimBack, j.sequence, total)
+	if !ok || number >= total {
+		return false
+	}
+	start, end := chunk(total-1-number, int(length))
+	ok = t.useExposed(j.key.At(start), end-start, func(b []byte) {
+		for len(b) > 0 {
+			n, err := t.writer(j.e.reach.pid, b, addr+uint64(start))
+			if err != nil || n == 0 {
+				atomic.StoreUint64(d.word(descFailed), number+1)
+				j.over = true
+				return
+			}
+			b, start = b[n:], start+n
+		}
+	})
+	if !ok {
+		atomic.StoreUint64(d.word(descFailed), number+1)
+		j.over = true
+	}
+	*left -= chunkBytes
+	atomic.AddUint64(d.word(descDone), 1)
+	return !j.over
+}
+
+// useExposed calls f with n bytes of our memory if a peer may read them.
+func (t *Transport) useExposed(k transport.Key, n int, f func(b []byte)) bool {
+	if k.Token != tokenArena {
+		return t.exposed.use(k, n, transport.AccessRead, f)
+	}
+	b, err := t.node.arenaBytes(t.cfg.LocalRank, k.Addr, n, false)
+	if err == nil {
+		f(b)
+	}
+	return err == nil
+}

@@ -1,0 +1,57 @@
+package shm_test
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// fabric wraps transports for the suite.
+func fabric(ts []*shm.Transport, end func()) *transporttest.Fabric {
+	f := &transporttest.Fabric{Close: end}
+	for _, tr := range ts {
+		f.Transports = append(f.Transports, transport.Transport(tr))
+		f.Sleepers = append(f.Sleepers, tr.Sleeper())
+		f.Arenas = append(f.Arenas, tr.Arena())
+	}
+	return f
+}
+
+// mapped makes n transports on node memory that is a memfd, all in this process.
+func mapped(t testing.TB, n int, disableCMA bool) ([]*shm.Transport, *shm.Node) {
+	t.Helper()
+	fd := memory(t, n)
+	node, err := shm.OpenNode(fd, n, rangeBytes)
+	require.NoError(t, err)
+	require.NoError(t, unix.Close(fd))
+	ts := make([]*shm.Transport, n)
+	for i := range ts {
+		ts[i], err = shm.New(node, shm.Config{Rank: i, LocalRank: i, DisableCMA: disableCMA})
+		require.NoError(t, err)
+	}
+	return ts, node
+}
+
+// The suite of package transport runs on every kind of node memory and every way
+// of bulk.
+func TestConformance(t *testing.T) {
+	for name, disableCMA := range map[string]bool{"local": false, "local-staged": true} {
+		t.Run(name, func(t *testing.T) {
+			transporttest.Run(t, func(t testing.TB, ranks int) *transporttest.Fabric {
+				return fabric(local(t, ranks, disableCMA), nil)
+			})
+		})
+	}
+	for name, disableCMA := range map[string]bool{"mapped": false, "mapped-staged": true} {
+		t.Run(name, func(t *testing.T) {
+			transporttest.Run(t, func(t testing.TB, ranks int) *transporttest.Fabric {
+				ts, node := mapped(t, ranks, disableCMA)
+				return fabric(ts, func() { require.NoError(t, node.Close()) })
+			})
+		})
+	}
+}
