@@ -88,7 +88,9 @@ func ParseJob(getenv func(string) string) (Job, error) {
 	j.Rank = e.count(EnvRank, 0, j.Size-1)
 	j.LocalRank = e.count(EnvLocalRank, 0, j.LocalSize-1)
 	j.NodeRank = e.count(EnvNodeRank, 0, j.Nodes-1)
-	if n, err := hex.Decode(j.Node[:], []byte(clip(getenv(EnvNode), 2*len(j.Node)))); err != nil || n != len(j.Node) {
+	if node, err := hex.DecodeString(clip(getenv(EnvNode), 2*len(j.Node)+1)); err == nil && len(node) == len(j.Node) {
+		j.Node = NodeID(node)
+	} else {
 		e.fail(EnvNode, "want 32 hexadecimal digits")
 	}
 	if j.ID == "" {

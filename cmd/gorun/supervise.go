@@ -218,7 +218,9 @@ func (j *job) dumpEnded() {
 // brokenOutput ends a job whose output cannot be written.
 func (j *job) brokenOutput(err error) {
 	if isBrokenPipe(err) {
-		j.verdict.silent = j.verdict.first == nil
+		if j.verdict.first == nil {
+			j.verdict.silent = true
+		}
 		j.verdict.blame(failure{rank: -1, code: exitSignalOffset + int(unix.SIGPIPE), how: "nobody reads the output"})
 	} else {
 		j.verdict.blame(failure{rank: -1, code: exitLauncher, how: "output lost: " + err.Error()})

@@ -1,0 +1,103 @@
+package bootstrap_test
+
+import (
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/stretchr/testify/require"
+)
+
+func plainCard(rank int) bootstrap.Card {
+	return bootstrap.Card{Rank: rank, PID: 4000 + rank, Slot: rank, Node: bootstrap.NodeID{0xaa, 15: 0xbb}}
+}
+
+func richCard(rank int) bootstrap.Card {
+	c := plainCard(rank)
+	c.Provider = "iwarp"
+	c.Addresses = []bootstrap.Address{{IP: [16]byte{10: 0xff, 0xff, 10, 0, 0, 1}, Port: 4791}, {IP: [16]byte{0: 0xfe, 1: 0x80, 15: 9}, Port: 1}}
+	return c
+}
+
+func encoded(t testing.TB, c bootstrap.Card) []byte {
+	t.Helper()
+	b, err := c.Append(nil)
+	require.NoError(t, err)
+	require.Len(t, b, c.Len())
+	return b
+}
+
+// golden reads bytes written as hexadecimal in testdata; spaces, newlines and
+// comments after # do not count.
+func golden(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	require.NoError(t, err)
+	var digits strings.Builder
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		digits.WriteString(strings.Join(strings.Fields(line), ""))
+	}
+	b, err := hex.DecodeString(digits.String())
+	require.NoError(t, err)
+	return b
+}
+
+func TestCardGolden(t *testing.T) {
+	for name, c := range map[string]bootstrap.Card{"card-plain.hex": plainCard(7), "card-rich.hex": richCard(258)} {
+		require.Equal(t, hex.EncodeToString(golden(t, name)), hex.EncodeToString(encoded(t, c)), name)
+	}
+}
+
+func TestCardRoundTripLeavesTheRest(t *testing.T) {
+	for _, c := range []bootstrap.Card{{}, plainCard(1), richCard(2)} {
+		b := append(encoded(t, c), 1, 2, 3)
+		got, n, err := bootstrap.ParseCard(b)
+		require.NoError(t, err)
+		require.Equal(t, c, got)
+		require.Equal(t, len(b)-3, n)
+	}
+}
+
+func TestCardTruncatedOrDamaged(t *testing.T) {
+	whole := encoded(t, richCard(3))
+	for n := range whole {
+		_, _, err := bootstrap.ParseCard(whole[:n])
+		require.ErrorIs(t, err, bootstrap.ErrMalformed, "%d bytes", n)
+	}
+	for _, damage := range []struct {
+		at int
+		to byte
+	}{{0, 2}, {1, 1}, {2, 33}, {2, 34}, {3, 1}, {7, 0x80}, {11, 0x80}, {15, 0xff}, {32, 255}, {32, 4}, {38, 1}, {38, 3}} {
+		b := append([]byte(nil), whole...)
+		b[damage.at] = damage.to
+		_, _, err := bootstrap.ParseCard(b)
+		require.ErrorIs(t, err, bootstrap.ErrMalformed, "%+v", damage)
+	}
+}
+
+func TestCardOutOfRange(t *testing.T) {
+	for _, c := range []bootstrap.Card{
+		{Rank: -1}, {PID: 1 << 31}, {Slot: -5}, {Provider: strings.Repeat("x", 256)}, {Addresses: make([]bootstrap.Address, 256)},
+	} {
+		_, err := c.Append(nil)
+		require.Error(t, err)
+	}
+	big := bootstrap.Card{Provider: strings.Repeat("x", 255), Addresses: make([]bootstrap.Address, 255)}
+	require.Len(t, encoded(t, big), bootstrap.CardBytesMax)
+}
+
+func FuzzCard(f *testing.F) {
+	f.Add(encoded(f, plainCard(1)))
+	f.Add(encoded(f, richCard(1)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, n, err := bootstrap.ParseCard(b)
+		if err != nil {
+			require.ErrorIs(t, err, bootstrap.ErrMalformed)
+			return
+		}
+		require.Equal(t, b[:n], encoded(t, c))
+	})
+}

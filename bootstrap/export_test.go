@@ -1,0 +1,25 @@
+package bootstrap
+
+// Names of internals for the package's black-box tests.
+var (
+	AppendBook  = appendBook
+	ParseBook   = parseBook
+	AppendFrame = func(dst []byte, k uint8, body []byte) []byte { return appendFrame(dst, kind(k), body) }
+	ParseFDs    = func(s string) (socket, memory, secret int, err error) {
+		d, err := parseDescriptors(s)
+		return d.socket, d.memory, d.secret, err
+	}
+)
+
+// Kinds of frames, for forging them.
+const (
+	KindCard      = uint8(kindCard)
+	KindFence     = uint8(kindFence)
+	KindAbort     = uint8(kindAbort)
+	KindFinalize  = uint8(kindFinalize)
+	KindReport    = uint8(kindReport)
+	KindBook      = uint8(kindBook)
+	KindFenceDone = uint8(kindFenceDone)
+	KindPeerDown  = uint8(kindPeerDown)
+	KindDump      = uint8(kindDump)
+)

@@ -1,0 +1,169 @@
+package bootstrap_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// helperEnv makes the test binary a rank that prints what Join says.
+const helperEnv = "BOOTSTRAP_TEST_RANK"
+
+// joined is what the helper prints.
+type joined struct {
+	Err     string
+	Job     bootstrap.Job
+	Secret  [32]byte
+	Memory  int64
+	Cards   int
+	CloExec []bool
+	FDsLeft string
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(helperEnv) != "" {
+		if err := json.NewEncoder(os.Stdout).Encode(rankMain()); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func rankMain() joined {
+	s, err := bootstrap.Join()
+	if err != nil {
+		return joined{Err: err.Error()}
+	}
+	out := joined{Job: s.Job(), Secret: s.Secret(), FDsLeft: os.Getenv(bootstrap.EnvFDs)}
+	if s.Memory() != nil {
+		st, err := s.Memory().Stat()
+		if err != nil {
+			return joined{Err: err.Error()}
+		}
+		out.Memory = st.Size()
+	}
+	for fd := range 6 {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		out.CloExec = append(out.CloExec, err == nil && flags&unix.FD_CLOEXEC != 0)
+	}
+	b, err := s.Exchange(context.Background(), s.Card())
+	if err != nil {
+		return joined{Err: err.Error()}
+	}
+	out.Cards = b.Size()
+	if err := s.Finalize(); err != nil {
+		return joined{Err: err.Error()}
+	}
+	return out
+}
+
+// runRank runs the helper with variables and inherited files.
+func runRank(t *testing.T, env []string, files ...*os.File) joined {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(exe)
+	cmd.Env = append(append(os.Environ(), helperEnv+"=1", "GORACE=atexit_sleep_ms=0"), env...)
+	cmd.ExtraFiles = files
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	require.NoError(t, err)
+	var got joined
+	require.NoError(t, json.Unmarshal(text, &got), string(text))
+	return got
+}
+
+// inheritance makes the descriptors of a rank of a world of one.
+func inheritance(t *testing.T) (agent, socket, memory, secret *os.File, job bootstrap.Job) {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	agent, socket = os.NewFile(uintptr(pair[0]), "agent"), os.NewFile(uintptr(pair[1]), "rank")
+	memory, each, err := bootstrap.NodeMemory(1)
+	require.NoError(t, err)
+	secret, err = bootstrap.SecretFile([32]byte{1, 2, 3})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		for _, f := range []*os.File{agent, socket, memory, secret} {
+			_ = f.Close()
+		}
+	})
+	return agent, socket, memory, secret, bootstrap.Job{
+		Size: 1, LocalSize: 1, Nodes: 1, ID: "j", Processors: 1, OnFailure: bootstrap.OnFailureKill, NodeRange: each,
+	}
+}
+
+func TestJoinWithAgent(t *testing.T) {
+	agent, socket, memory, secret, job := inheritance(t)
+	served := make(chan error, 1)
+	server := bootstrap.NewServer(1, func(bootstrap.Event) {})
+	go func() { served <- server.Serve(0, agent) }()
+	got := runRank(t, append(job.Environ(), bootstrap.EnvFDs+"=3,4,5"), socket, memory, secret)
+	require.NoError(t, socket.Close())
+	require.NoError(t, <-served)
+	require.Equal(t, bootstrap.RankFinalized, server.State(0))
+	require.Empty(t, got.Err)
+	require.Equal(t, job, got.Job)
+	require.Equal(t, [32]byte{1, 2, 3}, got.Secret)
+	require.Equal(t, job.NodeRange, got.Memory)
+	require.Equal(t, 1, got.Cards)
+	require.Empty(t, got.FDsLeft, "children of the rank must not take themselves for ranks")
+	require.Equal(t, []bool{true, true}, got.CloExec[3:5])
+}
+
+func TestJoinAlone(t *testing.T) {
+	got := runRank(t, nil)
+	require.Empty(t, got.Err)
+	require.Equal(t, 1, got.Job.Size)
+	require.Zero(t, got.Job.Rank)
+	require.Positive(t, got.Job.Processors)
+	require.NotZero(t, got.Secret)
+	require.Equal(t, 1, got.Cards)
+	node, err := bootstrap.ThisNode()
+	require.NoError(t, err)
+	require.Equal(t, node, got.Job.Node)
+}
+
+func TestJoinErrors(t *testing.T) {
+	_, socket, memory, secret, job := inheritance(t)
+	short, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, short.Close()) }()
+	fds := bootstrap.EnvFDs + "=3,4,5"
+	for name, c := range map[string]struct {
+		env   []string
+		files []*os.File
+		want  string
+	}{
+		"descriptors are closed":    {append(job.Environ(), bootstrap.EnvFDs+"=30,40,50"), nil, "did not reach this process"},
+		"descriptors make no sense": {append(job.Environ(), bootstrap.EnvFDs+"=0,1,2"), nil, "three descriptor numbers"},
+		"no identity":               {[]string{fds}, []*os.File{socket, memory, secret}, "GORUN_SIZE"},
+		"no secret":                 {append(job.Environ(), fds), []*os.File{socket, memory, short}, "job secret of 0 bytes"},
+		"no memory":                 {append(job.Environ(), fds), []*os.File{socket, short, secret}, "node memory"},
+		"memory can shrink":         {append(job.Environ(), fds), []*os.File{socket, unsealed(t, job.NodeRange), secret}, "not sealed"},
+		"memory is too small": {
+			append(job.Environ(), fds, fmt.Sprintf("%s=%d", bootstrap.EnvNodeRange, job.NodeRange*2)),
+			[]*os.File{socket, memory, secret}, "node memory",
+		},
+	} {
+		require.Contains(t, runRank(t, c.env, c.files...).Err, c.want, name)
+	}
+}
+
+func unsealed(t *testing.T, size int64) *os.File {
+	t.Helper()
+	fd, err := unix.MemfdCreate("unsealed", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	require.NoError(t, err)
+	f := os.NewFile(uintptr(fd), "unsealed")
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	require.NoError(t, f.Truncate(size))
+	return f
+}

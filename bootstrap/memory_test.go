@@ -1,0 +1,64 @@
+package bootstrap_test
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestNodeMemoryIsSparseAndKeepsItsSize(t *testing.T) {
+	for _, ranks := range []int{1, 3, 256, 4096} {
+		f, each, err := bootstrap.NodeMemory(ranks)
+		require.NoError(t, err)
+		require.Zero(t, each&(each-1), "a power of two")
+		require.LessOrEqual(t, int64(ranks)*each, int64(1)<<45)
+		var st unix.Stat_t
+		require.NoError(t, unix.Fstat(int(f.Fd()), &st))
+		require.Equal(t, int64(ranks)*each, st.Size)
+		require.Zero(t, st.Blocks)
+		require.ErrorIs(t, f.Truncate(0), unix.EPERM)
+		require.ErrorIs(t, f.Truncate(st.Size+4096), unix.EPERM)
+		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE)
+		require.ErrorIs(t, err, unix.EPERM, "no rank may forbid the others to write")
+		_, err = f.WriteAt([]byte{1}, st.Size-1)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+}
+
+func TestNodeMemoryOfOneRankHoldsTheMachine(t *testing.T) {
+	f, each, err := bootstrap.NodeMemory(1)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	var info unix.Sysinfo_t
+	require.NoError(t, unix.Sysinfo(&info))
+	ram := int64(info.Totalram) * int64(info.Unit)
+	require.GreaterOrEqual(t, each, ram)
+	require.Less(t, each, 2*ram)
+}
+
+func TestNodeMemoryErrors(t *testing.T) {
+	for _, ranks := range []int{0, -1, 1 << 30} {
+		_, _, err := bootstrap.NodeMemory(ranks)
+		require.Error(t, err)
+	}
+}
+
+func TestSecretFileCannotBeChanged(t *testing.T) {
+	secret, err := bootstrap.NewSecret()
+	require.NoError(t, err)
+	other, err := bootstrap.NewSecret()
+	require.NoError(t, err)
+	require.NotEqual(t, secret, other)
+	f, err := bootstrap.SecretFile(secret)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	_, err = f.WriteAt([]byte{1}, 0)
+	require.ErrorIs(t, err, unix.EPERM)
+	var got [32]byte
+	_, err = f.ReadAt(got[:], 0)
+	require.NoError(t, err)
+	require.Equal(t, secret, got)
+}
