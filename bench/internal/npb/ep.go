@@ -144,19 +144,21 @@ func epAccept(numbers *[2 * epChunk]float64, x, y, t *[epChunk]float64) int {
 
 // addPairs turns accepted pairs into Gaussian deviates and adds them.
 func (s *epSums) addPairs(x, y, t []float64) {
+	var logarithms [epChunk]float64
+	logs(logarithms[:], t)
 	x, y = x[:len(t)], y[:len(t)]
+	ln := logarithms[:len(t)]
 	sumX, sumY := s.x, s.y
-	table := logTable
 	var count [2][16]int64 // two, because most pairs fall into one annulus: a chain through memory
 	for i, square := range t {
-		factor := math.Sqrt(-2 * logOf(square, table) / square)
+		factor := math.Sqrt(-2 * ln[i] / square)
 		gx, gy := math.Abs(x[i]*factor), math.Abs(y[i]*factor)
 		count[i&1][int(max(gx, gy))&15]++
 		sumX += gx
 		sumY += gy
 	}
+	s.x, s.y = sumX, sumY
 	for i := range s.count {
 		s.count[i] += count[0][i] + count[1][i]
 	}
-	s.x, s.y = sumX, sumY
 }

@@ -34,16 +34,21 @@ func makeLogTable() *[1 << logBits]logPoint {
 	return table
 }
 
-// logOf returns the natural logarithm of a positive, finite, normal x.
-func logOf(x float64, table *[1 << logBits]logPoint) float64 {
-	bits := math.Float64bits(x)
-	scaled := bits - logOffset
-	point := &table[scaled>>(52-logBits)&(1<<logBits-1)]
-	exponent := float64(int64(scaled) >> 52)
-	r := math.Float64frombits(bits-scaled&(0xfff<<52))*point.reciprocal - 1
-	// log(1+r) by its series: |r| <= 2^-7, the first term left out is r^8/8.
-	r2 := r * r
-	high := (1.0/5 - r*(1.0/6)) + r2*(1.0/7)
-	low := r*(1.0/3) - 0.5
-	return exponent*math.Ln2 + point.log + (r + r2*(low+r2*(high*r-0.25)))
+// logs sets y to the natural logarithms of x, which are positive, finite and
+// normal. It works on slices because the body is too large to be inlined.
+func logs(y, x []float64) {
+	table := logTable
+	y = y[:len(x)]
+	for i, v := range x {
+		bits := math.Float64bits(v)
+		scaled := bits - logOffset
+		point := &table[scaled>>(52-logBits)&(1<<logBits-1)]
+		exponent := float64(int64(scaled) >> 52)
+		r := math.Float64frombits(bits-scaled&(0xfff<<52))*point.reciprocal - 1
+		// log(1+r) by its series: |r| <= 2^-7, the first term left out is r^8/8.
+		r2 := r * r
+		high := (1.0/5 - r*(1.0/6)) + r2*(1.0/7)
+		low := r*(1.0/3) - 0.5
+		y[i] = exponent*math.Ln2 + point.log + (r + r2*(low+r2*(high*r-0.25)))
+	}
 }
