@@ -84,6 +84,7 @@ const maxSteps = 120
 // and the buffer received into.
 func play(w *world, s scene, steps int, interfere func(send, receive *engine.Request)) (send, receive *engine.Request, in []byte) {
 	in = make([]byte, s.size)
+	pause := steps % 2 * 60
 	m := engine.Match{Context: 1, Peer: 1, Tag: 4}
 	from := engine.Match{Context: 1, Peer: 0, Tag: 4}
 	post := func() { receive = w.engines[1].Irecv(from, 0, in, 0) }
@@ -102,7 +103,7 @@ func play(w *world, s scene, steps int, interfere func(send, receive *engine.Req
 	w.step(steps)
 	interfere(send, receive)
 	if receive == nil {
-		w.step(steps % 2 * 60) // the receive meets the interference, or what came of it
+		w.step(pause) // the receive meets the interference, or what came of it
 		post()
 	}
 	return send, receive, in

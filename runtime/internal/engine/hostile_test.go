@@ -1,0 +1,200 @@
+package engine_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// stranger is a transport whose peers send whatever a test says. Reads of their
+// memory succeed at once, with rubbish.
+type stranger struct {
+	mirror
+	caps     transport.Caps
+	frames   []strange
+	sent     []transport.Header
+	done     []uint64
+	down     []int
+	reported map[int]bool
+}
+
+type strange struct {
+	peer int
+	h    transport.Header
+	body []byte
+}
+
+func (s *stranger) Endpoint(int) (transport.Endpoint, error) { return s, nil }
+func (s *stranger) Caps() transport.Caps                     { return s.caps }
+func (s *stranger) Arm() bool                                { return false }
+func (s *stranger) MarkDown(peer int, _ error)               { s.down = append(s.down, peer) }
+
+func (s *stranger) Expose([]byte, transport.Access) (transport.Key, error) {
+	return transport.Key{Addr: 1, Token: 1}, nil
+}
+
+func (s *stranger) Send(h transport.Header, _ []byte) error {
+	s.sent = append(s.sent, h)
+	return nil
+}
+
+func (s *stranger) Get(_ []byte, _ transport.Key, token uint64) error {
+	s.done = append(s.done, token)
+	return nil
+}
+
+func (s *stranger) Put(_ []byte, _ transport.Key, token uint64) error {
+	s.done = append(s.done, token)
+	return nil
+}
+
+func (s *stranger) Map(_ transport.Key, n int) ([]byte, error) {
+	if n > 1<<16 {
+		return nil, transport.ErrBadKey
+	}
+	return make([]byte, n), nil
+}
+
+func (s *stranger) Poll(h transport.Handler, _ int) (int, error) {
+	frames, done, down := s.frames, s.done, s.down
+	s.frames, s.done, s.down = nil, nil, nil
+	for _, f := range frames {
+		if !s.reported[f.peer] {
+			h.Arrive(f.peer, f.h, f.body)
+		}
+	}
+	for _, token := range done {
+		h.Completed(1, token, 0, nil)
+	}
+	for _, peer := range down {
+		if !s.reported[peer] {
+			s.reported[peer] = true
+			h.Down(&transport.PeerDown{Peer: peer, Cause: transport.ErrDamaged})
+		}
+	}
+	return len(frames) + len(done) + len(down), nil
+}
+
+func newStranger(t testing.TB) (*stranger, *engine.Engine) {
+	s := &stranger{
+		caps:     transport.Caps{MaxEager: 256, EagerBest: 64, Get: true, Put: true, Handover: true, MaxReads: 2},
+		reported: map[int]bool{},
+	}
+	e, err := engine.New(engine.Config{
+		Size: 3, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { e.Close() })
+	return s, e
+}
+
+func TestBrokenFramesEndTheirPeerAndNothingElse(t *testing.T) {
+	key := make([]byte, 24)
+	huge := append([]byte(nil), key...)
+	binary.LittleEndian.PutUint64(huge, 1<<63)
+	for _, c := range []struct {
+		name string
+		f    strange
+	}{
+		{"no kind", strange{1, transport.Header{}, nil}},
+		{"unknown kind", strange{1, transport.Header{A: 200}, nil}},
+		{"unknown flag", strange{1, transport.Header{A: 0x8001}, nil}},
+		{"reserved bits", strange{1, transport.Header{A: 0x100001}, nil}},
+		{"negative tag", strange{1, transport.Header{A: 1, B: 1 << 31}, nil}},
+		{"credit beyond every window", strange{1, transport.Header{A: 1, C: 0x7000_0000 << 32}, nil}},
+		{"short envelope", strange{1, transport.Header{A: 2}, key[:23]}},
+		{"long envelope", strange{1, transport.Header{A: 2}, append(key, 0)}},
+		{"message of negative length", strange{1, transport.Header{A: 2}, huge}},
+		{"handover of negative length", strange{1, transport.Header{A: 3}, huge}},
+		{"CTS for nothing", strange{1, transport.Header{A: 4, C: 77}, make([]byte, 28)}},
+		{"CTS without a body", strange{1, transport.Header{A: 4, C: 1}, nil}},
+		{"DATA for nothing", strange{1, transport.Header{A: 5, C: 3}, key}},
+		{"FIN for nothing", strange{1, transport.Header{A: 6, C: 1 << 24}, nil}},
+		{"ACK for nothing", strange{1, transport.Header{A: 7}, nil}},
+		{"type without room", strange{1, transport.Header{A: 9, B: 64 << 32}, make([]byte, 5000)}},
+		{"type that is basic", strange{1, transport.Header{A: 9, B: 3 << 32}, []byte("int")}},
+		{"type that is no text", strange{1, transport.Header{A: 9, B: 64 << 32}, []byte{0xff, 0xfe}}},
+		{"WITHDRAWN for nothing", strange{1, transport.Header{A: 11, C: 9}, nil}},
+		{"short release", strange{1, transport.Header{A: 12}, key[:7]}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, e := newStranger(t)
+			hurt := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
+			well := e.Irecv(engine.Match{Peer: 2, Tag: 1}, 0, nil, 0)
+			s.frames = append(s.frames, c.f, strange{2, transport.Header{A: 1, B: 1}, nil})
+			_, err := hurt.Wait(nil)
+			var lost *engine.PeerError
+			require.ErrorAs(t, err, &lost)
+			require.Equal(t, 1, lost.Rank)
+			require.ErrorIs(t, err, engine.ErrProtocol)
+			_, err = well.Wait(nil)
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
+	s, e := newStranger(t)
+	for range 1000 {
+		s.frames = append(s.frames, strange{1, transport.Header{A: 1, B: 9}, make([]byte, 256)})
+	}
+	_, err := e.Recv(nil, engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
+	require.ErrorIs(t, err, engine.ErrProtocol)
+	held, _ := e.Held()
+	require.LessOrEqual(t, held, 300<<10)
+}
+
+// FuzzFrames feeds frames of a peer to an engine that has all kinds of operations
+// under way. The peer may be given up; the engine must go on.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte{1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3, 'a', 'b', 'c'})
+	f.Add([]byte{2, 2, 1, 0, 0, 0, 1, 0, 0, 0, 24})
+	f.Add([]byte{4, 2, 0, 0, 0, 0, 0, 0, 0, 1, 28, 50})
+	f.Add([]byte{5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 10})
+	f.Fuzz(func(t *testing.T, script []byte) {
+		s, e := newStranger(t)
+		m := engine.Match{Peer: 1, Tag: 1, Context: 1}
+		rs := []*engine.Request{
+			e.Isend(m, 0, make([]byte, 100), engine.Standard, 0),
+			e.Isend(m, 0, make([]byte, 8), engine.Synchronous, 0),
+			e.Irecv(m, 3, make([]byte, 100), 0),
+			e.Irecv(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag, Context: 1}, 70, make([]byte, 20), 0),
+		}
+		for len(script) >= 11 {
+			h := transport.Header{
+				A: uint64(script[0]) | uint64(script[1])<<8 | uint64(script[2])<<32,
+				B: uint64(script[4]) | uint64(script[5])<<32,
+				C: uint64(script[9]) | uint64(script[8])<<24,
+			}
+			n := min(int(script[10]), len(script)-11)
+			body := make([]byte, script[10])
+			copy(body, script[11:11+n])
+			script = script[11+n:]
+			s.frames = append(s.frames, strange{1, h, body})
+			e.Iprobe(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag})
+		}
+		s.MarkDown(1, transport.ErrDamaged)
+		for _, r := range rs {
+			for range 100 {
+				if _, ok, err := r.Test(); ok {
+					if err != nil && errors.Is(err, engine.ErrCanceled) {
+						t.Fatal("cancelled by nobody")
+					}
+					break
+				}
+			}
+		}
+		self := engine.Match{Peer: 0, Tag: 1}
+		if err := e.Send(nil, self, 0, nil, engine.Standard, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Recv(nil, self, 0, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
