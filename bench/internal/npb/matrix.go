@@ -161,16 +161,16 @@ func (m *Matrix) Multiply(y, x []float64) {
 		values = values[:len(columns)]
 		lo = hi
 		var s0, s1, s2, s3 float64
-		for len(columns) >= 4 && len(values) >= 4 {
-			s0 += values[0] * x[columns[0]]
-			s1 += values[1] * x[columns[1]]
-			s2 += values[2] * x[columns[2]]
-			s3 += values[3] * x[columns[3]]
-			columns, values = columns[4:], values[4:]
+		k := 0
+		for ; k < len(columns)-3; k += 4 {
+			c, v := columns[k:k+4:k+4], values[k:k+4:k+4]
+			s0 += v[0] * x[c[0]]
+			s1 += v[1] * x[c[1]]
+			s2 += v[2] * x[c[2]]
+			s3 += v[3] * x[c[3]]
 		}
-		values = values[:len(columns)]
-		for k, col := range columns {
-			s0 += values[k] * x[col]
+		for ; k < len(columns); k++ {
+			s0 += values[k] * x[columns[k]]
 		}
 		y[i] = (s0 + s1) + (s2 + s3)
 	}
