@@ -220,6 +220,7 @@ func (s *Session) listen() {
 		s.sending.Unlock()
 		s.lostErr = fmt.Errorf("%w: %w", ErrAgentLost, err)
 		close(s.lost)
+		_ = s.conn.Close() // after nonsense nothing is worth hearing or saying
 		if !leaving {
 			s.notices <- Notice{Kind: AgentLost, Cause: err.Error()}
 		}
