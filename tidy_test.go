@@ -1,115 +1,350 @@
 // Package gorun_test checks properties of the source tree itself: who may
-// import whom, where unsafe and cgo may appear, and that every package says
-// what it is for. It needs no tool but the go command, so it runs everywhere.
+// import whom, where unsafe and cgo may appear, how long files and functions
+// are, and that every package says what it is for. It reads the sources, every
+// build variant of them, and needs no tool.
 package gorun_test
 
 import (
 	"bytes"
-	"encoding/json"
+	"go/ast"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"io/fs"
+	"maps"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-const module = "github.com/gorun-hpc/gorun"
+const (
+	module = "github.com/gorun-hpc/gorun"
+	// functionLinesMax and fileLinesMax bound what a reader has to hold at once.
+	// Tests are tables and transcripts, and may be longer.
+	functionLinesMax     = 70
+	testFunctionLinesMax = 110
+	fileLinesMax         = 450
+	testFileLinesMax     = 700
+)
 
 // imports lists, for every package, the packages of this module and of other
 // modules it may import. The standard library is always allowed. A package
-// missing here fails the test: adding a package is a design decision.
+// missing here fails the test: adding a package is a design decision. An entry
+// that ends in "/..." is for the packages below that have none of their own.
 var imports = map[string][]string{
-	"transport":                  {},
-	"transport/shm":              {"transport", "golang.org/x/sys/unix"},
-	"transport/rdma":             {"transport", "transport/rdma/verbs", "transport/rdma/rdmacm", "transport/rdma/iwarp", "github.com/asynkron/protoactor-go/actor"},
-	"transport/rdma/verbs":       {},
-	"transport/rdma/rdmacm":      {"transport/rdma/verbs", "golang.org/x/sys/unix"},
-	"transport/rdma/iwarp":       {"transport/rdma/verbs", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap"},
-	"transport/rdma/iwarp/mpa":   {},
-	"transport/rdma/iwarp/ddp":   {},
-	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp"},
-	"runtime/internal/engine":    {"transport"},
-	"runtime":                    {"runtime/internal/engine", "transport", "transport/shm", "transport/rdma", "bootstrap", "golang.org/x/sys/unix", "github.com/asynkron/protoactor-go/actor"},
-	"bootstrap":                  {"github.com/klauspost/compress/zstd"},
-	"collectives":                {"runtime"},
-	"cmd/gorun":                  {"bootstrap", "golang.org/x/sys/unix"},
-	"bench/latency":              {"runtime", "collectives"},
-	"examples/hello":             {"runtime", "collectives"},
+	"transport":               {},
+	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
+	"transport/shm":           {"transport", "golang.org/x/sys/unix"},
+
+	"runtime/internal/engine": {"transport"},
+	"runtime/internal/arena":  {"transport"},
+	"runtime": {
+		"runtime/internal/engine", "runtime/internal/arena", "transport", "transport/shm", "bootstrap", "golang.org/x/sys/unix",
+	},
+
+	"bootstrap": {"golang.org/x/sys/unix"},
+	"cmd/gorun": {"bootstrap", "golang.org/x/sys/unix"},
+
+	"collectives": {
+		"runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
+	},
+	"collectives/internal/kernel":  {},
+	"collectives/internal/message": {"collectives/internal/kernel"},
+	"collectives/internal/node":    {"collectives/internal/kernel", "collectives/internal/message"},
+
+	"examples/...":             {"runtime", "collectives", "examples/internal/launch"},
+	"examples/internal/launch": {},
+
+	"bench": {"bench/internal/launch"},
+	"bench/...": {
+		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb", "bench/internal/launch",
+	},
+	"bench/peers": {
+		"bench/internal/launch", "bench/internal/osu",
+		"gonum.org/v1/plot", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw",
+	},
+	"bench/internal/osu":    {"runtime", "collectives"},
+	"bench/internal/npb":    {"runtime", "collectives"},
+	"bench/internal/launch": {},
+
+	"internal/testbed/...": {"golang.org/x/sys/unix"},
+}
+
+// testImports may be imported by every test on top of what its package may.
+var testImports = []string{
+	"github.com/stretchr/testify/require", "github.com/stretchr/testify/assert", "golang.org/x/sys/unix",
 }
 
 // cgoPackages may import "C".
-var cgoPackages = []string{"transport/rdma/rdmacm"}
+var cgoPackages []string
 
-type pkg struct {
-	ImportPath, Doc string
-	Imports         []string
-	GoFiles         []string
-	CgoFiles        []string
-	Standard        bool
+// vague are names that say nothing of what a file or a type is.
+var vague = regexp.MustCompile(`(?i)^(utils?|helpers?|managers?|common|misc)$|(Manager|Helper|Util|Utils)$`)
+
+// unwanted is what the text of the tree may not contain: notes to oneself and
+// the places of one machine. The patterns are written so that they do not match
+// themselves.
+var unwanted = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|X[X]X)\b|(^|[\s"'=(])/(wor[k]|roo[t]|hom[e])/|://proxy[.]|artifactor[y]|registry[.][a-z]`)
+
+// source is one Go file.
+type source struct {
+	path   string
+	dir    string
+	text   []byte
+	files  *token.FileSet
+	syntax *ast.File
 }
 
-func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-e", "-json", "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
-		var p pkg
-		if err := dec.Decode(&p); err != nil {
+// isTest reports whether only tests see the file.
+func (s *source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// line returns the line number of a position.
+func (s *source) line(p token.Pos) int { return s.files.Position(p).Line }
+
+// imported returns the import paths of the file.
+func (s *source) imported(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, spec := range s.syntax.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.GoFiles)+len(p.CgoFiles) == 0 {
-			continue // tests only
-		}
-		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		allowed, ok := imports[name]
-		if !ok {
-			t.Errorf("%s: not in the import table", name)
-		}
-		if p.Doc == "" {
-			t.Errorf("%s: no package comment", name)
-		}
-		if len(p.CgoFiles) > 0 && !slices.Contains(cgoPackages, name) {
-			t.Errorf("%s: cgo is confined to %v", name, cgoPackages)
-		}
-		for _, imp := range p.Imports {
-			rel := strings.TrimPrefix(imp, module+"/")
-			foreign := rel != imp || strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
-			if foreign && !slices.Contains(allowed, rel) {
-				t.Errorf("%s may not import %s", name, rel)
-			}
-		}
+		all = append(all, p)
 	}
+	return all
 }
 
-func TestFiles(t *testing.T) {
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+// walk calls visit with every file of the tree.
+func walk(t *testing.T, visit func(name string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+		if d.IsDir() && (d.Name() == ".git" || name == "bin" || name == filepath.Join("bench", "out")) {
 			return filepath.SkipDir
 		}
-		if d.IsDir() || filepath.Ext(path) != ".go" {
-			return nil
-		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if got, err := format.Source(src); err != nil || !bytes.Equal(got, src) {
-			t.Errorf("%s: not gofmt'ed (%v)", path, err)
-		}
-		unsafeOK := strings.HasSuffix(path, "_unsafe.go") || strings.HasSuffix(path, "_test.go")
-		if bytes.Contains(src, []byte("\"unsafe\"\n")) && !unsafeOK {
-			t.Errorf("%s imports unsafe; move it to a file named *_unsafe.go", path)
+		if d.Type().IsRegular() {
+			visit(filepath.ToSlash(name))
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// sources returns every Go file of the tree, testdata included.
+func sources(t *testing.T) []*source {
+	t.Helper()
+	var all []*source
+	walk(t, func(name string) {
+		if path.Ext(name) != ".go" {
+			return
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := token.NewFileSet()
+		syntax, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			return
+		}
+		all = append(all, &source{path: name, dir: path.Dir(name), text: text, files: files, syntax: syntax})
+	})
+	if len(all) < 10 {
+		t.Fatalf("only %d Go files found", len(all))
+	}
+	return all
+}
+
+// allowed returns what a package may import, and false if it has no entry.
+func allowed(dir string) ([]string, bool) {
+	if list, ok := imports[dir]; ok {
+		return list, true
+	}
+	for up := path.Dir(dir); up != "."; up = path.Dir(up) {
+		if list, ok := imports[up+"/..."]; ok {
+			return list, true
+		}
+	}
+	return nil, false
+}
+
+func TestImports(t *testing.T) {
+	for _, s := range sources(t) {
+		list, ok := allowed(s.dir)
+		if strings.Contains(s.dir, "testdata") || s.dir == "." {
+			continue
+		}
+		if !ok {
+			t.Errorf("%s: package %s is not in the import table", s.path, s.dir)
+			continue
+		}
+		for _, imp := range s.imported(t) {
+			rel := strings.TrimPrefix(imp, module+"/")
+			inModule := rel != imp
+			foreign := !inModule && strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
+			switch {
+			case !inModule && !foreign, slices.Contains(list, rel):
+			case s.isTest() && (inModule && mayTest(s.dir, rel) || slices.Contains(testImports, rel)):
+			default:
+				t.Errorf("%s: %s may not import %s", s.path, s.dir, rel)
+			}
+		}
+	}
+}
+
+// mayTest reports whether the tests of a package may import another one of the
+// module: itself, test support, and what lies below it in the layers.
+func mayTest(dir, imported string) bool {
+	if imported == dir || imported == "transport/transporttest" || strings.HasPrefix(imported, "internal/testbed/") {
+		return true
+	}
+	list, _ := allowed(dir)
+	return slices.ContainsFunc(list, func(below string) bool {
+		return strings.HasPrefix(below+"/", imported+"/") || mayTest(below, imported)
+	})
+}
+
+// TestImportTable keeps the table itself downward: no cycles, no entry for a
+// package that it does not name as importable by a typing error.
+func TestImportTable(t *testing.T) {
+	var visit func(name string, above []string)
+	visit = func(name string, above []string) {
+		if slices.Contains(above, name) {
+			t.Fatalf("the table has a cycle: %v", append(above, name))
+		}
+		list, ok := allowed(name)
+		if !ok && !strings.Contains(strings.SplitN(name, "/", 2)[0], ".") && !strings.HasSuffix(name, "/...") {
+			t.Errorf("the table lets %v import %s, which has no entry", above, name)
+		}
+		if strings.HasSuffix(name, "/...") {
+			list = imports[name]
+		}
+		for _, below := range list {
+			visit(below, append(slices.Clone(above), name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(imports)) {
+		visit(name, nil)
+	}
+}
+
+func TestUnsafeAndCgoAreConfined(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, imp := range s.imported(t) {
+			if imp == "unsafe" && !strings.HasSuffix(s.path, "_unsafe.go") && !s.isTest() {
+				t.Errorf("%s imports unsafe; move it to a file named *_unsafe.go", s.path)
+			}
+			if imp == "C" && !slices.Contains(cgoPackages, s.dir) {
+				t.Errorf("%s: cgo is confined to %v", s.path, cgoPackages)
+			}
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for _, s := range sources(t) {
+		if got, err := format.Source(s.text); err != nil || !bytes.Equal(got, s.text) {
+			t.Errorf("%s: not formatted by gofmt (%v)", s.path, err)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	type description struct {
+		files int
+		in    string // the file with the package comment
+		words int
+	}
+	packages := map[string]*description{}
+	for _, s := range sources(t) {
+		if s.isTest() || strings.Contains(s.dir, "testdata") {
+			continue
+		}
+		p := packages[s.dir]
+		if p == nil {
+			p = &description{}
+			packages[s.dir] = p
+		}
+		p.files++
+		if words := len(strings.Fields(s.syntax.Doc.Text())); words > 0 {
+			p.in, p.words = path.Base(s.path), words
+		}
+	}
+	for dir, p := range packages {
+		if p.words < 5 {
+			t.Errorf("%s: no package comment of at least five words", dir)
+		}
+		if p.files > 1 && p.in != "doc.go" && p.in != "main.go" {
+			t.Errorf("%s: the package comment belongs into doc.go", dir)
+		}
+	}
+}
+
+func TestLengths(t *testing.T) {
+	for _, s := range sources(t) {
+		functionMax, fileMax := functionLinesMax, fileLinesMax
+		if s.isTest() {
+			functionMax, fileMax = testFunctionLinesMax, testFileLinesMax
+		}
+		if n := bytes.Count(s.text, []byte("\n")); n > fileMax {
+			t.Errorf("%s: %d lines; split it before it passes %d", s.path, n, fileMax)
+		}
+		for _, d := range s.syntax.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := s.line(f.End()) - s.line(f.Pos()) + 1; n > functionMax {
+				t.Errorf("%s:%d: %s has %d lines; at most %d", s.path, s.line(f.Pos()), f.Name.Name, n, functionMax)
+			}
+		}
+	}
+}
+
+func TestNamesAreNouns(t *testing.T) {
+	for _, s := range sources(t) {
+		base := strings.TrimSuffix(strings.TrimSuffix(path.Base(s.path), ".go"), "_test")
+		if vague.MatchString(base) || vague.MatchString(path.Base(s.dir)) {
+			t.Errorf("%s: name the file after what it holds", s.path)
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok && vague.MatchString(spec.Name.Name) {
+				t.Errorf("%s:%d: name the type %s after what it is", s.path, s.line(spec.Pos()), spec.Name.Name)
+			}
+			return true
+		})
+	}
+}
+
+// TestText reads every text file, not Go alone.
+func TestText(t *testing.T) {
+	kinds := []string{".go", ".s", ".c", ".h", ".md", ".yml", ".yaml", ".sh", ".mod", ".json", ".txt", ""}
+	walk(t, func(name string) {
+		if !slices.Contains(kinds, path.Ext(name)) {
+			return
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.IndexByte(text, 0) >= 0 {
+			return // not text
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if found := unwanted.FindString(line); found != "" {
+				t.Errorf("%s:%d: %q has no place in the tree", name, i+1, strings.TrimSpace(found))
+			}
+		}
+	})
 }

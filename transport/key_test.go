@@ -1,8 +1,8 @@
 package transport_test
 
 import (
+	"reflect"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,5 +17,5 @@ func TestKeyAtMovesTheAddressOnly(t *testing.T) {
 }
 
 func TestHeaderHasTheSizeItSays(t *testing.T) {
-	require.Equal(t, uintptr(transport.HeaderSize), unsafe.Sizeof(transport.Header{}))
+	require.Equal(t, uintptr(transport.HeaderSize), reflect.TypeFor[transport.Header]().Size())
 }

@@ -46,19 +46,19 @@ func (r *rig) expose(rank int, b []byte, access transport.Access) transport.Key 
 	return k
 }
 
-// get reads the peer's memory and waits for the end.
-func (r *rig) get(from, to int, dst []byte, src transport.Key) error {
+// get reads memory of rank 1 from rank 0 and waits for the end.
+func (r *rig) get(dst []byte, src transport.Key) error {
 	r.Helper()
-	return r.complete(from, fmt.Sprintf("get of %d bytes", len(dst)), func(token uint64) error {
-		return r.endpoint(from, to).Get(dst, src, token)
+	return r.complete(0, fmt.Sprintf("get of %d bytes", len(dst)), func(token uint64) error {
+		return r.endpoint(0, 1).Get(dst, src, token)
 	}).err
 }
 
-// put writes the peer's memory and waits for the end.
-func (r *rig) put(from, to int, src []byte, dst transport.Key) error {
+// put writes memory of rank 1 from rank 0 and waits for the end.
+func (r *rig) put(src []byte, dst transport.Key) error {
 	r.Helper()
-	return r.complete(from, fmt.Sprintf("put of %d bytes", len(src)), func(token uint64) error {
-		return r.endpoint(from, to).Put(src, dst, token)
+	return r.complete(0, fmt.Sprintf("put of %d bytes", len(src)), func(token uint64) error {
+		return r.endpoint(0, 1).Put(src, dst, token)
 	}).err
 }
 
@@ -80,8 +80,8 @@ func testGet(r *rig) {
 		source := pattern(uint64(n), offset+n+5)
 		k := r.expose(1, source, transport.AccessRead)
 		dst := make([]byte, margin+n+margin)
-		fill(dst, rubbish)
-		require.NoError(r, r.get(0, 1, dst[margin:margin+n], k.At(offset)))
+		spoil(dst)
+		require.NoError(r, r.get(dst[margin:margin+n], k.At(offset)))
 		require.Equal(r, source[offset:offset+n], dst[margin:margin+n], "%d bytes", n)
 		r.requireMargins(dst, n)
 		require.NoError(r, r.ranks[1].transport.Conceal(k))
@@ -128,10 +128,10 @@ func testPut(r *rig) {
 	r.needs("put", caps.Put)
 	for _, n := range bulkSizes {
 		target := make([]byte, margin+n+margin)
-		fill(target, rubbish)
+		spoil(target)
 		k := r.expose(1, target, transport.AccessWrite)
 		source := pattern(uint64(n), n)
-		require.NoError(r, r.put(0, 1, source, k.At(margin)))
+		require.NoError(r, r.put(source, k.At(margin)))
 		require.NoError(r, r.ranks[1].transport.Conceal(k))
 		r.requirePattern(target[margin:margin+n], uint64(n))
 		r.requireMargins(target, n)
@@ -151,17 +151,17 @@ func testPutThenSend(r *rig) {
 		seen = h.A
 	}
 	for i := range uint64(rounds) {
-		require.NoError(r, r.put(0, 1, pattern(i+1, n), k))
+		require.NoError(r, r.put(pattern(i+1, n), k))
 		r.send(0, 1, transport.Header{A: i + 1}, nil)
 		r.pump("the message after the put", func() bool { return seen == i+1 })
 	}
 }
 
-// fetchAdd adds to a word of the peer and waits for the end.
-func (r *rig) fetchAdd(from, to int, k transport.Key, delta uint64) completion {
+// fetchAdd adds to a word of rank 1 from rank 0 and waits for the end.
+func (r *rig) fetchAdd(k transport.Key, delta uint64) completion {
 	r.Helper()
-	return r.complete(from, "fetch-add", func(token uint64) error {
-		return r.endpoint(from, to).FetchAdd(k, delta, token)
+	return r.complete(0, "fetch-add", func(token uint64) error {
+		return r.endpoint(0, 1).FetchAdd(k, delta, token)
 	})
 }
 
@@ -172,7 +172,7 @@ func testFetchAdd(r *rig) {
 	k := r.expose(1, words, transport.AccessAtomic|transport.AccessRead)
 	want := uint64(0)
 	for _, delta := range []uint64{0, 1, 41, 1 << 40, ^uint64(0), 1 << 63} {
-		c := r.fetchAdd(0, 1, k.At(2*wordBytes), delta)
+		c := r.fetchAdd(k.At(2*wordBytes), delta)
 		require.NoError(r, c.err)
 		require.Equal(r, want, c.value)
 		want += delta

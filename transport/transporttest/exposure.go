@@ -42,10 +42,10 @@ func testBadKeys(r *rig) {
 	for _, b := range bad {
 		buffer := pattern(2, b.length)
 		if caps.Get {
-			require.ErrorIs(r, r.get(0, 1, make([]byte, b.length), b.key), transport.ErrBadKey, "get, %s", b.name)
+			require.ErrorIs(r, r.get(make([]byte, b.length), b.key), transport.ErrBadKey, "get, %s", b.name)
 		}
 		if caps.Put && b.key != (transport.Key{}) {
-			require.ErrorIs(r, r.put(0, 1, buffer, b.key), transport.ErrBadKey, "put, %s", b.name)
+			require.ErrorIs(r, r.put(buffer, b.key), transport.ErrBadKey, "put, %s", b.name)
 		}
 	}
 	require.NoError(r, r.ranks[1].transport.Conceal(k))
@@ -60,10 +60,10 @@ func testConceal(r *rig) {
 	k := r.expose(1, memory, transport.AccessRead|transport.AccessWrite)
 	require.NoError(r, r.ranks[1].transport.Conceal(k))
 	if caps.Get {
-		require.ErrorIs(r, r.get(0, 1, make([]byte, 8), k), transport.ErrBadKey)
+		require.ErrorIs(r, r.get(make([]byte, 8), k), transport.ErrBadKey)
 	}
 	if caps.Put {
-		require.ErrorIs(r, r.put(0, 1, make([]byte, 8), k), transport.ErrBadKey)
+		require.ErrorIs(r, r.put(make([]byte, 8), k), transport.ErrBadKey)
 	}
 	r.requirePattern(memory, 1)
 	require.ErrorIs(r, r.ranks[1].transport.Conceal(k), transport.ErrBadKey)
@@ -77,7 +77,7 @@ func testExposeTwice(r *rig) {
 	second := r.expose(1, memory[500:], transport.AccessRead)
 	require.NoError(r, r.ranks[1].transport.Conceal(first))
 	dst := make([]byte, 500)
-	require.NoError(r, r.get(0, 1, dst, second))
+	require.NoError(r, r.get(dst, second))
 	require.Equal(r, memory[500:], dst)
 	require.NoError(r, r.ranks[1].transport.Conceal(second))
 }
@@ -89,17 +89,17 @@ func testAccess(r *rig) {
 	r.needs("get and put", caps.Get && caps.Put)
 	memory := pattern(1, 64)
 	readable := r.expose(1, memory, transport.AccessRead)
-	require.NoError(r, r.get(0, 1, make([]byte, 8), readable))
-	if err := r.put(0, 1, make([]byte, 8), readable); err == nil {
+	require.NoError(r, r.get(make([]byte, 8), readable))
+	if err := r.put(make([]byte, 8), readable); err == nil {
 		r.Skipf("%s does not enforce rights: %v", r.ranks[0].transport.Name(), transport.ErrNotSupported)
 	} else {
 		require.ErrorIs(r, err, transport.ErrBadKey)
 	}
 	writable := r.expose(1, memory, transport.AccessWrite)
-	require.ErrorIs(r, r.get(0, 1, make([]byte, 8), writable), transport.ErrBadKey)
+	require.ErrorIs(r, r.get(make([]byte, 8), writable), transport.ErrBadKey)
 	if caps.FetchAdd {
-		require.ErrorIs(r, r.fetchAdd(0, 1, readable, 1).err, transport.ErrBadKey)
-		require.ErrorIs(r, r.fetchAdd(0, 1, writable, 1).err, transport.ErrBadKey)
+		require.ErrorIs(r, r.fetchAdd(readable, 1).err, transport.ErrBadKey)
+		require.ErrorIs(r, r.fetchAdd(writable, 1).err, transport.ErrBadKey)
 	}
 	r.requirePattern(memory, 1)
 }
@@ -141,7 +141,7 @@ func testArenaBytes(r *rig) {
 
 func testArenaDiscard(r *rig) {
 	b := r.arenaBytes(0, 0, 4*pageSize)
-	fill(b, rubbish)
+	spoil(b)
 	require.NoError(r, r.arena(0).Discard(pageSize, 2*pageSize))
 	b = r.arenaBytes(0, 0, 4*pageSize)
 	for i, x := range b {
@@ -158,9 +158,9 @@ func testArenaKeys(r *rig) {
 	memory := r.arenaBytes(1, off, n)
 	writePattern(memory, 1)
 	dst := make([]byte, n)
-	require.NoError(r, r.get(0, 1, dst, k))
+	require.NoError(r, r.get(dst, k))
 	r.requirePattern(dst, 1)
-	require.NoError(r, r.put(0, 1, pattern(2, n-100), k.At(100)))
+	require.NoError(r, r.put(pattern(2, n-100), k.At(100)))
 	r.requirePattern(memory[100:], 2)
 }
 

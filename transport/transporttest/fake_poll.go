@@ -93,7 +93,7 @@ func (t *fakeTransport) hand(h transport.Handler, peer int) {
 	t.guard.call()
 	h.Arrive(peer, header, payload)
 	t.guard.handed()
-	fill(payload, rubbish)
+	spoil(payload)
 }
 
 // complete hands over the outcome of operations that are due.

@@ -132,9 +132,11 @@ func TestFakeFindsMisuse(t *testing.T) {
 		do         func(t *testing.T, f *transporttest.Fake)
 	}{
 		{"poll in a handler", "Poll called from within a Handler", func(t *testing.T, f *transporttest.Fake) {
+			t.Helper()
 			inHandler(t, f, func() { poll(t, f, 1, &log{}) })
 		}},
 		{"close in a handler", "Close called from within a Handler", func(t *testing.T, f *transporttest.Fake) {
+			t.Helper()
 			inHandler(t, f, func() { require.NoError(t, f.Transport(1).Close()) })
 		}},
 		{"poll for nothing", "budget of 0", func(t *testing.T, f *transporttest.Fake) {

@@ -75,7 +75,7 @@ func testOrder(r *rig) {
 	_, caps := r.connected(0, 1)
 	sizes, random := edgeSizes(caps), r.random()
 	const rounds = 8
-	var sent []int
+	sent := make([]int, 0, rounds*len(sizes))
 	for range rounds {
 		random.Shuffle(len(sizes), func(i, j int) { sizes[i], sizes[j] = sizes[j], sizes[i] })
 		for _, n := range sizes {
@@ -173,7 +173,7 @@ func testPayloadReuse(r *rig) {
 	for i, n := range sizes {
 		writePattern(payload[:n], uint64(i))
 		r.send(0, 1, transport.Header{}, payload[:n])
-		fill(payload, rubbish)
+		spoil(payload)
 	}
 	r.pump("messages", func() bool { return len(r.ranks[1].arrivals) == len(sizes) })
 	for i, a := range r.ranks[1].arrivals {

@@ -43,7 +43,7 @@ type operation struct {
 // begin marks the buffer so that a change by the caller can be seen.
 func (op *operation) begin() {
 	if op.access == transport.AccessRead {
-		fill(op.buffer, rubbish)
+		spoil(op.buffer)
 	}
 	op.sum = maphash.Bytes(seed, op.buffer)
 }
@@ -86,9 +86,9 @@ func (op *operation) carry(target *fakeTransport) {
 // finish notes the outcome; the issuer's Poll hands it over.
 func (op *operation) finish(value uint64, err error) { op.carried, op.value, op.err = true, value, err }
 
-// fill sets every byte of b.
-func fill(b []byte, value byte) {
+// spoil makes every byte of b rubbish.
+func spoil(b []byte) {
 	for i := range b {
-		b[i] = value
+		b[i] = rubbish
 	}
 }

@@ -38,15 +38,15 @@ type rig struct {
 }
 
 // newRig makes a fabric and the members that drive it.
-func newRig(t testing.TB, newFabric Make, ranks int) *rig {
-	t.Helper()
-	r := &rig{TB: t, fabric: newFabric(t, ranks)}
-	require.Len(t, r.fabric.Transports, ranks)
-	require.Len(t, r.fabric.Sleepers, ranks)
+func newRig(tb testing.TB, newFabric Make, ranks int) *rig {
+	tb.Helper()
+	r := &rig{TB: tb, fabric: newFabric(tb, ranks)}
+	require.Len(tb, r.fabric.Transports, ranks)
+	require.Len(tb, r.fabric.Sleepers, ranks)
 	for i, tr := range r.fabric.Transports {
 		r.ranks = append(r.ranks, newMember(r, i, tr, r.fabric.Sleepers[i]))
 	}
-	t.Cleanup(r.close)
+	tb.Cleanup(r.close)
 	return r
 }
 

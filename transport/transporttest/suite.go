@@ -19,7 +19,7 @@ type Fabric struct {
 
 // Make returns a new fabric of the given number of ranks, or fails or skips the
 // test. A transport that has what the machine lacks skips with ErrNotSupported.
-type Make func(t testing.TB, ranks int) *Fabric
+type Make func(tb testing.TB, ranks int) *Fabric
 
 // rule is one sentence of the contract and its test.
 type rule struct {

@@ -109,9 +109,9 @@ func testAllToAll(r *rig) {
 
 func testManyRanks(r *rig) {
 	const count = 20
-	var all [][]stream
-	for _, m := range r.ranks {
-		all = append(all, m.checkStreams())
+	all := make([][]stream, len(r.ranks))
+	for i, m := range r.ranks {
+		all[i] = m.checkStreams()
 	}
 	r.parallel(func(m *member) error {
 		next, last := (m.rank+1)%len(r.ranks), (m.rank+len(r.ranks)-1)%len(r.ranks)
@@ -144,6 +144,7 @@ func testBothDirections(r *rig) {
 // testNothingIsLeft makes and closes fabrics with traffic and compares what the
 // process holds before and after. The first fabric pays for what stays.
 func testNothingIsLeft(t *testing.T, newFabric Make) {
+	t.Helper()
 	use := func() {
 		r := newRig(t, newFabric, 4)
 		testManyRanks(r)
