@@ -1,0 +1,109 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
+	const budget, senders, each = 1 << 20, 3, 1500
+	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
+	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
+	worst := 0
+	w.each(t, func(rank int, e *engine.Engine) error {
+		if rank > 0 {
+			for i := range each {
+				n := 1000 * (i % 4)
+				if err := e.Send(nil, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard, 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		// Look at the flood while nothing is received.
+		for range 3000 {
+			e.Iprobe(engine.Match{Peer: 1, Tag: 2})
+			held, _ := e.Held()
+			worst = max(worst, held)
+		}
+		next := make([]int, senders+1)
+		in := make([]byte, 4096)
+		for range senders * each {
+			s, err := e.Recv(nil, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in, 0)
+			if err != nil {
+				return err
+			}
+			i := next[s.Source]
+			next[s.Source]++
+			if s.Bytes != 1000*(i%4) || string(in[:s.Bytes]) != string(pattern(s.Bytes, i)) {
+				return fmt.Errorf("message %d of rank %d: %+v", i, s.Source, s)
+			}
+			held, _ := e.Held()
+			worst = max(worst, held)
+		}
+		return nil
+	})
+	require.LessOrEqual(t, worst, budget)
+	require.Greater(t, worst, budget/4, "the budget is not used")
+	held, messages := w.engines[0].Held()
+	require.Zero(t, held)
+	require.Zero(t, messages)
+}
+
+func TestEmptyMessagesCostCreditToo(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) { c.UnexpectedBudget = 64 << 10 })
+	const many = 5000
+	w.each(t, func(rank int, e *engine.Engine) error {
+		if rank == 0 {
+			for range many {
+				if err := e.Send(nil, engine.Match{Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0); err != nil {
+					return err
+				}
+			}
+			return e.Send(nil, engine.Match{Peer: 1, Tag: 2}, 0, nil, engine.Standard, 0)
+		}
+		for range 2000 {
+			e.Iprobe(engine.Match{Peer: 0, Tag: 2})
+			if _, messages := e.Held(); messages > 64<<10/448+1 {
+				return fmt.Errorf("%d messages kept", messages)
+			}
+		}
+		for range many {
+			if _, err := e.Recv(nil, engine.Match{Peer: 0, Tag: 1}, 0, nil, 0); err != nil {
+				return err
+			}
+		}
+		_, err := e.Recv(nil, engine.Match{Peer: 0, Tag: 2}, 0, nil, 0)
+		return err
+	})
+}
+
+func TestOutOfCreditTheTagsDoNotBlockEachOther(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) { c.UnexpectedBudget = 8 << 10 })
+	const many = 200
+	w.each(t, func(rank int, e *engine.Engine) error {
+		if rank == 0 {
+			var rs []*engine.Request
+			for i := range many {
+				rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: i}, 0, pattern(300, i), engine.Standard, 0))
+			}
+			return e.WaitAll(context.Background(), rs, nil)
+		}
+		in := make([]byte, 300)
+		for i := many - 1; i >= 0; i-- { // the last first
+			if _, err := e.Recv(nil, engine.Match{Peer: 0, Tag: i}, 0, in, 0); err != nil {
+				return err
+			}
+			if string(in) != string(pattern(300, i)) {
+				return fmt.Errorf("message %d", i)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,237 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// soak multiplies the length of a test in soak runs.
+func soak(n int) int {
+	if os.Getenv("GORUN_SOAK") == "1" {
+		return 50 * n
+	}
+	return n
+}
+
+// some is a fake with random capabilities and faults.
+func some(rng *rand.Rand) transporttest.FakeOptions {
+	o := transporttest.FakeOptions{
+		Seed: rng.Int64(), NoGet: rng.IntN(2) == 0, NoPut: rng.IntN(2) == 0, NoGetAlone: rng.IntN(2) == 0,
+		MaxReads: 1 + rng.IntN(3), RingMessages: 2 + rng.IntN(60), MaxEager: 256 << rng.IntN(5),
+	}
+	o.EagerBest = 1 + rng.IntN(o.MaxEager)
+	if rng.IntN(2) == 0 {
+		o.AgainRate = rng.Float64() / 2
+	}
+	if rng.IntN(2) == 0 {
+		o.DelayPolls, o.ConnectPolls = rng.IntN(5), rng.IntN(10)
+	}
+	if rng.IntN(3) == 0 {
+		o.FailRate = rng.Float64() * 0.8
+	}
+	return o
+}
+
+// TestRandomSchedules lets ranks exchange random messages in random ways. Every
+// message carries its number within its lane, so that order is checked too.
+func TestRandomSchedules(t *testing.T) {
+	for seed := range uint64(soak(30)) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 2))
+			ranks, each := 2+rng.IntN(3), 60
+			w := newWorld(t, ranks, some(rng), func(c *engine.Config) {
+				c.UnexpectedBudget = 1 << (12 + rand.New(rand.NewPCG(seed, 3)).IntN(10))
+				c.ChunkBytes = 1000
+			})
+			w.each(t, func(rank int, e *engine.Engine) error {
+				return chat(e, rand.New(rand.NewPCG(seed, uint64(rank)+10)), rank, ranks, each)
+			})
+			for rank := range w.engines {
+				require.Zero(t, w.fake.Exposed(rank))
+			}
+		})
+	}
+}
+
+// lengthOf is the length of message i of a lane, known to both sides.
+func lengthOf(from, to, i int) int {
+	h := uint64(from*1_000_003+to*7919+i) * 0x9e3779b97f4a7c15
+	return []int{0, 1, 100, 300, 1000, 5000, 30_000}[h>>40%7]
+}
+
+// chat sends each messages to every rank, this one included, and receives as many.
+func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
+	type incoming struct {
+		r    *engine.Request
+		from int
+		i    int
+		buf  []byte
+	}
+	var in []incoming
+	var out []*engine.Request
+	sent, posted := make([]int, ranks), make([]int, ranks)
+	for left := 2 * ranks * each; left > 0; {
+		peer := rng.IntN(ranks)
+		if i := sent[peer]; i < each && rng.IntN(2) == 0 {
+			sent[peer]++
+			left--
+			mode := engine.Mode(rng.IntN(2))
+			n := lengthOf(rank, peer, i)
+			out = append(out, e.Isend(engine.Match{Context: 1, Peer: peer, Tag: 3}, 0, pattern(n, rank+i), mode, 0))
+		} else if i := posted[peer]; i < each {
+			posted[peer]++
+			left--
+			m := engine.Match{Context: 1, Peer: peer, Tag: 3 - rng.IntN(2)*4}
+			buf := make([]byte, lengthOf(peer, rank, i))
+			in = append(in, incoming{e.Irecv(m, 0, buf, 0), peer, i, buf})
+		}
+		if rng.IntN(8) == 0 {
+			e.Iprobe(engine.Match{Context: 1, Peer: engine.AnySource, Tag: engine.AnyTag})
+		}
+	}
+	rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+	for _, x := range in {
+		s, err := x.r.Wait(nil)
+		if err != nil {
+			return fmt.Errorf("rank %d: message %d of rank %d: %w", rank, x.i, x.from, err)
+		}
+		if s.Bytes != len(x.buf) || string(x.buf) != string(pattern(len(x.buf), x.from+x.i)) {
+			return fmt.Errorf("rank %d: message %d of rank %d is wrong: %+v", rank, x.i, x.from, s)
+		}
+	}
+	return e.WaitAll(nil, out, nil)
+}
+
+// TestGoroutineStorm has many goroutines in every rank, each talking with its
+// twin, some from AnySource in a context of their own.
+func TestGoroutineStorm(t *testing.T) {
+	const ranks, goroutines = 3, 12
+	rounds := soak(60)
+	for _, p := range protocols[:6] {
+		t.Run(p.name, func(t *testing.T) {
+			w := newWorld(t, ranks, p.options, nil)
+			var word atomic.Uint64
+			w.each(t, func(rank int, e *engine.Engine) error {
+				var wg sync.WaitGroup
+				errs := make([]error, goroutines)
+				for g := range goroutines {
+					wg.Go(func() { errs[g] = pingpong(e, rank, ranks, g, rounds) })
+				}
+				wg.Go(func() {
+					for i := range uint64(20) {
+						word.Add(1)
+						e.Await(nil, func() bool { return word.Load() >= ranks*i/2 }, 0, "word")
+					}
+				})
+				wg.Wait()
+				for _, err := range errs {
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// pingpong goes round the ring of ranks.
+func pingpong(e *engine.Engine, rank, ranks, g, rounds int) error {
+	for i := range rounds {
+		n := []int{0, 8, 600, 5000}[(g+i)%4]
+		to := engine.Match{Context: uint32(g), Peer: (rank + 1) % ranks, Tag: i}
+		from := engine.Match{Context: uint32(g), Peer: (rank + ranks - 1) % ranks, Tag: i}
+		if g%3 == 0 {
+			from.Peer = engine.AnySource
+		}
+		in := make([]byte, n)
+		r := e.Irecv(from, 0, in, 0)
+		if err := e.Send(nil, to, 0, pattern(n, g+i), engine.Mode(i%2), 0); err != nil {
+			return err
+		}
+		s, err := r.Wait(nil)
+		if err != nil {
+			return err
+		}
+		if s.Bytes != n || string(in) != string(pattern(n, g+i)) {
+			return fmt.Errorf("rank %d goroutine %d round %d: %+v", rank, g, i, s)
+		}
+	}
+	return nil
+}
+
+// deep grows the stack and fills a buffer that may lie on it.
+//
+//go:noinline
+func deep(n int) byte {
+	var frame [1024]byte
+	if n > 0 {
+		frame[0] = deep(n - 1)
+	}
+	return frame[n%1024] + 1
+}
+
+// TestRendezvousDuringCollectionsAndStackGrowth keeps nothing but the requests
+// alive while the collector runs and the stack moves.
+func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
+	for _, p := range protocols[:5] {
+		t.Run(p.name, func(t *testing.T) {
+			w := newWorld(t, 2, p.options, func(c *engine.Config) { c.ChunkBytes = 8 << 10 })
+			w.each(t, func(rank int, e *engine.Engine) error {
+				for i := range 5 {
+					var small [5000]byte // may live on the stack
+					copy(small[:], pattern(len(small), i))
+					to := engine.Match{Peer: 1 - rank, Tag: i}
+					out := e.Isend(to, 0, small[:], engine.Standard, 0)
+					big := e.Isend(to, 0, pattern(200_000, i), engine.Standard, 0)
+					goruntime.GC()
+					deep(200 * (i + 1))
+					in := make([]byte, 5000)
+					if _, err := e.Recv(nil, to, 0, in, 0); err != nil {
+						return err
+					}
+					m, err := e.RecvMessage(nil, to, 0)
+					if err != nil {
+						return err
+					}
+					goruntime.GC()
+					if string(in) != string(pattern(5000, i)) || string(m.Bytes) != string(pattern(200_000, i)) {
+						return fmt.Errorf("round %d is damaged", i)
+					}
+					m.Release()
+					if err := e.WaitAll(nil, []*engine.Request{out, big}, nil); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestLongSendToABusyRank is served by the receiver's background goroutine.
+func TestLongSendToABusyRank(t *testing.T) {
+	for _, p := range protocols[:5] {
+		t.Run(p.name, func(t *testing.T) {
+			w := newWorld(t, 2, p.options, nil)
+			in := make([]byte, 1<<20)
+			from := engine.Match{Peer: 0, Tag: 1}
+			r := w.engines[1].Irecv(from, 0, in, 0)
+			// Rank 1 makes no call until the send is through.
+			require.NoError(t, w.engines[0].Send(nil, engine.Match{Peer: 1, Tag: 1}, 0, pattern(1<<20, 1), engine.Synchronous, 0))
+			_, err := r.Wait(nil)
+			require.NoError(t, err)
+			require.Equal(t, pattern(1<<20, 1), in)
+		})
+	}
+}
