@@ -1,75 +1,271 @@
 package runtime
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
 
 // Comm is a communicator: an ordered group of ranks and a space of messages of
 // their own. Messages sent in one communicator are never received in another.
+//
+// A *Comm is a view: those of WithContext and the Private twin stand for the same
+// communicator.
 type Comm struct {
+	engine *engine.Engine
+	core   *commCore
+	// ctx ends blocking calls; nil stands for context.Background.
+	ctx context.Context
+	// ranks are the world ranks of the members, nil when they are their ranks here.
+	ranks []int
+	// id is the engine's context of this view's messages.
+	id uint32
+	// rank and size are what Rank and Size return.
+	rank, size int
+	// twin is the Private view, the view itself if it is private.
+	twin *Comm
+}
+
+// The contexts of a communicator in the engine: its number times contextStride
+// plus one of these.
+const (
+	contextUser    = iota // the user's messages
+	contextPrivate        // those of libraries, see Comm.Private
+	contextControl        // those of Dup, Split and Create
+	contextStride         // how many there are
+)
+
+// commCore is what all views of a communicator share.
+type commCore struct {
 	world *World
-	ctx   context.Context
+	// number is agreed among the members; no other communicator of any of them
+	// has it.
+	number uint32
+	// name is how the communicator appears in diagnosis.
+	name string
+	// ranks are those of Comm, index finds a member by its world rank and is nil
+	// when ranks is.
+	ranks []int
+	index map[int]int
+	size  int
+	// failure is why the communicator is of no use any more: it was freed or
+	// broken. nil as long as all is well.
+	failure atomic.Pointer[commFailure]
+	// attributes belong to libraries.
+	attributes attributes
+}
+
+// commFailure boxes an error for an atomic pointer.
+type commFailure struct{ err error }
+
+// newComm makes a communicator. ranks are the world ranks of its members, rank is
+// the caller's place among them.
+func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm {
+	core := &commCore{world: w, number: number, name: name, size: len(ranks)}
+	if !identity(ranks) {
+		core.ranks = ranks
+		core.index = Group{ranks}.index()
+	}
+	w.comms.add(core)
+	return core.view(w.engine, nil, rank)
+}
+
+// view returns a view and its private twin.
+func (core *commCore) view(e *engine.Engine, ctx context.Context, rank int) *Comm {
+	views := new([2]Comm)
+	for i := range views {
+		views[i] = Comm{
+			engine: e, core: core, ctx: ctx, ranks: core.ranks,
+			id:   core.number*contextStride + uint32(i),
+			rank: rank, size: core.size, twin: &views[contextPrivate],
+		}
+	}
+	return &views[contextUser]
+}
+
+// identity reports whether every member has its world rank as its rank.
+func identity(ranks []int) bool {
+	for rank, world := range ranks {
+		if rank != world {
+			return false
+		}
+	}
+	return true
 }
 
 // Rank returns this rank's number in the communicator.
-func (c *Comm) Rank() int { return 0 }
+func (c *Comm) Rank() int { return c.rank }
 
 // Size returns the number of members.
-func (c *Comm) Size() int { return 1 }
+func (c *Comm) Size() int { return c.size }
 
 // World returns the World the communicator belongs to.
-func (c *Comm) World() *World { return c.world }
+func (c *Comm) World() *World { return c.core.world }
 
-// WorldRank returns the world rank of a member.
-func (c *Comm) WorldRank(rank int) int { return rank }
+// WorldRank returns the world rank of a member, or Undefined if there is none of
+// that number.
+func (c *Comm) WorldRank(rank int) int {
+	switch {
+	case rank < 0 || rank >= c.size:
+		return Undefined
+	case c.ranks == nil:
+		return rank
+	default:
+		return c.ranks[rank]
+	}
+}
 
-// Dup returns a communicator of the same group with messages of its own. All
-// members call it.
-func (c *Comm) Dup() (*Comm, error) { return c, nil }
+// Name returns the communicator's name in diagnosis: "world", "world.dup",
+// "world.split(2)" and so on.
+func (c *Comm) Name() string { return c.core.name }
 
-// Split parts the communicator: members that give the same color find
-// themselves in one new communicator, ordered by key and, where keys are equal,
-// by their rank in c. A member that gives Undefined gets nil. All members call
-// it. Colors are not negative.
-func (c *Comm) Split(color, key int) (*Comm, error) { return c, nil }
+// String returns the name with rank and size.
+func (c *Comm) String() string { return fmt.Sprintf("%s (%d of %d)", c.core.name, c.rank, c.size) }
 
 // Group returns the members in order of their ranks.
-func (c *Comm) Group() Group { return Group{} }
-
-// Free gives the communicator back; attributes that are io.Closers are closed.
-// Operations on it, on its views and on its Private twin fail afterwards. It is
-// local and does not wait.
-func (c *Comm) Free() error { return nil }
+func (c *Comm) Group() Group {
+	if c.ranks != nil {
+		return Group{c.ranks}
+	}
+	ranks := make([]int, c.size)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	return Group{ranks}
+}
 
 // WithContext returns a view of the communicator whose blocking calls end with
 // the context's error when ctx is done. A receive that is given up this way
 // loses no message.
-func (c *Comm) WithContext(ctx context.Context) *Comm { return c }
+func (c *Comm) WithContext(ctx context.Context) *Comm {
+	if ctx.Done() == nil {
+		ctx = nil // never ends: as fast as no context
+	}
+	view := c.core.view(c.engine, ctx, c.rank)
+	if c.twin == c {
+		return view.twin
+	}
+	return view
+}
 
 // Context returns the context of WithContext, or context.Background.
-func (c *Comm) Context() context.Context { return c.ctx }
+func (c *Comm) Context() context.Context {
+	if c.ctx == nil {
+		return context.Background()
+	}
+	return c.ctx
+}
 
 // Private returns the communicator's twin: the same group and context.Context,
 // and messages of its own. Libraries such as package collectives talk through
 // it, so that their messages never meet the user's. It is the same *Comm each
 // time, needs no communication, and its own Private is itself.
-func (c *Comm) Private() *Comm { return c }
-
-// Attribute returns the value that belongs to key in this communicator, and
-// makes it with create when there is none yet. Views and the Private twin share
-// the attributes. When create fails nothing is kept. Values that are io.Closers
-// are closed by Free, the latest first.
-func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) { return create() }
-
-// Break marks the communicator as broken: operations on it, on its views and on
-// its Private twin, those under way included, end with an error that is
-// ErrCommBroken and cause, at this rank at once and at the other members as soon
-// as they hear of it. Collective operations call it when they are given up
-// halfway, for members that go on would wait for ever or mix up messages.
-func (c *Comm) Break(cause error) {}
-
-// Err returns nil while the communicator can be used, else ErrCommFreed or an
-// error that is ErrCommBroken.
-func (c *Comm) Err() error { return nil }
+func (c *Comm) Private() *Comm { return c.twin }
 
 // Oversubscribed reports whether the ranks of this node outnumber the processors
 // they may use.
-func (c *Comm) Oversubscribed() bool { return false }
+func (c *Comm) Oversubscribed() bool {
+	return c.core.world.LocalSize() > c.core.world.Processors()
+}
+
+// Free gives the communicator back; attributes that are io.Closers are closed.
+// Operations on it, on its views and on its Private twin fail afterwards. It is
+// local and does not wait: operations under way should have ended. The
+// communicator of the World cannot be freed.
+func (c *Comm) Free() error {
+	if c == nil {
+		return ErrComm
+	}
+	if c.core.number == 0 {
+		return fmt.Errorf("%w: the communicator of the World ends with Close", ErrArgument)
+	}
+	if err := c.core.end(&commFailure{ErrCommFreed}); err != nil {
+		return err
+	}
+	return nil
+}
+
+// end is Free for any communicator.
+func (core *commCore) end(why *commFailure) error {
+	if last := core.failure.Swap(why); last != nil && last.err == why.err {
+		return last.err
+	}
+	core.world.comms.remove(core)
+	return core.attributes.close()
+}
+
+// Err returns nil while the communicator can be used, else ErrCommFreed or a
+// BrokenError.
+func (c *Comm) Err() error {
+	if c == nil {
+		return ErrComm
+	}
+	if f := c.core.failure.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
+
+// rankOf returns the rank of a world rank in the communicator. Members only.
+func (c *Comm) rankOf(world int) int {
+	if c.core.index == nil {
+		return world
+	}
+	return c.core.index[world]
+}
+
+// members returns the world ranks of the members, not to be changed.
+func (c *Comm) members() []int { return c.Group().ranks }
+
+// has reports whether a world rank is a member.
+func (core *commCore) has(world int) bool {
+	if core.index == nil {
+		return world < core.size
+	}
+	_, ok := core.index[world]
+	return ok
+}
+
+// checkPeer refuses a rank that cannot be the destination of a message.
+func (c *Comm) checkPeer(rank int) error {
+	if rank < 0 || rank >= c.size {
+		return fmt.Errorf("%w: %d in communicator %s of %d", ErrRank, rank, c.core.name, c.size)
+	}
+	return nil
+}
+
+// checkTag refuses a tag that cannot be sent.
+func checkTag(tag int) error {
+	if tag < 0 || tag > TagMax {
+		return fmt.Errorf("%w: %d is not in 0..%d", ErrTag, tag, TagMax)
+	}
+	return nil
+}
+
+// failed makes the engine's error of an operation the user's: ranks become those
+// of the communicator, and the end of the communicator comes before its effects.
+func (c *Comm) failed(err error) error {
+	if f := c.core.failure.Load(); f != nil {
+		return f.err
+	}
+	switch e := err.(type) { //nolint:errorlint // the engine returns these two bare, and only they are rewritten
+	case *TruncatedError:
+		return &TruncatedError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Room: e.Room}
+	case *TypeMismatchError:
+		return &TypeMismatchError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Want: e.Want}
+	}
+	return err
+}
+
+// sortedBy returns indices 0..n-1 in stable order of compare.
+func sortedBy(n int, compare func(a, b int) int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, compare)
+	return order
+}

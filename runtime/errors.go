@@ -3,13 +3,15 @@ package runtime
 import (
 	"errors"
 	"fmt"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
 var (
 	// ErrCanceled ends an operation that was canceled before it was matched.
-	ErrCanceled = errors.New("operation canceled")
+	ErrCanceled = engine.ErrCanceled
 	// ErrClosed ends operations of a World that was closed.
-	ErrClosed = errors.New("world is closed")
+	ErrClosed = engine.ErrClosed
 	// ErrAborted ends operations of a World that was aborted.
 	ErrAborted = errors.New("job aborted")
 	// ErrCommBroken ends operations on a communicator in which a collective
@@ -19,7 +21,7 @@ var (
 	ErrCommFreed = errors.New("communicator was freed")
 	// ErrComm refuses a nil communicator.
 	ErrComm = errors.New("no communicator")
-	// ErrRank refuses a rank that is not in the communicator.
+	// ErrRank refuses a rank that is not in the communicator or group.
 	ErrRank = errors.New("rank out of range")
 	// ErrTag refuses a tag outside of 0..TagMax.
 	ErrTag = errors.New("tag out of range")
@@ -32,6 +34,21 @@ var (
 	// ErrElementType refuses an element type that contains pointers.
 	ErrElementType = errors.New("element type cannot travel")
 )
+
+// PeerError ends operations that need a rank that was lost. Rank is its world
+// rank, Op the operation, and Cause what was seen of its end.
+type PeerError = engine.PeerError
+
+// TruncatedError ends a receive whose message was longer than its buffer. The
+// buffer holds the beginning of the message, the rest is lost; nothing else is.
+// Source is the sender's rank in the communicator, Tag the message's tag, Sent
+// its length and Room that of the buffer in bytes.
+type TruncatedError = engine.TruncatedError
+
+// TypeMismatchError ends a receive into another type than was sent. Sent and Want
+// are the layouts of the two, such as "float64" or "{int64 float32*3 _4}", where
+// _4 is four bytes of padding. The message is lost; nothing else is.
+type TypeMismatchError = engine.TypeMismatchError
 
 // ElementTypeError says why a type cannot be an element of a message. It is
 // ErrElementType.
@@ -54,3 +71,80 @@ func (e *ElementTypeError) Error() string {
 
 // Unwrap returns ErrElementType.
 func (e *ElementTypeError) Unwrap() error { return ErrElementType }
+
+// BrokenError ends operations on a broken communicator. It is ErrCommBroken and
+// its cause.
+type BrokenError struct {
+	// Comm is the name of the communicator.
+	Comm string
+	// Rank is the member that broke it.
+	Rank int
+	// Cause is why: the error given to Break at this rank, its text elsewhere.
+	Cause error
+}
+
+// Error implements error.
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("communicator %s was broken by rank %d: %v", e.Comm, e.Rank, e.Cause)
+}
+
+// Unwrap returns ErrCommBroken and the cause.
+func (e *BrokenError) Unwrap() []error { return []error{ErrCommBroken, e.Cause} }
+
+// AbortError ends the operations of ranks whose job was aborted. It is
+// ErrAborted and its cause.
+type AbortError struct {
+	// Rank is the rank that ended the job.
+	Rank int
+	// Code is the exit code it asked for.
+	Code int
+	// Cause is why, or nil.
+	Cause error
+}
+
+// Error implements error.
+func (e *AbortError) Error() string {
+	if e.Cause == nil {
+		return fmt.Sprintf("%v by rank %d with code %d", ErrAborted, e.Rank, e.Code)
+	}
+	return fmt.Sprintf("%v by rank %d: %v", ErrAborted, e.Rank, e.Cause)
+}
+
+// Unwrap returns ErrAborted and the cause.
+func (e *AbortError) Unwrap() []error {
+	if e.Cause == nil {
+		return []error{ErrAborted}
+	}
+	return []error{ErrAborted, e.Cause}
+}
+
+// RankError is the failure of one rank of Local.
+type RankError struct {
+	// Rank is the world rank that failed.
+	Rank int
+	// Err is what its function returned, or a PanicError.
+	Err error
+}
+
+// Error implements error.
+func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
+
+// Unwrap returns the cause.
+func (e *RankError) Unwrap() error { return e.Err }
+
+// PanicError is a panic of a rank of Local.
+type PanicError struct {
+	// Value is the value of the panic.
+	Value any
+	// Stack is the stack of the goroutine that panicked.
+	Stack []byte
+}
+
+// Error implements error.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.Value, e.Stack) }
+
+// Unwrap returns the value of the panic if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

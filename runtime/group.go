@@ -1,5 +1,10 @@
 package runtime
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Group is an ordered set of world ranks. It is a value and never changes.
 type Group struct {
 	ranks []int
@@ -18,36 +23,141 @@ const (
 	Unequal
 )
 
+// String returns the name of the result.
+func (c Comparison) String() string {
+	switch c {
+	case Identical:
+		return "identical"
+	case Similar:
+		return "similar"
+	default:
+		return "unequal"
+	}
+}
+
 // Size returns the number of members.
 func (g Group) Size() int { return len(g.ranks) }
 
-// WorldRank returns the world rank of a member, or Undefined.
-func (g Group) WorldRank(rank int) int { return rank }
+// WorldRank returns the world rank of a member, or Undefined if there is none of
+// that number.
+func (g Group) WorldRank(rank int) int {
+	if rank < 0 || rank >= len(g.ranks) {
+		return Undefined
+	}
+	return g.ranks[rank]
+}
 
-// Rank returns the number in the group of a world rank, or Undefined.
-func (g Group) Rank(worldRank int) int { return worldRank }
+// Rank returns the number in the group of a world rank, or Undefined if it is
+// not a member.
+func (g Group) Rank(worldRank int) int {
+	if i := slices.Index(g.ranks, worldRank); i >= 0 {
+		return i
+	}
+	return Undefined
+}
 
-// Ranks returns the world ranks of the members in order.
-func (g Group) Ranks() []int { return nil }
+// Ranks returns the world ranks of the members in order, as a new slice.
+func (g Group) Ranks() []int { return slices.Clone(g.ranks) }
 
-// Translate returns, for each rank of g, its rank in other, or Undefined.
-// ProcNull stays ProcNull.
-func (g Group) Translate(ranks []int, other Group) ([]int, error) { return nil, nil }
+// Translate returns, for each of these ranks of g, its rank in other, or
+// Undefined where other lacks it. ProcNull stays ProcNull. A rank that is not in
+// g is ErrRank.
+func (g Group) Translate(ranks []int, other Group) ([]int, error) {
+	inOther := other.index()
+	translated := make([]int, len(ranks))
+	for i, rank := range ranks {
+		if rank == ProcNull {
+			translated[i] = ProcNull
+			continue
+		}
+		if err := g.check(rank); err != nil {
+			return nil, err
+		}
+		found, ok := inOther[g.ranks[rank]]
+		if !ok {
+			found = Undefined
+		}
+		translated[i] = found
+	}
+	return translated, nil
+}
 
-// Include returns the group of these members of g, in this order.
-func (g Group) Include(ranks ...int) (Group, error) { return g, nil }
+// Include returns the group of these members of g, in this order. A rank that is
+// not in g or appears twice is ErrRank.
+func (g Group) Include(ranks ...int) (Group, error) {
+	picked := make([]int, 0, len(ranks))
+	seen := make(map[int]bool, len(ranks))
+	for _, rank := range ranks {
+		if err := g.check(rank); err != nil {
+			return Group{}, err
+		}
+		if seen[rank] {
+			return Group{}, fmt.Errorf("%w: %d appears twice", ErrRank, rank)
+		}
+		seen[rank] = true
+		picked = append(picked, g.ranks[rank])
+	}
+	return Group{picked}, nil
+}
 
-// Exclude returns g without these members.
-func (g Group) Exclude(ranks ...int) (Group, error) { return g, nil }
+// Exclude returns g without these members. A rank that is not in g or appears
+// twice is ErrRank.
+func (g Group) Exclude(ranks ...int) (Group, error) {
+	gone, err := g.Include(ranks...)
+	if err != nil {
+		return Group{}, err
+	}
+	return g.Difference(gone), nil
+}
 
 // Union returns the members of g followed by those of other that are not in g.
-func (g Group) Union(other Group) Group { return g }
+func (g Group) Union(other Group) Group {
+	return Group{append(slices.Clone(g.ranks), other.Difference(g).ranks...)}
+}
 
 // Intersection returns the members of g that are in other, in the order of g.
-func (g Group) Intersection(other Group) Group { return g }
+func (g Group) Intersection(other Group) Group { return g.filter(other, true) }
 
-// Difference returns the members of g that are not in other.
-func (g Group) Difference(other Group) Group { return g }
+// Difference returns the members of g that are not in other, in the order of g.
+func (g Group) Difference(other Group) Group { return g.filter(other, false) }
 
 // Compare compares members and order.
-func (g Group) Compare(other Group) Comparison { return Identical }
+func (g Group) Compare(other Group) Comparison {
+	switch {
+	case slices.Equal(g.ranks, other.ranks):
+		return Identical
+	case len(g.ranks) == len(other.ranks) && g.Difference(other).Size() == 0:
+		return Similar
+	default:
+		return Unequal
+	}
+}
+
+// filter keeps the members whose being in other is as wanted.
+func (g Group) filter(other Group, wanted bool) Group {
+	inOther := other.index()
+	var kept []int
+	for _, rank := range g.ranks {
+		if _, ok := inOther[rank]; ok == wanted {
+			kept = append(kept, rank)
+		}
+	}
+	return Group{kept}
+}
+
+// index maps world ranks to ranks of the group.
+func (g Group) index() map[int]int {
+	m := make(map[int]int, len(g.ranks))
+	for rank, world := range g.ranks {
+		m[world] = rank
+	}
+	return m
+}
+
+// check refuses a rank that is not in the group.
+func (g Group) check(rank int) error {
+	if rank < 0 || rank >= len(g.ranks) {
+		return fmt.Errorf("%w: %d of a group of %d", ErrRank, rank, len(g.ranks))
+	}
+	return nil
+}

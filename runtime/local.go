@@ -1,7 +1,161 @@
 package runtime
 
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
 // Local runs fn on n ranks that are goroutines of this process, and returns when
-// all have returned. When one rank fails, with an error or a panic, the blocked
-// operations of the others end with ErrAborted, and Local returns the failure
-// that came first; errors.Is and errors.As reach its cause.
-func Local(n int, fn func(*World) error) error { return nil }
+// all have returned. The ranks share heap memory, so the race detector sees what
+// they do. When one rank fails, with an error or a panic, the operations of the
+// others end with ErrAborted, and Local returns the failure that came first as a
+// RankError; errors.Is and errors.As reach its cause.
+func Local(n int, fn func(*World) error) error {
+	if n < 1 {
+		return fmt.Errorf("%w: %d ranks", ErrArgument, n)
+	}
+	node, err := shm.NewLocalNode(n)
+	if err != nil {
+		return err
+	}
+	job := &localJob{worlds: make([]*World, n), over: make(chan struct{})}
+	for rank := range n {
+		if job.worlds[rank], err = job.join(node, rank); err != nil {
+			return errors.Join(err, job.close())
+		}
+	}
+	var ranks sync.WaitGroup
+	for _, w := range job.worlds {
+		ranks.Go(func() { job.run(w, fn) })
+	}
+	ranks.Wait()
+	return errors.Join(job.close(), node.Close())
+}
+
+// localJob is what the ranks of a Local share.
+type localJob struct {
+	worlds []*World
+
+	// mu guards the fields below it.
+	mu    sync.Mutex
+	first *RankError // the failure that came first
+	left  int        // ranks that wait to leave
+	// over is closed when all ranks wait to leave, or one failed.
+	over   chan struct{}
+	closed bool // over is closed
+}
+
+// errGoexit is the failure of a rank whose goroutine was ended.
+var errGoexit = errors.New("the rank's goroutine was ended by runtime.Goexit (a failed test does that)")
+
+// join makes the World of one rank.
+func (j *localJob) join(node *shm.Node, rank int) (*World, error) {
+	size := len(j.worlds)
+	w, err := newWorld(bootstrap.Job{
+		Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Nodes: 1,
+		Processors: goruntime.GOMAXPROCS(0), ID: "local",
+	}, node, nil, localWait())
+	if err != nil {
+		return nil, err
+	}
+	w.local = j
+	return w, nil
+}
+
+// run runs fn as one rank.
+func (j *localJob) run(w *World, fn func(*World) error) {
+	err := w.guard(func() error { return fn(w) })
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		j.fail(w.Rank(), err)
+	}
+}
+
+// guard runs fn on a goroutine of this rank. In Local its panic is the rank's
+// failure; in a process it ends the process, as Go does.
+func (w *World) guard(fn func() error) (err error) {
+	if w.local == nil {
+		return fn()
+	}
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		err = errGoexit
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+		w.local.fail(w.Rank(), err)
+	}()
+	err = fn()
+	returned = true
+	return err
+}
+
+// fail ends the job because of one rank. Only the first failure counts: those
+// after it are mostly its consequences.
+func (j *localJob) fail(rank int, why error) {
+	j.mu.Lock()
+	again := j.first != nil
+	if !again {
+		j.first = &RankError{Rank: rank, Err: why}
+		j.end()
+	}
+	j.mu.Unlock()
+	if again {
+		return
+	}
+	var abort *AbortError
+	if !errors.As(why, &abort) {
+		abort = &AbortError{Rank: rank, Code: 1, Cause: why}
+	}
+	for _, w := range j.worlds {
+		w.engine.Abort(abort)
+	}
+}
+
+// fence waits until every rank leaves or one failed.
+func (j *localJob) fence() error {
+	j.mu.Lock()
+	if j.left++; j.left == len(j.worlds) {
+		j.end()
+	}
+	j.mu.Unlock()
+	<-j.over
+	return nil
+}
+
+// end lets the ranks leave. mu is held.
+func (j *localJob) end() {
+	if !j.closed {
+		j.closed = true
+		close(j.over)
+	}
+}
+
+// close closes the worlds that were made and returns the job's result.
+func (j *localJob) close() error {
+	j.mu.Lock()
+	j.end()
+	first := j.first
+	j.mu.Unlock()
+	var errs []error
+	for _, w := range j.worlds {
+		if w != nil {
+			errs = append(errs, w.Close())
+		}
+	}
+	if first != nil {
+		return first // what closing says after a failure is its consequence
+	}
+	return errors.Join(errs...)
+}

@@ -1,10 +1,126 @@
 package runtime
 
-// Main joins the job, runs fn, leaves the job and ends the process: with 0, or
-// with 1 after printing fn's error. A panic in fn prints its stack and ends the
-// job. It does not return.
-func Main(fn func(*World) error) {}
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
 
-// Init joins the job. A program started without gorun is a world of one rank.
-// The caller ends with World.Close.
-func Init() (*World, error) { return &World{comm: &Comm{}}, nil }
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// Exit codes of Main.
+const (
+	exitError = 1
+	exitPanic = 2 // that of Go
+)
+
+// Main joins the job, runs fn, leaves the job and ends the process: with 0, or
+// with 1 after printing the error. A panic in fn prints its stack and ends the
+// job. It does not return.
+func Main(fn func(*World) error) {
+	w, err := Init()
+	if err == nil {
+		defer w.panicked()
+		err = fn(w)
+		if err == nil {
+			err = w.Close()
+		}
+	}
+	if err != nil {
+		if w != nil {
+			fmt.Fprintf(os.Stderr, "rank %d: %v\n", w.Rank(), err)
+		} else {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(exitError)
+	}
+	os.Exit(0)
+}
+
+// panicked ends the job if the goroutine that defers it panics.
+func (w *World) panicked() {
+	v := recover()
+	if v == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "rank %d: panic: %v\n\n%s", w.Rank(), v, debug.Stack())
+	w.abort(exitPanic, fmt.Errorf("panic: %v", v))
+}
+
+// joined says that this process has joined its job, which it can do once.
+var joined atomic.Bool
+
+// Init joins the job. A program started without gorun is a world of one rank. A
+// process joins once; the caller ends with World.Close.
+func Init() (*World, error) {
+	if joined.Swap(true) {
+		return nil, errors.New("runtime: this process has joined its job already")
+	}
+	session, err := bootstrap.Join()
+	if err != nil {
+		return nil, err
+	}
+	job := session.Job()
+	node, err := openNode(session)
+	if err != nil {
+		return nil, err
+	}
+	var w *World
+	if job.LocalSize == job.Size {
+		// Join the node first: when the book is there, everybody has.
+		if w, err = newWorld(job, node, nil, processWait(job)); err == nil {
+			_, err = session.Exchange(context.Background(), session.Card())
+		}
+	} else {
+		w, err = joinNodes(session, node)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.session = session
+	w.listen()
+	return w, nil
+}
+
+// openNode maps the memory of the node. A rank without one is alone.
+func openNode(session *bootstrap.Session) (*shm.Node, error) {
+	memory := session.Memory()
+	if memory == nil {
+		return shm.NewLocalNode(1)
+	}
+	job := session.Job()
+	node, err := shm.OpenNode(int(memory.Fd()), job.LocalSize, job.NodeRange)
+	if err != nil {
+		return nil, err
+	}
+	return node, memory.Close()
+}
+
+// joinNodes joins a job of several nodes, where the book says which ranks share
+// this one.
+func joinNodes(session *bootstrap.Session, node *shm.Node) (*World, error) {
+	job := session.Job()
+	book, err := session.Exchange(context.Background(), session.Card())
+	if err != nil {
+		return nil, err
+	}
+	peers := make([]int, job.LocalSize)
+	for i := range peers {
+		peers[i] = Undefined
+	}
+	for rank := range book.Size() {
+		card, ok := book.Card(rank)
+		if ok && card.Node == job.Node && card.Slot < len(peers) {
+			peers[card.Slot] = rank
+		}
+	}
+	w, err := newWorld(job, node, peers, processWait(job))
+	if err != nil {
+		return nil, err
+	}
+	return w, session.Fence(context.Background())
+}

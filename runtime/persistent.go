@@ -1,32 +1,136 @@
 package runtime
 
-// Persistent is an operation that is set up once and started many times.
-type Persistent struct{}
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// Persistent is an operation that is set up once and started many times. It
+// belongs to one goroutine at a time.
+type Persistent struct {
+	comm      *Comm
+	element   *element
+	buf       []byte
+	peer, tag int
+	direction direction
+	mode      engine.Mode
+	request   Request
+	// state says whether an operation is under way and whether Free was called.
+	state persistentState
+}
+
+// direction tells sends from receives.
+type direction uint8
+
+const (
+	sending direction = iota
+	receiving
+)
+
+// persistentState is the state of a Persistent between its calls.
+type persistentState uint8
+
+const (
+	persistentIdle persistentState = iota
+	persistentStarted
+	persistentFreed
+)
 
 // SendInit sets up a Send of buf, which Start sends as it is then.
-func SendInit[T any](c *Comm, buf []T, dest, tag int) *Persistent { return &Persistent{} }
+func SendInit[T any](c *Comm, buf []T, dest, tag int) *Persistent {
+	return &Persistent{comm: c, element: elementOf[T](), buf: bytesOf(buf), peer: dest, tag: tag}
+}
 
 // SsendInit sets up an Ssend.
-func SsendInit[T any](c *Comm, buf []T, dest, tag int) *Persistent { return &Persistent{} }
+func SsendInit[T any](c *Comm, buf []T, dest, tag int) *Persistent {
+	p := SendInit(c, buf, dest, tag)
+	p.mode = engine.Synchronous
+	return p
+}
 
 // RecvInit sets up a Recv into buf.
-func RecvInit[T any](c *Comm, buf []T, source, tag int) *Persistent { return &Persistent{} }
+func RecvInit[T any](c *Comm, buf []T, source, tag int) *Persistent {
+	p := SendInit(c, buf, source, tag)
+	p.direction = receiving
+	return p
+}
 
-// Start starts the operation. It fails with ErrRequest while one is under way.
-func (p *Persistent) Start() error { return nil }
+// Start starts the operation. It fails with ErrRequest while one is under way
+// whose end was not seen by Wait or Test, and after Free.
+func (p *Persistent) Start() error {
+	switch p.state {
+	case persistentStarted:
+		return fmt.Errorf("%w: started twice", ErrRequest)
+	case persistentFreed:
+		return fmt.Errorf("%w: freed", ErrRequest)
+	default:
+	}
+	p.request = Request{}
+	if p.direction == receiving {
+		p.request.recv(p.comm, p.element, p.buf, p.peer, p.tag)
+	} else {
+		p.request.send(p.comm, p.element, p.buf, p.peer, p.tag, p.mode)
+	}
+	p.state = persistentStarted
+	return nil
+}
 
-// Wait waits for the end of the operation started last. Without one it returns
-// at once.
-func (p *Persistent) Wait() (Status, error) { return Status{}, nil }
+// Wait waits for the end of the operation started last and returns its result.
+// Without one it returns at once.
+func (p *Persistent) Wait() (Status, error) {
+	if p.state != persistentStarted {
+		return emptyStatus, nil
+	}
+	s, err := p.request.Wait()
+	p.seen()
+	return s, err
+}
 
-// Test reports whether the operation started last has ended.
-func (p *Persistent) Test() (Status, bool, error) { return Status{}, false, nil }
+// Test reports whether the operation started last has ended, and its result if
+// so.
+func (p *Persistent) Test() (Status, bool, error) {
+	if p.state != persistentStarted {
+		return emptyStatus, true, nil
+	}
+	s, ok, err := p.request.Test()
+	p.seen()
+	return s, ok, err
+}
+
+// seen allows the next Start when the end was reported.
+func (p *Persistent) seen() {
+	if p.request.returned {
+		p.state = persistentIdle
+	}
+}
+
+// Request returns the request of the operation started last, for WaitAll and its
+// like, and nil when there is none under way. It is valid until the next Start,
+// which Wait or Test of the Persistent still has to allow.
+func (p *Persistent) Request() *Request {
+	if p.state != persistentStarted {
+		return nil
+	}
+	return &p.request
+}
 
 // Cancel is Request.Cancel for the operation started last.
-func (p *Persistent) Cancel() {}
+func (p *Persistent) Cancel() {
+	if p.state == persistentStarted {
+		p.request.Cancel()
+	}
+}
 
-// Free gives the operation up. One that is under way completes.
-func (p *Persistent) Free() {}
+// Free gives the operation up. One that is under way completes by itself.
+func (p *Persistent) Free() { p.state = persistentFreed }
 
-// StartAll starts all operations.
-func StartAll(operations ...*Persistent) error { return nil }
+// StartAll starts all operations, up to the first that cannot.
+func StartAll(operations ...*Persistent) error {
+	for _, p := range operations {
+		if err := p.Start(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,28 +1,128 @@
 package runtime
 
+import "github.com/gorun-hpc/gorun/runtime/internal/engine"
+
 // Probe waits until a message that matches can be received and describes it.
-// The message stays; another goroutine may receive it first.
-func Probe(c *Comm, source, tag int) (Status, error) { return Status{}, nil }
+// The message stays; another goroutine may receive it first. A probe of ProcNull
+// returns at once.
+func Probe(c *Comm, source, tag int) (Status, error) {
+	in, err := c.incoming(byteElement, nil, source, tag)
+	if err != nil || in.from.Peer == ProcNull {
+		return nullStatus, err
+	}
+	s, err := c.engine.Probe(c.ctx, in.from, 0)
+	if err != nil {
+		return Status{}, c.failed(err)
+	}
+	return c.status(s, 1), nil
+}
 
 // Iprobe is Probe that does not wait: it reports whether there was a message.
-func Iprobe(c *Comm, source, tag int) (Status, bool, error) { return Status{}, false, nil }
+func Iprobe(c *Comm, source, tag int) (Status, bool, error) {
+	in, err := c.incoming(byteElement, nil, source, tag)
+	if err != nil || in.from.Peer == ProcNull {
+		return nullStatus, err == nil, err
+	}
+	s, ok, err := c.engine.Iprobe(in.from)
+	if err != nil {
+		return Status{}, false, c.failed(err)
+	}
+	if !ok {
+		return Status{}, false, nil
+	}
+	return c.status(s, 1), true, nil
+}
 
 // Mprobe waits until a message that matches can be received and takes it out of
 // the queue: only RecvMatched or IrecvMatched receive it, and one of them must.
-func Mprobe(c *Comm, source, tag int) (*Matched, error) { return nil, nil }
+// From ProcNull it returns a message of no elements at once.
+func Mprobe(c *Comm, source, tag int) (*Matched, error) {
+	in, err := c.incoming(byteElement, nil, source, tag)
+	if err != nil {
+		return nil, err
+	}
+	if in.from.Peer == ProcNull {
+		return &Matched{comm: c, status: nullStatus}, nil
+	}
+	m, err := c.engine.Mprobe(c.ctx, in.from, 0)
+	if err != nil {
+		return nil, c.failed(err)
+	}
+	return c.matched(m), nil
+}
 
 // Improbe is Mprobe that does not wait: it returns nil, false when there is no
 // message.
-func Improbe(c *Comm, source, tag int) (*Matched, bool, error) { return nil, false, nil }
+func Improbe(c *Comm, source, tag int) (*Matched, bool, error) {
+	in, err := c.incoming(byteElement, nil, source, tag)
+	if err != nil {
+		return nil, false, err
+	}
+	if in.from.Peer == ProcNull {
+		return &Matched{comm: c, status: nullStatus}, true, nil
+	}
+	m, ok, err := c.engine.Improbe(in.from)
+	if err != nil {
+		return nil, false, c.failed(err)
+	}
+	if !ok {
+		return nil, false, nil
+	}
+	return c.matched(m), true, nil
+}
 
-// Matched is a message that Mprobe took out of the queue.
-type Matched struct{}
+// Matched is a message that Mprobe took out of the queue. It belongs to one
+// goroutine at a time.
+type Matched struct {
+	comm   *Comm
+	status Status
+	// message is the engine's, nil from ProcNull.
+	message  *engine.Matched
+	received bool
+}
 
-// Status describes the message.
-func (m *Matched) Status() Status { return Status{} }
+// matched wraps a message of the engine.
+func (c *Comm) matched(m *engine.Matched) *Matched {
+	return &Matched{comm: c, status: c.status(m.Status(), 1), message: m}
+}
 
-// RecvMatched receives the message into buf.
-func RecvMatched[T any](m *Matched, buf []T) (Status, error) { return Status{}, nil }
+// Status describes the message; see Probe.
+func (m *Matched) Status() Status { return m.status }
 
-// IrecvMatched starts to receive the message into buf.
-func IrecvMatched[T any](m *Matched, buf []T) *Request { return &Request{} }
+// RecvMatched receives the message into buf, once.
+func RecvMatched[T any](m *Matched, buf []T) (Status, error) {
+	e := elementOf[T]()
+	if err := m.take(e); err != nil || m.message == nil {
+		return nullStatus, err
+	}
+	s, err := m.message.Recv(m.comm.ctx, e.typ, bytesOf(buf), 0)
+	if err != nil {
+		err = m.comm.failed(err)
+	}
+	return m.comm.status(s, e.size), err
+}
+
+// IrecvMatched starts to receive the message into buf, once.
+func IrecvMatched[T any](m *Matched, buf []T) *Request {
+	e := elementOf[T]()
+	r := &Request{size: e.size}
+	if err := m.take(e); err != nil || m.message == nil {
+		r.end(nullStatus, err)
+		return r
+	}
+	r.comm = m.comm
+	r.operation = m.message.Irecv(e.typ, bytesOf(buf), 0)
+	return r
+}
+
+// take marks the message as received.
+func (m *Matched) take(e *element) error {
+	switch {
+	case m == nil || m.received:
+		return ErrRequest
+	case e.err != nil:
+		return e.err
+	}
+	m.received = true
+	return nil
+}

@@ -1,8 +1,108 @@
 package runtime
 
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
 // Recv receives one message into buf. A message longer than buf fills it and
 // ends with a TruncatedError; a shorter one is no error, Status.Count tells.
-func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) { return Status{}, nil }
+func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) {
+	return c.recv(elementOf[T](), bytesOf(buf), source, tag)
+}
 
 // Irecv starts a Recv. buf may not be touched until the request is complete.
-func Irecv[T any](c *Comm, buf []T, source, tag int) *Request { return &Request{} }
+func Irecv[T any](c *Comm, buf []T, source, tag int) *Request {
+	return startRecv(new(Request), c, buf, source, tag)
+}
+
+// startRecv is to Irecv what startSend is to Isend.
+func startRecv[T any](r *Request, c *Comm, buf []T, source, tag int) *Request {
+	r.recv(c, elementOf[T](), bytesOf(buf), source, tag)
+	return r
+}
+
+// recv is Recv of bytes.
+func (c *Comm) recv(e *element, b []byte, source, tag int) (Status, error) {
+	in, err := c.incoming(e, b, source, tag)
+	if err != nil || in.from.Peer == ProcNull {
+		return nullStatus, err
+	}
+	s, err := c.engine.Recv(c.ctx, in.from, e.typ, b, 0)
+	if err != nil {
+		return c.status(s, e.size), c.failed(err)
+	}
+	return c.status(s, e.size), nil
+}
+
+// incoming is a receive, its arguments checked.
+type incoming struct {
+	from engine.Match // Peer may be ProcNull
+	e    *element
+	b    []byte
+}
+
+// incoming checks the arguments of a receive.
+func (c *Comm) incoming(e *element, b []byte, source, tag int) (incoming, error) {
+	if c == nil || !e.plain && e.err != nil {
+		return incoming{}, c.cause(e)
+	}
+	from, err := c.from(source, tag)
+	return incoming{from, e, b}, err
+}
+
+// cause says why a receive of e on c cannot be.
+func (c *Comm) cause(e *element) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	return e.err
+}
+
+// from checks the address of a receive or a probe. The engine's wildcards are
+// ours, ProcNull never reaches it.
+func (c *Comm) from(source, tag int) (engine.Match, error) {
+	m := engine.Match{Context: c.id, Peer: source, Tag: tag}
+	if uint(tag) > TagMax && tag != AnyTag || c.core.failure.Load() != nil {
+		return m, c.wrongTag(tag)
+	}
+	if uint(source) < uint(c.size) {
+		if c.ranks != nil {
+			m.Peer = c.ranks[source]
+		}
+		return m, nil
+	}
+	if source == AnySource || source == ProcNull {
+		return m, nil
+	}
+	return m, fmt.Errorf("%w: source %d in communicator %s of %d", ErrRank, source, c.core.name, c.size)
+}
+
+// wrongTag says why a tag cannot be received on c.
+func (c *Comm) wrongTag(tag int) error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	return checkTag(tag)
+}
+
+// status makes the engine's status the user's.
+func (c *Comm) status(s engine.Status, size int) Status {
+	source := s.Source
+	if c.ranks != nil {
+		source = c.rankOf(source)
+	}
+	return Status{Source: source, Tag: s.Tag, Bytes: s.Bytes, size: size}
+}
+
+// recv starts a receive.
+func (r *Request) recv(c *Comm, e *element, b []byte, source, tag int) {
+	r.comm, r.size = c, e.size
+	in, err := c.incoming(e, b, source, tag)
+	if err != nil || in.from.Peer == ProcNull {
+		r.end(nullStatus, err)
+		return
+	}
+	r.operation = c.engine.Irecv(in.from, e.typ, b, 0)
+}

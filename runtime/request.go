@@ -1,22 +1,110 @@
 package runtime
 
+import "github.com/gorun-hpc/gorun/runtime/internal/engine"
+
 // Request is an operation that was started. A nil Request is complete. It
-// belongs to one goroutine at a time.
-type Request struct{}
+// belongs to one goroutine at a time, and may be dropped when its end is of no
+// interest.
+type Request struct {
+	comm *Comm
+	// operation is the engine's, nil once it has ended: the engine uses it again.
+	operation *engine.Request
+	// task is the goroutine of a NewRequest, whose end is the message that
+	// operation receives; else nil.
+	task *task
+	// strides are what is left to do at the end of a strided operation.
+	strides *strides
+	// status and err are the result once the operation has ended.
+	status Status
+	err    error
+	// size is that of an element in bytes.
+	size int
+	// returned says that the result was given to the caller, so that WaitAny and
+	// WaitSome skip the request.
+	returned bool
+}
 
 // Wait waits for the end of the operation and returns its result, each time the
-// same. The context is that of the communicator with which it was started: when
-// it ends the wait, the operation goes on.
-func (r *Request) Wait() (Status, error) { return Status{}, nil }
+// same. When the context of the view with which it was started ends first, the
+// operation is canceled as by Cancel; Wait then returns the context's error, or
+// the result if the message had been matched already.
+func (r *Request) Wait() (Status, error) {
+	if r == nil {
+		return emptyStatus, nil
+	}
+	if r.operation != nil {
+		ctx := r.comm.ctx
+		if r.task != nil {
+			ctx = nil // it has a context of its own
+		}
+		r.finish(r.operation.Wait(ctx))
+	}
+	r.returned = true
+	return r.status, r.err
+}
 
-// Test reports whether the operation has ended, and its result if so.
-func (r *Request) Test() (Status, bool, error) { return Status{}, false, nil }
+// Test makes progress, and reports whether the operation has ended, and its result
+// if so.
+func (r *Request) Test() (Status, bool, error) {
+	if r == nil {
+		return emptyStatus, true, nil
+	}
+	if !r.settle() {
+		return Status{}, false, nil
+	}
+	r.returned = true
+	return r.status, true, r.err
+}
 
-// Cancel asks to end a receive that is not matched yet; Wait then returns
-// ErrCanceled. Too late, or for other operations, it does nothing.
-func (r *Request) Cancel() {}
+// Done makes progress, reports whether the operation has ended and leaves the
+// request as it is: WaitAny and WaitSome still return it.
+func (r *Request) Done() bool { return r == nil || r.settle() }
 
-// NewRequest runs fn on a goroutine of its own with a view of c whose context
-// ends when the request is canceled, and returns its request. Wait returns fn's
-// error.
-func NewRequest(c *Comm, fn func(c *Comm) error) *Request { return &Request{} }
+// Cancel asks to end an operation that is not matched yet; Wait then returns
+// ErrCanceled. Too late it does nothing. Wait or Test is still due. The function
+// of a NewRequest finds its context ended.
+func (r *Request) Cancel() {
+	switch {
+	case r == nil || r.operation == nil:
+	case r.task != nil:
+		r.task.cancel()
+	default:
+		r.operation.Cancel()
+	}
+}
+
+// settle takes over the result if the operation has ended.
+func (r *Request) settle() bool {
+	if r.operation != nil {
+		s, ok, err := r.operation.Test()
+		if !ok {
+			return false
+		}
+		r.finish(s, err)
+	}
+	return true
+}
+
+// finish takes over the engine's result.
+func (r *Request) finish(s engine.Status, err error) {
+	r.operation = nil
+	if r.task != nil {
+		<-r.task.done
+		r.end(emptyStatus, r.task.err)
+		return
+	}
+	if r.strides != nil {
+		r.strides.finish(s.Bytes)
+		r.strides = nil
+	}
+	if err != nil {
+		err = r.comm.failed(err)
+	}
+	r.end(r.comm.status(s, r.size), err)
+}
+
+// end sets the result.
+func (r *Request) end(s Status, err error) { r.status, r.err = s, err }
+
+// emptyStatus is the result of a request that is nobody's.
+var emptyStatus = Status{Source: AnySource, Tag: AnyTag, size: 1}

@@ -1,15 +1,107 @@
 package runtime
 
+import (
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
 // Send sends buf to dest and returns when buf may be changed. A small message
 // does not wait for its receiver, a large one does.
-func Send[T any](c *Comm, buf []T, dest, tag int) error { return nil }
+func Send[T any](c *Comm, buf []T, dest, tag int) error {
+	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
+}
 
 // Ssend is Send that returns only after the receive has been matched.
-func Ssend[T any](c *Comm, buf []T, dest, tag int) error { return nil }
+func Ssend[T any](c *Comm, buf []T, dest, tag int) error {
+	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Synchronous)
+}
 
 // Isend starts a Send. buf may not be changed until the request is complete;
-// errors come out of Wait.
-func Isend[T any](c *Comm, buf []T, dest, tag int) *Request { return &Request{} }
+// errors come out of Wait. A request that nobody waits for completes by itself.
+func Isend[T any](c *Comm, buf []T, dest, tag int) *Request {
+	return startSend(new(Request), c, buf, dest, tag, engine.Standard)
+}
 
 // Issend starts an Ssend.
-func Issend[T any](c *Comm, buf []T, dest, tag int) *Request { return &Request{} }
+func Issend[T any](c *Comm, buf []T, dest, tag int) *Request {
+	return startSend(new(Request), c, buf, dest, tag, engine.Synchronous)
+}
+
+// startSend starts a send in r and returns r. It is apart from Isend so that
+// Isend is inlined, and a request that does not leave its function stays on the
+// stack.
+func startSend[T any](r *Request, c *Comm, buf []T, dest, tag int, mode engine.Mode) *Request {
+	r.send(c, elementOf[T](), bytesOf(buf), dest, tag, mode)
+	return r
+}
+
+// send is Send and Ssend of bytes.
+func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error {
+	if c == nil || !e.plain || uint(dest) >= uint(c.size) || uint(tag) > TagMax || c.core.failure.Load() != nil {
+		return c.sendOdd(e, b, dest, tag, mode)
+	}
+	if c.ranks != nil {
+		dest = c.ranks[dest]
+	}
+	err := c.engine.Send(c.ctx, engine.Match{Context: c.id, Peer: dest, Tag: tag}, e.typ, b, mode, 0)
+	if err != nil {
+		return c.failed(err)
+	}
+	return nil
+}
+
+// sendOdd handles the sends that are not plain: wrong ones, those to nobody, and
+// elements with padding.
+func (c *Comm) sendOdd(e *element, b []byte, dest, tag int, mode engine.Mode) error {
+	o, err := c.outgoing(e, b, dest, tag)
+	if err != nil || o.to.Peer == ProcNull {
+		return err
+	}
+	if err := c.engine.Send(c.ctx, o.to, e.typ, o.b, mode, 0); err != nil {
+		return c.failed(err)
+	}
+	return nil
+}
+
+// outgoing is a message to be sent, its arguments checked.
+type outgoing struct {
+	to engine.Match // Peer may be ProcNull
+	e  *element
+	b  []byte
+}
+
+// outgoing checks the arguments of a send and packs the elements if they have
+// padding.
+func (c *Comm) outgoing(e *element, b []byte, dest, tag int) (outgoing, error) {
+	o := outgoing{engine.Match{Peer: ProcNull, Tag: tag}, e, b}
+	if err := c.Err(); err != nil {
+		return o, err
+	}
+	if e.err != nil {
+		return o, e.err
+	}
+	if err := checkTag(tag); err != nil {
+		return o, err
+	}
+	if dest == ProcNull {
+		return o, nil
+	}
+	if err := c.checkPeer(dest); err != nil {
+		return o, err
+	}
+	if e.holes != nil {
+		o.b = e.pack(b)
+	}
+	o.to = engine.Match{Context: c.id, Peer: c.WorldRank(dest), Tag: tag}
+	return o, nil
+}
+
+// send starts a send.
+func (r *Request) send(c *Comm, e *element, b []byte, dest, tag int, mode engine.Mode) {
+	r.comm = c
+	o, err := c.outgoing(e, b, dest, tag)
+	if err != nil || o.to.Peer == ProcNull {
+		r.end(nullStatus, err)
+		return
+	}
+	r.operation = c.engine.Isend(o.to, e.typ, o.b, mode, 0)
+}

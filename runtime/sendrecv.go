@@ -1,7 +1,64 @@
 package runtime
 
+import "slices"
+
 // SendRecv sends and receives at the same time, so that ranks that exchange
 // messages do not wait for each other in a circle. The buffers must not overlap.
 func SendRecv[S, R any](c *Comm, send []S, dest, sendTag int, recv []R, source, recvTag int) (Status, error) {
-	return Status{}, nil
+	return c.sendRecv(elementOf[S](), bytesOf(send), dest, sendTag, elementOf[R](), bytesOf(recv), source, recvTag)
+}
+
+// SendRecvReplace sends buf and then receives into it.
+func SendRecvReplace[T any](c *Comm, buf []T, dest, sendTag, source, recvTag int) (Status, error) {
+	e, b := elementOf[T](), bytesOf(buf)
+	return c.sendRecv(e, slices.Clone(b), dest, sendTag, e, b, source, recvTag)
+}
+
+// sendRecv is SendRecv of bytes.
+func (c *Comm) sendRecv(se *element, sb []byte, dest, sendTag int, re *element, rb []byte, source, recvTag int) (Status, error) {
+	if overlap(sb, rb) {
+		return Status{}, ErrAlias
+	}
+	out, err := c.outgoing(se, sb, dest, sendTag)
+	if err != nil {
+		return Status{}, err
+	}
+	in, err := c.incoming(re, rb, source, recvTag)
+	if err != nil {
+		return Status{}, err
+	}
+	return c.exchange(out, in)
+}
+
+// exchange posts the receive, sends, and waits for the receive.
+func (c *Comm) exchange(out outgoing, in incoming) (Status, error) {
+	if in.from.Peer == ProcNull {
+		if out.to.Peer == ProcNull {
+			return nullStatus, nil
+		}
+		if err := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, 0, 0); err != nil {
+			return nullStatus, c.failed(err)
+		}
+		return nullStatus, nil
+	}
+	if out.to.Peer == ProcNull {
+		s, err := c.engine.Recv(c.ctx, in.from, in.e.typ, in.b, 0)
+		if err != nil {
+			err = c.failed(err)
+		}
+		return c.status(s, in.e.size), err
+	}
+	r := c.engine.Irecv(in.from, in.e.typ, in.b, 0)
+	sendErr := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, 0, 0)
+	if sendErr != nil {
+		r.Cancel()
+	}
+	s, err := r.Wait(c.ctx)
+	if sendErr != nil {
+		err = sendErr // the reason, where the receive's end may be its consequence
+	}
+	if err != nil {
+		err = c.failed(err)
+	}
+	return c.status(s, in.e.size), err
 }

@@ -1,25 +1,165 @@
 package runtime
 
+import (
+	"fmt"
+	"sync"
+)
+
 // Strided describes Count blocks of Block elements each in a slice, whose
 // beginnings lie Stride elements apart: a column of a matrix in rows of n is
-// {Count: rows, Block: 1, Stride: n}.
+// {Count: rows, Block: 1, Stride: n}. Blocks must not overlap.
 type Strided struct{ Count, Block, Stride int }
 
 // Len returns the number of elements described.
 func (s Strided) Len() int { return s.Count * s.Block }
 
+// check refuses what does not lie within a slice of n elements.
+func (s Strided) check(n int) error {
+	switch {
+	case s.Count < 0 || s.Block < 0 || s.Count > 1 && s.Stride < s.Block:
+		return fmt.Errorf("%w: %+v", ErrArgument, s)
+	case s.Len() == 0:
+		return nil
+	// No product here: it could overflow.
+	case s.Block > n || s.Count > 1 && (n-s.Block)/(s.Count-1) < s.Stride:
+		return fmt.Errorf("%w: %+v reaches beyond %d elements", ErrArgument, s, n)
+	}
+	return nil
+}
+
+// checkStrided refuses a description that does not fit buf, and elements that may
+// not be copied to plain memory.
+func checkStrided[T any](buf []T, s Strided) error {
+	if err := elementOf[T]().err; err != nil {
+		return err
+	}
+	return s.check(len(buf))
+}
+
 // SendStrided sends the elements of buf that s describes as one message of
 // s.Len elements. Any receive of that type can take it.
-func SendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) error { return nil }
+func SendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) error {
+	if err := checkStrided(buf, s); err != nil {
+		return err
+	}
+	packed := scratch(s.Len() * elementOf[T]().size)
+	defer packed.free()
+	return Send(c, gather(packed, buf, s), dest, tag)
+}
 
 // RecvStrided receives one message into the elements of buf that s describes.
 func RecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) (Status, error) {
-	return Status{}, nil
+	if err := checkStrided(buf, s); err != nil {
+		return Status{}, err
+	}
+	packed := scratch(s.Len() * elementOf[T]().size)
+	defer packed.free()
+	from := viewOf[T](packed.bytes, s.Len())
+	status, err := Recv(c, from, source, tag)
+	scatter(buf, s, from[:min(len(from), status.Count())])
+	return status, err
 }
 
-// IsendStrided starts a SendStrided. The elements are read before it returns.
-func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) *Request { return &Request{} }
+// IsendStrided starts a SendStrided. The elements are read before it returns, so
+// that buf may be changed at once.
+func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) *Request {
+	if err := checkStrided(buf, s); err != nil {
+		return &Request{err: err}
+	}
+	packed := scratch(s.Len() * elementOf[T]().size)
+	r := Isend(c, gather(packed, buf, s), dest, tag)
+	r.after(&strides{packed: packed})
+	return r
+}
 
 // IrecvStrided starts a RecvStrided. The elements are written by the Wait or
 // Test that reports the end.
-func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) *Request { return &Request{} }
+func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) *Request {
+	if err := checkStrided(buf, s); err != nil {
+		return &Request{err: err}
+	}
+	size := elementOf[T]().size
+	packed := scratch(s.Len() * size)
+	from := viewOf[T](packed.bytes, s.Len())
+	r := Irecv(c, from, source, tag)
+	r.after(&strides{packed: packed, unpack: func(n int) {
+		scatter(buf, s, from[:min(len(from), count(n, size))])
+	}})
+	return r
+}
+
+// gather copies the elements that s describes into packed.
+func gather[T any](packed *space, buf []T, s Strided) []T {
+	to := viewOf[T](packed.bytes, s.Len())
+	if s.Block == 1 {
+		for i := range to {
+			to[i] = buf[i*s.Stride]
+		}
+		return to
+	}
+	for i := range s.Count {
+		copy(to[i*s.Block:(i+1)*s.Block], buf[i*s.Stride:])
+	}
+	return to
+}
+
+// scatter copies elements to where s describes, as many as there are.
+func scatter[T any](buf []T, s Strided, from []T) {
+	if s.Block == 1 {
+		for i, v := range from {
+			buf[i*s.Stride] = v
+		}
+		return
+	}
+	for i := 0; len(from) > 0; i++ {
+		n := min(s.Block, len(from))
+		copy(buf[i*s.Stride:], from[:n])
+		from = from[n:]
+	}
+}
+
+// strides is what is left to do when a strided operation ends.
+type strides struct {
+	packed *space
+	// unpack distributes the first n bytes of packed; nil for sends.
+	unpack func(n int)
+}
+
+// finish does it. n is the length of the message in bytes.
+func (s *strides) finish(n int) {
+	if s.unpack != nil {
+		s.unpack(n)
+	}
+	s.packed.free()
+}
+
+// after arranges for s at the end of the request.
+func (r *Request) after(s *strides) {
+	if r.operation != nil {
+		r.strides = s
+		return
+	}
+	s.packed.free() // ended already: refused, or with nobody
+}
+
+// space is memory for packed elements that is used again.
+type space struct {
+	words []uint64 // aligned for every element type
+	bytes []byte   // of the words, as long as asked for
+}
+
+// spaces keeps the spaces that are free.
+var spaces = sync.Pool{New: func() any { return new(space) }}
+
+// scratch returns a space of n bytes.
+func scratch(n int) *space {
+	s := spaces.Get().(*space)
+	if words := max(1, (n+7)/8); cap(s.words) < words {
+		s.words = make([]uint64, words)
+	}
+	s.bytes = bytesOf(s.words[:cap(s.words)])[:n]
+	return s
+}
+
+// free gives the space back.
+func (s *space) free() { spaces.Put(s) }

@@ -1,42 +1,150 @@
 package runtime
 
-// World is one rank's membership in a job.
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// World is one rank's membership in a job. Its methods may be called from any
+// goroutine.
 type World struct {
-	comm *Comm
+	job    bootstrap.Job
+	engine *engine.Engine
+	shm    *shm.Transport
+	comm   *Comm
+	comms  comms
+	memory *memory
+	// tasks counts the goroutines of NewRequest.
+	tasks atomic.Uint32
+	// session is the connection to the node agent, nil in Local.
+	session *bootstrap.Session
+	// local is the job of Local, nil in a process of its own.
+	local *localJob
+
+	closing  sync.Once
+	closeErr error
+	// stop ends the listening to signals and notices.
+	stop func()
+}
+
+// newWorld connects a rank with the others of its node. peers are the world ranks
+// of the local ranks, nil when they are the same.
+func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy) (*World, error) {
+	w := &World{job: job, stop: func() {}}
+	t, err := shm.New(node, shm.Config{Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0"})
+	if err != nil {
+		return nil, err
+	}
+	w.shm = t
+	w.memory = newMemory(t, job.Rank, !node.Local(), setting(envDebug) == "1")
+	w.engine, err = engine.New(engine.Config{
+		Rank: job.Rank, Size: job.Size,
+		Route:      w.route,
+		Transports: []transport.Transport{t},
+		Sleeper:    t.Sleeper(),
+		Wait:       wait,
+		TypeName:   typeName,
+		Member:     w.comms.member,
+		Lost:       w.memory.lost,
+		Release:    w.memory.released,
+	})
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	ranks := make([]int, job.Size)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	w.comm = newComm(w, 0, "world", ranks, job.Rank)
+	w.engine.Start()
+	return w, nil
+}
+
+// route returns the transport that leads to a rank, nil if none does.
+func (w *World) route(peer int) transport.Transport {
+	if w.shm.Reach(peer) != nil {
+		return nil
+	}
+	return w.shm
 }
 
 // Comm returns the communicator of all ranks.
 func (w *World) Comm() *Comm { return w.comm }
 
 // Rank returns the number of this rank, 0 to Size-1.
-func (w *World) Rank() int { return 0 }
+func (w *World) Rank() int { return w.job.Rank }
 
 // Size returns the number of ranks of the job.
-func (w *World) Size() int { return 1 }
+func (w *World) Size() int { return w.job.Size }
 
 // LocalRank returns the number of this rank among those of its node.
-func (w *World) LocalRank() int { return 0 }
+func (w *World) LocalRank() int { return w.job.LocalRank }
 
 // LocalSize returns the number of ranks on this rank's node.
-func (w *World) LocalSize() int { return 1 }
+func (w *World) LocalSize() int { return w.job.LocalSize }
 
 // NodeRank returns the number of this rank's node, 0 to Nodes-1.
-func (w *World) NodeRank() int { return 0 }
+func (w *World) NodeRank() int { return w.job.NodeRank }
 
 // Nodes returns the number of nodes of the job.
-func (w *World) Nodes() int { return 1 }
+func (w *World) Nodes() int { return w.job.Nodes }
 
 // Processors returns the number of processors the ranks of this node may use.
-func (w *World) Processors() int { return 1 }
+func (w *World) Processors() int { return w.job.Processors }
+
+// String returns the rank and the size.
+func (w *World) String() string { return fmt.Sprintf("rank %d of %d", w.job.Rank, w.job.Size) }
 
 // Abort ends the job with this exit code. It does not return when the rank is a
-// process; in a Local world the other ranks end with ErrAborted.
-func (w *World) Abort(code int) {}
+// process. In a Local world it returns, and the operations of all ranks end with
+// ErrAborted from then on.
+func (w *World) Abort(code int) {
+	w.abort(code, &AbortError{Rank: w.Rank(), Code: code})
+}
+
+// abort is Abort with a reason for the report.
+func (w *World) abort(code int, why error) {
+	if w.local != nil {
+		w.local.fail(w.Rank(), why)
+		return
+	}
+	w.session.Abort(code, why.Error())
+	os.Exit(code)
+}
 
 // Close leaves the job. It waits until every rank does so, because a peer may
-// still read this rank's memory. The World is of no use afterwards.
-func (w *World) Close() error { return nil }
+// still read this rank's memory. The World is of no use afterwards. Main and
+// Local call it; closing twice is no error.
+func (w *World) Close() error {
+	w.closing.Do(func() { w.closeErr = w.leave() })
+	return w.closeErr
+}
 
-// Explain describes the way to a peer in one line: the lane, the path of large
-// messages, and why better ones were not chosen.
-func (w *World) Explain(peer int) string { return "" }
+// leave is Close, once. The engine goes on serving the peers until all are here.
+func (w *World) leave() error {
+	var err error
+	if w.local != nil {
+		err = w.local.fence()
+	} else {
+		err = w.session.Fence(context.Background())
+	}
+	err = errors.Join(err, w.comm.core.end(&commFailure{ErrClosed}))
+	err = errors.Join(err, w.engine.Close(), w.shm.Close())
+	w.stop()
+	if w.session != nil {
+		err = errors.Join(err, w.session.Finalize())
+	}
+	return err
+}
+
+// wake makes the goroutines of this rank that wait look again.
+func (w *World) wake() { w.shm.Sleeper().Ring() }

@@ -1,0 +1,144 @@
+package runtime
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// quitAgain is how soon after a SIGQUIT another one asks for the stacks of all
+// goroutines and the end of the process, as Go does at the first.
+const quitAgain = time.Second
+
+// listen serves the notices of the node agent, and SIGQUIT, until stop.
+func (w *World) listen() {
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT)
+	stop := make(chan struct{})
+	stopped := make(chan struct{})
+	w.stop = func() {
+		signal.Stop(quit)
+		close(stop)
+		<-stopped
+	}
+	go func() {
+		defer close(stopped)
+		var last time.Time
+		notices := w.session.Notices()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-quit:
+				if time.Since(last) < quitAgain {
+					signal.Reset(syscall.SIGQUIT)
+					_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
+				}
+				last = time.Now()
+				fmt.Fprint(os.Stderr, w.blocked())
+			case n, ok := <-notices:
+				if !ok {
+					notices = nil // silent from now on
+					continue
+				}
+				w.notice(n)
+			}
+		}
+	}()
+}
+
+// notice acts on news from the node agent.
+func (w *World) notice(n bootstrap.Notice) {
+	switch n.Kind {
+	case bootstrap.PeerDown:
+		w.engine.MarkDown(n.Rank, causeError(n.Cause))
+	case bootstrap.Dump:
+		if err := w.session.Report(w.blocked()); err != nil {
+			fmt.Fprint(os.Stderr, w.blocked())
+		}
+	case bootstrap.AgentLost:
+		w.engine.Abort(fmt.Errorf("%w: %w: %s", ErrAborted, bootstrap.ErrAgentLost, n.Cause))
+	default:
+	}
+}
+
+// causeError is a cause that came as text.
+type causeError string
+
+// Error implements error.
+func (e causeError) Error() string { return string(e) }
+
+// blocked describes what every goroutine of this rank waits for, one per line.
+func (w *World) blocked() string {
+	var b strings.Builder
+	waiting := w.engine.Blocked()
+	fmt.Fprintf(&b, "rank %d of %d, process %d: ", w.Rank(), w.Size(), os.Getpid())
+	if len(waiting) == 0 {
+		b.WriteString("waits for no message\n")
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%d waiting\n", len(waiting))
+	now := time.Now()
+	for _, o := range waiting {
+		w.describe(&b, o, now)
+	}
+	return b.String()
+}
+
+// describe writes one waiting operation.
+func (w *World) describe(b *strings.Builder, o engine.Blocked, now time.Time) {
+	fmt.Fprintf(b, "  %s", o.Op)
+	core := w.comms.find(o.Context)
+	if o.Peer >= 0 {
+		fmt.Fprintf(b, ", rank %d", o.Peer)
+		if core != nil && core.index != nil {
+			fmt.Fprintf(b, " (%d there)", core.index[o.Peer])
+		}
+	} else {
+		b.WriteString(", any source")
+	}
+	if o.Tag >= 0 {
+		fmt.Fprintf(b, ", tag %d", o.Tag)
+	} else {
+		b.WriteString(", any tag")
+	}
+	if core != nil {
+		fmt.Fprintf(b, ", %s%s", core.name, [contextStride]string{"", " (private)", " (control)"}[o.Context%contextStride])
+	}
+	fmt.Fprintf(b, ", %d bytes, %s", o.Bytes, now.Sub(o.Since).Round(time.Millisecond))
+	if at := callerOf([]uintptr{o.PC}); at != "" {
+		fmt.Fprintf(b, ", at %s", at)
+	}
+	b.WriteByte('\n')
+}
+
+// modulePath is what the packages of gorun begin with.
+const modulePath = "github.com/gorun-hpc/gorun/"
+
+// callerOf returns where the program called into gorun: the innermost frame of
+// none of the packages that wait on its behalf.
+func callerOf(stack []uintptr) string {
+	if len(stack) == 0 || stack[0] == 0 {
+		return ""
+	}
+	frames := goruntime.CallersFrames(stack)
+	for {
+		f, more := frames.Next()
+		name := strings.TrimPrefix(f.Function, modulePath)
+		inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
+		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
+			return fmt.Sprintf("%s:%d (%s)", filepath.Base(f.File), f.Line, filepath.Base(f.Function))
+		}
+		if !more {
+			return ""
+		}
+	}
+}

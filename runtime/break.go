@@ -1,0 +1,48 @@
+package runtime
+
+import (
+	"errors"
+)
+
+// Break marks the communicator as broken: operations on it, on its views and on
+// its Private twin, those under way included, end with an error that is
+// ErrCommBroken and cause, at this rank at once and at the other members as soon
+// as they hear of it. Collective operations call it when they are given up
+// halfway, for members that go on would wait for ever or mix up messages. Only
+// the first Break of a communicator counts.
+func (c *Comm) Break(cause error) {
+	if c == nil || c.Err() != nil {
+		return
+	}
+	w := c.core.world
+	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause})
+}
+
+// broken ends a communicator at this rank and reports whether it was whole.
+func (w *World) broken(core *commCore, why *BrokenError) bool {
+	if !core.failure.CompareAndSwap(nil, &commFailure{why}) {
+		return false
+	}
+	w.wake()
+	return true
+}
+
+// heardBreak takes the notice of another member that it broke a communicator.
+// The engine calls it with its lock held.
+func (w *World) heardBreak(source, tag int, text []byte) {
+	why := &BrokenError{Cause: errors.New(string(text))}
+	core := w.comms.findBroken(uint32(tag), source, why)
+	if core == nil {
+		return
+	}
+	core.blame(why, source)
+	go w.broken(core, why)
+}
+
+// blame fills in which communicator was broken by which world rank.
+func (core *commCore) blame(why *BrokenError, world int) {
+	why.Comm, why.Rank = core.name, world
+	if core.index != nil {
+		why.Rank = core.index[world]
+	}
+}

@@ -1,0 +1,298 @@
+package runtime_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// ring sends every member's world rank once around a communicator and checks that
+// the members are those.
+func ring(t *testing.T, c *runtime.Comm, members []int) {
+	t.Helper()
+	n := c.Size()
+	require.Equal(t, members, c.Group().Ranks())
+	require.Equal(t, members[c.Rank()], c.World().Rank())
+	for shift := range n {
+		to, from := (c.Rank()+shift)%n, (c.Rank()+n-shift)%n
+		got := make([]int, 1)
+		s, err := runtime.SendRecv(c, []int{c.World().Rank()}, to, shift, got, runtime.AnySource, shift)
+		require.NoError(t, err)
+		require.Equal(t, from, s.Source)
+		require.Equal(t, members[from], got[0])
+		require.Equal(t, members[from], c.WorldRank(from))
+	}
+	require.Equal(t, runtime.Undefined, c.WorldRank(n))
+}
+
+func numbers(n int) []int {
+	s := make([]int, n)
+	for i := range s {
+		s[i] = i
+	}
+	return s
+}
+
+// Case 44: comm/cmsplit.c: Undefined gives no communicator.
+func TestSplitUndefined(t *testing.T) {
+	local(t, 5, func(c *runtime.Comm) {
+		color := 0
+		if c.Rank()%2 == 1 {
+			color = runtime.Undefined
+		}
+		sub, err := c.Split(color, 0)
+		require.NoError(t, err)
+		if c.Rank()%2 == 1 {
+			require.Nil(t, sub)
+			return
+		}
+		ring(t, sub, []int{0, 2, 4})
+		require.NoError(t, sub.Free())
+	})
+}
+
+// Case 45: comm/cmsplit2.c: equal keys keep the order of the old ranks, for all
+// sizes; else keys order.
+func TestSplitIsStable(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		local(t, n, func(c *runtime.Comm) {
+			same, err := c.Split(3, 7)
+			require.NoError(t, err)
+			ring(t, same, numbers(n))
+			back, err := c.Split(0, -c.Rank())
+			require.NoError(t, err)
+			want := numbers(n)
+			slices.Reverse(want)
+			ring(t, back, want)
+			// Split of a split, where ranks are not world ranks.
+			pair, err := back.Split(back.Rank()/2, 0)
+			require.NoError(t, err)
+			first := back.Rank() / 2 * 2
+			ring(t, pair, want[first:min(n, first+2)])
+			require.Equal(t, fmt.Sprintf("world.split(0).split(%d)", back.Rank()/2), pair.Name())
+		})
+	}
+}
+
+// Case 48: comm/dup.c: the same group, and messages of their own.
+func TestDupHasMessagesOfItsOwn(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		require.Equal(t, runtime.Identical, dup.Group().Compare(c.Group()))
+		again, err := dup.Dup()
+		require.NoError(t, err)
+		comms := []*runtime.Comm{c, dup, again, c.Private(), dup.Private(), again.Private()}
+		if c.Rank() == 0 {
+			for i, comm := range comms {
+				require.NoError(t, runtime.Send(comm, []int{i}, 1, 0))
+			}
+			return
+		}
+		for i, comm := range slices.Backward(comms) {
+			got := make([]int, 1)
+			_, err := runtime.Recv(comm, got, runtime.AnySource, runtime.AnyTag)
+			require.NoError(t, err)
+			require.Equal(t, i, got[0])
+			_, found, err := runtime.Iprobe(comm, runtime.AnySource, runtime.AnyTag)
+			require.NoError(t, err)
+			require.False(t, found)
+		}
+	})
+}
+
+// Case 49: comm/comm_create_group.c, comm_group_half.c, comm_group_rand.c: only
+// the members call. Case 52: comm/commcreate1.c: evens, odds, reverse.
+func TestCreateOfSubsets(t *testing.T) {
+	const n = 7
+	local(t, n, func(c *runtime.Comm) {
+		world := c.Group()
+		even, err := world.Include(0, 2, 4, 6)
+		require.NoError(t, err)
+		odd, err := world.Exclude(0, 2, 4, 6)
+		require.NoError(t, err)
+		half := odd
+		if c.Rank()%2 == 0 {
+			half = even
+		}
+		sub, err := c.Create(half, 0)
+		require.NoError(t, err)
+		ring(t, sub, half.Ranks())
+		back := numbers(n)
+		slices.Reverse(back)
+		reverse, err := world.Include(back...)
+		require.NoError(t, err)
+		all, err := c.Create(reverse, 1)
+		require.NoError(t, err)
+		ring(t, all, back)
+		if c.Rank() < 3 {
+			three, err := world.Include(2, 0, 1)
+			require.NoError(t, err)
+			sub, err := all.Create(three, 2)
+			require.NoError(t, err)
+			ring(t, sub, []int{2, 0, 1})
+		}
+		other, err := world.Include(0, 1)
+		require.NoError(t, err)
+		if c.Rank() == 0 {
+			_, err = sub.Create(other, 0)
+			require.ErrorIs(t, err, runtime.ErrRank, "rank 1 is not in the even ones")
+		}
+	})
+}
+
+// Many communicators are made at the same time by goroutines of the same ranks,
+// over parents that overlap, and nothing of one reaches another.
+func TestCommunicatorsMadeAtTheSameTime(t *testing.T) {
+	const ranks, parents, rounds = 4, 5, 10
+	local(t, ranks, func(c *runtime.Comm) {
+		comms := make([]*runtime.Comm, parents)
+		for i := range comms {
+			var err error
+			comms[i], err = c.Split(0, (c.Rank()+i)%ranks)
+			require.NoError(t, err)
+		}
+		var all sync.WaitGroup
+		errs := make([]error, parents)
+		for i, parent := range comms {
+			all.Go(func() { errs[i] = churn(parent, i, rounds) })
+		}
+		all.Wait()
+		require.NoError(t, errors.Join(errs...))
+	})
+}
+
+// churn makes communicators over and over and talks in them.
+func churn(parent *runtime.Comm, seed, rounds int) error {
+	for round := range rounds {
+		c, err := parent.Dup()
+		if err != nil {
+			return err
+		}
+		n := c.Size()
+		got := make([]int, 2)
+		_, err = runtime.SendRecv(c, []int{seed, round}, (c.Rank()+1)%n, 0, got, (c.Rank()+n-1)%n, 0)
+		if err != nil {
+			return err
+		}
+		if got[0] != seed || got[1] != round {
+			return fmt.Errorf("communicator %d of round %d received %v", seed, round, got)
+		}
+		if err := c.Free(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestPrivateTwin(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		require.Same(t, c.Private(), c.Private())
+		require.Same(t, c.Private(), c.Private().Private())
+		require.NotSame(t, c, c.Private())
+		view := c.WithContext(t.Context())
+		require.Same(t, view.Private(), view.Private())
+		require.Equal(t, t.Context(), view.Private().Context())
+		require.Equal(t, t.Context(), c.Private().WithContext(t.Context()).Context())
+		require.NoError(t, runtime.Send(view.Private(), []int{1}, 0, 0))
+		_, found, err := runtime.Iprobe(c, 0, 0)
+		require.NoError(t, err)
+		require.False(t, found)
+		_, found, err = runtime.Iprobe(c.Private(), 0, 0)
+		require.NoError(t, err)
+		require.True(t, found)
+	})
+}
+
+// closer counts its Closes.
+type closer struct{ order *[]int }
+
+func (c closer) Close() error {
+	*c.order = append(*c.order, len(*c.order))
+	return nil
+}
+
+func TestAttributes(t *testing.T) {
+	type key struct{ n int }
+	local(t, 2, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		made := 0
+		var closed []int
+		create := func() (any, error) { made++; return closer{&closed}, nil }
+		broken := errors.New("broken")
+		_, err = dup.Attribute(key{1}, func() (any, error) { return nil, broken })
+		require.ErrorIs(t, err, broken)
+		for range 3 {
+			for _, view := range []*runtime.Comm{dup, dup.Private(), dup.WithContext(t.Context())} {
+				_, err := view.Attribute(key{1}, create)
+				require.NoError(t, err)
+				_, err = view.Attribute(key{2}, create)
+				require.NoError(t, err)
+			}
+		}
+		require.Equal(t, 2, made)
+		_, err = c.Attribute(key{1}, func() (any, error) { return "another communicator", nil })
+		require.NoError(t, err)
+		require.NoError(t, dup.Free())
+		require.Equal(t, []int{0, 1}, closed)
+	})
+}
+
+func TestAttributeIsMadeOnceByManyGoroutines(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		made := 0
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				_, _ = c.Attribute("key", func() (any, error) { made++; return made, nil })
+			})
+		}
+		all.Wait()
+		require.Equal(t, 1, made)
+	})
+}
+
+func TestBreakReachesEveryMember(t *testing.T) {
+	gone := errors.New("gone")
+	local(t, 4, func(c *runtime.Comm) {
+		// Ranks 1 to 3, in another order than in the world.
+		sub, err := c.Split(min(c.Rank(), 1), -c.Rank())
+		require.NoError(t, err)
+		if c.Rank() == 0 {
+			return
+		}
+		if c.Rank() == 2 {
+			sub.Break(gone)
+			sub.Break(errors.New("later"))
+			require.ErrorIs(t, sub.Err(), gone)
+		}
+		for name, call := range map[string]func() error{
+			"Recv":           func() error { return second(runtime.Recv(sub, make([]int, 1), 0, 0)) },
+			"private Recv":   func() error { return second(runtime.Recv(sub.Private(), make([]int, 1), 1, 0)) },
+			"Ssend":          func() error { return runtime.Ssend(sub, []int{1}, (sub.Rank()+1)%3, 0) },
+			"Dup":            func() error { return second(sub.Dup()) },
+			"posted receive": func() error { return runtime.WaitAll(runtime.Irecv(sub, make([]int, 1), 0, 0)) },
+		} {
+			err := call()
+			require.ErrorIs(t, err, runtime.ErrCommBroken, name)
+			var broken *runtime.BrokenError
+			require.ErrorAs(t, err, &broken, name)
+			require.Equal(t, 1, broken.Rank, name)
+			require.EqualError(t, broken.Cause, "gone", name)
+			require.Equal(t, "world.split(1)", broken.Comm)
+		}
+		// Its parent is as good as ever.
+		got := make([]int, 1)
+		peer := 1 + c.Rank()%3
+		_, err = runtime.SendRecv(c, []int{c.Rank()}, peer, 0, got, runtime.AnySource, 0)
+		require.NoError(t, err)
+		require.NoError(t, sub.Free())
+	})
+}

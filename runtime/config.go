@@ -1,0 +1,63 @@
+package runtime
+
+import (
+	"os"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// Environment variables that tune a rank. They are for experiments: the defaults
+// are measured.
+const (
+	// envCMA set to 0 forbids process_vm_readv.
+	envCMA = "GORUN_CMA"
+	// envDebug set to 1 makes the use of memory that was given away fault.
+	envDebug = "GORUN_DEBUG"
+	// envSpin and envYield are durations, see engine.WaitPolicy.
+	envSpin  = "GORUN_SPIN"
+	envYield = "GORUN_YIELD"
+)
+
+// How long a rank polls before it sleeps; measured with
+// 16 ranks on two processors, any spinning costs a time slice per hop there, while a processor
+// yielded for less than the others need to come round costs a sleep per hop.
+const (
+	// spinAlone is for ranks that have a processor each.
+	spinAlone = 50 * time.Microsecond
+	// yieldPerShare is for each rank that shares a processor.
+	yieldPerShare = 100 * time.Microsecond
+	// yieldLocal is for ranks of one process, which sleep and wake cheaply.
+	yieldLocal = 20 * time.Microsecond
+)
+
+// setting returns an environment variable.
+func setting(name string) string { return os.Getenv(name) }
+
+// processWait is the wait policy of a rank that is a process.
+func processWait(job bootstrap.Job) engine.WaitPolicy {
+	share := (job.LocalSize + job.Processors - 1) / max(1, job.Processors)
+	wait := engine.WaitPolicy{Yield: yieldPerShare * time.Duration(max(1, share))}
+	if share <= 1 {
+		wait.Spin = spinAlone
+	}
+	return tuned(wait)
+}
+
+// localWait is the wait policy of a rank that is a goroutine: spinning would keep
+// the others of its process from running.
+func localWait() engine.WaitPolicy {
+	return tuned(engine.WaitPolicy{Yield: yieldLocal})
+}
+
+// tuned applies the environment.
+func tuned(wait engine.WaitPolicy) engine.WaitPolicy {
+	if d, err := time.ParseDuration(setting(envSpin)); err == nil {
+		wait.Spin = d
+	}
+	if d, err := time.ParseDuration(setting(envYield)); err == nil {
+		wait.Yield = d
+	}
+	return wait
+}

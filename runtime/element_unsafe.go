@@ -1,0 +1,63 @@
+package runtime
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// elementRecentSize is the number of slots of the table of elements used
+// recently, a power of two. Programs use a handful of types.
+const elementRecentSize = 256
+
+// elementOf returns the element of T. The address of T's type descriptor, which
+// is constant data of the program, picks a slot of a small table; only the first
+// use of a type, or a collision, goes through reflect.
+func elementOf[T any]() *element {
+	word := typeWord((*T)(nil))
+	e := elementRecent[elementSlot(word)].Load()
+	if e != nil && e.word == word {
+		return e
+	}
+	return elementSlow(reflect.TypeFor[T](), word)
+}
+
+// elementSlow finds or makes an element and puts it into its slot.
+//
+//go:noinline
+func elementSlow(t reflect.Type, word uintptr) *element {
+	e := makeElement(t, word)
+	elementRecent[elementSlot(word)].Store(e)
+	return e
+}
+
+// elementSlot hashes the address of a type descriptor.
+func elementSlot(word uintptr) uintptr {
+	return (word>>5 ^ word>>13) % elementRecentSize
+}
+
+// typeWord returns the address of the type descriptor of v's dynamic type: the
+// first word of an interface value.
+func typeWord(v any) uintptr { return *(*uintptr)(unsafe.Pointer(&v)) }
+
+// bytesOf returns the memory of buf. The result keeps buf alive.
+func bytesOf[T any](buf []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(buf))), len(buf)*int(unsafe.Sizeof(*new(T))))
+}
+
+// viewOf returns the first n elements of type T in b, which is aligned for them.
+// T has no pointers, or n is not used.
+func viewOf[T any](b []byte, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// overlap reports whether two slices share memory.
+func overlap(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	p, q := uintptr(unsafe.Pointer(&a[0])), uintptr(unsafe.Pointer(&b[0]))
+	return p < q+uintptr(len(b)) && q < p+uintptr(len(a))
+}
+
+// byteElement is the element of byte.
+var byteElement = elementOf[byte]()

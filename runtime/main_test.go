@@ -1,0 +1,74 @@
+package runtime_test
+
+import (
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// TestMain fails the package when goroutines are left at the end.
+func TestMain(m *testing.M) {
+	if rank := os.Getenv(envProgram); rank != "" {
+		programs[rank]()
+		return
+	}
+	code := m.Run()
+	if left := leftGoroutines(); code == 0 && left != "" {
+		fmt.Fprintln(os.Stderr, "goroutines left behind:\n"+left)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// leftGoroutines returns the stacks of goroutines of this module that do not end
+// within a second.
+func leftGoroutines() string {
+	var left []string
+	for range 100 {
+		left = nil
+		buf := make([]byte, 1<<20)
+		for _, stack := range strings.Split(string(buf[:goruntime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(stack, "gorun/runtime") && !strings.Contains(stack, "TestMain") {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 {
+			return ""
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return strings.Join(left, "\n\n")
+}
+
+// local runs fn on n ranks and fails the test if one fails.
+func local(t *testing.T, n int, fn func(c *runtime.Comm)) {
+	t.Helper()
+	require.NoError(t, runtime.Local(n, func(w *runtime.World) error {
+		fn(w.Comm())
+		return nil
+	}))
+}
+
+// sizes are numbers of bytes around the borders of the protocols.
+var sizes = []int{0, 1, 8, 63, 64, 65, 1000, 4096, 8191, 8192, 8193, 65536, 1<<20 + 3}
+
+// pattern fills b with bytes that tell who sent them and where they belong.
+func pattern(b []byte, seed int) []byte {
+	for i := range b {
+		b[i] = byte(i*7 + i>>8 + seed*31)
+	}
+	return b
+}
+
+// soak says that long tests may run.
+func soak() bool { return os.Getenv("GORUN_SOAK") == "1" }
+
+// goexit ends the goroutine, as a failed require does.
+func goexit() { goruntime.Goexit() }

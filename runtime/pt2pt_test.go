@@ -1,0 +1,379 @@
+package runtime_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// roundTrip sends n elements of T around two ranks.
+func roundTrip[T any](t *testing.T, n int, make1 func(i int) T) {
+	t.Helper()
+	t.Run(fmt.Sprintf("%v/%d", reflect.TypeFor[T](), n), func(t *testing.T) {
+		want := make([]T, n)
+		for i := range want {
+			want[i] = make1(i)
+		}
+		local(t, 2, func(c *runtime.Comm) {
+			peer := 1 - c.Rank()
+			if c.Rank() == 0 {
+				require.NoError(t, runtime.Send(c, want, peer, n))
+			}
+			got := make([]T, n+1)
+			s, err := runtime.Recv(c, got, peer, n)
+			require.NoError(t, err)
+			require.Equal(t, n, s.Count())
+			require.Equal(t, peer, s.Source)
+			require.Equal(t, n, s.Tag)
+			require.Equal(t, want, got[:n])
+			if c.Rank() == 1 {
+				require.NoError(t, runtime.Ssend(c, got[:n], peer, n))
+			}
+		})
+	})
+}
+
+// Case 1: pt2pt/sendrecv1.c, many types and sizes, blocking.
+func TestManyTypesAndSizes(t *testing.T) {
+	for _, n := range []int{0, 1, 7, 1000, 70000} {
+		roundTrip(t, n, func(i int) byte { return byte(i) })
+		roundTrip(t, n, func(i int) bool { return i%3 == 0 })
+		roundTrip(t, n, func(i int) int16 { return int16(-i) })
+		roundTrip(t, n, func(i int) uint32 { return uint32(i) << 8 })
+		roundTrip(t, n, func(i int) int { return -i })
+		roundTrip(t, n, func(i int) float32 { return float32(i) / 3 })
+		roundTrip(t, n, func(i int) float64 { return float64(i) / 3 })
+		roundTrip(t, n, func(i int) complex128 { return complex(float64(i), -1) })
+		roundTrip(t, n, func(i int) [3]int32 { return [3]int32{int32(i), 2, 3} })
+		roundTrip(t, n, func(i int) point { return point{float64(i), 1} })
+		roundTrip(t, n, func(i int) padded { return padded{int64(i), 1, int32(i)} })
+	}
+}
+
+// Case 2: pt2pt/sendrecv3.c, head-to-head large sends with many in flight.
+func TestHeadToHead(t *testing.T) {
+	const flights = 32
+	local(t, 2, func(c *runtime.Comm) {
+		peer := 1 - c.Rank()
+		for _, n := range sizes {
+			var requests []*runtime.Request
+			for i := range flights {
+				requests = append(requests, runtime.Isend(c, pattern(make([]byte, n), i), peer, i))
+			}
+			for i := range flights {
+				got := make([]byte, n)
+				_, err := runtime.Recv(c, got, peer, i)
+				require.NoError(t, err)
+				require.Equal(t, pattern(make([]byte, n), i), got)
+			}
+			require.NoError(t, runtime.WaitAll(requests...))
+		}
+	})
+}
+
+// Case 3: pt2pt/sendflood.c, and case 15 of the users' pains: a flood neither
+// loses a message nor takes unbounded memory.
+func TestFlood(t *testing.T) {
+	const ranks, messages = 8, 2000
+	local(t, ranks, func(c *runtime.Comm) {
+		if c.Rank() > 0 {
+			for i := range messages {
+				require.NoError(t, runtime.Send(c, []int{i}, 0, 0))
+			}
+			return
+		}
+		next := make([]int, ranks)
+		got := make([]int, 1)
+		for range messages * (ranks - 1) {
+			s, err := runtime.Recv(c, got, runtime.AnySource, 0)
+			require.NoError(t, err)
+			require.Equal(t, next[s.Source], got[0])
+			next[s.Source]++
+		}
+	})
+}
+
+// Case 4: pt2pt/sendall.c, and case 5: pt2pt/many_isend.c, every rank to every
+// rank, payload is the source.
+func TestEveryRankToEveryRank(t *testing.T) {
+	const ranks, n = 6, 2048 // 16 KiB
+	local(t, ranks, func(c *runtime.Comm) {
+		for round := range 3 {
+			mine := make([]int, n)
+			for i := range mine {
+				mine[i] = c.Rank()
+			}
+			var requests []*runtime.Request
+			for peer := range ranks {
+				requests = append(requests, runtime.Isend(c, mine, peer, round))
+			}
+			seen := make([]bool, ranks)
+			for range ranks {
+				got := make([]int, n)
+				s, err := runtime.Recv(c, got, runtime.AnySource, round)
+				require.NoError(t, err)
+				require.False(t, seen[s.Source])
+				seen[s.Source] = true
+				require.Equal(t, s.Source, got[0])
+				require.Equal(t, s.Source, got[n-1])
+			}
+			require.NoError(t, runtime.WaitAll(requests...))
+		}
+	})
+}
+
+// Case 6: pt2pt/isendself.c, nothing at all to oneself with both wildcards.
+func TestEmptyMessageToOneself(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		send := runtime.Isend[int](c, nil, 0, 5)
+		s, err := runtime.Recv[int](c, nil, runtime.AnySource, runtime.AnyTag)
+		require.NoError(t, err)
+		require.Equal(t, 0, s.Source)
+		require.Equal(t, 5, s.Tag)
+		require.Zero(t, s.Count())
+		require.NoError(t, runtime.WaitAll(send))
+	})
+}
+
+// Case 7: pt2pt/sendself.c, to oneself with the receive posted first, all modes.
+func TestSendToOneself(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		for _, n := range sizes {
+			for name, send := range map[string]func(b []byte) error{
+				"Send":   func(b []byte) error { return runtime.Send(c, b, 0, 1) },
+				"Ssend":  func(b []byte) error { return runtime.Ssend(c, b, 0, 1) },
+				"Isend":  func(b []byte) error { return runtime.WaitAll(runtime.Isend(c, b, 0, 1)) },
+				"Issend": func(b []byte) error { return runtime.WaitAll(runtime.Issend(c, b, 0, 1)) },
+			} {
+				got := make([]byte, n)
+				r := runtime.Irecv(c, got, 0, 1)
+				require.NoError(t, send(pattern(make([]byte, n), 1)), name)
+				s, err := r.Wait()
+				require.NoError(t, err, name)
+				require.Equal(t, n, s.Count(), name)
+				require.Equal(t, pattern(make([]byte, n), 1), got, name)
+			}
+		}
+	})
+}
+
+func TestIsendToOneselfBeforeTheReceive(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		for _, n := range sizes {
+			r := runtime.Isend(c, pattern(make([]byte, n), 2), 0, 1)
+			got := make([]byte, n)
+			_, err := runtime.Recv(c, got, 0, 1)
+			require.NoError(t, err)
+			require.Equal(t, pattern(make([]byte, n), 2), got)
+			require.NoError(t, runtime.WaitAll(r))
+		}
+	})
+}
+
+// Case 18: pt2pt/large_tag.c.
+func TestLargestTag(t *testing.T) {
+	require.GreaterOrEqual(t, runtime.TagMax, 32767)
+	local(t, 2, func(c *runtime.Comm) {
+		if c.Rank() == 0 {
+			require.NoError(t, runtime.Send(c, []int{7}, 1, runtime.TagMax))
+			return
+		}
+		got := make([]int, 1)
+		s, err := runtime.Recv(c, got, 0, runtime.TagMax)
+		require.NoError(t, err)
+		require.Equal(t, runtime.TagMax, s.Tag)
+		require.Equal(t, 7, got[0])
+	})
+}
+
+// Case 19: pt2pt/anyall.c, and case 20: pt2pt/recv_any.c: wildcards get the right
+// data in the order of each sender.
+func TestWildcardsKeepOrder(t *testing.T) {
+	const ranks, messages = 4, 200
+	local(t, ranks, func(c *runtime.Comm) {
+		if c.Rank() > 0 {
+			for i := range messages {
+				n := 1 + i*i%3000 // all protocols in turns
+				b := make([]int32, n)
+				b[0], b[n-1] = int32(i), int32(i)
+				require.NoError(t, runtime.Send(c, b, 0, i%7))
+			}
+			return
+		}
+		next := make([]int, ranks)
+		got := make([]int32, 3000)
+		for range messages * (ranks - 1) {
+			s, err := runtime.Recv(c, got, runtime.AnySource, runtime.AnyTag)
+			require.NoError(t, err)
+			i := next[s.Source]
+			next[s.Source]++
+			require.EqualValues(t, i, got[0])
+			require.EqualValues(t, i, got[s.Count()-1])
+			require.Equal(t, i%7, s.Tag)
+			require.Equal(t, 1+i*i%3000, s.Count())
+		}
+	})
+}
+
+// Case 14: pt2pt/huge_anysrc.c, many large messages through AnySource, and case
+// 16: pt2pt/huge_ssend.c.
+func TestLargeThroughAnySource(t *testing.T) {
+	const ranks, n = 4, 1 << 20
+	local(t, ranks, func(c *runtime.Comm) {
+		if c.Rank() > 0 {
+			require.NoError(t, runtime.Ssend(c, pattern(make([]byte, n), c.Rank()), 0, 0))
+			return
+		}
+		for range ranks - 1 {
+			got := make([]byte, n)
+			s, err := runtime.Recv(c, got, runtime.AnySource, 0)
+			require.NoError(t, err)
+			require.Equal(t, pattern(make([]byte, n), s.Source), got)
+		}
+	})
+}
+
+// Cases 10, 11 and 12: large_message.c, pt2pt_large.c, big_count_status.c: lengths
+// beyond 32 bits.
+func TestFiveGibibytes(t *testing.T) {
+	if !soak() {
+		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")
+	}
+	const n = 5 << 30 / 8
+	local(t, 2, func(c *runtime.Comm) {
+		buf := make([]uint64, n)
+		if c.Rank() == 0 {
+			for i := range buf {
+				buf[i] = uint64(i) * 0x9e3779b97f4a7c15
+			}
+			require.NoError(t, runtime.Send(c, buf, 1, 0))
+			return
+		}
+		s, err := runtime.Recv(c, buf, 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, n, s.Count())
+		for i := range buf {
+			if buf[i] != uint64(i)*0x9e3779b97f4a7c15 {
+				require.Fail(t, "wrong word", "%d", i)
+			}
+		}
+	})
+}
+
+// Case 39: pt2pt/eagerdt.c, thirty strided messages nobody has asked for yet.
+func TestUnpostedStridedMessages(t *testing.T) {
+	const count, rows, cols = 30, 40, 13
+	column := runtime.Strided{Count: rows, Block: 1, Stride: cols}
+	local(t, 2, func(c *runtime.Comm) {
+		m := make([]float64, rows*cols)
+		if c.Rank() == 0 {
+			for k := range count {
+				for i := range m {
+					m[i] = float64(k*1000 + i)
+				}
+				require.NoError(t, runtime.SendStrided(c, m[k%cols:], runtime.Strided{
+					Count: rows - 1, Block: 1, Stride: cols,
+				}, 1, k))
+			}
+			require.NoError(t, runtime.Ssend[byte](c, nil, 1, count))
+			return
+		}
+		_, err := runtime.Recv[byte](c, nil, 0, count)
+		require.NoError(t, err)
+		for k := range count {
+			s, err := runtime.RecvStrided(c, m, column, 0, k)
+			require.NoError(t, err)
+			require.Equal(t, rows-1, s.Count())
+			for i := range rows - 1 {
+				require.InDelta(t, float64(k*1000+k%cols+i*cols), m[i*cols], 0)
+			}
+		}
+	})
+}
+
+// Case 40: pt2pt/pingping.c, and case 42: pt2pt/isendrecv_replace.c.
+func TestSendRecvReplaceAroundARing(t *testing.T) {
+	const ranks = 5
+	local(t, ranks, func(c *runtime.Comm) {
+		right, left := (c.Rank()+1)%ranks, (c.Rank()+ranks-1)%ranks
+		for _, n := range []int{1, 1000, 100000} {
+			buf := make([]int, n)
+			buf[0], buf[n-1] = c.Rank(), c.Rank()
+			for range ranks {
+				_, err := runtime.SendRecvReplace(c, buf, right, 0, left, 0)
+				require.NoError(t, err)
+			}
+			require.Equal(t, c.Rank(), buf[0])
+			require.Equal(t, c.Rank(), buf[n-1])
+		}
+	})
+}
+
+// Case 43 does not apply: there are no intercommunicators. Cases 30 and 31:
+// pt2pt/probenull.c, recvnull.c.
+func TestProcNull(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		null := func(s runtime.Status, err error) {
+			require.NoError(t, err)
+			require.Equal(t, runtime.ProcNull, s.Source)
+			require.Equal(t, runtime.AnyTag, s.Tag)
+			require.Zero(t, s.Count())
+		}
+		buf := []int{42}
+		require.NoError(t, runtime.Send(c, buf, runtime.ProcNull, 1))
+		require.NoError(t, runtime.Ssend(c, buf, runtime.ProcNull, 1))
+		require.NoError(t, runtime.WaitAll(
+			runtime.Isend(c, buf, runtime.ProcNull, 1), runtime.Issend(c, buf, runtime.ProcNull, 1)))
+		null(runtime.Recv(c, buf, runtime.ProcNull, 1))
+		null(runtime.Irecv(c, buf, runtime.ProcNull, runtime.AnyTag).Wait())
+		null(runtime.Probe(c, runtime.ProcNull, 1))
+		s, ok, err := runtime.Iprobe(c, runtime.ProcNull, 1)
+		require.True(t, ok)
+		null(s, err)
+		null(runtime.SendRecv(c, buf, runtime.ProcNull, 1, []int{0}, runtime.ProcNull, 1))
+		column := runtime.Strided{Count: 1, Block: 1, Stride: 1}
+		require.NoError(t, runtime.SendStrided(c, buf, column, runtime.ProcNull, 1))
+		null(runtime.RecvStrided(c, buf, column, runtime.ProcNull, 1))
+		null(runtime.IrecvStrided(c, buf, column, runtime.ProcNull, 1).Wait())
+
+		// A chain: the ends talk to nobody.
+		left, right := c.Rank()-1, c.Rank()+1
+		if left < 0 {
+			left = runtime.ProcNull
+		}
+		if right == c.Size() {
+			right = runtime.ProcNull
+		}
+		got := []int{-1}
+		_, err = runtime.SendRecv(c, []int{c.Rank()}, right, 0, got, left, 0)
+		require.NoError(t, err)
+		require.Equal(t, c.Rank()-1, got[0])
+		require.Equal(t, 42, buf[0])
+	})
+}
+
+func TestTruncationLosesNothingElse(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		for _, n := range []int{8, 1000, 200000} {
+			if c.Rank() == 0 {
+				require.NoError(t, runtime.Send(c, pattern(make([]byte, n), 1), 1, 4))
+				require.NoError(t, runtime.Send(c, []int{n}, 1, 4))
+				continue
+			}
+			got := make([]byte, n-1)
+			_, err := runtime.Recv(c, got, 0, 4)
+			var cut *runtime.TruncatedError
+			require.ErrorAs(t, err, &cut)
+			require.Equal(t, runtime.TruncatedError{Source: 0, Tag: 4, Sent: n, Room: n - 1}, *cut)
+			require.Equal(t, pattern(make([]byte, n), 1)[:n-1], got)
+			next := make([]int, 1)
+			_, err = runtime.Recv(c, next, 0, 4)
+			require.NoError(t, err)
+			require.Equal(t, n, next[0])
+		}
+	})
+}

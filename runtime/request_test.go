@@ -1,0 +1,407 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Case 32: pt2pt/waittestnull.c, waitany_null.c.
+func TestWaitForNothing(t *testing.T) {
+	local(t, 1, func(*runtime.Comm) {
+		var none *runtime.Request
+		s, err := none.Wait()
+		require.NoError(t, err)
+		require.Equal(t, runtime.AnySource, s.Source)
+		require.Equal(t, runtime.AnyTag, s.Tag)
+		require.Zero(t, s.Count())
+		_, ok, err := none.Test()
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.True(t, none.Done())
+		none.Cancel()
+		require.NoError(t, runtime.WaitAll())
+		require.NoError(t, runtime.WaitAll(nil, nil))
+		i, s, err := runtime.WaitAny(nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, runtime.Undefined, i)
+		require.Zero(t, s.Count())
+		some, err := runtime.WaitSome(nil)
+		require.NoError(t, err)
+		require.Nil(t, some)
+		ok, err = runtime.TestAll(nil)
+		require.NoError(t, err)
+		require.True(t, ok)
+		i, _, ok, err = runtime.TestAny()
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, runtime.Undefined, i)
+	})
+}
+
+// Case 34: pt2pt/rqstatus.c: asking does not end the request.
+func TestDoneLeavesTheRequest(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		got := make([]int, 1)
+		r := runtime.Irecv(c, got, 0, 3)
+		require.False(t, r.Done())
+		require.NoError(t, runtime.Send(c, []int{8}, 0, 3))
+		require.True(t, r.Done())
+		require.True(t, r.Done())
+		i, s, err := runtime.WaitAny(r)
+		require.NoError(t, err)
+		require.Zero(t, i)
+		require.Equal(t, 3, s.Tag)
+		require.Equal(t, 8, got[0])
+		for range 3 {
+			again, err := r.Wait()
+			require.NoError(t, err)
+			require.Equal(t, s, again, "the result stays")
+		}
+		i, _, err = runtime.WaitAny(r)
+		require.NoError(t, err)
+		require.Equal(t, runtime.Undefined, i, "WaitAny returned it before")
+	})
+}
+
+// Case 35: pt2pt/rqfree.c: a send whose request is dropped still arrives.
+func TestDroppedSendArrives(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		for _, n := range sizes {
+			if c.Rank() == 0 {
+				runtime.Isend(c, pattern(make([]byte, n), n), 1, 1)
+				runtime.Issend(c, pattern(make([]byte, n), n+1), 1, 2)
+				_, err := runtime.Recv[byte](c, nil, 1, 3)
+				require.NoError(t, err)
+				continue
+			}
+			for tag := 2; tag >= 1; tag-- {
+				got := make([]byte, n)
+				_, err := runtime.Recv(c, got, 0, tag)
+				require.NoError(t, err)
+				require.Equal(t, pattern(make([]byte, n), n+tag-1), got)
+			}
+			require.NoError(t, runtime.Send[byte](c, nil, 0, 3))
+		}
+	})
+}
+
+// Case 23: pt2pt/cancelanysrc.c: a canceled receive from anybody takes nothing
+// from the one after it.
+func TestCanceledReceiveTakesNothing(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		if c.Rank() == 0 {
+			_, err := runtime.Recv[int](c, nil, 1, 1)
+			require.NoError(t, err)
+			require.NoError(t, runtime.Send(c, []int{42}, 1, 0))
+			return
+		}
+		early := []int{-1}
+		r := runtime.Irecv(c, early, runtime.AnySource, runtime.AnyTag)
+		r.Cancel()
+		require.ErrorIs(t, second(r.Wait()), runtime.ErrCanceled)
+		require.ErrorIs(t, second(r.Wait()), runtime.ErrCanceled, "each time")
+		require.NoError(t, runtime.Send[int](c, nil, 0, 1))
+		got := make([]int, 1)
+		_, err := runtime.Recv(c, got, runtime.AnySource, runtime.AnyTag)
+		require.NoError(t, err)
+		require.Equal(t, 42, got[0])
+		require.Equal(t, -1, early[0])
+	})
+}
+
+// Case 24: pt2pt/rcancel.c: some of several receives are canceled.
+func TestSeveralCancels(t *testing.T) {
+	const n = 10
+	local(t, 2, func(c *runtime.Comm) {
+		if c.Rank() == 0 {
+			_, err := runtime.Recv[int](c, nil, 1, n)
+			require.NoError(t, err)
+			for i := range n {
+				require.NoError(t, runtime.Send(c, []int{i}, 1, i))
+			}
+			return
+		}
+		got := make([]int, n)
+		requests := make([]*runtime.Request, n)
+		for i := range n {
+			requests[i] = runtime.Irecv(c, got[i:i+1], 0, i)
+		}
+		for i := 0; i < n; i += 3 {
+			requests[i].Cancel()
+		}
+		require.NoError(t, runtime.Send[int](c, nil, 0, n))
+		for i, r := range requests {
+			if _, err := r.Wait(); i%3 == 0 {
+				require.ErrorIs(t, err, runtime.ErrCanceled)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, i, got[i])
+			}
+		}
+		for i := 0; i < n; i += 3 {
+			_, err := runtime.Recv(c, got[i:i+1], 0, i)
+			require.NoError(t, err)
+			require.Equal(t, i, got[i])
+		}
+	})
+}
+
+// Case 25: pt2pt/scancel2.c: a send that was received cannot be canceled.
+func TestCancelOfAReceivedSendIsTooLate(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		for _, n := range sizes {
+			if c.Rank() == 1 {
+				got := make([]byte, n)
+				_, err := runtime.Recv(c, got, 0, 0)
+				require.NoError(t, err)
+				require.NoError(t, runtime.Send[byte](c, nil, 0, 1))
+				continue
+			}
+			r := runtime.Issend(c, make([]byte, n), 1, 0)
+			_, err := runtime.Recv[byte](c, nil, 1, 1)
+			require.NoError(t, err)
+			r.Cancel()
+			require.NoError(t, second(r.Wait()))
+		}
+	})
+}
+
+// Case 9: pt2pt/issendselfcancel.c: a synchronous send to oneself that a probe has
+// seen is canceled, and so is a receive.
+func TestCancelToOneself(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		for _, n := range sizes {
+			send := runtime.Issend(c, make([]byte, n), 0, 2)
+			_, err := runtime.Probe(c, 0, 2)
+			require.NoError(t, err)
+			send.Cancel()
+			require.ErrorIs(t, second(send.Wait()), runtime.ErrCanceled)
+			_, found, err := runtime.Iprobe(c, runtime.AnySource, runtime.AnyTag)
+			require.NoError(t, err)
+			require.False(t, found, "nothing of it is left")
+			recv := runtime.Irecv(c, make([]byte, n), 0, 2)
+			recv.Cancel()
+			require.ErrorIs(t, second(recv.Wait()), runtime.ErrCanceled)
+		}
+	})
+}
+
+// Case 36: pt2pt/greq1.c, generalized requests.
+func TestGeneralizedRequest(t *testing.T) {
+	broken := errors.New("broken")
+	local(t, 2, func(c *runtime.Comm) {
+		got := make([]int, 1)
+		r := runtime.NewRequest(c, func(c *runtime.Comm) error {
+			_, err := runtime.SendRecv(c.Private(), []int{c.Rank()}, 1-c.Rank(), 0, got, 1-c.Rank(), 0)
+			return err
+		})
+		require.NoError(t, second(r.Wait()))
+		require.NoError(t, second(r.Wait()))
+		require.Equal(t, 1-c.Rank(), got[0])
+
+		fails := runtime.NewRequest(c, func(*runtime.Comm) error { return broken })
+		require.ErrorIs(t, runtime.WaitAll(nil, fails), broken)
+		for ok := false; !ok; {
+			var err error
+			_, ok, err = runtime.NewRequest(c, func(*runtime.Comm) error { return nil }).Test()
+			require.NoError(t, err)
+		}
+
+		canceled := runtime.NewRequest(c, func(c *runtime.Comm) error {
+			return second(runtime.Recv(c, got, 1-c.Rank(), 99))
+		})
+		canceled.Cancel()
+		_, err := canceled.Wait()
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, runtime.ErrCanceled)
+	})
+}
+
+func TestWaitAnyOverMessagesAndTasks(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		got := make([]int, 1)
+		recv := runtime.Irecv(c, got, 0, 1)
+		gate := make(chan struct{})
+		task := runtime.NewRequest(c, func(*runtime.Comm) error { <-gate; return nil })
+		require.NoError(t, runtime.Send(c, []int{5}, 0, 1))
+		i, _, err := runtime.WaitAny(nil, task, recv)
+		require.NoError(t, err)
+		require.Equal(t, 2, i)
+		require.Equal(t, 5, got[0])
+		idle := runtime.Irecv(c, got, 0, 1)
+		close(gate)
+		i, _, err = runtime.WaitAny(idle, task, recv)
+		require.NoError(t, err)
+		require.Equal(t, 1, i)
+		idle.Cancel()
+		require.ErrorIs(t, second(idle.Wait()), runtime.ErrCanceled)
+	})
+}
+
+func TestWaitSomeAndTestAny(t *testing.T) {
+	const n = 50
+	local(t, 2, func(c *runtime.Comm) {
+		if c.Rank() == 0 {
+			for i := range n {
+				require.NoError(t, runtime.Send(c, []int{i}, 1, n-i))
+			}
+			return
+		}
+		got := make([]int, n)
+		requests := make([]*runtime.Request, n)
+		for i := range n {
+			requests[i] = runtime.Irecv(c, got[i:i+1], 0, n-i)
+		}
+		_, _, ok, err := runtime.TestAny(requests...)
+		require.NoError(t, err)
+		left := n
+		if ok {
+			left--
+		}
+		for left > 0 {
+			some, err := runtime.WaitSome(requests...)
+			require.NoError(t, err)
+			require.NotEmpty(t, some)
+			left -= len(some)
+			for _, i := range some {
+				s, err := requests[i].Wait()
+				require.NoError(t, err)
+				require.Equal(t, n-i, s.Tag)
+				require.Equal(t, i, got[i])
+			}
+		}
+		some, err := runtime.WaitSome(requests...)
+		require.NoError(t, err)
+		require.Nil(t, some)
+		ok, err = runtime.TestAll(requests...)
+		require.NoError(t, err)
+		require.True(t, ok)
+	})
+}
+
+func TestTestAllWaitsForAll(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		a, b := runtime.Irecv(c, make([]int, 1), 0, 1), runtime.Irecv(c, make([]int, 1), 0, 2)
+		require.NoError(t, runtime.Send(c, []int{1}, 0, 2))
+		ok, err := runtime.TestAll(a, b)
+		require.NoError(t, err)
+		require.False(t, ok)
+		require.NoError(t, runtime.Send(c, []int{1}, 0, 1))
+		ok, err = runtime.TestAll(a, b)
+		require.NoError(t, err)
+		require.True(t, ok)
+	})
+}
+
+func TestWaitAllJoinsErrors(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		a, b := runtime.Irecv(c, make([]int, 1), 0, 1), runtime.Irecv(c, make([]int, 1), 0, 2)
+		a.Cancel()
+		require.NoError(t, runtime.Send(c, []float64{1}, 0, 2))
+		err := runtime.WaitAll(a, b, runtime.Isend(c, []int{1}, 5, 0))
+		require.ErrorIs(t, err, runtime.ErrCanceled)
+		require.ErrorIs(t, err, runtime.ErrRank)
+		var mismatch *runtime.TypeMismatchError
+		require.ErrorAs(t, err, &mismatch)
+	})
+}
+
+// Case 37: pt2pt/pssend.c: a persistent synchronous send waits for its match.
+func TestPersistentSynchronousSend(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		if c.Rank() == 0 {
+			p := runtime.SsendInit(c, []int{6}, 1, 0)
+			require.NoError(t, p.Start())
+			_, ok, err := p.Test()
+			require.NoError(t, err)
+			require.False(t, ok, "rank 1 receives after it has heard from us")
+			require.NoError(t, runtime.Send[int](c, nil, 1, 1))
+			require.NoError(t, second(p.Wait()))
+			p.Free()
+			require.ErrorIs(t, p.Start(), runtime.ErrRequest)
+			return
+		}
+		_, err := runtime.Recv[int](c, nil, 0, 1)
+		require.NoError(t, err)
+		got := make([]int, 1)
+		_, err = runtime.Recv(c, got, 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, 6, got[0])
+	})
+}
+
+func TestPersistentHaloExchange(t *testing.T) {
+	const ranks, rounds = 4, 50
+	local(t, ranks, func(c *runtime.Comm) {
+		right, left := (c.Rank()+1)%ranks, (c.Rank()+ranks-1)%ranks
+		out, in := make([]int, 1), make([]int, 1)
+		send, recv := runtime.SendInit(c, out, right, 0), runtime.RecvInit(c, in, left, 0)
+		require.Nil(t, send.Request(), "not started")
+		_, err := send.Wait()
+		require.NoError(t, err, "nothing to wait for")
+		for round := range rounds {
+			out[0] = c.Rank()*1000 + round
+			require.NoError(t, runtime.StartAll(recv, send))
+			require.ErrorIs(t, recv.Start(), runtime.ErrRequest)
+			if round%2 == 0 {
+				require.NoError(t, runtime.WaitAll(recv.Request(), send.Request()))
+			}
+			s, err := recv.Wait()
+			require.NoError(t, err)
+			require.Equal(t, left, s.Source)
+			require.Equal(t, left*1000+round, in[0])
+			require.NoError(t, second(send.Wait()))
+		}
+		require.NoError(t, recv.Start())
+		recv.Cancel()
+		require.ErrorIs(t, second(recv.Wait()), runtime.ErrCanceled)
+	})
+}
+
+// Case 108: datatype/transpose_pack.c, subarray.c, zeroparms.c.
+func TestStrided(t *testing.T) {
+	const rows, cols = 7, 5
+	local(t, 1, func(c *runtime.Comm) {
+		m := make([]int, rows*cols)
+		for i := range m {
+			m[i] = i
+		}
+		column := runtime.Strided{Count: rows, Block: 1, Stride: cols}
+		require.Equal(t, rows, column.Len())
+		transposed := make([]int, rows*cols)
+		for j := range cols {
+			r := runtime.IsendStrided(c, m[j:], column, 0, j)
+			_, err := runtime.Recv(c, transposed[j*rows:(j+1)*rows], 0, j)
+			require.NoError(t, err)
+			require.NoError(t, runtime.WaitAll(r))
+		}
+		for i := range m {
+			require.Equal(t, m[i], transposed[i%cols*rows+i/cols])
+		}
+		// A block of the middle into the corner of another matrix, from a receive
+		// that was posted first.
+		block := runtime.Strided{Count: 3, Block: 2, Stride: cols}
+		to := make([]int, 4*cols)
+		r := runtime.IrecvStrided(c, to, block, 0, 9)
+		require.NoError(t, runtime.SendStrided(c, m[cols+1:], block, 0, 9))
+		s, err := r.Wait()
+		require.NoError(t, err)
+		require.Equal(t, 6, s.Count())
+		require.Equal(t, []int{6, 7, 0, 0, 0, 11, 12, 0, 0, 0, 16, 17, 0, 0, 0, 0, 0, 0, 0, 0}, to)
+		// Fewer elements than there is room for.
+		require.NoError(t, runtime.Send(c, []int{-1, -2, -3}, 0, 9))
+		s, err = runtime.RecvStrided(c, to, block, 0, 9)
+		require.NoError(t, err)
+		require.Equal(t, 3, s.Count())
+		require.Equal(t, []int{-1, -2, 0, 0, 0, -3, 12}, to[:7])
+		none := runtime.Strided{}
+		require.NoError(t, runtime.SendStrided[int](c, nil, none, 0, 9))
+		_, err = runtime.RecvStrided[int](c, nil, none, 0, 9)
+		require.NoError(t, err)
+	})
+}

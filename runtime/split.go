@@ -1,0 +1,116 @@
+package runtime
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// Dup returns a communicator of the same group with messages of its own. All
+// members call it.
+func (c *Comm) Dup() (*Comm, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagDup}
+	number, _, err := a.run()
+	if err != nil {
+		return nil, c.giveUp("Dup", err)
+	}
+	dup := newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank)
+	return dup.under(c), nil
+}
+
+// Split parts the communicator: members that give the same color find
+// themselves in one new communicator, ordered by key and, where keys are equal,
+// by their rank in c. A member that gives Undefined gets nil. All members call
+// it. Other negative colors are ErrArgument, at every member.
+func (c *Comm) Split(color, key int) (*Comm, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}
+	number, all, err := a.run(uint64(color), uint64(key))
+	if err != nil {
+		return nil, c.giveUp("Split", err)
+	}
+	const width = 3 // words per rank: proposal, color, key
+	colorOf := func(rank int) int { return int(all[rank*width+1]) }
+	keyOf := func(rank int) int { return int(all[rank*width+2]) }
+	for rank := range c.size {
+		if color := colorOf(rank); color < 0 && color != Undefined {
+			return nil, fmt.Errorf("%w: color %d of rank %d", ErrArgument, color, rank)
+		}
+	}
+	if color == Undefined {
+		return nil, nil
+	}
+	var ranks []int
+	mine := 0
+	for _, rank := range sortedBy(c.size, func(a, b int) int { return cmp.Compare(keyOf(a), keyOf(b)) }) {
+		if rank == c.rank {
+			mine = len(ranks)
+		}
+		if colorOf(rank) == color {
+			ranks = append(ranks, a.ranks[rank])
+		}
+	}
+	name := fmt.Sprintf("%s.split(%d)", c.core.name, color)
+	return newComm(c.core.world, number, name, ranks, mine).under(c), nil
+}
+
+// Create returns a communicator of the members of g, in that order. Only they
+// call it, all with the same group and tag; the tag (0..TagMax) keeps calls apart
+// that overlap in time. A caller that is not in g, and a member of g that is not
+// in c, is ErrRank.
+func (c *Comm) Create(g Group, tag int) (*Comm, error) {
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	if err := checkTag(tag); err != nil {
+		return nil, err
+	}
+	rank := g.Rank(c.core.world.Rank())
+	if rank == Undefined {
+		return nil, fmt.Errorf("%w: the caller is not in the group", ErrRank)
+	}
+	for _, world := range g.ranks {
+		if !c.core.has(world) {
+			return nil, fmt.Errorf("%w: world rank %d is not in %s", ErrRank, world, c.core.name)
+		}
+	}
+	a := agreement{comm: c, ranks: g.ranks, rank: rank, tag: tagCreate + tag}
+	number, _, err := a.run()
+	if err != nil {
+		return nil, c.giveUp("Create", err)
+	}
+	return newComm(c.core.world, number, c.core.name+".create", g.ranks, rank).under(c), nil
+}
+
+// Tags of agreements in the control context. The engine's tags go up to 1<<31-1,
+// twice the user's.
+const (
+	tagDup = iota
+	tagSplit
+	tagCreate // plus the tag of the call
+)
+
+// under gives a new communicator the context.Context of its parent.
+func (c *Comm) under(parent *Comm) *Comm {
+	if parent.ctx == nil {
+		return c
+	}
+	return c.WithContext(parent.ctx)
+}
+
+// giveUp breaks the communicator after a collective operation failed halfway.
+func (c *Comm) giveUp(op string, err error) error {
+	c.Break(fmt.Errorf("%s: %w", op, err))
+	return fmt.Errorf("%s on %s: %w", op, c.core.name, err)
+}
+
+// control is the address of a world rank in the control context.
+func (c *Comm) control(world, tag int) engine.Match {
+	return engine.Match{Context: c.core.number*contextStride + contextControl, Peer: world, Tag: tag}
+}
