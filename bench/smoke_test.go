@@ -54,14 +54,13 @@ func run(t *testing.T, np int, program string, args ...string) string {
 	t.Helper()
 	out, err := start(t, np, program, args...)
 	require.NoError(t, err)
-	return out
+	return out.Stdout
 }
 
-func start(t *testing.T, np int, program string, args ...string) (string, error) {
+func start(t *testing.T, np int, program string, args ...string) (*launch.Output, error) {
 	t.Helper()
 	command := append([]string{filepath.Join(bin, "gorun"), "-np", strconv.Itoa(np), filepath.Join(bin, program)}, args...)
-	out, err := launch.Run(t.Context(), timeout, nil, command...)
-	return out.Stdout, err
+	return launch.Run(t.Context(), timeout, nil, command...)
 }
 
 // result is what -json prints.
@@ -175,8 +174,10 @@ func TestRefusals(t *testing.T) {
 		{2, "latency -m 9:1", "empty"},
 	} {
 		command := strings.Fields(tc.command)
-		_, err := start(t, tc.np, command[0], command[1:]...)
-		require.ErrorContains(t, err, tc.says, tc.command)
+		out, err := start(t, tc.np, command[0], command[1:]...)
+		require.Error(t, err, tc.command)
+		require.NotErrorIs(t, err, launch.ErrTimeout, tc.command)
+		require.Contains(t, out.Stderr, tc.says, tc.command)
 	}
 }
 

@@ -29,9 +29,8 @@ func main() {
 	name := flag.String("kernel", "cg", "`kernel`: cg (a power of two of ranks) or ep (any number of ranks)")
 	className := flag.String("class", "S", "problem size `class`: S, W, A or B")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "Usage: gorun -np N npb [-kernel cg|ep] [-class S|W|A|B]\n\n")
+		fmt.Fprintln(os.Stderr, "Usage: gorun -np 4 ./bench/npb [-kernel cg|ep] [-class S|W|A|B]")
 		flag.PrintDefaults()
-		fmt.Fprintf(flag.CommandLine.Output(), "\nExample: gorun -np 4 ./bench/npb -kernel cg -class A\n")
 	}
 	flag.Parse()
 	kernel, ok := kernels[strings.ToLower(*name)]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -56,8 +57,8 @@ func compare(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	c := &comparison{dir: dir, rounds: o.rounds, quick: o.quick, log: os.Stderr, result: newResult(o.rounds)}
+	defer func() { _ = os.RemoveAll(dir) }()
+	c := &comparison{dir: dir, rounds: o.rounds, quick: o.quick, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
 	c.measurements, c.rows = plan()
 	c.choose(o.only)
 	if len(c.rows) == 0 {
@@ -110,7 +111,7 @@ func (c *comparison) build(ucx bool) error {
 		i := info{Name: s.name, Title: s.title, Variant: s.variant}
 		if err != nil {
 			i.Missing = err.Error()
-			fmt.Fprintln(c.log, err)
+			c.log.Print(err)
 		} else {
 			i.Version = version(s.launcher, "--version")
 			c.systems = append(c.systems, s)

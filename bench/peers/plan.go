@@ -122,8 +122,7 @@ func jobRows() []row {
 
 // crowdRows are the lines of ranks that share the cores.
 func crowdRows(ranks int) []row {
-	var rows []row
-	for _, line := range []struct {
+	lines := []struct {
 		what, key string
 		size      int
 	}{
@@ -131,7 +130,9 @@ func crowdRows(ranks int) []row {
 		{"allreduce 8 B", "allreduce", 8},
 		{"allreduce 1 MiB", "allreduce", mib},
 		{"barrier", "barrier", 0},
-	} {
+	}
+	rows := make([]row, 0, 2*len(lines))
+	for _, line := range lines {
 		r := row{
 			name: fmt.Sprintf("%s, %d ranks", line.what, ranks), unit: "us",
 			measurement: fmt.Sprintf("%s %d", line.key, ranks), size: line.size, against: openMPI, bar: 1, aim: 0.7,

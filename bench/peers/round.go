@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log"
 
 	"github.com/gorun-hpc/gorun/bench/internal/launch"
 )
@@ -17,7 +17,7 @@ type comparison struct {
 	rows         []row
 	rounds       int
 	quick        bool
-	log          io.Writer
+	log          *log.Logger
 	result       *result
 }
 
@@ -71,9 +71,9 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	}
 	if err != nil {
 		c.result.fail(m.key, s.name, err)
-		fmt.Fprintf(c.log, "round %d, %s, %s: %v\n", round+1, m.key, s.title, err)
+		c.log.Printf("round %d, %s, %s: %v", round+1, m.key, s.title, err)
 		return
 	}
 	c.result.add(m.key, s.name, values)
-	fmt.Fprintf(c.log, "round %d, %s, %s: %v\n", round+1, m.key, s.title, values)
+	c.log.Printf("round %d, %s, %s: %v", round+1, m.key, s.title, values)
 }

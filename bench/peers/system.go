@@ -32,20 +32,21 @@ type system struct {
 // systems returns ours, the peers and, if asked for, their variants over UCX.
 func systems(dir string, ucx bool) []system {
 	asRoot := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
-	all := []system{
-		{
+	all := make([]system, 0, 5)
+	all = append(all,
+		system{
 			name: gorun, title: "gorun", launcher: filepath.Join(dir, "gorun"), bound: []string{"-bind-to", "core"},
 		},
-		{
+		system{
 			name: openMPI, title: "Open MPI", compiler: "mpicc.openmpi", launcher: "mpirun.openmpi", env: asRoot,
 			bound:   []string{"--bind-to", "core", "--map-by", "core"},
 			crowded: []string{"--oversubscribe", "--bind-to", "none"},
 		},
-		{
+		system{
 			name: mpich, title: "MPICH", compiler: "mpicc.mpich", launcher: "mpirun.mpich",
 			bound: []string{"-bind-to", "core"}, spins: true,
 		},
-	}
+	)
 	if !ucx {
 		return all
 	}

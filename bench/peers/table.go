@@ -31,9 +31,9 @@ const (
 
 // lines computes the table.
 func (c *comparison) lines() []line {
-	var all []line
+	all := make([]line, len(c.rows))
 	for i := range c.rows {
-		all = append(all, c.line(&c.rows[i]))
+		all[i] = c.line(&c.rows[i])
 	}
 	return all
 }
@@ -115,7 +115,8 @@ func (r *row) verdict(ratio float64) string {
 // text returns the table in Markdown.
 func (c *comparison) text(lines []line) string {
 	var b strings.Builder
-	titles := []string{"", "unit"}
+	titles := make([]string, 0, len(c.systems)+7)
+	titles = append(titles, "", "unit")
 	for i := range c.systems {
 		titles = append(titles, c.systems[i].title)
 	}
@@ -123,7 +124,8 @@ func (c *comparison) text(lines []line) string {
 	b.WriteString("| " + strings.Join(titles, " | ") + " |\n|" + strings.Repeat("---|", len(titles)) + "\n")
 	for i := range lines {
 		l := &lines[i]
-		cells := []string{l.Name, l.Unit}
+		cells := make([]string, 0, len(titles))
+		cells = append(cells, l.Name, l.Unit)
 		for k := range c.systems {
 			v, ok := l.Theirs[c.systems[k].name]
 			if c.systems[k].name == gorun {

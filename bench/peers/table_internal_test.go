@@ -90,7 +90,6 @@ func TestProblems(t *testing.T) {
 
 func TestReportWritesEverything(t *testing.T) {
 	c := fabricated()
-	c.log = io.Discard
 	for size := 1; size <= 1<<22; size *= 4 {
 		c.result.add("latency curve", gorun, map[int]float64{size: 0.1 + float64(size)/1e4})
 		c.result.add("latency curve", openMPI, map[int]float64{size: 0.2 + float64(size)/1e4})

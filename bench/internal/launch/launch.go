@@ -26,7 +26,8 @@ var ErrTimeout = errors.New("launch: the job did not end in time")
 // Build builds packages of the module, such as "cmd/gorun", into a directory.
 // The binaries have the packages' last names.
 func Build(dir string, packages ...string) error {
-	args := []string{"build", "-o", dir + string(os.PathSeparator)}
+	args := make([]string, 0, 3+len(packages))
+	args = append(args, "build", "-o", dir+string(os.PathSeparator))
 	for _, p := range packages {
 		args = append(args, Module+"/"+p)
 	}

@@ -29,7 +29,9 @@ func Main(m *testing.M) {
 		os.Exit(1)
 	}
 	code := run(m, dir)
-	os.RemoveAll(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 	os.Exit(code)
 }
 
