@@ -140,26 +140,31 @@ func TestFakeFindsMisuse(t *testing.T) {
 			inHandler(t, f, func() { require.NoError(t, f.Transport(1).Close()) })
 		}},
 		{"poll for nothing", "budget of 0", func(t *testing.T, f *transporttest.Fake) {
+			t.Helper()
 			_, err := f.Transport(0).Poll(&log{}, 0)
 			require.NoError(t, err)
 		}},
 		{"get after conceal", "get of memory that rank 1 has concealed", func(t *testing.T, f *transporttest.Fake) {
+			t.Helper()
 			k := expose(t, f, 1)
 			require.NoError(t, f.Transport(1).Conceal(k))
 			require.NoError(t, endpoint(t, f, 0, 1).Get(make([]byte, 8), k, 1))
 		}},
 		{"conceal during a get", "conceals memory while a get of rank 0", func(t *testing.T, f *transporttest.Fake) {
+			t.Helper()
 			k := expose(t, f, 1)
 			require.NoError(t, endpoint(t, f, 0, 1).Get(make([]byte, 8), k, 1))
 			require.NoError(t, f.Transport(1).Conceal(k))
 		}},
 		{"source changed during a put", "buffer of a put was changed", func(t *testing.T, f *transporttest.Fake) {
+			t.Helper()
 			src := make([]byte, 8)
 			require.NoError(t, endpoint(t, f, 0, 1).Put(src, expose(t, f, 1), 1))
 			src[3] = 1
 			poll(t, f, 0, &log{})
 		}},
 		{"discard of part of a page", "not in whole pages", func(t *testing.T, f *transporttest.Fake) {
+			t.Helper()
 			require.NoError(t, f.Arena(0).Discard(8, 4096))
 		}},
 	} {

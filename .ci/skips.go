@@ -1,0 +1,133 @@
+// Command skips reads the JSON of go test from standard input and prints what go
+// test would print without it: the line of every package, and the output of the
+// tests that failed. It appends one line per skipped test, with the reason, to
+// the file named by its argument.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// event is one line of the JSON, as described by go doc test2json.
+type event struct {
+	Action, Package, ImportPath, Test, Output string
+}
+
+// logged matches a line that a test wrote with Log, Skip or Error.
+var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n$`)
+
+// tally counts what ended.
+type tally struct{ passed, failed, skipped, packages, failedPackages int }
+
+// add counts one event.
+func (c *tally) add(e event) {
+	switch {
+	case e.Test == "" && e.Action == "pass":
+		c.packages++
+	case e.Test == "" && e.Action == "fail":
+		c.failedPackages++
+	case e.Action == "pass":
+		c.passed++
+	case e.Action == "fail":
+		c.failed++
+	case e.Action == "skip" && e.Test != "":
+		c.skipped++
+	}
+}
+
+// String is the closing line.
+func (c *tally) String() string {
+	verdict := "ok"
+	if c.failed+c.failedPackages > 0 || c.packages == 0 {
+		verdict = "FAIL"
+	}
+	return fmt.Sprintf("%s: %d packages passed, %d failed; %d tests passed, %d failed, %d skipped",
+		verdict, c.packages, c.failedPackages, c.passed, c.failed, c.skipped)
+}
+
+// report copies events to out, with a closing line, and returns a line per
+// skipped test.
+func report(in io.Reader, out io.Writer) ([]string, error) {
+	output := map[string][]string{} // of the tests that have not ended
+	var skips []string
+	count := &tally{}
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			slices.Sort(skips)
+			fmt.Fprintln(out, count)
+			return skips, nil
+		}
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		var e event
+		if json.Unmarshal(line, &e) != nil {
+			fmt.Fprintf(out, "%s", line) // not of a test: the go command itself spoke
+			continue
+		}
+		count.add(e)
+		key := e.Package + " " + e.Test
+		switch {
+		case e.Action == "build-output":
+			fmt.Fprint(out, e.Output)
+		case e.Action == "output" && e.Test == "":
+			if e.Output != "PASS\n" && !strings.HasPrefix(e.Output, "-test.shuffle") {
+				fmt.Fprint(out, e.Output)
+			}
+		case e.Action == "output":
+			output[key] = append(output[key], e.Output)
+		case e.Action == "skip" && e.Test != "":
+			skips = append(skips, key+": "+reason(output[key]))
+			delete(output, key)
+		case e.Action == "fail" && e.Test != "":
+			fmt.Fprint(out, strings.Join(output[key], ""))
+			delete(output, key)
+		case e.Action == "pass":
+			delete(output, key)
+		}
+	}
+}
+
+// reason returns the last thing that a skipped test said.
+func reason(output []string) string {
+	for _, line := range slices.Backward(output) {
+		if m := logged.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return "no reason given"
+}
+
+func main() {
+	skips, err := report(os.Stdin, os.Stdout)
+	if err == nil {
+		err = appendLines(os.Args[1], skips)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "skips:", err)
+		os.Exit(1)
+	}
+}
+
+// appendLines appends lines to a file.
+func appendLines(name string, lines []string) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if _, err := fmt.Fprintln(f, line); err != nil {
+			return err
+		}
+	}
+	return f.Close()
+}
