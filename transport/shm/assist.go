@@ -207,6 +207,7 @@ func (b *bulk) unshare(op *bulkOp) {
 type helpJob struct {
 	e        *endpoint
 	desc     segment
+	number   int
 	sequence uint64
 	key      transport.Key
 	// over says that a chunk failed.
@@ -217,16 +218,26 @@ type helpJob struct {
 // correct peer sends it.
 func (t *Transport) assist(slot int, h transport.Header) bool {
 	number := h.A & 0xff
-	if number >= bulkDescriptors || len(t.bulk.helps) >= bulkDescriptors*t.node.ranks {
+	if number >= bulkDescriptors {
 		return false
 	}
 	e := t.endpoint(slot)
-	if t.node.locals == nil && e.direct() {
-		t.bulk.helps = append(t.bulk.helps, helpJob{
-			e: e, desc: descriptor(e.control, int(number)), sequence: h.A >> 8,
-			key: transport.Key{Addr: h.B, Token: h.C},
-		})
+	if t.node.locals != nil || !e.direct() {
+		return true
 	}
+	j := helpJob{
+		e: e, desc: descriptor(e.control, int(number)), number: int(number), sequence: h.A >> 8,
+		key: transport.Key{Addr: h.B, Token: h.C},
+	}
+	// A descriptor is used for one Get at a time: a note about the next one says
+	// that the last one is over.
+	for i := range t.bulk.helps {
+		if o := &t.bulk.helps[i]; o.e == e && o.number == j.number {
+			*o = j
+			return true
+		}
+	}
+	t.bulk.helps = append(t.bulk.helps, j)
 	return true
 }
 

@@ -1,0 +1,359 @@
+package shm_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// Environment of a process that plays a rank.
+const (
+	envScene = "SHM_TEST_SCENE"
+	envRank  = "SHM_TEST_RANK"
+	envRanks = "SHM_TEST_RANKS"
+	envCMA   = "SHM_TEST_NO_CMA"
+)
+
+// scenes are what a rank process can play. They return when told so by a message
+// or by the end of their input.
+var scenes = map[string]func(p *player) error{
+	"echo":   playEcho,
+	"sink":   playSink,
+	"source": playSource,
+	"sleep":  playSleep,
+}
+
+func TestMain(m *testing.M) {
+	if scene := os.Getenv(envScene); scene != "" {
+		if err := play(scene); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// player is a rank with a process of its own.
+type player struct {
+	tr   *shm.Transport
+	to0  transport.Endpoint
+	rank int
+	log
+	// onArrive, if set, takes the arrivals.
+	onArrive func(h transport.Header, payload []byte)
+}
+
+func (p *player) Arrive(peer int, h transport.Header, payload []byte) {
+	if p.onArrive != nil {
+		p.onArrive(h, payload)
+		return
+	}
+	p.log.Arrive(peer, h, payload)
+}
+
+// poll polls until done says so.
+func (p *player) poll(done func() bool) error {
+	for !done() {
+		if _, err := p.tr.Poll(p, 64); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play is the main function of a rank process.
+func play(scene string) error {
+	rank, _ := strconv.Atoi(os.Getenv(envRank))
+	ranks, _ := strconv.Atoi(os.Getenv(envRanks))
+	pin(rank)
+	node, err := shm.OpenNode(3, ranks, rangeBytes)
+	if err != nil {
+		return err
+	}
+	tr, err := shm.New(node, shm.Config{Rank: rank, LocalRank: rank, DisableCMA: os.Getenv(envCMA) != ""})
+	if err != nil {
+		return err
+	}
+	e, err := tr.Endpoint(0)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	go func() {
+		// The test's process holds the other end: its death is ours.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(2)
+	}()
+	p := &player{tr: tr, to0: e, rank: rank}
+	if err := scenes[scene](p); err != nil {
+		return fmt.Errorf("rank %d: %w", rank, err)
+	}
+	return tr.Close()
+}
+
+// pin puts the whole process, as far as it has threads, on one processor.
+func pin(rank int) {
+	var all, one unix.CPUSet
+	if unix.SchedGetaffinity(0, &all) != nil || all.Count() < 2 {
+		return
+	}
+	n := rank % all.Count()
+	for cpu := range 1024 {
+		if !all.IsSet(cpu) {
+			continue
+		}
+		if n == 0 {
+			one.Set(cpu)
+			break
+		}
+		n--
+	}
+	_ = unix.SchedSetaffinity(0, &one)
+}
+
+// stage is the test's process as rank 0 with others in processes of their own.
+type stage struct {
+	*player
+	node  *shm.Node
+	procs []*exec.Cmd
+}
+
+// newStage starts ranks 1 to ranks-1 with a scene and waits until they have
+// joined.
+func newStage(t testing.TB, scene string, ranks int, noCMA bool) *stage {
+	t.Helper()
+	fd := memory(t, ranks)
+	f := os.NewFile(uintptr(fd), "node")
+	s := &stage{}
+	for rank := 1; rank < ranks; rank++ {
+		c := exec.Command(os.Args[0])
+		c.ExtraFiles = []*os.File{f}
+		c.Env = append(os.Environ(), envScene+"="+scene, envRank+"="+strconv.Itoa(rank), envRanks+"="+strconv.Itoa(ranks), "GOMAXPROCS=1")
+		if noCMA {
+			c.Env = append(c.Env, envCMA+"=1")
+		}
+		c.Stderr = os.Stderr
+		_, err := c.StdinPipe()
+		require.NoError(t, err)
+		out, err := c.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, c.Start())
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "ready\n", line)
+		s.procs = append(s.procs, c)
+	}
+	var err error
+	s.node, err = shm.OpenNode(fd, ranks, rangeBytes)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	tr, err := shm.New(s.node, shm.Config{DisableCMA: noCMA})
+	require.NoError(t, err)
+	s.player = &player{tr: tr}
+	t.Cleanup(func() { s.end(t) })
+	return s
+}
+
+// end tells the others to end, reaps them and frees the memory.
+func (s *stage) end(t testing.TB) {
+	for i, c := range s.procs {
+		if c.ProcessState != nil {
+			continue
+		}
+		e := endpointTo(t, s.tr, i+1)
+		require.NoError(t, sendAll(s.tr, s, e, transport.Header{A: wordEnd}, nil))
+		require.NoError(t, c.Wait())
+	}
+	require.NoError(t, s.tr.Close())
+	require.NoError(t, s.node.Close())
+}
+
+// kill ends a rank as the kernel would and reaps it.
+func (s *stage) kill(t testing.TB, rank int) {
+	t.Helper()
+	c := s.procs[rank-1]
+	require.NoError(t, c.Process.Kill())
+	require.Error(t, c.Wait())
+}
+
+// Words of the scenes, in A of a header.
+const (
+	wordEnd = iota + 1
+	wordData
+	wordAnswer
+	wordKey
+)
+
+// playEcho sends every message back.
+func playEcho(p *player) error {
+	ended := false
+	var failed error
+	p.onArrive = func(h transport.Header, payload []byte) {
+		if ended = h.A == wordEnd; ended {
+			return
+		}
+		if err := p.to0.Send(h, payload); err != nil && failed == nil {
+			failed = err
+		}
+	}
+	if err := p.poll(func() bool { return ended || failed != nil }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// playSink counts and answers when told so.
+func playSink(p *player) error {
+	ended, count := false, uint64(0)
+	p.onArrive = func(h transport.Header, _ []byte) {
+		switch h.A {
+		case wordEnd:
+			ended = true
+		case wordAnswer:
+			_ = p.to0.Send(transport.Header{A: wordAnswer, B: count}, nil)
+			count = 0
+		default:
+			count++
+		}
+	}
+	return p.poll(func() bool { return ended })
+}
+
+// playSource exposes memory of the asked length and sends its key. It polls, so
+// that it can help and serve.
+func playSource(p *player) error {
+	ended := false
+	var keys []transport.Key
+	p.onArrive = func(h transport.Header, _ []byte) {
+		switch h.A {
+		case wordEnd:
+			ended = true
+		case wordKey:
+			k, err := p.tr.Expose(pattern(int(h.B), h.C), transport.AccessRead|transport.AccessWrite)
+			if err != nil {
+				return
+			}
+			keys = append(keys, k)
+			_ = p.to0.Send(transport.Header{A: wordKey, B: k.Addr, C: k.Token}, nil)
+		}
+	}
+	if err := p.poll(func() bool { return ended }); err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if err := p.tr.Conceal(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// playSleep waits asleep for every message and sends it back.
+func playSleep(p *player) error {
+	ended := false
+	p.onArrive = func(h transport.Header, payload []byte) {
+		ended = h.A == wordEnd
+		if !ended {
+			_ = p.to0.Send(h, payload)
+		}
+	}
+	for !ended {
+		if err := sleepOnce(p.tr, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sleepOnce polls, and sleeps until something arrives if nothing was there.
+func sleepOnce(tr *shm.Transport, h transport.Handler) error {
+	n, err := tr.Poll(h, 64)
+	if err != nil || n > 0 {
+		return err
+	}
+	ticket := tr.Sleeper().Prepare()
+	if tr.Arm() {
+		tr.Sleeper().Sleep(ticket, -1)
+		tr.Disarm()
+	}
+	return nil
+}
+
+// askKey makes the source expose n bytes and returns their key.
+func (s *stage) askKey(t testing.TB, n int, seed uint64) transport.Key {
+	t.Helper()
+	s.onArrive = nil
+	s.arrivals = nil
+	require.NoError(t, endpointTo(t, s.tr, 1).Send(transport.Header{A: wordKey, B: uint64(n), C: seed}, nil))
+	require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
+	h := s.arrivals[0].header
+	return transport.Key{Addr: h.B, Token: h.C}
+}
+
+// get reads from rank 1.
+func (s *stage) get(t testing.TB, dst []byte, k transport.Key) error {
+	t.Helper()
+	s.done = s.done[:0]
+	if err := endpointTo(t, s.tr, 1).Get(dst, k, 1); err != nil {
+		return err
+	}
+	require.NoError(t, s.poll(func() bool { return len(s.done) > 0 }))
+	return s.done[0].err
+}
+
+// word is for payloads of one number.
+func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
+
+func TestProcesses(t *testing.T) {
+	t.Run("echo", func(t *testing.T) {
+		s := newStage(t, "echo", 3, false)
+		for peer := 1; peer <= 2; peer++ {
+			e := endpointTo(t, s.tr, peer)
+			for i := range uint64(2000) {
+				size := int(i * 37 % 8193)
+				s.arrivals = s.arrivals[:0]
+				want := pattern(size, i)
+				require.NoError(t, e.Send(transport.Header{A: wordData, B: i}, want))
+				require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
+				require.Equal(t, transport.Header{A: wordData, B: i}, s.arrivals[0].header)
+				require.True(t, bytes.Equal(want, s.arrivals[0].payload))
+			}
+		}
+	})
+	t.Run("asleep", func(t *testing.T) {
+		s := newStage(t, "sleep", 2, false)
+		e := endpointTo(t, s.tr, 1)
+		for i := range uint64(2000) {
+			s.arrivals = s.arrivals[:0]
+			require.NoError(t, e.Send(transport.Header{A: wordData, B: i}, word(i)))
+			for len(s.arrivals) == 0 {
+				require.NoError(t, sleepOnce(s.tr, s))
+			}
+			require.Equal(t, i, s.arrivals[0].header.B)
+		}
+	})
+	for name, noCMA := range map[string]bool{"get": false, "get staged": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, "source", 2, noCMA)
+			for i, n := range []int{0, 1, 4096, 100_000, 1 << 20, 5<<20 + 17} {
+				k := s.askKey(t, n, uint64(i))
+				dst := make([]byte, n)
+				require.NoError(t, s.get(t, dst, k))
+				require.Equal(t, pattern(n, uint64(i)), dst)
+				t.Log(s.tr.Explain(1))
+			}
+		})
+	}
+}
