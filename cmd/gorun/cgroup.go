@@ -19,7 +19,7 @@ type cgroup struct {
 	fd  *os.File
 }
 
-// newCgroup makes a directory for a job below the cgroup of this process.
+// newCgroup chooses a directory for a job below the cgroup of this process.
 func newCgroup(id string) (*cgroup, error) {
 	parent, err := ownCgroup()
 	if err != nil {
@@ -30,18 +30,22 @@ func newCgroup(id string) (*cgroup, error) {
 	if err := unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK); err != nil {
 		return nil, fmt.Errorf("cgroup %s is not ours: %w", parent, err)
 	}
-	c := &cgroup{dir: filepath.Join(parent, "gorun-"+id)}
+	return &cgroup{dir: filepath.Join(parent, "gorun-"+id)}, nil
+}
+
+func (c *cgroup) make() error {
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	// cgroup.kill came with Linux 5.14.
-	if _, err := os.Stat(filepath.Join(c.dir, "cgroup.kill")); err != nil {
-		return nil, errors.Join(err, os.Remove(c.dir))
+	_, err := os.Stat(filepath.Join(c.dir, "cgroup.kill"))
+	if err == nil {
+		c.fd, err = os.Open(c.dir)
 	}
-	if c.fd, err = os.Open(c.dir); err != nil {
-		return nil, errors.Join(err, os.Remove(c.dir))
+	if err != nil {
+		return errors.Join(err, os.Remove(c.dir))
 	}
-	return c, nil
+	return nil
 }
 
 // ownCgroup returns the directory of this process's cgroup in a writable
@@ -98,6 +102,9 @@ func (c *cgroup) prepare(attr *syscall.SysProcAttr) {
 func (c *cgroup) kill() error { return killCgroup(c.dir) }
 
 func (c *cgroup) remove() error {
+	if c.fd == nil {
+		return nil // never made
+	}
 	return errors.Join(c.fd.Close(), removeCgroup(c.dir))
 }
 

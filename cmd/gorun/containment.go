@@ -32,6 +32,9 @@ const (
 
 // containment keeps hold of every process that a job starts.
 type containment interface {
+	// make makes what the containment needs, after the watchdog has its
+	// orders, so that nothing is left at whatever moment gorun is killed.
+	make() error
 	// name is one of the names above.
 	name() string
 	// prepare makes a process start inside.
@@ -73,6 +76,7 @@ func newContainment(id string, inside bool) (containment, error) {
 type scan struct{ id string }
 
 func (scan) name() string                 { return containScan }
+func (scan) make() error                  { return nil }
 func (scan) prepare(*syscall.SysProcAttr) {}
 func (scan) remove() error                { return nil }
 func (s scan) orders() []string           { return []string{"-job", s.id} }

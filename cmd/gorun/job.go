@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
@@ -78,58 +80,87 @@ func (j *job) launch(args []string) (code int, err error) {
 		if err == nil || os.Getenv(containEnv) != "" {
 			return code, err
 		}
-		j.say("no PID namespace: %v", err)
-		j.contain = scan{id: j.id}
-		if err := j.guard(); err != nil {
+		if err := j.fallBack(scan{id: j.id}, err); err != nil {
 			return 0, err
 		}
 	}
 	j.say("job %s, %d ranks, contained by %s", j.id, len(j.ranks), j.contain.name())
-	p := &programs{scratch: j.scratch, built: map[string]string{}, say: j.say}
-	for _, r := range j.ranks {
-		if r.path != "" {
-			continue
-		}
-		path, err := p.find(r.app.program)
-		if err != nil {
-			return 0, err
-		}
-		for _, other := range j.ranks[r.number:] {
-			if other.app == r.app {
-				other.path = path
-			}
-		}
+	if err := j.findPrograms(); err != nil {
+		return 0, err
 	}
 	return j.run()
 }
 
-// guard makes the scratch directory, if something will be built, and starts
-// the watchdog, if there is something to watch over.
-func (j *job) guard() error {
-	for i := range j.opts.apps {
-		if j.scratch == "" && needsBuild(j.opts.apps[i].program) {
-			var err error
-			if j.scratch, err = os.MkdirTemp("", scratchPrefix); err != nil {
-				return err
-			}
+// findPrograms finds or builds the executable of every rank.
+func (j *job) findPrograms() error {
+	p := &programs{scratch: j.scratch, built: map[string]string{}, say: j.say}
+	for i, r := range j.ranks {
+		if i > 0 && j.ranks[i-1].app == r.app {
+			r.path = j.ranks[i-1].path
+			continue
 		}
-	}
-	_, inside := j.contain.(namespace)
-	orders := j.contain.orders()
-	if inside || (j.scratch == "" && len(orders) == 0) {
-		return nil
-	}
-	if j.scratch != "" {
-		orders = append(orders, "-scratch", j.scratch)
-	}
-	if j.dog != nil { // it had other orders
-		if err := j.dog.dismiss(); err != nil {
+		var err error
+		if r.path, err = p.find(r.app.program); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// guard makes the containment and the scratch directory, if something will be
+// built. The watchdog is told first, so that it knows whatever there is.
+func (j *job) guard() error {
+	if _, inside := j.contain.(namespace); inside {
+		return nil // the gorun outside has done it
+	}
+	builds := slices.ContainsFunc(j.opts.apps, func(a app) bool { return needsBuild(a.program) })
+	if builds {
+		j.scratch = filepath.Join(os.TempDir(), scratchPrefix+j.id)
+	}
+	if err := j.startWatchdog(); err != nil {
+		return err
+	}
+	if builds {
+		if err := os.Mkdir(j.scratch, 0o700); err != nil {
+			return err
+		}
+	}
+	err := j.contain.make()
+	if err == nil || os.Getenv(containEnv) != "" {
+		return err
+	}
+	return j.fallBack(outside{}, err)
+}
+
+// fallBack takes the next containment after one that does not work.
+func (j *job) fallBack(next containment, cause error) error {
+	j.say("not contained by %s: %v", j.contain.name(), cause)
+	j.contain = next
+	if err := j.startWatchdog(); err != nil {
+		return err
+	}
+	return j.contain.make()
+}
+
+// startWatchdog starts the watchdog with the orders of the containment, if
+// there is something to watch over. One with other orders is dismissed.
+func (j *job) startWatchdog() error {
+	orders := j.contain.orders()
+	if j.scratch != "" {
+		orders = append(orders, "-scratch", j.scratch)
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	old := j.dog
 	var err error
-	j.dog, err = startWatchdog(orders)
-	return err
+	if j.dog, err = startWatchdog(orders); err != nil {
+		return err
+	}
+	if old != nil {
+		return old.dismiss()
+	}
+	return nil
 }
 
 // cleanUp removes what the job made outside of its processes.

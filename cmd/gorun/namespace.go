@@ -19,6 +19,7 @@ const insideCommand = "-gorun-inside"
 type outside struct{}
 
 func (outside) name() string                 { return containNamespace }
+func (outside) make() error                  { return nil }
 func (outside) prepare(*syscall.SysProcAttr) {}
 func (outside) kill() error                  { return nil }
 func (outside) remove() error                { return nil }
@@ -28,6 +29,7 @@ func (outside) orders() []string             { return nil }
 type namespace struct{}
 
 func (namespace) name() string                 { return containNamespace }
+func (namespace) make() error                  { return nil }
 func (namespace) prepare(*syscall.SysProcAttr) {}
 func (namespace) remove() error                { return nil }
 func (namespace) orders() []string             { return nil }

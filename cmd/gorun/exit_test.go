@@ -1,0 +1,96 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExitCodes(t *testing.T) {
+	notExecutable := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(notExecutable, []byte("text\n"), 0o644))
+	noFormat := filepath.Join(t.TempDir(), "noformat")
+	require.NoError(t, os.WriteFile(noFormat, []byte("\x01\x02\x03\n"), 0o755))
+	noInterpreter := filepath.Join(t.TempDir(), "nointerpreter")
+	require.NoError(t, os.WriteFile(noInterpreter, []byte("#!/does/not/exist\n"), 0o755))
+	one := func(action string) []string {
+		return []string{"-np", "3", "sh", "-c", `if [ $GORUN_RANK = 1 ]; then ` + action + `; fi; exec sleep 1000`}
+	}
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		err  []string // in standard error
+	}{
+		"all well":           {[]string{"-np", "3", "true"}, 0, nil},
+		"default is one":     {[]string{"sh", "-c", "exit $GORUN_SIZE"}, 1, nil},
+		"all fail":           {[]string{"-n", "3", "false"}, 1, []string{"exit code 1", "first failure: rank"}},
+		"one fails":          {one("echo reason >&2; exit 7"), 7, []string{"first failure: rank 1 ", "exited with code 7", "  | reason"}},
+		"one is killed":      {one("kill -SEGV $$"), 139, []string{"rank 1 ", "SIGSEGV (signal 11, segmentation fault)"}},
+		"one is killed hard": {one("kill -KILL $$"), 137, []string{"rank 1 ", "SIGKILL"}},
+		"timeout":            {[]string{"-np", "2", "-timeout", "0.05", "sleep", "1000"}, 124, []string{"timeout after 50ms", "no rank has joined"}},
+		"not in PATH":        {[]string{"-np", "2", "no-such-program"}, 127, []string{"no-such-program: not found in PATH"}},
+		"no such file":       {[]string{"-np", "2", "./no-such-program"}, 127, []string{"no such file"}},
+		"not executable":     {[]string{notExecutable}, 126, []string{"not executable"}},
+		"no known format":    {[]string{noFormat}, 126, []string{"exec format error"}},
+		"no interpreter":     {[]string{noInterpreter}, 127, []string{"interpreter"}},
+		"in this directory":  {[]string{"helper_test.go"}, 125, []string{"cannot build"}},
+		"no program":         {[]string{"-np", "2"}, 125, []string{"no program"}},
+		"empty program":      {[]string{"-np", "1", "true", ":"}, 125, []string{"no program"}},
+		"no ranks":           {[]string{"-np", "0", "true"}, 125, []string{"-np 0: want a number"}},
+		"bad flag":           {[]string{"-tmeout", "3", "true"}, 125, []string{"did you mean -timeout?"}},
+		"no directory":       {[]string{"-wdir", "/no/such", "true"}, 125, []string{"-wdir /no/such"}},
+		"bad containment":    {[]string{"-report", "/no/such/x.json", "true"}, 125, []string{"-report"}},
+		"left without saying": {helper([]string{"-np", "3"}, "leave", "1"), 1, []string{
+			"first failure: rank 1 ", "without leaving the job",
+		}},
+		"aborted": {helper([]string{"-np", "3"}, "abort", "2"), 9, []string{
+			"first failure: rank 2 ", "aborted the job with code 9: ran out of work", "  | no more work",
+		}},
+		"speaks nonsense": {helper([]string{"-np", "3"}, "garbage", "0"), 125, []string{"rank 0 ", "broke the protocol"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := gorun(t, nil, c.args...)
+			require.Equal(t, c.code, got.code, got.err)
+			for _, want := range c.err {
+				require.Contains(t, got.err, want)
+			}
+			if c.code == 0 {
+				require.Empty(t, got.err)
+			}
+			require.LessOrEqual(t, strings.Count(got.err, "first failure"), 1)
+		})
+	}
+}
+
+func TestFollowersAreNotBlamed(t *testing.T) {
+	// The others answer the end of the job with failures of their own.
+	got := gorun(t, nil, "-np", "8", "sh", "-c", `
+		if [ $GORUN_RANK = 5 ]; then echo broken >&2; exit 3; fi
+		trap 'echo also broken >&2; exit 4' TERM
+		while :; do sleep 0.05; done`)
+	require.Equal(t, 3, got.code)
+	require.Contains(t, got.err, "first failure: rank 5 ")
+	require.Contains(t, got.err, "  | broken")
+}
+
+func TestContinueTellsTheSurvivors(t *testing.T) {
+	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue"}, "die", "2", "9")...)
+	require.Equal(t, 137, got.code)
+	for _, rank := range []string{"0", "1", "3"} {
+		require.Contains(t, got.out, "rank "+rank+" heard: rank 2 was killed by SIGKILL (signal 9, killed)\n")
+	}
+	require.Contains(t, got.err, "the others go on")
+	require.Contains(t, got.err, "first failure: rank 2 ")
+}
+
+func TestContinueKeepsTheFirstExitCode(t *testing.T) {
+	// The survivors exit with 6 after they have heard.
+	got := gorun(t, nil, helper([]string{"-np", "3", "-on-failure", "continue"}, "die", "1", "9", "6")...)
+	require.Equal(t, 137, got.code)
+	require.Contains(t, got.err, "rank 1 ")
+	require.Contains(t, got.err, "exited with code 6; the others go on")
+}

@@ -1,0 +1,224 @@
+package main_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// helperMain is the main function of a rank.
+func helperMain(name string, args []string) int {
+	switch name {
+	case "signals": // prints what arrives, after "ready"
+		return printSignals(args)
+	case "grandchildren": // leaves a child and a child in a session of its own
+		for _, own := range []bool{false, true} {
+			c := exec.Command("sleep", "1000")
+			c.SysProcAttr = &syscall.SysProcAttr{Setsid: own}
+			c.Stdout, c.Stderr = os.Stdout, os.Stderr
+			if err := c.Start(); err != nil {
+				panic(err)
+			}
+		}
+	}
+	s, err := bootstrap.Join()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 99
+	}
+	if _, err := s.Exchange(context.Background(), s.Card()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 98
+	}
+	return joinedMain(s, name, args)
+}
+
+// joinedMain goes on after the exchange.
+func joinedMain(s *bootstrap.Session, name string, args []string) int {
+	victim := len(args) > 0 && args[0] == strconv.Itoa(s.Job().Rank)
+	switch {
+	case name == "join":
+		if err := s.Fence(context.Background()); err != nil {
+			panic(err)
+		}
+		fmt.Printf("rank %d of %d\n", s.Job().Rank, s.Job().Size)
+		return finalize(s, 0)
+	case name == "grandchildren":
+		fmt.Println("ready")
+	case name == "abort" && victim:
+		fmt.Fprintln(os.Stderr, "no more work")
+		s.Abort(9, "ran out of work")
+		return 9
+	case name == "leave" && victim:
+		return 0
+	case name == "die" && victim:
+		sig, err := strconv.Atoi(args[1])
+		if err != nil {
+			panic(err)
+		}
+		_ = unix.Kill(os.Getpid(), syscall.Signal(sig))
+		select {}
+	case name == "garbage" && victim:
+		// The socket is the first of the descriptors of the contract.
+		_, _ = unix.Write(3, []byte{1, 0, 0, 0, 250})
+	}
+	code := 0
+	if len(args) > 2 {
+		if n, err := strconv.Atoi(args[2]); err == nil {
+			code = n
+		}
+	}
+	return listen(s, code)
+}
+
+// listen answers notices until a peer is down, when it ends with code, or the
+// agent is gone.
+func listen(s *bootstrap.Session, code int) int {
+	if s.Job().OnFailure == bootstrap.OnFailureKill {
+		fmt.Println("waiting")
+	}
+	for n := range s.Notices() {
+		switch n.Kind {
+		case bootstrap.Dump:
+			if err := s.Report("blocked in Recv from rank 3"); err != nil {
+				panic(err)
+			}
+		case bootstrap.PeerDown:
+			fmt.Printf("rank %d heard: rank %d %s\n", s.Job().Rank, n.Rank, n.Cause)
+			return finalize(s, code)
+		case bootstrap.AgentLost:
+			return 97
+		}
+	}
+	return 96
+}
+
+func finalize(s *bootstrap.Session, code int) int {
+	if err := s.Finalize(); err != nil {
+		panic(err)
+	}
+	return code
+}
+
+// printSignals prints the names of signals until one that is in args.
+func printSignals(args []string) int {
+	c := make(chan os.Signal, 16)
+	signal.Notify(c, unix.SIGUSR1, unix.SIGUSR2, unix.SIGINT, unix.SIGTERM, unix.SIGCONT)
+	fmt.Println("ready")
+	for sig := range c {
+		name := unix.SignalName(sig.(syscall.Signal))
+		fmt.Println(name)
+		if slices.Contains(args, name) {
+			return 0
+		}
+	}
+	return 1
+}
+
+// helper returns the arguments that start a helper as the program.
+func helper(flags []string, name string, args ...string) []string {
+	return append(append(slices.Clone(flags), self, helperPrefix+name), args...)
+}
+
+// marked returns the living processes with a variable in their environment.
+func marked(mark string) []int {
+	names, err := os.ReadDir("/proc")
+	if err != nil {
+		panic(err)
+	}
+	var found []int
+	for _, n := range names {
+		pid, err := strconv.Atoi(n.Name())
+		if err != nil {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + n.Name() + "/environ")
+		if err == nil && slices.Contains(strings.Split(string(env), "\x00"), mark) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+func commandLine(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return err.Error()
+	}
+	return strings.ReplaceAll(string(b), "\x00", " ")
+}
+
+func kill9(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
+
+// await returns when a process has ended.
+func await(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == unix.ESRCH {
+		return
+	}
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(fd)) }()
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(limit/time.Millisecond))
+	for err == unix.EINTR {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(limit/time.Millisecond))
+	}
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "process %d does not end: %s", pid, commandLine(pid))
+}
+
+// children returns the children of a process with a word in their command
+// line.
+func children(t *testing.T, pid int, word string) []int {
+	t.Helper()
+	var found []int
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	require.NoError(t, err)
+	for _, task := range tasks {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, f := range strings.Fields(string(text)) {
+			child, err := strconv.Atoi(f)
+			require.NoError(t, err)
+			if strings.Contains(commandLine(child), word) {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
+
+// awaitLines reads n lines that equal want.
+func awaitLines(t *testing.T, r *bufio.Reader, n int, want string) {
+	t.Helper()
+	for n > 0 {
+		line, err := r.ReadString('\n')
+		require.NoError(t, err, "%d lines %q to come", n, want)
+		if strings.TrimSpace(line) == want {
+			n--
+		}
+	}
+}
+
+// exitStatus returns an exit code as a shell would.
+func exitStatus(p *os.ProcessState) int {
+	if ws, ok := p.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return p.ExitCode()
+}

@@ -1,0 +1,220 @@
+package main_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// contains are the ways of keeping hold of processes, each of which must do.
+var contains = []string{"cgroup", "namespace", "scan"}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// rounds returns how often something random is tried.
+func rounds() int {
+	if soak {
+		return 100
+	}
+	return 10
+}
+
+// cgroups returns the directories of jobs of a gorun in the cgroup tree.
+func cgroups(t *testing.T, pid int) []string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	require.NoError(t, err)
+	var found []string
+	for line := range strings.Lines(string(mounts)) {
+		if !strings.Contains(line, " - cgroup2 ") {
+			continue
+		}
+		require.NoError(t, filepath.WalkDir(strings.Fields(line)[4], func(path string, _ os.DirEntry, err error) error {
+			if err == nil && strings.HasPrefix(filepath.Base(path), fmt.Sprintf("gorun-%d-", pid)) {
+				found = append(found, path)
+			}
+			return nil // directories of others may go at any time
+		}))
+	}
+	return found
+}
+
+// scratch returns the directories of builds below a directory.
+func scratch(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "gorun-*"))
+	require.NoError(t, err)
+	return found
+}
+
+// buildable makes a Go program that starts grandchildren and sleeps.
+func buildable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module leaver\n\ngo 1.26\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(`package main
+
+import (
+	"fmt"
+	"os/exec"
+	"syscall"
+)
+
+func main() {
+	for _, own := range []bool{true, false} {
+		c := exec.Command("sleep", "1000")
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: own}
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println("ready")
+	select {}
+}
+`), 0o644))
+	return dir
+}
+
+func TestKilledGorunLeavesNothing(t *testing.T) {
+	program := buildable(t)
+	for _, contain := range contains {
+		t.Run(contain, func(t *testing.T) {
+			t.Parallel()
+			tmp := t.TempDir()
+			r, _ := ready(t, 3, "ready", []string{"GORUN_CONTAIN=" + contain, "TMPDIR=" + tmp}, []string{"-np", "3", program})
+			require.GreaterOrEqual(t, len(marked(r.mark)), 4, "gorun, 3 ranks and more")
+			require.Len(t, scratch(t, tmp), 1)
+			require.Len(t, watchdogs(r.Process.Pid), 1)
+			kill9(r.Process.Pid)
+			require.Equal(t, 137, r.wait(t))
+			nothingLeft(t, r)
+			require.Empty(t, scratch(t, tmp))
+		})
+	}
+}
+
+// watchdogs returns the watchdogs of a gorun. Their orders name its job.
+func watchdogs(gorun int) []int {
+	names, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		panic(err)
+	}
+	var found []int
+	for _, n := range names {
+		pid, err := strconv.Atoi(filepath.Base(n))
+		if err != nil {
+			continue
+		}
+		line := commandLine(pid)
+		if strings.HasPrefix(line, "gorun -gorun-watchdog ") &&
+			(strings.Contains(line, fmt.Sprintf("gorun-%d-", gorun)) || strings.Contains(line, fmt.Sprintf("-job %d-", gorun))) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// nothingLeft checks that a killed gorun is cleaned up after.
+func nothingLeft(t *testing.T, r *run) {
+	t.Helper()
+	for {
+		pids := append(watchdogs(r.Process.Pid), marked(r.mark)...)
+		if len(pids) == 0 {
+			break
+		}
+		for _, pid := range pids {
+			await(t, pid)
+		}
+	}
+	require.Empty(t, cgroups(t, r.Process.Pid))
+}
+
+func TestKilledGorunAtRandomMoments(t *testing.T) {
+	for _, contain := range contains {
+		t.Run(contain, func(t *testing.T) {
+			for i := range rounds() {
+				r := command(t, []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "4"}, "grandchildren")...)
+				require.NoError(t, r.Start())
+				<-time.After(time.Duration(rand.IntN(30_000)) * time.Microsecond)
+				kill9(r.Process.Pid)
+				require.Equal(t, 137, r.wait(t), "round %d", i)
+				nothingLeft(t, r)
+			}
+		})
+	}
+}
+
+func TestKilledRanksLeaveNothing(t *testing.T) {
+	for _, contain := range contains {
+		t.Run(contain, func(t *testing.T) {
+			for range rounds() {
+				r, _ := ready(t, 4, "ready", []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "4"}, "grandchildren"))
+				ranks := descendants(t, r.Process.Pid, helperPrefix)
+				require.Len(t, ranks, 4)
+				victim := ranks[rand.IntN(len(ranks))]
+				kill9(victim)
+				require.Equal(t, 137, r.wait(t))
+				require.Empty(t, marked(r.mark))
+				require.Empty(t, cgroups(t, r.Process.Pid))
+				require.Contains(t, r.err.String(), "was killed by SIGKILL")
+			}
+		})
+	}
+}
+
+// descendants returns the processes with a word in their command line among
+// the children of a gorun and, with a namespace, those of the gorun inside.
+func descendants(t *testing.T, pid int, word string) []int {
+	t.Helper()
+	if inner := children(t, pid, "-gorun-inside"); len(inner) == 1 {
+		pid = inner[0]
+	}
+	return children(t, pid, word)
+}
+
+func TestNormalEndLeavesNothing(t *testing.T) {
+	for _, contain := range contains {
+		// env -i hides the grandchild from a search by environment.
+		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-np", "3", "sh", "-c",
+			"env -i setsid sleep 1000 & setsid sleep 1000 & echo $!; exit 0")
+		require.NoError(t, r.Start())
+		require.Zero(t, r.wait(t))
+		require.Empty(t, marked(r.mark))
+		require.Empty(t, cgroups(t, r.Process.Pid))
+		for f := range strings.FieldsSeq(r.out.String()) {
+			pid, err := strconv.Atoi(f)
+			require.NoError(t, err)
+			if contain != "namespace" { // numbers of another namespace
+				require.ErrorIs(t, unix.Kill(pid, 0), unix.ESRCH)
+			}
+		}
+	}
+}
+
+func TestRankThatDiesTakesItsGroupFirst(t *testing.T) {
+	// The survivors hear of the rank when its children in its group are
+	// gone already: their pid is in the output before the notice.
+	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-on-failure", "continue"}, "grandchildren"))
+	ranks := children(t, r.Process.Pid, helperPrefix)
+	require.Len(t, ranks, 2)
+	group, err := unix.Getpgid(ranks[0])
+	require.NoError(t, err)
+	require.Equal(t, ranks[0], group)
+	kill9(ranks[0])
+	line, err := out.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, line, "was killed by SIGKILL")
+	for _, pid := range marked(r.mark) {
+		g, err := unix.Getpgid(pid)
+		require.True(t, err == unix.ESRCH || g != group, "process %d of the dead rank's group lives", pid)
+	}
+	require.Equal(t, 137, r.wait(t))
+}

@@ -1,0 +1,129 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// binary is the gorun under test, self this test binary, which doubles as the
+// program of the ranks.
+var binary, self string
+
+// helperPrefix marks the argument that makes the test binary a rank.
+const helperPrefix = "helper:"
+
+// soak makes long loops as long as they should be once in a while.
+var soak = os.Getenv("GORUN_SOAK") == "1"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], helperPrefix) {
+		os.Exit(helperMain(strings.TrimPrefix(os.Args[1], helperPrefix), os.Args[2:]))
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "gorun-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "gorun")
+	args := []string{"build", "-o", binary, "."}
+	if raceEnabled {
+		args = slices.Insert(args, 1, "-race")
+	}
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v\n%s", err, out))
+	}
+	if self, err = os.Executable(); err != nil {
+		panic(err)
+	}
+	// Without it, the race detector keeps every process for a second.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
+	}
+	return m.Run()
+}
+
+// limit is how long one run of gorun may take before the test fails.
+const limit = 30 * time.Second
+
+// run is a gorun at work.
+type run struct {
+	*exec.Cmd
+	mark   string // in the environment of everything it starts
+	out    *bytes.Buffer
+	err    *bytes.Buffer
+	exited bool
+}
+
+// command prepares a run; env is added to the environment.
+func command(t *testing.T, env []string, args ...string) *run {
+	t.Helper()
+	r := &run{Cmd: exec.Command(binary, args...), out: new(bytes.Buffer), err: new(bytes.Buffer)}
+	r.mark = fmt.Sprintf("GORUN_TEST_MARK=%s-%d", t.Name(), time.Now().UnixNano())
+	r.Env = append(append(os.Environ(), r.mark), env...)
+	r.Stdout, r.Stderr = r.out, r.err
+	r.WaitDelay = time.Second
+	t.Cleanup(func() {
+		if !r.exited && r.Process != nil {
+			_ = r.Process.Kill()
+			_ = r.Cmd.Wait()
+		}
+		for _, pid := range marked(r.mark) {
+			t.Errorf("process %d is left: %s", pid, commandLine(pid))
+			kill9(pid)
+		}
+	})
+	return r
+}
+
+// wait returns the exit code, 128+n for signal n.
+func (r *run) wait(t *testing.T) int {
+	t.Helper()
+	timer := time.AfterFunc(limit, func() { _ = r.Process.Kill() })
+	err := r.Cmd.Wait()
+	require.True(t, timer.Stop(), "gorun hangs\n%s\n%s", r.out, r.err)
+	r.exited = true
+	require.NotErrorIs(t, err, exec.ErrWaitDelay, "somebody still holds the output")
+	return exitStatus(r.ProcessState)
+}
+
+// result is the outcome of a run.
+type result struct {
+	code     int
+	out, err string
+}
+
+// gorun runs gorun to its end with a standard input.
+func gorun(t *testing.T, stdin io.Reader, args ...string) result {
+	t.Helper()
+	r := command(t, nil, args...)
+	r.Stdin = stdin
+	require.NoError(t, r.Start())
+	code := r.wait(t)
+	require.Empty(t, marked(r.mark), "processes are left")
+	return result{code: code, out: r.out.String(), err: r.err.String()}
+}
+
+// file returns an open temporary file with contents.
+func file(t *testing.T, data []byte) *os.File {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.WriteFile(name, data, 0o644))
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}

@@ -1,0 +1,174 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// noise returns bytes that are not text, the same for a seed.
+func noise(seed uint64, n int) []byte {
+	b := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)})
+	_, _ = r.Read(b)
+	return b
+}
+
+func TestOutputIsByteExact(t *testing.T) {
+	for _, size := range []int{0, 1, 100, 64 << 10, 64<<10 + 1, 3<<20 + 17} {
+		data := noise(uint64(size), size)
+		for _, flags := range [][]string{{"-np", "1"}, {"-np", "2"}, {"-np", "2", "-merge-stderr"}} {
+			got := gorun(t, file(t, data), append(flags, "sh", "-c", "if [ $GORUN_RANK = 0 ]; then exec cat; fi")...)
+			require.Zero(t, got.code, got.err)
+			require.True(t, bytes.Equal(data, []byte(got.out)), "%d bytes with %v", size, flags)
+		}
+		got := gorun(t, file(t, data), "-np", "2", "sh", "-c", "if [ $GORUN_RANK = 0 ]; then exec cat >&2; fi")
+		require.True(t, bytes.Equal(data, []byte(got.err)), "%d bytes on standard error", size)
+	}
+}
+
+// rankLines is a shell program that writes 200 lines in two pieces each.
+const rankLines = `i=0; while [ $i -lt 200 ]; do printf "rank $GORUN_RANK "; echo "line $i"; i=$((i+1)); done`
+
+func TestLinesOfRanksDoNotMix(t *testing.T) {
+	for flag, format := range map[string]string{"-v=": "rank %d line %d", "-l": "[%d] rank %[1]d line %[2]d"} {
+		args := []string{"-np", "4"}
+		if flag == "-l" {
+			args = append(args, flag)
+		}
+		got := gorun(t, nil, append(args, "sh", "-c", rankLines)...)
+		require.Zero(t, got.code)
+		next := make([]int, 4)
+		lines := strings.Split(strings.TrimSuffix(got.out, "\n"), "\n")
+		require.Len(t, lines, 800)
+		for _, line := range lines {
+			found := false
+			for rank := range next {
+				if line == fmt.Sprintf(format, rank, next[rank]) {
+					next[rank]++
+					found = true
+					break
+				}
+			}
+			require.True(t, found, line)
+		}
+	}
+}
+
+func TestTags(t *testing.T) {
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	const clock = `\d\d:\d\d:\d\d\.\d\d\d`
+	for name, c := range map[string]struct {
+		flags    []string
+		out, err string // regular expressions
+	}{
+		"label":     {[]string{"-l"}, `^\[0\] out\n$`, `^\[0\] err\n$`},
+		"long name": {[]string{"--tag-output"}, `^\[0\] out\n$`, `^\[0\] err\n$`},
+		"prefix":    {[]string{"-prefix", "<%r,%l %h %s %%> "}, `^<0,0 ` + host + ` out %> out\n$`, `^<0,0 ` + host + ` err %> err\n$`},
+		"pid":       {[]string{"-prefix=%p:"}, `^\d+:out\n$`, `^\d+:err\n$`},
+		"time":      {[]string{"-prefix", "%t|%t|"}, `^` + clock + `\|` + clock + `\|out\n$`, `err\n$`},
+		"timestamp": {[]string{"-timestamp", "-l"}, `^` + clock + ` \[0\] out\n$`, `^` + clock + ` \[0\] err\n$`},
+		"merged":    {[]string{"-l", "-merge-stderr"}, `^\[0\] out\n\[0\] err\n$`, `^$`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := gorun(t, nil, append(c.flags, "sh", "-c", "echo out; echo err >&2")...)
+			require.Zero(t, got.code, got.err)
+			require.Regexp(t, regexp.MustCompile(c.out), got.out)
+			require.Regexp(t, regexp.MustCompile(c.err), got.err)
+		})
+	}
+	got := gorun(t, nil, "-np", "11", "-l", "sh", "-c", "echo x")
+	require.Contains(t, got.out, "[ 3] x\n")
+	require.Contains(t, got.out, "[10] x\n")
+}
+
+func TestTaggedLineWithoutNewlineEnds(t *testing.T) {
+	got := gorun(t, nil, "-np", "2", "-l", "sh", "-c", "printf x$GORUN_RANK")
+	require.ElementsMatch(t, []string{"[0] x0", "[1] x1", ""}, strings.Split(got.out, "\n"))
+}
+
+func TestTaggedLongLineStaysWhole(t *testing.T) {
+	long := strings.Repeat("abcdefghij", 50_000)
+	got := gorun(t, file(t, []byte(long+"\n"+long)), "-l", "cat")
+	require.True(t, got.out == "[0] "+long+"\n[0] "+long+"\n", "%d bytes", len(got.out))
+}
+
+func TestPartialLineIsShownBeforeItsEnd(t *testing.T) {
+	// Rank 0 ends its line only when the test has seen the start of it.
+	for flag, want := range map[string]string{"-l": "[0] prompt: \\\n", "-np=2": "prompt: "} {
+		r := command(t, nil, flag, "sh", "-c", `if [ $GORUN_RANK = 0 ]; then printf "prompt: "; read answer; echo $answer; fi`)
+		stdin, err := r.StdinPipe()
+		require.NoError(t, err)
+		r.Stdout = nil
+		stdout, err := r.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, r.Start())
+		got := make([]byte, len(want))
+		_, err = readFull(stdout, got)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+		_, err = stdin.Write([]byte("yes\n"))
+		require.NoError(t, err)
+		rest := make([]byte, 64)
+		n, _ := readFull(stdout, rest)
+		require.Contains(t, string(rest[:n]), "yes\n")
+		require.Zero(t, r.wait(t))
+	}
+}
+
+func TestOutputDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	got := gorun(t, nil, "-np", "2", "-output-dir", dir, "sh", "-c", "printf out$GORUN_RANK; echo err$GORUN_RANK >&2")
+	require.Equal(t, result{}, got)
+	for name, want := range map[string]string{"rank.0.out": "out0", "rank.1.out": "out1", "rank.0.err": "err0\n", "rank.1.err": "err1\n"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, want, string(text))
+	}
+}
+
+func TestClosedOutputEndsTheJobQuietly(t *testing.T) {
+	r := command(t, nil, "-np", "2", "sh", "-c", "while :; do echo y; done")
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	r.Stdout = write
+	require.NoError(t, r.Start())
+	require.NoError(t, write.Close())
+	_, err = readFull(read, make([]byte, 100))
+	require.NoError(t, err)
+	require.NoError(t, read.Close())
+	require.Equal(t, 141, r.wait(t))
+	require.Empty(t, r.err.String())
+}
+
+func TestFullDiskIsAnError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full")
+	}
+	defer func() { require.NoError(t, full.Close()) }()
+	r := command(t, nil, "-np", "2", "echo", "x")
+	r.Stdout = full
+	require.NoError(t, r.Start())
+	require.Equal(t, 125, r.wait(t))
+	require.Contains(t, r.err.String(), "no space left")
+}
+
+func TestGrandchildHoldingTheOutputDoesNotHang(t *testing.T) {
+	for _, contain := range contains {
+		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-np", "2", "sh", "-c", "setsid sleep 1000 & echo done")
+		require.NoError(t, r.Start())
+		require.Zero(t, r.wait(t))
+		require.Equal(t, "done\ndone\n", r.out.String())
+		require.Empty(t, marked(r.mark))
+	}
+}

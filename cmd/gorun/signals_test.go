@@ -1,0 +1,121 @@
+package main_test
+
+import (
+	"bufio"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// lines returns a reader of the run's standard output. Before Start.
+func (r *run) lines(t *testing.T) *bufio.Reader {
+	t.Helper()
+	r.Stdout = nil
+	out, err := r.StdoutPipe()
+	require.NoError(t, err)
+	return bufio.NewReader(out)
+}
+
+// ready starts gorun with a helper that prints "ready", or what is given.
+func ready(t *testing.T, ranks int, word string, env, args []string) (*run, *bufio.Reader) {
+	t.Helper()
+	r := command(t, env, args...)
+	out := r.lines(t)
+	require.NoError(t, r.Start())
+	awaitLines(t, out, ranks, word)
+	return r, out
+}
+
+func TestSignalsArePassedOn(t *testing.T) {
+	for _, contain := range contains {
+		r, out := ready(t, 3, "ready", []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "3"}, "signals", "SIGTERM"))
+		for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT, unix.SIGINT} {
+			require.NoError(t, r.Process.Signal(sig))
+			awaitLines(t, out, 3, unix.SignalName(sig))
+		}
+		require.NoError(t, r.Process.Signal(unix.SIGTERM))
+		awaitLines(t, out, 3, "SIGTERM")
+		require.Zero(t, r.wait(t), "ranks that end well on a signal make a good end")
+	}
+}
+
+func TestInterruptEndsTheJob(t *testing.T) {
+	for sig, code := range map[unix.Signal]int{unix.SIGINT: 130, unix.SIGTERM: 143, unix.SIGHUP: 129} {
+		r, _ := ready(t, 2, "ready", nil, []string{"-np", "2", "sh", "-c", "echo ready; exec sleep 1000"})
+		require.NoError(t, r.Process.Signal(sig))
+		require.Equal(t, code, r.wait(t))
+		require.Contains(t, r.err.String(), "interrupted by "+unix.SignalName(sig))
+		require.NotContains(t, r.err.String(), "first failure")
+	}
+}
+
+func TestGraceThenKill(t *testing.T) {
+	for _, contain := range contains {
+		r, _ := ready(t, 2, "ready", []string{"GORUN_CONTAIN=" + contain},
+			[]string{"-np", "2", "-grace", "50ms", "sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"})
+		require.NoError(t, r.Process.Signal(unix.SIGINT))
+		require.Equal(t, 130, r.wait(t))
+		require.Empty(t, marked(r.mark))
+	}
+}
+
+func TestSecondInterruptKillsAtOnce(t *testing.T) {
+	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-grace", "10m"}, "signals"))
+	require.NoError(t, r.Process.Signal(unix.SIGINT))
+	awaitLines(t, out, 2, "SIGINT")
+	require.NoError(t, r.Process.Signal(unix.SIGINT))
+	require.Equal(t, 130, r.wait(t))
+}
+
+func TestStopAndContinue(t *testing.T) {
+	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2"}, "signals", "SIGCONT"))
+	require.NoError(t, r.Process.Signal(unix.SIGTSTP))
+	var status unix.WaitStatus
+	_, err := unix.Wait4(r.Process.Pid, &status, unix.WUNTRACED, nil)
+	require.NoError(t, err)
+	require.True(t, status.Stopped())
+	for _, pid := range children(t, r.Process.Pid, helperPrefix) {
+		stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
+		require.NoError(t, err)
+		_, state, _ := strings.Cut(string(stat), ") ")
+		require.Equal(t, "T", state[:1])
+	}
+	require.NoError(t, r.Process.Signal(unix.SIGCONT))
+	awaitLines(t, out, 2, "SIGCONT")
+	require.Zero(t, r.wait(t))
+}
+
+func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
+	r := command(t, nil, helper([]string{"-np", "3"}, "wait")...)
+	out := r.lines(t)
+	r.Stderr = nil
+	errors, err := r.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Start())
+	awaitLines(t, out, 3, "waiting")
+	require.NoError(t, r.Process.Signal(unix.SIGQUIT))
+	seen := map[string]bool{}
+	for lines := bufio.NewScanner(errors); len(seen) < 4 && lines.Scan(); {
+		seen[lines.Text()] = true
+	}
+	require.Equal(t, map[string]bool{
+		"gorun: what the ranks are doing (3 of 3 have joined):": true,
+		"gorun: rank 0: blocked in Recv from rank 3":            true,
+		"gorun: rank 1: blocked in Recv from rank 3":            true,
+		"gorun: rank 2: blocked in Recv from rank 3":            true,
+	}, seen)
+	require.NoError(t, r.Process.Signal(unix.SIGQUIT)) // the second one goes to the ranks
+	require.Equal(t, 2, r.wait(t), "a Go program ends with 2 on SIGQUIT")
+}
+
+func TestTimeoutAsksBeforeItKills(t *testing.T) {
+	got := gorun(t, nil, helper([]string{"-np", "2", "-timeout", "300ms"}, "wait")...)
+	require.Equal(t, 124, got.code)
+	for _, want := range []string{"timeout after 300ms", "rank 0: blocked in Recv from rank 3", "rank 1: blocked in Recv from rank 3", "exit code 124"} {
+		require.Contains(t, got.err, want)
+	}
+	require.NotContains(t, got.err, "first failure")
+}

@@ -1,0 +1,138 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// readFull reads until the buffer is full or the stream ends.
+func readFull(r io.Reader, b []byte) (int, error) { return io.ReadFull(r, b) }
+
+// copyInput makes every rank write its input to a file of its own.
+func copyInput(t *testing.T, stdin io.Reader, ranks int, flags ...string) [][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	args := append([]string{"-np", fmt.Sprint(ranks)}, flags...)
+	got := gorun(t, stdin, append(args, "sh", "-c", "cat > "+dir+"/$GORUN_RANK")...)
+	require.Zero(t, got.code, got.err)
+	out := make([][]byte, ranks)
+	for rank := range out {
+		var err error
+		out[rank], err = os.ReadFile(filepath.Join(dir, fmt.Sprint(rank)))
+		require.NoError(t, err)
+	}
+	return out
+}
+
+func TestStdinIsByteExact(t *testing.T) {
+	for _, size := range []int{0, 1, 64 << 10, 64<<10 + 1, 1<<20 + 3} {
+		data := noise(uint64(size), size)
+		for _, source := range []string{"file", "pipe"} {
+			open := func() io.Reader {
+				if source == "file" {
+					return file(t, data)
+				}
+				return bytes.NewReader(data) // os/exec makes a pipe of it
+			}
+			got := copyInput(t, open(), 3)
+			require.True(t, bytes.Equal(data, got[0]), "%d bytes of a %s to rank 0", size, source)
+			require.Empty(t, got[1])
+			require.Empty(t, got[2])
+			for rank, b := range copyInput(t, open(), 3, "-stdin", "all") {
+				require.True(t, bytes.Equal(data, b), "%d bytes of a %s to rank %d of all", size, source, rank)
+			}
+			for _, b := range copyInput(t, open(), 2, "-stdin", "none") {
+				require.Empty(t, b)
+			}
+		}
+	}
+}
+
+func TestStdinThatNobodyReadsIsLeft(t *testing.T) {
+	// As in: while read line; do gorun ...; done < file.
+	f := file(t, []byte("first\nsecond\n"))
+	got := gorun(t, f, "-np", "2", "true")
+	require.Zero(t, got.code)
+	rest, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.Equal(t, "first\nsecond\n", string(rest))
+}
+
+func TestStdinToAllWithARankThatDoesNotRead(t *testing.T) {
+	data := noise(9, 1<<20)
+	got := gorun(t, bytes.NewReader(data), "-np", "3", "-stdin", "all", "sh", "-c", "if [ $GORUN_RANK = 2 ]; then wc -c; fi")
+	require.Zero(t, got.code, got.err)
+	require.Equal(t, fmt.Sprint(len(data)), strings.TrimSpace(got.out))
+}
+
+// terminal returns both ends of a pseudo terminal.
+func terminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo terminals: ", err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo terminals: ", err)
+	}
+	t.Cleanup(func() { _ = slave.Close() })
+	return master, slave
+}
+
+func TestTerminalInput(t *testing.T) {
+	for _, contain := range contains {
+		master, slave := terminal(t)
+		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-np", "2", "sh", "-c", "cat; echo end of rank $GORUN_RANK")
+		r.Stdin = slave
+		r.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+		require.NoError(t, r.Start())
+		_, err := master.WriteString("typed\n\x04")
+		require.NoError(t, err)
+		require.Zero(t, r.wait(t))
+		for _, line := range []string{"typed\n", "end of rank 0\n", "end of rank 1\n"} {
+			require.Contains(t, r.out.String(), line, contain)
+		}
+	}
+}
+
+func TestTerminalInterruptArrivesOnce(t *testing.T) {
+	for _, contain := range contains {
+		master, slave := terminal(t)
+		r := command(t, []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-np", "2"}, "signals", "SIGTERM")...)
+		r.Stdin = slave
+		r.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+		out := r.lines(t)
+		require.NoError(t, r.Start())
+		awaitLines(t, out, 2, "ready")
+		_, err := master.WriteString("\x03")
+		require.NoError(t, err)
+		awaitLines(t, out, 2, "SIGINT") // a second one would be SIGKILL
+		require.NoError(t, r.Process.Signal(unix.SIGTERM))
+		require.Zero(t, r.wait(t))
+	}
+}
+
+func TestBackgroundOfATerminal(t *testing.T) {
+	_, slave := terminal(t)
+	// The shell owns the terminal; gorun runs in its background and must
+	// neither stop nor hang.
+	r := command(t, nil)
+	r.Path, r.Args = "/bin/sh", []string{"sh", "-m", "-c", binary + " -np 2 cat & wait $!"}
+	r.Stdin = slave
+	r.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t))
+}
