@@ -357,3 +357,28 @@ func TestProcesses(t *testing.T) {
 		})
 	}
 }
+
+// A rank killed at any moment is reported once, after what it had sent, and what
+// was under way with it ends.
+func TestKilled(t *testing.T) {
+	for _, noCMA := range []bool{false, true} {
+		s := newStage(t, "source", 3, noCMA)
+		k := s.askKey(t, 8<<20, 1)
+		e := endpointTo(t, s.tr, 1)
+		require.NoError(t, e.Get(make([]byte, 8<<20), k, 7))
+		s.done = nil
+		_, err := s.tr.Poll(s, 16)
+		require.NoError(t, err)
+		s.kill(t, 1)
+		s.tr.MarkDown(1, unix.ESRCH)
+		require.NoError(t, s.poll(func() bool { return len(s.downs) > 0 }))
+		require.Len(t, s.done, 1)
+		require.ErrorIs(t, s.downs[0], unix.ESRCH)
+		require.ErrorIs(t, e.Send(transport.Header{}, nil), transport.ErrPeerDown)
+		// The other rank is none the worse.
+		s.arrivals = nil
+		require.NoError(t, endpointTo(t, s.tr, 2).Send(transport.Header{A: wordKey, B: 10}, nil))
+		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
+		require.Len(t, s.downs, 1)
+	}
+}

@@ -1,0 +1,119 @@
+package shm_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// get reads from another rank of the same process, polling both.
+func get(t testing.TB, ts []*shm.Transport, dst []byte, k transport.Key) error {
+	t.Helper()
+	l := &log{}
+	if err := endpointTo(t, ts[0], 1).Get(dst, k, 1); err != nil {
+		return err
+	}
+	for len(l.done) == 0 {
+		for _, tr := range ts {
+			poll(t, tr, l, 1)
+		}
+	}
+	return l.done[0].err
+}
+
+// pair makes two ranks on mapped memory in this process.
+func pair(t testing.TB) []*shm.Transport {
+	t.Helper()
+	ts, node := mapped(t, 2, false)
+	t.Cleanup(func() {
+		require.NoError(t, ts[0].Close())
+		require.NoError(t, ts[1].Close())
+		require.NoError(t, node.Close())
+	})
+	return ts
+}
+
+// A refusal, at the probe or later, falls back within the same message.
+func TestRefusalFallsBack(t *testing.T) {
+	for _, errno := range []error{unix.EPERM, unix.ESRCH, unix.ENOSYS, unix.EACCES} {
+		for _, after := range []int{0, 1, 2, 3} {
+			for _, n := range []int{5000, 1<<20 - 1, 3<<20 + 77} {
+				ts := pair(t)
+				shm.RefuseDirectAfter(ts[0], after, errno)
+				source := pattern(n, 3)
+				k, err := ts[1].Expose(source, transport.AccessRead)
+				require.NoError(t, err)
+				for range 2 {
+					dst := make([]byte, n)
+					require.NoError(t, get(t, ts, dst, k))
+					require.True(t, bytes.Equal(source, dst), "%v after %d copies of %d bytes", errno, after, n)
+				}
+			}
+		}
+	}
+}
+
+// The owner of the memory shares the work of a long Get when it polls.
+func TestOwnerHelps(t *testing.T) {
+	ts := pair(t)
+	const n = 4<<20 + 4711
+	source := pattern(n, 5)
+	k, err := ts[1].Expose(source, transport.AccessRead)
+	require.NoError(t, err)
+	read := shm.CountDirect(ts[0], func() { poll(t, ts[1], &log{}, 1) })
+	dst := make([]byte, n)
+	require.NoError(t, get(t, ts, dst, k))
+	require.True(t, bytes.Equal(source, dst))
+	require.Less(t, *read, n)
+}
+
+// If the owner's write is refused, the reader copies the chunk again.
+func TestHelpFails(t *testing.T) {
+	for after := range 4 {
+		ts := pair(t)
+		const n = 4<<20 + 4711
+		source := pattern(n, 5)
+		k, err := ts[1].Expose(source, transport.AccessRead)
+		require.NoError(t, err)
+		shm.RefuseDirectAfter(ts[1], after, unix.EPERM)
+		shm.CountDirect(ts[0], func() { poll(t, ts[1], &log{}, 1) })
+		for range 2 {
+			dst := make([]byte, n)
+			require.NoError(t, get(t, ts, dst, k))
+			require.True(t, bytes.Equal(source, dst), "refused after %d", after)
+		}
+	}
+}
+
+// The small-message path allocates nothing, in the inbox or in a ring, nor does
+// a Get.
+func TestNoAllocations(t *testing.T) {
+	ts := pair(t)
+	e, c, payload := endpointTo(t, ts[0], 1), &counter{}, make([]byte, 100)
+	send := func() {
+		if e.Send(transport.Header{}, payload) == nil {
+			_, _ = ts[1].Poll(c, 16)
+		}
+	}
+	for range 100 {
+		send()
+	}
+	require.Zero(t, testing.AllocsPerRun(1000, send))
+	k, err := ts[1].Expose(payload, transport.AccessRead)
+	require.NoError(t, err)
+	dst := make([]byte, len(payload))
+	get := func() {
+		_ = e.Get(dst, k, 1)
+		_, _ = ts[0].Poll(c, 16)
+	}
+	get()
+	require.Zero(t, testing.AllocsPerRun(1000, get))
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		k, _ := ts[0].Expose(payload, transport.AccessRead)
+		_ = ts[0].Conceal(k)
+	}))
+}

@@ -1,0 +1,101 @@
+package shm
+
+import "github.com/gorun-hpc/gorun/transport"
+
+// Sizes that tests outside of the package check.
+const (
+	ControlBytes = controlBytes
+	RingsPerRank = ringsPerRank
+	RingAfter    = ringAfter
+	AssistBytes  = assistBytes
+	PollBytes    = pollBytes
+)
+
+// RefuseDirect makes every direct copy of a transport fail with err from now on.
+func RefuseDirect(t *Transport, err error) {
+	t.reader = func(int, []byte, uint64) (int, error) { return 0, err }
+	t.writer = t.reader
+}
+
+// RefuseDirectAfter lets n direct copies through and refuses the rest.
+func RefuseDirectAfter(t *Transport, n int, err error) {
+	read, write := t.reader, t.writer
+	limit := func(move func(int, []byte, uint64) (int, error)) func(int, []byte, uint64) (int, error) {
+		return func(pid int, b []byte, addr uint64) (int, error) {
+			if n--; n < 0 {
+				return 0, err
+			}
+			return move(pid, b, addr)
+		}
+	}
+	t.reader, t.writer = limit(read), limit(write)
+}
+
+// Control returns the control area of a rank, for tests that damage it.
+func Control(t *Transport, rank int) []byte { return t.node.control(rank).bytes }
+
+// Lane returns the ring a transport sends to a rank in, -1 for the inbox.
+func Lane(t *Transport, rank int) int {
+	if e := t.endpoint(rank); e.ring.words != nil {
+		return e.number
+	}
+	return -1
+}
+
+// Claim makes a claim in the inbox of a rank without publishing a record, as a
+// producer does that dies there.
+func Claim(t *Transport, rank, lines int) {
+	w := &t.endpoint(rank).inbox
+	for {
+		tail := *w.tail
+		if _, v := w.claim(tail, slotWord(slotClaimed, uint64(lines), w.rank, tail)); v == written {
+			return
+		}
+	}
+}
+
+// TakeRing takes a free ring of a rank without saying so.
+func TakeRing(t *Transport, rank int) int {
+	e := t.endpoint(rank)
+	for k := range ringsPerRank {
+		if owner := ringOwner(e.control, k); *owner == 0 {
+			*owner = uint64(t.cfg.LocalRank) + 1
+			return k
+		}
+	}
+	return -1
+}
+
+// RingOwner returns the word of the owner of a ring of a transport.
+func RingOwner(t *Transport, ring int) uint64 { return *ringOwner(t.control, ring) }
+
+// Offsets of what tests damage.
+const (
+	OffInboxIndex = offInboxIndex
+	OffInboxData  = offInboxData
+	OffInboxTail  = offInboxTail
+	OffInboxHead  = offInboxHead
+	OffRings      = offRings
+	OffRingHeads  = offRingHeads
+	OffTickets    = offTickets
+	OffBulk       = offBulk
+	RingBytes     = ringBytes
+)
+
+// Note is a record of a kind that only transports send.
+func Note(t *Transport, rank int, kind uint8, h transport.Header) error {
+	return t.endpoint(rank).put(kind, h, nil)
+}
+
+// CountDirect calls before ahead of every direct read and returns a count of the
+// bytes read.
+func CountDirect(t *Transport, before func()) *int {
+	read, n := t.reader, new(int)
+	t.reader = func(pid int, b []byte, addr uint64) (int, error) {
+		before()
+		got, err := read(pid, b, addr)
+		*n += got
+		return got, err
+	}
+	return n
+}

@@ -1,0 +1,217 @@
+package shm_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+	"github.com/stretchr/testify/require"
+)
+
+// intoRing sends until the lane from one rank to another is a ring, and reads
+// everything.
+func intoRing(t testing.TB, from, to *shm.Transport, fromRank, toRank int) {
+	t.Helper()
+	e := endpointTo(t, from, toRank)
+	l := &log{}
+	for range shm.RingAfter + 4 {
+		require.NoError(t, sendAll(from, &log{}, e, transport.Header{}, nil))
+		poll(t, to, l, 4)
+	}
+	poll(t, to, l, 4)
+	require.GreaterOrEqual(t, shm.Lane(from, toRank), 0)
+	require.Len(t, l.arrivals, shm.RingAfter+4)
+}
+
+// poll polls n times.
+func poll(t testing.TB, tr *shm.Transport, h transport.Handler, n int) {
+	t.Helper()
+	for range n {
+		_, err := tr.Poll(h, 16)
+		require.NoError(t, err)
+	}
+}
+
+// A damaged ring costs its writer, and nobody else.
+func TestDamagedRing(t *testing.T) {
+	ts := local(t, 3, false)
+	intoRing(t, ts[1], ts[0], 1, 0)
+	intoRing(t, ts[2], ts[0], 2, 0)
+	ring := shm.Control(ts[0], 0)[shm.OffRings+shm.Lane(ts[1], 0)*shm.RingBytes:][:shm.RingBytes]
+	for off := 0; off < len(ring); off += 64 {
+		binary.NativeEndian.PutUint64(ring[off:], 1<<63|0x7f<<56)
+	}
+	l := &log{}
+	poll(t, ts[0], l, 4)
+	require.Len(t, l.downs, 1)
+	require.Equal(t, 1, l.downs[0].Peer)
+	require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
+	require.ErrorIs(t, endpointTo(t, ts[0], 1).Send(transport.Header{}, nil), transport.ErrPeerDown)
+	require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{A: 7}, nil))
+	poll(t, ts[0], l, 4)
+	require.Equal(t, []arrival{{2, transport.Header{A: 7}, nil}}, l.arrivals)
+}
+
+// A writer that finds an impossible head gives the peer up.
+func TestDamagedHead(t *testing.T) {
+	ts := local(t, 2, false)
+	intoRing(t, ts[1], ts[0], 1, 0)
+	head := shm.Control(ts[0], 0)[shm.OffRingHeads+shm.Lane(ts[1], 0)*64:]
+	binary.NativeEndian.PutUint64(head, 1<<40)
+	e := endpointTo(t, ts[1], 0)
+	var err error
+	for range 100 {
+		if err = e.Send(transport.Header{}, make([]byte, 8000)); err != nil {
+			break
+		}
+	}
+	require.ErrorIs(t, err, transport.ErrDamaged)
+	l := &log{}
+	poll(t, ts[1], l, 2)
+	require.Len(t, l.downs, 1)
+	require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
+}
+
+// What was claimed by a rank that died is skipped, what it had published
+// arrives, in the inbox as in a ring.
+func TestClaimOfTheDead(t *testing.T) {
+	ts := local(t, 3, false)
+	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
+	shm.Claim(ts[1], 0, 3)
+	taken := shm.TakeRing(ts[1], 0)
+	require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{A: 2}, nil))
+	l := &log{}
+	poll(t, ts[0], l, 4)
+	require.Len(t, l.arrivals, 1, "the claim may still be published")
+	ts[0].MarkDown(1, transport.ErrClosed)
+	poll(t, ts[0], l, 4)
+	require.Len(t, l.arrivals, 2)
+	require.Equal(t, 2, l.arrivals[1].peer)
+	require.Len(t, l.downs, 1)
+	require.Zero(t, shm.RingOwner(ts[0], taken), "its ring is free")
+}
+
+// Everything a peer had sent before it died is handed over before its Down.
+func TestLastWords(t *testing.T) {
+	ts := local(t, 2, false)
+	intoRing(t, ts[1], ts[0], 1, 0)
+	e := endpointTo(t, ts[1], 0)
+	n := 0
+	for e.Send(transport.Header{A: uint64(n)}, pattern(100, uint64(n))) == nil {
+		n++
+	}
+	ts[0].MarkDown(1, transport.ErrClosed)
+	l := &log{}
+	for len(l.downs) == 0 {
+		poll(t, ts[0], l, 1)
+	}
+	require.Len(t, l.arrivals, n)
+	poll(t, ts[0], l, 10)
+	require.Len(t, l.downs, 1)
+}
+
+// More peers than rings: rings that fall silent go to those who want one.
+func TestRingsChangeHands(t *testing.T) {
+	const ranks = shm.RingsPerRank + 3
+	ts := local(t, ranks, false)
+	for r := 1; r <= shm.RingsPerRank; r++ {
+		intoRing(t, ts[r], ts[0], r, 0)
+	}
+	last := ts[ranks-1]
+	e := endpointTo(t, last, 0)
+	o := &order{t: &testing.T{}, next: map[int]uint64{}}
+	sent := uint64(0)
+	for shm.Lane(last, 0) < 0 {
+		require.NoError(t, sendAll(last, &log{}, e, transport.Header{A: sent, B: ranks - 1, C: 3}, pattern(3, sent)))
+		sent++
+		for range 64 {
+			for _, tr := range ts {
+				poll(t, tr, o, 1)
+			}
+		}
+		require.Less(t, sent, uint64(100_000))
+	}
+	require.EqualValues(t, sent, o.next[ranks-1])
+	// Whoever gave its ring back goes on in the inbox, and later in a ring again.
+	for r := 1; r <= shm.RingsPerRank; r++ {
+		require.NoError(t, sendAll(ts[r], &log{}, endpointTo(t, ts[r], 0), transport.Header{A: 99}, nil))
+	}
+	l := &log{}
+	poll(t, ts[0], l, 10)
+	require.Len(t, l.arrivals, shm.RingsPerRank)
+}
+
+// FuzzControl lets a peer write anything anywhere into the control area of a
+// rank. Polling, sending and bulk neither crash nor run for ever.
+func FuzzControl(f *testing.F) {
+	add := func(words ...uint64) {
+		var b []byte
+		for _, w := range words {
+			b = binary.LittleEndian.AppendUint64(b, w)
+		}
+		f.Add(b)
+	}
+	add(shm.OffRings, 1<<63|8)
+	add(shm.OffRings, 1<<63|1<<56)
+	add(shm.OffRings+64, 1<<63|1<<32|8192)
+	add(shm.OffInboxIndex, 2<<60|1<<48|1<<32)
+	add(shm.OffInboxIndex+8*17, 1<<60|4095<<48|1<<32)
+	add(shm.OffInboxIndex+8*17, 2<<60|2<<48|1<<32, shm.OffInboxData+64*17, 1<<63|17<<32|40)
+	add(shm.OffInboxTail, 1<<63)
+	add(shm.OffInboxHead, 1<<63, shm.OffRingHeads, 5)
+	add(shm.OffTickets, 1<<8|1, shm.OffTickets, 1<<8|2)
+	add(shm.OffBulk+64, ^uint64(0), shm.OffBulk+72, ^uint64(0))
+	add(64, ^uint64(0), 192, 1, 200, 2, 256, 1)
+	f.Fuzz(func(t *testing.T, script []byte) {
+		ts := local(t, 3, true)
+		intoRing(t, ts[1], ts[0], 1, 0)
+		e, back := endpointTo(t, ts[1], 0), endpointTo(t, ts[0], 1)
+		key, err := ts[1].Expose(pattern(300_000, 1), transport.AccessRead)
+		require.NoError(t, err)
+		control := shm.Control(ts[0], 0)
+		l := &log{}
+		for len(script) >= 16 {
+			off := binary.LittleEndian.Uint64(script) % uint64(len(control)-8)
+			copy(control[off&^7:], script[8:16])
+			script = script[16:]
+			_ = e.Send(transport.Header{}, script)
+			_ = endpointTo(t, ts[2], 0).Send(transport.Header{}, nil)
+			_ = back.Send(transport.Header{}, nil)
+			_ = back.Get(make([]byte, 300_000), key, 1)
+			for _, tr := range ts {
+				_, _ = tr.Poll(l, 16)
+				if tr.Arm() {
+					tr.Disarm()
+				}
+			}
+		}
+		for range 100 {
+			for _, tr := range ts {
+				_, _ = tr.Poll(l, 16)
+			}
+		}
+	})
+}
+
+// FuzzNotes lets a peer send notes with any contents.
+func FuzzNotes(f *testing.F) {
+	for kind := range uint8(8) {
+		f.Add(kind, uint64(0), uint64(0), uint64(1))
+		f.Add(kind, uint64(1)<<40|8<<16|2<<8|3, uint64(4096), uint64(1)<<63)
+		f.Add(kind, ^uint64(0), ^uint64(0), ^uint64(0))
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, a, b, c uint64) {
+		ts := local(t, 2, true)
+		memory := pattern(4096, 1)
+		_, err := ts[0].Expose(memory, transport.AccessRead)
+		require.NoError(t, err)
+		_ = shm.Note(ts[1], 0, kind&0x7f, transport.Header{A: a, B: b, C: c})
+		l := &log{}
+		for range 8 {
+			_, err := ts[0].Poll(l, 16)
+			require.NoError(t, err)
+		}
+		require.Equal(t, pattern(4096, 1), memory, "a note wrote into memory that may be read")
+	})
+}
