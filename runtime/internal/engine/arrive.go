@@ -73,6 +73,9 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 		return nil
 	case kindWithdrawn:
 		return e.arriveWithdrawn(p, h.id)
+	case kindNotice:
+		e.arriveNotice(p, h.tag, payload)
+		return nil
 	case kindRelease:
 		return e.arriveRelease(payload)
 	default:

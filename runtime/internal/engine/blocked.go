@@ -1,6 +1,9 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Blocked is an operation that a goroutine has been waiting for for some time.
 type Blocked struct {
@@ -12,6 +15,9 @@ type Blocked struct {
 	Context   uint32
 	// PC is the caller's, as it was given.
 	PC uintptr
+	// Stack is where the goroutine called the engine, innermost frame first, if PC
+	// is 0 and it has slept; for goruntime.CallersFrames.
+	Stack []uintptr
 	// Since is when the operation began to wait in earnest, about a microsecond
 	// after its start.
 	Since time.Time
@@ -28,6 +34,9 @@ func (e *Engine) Blocked() []Blocked {
 		b := Blocked{
 			Op: w.op(), Peer: int(w.from.source), Tag: int(w.from.tag),
 			Context: w.from.context, PC: w.pc, Since: w.since,
+		}
+		if w.depth > 0 {
+			b.Stack = slices.Clone(w.stack[:w.depth])
 		}
 		if r := w.req; r != nil {
 			b.Peer, b.Tag, b.Context = int(r.target.source), int(r.target.tag), r.target.context

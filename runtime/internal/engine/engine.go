@@ -50,6 +50,9 @@ type Config struct {
 	// Release is told that memory this rank handed over came back; off is the Addr
 	// of its key. Called with the engine's lock held: it must not call the engine.
 	Release func(off uint64)
+	// Notice is told what a peer gave to Notify. text is valid during the call.
+	// Called with the engine's lock held: it must not call the engine. May be nil.
+	Notice func(source, number int, text []byte)
 }
 
 // defaultChunk is Config.ChunkBytes when it is 0.
@@ -116,6 +119,8 @@ type Engine struct {
 	deaths   []int          // ranks that are down, in order
 	reported map[uint32]int // context: how many of deaths its AnySource receives know
 	err      error          // every operation ends with it
+
+	broken map[uint32]error // by context: what its operations end with
 
 	background background
 }

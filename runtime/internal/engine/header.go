@@ -23,6 +23,7 @@ const (
 	kindWithdraw                  // forget the envelope, if it is not yet matched
 	kindWithdrawn                 // it is forgotten
 	kindRelease                   // handed-over memory comes back; body: key
+	kindNotice                    // tells Config.Notice a number, the tag; body: text
 	kindEnd
 )
 

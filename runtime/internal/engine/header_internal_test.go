@@ -15,18 +15,22 @@ func TestHeaderGolden(t *testing.T) {
 		w    transport.Header
 	}{
 		{
-			"eager", header{kind: kindEager, context: 0x01020304, tag: 0x11121314, typ: 0x21222324, id: 0, limit: 0x31323334},
+			"eager",
+			header{kind: kindEager, context: 0x01020304, tag: 0x11121314, typ: 0x21222324, id: 0, limit: 0x31323334},
 			transport.Header{A: 0x0102030400000001, B: 0x2122232411121314, C: 0x3132333400000000},
 		},
 		{
-			"synchronous", header{kind: kindEager, flags: flagSync, tag: TagMax, id: 0x41424344},
+			"synchronous",
+			header{kind: kindEager, flags: flagSync, tag: TagMax, id: 0x41424344},
 			transport.Header{A: 0x101, B: 0x7fffffff, C: 0x41424344},
 		},
 		{
-			"RTS", header{kind: kindRTS, flags: flagKey | flagStarved, context: 7, id: 9, limit: 1},
+			"RTS",
+			header{kind: kindRTS, flags: flagKey | flagStarved, context: 7, id: 9, limit: 1},
 			transport.Header{A: 0x0000000700000602, B: 0, C: 0x0000000100000009},
 		},
 		{"release", header{kind: kindRelease}, transport.Header{A: 12}},
+		{"notice", header{kind: kindNotice, tag: 9}, transport.Header{A: 13, B: 9}},
 	} {
 		require.Equal(t, c.w, c.h.pack(), c.name)
 		back, err := parseHeader(c.w)

@@ -55,6 +55,9 @@ func (e *Engine) checkSource(from Match) error {
 	if e.err != nil {
 		return e.err
 	}
+	if len(e.broken) != 0 && e.broken[from.Context] != nil {
+		return e.broken[from.Context]
+	}
 	if from.Tag < AnyTag || from.Tag > TagMax {
 		return fmt.Errorf("%w: tag %d", ErrAddress, from.Tag)
 	}

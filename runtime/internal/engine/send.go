@@ -124,6 +124,9 @@ func (e *Engine) destination(r *Request, to Match) (*peer, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
+	if len(e.broken) != 0 && e.broken[to.Context] != nil {
+		return nil, e.broken[to.Context]
+	}
 	if uint(to.Tag) > TagMax {
 		return nil, fmt.Errorf("%w: tag %d", ErrAddress, to.Tag)
 	}

@@ -52,7 +52,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 // the blocked and gives way to others.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since = time.Now()
-	w.slept = false
+	w.slept, w.depth = false, 0
 	e.blocked.push(w)
 	var stop func() bool
 	if ctx != nil && ctx.Done() != nil {
@@ -207,6 +207,7 @@ func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
 		e.disarm()
 		return false
 	}
+	w.locate()
 	nanos := int64(-1)
 	if len(e.backlog) > 0 {
 		nanos = int64(nap)

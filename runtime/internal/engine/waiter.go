@@ -20,6 +20,9 @@ type waiter struct {
 	era    uint32    // changes with every wait: a late context does not end the next
 	since  time.Time // when it began to give way
 
+	stack *[stackDepth]uintptr // of its goroutine, depth frames of it
+	depth int
+
 	lists [listsTotal]links
 	free  *waiter
 }
@@ -93,7 +96,7 @@ func (e *Engine) newWaiter() *waiter {
 
 // freeWaiter gives a record back.
 func (e *Engine) freeWaiter(w *waiter) {
-	*w = waiter{ch: w.ch, era: w.era + 1, free: e.waiters}
+	*w = waiter{ch: w.ch, stack: w.stack, era: w.era + 1, free: e.waiters}
 	e.waiters = w
 }
 
@@ -121,6 +124,7 @@ func (e *Engine) park(w *waiter) {
 	if w.ch == nil {
 		w.ch = make(chan struct{}, 1)
 	}
+	w.locate()
 	w.parked = true
 	e.parked.push(w)
 	if w.done != nil {

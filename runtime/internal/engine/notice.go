@@ -1,0 +1,89 @@
+package engine
+
+import "slices"
+
+// Notify sends a number and a short text to the Config.Notice of a peer. It is in
+// the lane like every frame, but beside matching and credit. A peer that is down
+// needs none.
+func (e *Engine) Notify(rank, number int, text []byte) {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(rank)
+	if err != nil || p.tr == nil || p.down != nil || e.err != nil {
+		return
+	}
+	e.post(p, header{kind: kindNotice, tag: int32(number)}, text[:min(len(text), noticeMax)])
+}
+
+// noticeMax bounds the text of a notice in bytes. Every transport takes so much.
+const noticeMax = 256
+
+// arriveNotice hands a notice over.
+func (e *Engine) arriveNotice(p *peer, number int32, text []byte) {
+	if e.cfg.Notice != nil {
+		e.cfg.Notice(p.rank, int(number), text)
+	}
+}
+
+// Break ends every waiting and every future operation of a context that has not
+// been matched with err; sends end with a *CancelError around it once their peer
+// has forgotten them.
+func (e *Engine) Break(context uint32, err error) {
+	e.lock()
+	defer e.unlock()
+	if e.broken == nil {
+		e.broken = make(map[uint32]error)
+	}
+	if e.broken[context] != nil {
+		return
+	}
+	e.broken[context] = err
+	for _, r := range e.unmatched(context) {
+		if r.phase == phasePosted {
+			e.match.unpost(&r.entry)
+			e.complete(r, err)
+		} else {
+			e.cancel(r, err)
+		}
+	}
+	for _, w := range e.probing {
+		if w.from.context == context && w.err == nil && !w.fired {
+			w.err = err
+			e.rouse(w)
+		}
+	}
+}
+
+// unmatched lists the operations of a context that no message, or no receive, has
+// met yet as far as this rank knows.
+func (e *Engine) unmatched(context uint32) []*Request {
+	var found []*Request
+	for s := range e.match.posted {
+		e.match.posted[s].each(func(en *entry) {
+			if en.context == context {
+				found = append(found, en.req)
+			}
+		})
+	}
+	for i := range e.operations.slots {
+		if r := e.operations.slots[i].req; r != nil && r.target.context == context && r.phase != phasePosted {
+			found = append(found, r)
+		}
+	}
+	for _, p := range e.peers {
+		if p == nil {
+			continue
+		}
+		for f := p.pending.head; f != nil; f = f.next {
+			if f.req != nil && f.req.target.context == context && !slices.Contains(found, f.req) {
+				found = append(found, f.req)
+			}
+		}
+		for g := p.envelopes; g != nil; g = g.after {
+			if g.self != nil && g.self.target.context == context {
+				found = append(found, g.self)
+			}
+		}
+	}
+	return found
+}
