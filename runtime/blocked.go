@@ -114,7 +114,7 @@ func (w *World) describe(b *strings.Builder, o engine.Blocked, now time.Time) {
 		fmt.Fprintf(b, ", %s%s", core.name, [contextStride]string{"", " (private)", " (control)"}[o.Context%contextStride])
 	}
 	fmt.Fprintf(b, ", %d bytes, %s", o.Bytes, now.Sub(o.Since).Round(time.Millisecond))
-	if at := callerOf([]uintptr{o.PC}); at != "" {
+	if at := callerOf(o.Stack); at != "" {
 		fmt.Fprintf(b, ", at %s", at)
 	}
 	b.WriteByte('\n')
@@ -126,7 +126,7 @@ const modulePath = "github.com/gorun-hpc/gorun/"
 // callerOf returns where the program called into gorun: the innermost frame of
 // none of the packages that wait on its behalf.
 func callerOf(stack []uintptr) string {
-	if len(stack) == 0 || stack[0] == 0 {
+	if len(stack) == 0 {
 		return ""
 	}
 	frames := goruntime.CallersFrames(stack)

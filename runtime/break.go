@@ -1,21 +1,28 @@
 package runtime
 
-import (
-	"errors"
-)
+import "errors"
 
 // Break marks the communicator as broken: operations on it, on its views and on
 // its Private twin, those under way included, end with an error that is
 // ErrCommBroken and cause, at this rank at once and at the other members as soon
 // as they hear of it. Collective operations call it when they are given up
 // halfway, for members that go on would wait for ever or mix up messages. Only
-// the first Break of a communicator counts.
+// the first Break of a communicator counts. Elsewhere the cause is its text, cut
+// after 256 bytes.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Err() != nil {
 		return
 	}
 	w := c.core.world
-	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause})
+	if !w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause}) {
+		return
+	}
+	text := []byte(cause.Error())
+	for rank := range c.size {
+		if rank != c.rank {
+			w.engine.Notify(c.WorldRank(rank), int(c.core.number), text)
+		}
+	}
 }
 
 // broken ends a communicator at this rank and reports whether it was whole.
@@ -23,15 +30,18 @@ func (w *World) broken(core *commCore, why *BrokenError) bool {
 	if !core.failure.CompareAndSwap(nil, &commFailure{why}) {
 		return false
 	}
+	for i := range uint32(contextStride) {
+		w.engine.Break(core.number*contextStride+i, why)
+	}
 	w.wake()
 	return true
 }
 
 // heardBreak takes the notice of another member that it broke a communicator.
 // The engine calls it with its lock held.
-func (w *World) heardBreak(source, tag int, text []byte) {
+func (w *World) heardBreak(source, number int, text []byte) {
 	why := &BrokenError{Cause: errors.New(string(text))}
-	core := w.comms.findBroken(uint32(tag), source, why)
+	core := w.comms.findBroken(uint32(number), source, why)
 	if core == nil {
 		return
 	}

@@ -50,12 +50,13 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Rank: job.Rank, Size: job.Size,
 		Route:      w.route,
 		Transports: []transport.Transport{t},
-		Sleeper:    t.Sleeper(),
+		Sleeper:    w.memory.sleeper(t.Sleeper()),
 		Wait:       wait,
 		TypeName:   typeName,
 		Member:     w.comms.member,
 		Lost:       w.memory.lost,
 		Release:    w.memory.released,
+		Notice:     w.heardBreak,
 	})
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
