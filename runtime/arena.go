@@ -26,17 +26,25 @@ type memory struct {
 	node  neighbours
 	// base is the address in a Key of the arena's first byte.
 	base uint64
+	// private says that other ranks are other processes.
+	private bool
 
 	// losses counts the ranks that are down, so that whoever waits for a word in
 	// shared memory need not take mu to see that nothing has changed.
 	losses atomic.Uint32
 
-	// mu guards the fields below. The arena's mutex may be taken under it.
+	// mu guards the fields below. The engine's lock may be held when it is taken,
+	// and the arena's mutex may be taken under it.
 	mu sync.Mutex
 	// down holds why a rank is down, by world rank.
 	down map[int]error
-	// parts are the parts of freed Shareds that other members may still use.
+	// parts are the parts of freed Shareds that other members may still use, freed
+	// is their number.
 	parts []part
+	freed atomic.Uint32
+	// waits are the Shareds with goroutines in Await, waiting is their number.
+	waits   []*Shared
+	waiting atomic.Uint32
 }
 
 // newMemory takes charge of a rank's range. private says that other ranks are
@@ -48,12 +56,16 @@ func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 		// The heap is the garbage collector's to shrink.
 		cfg.Keep = math.MaxInt
 	}
-	range_ := node.Arena()
+	own := node.Arena()
 	return &memory{
-		arena: arena.New(range_, cfg), node: node,
-		base: range_.Key(0).Addr, down: make(map[int]error),
+		arena: arena.New(own, cfg), node: node,
+		base: own.Key(0).Addr, private: private, down: make(map[int]error),
 	}
 }
+
+// sleeper returns the rank's Sleeper, which is to be the engine's, in a form that
+// tells those who share memory with it when it sleeps.
+func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
 // released takes note that a peer gave back the memory at an address of a Key.
 // What a peer must not release changes nothing. It may be called with the
@@ -86,16 +98,26 @@ func (m *memory) alloc(n int) (arena.Lease, error) {
 	return m.arena.Alloc(n)
 }
 
+// allocPart leases whole pages for a part of a Shared.
+func (m *memory) allocPart(n int) (arena.Lease, error) {
+	m.sweep()
+	return m.arena.AllocPages(n)
+}
+
 // keep remembers a part that is to be freed when its last user is gone.
 func (m *memory) keep(p part) {
 	m.mu.Lock()
 	m.parts = append(m.parts, p)
+	m.freed.Store(uint32(len(m.parts)))
 	m.mu.Unlock()
 	m.sweep()
 }
 
 // sweep frees the parts that no member uses any more.
 func (m *memory) sweep() {
+	if m.freed.Load() == 0 {
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kept := m.parts[:0]
@@ -109,4 +131,5 @@ func (m *memory) sweep() {
 	}
 	clear(m.parts[len(kept):])
 	m.parts = kept
+	m.freed.Store(uint32(len(kept)))
 }

@@ -95,6 +95,20 @@ func (a *Arena) Alloc(n int) (Lease, error) {
 	if n < LargeMin && !a.guarded {
 		return a.allocSmall(n)
 	}
+	return a.allocLarge(n)
+}
+
+// AllocPages is Alloc of whole pages whatever the size.
+func (a *Arena) AllocPages(n int) (Lease, error) {
+	if n < 0 {
+		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.allocLarge(n)
+}
+
+func (a *Arena) allocLarge(n int) (Lease, error) {
 	s, err := a.span(max(n, 1))
 	if err != nil {
 		return Lease{}, err

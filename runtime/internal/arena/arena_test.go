@@ -23,7 +23,15 @@ func TestAllocAlignsAndSizes(t *testing.T) {
 		}
 		require.Equal(t, []int{0}, a.Holders(uint64(l.Off)))
 	}
+	for _, n := range []int{0, 1, 5000} {
+		l, err := a.AllocPages(n)
+		require.NoError(t, err)
+		require.Len(t, l.Bytes, n)
+		aligned(t, l.Bytes, l.Off, os.Getpagesize())
+	}
 	_, err := a.Alloc(-1)
+	require.Error(t, err)
+	_, err = a.AllocPages(-1)
 	require.Error(t, err)
 }
 

@@ -1,0 +1,190 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// ErrBuffer refuses a Buffer that was given away or released.
+var ErrBuffer = errors.New("buffer is not ours any more")
+
+// Buffer is memory that can change hands: SendBuffer gives it to another rank
+// without copying it when both are on one node. It comes from Alloc or with a
+// Message, and belongs to one goroutine at a time.
+//
+//	Buffer of          memory of     ends with                 then it goes to
+//	Alloc              this rank     Release, SendBuffer       this rank, the receiver
+//	a Message          its sender    Release, SendBuffer       its sender
+//
+// After its end a Buffer is dead: View and Bytes panic, SendBuffer returns
+// ErrBuffer. With GORUN_DEBUG=1 memory of this rank that is used after it was
+// given away or released faults, whatever slice it is used by; ranks of one
+// process are exempt.
+type Buffer struct {
+	world *World
+	bytes []byte
+	// lease is the memory if it is this rank's own.
+	lease arena.Lease
+	// message is the memory if it came with a message.
+	message *engine.Message
+	// end says how the Buffer ended, "" while it lives.
+	end string
+}
+
+// Alloc returns a Buffer of n elements. They are not cleared: memory is used
+// again, so that its pages need not be made twice. The first element is aligned to
+// a cache line.
+func Alloc[T any](w *World, n int) (*Buffer, error) {
+	e := elementOf[T]()
+	if e.err != nil {
+		return nil, e.err
+	}
+	if n < 0 || e.size > 0 && n > math.MaxInt/e.size {
+		return nil, fmt.Errorf("%w: a buffer of %d elements", ErrArgument, n)
+	}
+	return w.alloc(n * e.size)
+}
+
+// alloc is Alloc of bytes.
+func (w *World) alloc(n int) (*Buffer, error) {
+	lease, err := w.memory.alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return &Buffer{world: w, bytes: lease.Bytes, lease: lease}, nil
+}
+
+// View returns the buffer as whole elements of type T. The slice must not be used
+// after the Buffer's end. It panics if the Buffer is dead or T cannot be an
+// element.
+func View[T any](b *Buffer) []T { return SharedView[T](b.Bytes()) }
+
+// Bytes returns the buffer as bytes, like View.
+func (b *Buffer) Bytes() []byte {
+	if b.end != "" {
+		panic(b.dead())
+	}
+	return b.bytes
+}
+
+// Release gives the memory back: to this rank's arena, or to the rank that sent
+// it. Releasing a dead Buffer does nothing, so it can be deferred.
+func (b *Buffer) Release() {
+	if b.end != "" {
+		return
+	}
+	b.finish("released")
+	if b.message != nil {
+		b.message.Release()
+		return
+	}
+	// Only this Buffer has the lease, and it was alive, so this cannot fail.
+	_ = b.world.memory.arena.Free(b.lease)
+}
+
+// finish ends the Buffer.
+func (b *Buffer) finish(how string) { b.end, b.bytes = how, nil }
+
+// dead is the error of using a dead Buffer.
+func (b *Buffer) dead() error { return fmt.Errorf("%w: it was %s", ErrBuffer, b.end) }
+
+// SendBuffer sends the whole buffer as elements of type T and gives its memory
+// away: on a node only its name travels. It returns when the message is on its
+// way; the Buffer is dead then, and the memory comes back when the receiver
+// releases it. Any receive can take the message, RecvMessage without a copy. After
+// an error the Buffer is still the caller's.
+//
+// A Buffer that came with a message belongs to another rank, so it is copied to
+// memory of this rank first.
+func SendBuffer[T any](c *Comm, b *Buffer, dest, tag int) error {
+	return c.sendBuffer(elementOf[T](), b, dest, tag)
+}
+
+// sendBuffer is SendBuffer for one element.
+func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
+	if b == nil || b.end != "" {
+		return b.refuse()
+	}
+	o, err := c.outgoing(e.bare(), b.bytes, dest, tag)
+	if err != nil {
+		return err
+	}
+	if e.size == 0 && len(b.bytes) > 0 || e.size > 0 && len(b.bytes)%e.size != 0 {
+		return fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.bytes), e.size)
+	}
+	if o.to.Peer == ProcNull {
+		b.Release()
+		return nil
+	}
+	e.blank(b.bytes)
+	if b.message != nil {
+		return c.forward(o, e, b)
+	}
+	if err := c.handOver(o.to, e, b); err != nil {
+		return c.failed(err)
+	}
+	b.finish(fmt.Sprintf("sent to rank %d", dest))
+	return nil
+}
+
+// refuse is the error of sending a Buffer that is none.
+func (b *Buffer) refuse() error {
+	if b == nil {
+		return fmt.Errorf("%w: no buffer", ErrArgument)
+	}
+	return b.dead()
+}
+
+// handOver gives the memory of b, this rank's own, to a peer. b is not ended.
+func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
+	a := c.core.world.memory.arena
+	given, err := a.Give(b.lease, to.Peer)
+	if err != nil {
+		return err
+	}
+	err = c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.bytes, 0)
+	if err != nil {
+		b.lease, _ = a.Regain(given) // it is in flight, so this cannot fail
+		return err
+	}
+	return a.Confirm(given)
+}
+
+// forward sends a Buffer of another rank: a copy of it is handed over.
+func (c *Comm) forward(o outgoing, e *element, b *Buffer) error {
+	own, err := c.core.world.alloc(len(b.bytes))
+	if err != nil {
+		return err
+	}
+	copy(own.bytes, b.bytes)
+	if err := c.handOver(o.to, e, own); err != nil {
+		own.Release()
+		return c.failed(err)
+	}
+	b.Release()
+	b.end = "sent on"
+	return nil
+}
+
+// bare is the element as it travels from memory in which padding can be blanked.
+func (e *element) bare() *element {
+	if e.holes == nil {
+		return e
+	}
+	bare := *e
+	bare.holes, bare.plain = nil, bare.err == nil
+	return &bare
+}
+
+// blank makes the padding of the values in b zero.
+func (e *element) blank(b []byte) {
+	for at := 0; e.holes != nil && at+e.size <= len(b); at += e.size {
+		for _, h := range e.holes {
+			clear(b[at+h.from : at+h.to])
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package runtime
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// sharedSpins is how often Await looks at a word before it lets the engine wait:
+// about a microsecond, which is longer than a change takes to come from another
+// processor and shorter than anything the engine has to do for others.
+const sharedSpins = 2000
+
+// Signal stores v in a word and wakes the members of the node that sleep.
+func (s *Shared) Signal(w *Word, v uint64) {
+	w.v.Store(v)
+	if s.sleepers.v.Load() != 0 {
+		s.wake()
+	}
+}
+
+// SignalAdd adds d to a word, wakes the members of the node that sleep, and
+// returns the new value.
+func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
+	v := w.v.Add(d)
+	if s.sleepers.v.Load() != 0 {
+		s.wake()
+	}
+	return v
+}
+
+// wake rings every rank that sleeps. The change of the word came before the look
+// at sleepers, and a sleeper counts itself before its last look at the word, so
+// one of the two sees the other.
+func (s *Shared) wake() {
+	for i, set := range s.asleep {
+		for left := set.Load(); left != 0; left &= left - 1 {
+			s.memory.node.Ring(s.members[i*64+bits.TrailingZeros64(left)])
+		}
+	}
+}
+
+// Await waits until the word is at least this large. Meanwhile the rank serves
+// its messages. It ends with an error when c's context ends, c is broken, the
+// job is aborted, or a member is lost, a PeerError; a word that is large enough
+// is no error in any case.
+func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
+	for range s.spins {
+		if w.v.Load() >= atLeast {
+			return nil
+		}
+	}
+	if w.v.Load() >= atLeast {
+		return nil
+	}
+	return s.await(c, w, atLeast)
+}
+
+// await is Await for a word that takes its time.
+func (s *Shared) await(c *Comm, w *Word, atLeast uint64) error {
+	t := sharedWaits.Get().(*sharedWait)
+	defer sharedWaits.Put(t)
+	t.word, t.atLeast, t.memory, t.core = w, atLeast, s.memory, c.core
+	s.memory.enlist(s)
+	defer s.memory.delist(s)
+	for {
+		t.losses = s.memory.losses.Load()
+		err := s.lost()
+		if err == nil {
+			err = c.Err()
+		}
+		if err == nil {
+			err = c.engine.Await(c.ctx, t.done, 0, sharedWaitName)
+		}
+		switch {
+		case w.v.Load() >= atLeast:
+			return nil
+		case err != nil:
+			return c.failed(err)
+		}
+	}
+}
+
+// sharedWaitName is how Await appears in diagnosis and errors.
+const sharedWaitName = "wait for shared memory"
+
+// lost returns the PeerError of a member that is down, or nil.
+func (s *Shared) lost() error {
+	if s.memory.losses.Load() == 0 {
+		return nil
+	}
+	for _, rank := range s.members {
+		if cause := s.memory.lossOf(rank); cause != nil {
+			return &PeerError{Rank: rank, Op: sharedWaitName, Cause: &transport.PeerDown{Peer: rank, Cause: cause}}
+		}
+	}
+	return nil
+}
+
+// sharedWait is one wait for a word. They are reused, so that waiting allocates
+// nothing.
+type sharedWait struct {
+	word    *Word
+	atLeast uint64
+	memory  *memory
+	losses  uint32
+	core    *commCore
+	// done is the method over, bound once.
+	done func() bool
+}
+
+var sharedWaits = sync.Pool{New: func() any {
+	t := new(sharedWait)
+	t.done = t.over
+	return t
+}}
+
+// over says that the wait has to look: the word is there, a rank was lost, or the
+// communicator ended.
+func (t *sharedWait) over() bool {
+	return t.word.v.Load() >= t.atLeast || t.memory.losses.Load() != t.losses || t.core.failure.Load() != nil
+}
+
+// enlist counts a goroutine of this rank that waits for a word of s.
+func (m *memory) enlist(s *Shared) {
+	m.mu.Lock()
+	if s.waiting++; s.waiting == 1 {
+		m.waits = append(m.waits, s)
+		m.waiting.Store(uint32(len(m.waits)))
+	}
+	m.mu.Unlock()
+}
+
+// delist is the inverse of enlist.
+func (m *memory) delist(s *Shared) {
+	m.mu.Lock()
+	if s.waiting--; s.waiting == 0 {
+		i := slices.Index(m.waits, s)
+		m.waits = slices.Delete(m.waits, i, i+1)
+		m.waiting.Store(uint32(len(m.waits)))
+		s.announce(false)
+	}
+	m.mu.Unlock()
+}
+
+// announce makes this rank one of the sleepers or not. memory.mu is held.
+func (s *Shared) announce(asleep bool) {
+	if s.announced == asleep {
+		return
+	}
+	s.announced = asleep
+	bit := uint64(1) << (s.me % 64)
+	if asleep {
+		s.asleep[s.me/64].v.Or(bit)
+		s.sleepers.Add(1)
+		return
+	}
+	s.sleepers.Add(^uint64(0))
+	s.asleep[s.me/64].v.And(^bit)
+}
+
+// dozer is the Sleeper of a rank whose goroutines may wait for words in shared
+// memory: before any of them sleeps, those who change the words are told so.
+// Until then a change costs them a look at a word that nobody writes.
+type dozer struct {
+	transport.Sleeper
+	memory *memory
+}
+
+var _ transport.Sleeper = dozer{}
+
+// Prepare implements transport.Sleeper.
+func (d dozer) Prepare() uint32 {
+	if d.memory.waiting.Load() != 0 {
+		d.memory.mu.Lock()
+		for _, s := range d.memory.waits {
+			s.announce(true)
+		}
+		d.memory.mu.Unlock()
+	}
+	return d.Sleeper.Prepare()
+}

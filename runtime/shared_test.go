@@ -1,0 +1,225 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// newShared makes shared memory on the World's communicator.
+func newShared(t *testing.T, w *runtime.World, n int) *runtime.Shared {
+	t.Helper()
+	s, err := runtime.NewShared(w.Comm(), n)
+	require.NoError(t, err)
+	return s
+}
+
+func TestSharedPartsAreOneMemory(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 5, 70} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			require.NoError(t, runtime.Local(n, func(w *runtime.World) error {
+				c := w.Comm()
+				s := newShared(t, w, 100)
+				defer s.Free()
+				for r := range n {
+					require.Len(t, s.Part(r), 100)
+					require.Equal(t, 100, cap(s.Part(r)), "the control words are not the user's")
+				}
+				// Everyone writes to its part and says so in everyone's word.
+				mine := runtime.SharedView[uint16](s.Part(c.Rank())[64:])
+				require.Len(t, mine, 18)
+				mine[17] = uint16(1000 + c.Rank())
+				for r := range n {
+					s.SignalAdd(s.Word(r, 8), 1)
+				}
+				if err := s.Await(c, s.Word(c.Rank(), 8), uint64(n)); err != nil {
+					return err
+				}
+				for r := range n {
+					require.Equal(t, uint16(1000+r), runtime.SharedView[uint16](s.Part(r)[64:])[17])
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+func TestSharedBeginsWithZeros(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		b, err := runtime.Alloc[byte](w, 4096)
+		require.NoError(t, err)
+		for i := range b.Bytes() {
+			b.Bytes()[i] = 0xff
+		}
+		b.Release()
+		s := newShared(t, w, 3000)
+		require.Equal(t, make([]byte, 3000), s.Part(0))
+		return s.Free()
+	}))
+}
+
+func TestSharedOfASplit(t *testing.T) {
+	require.NoError(t, runtime.Local(5, func(w *runtime.World) error {
+		c, err := w.Comm().Split(w.Rank()%2, -w.Rank())
+		if err != nil {
+			return err
+		}
+		s, err := runtime.NewShared(c, 8)
+		if err != nil {
+			return err
+		}
+		defer s.Free()
+		s.Signal(s.Word(c.Rank(), 0), uint64(100+w.Rank()))
+		for r := range c.Size() {
+			if err := s.Await(c, s.Word(r, 0), 1); err != nil {
+				return err
+			}
+			require.Equal(t, uint64(100+c.WorldRank(r)), s.Word(r, 0).Load())
+		}
+		return nil
+	}))
+}
+
+func TestSharedWordMisuse(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s := newShared(t, w, 20)
+		for _, off := range []int{-8, 4, 16, 24} {
+			require.Panics(t, func() { s.Word(0, off) }, "offset %d", off)
+		}
+		require.Panics(t, func() { runtime.SharedView[*int](s.Part(0)) })
+		require.NoError(t, s.Free())
+		require.ErrorIs(t, s.Free(), runtime.ErrArgument)
+		return nil
+	}))
+}
+
+func TestSharedIsRefusedToAllOrNone(t *testing.T) {
+	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
+		for _, size := range []int{8 + w.Rank()/2, -1, 1 << 45 * (w.Rank() / 2)} {
+			_, err := runtime.NewShared(w.Comm(), size)
+			require.Error(t, err, "rank %d asks for %d", w.Rank(), size)
+		}
+		s := newShared(t, w, 8)
+		return s.Free()
+	}))
+}
+
+// A barrier of shared words orders plain memory: the race detector would object.
+func TestSharedOrdersMemory(t *testing.T) {
+	const rounds = 300
+	for _, n := range []int{2, 3, 4} {
+		require.NoError(t, runtime.Local(n, func(w *runtime.World) error {
+			c := w.Comm()
+			s := newShared(t, w, 64)
+			defer s.Free()
+			arrived, mine := s.Word(0, 0), s.Part(c.Rank())[8:]
+			for round := uint64(1); round <= rounds; round++ {
+				mine[0] = byte(round)
+				s.SignalAdd(arrived, 1)
+				if err := s.Await(c, arrived, (2*round-1)*uint64(n)); err != nil {
+					return err
+				}
+				for r := range n {
+					if s.Part(r)[8] != byte(round) {
+						return fmt.Errorf("round %d: part of rank %d holds %d", round, r, s.Part(r)[8])
+					}
+				}
+				s.SignalAdd(arrived, 1)
+				if err := s.Await(c, arrived, 2*round*uint64(n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+func TestAwaitFromManyGoroutines(t *testing.T) {
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		s := newShared(t, w, 64*8)
+		defer s.Free()
+		var wg sync.WaitGroup
+		errs := make([]error, 64)
+		for i := range errs {
+			wg.Go(func() {
+				if c.Rank() == 0 {
+					s.Signal(s.Word(0, 8*i), 1)
+				}
+				errs[i] = s.Await(c, s.Word(0, 8*i), 1)
+			})
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	}))
+}
+
+func TestAwaitEndsWithItsContext(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s := newShared(t, w, 8)
+		defer s.Free()
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		c := w.Comm().WithContext(ctx)
+		go cancel(why)
+		err := s.Await(c, s.Word(0, 0), 1)
+		require.ErrorIs(t, err, why)
+		s.Signal(s.Word(0, 0), 1)
+		require.NoError(t, s.Await(c, s.Word(0, 0), 1), "what is there needs no waiting")
+		return nil
+	}))
+}
+
+func TestAwaitEndsWithTheJob(t *testing.T) {
+	failed := errors.New("rank 1 had enough")
+	err := runtime.Local(3, func(w *runtime.World) error {
+		c := w.Comm()
+		s := newShared(t, w, 16)
+		if w.Rank() == 1 {
+			if err := s.Await(c, s.Word(1, 8), 2); err != nil {
+				return err
+			}
+			return failed
+		}
+		s.SignalAdd(s.Word(1, 8), 1)
+		err := s.Await(c, s.Word(1, 0), 1)
+		require.ErrorIs(t, err, runtime.ErrAborted)
+		return err
+	})
+	require.ErrorIs(t, err, failed)
+}
+
+func TestAwaitEndsWithTheCommunicator(t *testing.T) {
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		c, err := w.Comm().Dup()
+		require.NoError(t, err)
+		s, err := runtime.NewShared(c, 8)
+		require.NoError(t, err)
+		why := errors.New("mixed up")
+		if w.Rank() == 1 {
+			c.Break(why)
+			return nil
+		}
+		err = s.Await(c, s.Word(1, 0), 1)
+		require.ErrorIs(t, err, runtime.ErrCommBroken)
+		return nil
+	}))
+}
+
+func TestSharedFreedByItsCommunicator(t *testing.T) {
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		c, err := w.Comm().Dup()
+		require.NoError(t, err)
+		s, err := c.Attribute(t, func() (any, error) { return runtime.NewShared(c, 8) })
+		require.NoError(t, err)
+		require.NoError(t, c.Free())
+		require.Error(t, s.(*runtime.Shared).Free())
+		return nil
+	}))
+}
