@@ -6,7 +6,7 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 // in and combines it with the other's, read in place, straight into recv. That is
 // more arithmetic than AllReduceSegments and less copying. recv may be send.
 //
-// Restrictions: two members; an element is at most SegmentMax bytes.
+// Restrictions: two members; an element is no longer than a segment.
 // Cost: n/segment alpha + 2 n beta + n gamma.
 func (g *Group) AllReducePair(send, recv []byte, r message.Reduction) error {
 	f, err := g.flow()

@@ -8,7 +8,7 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 // and copies out the blocks that the others combined. It copies the next segment
 // in before it waits for the others. recv may be send.
 //
-// Restrictions: an element is at most SegmentMax bytes.
+// Restrictions: an element is no longer than a segment.
 // Cost: 2 n/segment alpha + 3 n beta + n gamma.
 func (g *Group) AllReduceSegments(send, recv []byte, r message.Reduction) error {
 	return g.reduceSegments(send, recv, everyone, r)

@@ -3,7 +3,7 @@ package node
 // AllToAllPipeline gives large block q of send to block rank of recv of member q,
 // in segments that hold a piece of every block. recv may not be send.
 //
-// Restrictions: at most SegmentMax+1 members. Cost: n p/segment alpha +
+// Restrictions: no more members than bytes in a segment. Cost: n p/segment alpha +
 // 2 p n beta for blocks of n bytes.
 func (g *Group) AllToAllPipeline(send, recv []byte) error {
 	f, err := g.flow()

@@ -34,7 +34,7 @@ type Group struct {
 	// flags[k] is set by the member 2^k before this one; next[k] is that of the
 	// member 2^k after it.
 	flags, next []*Word
-	arrivals    *counter
+	arrivals    *Word
 	release     *Word
 
 	// step is the number of the current operation, floor the last one that all
@@ -71,11 +71,11 @@ func New(c Config) (*Group, error) {
 			g.slots[q][i] = g.plan.slot(part, i)
 		}
 	}
-	for k := 0; 1<<k < g.size; k++ {
+	for k := 0; 1<<k < g.size && k < flagCount; k++ {
 		g.flags = append(g.flags, wordAt(mem.Part(g.rank), flagOffset(k)))
 		g.next = append(g.next, wordAt(mem.Part((g.rank+1<<k)%g.size), flagOffset(k)))
 	}
-	g.arrivals = counterAt(mem.Part(0), arrivalOffset)
+	g.arrivals = wordAt(mem.Part(0), arrivalOffset)
 	g.release = wordAt(mem.Part(0), releaseOffset)
 	return g, nil
 }
@@ -84,12 +84,7 @@ func New(c Config) (*Group, error) {
 // operations.
 func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
 
-// SegmentMax is the largest element in bytes that the large operations take.
-func (g *Group) SegmentMax() int { return g.plan.segment }
-
-// Crowded reports whether members outnumber processors.
-func (g *Group) Crowded() bool { return g.crowded }
-
+// await waits until a word is at least v.
 func (g *Group) await(w *Word, v uint64) error {
 	for range g.spin {
 		if w.Load() >= v {
@@ -153,7 +148,7 @@ func (g *Group) collect(n uint64) error {
 // arrive counts this member's arrival and reports whether it is the last.
 func (g *Group) arrive() (last bool) {
 	g.arrived += uint64(g.size)
-	return g.arrivals.add() == g.arrived
+	return g.arrivals.Add(1) == g.arrived
 }
 
 // The release word is the step and the member that came last.

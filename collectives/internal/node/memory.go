@@ -1,18 +1,11 @@
 package node
 
-import "sync/atomic"
+import "github.com/gorun-hpc/gorun/runtime"
 
-// Word is a number in shared memory that one or more members wait for. It only
-// grows.
-type Word struct{ v atomic.Uint64 }
+// Word is a number in shared memory that members wait for. It only grows.
+type Word = runtime.Word
 
-// Load returns the number.
-func (w *Word) Load() uint64 { return w.v.Load() }
-
-// Store sets the number; it wakes nobody.
-func (w *Word) Store(v uint64) { w.v.Store(v) }
-
-// Memory is what the members share.
+// Memory is what the members share; runtime.Shared is the usual one.
 type Memory interface {
 	// Part returns rank's part, page aligned and zero at first. Members read every
 	// part and write their own, and a word of another where an algorithm says so.

@@ -1,7 +1,5 @@
 package node
 
-import "sync/atomic"
-
 // slotCount is the number of small buffers of a part. More than two let a root
 // run ahead of its readers.
 const slotCount = 4
@@ -55,6 +53,16 @@ func planFor(size int, crowded bool) plan {
 	return p
 }
 
+// Limits returns the largest contribution of one rank to a small operation and
+// the largest element of a large one, in bytes.
+func Limits(size int, crowded bool) (small, element int) {
+	p := planFor(size, crowded)
+	return p.slotBytes - line, p.segment
+}
+
+// FlagsMax is the largest group that BarrierFlags serves.
+const FlagsMax = 1 << flagCount
+
 func (p plan) smallPart() int { return slotsOffset + slotCount*p.slotBytes }
 
 func (p plan) largePart() int { return line + p.depth*p.segment }
@@ -78,8 +86,3 @@ func (s *slot) room(n int) []byte {
 	}
 	return s.body[:n]
 }
-
-// counter counts arrivals.
-type counter struct{ v atomic.Uint64 }
-
-func (c *counter) add() uint64 { return c.v.Add(1) }

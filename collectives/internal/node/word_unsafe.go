@@ -6,8 +6,3 @@ import "unsafe"
 func wordAt(part []byte, off int) *Word {
 	return (*Word)(unsafe.Pointer(&part[off : off+8][0]))
 }
-
-// counterAt returns the counter at off, a multiple of 8, of a part.
-func counterAt(part []byte, off int) *counter {
-	return (*counter)(unsafe.Pointer(&part[off : off+8][0]))
-}

@@ -1,0 +1,44 @@
+package collectives
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Bcast copies buf of root to buf of every member.
+func Bcast[T any](c *runtime.Comm, buf []T, root int) error {
+	g, err := enterFor[T](c)
+	if err == nil {
+		err = g.checkRoot(root)
+	}
+	if err != nil {
+		return refuse(opBcast, err)
+	}
+	if g.size == 1 || len(buf) == 0 {
+		return nil
+	}
+	return g.end(opBcast, g.bcast(kernel.Bytes(buf), root))
+}
+
+func (g *group) bcast(buf []byte, root int) error {
+	alg := g.choose(opBcast, len(buf), 0, true)
+	if alg == binomial || alg == scatterAllGather {
+		return bcastMessages(&g.peer, alg, buf, root)
+	}
+	n, err := g.shared()
+	if err != nil {
+		return err
+	}
+	if alg == small {
+		return n.BcastSmall(buf, root)
+	}
+	return n.BcastPipeline(buf, root)
+}
+
+func bcastMessages(p *peer, alg algorithm, buf []byte, root int) error {
+	if alg == binomial {
+		return message.BcastBinomial(p, buf, root)
+	}
+	return message.BcastScatterAllGather(p, buf, root)
+}

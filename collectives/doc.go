@@ -1,0 +1,43 @@
+// Package collectives holds the operations that all ranks of a communicator take
+// part in: barrier, broadcast, reductions, gather, scatter, all-to-all.
+//
+//	sum := make([]float64, 1)
+//	err := collectives.AllReduce(c, []float64{x}, sum, collectives.Sum)
+//
+// # Rules
+//
+//   - All members call the same operations in the same order, with buffers of the
+//     same length, the same root and the same operator. On one communicator one
+//     blocking operation runs at a time; nonblocking ones may run beside it.
+//   - Elements are any type without pointers. Built-in operators fit numbers and
+//     bools; Func makes an operator for every other type.
+//   - Wrong arguments are refused before anything is sent. An operation that is
+//     given up halfway, because its context ended or a member died, leaves the
+//     communicator broken for everyone (runtime.ErrCommBroken).
+//   - Messages of collectives never meet the program's own.
+//
+// # In place
+//
+// AllReduce, AllToAll, and Reduce at its root accept the same slice as send and
+// recv. Gather at its root and AllGather accept as send this rank's block of
+// recv; Scatter at its root accepts as recv this rank's block of send. Other
+// overlaps are refused. Buffers that an operation does not use at a rank (recv of
+// Reduce and Gather, send of Scatter anywhere but at the root) may be nil.
+//
+// # Order and rounding
+//
+// For given numbers of ranks and bytes, a reduction takes its operands in a
+// fixed order, and all ranks get the same bits. The order is that of the ranks
+// unless the operator is commutative and the ranks are on several nodes.
+//
+// # Algorithms
+//
+// Ranks of one node talk through shared memory (internal/node), others in
+// messages (internal/message). Explain says which algorithm an operation takes
+// and why; the environment variable GORUN_COLL overrides the choice, as in
+//
+//	GORUN_COLL="allreduce=ring,bcast=binomial"
+//
+// An algorithm that cannot serve a call (shared memory across nodes, an operator
+// that does not commute) gives way to the table's choice.
+package collectives

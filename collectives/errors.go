@@ -1,0 +1,30 @@
+package collectives
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var (
+	// ErrOp refuses an operator that is not defined for the element type.
+	ErrOp = errors.New("operator does not fit the element type")
+	// ErrLength refuses buffers whose lengths do not fit together.
+	ErrLength = errors.New("buffer has the wrong length")
+	// ErrOverride refuses a GORUN_COLL that names an operation or an algorithm
+	// that does not exist.
+	ErrOverride = errors.New("bad GORUN_COLL")
+)
+
+func rootError(root, size int) error {
+	return fmt.Errorf("%w: root %d of %d ranks", runtime.ErrRank, root, size)
+}
+
+func lengthError(buffer string, got, want int) error {
+	return fmt.Errorf("%w: %s holds %d elements, not %d", ErrLength, buffer, got, want)
+}
+
+func aliasError(a, b string) error {
+	return fmt.Errorf("%w: %s and %s", runtime.ErrAlias, a, b)
+}

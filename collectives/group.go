@@ -1,0 +1,113 @@
+package collectives
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// group is what this rank keeps for the collective operations of a
+// communicator. It is an attribute of it.
+type group struct {
+	// peer talks with tagBlocking through the view of the current operation.
+	peer
+	near, crowded     bool
+	smallMax, elemMax int
+	override          overrides
+	// node is nil until the first operation through shared memory.
+	node *node.Group
+	// started counts nonblocking operations; it is the only field they touch.
+	started atomic.Uint64
+}
+
+// groupKey is the key of the attribute.
+type groupKey struct{}
+
+// enter returns the group of a communicator, ready for one operation.
+func enter(c *runtime.Comm) (*group, error) {
+	if c == nil {
+		return nil, runtime.ErrComm
+	}
+	p := c.Private()
+	v, err := p.Attribute(groupKey{}, func() (any, error) { return newGroup(p) })
+	if err != nil {
+		return nil, err
+	}
+	g := v.(*group)
+	g.comm = p
+	return g, nil
+}
+
+func newGroup(c *runtime.Comm) (*group, error) {
+	override, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	g := &group{override: override, near: c.World().Nodes() == 1, crowded: c.Oversubscribed()}
+	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
+	g.smallMax, g.elemMax = node.Limits(g.size, g.crowded)
+	return g, nil
+}
+
+// enterFor is enter for elements of type T.
+func enterFor[T any](c *runtime.Comm) (*group, error) {
+	g, err := enter(c)
+	if err == nil {
+		err = element[T]()
+	}
+	return g, err
+}
+
+// element returns nil if T may travel.
+func element[T any]() error {
+	if kernel.KindOf[T]() != kernel.Other {
+		return nil
+	}
+	return runtime.Element[T]()
+}
+
+func (g *group) situation(op operation, bytes, elem int, commutative bool) situation {
+	return situation{
+		op: op, bytes: bytes, elem: elem, commutative: commutative,
+		ranks: g.size, near: g.near, crowded: g.crowded, smallMax: g.smallMax, elemMax: g.elemMax,
+	}
+}
+
+// choose returns the algorithm for an operation.
+func (g *group) choose(op operation, bytes, elem int, commutative bool) algorithm {
+	return choose(g.situation(op, bytes, elem, commutative), g.override[op]).alg
+}
+
+// shared returns the state of the shared-memory algorithms.
+func (g *group) shared() (*node.Group, error) {
+	if g.node != nil {
+		return g.node, nil
+	}
+	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Open: g.open})
+	g.node = n
+	return n, err
+}
+
+// refuse names the operation in an error about its arguments.
+func refuse(op operation, err error) error { return fmt.Errorf("collectives: %v: %w", op, err) }
+
+// end finishes an operation that was begun: given up halfway, it leaves the
+// members out of step, so the communicator is of no more use.
+func (g *group) end(op operation, err error) error {
+	if err == nil {
+		return nil
+	}
+	g.comm.Break(err)
+	return refuse(op, err)
+}
+
+// checkRoot returns an error unless root is a rank of the group.
+func (g *group) checkRoot(root int) error {
+	if root < 0 || root >= g.size {
+		return rootError(root, g.size)
+	}
+	return nil
+}

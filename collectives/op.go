@@ -1,0 +1,89 @@
+package collectives
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// Op is an operator of a reduction: a Builtin, or what Func returns. It is
+// associative.
+type Op interface {
+	// String names the operator.
+	String() string
+	// Commutative reports whether op(a, b) equals op(b, a).
+	Commutative() bool
+	op()
+}
+
+// Builtin is an operator on every numeric type it makes sense for.
+type Builtin uint8
+
+// The built-in operators. Sum and Prod fit all numbers, Min and Max all but
+// complex ones, LAnd, LOr and LXor integers and bools, BAnd, BOr and BXor
+// integers. Integers wrap around. Min and Max of floats are NaN if an operand is.
+// The logical ones take zero as false and give 0 or 1. Types whose underlying
+// type is one of these are numbers too.
+const (
+	Sum  = Builtin(kernel.Sum)
+	Prod = Builtin(kernel.Prod)
+	Min  = Builtin(kernel.Min)
+	Max  = Builtin(kernel.Max)
+	LAnd = Builtin(kernel.LAnd)
+	LOr  = Builtin(kernel.LOr)
+	LXor = Builtin(kernel.LXor)
+	BAnd = Builtin(kernel.BAnd)
+	BOr  = Builtin(kernel.BOr)
+	BXor = Builtin(kernel.BXor)
+)
+
+// String returns the name of the constant.
+func (b Builtin) String() string { return kernel.Code(b).String() }
+
+// Commutative returns true.
+func (Builtin) Commutative() bool { return true }
+
+func (Builtin) op() {}
+
+// Func makes an operator of fn, which must be associative and depend on nothing
+// but its arguments. fn(a, b) is called with a from a lower rank than b unless the
+// operator is commutative. Make it once and use it many times: all members pass
+// the same function, each its own Op.
+func Func[T any](fn func(a, b T) T, commutative bool) Op {
+	return &userOp[T]{message.Reduction{
+		Fn: func(dst, a, b []byte) {
+			d := kernel.View[T](dst)
+			x, y := kernel.View[T](a)[:len(d)], kernel.View[T](b)[:len(d)]
+			for i := range d {
+				d[i] = fn(x[i], y[i])
+			}
+		},
+		Elem:        kernel.SizeOf[T](),
+		Commutative: commutative,
+	}}
+}
+
+type userOp[T any] struct{ reduction message.Reduction }
+
+func (u *userOp[T]) String() string    { return fmt.Sprintf("Func of %v", reflect.TypeFor[T]()) }
+func (u *userOp[T]) Commutative() bool { return u.reduction.Commutative }
+func (u *userOp[T]) op()               {}
+
+// bind returns the operator as a reduction of T.
+func bind[T any](op Op) (message.Reduction, error) {
+	switch op := op.(type) {
+	case Builtin:
+		if int(op) < kernel.Codes {
+			if fn := kernel.Of(kernel.Code(op), kernel.KindOf[T]()); fn != nil {
+				return message.Reduction{Fn: fn, Elem: kernel.SizeOf[T](), Commutative: true}, nil
+			}
+		}
+	case *userOp[T]:
+		return op.reduction, nil
+	case nil:
+		return message.Reduction{}, fmt.Errorf("%w: no operator for %v", ErrOp, reflect.TypeFor[T]())
+	}
+	return message.Reduction{}, fmt.Errorf("%w: %v and %v", ErrOp, op, reflect.TypeFor[T]())
+}

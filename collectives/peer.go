@@ -1,0 +1,58 @@
+package collectives
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// peer is message.Peer over a communicator. Operations that may be under way at
+// the same time have different tags.
+type peer struct {
+	comm       *runtime.Comm
+	rank, size int
+	tag        int
+	scratch    []byte
+}
+
+var _ message.Peer = (*peer)(nil)
+
+// Tags of the private communicator: blocking operations follow each other, so
+// one is enough; nonblocking ones are numbered.
+const (
+	tagBlocking = 0
+	tagStarted  = 1
+	tagsStarted = 1 << 20
+)
+
+func (p *peer) Rank() int { return p.rank }
+func (p *peer) Size() int { return p.size }
+
+func (p *peer) Send(to int, b []byte) error { return runtime.Send(p.comm, b, to, p.tag) }
+
+func (p *peer) Recv(from int, b []byte) error {
+	st, err := runtime.Recv(p.comm, b, from, p.tag)
+	return received(st, len(b), err)
+}
+
+func (p *peer) Exchange(to int, out []byte, from int, in []byte) error {
+	st, err := runtime.SendRecv(p.comm, out, to, p.tag, in, from, p.tag)
+	return received(st, len(in), err)
+}
+
+// received checks that a message had the length that all members agree on.
+func received(st runtime.Status, want int, err error) error {
+	if err == nil && st.Bytes != want {
+		err = fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, st.Source, st.Bytes, want)
+	}
+	return err
+}
+
+// Scratch returns n bytes that are kept for the next operation.
+func (p *peer) Scratch(n int) []byte {
+	if cap(p.scratch) < n {
+		p.scratch = make([]byte, n)
+	}
+	return p.scratch[:n]
+}

@@ -1,0 +1,27 @@
+package collectives
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// shared is the memory of a group's ranks; it waits on behalf of the operation
+// that is under way.
+type shared struct {
+	*runtime.Shared
+	g *group
+}
+
+var _ node.Memory = shared{}
+
+// Await waits with the communicator, and hence the context, of the operation.
+func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
+
+// open is the Open of node.Config. The memory lives as long as the communicator.
+func (g *group) open(bytes int) (node.Memory, error) {
+	s, err := runtime.NewShared(g.comm, bytes)
+	if err != nil {
+		return nil, err
+	}
+	return shared{s, g}, nil
+}
