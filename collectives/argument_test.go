@@ -1,0 +1,107 @@
+package collectives_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Wrong arguments are refused before anything is sent: the communicator works on.
+func TestRefusals(t *testing.T) {
+	world(t, 3, func(c *runtime.Comm) error {
+		one, two, three, six := make([]int, 1), make([]int, 2), make([]int, 3), make([]int, 6)
+		cases := []struct {
+			name string
+			err  error
+			is   error
+		}{
+			{"bcast root", collectives.Bcast(c, one, 3), runtime.ErrRank},
+			{"reduce root", collectives.Reduce(c, one, one, collectives.Sum, -1), runtime.ErrRank},
+			{"gather root", collectives.Gather(c, one, three, 9), runtime.ErrRank},
+			{"scatter root", collectives.Scatter(c, three, one, 9), runtime.ErrRank},
+			{"allreduce length", collectives.AllReduce(c, one, two, collectives.Sum), collectives.ErrLength},
+			{"reduce length", collectives.Reduce(c, two, one, collectives.Sum, c.Rank()), collectives.ErrLength},
+			{"gather length", collectives.Gather(c, one, two, c.Rank()), collectives.ErrLength},
+			{"scatter length", collectives.Scatter(c, two, one, c.Rank()), collectives.ErrLength},
+			{"allgather length", collectives.AllGather(c, two, three), collectives.ErrLength},
+			{"alltoall length", collectives.AllToAll(c, three, six), collectives.ErrLength},
+			{"alltoall blocks", collectives.AllToAll(c, two, make([]int, 2)), collectives.ErrLength},
+			{"allreduce overlap", collectives.AllReduce(c, six[:5], six[1:], collectives.Sum), runtime.ErrAlias},
+			{"allgather overlap", collectives.AllGather(c, six[(c.Rank()+1)%3:][:1], six[:3]), runtime.ErrAlias},
+			{"pointers", collectives.Bcast(c, make([]*int, 1), 0), runtime.ErrElementType},
+			{"strings", collectives.AllGather(c, make([]string, 1), make([]string, 3)), runtime.ErrElementType},
+			{"no communicator", collectives.Barrier(nil), runtime.ErrComm},
+		}
+		for _, k := range cases {
+			if !errors.Is(k.err, k.is) {
+				return fmt.Errorf("%s: %v", k.name, k.err)
+			}
+		}
+		require.ErrorContains(t, cases[0].err, "collectives: bcast: ")
+		require.ErrorContains(t, cases[0].err, "root 3 of 3 ranks")
+		require.ErrorContains(t, cases[4].err, "recv holds 2 elements, not 1")
+		return collectives.Barrier(c)
+	})
+}
+
+// The collectives' messages and memory do not meet the user's, those of a Dup
+// or of the parts of a Split.
+func TestCommunicatorsAreSeparate(t *testing.T) {
+	world(t, 6, func(c *runtime.Comm) error {
+		pending := runtime.Irecv(c, make([]int, 1), runtime.AnySource, runtime.AnyTag)
+		d, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		half, err := c.Split(c.Rank()%2, -c.Rank())
+		if err != nil {
+			return err
+		}
+		for round := range 20 {
+			for _, comm := range []*runtime.Comm{half, c, d} {
+				sum := make([]int, 1)
+				if err := collectives.AllReduce(comm, []int{comm.Rank() + round}, sum, collectives.Sum); err != nil {
+					return err
+				}
+				if want := comm.Size()*(comm.Size()-1)/2 + round*comm.Size(); sum[0] != want {
+					return fmt.Errorf("sum of %d ranks is %d, not %d", comm.Size(), sum[0], want)
+				}
+			}
+		}
+		if err := errors.Join(half.Free(), d.Free()); err != nil {
+			return err
+		}
+		if err := collectives.Barrier(half); !errors.Is(err, runtime.ErrCommFreed) {
+			return fmt.Errorf("barrier on a freed communicator: %v", err)
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		if err := runtime.Send(c, []int{1}, (c.Rank()+1)%6, 5); err != nil {
+			return err
+		}
+		return waited(pending)
+	})
+}
+
+// Many blocks of more ranks than a small slot holds (mpi-cases 60).
+func TestManyRanks(t *testing.T) {
+	const size = 40
+	world(t, size, func(c *runtime.Comm) error {
+		then := collectives.Func(compose, false)
+		for _, n := range []int{1, 50, 2000} {
+			if err := rootless(c, n, then); err != nil {
+				return err
+			}
+			if err := rooted(c, n, 17, then); err != nil {
+				return err
+			}
+		}
+		return collectives.Barrier(c)
+	})
+}

@@ -1,0 +1,33 @@
+package collectives
+
+import "github.com/gorun-hpc/gorun/runtime"
+
+// Override does for one communicator what GORUN_COLL does for all. All members
+// call it with the same list.
+func Override(c *runtime.Comm, list string) error {
+	g, err := enter(c)
+	if err != nil {
+		return err
+	}
+	g.override, err = parseOverrides(list)
+	return err
+}
+
+// Algorithms returns, for every operation, the names of its algorithms.
+func Algorithms() map[string][]string {
+	all := make(map[string][]string)
+	for op := range operations {
+		_, names := algorithmOf(op, "")
+		all[op.String()] = names
+	}
+	return all
+}
+
+// Distant makes a communicator behave as if its members were on several nodes.
+func Distant(c *runtime.Comm) error {
+	g, err := enter(c)
+	if err == nil {
+		g.near = false
+	}
+	return err
+}

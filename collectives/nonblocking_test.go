@@ -1,0 +1,120 @@
+package collectives_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func waited(r *runtime.Request) error {
+	_, err := r.Wait()
+	return err
+}
+
+// Two outstanding IAllReduce are waited for in any order, beside a blocking one
+// (mpi-cases 79, coll/iallred.c).
+func TestOutstandingIAllReduce(t *testing.T) {
+	for _, size := range []int{1, 2, 5} {
+		world(t, size, func(c *runtime.Comm) error {
+			const n, many = 1000, 6
+			results := make([][]float64, many)
+			requests := make([]*runtime.Request, many)
+			for i := range requests {
+				results[i] = make([]float64, n)
+				requests[i] = collectives.IAllReduce(c, numbers[float64](c.Rank()+i, n), results[i], collectives.Sum)
+			}
+			blocking := make([]int, 1)
+			if err := collectives.AllReduce(c, []int{1}, blocking, collectives.Sum); err != nil {
+				return err
+			}
+			if blocking[0] != size {
+				return fmt.Errorf("blocking allreduce is %d", blocking[0])
+			}
+			for k := range requests {
+				i := (many - 1 - k + c.Rank()) % many // another order at each rank
+				want := fold(size, n, func(r, n int) []float64 { return numbers[float64](r+i, n) }, add)
+				if err := errors.Join(waited(requests[i]), equal(c, "iallreduce", results[i], want)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// A rank that waits in a nonblocking barrier while others still send to it
+// (mpi-cases 78, coll/ibarrier.c).
+func TestIBarrierWhileMessagesFly(t *testing.T) {
+	world(t, 4, func(c *runtime.Comm) error {
+		for round := range 5 {
+			next := (c.Rank() + 1) % c.Size()
+			sent := runtime.Issend(c, []int{round}, next, round)
+			var barrier *runtime.Request
+			seen := 0
+			for {
+				if st, ok, err := runtime.Iprobe(c, runtime.AnySource, round); err != nil {
+					return err
+				} else if ok {
+					if _, err := runtime.Recv(c, make([]int, 1), st.Source, round); err != nil {
+						return err
+					}
+					seen++
+				}
+				if barrier == nil {
+					if _, done, err := sent.Test(); err != nil {
+						return err
+					} else if done {
+						barrier = collectives.IBarrier(c)
+					}
+				} else if _, done, err := barrier.Test(); err != nil {
+					return err
+				} else if done {
+					break
+				}
+			}
+			if seen != 1 {
+				return fmt.Errorf("rank %d saw %d messages before the barrier's end", c.Rank(), seen)
+			}
+		}
+		return nil
+	})
+}
+
+func TestIBcast(t *testing.T) {
+	for _, size := range []int{1, 2, 5} {
+		world(t, size, func(c *runtime.Comm) error {
+			for _, n := range []int{0, 1, 100_000} {
+				for root := range size {
+					buf := make([]int64, n)
+					if c.Rank() == root {
+						buf = numbers[int64](root, n)
+					}
+					if err := errors.Join(waited(collectives.IBcast(c, buf, root)), equal(c, "ibcast", buf, numbers[int64](root, n))); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// Wrong arguments come out of Wait, and nothing was sent.
+func TestNonblockingRefusals(t *testing.T) {
+	world(t, 2, func(c *runtime.Comm) error {
+		for _, err := range []error{
+			waited(collectives.IBcast(c, []int{1}, 2)),
+			waited(collectives.IBcast(c, []*int{nil}, 0)),
+			waited(collectives.IAllReduce(c, []int{1}, []int{1, 2}, collectives.Sum)),
+			waited(collectives.IAllReduce(c, []*int{nil}, []*int{nil}, collectives.Sum)),
+		} {
+			if err == nil {
+				return errors.New("not refused")
+			}
+		}
+		return waited(collectives.IBarrier(c))
+	})
+}

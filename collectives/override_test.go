@@ -1,0 +1,116 @@
+package collectives_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Every algorithm of every operation, asked for by name, gives the right result
+// over a real communicator; where it cannot serve a call the table does.
+func TestEveryAlgorithm(t *testing.T) {
+	then := collectives.Func(compose, false)
+	for op, names := range collectives.Algorithms() {
+		for _, name := range names {
+			t.Run(op+"="+name, func(t *testing.T) {
+				for _, size := range []int{2, 3, 4, 7} {
+					world(t, size, func(c *runtime.Comm) error {
+						if err := collectives.Override(c, op+"="+name); err != nil {
+							return err
+						}
+						for _, n := range []int{1, 40, 3000} {
+							if err := rooted(c, n, n%size, then); err != nil {
+								return err
+							}
+							if err := rootless(c, n, then); err != nil {
+								return err
+							}
+							if err := collectives.Barrier(c); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+			})
+		}
+	}
+}
+
+// Ranks that share no memory talk in messages.
+func TestDistantRanks(t *testing.T) {
+	then := collectives.Func(compose, false)
+	world(t, 6, func(c *runtime.Comm) error {
+		if err := collectives.Distant(c); err != nil {
+			return err
+		}
+		for _, n := range []int{1, 40, 3000, 30000} {
+			if err := rooted(c, n, 4, then); err != nil {
+				return err
+			}
+			if err := rootless(c, n, then); err != nil {
+				return err
+			}
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func TestBadOverridesAreNamed(t *testing.T) {
+	world(t, 1, func(c *runtime.Comm) error {
+		for list, want := range map[string]string{
+			"allreduce":            `"allreduce" is not operation=algorithm`,
+			"alreduce=ring":        `no operation "alreduce"; there are barrier, bcast`,
+			"bcast=ring":           `no algorithm "ring" for bcast; there are node-small, node-pipeline, binomial, scatter-allgather`,
+			"allreduce=ring,bcast": `"bcast" is not operation=algorithm`,
+		} {
+			err := collectives.Override(c, list)
+			require.ErrorIs(t, err, collectives.ErrOverride)
+			require.ErrorContains(t, err, want)
+		}
+		require.NoError(t, collectives.Override(c, ""))
+		require.NoError(t, collectives.Override(c, " allreduce = ring , bcast=auto,"))
+		return nil
+	})
+}
+
+func TestExplain(t *testing.T) {
+	world(t, 3, func(c *runtime.Comm) error {
+		check := func(op string, bytes int, want ...string) error {
+			got := collectives.Explain(c, op, bytes)
+			for _, w := range want {
+				if !strings.Contains(got, w) {
+					return fmt.Errorf("%q does not say %q", got, w)
+				}
+			}
+			return nil
+		}
+		if err := check("allreduce", 1<<20, "1048576 bytes", "3 ranks on one node", "node-segments"); err != nil {
+			return err
+		}
+		if err := check("allrduce", 1, `no operation "allrduce"`, "alltoall"); err != nil {
+			return err
+		}
+		if err := collectives.Override(c, "allreduce=node-pair,bcast=binomial"); err != nil {
+			return err
+		}
+		if err := check("bcast", 1<<20, "binomial (asked for by GORUN_COLL)"); err != nil {
+			return err
+		}
+		if err := check("allreduce", 1<<20, "node-segments", "node-pair, asked for by GORUN_COLL, cannot serve this"); err != nil {
+			return err
+		}
+		if err := collectives.Distant(c); err != nil {
+			return err
+		}
+		return check("allgather", 1<<20, "several nodes", "ring")
+	})
+}
