@@ -1,6 +1,6 @@
 // Command skips reads the JSON of go test from standard input and prints what go
 // test would print without it: the line of every package, and the output of the
-// tests that failed. It appends one line per skipped test, with the reason, to
+// tests that failed. It appends a line per reason for which tests were skipped to
 // the file named by its argument.
 package main
 
@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -53,18 +54,17 @@ func (c *tally) String() string {
 }
 
 // report copies events to out, with a closing line, and returns a line per
-// skipped test.
+// top-level test and reason for which it or subtests of it were skipped.
 func report(in io.Reader, out io.Writer) ([]string, error) {
 	output := map[string][]string{} // of the tests that have not ended
-	var skips []string
+	skips := map[string]int{}
 	count := &tally{}
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF && len(line) == 0 {
-			slices.Sort(skips)
 			fmt.Fprintln(out, count)
-			return skips, nil
+			return numbered(skips), nil
 		}
 		if err != nil && err != io.EOF {
 			return nil, err
@@ -86,7 +86,8 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 		case e.Action == "output":
 			output[key] = append(output[key], e.Output)
 		case e.Action == "skip" && e.Test != "":
-			skips = append(skips, key+": "+reason(output[key]))
+			top, _, _ := strings.Cut(e.Test, "/")
+			skips[e.Package+" "+top+": "+reason(output[key])]++
 			delete(output, key)
 		case e.Action == "fail" && e.Test != "":
 			fmt.Fprint(out, strings.Join(output[key], ""))
@@ -95,6 +96,19 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 			delete(output, key)
 		}
 	}
+}
+
+// numbered returns the keys in order, with the number of tests where there are
+// several.
+func numbered(skips map[string]int) []string {
+	var lines []string
+	for _, line := range slices.Sorted(maps.Keys(skips)) {
+		if n := skips[line]; n > 1 {
+			line += fmt.Sprintf(" (%d tests)", n)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // reason returns the last thing that a skipped test said.
