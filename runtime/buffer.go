@@ -31,9 +31,19 @@ type Buffer struct {
 	lease arena.Lease
 	// message is the memory if it came with a message.
 	message *engine.Message
-	// end says how the Buffer ended, "" while it lives.
-	end string
+	// end says how the Buffer ended, dest where it went if it was sent.
+	end  bufferEnd
+	dest int
 }
+
+// bufferEnd is how a Buffer ended.
+type bufferEnd uint8
+
+const (
+	bufferLives bufferEnd = iota
+	bufferReleased
+	bufferSent
+)
 
 // Alloc returns a Buffer of n elements. They are not cleared: memory is used
 // again, so that its pages need not be made twice. The first element is aligned to
@@ -65,7 +75,7 @@ func View[T any](b *Buffer) []T { return SharedView[T](b.Bytes()) }
 
 // Bytes returns the buffer as bytes, like View.
 func (b *Buffer) Bytes() []byte {
-	if b.end != "" {
+	if b.end != bufferLives {
 		panic(b.dead())
 	}
 	return b.bytes
@@ -74,10 +84,10 @@ func (b *Buffer) Bytes() []byte {
 // Release gives the memory back: to this rank's arena, or to the rank that sent
 // it. Releasing a dead Buffer does nothing, so it can be deferred.
 func (b *Buffer) Release() {
-	if b.end != "" {
+	if b.end != bufferLives {
 		return
 	}
-	b.finish("released")
+	b.finish(bufferReleased)
 	if b.message != nil {
 		b.message.Release()
 		return
@@ -87,10 +97,15 @@ func (b *Buffer) Release() {
 }
 
 // finish ends the Buffer.
-func (b *Buffer) finish(how string) { b.end, b.bytes = how, nil }
+func (b *Buffer) finish(how bufferEnd) { b.end, b.bytes = how, nil }
 
 // dead is the error of using a dead Buffer.
-func (b *Buffer) dead() error { return fmt.Errorf("%w: it was %s", ErrBuffer, b.end) }
+func (b *Buffer) dead() error {
+	if b.end == bufferSent {
+		return fmt.Errorf("%w: it was sent to rank %d", ErrBuffer, b.dest)
+	}
+	return fmt.Errorf("%w: it was released", ErrBuffer)
+}
 
 // SendBuffer sends the whole buffer as elements of type T and gives its memory
 // away: on a node only its name travels. It returns when the message is on its
@@ -106,7 +121,7 @@ func SendBuffer[T any](c *Comm, b *Buffer, dest, tag int) error {
 
 // sendBuffer is SendBuffer for one element.
 func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
-	if b == nil || b.end != "" {
+	if b == nil || b.end != bufferLives {
 		return b.refuse()
 	}
 	o, err := c.outgoing(e.bare(), b.bytes, dest, tag)
@@ -122,12 +137,15 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 	}
 	e.blank(b.bytes)
 	if b.message != nil {
-		return c.forward(o, e, b)
+		err = c.forward(o, e, b)
+	} else {
+		err = c.handOver(o.to, e, b)
 	}
-	if err := c.handOver(o.to, e, b); err != nil {
+	if err != nil {
 		return c.failed(err)
 	}
-	b.finish(fmt.Sprintf("sent to rank %d", dest))
+	b.finish(bufferSent)
+	b.dest = dest
 	return nil
 }
 
@@ -163,10 +181,9 @@ func (c *Comm) forward(o outgoing, e *element, b *Buffer) error {
 	copy(own.bytes, b.bytes)
 	if err := c.handOver(o.to, e, own); err != nil {
 		own.Release()
-		return c.failed(err)
+		return err
 	}
-	b.Release()
-	b.end = "sent on"
+	b.message.Release()
 	return nil
 }
 
