@@ -110,7 +110,7 @@ func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {
 	}
 	r.phase = phaseMoving
 	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}
-	if r.typ != typ && r.typ != 0 && typ != 0 && !e.agree(p, typ, r.typ) {
+	if (r.typ != typ || typ >= TypeNamed) && r.typ != 0 && typ != 0 && !e.agree(p, typ, r.typ) {
 		r.status.Bytes = 0
 		r.err = e.mismatch(p, int(tag), typ, r.typ)
 		return 0

@@ -27,6 +27,9 @@ func newWorld(t testing.TB, n int, o transporttest.FakeOptions, change func(*eng
 // newWorldOf is newWorld with or without background progress.
 func newWorldOf(t testing.TB, n int, o transporttest.FakeOptions, start bool, change func(*engine.Config)) *world {
 	t.Helper()
+	if o.MaxEager == 0 && o.EagerBest == 0 {
+		o.MaxEager, o.EagerBest = 4096, 512
+	}
 	w := &world{fake: transporttest.NewFake(n, o)}
 	for rank := range n {
 		tr := w.fake.Transport(rank)

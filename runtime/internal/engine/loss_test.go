@@ -1,0 +1,112 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
+	var lost []int
+	w := newWorldOf(t, 4, transporttest.FakeOptions{}, false, func(c *engine.Config) {
+		if c.Rank == 0 {
+			c.Lost = func(peer int, _ error) { lost = append(lost, peer) }
+			c.Member = func(context uint32, peer int) bool { return context != 9 }
+		}
+	})
+	e := w.engines[0]
+	anyOf := func(context uint32) *engine.Request {
+		return e.Irecv(engine.Match{Context: context, Peer: engine.AnySource, Tag: 1}, 0, make([]byte, 4), 0)
+	}
+	a, b, foreign := anyOf(1), anyOf(1), anyOf(9)
+	named := e.Irecv(engine.Match{Context: 9, Peer: 2, Tag: 1}, 0, nil, 0)
+	w.fake.Kill(2, errors.New("killed"))
+	require.Eventually(t, func() bool { e.Iprobe(at(1, 9)); return len(lost) == 1 }, 1e10, 1)
+	require.Equal(t, []int{2}, lost)
+
+	var down *engine.PeerError
+	_, err := w.finish(t, a) // the oldest of context 1
+	require.ErrorAs(t, err, &down)
+	require.Equal(t, 2, down.Rank)
+	require.ErrorIs(t, err, transport.ErrPeerDown)
+	_, err = w.finish(t, named)
+	require.ErrorAs(t, err, &down)
+	require.False(t, b.Done())
+	require.False(t, foreign.Done(), "rank 2 is no member of context 9")
+
+	// Context 2 has not heard of it: its next receive does, unless it finds a message.
+	require.NoError(t, w.engines[1].Send(nil, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard, 0))
+	for range 10 {
+		e.Iprobe(at(1, 9))
+	}
+	_, err = w.finish(t, anyOf(2))
+	require.NoError(t, err)
+	_, err = w.finish(t, anyOf(2))
+	require.ErrorAs(t, err, &down)
+	c := anyOf(2)
+	require.False(t, c.Done())
+
+	// The survivors go on.
+	for _, r := range []struct {
+		r *engine.Request
+		c uint32
+	}{{b, 1}, {c, 2}, {foreign, 9}} {
+		require.NoError(t, w.engines[3].Send(nil, engine.Match{Context: r.c, Peer: 0, Tag: 1}, 0, []byte("live"), engine.Standard, 0))
+		s, err := w.finish(t, r.r)
+		require.NoError(t, err)
+		require.Equal(t, 3, s.Source)
+	}
+}
+
+func TestWhatArrivedBeforeTheDeathStaysReceivable(t *testing.T) {
+	w := newWorldOf(t, 2, transporttest.FakeOptions{NoPut: true}, false, nil)
+	e := w.engines[0]
+	small := w.engines[1].Isend(at(0, 1), 0, pattern(20, 1), engine.Standard, 0)
+	long := w.engines[1].Isend(at(0, 1), 0, pattern(20_000, 1), engine.Standard, 0)
+	w.step(10)
+	w.fake.Kill(1, errors.New("killed"))
+	for range 50 {
+		e.Iprobe(nowhere)
+	}
+	in := make([]byte, 20_000)
+	s, err := e.Recv(nil, at(1, 1), 0, in, 0)
+	require.NoError(t, err)
+	require.Equal(t, pattern(20, 1), in[:s.Bytes])
+	_, err = e.Recv(nil, at(1, 1), 0, in, 0) // its bytes are gone
+	var down *engine.PeerError
+	require.ErrorAs(t, err, &down)
+	_, err = e.Probe(nil, at(1, 1), 0)
+	require.ErrorAs(t, err, &down)
+	require.Error(t, e.SendHandover(nil, at(1, 1), 0, transport.Key{}, nil, 0))
+	for _, r := range []*engine.Request{small, long} {
+		r.Cancel()
+	}
+}
+
+func TestMarkDownEndsWhoWaits(t *testing.T) {
+	w := newWorld(t, 3, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	done := make(chan error, 2)
+	go func() {
+		_, err := e.Recv(nil, at(1, 1), 0, nil, 0)
+		done <- err
+	}()
+	go func() {
+		_, err := e.Probe(nil, at(1, 2), 0)
+		done <- err
+	}()
+	cause := errors.New("signal 9")
+	e.MarkDown(1, cause)
+	for range 2 {
+		require.ErrorIs(t, <-done, cause)
+	}
+	r := e.Irecv(at(2, 1), 0, nil, 0)
+	require.NoError(t, w.engines[2].Send(nil, at(0, 1), 0, nil, engine.Synchronous, 0))
+	_, err := r.Wait(nil)
+	require.NoError(t, err)
+}

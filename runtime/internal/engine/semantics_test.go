@@ -1,0 +1,354 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// at shortens the addresses of tests.
+func at(peer, tag int) engine.Match { return engine.Match{Context: 1, Peer: peer, Tag: tag} }
+
+func TestTruncationLosesNothingElse(t *testing.T) {
+	for _, p := range protocols {
+		t.Run(p.name, func(t *testing.T) {
+			w := newWorld(t, 2, p.options, nil)
+			for _, n := range []int{8, 5000, 50_000} {
+				for _, room := range []int{0, n / 2} {
+					out := w.engines[0].Isend(at(1, 1), 0, pattern(n, 1), engine.Standard, 0)
+					next := w.engines[0].Isend(at(1, 1), 0, pattern(3, 2), engine.Standard, 0)
+					in := make([]byte, room)
+					s, err := w.engines[1].Recv(nil, at(0, 1), 0, in, 0)
+					var short *engine.TruncatedError
+					require.ErrorAs(t, err, &short)
+					require.Equal(t, engine.TruncatedError{Source: 0, Tag: 1, Sent: n, Room: room}, *short)
+					require.Equal(t, room, s.Bytes)
+					require.Equal(t, pattern(n, 1)[:room], in)
+					in = make([]byte, 3)
+					_, err = w.engines[1].Recv(nil, at(0, 1), 0, in, 0)
+					require.NoError(t, err)
+					require.Equal(t, pattern(3, 2), in)
+					require.NoError(t, w.engines[0].WaitAll(nil, []*engine.Request{out, next}, nil))
+				}
+			}
+		})
+	}
+}
+
+func TestTypesAgreeByTheirText(t *testing.T) {
+	// The ranks number the same layouts differently.
+	names := []map[engine.Type]string{
+		{3: "int64", 5: "float64", 64: "struct{a int64}", 65: "struct{b int8}"},
+		{3: "int64", 5: "float64", 90: "struct{a int64}", 64: "struct{b int8}"},
+	}
+	for _, size := range []int{8, 20_000} {
+		w := newWorld(t, 2, transporttest.FakeOptions{ConnectPolls: 3}, func(c *engine.Config) {
+			c.TypeName = func(t engine.Type) string { return names[c.Rank][t] }
+		})
+		for _, c := range []struct {
+			sent, want engine.Type
+			text       [2]string
+		}{
+			{0, 5, [2]string{}}, {5, 0, [2]string{}}, {5, 5, [2]string{}}, {64, 90, [2]string{}}, {65, 64, [2]string{}},
+			{64, 0, [2]string{}},
+			{3, 5, [2]string{"int64", "float64"}},
+			{64, 64, [2]string{"struct{a int64}", "struct{b int8}"}},
+			{64, 3, [2]string{"struct{a int64}", "int64"}},
+			{5, 90, [2]string{"float64", "struct{a int64}"}},
+		} {
+			for _, self := range []bool{false, true} {
+				if self && (c.sent >= 64 || c.want >= 64) {
+					continue
+				}
+				from, target := 0, 1
+				if self {
+					target = 0
+				}
+				out := w.engines[from].Isend(at(target, 2), c.sent, make([]byte, size), engine.Standard, 0)
+				_, err := w.engines[target].Recv(nil, at(from, 2), c.want, make([]byte, size), 0)
+				if c.text[0] == "" {
+					require.NoError(t, err, "%v", c)
+				} else {
+					var mismatch *engine.TypeMismatchError
+					require.ErrorAs(t, err, &mismatch, "%v", c)
+					require.Equal(t, engine.TypeMismatchError{Source: from, Tag: 2, Sent: c.text[0], Want: c.text[1]}, *mismatch)
+				}
+				_, err = out.Wait(nil)
+				require.NoError(t, err)
+			}
+		}
+	}
+}
+
+func TestHandover(t *testing.T) {
+	var back []uint64
+	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) {
+		if c.Rank == 0 {
+			c.Release = func(off uint64) { back = append(back, off) }
+		}
+	})
+	a, b := w.engines[0], w.engines[1]
+	arena := w.fake.Arena(0)
+	lease := func(off, n int) (transport.Key, []byte) {
+		mem, err := arena.Bytes(off, n)
+		require.NoError(t, err)
+		copy(mem, pattern(n, off))
+		return arena.Key(off), mem
+	}
+	returned := func(k transport.Key) {
+		t.Helper()
+		require.NoError(t, a.Await(nil, func() bool { return len(back) > 0 }, 0, "release"))
+		require.Equal(t, []uint64{k.Addr}, back)
+		back = nil
+	}
+
+	// The receiver sees the memory itself.
+	k, mem := lease(4096, 10_000)
+	require.NoError(t, a.SendHandover(nil, at(1, 1), 5, k, mem, 0))
+	m, err := b.RecvMessage(nil, at(engine.AnySource, 1), 0)
+	require.NoError(t, err)
+	require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: 10_000, Type: 5, Handover: true}, m.Status)
+	require.Same(t, &mem[0], &m.Bytes[0])
+	m.Release()
+	m.Release()
+	returned(k)
+
+	// A plain receive copies and releases.
+	k, mem = lease(20_000, 300)
+	require.NoError(t, a.SendHandover(nil, at(1, 1), 0, k, mem, 0))
+	s, err := b.Probe(nil, at(0, 1), 0)
+	require.NoError(t, err)
+	require.True(t, s.Handover)
+	in := make([]byte, 300)
+	s, err = b.Recv(nil, at(0, 1), 0, in, 0)
+	require.NoError(t, err)
+	require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: 300}, s)
+	require.Equal(t, pattern(300, 20_000), in)
+	returned(k)
+
+	// To itself.
+	require.NoError(t, a.SendHandover(nil, at(0, 1), 0, k, mem, 0))
+	m, err = a.RecvMessage(nil, at(0, 1), 0)
+	require.NoError(t, err)
+	require.Same(t, &mem[0], &m.Bytes[0])
+	m.Release()
+	returned(k)
+
+	// A plain message becomes memory of the receiver.
+	require.NoError(t, b.Send(nil, at(0, 1), 5, pattern(100, 9), engine.Standard, 0))
+	m, err = a.RecvMessage(nil, at(1, engine.AnyTag), 0)
+	require.NoError(t, err)
+	require.Equal(t, engine.Status{Source: 1, Tag: 1, Bytes: 100, Type: 5}, m.Status)
+	require.Equal(t, pattern(100, 9), m.Bytes)
+	m.Release()
+}
+
+func TestHandoverWhereMemoryCannotChangeHands(t *testing.T) {
+	released := make(chan uint64, 2)
+	w := newWorld(t, 2, transporttest.FakeOptions{NoHandover: true}, func(c *engine.Config) {
+		c.Release = func(off uint64) { released <- off }
+	})
+	for i, n := range []int{10, 10_000} {
+		mem, err := w.fake.Arena(0).Bytes(0, n)
+		require.NoError(t, err)
+		copy(mem, pattern(n, i))
+		k := w.fake.Arena(0).Key(0)
+		w.each(t, func(rank int, e *engine.Engine) error {
+			if rank == 0 {
+				return e.SendHandover(nil, at(1, 1), 0, k, mem, 0)
+			}
+			m, err := e.RecvMessage(nil, at(0, 1), 0)
+			if err != nil || string(m.Bytes) != string(pattern(n, i)) {
+				return fmt.Errorf("not what was sent: %w", err)
+			}
+			m.Release()
+			return nil
+		})
+		require.Equal(t, k.Addr, <-released)
+	}
+}
+
+func TestMatchedProbe(t *testing.T) {
+	for _, p := range protocols[:5] {
+		t.Run(p.name, func(t *testing.T) {
+			w := newWorld(t, 2, p.options, nil)
+			for _, n := range []int{0, 100, 9000} {
+				first := w.engines[0].Isend(at(1, 1), 0, pattern(n, 1), engine.Standard, 0)
+				second := w.engines[0].Isend(at(1, 1), 0, pattern(n, 2), engine.Synchronous, 0)
+				m, err := w.engines[1].Mprobe(nil, at(engine.AnySource, 1), 0)
+				require.NoError(t, err)
+				require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: n}, m.Status())
+				in := make([]byte, n)
+				_, err = w.engines[1].Recv(nil, at(0, 1), 0, in, 0) // the second
+				require.NoError(t, err)
+				require.Equal(t, pattern(n, 2), in)
+				first.Cancel() // too late: it is matched
+				_, err = m.Recv(nil, 0, in, 0)
+				require.NoError(t, err)
+				require.Equal(t, pattern(n, 1), in)
+				require.NoError(t, w.engines[0].WaitAll(nil, []*engine.Request{first, second}, nil))
+				_, ok, err := w.engines[1].Improbe(at(0, 1))
+				require.NoError(t, err)
+				require.False(t, ok)
+			}
+		})
+	}
+}
+
+func TestContextsEndBlockingCalls(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	reason := errors.New("enough")
+	for name, call := range map[string]func(context.Context) error{
+		"receive": func(ctx context.Context) error {
+			_, err := e.Recv(ctx, at(1, 1), 0, nil, 0)
+			return err
+		},
+		"receive any": func(ctx context.Context) error {
+			_, err := e.RecvMessage(ctx, at(engine.AnySource, 1), 0)
+			return err
+		},
+		"long send": func(ctx context.Context) error {
+			return e.Send(ctx, at(1, 1), 0, make([]byte, 100_000), engine.Standard, 0)
+		},
+		"synchronous send": func(ctx context.Context) error {
+			return e.Send(ctx, at(1, 1), 0, nil, engine.Synchronous, 0)
+		},
+		"send to itself": func(ctx context.Context) error {
+			return e.Send(ctx, at(0, 1), 0, nil, engine.Synchronous, 0)
+		},
+		"probe": func(ctx context.Context) error {
+			_, err := e.Probe(ctx, at(1, 1), 0)
+			return err
+		},
+		"await": func(ctx context.Context) error {
+			return e.Await(ctx, func() bool { return false }, 0, "word")
+		},
+		"any of two": func(ctx context.Context) error {
+			a, b := e.Irecv(at(1, 1), 0, nil, 0), e.Irecv(at(1, 2), 0, nil, 0)
+			i, _, err := e.WaitAny(ctx, []*engine.Request{nil, a, b})
+			require.Equal(t, -1, i)
+			for _, r := range []*engine.Request{a, b} {
+				r.Cancel()
+				_, err := r.Wait(nil)
+				require.ErrorIs(t, err, engine.ErrCanceled)
+			}
+			return err
+		},
+	} {
+		for _, late := range []bool{false, true} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if !late {
+				cancel(reason)
+			}
+			done := make(chan error, 1)
+			go func() { done <- call(ctx) }()
+			if late {
+				for len(e.Blocked()) == 0 {
+					time.Sleep(100 * time.Microsecond) // between two looks
+				}
+				cancel(reason)
+			}
+			err := <-done
+			require.ErrorIs(t, err, engine.ErrCanceled, name)
+			require.ErrorIs(t, err, reason, name)
+		}
+	}
+	for rank := range w.engines {
+		require.Zero(t, w.fake.Exposed(rank))
+	}
+	// Nothing of all that is left.
+	out := e.Isend(at(1, 1), 0, pattern(9, 1), engine.Standard, 0)
+	in := make([]byte, 9)
+	_, err := w.engines[1].Recv(nil, at(0, 1), 0, in, 0)
+	require.NoError(t, err)
+	require.Equal(t, pattern(9, 1), in)
+	_, err = out.Wait(nil)
+	require.NoError(t, err)
+}
+
+func TestBlockedSaysWhatWaits(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	before := time.Now()
+	done := make(chan error, 3)
+	go func() {
+		_, err := e.Recv(nil, at(engine.AnySource, 8), 0, make([]byte, 16), 77)
+		done <- err
+	}()
+	go func() { done <- e.Send(nil, at(1, 9), 0, make([]byte, 100_000), engine.Standard, 78) }()
+	go func() { done <- e.Await(nil, func() bool { return false }, 79, "barrier") }()
+	var list []engine.Blocked
+	for len(list) < 3 {
+		time.Sleep(100 * time.Microsecond) // between two looks
+		list = e.Blocked()
+	}
+	for _, b := range list {
+		require.WithinRange(t, b.Since, before, time.Now())
+	}
+	for i := range list {
+		list[i].Since = time.Time{}
+	}
+	require.ElementsMatch(t, []engine.Blocked{
+		{Op: "receive", Peer: -1, Tag: 8, Context: 1, PC: 77, Bytes: 16},
+		{Op: "send", Peer: 1, Tag: 9, Context: 1, PC: 78, Bytes: 100_000},
+		{Op: "barrier", Peer: -1, Tag: -1, PC: 79},
+	}, list)
+	reason := errors.New("the job ends")
+	e.Abort(reason)
+	for range 3 {
+		require.ErrorIs(t, <-done, reason)
+	}
+	require.Empty(t, e.Blocked())
+	require.ErrorIs(t, e.Send(nil, at(1, 1), 0, nil, engine.Standard, 0), reason)
+	_, err := e.Recv(nil, at(1, 1), 0, nil, 0)
+	require.ErrorIs(t, err, reason)
+	_, err = e.Irecv(at(0, 1), 0, nil, 0).Wait(nil)
+	require.ErrorIs(t, err, reason)
+	_, _, err = e.Iprobe(at(1, 1))
+	require.ErrorIs(t, err, reason)
+	require.ErrorIs(t, e.Await(nil, func() bool { return false }, 0, "word"), reason)
+}
+
+func TestAddressesOutOfRange(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	for _, m := range []engine.Match{{Peer: 2}, {Peer: -1}, {Peer: -2}, {Peer: 1, Tag: -1}, {Peer: 1, Tag: 1 << 31}} {
+		require.ErrorIs(t, e.Send(nil, m, 0, nil, engine.Standard, 0), engine.ErrAddress, "%v", m)
+	}
+	for _, m := range []engine.Match{{Peer: 2}, {Peer: -2}, {Peer: 1, Tag: -2}, {Peer: 1, Tag: 1 << 31}} {
+		_, err := e.Recv(nil, m, 0, nil, 0)
+		require.ErrorIs(t, err, engine.ErrAddress, "%v", m)
+		_, _, err = e.Iprobe(m)
+		require.ErrorIs(t, err, engine.ErrAddress, "%v", m)
+	}
+}
+
+func TestWaitAny(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	i, _, err := e.WaitAny(nil, []*engine.Request{nil, nil})
+	require.NoError(t, err)
+	require.Equal(t, -1, i)
+	rs := make([]*engine.Request, 4)
+	for i := range rs {
+		rs[i] = e.Irecv(at(1, i), 0, make([]byte, 8), 0)
+	}
+	for _, tag := range []int{2, 0, 3, 1} {
+		require.NoError(t, w.engines[1].Send(nil, at(0, tag), 0, make([]byte, tag), engine.Standard, 0))
+		i, s, err := e.WaitAny(nil, rs)
+		require.NoError(t, err)
+		require.Equal(t, tag, i)
+		require.Equal(t, tag, s.Bytes)
+		rs[i] = nil
+	}
+}
