@@ -21,8 +21,6 @@ const (
 func (s stream) String() string { return [...]string{"out", "err"}[s] }
 
 const (
-	// partialDelay is how long the start of a line waits for its end.
-	partialDelay = 100 * time.Millisecond
 	// outputBufferBytes is read from one pipe at a time; pipes hold 64 KiB.
 	outputBufferBytes = 64 << 10
 	// escapeDelay bounds the wait for the end of a pipe that is held by a
@@ -162,7 +160,7 @@ func (o *output) copy() {
 			}
 			o.read(o.sources[e.Fd])
 		}
-		o.flushPartial(time.Now().Add(-partialDelay))
+		o.flushPartial(time.Now())
 		if n == 0 && !deadline.IsZero() && time.Now().After(deadline) {
 			break // held by an escaped process; all it wrote is out
 		}
@@ -188,7 +186,7 @@ func (o *output) patience(deadline time.Time) int {
 		wait = max(0, time.Until(deadline))
 	}
 	for _, s := range o.partial {
-		due := max(0, time.Until(s.lines.since.Add(partialDelay)))
+		due := max(0, time.Until(s.lines.due()))
 		if wait < 0 || due < wait {
 			wait = due
 		}
@@ -228,11 +226,11 @@ func (o *output) end(s *source) {
 	o.open--
 }
 
-// flushPartial writes starts of lines that came before a time.
-func (o *output) flushPartial(before time.Time) {
+// flushPartial writes starts of lines that have waited long enough.
+func (o *output) flushPartial(now time.Time) {
 	keep := o.partial[:0]
 	for _, s := range o.partial {
-		if s.lines.pending() && s.lines.since.Before(before) {
+		if s.lines.pending() && !s.lines.due().After(now) {
 			o.write(s, s.lines.flush())
 		}
 		if s.lines.pending() {

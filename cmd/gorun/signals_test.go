@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -78,10 +79,14 @@ func TestStopAndContinue(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, status.Stopped())
 	for _, pid := range children(t, r.Process.Pid, helperPrefix) {
-		stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
-		require.NoError(t, err)
-		_, state, _ := strings.Cut(string(stat), ") ")
-		require.Equal(t, "T", state[:1])
+		// Stopping takes effect when the rank is scheduled, and only its
+		// parent could wait for that.
+		require.Eventually(t, func() bool {
+			stat, err := os.ReadFile("/proc/" + itoa(pid) + "/stat")
+			require.NoError(t, err)
+			_, state, _ := strings.Cut(string(stat), ") ")
+			return state[0] == 'T'
+		}, limit, time.Millisecond)
 	}
 	require.NoError(t, r.Process.Signal(unix.SIGCONT))
 	awaitLines(t, out, 2, "SIGCONT")

@@ -6,6 +6,10 @@ import (
 )
 
 const (
+	// partialDelay is how long the start of a line waits for more of it.
+	partialDelay = 100 * time.Millisecond
+	// partialAgeMax is how long it waits for its end.
+	partialAgeMax = time.Second
 	// lineBytesMax is how much of a line is held back. A longer line is
 	// written in pieces.
 	lineBytesMax = 1 << 20
@@ -22,6 +26,7 @@ type splitter struct {
 	hold  bool                                   // hold back starts of lines
 	held  []byte                                 // the start of a line
 	since time.Time                              // when held became non-empty
+	last  time.Time                              // when held grew
 	out   []byte                                 // reused for results
 }
 
@@ -32,6 +37,16 @@ func newSplitter(tag func([]byte, time.Time) []byte, hold bool) *splitter {
 
 // pending reports whether the start of a line is held back.
 func (s *splitter) pending() bool { return len(s.held) > 0 }
+
+// due returns when the start of a line has waited long enough: it has not
+// grown for a while, as a prompt, or it grows slowly, as a row of dots.
+func (s *splitter) due() time.Time {
+	quiet, old := s.last.Add(partialDelay), s.since.Add(partialAgeMax)
+	if old.Before(quiet) {
+		return old
+	}
+	return quiet
+}
 
 // feed takes bytes of the stream and returns what may be written now. The
 // result is valid until the next call and may be data itself.
@@ -48,7 +63,7 @@ func (s *splitter) feed(data []byte, now time.Time) []byte {
 		if len(s.held) == 0 {
 			s.since = now
 		}
-		s.held = append(s.held, rest...)
+		s.held, s.last = append(s.held, rest...), now
 		if len(s.held) >= lineBytesMax {
 			s.partial(now)
 		}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/stretchr/testify/require"
+)
+
+func parse(line string) (*options, error) {
+	return parseOptions(strings.Fields(line), func(name string) (string, bool) {
+		return "value of " + name, name == "SET"
+	})
+}
+
+func TestOptionDefaults(t *testing.T) {
+	o, err := parse("prog")
+	require.NoError(t, err)
+	require.Equal(t, &options{
+		apps: []app{{ranks: 1, program: "prog", args: []string{}}}, stdin: "0", grace: 5 * time.Second,
+		onFailure: bootstrap.OnFailureKill, bindTo: "none",
+	}, o)
+}
+
+func TestOptionsOfTheJob(t *testing.T) {
+	o, err := parse("--np=4 -l -prefix %r: -timestamp -output-dir d -merge-stderr -stdin all -timeout 90 -grace=1m " +
+		"-on-failure continue -bind-to core -report-bindings -report f.json -explain -v prog -np 9")
+	require.NoError(t, err)
+	require.Equal(t, &options{
+		apps:  []app{{ranks: 4, program: "prog", args: []string{"-np", "9"}}},
+		label: true, prefix: "%r:", timestamp: true, outputDir: "d", mergeStderr: true, stdin: "all",
+		timeout: 90 * time.Second, grace: time.Minute, onFailure: bootstrap.OnFailureContinue,
+		bindTo: "core", reportBindings: true, report: "f.json", explain: true, verbose: true,
+	}, o)
+}
+
+func TestSeveralPrograms(t *testing.T) {
+	o, err := parse("-n 1 -x A=1 -x SET -wdir /tmp a x : -np 3 -- b : -y : c")
+	require.NoError(t, err)
+	require.Equal(t, []app{
+		{ranks: 1, program: "a", args: []string{"x"}, env: []string{"A=1", "SET=value of SET"}, wdir: "/tmp"},
+		{ranks: 3, program: "b", args: []string{":", "-y", ":", "c"}},
+	}, o.apps)
+	require.Equal(t, 4, o.size())
+	o, err = parse("a : -l b : -n 2 c")
+	require.NoError(t, err)
+	require.Equal(t, 4, o.size())
+	require.True(t, o.label)
+}
+
+func TestHelpAndVersionNeedNoProgram(t *testing.T) {
+	for _, line := range []string{"-h", "--help", "-np 3 -h", "-version", "a : -version"} {
+		_, err := parse(line)
+		require.NoError(t, err, line)
+	}
+}
+
+func TestOptionErrors(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                       "no program",
+		"-np 2":                  "no program",
+		": a":                    "no program",
+		"a :":                    "no program",
+		"a : : b":                "no program",
+		"--":                     "no program",
+		"-np":                    "-np needs a value: -np N",
+		"-np x a":                "-np x: want a number",
+		"-np 99999999 a":         "want a number of ranks",
+		"-np 65536 a : b":        "65537 ranks",
+		"-l=3 a":                 "-l takes no value",
+		"-stdin some a":          "want one of 0, all, none",
+		"-bind-to socket a":      "want one of none, core",
+		"-on-failure pray a":     "want one of kill, continue",
+		"-timeout soon a":        "want a duration",
+		"-timeout 0 a":           "want a duration",
+		"-grace -1s a":           "want a duration",
+		"-x UNSET a":             "the variable is not set",
+		"-x =1 a":                "want VAR or VAR=VALUE",
+		"-prefix %x a":           "after % want",
+		"-prefix x% a":           "after % want",
+		"-np4 a":                 "did you mean -np 4?",
+		"-n16 a":                 "did you mean -np 16?",
+		"-timout 3 a":            "did you mean -timeout?",
+		"-report-binding a":      "did you mean -report-bindings?",
+		"-oversubscribe a":       "more ranks than processors is normal",
+		"--allow-run-as-root a":  "root is normal",
+		"-hostfile h a":          "on this machine only",
+		"-genv A 1 a":            "use -x",
+		"--completely-unknown a": "gorun -h",
+	} {
+		_, err := parse(line)
+		require.ErrorContains(t, err, want, line)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"timeout", "timeout", 0}, {"ab", "ba", 2}} {
+		require.Equal(t, c.want, distance(c.a, c.b), c)
+		require.Equal(t, c.want, distance(c.b, c.a), c)
+	}
+}
+
+func TestUsageNamesEveryFlag(t *testing.T) {
+	text := usage()
+	for _, f := range flags {
+		for _, n := range f.names {
+			require.Contains(t, text, "-"+n)
+		}
+	}
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, len(line), 140, line)
+	}
+}
+
+func TestCPUList(t *testing.T) {
+	for want, cpus := range map[string][]int{"": nil, "3": {3}, "0-1": {0, 1}, "0,2-4,9": {0, 2, 3, 4, 9}} {
+		require.Equal(t, want, cpuList(cpus))
+	}
+}
+
+func TestLastWins(t *testing.T) {
+	require.Equal(t, []string{"B=2", "A=3", "C="}, lastWins([]string{"A=1", "B=2", "A=3", "C="}))
+}
+
+func TestLastLines(t *testing.T) {
+	require.Empty(t, lastLines(nil, 3))
+	require.Empty(t, lastLines([]byte("\n\n"), 3))
+	require.Equal(t, []string{"b", "", "c"}, lastLines([]byte("a\nb\n\nc\n"), 3))
+	cut := append(bytes1(tailBytesMax-4), "\nend"...)
+	require.Equal(t, []string{"end"}, lastLines(cut, 3))
+}
+
+func bytes1(n int) []byte { return []byte(strings.Repeat("x", n)) }
+
+func FuzzOptions(f *testing.F) {
+	f.Add("-np 4 -l prog x : -n 2 -x A=1 -- b : c")
+	f.Add("-prefix %r%%%t -timeout 3 a")
+	f.Fuzz(func(t *testing.T, line string) {
+		o, err := parse(line)
+		if err == nil && !o.help && !o.version {
+			require.NotEmpty(t, o.apps)
+			newLayout(o, o.size()).tag(0, 1, streamOut)
+		}
+	})
+}

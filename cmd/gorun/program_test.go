@@ -1,0 +1,228 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// module makes a Go module with a command that prints its arguments.
+func module(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":          "module example.org/talk\n\ngo 1.26\n",
+		"main.go":         "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { fmt.Println(\"talk\", os.Args[1:]) }\n",
+		"cmd/say/main.go": "package main\n\nfunc main() { println(\"say\") }\n",
+		"broken/main.go":  "package main\n\nfunc main() { undefined() }\n",
+		"library/lib.go":  "// Package library is no command.\npackage library\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	return dir
+}
+
+func TestGoPackagesAreBuilt(t *testing.T) {
+	dir := module(t)
+	for name, c := range map[string]struct {
+		args     []string
+		code     int
+		out, err string
+	}{
+		"this directory":   {[]string{"-np", "2", ".", "x"}, 0, "talk [x]\ntalk [x]\n", ""},
+		"absolute":         {[]string{dir, "y"}, 0, "talk [y]\n", ""},
+		"directory":        {[]string{"-np", "2", "./cmd/say"}, 0, "", "say\nsay\n"},
+		"without a dot":    {[]string{"cmd/say"}, 0, "", "say\n"},
+		"import path":      {[]string{"example.org/talk/cmd/say"}, 0, "", "say\n"},
+		"file":             {[]string{"main.go", "z"}, 0, "talk [z]\n", ""},
+		"two of the same":  {[]string{".", "1", ":", ".", "1"}, 0, "talk [1]\ntalk [1]\n", ""},
+		"does not compile": {[]string{"-np", "4", "./broken"}, 125, "", "undefined: undefined"},
+		"no command":       {[]string{"./library"}, 125, "", "cannot build ./library"},
+		"no such package":  {[]string{"example.org/talk/nowhere"}, 125, "", "cannot build"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tmp := t.TempDir()
+			r := command(t, []string{"TMPDIR=" + tmp, "GOFLAGS="}, c.args...)
+			r.Dir = dir
+			require.NoError(t, r.Start())
+			require.Equal(t, c.code, r.wait(t), r.err.String())
+			require.Equal(t, c.out, r.out.String())
+			if c.code == 0 {
+				require.Equal(t, c.err, r.err.String())
+			} else {
+				require.Equal(t, 1, strings.Count(r.err.String(), c.err), "once: %s", r.err)
+			}
+			require.Empty(t, scratch(t, tmp))
+		})
+	}
+}
+
+func TestBareNameOfADirectoryIsLookedUp(t *testing.T) {
+	r := command(t, nil, "cmd")
+	r.Dir = module(t)
+	require.NoError(t, r.Start())
+	require.Equal(t, 127, r.wait(t))
+	require.Contains(t, r.err.String(), "did you mean ./cmd?")
+}
+
+func TestSeveralProgramsShareAWorld(t *testing.T) {
+	args := helper([]string{"-l", "-np", "1"}, "join")
+	args = append(args, ":", "-np", "2")
+	args = append(args, helper(nil, "join")...)
+	got := gorun(t, nil, args...)
+	require.Zero(t, got.code, got.err)
+	for rank := range 3 {
+		require.Contains(t, got.out, fmt.Sprintf("[%d] rank %d of 3\n", rank, rank))
+	}
+}
+
+func TestEnvironmentOfRanks(t *testing.T) {
+	r := command(t, []string{"GORUN_RANK=77", "GORUN_FDS=1,2,3", "GORUN_DEBUG=1", "OLD=old", "GOMAXPROCS="},
+		"-np", "2", "-x", "NEW=a=b", "-x", "OLD=new", "-x", "HOME", "-wdir", "/", "sh", "-c",
+		`echo $GORUN_RANK $GORUN_SIZE $GORUN_LOCAL_RANK $GORUN_LOCAL_SIZE $GORUN_NODE_RANK $GORUN_NODES $GORUN_FDS $NEW $OLD $HOME $PWD $GORUN_DEBUG`)
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
+	home := os.Getenv("HOME")
+	require.ElementsMatch(t, []string{
+		"0 2 0 2 0 1 3,4,5 a=b new " + home + " / 1", "1 2 1 2 0 1 3,4,5 a=b new " + home + " / 1",
+	}, lines)
+}
+
+func TestProcessorShareOfRanks(t *testing.T) {
+	var set unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &set))
+	allowed := set.Count()
+	show := []string{"sh", "-c", "echo $GOMAXPROCS"}
+	for _, c := range []struct {
+		flags []string
+		want  int
+	}{
+		{[]string{"-np", "1"}, allowed},
+		{[]string{"-np", "2"}, max(1, allowed/2)},
+		{[]string{"-np", fmt.Sprint(allowed + 1)}, 1},
+		{[]string{"-np", "1", "-bind-to", "core"}, 1},
+		{[]string{"-np", "1", "-x", "GOMAXPROCS=17"}, 17},
+	} {
+		r := command(t, nil, append(c.flags, show...)...)
+		r.Env = append(r.Env[:0:0], r.Env...)
+		for i, v := range r.Env {
+			if strings.HasPrefix(v, "GOMAXPROCS=") {
+				r.Env[i] = "UNUSED="
+			}
+		}
+		require.NoError(t, r.Start())
+		require.Zero(t, r.wait(t))
+		require.Equal(t, fmt.Sprint(c.want), strings.Fields(r.out.String())[0], "%v", c.flags)
+	}
+}
+
+func TestBindToCore(t *testing.T) {
+	var set unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &set))
+	var allowed []int
+	for cpu := 0; len(allowed) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			allowed = append(allowed, cpu)
+		}
+	}
+	ranks := len(allowed) + 1
+	got := gorun(t, nil, "-np", fmt.Sprint(ranks), "-l", "-bind-to", "core", "-report-bindings",
+		"sed", "-n", `s/^Cpus_allowed_list:\t//p`, "/proc/self/status")
+	require.Zero(t, got.code, got.err)
+	for rank := range ranks {
+		cpu := allowed[rank%len(allowed)]
+		require.Contains(t, got.out, fmt.Sprintf("[%d] %d\n", rank, cpu))
+		require.Contains(t, got.err, fmt.Sprintf("rank %d is bound to processor %d\n", rank, cpu))
+	}
+}
+
+func TestReport(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "report.json")
+	got := gorun(t, nil, "-np", "3", "-report", name, "sh", "-c",
+		"if [ $GORUN_RANK = 1 ]; then echo why >&2; kill -KILL $$; fi; exec sleep 1000")
+	require.Equal(t, 137, got.code)
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	var r struct {
+		ExitCode int  `json:"exit_code"`
+		Timeout  bool `json:"timeout"`
+		Failure  struct {
+			Rank int      `json:"rank"`
+			How  string   `json:"how"`
+			Tail []string `json:"stderr_tail"`
+		} `json:"first_failure"`
+		Ranks []struct {
+			Rank, PID int
+			Exit      int     `json:"exit_code"`
+			Signal    string  `json:"signal"`
+			Seconds   float64 `json:"seconds"`
+			MaxRSS    int64   `json:"max_rss_bytes"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &r))
+	require.Equal(t, 137, r.ExitCode)
+	require.False(t, r.Timeout)
+	require.Equal(t, 1, r.Failure.Rank)
+	require.Equal(t, []string{"why"}, r.Failure.Tail)
+	require.Len(t, r.Ranks, 3)
+	for rank, want := range []struct {
+		code   int
+		signal string
+	}{{143, "SIGTERM"}, {137, "SIGKILL"}, {143, "SIGTERM"}} {
+		require.Equal(t, rank, r.Ranks[rank].Rank)
+		require.Equal(t, want.code, r.Ranks[rank].Exit)
+		require.Equal(t, want.signal, r.Ranks[rank].Signal)
+		require.Positive(t, r.Ranks[rank].PID)
+		require.Positive(t, r.Ranks[rank].Seconds)
+		require.Positive(t, r.Ranks[rank].MaxRSS)
+	}
+}
+
+func TestExplainReachesTheRanks(t *testing.T) {
+	got := gorun(t, nil, "-np", "2", "-explain", "sh", "-c", "echo $GORUN_EXPLAIN")
+	require.Equal(t, "1\n1\n", got.out)
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	got := gorun(t, nil, "-h")
+	require.Zero(t, got.code)
+	require.Contains(t, got.out, "examples:")
+	got = gorun(t, nil, "-version")
+	require.Zero(t, got.code)
+	require.Regexp(t, `^gorun .*go1\.`, got.out)
+}
+
+func TestManyRanks(t *testing.T) {
+	ranks := 64
+	if soak {
+		ranks = 256
+	}
+	got := gorun(t, nil, helper([]string{"-np", fmt.Sprint(ranks)}, "join")...)
+	require.Zero(t, got.code, got.err)
+	require.Equal(t, ranks, strings.Count(got.out, fmt.Sprintf(" of %d\n", ranks)))
+}
+
+func TestWithoutGoCommand(t *testing.T) {
+	r := command(t, []string{"PATH=/nowhere"}, ".")
+	r.Dir = module(t)
+	require.NoError(t, r.Start())
+	require.Equal(t, 127, r.wait(t))
+	require.Contains(t, r.err.String(), "no go command in PATH")
+}
+
+func TestGorunInsideARank(t *testing.T) {
+	inner := strings.Join(append([]string{binary}, helper([]string{"-np", "2"}, "join")...), " ")
+	got := gorun(t, nil, "-np", "2", "sh", "-c", inner)
+	require.Zero(t, got.code, got.err)
+	require.Equal(t, 2, strings.Count(got.out, "rank 0 of 2\n"))
+	require.Equal(t, 2, strings.Count(got.out, "rank 1 of 2\n"))
+}

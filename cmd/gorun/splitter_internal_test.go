@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// clock returns times a step apart.
+func clock() func(step time.Duration) time.Time {
+	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	return func(step time.Duration) time.Time {
+		now = now.Add(step)
+		return now
+	}
+}
+
+func plainTag(dst []byte, _ time.Time) []byte { return append(dst, "> "...) }
+
+// feedAll feeds data in random pieces and returns what comes out.
+func feedAll(s *splitter, r *rand.Rand, data []byte) []byte {
+	tick := clock()
+	var out []byte
+	for len(data) > 0 {
+		n := 1 + r.IntN(len(data))
+		out = append(out, s.feed(data[:n], tick(time.Millisecond))...)
+		data = data[n:]
+	}
+	return append(out, s.end()...)
+}
+
+func TestUntaggedBytesAreNotChanged(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, hold := range []bool{true, false} {
+		for range 200 {
+			data := make([]byte, r.IntN(300))
+			for i := range data {
+				data[i] = "ab\n\x00\r\xff"[r.IntN(6)]
+			}
+			require.Equal(t, string(data), string(feedAll(newSplitter(nil, hold), r, data)))
+		}
+	}
+}
+
+func TestTaggedLinesAgainstOracle(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		data := make([]byte, r.IntN(300))
+		for i := range data {
+			data[i] = "ab\n\x00\r\xff"[r.IntN(6)]
+		}
+		var want strings.Builder
+		for line := range strings.Lines(string(data)) {
+			want.WriteString("> " + strings.TrimSuffix(line, "\n") + "\n")
+		}
+		require.Equal(t, want.String(), string(feedAll(newSplitter(plainTag, true), r, data)))
+	}
+}
+
+func TestHeldLineComesOutWhole(t *testing.T) {
+	tick := clock()
+	s := newSplitter(nil, true)
+	require.Equal(t, "one\n", string(s.feed([]byte("one\ntw"), tick(0))))
+	require.True(t, s.pending())
+	require.Equal(t, "two\n", string(s.feed([]byte("o\n"), tick(time.Second))))
+	require.False(t, s.pending())
+	require.Empty(t, s.end())
+}
+
+func TestFlushedLineIsMarkedAndGoesOn(t *testing.T) {
+	tick := clock()
+	s := newSplitter(plainTag, true)
+	require.Empty(t, s.feed([]byte("ab"), tick(0)))
+	require.Equal(t, "> ab\\\n", string(s.flush()))
+	require.Equal(t, "> cd\n> ef\n", string(s.feed([]byte("cd\nef\n"), tick(0))))
+}
+
+func TestWhenALineIsDue(t *testing.T) {
+	tick := clock()
+	s := newSplitter(plainTag, true)
+	start := tick(0)
+	s.feed([]byte("."), start)
+	require.Equal(t, start.Add(partialDelay), s.due())
+	var last time.Time
+	for range 20 { // a row of dots
+		last = tick(60 * time.Millisecond)
+		s.feed([]byte("."), last)
+	}
+	require.Equal(t, start.Add(partialAgeMax), s.due())
+	s.flush()
+	s.feed([]byte("."), last)
+	require.Equal(t, last.Add(partialDelay), s.due())
+}
+
+func TestEndlessLineComesInPieces(t *testing.T) {
+	s := newSplitter(plainTag, true)
+	tick := clock()
+	var out []byte
+	piece := bytes.Repeat([]byte("x"), 64<<10)
+	for range 40 {
+		out = append(out, s.feed(piece, tick(0))...)
+		require.Less(t, len(s.held), lineBytesMax)
+	}
+	out = append(out, s.end()...)
+	require.Equal(t, 40*len(piece), bytes.Count(out, []byte("x")))
+	require.Equal(t, 2, bytes.Count(out, []byte(continued)))
+}
