@@ -3,10 +3,48 @@ package runtime
 import (
 	"errors"
 	goruntime "runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
+
+// mapped is Local with node memory as processes have it: a memfd that every rank
+// maps for itself.
+func mapped(t *testing.T, n int, fn func(*World) error) error {
+	t.Helper()
+	const rangeBytes = 256 << 20
+	fd, err := unix.MemfdCreate("gorun-test", unix.MFD_CLOEXEC)
+	require.NoError(t, err)
+	defer unix.Close(fd)
+	require.NoError(t, unix.Ftruncate(fd, int64(n)*rangeBytes))
+	job := &localJob{worlds: make([]*World, n), over: make(chan struct{})}
+	var ranks sync.WaitGroup
+	for rank := range n {
+		node, err := shm.OpenNode(fd, n, rangeBytes)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, node.Close()) }()
+		job.worlds[rank], err = job.join(node, rank)
+		require.NoError(t, err)
+	}
+	for _, w := range job.worlds {
+		ranks.Go(func() { job.run(w, fn) })
+	}
+	ranks.Wait()
+	return job.close()
+}
+
+// everywhere runs fn over both kinds of node memory.
+func everywhere(t *testing.T, n int, fn func(*World) error) {
+	t.Helper()
+	require.NoError(t, Local(n, fn), "on the heap")
+	require.NoError(t, mapped(t, n, fn), "in a memfd")
+}
 
 // leases is how many leases of its arena a rank has out, after a look for those
 // that nobody uses any more.
@@ -23,7 +61,7 @@ func meet(w *World) error {
 }
 
 func TestMemoryComesHome(t *testing.T) {
-	require.NoError(t, Local(3, func(w *World) error {
+	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
 		right, left := (c.Rank()+1)%3, (c.Rank()+2)%3
 		for round := range 50 {
@@ -56,11 +94,11 @@ func TestMemoryComesHome(t *testing.T) {
 		require.Zero(t, leases(w))
 		require.LessOrEqual(t, w.memory.arena.Stats().Grown, 8<<20, "memory is used again")
 		return nil
-	}))
+	})
 }
 
 func TestMemoryOfALostHolderComesHome(t *testing.T) {
-	require.NoError(t, Local(2, func(w *World) error {
+	everywhere(t, 2, func(w *World) error {
 		c := w.Comm()
 		s, err := NewShared(c, 8)
 		if err != nil {
@@ -96,11 +134,11 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 		require.NoError(t, s.Free())
 		require.Zero(t, leases(w), "a rank that is down uses nothing")
 		return nil
-	}))
+	})
 }
 
 func TestSharedStaysUntilEveryMemberIsGone(t *testing.T) {
-	require.NoError(t, Local(3, func(w *World) error {
+	everywhere(t, 3, func(w *World) error {
 		s, err := NewShared(w.Comm(), 1000)
 		if err != nil {
 			return err
@@ -122,21 +160,21 @@ func TestSharedStaysUntilEveryMemberIsGone(t *testing.T) {
 			}
 		}
 		return nil
-	}))
+	})
 }
 
 func TestRefusedSharedLeavesNothing(t *testing.T) {
-	require.NoError(t, Local(2, func(w *World) error {
+	everywhere(t, 2, func(w *World) error {
 		_, err := NewShared(w.Comm(), 8*(1+w.Rank()))
 		require.ErrorIs(t, err, ErrArgument)
 		require.Zero(t, leases(w))
 		return nil
-	}))
+	})
 }
 
 // The waiter is proved to sleep before the word changes: it has announced it.
 func TestSignalWakesASleeper(t *testing.T) {
-	require.NoError(t, Local(3, func(w *World) error {
+	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
 		s, err := NewShared(c, 8)
 		if err != nil {
@@ -162,7 +200,7 @@ func TestSignalWakesASleeper(t *testing.T) {
 			}
 		}
 		return s.Free()
-	}))
+	})
 }
 
 func TestAwaitAndSignalAllocateNothing(t *testing.T) {
@@ -179,5 +217,85 @@ func TestAwaitAndSignalAllocateNothing(t *testing.T) {
 			}
 		}))
 		return s.Free()
+	}))
+}
+
+// The receiver's mapping is another one, so the proof is not the sender's address
+// but that of the sender's memory as the receiver sees it.
+func TestHandoverBetweenMappings(t *testing.T) {
+	const n = 32 << 20
+	offsets := make(chan int, 1)
+	require.NoError(t, mapped(t, 2, func(w *World) error {
+		c := w.Comm()
+		if w.Rank() == 0 {
+			b, err := Alloc[byte](w, n)
+			if err != nil {
+				return err
+			}
+			b.Bytes()[n-1] = 17
+			offsets <- b.lease.Off
+			if err := SendBuffer[byte](c, b, 1, 0); err != nil {
+				return err
+			}
+			return meet(w)
+		}
+		m, err := RecvMessage(c, 0, 0)
+		if err != nil {
+			return err
+		}
+		theirs, err := w.shm.Shared(0, w.shm.Arena().Key(<-offsets), n)
+		require.NoError(t, err)
+		require.Same(t, &theirs[0], &m.Bytes()[0])
+		require.Equal(t, byte(17), m.Bytes()[n-1])
+		m.Release()
+		return meet(w)
+	}))
+}
+
+// faults says whether reading b faults.
+func faults(b []byte) (yes bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() { yes = recover() != nil }()
+	sink.Store(uint32(b[0]))
+	return false
+}
+
+// sink keeps the compiler from dropping a load.
+var sink atomic.Uint32
+
+func TestDebugFaultsOnUseAfterTheEnd(t *testing.T) {
+	t.Setenv(envDebug, "1")
+	require.NoError(t, mapped(t, 2, func(w *World) error {
+		c := w.Comm()
+		if w.Rank() == 1 {
+			m, err := RecvMessage(c, 0, 0)
+			if err != nil {
+				return err
+			}
+			require.False(t, faults(m.Bytes()), "it is the receiver's")
+			m.Release()
+			return meet(w)
+		}
+		sent, err := Alloc[byte](w, 100)
+		require.NoError(t, err)
+		kept, err := Alloc[byte](w, 100)
+		require.NoError(t, err)
+		stale := sent.Bytes()
+		require.False(t, faults(stale))
+		require.NoError(t, SendBuffer[byte](c, sent, 1, 0))
+		require.True(t, faults(stale), "given away")
+		if err := meet(w); err != nil {
+			return err
+		}
+		require.True(t, faults(stale), "returned")
+		require.False(t, faults(kept.Bytes()))
+		stale = kept.Bytes()
+		kept.Release()
+		require.True(t, faults(stale), "released")
+		again, err := Alloc[byte](w, 100)
+		require.NoError(t, err)
+		require.False(t, faults(again.Bytes()))
+		again.Release()
+		return nil
 	}))
 }
