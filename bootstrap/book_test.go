@@ -3,12 +3,14 @@ package bootstrap_test
 import (
 	"testing"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-func someBook(t testing.TB) []byte {
-	return bootstrap.AppendBook(nil, [][]byte{encoded(t, richCard(0)), nil, encoded(t, plainCard(2))})
+func someBook(tb testing.TB) []byte {
+	tb.Helper()
+	return bootstrap.AppendBook(nil, [][]byte{encoded(tb, richCard(0)), nil, encoded(tb, plainCard(2))})
 }
 
 func TestBookRoundTrip(t *testing.T) {

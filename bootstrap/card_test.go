@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 func plainCard(rank int) bootstrap.Card {
@@ -21,11 +22,11 @@ func richCard(rank int) bootstrap.Card {
 	return c
 }
 
-func encoded(t testing.TB, c bootstrap.Card) []byte {
-	t.Helper()
+func encoded(tb testing.TB, c bootstrap.Card) []byte {
+	tb.Helper()
 	b, err := c.Append(nil)
-	require.NoError(t, err)
-	require.Len(t, b, c.Len())
+	require.NoError(tb, err)
+	require.Len(tb, b, c.Len())
 	return b
 }
 

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 func someJob() bootstrap.Job {

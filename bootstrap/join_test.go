@@ -8,9 +8,10 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // helperEnv makes the test binary a rank that prints what Join says.
@@ -151,7 +152,8 @@ func TestJoinErrors(t *testing.T) {
 		"memory can shrink":         {append(job.Environ(), fds), []*os.File{socket, unsealed(t, job.NodeRange), secret}, "not sealed"},
 		"memory is too small": {
 			append(job.Environ(), fds, fmt.Sprintf("%s=%d", bootstrap.EnvNodeRange, job.NodeRange*2)),
-			[]*os.File{socket, memory, secret}, "node memory",
+			[]*os.File{socket, memory, secret},
+			"node memory",
 		},
 	} {
 		require.Contains(t, runRank(t, c.env, c.files...).Err, c.want, name)

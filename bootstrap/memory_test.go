@@ -3,9 +3,10 @@ package bootstrap_test
 import (
 	"testing"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 func TestNodeMemoryIsSparseAndKeepsItsSize(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // world is a server and its ranks, over pipes in this process.

@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // helperMain is the main function of a rank.

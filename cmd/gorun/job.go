@@ -8,8 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // job is one run of gorun, from the command line to the exit code.

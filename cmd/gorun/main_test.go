@@ -79,7 +79,7 @@ func command(t *testing.T, env []string, args ...string) *run {
 	t.Cleanup(func() {
 		if !r.exited && r.Process != nil {
 			_ = r.Process.Kill()
-			_ = r.Cmd.Wait()
+			_ = r.Wait()
 		}
 		for _, pid := range marked(r.mark) {
 			t.Errorf("process %d is left: %s", pid, commandLine(pid))
@@ -93,7 +93,7 @@ func command(t *testing.T, env []string, args ...string) *run {
 func (r *run) wait(t *testing.T) int {
 	t.Helper()
 	timer := time.AfterFunc(limit, func() { _ = r.Process.Kill() })
-	err := r.Cmd.Wait()
+	err := r.Wait()
 	require.True(t, timer.Stop(), "gorun hangs\n%s\n%s", r.out, r.err)
 	r.exited = true
 	require.NotErrorIs(t, err, exec.ErrWaitDelay, "somebody still holds the output")

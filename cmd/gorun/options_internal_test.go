@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 func parse(line string) (*options, error) {

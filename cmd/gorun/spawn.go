@@ -14,8 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // spawnersMax bounds the threads that start ranks. The parent's thread sleeps

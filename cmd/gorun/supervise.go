@@ -7,8 +7,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 const (
