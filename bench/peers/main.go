@@ -59,6 +59,7 @@ func compare(ctx context.Context, o *options) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	c := &comparison{dir: dir, rounds: o.rounds, quick: o.quick, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
+	c.result.Quick = o.quick
 	c.measurements, c.rows = plan()
 	c.choose(o.only)
 	if len(c.rows) == 0 {
@@ -125,6 +126,9 @@ func (c *comparison) build(ucx bool) error {
 func (c *comparison) report(out string) error {
 	c.result.Table = c.lines()
 	text := c.text(c.result.Table)
+	if c.quick {
+		text += "\nA quick run tests the comparison; its figures mean nothing.\n"
+	}
 	if problems := c.problems(); problems != "" {
 		text += "\n" + problems
 	}

@@ -43,6 +43,7 @@ func (c *comparison) curve(name, measurement, title, unit string) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "message size, bytes", unit
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.Title.Padding = vg.Points(8)
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(sizeTicks), plot.LogTicks{Prec: -1}
 	p.Legend.Top, p.Legend.Left = true, true
 	p.Add(plotter.NewGrid())
@@ -134,7 +135,7 @@ func (c *comparison) ratios(name string) error {
 	marks.Color, marks.Radius, marks.Shape = colors[1], vg.Points(3), draw.PyramidGlyph{}
 	p.Add(marks)
 	p.Legend.Add("bar", marks)
-	p.Legend.Top = true
-	p.X.Min, p.X.Max = math.Min(p.X.Min, 0.5), math.Max(p.X.Max, 2)
+	p.X.Min, p.X.Max = math.Min(p.X.Min, 0.5), math.Max(p.X.Max, 2)*1.2
+	p.Title.Padding = vg.Points(8)
 	return p.Save(plotWidth, vg.Length(len(names)+6)*0.2*vg.Inch, name)
 }

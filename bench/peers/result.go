@@ -11,6 +11,7 @@ type result struct {
 	Machine machine `json:"machine"`
 	Systems []info  `json:"systems"`
 	Rounds  int     `json:"rounds"`
+	Quick   bool    `json:"quick,omitempty"` // the figures mean nothing
 	// Samples are the values by measurement, system and size, one per round.
 	Samples map[string]map[string]map[int][]float64 `json:"samples"`
 	// Problems are the last errors of runs by measurement and system.
