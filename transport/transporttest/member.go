@@ -110,7 +110,7 @@ func (m *member) close() error {
 // wait polls, yields and sleeps as an engine does until done says so. A sleep
 // that is not ended by a ring is a lost wake-up.
 func (m *member) wait(what string, done func() bool) error {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(m.rig.patience)
 	for !done() {
 		if m.poll() > 0 {
 			continue
@@ -127,9 +127,9 @@ func (m *member) wait(what string, done func() bool) error {
 			continue
 		}
 		began := time.Now()
-		m.sleeper.Sleep(ticket, int64(patience/4))
+		m.sleeper.Sleep(ticket, int64(m.rig.patience/4))
 		m.transport.Disarm()
-		if time.Since(began) >= patience/4 && m.poll() > 0 {
+		if time.Since(began) >= m.rig.patience/4 && m.poll() > 0 {
 			return fmt.Errorf("rank %d: slept through an arrival: %s", m.rank, what)
 		}
 	}
@@ -148,7 +148,7 @@ func (m *member) send(to int, h transport.Header, payload []byte) error {
 
 // drive repeats an operation that was refused, polling in between.
 func (m *member) drive(operation func() error) error {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(m.rig.patience)
 	for {
 		err := operation()
 		if !errors.Is(err, transport.ErrAgain) {

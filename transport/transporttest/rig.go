@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// patience ends a test that would hang. No rule depends on it.
-	patience = 60 * time.Second
+	// defaultPatience is long enough for a crowded machine.
+	defaultPatience = 60 * time.Second
 	// pollBudget is the budget of every Poll that does not test the budget.
 	pollBudget = 16
 	// quietPolls is how often a rank is polled to see that nothing more comes.
@@ -33,6 +33,8 @@ type rig struct {
 	fabric *Fabric
 	ranks  []*member
 	closed bool
+	// patience ends a test that would hang. No rule depends on it.
+	patience time.Duration
 	// failed stops the other goroutines of a parallel test.
 	failed atomic.Bool
 }
@@ -40,7 +42,7 @@ type rig struct {
 // newRig makes a fabric and the members that drive it.
 func newRig(tb testing.TB, newFabric Make, ranks int) *rig {
 	tb.Helper()
-	r := &rig{TB: tb, fabric: newFabric(tb, ranks)}
+	r := &rig{TB: tb, fabric: newFabric(tb, ranks), patience: defaultPatience}
 	require.Len(tb, r.fabric.Transports, ranks)
 	require.Len(tb, r.fabric.Sleepers, ranks)
 	for i, tr := range r.fabric.Transports {
@@ -72,7 +74,7 @@ func (r *rig) close() {
 // pump polls the ranks in turn until done says so.
 func (r *rig) pump(what string, done func() bool) {
 	r.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(r.patience)
 	for !done() {
 		events := 0
 		for _, m := range r.ranks {

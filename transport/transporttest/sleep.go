@@ -30,7 +30,7 @@ func (r *rig) within(what string, run func()) {
 	r.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); run() }()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(r.patience)
 	defer timer.Stop()
 	select {
 	case <-done:

@@ -155,7 +155,7 @@ func testNothingIsLeft(t *testing.T, newFabric Make) {
 	for range 3 {
 		use()
 	}
-	for deadline := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines; goruntime.Gosched() {
+	for deadline := time.Now().Add(defaultPatience); goruntime.NumGoroutine() > goroutines; goruntime.Gosched() {
 		require.False(t, time.Now().After(deadline), "goroutines are left: %d", goruntime.NumGoroutine()-goroutines)
 	}
 	require.LessOrEqual(t, countDescriptors(), descriptors, "descriptors are left")
