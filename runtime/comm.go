@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -70,11 +71,11 @@ func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm 
 		core.index = Group{ranks}.index()
 	}
 	w.comms.add(core)
-	return core.view(w.engine, nil, rank)
+	return core.view(nil, w.engine, rank)
 }
 
 // view returns a view and its private twin.
-func (core *commCore) view(e *engine.Engine, ctx context.Context, rank int) *Comm {
+func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Comm {
 	views := new([2]Comm)
 	for i := range views {
 		views[i] = Comm{
@@ -144,7 +145,7 @@ func (c *Comm) WithContext(ctx context.Context) *Comm {
 	if ctx.Done() == nil {
 		ctx = nil // never ends: as fast as no context
 	}
-	view := c.core.view(c.engine, ctx, c.rank)
+	view := c.core.view(ctx, c.engine, c.rank)
 	if c.twin == c {
 		return view.twin
 	}
@@ -190,8 +191,8 @@ func (c *Comm) Free() error {
 
 // end is Free for any communicator.
 func (core *commCore) end(why *commFailure) error {
-	if last := core.failure.Swap(why); last != nil && last.err == why.err {
-		return last.err
+	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
+		return why.err
 	}
 	core.world.comms.remove(core)
 	return core.attributes.close()

@@ -1,6 +1,9 @@
 package runtime
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Explain describes the way to a peer in one line: the lane, the path of large
 // messages, and why better ones were not chosen.
@@ -14,6 +17,6 @@ func (w *World) Explain(peer int) string {
 	// The transport may be asked under the engine's lock only, which Await holds
 	// when it calls its function.
 	var line string
-	_ = w.engine.Await(nil, func() bool { line = w.shm.Explain(peer); return true }, 0, "explain")
+	_ = w.engine.Await(context.Background(), func() bool { line = w.shm.Explain(peer); return true }, 0, "explain")
 	return line
 }

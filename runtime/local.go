@@ -124,14 +124,13 @@ func (j *localJob) fail(rank int, why error) {
 }
 
 // fence waits until every rank leaves or one failed.
-func (j *localJob) fence() error {
+func (j *localJob) fence() {
 	j.mu.Lock()
 	if j.left++; j.left == len(j.worlds) {
 		j.end()
 	}
 	j.mu.Unlock()
 	<-j.over
-	return nil
 }
 
 // end lets the ranks leave. mu is held.

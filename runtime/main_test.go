@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
+	if launcherDir != "" {
+		_ = os.RemoveAll(launcherDir)
+	}
 	if left := leftGoroutines(); code == 0 && left != "" {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:\n"+left)
 		code = 1

@@ -1,8 +1,318 @@
 package runtime_test
 
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
 // envProgram names the program that a process started by a test runs instead of
 // the tests.
 const envProgram = "GORUN_TEST_PROGRAM"
 
 // programs are what such processes run.
-var programs = map[string]func(){}
+var programs = map[string]func(){
+	"greet":   func() { runtime.Main(greet) },
+	"fail":    func() { runtime.Main(fail) },
+	"panic":   func() { runtime.Main(panicAsRankOne) },
+	"abort":   func() { runtime.Main(abortAsRankOne) },
+	"deliver": func() { runtime.Main(deliverAndLeave) },
+	"sizes":   func() { runtime.Main(allSizes) },
+	"wait":    func() { runtime.Main(waitForTheNext) },
+	"init":    initTwice,
+}
+
+// launcher builds gorun once.
+var launcher = sync.OnceValues(func() (string, error) {
+	var err error
+	if launcherDir, err = os.MkdirTemp("", "gorun-runtime-test"); err != nil {
+		return "", err
+	}
+	bin := filepath.Join(launcherDir, "gorun")
+	out, err := exec.Command("go", "build", "-o", bin, "../cmd/gorun").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building gorun: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// launcherDir is where, "" before that. TestMain removes it.
+var launcherDir string
+
+// result is how a program ended.
+type result struct {
+	code        int
+	out, errors string
+}
+
+// launch runs a program as n ranks.
+func launch(t *testing.T, n int, program string, options ...string) result {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return launchFile(t, n, self, append(options, "-x", envProgram+"="+program)...)
+}
+
+// launchFile runs an executable as n ranks.
+func launchFile(t *testing.T, n int, file string, options ...string) result {
+	t.Helper()
+	gorun, err := launcher()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, gorun, append(append([]string{"-np", strconv.Itoa(n)}, options...), file)...)
+	return finish(t, cmd)
+}
+
+// finish runs a command to its end.
+func finish(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.WaitDelay = 10 * time.Second
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		require.NoError(t, err, errs.String())
+	}
+	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+func greet(w *runtime.World) error {
+	c := w.Comm()
+	left := make([]int, 1)
+	_, err := runtime.SendRecv(c, []int{c.Rank()}, (c.Rank()+1)%c.Size(), 7, left, runtime.AnySource, 7)
+	if err != nil {
+		return err
+	}
+	dup, err := c.Dup()
+	if err != nil {
+		return err
+	}
+	half, err := dup.Split(c.Rank()%2, -c.Rank())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stdout, "rank %d of %d, left %d, half %d of %d, node %d of %d\n",
+		c.Rank(), c.Size(), left[0], half.Rank(), half.Size(), w.NodeRank(), w.Nodes())
+	return nil
+}
+
+func TestRanksAreProcesses(t *testing.T) {
+	for _, n := range []int{1, 2, 5} {
+		r := launch(t, n, "greet")
+		require.Zero(t, r.code, r.errors)
+		for rank := range n {
+			size := (n + 1 - rank%2) / 2
+			require.Contains(t, r.out, fmt.Sprintf("rank %d of %d, left %d, half %d of %d, node 0 of 1\n",
+				rank, n, (rank+n-1)%n, size-1-rank/2, size))
+		}
+	}
+}
+
+func TestAProgramWithoutGorunIsAWorldOfOne(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), envProgram+"=greet")
+	r := finish(t, cmd)
+	require.Zero(t, r.code, r.errors)
+	require.Equal(t, "rank 0 of 1, left 0, half 0 of 1, node 0 of 1\n", r.out)
+}
+
+func fail(w *runtime.World) error {
+	if w.Rank() == 1 {
+		return errors.New("no luck today")
+	}
+	_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0)
+	return err
+}
+
+// Case 93: init/exitst1.c, and an error is printed once.
+func TestMainEndsWithOneAfterAnError(t *testing.T) {
+	r := launch(t, 3, "fail")
+	require.Equal(t, 1, r.code)
+	require.Contains(t, r.errors, "rank 1: no luck today")
+	require.Equal(t, 1, strings.Count(r.errors, "\nrank 1: no luck today")+
+		strings.Count(r.errors[:min(len(r.errors), 7)], "rank 1:"), r.errors)
+}
+
+func panicAsRankOne(w *runtime.World) error {
+	if w.Rank() == 1 {
+		panicHere(errors.New("ouch"))
+	}
+	_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0)
+	return err
+}
+
+func TestMainPrintsAPanicAndEndsTheJob(t *testing.T) {
+	r := launch(t, 3, "panic")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.errors, "rank 1: panic: ouch")
+	require.Contains(t, r.errors, "panicHere")
+}
+
+func abortAsRankOne(w *runtime.World) error {
+	if w.Rank() == 1 {
+		w.Abort(42)
+	}
+	_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0)
+	return err
+}
+
+// Case 98: ft/abort.c, and case 94: init/exitst2.c.
+func TestAbortEndsTheJobWithItsCode(t *testing.T) {
+	r := launch(t, 3, "abort")
+	require.Equal(t, 42, r.code)
+	require.Contains(t, r.errors, "rank 1")
+}
+
+// deliverAndLeave leaves with large messages under way: the memory they lie in has
+// to stay until they are received.
+func deliverAndLeave(w *runtime.World) error {
+	const n = 8 << 20
+	c := w.Comm()
+	if c.Rank() == 0 {
+		for peer := 1; peer < c.Size(); peer++ {
+			runtime.Isend(c, pattern(make([]byte, n), peer), peer, 0)
+		}
+		return nil
+	}
+	if _, err := runtime.Probe(c, 0, 0); err != nil {
+		return err
+	}
+	got := make([]byte, n)
+	if _, err := runtime.Recv(c, got, 0, 0); err != nil {
+		return err
+	}
+	if string(got) != string(pattern(make([]byte, n), c.Rank())) {
+		return errors.New("wrong bytes")
+	}
+	return nil
+}
+
+func TestLeavingWaitsForThePeers(t *testing.T) {
+	r := launch(t, 3, "deliver")
+	require.Zero(t, r.code, r.errors)
+}
+
+// allSizes exchanges messages around the borders of the protocols, in all orders of
+// send and receive.
+func allSizes(w *runtime.World) error {
+	c := w.Comm()
+	for round, n := range append(sizes, 5<<20) {
+		for peer := range c.Size() {
+			if peer == c.Rank() {
+				continue
+			}
+			got := make([]byte, n)
+			send := runtime.Isend(c, pattern(make([]byte, n), c.Rank()), peer, round)
+			if _, err := runtime.Recv(c, got, peer, round); err != nil {
+				return err
+			}
+			if err := runtime.WaitAll(send); err != nil {
+				return err
+			}
+			if string(got) != string(pattern(make([]byte, n), peer)) {
+				return fmt.Errorf("wrong bytes from rank %d in a message of %d", peer, n)
+			}
+		}
+	}
+	return nil
+}
+
+func TestAllSizesBetweenProcesses(t *testing.T) {
+	for _, options := range [][]string{nil, {"-x", "GORUN_CMA=0"}} {
+		r := launch(t, 4, "sizes", options...)
+		require.Zero(t, r.code, r.errors)
+	}
+}
+
+// waitForTheNext is a circle in which everybody waits.
+func waitForTheNext(w *runtime.World) error {
+	c := w.Comm()
+	fmt.Fprintln(os.Stdout, "joined")
+	_, err := runtime.Recv(c, make([]int, 4), (c.Rank()+1)%c.Size(), 7)
+	return err
+}
+
+func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
+	r := launch(t, 3, "wait", "-timeout", "1s")
+	require.Equal(t, 124, r.code, r.errors)
+	for rank := range 3 {
+		require.Regexp(t, fmt.Sprintf(
+			`rank %d of 3, process \d+: 1 waiting\n.*receive, rank %d, tag 7, world, 32 bytes, [0-9.]+m?s, at program_test.go:\d+ \(runtime_test.waitForTheNext\)`,
+			rank, (rank+1)%3), r.errors)
+	}
+}
+
+// SIGQUIT shows what the rank waits for and ends nothing; two in a row are Go's.
+func TestQuitSignal(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), envProgram+"=wait")
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(pipe)
+	// The program says that it has joined, which is when it listens to signals.
+	require.True(t, bufio.NewScanner(out).Scan())
+	for blocked := false; !blocked; {
+		require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
+		require.True(t, lines.Scan())
+		if blocked = strings.HasSuffix(lines.Text(), "1 waiting"); blocked {
+			require.True(t, lines.Scan())
+			require.Contains(t, lines.Text(), "receive, rank 0, tag 7, world, 32 bytes")
+			break
+		}
+		time.Sleep(1100 * time.Millisecond) // a second signal within a second ends the program
+	}
+	for range 2 {
+		require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
+	}
+	var rest strings.Builder
+	for lines.Scan() {
+		rest.WriteString(lines.Text() + "\n")
+	}
+	require.Error(t, cmd.Wait())
+	require.Contains(t, rest.String(), "SIGQUIT: quit")
+	require.Contains(t, rest.String(), "waitForTheNext")
+}
+
+// initTwice joins by Init, and shows that a process joins once.
+func initTwice() {
+	w, err := runtime.Init()
+	if err != nil {
+		panic(err)
+	}
+	_, again := runtime.Init()
+	fmt.Fprintln(os.Stdout, w, "again:", again != nil)
+	if err := errors.Join(greet(w), w.Close(), w.Close()); err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(os.Stdout, "closed:", runtime.Send(w.Comm(), []int{1}, 0, 0))
+}
+
+func TestInitAndClose(t *testing.T) {
+	r := launch(t, 2, "init")
+	require.Zero(t, r.code, r.errors)
+	require.Contains(t, r.out, "rank 1 of 2 again: true\n")
+	require.Equal(t, 2, strings.Count(r.out, "closed: world is closed\n")+strings.Count(r.out, "closed: engine is closed\n"), r.out)
+}

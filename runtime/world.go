@@ -134,7 +134,7 @@ func (w *World) Close() error {
 func (w *World) leave() error {
 	var err error
 	if w.local != nil {
-		err = w.local.fence()
+		w.local.fence()
 	} else {
 		err = w.session.Fence(context.Background())
 	}

@@ -1,0 +1,85 @@
+//go:build !race
+
+package runtime_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// The small-message path does not allocate, whatever the element type; nor do
+// requests that stay in their function.
+func TestSmallMessagesDoNotAllocate(t *testing.T) {
+	alone(t, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		ints, points := make([]int, 16), make([]point, 8)
+		got := make([]point, 8)
+		column := runtime.Strided{Count: 4, Block: 1, Stride: 2}
+		send, recv := runtime.SendInit(c, ints, 0, 1), runtime.RecvInit(c, make([]int, 16), 0, 1)
+		for name, call := range map[string]func() error{
+			"Send, Recv": func() error {
+				_ = runtime.Send(c, points, 0, 1)
+				return second(runtime.Recv(c, got, 0, 1))
+			},
+			"of a dup, with wildcards": func() error {
+				_ = runtime.Send(dup, ints, 0, 1)
+				return second(runtime.Recv(dup, ints, runtime.AnySource, runtime.AnyTag))
+			},
+			"SendRecv": func() error { return second(runtime.SendRecv(c, points, 0, 1, got, 0, 1)) },
+			"Isend, Irecv, WaitAll": func() error {
+				r := runtime.Irecv(c, got, 0, 1)
+				return runtime.WaitAll(runtime.Isend(c, points, 0, 1), r)
+			},
+			"WaitAny": func() error {
+				r := runtime.Irecv(c, got, 0, 1)
+				_ = runtime.Send(c, points, 0, 1)
+				_, _, err := runtime.WaitAny(r)
+				return err
+			},
+			"Probe, Iprobe": func() error {
+				_ = runtime.Send(c, ints, 0, 1)
+				_, _ = runtime.Probe(c, 0, 1)
+				_, _, _ = runtime.Iprobe(c, runtime.AnySource, 1)
+				return second(runtime.Recv(c, ints, 0, 1))
+			},
+			"strided": func() error {
+				_ = runtime.SendStrided(c, ints, column, 0, 1)
+				return second(runtime.RecvStrided(c, ints, column, 0, 1))
+			},
+			"persistent": func() error {
+				_ = runtime.StartAll(recv, send)
+				_, _ = send.Wait()
+				return second(recv.Wait())
+			},
+		} {
+			require.NoError(t, call(), name)
+			require.Zero(t, testing.AllocsPerRun(200, func() { _ = call() }), name)
+		}
+	})
+}
+
+func TestPingPongDoesNotAllocate(t *testing.T) {
+	const rounds = 1000
+	var allocs float64
+	local(t, 2, func(c *runtime.Comm) {
+		buf := make([]byte, 8)
+		peer := 1 - c.Rank()
+		if c.Rank() == 1 {
+			for range rounds + 1 { // AllocsPerRun warms up once
+				_, _ = runtime.Recv(c, buf, peer, 0)
+				_ = runtime.Send(c, buf, peer, 0)
+			}
+			return
+		}
+		allocs = testing.AllocsPerRun(rounds, func() {
+			_ = runtime.Send(c, buf, peer, 0)
+			_, _ = runtime.Recv(c, buf, peer, 0)
+		})
+	})
+	// Who sleeps on a channel makes one: some rounds in a thousand do.
+	require.Less(t, allocs, 1.0)
+}

@@ -1,0 +1,62 @@
+package runtime_test
+
+import (
+	goruntime "runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// grow uses a lot of stack, so that the goroutine's moves.
+func grow(depth int) int {
+	var block [256]int
+	if depth == 0 {
+		return block[0]
+	}
+	block[depth%256] = depth
+	return grow(depth-1) + block[depth%256]
+}
+
+// A rendezvous goes on while the collector runs and stacks move: what is sent and
+// received stays reachable, though only requests know it.
+func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
+	const n, flights, rounds = 300_000, 6, 5
+	local(t, 2, func(c *runtime.Comm) {
+		peer := 1 - c.Rank()
+		for round := range rounds {
+			var requests []*runtime.Request
+			var got [][]byte
+			for i := range flights {
+				got = append(got, make([]byte, n))
+				requests = append(requests,
+					runtime.Irecv(c, got[i], peer, i),
+					runtime.Isend(c, pattern(make([]byte, n), round+i), peer, i))
+				goruntime.GC()
+				require.Positive(t, grow(200+i*50))
+				_ = make([]byte, n) // takes the place of what was freed too early
+			}
+			require.NoError(t, runtime.WaitAll(requests...))
+			for i := range flights {
+				require.Equal(t, pattern(make([]byte, n), round+i), got[i])
+			}
+		}
+	})
+}
+
+// Small values on a stack that moves while its goroutine is blocked.
+func TestReceiveIntoASmallArrayWhileBlocked(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		if c.Rank() == 0 {
+			require.Positive(t, grow(500))
+			goruntime.GC()
+			require.NoError(t, runtime.Send(c, []int{1, 2, 3}, 1, 0))
+			return
+		}
+		var small [3]int
+		_, err := runtime.Recv(c, small[:], 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, [3]int{1, 2, 3}, small)
+	})
+}
