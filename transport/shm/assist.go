@@ -38,10 +38,8 @@ const (
 	descDone     = 72
 	descFailed   = 80
 
-	// assistBytes is the length from which help pays.
-	assistBytes = 1 << 20
 	// chunkBytes is what is claimed at a time.
-	chunkBytes = 128 << 10
+	chunkBytes = 64 << 10
 	// maxChunks is the length of the longest Get that can be shared.
 	maxChunks = 1 << 19
 
@@ -103,8 +101,7 @@ type shared struct {
 // offerHelp publishes a descriptor for an operation. Without a free one, or
 // room in the lane, the reader copies alone.
 func (t *Transport) offerHelp(op *bulkOp) {
-	op.offered = true
-	if op.verb != verbGet || len(op.buf) < assistBytes || chunks(len(op.buf)) > maxChunks || op.e.reach.lonely {
+	if chunks(len(op.buf)) > maxChunks || op.e.reach.lonely {
 		return
 	}
 	for k := range bulkDescriptors {
@@ -146,6 +143,7 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 	if front+back < total || !op.shared.quiet() {
 		return
 	}
+	op.attended = back > 0
 	failed := atomic.LoadUint64(d.word(descFailed))
 	if failed > 0 && failed <= back && !op.shared.over && !op.shared.redone {
 		op.e.reach.lonely = true

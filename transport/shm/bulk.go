@@ -3,6 +3,7 @@ package shm
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -48,9 +49,17 @@ type bulkOp struct {
 	staged        bool
 	asked, pieces int
 	waiting       bool
-	// shared is the help of the owner; offered says that it was asked for.
-	shared  shared
-	offered bool
+	// restart says that direct copies were refused in the middle; idle counts steps
+	// without an answer.
+	restart bool
+	idle    int
+	// begun says that way was chosen, at began; attended that the owner took part.
+	begun    bool
+	way      way
+	began    time.Time
+	attended bool
+	// shared is the help of the owner.
+	shared shared
 }
 
 // bulk is the queue of a rank's own operations and of the copies it makes for
@@ -152,10 +161,14 @@ func (t *Transport) moveBulk(h transport.Handler) int {
 		if left < before || op.finished {
 			events++
 		}
+		if op.contends() {
+			break
+		}
 		if !op.finished {
 			i++
 			continue
 		}
+		t.judge(op)
 		t.bulk.complete(h, i)
 	}
 	return events
@@ -223,7 +236,17 @@ func (t *Transport) step(op *bulkOp, left *int) {
 	case t.node.locals != nil && !t.cfg.DisableCMA:
 		t.stepLocal(op, left)
 	case op.verb != verbAdd && op.e.direct():
-		t.stepDirect(op, left)
+		if !op.begun {
+			t.begin(op)
+		}
+		switch {
+		case op.shared.desc.words != nil:
+			t.stepShared(op, left)
+		case op.staged:
+			t.stepStaged(op, left)
+		default:
+			t.stepDirect(op, left)
+		}
 	default:
 		op.staged = true
 		t.stepStaged(op, left)

@@ -41,8 +41,9 @@ func pair(t testing.TB) []*shm.Transport {
 func TestRefusalFallsBack(t *testing.T) {
 	for _, errno := range []error{unix.EPERM, unix.ESRCH, unix.ENOSYS, unix.EACCES} {
 		for _, after := range []int{0, 1, 2, 3} {
-			for _, n := range []int{5000, 1<<20 - 1, 3<<20 + 77} {
+			for i, n := range []int{5000, 1<<20 - 1, 1<<20 - 1, 1<<20 - 1, 3<<20 + 77, 3<<20 + 77, 3<<20 + 77} {
 				ts := pair(t)
+				shm.ForceWay(ts[0], i%shm.Ways)
 				shm.RefuseDirectAfter(ts[0], after, errno)
 				source := pattern(n, 3)
 				k, err := ts[1].Expose(source, transport.AccessRead)
@@ -60,6 +61,7 @@ func TestRefusalFallsBack(t *testing.T) {
 // The owner of the memory shares the work of a long Get when it polls.
 func TestOwnerHelps(t *testing.T) {
 	ts := pair(t)
+	shm.ForceWay(ts[0], shm.WayShared)
 	const n = 4<<20 + 4711
 	source := pattern(n, 5)
 	k, err := ts[1].Expose(source, transport.AccessRead)
@@ -75,6 +77,7 @@ func TestOwnerHelps(t *testing.T) {
 func TestHelpFails(t *testing.T) {
 	for after := range 4 {
 		ts := pair(t)
+		shm.ForceWay(ts[0], shm.WayShared)
 		const n = 4<<20 + 4711
 		source := pattern(n, 5)
 		k, err := ts[1].Expose(source, transport.AccessRead)
@@ -116,4 +119,55 @@ func TestNoAllocations(t *testing.T) {
 		k, _ := ts[0].Expose(payload, transport.AccessRead)
 		_ = ts[0].Conceal(k)
 	}))
+}
+
+// A piped Get is finished alone when its owner does not poll, or stops to.
+func TestPipedAlone(t *testing.T) {
+	for polls := range 12 {
+		ts := pair(t)
+		shm.ForceWay(ts[0], shm.WayPiped)
+		const n = 3<<20 + 4711
+		source := pattern(n, 5)
+		k, err := ts[1].Expose(source, transport.AccessRead)
+		require.NoError(t, err)
+		for range 3 {
+			dst, l := make([]byte, n), &log{}
+			require.NoError(t, endpointTo(t, ts[0], 1).Get(dst, k, 1))
+			for i := 0; len(l.done) == 0; i++ {
+				if i < polls {
+					poll(t, ts[1], l, 1)
+				}
+				poll(t, ts[0], l, 1)
+			}
+			require.NoError(t, l.done[0].err)
+			require.True(t, bytes.Equal(source, dst), "%d polls", polls)
+		}
+	}
+}
+
+// An owner that polls late finds requests that were taken back, and serves the
+// ones that count.
+func TestLateOwner(t *testing.T) {
+	for w := range shm.Ways {
+		ts := pair(t)
+		shm.ForceWay(ts[0], w)
+		const n = 1<<20 + 4711
+		source := pattern(n, 5)
+		k, err := ts[1].Expose(source, transport.AccessRead)
+		require.NoError(t, err)
+		l := &log{}
+		for range 200 {
+			require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, n), k, 1))
+			for len(l.done) == 0 {
+				poll(t, ts[0], l, 1)
+			}
+			require.NoError(t, l.done[0].err)
+			l.done = l.done[:0]
+		}
+		poll(t, ts[1], l, 1000)
+		require.Empty(t, l.downs)
+		dst := make([]byte, n)
+		require.NoError(t, get(t, ts, dst, k))
+		require.True(t, bytes.Equal(source, dst))
+	}
 }

@@ -21,6 +21,9 @@ type reach struct {
 	pid     int
 	// lonely says that the peer cannot help with a Get.
 	lonely bool
+	// aloof grows with each Get during which the peer did not poll though it was
+	// asked to take part; skip is how many to go before it is asked again.
+	aloof, skip int
 	// ops counts the operations under way.
 	ops int
 }
@@ -78,13 +81,6 @@ func (e *endpoint) refuse(err error) { e.reach.direct, e.reach.refusal = false, 
 
 // stepDirect copies from or to private memory of a peer process.
 func (t *Transport) stepDirect(op *bulkOp, left *int) {
-	if !op.offered {
-		t.offerHelp(op)
-	}
-	if op.shared.desc.words != nil {
-		t.stepShared(op, left)
-		return
-	}
 	move := t.reader
 	if op.verb == verbPut {
 		move = t.writer
@@ -133,7 +129,9 @@ func (t *Transport) directFailed(op *bulkOp, err error) {
 	default:
 		op.e.refuse(err)
 		op.staged = true
-		op.asked = op.done
+		if op.way != wayPiped {
+			op.asked = op.done
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ const (
 	ControlBytes = controlBytes
 	RingsPerRank = ringsPerRank
 	RingAfter    = ringAfter
-	AssistBytes  = assistBytes
 	PollBytes    = pollBytes
 )
 
@@ -98,4 +97,18 @@ func CountDirect(t *Transport, before func()) *int {
 		return got, err
 	}
 	return n
+}
+
+// Ways of a long Get.
+const (
+	WayAlone  = int(wayAlone)
+	WayShared = int(wayShared)
+	WayPiped  = int(wayPiped)
+	Ways      = int(ways)
+)
+
+// ForceWay makes every long Get of a transport go one way.
+func ForceWay(t *Transport, w int) {
+	only := way(w)
+	t.tuner.only = &only
 }

@@ -59,7 +59,7 @@ func TestSharedReachesTheMemoryOfAnyRank(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrNotSupported)
 	_, err = ts[0].Shared(1, transport.Key{Addr: key.Addr, Token: 99}, 8)
 	require.ErrorIs(t, err, transport.ErrNotSupported)
-	for _, bad := range []transport.Key{{Addr: 1 << 35}, {Addr: 1<<64 - 4}, ts[1].Arena().Key(64 << 20)} {
+	for _, bad := range []transport.Key{{Addr: 1 << 35, Token: key.Token}, {Addr: 1<<64 - 4, Token: key.Token}, ts[1].Arena().Key(64 << 20)} {
 		_, err = ts[0].Shared(1, bad, 8)
 		require.ErrorIs(t, err, transport.ErrBadKey)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
 // counter is a Handler that only counts.
@@ -76,11 +77,15 @@ func BenchmarkGet(b *testing.B) {
 	for _, way := range []struct {
 		name  string
 		noCMA bool
-	}{{"direct", false}, {"staged", true}} {
+		way   int
+	}{{"tuned", false, -1}, {"alone", false, shm.WayAlone}, {"shared", false, shm.WayShared}, {"piped", false, shm.WayPiped}, {"staged", true, -1}} {
 		for _, size := range []int{16 << 10, 64 << 10, 1 << 20, 4 << 20, 16 << 20} {
 			b.Run(fmt.Sprintf("%s/%d", way.name, size), func(b *testing.B) {
 				s := newStage(b, "source", 2, way.noCMA)
 				e := endpointTo(b, s.tr, 1)
+				if way.way >= 0 {
+					shm.ForceWay(s.tr, way.way)
+				}
 				k := s.askKey(b, size, 1)
 				dst := make([]byte, size)
 				c := &counter{}

@@ -22,7 +22,9 @@ import (
 //	C  token of the key
 //
 // The ticket is a word, sequence<<8 | code, beside it the old word of a
-// FetchAdd; the addend lies in the buffer.
+// FetchAdd; the addend lies in the buffer. The owner takes a ticket by
+// compare-and-swap before it touches the buffer, so that the asking rank can take
+// back what nobody has begun, and copy by itself where it may.
 const (
 	serveTicketMask   = 1<<8 - 1
 	serveVerbShift    = 8
@@ -31,16 +33,28 @@ const (
 	serveSequence     = 40
 	serveSequenceMask = 1<<24 - 1
 
+	codeAsked  = 0
 	codeDone   = 1
 	codeBadKey = 2
+	codeTaken  = 3
+	codeBack   = 4
 	codeMask   = 1<<8 - 1
 
 	// piecesPerOp are the buffers one operation may hold at a time.
 	piecesPerOp = 4
-	// maxServes is the number of requests of one peer that can be under way: its
-	// tickets.
-	maxServes = stagingSlots
+	// minPiece is the least length of a piece: shorter ones cost more to ask for
+	// than the overlap of the copies brings.
+	minPiece = 16 << 10
+	// Polls without an answer after which a reader that can copy by itself does: when
+	// nobody has taken a piece, and when somebody has.
+	idleAsked = 64
+	idleTaken = 2048
 )
+
+// pieceBytes is the length of the pieces of an operation on n bytes.
+func pieceBytes(n int) int {
+	return min(max(n/8&^(pageBytes-1), minPiece), stagingBytes)
+}
 
 // ticket is the asking side of one buffer.
 type ticket struct {
@@ -75,26 +89,102 @@ func (n *Node) buffer(rank, number, size int) []byte {
 
 // stepStaged moves an operation on through staging buffers.
 func (t *Transport) stepStaged(op *bulkOp, left *int) {
+	before := op.done
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == op && *left > 0 {
 			t.collect(op, k, left)
 		}
 	}
+	op.waiting = true
+	if op.restart && !t.restarted(op) {
+		return
+	}
 	total := len(op.buf)
 	if op.verb == verbAdd {
 		total = 8
 	}
+	piece := pieceBytes(total)
 	for k := range t.bulk.tickets {
 		tk := &t.bulk.tickets[k]
 		if op.err != nil || op.asked == total || op.pieces == piecesPerOp || *left <= 0 {
 			break
 		}
-		if tk.op == nil && !tk.lost && !t.ask(op, k, min(total-op.asked, stagingBytes), left) {
+		if tk.op == nil && !tk.lost && !t.ask(op, k, min(total-op.asked, piece), left) {
 			break
 		}
 	}
-	op.finished = op.pieces == 0 && (op.err != nil || op.done == total)
-	op.waiting = true
+	if op.way == wayPiped && op.err == nil && op.done < total {
+		op.waiting = false
+		t.fillIn(op, before == op.done, left)
+	}
+	op.finished = op.finished || op.pieces == 0 && !op.restart && (op.err != nil || op.done == total)
+}
+
+// fillIn copies a piece directly when the owner lets us wait.
+func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
+	if !idle {
+		op.idle, op.attended = 0, true
+		return
+	}
+	op.idle++
+	limit := idleAsked
+	for k := range t.bulk.tickets {
+		if t.bulk.tickets[k].op == op && atomic.LoadUint64(ticketWord(t.control, k))&codeMask == codeTaken {
+			limit = idleTaken
+		}
+	}
+	if op.idle < limit || *left <= 0 {
+		return
+	}
+	if start, end, ok := t.nextDirect(op); ok {
+		t.copyChunk(op, start, end, left)
+		op.done += end - start
+		op.restart = op.err == nil && !op.e.reach.direct
+	}
+}
+
+// restarted begins again from the start, without direct copies, when they were
+// refused in the middle and nobody writes into our buffers any more.
+func (t *Transport) restarted(op *bulkOp) bool {
+	for k := range t.bulk.tickets {
+		if t.bulk.tickets[k].op == op {
+			t.takeBack(op, k)
+		}
+	}
+	if op.pieces > 0 {
+		return false
+	}
+	op.restart, op.way = false, wayAlone
+	op.asked, op.done, op.err = 0, 0, nil
+	return true
+}
+
+// takeBack takes a piece back that the owner has not begun.
+func (t *Transport) takeBack(op *bulkOp, k int) bool {
+	tk := &t.bulk.tickets[k]
+	asked := tk.sequence << 8
+	if !atomic.CompareAndSwapUint64(ticketWord(t.control, k), asked|codeAsked, asked|codeBack) {
+		return false
+	}
+	tk.op = nil
+	op.pieces--
+	return true
+}
+
+// nextDirect returns the next bytes to copy directly: what was not asked for, or
+// a piece that is taken back.
+func (t *Transport) nextDirect(op *bulkOp) (start, end int, ok bool) {
+	if op.asked < len(op.buf) {
+		start = op.asked
+		op.asked = min(start+chunkBytes, len(op.buf))
+		return start, op.asked, true
+	}
+	for k := range t.bulk.tickets {
+		if tk := t.bulk.tickets[k]; tk.op == op && t.takeBack(op, k) {
+			return tk.off, tk.off + tk.n, true
+		}
+	}
+	return 0, 0, false
 }
 
 // ask requests the next n bytes through buffer k. It returns false if the lane
@@ -102,7 +192,7 @@ func (t *Transport) stepStaged(op *bulkOp, left *int) {
 func (t *Transport) ask(op *bulkOp, k, n int, left *int) bool {
 	tk := &t.bulk.tickets[k]
 	sequence := (tk.sequence + 1) & serveSequenceMask
-	atomic.StoreUint64(ticketWord(t.control, k), 0)
+	atomic.StoreUint64(ticketWord(t.control, k), sequence<<8|codeAsked)
 	switch op.verb {
 	case verbPut:
 		copy(t.node.buffer(t.cfg.LocalRank, k, n), op.buf[op.asked:op.asked+n])
@@ -131,7 +221,7 @@ func (t *Transport) ask(op *bulkOp, k, n int, left *int) bool {
 func (t *Transport) collect(op *bulkOp, k int, left *int) {
 	tk := &t.bulk.tickets[k]
 	answer := atomic.LoadUint64(ticketWord(t.control, k))
-	if answer>>8 != tk.sequence || answer&codeMask == 0 {
+	if code := answer & codeMask; answer>>8 != tk.sequence || code != codeDone && code != codeBadKey {
 		return
 	}
 	switch {
@@ -161,14 +251,12 @@ func (t *Transport) serve(slot int, h transport.Header) bool {
 	if job.ticket >= stagingSlots || job.verb > verbAdd || job.n > stagingBytes || job.verb == verbAdd && job.n != 8 {
 		return false
 	}
-	pending := 0
+	// A new request for a ticket says that the last one was taken back.
 	for i := range t.bulk.serves {
-		if t.bulk.serves[i].slot == slot {
-			pending++
+		if o := &t.bulk.serves[i]; o.slot == slot && o.ticket == job.ticket {
+			*o = job
+			return true
 		}
-	}
-	if pending >= maxServes {
-		return false
 	}
 	t.bulk.serves = append(t.bulk.serves, job)
 	return true
@@ -191,8 +279,12 @@ func (t *Transport) answer(job serveJob, left *int) {
 	if e.down != nil {
 		return
 	}
+	word := ticketWord(e.control, job.ticket)
+	if !atomic.CompareAndSwapUint64(word, job.sequence<<8|codeAsked, job.sequence<<8|codeTaken) {
+		return // taken back
+	}
 	buffer := t.node.buffer(job.slot, job.ticket, job.n)
-	control, old, code := e.control, uint64(0), uint64(codeDone)
+	old, code := uint64(0), uint64(codeDone)
 	ok := t.exposed.use(job.key, job.n, job.verb.access(), func(b []byte) {
 		switch job.verb {
 		case verbGet:
@@ -207,8 +299,8 @@ func (t *Transport) answer(job serveJob, left *int) {
 		code = codeBadKey
 	}
 	*left -= job.n
-	atomic.StoreUint64(ticketValue(control, job.ticket), old)
-	atomic.StoreUint64(ticketWord(control, job.ticket), job.sequence<<8|code)
+	atomic.StoreUint64(ticketValue(e.control, job.ticket), old)
+	atomic.StoreUint64(word, job.sequence<<8|code)
 	if atomic.LoadUint64(e.alert)&alertArmed != 0 {
 		e.wake()
 	}
@@ -251,7 +343,10 @@ func (b *bulk) restless() bool {
 // answered says that a ticket was written.
 func (t *Transport) answered() bool {
 	for k := range t.bulk.tickets {
-		if t.bulk.tickets[k].op != nil && atomic.LoadUint64(ticketWord(t.control, k))&codeMask != 0 {
+		if t.bulk.tickets[k].op == nil {
+			continue
+		}
+		if code := atomic.LoadUint64(ticketWord(t.control, k)) & codeMask; code == codeDone || code == codeBadKey {
 			return true
 		}
 	}

@@ -54,6 +54,7 @@ type Transport struct {
 
 	exposed *exposures
 	bulk    bulk
+	tuner   tuner
 	// blocked are the endpoints whose last Send found no room.
 	blocked []*endpoint
 	polls   uint64

@@ -1,0 +1,129 @@
+package shm
+
+import (
+	"math/bits"
+	"time"
+)
+
+// way is how a Get from private memory of a peer process is done when the
+// direct way is open. Which is fastest depends on the processor: single copies
+// pay for the kernel's work on every page, the two copies of staging for the
+// caches. So it is measured, by the size of the Get.
+type way uint8
+
+const (
+	wayAlone  way = iota // the reader copies
+	wayShared            // reader and owner copy, see assist.go
+	wayPiped             // the owner fills staging buffers, the reader empties them
+	ways
+)
+
+const (
+	// tunedBytes is the length from which there is a choice.
+	tunedBytes = 32 << 10
+	// tunedClasses are the powers of two from tunedBytes on.
+	tunedClasses = 10
+	// tunerTries is how often each way is tried at first, tunerAgain after how many
+	// Gets another one is tried again.
+	tunerTries = 3
+	tunerAgain = 64
+	// maxAloof bounds how many Gets are done alone before an owner that did not
+	// poll during the last is asked again.
+	maxAloof = 64
+)
+
+// tuner remembers what each way took for each class of size.
+type tuner struct {
+	classes [tunedClasses]struct {
+		// nanos is the best time for a mebibyte so far, drifting upwards.
+		nanos [ways]int64
+		tries [ways]int
+		gets  int
+	}
+	// only, if set, is the way of every Get.
+	only *way
+}
+
+func tunerClass(n int) int {
+	return min(bits.Len(uint(n/tunedBytes))-1, tunedClasses-1)
+}
+
+// pick chooses the way for a Get of n bytes.
+func (t *tuner) pick(n int) way {
+	if n < tunedBytes {
+		return wayAlone
+	}
+	if t.only != nil {
+		return *t.only
+	}
+	c := &t.classes[tunerClass(n)]
+	c.gets++
+	best := way(0)
+	for w := range ways {
+		if c.tries[w] < min(c.tries[best], tunerTries) || c.tries[best] >= tunerTries && c.nanos[w] < c.nanos[best] {
+			best = w
+		}
+	}
+	if c.gets%tunerAgain == 0 {
+		return way(c.gets / tunerAgain % int(ways))
+	}
+	return best
+}
+
+// note records what a Get of n bytes took.
+func (t *tuner) note(w way, n int, nanos int64) {
+	if n < tunedBytes {
+		return
+	}
+	c := &t.classes[tunerClass(n)]
+	rate := nanos << 20 / int64(n)
+	c.tries[w]++
+	if c.tries[w] == 1 || rate < c.nanos[w] {
+		c.nanos[w] = rate
+		return
+	}
+	c.nanos[w] += (rate - c.nanos[w]) / 16
+}
+
+// begin chooses the way of an operation on private memory that can be reached
+// directly.
+func (t *Transport) begin(op *bulkOp) {
+	op.begun = true
+	if op.verb != verbGet || len(op.buf) < tunedBytes {
+		return
+	}
+	op.way, op.began = t.tuner.pick(len(op.buf)), time.Now()
+	r := &op.e.reach
+	if op.way != wayAlone && r.skip > 0 {
+		r.skip--
+		op.way = wayAlone
+	}
+	switch op.way {
+	case wayShared:
+		t.offerHelp(op)
+	case wayPiped:
+		op.staged = true
+	}
+}
+
+// judge learns from a Get that has ended.
+func (t *Transport) judge(op *bulkOp) {
+	if op.began.IsZero() || op.err != nil {
+		return
+	}
+	r := &op.e.reach
+	switch {
+	case op.way == wayAlone || op.attended:
+		t.tuner.note(op.way, len(op.buf), int64(time.Since(op.began)))
+		if op.attended {
+			r.aloof, r.skip = 0, 0
+		}
+	default:
+		r.aloof = min(2*r.aloof+1, maxAloof)
+		r.skip = r.aloof
+	}
+}
+
+// contends says that what a Get took is measured, and that the next one waits
+// for its end.
+func (op *bulkOp) contends() bool { return op.way != wayAlone && !op.finished && op.e.reach.direct }
