@@ -98,10 +98,10 @@ func (m *memory) alloc(n int) (arena.Lease, error) {
 	return m.arena.Alloc(n)
 }
 
-// allocPart leases whole pages for a part of a Shared.
+// allocPart leases whole pages, zeros, for a part of a Shared.
 func (m *memory) allocPart(n int) (arena.Lease, error) {
 	m.sweep()
-	return m.arena.AllocPages(n)
+	return m.arena.AllocZeros(n)
 }
 
 // keep remembers a part that is to be freed when its last user is gone.

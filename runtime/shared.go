@@ -12,7 +12,8 @@ import (
 
 // Shared is memory that the members of a communicator on one node have in
 // common: each member's part lies in its own arena and is used by all of them in
-// place. Its contents begin as zeros.
+// place. Its contents begin as zeros, and pages that nobody writes to cost no
+// memory.
 //
 // Order is made by words: write into a part, then Signal a word; whoever has seen
 // the word by Await or Load sees what was written before. A Shared may be used
@@ -158,7 +159,6 @@ func (s *Shared) allocate() ([]uint64, error) {
 	if err != nil {
 		return card, err
 	}
-	clear(lease.Bytes)
 	s.lease, s.parts[s.me] = lease, lease.Bytes
 	key := s.memory.arena.Key(lease.Off)
 	card[cardFailed], card[cardAddr], card[cardToken] = 0, key.Addr, key.Token

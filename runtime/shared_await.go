@@ -37,7 +37,10 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
 		for left := set.Load(); left != 0; left &= left - 1 {
-			s.memory.node.Ring(s.members[i*64+bits.TrailingZeros64(left)])
+			// A damaged word may have bits of nobody.
+			if member := i*64 + bits.TrailingZeros64(left); member < len(s.members) {
+				s.memory.node.Ring(s.members[member])
+			}
 		}
 	}
 }

@@ -19,6 +19,9 @@ const (
 	// gatherMin is the size in bytes from which hot neighbours of cold pages are
 	// looked for before cold pages alone are used.
 	gatherMin = 1 << 20
+	// untouchedMin is the size in bytes from which AllocZeros prefers pages that
+	// were never touched to clearing others.
+	untouchedMin = 256 << 10
 )
 
 // Config says how an Arena is run. The zero value serves rank 0.
@@ -95,31 +98,42 @@ func (a *Arena) Alloc(n int) (Lease, error) {
 	if n < LargeMin && !a.guarded {
 		return a.allocSmall(n)
 	}
-	return a.allocLarge(n)
+	l, _, err := a.allocLarge(n, false)
+	return l, err
 }
 
-// AllocPages is Alloc of whole pages whatever the size.
-func (a *Arena) AllocPages(n int) (Lease, error) {
+// AllocZeros is Alloc of whole pages that are zeros. Large ones are not touched if
+// that can be helped: pages that nobody writes to cost no memory.
+func (a *Arena) AllocZeros(n int) (Lease, error) {
 	if n < 0 {
 		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.allocLarge(n)
+	l, zeros, err := a.allocZeros(n)
+	if err == nil && !zeros {
+		clear(l.Bytes)
+	}
+	return l, err
 }
 
-func (a *Arena) allocLarge(n int) (Lease, error) {
-	s, err := a.span(max(n, 1))
+func (a *Arena) allocZeros(n int) (l Lease, zeros bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.allocLarge(n, n >= untouchedMin)
+}
+
+// allocLarge leases whole pages. zeros says that they are cold, and hence zeros.
+func (a *Arena) allocLarge(n int, untouched bool) (l Lease, zeros bool, err error) {
+	s, t, err := a.span(max(n, 1), untouched)
 	if err != nil {
-		return Lease{}, err
+		return Lease{}, false, err
 	}
 	if a.guarded {
 		if err := Guard(s.bytes(s.off, s.n), false); err != nil {
 			a.release(s)
-			return Lease{}, fmt.Errorf("allocate %d bytes: %w", n, err)
+			return Lease{}, false, fmt.Errorf("allocate %d bytes: %w", n, err)
 		}
 	}
-	return a.begin(&s.lease, s, s.off, n), nil
+	return a.begin(&s.lease, s, s.off, n), t == cold, nil
 }
 
 func (a *Arena) allocSmall(n int) (Lease, error) {
@@ -127,7 +141,7 @@ func (a *Arena) allocSmall(n int) (Lease, error) {
 	f := &a.shelves[class]
 	b := f.first
 	if b == nil {
-		s, err := a.span(slabBytes(class, a.heap.page))
+		s, _, err := a.span(slabBytes(class, a.heap.page), false)
 		if err != nil {
 			return Lease{}, err
 		}
@@ -146,43 +160,49 @@ func (a *Arena) begin(l *lease, s *span, off, n int) Lease {
 }
 
 // span returns a span of at least n bytes, rounded up to pages, from what is
-// free or by growing.
-func (a *Arena) span(n int) (*span, error) {
+// free or by growing, and says whether some of it may have been touched: hot.
+// untouched asks for one that was not, if that can be had without growing.
+func (a *Arena) span(n int, untouched bool) (*span, temperature, error) {
 	page := a.heap.page
 	if n > a.mem.Size() {
-		return nil, fmt.Errorf("%w: %d bytes do not fit in a range of %d", ErrFull, n, a.mem.Size())
+		return nil, hot, fmt.Errorf("%w: %d bytes do not fit in a range of %d", ErrFull, n, a.mem.Size())
 	}
 	n = (n + page - 1) / page * page
+	if untouched {
+		if s := a.heap.take(n, cold); s != nil {
+			return s, cold, nil
+		}
+	}
 	if s := a.heap.take(n, hot); s != nil {
-		return s, nil
+		return s, hot, nil
 	}
 	// A long walk pays where it saves touching many pages first.
 	if n >= gatherMin && a.heap.hot >= n/2 {
 		if s := a.heap.gather(a.chunks, n, n/2); s != nil {
-			return s, nil
+			return s, hot, nil
 		}
 	}
 	if s := a.heap.take(n, cold); s != nil {
-		return s, nil
+		return s, cold, nil
 	}
 	if s := a.heap.gather(a.chunks, n, 0); s != nil {
-		return s, nil
+		return s, hot, nil
 	}
 	err := a.grow(n)
 	if err == nil {
-		return a.heap.take(n, cold), nil
+		return a.heap.take(n, cold), cold, nil
 	}
 	a.dissolve()
 	if s := a.heap.gather(a.chunks, n, 0); s != nil {
-		return s, nil
+		return s, hot, nil
 	}
 	// What the range still has joins what is free at its end.
 	if room := a.room(); room > 0 && room < n && a.grow(room) == nil {
 		if s := a.heap.gather(a.chunks, n, 0); s != nil {
-			return s, nil
+			return s, hot, nil
 		}
 	}
-	return nil, err
+	return nil, hot, err
 }
 
 // room is how much of the range was never used, in whole pages.
@@ -251,18 +271,20 @@ func (a *Arena) release(s *span) {
 		_ = Guard(s.bytes(s.off, s.n), true)
 	}
 	a.heap.insert(s, hot)
-	for a.heap.hot > max(a.keep, 0) && a.heap.oldest != nil {
-		a.cool(a.heap.oldest)
+	for a.heap.hot > max(a.keep, 0) && a.cool(a.heap.oldest) {
+		continue
 	}
 }
 
-// cool gives a free span back to the machine. If the machine does not take it,
-// it counts as cold all the same: it is not asked a second time.
-func (a *Arena) cool(s *span) {
+// cool gives a free span back to the machine, which makes it zeros. It reports
+// false, with the span as hot as before, when the machine does not take it.
+func (a *Arena) cool(s *span) bool {
+	if a.mem.Discard(s.off, s.n) != nil {
+		return false
+	}
 	a.heap.unlink(s)
-	// The contents of free memory do not matter, so neither does a failure.
-	_ = a.mem.Discard(s.off, s.n)
 	a.heap.insert(s, cold)
+	return true
 }
 
 // find returns the table's entry of the lease that begins at off, and where its

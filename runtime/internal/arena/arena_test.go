@@ -1,6 +1,7 @@
 package arena_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"testing"
@@ -24,14 +25,14 @@ func TestAllocAlignsAndSizes(t *testing.T) {
 		require.Equal(t, []int{0}, a.Holders(uint64(l.Off)))
 	}
 	for _, n := range []int{0, 1, 5000} {
-		l, err := a.AllocPages(n)
+		l, err := a.AllocZeros(n)
 		require.NoError(t, err)
 		require.Len(t, l.Bytes, n)
 		aligned(t, l.Bytes, l.Off, os.Getpagesize())
 	}
 	_, err := a.Alloc(-1)
 	require.Error(t, err)
-	_, err = a.AllocPages(-1)
+	_, err = a.AllocZeros(-1)
 	require.Error(t, err)
 }
 
@@ -79,6 +80,36 @@ func TestKeepLimitsHotMemory(t *testing.T) {
 	hot, err := a.Alloc(1 << 20)
 	require.NoError(t, err)
 	require.Equal(t, ls[14].Off, hot.Off, "the newest comes first")
+}
+
+func TestAllocZeros(t *testing.T) {
+	for _, keep := range []int{-1, 4 << 20, 64 << 20} {
+		a := arena.New(whole(16<<20), arena.Config{Keep: keep, Contiguous: true})
+		for _, n := range []int{1, 5000, 100 << 10, 1 << 20, 7 << 20, 12 << 20, 16 << 20} {
+			l, err := a.AllocZeros(n)
+			require.NoError(t, err)
+			require.Equal(t, bytes.Count(l.Bytes, []byte{0}), n, "%d bytes, keeping %d", n, keep)
+			for i := range l.Bytes {
+				l.Bytes[i] = 0xff
+			}
+			require.NoError(t, a.Free(l))
+		}
+	}
+}
+
+func TestMachineKeepsWhatItDoesNotTakeBack(t *testing.T) {
+	mem := whole(1 << 20)
+	a := arena.New(mem, arena.Config{Keep: -1})
+	l, err := a.Alloc(128 << 10)
+	require.NoError(t, err)
+	l.Bytes[5] = 1
+	mem.refuse = errors.New("not now")
+	require.NoError(t, a.Free(l))
+	require.Equal(t, 128<<10, a.Stats().Hot)
+	mem.refuse = nil
+	l, err = a.AllocZeros(128 << 10)
+	require.NoError(t, err)
+	require.Zero(t, l.Bytes[5])
 }
 
 func TestNegativeKeepKeepsNothing(t *testing.T) {

@@ -45,6 +45,9 @@ func (m *memory) Bytes(off, n int) ([]byte, error) {
 }
 
 func (m *memory) Discard(off, n int) error {
+	if m.refuse != nil {
+		return m.refuse
+	}
 	m.discarded = append(m.discarded, [2]int{off, n})
 	b, err := m.Bytes(off, n)
 	clear(b)

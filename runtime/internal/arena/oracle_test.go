@@ -60,6 +60,7 @@ func (e *entry) write() {
 }
 
 func (e *entry) check(t *testing.T) {
+	t.Helper()
 	for _, at := range e.places() {
 		require.Equal(t, e.stamp, binary.LittleEndian.Uint64(e.l.Bytes[at:]), "someone wrote at %d", e.l.Off+at)
 	}

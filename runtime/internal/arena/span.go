@@ -6,7 +6,8 @@ import "math/bits"
 type temperature uint8
 
 const (
-	// cold pages are not backed by memory: never touched, or discarded.
+	// cold pages are not backed by memory and hence zeros: never touched, or
+	// discarded.
 	cold temperature = iota
 	// hot pages were touched and are still there.
 	hot
@@ -100,9 +101,9 @@ func (h *heap) discardRecord(s *span) {
 
 func (h *heap) bin(n int) int { return min(bits.Len(uint(n/h.page))-1, bins-1) }
 
-// insert makes s a free span of temperature t, after joining it with its free
-// neighbours of the same temperature, and returns the joined span.
-func (h *heap) insert(s *span, t temperature) *span {
+// insert makes s a free span of temperature t, joined with its free neighbours of
+// the same temperature.
+func (h *heap) insert(s *span, t temperature) {
 	s.free, s.temp = true, t
 	if p := h.at(s.off - 1); joins(s, p) {
 		h.unlink(p)
@@ -116,7 +117,6 @@ func (h *heap) insert(s *span, t temperature) *span {
 	}
 	h.enter(s)
 	h.link(s)
-	return s
 }
 
 func joins(s, other *span) bool {
