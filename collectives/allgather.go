@@ -36,6 +36,7 @@ func (g *group) allGather(send, recv []byte) error {
 		return message.AllGatherBruck(&g.peer, send, recv)
 	case ring:
 		return message.AllGatherRing(&g.peer, send, recv)
+	default:
 	}
 	n, err := g.shared()
 	if err != nil {

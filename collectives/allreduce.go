@@ -36,6 +36,7 @@ func (g *group) allReduce(send, recv []byte, r message.Reduction) error {
 	switch alg {
 	case recursiveDoubling, rabenseifner, ring:
 		return allReduceMessages(&g.peer, alg, send, recv, r)
+	default:
 	}
 	n, err := g.shared()
 	if err != nil {
@@ -48,8 +49,9 @@ func (g *group) allReduce(send, recv []byte, r message.Reduction) error {
 		return n.AllReduceCounter(send, recv, r)
 	case pair:
 		return n.AllReducePair(send, recv, r)
+	default:
+		return n.AllReduceSegments(send, recv, r)
 	}
-	return n.AllReduceSegments(send, recv, r)
 }
 
 func allReduceMessages(p *peer, alg algorithm, send, recv []byte, r message.Reduction) error {
@@ -58,6 +60,7 @@ func allReduceMessages(p *peer, alg algorithm, send, recv []byte, r message.Redu
 		return message.AllReduceRabenseifner(p, send, recv, r)
 	case ring:
 		return message.AllReduceRing(p, send, recv, r)
+	default:
+		return message.AllReduceRecursiveDoubling(p, send, recv, r)
 	}
-	return message.AllReduceRecursiveDoubling(p, send, recv, r)
 }

@@ -41,6 +41,7 @@ func (g *group) allToAll(send, recv []byte) error {
 		return message.AllToAllBruck(&g.peer, send, recv)
 	case pairwise:
 		return message.AllToAllPairwise(&g.peer, send, recv)
+	default:
 	}
 	n, err := g.shared()
 	if err != nil {

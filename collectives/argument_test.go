@@ -39,7 +39,7 @@ func TestRefusals(t *testing.T) {
 		}
 		for _, k := range cases {
 			if !errors.Is(k.err, k.is) {
-				return fmt.Errorf("%s: %v", k.name, k.err)
+				return fmt.Errorf("%s: %w", k.name, k.err)
 			}
 		}
 		require.ErrorContains(t, cases[0].err, "collectives: bcast: ")
@@ -77,7 +77,7 @@ func TestCommunicatorsAreSeparate(t *testing.T) {
 			return err
 		}
 		if err := collectives.Barrier(half); !errors.Is(err, runtime.ErrCommFreed) {
-			return fmt.Errorf("barrier on a freed communicator: %v", err)
+			return fmt.Errorf("barrier on a freed communicator: %w", err)
 		}
 		if err := collectives.Barrier(c); err != nil {
 			return err

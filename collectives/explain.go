@@ -30,9 +30,9 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	}
 	r := choose(s, g.override[i])
 	why := r.why
-	switch asked := g.override[i]; {
-	case asked == automatic:
-	case asked == r.alg:
+	switch asked := g.override[i]; asked {
+	case automatic:
+	case r.alg:
 		why = "asked for by GORUN_COLL"
 	default:
 		why += fmt.Sprintf("; %v, asked for by GORUN_COLL, cannot serve this", asked)

@@ -54,7 +54,7 @@ func TestOperatorThatDoesNotFit(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		refused := func(err error, names ...string) error {
 			if !errors.Is(err, collectives.ErrOp) {
-				return fmt.Errorf("not refused: %v", err)
+				return fmt.Errorf("not refused: %w", err)
 			}
 			for _, n := range names {
 				require.ErrorContains(t, err, n)

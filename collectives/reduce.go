@@ -52,6 +52,7 @@ func (g *group) reduce(send, recv []byte, root int, r message.Reduction) error {
 		return message.ReduceBinomial(&g.peer, send, recv, root, r)
 	case ordered:
 		return message.ReduceOrdered(&g.peer, send, recv, root, r)
+	default:
 	}
 	n, err := g.shared()
 	if err != nil {

@@ -187,11 +187,11 @@ func TestCancelBreaksTheCommunicator(t *testing.T) {
 			defer cancel()
 			err := collectives.AllReduce(d.WithContext(ctx), []int{1}, []int{0}, collectives.Sum)
 			if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, runtime.ErrCommBroken) {
-				return fmt.Errorf("rank %d: allreduce that cannot end: %v", d.Rank(), err)
+				return fmt.Errorf("rank %d: allreduce that cannot end: %w", d.Rank(), err)
 			}
 		}
 		if err := collectives.Barrier(d); !errors.Is(err, runtime.ErrCommBroken) {
-			return fmt.Errorf("rank %d: barrier on a broken communicator: %v", d.Rank(), err)
+			return fmt.Errorf("rank %d: barrier on a broken communicator: %w", d.Rank(), err)
 		}
 		return collectives.Barrier(c) // others are not affected
 	})

@@ -107,6 +107,7 @@ func TestBcast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, size, n int) {
+				t.Helper()
 				for root := range size {
 					run(t, size, func(p message.Peer) error {
 						buf := make([]byte, 8*n)
@@ -132,6 +133,7 @@ func TestReduce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, size, n int) {
+				t.Helper()
 				want := combined(c.op, size, n)
 				for root := range size {
 					run(t, size, func(p message.Peer) error {
@@ -169,6 +171,7 @@ func TestAllReduce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, size, n int) {
+				t.Helper()
 				want := combined(c.op, size, n)
 				run(t, size, func(p message.Peer) error {
 					send, recv := data(p.Rank(), n), make([]byte, 8*n)
@@ -213,6 +216,7 @@ func TestAllReduceSameBitsEverywhere(t *testing.T) {
 
 func TestGather(t *testing.T) {
 	each(t, func(t *testing.T, size, n int) {
+		t.Helper()
 		for root := range size {
 			run(t, size, func(p message.Peer) error {
 				var recv []byte
@@ -231,6 +235,7 @@ func TestGather(t *testing.T) {
 
 func TestScatter(t *testing.T) {
 	each(t, func(t *testing.T, size, n int) {
+		t.Helper()
 		for root := range size {
 			run(t, size, func(p message.Peer) error {
 				var send []byte
@@ -250,6 +255,7 @@ func TestAllGather(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, size, n int) {
+				t.Helper()
 				run(t, size, func(p message.Peer) error {
 					recv := make([]byte, 8*n*size)
 					return errors.Join(allGather(p, data(p.Rank(), n), recv), same(p, recv, joined(size, n)))
@@ -272,6 +278,7 @@ func TestAllToAll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, size, n int) {
+				t.Helper()
 				run(t, size, func(p message.Peer) error {
 					var send, want []byte
 					for q := range size {
