@@ -31,7 +31,9 @@ func (m *mirror) Get([]byte, transport.Key, uint64) error     { return transport
 func (m *mirror) Put([]byte, transport.Key, uint64) error     { return transport.ErrNotSupported }
 func (m *mirror) FetchAdd(_ transport.Key, _, _ uint64) error { return transport.ErrNotSupported }
 func (m *mirror) Map(transport.Key, int) ([]byte, error)      { return nil, transport.ErrNotSupported }
-func (m *mirror) Caps() transport.Caps                        { return transport.Caps{MaxEager: 64, EagerBest: 64} }
+
+func (m *mirror) Caps() transport.Caps { return transport.Caps{MaxEager: 64, EagerBest: 64} }
+
 func (m *mirror) Expose([]byte, transport.Access) (transport.Key, error) {
 	return transport.Key{}, transport.ErrNotSupported
 }
@@ -56,14 +58,15 @@ func (m *mirror) Poll(h transport.Handler, budget int) (int, error) {
 	return n, nil
 }
 
-func newMirrored(t testing.TB) *engine.Engine {
+func newMirrored(tb testing.TB) *engine.Engine {
+	tb.Helper()
 	m := new(mirror)
 	e, err := engine.New(engine.Config{
 		Size: 2, Route: func(int) transport.Transport { return m }, Transports: []transport.Transport{m},
 		Wait: engine.WaitPolicy{Spin: 20 * time.Microsecond, Yield: 100 * time.Microsecond},
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { e.Close() })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { e.Close() })
 	return e
 }
 
@@ -73,10 +76,10 @@ func BenchmarkOverhead(b *testing.B) {
 	buf := make([]byte, 8)
 	b.ReportAllocs()
 	for b.Loop() {
-		if e.Send(nil, engine.Match{Peer: 1, Tag: 1}, 0, buf, engine.Standard, 0) != nil {
+		if e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, buf, engine.Standard, 0) != nil {
 			b.Fatal()
 		}
-		if _, err := e.Recv(nil, engine.Match{Peer: 1, Tag: 1}, 0, buf, 0); err != nil {
+		if _, err := e.Recv(none, engine.Match{Peer: 1, Tag: 1}, 0, buf, 0); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -96,12 +99,12 @@ func BenchmarkWindow(b *testing.B) {
 			ss[i] = e.Isend(engine.Match{Peer: 1, Tag: 1}, 0, buf, engine.Standard, 0)
 		}
 		for i := range ss {
-			if _, err := ss[i].Wait(nil); err != nil {
+			if _, err := ss[i].Wait(none); err != nil {
 				b.Fatal(err)
 			}
 		}
 		for i := range rs {
-			if _, err := rs[i].Wait(nil); err != nil {
+			if _, err := rs[i].Wait(none); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -114,27 +117,27 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 	buf := make([]byte, 8)
 	m := engine.Match{Peer: 1, Tag: 1}
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		e.Send(nil, m, 0, buf, engine.Standard, 0)
-		e.Recv(nil, m, 0, buf, 0)
+		e.Send(none, m, 0, buf, engine.Standard, 0)
+		e.Recv(none, m, 0, buf, 0)
 	}), "Send and Recv")
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		r := e.Irecv(m, 0, buf, 0)
 		s := e.Isend(m, 0, buf, engine.Standard, 0)
-		s.Wait(nil)
-		r.Wait(nil)
+		s.Wait(none)
+		r.Wait(none)
 	}), "Isend, Irecv and Wait")
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		e.Send(nil, m, 0, buf, engine.Standard, 0)
+		e.Send(none, m, 0, buf, engine.Standard, 0)
 		for {
 			if _, ok, _ := e.Iprobe(m); ok {
 				break
 			}
 		}
-		e.Recv(nil, m, 0, buf, 0)
+		e.Recv(none, m, 0, buf, 0)
 	}), "unexpected")
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		r := e.Isend(m, 0, buf, engine.Synchronous, 0)
-		e.Recv(nil, m, 0, buf, 0)
-		r.Wait(nil)
+		e.Recv(none, m, 0, buf, 0)
+		r.Wait(none)
 	}), "synchronous")
 }

@@ -38,10 +38,10 @@ func TestExchangeOfEverySize(t *testing.T) {
 						to := engine.Match{Context: 3, Peer: 1 - rank, Tag: round}
 						in := make([]byte, n)
 						r := e.Irecv(to, 0, in, 0)
-						if err := e.Send(nil, to, 0, pattern(n, rank), mode, 0); err != nil {
+						if err := e.Send(none, to, 0, pattern(n, rank), mode, 0); err != nil {
 							return err
 						}
-						s, err := r.Wait(nil)
+						s, err := r.Wait(none)
 						if err != nil {
 							return err
 						}
@@ -74,15 +74,15 @@ func TestUnexpectedMessagesOfEverySize(t *testing.T) {
 						rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 5}, 0, pattern(n, n), engine.Standard, 0))
 					}
 					rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 6}, 0, nil, engine.Standard, 0))
-					return e.WaitAll(nil, rs, nil)
+					return e.WaitAll(none, rs, nil)
 				}
 				// The last message is received first: all others are unexpected.
-				if _, err := e.Recv(nil, engine.Match{Peer: 0, Tag: 6}, 0, nil, 0); err != nil {
+				if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 6}, 0, nil, 0); err != nil {
 					return err
 				}
 				for _, n := range sizes {
 					in := make([]byte, n)
-					s, err := e.Recv(nil, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
+					s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
 					if err != nil {
 						return err
 					}
@@ -105,18 +105,18 @@ func TestSelf(t *testing.T) {
 			// Posted first.
 			in := make([]byte, n)
 			r := e.Irecv(self, 0, in, 0)
-			require.NoError(t, e.Send(nil, self, 0, pattern(n, 1), mode, 0))
-			s, err := r.Wait(nil)
+			require.NoError(t, e.Send(none, self, 0, pattern(n, 1), mode, 0))
+			s, err := r.Wait(none)
 			require.NoError(t, err)
 			require.Equal(t, engine.Status{Tag: 1, Bytes: n}, s)
 			require.Equal(t, pattern(n, 1), in)
 			// Sent first.
 			q := e.Isend(self, 0, pattern(n, 2), mode, 0)
-			s, err = e.Recv(nil, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
+			s, err = e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
 			require.NoError(t, err)
 			require.Equal(t, n, s.Bytes)
 			require.Equal(t, pattern(n, 2), in)
-			_, err = q.Wait(nil)
+			_, err = q.Wait(none)
 			require.NoError(t, err)
 		}
 	}

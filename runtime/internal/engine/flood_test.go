@@ -20,7 +20,7 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 		if rank > 0 {
 			for i := range each {
 				n := 1000 * (i % 4)
-				if err := e.Send(nil, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard, 0); err != nil {
+				if err := e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard, 0); err != nil {
 					return err
 				}
 			}
@@ -35,7 +35,7 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 		next := make([]int, senders+1)
 		in := make([]byte, 4096)
 		for range senders * each {
-			s, err := e.Recv(nil, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in, 0)
+			s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in, 0)
 			if err != nil {
 				return err
 			}
@@ -62,11 +62,11 @@ func TestEmptyMessagesCostCreditToo(t *testing.T) {
 	w.each(t, func(rank int, e *engine.Engine) error {
 		if rank == 0 {
 			for range many {
-				if err := e.Send(nil, engine.Match{Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0); err != nil {
+				if err := e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0); err != nil {
 					return err
 				}
 			}
-			return e.Send(nil, engine.Match{Peer: 1, Tag: 2}, 0, nil, engine.Standard, 0)
+			return e.Send(none, engine.Match{Peer: 1, Tag: 2}, 0, nil, engine.Standard, 0)
 		}
 		for range 2000 {
 			e.Iprobe(engine.Match{Peer: 0, Tag: 2})
@@ -75,11 +75,11 @@ func TestEmptyMessagesCostCreditToo(t *testing.T) {
 			}
 		}
 		for range many {
-			if _, err := e.Recv(nil, engine.Match{Peer: 0, Tag: 1}, 0, nil, 0); err != nil {
+			if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 1}, 0, nil, 0); err != nil {
 				return err
 			}
 		}
-		_, err := e.Recv(nil, engine.Match{Peer: 0, Tag: 2}, 0, nil, 0)
+		_, err := e.Recv(none, engine.Match{Peer: 0, Tag: 2}, 0, nil, 0)
 		return err
 	})
 }
@@ -97,7 +97,7 @@ func TestOutOfCreditTheTagsDoNotBlockEachOther(t *testing.T) {
 		}
 		in := make([]byte, 300)
 		for i := many - 1; i >= 0; i-- { // the last first
-			if _, err := e.Recv(nil, engine.Match{Peer: 0, Tag: i}, 0, in, 0); err != nil {
+			if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: i}, 0, in, 0); err != nil {
 				return err
 			}
 			if string(in) != string(pattern(300, i)) {

@@ -80,16 +80,17 @@ func (s *stranger) Poll(h transport.Handler, _ int) (int, error) {
 	return len(frames) + len(done) + len(down), nil
 }
 
-func newStranger(t testing.TB) (*stranger, *engine.Engine) {
+func newStranger(tb testing.TB) (*stranger, *engine.Engine) {
+	tb.Helper()
 	s := &stranger{
 		caps:     transport.Caps{MaxEager: 256, EagerBest: 64, Get: true, Put: true, Handover: true, MaxReads: 2},
 		reported: map[int]bool{},
 	}
 	e, err := engine.New(engine.Config{
-		Size: 3, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
+		Size: 3, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
 	})
-	require.NoError(t, err)
-	t.Cleanup(func() { e.Close() })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { e.Close() })
 	return s, e
 }
 
@@ -127,12 +128,12 @@ func TestBrokenFramesEndTheirPeerAndNothingElse(t *testing.T) {
 			hurt := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
 			well := e.Irecv(engine.Match{Peer: 2, Tag: 1}, 0, nil, 0)
 			s.frames = append(s.frames, c.f, strange{2, transport.Header{A: 1, B: 1}, nil})
-			_, err := hurt.Wait(nil)
+			_, err := hurt.Wait(none)
 			var lost *engine.PeerError
 			require.ErrorAs(t, err, &lost)
 			require.Equal(t, 1, lost.Rank)
 			require.ErrorIs(t, err, engine.ErrProtocol)
-			_, err = well.Wait(nil)
+			_, err = well.Wait(none)
 			require.NoError(t, err)
 		})
 	}
@@ -143,10 +144,45 @@ func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
 	for range 1000 {
 		s.frames = append(s.frames, strange{1, transport.Header{A: 1, B: 9}, make([]byte, 256)})
 	}
-	_, err := e.Recv(nil, engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
+	_, err := e.Recv(none, engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
 	require.ErrorIs(t, err, engine.ErrProtocol)
 	held, _ := e.Held()
 	require.LessOrEqual(t, held, 300<<10)
+}
+
+// TestDamageWhileBytesMove ends a receive whose Gets are under way when their peer
+// is given up: as lost, unless they were the last.
+func TestDamageWhileBytesMove(t *testing.T) {
+	for _, n := range []int{100, 1000} {
+		s, e := newStranger(t)
+		r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, n), 0)
+		body := make([]byte, 24)
+		binary.LittleEndian.PutUint64(body, uint64(n))
+		s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
+		e.Iprobe(engine.Match{Peer: 2, Tag: 1})
+		require.NotEmpty(t, s.done)
+		s.frames = append(s.frames, strange{1, transport.Header{A: 200}, nil})
+		_, err := r.Wait(none)
+		if n == 100 {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, engine.ErrProtocol)
+		}
+	}
+}
+
+func TestLengthsOf64Bits(t *testing.T) {
+	s, e := newStranger(t)
+	body := make([]byte, 24)
+	binary.LittleEndian.PutUint64(body, 5<<30)
+	s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
+	m, err := e.Mprobe(none, engine.Match{Peer: 1, Tag: 1}, 0)
+	require.NoError(t, err)
+	require.Equal(t, 5<<30, m.Status().Bytes)
+	_, err = m.Recv(none, 0, make([]byte, 100), 0)
+	var short *engine.TruncatedError
+	require.ErrorAs(t, err, &short)
+	require.Equal(t, 5<<30, short.Sent)
 }
 
 // FuzzFrames feeds frames of a peer to an engine that has all kinds of operations
@@ -190,10 +226,10 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 		self := engine.Match{Peer: 0, Tag: 1}
-		if err := e.Send(nil, self, 0, nil, engine.Standard, 0); err != nil {
+		if err := e.Send(none, self, 0, nil, engine.Standard, 0); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Recv(nil, self, 0, nil, 0); err != nil {
+		if _, err := e.Recv(none, self, 0, nil, 0); err != nil {
 			t.Fatal(err)
 		}
 	})

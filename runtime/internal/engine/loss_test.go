@@ -40,7 +40,7 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 	require.False(t, foreign.Done(), "rank 2 is no member of context 9")
 
 	// Context 2 has not heard of it: its next receive does, unless it finds a message.
-	require.NoError(t, w.engines[1].Send(nil, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard, 0))
+	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard, 0))
 	for range 10 {
 		e.Iprobe(at(1, 9))
 	}
@@ -56,7 +56,7 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 		r *engine.Request
 		c uint32
 	}{{b, 1}, {c, 2}, {foreign, 9}} {
-		require.NoError(t, w.engines[3].Send(nil, engine.Match{Context: r.c, Peer: 0, Tag: 1}, 0, []byte("live"), engine.Standard, 0))
+		require.NoError(t, w.engines[3].Send(none, engine.Match{Context: r.c, Peer: 0, Tag: 1}, 0, []byte("live"), engine.Standard, 0))
 		s, err := w.finish(t, r.r)
 		require.NoError(t, err)
 		require.Equal(t, 3, s.Source)
@@ -74,15 +74,15 @@ func TestWhatArrivedBeforeTheDeathStaysReceivable(t *testing.T) {
 		e.Iprobe(nowhere)
 	}
 	in := make([]byte, 20_000)
-	s, err := e.Recv(nil, at(1, 1), 0, in, 0)
+	s, err := e.Recv(none, at(1, 1), 0, in, 0)
 	require.NoError(t, err)
 	require.Equal(t, pattern(20, 1), in[:s.Bytes])
-	_, err = e.Recv(nil, at(1, 1), 0, in, 0) // its bytes are gone
+	_, err = e.Recv(none, at(1, 1), 0, in, 0) // its bytes are gone
 	var down *engine.PeerError
 	require.ErrorAs(t, err, &down)
-	_, err = e.Probe(nil, at(1, 1), 0)
+	_, err = e.Probe(none, at(1, 1), 0)
 	require.ErrorAs(t, err, &down)
-	require.Error(t, e.SendHandover(nil, at(1, 1), 0, transport.Key{}, nil, 0))
+	require.Error(t, e.SendHandover(none, at(1, 1), 0, transport.Key{}, nil, 0))
 	for _, r := range []*engine.Request{small, long} {
 		r.Cancel()
 	}
@@ -93,11 +93,11 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 	e := w.engines[0]
 	done := make(chan error, 2)
 	go func() {
-		_, err := e.Recv(nil, at(1, 1), 0, nil, 0)
+		_, err := e.Recv(none, at(1, 1), 0, nil, 0)
 		done <- err
 	}()
 	go func() {
-		_, err := e.Probe(nil, at(1, 2), 0)
+		_, err := e.Probe(none, at(1, 2), 0)
 		done <- err
 	}()
 	cause := errors.New("signal 9")
@@ -106,7 +106,7 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 		require.ErrorIs(t, <-done, cause)
 	}
 	r := e.Irecv(at(2, 1), 0, nil, 0)
-	require.NoError(t, w.engines[2].Send(nil, at(0, 1), 0, nil, engine.Synchronous, 0))
-	_, err := r.Wait(nil)
+	require.NoError(t, w.engines[2].Send(none, at(0, 1), 0, nil, engine.Synchronous, 0))
+	_, err := r.Wait(none)
 	require.NoError(t, err)
 }

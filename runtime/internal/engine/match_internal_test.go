@@ -181,8 +181,8 @@ func TestMatchingDoesNotSearchUnrelatedEntries(t *testing.T) {
 	}
 	worst := 0
 	for i := range many {
-		worst = max(worst, steps(&m.matcher.posted[shapeExact], key{1, int32(i % 100), int32(i)}),
-			steps(&m.matcher.unexpected[shapeExact], key{2, int32(i % 100), int32(i)}))
+		worst = max(worst, steps(&m.posted[shapeExact], key{1, int32(i % 100), int32(i)}),
+			steps(&m.unexpected[shapeExact], key{2, int32(i % 100), int32(i)}))
 	}
 	require.Less(t, worst, 16, "entries compared for one lookup")
 }

@@ -40,15 +40,15 @@ func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 	there := engine.Match{Context: 5, Peer: 1, Tag: 0}
 	self := engine.Match{Context: 5, Peer: 0, Tag: 0}
 	calls := map[string]func() error{
-		"receive": func() error { _, err := e.Recv(nil, there, 0, nil, 0); return err },
+		"receive": func() error { _, err := e.Recv(none, there, 0, nil, 0); return err },
 		"any source": func() error {
-			_, err := e.Recv(nil, engine.Match{Context: 5, Peer: engine.AnySource, Tag: 1}, 0, nil, 0)
+			_, err := e.Recv(none, engine.Match{Context: 5, Peer: engine.AnySource, Tag: 1}, 0, nil, 0)
 			return err
 		},
-		"probe":        func() error { _, err := e.Probe(nil, there, 0); return err },
-		"rendezvous":   func() error { return e.Send(nil, there, 0, make([]byte, 1<<20), engine.Standard, 0) },
-		"synchronous":  func() error { return e.Send(nil, there, 0, nil, engine.Synchronous, 0) },
-		"send to self": func() error { return e.Send(nil, self, 0, nil, engine.Synchronous, 0) },
+		"probe":        func() error { _, err := e.Probe(none, there, 0); return err },
+		"rendezvous":   func() error { return e.Send(none, there, 0, make([]byte, 1<<20), engine.Standard, 0) },
+		"synchronous":  func() error { return e.Send(none, there, 0, nil, engine.Synchronous, 0) },
+		"send to self": func() error { return e.Send(none, self, 0, nil, engine.Synchronous, 0) },
 	}
 	ended := make(chan error)
 	for _, call := range calls {
@@ -65,8 +65,8 @@ func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 		require.ErrorIs(t, call(), broken, name)
 	}
 	require.False(t, other.Done())
-	require.NoError(t, w.engines[1].Send(nil, engine.Match{Context: 6, Peer: 0, Tag: 0}, 0, nil, engine.Standard, 0))
-	_, err := other.Wait(nil)
+	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 6, Peer: 0, Tag: 0}, 0, nil, engine.Standard, 0))
+	_, err := other.Wait(none)
 	require.NoError(t, err)
 }
 

@@ -49,14 +49,13 @@ func (q *requests) push(r *Request) {
 	q.tail = r
 }
 
-// pop takes the first.
-func (q *requests) pop() *Request {
+// pop takes the first out.
+func (q *requests) pop() {
 	r := q.head
 	if q.head = r.next; q.head == nil {
 		q.tail = nil
 	}
 	r.next = nil
-	return r
 }
 
 // remove takes r out, if it is in.

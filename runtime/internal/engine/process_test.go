@@ -34,12 +34,12 @@ func TestMain(m *testing.M) {
 func runPair(rank int) int {
 	node, err := shm.OpenNode(3, 2, pairRange)
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	tr, err := shm.New(node, shm.Config{Rank: rank, LocalRank: rank})
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	e, err := engine.New(engine.Config{
@@ -49,18 +49,25 @@ func runPair(rank int) int {
 		Transports: []transport.Transport{tr},
 	})
 	if err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	e.Start()
+	if os.Getenv("GORUN_ENGINE_PART") == "wait" {
+		if err := waitOf(e, rank); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
 	for _, n := range []int{0, 8, 1024, 8192, 64 << 10, 1 << 20, 4 << 20} {
 		if err := latencyOf(e, rank, n); err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
 	}
 	if err := rateOf(e, rank); err != nil {
-		fmt.Println(err)
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
@@ -81,7 +88,7 @@ func windows(rank, rounds int, what string, share float64, f func() error) error
 	}
 	slices.Sort(each)
 	if rank == 0 {
-		fmt.Printf("%-24s min %8.0f ns  median %8.0f ns\n", what, each[0], each[len(each)/2])
+		fmt.Fprintf(os.Stdout, "%-24s min %8.0f ns  median %8.0f ns\n", what, each[0], each[len(each)/2])
 	}
 	return nil
 }
@@ -91,15 +98,15 @@ func latencyOf(e *engine.Engine, rank, n int) error {
 	m := engine.Match{Peer: 1 - rank, Tag: 1}
 	return windows(rank, max(10, min(2000, 4<<20/(n+1))), fmt.Sprintf("one way %d B", n), 2, func() error {
 		if rank == 0 {
-			if err := e.Send(nil, m, 0, buf, engine.Standard, 0); err != nil {
+			if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
 				return err
 			}
 		}
-		if _, err := e.Recv(nil, m, 0, buf, 0); err != nil {
+		if _, err := e.Recv(none, m, 0, buf, 0); err != nil {
 			return err
 		}
 		if rank == 1 {
-			return e.Send(nil, m, 0, buf, engine.Standard, 0)
+			return e.Send(none, m, 0, buf, engine.Standard, 0)
 		}
 		return nil
 	})
@@ -117,19 +124,71 @@ func rateOf(e *engine.Engine, rank int) error {
 				rs[i] = e.Irecv(m, 0, buf, 0)
 			}
 		}
-		if err := e.WaitAll(nil, rs[:], nil); err != nil {
+		if err := e.WaitAll(none, rs[:], nil); err != nil {
 			return err
 		}
 		if rank == 0 {
-			_, err := e.Recv(nil, m, 0, buf, 0)
+			_, err := e.Recv(none, m, 0, buf, 0)
 			return err
 		}
-		return e.Send(nil, m, 0, buf, engine.Standard, 0)
+		return e.Send(none, m, 0, buf, engine.Standard, 0)
 	})
 }
 
+// spent is the processor time of this process.
+func spent() time.Duration {
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// waitOf measures what waiting costs: rank 0 blocks while rank 1 makes no call,
+// then sends 64 MiB to rank 1, which computes.
+func waitOf(e *engine.Engine, rank int) error {
+	m := engine.Match{Peer: 1 - rank, Tag: 1}
+	long := make([]byte, 64<<20)
+	if err := e.Send(none, m, 0, nil, engine.Standard, 0); err != nil {
+		return err
+	}
+	if _, err := e.Recv(none, m, 0, nil, 0); err != nil {
+		return err
+	}
+	const pause = 3 * time.Second
+	before := spent()
+	if rank == 0 {
+		if _, err := e.Recv(none, m, 0, nil, 0); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stdout, "blocked: %v of %v\n", spent()-before, pause)
+		start := time.Now()
+		if err := e.Send(none, m, 0, long, engine.Standard, 0); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stdout, "64 MiB to a rank that computes: %v\n", time.Since(start))
+		return nil
+	}
+	time.Sleep(pause) // the measured thing
+	fmt.Fprintf(os.Stdout, "without a call: %v of %v\n", spent()-before, pause)
+	r := e.Irecv(m, 0, long, 0)
+	if err := e.Send(none, m, 0, nil, engine.Standard, 0); err != nil {
+		return err
+	}
+	for start := time.Now(); time.Since(start) < 200*time.Millisecond; {
+		long[0]++ // computes
+	}
+	_, err := r.Wait(none)
+	return err
+}
+
+// BenchmarkWaiting prints what waiting costs.
+func BenchmarkWaiting(b *testing.B) { runProcesses(b, "GORUN_ENGINE_PART=wait") }
+
 // BenchmarkProcesses measures two processes over shared memory, a core each.
-func BenchmarkProcesses(b *testing.B) {
+func BenchmarkProcesses(b *testing.B) { runProcesses(b) }
+
+// runProcesses runs a pair.
+func runProcesses(b *testing.B, env ...string) {
+	b.Helper()
 	fd, err := unix.MemfdCreate("engine", 0)
 	require.NoError(b, err)
 	memory := os.NewFile(uintptr(fd), "memory")
@@ -146,6 +205,7 @@ func BenchmarkProcesses(b *testing.B) {
 		require.NoError(b, unix.SchedSetaffinity(0, &one))
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", pairEnv, rank), "GOMAXPROCS=1")
+		c.Env = append(c.Env, env...)
 		c.ExtraFiles = []*os.File{memory}
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		require.NoError(b, c.Start())

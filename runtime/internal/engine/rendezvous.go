@@ -149,7 +149,8 @@ func (e *Engine) moved(rank int, id uint32, err error) {
 	if p.reads.head != nil {
 		e.driveMoves(p)
 	}
-	if m.flight == 0 && (m.next == m.total || m.err != nil) && r.id == id && r.phase == phaseMoving {
+	ended := m.next == m.total || m.err != nil || p.down != nil || e.err != nil
+	if m.flight == 0 && ended && r.id == id && r.phase == phaseMoving {
 		p.reads.remove(r)
 		e.settle(r)
 	}
@@ -163,6 +164,8 @@ func (e *Engine) settle(r *Request) {
 	switch {
 	case e.err != nil:
 		e.complete(r, e.err)
+	case p.down != nil && (m.err != nil || m.next < m.total):
+		e.complete(r, p.lost(r))
 	case errors.Is(m.err, transport.ErrPeerDown):
 		// Down follows and ends the request.
 	case m.err == nil:

@@ -193,7 +193,7 @@ func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	if err != nil && r.phase != phaseDone {
 		e.cancel(r, err)
 		w.fired = r.phase == phaseDone
-		_ = e.wait(nil, w)
+		_ = e.wait(context.Background(), w)
 	}
 	r.waiter, w.req = nil, nil
 }

@@ -26,17 +26,17 @@ func TestTruncationLosesNothingElse(t *testing.T) {
 					out := w.engines[0].Isend(at(1, 1), 0, pattern(n, 1), engine.Standard, 0)
 					next := w.engines[0].Isend(at(1, 1), 0, pattern(3, 2), engine.Standard, 0)
 					in := make([]byte, room)
-					s, err := w.engines[1].Recv(nil, at(0, 1), 0, in, 0)
+					s, err := w.engines[1].Recv(none, at(0, 1), 0, in, 0)
 					var short *engine.TruncatedError
 					require.ErrorAs(t, err, &short)
 					require.Equal(t, engine.TruncatedError{Source: 0, Tag: 1, Sent: n, Room: room}, *short)
 					require.Equal(t, room, s.Bytes)
 					require.Equal(t, pattern(n, 1)[:room], in)
 					in = make([]byte, 3)
-					_, err = w.engines[1].Recv(nil, at(0, 1), 0, in, 0)
+					_, err = w.engines[1].Recv(none, at(0, 1), 0, in, 0)
 					require.NoError(t, err)
 					require.Equal(t, pattern(3, 2), in)
-					require.NoError(t, w.engines[0].WaitAll(nil, []*engine.Request{out, next}, nil))
+					require.NoError(t, w.engines[0].WaitAll(none, []*engine.Request{out, next}, nil))
 				}
 			}
 		})
@@ -57,7 +57,11 @@ func TestTypesAgreeByTheirText(t *testing.T) {
 			sent, want engine.Type
 			text       [2]string
 		}{
-			{0, 5, [2]string{}}, {5, 0, [2]string{}}, {5, 5, [2]string{}}, {64, 90, [2]string{}}, {65, 64, [2]string{}},
+			{0, 5, [2]string{}},
+			{5, 0, [2]string{}},
+			{5, 5, [2]string{}},
+			{64, 90, [2]string{}},
+			{65, 64, [2]string{}},
 			{64, 0, [2]string{}},
 			{3, 5, [2]string{"int64", "float64"}},
 			{64, 64, [2]string{"struct{a int64}", "struct{b int8}"}},
@@ -73,7 +77,7 @@ func TestTypesAgreeByTheirText(t *testing.T) {
 					target = 0
 				}
 				out := w.engines[from].Isend(at(target, 2), c.sent, make([]byte, size), engine.Standard, 0)
-				_, err := w.engines[target].Recv(nil, at(from, 2), c.want, make([]byte, size), 0)
+				_, err := w.engines[target].Recv(none, at(from, 2), c.want, make([]byte, size), 0)
 				if c.text[0] == "" {
 					require.NoError(t, err, "%v", c)
 				} else {
@@ -81,7 +85,7 @@ func TestTypesAgreeByTheirText(t *testing.T) {
 					require.ErrorAs(t, err, &mismatch, "%v", c)
 					require.Equal(t, engine.TypeMismatchError{Source: from, Tag: 2, Sent: c.text[0], Want: c.text[1]}, *mismatch)
 				}
-				_, err = out.Wait(nil)
+				_, err = out.Wait(none)
 				require.NoError(t, err)
 			}
 		}
@@ -105,15 +109,15 @@ func TestHandover(t *testing.T) {
 	}
 	returned := func(k transport.Key) {
 		t.Helper()
-		require.NoError(t, a.Await(nil, func() bool { return len(back) > 0 }, 0, "release"))
+		require.NoError(t, a.Await(none, func() bool { return len(back) > 0 }, 0, "release"))
 		require.Equal(t, []uint64{k.Addr}, back)
 		back = nil
 	}
 
 	// The receiver sees the memory itself.
 	k, mem := lease(4096, 10_000)
-	require.NoError(t, a.SendHandover(nil, at(1, 1), 5, k, mem, 0))
-	m, err := b.RecvMessage(nil, at(engine.AnySource, 1), 0)
+	require.NoError(t, a.SendHandover(none, at(1, 1), 5, k, mem, 0))
+	m, err := b.RecvMessage(none, at(engine.AnySource, 1), 0)
 	require.NoError(t, err)
 	require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: 10_000, Type: 5, Handover: true}, m.Status)
 	require.Same(t, &mem[0], &m.Bytes[0])
@@ -123,28 +127,28 @@ func TestHandover(t *testing.T) {
 
 	// A plain receive copies and releases.
 	k, mem = lease(20_000, 300)
-	require.NoError(t, a.SendHandover(nil, at(1, 1), 0, k, mem, 0))
-	s, err := b.Probe(nil, at(0, 1), 0)
+	require.NoError(t, a.SendHandover(none, at(1, 1), 0, k, mem, 0))
+	s, err := b.Probe(none, at(0, 1), 0)
 	require.NoError(t, err)
 	require.True(t, s.Handover)
 	in := make([]byte, 300)
-	s, err = b.Recv(nil, at(0, 1), 0, in, 0)
+	s, err = b.Recv(none, at(0, 1), 0, in, 0)
 	require.NoError(t, err)
 	require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: 300}, s)
 	require.Equal(t, pattern(300, 20_000), in)
 	returned(k)
 
 	// To itself.
-	require.NoError(t, a.SendHandover(nil, at(0, 1), 0, k, mem, 0))
-	m, err = a.RecvMessage(nil, at(0, 1), 0)
+	require.NoError(t, a.SendHandover(none, at(0, 1), 0, k, mem, 0))
+	m, err = a.RecvMessage(none, at(0, 1), 0)
 	require.NoError(t, err)
 	require.Same(t, &mem[0], &m.Bytes[0])
 	m.Release()
 	returned(k)
 
 	// A plain message becomes memory of the receiver.
-	require.NoError(t, b.Send(nil, at(0, 1), 5, pattern(100, 9), engine.Standard, 0))
-	m, err = a.RecvMessage(nil, at(1, engine.AnyTag), 0)
+	require.NoError(t, b.Send(none, at(0, 1), 5, pattern(100, 9), engine.Standard, 0))
+	m, err = a.RecvMessage(none, at(1, engine.AnyTag), 0)
 	require.NoError(t, err)
 	require.Equal(t, engine.Status{Source: 1, Tag: 1, Bytes: 100, Type: 5}, m.Status)
 	require.Equal(t, pattern(100, 9), m.Bytes)
@@ -163,9 +167,9 @@ func TestHandoverWhereMemoryCannotChangeHands(t *testing.T) {
 		k := w.fake.Arena(0).Key(0)
 		w.each(t, func(rank int, e *engine.Engine) error {
 			if rank == 0 {
-				return e.SendHandover(nil, at(1, 1), 0, k, mem, 0)
+				return e.SendHandover(none, at(1, 1), 0, k, mem, 0)
 			}
-			m, err := e.RecvMessage(nil, at(0, 1), 0)
+			m, err := e.RecvMessage(none, at(0, 1), 0)
 			if err != nil || string(m.Bytes) != string(pattern(n, i)) {
 				return fmt.Errorf("not what was sent: %w", err)
 			}
@@ -183,18 +187,18 @@ func TestMatchedProbe(t *testing.T) {
 			for _, n := range []int{0, 100, 9000} {
 				first := w.engines[0].Isend(at(1, 1), 0, pattern(n, 1), engine.Standard, 0)
 				second := w.engines[0].Isend(at(1, 1), 0, pattern(n, 2), engine.Synchronous, 0)
-				m, err := w.engines[1].Mprobe(nil, at(engine.AnySource, 1), 0)
+				m, err := w.engines[1].Mprobe(none, at(engine.AnySource, 1), 0)
 				require.NoError(t, err)
 				require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: n}, m.Status())
 				in := make([]byte, n)
-				_, err = w.engines[1].Recv(nil, at(0, 1), 0, in, 0) // the second
+				_, err = w.engines[1].Recv(none, at(0, 1), 0, in, 0) // the second
 				require.NoError(t, err)
 				require.Equal(t, pattern(n, 2), in)
 				first.Cancel() // too late: it is matched
-				_, err = m.Recv(nil, 0, in, 0)
+				_, err = m.Recv(none, 0, in, 0)
 				require.NoError(t, err)
 				require.Equal(t, pattern(n, 1), in)
-				require.NoError(t, w.engines[0].WaitAll(nil, []*engine.Request{first, second}, nil))
+				require.NoError(t, w.engines[0].WaitAll(none, []*engine.Request{first, second}, nil))
 				_, ok, err := w.engines[1].Improbe(at(0, 1))
 				require.NoError(t, err)
 				require.False(t, ok)
@@ -238,7 +242,7 @@ func TestContextsEndBlockingCalls(t *testing.T) {
 			require.Equal(t, -1, i)
 			for _, r := range []*engine.Request{a, b} {
 				r.Cancel()
-				_, err := r.Wait(nil)
+				_, err := r.Wait(none)
 				require.ErrorIs(t, err, engine.ErrCanceled)
 			}
 			return err
@@ -269,10 +273,10 @@ func TestContextsEndBlockingCalls(t *testing.T) {
 	// Nothing of all that is left.
 	out := e.Isend(at(1, 1), 0, pattern(9, 1), engine.Standard, 0)
 	in := make([]byte, 9)
-	_, err := w.engines[1].Recv(nil, at(0, 1), 0, in, 0)
+	_, err := w.engines[1].Recv(none, at(0, 1), 0, in, 0)
 	require.NoError(t, err)
 	require.Equal(t, pattern(9, 1), in)
-	_, err = out.Wait(nil)
+	_, err = out.Wait(none)
 	require.NoError(t, err)
 }
 
@@ -282,11 +286,11 @@ func TestBlockedSaysWhatWaits(t *testing.T) {
 	before := time.Now()
 	done := make(chan error, 3)
 	go func() {
-		_, err := e.Recv(nil, at(engine.AnySource, 8), 0, make([]byte, 16), 77)
+		_, err := e.Recv(none, at(engine.AnySource, 8), 0, make([]byte, 16), 77)
 		done <- err
 	}()
-	go func() { done <- e.Send(nil, at(1, 9), 0, make([]byte, 100_000), engine.Standard, 78) }()
-	go func() { done <- e.Await(nil, func() bool { return false }, 79, "barrier") }()
+	go func() { done <- e.Send(none, at(1, 9), 0, make([]byte, 100_000), engine.Standard, 78) }()
+	go func() { done <- e.Await(none, func() bool { return false }, 79, "barrier") }()
 	var list []engine.Blocked
 	for len(list) < 3 {
 		time.Sleep(100 * time.Microsecond) // between two looks
@@ -309,24 +313,24 @@ func TestBlockedSaysWhatWaits(t *testing.T) {
 		require.ErrorIs(t, <-done, reason)
 	}
 	require.Empty(t, e.Blocked())
-	require.ErrorIs(t, e.Send(nil, at(1, 1), 0, nil, engine.Standard, 0), reason)
-	_, err := e.Recv(nil, at(1, 1), 0, nil, 0)
+	require.ErrorIs(t, e.Send(none, at(1, 1), 0, nil, engine.Standard, 0), reason)
+	_, err := e.Recv(none, at(1, 1), 0, nil, 0)
 	require.ErrorIs(t, err, reason)
-	_, err = e.Irecv(at(0, 1), 0, nil, 0).Wait(nil)
+	_, err = e.Irecv(at(0, 1), 0, nil, 0).Wait(none)
 	require.ErrorIs(t, err, reason)
 	_, _, err = e.Iprobe(at(1, 1))
 	require.ErrorIs(t, err, reason)
-	require.ErrorIs(t, e.Await(nil, func() bool { return false }, 0, "word"), reason)
+	require.ErrorIs(t, e.Await(none, func() bool { return false }, 0, "word"), reason)
 }
 
 func TestAddressesOutOfRange(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
 	for _, m := range []engine.Match{{Peer: 2}, {Peer: -1}, {Peer: -2}, {Peer: 1, Tag: -1}, {Peer: 1, Tag: 1 << 31}} {
-		require.ErrorIs(t, e.Send(nil, m, 0, nil, engine.Standard, 0), engine.ErrAddress, "%v", m)
+		require.ErrorIs(t, e.Send(none, m, 0, nil, engine.Standard, 0), engine.ErrAddress, "%v", m)
 	}
 	for _, m := range []engine.Match{{Peer: 2}, {Peer: -2}, {Peer: 1, Tag: -2}, {Peer: 1, Tag: 1 << 31}} {
-		_, err := e.Recv(nil, m, 0, nil, 0)
+		_, err := e.Recv(none, m, 0, nil, 0)
 		require.ErrorIs(t, err, engine.ErrAddress, "%v", m)
 		_, _, err = e.Iprobe(m)
 		require.ErrorIs(t, err, engine.ErrAddress, "%v", m)
@@ -336,7 +340,7 @@ func TestAddressesOutOfRange(t *testing.T) {
 func TestWaitAny(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
-	i, _, err := e.WaitAny(nil, []*engine.Request{nil, nil})
+	i, _, err := e.WaitAny(none, []*engine.Request{nil, nil})
 	require.NoError(t, err)
 	require.Equal(t, -1, i)
 	rs := make([]*engine.Request, 4)
@@ -344,8 +348,8 @@ func TestWaitAny(t *testing.T) {
 		rs[i] = e.Irecv(at(1, i), 0, make([]byte, 8), 0)
 	}
 	for _, tag := range []int{2, 0, 3, 1} {
-		require.NoError(t, w.engines[1].Send(nil, at(0, tag), 0, make([]byte, tag), engine.Standard, 0))
-		i, s, err := e.WaitAny(nil, rs)
+		require.NoError(t, w.engines[1].Send(none, at(0, tag), 0, make([]byte, tag), engine.Standard, 0))
+		i, s, err := e.WaitAny(none, rs)
 		require.NoError(t, err)
 		require.Equal(t, tag, i)
 		require.Equal(t, tag, s.Bytes)

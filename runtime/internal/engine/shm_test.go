@@ -16,25 +16,25 @@ import (
 
 // newLocalWorld makes engines over the shared memory transport, the ranks being
 // goroutines of this process.
-func newLocalWorld(t testing.TB, n int, wait engine.WaitPolicy) *world {
-	t.Helper()
+func newLocalWorld(tb testing.TB, n int, wait engine.WaitPolicy) *world {
+	tb.Helper()
 	node, err := shm.NewLocalNode(n)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	w := &world{}
 	for rank := range n {
 		tr, err := shm.New(node, shm.Config{Rank: rank, LocalRank: rank})
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		e, err := engine.New(engine.Config{
 			Rank: rank, Size: n, Wait: wait, Sleeper: tr.Sleeper(),
 			Route:      func(int) transport.Transport { return tr },
 			Transports: []transport.Transport{tr},
 		})
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		e.Start()
 		w.engines = append(w.engines, e)
-		t.Cleanup(func() {
-			require.NoError(t, e.Close())
-			require.NoError(t, tr.Close())
+		tb.Cleanup(func() {
+			require.NoError(tb, e.Close())
+			require.NoError(tb, tr.Close())
 		})
 	}
 	return w
@@ -85,15 +85,15 @@ func BenchmarkSharedMemory(b *testing.B) {
 				m := engine.Match{Peer: 1 - rank, Tag: 1}
 				for range rounds {
 					if rank == 0 {
-						if err := e.Send(nil, m, 0, buf, engine.Standard, 0); err != nil {
+						if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
 							return err
 						}
 					}
-					if _, err := e.Recv(nil, m, 0, buf, 0); err != nil {
+					if _, err := e.Recv(none, m, 0, buf, 0); err != nil {
 						return err
 					}
 					if rank == 1 {
-						if err := e.Send(nil, m, 0, buf, engine.Standard, 0); err != nil {
+						if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
 							return err
 						}
 					}
@@ -122,14 +122,14 @@ func BenchmarkSharedMemoryRate(b *testing.B) {
 					rs[i] = e.Irecv(m, 0, buf, 0)
 				}
 			}
-			if err := e.WaitAll(nil, rs[:], nil); err != nil {
+			if err := e.WaitAll(none, rs[:], nil); err != nil {
 				return err
 			}
 			if rank == 0 {
-				if _, err := e.Recv(nil, m, 0, buf, 0); err != nil {
+				if _, err := e.Recv(none, m, 0, buf, 0); err != nil {
 					return err
 				}
-			} else if err := e.Send(nil, m, 0, buf, engine.Standard, 0); err != nil {
+			} else if err := e.Send(none, m, 0, buf, engine.Standard, 0); err != nil {
 				return err
 			}
 		}

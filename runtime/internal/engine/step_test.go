@@ -19,8 +19,9 @@ import (
 var nowhere = engine.Match{Context: 999, Peer: 0, Tag: 1}
 
 // quiet returns a world whose engines move only when they are stepped.
-func quiet(t testing.TB, o transporttest.FakeOptions) *world {
-	return newWorldOf(t, 2, o, false, func(c *engine.Config) { c.ChunkBytes = 4096 })
+func quiet(tb testing.TB, o transporttest.FakeOptions) *world {
+	tb.Helper()
+	return newWorldOf(tb, 2, o, false, func(c *engine.Config) { c.ChunkBytes = 4096 })
 }
 
 // step polls the ranks in turn.
@@ -33,15 +34,15 @@ func (w *world) step(n int) {
 }
 
 // finish steps until the request is finished.
-func (w *world) finish(t testing.TB, r *engine.Request) (engine.Status, error) {
-	t.Helper()
+func (w *world) finish(tb testing.TB, r *engine.Request) (engine.Status, error) {
+	tb.Helper()
 	for range 20_000 {
 		if s, ok, err := r.Test(); ok {
 			return s, err
 		}
 		w.step(2)
 	}
-	require.Fail(t, "a request does not finish")
+	require.Fail(tb, "a request does not finish")
 	return engine.Status{}, nil
 }
 
@@ -193,13 +194,13 @@ func TestDeathAtEveryStep(t *testing.T) {
 					// The survivor goes on.
 					e := w.engines[1-victim]
 					self := engine.Match{Peer: 1 - victim, Tag: 1}
-					require.NoError(t, e.Send(nil, self, 0, []byte("x"), engine.Standard, 0))
-					_, err = e.Recv(nil, self, 0, make([]byte, 1), 0)
+					require.NoError(t, e.Send(none, self, 0, []byte("x"), engine.Standard, 0))
+					_, err = e.Recv(none, self, 0, make([]byte, 1), 0)
 					require.NoError(t, err)
 					for range 50 {
 						e.Iprobe(nowhere)
 					}
-					err = e.Send(nil, engine.Match{Context: 1, Peer: peer, Tag: 4}, 0, nil, engine.Standard, 0)
+					err = e.Send(none, engine.Match{Context: 1, Peer: peer, Tag: 4}, 0, nil, engine.Standard, 0)
 					require.ErrorAs(t, err, &lost, "after %d steps", steps)
 					require.Zero(t, w.fake.Exposed(1-victim), "after %d steps", steps)
 				}
@@ -209,8 +210,8 @@ func TestDeathAtEveryStep(t *testing.T) {
 }
 
 // settle steps until no rank has anything under way.
-func (w *world) settle(t testing.TB) {
-	t.Helper()
+func (w *world) settle(tb testing.TB) {
+	tb.Helper()
 	for range 2000 {
 		idle := true
 		for _, e := range w.engines {
@@ -222,9 +223,9 @@ func (w *world) settle(t testing.TB) {
 		w.step(2)
 	}
 	for rank, e := range w.engines {
-		require.True(t, e.Idle(), "rank %d", rank)
-		require.Zero(t, w.fake.Exposed(rank), "rank %d", rank)
+		require.True(tb, e.Idle(), "rank %d", rank)
+		require.Zero(tb, w.fake.Exposed(rank), "rank %d", rank)
 		held, _ := e.Held()
-		require.Zero(t, held, "rank %d keeps credit", rank)
+		require.Zero(tb, held, "rank %d keeps credit", rank)
 	}
 }

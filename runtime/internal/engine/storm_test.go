@@ -101,7 +101,7 @@ func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 	}
 	rng.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
 	for _, x := range in {
-		s, err := x.r.Wait(nil)
+		s, err := x.r.Wait(none)
 		if err != nil {
 			return fmt.Errorf("rank %d: message %d of rank %d: %w", rank, x.i, x.from, err)
 		}
@@ -109,7 +109,7 @@ func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 			return fmt.Errorf("rank %d: message %d of rank %d is wrong: %+v", rank, x.i, x.from, s)
 		}
 	}
-	return e.WaitAll(nil, out, nil)
+	return e.WaitAll(none, out, nil)
 }
 
 // TestGoroutineStorm has many goroutines in every rank, each talking with its
@@ -130,7 +130,7 @@ func TestGoroutineStorm(t *testing.T) {
 				wg.Go(func() {
 					for i := range uint64(20) {
 						word.Add(1)
-						e.Await(nil, func() bool { return word.Load() >= ranks*i/2 }, 0, "word")
+						e.Await(none, func() bool { return word.Load() >= ranks*i/2 }, 0, "word")
 					}
 				})
 				wg.Wait()
@@ -156,10 +156,10 @@ func pingpong(e *engine.Engine, rank, ranks, g, rounds int) error {
 		}
 		in := make([]byte, n)
 		r := e.Irecv(from, 0, in, 0)
-		if err := e.Send(nil, to, 0, pattern(n, g+i), engine.Mode(i%2), 0); err != nil {
+		if err := e.Send(none, to, 0, pattern(n, g+i), engine.Mode(i%2), 0); err != nil {
 			return err
 		}
-		s, err := r.Wait(nil)
+		s, err := r.Wait(none)
 		if err != nil {
 			return err
 		}
@@ -197,10 +197,10 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 					goruntime.GC()
 					deep(200 * (i + 1))
 					in := make([]byte, 5000)
-					if _, err := e.Recv(nil, to, 0, in, 0); err != nil {
+					if _, err := e.Recv(none, to, 0, in, 0); err != nil {
 						return err
 					}
-					m, err := e.RecvMessage(nil, to, 0)
+					m, err := e.RecvMessage(none, to, 0)
 					if err != nil {
 						return err
 					}
@@ -209,7 +209,7 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 						return fmt.Errorf("round %d is damaged", i)
 					}
 					m.Release()
-					if err := e.WaitAll(nil, []*engine.Request{out, big}, nil); err != nil {
+					if err := e.WaitAll(none, []*engine.Request{out, big}, nil); err != nil {
 						return err
 					}
 				}
@@ -228,8 +228,8 @@ func TestLongSendToABusyRank(t *testing.T) {
 			from := engine.Match{Peer: 0, Tag: 1}
 			r := w.engines[1].Irecv(from, 0, in, 0)
 			// Rank 1 makes no call until the send is through.
-			require.NoError(t, w.engines[0].Send(nil, engine.Match{Peer: 1, Tag: 1}, 0, pattern(1<<20, 1), engine.Synchronous, 0))
-			_, err := r.Wait(nil)
+			require.NoError(t, w.engines[0].Send(none, engine.Match{Peer: 1, Tag: 1}, 0, pattern(1<<20, 1), engine.Synchronous, 0))
+			_, err := r.Wait(none)
 			require.NoError(t, err)
 			require.Equal(t, pattern(1<<20, 1), in)
 		})

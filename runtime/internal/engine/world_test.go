@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
+// none is no context: calls cannot be cancelled.
+var none context.Context
+
 // world is n engines over one fake.
 type world struct {
 	fake    *transporttest.Fake
@@ -19,14 +23,14 @@ type world struct {
 }
 
 // newWorld makes engines over a fake; change may alter the configuration of each.
-func newWorld(t testing.TB, n int, o transporttest.FakeOptions, change func(*engine.Config)) *world {
-	t.Helper()
-	return newWorldOf(t, n, o, true, change)
+func newWorld(tb testing.TB, n int, o transporttest.FakeOptions, change func(*engine.Config)) *world {
+	tb.Helper()
+	return newWorldOf(tb, n, o, true, change)
 }
 
 // newWorldOf is newWorld with or without background progress.
-func newWorldOf(t testing.TB, n int, o transporttest.FakeOptions, start bool, change func(*engine.Config)) *world {
-	t.Helper()
+func newWorldOf(tb testing.TB, n int, o transporttest.FakeOptions, start bool, change func(*engine.Config)) *world {
+	tb.Helper()
 	if o.MaxEager == 0 && o.EagerBest == 0 {
 		o.MaxEager, o.EagerBest = 4096, 512
 	}
@@ -44,22 +48,22 @@ func newWorldOf(t testing.TB, n int, o transporttest.FakeOptions, start bool, ch
 			change(&cfg)
 		}
 		e, err := engine.New(cfg)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		if start {
 			e.Start()
 		}
 		w.engines = append(w.engines, e)
-		t.Cleanup(func() {
-			require.NoError(t, e.Close())
-			require.NoError(t, tr.Close())
+		tb.Cleanup(func() {
+			require.NoError(tb, e.Close())
+			require.NoError(tb, tr.Close())
 		})
 	}
 	return w
 }
 
 // each runs f for every rank on a goroutine of its own.
-func (w *world) each(t testing.TB, f func(rank int, e *engine.Engine) error) {
-	t.Helper()
+func (w *world) each(tb testing.TB, f func(rank int, e *engine.Engine) error) {
+	tb.Helper()
 	var wg sync.WaitGroup
 	errs := make([]error, len(w.engines))
 	for rank, e := range w.engines {
@@ -67,7 +71,7 @@ func (w *world) each(t testing.TB, f func(rank int, e *engine.Engine) error) {
 	}
 	wg.Wait()
 	for _, err := range errs {
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 }
 
