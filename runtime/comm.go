@@ -71,11 +71,14 @@ func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm 
 		core.index = Group{ranks}.index()
 	}
 	w.comms.add(core)
-	return core.view(nil, w.engine, rank)
+	return core.view(context.Background(), w.engine, rank)
 }
 
 // view returns a view and its private twin.
 func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Comm {
+	if ctx.Done() == nil {
+		ctx = nil // never ends: as fast as no context
+	}
 	views := new([2]Comm)
 	for i := range views {
 		views[i] = Comm{
@@ -142,9 +145,6 @@ func (c *Comm) Group() Group {
 // the context's error when ctx is done. A receive that is given up this way
 // loses no message.
 func (c *Comm) WithContext(ctx context.Context) *Comm {
-	if ctx.Done() == nil {
-		ctx = nil // never ends: as fast as no context
-	}
 	view := c.core.view(ctx, c.engine, c.rank)
 	if c.twin == c {
 		return view.twin
