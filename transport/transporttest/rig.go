@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -179,12 +181,19 @@ func (r *rig) parallel(run func(m *member) error) {
 	require.NoError(r, errors.Join(errs...))
 }
 
-// random returns a source of chance whose seed is printed if the test fails.
+// random returns a source of chance whose seed is printed if the test fails, and
+// can be given again as GORUN_SEED.
 func (r *rig) random() *rand.Rand {
+	r.Helper()
 	seed := rand.Uint64()
+	if text := os.Getenv("GORUN_SEED"); text != "" {
+		var err error
+		seed, err = strconv.ParseUint(text, 0, 64)
+		require.NoError(r, err, "GORUN_SEED")
+	}
 	r.Cleanup(func() {
 		if r.Failed() {
-			r.Logf("seed %#x", seed)
+			r.Logf("to repeat: GORUN_SEED=%#x", seed)
 		}
 	})
 	return rand.New(rand.NewPCG(seed, 0))
