@@ -21,10 +21,14 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // rounds returns how often something random is tried.
 func rounds() int {
-	if soak {
+	switch {
+	case soak:
 		return 100
+	case raceEnabled: // the detector keeps watchdogs for a second each
+		return 2
+	default:
+		return 10
 	}
-	return 10
 }
 
 // cgroups returns the directories of jobs of a gorun in the cgroup tree.

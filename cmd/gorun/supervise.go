@@ -12,14 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-const (
-	// servedDelay bounds the wait for the end of a dead rank's socket, which
-	// another process may have inherited.
-	servedDelay = 100 * time.Millisecond
-	// dumpDelay bounds the wait for the ranks' reports before a timeout
-	// ends them.
-	dumpDelay = time.Second
-)
+// dumpDelay bounds the wait for the ranks' reports before a timeout ends them.
+const dumpDelay = time.Second
 
 // news is what a rank said, or err if that made no sense.
 type news struct {
@@ -111,9 +105,13 @@ func (j *job) reaped(x exit) {
 	j.server.Gone(r.number, r.how())
 }
 
-// settle waits until everything a dead rank said has been heard.
+// settle waits until everything a dead rank said has been heard. Another
+// process may have inherited its socket; what is not in the buffer by now was
+// not said by the rank.
 func (j *job) settle(r *rank) {
-	late := time.After(servedDelay)
+	if err := shutRead(r.conn); err != nil {
+		j.say("rank %d: %v", r.number, err)
+	}
 	for {
 		select {
 		case n := <-j.news:
@@ -128,10 +126,19 @@ func (j *job) settle(r *rank) {
 			if len(j.news) == 0 {
 				return
 			}
-		case <-late:
-			return
 		}
 	}
+}
+
+// shutRead makes a socket end after what has arrived.
+func shutRead(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return errors.Join(raw.Control(func(fd uintptr) {
+		err = unix.Shutdown(int(fd), unix.SHUT_RD)
+	}), err)
 }
 
 // heard acts on what a rank said.
