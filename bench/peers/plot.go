@@ -100,7 +100,7 @@ func (c *comparison) ratios(name string) error {
 	var names []string
 	for i := len(c.result.Table) - 1; i >= 0; i-- {
 		l := &c.result.Table[i]
-		if l.Verdict == unknown || !slices.Contains([]string{better, openMPI, mpich}, l.Against) || l.Ratio <= 0 {
+		if l.Verdict == unknown || l.Verdict == shown || !slices.Contains([]string{better, openMPI, mpich}, l.Against) || l.Ratio <= 0 {
 			continue
 		}
 		times, goal := 1/l.Ratio, 1/l.Bar
