@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,12 +53,58 @@ func TestRandomSchedules(t *testing.T) {
 			w := newWorld(t, ranks, some(rng), func(c *engine.Config) {
 				c.UnexpectedBudget = 1 << (12 + rand.New(rand.NewPCG(seed, 3)).IntN(10))
 				c.ChunkBytes = 1000
+				c.Wait = policies[seed%uint64(len(policies))]
 			})
 			w.each(t, func(rank int, e *engine.Engine) error {
 				return chat(e, rand.New(rand.NewPCG(seed, uint64(rank)+10)), rank, ranks, each)
 			})
 			for rank := range w.engines {
 				require.Zero(t, w.fake.Exposed(rank))
+			}
+		})
+	}
+}
+
+// policies are ways to wait, from sleeping at once to not at all.
+var policies = []engine.WaitPolicy{
+	{},
+	{Yield: 100 * time.Microsecond},
+	{Spin: 5 * time.Microsecond},
+	{Spin: 10 * time.Microsecond, Yield: time.Second},
+}
+
+// TestSleeperLendsTheToken has a goroutine that sleeps as the poller while another
+// one talks; afterwards the first is still woken by its own message.
+func TestSleeperLendsTheToken(t *testing.T) {
+	for i, policy := range policies[:3] {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) { c.Wait = policy })
+			service := make(chan error, 2)
+			for rank, e := range w.engines {
+				go func() {
+					for range 20 {
+						if _, err := e.Recv(none, engine.Match{Context: 99, Peer: 1 - rank, Tag: 0}, 0, nil, 0); err != nil {
+							service <- err
+							return
+						}
+					}
+					service <- nil
+				}()
+			}
+			w.each(t, func(rank int, e *engine.Engine) error {
+				for range 20 {
+					if err := pingpong(e, rank, 2, 1, 50); err != nil {
+						return err
+					}
+					to := engine.Match{Context: 99, Peer: 1 - rank, Tag: 0}
+					if err := e.Send(none, to, 0, nil, engine.Standard, 0); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			for range w.engines {
+				require.NoError(t, <-service)
 			}
 		})
 	}
