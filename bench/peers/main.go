@@ -21,6 +21,7 @@ type options struct {
 	rounds     int
 	only       *regexp.Regexp
 	quick, ucx bool
+	nice       int
 	out        string
 }
 
@@ -29,6 +30,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds")
 	flag.BoolVar(&o.quick, "quick", false, "few iterations and ranks: tests the comparison, measures nothing")
 	flag.BoolVar(&o.ucx, "ucx", false, "run Open MPI and MPICH over UCX too")
+	flag.IntVar(&o.nice, "nice", 0, "run all systems with this `niceness`; a negative one (root) helps on a machine with other load")
 	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the module)")
 	only := flag.String("only", "", "only rows whose name matches this `expression`")
 	flag.Parse()
@@ -58,7 +60,7 @@ func compare(ctx context.Context, o *options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	c := &comparison{dir: dir, rounds: o.rounds, quick: o.quick, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
+	c := &comparison{dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
 	c.result.Quick = o.quick
 	c.measurements, c.rows = plan()
 	c.choose(o.only)

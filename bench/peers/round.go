@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strconv"
 
 	"github.com/gorun-hpc/gorun/bench/internal/launch"
 )
@@ -17,6 +18,7 @@ type comparison struct {
 	rows         []row
 	rounds       int
 	quick        bool
+	nice         int
 	log          *log.Logger
 	result       *result
 }
@@ -58,7 +60,11 @@ func (c *comparison) due(m *measurement, s *system, round int) bool {
 
 // once does one run and keeps its values or its error.
 func (c *comparison) once(ctx context.Context, m *measurement, s *system, round int) {
-	out, err := launch.Run(ctx, m.timeout, s.env, s.command(c.dir, m, c.quick)...)
+	command := s.command(c.dir, m, c.quick)
+	if c.nice != 0 {
+		command = append([]string{"nice", "-n", strconv.Itoa(c.nice)}, command...)
+	}
+	out, err := launch.Run(ctx, m.timeout, s.env, command...)
 	var values map[int]float64
 	switch {
 	case err == nil && m.wall:
