@@ -28,7 +28,7 @@ func get(t testing.TB, ts []*shm.Transport, dst []byte, k transport.Key) error {
 // pair makes two ranks on mapped memory in this process.
 func pair(t testing.TB) []*shm.Transport {
 	t.Helper()
-	ts, node := mapped(t, 2, false)
+	ts, node := mapped(t, 2, shm.Config{})
 	t.Cleanup(func() {
 		require.NoError(t, ts[0].Close())
 		require.NoError(t, ts[1].Close())

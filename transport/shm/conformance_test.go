@@ -22,7 +22,7 @@ func fabric(ts []*shm.Transport, end func()) *transporttest.Fabric {
 }
 
 // mapped makes n transports on node memory that is a memfd, all in this process.
-func mapped(t testing.TB, n int, disableCMA bool) ([]*shm.Transport, *shm.Node) {
+func mapped(t testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) {
 	t.Helper()
 	fd := memory(t, n)
 	node, err := shm.OpenNode(fd, n, rangeBytes)
@@ -30,7 +30,8 @@ func mapped(t testing.TB, n int, disableCMA bool) ([]*shm.Transport, *shm.Node) 
 	require.NoError(t, unix.Close(fd))
 	ts := make([]*shm.Transport, n)
 	for i := range ts {
-		ts[i], err = shm.New(node, shm.Config{Rank: i, LocalRank: i, DisableCMA: disableCMA})
+		cfg.Rank, cfg.LocalRank = i, i
+		ts[i], err = shm.New(node, cfg)
 		require.NoError(t, err)
 	}
 	return ts, node
@@ -46,10 +47,12 @@ func TestConformance(t *testing.T) {
 			})
 		})
 	}
-	for name, disableCMA := range map[string]bool{"mapped": false, "mapped-staged": true} {
+	for name, cfg := range map[string]shm.Config{
+		"mapped": {}, "mapped-staged": {DisableCMA: true}, "mapped-fenced": {DisableMembarrier: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			transporttest.Run(t, func(t testing.TB, ranks int) *transporttest.Fabric {
-				ts, node := mapped(t, ranks, disableCMA)
+				ts, node := mapped(t, ranks, cfg)
 				return fabric(ts, func() { require.NoError(t, node.Close()) })
 			})
 		})

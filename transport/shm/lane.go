@@ -125,23 +125,25 @@ const (
 )
 
 // reclaim asks for the ring that was silent longest, if some peer has found none
-// free.
+// free. Its writer is rung, since it may sleep.
 func (t *Transport) reclaim() {
 	wanted := t.control.word(offWanted)
 	if len(t.rings) < ringsPerRank || atomic.LoadUint64(wanted) == 0 {
 		return
 	}
-	oldest := t.rings[0]
+	asked := atomic.LoadUint64(t.alert)
+	var oldest *lane
 	for _, l := range t.rings {
-		if l.heard < oldest.heard {
+		if asked&alertRing(l.number) == 0 && (oldest == nil || l.heard < oldest.heard) {
 			oldest = l
 		}
 	}
-	if t.polls-oldest.heard < idlePolls {
+	if oldest == nil || t.polls-oldest.heard < idlePolls {
 		return
 	}
 	atomic.StoreUint64(wanted, 0)
 	atomic.OrUint64(t.alert, alertRing(oldest.number))
+	t.endpoint(oldest.slot).bell.Ring()
 }
 
 // returnRings gives rings back that peers have asked for while we had nothing to

@@ -19,8 +19,8 @@ package shm
 //	12288      65536    inbox data
 //	77824      16384    listing of exposed memory, 512 of 32     owner
 //	94208      524288   rings, 8 of 64 KiB                       one peer each
-//	618496     1048576  staging buffers, 8 of 128 KiB            owner and serving peer
-//	1667072             arena, to the end of the range
+//	618496     524288   staging buffers, 8 of 64 KiB             owner and serving peer
+//	1142784             arena, to the end of the range
 const (
 	lineBytes = 64
 	pageBytes = 4096
@@ -50,7 +50,7 @@ const (
 
 	offStaging   = controlBytes
 	stagingSlots = 8
-	stagingBytes = 128 << 10
+	stagingBytes = 64 << 10
 	offArena     = offStaging + stagingSlots*stagingBytes
 
 	listingSlots = 512
@@ -81,7 +81,7 @@ const (
 	_ = uint(offListing-77824) + uint(77824-offListing)
 	_ = uint(offRings-94208) + uint(94208-offRings)
 	_ = uint(offStaging-618496) + uint(618496-offStaging)
-	_ = uint(offArena-1667072) + uint(1667072-offArena)
+	_ = uint(offArena-1142784) + uint(1142784-offArena)
 	_ = uint(offTickets - offBulk - bulkDescriptors*bulkDescriptorBytes)
 	_ = uint(offInboxIndex - offTickets - stagingSlots*lineBytes)
 	_ = uint(3*ringBytes/4 - 2*(maxEager+recordHeader+lineBytes))

@@ -20,21 +20,7 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	if t.news.Load() {
 		t.absorb()
 	}
-	share := max(1, budget/(len(t.rings)+1))
-	events := 0
-	for i := 0; i < len(t.rings); i++ {
-		l := t.rings[i]
-		if l.poll() == 0 {
-			continue
-		}
-		events += t.readRing(h, l, share)
-		if i > 0 && !l.gone {
-			t.rings[i], t.rings[i-1] = t.rings[i-1], l
-		}
-	}
-	if w, any := t.inbox.poll(); any && !t.inboxDamaged {
-		events += t.readInbox(h, w, share)
-	}
+	events := t.readLanes(h, max(budget, 1))
 	if len(t.bulk.ops)+len(t.bulk.serves)+len(t.bulk.helps) > 0 {
 		events += t.moveBulk(h)
 	}
@@ -50,6 +36,37 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 		return events, t.failure("poll", -1, transport.ErrDamaged)
 	}
 	return events, nil
+}
+
+// readLanes hands over up to budget records. When the budget does not suffice
+// for all, those that got nothing are the first the next time.
+func (t *Transport) readLanes(h transport.Handler, budget int) int {
+	share := max(1, budget/(len(t.rings)+1))
+	events := 0
+	if t.inboxFirst {
+		t.inboxFirst = false
+		events += t.readInbox(h, share)
+	}
+	for i := 0; i < len(t.rings) && events < budget; i++ {
+		l := t.rings[i]
+		if l.poll() == 0 {
+			continue
+		}
+		events += t.readRing(h, l, min(share, budget-events))
+		switch {
+		case l.gone:
+			i--
+		case events >= budget && i+1 < len(t.rings):
+			t.rings = append(append(t.rings[:0:0], t.rings[i+1:]...), t.rings[:i+1]...)
+		case i > 0:
+			t.rings[i], t.rings[i-1] = t.rings[i-1], l
+		}
+	}
+	if events < budget {
+		return events + t.readInbox(h, min(share, budget-events))
+	}
+	t.inboxFirst = true
+	return events
 }
 
 func (t *Transport) refusePoll() error {
@@ -120,41 +137,42 @@ func (t *Transport) damage(l *lane) {
 	t.lose(t.cfg.Peers[l.slot], transport.ErrDamaged, false)
 }
 
-// readInbox hands over up to limit records of the inbox, w being the index word
-// at the current position.
-func (t *Transport) readInbox(h transport.Handler, w uint64, limit int) int {
-	for n := range limit {
+// readInbox hands over up to limit records of the inbox.
+func (t *Transport) readInbox(h transport.Handler, limit int) int {
+	events := 0
+	for events < limit {
+		w, any := t.inbox.poll()
+		if !any || t.inboxDamaged {
+			break
+		}
 		state, lines, rank, ok := parseSlot(w, t.inbox.pos)
 		if !ok || state == slotFree || rank >= uint64(t.node.ranks) {
 			t.inboxDamaged = true
-			return n
+			break
 		}
 		slot := int(rank)
-		switch {
-		case state == slotClaimed && !t.dead[slot]:
-			return n
-		case state != slotPublished || t.dead[slot] && !t.draining(slot):
+		if state == slotClaimed && !t.dead[slot] {
+			break
+		}
+		if state != slotPublished || t.dead[slot] && !t.draining(slot) {
 			t.advanceInbox(lines)
-		default:
-			if l := t.lanes[slot]; l != nil {
-				n += t.readRing(h, l, limit)
-				if !l.gone {
-					// A full share was read, or the record that leads back to the inbox is
-					// missing although it was written first.
-					if l.poll() == 0 {
-						t.damage(l)
-					}
-					return n
+			events++
+			continue
+		}
+		if l := t.lanes[slot]; l != nil {
+			// The peer came back to the inbox: what it wrote into its ring is older.
+			events += t.readRing(h, l, limit-events)
+			if !l.gone {
+				if l.poll() == 0 {
+					t.damage(l) // without the record that leads back
 				}
+				continue
 			}
-			t.readSlot(h, slot, lines)
 		}
-		var any bool
-		if w, any = t.inbox.poll(); !any {
-			return n + 1
-		}
+		t.readSlot(h, slot, lines)
+		events++
 	}
-	return limit
+	return events
 }
 
 // readSlot hands over the record at the current position of the inbox.
@@ -218,6 +236,7 @@ func (t *Transport) Arm() bool {
 	if t.closed || t.news.Load() || t.bulk.restless() {
 		return false
 	}
+	t.returnRings()
 	atomic.OrUint64(t.alert, alertArmed)
 	t.askForRoom()
 	if !t.fences {

@@ -21,6 +21,9 @@ type Config struct {
 	// DisableCMA makes bulk go through staging buffers, as it does where
 	// process_vm_readv is forbidden.
 	DisableCMA bool
+	// DisableMembarrier makes whoever sends to this rank publish with a fence, as
+	// where membarrier is forbidden.
+	DisableMembarrier bool
 }
 
 // Transport connects a rank with the others of its node.
@@ -47,8 +50,9 @@ type Transport struct {
 	lanes []*lane
 	// dead marks local ranks that were marked down or are damaged.
 	dead []bool
-	// inboxDamaged ends the reading of the inbox.
-	inboxDamaged bool
+	// inboxDamaged ends the reading of the inbox; inboxFirst says that the last Poll
+	// did not come to it.
+	inboxDamaged, inboxFirst bool
 	// reading guards against a Poll from within a Handler.
 	reading bool
 
@@ -143,7 +147,7 @@ func (t *Transport) join() error {
 	if s := atomic.LoadUint64(t.control.word(offState)); s&stateMask != stateAbsent {
 		return fmt.Errorf("shm: local rank %d has joined already", t.cfg.LocalRank)
 	}
-	t.fences = t.node.locals != nil || !registerBarrier()
+	t.fences = t.node.locals != nil || t.cfg.DisableMembarrier || !registerBarrier()
 	t.cookie = newCookie()
 	for off, v := range map[int]uint64{
 		offMagic:      layoutMagic,

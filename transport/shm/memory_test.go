@@ -1,0 +1,54 @@
+package shm_test
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// Memory grows with the ranks and not with the pairs: every rank sends enough to
+// every other to want a ring there.
+func TestMemoryOfManyRanks(t *testing.T) {
+	const ranks, each = 64, 40
+	fd := memory(t, ranks)
+	defer unix.Close(fd)
+	node, err := shm.OpenNode(fd, ranks, rangeBytes)
+	require.NoError(t, err)
+	var ts []*shm.Transport
+	for i := range ranks {
+		tr, err := shm.New(node, shm.Config{Rank: i, LocalRank: i})
+		require.NoError(t, err)
+		ts = append(ts, tr)
+	}
+	counters := make([]counter, ranks)
+	payload := make([]byte, 200)
+	for range each {
+		for from, tr := range ts {
+			for to := range ranks {
+				if from == to {
+					continue
+				}
+				for endpointTo(t, tr, to).Send(transport.Header{}, payload) != nil {
+					_, _ = ts[to].Poll(&counters[to], 1000)
+				}
+			}
+		}
+	}
+	for i, tr := range ts {
+		for counters[i].arrived < each*(ranks-1) {
+			_, err := tr.Poll(&counters[i], 1000)
+			require.NoError(t, err)
+		}
+		require.NoError(t, tr.Close())
+	}
+	var st unix.Stat_t
+	require.NoError(t, unix.Fstat(fd, &st))
+	used := st.Blocks * 512
+	t.Logf("%d KiB for each of %d ranks", used/ranks>>10, ranks)
+	require.LessOrEqual(t, used, int64(ranks*shm.ControlBytes))
+	require.Less(t, shm.ControlBytes*256, 256<<20)
+	require.NoError(t, node.Close())
+}
