@@ -105,3 +105,28 @@ func TestManyRanks(t *testing.T) {
 		return collectives.Barrier(c)
 	})
 }
+
+// Free gives the shared memory of small and large operations back.
+func TestFreeReturnsMemory(t *testing.T) {
+	world(t, 3, func(c *runtime.Comm) error {
+		d, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		large := make([]byte, 100_000)
+		err = errors.Join(collectives.Barrier(d), collectives.Bcast(d, large, 2))
+		memories, found := collectives.Memories(d)
+		if err := errors.Join(err, found, d.Free()); err != nil {
+			return err
+		}
+		if len(memories) != 2 {
+			return fmt.Errorf("%d memories opened", len(memories))
+		}
+		for _, s := range memories {
+			if err := s.Free(); !errors.Is(err, runtime.ErrArgument) {
+				return fmt.Errorf("memory was not freed with its communicator: %w", err)
+			}
+		}
+		return collectives.Barrier(c)
+	})
+}

@@ -12,7 +12,7 @@ import (
 // ...) would take on c for contributions or blocks of this many bytes, and why.
 // For reductions it assumes a commutative operator. It sends nothing.
 func Explain(c *runtime.Comm, op string, bytes int) string {
-	g, err := enter(c)
+	g, _, err := find(c)
 	if err != nil {
 		return err.Error()
 	}

@@ -31,3 +31,12 @@ func Distant(c *runtime.Comm) error {
 	}
 	return err
 }
+
+// Memories returns the shared memory that a communicator's operations have opened.
+func Memories(c *runtime.Comm) ([]*runtime.Shared, error) {
+	g, _, err := find(c)
+	if err != nil {
+		return nil, err
+	}
+	return g.memories, nil
+}

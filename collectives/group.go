@@ -1,6 +1,7 @@
 package collectives
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -17,8 +18,10 @@ type group struct {
 	near, crowded     bool
 	smallMax, elemMax int
 	override          overrides
-	// node is nil until the first operation through shared memory.
-	node *node.Group
+	// node is nil until the first operation through shared memory, memories are
+	// what it has opened.
+	node     *node.Group
+	memories []*runtime.Shared
 	// started counts nonblocking operations; it is the only field they touch.
 	started atomic.Uint64
 }
@@ -26,19 +29,36 @@ type group struct {
 // groupKey is the key of the attribute.
 type groupKey struct{}
 
-// enter returns the group of a communicator, ready for one operation.
+// enter returns the group of a communicator, ready for one blocking operation.
 func enter(c *runtime.Comm) (*group, error) {
+	g, p, err := find(c)
+	if err == nil {
+		g.comm = p
+	}
+	return g, err
+}
+
+// find returns the group of a communicator and the view it talks through. It
+// changes nothing, so that it may be called beside an operation.
+func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	if c == nil {
-		return nil, runtime.ErrComm
+		return nil, nil, runtime.ErrComm
 	}
 	p := c.Private()
 	v, err := p.Attribute(groupKey{}, func() (any, error) { return newGroup(p) })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	g := v.(*group)
-	g.comm = p
-	return g, nil
+	return v.(*group), p, nil
+}
+
+// Close gives the shared memory back when the communicator is freed.
+func (g *group) Close() error {
+	var err error
+	for _, s := range g.memories {
+		err = errors.Join(err, s.Free())
+	}
+	return err
 }
 
 func newGroup(c *runtime.Comm) (*group, error) {

@@ -52,7 +52,7 @@ func IAllReduce[T any](c *runtime.Comm, send, recv []T, op Op) *runtime.Request 
 // start numbers an operation, at once, so that the numbers agree at all members,
 // checks its arguments and runs it.
 func start(c *runtime.Comm, op operation, check func(*group) error, run func(*group, *peer) error) *runtime.Request {
-	g, err := enter(c)
+	g, private, err := find(c)
 	if err == nil {
 		err = check(g)
 	}
@@ -60,7 +60,7 @@ func start(c *runtime.Comm, op operation, check func(*group) error, run func(*gr
 		return runtime.NewRequest(c, func(*runtime.Comm) error { return refuse(op, err) })
 	}
 	tag := tagStarted + int(g.started.Add(1)%tagsStarted)
-	return runtime.NewRequest(g.comm, func(c *runtime.Comm) error {
+	return runtime.NewRequest(private, func(c *runtime.Comm) error {
 		err := run(g, &peer{comm: c, rank: g.rank, size: g.size, tag: tag})
 		if err == nil {
 			return nil

@@ -17,11 +17,13 @@ var _ node.Memory = shared{}
 // Await waits with the communicator, and hence the context, of the operation.
 func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
 
-// open is the Open of node.Config. The memory lives as long as the communicator.
+// open is the Open of node.Config. The memory lives as long as the
+// communicator.
 func (g *group) open(bytes int) (node.Memory, error) {
 	s, err := runtime.NewShared(g.comm, bytes)
 	if err != nil {
 		return nil, err
 	}
+	g.memories = append(g.memories, s)
 	return shared{s, g}, nil
 }
