@@ -97,7 +97,7 @@ var vague = regexp.MustCompile(`(?i)^(utils?|helpers?|managers?|common|misc)$|(M
 // unwanted is what the text of the tree may not contain: notes to oneself and
 // the places of one machine. The patterns are written so that they do not match
 // themselves.
-var unwanted = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|X[X]X)\b|(^|[\s"'=(])/(wor[k]|roo[t]|hom[e])/|://proxy[.]|artifactor[y]|registry[.][a-z]`)
+var unwanted = regexp.MustCompile(`\b(TO[D]O|FIX[M]E|X[X]X)\b|(^|[\s"'=(])/(wor[k]|roo[t]|hom[e])/|://proxy[.]|artifactor[y]|//registr[y][.]`)
 
 // source is one Go file.
 type source struct {

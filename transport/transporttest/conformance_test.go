@@ -1,6 +1,7 @@
 package transporttest_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/gorun-hpc/gorun/transport/transporttest"
@@ -18,6 +19,10 @@ func fabric(f *transporttest.Fake) *transporttest.Fabric {
 }
 
 func TestConformance(t *testing.T) {
+	seeds := 1
+	if os.Getenv("GORUN_SOAK") != "" {
+		seeds = 8
+	}
 	for name, options := range map[string]transporttest.FakeOptions{
 		"faultless":  {},
 		"delayed":    {DelayPolls: 5},
@@ -31,12 +36,20 @@ func TestConformance(t *testing.T) {
 		"everything": {DelayPolls: 4, AgainRate: 0.2, ConnectPolls: 3, RingMessages: 5, RingBytes: 4096, NoGetAlone: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			seed := int64(1)
-			transporttest.Run(t, func(_ testing.TB, ranks int) *transporttest.Fabric {
-				seed++
-				options.Seed, options.AllowStale = seed, true
-				return fabric(transporttest.NewFake(ranks, options))
-			})
+			for seed := range seeds {
+				conform(t, options, int64(seed)<<32)
+			}
 		})
 	}
+}
+
+// conform runs the suite; each rule gets a fabric with a seed of its own.
+func conform(t *testing.T, options transporttest.FakeOptions, seed int64) {
+	t.Helper()
+	options.AllowStale = true
+	transporttest.Run(t, func(_ testing.TB, ranks int) *transporttest.Fabric {
+		seed++
+		options.Seed = seed
+		return fabric(transporttest.NewFake(ranks, options))
+	})
 }

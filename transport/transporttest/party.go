@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -68,7 +69,10 @@ func (p *party) run() error {
 // finish drives what is left. It does not sleep while an operation is kept, for
 // nobody rings for room.
 func (p *party) finish() error {
-	for {
+	for deadline := time.Now().Add(p.rig.patience); ; {
+		if p.rig.failed.Load() || time.Now().After(deadline) {
+			return fmt.Errorf("rank %d: given up at the end of the party", p.rank)
+		}
 		if err := p.reap(); err != nil {
 			return err
 		}
