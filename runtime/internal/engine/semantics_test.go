@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,10 +45,11 @@ func TestTruncationLosesNothingElse(t *testing.T) {
 }
 
 func TestTypesAgreeByTheirText(t *testing.T) {
-	// The ranks number the same layouts differently.
+	// The ranks number the same layouts differently. Long texts differ at their end.
+	long := "struct{" + strings.Repeat("field int64; ", 1000)
 	names := []map[engine.Type]string{
-		{3: "int64", 5: "float64", 64: "struct{a int64}", 65: "struct{b int8}"},
-		{3: "int64", 5: "float64", 90: "struct{a int64}", 64: "struct{b int8}"},
+		{3: "int64", 5: "float64", 64: "struct{a int64}", 65: "struct{b int8}", 66: long + "}"},
+		{3: "int64", 5: "float64", 90: "struct{a int64}", 64: "struct{b int8}", 91: long + "}", 92: long + "int8}"},
 	}
 	for _, size := range []int{8, 20_000} {
 		w := newWorld(t, 2, transporttest.FakeOptions{ConnectPolls: 3}, func(c *engine.Config) {
@@ -63,6 +65,7 @@ func TestTypesAgreeByTheirText(t *testing.T) {
 			{64, 90, [2]string{}},
 			{65, 64, [2]string{}},
 			{64, 0, [2]string{}},
+			{66, 91, [2]string{}},
 			{3, 5, [2]string{"int64", "float64"}},
 			{64, 64, [2]string{"struct{a int64}", "struct{b int8}"}},
 			{64, 3, [2]string{"struct{a int64}", "int64"}},
@@ -89,6 +92,12 @@ func TestTypesAgreeByTheirText(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
+		out := w.engines[0].Isend(at(1, 2), 66, nil, engine.Standard, 0)
+		_, err := w.engines[1].Recv(none, at(0, 2), 92, nil, 0)
+		var mismatch *engine.TypeMismatchError
+		require.ErrorAs(t, err, &mismatch)
+		_, err = out.Wait(none)
+		require.NoError(t, err)
 	}
 }
 

@@ -1,15 +1,17 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
-// Limits of what a peer may announce.
+// Limits of what a peer may announce. Every transport takes a text of that length
+// in one frame.
 const (
-	maxTypeText = 4 << 10
+	maxTypeText = 1 << 10
 	maxTypes    = 1 << 16
 )
 
@@ -53,7 +55,8 @@ func (x *typeTexts) add(t Type, text []byte) error {
 	return nil
 }
 
-// typeName is the text of a type of this rank.
+// typeName is the text of a type of this rank, as peers see it: the end of one
+// that is too long for a frame is replaced by a digest of the whole.
 func (e *Engine) typeName(t Type) string {
 	if t == 0 {
 		return "bytes"
@@ -61,7 +64,12 @@ func (e *Engine) typeName(t Type) string {
 	if e.cfg.TypeName == nil {
 		return "type " + strconv.FormatUint(uint64(t), 10)
 	}
-	return e.cfg.TypeName(t)
+	text := e.cfg.TypeName(t)
+	if len(text) <= maxTypeText {
+		return text
+	}
+	end := fmt.Sprintf("... %x", sha256.Sum256([]byte(text)))
+	return strings.ToValidUTF8(text[:maxTypeText-len(end)], "") + end
 }
 
 // announce tells a peer the text of a type before its first use.
@@ -73,12 +81,7 @@ func (e *Engine) announce(p *peer, t Type) {
 		p.announced.all = make(map[Type]struct{})
 	}
 	p.announced.all[t] = struct{}{}
-	text := e.typeName(t)
-	limit := min(maxTypeText, p.caps.MaxEager)
-	if len(text) > limit {
-		text = text[:limit]
-	}
-	e.post(p, header{kind: kindTypedef, typ: t}, slices.Clip([]byte(text)))
+	e.post(p, header{kind: kindTypedef, typ: t}, []byte(e.typeName(t)))
 }
 
 // agree reports whether a type of the peer has the layout of one of ours.

@@ -59,9 +59,9 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 		era := w.era
 		stop = context.AfterFunc(ctx, func() { e.expire(ctx, w, era) })
 	}
-	for !w.over() {
+	for since := w.since; !w.over(); since = time.Now() {
 		if e.take(w) {
-			e.pollFor(w)
+			e.pollFor(w, since)
 		} else {
 			e.park(w)
 		}
@@ -132,31 +132,22 @@ func (e *Engine) release(w *waiter) {
 }
 
 // pollFor polls as the poller until w is over or another goroutine has borrowed
-// the token during a sleep.
-func (e *Engine) pollFor(w *waiter) {
-	since := time.Now()
-	nap := backlogFirst
+// the token during a sleep: it spins, then yields, then sleeps, and starts anew
+// whenever polling finds something. since is when the waiting began.
+func (e *Engine) pollFor(w *waiter, since time.Time) {
+	spinning, nap := e.cfg.Wait.Spin > 0 && !w.slept, backlogFirst
 	for turn := uint(1); e.poller == w; turn++ {
-		got := 0
-		for range e.burst {
-			got += e.poll()
-			if w.over() {
-				return
-			}
-			if e.crowd.Load() != 0 || e.woke {
-				break
-			}
+		got := e.pollBurst(w)
+		if w.over() {
+			return
 		}
 		e.askParked()
 		if got > 0 {
-			w.slept = false
-			nap = backlogFirst
-			since = time.Time{} // polling pays: start again
+			w.slept, nap = false, backlogFirst
+			spinning, since = e.cfg.Wait.Spin > 0, time.Now()
 		}
-		if since.IsZero() {
-			since = time.Now()
-		}
-		if e.cfg.Wait.Spin > 0 && !w.slept && time.Since(since) < e.cfg.Wait.Spin {
+		if spinning {
+			spinning = time.Since(since) < e.cfg.Wait.Spin
 			e.pulse()
 			continue
 		}
@@ -170,6 +161,18 @@ func (e *Engine) pollFor(w *waiter) {
 			e.yield(turn)
 		}
 	}
+}
+
+// pollBurst polls until w is over or somebody else should have a look.
+func (e *Engine) pollBurst(w *waiter) int {
+	got := 0
+	for range e.burst {
+		got += e.poll()
+		if w.over() || e.woke || e.crowd.Load() != 0 {
+			break
+		}
+	}
+	return got
 }
 
 // pulse lets in whoever waits for the lock or was made runnable.
