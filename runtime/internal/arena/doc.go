@@ -14,9 +14,12 @@
 //
 //	state   holder        readers      ends when
 //	own     this rank     none         Free
-//	given   another rank  none         Return by that rank, or TakeBack
+//	given   who got it    none         Return by that rank, or TakeBack
 //	shared  this rank     some ranks   Free and a Return of every reader
 //	lent    nobody        some ranks   a Return of every reader
+//
+// Given memory has its giver as a second holder until Confirm: the receiver may
+// return it, or die, before the sender's call has ended.
 //
 // What peers send is not trusted: an offset that names no lease, a release by a
 // rank that does not hold it and a second release are errors that change
