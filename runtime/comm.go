@@ -247,16 +247,21 @@ func checkTag(tag int) error {
 }
 
 // failed makes the engine's error of an operation the user's: ranks become those
-// of the communicator, and the end of the communicator comes before its effects.
+// of the communicator, and the end of the communicator is told, not its effects.
 func (c *Comm) failed(err error) error {
-	if f := c.core.failure.Load(); f != nil {
-		return f.err
-	}
 	switch e := err.(type) { //nolint:errorlint // the engine returns these two bare, and only they are rewritten
 	case *TruncatedError:
 		return &TruncatedError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Room: e.Room}
 	case *TypeMismatchError:
 		return &TypeMismatchError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Want: e.Want}
+	}
+	if f := c.core.failure.Load(); f != nil {
+		return f.err
+	}
+	// A context ended with a cause of its own: its error is to be found as well.
+	var canceled *engine.CancelError
+	if c.ctx != nil && errors.As(err, &canceled) && canceled.Cause != nil && !errors.Is(err, c.ctx.Err()) {
+		return fmt.Errorf("%w: %w", c.ctx.Err(), err)
 	}
 	return err
 }

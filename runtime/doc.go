@@ -52,6 +52,16 @@
 // rank, TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the
 // others of this package. An error of one operation says nothing about others.
 //
+// # Environment
+//
+// gorun describes the job to a rank in variables that only package bootstrap
+// reads. These tune a rank:
+//
+//	GORUN_DEBUG=1         memory that was given away faults when it is used
+//	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
+//	GORUN_SPIN=50us       how long a waiting rank polls without giving way
+//	GORUN_YIELD=100us     how long after that it polls and gives way, then sleeps
+//
 // The package has the name of the standard library's; programs that need both
 // import the other one as goruntime.
 package runtime

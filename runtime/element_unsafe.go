@@ -14,25 +14,20 @@ const elementRecentSize = 256
 // use of a type, or a collision, goes through reflect.
 func elementOf[T any]() *element {
 	word := typeWord((*T)(nil))
-	e := elementRecent[elementSlot(word)].Load()
-	if e != nil && e.word == word {
+	if e := elementRecent[word>>5%elementRecentSize].Load(); e != nil && e.word == word {
 		return e
 	}
-	return elementSlow(reflect.TypeFor[T](), word)
+	return elementSlow[T]()
 }
 
 // elementSlow finds or makes an element and puts it into its slot.
 //
 //go:noinline
-func elementSlow(t reflect.Type, word uintptr) *element {
-	e := makeElement(t, word)
-	elementRecent[elementSlot(word)].Store(e)
+func elementSlow[T any]() *element {
+	word := typeWord((*T)(nil))
+	e := makeElement(reflect.TypeFor[T](), word)
+	elementRecent[word>>5%elementRecentSize].Store(e)
 	return e
-}
-
-// elementSlot hashes the address of a type descriptor.
-func elementSlot(word uintptr) uintptr {
-	return (word>>5 ^ word>>13) % elementRecentSize
 }
 
 // typeWord returns the address of the type descriptor of v's dynamic type: the

@@ -24,8 +24,14 @@ const (
 func Main(fn func(*World) error) {
 	w, err := Init()
 	if err == nil {
-		defer w.panicked()
+		returned := false
+		defer func() {
+			if !returned {
+				w.panicked(recover())
+			}
+		}()
 		err = fn(w)
+		returned = true
 		if err == nil {
 			err = w.Close()
 		}
@@ -41,11 +47,11 @@ func Main(fn func(*World) error) {
 	os.Exit(0)
 }
 
-// panicked ends the job if the goroutine that defers it panics.
-func (w *World) panicked() {
-	v := recover()
+// panicked ends the job after a panic with v; nil says that the goroutine was
+// ended without one.
+func (w *World) panicked(v any) {
 	if v == nil {
-		return
+		v = errGoexit
 	}
 	fmt.Fprintf(os.Stderr, "rank %d: panic: %v\n\n%s", w.Rank(), v, debug.Stack())
 	w.abort(exitPanic, fmt.Errorf("panic: %v", v))

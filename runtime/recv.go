@@ -25,15 +25,21 @@ func startRecv[T any](r *Request, c *Comm, buf []T, source, tag int) *Request {
 
 // recv is Recv of bytes.
 func (c *Comm) recv(e *element, b []byte, source, tag int) (Status, error) {
-	in, err := c.incoming(e, b, source, tag)
-	if err != nil || in.from.Peer == ProcNull {
+	if c == nil || e.err != nil {
+		return nullStatus, c.cause(e)
+	}
+	from, err := c.from(source, tag)
+	if err != nil || from.Peer == ProcNull {
 		return nullStatus, err
 	}
-	s, err := c.engine.Recv(c.ctx, in.from, e.typ, b, 0)
+	s, err := c.engine.Recv(c.ctx, from, e.typ, b, 0)
 	if err != nil {
-		return c.status(s, e.size), c.failed(err)
+		err = c.failed(err)
 	}
-	return c.status(s, e.size), nil
+	if c.ranks != nil {
+		s.Source = c.rankOf(s.Source)
+	}
+	return Status{Source: s.Source, Tag: s.Tag, Bytes: s.Bytes, size: e.size}, err
 }
 
 // incoming is a receive, its arguments checked.
@@ -45,7 +51,7 @@ type incoming struct {
 
 // incoming checks the arguments of a receive.
 func (c *Comm) incoming(e *element, b []byte, source, tag int) (incoming, error) {
-	if c == nil || !e.plain && e.err != nil {
+	if c == nil || e.err != nil {
 		return incoming{}, c.cause(e)
 	}
 	from, err := c.from(source, tag)
