@@ -28,7 +28,7 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	if s.crowded {
 		crowd = "more ranks than processors"
 	}
-	r := choose(s, g.override[i])
+	r := choose(&s, g.override[i])
 	why := r.why
 	switch asked := g.override[i]; asked {
 	case automatic:

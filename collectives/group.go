@@ -98,7 +98,8 @@ func (g *group) situation(op operation, bytes, elem int, commutative bool) situa
 
 // choose returns the algorithm for an operation.
 func (g *group) choose(op operation, bytes, elem int, commutative bool) algorithm {
-	return choose(g.situation(op, bytes, elem, commutative), g.override[op]).alg
+	s := g.situation(op, bytes, elem, commutative)
+	return choose(&s, g.override[op]).alg
 }
 
 // shared returns the state of the shared-memory algorithms.

@@ -38,24 +38,20 @@ const (
 // small operations: above it one counter is cheaper than so many cache lines.
 const flatMax = 8
 
-func (s situation) meets(n need) bool {
-	have := need(0)
-	set := func(n need, ok bool) {
-		if ok {
-			have |= n
-		}
+// holds returns the conditions that hold.
+func (s *situation) holds() need {
+	return near.when(s.near) | free.when(!s.crowded) | commutative.when(s.commutative) |
+		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
+		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | flagged.when(s.ranks <= node.FlagsMax) |
+		whole.when(s.elem <= s.elemMax) | power.when(s.ranks&(s.ranks-1) == 0)
+}
+
+// when returns n if it holds, else nothing.
+func (n need) when(ok bool) need {
+	if ok {
+		return n
 	}
-	set(near, s.near)
-	set(free, !s.crowded)
-	set(commutative, s.commutative)
-	set(fits, s.bytes <= s.smallMax)
-	set(allFit, s.bytes*s.ranks <= s.smallMax)
-	set(two, s.ranks == 2)
-	set(few, s.ranks <= flatMax)
-	set(flagged, s.ranks <= node.FlagsMax)
-	set(whole, s.elem <= s.elemMax)
-	set(power, s.ranks&(s.ranks-1) == 0)
-	return have&n == n
+	return 0
 }
 
 // rule is a line of the table.
@@ -128,18 +124,19 @@ var first = func() (at [operations + 1]int) {
 
 // choose returns the rule for a situation. An override goes before the table
 // where it can.
-func choose(s situation, override algorithm) *rule {
+func choose(s *situation, override algorithm) *rule {
+	have := s.holds()
 	rules := table[first[s.op]:first[s.op+1]]
 	if override != automatic {
 		for i := range rules {
-			if rules[i].alg == override && s.meets(rules[i].must) {
+			if rules[i].alg == override && have&rules[i].must == rules[i].must {
 				return &rules[i]
 			}
 		}
 	}
 	for i := range rules {
 		r := &rules[i]
-		if s.meets(r.must|r.best) && (r.most == 0 || s.bytes <= r.most) {
+		if all := r.must | r.best; have&all == all && (r.most == 0 || s.bytes <= r.most) {
 			return r
 		}
 	}
