@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/gorun-hpc/gorun/transport"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // arena is this rank's part of node memory.

@@ -4,35 +4,36 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/shm"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
 // get reads from another rank of the same process, polling both.
-func get(t testing.TB, ts []*shm.Transport, dst []byte, k transport.Key) error {
-	t.Helper()
+func get(tb testing.TB, ts []*shm.Transport, dst []byte, k transport.Key) error {
+	tb.Helper()
 	l := &log{}
-	if err := endpointTo(t, ts[0], 1).Get(dst, k, 1); err != nil {
+	if err := endpointTo(tb, ts[0], 1).Get(dst, k, 1); err != nil {
 		return err
 	}
 	for len(l.done) == 0 {
 		for _, tr := range ts {
-			poll(t, tr, l, 1)
+			poll(tb, tr, l, 1)
 		}
 	}
 	return l.done[0].err
 }
 
 // pair makes two ranks on mapped memory in this process.
-func pair(t testing.TB) []*shm.Transport {
-	t.Helper()
-	ts, node := mapped(t, 2, shm.Config{})
-	t.Cleanup(func() {
-		require.NoError(t, ts[0].Close())
-		require.NoError(t, ts[1].Close())
-		require.NoError(t, node.Close())
+func pair(tb testing.TB) []*shm.Transport {
+	tb.Helper()
+	ts, node := mapped(tb, 2, shm.Config{})
+	tb.Cleanup(func() {
+		require.NoError(tb, ts[0].Close())
+		require.NoError(tb, ts[1].Close())
+		require.NoError(tb, node.Close())
 	})
 	return ts
 }

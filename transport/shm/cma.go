@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/gorun-hpc/gorun/transport"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // reach is how bulk gets to the private memory of a peer.
@@ -151,7 +152,7 @@ func (t *Transport) Explain(peer int) string {
 	case t.node.locals != nil && !t.cfg.DisableCMA:
 		how = "copy in one process"
 	case e.reach.direct:
-		how = "process_vm_readv"
+		how = "process_vm_readv" + t.tuner.String()
 	case t.cfg.DisableCMA:
 		how = "staged copy (process_vm_readv: switched off)"
 	case e.reach.probed:

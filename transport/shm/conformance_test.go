@@ -3,11 +3,12 @@ package shm_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
 	"github.com/gorun-hpc/gorun/transport/transporttest"
-	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 // fabric wraps transports for the suite.
@@ -22,17 +23,17 @@ func fabric(ts []*shm.Transport, end func()) *transporttest.Fabric {
 }
 
 // mapped makes n transports on node memory that is a memfd, all in this process.
-func mapped(t testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) {
-	t.Helper()
-	fd := memory(t, n)
+func mapped(tb testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) {
+	tb.Helper()
+	fd := memory(tb, n)
 	node, err := shm.OpenNode(fd, n, rangeBytes)
-	require.NoError(t, err)
-	require.NoError(t, unix.Close(fd))
+	require.NoError(tb, err)
+	require.NoError(tb, unix.Close(fd))
 	ts := make([]*shm.Transport, n)
 	for i := range ts {
 		cfg.Rank, cfg.LocalRank = i, i
 		ts[i], err = shm.New(node, cfg)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	return ts, node
 }
@@ -42,8 +43,9 @@ func mapped(t testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) {
 func TestConformance(t *testing.T) {
 	for name, disableCMA := range map[string]bool{"local": false, "local-staged": true} {
 		t.Run(name, func(t *testing.T) {
-			transporttest.Run(t, func(t testing.TB, ranks int) *transporttest.Fabric {
-				return fabric(local(t, ranks, disableCMA), nil)
+			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
+				tb.Helper()
+				return fabric(local(tb, ranks, disableCMA), nil)
 			})
 		})
 	}
@@ -51,9 +53,10 @@ func TestConformance(t *testing.T) {
 		"mapped": {}, "mapped-staged": {DisableCMA: true}, "mapped-fenced": {DisableMembarrier: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			transporttest.Run(t, func(t testing.TB, ranks int) *transporttest.Fabric {
-				ts, node := mapped(t, ranks, cfg)
-				return fabric(ts, func() { require.NoError(t, node.Close()) })
+			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
+				tb.Helper()
+				ts, node := mapped(tb, ranks, cfg)
+				return fabric(ts, func() { require.NoError(tb, node.Close()) })
 			})
 		})
 	}

@@ -26,8 +26,15 @@
 // Get and Put copy straight from or to the arena of the peer when the key lies
 // there, else by process_vm_readv and process_vm_writev where a probe shows that
 // they work, else through staging buffers that the two sides' Polls pass to each
-// other. Two processes share the work of a long Get: the reader copies from the
-// front, the owner, if it happens to poll, from the back.
+// other. A Get longer than some pages goes one of three ways, chosen by measuring
+// what each took for its size (tuner.go):
+//
+//	alone   the reader copies with process_vm_readv
+//	shared  the owner, if it polls, copies from the back with process_vm_writev
+//	piped   the owner, if it polls, fills staging buffers and the reader empties
+//	        them; what the owner does not take the reader copies directly
+//
+// All three end without the owner's help.
 //
 // # Waking
 //

@@ -4,8 +4,9 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/gorun-hpc/gorun/transport"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // doorbell is the Sleeper of a rank that is a process: a futex in its header.

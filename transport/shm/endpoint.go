@@ -116,6 +116,7 @@ func (e *endpoint) put(kind uint8, h transport.Header, payload []byte) error {
 	case damaged:
 		e.t.lose(e.peer, transport.ErrDamaged, false)
 		return e.t.failure("send", e.peer, transport.ErrDamaged)
+	default:
 	}
 	if a := atomic.LoadUint64(e.alert); a&e.alerts != 0 {
 		e.alerted(a)

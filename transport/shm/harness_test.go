@@ -6,10 +6,11 @@ import (
 	goruntime "runtime"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/shm"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
 // arrival is one message as it arrived.
@@ -43,22 +44,22 @@ func (l *log) Completed(_ int, token, value uint64, err error) {
 func (l *log) Down(d *transport.PeerDown) { l.downs = append(l.downs, d) }
 
 // local makes n transports on one local node.
-func local(t testing.TB, n int, disableCMA bool) []*shm.Transport {
-	t.Helper()
+func local(tb testing.TB, n int, disableCMA bool) []*shm.Transport {
+	tb.Helper()
 	node, err := shm.NewLocalNode(n)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	ts := make([]*shm.Transport, n)
 	for i := range ts {
 		ts[i], err = shm.New(node, shm.Config{Rank: i, LocalRank: i, DisableCMA: disableCMA})
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 	return ts
 }
 
-func endpointTo(t testing.TB, tr *shm.Transport, peer int) transport.Endpoint {
-	t.Helper()
+func endpointTo(tb testing.TB, tr *shm.Transport, peer int) transport.Endpoint {
+	tb.Helper()
 	e, err := tr.Endpoint(peer)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return e
 }
 
@@ -94,10 +95,10 @@ const rangeBytes = 64 << 20
 
 // memory makes node memory for n ranks and returns its descriptor, which the
 // caller closes.
-func memory(t testing.TB, n int) int {
-	t.Helper()
+func memory(tb testing.TB, n int) int {
+	tb.Helper()
 	fd, err := unix.MemfdCreate("gorun-test", unix.MFD_CLOEXEC)
-	require.NoError(t, err)
-	require.NoError(t, unix.Ftruncate(fd, int64(n)*rangeBytes))
+	require.NoError(tb, err)
+	require.NoError(tb, unix.Ftruncate(fd, int64(n)*rangeBytes))
 	return fd
 }

@@ -4,32 +4,33 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
-	"github.com/stretchr/testify/require"
 )
 
 // intoRing sends until the lane from one rank to another is a ring, and reads
 // everything.
-func intoRing(t testing.TB, from, to *shm.Transport, fromRank, toRank int) {
-	t.Helper()
-	e := endpointTo(t, from, toRank)
+func intoRing(tb testing.TB, from, to *shm.Transport, fromRank, toRank int) {
+	tb.Helper()
+	e := endpointTo(tb, from, toRank)
 	l := &log{}
 	for range shm.RingAfter + 4 {
-		require.NoError(t, sendAll(from, &log{}, e, transport.Header{}, nil))
-		poll(t, to, l, 4)
+		require.NoError(tb, sendAll(from, &log{}, e, transport.Header{}, nil))
+		poll(tb, to, l, 4)
 	}
-	poll(t, to, l, 4)
-	require.GreaterOrEqual(t, shm.Lane(from, toRank), 0)
-	require.Len(t, l.arrivals, shm.RingAfter+4)
+	poll(tb, to, l, 4)
+	require.GreaterOrEqual(tb, shm.Lane(from, toRank), 0)
+	require.Len(tb, l.arrivals, shm.RingAfter+4)
 }
 
 // poll polls n times.
-func poll(t testing.TB, tr *shm.Transport, h transport.Handler, n int) {
-	t.Helper()
+func poll(tb testing.TB, tr *shm.Transport, h transport.Handler, n int) {
+	tb.Helper()
 	for range n {
 		_, err := tr.Poll(h, 16)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 	}
 }
 

@@ -6,8 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/transport"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // order checks that messages of each peer arrive whole and in order.

@@ -3,10 +3,11 @@ package shm_test
 import (
 	"testing"
 
-	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/shm"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
 // Memory grows with the ranks and not with the pairs: every rank sends enough to

@@ -11,10 +11,11 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/shm"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
 // Environment of a process that plays a rank.
@@ -132,9 +133,9 @@ type stage struct {
 
 // newStage starts ranks 1 to ranks-1 with a scene and waits until they have
 // joined.
-func newStage(t testing.TB, scene string, ranks int, noCMA bool) *stage {
-	t.Helper()
-	fd := memory(t, ranks)
+func newStage(tb testing.TB, scene string, ranks int, noCMA bool) *stage {
+	tb.Helper()
+	fd := memory(tb, ranks)
 	f := os.NewFile(uintptr(fd), "node")
 	s := &stage{}
 	for rank := 1; rank < ranks; rank++ {
@@ -146,46 +147,47 @@ func newStage(t testing.TB, scene string, ranks int, noCMA bool) *stage {
 		}
 		c.Stderr = os.Stderr
 		_, err := c.StdinPipe()
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		out, err := c.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, c.Start())
+		require.NoError(tb, err)
+		require.NoError(tb, c.Start())
 		line, err := bufio.NewReader(out).ReadString('\n')
-		require.NoError(t, err)
-		require.Equal(t, "ready\n", line)
+		require.NoError(tb, err)
+		require.Equal(tb, "ready\n", line)
 		s.procs = append(s.procs, c)
 	}
 	var err error
 	s.node, err = shm.OpenNode(fd, ranks, rangeBytes)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+	require.NoError(tb, err)
+	require.NoError(tb, f.Close())
 	tr, err := shm.New(s.node, shm.Config{DisableCMA: noCMA})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	s.player = &player{tr: tr}
-	t.Cleanup(func() { s.end(t) })
+	tb.Cleanup(func() { s.end(tb) })
 	return s
 }
 
 // end tells the others to end, reaps them and frees the memory.
-func (s *stage) end(t testing.TB) {
+func (s *stage) end(tb testing.TB) {
+	tb.Helper()
 	for i, c := range s.procs {
 		if c.ProcessState != nil {
 			continue
 		}
-		e := endpointTo(t, s.tr, i+1)
-		require.NoError(t, sendAll(s.tr, s, e, transport.Header{A: wordEnd}, nil))
-		require.NoError(t, c.Wait())
+		e := endpointTo(tb, s.tr, i+1)
+		require.NoError(tb, sendAll(s.tr, s, e, transport.Header{A: wordEnd}, nil))
+		require.NoError(tb, c.Wait())
 	}
-	require.NoError(t, s.tr.Close())
-	require.NoError(t, s.node.Close())
+	require.NoError(tb, s.tr.Close())
+	require.NoError(tb, s.node.Close())
 }
 
 // kill ends a rank as the kernel would and reaps it.
-func (s *stage) kill(t testing.TB, rank int) {
-	t.Helper()
+func (s *stage) kill(tb testing.TB, rank int) {
+	tb.Helper()
 	c := s.procs[rank-1]
-	require.NoError(t, c.Process.Kill())
-	require.Error(t, c.Wait())
+	require.NoError(tb, c.Process.Kill())
+	require.Error(tb, c.Wait())
 }
 
 // Words of the scenes, in A of a header.
@@ -292,24 +294,24 @@ func sleepOnce(tr *shm.Transport, h transport.Handler) error {
 }
 
 // askKey makes the source expose n bytes and returns their key.
-func (s *stage) askKey(t testing.TB, n int, seed uint64) transport.Key {
-	t.Helper()
+func (s *stage) askKey(tb testing.TB, n int, seed uint64) transport.Key {
+	tb.Helper()
 	s.onArrive = nil
 	s.arrivals = nil
-	require.NoError(t, endpointTo(t, s.tr, 1).Send(transport.Header{A: wordKey, B: uint64(n), C: seed}, nil))
-	require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
+	require.NoError(tb, endpointTo(tb, s.tr, 1).Send(transport.Header{A: wordKey, B: uint64(n), C: seed}, nil))
+	require.NoError(tb, s.poll(func() bool { return len(s.arrivals) > 0 }))
 	h := s.arrivals[0].header
 	return transport.Key{Addr: h.B, Token: h.C}
 }
 
 // get reads from rank 1.
-func (s *stage) get(t testing.TB, dst []byte, k transport.Key) error {
-	t.Helper()
+func (s *stage) get(tb testing.TB, dst []byte, k transport.Key) error {
+	tb.Helper()
 	s.done = s.done[:0]
-	if err := endpointTo(t, s.tr, 1).Get(dst, k, 1); err != nil {
+	if err := endpointTo(tb, s.tr, 1).Get(dst, k, 1); err != nil {
 		return err
 	}
-	require.NoError(t, s.poll(func() bool { return len(s.done) > 0 }))
+	require.NoError(tb, s.poll(func() bool { return len(s.done) > 0 }))
 	return s.done[0].err
 }
 

@@ -199,6 +199,7 @@ func (t *Transport) ask(op *bulkOp, k, n int, left *int) bool {
 		*left -= n
 	case verbAdd:
 		*wordOf(t.node.buffer(t.cfg.LocalRank, k, 8)) = op.value
+	default:
 	}
 	key := op.key.At(op.asked)
 	err := op.e.put(kindServe, transport.Header{

@@ -1,7 +1,9 @@
 package shm
 
 import (
+	"fmt"
 	"math/bits"
+	"strings"
 	"time"
 )
 
@@ -17,6 +19,9 @@ const (
 	wayPiped             // the owner fills staging buffers, the reader empties them
 	ways
 )
+
+// String returns the name the way has in explanations.
+func (w way) String() string { return [...]string{"alone", "shared", "piped"}[w] }
 
 const (
 	// tunedBytes is the length from which there is a choice.
@@ -85,6 +90,28 @@ func (t *tuner) note(w way, n int, nanos int64) {
 	c.nanos[w] += (rate - c.nanos[w]) / 16
 }
 
+// String names the best way of each class that was measured, as in " (64 KiB
+// alone, 1024 KiB piped)".
+func (t *tuner) String() string {
+	var known []string
+	for i := range t.classes {
+		c := &t.classes[i]
+		best, found := way(0), false
+		for w := range ways {
+			if c.tries[w] > 0 && (!found || c.nanos[w] < c.nanos[best]) {
+				best, found = w, true
+			}
+		}
+		if found {
+			known = append(known, fmt.Sprintf("%d KiB %v", tunedBytes>>10<<i, best))
+		}
+	}
+	if known == nil {
+		return ""
+	}
+	return " (" + strings.Join(known, ", ") + ")"
+}
+
 // begin chooses the way of an operation on private memory that can be reached
 // directly.
 func (t *Transport) begin(op *bulkOp) {
@@ -103,6 +130,7 @@ func (t *Transport) begin(op *bulkOp) {
 		t.offerHelp(op)
 	case wayPiped:
 		op.staged = true
+	default:
 	}
 }
 
