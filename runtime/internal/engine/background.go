@@ -101,20 +101,31 @@ func (e *Engine) serve(seen uint64) {
 	e.release(&b.waiter)
 }
 
-// drain polls until two polls in a row find nothing; it lets others in between.
+// lingerPolls is the number of polls without success after which the background
+// leaves Gets and Puts that are under way to later ticks: about a millisecond.
+const lingerPolls = 1000
+
+// drain polls until two polls in a row find nothing, or many while bytes move: to
+// let a goroutine that computes run in between would cost a slice of its time. It
+// lets callers in.
 func (e *Engine) drain() {
 	b := &e.background
-	for empty := 0; empty < 2 && e.poller == &b.waiter && !b.closing; {
+	for empty := 0; empty < 2 || e.moving > 0 && empty < lingerPolls; {
 		if e.poll() > 0 {
 			empty = 0
 		} else {
 			empty++
 		}
-		if e.parked.head != nil {
+		if e.parked.head != nil || e.poller != &b.waiter || b.closing {
 			return
 		}
-		if e.crowd.Load() != 0 {
+		switch {
+		case e.crowd.Load() != 0:
 			e.pulse()
+		case empty > 0 && e.moving > 0:
+			e.unlock()
+			e.sleeper.Yield()
+			e.lock()
 		}
 	}
 }

@@ -30,3 +30,10 @@ func (e *Engine) Idle() bool {
 	}
 	return len(e.backlog) == 0 && e.moving == 0 && e.poller == nil
 }
+
+// Poll polls once, also after an Abort.
+func (e *Engine) Poll() {
+	e.lock()
+	e.poll()
+	e.unlock()
+}

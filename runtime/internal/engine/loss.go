@@ -147,7 +147,8 @@ func (e *Engine) fail(err error) {
 	}
 }
 
-// failPeer empties the queues of a peer.
+// failPeer empties the queues of a peer, but for the frames that end what its own
+// operations wait for.
 func (e *Engine) failPeer(p *peer, err error) {
 	p.eager, p.deaf = -1, true
 	for p.reads.head != nil {
@@ -156,10 +157,16 @@ func (e *Engine) failPeer(p *peer, err error) {
 	for p.feeds.head != nil {
 		p.feeds.pop()
 	}
-	for f := p.pending.head; f != nil; f = f.next {
-		if f.req != nil {
+	all := p.pending.head
+	p.pending = frames{}
+	for f := all; f != nil; {
+		next := f.next
+		if f.next = nil; f.req != nil {
 			e.complete(f.req, err)
-			f.req, f.body = nil, nil
+			e.freeFrame(f)
+		} else {
+			e.keep(p, f)
 		}
+		f = next
 	}
 }

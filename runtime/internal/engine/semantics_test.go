@@ -365,3 +365,20 @@ func TestWaitAny(t *testing.T) {
 		rs[i] = nil
 	}
 }
+
+// TestAbortSendsNothingHalf aborts a rank whose eager message was refused by the
+// lane; the peer must not see an empty one instead.
+func TestAbortSendsNothingHalf(t *testing.T) {
+	w := quiet(t, transporttest.FakeOptions{ConnectPolls: 5})
+	r := w.engines[0].Isend(at(1, 1), 0, pattern(100, 1), engine.Standard, 0)
+	reason := errors.New("the job ends")
+	w.engines[0].Abort(reason)
+	_, err := r.Wait(none)
+	require.ErrorIs(t, err, reason)
+	for range 100 {
+		w.engines[0].Poll()
+		_, ok, err := w.engines[1].Iprobe(at(0, 1))
+		require.NoError(t, err)
+		require.False(t, ok)
+	}
+}
