@@ -1,11 +1,13 @@
 package runtime_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -294,5 +296,46 @@ func TestBreakReachesEveryMember(t *testing.T) {
 		_, err = runtime.SendRecv(c, []int{c.Rank()}, peer, 0, got, runtime.AnySource, 0)
 		require.NoError(t, err)
 		require.NoError(t, sub.Free())
+	})
+}
+
+// A collective call that one member gives up ends it for all, now or later.
+func TestCanceledDupBreaksTheCommunicator(t *testing.T) {
+	local(t, 3, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		if c.Rank() == 2 { // takes no part until it has heard that the others gave up
+			_, err := runtime.Recv[int](c, nil, 0, 0)
+			require.NoError(t, err)
+			_, err = dup.Dup()
+			require.ErrorIs(t, err, runtime.ErrCommBroken)
+			return
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if c.Rank() == 0 {
+			time.AfterFunc(10*time.Millisecond, func() { cancel(errors.New("enough")) })
+		}
+		_, err = dup.WithContext(ctx).Split(0, 0)
+		if c.Rank() == 0 {
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorContains(t, err, "enough")
+			require.ErrorIs(t, dup.Err(), runtime.ErrCommBroken)
+			require.NoError(t, runtime.Send[int](c, nil, 2, 0))
+		} else {
+			require.ErrorIs(t, err, runtime.ErrCommBroken)
+		}
+		cancel(nil)
+	})
+}
+
+func TestNamesAndExplanations(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("world.dup (%d of 2)", c.Rank()), dup.String())
+		require.Equal(t, fmt.Sprintf("rank %d of 2", c.Rank()), c.World().String())
+		require.Contains(t, c.World().Explain(1-c.Rank()), fmt.Sprintf("rank %d: shm", 1-c.Rank()))
+		require.Contains(t, c.World().Explain(c.Rank()), "this rank itself")
+		require.Contains(t, c.World().Explain(2), "not in a world of 2")
 	})
 }
