@@ -172,14 +172,18 @@ func FuzzControl(f *testing.F) {
 		require.NoError(t, err)
 		control := shm.Control(ts[0], 0)
 		l := &log{}
-		for len(script) >= 16 {
+		dst := make([]byte, 300_000)
+		for range 64 {
+			if len(script) < 16 {
+				break
+			}
 			off := binary.LittleEndian.Uint64(script) % uint64(len(control)-8)
 			copy(control[off&^7:], script[8:16])
 			script = script[16:]
 			_ = e.Send(transport.Header{}, script)
 			_ = endpointTo(t, ts[2], 0).Send(transport.Header{}, nil)
 			_ = back.Send(transport.Header{}, nil)
-			_ = back.Get(make([]byte, 300_000), key, 1)
+			_ = back.Get(dst, key, 1)
 			for _, tr := range ts {
 				_, _ = tr.Poll(l, 16)
 				if tr.Arm() {
