@@ -1,0 +1,52 @@
+package runtime_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Case 108: datatype/transpose_pack.c, subarray.c, zeroparms.c.
+func TestStrided(t *testing.T) {
+	const rows, cols = 7, 5
+	local(t, 1, func(c *runtime.Comm) {
+		m := make([]int, rows*cols)
+		for i := range m {
+			m[i] = i
+		}
+		column := runtime.Strided{Count: rows, Block: 1, Stride: cols}
+		require.Equal(t, rows, column.Len())
+		transposed := make([]int, rows*cols)
+		for j := range cols {
+			r := runtime.IsendStrided(c, m[j:], column, 0, j)
+			_, err := runtime.Recv(c, transposed[j*rows:(j+1)*rows], 0, j)
+			require.NoError(t, err)
+			require.NoError(t, runtime.WaitAll(r))
+		}
+		for i := range m {
+			require.Equal(t, m[i], transposed[i%cols*rows+i/cols])
+		}
+		// A block of the middle into the corner of another matrix, from a receive
+		// that was posted first.
+		block := runtime.Strided{Count: 3, Block: 2, Stride: cols}
+		to := make([]int, 4*cols)
+		r := runtime.IrecvStrided(c, to, block, 0, 9)
+		require.NoError(t, runtime.SendStrided(c, m[cols+1:], block, 0, 9))
+		s, err := r.Wait()
+		require.NoError(t, err)
+		require.Equal(t, 6, s.Count())
+		require.Equal(t, []int{6, 7, 0, 0, 0, 11, 12, 0, 0, 0, 16, 17, 0, 0, 0, 0, 0, 0, 0, 0}, to)
+		// Fewer elements than there is room for.
+		require.NoError(t, runtime.Send(c, []int{-1, -2, -3}, 0, 9))
+		s, err = runtime.RecvStrided(c, to, block, 0, 9)
+		require.NoError(t, err)
+		require.Equal(t, 3, s.Count())
+		require.Equal(t, []int{-1, -2, 0, 0, 0, -3, 12}, to[:7])
+		none := runtime.Strided{}
+		require.NoError(t, runtime.SendStrided[int](c, nil, none, 0, 9))
+		_, err = runtime.RecvStrided[int](c, nil, none, 0, 9)
+		require.NoError(t, err)
+	})
+}
