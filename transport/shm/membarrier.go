@@ -1,6 +1,11 @@
 package shm
 
-import "golang.org/x/sys/unix"
+import (
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
 
 // Commands of membarrier(2), Linux 4.16.
 const (
@@ -22,4 +27,41 @@ func registerBarrier() bool {
 func barrier() bool {
 	_, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobalExpedited, 0, 0)
 	return errno == 0
+}
+
+// barriers is the registration of this process. It waits for a grace period of
+// the kernel, 10 ms and more, so it goes on beside the start of the program;
+// until it has ended this rank and its peers use fences.
+var barriers registration
+
+type registration struct {
+	once  sync.Once
+	ready atomic.Bool
+}
+
+// start registers the process, once.
+func (r *registration) start() {
+	r.once.Do(func() { go func() { r.ready.Store(registerBarrier()) }() })
+}
+
+// relax goes from fences to barriers as soon as they can be had, here and at the
+// peers. Our own barriers come first: a peer that sees the word of our state
+// change relies on them.
+func (t *Transport) relax() {
+	if t.fences && t.node.locals == nil && !t.cfg.DisableMembarrier && barriers.ready.Load() {
+		t.fences = false
+		atomic.StoreUint64(t.control.word(offState), stateRunning)
+	}
+	if t.fences {
+		return
+	}
+	for _, e := range t.endpoints {
+		if e != nil && e.introduced && e.inbox.fence {
+			e.inbox.fence = atomic.LoadUint64(e.control.word(offState))&stateFences != 0
+			e.ring.fence = e.inbox.fence
+		}
+	}
+	for _, l := range t.rings {
+		l.fence = t.endpoint(l.slot).inbox.fence
+	}
 }

@@ -30,6 +30,7 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	if t.polls%lookPolls == 0 {
 		t.reclaim()
 		t.returnRings()
+		t.relax()
 	}
 	t.reading = false
 	if t.inboxDamaged {

@@ -147,7 +147,10 @@ func (t *Transport) join() error {
 	if s := atomic.LoadUint64(t.control.word(offState)); s&stateMask != stateAbsent {
 		return fmt.Errorf("shm: local rank %d has joined already", t.cfg.LocalRank)
 	}
-	t.fences = t.node.locals != nil || t.cfg.DisableMembarrier || !registerBarrier()
+	if t.node.locals == nil && !t.cfg.DisableMembarrier {
+		barriers.start()
+	}
+	t.fences = t.node.locals != nil || t.cfg.DisableMembarrier || !barriers.ready.Load()
 	t.cookie = newCookie()
 	for off, v := range map[int]uint64{
 		offMagic:      layoutMagic,
