@@ -26,12 +26,14 @@ func (w way) String() string { return [...]string{"alone", "shared", "piped"}[w]
 const (
 	// tunedBytes is the length from which there is a choice.
 	tunedBytes = 32 << 10
+	// sharedBytes is the length from which there are chunks for two.
+	sharedBytes = 4 * chunkBytes
 	// tunedClasses are the powers of two from tunedBytes on.
 	tunedClasses = 10
 	// tunerTries is how often each way is tried at first, tunerAgain after how many
 	// Gets another one is tried again.
 	tunerTries = 3
-	tunerAgain = 64
+	tunerAgain = 32
 	// maxAloof bounds how many Gets are done alone before an owner that did not
 	// poll during the last is asked again.
 	maxAloof = 64
@@ -65,12 +67,17 @@ func (t *tuner) pick(n int) way {
 	c.gets++
 	best := way(0)
 	for w := range ways {
+		if w == wayShared && n < sharedBytes {
+			continue
+		}
 		if c.tries[w] < min(c.tries[best], tunerTries) || c.tries[best] >= tunerTries && c.nanos[w] < c.nanos[best] {
 			best = w
 		}
 	}
 	if c.gets%tunerAgain == 0 {
-		return way(c.gets / tunerAgain % int(ways))
+		if w := way(c.gets / tunerAgain % int(ways)); w != wayShared || n >= sharedBytes {
+			return w
+		}
 	}
 	return best
 }
@@ -140,12 +147,11 @@ func (t *Transport) judge(op *bulkOp) {
 		return
 	}
 	r := &op.e.reach
+	t.tuner.note(op.way, len(op.buf), int64(time.Since(op.began)))
 	switch {
-	case op.way == wayAlone || op.attended:
-		t.tuner.note(op.way, len(op.buf), int64(time.Since(op.began)))
-		if op.attended {
-			r.aloof, r.skip = 0, 0
-		}
+	case op.way == wayAlone:
+	case op.attended:
+		r.aloof, r.skip = 0, 0
 	default:
 		r.aloof = min(2*r.aloof+1, maxAloof)
 		r.skip = r.aloof
