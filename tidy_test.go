@@ -41,9 +41,10 @@ var imports = map[string][]string{
 
 	"transport":               {},
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
-	"transport/shm":           {"transport", "golang.org/x/sys/unix"},
+	"internal/processor":      {},
+	"transport/shm":           {"transport", "internal/processor", "golang.org/x/sys/unix"},
 
-	"runtime/internal/engine": {"transport"},
+	"runtime/internal/engine": {"transport", "internal/processor"},
 	"runtime/internal/arena":  {"transport"},
 	"runtime": {
 		"runtime/internal/engine", "runtime/internal/arena", "transport", "transport/shm", "bootstrap", "golang.org/x/sys/unix",

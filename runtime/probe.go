@@ -105,7 +105,7 @@ func RecvMatched[T any](m *Matched, buf []T) (Status, error) {
 // IrecvMatched starts to receive the message into buf, once.
 func IrecvMatched[T any](m *Matched, buf []T) *Request {
 	e := elementOf[T]()
-	r := &Request{size: e.size}
+	r := &Request{size: int32(e.size)}
 	if err := m.take(e); err != nil || m.message == nil {
 		r.end(nullStatus, err)
 		return r

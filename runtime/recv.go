@@ -104,7 +104,7 @@ func (c *Comm) status(s engine.Status, size int) Status {
 
 // recv starts a receive.
 func (r *Request) recv(c *Comm, e *element, b []byte, source, tag int) {
-	r.comm, r.size = c, e.size
+	r.comm, r.size = c, int32(e.size)
 	in, err := c.incoming(e, b, source, tag)
 	if err != nil || in.from.Peer == ProcNull {
 		r.end(nullStatus, err)

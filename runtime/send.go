@@ -36,7 +36,7 @@ func startSend[T any](r *Request, c *Comm, buf []T, dest, tag int, mode engine.M
 
 // send is Send and Ssend of bytes.
 func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error {
-	if c == nil || !e.plain || uint(dest) >= uint(c.size) || uint(tag) > TagMax || c.core.failure.Load() != nil {
+	if !c.ordinary(e, dest, tag) {
 		return c.sendOdd(e, b, dest, tag, mode)
 	}
 	if c.ranks != nil {
@@ -47,6 +47,11 @@ func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error
 		return c.failed(err)
 	}
 	return nil
+}
+
+// ordinary reports whether a send needs nothing but sending.
+func (c *Comm) ordinary(e *element, dest, tag int) bool {
+	return c != nil && e.plain && uint(dest) < uint(c.size) && uint(tag) <= TagMax && c.core.failure.Load() == nil
 }
 
 // sendOdd handles the sends that are not plain: wrong ones, those to nobody, and
@@ -98,10 +103,20 @@ func (c *Comm) outgoing(e *element, b []byte, dest, tag int) (outgoing, error) {
 // send starts a send.
 func (r *Request) send(c *Comm, e *element, b []byte, dest, tag int, mode engine.Mode) {
 	r.comm = c
-	o, err := c.outgoing(e, b, dest, tag)
-	if err != nil || o.to.Peer == ProcNull {
-		r.end(nullStatus, err)
-		return
+	o := outgoing{engine.Match{Peer: dest, Tag: tag}, e, b}
+	if !c.ordinary(e, dest, tag) {
+		var err error
+		if o, err = c.outgoing(e, b, dest, tag); err != nil || o.to.Peer == ProcNull {
+			r.end(nullStatus, err)
+			return
+		}
+	} else {
+		o.to.Context = c.id
+		if c.ranks != nil {
+			o.to.Peer = c.ranks[dest]
+		}
 	}
-	r.operation = c.engine.Isend(o.to, e.typ, o.b, mode, 0)
+	if op := c.engine.Isend(o.to, e.typ, o.b, mode, 0); !op.Sent() {
+		r.operation = op
+	}
 }

@@ -68,7 +68,7 @@ func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) *Request {
 	}
 	packed := scratch(s.Len() * elementOf[T]().size)
 	r := Isend(c, gather(packed, buf, s), dest, tag)
-	r.after(&strides{packed: packed})
+	r.after(strides{packed: packed})
 	return r
 }
 
@@ -82,7 +82,7 @@ func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) *Request 
 	packed := scratch(s.Len() * size)
 	from := viewOf[T](packed.bytes, s.Len())
 	r := Irecv(c, from, source, tag)
-	r.after(&strides{packed: packed, unpack: func(n int) {
+	r.after(strides{packed: packed, unpack: func(n int) {
 		scatter(buf, s, from[:min(len(from), count(n, size))])
 	}})
 	return r
@@ -126,7 +126,7 @@ type strides struct {
 }
 
 // finish does it. n is the length of the message in bytes.
-func (s *strides) finish(n int) {
+func (s strides) finish(n int) {
 	if s.unpack != nil {
 		s.unpack(n)
 	}
@@ -134,9 +134,9 @@ func (s *strides) finish(n int) {
 }
 
 // after arranges for s at the end of the request.
-func (r *Request) after(s *strides) {
+func (r *Request) after(s strides) {
 	if r.operation != nil {
-		r.strides = s
+		r.rest = &rest{strides: s}
 		return
 	}
 	s.packed.free() // ended already: refused, or with nobody

@@ -32,7 +32,7 @@ func NewRequest(c *Comm, fn func(c *Comm) error) *Request {
 	t := &task{done: make(chan struct{}), cancel: cancel}
 	w := c.core.world
 	end := engine.Match{Context: contextTask, Peer: w.Rank(), Tag: int(w.tasks.Add(1) & engine.TagMax)}
-	r := &Request{comm: c, task: t, operation: c.engine.Irecv(end, 0, nil, 0)}
+	r := &Request{comm: c, rest: &rest{task: t}, operation: c.engine.Irecv(end, 0, nil, 0)}
 	go func() {
 		defer func() {
 			cancel()

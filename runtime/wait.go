@@ -10,12 +10,57 @@ import (
 // failed. It waits for every one even when some fail. nil requests are complete.
 func WaitAll(requests ...*Request) error {
 	var errs []error
-	for _, r := range requests {
-		if _, err := r.Wait(); err != nil {
-			errs = append(errs, err)
+	var room [waitAllBatch]*engine.Request
+	for len(requests) > 0 {
+		n := 0
+		for n < len(requests) && n < waitAllBatch && requests[n].joins(requests[0]) {
+			room[n] = nil
+			if r := requests[n]; r != nil {
+				room[n] = r.operation
+			}
+			n++
 		}
+		if n > 1 {
+			collect(requests[:n], room[:n])
+		}
+		n = max(n, 1)
+		for _, r := range requests[:n] {
+			if _, err := r.Wait(); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		requests = requests[n:]
 	}
 	return errors.Join(errs...)
+}
+
+// waitAllBatch is how many requests WaitAll hands to the engine at a time.
+const waitAllBatch = 64
+
+// joins reports whether r can be waited for together with first.
+func (r *Request) joins(first *Request) bool {
+	if r == nil || r.operation == nil {
+		return true
+	}
+	return r.rest == nil && first != nil && first.comm != nil && r.comm.engine == first.comm.engine && r.comm.ctx == first.comm.ctx
+}
+
+// collect ends requests that can be waited for together.
+func collect(requests []*Request, operations []*engine.Request) {
+	var results [waitAllBatch]engine.Result
+	for _, o := range operations {
+		if o != nil {
+			c := requests[0].comm
+			// Every request keeps its own error.
+			_ = c.engine.WaitAll(c.ctx, operations, results[:])
+			break
+		}
+	}
+	for i, o := range operations {
+		if o != nil {
+			requests[i].finish(results[i].Status, results[i].Err)
+		}
+	}
 }
 
 // WaitAny waits until one of the requests is complete, and returns its index and

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -66,9 +67,9 @@ func (x *exposures) add(b []byte, access transport.Access) transport.Key {
 		token |= tokenUnlisted
 	case x.listing.words != nil:
 		line := x.listing.at(int(slot)*listingBytes, listingBytes)
-		storeRelease(line.word(listingAddr), addressOf(b))
-		storeRelease(line.word(listingLength), uint64(len(b)))
-		storeRelease(line.word(listingState), listingWord(token, access))
+		processor.Store64(line.word(listingAddr), addressOf(b))
+		processor.Store64(line.word(listingLength), uint64(len(b)))
+		processor.Store64(line.word(listingState), listingWord(token, access))
 	}
 	return transport.Key{Addr: addressOf(b), Token: token}
 }
@@ -83,7 +84,7 @@ func (x *exposures) remove(k transport.Key) bool {
 	}
 	e.bytes, e.live = nil, false
 	if slot := k.Token & tokenSlotMask; slot < listingSlots && x.listing.words != nil {
-		storeRelease(x.listing.word(int(slot)*listingBytes+listingState), 0)
+		processor.Store64(x.listing.word(int(slot)*listingBytes+listingState), 0)
 	}
 	e.generation = (e.generation + 1) & tokenGenerationMask
 	x.free = append(x.free, uint32(k.Token&tokenSlotMask))

@@ -3,6 +3,7 @@ package shm
 import (
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -147,7 +148,7 @@ func (w *inboxWriter) fill(pos uint64, kind uint8, h transport.Header, payload [
 		atomic.StoreUint64(slot, word)
 		return
 	}
-	storeRelease(slot, word)
+	processor.Store64(slot, word)
 }
 
 // inboxReader is the consumer.
@@ -187,9 +188,9 @@ func (r *inboxReader) advance(lines uint64) bool {
 		return false
 	}
 	for pos := r.freed; pos < r.pos; pos++ {
-		storeRelease(&r.index[pos&inboxMask], slotLap(pos+inboxSlots))
+		processor.Store64(&r.index[pos&inboxMask], slotLap(pos+inboxSlots))
 	}
 	r.freed = r.pos
-	storeRelease(r.head, r.pos)
+	processor.Store64(r.head, r.pos)
 	return true
 }

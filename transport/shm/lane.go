@@ -111,7 +111,7 @@ func (t *Transport) freeLane(l *lane) {
 	l.gone = true
 	t.lanes[l.slot] = nil
 	atomic.AndUint64(t.alert, ^alertRing(l.number))
-	atomic.StoreUint64(&l.words[0], 0)
+	l.clean()
 	atomic.StoreUint64(l.wait, 0)
 	atomic.StoreUint64(l.head, 0)
 	atomic.StoreUint64(ringOwner(t.control, l.number), 0)

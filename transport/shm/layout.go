@@ -64,6 +64,7 @@ const (
 	ringsPerRank = 8
 	ringBytes    = 64 << 10
 	ringMask     = ringBytes - 1
+	ringLines    = ringBytes / lineBytes
 
 	// maxEager is the longest payload of one record. A record and the skip before
 	// it must fit into three quarters of a ring, since the reader gives space

@@ -11,17 +11,19 @@ package shm
 //
 //	bits 63     1: the record is complete
 //	bits 56-62  kind
-//	bits 32-55  position of the record in lines, low 24 bits
-//	bits  0-31  payload length in bytes
+//	bits 16-55  position of the record in lines, low 40 bits
+//	bits  0-15  payload length in bytes
 //
-// A word of 0 is a record that is not there yet.
+// A word of 0, or one of an earlier lap of the ring, is a record that is not
+// there yet.
 const (
 	recordHeader = 32
 
 	recordThere     = 1 << 63
 	recordKindShift = 56
-	recordPosShift  = 32
-	recordPosMask   = 1<<24 - 1
+	recordPosShift  = 16
+	recordPosMask   = 1<<40 - 1
+	recordLenMask   = 1<<16 - 1
 )
 
 // Kinds of record.
@@ -49,8 +51,18 @@ func recordWord(kind uint8, pos, n uint64) uint64 {
 // it for this position.
 func parseRecord(w, pos uint64) (kind uint8, n uint64, ok bool) {
 	kind = uint8(w>>recordKindShift) & 0x7f
-	n = w & (1<<32 - 1)
+	n = w & recordLenMask
 	ok = w&recordThere != 0 && kind < kinds && n <= maxEager &&
 		w>>recordPosShift&recordPosMask == pos/lineBytes&recordPosMask
 	return kind, n, ok
+}
+
+// awaited reports whether w, read at the position of the next record of a ring,
+// says that the record is not there yet.
+func awaited(w, pos uint64) bool {
+	if w == 0 {
+		return true
+	}
+	behind := pos/lineBytes - w>>recordPosShift
+	return w&recordThere != 0 && behind&recordPosMask != 0 && behind%ringLines == 0
 }

@@ -3,6 +3,7 @@ package shm
 import (
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -16,10 +17,13 @@ const (
 )
 
 // ringWriter is the sending end of a ring: one producer, one consumer, records
-// of whole cache lines, no shared tail. The writer clears the word of the
-// position behind a record before it publishes the record, so the reader learns
-// of both by polling one word. A record does not cross the end of the ring: a
-// skip record fills what is left there.
+// of whole cache lines, no shared tail. The reader polls the word of the next
+// position, which must not pass for a record before it is one. A word of an
+// earlier lap does not, since its position differs; payload might, so the writer
+// clears the word behind a record, before it publishes the record, where payload
+// was. It does not touch that line where it need not: the reader has it, and
+// taking it costs as much as the message. A record does not cross the end of the
+// ring: a skip record fills what is left there.
 type ringWriter struct {
 	words *[ringBytes / 8]uint64
 	bytes *[ringBytes]byte
@@ -27,6 +31,8 @@ type ringWriter struct {
 	// tail is the position of the next record, limit that up to which the reader
 	// is known to have made room. Positions grow for ever.
 	tail, limit uint64
+	// payload has a bit for every line that begins with payload.
+	payload [ringLines / 64]uint64
 	// fence orders the publishing before later loads.
 	fence bool
 }
@@ -50,7 +56,10 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 		}
 		off = w.tail & ringMask
 	}
-	w.words[(off+size)&ringMask/8] = 0
+	w.clearBehind((off + size) & ringMask)
+	if size > lineBytes {
+		w.markPayload(off/lineBytes+1, size/lineBytes-1)
+	}
 	at := off / 8 & (ringMask / 8)
 	line := w.words[at : at+4 : at+4]
 	line[1], line[2], line[3] = h.A, h.B, h.C
@@ -60,13 +69,30 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 	return written
 }
 
+// clearBehind makes sure that no payload stands where the reader looks for the
+// next record.
+func (w *ringWriter) clearBehind(off uint64) {
+	line := off / lineBytes % ringLines
+	if bits := &w.payload[line/64]; *bits&(1<<(line%64)) != 0 {
+		*bits &^= 1 << (line % 64)
+		w.words[line*lineBytes/8] = 0
+	}
+}
+
+// markPayload notes that lines begin with payload. They do not cross the end.
+func (w *ringWriter) markPayload(first, lines uint64) {
+	for line := first; line < first+lines; line++ {
+		w.payload[line/64%(ringLines/64)] |= 1 << (line % 64)
+	}
+}
+
 func (w *ringWriter) publish(off, word uint64) {
 	p := &w.words[off&ringMask/8]
 	if w.fence {
 		atomic.StoreUint64(p, word)
 		return
 	}
-	storeRelease(p, word)
+	processor.Store64(p, word)
 }
 
 // makeRoom finds room for a record of that size, and goes to the start of the
@@ -88,7 +114,7 @@ func (w *ringWriter) makeRoom(size uint64) verdict {
 		}
 	}
 	if skip > 0 {
-		w.words[0] = 0
+		w.clearBehind(0)
 		w.publish(off, recordWord(kindSkip, w.tail, 0))
 		w.tail += skip
 	}
@@ -115,7 +141,19 @@ func newRingReader(s segment, head *uint64) ringReader {
 
 // poll returns the word of the next record, 0 if there is none.
 func (r *ringReader) poll() uint64 {
-	return atomic.LoadUint64(&r.words[r.pos&ringMask/8])
+	w := atomic.LoadUint64(&r.words[r.pos&ringMask/8])
+	if awaited(w, r.pos) {
+		return 0
+	}
+	return w
+}
+
+// clean leaves the ring to another writer, which begins at position 0: no word
+// may pass for one of its records.
+func (r *ringReader) clean() {
+	for line := range ringLines {
+		atomic.StoreUint64(&r.words[line*lineBytes/8], 0)
+	}
 }
 
 // record returns header and payload of the record at the current position,
@@ -146,6 +184,6 @@ func (r *ringReader) advance(kind uint8, n uint64) bool {
 		return false
 	}
 	r.freed = r.pos
-	storeRelease(r.head, r.pos)
+	processor.Store64(r.head, r.pos)
 	return true
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -90,7 +89,7 @@ type Engine struct {
 	crowd atomic.Int32
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. No lock of the engine is taken under it.
-	mu sync.Mutex
+	mu mutex
 
 	peers      []*peer // by rank; nil until met
 	match      matcher

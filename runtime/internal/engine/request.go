@@ -246,30 +246,45 @@ func (e *Engine) leave(w *waiter, rs []*Request) {
 	e.freeWaiter(w)
 }
 
-// WaitAll waits until all requests are finished and returns the first error. nil
-// requests are skipped. It takes the engine's lock once for all of them. When ctx
-// ends first, it cancels those that are not matched.
-func (e *Engine) WaitAll(ctx context.Context, rs []*Request, ss []Status) error {
-	var first error
+// Result is how a request ended.
+type Result struct {
+	Status
+	Err error
+}
+
+// WaitAll waits until all requests are finished, takes their results and returns
+// the first error. nil requests are skipped; results may be nil. It takes the
+// engine's lock once for all of them. When ctx ends first, it cancels those that
+// are not matched.
+func (e *Engine) WaitAll(ctx context.Context, rs []*Request, results []Result) error {
 	e.lock()
+	// The last to be started is mostly the last to end: who waits for it first
+	// waits once.
+	for i := len(rs) - 1; i >= 0; i-- {
+		if r := rs[i]; r != nil && r != sentRequest && r.phase != phaseDone {
+			e.waitRequest(ctx, r)
+		}
+	}
+	var first error
 	for i, r := range rs {
 		if r == nil || r == sentRequest {
 			continue
-		}
-		if r.phase != phaseDone {
-			e.waitRequest(ctx, r)
 		}
 		s, err := e.free(r)
 		if err != nil && first == nil {
 			first = err
 		}
-		if ss != nil {
-			ss[i] = s
+		if results != nil {
+			results[i] = Result{s, err}
 		}
 	}
 	e.unlock()
 	return first
 }
+
+// Sent reports whether r is a send that was finished when Isend returned. Such a
+// request needs no Wait.
+func (r *Request) Sent() bool { return r == sentRequest }
 
 // operations gives requests ids that peers name in their answers. An id is an
 // index with a generation above it, so that an answer to a finished operation

@@ -1,0 +1,7 @@
+// Package processor has the few instructions that Go offers no name for:
+// release stores and the pause of a spinning loop. Under the race detector, and
+// on other architectures, they are sync/atomic and nothing.
+//
+// It stands by itself because transport/shm publishes records with it and the
+// engine gives up its lock with it.
+package processor

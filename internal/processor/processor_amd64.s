@@ -1,0 +1,30 @@
+//go:build !race
+
+#include "textflag.h"
+
+// On amd64 every store is a release (Intel SDM 3A, 9.2.2).
+
+// func Store64(p *uint64, v uint64)
+TEXT ·Store64(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ v+8(FP), BX
+	MOVQ BX, (AX)
+	RET
+
+// func Store32(p *uint32, v uint32)
+TEXT ·Store32(SB), NOSPLIT, $0-12
+	MOVQ p+0(FP), AX
+	MOVL v+8(FP), BX
+	MOVL BX, (AX)
+	RET
+
+// func Pause(n int)
+TEXT ·Pause(SB), NOSPLIT, $0-8
+	MOVQ n+0(FP), CX
+again:
+	SUBQ $1, CX
+	JLT  done
+	PAUSE
+	JMP  again
+done:
+	RET

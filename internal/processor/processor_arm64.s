@@ -1,0 +1,28 @@
+//go:build !race
+
+#include "textflag.h"
+
+// func Store64(p *uint64, v uint64)
+TEXT ·Store64(SB), NOSPLIT, $0-16
+	MOVD p+0(FP), R0
+	MOVD v+8(FP), R1
+	STLR R1, (R0)
+	RET
+
+// func Store32(p *uint32, v uint32)
+TEXT ·Store32(SB), NOSPLIT, $0-12
+	MOVD p+0(FP), R0
+	MOVWU v+8(FP), R1
+	STLRW R1, (R0)
+	RET
+
+// func Pause(n int)
+TEXT ·Pause(SB), NOSPLIT, $0-8
+	MOVD n+0(FP), R0
+again:
+	SUBS $1, R0
+	BLT  done
+	YIELD
+	JMP  again
+done:
+	RET

@@ -1,0 +1,21 @@
+//go:build (amd64 || arm64) && !race
+
+package processor
+
+// Store64 stores v with release semantics: whoever sees it sees everything
+// written before it. sync/atomic offers only the sequentially consistent store,
+// which on amd64 is an XCHG. That one waits until every store before it is done:
+// where the line of one of them is at another processor, this is most of the time
+// that a message takes.
+//
+//go:noescape
+func Store64(p *uint64, v uint64)
+
+// Store32 is Store64 for a shorter word.
+//
+//go:noescape
+func Store32(p *uint32, v uint32)
+
+// Pause does nothing n times, for some 10 ns each, and leaves the memory bus to
+// others meanwhile.
+func Pause(n int)

@@ -1,0 +1,14 @@
+//go:build !(amd64 || arm64) || race
+
+package processor
+
+import "sync/atomic"
+
+// Store64 stores v with release semantics, and more.
+func Store64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
+
+// Store32 stores v with release semantics, and more.
+func Store32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
+
+// Pause does nothing: it is a matter of speed only.
+func Pause(int) {}
