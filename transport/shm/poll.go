@@ -42,6 +42,9 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 // readLanes hands over up to budget records. When the budget does not suffice
 // for all, those that got nothing are the first the next time.
 func (t *Transport) readLanes(h transport.Handler, budget int) int {
+	if len(t.rings) > 0 {
+		t.rings[0].watch()
+	}
 	share := max(1, budget/(len(t.rings)+1))
 	events := 0
 	if t.inboxFirst {
@@ -68,6 +71,20 @@ func (t *Transport) readLanes(h transport.Handler, budget int) int {
 	}
 	t.inboxFirst = true
 	return events
+}
+
+// watchLooks is how often a poll looks at the ring heard from last before it
+// looks at everything else. A round of everything takes some 20 ns, a look one:
+// in a dialogue the answer is seen that much earlier.
+const watchLooks = 8
+
+// watch looks at a ring until something is there, for a moment.
+func (l *lane) watch() {
+	for range watchLooks {
+		if l.poll() != 0 {
+			return
+		}
+	}
 }
 
 func (t *Transport) refusePoll() error {

@@ -111,7 +111,7 @@ const lingerPolls = 1000
 func (e *Engine) drain() {
 	b := &e.background
 	for empty := 0; empty < 2 || e.moving > 0 && empty < lingerPolls; {
-		if e.poll() > 0 {
+		if e.poll(pollBudget) > 0 {
 			empty = 0
 		} else {
 			empty++

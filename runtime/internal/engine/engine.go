@@ -165,15 +165,15 @@ func (e *Engine) unlock() { e.mu.Unlock() }
 // pollBudget is the number of messages one poll of a transport hands over.
 const pollBudget = 64
 
-// poll asks the transports for arrivals and drives what was refused. It returns
-// how much it found to do. mu is held.
-func (e *Engine) poll() int {
+// poll asks each transport for so many arrivals and drives what was refused. It
+// returns how much it found to do. mu is held.
+func (e *Engine) poll(budget int) int {
 	n := 0
 	for i, t := range e.cfg.Transports {
 		if i > 0 && n > 0 && e.rounds%8 != 0 {
 			break // the busy first one, mostly
 		}
-		m, err := t.Poll(e.handler, pollBudget)
+		m, err := t.Poll(e.handler, budget)
 		n += m
 		if err != nil {
 			e.fail(err)
@@ -190,7 +190,7 @@ func (e *Engine) poll() int {
 func (e *Engine) pollOnce() {
 	e.background.activity++
 	e.dislodge()
-	if e.poll() > 0 {
+	if e.poll(pollBudget) > 0 {
 		e.idle = 0
 	}
 }

@@ -34,6 +34,6 @@ func (e *Engine) Idle() bool {
 // Poll polls once, also after an Abort.
 func (e *Engine) Poll() {
 	e.lock()
-	e.poll()
+	e.poll(pollBudget)
 	e.unlock()
 }

@@ -43,8 +43,9 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 		return e.err
 	}
 	if e.take(w) {
+		budget := 1 // what w waits for is mostly the next to come
 		for range e.burst {
-			got := e.poll()
+			got := e.poll(budget)
 			if w.over() {
 				e.release(w)
 				return w.err
@@ -53,6 +54,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 				break
 			}
 			if got > 0 {
+				budget = pollBudget
 				processor.Pause(streamPauses)
 			}
 		}
@@ -179,7 +181,7 @@ func (e *Engine) pollFor(w *waiter, since time.Time) {
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for range e.burst {
-		n := e.poll()
+		n := e.poll(pollBudget)
 		got += n
 		if w.over() || e.woke || e.crowd.Load() != 0 {
 			break
