@@ -13,14 +13,14 @@ import (
 
 // IBarrier starts a Barrier: its request is complete when all members have
 // started theirs.
-func IBarrier(c *runtime.Comm) *runtime.Request {
+func IBarrier(c *runtime.Comm) runtime.Request {
 	return start(c, opBarrier, func(*group) error { return nil }, func(_ *group, p *peer) error {
 		return message.BarrierDissemination(p)
 	})
 }
 
 // IBcast starts a Bcast.
-func IBcast[T any](c *runtime.Comm, buf []T, root int) *runtime.Request {
+func IBcast[T any](c *runtime.Comm, buf []T, root int) runtime.Request {
 	b := kernel.Bytes(buf)
 	return start(c, opBcast, func(g *group) error {
 		if err := element[T](); err != nil {
@@ -33,7 +33,7 @@ func IBcast[T any](c *runtime.Comm, buf []T, root int) *runtime.Request {
 }
 
 // IAllReduce starts an AllReduce.
-func IAllReduce[T any](c *runtime.Comm, send, recv []T, op Op) *runtime.Request {
+func IAllReduce[T any](c *runtime.Comm, send, recv []T, op Op) runtime.Request {
 	in, out := kernel.Bytes(send), kernel.Bytes(recv)
 	var r message.Reduction
 	return start(c, opAllReduce, func(*group) (err error) {
@@ -51,7 +51,7 @@ func IAllReduce[T any](c *runtime.Comm, send, recv []T, op Op) *runtime.Request 
 
 // start numbers an operation, at once, so that the numbers agree at all members,
 // checks its arguments and runs it.
-func start(c *runtime.Comm, op operation, check func(*group) error, run func(*group, *peer) error) *runtime.Request {
+func start(c *runtime.Comm, op operation, check func(*group) error, run func(*group, *peer) error) runtime.Request {
 	g, private, err := find(c)
 	if err == nil {
 		err = check(g)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-func waited(r *runtime.Request) error {
+func waited(r runtime.Request) error {
 	_, err := r.Wait()
 	return err
 }
@@ -21,7 +21,7 @@ func TestOutstandingIAllReduce(t *testing.T) {
 		world(t, size, func(c *runtime.Comm) error {
 			const n, many = 1000, 6
 			results := make([][]float64, many)
-			requests := make([]*runtime.Request, many)
+			requests := make([]runtime.Request, many)
 			for i := range requests {
 				results[i] = make([]float64, n)
 				requests[i] = collectives.IAllReduce(c, numbers[float64](c.Rank()+i, n), results[i], collectives.Sum)
@@ -52,7 +52,7 @@ func TestIBarrierWhileMessagesFly(t *testing.T) {
 		for round := range 5 {
 			next := (c.Rank() + 1) % c.Size()
 			sent := runtime.Issend(c, []int{round}, next, round)
-			var barrier *runtime.Request
+			var barrier runtime.Request
 			seen := 0
 			for {
 				if st, ok, err := runtime.Iprobe(c, runtime.AnySource, round); err != nil {
@@ -63,7 +63,7 @@ func TestIBarrierWhileMessagesFly(t *testing.T) {
 					}
 					seen++
 				}
-				if barrier == nil {
+				if barrier == (runtime.Request{}) {
 					if _, done, err := sent.Test(); err != nil {
 						return err
 					} else if done {

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The small-message path does not allocate, whatever the element type; nor do
-// requests that stay in their function.
+// The small-message path does not allocate, whatever the element type and wherever
+// the requests are kept.
 func TestSmallMessagesDoNotAllocate(t *testing.T) {
 	if testing.CoverMode() != "" {
 		t.Skip("coverage counters keep functions from being inlined")
@@ -23,6 +23,13 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 		got := make([]point, 8)
 		column := runtime.Strided{Count: 4, Block: 1, Stride: 2}
 		send, recv := runtime.SendInit(c, ints, 0, 1), runtime.RecvInit(c, make([]int, 16), 0, 1)
+		window = make([]runtime.Request, 2*100)
+		post := func() {
+			for i := 0; i < len(window); i += 2 {
+				window[i] = runtime.Irecv(c, got, 0, 1)
+				window[i+1] = runtime.Isend(c, points, 0, 1)
+			}
+		}
 		for name, call := range map[string]func() error{
 			"Send, Recv": func() error {
 				_ = runtime.Send(c, points, 0, 1)
@@ -37,11 +44,29 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 				r := runtime.Irecv(c, got, 0, 1)
 				return runtime.WaitAll(runtime.Isend(c, points, 0, 1), r)
 			},
-			"WaitAny": func() error {
-				r := runtime.Irecv(c, got, 0, 1)
-				_ = runtime.Send(c, points, 0, 1)
-				_, _, err := runtime.WaitAny(r)
+			"a window on the heap, WaitAll": func() error {
+				post()
+				return runtime.WaitAll(window...)
+			},
+			"a window on the heap, WaitAny": func() error {
+				post()
+				for {
+					if i, _, err := runtime.WaitAny(window); i == runtime.Undefined || err != nil {
+						return err
+					}
+				}
+			},
+			"a window on the heap, TestAny, TestAll": func() error {
+				post()
+				_, _, _, _ = runtime.TestAny(window)
+				_, err := runtime.TestAll(window...)
 				return err
+			},
+			"Issend, Done, Wait": func() error {
+				window[0] = runtime.Issend(c, points, 0, 1)
+				window[0].Done()
+				_, _ = runtime.Recv(c, got, 0, 1)
+				return second(window[0].Wait())
 			},
 			"Probe, Iprobe": func() error {
 				_ = runtime.Send(c, ints, 0, 1)
@@ -64,6 +89,9 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 		}
 	})
 }
+
+// window is where requests escape to.
+var window []runtime.Request
 
 func TestPingPongDoesNotAllocate(t *testing.T) {
 	const rounds = 1000

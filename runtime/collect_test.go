@@ -26,7 +26,7 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		peer := 1 - c.Rank()
 		for round := range rounds {
-			var requests []*runtime.Request
+			var requests []runtime.Request
 			var got [][]byte
 			for i := range flights {
 				got = append(got, make([]byte, n))

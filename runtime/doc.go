@@ -38,6 +38,7 @@
 //	slice given to Isend, Irecv the request, until Wait or Test reports its end
 //	Buffer given to SendBuffer  nobody but the receiver, from the call on
 //	Message's Buffer            the receiver, until Release
+//	result of a Request         whoever takes it first, once
 //
 // # Goroutines
 //

@@ -164,7 +164,7 @@ func TestWithContextEndsABlockedCall(t *testing.T) {
 			"Wait":     func() error { return second(runtime.Irecv(view, got, 1, 1).Wait()) },
 			"WaitAny": func() error {
 				r := runtime.Irecv(view, got, 1, 1)
-				_, _, err := runtime.WaitAny(r)
+				_, _, err := runtime.WaitAny([]runtime.Request{r})
 				r.Cancel()
 				require.ErrorIs(t, second(r.Wait()), runtime.ErrCanceled)
 				return err

@@ -66,11 +66,10 @@ func (p *Persistent) Start() error {
 		return fmt.Errorf("%w: freed", ErrRequest)
 	default:
 	}
-	p.request = Request{}
 	if p.direction == receiving {
-		p.request.recv(p.comm, p.element, p.buf, p.peer, p.tag)
+		p.request = p.comm.irecv(p.element, p.buf, p.peer, p.tag)
 	} else {
-		p.request.send(p.comm, p.element, p.buf, p.peer, p.tag, p.mode)
+		p.request = p.comm.isend(p.element, p.buf, p.peer, p.tag, p.mode)
 	}
 	p.state = persistentStarted
 	return nil
@@ -82,9 +81,8 @@ func (p *Persistent) Wait() (Status, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, nil
 	}
-	s, err := p.request.Wait()
-	p.seen()
-	return s, err
+	p.state = persistentIdle
+	return p.request.Wait()
 }
 
 // Test reports whether the operation started last has ended, and its result if
@@ -94,25 +92,21 @@ func (p *Persistent) Test() (Status, bool, error) {
 		return emptyStatus, true, nil
 	}
 	s, ok, err := p.request.Test()
-	p.seen()
+	if ok {
+		p.state = persistentIdle
+	}
 	return s, ok, err
 }
 
-// seen allows the next Start when the end was reported.
-func (p *Persistent) seen() {
-	if p.request.returned {
-		p.state = persistentIdle
-	}
-}
-
 // Request returns the request of the operation started last, for WaitAll and its
-// like, and nil when there is none under way. It is valid until the next Start,
-// which Wait or Test of the Persistent still has to allow.
-func (p *Persistent) Request() *Request {
+// like, and the zero Request when there is none under way. Who takes its result has
+// it instead of the Persistent, whose Wait or Test still has to allow the next
+// Start.
+func (p *Persistent) Request() Request {
 	if p.state != persistentStarted {
-		return nil
+		return Request{}
 	}
-	return &p.request
+	return p.request
 }
 
 // Cancel is Request.Cancel for the operation started last.

@@ -103,16 +103,12 @@ func RecvMatched[T any](m *Matched, buf []T) (Status, error) {
 }
 
 // IrecvMatched starts to receive the message into buf, once.
-func IrecvMatched[T any](m *Matched, buf []T) *Request {
+func IrecvMatched[T any](m *Matched, buf []T) Request {
 	e := elementOf[T]()
-	r := &Request{size: int32(e.size)}
 	if err := m.take(e); err != nil || m.message == nil {
-		r.end(nullStatus, err)
-		return r
+		return unstarted(err)
 	}
-	r.comm = m.comm
-	r.operation = m.message.Irecv(e.typ, bytesOf(buf), 0)
-	return r
+	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf), 0))
 }
 
 // take marks the message as received.

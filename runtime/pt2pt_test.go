@@ -60,7 +60,7 @@ func TestHeadToHead(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		peer := 1 - c.Rank()
 		for _, n := range sizes {
-			var requests []*runtime.Request
+			var requests []runtime.Request
 			for i := range flights {
 				requests = append(requests, runtime.Isend(c, pattern(make([]byte, n), i), peer, i))
 			}
@@ -107,7 +107,7 @@ func TestEveryRankToEveryRank(t *testing.T) {
 			for i := range mine {
 				mine[i] = c.Rank()
 			}
-			var requests []*runtime.Request
+			var requests []runtime.Request
 			for peer := range ranks {
 				requests = append(requests, runtime.Isend(c, mine, peer, round))
 			}

@@ -13,14 +13,8 @@ func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) {
 }
 
 // Irecv starts a Recv. buf may not be touched until the request is complete.
-func Irecv[T any](c *Comm, buf []T, source, tag int) *Request {
-	return startRecv(new(Request), c, buf, source, tag)
-}
-
-// startRecv is to Irecv what startSend is to Isend.
-func startRecv[T any](r *Request, c *Comm, buf []T, source, tag int) *Request {
-	r.recv(c, elementOf[T](), bytesOf(buf), source, tag)
-	return r
+func Irecv[T any](c *Comm, buf []T, source, tag int) Request {
+	return c.irecv(elementOf[T](), bytesOf(buf), source, tag)
 }
 
 // recv is Recv of bytes.
@@ -102,13 +96,17 @@ func (c *Comm) status(s engine.Status, size int) Status {
 	return Status{Source: source, Tag: s.Tag, Bytes: s.Bytes, size: size}
 }
 
-// recv starts a receive.
-func (r *Request) recv(c *Comm, e *element, b []byte, source, tag int) {
-	r.comm, r.size = c, int32(e.size)
+// irecv is Irecv of bytes.
+func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 	in, err := c.incoming(e, b, source, tag)
 	if err != nil || in.from.Peer == ProcNull {
-		r.end(nullStatus, err)
-		return
+		return unstarted(err)
 	}
-	r.operation = c.engine.Irecv(in.from, e.typ, b, 0)
+	return c.receiving(e, c.engine.Irecv(in.from, e.typ, b, 0))
+}
+
+// receiving is the request of a receive of e that was started.
+func (c *Comm) receiving(e *element, operation engine.Handle) Request {
+	operation.Unit = int32(e.size)
+	return Request{comm: c, operation: operation}
 }

@@ -1,132 +1,159 @@
 package runtime
 
-import "github.com/gorun-hpc/gorun/runtime/internal/engine"
+import (
+	"errors"
 
-// Request is an operation that was started. A nil Request is complete. It
-// belongs to one goroutine at a time, and may be dropped when its end is of no
-// interest. It is one object of 64 bytes: programs make millions of them.
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// Request is an operation that was started. It is a small value that allocates
+// nothing; copies are the same operation, which belongs to one goroutine at a time
+// and may be dropped when its end is of no interest. The zero Request is complete.
+//
+// The result is taken once, by Wait, Test or a function over several requests that
+// returns it. After that the operation is complete, with an empty Status and no
+// error. A request that was complete when it was started, such as that of a small
+// send, does not remember that; one that could not be started returns its error
+// each time.
 type Request struct {
 	comm *Comm
-	// operation is the engine's, nil once it has ended: the engine uses it again.
-	operation *engine.Request
 	// rest is what is left to do at the end of the operation; mostly nil.
 	rest *rest
-	// source, tag and bytes are the Status, and err the error, once the operation
-	// has ended.
-	bytes       int
-	err         error
-	source, tag int32
-	// size is that of an element in bytes.
-	size int32
-	// returned says that the result was given to the caller, so that WaitAny and
-	// WaitSome skip the request.
-	returned bool
+	// operation is the engine's, zero if there is none any more or never was. Its
+	// Unit is the size of an element in bytes, sendUnit for a send.
+	operation engine.Handle
 }
 
-// rest is what is left to do at the end of an operation: one of the two.
+// sendUnit marks operations whose Status is empty.
+const sendUnit = -1
+
+// rest is what is left to do at the end of an operation, or how one ended that was
+// not started.
 type rest struct {
 	// task is the goroutine of a NewRequest, whose end is the message that the
 	// operation receives.
 	task    *task
 	strides strides
+	err     error
 }
 
-// status returns the Status of an operation that has ended.
-func (r *Request) status() Status {
-	return Status{Source: int(r.source), Tag: int(r.tag), Bytes: r.bytes, size: int(r.size)}
+// nobody is the rest of operations with ProcNull.
+var nobody = new(rest)
+
+// failedRequest is an operation that could not be started.
+func failedRequest(err error) Request { return Request{rest: &rest{err: err}} }
+
+// unstarted is an operation that need not or, with an error, could not be started.
+func unstarted(err error) Request {
+	if err != nil {
+		return failedRequest(err)
+	}
+	return Request{rest: nobody}
 }
+
+// zero reports whether r is the zero Request.
+func (r Request) zero() bool { return r == Request{} }
 
 // task returns the goroutine of a NewRequest, else nil.
-func (r *Request) task() *task {
+func (r Request) task() *task {
 	if r.rest == nil {
 		return nil
 	}
 	return r.rest.task
 }
 
-// Wait waits for the end of the operation and returns its result, each time the
-// same. When the context of the view with which it was started ends first, the
-// operation is canceled as by Cancel; Wait then returns the context's error, or
-// the result if the message had been matched already.
-func (r *Request) Wait() (Status, error) {
-	if r == nil {
-		return emptyStatus, nil
+// Wait waits for the end of the operation and takes its result. The Status of a
+// send is empty. When the context of the view with which it was started ends
+// first, the operation is canceled as by Cancel; Wait then returns the context's
+// error, or the result if the message had been matched already.
+func (r Request) Wait() (Status, error) {
+	if r.operation.Zero() {
+		return r.early()
 	}
-	if r.operation != nil {
-		ctx := r.comm.ctx
-		if r.task() != nil {
-			ctx = nil // it has a context of its own
-		}
-		r.finish(r.operation.Wait(ctx))
+	ctx := r.comm.ctx
+	if r.task() != nil {
+		ctx = nil // it has a context of its own
 	}
-	r.returned = true
-	return r.status(), r.err
+	s, err := r.result(r.operation.Wait(ctx))
+	return s, untaken(err)
 }
 
-// Test makes progress, and reports whether the operation has ended, and its result
-// if so.
-func (r *Request) Test() (Status, bool, error) {
-	if r == nil {
-		return emptyStatus, true, nil
-	}
-	if !r.settle() {
-		return Status{}, false, nil
-	}
-	r.returned = true
-	return r.status(), true, r.err
+// Test makes progress, and reports whether the operation has ended; if so it takes
+// the result.
+func (r Request) Test() (Status, bool, error) {
+	s, ok, err := r.test()
+	return s, ok, untaken(err)
 }
 
 // Done makes progress, reports whether the operation has ended and leaves the
-// request as it is: WaitAny and WaitSome still return it.
-func (r *Request) Done() bool { return r == nil || r.settle() }
+// result.
+func (r Request) Done() bool { return r.operation.Look() }
 
 // Cancel asks to end an operation that is not matched yet; Wait then returns
 // ErrCanceled. Too late it does nothing. Wait or Test is still due. The function
 // of a NewRequest finds its context ended.
-func (r *Request) Cancel() {
-	switch {
-	case r == nil || r.operation == nil:
-	case r.task() != nil:
-		r.rest.task.cancel()
-	default:
-		r.operation.Cancel()
+func (r Request) Cancel() {
+	if t := r.task(); t != nil {
+		t.cancel()
+		return
 	}
+	r.operation.Cancel()
 }
 
-// settle takes over the result if the operation has ended.
-func (r *Request) settle() bool {
-	if r.operation != nil {
-		s, ok, err := r.operation.Test()
-		if !ok {
-			return false
-		}
-		r.finish(s, err)
+// test is Test that returns engine.ErrTaken.
+func (r Request) test() (Status, bool, error) {
+	if r.operation.Zero() {
+		s, err := r.early()
+		return s, true, err
 	}
-	return true
+	s, ok, err := r.operation.Test()
+	if !ok {
+		return Status{}, false, nil
+	}
+	status, err := r.result(s, err)
+	return status, true, err
 }
 
-// finish takes over the engine's result.
-func (r *Request) finish(s engine.Status, err error) {
-	r.operation = nil
+// early is the result of an operation that was complete when it was started.
+func (r Request) early() (Status, error) {
+	if r.rest == nil {
+		return emptyStatus, nil
+	}
+	return nullStatus, r.rest.err
+}
+
+// result makes the engine's result the user's, once it was taken.
+func (r Request) result(s engine.Status, err error) (Status, error) {
+	if isTaken(err) {
+		return emptyStatus, err
+	}
 	if rest := r.rest; rest != nil {
-		r.rest = nil
 		if t := rest.task; t != nil {
 			<-t.done
-			r.end(emptyStatus, t.err)
-			return
+			return emptyStatus, t.err
 		}
 		rest.strides.finish(s.Bytes)
 	}
 	if err != nil {
 		err = r.comm.failed(err)
 	}
-	r.end(r.comm.status(s, int(r.size)), err)
+	if r.operation.Unit == sendUnit {
+		return emptyStatus, err
+	}
+	return r.comm.status(s, int(r.operation.Unit)), err
 }
 
-// end sets the result.
-func (r *Request) end(s Status, err error) {
-	r.source, r.tag, r.bytes, r.size, r.err = int32(s.Source), int32(s.Tag), s.Bytes, int32(s.size), err
+// isTaken reports whether there was no result any more.
+func isTaken(err error) bool { return err != nil && errors.Is(err, engine.ErrTaken) }
+
+// untaken makes a result that was taken before an empty one.
+func untaken(err error) error {
+	if isTaken(err) {
+		return nil
+	}
+	return err
 }
 
-// emptyStatus is the result of a request that is nobody's.
+// emptyStatus is the result of a request that is nobody's, of one whose result was
+// taken and of sends.
 var emptyStatus = Status{Source: AnySource, Tag: AnyTag, size: 1}

@@ -17,21 +17,13 @@ func Ssend[T any](c *Comm, buf []T, dest, tag int) error {
 
 // Isend starts a Send. buf may not be changed until the request is complete;
 // errors come out of Wait. A request that nobody waits for completes by itself.
-func Isend[T any](c *Comm, buf []T, dest, tag int) *Request {
-	return startSend(new(Request), c, buf, dest, tag, engine.Standard)
+func Isend[T any](c *Comm, buf []T, dest, tag int) Request {
+	return c.isend(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
 }
 
 // Issend starts an Ssend.
-func Issend[T any](c *Comm, buf []T, dest, tag int) *Request {
-	return startSend(new(Request), c, buf, dest, tag, engine.Synchronous)
-}
-
-// startSend starts a send in r and returns r. It is apart from Isend so that
-// Isend is inlined, and a request that does not leave its function stays on the
-// stack.
-func startSend[T any](r *Request, c *Comm, buf []T, dest, tag int, mode engine.Mode) *Request {
-	r.send(c, elementOf[T](), bytesOf(buf), dest, tag, mode)
-	return r
+func Issend[T any](c *Comm, buf []T, dest, tag int) Request {
+	return c.isend(elementOf[T](), bytesOf(buf), dest, tag, engine.Synchronous)
 }
 
 // send is Send and Ssend of bytes.
@@ -100,23 +92,22 @@ func (c *Comm) outgoing(e *element, b []byte, dest, tag int) (outgoing, error) {
 	return o, nil
 }
 
-// send starts a send.
-func (r *Request) send(c *Comm, e *element, b []byte, dest, tag int, mode engine.Mode) {
-	r.comm = c
-	o := outgoing{engine.Match{Peer: dest, Tag: tag}, e, b}
-	if !c.ordinary(e, dest, tag) {
-		var err error
-		if o, err = c.outgoing(e, b, dest, tag); err != nil || o.to.Peer == ProcNull {
-			r.end(nullStatus, err)
-			return
+// isend is Isend and Issend of bytes.
+func (c *Comm) isend(e *element, b []byte, dest, tag int, mode engine.Mode) Request {
+	to := engine.Match{Peer: dest, Tag: tag}
+	if c.ordinary(e, dest, tag) {
+		to.Context = c.id
+		if c.ranks != nil {
+			to.Peer = c.ranks[dest]
 		}
 	} else {
-		o.to.Context = c.id
-		if c.ranks != nil {
-			o.to.Peer = c.ranks[dest]
+		o, err := c.outgoing(e, b, dest, tag)
+		if err != nil || o.to.Peer == ProcNull {
+			return unstarted(err)
 		}
+		to, b = o.to, o.b
 	}
-	if op := c.engine.Isend(o.to, e.typ, o.b, mode, 0); !op.Sent() {
-		r.operation = op
-	}
+	r := Request{comm: c, operation: c.engine.Isend(to, e.typ, b, mode, 0)}
+	r.operation.Unit = sendUnit
+	return r
 }

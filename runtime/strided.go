@@ -62,30 +62,26 @@ func RecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) (Status, e
 
 // IsendStrided starts a SendStrided. The elements are read before it returns, so
 // that buf may be changed at once.
-func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) *Request {
+func IsendStrided[T any](c *Comm, buf []T, s Strided, dest, tag int) Request {
 	if err := checkStrided(buf, s); err != nil {
-		return &Request{err: err}
+		return failedRequest(err)
 	}
 	packed := scratch(s.Len() * elementOf[T]().size)
-	r := Isend(c, gather(packed, buf, s), dest, tag)
-	r.after(strides{packed: packed})
-	return r
+	return Isend(c, gather(packed, buf, s), dest, tag).after(strides{packed: packed})
 }
 
 // IrecvStrided starts a RecvStrided. The elements are written by the Wait or
 // Test that reports the end.
-func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) *Request {
+func IrecvStrided[T any](c *Comm, buf []T, s Strided, source, tag int) Request {
 	if err := checkStrided(buf, s); err != nil {
-		return &Request{err: err}
+		return failedRequest(err)
 	}
 	size := elementOf[T]().size
 	packed := scratch(s.Len() * size)
 	from := viewOf[T](packed.bytes, s.Len())
-	r := Irecv(c, from, source, tag)
-	r.after(strides{packed: packed, unpack: func(n int) {
+	return Irecv(c, from, source, tag).after(strides{packed: packed, unpack: func(n int) {
 		scatter(buf, s, from[:min(len(from), count(n, size))])
 	}})
-	return r
 }
 
 // gather copies the elements that s describes into packed.
@@ -133,13 +129,14 @@ func (s strides) finish(n int) {
 	s.packed.free()
 }
 
-// after arranges for s at the end of the request.
-func (r *Request) after(s strides) {
-	if r.operation != nil {
+// after returns r with s to be done at its end.
+func (r Request) after(s strides) Request {
+	if r.operation.Zero() {
+		s.packed.free() // ended already: sent, refused, or with nobody
+	} else {
 		r.rest = &rest{strides: s}
-		return
 	}
-	s.packed.free() // ended already: refused, or with nobody
+	return r
 }
 
 // space is memory for packed elements that is used again.

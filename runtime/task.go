@@ -24,15 +24,15 @@ type task struct {
 //
 // The end of fn is a message of the rank to itself, so that WaitAny and its like
 // need not know that there is a goroutine.
-func NewRequest(c *Comm, fn func(c *Comm) error) *Request {
+func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
-		return &Request{err: err}
+		return failedRequest(err)
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	t := &task{done: make(chan struct{}), cancel: cancel}
 	w := c.core.world
 	end := engine.Match{Context: contextTask, Peer: w.Rank(), Tag: int(w.tasks.Add(1) & engine.TagMax)}
-	r := &Request{comm: c, rest: &rest{task: t}, operation: c.engine.Irecv(end, 0, nil, 0)}
+	r := Request{comm: c, rest: &rest{task: t}, operation: c.engine.Irecv(end, 0, nil, 0)}
 	go func() {
 		defer func() {
 			cancel()

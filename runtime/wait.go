@@ -6,26 +6,28 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
+// Completion is the result of one of several requests.
+type Completion struct {
+	// Index is its place among them.
+	Index  int
+	Status Status
+	Err    error
+}
+
 // WaitAll waits for all requests and returns their errors joined, nil if none
-// failed. It waits for every one even when some fail. nil requests are complete.
-func WaitAll(requests ...*Request) error {
+// failed. It waits for every one even when some fail.
+func WaitAll(requests ...Request) error {
 	var errs []error
-	var room [waitAllBatch]*engine.Request
 	for len(requests) > 0 {
 		n := 0
-		for n < len(requests) && n < waitAllBatch && requests[n].joins(requests[0]) {
-			room[n] = nil
-			if r := requests[n]; r != nil {
-				room[n] = r.operation
-			}
+		for n < len(requests) && n < waitAllBatch && requests[n].joins(requests[0].comm) {
 			n++
 		}
 		if n > 1 {
-			collect(requests[:n], room[:n])
-		}
-		n = max(n, 1)
-		for _, r := range requests[:n] {
-			if _, err := r.Wait(); err != nil {
+			errs = collect(errs, requests[:n])
+		} else {
+			n = 1
+			if _, err := requests[0].Wait(); err != nil {
 				errs = append(errs, err)
 			}
 		}
@@ -37,93 +39,90 @@ func WaitAll(requests ...*Request) error {
 // waitAllBatch is how many requests WaitAll hands to the engine at a time.
 const waitAllBatch = 64
 
-// joins reports whether r can be waited for together with first.
-func (r *Request) joins(first *Request) bool {
-	if r == nil || r.operation == nil {
-		return true
+// joins reports whether r can be waited for together with the requests of c.
+func (r Request) joins(c *Comm) bool {
+	if r.rest != nil || c == nil {
+		return false
 	}
-	return r.rest == nil && first != nil && first.comm != nil && r.comm.engine == first.comm.engine && r.comm.ctx == first.comm.ctx
+	return r.comm == c || r.operation.Zero() || r.comm.ctx == nil && c.ctx == nil && r.comm.engine == c.engine
 }
 
-// collect ends requests that can be waited for together.
-func collect(requests []*Request, operations []*engine.Request) {
-	var results [waitAllBatch]engine.Result
-	for _, o := range operations {
-		if o != nil {
-			c := requests[0].comm
-			// Every request keeps its own error.
-			_ = c.engine.WaitAll(c.ctx, operations, results[:])
-			break
+// collect ends requests that can be waited for together, and appends their errors.
+func collect(errs []error, requests []Request) []error {
+	var room [waitAllBatch]engine.Handle
+	for i := range requests {
+		room[i] = requests[i].operation
+	}
+	c := requests[0].comm
+	for i, err := range c.engine.WaitAll(c.ctx, room[:len(requests)]) {
+		if err != nil {
+			errs = append(errs, requests[i].comm.failed(err))
 		}
 	}
-	for i, o := range operations {
-		if o != nil {
-			requests[i].finish(results[i].Status, results[i].Err)
-		}
-	}
+	return errs
 }
 
-// WaitAny waits until one of the requests is complete, and returns its index and
-// result. It skips nil requests and those whose result was returned before; when
-// nothing is left it returns Undefined. When the context of the first request left
-// ends, so does the waiting: the index is Undefined and no request is changed.
-func WaitAny(requests ...*Request) (int, Status, error) {
-	var first *Request
+// WaitAny waits until one of the requests is complete, returns its index and
+// result, and makes it the zero Request. It skips those that are zero or whose
+// result was taken; when nothing is left it returns Undefined. When the context of
+// the first request left ends, so does the waiting: the index is Undefined and no
+// request is changed.
+func WaitAny(requests []Request) (int, Status, error) {
+	var first *Comm
 	for i, r := range requests {
-		if r == nil || r.returned {
-			continue
-		}
-		if r.operation == nil {
-			s, err := r.Wait()
+		if r.operation.Zero() {
+			if r.zero() {
+				continue
+			}
+			requests[i] = Request{}
+			s, err := r.early()
 			return i, s, err
 		}
-		if first == nil {
-			first = r
+		if first == nil && !r.operation.Taken() {
+			first = r.comm
 		}
 	}
 	if first == nil {
 		return Undefined, emptyStatus, nil
 	}
-	c := first.comm
-	var room [32]*engine.Request
-	operations := append(room[:0], make([]*engine.Request, len(requests))...)
-	for i, r := range requests {
-		if r != nil && !r.returned {
-			operations[i] = r.operation
-		}
-	}
-	i, s, err := c.engine.WaitAny(c.ctx, operations)
+	i, s, err := first.engine.WaitAny(first.ctx, len(requests), func(i int) engine.Handle { return requests[i].operation })
 	if i < 0 {
-		return Undefined, Status{}, c.failed(err)
+		return Undefined, Status{}, first.failed(err)
 	}
 	r := requests[i]
-	r.finish(s, err)
-	status, err := r.Wait()
+	requests[i] = Request{}
+	status, err := r.result(s, err)
 	return i, status, err
 }
 
-// WaitSome waits until at least one request is complete and returns the indices
-// of all that are, nil when nothing is left; which requests are left is as in
-// WaitAny. Their results are had by Wait. The error is that of the waiting.
-func WaitSome(requests ...*Request) ([]int, error) {
-	i, _, err := WaitAny(requests...)
+// WaitSome waits until at least one request is complete, returns the results of
+// all that are, in order, and makes them zero Requests; nil when nothing is left.
+// Which requests are left is as in WaitAny. The error is that of the waiting.
+func WaitSome(requests []Request) ([]Completion, error) {
+	i, s, err := WaitAny(requests)
 	if i == Undefined {
 		return nil, err
 	}
-	var indices []int
+	var ended []Completion
 	for k, r := range requests {
-		if r == nil || r.returned && k != i || !r.settle() {
+		if k == i {
+			ended = append(ended, Completion{i, s, err})
 			continue
 		}
-		r.returned = true
-		indices = append(indices, k)
+		if r.zero() {
+			continue
+		}
+		if s, ok, err := r.test(); ok && !isTaken(err) {
+			ended = append(ended, Completion{k, s, err})
+			requests[k] = Request{}
+		}
 	}
-	return indices, nil
+	return ended, nil
 }
 
-// TestAll reports whether all requests are complete, and their errors joined if
-// so.
-func TestAll(requests ...*Request) (bool, error) {
+// TestAll reports whether all requests are complete; if so it takes their results
+// and returns their errors joined.
+func TestAll(requests ...Request) (bool, error) {
 	all := true
 	for _, r := range requests {
 		if !r.Done() {
@@ -138,16 +137,21 @@ func TestAll(requests ...*Request) (bool, error) {
 
 // TestAny is WaitAny that does not wait. It reports whether a request was
 // complete; also when nothing is left, with Undefined as the index.
-func TestAny(requests ...*Request) (int, Status, bool, error) {
+func TestAny(requests []Request) (int, Status, bool, error) {
 	left := false
 	for i, r := range requests {
-		if r == nil || r.returned {
+		if r.zero() {
 			continue
 		}
-		left = true
-		if s, ok, err := r.Test(); ok {
+		s, ok, err := r.test()
+		if isTaken(err) {
+			continue
+		}
+		if ok {
+			requests[i] = Request{}
 			return i, s, true, err
 		}
+		left = true
 	}
 	return Undefined, emptyStatus, !left, nil
 }

@@ -31,7 +31,7 @@ func blocks(operation string, ranks int) (send, recv int) {
 // newCall returns the call that is measured. The root is rank 0, reductions add.
 func newCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) (func() error, error) {
 	const root = 0
-	wait := func(r *runtime.Request) error {
+	wait := func(r runtime.Request) error {
 		_, err := r.Wait()
 		return err
 	}

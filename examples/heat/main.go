@@ -104,7 +104,7 @@ func (b *block) swapHalos() error {
 	w, h, rank, col := b.mine.Dx(), b.mine.Dy(), b.comm.Rank(), b.comm.Rank()%b.cols
 	row, column := runtime.Strided{Count: 1, Block: w, Stride: w}, runtime.Strided{Count: h, Block: 1, Stride: b.stride}
 	first, last, right := b.stride+1, h*b.stride+1, b.stride+w // top left, bottom left, top right cell
-	var requests []*runtime.Request
+	var requests []runtime.Request
 	swap := func(exists bool, peer int, shape runtime.Strided, inside, outside, tag int) {
 		if exists { // its messages this way have the tag of the opposite side: 0 and 1, 2 and 3
 			requests = append(requests, runtime.IrecvStrided(b.comm, b.cells[outside:], shape, peer, tag^1),

@@ -20,13 +20,13 @@ type Stream[T Element] struct {
 	Recv     []T // nil: nothing is received; all messages go to the same memory
 	Windows  int // timed
 	Warmup   int // before
-	requests []*runtime.Request
+	requests []runtime.Request
 	ack      [1]byte
 }
 
 // Run runs the test and returns the time of the timed windows.
 func (s *Stream[T]) Run() (time.Duration, error) {
-	s.requests = make([]*runtime.Request, 0, 2*Window)
+	s.requests = make([]runtime.Request, 0, 2*Window)
 	if err := Sync(s.Comm, s.Peer); err != nil {
 		return 0, err
 	}

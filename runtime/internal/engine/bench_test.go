@@ -89,7 +89,7 @@ func BenchmarkOverhead(b *testing.B) {
 func BenchmarkWindow(b *testing.B) {
 	e := newMirrored(b)
 	buf := make([]byte, 8)
-	var rs, ss [64]*engine.Request
+	var rs, ss [64]engine.Handle
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range rs {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -69,12 +70,12 @@ func TestUnexpectedMessagesOfEverySize(t *testing.T) {
 			w := newWorld(t, 2, o, nil)
 			w.each(t, func(rank int, e *engine.Engine) error {
 				if rank == 0 {
-					var rs []*engine.Request
+					var rs []engine.Handle
 					for _, n := range sizes {
 						rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 5}, 0, pattern(n, n), engine.Standard, 0))
 					}
 					rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: 6}, 0, nil, engine.Standard, 0))
-					return e.WaitAll(none, rs, nil)
+					return errors.Join(e.WaitAll(none, rs)...)
 				}
 				// The last message is received first: all others are unexpected.
 				if _, err := e.Recv(none, engine.Match{Peer: 0, Tag: 6}, 0, nil, 0); err != nil {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -89,11 +90,11 @@ func TestOutOfCreditTheTagsDoNotBlockEachOther(t *testing.T) {
 	const many = 200
 	w.each(t, func(rank int, e *engine.Engine) error {
 		if rank == 0 {
-			var rs []*engine.Request
+			var rs []engine.Handle
 			for i := range many {
 				rs = append(rs, e.Isend(engine.Match{Peer: 1, Tag: i}, 0, pattern(300, i), engine.Standard, 0))
 			}
-			return e.WaitAll(context.Background(), rs, nil)
+			return errors.Join(e.WaitAll(context.Background(), rs)...)
 		}
 		in := make([]byte, 300)
 		for i := many - 1; i >= 0; i-- { // the last first

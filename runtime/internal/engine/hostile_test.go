@@ -195,7 +195,7 @@ func FuzzFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, e := newStranger(t)
 		m := engine.Match{Peer: 1, Tag: 1, Context: 1}
-		rs := []*engine.Request{
+		rs := []engine.Handle{
 			e.Isend(m, 0, make([]byte, 100), engine.Standard, 0),
 			e.Isend(m, 0, make([]byte, 8), engine.Synchronous, 0),
 			e.Irecv(m, 3, make([]byte, 100), 0),

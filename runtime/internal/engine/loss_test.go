@@ -20,7 +20,7 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 		}
 	})
 	e := w.engines[0]
-	anyOf := func(context uint32) *engine.Request {
+	anyOf := func(context uint32) engine.Handle {
 		return e.Irecv(engine.Match{Context: context, Peer: engine.AnySource, Tag: 1}, 0, make([]byte, 4), 0)
 	}
 	a, b, foreign := anyOf(1), anyOf(1), anyOf(9)
@@ -53,7 +53,7 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 
 	// The survivors go on.
 	for _, r := range []struct {
-		r *engine.Request
+		r engine.Handle
 		c uint32
 	}{{b, 1}, {c, 2}, {foreign, 9}} {
 		require.NoError(t, w.engines[3].Send(none, engine.Match{Context: r.c, Peer: 0, Tag: 1}, 0, []byte("live"), engine.Standard, 0))
@@ -83,7 +83,7 @@ func TestWhatArrivedBeforeTheDeathStaysReceivable(t *testing.T) {
 	_, err = e.Probe(none, at(1, 1), 0)
 	require.ErrorAs(t, err, &down)
 	require.Error(t, e.SendHandover(none, at(1, 1), 0, transport.Key{}, nil, 0))
-	for _, r := range []*engine.Request{small, long} {
+	for _, r := range []engine.Handle{small, long} {
 		r.Cancel()
 	}
 }

@@ -139,10 +139,10 @@ func (m *Matched) RecvMessage(ctx context.Context, pc uintptr) (*Message, error)
 }
 
 // Irecv starts to receive the message.
-func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) *Request {
+func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) Handle {
 	m.e.lock()
 	defer m.e.unlock()
-	return m.start(opRecv, t, buf, pc)
+	return m.start(opRecv, t, buf, pc).handle()
 }
 
 // start gives the message to a new receive.

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -114,7 +115,7 @@ func latencyOf(e *engine.Engine, rank, n int) error {
 
 func rateOf(e *engine.Engine, rank int) error {
 	buf := make([]byte, 8)
-	var rs [64]*engine.Request
+	var rs [64]engine.Handle
 	m := engine.Match{Peer: 1 - rank, Tag: 1}
 	return windows(rank, 500, "message of a window", 64, func() error {
 		for i := range rs {
@@ -124,7 +125,7 @@ func rateOf(e *engine.Engine, rank int) error {
 				rs[i] = e.Irecv(m, 0, buf, 0)
 			}
 		}
-		if err := e.WaitAll(none, rs[:], nil); err != nil {
+		if err := errors.Join(e.WaitAll(none, rs[:])...); err != nil {
 			return err
 		}
 		if rank == 0 {

@@ -21,11 +21,11 @@ func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc ui
 }
 
 // Irecv starts a receive; errors come from Wait.
-func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) *Request {
+func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 	e.lock()
-	r := e.startReceive(opRecv, from, t, buf, pc)
+	h := e.startReceive(opRecv, from, t, buf, pc).handle()
 	e.unlock()
-	return r
+	return h
 }
 
 // startReceive finds the message of a receive, or posts it. mu is held.

@@ -35,9 +35,9 @@ const (
 	phaseDone
 )
 
-// Request is a nonblocking operation. It holds the caller's slice until it is
-// done. Requests come from a free list and go back to it when Wait, Test or
-// WaitAny report their end: a Request must not be used after that.
+// Request is the record of an operation, which callers know by a Handle. It holds
+// the caller's slice until it is done. Records come from a free list and go back
+// to it when the result is taken.
 type Request struct {
 	e      *Engine
 	entry  entry // receives: place among the posted
@@ -63,12 +63,11 @@ type Request struct {
 	key       transport.Key
 	message   *Message // RecvMessage: what came
 
+	generation uint32 // of the record: how often its result was taken
+
 	move transfer
 	next *Request // in one list of its peer or in the free list
 }
-
-// sentRequest is every send that was finished when Isend returned.
-var sentRequest = &Request{phase: phaseDone}
 
 // newRequest takes a record from the free list.
 func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Request {
@@ -87,6 +86,7 @@ func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Reque
 func (e *Engine) free(r *Request) (Status, error) {
 	s, err := r.status, r.err
 	r.phase = phaseFree
+	r.generation++
 	r.peer, r.buf, r.err, r.waiter, r.cause, r.message = nil, nil, nil, nil, nil, nil
 	r.exposed, r.withdrawn, r.canceled = false, false, false
 	r.next, e.requests = e.requests, r
@@ -124,66 +124,6 @@ func (e *Engine) unexpose(r *Request) {
 	}
 }
 
-// Wait waits for the end and returns the result. The request must not be used
-// afterwards. When ctx ends first the operation is cancelled, which takes effect
-// only if it was not matched yet; Wait returns when nobody touches the slice any
-// more. ctx may be nil.
-func (r *Request) Wait(ctx context.Context) (Status, error) {
-	if r == sentRequest {
-		return Status{}, nil
-	}
-	e := r.e
-	e.lock()
-	if r.phase != phaseDone {
-		e.waitRequest(ctx, r)
-	}
-	s, err := e.free(r)
-	e.unlock()
-	return s, err
-}
-
-// Test polls once and reports whether the request is finished; if so it must not
-// be used again.
-func (r *Request) Test() (Status, bool, error) {
-	if r == sentRequest {
-		return Status{}, true, nil
-	}
-	e := r.e
-	e.lock()
-	if r.phase != phaseDone {
-		e.pollOnce()
-	}
-	if r.phase != phaseDone {
-		e.unlockIdle()
-		return Status{}, false, nil
-	}
-	s, err := e.free(r)
-	e.unlock()
-	return s, true, err
-}
-
-// Done reports whether the request is finished, and leaves it as it is. It does
-// not poll.
-func (r *Request) Done() bool {
-	if r == sentRequest {
-		return true
-	}
-	r.e.lock()
-	defer r.e.unlock()
-	return r.phase == phaseDone
-}
-
-// Cancel asks for the end of an operation that is not matched yet. Wait is still
-// due: it returns a *CancelError if that came in time, else the result.
-func (r *Request) Cancel() {
-	if r == sentRequest {
-		return
-	}
-	r.e.lock()
-	r.e.cancel(r, nil)
-	r.e.unlock()
-}
-
 // waitRequest waits until r is done, cancelling it when ctx ends.
 func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	w := &r.own
@@ -197,94 +137,6 @@ func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	}
 	r.waiter, w.req = nil, nil
 }
-
-// WaitAny waits until one of the requests is finished, and returns its index and
-// result; only that one must not be used again. nil requests are skipped; the
-// index is -1 when all are nil. When ctx ends first no request is changed.
-func (e *Engine) WaitAny(ctx context.Context, rs []*Request) (int, Status, error) {
-	for i, r := range rs {
-		if r == sentRequest {
-			return i, Status{}, nil
-		}
-	}
-	e.lock()
-	defer e.unlock()
-	w := e.newWaiter()
-	for {
-		some := false
-		for i, r := range rs {
-			if r == nil {
-				continue
-			}
-			if r.phase == phaseDone {
-				e.leave(w, rs)
-				s, err := e.free(r)
-				return i, s, err
-			}
-			some = true
-			r.waiter, w.req = w, r
-		}
-		if !some {
-			e.leave(w, rs)
-			return -1, Status{}, nil
-		}
-		if err := e.wait(ctx, w); err != nil {
-			e.leave(w, rs)
-			return -1, Status{}, err
-		}
-		w.fired = false
-	}
-}
-
-// leave ends the part of a waiter in several requests.
-func (e *Engine) leave(w *waiter, rs []*Request) {
-	for _, r := range rs {
-		if r != nil && r.waiter == w {
-			r.waiter = nil
-		}
-	}
-	e.freeWaiter(w)
-}
-
-// Result is how a request ended.
-type Result struct {
-	Status
-	Err error
-}
-
-// WaitAll waits until all requests are finished, takes their results and returns
-// the first error. nil requests are skipped; results may be nil. It takes the
-// engine's lock once for all of them. When ctx ends first, it cancels those that
-// are not matched.
-func (e *Engine) WaitAll(ctx context.Context, rs []*Request, results []Result) error {
-	e.lock()
-	// The last to be started is mostly the last to end: who waits for it first
-	// waits once.
-	for i := len(rs) - 1; i >= 0; i-- {
-		if r := rs[i]; r != nil && r != sentRequest && r.phase != phaseDone {
-			e.waitRequest(ctx, r)
-		}
-	}
-	var first error
-	for i, r := range rs {
-		if r == nil || r == sentRequest {
-			continue
-		}
-		s, err := e.free(r)
-		if err != nil && first == nil {
-			first = err
-		}
-		if results != nil {
-			results[i] = Result{s, err}
-		}
-	}
-	e.unlock()
-	return first
-}
-
-// Sent reports whether r is a send that was finished when Isend returned. Such a
-// request needs no Wait.
-func (r *Request) Sent() bool { return r == sentRequest }
 
 // operations gives requests ids that peers name in their answers. An id is an
 // index with a generation above it, so that an answer to a finished operation

@@ -37,7 +37,7 @@ func TestTruncationLosesNothingElse(t *testing.T) {
 					_, err = w.engines[1].Recv(none, at(0, 1), 0, in, 0)
 					require.NoError(t, err)
 					require.Equal(t, pattern(3, 2), in)
-					require.NoError(t, w.engines[0].WaitAll(none, []*engine.Request{out, next}, nil))
+					require.NoError(t, errors.Join(w.engines[0].WaitAll(none, []engine.Handle{out, next})...))
 				}
 			}
 		})
@@ -207,7 +207,7 @@ func TestMatchedProbe(t *testing.T) {
 				_, err = m.Recv(none, 0, in, 0)
 				require.NoError(t, err)
 				require.Equal(t, pattern(n, 1), in)
-				require.NoError(t, w.engines[0].WaitAll(none, []*engine.Request{first, second}, nil))
+				require.NoError(t, errors.Join(w.engines[0].WaitAll(none, []engine.Handle{first, second})...))
 				_, ok, err := w.engines[1].Improbe(at(0, 1))
 				require.NoError(t, err)
 				require.False(t, ok)
@@ -247,9 +247,9 @@ func TestContextsEndBlockingCalls(t *testing.T) {
 		},
 		"any of two": func(ctx context.Context) error {
 			a, b := e.Irecv(at(1, 1), 0, nil, 0), e.Irecv(at(1, 2), 0, nil, 0)
-			i, _, err := e.WaitAny(ctx, []*engine.Request{nil, a, b})
+			i, _, err := waitAny(ctx, e, engine.Handle{}, a, b)
 			require.Equal(t, -1, i)
-			for _, r := range []*engine.Request{a, b} {
+			for _, r := range []engine.Handle{a, b} {
 				r.Cancel()
 				_, err := r.Wait(none)
 				require.ErrorIs(t, err, engine.ErrCanceled)
@@ -346,23 +346,28 @@ func TestAddressesOutOfRange(t *testing.T) {
 	}
 }
 
+// waitAny is WaitAny of some handles.
+func waitAny(ctx context.Context, e *engine.Engine, hs ...engine.Handle) (int, engine.Status, error) {
+	return e.WaitAny(ctx, len(hs), func(i int) engine.Handle { return hs[i] })
+}
+
 func TestWaitAny(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
-	i, _, err := e.WaitAny(none, []*engine.Request{nil, nil})
+	i, _, err := waitAny(none, e, engine.Handle{}, engine.Handle{})
 	require.NoError(t, err)
 	require.Equal(t, -1, i)
-	rs := make([]*engine.Request, 4)
+	rs := make([]engine.Handle, 4)
 	for i := range rs {
 		rs[i] = e.Irecv(at(1, i), 0, make([]byte, 8), 0)
 	}
 	for _, tag := range []int{2, 0, 3, 1} {
 		require.NoError(t, w.engines[1].Send(none, at(0, tag), 0, make([]byte, tag), engine.Standard, 0))
-		i, s, err := e.WaitAny(none, rs)
+		i, s, err := waitAny(none, e, rs...)
 		require.NoError(t, err)
 		require.Equal(t, tag, i)
 		require.Equal(t, tag, s.Bytes)
-		rs[i] = nil
+		rs[i] = engine.Handle{}
 	}
 }
 

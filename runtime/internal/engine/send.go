@@ -22,10 +22,6 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 		return nil
 	}
 	r := e.startSend(to, t, buf, m, pc)
-	if r == sentRequest {
-		e.unlock()
-		return nil
-	}
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
@@ -34,16 +30,17 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 	return err
 }
 
-// Isend starts a send; errors come from Wait.
-func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Request {
+// Isend starts a send; errors come from Wait. The zero Handle says that it is
+// finished, without error.
+func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle {
 	e.lock()
 	if e.sendNow(to, t, buf, m) {
 		e.unlock()
-		return sentRequest
+		return Handle{}
 	}
-	r := e.startSend(to, t, buf, m, pc)
+	h := e.startSend(to, t, buf, m, pc).handle()
 	e.unlock()
-	return r
+	return h
 }
 
 // sendNow is the fast path: a small standard message to a connected peer, with

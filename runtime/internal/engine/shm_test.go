@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -112,7 +113,7 @@ func BenchmarkSharedMemoryRate(b *testing.B) {
 	b.ResetTimer()
 	w.each(b, func(rank int, e *engine.Engine) error {
 		buf := make([]byte, 8)
-		var rs [64]*engine.Request
+		var rs [64]engine.Handle
 		m := engine.Match{Peer: 1 - rank, Tag: 1}
 		for range rounds {
 			for i := range rs {
@@ -122,7 +123,7 @@ func BenchmarkSharedMemoryRate(b *testing.B) {
 					rs[i] = e.Irecv(m, 0, buf, 0)
 				}
 			}
-			if err := e.WaitAll(none, rs[:], nil); err != nil {
+			if err := errors.Join(e.WaitAll(none, rs[:])...); err != nil {
 				return err
 			}
 			if rank == 0 {

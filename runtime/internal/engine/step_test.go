@@ -34,7 +34,7 @@ func (w *world) step(n int) {
 }
 
 // finish steps until the request is finished.
-func (w *world) finish(tb testing.TB, r *engine.Request) (engine.Status, error) {
+func (w *world) finish(tb testing.TB, r engine.Handle) (engine.Status, error) {
 	tb.Helper()
 	for range 20_000 {
 		if s, ok, err := r.Test(); ok {
@@ -83,7 +83,7 @@ const maxSteps = 120
 
 // play runs a scene and calls interfere after some steps; it returns both requests
 // and the buffer received into.
-func play(w *world, s scene, steps int, interfere func(send, receive *engine.Request)) (send, receive *engine.Request, in []byte) {
+func play(w *world, s scene, steps int, interfere func(send, receive engine.Handle)) (send, receive engine.Handle, in []byte) {
 	in = make([]byte, s.size)
 	pause := steps % 2 * 60
 	m := engine.Match{Context: 1, Peer: 1, Tag: 4}
@@ -103,7 +103,7 @@ func play(w *world, s scene, steps int, interfere func(send, receive *engine.Req
 	}
 	w.step(steps)
 	interfere(send, receive)
-	if receive == nil {
+	if receive == (engine.Handle{}) {
 		w.step(pause) // the receive meets the interference, or what came of it
 		post()
 	}
@@ -116,7 +116,7 @@ func TestCancelOfTheSendAtEveryStep(t *testing.T) {
 			canceled, went := 0, 0
 			for steps := range maxSteps {
 				w := quiet(t, s.options)
-				send, receive, in := play(w, s, steps, func(send, _ *engine.Request) { send.Cancel() })
+				send, receive, in := play(w, s, steps, func(send, _ engine.Handle) { send.Cancel() })
 				_, err := w.finish(t, send)
 				if errors.Is(err, engine.ErrCanceled) {
 					// Nothing came: a later message meets the receive.
@@ -145,8 +145,8 @@ func TestCancelOfTheReceiveAtEveryStep(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			for steps := range maxSteps {
 				w := quiet(t, s.options)
-				send, receive, in := play(w, s, steps, func(_, receive *engine.Request) {
-					if receive != nil {
+				send, receive, in := play(w, s, steps, func(_, receive engine.Handle) {
+					if receive != (engine.Handle{}) {
 						receive.Cancel()
 					}
 				})
@@ -172,7 +172,7 @@ func TestDeathAtEveryStep(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/rank %d", s.name, victim), func(t *testing.T) {
 				for steps := range maxSteps {
 					w := quiet(t, s.options)
-					send, receive, in := play(w, s, steps, func(_, _ *engine.Request) {
+					send, receive, in := play(w, s, steps, func(_, _ engine.Handle) {
 						w.fake.Kill(victim, errors.New("killed"))
 					})
 					survivor, peer := receive, 0

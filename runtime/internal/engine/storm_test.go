@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -119,13 +120,13 @@ func lengthOf(from, to, i int) int {
 // chat sends each messages to every rank, this one included, and receives as many.
 func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 	type incoming struct {
-		r    *engine.Request
+		r    engine.Handle
 		from int
 		i    int
 		buf  []byte
 	}
 	var in []incoming
-	var out []*engine.Request
+	var out []engine.Handle
 	sent, posted := make([]int, ranks), make([]int, ranks)
 	for left := 2 * ranks * each; left > 0; {
 		peer := rng.IntN(ranks)
@@ -156,7 +157,7 @@ func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 			return fmt.Errorf("rank %d: message %d of rank %d is wrong: %+v", rank, x.i, x.from, s)
 		}
 	}
-	return e.WaitAll(none, out, nil)
+	return errors.Join(e.WaitAll(none, out)...)
 }
 
 // TestGoroutineStorm has many goroutines in every rank, each talking with its
@@ -256,7 +257,7 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 						return fmt.Errorf("round %d is damaged", i)
 					}
 					m.Release()
-					if err := e.WaitAll(none, []*engine.Request{out, big}, nil); err != nil {
+					if err := errors.Join(e.WaitAll(none, []engine.Handle{out, big})...); err != nil {
 						return err
 					}
 				}

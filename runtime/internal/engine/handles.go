@@ -1,0 +1,78 @@
+package engine
+
+import "context"
+
+// WaitAny waits until one of n operations is finished, takes its result and
+// returns its index. at returns their handles; it is called with the engine's lock
+// held and must not call the engine. Those without a result are skipped; the index
+// is -1 when all are. When ctx ends first no operation is changed.
+func (e *Engine) WaitAny(ctx context.Context, n int, at func(i int) Handle) (int, Status, error) {
+	e.lock()
+	defer e.unlock()
+	w := e.newWaiter()
+	for {
+		some := false
+		for i := range n {
+			r := at(i).pending()
+			if r == nil {
+				continue
+			}
+			if r.phase == phaseDone {
+				e.leave(w, n, at)
+				s, err := e.free(r)
+				return i, s, err
+			}
+			some = true
+			r.waiter, w.req = w, r
+		}
+		if !some {
+			e.leave(w, n, at)
+			return -1, Status{}, nil
+		}
+		if err := e.wait(ctx, w); err != nil {
+			e.leave(w, n, at)
+			return -1, Status{}, err
+		}
+		w.fired = false
+	}
+}
+
+// leave ends the part of a waiter in several operations.
+func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
+	for i := range n {
+		if r := at(i).pending(); r != nil && r.waiter == w {
+			r.waiter = nil
+		}
+	}
+	e.freeWaiter(w)
+}
+
+// WaitAll waits until all operations are finished and takes their results. It
+// returns nil if none failed, else the error of each. Operations without a result
+// are skipped. It takes the engine's lock once for all of them. When ctx ends
+// first, it cancels those that are not matched.
+func (e *Engine) WaitAll(ctx context.Context, hs []Handle) []error {
+	e.lock()
+	// The last to be started is mostly the last to end: who waits for it first
+	// waits once.
+	for i := len(hs) - 1; i >= 0; i-- {
+		if r := hs[i].pending(); r != nil && r.phase != phaseDone {
+			e.waitRequest(ctx, r)
+		}
+	}
+	var errs []error
+	for i, h := range hs {
+		r := h.pending()
+		if r == nil {
+			continue
+		}
+		if _, err := e.free(r); err != nil {
+			if errs == nil {
+				errs = make([]error, len(hs))
+			}
+			errs[i] = err
+		}
+	}
+	e.unlock()
+	return errs
+}
