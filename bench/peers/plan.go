@@ -16,6 +16,9 @@ const (
 var (
 	fewIterations  = []string{"-i", "20", "-x", "2"}
 	someIterations = []string{"-i", "200", "-x", "20"}
+	// Where an operation takes a fraction of a microsecond, the counts of OSU are
+	// over in the first milliseconds of a process.
+	warm = []string{"-i", "50000", "-x", "50000"}
 )
 
 // crowds are the numbers of ranks with which two cores are shared.
@@ -45,18 +48,18 @@ func plan() ([]measurement, []row) {
 func pairMeasurements() []measurement {
 	float32s := []string{"-type", "float32"}
 	return []measurement{
-		{key: "latency", program: "latency", ranks: 2, bound: true, args: []string{"-m", "8,1K,8K"}},
+		{key: "latency", program: "latency", ranks: 2, bound: true, args: append([]string{"-m", "8,1K,8K"}, warm...)},
 		{key: "heard 63", program: "latency", ranks: 65, alone: true, args: []string{"-m", "8", "-heard", "63"}, quick: []string{"-i", "20", "-heard", "6"}},
 		{key: "heard 1", program: "latency", ranks: 65, alone: true, args: []string{"-m", "8", "-heard", "1"}},
-		{key: "bandwidth", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64K,1M,4M"}},
+		{key: "bandwidth", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64K,1M,4M", "-i", "50", "-x", "25"}},
 		{key: "bandwidth arena", program: "bandwidth", ranks: 2, bound: true, alone: true, args: []string{"-m", "1M"}, ours: []string{"-arena"}},
 		{key: "bibandwidth", program: "bibandwidth", ranks: 2, bound: true, args: []string{"-m", "64K,1M"}},
-		{key: "message rate", program: "messagerate", ranks: 2, bound: true, args: []string{"-m", "8"}},
+		{key: "message rate", program: "messagerate", ranks: 2, bound: true, args: []string{"-m", "8", "-i", "5000", "-x", "5000"}},
 		{key: "handover", program: "handover", ranks: 2, bound: true, alone: true, args: []string{"-m", "64M"}},
 		{key: "allreduce", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "allreduce", "-m", "8,64K,1M,16M"}, float32s...)},
-		{key: "barrier", program: "collective", ranks: 2, bound: true, args: []string{"-op", "barrier"}},
+		{key: "barrier", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "barrier"}, warm...)},
 		{key: "bcast", program: "collective", ranks: 2, bound: true, args: []string{"-op", "bcast", "-m", "1M"}},
-		{key: "alltoall", program: "collective", ranks: 2, bound: true, args: []string{"-op", "alltoall", "-m", "64K"}},
+		{key: "alltoall", program: "collective", ranks: 2, bound: true, args: []string{"-op", "alltoall", "-m", "64K", "-i", "2000", "-x", "1000"}},
 		{key: "latency curve", program: "latency", ranks: 2, bound: true, args: []string{"-m", "1:4M"}, times: 3},
 		{key: "bandwidth curve", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64:16M"}, times: 3},
 	}

@@ -1,6 +1,6 @@
 // Package processor has the few instructions that Go offers no name for:
-// release stores and the pause of a spinning loop. Under the race detector, and
-// on other architectures, they are sync/atomic and nothing.
+// release stores and prefetches. Under the race detector, and
+// on other architectures, they are sync/atomic and nothing at all.
 //
 // It stands by itself because transport/shm publishes records with it and the
 // engine gives up its lock with it.

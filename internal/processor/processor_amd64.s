@@ -18,13 +18,9 @@ TEXT ·Store32(SB), NOSPLIT, $0-12
 	MOVL BX, (AX)
 	RET
 
-// func Pause(n int)
-TEXT ·Pause(SB), NOSPLIT, $0-8
-	MOVQ n+0(FP), CX
-again:
-	SUBQ $1, CX
-	JLT  done
-	PAUSE
-	JMP  again
-done:
+// func PrefetchWrite(p *uint64)
+// PREFETCHW (AX), 0F 0D /1; processors without it take it for a NOP.
+TEXT ·PrefetchWrite(SB), NOSPLIT, $0-8
+	MOVQ p+0(FP), AX
+	BYTE $0x0F; BYTE $0x0D; BYTE $0x08
 	RET

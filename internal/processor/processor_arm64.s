@@ -16,13 +16,8 @@ TEXT ·Store32(SB), NOSPLIT, $0-12
 	STLRW R1, (R0)
 	RET
 
-// func Pause(n int)
-TEXT ·Pause(SB), NOSPLIT, $0-8
-	MOVD n+0(FP), R0
-again:
-	SUBS $1, R0
-	BLT  done
-	YIELD
-	JMP  again
-done:
+// func PrefetchWrite(p *uint64)
+TEXT ·PrefetchWrite(SB), NOSPLIT, $0-8
+	MOVD p+0(FP), R0
+	PRFM (R0), PSTL1KEEP
 	RET

@@ -16,6 +16,7 @@ func Store64(p *uint64, v uint64)
 //go:noescape
 func Store32(p *uint32, v uint32)
 
-// Pause does nothing n times, for some 10 ns each, and leaves the memory bus to
-// others meanwhile.
-func Pause(n int)
+// PrefetchWrite asks for the cache line of p in order to write it soon.
+//
+//go:noescape
+func PrefetchWrite(p *uint64)

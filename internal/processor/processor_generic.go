@@ -10,5 +10,5 @@ func Store64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
 // Store32 stores v with release semantics, and more.
 func Store32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
-// Pause does nothing: it is a matter of speed only.
-func Pause(int) {}
+// PrefetchWrite does nothing: it is a matter of speed only.
+func PrefetchWrite(*uint64) {}

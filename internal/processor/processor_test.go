@@ -48,8 +48,8 @@ func TestStoreWritesItsWordOnly(t *testing.T) {
 	require.Equal(t, [3]uint32{1, 1<<31 | 5, 3}, b)
 }
 
-func TestPauseEnds(_ *testing.T) {
-	for _, n := range []int{-1, 0, 1, 100} {
-		processor.Pause(n)
-	}
+func TestPrefetchChangesNothing(t *testing.T) {
+	a := [2]uint64{7, 8}
+	processor.PrefetchWrite(&a[1])
+	require.Equal(t, [2]uint64{7, 8}, a)
 }

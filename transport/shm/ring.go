@@ -16,6 +16,12 @@ const (
 	damaged
 )
 
+// prefetchBytes is how far ahead of a record the writer asks for a line, which
+// the reader has since the last lap. A locked instruction waits for the stores
+// before it, one message at a time; the prefetch lets the lines of several
+// messages travel at once.
+const prefetchBytes = 8 * lineBytes
+
 // ringWriter is the sending end of a ring: one producer, one consumer, records
 // of whole cache lines, no shared tail. The reader polls the word of the next
 // position, which must not pass for a record before it is one. A word of an
@@ -93,6 +99,7 @@ func (w *ringWriter) publish(off, word uint64) {
 		return
 	}
 	processor.Store64(p, word)
+	processor.PrefetchWrite(&w.words[(off+prefetchBytes)&ringMask/8])
 }
 
 // makeRoom finds room for a record of that size, and goes to the start of the

@@ -4,8 +4,6 @@ import (
 	"context"
 	goruntime "runtime"
 	"time"
-
-	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
 // Polls between two looks at the clock and at others.
@@ -15,13 +13,6 @@ const (
 	yieldsPerLook = 16 // yields between two looks at the clock
 	yieldsPerGo   = 8  // yields between two Gosched when nobody is known to wait
 )
-
-// streamPauses is how long a poller looks away when it found something and still
-// waits, in pauses of the processor. A stream of messages is coming then. A
-// reader that looks at each line before it is written takes it away from the
-// writer, once for every message; looking away for the time of some messages
-// makes both several times faster (measured).
-const streamPauses = 8
 
 // Sleeps of a poller that has frames to drive, for which no peer rings.
 const (
@@ -55,7 +46,6 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 			}
 			if got > 0 {
 				budget = pollBudget
-				processor.Pause(streamPauses)
 			}
 		}
 	}
@@ -181,13 +171,9 @@ func (e *Engine) pollFor(w *waiter, since time.Time) {
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for range e.burst {
-		n := e.poll(pollBudget)
-		got += n
+		got += e.poll(pollBudget)
 		if w.over() || e.woke || e.crowd.Load() != 0 {
 			break
-		}
-		if n > 0 {
-			processor.Pause(streamPauses)
 		}
 	}
 	return got
