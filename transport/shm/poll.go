@@ -76,7 +76,7 @@ func (t *Transport) readLanes(h transport.Handler, budget int) int {
 // watchLooks is how often a poll looks at the ring heard from last before it
 // looks at everything else. A round of everything takes some 20 ns, a look one:
 // in a dialogue the answer is seen that much earlier.
-const watchLooks = 8
+const watchLooks = 32
 
 // watch looks at a ring until something is there, for a moment.
 func (l *lane) watch() {
