@@ -108,7 +108,7 @@ var table = []rule{
 	{opAllGather, ring, 0, 0, 0, "long: neighbours only"},
 
 	{opAllToAll, small, near | allFit, 0, 0, "every rank reads its blocks in place"},
-	{opAllToAll, pipeline, near, 0, 0, "every rank reads its blocks while they are written"},
+	{opAllToAll, pipeline, near, 0, 32 << 10, "every rank reads its blocks while they are written"},
 	{opAllToAll, bruck, 0, 0, 256, "short: fewest messages"},
 	{opAllToAll, pairwise, 0, 0, 0, "long: every byte travels once"},
 }
