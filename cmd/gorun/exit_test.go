@@ -36,7 +36,7 @@ func TestExitCodes(t *testing.T) {
 		"not executable":     {[]string{notExecutable}, 126, []string{"not executable"}},
 		"no known format":    {[]string{noFormat}, 126, []string{"exec format error"}},
 		"no interpreter":     {[]string{noInterpreter}, 127, []string{"interpreter"}},
-		"in this directory":  {[]string{"helper_test.go"}, 125, []string{"cannot build"}},
+		"in this directory":  {[]string{"rank_program_test.go"}, 125, []string{"cannot build"}},
 		"no program":         {[]string{"-np", "2"}, 125, []string{"no program"}},
 		"empty program":      {[]string{"-np", "1", "true", ":"}, 125, []string{"no program"}},
 		"no ranks":           {[]string{"-np", "0", "true"}, 125, []string{"-np 0: want a number"}},

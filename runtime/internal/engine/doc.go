@@ -42,6 +42,6 @@
 //	what                       who may touch it, until when
 //	buf of a send              the engine and the peer, until the call or Wait returns
 //	buf of a receive           the engine, until the call or Wait returns
-//	*Request                   the caller, until Wait, Test or WaitAny reports its end
+//	Handle                     the caller; its generation tells when the record was used again
 //	Message.Bytes              the receiver, until Message.Release
 package engine

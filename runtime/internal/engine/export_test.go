@@ -18,8 +18,11 @@ func (e *Engine) Held() (bytes, messages int) {
 func (e *Engine) Idle() bool {
 	e.lock()
 	defer e.unlock()
-	for s := range e.match.posted {
-		if e.match.posted[s].entries+e.match.unexpected[s].entries != 0 {
+	if e.match.postedTotal() != 0 {
+		return false
+	}
+	for s := range e.match.unexpected {
+		if e.match.unexpected[s].entries != 0 {
 			return false
 		}
 	}

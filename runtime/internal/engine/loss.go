@@ -62,16 +62,14 @@ func (e *Engine) dropEnvelopes(p *peer) {
 // in each of its contexts.
 func (e *Engine) failPosted(p *peer) {
 	var named, wild []*entry
-	for s := range e.match.posted {
-		e.match.posted[s].each(func(en *entry) {
-			switch en.source {
-			case int32(p.rank):
-				named = append(named, en)
-			case AnySource:
-				wild = append(wild, en)
-			}
-		})
-	}
+	e.match.eachPosted(func(en *entry) {
+		switch en.source {
+		case int32(p.rank):
+			named = append(named, en)
+		case AnySource:
+			wild = append(wild, en)
+		}
+	})
 	sortBySeq(wild)
 	for _, en := range named {
 		e.match.unpost(en)
@@ -133,12 +131,10 @@ func (e *Engine) fail(err error) {
 			e.complete(r, err)
 		}
 	}
-	for s := range e.match.posted {
-		e.match.posted[s].each(func(en *entry) {
-			e.match.unpost(en)
-			e.complete(en.req, err)
-		})
-	}
+	e.match.eachPosted(func(en *entry) {
+		e.match.unpost(en)
+		e.complete(en.req, err)
+	})
 	for w := e.blocked.head; w != nil; w = w.lists[listBlocked].next {
 		if w.err == nil && w.req == nil {
 			w.err = err

@@ -43,7 +43,11 @@ func (k key) as(s shape) key {
 // oldest of at most four answers. An unexpected message waits in the table of the
 // exact shape and in those of the wildcard shapes that were ever asked for: a
 // program without wildcards does not pay for them.
+//
+// A receive that is posted when no other is stays out of the tables: it is older
+// than all that come while it waits, and mostly it is the only one there is.
 type matcher struct {
+	lone       *entry
 	posted     [shapesTotal]table
 	unexpected [shapesTotal]table
 	indexed    [shapesTotal]bool // unexpected[s] is kept; [shapeExact] always is
@@ -54,21 +58,59 @@ type matcher struct {
 func (m *matcher) post(e *entry) {
 	m.seq++
 	e.seq = m.seq
+	if m.postedTotal() == 0 {
+		m.lone, e.in = e, true
+		return
+	}
 	m.posted[shapeOf(e.key)].insert(e)
+}
+
+// postedTotal returns how many receives are posted.
+func (m *matcher) postedTotal() int {
+	n := m.posted[shapeExact].entries + m.posted[wildSource].entries + m.posted[wildTag].entries + m.posted[shapeAny].entries
+	if m.lone != nil {
+		n++
+	}
+	return n
+}
+
+// eachPosted calls f for every posted receive; f may remove the one it is given
+// and no other.
+func (m *matcher) eachPosted(f func(*entry)) {
+	if m.lone != nil {
+		f(m.lone)
+	}
+	for s := range m.posted {
+		m.posted[s].each(f)
+	}
 }
 
 // unpost takes a receive out, if it is in.
 func (m *matcher) unpost(e *entry) bool {
-	if !e.in {
+	switch {
+	case !e.in:
 		return false
+	case e == m.lone:
+		m.lone, e.in = nil, false
+	default:
+		m.posted[shapeOf(e.key)].remove(e)
 	}
-	m.posted[shapeOf(e.key)].remove(e)
 	return true
+}
+
+// matches reports whether a receive for k, with or without wildcards, takes a
+// message with key g.
+func (k key) matches(g key) bool {
+	return k.context == g.context && (k.source == g.source || k.source < 0) && (k.tag == g.tag || k.tag < 0)
 }
 
 // receive returns the oldest posted receive that matches a message with key k,
 // and takes it out; nil if there is none.
 func (m *matcher) receive(k key) *entry {
+	if e := m.lone; e != nil && e.matches(k) {
+		m.lone, e.in = nil, false
+		return e
+	}
 	best := m.posted[shapeExact].find(k)
 	for s := wildSource; s < shapesTotal; s++ {
 		if m.posted[s].entries == 0 {

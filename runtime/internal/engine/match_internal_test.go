@@ -153,11 +153,7 @@ func TestMatcherAgreesWithTheNaiveOne(t *testing.T) {
 			}
 			require.Equal(t, w, g, "seed %d step %d key %v", seed, step, k)
 		}
-		entries := 0
-		for s := range got.posted {
-			entries += got.posted[s].entries
-		}
-		require.Equal(t, len(want.posted), entries, "seed %d", seed)
+		require.Equal(t, len(want.posted), got.postedTotal(), "seed %d", seed)
 		require.Equal(t, len(want.stored), got.unexpected[shapeExact].entries, "seed %d", seed)
 	}
 }

@@ -58,13 +58,11 @@ func (e *Engine) Break(context uint32, err error) {
 // met yet as far as this rank knows.
 func (e *Engine) unmatched(context uint32) []*Request {
 	var found []*Request
-	for s := range e.match.posted {
-		e.match.posted[s].each(func(en *entry) {
-			if en.context == context {
-				found = append(found, en.req)
-			}
-		})
-	}
+	e.match.eachPosted(func(en *entry) {
+		if en.context == context {
+			found = append(found, en.req)
+		}
+	})
 	for i := range e.operations.slots {
 		if r := e.operations.slots[i].req; r != nil && r.target.context == context && r.phase != phasePosted {
 			found = append(found, r)
