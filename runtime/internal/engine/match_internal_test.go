@@ -183,6 +183,32 @@ func TestMatchingDoesNotSearchUnrelatedEntries(t *testing.T) {
 	require.Less(t, worst, 16, "entries compared for one lookup")
 }
 
+// A receive that comes when no other waits stays out of the tables, until it is
+// matched or cancelled; the next one is not alone while the tables hold any.
+func TestALoneReceiveIsInNoTable(t *testing.T) {
+	m := newReal()
+	wild, exact := key{0, AnySource, AnyTag}, key{0, 3, 5}
+	for round, end := range []func() int{
+		func() int { return m.arrive(exact, 100) },
+		func() int { return m.cancel(10) },
+	} {
+		m.post(wild, 10*round+0)
+		require.Same(t, m.receives[10*round], m.lone)
+		require.Zero(t, m.posted[shapeAny].entries)
+		m.post(exact, 10*round+1)
+		require.Equal(t, 1, m.posted[shapeExact].entries)
+		require.Equal(t, 10*round, end())
+		require.Nil(t, m.lone)
+		m.post(wild, 10*round+2)
+		require.Nil(t, m.lone, "older receives are in the tables")
+		require.Equal(t, 1, m.posted[shapeAny].entries)
+		require.Equal(t, 2, m.postedTotal())
+		require.Equal(t, 10*round+1, m.arrive(exact, 101))
+		require.Equal(t, 10*round+2, m.arrive(exact, 102))
+		require.Zero(t, m.postedTotal())
+	}
+}
+
 var update = flag.Bool("update", false, "rewrite testdata")
 
 // TestMatcherTranscripts runs testdata/*.match: lines of commands, each followed
@@ -207,7 +233,7 @@ func TestMatcherTranscripts(t *testing.T) {
 // transcript runs the commands of a transcript and writes it anew.
 func transcript(t *testing.T, text []byte) []byte {
 	t.Helper()
-	m := newReal()
+	m, oracle := newReal(), &naive{}
 	var out bytes.Buffer
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		line, _, _ := strings.Cut(lines.Text(), " -> ")
@@ -223,11 +249,20 @@ func transcript(t *testing.T, text []byte) []byte {
 		if verb != "cancel" {
 			require.NoError(t, err, line)
 		}
-		result := map[string]func(key, int) int{
-			"post": m.post, "arrive": m.arrive,
-			"probe":  func(k key, _ int) int { return m.probe(k) },
-			"cancel": func(_ key, id int) int { return m.cancel(id) },
-		}[verb](k, id)
+		var result, want int
+		switch verb {
+		case "post":
+			result, want = m.post(k, id), oracle.post(k, id)
+		case "arrive":
+			result, want = m.arrive(k, id), oracle.arrive(k, id)
+		case "probe":
+			result, want = m.probe(k), oracle.probe(k)
+		case "cancel":
+			result, want = m.cancel(id), oracle.cancel(id)
+		default:
+			require.Fail(t, "no such verb", line)
+		}
+		require.Equal(t, want, result, line)
 		fmt.Fprintf(&out, " -> %d\n", result)
 	}
 	return out.Bytes()
