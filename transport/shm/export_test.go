@@ -5,6 +5,7 @@ import "github.com/gorun-hpc/gorun/transport"
 // Sizes that tests outside of the package check.
 const (
 	ControlBytes = controlBytes
+	StagingBytes = stagingSlots * stagingBytes
 	RingsPerRank = ringsPerRank
 	RingAfter    = ringAfter
 	PollBytes    = pollBytes
