@@ -15,7 +15,8 @@ func waited(r runtime.Request) error {
 }
 
 // Two outstanding IAllReduce are waited for in any order, beside a blocking one
-// (mpi-cases 79, coll/iallred.c).
+// (mpi-cases 79, coll/iallred.c). With the two tests below every nonblocking
+// operation there is gives the right result (76, coll/nonblocking2.c).
 func TestOutstandingIAllReduce(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		world(t, size, func(c *runtime.Comm) error {

@@ -96,6 +96,12 @@ func TestExplain(t *testing.T) {
 		if err := check("allreduce", 1<<20, "1048576 bytes", "3 ranks on one node", "node-segments"); err != nil {
 			return err
 		}
+		if err := check("alltoall", 32<<10, "3 ranks on one node", "node-pipeline"); err != nil {
+			return err
+		}
+		if err := check("alltoall", long*4, "3 ranks on one node", "pairwise"); err != nil {
+			return err
+		}
 		if err := check("allrduce", 1, `no operation "allrduce"`, "alltoall"); err != nil {
 			return err
 		}
