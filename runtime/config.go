@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -15,6 +17,8 @@ const (
 	envCMA = "GORUN_CMA"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
+	// envExplain set to 1 makes World.Close print the ways to the peers.
+	envExplain = "GORUN_EXPLAIN"
 	// envSpin and envYield are durations, see engine.WaitPolicy.
 	envSpin  = "GORUN_SPIN"
 	envYield = "GORUN_YIELD"
@@ -36,7 +40,7 @@ const (
 func setting(name string) string { return os.Getenv(name) }
 
 // processWait is the wait policy of a rank that is a process.
-func processWait(job bootstrap.Job) engine.WaitPolicy {
+func processWait(job bootstrap.Job) (engine.WaitPolicy, error) {
 	share := (job.LocalSize + job.Processors - 1) / max(1, job.Processors)
 	wait := engine.WaitPolicy{Yield: yieldPerShare * time.Duration(max(1, share))}
 	if share <= 1 {
@@ -47,17 +51,26 @@ func processWait(job bootstrap.Job) engine.WaitPolicy {
 
 // localWait is the wait policy of a rank that is a goroutine: spinning would keep
 // the others of its process from running.
-func localWait() engine.WaitPolicy {
+func localWait() (engine.WaitPolicy, error) {
 	return tuned(engine.WaitPolicy{Yield: yieldLocal})
 }
 
 // tuned applies the environment.
-func tuned(wait engine.WaitPolicy) engine.WaitPolicy {
-	if d, err := time.ParseDuration(setting(envSpin)); err == nil {
-		wait.Spin = d
+func tuned(wait engine.WaitPolicy) (engine.WaitPolicy, error) {
+	err := errors.Join(setDuration(&wait.Spin, envSpin), setDuration(&wait.Yield, envYield))
+	return wait, err
+}
+
+// setDuration sets d to what an environment variable says, if it says anything.
+func setDuration(d *time.Duration, name string) error {
+	text := setting(name)
+	if text == "" {
+		return nil
 	}
-	if d, err := time.ParseDuration(setting(envYield)); err == nil {
-		wait.Yield = d
+	v, err := time.ParseDuration(text)
+	if err != nil || v < 0 {
+		return fmt.Errorf("bad %s: %q is not a duration such as 50us", name, text)
 	}
-	return wait
+	*d = v
+	return nil
 }

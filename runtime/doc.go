@@ -44,8 +44,9 @@
 //
 // Every function may be called from any goroutine. A Request, a Matched message
 // and a Persistent belong to one goroutine at a time. As with every message
-// system, collective calls (Dup, Split, Free, NewShared) are made by all members
-// of a communicator in the same order.
+// system, collective calls (Dup, Split, NewShared) are made by all members of a
+// communicator in the same order; Create by the members of the new group. Free is
+// local and does not wait.
 //
 // # Errors
 //
@@ -62,6 +63,16 @@
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
 //	GORUN_SPIN=50us       how long a waiting rank polls without giving way
 //	GORUN_YIELD=100us     how long after that it polls and gives way, then sleeps
+//	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
+//	                      error: of all in a World of up to 8, else of those it has
+//	                      exchanged messages with; gorun -explain sets it
+//	GORUN_COLL            see package collectives
+//
+// GORUN_SPIN and GORUN_YIELD are durations as time.ParseDuration reads them, with
+// a unit: 500ns, 50us, 2ms; 0 stands for not at all. Anything else is an error of
+// Init. Without them a rank with a processor of its own spins for 50us and one
+// that shares a processor not at all; it yields for 100us times the ranks per
+// processor.
 //
 // The package has the name of the standard library's; programs that need both
 // import the other one as goruntime.

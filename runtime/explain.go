@@ -3,6 +3,17 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"io"
+	"strings"
+)
+
+// What a rank prints of its peers when it is asked to explain itself.
+const (
+	// explainAllMax is the size of a World up to which every peer is listed; in a
+	// larger one those that the rank has exchanged messages with.
+	explainAllMax = 8
+	// explainLinesMax bounds the list.
+	explainLinesMax = 16
 )
 
 // Explain describes the way to a peer in one line: the lane, the path of large
@@ -14,9 +25,49 @@ func (w *World) Explain(peer int) string {
 	case peer == w.Rank():
 		return fmt.Sprintf("rank %d: this rank itself, one copy", peer)
 	}
-	// The transport may be asked under the engine's lock only, which Await holds
-	// when it calls its function.
 	var line string
-	_ = w.engine.Await(context.Background(), func() bool { line = w.shm.Explain(peer); return true }, 0, "explain")
+	if err := w.ask(func() { line = w.way(peer) }); err != nil {
+		return fmt.Sprintf("rank %d: %v", peer, err)
+	}
 	return line
+}
+
+// ask calls f when the transport may be asked: under the engine's lock, which
+// Await holds when it calls its function.
+func (w *World) ask(f func()) error {
+	return w.engine.Await(context.Background(), func() bool { f(); return true }, 0, "explain")
+}
+
+// way is the line about another rank. The engine's lock is held.
+func (w *World) way(peer int) string {
+	if err := w.shm.Reach(peer); err != nil {
+		return fmt.Sprintf("rank %d: %v", peer, err)
+	}
+	return w.shm.Explain(peer)
+}
+
+// explainTo writes a line for each peer in one piece, so that the lines of
+// several ranks do not mix.
+func (w *World) explainTo(out io.Writer) {
+	var b strings.Builder
+	err := w.ask(func() {
+		listed, more := 0, 0
+		for peer := range w.Size() {
+			switch {
+			case peer == w.Rank() || w.Size() > explainAllMax && !w.shm.Known(peer):
+			case listed == explainLinesMax:
+				more++
+			default:
+				listed++
+				fmt.Fprintf(&b, "rank %d: to %s\n", w.Rank(), w.way(peer))
+			}
+		}
+		if more > 0 {
+			fmt.Fprintf(&b, "rank %d: ... and %d more\n", w.Rank(), more)
+		}
+	})
+	if err != nil {
+		fmt.Fprintf(&b, "rank %d: no explanation: %v\n", w.Rank(), err)
+	}
+	_, _ = io.WriteString(out, b.String()) // who reads it is gone, if anything
 }

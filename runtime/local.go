@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
@@ -20,11 +21,15 @@ func Local(n int, fn func(*World) error) error {
 	if n < 1 {
 		return fmt.Errorf("%w: %d ranks", ErrArgument, n)
 	}
+	wait, err := localWait()
+	if err != nil {
+		return err
+	}
 	node, err := shm.NewLocalNode(n)
 	if err != nil {
 		return err
 	}
-	job := &localJob{worlds: make([]*World, n), over: make(chan struct{})}
+	job := &localJob{worlds: make([]*World, n), wait: wait, over: make(chan struct{})}
 	for rank := range n {
 		if job.worlds[rank], err = job.join(node, rank); err != nil {
 			return errors.Join(err, job.close())
@@ -41,6 +46,7 @@ func Local(n int, fn func(*World) error) error {
 // localJob is what the ranks of a Local share.
 type localJob struct {
 	worlds []*World
+	wait   engine.WaitPolicy
 
 	// mu guards the fields below it.
 	mu    sync.Mutex
@@ -60,7 +66,7 @@ func (j *localJob) join(node *shm.Node, rank int) (*World, error) {
 	w, err := newWorld(bootstrap.Job{
 		Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Nodes: 1,
 		Processors: goruntime.GOMAXPROCS(0), ID: "local",
-	}, node, nil, localWait())
+	}, node, nil, j.wait)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
@@ -71,6 +72,10 @@ func Init() (*World, error) {
 		return nil, err
 	}
 	job := session.Job()
+	wait, err := processWait(job)
+	if err != nil {
+		return nil, err
+	}
 	node, err := openNode(session)
 	if err != nil {
 		return nil, err
@@ -78,11 +83,11 @@ func Init() (*World, error) {
 	var w *World
 	if job.LocalSize == job.Size {
 		// Join the node first: when the book is there, everybody has.
-		if w, err = newWorld(job, node, nil, processWait(job)); err == nil {
+		if w, err = newWorld(job, node, nil, wait); err == nil {
 			_, err = session.Exchange(context.Background(), session.Card())
 		}
 	} else {
-		w, err = joinNodes(session, node)
+		w, err = joinNodes(session, node, wait)
 	}
 	if err != nil {
 		return nil, err
@@ -108,7 +113,7 @@ func openNode(session *bootstrap.Session) (*shm.Node, error) {
 
 // joinNodes joins a job of several nodes, where the book says which ranks share
 // this one.
-func joinNodes(session *bootstrap.Session, node *shm.Node) (*World, error) {
+func joinNodes(session *bootstrap.Session, node *shm.Node, wait engine.WaitPolicy) (*World, error) {
 	job := session.Job()
 	book, err := session.Exchange(context.Background(), session.Card())
 	if err != nil {
@@ -124,7 +129,7 @@ func joinNodes(session *bootstrap.Session, node *shm.Node) (*World, error) {
 			peers[card.Slot] = rank
 		}
 	}
-	w, err := newWorld(job, node, peers, processWait(job))
+	w, err := newWorld(job, node, peers, wait)
 	if err != nil {
 		return nil, err
 	}

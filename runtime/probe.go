@@ -1,6 +1,10 @@
 package runtime
 
-import "github.com/gorun-hpc/gorun/runtime/internal/engine"
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
 
 // Probe waits until a message that matches can be received and describes it.
 // The message stays; another goroutine may receive it first. A probe of ProcNull
@@ -114,8 +118,10 @@ func IrecvMatched[T any](m *Matched, buf []T) Request {
 // take marks the message as received.
 func (m *Matched) take(e *element) error {
 	switch {
-	case m == nil || m.received:
-		return ErrRequest
+	case m == nil:
+		return fmt.Errorf("%w: no matched message", ErrRequest)
+	case m.received:
+		return fmt.Errorf("%w: the message was received already", ErrRequest)
 	case e.err != nil:
 		return e.err
 	}

@@ -46,6 +46,7 @@ func TestMatchedProbes(t *testing.T) {
 				require.Equal(t, pattern(make([]byte, n), k), got)
 				_, err = runtime.RecvMatched(m, got)
 				require.ErrorIs(t, err, runtime.ErrRequest, "received once")
+				require.ErrorContains(t, err, "received already")
 			}
 		}
 	})

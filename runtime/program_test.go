@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +35,9 @@ var programs = map[string]func(){
 	"sizes":   func() { runtime.Main(allSizes) },
 	"wait":    func() { runtime.Main(waitForTheNext) },
 	"init":    initTwice,
+	"all":     func() { runtime.Main(hearFromAll) },
+	"circle":  func() { runtime.Main(passOn) },
+	"crowd":   func() { runtime.Main(greetEverybody) },
 }
 
 // launcher builds gorun once.
@@ -242,21 +246,73 @@ func TestAllSizesBetweenProcesses(t *testing.T) {
 	}
 }
 
-// waitForTheNext is a circle in which everybody waits.
+// waitForTheNext is a circle in which everybody waits, and says so.
 func waitForTheNext(w *runtime.World) error {
 	c := w.Comm()
 	fmt.Fprintln(os.Stdout, "joined")
+	go func() {
+		for !sleepsIn("waitForTheNext(") {
+			goruntime.Gosched()
+		}
+		fmt.Fprintln(os.Stdout, "blocked")
+	}()
 	_, err := runtime.Recv(c, make([]int, 4), (c.Rank()+1)%c.Size(), 7)
 	return err
 }
 
+// sleepsIn says that a goroutine sleeps in an operation that a function called.
+func sleepsIn(function string) bool {
+	buf := make([]byte, 1<<20)
+	for _, stack := range strings.Split(string(buf[:goruntime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(stack, function) && strings.Contains(stack, "engine.(*Engine).sleep(") {
+			return true
+		}
+	}
+	return false
+}
+
+// SIGQUIT to gorun shows what the ranks wait for.
 func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
-	r := launch(t, 3, "wait", "-timeout", "1s")
-	require.Equal(t, 124, r.code, r.errors)
-	for rank := range 3 {
+	const ranks = 3
+	gorun, err := launcher()
+	require.NoError(t, err)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, gorun, "-np", strconv.Itoa(ranks), "-x", envProgram+"=wait", self)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	for blocked := 0; blocked < ranks; {
+		require.True(t, lines.Scan())
+		if lines.Text() == "blocked" {
+			blocked++
+		}
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
+	var dump strings.Builder
+	lines = bufio.NewScanner(pipe)
+	for reports := 0; reports < ranks; {
+		require.True(t, lines.Scan(), dump.String())
+		dump.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "receive,") || strings.Contains(lines.Text(), "waits for no message") {
+			reports++
+		}
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() {
+		dump.WriteString(lines.Text() + "\n")
+	}
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode(), dump.String())
+	for rank := range ranks {
 		require.Regexp(t, fmt.Sprintf(
 			`rank %d of 3, process \d+: 1 waiting\n.*receive, rank %d, tag 7, world, 32 bytes, [0-9.]+m?s, at program_test.go:\d+ \(runtime_test.waitForTheNext\)`,
-			rank, (rank+1)%3), r.errors)
+			rank, (rank+1)%ranks), dump.String())
 	}
 }
 
@@ -272,18 +328,17 @@ func TestQuitSignal(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewScanner(pipe)
-	// The program says that it has joined, which is when it listens to signals.
-	require.True(t, bufio.NewScanner(out).Scan())
-	for blocked := false; !blocked; {
-		require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
-		require.True(t, lines.Scan())
-		if blocked = strings.HasSuffix(lines.Text(), "1 waiting"); blocked {
-			require.True(t, lines.Scan())
-			require.Contains(t, lines.Text(), "receive, rank 0, tag 7, world, 32 bytes")
-			break
-		}
-		time.Sleep(1100 * time.Millisecond) // a second signal within a second ends the program
-	}
+	// The program says that it has joined, which is when it listens to signals, and
+	// that it is blocked.
+	said := bufio.NewScanner(out)
+	require.True(t, said.Scan())
+	require.True(t, said.Scan())
+	require.Equal(t, "blocked", said.Text())
+	require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
+	require.True(t, lines.Scan())
+	require.Contains(t, lines.Text(), "1 waiting")
+	require.True(t, lines.Scan())
+	require.Contains(t, lines.Text(), "receive, rank 0, tag 7, world, 32 bytes")
 	for range 2 {
 		require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
 	}

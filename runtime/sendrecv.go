@@ -1,6 +1,9 @@
 package runtime
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // SendRecv sends and receives at the same time, so that ranks that exchange
 // messages do not wait for each other in a circle. The buffers must not overlap.
@@ -17,7 +20,7 @@ func SendRecvReplace[T any](c *Comm, buf []T, dest, sendTag, source, recvTag int
 // sendRecv is SendRecv of bytes.
 func (c *Comm) sendRecv(se *element, sb []byte, dest, sendTag int, re *element, rb []byte, source, recvTag int) (Status, error) {
 	if overlap(sb, rb) {
-		return Status{}, ErrAlias
+		return Status{}, fmt.Errorf("%w: send and recv of SendRecv; use SendRecvReplace", ErrAlias)
 	}
 	out, err := c.outgoing(se, sb, dest, sendTag)
 	if err != nil {

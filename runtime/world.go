@@ -132,6 +132,9 @@ func (w *World) Close() error {
 
 // leave is Close, once. The engine goes on serving the peers until all are here.
 func (w *World) leave() error {
+	if setting(envExplain) == "1" {
+		w.explainTo(os.Stderr)
+	}
 	var err error
 	if w.local != nil {
 		w.local.fence()

@@ -136,6 +136,13 @@ func (t *Transport) directFailed(op *bulkOp, err error) {
 	}
 }
 
+// Known says that this rank has had to do with a peer: it has sent to it, heard
+// from it, or was asked for the way there.
+func (t *Transport) Known(peer int) bool {
+	slot := t.slot(peer)
+	return slot >= 0 && t.endpoints[slot] != nil
+}
+
 // Explain says in one line how messages and bulk go to a peer, and why not
 // otherwise.
 func (t *Transport) Explain(peer int) string {
@@ -147,16 +154,16 @@ func (t *Transport) Explain(peer int) string {
 	if e.ring.words != nil {
 		lane = fmt.Sprintf("ring %d", e.number)
 	}
-	how := "not probed yet"
+	how := "not read so far"
 	switch {
 	case t.node.locals != nil && !t.cfg.DisableCMA:
-		how = "copy in one process"
+		how = "by copy in one process"
 	case e.reach.direct:
-		how = "process_vm_readv" + t.tuner.String()
+		how = "by process_vm_readv" + t.tuner.String()
 	case t.cfg.DisableCMA:
-		how = "staged copy (process_vm_readv: switched off)"
+		how = "by staged copy (process_vm_readv: switched off)"
 	case e.reach.probed:
-		how = fmt.Sprintf("staged copy (process_vm_readv: %v)", e.reach.refusal)
+		how = fmt.Sprintf("by staged copy (process_vm_readv: %v)", e.reach.refusal)
 	}
-	return fmt.Sprintf("rank %d: shm, lane %s, private memory by %s, arena mapped", peer, lane, how)
+	return fmt.Sprintf("rank %d: shm, lane %s, private memory %s, arena mapped", peer, lane, how)
 }

@@ -1,0 +1,93 @@
+package runtime_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// passOn exchanges messages with both neighbours and with nobody else.
+func passOn(w *runtime.World) error {
+	c := w.Comm()
+	right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+	_, err := runtime.SendRecv(c, []int{1}, right, 0, make([]int, 1), left, 0)
+	return err
+}
+
+// greetEverybody exchanges messages with all ranks.
+func greetEverybody(w *runtime.World) error {
+	c := w.Comm()
+	for away := range c.Size() {
+		to, from := (c.Rank()+away)%c.Size(), (c.Rank()+c.Size()-away)%c.Size()
+		if _, err := runtime.SendRecv(c, []int{1}, to, 0, make([]int, 1), from, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explained returns the lines that a rank printed of its peers.
+func explained(r result, rank int) []string {
+	return regexp.MustCompile(fmt.Sprintf(`(?m)^rank %d: .*$`, rank)).FindAllString(r.errors, -1)
+}
+
+func TestExplainedWays(t *testing.T) {
+	for _, c := range []struct{ cma, way string }{
+		{"1", `by (process_vm_readv|staged copy \(process_vm_readv: .+\))`}, // the latter in some containers
+		{"0", `by staged copy \(process_vm_readv: switched off\)`},
+	} {
+		r := launch(t, 3, "sizes", "-explain", "-x", "GORUN_CMA="+c.cma)
+		require.Zero(t, r.code, r.errors)
+		for rank := range 3 {
+			lines := explained(r, rank)
+			require.Len(t, lines, 2, r.errors)
+			for i, peer := range slices.DeleteFunc([]int{0, 1, 2}, func(p int) bool { return p == rank }) {
+				require.Regexp(t, fmt.Sprintf(`^rank %d: to rank %d: shm, lane (inbox|ring \d), private memory %s`, rank, peer, c.way), lines[i])
+			}
+		}
+	}
+}
+
+func TestNothingIsExplainedUnasked(t *testing.T) {
+	r := launch(t, 2, "circle")
+	require.Zero(t, r.code)
+	require.Empty(t, r.errors)
+}
+
+// In a small World all peers are listed, in a larger one those that had to do with
+// the rank, and never more than a screenful.
+func TestExplainedPeers(t *testing.T) {
+	for _, c := range []struct {
+		program     string
+		ranks, want int
+	}{{"circle", 1, 0}, {"circle", 8, 7}, {"circle", 9, 2}, {"crowd", 18, 17}} {
+		r := launch(t, c.ranks, c.program, "-explain")
+		require.Zero(t, r.code, r.errors)
+		for rank := range c.ranks {
+			require.Len(t, explained(r, rank), c.want, r.errors)
+		}
+		require.Equal(t, c.program == "crowd", strings.Contains(r.errors, "rank 17: ... and 1 more\n"), r.errors)
+	}
+}
+
+func TestBadDurationsAreNamed(t *testing.T) {
+	for _, setting := range []string{"GORUN_SPIN=50", "GORUN_YIELD=-1ms"} {
+		name, value, _ := strings.Cut(setting, "=")
+		want := fmt.Sprintf("bad %s: %q is not a duration such as 50us", name, value)
+		r := launch(t, 1, "greet", "-x", setting)
+		require.Equal(t, 1, r.code, r.errors)
+		require.Contains(t, r.errors, want)
+		require.Empty(t, r.out)
+		t.Run(setting, func(t *testing.T) {
+			t.Setenv(name, value)
+			require.ErrorContains(t, runtime.Local(1, func(*runtime.World) error { return nil }), want)
+		})
+	}
+	require.Zero(t, launch(t, 2, "greet", "-x", "GORUN_SPIN=0", "-x", "GORUN_YIELD=1ms").code)
+}
