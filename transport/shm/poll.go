@@ -10,7 +10,8 @@ import (
 var errReentered = errors.New("poll from within a handler")
 
 // Poll implements transport.Transport. Every ring and the inbox get a share of
-// the budget, the rings heard from most recently first.
+// the budget; a ring that was heard from moves one place forward, so that the busy
+// ones come first.
 func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	if t.closed || t.reading {
 		return 0, t.refusePoll()
@@ -73,8 +74,8 @@ func (t *Transport) readLanes(h transport.Handler, budget int) int {
 	return events
 }
 
-// watchLooks is how often a poll looks at the ring heard from last before it
-// looks at everything else. A round of everything takes some 20 ns, a look one:
+// watchLooks is how often a poll looks at the first ring, which is a busy one,
+// before it looks at everything else. A round of everything takes some 20 ns, a look one:
 // in a dialogue the answer is seen that much earlier.
 const watchLooks = 32
 

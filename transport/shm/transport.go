@@ -44,7 +44,7 @@ type Transport struct {
 	endpoints []*endpoint
 
 	inbox inboxReader
-	// rings are the rings in use, recently active ones first.
+	// rings are the rings in use, the busy ones first.
 	rings []*lane
 	// lanes maps a local rank to the ring it writes, nil for the inbox.
 	lanes []*lane

@@ -31,7 +31,8 @@
 //
 // # Locks and waiting
 //
-// Engine.mu guards everything, transports included. Whoever waits polls: one
+// Engine.mu guards everything, transports included. It is a lock of the engine's
+// own, given up by a release store (docs/adr/0008). Whoever waits polls: one
 // goroutine holds the poller's token, the others park until that one completes
 // their request or hands the token on. A goroutine that finds the poller asleep
 // borrows the token and gives it back armed. When nobody waits, one background
