@@ -38,6 +38,11 @@ const (
 // small operations: above it one counter is cheaper than so many cache lines.
 const flatMax = 8
 
+// allToAllNodeMax is the length of blocks in bytes up to which an all-to-all goes
+// through shared memory on a node. There each block is copied twice, in a message
+// once, straight from send to recv.
+const allToAllNodeMax = 32 << 10
+
 // holds returns the conditions that hold.
 func (s *situation) holds() need {
 	return near.when(s.near) | free.when(!s.crowded) | commutative.when(s.commutative) |
@@ -108,9 +113,9 @@ var table = []rule{
 	{opAllGather, ring, 0, 0, 0, "long: neighbours only"},
 
 	{opAllToAll, small, near | allFit, 0, 0, "every rank reads its blocks in place"},
-	{opAllToAll, pipeline, near, 0, 32 << 10, "every rank reads its blocks while they are written"},
+	{opAllToAll, pipeline, near, 0, allToAllNodeMax, "every rank reads its blocks while they are written"},
 	{opAllToAll, bruck, 0, 0, 256, "short: fewest messages"},
-	{opAllToAll, pairwise, 0, 0, 0, "long: every byte travels once"},
+	{opAllToAll, pairwise, 0, 0, 0, "long: straight into recv, copied once instead of twice"},
 }
 
 // first[op] is where the rules of an operation begin.

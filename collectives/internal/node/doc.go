@@ -2,6 +2,9 @@
 // send no messages: each rank writes into its own part of the shared memory, and
 // the others read there, in place.
 //
+// A block of an all-to-all is copied twice this way and once in a message, so
+// package collectives sends long ones (above 32 KiB) by message, even on a node.
+//
 // # Steps
 //
 // All members call the same operations in the same order, so they agree on a
