@@ -78,7 +78,8 @@ func affines(r, n int) []affine {
 func add(a, b float64) float64 { return a + b }
 
 // Every operation, on every size of group, with all roots (mpi-cases 54, 56, 57),
-// operators that do not commute at all lengths (61), and in place (70, 73, 74).
+// operators that do not commute at all lengths (61, 65 but for a reduction within
+// one rank, which is a loop here), and in place (70, 73, 74).
 // Of the other cases 82 and 51 do not apply, because there are no
 // intercommunicators, and 38 does not, because there are no buffered sends.
 func TestOperations(t *testing.T) {
