@@ -30,7 +30,7 @@ type endpoint struct {
 	inbox   inboxWriter
 	control segment
 	listing segment
-	bell    bell
+	bell    transport.Sleeper
 	// peer is the rank, slot the local rank.
 	peer, slot int
 	// number of the ring, valid when ring.words is not nil.

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // Node is the shared memory of the ranks of one node: a range per rank, which is
@@ -25,7 +27,7 @@ type localRange struct {
 	control, staging         segment
 
 	arena   localArena
-	bell    localSleeper
+	bell    transport.ChannelSleeper
 	exposed exposures
 }
 
@@ -136,7 +138,7 @@ func (n *Node) arenaBytes(rank int, off uint64, size int, create bool) ([]byte, 
 }
 
 // bell returns what rings a rank.
-func (n *Node) bell(rank int) bell {
+func (n *Node) bell(rank int) transport.Sleeper {
 	if n.locals != nil {
 		return &n.locals[rank].bell
 	}

@@ -32,7 +32,7 @@ type Transport struct {
 	cfg     Config
 	control segment
 	alert   *uint64
-	bell    bell
+	bell    transport.Sleeper
 	arena   arena
 
 	// fences says that barriers do not work here, so publishing needs a fence.

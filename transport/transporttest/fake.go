@@ -128,7 +128,7 @@ func newFakeTransport(f *Fake, rank, n int) *fakeTransport {
 		random:  rand.New(rand.NewPCG(uint64(f.options.Seed), uint64(rank))),
 		peers:   make([]peerState, n),
 		exposed: map[uint64]*region{},
-		sleeper: newFakeSleeper(),
+		sleeper: new(transport.ChannelSleeper),
 	}
 	t.arena = &fakeArena{rank: rank, size: f.options.ArenaBytes}
 	t.endpoints = make([]fakeEndpoint, n)

@@ -26,7 +26,7 @@ type fakeTransport struct {
 	rank    int
 	guard   guard
 	arena   *fakeArena
-	sleeper *fakeSleeper
+	sleeper *transport.ChannelSleeper
 
 	random    *rand.Rand
 	endpoints []fakeEndpoint

@@ -72,7 +72,7 @@ func (c *Config) populate() error {
 		c.ChunkBytes = defaultChunk
 	}
 	if c.Sleeper == nil {
-		c.Sleeper = newChannelSleeper()
+		c.Sleeper = new(transport.ChannelSleeper)
 	}
 	return nil
 }

@@ -1,0 +1,64 @@
+package transport
+
+import (
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ChannelSleeper is the Sleeper of a rank that shares its process with the ranks
+// that ring it: its goroutines park on a channel. The zero value is ready. It
+// must not be copied.
+type ChannelSleeper struct {
+	// generation counts the rings; a ticket is its value at Prepare.
+	generation atomic.Uint32
+	// mu guards rung and orders its making against the rings. Nothing is locked
+	// under it.
+	mu sync.Mutex
+	// rung is closed by the next Ring; nil when nobody sleeps.
+	rung chan struct{}
+}
+
+var _ Sleeper = (*ChannelSleeper)(nil)
+
+// Yield implements Sleeper.
+func (s *ChannelSleeper) Yield() { goruntime.Gosched() }
+
+// Prepare implements Sleeper.
+func (s *ChannelSleeper) Prepare() uint32 { return s.generation.Load() }
+
+// Sleep implements Sleeper.
+func (s *ChannelSleeper) Sleep(ticket uint32, nanos int64) {
+	s.mu.Lock()
+	if s.generation.Load() != ticket {
+		s.mu.Unlock()
+		return
+	}
+	if s.rung == nil {
+		s.rung = make(chan struct{})
+	}
+	rung := s.rung
+	s.mu.Unlock()
+	if nanos < 0 {
+		<-rung
+		return
+	}
+	timer := time.NewTimer(time.Duration(nanos))
+	defer timer.Stop()
+	select {
+	case <-rung:
+	case <-timer.C:
+	}
+}
+
+// Ring implements Sleeper.
+func (s *ChannelSleeper) Ring() {
+	s.mu.Lock()
+	s.generation.Add(1)
+	if s.rung != nil {
+		close(s.rung)
+		s.rung = nil
+	}
+	s.mu.Unlock()
+}
