@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Card is what a rank tells the others about itself.
@@ -11,23 +12,29 @@ import (
 // Encoded, little endian:
 //
 //	offset  bytes  field
-//	0       2      version, 1
+//	0       2      version, 2
 //	2       2      length of the whole record
 //	4       4      rank
 //	8       4      process id, in the node's PID namespace
 //	12      4      slot in the node memory
 //	16      16     node
-//	32      1      length p of the provider's name
-//	33      p      provider
-//	33+p    1      number a of addresses
-//	34+p    18*a   addresses: 16 bytes IP (IPv4 mapped), 2 bytes port
+//	32      1      length h of the host's name
+//	33      h      host
+//	+0      1      length p of the provider's name
+//	+1      p      provider
+//	+0      1      number a of addresses
+//	+1      18*a   addresses: 16 bytes IP (IPv4 mapped), 2 bytes port
+//	+0      2      length d of the provider's data
+//	+2      d      data
 type Card struct {
 	Rank      int
 	PID       int
 	Slot      int // range of the node memory
 	Node      NodeID
+	Host      string    // what the launcher calls the node, for people; at most 255 bytes
 	Provider  string    // RDMA provider, "" for none; at most 255 bytes
 	Addresses []Address // where the provider listens, best first; at most 255
+	Data      []byte    // the provider's own, nil for none; at most DataBytesMax
 }
 
 // Address is an IP address (IPv4 in its mapped IPv6 form) and a port.
@@ -37,11 +44,14 @@ type Address struct {
 }
 
 const (
-	cardVersion  = 1
-	cardFixed    = 34 // bytes without provider and addresses
+	cardVersion  = 2
+	cardHead     = 32 // bytes before the first field of a length of its own
+	cardFixed    = cardHead + 1 + 1 + 1 + 2
 	addressBytes = 18
+	// DataBytesMax bounds the data of a provider in a card.
+	DataBytesMax = 1024
 	// CardBytesMax bounds an encoded card.
-	CardBytesMax = cardFixed + 255 + 255*addressBytes
+	CardBytesMax = cardFixed + 255 + 255 + 255*addressBytes + DataBytesMax
 )
 
 // ErrMalformed is wrapped by every error about bytes that are not what the
@@ -49,13 +59,15 @@ const (
 var ErrMalformed = errors.New("malformed")
 
 // Len returns the bytes that Append adds.
-func (c Card) Len() int { return cardFixed + len(c.Provider) + addressBytes*len(c.Addresses) }
+func (c Card) Len() int {
+	return cardFixed + len(c.Host) + len(c.Provider) + addressBytes*len(c.Addresses) + len(c.Data)
+}
 
 // Append appends the encoded card to b. Fields out of range are an error.
 func (c Card) Append(b []byte) ([]byte, error) {
-	if len(c.Provider) > 255 || len(c.Addresses) > 255 {
-		return b, fmt.Errorf("bootstrap: card of rank %d: provider of %d bytes and %d addresses; at most 255 each",
-			c.Rank, len(c.Provider), len(c.Addresses))
+	if len(c.Host) > 255 || len(c.Provider) > 255 || len(c.Addresses) > 255 || len(c.Data) > DataBytesMax {
+		return b, fmt.Errorf("bootstrap: card of rank %d: host of %d bytes, provider of %d bytes and %d addresses: at most 255 each; data of %d bytes: at most %d",
+			c.Rank, len(c.Host), len(c.Provider), len(c.Addresses), len(c.Data), DataBytesMax)
 	}
 	for _, v := range [...]int{c.Rank, c.PID, c.Slot} {
 		if v < 0 || v > 1<<31-1 {
@@ -68,14 +80,15 @@ func (c Card) Append(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(c.PID))
 	b = binary.LittleEndian.AppendUint32(b, uint32(c.Slot))
 	b = append(b, c.Node[:]...)
-	b = append(b, byte(len(c.Provider)))
-	b = append(b, c.Provider...)
+	b = append(append(b, byte(len(c.Host))), c.Host...)
+	b = append(append(b, byte(len(c.Provider))), c.Provider...)
 	b = append(b, byte(len(c.Addresses)))
 	for _, a := range c.Addresses {
 		b = append(b, a.IP[:]...)
 		b = binary.LittleEndian.AppendUint16(b, a.Port)
 	}
-	return b, nil
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(c.Data)))
+	return append(b, c.Data...), nil
 }
 
 // ParseCard decodes the card at the start of b and returns its length in
@@ -91,27 +104,53 @@ func ParseCard(b []byte) (Card, int, error) {
 	if n < cardFixed || n > len(b) {
 		return Card{}, 0, fmt.Errorf("bootstrap: card says %d bytes, %d are there: %w", n, len(b), ErrMalformed)
 	}
-	b = b[:n]
-	provider := int(b[32])
-	if cardFixed+provider > n {
-		return Card{}, 0, fmt.Errorf("bootstrap: card's provider passes its end: %w", ErrMalformed)
-	}
-	addresses := int(b[33+provider])
-	if cardFixed+provider+addresses*addressBytes != n {
-		return Card{}, 0, fmt.Errorf("bootstrap: card of %d bytes has %d addresses: %w", n, addresses, ErrMalformed)
-	}
 	c := Card{
-		Rank:     int(binary.LittleEndian.Uint32(b[4:])),
-		PID:      int(binary.LittleEndian.Uint32(b[8:])),
-		Slot:     int(binary.LittleEndian.Uint32(b[12:])),
-		Node:     NodeID(b[16:32]),
-		Provider: string(b[33 : 33+provider]),
+		Rank: int(binary.LittleEndian.Uint32(b[4:])),
+		PID:  int(binary.LittleEndian.Uint32(b[8:])),
+		Slot: int(binary.LittleEndian.Uint32(b[12:])),
+		Node: NodeID(b[16:cardHead]),
 	}
 	if c.Rank > 1<<31-1 || c.PID > 1<<31-1 || c.Slot > 1<<31-1 {
 		return Card{}, 0, fmt.Errorf("bootstrap: card with a negative number: %w", ErrMalformed)
 	}
-	for at := cardFixed + provider; at < n; at += addressBytes {
-		c.Addresses = append(c.Addresses, Address{IP: [16]byte(b[at:]), Port: binary.LittleEndian.Uint16(b[at+16:])})
+	rest := remainder(b[cardHead:n])
+	c.Host = string(rest.take(rest.number(1)))
+	c.Provider = string(rest.take(rest.number(1)))
+	for range rest.number(1) {
+		if a := rest.take(addressBytes); a != nil {
+			c.Addresses = append(c.Addresses, Address{IP: [16]byte(a), Port: binary.LittleEndian.Uint16(a[16:])})
+		}
+	}
+	if d := rest.number(2); d > 0 && d <= DataBytesMax {
+		c.Data = slices.Clone(rest.take(d))
+	}
+	if rest == nil || len(rest) > 0 {
+		return Card{}, 0, fmt.Errorf("bootstrap: the fields of a card of %d bytes do not end with it: %w", n, ErrMalformed)
 	}
 	return c, n, nil
+}
+
+// remainder is what has not been read of a record, nil after a field that is
+// not all there.
+type remainder []byte
+
+// take returns the next n bytes, nil if they are not there.
+func (r *remainder) take(n int) []byte {
+	if n > len(*r) || *r == nil {
+		*r = nil
+		return nil
+	}
+	b := (*r)[:n]
+	*r = (*r)[n:]
+	return b
+}
+
+// number returns the number in the next n bytes, little endian, 0 if they are
+// not there.
+func (r *remainder) number(n int) int {
+	v := 0
+	for i, b := range r.take(n) {
+		v |= int(b) << (8 * i)
+	}
+	return v
 }

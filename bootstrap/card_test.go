@@ -17,7 +17,7 @@ func plainCard(rank int) bootstrap.Card {
 
 func richCard(rank int) bootstrap.Card {
 	c := plainCard(rank)
-	c.Provider = "iwarp"
+	c.Host, c.Provider, c.Data = "h1", "iwarp", []byte{0xde, 0xad}
 	c.Addresses = []bootstrap.Address{{IP: [16]byte{10: 0xff, 0xff, 10, 0, 0, 1}, Port: 4791}, {IP: [16]byte{0: 0xfe, 1: 0x80, 15: 9}, Port: 1}}
 	return c
 }
@@ -71,7 +71,25 @@ func TestCardTruncatedOrDamaged(t *testing.T) {
 	for _, damage := range []struct {
 		at int
 		to byte
-	}{{0, 2}, {1, 1}, {2, 33}, {2, 34}, {3, 1}, {7, 0x80}, {11, 0x80}, {15, 0xff}, {32, 255}, {32, 4}, {38, 1}, {38, 3}} {
+	}{
+		{0, 1},
+		{1, 1},
+		{2, 36},
+		{2, 37},
+		{3, 1},
+		{7, 0x80},
+		{11, 0x80},
+		{15, 0xff},
+		{32, 255},
+		{32, 4},
+		{35, 4},
+		{35, 255},
+		{41, 1},
+		{41, 3},
+		{78, 1},
+		{78, 3},
+		{79, 4},
+	} {
 		b := append([]byte(nil), whole...)
 		b[damage.at] = damage.to
 		_, _, err := bootstrap.ParseCard(b)
@@ -81,12 +99,19 @@ func TestCardTruncatedOrDamaged(t *testing.T) {
 
 func TestCardOutOfRange(t *testing.T) {
 	for _, c := range []bootstrap.Card{
-		{Rank: -1}, {PID: 1 << 31}, {Slot: -5}, {Provider: strings.Repeat("x", 256)}, {Addresses: make([]bootstrap.Address, 256)},
+		{Rank: -1},
+		{PID: 1 << 31},
+		{Slot: -5},
+		{Provider: strings.Repeat("x", 256)},
+		{Addresses: make([]bootstrap.Address, 256)},
+		{Host: strings.Repeat("x", 256)},
+		{Data: make([]byte, bootstrap.DataBytesMax+1)},
 	} {
 		_, err := c.Append(nil)
 		require.Error(t, err)
 	}
-	big := bootstrap.Card{Provider: strings.Repeat("x", 255), Addresses: make([]bootstrap.Address, 255)}
+	long := strings.Repeat("x", 255)
+	big := bootstrap.Card{Host: long, Provider: long, Addresses: make([]bootstrap.Address, 255), Data: make([]byte, bootstrap.DataBytesMax)}
 	require.Len(t, encoded(t, big), bootstrap.CardBytesMax)
 }
 

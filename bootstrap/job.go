@@ -18,12 +18,28 @@ const (
 	EnvNodeRank   = "GORUN_NODE_RANK"
 	EnvNodes      = "GORUN_NODES"
 	EnvNode       = "GORUN_NODE_ID"
+	EnvHost       = "GORUN_HOST"
 	EnvJob        = "GORUN_JOB"
 	EnvEpoch      = "GORUN_EPOCH"
 	EnvProcessors = "GORUN_PROCESSORS"
 	EnvOnFailure  = "GORUN_ON_FAILURE"
 	EnvNodeRange  = "GORUN_NODE_RANGE"
 	EnvFDs        = "GORUN_FDS"
+)
+
+// EnvHostID, any text, makes an agent and its ranks a node of their own: agents
+// with different values share no memory, whatever machine they are on. It is for
+// trying out several nodes on one machine.
+const EnvHostID = "GORUN_HOSTID"
+
+// Names of the variables by which a launcher passes on what it was told about
+// the network. Their values are checked by the launcher and read by transports.
+const (
+	// EnvNet is the network that transports between nodes use: a CIDR such as
+	// 10.1.0.0/16 or the name of an interface; unset for all that are there.
+	EnvNet = "GORUN_NET"
+	// EnvTransport is shm, rdma or auto; unset is auto.
+	EnvTransport = "GORUN_TRANSPORT"
 )
 
 // Policies after the first failure of a rank, as in Job.OnFailure.
@@ -45,8 +61,9 @@ type Job struct {
 	LocalRank, LocalSize int    // among the ranks of the node
 	NodeRank, Nodes      int    // of the node among the nodes
 	Epoch                int    // how often this rank has been started before
-	ID                   string // names the job, unique on the machine
+	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
+	Host                 string // what the launcher calls the node, for people
 	Processors           int    // processors that the ranks of this node may use
 	OnFailure            string // OnFailureKill or OnFailureContinue
 	NodeRange            int64  // bytes of node memory per rank, a power of two; 0 without node memory
@@ -63,6 +80,7 @@ func (j Job) Environ() []string {
 		EnvNodeRank + "=" + strconv.Itoa(j.NodeRank),
 		EnvNodes + "=" + strconv.Itoa(j.Nodes),
 		EnvNode + "=" + hex.EncodeToString(j.Node[:]),
+		EnvHost + "=" + j.Host,
 		EnvJob + "=" + j.ID,
 		EnvEpoch + "=" + strconv.Itoa(j.Epoch),
 		EnvProcessors + "=" + strconv.Itoa(j.Processors),
@@ -81,6 +99,7 @@ func ParseJob(getenv func(string) string) (Job, error) {
 		Nodes:      e.count(EnvNodes, 1, sizeMax),
 		Epoch:      e.count(EnvEpoch, 0, 1<<30),
 		ID:         getenv(EnvJob),
+		Host:       clip(getenv(EnvHost), 255),
 		Processors: e.count(EnvProcessors, 1, 1<<20),
 		OnFailure:  getenv(EnvOnFailure),
 		NodeRange:  int64(e.count(EnvNodeRange, 0, 1<<46)),

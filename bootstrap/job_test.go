@@ -12,7 +12,7 @@ import (
 func someJob() bootstrap.Job {
 	return bootstrap.Job{
 		Rank: 5, Size: 8, LocalRank: 1, LocalSize: 4, NodeRank: 1, Nodes: 2, Epoch: 3, ID: "77-ab",
-		Node: bootstrap.NodeID{1, 2, 15: 255}, Processors: 2, OnFailure: bootstrap.OnFailureContinue, NodeRange: 1 << 35,
+		Node: bootstrap.NodeID{1, 2, 15: 255}, Host: "h1", Processors: 2, OnFailure: bootstrap.OnFailureContinue, NodeRange: 1 << 35,
 	}
 }
 

@@ -63,3 +63,17 @@ func TestSecretFileCannotBeChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, secret, got)
 }
+
+func TestHostIDMakesANodeOfItsOwn(t *testing.T) {
+	seen := map[bootstrap.NodeID]bool{}
+	for _, id := range []string{"", "a", "b"} {
+		t.Setenv(bootstrap.EnvHostID, id)
+		node, err := bootstrap.ThisNode()
+		require.NoError(t, err)
+		again, err := bootstrap.ThisNode()
+		require.NoError(t, err)
+		require.Equal(t, node, again)
+		require.False(t, seen[node], "%q", id)
+		seen[node] = true
+	}
+}

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 
 // ThisNode returns the identity of the node this process runs on: the
 // kernel's boot id, mixed with the device number of /dev/shm, which differs
-// between containers of one kernel that cannot share memory.
+// between containers of one kernel that cannot share memory. GORUN_HOSTID, if it
+// is set, is mixed in too.
 func ThisNode() (NodeID, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -27,6 +29,11 @@ func ThisNode() (NodeID, error) {
 	if unix.Stat("/dev/shm", &st) == nil {
 		low := binary.LittleEndian.Uint64(node[8:])
 		binary.LittleEndian.PutUint64(node[8:], low^st.Dev)
+	}
+	if text := os.Getenv(EnvHostID); text != "" {
+		for i, b := range sha256.Sum256([]byte(text)) {
+			node[i%len(node)] ^= b
+		}
 	}
 	return node, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -41,7 +42,9 @@ const (
 
 // Server is the agent's half of the protocol for the ranks of a job. It owns
 // no process and no descriptor: Serve is driven by one connection per rank,
-// and answers leave through the same connection.
+// and answers leave through the same connection. Ranks of other nodes come
+// through the link to their node's [Relay]: their frames are handed to Take, and
+// what all ranks are told goes down each link once.
 //
 // Frames are 4 bytes length of the rest, 1 byte kind, body; little endian.
 //
@@ -60,6 +63,7 @@ type Server struct {
 
 	mu      sync.Mutex // orders what the ranks are told; guards the rest
 	members []member
+	links   []link
 	missing int    // ranks that have neither a card nor are gone
 	fences  uint32 // complete for every rank
 }
@@ -69,9 +73,14 @@ type member struct {
 	state  RankState
 	card   []byte
 	fences uint32
-	conn   io.Writer // nil while it has no connection
-	queue  []byte    // frames to be written
-	flying bool      // a goroutine writes the queue
+	out    outlet // unused when linked
+	linked bool
+}
+
+// link is the way to the ranks of another node.
+type link struct {
+	ranks []int
+	out   *outlet
 }
 
 // NewServer returns the server of a job of size ranks. events is called from
@@ -84,11 +93,7 @@ func NewServer(size int, events func(Event)) *Server {
 // Serve reads the frames of a rank until its connection ends. It returns nil
 // at the end of the stream between two frames; any other end is an error.
 func (s *Server) Serve(rank int, conn io.ReadWriter) error {
-	s.mu.Lock()
-	m := &s.members[rank]
-	m.conn = conn
-	s.flush(m) // notices that came before the connection
-	s.mu.Unlock()
+	s.members[rank].out.connect(conn)
 	r := bufio.NewReaderSize(conn, 512)
 	for {
 		k, body, err := readFrame(r, rankFrameMax)
@@ -102,6 +107,32 @@ func (s *Server) Serve(rank int, conn io.ReadWriter) error {
 			return fmt.Errorf("rank %d: %w", rank, err)
 		}
 	}
+}
+
+// Link makes conn the way to some ranks, all of one node, for which Serve is not
+// called then. What is written to conn are whole frames for Relay.Tell; a slow
+// conn holds up nobody else. Link is called before the first frame of these
+// ranks is taken.
+func (s *Server) Link(ranks []int, conn io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := &outlet{}
+	out.connect(conn)
+	for _, rank := range ranks {
+		s.members[rank].linked = true
+	}
+	s.links = append(s.links, link{ranks: ranks, out: out})
+}
+
+// Take acts on one frame of a linked rank, as Relay's up function got it.
+func (s *Server) Take(rank int, frame []byte) error {
+	if len(frame) == 0 || len(frame) > rankFrameMax {
+		return fmt.Errorf("rank %d: bootstrap: frame of %d bytes, at most %d allowed: %w", rank, len(frame), rankFrameMax, ErrMalformed)
+	}
+	if err := s.take(rank, kind(frame[0]), frame[1:]); err != nil {
+		return fmt.Errorf("rank %d: %w", rank, err)
+	}
+	return nil
 }
 
 // State returns how far a rank has come.
@@ -122,10 +153,10 @@ func (s *Server) Gone(rank int, cause string) {
 		return
 	}
 	m.state = RankGone
-	m.conn, m.queue = nil, nil
+	m.out.close()
 	if was != RankFinalized {
 		body := appendNumbered(nil, rank, cause)
-		s.tell(kindPeerDown, body)
+		s.tell(kindPeerDown, body, RankStarted)
 	}
 	if was == RankStarted {
 		s.arrived()
@@ -139,11 +170,11 @@ func (s *Server) Dump() int {
 	defer s.mu.Unlock()
 	asked := 0
 	for i := range s.members {
-		if m := &s.members[i]; m.state == RankJoined {
-			s.push(m, kindDump, nil)
+		if s.members[i].state == RankJoined {
 			asked++
 		}
 	}
+	s.tell(kindDump, nil, RankJoined)
 	return asked
 }
 
@@ -232,7 +263,7 @@ func (s *Server) arrived() {
 	for i := range s.members {
 		cards[i] = s.members[i].card
 	}
-	s.tell(kindBook, appendBook(nil, cards))
+	s.tell(kindBook, appendBook(nil, cards), RankStarted)
 }
 
 // fence tells the ranks when a fence is complete for all that take part.
@@ -247,49 +278,23 @@ func (s *Server) fence() {
 	}
 	if any && low > s.fences {
 		s.fences = low
-		s.tell(kindFenceDone, binary.LittleEndian.AppendUint32(nil, low))
+		s.tell(kindFenceDone, binary.LittleEndian.AppendUint32(nil, low), RankStarted)
 	}
 }
 
-// tell sends a frame to every rank that is there. Callers hold mu.
-func (s *Server) tell(k kind, body []byte) {
-	for i := range s.members {
-		if m := &s.members[i]; m.state <= RankJoined {
-			s.push(m, k, body)
+// tell sends a frame to every rank that is there and has come as far as from,
+// and to the others of its node if it is linked. Callers hold mu.
+func (s *Server) tell(k kind, body []byte, from RankState) {
+	frame := appendFrame(nil, k, body)
+	there := func(rank int) bool { return s.members[rank].state >= from && s.members[rank].state <= RankJoined }
+	for rank := range s.members {
+		if m := &s.members[rank]; !m.linked && there(rank) {
+			m.out.push(frame)
 		}
 	}
-}
-
-// push queues a frame for a rank. What may be queued is bounded by the
-// protocol: one book, one notice per rank, a fence per fence of the rank.
-// Callers hold mu.
-func (s *Server) push(m *member, k kind, body []byte) {
-	m.queue = appendFrame(m.queue, k, body)
-	s.flush(m)
-}
-
-// flush starts the writer of a member if there is something to write. A rank
-// that does not read holds up its own writer alone. Callers hold mu.
-func (s *Server) flush(m *member) {
-	if m.conn == nil || m.flying || len(m.queue) == 0 {
-		return
-	}
-	m.flying = true
-	go s.write(m, m.conn)
-}
-
-func (s *Server) write(m *member, conn io.Writer) {
-	for {
-		s.mu.Lock()
-		queue := m.queue
-		m.queue = nil
-		if len(queue) == 0 {
-			m.flying = false
-			s.mu.Unlock()
-			return
+	for _, l := range s.links {
+		if slices.ContainsFunc(l.ranks, there) {
+			l.out.push(frame)
 		}
-		s.mu.Unlock()
-		// A rank that is gone is noticed by its own end.
-		_, _ = conn.Write(queue)
 	}
 }

@@ -37,6 +37,13 @@ func newWorld(t *testing.T, size int) *world {
 		w.served = append(w.served, served)
 		go func() { served <- w.server.Serve(rank, mine) }()
 	}
+	w.cleanUp(t)
+	return w
+}
+
+// cleanUp ends the sessions with the test.
+func (w *world) cleanUp(t *testing.T) {
+	t.Helper()
 	t.Cleanup(func() {
 		for rank, s := range w.sessions {
 			_ = s.Finalize() // a test may have ended it before
@@ -46,8 +53,9 @@ func newWorld(t *testing.T, size int) *world {
 			}
 		}
 	})
-	return w
 }
+
+func bytesOf(b []byte) io.Reader { return bytes.NewReader(b) }
 
 // each runs f for some ranks at once and returns their errors by rank.
 func (w *world) each(ranks []int, f func(s *bootstrap.Session) error) []error {

@@ -100,7 +100,7 @@ func (s *Session) Notices() <-chan Notice { return s.notices }
 
 // Card returns this rank's card without an RDMA provider.
 func (s *Session) Card() Card {
-	return Card{Rank: s.job.Rank, PID: os.Getpid(), Slot: s.job.LocalRank, Node: s.job.Node}
+	return Card{Rank: s.job.Rank, PID: os.Getpid(), Slot: s.job.LocalRank, Node: s.job.Node, Host: s.job.Host}
 }
 
 // Exchange hands in this rank's card and returns the book of all cards when

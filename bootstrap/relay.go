@@ -1,0 +1,77 @@
+package bootstrap
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+)
+
+// Relay is the agent's half of the protocol on a node whose [Server] is
+// elsewhere. What a rank says goes up one frame at a time; what the server says
+// comes down once and goes to every rank of the node. The relay judges nothing:
+// the server does, and a frame that is too long to be passed on ends Serve.
+type Relay struct {
+	up func(rank int, frame []byte) error
+
+	mu      sync.Mutex // guards outlets; orders what the ranks are told
+	outlets map[int]*outlet
+}
+
+// NewRelay returns the relay of some ranks of a world. up is called from the
+// goroutines in Serve, in the order of each rank's frames, and keeps frame if it
+// wants to; it is what Server.Take is to be given.
+func NewRelay(ranks []int, up func(rank int, frame []byte) error) *Relay {
+	r := &Relay{up: up, outlets: make(map[int]*outlet, len(ranks))}
+	for _, rank := range ranks {
+		r.outlets[rank] = &outlet{}
+	}
+	return r
+}
+
+// Serve passes on the frames of a rank until its connection ends. It returns nil
+// at the end of the stream between two frames; any other end, and any error of
+// up, is an error.
+func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
+	r.mu.Lock()
+	out := r.outlets[rank]
+	r.mu.Unlock()
+	if out == nil {
+		return fmt.Errorf("bootstrap: rank %d is not one of this node", rank)
+	}
+	out.connect(conn)
+	in := bufio.NewReaderSize(conn, 512)
+	for {
+		k, body, err := readFrame(in, rankFrameMax)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = r.up(rank, slices.Insert(body, 0, byte(k)))
+		}
+		if err != nil {
+			return fmt.Errorf("rank %d: %w", rank, err)
+		}
+	}
+}
+
+// Tell passes whole frames of the server on to every rank that is there. The
+// relay keeps frames.
+func (r *Relay) Tell(frames []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, out := range r.outlets {
+		out.push(frames)
+	}
+}
+
+// Gone says that a rank has ended and was reaped.
+func (r *Relay) Gone(rank int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if out := r.outlets[rank]; out != nil {
+		out.close()
+	}
+}

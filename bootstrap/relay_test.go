@@ -1,0 +1,181 @@
+package bootstrap_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// writerFunc is a function as io.Writer.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// nodes is a world of several nodes: the server's own and those behind links.
+type nodes struct {
+	*world
+	relays []*bootstrap.Relay
+	down   []chan []byte // what went down each link
+}
+
+// newNodes makes a world of several nodes of perNode ranks each. Ranks of the
+// first node are the server's own; the others are dealt in turn.
+func newNodes(t *testing.T, count, perNode int) *nodes {
+	t.Helper()
+	size := count * perNode
+	n := &nodes{world: &world{events: make(chan bootstrap.Event, 8*size)}}
+	n.server = bootstrap.NewServer(size, func(e bootstrap.Event) { n.events <- e })
+	serve := make([]func(rank int, conn io.ReadWriter) error, size)
+	for node := range count {
+		ranks := make([]int, perNode)
+		for i := range ranks {
+			ranks[i] = i*count + node
+			serve[ranks[i]] = n.server.Serve
+		}
+		if node == 0 {
+			continue
+		}
+		relay, down := bootstrap.NewRelay(ranks, n.server.Take), make(chan []byte, 64)
+		n.relays, n.down = append(n.relays, relay), append(n.down, down)
+		n.server.Link(ranks, writerFunc(func(p []byte) (int, error) {
+			down <- slices.Clone(p)
+			relay.Tell(slices.Clone(p))
+			return len(p), nil
+		}))
+		for _, rank := range ranks {
+			serve[rank] = relay.Serve
+		}
+	}
+	for rank := range size {
+		mine, theirs := net.Pipe()
+		job := bootstrap.Job{
+			Rank: rank, Size: size, LocalRank: rank / count, LocalSize: perNode, NodeRank: rank % count, Nodes: count,
+			ID: "test", Host: string(rune('a' + rank%count)), Node: bootstrap.NodeID{byte(rank % count)}, Processors: 1,
+		}
+		n.sessions, n.agent = append(n.sessions, bootstrap.Attach(job, theirs, nil, [32]byte{1})), append(n.agent, mine)
+		served := make(chan error, 1)
+		n.served = append(n.served, served)
+		go func() { served <- serve[rank](rank, mine) }()
+	}
+	n.cleanUp(t)
+	return n
+}
+
+func TestSeveralNodesExchangeAndFence(t *testing.T) {
+	for _, c := range []struct{ nodes, perNode int }{{2, 1}, {2, 3}, {5, 4}} {
+		n := newNodes(t, c.nodes, c.perNode)
+		n.exchange(t, n.all())
+		for range 3 {
+			for _, err := range n.each(n.all(), func(s *bootstrap.Session) error { return s.Fence(t.Context()) }) {
+				require.NoError(t, err)
+			}
+		}
+		for _, err := range n.each(n.all(), (*bootstrap.Session).Finalize) {
+			require.NoError(t, err)
+		}
+		for rank, served := range n.served {
+			require.NoError(t, <-served)
+			require.Equal(t, bootstrap.RankFinalized, n.server.State(rank))
+		}
+		for _, down := range n.down {
+			require.Len(t, down, 1+3, "the book and each fence go down a link once, whatever its ranks")
+		}
+	}
+}
+
+func TestBookNamesTheHosts(t *testing.T) {
+	n := newNodes(t, 2, 2)
+	books := make([]*bootstrap.Book, 4)
+	for _, err := range n.each(n.all(), func(s *bootstrap.Session) (err error) {
+		c := s.Card()
+		c.Data = []byte{byte(c.Rank)}
+		books[c.Rank], err = s.Exchange(t.Context(), c)
+		return err
+	}) {
+		require.NoError(t, err)
+	}
+	for _, b := range books {
+		for rank := range 4 {
+			c, ok := b.Card(rank)
+			require.True(t, ok)
+			require.Equal(t, []string{"a", "b"}[rank%2], c.Host)
+			require.Equal(t, rank/2, c.Slot)
+			require.Equal(t, []byte{byte(rank)}, c.Data)
+		}
+	}
+}
+
+func TestPeerDownCrossesNodes(t *testing.T) {
+	n := newNodes(t, 3, 2)
+	n.exchange(t, n.all())
+	n.relays[0].Gone(1) // first of the second node
+	n.server.Gone(1, "was killed by SIGKILL")
+	require.Equal(t, 5, n.server.Dump())
+	for _, rank := range []int{0, 2, 3, 4, 5} {
+		require.Equal(t, bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "was killed by SIGKILL"}, <-n.sessions[rank].Notices())
+		require.Equal(t, bootstrap.Dump, (<-n.sessions[rank].Notices()).Kind)
+	}
+	for _, err := range n.each([]int{0, 2, 3, 4, 5}, func(s *bootstrap.Session) error { return s.Fence(t.Context()) }) {
+		require.NoError(t, err)
+	}
+	require.Empty(t, n.sessions[1].Notices(), "nothing is said to a rank that is gone")
+}
+
+func TestReportAndAbortComeThroughTheLink(t *testing.T) {
+	n := newNodes(t, 2, 1)
+	n.exchange(t, n.all())
+	require.NoError(t, n.sessions[1].Report("blocked"))
+	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventReport, Rank: 1, Text: "blocked"}, n.next(t, bootstrap.EventReport))
+	n.sessions[1].Abort(7, "enough")
+	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventAborted, Rank: 1, Code: 7, Text: "enough"}, n.next(t, bootstrap.EventAborted))
+}
+
+func TestDumpSkipsANodeWithoutJoinedRanks(t *testing.T) {
+	n := newNodes(t, 2, 1)
+	go func() { _, _ = n.sessions[0].Exchange(t.Context(), n.sessions[0].Card()) }()
+	n.next(t, bootstrap.EventJoined)
+	require.Equal(t, 1, n.server.Dump())
+	require.Equal(t, bootstrap.Dump, (<-n.sessions[0].Notices()).Kind)
+	require.Empty(t, n.down[0])
+}
+
+func TestRelayPassesWholeFramesOnly(t *testing.T) {
+	whole := append(frame(bootstrap.KindCard, encoded(t, richCard(3))), frame(bootstrap.KindFence, nil)...)
+	for n := range len(whole) + 1 {
+		got := []byte{}
+		r := bootstrap.NewRelay([]int{3}, func(rank int, f []byte) error {
+			require.Equal(t, 3, rank)
+			got = append(got, frame(f[0], f[1:])...)
+			return nil
+		})
+		err := r.Serve(3, recorded{bytesOf(whole[:n])})
+		require.Equal(t, whole[:len(got)], got)
+		if len(got) == n {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "%d bytes", n)
+		}
+	}
+	r := bootstrap.NewRelay([]int{3}, func(int, []byte) error { return errors.New("no way up") })
+	require.ErrorContains(t, r.Serve(3, recorded{bytesOf(whole)}), "no way up")
+	require.ErrorContains(t, r.Serve(4, recorded{bytesOf(whole)}), "not one of this node")
+	require.ErrorIs(t, r.Serve(3, recorded{bytesOf([]byte{255, 255, 255, 255, 1})}), bootstrap.ErrMalformed)
+}
+
+func TestServerJudgesWhatItTakes(t *testing.T) {
+	s := bootstrap.NewServer(2, func(bootstrap.Event) {})
+	for name, f := range map[string][]byte{
+		"nothing":         {},
+		"the agent's own": {bootstrap.KindBook},
+		"too long":        make([]byte, 1<<20),
+		"another's card":  append([]byte{bootstrap.KindCard}, encoded(t, plainCard(1))...),
+	} {
+		require.ErrorIs(t, s.Take(0, f), bootstrap.ErrMalformed, name)
+	}
+}
