@@ -44,6 +44,10 @@ var imports = map[string][]string{
 	"internal/processor":      {},
 	"transport/shm":           {"transport", "internal/processor", "golang.org/x/sys/unix"},
 
+	"transport/rdma/iwarp/mpa":   {},
+	"transport/rdma/iwarp/ddp":   {},
+	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
+
 	"runtime/internal/engine": {"transport", "internal/processor"},
 	"runtime/internal/arena":  {"transport"},
 	"runtime": {

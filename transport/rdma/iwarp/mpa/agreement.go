@@ -1,0 +1,196 @@
+package mpa
+
+import "errors"
+
+// Offer is what one side wants of a connection.
+type Offer struct {
+	// Revision is 2 for the enhanced set-up, 1 for the plain one. A responder
+	// follows the initiator and ignores it.
+	Revision uint8
+	// CRC asks for CRC32C over every FPDU. It is on when either side asks.
+	CRC bool
+	// IRD is the number of inbound RDMA Reads served at a time, ORD the number
+	// of outbound ones issued at a time; both at most DepthMax.
+	IRD, ORD uint16
+	// PeerToPeer asks for the peer-to-peer model and thereby for an RTR. A
+	// responder follows the initiator and ignores it.
+	PeerToPeer bool
+	// RTR is the set of indications this side can send (initiator) or take
+	// (responder).
+	RTR RTR
+}
+
+// Agreement is what a connection runs by.
+type Agreement struct {
+	// Revision is the peer's, 1 or 2.
+	Revision uint8
+	// CRC tells whether both sides generate and check CRCs.
+	CRC bool
+	// Enhanced tells whether depths were exchanged. Without, IRD and ORD are
+	// this side's own wishes and the layer above has to agree on them.
+	Enhanced bool
+	// RTR is the indication that the initiator sends first; zero for none.
+	RTR RTR
+	// IRD and ORD are this side's: ORD is at most the peer's IRD.
+	IRD, ORD uint16
+	// PeerIRD and PeerORD are what the peer stated, or DepthUnstated.
+	PeerIRD, PeerORD uint16
+}
+
+// Request returns the frame with which an initiator opens. Private data is that
+// of the layer above; it is copied. The error is ErrPrivateData.
+func (o Offer) Request(private []byte) (Frame, error) {
+	f := Frame{CRC: o.CRC, Revision: o.Revision, Enhanced: o.Revision >= 2}
+	e := Enhanced{PeerToPeer: o.PeerToPeer, RTR: o.RTR, IRD: o.IRD, ORD: o.ORD}
+	return f.with(e, private)
+}
+
+// with returns the frame with its private data, the depths first if enhanced.
+func (f Frame) with(e Enhanced, private []byte) (Frame, error) {
+	var data []byte
+	if f.Enhanced {
+		data = e.Append(data)
+	}
+	if len(data)+len(private) > PrivateDataMax {
+		return Frame{}, ErrPrivateData
+	}
+	data = append(data, private...)
+	f.PrivateData = data
+	return f, nil
+}
+
+// Screen checks a request before anybody is asked whether to accept it. On
+// ErrMarkers the responder answers with Reject; on any other error it closes the
+// connection without a word (RFC 5044 section 7.1.2, RFC 6581 section 10).
+func Screen(request Frame) error {
+	switch {
+	case request.Reply:
+		return ErrUnasked
+	case request.Revision != 1 && request.Revision != 2:
+		return ErrRevision
+	}
+	if _, _, err := request.Split(); err != nil {
+		return err
+	}
+	if request.Markers {
+		return ErrMarkers
+	}
+	return nil
+}
+
+// Accept returns the reply to a request that passed Screen, and what both sides
+// then run by (RFC 6581 sections 9.1 and 9.2). The responder lowers its own
+// depths to what the initiator can use and serve, copies the initiator's model,
+// and names one RTR: a Write if it may, which consumes nothing.
+func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
+	if err := Screen(request); err != nil {
+		return Frame{}, Agreement{}, err
+	}
+	peer, _, _ := request.Split() // Screen has split it already
+	a := Agreement{
+		Revision: request.Revision, CRC: request.CRC || o.CRC, Enhanced: request.Enhanced,
+		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
+	}
+	answer := Enhanced{PeerToPeer: peer.PeerToPeer, IRD: DepthUnstated, ORD: DepthUnstated}
+	if peer.IRD != DepthUnstated {
+		a.ORD = min(o.ORD, peer.IRD)
+		answer.ORD = a.ORD
+	}
+	if peer.PeerToPeer {
+		a.RTR = choose(o.RTR & peer.RTR)
+		if a.RTR == 0 {
+			// Nothing in common: name what we can, the initiator then knows what
+			// is missing and terminates.
+			a.RTR = choose(o.RTR)
+		}
+		answer.RTR = a.RTR
+	}
+	if peer.ORD != DepthUnstated {
+		a.IRD = min(o.IRD, peer.ORD)
+		if a.RTR == RTRRead {
+			a.IRD = max(a.IRD, 1)
+		}
+		answer.IRD = a.IRD
+	}
+	f := Frame{Reply: true, CRC: a.CRC, Revision: request.Revision, Enhanced: request.Enhanced}
+	f, err := f.with(answer, private)
+	return f, a, err
+}
+
+// choose returns the preferred indication of a set, zero of none.
+func choose(set RTR) RTR {
+	for _, r := range []RTR{RTRWrite, RTRRead, RTRSend} {
+		if set&r != 0 {
+			return r
+		}
+	}
+	return 0
+}
+
+// Reject returns the reply that refuses a request. It states this side's depths,
+// which tell the initiator what it might ask for instead.
+func (o Offer) Reject(request Frame, private []byte) (Frame, error) {
+	revision := min(max(request.Revision, 1), 2)
+	f := Frame{Reply: true, Reject: true, CRC: request.CRC, Revision: revision, Enhanced: request.Enhanced}
+	peer, _, err := request.Split()
+	if err != nil {
+		f.Enhanced = false
+	}
+	return f.with(Enhanced{PeerToPeer: peer.PeerToPeer, RTR: choose(o.RTR), IRD: o.IRD, ORD: o.ORD}, private)
+}
+
+// Conclude reads the reply to the request that this offer made.
+//
+// ErrRejected comes with the responder's depths in the agreement, and its
+// private data is in the frame. A FaultError is an error for which the initiator
+// sends a Terminate before it closes; so does any other error, as ErrFrame.
+func (o Offer) Conclude(reply Frame) (Agreement, error) {
+	peer, _, err := reply.Split()
+	switch {
+	case !reply.Reply:
+		return Agreement{}, ErrActiveActive
+	case reply.Revision == 0, reply.Revision > max(o.Revision, 1):
+		return Agreement{}, ErrRevision
+	case err != nil:
+		return Agreement{}, err
+	}
+	a := Agreement{
+		Revision: reply.Revision, CRC: reply.CRC || o.CRC, Enhanced: reply.Enhanced,
+		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
+	}
+	switch {
+	case reply.Reject:
+		return a, ErrRejected
+	case reply.Markers:
+		return a, ErrMarkers
+	case reply.Enhanced != (o.Revision >= 2):
+		return a, ErrEnhanced
+	}
+	if peer.ORD != DepthUnstated && peer.ORD > o.IRD {
+		return a, ErrInsufficient
+	}
+	if peer.IRD != DepthUnstated {
+		a.ORD = min(o.ORD, peer.IRD)
+	}
+	if !o.PeerToPeer || !peer.PeerToPeer {
+		return a, nil
+	}
+	common := o.RTR & peer.RTR
+	if a.ORD == 0 {
+		common &^= RTRRead
+	}
+	if a.RTR = choose(common); a.RTR == 0 {
+		return a, ErrRTR
+	}
+	return a, nil
+}
+
+// CodeOf returns the code of the Terminate message that an initiator sends
+// because of an error of Conclude.
+func CodeOf(err error) FaultError {
+	var f FaultError
+	if errors.As(err, &f) {
+		return f
+	}
+	return ErrFrame
+}

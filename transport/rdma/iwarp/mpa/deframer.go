@@ -1,0 +1,116 @@
+package mpa
+
+import "encoding/binary"
+
+// Phase is the part of an FPDU that a Deframer expects next.
+type Phase uint8
+
+// The phases, in the order of the stream.
+const (
+	PhaseLength  Phase = iota // the length field
+	PhaseULPDU                // the ULPDU
+	PhaseTrailer              // padding and CRC
+)
+
+// Deframer follows one direction of a stream of FPDUs through whatever pieces TCP
+// hands out (RFC 5044 section 5.1). It copies no ULPDU: the caller asks what
+// comes next, reads that much to wherever it belongs, and shows it to Feed, which
+// keeps the checksum over it.
+//
+//	for {
+//		part := next(d.Left())     // at most that many bytes, of d.Phase()
+//		err := d.Feed(part)
+//		...
+//	}
+//
+// The zero value with CRC off is ready; see NewDeframer.
+type Deframer struct {
+	on    bool
+	phase Phase
+	left  int // bytes missing of the ULPDU or the trailer
+	ulpdu int
+	crc   uint32
+	kept  [TrailerMax]byte // length field or trailer so far
+	held  int
+}
+
+// NewDeframer returns a Deframer at the boundary between two FPDUs.
+func NewDeframer(on bool) Deframer { return Deframer{on: on} }
+
+// Phase returns what comes next.
+func (d *Deframer) Phase() Phase { return d.phase }
+
+// Left returns how many bytes of the current phase are missing, at least one.
+func (d *Deframer) Left() int {
+	if d.phase == PhaseLength {
+		return HeaderLength - d.held
+	}
+	return d.left
+}
+
+// ULPDU returns the length of the current ULPDU, known from PhaseULPDU on.
+func (d *Deframer) ULPDU() int { return d.ulpdu }
+
+// Boundary reports whether nothing of an FPDU has arrived yet: a connection that
+// ends here ends in order.
+func (d *Deframer) Boundary() bool { return d.phase == PhaseLength && d.held == 0 }
+
+// Feed accounts for bytes of the current phase, at most Left of them. The end of
+// a phase begins the next one; a ULPDU of length zero has no phase of its own.
+// The error is ErrCRC, after which the stream is lost (RFC 5044 section 8).
+func (d *Deframer) Feed(p []byte) error {
+	if len(p) > d.Left() {
+		panic("mpa: fed beyond the phase")
+	}
+	switch d.phase {
+	case PhaseLength:
+		return d.feedLength(p)
+	case PhaseULPDU:
+		if d.on {
+			d.crc = Checksum(d.crc, p)
+		}
+		if d.left -= len(p); d.left == 0 {
+			d.enterTrailer()
+		}
+		return nil
+	default:
+		return d.feedTrailer(p)
+	}
+}
+
+func (d *Deframer) feedLength(p []byte) error {
+	d.held += copy(d.kept[d.held:HeaderLength], p)
+	if d.held < HeaderLength {
+		return nil
+	}
+	d.ulpdu = int(binary.BigEndian.Uint16(d.kept[:]))
+	d.crc = 0
+	if d.on {
+		d.crc = Checksum(0, d.kept[:HeaderLength])
+	}
+	d.phase, d.left = PhaseULPDU, d.ulpdu
+	if d.left == 0 {
+		d.enterTrailer()
+	}
+	return nil
+}
+
+func (d *Deframer) enterTrailer() {
+	d.phase, d.left, d.held = PhaseTrailer, Pad(d.ulpdu)+CRCLength, 0
+}
+
+func (d *Deframer) feedTrailer(p []byte) error {
+	d.held += copy(d.kept[d.held:], p)
+	if d.left -= len(p); d.left > 0 {
+		return nil
+	}
+	at := d.held - CRCLength
+	// Padding is covered by the CRC but otherwise not looked at: senders must
+	// send zeros, receivers need not check (RFC 5044 section 4.1).
+	good := !d.on || Checksum(d.crc, d.kept[:at]) == binary.LittleEndian.Uint32(d.kept[at:])
+	d.phase, d.held = PhaseLength, 0
+	if !good {
+		return ErrCRC
+	}
+	return nil
+}
