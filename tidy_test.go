@@ -48,6 +48,11 @@ var imports = map[string][]string{
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 
+	"transport/rdma/internal/negotiation": {},
+	"transport/rdma/internal/peering":     {"transport/rdma/internal/negotiation"},
+	"transport/rdma/internal/credit":      {},
+	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
+
 	"runtime/internal/engine": {"transport", "internal/processor"},
 	"runtime/internal/arena":  {"transport"},
 	"runtime": {
@@ -55,7 +60,9 @@ var imports = map[string][]string{
 	},
 
 	"bootstrap": {"golang.org/x/sys/unix"},
-	"cmd/gorun": {"bootstrap", "golang.org/x/sys/unix"},
+	"cmd/gorun": {"bootstrap", "cmd/gorun/internal/link", "golang.org/x/sys/unix"},
+
+	"cmd/gorun/internal/link": {},
 
 	"collectives": {
 		"runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",

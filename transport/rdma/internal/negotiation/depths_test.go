@@ -1,0 +1,162 @@
+package negotiation_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+)
+
+// largest is the naive oracle: the largest depth that all bounds allow, found by
+// trying.
+func largest(bounds ...int) int {
+	for depth := negotiation.MaxDepth; depth > 0; depth-- {
+		fits := true
+		for _, bound := range bounds {
+			fits = fits && depth <= bound
+		}
+		if fits {
+			return depth
+		}
+	}
+	return 0
+}
+
+// each calls visit with every combination of n values of the list.
+func each(values []int, n int, visit func(v []int)) {
+	v := make([]int, n)
+	var fill func(i int)
+	fill = func(i int) {
+		if i == n {
+			visit(v)
+			return
+		}
+		for _, x := range values {
+			v[i] = x
+			fill(i + 1)
+		}
+	}
+	fill(0)
+}
+
+// TestDepthsOfAllCombinations goes through the 65,536 combinations of wishes and
+// device limits of both sides, and through the events that providers report.
+func TestDepthsOfAllCombinations(t *testing.T) {
+	combinations := 0
+	each([]int{0, 1, 16, 256}, 8, func(v []int) {
+		combinations++
+		active := negotiation.Limits{
+			Want:   negotiation.Depths{IRD: v[0], ORD: v[1]},
+			Device: negotiation.Depths{IRD: v[2], ORD: v[3]},
+		}
+		passive := negotiation.Limits{
+			Want:   negotiation.Depths{IRD: v[4], ORD: v[5]},
+			Device: negotiation.Depths{IRD: v[6], ORD: v[7]},
+		}
+		offered := active.Offer()
+		// A provider that tells the truth, one that knows nothing, and a lossy one.
+		for _, ev := range []negotiation.Event{
+			{ResponderResources: offered.ORD, InitiatorDepth: offered.IRD}, {}, {ResponderResources: 0x3FFF, InitiatorDepth: 0x3FFF},
+		} {
+			granted, err := passive.Grant(offered, ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			final, err := active.Settle(offered, granted)
+			if err != nil {
+				t.Fatal(err)
+			}
+			forward := largest(v[1], v[3], v[4], v[6]) // reads that the active side issues
+			back := largest(v[5], v[7], v[0], v[2])
+			if final.ORD != forward || granted.IRD != forward || granted.ORD != back || final.IRD < back || final.IRD > largest(v[2]) {
+				t.Fatalf("%v, event %v: active %v, passive %v, want ORD %d forward and %d back", v, ev, final, granted, forward, back)
+			}
+		}
+	})
+	require.Equal(t, 65536, combinations)
+}
+
+// TestDepthsOfAllOffers goes through every pair of bytes that a request can hold.
+func TestDepthsOfAllOffers(t *testing.T) {
+	for _, own := range []negotiation.Depths{{IRD: 0, ORD: 0}, {IRD: 1, ORD: 0}, {IRD: 16, ORD: 7}, {IRD: 256, ORD: 256}} {
+		l := negotiation.Limits{Want: own, Device: own}
+		for ird := range 256 {
+			for ord := range 256 {
+				granted, err := l.Grant(negotiation.Depths{IRD: ird, ORD: ord}, negotiation.Event{})
+				if err != nil || granted.ORD != largest(own.ORD, ird) || granted.IRD != largest(own.IRD, ord) {
+					t.Fatalf("own %v, offered %d/%d: granted %v, %v", own, ird, ord, granted, err)
+				}
+			}
+		}
+	}
+}
+
+func TestEventCrosses(t *testing.T) {
+	l := negotiation.Limits{Want: negotiation.Depths{IRD: 16, ORD: 16}, Device: negotiation.Depths{IRD: 16, ORD: 16}}
+	offered := negotiation.Depths{IRD: 10, ORD: 12}
+	cases := map[string]struct {
+		ev   negotiation.Event
+		want negotiation.Depths
+	}{
+		"unknown":                 {negotiation.Event{}, negotiation.Depths{IRD: 12, ORD: 10}},
+		"crossed":                 {negotiation.Event{ResponderResources: 12, InitiatorDepth: 10}, negotiation.Depths{IRD: 12, ORD: 10}},
+		"lowered by the provider": {negotiation.Event{ResponderResources: 3, InitiatorDepth: 5}, negotiation.Depths{IRD: 3, ORD: 5}},
+		"above the record":        {negotiation.Event{ResponderResources: 99, InitiatorDepth: 99}, negotiation.Depths{IRD: 12, ORD: 10}},
+		"no reads one way":        {negotiation.Event{ResponderResources: 0, InitiatorDepth: 5}, negotiation.Depths{IRD: 0, ORD: 5}},
+		"negative":                {negotiation.Event{ResponderResources: -1, InitiatorDepth: 5}, negotiation.Depths{IRD: 0, ORD: 5}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := l.Grant(offered, c.ev)
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// TestReadStartNeedsOne: the zero-length read that starts an iWARP connection
+// occupies a responder resource, even when no other read is wanted.
+func TestReadStartNeedsOne(t *testing.T) {
+	l := negotiation.Limits{Want: negotiation.Depths{}, Device: negotiation.Depths{IRD: 16, ORD: 16}, ReadStart: true}
+	got, err := l.Grant(negotiation.Depths{IRD: 4, ORD: 0}, negotiation.Event{})
+	require.NoError(t, err)
+	require.Equal(t, negotiation.Depths{IRD: 1, ORD: 0}, got)
+	l.Minimum.IRD = 1
+	_, err = l.Grant(negotiation.Depths{IRD: 4, ORD: 0}, negotiation.Event{})
+	require.ErrorIs(t, err, negotiation.Refused(negotiation.Depth), "the read that starts is none of the user's")
+	l.Device.IRD, l.Minimum.IRD = 0, 0
+	got, err = l.Grant(negotiation.Depths{IRD: 4, ORD: 4}, negotiation.Event{})
+	require.NoError(t, err)
+	require.Equal(t, negotiation.Depths{}, got)
+}
+
+// TestMinimum: both sides refuse the same connections.
+func TestMinimum(t *testing.T) {
+	each([]int{0, 1, 2, 4}, 6, func(v []int) {
+		least := negotiation.Depths{IRD: v[4], ORD: v[5]}
+		active := negotiation.Limits{
+			Want: negotiation.Depths{IRD: v[0], ORD: v[1]}, Device: negotiation.Depths{IRD: 8, ORD: 8}, Minimum: least,
+		}
+		passive := negotiation.Limits{
+			Want: negotiation.Depths{IRD: v[2], ORD: v[3]}, Device: negotiation.Depths{IRD: 8, ORD: 8},
+			Minimum: negotiation.Depths{IRD: least.ORD, ORD: least.IRD},
+		}
+		enough := min(v[1], v[2]) >= least.ORD && min(v[0], v[3]) >= least.IRD
+		granted, refused := passive.Grant(active.Offer(), negotiation.Event{})
+		require.Equal(t, enough, refused == nil, "%v", v)
+		_, unsettled := active.Settle(active.Offer(), granted)
+		require.Equal(t, enough, unsettled == nil, "%v", v)
+	})
+}
+
+// TestReplyAboveTheOffer: a passive side that wants more reads than the active
+// one serves breaks the protocol (RFC 6581, insufficient IRD).
+func TestReplyAboveTheOffer(t *testing.T) {
+	l := negotiation.Limits{Want: negotiation.Depths{IRD: 2, ORD: 2}, Device: negotiation.Depths{IRD: 8, ORD: 8}}
+	_, err := l.Settle(l.Offer(), negotiation.Depths{IRD: 2, ORD: 3})
+	require.ErrorIs(t, err, negotiation.Refused(negotiation.Depth))
+	got, err := l.Settle(l.Offer(), negotiation.Depths{IRD: 200, ORD: 2})
+	require.NoError(t, err, "siw raises the IRD it serves by itself")
+	require.Equal(t, negotiation.Depths{IRD: 2, ORD: 2}, got)
+}

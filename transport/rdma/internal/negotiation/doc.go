@@ -1,0 +1,68 @@
+// Package negotiation agrees on the terms of a connection between two ranks.
+//
+// Both sides put one 56-byte Record into the private data of the connection:
+// the active side into its request, the passive side into its reply. A passive
+// side that does not want the connection answers with a 20-byte Reject instead.
+// The package is pure: no sockets, no clocks, no randomness.
+//
+// # The record
+//
+// All fields are big-endian. 56 bytes are what InfiniBand's connection manager
+// leaves of a REQ for RDMA_PS_TCP (rdma_connect(3)).
+//
+//	off size field
+//	  0   2  magic 0x6752
+//	  2   1  major version << 4 | minor version
+//	  3   1  type << 4 | length/4 (14): the record delimits itself
+//	  4   4  job: the first four bytes of SHA-256(job id)
+//	  8   4  source rank
+//	 12   2  incarnation of the source
+//	 14   2  the source's latest attempt at this pair
+//	 16   1  IRD offered (request) or granted (reply), 0..254
+//	 17   1  ORD offered or granted, 0..254
+//	 18   2  eager credits: receives posted for the reader of the record
+//	 20   1  eager slot, code n: (n+1) KiB
+//	 21   1  log2 of the largest message
+//	 22   2  features, see the table below
+//	 24   8  address of the eager ring, 0 for none
+//	 32   4  rkey of the eager ring
+//	 36   4  nonce
+//	 40  16  HMAC-SHA256(job key, label, bytes 0..39, destination rank,
+//	         and in a reply the whole request), first 16 bytes
+//
+//	bit feature, in use when both sides set it
+//	  0  immediate data with writes
+//	  1  atomics
+//	  2  polling of an eager ring in memory
+//	  3  send with invalidate
+//	  4  frames above the segment size of TCP
+//	  5  may go without CRC: RFC 5044 turns CRC on when either side asks for it,
+//	     so that the bit to combine by AND is the readiness to do without
+//	  6  rendezvous by read
+//	  7  rendezvous by write
+//	  8  several rails
+//
+// The destination rank is bound by the tag and not carried: a record sent to
+// another rank does not verify there. The tag of a reply covers the request, so
+// a reply fits one request only. A request can be replayed; the memory of
+// attempts in package peering refuses that.
+//
+// # Padding
+//
+// Connection managers pad private data (InfiniBand to 56, 196 and 148 bytes,
+// some iWARP adapters by 4) and report the padded length. Bytes after the
+// record are therefore ignored, whatever they hold.
+//
+// # Versions
+//
+// Another major version is refused with the range that is understood. A minor
+// version only adds meaning to what older ones leave zero: both sides use the
+// smaller minor.
+//
+// # Reads in flight
+//
+// IRD (responder resources) is how many reads and atomics a side serves at once,
+// ORD (initiator depth) how many it issues. Final values come from the two
+// records and never from the events of a provider, which cross or swap them
+// (rdma_get_cm_event(3)); the engine that sends holds itself to ORD.
+package negotiation

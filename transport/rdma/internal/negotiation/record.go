@@ -1,0 +1,162 @@
+package negotiation
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Size is the length of a Record in bytes.
+const Size = 56
+
+// The version of the record that this package writes.
+const (
+	Major = 1
+	Minor = 0
+)
+
+// The range of major versions that this package reads.
+const (
+	majorMin = 1
+	majorMax = 1
+)
+
+const (
+	magic   = 0x6752
+	tagAt   = 40
+	tagSize = Size - tagAt
+	nonceAt = 36
+	// slotUnit is the granularity of the eager slot on the wire, in bytes.
+	slotUnit = 1 << 10
+)
+
+// MaxSlot is the largest eager slot in bytes that a record can name.
+const MaxSlot = 256 * slotUnit
+
+// MaxLogMessage bounds the exponent of the largest message: lengths are signed
+// 64-bit numbers.
+const MaxLogMessage = 62
+
+// kind is the type field of a record.
+type kind uint8
+
+const (
+	kindRequest kind = 1
+	kindReply   kind = 2
+	kindReject  kind = 3
+)
+
+// Features are what a connection can do beyond sends. Both sides' bits are
+// combined by AND.
+type Features uint16
+
+// The features; doc.go has the table.
+const (
+	Immediate Features = 1 << iota
+	Atomics
+	RingPolling
+	SendInvalidate
+	LargeFrames
+	WithoutCRC
+	ReadRendezvous
+	WriteRendezvous
+	MultiRail
+)
+
+// Record is what one side says about itself and offers or grants.
+type Record struct {
+	// Minor is the minor version; the package sets it when it writes a record.
+	Minor uint8
+	// Job is JobHash of the job's id.
+	Job uint32
+	// Source is the rank that wrote the record.
+	Source uint32
+	// Incarnation counts the lives of the source.
+	Incarnation uint16
+	// Attempt is, in a request, the number of this attempt of the source at this
+	// pair, and in a reply the number of the responder's own latest attempt: what
+	// it asked for before that it has given up.
+	Attempt uint16
+	// Depths are the reads in flight offered or granted.
+	Depths Depths
+	// Credits is the number of receives posted for the reader of the record,
+	// without those kept for control.
+	Credits uint16
+	// Slot is the size in bytes of each of these receives, a multiple of 1 KiB up
+	// to MaxSlot. The codec rounds down, at least to 1 KiB.
+	Slot int
+	// LogMessage is log2 of the largest message, at most MaxLogMessage.
+	LogMessage uint8
+	// Features are the bits the source can do.
+	Features Features
+	// RingAddress and RingKey name the eager ring of the source; 0 for none.
+	RingAddress uint64
+	RingKey     uint32
+	// Nonce is chosen at random by the active side; a reply and a reject echo it.
+	Nonce uint32
+}
+
+// JobHash is how a record names a job.
+func JobHash(id string) uint32 {
+	sum := sha256.Sum256([]byte(id))
+	return binary.BigEndian.Uint32(sum[:])
+}
+
+// append adds the first 40 bytes of the record to b.
+func (r *Record) append(b []byte, k kind) []byte {
+	b = binary.BigEndian.AppendUint16(b, magic)
+	b = append(b, Major<<4|Minor, byte(k)<<4|Size/4)
+	b = binary.BigEndian.AppendUint32(b, r.Job)
+	b = binary.BigEndian.AppendUint32(b, r.Source)
+	b = binary.BigEndian.AppendUint16(b, r.Incarnation)
+	b = binary.BigEndian.AppendUint16(b, r.Attempt)
+	b = append(b, depthByte(r.Depths.IRD), depthByte(r.Depths.ORD))
+	b = binary.BigEndian.AppendUint16(b, r.Credits)
+	b = append(b, byte(slotOf(r.Slot)/slotUnit-1), min(r.LogMessage, MaxLogMessage))
+	b = binary.BigEndian.AppendUint16(b, uint16(r.Features))
+	b = binary.BigEndian.AppendUint64(b, r.RingAddress)
+	b = binary.BigEndian.AppendUint32(b, r.RingKey)
+	return binary.BigEndian.AppendUint32(b, r.Nonce)
+}
+
+// slotOf returns the slot that the wire can say.
+func slotOf(bytes int) int { return min(max(bytes/slotUnit, 1)*slotUnit, MaxSlot) }
+
+// parse reads the fields of b, whose frame was checked.
+func parse(b []byte) Record {
+	return Record{
+		Minor:       b[2] & 0x0F,
+		Job:         binary.BigEndian.Uint32(b[4:]),
+		Source:      binary.BigEndian.Uint32(b[8:]),
+		Incarnation: binary.BigEndian.Uint16(b[12:]),
+		Attempt:     binary.BigEndian.Uint16(b[14:]),
+		Depths:      Depths{IRD: min(int(b[16]), MaxDepth), ORD: min(int(b[17]), MaxDepth)},
+		Credits:     binary.BigEndian.Uint16(b[18:]),
+		Slot:        (int(b[20]) + 1) * slotUnit,
+		LogMessage:  min(b[21], MaxLogMessage),
+		Features:    Features(binary.BigEndian.Uint16(b[22:])),
+		RingAddress: binary.BigEndian.Uint64(b[24:]),
+		RingKey:     binary.BigEndian.Uint32(b[32:]),
+		Nonce:       binary.BigEndian.Uint32(b[nonceAt:]),
+	}
+}
+
+// checkFrame looks at the four bytes that every version of every type of record
+// has, and at the length.
+func checkFrame(b []byte, k kind, size int) error {
+	if len(b) < 4 {
+		return refuse(BadLength, "%d bytes of private data are no record", len(b))
+	}
+	if got := binary.BigEndian.Uint16(b); got != magic {
+		return refuse(BadLength, "private data starts with %#04x, a record with %#04x", got, magic)
+	}
+	if major := b[2] >> 4; major < majorMin || major > majorMax {
+		return refuse(Version, "the record has version %d.%d", major, b[2]&0x0F)
+	}
+	if got := kind(b[3] >> 4); got != k {
+		return refuse(BadLength, "a record of type %d came where type %d is due", got, k)
+	}
+	if got := int(b[3]&0x0F) * 4; got != size || len(b) < size {
+		return refuse(BadLength, "a record says %d bytes, %d are due and %d came", got, size, len(b))
+	}
+	return nil
+}
