@@ -1,0 +1,32 @@
+package ddp
+
+import "math/bits"
+
+// Bounds returns the offset, in memory whose first octet has the tagged offset
+// base and which is length octets long, of n octets at the tagged offset to. The
+// error is ErrWrap or ErrBounds.
+//
+// A segment without payload places nothing, so neither its STag nor its offset
+// may be checked (RFC 5041 section 5.2): do not call Bounds for it.
+func Bounds(base uint64, length int, to uint64, n int) (int, error) {
+	end, carry := bits.Add64(to, uint64(n), 0)
+	if carry != 0 && end != 0 {
+		// to+n == 2^64 exactly is the last octet there is: no wrap.
+		return 0, ErrWrap
+	}
+	if to < base {
+		return 0, ErrBounds
+	}
+	offset := to - base
+	if offset > uint64(length) || uint64(n) > uint64(length)-offset {
+		return 0, ErrBounds
+	}
+	return int(offset), nil
+}
+
+// Segments returns how many segments a message of n octets is cut into when one
+// carries at most step: at least one, since a message of length zero is one
+// segment (RFC 5041 section 5.2).
+func Segments(n, step int) int {
+	return max((n+step-1)/step, 1)
+}
