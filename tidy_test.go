@@ -66,7 +66,9 @@ var imports = map[string][]string{
 
 	"collectives": {
 		"runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
+		"collectives/internal/private",
 	},
+	"collectives/internal/private": {"golang.org/x/sys/unix"},
 	"collectives/internal/kernel":  {},
 	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
 	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message"},

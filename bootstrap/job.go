@@ -27,9 +27,9 @@ const (
 	EnvFDs        = "GORUN_FDS"
 )
 
-// EnvHostID, any text, makes an agent and its ranks a node of their own: agents
-// with different values share no memory, whatever machine they are on. It is for
-// trying out several nodes on one machine.
+// EnvHostID is a variable whose value, any text, makes an agent and its ranks a
+// node of their own: agents with different values share no memory, whatever
+// machine they are on. It is for trying out several nodes on one machine.
 const EnvHostID = "GORUN_HOSTID"
 
 // Names of the variables by which a launcher passes on what it was told about

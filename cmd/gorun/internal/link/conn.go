@@ -1,0 +1,139 @@
+package link
+
+import (
+	"bufio"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// queueBytesMax is how much may wait to be written before Room makes its
+// callers wait.
+const queueBytesMax = 1 << 20
+
+// Conn is one end of a link. Send, Room and Flush may be called from any
+// goroutine, Receive from one at a time.
+type Conn struct {
+	in  *bufio.Reader
+	out io.Writer
+
+	mu      sync.Mutex // guards what follows
+	changed *sync.Cond // writing, err or the queue's length
+	queue   []byte
+	writing bool // a goroutine writes
+	err     error
+
+	heard  atomic.Uint64 // frames received
+	paused atomic.Bool   // the last of them was Pause
+}
+
+// NewConn makes an end of a link that reads from in and writes to out. It owns
+// neither.
+func NewConn(in *bufio.Reader, out io.Writer) *Conn {
+	c := &Conn{in: in, out: out}
+	c.changed = sync.NewCond(&c.mu)
+	return c
+}
+
+// Send sends a frame with a body in parts, which are copied. It never waits: a
+// peer that does not read is noticed by its silence. After an error of writing
+// frames go nowhere.
+func (c *Conn) Send(k Kind, parts ...[]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.queue = AppendFrame(c.queue, k, parts...)
+	if !c.writing {
+		c.writing = true
+		go c.write()
+	}
+}
+
+// Room waits until there is little to be written. Whoever sends what others
+// determine the amount of calls it first.
+func (c *Conn) Room() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) > queueBytesMax && c.err == nil {
+		c.changed.Wait()
+	}
+}
+
+// Flush waits until everything was written and returns the first error of
+// writing.
+func (c *Conn) Flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.writing {
+		c.changed.Wait()
+	}
+	return c.err
+}
+
+func (c *Conn) write() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) > 0 && c.err == nil {
+		queue := c.queue
+		c.queue = nil
+		c.changed.Broadcast()
+		c.mu.Unlock()
+		_, err := c.out.Write(queue)
+		c.mu.Lock()
+		c.err = err
+	}
+	c.writing = false
+	c.changed.Broadcast()
+}
+
+// Receive returns the next frame that is not a beat. The body is the caller's.
+func (c *Conn) Receive() (Kind, []byte, error) {
+	for {
+		k, body, err := ReadFrame(c.in)
+		if err != nil {
+			return 0, nil, err
+		}
+		c.heard.Add(1)
+		c.paused.Store(k == KindPause)
+		if k != KindBeat && k != KindPause {
+			return k, body, nil
+		}
+	}
+}
+
+// beats is how many beats are sent in the time after which the other side is
+// taken for lost.
+const beats = 4
+
+// Watch sends beats, and calls lost once if nothing was received for the time
+// of silence, unless the other side announced a pause. Silence is counted in
+// beats, not read from a clock: a process that was stopped finds itself no
+// older. stop ends it.
+func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(silence / beats)
+		defer tick.Stop()
+		silent, heard := 0, c.heard.Load()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			c.Send(KindBeat)
+			now := c.heard.Load()
+			if silent++; now != heard || c.paused.Load() {
+				silent, heard = 0, now
+			}
+			if silent == beats {
+				lost()
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(done) })
+}

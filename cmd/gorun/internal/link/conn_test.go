@@ -1,0 +1,117 @@
+package link_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// pair makes the two ends of a link over pipes that hold nothing.
+func pair(t *testing.T) (a, b *link.Conn, cut func()) {
+	t.Helper()
+	ar, bw := io.Pipe()
+	br, aw := io.Pipe()
+	cut = func() {
+		for _, c := range []io.Closer{ar, bw, br, aw} {
+			require.NoError(t, c.Close())
+		}
+	}
+	return link.NewConn(bufio.NewReader(ar), aw), link.NewConn(bufio.NewReader(br), bw), cut
+}
+
+func TestConnKeepsTheOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, cut := pair(t)
+		for i := range 100 {
+			a.Send(link.KindDown, []byte{byte(i)}, []byte("x")) // nobody reads yet
+			a.Send(link.KindBeat)
+		}
+		for i := range 100 {
+			k, body, err := b.Receive()
+			require.NoError(t, err)
+			require.Equal(t, link.KindDown, k)
+			require.Equal(t, []byte{byte(i), 'x'}, body)
+		}
+		require.NoError(t, a.Flush())
+		cut()
+		_, _, err := b.Receive()
+		require.Error(t, err)
+		a.Send(link.KindDown)
+		require.ErrorIs(t, a.Flush(), io.ErrClosedPipe)
+		a.Room()
+		a.Send(link.KindDown)
+	})
+}
+
+func TestRoomWaitsForTheReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, cut := pair(t)
+		a.Send(link.KindOutput, make([]byte, 10)) // being written
+		synctest.Wait()
+		a.Send(link.KindOutput, make([]byte, 2<<20)) // waits
+		room := make(chan struct{})
+		go func() { a.Room(); close(room) }()
+		synctest.Wait()
+		select {
+		case <-room:
+			t.Fatal("room before anything was read")
+		default:
+		}
+		_, _, err := b.Receive()
+		require.NoError(t, err)
+		<-room
+		_, _, err = b.Receive()
+		require.NoError(t, err)
+		cut()
+	})
+}
+
+func TestSilenceIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, cut := pair(t)
+		began, lost := time.Now(), make(chan struct{})
+		stop := a.Watch(4*time.Second, func() { close(lost) })
+		<-lost
+		require.Equal(t, 4*time.Second, time.Since(began))
+		stop()
+		cut()
+	})
+}
+
+// hear receives until an error.
+func hear(c *link.Conn) {
+	for {
+		if _, _, err := c.Receive(); err != nil {
+			return
+		}
+	}
+}
+
+func TestBeatsAndPausesAreNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, cut := pair(t)
+		go hear(a)
+		go hear(b)
+		fail := func() { panic(errors.New("lost")) }
+		stopA, stopB := a.Watch(4*time.Second, fail), b.Watch(4*time.Second, fail)
+		time.Sleep(time.Minute)
+		a.Send(link.KindPause)
+		synctest.Wait()
+		stopA() // says no more
+		time.Sleep(time.Hour)
+		lost := make(chan struct{})
+		stopB()
+		stopB = b.Watch(4*time.Second, func() { close(lost) })
+		a.Send(link.KindInputEnd) // the pause is over
+		<-lost
+		stopB()
+		cut()
+	})
+}

@@ -1,0 +1,124 @@
+package link
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Kind tells what a frame means. The package comment says who sends it.
+type Kind uint8
+
+// Kinds of frames and their bodies.
+const (
+	KindHello     Kind = iota + 1 // Hello
+	KindProbe                     // Probe
+	KindProbed                    // Probed
+	KindPlan                      // Plan
+	KindStarted                   // Started
+	KindFailed                    // Failed
+	KindUp                        // Target and one frame of a rank for bootstrap.Server.Take
+	KindDown                      // frames for bootstrap.Relay.Tell
+	KindOutput                    // Target and bytes of a stream
+	KindOutputEnd                 // Target
+	KindCredit                    // Target and Amount: so many bytes have left the window
+	KindInput                     // bytes of the standard input
+	KindInputEnd                  // empty
+	KindSignal                    // Target and Amount: the number of the signal
+	KindKill                      // empty: kill every process of the job
+	KindExit                      // Exit
+	KindEnd                       // empty
+	KindDone                      // empty
+	KindBeat                      // empty
+	KindPause                     // empty
+	kindEnd                       // one more than the last
+)
+
+const (
+	frameHeader = 5
+	// FrameBytesMax bounds kind and body: a book of a very large job.
+	FrameBytesMax = 1 << 30
+	// WindowBytes is how much of a stream may be on its way.
+	WindowBytes = 256 << 10
+	// ChunkBytesMax is how much of a stream is sent at once.
+	ChunkBytesMax = 32 << 10
+	// growStep bounds what is allocated before the bytes have arrived.
+	growStep = 1 << 20
+)
+
+// ErrMalformed is wrapped by every error about bytes that are not what the
+// protocol says.
+var ErrMalformed = errors.New("malformed")
+
+// AppendFrame appends a frame with a body in parts.
+func AppendFrame(dst []byte, k Kind, parts ...[]byte) []byte {
+	n := 1
+	for _, p := range parts {
+		n += len(p)
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(n))
+	dst = append(dst, byte(k))
+	for _, p := range parts {
+		dst = append(dst, p...)
+	}
+	return dst
+}
+
+// ReadFrame reads a frame. The body is the caller's. At the end of the stream
+// the error is io.EOF, within a frame io.ErrUnexpectedEOF.
+func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
+	var header [frameHeader]byte
+	if _, err := io.ReadFull(r, header[:]); err != nil {
+		return 0, nil, err
+	}
+	n, k := int64(binary.LittleEndian.Uint32(header[:])), Kind(header[4])
+	if n < 1 || n > FrameBytesMax || k == 0 || k >= kindEnd {
+		return 0, nil, fmt.Errorf("frame of kind %d and %d bytes: %w", k, n, ErrMalformed)
+	}
+	var body []byte
+	for left := int(n - 1); left > 0; {
+		at, step := len(body), min(left, growStep)
+		body = append(body, make([]byte, step)...)
+		if _, err := io.ReadFull(r, body[at:]); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, nil, err
+		}
+		left -= step
+	}
+	return k, body, nil
+}
+
+// Encode returns the body of a frame that is JSON. v is one of this package's
+// types, which can always be encoded.
+func Encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// Decode reads such a body and checks it if T says how.
+func Decode[T any](body []byte) (T, error) {
+	var v T
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		return v, fmt.Errorf("%T: %w: %w", v, ErrMalformed, err)
+	}
+	if d.More() {
+		return v, fmt.Errorf("%T: more than one value: %w", v, ErrMalformed)
+	}
+	if c, ok := any(v).(interface{ check() error }); ok {
+		if err := c.check(); err != nil {
+			return v, fmt.Errorf("%T: %w: %w", v, ErrMalformed, err)
+		}
+	}
+	return v, nil
+}

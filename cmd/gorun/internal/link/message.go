@@ -1,0 +1,110 @@
+package link
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+)
+
+// Text is a string of any bytes: names of files, arguments and variables need
+// not be UTF-8, and JSON must be.
+type Text string
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Text) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(t)), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (t *Text) UnmarshalText(b []byte) error {
+	raw, err := base64.StdEncoding.AppendDecode(nil, b)
+	*t = Text(raw)
+	return err
+}
+
+// Texts converts strings.
+func Texts(from []string) []Text {
+	to := make([]Text, len(from))
+	for i, s := range from {
+		to[i] = Text(s)
+	}
+	return to
+}
+
+// Strings converts texts.
+func Strings(from []Text) []string {
+	to := make([]string, len(from))
+	for i, t := range from {
+		to[i] = string(t)
+	}
+	return to
+}
+
+// Hello is what an agent says of itself.
+type Hello struct {
+	Node  [16]byte // bootstrap.NodeID of its host
+	Probe Probe    // how another agent can find it
+}
+
+// Probe names a descriptor of a process that others can open below /proc, if
+// they are on the same node, and what is in it.
+type Probe struct {
+	PID   int
+	FD    int
+	Nonce []byte
+}
+
+// nonceBytes is the length of what only a neighbour can read.
+const nonceBytes = 16
+
+func (h Hello) check() error { return h.Probe.check() }
+
+func (p Probe) check() error {
+	if p.PID < 1 || p.FD < 0 || len(p.Nonce) != nonceBytes {
+		return fmt.Errorf("process %d, descriptor %d, nonce of %d bytes", p.PID, p.FD, len(p.Nonce))
+	}
+	return nil
+}
+
+// Probed is the answer to a Probe: Why is empty if the process is a neighbour,
+// and else what was seen.
+type Probed struct{ Why string }
+
+// Started says that all ranks of a Plan run, in its order.
+type Started struct{ Ranks []Process }
+
+// Process is a rank at its start.
+type Process struct {
+	PID        int
+	Processors []int // it may use
+}
+
+// Failed says that the ranks of a Plan could not be started and why. None of
+// them runs. Code is the exit code that gorun ends with.
+type Failed struct {
+	Code int
+	Text string
+}
+
+func (f Failed) check() error {
+	if f.Code < 1 || f.Code > 255 {
+		return fmt.Errorf("code %d", f.Code)
+	}
+	return nil
+}
+
+// Exit is the end of a rank. Nothing of the rank follows it but output.
+type Exit struct {
+	Rank      int
+	Status    uint32 // as of wait(2)
+	User      int64  // microseconds of processor time
+	System    int64
+	MaxRSSKiB int64
+}
+
+func (e Exit) check() error {
+	if e.Rank < 0 {
+		return errors.New("negative rank")
+	}
+	return nil
+}

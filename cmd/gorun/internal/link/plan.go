@@ -1,0 +1,76 @@
+package link
+
+import (
+	"fmt"
+	"time"
+)
+
+// Plan is what an agent is to do.
+type Plan struct {
+	Job       string   // name of the job
+	Host      string   // what the launcher calls the agent's host
+	Node      [16]byte // bootstrap.NodeID that the ranks get
+	Size      int      // ranks of the world
+	NodeRank  int
+	Nodes     int
+	OnFailure string
+	Secret    []byte // of the job, SecretBytes
+
+	Dir      Text          // where the ranks run unless their program says otherwise
+	Env      []Text        // variables of every rank, beyond those of the agent
+	Programs []Program     // that Ranks refer to
+	Ranks    []Rank        // of this agent, ascending by number
+	Input    InputMode     // which of them get the standard input
+	Bind     bool          // each rank to one processor
+	Merge    bool          // standard error into standard output
+	Silence  time.Duration // after which the launcher is taken for lost
+}
+
+// SecretBytes is the length of a job's secret.
+const SecretBytes = 32
+
+// Program is what some ranks run.
+type Program struct {
+	Path Text   // of the executable
+	Args []Text // with the name it is called by
+	Env  []Text // variables of its own
+	Dir  Text   // "" for that of the plan
+}
+
+// Rank is one rank of a plan.
+type Rank struct {
+	Number  int // in the world
+	Program int // index in the plan's programs
+}
+
+// InputMode says who gets the standard input.
+type InputMode uint8
+
+// Ranks of an agent that get the standard input.
+const (
+	InputNone  InputMode = iota
+	InputFirst           // rank 0 of the world, which is on this node
+	InputAll
+)
+
+func (p Plan) check() error {
+	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll {
+		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d", len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input)
+	}
+	if p.Silence <= 0 {
+		return fmt.Errorf("silence of %v", p.Silence)
+	}
+	last := -1
+	for _, r := range p.Ranks {
+		if r.Number <= last || r.Number >= p.Size || r.Program < 0 || r.Program >= len(p.Programs) {
+			return fmt.Errorf("rank %d of %d after %d, program %d of %d", r.Number, p.Size, last, r.Program, len(p.Programs))
+		}
+		last = r.Number
+	}
+	for _, g := range p.Programs {
+		if g.Path == "" || len(g.Args) == 0 {
+			return fmt.Errorf("program %q with %d arguments", g.Path, len(g.Args))
+		}
+	}
+	return nil
+}
