@@ -24,3 +24,17 @@ TEXT ·PrefetchWrite(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
 	BYTE $0x0F; BYTE $0x0D; BYTE $0x08
 	RET
+
+// func PrefetchWriteLines(p *uint64, bytes uint64)
+TEXT ·PrefetchWriteLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ bytes+8(FP), CX
+	ADDQ AX, CX
+next:
+	CMPQ AX, CX
+	JCC  done
+	BYTE $0x0F; BYTE $0x0D; BYTE $0x08
+	ADDQ $64, AX
+	JMP  next
+done:
+	RET

@@ -21,3 +21,17 @@ TEXT ·PrefetchWrite(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	PRFM (R0), PSTL1KEEP
 	RET
+
+// func PrefetchWriteLines(p *uint64, bytes uint64)
+TEXT ·PrefetchWriteLines(SB), NOSPLIT, $0-16
+	MOVD p+0(FP), R0
+	MOVD bytes+8(FP), R1
+	ADD  R0, R1
+next:
+	CMP  R1, R0
+	BHS  done
+	PRFM (R0), PSTL1KEEP
+	ADD  $64, R0
+	B    next
+done:
+	RET

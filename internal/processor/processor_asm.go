@@ -20,3 +20,9 @@ func Store32(p *uint32, v uint32)
 //
 //go:noescape
 func PrefetchWrite(p *uint64)
+
+// PrefetchWriteLines is PrefetchWrite for all lines of so many bytes from p on.
+// They must lie in one allocation.
+//
+//go:noescape
+func PrefetchWriteLines(p *uint64, bytes uint64)

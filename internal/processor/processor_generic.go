@@ -12,3 +12,6 @@ func Store32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
 // PrefetchWrite does nothing: it is a matter of speed only.
 func PrefetchWrite(*uint64) {}
+
+// PrefetchWriteLines does nothing, too.
+func PrefetchWriteLines(*uint64, uint64) {}

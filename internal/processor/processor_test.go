@@ -52,4 +52,14 @@ func TestPrefetchChangesNothing(t *testing.T) {
 	a := [2]uint64{7, 8}
 	processor.PrefetchWrite(&a[1])
 	require.Equal(t, [2]uint64{7, 8}, a)
+	lines := make([]uint64, 3*8+1)
+	for i := range lines {
+		lines[i] = uint64(i)
+	}
+	for _, bytes := range []uint64{0, 1, 64, 65, 3 * 64} {
+		processor.PrefetchWriteLines(&lines[0], bytes)
+	}
+	for i := range lines {
+		require.Equal(t, uint64(i), lines[i])
+	}
 }

@@ -72,7 +72,21 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 	copy(w.bytes[off+recordHeader:], payload)
 	w.publish(off, recordWord(kind, w.tail, n))
 	w.tail += size
+	if size > prefetchBytes {
+		w.prefetch(size)
+	}
 	return written
+}
+
+// prefetch asks for the lines of the next record, if it is as long as this one:
+// the reader copies meanwhile, and in a dialogue this processor waits. Else every
+// one of them would be fetched between the call and the wire.
+func (w *ringWriter) prefetch(size uint64) {
+	off := w.tail & ringMask
+	if off+size > ringBytes {
+		off = 0
+	}
+	processor.PrefetchWriteLines(&w.words[off/8&(ringMask/8)], size)
 }
 
 // clearBehind makes sure that no payload stands where the reader looks for the
