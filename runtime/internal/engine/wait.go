@@ -35,7 +35,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	}
 	if e.take(w) {
 		budget := 1 // what w waits for is mostly the next to come
-		for range e.burst {
+		for range e.burstOf(w) {
 			got := e.poll(budget)
 			if w.over() {
 				e.release(w)
@@ -167,10 +167,20 @@ func (e *Engine) pollFor(w *waiter, since time.Time) {
 	}
 }
 
+// burstOf returns how often the poller polls for w before it looks around. Where
+// ranks outnumber processors, what makes a word of shared memory change needs the
+// processor that polling for it takes; a message is mostly on its way.
+func (e *Engine) burstOf(w *waiter) int {
+	if w.done != nil && e.cfg.Wait.Spin <= 0 {
+		return 1
+	}
+	return e.burst
+}
+
 // pollBurst polls until w is over or somebody else should have a look.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
-	for range e.burst {
+	for range e.burstOf(w) {
 		got += e.poll(pollBudget)
 		if w.over() || e.woke || e.crowd.Load() != 0 {
 			break
