@@ -1,0 +1,27 @@
+// Package rdmap is the Remote Direct Memory Access Protocol (RFC 5040) above DDP:
+// which messages there are, which segment may carry which, the Read Request, the
+// queues that hold reads to their negotiated depths, and the Terminate message.
+//
+// It is pure: no sockets, no goroutines, no clocks.
+//
+//	message        opcode  segment   queue  carries
+//	Write          0x0     tagged    -      data
+//	Read Request   0x1     untagged  1      28 octets, see ReadRequest
+//	Read Response  0x2     tagged    -      data
+//	Send           0x3     untagged  0      data
+//	Send+Inv       0x4     untagged  0      data; the STag to invalidate in the header
+//	Send+SE        0x5     untagged  0      data; asks for an event
+//	Send+SE+Inv    0x6     untagged  0      both
+//	Terminate      0x7     untagged  2      see Terminate
+//
+// The opcodes of RFC 7306 (immediate data and atomics, 0x8 to 0xb) are named but
+// not spoken: they get the Terminate of an unexpected opcode, as do those that no
+// RFC defines.
+//
+// # Reads
+//
+// A requester may have ORD reads outstanding, a responder serves IRD at a time
+// (section 6.1). [OutboundQueue] is the requester's queue and matches responses to
+// requests; [InboundQueue] is the responder's. Both keep order: reads are answered
+// in the order of their requests (section 5.5 rule 20).
+package rdmap

@@ -1,0 +1,47 @@
+package rdmap
+
+// InboundQueue holds the Read Requests of a peer until they are answered, in
+// their order, at most IRD of them (the IRQ of RFC 5040 section 6.1).
+type InboundQueue struct {
+	requests []ReadRequest // ring
+	head     int
+	held     int
+}
+
+// NewInboundQueue returns a queue for ird requests. Zero means that the peer may
+// not read.
+func NewInboundQueue(ird int) InboundQueue {
+	return InboundQueue{requests: make([]ReadRequest, ird)}
+}
+
+// Len returns how many requests wait.
+func (q *InboundQueue) Len() int { return q.held }
+
+// Push adds a request that has arrived. A peer that exceeds the depth it was
+// granted gets ErrStream, as the kernel's siw answers.
+func (q *InboundQueue) Push(r ReadRequest) error {
+	if q.held == len(q.requests) {
+		return ErrStream
+	}
+	q.requests[(q.head+q.held)%len(q.requests)] = r
+	q.held++
+	return nil
+}
+
+// Front returns the request to answer now. It is valid until Pop. The queue must
+// not be empty.
+func (q *InboundQueue) Front() *ReadRequest {
+	if q.held == 0 {
+		panic("rdmap: front of an empty queue")
+	}
+	return &q.requests[q.head]
+}
+
+// Pop removes the front: its last response segment is on the way.
+func (q *InboundQueue) Pop() {
+	if q.held == 0 {
+		panic("rdmap: pop of an empty queue")
+	}
+	q.head = (q.head + 1) % len(q.requests)
+	q.held--
+}
