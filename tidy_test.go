@@ -44,6 +44,8 @@ var imports = map[string][]string{
 	"internal/processor":      {},
 	"transport/shm":           {"transport", "internal/processor", "golang.org/x/sys/unix"},
 
+	"transport/rdma/verbs": {},
+
 	"transport/rdma/iwarp/mpa":   {},
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},

@@ -1,0 +1,185 @@
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Adapter is an open interface adapter (dat_ia_open(3DAT)) and the root of what is
+// made on it. It is safe for concurrent use, and so is everything made on it.
+type Adapter struct {
+	provider string
+	device   Device
+	limits   Attributes
+
+	// mu guards everything below and everything in the objects of the adapter. It is a
+	// leaf for consumers; the provider is called under it.
+	mu        sync.Mutex
+	regions   map[uint32]*MemoryRegion
+	region    *MemoryRegion // the last one looked up
+	domains   map[*ProtectionDomain]struct{}
+	endpoints map[*Endpoint]struct{}
+	listeners map[*Listener]struct{}
+	requests  map[*ConnectionRequest]struct{}
+	queues    map[*CompletionQueue]struct{}
+	deadlines deadlines
+	// deferred are endpoints with something to do once no upcall is under way.
+	deferred []*Endpoint
+	waiting  waiting
+	closed   bool
+	failure  error
+}
+
+// Open opens an interface of a provider.
+func Open(p Provider, name string) (*Adapter, error) {
+	if p == nil {
+		return nil, &OpError{Op: "open", Fault: ErrInvalidHandle}
+	}
+	device, err := p.Open(name)
+	if err != nil {
+		return nil, newError("open", p.Name(), name, err)
+	}
+	limits := device.Attributes()
+	if err := limits.Endpoint.check(&limits); err != nil {
+		return nil, errors.Join(newError("open", p.Name(), name, fmt.Errorf("defaults of an endpoint: %w", err)), device.Close())
+	}
+	a := &Adapter{
+		provider: p.Name(), device: device, limits: limits,
+		regions: map[uint32]*MemoryRegion{}, domains: map[*ProtectionDomain]struct{}{},
+		endpoints: map[*Endpoint]struct{}{}, listeners: map[*Listener]struct{}{},
+		requests: map[*ConnectionRequest]struct{}{}, queues: map[*CompletionQueue]struct{}{},
+	}
+	a.waiting.left.L = &a.mu
+	return a, nil
+}
+
+// Attributes returns the adapter's properties and limits (dat_ia_query(3DAT)).
+func (a *Adapter) Attributes() Attributes { return a.limits }
+
+// Progress moves on whatever can be moved on, without handing anything out, and
+// returns how much it did. It is for consumers that have no completion queue.
+func (a *Adapter) Progress() int {
+	a.mu.Lock()
+	defer a.unlock()
+	if a.closed {
+		return 0
+	}
+	return a.drive()
+}
+
+// Close ends everything on the adapter abruptly: connections break, requests that
+// were not answered are refused, memory is deregistered, waiters return ErrClosed.
+// Nothing is handed out any more. A second Close is a no-op.
+func (a *Adapter) Close() error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return nil
+	}
+	a.closed = true
+	for l := range a.listeners {
+		l.point.Close()
+	}
+	for r := range a.requests {
+		r.handshake.Refuse()
+		r.answered = true
+	}
+	for ep := range a.endpoints {
+		ep.queuePair.Close()
+		ep.state = StateFreed
+	}
+	for q := range a.queues {
+		q.close(ErrClosed)
+	}
+	var errs []error
+	for key := range a.regions {
+		errs = append(errs, a.device.Deregister(key))
+	}
+	a.regions, a.region = nil, nil
+	a.stopWaiting()
+	errs = append(errs, a.device.Close())
+	a.mu.Unlock()
+	return errors.Join(errs...)
+}
+
+// drive makes progress under the lock and returns how much.
+func (a *Adapter) drive() int {
+	if a.failure != nil {
+		return 0
+	}
+	n, err := a.device.Progress()
+	if !a.deadlines.empty() {
+		n += a.expire(time.Now())
+	}
+	a.settle()
+	if err != nil {
+		a.fail(err)
+		n++
+	}
+	return n
+}
+
+// expire ends the attempts whose time is over.
+func (a *Adapter) expire(now time.Time) int {
+	n := 0
+	for ep := a.deadlines.due(now); ep != nil; ep = a.deadlines.due(now) {
+		ep.timedOut()
+		n++
+	}
+	return n
+}
+
+// fail ends the adapter after an error of the device as a whole.
+func (a *Adapter) fail(err error) {
+	a.failure = err
+	for ep := range a.endpoints {
+		ep.lost(err)
+	}
+	for q := range a.queues {
+		q.close(err)
+	}
+}
+
+// settle does what had to wait for the end of an upcall.
+func (a *Adapter) settle() {
+	for len(a.deferred) > 0 {
+		ep := a.deferred[len(a.deferred)-1]
+		a.deferred = a.deferred[:len(a.deferred)-1]
+		ep.settle()
+	}
+}
+
+// unlock ends a call: it settles what upcalls have left, releases the lock and wakes
+// whom the call concerns.
+func (a *Adapter) unlock() {
+	if len(a.deferred) > 0 && !a.closed {
+		a.settle()
+	}
+	if !a.waiting.dirty {
+		a.mu.Unlock()
+		return
+	}
+	rings := a.wake()
+	a.mu.Unlock()
+	for _, ring := range rings {
+		ring()
+	}
+}
+
+// err makes the error of an operation on this adapter.
+func (a *Adapter) err(op string, cause error) error { return newError(op, a.provider, "", cause) }
+
+// newError makes an OpError, taking the fault out of its cause.
+func newError(op, provider, peer string, cause error) error {
+	e := &OpError{Op: op, Provider: provider, Peer: peer, Fault: ErrInsufficientResources, Err: cause}
+	var fault Fault
+	if errors.As(cause, &fault) {
+		e.Fault = fault
+	}
+	if cause.Error() == fault.Error() {
+		e.Err = nil
+	}
+	return e
+}

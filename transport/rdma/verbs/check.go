@@ -1,0 +1,51 @@
+package verbs
+
+import "slices"
+
+// check finds what is wrong with attributes under the limits of an adapter.
+func (e *EndpointAttributes) check(l *Attributes) error {
+	if !slices.Contains(l.Services, e.Service) || !slices.Contains(l.QoS, e.QoS) {
+		return ErrModelNotSupported
+	}
+	within := func(n, limit int) bool { return n >= 0 && n <= limit }
+	depth := func(n, limit int) bool { return n == DepthDefault || within(n, limit) }
+	ok := within(e.MaxMessage, l.MaxMessage) && within(e.MaxRDMA, l.MaxRDMA) &&
+		within(e.MaxReceives, l.MaxReceives) && within(e.MaxRequests, l.MaxRequests) &&
+		within(e.MaxReceiveSegments, l.MaxSegments) && within(e.MaxRequestSegments, l.MaxSegments) &&
+		within(e.MaxInline, l.MaxInline) && depth(e.ReadsIn, l.MaxReadsIn) && depth(e.ReadsOut, l.MaxReadsOut) &&
+		e.ReceiveFlags <= CompletionSolicitedWait && e.RequestFlags <= CompletionUnsignalled &&
+		(e.MaxInline == 0 || e.MaxRequestSegments > 0)
+	if !ok {
+		return ErrInvalidParameter
+	}
+	return nil
+}
+
+// check finds what is wrong with the parameters of a connection.
+func (p *ConnParam) check(l *Attributes, dataMax int) error {
+	depth := func(n, limit int) bool { return n >= DepthDefault && n <= limit }
+	if len(p.PrivateData) > dataMax || p.RNRRetryCount > retryCountMax ||
+		!depth(p.ResponderResources, l.MaxReadsIn) || !depth(p.InitiatorDepth, l.MaxReadsOut) {
+		return ErrInvalidParameter
+	}
+	return nil
+}
+
+// depth returns the first of the depths that is not DepthDefault.
+func depth(choices ...int) int {
+	for _, d := range choices {
+		if d != DepthDefault {
+			return d
+		}
+	}
+	return DepthDefault
+}
+
+// segmentsLength returns the number of bytes of a list.
+func segmentsLength(list []Segment) int {
+	n := 0
+	for i := range list {
+		n += len(list[i].Data)
+	}
+	return n
+}

@@ -1,0 +1,246 @@
+package verbs
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Connect requests a connection to whoever listens at remote (dat_ep_connect(3DAT),
+// rdma_connect(3)); it resolves the route itself. The endpoint must be in
+// StateUnconnected and is then, before any event, in StateActiveConnectionPending,
+// bound to a local port. Exactly one event follows on the Connections queue:
+//
+//	EventEstablished        accepted; the endpoint is connected
+//	EventPeerRejected       the remote consumer rejected, with its private data
+//	EventUnreachable        no host, or none that answered within the timeout
+//	EventTimedOut           the host took the request and nobody answered in time
+//	EventNonPeerRejected    every other reason; Event.Err says which
+//	EventDisconnected       Disconnect ended the attempt
+//
+// After all but the first the endpoint is in StateDisconnected.
+//
+// Connect itself fails with ErrInvalidState, ErrInvalidParameter (timeout not
+// positive, private data too long, depths or retry counts out of range),
+// ErrModelNotSupported (QoS, multipath), ErrInvalidAddress or
+// ErrInsufficientResources; nothing has changed then.
+func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
+	const op = "connect"
+	if err := ep.lock(op); err != nil {
+		return err
+	}
+	defer ep.adapter.unlock()
+	if err := ep.connect(remote, &o); err != nil {
+		return newError(op, ep.adapter.provider, remote.String(), err)
+	}
+	return nil
+}
+
+// DupConnect is Connect to the address and with the flags of the last Connect of
+// other, which must be connected (dat_ep_dup_connect(3DAT)). Options' Flags are not
+// used.
+func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
+	const op = "dup connect"
+	if err := ep.lock(op); err != nil {
+		return err
+	}
+	defer ep.adapter.unlock()
+	switch {
+	case other == nil || !other.valid(ep.adapter):
+		return ep.err(op, ErrInvalidHandle)
+	case other.state != StateConnected || !other.active:
+		return ep.err(op, ErrInvalidState)
+	}
+	o.Flags = other.flags
+	if err := ep.connect(other.remote, &o); err != nil {
+		return newError(op, ep.adapter.provider, other.remote.String(), err)
+	}
+	return nil
+}
+
+// connect is Connect under the lock.
+func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
+	l := &ep.adapter.limits
+	p := ConnParam{ResponderResources: DepthDefault, InitiatorDepth: DepthDefault, RetryCount: retryCountMax, RNRRetryCount: retryCountMax}
+	if o.Param != nil {
+		p = *o.Param
+	}
+	switch {
+	case ep.state != StateUnconnected:
+		return fmt.Errorf("%w: endpoint is %v", ErrInvalidState, ep.state)
+	case o.Timeout <= 0 || p.RetryCount > retryCountMax:
+		return ErrInvalidParameter
+	case !slices.Contains(l.QoS, o.QoS), o.Flags&ConnectMultipath != 0 && !l.Multipath:
+		return ErrModelNotSupported
+	case !remote.IsValid() || remote.Port() == 0 || remote.Addr().IsUnspecified() || remote.Addr().IsMulticast():
+		return ErrInvalidAddress
+	}
+	if err := p.check(l, l.MaxRequestData); err != nil {
+		return err
+	}
+	in := depth(p.ResponderResources, ep.attributes.ReadsIn, l.Endpoint.ReadsIn, l.MaxReadsIn)
+	out := depth(p.InitiatorDepth, ep.attributes.ReadsOut, l.Endpoint.ReadsOut, l.MaxReadsOut)
+	// The state is set first: a provider may fail at once, from within Connect.
+	ep.state, ep.remote, ep.in, ep.out = StateActiveConnectionPending, remote, in, out
+	ep.active, ep.flags = true, o.Flags
+	local, err := ep.queuePair.Connect(remote, &Proposal{
+		PrivateData: p.PrivateData, ResponderResources: in, InitiatorDepth: out, FlowControl: p.FlowControl,
+		RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount, QoS: o.QoS, Multipath: o.Flags&ConnectMultipath != 0,
+	})
+	if err != nil {
+		ep.state, ep.remote, ep.in, ep.out = StateUnconnected, netip.AddrPort{}, DepthDefault, DepthDefault
+		return err
+	}
+	if ep.state == StateActiveConnectionPending && o.Timeout != TimeoutInfinite {
+		ep.adapter.deadlines.add(ep, time.Now().Add(o.Timeout))
+		ep.adapter.nudge()
+	}
+	if !ep.local.IsValid() {
+		ep.local = local
+	}
+	return nil
+}
+
+// timedOut ends an attempt whose time is over. A host that has not even taken the
+// request counts as not reached.
+func (ep *Endpoint) timedOut() {
+	t := EventUnreachable
+	if ep.queuePair.Contacted() {
+		t = EventTimedOut
+	}
+	ep.queuePair.Abort()
+	ep.end(&Event{Type: t})
+}
+
+// established is Upcalls.Established.
+func (ep *Endpoint) established(answer *Proposal, local, remote netip.AddrPort) error {
+	active := ep.state == StateActiveConnectionPending
+	if !active && ep.state != StateCompletionPending {
+		return fmt.Errorf("%w: established while %v", ErrInvalidState, ep.state)
+	}
+	ep.adapter.deadlines.remove(ep)
+	if local.IsValid() {
+		ep.local = local
+	}
+	if remote.IsValid() && !active {
+		ep.remote = remote
+	}
+	e := Event{Type: EventEstablished, PrivateData: []byte{}}
+	if active && answer != nil {
+		if answer.InitiatorDepth > ep.in {
+			ep.end(&Event{Type: EventNonPeerRejected, Err: ErrDepthRefused})
+			return ErrDepthRefused
+		}
+		if answer.ResponderResources != DepthDefault {
+			ep.out = min(ep.out, answer.ResponderResources)
+		}
+		e.PrivateData = append(e.PrivateData, answer.PrivateData...)
+	}
+	ep.state = StateConnected
+	ep.sends.readsMax = ep.out
+	e.ResponderResources, e.InitiatorDepth = ep.in, ep.out
+	ep.report(&e)
+	return nil
+}
+
+// failed is Upcalls.Failed.
+func (ep *Endpoint) failed(why Failure, privateData []byte, err error) {
+	e := Event{Type: EventNonPeerRejected, Err: err}
+	switch {
+	case ep.state == StateCompletionPending:
+		e.Type = EventAcceptCompletionError
+	case ep.state != StateActiveConnectionPending:
+		return
+	case why == FailureRejected:
+		e.Type = EventPeerRejected
+		e.PrivateData = append([]byte{}, privateData...)
+	case why == FailureUnreachable:
+		e.Type = EventUnreachable
+	case why == FailureTimedOut:
+		e.Type = EventTimedOut
+	}
+	ep.end(&e)
+}
+
+// ended is Upcalls.Disconnected and Upcalls.Broken.
+func (ep *Endpoint) ended(t EventType, err error) {
+	if ep.state.transfers() {
+		ep.end(&Event{Type: t, Err: err})
+	}
+}
+
+// end moves to StateDisconnected: everything is flushed, then the event comes.
+func (ep *Endpoint) end(e *Event) {
+	ep.adapter.deadlines.remove(ep)
+	ep.state = StateDisconnected
+	ep.request = nil
+	ep.flush()
+	ep.report(e)
+}
+
+// lost moves to StateError because the queue pair cannot be used any more.
+func (ep *Endpoint) lost(err error) {
+	switch ep.state {
+	case StateError, StateFreed:
+		return
+	case StateReserved, StatePassiveConnectionPending, StateUnconnected, StateDisconnected:
+		ep.queuePair.Abort()
+		ep.state = StateError
+		ep.flush()
+	default:
+		ep.queuePair.Abort()
+		ep.end(&Event{Type: EventBroken, Err: err})
+		ep.state = StateError
+	}
+}
+
+// flush completes everything that is posted.
+func (ep *Endpoint) flush() {
+	ep.receives.flush()
+	ep.sends.flush()
+}
+
+// report queues a connection event of the endpoint.
+func (ep *Endpoint) report(e *Event) {
+	e.Endpoint, e.Local, e.Remote = ep, ep.local, ep.remote
+	if q := ep.config.Connections; q != nil {
+		q.push(&Completion{Endpoint: ep, Stream: StreamConnection, Event: e}, true)
+	}
+}
+
+// Disconnect ends a connection or an attempt (dat_ep_disconnect(3DAT)).
+//
+// Connected and graceful: no request can be posted any more, those posted complete
+// first, the endpoint is in StateDisconnectPending meanwhile; the peer sees
+// EventDisconnected. Connected and abrupt, also after graceful: everything is
+// flushed at once; the peer sees EventDisconnected or EventBroken. During Connect or
+// after Accept either ends the attempt. In all cases EventDisconnected follows here
+// and the endpoint is then in StateDisconnected. In that state Disconnect does
+// nothing; before Connect or Accept it is ErrInvalidState.
+func (ep *Endpoint) Disconnect(how CloseFlags) error {
+	const op = "disconnect"
+	if err := ep.lock(op); err != nil {
+		return err
+	}
+	defer ep.adapter.unlock()
+	if how > CloseGraceful {
+		return ep.err(op, ErrInvalidParameter)
+	}
+	switch ep.state {
+	case StateDisconnected:
+		return nil
+	case StateConnected, StateDisconnectPending:
+		if how == CloseGraceful {
+			ep.state = StateDisconnectPending
+			ep.later(deferDisconnect)
+			return nil
+		}
+	case StateActiveConnectionPending, StateCompletionPending:
+	default:
+		return ep.err(op, fmt.Errorf("%w: endpoint is %v", ErrInvalidState, ep.state))
+	}
+	ep.queuePair.Abort()
+	ep.end(&Event{Type: EventDisconnected})
+	return nil
+}

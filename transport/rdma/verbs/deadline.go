@@ -1,0 +1,63 @@
+package verbs
+
+import "time"
+
+// deadlines are the endpoints whose attempt ends at a time. There are few of them
+// and they are looked through when the earliest one changes only.
+type deadlines struct {
+	endpoints []*Endpoint
+	// earliest is the first deadline, or zero.
+	earliest time.Time
+}
+
+func (d *deadlines) empty() bool { return len(d.endpoints) == 0 }
+
+// add watches an endpoint until at.
+func (d *deadlines) add(ep *Endpoint, at time.Time) {
+	ep.deadline, ep.deadlineIndex = at, len(d.endpoints)
+	d.endpoints = append(d.endpoints, ep)
+	if d.earliest.IsZero() || at.Before(d.earliest) {
+		d.earliest = at
+	}
+}
+
+// remove ends that; it may be called for an endpoint that is not watched.
+func (d *deadlines) remove(ep *Endpoint) {
+	if ep.deadline.IsZero() {
+		return
+	}
+	last := len(d.endpoints) - 1
+	d.endpoints[ep.deadlineIndex] = d.endpoints[last]
+	d.endpoints[ep.deadlineIndex].deadlineIndex = ep.deadlineIndex
+	d.endpoints[last] = nil
+	d.endpoints = d.endpoints[:last]
+	was := ep.deadline
+	ep.deadline = time.Time{}
+	if was.Equal(d.earliest) {
+		d.find()
+	}
+}
+
+// find looks for the earliest deadline.
+func (d *deadlines) find() {
+	d.earliest = time.Time{}
+	for _, ep := range d.endpoints {
+		if d.earliest.IsZero() || ep.deadline.Before(d.earliest) {
+			d.earliest = ep.deadline
+		}
+	}
+}
+
+// due removes and returns an endpoint whose deadline is not after now, or nil.
+func (d *deadlines) due(now time.Time) *Endpoint {
+	if d.earliest.IsZero() || d.earliest.After(now) {
+		return nil
+	}
+	for _, ep := range d.endpoints {
+		if !ep.deadline.After(now) {
+			d.remove(ep)
+			return ep
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+// Package verbs holds the nouns of uDAPL 1.2 and librdmacm: adapter, protection
+// domain, memory region, completion queue, endpoint, shared receive queue,
+// listener and connection request, with the connection model of the manual pages
+// dat_ep_create, dat_ep_connect, dat_cr_accept, rdma_connect and rdma_accept.
+// docs/connection-model.md lists every statement of those pages and its test.
+//
+// # Two sides
+//
+// A consumer uses the concrete types: [Open] gives an [Adapter], from which the
+// rest is made. A provider implements [Provider], [Device], [QueuePair],
+// [Handshake] and [ServicePoint], which move bytes and nothing else. Everything
+// the pages say of states, parameters, events, completion order, flushing, limits
+// and wakeups is written once, here, between the two.
+//
+//	consumer      Adapter  Endpoint  CompletionQueue  Listener  ConnectionRequest
+//	------------------------------------------------------------------------------
+//	this package  state machine, work queues, checks, events, waiting: one lock
+//	------------------------------------------------------------------------------
+//	provider      Device   QueuePair                  ServicePoint  Handshake
+//	  reads work from SendQueue and ReceiveQueue, reports to Upcalls and RequestSink
+//
+// # One lock
+//
+// An adapter has one lock. Every method of a consumer type takes it once, and every
+// method of a provider is called under it, except [Device.Sleep] and [Device.Wake].
+// A provider therefore needs no lock and no goroutine of its own, and calls its
+// upcalls only from within a call it is in. No upcall calls the provider back.
+// Goroutines that must not meet at this lock open an adapter each.
+//
+// # Who makes progress
+//
+// Whoever polls. [CompletionQueue.Poll] hands out what is queued, and when nothing
+// is, drives [Device.Progress] on the caller's goroutine. Posting starts the request
+// on the caller's goroutine too. There is no other thread: an endpoint whose
+// consumer polls nothing and waits for nothing makes no progress and does not time
+// out. [CompletionQueue.Wait] sleeps in the kernel through [Device.Sleep].
+//
+// # Ownership of memory
+//
+//	what                               who may touch it, until when
+//	WorkRequest, ReceiveRequest, list  the caller; copied when the post returns
+//	bytes of a posted segment          the provider, until the request completes;
+//	                                   of an inline request nobody after the post
+//	PrivateData passed in              the caller; copied when the call returns
+//	PrivateData of an Event            the consumer, for ever
+//	a registered region                peers too, as its access rights say, until
+//	                                   MemoryRegion.Close returns
+//	*Request, *Receive                 the provider, from Next to Done or Fail
+package verbs

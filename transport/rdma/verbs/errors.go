@@ -1,0 +1,138 @@
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Fault is a return code of the manual pages. It is an error, and errors.Is finds
+// in it the errno that librdmacm would have set (rdma_connect(3), RETURN VALUE).
+type Fault uint8 //nolint:errname // a return code with the pages' names, of which the constants are the errors
+
+// The faults, named as on the pages (DAT_INVALID_STATE is ErrInvalidState).
+const (
+	// ErrInvalidState says that an object was not in a state that allows the call.
+	ErrInvalidState Fault = iota + 1
+	// ErrInvalidParameter says that an argument, or a combination of them, is out
+	// of range.
+	ErrInvalidParameter
+	// ErrInvalidHandle says that an object is nil, was freed, or belongs to another
+	// adapter.
+	ErrInvalidHandle
+	// ErrInvalidAddress says that an address cannot be used by this adapter.
+	ErrInvalidAddress
+	// ErrInsufficientResources says that a limit or the machine is exhausted.
+	ErrInsufficientResources
+	// ErrModelNotSupported says that the provider cannot do what was asked, ever.
+	ErrModelNotSupported
+	// ErrProtectionViolation says that local memory of a posted request lies outside
+	// its region or in a region of another protection domain.
+	ErrProtectionViolation
+	// ErrPrivilegesViolation says that a region lacks the access right needed.
+	ErrPrivilegesViolation
+)
+
+// Error implements error.
+func (f Fault) Error() string {
+	switch f {
+	case ErrInvalidState:
+		return "invalid state"
+	case ErrInvalidParameter:
+		return "invalid parameter"
+	case ErrInvalidHandle:
+		return "invalid handle"
+	case ErrInvalidAddress:
+		return "invalid address"
+	case ErrInsufficientResources:
+		return "insufficient resources"
+	case ErrModelNotSupported:
+		return "model not supported"
+	case ErrProtectionViolation:
+		return "protection violation"
+	case ErrPrivilegesViolation:
+		return "privileges violation"
+	default:
+		return fmt.Sprintf("fault %d", uint8(f))
+	}
+}
+
+// Errno returns what a call of librdmacm leaves in errno for this fault.
+func (f Fault) Errno() syscall.Errno {
+	switch f {
+	case ErrInvalidHandle:
+		return syscall.EBADF
+	case ErrInvalidAddress:
+		return syscall.EADDRNOTAVAIL
+	case ErrInsufficientResources:
+		return syscall.ENOMEM
+	case ErrModelNotSupported:
+		return syscall.EOPNOTSUPP
+	case ErrProtectionViolation:
+		return syscall.EFAULT
+	case ErrPrivilegesViolation:
+		return syscall.EACCES
+	default:
+		return syscall.EINVAL
+	}
+}
+
+// Is makes errors.Is(err, syscall.EINVAL) and the like work.
+func (f Fault) Is(target error) bool {
+	errno, ok := target.(syscall.Errno)
+	return ok && errno == f.Errno()
+}
+
+// Causes of events and of refusals. They are found in Event.Err and in the Err of
+// an OpError.
+var (
+	// ErrBacklogFull says that a listener had no room for one more request.
+	ErrBacklogFull = errors.New("backlog is full")
+	// ErrNotListening says that nobody listens at the address asked for.
+	ErrNotListening = errors.New("nobody listens there")
+	// ErrQoSRefused says that the remote provider does not have the quality of
+	// service asked for.
+	ErrQoSRefused = errors.New("quality of service is not supported by the peer")
+	// ErrDepthRefused says that the two sides' read depths do not fit together.
+	ErrDepthRefused = errors.New("read depths of the two sides do not fit")
+	// ErrOverflow says that a completion queue had no room for an event. The queue
+	// is dead, and so is the endpoint that fed it.
+	ErrOverflow = errors.New("completion queue overflowed")
+	// ErrClosed says that the adapter or the completion queue was closed.
+	ErrClosed = errors.New("closed")
+)
+
+// OpError is the error of one call: what was tried, where, and why not.
+type OpError struct {
+	// Op is the operation: "connect", "accept", "post send", ...
+	Op string
+	// Provider is the provider's name: "iwarp", "rdmacm", ...
+	Provider string
+	// Peer is the other end's address, or empty.
+	Peer string
+	// Fault is the class of the pages.
+	Fault Fault
+	// Err is the cause, or nil when the fault says it all.
+	Err error
+}
+
+// Error implements error.
+func (e *OpError) Error() string {
+	s := e.Op + " " + e.Provider
+	if e.Peer != "" {
+		s += " " + e.Peer
+	}
+	s += ": " + e.Fault.Error()
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the fault and the cause, so that errors.Is finds both.
+func (e *OpError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Fault}
+	}
+	return []error{e.Fault, e.Err}
+}

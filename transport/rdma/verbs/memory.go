@@ -1,0 +1,159 @@
+package verbs
+
+// Access is what may be done with a memory region beside reading it locally.
+type Access uint8
+
+// The rights of Register. They can be combined.
+const (
+	// AccessLocalWrite lets receives and Reads of this side fill the memory.
+	AccessLocalWrite Access = 1 << iota
+	// AccessRemoteRead lets the peer's Reads.
+	AccessRemoteRead
+	// AccessRemoteWrite lets the peer's Writes. It needs AccessLocalWrite.
+	AccessRemoteWrite
+)
+
+// accessAll are all bits that mean something.
+const accessAll = AccessLocalWrite | AccessRemoteRead | AccessRemoteWrite
+
+// ProtectionDomain ties memory and endpoints together (DAT_PZ): neither posted
+// requests nor peers reach memory of another domain.
+type ProtectionDomain struct {
+	adapter *Adapter
+	// users counts regions and endpoints.
+	users int
+	freed bool
+}
+
+// NewProtectionDomain makes a protection domain.
+func (a *Adapter) NewProtectionDomain() (*ProtectionDomain, error) {
+	a.mu.Lock()
+	defer a.unlock()
+	if a.closed {
+		return nil, a.err("new protection domain", ErrInvalidHandle)
+	}
+	d := &ProtectionDomain{adapter: a}
+	a.domains[d] = struct{}{}
+	return d, nil
+}
+
+// Free ends the domain. It is ErrInvalidState while regions or endpoints are in it.
+func (d *ProtectionDomain) Free() error {
+	if d == nil {
+		return &OpError{Op: "free protection domain", Fault: ErrInvalidHandle}
+	}
+	a := d.adapter
+	a.mu.Lock()
+	defer a.unlock()
+	switch {
+	case d.freed || a.closed:
+		return a.err("free protection domain", ErrInvalidHandle)
+	case d.users > 0:
+		return a.err("free protection domain", ErrInvalidState)
+	}
+	d.freed = true
+	delete(a.domains, d)
+	return nil
+}
+
+// valid reports whether the domain can be used on an adapter.
+func (d *ProtectionDomain) valid(a *Adapter) bool { return d != nil && d.adapter == a && !d.freed }
+
+// MemoryRegion is registered memory (DAT_LMR), and what its owner grants to peers
+// (DAT_RMR).
+type MemoryRegion struct {
+	domain *ProtectionDomain
+	data   []byte
+	access Access
+	keys   Registered
+	closed bool
+}
+
+// Register makes b usable in posted requests of the domain's endpoints and, as
+// access says, by their peers. The region keeps b alive. An empty b is
+// ErrInvalidParameter, as is AccessRemoteWrite without AccessLocalWrite.
+func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, error) {
+	const op = "register memory"
+	if d == nil {
+		return nil, &OpError{Op: op, Fault: ErrInvalidHandle}
+	}
+	a := d.adapter
+	a.mu.Lock()
+	defer a.unlock()
+	switch {
+	case d.freed || a.closed:
+		return nil, a.err(op, ErrInvalidHandle)
+	case len(b) == 0, access&^accessAll != 0, access&(AccessRemoteWrite|AccessLocalWrite) == AccessRemoteWrite:
+		return nil, a.err(op, ErrInvalidParameter)
+	}
+	keys, err := a.device.Register(Registration{Domain: d, Data: b, Access: access})
+	if err != nil {
+		return nil, a.err(op, err)
+	}
+	m := &MemoryRegion{domain: d, data: b, access: access, keys: keys}
+	a.regions[keys.LKey] = m
+	d.users++
+	return m, nil
+}
+
+// Bytes returns the registered memory.
+func (m *MemoryRegion) Bytes() []byte { return m.data }
+
+// LKey returns the key of Segment.
+func (m *MemoryRegion) LKey() uint32 { return m.keys.LKey }
+
+// Segment returns n bytes at off as a segment. It panics when they are not within.
+func (m *MemoryRegion) Segment(off, n int) Segment {
+	return Segment{Data: m.data[off : off+n : off+n], LKey: m.keys.LKey}
+}
+
+// Remote returns the name by which peers reach n bytes at off. It panics when they
+// are not within.
+func (m *MemoryRegion) Remote(off, n int) RemoteRegion {
+	_ = m.data[off : off+n]
+	return RemoteRegion{Address: m.keys.Address + uint64(off), RKey: m.keys.RKey, Length: n}
+}
+
+// Close deregisters the memory. When it returns, no peer touches it any more. The
+// consumer closes a region when no posted request refers to it; one that does
+// anyway may still touch the memory, which stays alive until then.
+func (m *MemoryRegion) Close() error {
+	if m == nil {
+		return &OpError{Op: "deregister memory", Fault: ErrInvalidHandle}
+	}
+	a := m.domain.adapter
+	a.mu.Lock()
+	defer a.unlock()
+	if m.closed || a.closed {
+		return a.err("deregister memory", ErrInvalidHandle)
+	}
+	m.closed = true
+	m.domain.users--
+	delete(a.regions, m.keys.LKey)
+	if a.region == m {
+		a.region = nil
+	}
+	if err := a.device.Deregister(m.keys.LKey); err != nil {
+		return a.err("deregister memory", err)
+	}
+	return nil
+}
+
+// check finds the fault of using s with the access needed in a domain, or nil.
+func (a *Adapter) check(s *Segment, d *ProtectionDomain, need Access) error {
+	m := a.region
+	if m == nil || m.keys.LKey != s.LKey {
+		var ok bool
+		if m, ok = a.regions[s.LKey]; !ok {
+			return ErrPrivilegesViolation
+		}
+		a.region = m
+	}
+	switch {
+	case m.domain != d || !contains(m.data, s.Data):
+		return ErrProtectionViolation
+	case m.access&need != need:
+		return ErrPrivilegesViolation
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package verbs
+
+// Post posts one request (dat_ep_post_send(3DAT), dat_ep_post_rdma_write(3DAT),
+// dat_ep_post_rdma_read(3DAT)) and starts it if it can. It neither blocks nor
+// allocates. It is legal in StateConnected, and in StateDisconnected, where the
+// request is flushed at once.
+//
+// It fails with ErrInvalidState; ErrInsufficientResources when MaxRequests are
+// posted; ErrInvalidParameter for flags, lengths and numbers of segments;
+// ErrProtectionViolation and ErrPrivilegesViolation for local memory; and
+// ErrModelNotSupported for a Read on a connection that grants none (ORD 0) and for
+// what the adapter lacks. The connection is not touched by a failed post.
+func (ep *Endpoint) Post(w *WorkRequest) error {
+	if err := ep.lock("post"); err != nil {
+		return err
+	}
+	err := ep.enqueue(w)
+	if err == nil {
+		ep.start()
+	}
+	ep.adapter.unlock()
+	if err != nil {
+		return ep.err("post", err)
+	}
+	return nil
+}
+
+// PostList posts requests in order and starts them together. It returns how many
+// were posted, and the error of the next one if that is not all.
+func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
+	if err := ep.lock("post list"); err != nil {
+		return 0, err
+	}
+	var err error
+	n := 0
+	for n < len(list) && err == nil {
+		if err = ep.enqueue(&list[n]); err == nil {
+			n++
+		}
+	}
+	if n > 0 {
+		ep.start()
+	}
+	ep.adapter.unlock()
+	if err != nil {
+		return n, ep.err("post list", err)
+	}
+	return n, nil
+}
+
+// start has the queue pair begin what was posted, or flushes it.
+func (ep *Endpoint) start() {
+	if ep.state == StateConnected {
+		ep.queuePair.RequestsPosted()
+	} else {
+		ep.sends.flush()
+	}
+}
+
+// enqueue checks a request and puts it into the send queue.
+func (ep *Endpoint) enqueue(w *WorkRequest) error {
+	if ep.state != StateConnected && ep.state != StateDisconnected {
+		return ErrInvalidState
+	}
+	a := &ep.attributes
+	length := segmentsLength(w.Segments)
+	lengthMax, segmentsMax, need := a.MaxRDMA, a.MaxRequestSegments, Access(0)
+	flags := FlagUnsignalled | FlagQuiet | FlagFence | FlagInline
+	switch w.Op {
+	case OpSend:
+		lengthMax = a.MaxMessage
+		flags |= FlagSolicited | FlagInvalidate
+	case OpWrite:
+	case OpRead:
+		need = AccessLocalWrite
+		segmentsMax = min(segmentsMax, ep.adapter.limits.MaxReadSegments)
+		flags &^= FlagInline
+		if ep.state == StateConnected && ep.out == 0 {
+			return ErrModelNotSupported
+		}
+	case OpBind:
+		return ErrModelNotSupported
+	default:
+		return ErrInvalidParameter
+	}
+	inline := w.Flags&FlagInline != 0
+	switch {
+	case w.Flags&^flags != 0, w.Flags&FlagQuiet != 0 && a.RequestFlags != CompletionUnsignalled:
+		return ErrInvalidParameter
+	case length > lengthMax, inline && length > a.MaxInline, !inline && len(w.Segments) > segmentsMax:
+		return ErrInvalidParameter
+	case ep.sends.full():
+		return ErrInsufficientResources
+	}
+	if !inline {
+		if err := ep.adapter.checkAll(w.Segments, ep.config.Domain, need); err != nil {
+			return err
+		}
+	}
+	ep.sends.put(w, length)
+	return nil
+}
+
+// checkAll finds the first fault in a list of segments.
+func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) error {
+	for i := range list {
+		if len(list[i].Data) == 0 {
+			continue
+		}
+		if err := a.check(&list[i], d, need); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PostReceive posts memory for one message (dat_ep_post_recv(3DAT)). It is legal in
+// every state but StateError; in StateDisconnected the receive is flushed at once.
+// It fails with ErrInvalidState, also for an endpoint with a shared receive queue;
+// ErrInsufficientResources when MaxReceives are posted; ErrInvalidParameter,
+// ErrProtectionViolation and ErrPrivilegesViolation.
+func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
+	if err := ep.lock("post receive"); err != nil {
+		return err
+	}
+	var err error
+	if ep.state == StateError || ep.config.SharedReceives != nil {
+		err = ErrInvalidState
+	} else {
+		err = ep.own.enqueue(r, ep.adapter, ep.config.Domain, ep.attributes.MaxReceiveSegments)
+	}
+	if err == nil {
+		if ep.state == StateDisconnected {
+			ep.receives.flush()
+		} else {
+			ep.queuePair.ReceivesPosted()
+		}
+	}
+	ep.adapter.unlock()
+	if err != nil {
+		return ep.err("post receive", err)
+	}
+	return nil
+}
+
+// enqueue checks a receive and puts it into the ring.
+func (g *receiveRing) enqueue(r *ReceiveRequest, a *Adapter, d *ProtectionDomain, segmentsMax int) error {
+	switch {
+	case len(r.Segments) > segmentsMax:
+		return ErrInvalidParameter
+	case g.full():
+		return ErrInsufficientResources
+	}
+	if err := a.checkAll(r.Segments, d, AccessLocalWrite); err != nil {
+		return err
+	}
+	g.put(r, segmentsLength(r.Segments))
+	return nil
+}

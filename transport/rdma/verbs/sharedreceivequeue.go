@@ -1,0 +1,138 @@
+package verbs
+
+// SharedReceiveConfig is what a shared receive queue is made from.
+type SharedReceiveConfig struct {
+	// Domain is that of its memory and of all its endpoints.
+	Domain *ProtectionDomain
+	// Limits takes EventLimitReached; nil if the consumer is not interested.
+	Limits *CompletionQueue
+	// MaxReceives is how many may be posted, MaxSegments bounds each list.
+	MaxReceives, MaxSegments int
+}
+
+// SharedReceiveQueue holds receives for any number of endpoints (dat_srq_create
+// (3DAT)): each message of any of them takes the oldest. Its completion comes where
+// those of the endpoint come.
+type SharedReceiveQueue struct {
+	adapter     *Adapter
+	domain      *ProtectionDomain
+	limits      *CompletionQueue
+	ring        receiveRing
+	segmentsMax int
+	limit       int
+	users       int
+	freed       bool
+}
+
+// NewSharedReceiveQueue makes a shared receive queue. It is ErrModelNotSupported on
+// an adapter that has none.
+func (a *Adapter) NewSharedReceiveQueue(c SharedReceiveConfig) (*SharedReceiveQueue, error) {
+	const op = "new shared receive queue"
+	a.mu.Lock()
+	defer a.unlock()
+	switch {
+	case a.closed || !c.Domain.valid(a) || c.Limits != nil && !c.Limits.valid(a):
+		return nil, a.err(op, ErrInvalidHandle)
+	case a.limits.MaxSharedReceives == 0:
+		return nil, a.err(op, ErrModelNotSupported)
+	case c.MaxReceives < 1 || c.MaxReceives > a.limits.MaxSharedReceives || c.MaxSegments < 0 || c.MaxSegments > a.limits.MaxSegments:
+		return nil, a.err(op, ErrInvalidParameter)
+	}
+	s := &SharedReceiveQueue{adapter: a, domain: c.Domain, limits: c.Limits, segmentsMax: c.MaxSegments}
+	if c.Limits != nil {
+		c.Limits.feeds.add(StreamLimit, 0, 1)
+		if !c.Limits.feeds.legal() {
+			c.Limits.feeds.add(StreamLimit, 0, -1)
+			return nil, a.err(op, ErrInvalidParameter)
+		}
+	}
+	s.ring.configure(c.MaxReceives, c.MaxSegments)
+	s.ring.shared = s
+	c.Domain.users++
+	return s, nil
+}
+
+// valid reports whether endpoints of an adapter can use the queue.
+func (s *SharedReceiveQueue) valid(a *Adapter) bool { return s.adapter == a && !s.freed }
+
+// PostReceive posts memory for one message, like Endpoint.PostReceive.
+func (s *SharedReceiveQueue) PostReceive(r *ReceiveRequest) error {
+	const op = "post shared receive"
+	if s == nil {
+		return &OpError{Op: op, Fault: ErrInvalidHandle}
+	}
+	a := s.adapter
+	a.mu.Lock()
+	var err error = ErrInvalidHandle
+	if !s.freed && !a.closed {
+		err = s.ring.enqueue(r, a, s.domain, s.segmentsMax)
+	}
+	a.unlock()
+	if err != nil {
+		return a.err(op, err)
+	}
+	return nil
+}
+
+// Len returns the number of receives that are posted and not taken.
+func (s *SharedReceiveQueue) Len() int {
+	s.adapter.mu.Lock()
+	defer s.adapter.unlock()
+	return s.ring.count()
+}
+
+// SetLimit asks for one EventLimitReached when fewer than n receives are left
+// (dat_srq_set_lw(3DAT)), at once if that is so already. 0 takes it back.
+func (s *SharedReceiveQueue) SetLimit(n int) error {
+	const op = "set limit"
+	if s == nil {
+		return &OpError{Op: op, Fault: ErrInvalidHandle}
+	}
+	a := s.adapter
+	a.mu.Lock()
+	defer a.unlock()
+	switch {
+	case s.freed || a.closed:
+		return a.err(op, ErrInvalidHandle)
+	case n < 0 || n > s.ring.depth:
+		return a.err(op, ErrInvalidParameter)
+	}
+	s.limit = n
+	s.watch()
+	return nil
+}
+
+// watch makes the event when the limit is passed.
+func (s *SharedReceiveQueue) watch() {
+	if s.limit == 0 || s.ring.count() >= s.limit {
+		return
+	}
+	s.limit = 0
+	if s.limits != nil {
+		s.limits.push(&Completion{Stream: StreamLimit, Event: &Event{Type: EventLimitReached, SharedReceiveQueue: s}}, true)
+	}
+}
+
+// Free ends the queue and forgets the receives that are posted. It is
+// ErrInvalidState while endpoints use it.
+func (s *SharedReceiveQueue) Free() error {
+	const op = "free shared receive queue"
+	if s == nil {
+		return &OpError{Op: op, Fault: ErrInvalidHandle}
+	}
+	a := s.adapter
+	a.mu.Lock()
+	defer a.unlock()
+	switch {
+	case s.freed || a.closed:
+		return a.err(op, ErrInvalidHandle)
+	case s.users > 0:
+		return a.err(op, ErrInvalidState)
+	}
+	s.freed = true
+	if s.limits != nil {
+		s.limits.feeds.add(StreamLimit, 0, -1)
+	}
+	s.domain.users--
+	return nil
+}

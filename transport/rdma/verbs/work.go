@@ -1,0 +1,84 @@
+package verbs
+
+// Opcode is the kind of a work request.
+type Opcode uint8
+
+// The work requests.
+const (
+	// OpSend is a message into a receive of the peer. FlagSolicited and
+	// FlagInvalidate make its four kinds.
+	OpSend Opcode = iota + 1
+	// OpWrite writes local memory to remote memory.
+	OpWrite
+	// OpRead reads remote memory into local memory.
+	OpRead
+	// OpBind binds a memory window (RMR). Adapters without MemoryWindows refuse it
+	// with ErrModelNotSupported; all of today's do.
+	OpBind
+	// OpReceive is the opcode in the Completion of a receive; it is not posted.
+	OpReceive
+)
+
+// RequestFlags modify a work request.
+type RequestFlags uint8
+
+const (
+	// FlagUnsignalled makes no completion when the request succeeds
+	// (DAT_COMPLETION_SUPPRESS_FLAG; a verbs request without IBV_SEND_SIGNALED). Its
+	// place in the queue is free again when a later request completes.
+	FlagUnsignalled RequestFlags = 1 << iota
+	// FlagQuiet makes a completion that wakes nobody (DAT_COMPLETION_UNSIGNALLED_FLAG).
+	// The endpoint's RequestFlags must be CompletionUnsignalled.
+	FlagQuiet
+	// FlagSolicited makes the completion of the peer's receive wake waiters there.
+	FlagSolicited
+	// FlagFence starts the request only when all earlier Reads are complete.
+	FlagFence
+	// FlagInline copies the bytes during the post; the segments need no region and
+	// belong to the caller again when the post returns. Not for OpRead.
+	FlagInline
+	// FlagInvalidate on OpSend ends the access that the peer granted by the key in
+	// WorkRequest.Invalidate.
+	FlagInvalidate
+)
+
+// Segment is local memory of a work request: bytes that lie within a registered
+// region, and the region's local key. An empty segment is legal and not checked.
+type Segment struct {
+	Data []byte
+	LKey uint32
+}
+
+// RemoteRegion names memory of a peer. It is plain data, made by
+// MemoryRegion.Remote and carried to the peer in a message.
+type RemoteRegion struct {
+	Address uint64
+	RKey    uint32
+	Length  int
+}
+
+// WorkRequest is a Send, Write or Read. The post copies it, the list of segments
+// included; the bytes stay in use until the request completes.
+type WorkRequest struct {
+	// ID comes back in the Completion. It means nothing to anyone else.
+	ID    uint64
+	Op    Opcode
+	Flags RequestFlags
+	// Segments are the bytes to send or write, or to read into, in order. The total
+	// may be 0 and must not exceed the endpoint's MaxMessage or MaxRDMA.
+	Segments []Segment
+	// RemoteAddress and RKey name the peer's memory of a Write or Read. They are not
+	// looked at when the total is 0.
+	RemoteAddress uint64
+	RKey          uint32
+	// Invalidate is the peer's key of FlagInvalidate.
+	Invalidate uint32
+}
+
+// ReceiveRequest is memory for one message of the peer. The regions need
+// AccessLocalWrite.
+type ReceiveRequest struct {
+	// ID comes back in the Completion.
+	ID       uint64
+	Segments []Segment
+}
