@@ -98,11 +98,14 @@ func (c *Comm) status(s engine.Status, size int) Status {
 
 // irecv is Irecv of bytes.
 func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
-	in, err := c.incoming(e, b, source, tag)
-	if err != nil || in.from.Peer == ProcNull {
+	if c == nil || e.err != nil {
+		return unstarted(c.cause(e))
+	}
+	from, err := c.from(source, tag)
+	if err != nil || from.Peer == ProcNull {
 		return unstarted(err)
 	}
-	return c.receiving(e, c.engine.Irecv(in.from, e.typ, b, 0))
+	return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0))
 }
 
 // receiving is the request of a receive of e that was started.

@@ -111,6 +111,9 @@ func (m *matcher) receive(k key) *entry {
 		m.lone, e.in = nil, false
 		return e
 	}
+	if m.posted[wildSource].entries+m.posted[wildTag].entries+m.posted[shapeAny].entries == 0 {
+		return m.posted[shapeExact].pop(k)
+	}
 	best := m.posted[shapeExact].find(k)
 	for s := wildSource; s < shapesTotal; s++ {
 		if m.posted[s].entries == 0 {

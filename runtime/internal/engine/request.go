@@ -38,35 +38,35 @@ const (
 // Request is the record of an operation, which callers know by a Handle. It holds
 // the caller's slice until it is done. Records come from a free list and go back
 // to it when the result is taken.
+//
+// What a small receive touches comes first: with many under way the cache holds
+// these lines and no others.
 type Request struct {
-	e      *Engine
-	entry  entry // receives: place among the posted
-	peer   *peer // sends, and receives once matched
-	op     op
-	phase  phase
-	typ    Type
-	target key // where to, or where from
-	buf    []byte
-	pc     uintptr
-
-	status Status
-	err    error
-	waiter *waiter // who waits for it
-	own    waiter  // of Wait
-
-	id        uint32 // in Engine.operations, if answers are expected
-	mate      uint32 // id of the other side's operation
-	exposed   bool   // key is exposed by us
-	withdrawn bool   // a WITHDRAW is out
-	canceled  bool   // Cancel was called
-	cause     error  // of the cancellation
-	key       transport.Key
-	message   *Message // RecvMessage: what came
-
+	entry      entry // receives: place among the posted
+	e          *Engine
+	next       *Request // in one list of its peer or in the free list
+	peer       *peer    // sends, and receives once matched
+	buf        []byte
+	waiter     *waiter // who waits for it
+	typ        Type
 	generation uint32 // of the record: how often its result was taken
+	id         uint32 // in Engine.operations, if answers are expected
+	op         op
+	phase      phase
+	exposed    bool // key is exposed by us
+	withdrawn  bool // a WITHDRAW is out
+	canceled   bool // Cancel was called
+	status     Status
+	err        error
+	cause      error    // of the cancellation
+	message    *Message // RecvMessage: what came
+	target     key      // where to, or where from
+	pc         uintptr
 
+	mate uint32 // id of the other side's operation
+	key  transport.Key
 	move transfer
-	next *Request // in one list of its peer or in the free list
+	own  waiter // of Wait
 }
 
 // newRequest takes a record from the free list.

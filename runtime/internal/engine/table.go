@@ -56,6 +56,23 @@ func (t *table) find(k key) *entry {
 	return nil
 }
 
+// pop takes the oldest entry of k out; nil if there is none.
+func (t *table) pop(k key) *entry {
+	if t.entries == 0 {
+		return nil
+	}
+	slot := &t.buckets[k.hash()&uint32(len(t.buckets)-1)]
+	for *slot != nil && (*slot).key != k {
+		slot = &(*slot).chain
+	}
+	e := *slot
+	if e != nil {
+		t.succeed(slot, e)
+		t.out(e)
+	}
+	return e
+}
+
 // insert appends e to the queue of its key.
 func (t *table) insert(e *entry) {
 	if t.leaders >= len(t.buckets) {
@@ -76,9 +93,12 @@ func (t *table) insert(e *entry) {
 
 // remove takes e out.
 func (t *table) remove(e *entry) {
-	t.entries--
 	if e.led {
-		t.removeLeader(e)
+		slot := &t.buckets[e.hash()&uint32(len(t.buckets)-1)]
+		for *slot != e {
+			slot = &(*slot).chain
+		}
+		t.succeed(slot, e)
 	} else {
 		// The leader is needed only when its tail goes.
 		e.prev.next = e.next
@@ -88,16 +108,12 @@ func (t *table) remove(e *entry) {
 			t.find(e.key).tail = e.prev
 		}
 	}
-	e.in, e.led = false, false
-	e.chain, e.next, e.prev, e.tail = nil, nil, nil, nil
+	t.out(e)
 }
 
-// removeLeader puts the second of the queue in the leader's place.
-func (t *table) removeLeader(e *entry) {
-	slot := &t.buckets[e.hash()&uint32(len(t.buckets)-1)]
-	for *slot != e {
-		slot = &(*slot).chain
-	}
+// succeed puts the second of a queue in the place of its leader e, which slot
+// points to.
+func (t *table) succeed(slot **entry, e *entry) {
 	heir := e.next
 	if heir == nil {
 		*slot = e.chain
@@ -106,6 +122,13 @@ func (t *table) removeLeader(e *entry) {
 	}
 	heir.prev, heir.led, heir.tail, heir.chain = nil, true, e.tail, e.chain
 	*slot = heir
+}
+
+// out clears the links of an entry that is in no queue any more.
+func (t *table) out(e *entry) {
+	t.entries--
+	e.in, e.led = false, false
+	e.chain, e.next, e.prev, e.tail = nil, nil, nil, nil
 }
 
 // grow doubles the buckets.
