@@ -185,3 +185,20 @@ func TestWholeJobs(t *testing.T) {
 	require.Empty(t, run(t, 4, "startup"))
 	require.Equal(t, "5 ranks exchanged 24 bytes with each other\n", run(t, 5, "allall", "-n", "3"))
 }
+
+// TestBlocksOfEveryLength has an all-to-all checked for every way its blocks may
+// go between processes.
+func TestBlocksOfEveryLength(t *testing.T) {
+	for _, coll := range []string{"auto", "node-pipeline", "node-pull", "bruck", "pairwise"} {
+		for _, cma := range []string{"1", "0"} {
+			for _, ranks := range []string{"2", "3"} {
+				env := []string{"GORUN_COLL=alltoall=" + coll, "GORUN_CMA=" + cma}
+				for _, n := range []string{"1", "700", "9000"} {
+					_, err := launch.Run(t.Context(), timeout, env,
+						filepath.Join(bin, "gorun"), "-np", ranks, filepath.Join(bin, "allall"), "-n", n)
+					require.NoError(t, err, "%v, %s ranks, %s words", env, ranks, n)
+				}
+			}
+		}
+	}
+}

@@ -40,6 +40,7 @@ const (
 	pair
 	segments
 	pipeline
+	pull
 	binomial
 	ordered
 	scatterAllGather
@@ -53,7 +54,7 @@ const (
 
 var algorithmNames = [algorithms]string{
 	automatic: "auto", flags: "node-flags", counter: "node-counter", dissemination: "dissemination",
-	exchange: "node-exchange", small: "node-small", pair: "node-pair", segments: "node-segments", pipeline: "node-pipeline",
+	exchange: "node-exchange", small: "node-small", pair: "node-pair", segments: "node-segments", pipeline: "node-pipeline", pull: "node-pull",
 	binomial: "binomial", ordered: "ordered", scatterAllGather: "scatter-allgather",
 	recursiveDoubling: "recursive-doubling", rabenseifner: "rabenseifner", ring: "ring", bruck: "bruck", pairwise: "pairwise",
 }

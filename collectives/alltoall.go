@@ -3,6 +3,7 @@ package collectives
 import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -47,8 +48,26 @@ func (g *group) allToAll(send, recv []byte) error {
 	if err != nil {
 		return err
 	}
-	if alg == small {
+	switch alg {
+	case small:
 		return n.AllToAllSmall(send, recv)
+	case pull:
+		return g.pullOr(n, send, recv)
+	default:
+		return n.AllToAllPipeline(send, recv)
 	}
-	return n.AllToAllPipeline(send, recv)
+}
+
+// pullOr reads the members' blocks where they lie. The first call finds out
+// whether that can be done; if not, it and later ones choose something else.
+func (g *group) pullOr(n *node.Group, send, recv []byte) error {
+	ok, err := n.CanPull()
+	if err != nil {
+		return err
+	}
+	if ok {
+		return n.AllToAllPull(send, recv)
+	}
+	g.readable = false
+	return g.allToAll(send, recv)
 }

@@ -33,10 +33,11 @@
 // # Algorithms
 //
 // Ranks of one node talk through shared memory (internal/node), others in
-// messages (internal/message). Long blocks of an all-to-all (above 32 KiB) go by
-// message even on a node: copied once instead of twice. Explain says which
-// algorithm an operation takes and why; the environment variable GORUN_COLL
-// overrides the choice, as in
+// messages (internal/message). Long blocks of an all-to-all on a node are read
+// where they lie, from the other process's memory, and go by message where that is
+// forbidden: copied once instead of twice. Explain says which algorithm an
+// operation takes and why; the environment variable GORUN_COLL overrides the
+// choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //

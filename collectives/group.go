@@ -15,7 +15,10 @@ import (
 type group struct {
 	// peer talks with tagBlocking through the view of the current operation.
 	peer
-	near, crowded     bool
+	near, crowded bool
+	// readable says that members can read each other's private memory, or that
+	// nobody has tried yet.
+	readable          bool
 	smallMax, elemMax int
 	override          overrides
 	// node is nil until the first operation through shared memory, memories are
@@ -67,6 +70,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 		return nil, err
 	}
 	g := &group{override: override, near: c.World().Nodes() == 1, crowded: c.Oversubscribed()}
+	g.readable = g.near
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
 	g.smallMax, g.elemMax = node.Limits(g.size, g.crowded)
 	return g, nil
@@ -92,7 +96,7 @@ func element[T any]() error {
 func (g *group) situation(op operation, bytes, elem int, commutative bool) situation {
 	return situation{
 		op: op, bytes: bytes, elem: elem, commutative: commutative,
-		ranks: g.size, near: g.near, crowded: g.crowded, smallMax: g.smallMax, elemMax: g.elemMax,
+		ranks: g.size, near: g.near, crowded: g.crowded, readable: g.readable, smallMax: g.smallMax, elemMax: g.elemMax,
 	}
 }
 
@@ -107,7 +111,7 @@ func (g *group) shared() (*node.Group, error) {
 	if g.node != nil {
 		return g.node, nil
 	}
-	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Open: g.open})
+	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Open: g.open})
 	g.node = n
 	return n, err
 }

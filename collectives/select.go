@@ -14,6 +14,8 @@ type situation struct {
 	ranks       int
 	// near: all ranks share memory. crowded: ranks outnumber processors.
 	near, crowded bool
+	// readable: ranks can read each other's private memory, as far as known.
+	readable bool
 	// smallMax and elemMax are the limits of the node algorithms in bytes.
 	smallMax, elemMax int
 }
@@ -32,23 +34,28 @@ const (
 	flagged                      // the barrier has a flag for every round
 	whole                        // an element fits into a segment
 	power                        // the number of ranks is a power of two
+	readable                     // ranks can read each other's private memory
 )
 
 // flatMax is the largest group in which every rank reads from all others in
 // small operations: above it one counter is cheaper than so many cache lines.
 const flatMax = 8
 
-// allToAllNodeMax is the length of blocks in bytes up to which an all-to-all goes
-// through shared memory on a node. There each block is copied twice, in a message
-// once, straight from send to recv.
-const allToAllNodeMax = 32 << 10
+// An all-to-all on a node goes through shared memory, where each block is copied
+// twice, up to blocks of pipelineMax bytes: reading a peer's private memory costs
+// a system call. When ranks take turns that costs more, and where it is forbidden
+// so does a message: then up to pipelineLong.
+const (
+	pipelineMax  = 4 << 10
+	pipelineLong = 32 << 10
+)
 
 // holds returns the conditions that hold.
 func (s *situation) holds() need {
 	return near.when(s.near) | free.when(!s.crowded) | commutative.when(s.commutative) |
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
 		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | flagged.when(s.ranks <= node.FlagsMax) |
-		whole.when(s.elem <= s.elemMax) | power.when(s.ranks&(s.ranks-1) == 0)
+		whole.when(s.elem <= s.elemMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable)
 }
 
 // when returns n if it holds, else nothing.
@@ -113,7 +120,10 @@ var table = []rule{
 	{opAllGather, ring, 0, 0, 0, "long: neighbours only"},
 
 	{opAllToAll, small, near | allFit, 0, 0, "every rank reads its blocks in place"},
-	{opAllToAll, pipeline, near, 0, allToAllNodeMax, "every rank reads its blocks while they are written"},
+	{opAllToAll, pipeline, near, 0, pipelineMax, "every rank reads its blocks while they are written"},
+	{opAllToAll, pull, near | readable, free, 0, "every rank reads its blocks where they lie, copied once"},
+	{opAllToAll, pipeline, near, 0, pipelineLong, "every rank reads its blocks while they are written"},
+	{opAllToAll, pull, near | readable, 0, 0, "long: every rank reads its blocks where they lie, copied once"},
 	{opAllToAll, bruck, 0, 0, 256, "short: fewest messages"},
 	{opAllToAll, pairwise, 0, 0, 0, "long: straight into recv, copied once instead of twice"},
 }

@@ -1,7 +1,10 @@
 package collectives
 
 import (
+	"os"
+
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/collectives/internal/private"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -26,4 +29,13 @@ func (g *group) open(bytes int) (node.Memory, error) {
 	}
 	g.memories = append(g.memories, s)
 	return shared{s, g}, nil
+}
+
+// reader returns the way to other ranks' private memory, nil where GORUN_CMA
+// forbids it as it does to the transport.
+func reader() node.Reader {
+	if os.Getenv("GORUN_CMA") == "0" {
+		return nil
+	}
+	return private.Reader{}
 }

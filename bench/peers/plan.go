@@ -14,11 +14,16 @@ const (
 )
 
 var (
-	fewIterations  = []string{"-i", "20", "-x", "2"}
-	someIterations = []string{"-i", "200", "-x", "20"}
-	// Where an operation takes a fraction of a microsecond, the counts of OSU are
-	// over in the first milliseconds of a process.
-	warm = []string{"-i", "50000", "-x", "50000"}
+	fewIterations = []string{"-i", "20", "-x", "2"}
+	// The counts of OSU are over in the first milliseconds of a process, when what
+	// has started it and what the first messages set up still take their share. These
+	// last some tens of milliseconds before they are timed, by what an operation
+	// takes: a fraction of a microsecond, some microseconds, or more.
+	warm     = []string{"-i", "50000", "-x", "50000"}
+	warmFew  = []string{"-i", "10000", "-x", "5000"}
+	warmLong = []string{"-i", "500", "-x", "200"}
+	// Windows of 64 messages.
+	warmWindows = []string{"-i", "50", "-x", "25"}
 )
 
 // crowds are the numbers of ranks with which two cores are shared.
@@ -46,23 +51,29 @@ func plan() ([]measurement, []row) {
 
 // pairMeasurements are those of two ranks on two cores.
 func pairMeasurements() []measurement {
-	float32s := []string{"-type", "float32"}
 	return []measurement{
 		{key: "latency", program: "latency", ranks: 2, bound: true, args: append([]string{"-m", "8,1K,8K"}, warm...)},
-		{key: "heard 63", program: "latency", ranks: 65, alone: true, args: []string{"-m", "8", "-heard", "63"}, quick: []string{"-i", "20", "-heard", "6"}},
-		{key: "heard 1", program: "latency", ranks: 65, alone: true, args: []string{"-m", "8", "-heard", "1"}},
-		{key: "bandwidth", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64K,1M,4M", "-i", "50", "-x", "25"}},
-		{key: "bandwidth arena", program: "bandwidth", ranks: 2, bound: true, alone: true, args: []string{"-m", "1M"}, ours: []string{"-arena"}},
-		{key: "bibandwidth", program: "bibandwidth", ranks: 2, bound: true, args: []string{"-m", "64K,1M"}},
+		{key: "heard 63", program: "latency", ranks: 65, alone: true, args: append([]string{"-m", "8", "-heard", "63"}, warm...), quick: []string{"-i", "20", "-x", "2", "-heard", "6"}},
+		{key: "heard 1", program: "latency", ranks: 65, alone: true, args: append([]string{"-m", "8", "-heard", "1"}, warm...)},
+		{key: "bandwidth", program: "bandwidth", ranks: 2, bound: true, args: append([]string{"-m", "64K,1M,4M"}, warmWindows...)},
+		{key: "bandwidth arena", program: "bandwidth", ranks: 2, bound: true, alone: true, args: append([]string{"-m", "1M"}, warmWindows...), ours: []string{"-arena"}},
+		{key: "bibandwidth", program: "bibandwidth", ranks: 2, bound: true, args: append([]string{"-m", "64K,1M"}, warmWindows...)},
 		{key: "message rate", program: "messagerate", ranks: 2, bound: true, args: []string{"-m", "8", "-i", "5000", "-x", "5000"}},
 		{key: "handover", program: "handover", ranks: 2, bound: true, alone: true, args: []string{"-m", "64M"}},
-		{key: "allreduce", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "allreduce", "-m", "8,64K,1M,16M"}, float32s...)},
+		{key: "allreduce", program: "collective", ranks: 2, bound: true, args: append(allreduce("8"), warm...)},
+		{key: "allreduce long", program: "collective", ranks: 2, bound: true, args: append(allreduce("64K,1M"), warmLong...)},
+		{key: "allreduce huge", program: "collective", ranks: 2, bound: true, args: allreduce("16M")},
 		{key: "barrier", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "barrier"}, warm...)},
-		{key: "bcast", program: "collective", ranks: 2, bound: true, args: []string{"-op", "bcast", "-m", "1M"}},
-		{key: "alltoall", program: "collective", ranks: 2, bound: true, args: []string{"-op", "alltoall", "-m", "64K", "-i", "2000", "-x", "1000"}},
+		{key: "bcast", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "bcast", "-m", "1M"}, warmLong...)},
+		{key: "alltoall", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "alltoall", "-m", "64K"}, warmFew...)},
 		{key: "latency curve", program: "latency", ranks: 2, bound: true, args: []string{"-m", "1:4M"}, times: 3},
 		{key: "bandwidth curve", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64:16M"}, times: 3},
 	}
+}
+
+// allreduce returns the arguments of the sum of float32s of some sizes.
+func allreduce(sizes string) []string {
+	return []string{"-op", "allreduce", "-type", "float32", "-m", sizes}
 }
 
 // jobMeasurements are those of whole jobs: starting, waiting, memory.
@@ -81,9 +92,10 @@ func jobMeasurements() []measurement {
 func crowdMeasurements(ranks int) []measurement {
 	key := func(what string) string { return fmt.Sprintf("%s %d", what, ranks) }
 	return []measurement{
-		{key: key("pairs"), program: "latency", ranks: ranks, args: []string{"-pairs", "-m", "8", "-i", "1000"}, spinning: fewIterations},
-		{key: key("allreduce"), program: "collective", ranks: ranks, args: append([]string{"-op", "allreduce", "-type", "float32", "-m", "8,1M"}, someIterations...), spinning: fewIterations},
-		{key: key("barrier"), program: "collective", ranks: ranks, args: append([]string{"-op", "barrier"}, someIterations...), spinning: fewIterations},
+		{key: key("pairs"), program: "latency", ranks: ranks, args: append([]string{"-pairs", "-m", "8"}, warmFew...), spinning: fewIterations},
+		{key: key("allreduce"), program: "collective", ranks: ranks, args: append(allreduce("8"), warmFew...), spinning: fewIterations},
+		{key: key("allreduce long"), program: "collective", ranks: ranks, args: append(allreduce("1M"), warmLong...), spinning: fewIterations},
+		{key: key("barrier"), program: "collective", ranks: ranks, args: append([]string{"-op", "barrier"}, warmFew...), spinning: fewIterations},
 	}
 }
 
@@ -105,9 +117,9 @@ func pairRows() []row {
 		{name: "handover of 64 MiB", unit: "us", measurement: "handover", size: 64 * mib, against: absolute, bar: 1},
 		{name: "handover of 64 MiB, to latency 8 B", unit: "us", measurement: "handover", size: 64 * mib, against: "latency", free: true, aim: 1},
 		{name: "allreduce 8 B", unit: "us", measurement: "allreduce", size: 8, against: better, bar: 1, aim: 0.6},
-		{name: "allreduce 64 KiB", unit: "us", measurement: "allreduce", size: 64 * kib, against: better, bar: 1, aim: 0.6},
-		{name: "allreduce 1 MiB", unit: "us", measurement: "allreduce", size: mib, against: better, bar: 1, aim: 0.6},
-		{name: "allreduce 16 MiB", unit: "us", measurement: "allreduce", size: 16 * mib, against: better, bar: 1, aim: 0.6},
+		{name: "allreduce 64 KiB", unit: "us", measurement: "allreduce long", size: 64 * kib, against: better, bar: 1, aim: 0.6},
+		{name: "allreduce 1 MiB", unit: "us", measurement: "allreduce long", size: mib, against: better, bar: 1, aim: 0.6},
+		{name: "allreduce 16 MiB", unit: "us", measurement: "allreduce huge", size: 16 * mib, against: better, bar: 1, aim: 0.6},
 		{name: "barrier", unit: "us", measurement: "barrier", against: better, bar: 1, aim: 0.6},
 		{name: "bcast 1 MiB", unit: "us", measurement: "bcast", size: mib, against: better, bar: 1, aim: 0.6},
 		{name: "alltoall 64 KiB", unit: "us", measurement: "alltoall", size: 64 * kib, against: better, bar: 1, aim: 0.6},
@@ -134,7 +146,7 @@ func crowdRows(ranks int) []row {
 	}{
 		{"latency 8 B of all pairs", "pairs", 8},
 		{"allreduce 8 B", "allreduce", 8},
-		{"allreduce 1 MiB", "allreduce", mib},
+		{"allreduce 1 MiB", "allreduce long", mib},
 		{"barrier", "barrier", 0},
 	}
 	rows := make([]row, 0, 2*len(lines))

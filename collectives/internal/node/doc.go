@@ -2,8 +2,8 @@
 // send no messages: each rank writes into its own part of the shared memory, and
 // the others read there, in place.
 //
-// A block of an all-to-all is copied twice this way and once in a message, so
-// package collectives sends long ones (above 32 KiB) by message, even on a node.
+// Long blocks of an all-to-all are not copied into a part: their owner lends them
+// and the others read them where they lie, if all of them may (see CanPull).
 //
 // # Steps
 //

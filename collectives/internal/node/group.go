@@ -12,6 +12,8 @@ type Config struct {
 	// Segment is the length in bytes of the segments of large operations, a
 	// multiple of 64; 0 lets the number of members decide.
 	Segment int
+	// Reader reads other members' private memory; nil if there is no way.
+	Reader Reader
 	// Open returns memory shared by the members, with parts of this many bytes.
 	// All members call it in the same order.
 	Open func(bytes int) (Memory, error)
@@ -41,7 +43,9 @@ type Group struct {
 	// members are known to have begun, arrived the arrivals counted so far.
 	step, floor, arrived uint64
 
-	large *ring
+	large   *ring
+	reader  Reader
+	lending *loans
 }
 
 // spins is how often a word is read before the wait is left to Memory, about a
@@ -51,7 +55,7 @@ const spins = 1000
 // New returns the state of one member and opens the memory of the small
 // operations; that of the large ones follows with the first of them.
 func New(c Config) (*Group, error) {
-	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, open: c.Open, plan: planFor(c.Size, c.Crowded)}
+	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, open: c.Open, reader: c.Reader, plan: planFor(c.Size, c.Crowded)}
 	if c.Crowded {
 		g.spin = 1
 	}
@@ -85,13 +89,16 @@ func New(c Config) (*Group, error) {
 func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
 
 // await waits until a word is at least v.
-func (g *Group) await(w *Word, v uint64) error {
+func (g *Group) await(w *Word, v uint64) error { return g.awaitIn(g.mem, w, v) }
+
+// awaitIn is await for a word in some memory.
+func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	for range g.spin {
 		if w.Load() >= v {
 			return nil
 		}
 	}
-	return g.mem.Await(w, v)
+	return mem.Await(w, v)
 }
 
 // begin numbers an operation and makes sure that this member's slot for it is

@@ -75,7 +75,7 @@ func run(t *testing.T, c node.Config, fn func(rank int, g *node.Group) error) {
 	for rank := range c.Size {
 		wg.Go(func() {
 			c := c
-			c.Rank, c.Open = rank, room.opener()
+			c.Rank, c.Open, c.Reader = rank, room.opener(), ownMemory{}
 			g, err := node.New(c)
 			if err == nil {
 				err = fn(rank, g)

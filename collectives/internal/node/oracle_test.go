@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	goruntime "runtime"
@@ -189,8 +190,21 @@ var operations = []operation{
 	{"allgather pipeline", allGather((*node.Group).AllGatherPipeline), large},
 	{"alltoall small", allToAll((*node.Group).AllToAllSmall), small(all)},
 	{"alltoall pipeline", allToAll((*node.Group).AllToAllPipeline), large},
+	{"alltoall pull", allToAll(pull), large},
 	{"barrier flags", barrier((*node.Group).BarrierFlags), large},
 	{"barrier counter", barrier((*node.Group).BarrierCounter), large},
+}
+
+// pull finds out once whether it can be done.
+func pull(g *node.Group, send, recv []byte) error {
+	ok, err := g.CanPull()
+	if err == nil && !ok {
+		err = errors.New("memory of this process cannot be read")
+	}
+	if err != nil {
+		return err
+	}
+	return g.AllToAllPull(send, recv)
 }
 
 func barrier(f func(g *node.Group) error) func(*node.Group, int, call) ([]byte, []byte, error) {

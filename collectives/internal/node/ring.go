@@ -96,14 +96,7 @@ func (f *ring) combined(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s) }
 // finish tells everyone that this member does not look at segment s any more.
 func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
 
-func (f *ring) await(w *Word, v uint64) error {
-	for range f.g.spin {
-		if w.Load() >= v {
-			return nil
-		}
-	}
-	return f.mem.Await(w, v)
-}
+func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) }
 
 // stages is into how many segments an operation is cut if it is long enough: the
 // first and the last of them are not overlapped with anything.

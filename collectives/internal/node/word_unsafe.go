@@ -6,3 +6,6 @@ import "unsafe"
 func wordAt(part []byte, off int) *Word {
 	return (*Word)(unsafe.Pointer(&part[off : off+8][0]))
 }
+
+// addressOf returns where b lies in this process.
+func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }

@@ -1,0 +1,113 @@
+package node_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// readerFunc is a Reader that reads as it likes.
+type readerFunc func(process, addr uint64, dst []byte) error
+
+func (readerFunc) Process() uint64 { return 1 }
+
+func (f readerFunc) Read(process, addr uint64, dst []byte) error { return f(process, addr, dst) }
+
+// each runs fn as every member of a group with readers of their own, and returns
+// what it returned. Nobody ends the group for the others.
+func each(t *testing.T, room *room, readers []node.Reader, fn func(rank int, g *node.Group) error) []error {
+	t.Helper()
+	errs := make([]error, len(readers))
+	var wg sync.WaitGroup
+	for rank, r := range readers {
+		wg.Go(func() {
+			g, err := node.New(node.Config{Rank: rank, Size: len(readers), Reader: r, Open: room.opener()})
+			if err == nil {
+				err = fn(rank, g)
+			}
+			errs[rank] = err
+		})
+	}
+	wg.Wait()
+	return errs
+}
+
+// One member that cannot read is enough: all of them learn that it must be done
+// in another way.
+func TestMembersAgreeWhoCanPull(t *testing.T) {
+	own := ownMemory{}
+	for name, tc := range map[string]struct {
+		odd  node.Reader
+		want bool
+	}{
+		"all can":       {own, true},
+		"none there":    {nil, false},
+		"refused":       {readerFunc(func(_, _ uint64, _ []byte) error { return errors.New("not permitted") }), false},
+		"wrong process": {readerFunc(func(_, _ uint64, dst []byte) error { clear(dst); return nil }), false},
+		"another's word": {readerFunc(func(p, addr uint64, dst []byte) error {
+			err := own.Read(p, addr, dst)
+			dst[0]++
+			return err
+		}), false},
+	} {
+		for odd := range 3 {
+			readers := []node.Reader{own, own, own}
+			readers[odd] = tc.odd
+			errs := each(t, newRoom(3), readers, func(_ int, g *node.Group) error {
+				for range 2 {
+					if ok, err := g.CanPull(); err != nil || ok != tc.want {
+						return errors.Join(errors.New("wrong verdict"), err)
+					}
+				}
+				return g.BarrierCounter() // the group is as good as before
+			})
+			require.NoError(t, errors.Join(errs...), name)
+		}
+	}
+}
+
+// What was read from a member that gave up meanwhile is void: it may have changed
+// the memory.
+func TestLoanThatIsTakenBack(t *testing.T) {
+	room, returned := newRoom(2), make(chan struct{})
+	own, reads := ownMemory{}, 0
+	late := readerFunc(func(p, addr uint64, dst []byte) error {
+		if reads++; reads == 2 { // the first is the probe
+			room.leave()
+			<-returned
+		}
+		return own.Read(p, addr, dst)
+	})
+	errs := each(t, room, []node.Reader{own, late}, func(rank int, g *node.Group) error {
+		send, recv := make([]byte, 64), make([]byte, 64)
+		err := pull(g, send, recv)
+		if rank == 0 {
+			copy(send, "changed")
+			close(returned)
+		}
+		return err
+	})
+	require.ErrorIs(t, errs[0], errGone)
+	require.ErrorIs(t, errs[1], node.ErrTakenBack)
+}
+
+// A read that fails ends the operation with its cause.
+func TestReadThatFailsLater(t *testing.T) {
+	room, failure, reads := newRoom(2), errors.New("no such process"), 0
+	failing := readerFunc(func(p, addr uint64, dst []byte) error {
+		if reads++; reads == 2 {
+			room.leave()
+			return failure
+		}
+		return ownMemory{}.Read(p, addr, dst)
+	})
+	errs := each(t, room, []node.Reader{ownMemory{}, failing}, func(_ int, g *node.Group) error {
+		return pull(g, make([]byte, 64), make([]byte, 64))
+	})
+	require.Error(t, errs[0])
+	require.ErrorIs(t, errs[1], failure)
+}
