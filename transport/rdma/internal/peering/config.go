@@ -1,0 +1,62 @@
+package peering
+
+import "time"
+
+// Random is a source of random bits; math/rand/v2 has several.
+type Random interface{ Uint64() uint64 }
+
+// Config says who the two are and how patient this side is. Durations of 0 are
+// the defaults.
+type Config struct {
+	// Rank is this side, Peer the other. They differ.
+	Rank, Peer uint32
+	// Incarnation is this side's.
+	Incarnation uint16
+	// Attempt is how long one request may take; 5 s. It should be longer than the
+	// provider's own handshake takes.
+	Attempt time.Duration
+	// Confirm is how long an accepted connection may stay without the first
+	// message; 5 s.
+	Confirm time.Duration
+	// Farewell is how long a BYE or the FIN after it may take; 2 s.
+	Farewell time.Duration
+	// RetryMin and RetryMax bound the pause between two attempts, which doubles
+	// from one to the other: 5 ms and 1 s. Up to half of it is random.
+	RetryMin, RetryMax time.Duration
+	// GiveUp is how long a wanted connection may take in all; 30 s.
+	GiveUp time.Duration
+	// Random makes nonces and pauses. Nonces should not be predictable. It is used
+	// during Step only.
+	Random Random
+}
+
+func (c *Config) populate() {
+	for _, d := range []struct {
+		at    *time.Duration
+		value time.Duration
+	}{
+		{&c.Attempt, 5 * time.Second},
+		{&c.Confirm, 5 * time.Second},
+		{&c.Farewell, 2 * time.Second},
+		{&c.RetryMin, 5 * time.Millisecond},
+		{&c.RetryMax, time.Second},
+		{&c.GiveUp, 30 * time.Second},
+	} {
+		if *d.at <= 0 {
+			*d.at = d.value
+		}
+	}
+}
+
+// pause returns how long to wait before attempt number tries+1.
+func (c *Config) pause(tries int) time.Duration {
+	full := c.RetryMax
+	if tries < 30 {
+		full = min(c.RetryMin<<tries, c.RetryMax)
+	}
+	half := full / 2
+	return full - half + time.Duration(c.Random.Uint64()%uint64(half+1))
+}
+
+// newer reports whether serial number a is later than b (RFC 1982).
+func newer(a, b uint16) bool { return int16(a-b) > 0 }

@@ -1,0 +1,141 @@
+package peering
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+)
+
+// want notes that a connection is needed.
+func (m *Machine) want(now time.Duration, out []Action) []Action {
+	if m.phase == over || m.phase == connected || m.ending || m.wanted {
+		return out
+	}
+	m.wanted, m.giveUp, m.tries, m.cause = true, now+m.config.GiveUp, 0, nil
+	if m.phase == idle {
+		return m.dial(now, out)
+	}
+	return out
+}
+
+// dial starts the next attempt.
+func (m *Machine) dial(now time.Duration, out []Action) []Action {
+	m.attempt++
+	m.number++
+	m.phase, m.conn, m.timer = dialing, Conn{Active: true, Number: m.number}, now+m.config.Attempt
+	// A reject has nonce 0 when the request could not be read.
+	nonce := max(uint32(m.config.Random.Uint64()), 1)
+	return append(out, Action{Kind: Dial, Conn: m.conn, Greeting: Greeting{m.config.Incarnation, m.attempt, nonce}})
+}
+
+// failed ends an attempt, active or passive. The next one is made after a pause,
+// at least the given one, if a connection is wanted.
+func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, out []Action) []Action {
+	m.conn = Conn{}
+	if !m.wanted {
+		m.phase = idle
+		return out
+	}
+	m.phase, m.cause = waiting, cause
+	m.timer = now + max(m.config.pause(m.tries), atLeast)
+	m.tries++
+	return out
+}
+
+// use puts the connection in use.
+func (m *Machine) use(out []Action) []Action {
+	m.phase, m.wanted, m.tries, m.cause = connected, false, 0, nil
+	return append(out, Action{Kind: Use, Conn: m.conn})
+}
+
+// established takes the reply to the request under way.
+func (m *Machine) established(now time.Duration, g Greeting, out []Action) []Action {
+	if m.known && newer(m.peer, g.Incarnation) {
+		out = append(out, Action{Kind: Drop, Conn: m.conn})
+		err := fmt.Errorf("incarnation %d of the peer answered, %d is known: %w",
+			g.Incarnation, m.peer, negotiation.Refused(negotiation.StaleEpoch))
+		return m.failed(now, err, 0, out)
+	}
+	out = m.meet(g.Incarnation, out)
+	if !m.heard || newer(g.Attempt, m.seen) {
+		m.seen, m.heard = g.Attempt, true
+	}
+	return m.use(out)
+}
+
+// meet learns the incarnation of the peer.
+func (m *Machine) meet(incarnation uint16, out []Action) []Action {
+	if m.known && m.peer == incarnation {
+		return out
+	}
+	if m.known {
+		out = append(out, Action{Kind: Restarted, Greeting: Greeting{Incarnation: incarnation}})
+	}
+	m.peer, m.known, m.heard = incarnation, true, false
+	return out
+}
+
+// refused takes the peer's refusal of the request under way.
+func (m *Machine) refused(now time.Duration, r negotiation.Reject, out []Action) []Action {
+	m.conn = Conn{}
+	err := &negotiation.RefusalError{Reject: r, Remote: true}
+	switch {
+	case r.Reason == negotiation.Shutdown:
+		return m.finish(ended, err, out)
+	case !r.Reason.Temporary():
+		return m.finish(down, err, out)
+	case r.Reason == negotiation.Busy:
+		return m.failed(now, err, r.Retry, out)
+	}
+	return m.failed(now, err, 0, out)
+}
+
+// requested takes a request of the peer.
+func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
+	g := e.Greeting
+	restarted := m.known && newer(g.Incarnation, m.peer)
+	if reject, refuse := m.objection(g, restarted); refuse {
+		reject.Nonce = g.Nonce
+		return append(out, Action{Kind: Refuse, Conn: e.Conn, Reject: reject})
+	}
+	cause := ErrReplaced
+	if restarted {
+		cause = ErrRestarted
+	}
+	if m.phase == connected {
+		// What was in use is made again, if not by this request then by the next.
+		m.wanted, m.giveUp = true, now+m.config.GiveUp
+	}
+	out = m.meet(g.Incarnation, m.release(cause, out))
+	m.seen, m.heard = g.Attempt, true
+	m.phase, m.conn, m.timer, m.farewell = accepted, e.Conn, now+m.config.Confirm, false
+	return append(out, Action{
+		Kind: Accept, Conn: e.Conn, Greeting: Greeting{m.config.Incarnation, m.attempt, g.Nonce},
+	})
+}
+
+// objection returns why a request is refused, and false if it is not. What is
+// refused for the moment only is remembered all the same: its sender comes back
+// with a new number, so that the old one would be a replay.
+func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, bool) {
+	refuse := func(r negotiation.Reason) (negotiation.Reject, bool) {
+		return negotiation.Reject{Reason: r}, true
+	}
+	switch {
+	case m.known && newer(m.peer, g.Incarnation), m.end == down && !restarted:
+		return negotiation.Reject{Reason: negotiation.StaleEpoch, Incarnation: m.peer}, true
+	case m.end == down:
+		// Whoever gave the peer up learns of its next life from elsewhere, and then
+		// makes a new machine.
+		return negotiation.Reject{Reason: negotiation.Busy, Retry: m.config.RetryMax}, true
+	case m.phase == over || m.ending:
+		return refuse(negotiation.Shutdown)
+	case !restarted && m.heard && !newer(g.Attempt, m.seen):
+		return refuse(negotiation.Duplicate)
+	case !restarted && m.phase == dialing && m.config.Rank < m.config.Peer:
+		m.seen, m.heard = g.Attempt, true
+		return refuse(negotiation.Simultaneous)
+	}
+	return negotiation.Reject{}, false
+}

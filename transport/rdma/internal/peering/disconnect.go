@@ -1,0 +1,63 @@
+package peering
+
+import (
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+)
+
+// lost takes the end of the connection that the machine is at.
+func (m *Machine) lost(now time.Duration, cause error, out []Action) []Action {
+	switch m.phase {
+	case connected:
+		out = append(out, Action{Kind: Retire, Conn: m.conn, Err: cause})
+		m.conn, m.wanted, m.giveUp, m.cause = Conn{}, true, now+m.config.GiveUp, cause
+		if m.config.Rank < m.config.Peer {
+			return m.dial(now, out)
+		}
+		// The other side most likely dials at this moment.
+		return m.failed(now, cause, 0, out)
+	case closing:
+		return m.closed(now, out)
+	default:
+		return m.failed(now, cause, 0, out)
+	}
+}
+
+// sayBye starts the orderly end of the connection in use.
+func (m *Machine) sayBye(now time.Duration, out []Action) []Action {
+	out = m.retire(now, out)
+	m.farewell = true
+	return append(out, Action{Kind: SendBye, Conn: m.conn, Final: m.ending})
+}
+
+// hearBye answers the peer's BYE. It comes in closing when both said it at once:
+// then both answer, and both close when answered.
+func (m *Machine) hearBye(now time.Duration, final bool, out []Action) []Action {
+	m.peerFinal = m.peerFinal || final
+	if m.phase == connected {
+		out = m.retire(now, out)
+	}
+	return append(out, Action{Kind: SendByeAck, Conn: m.conn})
+}
+
+// retire takes the connection in use to closing.
+func (m *Machine) retire(now time.Duration, out []Action) []Action {
+	m.phase, m.timer, m.farewell = closing, now+m.config.Farewell, false
+	return append(out, Action{Kind: Retire, Conn: m.conn})
+}
+
+// closed goes on after the connection in closing is gone.
+func (m *Machine) closed(now time.Duration, out []Action) []Action {
+	m.conn, m.farewell = Conn{}, false
+	switch {
+	case m.peerFinal:
+		return m.finish(ended, negotiation.Refused(negotiation.Shutdown), out)
+	case m.ending:
+		return m.finish(finished, negotiation.Refused(negotiation.Shutdown), out)
+	case m.wanted:
+		return m.dial(now, out)
+	}
+	m.phase = idle
+	return out
+}

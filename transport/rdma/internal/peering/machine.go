@@ -1,0 +1,265 @@
+package peering
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+)
+
+var (
+	// ErrTimeout says that the peer did not answer in time.
+	ErrTimeout = errors.New("no answer in time")
+	// ErrReplaced says that the peer had lost the connection and made another.
+	ErrReplaced = errors.New("replaced by a newer connection of the peer")
+	// ErrRestarted says that the peer has a new incarnation.
+	ErrRestarted = errors.New("the peer was restarted")
+)
+
+// phase is what a Machine is at.
+type phase uint8
+
+const (
+	idle      phase = iota // no connection, none wanted
+	dialing                // a request is on its way
+	waiting                // for the next attempt
+	accepted               // for the first message on an accepted connection
+	connected              // in use
+	closing                // BYE said or heard
+	over                   // for good
+)
+
+var phases = [...]string{"idle", "dialing", "waiting", "accepted", "connected", "closing", "over"}
+
+// end is why a machine is over.
+type end uint8
+
+const (
+	alive    end = iota
+	down         // the peer was given up
+	ended        // the peer said that it ends
+	finished     // this side ended
+)
+
+// Machine is one rank's view of one peer. It is a value: a copy is independent,
+// but for Config.Random. It is not safe for concurrent use.
+type Machine struct {
+	config Config
+
+	phase phase
+	end   end
+	conn  Conn          // of dialing, accepted, connected and closing
+	timer time.Duration // when the phase ends by itself; not in idle, connected, over
+
+	wanted  bool          // a connection is needed until connected
+	giveUp  time.Duration // when a wanted connection is given up
+	tries   int           // attempts that failed since the last connection
+	cause   error         // why the last one failed
+	number  uint32        // of the last active connection
+	attempt uint16        // number of the last request
+
+	peer  uint16 // the peer's incarnation
+	known bool   // peer is known
+	seen  uint16 // newest attempt of the peer, of that incarnation
+	heard bool   // seen is known
+
+	farewell  bool // closing: this side said BYE
+	peerFinal bool // the peer said that it ends
+	ending    bool // this side ends
+}
+
+// New returns the machine of a pair. It panics when a rank would be its own peer
+// or without a source of randomness.
+func New(config Config) *Machine {
+	if config.Rank == config.Peer || config.Random == nil {
+		panic("peering: a pair needs two ranks and a source of randomness")
+	}
+	config.populate()
+	return &Machine{config: config}
+}
+
+// Expect tells the machine the peer's incarnation, when it is known from
+// elsewhere. An older one than known changes nothing.
+func (m *Machine) Expect(incarnation uint16) {
+	if !m.known || newer(incarnation, m.peer) {
+		m.peer, m.known, m.heard = incarnation, true, false
+	}
+}
+
+// InUse returns the connection in use, and false if there is none.
+func (m *Machine) InUse() (Conn, bool) {
+	if m.phase != connected {
+		return Conn{}, false
+	}
+	return m.conn, true
+}
+
+// Err returns why nothing can be sent to the peer any more, or nil.
+func (m *Machine) Err() error {
+	if m.phase != over {
+		return nil
+	}
+	return m.cause
+}
+
+// Deadline returns when a Tick is due, and false if none is.
+func (m *Machine) Deadline() (time.Duration, bool) {
+	switch m.phase {
+	case idle, connected, over:
+		return 0, false
+	case dialing, waiting:
+		return min(m.timer, m.giveUp), true
+	default:
+		return m.timer, true
+	}
+}
+
+// String is one line for diagnosis; it has everything but times.
+func (m *Machine) String() string {
+	s := fmt.Sprintf("%s %v attempt %d", phases[m.phase], m.conn, m.attempt)
+	if m.known {
+		s += fmt.Sprintf(" peer %d", m.peer)
+	}
+	if m.heard {
+		s += fmt.Sprintf(" at %d", m.seen)
+	}
+	for _, flag := range []struct {
+		set  bool
+		name string
+	}{
+		{m.wanted, "wanted"},
+		{m.farewell, "bye"},
+		{m.peerFinal, "peer ends"},
+		{m.ending, "ending"},
+		{m.end == down, "down"},
+		{m.end == ended, "ended"},
+		{m.end == finished, "finished"},
+	} {
+		if flag.set {
+			s += ", " + flag.name
+		}
+	}
+	return s
+}
+
+// Step takes one event at a time that never goes back, and adds what is to be
+// done to out.
+func (m *Machine) Step(now time.Duration, e Event, out []Action) []Action {
+	switch e.Kind {
+	case Tick:
+		return m.tick(now, out)
+	case Want:
+		return m.want(now, out)
+	case Idle:
+		if m.phase == connected {
+			return m.sayBye(now, out)
+		}
+		return out
+	case Shutdown:
+		return m.shutdown(now, out)
+	case Gone:
+		if m.phase == over {
+			return out
+		}
+		return m.finish(down, e.Err, m.release(e.Err, out))
+	case Requested:
+		return m.requested(now, e, out)
+	default:
+		if e.Conn != m.conn || m.conn == (Conn{}) {
+			return out // of a connection that was given up
+		}
+		return m.connEvent(now, e, out)
+	}
+}
+
+// connEvent is an event of the connection that the machine is at.
+func (m *Machine) connEvent(now time.Duration, e Event, out []Action) []Action {
+	switch {
+	case e.Kind == Lost:
+		return m.lost(now, e.Err, out)
+	case e.Kind == Established && m.phase == dialing:
+		return m.established(now, e.Greeting, out)
+	case e.Kind == Refused && m.phase == dialing:
+		return m.refused(now, e.Reject, out)
+	case e.Kind == Heard && m.phase == accepted:
+		return m.use(out)
+	case e.Kind == Bye && (m.phase == connected || m.phase == closing):
+		return m.hearBye(now, e.Final, out)
+	case e.Kind == ByeAck && m.phase == closing && m.farewell:
+		return m.closed(now, append(out, Action{Kind: Close, Conn: m.conn}))
+	}
+	return out
+}
+
+// tick acts when a deadline has passed.
+func (m *Machine) tick(now time.Duration, out []Action) []Action {
+	at, ok := m.Deadline()
+	switch {
+	case !ok || now < at:
+		return out
+	case (m.phase == dialing || m.phase == waiting) && now >= m.giveUp:
+		err := fmt.Errorf("no connection within %v: %w", m.config.GiveUp, m.blame())
+		return m.finish(down, err, m.release(err, out))
+	case m.phase == waiting:
+		return m.dial(now, out)
+	case m.phase == closing:
+		return m.closed(now, append(out, Action{Kind: Drop, Conn: m.conn}))
+	}
+	out = append(out, Action{Kind: Drop, Conn: m.conn})
+	return m.failed(now, ErrTimeout, 0, out)
+}
+
+// blame returns why the last attempt failed.
+func (m *Machine) blame() error {
+	if m.cause == nil {
+		return ErrTimeout
+	}
+	return m.cause
+}
+
+// shutdown ends this side.
+func (m *Machine) shutdown(now time.Duration, out []Action) []Action {
+	if m.ending {
+		return out
+	}
+	m.ending, m.wanted = true, false
+	switch m.phase {
+	case connected:
+		return m.sayBye(now, out)
+	case closing:
+		return out
+	case over:
+		return append(out, Action{Kind: Finished})
+	default:
+		return m.finish(finished, negotiation.Refused(negotiation.Shutdown), m.release(nil, out))
+	}
+}
+
+// finish makes the machine be over. Its connection is released already.
+func (m *Machine) finish(e end, cause error, out []Action) []Action {
+	m.phase, m.end, m.cause, m.wanted = over, e, cause, false
+	switch e {
+	case down:
+		out = append(out, Action{Kind: Down, Err: cause})
+	case ended:
+		out = append(out, Action{Kind: Ended, Err: cause})
+	case alive, finished:
+	}
+	if m.ending {
+		out = append(out, Action{Kind: Finished})
+	}
+	return out
+}
+
+// release gives up the connection that the machine is at, if any.
+func (m *Machine) release(cause error, out []Action) []Action {
+	if m.phase == connected {
+		out = append(out, Action{Kind: Retire, Conn: m.conn, Err: cause})
+	}
+	if m.conn != (Conn{}) {
+		out = append(out, Action{Kind: Drop, Conn: m.conn})
+	}
+	m.conn = Conn{}
+	return out
+}

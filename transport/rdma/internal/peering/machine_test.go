@@ -1,0 +1,378 @@
+package peering_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+)
+
+func machine(rank uint32) *peering.Machine {
+	return peering.New(peering.Config{Rank: rank, Peer: 1 - rank, Incarnation: 7, Random: rand.NewPCG(1, 1)})
+}
+
+// kinds are the kinds of the actions, in order.
+func kinds(actions []peering.Action) []peering.ActionKind {
+	var all []peering.ActionKind
+	for _, a := range actions {
+		all = append(all, a.Kind)
+	}
+	return all
+}
+
+var (
+	first  = peering.Conn{Active: true, Number: 1}
+	second = peering.Conn{Active: true, Number: 2}
+	in1    = peering.Conn{Number: 1}
+	in2    = peering.Conn{Number: 2}
+)
+
+// connect takes a machine to connected on its first active connection; the peer
+// has incarnation 3 and attempt 10.
+func connect(t *testing.T, m *peering.Machine) {
+	t.Helper()
+	require.Equal(t, []peering.ActionKind{peering.Dial}, kinds(m.Step(0, peering.Event{Kind: peering.Want}, nil)))
+	out := m.Step(0, peering.Event{Kind: peering.Established, Conn: first, Greeting: peering.Greeting{Incarnation: 3, Attempt: 10}}, nil)
+	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: first}}, out)
+}
+
+func request(m *peering.Machine, c peering.Conn, incarnation, attempt uint16) []peering.Action {
+	return m.Step(0, peering.Event{
+		Kind: peering.Requested, Conn: c, Greeting: peering.Greeting{Incarnation: incarnation, Attempt: attempt, Nonce: 5},
+	}, nil)
+}
+
+// TestReplays: whatever attempt was seen, asked or answered, is refused, and so
+// are older ones and those of an older life; the reject echoes the nonce.
+func TestReplays(t *testing.T) {
+	cases := []struct {
+		name                 string
+		incarnation, attempt uint16
+		want                 negotiation.Reason // 0: accepted
+	}{
+		{"the attempt the peer gave up when it replied", 3, 10, negotiation.Duplicate},
+		{"an older one", 3, 9, negotiation.Duplicate},
+		{"one from before the wrap", 3, 65535, negotiation.Duplicate},
+		{"an older incarnation", 2, 11, negotiation.StaleEpoch},
+		{"an older incarnation before the wrap", 65535, 11, negotiation.StaleEpoch},
+		{"a newer attempt", 3, 11, 0},
+		{"the farthest newer attempt", 3, 10 + 1<<15 - 1, 0},
+		{"a newer incarnation", 4, 1, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := machine(0)
+			connect(t, m)
+			out := request(m, in1, c.incarnation, c.attempt)
+			if c.want == 0 {
+				last := out[len(out)-1]
+				require.Equal(t, peering.Action{Kind: peering.Accept, Conn: in1, Greeting: peering.Greeting{Incarnation: 7, Attempt: 1, Nonce: 5}}, last)
+				require.Equal(t, peering.Retire, out[0].Kind)
+				require.Equal(t, peering.Drop, out[1].Kind)
+				out = request(m, in2, c.incarnation, c.attempt)
+				require.Equal(t, negotiation.Duplicate, out[0].Reject.Reason, "the same request again")
+				return
+			}
+			require.Len(t, out, 1)
+			require.Equal(t, peering.Refuse, out[0].Kind)
+			require.Equal(t, c.want, out[0].Reject.Reason)
+			require.EqualValues(t, 5, out[0].Reject.Nonce)
+			if c.want == negotiation.StaleEpoch {
+				require.EqualValues(t, 3, out[0].Reject.Incarnation)
+			}
+			conn, ok := m.InUse()
+			require.True(t, ok)
+			require.Equal(t, first, conn)
+		})
+	}
+}
+
+// TestRestartVoidsWhatWasKept: Restarted comes once per new life, before the
+// connection to it.
+func TestRestartVoidsWhatWasKept(t *testing.T) {
+	m := machine(0)
+	connect(t, m)
+	out := request(m, in1, 4, 1)
+	require.Equal(t, []peering.ActionKind{peering.Retire, peering.Drop, peering.Restarted, peering.Accept}, kinds(out))
+	require.ErrorIs(t, out[0].Err, peering.ErrRestarted)
+	require.EqualValues(t, 4, out[2].Greeting.Incarnation)
+	out = request(m, in2, 4, 2)
+	require.Equal(t, []peering.ActionKind{peering.Drop, peering.Accept}, kinds(out))
+}
+
+func TestSimultaneous(t *testing.T) {
+	low, high := machine(0), machine(1)
+	low.Step(0, peering.Event{Kind: peering.Want}, nil)
+	high.Step(0, peering.Event{Kind: peering.Want}, nil)
+	out := request(low, in1, 7, 1)
+	require.Equal(t, negotiation.Simultaneous, out[0].Reject.Reason)
+	require.Equal(t, negotiation.Duplicate, request(low, in2, 7, 1)[0].Reject.Reason, "and it is remembered")
+	require.Equal(t, []peering.ActionKind{peering.Drop, peering.Accept}, kinds(request(high, in1, 7, 1)))
+	late := peering.Event{Kind: peering.Refused, Conn: first, Reject: negotiation.Reject{Reason: negotiation.Simultaneous}}
+	require.Empty(t, high.Step(0, late, nil), "its own attempt is forgotten")
+	require.Empty(t, high.Step(0, peering.Event{Kind: peering.Lost, Conn: first}, nil))
+	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: in1}}, high.Step(0, peering.Event{Kind: peering.Heard, Conn: in1}, nil))
+}
+
+// TestRefusals: what can pass is tried again, the rest ends the peer with the
+// reason in the error.
+func TestRefusals(t *testing.T) {
+	for r := negotiation.Version; r <= negotiation.BadLength; r++ {
+		m := machine(1)
+		m.Step(0, peering.Event{Kind: peering.Want}, nil)
+		out := m.Step(0, peering.Event{Kind: peering.Refused, Conn: first, Reject: negotiation.Reject{Reason: r, Retry: 3 * time.Second}}, nil)
+		if r.Temporary() {
+			require.Empty(t, out, "%v", r)
+			at, ok := m.Deadline()
+			require.True(t, ok)
+			require.Equal(t, r == negotiation.Busy, at == 3*time.Second, "%v", r)
+			require.Empty(t, m.Step(at-1, peering.Event{Kind: peering.Tick}, nil))
+			require.Equal(t, second, m.Step(at, peering.Event{Kind: peering.Tick}, nil)[0].Conn)
+			continue
+		}
+		kind := peering.Down
+		if r == negotiation.Shutdown {
+			kind = peering.Ended
+		}
+		require.Equal(t, []peering.ActionKind{kind}, kinds(out), "%v", r)
+		require.ErrorIs(t, out[0].Err, negotiation.Refused(r))
+		require.ErrorIs(t, m.Err(), negotiation.Refused(r))
+		require.Empty(t, m.Step(0, peering.Event{Kind: peering.Want}, nil))
+	}
+}
+
+// TestRetriesBackOffAndGiveUp: pauses double up to the largest, half of each is
+// random, and the last cause is in the error of the end.
+func TestRetriesBackOffAndGiveUp(t *testing.T) {
+	m := machine(0)
+	now := time.Duration(0)
+	out := m.Step(now, peering.Event{Kind: peering.Want}, nil)
+	refused := errors.New("connection refused")
+	for try := 0; ; try++ {
+		require.Equal(t, []peering.ActionKind{peering.Dial}, kinds(out))
+		require.EqualValues(t, try+1, out[0].Greeting.Attempt)
+		require.NotZero(t, out[0].Greeting.Nonce)
+		require.Empty(t, m.Step(now, peering.Event{Kind: peering.Lost, Conn: out[0].Conn, Err: refused}, nil))
+		at, ok := m.Deadline()
+		require.True(t, ok)
+		if at == 30*time.Second {
+			now = at
+			break
+		}
+		full := min(5*time.Millisecond<<min(try, 20), time.Second)
+		require.GreaterOrEqual(t, at-now, full/2)
+		require.LessOrEqual(t, at-now, full)
+		now = at
+		out = m.Step(now, peering.Event{Kind: peering.Tick}, nil)
+	}
+	out = m.Step(now, peering.Event{Kind: peering.Tick}, nil)
+	require.Equal(t, []peering.ActionKind{peering.Down}, kinds(out))
+	require.ErrorIs(t, out[0].Err, refused)
+	require.ErrorContains(t, out[0].Err, "30s")
+	require.Equal(t, negotiation.StaleEpoch, request(m, in1, 7, 1)[0].Reject.Reason, "a peer given up is told so")
+	require.Equal(t, []peering.ActionKind{peering.Finished}, kinds(m.Step(now, peering.Event{Kind: peering.Shutdown}, nil)))
+	require.Empty(t, m.Step(now, peering.Event{Kind: peering.Shutdown}, nil))
+}
+
+// TestJitterDiffers: two ranks with different random bits do not retry in step.
+func TestJitterDiffers(t *testing.T) {
+	pauses := map[time.Duration]bool{}
+	for seed := range uint64(50) {
+		m := peering.New(peering.Config{Rank: 0, Peer: 1, Random: rand.NewPCG(seed, 0)})
+		out := m.Step(0, peering.Event{Kind: peering.Want}, nil)
+		m.Step(0, peering.Event{Kind: peering.Lost, Conn: out[0].Conn, Err: errBroken}, nil)
+		at, _ := m.Deadline()
+		pauses[at] = true
+	}
+	require.Greater(t, len(pauses), 40)
+}
+
+func TestAttemptTimesOut(t *testing.T) {
+	m := machine(0)
+	m.Step(0, peering.Event{Kind: peering.Want}, nil)
+	at, ok := m.Deadline()
+	require.True(t, ok)
+	require.Equal(t, 5*time.Second, at)
+	require.Equal(t, []peering.Action{{Kind: peering.Drop, Conn: first}}, m.Step(at, peering.Event{Kind: peering.Tick}, nil))
+	require.Empty(t, m.Step(at, peering.Event{Kind: peering.Established, Conn: first}, nil), "too late")
+	_, ok = m.InUse()
+	require.False(t, ok)
+}
+
+// TestLostConnectionIsMadeAgain: the lower rank dials at once, the higher one
+// leaves it a moment.
+func TestLostConnectionIsMadeAgain(t *testing.T) {
+	for rank := range uint32(2) {
+		m := machine(rank)
+		connect(t, m)
+		out := m.Step(time.Minute, peering.Event{Kind: peering.Lost, Conn: first, Err: errBroken}, nil)
+		require.Equal(t, peering.Action{Kind: peering.Retire, Conn: first, Err: errBroken}, out[0])
+		at, ok := m.Deadline()
+		require.True(t, ok)
+		if rank == 0 {
+			require.Equal(t, []peering.ActionKind{peering.Retire, peering.Dial}, kinds(out))
+		} else {
+			require.Len(t, out, 1)
+			require.Equal(t, second, m.Step(at, peering.Event{Kind: peering.Tick}, nil)[0].Conn)
+		}
+	}
+}
+
+// TestReplacedConnectionIsMadeAgain, even if the newer request comes to nothing.
+func TestReplacedConnectionIsMadeAgain(t *testing.T) {
+	m := machine(1)
+	connect(t, m)
+	out := request(m, in1, 3, 11)
+	require.Equal(t, []peering.ActionKind{peering.Retire, peering.Drop, peering.Accept}, kinds(out))
+	require.ErrorIs(t, out[0].Err, peering.ErrReplaced)
+	require.Empty(t, m.Step(0, peering.Event{Kind: peering.Lost, Conn: in1, Err: errBroken}, nil))
+	at, ok := m.Deadline()
+	require.True(t, ok)
+	require.Equal(t, second, m.Step(at, peering.Event{Kind: peering.Tick}, nil)[0].Conn)
+}
+
+// TestBye is the orderly end: answered, lost, heard, and on both sides at once.
+func TestBye(t *testing.T) {
+	say := []peering.ActionKind{peering.Retire, peering.SendBye}
+	t.Run("answered", func(t *testing.T) {
+		m := machine(0)
+		connect(t, m)
+		require.Equal(t, say, kinds(m.Step(0, peering.Event{Kind: peering.Idle}, nil)))
+		require.Equal(t, []peering.Action{{Kind: peering.Close, Conn: first}}, m.Step(0, peering.Event{Kind: peering.ByeAck, Conn: first}, nil))
+		_, ok := m.Deadline()
+		require.False(t, ok)
+		require.Equal(t, second, m.Step(0, peering.Event{Kind: peering.Want}, nil)[0].Conn)
+	})
+	t.Run("lost", func(t *testing.T) {
+		m := machine(0)
+		connect(t, m)
+		m.Step(0, peering.Event{Kind: peering.Idle}, nil)
+		require.Empty(t, m.Step(0, peering.Event{Kind: peering.Want}, nil))
+		out := m.Step(2*time.Second, peering.Event{Kind: peering.Tick}, nil)
+		require.Equal(t, []peering.ActionKind{peering.Drop, peering.Dial}, kinds(out))
+	})
+	t.Run("heard", func(t *testing.T) {
+		m := machine(0)
+		connect(t, m)
+		out := m.Step(0, peering.Event{Kind: peering.Bye, Conn: first}, nil)
+		require.Equal(t, []peering.ActionKind{peering.Retire, peering.SendByeAck}, kinds(out))
+		require.NoError(t, out[0].Err)
+		require.Empty(t, m.Step(0, peering.Event{Kind: peering.ByeAck, Conn: first}, nil), "none was asked for")
+		require.Empty(t, m.Step(0, peering.Event{Kind: peering.Lost, Conn: first, Err: errBroken}, nil))
+	})
+	t.Run("both at once", func(t *testing.T) {
+		m := machine(0)
+		connect(t, m)
+		m.Step(0, peering.Event{Kind: peering.Idle}, nil)
+		out := m.Step(0, peering.Event{Kind: peering.Bye, Conn: first}, nil)
+		require.Equal(t, []peering.Action{{Kind: peering.SendByeAck, Conn: first}}, out)
+		require.Equal(t, []peering.ActionKind{peering.Close}, kinds(m.Step(0, peering.Event{Kind: peering.ByeAck, Conn: first}, nil)))
+	})
+	t.Run("final", func(t *testing.T) {
+		m := machine(0)
+		connect(t, m)
+		m.Step(0, peering.Event{Kind: peering.Bye, Conn: first, Final: true}, nil)
+		out := m.Step(0, peering.Event{Kind: peering.Lost, Conn: first}, nil)
+		require.Equal(t, []peering.ActionKind{peering.Ended}, kinds(out))
+		require.ErrorIs(t, m.Err(), negotiation.Refused(negotiation.Shutdown))
+	})
+	t.Run("shutdown", func(t *testing.T) {
+		m := machine(0)
+		connect(t, m)
+		out := m.Step(0, peering.Event{Kind: peering.Shutdown}, nil)
+		require.Equal(t, say, kinds(out))
+		require.True(t, out[1].Final)
+		require.Equal(t, negotiation.Shutdown, request(m, in1, 3, 11)[0].Reject.Reason)
+		out = m.Step(0, peering.Event{Kind: peering.ByeAck, Conn: first}, nil)
+		require.Equal(t, []peering.ActionKind{peering.Close, peering.Finished}, kinds(out))
+		require.Equal(t, negotiation.Shutdown, request(m, in2, 3, 12)[0].Reject.Reason)
+	})
+}
+
+func TestGone(t *testing.T) {
+	m := machine(0)
+	connect(t, m)
+	out := m.Step(0, peering.Event{Kind: peering.Gone, Err: errBroken}, nil)
+	require.Equal(t, []peering.ActionKind{peering.Retire, peering.Drop, peering.Down}, kinds(out))
+	require.Empty(t, m.Step(0, peering.Event{Kind: peering.Gone, Err: errBroken}, nil), "once")
+	require.ErrorIs(t, m.Err(), errBroken)
+	require.Equal(t, negotiation.StaleEpoch, request(m, in1, 3, 11)[0].Reject.Reason)
+	require.Equal(t, negotiation.Busy, request(m, in2, 4, 1)[0].Reject.Reason)
+}
+
+// TestOldLifeAnswers: the reply of an incarnation that is known to be over is not
+// used.
+func TestOldLifeAnswers(t *testing.T) {
+	m := machine(0)
+	m.Expect(3)
+	m.Expect(2)
+	m.Step(0, peering.Event{Kind: peering.Want}, nil)
+	out := m.Step(0, peering.Event{Kind: peering.Established, Conn: first, Greeting: peering.Greeting{Incarnation: 2}}, nil)
+	require.Equal(t, []peering.Action{{Kind: peering.Drop, Conn: first}}, out)
+	require.Contains(t, m.String(), "waiting")
+	require.Contains(t, m.String(), "peer 3")
+}
+
+func TestNewRefusesNonsense(t *testing.T) {
+	require.Panics(t, func() { peering.New(peering.Config{Rank: 2, Peer: 2, Random: steady{}}) })
+	require.Panics(t, func() { peering.New(peering.Config{Rank: 2, Peer: 3}) })
+}
+
+// FuzzStep gives one machine any events: it neither panics nor acts on what it
+// does not have, and ends once.
+func FuzzStep(f *testing.F) {
+	f.Add([]byte{1, 0, 0, 6, 1, 3, 2, 0, 0, 11, 1, 0})
+	f.Add([]byte{5, 2, 1, 8, 2, 0, 9, 2, 0, 0, 0, 0, 4, 0, 0, 3, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m := machine(uint32(len(b) % 2))
+		owned, used, ends, finished, now, next := map[peering.Conn]bool{}, peering.Conn{}, 0, 0, time.Duration(0), uint32(0)
+		for ; len(b) >= 3; b = b[3:] {
+			c := peering.Conn{Active: b[1]&1 != 0, Number: uint32(b[1] >> 1)}
+			if e := peering.EventKind(b[0] % 12); e == peering.Requested {
+				next++
+				c = peering.Conn{Number: next}
+				owned[c] = true
+			}
+			now += time.Duration(b[2]) * 50 * time.Millisecond
+			g := peering.Greeting{Incarnation: uint16(b[2]), Attempt: binary.BigEndian.Uint16(b[1:])}
+			for _, a := range m.Step(now, peering.Event{
+				Kind: peering.EventKind(b[0] % 12), Conn: c, Greeting: g, Final: b[2]&1 != 0,
+				Reject: negotiation.Reject{Reason: negotiation.Reason(b[2] % 13)}, Err: errBroken,
+			}, nil) {
+				switch a.Kind {
+				case peering.Dial:
+					owned[a.Conn] = true
+				case peering.Refuse, peering.Drop, peering.Close:
+					require.True(t, owned[a.Conn])
+					require.NotEqual(t, used, a.Conn)
+					delete(owned, a.Conn)
+				case peering.Use:
+					require.True(t, owned[a.Conn])
+					require.Zero(t, used)
+					used = a.Conn
+				case peering.Retire:
+					require.Equal(t, used, a.Conn)
+					used = peering.Conn{}
+				case peering.Accept, peering.SendBye, peering.SendByeAck:
+					require.True(t, owned[a.Conn])
+				case peering.Down, peering.Ended:
+					ends++
+				case peering.Finished:
+					finished++
+				case peering.Restarted:
+				}
+			}
+			require.LessOrEqual(t, ends, 1)
+			require.LessOrEqual(t, finished, 1)
+			if at, ok := m.Deadline(); ok {
+				require.LessOrEqual(t, at, now+30*time.Second+30*time.Second)
+			}
+		}
+	})
+}

@@ -1,0 +1,283 @@
+package peering_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+)
+
+// steady is a Random without a state, so that worlds can be copied.
+type steady struct{}
+
+func (steady) Uint64() uint64 { return 1 << 31 }
+
+// message is what travels on a link, in order per direction.
+type message struct {
+	kind     peering.EventKind // Requested, Established, Refused, Heard, Bye, ByeAck, Lost
+	greeting peering.Greeting
+	reject   negotiation.Reject
+	final    bool
+}
+
+// link is one connection of the simulated network. Index 0 and 1 are the sides.
+type link struct {
+	active  int             // the side that dialed
+	name    [2]peering.Conn // what each side calls it; the zero Conn before it knows
+	open    [2]bool         // the side has not ended it, and was not told of its end
+	used    bool            // the active side has used it
+	toward  [2][]message
+	settled int // terminal outcomes of the attempt at its active side
+}
+
+// budget is what may still go wrong or be asked for.
+type budget struct {
+	wants, idles, shutdowns, faults, ticks, kills int
+}
+
+// world is two machines and the network between them.
+type world struct {
+	side        [2]peering.Machine
+	incarnation [2]uint16
+	links       []link
+	inUse       [2]int // index into links, or -1
+	passive     uint32 // numbers given to passive connections
+	now         time.Duration
+	down        [2]bool
+	ended       [2]bool
+	finished    [2]bool
+	asked       [2]bool // a shutdown was
+	left        budget
+	trace       []string // only when tracing
+	tracing     bool
+}
+
+func newWorld(b budget) *world {
+	w := &world{inUse: [2]int{-1, -1}, incarnation: [2]uint16{65535, 65535}, left: b}
+	for s := range w.side {
+		w.side[s] = w.machine(s)
+	}
+	return w
+}
+
+func (w *world) machine(s int) peering.Machine {
+	return *peering.New(peering.Config{
+		Rank: uint32(s), Peer: uint32(1 - s), Incarnation: w.incarnation[s],
+		GiveUp: 1000 * time.Hour, Random: steady{},
+	})
+}
+
+func (w *world) clone() *world {
+	c := *w
+	c.links = slices.Clone(w.links)
+	for i := range c.links {
+		for s := range 2 {
+			c.links[i].toward[s] = slices.Clone(c.links[i].toward[s])
+		}
+	}
+	c.trace = slices.Clone(w.trace)
+	return &c
+}
+
+// key tells worlds apart for the search: everything but times.
+func (w *world) key() string {
+	var b strings.Builder
+	fmt.Fprint(&b, w.side[0].String(), "|", w.side[1].String(), w.inUse, w.incarnation, w.left, w.down, w.ended, w.finished)
+	for i := range w.links {
+		if l := &w.links[i]; l.open[0] || l.open[1] || len(l.toward[0])+len(l.toward[1]) > 0 {
+			fmt.Fprint(&b, "|", i, l)
+		}
+	}
+	return b.String()
+}
+
+// step gives one event to a side and carries out what it asks for.
+func (w *world) step(s int, e peering.Event) error {
+	if w.tracing {
+		w.trace = append(w.trace, fmt.Sprintf("rank %d: event %d %v %v in %v", s, e.Kind, e.Conn, e.Greeting, &w.side[s]))
+	}
+	for _, a := range w.side[s].Step(w.now, e, nil) {
+		if w.tracing {
+			w.trace = append(w.trace, fmt.Sprintf("    action %d %v %v %v %v", a.Kind, a.Conn, a.Greeting, a.Reject, a.Err))
+		}
+		if err := w.act(s, a); err != nil {
+			return fmt.Errorf("rank %d, action %d %v: %w", s, a.Kind, a.Conn, err)
+		}
+	}
+	return w.check()
+}
+
+// find returns the link that a side calls so.
+func (w *world) find(s int, c peering.Conn) (int, *link) {
+	i := slices.IndexFunc(w.links, func(l link) bool { return l.name[s] == c })
+	if i < 0 {
+		return i, nil
+	}
+	return i, &w.links[i]
+}
+
+// act carries out one action.
+func (w *world) act(s int, a peering.Action) error {
+	switch a.Kind {
+	case peering.Dial:
+		if i, _ := w.find(s, a.Conn); i >= 0 {
+			return fmt.Errorf("the number was used before")
+		}
+		l := link{active: s, open: [2]bool{true, true}}
+		l.name[s] = a.Conn
+		l.toward[1-s] = []message{{kind: peering.Requested, greeting: a.Greeting}}
+		w.links = append(w.links, l)
+		return nil
+	case peering.Down, peering.Ended, peering.Finished:
+		return w.over(s, a.Kind)
+	case peering.Restarted:
+		return nil
+	}
+	i, l := w.find(s, a.Conn)
+	if l == nil || !l.open[s] && a.Kind != peering.Retire {
+		return fmt.Errorf("the connection had ended for this side")
+	}
+	switch a.Kind {
+	case peering.Accept:
+		w.send(l, s, message{kind: peering.Established, greeting: a.Greeting})
+	case peering.Refuse:
+		w.send(l, s, message{kind: peering.Refused, reject: a.Reject})
+		l.open[s] = false
+	case peering.Use:
+		return w.use(s, i, l)
+	case peering.Retire:
+		if w.inUse[s] != i {
+			return fmt.Errorf("not in use")
+		}
+		if errors.Is(a.Err, peering.ErrReplaced) && w.inUse[1-s] == i {
+			return fmt.Errorf("replaced while the peer uses it")
+		}
+		w.inUse[s] = -1
+	case peering.Drop, peering.Close:
+		if s == l.active && !l.used {
+			l.settled++
+		}
+		w.detach(l, s)
+	case peering.SendBye:
+		w.send(l, s, message{kind: peering.Bye, final: a.Final})
+	case peering.SendByeAck:
+		w.send(l, s, message{kind: peering.ByeAck})
+	}
+	return nil
+}
+
+func (w *world) use(s, i int, l *link) error {
+	if w.inUse[s] != -1 {
+		return fmt.Errorf("connection %d is in use", w.inUse[s])
+	}
+	w.inUse[s] = i
+	if s == l.active {
+		l.used = true
+		l.settled++
+		w.send(l, s, message{kind: peering.Heard})
+	} else if !l.used {
+		return fmt.Errorf("the active side never used it")
+	}
+	return nil
+}
+
+func (w *world) over(s int, k peering.ActionKind) error {
+	flag := map[peering.ActionKind]*bool{peering.Down: &w.down[s], peering.Ended: &w.ended[s], peering.Finished: &w.finished[s]}[k]
+	if *flag || w.down[s] && k == peering.Ended || w.ended[s] && k == peering.Down {
+		return fmt.Errorf("a second end")
+	}
+	*flag = true
+	return nil
+}
+
+func (w *world) send(l *link, from int, m message) {
+	if l.open[1-from] {
+		l.toward[1-from] = append(l.toward[1-from], m)
+	}
+}
+
+// detach ends a link for one side; the other one is told. What was on its way to
+// this side still reaches its machine, as late events do.
+func (w *world) detach(l *link, s int) {
+	w.send(l, s, message{kind: peering.Lost})
+	l.open[s] = false
+}
+
+// check is the invariant of every state.
+func (w *world) check() error {
+	if a, b := w.inUse[0], w.inUse[1]; a >= 0 && b >= 0 && a != b {
+		return fmt.Errorf("rank 0 uses connection %d, rank 1 connection %d", a, b)
+	}
+	for i := range w.links {
+		if w.links[i].settled > 1 {
+			return fmt.Errorf("attempt %d has %d outcomes", i, w.links[i].settled)
+		}
+	}
+	for s := range 2 {
+		if _, ok := w.side[s].InUse(); ok != (w.inUse[s] >= 0) {
+			return fmt.Errorf("rank %d is not sure whether a connection is in use: %v", s, &w.side[s])
+		}
+	}
+	return nil
+}
+
+// deliver hands the first message of a direction to its side.
+func (w *world) deliver(i, s int) error {
+	l := &w.links[i]
+	m := l.toward[s][0]
+	l.toward[s] = l.toward[s][1:]
+	switch m.kind {
+	case peering.Requested:
+		w.passive++
+		l.name[s] = peering.Conn{Number: w.passive}
+	case peering.Refused, peering.Lost:
+		if s == l.active && !l.used && l.open[s] {
+			l.settled++
+		}
+		l.open[s], l.toward[s] = false, nil
+		if l.name[s] == (peering.Conn{}) {
+			return nil // gone before the request was read
+		}
+	}
+	return w.step(s, peering.Event{
+		Kind: m.kind, Conn: l.name[s], Greeting: m.greeting, Reject: m.reject, Final: m.final, Err: errBroken,
+	})
+}
+
+// cut breaks a link: what is on its way toward the sides in the mask is lost.
+func (w *world) cut(i, mask int) {
+	l := &w.links[i]
+	for s := range 2 {
+		if mask&(1<<s) != 0 {
+			l.toward[s] = nil
+		}
+		if l.open[s] {
+			l.toward[s] = append(l.toward[s], message{kind: peering.Lost})
+		}
+	}
+}
+
+// kill ends a rank without a word and starts its next incarnation.
+func (w *world) kill(s int) {
+	for i := range w.links {
+		l := &w.links[i]
+		if l.name[s] == (peering.Conn{}) {
+			continue // its request finds the next incarnation
+		}
+		if l.open[s] {
+			w.detach(l, s)
+		}
+		l.toward[s] = nil
+		if s == l.active {
+			l.settled = 1
+		}
+		l.name[s] = peering.Conn{Number: 1 << 30} // nobody calls it so any more
+	}
+	w.incarnation[s]++
+	w.side[s] = w.machine(s)
+	w.inUse[s], w.down[s], w.ended[s], w.finished[s], w.asked[s] = -1, false, false, false, false
+}
