@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-
-	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // containEnv chooses a containment by name; otherwise the first that works
@@ -19,7 +17,7 @@ const containEnv = "GORUN_CONTAIN"
 //	namespace  gorun runs as process 1 of a PID namespace; when it ends, the
 //	           kernel kills the rest.
 //	scan       gorun is the reaper of orphans, and processes are found by
-//	           GORUN_JOB in their environment or by being its children. A
+//	           GORUN_AGENT in their environment or by being its children. A
 //	           process that clears its environment outlives kill -9 of gorun.
 //
 // With each of them ranks get SIGKILL when gorun ends (Pdeathsig), and a
@@ -102,5 +100,9 @@ const scanRounds = 10000
 
 var _, _, _, _ containment = (*cgroup)(nil), outside{}, namespace{}, scan{}
 
-// jobVariable is what the environment of a job's processes holds.
-func jobVariable(id string) string { return bootstrap.EnvJob + "=" + id }
+// envAgent names the process that has started a rank. It is not the job's name:
+// two agents of a job may be on one machine.
+const envAgent = "GORUN_AGENT"
+
+// agentVariable is what the environment of a node's processes holds.
+func agentVariable(id string) string { return envAgent + "=" + id }

@@ -4,30 +4,29 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
 // job is one run of gorun, from the command line to the exit code.
 type job struct {
-	opts    *options
-	id      string // unique on this machine
-	cpus    []int  // allowed to gorun
-	ranks   []*rank
-	contain containment
-	scratch string // directory of what was built, "" if nothing was
-	dog     *watchdog
+	opts  *options
+	id    string // unique on this machine
+	ranks []*rank
+	node  *node   // this machine's part, without ranks if there are hosts
+	hosts []*host // that run the ranks instead, if any were named
 
 	server *bootstrap.Server
 	out    *output
-	stdin  *stdinFeed
+	stdin  *stdinFeed // copies standard input to ranks of this machine, or nil
+	input  []*host    // to which it is sent
 	news   chan news
-	exits  chan exit
+	lost   chan *host
 	sigs   chan os.Signal
 
 	started time.Time
@@ -38,54 +37,64 @@ type job struct {
 // newJob prepares a job. inside says that this gorun is process 1 of a PID
 // namespace made for the job; scratch is then that of the one outside.
 func newJob(o *options, scratch string, inside bool) (*job, error) {
-	salt, err := bootstrap.NewSecret()
+	id, err := newID()
 	if err != nil {
 		return nil, err
 	}
-	j := &job{opts: o, id: fmt.Sprintf("%d-%x", os.Getpid(), salt[:4]), scratch: scratch, started: time.Now()}
+	j := &job{opts: o, id: id, started: time.Now()}
 	for i := range o.apps {
 		a := &o.apps[i]
-		if a.wdir != "" {
+		if a.wdir != "" && len(o.hosts) == 0 {
 			if st, err := os.Stat(a.wdir); err != nil || !st.IsDir() {
 				return nil, fmt.Errorf("-wdir %s is not a directory", a.wdir)
 			}
 		}
 		for range a.ranks {
-			j.ranks = append(j.ranks, &rank{number: len(j.ranks), app: a})
+			j.ranks = append(j.ranks, &rank{number: len(j.ranks), app: a, host: hostname()})
 		}
 	}
-	if j.cpus, err = allowedCPUs(); err != nil {
-		return nil, err
-	}
-	for i, r := range j.ranks {
-		r.cpus = j.cpus
-		if o.bindTo == bindCore {
-			r.cpus = j.cpus[i%len(j.cpus) : i%len(j.cpus)+1]
+	var contain containment = outside{} // nothing runs here
+	if len(o.hosts) == 0 {
+		if contain, err = newContainment(j.id, inside); err != nil {
+			return nil, err
 		}
 	}
-	if j.contain, err = newContainment(j.id, inside); err != nil {
+	if j.node, err = newNode(j.id, contain); err != nil {
 		return nil, err
+	}
+	j.node.scratch, j.node.say = scratch, j.say
+	if len(o.hosts) == 0 {
+		j.node.assign(j.ranks, o.bindTo == bindCore)
+	} else {
+		j.node.exits = make(chan exit, len(j.ranks))
+		j.place()
 	}
 	return j, nil
+}
+
+// newID returns a name that is unique on this machine.
+func newID() (string, error) {
+	salt, err := bootstrap.NewSecret()
+	return fmt.Sprintf("%d-%x", os.Getpid(), salt[:4]), err
 }
 
 // launch runs the job and returns its exit code. args is the command line,
 // should another gorun have to do it.
 func (j *job) launch(args []string) (code int, err error) {
-	defer func() { err = errors.Join(err, j.cleanUp()) }()
-	if err := j.guard(); err != nil {
+	defer func() { err = errors.Join(err, j.node.cleanUp()) }()
+	builds := slices.ContainsFunc(j.opts.apps, func(a app) bool { return needsBuild(a.program) })
+	if err := j.node.guard(builds); err != nil {
 		return 0, err
 	}
-	if _, ok := j.contain.(outside); ok {
-		code, err := relaunch(args, j.scratch)
-		if err == nil || os.Getenv(containEnv) != "" {
+	if len(j.hosts) > 0 {
+		j.say("job %s, %d ranks, %d hosts", j.id, len(j.ranks), len(j.hosts))
+	} else {
+		here, code, err := j.node.contained(args)
+		if !here || err != nil {
 			return code, err
 		}
-		if err := j.fallBack(scan{id: j.id}, err); err != nil {
-			return 0, err
-		}
+		j.say("job %s, %d ranks, contained by %s", j.id, len(j.ranks), j.node.contain.name())
 	}
-	j.say("job %s, %d ranks, contained by %s", j.id, len(j.ranks), j.contain.name())
 	if err := j.findPrograms(); err != nil {
 		return 0, err
 	}
@@ -94,7 +103,7 @@ func (j *job) launch(args []string) (code int, err error) {
 
 // findPrograms finds or builds the executable of every rank.
 func (j *job) findPrograms() error {
-	p := &programs{scratch: j.scratch, built: map[string]string{}, say: j.say}
+	p := &programs{scratch: j.node.scratch, built: map[string]string{}, say: j.say}
 	for i, r := range j.ranks {
 		if i > 0 && j.ranks[i-1].app == r.app {
 			r.path = j.ranks[i-1].path
@@ -108,118 +117,101 @@ func (j *job) findPrograms() error {
 	return nil
 }
 
-// guard makes the containment and the scratch directory, if something will be
-// built. The watchdog is told first, so that it knows whatever there is.
-func (j *job) guard() error {
-	if _, inside := j.contain.(namespace); inside {
-		return nil // the gorun outside has done it
-	}
-	builds := slices.ContainsFunc(j.opts.apps, func(a app) bool { return needsBuild(a.program) })
-	if builds {
-		j.scratch = filepath.Join(os.TempDir(), scratchPrefix+j.id)
-	}
-	if err := j.startWatchdog(); err != nil {
-		return err
-	}
-	if builds {
-		if err := os.Mkdir(j.scratch, 0o700); err != nil {
-			return err
-		}
-	}
-	err := j.contain.make()
-	if err == nil || os.Getenv(containEnv) != "" {
-		return err
-	}
-	return j.fallBack(outside{}, err)
-}
-
-// fallBack takes the next containment after one that does not work.
-func (j *job) fallBack(next containment, cause error) error {
-	j.say("not contained by %s: %v", j.contain.name(), cause)
-	j.contain = next
-	if err := j.startWatchdog(); err != nil {
-		return err
-	}
-	return j.contain.make()
-}
-
-// startWatchdog starts the watchdog with the orders of the containment, if
-// there is something to watch over. One with other orders is dismissed.
-func (j *job) startWatchdog() error {
-	orders := j.contain.orders()
-	if j.scratch != "" {
-		orders = append(orders, "-scratch", j.scratch)
-	}
-	if len(orders) == 0 {
-		return nil
-	}
-	old := j.dog
-	var err error
-	if j.dog, err = startWatchdog(orders); err != nil {
-		return err
-	}
-	if old != nil {
-		return old.dismiss()
-	}
-	return nil
-}
-
-// cleanUp removes what the job made outside of its processes.
-func (j *job) cleanUp() error {
-	err := j.contain.remove()
-	if _, inside := j.contain.(namespace); inside {
-		return err
-	}
-	if j.scratch != "" {
-		err = errors.Join(err, os.RemoveAll(j.scratch))
-	}
-	if j.dog != nil && err == nil { // else it tries again
-		err = j.dog.dismiss()
-	}
-	return err
-}
-
 // run starts the ranks and sees them through.
 func (j *job) run() (int, error) {
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return 0, fmt.Errorf("become the reaper of orphans: %w", err)
-	}
 	var err error
 	if j.out, err = newOutput(j.opts, len(j.ranks)); err != nil {
 		return 0, err
 	}
-	s, err := newSpawner(j)
+	j.news = make(chan news, len(j.ranks))
+	j.lost = make(chan *host, len(j.hosts))
+	j.server = bootstrap.NewServer(len(j.ranks), j.hear)
+	secret, err := bootstrap.NewSecret()
 	if err != nil {
 		return 0, err
 	}
-	s.inherit, j.stdin = newStdin(j.opts.stdin)
-	j.news = make(chan news, len(j.ranks))
-	j.exits = make(chan exit, len(j.ranks))
-	j.server = bootstrap.NewServer(len(j.ranks), j.hear)
-	j.sigs = catchSignals()
 	began := time.Now()
-	if err := errors.Join(s.start(), s.close()); err != nil {
-		return 0, errors.Join(err, j.killAll())
+	if len(j.hosts) > 0 {
+		if err := j.startHosts(secret); err != nil {
+			return 0, errors.Join(err, j.dismiss(false))
+		}
+		j.sigs = catchSignals()
+	} else if err := j.startHere(secret); err != nil {
+		return 0, errors.Join(err, j.node.kill())
 	}
 	j.say("started in %v", time.Since(began).Round(100*time.Microsecond))
 	j.reportStart()
-	if err := j.out.run(func(rank int) int { return j.ranks[rank].pid }); err != nil {
+	if err := j.out.run(j.ranks); err != nil {
 		return 0, errors.Join(err, j.killAll())
+	}
+	for _, h := range j.hosts {
+		h.heard = make(chan struct{})
+		go h.listen()
 	}
 	if j.stdin != nil {
 		j.stdin.run()
+	}
+	if len(j.input) > 0 {
+		go sendInput(j.input)
 	}
 	j.supervise()
 	return j.conclude()
 }
 
+// startHere starts the ranks on this machine.
+func (j *job) startHere(secret [32]byte) error {
+	if err := adopt(); err != nil {
+		return err
+	}
+	self, err := bootstrap.ThisNode()
+	if err != nil {
+		return err
+	}
+	w := &wiring{input: j.inputHere(), serve: j.serve, merge: j.opts.mergeStderr, output: j.out.add}
+	if j.out.passThrough {
+		w.stdout = os.Stdout
+	}
+	j.sigs = catchSignals()
+	common := bootstrap.Job{Size: len(j.ranks), Nodes: 1, ID: j.id, Node: self, Host: hostname(), OnFailure: j.opts.onFailure}
+	s, err := newSpawner(j.node, common, secret, append(rankEnviron(os.Environ()), j.opts.environ()...), w)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.start(), s.close()); err != nil {
+		return err
+	}
+	go j.node.reap()
+	return nil
+}
+
+// inputHere decides how standard input reaches the ranks of this machine: as a
+// file that rank 0 inherits, by a feed, or not at all.
+func (j *job) inputHere() func(r *rank) (*os.File, bool, error) {
+	inherit, feed := newStdin(j.opts.stdin)
+	j.stdin = feed
+	return func(r *rank) (*os.File, bool, error) {
+		switch {
+		case inherit != nil && r.number == 0:
+			return inherit, false, nil
+		case feed != nil && feed.feeds(r.number):
+			f, err := feed.pipe()
+			return f, true, err
+		}
+		return nil, false, nil
+	}
+}
+
 // conclude ends what outlived the ranks, waits for the output and reports.
 func (j *job) conclude() (int, error) {
-	err := j.contain.kill()
-	j.drain()
+	for _, h := range j.hosts {
+		h.conn.Send(link.KindEnd)
+	}
+	err := j.node.contain.kill()
+	whole := j.drain()
 	if e := j.out.failure(); e != nil {
 		j.brokenOutput(e)
 	}
+	err = errors.Join(err, j.dismiss(whole))
 	code := j.verdict.code()
 	if text := j.verdict.text(j); text != "" {
 		complain("%s", text)
@@ -237,8 +229,9 @@ func (j *job) conclude() (int, error) {
 }
 
 // drain waits for the output of the ranks to be written. Whoever reads it may
-// take as long as it wants, but an interrupt ends the wait.
-func (j *job) drain() {
+// take as long as it wants, but an interrupt ends the wait. It reports whether
+// all was written.
+func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {
 		j.out.finish()
@@ -247,10 +240,10 @@ func (j *job) drain() {
 	for {
 		select {
 		case <-done:
-			return
+			return true
 		case sig := <-j.sigs:
 			if sig == unix.SIGINT || sig == unix.SIGTERM {
-				return
+				return false
 			}
 		}
 	}
@@ -258,10 +251,10 @@ func (j *job) drain() {
 
 // killAll kills every process of the job at once.
 func (j *job) killAll() error {
-	for _, r := range j.ranks {
-		r.signal(unix.SIGKILL)
+	for _, h := range j.hosts {
+		h.kill()
 	}
-	return j.contain.kill()
+	return j.node.kill()
 }
 
 // say prints with -v.
@@ -274,13 +267,17 @@ func (j *job) say(format string, args ...any) {
 // reportStart prints what -v and -report-bindings ask for.
 func (j *job) reportStart() {
 	for _, r := range j.ranks {
-		j.say("rank %d is process %d: %s", r.number, r.pid, r.path)
+		where := ""
+		if r.remote != nil {
+			where = " on " + r.host
+		}
+		j.say("rank %d is process %d%s: %s", r.number, r.pid, where, r.path)
 		if j.opts.reportBindings {
 			bound := "not bound, may run on"
 			if j.opts.bindTo == bindCore {
 				bound = "bound to"
 			}
-			complain("rank %d is %s processor %s", r.number, bound, cpuList(r.cpus))
+			complain("rank %d is %s processor %s%s", r.number, bound, cpuList(r.cpus), where)
 		}
 	}
 }

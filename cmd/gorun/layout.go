@@ -14,12 +14,11 @@ const timeFormat = "15:04:05.000"
 type layout struct {
 	pattern string // "" for no tags; as in -prefix
 	width   int    // digits of the largest rank
-	host    string
 }
 
 // newLayout returns the layout asked for by the flags.
 func newLayout(o *options, size int) layout {
-	l := layout{pattern: o.prefix, width: len(strconv.Itoa(size - 1)), host: hostname()}
+	l := layout{pattern: o.prefix, width: len(strconv.Itoa(size - 1))}
 	if l.pattern == "" && o.label {
 		l.pattern = "[%r] "
 	}
@@ -33,7 +32,7 @@ func (l layout) tagged() bool { return l.pattern != "" }
 
 // tag returns the function that appends the tag of a rank's stream; nil
 // without tags. Everything but the time is put in once.
-func (l layout) tag(rank, pid int, which stream) func([]byte, time.Time) []byte {
+func (l layout) tag(r *rank, which stream) func([]byte, time.Time) []byte {
 	if !l.tagged() {
 		return nil
 	}
@@ -46,12 +45,14 @@ func (l layout) tag(rank, pid int, which stream) func([]byte, time.Time) []byte 
 		}
 		i++ // setPrefix made sure that a letter follows
 		switch l.pattern[i] {
-		case 'r', 'l':
-			part = fmt.Appendf(part, "%*d", l.width, rank)
+		case 'r':
+			part = fmt.Appendf(part, "%*d", l.width, r.number)
+		case 'l':
+			part = fmt.Appendf(part, "%*d", l.width, r.local)
 		case 'h':
-			part = append(part, l.host...)
+			part = append(part, r.host...)
 		case 'p':
-			part = strconv.AppendInt(part, int64(pid), 10)
+			part = strconv.AppendInt(part, int64(r.pid), 10)
 		case 's':
 			part = append(part, which.String()...)
 		case 't':

@@ -20,6 +20,9 @@ func run(args []string) int {
 	if inside {
 		scratch, args = args[1], args[2:]
 	}
+	if len(args) > 0 && args[0] == agentCommand {
+		return runAgent(scratch, inside)
+	}
 	o, err := parseOptions(args, os.LookupEnv)
 	switch {
 	case err != nil:

@@ -41,6 +41,13 @@ type options struct {
 	grace     time.Duration
 	onFailure string
 
+	hosts     hostList // nil for this machine alone
+	rsh       []string // nil for rshDefault
+	agentPath string   // "" for this executable
+	answer    time.Duration
+	net       string
+	transport string
+
 	bindTo         string
 	reportBindings bool
 	report         string
@@ -52,7 +59,7 @@ type options struct {
 
 // app is one program of a job: gorun -n 1 app : -n 3 app.
 type app struct {
-	ranks   int
+	ranks   int // while flags are read, 0 if they do not say
 	program string
 	args    []string
 	env     []string // NAME=VALUE from -x
@@ -78,7 +85,14 @@ type flag struct {
 
 // flags lists every flag in the order of the help.
 var flags = []flag{
-	{[]string{"np", "n"}, "N", "start N ranks (default 1)", setRanks},
+	{[]string{"np", "n"}, "N", "start N ranks (default 1, with hosts one in each slot)", setRanks},
+	{[]string{"host"}, "H:N,...", "run on these hosts, N ranks on each before the next one's turn (default 1)", setHosts},
+	{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
+	{[]string{"rsh"}, "CMD", "reach a host by CMD; %h in it, or else the next word, is the host (default ssh)", setRsh},
+	{[]string{"agent-path"}, "F", "gorun on the hosts (default: the path of this one)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
+	{[]string{"answer-within"}, "D", "give up on a host that does not answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
+	{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
+	{[]string{"transport"}, "shm|rdma|auto", "how messages travel (default auto: shared memory on a host)", setTransport},
 	{[]string{"x"}, "VAR[=V]", "set or pass an environment variable, for this program", setEnv},
 	{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
 	{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
@@ -113,6 +127,12 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 		}
 		args = rest
 	}
+	if len(o.apps) == 1 && o.apps[0].ranks == 0 {
+		o.apps[0].ranks = o.hosts.slots()
+	}
+	for i := range o.apps {
+		o.apps[i].ranks = max(1, o.apps[i].ranks)
+	}
 	if n := o.size(); n > ranksMax {
 		return o, fmt.Errorf("%d ranks: at most %d", n, ranksMax)
 	}
@@ -122,7 +142,7 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 // parseApp reads the flags, the program and the arguments up to ":" or the
 // end. It returns what follows the ":", nil at the end.
 func parseApp(o *options, args []string, getenv func(string) (string, bool)) ([]string, error) {
-	a := app{ranks: 1}
+	a := app{}
 	literal := false // after "--" a ":" is an argument like any other
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "-" {
 		if args[0] == "--" {

@@ -87,7 +87,7 @@ func TestOptionErrors(t *testing.T) {
 		"-report-binding a":      "did you mean -report-bindings?",
 		"-oversubscribe a":       "more ranks than processors is normal",
 		"--allow-run-as-root a":  "root is normal",
-		"-hostfile h a":          "on this machine only",
+		"-machinefile h a":       "use -hostfile",
 		"-genv A 1 a":            "use -x",
 		"--completely-unknown a": "gorun -h",
 	} {
@@ -145,7 +145,7 @@ func FuzzOptions(f *testing.F) {
 		o, err := parse(line)
 		if err == nil && !o.help && !o.version {
 			require.NotEmpty(t, o.apps)
-			newLayout(o, o.size()).tag(0, 1, streamOut)
+			newLayout(o, o.size()).tag(&rank{pid: 1}, streamOut)
 		}
 	})
 }

@@ -31,9 +31,9 @@ const (
 	tailBytesMax = 4 << 10
 )
 
-// output carries what ranks write from their pipes to where it belongs. One
-// goroutine does so for all ranks, so that lines cannot mix; a slow reader
-// behind gorun slows the ranks down and loses nothing.
+// output carries what ranks write from their pipes, or from the agents that read
+// these, to where it belongs. One goroutine does so for all ranks, so that lines
+// cannot mix; a slow reader behind gorun slows the ranks down and loses nothing.
 type output struct {
 	passThrough bool // standard output of the only rank is gorun's own
 	layout      layout
@@ -41,25 +41,33 @@ type output struct {
 	broken      chan error // the first error of writing
 
 	epoll int
-	wake  [2]int // a pipe; its reading end becomes readable by finish
+	wake  [2]int // a pipe; a byte in it says that chunks or finished have changed
 	done  chan struct{}
 
-	mu      sync.Mutex // guards sources while ranks are being started
-	sources []*source  // by index in the epoll data
-	tails   []*[]byte  // by rank: the end of its standard error
+	mu       sync.Mutex // guards what follows; sources until run alone
+	sources  []*source  // by index in the epoll data
+	chunks   []chunk    // from agents, in order
+	finished bool       // no rank is left
+	closed   bool       // nobody copies any more
 
-	// The rest belongs to the copying goroutine.
+	tails []*[]byte // by rank: the end of its standard error; the copying goroutine's
+
+	// The rest belongs to the copying goroutine, too.
 	buf     []byte
 	partial []*source // those with the start of a line
 	open    int       // sources not yet at their end
+	fed     int       // of these, those of agents
 }
 
-// source is the reading end of one pipe.
+// source is one stream of a rank.
 type source struct {
 	rank  int
 	which stream
-	fd    int
+	fd    int // the reading end of its pipe, -1 after its end and for one of an agent
 	lines *splitter
+	// written is told how many bytes an agent may send in their place.
+	written func(n int)
+	ended   bool
 }
 
 // newOutput returns the output of a job of size ranks.
@@ -73,7 +81,7 @@ func newOutput(o *options, size int) (*output, error) {
 		broken: make(chan error, 1), tails: make([]*[]byte, size),
 		buf: make([]byte, outputBufferBytes),
 	}
-	out.passThrough = size == 1 && !out.layout.tagged() && o.outputDir == "" && !o.mergeStderr
+	out.passThrough = size == 1 && len(o.hosts) == 0 && !out.layout.tagged() && o.outputDir == "" && !o.mergeStderr
 	if o.outputDir != "" {
 		if out.files, err = newRankLogs(o.outputDir, size, o.mergeStderr); err != nil {
 			return nil, err
@@ -93,26 +101,24 @@ func (o *output) watch(fd, index int) error {
 	return nil
 }
 
-// add takes over the reading end of a pipe of a rank.
-func (o *output) add(rank int, which stream, fd int) error {
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return fmt.Errorf("output pipe: %w", err)
-	}
+// add takes over the reading end of a pipe of a rank, which does not block.
+func (o *output) add(r *rank, which stream, fd int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.sources = append(o.sources, &source{rank: rank, which: which, fd: fd})
+	o.sources = append(o.sources, &source{rank: r.number, which: which, fd: fd})
 	return nil
 }
 
-// run starts the copying, after all pipes were added. pid tells a rank's
-// process id for its tag.
-func (o *output) run(pid func(rank int) int) error {
+// run starts the copying, after all sources were added.
+func (o *output) run(ranks []*rank) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open = len(o.sources)
 	for i, s := range o.sources {
-		s.lines = newSplitter(o.layout.tag(s.rank, pid(s.rank), s.which), o.holdsLines())
-		if err := o.watch(s.fd, i); err != nil {
+		s.lines = newSplitter(o.layout.tag(ranks[s.rank], s.which), o.holdsLines())
+		if s.written != nil {
+			o.fed++
+		} else if err := o.watch(s.fd, i); err != nil {
 			return err
 		}
 	}
@@ -129,7 +135,10 @@ func (o *output) holdsLines() bool {
 // finish says that no rank is left, and returns when everything they wrote is
 // where it belongs.
 func (o *output) finish() {
-	_ = unix.Close(o.wake[1])
+	o.mu.Lock()
+	o.finished = true
+	o.ring()
+	o.mu.Unlock()
 	<-o.done
 }
 
@@ -154,35 +163,38 @@ func (o *output) copy() {
 		}
 		for _, e := range events[:max(n, 0)] {
 			if e.Fd < 0 {
-				deadline = time.Now().Add(escapeDelay)
-				_ = unix.EpollCtl(o.epoll, unix.EPOLL_CTL_DEL, o.wake[0], nil)
+				if o.takeChunks() && deadline.IsZero() {
+					deadline = time.Now().Add(escapeDelay)
+				}
 				continue
 			}
 			o.read(o.sources[e.Fd])
 		}
 		o.flushPartial(time.Now())
-		if n == 0 && !deadline.IsZero() && time.Now().After(deadline) {
+		if n == 0 && o.fed == 0 && !deadline.IsZero() && time.Now().After(deadline) {
 			break // held by an escaped process; all it wrote is out
 		}
 	}
 	for _, s := range o.sources {
-		if s.fd >= 0 {
-			o.end(s)
-		}
+		o.end(s)
 	}
 	if o.files != nil {
 		if err := o.files.close(); err != nil {
 			o.fail(err)
 		}
 	}
-	_ = unix.Close(o.epoll)
-	_ = unix.Close(o.wake[0])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for _, fd := range [...]int{o.epoll, o.wake[0], o.wake[1]} {
+		_ = unix.Close(fd)
+	}
 }
 
 // patience returns how long to wait for output, in milliseconds.
 func (o *output) patience(deadline time.Time) int {
 	wait := time.Duration(-1)
-	if !deadline.IsZero() {
+	if !deadline.IsZero() && o.fed == 0 {
 		wait = max(0, time.Until(deadline))
 	}
 	for _, s := range o.partial {
@@ -207,7 +219,11 @@ func (o *output) read(s *source) {
 		o.end(s)
 		return
 	}
-	data := o.buf[:n]
+	o.move(s, o.buf[:n])
+}
+
+// move moves bytes of a source on.
+func (o *output) move(s *source, data []byte) {
 	if s.which == streamErr {
 		o.keepTail(s.rank, data)
 	}
@@ -218,11 +234,18 @@ func (o *output) read(s *source) {
 	}
 }
 
-// end finishes a source.
+// end finishes a source. Ending it again does nothing.
 func (o *output) end(s *source) {
+	if s.ended {
+		return
+	}
+	s.ended = true
 	o.write(s, s.lines.end())
-	_ = unix.Close(s.fd) // leaves the epoll set, too
-	s.fd = -1
+	if s.written != nil {
+		o.fed--
+	} else {
+		_ = unix.Close(s.fd) // leaves the epoll set, too
+	}
 	o.open--
 }
 

@@ -22,7 +22,7 @@ func jobProcesses(id string) []int {
 			continue
 		}
 		parent, alive := processParent(pid)
-		if alive && (parent == self || hasVariable(pid, jobVariable(id))) {
+		if alive && (parent == self || hasVariable(pid, agentVariable(id))) {
 			found = append(found, pid)
 		}
 	}

@@ -13,18 +13,23 @@ import (
 // before supervision begins; the rest belongs to the supervising goroutine.
 type rank struct {
 	number  int
+	local   int // number among the ranks of its node
 	app     *app
+	host    string // the machine it is on, for people
+	remote  *host  // whose agent has started it, nil if this process has
 	path    string // of the executable
 	cpus    []int  // processors it may use
 	pid     int
-	conn    *os.File      // gorun's end of the bootstrap socket
-	served  chan struct{} // closed when the socket has been read to its end
+	conn    *os.File      // gorun's end of the bootstrap socket, nil for a remote one
+	served  chan struct{} // closed when everything the rank said has been heard
+	streams [2]*source    // of a remote rank
 	started time.Time
 
 	ended  time.Time // zero while it runs
 	status syscall.WaitStatus
 	usage  unix.Rusage
-	clean  bool // ended as a rank should
+	clean  bool   // ended as a rank should
+	lost   string // how its node was lost with it, "" if it was not
 }
 
 // running reports whether the rank has not been reaped.
@@ -32,14 +37,29 @@ func (r *rank) running() bool { return r.pid > 0 && r.ended.IsZero() }
 
 // signal sends a signal to the rank's process group.
 func (r *rank) signal(sig syscall.Signal) {
-	if r.running() {
+	switch {
+	case !r.running():
+	case r.remote != nil:
+		r.remote.signal(r.number, sig)
+	default:
 		// A group that is gone already is what was wanted.
 		_ = syscall.Kill(-r.pid, sig)
 	}
 }
 
+// where names the host of a remote rank, for a list.
+func (r *rank) where() string {
+	if r.remote == nil {
+		return ""
+	}
+	return "host " + r.host + ", "
+}
+
 // code returns the exit code of a rank as a shell would show it.
 func (r *rank) code() int {
+	if r.lost != "" {
+		return exitLauncher
+	}
 	if r.status.Signaled() {
 		return exitSignalOffset + int(r.status.Signal())
 	}
@@ -49,6 +69,8 @@ func (r *rank) code() int {
 // how says in words how the rank ended.
 func (r *rank) how() string {
 	switch {
+	case r.lost != "":
+		return "was lost with its host: " + r.lost
 	case r.status.Signaled() && r.status.CoreDump():
 		return fmt.Sprintf("was killed by %s, core dumped", signalName(r.status.Signal()))
 	case r.status.Signaled():

@@ -15,11 +15,11 @@ type exit struct {
 	usage  unix.Rusage
 }
 
-// reap collects every child of gorun, orphans that became its children among
+// reap collects every child of this process, orphans that became its children among
 // them, and reports the ranks. It ends when there is no child any more.
-func (j *job) reap() {
-	byPID := make(map[int]*rank, len(j.ranks))
-	for _, r := range j.ranks {
+func (n *node) reap() {
+	byPID := make(map[int]*rank, len(n.ranks))
+	for _, r := range n.ranks {
 		byPID[r.pid] = r
 	}
 	for {
@@ -47,7 +47,7 @@ func (j *job) reap() {
 		}
 		x.status = syscall.WaitStatus(status)
 		if r != nil {
-			j.exits <- x
+			n.exits <- x
 		}
 	}
 }

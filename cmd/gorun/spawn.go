@@ -30,30 +30,39 @@ const (
 	rankSecretFD
 )
 
-// spawner starts the ranks of a job.
+// spawner starts the ranks of a node.
 type spawner struct {
-	job      *job
+	node     *node
+	wires    *wiring
 	environ  []string // of every rank
 	memory   *os.File
 	secret   *os.File
 	null     *os.File
-	inherit  *os.File      // stdin of rank 0 when it needs no copying, or nil
 	describe bootstrap.Job // what all ranks have in common
 }
 
-// newSpawner makes what all ranks share.
-func newSpawner(j *job) (*spawner, error) {
-	s := &spawner{job: j, environ: rankEnviron(os.Environ(), j.opts.explain)}
-	node, err := bootstrap.ThisNode()
-	if err != nil {
-		return nil, err
-	}
-	memory, rangeBytes, err := bootstrap.NodeMemory(len(j.ranks))
-	if err != nil {
-		return nil, err
-	}
-	secret, err := bootstrap.NewSecret()
-	if err != nil {
+// wiring says where the streams and the bootstrap sockets of a node's ranks
+// lead to. Its functions are called from several goroutines.
+type wiring struct {
+	// input returns what a rank reads, nil for nothing, and whether it is the
+	// spawner's to close after the start.
+	input func(r *rank) (f *os.File, owned bool, err error)
+	// stdout is the standard output of all ranks, nil for a pipe each.
+	stdout *os.File
+	// merge joins standard error to standard output.
+	merge bool
+	// output takes over the reading end of a pipe of a rank.
+	output func(r *rank, which stream, fd int) error
+	// serve reads a rank's socket to its end and closes r.served.
+	serve func(r *rank)
+}
+
+// newSpawner makes what the ranks of a node share. common is what is the same
+// for all ranks of the world.
+func newSpawner(n *node, common bootstrap.Job, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
+	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common}
+	var err error
+	if s.memory, s.describe.NodeRange, err = bootstrap.NodeMemory(len(n.ranks)); err != nil {
 		return nil, err
 	}
 	if s.secret, err = bootstrap.SecretFile(secret); err != nil {
@@ -62,11 +71,7 @@ func newSpawner(j *job) (*spawner, error) {
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	s.memory = memory
-	s.describe = bootstrap.Job{
-		Size: len(j.ranks), LocalSize: len(j.ranks), Nodes: 1, ID: j.id, Node: node,
-		Processors: len(j.cpus), OnFailure: j.opts.onFailure, NodeRange: rangeBytes,
-	}
+	s.describe.LocalSize, s.describe.Processors = len(n.ranks), len(n.cpus)
 	return s, nil
 }
 
@@ -75,24 +80,16 @@ func (s *spawner) close() error {
 	return errors.Join(s.memory.Close(), s.secret.Close(), s.null.Close())
 }
 
-// rankEnviron returns the environment that all ranks share: that of gorun
-// without the identity of a rank, which gorun itself may have.
-func rankEnviron(own []string, explain bool) []string {
-	identity := bootstrap.Job{}.Environ()
-	names := make([]string, 0, len(identity)+1)
-	for _, v := range identity {
-		name, _, _ := strings.Cut(v, "=")
-		names = append(names, name)
-	}
-	names = append(names, bootstrap.EnvFDs)
-	env := make([]string, 0, len(own)+1)
+// rankEnviron returns what ranks get of an environment: all but the identity of
+// a rank, which the process itself may have.
+func rankEnviron(own []string) []string {
+	identity := append(bootstrap.Job{}.Environ(), bootstrap.EnvFDs+"=", envAgent+"=")
+	env := make([]string, 0, len(own)+8)
 	for _, v := range own {
-		if name, _, _ := strings.Cut(v, "="); !slices.Contains(names, name) {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.ContainsFunc(identity, func(i string) bool { return strings.HasPrefix(i, name+"=") }) {
 			env = append(env, v)
 		}
-	}
-	if explain {
-		env = append(env, "GORUN_EXPLAIN=1")
 	}
 	return env
 }
@@ -102,7 +99,7 @@ func rankEnviron(own []string, explain bool) []string {
 func (s *spawner) start() error {
 	var next atomic.Int64
 	var failed atomic.Bool
-	workers := min(len(s.job.ranks), spawnersMax, max(1, len(s.job.cpus)))
+	workers := min(len(s.node.ranks), spawnersMax, max(1, len(s.node.cpus)))
 	errs := make([]error, workers)
 	var wait sync.WaitGroup
 	for w := range workers {
@@ -114,15 +111,15 @@ func (s *spawner) start() error {
 			goruntime.LockOSThread()
 			for !failed.Load() {
 				i := int(next.Add(1)) - 1
-				if i >= len(s.job.ranks) {
+				if i >= len(s.node.ranks) {
 					break
 				}
-				if errs[w] = s.startRank(s.job.ranks[i]); errs[w] != nil {
+				if errs[w] = s.startRank(s.node.ranks[i]); errs[w] != nil {
 					failed.Store(true)
 				}
 			}
-			if s.job.opts.bindTo == bindCore {
-				errs[w] = errors.Join(errs[w], bindThread(s.job.cpus))
+			if s.node.bind {
+				errs[w] = errors.Join(errs[w], bindThread(s.node.cpus))
 			}
 			wait.Done()
 			select {}
@@ -139,13 +136,13 @@ func (s *spawner) startRank(r *rank) error {
 		return err
 	}
 	defer pipes.closeChild()
-	if s.job.opts.bindTo == bindCore {
+	if s.node.bind {
 		if err := bindThread(r.cpus); err != nil {
 			return err
 		}
 	}
 	sys := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	s.job.contain.prepare(sys)
+	s.node.contain.prepare(sys)
 	files := make([]uintptr, 0, len(pipes.child))
 	for _, f := range pipes.child {
 		files = append(files, f.Fd())
@@ -158,7 +155,7 @@ func (s *spawner) startRank(r *rank) error {
 	}
 	r.pid = pid
 	r.served = make(chan struct{})
-	go s.job.serve(r)
+	go s.wires.serve(r)
 	return nil
 }
 
@@ -178,7 +175,7 @@ func startError(r *rank, err error) error {
 // rankEnv returns the environment of one rank.
 func (s *spawner) rankEnv(r *rank) []string {
 	me := s.describe
-	me.Rank, me.LocalRank = r.number, r.number
+	me.Rank, me.LocalRank = r.number, r.local
 	env := make([]string, 0, len(s.environ)+len(r.app.env)+20)
 	env = append(env, s.environ...)
 	env = append(env, r.app.env...)
@@ -188,7 +185,7 @@ func (s *spawner) rankEnv(r *rank) []string {
 		}
 	}
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "GOMAXPROCS=") }) {
-		share := max(1, len(s.job.cpus)/len(s.job.ranks))
+		share := max(1, len(s.node.cpus)/len(s.node.ranks))
 		env = append(env, "GOMAXPROCS="+strconv.Itoa(min(share, len(r.cpus))))
 	}
 	env = append(env, me.Environ()...)
@@ -253,29 +250,26 @@ func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
 }
 
 func (s *spawner) stdinOf(r *rank, f *rankFiles) (*os.File, error) {
-	if s.inherit != nil && r.number == 0 {
-		return s.inherit, nil
-	}
-	if s.job.stdin == nil || !s.job.stdin.feeds(r.number) {
-		return s.null, nil
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
+	in, owned, err := s.wires.input(r)
+	switch {
+	case err != nil:
 		return nil, err
+	case in == nil:
+		return s.null, nil
+	case owned:
+		f.owned = append(f.owned, in)
 	}
-	f.owned = append(f.owned, read)
-	s.job.stdin.add(write)
-	return read, nil
+	return in, nil
 }
 
 // outputOf returns the standard output and error of a rank.
 func (s *spawner) outputOf(r *rank, f *rankFiles) (stdout, stderr *os.File, err error) {
-	if s.job.out.passThrough {
-		stdout = os.Stdout
-	} else if stdout, err = s.outputPipe(r, streamOut, f); err != nil {
-		return nil, nil, err
+	if stdout = s.wires.stdout; stdout == nil {
+		if stdout, err = s.outputPipe(r, streamOut, f); err != nil {
+			return nil, nil, err
+		}
 	}
-	if s.job.opts.mergeStderr {
+	if s.wires.merge {
 		return stdout, stdout, nil
 	}
 	stderr, err = s.outputPipe(r, streamErr, f)
@@ -289,8 +283,9 @@ func (s *spawner) outputPipe(r *rank, which stream, f *rankFiles) (*os.File, err
 	}
 	write := os.NewFile(uintptr(p[1]), "output")
 	f.owned = append(f.owned, write)
-	if err := s.job.out.add(r.number, which, p[0]); err != nil {
-		return nil, err
+	// Non-blocking: whoever reads it serves others, too.
+	if err := unix.SetNonblock(p[0], true); err != nil {
+		return nil, fmt.Errorf("output pipe: %w", err)
 	}
-	return write, nil
+	return write, s.wires.output(r, which, p[0])
 }

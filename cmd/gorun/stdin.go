@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"sync"
 
@@ -8,16 +9,32 @@ import (
 )
 
 // stdinFeed copies standard input to the ranks that get it. Rank 0 alone gets
-// it without copying (spawner.inherit), unless it is a terminal: ranks are in
-// process groups of their own and may not read from it.
+// it without copying, unless it is a terminal: ranks are in process groups of
+// their own and may not read from it.
 type stdinFeed struct {
 	all bool
+	// used is told how many bytes nobody waits for any longer, or is nil.
+	used func(n int)
 
 	mu    sync.Mutex // guards what follows
-	data  []byte     // everything read so far, for ranks that read slowly
+	data  []byte     // what some sink has not got yet
+	base  int        // bytes that were before data
 	ended bool
 	more  *sync.Cond // data or ended changed
-	sinks []*os.File
+	sinks []*sink
+}
+
+// sink is the pipe of a rank.
+type sink struct {
+	w  *os.File
+	at int // bytes it has got, all there are and will be once it is closed
+}
+
+// newFeed returns a feed without sinks.
+func newFeed(all bool) *stdinFeed {
+	f := &stdinFeed{all: all}
+	f.more = sync.NewCond(&f.mu)
+	return f
 }
 
 // newStdin decides how standard input reaches the ranks: a file that rank 0
@@ -32,46 +49,88 @@ func newStdin(mode string) (inherit *os.File, feed *stdinFeed) {
 	case mode == stdinFirst && !terminal:
 		return os.Stdin, nil
 	}
-	feed = &stdinFeed{all: mode == stdinAll}
-	feed.more = sync.NewCond(&feed.mu)
-	return nil, feed
+	return nil, newFeed(mode == stdinAll)
 }
 
 // feeds reports whether a rank gets the input.
 func (f *stdinFeed) feeds(rank int) bool { return f.all || rank == 0 }
 
-// add hands over the writing end of a rank's pipe.
-func (f *stdinFeed) add(w *os.File) {
+// pipe makes another sink and returns its reading end.
+func (f *stdinFeed) pipe() (*os.File, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sinks = append(f.sinks, w)
+	f.sinks = append(f.sinks, &sink{w: write})
+	return read, nil
 }
 
-// run starts copying. It ends with the process: a read from a terminal
-// cannot be called off.
+// run starts copying from this process's input. It ends with the process: a
+// read from a terminal cannot be called off.
 func (f *stdinFeed) run() {
-	f.mu.Lock()
-	sinks := f.sinks
-	f.mu.Unlock()
-	for _, w := range sinks {
-		go f.write(w)
-	}
+	f.deliver()
 	go f.read()
+}
+
+// deliver starts copying to the sinks.
+func (f *stdinFeed) deliver() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.sinks {
+		go f.write(s)
+	}
 }
 
 func (f *stdinFeed) read() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := readInput(buf)
-		f.mu.Lock()
-		f.data = append(f.data, buf[:max(n, 0)]...)
-		f.ended = n <= 0 || err != nil
-		ended := f.ended
-		f.mu.Unlock()
-		f.more.Broadcast()
-		if ended {
+		if n > 0 {
+			f.append(buf[:n])
+		}
+		if n <= 0 || err != nil {
+			f.end()
 			return
 		}
+	}
+}
+
+// append adds input. What it is told is copied.
+func (f *stdinFeed) append(data []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.data = append(f.data, data...)
+	f.trim()
+	f.more.Broadcast()
+}
+
+// end says that there is no more input.
+func (f *stdinFeed) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.more.Broadcast()
+}
+
+// trim forgets what every sink has got. Callers hold mu.
+func (f *stdinFeed) trim() {
+	end := f.base + len(f.data)
+	low := end
+	for _, s := range f.sinks {
+		low = min(low, s.at)
+	}
+	n := low - f.base
+	if n == 0 {
+		return
+	}
+	f.base = low
+	if f.data = f.data[n:]; len(f.data) == 0 {
+		f.data = nil
+	}
+	if f.used != nil {
+		f.used(n)
 	}
 }
 
@@ -96,25 +155,30 @@ func readInput(buf []byte) (int, error) {
 	}
 }
 
+// closed is beyond every position in the input.
+const closed = math.MaxInt
+
 // write copies everything to one rank, at its own speed.
-func (f *stdinFeed) write(w *os.File) {
-	defer func() { _ = w.Close() }()
-	for at := 0; ; {
+func (f *stdinFeed) write(s *sink) {
+	for s.at != closed {
 		f.mu.Lock()
-		for at == len(f.data) && !f.ended {
+		for s.at == f.base+len(f.data) && !f.ended {
 			f.more.Wait()
 		}
-		chunk := f.data[at:]
+		chunk := f.data[s.at-f.base:]
 		f.mu.Unlock()
-		if len(chunk) == 0 {
-			return
+		n, err := 0, error(nil)
+		if len(chunk) > 0 {
+			n, err = s.w.Write(chunk)
 		}
-		n, err := w.Write(chunk)
-		if err != nil {
-			return // the rank does not want more
+		f.mu.Lock()
+		if s.at += n; len(chunk) == 0 || err != nil { // the end, or the rank does not want more
+			s.at = closed
 		}
-		at += n
+		f.trim()
+		f.mu.Unlock()
 	}
+	_ = s.w.Close()
 }
 
 func isTerminal(fd int) bool {

@@ -56,11 +56,12 @@ func (j *job) supervise() {
 		timeout = time.After(j.opts.timeout)
 	}
 	j.watch.running = len(j.ranks)
-	go j.reap()
 	for j.watch.running > 0 {
 		select {
-		case x := <-j.exits:
+		case x := <-j.node.exits:
 			j.reaped(x)
+		case h := <-j.lost:
+			j.lostHost(h)
 		case n := <-j.news:
 			j.heard(n)
 		case sig := <-j.sigs:
@@ -80,12 +81,17 @@ func (j *job) supervise() {
 // reaped acts on the end of a rank.
 func (j *job) reaped(x exit) {
 	r := x.rank
+	if !r.running() {
+		return // it was lost with its host before
+	}
 	j.settle(r)
 	r.ended, r.status, r.usage = x.at, x.status, x.usage
 	r.clean = r.code() == 0 && j.server.State(r.number) != bootstrap.RankJoined
 	j.watch.running--
-	if err := r.conn.Close(); err != nil {
-		j.say("rank %d: %v", r.number, err)
+	if r.remote == nil {
+		if err := r.conn.Close(); err != nil {
+			j.say("rank %d: %v", r.number, err)
+		}
 	}
 	if !r.clean && (!j.watch.ending || j.verdict.interrupt != 0) {
 		code := r.code()
@@ -99,7 +105,7 @@ func (j *job) reaped(x exit) {
 		if j.opts.onFailure == bootstrap.OnFailureKill {
 			j.end()
 		} else {
-			complain("rank %d (pid %d) %s; the others go on", r.number, r.pid, r.how())
+			complain("rank %d (%spid %d) %s; the others go on", r.number, r.where(), r.pid, r.how())
 		}
 	}
 	j.server.Gone(r.number, r.how())
@@ -109,8 +115,10 @@ func (j *job) reaped(x exit) {
 // process may have inherited its socket; what is not in the buffer by now was
 // not said by the rank.
 func (j *job) settle(r *rank) {
-	if err := shutRead(r.conn); err != nil {
-		j.say("rank %d: %v", r.number, err)
+	if r.remote == nil {
+		if err := shutRead(r.conn); err != nil {
+			j.say("rank %d: %v", r.number, err)
+		}
 	}
 	for {
 		select {
@@ -254,6 +262,9 @@ func (j *job) signaled(sig os.Signal) {
 		complain("what the ranks are doing (%d of %d have joined):", j.server.Dump(), len(j.ranks))
 	case unix.SIGTSTP:
 		j.pass(s)
+		for _, h := range j.hosts {
+			h.pause()
+		}
 		// Stopping oneself takes SIGSTOP: SIGTSTP is caught.
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 	case unix.SIGPIPE: // the write that caused it says so

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const usageHead = `gorun starts the ranks of a job on this machine.
+const usageHead = `gorun starts the ranks of a job, on this machine or on several.
 
 usage: gorun [flags] program [arguments] [: [flags] program [arguments]] ...
 
@@ -27,6 +27,16 @@ examples:
   gorun -np 64 -timeout 5m -report r.json ./prog
   gorun -np 2 -prefix '[%r@%h] ' -output-dir out -- ./prog : -x
   gorun -np 8 -x GOMAXPROCS=2 -bind-to none ./prog < input
+  gorun -host h1:2,h2:2 ./prog             four ranks on two hosts, by ssh
+  gorun -hostfile F -np 64 -net 10.1.0.0/16 ./prog
+  gorun -host p1,p2 -rsh 'kubectl exec -i %h --' -agent-path /usr/bin/gorun ./prog
+
+hosts: gorun and the program must be on every host, at the same path as here
+  (-agent-path names another gorun); nothing is copied. -rsh CMD is any command
+  that connects standard input and output with a command on the host: the host
+  takes the place of %h, or follows CMD. This machine (localhost or its own
+  name) needs no -rsh. Environment and directory are those of this shell.
+  All of a job on a host ends with the connection to it.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   124 timeout, 125 error of gorun (flags, build, start), 126 the program
@@ -37,8 +47,8 @@ signals: INT and TERM go to the ranks, which are killed after -grace; a second
   second QUIT goes to the ranks. USR1, USR2, TSTP and CONT are passed on.
 
 environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
-  GORUN_LOCAL_SIZE, GORUN_NODE_RANK, GORUN_NODES, GORUN_JOB; GOMAXPROCS is the
-  rank's share of the processors unless it was set.
+  GORUN_LOCAL_SIZE, GORUN_NODE_RANK, GORUN_NODES, GORUN_HOST, GORUN_JOB;
+  GOMAXPROCS is the rank's share of the processors unless it was set.
   GORUN_CONTAIN=cgroup|namespace|scan chooses how gorun keeps hold of the
   processes it starts (default: the first that works).
 `
@@ -63,16 +73,18 @@ func usage() string {
 var foreign = map[string]string{
 	"oversubscribe":     "not needed: more ranks than processors is normal",
 	"allow-run-as-root": "not needed: root is normal",
-	"hostfile":          "gorun starts ranks on this machine only",
-	"machinefile":       "gorun starts ranks on this machine only",
-	"host":              "gorun starts ranks on this machine only",
-	"hosts":             "gorun starts ranks on this machine only",
-	"f":                 "gorun starts ranks on this machine only",
-	"ppn":               "gorun starts ranks on this machine only",
-	"N":                 "gorun starts ranks on this machine only",
+	"machinefile":       "use -hostfile F",
+	"hosts":             "use -host H:N,...",
+	"f":                 "use -hostfile F",
+	"ppn":               "write -host H1:N,H2:N",
+	"N":                 "write -host H1:N,H2:N",
 	"genv":              "use -x VAR=VALUE",
 	"env":               "use -x VAR=VALUE",
 	"genvlist":          "use -x VAR",
+	"launcher":          "use -rsh CMD",
+	"launcher-exec":     "use -rsh CMD",
+	"plm_rsh_agent":     "use -rsh CMD",
+	"iface":             "use -net IFACE",
 	"mca":               "gorun has no MCA parameters",
 	"c":                 "use -np N",
 	"prepend-rank":      "use -l",

@@ -72,7 +72,7 @@ func (v *verdict) text(j *job) string {
 		return b.String()
 	}
 	r := j.ranks[v.first.rank]
-	fmt.Fprintf(&b, "rank %d (%s, host %s, pid %d) %s", r.number, r.app.program, hostname(), r.pid, v.first.how)
+	fmt.Fprintf(&b, "rank %d (%s, host %s, pid %d) %s", r.number, r.app.program, r.host, r.pid, v.first.how)
 	if !r.ended.IsZero() {
 		fmt.Fprintf(&b, " after %v", r.ended.Sub(r.started).Round(time.Millisecond))
 	}

@@ -8,9 +8,13 @@ import (
 
 // version returns the text of -version.
 func version() string {
-	v := "(unknown)"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		v = info.Main.Version
+	return fmt.Sprintf("gorun %s %s %s/%s", moduleVersion(), goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+}
+
+// moduleVersion returns the version of this module that gorun was built from.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
 	}
-	return fmt.Sprintf("gorun %s %s %s/%s", v, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+	return "(unknown)"
 }

@@ -104,6 +104,9 @@ func (c *Conn) Receive() (Kind, []byte, error) {
 	}
 }
 
+// Silence is after what time gorun and its agents take each other for lost.
+const Silence = 4 * time.Second
+
 // beats is how many beats are sent in the time after which the other side is
 // taken for lost.
 const beats = 4

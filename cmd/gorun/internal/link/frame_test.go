@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +17,7 @@ func reader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b))
 func plan() link.Plan {
 	return link.Plan{
 		Job: "1-ab", Host: "h1", Size: 4, NodeRank: 1, Nodes: 2, OnFailure: "kill", Secret: make([]byte, link.SecretBytes),
-		Dir: "/tmp", Env: link.Texts([]string{"A=\xff\x00", "B="}), Input: link.InputAll, Silence: time.Second,
+		Dir: "/tmp", Env: link.Texts([]string{"A=\xff\x00", "B="}), Input: link.InputAll,
 		Programs: []link.Program{{Path: "/bin/\xfe", Args: []link.Text{"x", ""}, Env: []link.Text{}}},
 		Ranks:    []link.Rank{{Number: 1}, {Number: 3}},
 	}
@@ -100,7 +99,6 @@ func TestMessagesOutOfRange(t *testing.T) {
 		"no path":          func(p *link.Plan) { p.Programs[0].Path = "" },
 		"no name":          func(p *link.Plan) { p.Programs[0].Args = nil },
 		"input":            func(p *link.Plan) { p.Input = 3 },
-		"silence":          func(p *link.Plan) { p.Silence = 0 },
 	} {
 		p := plan()
 		change(&p)

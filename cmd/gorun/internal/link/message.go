@@ -54,13 +54,13 @@ type Probe struct {
 	Nonce []byte
 }
 
-// nonceBytes is the length of what only a neighbour can read.
-const nonceBytes = 16
+// NonceBytes is the length of what only a neighbour can read.
+const NonceBytes = 16
 
 func (h Hello) check() error { return h.Probe.check() }
 
 func (p Probe) check() error {
-	if p.PID < 1 || p.FD < 0 || len(p.Nonce) != nonceBytes {
+	if p.PID < 1 || p.FD < 0 || len(p.Nonce) != NonceBytes {
 		return fmt.Errorf("process %d, descriptor %d, nonce of %d bytes", p.PID, p.FD, len(p.Nonce))
 	}
 	return nil

@@ -1,9 +1,6 @@
 package link
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // Plan is what an agent is to do.
 type Plan struct {
@@ -16,14 +13,13 @@ type Plan struct {
 	OnFailure string
 	Secret    []byte // of the job, SecretBytes
 
-	Dir      Text          // where the ranks run unless their program says otherwise
-	Env      []Text        // variables of every rank, beyond those of the agent
-	Programs []Program     // that Ranks refer to
-	Ranks    []Rank        // of this agent, ascending by number
-	Input    InputMode     // which of them get the standard input
-	Bind     bool          // each rank to one processor
-	Merge    bool          // standard error into standard output
-	Silence  time.Duration // after which the launcher is taken for lost
+	Dir      Text      // where the ranks run unless their program says otherwise
+	Env      []Text    // variables of every rank, beyond those of the agent
+	Programs []Program // that Ranks refer to
+	Ranks    []Rank    // of this agent, ascending by number
+	Input    InputMode // which of them get the standard input
+	Bind     bool      // each rank to one processor
+	Merge    bool      // standard error into standard output
 }
 
 // SecretBytes is the length of a job's secret.
@@ -56,9 +52,6 @@ const (
 func (p Plan) check() error {
 	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll {
 		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d", len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input)
-	}
-	if p.Silence <= 0 {
-		return fmt.Errorf("silence of %v", p.Silence)
 	}
 	last := -1
 	for _, r := range p.Ranks {

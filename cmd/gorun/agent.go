@@ -1,0 +1,350 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// agentCommand makes gorun the node agent of another gorun, which speaks to it
+// through standard input and output.
+const agentCommand = "-gorun-agent"
+
+// agent runs ranks of another gorun's job on this machine. It decides nothing:
+// it starts, signals and kills what it is told to, and says what happens. It
+// ends with its connection, and takes its ranks with it.
+type agent struct {
+	node    *node
+	conn    *link.Conn
+	probe   *os.File         // what Hello.Probe names
+	relay   *bootstrap.Relay // nil before the plan
+	out     *forwarder
+	feed    *stdinFeed // nil if no rank here gets the input
+	started chan struct{}
+	over    sync.Once // cleaning up, after which the process ends
+
+	mu sync.Mutex // guards the ends of the ranks
+}
+
+// runAgent is the agent's main function. scratch and inside are as in newJob.
+func runAgent(scratch string, inside bool) int {
+	a := &agent{started: make(chan struct{})}
+	code, err := a.run(scratch, inside)
+	if err != nil {
+		complain("agent: %v", err)
+	}
+	return code
+}
+
+func (a *agent) run(scratch string, inside bool) (int, error) {
+	id, err := newID()
+	if err != nil {
+		return exitLauncher, err
+	}
+	contain, err := newContainment(id, inside)
+	if err != nil {
+		return exitLauncher, err
+	}
+	if a.node, err = newNode(id, contain); err != nil {
+		return exitLauncher, err
+	}
+	a.node.scratch = scratch
+	if err := a.node.guard(false); err != nil {
+		return exitLauncher, errors.Join(err, a.node.cleanUp())
+	}
+	here, code, err := a.node.contained([]string{agentCommand})
+	if !here || err != nil {
+		return max(code, 0), errors.Join(err, a.node.cleanUp())
+	}
+	// Caught and dropped, not ignored: the ranks would inherit that. What the
+	// job is told comes through the connection.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
+	if err := errors.Join(adopt(), a.connect()); err != nil {
+		return exitLauncher, errors.Join(err, a.node.cleanUp())
+	}
+	stop := a.conn.Watch(link.Silence, func() { a.lost("it has been silent for " + link.Silence.String()) })
+	defer stop()
+	for {
+		k, body, err := a.conn.Receive()
+		if err == nil && k == link.KindEnd {
+			go a.end() // which takes credit for the rest of the output
+			continue
+		}
+		if err == nil {
+			err = a.obey(k, body)
+		}
+		if err != nil {
+			a.lost(err.Error())
+		}
+	}
+}
+
+// connect takes standard input and output for the connection, so that nothing
+// else is read from or written to them, and says hello.
+func (a *agent) connect() error {
+	var streams [2]*os.File
+	for i := range streams {
+		fd, err := unix.FcntlInt(uintptr(i), unix.F_DUPFD_CLOEXEC, 3)
+		if err != nil {
+			return fmt.Errorf("standard input and output: %w", err)
+		}
+		streams[i] = os.NewFile(uintptr(fd), "gorun")
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(unix.Dup3(int(null.Fd()), 0, 0), unix.Dup3(2, 1, 0), null.Close())
+	if err != nil {
+		return err
+	}
+	self, err := bootstrap.ThisNode()
+	if err != nil {
+		return err
+	}
+	hello := link.Hello{Node: self}
+	if a.probe, hello.Probe, err = newProbe(); err != nil {
+		return err
+	}
+	if _, err := streams[1].Write(link.Preamble(moduleVersion())); err != nil {
+		return err
+	}
+	a.conn = link.NewConn(bufio.NewReader(streams[0]), streams[1])
+	a.conn.Send(link.KindHello, link.Encode(hello))
+	return nil
+}
+
+// lost ends the process, because nobody is there to say what else to do.
+func (a *agent) lost(why string) {
+	if a.out != nil {
+		a.out.abandon()
+	}
+	a.over.Do(func() {
+		err := errors.Join(a.node.kill(), a.node.cleanUp())
+		complain("agent: gorun is lost: %s", why)
+		if err != nil {
+			complain("agent: %v", err)
+		}
+		os.Exit(exitLauncher)
+	})
+}
+
+// obey does what a frame says. An error ends the agent.
+func (a *agent) obey(k link.Kind, body []byte) error {
+	if a.relay == nil && k != link.KindProbe && k != link.KindPlan {
+		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
+	}
+	switch k {
+	case link.KindProbe:
+		p, err := link.Decode[link.Probe](body)
+		if err == nil {
+			a.conn.Send(link.KindProbed, link.Encode(link.Probed{Why: find(p)}))
+		}
+		return err
+	case link.KindPlan:
+		p, err := link.Decode[link.Plan](body)
+		if err == nil && a.relay != nil {
+			err = fmt.Errorf("second plan: %w", link.ErrMalformed)
+		}
+		if err == nil {
+			a.follow(p)
+		}
+		return err
+	case link.KindDown:
+		a.relay.Tell(body)
+	case link.KindCredit:
+		t, n, err := link.ParseAmount(body)
+		if err == nil {
+			a.out.credit(t, n)
+		}
+		return err
+	case link.KindInput, link.KindInputEnd:
+		a.input(body, k == link.KindInputEnd)
+	case link.KindSignal:
+		t, n, err := link.ParseAmount(body)
+		if err == nil {
+			a.signal(t.Rank, syscall.Signal(n))
+		}
+		return err
+	case link.KindKill:
+		return a.node.kill()
+	default:
+		return fmt.Errorf("frame of kind %d from gorun: %w", k, link.ErrMalformed)
+	}
+	return nil
+}
+
+// follow starts the ranks of a plan, and says how that went.
+func (a *agent) follow(p link.Plan) {
+	if err := a.start(p); err != nil {
+		err = errors.Join(err, a.node.kill())
+		a.conn.Send(link.KindFailed, link.Encode(link.Failed{Code: exitCode(err), Text: err.Error()}))
+		return
+	}
+	var started link.Started
+	for _, r := range a.node.ranks {
+		started.Ranks = append(started.Ranks, link.Process{PID: r.pid, Processors: r.cpus})
+	}
+	a.conn.Send(link.KindStarted, link.Encode(started))
+	close(a.started) // whatever is said of the ranks comes after
+	a.out.run()
+	if a.feed != nil {
+		a.feed.deliver()
+	}
+	go a.node.reap()
+	go a.report()
+}
+
+// start starts the ranks of a plan, or some of them and returns an error.
+func (a *agent) start(p link.Plan) error {
+	ranks, numbers, err := planned(p)
+	a.node.assign(ranks, p.Bind)
+	a.relay = bootstrap.NewRelay(numbers, func(rank int, frame []byte) error {
+		<-a.started
+		a.conn.Room() // a rank may say as much as it likes
+		a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
+		return nil
+	})
+	a.out = &forwarder{conn: a.conn, streams: map[link.Target]*forwarded{}}
+	if err != nil {
+		return err
+	}
+	if p.Input != link.InputNone {
+		a.feed = newFeed(p.Input == link.InputAll)
+		if !a.feed.all {
+			a.feed.used = a.wantInput
+		}
+	}
+	common := bootstrap.Job{
+		Size: p.Size, NodeRank: p.NodeRank, Nodes: p.Nodes, ID: p.Job, Node: p.Node, Host: p.Host, OnFailure: p.OnFailure,
+	}
+	environ := append(rankEnviron(os.Environ()), link.Strings(p.Env)...)
+	w := &wiring{input: a.inputOf, merge: p.Merge, output: a.out.add, serve: a.serve}
+	s, err := newSpawner(a.node, common, [link.SecretBytes]byte(p.Secret), environ, w)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.start(), s.close())
+}
+
+// planned makes the ranks of a plan. The error is about directories that are not
+// on this machine; an exec would blame the program.
+func planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
+	apps := make([]*app, len(p.Programs))
+	for i, g := range p.Programs {
+		args := link.Strings(g.Args)
+		dir := string(g.Dir)
+		if dir == "" {
+			dir = string(p.Dir)
+		}
+		apps[i] = &app{program: args[0], args: args[1:], env: link.Strings(g.Env), wdir: dir}
+		if st, e := os.Stat(dir); e != nil || !st.IsDir() {
+			err = fmt.Errorf("there is no directory %s on this host: -wdir names another one", dir)
+		}
+	}
+	for _, r := range p.Ranks {
+		ranks = append(ranks, &rank{number: r.Number, app: apps[r.Program], host: p.Host, path: string(p.Programs[r.Program].Path)})
+		numbers = append(numbers, r.Number)
+	}
+	return ranks, numbers, err
+}
+
+// inputOf is the input of the wiring.
+func (a *agent) inputOf(r *rank) (*os.File, bool, error) {
+	if a.feed == nil || !a.feed.feeds(r.number) {
+		return nil, false, nil
+	}
+	f, err := a.feed.pipe()
+	return f, true, err
+}
+
+// input takes a piece of the standard input, or its end.
+func (a *agent) input(data []byte, end bool) {
+	switch {
+	case a.feed == nil:
+	case end:
+		a.feed.end()
+	default:
+		a.feed.append(data)
+		if a.feed.all {
+			a.wantInput(len(data)) // no rank waits for another one
+		}
+	}
+}
+
+// wantInput makes room for more input.
+func (a *agent) wantInput(n int) {
+	a.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(n))
+}
+
+// serve passes on what a rank says until its socket ends.
+func (a *agent) serve(r *rank) {
+	defer close(r.served)
+	if err := a.relay.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
+		// The server will say so of any frame of no kind at all.
+		<-a.started
+		a.conn.Send(link.KindUp, link.Target{Rank: r.number}.Append(nil))
+	}
+}
+
+// signal sends a signal to a rank; one that is not there is gone.
+func (a *agent) signal(number int, sig syscall.Signal) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.node.ranks {
+		if r.number == number {
+			r.signal(sig)
+		}
+	}
+}
+
+// report says how the ranks end, each after everything it said.
+func (a *agent) report() {
+	for range a.node.ranks {
+		x := <-a.node.exits
+		r := x.rank
+		a.mu.Lock()
+		r.ended = x.at
+		a.mu.Unlock()
+		if err := shutRead(r.conn); err != nil {
+			complain("agent: rank %d: %v", r.number, err)
+		}
+		<-r.served
+		a.relay.Gone(r.number)
+		if err := r.conn.Close(); err != nil {
+			complain("agent: rank %d: %v", r.number, err)
+		}
+		a.conn.Send(link.KindExit, link.Encode(link.Exit{
+			Rank: r.number, Status: uint32(x.status),
+			User: x.usage.Utime.Nano() / 1000, System: x.usage.Stime.Nano() / 1000, MaxRSSKiB: x.usage.Maxrss,
+		}))
+	}
+}
+
+// end cleans up after the last rank and ends the process.
+func (a *agent) end() {
+	a.over.Do(func() {
+		err := a.node.contain.kill()
+		if a.out != nil {
+			a.out.finish()
+		}
+		err = errors.Join(err, a.node.cleanUp())
+		if err != nil {
+			complain("agent: %v", err)
+		}
+		a.conn.Send(link.KindDone)
+		if err := a.conn.Flush(); err != nil {
+			complain("agent: %v", err)
+		}
+		os.Exit(0)
+	})
+}

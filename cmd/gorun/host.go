@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// host is another machine, or another part of this one, on which an agent runs
+// ranks of this job. It starts as a name; a command makes the connection.
+type host struct {
+	job   *job
+	name  string
+	line  []string // the command that starts the agent
+	ranks []*rank  // by number; none if a neighbour runs them
+
+	command *exec.Cmd
+	out     *os.File // the agent's standard output
+	in      *os.File // and input
+	conn    *link.Conn
+	errs    *remarks // what the command says on standard error
+	quit    func()   // ends the watch over silence
+	exited  chan struct{}
+	heard   chan struct{} // closed when nothing more is received; nil before listen
+
+	hello link.Hello
+	node  bootstrap.NodeID
+	input *window // for standard input
+
+	mu  sync.Mutex // guards why
+	why error      // why the connection was given up, nil if it was not
+}
+
+// start starts the command. The calling thread must live as long as gorun.
+func (h *host) start() error {
+	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow(link.WindowBytes)
+	var theirs [2]*os.File
+	var err error
+	if theirs[0], h.in, err = os.Pipe(); err != nil {
+		return err
+	}
+	if h.out, theirs[1], err = os.Pipe(); err != nil {
+		return errors.Join(err, theirs[0].Close(), h.in.Close())
+	}
+	c := exec.Command(h.line[0], h.line[1:]...)
+	c.Env = rankEnviron(os.Environ())
+	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
+	// A session of its own: a Ctrl-C is for gorun to pass on, and nothing
+	// may ask for a password behind gorun's back.
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	c.WaitDelay = time.Second
+	h.command = c
+	h.job.say("host %s: %s", h.name, strings.Join(h.line, " "))
+	err = errors.Join(c.Start(), theirs[0].Close(), theirs[1].Close())
+	if err != nil {
+		close(h.exited)
+		return fmt.Errorf("host %s: cannot run %s: %w; -rsh names another command", h.name, h.line[0], err)
+	}
+	go func() {
+		_ = c.Wait() // the state says it all
+		close(h.exited)
+	}()
+	return nil
+}
+
+// giveUp ends the connection for a reason. Only the first counts.
+func (h *host) giveUp(why error) {
+	h.mu.Lock()
+	first := h.why == nil
+	if first {
+		h.why = why
+	}
+	h.mu.Unlock()
+	if first && h.command.Process != nil {
+		// The command's session; what it was not needed for is unharmed.
+		_ = unix.Kill(-h.command.Process.Pid, unix.SIGKILL)
+		_ = h.out.Close()
+	}
+}
+
+// reason returns why the connection was given up, nil if it was not.
+func (h *host) reason() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.why
+}
+
+// greet waits for the agent's first words. The error says what is wrong with the
+// host and what to do.
+func (h *host) greet() error {
+	in := bufio.NewReader(h.out)
+	protocol, version, err := link.ReadPreamble(in)
+	if err != nil {
+		return h.noAnswer(err)
+	}
+	if own := moduleVersion(); protocol != link.Protocol || version != own {
+		return fmt.Errorf("host %s: its gorun is version %s (protocol %d), this one is %s (protocol %d): "+
+			"copy this one there, or name the right one with -agent-path", h.name, version, protocol, own, link.Protocol)
+	}
+	h.conn = link.NewConn(in, h.in)
+	h.quit = h.conn.Watch(link.Silence, func() {
+		h.giveUp(fmt.Errorf("it has been silent for %v: the host or the network is down", link.Silence))
+	})
+	body, err := h.expect(link.KindHello)
+	if err == nil {
+		h.hello, err = link.Decode[link.Hello](body)
+	}
+	if err != nil {
+		return h.noAnswer(err)
+	}
+	h.errs.open()
+	h.node = h.hello.Node
+	return nil
+}
+
+// expect receives a frame of one kind.
+func (h *host) expect(want link.Kind) ([]byte, error) {
+	k, body, err := h.conn.Receive()
+	if err == nil && k != want {
+		err = fmt.Errorf("frame of kind %d in place of %d: %w", k, want, link.ErrMalformed)
+	}
+	return body, err
+}
+
+// exitDelay is how long a command may take to end after its output has.
+const exitDelay = 2 * time.Second
+
+// ending says how the connection ended, in words.
+func (h *host) ending(err error) string {
+	if why := h.reason(); why != nil {
+		return why.Error()
+	}
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
+		return err.Error()
+	}
+	select {
+	case <-h.exited:
+		return fmt.Sprintf("the connection ended (%s: %v)", h.line[0], h.command.ProcessState)
+	case <-time.After(exitDelay):
+		return "the connection ended"
+	}
+}
+
+// noAnswer explains why the agent did not come up.
+func (h *host) noAnswer(err error) error {
+	var noise *link.NoiseError
+	what, remedy := h.ending(err), ""
+	code := -1
+	select {
+	case <-h.exited:
+		code = h.command.ProcessState.ExitCode()
+	default:
+	}
+	switch {
+	case errors.As(err, &noise):
+		what = fmt.Sprintf("something else answers in place of gorun: %q", noise.Said)
+		remedy = "let start-up files of its shell (.bashrc, .profile) print in interactive shells only"
+	case h.reason() != nil:
+		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"
+	case code == exitNotFound || code == exitNotExecuted:
+		what = fmt.Sprintf("there is no gorun at %s (%s)", h.line[len(h.line)-2], what)
+		remedy = "copy this one there, or say where it is with -agent-path"
+	default:
+		what = "it cannot be reached: " + what
+		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"
+	}
+	text := fmt.Sprintf("host %s: %s", h.name, what)
+	for _, line := range h.errs.last() {
+		text += "\n  | " + line
+	}
+	return errors.New(text + "\n" + remedy)
+}
+
+// signal sends a signal to a rank.
+func (h *host) signal(rank int, sig syscall.Signal) {
+	h.conn.Send(link.KindSignal, link.Target{Rank: rank}.Append(nil), link.Amount(int(sig)))
+}
+
+// kill kills everything of the job on the host.
+func (h *host) kill() {
+	if h.conn != nil {
+		h.conn.Send(link.KindKill)
+	}
+}
+
+// pause tells the agent not to wonder about silence: gorun is about to stop.
+func (h *host) pause() {
+	h.conn.Send(link.KindPause)
+	if err := h.conn.Flush(); err != nil {
+		h.job.say("host %s: %v", h.name, err)
+	}
+}
+
+// probe asks the agent whether that of another host is its neighbour, and
+// returns why not, "" if it is.
+func (h *host) probe(other *host) (string, error) {
+	h.conn.Send(link.KindProbe, link.Encode(other.hello.Probe))
+	body, err := h.expect(link.KindProbed)
+	if err != nil {
+		return "", h.noAnswer(err)
+	}
+	p, err := link.Decode[link.Probed](body)
+	return p.Why, err
+}
+
+// remarks collects what the command that reaches a host says on standard error:
+// greetings and warnings as long as all goes well.
+type remarks struct {
+	job  *job
+	host string
+
+	mu   sync.Mutex // guards what follows
+	tail []byte
+	line []byte // the start of one
+	up   bool   // the agent has come up
+}
+
+// Write implements io.Writer.
+func (r *remarks) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tail = append(r.tail, p...)
+	if over := len(r.tail) - tailBytesMax; over > 0 {
+		r.tail = append(r.tail[:0], r.tail[over:]...)
+	}
+	for _, b := range p {
+		if b != '\n' && len(r.line) < tailBytesMax {
+			r.line = append(r.line, b)
+			continue
+		}
+		if r.up {
+			complain("host %s: %s", r.host, r.line)
+		} else {
+			r.job.say("host %s: %s", r.host, r.line)
+		}
+		r.line = r.line[:0]
+	}
+	return len(p), nil
+}
+
+// open says that the agent has come up: what comes now is worth showing.
+func (r *remarks) open() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.up = true
+}
+
+// last returns the last lines.
+func (r *remarks) last() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return lastLines(r.tail, tailLinesMax)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// hostSlots is an entry of a list of hosts.
+type hostSlots struct {
+	name  string
+	slots int // ranks it takes before the next host's turn
+}
+
+// hostList is a list of hosts in the order in which they are filled.
+type hostList []hostSlots
+
+// slots returns the ranks that the list has room for.
+func (l hostList) slots() int {
+	n := 0
+	for _, h := range l {
+		n += h.slots
+	}
+	return n
+}
+
+// add adds slots to a host, which goes to the end if it is new.
+func (l hostList) add(h hostSlots) hostList {
+	if i := slices.IndexFunc(l, func(o hostSlots) bool { return o.name == h.name }); i >= 0 {
+		l[i].slots += h.slots
+		return l
+	}
+	return append(l, h)
+}
+
+// parseHosts reads the value of -host: "h1:2,h2,user@h3:4,[fe80::1%eth0]:2". A
+// host without a number has one slot; one that is named again gets more.
+func parseHosts(text string) (hostList, error) {
+	var l hostList
+	for entry := range strings.SplitSeq(text, ",") {
+		h, err := parseHost(strings.TrimSpace(entry))
+		if err != nil {
+			return nil, err
+		}
+		l = l.add(h)
+	}
+	return l, l.check()
+}
+
+func (l hostList) check() error {
+	if n := l.slots(); n > ranksMax {
+		return fmt.Errorf("%d slots: at most %d", n, ranksMax)
+	}
+	return nil
+}
+
+// parseHost reads one host with or without a number of slots.
+func parseHost(entry string) (hostSlots, error) {
+	name, number := entry, ""
+	switch at := strings.LastIndexByte(entry, ':'); {
+	case strings.HasPrefix(entry, "["):
+		end := strings.IndexByte(entry, ']')
+		if end < 0 || end+1 < len(entry) && entry[end+1] != ':' {
+			return hostSlots{}, fmt.Errorf("%q: want [address] or [address]:slots", entry)
+		}
+		name = entry[1:end]
+		if end+1 < len(entry) {
+			number = entry[end+1:]
+		}
+	case strings.Count(entry, ":") > 1:
+		return hostSlots{}, fmt.Errorf("%q: write an IPv6 address as [address]:slots", entry)
+	case at >= 0:
+		name, number = entry[:at], entry[at:]
+	}
+	h := hostSlots{name: name, slots: 1}
+	if number != "" {
+		n, err := strconv.Atoi(number[1:])
+		if err != nil || n < 1 || n > ranksMax {
+			return hostSlots{}, fmt.Errorf("%q: after the colon want a number of slots from 1 to %d", entry, ranksMax)
+		}
+		h.slots = n
+	}
+	return h, checkHostName(name)
+}
+
+// checkHostName refuses what would be something else in the command that
+// reaches the host, such as an option of ssh.
+func checkHostName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("a host without a name")
+	case name[0] == '-':
+		return fmt.Errorf("%q: a host's name does not start with a dash", name)
+	case len(name) > 255:
+		return fmt.Errorf("%.20q...: a host's name has at most 255 bytes", name)
+	}
+	bad := func(c rune) bool {
+		return c > unicode.MaxASCII || !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("-._@:%", c)
+	}
+	if i := strings.IndexFunc(name, bad); i >= 0 {
+		return fmt.Errorf("%q: a host's name has letters, digits and -._@:%% only", name)
+	}
+	return nil
+}
+
+// readHostFile reads a list of hosts in the dialects of Open MPI ("h1 slots=4")
+// and MPICH ("h1:4"), with comments after #.
+func readHostFile(path string) (hostList, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var l hostList
+	lines := bufio.NewScanner(f)
+	for number := 1; lines.Scan(); number++ {
+		line, _, _ := strings.Cut(lines.Text(), "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		h, err := parseHost(fields[0])
+		for _, field := range fields[1:] {
+			value, ok := strings.CutPrefix(field, "slots=")
+			n, e := strconv.Atoi(value)
+			if err == nil && (!ok || e != nil || n < 1 || n > ranksMax) {
+				err = fmt.Errorf("%q: want slots=N", field)
+			}
+			h.slots = n
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		l = l.add(h)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(l) == 0 {
+		return nil, errors.New("no hosts in it")
+	}
+	return l, l.check()
+}
+
+// deal returns the host of each of n ranks: hosts are filled in the order of the
+// list, and once more from the start when all are full.
+func (l hostList) deal(n int) []int {
+	to := make([]int, 0, n)
+	for len(to) < n {
+		for i, h := range l {
+			for range min(h.slots, n-len(to)) {
+				to = append(to, i)
+			}
+		}
+	}
+	return to
+}

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// place gives every rank its host. Hosts without a rank are not used.
+func (j *job) place() {
+	byIndex := map[int]*host{}
+	for number, i := range j.opts.hosts.deal(len(j.ranks)) {
+		h := byIndex[i]
+		if h == nil {
+			h = &host{job: j, name: j.opts.hosts[i].name}
+			byIndex[i] = h
+			j.hosts = append(j.hosts, h)
+		}
+		r := j.ranks[number]
+		r.host, r.remote = h.name, h
+		h.ranks = append(h.ranks, r)
+	}
+}
+
+// startHosts starts the agents and through them the ranks.
+func (j *job) startHosts(secret [32]byte) error {
+	if err := j.startAgents(); err != nil {
+		return err
+	}
+	patience := j.opts.answer
+	if patience == 0 {
+		patience = answerDefault
+	}
+	if err := j.each(patience, (*host).greet); err != nil {
+		return err
+	}
+	kept, err := j.neighbours()
+	if err != nil {
+		return err
+	}
+	if len(kept) > 1 && j.opts.transport == transportShm {
+		return fmt.Errorf("-transport shm: hosts %s and %s are different nodes and share no memory", kept[0].name, kept[1].name)
+	}
+	plan, err := j.plan(secret)
+	if err != nil {
+		return err
+	}
+	j.wireHosts(kept)
+	if err := j.each(patience, func(h *host) error {
+		if at := slices.Index(kept, h); at >= 0 {
+			return h.order(plan, at, len(kept))
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, h := range j.hosts {
+		if !slices.Contains(kept, h) {
+			h.conn.Send(link.KindEnd) // a neighbour does its work
+		}
+	}
+	return nil
+}
+
+// startAgents runs the commands that start the agents.
+func (j *job) startAgents() error {
+	own, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	path := j.opts.agentPath
+	if path == "" {
+		path = own
+	}
+	for _, h := range j.hosts {
+		switch {
+		case j.opts.rsh != nil:
+			h.line = agentCommandLine(j.opts.rsh, h.name, path)
+		case isThisMachine(h.name):
+			h.line = []string{path, agentCommand}
+		default:
+			h.line = agentCommandLine(rshDefault, h.name, path)
+		}
+	}
+	result := make(chan error)
+	go func() {
+		// As in spawner.start: the commands get their death signal when
+		// this thread ends.
+		goruntime.LockOSThread()
+		var err error
+		for _, h := range j.hosts {
+			if err = h.start(); err != nil {
+				break
+			}
+		}
+		result <- err
+		select {}
+	}()
+	return <-result
+}
+
+// each runs f for all hosts at once. One that takes too long is given up.
+func (j *job) each(patience time.Duration, f func(h *host) error) error {
+	errs := make([]error, len(j.hosts))
+	var wait sync.WaitGroup
+	for i, h := range j.hosts {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
+			defer timer.Stop()
+			errs[i] = f(h)
+		}()
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// neighbours finds hosts that are one node, by whatever names: the first agent
+// of a node runs all its ranks. It returns the hosts that run ranks. Agents on
+// one node whose processes cannot reach each other are nodes of their own.
+func (j *job) neighbours() ([]*host, error) {
+	first := map[bootstrap.NodeID]*host{}
+	var kept []*host
+	for i, h := range j.hosts {
+		f := first[h.node]
+		if f == nil {
+			first[h.node] = h
+			kept = append(kept, h)
+			continue
+		}
+		why, err := h.probe(f)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			j.say("hosts %s and %s look like one node, but are not: %s", f.name, h.name, why)
+			h.node[0] ^= byte(i)
+			h.node[1] ^= byte(i >> 8)
+			kept = append(kept, h)
+			continue
+		}
+		j.say("host %s is host %s: one agent runs the ranks of both", h.name, f.name)
+		for _, r := range h.ranks {
+			r.remote = f
+		}
+		f.ranks = append(f.ranks, h.ranks...)
+		slices.SortFunc(f.ranks, func(a, b *rank) int { return a.number - b.number })
+		h.ranks = nil
+	}
+	return kept, nil
+}
+
+// plan makes what all hosts have in common of their plans.
+func (j *job) plan(secret [32]byte) (link.Plan, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return link.Plan{}, err
+	}
+	p := link.Plan{
+		Job: j.id, Size: len(j.ranks), OnFailure: j.opts.onFailure, Secret: secret[:], Dir: link.Text(dir),
+		Env:  link.Texts(append(portable(rankEnviron(os.Environ())), j.opts.environ()...)),
+		Bind: j.opts.bindTo == bindCore, Merge: j.opts.mergeStderr,
+	}
+	for i, r := range j.ranks {
+		if i > 0 && j.ranks[i-1].app == r.app {
+			continue
+		}
+		g := link.Program{Path: link.Text(r.path), Args: link.Texts(append([]string{r.app.program}, r.app.args...)), Env: link.Texts(r.app.env)}
+		if r.app.wdir != "" {
+			g.Dir = link.Text(absolute(dir, r.app.wdir))
+		}
+		p.Programs = append(p.Programs, g)
+	}
+	return p, nil
+}
+
+// absolute returns a path that may be relative to a directory.
+func absolute(dir, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + path
+}
+
+// wireHosts prepares what comes from the agents before any rank runs.
+func (j *job) wireHosts(kept []*host) {
+	for _, h := range kept {
+		numbers := make([]int, len(h.ranks))
+		for i, r := range h.ranks {
+			numbers[i], r.local, r.served = r.number, i, make(chan struct{})
+			j.out.addRemote(r, j.opts.mergeStderr, func(which stream, n int) {
+				h.conn.Send(link.KindCredit, link.Target{Rank: r.number, Stream: linkStream(which)}.Append(nil), link.Amount(n))
+			})
+		}
+		j.server.Link(numbers, down{h.conn})
+	}
+	j.inputThere(kept)
+}
+
+// down sends what the server says to the ranks of a host.
+type down struct{ conn *link.Conn }
+
+// Write implements io.Writer.
+func (d down) Write(p []byte) (int, error) {
+	d.conn.Send(link.KindDown, p)
+	return len(p), nil
+}
+
+// order sends the host its plan and waits until the ranks run.
+func (h *host) order(p link.Plan, at, nodes int) error {
+	p.Host, p.Node, p.NodeRank, p.Nodes = h.name, h.node, at, nodes
+	p.Input = h.inputMode()
+	program := map[*app]int{}
+	for i, r := range h.job.ranks {
+		if i == 0 || h.job.ranks[i-1].app != r.app {
+			program[r.app] = len(program)
+		}
+	}
+	for _, r := range h.ranks {
+		p.Ranks = append(p.Ranks, link.Rank{Number: r.number, Program: program[r.app]})
+	}
+	h.conn.Send(link.KindPlan, link.Encode(p))
+	k, body, err := h.conn.Receive()
+	switch {
+	case err != nil:
+		return fmt.Errorf("host %s: the ranks were not started: %s", h.name, h.ending(err))
+	case k == link.KindFailed:
+		return h.failed(body)
+	case k != link.KindStarted:
+		return fmt.Errorf("host %s: frame of kind %d in answer to the plan: %w", h.name, k, link.ErrMalformed)
+	}
+	s, err := link.Decode[link.Started](body)
+	if err != nil || len(s.Ranks) != len(h.ranks) {
+		return fmt.Errorf("host %s: %d of %d ranks were started (%w)", h.name, len(s.Ranks), len(h.ranks), errors.Join(err, link.ErrMalformed))
+	}
+	for i, r := range h.ranks {
+		r.pid, r.cpus, r.started = s.Ranks[i].PID, s.Ranks[i].Processors, time.Now()
+	}
+	return nil
+}
+
+// failed returns the error of an agent that could not start its ranks.
+func (h *host) failed(body []byte) error {
+	f, err := link.Decode[link.Failed](body)
+	if err != nil {
+		return fmt.Errorf("host %s: %w", h.name, err)
+	}
+	hint := ""
+	if scratch := h.job.node.scratch; scratch != "" && strings.Contains(f.Text, scratch) {
+		hint = "\nit was built into " + scratch + ", which that host does not see: build it to a directory that all hosts share (go build -o), or set TMPDIR to one"
+	}
+	return exitErrorf(f.Code, "host %s: %s%s", h.name, f.Text, hint)
+}
+
+// dismissDelay is how long an agent may take to end when its work is done. Only
+// one that hangs in the kernel, or whose network does, needs longer.
+const dismissDelay = 5 * time.Second
+
+// dismiss ends the connections and returns when the commands have ended. patient
+// says that the agents have been told to end and are doing so.
+func (j *job) dismiss(patient bool) error {
+	errs := make([]error, len(j.hosts))
+	var wait sync.WaitGroup
+	for i, h := range j.hosts {
+		if h.command == nil || h.command.Process == nil {
+			continue
+		}
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			errs[i] = h.dismiss(patient)
+		}()
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+func (h *host) dismiss(patient bool) error {
+	defer func() { _ = h.out.Close() }()
+	late := time.NewTimer(dismissDelay)
+	defer late.Stop()
+	if patient {
+		select {
+		case <-h.heard:
+		case <-late.C:
+		}
+	}
+	if h.quit != nil {
+		h.quit()
+	}
+	_ = h.in.Close() // whatever the agent does, it ends now
+	late.Reset(dismissDelay)
+	select {
+	case <-h.exited:
+		return nil
+	case <-late.C:
+	}
+	h.giveUp(errors.New("it did not end"))
+	<-h.exited
+	return fmt.Errorf("host %s: the agent did not end within %v: processes may be left there", h.name, dismissDelay)
+}

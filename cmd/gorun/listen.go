@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// listen takes what an agent says until it is done or lost.
+func (h *host) listen() {
+	defer close(h.heard)
+	var err error
+	for {
+		var k link.Kind
+		var body []byte
+		k, body, err = h.conn.Receive()
+		if err == nil && k == link.KindDone {
+			break
+		}
+		if err == nil {
+			err = h.take(k, body)
+		}
+		if err != nil {
+			break
+		}
+	}
+	// Nothing more will come of its ranks, be it in time or not.
+	if err != nil {
+		h.giveUp(errors.New(h.ending(err)))
+	}
+	h.quit()
+	h.input.close()
+	for _, r := range h.ranks {
+		select {
+		case <-r.served:
+		default:
+			close(r.served)
+		}
+		for _, s := range r.streams {
+			if s != nil {
+				h.job.out.feed(s, nil)
+			}
+		}
+	}
+	if err != nil && len(h.ranks) > 0 {
+		h.job.lost <- h
+	}
+}
+
+// take acts on one frame of a running agent.
+func (h *host) take(k link.Kind, body []byte) error {
+	switch k {
+	case link.KindUp, link.KindOutput, link.KindOutputEnd:
+		t, rest, err := link.ParseTarget(body)
+		r := h.rank(t.Rank)
+		if err != nil || r == nil {
+			return fmt.Errorf("frame of kind %d of rank %d: %w", k, t.Rank, errors.Join(err, link.ErrMalformed))
+		}
+		if k != link.KindUp {
+			return h.output(r, t.Stream, rest, k == link.KindOutputEnd)
+		}
+		if err := h.job.server.Take(r.number, rest); errors.Is(err, bootstrap.ErrMalformed) {
+			h.job.news <- news{Event: bootstrap.Event{Rank: r.number}, err: err}
+		}
+	case link.KindCredit:
+		_, n, err := link.ParseAmount(body)
+		if err != nil {
+			return err
+		}
+		h.input.move(-n)
+	case link.KindExit:
+		x, err := link.Decode[link.Exit](body)
+		r := h.rank(x.Rank)
+		if err != nil || r == nil {
+			return fmt.Errorf("end of rank %d: %w", x.Rank, errors.Join(err, link.ErrMalformed))
+		}
+		return h.exit(r, x)
+	default:
+		return fmt.Errorf("frame of kind %d from an agent: %w", k, link.ErrMalformed)
+	}
+	return nil
+}
+
+// rank returns one of the ranks of the host, nil if it has none of that number.
+func (h *host) rank(number int) *rank {
+	i, ok := slices.BinarySearchFunc(h.ranks, number, func(r *rank, n int) int { return r.number - n })
+	if !ok {
+		return nil
+	}
+	return h.ranks[i]
+}
+
+// output takes a piece of a rank's output, or its end.
+func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
+	which := streamOut
+	if from == link.Stderr {
+		which = streamErr
+	}
+	s := r.streams[which]
+	switch {
+	case s == nil || from == link.Stdin:
+		return fmt.Errorf("rank %d has no stream %d: %w", r.number, from, link.ErrMalformed)
+	case end:
+		h.job.out.feed(s, nil)
+	case len(data) > 0:
+		h.job.out.feed(s, data)
+	}
+	return nil
+}
+
+// exit takes the end of a rank.
+func (h *host) exit(r *rank, x link.Exit) error {
+	select {
+	case <-r.served:
+		return fmt.Errorf("rank %d ends again: %w", r.number, link.ErrMalformed)
+	default:
+		close(r.served)
+	}
+	// The clock is this machine's: others may be anywhere.
+	h.job.node.exits <- exit{
+		rank: r, at: time.Now(), status: syscall.WaitStatus(x.Status),
+		usage: unix.Rusage{Utime: unix.NsecToTimeval(x.User * 1000), Stime: unix.NsecToTimeval(x.System * 1000), Maxrss: x.MaxRSSKiB},
+	}
+	return nil
+}
+
+// lostHost acts on the loss of a host: its agent ends the ranks, if it still can.
+func (j *job) lostHost(h *host) {
+	// What it said before comes first.
+	for len(j.node.exits) > 0 {
+		j.reaped(<-j.node.exits)
+	}
+	var numbers []string
+	for _, r := range h.ranks {
+		if !r.running() {
+			continue
+		}
+		numbers = append(numbers, strconv.Itoa(r.number))
+		r.lost, r.ended, r.clean = h.reason().Error(), time.Now(), false
+		j.watch.running--
+	}
+	if len(numbers) == 0 {
+		return
+	}
+	if !j.watch.ending || j.verdict.interrupt != 0 {
+		how := fmt.Sprintf("host %s is lost with rank %s: %v", h.name, strings.Join(numbers, ", "), h.reason())
+		j.verdict.blame(failure{rank: -1, code: exitLauncher, how: how})
+		if j.opts.onFailure == bootstrap.OnFailureKill {
+			j.end()
+		} else {
+			complain("%s; the others go on", how)
+		}
+	}
+	for _, r := range h.ranks {
+		if r.lost != "" {
+			j.server.Gone(r.number, r.how())
+		}
+	}
+}
+
+// inputThere sends standard input to the hosts whose ranks get it.
+func (j *job) inputThere(kept []*host) {
+	if inherit, feed := newStdin(j.opts.stdin); inherit == nil && feed == nil {
+		j.opts.stdin = stdinNone
+		return
+	}
+	var to []*host
+	for _, h := range kept {
+		if j.opts.stdin == stdinAll || h == j.ranks[0].remote {
+			to = append(to, h)
+		}
+	}
+	j.input = to
+}
+
+// inputMode says which ranks of the host get the standard input.
+func (h *host) inputMode() link.InputMode {
+	switch {
+	case !slices.Contains(h.job.input, h):
+		return link.InputNone
+	case h.job.opts.stdin == stdinAll:
+		return link.InputAll
+	default:
+		return link.InputFirst
+	}
+}
+
+// sendInput copies standard input to hosts, no faster than all of them take it.
+// It ends with the input, or with the process: a read cannot be called off.
+func sendInput(to []*host) {
+	buf := make([]byte, link.ChunkBytesMax)
+	for {
+		room, wanted := len(buf), false
+		for _, h := range to {
+			if n := h.input.wait(); n > 0 {
+				room, wanted = min(room, n), true
+			}
+		}
+		if !wanted {
+			return
+		}
+		n, err := readInput(buf[:room])
+		for _, h := range to {
+			if n <= 0 || err != nil {
+				h.conn.Send(link.KindInputEnd)
+				continue
+			}
+			h.input.move(n)
+			h.conn.Send(link.KindInput, buf[:n])
+		}
+		if n <= 0 || err != nil {
+			return
+		}
+	}
+}

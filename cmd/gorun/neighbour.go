@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// newProbe makes what shows another agent that it is on the same node: a
+// descriptor below /proc of this process, with a nonce in it. Two machines that
+// only look alike, such as snapshots of one, do not have it; neither does a
+// container that sees other processes. It has no name that could be left behind.
+func newProbe() (*os.File, link.Probe, error) {
+	nonce, err := bootstrap.NewSecret()
+	if err != nil {
+		return nil, link.Probe{}, err
+	}
+	f, err := bootstrap.SecretFile(nonce)
+	if err != nil {
+		return nil, link.Probe{}, err
+	}
+	// The number of this process where /proc was mounted, which a PID
+	// namespace of its own does not change.
+	self, err := os.Readlink("/proc/self")
+	var pid int
+	if err == nil {
+		_, err = fmt.Sscan(self, &pid)
+	}
+	if err != nil {
+		return nil, link.Probe{}, fmt.Errorf("/proc/self: %w", err)
+	}
+	return f, link.Probe{PID: pid, FD: int(f.Fd()), Nonce: nonce[:link.NonceBytes]}, nil
+}
+
+// find looks for the process of a probe and returns why it is not on this node,
+// "" if it is.
+func find(p link.Probe) string {
+	// If it is somebody else's pipe, opening it must not wait.
+	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", p.PID, p.FD), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = f.Close() }()
+	nonce := make([]byte, len(p.Nonce))
+	if _, err := f.ReadAt(nonce, 0); err != nil {
+		return err.Error()
+	}
+	if !bytes.Equal(nonce, p.Nonce) {
+		return strings.TrimSpace(f.Name() + " is another one's")
+	}
+	return ""
+}

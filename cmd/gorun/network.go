@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// answerDefault is how long a host may take to answer.
+const answerDefault = 30 * time.Second
+
+// Values of -transport.
+const (
+	transportAuto = "auto"
+	transportShm  = "shm"
+	transportRDMA = "rdma"
+)
+
+func setHosts(o *options, _ *app, v string) error {
+	l, err := parseHosts(v)
+	return o.addHosts(l, err)
+}
+
+func setHostFile(o *options, _ *app, v string) error {
+	l, err := readHostFile(v)
+	return o.addHosts(l, err)
+}
+
+func (o *options) addHosts(l hostList, err error) error {
+	for _, h := range l {
+		o.hosts = o.hosts.add(h)
+	}
+	return errors.Join(err, o.hosts.check())
+}
+
+func setRsh(o *options, _ *app, v string) (err error) {
+	o.rsh, err = splitCommand(v)
+	return err
+}
+
+// interfaceBytesMax is the length of an interface's name (IFNAMSIZ-1 of
+// netdevice(7)).
+const interfaceBytesMax = 15
+
+func setNet(o *options, _ *app, v string) error {
+	if _, err := netip.ParsePrefix(v); err != nil {
+		if strings.ContainsAny(v, "/: \t\n") || v == "" || v == "." || v == ".." || len(v) > interfaceBytesMax {
+			return errors.New("want a network such as 10.1.0.0/16 or fd00::/8, or the name of an interface such as eth0")
+		}
+	}
+	o.net = v
+	return nil
+}
+
+func setTransport(o *options, _ *app, v string) error {
+	return setOneOf(&o.transport, v, transportShm, transportRDMA, transportAuto)
+}
+
+// environ returns the variables by which flags reach the ranks.
+func (o *options) environ() []string {
+	var env []string
+	if o.explain {
+		env = append(env, "GORUN_EXPLAIN=1")
+	}
+	if o.net != "" {
+		env = append(env, bootstrap.EnvNet+"="+o.net)
+	}
+	if o.transport != "" {
+		env = append(env, bootstrap.EnvTransport+"="+o.transport)
+	}
+	return env
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// node is this machine's part of a job: the processes of its ranks, and what
+// keeps hold of them.
+type node struct {
+	id      string  // unique on this machine
+	cpus    []int   // allowed to gorun
+	bind    bool    // each rank to one of them
+	ranks   []*rank // by local number
+	contain containment
+	scratch string // directory of what was built, "" if nothing was
+	dog     *watchdog
+	exits   chan exit
+	say     func(format string, args ...any) // prints with -v
+}
+
+// newNode makes the part of this machine, without ranks yet.
+func newNode(id string, contain containment) (*node, error) {
+	cpus, err := allowedCPUs()
+	return &node{id: id, cpus: cpus, contain: contain, say: func(string, ...any) {}}, err
+}
+
+// assign gives the node its ranks, and these their local numbers and processors.
+func (n *node) assign(ranks []*rank, bind bool) {
+	n.ranks, n.bind, n.exits = ranks, bind, make(chan exit, len(ranks))
+	for i, r := range ranks {
+		r.local, r.cpus = i, n.cpus
+		if bind {
+			r.cpus = n.cpus[i%len(n.cpus) : i%len(n.cpus)+1]
+		}
+	}
+}
+
+// contained says, after guard, whether this process is to run the ranks. If not
+// it has left that to another gorun, in a PID namespace, whose exit code it
+// returns. args is the command line of that one.
+func (n *node) contained(args []string) (here bool, code int, err error) {
+	if _, ok := n.contain.(outside); !ok {
+		return true, 0, nil
+	}
+	code, err = relaunch(args, n.scratch)
+	if err == nil || os.Getenv(containEnv) != "" {
+		return false, code, err
+	}
+	return true, 0, n.fallBack(scan{id: n.id}, err)
+}
+
+// guard makes the containment and the scratch directory, if something will be
+// built. The watchdog is told first, so that it knows whatever there is.
+func (n *node) guard(builds bool) error {
+	if _, inside := n.contain.(namespace); inside {
+		return nil // the gorun outside has done it
+	}
+	if builds {
+		n.scratch = filepath.Join(os.TempDir(), scratchPrefix+n.id)
+	}
+	if err := n.startWatchdog(); err != nil {
+		return err
+	}
+	if builds {
+		if err := os.Mkdir(n.scratch, 0o700); err != nil {
+			return err
+		}
+	}
+	err := n.contain.make()
+	if err == nil || os.Getenv(containEnv) != "" {
+		return err
+	}
+	return n.fallBack(outside{}, err)
+}
+
+// fallBack takes the next containment after one that does not work.
+func (n *node) fallBack(next containment, cause error) error {
+	n.say("not contained by %s: %v", n.contain.name(), cause)
+	n.contain = next
+	if err := n.startWatchdog(); err != nil {
+		return err
+	}
+	return n.contain.make()
+}
+
+// startWatchdog starts the watchdog with the orders of the containment, if
+// there is something to watch over. One with other orders is dismissed.
+func (n *node) startWatchdog() error {
+	orders := n.contain.orders()
+	if n.scratch != "" {
+		orders = append(orders, "-scratch", n.scratch)
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	old := n.dog
+	var err error
+	if n.dog, err = startWatchdog(orders); err != nil {
+		return err
+	}
+	if old != nil {
+		return old.dismiss()
+	}
+	return nil
+}
+
+// cleanUp removes what the job made outside of its processes.
+func (n *node) cleanUp() error {
+	err := n.contain.remove()
+	if _, inside := n.contain.(namespace); inside {
+		return err
+	}
+	if n.scratch != "" {
+		err = errors.Join(err, os.RemoveAll(n.scratch))
+	}
+	if n.dog != nil && err == nil { // else it tries again
+		err = n.dog.dismiss()
+	}
+	return err
+}
+
+// adopt makes this process the reaper of what its ranks leave behind.
+func adopt() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of orphans: %w", err)
+	}
+	return nil
+}
+
+// kill kills every process of the job on this machine at once.
+func (n *node) kill() error {
+	for _, r := range n.ranks {
+		r.signal(unix.SIGKILL)
+	}
+	return n.contain.kill()
+}

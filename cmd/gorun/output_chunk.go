@@ -1,0 +1,63 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// chunk is output of a rank that its agent has read: bytes, or the end of the
+// stream.
+type chunk struct {
+	source *source
+	data   []byte // nil at the end
+}
+
+// addRemote makes the sources of a rank that an agent runs. written is told how
+// many bytes the agent may send in place of those that were written.
+func (o *output) addRemote(r *rank, merged bool, written func(which stream, n int)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, which := range []stream{streamOut, streamErr} {
+		if merged && which == streamErr {
+			continue
+		}
+		s := &source{rank: r.number, which: which, fd: -1, written: func(n int) { written(which, n) }}
+		o.sources = append(o.sources, s)
+		r.streams[which] = s
+	}
+}
+
+// feed hands over bytes of a source of an agent; none are its end. The bytes
+// are the output's from now on.
+func (o *output) feed(s *source, data []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.chunks = append(o.chunks, chunk{source: s, data: data}); len(o.chunks) == 1 {
+		o.ring()
+	}
+}
+
+// ring wakes the copying goroutine. Callers hold mu.
+func (o *output) ring() {
+	if !o.closed {
+		_, _ = unix.Write(o.wake[1], []byte{0}) // a full pipe wakes it as well
+	}
+}
+
+// takeChunks moves what agents have sent on, and reports whether no rank is left.
+func (o *output) takeChunks() (finished bool) {
+	var waste [64]byte
+	_, _ = unix.Read(o.wake[0], waste[:])
+	o.mu.Lock()
+	chunks, finished := o.chunks, o.finished
+	o.chunks = nil
+	o.mu.Unlock()
+	for _, c := range chunks {
+		switch {
+		case c.source.ended:
+		case c.data == nil:
+			o.end(c.source)
+		default:
+			o.move(c.source, c.data)
+			c.source.written(len(c.data))
+		}
+	}
+	return finished
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+)
+
+// rshDefault reaches a host by ssh: without questions, without a terminal and
+// without a display, and not for ever.
+var rshDefault = []string{"ssh", "-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=15"}
+
+// rshHost stands for the host in -rsh.
+const rshHost = "%h"
+
+// splitCommand splits the value of -rsh into words as a shell does: at blanks,
+// with '...', "..." and backslashes.
+func splitCommand(text string) ([]string, error) {
+	var words []string
+	var word []byte
+	inWord, quote := false, byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			if inWord {
+				words, word, inWord = append(words, string(word)), nil, false
+			}
+			continue
+		case c == '\\' && quote != '\'':
+			if i++; i == len(text) {
+				return nil, errors.New("nothing after the last backslash")
+			}
+			word = append(word, text[i])
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case c == quote:
+			quote = 0
+		default:
+			word = append(word, c)
+		}
+		inWord = true
+	}
+	if quote != 0 {
+		return nil, errors.New("a quote is not closed")
+	}
+	if inWord {
+		words = append(words, string(word))
+	}
+	if len(words) == 0 {
+		return nil, errors.New("want a command such as ssh")
+	}
+	return words, nil
+}
+
+// agentCommandLine returns the command that starts the agent of a host. The
+// host's own shell may see the path; it is quoted only if it has to be, since
+// not every command has a shell at its end.
+func agentCommandLine(rsh []string, host, gorun string) []string {
+	line := make([]string, 0, len(rsh)+3)
+	named := false
+	for _, w := range rsh {
+		named = named || strings.Contains(w, rshHost)
+		line = append(line, strings.ReplaceAll(w, rshHost, host))
+	}
+	if !named {
+		line = append(line, host)
+	}
+	return append(line, shellWord(gorun), agentCommand)
+}
+
+// shellWord quotes a word for a shell if it needs that.
+func shellWord(w string) string {
+	plain := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-._/@:+,=%", c)
+	}
+	if w != "" && strings.IndexFunc(w, func(c rune) bool { return !plain(c) }) < 0 {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// isThisMachine reports whether a host needs no command to be reached. Names are
+// compared and never resolved.
+func isThisMachine(name string) bool {
+	if name == "localhost" || name == "127.0.0.1" || name == "::1" {
+		return true
+	}
+	own, err := os.Hostname()
+	return err == nil && name == own
+}
+
+// hostVariables are variables that say something of the machine or the login on
+// it. Ranks have those of their own host.
+var hostVariables = []string{
+	"HOSTNAME", "HOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "MAIL", "OLDPWD", "SHLVL", "_",
+}
+
+// portable returns the variables of an environment that make sense on another
+// host.
+func portable(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(hostVariables, name) || strings.HasPrefix(name, "SSH_") || strings.HasPrefix(name, "XDG_")
+	})
+}
