@@ -1,0 +1,102 @@
+package nscluster_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+)
+
+// on returns what a command prints on a host.
+func on(t *testing.T, c *nscluster.Cluster, host, command string) string {
+	t.Helper()
+	out, err := c.Command(host, "sh", "-c", command).CombinedOutput()
+	require.NoError(t, err, "%s: %s: %s", host, command, out)
+	return strings.TrimSpace(string(out))
+}
+
+func TestHostsAreMachines(t *testing.T) {
+	c := nscluster.Start(t, 3)
+	require.Equal(t, []string{"h0", "h1", "h2"}, c.Hosts())
+	boots := map[string]bool{}
+	for _, h := range c.Hosts() {
+		require.Equal(t, h, on(t, c, h, "cat /proc/sys/kernel/hostname"))
+		boots[on(t, c, h, "cat /proc/sys/kernel/random/boot_id; stat -c %d /dev/shm")] = true
+		require.True(t, c.Network().Contains(c.Address(h)))
+		require.Contains(t, on(t, c, h, "ip addr show dev eth0"), c.Address6(h).String()+"/64")
+		on(t, c, h, "cat /etc/hosts | grep "+c.Address(h).String())
+	}
+	require.Len(t, boots, 3)
+	on(t, c, "h0", "echo secret > /dev/shm/mine")
+	require.Equal(t, "absent", on(t, c, "h1", "cat /dev/shm/mine 2>/dev/null || echo absent"))
+	own, err := os.Hostname()
+	require.NoError(t, err)
+	require.NotContains(t, c.Hosts(), own, "this machine kept its name")
+}
+
+func TestHostsReachEachOtherUntilTheCableIsCut(t *testing.T) {
+	c := nscluster.Start(t, 2)
+	reach := func() bool {
+		on(t, c, "h0", "ip neigh flush all") // the other one has to answer anew
+		// No one listens there: it refuses at once, or does not answer.
+		err := c.Command("h0", "timeout", "0.5", "bash", "-c", "</dev/tcp/"+c.Address("h1").String()+"/9").Run()
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit)
+		return exit.ExitCode() == 1
+	}
+	require.True(t, reach())
+	c.Cut("h1")
+	require.False(t, reach())
+	c.Join("h1")
+	require.True(t, reach())
+}
+
+func TestKilledHostLeavesNothing(t *testing.T) {
+	c := nscluster.Start(t, 2)
+	cmd := c.Command("h1", "sh", "-c", "sleep 1000 & echo up; sleep 1000")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 3))
+	require.NoError(t, err)
+	found := c.Processes("h1")
+	require.GreaterOrEqual(t, len(found), 3)
+	require.Empty(t, c.Processes("h0"))
+	c.Kill("h1")
+	c.Kill("h1") // a dead one does not mind
+	require.Error(t, cmd.Wait())
+	require.Empty(t, c.Processes("h1"))
+	for _, pid := range found {
+		require.NoFileExists(t, filepath.Join("/proc", strconv.Itoa(pid), "exe"))
+	}
+}
+
+func TestSSHRunsOnTheOtherHost(t *testing.T) {
+	c := nscluster.StartSSH(t, 2)
+	require.Equal(t, "h1", on(t, c, "h0", c.SSH()+" h1 cat /proc/sys/kernel/hostname"))
+}
+
+func TestMachineIsNotTouched(t *testing.T) {
+	before := interfaces(t)
+	c := nscluster.Start(t, 1)
+	require.Equal(t, before, interfaces(t))
+	require.NotEmpty(t, c.Rsh())
+}
+
+func interfaces(t *testing.T) []string {
+	t.Helper()
+	all, err := net.Interfaces()
+	require.NoError(t, err)
+	var names []string
+	for _, i := range all {
+		names = append(names, i.Name)
+	}
+	return names
+}

@@ -1,0 +1,21 @@
+# The first process of a host: makes its private places, says "ready", waits for
+# the word that the network is there, starts sshd if there is a configuration,
+# says "up", and collects orphans for ever.
+# usage: sh host.sh DIR NAME
+set -e
+dir=$1 name=$2
+mount -t proc proc /proc
+echo "$name" >/proc/sys/kernel/hostname
+mount --bind "$dir/$name.boot_id" /proc/sys/kernel/random/boot_id
+mount -t tmpfs -o size=1g,mode=1777 shm /dev/shm
+mount -t tmpfs -o mode=755 run /run
+mount --bind "$dir/hosts" /etc/hosts
+mkdir /run/sshd
+echo ready
+read -r word
+ip link set lo up
+ip link set eth0 up
+if [ -e "$dir/$name.sshd" ]; then /usr/sbin/sshd -f "$dir/$name.sshd" -E "$dir/$name.log"; fi
+echo up
+exec >/dev/null 2>&1 </dev/null
+while :; do sleep 3600 & wait $!; done

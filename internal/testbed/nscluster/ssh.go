@@ -1,0 +1,63 @@
+package nscluster
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// SSH returns the words of a command that runs others on a host by ssh, with keys
+// made for this cluster. The cluster was made by StartSSH. A cable that is cut
+// takes the connection with it. It is to be called on a host: this machine's own
+// network does not lead to them.
+func (c *Cluster) SSH() string {
+	c.tb.Helper()
+	if !c.sshd {
+		c.tb.Fatal("nscluster: no sshd: use StartSSH")
+	}
+	return "ssh -F " + filepath.Join(c.dir, "ssh_config")
+}
+
+// configureSSH makes keys and configurations for all hosts.
+func (c *Cluster) configureSSH() {
+	c.tb.Helper()
+	for _, name := range []string{"hostkey", "id"} {
+		cmd := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(c.dir, name))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			c.tb.Fatalf("nscluster: ssh-keygen: %v: %s", err, out)
+		}
+	}
+	key, err := os.ReadFile(filepath.Join(c.dir, "hostkey.pub"))
+	if err != nil {
+		c.tb.Fatalf("nscluster: %v", err)
+	}
+	var known strings.Builder
+	for i, name := range c.names {
+		fmt.Fprintf(&known, "%s,10.77.0.%d %s", name, i+1, key)
+		c.write(name+".sshd", fmt.Sprintf(`ListenAddress 10.77.0.%d
+HostKey %s/hostkey
+AuthorizedKeysFile %s/id.pub
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+PidFile none
+UseDNS no
+MaxStartups 500
+MaxSessions 500
+`, i+1, c.dir, c.dir), 0o600)
+	}
+	c.write("known_hosts", known.String(), 0o644)
+	c.write("ssh_config", fmt.Sprintf(`Host *
+  User root
+  IdentityFile %s/id
+  IdentitiesOnly yes
+  UserKnownHostsFile %s/known_hosts
+  GlobalKnownHostsFile /dev/null
+  StrictHostKeyChecking yes
+  BatchMode yes
+  LogLevel ERROR
+`, c.dir, c.dir), 0o644)
+}
