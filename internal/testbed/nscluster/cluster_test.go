@@ -67,7 +67,7 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	_, err = out.Read(make([]byte, 3))
 	require.NoError(t, err)
 	found := c.Processes("h1")
-	require.GreaterOrEqual(t, len(found), 3)
+	require.GreaterOrEqual(t, len(found), 2, "sh and the first sleep")
 	require.Empty(t, c.Processes("h0"))
 	c.Kill("h1")
 	c.Kill("h1") // a dead one does not mind
