@@ -1,0 +1,48 @@
+// Package credit keeps the flow of small frames between two ranks within the
+// receives that are posted, and without loss or repetition across connections.
+// It is pure: numbers in, numbers out; no sockets, no clocks, no allocations
+// after New.
+//
+// iWARP has no RNR: a Send that finds no posted receive ends the connection. So
+// a frame is sent only against a credit, and a credit is granted only for a
+// receive that is posted and not kept for control.
+//
+// # Frames
+//
+//	frame     needs              counted by
+//	eager     a credit, a slot   sequence (of the pair) and frames (of the connection)
+//	update    a reserved receive UpdateReserve may be unheard
+//	farewell  a reserved receive one BYE and one BYE-ACK per connection
+//
+// Every frame carries a Word: what its sender has received, and what it allows.
+//
+//	bits    field    meaning
+//	48..63  sequence of an eager frame; 0 in others
+//	32..47  ack      all eager frames before this sequence number were delivered
+//	16..31  limit    the number of eager frames of this connection may reach this
+//	 0..15  heard    updates received on this connection
+//
+// All are serial numbers mod 2^16. Sequence and ack belong to the pair of ranks
+// and survive connections; limit and heard start anew with each.
+//
+// # Recovery
+//
+// An eager frame keeps its slot until it is acknowledged. On the next connection
+// the frames from the last acknowledgement on are sent again, in order; the
+// receiver drops those that it has. One-sided operations are not part of this:
+// they fail when the connection does.
+//
+// # No deadlock
+//
+// Credit is returned by every frame that travels the other way, and by an update
+// when half of a window has been returned, or half of the sender's slots are to
+// be acknowledged, and nothing went the other way. An update never needs a
+// credit. At most UpdateReserve of them are unheard; each frame says how many its
+// sender has heard. So that a peer without credit or slots is not left unable to
+// say so, the last reserved receive is used only for an update that lets it send.
+//
+// # Memory
+//
+// A Pool hands out receives: few at first, more to peers that use them up, and
+// never so many that a rank with a thousand peers exceeds its budget.
+package credit

@@ -1,0 +1,347 @@
+package credit_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+)
+
+// moves is what can happen next in a pair.
+func (p *pair) moves() []func(p *pair) error {
+	var all []func(p *pair) error
+	add := func(possible bool, do func(p *pair) error) {
+		if possible {
+			all = append(all, do)
+		}
+	}
+	for i := range p.node {
+		n := &p.node[i]
+		add(n.quota > 0 && n.flow.Unacknowledged() < len(n.slots), func(p *pair) error { p.take(i); return nil })
+		add(n.flow.Queued() > 0 && n.flow.Credits() > 0, func(p *pair) error {
+			if p.node[i].flow.Due() {
+				p.update(i)
+			}
+			p.put(i)
+			return nil
+		})
+		add(n.flow.Due() || n.flow.Owed(), func(p *pair) error { p.update(i); return nil })
+		add(len(p.toward[i]) > 0, func(p *pair) error { return p.deliver(i) })
+		add(n.held > 0, func(p *pair) error { p.giveBack(i, 1); return nil })
+		add(p.widens > 0, func(p *pair) error { p.widens--; p.node[i].flow.Widen(2); return nil })
+	}
+	add(p.breaks > 0, func(p *pair) error {
+		p.breaks--
+		for i := range p.node {
+			p.node[i].flow.Disconnect()
+			if _, ok := p.node[i].flow.Next(); ok {
+				return fmt.Errorf("node %d sends without a connection", i)
+			}
+		}
+		p.connect()
+		return nil
+	})
+	return all
+}
+
+// TestEveryInterleaving searches all orders of sending, arriving, returning,
+// updating, widening and breaking for small windows and slots. In every state
+// each frame on its way has a receive; from every state everything is delivered
+// once and in order, without a word that is not due, and all is acknowledged in
+// the end.
+func TestEveryInterleaving(t *testing.T) {
+	type setting struct {
+		slots, window         [2]int
+		quota, breaks, widens int
+	}
+	settings := []setting{
+		{[2]int{1, 1}, [2]int{1, 1}, 1, 1, 1},
+		{[2]int{1, 1}, [2]int{1, 1}, 2, 1, 0},
+		{[2]int{2, 4}, [2]int{3, 1}, 1, 1, 0},
+	}
+	if os.Getenv("GORUN_SOAK") == "1" {
+		settings = append(settings,
+			setting{[2]int{4, 1}, [2]int{1, 3}, 2, 0, 0},
+			setting{[2]int{1, 1}, [2]int{1, 1}, 2, 0, 1},
+			setting{[2]int{2, 1}, [2]int{1, 2}, 2, 0, 1},
+			setting{[2]int{2, 2}, [2]int{2, 2}, 2, 0, 0})
+	}
+	for _, s := range settings {
+		t.Run(fmt.Sprintf("%+v", s), func(t *testing.T) {
+			t.Parallel()
+			queue, seen := []*pair{newPair(s.slots, s.window, s.quota, s.breaks, s.widens)}, map[string]bool{}
+			for len(queue) > 0 {
+				p := queue[len(queue)-1]
+				queue = queue[:len(queue)-1]
+				for _, move := range p.moves() {
+					next := p.clone()
+					if err := move(next); err != nil {
+						t.Fatal(err)
+					}
+					key := fmt.Sprintf("%+v", *next)
+					if seen[key] {
+						continue
+					}
+					seen[key] = true
+					if err := next.check(); err != nil {
+						t.Fatal(err)
+					}
+					for _, owed := range []bool{false, true} {
+						rest := next.clone()
+						rest.node[0].quota += 5
+						rest.node[1].quota += owedQuota(owed)
+						if err := rest.calm(owed); err != nil {
+							t.Fatalf("%v\nfrom %s", err, key)
+						}
+					}
+					queue = append(queue, next)
+				}
+			}
+			t.Logf("%d states", len(seen))
+			require.Less(t, len(seen), 1_000_000)
+		})
+	}
+}
+
+// owedQuota makes one of the two ends one-way in half of the cases.
+func owedQuota(owed bool) int {
+	if owed {
+		return 5
+	}
+	return 0
+}
+
+// TestRandomRuns goes far beyond the wrap of all counters, with windows and
+// slots of all sizes, over connections that break.
+func TestRandomRuns(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		slots := [2]int{1 << r.IntN(8), 1 << r.IntN(8)}
+		window := [2]int{1 + r.IntN(40), 1 + r.IntN(40)}
+		p := newPair(slots, window, 1<<30, 20, 50)
+		lucky := r.IntN(3) // how much runs calmly in between
+		for round := range 120 {
+			for range 60 {
+				all := p.moves()
+				if err := all[r.IntN(len(all))](p); err != nil {
+					t.Fatalf("seed %d, round %d: %v", seed, round, err)
+				}
+				if err := p.check(); err != nil {
+					t.Fatalf("seed %d, round %d: %v", seed, round, err)
+				}
+			}
+			if round%3 <= lucky {
+				p.node[0].quota, p.node[1].quota = r.IntN(2000), r.IntN(2000)
+				if err := p.calm(r.IntN(2) == 0); err != nil {
+					t.Fatalf("seed %d, round %d: %v", seed, round, err)
+				}
+				p.node[0].quota, p.node[1].quota = 1<<30, 1<<30
+			}
+		}
+		p.node[0].quota, p.node[1].quota = 1000, 0
+		if err := p.calm(true); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// TestOneWayFlood: a receiver that never sends a message of its own returns
+// credit by updates of half a window, past the wrap of every counter.
+func TestOneWayFlood(t *testing.T) {
+	p := newPair([2]int{64, 64}, [2]int{16, 16}, 0, 0, 0)
+	p.node[0].quota = 200_000
+	require.NoError(t, p.calm(false))
+	require.Equal(t, 200_000, p.node[1].delivered)
+}
+
+// TestFirstMessageIsAnUpdate: it is due at once on both sides, whatever is
+// queued, and on the next connection again.
+func TestFirstMessageIsAnUpdate(t *testing.T) {
+	f := credit.New(4)
+	require.False(t, f.Due())
+	require.Zero(t, f.Credits())
+	for range 2 {
+		f.Connect(8, 8, 4)
+		require.True(t, f.Due())
+		f.Update()
+		require.False(t, f.Due())
+		f.Disconnect()
+	}
+}
+
+func TestSlots(t *testing.T) {
+	f := credit.New(2)
+	first, ok := f.Take()
+	require.True(t, ok)
+	_, ok = f.Take()
+	require.True(t, ok)
+	_, ok = f.Take()
+	require.False(t, ok, "slots are taken without a connection, as many as there are")
+	require.Equal(t, 2, f.Queued())
+	require.False(t, f.Ready())
+	f.Connect(1, 1, 2)
+	w, ok := f.Next()
+	require.True(t, ok)
+	require.Equal(t, first, w.Sequence())
+	_, ok = f.Next()
+	require.False(t, ok, "one credit")
+	require.Panics(t, func() { credit.New(3) })
+	require.Panics(t, func() { credit.New(0) })
+	require.Panics(t, func() { credit.New(8192) })
+}
+
+// TestWindowGrowsWithUse: a peer that uses up its window is starved, one that
+// plays ping-pong is not.
+func TestWindowGrowsWithUse(t *testing.T) {
+	p := newPair([2]int{64, 64}, [2]int{8, 8}, 1<<30, 0, 0)
+	p.update(0)
+	require.NoError(t, p.deliver(1))
+	for range 100 {
+		require.True(t, p.take(0) && p.put(0))
+		require.NoError(t, p.deliver(1))
+		require.False(t, p.node[1].flow.Starved())
+		p.giveBack(1, 1)
+		require.True(t, p.take(1) && p.put(1))
+		require.NoError(t, p.deliver(0))
+		p.giveBack(0, 1)
+	}
+	for range 6 {
+		require.True(t, p.take(0) && p.put(0))
+		require.NoError(t, p.deliver(1))
+	}
+	require.True(t, p.node[1].flow.Starved())
+	p.node[1].flow.Widen(8)
+	require.Equal(t, 16, p.node[1].flow.Window())
+	require.True(t, p.node[1].flow.Due())
+	p.update(1)
+	require.NoError(t, p.deliver(0))
+	require.Equal(t, 10, p.node[0].flow.Credits())
+}
+
+// TestFarewell: BYE and BYE-ACK acknowledge like any frame, and need nothing.
+func TestFarewell(t *testing.T) {
+	p := newPair([2]int{4, 4}, [2]int{4, 4}, 1, 0, 0)
+	require.True(t, p.take(0) && p.put(0))
+	require.NoError(t, p.deliver(1))
+	require.True(t, p.node[1].flow.Owed())
+	p.toward[0] = append(p.toward[0], frame{kind: farewell, word: p.node[1].flow.Farewell()})
+	require.False(t, p.node[1].flow.Owed())
+	require.NoError(t, p.deliver(0))
+	require.Zero(t, p.node[0].flow.Unacknowledged())
+}
+
+// TestViolations: what no correct peer sends is an error, of that connection.
+func TestViolations(t *testing.T) {
+	word := func(sequence, ack, limit, heard uint16) credit.Word {
+		return credit.Word(sequence)<<48 | credit.Word(ack)<<32 | credit.Word(limit)<<16 | credit.Word(heard)
+	}
+	cases := map[string]credit.Word{
+		"a gap":                    word(1, 0, 8, 0),
+		"ack of what was not sent": word(0, 3, 8, 0),
+		"ack of the past":          word(0, 65535, 8, 0),
+		"limit goes back":          word(0, 0, 7, 0),
+		"limit without bounds":     word(0, 0, 8+credit.WindowMax, 0),
+		"heard what was not said":  word(0, 0, 8, 2),
+	}
+	for name, w := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := credit.New(4)
+			f.Connect(8, 8, 4)
+			f.Update()
+			f.Take()
+			f.Next()
+			_, _, err := f.Arrive(w)
+			require.ErrorIs(t, err, credit.ErrViolation)
+		})
+	}
+	t.Run("no credit", func(t *testing.T) {
+		f := credit.New(4)
+		f.Connect(2, 8, 4)
+		for i := range uint16(2) {
+			_, _, err := f.Arrive(word(i, 0, 8, 0))
+			require.NoError(t, err)
+			f.Return(1)
+		}
+		_, _, err := f.Arrive(word(2, 0, 8, 0))
+		require.ErrorIs(t, err, credit.ErrViolation, "what is returned but not said is no credit")
+	})
+}
+
+func TestNoAllocations(t *testing.T) {
+	a, b := credit.New(16), credit.New(16)
+	a.Connect(8, 8, 16)
+	b.Connect(8, 8, 16)
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		for _, ends := range [2][2]*credit.Flow{{a, b}, {b, a}} {
+			from, to := ends[0], ends[1]
+			if from.Due() {
+				if _, err := to.ArriveUpdate(from.Update()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			from.Take()
+			w, ok := from.Next()
+			if !ok {
+				t.Fatal("no credit")
+			}
+			if _, _, err := to.Arrive(w); err != nil {
+				t.Fatal(err)
+			}
+			to.Return(1)
+		}
+	}))
+}
+
+// FuzzHostile gives a flow the words of a hostile peer: it reports a violation or
+// stays within its bounds.
+func FuzzHostile(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 8, 0, 0})
+	f.Add([]byte{1, 0, 0, 0, 1, 0, 9, 0, 1, 3, 3, 3})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		flow := credit.New(4)
+		flow.Connect(8, 8, 4)
+		held, delivered := 0, 0
+		for ; len(b) >= 9; b = b[9:] {
+			var w credit.Word
+			for _, c := range b[1:9] {
+				w = w<<8 | credit.Word(c)
+			}
+			var err error
+			switch b[0] % 6 {
+			case 0, 1:
+				var v credit.Verdict
+				if v, _, err = flow.Arrive(w); err == nil {
+					held++
+					if v == credit.Deliver {
+						require.Equal(t, uint16(delivered), w.Sequence())
+						delivered++
+					}
+				}
+			case 2:
+				_, err = flow.ArriveUpdate(w)
+			case 3:
+				flow.Return(held)
+				held = 0
+			case 4:
+				flow.Take()
+				flow.Next()
+			case 5:
+				if flow.Due() || flow.Owed() {
+					flow.Update()
+				}
+			}
+			if err != nil {
+				require.ErrorIs(t, err, credit.ErrViolation)
+				return
+			}
+			require.LessOrEqual(t, held, 8)
+			require.LessOrEqual(t, flow.Unacknowledged(), 4)
+			require.LessOrEqual(t, flow.Queued(), flow.Unacknowledged())
+			require.LessOrEqual(t, flow.Credits(), credit.WindowMax)
+		}
+	})
+}

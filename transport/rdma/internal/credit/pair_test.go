@@ -1,0 +1,196 @@
+package credit_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+)
+
+type kind uint8
+
+const (
+	eager kind = iota
+	update
+	farewell
+)
+
+// frame is what travels: its payload is the number of the message.
+type frame struct {
+	kind    kind
+	word    credit.Word
+	payload int
+}
+
+// node is one end of a pair.
+type node struct {
+	flow      credit.Flow
+	slots     []int // payloads, by slot
+	taken     int   // messages accepted so far: the naive count to compare with
+	delivered int   // messages of the peer delivered so far
+	held      int   // eager receives used up and not posted again
+	quota     int   // messages still to be accepted
+}
+
+// pair is two nodes and the wires between them; toward[i] is what i will receive.
+type pair struct {
+	node   [2]node
+	toward [2][]frame
+	window [2]int // granted at the start of each connection
+	breaks int
+	widens int
+}
+
+func newPair(slots, window [2]int, quota, breaks, widens int) *pair {
+	p := &pair{window: window, breaks: breaks, widens: widens}
+	for i := range p.node {
+		p.node[i] = node{flow: *credit.New(slots[i]), slots: make([]int, slots[i]), quota: quota}
+	}
+	p.connect()
+	return p
+}
+
+func (p *pair) connect() {
+	for i := range p.node {
+		p.node[i].flow.Connect(p.window[i], p.window[1-i], len(p.node[1-i].slots))
+		p.node[i].held, p.toward[i] = 0, nil
+	}
+}
+
+func (p *pair) clone() *pair {
+	c := *p
+	for i := range c.node {
+		c.node[i].slots = slices.Clone(c.node[i].slots)
+		c.toward[i] = slices.Clone(c.toward[i])
+	}
+	return &c
+}
+
+// take accepts one more message at i.
+func (p *pair) take(i int) bool {
+	n := &p.node[i]
+	if n.quota == 0 {
+		return false
+	}
+	sequence, ok := n.flow.Take()
+	if ok {
+		n.slots[n.flow.Slot(sequence)] = n.taken
+		n.taken++
+		n.quota--
+	}
+	return ok
+}
+
+// put sends the next frame of i. The first frame of a connection is an update.
+func (p *pair) put(i int) bool {
+	n := &p.node[i]
+	w, ok := n.flow.Next()
+	if ok {
+		p.toward[1-i] = append(p.toward[1-i], frame{eager, w, n.slots[n.flow.Slot(w.Sequence())]})
+	}
+	return ok
+}
+
+func (p *pair) update(i int) {
+	p.toward[1-i] = append(p.toward[1-i], frame{kind: update, word: p.node[i].flow.Update()})
+}
+
+// deliver hands the first frame to i.
+func (p *pair) deliver(i int) error {
+	n, f := &p.node[i], p.toward[i][0]
+	p.toward[i] = p.toward[i][1:]
+	switch f.kind {
+	case update:
+		_, err := n.flow.ArriveUpdate(f.word)
+		return err
+	case farewell:
+		_, err := n.flow.ArriveFarewell(f.word)
+		return err
+	case eager:
+	}
+	n.held++
+	verdict, _, err := n.flow.Arrive(f.word)
+	switch {
+	case err != nil:
+		return err
+	case verdict == credit.Duplicate && f.payload >= n.delivered:
+		return fmt.Errorf("message %d was dropped, only %d were delivered", f.payload, n.delivered)
+	case verdict == credit.Deliver && f.payload != n.delivered:
+		return fmt.Errorf("message %d was delivered where %d was due", f.payload, n.delivered)
+	case verdict == credit.Deliver:
+		n.delivered++
+	}
+	return nil
+}
+
+// giveBack posts the receives of i again.
+func (p *pair) giveBack(i, n int) {
+	p.node[i].held -= n
+	p.node[i].flow.Return(n)
+}
+
+// check is the invariant: everything that may still arrive has a receive.
+func (p *pair) check() error {
+	for i := range p.node {
+		n := &p.node[i]
+		reserved, granted := 0, n.held
+		for _, f := range p.toward[i] {
+			if f.kind == eager {
+				granted++
+			} else {
+				reserved++
+			}
+		}
+		if granted > n.flow.Window() || reserved > credit.Reserve {
+			return fmt.Errorf("node %d has to hold %d frames and %d for control, with a window of %d and %d",
+				i, granted, reserved, n.flow.Window(), credit.Reserve)
+		}
+		if n.delivered > p.node[1-i].taken {
+			return errors.New("more was delivered than sent")
+		}
+	}
+	return nil
+}
+
+// calm lets both ends run until nothing is left to do. With owed, they say what
+// they owe before they rest; else they speak only when it is due.
+func (p *pair) calm(owed bool) error {
+	for moved := true; moved; {
+		moved = false
+		for i := range p.node {
+			n := &p.node[i]
+			for len(p.toward[i]) > 0 {
+				moved = true
+				if err := p.deliver(i); err != nil {
+					return err
+				}
+			}
+			p.giveBack(i, n.held)
+			for n.flow.Due() {
+				moved = true
+				p.update(i)
+			}
+			for p.take(i) || p.put(i) {
+				moved = true
+			}
+			if owed && n.flow.Owed() {
+				moved = true
+				p.update(i)
+			}
+			if err := p.check(); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range p.node {
+		n := &p.node[i]
+		if n.quota > 0 || n.taken != p.node[1-i].delivered {
+			return fmt.Errorf("stuck: node %d took %d, %d were delivered, %d more to take: %+v", i, n.taken, p.node[1-i].delivered, n.quota, n.flow)
+		}
+		if owed && n.flow.Unacknowledged() != 0 {
+			return fmt.Errorf("node %d waits for %d acknowledgements: %+v", i, n.flow.Unacknowledged(), n.flow)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package credit_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+)
+
+// limit is the bound of the specification, written down again.
+func limit(peers int) int {
+	if peers <= 1000 {
+		return 64 << 20
+	}
+	return 64<<20 + (peers-1000)*16<<10
+}
+
+// TestPoolStaysWithinItsBudget: in any order of joining, growing and leaving, for
+// any number of peers.
+func TestPoolStaysWithinItsBudget(t *testing.T) {
+	for _, peers := range []int{1, 2, 63, 999, 1000, 1001, 3000, 50_000} {
+		for _, wish := range []int{1, 1024, 2500, 8192, 65536} {
+			r := rand.New(rand.NewPCG(uint64(peers), uint64(wish)))
+			pool := credit.NewPool(peers, wish)
+			require.LessOrEqual(t, pool.Slot(), max(wish, 1024))
+			require.Zero(t, pool.Slot()%1024)
+			var windows []int
+			for range 3 * peers {
+				switch i := r.IntN(4); {
+				case i < 2 && len(windows) < peers:
+					windows = append(windows, pool.Join())
+					require.GreaterOrEqual(t, windows[len(windows)-1], 2)
+				case len(windows) == 0:
+				case i == 2:
+					k := r.IntN(len(windows))
+					windows[k] += pool.Widen(windows[k])
+					require.LessOrEqual(t, windows[k], credit.WindowMax)
+				case i == 3 && r.IntN(3) == 0:
+					k := r.IntN(len(windows))
+					pool.Leave(windows[k])
+					windows[k] = windows[len(windows)-1]
+					windows = windows[:len(windows)-1]
+				}
+			}
+			for len(windows) < peers {
+				windows = append(windows, pool.Join())
+			}
+			receives := 0
+			for _, w := range windows {
+				receives += w + credit.Reserve
+			}
+			require.Equal(t, receives*pool.Slot(), pool.Bytes())
+			require.LessOrEqual(t, pool.Bytes(), limit(peers), "%d peers, slots of %d", peers, pool.Slot())
+		}
+	}
+}
+
+// TestPoolOfManyPeers writes down what it comes to.
+func TestPoolOfManyPeers(t *testing.T) {
+	for peers, slot := range map[int]int{1: 16 << 10, 600: 16 << 10, 1000: 10 << 10, 2000: 6 << 10, 100_000: 2 << 10} {
+		require.Equal(t, slot, credit.NewPool(peers, 16<<10).Slot(), "%d peers", peers)
+	}
+}
+
+// TestPoolGrows: one busy peer of few grows to the largest window, and what it
+// leaves can be given again.
+func TestPoolGrows(t *testing.T) {
+	pool := credit.NewPool(3, 8192)
+	window := pool.Join()
+	require.Equal(t, 8, window, "few at first")
+	for more := 1; more > 0; window += more {
+		more = pool.Widen(window)
+	}
+	require.Equal(t, credit.WindowMax, window)
+	bytes := pool.Bytes()
+	pool.Leave(window)
+	require.Zero(t, pool.Bytes())
+	window = pool.Join()
+	for more := 1; more > 0; window += more {
+		more = pool.Widen(window)
+	}
+	require.Equal(t, bytes, pool.Bytes())
+}
