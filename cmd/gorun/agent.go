@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -30,7 +31,8 @@ type agent struct {
 	out     *forwarder
 	feed    *stdinFeed // nil if no rank here gets the input
 	started chan struct{}
-	over    sync.Once // cleaning up, after which the process ends
+	over    sync.Once   // cleaning up, after which the process ends
+	alone   atomic.Bool // gorun is lost: how the ranks end now is no news
 
 	mu sync.Mutex // guards the ends of the ranks
 }
@@ -128,8 +130,9 @@ func (a *agent) lost(why string) {
 	if a.out != nil {
 		a.out.abandon()
 	}
+	a.alone.Store(true)
 	a.over.Do(func() {
-		err := errors.Join(a.node.kill(), a.node.cleanUp())
+		err := errors.Join(a.kill(), a.node.cleanUp())
 		complain("agent: gorun is lost: %s", why)
 		if err != nil {
 			complain("agent: %v", err)
@@ -176,7 +179,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 		}
 		return err
 	case link.KindKill:
-		return a.node.kill()
+		return a.kill()
 	default:
 		return fmt.Errorf("frame of kind %d from gorun: %w", k, link.ErrMalformed)
 	}
@@ -186,7 +189,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 // follow starts the ranks of a plan, and says how that went.
 func (a *agent) follow(p link.Plan) {
 	if err := a.start(p); err != nil {
-		err = errors.Join(err, a.node.kill())
+		err = errors.Join(err, a.kill())
 		a.conn.Send(link.KindFailed, link.Encode(link.Failed{Code: exitCode(err), Text: err.Error()}))
 		return
 	}
@@ -307,6 +310,16 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 	}
 }
 
+// kill kills every process of the job on this machine.
+func (a *agent) kill() error {
+	a.mu.Lock()
+	for _, r := range a.node.ranks {
+		r.signal(unix.SIGKILL)
+	}
+	a.mu.Unlock()
+	return a.node.contain.kill()
+}
+
 // report says how the ranks end, each after everything it said.
 func (a *agent) report() {
 	for range a.node.ranks {
@@ -322,6 +335,9 @@ func (a *agent) report() {
 		a.relay.Gone(r.number)
 		if err := r.conn.Close(); err != nil {
 			complain("agent: rank %d: %v", r.number, err)
+		}
+		if a.alone.Load() {
+			continue
 		}
 		a.conn.Send(link.KindExit, link.Encode(link.Exit{
 			Rank: r.number, Status: uint32(x.status),

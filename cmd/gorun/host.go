@@ -240,10 +240,10 @@ func (r *remarks) Write(p []byte) (int, error) {
 			r.line = append(r.line, b)
 			continue
 		}
-		if r.up {
-			complain("host %s: %s", r.host, r.line)
+		if text := strings.TrimPrefix(string(r.line), complaint); r.up {
+			complain("host %s: %s", r.host, text)
 		} else {
-			r.job.say("host %s: %s", r.host, r.line)
+			r.job.say("host %s: %s", r.host, text)
 		}
 		r.line = r.line[:0]
 	}

@@ -48,9 +48,12 @@ func run(args []string) int {
 	return code
 }
 
+// complaint starts every line of gorun itself.
+const complaint = "gorun: "
+
 // complain prints a message of gorun itself.
 func complain(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	// One write, so that lines of gorun and of ranks do not mix.
-	_, _ = os.Stderr.WriteString("gorun: " + strings.ReplaceAll(text, "\n", "\ngorun: ") + "\n")
+	_, _ = os.Stderr.WriteString(complaint + strings.ReplaceAll(text, "\n", "\n"+complaint) + "\n")
 }

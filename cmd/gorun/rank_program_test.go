@@ -40,11 +40,41 @@ func helperMain(name string, args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
-	if _, err := s.Exchange(context.Background(), s.Card()); err != nil {
+	book, err := s.Exchange(context.Background(), s.Card())
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 98
 	}
+	switch name {
+	case "book": // prints host, slot and node of every card
+		printBook(book)
+		return finalize(s, 0)
+	case "secret": // writes the secret to a file
+		secret := s.Secret()
+		if err := os.WriteFile(fmt.Sprintf("%s/%d", args[0], s.Job().Rank), secret[:], 0o600); err != nil {
+			panic(err)
+		}
+		fmt.Println("ready")
+	}
 	return joinedMain(s, name, args)
+}
+
+// printBook prints, for each card, host, slot and the number of its node among
+// the different ones.
+func printBook(b *bootstrap.Book) {
+	nodes := map[bootstrap.NodeID]int{}
+	var line []string
+	for rank := range b.Size() {
+		c, ok := b.Card(rank)
+		if !ok {
+			panic(rank)
+		}
+		if _, ok := nodes[c.Node]; !ok {
+			nodes[c.Node] = len(nodes)
+		}
+		line = append(line, fmt.Sprintf("%s%d=%d", c.Host, c.Slot, nodes[c.Node]))
+	}
+	fmt.Println(strings.Join(line, " "))
 }
 
 // joinedMain goes on after the exchange.

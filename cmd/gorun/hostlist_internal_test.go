@@ -1,0 +1,198 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHostLists(t *testing.T) {
+	for text, want := range map[string]hostList{
+		"h1":                     {{"h1", 1}},
+		"h1:4,h2":                {{"h1", 4}, {"h2", 1}},
+		" h1:2 , h2:2 ":          {{"h1", 2}, {"h2", 2}},
+		"h1,h2:3,h1:2":           {{"h1", 3}, {"h2", 3}},
+		"user@h1.a-b.org:2":      {{"user@h1.a-b.org", 2}},
+		"[fe80::1%eth0]:2":       {{"fe80::1%eth0", 2}},
+		"[::1],10.0.0.1:3":       {{"::1", 1}, {"10.0.0.1", 3}},
+		"ns/pod":                 nil,
+		"":                       nil,
+		"h1,":                    nil,
+		",":                      nil,
+		":2":                     nil,
+		"[]:2":                   nil,
+		"h1:":                    nil,
+		"h1:0":                   nil,
+		"h1:-1":                  nil,
+		"h1:x":                   nil,
+		"h1:99999999999":         nil,
+		"h1:65536,h2":            nil,
+		"::1":                    nil,
+		"fe80::1:2":              nil,
+		"[::1":                   nil,
+		"[::1]2":                 nil,
+		"-oProxyCommand=x":       nil,
+		"[-oProxyCommand=x]":     nil,
+		"h1;reboot":              nil,
+		"h1 h2":                  nil,
+		"h\u00e4":                nil,
+		"$(reboot)":              nil,
+		strings.Repeat("x", 256): nil,
+	} {
+		got, err := parseHosts(text)
+		if want == nil {
+			require.Error(t, err, "%q", text)
+			continue
+		}
+		require.NoError(t, err, "%q", text)
+		require.Equal(t, want, got, "%q", text)
+	}
+}
+
+func TestHostFiles(t *testing.T) {
+	read := func(text string) (hostList, error) {
+		name := filepath.Join(t.TempDir(), "hosts")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+		return readHostFile(name)
+	}
+	got, err := read("# a comment\n\nh1 slots=4 # four\n  h2:2\r\nh3\n[fe80::1] slots=2\nh1\n")
+	require.NoError(t, err)
+	require.Equal(t, hostList{{"h1", 5}, {"h2", 2}, {"h3", 1}, {"fe80::1", 2}}, got)
+	for text, want := range map[string]string{
+		"":                  "no hosts",
+		"# h1\n":            "no hosts",
+		"h1\nh2 slots=0\n":  "line 2",
+		"h1 slots\n":        "want slots=N",
+		"h1 max_slots=2\n":  "want slots=N",
+		"h1\n\n-o slots=2":  "line 3",
+		"h1 slots=99999999": "line 1",
+	} {
+		_, err := read(text)
+		require.ErrorContains(t, err, want, "%q", text)
+	}
+	_, err = readHostFile(filepath.Join(t.TempDir(), "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestDealing(t *testing.T) {
+	l := hostList{{"a", 2}, {"b", 1}, {"c", 3}}
+	require.Equal(t, []int{0, 0, 1, 2, 2, 2}, l.deal(6))
+	require.Equal(t, []int{0, 0, 1}, l.deal(3))
+	require.Equal(t, []int{0, 0, 1, 2, 2, 2, 0, 0, 1, 2}, l.deal(10), "more ranks than slots are normal")
+}
+
+func FuzzHostList(f *testing.F) {
+	for _, s := range []string{"h1:4,h2", "[fe80::1%eth0]:2", "user@h:1", "a,a,a", ":,:"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := parseHosts(text)
+		if err != nil {
+			return
+		}
+		require.NotEmpty(t, l)
+		seen := map[string]bool{}
+		for _, h := range l {
+			require.NoError(t, checkHostName(h.name))
+			require.Positive(t, h.slots)
+			require.False(t, seen[h.name])
+			seen[h.name] = true
+		}
+		require.Len(t, l.deal(l.slots()), l.slots())
+	})
+}
+
+func TestRshCommands(t *testing.T) {
+	for text, want := range map[string][]string{
+		"ssh":                     {"ssh"},
+		"  ssh -p  22 ":           {"ssh", "-p", "22"},
+		`a 'b c' "d e" f\ g ""`:   {"a", "b c", "d e", "f g", ""},
+		`a'b'"c"d`:                {"abcd"},
+		`'\n' "\\\""`:             {`\n`, `\"`},
+		"ip netns exec":           {"ip", "netns", "exec"},
+		"kubectl exec -i\t%h\n--": {"kubectl", "exec", "-i", "%h", "--"},
+		"":                        nil,
+		"  ":                      nil,
+		"'a":                      nil,
+		`a "b`:                    nil,
+		`a\`:                      nil,
+	} {
+		got, err := splitCommand(text)
+		if want == nil {
+			require.Error(t, err, "%q", text)
+			continue
+		}
+		require.NoError(t, err, "%q", text)
+		require.Equal(t, want, got, "%q", text)
+	}
+	require.Equal(t, []string{"ip", "netns", "exec", "h1", "/bin/gorun", agentCommand},
+		agentCommandLine([]string{"ip", "netns", "exec"}, "h1", "/bin/gorun"))
+	require.Equal(t, []string{"kubectl", "exec", "-i", "h1", "--", "/bin/gorun", agentCommand},
+		agentCommandLine([]string{"kubectl", "exec", "-i", "%h", "--"}, "h1", "/bin/gorun"))
+	require.Equal(t, `'/a b/it'\''s'`, shellWord("/a b/it's"))
+	require.Equal(t, "''", shellWord(""))
+}
+
+func FuzzRsh(f *testing.F) {
+	f.Add(`a 'b c' "d e" f\ g ""`)
+	f.Fuzz(func(t *testing.T, text string) {
+		words, err := splitCommand(text)
+		if err != nil {
+			return
+		}
+		quoted := make([]string, len(words))
+		for i, w := range words {
+			quoted[i] = shellWord(w)
+		}
+		again, err := splitCommand(strings.Join(quoted, " "))
+		require.NoError(t, err)
+		require.Equal(t, words, again)
+	})
+}
+
+func TestPortableEnvironment(t *testing.T) {
+	env := []string{"A=1", "SSH_CONNECTION=x", "HOSTNAME=h", "HOME=/r", "XDG_RUNTIME_DIR=x", "_=x", "DISPLAY=:0", "HOSTNAMES=y"}
+	require.Equal(t, []string{"A=1", "HOME=/r", "HOSTNAMES=y"}, portable(env))
+	require.Len(t, env, 8)
+}
+
+func TestOptionsOfHosts(t *testing.T) {
+	o, err := parse("-host h1:2,h2 -rsh r -agent-path /g -answer-within 3 -net 10.1.0.0/16 -transport rdma prog")
+	require.NoError(t, err)
+	require.Equal(t, hostList{{"h1", 2}, {"h2", 1}}, o.hosts)
+	require.Equal(t, []string{"r"}, o.rsh)
+	require.Equal(t, "/g", o.agentPath)
+	require.Equal(t, 3, int(o.answer.Seconds()))
+	require.Equal(t, 3, o.size(), "one rank for each slot")
+	require.Equal(t, []string{"GORUN_NET=10.1.0.0/16", "GORUN_TRANSPORT=rdma"}, o.environ())
+	o, err = parse("-host h1:2 -np 5 a")
+	require.NoError(t, err)
+	require.Equal(t, 5, o.size())
+	o, err = parse("-host h1:4,h2:4 a : -n 2 b")
+	require.NoError(t, err)
+	require.Equal(t, 3, o.size(), "several programs say how many ranks each")
+	for _, v := range []string{"eth0", "ib0.8001", "10.0.0.0/8", "fd00::/8", "10.1.2.3/24"} {
+		_, err := parse("-net " + v + " a")
+		require.NoError(t, err, v)
+	}
+	for line, want := range map[string]string{
+		"-net 10.0.0.0/33 a":        "want a network",
+		"-net 10.0.0/8 a":           "want a network",
+		"-net fe80::1 a":            "want a network",
+		"-net interface-too-long a": "want a network",
+		"-net= a":                   "want a network",
+		"-transport tcp a":          "one of shm, rdma, auto",
+		"-host h1:x a":              "number of slots",
+		"-hostfile /no/such a":      "no such file",
+		"-rsh 'x a":                 "not closed",
+		"-answer-within 0 a":        "want a duration",
+		"-ppn 2 a":                  "-host H1:N,H2:N",
+		"-mca plm_rsh_agent a":      "no MCA",
+	} {
+		_, err := parse(line)
+		require.ErrorContains(t, err, want, line)
+	}
+}

@@ -1,0 +1,141 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+)
+
+// empty checks that no process is left on any host, which may take the last of
+// them a moment.
+func empty(t *testing.T, c *nscluster.Cluster) {
+	t.Helper()
+	for _, h := range c.Hosts() {
+		for pids := c.Processes(h); len(pids) > 0; pids = c.Processes(h) {
+			for _, pid := range pids {
+				await(t, pid)
+			}
+		}
+	}
+}
+
+func TestNamespacesAreHosts(t *testing.T) {
+	c := nscluster.Start(t, 3)
+	got := gorun(t, strings.NewReader("input"), helper([]string{"-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh(), "-l"}, "book")...)
+	require.Zero(t, got.code, got.err)
+	for rank := range 6 {
+		require.Contains(t, got.out, fmt.Sprintf("[%d] h00=0 h01=0 h10=1 h11=1 h20=2 h21=2\n", rank))
+	}
+	got = gorun(t, strings.NewReader("input"), "-host", "h0,h1", "-rsh", c.Rsh(), "-prefix", "%h: ", "sh", "-c", "cat /proc/sys/kernel/hostname; cat")
+	require.Zero(t, got.code, got.err)
+	require.ElementsMatch(t, []string{"h0: h0", "h0: input", "h1: h1"}, strings.Split(strings.TrimSpace(got.out), "\n"))
+	got = gorun(t, nil, helper([]string{"-host", "h0,h1", "-rsh", c.Rsh()}, "die", "1", "9")...)
+	require.Equal(t, 137, got.code, got.err)
+	require.Contains(t, got.err, "first failure: rank 1 ("+self+", host h1, pid ")
+	empty(t, c)
+}
+
+func TestIPNetnsExecIsARsh(t *testing.T) {
+	nscluster.Start(t, 1) // skips if namespaces cannot be had
+	got := gorun(t, nil, "-host", "nowhere", "-rsh", "ip netns exec", "true")
+	require.Equal(t, 125, got.code)
+	require.Contains(t, got.err, "host nowhere: it cannot be reached")
+	require.Contains(t, got.err, `  | Cannot open network namespace "nowhere"`)
+}
+
+func TestPowerFailureOfAHost(t *testing.T) {
+	for _, contain := range contains {
+		c := nscluster.Start(t, 2)
+		r, _ := ready(t, 4, "ready", []string{"GORUN_CONTAIN=" + contain}, helper([]string{"-host", "h0:2,h1:2", "-rsh", c.Rsh()}, "grandchildren"))
+		require.NotEmpty(t, c.Processes("h1"))
+		c.Kill("h1")
+		require.Equal(t, 125, r.wait(t), r.err.String())
+		require.Contains(t, r.err.String(), "host h1 is lost with rank 2, 3: the connection ended")
+		empty(t, c)
+	}
+}
+
+// onFirst prepares a gorun that runs on h0 and reaches the others by ssh.
+func onFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
+	t.Helper()
+	r := command(t, nil, args...)
+	on := c.Command("h0")
+	r.Args = append(append(on.Args, r.Path), r.Args[1:]...)
+	r.Path = on.Path
+	return r
+}
+
+func TestHostsOverSSH(t *testing.T) {
+	c := nscluster.StartSSH(t, 3)
+	data := noise(1, 1<<20)
+	name := file(t, data).Name()
+	hosts := []string{"-host", "h1:2,h2:2", "-rsh", c.SSH() + " -oBatchMode=yes"}
+	r := onFirst(t, c, append(hosts, "-x", "TEXT=it's $HOME \"quoted\"", "-wdir", "/tmp", "-prefix", "%r@%h ", "sh", "-c",
+		`cat /proc/sys/kernel/hostname; echo "$TEXT" $PWD; cat | cksum`)...)
+	r.Stdin = bytes.NewReader(data)
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	for rank, h := range []string{"h1", "h1", "h2", "h2"} {
+		tag := fmt.Sprintf("%d@%s ", rank, h)
+		require.Contains(t, r.out.String(), tag+h+"\n")
+		require.Contains(t, r.out.String(), tag+"it's $HOME \"quoted\" /tmp\n")
+	}
+	r = onFirst(t, c, append(hosts, "-output-dir", filepath.Dir(name), "cat", name)...)
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	for rank := range 4 {
+		b, err := os.ReadFile(filepath.Join(filepath.Dir(name), fmt.Sprintf("rank.%d.out", rank)))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(data, b))
+	}
+	r = onFirst(t, c, helper(hosts, "die", "3", "9")...)
+	require.NoError(t, r.Start())
+	require.Equal(t, 137, r.wait(t))
+	require.Contains(t, r.err.String(), "host h2")
+	r = onFirst(t, c, append(hosts[2:], "-host", "h1,h2,h9", "true")...)
+	require.NoError(t, r.Start())
+	require.Equal(t, 125, r.wait(t))
+	require.Contains(t, r.err.String(), "host h9: it cannot be reached")
+	require.Contains(t, r.err.String(), "exit status 255")
+	r = onFirst(t, c, append(hosts, "-agent-path", "/no/gorun", "true")...)
+	require.NoError(t, r.Start())
+	require.Equal(t, 125, r.wait(t))
+	require.Contains(t, r.err.String(), "host h2: there is no gorun at /no/gorun")
+	empty(t, c)
+}
+
+func TestKilledGorunLeavesNothingOverSSH(t *testing.T) {
+	c := nscluster.StartSSH(t, 3)
+	r := onFirst(t, c, helper([]string{"-host", "h1:2,h2:2", "-rsh", c.SSH()}, "grandchildren")...)
+	out := r.lines(t)
+	require.NoError(t, r.Start())
+	awaitLines(t, out, 4, "ready")
+	require.NotEmpty(t, c.Processes("h2"))
+	for _, pid := range c.Processes("h0") {
+		if strings.HasPrefix(commandLine(pid), binary+" -host") {
+			kill9(pid)
+		}
+	}
+	require.Equal(t, 137, r.wait(t))
+	empty(t, c)
+}
+
+func TestCutCableIsNoticedOnBothSides(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	c := nscluster.StartSSH(t, 3)
+	r := onFirst(t, c, helper([]string{"-host", "h1:2,h2:2", "-rsh", c.SSH()}, "grandchildren")...)
+	out := r.lines(t)
+	require.NoError(t, r.Start())
+	awaitLines(t, out, 4, "ready")
+	c.Cut("h2")
+	require.Equal(t, 125, r.wait(t))
+	require.Contains(t, r.err.String(), "host h2 is lost with rank 2, 3: it has been silent for 4s")
+	empty(t, c) // on h2 as well, which nobody could tell
+}
