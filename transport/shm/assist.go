@@ -38,8 +38,9 @@ const (
 	descDone     = 72
 	descFailed   = 80
 
-	// chunkBytes is what is claimed at a time.
-	chunkBytes = 64 << 10
+	// What is claimed at a time: a quarter of the Get, within these bounds.
+	minChunk = 16 << 10
+	maxChunk = 64 << 10
 	// maxChunks is the length of the longest Get that can be shared.
 	maxChunks = 1 << 19
 
@@ -54,13 +55,20 @@ func descriptor(control segment, number int) segment {
 	return control.at(offBulk+number*bulkDescriptorBytes, bulkDescriptorBytes)
 }
 
+// chunkSize returns the length of a chunk of n bytes, whole pages.
+func chunkSize(n int) int { return min(max(n/4&^(pageBytes-1), minChunk), maxChunk) }
+
 // chunks returns the number of chunks of n bytes.
-func chunks(n int) uint64 { return uint64(n+chunkBytes-1) / chunkBytes }
+func chunks(n int) uint64 {
+	size := chunkSize(n)
+	return uint64(n+size-1) / uint64(size)
+}
 
 // chunk returns where a chunk of n bytes begins and ends.
 func chunk(number uint64, n int) (int, int) {
-	start := int(number) * chunkBytes
-	return start, min(start+chunkBytes, n)
+	size := chunkSize(n)
+	start := int(number) * size
+	return start, min(start+size, n)
 }
 
 // parseClaims takes the word of claims apart.
@@ -260,7 +268,7 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 	d := j.desc
 	length := atomic.LoadUint64(d.word(descLength))
 	addr := atomic.LoadUint64(d.word(descAddr))
-	if j.e.down != nil || length == 0 || length > maxChunks*chunkBytes || atomic.LoadUint64(d.word(descSequence)) != j.sequence {
+	if j.e.down != nil || length == 0 || length > maxChunks*maxChunk || atomic.LoadUint64(d.word(descSequence)) != j.sequence {
 		return false
 	}
 	total := chunks(int(length))
@@ -270,21 +278,21 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 	}
 	start, end := chunk(total-1-number, int(length))
 	ok = t.useExposed(j.key.At(start), end-start, func(b []byte) {
-		for len(b) > 0 {
-			n, err := t.writer(j.e.reach.pid, b, addr+uint64(start))
+		for at := addr + uint64(start); len(b) > 0; {
+			n, err := t.writer(j.e.reach.pid, b, at)
 			if err != nil || n == 0 {
 				atomic.StoreUint64(d.word(descFailed), number+1)
 				j.over = true
 				return
 			}
-			b, start = b[n:], start+n
+			b, at = b[n:], at+uint64(n)
 		}
 	})
 	if !ok {
 		atomic.StoreUint64(d.word(descFailed), number+1)
 		j.over = true
 	}
-	*left -= chunkBytes
+	*left -= end - start
 	atomic.AddUint64(d.word(descDone), 1)
 	return !j.over
 }

@@ -176,7 +176,7 @@ func (t *Transport) takeBack(op *bulkOp, k int) bool {
 func (t *Transport) nextDirect(op *bulkOp) (start, end int, ok bool) {
 	if op.asked < len(op.buf) {
 		start = op.asked
-		op.asked = min(start+chunkBytes, len(op.buf))
+		op.asked = min(start+maxChunk, len(op.buf))
 		return start, op.asked, true
 	}
 	for k := range t.bulk.tickets {

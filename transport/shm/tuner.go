@@ -27,13 +27,16 @@ const (
 	// tunedBytes is the length from which there is a choice.
 	tunedBytes = 32 << 10
 	// sharedBytes is the length from which there are chunks for two.
-	sharedBytes = 4 * chunkBytes
+	sharedBytes = 4 * minChunk
 	// tunedClasses are the powers of two from tunedBytes on.
 	tunedClasses = 10
 	// tunerTries is how often each way is tried at first, tunerAgain after how many
 	// Gets another one is tried again.
 	tunerTries = 3
 	tunerAgain = 32
+	// tunerSample is how often a Get is measured that is done as the one before:
+	// the two looks at the clock are a fiftieth of the shortest.
+	tunerSample = 8
 	// maxAloof bounds how many Gets are done alone before an owner that did not
 	// poll during the last is asked again.
 	maxAloof = 64
@@ -82,6 +85,12 @@ func (t *tuner) pick(n int) way {
 	return best
 }
 
+// samples says whether the Get of n bytes for which w was picked is measured.
+func (t *tuner) samples(w way, n int) bool {
+	c := &t.classes[tunerClass(n)]
+	return w != wayAlone || c.tries[w] < tunerTries || c.gets%tunerSample == 0
+}
+
 // note records what a Get of n bytes took.
 func (t *tuner) note(w way, n int, nanos int64) {
 	if n < tunedBytes {
@@ -126,11 +135,14 @@ func (t *Transport) begin(op *bulkOp) {
 	if op.verb != verbGet || len(op.buf) < tunedBytes {
 		return
 	}
-	op.way, op.began = t.tuner.pick(len(op.buf)), time.Now()
+	op.way = t.tuner.pick(len(op.buf))
 	r := &op.e.reach
 	if op.way != wayAlone && r.skip > 0 {
 		r.skip--
 		op.way = wayAlone
+	}
+	if t.tuner.samples(op.way, len(op.buf)) {
+		op.began = time.Now()
 	}
 	switch op.way {
 	case wayShared:
