@@ -44,11 +44,15 @@ var imports = map[string][]string{
 	"internal/processor":      {},
 	"transport/shm":           {"transport", "internal/processor", "golang.org/x/sys/unix"},
 
-	"transport/rdma/verbs": {},
+	"transport/rdma/verbs":           {},
+	"transport/rdma/verbs/verbstest": {"transport/rdma/verbs"},
 
 	"transport/rdma/iwarp/mpa":   {},
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
+	"transport/rdma/iwarp": {
+		"transport/rdma/verbs", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
+	},
 
 	"transport/rdma/internal/negotiation": {},
 	"transport/rdma/internal/peering":     {"transport/rdma/internal/negotiation"},
@@ -73,7 +77,7 @@ var imports = map[string][]string{
 	"collectives/internal/private": {"golang.org/x/sys/unix"},
 	"collectives/internal/kernel":  {},
 	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
-	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message"},
+	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
 
 	"examples/...":             {"runtime", "collectives", "examples/internal/launch"},
 	"examples/internal/launch": {},
@@ -102,6 +106,7 @@ var testImports = []string{
 // run it over the real thing.
 var integration = map[string][]string{
 	"runtime/internal/engine": {"transport/shm"},
+	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest"},
 }
 
 // cgoPackages may import "C".

@@ -9,6 +9,9 @@ type Offer struct {
 	Revision uint8
 	// CRC asks for CRC32C over every FPDU. It is on when either side asks.
 	CRC bool
+	// Kin asks whether the peer is of this module, see Frame. A responder answers it
+	// whether it is set or not.
+	Kin bool
 	// IRD is the number of inbound RDMA Reads served at a time, ORD the number
 	// of outbound ones issued at a time; both at most DepthMax.
 	IRD, ORD uint16
@@ -26,6 +29,8 @@ type Agreement struct {
 	Revision uint8
 	// CRC tells whether both sides generate and check CRCs.
 	CRC bool
+	// Kin tells that the peer is of this module.
+	Kin bool
 	// Enhanced tells whether depths were exchanged. Without, IRD and ORD are
 	// this side's own wishes and the layer above has to agree on them.
 	Enhanced bool
@@ -40,7 +45,7 @@ type Agreement struct {
 // Request returns the frame with which an initiator opens. Private data is that
 // of the layer above; it is copied. The error is ErrPrivateData.
 func (o Offer) Request(private []byte) (Frame, error) {
-	f := Frame{CRC: o.CRC, Revision: o.Revision, Enhanced: o.Revision >= 2}
+	f := Frame{CRC: o.CRC, Kin: o.Kin, Revision: o.Revision, Enhanced: o.Revision >= 2}
 	e := Enhanced{PeerToPeer: o.PeerToPeer, RTR: o.RTR, IRD: o.IRD, ORD: o.ORD}
 	return f.with(e, private)
 }
@@ -88,7 +93,7 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 	}
 	peer, _, _ := request.Split() // Screen has split it already
 	a := Agreement{
-		Revision: request.Revision, CRC: request.CRC || o.CRC, Enhanced: request.Enhanced,
+		Revision: request.Revision, CRC: request.CRC || o.CRC, Kin: request.Kin, Enhanced: request.Enhanced,
 		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
 	}
 	answer := Enhanced{PeerToPeer: peer.PeerToPeer, IRD: DepthUnstated, ORD: DepthUnstated}
@@ -112,7 +117,7 @@ func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
 		}
 		answer.IRD = a.IRD
 	}
-	f := Frame{Reply: true, CRC: a.CRC, Revision: request.Revision, Enhanced: request.Enhanced}
+	f := Frame{Reply: true, CRC: a.CRC, Kin: a.Kin, Revision: request.Revision, Enhanced: request.Enhanced}
 	f, err := f.with(answer, private)
 	return f, a, err
 }
@@ -155,7 +160,7 @@ func (o Offer) Conclude(reply Frame) (Agreement, error) {
 		return Agreement{}, err
 	}
 	a := Agreement{
-		Revision: reply.Revision, CRC: reply.CRC || o.CRC, Enhanced: reply.Enhanced,
+		Revision: reply.Revision, CRC: reply.CRC || o.CRC, Kin: o.Kin && reply.Kin, Enhanced: reply.Enhanced,
 		IRD: o.IRD, ORD: o.ORD, PeerIRD: peer.IRD, PeerORD: peer.ORD,
 	}
 	switch {

@@ -174,6 +174,26 @@ func TestScreen(t *testing.T) {
 	}
 }
 
+func TestKin(t *testing.T) {
+	asking := ours()
+	asking.Kin = true
+	a, p, err := meet(t, asking, ours())
+	require.NoError(t, err)
+	require.True(t, a.Kin)
+	require.True(t, p.Kin)
+	a, p, err = meet(t, ours(), ours())
+	require.NoError(t, err)
+	require.False(t, a.Kin)
+	require.False(t, p.Kin)
+	for name, flags := range map[string]string{"zeros": "50", "an echo": "51", "everything": "5f"} {
+		reply, _, err := mpa.ParseFrame(unhex(t, replyHex+flags+"02 0004 8010 8010"))
+		require.NoError(t, err)
+		a, err := asking.Conclude(reply)
+		require.NoError(t, err)
+		require.False(t, a.Kin, name)
+	}
+}
+
 func TestReject(t *testing.T) {
 	request, err := ours().Request(nil)
 	require.NoError(t, err)

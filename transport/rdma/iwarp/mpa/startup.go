@@ -30,7 +30,7 @@ var (
 //	          0x40 C  CRC preferred by the sender of this frame
 //	          0x20 R  connection rejected; replies only
 //	          0x10 S  private data begins with the depths of RFC 6581
-//	          0x0f    reserved: sent as zero, ignored on receipt
+//	          0x0f    reserved; see Kin for the one use we make of it
 //	octet 17  revision
 //	octet 18  length of the private data, 16 bit, at most 512
 //	octet 20  private data
@@ -39,6 +39,12 @@ type Frame struct {
 	Reply bool
 	// Markers, CRC, Reject and Enhanced are the flags M, C, R and S.
 	Markers, CRC, Reject, Enhanced bool
+	// Kin asks (request, 0x01) whether the peer is of this module, and says so
+	// (reply, 0x02 without 0x01). The RFC wants reserved bits sent as zero and not
+	// looked at, so a stranger ignores the question; one that echoes the bits it was
+	// sent, as the kernel's siw does, does not give the answer; and a stranger's
+	// request, which does not ask, gets zeros.
+	Kin bool
 	// Revision is 1, or 2 for an enhanced set-up.
 	Revision uint8
 	// PrivateData is what follows the fixed part. When Enhanced is set its first
@@ -51,6 +57,8 @@ const (
 	flagCRC      = 0x40
 	flagReject   = 0x20
 	flagEnhanced = 0x10
+	flagKinReply = 0x02
+	flagKin      = 0x01
 )
 
 // Length returns the encoded length in bytes.
@@ -73,6 +81,12 @@ func (f Frame) Append(dst []byte) []byte {
 	}
 	if f.Enhanced {
 		flags |= flagEnhanced
+	}
+	switch {
+	case f.Kin && f.Reply:
+		flags |= flagKinReply
+	case f.Kin:
+		flags |= flagKin
 	}
 	dst = append(dst, key...)
 	dst = append(dst, flags, f.Revision)
@@ -100,6 +114,10 @@ func ParseFrame(b []byte) (Frame, int, error) {
 	if private > PrivateDataMax {
 		return Frame{}, 0, ErrPrivateData
 	}
+	kin := flags&(flagKin|flagKinReply) == flagKin
+	if reply {
+		kin = flags&(flagKin|flagKinReply) == flagKinReply
+	}
 	end := FrameLength + private
 	if len(b) < end {
 		return Frame{}, 0, ErrShort
@@ -110,7 +128,18 @@ func ParseFrame(b []byte) (Frame, int, error) {
 		CRC:         flags&flagCRC != 0,
 		Reject:      reply && flags&flagReject != 0,
 		Enhanced:    revision >= 2 && flags&flagEnhanced != 0,
+		Kin:         kin,
 		Revision:    revision,
 		PrivateData: b[FrameLength:end:end],
 	}, end, nil
+}
+
+// Missing returns how many bytes the frame that begins with b still lacks, as far as
+// b tells: at least one while ParseFrame returns ErrShort. Who reads no more than
+// that from a stream takes nothing of what follows the frame.
+func Missing(b []byte) int {
+	if len(b) < FrameLength {
+		return FrameLength - len(b)
+	}
+	return FrameLength + int(binary.BigEndian.Uint16(b[18:])) - len(b)
 }

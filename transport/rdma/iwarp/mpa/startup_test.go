@@ -47,6 +47,8 @@ var frames = []struct {
 		"siw rejects markers", replyHex + "30 02 0004 00000000",
 		mpa.Frame{Reply: true, Reject: true, Enhanced: true, Revision: 2, PrivateData: make([]byte, 4)},
 	},
+	{"asks for kin", requestHex + "51 02 0004 8010 c010", mpa.Frame{CRC: true, Kin: true, Enhanced: true, Revision: 2, PrivateData: []byte{0x80, 0x10, 0xc0, 0x10}}},
+	{"kin", replyHex + "02 01 0000", mpa.Frame{Reply: true, Kin: true, Revision: 1}},
 	{"markers", requestHex + "80 01 0000", mpa.Frame{Markers: true, Revision: 1}},
 }
 
@@ -73,6 +75,11 @@ func TestFrameTruncated(t *testing.T) {
 		for i := range b {
 			_, _, err := mpa.ParseFrame(b[:i])
 			require.ErrorIs(t, err, mpa.ErrShort, "%s, %d bytes", c.name, i)
+			if i < mpa.FrameLength {
+				require.Equal(t, mpa.FrameLength-i, mpa.Missing(b[:i]))
+			} else {
+				require.Equal(t, len(b)-i, mpa.Missing(b[:i]))
+			}
 		}
 	}
 }

@@ -1,0 +1,183 @@
+package iwarp
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+const (
+	// bufferLength is the memory of a connection for headers, trailers and short
+	// payloads of one system call.
+	bufferLength = 8 << 10
+	// copyMax is the longest payload that is copied behind its header rather than
+	// written from where it lies: below, one more entry of a vector costs more than
+	// the copy.
+	copyMax = 2048
+	// vectorMax bounds the entries of one system call.
+	vectorMax = 64
+	// batchMax is when a system call has enough: what it writes should still be in the
+	// cache that the CRC has brought it into.
+	batchMax = 256 << 10
+)
+
+// batch is what one system call writes: FPDUs whose headers, trailers and short
+// payloads lie in a buffer, and whose long payloads lie where the application has
+// them. Memory is allocated with the first use.
+type batch struct {
+	buffer []byte
+	vector []unix.Iovec
+	// sent is the index of the first entry that is not written yet, bytes the length
+	// of all.
+	sent, bytes int
+	// started says that a byte of it was written: what is left has to follow.
+	started bool
+	// done are the requests that are done when it is written.
+	done []*verbs.Request
+	// region is the memory of a Read Response in it, or nil.
+	region *region
+	header unix.Msghdr
+}
+
+// empty reports whether there is nothing to write.
+func (b *batch) empty() bool { return b.sent == len(b.vector) }
+
+// reset empties it and lets go of what it referred to.
+func (b *batch) reset() {
+	clear(b.vector)
+	clear(b.done)
+	b.buffer, b.vector, b.done = b.buffer[:0], b.vector[:0], b.done[:0]
+	b.sent, b.bytes, b.started, b.region = 0, 0, false, nil
+}
+
+// room reports whether one more FPDU with n bytes of payload in at most pieces
+// pieces fits.
+func (b *batch) room(n, pieces int) bool {
+	if b.buffer == nil {
+		b.buffer = make([]byte, 0, bufferLength)
+		b.vector = make([]unix.Iovec, 0, vectorMax)
+	}
+	need := mpa.HeaderLength + headMax + mpa.TrailerMax
+	if n <= copyMax {
+		need += n
+	}
+	return b.bytes < batchMax && len(b.buffer)+need <= cap(b.buffer) && len(b.vector)+pieces+2 <= cap(b.vector)
+}
+
+// add appends n bytes at the end of the buffer to the vector.
+func (b *batch) add(n int) {
+	at := len(b.buffer) - n
+	b.bytes += n
+	if last := len(b.vector) - 1; last >= 0 && at > 0 {
+		v := &b.vector[last]
+		if end := bytesOf(v); &b.buffer[at-1] == &end[len(end)-1] {
+			v.SetLen(len(end) + n) // it goes on where the last entry ends
+			return
+		}
+	}
+	b.refer(b.buffer[at:])
+	b.bytes -= n
+}
+
+// refer appends memory of someone else to the vector.
+func (b *batch) refer(p []byte) {
+	var v unix.Iovec
+	v.Base = &p[0]
+	v.SetLen(len(p))
+	b.vector = append(b.vector, v)
+	b.bytes += len(p)
+}
+
+// fpdu appends an FPDU of a header of n bytes, already in the buffer behind room for
+// its length field, and a payload of the given length from place.
+func (b *batch) fpdu(start, payload int, place *placement, crc bool) {
+	ulpdu := len(b.buffer) - start - mpa.HeaderLength + payload
+	binary.BigEndian.PutUint16(b.buffer[start:], uint16(ulpdu))
+	if payload <= copyMax {
+		for payload > 0 {
+			piece := place.next(payload)
+			b.buffer = append(b.buffer, piece...)
+			payload -= len(piece)
+		}
+		b.trailer(b.checksum(0, b.buffer[start:], crc), ulpdu, crc)
+		b.add(len(b.buffer) - start)
+		return
+	}
+	sum := b.checksum(0, b.buffer[start:], crc)
+	b.add(len(b.buffer) - start)
+	for payload > 0 {
+		piece := place.next(payload)
+		payload -= len(piece)
+		sum = b.checksum(sum, piece, crc)
+		b.refer(piece)
+	}
+	at := len(b.buffer)
+	b.trailer(sum, ulpdu, crc)
+	b.add(len(b.buffer) - at)
+}
+
+func (b *batch) checksum(sum uint32, p []byte, on bool) uint32 {
+	if on {
+		sum = mpa.Checksum(sum, p)
+	}
+	return sum
+}
+
+func (b *batch) trailer(sum uint32, ulpdu int, on bool) {
+	b.buffer = mpa.AppendTrailer(b.buffer, ulpdu, sum, on)
+}
+
+// write writes what it can and reports whether that is all.
+func (b *batch) write(fd int) (n int, errno unix.Errno) {
+	left := b.vector[b.sent:]
+	if len(left) == 1 {
+		n, errno = send(fd, left[0].Base, int(left[0].Len))
+	} else {
+		n, errno = sendVector(fd, &b.header, left)
+	}
+	if errno != 0 {
+		return 0, errno
+	}
+	b.started = true
+	for gone := n; gone > 0; {
+		v := &b.vector[b.sent]
+		if gone < int(v.Len) {
+			advance(v, gone)
+			break
+		}
+		gone -= int(v.Len)
+		b.sent++
+	}
+	return n, 0
+}
+
+// remainder returns a copy of what is left of a batch that was begun, nothing of one
+// that was not.
+func (b *batch) remainder() []byte {
+	if !b.started {
+		return nil
+	}
+	var rest []byte
+	for i := b.sent; i < len(b.vector); i++ {
+		rest = append(rest, bytesOf(&b.vector[i])...)
+	}
+	return rest
+}
+
+// detach copies what is left to memory of its own, if it refers to a region.
+func (b *batch) detach(m *region) {
+	if b.region != m || b.empty() {
+		return
+	}
+	b.region = nil
+	started := b.started
+	b.started = true
+	rest := b.remainder()
+	b.started = started
+	clear(b.vector)
+	b.vector, b.sent = b.vector[:0], 0
+	b.refer(rest)
+}

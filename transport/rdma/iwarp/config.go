@@ -1,0 +1,74 @@
+package iwarp
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Config changes what a Provider does. The zero value is right for most.
+type Config struct {
+	// NoCRC does without CRC32C when the peer does, too.
+	NoCRC bool
+	// Revision is the MPA revision of connects: 2 (also if 0) with negotiated depths
+	// and an RTR, or 1.
+	Revision uint8
+	// RequestTimeout is how long a peer may take from TCP's accept to the end of its
+	// MPA request. 0 means 5 s.
+	RequestTimeout time.Duration
+	// ReplyTimeout is how long a peer may take from our MPA request to the end of its
+	// reply, and after our reply to its first FPDU. 0 means 10 s.
+	ReplyTimeout time.Duration
+	// CloseTimeout is how long a peer may take to end its side of a connection that
+	// this side has ended. 0 means 5 s.
+	CloseTimeout time.Duration
+	// UserTimeout is how long data may stay unacknowledged (TCP_USER_TIMEOUT), 0 means
+	// 20 s.
+	UserTimeout time.Duration
+	// Pause is the time between a stranger's reply and our first FPDU: the kernel's
+	// siw loses one that follows its reply at once. 0 means 300 ms. Peers of this
+	// module are known by their reply and need none.
+	Pause time.Duration
+	// HalfOpenMax is how many connections may be without an MPA request per listener.
+	// 0 means 256.
+	HalfOpenMax int
+	// SegmentMax bounds the ULPDUs sent, in bytes: a test reaches messages of many
+	// segments with few bytes. 0 means the most that the peer takes.
+	SegmentMax int
+}
+
+// populate returns the configuration with its defaults filled in.
+func (c Config) populate() Config {
+	def := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	def(&c.RequestTimeout, 5*time.Second)
+	def(&c.ReplyTimeout, 10*time.Second)
+	def(&c.CloseTimeout, 5*time.Second)
+	def(&c.UserTimeout, 20*time.Second)
+	def(&c.Pause, 300*time.Millisecond)
+	if c.Revision != 1 {
+		c.Revision = 2
+	}
+	if c.HalfOpenMax <= 0 {
+		c.HalfOpenMax = 256
+	}
+	return c
+}
+
+// Counters count what does not reach a consumer. They only grow, and may be read
+// from any goroutine.
+type Counters struct {
+	// Strangers counts connections dropped because of what they sent in place of an
+	// MPA request, Late those dropped because they sent none in time, Crowded those
+	// dropped because there were too many.
+	Strangers, Late, Crowded atomic.Uint64
+	// Terminated counts connections ended by a Terminate of ours, TerminatedByPeer
+	// those ended by the peer's.
+	Terminated, TerminatedByPeer atomic.Uint64
+	// Reads and Writes count system calls on connections that moved bytes, BytesPlaced
+	// payload read straight into its target and BytesCopied payload copied there out
+	// of a receive buffer.
+	Reads, Writes, BytesPlaced, BytesCopied atomic.Uint64
+}

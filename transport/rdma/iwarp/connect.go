@@ -1,0 +1,177 @@
+package iwarp
+
+import (
+	"errors"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// Connect implements verbs.QueuePair.
+func (p *queuePair) Connect(remote netip.AddrPort, proposal *verbs.Proposal) (netip.AddrPort, error) {
+	d := p.device
+	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
+	source := d.addresses.of(remote.Addr())
+	if !source.IsValid() {
+		return netip.AddrPort{}, verbs.ErrInvalidAddress
+	}
+	to, err := sockaddr(remote)
+	if err != nil {
+		return netip.AddrPort{}, invalidAddress("connect", err)
+	}
+	p.offer = mpa.Offer{
+		Revision: d.config.Revision, CRC: !d.config.NoCRC, Kin: true,
+		IRD: uint16(proposal.ResponderResources), ORD: uint16(proposal.InitiatorDepth),
+		PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead,
+	}
+	request, err := p.offer.Request(proposal.PrivateData)
+	if err != nil {
+		return netip.AddrPort{}, verbs.ErrInvalidParameter
+	}
+	p.request = request.Append(nil)
+	fd, err := p.dial(netip.AddrPortFrom(source, 0), to)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	if err := p.adopt(fd); err != nil {
+		p.Abort()
+		return netip.AddrPort{}, err
+	}
+	p.state, p.active, p.remote, p.local = pairConnecting, true, remote, localOf(fd)
+	d.later(p) // also when it has failed already
+	return p.local, nil
+}
+
+// dial begins to connect a socket bound to the source. A refusal by the system is
+// the attempt's outcome, told in due course.
+func (p *queuePair) dial(source netip.AddrPort, to unix.Sockaddr) (int, error) {
+	from, err := sockaddr(source)
+	if err != nil {
+		return -1, invalidAddress("bind", err)
+	}
+	fd, err := newSocket(source.Addr())
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.Bind(fd, from); err != nil {
+		_ = unix.Close(fd) // the first error counts
+		return -1, invalidAddress("bind", err)
+	}
+	if err := unix.Connect(fd, to); err != nil && !errors.Is(err, unix.EINPROGRESS) {
+		p.failure = err
+	}
+	return fd, nil
+}
+
+// runConnecting looks how TCP's connect has ended, and sends the MPA request.
+func (p *queuePair) runConnecting() int {
+	err := p.failure
+	if err == nil {
+		n, e := unix.GetsockoptInt(p.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+		switch {
+		case e != nil:
+			err = e
+		case n != 0:
+			err = unix.Errno(n)
+		}
+	}
+	if err != nil {
+		p.fail(connectFailure(err), nil, systemError("connect", errnoOf(err)))
+		return 1
+	}
+	if _, err := unix.Getpeername(p.fd); err != nil {
+		return 0 // still connecting
+	}
+	if err := tune(p.fd, p.device.config.UserTimeout); err != nil {
+		p.fail(verbs.FailureRefused, nil, err)
+		return 1
+	}
+	n, errno := send(p.fd, &p.request[0], len(p.request))
+	if errno != 0 || n < len(p.request) { // an empty send buffer takes a frame at once
+		p.fail(verbs.FailureRefused, nil, systemError("send", errno))
+		return 1
+	}
+	p.request, p.state = nil, pairReplying
+	p.device.setTimer(&p.timer, p.device.config.ReplyTimeout)
+	return 1 + p.runReplying()
+}
+
+// errnoOf returns the errno in an error, EIO if there is none.
+func errnoOf(err error) unix.Errno {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return unix.EIO
+}
+
+// connectFailure tells whether a host was reached that refused.
+func connectFailure(err error) verbs.Failure {
+	switch errnoOf(err) {
+	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.ETIMEDOUT, unix.EACCES, unix.EPERM, unix.EINVAL:
+		return verbs.FailureUnreachable
+	default:
+		return verbs.FailureRefused
+	}
+}
+
+// runReplying reads the MPA reply.
+func (p *queuePair) runReplying() int {
+	f, err := p.reply.read(p.fd)
+	switch {
+	case errors.Is(err, mpa.ErrShort):
+		return 0
+	case err != nil:
+		p.fail(verbs.FailureRefused, nil, err)
+		return 1
+	}
+	p.agreed, err = p.offer.Conclude(f)
+	_, private, _ := f.Split() // Conclude has split it already
+	switch {
+	case errors.Is(err, mpa.ErrRejected):
+		p.fail(verbs.FailureRejected, private, nil)
+		return 1
+	case err != nil && !errors.Is(err, mpa.ErrInsufficient):
+		p.refuse(err)
+		return 1
+	}
+	p.begin()
+	p.device.timers.stop(&p.timer)
+	p.state = pairOpen
+	answer := verbs.Proposal{
+		PrivateData: private, ResponderResources: depthOf(p.agreed.PeerIRD), InitiatorDepth: depthOf(p.agreed.PeerORD),
+	}
+	if err := p.config.Upcalls.Established(&answer, p.local, p.remote); err != nil {
+		p.leave(mpa.ErrInsufficient, segmentShown{})
+		return 1
+	}
+	p.reply = frameReader{}
+	p.tx.rtr = p.agreed.RTR
+	p.device.touch(p)
+	if p.agreed.Kin {
+		p.tx.held = false
+	} else {
+		p.device.setTimer(&p.timer, p.device.config.Pause)
+	}
+	p.readable = true
+	return 1 + p.runOpen()
+}
+
+// refuse ends an attempt because of a reply that breaks the rules: with a Terminate,
+// which is what the initiator has for it.
+func (p *queuePair) refuse(err error) {
+	p.begin()
+	p.leave(mpa.CodeOf(err), segmentShown{})
+	p.config.Upcalls.Failed(verbs.FailureRefused, nil, err)
+}
+
+// depthOf is a depth in the terms of verbs.
+func depthOf(d uint16) int {
+	if d == mpa.DepthUnstated {
+		return verbs.DepthDefault
+	}
+	return int(d)
+}

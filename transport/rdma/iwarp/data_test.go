@@ -1,0 +1,167 @@
+package iwarp_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// configs are the ways in which connections can differ.
+var configs = map[string]iwarp.Config{
+	"default":     {},
+	"no CRC":      {NoCRC: true},
+	"short":       {SegmentMax: 200},
+	"revision 1":  {Revision: 1},
+	"segments":    {SegmentMax: 1454},
+	"bare shorts": {SegmentMax: 100, NoCRC: true},
+}
+
+// lengths are those of fault list item 19, as far as they fit into memory.
+var lengths = []int{
+	0, 1, 3, 4, 7, 8, 47, 48, 49, 1423, 1424, 1425, 2047, 2048, 2049, 4096, 32767, 65471, 65472, 65473, 65535, 65536, 65537,
+	1<<20 - 1, 1 << 20, 1<<20 + 1,
+}
+
+func TestSend(t *testing.T) {
+	for name, c := range configs {
+		t.Run(name, func(t *testing.T) {
+			const room = 1<<20 + 64
+			a, b := newSide(t, c, room), newSide(t, c, room)
+			x, y := join(t, a, b)
+			for i, n := range lengths {
+				fill(a.memory, byte(i))
+				clear(b.memory)
+				// Three segments each, cut differently, an empty one among them.
+				cut, other := n/3, n/2
+				require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 7, Segments: []verbs.Segment{
+					b.region.Segment(1, other), b.region.Segment(0, 0), b.region.Segment(1+other, n-other),
+				}}))
+				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 8, Op: verbs.OpSend, Flags: verbs.FlagSolicited, Segments: []verbs.Segment{
+					a.region.Segment(3, cut), a.region.Segment(0, 0), a.region.Segment(3+cut, n-cut),
+				}}))
+				got := b.done(y, 7, a)
+				require.Equal(t, verbs.StatusSuccess, got.Status, "length %d", n)
+				require.Equal(t, n, got.Length)
+				require.Equal(t, verbs.FlagSolicited, got.Flags)
+				require.Equal(t, a.memory[3:3+n], b.memory[1:1+n], "length %d", n)
+				require.Zero(t, b.memory[0])
+				require.Zero(t, b.memory[1+n])
+				sent := a.done(x, 8, b)
+				require.Equal(t, verbs.StatusSuccess, sent.Status)
+				require.Equal(t, n, sent.Length)
+			}
+		})
+	}
+}
+
+func TestWriteAndRead(t *testing.T) {
+	for name, c := range configs {
+		t.Run(name, func(t *testing.T) {
+			const room = 1<<20 + 64
+			a, b := newSide(t, c, room), newSide(t, c, room)
+			x, y := join(t, a, b)
+			for i, n := range lengths {
+				fill(a.memory, byte(i))
+				clear(b.memory)
+				to := b.region.Remote(5, n)
+				require.NoError(t, x.Post(&verbs.WorkRequest{
+					ID: 1, Op: verbs.OpWrite, RemoteAddress: to.Address, RKey: to.RKey,
+					Segments: []verbs.Segment{a.region.Segment(3, n/4), a.region.Segment(3+n/4, n-n/4)},
+				}))
+				// A Send behind the Write says that it is placed (RFC 5040 section 5.5).
+				require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 2}))
+				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 3, Op: verbs.OpSend}))
+				require.Equal(t, verbs.StatusSuccess, b.done(y, 2, a).Status)
+				require.Equal(t, a.memory[3:3+n], b.memory[5:5+n], "length %d", n)
+				require.Zero(t, b.memory[4])
+				require.Zero(t, b.memory[5+n])
+				require.Equal(t, n, a.done(x, 1, b).Length)
+				a.done(x, 3, b)
+
+				clear(a.memory)
+				require.NoError(t, x.Post(&verbs.WorkRequest{
+					ID: 4, Op: verbs.OpRead, RemoteAddress: to.Address, RKey: to.RKey,
+					Segments: []verbs.Segment{a.region.Segment(9, n/5), a.region.Segment(9+n/5, n-n/5)},
+				}))
+				got := a.done(x, 4, b)
+				require.Equal(t, verbs.StatusSuccess, got.Status)
+				require.Equal(t, n, got.Length)
+				require.Equal(t, b.memory[5:5+n], a.memory[9:9+n], "length %d", n)
+				require.Zero(t, a.memory[8])
+				require.Zero(t, a.memory[9+n])
+			}
+		})
+	}
+}
+
+// TestBothWaysAtOnce has both sides send, write and read much at the same time.
+func TestBothWaysAtOnce(t *testing.T) {
+	for name, c := range configs {
+		t.Run(name, func(t *testing.T) {
+			const part, rounds = 100_000, 12
+			a, b := newSide(t, c, 4*part), newSide(t, c, 4*part)
+			x, y := join(t, a, b)
+			fill(a.memory[:part], 1)
+			fill(b.memory[:part], 2)
+			sides := []struct {
+				s, o *side
+				ep   *verbs.Endpoint
+			}{{a, b, x}, {b, a, y}}
+			for _, e := range sides {
+				for i := range rounds {
+					require.NoError(t, e.ep.PostReceive(&verbs.ReceiveRequest{ID: uint64(100 + i), Segments: []verbs.Segment{e.s.region.Segment(part, part)}}))
+				}
+			}
+			for i := range rounds {
+				for _, e := range sides {
+					own, target, source := e.s.region.Segment(0, part), e.o.region.Remote(2*part, part), e.o.region.Remote(0, part)
+					post := func(w verbs.WorkRequest) { require.NoError(t, e.ep.Post(&w)) }
+					post(verbs.WorkRequest{Op: verbs.OpWrite, Flags: verbs.FlagUnsignalled, Segments: []verbs.Segment{own}, RemoteAddress: target.Address, RKey: target.RKey})
+					post(verbs.WorkRequest{ID: uint64(200 + i), Op: verbs.OpRead, Segments: []verbs.Segment{e.s.region.Segment(3*part, part)}, RemoteAddress: source.Address, RKey: source.RKey})
+					post(verbs.WorkRequest{ID: uint64(300 + i), Op: verbs.OpSend, Segments: []verbs.Segment{own}})
+				}
+			}
+			for _, e := range sides {
+				for i := range rounds {
+					for _, base := range []int{100, 200, 300} {
+						got := e.s.done(e.ep, uint64(base+i), e.o)
+						require.Equal(t, verbs.StatusSuccess, got.Status)
+						require.Equal(t, part, got.Length)
+					}
+				}
+				for k := 1; k < 4; k++ {
+					require.Equal(t, e.o.memory[:part], e.s.memory[k*part:(k+1)*part], "part %d", k)
+				}
+			}
+		})
+	}
+}
+
+// TestMoreReadsThanDepth posts more Reads than ORD allows: they wait, in order, and
+// what is behind them waits, too.
+func TestMoreReadsThanDepth(t *testing.T) {
+	for _, depth := range []int{1, 2, 7} {
+		t.Run(fmt.Sprintf("depth %d", depth), func(t *testing.T) {
+			a, b := newSide(t, iwarp.Config{}, 1<<16), newSide(t, iwarp.Config{}, 1<<16)
+			x, y := join(t, a, b, func(e *verbs.EndpointAttributes) { e.ReadsIn, e.ReadsOut = depth, depth })
+			fill(b.memory, 9)
+			require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 1000}))
+			for i := range 50 {
+				from := b.region.Remote(i*100, 100)
+				require.NoError(t, x.Post(&verbs.WorkRequest{
+					ID: uint64(i), Op: verbs.OpRead, Segments: []verbs.Segment{a.region.Segment(i*100, 100)}, RemoteAddress: from.Address, RKey: from.RKey,
+				}))
+			}
+			require.NoError(t, x.Post(&verbs.WorkRequest{ID: 1001, Op: verbs.OpSend, Flags: verbs.FlagFence}))
+			b.done(y, 1000, a)
+			require.Equal(t, b.memory[:5000], a.memory[:5000], "the fenced Send comes after all Reads")
+			for i := range 50 {
+				require.Equal(t, verbs.StatusSuccess, a.done(x, uint64(i), b).Status)
+			}
+		})
+	}
+}

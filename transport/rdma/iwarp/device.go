@@ -1,0 +1,149 @@
+package iwarp
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// Limits of a device. There is no hardware behind them; they bound memory.
+const (
+	messageMax     = 1 << 30 // a message of DDP is shorter than 2^32; kernels count in int
+	requestsMax    = 16384
+	receivesMax    = 65536
+	segmentsMax    = 16
+	inlineMax      = 256
+	depthMax       = 128 // siw's; more is no use
+	depthDefault   = 16
+	completionsMax = 1 << 20
+	// privateDataMax is what MPA leaves beside the depths. Kernel consumers see no
+	// more than 251 bytes of it.
+	privateDataMax = mpa.PrivateDataMax - mpa.EnhancedLength
+
+	stagingLength = 32 << 10
+	eventsMax     = 64
+)
+
+// device is an open interface. Like all in this package but Sleep and Wake it is
+// used under the lock of its adapter only.
+type device struct {
+	provider  *Provider
+	config    Config
+	counters  *Counters
+	name      string
+	addresses addresses
+	epoll     int
+	wakeup    int // eventfd
+
+	regions regions
+	timers  timers
+	// pairs are those with a socket.
+	pairs map[*queuePair]struct{}
+	// farewells are sockets whose queue pair is done with them.
+	farewells map[*farewell]struct{}
+	agenda    agenda
+	// hot are the pairs heard from last, which are asked without epoll.
+	hot    [hotMax]*queuePair
+	rounds uint
+
+	// staging takes what a read brings beyond its target; it is empty between reads.
+	staging []byte
+	vector  [segmentsMax + 1]unix.Iovec
+	events  [eventsMax]unix.EpollEvent
+
+	// napping says that Idle has returned true and Sleep has not ended since; due is
+	// when it has to end, in Unix nanoseconds, or 0.
+	napping atomic.Bool
+	due     atomic.Int64
+}
+
+var _ verbs.Device = (*device)(nil)
+
+func newDevice(p *Provider, name string, a addresses) (*device, error) {
+	d := &device{
+		provider: p, config: p.config, counters: &p.counters, name: name, addresses: a, epoll: -1, wakeup: -1,
+		pairs: map[*queuePair]struct{}{}, farewells: map[*farewell]struct{}{}, staging: make([]byte, stagingLength),
+	}
+	var err error
+	if d.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("iwarp: epoll: %w", err)
+	}
+	if d.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		_ = unix.Close(d.epoll) // the first error counts
+		return nil, fmt.Errorf("iwarp: eventfd: %w", err)
+	}
+	return d, nil
+}
+
+// Attributes implements verbs.Device.
+func (d *device) Attributes() verbs.Attributes {
+	return verbs.Attributes{
+		Provider: Name, Interface: d.name,
+		Services:   []verbs.Service{verbs.ServiceReliable},
+		QoS:        []verbs.QoS{verbs.QoSBestEffort},
+		MaxMessage: messageMax, MaxRDMA: messageMax,
+		MaxRequests: requestsMax, MaxReceives: receivesMax,
+		MaxSegments: segmentsMax, MaxReadSegments: segmentsMax, MaxInline: inlineMax,
+		MaxReadsIn: depthMax, MaxReadsOut: depthMax,
+		MaxSharedReceives: receivesMax, MaxCompletions: completionsMax,
+		MaxRequestData: privateDataMax, MaxAcceptData: privateDataMax, MaxRejectData: privateDataMax,
+		ActiveSpeaksFirst: true,
+		Transport:         fmt.Sprintf("MPA revision %d over TCP, %v", d.config.Revision, d.addresses.first()),
+		Endpoint: verbs.EndpointAttributes{
+			MaxMessage: messageMax, MaxRDMA: messageMax, MaxReceives: 128, MaxRequests: 128,
+			MaxReceiveSegments: 4, MaxRequestSegments: 4, MaxInline: 64, ReadsIn: depthDefault, ReadsOut: depthDefault,
+		},
+	}
+}
+
+// Register implements verbs.Device.
+func (d *device) Register(r verbs.Registration) (verbs.Registered, error) {
+	m, err := d.regions.add(r)
+	if err != nil {
+		return verbs.Registered{}, err
+	}
+	return verbs.Registered{LKey: m.stag, RKey: m.stag, Address: m.address}, nil
+}
+
+// Deregister implements verbs.Device. A Read Response that is half written is
+// finished from a copy, so that the memory may go at once.
+func (d *device) Deregister(key uint32) error {
+	m := d.regions.find(key)
+	if m == nil {
+		return verbs.ErrInvalidHandle
+	}
+	d.regions.remove(m)
+	for p := range d.pairs {
+		p.tx.detach(m)
+	}
+	return nil
+}
+
+// NewQueuePair implements verbs.Device.
+func (d *device) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
+	p := &queuePair{device: d, config: c, fd: -1}
+	p.timer.owner = p
+	return p, nil
+}
+
+// Close implements verbs.Device.
+func (d *device) Close() error {
+	for f := range d.farewells {
+		f.end()
+	}
+	for p := range d.pairs {
+		p.Abort()
+	}
+	err := unix.Close(d.epoll)
+	if e := unix.Close(d.wakeup); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("iwarp: close: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package iwarp
+
+import (
+	"encoding/binary"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// hotMax is how many sockets are asked without epoll: each costs a system call
+	// in every poll that finds nothing.
+	hotMax = 2
+	// harvestEvery is how often epoll is asked when all connections are hot: for
+	// strangers, new connections and the ends of old ones, which can wait a moment.
+	harvestEvery = 8
+	// timersEvery is how often the clock is read while there are timers.
+	timersEvery = 16
+)
+
+// Progress implements verbs.Device.
+func (d *device) Progress() (int, error) {
+	n, cold := 0, len(d.pairs)
+	for _, p := range d.hot {
+		if p == nil {
+			break
+		}
+		cold--
+		if p.tx.blocked {
+			cold++ // epoll says when it can go on
+		}
+		n += p.pump()
+	}
+	d.rounds++
+	if n == 0 && cold > 0 || d.rounds%harvestEvery == 0 {
+		d.harvest()
+	}
+	n += d.runAgenda()
+	if d.rounds%timersEvery == 0 && !d.timers.earliest().IsZero() {
+		n += d.timers.run(time.Now())
+	}
+	return n, nil
+}
+
+// touch makes a pair hot.
+func (d *device) touch(p *queuePair) {
+	if d.hot[0] == p {
+		return
+	}
+	for i, q := range d.hot {
+		if q == p || q == nil || i == hotMax-1 {
+			copy(d.hot[1:], d.hot[:i])
+			d.hot[0] = p
+			return
+		}
+	}
+}
+
+// cool ends that.
+func (d *device) cool(p *queuePair) {
+	for i, q := range d.hot {
+		if q == p {
+			copy(d.hot[i:], d.hot[i+1:])
+			d.hot[hotMax-1] = nil
+			return
+		}
+	}
+}
+
+// Idle implements verbs.Device.
+func (d *device) Idle() bool {
+	d.harvest()
+	at := d.timers.earliest()
+	if len(d.agenda.now) > 0 || !at.IsZero() && !at.After(time.Now()) {
+		d.rounds |= timersEvery - 1 // the next Progress reads the clock
+		return false
+	}
+	d.due.Store(0)
+	if !at.IsZero() {
+		d.due.Store(at.UnixNano())
+	}
+	d.napping.Store(true)
+	return true
+}
+
+// Sleep implements verbs.Device. It polls the epoll descriptor itself, which leaves
+// the events to whoever calls Progress under the lock.
+func (d *device) Sleep(until time.Time) {
+	if due := d.due.Load(); due != 0 {
+		if at := time.Unix(0, due); until.IsZero() || at.Before(until) {
+			until = at
+		}
+	}
+	var timeout *unix.Timespec
+	if !until.IsZero() {
+		ts := unix.NsecToTimespec(max(int64(time.Until(until)), 0))
+		timeout = &ts
+	}
+	fds := [2]unix.PollFd{{Fd: int32(d.epoll), Events: unix.POLLIN}, {Fd: int32(d.wakeup), Events: unix.POLLIN}}
+	_, _ = unix.Ppoll(fds[:], timeout, nil) // an error is a sleep that ended early
+	if fds[1].Revents != 0 {
+		var count [8]byte
+		_, _ = unix.Read(d.wakeup, count[:]) // it was only there to end the sleep
+	}
+	d.napping.Store(false)
+}
+
+// Wake implements verbs.Device.
+func (d *device) Wake() {
+	var one [8]byte
+	binary.NativeEndian.PutUint64(one[:], 1)
+	_, _ = unix.Write(d.wakeup, one[:]) // it fails only when a wakeup is pending already
+}
+
+// setTimer arms a timer.
+func (d *device) setTimer(t *timer, after time.Duration) {
+	d.timers.set(t, time.Now().Add(after))
+	d.stir()
+}

@@ -1,0 +1,42 @@
+package iwarp
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// Name is the name of the provider.
+const Name = "iwarp"
+
+// Provider is iWARP over TCP. It is safe for concurrent use.
+type Provider struct {
+	config   Config
+	counters Counters
+}
+
+var _ verbs.Provider = (*Provider)(nil)
+
+// New returns a provider.
+func New(c Config) *Provider { return &Provider{config: c.populate()} }
+
+// Name implements verbs.Provider.
+func (p *Provider) Name() string { return Name }
+
+// Counters returns the counters of all devices of the provider.
+func (p *Provider) Counters() *Counters { return &p.counters }
+
+// Interfaces lists the network interfaces that are up and have an address, loopback
+// last.
+func (p *Provider) Interfaces() ([]string, error) { return interfaceNames() }
+
+// Open opens a network interface, named by its name, by one of its addresses, or by
+// a prefix (CIDR) that contains one. Listeners and connections are bound to its
+// addresses, never to all of the machine's. The error wraps ErrNoInterface.
+func (p *Provider) Open(name string) (verbs.Device, error) {
+	found, err := findAddresses(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", verbs.ErrInvalidParameter, err)
+	}
+	return newDevice(p, name, found)
+}

@@ -1,0 +1,189 @@
+package iwarp
+
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// pairState is where a connection is.
+type pairState uint8
+
+const (
+	pairFresh      pairState = iota // no socket
+	pairConnecting                  // active: TCP connects
+	pairReplying                    // active: the MPA request is out, its reply is due
+	pairStarting                    // passive: the reply is out, the first FPDU is due
+	pairOpen                        // messages pass
+	pairClosing                     // this side has ended, the peer has not
+	pairDone                        // no socket any more
+)
+
+// queuePair is one end of one connection.
+type queuePair struct {
+	entry
+	device *device
+	config verbs.QueuePairConfig
+	state  pairState
+	fd     int
+	local  netip.AddrPort
+	remote netip.AddrPort
+	timer  timer
+
+	offer   mpa.Offer
+	agreed  mpa.Agreement
+	request []byte // active: the MPA request, until it is sent
+	reply   frameReader
+	failure error // an attempt that failed before anybody could be told
+	active  bool
+
+	// readable says that a read may find something, hungUp that the end of the stream
+	// is known to be there.
+	readable, hungUp bool
+	rx               receiver
+	tx               transmitter
+}
+
+var _ verbs.QueuePair = (*queuePair)(nil)
+
+// begin readies both directions for what was agreed.
+func (p *queuePair) begin() {
+	a := &p.agreed
+	p.rx = receiver{deframer: mpa.NewDeframer(a.CRC), crc: a.CRC}
+	for i := range p.rx.queues {
+		p.rx.queues[i] = ddp.NewQueue(ddp.FirstMSN)
+	}
+	p.rx.inbound = rdmap.NewInboundQueue(int(a.IRD))
+	ulpdu := mpa.MULPDU(segmentSize(p.fd))
+	if a.Kin {
+		ulpdu = kinULPDU
+	}
+	if limit := p.device.config.SegmentMax; limit > 0 {
+		ulpdu = min(ulpdu, max(limit, ulpduMin))
+	}
+	p.tx = transmitter{crc: a.CRC, ulpduMax: ulpdu, held: true}
+	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
+	// One more than ORD: a Read as RTR is outstanding before the consumer's are, and
+	// those wait for it.
+	p.tx.outbound = rdmap.NewOutboundQueue[*verbs.Request](int(a.ORD) + 1)
+}
+
+// established reports whether the consumer was told that the connection stands.
+func (p *queuePair) established() bool { return p.state == pairOpen || p.state == pairClosing }
+
+// adopt takes a socket.
+func (p *queuePair) adopt(fd int) error {
+	p.fd = fd
+	p.device.pairs[p] = struct{}{}
+	return p.device.watch(fd, p, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP)
+}
+
+// notice implements task.
+func (p *queuePair) notice(events uint32) {
+	if events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		p.readable = true
+	}
+	if events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		p.hungUp = true
+	}
+	if events&unix.EPOLLOUT != 0 {
+		p.tx.blocked = false
+	}
+}
+
+// run implements task.
+func (p *queuePair) run() int {
+	switch p.state {
+	case pairConnecting:
+		return p.runConnecting()
+	case pairReplying:
+		return p.runReplying()
+	case pairStarting:
+		if p.agreed.RTR == 0 {
+			p.open()
+		}
+		return p.runOpen()
+	case pairOpen, pairClosing:
+		return p.runOpen()
+	default:
+		return 0
+	}
+}
+
+// runOpen reads and writes what can be, because something is known to be there.
+func (p *queuePair) runOpen() int {
+	n := 0
+	if p.readable {
+		n += p.receive()
+	}
+	return n + p.transmit()
+}
+
+// pump is runOpen of a hot pair: it reads without being told that it can.
+func (p *queuePair) pump() int {
+	if !p.established() {
+		return 0
+	}
+	n := p.receive()
+	if p.tx.wanted && !p.tx.blocked {
+		n += p.transmit()
+	}
+	return n
+}
+
+// RequestsPosted implements verbs.QueuePair.
+func (p *queuePair) RequestsPosted() {
+	if p.state == pairOpen {
+		p.transmit()
+	}
+}
+
+// ReceivesPosted implements verbs.QueuePair. Receives are looked for when a message
+// comes.
+func (p *queuePair) ReceivesPosted() {}
+
+// Contacted implements verbs.QueuePair.
+func (p *queuePair) Contacted() bool { return p.state > pairConnecting }
+
+// Disconnect implements verbs.QueuePair: what was posted is on its way already, what
+// the peer has asked for is still answered, then comes the end of the stream.
+func (p *queuePair) Disconnect() {
+	if p.state != pairOpen {
+		return
+	}
+	p.state = pairClosing
+	p.device.setTimer(&p.timer, p.device.config.CloseTimeout)
+	// Not from here: a failing write is reported, which no call within a call may.
+	p.device.later(p)
+}
+
+// Abort implements verbs.QueuePair.
+func (p *queuePair) Abort() {
+	if fd := p.release(); fd >= 0 {
+		reset(fd)
+	}
+}
+
+// Close implements verbs.QueuePair.
+func (p *queuePair) Close() { p.Abort() }
+
+// expire implements the owner of a timer.
+func (p *queuePair) expire() {
+	switch p.state {
+	case pairReplying:
+		p.fail(verbs.FailureTimedOut, nil, ErrNoReply)
+	case pairStarting:
+		p.fail(verbs.FailureTimedOut, nil, ErrNoFirstMessage)
+	case pairOpen:
+		p.tx.held = false // the pause before the first FPDU to a stranger
+		p.transmit()
+	case pairClosing:
+		p.breakOff(ErrNotClosed)
+	default:
+	}
+}

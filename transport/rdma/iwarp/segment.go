@@ -1,0 +1,222 @@
+package iwarp
+
+import (
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// beginSegment acts on the head of a segment: it finds what is wrong with it, or
+// where its payload goes. Nothing is delivered yet.
+func (p *queuePair) beginSegment(ulpdu int) {
+	r := &p.rx
+	r.begun, r.region, r.place, r.left, r.payload = true, nil, placement{}, 0, 0
+	r.fault = p.checkSegment(r.head[:r.held], ulpdu)
+}
+
+func (p *queuePair) checkSegment(head []byte, ulpdu int) error {
+	r := &p.rx
+	if len(head) < 2 {
+		return mpa.ErrLength
+	}
+	var err error
+	if r.opcode, err = rdmap.CheckControl(head[0], head[1]); err != nil {
+		return err
+	}
+	n := ddp.Length(head[0])
+	if len(head) < n {
+		return mpa.ErrLength
+	}
+	r.payload = ulpdu - n
+	if r.opcode.Tagged() {
+		if r.tagged, err = ddp.ParseTagged(head); err != nil {
+			return err
+		}
+		if r.opcode == rdmap.Write {
+			return p.placeWrite()
+		}
+		return p.placeReadResponse()
+	}
+	if r.untagged, err = ddp.ParseUntagged(head); err != nil {
+		return err
+	}
+	if err := rdmap.CheckQueue(r.opcode, r.untagged.QN); err != nil {
+		return err
+	}
+	q := &r.queues[r.untagged.QN]
+	switch r.opcode {
+	case rdmap.ReadRequestOpcode:
+		if err := q.Check(&r.untagged, r.payload, rdmap.ReadRequestLength); err != nil {
+			return err
+		}
+		if r.payload < rdmap.ReadRequestLength || !r.untagged.Last {
+			return mpa.ErrLength
+		}
+		return nil
+	case rdmap.TerminateOpcode:
+		return nil // the last message whatever its number; siw's carries another value there
+	default:
+		return p.placeSend(q)
+	}
+}
+
+// placeWrite finds the memory of a Write. Without payload nothing is checked (RFC
+// 5041 section 5.2).
+func (p *queuePair) placeWrite() error {
+	r := &p.rx
+	if r.payload == 0 {
+		return nil
+	}
+	m, memory, err := p.device.regions.writable(p.config.Domain, r.tagged.STag, r.tagged.TO, r.payload)
+	if err != nil {
+		return err
+	}
+	r.region, r.place, r.left = m, placement{piece: memory}, r.payload
+	return nil
+}
+
+// placeReadResponse finds the segments of the Read that is answered.
+func (p *queuePair) placeReadResponse() error {
+	r, out := &p.rx, &p.tx.outbound
+	offset, err := out.Check(&r.tagged, r.payload)
+	if err != nil {
+		return err
+	}
+	if request := *out.Front(); request != nil && r.payload > 0 {
+		r.place, r.left = placeAt(request.Segments, offset), r.payload
+	}
+	return nil
+}
+
+// placeSend finds the receive that a Send fills: a message takes one with its first
+// segment.
+func (p *queuePair) placeSend(q *ddp.Queue) error {
+	r := &p.rx
+	if p.swallows() {
+		return q.Check(&r.untagged, r.payload, 0)
+	}
+	room := int(^uint(0) >> 1)
+	if r.message != nil {
+		room = r.message.Length
+	}
+	if err := q.Check(&r.untagged, r.payload, room); err != nil {
+		return err
+	}
+	if r.message == nil {
+		if r.message = p.config.Receives.Next(); r.message == nil {
+			return ddp.ErrNoBuffer
+		}
+		if r.payload > r.message.Length {
+			return ddp.ErrTooLong
+		}
+	}
+	if r.payload > 0 {
+		r.place, r.left = placeAt(r.message.Segments, int(r.untagged.MO)), r.payload
+	}
+	return nil
+}
+
+// swallows reports whether the segment under way is a Send that serves as RTR, which
+// no receive may see (RFC 6581 section 9.2).
+func (p *queuePair) swallows() bool {
+	return !p.active && !p.rx.first && p.agreed.RTR == mpa.RTRSend
+}
+
+// complete acts on a segment that is there as a whole, and whose CRC is right.
+func (p *queuePair) complete() {
+	r := &p.rx
+	if !r.begun {
+		p.beginSegment(0) // a ULPDU of length zero has no head
+	}
+	swallow := p.swallows()
+	if r.fault == nil && !r.first {
+		p.arrived()
+	}
+	if r.fault != nil {
+		p.breach(r.fault, r.shown())
+		return
+	}
+	switch r.opcode {
+	case rdmap.Write:
+	case rdmap.ReadResponse:
+		p.deliverRead()
+	case rdmap.ReadRequestOpcode:
+		p.deliverReadRequest()
+	case rdmap.TerminateOpcode:
+		p.terminated(r.head[ddp.UntaggedLength:r.held])
+	default:
+		if swallow {
+			r.queues[rdmap.QueueSend].Advance(&r.untagged, r.payload)
+		} else {
+			p.deliverSend()
+		}
+	}
+	r.begun, r.held, r.left, r.region = false, 0, 0, nil
+}
+
+// arrived acts on the first FPDU of the connection: the passive side may speak now
+// (RFC 5044 section 7.1.2 rule 4), and with an RTR its connection stands.
+func (p *queuePair) arrived() {
+	p.rx.first = true
+	if p.active {
+		return
+	}
+	if p.state == pairStarting {
+		p.open()
+	}
+	p.tx.held, p.tx.wanted = false, true
+}
+
+func (p *queuePair) deliverRead() {
+	r, out := &p.rx, &p.tx.outbound
+	if !out.Advance(&r.tagged, r.payload) {
+		return
+	}
+	request := *out.Front()
+	out.Pop()
+	if request == nil {
+		p.tx.held = false // the answer to our RTR
+	} else {
+		p.config.Sends.Done(request)
+	}
+	p.tx.wanted = true // for a Read that waited for this one, or its fence
+}
+
+func (p *queuePair) deliverReadRequest() {
+	r := &p.rx
+	r.queues[rdmap.QueueRead].Advance(&r.untagged, r.payload)
+	request, err := rdmap.ParseReadRequest(r.head[ddp.UntaggedLength:r.held])
+	if err == nil {
+		err = r.inbound.Push(request)
+	}
+	if err != nil {
+		p.breach(err, r.shown())
+		return
+	}
+	p.tx.wanted = true
+}
+
+func (p *queuePair) deliverSend() {
+	r := &p.rx
+	length, last := r.queues[rdmap.QueueSend].Advance(&r.untagged, r.payload)
+	if !last {
+		return
+	}
+	var flags verbs.RequestFlags
+	var invalidated uint32
+	if r.opcode.Solicited() {
+		flags |= verbs.FlagSolicited
+	}
+	if r.opcode.Invalidates() {
+		if err := p.device.regions.invalidate(p.config.Domain, r.untagged.ULP); err != nil {
+			p.breach(err, r.shown())
+			return
+		}
+		flags |= verbs.FlagInvalidate
+		invalidated = r.untagged.ULP
+	}
+	m := r.message
+	r.message = nil
+	p.config.Receives.Done(m, length, flags, invalidated)
+}

@@ -1,0 +1,218 @@
+package iwarp
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+const (
+	// acceptsMax bounds what one run of a service point accepts.
+	acceptsMax = 64
+	// backlogMax is TCP's backlog. That of verbs counts requests, and a connection is
+	// not one yet.
+	backlogMax = 4096
+	// exhaustedPause is how long a service point waits for a free descriptor.
+	exhaustedPause = 50 * time.Millisecond
+)
+
+// servicePoint is a listening socket.
+type servicePoint struct {
+	entry
+	device  *device
+	fd      int
+	address netip.AddrPort
+	sink    *verbs.RequestSink
+	// halfOpen are the connections without a request yet, the oldest first.
+	halfOpen []*halfOpen
+	timer    timer
+}
+
+var _ verbs.ServicePoint = (*servicePoint)(nil)
+
+// Listen implements verbs.Device.
+func (d *device) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) {
+	at := netip.AddrPortFrom(c.Address.Addr().Unmap(), c.Address.Port())
+	if !at.Addr().IsValid() {
+		at = netip.AddrPortFrom(d.addresses.first(), at.Port())
+	}
+	to, err := sockaddr(at)
+	if err != nil {
+		return nil, invalidAddress("listen", err)
+	}
+	fd, err := newSocket(at.Addr())
+	if err != nil {
+		return nil, err
+	}
+	s := &servicePoint{device: d, fd: fd, sink: c.Requests}
+	s.timer.owner = s
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	if err == nil {
+		err = unix.Bind(fd, to)
+	}
+	if err == nil {
+		err = unix.Listen(fd, backlogMax)
+	}
+	if err == nil {
+		err = d.watch(fd, s, unix.EPOLLIN)
+	}
+	switch {
+	case errors.Is(err, unix.EADDRNOTAVAIL):
+		_ = unix.Close(fd) // the first error counts
+		return nil, invalidAddress("listen", err)
+	case err != nil:
+		_ = unix.Close(fd)
+		return nil, systemError("listen", errnoOf(err))
+	}
+	s.address = localOf(fd)
+	return s, nil
+}
+
+// Address implements verbs.ServicePoint.
+func (s *servicePoint) Address() netip.AddrPort { return s.address }
+
+// Close implements verbs.ServicePoint.
+func (s *servicePoint) Close() {
+	if s.fd < 0 {
+		return
+	}
+	s.device.unwatch(s.fd)
+	s.device.timers.stop(&s.timer)
+	_ = unix.Close(s.fd) // nothing was written to it
+	s.fd = -1
+	for len(s.halfOpen) > 0 {
+		s.halfOpen[0].drop()
+	}
+}
+
+// notice implements task.
+func (s *servicePoint) notice(uint32) {}
+
+// expire implements the owner of a timer.
+func (s *servicePoint) expire() { s.device.later(s) }
+
+// run implements task: it accepts what waits.
+func (s *servicePoint) run() int {
+	for n := range acceptsMax {
+		if s.fd < 0 {
+			return n
+		}
+		fd, from, err := unix.Accept4(s.fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			return n
+		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
+			// The connection stays in the backlog; no event will tell of it again.
+			s.device.setTimer(&s.timer, exhaustedPause)
+			return n
+		case err != nil:
+			continue // that one connection is gone
+		}
+		s.admit(fd, addrPort(from))
+	}
+	s.device.later(s)
+	return acceptsMax
+}
+
+// admit begins to wait for the MPA request of a connection.
+func (s *servicePoint) admit(fd int, from netip.AddrPort) {
+	if len(s.halfOpen) >= s.device.config.HalfOpenMax {
+		s.device.counters.Crowded.Add(1)
+		s.halfOpen[0].drop()
+	}
+	h := &halfOpen{point: s, fd: fd, remote: from}
+	h.timer.owner = h
+	s.halfOpen = append(s.halfOpen, h)
+	if tune(fd, s.device.config.UserTimeout) != nil || s.device.watch(fd, h, unix.EPOLLIN|unix.EPOLLRDHUP) != nil {
+		h.drop()
+		return
+	}
+	s.device.setTimer(&h.timer, s.device.config.RequestTimeout)
+	s.device.later(h)
+}
+
+// halfOpen is a connection that has not sent its MPA request yet.
+type halfOpen struct {
+	entry
+	point  *servicePoint
+	fd     int
+	remote netip.AddrPort
+	reader frameReader
+	timer  timer
+}
+
+// notice implements task.
+func (h *halfOpen) notice(uint32) {}
+
+// expire implements the owner of a timer.
+func (h *halfOpen) expire() {
+	h.point.device.counters.Late.Add(1)
+	h.drop()
+}
+
+// detach gives the socket away and returns it.
+func (h *halfOpen) detach() int {
+	s, fd := h.point, h.fd
+	s.device.unwatch(fd)
+	s.device.timers.stop(&h.timer)
+	if i := slices.Index(s.halfOpen, h); i >= 0 {
+		s.halfOpen = slices.Delete(s.halfOpen, i, i+1)
+	}
+	h.fd = -1
+	return fd
+}
+
+// drop closes the connection without a word.
+func (h *halfOpen) drop() { reset(h.detach()) }
+
+// run implements task: it reads the request, and hands it over when it is there.
+func (h *halfOpen) run() int {
+	if h.fd < 0 {
+		return 0
+	}
+	f, err := h.reader.read(h.fd)
+	if errors.Is(err, mpa.ErrShort) {
+		return 0
+	}
+	if err == nil {
+		err = mpa.Screen(f)
+	}
+	d := h.point.device
+	switch {
+	case errors.Is(err, mpa.ErrMarkers):
+		d.counters.Strangers.Add(1)
+		h.rejectMarkers(f)
+		return 1
+	case err != nil:
+		d.counters.Strangers.Add(1)
+		h.drop()
+		return 1
+	}
+	peer, private, _ := f.Split() // Screen has split it already
+	a := &handshake{device: d, frame: f, local: localOf(h.fd), remote: h.remote}
+	a.fd = h.detach()
+	err = h.point.sink.Arrived(a, a.local, a.remote, &verbs.Proposal{
+		PrivateData: private, ResponderResources: depthOf(peer.IRD), InitiatorDepth: depthOf(peer.ORD),
+	})
+	if err != nil {
+		a.Refuse()
+	}
+	return 1
+}
+
+// rejectMarkers answers that markers are not supported.
+func (h *halfOpen) rejectMarkers(f mpa.Frame) {
+	d := h.point.device
+	reply, err := mpa.Offer{IRD: depthMax, ORD: depthMax}.Reject(f, nil)
+	if err != nil {
+		h.drop()
+		return
+	}
+	d.bid(h.detach(), reply.Append(nil))
+}

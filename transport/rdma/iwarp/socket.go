@@ -1,0 +1,108 @@
+package iwarp
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// newSocket opens a TCP socket for the family of an address.
+func newSocket(a netip.Addr) (int, error) {
+	family := unix.AF_INET6
+	if a.Is4() {
+		family = unix.AF_INET
+	}
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	if err != nil {
+		return -1, fmt.Errorf("iwarp: socket: %w", err)
+	}
+	return fd, nil
+}
+
+// tune sets the options of a connection: nothing waits for more to send, and a peer
+// that does not acknowledge is given up after patience.
+func tune(fd int, patience time.Duration) error {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return fmt.Errorf("iwarp: TCP_NODELAY: %w", err)
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(patience.Milliseconds())); err != nil {
+		return fmt.Errorf("iwarp: TCP_USER_TIMEOUT: %w", err)
+	}
+	return nil
+}
+
+// segmentSize returns the size of TCP's segments on a connection.
+func segmentSize(fd int) int {
+	n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	if err != nil {
+		return 0 // MULPDU has a floor
+	}
+	return n
+}
+
+// reset closes a connection so that the peer sees it break.
+func reset(fd int) {
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // else it is closed in order
+	_ = unix.Close(fd)
+}
+
+// sockaddr makes a system's address.
+func sockaddr(a netip.AddrPort) (unix.Sockaddr, error) {
+	if a.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}, nil
+	}
+	s := &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+	if zone := a.Addr().Zone(); zone != "" {
+		id, err := zoneIndex(zone)
+		if err != nil {
+			return nil, err
+		}
+		s.ZoneId = id
+	}
+	return s, nil
+}
+
+// zoneIndex returns the number of the interface that a zone names.
+func zoneIndex(zone string) (uint32, error) {
+	if n, err := strconv.ParseUint(zone, 10, 32); err == nil {
+		return uint32(n), nil
+	}
+	i, err := net.InterfaceByName(zone)
+	if err != nil {
+		return 0, fmt.Errorf("iwarp: zone %q: %w", zone, err)
+	}
+	return uint32(i.Index), nil
+}
+
+// addrPort makes an address of a system's one, an invalid one of any other kind.
+func addrPort(s unix.Sockaddr) netip.AddrPort {
+	switch s := s.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(s.Addr), uint16(s.Port))
+	case *unix.SockaddrInet6:
+		a := netip.AddrFrom16(s.Addr).Unmap()
+		if s.ZoneId != 0 && a.Is6() {
+			zone := strconv.Itoa(int(s.ZoneId))
+			if i, err := net.InterfaceByIndex(int(s.ZoneId)); err == nil {
+				zone = i.Name
+			}
+			a = a.WithZone(zone)
+		}
+		return netip.AddrPortFrom(a, uint16(s.Port))
+	default:
+		return netip.AddrPort{}
+	}
+}
+
+// localOf returns the local end of a socket, an invalid one if it has none.
+func localOf(fd int) netip.AddrPort {
+	s, err := unix.Getsockname(fd)
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return addrPort(s)
+}
