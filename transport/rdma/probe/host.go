@@ -1,0 +1,122 @@
+package probe
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Interface is one network interface of the host.
+type Interface struct {
+	Name     string
+	Up       bool
+	Loopback bool
+	// Virtual says that no hardware is behind it, as far as the kernel tells.
+	Virtual bool
+	// Speed is in Mbit/s; 0 if unknown.
+	Speed int
+	// MTU is in bytes.
+	MTU int
+	// Addresses are those of the interface with their networks.
+	Addresses []netip.Prefix
+}
+
+// String is the interface in one line.
+func (i *Interface) String() string {
+	var b strings.Builder
+	b.WriteString(i.Name)
+	for _, a := range i.Addresses {
+		b.WriteString(" " + a.String())
+	}
+	var notes []string
+	if !i.Up {
+		notes = append(notes, "down")
+	}
+	if i.Loopback {
+		notes = append(notes, "loopback")
+	}
+	if len(i.Addresses) == 0 {
+		notes = append(notes, "no address")
+	}
+	if len(notes) > 0 {
+		b.WriteString(" (" + strings.Join(notes, ", ") + ")")
+	}
+	return b.String()
+}
+
+// Host is where a probe looks. Tests give it other eyes.
+type Host struct {
+	// Files is the root of the file system.
+	Files fs.FS
+	// Interfaces lists the network interfaces, in the kernel's order.
+	Interfaces func() ([]Interface, error)
+	// Access returns nil if this process may read and write the file of that
+	// absolute name.
+	Access func(name string) error
+}
+
+// System is the host that this process runs on.
+func System() *Host {
+	files := os.DirFS("/")
+	return &Host{
+		Files:      files,
+		Interfaces: func() ([]Interface, error) { return interfaces(files) },
+		Access:     func(name string) error { return unix.Access(name, unix.R_OK|unix.W_OK) },
+	}
+}
+
+// interfaces asks the kernel.
+func interfaces(files fs.FS) ([]Interface, error) {
+	list, err := net.Interfaces()
+	if err != nil {
+		return nil, fmt.Errorf("list the network interfaces: %w", err)
+	}
+	all := make([]Interface, 0, len(list))
+	for _, n := range list {
+		i := Interface{
+			Name: n.Name, MTU: n.MTU, Up: n.Flags&net.FlagUp != 0, Loopback: n.Flags&net.FlagLoopback != 0,
+			Virtual: !exists(files, "sys/class/net/"+n.Name+"/device"), Speed: speed(files, n.Name),
+		}
+		addresses, err := n.Addrs()
+		if err != nil {
+			continue // it went away since it was listed
+		}
+		for _, a := range addresses {
+			if p, err := netip.ParsePrefix(a.String()); err == nil {
+				i.Addresses = append(i.Addresses, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
+			}
+		}
+		all = append(all, i)
+	}
+	return all, nil
+}
+
+// speed reads the speed of an interface in Mbit/s. Virtual ones have none, or
+// say -1.
+func speed(files fs.FS, name string) int {
+	n, err := strconv.Atoi(line(files, "sys/class/net/"+name+"/speed"))
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
+func exists(files fs.FS, name string) bool {
+	_, err := fs.Stat(files, name)
+	return err == nil
+}
+
+// line returns the text of a small file without white space around it, or "".
+func line(files fs.FS, name string) string {
+	b, err := fs.ReadFile(files, name)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
