@@ -1,0 +1,195 @@
+package verbstest
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// cmConnectStatements are those of rdma_connect(3).
+var cmConnectStatements = []statement{
+	{52, "reliable_requests_and_datagram_lookups", func(r *rig) {
+		r.connect(r.a.endpoint(), r.p.listen().Address(), nil)
+		r.p.request()
+		r.noDatagrams()
+	}},
+	{53, "errors_wrap_an_errno", func(r *rig) {
+		ep := r.a.endpoint()
+		err := ep.Connect(r.p.listen().Address(), verbs.ConnectOptions{})
+		var op *verbs.OpError
+		r.that(errors.As(err, &op), "%v is no OpError", err)
+		r.that(op.Op == "connect" && op.Provider == r.a.limits.Provider && op.Peer != "" && op.Fault == verbs.ErrInvalidParameter, "%+v", op)
+		var fault verbs.Fault
+		r.that(errors.As(err, &fault) && fault.Errno() == syscall.EINVAL, "errno of %v", err)
+		r.is("errno", err, syscall.EINVAL)
+		var none *verbs.Endpoint
+		r.is("errno", none.Connect(r.p.listen().Address(), options(nil)), syscall.EBADF)
+	}},
+	{54, "without_a_route_there_is_no_request", func(r *rig) {
+		scene, ok := r.harness.Inject(r, FaultUnreachable)
+		if !ok {
+			r.Skip("no unreachable address here")
+		}
+		// Connect resolves the route itself; when it cannot, no connection is made.
+		ep := r.a.endpoint()
+		if err := ep.Connect(scene.Remote, options(nil)); err != nil {
+			r.is("connect", err, verbs.ErrInvalidAddress)
+			r.state(ep, verbs.StateUnconnected)
+			return
+		}
+		r.a.expect(ep, verbs.EventUnreachable, verbs.StateDisconnected)
+	}},
+	{55, "private_data_are_copied_and_may_be_padded", func(r *rig) {
+		private := []byte("as it was")
+		l, ep := r.p.listen(), r.a.endpoint()
+		r.connect(ep, l.Address(), data(private))
+		copy(private, "changed!!")
+		request := r.p.request()
+		info := must[verbs.RequestInfo](r, "query")(request.Query())
+		r.sameData(r.p, info.Param.PrivateData, []byte("as it was"))
+		info.Param.PrivateData[0] = 'X' // nor does the consumer's copy reach back
+		info = must[verbs.RequestInfo](r, "query")(request.Query())
+		r.sameData(r.p, info.Param.PrivateData, []byte("as it was"))
+		copy(private, "an answer")
+		r.ok("accept", request.Accept(r.p.endpoint(), data(private)))
+		copy(private, "changed!!")
+		r.sameData(r.a, r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected).PrivateData, []byte("an answer"))
+	}},
+	{56, "responder_resources_have_limits", func(r *rig) { testDepthLimits(r, true) }},
+	{57, "initiator_depth_has_limits", func(r *rig) { testDepthLimits(r, false) }},
+	{58, "flow_control_is_only_exchanged", func(r *rig) {
+		for _, on := range []bool{false, true} {
+			l, ep, passive := r.p.listen(), r.a.endpoint(), r.p.endpoint()
+			p := param(1, 1)
+			p.FlowControl = on
+			r.connect(ep, l.Address(), p)
+			request := r.p.request()
+			got := must[verbs.RequestInfo](r, "query")(request.Query()).Param.FlowControl
+			r.equal("flow control", got, on && r.a.limits.CarriesConnParam)
+			r.ok("accept", request.Accept(passive, nil))
+			r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
+			r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
+			r.talk(&meeting{active: ep, passive: passive})
+		}
+	}},
+	{59, "retries_of_requests_and_of_messages_without_receive", testRetries},
+	{60, "srq_and_qp_num_are_ignored", func(r *rig) {
+		p := param(2, 2)
+		p.SRQ, p.QPNum = true, 0xDEADBEEF
+		r.talk(r.meet(r.a.endpoint(), r.p.endpoint(), p, p))
+	}},
+	{61, "retry_counts_have_three_bits", func(r *rig) {
+		l, ep := r.p.listen(), r.a.endpoint()
+		for _, p := range []verbs.ConnParam{{RetryCount: 8}, {RNRRetryCount: 8}, {RetryCount: 255}, {RNRRetryCount: 255}} {
+			r.is("connect", ep.Connect(l.Address(), options(&p)), verbs.ErrInvalidParameter)
+			r.state(ep, verbs.StateUnconnected)
+		}
+		for n := range uint8(8) {
+			r.connect(r.a.endpoint(), l.Address(), &verbs.ConnParam{RetryCount: n, RNRRetryCount: 7 - n})
+			got := must[verbs.RequestInfo](r, "query")(r.p.request().Query()).Param
+			if r.a.limits.CarriesConnParam {
+				r.that(got.RetryCount == n && got.RNRRetryCount == 7-n, "%d and %d became %d and %d", n, 7-n, got.RetryCount, got.RNRRetryCount)
+			}
+		}
+	}},
+	{62, "the_rnr_timer_is_known", func(r *rig) {
+		want := time.Duration(0)
+		if r.a.limits.WaitsForReceive {
+			want = 655360 * time.Microsecond
+		}
+		r.equal("minimum RNR timer", r.a.limits.MinRNRTimer, want)
+	}},
+	{63, "the_active_side_speaks_first", func(r *rig) {
+		m := r.connected()
+		r.a.receive(m.active, 1, 0, 8)
+		r.p.receive(m.passive, 2, 0, 8)
+		r.p.send(m.passive, 3, 64, 8) // posted before the active side has spoken
+		if !r.a.limits.ActiveSpeaksFirst {
+			r.a.done(m.active, verbs.StreamReceive, 1, verbs.StatusSuccess)
+		}
+		r.a.send(m.active, 4, 64, 8)
+		r.p.done(m.passive, verbs.StreamReceive, 2, verbs.StatusSuccess)
+		if r.a.limits.ActiveSpeaksFirst {
+			r.a.done(m.active, verbs.StreamReceive, 1, verbs.StatusSuccess)
+		}
+		r.p.done(m.passive, verbs.StreamRequest, 3, verbs.StatusSuccess)
+		r.state(m.active, verbs.StateConnected)
+		r.state(m.passive, verbs.StateConnected)
+	}},
+}
+
+// noDatagrams checks an adapter without a datagram service.
+func (r *rig) noDatagrams() {
+	r.Helper()
+	c := r.a.config()
+	c.Attributes.Service = verbs.ServiceDatagram
+	_, err := r.a.adapter.NewEndpoint(c)
+	r.is("datagram endpoint", err, verbs.ErrModelNotSupported)
+	_, err = r.p.adapter.Listen(verbs.ListenOptions{Queue: r.p.connections, Service: verbs.ServiceDatagram})
+	r.is("datagram listener", err, verbs.ErrModelNotSupported)
+}
+
+// testDepthLimits tests the active side's IRD, or its ORD.
+func testDepthLimits(r *rig, in bool) {
+	limit, peer := r.a.limits.MaxReadsOut, r.p.limits.MaxReadsIn
+	if in {
+		limit, peer = r.a.limits.MaxReadsIn, r.p.limits.MaxReadsOut
+	}
+	ask := func(n int) *verbs.ConnParam {
+		if in {
+			return param(n, 0)
+		}
+		return param(0, n)
+	}
+	l := r.p.listen()
+	r.is("beyond the limit", r.a.endpoint().Connect(l.Address(), options(ask(limit+1))), verbs.ErrInvalidParameter)
+	for _, n := range []int{0, 1, min(limit, peer)} {
+		ep, passive := r.a.endpoint(), r.p.endpoint()
+		r.connect(ep, l.Address(), ask(n))
+		request := r.p.request()
+		seen := must[verbs.RequestInfo](r, "query")(request.Query()).Param
+		answer, got := param(0, seen.InitiatorDepth), seen.InitiatorDepth
+		if !in {
+			answer, got = param(seen.ResponderResources/2, 0), seen.ResponderResources
+		}
+		if got != verbs.DepthDefault {
+			r.equal("seen by the peer", got, n)
+		}
+		r.ok("accept", request.Accept(passive, answer)) // may adjust
+		e := r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
+		if in {
+			r.that(e.ResponderResources >= n, "serves %d, want %d", e.ResponderResources, n)
+		} else {
+			r.equal("initiator depth", e.InitiatorDepth, n/2)
+		}
+	}
+}
+
+// testRetries posts a message for which there is no receive.
+func testRetries(r *rig) {
+	for _, retries := range []uint8{0, 7} {
+		answer := param(1, 1)
+		answer.RNRRetryCount = retries // how often the peer's messages are tried here
+		m := r.meet(r.a.endpoint(), r.p.endpoint(), param(1, 1), answer)
+		if r.a.limits.CarriesConnParam {
+			r.that(m.request.Param.RetryCount == 7 && m.request.Param.RNRRetryCount == 7, "retry counts %+v", m.request.Param)
+		}
+		copy(r.a.memory, "patience")
+		r.a.send(m.active, 1, 0, 8)
+		if r.a.limits.WaitsForReceive && retries == 7 {
+			r.quiet()
+			r.p.receive(m.passive, 2, 100, 8)
+			r.p.done(m.passive, verbs.StreamReceive, 2, verbs.StatusSuccess)
+			r.equal("message", string(r.p.memory[100:108]), "patience")
+			r.a.done(m.active, verbs.StreamRequest, 1, verbs.StatusSuccess)
+			continue
+		}
+		r.a.expect(m.active, verbs.EventBroken, verbs.StateDisconnected)
+		r.p.expect(m.passive, verbs.EventBroken, verbs.StateDisconnected)
+		if r.a.limits.WaitsForReceive {
+			r.a.done(m.active, verbs.StreamRequest, 1, verbs.StatusReceiverNotReady)
+		}
+	}
+}

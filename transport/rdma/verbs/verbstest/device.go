@@ -1,0 +1,236 @@
+package verbstest
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// device is a host's interface adapter.
+type device struct {
+	network    *Network
+	addr       netip.Addr
+	attributes verbs.Attributes
+	regions    map[uint32]*region
+	key        uint32
+	// stalled are pairs whose next message waits for a receive.
+	stalled []*pair
+
+	inbox  sync.Mutex // guards frames and closed
+	frames []frame
+	closed bool
+	spare  []frame // under the adapter's lock
+	awake  chan struct{}
+}
+
+var _ verbs.Device = (*device)(nil)
+
+// region is registered memory.
+type region struct {
+	verbs.Registration
+	revoked bool
+}
+
+// point is a service point.
+type point struct {
+	device  *device
+	address netip.AddrPort
+	config  verbs.ServicePointConfig
+}
+
+// frameKind says what a frame is.
+type frameKind uint8
+
+const (
+	frameRequest frameKind = iota
+	frameFailed            // the attempt of an active side ends
+	frameAccept
+	frameReady // the active side has seen the accept
+	frameGone  // there is no active side any more
+	frameSend
+	frameWrite
+	frameRead
+	frameAnswer // of a read
+	frameAck
+	frameNak // the peer could not do a request
+	frameBye
+	frameByeSeen
+	frameBroken
+	frameCut // the network fails, at this end first
+)
+
+// frame is what travels.
+type frame struct {
+	kind     frameKind
+	to, from *pair
+	point    *point
+	source   netip.AddrPort
+	proposal verbs.Proposal
+	why      verbs.Failure
+	err      error
+	data     []byte
+	address  uint64
+	key      uint32
+	length   int
+	flags    verbs.RequestFlags
+	op       verbs.Opcode
+	status   verbs.Status
+}
+
+func (d *device) Attributes() verbs.Attributes { return d.attributes }
+
+func (d *device) Register(r verbs.Registration) (verbs.Registered, error) {
+	d.key += 0x101
+	d.regions[d.key] = &region{Registration: r}
+	return verbs.Registered{LKey: d.key, RKey: d.key, Address: uint64(d.key) << 32}, nil
+}
+
+func (d *device) Deregister(lkey uint32) error {
+	delete(d.regions, lkey)
+	return nil
+}
+
+// reach returns n bytes that a peer names, or false if it may not.
+func (d *device) reach(domain *verbs.ProtectionDomain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
+	if n == 0 {
+		return nil, true
+	}
+	r := d.regions[key]
+	off := address - uint64(key)<<32
+	if r == nil || r.revoked || r.Domain != domain || r.Access&need == 0 || off > uint64(len(r.Data)) || uint64(n) > uint64(len(r.Data))-off {
+		return nil, false
+	}
+	return r.Data[off : off+uint64(n)], true
+}
+
+// revoke ends what peers may do by a key, or returns false if it is not theirs.
+func (d *device) revoke(domain *verbs.ProtectionDomain, key uint32) bool {
+	r := d.regions[key]
+	if r == nil || r.revoked || r.Domain != domain {
+		return false
+	}
+	r.revoked = true
+	return true
+}
+
+func (d *device) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
+	return &pair{device: d, config: c}, nil
+}
+
+func (d *device) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) {
+	n := d.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at := c.Address
+	if !at.Addr().IsValid() {
+		at = netip.AddrPortFrom(d.addr, at.Port())
+	}
+	if at.Addr() != d.addr {
+		return nil, verbs.ErrInvalidAddress
+	}
+	for at.Port() == 0 || c.Address.Port() == 0 && n.points[at] != nil {
+		n.port++
+		at = netip.AddrPortFrom(d.addr, n.port)
+	}
+	if n.points[at] != nil {
+		return nil, verbs.ErrInsufficientResources
+	}
+	p := &point{device: d, address: at, config: c}
+	n.points[at] = p
+	return p, nil
+}
+
+func (p *point) Address() netip.AddrPort { return p.address }
+
+func (p *point) Close() {
+	n := p.device.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.points, p.address)
+}
+
+func (d *device) Close() error {
+	d.inbox.Lock()
+	frames := d.frames
+	d.frames, d.closed = nil, true
+	d.inbox.Unlock()
+	for i := range frames {
+		switch f := &frames[i]; f.kind {
+		case frameRequest:
+			f.from.device.send(frame{kind: frameFailed, to: f.from, why: verbs.FailureRefused, err: errReset})
+		case frameAccept:
+			f.from.device.send(frame{kind: frameGone, to: f.from})
+		default:
+		}
+	}
+	n := d.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.hosts, d.addr)
+	return nil
+}
+
+func (d *device) Progress() (int, error) {
+	d.inbox.Lock()
+	frames := d.frames
+	d.frames = d.spare[:0]
+	d.inbox.Unlock()
+	n := len(frames)
+	for i := range frames {
+		frames[i].handle(d)
+	}
+	clear(frames)
+	d.spare = frames
+	if len(d.stalled) > 0 {
+		n += d.retry()
+	}
+	return n, nil
+}
+
+func (d *device) Idle() bool {
+	d.inbox.Lock()
+	defer d.inbox.Unlock()
+	if len(d.frames) > 0 {
+		return false
+	}
+	for _, p := range d.stalled {
+		if p.retries < retriesForever || p.config.Receives.Len() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *device) Sleep(until time.Time) {
+	if until.IsZero() {
+		<-d.awake
+		return
+	}
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case <-d.awake:
+	case <-t.C:
+	}
+}
+
+func (d *device) Wake() {
+	select {
+	case d.awake <- struct{}{}:
+	default:
+	}
+}
+
+// retry lets messages that wait for a receive try again.
+func (d *device) retry() int {
+	stalled := d.stalled
+	d.stalled = nil
+	n := 0
+	for _, p := range stalled {
+		p.stalled = false
+		n += p.resume()
+	}
+	return n
+}

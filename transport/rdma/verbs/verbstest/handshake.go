@@ -1,0 +1,65 @@
+package verbstest
+
+import (
+	"net/netip"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// handshake is a request that waits for its answer.
+type handshake struct {
+	device        *device
+	from          *pair
+	local, remote netip.AddrPort
+	proposal      verbs.Proposal
+}
+
+var _ verbs.Handshake = (*handshake)(nil)
+
+// carry returns what the other side sees of a proposal.
+func (n *Network) carry(p *verbs.Proposal, pad int) verbs.Proposal {
+	c := *p
+	size := len(p.PrivateData)
+	if n.style == StyleInfiniBand {
+		size = pad
+	} else {
+		c.FlowControl, c.RetryCount, c.RNRRetryCount = false, 0, 0
+	}
+	c.PrivateData = make([]byte, size)
+	copy(c.PrivateData, p.PrivateData)
+	return c
+}
+
+// request hands a request to its service point, or refuses it.
+func (f *frame) request(d *device) {
+	h := &handshake{device: d, from: f.from, local: f.point.address, remote: f.source, proposal: f.proposal}
+	if err := f.point.config.Requests.Arrived(h, h.local, h.remote, &h.proposal); err != nil {
+		f.from.device.send(frame{kind: frameFailed, to: f.from, why: verbs.FailureRefused, err: err})
+	}
+}
+
+func (h *handshake) Accept(qp verbs.QueuePair, answer *verbs.Proposal) {
+	p := qp.(*pair)
+	p.peer, p.local, p.remote, p.phase = h.from, h.local, h.remote, phaseAccepting
+	p.retries = answer.RNRRetryCount
+	h.from.device.send(frame{kind: frameAccept, to: h.from, from: p, proposal: h.device.network.carry(answer, h.device.attributes.MaxAcceptData)})
+	if h.from.device.gone() {
+		h.device.send(frame{kind: frameGone, to: p})
+	}
+}
+
+func (h *handshake) Reject(privateData []byte) {
+	answer := h.device.network.carry(&verbs.Proposal{PrivateData: privateData}, h.device.attributes.MaxRejectData)
+	h.from.device.send(frame{kind: frameFailed, to: h.from, why: verbs.FailureRejected, proposal: answer})
+}
+
+func (h *handshake) Refuse() {
+	h.from.device.send(frame{kind: frameFailed, to: h.from, why: verbs.FailureRefused, err: errReset})
+}
+
+// gone reports whether a device is closed.
+func (d *device) gone() bool {
+	d.inbox.Lock()
+	defer d.inbox.Unlock()
+	return d.closed
+}

@@ -1,0 +1,89 @@
+package verbstest
+
+import "github.com/gorun-hpc/gorun/transport/rdma/verbs"
+
+// meeting is an established connection.
+type meeting struct {
+	active, passive             *verbs.Endpoint
+	activeEvent, passiveEvent   *verbs.Event
+	request                     verbs.RequestInfo
+	activeMemory, passiveMemory []byte
+}
+
+// meet connects two unconnected endpoints, of side a and of side p, with the
+// parameters of Connect and Accept.
+func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam) *meeting {
+	r.Helper()
+	l := r.p.listen()
+	r.connect(active, l.Address(), ask)
+	request := r.p.request()
+	m := &meeting{active: active, passive: passive, activeMemory: r.a.memory, passiveMemory: r.p.memory}
+	m.request = must[verbs.RequestInfo](r, "query")(request.Query())
+	r.ok("accept", request.Accept(passive, answer))
+	m.activeEvent = r.a.expect(active, verbs.EventEstablished, verbs.StateConnected)
+	// The passive side may hear of it only when the active side has spoken.
+	m.passiveEvent = r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
+	r.ok("close listener", l.Close())
+	return m
+}
+
+// connected returns a connection of two endpoints made as changes say.
+func (r *rig) connected(changes ...func(c *verbs.EndpointConfig)) *meeting {
+	r.Helper()
+	return r.meet(r.a.endpoint(changes...), r.p.endpoint(changes...), nil, nil)
+}
+
+// param returns parameters with depths and the greatest retry counts.
+func param(in, out int) *verbs.ConnParam {
+	return &verbs.ConnParam{ResponderResources: in, InitiatorDepth: out, RetryCount: 7, RNRRetryCount: 7}
+}
+
+// data returns parameters with private data and the default depths.
+func data(privateData []byte) *verbs.ConnParam {
+	p := param(verbs.DepthDefault, verbs.DepthDefault)
+	p.PrivateData = privateData
+	return p
+}
+
+// receive posts a receive of n bytes at off.
+func (s *side) receive(ep *verbs.Endpoint, id uint64, off, n int) {
+	s.rig.Helper()
+	s.rig.ok("post receive", ep.PostReceive(&verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{s.region.Segment(off, n)}}))
+}
+
+// send posts a Send of n bytes at off.
+func (s *side) send(ep *verbs.Endpoint, id uint64, off, n int) {
+	s.rig.Helper()
+	s.rig.ok("post send", ep.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpSend, Segments: []verbs.Segment{s.region.Segment(off, n)}}))
+}
+
+// done waits for a completion and checks it.
+func (s *side) done(ep *verbs.Endpoint, stream verbs.Stream, id uint64, status verbs.Status) verbs.Completion {
+	s.rig.Helper()
+	c := s.completion(ep, stream)
+	if c.ID != id || c.Status != status {
+		s.rig.Fatalf("completion %d %v, want %d %v", c.ID, c.Status, id, status)
+	}
+	return c
+}
+
+// speak sends one message from one endpoint to the other and checks it.
+func (r *rig) speak(from *side, source *verbs.Endpoint, to *side, sink *verbs.Endpoint, key byte) {
+	r.Helper()
+	const n, off = 100, 1000
+	copy(from.memory[off:], pattern(key, n))
+	clear(to.memory[off : off+n])
+	to.receive(sink, uint64(key), off, n)
+	from.send(source, uint64(key)+1, off, n)
+	from.done(source, verbs.StreamRequest, uint64(key)+1, verbs.StatusSuccess)
+	c := to.done(sink, verbs.StreamReceive, uint64(key), verbs.StatusSuccess)
+	r.equal("length", c.Length, n)
+	r.equal("bytes", string(to.memory[off:off+n]), string(pattern(key, n)))
+}
+
+// talk sends a message each way, the active side first.
+func (r *rig) talk(m *meeting) {
+	r.Helper()
+	r.speak(r.a, m.active, r.p, m.passive, 10)
+	r.speak(r.p, m.passive, r.a, m.active, 20)
+}

@@ -1,0 +1,294 @@
+package verbstest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	goruntime "runtime"
+	"testing"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+const (
+	// patience ends a test that would hang. No statement depends on it.
+	patience = 60 * time.Second
+	// quietRounds is how often everything is polled to see that nothing more comes.
+	quietRounds = 200
+	// memoryBytes is the registered memory of a side.
+	memoryBytes = 64 << 10
+)
+
+// rig drives the adapters of one subtest on the test's goroutine.
+type rig struct {
+	testing.TB
+	harness Harness
+	sides   []*side
+	// a and p are the active and the passive side.
+	a, p *side
+}
+
+// side is an adapter with a domain, a queue for each stream, and memory.
+type side struct {
+	rig                             *rig
+	adapter                         *verbs.Adapter
+	limits                          verbs.Attributes
+	domain                          *verbs.ProtectionDomain
+	receives, requests, connections *verbs.CompletionQueue
+	region                          *verbs.MemoryRegion
+	memory                          []byte
+	// log is what was polled and not asked for yet.
+	log []logged
+}
+
+// logged is an entry and the queue it came from.
+type logged struct {
+	verbs.Completion
+	queue *verbs.CompletionQueue
+}
+
+func newRig(tb testing.TB, h Harness) *rig {
+	tb.Helper()
+	r := &rig{TB: tb, harness: h}
+	r.a, r.p = r.side(), r.side()
+	return r
+}
+
+// side opens one more adapter.
+func (r *rig) side() *side {
+	r.Helper()
+	return r.wrap(r.harness.Open(r))
+}
+
+// wrap equips an adapter, and closes it with the test.
+func (r *rig) wrap(a *verbs.Adapter) *side {
+	r.Helper()
+	s := &side{rig: r, adapter: a, limits: a.Attributes(), memory: make([]byte, memoryBytes)}
+	r.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			r.Errorf("close: %v", err)
+		}
+	})
+	s.domain = must[*verbs.ProtectionDomain](r, "new protection domain")(a.NewProtectionDomain())
+	s.receives, s.requests, s.connections = s.queue(256), s.queue(256), s.queue(256)
+	s.region = must[*verbs.MemoryRegion](r, "register")(s.domain.Register(s.memory, verbs.AccessLocalWrite|verbs.AccessRemoteRead|verbs.AccessRemoteWrite))
+	r.sides = append(r.sides, s)
+	return s
+}
+
+// must returns a function that takes a result and ends the test on an error.
+func must[T any](r *rig, what string) func(T, error) T {
+	return func(v T, err error) T {
+		r.Helper()
+		if err != nil {
+			r.Fatalf("%s: %v", what, err)
+		}
+		return v
+	}
+}
+
+// queue makes a completion queue.
+func (s *side) queue(capacity int) *verbs.CompletionQueue {
+	s.rig.Helper()
+	return must[*verbs.CompletionQueue](s.rig, "new completion queue")(s.adapter.NewCompletionQueue(capacity))
+}
+
+// attributes are those of the endpoints of the suite.
+func (s *side) attributes() verbs.EndpointAttributes {
+	l := &s.limits
+	return verbs.EndpointAttributes{
+		MaxMessage: min(l.MaxMessage, memoryBytes), MaxRDMA: min(l.MaxRDMA, memoryBytes),
+		MaxReceives: min(l.MaxReceives, 16), MaxRequests: min(l.MaxRequests, 16),
+		MaxReceiveSegments: min(l.MaxSegments, 3), MaxRequestSegments: min(l.MaxSegments, 3),
+		MaxInline: min(l.MaxInline, 32), ReadsIn: min(l.MaxReadsIn, 4), ReadsOut: min(l.MaxReadsOut, 4),
+	}
+}
+
+// config is that of an endpoint with the suite's attributes.
+func (s *side) config() verbs.EndpointConfig {
+	attributes := s.attributes()
+	return verbs.EndpointConfig{
+		Domain: s.domain, Receives: s.receives, Requests: s.requests, Connections: s.connections, Attributes: &attributes,
+	}
+}
+
+// endpoint makes an endpoint; changes alter its configuration.
+func (s *side) endpoint(changes ...func(c *verbs.EndpointConfig)) *verbs.Endpoint {
+	s.rig.Helper()
+	c := s.config()
+	for _, change := range changes {
+		change(&c)
+	}
+	return must[*verbs.Endpoint](s.rig, "new endpoint")(s.adapter.NewEndpoint(c))
+}
+
+// listen opens a service point whose requests come to the connections queue.
+func (s *side) listen(changes ...func(o *verbs.ListenOptions)) *verbs.Listener {
+	s.rig.Helper()
+	o := verbs.ListenOptions{Queue: s.connections}
+	for _, change := range changes {
+		change(&o)
+	}
+	return must[*verbs.Listener](s.rig, "listen")(s.adapter.Listen(o))
+}
+
+// options are those of a Connect that does not end by itself.
+func options(p *verbs.ConnParam) verbs.ConnectOptions {
+	return verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: p}
+}
+
+// connect begins a connection.
+func (r *rig) connect(ep *verbs.Endpoint, to netip.AddrPort, p *verbs.ConnParam) {
+	r.Helper()
+	r.ok("connect", ep.Connect(to, options(p)))
+}
+
+// request waits for the next request that reaches a side.
+func (s *side) request() *verbs.ConnectionRequest {
+	s.rig.Helper()
+	c := s.next("connection request", func(c *logged) bool { return c.Stream == verbs.StreamConnectionRequest })
+	s.rig.equal("type of a request's event", c.Event.Type, verbs.EventConnectionRequest)
+	return c.Event.Request
+}
+
+// event waits for the next connection event of an endpoint.
+func (s *side) event(ep *verbs.Endpoint) *verbs.Event {
+	s.rig.Helper()
+	c := s.next("connection event", func(c *logged) bool { return c.Stream == verbs.StreamConnection && c.Endpoint == ep })
+	s.rig.that(c.queue == s.connections, "event %v came to another queue", c.Event.Type)
+	return c.Event
+}
+
+// expect waits for the next connection event, which must be of a type, and checks the
+// state that goes with it.
+func (s *side) expect(ep *verbs.Endpoint, t verbs.EventType, state verbs.State) *verbs.Event {
+	s.rig.Helper()
+	e := s.event(ep)
+	if e.Type != t {
+		s.rig.Fatalf("event %v (%v), want %v", e.Type, e.Err, t)
+	}
+	s.rig.state(ep, state)
+	return e
+}
+
+// completion waits for the next completion of work of an endpoint on a stream.
+func (s *side) completion(ep *verbs.Endpoint, stream verbs.Stream) verbs.Completion {
+	s.rig.Helper()
+	return s.next(fmt.Sprintf("completion on stream %d", stream), func(c *logged) bool { return c.Stream == stream && c.Endpoint == ep }).Completion
+}
+
+// next waits for an entry and takes it out of the log.
+func (s *side) next(what string, match func(c *logged) bool) logged {
+	s.rig.Helper()
+	at := -1
+	s.rig.pump(what, func() bool {
+		for i := range s.log {
+			if match(&s.log[i]) {
+				at = i
+				return true
+			}
+		}
+		return false
+	})
+	c := s.log[at]
+	s.log = append(s.log[:at], s.log[at+1:]...)
+	return c
+}
+
+// poll moves what is queued into the log and returns how much.
+func (s *side) poll() int {
+	var into [4]verbs.Completion
+	n := 0
+	for _, q := range []*verbs.CompletionQueue{s.connections, s.requests, s.receives} {
+		m := q.Poll(into[:])
+		for i := range into[:m] {
+			s.log = append(s.log, logged{into[i], q})
+		}
+		n += m
+	}
+	return n
+}
+
+// pump polls all sides in turn until done says so.
+func (r *rig) pump(what string, done func() bool) {
+	r.Helper()
+	for end := time.Now().Add(patience); !done(); goruntime.Gosched() {
+		n := 0
+		for _, s := range r.sides {
+			n += s.poll()
+		}
+		if n == 0 && time.Now().After(end) {
+			r.Fatalf("still waiting: %s", what)
+		}
+	}
+}
+
+// quiet polls all sides for a while, in which unwanted entries would come.
+func (r *rig) quiet() {
+	r.Helper()
+	for range quietRounds {
+		for _, s := range r.sides {
+			s.poll()
+		}
+		goruntime.Gosched()
+	}
+}
+
+// ok ends the test on an error.
+func (r *rig) ok(what string, err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatalf("%s: %v", what, err)
+	}
+}
+
+// is ends the test unless err is target.
+func (r *rig) is(what string, err, target error) {
+	r.Helper()
+	if !errors.Is(err, target) {
+		r.Fatalf("%s: %v, want %v", what, err, target)
+	}
+}
+
+// that ends the test unless it holds.
+func (r *rig) that(holds bool, format string, arguments ...any) {
+	r.Helper()
+	if !holds {
+		r.Fatalf(format, arguments...)
+	}
+}
+
+// equal ends the test unless the values are equal.
+func (r *rig) equal(what string, got, want any) {
+	r.Helper()
+	if got != want {
+		r.Fatalf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// state checks the state of an endpoint.
+func (r *rig) state(ep *verbs.Endpoint, want verbs.State) {
+	r.Helper()
+	s, err := ep.Status()
+	r.ok("status", err)
+	r.equal("state", s.State, want)
+}
+
+// sameData compares private data that may have been padded.
+func (r *rig) sameData(s *side, got, want []byte) {
+	r.Helper()
+	r.that(len(got) >= len(want) && bytes.Equal(got[:len(want)], want), "private data %x, want %x", got, want)
+	r.that(s.limits.PadsPrivateData || len(got) == len(want), "%d bytes of private data, want %d", len(got), len(want))
+	r.that(len(bytes.Trim(got[len(want):], "\x00")) == 0, "padding %x is not zero", got[len(want):])
+}
+
+// pattern returns n bytes that depend on a key.
+func pattern(key byte, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = key + byte(i*7) ^ byte(i>>8)
+	}
+	return b
+}

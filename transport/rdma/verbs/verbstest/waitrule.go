@@ -1,0 +1,173 @@
+package verbstest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// waitRules are rules on sleeping until something comes.
+var waitRules = []statement{
+	{0, "waiters_are_woken_across_adapters", testPingPong},
+	{0, "a_threshold_holds_a_waiter_back", func(r *rig) {
+		m := r.connected()
+		r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
+		q := r.a.requests
+		woken := make(chan error, 1)
+		go func() { woken <- q.Wait(context.Background(), 3) }()
+		for id := range uint64(3) {
+			select {
+			case err := <-woken:
+				r.Fatalf("woken after %d entries: %v", id, err)
+			default:
+			}
+			r.a.send(m.active, id, 0, 8)
+		}
+		r.ok("wait", <-woken)
+		r.equal("entries", q.Len(), 3)
+		r.is("threshold", q.Wait(context.Background(), 0), verbs.ErrInvalidParameter)
+		r.is("threshold", q.Wait(context.Background(), q.Capacity()+1), verbs.ErrInvalidParameter)
+	}},
+	{0, "a_context_ends_a_wait", func(r *rig) {
+		ctx, cancel := context.WithCancel(context.Background())
+		results := make(chan error, 3)
+		for _, q := range []*verbs.CompletionQueue{r.a.receives, r.a.requests, r.a.receives} {
+			go func() { results <- q.Wait(ctx, 1) }()
+		}
+		cancel()
+		for range 3 {
+			r.is("wait", <-results, context.Canceled)
+		}
+		ctx, cancel = context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		r.is("wait", r.a.requests.Wait(ctx, 1), context.DeadlineExceeded)
+	}},
+	{0, "closing_the_adapter_ends_waits", func(r *rig) {
+		results := make(chan error, 4)
+		for i := range 4 {
+			q := []*verbs.CompletionQueue{r.a.receives, r.a.requests}[i%2]
+			go func() { results <- q.Wait(context.Background(), 1) }()
+		}
+		r.a.connections.Arm(func() {})
+		r.ok("close", r.a.adapter.Close())
+		for range 4 {
+			r.is("wait", <-results, verbs.ErrClosed)
+		}
+		r.that(!r.a.connections.Arm(func() {}), "armed a dead queue")
+	}},
+	{0, "a_timeout_passes_while_everybody_sleeps", func(r *rig) {
+		ep := r.a.endpoint()
+		r.ok("connect", ep.Connect(r.p.listen().Address(), verbs.ConnectOptions{Timeout: 5 * time.Millisecond}))
+		r.ok("wait", r.a.connections.Wait(context.Background(), 1))
+		e := r.a.event(ep)
+		r.that(e.Type == verbs.EventTimedOut || e.Type == verbs.EventUnreachable, "event %v", e.Type)
+	}},
+	{0, "quiet_and_unsolicited_completions_wake_nobody", testQuiet},
+	{0, "arm_rings_once", testArm},
+}
+
+// testPingPong bounces a message between goroutines that only sleep.
+func testPingPong(r *rig) {
+	const rounds = 50
+	m := r.connected()
+	r.talk(m)
+	r.a.receive(m.active, 0, 0, 8)
+	r.p.receive(m.passive, 0, 0, 8)
+	play := func(s *side, ep *verbs.Endpoint, first bool) error {
+		into := make([]verbs.Completion, 8)
+		for round := range uint64(rounds) {
+			for turn := range 2 {
+				if (turn == 0) == first {
+					w := verbs.WorkRequest{ID: round, Op: verbs.OpSend, Segments: []verbs.Segment{s.region.Segment(64, 8)}}
+					if err := ep.Post(&w); err != nil {
+						return err
+					}
+					continue
+				}
+				if err := s.receives.Wait(context.Background(), 1); err != nil {
+					return err
+				}
+				if n := s.receives.Poll(into); n != 1 || into[0].Status != verbs.StatusSuccess {
+					return errors.New("not one successful receive")
+				}
+				if err := ep.PostReceive(&verbs.ReceiveRequest{ID: round, Segments: []verbs.Segment{s.region.Segment(0, 8)}}); err != nil {
+					return err
+				}
+			}
+			for s.requests.Poll(into) == 0 {
+				if err := s.requests.Wait(context.Background(), 1); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	var other error
+	var both sync.WaitGroup
+	both.Go(func() { other = play(r.p, m.passive, false) })
+	own := play(r.a, m.active, true)
+	both.Wait()
+	r.ok("play", errors.Join(own, other))
+}
+
+func testQuiet(r *rig) {
+	requests, receives := r.a.queue(16), r.p.queue(16)
+	active := r.a.endpoint(func(c *verbs.EndpointConfig) {
+		c.Requests, c.Attributes.RequestFlags = requests, verbs.CompletionUnsignalled
+	})
+	passive := r.p.endpoint(func(c *verbs.EndpointConfig) {
+		c.Receives, c.Attributes.ReceiveFlags = receives, verbs.CompletionSolicitedWait
+	})
+	m := r.meet(active, passive, nil, nil)
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, loud := range []bool{false, true} {
+		r.p.receive(m.passive, 1, 0, 8)
+		w := verbs.WorkRequest{Op: verbs.OpSend, Flags: verbs.FlagQuiet}
+		if loud {
+			w.Flags = verbs.FlagSolicited
+		}
+		r.ok("send", m.active.Post(&w))
+		n := 1
+		if loud {
+			n = 2
+		}
+		r.pump("completions", func() bool { return requests.Len() == n && receives.Len() == n })
+		for _, q := range []*verbs.CompletionQueue{requests, receives} {
+			if loud {
+				r.ok("wait", q.Wait(over, 1)) // what is there counts, whatever the context says
+			} else {
+				r.is("wait", q.Wait(over, 1), context.Canceled)
+			}
+		}
+	}
+	into := make([]verbs.Completion, 4)
+	r.equal("entries", requests.Poll(into), 2)
+	r.equal("entries", receives.Poll(into), 2)
+}
+
+func testArm(r *rig) {
+	m := r.connected()
+	r.talk(m)
+	rings := make(chan struct{}, 16)
+	ring := func() { rings <- struct{}{} }
+	for round := range uint64(3) {
+		r.p.receive(m.passive, round, 0, 8)
+		r.that(r.p.receives.Arm(ring), "not armed")
+		r.ok("send", m.active.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+		<-rings // nobody polls the passive side meanwhile
+		r.equal("entries", r.p.receives.Len(), 1)
+		r.that(!r.p.receives.Arm(ring), "armed over an entry")
+		r.p.done(m.passive, verbs.StreamReceive, round, verbs.StatusSuccess)
+	}
+	r.p.receive(m.passive, 9, 0, 8)
+	r.that(r.p.receives.Arm(ring), "not armed")
+	r.p.receives.Disarm()
+	r.p.receives.Disarm()
+	r.ok("send", m.active.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+	r.p.done(m.passive, verbs.StreamReceive, 9, verbs.StatusSuccess)
+	r.equal("rings", len(rings), 0)
+}
