@@ -5,6 +5,8 @@ var (
 	AppendBook  = appendBook
 	ParseBook   = parseBook
 	AppendFrame = func(dst []byte, k uint8, body []byte) []byte { return appendFrame(dst, kind(k), body) }
+	FormatRanks = formatRanks
+	ParseRanks  = parseRanks
 	ParseFDs    = func(s string) (socket, memory, secret int, err error) {
 		d, err := parseDescriptors(s)
 		return d.socket, d.memory, d.secret, err

@@ -19,6 +19,7 @@ const (
 	EnvNodes      = "GORUN_NODES"
 	EnvNode       = "GORUN_NODE_ID"
 	EnvHost       = "GORUN_HOST"
+	EnvPeers      = "GORUN_PEERS"
 	EnvJob        = "GORUN_JOB"
 	EnvEpoch      = "GORUN_EPOCH"
 	EnvProcessors = "GORUN_PROCESSORS"
@@ -64,6 +65,7 @@ type Job struct {
 	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
 	Host                 string // what the launcher calls the node, for people
+	Peers                []int  // ranks of this node by local rank, ascending; nil if they are 0, 1, ...
 	Processors           int    // processors that the ranks of this node may use
 	OnFailure            string // OnFailureKill or OnFailureContinue
 	NodeRange            int64  // bytes of node memory per rank, a power of two; 0 without node memory
@@ -81,6 +83,7 @@ func (j Job) Environ() []string {
 		EnvNodes + "=" + strconv.Itoa(j.Nodes),
 		EnvNode + "=" + hex.EncodeToString(j.Node[:]),
 		EnvHost + "=" + j.Host,
+		EnvPeers + "=" + formatRanks(j.Peers),
 		EnvJob + "=" + j.ID,
 		EnvEpoch + "=" + strconv.Itoa(j.Epoch),
 		EnvProcessors + "=" + strconv.Itoa(j.Processors),
@@ -118,10 +121,63 @@ func ParseJob(getenv func(string) string) (Job, error) {
 	if j.OnFailure != OnFailureKill && j.OnFailure != OnFailureContinue {
 		e.fail(EnvOnFailure, "want "+OnFailureKill+" or "+OnFailureContinue)
 	}
+	peers, err := parseRanks(getenv(EnvPeers), j.LocalSize, j.Size)
+	if err == nil && peers != nil && peers[j.LocalRank] != j.Rank {
+		err = fmt.Errorf("local rank %d is rank %d", j.LocalRank, peers[j.LocalRank])
+	}
+	if j.Peers = peers; err != nil {
+		e.fail(EnvPeers, err.Error())
+	}
 	if j.NodeRange&(j.NodeRange-1) != 0 {
 		e.fail(EnvNodeRange, "want a power of two")
 	}
 	return j, e.err
+}
+
+// formatRanks writes ascending ranks as in "0-3,8"; nothing for nil.
+func formatRanks(ranks []int) string {
+	var b strings.Builder
+	for i := 0; i < len(ranks); i++ {
+		first := i
+		for i+1 < len(ranks) && ranks[i+1] == ranks[i]+1 {
+			i++
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(ranks[first]))
+		if i > first {
+			b.WriteString("-" + strconv.Itoa(ranks[i]))
+		}
+	}
+	return b.String()
+}
+
+// parseRanks is the inverse of formatRanks for n ranks of a world.
+func parseRanks(text string, n, size int) ([]int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	ranks := make([]int, 0, n)
+	for part := range strings.SplitSeq(text, ",") {
+		low, high, two := strings.Cut(part, "-")
+		if !two {
+			high = low
+		}
+		from, e1 := strconv.Atoi(low)
+		to, e2 := strconv.Atoi(high)
+		ascends := len(ranks) == 0 || from > ranks[len(ranks)-1]
+		if e1 != nil || e2 != nil || from < 0 || !ascends || to < from || to >= size || to-from >= n-len(ranks) {
+			return nil, fmt.Errorf("want %d ascending ranks of %d", n, size)
+		}
+		for rank := from; rank <= to; rank++ {
+			ranks = append(ranks, rank)
+		}
+	}
+	if len(ranks) != n {
+		return nil, fmt.Errorf("want %d ascending ranks of %d", n, size)
+	}
+	return ranks, nil
 }
 
 // environment collects the first error while variables are read.

@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 func someJob() bootstrap.Job {
 	return bootstrap.Job{
 		Rank: 5, Size: 8, LocalRank: 1, LocalSize: 4, NodeRank: 1, Nodes: 2, Epoch: 3, ID: "77-ab",
-		Node: bootstrap.NodeID{1, 2, 15: 255}, Host: "h1", Processors: 2, OnFailure: bootstrap.OnFailureContinue, NodeRange: 1 << 35,
+		Node: bootstrap.NodeID{1, 2, 15: 255}, Host: "h1", Peers: []int{0, 5, 6, 7}, Processors: 2, OnFailure: bootstrap.OnFailureContinue, NodeRange: 1 << 35,
 	}
 }
 
@@ -38,6 +39,8 @@ func TestJobEnvironmentErrors(t *testing.T) {
 		"GORUN_RANK=8", "GORUN_RANK=-1", "GORUN_RANK=", "GORUN_RANK=five", "GORUN_SIZE=0", "GORUN_SIZE=99999999999",
 		"GORUN_LOCAL_RANK=4", "GORUN_LOCAL_SIZE=0", "GORUN_NODE_RANK=2", "GORUN_NODES=0", "GORUN_EPOCH=-1",
 		"GORUN_PROCESSORS=0", "GORUN_ON_FAILURE=panic", "GORUN_NODE_RANGE=3", "GORUN_NODE_RANGE=-4",
+		"GORUN_PEERS=0-3", "GORUN_PEERS=0,5-6", "GORUN_PEERS=0,5-8", "GORUN_PEERS=0,5,5,7", "GORUN_PEERS=0,7-5", "GORUN_PEERS=0,5,6,7,",
+		"GORUN_PEERS=x", "GORUN_PEERS=-1,5,6,7", "GORUN_PEERS=0-99999999999", "GORUN_PEERS=0,5,6,8", "GORUN_PEERS=0,5-6-7",
 		"GORUN_NODE_ID=00", "GORUN_NODE_ID=" + strings.Repeat("g", 32), "GORUN_NODE_ID=" + strings.Repeat("a", 34), "GORUN_JOB=",
 	} {
 		env := append([]string{bad}, someJob().Environ()...)
@@ -45,6 +48,36 @@ func TestJobEnvironmentErrors(t *testing.T) {
 		name, _, _ := strings.Cut(bad, "=")
 		require.ErrorContains(t, err, name, bad)
 	}
+}
+
+func TestPeersOfAJobRoundTrip(t *testing.T) {
+	for text, peers := range map[string][]int{"": nil, "5": {5}, "4-5": {4, 5}, "1,5": {1, 5}, "0-1,5-7": {0, 1, 5, 6, 7}} {
+		j := someJob()
+		j.Peers, j.LocalSize = peers, max(1, len(peers))
+		j.LocalRank = max(0, slices.Index(peers, j.Rank))
+		env := j.Environ()
+		require.Contains(t, env, "GORUN_PEERS="+text)
+		got, err := bootstrap.ParseJob(lookup(env))
+		require.NoError(t, err)
+		require.Equal(t, j, got)
+	}
+}
+
+func FuzzPeers(f *testing.F) {
+	for _, s := range []string{"0-3,8", "5", "", "0,1,2", "1-", "-1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := bootstrap.ParseRanks(text, 3, 100)
+		if err != nil || got == nil {
+			return
+		}
+		require.Len(t, got, 3)
+		require.IsIncreasing(t, got)
+		again, err := bootstrap.ParseRanks(bootstrap.FormatRanks(got), 3, 100)
+		require.NoError(t, err)
+		require.Equal(t, got, again)
+	})
 }
 
 func TestDescriptors(t *testing.T) {

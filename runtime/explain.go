@@ -40,8 +40,8 @@ func (w *World) ask(f func()) error {
 
 // way is the line about another rank. The engine's lock is held.
 func (w *World) way(peer int) string {
-	if err := w.shm.Reach(peer); err != nil {
-		return fmt.Sprintf("rank %d: %v", peer, err)
+	if w.shm.Reach(peer) != nil {
+		return fmt.Sprintf("rank %d: %v", peer, w.apart(peer))
 	}
 	return w.shm.Explain(peer)
 }

@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
-	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
@@ -80,14 +78,10 @@ func Init() (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	var w *World
-	if job.LocalSize == job.Size {
-		// Join the node first: when the book is there, everybody has.
-		if w, err = newWorld(job, node, nil, wait); err == nil {
-			_, err = session.Exchange(context.Background(), session.Card())
-		}
-	} else {
-		w, err = joinNodes(session, node, wait)
+	// Join the node first: when the book is there, everybody has.
+	w, err := newWorld(job, node, job.Peers, wait)
+	if err == nil {
+		err = w.meet(session)
 	}
 	if err != nil {
 		return nil, err
@@ -109,29 +103,4 @@ func openNode(session *bootstrap.Session) (*shm.Node, error) {
 		return nil, err
 	}
 	return node, memory.Close()
-}
-
-// joinNodes joins a job of several nodes, where the book says which ranks share
-// this one.
-func joinNodes(session *bootstrap.Session, node *shm.Node, wait engine.WaitPolicy) (*World, error) {
-	job := session.Job()
-	book, err := session.Exchange(context.Background(), session.Card())
-	if err != nil {
-		return nil, err
-	}
-	peers := make([]int, job.LocalSize)
-	for i := range peers {
-		peers[i] = Undefined
-	}
-	for rank := range book.Size() {
-		card, ok := book.Card(rank)
-		if ok && card.Node == job.Node && card.Slot < len(peers) {
-			peers[card.Slot] = rank
-		}
-	}
-	w, err := newWorld(job, node, peers, wait)
-	if err != nil {
-		return nil, err
-	}
-	return w, session.Fence(context.Background())
 }

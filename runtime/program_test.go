@@ -38,6 +38,8 @@ var programs = map[string]func(){
 	"all":     func() { runtime.Main(hearFromAll) },
 	"circle":  func() { runtime.Main(passOn) },
 	"crowd":   func() { runtime.Main(greetEverybody) },
+	"nodes":   func() { runtime.Main(talkOnNodes) },
+	"fewer":   dieOnNodes,
 }
 
 // launcher builds gorun once.

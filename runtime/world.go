@@ -25,6 +25,8 @@ type World struct {
 	memory *memory
 	// tasks counts the goroutines of NewRequest.
 	tasks atomic.Uint32
+	// book has the cards of all ranks, nil on a single node.
+	book *bootstrap.Book
 	// session is the connection to the node agent, nil in Local.
 	session *bootstrap.Session
 	// local is the job of Local, nil in a process of its own.
@@ -70,10 +72,10 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	return w, nil
 }
 
-// route returns the transport that leads to a rank, nil if none does.
+// route returns the transport that leads to a rank, a gap if none does.
 func (w *World) route(peer int) transport.Transport {
 	if w.shm.Reach(peer) != nil {
-		return nil
+		return gap{w.shm, w}
 	}
 	return w.shm
 }

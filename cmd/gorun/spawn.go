@@ -72,6 +72,11 @@ func newSpawner(n *node, common bootstrap.Job, secret [32]byte, environ []string
 		return nil, err
 	}
 	s.describe.LocalSize, s.describe.Processors = len(n.ranks), len(n.cpus)
+	if common.Nodes > 1 {
+		for _, r := range n.ranks {
+			s.describe.Peers = append(s.describe.Peers, r.number)
+		}
+	}
 	return s, nil
 }
 

@@ -1,0 +1,49 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// meet hands in this rank's card and waits for those of the others.
+func (w *World) meet(session *bootstrap.Session) error {
+	book, err := session.Exchange(context.Background(), session.Card())
+	if w.job.Nodes > 1 {
+		w.book = book
+	}
+	return err
+}
+
+// gap stands for the transport to a rank that none leads to. Connections are
+// made on the first message: that is when the lack of one is an error.
+type gap struct {
+	*shm.Transport // what is asked of it as of any other is answered by this one
+	world          *World
+}
+
+// Endpoint implements transport.Transport.
+func (g gap) Endpoint(peer int) (transport.Endpoint, error) { return nil, g.world.apart(peer) }
+
+// apart says why nothing leads to a rank. It is transport.ErrNotSupported.
+func (w *World) apart(peer int) error {
+	why := fmt.Errorf("%w: ranks %d and %d are on different nodes (%s) and no transport connects them",
+		transport.ErrNotSupported, w.Rank(), peer, w.hosts(w.Rank(), peer))
+	return &transport.OpError{Op: "connect", Transport: "network", Peer: peer, Err: why}
+}
+
+// hosts names the hosts of two ranks as well as the book knows them.
+func (w *World) hosts(a, b int) string {
+	name := func(rank int) string {
+		if w.book != nil {
+			if c, ok := w.book.Card(rank); ok && c.Host != "" {
+				return c.Host
+			}
+		}
+		return "unknown"
+	}
+	return name(a) + ", " + name(b)
+}

@@ -1,0 +1,106 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// onNodes returns the options that run a program on two nodes, both of them this
+// machine: ranks 0, 1, 4 and 5 on h1, 2 and 3 on h2.
+func onNodes(t *testing.T) []string {
+	t.Helper()
+	rsh := filepath.Join(t.TempDir(), "rsh")
+	text := "#!/bin/sh\nexport GORUN_HOSTID=$1\nshift\nexec \"$@\"\n"
+	require.NoError(t, os.WriteFile(rsh, []byte(text), 0o755))
+	return []string{"-host", "h1:2,h2:2", "-rsh", rsh}
+}
+
+// talkOnNodes exchanges messages within the nodes, and tries to between them.
+func talkOnNodes(w *runtime.World) error {
+	c := w.Comm()
+	mine := [][]int{{0, 1, 4, 5}, {2, 3}}[w.NodeRank()]
+	if w.LocalSize() != len(mine) || mine[w.LocalRank()] != w.Rank() {
+		return fmt.Errorf("local rank %d of %d", w.LocalRank(), w.LocalSize())
+	}
+	n := len(mine)
+	right, left := mine[(w.LocalRank()+1)%n], mine[(w.LocalRank()+n-1)%n]
+	for _, length := range []int{1, 1 << 20} {
+		out, in := make([]int, length), make([]int, length)
+		out[length-1] = w.Rank()
+		if _, err := runtime.SendRecv(c, out, right, 7, in, left, 7); err != nil {
+			return err
+		}
+		if in[length-1] != left {
+			return fmt.Errorf("%d from the left, want %d", in[length-1], left)
+		}
+	}
+	other := 2
+	if w.NodeRank() == 1 {
+		other = 0
+	}
+	for name, op := range map[string]func() error{
+		"send": func() error { return runtime.Send(c, []int{1}, other, 1) },
+		"recv": func() error { _, err := runtime.Recv(c, make([]int, 1), other, 1); return err },
+		"big":  func() error { return runtime.Send(c, make([]int, 1<<20), other, 1) },
+	} {
+		err := op()
+		want := fmt.Sprintf("ranks %d and %d are on different nodes (h", w.Rank(), other)
+		if !errors.Is(err, transport.ErrNotSupported) || !strings.Contains(err.Error(), want) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	fmt.Fprintf(os.Stdout, "rank %d of %d, node %d of %d: %s\n", w.Rank(), w.Size(), w.NodeRank(), w.Nodes(), w.Explain(other))
+	return nil
+}
+
+func TestSeveralNodesWithoutANetwork(t *testing.T) {
+	r := launch(t, 6, "nodes", onNodes(t)...)
+	require.Zero(t, r.code, r.errors)
+	hosts := []string{"h1", "h1", "h2", "h2", "h1", "h1"}
+	for rank, host := range hosts {
+		other := map[string]int{"h1": 2, "h2": 0}[host]
+		require.Contains(t, r.out, fmt.Sprintf("rank %d of 6, node %d of 2: ", rank, int(host[1]-'1')))
+		require.Contains(t, r.out, fmt.Sprintf("ranks %d and %d are on different nodes (%s, %s) and no transport connects them", rank, other, host, hosts[other]))
+	}
+}
+
+// dieOnNodes makes a rank of each node disappear before it joins, and the others
+// go on.
+func dieOnNodes() {
+	switch os.Getenv("GORUN_RANK") {
+	case "1", "2":
+		os.Exit(3)
+	}
+	runtime.Main(func(w *runtime.World) error {
+		for _, dead := range []int{1, 2} {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // ends a hang only
+			_, err := runtime.Recv(w.Comm().WithContext(ctx), make([]int, 1), dead, 0)
+			cancel()
+			var peer *runtime.PeerError
+			if !errors.As(err, &peer) || peer.Rank != dead {
+				return fmt.Errorf("rank %d: %w", dead, err)
+			}
+		}
+		fmt.Fprintf(os.Stdout, "rank %d goes on\n", w.Rank())
+		return nil
+	})
+}
+
+func TestNodesWithoutSomeOfTheirRanks(t *testing.T) {
+	r := launch(t, 6, "fewer", append(onNodes(t), "-on-failure", "continue")...)
+	require.Equal(t, 3, r.code, r.errors)
+	for _, rank := range []int{0, 3, 4, 5} {
+		require.Contains(t, r.out, fmt.Sprintf("rank %d goes on\n", rank), r.errors)
+	}
+}
