@@ -28,6 +28,9 @@ func AllGather[T any](c *runtime.Comm, send, recv []T) error {
 }
 
 func (g *group) allGather(send, recv []byte) error {
+	if err := g.announce(call{op: opAllGather, root: anyRoot, bytes: len(send)}); err != nil {
+		return err
+	}
 	alg := g.choose(opAllGather, len(send), 0, true)
 	switch alg {
 	case recursiveDoubling:

@@ -32,6 +32,9 @@ func AllReduce[T any](c *runtime.Comm, send, recv []T, op Op) error {
 }
 
 func (g *group) allReduce(send, recv []byte, r message.Reduction) error {
+	if err := g.announce(reduction(opAllReduce, anyRoot, r, len(send))); err != nil {
+		return err
+	}
 	alg := g.choose(opAllReduce, len(send), r.Elem, r.Commutative)
 	switch alg {
 	case recursiveDoubling, rabenseifner, ring:

@@ -33,6 +33,14 @@ func AllToAll[T any](c *runtime.Comm, send, recv []T) error {
 }
 
 func (g *group) allToAll(send, recv []byte) error {
+	if err := g.announce(call{op: opAllToAll, root: anyRoot, bytes: len(send)}); err != nil {
+		return err
+	}
+	return g.allToAllAnyhow(send, recv)
+}
+
+// allToAllAnyhow is allToAll after the call was announced.
+func (g *group) allToAllAnyhow(send, recv []byte) error {
 	alg := g.choose(opAllToAll, len(send)/g.size, 0, true)
 	if same, _ := kernel.Overlap(send, recv); same && alg != bruck && alg != small {
 		send = append([]byte(nil), send...)
@@ -69,5 +77,5 @@ func (g *group) pullOr(n *node.Group, send, recv []byte) error {
 		return n.AllToAllPull(send, recv)
 	}
 	g.readable = false
-	return g.allToAll(send, recv)
+	return g.allToAllAnyhow(send, recv)
 }

@@ -18,6 +18,9 @@ func Barrier(c *runtime.Comm) error {
 }
 
 func (g *group) barrier() error {
+	if err := g.announce(call{op: opBarrier, root: anyRoot}); err != nil {
+		return err
+	}
 	alg := g.choose(opBarrier, 0, 0, true)
 	if alg == dissemination {
 		return message.BarrierDissemination(&g.peer)

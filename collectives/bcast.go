@@ -22,6 +22,9 @@ func Bcast[T any](c *runtime.Comm, buf []T, root int) error {
 }
 
 func (g *group) bcast(buf []byte, root int) error {
+	if err := g.announce(call{op: opBcast, root: root, bytes: len(buf)}); err != nil {
+		return err
+	}
 	alg := g.choose(opBcast, len(buf), 0, true)
 	if alg == binomial || alg == scatterAllGather {
 		return bcastMessages(&g.peer, alg, buf, root)

@@ -14,6 +14,10 @@
 //   - Wrong arguments are refused before anything is sent. An operation that is
 //     given up halfway, because its context ended or a member died, leaves the
 //     communicator broken for everyone (runtime.ErrCommBroken).
+//   - Members that call different operations, or with different lengths, roots or
+//     operators, get a MismatchError on a node, and the others ErrCommBroken, where
+//     somebody waits for somebody. Across nodes only a message of the wrong length
+//     is an error.
 //   - Messages of collectives never meet the program's own.
 //
 // # In place

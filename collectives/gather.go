@@ -47,6 +47,9 @@ func (g *group) checkBlocks(name string, block, all []byte, n, total int) error 
 }
 
 func (g *group) gather(send, recv []byte, root int) error {
+	if err := g.announce(call{op: opGather, root: root, bytes: len(send)}); err != nil {
+		return err
+	}
 	alg := g.choose(opGather, len(send), 0, true)
 	if alg == binomial {
 		return message.GatherBinomial(&g.peer, send, recv, root)

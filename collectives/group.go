@@ -111,7 +111,7 @@ func (g *group) shared() (*node.Group, error) {
 	if g.node != nil {
 		return g.node, nil
 	}
-	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Open: g.open})
+	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Place: place, Open: g.open})
 	g.node = n
 	return n, err
 }
@@ -124,6 +124,13 @@ func refuse(op operation, err error) error { return fmt.Errorf("collectives: %v:
 func (g *group) end(op operation, err error) error {
 	if err == nil {
 		return nil
+	}
+	var differ *node.MismatchError
+	switch {
+	case errors.As(err, &differ):
+		err = mismatch(differ)
+	case errors.Is(err, runtime.ErrCommBroken):
+		err = fmt.Errorf("at %s: %w", place(), err) // by an error that names another line
 	}
 	g.comm.Break(err)
 	return refuse(op, err)

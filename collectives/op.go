@@ -62,6 +62,7 @@ func Func[T any](fn func(a, b T) T, commutative bool) Op {
 		},
 		Elem:        kernel.SizeOf[T](),
 		Commutative: commutative,
+		Operator:    message.UserOperator,
 	}}
 }
 
@@ -77,7 +78,10 @@ func bind[T any](op Op) (message.Reduction, error) {
 	case Builtin:
 		if int(op) < kernel.Codes {
 			if fn := kernel.Of(kernel.Code(op), kernel.KindOf[T]()); fn != nil {
-				return message.Reduction{Fn: fn, Elem: kernel.SizeOf[T](), Commutative: true}, nil
+				return message.Reduction{
+					Fn: fn, Elem: kernel.SizeOf[T](), Commutative: true,
+					Operator: uint8(op) + 1, Kind: uint8(kernel.KindOf[T]()),
+				}, nil
 			}
 		}
 	case *userOp[T]:

@@ -46,6 +46,9 @@ func checkReduce(send, recv []byte, elem int) error {
 }
 
 func (g *group) reduce(send, recv []byte, root int, r message.Reduction) error {
+	if err := g.announce(reduction(opReduce, root, r, len(send))); err != nil {
+		return err
+	}
 	alg := g.choose(opReduce, len(send), r.Elem, r.Commutative)
 	switch alg {
 	case binomial:

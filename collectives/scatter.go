@@ -31,6 +31,9 @@ func Scatter[T any](c *runtime.Comm, send, recv []T, root int) error {
 }
 
 func (g *group) scatter(send, recv []byte, root int) error {
+	if err := g.announce(call{op: opScatter, root: root, bytes: len(recv)}); err != nil {
+		return err
+	}
 	alg := g.choose(opScatter, len(recv), 0, true)
 	if alg == binomial {
 		return message.ScatterBinomial(&g.peer, send, recv, root)

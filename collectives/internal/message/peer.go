@@ -28,7 +28,13 @@ type Reduction struct {
 	// Commutative allows algorithms to swap operands. They always keep the order
 	// in which all ranks see the same bits.
 	Commutative bool
+	// Operator and Kind tell reductions apart that members should call alike:
+	// 1 + kernel.Code, or UserOperator, and the kernel.Kind of the elements.
+	Operator, Kind uint8
 }
+
+// UserOperator is the Operator of a user's function.
+const UserOperator = 255
 
 // blocks cuts n bytes into parts whole numbers of unit, as equal as they go:
 // block i is [off(i), off(i+1)).

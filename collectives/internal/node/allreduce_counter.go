@@ -16,7 +16,11 @@ func (g *Group) AllReduceCounter(send, recv []byte, r message.Reduction) error {
 	}
 	room := mine.room(len(send))
 	copy(room, send)
-	if g.arrive() {
+	combiner, err := g.arrive()
+	if err != nil {
+		return err
+	}
+	if combiner {
 		g.combine(recv, n, r)
 		copy(room, recv)
 		g.letGo(n)

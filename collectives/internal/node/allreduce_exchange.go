@@ -13,7 +13,7 @@ func (g *Group) AllReduceExchange(send, recv []byte, r message.Reduction) error 
 		return err
 	}
 	copy(mine.room(len(send)), send)
-	g.mem.Signal(mine.word, n)
+	g.announce(mine, n)
 	if err := g.collect(n); err != nil {
 		return err
 	}

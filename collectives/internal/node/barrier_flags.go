@@ -9,9 +9,15 @@ package node
 func (g *Group) BarrierFlags() error {
 	g.step++
 	for k, flag := range g.flags {
-		g.mem.Signal(g.next[k], g.step)
-		if err := g.await(flag, g.step); err != nil {
+		g.mem.Signal(g.next[k], g.step<<markBits|g.said.mark)
+		if err := g.await(flag, g.step<<markBits); err != nil {
 			return err
+		}
+		// Who sets it may be in the next barrier already.
+		if v := flag.Load(); v>>markBits == g.step {
+			if err := g.marked(g.before[k], v); err != nil {
+				return err
+			}
 		}
 	}
 	g.floor = g.step

@@ -14,6 +14,9 @@ type Config struct {
 	Segment int
 	// Reader reads other members' private memory; nil if there is no way.
 	Reader Reader
+	// Place returns the source line of the current operation, for errors; it may be
+	// nil.
+	Place func() string
 	// Open returns memory shared by the members, with parts of this many bytes.
 	// All members call it in the same order.
 	Open func(bytes int) (Memory, error)
@@ -34,8 +37,9 @@ type Group struct {
 	// slots[q] are the buffers of q.
 	slots [][slotCount]slot
 	// flags[k] is set by the member 2^k before this one; next[k] is that of the
-	// member 2^k after it.
+	// member 2^k after it, before[k] the number of the one before.
 	flags, next []*Word
+	before      []int
 	arrivals    *Word
 	release     *Word
 
@@ -43,6 +47,7 @@ type Group struct {
 	// members are known to have begun, arrived the arrivals counted so far.
 	step, floor, arrived uint64
 
+	said    statements
 	large   *ring
 	reader  Reader
 	lending *loans
@@ -78,10 +83,24 @@ func New(c Config) (*Group, error) {
 	for k := 0; 1<<k < g.size && k < flagCount; k++ {
 		g.flags = append(g.flags, wordAt(mem.Part(g.rank), flagOffset(k)))
 		g.next = append(g.next, wordAt(mem.Part((g.rank+1<<k)%g.size), flagOffset(k)))
+		g.before = append(g.before, (g.rank+g.size-1<<k)%g.size)
+	}
+	g.said.place = c.Place
+	for q := range g.size {
+		g.said.parts = append(g.said.parts, mem.Part(q)[saidOffset:][:statementsLength])
 	}
 	g.arrivals = wordAt(mem.Part(0), arrivalOffset)
 	g.release = wordAt(mem.Part(0), releaseOffset)
 	return g, nil
+}
+
+// openMore opens memory once all members have come to do so: a member that does
+// something else would be waited for without a word of it.
+func (g *Group) openMore(bytes int) (Memory, error) {
+	if err := g.BarrierCounter(); err != nil {
+		return nil, err
+	}
+	return g.open(bytes)
 }
 
 // SmallMax is the largest contribution in bytes of one rank to the small
@@ -91,12 +110,16 @@ func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
 // await waits until a word is at least v.
 func (g *Group) await(w *Word, v uint64) error { return g.awaitIn(g.mem, w, v) }
 
-// awaitIn is await for a word in some memory.
+// awaitIn is await for a word in some memory. A wait that takes long may be one
+// for members that do something else.
 func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	for range g.spin {
 		if w.Load() >= v {
 			return nil
 		}
+	}
+	if err := g.agreeAround(); err != nil {
+		return err
 	}
 	return mem.Await(w, v)
 }
@@ -124,6 +147,19 @@ func (g *Group) begin() (n uint64, mine *slot, err error) {
 // slot returns the buffer of member q in step n.
 func (g *Group) slot(q int, n uint64) *slot { return &g.slots[q][n%slotCount] }
 
+// announce says that this member's slot of step n is written.
+func (g *Group) announce(mine *slot, n uint64) { g.mem.Signal(mine.word, n<<markBits|g.said.mark) }
+
+// heard waits until member q's slot of step n is written. It holds that step until
+// this member is done with it.
+func (g *Group) heard(q int, n uint64) (*slot, error) {
+	s := g.slot(q, n)
+	if err := g.await(s.word, n<<markBits); err != nil {
+		return nil, err
+	}
+	return s, g.marked(q, s.word.Load())
+}
+
 // finish leaves word that this member is done with step n, in which not
 // everyone waited for everyone.
 func (g *Group) finish(n uint64) { g.mem.Signal(g.done[g.rank], n) }
@@ -134,7 +170,7 @@ func (g *Group) meet(n uint64) error {
 	if g.crowded {
 		return g.meetAtCounter(n)
 	}
-	g.mem.Signal(g.slot(g.rank, n).word, n)
+	g.announce(g.slot(g.rank, n), n)
 	return g.collect(n)
 }
 
@@ -144,7 +180,7 @@ func (g *Group) collect(n uint64) error {
 		if q == g.rank {
 			continue
 		}
-		if err := g.await(g.slot(q, n).word, n); err != nil {
+		if _, err := g.heard(q, n); err != nil {
 			return err
 		}
 	}
@@ -152,10 +188,25 @@ func (g *Group) collect(n uint64) error {
 	return nil
 }
 
-// arrive counts this member's arrival and reports whether it is the last.
-func (g *Group) arrive() (last bool) {
-	g.arrived += uint64(g.size)
-	return g.arrivals.Add(1) == g.arrived
+// The arrival counter also adds up the fingerprints of the calls.
+//
+//	bits 63:48  sum of the fingerprints, without what overflows
+//	bits 47:0   arrivals
+const (
+	sumShift    = 48
+	arrivalMask = 1<<sumShift - 1
+)
+
+// arrive counts this member's arrival and reports whether it is the last, who
+// also sees whether all have called the same.
+func (g *Group) arrive() (last bool, err error) {
+	one := g.said.mark<<sumShift | 1
+	g.arrived += uint64(g.size) * one
+	all := g.arrivals.Add(one)
+	if last = all&arrivalMask == g.arrived&arrivalMask; last && all != g.arrived {
+		err = g.differ()
+	}
+	return last, err
 }
 
 // The release word is the step and the member that came last.
@@ -179,11 +230,15 @@ func (g *Group) released(n uint64) (last int, err error) {
 }
 
 func (g *Group) meetAtCounter(n uint64) error {
-	if g.arrive() {
+	last, err := g.arrive()
+	if err != nil {
+		return err
+	}
+	if last {
 		g.letGo(n)
 		return nil
 	}
-	_, err := g.released(n)
+	_, err = g.released(n)
 	return err
 }
 

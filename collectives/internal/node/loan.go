@@ -58,7 +58,7 @@ func (g *Group) CanPull() (bool, error) {
 	if g.lending != nil {
 		return g.lending.granted, nil
 	}
-	mem, err := g.open(loanBytes)
+	mem, err := g.openMore(loanBytes)
 	if err != nil {
 		return false, err
 	}
@@ -124,10 +124,14 @@ func (l *loans) lend(b []byte) {
 // pull copies len(dst) bytes at off of the slice that member q lends.
 func (l *loans) pull(q, off int, dst []byte) error {
 	card := l.cards[q]
-	if err := l.await(card.lent, 2*l.number); err != nil {
+	err := l.await(card.lent, 2*l.number)
+	if err == nil {
+		err = l.g.agree(q)
+	}
+	if err != nil {
 		return err
 	}
-	err := l.g.reader.Read(card.process.Load(), card.addr.Load()+uint64(off), dst)
+	err = l.g.reader.Read(card.process.Load(), card.addr.Load()+uint64(off), dst)
 	switch {
 	case err != nil:
 		return fmt.Errorf("read from member %d: %w", q, err)

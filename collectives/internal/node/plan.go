@@ -5,14 +5,16 @@ package node
 const slotCount = 4
 
 // The small part: one line for the done word, then in rank 0's part the arrival
-// counter and the release word, then the barrier's flags, then the slots.
+// counter and the release word, then the barrier's flags, then what members said
+// of their calls, then the slots.
 const (
 	doneOffset    = 0
 	arrivalOffset = line
 	releaseOffset = 2 * line
 	flagsOffset   = 4 * line
 	flagCount     = 12 // rounds: up to 4096 members
-	slotsOffset   = flagsOffset + flagCount*line
+	saidOffset    = flagsOffset + flagCount*line
+	slotsOffset   = saidOffset + statementsLength
 )
 
 func flagOffset(round int) int { return flagsOffset + round*line }

@@ -16,9 +16,9 @@ type ring struct {
 	depth, size int
 	ready, done []*Word
 	parts       [][]byte
-	// last is the number of the last segment in use, free a lower bound of
-	// everyone's done word.
-	last, free uint64
+	// first and last are the numbers of the current operation's segments, free is
+	// a lower bound of everyone's done word.
+	first, last, free uint64
 }
 
 // flow returns the ring, which is made with the first large operation.
@@ -26,7 +26,7 @@ func (g *Group) flow() (*ring, error) {
 	if g.large != nil {
 		return g.large, nil
 	}
-	mem, err := g.open(g.plan.largePart())
+	mem, err := g.openMore(g.plan.largePart())
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +44,9 @@ func (g *Group) flow() (*ring, error) {
 
 // claim takes the next count segment numbers and returns the first.
 func (f *ring) claim(count int) uint64 {
-	first := f.last + 1
+	f.first = f.last + 1
 	f.last += uint64(count)
-	return first
+	return f.first
 }
 
 // segment returns segment s of member q.
@@ -86,6 +86,11 @@ func (f *ring) publish(s uint64) { f.mem.Signal(f.ready[f.g.rank], s) }
 func (f *ring) written(q int, s uint64) ([]byte, error) {
 	if err := f.await(f.ready[q], s); err != nil {
 		return nil, err
+	}
+	if s == f.first {
+		if err := f.g.agree(q); err != nil {
+			return nil, err
+		}
 	}
 	return f.segment(q, s), nil
 }

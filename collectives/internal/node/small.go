@@ -14,10 +14,10 @@ func (g *Group) BcastSmall(buf []byte, root int) error {
 	}
 	if g.rank == root {
 		copy(mine.room(len(buf)), buf)
-		g.mem.Signal(mine.word, n)
+		g.announce(mine, n)
 	} else {
-		from := g.slot(root, n)
-		if err := g.await(from.word, n); err != nil {
+		from, err := g.heard(root, n)
+		if err != nil {
 			return err
 		}
 		copy(buf, from.room(len(buf)))
@@ -36,11 +36,11 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 	size := len(recv)
 	if g.rank == root {
 		copy(mine.room(len(send)), send)
-		g.mem.Signal(mine.word, n)
+		g.announce(mine, n)
 		copyOwn(recv, send[root*size:][:size])
 	} else {
-		from := g.slot(root, n)
-		if err := g.await(from.word, n); err != nil {
+		from, err := g.heard(root, n)
+		if err != nil {
 			return err
 		}
 		copy(recv, from.room(size * g.size)[g.rank*size:])
@@ -79,7 +79,7 @@ func (g *Group) contribute(send []byte, root int) (n uint64, err error) {
 	if g.rank == root {
 		return n, g.collect(n)
 	}
-	g.mem.Signal(mine.word, n)
+	g.announce(mine, n)
 	return n, nil
 }
 

@@ -9,3 +9,8 @@ func wordAt(part []byte, off int) *Word {
 
 // addressOf returns where b lies in this process.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
+
+// uint64At is wordAt for words whose order the caller makes.
+func uint64At(part []byte, off int) *uint64 {
+	return (*uint64)(unsafe.Pointer(&part[off : off+8][0]))
+}

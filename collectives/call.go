@@ -1,0 +1,149 @@
+package collectives
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// ErrMismatch says that members of a communicator did not call the same
+// operation, or not with the same length, root or operator.
+var ErrMismatch = errors.New("ranks call different collective operations")
+
+// MismatchError names two ranks that do not call the same. It is ErrMismatch. The
+// communicator is broken by it, so the other ranks get runtime.ErrCommBroken with
+// its text. It is found on ranks that share memory; elsewhere messages of the wrong
+// length are ErrLength.
+type MismatchError struct {
+	// Rank is this rank, Peer the other one.
+	Rank, Peer int
+	// Call and PeerCall say what they called, as in "bcast of 8 bytes from root 0".
+	// PeerCall is empty if Peer is Rank: then it is not known who differs.
+	Call, PeerCall string
+	// Line and PeerLine are where, as in "main.go:12". Of two ranks that notice one
+	// knows both lines at least. A line is empty if its rank has not noticed yet, or
+	// has gone on since, as the root of a broadcast may.
+	Line, PeerLine string
+}
+
+// Error implements error.
+func (e *MismatchError) Error() string {
+	at := func(line string) string {
+		if line == "" {
+			return ""
+		}
+		return " at " + line
+	}
+	text := fmt.Sprintf("%v: rank %d: %s%s", ErrMismatch, e.Rank, e.Call, at(e.Line))
+	if e.Peer != e.Rank {
+		text += fmt.Sprintf("; rank %d: %s%s", e.Peer, e.PeerCall, at(e.PeerLine))
+	}
+	return text
+}
+
+// Is makes it ErrMismatch.
+func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
+
+// call is what the members of an operation must agree on.
+type call struct {
+	op operation
+	// root is anyRoot where there is none, operator 0.
+	root     int
+	operator uint8
+	kind     uint8
+	bytes    int
+}
+
+const anyRoot = -1
+
+// The word of a call that names all but its length.
+//
+//	bits 56-63  1 + operation
+//	bits 48-55  operator of a reduction, see message.Reduction
+//	bits 40-47  kind of its elements
+//	bits  0-31  1 + root, 0 without one
+const (
+	callOperation = 56
+	callOperator  = 48
+	callKind      = 40
+)
+
+func (c call) statement() node.Call {
+	return node.Call{
+		What:  uint64(c.op+1)<<callOperation | uint64(c.operator)<<callOperator | uint64(c.kind)<<callKind | uint64(c.root+1)&math.MaxUint32,
+		Bytes: uint64(c.bytes),
+	}
+}
+
+// describe is the inverse of statement, in words.
+func describe(c node.Call) string {
+	if c == (node.Call{}) {
+		return "another operation"
+	}
+	text := operation(c.What>>callOperation - 1).String()
+	if c.Bytes > 0 {
+		text += fmt.Sprintf(" of %d bytes", c.Bytes)
+	}
+	switch operator := uint8(c.What >> callOperator); operator {
+	case 0:
+	case message.UserOperator:
+		text += " with a Func"
+	default:
+		text += fmt.Sprintf(" with %v of %v", Builtin(operator-1), kernel.Kind(uint8(c.What>>callKind)))
+	}
+	if root := uint32(c.What); root > 0 {
+		text += fmt.Sprintf(", root %d", root-1)
+	}
+	return text
+}
+
+// announce says on a node what this rank is about to do, before it chooses how.
+// It is once per operation, so that the operations' numbers agree whatever way
+// they go.
+func (g *group) announce(c call) error {
+	if !g.near {
+		return nil
+	}
+	n, err := g.shared()
+	if err != nil {
+		return err
+	}
+	n.Enter(c.statement())
+	return nil
+}
+
+// reduction is the call of a reduction.
+func reduction(op operation, root int, r message.Reduction, bytes int) call {
+	return call{op: op, root: root, operator: r.Operator, kind: r.Kind, bytes: bytes}
+}
+
+// mismatch translates a node's error.
+func mismatch(e *node.MismatchError) error {
+	return &MismatchError{
+		Rank: e.Member, Peer: e.Other, Call: describe(e.Mine), PeerCall: describe(e.Theirs), Line: e.Here, PeerLine: e.There,
+	}
+}
+
+// place returns the source line that called the operation under way: the innermost
+// of none of the packages that work on its behalf.
+func place() string {
+	var stack [32]uintptr
+	frames := goruntime.CallersFrames(stack[:goruntime.Callers(2, stack[:])])
+	for {
+		f, more := frames.Next()
+		inside := strings.HasPrefix(f.Function, "github.com/gorun-hpc/gorun/collectives")
+		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package node
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/internal/processor"
+)
+
+// Call says what a member does, in words of the caller's. Members that do the
+// same say the same.
+type Call struct{ What, Bytes uint64 }
+
+// mark is a fingerprint of a call in markBits.
+func (c Call) mark() uint64 {
+	h := c.What*0x9e3779b97f4a7c15 ^ c.Bytes*0xc2b2ae3d27d4eb4f
+	h ^= h >> 29
+	return h * 0xbf58476d1ce4e5b9 >> (64 - markBits)
+}
+
+// A word that announces a step of a small operation has the fingerprint of the
+// call in its low bits, so that members compare calls without reading anything
+// that they would not read anyway.
+//
+//	bits 63:16  step
+//	bits 15:0   fingerprint
+const (
+	markBits = 16
+	markMask = 1<<markBits - 1
+)
+
+// MismatchError says that two members do not do the same.
+type MismatchError struct {
+	Member, Other int
+	Mine, Theirs  Call
+	// Here and There are source lines; There is empty if the other member has not
+	// noticed yet.
+	Here, There string
+}
+
+// Error implements error.
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("members %d and %d call different operations: %+v, %+v", e.Member, e.Other, e.Mine, e.Theirs)
+}
+
+// statements are what every member has said of its last calls, in its part of the
+// small memory. They are written by plain stores into lines that nobody reads
+// unless calls differ or a wait takes long.
+//
+//	offset   0  latest  number of the last call
+//	offset   8  recent  the last three calls, as in the ring: what a neighbour
+//	                    looks at is one line
+//	offset  64  place   1 + number of the call whose source line follows
+//	offset  72          its length, then its text
+//	offset 256  ring    of the last calls: bytes, what
+const (
+	placeOffset      = 64
+	placeMax         = 256 - placeOffset - 16
+	ringOffset       = 256
+	statementBytes   = 16
+	statementCount   = 16 // a root may be ahead by the slots and the segments
+	recentOffset     = 8
+	recentCount      = 3
+	statementsLength = ringOffset + statementCount*statementBytes
+)
+
+type statements struct {
+	// parts holds every member's statements.
+	parts [][]byte
+	// number is that of the current call, mark its fingerprint.
+	number uint64
+	call   Call
+	mark   uint64
+	place  func() string
+}
+
+// Enter says what the member is about to do. Calls that are not entered are taken
+// to be the same. It costs some plain stores.
+func (g *Group) Enter(c Call) {
+	s := &g.said
+	s.number++
+	if c != s.call {
+		s.call, s.mark = c, c.mark()
+	}
+	mine := s.parts[g.rank]
+	for _, at := range [2]int{ringOffset + int(s.number%statementCount)*statementBytes, recentAt(s.number)} {
+		put(uint64At(mine, at), c.Bytes)
+		put(uint64At(mine, at+8), c.What)
+	}
+	processor.Store64(uint64At(mine, 0), s.number)
+}
+
+func recentAt(n uint64) int { return recentOffset + int(n%recentCount)*statementBytes }
+
+// latest returns the number of a member's last call.
+func (s *statements) latest(q int) uint64 { return atomic.LoadUint64(uint64At(s.parts[q], 0)) }
+
+// of returns what a member said of call n, if it has come to it and says so still:
+// an entry is written before the number.
+func (s *statements) of(q int, n uint64) (Call, bool) {
+	at := ringOffset + int(n%statementCount)*statementBytes
+	c := Call{Bytes: atomic.LoadUint64(uint64At(s.parts[q], at)), What: atomic.LoadUint64(uint64At(s.parts[q], at+8))}
+	last := s.latest(q)
+	return c, n > 0 && last >= n && last < n+statementCount-1
+}
+
+// same says that member q said last what this member says, or what this member
+// said before; it may say no when it is.
+func (s *statements) same(me, q int) bool {
+	n := s.latest(q)
+	if n == 0 || n > s.number || n+recentCount <= s.number {
+		return false
+	}
+	theirs, mine, at := s.parts[q], s.parts[me], recentAt(n)
+	return *uint64At(mine, at+8) == atomic.LoadUint64(uint64At(theirs, at+8)) && *uint64At(mine, at) == atomic.LoadUint64(uint64At(theirs, at))
+}
+
+// agree compares this member's call with that of member q or, while one is ahead,
+// the last calls that both have made.
+func (g *Group) agree(q int) error {
+	s := &g.said
+	if s.same(g.rank, q) {
+		return nil
+	}
+	n := min(s.number, s.latest(q))
+	theirs, known := s.of(q, n)
+	mine, still := s.of(g.rank, n)
+	if !known || !still || mine == theirs {
+		return nil
+	}
+	return g.mismatch(q, n, mine, theirs)
+}
+
+// agreeAround compares with the neighbours. If members differ, then somewhere
+// around the ring neighbours do, and the later of them to wait notices.
+func (g *Group) agreeAround() error {
+	if err := g.agree((g.rank + 1) % g.size); err != nil {
+		return err
+	}
+	return g.agree((g.rank + g.size - 1) % g.size)
+}
+
+// marked compares the fingerprint in a word of member q with this member's.
+func (g *Group) marked(q int, word uint64) error {
+	if word&markMask == g.said.mark {
+		return nil
+	}
+	if err := g.agree(q); err != nil {
+		return err
+	}
+	return g.mismatch(q, g.said.number, g.said.call, Call{})
+}
+
+// differ finds who does not do the same, when the fingerprints do not add up.
+func (g *Group) differ() error {
+	for q := range g.size {
+		if err := g.agree(q); err != nil {
+			return err
+		}
+	}
+	return g.mismatch(g.rank, g.said.number, g.said.call, Call{})
+}
+
+// mismatch tells the others where this member is, and then looks whether the
+// other has told already: so the second to notice knows both lines.
+func (g *Group) mismatch(q int, n uint64, mine, theirs Call) error {
+	s := &g.said
+	e := &MismatchError{Member: g.rank, Other: q, Mine: mine, Theirs: theirs}
+	if s.place != nil && n == s.number {
+		e.Here = s.place()
+	}
+	b := s.parts[g.rank][placeOffset:]
+	length := copy(b[16:16+placeMax], e.Here)
+	binary.NativeEndian.PutUint64(b[8:], uint64(length))
+	atomic.StoreUint64(uint64At(b, 0), n+1)
+	if b = s.parts[q][placeOffset:]; q != g.rank && atomic.LoadUint64(uint64At(b, 0)) == n+1 {
+		e.There = string(b[16:][:min(binary.NativeEndian.Uint64(b[8:]), placeMax)])
+	}
+	return e
+}
