@@ -1,6 +1,7 @@
 package shm
 
 import (
+	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 
@@ -39,9 +40,14 @@ type registration struct {
 	ready atomic.Bool
 }
 
-// start registers the process, once.
+// start registers the process, once. It gives way, so that the system call begins
+// now: later, on the only processor of a rank that computes or polls, it would
+// take that processor away in the middle of the program, for several milliseconds.
 func (r *registration) start() {
-	r.once.Do(func() { go func() { r.ready.Store(registerBarrier()) }() })
+	r.once.Do(func() {
+		go func() { r.ready.Store(registerBarrier()) }()
+		goruntime.Gosched()
+	})
 }
 
 // relax goes from fences to barriers as soon as they can be had, here and at the
