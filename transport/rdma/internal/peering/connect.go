@@ -24,6 +24,7 @@ func (m *Machine) dial(now time.Duration, out []Action) []Action {
 	m.attempt++
 	m.number++
 	m.phase, m.conn, m.timer = dialing, Conn{Active: true, Number: m.number}, now+m.config.Attempt
+	m.turned = false
 	// A reject has nonce 0 when the request could not be read.
 	nonce := max(uint32(m.config.Random.Uint64()), 1)
 	return append(out, Action{Kind: Dial, Conn: m.conn, Greeting: Greeting{m.config.Incarnation, m.attempt, nonce}})
@@ -37,7 +38,12 @@ func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, 
 		m.phase = idle
 		return out
 	}
-	m.phase, m.cause = waiting, cause
+	if m.turned {
+		// The peer can reach this side, and perhaps not the other way round: leave it
+		// the time for its next request.
+		atLeast = max(atLeast, 2*m.config.RetryMax)
+	}
+	m.phase, m.cause, m.turned = waiting, cause, false
 	m.timer = now + max(m.config.pause(m.tries), atLeast)
 	m.tries++
 	return out
@@ -109,7 +115,7 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 	}
 	out = m.meet(g.Incarnation, m.release(cause, out))
 	m.seen, m.heard = g.Attempt, true
-	m.phase, m.conn, m.timer, m.farewell = accepted, e.Conn, now+m.config.Confirm, false
+	m.phase, m.conn, m.timer, m.farewell, m.turned = accepted, e.Conn, now+m.config.Confirm, false, false
 	return append(out, Action{
 		Kind: Accept, Conn: e.Conn, Greeting: Greeting{m.config.Incarnation, m.attempt, g.Nonce},
 	})
@@ -134,7 +140,7 @@ func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, boo
 	case !restarted && m.heard && !newer(g.Attempt, m.seen):
 		return refuse(negotiation.Duplicate)
 	case !restarted && m.phase == dialing && m.config.Rank < m.config.Peer:
-		m.seen, m.heard = g.Attempt, true
+		m.seen, m.heard, m.turned = g.Attempt, true, true
 		return refuse(negotiation.Simultaneous)
 	}
 	return negotiation.Reject{}, false

@@ -25,7 +25,8 @@
 //     connection whose request was already dropped is never used.
 //   - Simultaneous requests: that of the lower rank wins. The lower one refuses
 //     with Simultaneous and keeps its own; the higher one drops its own silently
-//     and accepts.
+//     and accepts. When the winner comes to nothing, the lower rank leaves the
+//     other the time for its next request: the network may carry one way only.
 //   - Every request of a rank to a peer has a new attempt number, and is made only
 //     when the rank has no connection to that peer. So a request with a newer
 //     number than any seen says that the peer has lost what this side still holds,

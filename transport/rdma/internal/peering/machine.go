@@ -64,6 +64,7 @@ type Machine struct {
 	seen  uint16 // newest attempt of the peer, of that incarnation
 	heard bool   // seen is known
 
+	turned    bool // dialing: the peer's request was turned away in favour of this one
 	farewell  bool // closing: this side said BYE
 	peerFinal bool // the peer said that it ends
 	ending    bool // this side ends
