@@ -211,7 +211,7 @@ func (ep *Endpoint) resize(c *EndpointConfig, a *EndpointAttributes) {
 	}
 }
 
-// err makes the error of an operation on the endpoint.
+// err makes the error of an operation on the endpoint, under the lock.
 func (ep *Endpoint) err(op string, cause error) error {
 	peer := ""
 	if ep.remote.IsValid() {
@@ -227,7 +227,7 @@ func (ep *Endpoint) lock(op string) error {
 	}
 	ep.adapter.mu.Lock()
 	if ep.state == StateFreed {
-		ep.adapter.mu.Unlock()
+		defer ep.adapter.mu.Unlock()
 		return ep.err(op, ErrInvalidHandle)
 	}
 	return nil

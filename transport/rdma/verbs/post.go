@@ -17,12 +17,11 @@ func (ep *Endpoint) Post(w *WorkRequest) error {
 	err := ep.enqueue(w)
 	if err == nil {
 		ep.start()
+	} else {
+		err = ep.err("post", err)
 	}
 	ep.adapter.unlock()
-	if err != nil {
-		return ep.err("post", err)
-	}
-	return nil
+	return err
 }
 
 // PostList posts requests in order and starts them together. It returns how many
@@ -41,11 +40,11 @@ func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	if n > 0 {
 		ep.start()
 	}
-	ep.adapter.unlock()
 	if err != nil {
-		return n, ep.err("post list", err)
+		err = ep.err("post list", err)
 	}
-	return n, nil
+	ep.adapter.unlock()
+	return n, err
 }
 
 // start has the queue pair begin what was posted, or flushes it.
@@ -129,18 +128,16 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	} else {
 		err = ep.own.enqueue(r, ep.adapter, ep.config.Domain, ep.attributes.MaxReceiveSegments)
 	}
-	if err == nil {
-		if ep.state == StateDisconnected {
-			ep.receives.flush()
-		} else {
-			ep.queuePair.ReceivesPosted()
-		}
+	switch {
+	case err != nil:
+		err = ep.err("post receive", err)
+	case ep.state == StateDisconnected:
+		ep.receives.flush()
+	default:
+		ep.queuePair.ReceivesPosted()
 	}
 	ep.adapter.unlock()
-	if err != nil {
-		return ep.err("post receive", err)
-	}
-	return nil
+	return err
 }
 
 // enqueue checks a receive and puts it into the ring.

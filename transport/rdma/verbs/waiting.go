@@ -170,7 +170,7 @@ func (a *Adapter) wake() []func() {
 // that kind is queued already or the queue is dead. While a queue is armed, a
 // goroutine of the adapter sleeps in the kernel and makes progress; ring is called
 // on it or on any goroutine that makes progress, without a lock, and may call
-// anything. A later Arm replaces an earlier one.
+// anything but Adapter.Close. A later Arm replaces an earlier one.
 func (q *CompletionQueue) Arm(ring func()) bool {
 	a := q.adapter
 	a.mu.Lock()

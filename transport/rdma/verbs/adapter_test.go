@@ -1,0 +1,167 @@
+package verbs_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+var errBurnt = errors.New("device is burnt")
+
+func TestFailedDeviceEndsEverything(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	idle, idler := p.make(nil)
+	p.NoError(idle.PostReceive(&verbs.ReceiveRequest{ID: 1}))
+	p.stage.progress = func() (int, error) { return 0, errBurnt }
+	p.ErrorIs(p.queue.Wait(context.Background(), 3), errBurnt)
+	p.ErrorIs(p.queue.Err(), errBurnt)
+	for _, ep := range []*verbs.Endpoint{p.endpoint, idle} {
+		s, err := ep.Status()
+		p.NoError(err)
+		p.Equal(verbs.StateError, s.State)
+		p.ErrorIs(ep.Connect(remote, verbs.ConnectOptions{Timeout: 1}), verbs.ErrInvalidState)
+		p.ErrorIs(ep.Disconnect(verbs.CloseAbrupt), verbs.ErrInvalidState)
+		p.ErrorIs(ep.Reset(), verbs.ErrInvalidState)
+		p.ErrorIs(ep.PostReceive(&verbs.ReceiveRequest{}), verbs.ErrInvalidState)
+		p.NoError(ep.Free())
+	}
+	p.Equal(2, p.actor.closed, "aborted, then closed")
+	p.Equal(2, idler.closed)
+	all := p.poll()
+	p.Len(all, 2)
+	for _, c := range all {
+		if c.Event != nil {
+			p.Equal(verbs.EventBroken, c.Event.Type)
+			p.ErrorIs(c.Event.Err, errBurnt)
+		} else {
+			p.Equal(verbs.StatusFlushed, c.Status)
+		}
+	}
+	_, err := p.adapter.NewEndpoint(verbs.EndpointConfig{Domain: p.domain})
+	p.ErrorIs(err, verbs.ErrInvalidHandle)
+}
+
+func TestOpenErrors(t *testing.T) {
+	_, err := verbs.Open(nil, "")
+	require.ErrorIs(t, err, verbs.ErrInvalidHandle)
+	bad := newStage()
+	bad.attributes.Endpoint.MaxRequests = bad.attributes.MaxRequests + 1
+	_, err = verbs.Open(bad, "only")
+	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
+}
+
+// TestPeerThatWantsMoreReadsThanAllowed is a peer that answers with an ORD beyond
+// our IRD, which no correct one does.
+func TestPeerThatWantsMoreReadsThanAllowed(t *testing.T) {
+	p := newPlay(t, nil)
+	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
+	p.Equal(2, p.actor.proposal.ResponderResources)
+	p.within(func() {
+		p.ErrorIs(p.actor.Upcalls.Established(&verbs.Proposal{InitiatorDepth: 3}, netip.AddrPort{}, remote), verbs.ErrDepthRefused)
+	})
+	all := p.poll()
+	p.Len(all, 1)
+	p.Equal(verbs.EventNonPeerRejected, all[0].Event.Type)
+	p.ErrorIs(all[0].Event.Err, verbs.ErrDepthRefused)
+}
+
+// TestUnknownDepths is a transport that carries no depths: one's own stand.
+func TestUnknownDepths(t *testing.T) {
+	p := newPlay(t, nil)
+	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
+	unknown := &verbs.Proposal{ResponderResources: verbs.DepthDefault, InitiatorDepth: verbs.DepthDefault}
+	p.within(func() { p.NoError(p.actor.Upcalls.Established(unknown, netip.AddrPort{}, remote)) })
+	all := p.poll()
+	p.Equal(2, all[0].Event.InitiatorDepth)
+	p.Equal(2, all[0].Event.ResponderResources)
+	// And on the passive side.
+	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
+	p.NoError(err)
+	h := &silentHandshake{}
+	p.within(func() { p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, unknown)) })
+	ep, _ := p.make(nil)
+	p.NoError(p.poll()[0].Event.Request.Accept(ep, nil))
+	p.Equal(2, h.answer.ResponderResources)
+	p.Equal(2, h.answer.InitiatorDepth)
+}
+
+// silentHandshake keeps the answer.
+type silentHandshake struct{ answer verbs.Proposal }
+
+func (h *silentHandshake) Accept(_ verbs.QueuePair, p *verbs.Proposal) { h.answer = *p }
+func (h *silentHandshake) Reject([]byte)                               {}
+func (h *silentHandshake) Refuse()                                     {}
+
+// TestProviderMayFailFromWithinConnect is a provider that knows the outcome at once.
+func TestProviderMayFailFromWithinConnect(t *testing.T) {
+	for why, want := range map[verbs.Failure]verbs.EventType{
+		verbs.FailureRefused: verbs.EventNonPeerRejected, verbs.FailureRejected: verbs.EventPeerRejected,
+		verbs.FailureUnreachable: verbs.EventUnreachable, verbs.FailureTimedOut: verbs.EventTimedOut,
+	} {
+		p := newPlay(t, nil)
+		hasty := &hastyStage{stage: p.stage, why: why}
+		a, err := verbs.Open(hasty, "only")
+		p.NoError(err)
+		t.Cleanup(func() { p.NoError(a.Close()) })
+		d, err := a.NewProtectionDomain()
+		p.NoError(err)
+		q, err := a.NewCompletionQueue(4)
+		p.NoError(err)
+		ep, err := a.NewEndpoint(verbs.EndpointConfig{Domain: d, Connections: q})
+		p.NoError(err)
+		p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: 1}))
+		into := make([]verbs.Completion, 4)
+		p.Equal(1, q.Poll(into), "no timeout follows")
+		p.Equal(want, into[0].Event.Type)
+		p.ErrorIs(into[0].Event.Err, errBurnt)
+		p.Zero(q.Poll(into))
+	}
+}
+
+// hastyStage makes queue pairs that fail from within Connect.
+type hastyStage struct {
+	*stage
+	why verbs.Failure
+}
+
+// hastyActor is one of them.
+type hastyActor struct {
+	*actor
+	why verbs.Failure
+}
+
+func (s *hastyStage) Open(string) (verbs.Device, error) { return s, nil }
+
+func (s *hastyStage) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
+	return &hastyActor{&actor{QueuePairConfig: c}, s.why}, nil
+}
+
+func (a *hastyActor) Connect(netip.AddrPort, *verbs.Proposal) (netip.AddrPort, error) {
+	a.Upcalls.Failed(a.why, nil, errBurnt)
+	return netip.AddrPort{}, nil
+}
+
+// TestGracefulDisconnectWaitsForTheSendQueue counts the provider's Disconnect.
+func TestGracefulDisconnectWaitsForTheSendQueue(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+	p.NoError(p.endpoint.Disconnect(verbs.CloseGraceful))
+	for n := range 2 {
+		p.Zero(p.actor.disconnected, "%d of 2 requests are done", n)
+		p.within(func() { p.actor.Sends.Done(p.actor.Sends.Next()) })
+	}
+	p.NoError(p.endpoint.Disconnect(verbs.CloseGraceful))
+	p.Equal(1, p.actor.disconnected)
+	p.within(p.actor.Upcalls.Disconnected)
+	all := p.poll()
+	p.Len(all, 3)
+	p.Equal(verbs.EventDisconnected, all[2].Event.Type)
+}

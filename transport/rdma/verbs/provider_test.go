@@ -1,0 +1,195 @@
+package verbs_test
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// stage is a provider that does what the test says: it keeps what it is given, and
+// the test makes the upcalls from within progress.
+type stage struct {
+	attributes verbs.Attributes
+	pairs      []*actor
+	sinks      []*verbs.RequestSink
+	awake      chan struct{}
+	key        uint32
+	// progress is run by Progress, under the adapter's lock.
+	progress func() (int, error)
+}
+
+// actor is a queue pair of a stage.
+type actor struct {
+	verbs.QueuePairConfig
+	proposal             verbs.Proposal
+	contacted            bool
+	posted               func()
+	disconnected, closed int
+}
+
+func newStage() *stage {
+	endpoint := verbs.EndpointAttributes{
+		MaxMessage: 4096, MaxRDMA: 4096, MaxReceives: 16, MaxRequests: 16, MaxReceiveSegments: 2, MaxRequestSegments: 2, ReadsIn: 2, ReadsOut: 2,
+	}
+	return &stage{
+		awake: make(chan struct{}, 1),
+		attributes: verbs.Attributes{
+			Provider: "stage", Services: []verbs.Service{verbs.ServiceReliable}, QoS: []verbs.QoS{verbs.QoSBestEffort},
+			MaxMessage: 4096, MaxRDMA: 4096, MaxRequests: 64, MaxReceives: 64, MaxSegments: 4, MaxReadSegments: 1, MaxInline: 16,
+			MaxReadsIn: 8, MaxReadsOut: 8, MaxSharedReceives: 64, MaxCompletions: 4096,
+			MaxRequestData: 56, MaxAcceptData: 196, MaxRejectData: 148, Endpoint: endpoint,
+		},
+	}
+}
+
+func (s *stage) Name() string                      { return "stage" }
+func (s *stage) Interfaces() ([]string, error)     { return []string{"only"}, nil }
+func (s *stage) Open(string) (verbs.Device, error) { return s, nil }
+func (s *stage) Attributes() verbs.Attributes      { return s.attributes }
+func (s *stage) Deregister(uint32) error           { return nil }
+func (s *stage) Close() error                      { return nil }
+func (s *stage) Address() netip.AddrPort           { return netip.MustParseAddrPort("10.0.0.1:1") }
+func (s *stage) Idle() bool                        { return true }
+func (a *actor) Contacted() bool                   { return a.contacted }
+func (a *actor) ReceivesPosted()                   {}
+func (a *actor) Disconnect()                       { a.disconnected++ }
+func (a *actor) Abort()                            { a.closed++ }
+func (a *actor) Close()                            { a.closed++ }
+func (s *stage) Register(verbs.Registration) (verbs.Registered, error) {
+	s.key++
+	return verbs.Registered{LKey: s.key, RKey: s.key}, nil
+}
+
+func (s *stage) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
+	a := &actor{QueuePairConfig: c}
+	s.pairs = append(s.pairs, a)
+	return a, nil
+}
+
+// point is a service point of a stage.
+type point struct{ *stage }
+
+func (point) Close() {}
+
+func (s *stage) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) {
+	s.sinks = append(s.sinks, c.Requests)
+	return point{s}, nil
+}
+
+func (s *stage) Progress() (int, error) {
+	if s.progress == nil {
+		return 0, nil
+	}
+	return s.progress()
+}
+
+func (s *stage) Sleep(until time.Time) {
+	if until.IsZero() {
+		<-s.awake
+		return
+	}
+	select {
+	case <-s.awake:
+	case <-time.After(time.Until(until)):
+	}
+}
+
+func (s *stage) Wake() {
+	select {
+	case s.awake <- struct{}{}:
+	default:
+	}
+}
+
+func (a *actor) Connect(_ netip.AddrPort, p *verbs.Proposal) (netip.AddrPort, error) {
+	a.proposal = *p
+	return netip.MustParseAddrPort("10.0.0.1:2"), nil
+}
+
+func (a *actor) RequestsPosted() {
+	if a.posted != nil {
+		a.posted()
+	}
+}
+
+// play is one endpoint on a stage.
+type play struct {
+	*require.Assertions
+	stage    *stage
+	adapter  *verbs.Adapter
+	domain   *verbs.ProtectionDomain
+	queue    *verbs.CompletionQueue
+	region   *verbs.MemoryRegion
+	endpoint *verbs.Endpoint
+	actor    *actor
+}
+
+func newPlay(t *testing.T, change func(c *verbs.EndpointConfig)) *play {
+	t.Helper()
+	p := &play{Assertions: require.New(t), stage: newStage()}
+	var err error
+	p.adapter, err = verbs.Open(p.stage, "only")
+	p.NoError(err)
+	t.Cleanup(func() { p.NoError(p.adapter.Close()) })
+	p.domain, err = p.adapter.NewProtectionDomain()
+	p.NoError(err)
+	p.queue, err = p.adapter.NewCompletionQueue(1024)
+	p.NoError(err)
+	p.region, err = p.domain.Register(make([]byte, 4096), verbs.AccessLocalWrite)
+	p.NoError(err)
+	p.endpoint, p.actor = p.make(change)
+	return p
+}
+
+// make makes one more endpoint.
+func (p *play) make(change func(c *verbs.EndpointConfig)) (*verbs.Endpoint, *actor) {
+	attributes := p.stage.attributes.Endpoint
+	c := verbs.EndpointConfig{Domain: p.domain, Receives: p.queue, Requests: p.queue, Connections: p.queue, Attributes: &attributes}
+	if change != nil {
+		change(&c)
+	}
+	ep, err := p.adapter.NewEndpoint(c)
+	p.NoError(err)
+	return ep, p.stage.pairs[len(p.stage.pairs)-1]
+}
+
+// within runs upcalls under the adapter's lock.
+func (p *play) within(upcalls func()) {
+	p.stage.progress = func() (int, error) {
+		p.stage.progress = nil
+		upcalls()
+		return 1, nil
+	}
+	p.adapter.Progress()
+}
+
+var remote = netip.MustParseAddrPort("10.0.0.2:7471")
+
+// connect brings an endpoint to the connected state and takes the event.
+func (p *play) connect(ep *verbs.Endpoint, a *actor, out int) {
+	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: &verbs.ConnParam{ResponderResources: 2, InitiatorDepth: out}}))
+	p.within(func() {
+		p.NoError(a.Upcalls.Established(&verbs.Proposal{ResponderResources: out}, netip.AddrPort{}, remote))
+	})
+	p.Equal([]verbs.EventType{verbs.EventEstablished}, p.events())
+}
+
+// poll returns all that is queued.
+func (p *play) poll() []verbs.Completion {
+	into := make([]verbs.Completion, 1024)
+	return into[:p.queue.Poll(into)]
+}
+
+// events returns the types of the events queued, and nothing else may be.
+func (p *play) events() []verbs.EventType {
+	var types []verbs.EventType
+	for _, c := range p.poll() {
+		p.NotNil(c.Event)
+		types = append(types, c.Event.Type)
+	}
+	return types
+}

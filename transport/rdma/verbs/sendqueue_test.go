@@ -1,0 +1,203 @@
+package verbs_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// sendOracle is what a send queue does, said without a ring: a list of requests.
+type sendOracle struct {
+	list  []*oracleRequest
+	depth int
+	reads int // ORD
+}
+
+type oracleRequest struct {
+	w           verbs.WorkRequest
+	taken, done bool
+	status      verbs.Status
+}
+
+// next returns the request that Next must return.
+func (o *sendOracle) next() *oracleRequest {
+	reads := 0
+	for _, r := range o.list {
+		if r.taken {
+			if r.w.Op == verbs.OpRead && !r.done {
+				reads++
+			}
+			continue
+		}
+		if reads > 0 && (r.w.Flags&verbs.FlagFence != 0 || r.w.Op == verbs.OpRead && reads >= o.reads) {
+			return nil
+		}
+		return r
+	}
+	return nil
+}
+
+// outcome is a completion as far as the oracle knows it.
+type outcome struct {
+	id     uint64
+	status verbs.Status
+}
+
+// retire removes what is done at the front and returns its completions.
+func (o *sendOracle) retire() []outcome {
+	var all []outcome
+	for len(o.list) > 0 && o.list[0].done {
+		r := o.list[0]
+		o.list = o.list[1:]
+		if r.status != verbs.StatusSuccess || r.w.Flags&verbs.FlagUnsignalled == 0 {
+			all = append(all, outcome{r.w.ID, r.status})
+		}
+	}
+	return all
+}
+
+// flush ends everything.
+func (o *sendOracle) flush() []outcome {
+	var all []outcome
+	for _, r := range o.list {
+		s := verbs.StatusFlushed
+		if r.done && r.status != verbs.StatusSuccess {
+			s = r.status
+		}
+		all = append(all, outcome{r.w.ID, s})
+	}
+	o.list = nil
+	return all
+}
+
+func TestSendQueueAgainstOracle(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		reads := 1 + r.IntN(3)
+		p := newPlay(t, func(c *verbs.EndpointConfig) { c.Attributes.MaxRequests = 1 + r.IntN(9) })
+		p.connect(p.endpoint, p.actor, reads)
+		runSendQueue(t, r, p, reads)
+	}
+}
+
+// runSendQueue does random steps to a send queue and to its oracle.
+func runSendQueue(t *testing.T, r *rand.Rand, p *play, reads int) {
+	t.Helper()
+	info, err := p.endpoint.Query()
+	require.NoError(t, err)
+	o := &sendOracle{depth: info.Attributes.MaxRequests, reads: reads}
+	taken := map[*oracleRequest]*verbs.Request{}
+	var id uint64
+	for range 200 {
+		var want []outcome
+		switch r.IntN(3) {
+		case 0:
+			w := verbs.WorkRequest{ID: id, Op: []verbs.Opcode{verbs.OpSend, verbs.OpWrite, verbs.OpRead}[r.IntN(3)]}
+			w.Flags = []verbs.RequestFlags{0, verbs.FlagUnsignalled, verbs.FlagFence, verbs.FlagFence | verbs.FlagUnsignalled}[r.IntN(4)]
+			w.Segments = []verbs.Segment{p.region.Segment(r.IntN(100), r.IntN(100))}
+			id++
+			err := p.endpoint.Post(&w)
+			if len(o.list) == o.depth {
+				require.ErrorIs(t, err, verbs.ErrInsufficientResources)
+				break
+			}
+			require.NoError(t, err)
+			o.list = append(o.list, &oracleRequest{w: w})
+		case 1:
+			p.within(func() {
+				got, want := p.actor.Sends.Next(), o.next()
+				require.Equal(t, want == nil, got == nil)
+				if got == nil {
+					return
+				}
+				want.taken = true
+				taken[want] = got
+				require.Equal(t, want.w.Op, got.Op)
+				require.Equal(t, len(want.w.Segments[0].Data), got.Length)
+				require.Equal(t, want.w.Segments, got.Segments)
+			})
+		case 2:
+			i := slices.IndexFunc(o.list, func(q *oracleRequest) bool { return q.taken && !q.done && r.IntN(2) == 0 })
+			if i < 0 {
+				break
+			}
+			p.within(func() { p.actor.Sends.Done(taken[o.list[i]]) })
+			o.list[i].done = true
+			want = o.retire()
+		}
+		require.Equal(t, want, outcomes(p.poll()))
+		require.Equal(t, len(o.list), p.actor.Sends.Len())
+	}
+	endSendQueue(t, r, p, o, taken)
+}
+
+// endSendQueue ends the connection, perhaps with a failed request.
+func endSendQueue(t *testing.T, r *rand.Rand, p *play, o *sendOracle, taken map[*oracleRequest]*verbs.Request) {
+	t.Helper()
+	var want []outcome
+	i := slices.IndexFunc(o.list, func(q *oracleRequest) bool { return q.taken && !q.done && r.IntN(2) == 0 })
+	p.within(func() {
+		if i >= 0 {
+			p.actor.Sends.Fail(taken[o.list[i]], verbs.StatusRemoteAccess)
+			o.list[i].done, o.list[i].status = true, verbs.StatusRemoteAccess
+			want = o.retire()
+		}
+		p.actor.Upcalls.Broken(nil)
+		require.Nil(t, p.actor.Sends.Next())
+	})
+	want = append(want, o.flush()...)
+	all := p.poll()
+	require.Equal(t, verbs.EventBroken, all[len(all)-1].Event.Type, "the event comes last")
+	require.Equal(t, want, outcomes(all[:len(all)-1]))
+}
+
+// outcomes returns what the oracle speaks of.
+func outcomes(list []verbs.Completion) []outcome {
+	var all []outcome
+	for _, c := range list {
+		all = append(all, outcome{c.ID, c.Status})
+	}
+	return all
+}
+
+func TestFinishingTwicePanics(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpRead}))
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+	p.NoError(p.endpoint.PostReceive(&verbs.ReceiveRequest{}))
+	p.NoError(p.endpoint.PostReceive(&verbs.ReceiveRequest{}))
+	p.within(func() {
+		p.actor.Sends.Next()
+		second := p.actor.Sends.Next()
+		p.actor.Sends.Done(second)
+		p.Panics(func() { p.actor.Sends.Done(second) })
+		p.actor.Receives.Next()
+		late := p.actor.Receives.Next()
+		p.actor.Receives.Done(late, 0, 0, 0)
+		p.Panics(func() { p.actor.Receives.Fail(late, verbs.StatusTransport) })
+	})
+}
+
+func TestInlineBytesAreGathered(t *testing.T) {
+	p := newPlay(t, func(c *verbs.EndpointConfig) { c.Attributes.MaxInline = 8 })
+	p.connect(p.endpoint, p.actor, 1)
+	for range 40 { // several times around the ring
+		mine := []byte("abcdefgh")
+		p.NoError(p.endpoint.Post(&verbs.WorkRequest{
+			Op: verbs.OpSend, Flags: verbs.FlagInline, Segments: []verbs.Segment{{Data: mine[:3]}, {}, {Data: mine[3:5]}, {Data: mine[5:]}},
+		}))
+		clear(mine)
+		p.within(func() {
+			r := p.actor.Sends.Next()
+			p.Len(r.Segments, 1)
+			p.Equal("abcdefgh", string(r.Segments[0].Data))
+			p.Equal(8, r.Length)
+			p.actor.Sends.Done(r)
+		})
+	}
+}
