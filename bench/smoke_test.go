@@ -100,6 +100,7 @@ func TestTables(t *testing.T) {
 		{"allocations", 2, []string{"allocations", "-m", "8,1K"}, []int{8, 1024}, true},
 		{"blocked", 2, []string{"blocked", "-for", "20ms"}, []int{8}, true},
 		{"memory", 4, []string{"memory"}, []int{0}, false},
+		{"memory after an all-to-all", 4, []string{"memory", "-alltoall", "-shared"}, []int{0}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			args := append(append([]string(nil), tc.run[1:]...), few...)

@@ -1,20 +1,33 @@
-// Command memory prints what an idle rank takes of the machine's memory after
-// one barrier: its proportional set size (PSS), in which shared pages count in
-// parts.
+// Command memory prints what a rank takes of the machine's memory after one
+// barrier: its proportional set size (PSS), in which shared pages count in parts.
 //
 //	gorun -np 64 ./bench/memory
+//
+// With -alltoall all ranks first exchange blocks, so that every pair has had to do
+// with each other, and with -shared the first column is the shared memory of all
+// ranks.
 package main
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"os"
+	"flag"
 	"slices"
 
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// The all-to-all: words per block, and rounds unless -i says so. A pair that has
+// exchanged some messages may get a ring of its own.
+const (
+	blockWords = 16
+	rounds     = 20
+)
+
+var (
+	allToAll = flag.Bool("alltoall", false, "exchange blocks of 128 bytes between all ranks first, -i times")
+	shared   = flag.Bool("shared", false, "begin with the shared memory of all ranks")
 )
 
 func main() {
@@ -26,43 +39,64 @@ func main() {
 // run does the part of one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
+	if *allToAll {
+		if err := exchange(c, o.Iterations); err != nil {
+			return err
+		}
+	}
 	if err := collectives.Barrier(c); err != nil {
 		return err
 	}
-	mine, err := pss()
+	mine, err := resident()
 	if err != nil {
 		return err
 	}
-	all := make([]float64, c.Size())
+	all := make([]float64, 2*c.Size())
 	// Nobody ends before all have looked: the parts of shared pages would grow.
-	if err := collectives.AllGather(c, []float64{mine}, all); err != nil {
+	if err := collectives.AllGather(c, []float64{mine.total, mine.shared}, all); err != nil {
 		return err
 	}
-	sum := 0.0
-	for _, v := range all {
-		sum += v
+	sum, largest, together := 0.0, 0.0, 0.0
+	for pair := range slices.Chunk(all, 2) {
+		sum += pair[0]
+		largest = max(largest, pair[0])
+		together += pair[1]
 	}
-	table, err := osu.NewTable(w, o, "PSS (KiB)", "Largest (KiB)")
+	columns := []string{"PSS (KiB)", "Largest (KiB)", "All shared (KiB)"}
+	values := []float64{sum / float64(c.Size()), largest, together}
+	if *shared {
+		columns[0], columns[2] = columns[2], columns[0]
+		values[0], values[2] = values[2], values[0]
+	}
+	table, err := osu.NewTable(w, o, columns...)
 	if err != nil {
 		return err
 	}
-	if err := table.Row(0, sum/float64(len(all)), slices.Max(all)); err != nil {
+	if err := table.Row(0, values...); err != nil {
 		return err
 	}
 	return table.Close()
 }
 
-// pss returns the proportional set size of this process in KiB.
-func pss() (float64, error) {
-	text, err := os.ReadFile("/proc/self/smaps_rollup")
-	if err != nil {
-		return 0, err
+// exchange does the all-to-alls and checks the last.
+func exchange(c *runtime.Comm, times int) error {
+	if times == 0 {
+		times = rounds
 	}
-	for line := range bytes.Lines(text) {
-		var kib float64
-		if n, _ := fmt.Sscanf(string(line), "Pss: %f kB", &kib); n == 1 {
-			return kib, nil
+	send, recv := make([]int64, blockWords*c.Size()), make([]int64, blockWords*c.Size())
+	for i := range send {
+		send[i] = int64(c.Rank()*len(send) + i)
+	}
+	for range times {
+		if err := collectives.AllToAll(c, send, recv); err != nil {
+			return err
 		}
 	}
-	return 0, errors.New("no Pss in /proc/self/smaps_rollup")
+	for i, got := range recv {
+		from, k := i/blockWords, i%blockWords
+		if got != int64(from*len(send)+c.Rank()*blockWords+k) {
+			return errors.New("the all-to-all gave wrong data")
+		}
+	}
+	return nil
 }

@@ -85,6 +85,8 @@ func jobMeasurements() []measurement {
 		{key: "computing", program: "computing", ranks: 2, bound: true, args: []string{"-m", "64M", "-for", "200ms"}, quick: []string{"-m", "1M", "-for", "20ms"}, peers: 1},
 		{key: "allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}},
 		{key: "memory", program: "memory", ranks: 64},
+		{key: "memory 256", program: "memory", ranks: 256, alone: true, args: []string{"-alltoall"}},
+		{key: "shared 256", program: "memory", ranks: 256, alone: true, args: []string{"-alltoall", "-shared"}},
 	}
 }
 
@@ -135,6 +137,8 @@ func jobRows() []row {
 		{name: "64 MiB send to a rank that computes 200 ms", unit: "ms", measurement: "computing", size: 64 * mib, against: absolute, bar: 50},
 		{name: "allocations per small message", unit: "", measurement: "allocations", size: 8, against: absolute, bar: 0.005},
 		{name: "memory (PSS) of an idle rank of 64", unit: "KiB", measurement: "memory", size: 0, against: openMPI, bar: 2, aim: 1},
+		{name: "memory (PSS) of a rank of 256 after an all-to-all", unit: "KiB", measurement: "memory 256", size: 0, against: absolute, bar: 12 * kib},
+		{name: "shared memory of 256 ranks after an all-to-all", unit: "KiB", measurement: "shared 256", size: 0, against: absolute, bar: 256 * kib},
 	}
 }
 
