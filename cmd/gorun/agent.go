@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -39,7 +40,7 @@ type agent struct {
 
 // runAgent is the agent's main function. scratch and inside are as in newJob.
 func runAgent(scratch string, inside bool) int {
-	a := &agent{started: make(chan struct{})}
+	a := &agent{started: make(chan struct{}), out: newForwarder()}
 	code, err := a.run(scratch, inside)
 	if err != nil {
 		complain("agent: %v", err)
@@ -73,7 +74,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	if err := errors.Join(adopt(), a.connect()); err != nil {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
 	}
-	stop := a.conn.Watch(link.Silence, func() { a.lost("it has been silent for " + link.Silence.String()) })
+	stop := a.conn.Watch(link.Silence, func() { a.lost(fmt.Errorf("it has been silent for %v", link.Silence)) })
 	defer stop()
 	for {
 		k, body, err := a.conn.Receive()
@@ -85,7 +86,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 			err = a.obey(k, body)
 		}
 		if err != nil {
-			a.lost(err.Error())
+			a.lost(err)
 		}
 	}
 }
@@ -121,19 +122,21 @@ func (a *agent) connect() error {
 		return err
 	}
 	a.conn = link.NewConn(bufio.NewReader(streams[0]), streams[1])
+	a.out.conn = a.conn
 	a.conn.Send(link.KindHello, link.Encode(hello))
 	return nil
 }
 
-// lost ends the process, because nobody is there to say what else to do.
-func (a *agent) lost(why string) {
-	if a.out != nil {
-		a.out.abandon()
-	}
+// lost ends the process, because nobody is there to say what else to do. Without
+// words if gorun has gone without: it may have given up for another host's sake.
+func (a *agent) lost(why error) {
+	a.out.abandon()
 	a.alone.Store(true)
 	a.over.Do(func() {
-		err := errors.Join(a.kill(), a.node.cleanUp())
-		complain("agent: gorun is lost: %s", why)
+		err := errors.Join(a.node.contain.kill(), a.node.cleanUp())
+		if !errors.Is(why, io.EOF) {
+			complain("agent: gorun is lost: %v", why)
+		}
 		if err != nil {
 			complain("agent: %v", err)
 		}
@@ -179,7 +182,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 		}
 		return err
 	case link.KindKill:
-		return a.kill()
+		return a.node.contain.kill()
 	default:
 		return fmt.Errorf("frame of kind %d from gorun: %w", k, link.ErrMalformed)
 	}
@@ -189,7 +192,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 // follow starts the ranks of a plan, and says how that went.
 func (a *agent) follow(p link.Plan) {
 	if err := a.start(p); err != nil {
-		err = errors.Join(err, a.kill())
+		err = errors.Join(err, a.node.contain.kill())
 		a.conn.Send(link.KindFailed, link.Encode(link.Failed{Code: exitCode(err), Text: err.Error()}))
 		return
 	}
@@ -217,7 +220,6 @@ func (a *agent) start(p link.Plan) error {
 		a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
 		return nil
 	})
-	a.out = &forwarder{conn: a.conn, streams: map[link.Target]*forwarded{}}
 	if err != nil {
 		return err
 	}
@@ -310,16 +312,6 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 	}
 }
 
-// kill kills every process of the job on this machine.
-func (a *agent) kill() error {
-	a.mu.Lock()
-	for _, r := range a.node.ranks {
-		r.signal(unix.SIGKILL)
-	}
-	a.mu.Unlock()
-	return a.node.contain.kill()
-}
-
 // report says how the ranks end, each after everything it said.
 func (a *agent) report() {
 	for range a.node.ranks {
@@ -350,9 +342,7 @@ func (a *agent) report() {
 func (a *agent) end() {
 	a.over.Do(func() {
 		err := a.node.contain.kill()
-		if a.out != nil {
-			a.out.finish()
-		}
+		a.out.finish()
 		err = errors.Join(err, a.node.cleanUp())
 		if err != nil {
 			complain("agent: %v", err)

@@ -22,6 +22,8 @@ type forwarder struct {
 	copying sync.WaitGroup
 }
 
+func newForwarder() *forwarder { return &forwarder{streams: map[link.Target]*forwarded{}} }
+
 // forwarded is one pipe.
 type forwarded struct {
 	target link.Target

@@ -54,9 +54,18 @@ func TestHostsThatCannotBeUsed(t *testing.T) {
 			for _, want := range c.err {
 				require.Contains(t, r.err.String(), want)
 			}
+			require.NotContains(t, r.err.String(), "is lost", "the hosts that answered are not to blame")
 			gone(t, r)
 		})
 	}
+}
+
+func TestSlowHostDoesNotLoseTheOthers(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	slow := script(t, fmt.Sprintf("h=$1; shift; export GORUN_HOSTID=$h; [ $h = b ] && sleep %v; exec \"$@\"", (link.Silence+time.Second).Seconds()))
+	got := gorun(t, nil, helper([]string{"-host", "a,b", "-rsh", slow}, "join")...)
+	require.Equal(t, result{out: got.out}, got)
+	require.Equal(t, 2, strings.Count(got.out, " of 2\n"))
 }
 
 // gorunVersion returns the version in the preamble of the gorun under test.

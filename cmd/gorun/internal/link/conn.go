@@ -24,8 +24,9 @@ type Conn struct {
 	writing bool // a goroutine writes
 	err     error
 
-	heard  atomic.Uint64 // frames received
-	paused atomic.Bool   // the last of them was Pause
+	heard     atomic.Uint64 // frames received
+	paused    atomic.Bool   // the last of them was Pause
+	listening atomic.Bool   // somebody is in Receive
 }
 
 // NewConn makes an end of a link that reads from in and writes to out. It owns
@@ -91,6 +92,8 @@ func (c *Conn) write() {
 
 // Receive returns the next frame that is not a beat. The body is the caller's.
 func (c *Conn) Receive() (Kind, []byte, error) {
+	c.listening.Store(true)
+	defer c.listening.Store(false)
 	for {
 		k, body, err := ReadFrame(c.in)
 		if err != nil {
@@ -111,10 +114,10 @@ const Silence = 4 * time.Second
 // taken for lost.
 const beats = 4
 
-// Watch sends beats, and calls lost once if nothing was received for the time
-// of silence, unless the other side announced a pause. Silence is counted in
-// beats, not read from a clock: a process that was stopped finds itself no
-// older. stop ends it.
+// Watch sends beats, and calls lost once if somebody has waited in Receive for
+// the time of silence, unless the other side announced a pause. Silence is
+// counted in beats, not read from a clock: a process that was stopped finds
+// itself no older. stop ends it.
 func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -129,7 +132,7 @@ func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 			}
 			c.Send(KindBeat)
 			now := c.heard.Load()
-			if silent++; now != heard || c.paused.Load() {
+			if silent++; now != heard || c.paused.Load() || !c.listening.Load() {
 				silent, heard = 0, now
 			}
 			if silent == beats {

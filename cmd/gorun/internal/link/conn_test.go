@@ -76,8 +76,17 @@ func TestRoomWaitsForTheReader(t *testing.T) {
 func TestSilenceIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, cut := pair(t)
-		began, lost := time.Now(), make(chan struct{})
+		lost := make(chan struct{})
 		stop := a.Watch(4*time.Second, func() { close(lost) })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		select {
+		case <-lost:
+			t.Fatal("nobody listened, so nobody can say that it was silent")
+		default:
+		}
+		began := time.Now()
+		go hear(a)
 		<-lost
 		require.Equal(t, 4*time.Second, time.Since(began))
 		stop()
