@@ -1,0 +1,43 @@
+package verbstest
+
+import (
+	"os"
+	goruntime "runtime"
+	"testing"
+	"time"
+)
+
+// testNothingIsLeft connects, waits, arms and closes several times, after which there
+// are no more goroutines and descriptors than after the first time.
+func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
+	t.Helper()
+	live := func(t *testing.T) {
+		r := newRig(t, newHarness(t))
+		r.talk(r.connected())
+		r.connect(r.a.endpoint(), r.p.listen().Address(), nil)
+		r.p.request()
+		r.a.receives.Arm(func() {})
+		r.p.requests.Arm(func() {})
+	}
+	t.Run("first", live)
+	goroutines, descriptors := goruntime.NumGoroutine(), countDescriptors()
+	for range 3 {
+		t.Run("again", live)
+	}
+	// A goroutine that has done its work may need a moment to be gone.
+	for end := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines || countDescriptors() > descriptors; goruntime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines and %d descriptors, before %d and %d", goruntime.NumGoroutine(), countDescriptors(), goroutines, descriptors)
+		}
+	}
+}
+
+// countDescriptors returns how many descriptors the process has open, or 0 where
+// that cannot be seen.
+func countDescriptors() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}
