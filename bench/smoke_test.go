@@ -25,7 +25,7 @@ const timeout = 2 * time.Minute
 var (
 	programs = []string{
 		"allall", "allocations", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "handover",
-		"latency", "memory", "messagerate", "npb", "startup",
+		"latency", "loss", "memory", "messagerate", "npb", "startup",
 	}
 	bin string
 )
@@ -156,6 +156,20 @@ func TestNPB(t *testing.T) {
 		require.Regexp(t, `Mop/s total +=`, out)
 		require.Equal(t, 1, strings.Count(out, "VERIFICATION"), "only rank 0 prints")
 	}
+}
+
+// TestLoss checks that survivors that wait for a killed rank hear of it. How soon
+// is for bench/peers to say.
+func TestLoss(t *testing.T) {
+	out, err := launch.Run(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
+		"-np", "4", "-on-failure", "continue", filepath.Join(bin, "loss"), "-json")
+	require.ErrorContains(t, err, "exit status 137")
+	requireRows(t, out.Stdout, 4, []int{0}, false)
+}
+
+// TestNPBClassA is the class that the README's job runs, of the kernel it does not.
+func TestNPBClassA(t *testing.T) {
+	require.Contains(t, run(t, 4, "npb", "-kernel", "ep", "-class", "A"), " VERIFICATION SUCCESSFUL\n")
 }
 
 // A wrong command line or an impossible number of ranks fails.

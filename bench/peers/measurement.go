@@ -18,11 +18,13 @@ type measurement struct {
 	ranks    int
 	args     []string
 	ours     []string // more arguments for ours alone
+	launch   []string // more arguments for our launcher
 	spinning []string // more arguments for a system whose ranks spin: fewer iterations
 	quick    []string // more arguments for all with -quick
 	bound    bool     // each rank has a core of its own
 	wall     bool     // the value is the time of the whole run in seconds
 	alone    bool     // ours alone
+	fails    bool     // a rank is meant to die: what was printed counts
 	times    int      // rounds at most, 0: all
 	peers    int      // rounds of the peers at most, 0: all
 	timeout  time.Duration

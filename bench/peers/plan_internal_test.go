@@ -66,6 +66,7 @@ func TestNoIdleTwins(t *testing.T) {
 func TestCommand(t *testing.T) {
 	bound := measurement{program: "latency", ranks: 2, bound: true, args: []string{"-m", "8"}, ours: []string{"-arena"}, spinning: []string{"-i", "9"}}
 	crowd := measurement{program: "latency", ranks: 64, args: []string{"-pairs"}, spinning: []string{"-i", "9"}, quick: []string{"-i", "1"}}
+	loss := measurement{program: "loss", ranks: 3, launch: []string{"-on-failure", "continue"}}
 	all := systems("/d", true)
 	for _, tc := range []struct {
 		system int
@@ -74,6 +75,7 @@ func TestCommand(t *testing.T) {
 		want   []string
 	}{
 		{0, &bound, false, []string{"/d/gorun", "-bind-to", "core", "-np", "2", "/d/latency", "-m", "8", "-arena"}},
+		{0, &loss, false, []string{"/d/gorun", "-np", "3", "-on-failure", "continue", "/d/loss"}},
 		{0, &crowd, false, []string{"/d/gorun", "-np", "64", "/d/latency", "-pairs"}},
 		{0, &crowd, true, []string{"/d/gorun", "-np", "8", "/d/latency", "-pairs", "-i", "1"}},
 		{1, &bound, false, []string{"mpirun.openmpi", "--bind-to", "core", "--map-by", "core", "-np", "2", "/d/latency.mpicc.openmpi", "-m", "8"}},

@@ -69,7 +69,7 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	switch {
 	case err == nil && m.wall:
 		values = map[int]float64{wallSize: out.Wall.Seconds()}
-	case err == nil:
+	case err == nil || m.fails && !errors.Is(err, launch.ErrTimeout):
 		values, err = parseTable(out.Stdout)
 	}
 	if errors.Is(err, launch.ErrTimeout) {

@@ -90,6 +90,7 @@ func (s *system) command(dir string, m *measurement, quick bool) []string {
 	command = append(command, placement...)
 	command = append(command, "-np", strconv.Itoa(ranks))
 	if s.compiler == "" {
+		command = append(command, m.launch...)
 		command = append(command, filepath.Join(dir, m.program))
 		args = append(args, m.ours...)
 	} else {

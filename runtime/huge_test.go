@@ -1,0 +1,52 @@
+package runtime_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func init() {
+	programs["huge"] = func() { runtime.Main(fiveGibibytes) }
+}
+
+// fiveGibibytes sends more than 32 bits of bytes from rank 0 to rank 1.
+func fiveGibibytes(w *runtime.World) error {
+	const n = 5 << 30 / 8
+	c, buf := w.Comm(), make([]uint64, n)
+	if c.Rank() == 0 {
+		for i := range buf {
+			buf[i] = uint64(i) * 0x9e3779b97f4a7c15
+		}
+		return runtime.Send(c, buf, 1, 0)
+	}
+	s, err := runtime.Recv(c, buf, 0, 0)
+	if err != nil {
+		return err
+	}
+	if s.Count() != n || s.Bytes != 8*n {
+		return fmt.Errorf("%d elements, %d bytes", s.Count(), s.Bytes)
+	}
+	for i := range buf {
+		if buf[i] != uint64(i)*0x9e3779b97f4a7c15 {
+			return errors.New("wrong word")
+		}
+	}
+	return nil
+}
+
+// Cases 10 to 12 between processes, where the kernel copies and where shared memory
+// does: large_message.c, pt2pt_large.c, big_count_status.c.
+func TestFiveGibibytesBetweenProcesses(t *testing.T) {
+	if !soak() {
+		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")
+	}
+	for _, cma := range []string{"1", "0"} {
+		r := launch(t, 2, "huge", "-x", "GORUN_CMA="+cma)
+		require.Zero(t, r.code, r.errors)
+	}
+}
