@@ -33,8 +33,8 @@ const (
 	// CompletionThreshold is the default: every completion counts toward the
 	// threshold of Wait.
 	CompletionThreshold CompletionFlags = iota
-	// CompletionUnsignalled allows requests with FlagQuiet, whose completions are
-	// queued but wake nobody.
+	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
+	// completions are queued but wake nobody.
 	CompletionUnsignalled
 	// CompletionSolicitedWait is for receives only: those of messages sent with
 	// FlagSolicited wake, others do not.

@@ -202,7 +202,11 @@ func (ep *Endpoint) resize(c *EndpointConfig, a *EndpointAttributes) {
 	}
 	var posted []ReceiveRequest
 	for r := ep.own.take(); r != nil; r = ep.own.take() {
-		posted = append(posted, ReceiveRequest{ID: r.id, Segments: r.Segments})
+		q := ReceiveRequest{ID: r.id, Segments: r.Segments}
+		if r.quiet {
+			q.Flags = FlagQuiet
+		}
+		posted = append(posted, q)
 	}
 	ep.own.configure(a.MaxReceives, a.MaxReceiveSegments)
 	ep.receives.ring = &ep.own

@@ -126,7 +126,11 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	if ep.state == StateError || ep.config.SharedReceives != nil {
 		err = ErrInvalidState
 	} else {
-		err = ep.own.enqueue(r, ep.adapter, ep.config.Domain, ep.attributes.MaxReceiveSegments)
+		flags := RequestFlags(0)
+		if ep.attributes.ReceiveFlags == CompletionUnsignalled {
+			flags = FlagQuiet
+		}
+		err = ep.own.enqueue(r, ep.adapter, ep.config.Domain, ep.attributes.MaxReceiveSegments, flags)
 	}
 	switch {
 	case err != nil:
@@ -140,10 +144,10 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	return err
 }
 
-// enqueue checks a receive and puts it into the ring.
-func (g *receiveRing) enqueue(r *ReceiveRequest, a *Adapter, d *ProtectionDomain, segmentsMax int) error {
+// enqueue checks a receive, which may have the flags given, and puts it into the ring.
+func (g *receiveRing) enqueue(r *ReceiveRequest, a *Adapter, d *ProtectionDomain, segmentsMax int, flags RequestFlags) error {
 	switch {
-	case len(r.Segments) > segmentsMax:
+	case len(r.Segments) > segmentsMax, r.Flags&^flags != 0:
 		return ErrInvalidParameter
 	case g.full():
 		return ErrInsufficientResources

@@ -15,7 +15,7 @@ type Receive struct {
 	invalidated uint32
 	status      Status
 	flags       RequestFlags
-	done        bool
+	done, quiet bool
 	// index is the place in the ring's slots, after the receive taken next by the same
 	// endpoint, or -1.
 	index, after int32
@@ -62,7 +62,7 @@ func (g *receiveRing) put(r *ReceiveRequest, length int) {
 	s := &g.slots[i]
 	s.Segments = append(s.Segments[:0], r.Segments...)
 	s.Length, s.Mark, s.id, s.done, s.status, s.after = length, 0, r.ID, false, StatusSuccess, -1
-	s.received, s.flags, s.invalidated = 0, 0, 0
+	s.received, s.flags, s.invalidated, s.quiet = 0, 0, 0, r.Flags&FlagQuiet != 0
 	g.posted[g.tail&uint64(len(g.posted)-1)] = i
 	g.tail++
 }
@@ -148,18 +148,21 @@ func (q *ReceiveQueue) retire(s Status) {
 	} else {
 		q.first, q.last = nil, nil
 	}
+	quiet := r.quiet
 	q.ring.release(r)
-	q.complete(&c)
+	q.complete(&c, quiet)
 }
 
 // complete hands a completion to the endpoint's queue.
-func (q *ReceiveQueue) complete(c *Completion) {
+func (q *ReceiveQueue) complete(c *Completion, quiet bool) {
 	to := q.ep.config.Receives
 	if to == nil {
 		return
 	}
-	solicited := q.ep.attributes.ReceiveFlags == CompletionSolicitedWait
-	to.push(c, !solicited || c.Status != StatusSuccess || c.Flags&FlagSolicited != 0)
+	if q.ep.attributes.ReceiveFlags == CompletionSolicitedWait {
+		quiet = c.Flags&FlagSolicited == 0
+	}
+	to.push(c, !quiet || c.Status != StatusSuccess)
 }
 
 // flush completes what the endpoint has taken and, of its own receives, what is
@@ -178,6 +181,6 @@ func (q *ReceiveQueue) flush() {
 	for r := q.ring.take(); r != nil; r = q.ring.take() {
 		c := Completion{Endpoint: q.ep, ID: r.id, Stream: StreamReceive, Op: OpReceive, Status: StatusFlushed}
 		q.ring.release(r)
-		q.complete(&c)
+		q.complete(&c, false)
 	}
 }

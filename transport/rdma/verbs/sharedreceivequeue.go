@@ -55,7 +55,8 @@ func (a *Adapter) NewSharedReceiveQueue(c SharedReceiveConfig) (*SharedReceiveQu
 // valid reports whether endpoints of an adapter can use the queue.
 func (s *SharedReceiveQueue) valid(a *Adapter) bool { return s.adapter == a && !s.freed }
 
-// PostReceive posts memory for one message, like Endpoint.PostReceive.
+// PostReceive posts memory for one message, like Endpoint.PostReceive. It has no
+// flags.
 func (s *SharedReceiveQueue) PostReceive(r *ReceiveRequest) error {
 	const op = "post shared receive"
 	if s == nil {
@@ -65,7 +66,7 @@ func (s *SharedReceiveQueue) PostReceive(r *ReceiveRequest) error {
 	a.mu.Lock()
 	var err error = ErrInvalidHandle
 	if !s.freed && !a.closed {
-		err = s.ring.enqueue(r, a, s.domain, s.segmentsMax)
+		err = s.ring.enqueue(r, a, s.domain, s.segmentsMax, 0)
 	}
 	a.unlock()
 	if err != nil {

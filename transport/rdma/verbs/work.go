@@ -28,7 +28,7 @@ const (
 	// place in the queue is free again when a later request completes.
 	FlagUnsignalled RequestFlags = 1 << iota
 	// FlagQuiet makes a completion that wakes nobody (DAT_COMPLETION_UNSIGNALLED_FLAG).
-	// The endpoint's RequestFlags must be CompletionUnsignalled.
+	// The endpoint's flags for the stream must be CompletionUnsignalled.
 	FlagQuiet
 	// FlagSolicited makes the completion of the peer's receive wake waiters there.
 	FlagSolicited
@@ -79,6 +79,8 @@ type WorkRequest struct {
 // AccessLocalWrite.
 type ReceiveRequest struct {
 	// ID comes back in the Completion.
-	ID       uint64
+	ID uint64
+	// Flags is 0, or FlagQuiet if the endpoint's ReceiveFlags are CompletionUnsignalled.
+	Flags    RequestFlags
 	Segments []Segment
 }

@@ -12,6 +12,7 @@ import (
 func testNothingIsLeft(t *testing.T, newHarness func(tb testing.TB) Harness) {
 	t.Helper()
 	live := func(t *testing.T) {
+		t.Helper()
 		r := newRig(t, newHarness(t))
 		r.talk(r.connected())
 		r.connect(r.a.endpoint(), r.p.listen().Address(), nil)

@@ -147,6 +147,25 @@ func testQuiet(r *rig) {
 	into := make([]verbs.Completion, 4)
 	r.equal("entries", requests.Poll(into), 2)
 	r.equal("entries", receives.Poll(into), 2)
+	// A quiet receive needs the endpoint's consent, as a quiet request does.
+	r.is("quiet receive", m.passive.PostReceive(&verbs.ReceiveRequest{Flags: verbs.FlagQuiet}), verbs.ErrInvalidParameter)
+	q := r.p.queue(16)
+	passive = r.p.endpoint(flags(q, nil, verbs.CompletionUnsignalled, 0), func(c *verbs.EndpointConfig) { c.Connections = r.p.connections })
+	r.is("solicited receive", passive.PostReceive(&verbs.ReceiveRequest{Flags: verbs.FlagSolicited}), verbs.ErrInvalidParameter)
+	active = r.a.endpoint()
+	r.ok("quiet receive", passive.PostReceive(&verbs.ReceiveRequest{Flags: verbs.FlagQuiet}))
+	r.ok("a change keeps it", passive.Modify(verbs.ParamConnections, verbs.EndpointConfig{Connections: r.p.connections}))
+	r.ok("loud receive", passive.PostReceive(&verbs.ReceiveRequest{}))
+	r.meet(active, passive, nil, nil)
+	for n := range 2 {
+		r.ok("send", active.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+		r.pump("receive", func() bool { return q.Len() == n+1 })
+		if n == 0 {
+			r.is("wait", q.Wait(over, 1), context.Canceled)
+		} else {
+			r.ok("wait", q.Wait(over, 1))
+		}
+	}
 }
 
 func testArm(r *rig) {
