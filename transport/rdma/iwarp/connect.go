@@ -163,6 +163,7 @@ func (p *queuePair) runReplying() int {
 // refuse ends an attempt because of a reply that breaks the rules: with a Terminate,
 // which is what the initiator has for it.
 func (p *queuePair) refuse(err error) {
+	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // a reply that was not understood agrees on nothing
 	p.begin()
 	p.leave(mpa.CodeOf(err), segmentShown{})
 	p.config.Upcalls.Failed(verbs.FailureRefused, nil, err)

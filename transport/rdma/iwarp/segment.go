@@ -12,10 +12,13 @@ import (
 func (p *queuePair) beginSegment(ulpdu int) {
 	r := &p.rx
 	r.begun, r.region, r.place, r.left, r.payload = true, nil, placement{}, 0, 0
-	r.fault = p.checkSegment(r.head[:r.held], ulpdu)
+	if r.held > 0 {
+		r.payload = max(ulpdu-ddp.Length(r.head[0]), 0)
+	}
+	r.fault = p.checkSegment(r.head[:r.held])
 }
 
-func (p *queuePair) checkSegment(head []byte, ulpdu int) error {
+func (p *queuePair) checkSegment(head []byte) error {
 	r := &p.rx
 	if len(head) < 2 {
 		return mpa.ErrLength
@@ -28,7 +31,6 @@ func (p *queuePair) checkSegment(head []byte, ulpdu int) error {
 	if len(head) < n {
 		return mpa.ErrLength
 	}
-	r.payload = ulpdu - n
 	if r.opcode.Tagged() {
 		if r.tagged, err = ddp.ParseTagged(head); err != nil {
 			return err

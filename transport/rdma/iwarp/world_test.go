@@ -35,10 +35,19 @@ type side struct {
 // newSide opens an adapter on loopback with memory bytes registered.
 func newSide(tb testing.TB, c iwarp.Config, memory int) *side {
 	tb.Helper()
-	s := &side{tb: tb, provider: iwarp.New(c), memory: make([]byte, memory)}
-	var err error
-	s.adapter, err = verbs.Open(s.provider, loopback)
+	provider := iwarp.New(c)
+	adapter, err := verbs.Open(provider, loopback)
 	require.NoError(tb, err)
+	s := wrap(tb, adapter, memory)
+	s.provider = provider
+	return s
+}
+
+// wrap equips an adapter, and closes it with the test.
+func wrap(tb testing.TB, adapter *verbs.Adapter, memory int) *side {
+	tb.Helper()
+	s := &side{tb: tb, adapter: adapter, memory: make([]byte, memory)}
+	var err error
 	tb.Cleanup(func() { require.NoError(tb, s.adapter.Close()) })
 	s.domain, err = s.adapter.NewProtectionDomain()
 	require.NoError(tb, err)
@@ -150,14 +159,4 @@ func pattern(n int, key byte) []byte {
 	b := make([]byte, n)
 	fill(b, key)
 	return b
-}
-
-// endOf waits for the connection event that ends an endpoint's connection.
-func (s *side) endOf(ep *verbs.Endpoint, others ...*side) *verbs.Event {
-	s.tb.Helper()
-	for {
-		if e := s.event(ep, others...); e.Type != verbs.EventEstablished {
-			return e
-		}
-	}
 }
