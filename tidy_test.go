@@ -59,6 +59,11 @@ var imports = map[string][]string{
 	"transport/rdma/internal/credit":      {},
 	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
 
+	"transport/rdma": {
+		"transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation",
+		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "github.com/asynkron/protoactor-go/actor",
+	},
+
 	"runtime/internal/engine": {"transport", "internal/processor"},
 	"runtime/internal/arena":  {"transport"},
 	"runtime": {

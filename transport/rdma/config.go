@@ -1,0 +1,105 @@
+package rdma
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// Config says who a rank is, how it reaches others, and how patient it is. Rank,
+// Size, Provider, Secret, Lookup and Sleeper are required; durations and numbers
+// of 0 are the defaults.
+type Config struct {
+	// Rank is this rank, in [0, Size). Incarnation counts its lives.
+	Rank, Size  int
+	Incarnation uint16
+	// Job names the job, Secret proves membership in it. Neither is changed.
+	Job    string
+	Secret []byte
+	// Provider and Interface say what to open; Listen is where to listen there, the
+	// zero value being any free port of the interface's own address.
+	Provider  verbs.Provider
+	Interface string
+	Listen    netip.AddrPort
+	// Lookup returns where a rank listens, best first, or an error that says why it
+	// has no address. It is called when a connection is made, on any goroutine.
+	Lookup func(rank int) ([]netip.AddrPort, error)
+	// Sleeper is rung at arrivals while armed, and when a connection makes progress.
+	Sleeper transport.Sleeper
+	// Log takes one line for people, without a newline, about what happens once: the
+	// first stranger. It is called on any goroutine. May be nil.
+	Log func(line string)
+
+	// Slot is the size of an eager receive in bytes; 16 KiB. It becomes less where
+	// many ranks share the memory for receives.
+	Slot int
+	// ReadsIn (IRD) and ReadsOut (ORD) are the RDMA Reads served and issued at a time
+	// per connection; 16, at most what the adapter can. NoReads makes both 0, so that
+	// bytes travel by Write.
+	ReadsIn, ReadsOut int
+	NoReads           bool
+	// NoCRC says that this side can do without checksums where the provider has them
+	// as an option.
+	NoCRC bool
+	// Companion says that this transport is polled together with a faster one, whose
+	// polls it must not delay: it looks at the adapter less often while nothing comes.
+	Companion bool
+
+	// Attempt, Confirm, Farewell, RetryMin, RetryMax and GiveUp are those of package
+	// peering: how long a request may take (5 s), an accepted connection may stay
+	// without its first message (5 s), an orderly end may take (2 s), the pause between
+	// attempts (5 ms to 1 s), and a wanted connection may take in all (30 s).
+	Attempt, Confirm, Farewell, RetryMin, RetryMax, GiveUp time.Duration
+	// Idle is how long a connection stays without traffic; 0 means for ever.
+	Idle time.Duration
+}
+
+const (
+	slotDefault  = 16 << 10
+	slotMin      = 1 << 10
+	readsDefault = 16
+	// farewellDefault is peering's; Close needs to know it.
+	farewellDefault = 2 * time.Second
+	giveUpDefault   = 30 * time.Second
+	attemptDefault  = 5 * time.Second
+)
+
+// populate checks the configuration and fills in the defaults.
+func (c *Config) populate() error {
+	switch {
+	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
+		return fmt.Errorf("rdma: rank %d of %d", c.Rank, c.Size)
+	case c.Provider == nil || c.Lookup == nil || c.Sleeper == nil:
+		return errors.New("rdma: Config needs Provider, Lookup and Sleeper")
+	case len(c.Secret) == 0:
+		return errors.New("rdma: Config.Secret is missing: connections could not be told from those of strangers")
+	}
+	if c.Slot <= 0 {
+		c.Slot = slotDefault
+	}
+	c.Slot = max(c.Slot, slotMin)
+	for _, n := range []*int{&c.ReadsIn, &c.ReadsOut} {
+		if *n <= 0 {
+			*n = readsDefault
+		}
+		if c.NoReads {
+			*n = 0
+		}
+	}
+	for _, d := range []struct {
+		at    *time.Duration
+		value time.Duration
+	}{{&c.Attempt, attemptDefault}, {&c.Farewell, farewellDefault}, {&c.GiveUp, giveUpDefault}} {
+		if *d.at <= 0 {
+			*d.at = d.value
+		}
+	}
+	if c.Log == nil {
+		c.Log = func(string) {}
+	}
+	return nil
+}

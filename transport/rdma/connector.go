@@ -1,0 +1,211 @@
+package rdma
+
+import (
+	crypto "crypto/rand"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+)
+
+// connector is the actor of one peer. It owns the connections with it: it asks for
+// them, answers for them, checks the records, keeps the deadlines, and decides by
+// its machine which is used and when each ends. What it decides about an endpoint
+// the next Poll carries out, in order.
+type connector struct {
+	t       *Transport
+	peer    int
+	machine *peering.Machine
+	began   time.Time
+	timer   *time.Timer
+	// links are those that the machine has not given up.
+	links map[peering.Conn]*link
+	// number is that of the last request of the peer, dials counts ours.
+	number uint32
+	dials  int
+}
+
+func newConnector(t *Transport, peer int) *connector {
+	var seed [32]byte
+	_, _ = crypto.Read(seed[:]) // never fails
+	c := &t.config
+	return &connector{
+		t: t, peer: peer, began: time.Now(), links: map[peering.Conn]*link{},
+		machine: peering.New(peering.Config{
+			Rank: uint32(c.Rank), Peer: uint32(peer), Incarnation: c.Incarnation,
+			Attempt: c.Attempt, Confirm: c.Confirm, Farewell: c.Farewell, RetryMin: c.RetryMin, RetryMax: c.RetryMax, GiveUp: c.GiveUp,
+			Random: rand.NewChaCha8(seed),
+		}),
+	}
+}
+
+// tick says that a deadline may have passed.
+type tick struct{ quiet }
+
+// Receive implements actor.Actor.
+func (a *connector) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case notice:
+		a.step(c, m.event)
+	case tick:
+		a.step(c, peering.Event{Kind: peering.Tick})
+	case invited:
+		a.invited(c, m.link)
+	case answered:
+		a.answered(c, m)
+	case rejected:
+		a.rejected(c, m)
+	case *actor.Stopping:
+		if a.timer != nil {
+			a.timer.Stop()
+		}
+	}
+}
+
+// step gives the machine an event and does what it says.
+func (a *connector) step(c actor.Context, e peering.Event) {
+	events := []peering.Event{e}
+	for len(events) > 0 {
+		e, events = events[0], events[1:]
+		for _, action := range a.machine.Step(time.Since(a.began), e, nil) {
+			if err := a.perform(c, &action); err != nil {
+				events = append(events, peering.Event{Kind: peering.Lost, Conn: action.Conn, Err: err})
+			}
+		}
+		if e.Kind == peering.Lost || e.Kind == peering.Refused {
+			delete(a.links, e.Conn)
+		}
+	}
+	a.schedule(c)
+}
+
+// schedule sets the timer to the machine's deadline.
+func (a *connector) schedule(c actor.Context) {
+	if a.timer != nil {
+		a.timer.Stop()
+		a.timer = nil
+	}
+	at, ok := a.machine.Deadline()
+	if !ok {
+		return
+	}
+	root, self := c.ActorSystem().Root, c.Self()
+	a.timer = time.AfterFunc(at-time.Since(a.began), func() { root.Send(self, tick{}) })
+}
+
+// invited takes a request with a record that verifies.
+func (a *connector) invited(c actor.Context, l *link) {
+	a.number++
+	l.conn = peering.Conn{Number: a.number}
+	if _, _, err := a.t.policy.Accept(&l.proposal, l.event, 0); err != nil {
+		a.refuse(l, negotiation.RejectOf(err, l.proposal.Nonce))
+		return
+	}
+	a.links[l.conn] = l
+	a.step(c, peering.Event{Kind: peering.Requested, Conn: l.conn, Greeting: peering.Greeting{
+		Incarnation: l.proposal.Incarnation, Attempt: l.proposal.Attempt, Nonce: l.proposal.Nonce,
+	}})
+}
+
+// refuse rejects a request.
+func (a *connector) refuse(l *link, r negotiation.Reject) {
+	delete(a.links, l.conn)
+	_ = l.request.Reject(r.Append(nil)) // the peer may have gone
+}
+
+// answered checks the reply of the peer and computes the terms.
+func (a *connector) answered(c actor.Context, m answered) {
+	l := m.link
+	reply, err := a.t.credentials.OpenReply(m.data, l.offered, uint32(a.peer))
+	if err == nil {
+		l.terms, err = a.t.policy.Conclude(&l.offer, &reply)
+	}
+	if err != nil {
+		a.t.command(func() { a.t.forget(l) })
+		a.step(c, peering.Event{Kind: peering.Lost, Conn: l.conn, Err: fmt.Errorf("reply of %v: %w", l.remote, err)})
+		return
+	}
+	a.step(c, peering.Event{Kind: peering.Established, Conn: l.conn, Greeting: peering.Greeting{
+		Incarnation: reply.Incarnation, Attempt: reply.Attempt, Nonce: reply.Nonce,
+	}})
+}
+
+// rejected reads the refusal of the peer.
+func (a *connector) rejected(c actor.Context, m rejected) {
+	reject, err := negotiation.ParseReject(m.data, m.link.greeting.Nonce)
+	if err != nil {
+		a.step(c, peering.Event{Kind: peering.Lost, Conn: m.link.conn, Err: fmt.Errorf("%w: %w", m.err, err)})
+		return
+	}
+	a.step(c, peering.Event{Kind: peering.Refused, Conn: m.link.conn, Reject: reject})
+}
+
+// perform does what the machine says. An error means that the connection of the
+// action is lost.
+func (a *connector) perform(c actor.Context, action *peering.Action) error {
+	t, l := a.t, a.links[action.Conn]
+	switch action.Kind {
+	case peering.Dial:
+		return a.dial(action)
+	case peering.Accept:
+		l.greeting = action.Greeting
+		t.command(func() { t.accept(l) })
+	case peering.Refuse:
+		a.refuse(l, action.Reject)
+	case peering.Use:
+		t.command(func() { t.meet(a.peer).use(l, l.terms) })
+	case peering.Retire:
+		t.command(func() { t.meet(a.peer).retire(l) })
+	case peering.Drop:
+		delete(a.links, action.Conn)
+		t.command(func() { t.forget(l) })
+	case peering.SendBye, peering.SendByeAck:
+		kind, final := frameBye, action.Final
+		if action.Kind == peering.SendByeAck {
+			kind = frameByeAck
+		}
+		t.command(func() { t.farewell(l, kind, final) })
+	case peering.Close:
+		delete(a.links, action.Conn)
+		t.command(func() { t.end(l) })
+	default:
+		a.conclude(c, action)
+	}
+	return nil
+}
+
+// conclude does what concerns no connection.
+func (a *connector) conclude(c actor.Context, action *peering.Action) {
+	t, err := a.t, action.Err
+	switch action.Kind {
+	case peering.Restarted:
+		t.command(func() { t.lose(a.peer, peering.ErrRestarted) })
+	case peering.Down:
+		t.command(func() { t.lose(a.peer, err) })
+	case peering.Ended:
+		t.command(func() { t.ended(a.peer, err) })
+	case peering.Finished:
+		c.Send(c.Parent(), finishing{a.peer})
+	default:
+	}
+}
+
+// dial asks for a connection, at one address of the peer after the other.
+func (a *connector) dial(action *peering.Action) error {
+	list, err := a.t.config.Lookup(a.peer)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("rank %d has no address", a.peer)
+	}
+	if err != nil {
+		return err
+	}
+	l := &link{conn: action.Conn, peer: a.peer, greeting: action.Greeting, remote: list[a.dials%len(list)]}
+	a.dials++
+	a.links[l.conn] = l
+	a.t.command(func() { a.t.dial(l) })
+	return nil
+}

@@ -1,0 +1,259 @@
+package rdma
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+)
+
+// sent is an eager frame that is not acknowledged.
+type sent struct {
+	buffer
+	length int
+	// put is the Put that ends when the frame is acknowledged, or nil.
+	put *operation
+}
+
+// endpoint is the way to one peer: the lane and the operations, which outlive the
+// connections that carry them.
+type endpoint struct {
+	t    *Transport
+	peer int
+	// link is the connection in use, or nil.
+	link *link
+	flow *credit.Flow
+	// slots are the frames that are not acknowledged; acked is the sequence number of
+	// the oldest.
+	slots []sent
+	acked uint16
+	// maxEager is the longest payload, depth the ORD: as wished until a connection
+	// stands, then as negotiated, in terms.
+	maxEager, depth int
+	terms           negotiation.Terms
+	route           string
+	connects        int
+
+	// wanted says that the actor was told that a connection is needed.
+	wanted bool
+	// prompt says that the peer waits for an acknowledgement.
+	prompt bool
+	// listed says that the endpoint is in Transport.busy.
+	listed bool
+	// end is why nothing can be sent any more: *transport.PeerDown or ErrClosed.
+	end error
+
+	bulk bulk
+	// activity counts frames, for the actor to see that there are none.
+	activity uint64
+}
+
+var _ transport.Endpoint = (*endpoint)(nil)
+
+func newEndpoint(t *Transport, peer int) *endpoint {
+	return &endpoint{
+		t: t, peer: peer, flow: credit.New(sendSlots), slots: make([]sent, sendSlots),
+		maxEager: eagerMax(t.pool.Slot()), depth: t.policy.Limits.Offer().ORD, bulk: newBulk(),
+	}
+}
+
+// eagerMax is the longest payload of a message in a receive.
+func eagerMax(slot int) int { return (slot - headBytes - recordBytes) &^ 7 }
+
+// Caps implements transport.Endpoint.
+func (p *endpoint) Caps() transport.Caps {
+	return transport.Caps{
+		MaxEager: p.maxEager, EagerBest: p.maxEager,
+		Get: p.depth > 0, Put: true, FetchAdd: true, MaxReads: p.depth,
+	}
+}
+
+// Map implements transport.Endpoint: memory of other nodes is not mapped.
+func (p *endpoint) Map(transport.Key, int) ([]byte, error) {
+	return nil, p.failure("map", transport.ErrNotSupported)
+}
+
+func (p *endpoint) failure(op string, err error) error { return p.t.failure(op, p.peer, err) }
+
+// Send implements transport.Endpoint. What it accepts is on its way at once, if the
+// network takes it.
+func (p *endpoint) Send(h transport.Header, payload []byte) error {
+	l := p.link
+	if l == nil || len(payload) > p.maxEager || !l.room() || !p.flow.Ready() {
+		return p.refuse("send", len(payload))
+	}
+	b, ok, err := p.t.sends.take(headBytes + recordBytes + padded(len(payload)))
+	if !ok || err != nil {
+		return p.refuseMemory("send", err)
+	}
+	n := headBytes + putRecord(b.bytes[headBytes:], recordMessage, h, payload)
+	p.send(l, b, n, nil)
+	return nil
+}
+
+// send posts an eager frame whose records lie in b behind its head. There is room
+// and credit.
+func (p *endpoint) send(l *link, b buffer, length int, put *operation) {
+	sequence, _ := p.flow.Take()
+	p.slots[p.flow.Slot(sequence)] = sent{b, length, put}
+	p.postNext(l)
+}
+
+// postNext posts the oldest frame that is not on the connection. It returns false
+// when there is none or no credit.
+func (p *endpoint) postNext(l *link) bool {
+	w, ok := p.flow.Next()
+	if !ok {
+		return false
+	}
+	s := &p.slots[p.flow.Slot(w.Sequence())]
+	putHead(s.bytes, w, frameEager, false)
+	p.activity++
+	p.t.post(l, s.bytes[:s.length], s.lkey)
+	return true
+}
+
+// sendRecord sends a record that is not a message. It returns false when there is
+// no room.
+func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, put *operation) bool {
+	l := p.link
+	if l == nil || !l.room() || !p.flow.Ready() {
+		return false
+	}
+	b, ok, err := p.t.sends.take(headBytes + recordBytes + padded(len(payload)))
+	if !ok || err != nil {
+		return false
+	}
+	p.send(l, b, headBytes+putRecord(b.bytes[headBytes:], k, h, payload), put)
+	return true
+}
+
+// refuse says why an operation cannot be taken now, or ever.
+func (p *endpoint) refuse(op string, n int) error {
+	switch {
+	case p.t.closed:
+		return p.failure(op, transport.ErrClosed)
+	case p.end != nil:
+		return p.failure(op, p.end)
+	case op == "send" && n > p.maxEager:
+		return p.failure(op, fmt.Errorf("%w: %d bytes, at most %d", transport.ErrTooLong, n, p.maxEager))
+	case p.link == nil:
+		p.want()
+	}
+	return transport.ErrAgain
+}
+
+// refuseMemory is refuse for want of registered memory.
+func (p *endpoint) refuseMemory(op string, err error) error {
+	if err != nil {
+		return p.failure(op, err)
+	}
+	return transport.ErrAgain
+}
+
+// want asks the actor for a connection, once.
+func (p *endpoint) want() {
+	if !p.wanted && p.end == nil {
+		p.wanted = true
+		p.t.tell(p.peer, peering.Event{Kind: peering.Want})
+	}
+}
+
+// use puts a link in use: what was not acknowledged is sent again.
+func (p *endpoint) use(l *link, terms negotiation.Terms) {
+	if l.gone || p.end != nil {
+		return
+	}
+	l.used, p.link, p.terms, p.wanted = true, l, terms, false
+	p.connects++
+	p.maxEager, p.depth = eagerMax(terms.Slot), terms.Depths.ORD
+	if info, err := l.endpoint.Query(); err == nil {
+		p.route = fmt.Sprintf("%v -> %v", info.Local, info.Remote)
+	}
+	p.flow.Connect(l.window, int(terms.SendCredits), sendSlots)
+	p.t.stash = append(p.t.stash, stashed(l.held)...)
+	l.held = nil
+	if l.conn.Active {
+		p.update() // the active side speaks first
+	}
+	p.bulk.resume(p)
+	p.list()
+}
+
+// retire takes the link in use out of use. Frames keep their slots, Reads and Writes
+// that were under way are uncertain.
+func (p *endpoint) retire(l *link) {
+	if l != nil && l != p.link || p.link == nil {
+		return
+	}
+	p.link.retired = true
+	p.link = nil
+	p.flow.Disconnect()
+	p.bulk.interrupt()
+	if p.end == nil && (p.flow.Unacknowledged() > 0 || p.bulk.any()) {
+		p.want()
+	}
+}
+
+// heard takes note of frames that were acknowledged: the oldest ones.
+func (p *endpoint) heard(freed int) {
+	for range freed {
+		s := &p.slots[p.flow.Slot(p.acked)]
+		p.acked++
+		p.t.sends.give(s.buffer)
+		if s.put != nil {
+			s.put.marked(p)
+		}
+		*s = sent{}
+	}
+}
+
+// update tells the peer what has been received and what it may send.
+func (p *endpoint) update() {
+	p.prompt = false
+	p.t.sendControl(p.link, p.flow.Update(), frameUpdate, false)
+}
+
+// list puts the endpoint among those that Poll goes on with.
+func (p *endpoint) list() {
+	if !p.listed {
+		p.listed = true
+		p.t.busy = append(p.t.busy, p)
+	}
+}
+
+// service goes on with what waits, and reports whether anything still does.
+func (p *endpoint) service() bool {
+	l := p.link
+	if l == nil || p.end != nil {
+		return false
+	}
+	for p.flow.Queued() > 0 && l.room() && p.postNext(l) {
+		// The condition does it.
+	}
+	p.bulk.drive(p)
+	if p.flow.Due() || p.prompt && p.flow.Owed() {
+		p.update()
+	}
+	return p.flow.Queued() > 0 || p.prompt || p.bulk.waits()
+}
+
+// cut ends the endpoint for good: every operation ends with err, and nothing is
+// kept.
+func (p *endpoint) cut(err error) {
+	p.end = err
+	for _, l := range p.t.links {
+		if l.peer == p.peer {
+			p.t.forget(l)
+		}
+	}
+	p.bulk.end(p, err)
+	for p.flow.Unacknowledged() > 0 && p.slots[p.flow.Slot(p.acked)].bytes != nil {
+		s := &p.slots[p.flow.Slot(p.acked)]
+		p.t.sends.give(s.buffer)
+		*s = sent{}
+		p.acked++
+	}
+}

@@ -1,0 +1,78 @@
+package rdma_test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// place is where a rank of a test listens: a provider and the interface to open.
+type place struct {
+	provider verbs.Provider
+	name     string
+}
+
+// memory returns the places of n ranks on a network in memory.
+func memory(style verbstest.Style, n int) []place {
+	network := verbstest.NewNetwork(style)
+	places := make([]place, n)
+	for i := range places {
+		addr := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i) + 1})
+		places[i] = place{&verbstest.Host{Network: network, Addr: addr}, addr.String()}
+	}
+	return places
+}
+
+// world is the transports of n ranks of one process.
+type world struct {
+	transports []*rdma.Transport
+	sleepers   []transport.Sleeper
+}
+
+// newWorld makes the transports of the ranks at places. change, if not nil, may
+// change a configuration.
+func newWorld(tb testing.TB, places []place, change func(c *rdma.Config)) *world {
+	tb.Helper()
+	w := &world{}
+	lookup := func(rank int) ([]netip.AddrPort, error) {
+		if rank >= len(w.transports) {
+			return nil, fmt.Errorf("rank %d has not joined", rank)
+		}
+		return []netip.AddrPort{w.transports[rank].Address()}, nil
+	}
+	list := make([]*rdma.Transport, len(places))
+	for i, p := range places {
+		s := new(transport.ChannelSleeper)
+		c := rdma.Config{
+			Rank: i, Size: len(places), Job: "test", Secret: []byte("a secret of the tests"),
+			Provider: p.provider, Interface: p.name, Lookup: lookup, Sleeper: s, Farewell: 50 * time.Millisecond,
+		}
+		if change != nil {
+			change(&c)
+		}
+		var err error
+		list[i], err = rdma.New(c)
+		require.NoError(tb, err)
+		w.sleepers = append(w.sleepers, s)
+	}
+	w.transports = list
+	return w
+}
+
+// fabric wraps a world for the suite.
+func (w *world) fabric() *transporttest.Fabric {
+	f := &transporttest.Fabric{Sleepers: w.sleepers}
+	for _, t := range w.transports {
+		f.Transports = append(f.Transports, t)
+	}
+	return f
+}

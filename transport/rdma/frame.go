@@ -1,0 +1,121 @@
+package rdma
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+)
+
+// frameKind says what a Send is; package credit says what it needs.
+type frameKind uint8
+
+const (
+	frameEager frameKind = iota + 1
+	frameUpdate
+	frameBye
+	frameByeAck
+)
+
+// recordKind says what a record of an eager frame is.
+type recordKind uint8
+
+const (
+	recordMessage recordKind = iota + 1 // a message of the engine
+	recordFetch                         // FetchAdd, to the owner of the word
+	recordFetched                       // its answer
+	recordMarker                        // follows the Writes of a Put; is acknowledged at once
+	recordCheck                         // asks whether memory may be accessed
+	recordChecked                       // its answer
+)
+
+const (
+	// headBytes is the head of a Send, little endian:
+	//
+	//	off bytes field
+	//	  0   8   credit.Word
+	//	  8   1   kind of the frame
+	//	  9   1   1 in a BYE of a rank that ends
+	//	 10   6   0
+	headBytes = 16
+	// recordBytes is the head of a record, of which an eager frame has one or more:
+	//
+	//	off bytes field
+	//	  0   4   length of the payload
+	//	  4   1   kind of the record
+	//	  5   3   0
+	//	  8  24   three words: the engine's header, or arguments
+	//	 32   -   payload, and zeros up to a multiple of 8
+	recordBytes = 8 + transport.HeaderSize
+)
+
+// padded is the length of a payload on the wire.
+func padded(n int) int { return (n + 7) &^ 7 }
+
+// putHead writes the head of a Send.
+func putHead(b []byte, w credit.Word, k frameKind, final bool) {
+	binary.LittleEndian.PutUint64(b, uint64(w))
+	flags := uint64(0)
+	if final {
+		flags = 1
+	}
+	binary.LittleEndian.PutUint64(b[8:], uint64(k)|flags<<8)
+}
+
+// head is the parsed head of a Send.
+type head struct {
+	word  credit.Word
+	kind  frameKind
+	final bool
+}
+
+// parseHead reads the head of a Send that came.
+func parseHead(b []byte) (head, error) {
+	if len(b) < headBytes {
+		return head{}, fmt.Errorf("%w: a frame of %d bytes", transport.ErrDamaged, len(b))
+	}
+	second := binary.LittleEndian.Uint64(b[8:])
+	h := head{credit.Word(binary.LittleEndian.Uint64(b)), frameKind(second), second>>8&1 != 0}
+	if h.kind < frameEager || h.kind > frameByeAck || second>>9 != 0 || h.kind != frameEager && len(b) != headBytes {
+		return head{}, fmt.Errorf("%w: a frame of kind %d with %d bytes", transport.ErrDamaged, h.kind, len(b))
+	}
+	return h, nil
+}
+
+// putRecord writes a record at the start of b and returns its length.
+func putRecord(b []byte, k recordKind, h transport.Header, payload []byte) int {
+	binary.LittleEndian.PutUint64(b, uint64(uint32(len(payload)))|uint64(k)<<32)
+	binary.LittleEndian.PutUint64(b[8:], h.A)
+	binary.LittleEndian.PutUint64(b[16:], h.B)
+	binary.LittleEndian.PutUint64(b[24:], h.C)
+	end := recordBytes + copy(b[recordBytes:], payload)
+	n := recordBytes + padded(len(payload))
+	clear(b[end:n])
+	return n
+}
+
+// record is one parsed record. payload refers to the receive.
+type record struct {
+	kind    recordKind
+	header  transport.Header
+	payload []byte
+}
+
+// parseRecord reads the record at the start of b and returns its length.
+func parseRecord(b []byte) (record, int, error) {
+	if len(b) < recordBytes {
+		return record{}, 0, fmt.Errorf("%w: a record of %d bytes", transport.ErrDamaged, len(b))
+	}
+	first := binary.LittleEndian.Uint64(b)
+	n, k := int(uint32(first)), recordKind(first>>32)
+	if k < recordMessage || k > recordChecked || first>>40 != 0 || n > len(b)-recordBytes || padded(n) > len(b)-recordBytes {
+		return record{}, 0, fmt.Errorf("%w: a record of kind %d with %d bytes of %d", transport.ErrDamaged, k, n, len(b))
+	}
+	h := transport.Header{
+		A: binary.LittleEndian.Uint64(b[8:]),
+		B: binary.LittleEndian.Uint64(b[16:]),
+		C: binary.LittleEndian.Uint64(b[24:]),
+	}
+	return record{k, h, b[recordBytes : recordBytes+n]}, recordBytes + padded(n), nil
+}

@@ -1,0 +1,38 @@
+package rdma_test
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// loopback returns the places of n ranks on the loopback interface.
+func loopback(p verbs.Provider, n int) []place {
+	places := make([]place, n)
+	for i := range places {
+		places[i] = place{p, "127.0.0.1"}
+	}
+	return places
+}
+
+// The suite of package transport runs over TCP on the loopback interface.
+func TestConformanceOverTCP(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config iwarp.Config
+		change func(c *rdma.Config)
+	}{
+		{"crc", iwarp.Config{}, nil},
+		{"without-crc-and-reads", iwarp.Config{NoCRC: true}, func(c *rdma.Config) { c.NoCRC, c.NoReads = true, true }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
+				tb.Helper()
+				return newWorld(tb, loopback(iwarp.New(c.config), ranks), c.change).fabric()
+			})
+		})
+	}
+}

@@ -1,0 +1,231 @@
+package rdma
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// link is one connection with a peer, or an attempt at one. The actor of the peer
+// makes it and decides what becomes of it; Poll does with its endpoint what the
+// actor has decided. Who may touch which fields is said there.
+type link struct {
+	// conn, peer, greeting and, of a passive one, request and proposal are set by the
+	// actor and constant.
+	conn     peering.Conn
+	peer     int
+	greeting peering.Greeting
+	remote   netip.AddrPort
+	request  *verbs.ConnectionRequest
+	proposal negotiation.Record
+	event    negotiation.Event
+	asked    []byte // the peer's request as it came
+
+	// offer and offered are the record sent and its bytes. Poll sets them before the
+	// request goes out; the actor reads them when it is told of the answer.
+	offer   negotiation.Record
+	offered []byte
+	// terms are set by whoever knows them first: Poll when it accepts, the actor when
+	// it is accepted. Poll reads them from the command to use the link on.
+	terms negotiation.Terms
+
+	// The rest is Poll's.
+	endpoint *verbs.Endpoint
+	window   int // receives of the pool, without those reserved
+	control  buffer
+	updates  int
+	// posted counts Sends, done those of them that the adapter is known to be done
+	// with.
+	posted, done uint32
+	used         bool // it was put in use
+	retired      bool // nothing but control is sent and heard any more
+	broken       bool // the endpoint took a request no more
+	gone         bool // the endpoint was freed
+	heard        bool // the actor knows of the first message
+	held         []arrived
+}
+
+// arrived is a message in a receive.
+type arrived struct {
+	link   *link
+	slot   uint32
+	length int
+}
+
+const (
+	// sendSlots is the number of frames to a peer that may be unacknowledged.
+	sendSlots = 64
+	// windowMax is the largest window granted: a peer cannot use more.
+	windowMax = sendSlots
+	// framesMax is the number of eager frames posted to an endpoint of which the
+	// adapter is not known to be done.
+	framesMax = 40
+	// requestsMax is the number of requests posted to an endpoint.
+	requestsMax = framesMax + controlFrames + readsDefault + writesMax
+	// linkEvents is the number of connection events of an endpoint.
+	linkEvents = 3
+	// controlFrames is how many control frames may be on their way, each in its place
+	// of the link's control buffer: updates in turn, then BYE and BYE-ACK.
+	controlFrames = credit.UpdateReserve + 2
+)
+
+// failure to make a link, as the actor is told.
+func (l *link) failed(t *Transport, err error) {
+	t.forget(l)
+	t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Err: err})
+}
+
+// open makes the endpoint of a link and reserves what it needs.
+func (t *Transport) open(l *link) error {
+	if len(t.links) >= t.linksMax {
+		return fmt.Errorf("%w: %d connections are open", verbs.ErrInsufficientResources, len(t.links))
+	}
+	control, ok, err := t.sends.take(controlFrames * headBytes)
+	if err != nil || !ok {
+		return fmt.Errorf("memory for control frames: %w", orFull(err))
+	}
+	ep, err := t.adapter.NewEndpoint(verbs.EndpointConfig{
+		Domain: t.domain, Receives: t.queue, Requests: t.queue, Connections: t.queue,
+		SharedReceives: t.receives.queue, Attributes: &t.attributes,
+	})
+	if err != nil {
+		t.sends.give(control)
+		return err
+	}
+	l.endpoint, l.control = ep, control
+	l.window = t.pool.Join()
+	t.links[ep] = l
+	return t.receives.need(t.granted())
+}
+
+// orFull is the cause of a refusal for want of send memory.
+func orFull(err error) error {
+	if err == nil {
+		return verbs.ErrInsufficientResources
+	}
+	return err
+}
+
+// dial requests the connection.
+func (t *Transport) dial(l *link) {
+	err := t.open(l)
+	if err == nil {
+		l.offer = t.policy.Request(uint16(l.window))
+		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, l.greeting.Nonce
+		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
+		err = l.endpoint.Connect(l.remote, verbs.ConnectOptions{Timeout: t.config.Attempt, Param: &verbs.ConnParam{
+			PrivateData: l.offered, ResponderResources: l.offer.Depths.IRD, InitiatorDepth: l.offer.Depths.ORD,
+			RetryCount: retries, RNRRetryCount: retries,
+		}})
+	}
+	if err != nil {
+		l.failed(t, err)
+	}
+}
+
+// retries is the most that the parameters of a connection can say.
+const retries = 7
+
+// accept accepts the connection that the peer has requested.
+func (t *Transport) accept(l *link) {
+	err := t.open(l)
+	var reply negotiation.Record
+	if err == nil {
+		reply, l.terms, err = t.policy.Accept(&l.proposal, l.event, uint16(l.window))
+	}
+	if err == nil {
+		reply.Incarnation, reply.Attempt = l.greeting.Incarnation, l.greeting.Attempt
+		err = l.request.Accept(l.endpoint, &verbs.ConnParam{
+			PrivateData:        t.credentials.AppendReply(nil, &reply, uint32(l.peer), l.asked),
+			ResponderResources: reply.Depths.IRD, InitiatorDepth: reply.Depths.ORD, RNRRetryCount: retries,
+		})
+	}
+	if err != nil {
+		reject := negotiation.RejectOf(err, l.proposal.Nonce)
+		_ = l.request.Reject(reject.Append(nil)) // an answered request needs none
+		l.failed(t, err)
+	}
+}
+
+// forget frees a link. Nothing touches memory for its sake afterwards.
+func (t *Transport) forget(l *link) {
+	if l.gone {
+		return
+	}
+	l.gone = true
+	if p := t.peers[l.peer]; p != nil && p.link == l {
+		p.retire(nil)
+	}
+	for _, a := range l.held {
+		t.recycle(a.slot)
+	}
+	l.held = nil
+	if l.endpoint == nil {
+		return
+	}
+	// It can be freed in every state that a link is in.
+	_ = l.endpoint.Free()
+	delete(t.links, l.endpoint)
+	t.sends.give(l.control)
+	t.pool.Leave(l.window)
+	t.receives.wanted = t.granted()
+	t.lastLink = nil
+}
+
+// sendControl posts a control frame.
+func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool) {
+	place := controlFrames - 2
+	switch k {
+	case frameUpdate:
+		place = l.updates % credit.UpdateReserve
+	case frameByeAck:
+		place++
+	default:
+	}
+	b := l.control.bytes[place*headBytes : (place+1)*headBytes : (place+1)*headBytes]
+	putHead(b, w, k, final)
+	if k == frameUpdate {
+		l.updates++
+	}
+	t.post(l, b, l.control.lkey)
+}
+
+// signalEvery is how often a Send makes a completion: adapters free the places of
+// unsignalled requests with the next signalled one.
+const signalEvery = 8
+
+// post posts a Send, for which there is room. It does not allocate. A link whose
+// endpoint refuses it has failed, and an event says so; what was not acknowledged is
+// sent again on the next.
+func (t *Transport) post(l *link, b []byte, lkey uint32) {
+	if l.broken {
+		return
+	}
+	l.posted++
+	t.segments[0] = verbs.Segment{Data: b, LKey: lkey}
+	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Segments: t.segments[:]}
+	if l.posted%signalEvery != 0 {
+		t.request.Flags = verbs.FlagUnsignalled
+	}
+	l.broken = l.endpoint.Post(&t.request) != nil
+}
+
+// room reports whether an eager frame may be posted. Control frames always may.
+func (l *link) room() bool { return l.posted-l.done < framesMax && !l.broken }
+
+// idKind says what the ID of a work request means.
+type idKind uint8
+
+const (
+	idSend  idKind = iota // the number of the Send on its link
+	idRead                // an operation
+	idWrite               // an operation
+)
+
+func idOf(k idKind, n uint32) uint64 { return uint64(k)<<32 | uint64(n) }
+
+func parseID(id uint64) (idKind, uint32) { return idKind(id >> 32), uint32(id) }

@@ -1,0 +1,273 @@
+package rdma
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+const (
+	// readChunk and writeChunk are the longest single Read and Write in bytes: small
+	// messages of the same connection wait for no more than that.
+	readChunk  = 1 << 20
+	writeChunk = 256 << 10
+	// writesMax is the number of Writes posted to an endpoint.
+	writesMax = 4
+	// operationsMax is the number of operations under way to a peer.
+	operationsMax = 64
+	// readTries is how many connections a Get may lose before it fails.
+	readTries = 3
+)
+
+// errInterrupted ends a Put, and a Get at last, whose connection was lost.
+var errInterrupted = errors.New("the connection was lost meanwhile")
+
+// operationKind is what the engine asked for.
+type operationKind uint8
+
+const (
+	operationGet operationKind = iota
+	operationPut
+	operationFetchAdd
+)
+
+var operationNames = [...]string{operationGet: "get", operationPut: "put", operationFetchAdd: "fetch-add"}
+
+// operation is one Get, Put or FetchAdd under way.
+type operation struct {
+	kind  operationKind
+	id    uint32
+	token uint64
+	key   transport.Key
+	delta uint64
+	// data is registered in region until the end.
+	data   []byte
+	region *verbs.MemoryRegion
+	// next is how much of data has been asked for, flight the Reads under way.
+	next, flight int
+	tries        int
+	// uncertain says that the connection was lost: the owner is asked whether the key
+	// was the reason.
+	uncertain bool
+	// asked says that the record of the operation was sent: the marker, the question,
+	// or the FetchAdd.
+	asked bool
+}
+
+// answer is a record owed to the peer.
+type answer struct {
+	kind   recordKind
+	header transport.Header
+}
+
+// bulk is the operations on a peer.
+type bulk struct {
+	all map[uint32]*operation
+	// moving are those with bytes to ask for, asking those with a record to send, both
+	// in turn.
+	moving, asking   []*operation
+	reading, writing int
+	// answers are owed to the peer: at most as many as it may have under way.
+	answers []answer
+}
+
+func newBulk() bulk { return bulk{all: map[uint32]*operation{}} }
+
+func (b *bulk) any() bool { return len(b.all) > 0 }
+
+// waits reports whether something is left to be posted.
+func (b *bulk) waits() bool { return len(b.moving)+len(b.asking)+len(b.answers) > 0 }
+
+// begin makes an operation, or says why not.
+func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token uint64) (*operation, error) {
+	name := operationNames[kind]
+	switch {
+	case p.t.closed || p.end != nil || p.link == nil:
+		return nil, p.refuse(name, 0)
+	case kind == operationGet && p.depth == 0:
+		return nil, p.failure(name, transport.ErrNotSupported)
+	case len(p.bulk.all) >= operationsMax:
+		return nil, transport.ErrAgain
+	}
+	p.t.operations++
+	o := &operation{kind: kind, id: p.t.operations, token: token, key: k, data: data}
+	if len(data) > 0 {
+		rights := verbs.Access(0)
+		if kind == operationGet {
+			rights = verbs.AccessLocalWrite
+		}
+		var err error
+		if o.region, err = p.t.domain.Register(data, rights); err != nil {
+			return nil, p.failure(name, err)
+		}
+	}
+	p.bulk.all[o.id] = o
+	p.list()
+	return o, nil
+}
+
+// Get implements transport.Endpoint: by Reads.
+func (p *endpoint) Get(dst []byte, src transport.Key, token uint64) error {
+	return p.move(operationGet, dst, src, token)
+}
+
+// Put implements transport.Endpoint: by Writes and a marker behind them, whose
+// acknowledgement says that they are in place.
+func (p *endpoint) Put(src []byte, dst transport.Key, token uint64) error {
+	return p.move(operationPut, src, dst, token)
+}
+
+func (p *endpoint) move(kind operationKind, data []byte, k transport.Key, token uint64) error {
+	o, err := p.begin(kind, k, data, token)
+	switch {
+	case err != nil:
+		return err
+	case len(data) == 0:
+		p.finish(o, 0, nil)
+	case k.Token>>32 != 0:
+		p.finish(o, 0, transport.ErrBadKey)
+	default:
+		p.bulk.moving = append(p.bulk.moving, o)
+		p.bulk.drive(p)
+	}
+	return nil
+}
+
+// FetchAdd implements transport.Endpoint: by a message to the owner of the word,
+// which is delivered once whatever happens to connections.
+func (p *endpoint) FetchAdd(dst transport.Key, delta, token uint64) error {
+	o, err := p.begin(operationFetchAdd, dst, nil, token)
+	if err != nil {
+		return err
+	}
+	o.delta = delta
+	p.bulk.asking = append(p.bulk.asking, o)
+	p.bulk.drive(p)
+	return nil
+}
+
+// finish ends an operation; Poll hands it over.
+func (p *endpoint) finish(o *operation, value uint64, err error) {
+	delete(p.bulk.all, o.id)
+	if o.region != nil {
+		err = errors.Join(err, o.region.Close())
+	}
+	if err != nil {
+		err = p.failure(operationNames[o.kind], err)
+	}
+	o.data = nil
+	p.t.finished = append(p.t.finished, finished{p.peer, o.token, value, err})
+}
+
+// drive posts what can be posted.
+func (b *bulk) drive(p *endpoint) {
+	for len(b.answers) > 0 && p.sendRecord(b.answers[0].kind, b.answers[0].header, nil, nil) {
+		b.answers = slices.Delete(b.answers, 0, 1)
+	}
+	for len(b.asking) > 0 && b.asking[0].ask(p) {
+		b.asking = slices.Delete(b.asking, 0, 1)
+	}
+	for stuck := 0; stuck < len(b.moving) && p.link != nil && !p.link.broken; {
+		o := b.moving[0]
+		b.moving = slices.Delete(b.moving, 0, 1)
+		if !o.step(p) {
+			stuck++
+		}
+		if o.next < len(o.data) {
+			b.moving = append(b.moving, o)
+		} else if o.kind == operationPut {
+			b.asking = append(b.asking, o)
+		}
+	}
+	for len(b.asking) > 0 && b.asking[0].ask(p) {
+		b.asking = slices.Delete(b.asking, 0, 1)
+	}
+}
+
+// step posts the next Read or Write of an operation. It returns false when as many
+// as may be are under way.
+func (o *operation) step(p *endpoint) bool {
+	b, l := &p.bulk, p.link
+	w := verbs.WorkRequest{RemoteAddress: o.key.Addr + uint64(o.next), RKey: uint32(o.key.Token)}
+	n := len(o.data) - o.next
+	switch {
+	case o.kind == operationGet && b.reading < p.depth:
+		w.Op, w.ID = verbs.OpRead, idOf(idRead, o.id)
+		n = min(n, readChunk, p.t.attributes.MaxRDMA)
+		b.reading++
+	case o.kind == operationPut && b.writing < writesMax:
+		w.Op, w.ID = verbs.OpWrite, idOf(idWrite, o.id)
+		n = min(n, writeChunk, p.t.attributes.MaxRDMA)
+		b.writing++
+	default:
+		return false
+	}
+	p.t.segments[0] = o.region.Segment(o.next, n)
+	w.Segments = p.t.segments[:]
+	if l.endpoint.Post(&w) != nil {
+		l.broken = true // its end follows
+		return false
+	}
+	o.next += n
+	o.flight++
+	p.activity++
+	return true
+}
+
+// moved takes the completion of a Read or Write on the link in use.
+func (b *bulk) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
+	if status != verbs.StatusSuccess {
+		return // the connection ends, and that is dealt with then
+	}
+	o := b.all[id]
+	if kind == idRead {
+		b.reading--
+	} else {
+		b.writing--
+	}
+	p.list()
+	if o == nil {
+		return
+	}
+	o.flight--
+	if o.kind == operationGet && o.flight == 0 && o.next == len(o.data) {
+		p.finish(o, 0, nil)
+	}
+}
+
+// marked takes note that the marker behind a Put was acknowledged.
+func (o *operation) marked(p *endpoint) {
+	if !o.uncertain && p.bulk.all[o.id] == o {
+		p.finish(o, 0, nil)
+	}
+}
+
+// ask sends the record of an operation. It returns false when there is no room.
+func (o *operation) ask(p *endpoint) bool {
+	var payload [questionBytes]byte
+	h := transport.Header{A: o.key.Addr, B: o.key.Token}
+	switch {
+	case o.kind == operationFetchAdd:
+		h.C = o.delta
+		binary.LittleEndian.PutUint32(payload[:], o.id)
+		o.asked = p.sendRecord(recordFetch, h, payload[:], nil)
+	case !o.uncertain:
+		o.asked = p.sendRecord(recordMarker, transport.Header{}, nil, o)
+	default:
+		h.C = uint64(len(o.data))
+		binary.LittleEndian.PutUint32(payload[:], o.id)
+		payload[4] = byte(transport.AccessRead)
+		if o.kind == operationPut {
+			payload[4] = byte(transport.AccessWrite)
+		}
+		o.asked = p.sendRecord(recordCheck, h, payload[:], nil)
+	}
+	return o.asked
+}
+
+// questionBytes is the payload of recordFetch and recordCheck: 4 bytes id of the
+// operation, 1 byte access asked for, 3 bytes 0.
+const questionBytes = 8

@@ -1,0 +1,90 @@
+package rdma
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// receivesPerChunk is the number of receives whose memory is registered together.
+const receivesPerChunk = 32
+
+// receives is the memory into which the messages of all peers arrive: slots of
+// one size in a shared receive queue. A slot is spare, posted, or in use between
+// its completion and the next post.
+type receives struct {
+	domain *verbs.ProtectionDomain
+	queue  *verbs.SharedReceiveQueue
+	slot   int // bytes
+	chunks []*verbs.MemoryRegion
+	// active counts the slots that are posted or in use, wanted how many are needed.
+	active, wanted int
+	spare          []uint32
+	request        verbs.ReceiveRequest
+	segments       [1]verbs.Segment
+}
+
+// newReceives makes a queue for at most so many slots.
+func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*receives, error) {
+	queue, err := a.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: d, MaxReceives: most, MaxSegments: 1})
+	if err != nil {
+		return nil, err
+	}
+	return &receives{domain: d, queue: queue, slot: slot}, nil
+}
+
+// need sees to it that at least n slots are active.
+func (r *receives) need(n int) error {
+	r.wanted = n
+	for r.active < n {
+		if len(r.spare) == 0 {
+			if err := r.grow(); err != nil {
+				return err
+			}
+		}
+		id := r.spare[len(r.spare)-1]
+		if err := r.post(id); err != nil {
+			return err
+		}
+		r.spare = r.spare[:len(r.spare)-1]
+		r.active++
+	}
+	return nil
+}
+
+// grow registers memory for more slots.
+func (r *receives) grow() error {
+	region, err := r.domain.Register(make([]byte, receivesPerChunk*r.slot), verbs.AccessLocalWrite)
+	if err != nil {
+		return fmt.Errorf("register %d receives of %d bytes: %w", receivesPerChunk, r.slot, err)
+	}
+	for i := range receivesPerChunk {
+		r.spare = append(r.spare, uint32(len(r.chunks)*receivesPerChunk+receivesPerChunk-1-i))
+	}
+	r.chunks = append(r.chunks, region)
+	return nil
+}
+
+// bytes returns the first n bytes of a slot.
+func (r *receives) bytes(id uint32, n int) []byte {
+	off := int(id%receivesPerChunk) * r.slot
+	return r.chunks[id/receivesPerChunk].Bytes()[off : off+n : off+n]
+}
+
+// post posts a slot.
+func (r *receives) post(id uint32) error {
+	r.segments[0] = r.chunks[id/receivesPerChunk].Segment(int(id%receivesPerChunk)*r.slot, r.slot)
+	r.request = verbs.ReceiveRequest{ID: uint64(id), Segments: r.segments[:]}
+	return r.queue.PostReceive(&r.request)
+}
+
+// recycle posts a slot whose message was dealt with, or keeps it when fewer are
+// needed than there are.
+func (r *receives) recycle(id uint32) error {
+	if r.active > r.wanted {
+		r.active--
+		r.spare = append(r.spare, id)
+		return nil
+	}
+	return r.post(id)
+}

@@ -1,0 +1,81 @@
+package rdma
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+const (
+	// sendMemoryMax bounds the registered memory of frames that are not
+	// acknowledged, in bytes, all peers together.
+	sendMemoryMax = 64 << 20
+	// sendChunk is how much of it is registered at a time.
+	sendChunk = 64 << 10
+	// classes is the number of sizes of buffers; classRatio is from one to the next.
+	classes    = 3
+	classSmall = 256
+	classRatio = 8
+)
+
+// buffer is registered memory for one frame. It belongs to whoever took it until
+// given back.
+type buffer struct {
+	bytes []byte
+	lkey  uint32
+	class uint8
+}
+
+// sendMemory lends buffers of a few sizes, the largest being that of a receive.
+type sendMemory struct {
+	domain *verbs.ProtectionDomain
+	sizes  [classes]int
+	free   [classes][]buffer
+	total  int
+}
+
+func newSendMemory(d *verbs.ProtectionDomain, slot int) *sendMemory {
+	m := &sendMemory{domain: d}
+	m.sizes = [classes]int{min(classSmall, slot), min(classSmall*classRatio, slot), slot}
+	return m
+}
+
+// take returns a buffer of at least n bytes, or false when too much is lent. n is
+// at most the size of a receive.
+func (m *sendMemory) take(n int) (buffer, bool, error) {
+	c := 0
+	for m.sizes[c] < n {
+		c++
+	}
+	if len(m.free[c]) == 0 {
+		if m.total+m.sizes[c] > sendMemoryMax {
+			return buffer{}, false, nil
+		}
+		if err := m.grow(uint8(c)); err != nil {
+			return buffer{}, false, err
+		}
+	}
+	free := m.free[c]
+	b := free[len(free)-1]
+	m.free[c] = free[:len(free)-1]
+	return b, true, nil
+}
+
+// give takes a buffer back.
+func (m *sendMemory) give(b buffer) { m.free[b.class] = append(m.free[b.class], b) }
+
+// grow registers more buffers of a class.
+func (m *sendMemory) grow(class uint8) error {
+	size := m.sizes[class]
+	count := max(sendChunk/size, 4)
+	region, err := m.domain.Register(make([]byte, count*size), 0)
+	if err != nil {
+		return fmt.Errorf("register %d send buffers of %d bytes: %w", count, size, err)
+	}
+	m.total += count * size
+	for i := range count {
+		s := region.Segment(i*size, size)
+		m.free[class] = append(m.free[class], buffer{s.Data, s.LKey, class})
+	}
+	return nil
+}

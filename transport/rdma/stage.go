@@ -1,0 +1,196 @@
+package rdma
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// stage is where the actors of connections live: a director, and below it one actor
+// for each peer that was ever met. It is made with the first connection. Its methods
+// are called under the engine's lock.
+type stage struct {
+	t        *Transport
+	system   *actor.ActorSystem
+	director *actor.PID
+	struck   bool
+}
+
+// quiet keeps the dead letter office from writing about messages that come after
+// the end.
+type quiet struct{}
+
+// IgnoreDeadLetterLogging implements actor.IgnoreDeadLetterLogging.
+func (quiet) IgnoreDeadLetterLogging() {}
+
+// What the director is told.
+type (
+	// notice is an event for the machine of a peer.
+	notice struct {
+		quiet
+		peer  int
+		event peering.Event
+	}
+	// answered says that the peer has accepted a link, with its private data.
+	answered struct {
+		link *link
+		data []byte
+	}
+	// rejected says that the peer has rejected a link.
+	rejected struct {
+		link *link
+		data []byte
+		err  error
+	}
+	// requested is a connection request of whoever.
+	requested struct{ request *verbs.ConnectionRequest }
+	// invited is a request with a record that verifies, for the actor of its peer.
+	invited struct{ link *link }
+	// ending says that this rank ends, finishing that a peer's actor has.
+	ending    struct{ quiet }
+	finishing struct{ peer int }
+)
+
+// send tells the director something, and makes it when it is the first.
+func (s *stage) send(message any) {
+	if s.struck {
+		return
+	}
+	if s.system == nil {
+		silence := func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+		s.system = actor.NewActorSystem(actor.WithLoggerFactory(silence))
+		d := &director{t: s.t, cast: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}}
+		s.director = s.system.Root.Spawn(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)))
+	}
+	s.system.Root.Send(s.director, message)
+}
+
+// strike ends all actors.
+func (s *stage) strike() error {
+	s.struck = true
+	if s.system == nil {
+		return nil
+	}
+	err := s.system.Root.StopFuture(s.director).Wait()
+	s.system.Shutdown()
+	if err != nil {
+		return fmt.Errorf("stop the actors of connections: %w", err)
+	}
+	return nil
+}
+
+// tell gives the machine of a peer an event.
+func (t *Transport) tell(peer int, e peering.Event) { t.stage.send(notice{peer: peer, event: e}) }
+
+// director starts an actor for each peer, hands it what concerns it, and supervises
+// it. It looks at requests, of which nobody knows yet whose they are.
+type director struct {
+	t    *Transport
+	cast map[int]*actor.PID
+	// ranks and failures are by id of the actor.
+	ranks    map[string]int
+	failures map[string]error
+	ending   bool
+	finished int
+}
+
+// Receive implements actor.Actor.
+func (d *director) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case notice:
+		c.Send(d.actor(c, m.peer), m)
+	case answered:
+		c.Send(d.actor(c, m.link.peer), m)
+	case rejected:
+		c.Send(d.actor(c, m.link.peer), m)
+	case requested:
+		d.request(c, m.request)
+	case finishing:
+		d.finished++
+		d.leave()
+	case ending:
+		d.ending = true
+		for peer, pid := range d.cast {
+			c.Send(pid, notice{peer: peer, event: peering.Event{Kind: peering.Shutdown}})
+		}
+		d.leave()
+	case *actor.Terminated:
+		d.bury(m.Who.Id)
+	}
+}
+
+// actor returns the actor of a peer.
+func (d *director) actor(c actor.Context, peer int) *actor.PID {
+	pid := d.cast[peer]
+	if pid == nil {
+		a := newConnector(d.t, peer)
+		pid = c.Spawn(actor.PropsFromFunc(a.Receive))
+		c.Watch(pid)
+		d.cast[peer], d.ranks[pid.Id] = pid, peer
+		if d.ending {
+			c.Send(pid, notice{peer: peer, event: peering.Event{Kind: peering.Shutdown}})
+		}
+	}
+	return pid
+}
+
+// leave lets Close go on when every actor has finished.
+func (d *director) leave() {
+	if d.ending && d.finished >= len(d.cast) {
+		d.t.command(func() { d.t.over = true })
+	}
+}
+
+// HandleFailure implements actor.SupervisorStrategy: an actor that fails is stopped,
+// and its peer is lost.
+func (d *director) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
+	d.failures[child.Id] = fmt.Errorf("the actor of its connection failed: %v", reason)
+	s.StopChildren(child)
+}
+
+// bury deals with the end of an actor. Only failures end one before the director.
+func (d *director) bury(id string) {
+	peer, failure := d.ranks[id], d.failures[id]
+	if failure == nil {
+		return
+	}
+	delete(d.failures, id)
+	d.t.command(func() { d.t.lose(peer, failure) })
+	d.finished++
+	d.leave()
+}
+
+// request finds out whose request it is, and refuses those of nobody.
+func (d *director) request(c actor.Context, request *verbs.ConnectionRequest) {
+	info, err := request.Query()
+	if err != nil {
+		return // answered meanwhile, by the end of the adapter
+	}
+	record, err := d.t.credentials.OpenRequest(info.Param.PrivateData)
+	if err != nil {
+		d.t.strangers.count(d.t, info.Remote, err)
+		reject := negotiation.RejectOf(err, negotiation.NonceOf(info.Param.PrivateData))
+		_ = request.Reject(reject.Append(nil)) // it may have gone by itself
+		return
+	}
+	l := &link{
+		peer: int(record.Source), request: request, proposal: record, asked: info.Param.PrivateData, remote: info.Remote,
+		event: eventDepths(&info.Param),
+	}
+	c.Send(d.actor(c, l.peer), invited{l})
+}
+
+// eventDepths are the depths as the provider says that they were proposed, unknown
+// where it does not carry them.
+func eventDepths(p *verbs.ConnParam) negotiation.Event {
+	if p.ResponderResources == verbs.DepthDefault || p.InitiatorDepth == verbs.DepthDefault {
+		return negotiation.Event{}
+	}
+	return negotiation.Event{ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth}
+}
