@@ -147,6 +147,29 @@ func (a *hastyActor) Connect(netip.AddrPort, *verbs.Proposal) (netip.AddrPort, e
 	return netip.AddrPort{}, nil
 }
 
+func TestDupConnectKeepsTheFlags(t *testing.T) {
+	p := newPlay(t, nil)
+	p.stage.attributes.Multipath = true
+	a, err := verbs.Open(p.stage, "only") // reads the attributes again
+	p.NoError(err)
+	t.Cleanup(func() { p.NoError(a.Close()) })
+	p.adapter = a
+	p.domain, err = a.NewProtectionDomain()
+	p.NoError(err)
+	p.queue, err = a.NewCompletionQueue(16)
+	p.NoError(err)
+	first, actor := p.make(nil)
+	p.NoError(first.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Flags: verbs.ConnectMultipath | 2}))
+	p.True(actor.proposal.Multipath)
+	p.within(func() { p.NoError(actor.Upcalls.Established(&verbs.Proposal{}, netip.AddrPort{}, remote)) })
+	second, actor := p.make(nil)
+	p.NoError(second.DupConnect(first, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
+	p.True(actor.proposal.Multipath)
+	info, err := second.Query()
+	p.NoError(err)
+	p.Equal(remote, info.Remote)
+}
+
 // TestGracefulDisconnectWaitsForTheSendQueue counts the provider's Disconnect.
 func TestGracefulDisconnectWaitsForTheSendQueue(t *testing.T) {
 	p := newPlay(t, nil)

@@ -22,6 +22,7 @@ var dataRules = []statement{
 	}},
 	{0, "write_then_send_and_read", testWriteAndRead},
 	{0, "empty_operations_are_legal", testEmptyOperations},
+	{0, "large_operations_arrive_whole", testLargeOperations},
 	{0, "four_kinds_of_send", testKindsOfSend},
 	{0, "inline_needs_no_region", func(r *rig) {
 		m := r.connected()
@@ -102,6 +103,43 @@ func testWriteAndRead(r *rig) {
 		}))
 		r.equal("length", r.a.done(m.active, verbs.StreamRequest, 4, verbs.StatusSuccess).Length, n)
 		r.that(bytes.Equal(r.a.memory[2*n:3*n], pattern(byte(i), n)), "%d bytes read differ", n)
+	}
+}
+
+// testLargeOperations moves what no buffer of a transport holds, at odd places.
+func testLargeOperations(r *rig) {
+	const most, off = 3<<20 + 5, 3
+	large := func(c *verbs.EndpointConfig) { c.Attributes.MaxMessage, c.Attributes.MaxRDMA = most, most }
+	if r.a.limits.MaxMessage < most || r.a.limits.MaxRDMA < most {
+		r.Skip("this provider has no operations of 3 MiB")
+	}
+	m := r.connected(large)
+	access := verbs.AccessLocalWrite | verbs.AccessRemoteRead | verbs.AccessRemoteWrite
+	source := must[*verbs.MemoryRegion](r, "register")(r.a.domain.Register(make([]byte, 2*most+2*off), access))
+	sink := must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, most+2*off), access))
+	for i, n := range []int{65535, 65536, 1<<20 + 1, most} {
+		want := pattern(byte(i), n)
+		copy(source.Bytes()[off:], want)
+		remote := sink.Remote(off, n)
+		clear(sink.Bytes())
+		r.ok("receive", m.passive.PostReceive(&verbs.ReceiveRequest{ID: 1, Segments: []verbs.Segment{sink.Segment(off, n)}}))
+		r.ok("send", m.active.Post(&verbs.WorkRequest{ID: 2, Op: verbs.OpSend, Segments: []verbs.Segment{source.Segment(off, n/2), source.Segment(off+n/2, n-n/2)}}))
+		r.equal("length", r.p.done(m.passive, verbs.StreamReceive, 1, verbs.StatusSuccess).Length, n)
+		r.a.done(m.active, verbs.StreamRequest, 2, verbs.StatusSuccess)
+		r.that(bytes.Equal(sink.Bytes()[off:off+n], want), "%d bytes sent differ", n)
+		clear(sink.Bytes())
+		back := source.Segment(most+off, n)
+		clear(back.Data)
+		// The read is answered after the write has been placed.
+		_, err := m.active.PostList([]verbs.WorkRequest{
+			{ID: 3, Op: verbs.OpWrite, Segments: []verbs.Segment{source.Segment(off, n)}, RemoteAddress: remote.Address, RKey: remote.RKey},
+			{ID: 4, Op: verbs.OpRead, Segments: []verbs.Segment{back}, RemoteAddress: remote.Address, RKey: remote.RKey},
+		})
+		r.ok("write and read", err)
+		r.a.done(m.active, verbs.StreamRequest, 3, verbs.StatusSuccess)
+		r.a.done(m.active, verbs.StreamRequest, 4, verbs.StatusSuccess)
+		r.that(bytes.Equal(back.Data, want), "%d bytes read differ", n)
+		r.that(sink.Bytes()[off-1] == 0 && sink.Bytes()[off+n] == 0, "%d bytes written beyond their place", n)
 	}
 }
 

@@ -3,6 +3,7 @@ package verbstest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 
 // waitRules are rules on sleeping until something comes.
 var waitRules = []statement{
-	{0, "waiters_are_woken_across_adapters", testPingPong},
+	{0, "waiters_are_woken_across_adapters", func(r *rig) { r.pingPong(1) }},
+	{0, "many_waiters_share_one_sleeper", func(r *rig) { r.pingPong(5) }},
 	{0, "a_threshold_holds_a_waiter_back", func(r *rig) {
 		m := r.connected()
 		r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
@@ -69,48 +71,67 @@ var waitRules = []statement{
 	{0, "arm_rings_once", testArm},
 }
 
-// testPingPong bounces a message between goroutines that only sleep.
-func testPingPong(r *rig) {
+// pingPong bounces messages between pairs of goroutines that only sleep. All of one
+// side wait at one adapter, each at queues of its own.
+func (r *rig) pingPong(pairs int) {
+	r.Helper()
+	players := make([]*player, 0, 2*pairs)
+	for range pairs {
+		a, p := r.player(r.a, true), r.player(r.p, false)
+		r.meet(a.endpoint, p.endpoint, nil, nil)
+		players = append(players, a, p)
+	}
+	errs := make([]error, len(players))
+	var all sync.WaitGroup
+	for i, p := range players {
+		all.Go(func() { errs[i] = p.play() })
+	}
+	all.Wait()
+	r.ok("play", errors.Join(errs...))
+}
+
+// player is one goroutine of pingPong.
+type player struct {
+	side               *side
+	endpoint           *verbs.Endpoint
+	receives, requests *verbs.CompletionQueue
+	serves             bool
+}
+
+func (r *rig) player(s *side, serves bool) *player {
+	r.Helper()
+	p := &player{side: s, receives: s.queue(16), requests: s.queue(16), serves: serves}
+	p.endpoint = s.endpoint(func(c *verbs.EndpointConfig) { c.Receives, c.Requests = p.receives, p.requests })
+	s.receive(p.endpoint, 0, 0, 8)
+	return p
+}
+
+// play sends and receives in turn.
+func (p *player) play() error {
 	const rounds = 50
-	m := r.connected()
-	r.talk(m)
-	r.a.receive(m.active, 0, 0, 8)
-	r.p.receive(m.passive, 0, 0, 8)
-	play := func(s *side, ep *verbs.Endpoint, first bool) error {
-		into := make([]verbs.Completion, 8)
-		for round := range uint64(rounds) {
-			for turn := range 2 {
-				if (turn == 0) == first {
-					w := verbs.WorkRequest{ID: round, Op: verbs.OpSend, Segments: []verbs.Segment{s.region.Segment(64, 8)}}
-					if err := ep.Post(&w); err != nil {
-						return err
-					}
-					continue
-				}
-				if err := s.receives.Wait(context.Background(), 1); err != nil {
-					return err
-				}
-				if n := s.receives.Poll(into); n != 1 || into[0].Status != verbs.StatusSuccess {
-					return errors.New("not one successful receive")
-				}
-				if err := ep.PostReceive(&verbs.ReceiveRequest{ID: round, Segments: []verbs.Segment{s.region.Segment(0, 8)}}); err != nil {
-					return err
-				}
-			}
-			for s.requests.Poll(into) == 0 {
-				if err := s.requests.Wait(context.Background(), 1); err != nil {
-					return err
-				}
+	for turn := range uint64(2 * rounds) {
+		queue := p.receives
+		if (turn%2 == 0) == p.serves {
+			queue = p.requests
+			w := verbs.WorkRequest{ID: turn, Op: verbs.OpSend, Segments: []verbs.Segment{p.side.region.Segment(64, 8)}}
+			if err := p.endpoint.Post(&w); err != nil {
+				return err
 			}
 		}
-		return nil
+		if err := queue.Wait(context.Background(), 1); err != nil {
+			return err
+		}
+		var into [2]verbs.Completion
+		if n := queue.Poll(into[:]); n != 1 || into[0].Status != verbs.StatusSuccess {
+			return fmt.Errorf("turn %d: %d completions, the first %v", turn, n, into[0].Status)
+		}
+		if queue == p.receives {
+			if err := p.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{p.side.region.Segment(0, 8)}}); err != nil {
+				return err
+			}
+		}
 	}
-	var other error
-	var both sync.WaitGroup
-	both.Go(func() { other = play(r.p, m.passive, false) })
-	own := play(r.a, m.active, true)
-	both.Wait()
-	r.ok("play", errors.Join(own, other))
+	return nil
 }
 
 func testQuiet(r *rig) {
