@@ -303,3 +303,42 @@ func agents(t *testing.T, r *run) []int {
 		return !strings.HasSuffix(strings.TrimSpace(commandLine(pid)), "-gorun-agent")
 	})
 }
+
+func TestInterruptEndsTheWaitForAReaderOfHosts(t *testing.T) {
+	r := command(t, nil, append(onHosts(t), "sh", "-c", "echo ready >&2; exec seq 100000000")...)
+	r.Stdout = nil
+	out, err := r.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.Start())
+	_, err = out.Read(make([]byte, 1)) // and no more
+	require.NoError(t, err)
+	require.NoError(t, r.Process.Signal(unix.SIGINT))
+	for _, agent := range agents(t, r) {
+		for _, rank := range children(t, agent, "seq") {
+			await(t, rank)
+		}
+	}
+	for r.ProcessState == nil && unix.Kill(r.Process.Pid, 0) == nil {
+		// Until then it may be taken for the one that ends the ranks.
+		_ = r.Process.Signal(unix.SIGINT)
+		if waited(t, r) {
+			break
+		}
+	}
+	gone(t, r)
+}
+
+// waited waits a moment for a run that was started, and reports whether it ended.
+func waited(t *testing.T, r *run) bool {
+	t.Helper()
+	fd, err := unix.PidfdOpen(r.Process.Pid, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(fd)) }()
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 20)
+	if err == unix.EINTR || n == 0 {
+		return false
+	}
+	require.NoError(t, err)
+	require.Equal(t, 130, r.wait(t), r.err.String())
+	return true
+}

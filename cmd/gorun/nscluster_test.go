@@ -50,6 +50,16 @@ func TestIPNetnsExecIsARsh(t *testing.T) {
 	require.Contains(t, got.err, `  | Cannot open network namespace "nowhere"`)
 }
 
+func TestHostsThatLookLikeOneNodeButAreNot(t *testing.T) {
+	nscluster.Start(t, 1) // skips if namespaces cannot be had
+	// One boot id, one /dev/shm, and processes that do not see each other.
+	apart := script(t, "shift; exec unshare --pid --fork --kill-child --mount-proc -- \"$@\"\n")
+	got := gorun(t, nil, helper([]string{"-v", "-host", "a:2,b:2", "-rsh", apart}, "book")...)
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.err, "hosts a and b look like one node, but are not: ")
+	require.Equal(t, strings.Repeat("a0=0 a1=0 b0=1 b1=1\n", 4), got.out)
+}
+
 func TestPowerFailureOfAHost(t *testing.T) {
 	for _, contain := range contains {
 		c := nscluster.Start(t, 2)

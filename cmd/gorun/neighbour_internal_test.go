@@ -1,0 +1,37 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
+	f, probe, err := newProbe()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	require.Equal(t, os.Getpid(), probe.PID)
+	require.Empty(t, find(probe))
+
+	other := probe
+	other.Nonce = append([]byte{probe.Nonce[0] + 1}, probe.Nonce[1:]...)
+	require.Contains(t, find(other), "another one's", "a machine that only looks alike")
+	other = probe
+	other.FD = 1 << 20
+	require.Contains(t, find(other), "no such file")
+	other.PID = 1 << 30
+	require.Contains(t, find(other), "no such file")
+
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	p, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.Close()) }()
+	// Nobody writes: opening and reading it must not wait.
+	require.NotEmpty(t, find(link.Probe{PID: probe.PID, FD: int(p.Fd()), Nonce: probe.Nonce}))
+}
