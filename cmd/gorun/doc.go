@@ -1,9 +1,10 @@
-// Command gorun starts the ranks of a job on this machine, carries their
-// input, output and signals, and ends them together.
+// Command gorun starts the ranks of a job on this machine or on several, carries
+// their input, output and signals, and ends them together.
 //
 //	gorun -np 4 ./examples/heat          # builds the package, starts four ranks
 //	gorun -np 4 -l hostname              # any program, lines tagged with the rank
 //	gorun -np 1 ./server : -np 8 ./client
+//	gorun -host h1:2,h2:2 ./prog         # four ranks on two hosts, through ssh
 //
 // gorun -h prints every flag. The rules it follows:
 //
@@ -18,8 +19,13 @@
 //   - Nothing outlives the job: no rank, no child of a rank, however gorun or
 //     a rank ends. See containment.go for the means.
 //
-// One process is launcher and node agent. Its parts: options.go reads the
-// command line, program.go finds or builds the programs, spawn.go starts the
-// ranks, supervise.go is the loop that sees the job through, output.go and
-// stdin.go carry bytes, containment.go and watchdog.go clean up.
+// On one machine, one process is launcher and node agent. Its parts: options.go
+// reads the command line, program.go finds or builds the programs, node.go and
+// spawn.go start the ranks, supervise.go is the loop that sees the job through,
+// output.go and stdin.go carry bytes, containment.go and watchdog.go clean up.
+//
+// On several, the same supervision works through agents, which are gorun as
+// well: hosts.go starts them and deals out the ranks, host.go is the way to one,
+// listen.go takes what it says; agent.go is the other end, with its own node,
+// and forward.go in place of output.go. Package link is what goes between.
 package main
