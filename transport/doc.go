@@ -12,14 +12,21 @@
 //   - Nothing blocks. Send, Get, Put and FetchAdd return ErrAgain when a ring or
 //     a queue is full; the caller keeps the operation and drives it again after
 //     the next Poll. A refused operation has had no effect.
+//   - A full lane gets room when the peer polls. Nobody need ring for that: a rank
+//     with refused operations polls, or sleeps for a bounded time. A transport may
+//     ring a rank that was refused and has armed since (shm does).
 //   - Arrivals, completions and losses are handed over by Poll only, on the
 //     goroutine that called Poll. No method calls the Handler but Poll.
-//   - A Handler may call Send, Get, Put, FetchAdd, Expose and Conceal from
-//     within a callback. It may not call Poll or Close.
+//   - A Handler may call Endpoint and Caps, Send, Get, Put, FetchAdd and Map,
+//     Expose, Conceal and MarkDown from within every callback. It may not call
+//     Poll, Arm or Close.
 //   - All methods of a Transport and its Endpoints are called under one lock of
 //     the engine, hence never concurrently, except where a comment says so.
 //   - A lost peer is reported once, by Handler.Down. Operations on it then return
 //     an error that is ErrPeerDown; those under way complete with it first.
+//   - A peer that closed in order is not lost: there is no Down. What it sent
+//     before still arrives. A Send to it may be accepted, for nobody, while its
+//     lane has room; then, or at once, it returns an error that is ErrClosed.
 //
 // # Ownership of memory
 //

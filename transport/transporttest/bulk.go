@@ -21,6 +21,7 @@ var bulkRules = []rule{
 	{"FetchAddOfManyLosesNothing", 4, testFetchAddMany},
 	{"GetAndPutAtOnceDoNotDisturbEachOther", 3, testGetPutMixed},
 	{"HandlerMayBeginBulk", 2, testBulkInHandler},
+	{"EveryCallbackMayCallBack", 3, testCallBack},
 	{"UnsupportedBulkSaysSo", 2, testUnsupported},
 }
 

@@ -209,6 +209,31 @@ var defects = []struct {
 	{"a close looks like a loss", "CloseIsAnOrderlyEnd", func(d *defective, f *Fake, rank int) {
 		d.close = func() error { f.Kill(rank, errors.New("closed")); return nil }
 	}},
+	{"a send to who has closed speaks of a loss", "SendToAClosedPeerSaysSo", func(d *defective, _ *Fake, _ int) {
+		sending(d, func(e transport.Endpoint, h transport.Header, payload []byte) error {
+			err := e.Send(h, payload)
+			if errors.Is(err, transport.ErrClosed) {
+				return &transport.PeerDown{Peer: 1, Cause: err}
+			}
+			return err
+		})
+	}},
+	{"a poll lets nobody call back", "EveryCallbackMayCallBack", func(d *defective, _ *Fake, _ int) {
+		polls := false
+		d.poll = func(h transport.Handler, budget int) (int, error) {
+			polls = true
+			defer func() { polls = false }()
+			return d.Transport.Poll(h, budget)
+		}
+		d.wrap = func(e transport.Endpoint) transport.Endpoint {
+			return &altered{Endpoint: e, get: func(dst []byte, src transport.Key, token uint64) error {
+				if polls {
+					return transport.ErrClosed
+				}
+				return e.Get(dst, src, token)
+			}}
+		}
+	}},
 }
 
 // witness is a testing.TB that notes a failure instead of passing it on.

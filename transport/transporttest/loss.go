@@ -17,6 +17,7 @@ var lossRules = []rule{
 	{"MarkDownIsSafeFromAnyGoroutine", 4, testMarkDownConcurrently},
 	{"NothingComesFromALostPeer", 2, testSilenceOfTheLost},
 	{"CloseIsAnOrderlyEnd", 3, testClose},
+	{"SendToAClosedPeerSaysSo", 3, testSendToClosed},
 	{"ClosedTransportSaysSo", 2, testClosed},
 }
 
@@ -175,6 +176,38 @@ func testClose(r *rig) {
 	}
 	require.Empty(r, m.downs, "an orderly end is no loss")
 	require.Empty(r, r.ranks[2].downs)
+}
+
+// testSendToClosed sends to a peer that has ended in order, from a rank that knew
+// it and one that did not, until each hears of it. While a lane has room nobody
+// need look.
+func testSendToClosed(r *rig) {
+	const mostSends = 1 << 20
+	r.connected(0, 1)
+	require.NoError(r, r.ranks[1].close())
+	for _, rank := range []int{0, 2} {
+		var err error
+		sends := 0
+		for ; err == nil && sends < mostSends; sends++ {
+			err = r.attempt("send to a closed peer", func() error {
+				e, err := r.ranks[rank].transport.Endpoint(1)
+				if err != nil {
+					return err
+				}
+				return e.Send(transport.Header{A: uint64(sends)}, nil)
+			})
+		}
+		require.ErrorIs(r, err, transport.ErrClosed)
+		require.NotErrorIs(r, err, transport.ErrPeerDown)
+		var op *transport.OpError
+		require.ErrorAs(r, err, &op)
+		require.Equal(r, 1, op.Peer)
+	}
+	r.quiet()
+	require.Empty(r, r.ranks[0].downs)
+	require.Empty(r, r.ranks[2].downs)
+	r.send(0, 2, transport.Header{A: 7}, nil)
+	r.pump("a message among the living", func() bool { return len(r.ranks[2].arrivals) == 1 })
 }
 
 func testClosed(r *rig) {

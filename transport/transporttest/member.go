@@ -36,6 +36,8 @@ type member struct {
 	completions map[uint64]completion
 	downs       []*transport.PeerDown
 	tokens      uint64
+	// after, if set, is called at the end of every callback, with its name.
+	after func(callback string)
 	// onArrive, if set, takes the arrivals instead.
 	onArrive func(peer int, h transport.Header, payload []byte)
 }
@@ -49,6 +51,7 @@ func newMember(r *rig, rank int, t transport.Transport, s transport.Sleeper) *me
 // Arrive implements transport.Handler.
 func (m *member) Arrive(peer int, h transport.Header, payload []byte) {
 	m.refuseLost("message", peer)
+	defer m.then("Arrive")
 	if m.onArrive != nil {
 		m.onArrive(peer, h, payload)
 		return
@@ -63,12 +66,20 @@ func (m *member) Completed(peer int, token, value uint64, err error) {
 		m.rig.Errorf("rank %d: completion of token %d that is not under way", m.rank, token)
 	}
 	m.completions[token] = completion{peer, value, err}
+	m.then("Completed")
 }
 
 // Down implements transport.Handler.
 func (m *member) Down(down *transport.PeerDown) {
 	m.refuseLost("loss", down.Peer)
 	m.downs = append(m.downs, down)
+	m.then("Down")
+}
+
+func (m *member) then(callback string) {
+	if m.after != nil {
+		m.after(callback)
+	}
 }
 
 // refuseLost reports an event of a peer that was said to be gone.
