@@ -185,6 +185,9 @@ func (ep *Endpoint) lost(err error) {
 	case StateError, StateFreed:
 		return
 	case StateReserved, StatePassiveConnectionPending, StateUnconnected, StateDisconnected:
+		if ep.listener != nil { // it is not given to a request any more
+			ep.listener.endpoint, ep.listener = nil, nil
+		}
 		ep.queuePair.Abort()
 		ep.state = StateError
 		ep.flush()

@@ -183,6 +183,15 @@ func TestFinishingTwicePanics(t *testing.T) {
 	})
 }
 
+func TestReadsHaveALimitOfTheirOwnForSegments(t *testing.T) {
+	p := newPlay(t, nil) // one segment for a Read, two for the others
+	p.connect(p.endpoint, p.actor, 1)
+	two := []verbs.Segment{p.region.Segment(0, 8), p.region.Segment(8, 8)}
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpWrite, Segments: two}))
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpRead, Segments: two[:1]}))
+	p.ErrorIs(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpRead, Segments: two}), verbs.ErrInvalidParameter)
+}
+
 func TestInlineBytesAreGathered(t *testing.T) {
 	p := newPlay(t, func(c *verbs.EndpointConfig) { c.Attributes.MaxInline = 8 })
 	p.connect(p.endpoint, p.actor, 1)

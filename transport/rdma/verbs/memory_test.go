@@ -1,0 +1,50 @@
+package verbs_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+func TestClosedRegionIsForgotten(t *testing.T) {
+	p := newPlay(t, nil)
+	m, err := p.domain.Register(make([]byte, 64), 0)
+	p.NoError(err)
+	p.connect(p.endpoint, p.actor, 1)
+	w := verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{m.Segment(0, 8)}}
+	p.NoError(p.endpoint.Post(&w))
+	p.NoError(m.Close())
+	p.ErrorIs(p.endpoint.Post(&w), verbs.ErrPrivilegesViolation)
+	// What was posted before still has its memory.
+	p.within(func() {
+		r := p.actor.Sends.Next()
+		p.Equal(w.Segments, r.Segments)
+		p.actor.Sends.Done(r)
+	})
+}
+
+// TestSegmentBounds tries every piece of memory around a region.
+func TestSegmentBounds(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	const size, from, to = 12, 4, 9
+	all := make([]byte, size)
+	m, err := p.domain.Register(all[from:to], 0)
+	p.NoError(err)
+	p.actor.posted = func() { p.actor.Sends.Done(p.actor.Sends.Next()) }
+	for i := range size {
+		for j := i; j <= size; j++ {
+			err := p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{{Data: all[i:j], LKey: m.LKey()}}})
+			if i == j || i >= from && j <= to {
+				p.NoError(err, "%d:%d", i, j)
+			} else {
+				p.ErrorIs(err, verbs.ErrProtectionViolation, "%d:%d", i, j)
+			}
+		}
+	}
+	p.Panics(func() { m.Segment(0, to-from+1) })
+	p.Panics(func() { m.Remote(1, to-from) })
+	require.Equal(t, 2, m.Remote(1, 2).Length)
+}
