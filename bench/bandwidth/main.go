@@ -36,21 +36,13 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	if err != nil {
 		return err
 	}
-	for _, size := range o.Sizes {
-		stream := osu.Stream[T]{Comm: c, Peer: 1 - c.Rank()}
-		stream.Windows, stream.Warmup = o.Loops(size)
-		if c.Rank() == 0 {
-			stream.Send = slice[:osu.Count[T](size)]
-		} else {
-			stream.Recv = slice[:osu.Count[T](size)]
-		}
-		took, err := stream.Run()
-		if err != nil {
-			return err
-		}
-		if err := table.Row(size, osu.MBps(size, stream.Windows, took)); err != nil {
-			return err
-		}
+	stream := osu.Stream[T]{Comm: c, Peer: 1 - c.Rank()}
+	send, recv := slice, []T(nil)
+	if c.Rank() == 1 {
+		send, recv = recv, send
 	}
-	return table.Close()
+	return table.Rows(func(size int) ([]float64, error) {
+		took, err := stream.RunSize(o, size, send, recv)
+		return []float64{osu.MBps(size, stream.Windows, took)}, err
+	})
 }

@@ -37,17 +37,9 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	if err != nil {
 		return err
 	}
-	for _, size := range o.Sizes {
-		n := osu.Count[T](size)
-		stream := osu.Stream[T]{Comm: c, Peer: 1 - c.Rank(), Send: s[:n], Recv: r[:n]}
-		stream.Windows, stream.Warmup = o.Loops(size)
-		took, err := stream.Run()
-		if err != nil {
-			return err
-		}
-		if err := table.Row(size, 2*osu.MBps(size, stream.Windows, took)); err != nil {
-			return err
-		}
-	}
-	return table.Close()
+	stream := osu.Stream[T]{Comm: c, Peer: 1 - c.Rank()}
+	return table.Rows(func(size int) ([]float64, error) {
+		took, err := stream.RunSize(o, size, s, r)
+		return []float64{2 * osu.MBps(size, stream.Windows, took)}, err
+	})
 }

@@ -57,26 +57,23 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	if err != nil {
 		return err
 	}
-	for _, size := range o.Sizes {
+	return table.Rows(func(size int) ([]float64, error) {
 		n := osu.Count[T](size)
 		call, err := newCall(*operation, c, send[:n*sendBlocks], recv[:n*recvBlocks])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		timed, warmup := o.Loops(size)
 		mean, err := measure(c, call, timed, warmup)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		values, err := spread(c, mean)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := table.Row(size, values[:len(columns)]...); err != nil {
-			return err
-		}
-	}
-	return table.Close()
+		return values[:len(columns)], nil
+	})
 }
 
 // measure returns the mean time of a call at this rank in microseconds.

@@ -68,31 +68,24 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	}
 	first := c.Rank() < half
 	peer := (c.Rank() + half) % measuring
-	for _, size := range o.Sizes {
+	err = table.Rows(func(size int) ([]float64, error) {
 		n := osu.Count[T](size)
 		timed, warmup := o.Loops(size)
 		if *pairs {
 			if err := collectives.Barrier(c); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		latency, err := osu.PingPong(c, peer, first, s[:n], r[:n], timed, warmup)
-		if err != nil {
-			return err
+		if err == nil && *pairs {
+			latency, err = mean(c, latency)
 		}
-		if *pairs {
-			if latency, err = mean(c, latency); err != nil {
-				return err
-			}
-		}
-		if err := table.Row(size, latency); err != nil {
-			return err
-		}
-	}
-	if err := dismiss(c); err != nil {
+		return []float64{latency}, err
+	})
+	if err != nil {
 		return err
 	}
-	return table.Close()
+	return dismiss(c)
 }
 
 // mean returns the mean of the ranks' values.

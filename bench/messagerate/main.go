@@ -36,33 +36,28 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	half := c.Size() / 2
-	for _, size := range o.Sizes {
-		stream := osu.Stream[T]{Comm: c, Peer: (c.Rank() + half) % c.Size()}
-		stream.Windows, stream.Warmup = o.Loops(size)
-		if c.Rank() < half {
-			stream.Send = slice[:osu.Count[T](size)]
-		} else {
-			stream.Recv = slice[:osu.Count[T](size)]
-		}
+	stream := osu.Stream[T]{Comm: c, Peer: (c.Rank() + half) % c.Size()}
+	send, recv := slice, []T(nil)
+	if c.Rank() >= half {
+		send, recv = recv, send
+	}
+	return table.Rows(func(size int) ([]float64, error) {
 		if err := collectives.Barrier(c); err != nil {
-			return err
+			return nil, err
 		}
-		took, err := stream.Run()
+		took, err := stream.RunSize(o, size, send, recv)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if c.Rank() >= half {
+		if recv != nil {
 			took = 0
 		}
 		sum := make([]int64, 1)
 		if err := collectives.AllReduce(c, []int64{int64(took)}, sum, collectives.Sum); err != nil {
-			return err
+			return nil, err
 		}
 		mean := time.Duration(sum[0]) / time.Duration(half)
 		rate := float64(half) * float64(stream.Windows) * osu.Window / mean.Seconds()
-		if err := table.Row(size, rate, rate*float64(size)/1e6); err != nil {
-			return err
-		}
-	}
-	return table.Close()
+		return []float64{rate, rate * float64(size) / 1e6}, nil
+	})
 }

@@ -52,6 +52,21 @@ func NewTable(w *runtime.World, o *Options, columns ...string) (*Table, error) {
 	return t, err
 }
 
+// Rows measures every size of the options, adds a line for each as it is known,
+// and ends the table.
+func (t *Table) Rows(measure func(size int) ([]float64, error)) error {
+	for _, size := range t.options.Sizes {
+		values, err := measure(size)
+		if err != nil {
+			return err
+		}
+		if err := t.Row(size, values...); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
 // Row adds a line.
 func (t *Table) Row(size int, values ...float64) error {
 	t.result.Rows = append(t.result.Rows, Row{size, values})

@@ -24,6 +24,23 @@ type Stream[T Element] struct {
 	ack      [1]byte
 }
 
+// RunSize runs the test with messages of size bytes from the beginning of send and
+// recv, as often as the options say. Either may be nil.
+func (s *Stream[T]) RunSize(o *Options, size int, send, recv []T) (time.Duration, error) {
+	s.Windows, s.Warmup = o.Loops(size)
+	n := Count[T](size)
+	s.Send, s.Recv = head(send, n), head(recv, n)
+	return s.Run()
+}
+
+// head returns the first n elements, nil of nil.
+func head[T any](slice []T, n int) []T {
+	if slice == nil {
+		return nil
+	}
+	return slice[:n]
+}
+
 // Run runs the test and returns the time of the timed windows.
 func (s *Stream[T]) Run() (time.Duration, error) {
 	s.requests = make([]runtime.Request, 0, 2*Window)
