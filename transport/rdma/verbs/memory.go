@@ -90,7 +90,7 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, err
 	if err != nil {
 		return nil, a.err(op, err)
 	}
-	m := &MemoryRegion{domain: d, data: b, access: access, keys: keys}
+	m := &MemoryRegion{domain: d, data: b[:len(b):len(b)], access: access, keys: keys}
 	a.regions[keys.LKey] = m
 	d.users++
 	return m, nil
