@@ -39,7 +39,10 @@ func mapped(tb testing.TB, n int, cfg shm.Config) ([]*shm.Transport, *shm.Node) 
 }
 
 // The suite of package transport runs on every kind of node memory and every way
-// of bulk.
+// of bulk, with all ranks in one process: it writes, exposes and checks the private
+// memory of every rank itself, and calls back from within every Poll, which only
+// the process that holds a rank can do. What processes change (addresses, copies by
+// the kernel, futexes, death) is tested with ranks of their own in process_test.go.
 func TestConformance(t *testing.T) {
 	for name, disableCMA := range map[string]bool{"local": false, "local-staged": true} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
+	"syscall"
 )
 
 // Reader reads the private memory of other members' processes.
@@ -13,7 +14,8 @@ type Reader interface {
 	// Process names this member's process to the others.
 	Process() uint64
 	// Read copies len(dst) bytes at an address of a process. It fails where that is
-	// not allowed, or where members are goroutines of one process.
+	// not allowed, or where members are goroutines of one process, and with ESRCH
+	// where the process has ended.
 	Read(process, addr uint64, dst []byte) error
 }
 
@@ -132,6 +134,13 @@ func (l *loans) pull(q, off int, dst []byte) error {
 		return err
 	}
 	err = l.g.reader.Read(card.process.Load(), card.addr.Load()+uint64(off), dst)
+	if errors.Is(err, syscall.ESRCH) {
+		// The member is dead. To wait for its next loan, which cannot come before this
+		// one is settled, ends with what becomes known of its death.
+		if lost := l.await(card.lent, 2*(l.number+1)); lost != nil {
+			return lost
+		}
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("read from member %d: %w", q, err)

@@ -2,7 +2,9 @@ package node_test
 
 import (
 	"errors"
+	"fmt"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -95,19 +97,23 @@ func TestLoanThatIsTakenBack(t *testing.T) {
 	require.ErrorIs(t, errs[1], node.ErrTakenBack)
 }
 
-// A read that fails ends the operation with its cause.
+// A read that fails ends the operation with its cause, and a read from a process
+// that has ended with what the wait for its member says.
 func TestReadThatFailsLater(t *testing.T) {
-	room, failure, reads := newRoom(2), errors.New("no such process"), 0
-	failing := readerFunc(func(p, addr uint64, dst []byte) error {
-		if reads++; reads == 2 {
-			room.leave()
-			return failure
-		}
-		return ownMemory{}.Read(p, addr, dst)
-	})
-	errs := each(t, room, []node.Reader{ownMemory{}, failing}, func(_ int, g *node.Group) error {
-		return pull(g, make([]byte, 64), make([]byte, 64))
-	})
-	require.Error(t, errs[0])
-	require.ErrorIs(t, errs[1], failure)
+	refused := errors.New("refused")
+	for failure, want := range map[error]error{refused: refused, syscall.ESRCH: errGone} {
+		room, reads := newRoom(2), 0
+		failing := readerFunc(func(p, addr uint64, dst []byte) error {
+			if reads++; reads == 2 {
+				room.leave()
+				return fmt.Errorf("read: %w", failure)
+			}
+			return ownMemory{}.Read(p, addr, dst)
+		})
+		errs := each(t, room, []node.Reader{ownMemory{}, failing}, func(_ int, g *node.Group) error {
+			return pull(g, make([]byte, 64), make([]byte, 64))
+		})
+		require.ErrorIs(t, errs[0], errGone)
+		require.ErrorIs(t, errs[1], want)
+	}
 }
