@@ -80,13 +80,19 @@ func TestUnknownDepths(t *testing.T) {
 	all := p.poll()
 	p.Equal(2, all[0].Event.InitiatorDepth)
 	p.Equal(2, all[0].Event.ResponderResources)
-	// And on the passive side.
+	// And on the passive side. What arrives is copied.
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
 	p.NoError(err)
 	h := &silentHandshake{}
+	unknown.PrivateData = []byte("as it was")
 	p.within(func() { p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, unknown)) })
+	copy(unknown.PrivateData, "changed!!")
 	ep, _ := p.make(nil)
-	p.NoError(p.poll()[0].Event.Request.Accept(ep, nil))
+	request := p.poll()[0].Event.Request
+	info, err := request.Query()
+	p.NoError(err)
+	p.Equal("as it was", string(info.Param.PrivateData))
+	p.NoError(request.Accept(ep, nil))
 	p.Equal(2, h.answer.ResponderResources)
 	p.Equal(2, h.answer.InitiatorDepth)
 }

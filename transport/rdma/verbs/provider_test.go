@@ -20,6 +20,8 @@ type stage struct {
 	key        uint32
 	// progress is run by Progress, under the adapter's lock.
 	progress func() (int, error)
+	// asleep, if it is not nil, is told of every Sleep.
+	asleep chan time.Time
 }
 
 // actor is a queue pair of a stage.
@@ -88,6 +90,9 @@ func (s *stage) Progress() (int, error) {
 }
 
 func (s *stage) Sleep(until time.Time) {
+	if s.asleep != nil {
+		s.asleep <- until
+	}
 	if until.IsZero() {
 		<-s.awake
 		return

@@ -1,0 +1,116 @@
+package verbs_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// sleepers is a disconnected endpoint, whose posts complete at once, and a stage that
+// says when somebody sleeps.
+func sleepers(t *testing.T) *play {
+	t.Helper()
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	p.NoError(p.endpoint.Disconnect(verbs.CloseAbrupt))
+	p.poll()
+	p.stage.asleep = make(chan time.Time)
+	return p
+}
+
+// wait begins a Wait and returns where its result comes.
+func wait(q *verbs.CompletionQueue, threshold int) chan error {
+	result := make(chan error, 1)
+	go func() { result <- q.Wait(context.Background(), threshold) }()
+	return result
+}
+
+func (p *play) post() { p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend})) }
+
+func TestSleeperIsWokenByAnotherGoroutine(t *testing.T) {
+	p := sleepers(t)
+	result := wait(p.queue, 2)
+	require.Zero(t, <-p.stage.asleep, "no deadline")
+	p.post()
+	require.Empty(t, p.stage.awake, "one entry of two wakes nobody")
+	p.post()
+	p.NoError(<-result)
+}
+
+func TestSleeperLearnsOfADeadline(t *testing.T) {
+	p := sleepers(t)
+	ep, _ := p.make(nil)
+	result := wait(p.queue, 1)
+	require.Zero(t, <-p.stage.asleep)
+	before := time.Now()
+	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: time.Hour}))
+	until := <-p.stage.asleep // woken, and asleep again until then
+	require.WithinRange(t, until, before.Add(time.Hour), time.Now().Add(time.Hour))
+	p.NoError(ep.Disconnect(verbs.CloseAbrupt))
+	p.NoError(<-result)
+	p.Equal([]verbs.EventType{verbs.EventDisconnected}, p.events())
+}
+
+// TestParkedWaiterTakesTheSleepersPlace has two waiters, of which one can sleep.
+func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
+	p := sleepers(t)
+	other, err := p.adapter.NewCompletionQueue(4)
+	p.NoError(err)
+	first := wait(p.queue, 1)
+	<-p.stage.asleep
+	second := wait(other, 1)
+	p.post()
+	p.NoError(<-first)
+	<-p.stage.asleep // the second one, from its park or at once
+	ep, a := p.make(func(c *verbs.EndpointConfig) { c.Connections = other })
+	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
+	p.within(func() { a.Upcalls.Failed(verbs.FailureRefused, nil, nil) })
+	p.NoError(<-second)
+}
+
+func TestContextEndsTheSleep(t *testing.T) {
+	p := sleepers(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- p.queue.Wait(ctx, 1) }()
+	<-p.stage.asleep
+	cancel()
+	p.ErrorIs(<-result, context.Canceled)
+}
+
+func TestCloseSeesSleepersOut(t *testing.T) {
+	p := sleepers(t)
+	result := wait(p.queue, 1)
+	<-p.stage.asleep
+	p.NoError(p.adapter.Close())
+	p.ErrorIs(<-result, verbs.ErrClosed)
+}
+
+// TestSentrySleepsWhileArmed follows the goroutine behind Arm.
+func TestSentrySleepsWhileArmed(t *testing.T) {
+	p := sleepers(t)
+	rings := make(chan int, 4)
+	p.True(p.queue.Arm(func() { rings <- 1 }))
+	p.True(p.queue.Arm(func() { rings <- 2 }), "a later Arm replaces an earlier one")
+	<-p.stage.asleep
+	p.post()
+	p.Equal(2, <-rings)
+	p.False(p.queue.Arm(func() { rings <- 3 }), "something is queued")
+	p.Empty(rings)
+}
+
+// TestDisarmedSentryLeavesTheSleepToWaiters has one that sleeps for nobody any more.
+func TestDisarmedSentryLeavesTheSleepToWaiters(t *testing.T) {
+	p := sleepers(t)
+	p.True(p.queue.Arm(func() { t.Error("rung after Disarm") }))
+	<-p.stage.asleep
+	p.queue.Disarm()
+	result := wait(p.queue, 1)
+	<-p.stage.asleep
+	p.post()
+	p.NoError(<-result)
+}
