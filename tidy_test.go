@@ -66,8 +66,16 @@ var imports = map[string][]string{
 
 	"runtime/internal/engine": {"transport", "internal/processor"},
 	"runtime/internal/arena":  {"transport"},
+	"runtime/internal/port":   {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime": {
-		"runtime/internal/engine", "runtime/internal/arena", "transport", "transport/shm", "bootstrap", "golang.org/x/sys/unix",
+		"runtime/internal/engine", "runtime/internal/arena", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
+	},
+
+	"runtime/actors": {
+		"runtime", "runtime/internal/engine", "runtime/internal/port", "transport",
+		"github.com/asynkron/protoactor-go/actor",
+		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
 	},
 
 	"bootstrap": {"golang.org/x/sys/unix"},
@@ -84,13 +92,15 @@ var imports = map[string][]string{
 	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
 	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
 
-	"examples/...":             {"runtime", "collectives", "examples/internal/launch"},
+	"examples/...":             {"runtime", "collectives", "examples/internal/launch", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"examples/rdma":            {"transport/rdma/verbs", "transport/rdma/iwarp"},
 	"examples/internal/launch": {},
 
 	"bench": {"bench/internal/launch"},
 	"bench/...": {
 		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb", "bench/internal/launch",
 	},
+	"bench/actors": {"runtime", "runtime/actors", "bench/internal/launch", "github.com/asynkron/protoactor-go/actor"},
 	"bench/peers": {
 		"bench/internal/launch", "bench/internal/osu",
 		"gonum.org/v1/plot", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw",

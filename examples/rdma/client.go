@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// ping is the client.
+func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) error {
+	// A socket that sends nothing tells from which address packets to the peer leave.
+	probe, err := net.Dial("udp", to.String())
+	if err != nil {
+		return fmt.Errorf("no way to %v: %w", to, err)
+	}
+	from := netip.MustParseAddrPort(probe.LocalAddr().String()).Addr().Unmap()
+	_ = probe.Close() // nothing was sent
+	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), from.String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = adapter.Close() }() // nothing is left to be lost
+	l, err := newLink(adapter)
+	if err != nil {
+		return err
+	}
+	// The server is to Read, one at a time, and we are not.
+	param := verbs.ConnParam{ResponderResources: 1, InitiatorDepth: 0}
+	if err := l.endpoint.Connect(to, verbs.ConnectOptions{Timeout: o.timeout, Param: &param}); err != nil {
+		return err
+	}
+	if _, err := l.await(ctx, event); err != nil {
+		return err
+	}
+	start := time.Now()
+	for i := range uint32(o.count) {
+		got, err := l.round(ctx, i, pattern(uint32(o.size), i))
+		if err != nil {
+			return fmt.Errorf("round %d: %w", i, err)
+		}
+		if o.verbose {
+			out.Printf("round %d: %d bytes came back: %.32q", i, o.size, got)
+		}
+	}
+	out.Printf("%d rounds of %d bytes verified, %v each", o.count, o.size, time.Since(start)/time.Duration(o.count))
+	if err := l.endpoint.Disconnect(verbs.CloseGraceful); err != nil {
+		return err
+	}
+	if _, err := l.await(ctx, event); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("disconnect: %w", err)
+	}
+	return nil
+}
+
+// round does the client's part of a round and returns what came back.
+func (l *link) round(ctx context.Context, round uint32, data []byte) ([]byte, error) {
+	source, err := l.domain.Register(data, verbs.AccessRemoteRead)
+	if err != nil {
+		return nil, err
+	}
+	sink, err := l.domain.Register(make([]byte, len(data)), verbs.AccessLocalWrite|verbs.AccessRemoteWrite)
+	if err != nil {
+		return nil, err
+	}
+	from, to := source.Remote(0, len(data)), sink.Remote(0, len(data))
+	message, err := binary.Append(nil, binary.BigEndian, offer{
+		Round: round, Length: uint32(len(data)),
+		SourceKey: from.RKey, SinkKey: to.RKey, SourceAddr: from.Address, SinkAddr: to.Address,
+	})
+	if err := errors.Join(err, l.expect()); err != nil {
+		return nil, err
+	}
+	// Inline: the post copies the bytes, which need no registered memory then.
+	err = l.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Flags: verbs.FlagInline, Segments: []verbs.Segment{{Data: message}}})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.await(ctx, verbs.OpReceive); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(sink.Bytes(), data) {
+		return nil, errors.New("what came back is not what was offered")
+	}
+	return sink.Bytes(), errors.Join(source.Close(), sink.Close()) // the keys are worth nothing now
+}

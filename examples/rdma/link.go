@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// offer is the client's message: a round, and where its two regions are. Whoever has
+// a key can reach the memory, through a connection with an endpoint of the same
+// protection domain, until it is deregistered.
+type offer struct {
+	Round, Length        uint32
+	SourceKey, SinkKey   uint32
+	SourceAddr, SinkAddr uint64
+}
+
+// link is an endpoint and what it needs. Closing the adapter frees all of it.
+type link struct {
+	domain   *verbs.ProtectionDomain
+	queue    *verbs.CompletionQueue // takes everything that happens to the endpoint
+	endpoint *verbs.Endpoint
+	message  *verbs.MemoryRegion // where the peer's next message goes
+}
+
+// newLink makes an endpoint.
+func newLink(a *verbs.Adapter) (l link, err error) {
+	if l.domain, err = a.NewProtectionDomain(); err != nil {
+		return l, err
+	}
+	// Room for what can be under way at a time, a receive and three requests, and for
+	// the events of a connection: an overflow would be the end of it.
+	if l.queue, err = a.NewCompletionQueue(16); err != nil {
+		return l, err
+	}
+	l.message, err = l.domain.Register(make([]byte, binary.Size(offer{})), verbs.AccessLocalWrite)
+	if err != nil {
+		return l, err
+	}
+	l.endpoint, err = a.NewEndpoint(verbs.EndpointConfig{
+		Domain: l.domain, Receives: l.queue, Requests: l.queue, Connections: l.queue,
+	})
+	return l, err
+}
+
+// expect posts the memory for the peer's next message. It has to be there before the
+// peer sends: on iWARP a message that finds no receive breaks the connection.
+func (l *link) expect() error {
+	all := l.message.Segment(0, len(l.message.Bytes()))
+	return l.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{all}})
+}
+
+// event in place of an opcode is an event.
+const event verbs.Opcode = 0
+
+// await waits for the next work of a kind to be done, or for an event, and passes
+// over what happens before. The end of the connection is io.EOF when it came in
+// order, else an error that says why; so is work that failed.
+func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, error) {
+	for {
+		if err := l.queue.Wait(ctx, 1); err != nil {
+			return verbs.Completion{}, err
+		}
+		var one [1]verbs.Completion
+		l.queue.Poll(one[:])
+		c := one[0]
+		if c.Event != nil {
+			if err := explain(c.Event); err != nil {
+				return c, err
+			}
+		}
+		switch {
+		case c.Status == verbs.StatusSuccess && c.Op == op:
+			return c, nil
+		case c.Status != verbs.StatusSuccess && c.Status != verbs.StatusFlushed: // after those comes an event
+			return c, fmt.Errorf("a work request ended with %v", c.Status)
+		}
+	}
+}
+
+// explain says in words what an event means that is the end of a connection or of an
+// attempt.
+func explain(e *verbs.Event) error {
+	var words string
+	switch {
+	case e.Type == verbs.EventConnectionRequest || e.Type == verbs.EventEstablished:
+		return nil
+	case e.Type == verbs.EventDisconnected:
+		return io.EOF
+	case e.Type == verbs.EventPeerRejected:
+		return fmt.Errorf("the server at %v refuses: %s", e.Remote, e.PrivateData)
+	case errors.Is(e.Err, syscall.ECONNREFUSED):
+		words = "nobody listens there: is the server running, and is it this port?"
+	case e.Type == verbs.EventUnreachable:
+		words = "not reached: is the address right, and do packets pass?"
+	case e.Type == verbs.EventTimedOut:
+		words = "connected, but no answer: another program's port, or a busy server?"
+	case e.Type == verbs.EventNonPeerRejected:
+		words = "what listens there is no RDMA server, or turns us away"
+	default:
+		words = "the connection ended: " + e.Type.String()
+	}
+	if e.Err == nil {
+		return fmt.Errorf("%v: %s", e.Remote, words)
+	}
+	return fmt.Errorf("%v: %s (%w)", e.Remote, words, e.Err)
+}
+
+// pattern returns what the client offers in a round.
+func pattern(n, round uint32) []byte {
+	text := fmt.Sprintf("rdma-ping-%d: ", round)
+	for uint32(len(text)) < n {
+		text += text
+	}
+	return []byte(text[:n])
+}

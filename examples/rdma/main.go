@@ -1,0 +1,82 @@
+// Command rdma is the rping(1) of this module: it shows how package verbs is used by
+// itself, without ranks and without gorun. In each round the client offers two
+// regions of its memory by a Send; the server Reads the first, checks what it has
+// got, Writes it into the second and says so by a Send; the client compares. Start it
+// in two shells, or on two machines:
+//
+//	go run ./examples/rdma -listen 127.0.0.1:7174 -v
+//	go run ./examples/rdma -connect 127.0.0.1:7174 -count 10 -size 65536 -v
+//
+// IPv6 addresses are written [::1]:7174. The provider is iWARP over TCP, which needs
+// no RDMA hardware and no privileges.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/netip"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// sizeMax bounds -size: a server registers that much.
+const sizeMax = 64 << 20
+
+// options are the command line.
+type options struct {
+	listen, connect string
+	count, size     int
+	timeout         time.Duration
+	verbose         bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.listen, "listen", "", "be a server at this `address:port`, port 0 for any free one")
+	flag.StringVar(&o.connect, "connect", "", "be a client of the server at this `address:port`")
+	flag.IntVar(&o.count, "count", 10, "`number` of rounds of a client")
+	flag.IntVar(&o.size, "size", 64, "`bytes` that a client has read and written in each round")
+	flag.DurationVar(&o.timeout, "timeout", 10*time.Second, "how `long` a client tries to connect")
+	flag.BoolVar(&o.verbose, "v", false, "print every round")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, &o, log.New(os.Stdout, "", 0)); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx) // ^C
+		}
+		fmt.Fprintln(os.Stderr, "rdma:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the program.
+func run(ctx context.Context, o *options, out *log.Logger) error {
+	switch {
+	case (o.listen == "") == (o.connect == ""):
+		return errors.New("give either -listen or -connect, with an address:port")
+	case o.count < 1 || o.size < 1 || o.size > sizeMax || o.timeout <= 0:
+		return fmt.Errorf("-count is at least 1, -size from 1 to %d, -timeout positive", sizeMax)
+	}
+	// Memory is offered to whoever can connect, so one address has to be named: there
+	// is no "all of this machine's".
+	tcp, err := net.ResolveTCPAddr("tcp", o.listen+o.connect)
+	if err != nil {
+		return err
+	}
+	at := netip.AddrPortFrom(tcp.AddrPort().Addr().Unmap(), tcp.AddrPort().Port())
+	switch {
+	case !at.Addr().IsValid() || at.Addr().IsUnspecified():
+		return fmt.Errorf("%q does not say which address; 127.0.0.1:7174 would", o.listen+o.connect)
+	case o.listen != "":
+		return serve(ctx, at, o.verbose, out)
+	default:
+		return ping(ctx, at, o, out)
+	}
+}

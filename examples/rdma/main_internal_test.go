@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+const (
+	// patience ends a test that would hang.
+	patience = 30 * time.Second
+	// programMark in the environment makes the test binary the program.
+	programMark = "RDMA_EXAMPLE_IS_PROGRAM"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programMark) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// program is the program as a process.
+func program(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), programMark+"=1")
+	cmd.Stderr = &stderr
+	return cmd, &stderr
+}
+
+// addresses are those to listen at, of each family that the machine has.
+func addresses(t *testing.T) []string {
+	t.Helper()
+	all := []string{"127.0.0.1:0"}
+	l, err := net.Listen("tcp", "[::1]:0")
+	if err != nil {
+		t.Logf("no IPv6 here: %v", err)
+		return all
+	}
+	require.NoError(t, l.Close())
+	return append(all, "[::1]:0")
+}
+
+// listening reads the server's first line and returns its address.
+func listening(t *testing.T, r *bufio.Reader) string {
+	t.Helper()
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	address, ok := strings.CutPrefix(strings.TrimSpace(line), "listening at ")
+	require.True(t, ok, line)
+	return address
+}
+
+func TestProcesses(t *testing.T) {
+	for _, at := range addresses(t) {
+		for _, size := range []int{1, 64, 300_000} {
+			t.Run(fmt.Sprintf("%s %d", at, size), func(t *testing.T) {
+				server, serverErrors := program(t, "-listen", at, "-v")
+				pipe, err := server.StdoutPipe()
+				require.NoError(t, err)
+				require.NoError(t, server.Start())
+				lines := bufio.NewReader(pipe)
+				client, clientErrors := program(t, "-connect", listening(t, lines), "-count", "3", "-size", fmt.Sprint(size), "-v")
+				said, err := client.Output()
+				require.NoError(t, err, clientErrors)
+				served, err := io.ReadAll(lines)
+				require.NoError(t, err)
+				require.NoError(t, server.Wait(), serverErrors)
+				require.Regexp(t, fmt.Sprintf(`(?s)^(round \d: %d bytes came back: "r.*"\n){3}3 rounds of %d bytes verified, \S+ each\n$`, size, size), string(said))
+				require.Regexp(t, fmt.Sprintf(`(?s)^(round \d: read and wrote %d bytes: "r.*"\n){3}3 rounds verified\n$`, size), string(served))
+			})
+		}
+	}
+}
+
+// TestInterruptedServer has the program end on ^C and say so.
+func TestInterruptedServer(t *testing.T) {
+	server, serverErrors := program(t, "-listen", "127.0.0.1:0")
+	pipe, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	listening(t, bufio.NewReader(pipe))
+	require.NoError(t, server.Process.Signal(os.Interrupt))
+	require.Error(t, server.Wait())
+	require.Contains(t, serverErrors.String(), "interrupt")
+}
+
+// begin runs a server as a goroutine and returns its address and its end.
+func begin(t *testing.T, at string) (string, <-chan error) {
+	t.Helper()
+	r, w := io.Pipe()
+	end := make(chan error, 1)
+	go func() {
+		err := run(t.Context(), &options{listen: at, count: 1, size: 1, timeout: patience}, log.New(w, "", 0))
+		_ = w.Close() // it never fails
+		end <- err
+	}()
+	lines := bufio.NewReader(r)
+	address := listening(t, lines)
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // until the server has ended
+	return address, end
+}
+
+// ended waits for the end of a server.
+func ended(t *testing.T, end <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-end:
+		return err
+	case <-time.After(patience):
+		require.FailNow(t, "the server goes on")
+		return nil
+	}
+}
+
+func TestGoroutines(t *testing.T) {
+	before := descriptors(t)
+	for _, at := range addresses(t) {
+		address, end := begin(t, at)
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), &options{connect: address, count: 200, size: 5000, timeout: patience}, log.New(&out, "", 0)))
+		require.NoError(t, ended(t, end))
+		require.Regexp(t, `^200 rounds of 5000 bytes verified, \S+ each\n$`, out.String())
+	}
+	require.Equal(t, before, descriptors(t), "descriptors are left")
+}
+
+// descriptors returns how many files are open, once the runtime's own are.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // opens what the runtime keeps for polling
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	all, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(all)
+}
+
+// stranger listens and does as told with every connection.
+func stranger(t *testing.T, do func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			do(c)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// deaf listens and has no room for one more connection.
+func deaf(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Close(fd)) })
+	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	require.NoError(t, syscall.Listen(fd, 0))
+	name, err := syscall.Getsockname(fd)
+	require.NoError(t, err)
+	address := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	c, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return address
+}
+
+// TestWhatANewcomerMeets checks that the words say what to look at.
+func TestWhatANewcomerMeets(t *testing.T) {
+	short := 50 * time.Millisecond
+	closed := stranger(t, func(c net.Conn) { _ = c.Close() })
+	for _, tc := range []struct {
+		name string
+		o    options
+		says string
+	}{
+		{"neither", options{}, "either -listen or -connect"},
+		{"both", options{listen: "127.0.0.1:1", connect: "127.0.0.1:1"}, "either -listen or -connect"},
+		{"no rounds", options{connect: "127.0.0.1:1", size: 1, timeout: short}, "-count is at least 1"},
+		{"too much", options{connect: "127.0.0.1:1", count: 1, size: sizeMax + 1, timeout: short}, "-size from 1"},
+		{"no port", options{connect: "127.0.0.1", count: 1, size: 1, timeout: short}, "missing port"},
+		{"no address", options{listen: ":7174", count: 1, size: 1, timeout: short}, "which address"},
+		{"not ours", options{listen: "192.0.2.1:7174", count: 1, size: 1, timeout: short}, "no such interface"},
+		{"taken", options{listen: closed, count: 1, size: 1, timeout: short}, "address already in use"},
+		{"nobody", options{connect: "127.0.0.1:1", count: 1, size: 1, timeout: patience}, "nobody listens there"},
+		{"closes", options{connect: closed, count: 1, size: 1, timeout: patience}, "no RDMA server"},
+		{"another protocol", options{connect: stranger(t, func(c net.Conn) {
+			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") // the peer may have gone
+		}), count: 1, size: 1, timeout: patience}, "no RDMA server"},
+		{"silent", options{connect: stranger(t, func(net.Conn) {}), count: 1, size: 1, timeout: short}, "no answer"},
+		{"deaf", options{connect: deaf(t), count: 1, size: 1, timeout: short}, "not reached"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			require.ErrorContains(t, run(t.Context(), &tc.o, log.New(io.Discard, "", 0)), tc.says)
+		})
+	}
+}
+
+// liar is a client that offers what it likes.
+func liar(t *testing.T, address string, data []byte, change func(*offer)) {
+	t.Helper()
+	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, adapter.Close()) }()
+	l, err := newLink(adapter)
+	require.NoError(t, err)
+	require.NoError(t, l.endpoint.Connect(netip.MustParseAddrPort(address), verbs.ConnectOptions{Timeout: patience}))
+	_, err = l.await(t.Context(), event)
+	require.NoError(t, err)
+	source, err := l.domain.Register(data, verbs.AccessRemoteRead)
+	require.NoError(t, err)
+	o := offer{Length: uint32(len(data)), SourceKey: source.Remote(0, 1).RKey, SourceAddr: source.Remote(0, 1).Address}
+	change(&o)
+	message, err := binary.Append(nil, binary.BigEndian, o)
+	require.NoError(t, err)
+	require.NoError(t, l.expect())
+	require.NoError(t, l.endpoint.Post(&verbs.WorkRequest{
+		Op: verbs.OpSend, Flags: verbs.FlagInline, Segments: []verbs.Segment{{Data: message}},
+	}))
+	_, err = l.await(t.Context(), verbs.OpReceive)
+	require.Error(t, err, "the server goes along")
+}
+
+// TestServerChecks has clients lie to a server.
+func TestServerChecks(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		data   []byte
+		change func(*offer)
+		says   string
+	}{
+		{"other data", []byte("something else"), func(*offer) {}, "not what a client offers"},
+		{"other round", pattern(100, 0), func(o *offer) { o.Round = 1 }, "not what a client offers"},
+		{"wrong key", pattern(100, 0), func(o *offer) { o.SourceKey++ }, "remote access error"},
+		{"too much", pattern(100, 0), func(o *offer) { o.Length = sizeMax + 1 }, "an offer of"},
+		{"no right to write", pattern(100, 0), func(o *offer) { o.SinkKey, o.SinkAddr = o.SourceKey, o.SourceAddr }, "BROKEN"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			address, end := begin(t, "127.0.0.1:0")
+			liar(t, address, tc.data, tc.change)
+			require.ErrorContains(t, ended(t, end), tc.says)
+		})
+	}
+}
