@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
@@ -146,6 +147,29 @@ func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, r.wait(t), r.err.String())
 	require.Equal(t, 2*200000, bytes.Count(all.Bytes(), []byte("\n")))
+}
+
+func TestOutputThatNobodyReadsHoldsUpNothingElse(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	said, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, said.Close()) }()
+	r := command(t, nil, helper(onHosts(t), "flood", pipe)...)
+	r.Stdout = nil
+	_, err = r.StdoutPipe() // nobody reads it
+	require.NoError(t, err)
+	require.NoError(t, r.Start())
+	awaitLines(t, bufio.NewReader(said), 4, "fenced")
+	require.NoError(t, r.Process.Signal(unix.SIGTERM)) // goes down the same way
+	for _, agent := range agents(t, r) {
+		for _, rank := range children(t, agent, helperPrefix) {
+			await(t, rank)
+		}
+	}
+	kill9(r.Process.Pid)
+	require.Equal(t, 137, r.wait(t))
+	gone(t, r)
 }
 
 func TestStdinOfHostsIsByteExact(t *testing.T) {

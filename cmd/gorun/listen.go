@@ -136,6 +136,9 @@ func (h *host) exit(r *rank, x link.Exit) error {
 // lostHost acts on the loss of a host: its agent ends the ranks, if it still can.
 func (j *job) lostHost(h *host) {
 	// What it said before comes first.
+	for len(j.news) > 0 {
+		j.heard(<-j.news)
+	}
 	for len(j.node.exits) > 0 {
 		j.reaped(<-j.node.exits)
 	}

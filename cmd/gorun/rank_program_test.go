@@ -87,6 +87,20 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 		fmt.Printf("rank %d of %d\n", s.Job().Rank, s.Job().Size)
 		return finalize(s, 0)
+	case name == "flood": // writes for ever, and fences all the same, and says so in a pipe
+		go func() {
+			for {
+				fmt.Println(strings.Repeat("x", 1000))
+			}
+		}()
+		for range 100 {
+			if err := s.Fence(context.Background()); err != nil {
+				panic(err)
+			}
+		}
+		if err := os.WriteFile(args[0], []byte("fenced\n"), 0); err != nil {
+			panic(err)
+		}
 	case name == "grandchildren":
 		fmt.Println("ready")
 	case name == "abort" && victim:
