@@ -22,10 +22,10 @@
 // # One lock
 //
 // An adapter has one lock. Every method of a consumer type takes it once, and every
-// method of a provider is called under it, except [Device.Sleep] and [Device.Wake].
-// A provider therefore needs no lock and no goroutine of its own, and calls its
-// upcalls only from within a call it is in. No upcall calls the provider back.
-// Goroutines that must not meet at this lock open an adapter each.
+// method of a provider is called under it, except [Device.Sleep]. A provider
+// therefore needs no lock and no goroutine of its own, and calls its upcalls only
+// from within a call it is in. No upcall calls the provider back. Goroutines that
+// must not meet at this lock open an adapter each.
 //
 // # Who makes progress
 //

@@ -20,8 +20,7 @@ type Provider interface {
 // Device is an open interface adapter as a provider implements it.
 //
 // Its methods, and those of what it makes, are called under the adapter's lock,
-// hence never concurrently; Sleep and Wake alone are not. They do not block. Errors
-// are or wrap a Fault (an error without one counts as ErrInsufficientResources).
+// hence never concurrently; Sleep alone is not. They do not block. Errors are or wrap a Fault (an error without one counts as ErrInsufficientResources).
 // Arguments were checked against Attributes.
 type Device interface {
 	// Attributes returns the same value each time.
@@ -58,8 +57,8 @@ type Progress interface {
 	// It may return too early and must not return too late. At most one goroutine is
 	// in it. Progress, posts and Close of queue pairs may go on meanwhile.
 	Sleep(until time.Time)
-	// Wake ends the current Sleep or, when there is none, the next one. Any goroutine,
-	// any time, under the lock or not.
+	// Wake ends the current Sleep or, when there is none, the next one. It is called
+	// under the adapter's lock, while Sleep is not; never after Close.
 	Wake()
 }
 

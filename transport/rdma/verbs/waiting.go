@@ -108,7 +108,7 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 		a.unlock()
 		stop := func() bool { return true }
 		if ctx.Done() != nil {
-			stop = context.AfterFunc(ctx, a.device.Wake)
+			stop = context.AfterFunc(ctx, a.interrupt)
 		}
 		a.device.Sleep(until)
 		stop()
@@ -135,6 +135,15 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 // nudge wakes the sleeper because it would sleep too long, or is not needed.
 func (a *Adapter) nudge() {
 	if a.waiting.sleeper != nil {
+		a.device.Wake()
+	}
+}
+
+// interrupt ends the sleep for a context. It may come late, after Close.
+func (a *Adapter) interrupt() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed {
 		a.device.Wake()
 	}
 }
