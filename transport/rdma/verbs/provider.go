@@ -20,8 +20,9 @@ type Provider interface {
 // Device is an open interface adapter as a provider implements it.
 //
 // Its methods, and those of what it makes, are called under the adapter's lock,
-// hence never concurrently; Sleep alone is not. They do not block. Errors are or wrap a Fault (an error without one counts as ErrInsufficientResources).
-// Arguments were checked against Attributes.
+// hence never concurrently; Sleep alone is not. They do not block. Errors are or
+// wrap a Fault (an error without one counts as ErrInsufficientResources). Arguments
+// were checked against Attributes.
 type Device interface {
 	// Attributes returns the same value each time.
 	Attributes() Attributes
@@ -126,7 +127,8 @@ type QueuePair interface {
 	// refused one. No upcall follows, and no request or receive is touched after it
 	// returns.
 	Abort()
-	// Close frees the queue pair. It implies Abort.
+	// Close frees the queue pair. It implies Abort. What the protocol still owes the
+	// peer (a Terminate on its way) may outlive it in the device.
 	Close()
 }
 
