@@ -121,7 +121,9 @@ func ParseCard(b []byte) (Card, int, error) {
 			c.Addresses = append(c.Addresses, Address{IP: [16]byte(a), Port: binary.LittleEndian.Uint16(a[16:])})
 		}
 	}
-	if d := rest.number(2); d > 0 && d <= DataBytesMax {
+	if d := rest.number(2); d > DataBytesMax {
+		rest = nil
+	} else if d > 0 {
 		c.Data = slices.Clone(rest.take(d))
 	}
 	if rest == nil || len(rest) > 0 {

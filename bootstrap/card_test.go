@@ -97,6 +97,16 @@ func TestCardTruncatedOrDamaged(t *testing.T) {
 	}
 }
 
+func TestCardWithTooMuchData(t *testing.T) {
+	b := append(encoded(t, plainCard(1))[:35], 0x01, 0x04)
+	b = append(b, make([]byte, bootstrap.DataBytesMax+1)...)
+	for _, whole := range [][]byte{b, b[:37]} {
+		whole[2], whole[3] = byte(len(whole)), byte(len(whole)>>8)
+		_, _, err := bootstrap.ParseCard(whole)
+		require.ErrorIs(t, err, bootstrap.ErrMalformed, "%d bytes", len(whole))
+	}
+}
+
 func TestCardOutOfRange(t *testing.T) {
 	for _, c := range []bootstrap.Card{
 		{Rank: -1},
@@ -118,6 +128,7 @@ func TestCardOutOfRange(t *testing.T) {
 func FuzzCard(f *testing.F) {
 	f.Add(encoded(f, plainCard(1)))
 	f.Add(encoded(f, richCard(1)))
+	f.Add(append(encoded(f, plainCard(1))[:35], 0xff, 0xff))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, n, err := bootstrap.ParseCard(b)
 		if err != nil {
