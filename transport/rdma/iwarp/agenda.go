@@ -63,20 +63,31 @@ func (d *device) runAgenda() int {
 	return n
 }
 
-// watch has epoll report each change of a socket to a task.
+// The events that tasks ask for.
+const (
+	eventsIn    = unix.EPOLLIN | unix.EPOLLRDHUP
+	eventsInOut = eventsIn | unix.EPOLLOUT
+)
+
+// watch has epoll report each change of a socket to a task, beginning with how it is
+// now. It may be called again, with other events.
 func (d *device) watch(fd int, t task, events uint32) error {
-	e := unix.EpollEvent{Events: events | unix.EPOLLET&(1<<32-1), Fd: int32(fd)}
-	if err := unix.EpollCtl(d.epoll, unix.EPOLL_CTL_ADD, fd, &e); err != nil {
-		return fmt.Errorf("iwarp: epoll_ctl: %w", err)
-	}
 	for len(d.agenda.watched) <= fd {
 		d.agenda.watched = append(d.agenda.watched, nil)
+	}
+	operation := unix.EPOLL_CTL_ADD
+	if d.agenda.watched[fd] != nil {
+		operation = unix.EPOLL_CTL_MOD
+	}
+	e := unix.EpollEvent{Events: events | unix.EPOLLET&(1<<32-1), Fd: int32(fd)}
+	if err := unix.EpollCtl(d.epoll, operation, fd, &e); err != nil {
+		return fmt.Errorf("iwarp: epoll_ctl: %w", err)
 	}
 	d.agenda.watched[fd] = t
 	return nil
 }
 
-// unwatch ends watch.
+// unwatch ends watch, if it has begun.
 func (d *device) unwatch(fd int) {
 	if fd >= 0 && fd < len(d.agenda.watched) && d.agenda.watched[fd] != nil {
 		d.agenda.watched[fd] = nil

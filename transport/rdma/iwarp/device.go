@@ -46,7 +46,7 @@ type device struct {
 	// farewells are sockets whose queue pair is done with them.
 	farewells map[*farewell]struct{}
 	agenda    agenda
-	// hot are the pairs heard from last, which are asked without epoll.
+	// hot are the pairs heard from last, see hot.go.
 	hot    [hotMax]*queuePair
 	rounds uint
 

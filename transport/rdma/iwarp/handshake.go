@@ -3,8 +3,6 @@ package iwarp
 import (
 	"net/netip"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -81,7 +79,7 @@ func (d *device) bid(fd int, last []byte) {
 	f := &farewell{device: d, fd: fd, rest: last}
 	f.timer.owner = f
 	d.farewells[f] = struct{}{}
-	if d.watch(fd, f, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP) != nil {
+	if d.watch(fd, f, eventsInOut) != nil {
 		f.end()
 		return
 	}

@@ -8,12 +8,9 @@ import (
 )
 
 const (
-	// hotMax is how many sockets are asked without epoll: each costs a system call
-	// in every poll that finds nothing.
-	hotMax = 2
-	// harvestEvery is how often epoll is asked when all connections are hot: for
-	// strangers, new connections and the ends of old ones, which can wait a moment.
-	harvestEvery = 8
+	// harvestEvery is how often epoll is asked when it watches no connection: for new
+	// ones, which can wait a moment.
+	harvestEvery = 32
 	// timersEvery is how often the clock is read while there are timers.
 	timersEvery = 16
 )
@@ -25,9 +22,8 @@ func (d *device) Progress() (int, error) {
 		if p == nil {
 			break
 		}
-		cold--
-		if p.tx.blocked {
-			cold++ // epoll says when it can go on
+		if p.interest == 0 {
+			cold--
 		}
 		n += p.pump()
 	}
@@ -42,33 +38,9 @@ func (d *device) Progress() (int, error) {
 	return n, nil
 }
 
-// touch makes a pair hot.
-func (d *device) touch(p *queuePair) {
-	if d.hot[0] == p {
-		return
-	}
-	for i, q := range d.hot {
-		if q == p || q == nil || i == hotMax-1 {
-			copy(d.hot[1:], d.hot[:i])
-			d.hot[0] = p
-			return
-		}
-	}
-}
-
-// cool ends that.
-func (d *device) cool(p *queuePair) {
-	for i, q := range d.hot {
-		if q == p {
-			copy(d.hot[i:], d.hot[i+1:])
-			d.hot[hotMax-1] = nil
-			return
-		}
-	}
-}
-
 // Idle implements verbs.Device.
 func (d *device) Idle() bool {
+	d.watchHot()
 	d.harvest()
 	at := d.timers.earliest()
 	if len(d.agenda.now) > 0 || !at.IsZero() && !at.After(time.Now()) {

@@ -45,8 +45,12 @@ type queuePair struct {
 	// readable says that a read may find something, hungUp that the end of the stream
 	// is known to be there.
 	readable, hungUp bool
-	rx               receiver
-	tx               transmitter
+	// interest is what epoll watches the socket for, 0 for nothing: see hot.go. warm
+	// counts messages since then.
+	interest uint32
+	warm     int
+	rx       receiver
+	tx       transmitter
 }
 
 var _ verbs.QueuePair = (*queuePair)(nil)
@@ -80,7 +84,8 @@ func (p *queuePair) established() bool { return p.state == pairOpen || p.state =
 func (p *queuePair) adopt(fd int) error {
 	p.fd = fd
 	p.device.pairs[p] = struct{}{}
-	return p.device.watch(fd, p, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP)
+	p.interest = eventsInOut
+	return p.device.watch(fd, p, eventsInOut)
 }
 
 // notice implements task.

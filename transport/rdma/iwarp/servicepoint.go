@@ -60,7 +60,7 @@ func (d *device) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) 
 		err = unix.Listen(fd, backlogMax)
 	}
 	if err == nil {
-		err = d.watch(fd, s, unix.EPOLLIN)
+		err = d.watch(fd, s, eventsIn)
 	}
 	switch {
 	case errors.Is(err, unix.EADDRNOTAVAIL):
@@ -129,7 +129,7 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) {
 	h := &halfOpen{point: s, fd: fd, remote: from}
 	h.timer.owner = h
 	s.halfOpen = append(s.halfOpen, h)
-	if tune(fd, s.device.config.UserTimeout) != nil || s.device.watch(fd, h, unix.EPOLLIN|unix.EPOLLRDHUP) != nil {
+	if tune(fd, s.device.config.UserTimeout) != nil || s.device.watch(fd, h, eventsIn) != nil {
 		h.drop()
 		return
 	}

@@ -80,6 +80,7 @@ func (p *queuePair) transmit() int {
 			continue
 		case errno == unix.EAGAIN:
 			t.blocked = true
+			p.watch()
 			return done
 		case errno != 0:
 			p.writeLost(errno)

@@ -38,14 +38,15 @@ func MULPDU(emss int) int { return min(max(emss-(6+emss%4), mulpduMin), ULPDUMax
 // AppendTrailer appends padding and CRC of an FPDU whose length field and ULPDU
 // of that length have the checksum crc. With on unset the CRC field is zero.
 func AppendTrailer(dst []byte, ulpdu int, crc uint32, on bool) []byte {
-	var zeros [3]byte
-	pad := zeros[:Pad(ulpdu)]
+	at := len(dst)
+	for range Pad(ulpdu) {
+		dst = append(dst, 0)
+	}
 	if on {
-		crc = Checksum(crc, pad)
+		crc = Checksum(crc, dst[at:])
 	} else {
 		crc = 0
 	}
-	dst = append(dst, pad...)
 	// The CRC's coefficients go out lowest octet first (RFC 5044 section 4.4
 	// with RFC 3720 section 12.1), the only little-endian field of the protocol.
 	return binary.LittleEndian.AppendUint32(dst, crc)

@@ -1,0 +1,93 @@
+package iwarp_test
+
+import (
+	"os"
+	goruntime "runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// descriptors counts the open descriptors of the process.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(list)
+}
+
+// TestNothingIsLeft opens and ends connections in every way and holds the number of
+// descriptors and goroutines.
+func TestNothingIsLeft(t *testing.T) {
+	fds, goroutines := descriptors(t), goruntime.NumGoroutine()
+	for name, end := range map[string]func(t *testing.T, a, b *side, x, y *verbs.Endpoint){
+		"nothing is ended": func(*testing.T, *side, *side, *verbs.Endpoint, *verbs.Endpoint) {},
+		"gracefully": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(t, x.Disconnect(verbs.CloseGraceful))
+			require.Equal(t, verbs.EventDisconnected, a.event(x, b).Type)
+			require.Equal(t, verbs.EventDisconnected, b.event(y, a).Type)
+		},
+		"abruptly": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(t, y.Disconnect(verbs.CloseAbrupt))
+			a.event(x, b)
+		},
+		"by both at once": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(t, x.Disconnect(verbs.CloseGraceful))
+			require.NoError(t, y.Disconnect(verbs.CloseGraceful))
+			require.Equal(t, verbs.EventDisconnected, a.event(x, b).Type)
+			require.Equal(t, verbs.EventDisconnected, b.event(y, a).Type)
+		},
+		"by a Terminate": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(t, x.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+			require.Equal(t, verbs.EventBroken, b.event(y, a).Type)
+			require.Equal(t, verbs.EventBroken, a.event(x, b).Type)
+		},
+		"with reads under way": func(t *testing.T, a, b *side, x, _ *verbs.Endpoint) {
+			r := b.region.Remote(0, 1<<20)
+			for range 4 {
+				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 5, Op: verbs.OpRead, Segments: []verbs.Segment{a.region.Segment(0, 1<<20)}, RemoteAddress: r.Address, RKey: r.RKey}))
+			}
+			b.poll()
+			require.NoError(t, x.Disconnect(verbs.CloseAbrupt))
+			for range 4 {
+				a.done(x, 5)
+			}
+		},
+		"with requests not answered": func(t *testing.T, a, b *side, _, _ *verbs.Endpoint) {
+			l := b.listen()
+			require.NoError(t, a.endpoint().Connect(l.Address(), connectOptions(nil)))
+			b.request(a)
+			require.NoError(t, a.endpoint().Connect(l.Address(), connectOptions(nil)))
+		},
+		"with strangers waiting": func(t *testing.T, _, b *side, _, _ *verbs.Endpoint) {
+			for range 3 {
+				dial(t, b, b.listen().Address())
+				b.poll()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := newSide(t, iwarp.Config{}, 1<<20), newSide(t, iwarp.Config{}, 1<<20)
+			x, y := join(t, a, b)
+			end(t, a, b, x, y)
+		})
+	}
+	for end := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines; goruntime.Gosched() {
+		require.True(t, time.Now().Before(end), "goroutines are left")
+	}
+	require.Equal(t, fds, descriptors(t))
+}
+
+// TestNoGoroutines holds that a device has none, however busy it is.
+func TestNoGoroutines(t *testing.T) {
+	before := goruntime.NumGoroutine()
+	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
+	for range 10 {
+		join(t, a, b)
+	}
+	require.LessOrEqual(t, goruntime.NumGoroutine(), before)
+}
