@@ -97,6 +97,25 @@ func TestUnknownDepths(t *testing.T) {
 	p.Equal(2, h.answer.InitiatorDepth)
 }
 
+func TestPrivateDataOfThePeerAreCopied(t *testing.T) {
+	p := newPlay(t, nil)
+	rejected, other := p.make(nil)
+	for _, ep := range []*verbs.Endpoint{p.endpoint, rejected} {
+		p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
+	}
+	buffer := []byte("as it was")
+	p.within(func() {
+		p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{PrivateData: buffer}, netip.AddrPort{}, remote))
+		other.Upcalls.Failed(verbs.FailureRejected, buffer, nil)
+		copy(buffer, "changed!!")
+	})
+	all := p.poll()
+	p.Len(all, 2)
+	for _, c := range all {
+		p.Equal("as it was", string(c.Event.PrivateData))
+	}
+}
+
 // silentHandshake keeps the answer.
 type silentHandshake struct{ answer verbs.Proposal }
 
