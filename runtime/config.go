@@ -15,6 +15,8 @@ import (
 const (
 	// envCMA set to 0 forbids process_vm_readv.
 	envCMA = "GORUN_CMA"
+	// envCRC set to 0 does without checksums between nodes, where both sides agree.
+	envCRC = "GORUN_CRC"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
 	// envExplain set to 1 makes World.Close print the ways to the peers.

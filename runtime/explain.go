@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
 // What a rank prints of its peers when it is asked to explain itself.
@@ -40,10 +44,26 @@ func (w *World) ask(f func()) error {
 
 // way is the line about another rank. The engine's lock is held.
 func (w *World) way(peer int) string {
-	if w.shm.Reach(peer) != nil {
-		return fmt.Sprintf("rank %d: %v", peer, w.apart(peer))
+	switch r := w.route(peer).(type) {
+	case *rdma.Transport:
+		return r.Explain(peer) + "; not shm: " + w.notShared(peer)
+	case *shm.Transport:
+		return r.Explain(peer) + "; not rdma: the rank is on this node"
 	}
-	return w.shm.Explain(peer)
+	return fmt.Sprintf("rank %d: %v", peer, w.apart(peer))
+}
+
+// notShared says why messages to a rank do not go by shared memory.
+func (w *World) notShared(peer int) string {
+	if w.network.forced {
+		return bootstrap.EnvTransport + "=" + transportRDMA
+	}
+	return "the ranks are on different nodes (" + w.hosts(w.Rank(), peer) + ")"
+}
+
+// met reports whether the rank has had to do with a peer.
+func (w *World) met(peer int) bool {
+	return w.shm.Known(peer) || w.network.rdma != nil && w.network.rdma.Known(peer)
 }
 
 // explainTo writes a line for each peer in one piece, so that the lines of
@@ -54,7 +74,7 @@ func (w *World) explainTo(out io.Writer) {
 		listed, more := 0, 0
 		for peer := range w.Size() {
 			switch {
-			case peer == w.Rank() || w.Size() > explainAllMax && !w.shm.Known(peer):
+			case peer == w.Rank() || w.Size() > explainAllMax && !w.met(peer):
 			case listed == explainLinesMax:
 				more++
 			default:

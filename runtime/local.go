@@ -29,7 +29,7 @@ func Local(n int, fn func(*World) error) error {
 	if err != nil {
 		return err
 	}
-	job := &localJob{worlds: make([]*World, n), wait: wait, over: make(chan struct{})}
+	job := &localJob{worlds: make([]*World, n), wait: wait, secret: newSecret(), over: make(chan struct{})}
 	for rank := range n {
 		if job.worlds[rank], err = job.join(node, rank); err != nil {
 			return errors.Join(err, job.close())
@@ -47,6 +47,7 @@ func Local(n int, fn func(*World) error) error {
 type localJob struct {
 	worlds []*World
 	wait   engine.WaitPolicy
+	secret []byte
 
 	// mu guards the fields below it.
 	mu    sync.Mutex
@@ -63,15 +64,10 @@ var errGoexit = errors.New("the rank's goroutine was ended by runtime.Goexit (a 
 // join makes the World of one rank.
 func (j *localJob) join(node *shm.Node, rank int) (*World, error) {
 	size := len(j.worlds)
-	w, err := newWorld(bootstrap.Job{
+	return newWorld(bootstrap.Job{
 		Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Nodes: 1,
 		Processors: goruntime.GOMAXPROCS(0), ID: "local",
-	}, node, nil, j.wait)
-	if err != nil {
-		return nil, err
-	}
-	w.local = j
-	return w, nil
+	}, node, nil, j.wait, j.secret, j)
 }
 
 // run runs fn as one rank.

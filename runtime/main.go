@@ -79,7 +79,8 @@ func Init() (*World, error) {
 		return nil, err
 	}
 	// Join the node first: when the book is there, everybody has.
-	w, err := newWorld(job, node, job.Peers, wait)
+	secret := session.Secret()
+	w, err := newWorld(job, node, job.Peers, wait, secret[:], nil)
 	if err == nil {
 		err = w.meet(session)
 	}

@@ -11,9 +11,11 @@ import (
 
 // meet hands in this rank's card and waits for those of the others.
 func (w *World) meet(session *bootstrap.Session) error {
-	book, err := session.Exchange(context.Background(), session.Card())
+	card := session.Card()
+	w.network.fill(&card)
+	book, err := session.Exchange(context.Background(), card)
 	if w.job.Nodes > 1 {
-		w.book = book
+		w.book.Store(book)
 	}
 	return err
 }
@@ -30,20 +32,29 @@ func (g gap) Endpoint(peer int) (transport.Endpoint, error) { return nil, g.worl
 
 // apart says why nothing leads to a rank. It is transport.ErrNotSupported.
 func (w *World) apart(peer int) error {
-	why := fmt.Errorf("%w: ranks %d and %d are on different nodes (%s) and no transport connects them",
-		transport.ErrNotSupported, w.Rank(), peer, w.hosts(w.Rank(), peer))
+	why := fmt.Errorf("%w: ranks %d and %d are on different nodes (%s) and no transport connects them: %w",
+		transport.ErrNotSupported, w.Rank(), peer, w.hosts(w.Rank(), peer), w.unconnected(peer))
 	return &transport.OpError{Op: "connect", Transport: "network", Peer: peer, Err: why}
 }
 
 // hosts names the hosts of two ranks as well as the book knows them.
 func (w *World) hosts(a, b int) string {
 	name := func(rank int) string {
-		if w.book != nil {
-			if c, ok := w.book.Card(rank); ok && c.Host != "" {
+		if book := w.book.Load(); book != nil {
+			if c, ok := book.Card(rank); ok && c.Host != "" {
 				return c.Host
 			}
 		}
 		return "unknown"
 	}
 	return name(a) + ", " + name(b)
+}
+
+// unconnected says why the network does not lead to a rank.
+func (w *World) unconnected(peer int) error {
+	if w.network.rdma == nil {
+		return w.network.why
+	}
+	_, err := w.card(peer)
+	return err
 }

@@ -40,6 +40,7 @@ var programs = map[string]func(){
 	"crowd":   func() { runtime.Main(greetEverybody) },
 	"nodes":   func() { runtime.Main(talkOnNodes) },
 	"fewer":   dieOnNodes,
+	"cross":   func() { runtime.Main(crossNodes) },
 }
 
 // launcher builds gorun once.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
-	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
@@ -20,13 +19,15 @@ type World struct {
 	job    bootstrap.Job
 	engine *engine.Engine
 	shm    *shm.Transport
-	comm   *Comm
-	comms  comms
-	memory *memory
+	// network leads to the ranks of other nodes.
+	network network
+	comm    *Comm
+	comms   comms
+	memory  *memory
 	// tasks counts the goroutines of NewRequest.
 	tasks atomic.Uint32
 	// book has the cards of all ranks, nil on a single node.
-	book *bootstrap.Book
+	book atomic.Pointer[bootstrap.Book]
 	// session is the connection to the node agent, nil in Local.
 	session *bootstrap.Session
 	// local is the job of Local, nil in a process of its own.
@@ -39,19 +40,27 @@ type World struct {
 }
 
 // newWorld connects a rank with the others of its node. peers are the world ranks
-// of the local ranks, nil when they are the same.
-func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy) (*World, error) {
-	w := &World{job: job, stop: func() {}}
+// of the local ranks, nil when they are the same; secret is that of the job. local
+// is the job of Local, else nil.
+func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret []byte, local *localJob) (*World, error) {
+	w := &World{job: job, local: local, stop: func() {}}
 	t, err := shm.New(node, shm.Config{Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0"})
 	if err != nil {
 		return nil, err
 	}
 	w.shm = t
+	if w.network, err = openNetwork(w, secret); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	if w.network.forced {
+		// Each rank is a node of its own: nothing is to go by shared memory.
+		w.job.Nodes, w.job.NodeRank = job.Size, job.Rank
+	}
 	w.memory = newMemory(t, job.Rank, !node.Local(), setting(envDebug) == "1")
 	w.engine, err = engine.New(engine.Config{
 		Rank: job.Rank, Size: job.Size,
 		Route:      w.route,
-		Transports: []transport.Transport{t},
+		Transports: w.transports(),
 		Sleeper:    w.memory.sleeper(t.Sleeper()),
 		Wait:       wait,
 		TypeName:   typeName,
@@ -61,7 +70,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Notice:     w.heardBreak,
 	})
 	if err != nil {
-		return nil, errors.Join(err, t.Close())
+		return nil, errors.Join(err, w.network.close(), t.Close())
 	}
 	ranks := make([]int, job.Size)
 	for i := range ranks {
@@ -70,14 +79,6 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	w.comm = newComm(w, 0, "world", ranks, job.Rank)
 	w.engine.Start()
 	return w, nil
-}
-
-// route returns the transport that leads to a rank, a gap if none does.
-func (w *World) route(peer int) transport.Transport {
-	if w.shm.Reach(peer) != nil {
-		return gap{w.shm, w}
-	}
-	return w.shm
 }
 
 // Comm returns the communicator of all ranks.
@@ -144,7 +145,7 @@ func (w *World) leave() error {
 		err = w.session.Fence(context.Background())
 	}
 	err = errors.Join(err, w.comm.core.end(&commFailure{ErrClosed}))
-	err = errors.Join(err, w.engine.Close(), w.shm.Close())
+	err = errors.Join(err, w.engine.Close(), w.network.close(), w.shm.Close())
 	w.stop()
 	if w.session != nil {
 		err = errors.Join(err, w.session.Finalize())

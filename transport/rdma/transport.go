@@ -44,6 +44,8 @@ type Transport struct {
 
 	// stash are messages that are not handed over yet, oldest first.
 	stash []delivery
+	// leaving are the peers that were marked down and whose last messages are read.
+	leaving []departure
 	// finished and downs are what Poll hands over at its end.
 	finished   []finished
 	downs      []*transport.PeerDown
@@ -189,6 +191,6 @@ func (t *Transport) failure(op string, peer int, err error) error {
 // MarkDown implements transport.Transport.
 func (t *Transport) MarkDown(peer int, cause error) {
 	if t.Reach(peer) == nil {
-		t.command(func() { t.lose(peer, cause) })
+		t.command(func() { t.depart(peer, cause) })
 	}
 }

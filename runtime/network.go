@@ -1,0 +1,165 @@
+package runtime
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/probe"
+)
+
+// Values of bootstrap.EnvTransport.
+const (
+	transportAuto = "auto"
+	transportShm  = "shm"
+	transportRDMA = "rdma"
+)
+
+// network is the way to ranks that shared memory does not lead to.
+type network struct {
+	// rdma is nil where there is none, and why says why not.
+	rdma *rdma.Transport
+	why  error
+	// forced says that ranks of one node use it, too: each is a node of its own then.
+	forced bool
+}
+
+// forcesNetwork reports whether shared memory is not to be used between ranks.
+func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportRDMA }
+
+// openNetwork opens what connects the nodes of a job. Where it is missing that is an
+// error only if it was asked for by name: the ranks of a node still reach each other.
+func openNetwork(w *World, secret []byte) (network, error) {
+	n := network{forced: forcesNetwork()}
+	switch choice := setting(bootstrap.EnvTransport); {
+	case choice == transportShm:
+		n.why = errors.New("-transport shm leaves the network out")
+		return n, nil
+	case choice != "" && choice != transportAuto && choice != transportRDMA:
+		return n, fmt.Errorf("bad %s: %q is none of %s, %s and %s",
+			bootstrap.EnvTransport, choice, transportAuto, transportShm, transportRDMA)
+	case w.job.Size == 1, !n.forced && w.job.Nodes == 1:
+		n.why = errors.New("all ranks are on one node")
+		return n, nil
+	}
+	n.rdma, n.why = openRDMA(w, secret, n.forced)
+	if n.forced && n.why != nil {
+		return n, n.why
+	}
+	return n, nil
+}
+
+// openRDMA chooses a provider and an address and listens there.
+func openRDMA(w *World, secret []byte, alone bool) (*rdma.Transport, error) {
+	wish := setting(bootstrap.EnvNet)
+	if wish == "" && alone {
+		wish = "127.0.0.1,::1" // nobody else is to be reached
+	}
+	choice, err := probe.System().Network(wish)
+	if err != nil {
+		return nil, fmt.Errorf("rdma: %w", err)
+	}
+	withoutCRC := setting(envCRC) == "0"
+	return rdma.New(rdma.Config{
+		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
+		Provider: iwarp.New(iwarp.Config{NoCRC: withoutCRC}), Interface: choice.Address.String(), NoCRC: withoutCRC,
+		Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !alone,
+		Log: func(line string) { fmt.Fprintln(os.Stderr, line) },
+	})
+}
+
+// addresses returns where a rank listens, as its card says. It is rdma's Lookup.
+func (w *World) addresses(rank int) ([]netip.AddrPort, error) {
+	if w.local != nil {
+		t := w.local.worlds[rank].network.rdma
+		if t == nil {
+			return nil, fmt.Errorf("rank %d has no network", rank)
+		}
+		return []netip.AddrPort{t.Address()}, nil
+	}
+	card, err := w.card(rank)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]netip.AddrPort, len(card.Addresses))
+	for i, a := range card.Addresses {
+		list[i] = netip.AddrPortFrom(netip.AddrFrom16(a.IP).Unmap(), a.Port)
+	}
+	return list, nil
+}
+
+// card returns the card of a rank that can be reached by network.
+func (w *World) card(rank int) (bootstrap.Card, error) {
+	book := w.book.Load()
+	if book == nil {
+		return bootstrap.Card{}, errors.New("the cards of the ranks are not there yet")
+	}
+	card, ok := book.Card(rank)
+	switch {
+	case !ok:
+		return card, fmt.Errorf("rank %d had ended before it said where it listens", rank)
+	case len(card.Addresses) == 0:
+		return card, fmt.Errorf("rank %d on %s has no address: no network interface was fit there", rank, card.Host)
+	case card.Provider != iwarp.Name:
+		return card, fmt.Errorf("rank %d on %s listens by %q, this rank speaks %s", rank, card.Host, card.Provider, iwarp.Name)
+	}
+	return card, nil
+}
+
+// fill writes into a card where this rank listens.
+func (n *network) fill(c *bootstrap.Card) {
+	if n.rdma == nil {
+		return
+	}
+	at := n.rdma.Address()
+	c.Provider = n.rdma.Attributes().Provider
+	c.Addresses = []bootstrap.Address{{IP: at.Addr().As16(), Port: at.Port()}}
+}
+
+// transports are those that the engine polls.
+func (w *World) transports() []transport.Transport {
+	switch {
+	case w.network.rdma == nil:
+		return []transport.Transport{w.shm}
+	case w.network.forced:
+		return []transport.Transport{w.network.rdma}
+	}
+	return []transport.Transport{w.shm, w.network.rdma}
+}
+
+// route returns the transport that leads to a rank, a gap if none does.
+func (w *World) route(peer int) transport.Transport {
+	switch {
+	case !w.network.forced && w.shm.Reach(peer) == nil:
+		return w.shm
+	case w.network.rdma == nil:
+		return gap{w.shm, w}
+	}
+	if w.local == nil {
+		if _, err := w.card(peer); err != nil {
+			return gap{w.shm, w}
+		}
+	}
+	return w.network.rdma
+}
+
+// close leaves the network. Peers see an orderly end.
+func (n *network) close() error {
+	if n.rdma == nil {
+		return nil
+	}
+	return n.rdma.Close()
+}
+
+// newSecret is that of a job whose ranks share a process.
+func newSecret() []byte {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	return secret
+}

@@ -1,0 +1,104 @@
+package runtime_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// crossNodes exchanges messages of all sizes between all ranks, and prints the way
+// to each.
+func crossNodes(w *runtime.World) error {
+	c := w.Comm()
+	for step := 1; step < c.Size(); step++ {
+		to, from := (c.Rank()+step)%c.Size(), (c.Rank()+c.Size()-step)%c.Size()
+		for _, n := range sizes {
+			in := make([]byte, n)
+			if _, err := runtime.SendRecv(c, pattern(make([]byte, n), c.Rank()), to, step, in, from, step); err != nil {
+				return err
+			}
+			if !bytes.Equal(in, pattern(make([]byte, n), from)) {
+				return fmt.Errorf("%d bytes of rank %d are not those sent", n, from)
+			}
+		}
+	}
+	if err := crossBuffers(c); err != nil {
+		return err
+	}
+	for peer := range c.Size() {
+		fmt.Fprintf(os.Stdout, "%d to %s\n", c.Rank(), w.Explain(peer))
+	}
+	return nil
+}
+
+// crossBuffers hands a Buffer round all ranks: as it is within a node, as a copy
+// between nodes. Odd ranks receive first.
+func crossBuffers(c *runtime.Comm) error {
+	const length = 100_000
+	send := func() error {
+		b, err := runtime.Alloc[byte](c.World(), length)
+		if err != nil {
+			return err
+		}
+		pattern(runtime.View[byte](b), c.Rank())
+		return runtime.SendBuffer[byte](c, b, (c.Rank()+1)%c.Size(), 1)
+	}
+	receive := func() error {
+		from := (c.Rank() + c.Size() - 1) % c.Size()
+		m, err := runtime.RecvMessage(c, from, 1)
+		if err != nil {
+			return err
+		}
+		defer m.Release()
+		if !bytes.Equal(runtime.View[byte](m.Buffer()), pattern(make([]byte, length), from)) {
+			return fmt.Errorf("the buffer of rank %d is not what was sent", from)
+		}
+		return nil
+	}
+	first, second := send, receive
+	if c.Rank()%2 == 1 {
+		first, second = receive, send
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return second()
+}
+
+func TestNodesSpeakByNetwork(t *testing.T) {
+	r := launch(t, 6, "cross", append(onNodes(t), "-net", "lo")...)
+	require.Zero(t, r.code, r.errors)
+	for from, node := range []int{0, 0, 1, 1, 0, 0} {
+		for to, other := range []int{0, 0, 1, 1, 0, 0} {
+			line := fmt.Sprintf("%d to rank %d: ", from, to)
+			switch {
+			case from == to:
+				line += "this rank itself"
+			case node == other:
+				line += "shm, lane"
+			default:
+				line += "rdma by iwarp on 127.0.0.1"
+			}
+			require.Contains(t, r.out, line)
+		}
+	}
+	require.Regexp(t, `0 to rank 2: .* 127\.0\.0\.1:\d+ -> 127\.0\.0\.1:\d+, IRD 16, ORD 16, credits \d+ out and \d+ in of \d+ B, CRC on, .*; `+
+		`not shm: the ranks are on different nodes \(h1, h2\)`, r.out)
+}
+
+func TestNetworkOfOneNode(t *testing.T) {
+	r := launch(t, 3, "cross", "-transport", "rdma", "-x", "GORUN_CRC=0")
+	require.Zero(t, r.code, r.errors)
+	require.Regexp(t, `2 to rank 0: rdma by iwarp on 127\.0\.0\.1 .*, CRC off, .*; not shm: GORUN_TRANSPORT=rdma`, r.out)
+}
+
+func TestNetworkThatIsNotThere(t *testing.T) {
+	r := launch(t, 2, "cross", "-transport", "rdma", "-net", "nosuch0")
+	require.NotZero(t, r.code)
+	require.Contains(t, r.errors, `-net nosuch0: there is no interface "nosuch0"`)
+}

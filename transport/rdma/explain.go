@@ -1,0 +1,43 @@
+package rdma
+
+import (
+	"fmt"
+)
+
+// Known reports whether the connection to a peer was ever made or asked for. Like
+// every method it is called under the engine's lock.
+func (t *Transport) Known(peer int) bool {
+	return t.Reach(peer) == nil && t.peers[peer] != nil
+}
+
+// Explain says in one line how messages and bulk go to a peer: the provider, both
+// addresses, and what was negotiated.
+func (t *Transport) Explain(peer int) string {
+	if err := t.Reach(peer); err != nil {
+		return err.Error()
+	}
+	a := &t.limits
+	s := fmt.Sprintf("rank %d: rdma by %s on %s (%s)", peer, a.Provider, a.Interface, a.Transport)
+	p := t.peers[peer]
+	switch {
+	case p == nil || p.connects == 0 && p.end == nil:
+		return s + ", not connected so far"
+	case p.connects == 0:
+		return fmt.Sprintf("%s, never connected: %v", s, p.end)
+	}
+	bulk := "by Read"
+	if p.depth == 0 {
+		bulk = "by Write (the peer serves no Reads)"
+	}
+	s = fmt.Sprintf("%s, %s, %v, window now %d out and %d in, bulk %s", s, p.route, p.terms, p.flow.Credits(), p.flow.Window(), bulk)
+	if p.connects > 1 {
+		s += fmt.Sprintf(", connected %d times", p.connects)
+	}
+	if p.end != nil {
+		return fmt.Sprintf("%s, ended: %v", s, p.end)
+	}
+	if p.link == nil {
+		s += ", not connected now"
+	}
+	return s
+}
