@@ -10,6 +10,9 @@ import (
 var (
 	// ErrCanceled ends an operation that was canceled before it was matched.
 	ErrCanceled = engine.ErrCanceled
+	// ErrInline ends operations that would wait in the handler of an inline actor,
+	// see package actors.
+	ErrInline = engine.ErrInline
 	// ErrClosed ends operations of a World that was closed.
 	ErrClosed = engine.ErrClosed
 	// ErrAborted ends operations of a World that was aborted.

@@ -33,6 +33,9 @@ type World struct {
 	// local is the job of Local, nil in a process of its own.
 	local *localJob
 
+	// actors is what package actors keeps with the World.
+	actors kept
+
 	closing  sync.Once
 	closeErr error
 	// stop ends the listening to signals and notices.
@@ -145,7 +148,9 @@ func (w *World) leave() error {
 		err = w.session.Fence(context.Background())
 	}
 	err = errors.Join(err, w.comm.core.end(&commFailure{ErrClosed}))
-	err = errors.Join(err, w.engine.Close(), w.network.close(), w.shm.Close())
+	err = errors.Join(err, w.engine.Close())
+	w.actors.end()
+	err = errors.Join(err, w.network.close(), w.shm.Close())
 	w.stop()
 	if w.session != nil {
 		err = errors.Join(err, w.session.Finalize())

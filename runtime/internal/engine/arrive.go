@@ -15,6 +15,9 @@ var _ transport.Handler = (*arrivals)(nil)
 // eagerWord is the lower half of word A of an eager message without flags.
 const eagerWord = uint32(kindEager)
 
+// parcelWord is that of a parcel without memory.
+const parcelWord = uint32(kindParcel)
+
 // Arrive takes one frame. A frame that no correct peer sends ends that peer and
 // nothing else.
 func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
@@ -30,12 +33,16 @@ func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 		return
 	}
 	var err error
-	if limit := uint32(w.C >> 32); limit != p.out.limit && !p.out.raise(limit) {
+	switch limit := uint32(w.C >> 32); {
+	case limit != p.out.limit && !p.out.raise(limit):
 		err = fmt.Errorf("%w: credit of %d bytes", ErrProtocol, limit-p.out.sent)
-	} else if uint32(w.A) == eagerWord && int32(uint32(w.B)) >= 0 {
+	case uint32(w.A) == eagerWord && int32(uint32(w.B)) >= 0:
 		h := header{kind: kindEager, context: uint32(w.A >> 32), tag: int32(uint32(w.B)), typ: Type(w.B >> 32)}
 		err = e.arriveEager(p, h, payload)
-	} else {
+	case uint32(w.A) == parcelWord && e.mail.courier != nil:
+		e.mail.courier.Parcel(rank, Parcel{uint32(w.A >> 32), uint32(w.B), uint32(w.B >> 32), uint32(w.C)}, payload, nil)
+		e.callServer()
+	default:
 		err = e.arriveOther(p, w, payload)
 	}
 	if err != nil {
@@ -78,6 +85,12 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 		return nil
 	case kindRelease:
 		return e.arriveRelease(payload)
+	case kindParcel:
+		return e.arriveParcel(p, h, payload)
+	case kindGrant:
+		return e.arriveGrant(p, h)
+	case kindRefuse:
+		return e.arriveRefuse(p, h.context)
 	default:
 		return fmt.Errorf("%w: frame of kind %d", ErrProtocol, h.kind)
 	}

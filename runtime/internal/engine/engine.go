@@ -121,6 +121,8 @@ type Engine struct {
 
 	broken map[uint32]error // by context: what its operations end with
 
+	mail mail // parcels
+
 	background background
 }
 

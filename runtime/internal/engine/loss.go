@@ -44,6 +44,10 @@ func (e *Engine) lose(p *peer, cause error) {
 	if e.cfg.Lost != nil {
 		e.cfg.Lost(p.rank, cause)
 	}
+	if c := e.mail.courier; c != nil {
+		c.Lost(p.rank, p.down)
+		e.callServer()
+	}
 }
 
 // dropEnvelopes forgets the messages whose bytes died with their sender.

@@ -33,6 +33,7 @@ type peer struct {
 	envelopes *message  // unexpected messages that their sender may withdraw
 	announced typeSet   // types whose text this peer has
 	types     typeTexts // texts this peer announced
+	links     []*Link   // by number - 1
 }
 
 // requests is a queue of requests, linked by their next.

@@ -33,6 +33,9 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if e.err != nil && w.req == nil {
 		return e.err
 	}
+	if e.mail.serving != 0 && e.inline(w) {
+		return &CancelError{Op: w.op(), Cause: ErrInline}
+	}
 	if e.take(w) {
 		budget := 1 // what w waits for is mostly the next to come
 		for range e.burstOf(w) {

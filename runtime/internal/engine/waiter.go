@@ -12,6 +12,7 @@ type waiter struct {
 	pc   uintptr
 
 	fired  bool  // what it waits for is there
+	serves bool  // it is Serve's own
 	err    error // or will not come
 	parked bool  // waits for ch
 	asleep bool  // is in Sleeper.Sleep

@@ -1,0 +1,159 @@
+package runtime
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
+)
+
+// NewMessage makes a message of the whole buffer, to be sent to an actor (see
+// package actors). The message owns the memory from then on; b is dead as after
+// SendBuffer.
+func NewMessage(b *Buffer) (*Message, error) {
+	if b == nil || b.end != bufferLives {
+		return nil, b.refuse()
+	}
+	m := &Message{buffer: *b}
+	m.Status = Status{Source: b.world.Rank(), Tag: AnyTag, Bytes: len(b.bytes), size: 1}
+	b.finish(bufferSent)
+	b.dest = b.world.Rank()
+	return m, nil
+}
+
+func init() {
+	port.Of = func(world any) port.World { return (*actorPort)(world.(*World)) }
+}
+
+// actorPort is the World as package actors sees it.
+type actorPort World
+
+var _ port.World = (*actorPort)(nil)
+
+// kept is what a World keeps for package actors.
+type kept struct {
+	// mu guards the fields; it is held while a system is made.
+	mu     sync.Mutex
+	value  any
+	closed func()
+	over   bool
+}
+
+// end tells what is kept that the engine has ended, once.
+func (k *kept) end() {
+	k.mu.Lock()
+	closed := k.closed
+	k.closed, k.over = nil, true
+	k.mu.Unlock()
+	if closed != nil {
+		closed()
+	}
+}
+
+// Engine implements port.World.
+func (w *actorPort) Engine() *engine.Engine { return w.engine }
+
+// Rank implements port.World.
+func (w *actorPort) Rank() int { return w.job.Rank }
+
+// Size implements port.World.
+func (w *actorPort) Size() int { return w.job.Size }
+
+// Epoch implements port.World.
+func (w *actorPort) Epoch() int { return w.job.Epoch }
+
+// Keep implements port.World.
+func (w *actorPort) Keep(open func() (any, func(), error)) (any, error) {
+	k := &w.actors
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.value == nil {
+		if k.over {
+			return nil, ErrClosed
+		}
+		value, closed, err := open()
+		if err != nil {
+			return nil, err
+		}
+		k.value, k.closed = value, closed
+	}
+	return k.value, nil
+}
+
+// Guard implements port.World.
+func (w *actorPort) Guard(fn func()) {
+	// The error is the rank's panic, which guard has reported.
+	_ = (*World)(w).guard(func() error { fn(); return nil })
+}
+
+// Bytes implements port.World.
+func (w *actorPort) Bytes(message any) ([]byte, bool) {
+	b := &message.(*Message).buffer
+	return b.bytes, b.end == bufferLives
+}
+
+// Give implements port.World.
+func (w *actorPort) Give(message any, to int) (port.Gift, error) {
+	b := &message.(*Message).buffer
+	if b.end != bufferLives {
+		return port.Gift{}, b.dead()
+	}
+	if b.message != nil {
+		own, err := (*World)(w).alloc(len(b.bytes))
+		if err != nil {
+			return port.Gift{}, fmt.Errorf("copy of a message that is passed on: %w", err)
+		}
+		copy(own.bytes, b.bytes)
+		b.message.Release()
+		*b = *own
+	}
+	a := w.memory.arena
+	given, err := a.Give(b.lease, to)
+	if err != nil {
+		return port.Gift{}, err
+	}
+	return port.Gift{Lease: given, Key: a.Key(given.Off)}, nil
+}
+
+// Given implements port.World.
+func (w *actorPort) Given(message any, g port.Gift, to int) {
+	b := &message.(*Message).buffer
+	// It is in flight, so this cannot fail.
+	_ = w.memory.arena.Confirm(g.Lease)
+	b.finish(bufferSent)
+	b.dest = to
+}
+
+// Regain implements port.World.
+func (w *actorPort) Regain(message any, g port.Gift) {
+	b := &message.(*Message).buffer
+	b.lease, _ = w.memory.arena.Regain(g.Lease) // it is in flight, so this cannot fail
+}
+
+// Received implements port.World.
+func (w *actorPort) Received(m *engine.Message) any {
+	return &Message{
+		Status: Status{Source: m.Status.Source, Tag: AnyTag, Bytes: len(m.Bytes), size: 1},
+		buffer: Buffer{world: (*World)(w), bytes: m.Bytes, message: m},
+	}
+}
+
+// Wrap implements port.World.
+func (w *actorPort) Wrap(source int, b []byte) any {
+	m := &engine.Message{Bytes: b}
+	m.Status.Source = source
+	return w.Received(m)
+}
+
+// Hold implements port.World.
+func (w *actorPort) Hold(n int) (any, error) {
+	b, err := (*World)(w).alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return NewMessage(b)
+}
+
+// Release implements port.World.
+func (w *actorPort) Release(message any) { message.(*Message).Release() }

@@ -1,0 +1,241 @@
+package actors_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// small is a configuration in which bounds are reached soon.
+var small = actors.Config{Mailbox: 4 << 10, Outbox: 8 << 10}
+
+// An actor that tells itself more than fits: what fits is delivered in order, the
+// rest are dead letters, and nothing hangs.
+func TestSelfFlood(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			local(t, 1, small, func(all []*actors.System) {
+				s := all[0]
+				dead := letters(s)
+				const n = 5000
+				got, last := 0, -1
+				done := make(chan struct{})
+				_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					switch m := c.Message().(type) {
+					case string:
+						for i := range n {
+							c.Send(c.Self(), i)
+						}
+						close(done)
+					case int:
+						require.Greater(t, m, last)
+						last = m
+						got++
+					case func(int):
+						m(got)
+					}
+				}, mode(s)), "self")
+				require.NoError(t, err)
+				s.Root.Send(s.PID(0, "self"), "go")
+				<-done
+				refused := 0
+				for len(dead) > 0 {
+					require.ErrorIs(t, <-dead, actors.ErrMailboxFull)
+					refused++
+				}
+				require.Positive(t, refused)
+				// 64 bytes each: mailbox and outbox, give or take one.
+				require.InDelta(t, n-(small.Mailbox+small.Outbox)/64, refused, 2)
+				total := make(chan int, 1)
+				require.Eventually(t, func() bool {
+					s.Root.Send(s.PID(0, "self"), func(g int) { total <- g })
+					return <-total == n-refused
+				}, soon, time.Millisecond)
+			})
+		})
+	}
+}
+
+// chatter tells its neighbour more than it was told, forever, until it is stopped.
+type chatter struct {
+	next   *actor.PID
+	taken  *atomic.Int64
+	factor int
+}
+
+// Receive implements actor.Actor.
+func (a *chatter) Receive(c actor.Context) {
+	if m, ok := c.Message().([]byte); ok {
+		a.taken.Add(1)
+		for range a.factor {
+			c.Send(a.next, m)
+		}
+	}
+}
+
+// Three actors in a circle, each of which tells the next more than it is told: all
+// of them go on, although the surplus is lost.
+func TestCycleOfThree(t *testing.T) {
+	for name, mode := range modes {
+		for _, ranks := range []int{1, 3} {
+			t.Run(name, func(t *testing.T) {
+				local(t, ranks, small, func(all []*actors.System) {
+					var taken [3]atomic.Int64
+					var pids []*actor.PID
+					var full atomic.Int64
+					for i := range 3 {
+						s := all[i%ranks]
+						s.EventStream.Subscribe(func(e any) {
+							if d, ok := e.(*actors.DeadLetter); ok && errors.Is(d, actors.ErrMailboxFull) {
+								full.Add(1)
+							}
+						})
+						next := s.PID((i+1)%3%ranks, string(rune('a'+(i+1)%3)))
+						pid, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return &chatter{next, &taken[i], 3} }, mode(s)), string(rune('a'+i)))
+						require.NoError(t, err)
+						pids = append(pids, pid)
+					}
+					all[0].Root.Send(pids[0], make([]byte, 1000))
+					require.Eventually(t, func() bool {
+						return full.Load() > 10 && taken[0].Load() > 1000 && taken[1].Load() > 1000 && taken[2].Load() > 1000
+					}, soon, time.Millisecond)
+					for i, pid := range pids {
+						require.NoError(t, all[i%ranks].Root.StopFuture(pid).Wait())
+					}
+				})
+			})
+		}
+	}
+}
+
+// A chain in which the last is slow: nobody loses anything, and what waits stays
+// within its bounds.
+func TestBackPressureThroughAChain(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			local(t, 3, small, func(all []*actors.System) {
+				const n = 3000
+				var dead [3]<-chan *actors.DeadLetter
+				for i, s := range all {
+					dead[i] = letters(s)
+				}
+				gate := make(chan struct{})
+				got := make(chan int, n)
+				_, err := all[2].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					if m, ok := c.Message().([]byte); ok {
+						<-gate
+						got <- len(m)
+					}
+				}), "slow") // a worker always: it blocks
+				require.NoError(t, err)
+				var passed atomic.Int64
+				_, err = all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					if m, ok := c.Message().([]byte); ok {
+						c.Send(all[1].PID(2, "slow"), m)
+						passed.Add(1)
+					}
+				}, mode(all[1])), "relay")
+				require.NoError(t, err)
+				var sent atomic.Int64
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					for range n {
+						all[0].Root.Send(all[0].PID(1, "relay"), make([]byte, 1000))
+						sent.Add(1)
+					}
+				})
+				// A window of 232 goes to the slow one, one more is in the outbox that
+				// holds the relay; its sender has the half of a window back, and fills it.
+				require.Eventually(t, func() bool { return passed.Load() == 233 && sent.Load() == 349 }, soon, time.Millisecond)
+				close(gate)
+				for range n {
+					require.Equal(t, 1000, next(t, got))
+				}
+				wg.Wait()
+				for i := range dead {
+					require.Empty(t, dead[i])
+				}
+			})
+		})
+	}
+}
+
+// One stuck actor holds up nobody but those who tell it something.
+func TestStuckActorBesideAFastOne(t *testing.T) {
+	local(t, 2, small, func(all []*actors.System) {
+		gate := make(chan struct{})
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); ok {
+				<-gate
+			}
+		}), "stuck")
+		require.NoError(t, err)
+		fast := inbox(t, all[1], "fast", all[1].Worker())
+		var flood sync.WaitGroup
+		for range 2 {
+			flood.Go(func() {
+				for range 4000 {
+					all[0].Root.Send(all[0].PID(1, "stuck"), "x") // blocks: more than the credit
+				}
+			})
+			flood.Go(func() {
+				for range 4000 {
+					all[1].Root.Send(all[1].PID(1, "stuck"), "x")
+				}
+			})
+		}
+		for i := range 5000 {
+			all[0].Root.Send(all[0].PID(1, "fast"), i)
+			require.Equal(t, i, next(t, fast))
+		}
+		// System messages get through to the stuck one, too.
+		stopped := all[0].Root.StopFuture(all[0].PID(1, "stuck"))
+		close(gate)
+		require.NoError(t, stopped.Wait())
+		flood.Wait()
+	})
+}
+
+// A call that would wait in an inline handler fails at once.
+func TestInlineHandlersCannotWait(t *testing.T) {
+	errs := make(chan error, 10)
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		if w.Rank() == 1 {
+			return nil
+		}
+		c := w.Comm()
+		_, err = s.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+			if _, ok := ctx.Message().(string); !ok {
+				return
+			}
+			_, err := runtime.Recv(c, make([]byte, 1), 1, 0)
+			errs <- err
+			errs <- runtime.Ssend(c, make([]byte, 1), 1, 0)
+			errs <- runtime.Send(c, make([]byte, 1<<20), 1, 0)
+			_, err = runtime.Probe(c, 1, 0)
+			errs <- err
+			_, err = runtime.RecvMessage(c, runtime.AnySource, runtime.AnyTag)
+			errs <- err
+			errs <- nil
+		}, s.Inline()), "in")
+		require.NoError(t, err)
+		s.Root.Send(s.PID(0, "in"), "go")
+		for range 5 {
+			err := next(t, errs)
+			require.ErrorIs(t, err, runtime.ErrInline)
+			require.ErrorIs(t, err, runtime.ErrCanceled)
+		}
+		require.NoError(t, next(t, errs))
+		return nil
+	}))
+}

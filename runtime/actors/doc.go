@@ -1,0 +1,88 @@
+// Package actors makes the ranks of a job one address space of actors: the
+// actors of protoactor-go, which can be told, asked, watched and stopped from
+// every rank.
+//
+//	runtime.Main(func(w *runtime.World) error {
+//		s, err := actors.Of(w)
+//		if err != nil {
+//			return err
+//		}
+//		if w.Rank() == 1 {
+//			_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+//				if text, ok := c.Message().(string); ok {
+//					c.Respond("hello " + text)
+//				}
+//			}), "greeter")
+//			return err
+//		}
+//		answer, err := s.Root.RequestFuture(s.PID(1, "greeter"), "you", time.Second).Result()
+//		...
+//	})
+//
+// A System is a protoactor ActorSystem, so programs written for protoactor run
+// as they are; what differs is how they get their PIDs. It is made on first use:
+// a program that does not import this package carries nothing of protoactor, one
+// that imports it pays for its initialisation (docs/adr/0009).
+//
+// # Addresses
+//
+// The actors of rank 3 have the address "rank:3", or "rank:3@1" after it was
+// restarted once: a PID of an earlier life never reaches a later one. PIDs within
+// messages are valid wherever they arrive. System.PID names an actor that need not
+// exist yet: messages wait for it, within the bounds below and for
+// Config.Patience, then they are dead letters.
+//
+// # Messages between ranks
+//
+//	*runtime.Message   arena memory is given away and not copied on a node; the
+//	                   receiving actor owns the message and releases it. Up to
+//	                   smallMessage bytes are copied, which costs less
+//	[]byte, string     copied
+//	proto.Message      marshalled
+//	registered types   T and *T of Register[T]: their bytes if T is plain data,
+//	                   else what the codec makes of them (gob by default)
+//
+// Numbers and bool are registered. Anything else is a dead letter at the sender
+// that is ErrUnregistered. The sender must not change a message afterwards, nor
+// the slice of a []byte. What lies in memory of the arena and is too large for it is
+// a dead letter too.
+//
+// Messages of one sender to one receiver arrive in their order, each once, as
+// long as both ranks live.
+//
+// # Delivery
+//
+// An actor runs on one of a few persistent workers (Worker, the default), which
+// become more when they block. With Inline it runs on the goroutine that polls the
+// rank's transports: a hop less, and the rank's other arrivals wait for it. An
+// inline handler cannot wait: receives, collectives and the like fail with
+// runtime.ErrInline. Waiting for a Future of protoactor there ends with its timeout;
+// use ReenterAfter.
+//
+// # Bounds
+//
+// What waits for an actor is bounded in bytes: Config.Mailbox for what its own
+// rank sent, engine.LinkWindow for each other rank. Beyond that
+//
+//   - a Tell of an actor does not block: the message waits in the actor's outbox,
+//     and the actor is not run until that is empty. Beyond Config.Outbox messages
+//     are dead letters that are ErrMailboxFull;
+//   - a Tell of any other goroutine waits.
+//
+// Actors that wait for each other in a cycle are found by probes, and run: so a
+// cycle that overflows loses messages, as dead letters, but never hangs. System
+// messages (Watch, Unwatch, Terminated, Stop) and answers to futures take no room
+// and always go.
+//
+// # Dead letters
+//
+// What cannot be delivered is published in the EventStream as a *DeadLetter with
+// its Reason, and as protoactor's DeadLetterEvent, which answers a request. An
+// undelivered *runtime.Message is released then.
+//
+// # Death
+//
+// Supervision is local, with all of protoactor's strategies; watching is remote.
+// When a rank dies, every watcher of one of its actors gets one Terminated that
+// says AddressTerminated.
+package actors

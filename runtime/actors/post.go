@@ -1,0 +1,341 @@
+package actors
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// What an arrival is.
+type arrivalKind uint8
+
+const (
+	arrivalMessage arrivalKind = iota
+	arrivalSystem
+	arrivalProbe
+	arrivalCredit  // link can be sent through again
+	arrivalRefused // the peer of link has no actors
+	arrivalLost    // of a rank
+)
+
+// arrival is what a peer sent, or became of it, on the way from the engine to the
+// actor. It is small because there are many.
+type arrival struct {
+	kind    arrivalKind
+	number  uint32 // arrivalSystem: the type
+	cost    uint32
+	source  int32
+	in      *inlet // nil if the head had the name
+	message any
+	sender  *actor.PID
+	rare    *rarity
+}
+
+// rarity is what few arrivals have.
+type rarity struct {
+	name    string
+	headers map[string]string
+	// With codec the message is still to be made, from memory or from bytes.
+	codec  *codec
+	bytes  []byte
+	memory *engine.Message
+	link   *engine.Link
+	err    error // why it is a dead letter
+}
+
+// more returns the rare part, which it makes if there is none.
+func (a *arrival) more() *rarity {
+	if a.rare == nil {
+		a.rare = new(rarity)
+	}
+	return a.rare
+}
+
+// inlet is the receiving end of a link.
+type inlet struct {
+	s      *System
+	source int
+	number uint32
+	name   string
+
+	// returned is the cost of what was taken, told what the sender knows of it.
+	returned, told atomic.Uint32
+
+	// These belong to the serving goroutine.
+	box     *mailbox
+	existed bool      // the actor was there once
+	waiting []arrival // for the actor to appear
+	listed  bool      // in post.expected
+}
+
+// repay returns credit, and tells the sender when half of it came together.
+func (in *inlet) repay(cost uint32) {
+	if cost == 0 {
+		return
+	}
+	total := in.returned.Add(cost)
+	told := in.told.Load()
+	if total-told >= engine.LinkWindow/2 && in.told.CompareAndSwap(told, total) {
+		in.s.engine.Grant(in.source, in.number, total+engine.LinkWindow)
+	}
+}
+
+// source is what arrived from one rank.
+type source struct {
+	inlets []*inlet // by number - 1
+	types  []*codec // by number - typeDefined; with an error where unknown
+}
+
+// post takes what the engine hands over and delivers it. The engine's lock guards
+// its fields up to the blank line.
+type post struct {
+	s       *System
+	sources []*source
+	queue   []arrival
+	senders [256]*actor.PID // recent ones, by a hash of rank and id
+
+	taken     []arrival // what work is at; the serving goroutine's while it works
+	batch     []item    // messages in a row for one actor, on their way to its mailbox
+	to        *mailbox
+	goroutine atomic.Uintptr
+	box       *mailbox // the inline actor that the serving goroutine runs
+	expected  map[string][]*inlet
+
+	// mu guards links.
+	mu sync.Mutex
+	// announced says which types a rank knows, a bit each; links has one to each
+	// rank, for what needs no link.
+	announced [][typesMax / 64]atomic.Uint64
+	links     []*engine.Link
+}
+
+var _ engine.Courier = (*post)(nil)
+
+// init makes the zero value usable.
+func (p *post) init(s *System) {
+	p.s = s
+	p.sources = make([]*source, s.world.Size())
+	p.announced = make([][typesMax / 64]atomic.Uint64, s.world.Size())
+	p.links = make([]*engine.Link, s.world.Size())
+	p.expected = make(map[string][]*inlet)
+}
+
+// ready reports whether there is something for work. The engine's lock is held.
+func (p *post) ready() bool {
+	if len(p.taken) == 0 && len(p.queue) > 0 {
+		p.taken, p.queue = p.queue, p.taken
+	}
+	return len(p.taken) > 0 || p.s.local.some.Load()
+}
+
+// Parcel implements engine.Courier.
+func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Message) {
+	a := arrival{source: int32(from)}
+	if memory != nil {
+		a.more().memory = memory
+	}
+	tag, n := splitTag(w.Tag)
+	var err error
+	src := p.sources[from]
+	if src == nil {
+		src = &source{}
+		p.sources[from] = src
+	}
+	switch {
+	case n > len(body) || tag == 0 || tag >= tagEnd:
+		err = fmt.Errorf("%w: tag %#x", errWire, w.Tag)
+	case tag == tagName:
+		if int(w.Link) != len(src.inlets)+1 {
+			err = fmt.Errorf("%w: link %d", errWire, w.Link)
+			break
+		}
+		src.inlets = append(src.inlets, &inlet{s: p.s, source: from, number: w.Link, name: string(body)})
+		return
+	case tag == tagDefine:
+		if err = src.define(w.Type, body); err == nil {
+			return
+		}
+	default:
+		if err = p.address(&a, src, w, body[:n]); err == nil {
+			err = p.contents(&a, src, w, tag, body[n:])
+		}
+	}
+	if err != nil {
+		a.more().err = err
+	}
+	p.queue = append(p.queue, a)
+}
+
+// address finds out who a parcel is for and from.
+func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) error {
+	if w.Link != 0 {
+		if w.Link > uint32(len(src.inlets)) {
+			return fmt.Errorf("%w: link %d", errWire, w.Link)
+		}
+		a.in = src.inlets[w.Link-1]
+	}
+	if len(raw) > 0 {
+		h, err := parseHead(raw)
+		if err != nil {
+			return err
+		}
+		if len(h.name) > 0 || h.headers != nil {
+			r := a.more()
+			r.name, r.headers = string(h.name), h.headers
+		}
+		if h.hasSender {
+			a.sender = p.senderOf(int(a.source), h)
+		}
+	}
+	if a.in == nil && (a.rare == nil || a.rare.name == "") {
+		return fmt.Errorf("%w: no addressee", errWire)
+	}
+	if w.ID != p.s.epoch {
+		return fmt.Errorf("%w: epoch %d, not %d", ErrStale, p.s.epoch, w.ID)
+	}
+	return nil
+}
+
+// senderOf returns the PID of a sender; the same one for messages in a row, which
+// spares making it and looking up its Process.
+func (p *post) senderOf(from int, h rawHead) *actor.PID {
+	if h.address != nil {
+		return actor.NewPID(string(h.address), string(h.sender))
+	}
+	address := p.s.addresses[from]
+	hash := uint32(from) * 31
+	for _, c := range h.sender {
+		hash = (hash ^ uint32(c)) * 16777619
+	}
+	slot := &p.senders[(hash^hash>>15)%uint32(len(p.senders))]
+	if known := *slot; known == nil || known.Id != string(h.sender) || known.Address != address {
+		*slot = actor.NewPID(address, string(h.sender))
+	}
+	return *slot
+}
+
+// contents takes the message out of a parcel.
+func (p *post) contents(a *arrival, src *source, w engine.Parcel, tag int, body []byte) error {
+	switch tag {
+	case tagProbe:
+		q, err := parseProbe(body)
+		a.kind, a.message = arrivalProbe, q
+		return err
+	case tagSystem:
+		a.kind, a.number = arrivalSystem, w.Type
+		a.more().bytes = append([]byte(nil), body...)
+		return nil
+	}
+	c, err := src.codec(w.Type)
+	n, inMemory := len(body), a.rare != nil && a.rare.memory != nil
+	if inMemory {
+		n = len(a.rare.memory.Bytes)
+	}
+	if a.in != nil {
+		a.cost = costOf(n)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case inMemory:
+		a.rare.codec = c
+	case c == codecMessage:
+		a.message = p.s.world.Wrap(int(a.source), append([]byte(nil), body...))
+	case c.quick:
+		a.message, err = c.decode(body)
+	default:
+		r := a.more()
+		r.codec, r.bytes = c, append([]byte(nil), body...)
+	}
+	return err
+}
+
+// Credit implements engine.Courier.
+func (p *post) Credit(l *engine.Link) {
+	p.queue = append(p.queue, arrival{kind: arrivalCredit, rare: &rarity{link: l}})
+}
+
+// Refused implements engine.Courier.
+func (p *post) Refused(l *engine.Link) {
+	p.queue = append(p.queue, arrival{kind: arrivalRefused, rare: &rarity{link: l}})
+}
+
+// Lost implements engine.Courier.
+func (p *post) Lost(peer int, cause error) {
+	p.queue = append(p.queue, arrival{kind: arrivalLost, source: int32(peer), rare: &rarity{err: cause}})
+}
+
+// define tells a rank what the number of a type means, before its first use.
+func (p *post) define(l *engine.Link, c *codec) error {
+	bit := c.number - typeDefined
+	word := &p.announced[l.Rank()][bit/64]
+	if word.Load()&(1<<(bit%64)) != 0 {
+		return nil
+	}
+	body := binary.LittleEndian.AppendUint16(nil, uint16(len(c.name)))
+	body = append(append(body, c.name...), c.layout...)
+	_, err := p.s.engine.SendParcel(l, engine.Parcel{Tag: tagOf(tagDefine, 0), Type: c.number}, nil, body, 0)
+	if err == nil {
+		// Now, not before: another goroutine must not believe it too early. Twice
+		// does no harm.
+		word.Or(1 << (bit % 64))
+	}
+	return err
+}
+
+// define is the receiving end of post.define.
+func (src *source) define(number uint32, body []byte) error {
+	if len(body) < 2 || len(body)-2 < int(binary.LittleEndian.Uint16(body)) || number < typeDefined || number >= typeDefined+typesMax {
+		return fmt.Errorf("%w: definition of type %d", errWire, number)
+	}
+	n := 2 + int(binary.LittleEndian.Uint16(body))
+	for uint32(len(src.types)) <= number-typeDefined {
+		src.types = append(src.types, nil)
+	}
+	src.types[number-typeDefined] = lookup(string(body[2:n]), string(body[n:]))
+	return nil
+}
+
+// codec returns how a type of the peer is decoded.
+func (src *source) codec(number uint32) (*codec, error) {
+	switch number {
+	case typeBytes:
+		return codecBytes, nil
+	case typeString:
+		return codecString, nil
+	case typeMessage:
+		return codecMessage, nil
+	}
+	at := number - typeDefined
+	if number < typeDefined || at >= uint32(len(src.types)) || src.types[at] == nil {
+		return nil, fmt.Errorf("%w: type %d", errWire, number)
+	}
+	if c := src.types[at]; c.decode != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%w: %s", ErrUnregistered, src.types[at].name)
+}
+
+// anyLink returns a link to a rank that is nobody's, for what needs none.
+func (p *post) anyLink(rank int) (*engine.Link, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.links[rank]; l != nil {
+		return l, nil
+	}
+	r, _ := p.s.resolve(p.s.PID(rank, nobody))
+	l, err := r.(*remote).linked()
+	if err == nil {
+		p.links[rank] = l
+	}
+	return l, err
+}
+
+// nobody is the id that no actor has.
+const nobody = "$nobody"

@@ -1,0 +1,394 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// remoteKey names an actor of another rank.
+type remoteKey struct {
+	rank  int
+	epoch uint32
+	id    string
+}
+
+// remote is an actor of another rank as protoactor sees it: a Process. All PIDs
+// of one actor share it, hence its link and its credit.
+type remote struct {
+	s   *System
+	key remoteKey
+	// once is a future: it takes one answer, by name and without credit.
+	once bool
+	// err refuses everything: the address is of no rank, or of an earlier life.
+	err error
+
+	// mu guards link while it is made, and queue. No lock of an actor is taken
+	// under it, but for the engine's.
+	mu sync.Mutex
+	// link leads to the actor; of a future to its rank.
+	link atomic.Pointer[engine.Link]
+	// queue waits for credit, in order; queued says that it is not empty.
+	queue  []waiting
+	queued atomic.Bool
+	// eager is the longest parcel.
+	eager int
+}
+
+var _ actor.Process = (*remote)(nil)
+
+// futurePrefix begins the ids of protoactor's futures.
+const futurePrefix = "future$"
+
+// resolve finds the Process of a PID of another rank.
+func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
+	rank, epoch, err := parseAddress(pid.Address)
+	if err == nil && rank >= s.Size() {
+		err = fmt.Errorf("%w: %q in a World of %d", ErrNoRank, pid.Address, s.Size())
+	}
+	key := remoteKey{rank, epoch, pid.Id}
+	if err == nil && pid.Address != s.addresses[rank] {
+		err = fmt.Errorf("%w: %q is %q now", ErrStale, pid.Address, s.addresses[rank])
+	}
+	if err != nil || strings.HasPrefix(pid.Id, futurePrefix) {
+		return &remote{s: s, key: key, once: true, err: err}, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.remotes[key]
+	if r == nil {
+		r = &remote{s: s, key: key}
+		s.remotes[key] = r
+	}
+	return r, true
+}
+
+// SendUserMessage implements actor.Process.
+func (r *remote) SendUserMessage(pid *actor.PID, message any) {
+	m, h := message, head{}
+	if env, ok := message.(*actor.MessageEnvelope); ok {
+		m, h.sender, h.headers = env.Message, env.Sender, env.Header
+	}
+	if r.err != nil {
+		r.s.bury(pid, message, r.err)
+		return
+	}
+	c := codecOf(m)
+	if c == nil {
+		r.s.bury(pid, message, fmt.Errorf("%w: %T", ErrUnregistered, m))
+		return
+	}
+	if !r.queued.Load() {
+		sent, err := r.tell(c, m, &h)
+		if err != nil {
+			r.s.bury(pid, message, err)
+		}
+		if sent || err != nil {
+			return
+		}
+	}
+	r.wait(pid, message, m)
+}
+
+// tell sends a message if there is credit.
+func (r *remote) tell(c *codec, m any, h *head) (bool, error) {
+	l, err := r.linked()
+	if err != nil {
+		return false, err
+	}
+	var space [192]byte
+	headBytes := space[:0]
+	if r.once {
+		h.name = r.key.id
+	}
+	if !h.empty() {
+		if headBytes, err = h.append(headBytes, r.s.Address()); err != nil {
+			return false, err
+		}
+	}
+	if c.number >= typeDefined {
+		if err := r.s.post.define(l, c); err != nil {
+			return false, err
+		}
+	}
+	p := engine.Parcel{Tag: tagOf(tagUser, len(headBytes)), Type: c.number, ID: r.key.epoch}
+	if !r.once {
+		p.Link = l.Number()
+	}
+	if c == codecMessage {
+		return r.tellMessage(l, p, headBytes, m)
+	}
+	if c.view != nil {
+		if body := c.view(m); body != nil && len(headBytes)+len(body) <= r.eager {
+			return r.s.engine.SendParcel(l, p, headBytes, body, r.cost(len(body)))
+		}
+	}
+	return r.tellEncoded(l, p, headBytes, c, m)
+}
+
+// cost is what a message takes of the credit.
+func (r *remote) cost(n int) uint32 {
+	if r.once {
+		return 0
+	}
+	return costOf(n)
+}
+
+// spare are slices for what messages are encoded into.
+var spare = sync.Pool{New: func() any { return new([]byte) }}
+
+// tellEncoded sends a message that has to be encoded, or is long.
+func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *codec, m any) (bool, error) {
+	b := spare.Get().(*[]byte)
+	defer spare.Put(b)
+	var err error
+	if *b, err = c.append((*b)[:0], m); err != nil {
+		return false, fmt.Errorf("encode %T: %w", m, err)
+	}
+	if len(head)+len(*b) <= r.eager {
+		return r.s.engine.SendParcel(l, p, head, *b, r.cost(len(*b)))
+	}
+	large, err := r.s.world.Hold(len(*b))
+	if err != nil {
+		return false, fmt.Errorf("message of %d bytes: %w", len(*b), err)
+	}
+	bytes, _ := r.s.world.Bytes(large)
+	copy(bytes, *b)
+	if cap(*b) > 1<<20 {
+		*b = nil
+	}
+	sent, err := r.give(l, p, head, large)
+	if !sent {
+		r.s.world.Release(large)
+	}
+	return sent, err
+}
+
+// smallMessage is the longest *runtime.Message that is copied: to give memory away
+// and to get it back costs more.
+const smallMessage = 256
+
+// tellMessage sends a *runtime.Message, which is the receiver's from then on.
+func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any) (bool, error) {
+	b, alive := r.s.world.Bytes(m)
+	if !alive {
+		return false, runtime.ErrBuffer
+	}
+	if len(b) > smallMessage || len(head)+len(b) > r.eager {
+		return r.give(l, p, head, m)
+	}
+	sent, err := r.s.engine.SendParcel(l, p, head, b, r.cost(len(b)))
+	if sent {
+		r.s.world.Release(m)
+	}
+	return sent, err
+}
+
+// give sends memory of the arena.
+func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool, error) {
+	g, err := r.s.world.Give(m, r.key.rank)
+	if err != nil {
+		return false, err
+	}
+	n := len(g.Lease.Bytes)
+	sent, err := r.s.engine.SendParcelMemory(l, p, head, g.Key, n, r.cost(n))
+	if sent {
+		r.s.world.Given(m, g, r.key.rank)
+		return true, nil
+	}
+	r.s.world.Regain(m, g)
+	if errors.Is(err, transport.ErrNotSupported) {
+		return false, fmt.Errorf("message of %d bytes: %w", n, err)
+	}
+	return false, err
+}
+
+// linked returns the link, which is made on first use.
+func (r *remote) linked() (*engine.Link, error) {
+	if l := r.link.Load(); l != nil {
+		return l, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.link.Load(); l != nil {
+		return l, nil
+	}
+	r.eager = r.s.engine.Eager(r.key.rank)
+	if r.once {
+		l, err := r.s.post.anyLink(r.key.rank)
+		if err == nil {
+			r.link.Store(l)
+		}
+		return l, err
+	}
+	l, err := r.s.engine.NewLink(r.key.rank, r)
+	if err != nil {
+		return nil, err
+	}
+	p := engine.Parcel{Tag: tagOf(tagName, 0), Link: l.Number(), ID: r.key.epoch}
+	if _, err := r.s.engine.SendParcel(l, p, nil, []byte(r.key.id), 0); err != nil {
+		return nil, err
+	}
+	r.link.Store(l)
+	return l, nil
+}
+
+// wait deals with a message for which there is no credit: an actor's waits in its
+// outbox, anybody else waits himself.
+func (r *remote) wait(pid *actor.PID, message, m any) {
+	who, serving := r.s.running()
+	if who == nil && !serving {
+		r.block(pid, message, m)
+		return
+	}
+	bytes := int64(weight(m))
+	if !r.s.waits.hold(who, r, bytes) {
+		r.s.bury(pid, message, ErrMailboxFull)
+		return
+	}
+	r.mu.Lock()
+	r.queue = append(r.queue, waiting{item{message: message, cost: uint32(bytes)}, who})
+	r.queued.Store(true)
+	r.mu.Unlock()
+	r.drain() // credit may have come meanwhile
+	if who != nil && who.held() {
+		r.s.probe(who, r)
+	}
+}
+
+// block sends a message of a goroutine that is no actor when there is credit.
+func (r *remote) block(pid *actor.PID, message, m any) {
+	h := head{}
+	if env, ok := message.(*actor.MessageEnvelope); ok {
+		h.sender, h.headers = env.Sender, env.Header
+	}
+	c := codecOf(m)
+	for {
+		l := r.link.Load()
+		err := r.s.engine.AwaitCredit(l)
+		if err == nil && r.queued.Load() {
+			r.drain()
+		}
+		sent := false
+		if err == nil && !r.queued.Load() {
+			sent, err = r.tell(c, m, &h)
+		}
+		if err != nil {
+			r.s.bury(pid, message, err)
+		}
+		if sent || err != nil {
+			return
+		}
+	}
+}
+
+// drain sends what waits, as far as the credit goes.
+func (r *remote) drain() {
+	var sent []waiting
+	var dead []error // why, for those that cannot be sent
+	r.mu.Lock()
+	for len(r.queue) > 0 {
+		w := r.queue[0]
+		m, h := w.message, head{}
+		if env, ok := w.message.(*actor.MessageEnvelope); ok {
+			m, h.sender, h.headers = env.Message, env.Sender, env.Header
+		}
+		ok, err := r.tell(codecOf(m), m, &h)
+		if !ok && err == nil {
+			break
+		}
+		r.queue[0] = waiting{}
+		r.queue = r.queue[1:]
+		sent, dead = append(sent, w), append(dead, err)
+	}
+	if len(r.queue) == 0 {
+		r.queue = nil
+		r.queued.Store(false)
+	}
+	r.mu.Unlock()
+	for i, w := range sent {
+		if dead[i] != nil {
+			r.s.bury(r.pid(), w.message, dead[i])
+		}
+		r.s.waits.release(w.owner, r, int64(w.cost))
+	}
+}
+
+// pid is a PID of the actor.
+func (r *remote) pid() *actor.PID { return actor.NewPID(address(r.key.rank, r.key.epoch), r.key.id) }
+
+// ask sends a probe.
+func (r *remote) ask(p probe) {
+	l, err := r.linked()
+	if err != nil {
+		return // who waits for a lost rank hears of it
+	}
+	words := engine.Parcel{Tag: tagOf(tagProbe, 0), Link: l.Number(), ID: r.key.epoch}
+	_, _ = r.s.engine.SendParcel(l, words, nil, p.append(nil), 0)
+}
+
+// Stop implements actor.Process.
+func (r *remote) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) }
+
+// SendSystemMessage implements actor.Process. What protoactor sends to a child or
+// a parent only has no meaning at another rank and is a dead letter.
+func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
+	var h head
+	var body []byte
+	var number uint32
+	switch m := message.(type) {
+	case *actor.Watch:
+		if r.err != nil || !r.s.watch(r.key, m.Watcher, pid) {
+			r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
+			return
+		}
+		number, h.sender = typeWatch, m.Watcher
+	case *actor.Unwatch:
+		r.s.unwatch(r.key, m.Watcher)
+		number, h.sender = typeUnwatch, m.Watcher
+	case *actor.Terminated:
+		number, h.sender, body = typeTerminated, m.Who, []byte{byte(m.Why)}
+	case *actor.Stop:
+		number = typeStop
+	default:
+		r.s.bury(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
+		return
+	}
+	if err := r.system(number, &h, body); err != nil && number == typeStop {
+		r.s.bury(pid, message, err)
+	}
+}
+
+// system sends a system message. A rank that is lost has no use for it.
+func (r *remote) system(number uint32, h *head, body []byte) error {
+	if r.err != nil {
+		return r.err
+	}
+	l, err := r.linked()
+	if err != nil {
+		return err
+	}
+	p := engine.Parcel{Tag: tagSystem, Type: number, ID: r.key.epoch}
+	if r.once {
+		h.name = r.key.id
+	} else {
+		p.Link = l.Number()
+	}
+	var headBytes []byte
+	if !h.empty() {
+		if headBytes, err = h.append(nil, r.s.Address()); err != nil {
+			return err
+		}
+	}
+	p.Tag = tagOf(tagSystem, len(headBytes))
+	_, err = r.s.engine.SendParcel(l, p, headBytes, body, 0)
+	return err
+}

@@ -1,0 +1,314 @@
+package actors
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// work delivers what has arrived, and does the errands of other goroutines. It
+// returns whether it scheduled something.
+func (p *post) work() bool {
+	if p.goroutine.Load() == 0 {
+		p.goroutine.Store(engine.Goroutine())
+	}
+	before := p.s.workers.pushed.Load()
+	woke := false
+	for i := range p.taken {
+		woke = p.deliver(&p.taken[i]) || woke
+		p.taken[i] = arrival{}
+	}
+	p.taken = p.taken[:0]
+	p.flush()
+	for p.s.local.some.Load() {
+		for _, e := range p.s.local.take() {
+			switch {
+			case e.run != nil:
+				p.run(e.run)
+			case e.do != nil:
+				e.do()
+			default:
+				p.appeared(e.appeared)
+			}
+		}
+	}
+	return woke || p.s.workers.pushed.Load() != before
+}
+
+// run runs an inline actor.
+func (p *post) run(m *mailbox) {
+	above := p.box
+	p.box = m
+	again := m.run()
+	p.box = above
+	if again {
+		p.s.errand(errand{run: m})
+	}
+}
+
+// deliver brings an arrival where it belongs. It returns whether something else
+// than an actor of ours was told, which may have woken a goroutine.
+func (p *post) deliver(a *arrival) bool {
+	switch {
+	case a.in != nil && a.in.box != nil && !a.in.box.dead.Load() && (a.rare == nil || a.rare.err == nil):
+		p.bring(a, a.in.box)
+		return false
+	case a.kind == arrivalCredit:
+		a.rare.link.Owner.(*remote).drain()
+	case a.kind == arrivalRefused:
+		r := a.rare.link.Owner.(*remote)
+		p.s.bury(r.pid(), nil, fmt.Errorf("%w: rank %d", ErrNoActors, r.key.rank))
+	case a.kind == arrivalLost:
+		p.flush()
+		p.s.lost(int(a.source), a.rare.err)
+	case a.rare != nil && a.rare.err != nil:
+		p.reject(a, a.rare.err)
+	default:
+		return p.find(a)
+	}
+	return true
+}
+
+// flush delivers the messages that were brought.
+func (p *post) flush() {
+	if p.to == nil {
+		return
+	}
+	to := p.to
+	p.to = nil
+	to.accept(p.batch, p)
+	clear(p.batch)
+	p.batch = p.batch[:0]
+}
+
+// bring gives an arrival to an actor with a mailbox of ours.
+func (p *post) bring(a *arrival, m *mailbox) {
+	if p.to != m || a.kind != arrivalMessage {
+		p.flush()
+	}
+	switch a.kind {
+	case arrivalProbe:
+		p.s.asked(a.message.(probe), m)
+	case arrivalSystem:
+		if message := p.system(a); message != nil {
+			m.PostSystemMessage(message)
+		}
+	default:
+		message, err := p.open(a)
+		if err != nil {
+			p.reject(a, err)
+			return
+		}
+		p.to = m
+		p.batch = append(p.batch, item{message: message, in: a.in, cost: a.cost})
+	}
+}
+
+// find looks for the actor of an arrival.
+func (p *post) find(a *arrival) bool {
+	id := a.id()
+	if a.in != nil && len(a.in.waiting) > 0 {
+		p.expect(a)
+		return false
+	}
+	if box, ok := p.s.boxes.Load(id); ok {
+		if a.in != nil {
+			a.in.box, a.in.existed = box.(*mailbox), true
+		}
+		p.bring(a, box.(*mailbox))
+		return false
+	}
+	process, ok := p.s.ProcessRegistry.GetLocal(id)
+	switch {
+	case ok:
+		p.bringProcess(a, id, process)
+		return true
+	case a.in == nil || a.in.existed || id == nobody:
+		p.reject(a, ErrStopped)
+	default:
+		p.expect(a)
+	}
+	return false
+}
+
+// bringProcess gives an arrival to a Process that is no actor of ours: a future,
+// an actor with a mailbox of its own.
+func (p *post) bringProcess(a *arrival, id string, process actor.Process) {
+	pid := p.s.NewLocalPID(id)
+	if a.in != nil {
+		a.in.existed = true
+	}
+	switch a.kind {
+	case arrivalProbe:
+	case arrivalSystem:
+		if message := p.system(a); message != nil {
+			process.SendSystemMessage(pid, message)
+		}
+	default:
+		message, err := p.open(a)
+		if err != nil {
+			p.reject(a, err)
+			return
+		}
+		if a.in != nil {
+			a.in.repay(a.cost)
+		}
+		process.SendUserMessage(pid, message)
+	}
+}
+
+// open makes the message of an arrival, in its envelope if it has one.
+func (p *post) open(a *arrival) (any, error) {
+	var headers map[string]string
+	if r := a.rare; r != nil {
+		headers = r.headers
+		if err := p.decode(a, r); err != nil {
+			return nil, err
+		}
+	}
+	if a.sender == nil && headers == nil {
+		return a.message, nil
+	}
+	return &actor.MessageEnvelope{Header: headers, Message: a.message, Sender: a.sender}, nil
+}
+
+// decode makes the message of an arrival that is not made yet.
+func (p *post) decode(a *arrival, r *rarity) (err error) {
+	c, memory := r.codec, r.memory
+	if c == nil {
+		return nil
+	}
+	r.codec, r.memory = nil, nil
+	switch {
+	case c == codecMessage:
+		a.message = p.s.world.Received(memory)
+		return nil
+	case memory != nil:
+		a.message, err = c.decode(memory.Bytes)
+		memory.Release()
+	default:
+		a.message, err = c.decode(r.bytes)
+	}
+	if err != nil {
+		return fmt.Errorf("decode %s: %w", c.name, err)
+	}
+	return nil
+}
+
+// system makes the system message of an arrival; nil if it has no meaning any
+// more.
+func (p *post) system(a *arrival) any {
+	switch a.number {
+	case typeWatch:
+		p.s.watchedBy(int(a.source), a.id(), a.sender)
+		return &actor.Watch{Watcher: a.sender}
+	case typeUnwatch:
+		p.s.unwatchedBy(int(a.source), a.id(), a.sender)
+		return &actor.Unwatch{Watcher: a.sender}
+	case typeTerminated:
+		if a.sender == nil || a.rare == nil || len(a.rare.bytes) != 1 || !p.s.terminated(int(a.source), a.id(), a.sender) {
+			return nil
+		}
+		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.rare.bytes[0])}
+	case typeStop:
+		return &actor.Stop{}
+	default:
+		return nil
+	}
+}
+
+// id is the id of the addressee.
+func (a *arrival) id() string {
+	switch {
+	case a.in != nil:
+		return a.in.name
+	case a.rare != nil:
+		return a.rare.name
+	}
+	return ""
+}
+
+// reject makes an arrival a dead letter. A Watch is answered.
+func (p *post) reject(a *arrival, why error) {
+	if a.in != nil {
+		a.in.repay(a.cost)
+	}
+	pid := p.s.NewLocalPID(a.id())
+	switch {
+	case a.kind == arrivalSystem && a.number == typeWatch && a.sender != nil:
+		p.s.tellSystem(a.sender, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_NotFound})
+		return
+	case a.kind != arrivalMessage:
+		return
+	}
+	message := a.message
+	if r := a.rare; r != nil && r.memory != nil {
+		if r.codec == codecMessage {
+			message = p.s.world.Received(r.memory)
+		} else {
+			r.memory.Release()
+		}
+		r.memory = nil
+	}
+	if a.sender != nil {
+		message = &actor.MessageEnvelope{Message: message, Sender: a.sender}
+	}
+	p.s.bury(pid, message, why)
+}
+
+// expect keeps an arrival for an actor that may appear. Its credit bounds what is
+// kept; probes and stops are not.
+func (p *post) expect(a *arrival) {
+	if a.kind == arrivalProbe || a.kind == arrivalSystem && a.number != typeWatch {
+		return
+	}
+	in := a.in
+	in.waiting = append(in.waiting, *a)
+	if !in.listed {
+		in.listed = true
+		p.expected[in.name] = append(p.expected[in.name], in)
+		time.AfterFunc(p.s.cfg.Patience, func() {
+			p.s.errand(errand{do: func() { p.giveUp(in, ErrUnknownActor) }})
+		})
+	}
+}
+
+// appeared delivers what waited for an actor.
+func (p *post) appeared(id string) {
+	waiting := p.expected[id]
+	delete(p.expected, id)
+	for _, in := range waiting {
+		kept := in.waiting
+		in.waiting, in.listed = nil, false
+		for i := range kept {
+			p.deliver(&kept[i])
+		}
+	}
+	p.flush()
+}
+
+// giveUp makes dead letters of what waits at an inlet.
+func (p *post) giveUp(in *inlet, why error) {
+	if !in.listed {
+		return
+	}
+	in.listed = false
+	all := p.expected[in.name]
+	for i := range all {
+		if all[i] == in {
+			p.expected[in.name] = append(all[:i], all[i+1:]...)
+			break
+		}
+	}
+	if len(p.expected[in.name]) == 0 {
+		delete(p.expected, in.name)
+	}
+	kept := in.waiting
+	in.waiting = nil
+	for i := range kept {
+		p.reject(&kept[i], why)
+	}
+}

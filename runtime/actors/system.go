@@ -1,0 +1,263 @@
+package actors
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
+)
+
+// Config tunes the actors of a rank. The zero value is the default.
+type Config struct {
+	// Mailbox bounds the bytes that wait for one actor from its own rank. Default
+	// 8 MiB.
+	Mailbox int
+	// Outbox bounds the bytes that wait for others in one actor. Default 8 MiB.
+	Outbox int
+	// Patience is how long messages wait for an actor that does not exist yet.
+	// Default 5 s.
+	Patience time.Duration
+	// Logger takes what protoactor logs. Default: warnings and errors, to standard
+	// error.
+	Logger *slog.Logger
+}
+
+// Defaults of Config.
+const (
+	defaultMailbox  = 8 << 20
+	defaultOutbox   = 8 << 20
+	defaultPatience = 5 * time.Second
+)
+
+// withDefaults fills in what was left zero.
+func (c Config) withDefaults() Config {
+	if c.Mailbox <= 0 {
+		c.Mailbox = defaultMailbox
+	}
+	if c.Outbox <= 0 {
+		c.Outbox = defaultOutbox
+	}
+	if c.Patience <= 0 {
+		c.Patience = defaultPatience
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	return c
+}
+
+// System is the actors of one rank. It is a protoactor ActorSystem: Root sends,
+// asks and spawns, EventStream tells of dead letters. All methods may be called by
+// any goroutine.
+type System struct {
+	*actor.ActorSystem
+
+	cfg    Config
+	world  port.World
+	engine *engine.Engine
+	epoch  uint32
+
+	// addresses are those of all ranks.
+	addresses []string
+	post      post
+	workers   *workers
+	ended     chan struct{} // closed when the serving goroutine has ended
+
+	// boxes are the mailboxes of live actors, by id.
+	boxes sync.Map // string -> *mailbox
+
+	// mu guards the fields below it.
+	mu      sync.Mutex
+	remotes map[remoteKey]*remote
+	// down is why a rank is down.
+	down map[int]error
+	// watches are those of this rank's actors at others, by rank.
+	watches map[int]map[watchKey]watch
+	// watched are those of a rank's actors at this one's, by rank.
+	watched map[int]map[watchKey]watch
+
+	// local is what goroutines of this rank have for the serving one.
+	local errands
+
+	waits waits
+}
+
+// Of returns the actors of a rank, which are made on the first call.
+func Of(w *runtime.World) (*System, error) { return OfConfig(w, Config{}) }
+
+// OfConfig is Of with a configuration, which counts in the first call alone.
+func OfConfig(w *runtime.World, cfg Config) (*System, error) {
+	p := port.Of(w)
+	kept, err := p.Keep(func() (any, func(), error) {
+		s := newSystem(p, cfg)
+		return s, s.close, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kept.(*System), nil
+}
+
+// newSystem makes the actors of a rank.
+func newSystem(w port.World, cfg Config) *System {
+	s := &System{
+		cfg: cfg.withDefaults(), world: w, engine: w.Engine(), epoch: uint32(w.Epoch()),
+		remotes: make(map[remoteKey]*remote),
+		down:    make(map[int]error),
+		watches: make(map[int]map[watchKey]watch),
+		watched: make(map[int]map[watchKey]watch),
+		ended:   make(chan struct{}),
+	}
+	s.ActorSystem = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return s.cfg.Logger }))
+	for rank := range w.Size() {
+		epoch := uint32(0)
+		if rank == w.Rank() {
+			epoch = s.epoch
+		}
+		s.addresses = append(s.addresses, address(rank, epoch))
+	}
+	s.ProcessRegistry.Address = s.addresses[w.Rank()]
+	s.ProcessRegistry.RegisterAddressResolver(s.resolve)
+	s.Root.WithSpawnMiddleware(s.spawning)
+	s.workers = newWorkers(s)
+	s.post.init(s)
+	s.waits.init(s)
+	s.engine.SetCourier(&s.post)
+	go s.serve()
+	return s
+}
+
+// serve is the goroutine that takes what arrives and runs inline actors.
+func (s *System) serve() {
+	defer close(s.ended)
+	s.world.Guard(func() {
+		// It returns when the engine has ended, which is no error here.
+		_ = s.engine.Serve(s.post.ready, s.post.work)
+	})
+}
+
+// close ends the goroutines of the system. The engine has ended.
+func (s *System) close() {
+	<-s.ended
+	s.workers.close()
+	s.Shutdown()
+}
+
+// Rank returns the number of this rank.
+func (s *System) Rank() int { return s.world.Rank() }
+
+// Size returns the number of ranks.
+func (s *System) Size() int { return s.world.Size() }
+
+// PID names an actor of any rank. It need not exist yet.
+func (s *System) PID(rank int, name string) *actor.PID {
+	if rank < 0 || rank >= len(s.addresses) {
+		return actor.NewPID(address(max(rank, len(s.addresses)), 0), name)
+	}
+	return actor.NewPID(s.addresses[rank], name)
+}
+
+// RankOf returns the rank of an actor, and false if the PID is of no rank of this
+// World.
+func (s *System) RankOf(pid *actor.PID) (int, bool) {
+	if pid == nil {
+		return 0, false
+	}
+	rank, _, err := parseAddress(pid.Address)
+	return rank, err == nil && rank < s.Size()
+}
+
+// Spawn starts an actor with a name; "" makes one up.
+func (s *System) Spawn(props *actor.Props, name string) (*actor.PID, error) {
+	if name == "" {
+		name = s.ProcessRegistry.NextId()
+	}
+	return s.Root.SpawnNamed(props, name)
+}
+
+// Inline makes an actor run on the goroutine that polls, see the package comment.
+func (s *System) Inline() actor.PropsOption { return s.mailboxes(true) }
+
+// Worker makes an actor run on the workers, which is the default.
+func (s *System) Worker() actor.PropsOption { return s.mailboxes(false) }
+
+// mailboxes gives an actor a mailbox of ours.
+func (s *System) mailboxes(inline bool) actor.PropsOption {
+	return actor.WithMailbox(func() actor.Mailbox { return newMailbox(s, inline) })
+}
+
+// spawning sees to it that every actor has a mailbox of ours unless its props say
+// otherwise, and that its children do.
+func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
+	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
+		mine := props.Clone(actor.WithSpawnMiddleware(s.spawning))
+		if !chosen(props, "mailboxProducer") && !chosen(props, "dispatcher") {
+			mine.Configure(s.Worker())
+		}
+		spawn := next
+		if !chosen(props, "spawner") {
+			// Root's next forgets the guardian of the props.
+			spawn = actor.DefaultSpawner
+		}
+		pid, err := spawn(system, id, mine, parent)
+		if err == nil {
+			s.errand(errand{appeared: id})
+		}
+		return pid, err
+	}
+}
+
+// chosen reports whether a field of props was set. Props has no accessors.
+func chosen(props *actor.Props, field string) bool {
+	v := reflect.ValueOf(props).Elem().FieldByName(field)
+	return v.IsValid() && !v.IsNil()
+}
+
+// String returns the address.
+func (s *System) String() string { return fmt.Sprintf("actors of %s", s.Address()) }
+
+// errand is something that a goroutine of this rank leaves to the serving one: an
+// inline mailbox to run, or the id of an actor that appeared.
+type errand struct {
+	run      *mailbox
+	appeared string
+	do       func()
+}
+
+// errands are those that were left.
+type errands struct {
+	mu    sync.Mutex
+	queue []errand
+	taken []errand // the serving goroutine's
+	some  atomic.Bool
+}
+
+// errand leaves something to the serving goroutine.
+func (s *System) errand(e errand) {
+	l := &s.local
+	l.mu.Lock()
+	l.queue = append(l.queue, e)
+	l.mu.Unlock()
+	if !l.some.Swap(true) && engine.Goroutine() != s.post.goroutine.Load() {
+		s.engine.Rouse()
+	}
+}
+
+// take returns what was left, until the next call.
+func (l *errands) take() []errand {
+	l.mu.Lock()
+	l.some.Store(false)
+	clear(l.taken)
+	l.taken, l.queue = l.queue, l.taken[:0]
+	l.mu.Unlock()
+	return l.taken
+}

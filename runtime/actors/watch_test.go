@@ -1,0 +1,196 @@
+package actors_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// watcher watches who it is told to, and tells of every Terminated.
+func watcher(t *testing.T, s *actors.System, name string) (*actor.PID, <-chan *actor.Terminated) {
+	t.Helper()
+	heard := make(chan *actor.Terminated, 1<<12)
+	pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case *actor.PID:
+			c.Watch(m)
+			c.Respond(true)
+		case string:
+			c.Unwatch(actor.NewPID("rank:1", m))
+			c.Respond(true)
+		case *actor.Terminated:
+			heard <- m
+		}
+	}), name)
+	require.NoError(t, err)
+	return pid, heard
+}
+
+// ask is a request that must be answered.
+func ask(t *testing.T, s *actors.System, pid *actor.PID, m any) {
+	t.Helper()
+	_, err := s.Root.RequestFuture(pid, m, soon).Result()
+	require.NoError(t, err)
+}
+
+// idle is an actor that does nothing.
+func idle() *actor.Props {
+	return actor.PropsFromFunc(func(c actor.Context) {
+		if m, ok := c.Message().(int); ok {
+			c.Respond(m)
+		}
+	})
+}
+
+// sync waits until rank 1 has taken what was sent to one of its actors before.
+func settle(t *testing.T, s *actors.System, rank int) {
+	t.Helper()
+	ask(t, s, s.PID(rank, "idle"), 1)
+}
+
+func TestWatchAcrossRanks(t *testing.T) {
+	local(t, 2, actors.Config{Patience: 20 * time.Millisecond}, func(all []*actors.System) {
+		s := all[0]
+		pid, heard := watcher(t, s, "watcher")
+		_, err := all[1].Spawn(idle(), "idle")
+		require.NoError(t, err)
+		for name, end := range map[string]func(*actor.PID){
+			"stop from afar":   func(p *actor.PID) { s.Root.Stop(p) },
+			"poison from afar": func(p *actor.PID) { s.Root.Poison(p) },
+			"stop there":       func(p *actor.PID) { all[1].Root.Stop(actor.NewPID("rank:1", p.Id)) },
+		} {
+			there, err := all[1].Spawn(idle(), "")
+			require.NoError(t, err)
+			ask(t, s, pid, there)
+			ask(t, s, there, 1) // it has the watch
+			end(actor.NewPID(there.Address, there.Id))
+			m := next(t, heard)
+			require.Equal(t, there.Id, m.Who.Id, name)
+			require.Equal(t, "rank:1", m.Who.Address, name)
+			require.Equal(t, actor.TerminatedReason_Stopped, m.Why, name)
+			// It is gone: who watches it now hears so at once.
+			ask(t, s, pid, actor.NewPID(there.Address, there.Id))
+			require.Equal(t, actor.TerminatedReason_NotFound, next(t, heard).Why, name)
+		}
+		ask(t, s, pid, s.PID(1, "never was"))
+		require.Equal(t, actor.TerminatedReason_NotFound, next(t, heard).Why)
+		ask(t, s, pid, s.PID(7, "no rank"))
+		require.Equal(t, actor.TerminatedReason_AddressTerminated, next(t, heard).Why)
+
+		there, err := all[1].Spawn(idle(), "unwatched")
+		require.NoError(t, err)
+		ask(t, s, pid, there)
+		ask(t, s, pid, "unwatched")
+		require.NoError(t, s.Root.StopFuture(s.PID(1, "unwatched")).Wait())
+		settle(t, s, 1)
+		require.Empty(t, heard)
+	})
+}
+
+// Watches race with stops, and both with the loss of the rank: every watcher hears
+// once of each actor, whatever comes first.
+func TestWatchRaces(t *testing.T) {
+	const watchers, watched = 8, 100
+	for _, lose := range []bool{false, true} {
+		t.Run(fmt.Sprint("lose ", lose), func(t *testing.T) {
+			err := localErr(3, actors.Config{Patience: time.Second}, func(all []*actors.System) {
+				s := all[0]
+				var heard []<-chan *actor.Terminated
+				var pids []*actor.PID
+				for i := range watchers {
+					p, h := watcher(t, s, fmt.Sprint("watcher", i))
+					pids, heard = append(pids, p), append(heard, h)
+				}
+				for i := range watched {
+					_, err := all[1].Spawn(idle(), fmt.Sprint("w", i))
+					require.NoError(t, err)
+				}
+				var wg sync.WaitGroup
+				for _, p := range pids {
+					wg.Go(func() {
+						for i := range watched {
+							s.Root.RequestFuture(p, s.PID(1, fmt.Sprint("w", i)), soon).Wait()
+						}
+					})
+				}
+				wg.Go(func() {
+					for i := range watched {
+						if lose && i == watched/2 {
+							s.Lose(1)
+							return
+						}
+						all[1].Root.Stop(all[1].PID(1, fmt.Sprint("w", i)))
+					}
+				})
+				wg.Wait()
+				for _, h := range heard {
+					seen := map[string]bool{}
+					for range watched {
+						m := next(t, h)
+						require.False(t, seen[m.Who.Id], m.Who.Id)
+						seen[m.Who.Id] = true
+					}
+					require.Empty(t, h)
+				}
+			})
+			require.NoError(t, err)
+		})
+	}
+}
+
+// What waits at a rank that is lost, in an outbox or in a blocked call, and what is
+// sent to it later, are dead letters that say so.
+func TestLossOfARank(t *testing.T) {
+	require.NoError(t, localErr(2, small, func(all []*actors.System) {
+		s := all[0]
+		dead := letters(s)
+		gate := make(chan struct{})
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(actor.Context) { <-gate }), "stuck")
+		require.NoError(t, err)
+		pid, heard := watcher(t, s, "watcher")
+		ask(t, s, pid, s.PID(1, "stuck"))
+		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); ok {
+				for range 5000 {
+					c.Send(s.PID(1, "stuck"), "x")
+				}
+				c.Respond(1)
+			}
+		}), "flood")
+		require.NoError(t, err)
+		ask(t, s, s.PID(0, "flood"), "go")
+		blocked := make(chan struct{})
+		go func() {
+			defer close(blocked)
+			s.Root.Send(s.PID(1, "stuck"), "y")
+		}()
+		s.Lose(1)
+		<-blocked
+		require.Equal(t, actor.TerminatedReason_AddressTerminated, next(t, heard).Why)
+		_, err = s.Root.RequestFuture(s.PID(1, "stuck"), "z", soon).Result()
+		require.ErrorIs(t, err, actor.ErrDeadLetter)
+		lost := 0
+		for len(dead) > 0 {
+			var peer *runtime.PeerError
+			d := <-dead
+			if require.Error(t, d); errors.As(d, &peer) {
+				require.Equal(t, 1, peer.Rank)
+				lost++
+			} else {
+				require.ErrorIs(t, d, actors.ErrMailboxFull)
+			}
+		}
+		require.Greater(t, lost, 2)
+		// The flooder runs again.
+		ask(t, s, s.PID(0, "flood"), "again")
+		close(gate)
+	}))
+}

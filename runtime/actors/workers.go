@@ -1,0 +1,189 @@
+package actors
+
+import (
+	goruntime "runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+const (
+	// workersMax bounds the workers that blocked actors make necessary.
+	workersMax = 1 << 15
+	// workersIdleMax is the number of idle workers that are kept.
+	workersIdleMax = 16
+	// stallTime is how long mailboxes wait in line, with every worker in an actor,
+	// until there is one more worker.
+	stallTime = 2 * time.Millisecond
+	// closeTime is how long close waits for actors that do not return.
+	closeTime = time.Second
+)
+
+// workers run mailboxes: as many at a time as there are processors, and more
+// when those block. They persist, because a new goroutine grows its stack anew for
+// every burst of messages, which costs more than the messages.
+type workers struct {
+	s *System
+	// pushed counts the calls of push.
+	pushed atomic.Uint64
+
+	// mu guards the fields below it.
+	mu       sync.Mutex
+	line     ring
+	idle     int
+	total    int
+	allowed  int    // workers that may exist
+	turns    uint64 // begun
+	watching bool   // the timer runs
+	closing  bool
+	wake     sync.Cond
+	empty    chan struct{} // closed when closing and no worker is left
+	running  map[uintptr]*worker
+}
+
+// worker is one goroutine.
+type worker struct{ box *mailbox }
+
+// newWorkers returns workers, none yet.
+func newWorkers(s *System) *workers {
+	w := &workers{s: s, allowed: goruntime.GOMAXPROCS(0), running: make(map[uintptr]*worker), empty: make(chan struct{})}
+	w.wake.L = &w.mu
+	return w
+}
+
+// push puts a mailbox in line.
+func (w *workers) push(m *mailbox) {
+	w.pushed.Add(1)
+	w.mu.Lock()
+	w.line.push(m)
+	switch {
+	case w.idle > 0:
+		w.wake.Signal()
+	case w.total < w.allowed && !w.closing:
+		w.total++
+		go w.s.world.Guard(w.work)
+	case !w.watching && !w.closing:
+		w.watch()
+	}
+	w.mu.Unlock()
+}
+
+// watch looks after stallTime whether turns have begun since, and makes one more
+// worker if not. mu is held.
+func (w *workers) watch() {
+	w.watching = true
+	before := w.turns
+	time.AfterFunc(stallTime, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.watching = false
+		if w.line.n == 0 || w.closing {
+			return
+		}
+		if w.turns == before && w.total < workersMax {
+			w.allowed = max(w.allowed, w.total+1)
+			w.total++
+			go w.s.world.Guard(w.work)
+		}
+		w.watch()
+	})
+}
+
+// work is a worker.
+func (w *workers) work() {
+	me := &worker{}
+	g := engine.Goroutine()
+	w.mu.Lock()
+	w.running[g] = me
+	for {
+		for w.line.n == 0 && !w.closing {
+			if w.idle >= workersIdleMax {
+				w.end(g)
+				return
+			}
+			w.idle++
+			w.wake.Wait()
+			w.idle--
+		}
+		if w.closing {
+			w.end(g)
+			return
+		}
+		m := w.line.pop()
+		w.turns++
+		me.box = m
+		w.mu.Unlock()
+		again := m.run()
+		w.mu.Lock()
+		me.box = nil
+		if again {
+			w.line.push(m)
+		}
+	}
+}
+
+// end ends a worker. mu is held, and given up.
+func (w *workers) end(g uintptr) {
+	delete(w.running, g)
+	w.total--
+	w.allowed = max(goruntime.GOMAXPROCS(0), w.total)
+	if w.closing && w.total == 0 {
+		close(w.empty)
+	}
+	w.mu.Unlock()
+}
+
+// close ends the workers, and waits for those that run an actor, for a while.
+func (w *workers) close() {
+	w.mu.Lock()
+	w.closing = true
+	if w.total == 0 {
+		close(w.empty)
+	}
+	w.wake.Broadcast()
+	w.mu.Unlock()
+	select {
+	case <-w.empty:
+	case <-time.After(closeTime):
+	}
+}
+
+// box returns the mailbox that a goroutine runs, if it is a worker.
+func (w *workers) box(g uintptr) *mailbox {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if me := w.running[g]; me != nil {
+		return me.box
+	}
+	return nil
+}
+
+// ring is a queue of mailboxes.
+type ring struct {
+	slots   []*mailbox // a power of two
+	head, n int
+}
+
+// push appends m.
+func (r *ring) push(m *mailbox) {
+	if r.n == len(r.slots) {
+		more := make([]*mailbox, max(16, 2*len(r.slots)))
+		for i := range r.n {
+			more[i] = r.slots[(r.head+i)&(len(r.slots)-1)]
+		}
+		r.slots, r.head = more, 0
+	}
+	r.slots[(r.head+r.n)&(len(r.slots)-1)] = m
+	r.n++
+}
+
+// pop takes the first out. There is one.
+func (r *ring) pop() *mailbox {
+	m := r.slots[r.head]
+	r.slots[r.head] = nil
+	r.head = (r.head + 1) & (len(r.slots) - 1)
+	r.n--
+	return m
+}

@@ -1,0 +1,55 @@
+// Package port is where package actors reaches the inside of a World. Package
+// runtime cannot hand it over itself: it does not import actors, so that a
+// program without actors carries none of their dependencies, and what it exports
+// is for everybody.
+package port
+
+import (
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// World is what actors need of a runtime.World. Messages are *runtime.Message,
+// which this package cannot name.
+type World interface {
+	// Engine is the rank's engine.
+	Engine() *engine.Engine
+	// Rank is this rank's number, Size the number of ranks, Epoch how often this
+	// rank was started before.
+	Rank() int
+	Size() int
+	Epoch() int
+	// Keep returns what was kept for this World before, or keeps what open
+	// returns. World.Close calls its second result when the engine has ended.
+	Keep(open func() (kept any, closed func(), err error)) (any, error)
+	// Guard runs fn so that its panic is the rank's.
+	Guard(fn func())
+
+	// Bytes returns the bytes of a message, and false if it is not alive.
+	Bytes(message any) ([]byte, bool)
+	// Give puts the memory of a message in flight to a rank. Memory of another
+	// rank is copied first. After it either Given or Regain is called.
+	Give(message any, to int) (Gift, error)
+	// Given ends the message: its memory is the receiver's.
+	Given(message any, g Gift, to int)
+	// Regain takes the memory back: the message lives on.
+	Regain(message any, g Gift)
+	// Received makes a message of what came from a rank.
+	Received(m *engine.Message) any
+	// Wrap makes a message that owns memory of this process.
+	Wrap(source int, b []byte) any
+	// Hold makes a message of n bytes of this rank's arena.
+	Hold(n int) (message any, err error)
+	// Release ends a message.
+	Release(message any)
+}
+
+// Gift is memory in flight.
+type Gift struct {
+	Lease arena.Lease
+	Key   transport.Key
+}
+
+// Of returns the World behind a *runtime.World. Package runtime sets it.
+var Of func(world any) World
