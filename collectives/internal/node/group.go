@@ -113,15 +113,23 @@ func (g *Group) await(w *Word, v uint64) error { return g.awaitIn(g.mem, w, v) }
 // awaitIn is await for a word in some memory. A wait that takes long may be one
 // for members that do something else.
 func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
-	for range g.spin {
-		if w.Load() >= v {
-			return nil
-		}
+	if g.spun(w, v) {
+		return nil
 	}
 	if err := g.agreeAround(); err != nil {
 		return err
 	}
 	return mem.Await(w, v)
+}
+
+// spun reads a word some times and reports whether it became at least v.
+func (g *Group) spun(w *Word, v uint64) bool {
+	for range g.spin {
+		if w.Load() >= v {
+			return true
+		}
+	}
+	return false
 }
 
 // begin numbers an operation and makes sure that this member's slot for it is
@@ -222,8 +230,13 @@ func (g *Group) letGo(n uint64) {
 
 // released waits for the release of step n and returns who came last.
 func (g *Group) released(n uint64) (last int, err error) {
-	if err := g.await(g.release, n<<releaseShift); err != nil {
-		return 0, err
+	if !g.spun(g.release, n<<releaseShift) {
+		if err := g.agreeNext(); err != nil {
+			return 0, err
+		}
+		if err := g.mem.Await(g.release, n<<releaseShift); err != nil {
+			return 0, err
+		}
 	}
 	g.floor = n
 	return int(g.release.Load() & (1<<releaseShift - 1)), nil

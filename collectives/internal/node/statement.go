@@ -135,11 +135,16 @@ func (g *Group) agree(q int) error {
 // agreeAround compares with the neighbours. If members differ, then somewhere
 // around the ring neighbours do, and the later of them to wait notices.
 func (g *Group) agreeAround() error {
-	if err := g.agree((g.rank + 1) % g.size); err != nil {
+	if err := g.agreeNext(); err != nil {
 		return err
 	}
 	return g.agree((g.rank + g.size - 1) % g.size)
 }
+
+// agreeNext compares with the next member only. That is enough for those who wait
+// at the arrival counter, which compares them with each other: the first after
+// them who is elsewhere looks both ways.
+func (g *Group) agreeNext() error { return g.agree((g.rank + 1) % g.size) }
 
 // marked compares the fingerprint in a word of member q with this member's.
 func (g *Group) marked(q int, word uint64) error {
