@@ -40,7 +40,7 @@ func TestFaultConnect(t *testing.T) {
 		try(t, l.Address(), time.Minute, verbs.EventNonPeerRejected, unix.ECONNREFUSED)
 	})
 	t.Run("unreachable", func(t *testing.T) {
-		try(t, netip.MustParseAddrPort("192.0.2.1:1"), time.Minute, verbs.EventUnreachable, nil)
+		try(t, netip.MustParseAddrPort("198.51.100.1:1"), time.Minute, verbs.EventUnreachable, nil)
 	})
 	t.Run("black hole", func(t *testing.T) {
 		try(t, silence(t, netip.MustParseAddr(loopback)), 20*time.Millisecond, verbs.EventUnreachable, nil)

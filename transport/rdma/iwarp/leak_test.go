@@ -24,48 +24,48 @@ func descriptors(t *testing.T) int {
 // descriptors and goroutines.
 func TestNothingIsLeft(t *testing.T) {
 	fds, goroutines := descriptors(t), goruntime.NumGoroutine()
-	for name, end := range map[string]func(t *testing.T, a, b *side, x, y *verbs.Endpoint){
-		"nothing is ended": func(*testing.T, *side, *side, *verbs.Endpoint, *verbs.Endpoint) {},
-		"gracefully": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
-			require.NoError(t, x.Disconnect(verbs.CloseGraceful))
-			require.Equal(t, verbs.EventDisconnected, a.event(x, b).Type)
-			require.Equal(t, verbs.EventDisconnected, b.event(y, a).Type)
+	for name, end := range map[string]func(a, b *side, x, y *verbs.Endpoint){
+		"nothing is ended": func(*side, *side, *verbs.Endpoint, *verbs.Endpoint) {},
+		"gracefully": func(a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(a.tb, x.Disconnect(verbs.CloseGraceful))
+			require.Equal(a.tb, verbs.EventDisconnected, a.event(x, b).Type)
+			require.Equal(a.tb, verbs.EventDisconnected, b.event(y, a).Type)
 		},
-		"abruptly": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
-			require.NoError(t, y.Disconnect(verbs.CloseAbrupt))
+		"abruptly": func(a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(a.tb, y.Disconnect(verbs.CloseAbrupt))
 			a.event(x, b)
 		},
-		"by both at once": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
-			require.NoError(t, x.Disconnect(verbs.CloseGraceful))
-			require.NoError(t, y.Disconnect(verbs.CloseGraceful))
-			require.Equal(t, verbs.EventDisconnected, a.event(x, b).Type)
-			require.Equal(t, verbs.EventDisconnected, b.event(y, a).Type)
+		"by both at once": func(a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(a.tb, x.Disconnect(verbs.CloseGraceful))
+			require.NoError(a.tb, y.Disconnect(verbs.CloseGraceful))
+			require.Equal(a.tb, verbs.EventDisconnected, a.event(x, b).Type)
+			require.Equal(a.tb, verbs.EventDisconnected, b.event(y, a).Type)
 		},
-		"by a Terminate": func(t *testing.T, a, b *side, x, y *verbs.Endpoint) {
-			require.NoError(t, x.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
-			require.Equal(t, verbs.EventBroken, b.event(y, a).Type)
-			require.Equal(t, verbs.EventBroken, a.event(x, b).Type)
+		"by a Terminate": func(a, b *side, x, y *verbs.Endpoint) {
+			require.NoError(a.tb, x.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+			require.Equal(a.tb, verbs.EventBroken, b.event(y, a).Type)
+			require.Equal(a.tb, verbs.EventBroken, a.event(x, b).Type)
 		},
-		"with reads under way": func(t *testing.T, a, b *side, x, _ *verbs.Endpoint) {
+		"with reads under way": func(a, b *side, x, _ *verbs.Endpoint) {
 			r := b.region.Remote(0, 1<<20)
 			for range 4 {
-				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 5, Op: verbs.OpRead, Segments: []verbs.Segment{a.region.Segment(0, 1<<20)}, RemoteAddress: r.Address, RKey: r.RKey}))
+				require.NoError(a.tb, x.Post(&verbs.WorkRequest{ID: 5, Op: verbs.OpRead, Segments: []verbs.Segment{a.region.Segment(0, 1<<20)}, RemoteAddress: r.Address, RKey: r.RKey}))
 			}
 			b.poll()
-			require.NoError(t, x.Disconnect(verbs.CloseAbrupt))
+			require.NoError(a.tb, x.Disconnect(verbs.CloseAbrupt))
 			for range 4 {
 				a.done(x, 5)
 			}
 		},
-		"with requests not answered": func(t *testing.T, a, b *side, _, _ *verbs.Endpoint) {
+		"with requests not answered": func(a, b *side, _, _ *verbs.Endpoint) {
 			l := b.listen()
-			require.NoError(t, a.endpoint().Connect(l.Address(), connectOptions(nil)))
+			require.NoError(a.tb, a.endpoint().Connect(l.Address(), connectOptions(nil)))
 			b.request(a)
-			require.NoError(t, a.endpoint().Connect(l.Address(), connectOptions(nil)))
+			require.NoError(a.tb, a.endpoint().Connect(l.Address(), connectOptions(nil)))
 		},
-		"with strangers waiting": func(t *testing.T, _, b *side, _, _ *verbs.Endpoint) {
+		"with strangers waiting": func(_, b *side, _, _ *verbs.Endpoint) {
 			for range 3 {
-				dial(t, b, b.listen().Address())
+				dial(b.tb.(*testing.T), b, b.listen().Address())
 				b.poll()
 			}
 		},
@@ -73,7 +73,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := newSide(t, iwarp.Config{}, 1<<20), newSide(t, iwarp.Config{}, 1<<20)
 			x, y := join(t, a, b)
-			end(t, a, b, x, y)
+			end(a, b, x, y)
 		})
 	}
 	for end := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines; goruntime.Gosched() {

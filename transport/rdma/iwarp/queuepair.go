@@ -131,7 +131,7 @@ func (p *queuePair) runOpen() int {
 
 // pump is runOpen of a hot pair: it reads without being told that it can.
 func (p *queuePair) pump() int {
-	if !p.established() {
+	if p.state < pairStarting || p.state == pairDone {
 		return 0
 	}
 	n := p.receive()

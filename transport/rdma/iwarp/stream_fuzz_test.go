@@ -1,6 +1,8 @@
 package iwarp_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math/rand/v2"
 	"net"
 	"testing"
@@ -19,10 +21,12 @@ import (
 // Whatever it is: memory that no peer may write stays as it is, the connection ends
 // with the stream, and everything posted completes exactly once.
 func FuzzStream(f *testing.F) {
+	// A stream names the memory that it may write by these; they stand for the real ones.
+	const stag, to = 0xabcdef01, 0x0123456789abcdef
 	fpdu := func(u []byte) []byte { return mpa.AppendFPDU(nil, u, false) }
 	f.Add(fpdu(message(1, []byte("hello"))), uint64(1))
-	f.Add(append(fpdu(write(0x0100, 0, []byte("hello"))), fpdu(message(1, nil))...), uint64(2))
-	f.Add(fpdu(readRequest(1, rdmap.ReadRequest{Size: 5, SourceSTag: 0x0100})), uint64(3))
+	f.Add(append(fpdu(write(stag, to, []byte("hello"))), fpdu(message(1, nil))...), uint64(2))
+	f.Add(fpdu(readRequest(1, rdmap.ReadRequest{Size: 5, SourceSTag: stag, SourceTO: to})), uint64(3))
 	f.Add(fpdu(response(1, 2, []byte("hello"))), uint64(4))
 	f.Add(fpdu(untagged(ddp.Untagged{Last: true, Control: 0x47, QN: 2, MSN: 1}, []byte{0x12, 2, 0xc0, 0, 0, 18, 0x41})), uint64(5))
 	f.Add(append(fpdu(untagged(ddp.Untagged{Control: 0x43, MSN: 1}, make([]byte, 50))), fpdu(untagged(ddp.Untagged{Last: true, Control: 0x44, MSN: 1, MO: 50}, nil))...), uint64(6))
@@ -31,6 +35,7 @@ func FuzzStream(f *testing.F) {
 	guarded := pattern(1024, 1)
 	_, err := s.domain.Register(guarded, verbs.AccessLocalWrite)
 	require.NoError(f, err)
+	remote := s.region.Remote(0, 0)
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
 		s.tb = t
 		ep := s.endpoint()
@@ -44,6 +49,8 @@ func FuzzStream(f *testing.F) {
 		o := strangerOffer()
 		o.CRC = false
 		p.open(o, ep)
+		stream = bytes.ReplaceAll(stream, binary.BigEndian.AppendUint32(nil, stag), binary.BigEndian.AppendUint32(nil, remote.RKey))
+		stream = bytes.ReplaceAll(stream, binary.BigEndian.AppendUint64(nil, to), binary.BigEndian.AppendUint64(nil, remote.Address))
 		random := rand.New(rand.NewPCG(seed, 0))
 		for len(stream) > 0 {
 			n := min(len(stream), 1+random.IntN(100))

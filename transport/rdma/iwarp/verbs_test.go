@@ -48,7 +48,7 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 	switch f {
 	case verbstest.FaultUnreachable:
 		// Nothing leads from loopback to the address kept for documentation.
-		remote := "192.0.2.1:7471"
+		remote := "198.51.100.1:7471"
 		if address.Is6() {
 			remote = "[2001:db8::1]:7471"
 		}
