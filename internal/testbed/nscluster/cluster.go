@@ -3,6 +3,7 @@ package nscluster
 import (
 	"bufio"
 	_ "embed" // host.sh
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -33,6 +34,7 @@ type Cluster struct {
 	spawn chan func()   // runs on the thread that the processes die with
 	sshd  bool          // the hosts run sshd
 	close chan struct{} // ends that thread
+	group string        // directory of the cgroup of the hosts, "" without one
 }
 
 // host is one host.
@@ -74,7 +76,7 @@ func start(tb testing.TB, count int, ssh bool) *Cluster {
 	}
 	c := &Cluster{
 		tb: tb, dir: tb.TempDir(), hosts: map[string]*host{}, sshd: ssh,
-		spawn: make(chan func()), close: make(chan struct{}),
+		spawn: make(chan func()), close: make(chan struct{}), group: newCgroup(),
 	}
 	tb.Cleanup(c.down)
 	go func() {
@@ -93,7 +95,11 @@ func start(tb testing.TB, count int, ssh bool) *Cluster {
 	}
 	c.write("host.sh", script, 0o644)
 	c.write("hosts", c.table(), 0o644)
-	c.write("rsh", fmt.Sprintf("#!/bin/sh\nh=$1; shift\nexec nsenter -t \"$(cat %s/$h.pid)\" -n -u -m -p -i -- \"$@\"\n", c.dir), 0o755)
+	enter := ""
+	if c.group != "" {
+		enter = "echo $$ >" + c.group + "/cgroup.procs\n"
+	}
+	c.write("rsh", fmt.Sprintf("#!/bin/sh\n%sh=$1; shift\nexec nsenter -t \"$(cat %s/$h.pid)\" -n -u -m -p -i -- \"$@\"\n", enter, c.dir), 0o755)
 	if ssh {
 		c.configureSSH()
 	}
@@ -138,6 +144,14 @@ func (c *Cluster) unshare(flags ...string) (*process, error) {
 	p.outer.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	var errs strings.Builder
 	p.outer.Stderr = &errs
+	if c.group != "" {
+		group, err := os.Open(c.group)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = group.Close() }()
+		p.outer.SysProcAttr.UseCgroupFD, p.outer.SysProcAttr.CgroupFD = true, int(group.Fd())
+	}
 	in, say, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -201,6 +215,11 @@ func (c *Cluster) down() {
 		_ = c.hub.outer.Wait() // killed, and that is known
 	}
 	close(c.close)
+	if c.group != "" {
+		if err := errors.Join(emptyCgroup(c.group), removeCgroup(c.group)); err != nil {
+			c.tb.Errorf("nscluster: %v", err)
+		}
+	}
 }
 
 // Kill ends every process of a host at once, as if its plug were pulled.
