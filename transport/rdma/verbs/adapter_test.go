@@ -116,6 +116,42 @@ func TestPrivateDataOfThePeerAreCopied(t *testing.T) {
 	}
 }
 
+// TestPassiveFailuresAreOneEvent gives a passive side every reason there is.
+func TestPassiveFailuresAreOneEvent(t *testing.T) {
+	p := newPlay(t, nil)
+	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
+	p.NoError(err)
+	for _, why := range []verbs.Failure{verbs.FailureRefused, verbs.FailureRejected, verbs.FailureUnreachable, verbs.FailureTimedOut} {
+		p.within(func() {
+			p.NoError(p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &verbs.Proposal{}))
+		})
+		ep, a := p.make(nil)
+		p.NoError(p.poll()[0].Event.Request.Accept(ep, nil))
+		p.within(func() { a.Upcalls.Failed(why, nil, errBurnt) })
+		p.Equal([]verbs.EventType{verbs.EventAcceptCompletionError}, p.events())
+	}
+}
+
+// TestRequestWithoutRoomIsRefused fills the listener's queue, which stays alive.
+func TestRequestWithoutRoomIsRefused(t *testing.T) {
+	p := newPlay(t, nil)
+	q, err := p.adapter.NewCompletionQueue(2)
+	p.NoError(err)
+	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: q})
+	p.NoError(err)
+	for n := range 3 {
+		p.within(func() {
+			err := p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &verbs.Proposal{})
+			if n < 2 {
+				p.NoError(err)
+			} else {
+				p.ErrorIs(err, verbs.ErrBacklogFull)
+			}
+		})
+	}
+	p.NoError(q.Err())
+}
+
 // silentHandshake keeps the answer.
 type silentHandshake struct{ answer verbs.Proposal }
 

@@ -46,7 +46,7 @@ var lifeRules = []statement{
 		r.a.receive(active, 1, 0, 8)
 		r.ok("keeps receives", active.Reset())
 		for range 3 {
-			m := r.meet(active, passive, nil, nil)
+			m := r.meet(active, passive, param(1, 1), nil)
 			r.is("reset when connected", active.Reset(), verbs.ErrInvalidState)
 			r.p.receive(passive, 5, 0, 8)
 			r.a.send(active, 6, 0, 8)
@@ -60,6 +60,7 @@ var lifeRules = []statement{
 			r.ok("reset", passive.Reset())
 			info := must[verbs.EndpointInfo](r, "query")(active.Query())
 			r.equal("remote end", info.Remote, netip.AddrPort{})
+			r.equal("attributes", info.Attributes, r.a.attributes())
 			r.state(active, verbs.StateUnconnected)
 			r.a.receive(active, 1, 0, 8)
 		}

@@ -57,6 +57,11 @@ func (r *rig) shared(limits *verbs.CompletionQueue) *verbs.SharedReceiveQueue {
 func testSharedReceives(r *rig) {
 	shared := r.shared(nil)
 	use := func(c *verbs.EndpointConfig) { c.SharedReceives = shared }
+	elsewhere := r.p.config()
+	elsewhere.SharedReceives = shared
+	elsewhere.Domain = must[*verbs.ProtectionDomain](r, "domain")(r.p.adapter.NewProtectionDomain())
+	_, err := r.p.adapter.NewEndpoint(elsewhere)
+	r.is("endpoint of another domain", err, verbs.ErrInvalidParameter)
 	first := r.meet(r.a.endpoint(), r.p.endpoint(use), nil, nil)
 	second := r.meet(r.a.endpoint(), r.p.endpoint(use), nil, nil)
 	r.is("its own receive", first.passive.PostReceive(&verbs.ReceiveRequest{}), verbs.ErrInvalidState)
