@@ -27,9 +27,11 @@ type Adapter struct {
 	deadlines deadlines
 	// deferred are endpoints with something to do once no upcall is under way.
 	deferred []*Endpoint
-	waiting  waiting
-	closed   bool
-	failure  error
+	// later are the endpoints with requests that FlagMore may hold back.
+	later   []*Endpoint
+	waiting waiting
+	closed  bool
+	failure error
 }
 
 // Open opens an interface of a provider.
@@ -67,6 +69,27 @@ func (a *Adapter) Progress() int {
 		return 0
 	}
 	return a.drive()
+}
+
+// Begin begins the requests that FlagMore holds back.
+func (a *Adapter) Begin() {
+	a.mu.Lock()
+	defer a.unlock()
+	if !a.closed {
+		a.begin()
+	}
+}
+
+// begin is Begin under the lock.
+func (a *Adapter) begin() {
+	for i, ep := range a.later {
+		a.later[i] = nil
+		if ep.held && ep.state.transfers() {
+			ep.queuePair.RequestsPosted()
+		}
+		ep.held = false
+	}
+	a.later = a.later[:0]
 }
 
 // Close ends everything on the adapter abruptly: connections break, requests that
@@ -108,6 +131,9 @@ func (a *Adapter) Close() error {
 func (a *Adapter) drive() int {
 	if a.failure != nil {
 		return 0
+	}
+	if len(a.later) > 0 {
+		a.begin()
 	}
 	n, err := a.device.Progress()
 	if !a.deadlines.empty() {

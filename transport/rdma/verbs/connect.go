@@ -235,6 +235,7 @@ func (ep *Endpoint) Disconnect(how CloseFlags) error {
 		return nil
 	case StateConnected, StateDisconnectPending:
 		if how == CloseGraceful {
+			ep.adapter.begin()
 			ep.state = StateDisconnectPending
 			ep.later(deferDisconnect)
 			return nil

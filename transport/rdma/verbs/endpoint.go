@@ -51,6 +51,8 @@ type Endpoint struct {
 	// deferred is what settle has to do.
 	deferred      deferral
 	disconnecting bool
+	// held says that the endpoint is in Adapter.later.
+	held bool
 }
 
 // deferral is a set of things to do once no upcall is under way.

@@ -1,7 +1,7 @@
 package verbs
 
 // Post posts one request (dat_ep_post_send(3DAT), dat_ep_post_rdma_write(3DAT),
-// dat_ep_post_rdma_read(3DAT)) and starts it if it can. It neither blocks nor
+// dat_ep_post_rdma_read(3DAT)) and starts it if it can, unless FlagMore is set. It neither blocks nor
 // allocates. It is legal in StateConnected, and in StateDisconnected, where the
 // request is flushed at once.
 //
@@ -16,7 +16,7 @@ func (ep *Endpoint) Post(w *WorkRequest) error {
 	}
 	err := ep.enqueue(w)
 	if err == nil {
-		ep.start()
+		ep.start(w.Flags)
 	} else {
 		err = ep.err("post", err)
 	}
@@ -38,7 +38,7 @@ func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 		}
 	}
 	if n > 0 {
-		ep.start()
+		ep.start(list[n-1].Flags)
 	}
 	if err != nil {
 		err = ep.err("post list", err)
@@ -47,12 +47,17 @@ func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	return n, err
 }
 
-// start has the queue pair begin what was posted, or flushes it.
-func (ep *Endpoint) start() {
-	if ep.state == StateConnected {
-		ep.queuePair.RequestsPosted()
-	} else {
+// start has the queue pair begin what was posted, now or soon, or flushes it. The
+// flags are those of the last request.
+func (ep *Endpoint) start(flags RequestFlags) {
+	switch {
+	case ep.state != StateConnected:
 		ep.sends.flush()
+	case flags&FlagMore == 0:
+		ep.queuePair.RequestsPosted()
+	case !ep.held:
+		ep.held = true
+		ep.adapter.later = append(ep.adapter.later, ep)
 	}
 }
 
@@ -64,7 +69,7 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	a := &ep.attributes
 	length := segmentsLength(w.Segments)
 	lengthMax, segmentsMax, need := a.MaxRDMA, a.MaxRequestSegments, Access(0)
-	flags := FlagUnsignalled | FlagQuiet | FlagFence | FlagInline
+	flags := FlagUnsignalled | FlagQuiet | FlagFence | FlagInline | FlagMore
 	switch w.Op {
 	case OpSend:
 		lengthMax = a.MaxMessage

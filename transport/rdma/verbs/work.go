@@ -40,6 +40,10 @@ const (
 	// FlagInvalidate on OpSend ends the access that the peer granted by the key in
 	// WorkRequest.Invalidate.
 	FlagInvalidate
+	// FlagMore says that more requests follow at once: this one need not begin before a
+	// request without the flag is posted to the endpoint, the adapter makes progress,
+	// or Adapter.Begin is called. A provider moves together what begins together.
+	FlagMore
 )
 
 // Segment is local memory of a work request: bytes that lie within a registered

@@ -1,0 +1,61 @@
+package verbs_test
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// What FlagMore holds back begins with whatever comes first of what
+// begins it, and is told to the queue pair once.
+func TestMoreHoldsBack(t *testing.T) {
+	begins := map[string]func(p *play){
+		"a post without the flag": func(p *play) { p.NoError(p.endpoint.Post(p.send(2, 0))) },
+		"progress":                func(p *play) { p.adapter.Progress() },
+		"a poll":                  func(p *play) { p.Empty(p.poll()) },
+		"Begin":                   func(p *play) { p.adapter.Begin() },
+		"a disconnect":            func(p *play) { p.NoError(p.endpoint.Disconnect(verbs.CloseGraceful)) },
+	}
+	for name, begin := range begins {
+		t.Run(name, func(t *testing.T) {
+			p := newPlay(t, nil)
+			p.connect(p.endpoint, p.actor, 1)
+			calls, taken := 0, 0
+			p.actor.posted = func() {
+				calls++
+				for p.actor.Sends.Next() != nil {
+					taken++
+				}
+			}
+			p.NoError(p.endpoint.Post(p.send(0, verbs.FlagMore)))
+			n, err := p.endpoint.PostList([]verbs.WorkRequest{*p.send(1, verbs.FlagMore)})
+			p.NoError(err)
+			p.Equal(1, n)
+			p.Zero(calls, "calls before %s", name)
+			begin(p)
+			p.Equal(1, calls)
+			p.GreaterOrEqual(taken, 2)
+		})
+	}
+}
+
+// A request that is held back is flushed as any other when the connection breaks or
+// the endpoint is freed.
+func TestMoreIsFlushed(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	p.NoError(p.endpoint.Post(p.send(7, verbs.FlagMore)))
+	p.NoError(p.endpoint.Disconnect(verbs.CloseAbrupt))
+	done := p.poll()
+	p.Equal(uint64(7), done[0].ID)
+	p.Equal(verbs.StatusFlushed, done[0].Status)
+	p.actor.posted = func() { t.Error("a queue pair whose connection has ended was called") }
+	p.adapter.Begin()
+	p.NoError(p.endpoint.Free())
+	p.adapter.Begin()
+}
+
+// send makes a Send of a few bytes.
+func (p *play) send(id uint64, flags verbs.RequestFlags) *verbs.WorkRequest {
+	return &verbs.WorkRequest{ID: id, Op: verbs.OpSend, Flags: flags, Segments: []verbs.Segment{p.region.Segment(0, 8)}}
+}
