@@ -131,6 +131,15 @@ func (w *actorPort) Regain(message any, g port.Gift) {
 	b.lease, _ = w.memory.arena.Regain(g.Lease) // it is in flight, so this cannot fail
 }
 
+// Detach implements port.World.
+func (w *actorPort) Detach(message any, to int) any {
+	m := message.(*Message)
+	own := &Message{Status: m.Status, buffer: m.buffer}
+	m.buffer.finish(bufferSent)
+	m.buffer.dest = to
+	return own
+}
+
 // Received implements port.World.
 func (w *actorPort) Received(m *engine.Message) any {
 	return &Message{

@@ -35,6 +35,7 @@ type mailbox struct {
 	system    []any
 	overflow  []waiting // of this rank's actors, after user
 	scheduled bool      // somebody runs it, or will
+	started   bool      // it may be run
 
 	systems  atomic.Int32 // of system
 	users    atomic.Int32 // of user and batch
@@ -70,8 +71,13 @@ func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatc
 	}
 }
 
-// Start implements actor.Mailbox.
-func (m *mailbox) Start() {}
+// Start implements actor.Mailbox. Its process was known before: messages may be
+// here already.
+func (m *mailbox) Start() {
+	m.mu.Lock()
+	m.started = true
+	m.arouse()
+}
 
 // UserMessageCount implements actor.Mailbox.
 func (m *mailbox) UserMessageCount() int { return int(m.users.Load()) }
@@ -86,7 +92,7 @@ func (m *mailbox) PostSystemMessage(message any) {
 
 // arouse schedules the actor, if it is not. mu is held, and given up.
 func (m *mailbox) arouse() {
-	if m.scheduled {
+	if m.scheduled || !m.started {
 		m.mu.Unlock()
 		return
 	}
@@ -136,7 +142,7 @@ func (m *mailbox) accept(items []item, p *post) {
 	m.mu.Lock()
 	m.user = append(m.user, items...)
 	m.users.Add(int32(len(items)))
-	if !m.inline || m.scheduled {
+	if !m.inline || m.scheduled || !m.started {
 		m.arouse()
 		return
 	}

@@ -45,6 +45,7 @@ type rarity struct {
 	bytes  []byte
 	memory *engine.Message
 	link   *engine.Link
+	large  bool  // bytes are an announcement
 	err    error // why it is a dead letter
 }
 
@@ -71,6 +72,8 @@ type inlet struct {
 	existed bool      // the actor was there once
 	waiting []arrival // for the actor to appear
 	listed  bool      // in post.expected
+	pulling bool      // a long message is on its way
+	behind  []arrival // what waits for it
 }
 
 // repay returns credit, and tells the sender when half of it came together.
@@ -100,6 +103,7 @@ type post struct {
 	senders [256]*actor.PID // recent ones, by a hash of rank and id
 
 	taken     []arrival // what work is at; the serving goroutine's while it works
+	transfers transfers
 	batch     []item    // messages in a row for one actor, on their way to its mailbox
 	to        *mailbox
 	goroutine atomic.Uintptr
@@ -130,7 +134,7 @@ func (p *post) ready() bool {
 	if len(p.taken) == 0 && len(p.queue) > 0 {
 		p.taken, p.queue = p.queue, p.taken
 	}
-	return len(p.taken) > 0 || p.s.local.some.Load()
+	return len(p.taken) > 0 || p.s.local.some.Load() || p.transfers.over()
 }
 
 // Parcel implements engine.Courier.
@@ -245,6 +249,15 @@ func (p *post) contents(a *arrival, src *source, w engine.Parcel, tag int, body 
 	switch {
 	case inMemory:
 		a.rare.codec = c
+	case tag == tagLarge:
+		if n, _, err = parseAnnouncement(body); err != nil {
+			return err
+		}
+		if a.in != nil {
+			a.cost = costOf(n)
+		}
+		r := a.more()
+		r.codec, r.bytes, r.large = c, append([]byte(nil), body...), true
 	case c == codecMessage:
 		a.message = p.s.world.Wrap(int(a.source), append([]byte(nil), body...))
 	case c.quick:

@@ -206,7 +206,7 @@ func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool
 	}
 	r.s.world.Regain(m, g)
 	if errors.Is(err, transport.ErrNotSupported) {
-		return false, fmt.Errorf("message of %d bytes: %w", n, err)
+		return r.sendLarge(l, p, head, m)
 	}
 	return false, err
 }

@@ -22,6 +22,7 @@ func (p *post) work() bool {
 		p.taken[i] = arrival{}
 	}
 	p.taken = p.taken[:0]
+	p.settle()
 	p.flush()
 	for p.s.local.some.Load() {
 		for _, e := range p.s.local.take() {
@@ -53,6 +54,12 @@ func (p *post) run(m *mailbox) {
 // than an actor of ours was told, which may have woken a goroutine.
 func (p *post) deliver(a *arrival) bool {
 	switch {
+	case a.in != nil && a.in.pulling && a.kind != arrivalProbe:
+		a.in.behind = append(a.in.behind, *a)
+		return false
+	case a.rare != nil && a.rare.large:
+		p.fetch(a)
+		return false
 	case a.in != nil && a.in.box != nil && !a.in.box.dead.Load() && (a.rare == nil || a.rare.err == nil):
 		p.bring(a, a.in.box)
 		return false

@@ -59,6 +59,11 @@ func init() {
 }
 
 func TestMessagesArriveAsTheyWereSent(t *testing.T) {
+	t.Run("memory", testMessages)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testMessages(t) })
+}
+
+func testMessages(t *testing.T) {
 	long := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	messages := map[string]any{
 		"bytes": []byte{1, 2, 3}, "no bytes": []byte{}, "long bytes": long,
@@ -105,6 +110,11 @@ func message(t *testing.T, w *runtime.World, n int, v byte) *runtime.Message {
 
 // A message's memory changes hands without a copy, once or several times.
 func TestMessageMemory(t *testing.T) {
+	t.Run("memory", testMessageMemory)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testMessageMemory(t) })
+}
+
+func testMessageMemory(t *testing.T) {
 	for _, n := range []int{0, 1, 256, 257, 1 << 20} {
 		got := make(chan *runtime.Message, 1)
 		require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -160,6 +170,11 @@ func TestMessageIsNotCopied(t *testing.T) {
 // Several senders, messages of all sizes, to one actor that appears late: each
 // sender's come in order and once.
 func TestOrder(t *testing.T) {
+	t.Run("memory", testOrder)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testOrder(t) })
+}
+
+func testOrder(t *testing.T) {
 	const senders, messages = 4, 600
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

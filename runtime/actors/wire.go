@@ -25,6 +25,7 @@ const (
 	tagSystem            // a message of protoactor itself: typeWatch and the following
 	tagDefine            // no head; what Type means from now on: a definition
 	tagProbe             // no head; an actor that waits asks who it waits for: a probe
+	tagLarge             // the announcement of a message, see large.go
 	tagEnd
 )
 

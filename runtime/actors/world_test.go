@@ -19,6 +19,12 @@ import (
 // soon is how long tests wait for what comes at once.
 const soon = 20 * time.Second
 
+// overNetwork makes ranks of this process speak by the network instead of memory.
+func overNetwork(t *testing.T) {
+	t.Helper()
+	t.Setenv("GORUN_TRANSPORT", "rdma")
+}
+
 // TestMain fails when a goroutine of the package is left.
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -47,6 +47,7 @@ func (e *Engine) lose(p *peer, cause error) {
 	if c := e.mail.courier; c != nil {
 		c.Lost(p.rank, p.down)
 		e.callServer()
+		e.sleeper.Ring() // for AwaitCredit
 	}
 }
 

@@ -79,8 +79,9 @@ type mail struct {
 	early   []earlyParcel
 	bytes   int // of early
 	scratch []byte
-	// serving is the goroutine of Serve; see ErrInline.
+	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
 	serving uintptr
+	server  *waiter
 }
 
 // SetCourier hands the parcels of all peers to c from now on, those that came
@@ -282,6 +283,7 @@ func (e *Engine) arriveGrant(p *peer, h header) error {
 		l.wanted = false
 		e.mail.courier.Credit(l)
 		e.callServer()
+		e.sleeper.Ring() // for AwaitCredit
 	}
 	return nil
 }
@@ -297,13 +299,18 @@ func (e *Engine) arriveRefuse(p *peer, number uint32) error {
 	return nil
 }
 
-// callServer lets the goroutine of Serve have a look: it may be asleep, or wait for
-// a processor that the poller keeps.
+// callServer lets the goroutine of Serve have a look: it may be asleep, or parked,
+// or wait for a processor that the poller keeps.
 func (e *Engine) callServer() {
-	if p := e.poller; p == nil || !p.serves {
+	s := e.mail.server
+	switch {
+	case s == nil:
+	case s.asleep:
+		e.sleeper.Ring()
+	case e.poller != s:
 		e.woke = true
+		e.urge()
 	}
-	e.urge()
 }
 
 // link returns the link of a number, or nil.
@@ -318,4 +325,11 @@ func (p *peer) link(number uint32) *Link {
 // have none any more. The error is the one of Await.
 func (e *Engine) AwaitCredit(l *Link) error {
 	return e.Await(context.Background(), func() bool { return !l.wanted || l.peer.down != nil }, 0, "tell")
+}
+
+// Over reports whether the operation of h is finished. It is for Serve's ready,
+// which is called with the engine's lock held.
+func (h Handle) Over() bool {
+	r := h.pending()
+	return r == nil || r.phase == phaseDone
 }

@@ -26,6 +26,7 @@ func (e *Engine) Serve(ready, work func() bool) error {
 	e.mail.serving = goroutine()
 	w := e.newWaiter()
 	w.done, w.serves, w.what = ready, true, "serve actors"
+	e.mail.server = w
 	var err error
 	for err == nil {
 		if e.err == nil && !ready() {
@@ -43,7 +44,7 @@ func (e *Engine) Serve(ready, work func() bool) error {
 		w.fired = false
 		err = e.wait(context.Background(), w)
 	}
-	e.mail.serving = 0
+	e.mail.serving, e.mail.server = 0, nil
 	e.freeWaiter(w)
 	e.unlock()
 	return err

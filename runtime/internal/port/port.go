@@ -35,6 +35,9 @@ type World interface {
 	Given(message any, g Gift, to int)
 	// Regain takes the memory back: the message lives on.
 	Regain(message any, g Gift)
+	// Detach ends a message as if it had been given to a rank, and returns one with
+	// its memory that nobody else knows.
+	Detach(message any, to int) any
 	// Received makes a message of what came from a rank.
 	Received(m *engine.Message) any
 	// Wrap makes a message that owns memory of this process.
