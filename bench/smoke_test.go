@@ -24,7 +24,7 @@ const timeout = 2 * time.Minute
 // programs are the benchmarks, and bin is where TestMain built them.
 var (
 	programs = []string{
-		"allall", "allocations", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "handover",
+		"allall", "allocations", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect", "handover",
 		"latency", "loss", "memory", "messagerate", "npb", "startup",
 	}
 	bin string
@@ -98,6 +98,7 @@ func TestTables(t *testing.T) {
 		{"handover", 2, []string{"handover", "-m", "8,1M"}, []int{8, 1 << 20}, true},
 		{"computing", 2, []string{"computing", "-m", "1M", "-for", "2ms"}, []int{1 << 20}, false},
 		{"allocations", 2, []string{"allocations", "-m", "8,1K"}, []int{8, 1024}, true},
+		{"connect", 4, []string{"connect"}, []int{8}, false},
 		{"blocked", 2, []string{"blocked", "-for", "20ms"}, []int{8}, true},
 		{"memory", 4, []string{"memory"}, []int{0}, false},
 		{"memory after an all-to-all", 4, []string{"memory", "-alltoall", "-shared"}, []int{0}, false},
@@ -184,6 +185,8 @@ func TestRefusals(t *testing.T) {
 		{3, "npb -kernel cg -class S", "power of two"},
 		{1, "latency", "too few"},
 		{3, "messagerate", "pairs"},
+		{2, "connect", "too few"},
+		{3, "connect -m 8,16", "one size"},
 		{2, "collective -op dance", `"dance"`},
 		{2, "latency -type string", `"string"`},
 		{2, "latency -m 9:1", "empty"},

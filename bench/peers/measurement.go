@@ -18,6 +18,8 @@ type measurement struct {
 	ranks    int
 	args     []string
 	ours     []string // more arguments for ours alone
+	env      []string // environment of ours alone
+	network  bool     // through the network, on one machine too
 	launch   []string // more arguments for our launcher
 	spinning []string // more arguments for a system whose ranks spin: fewer iterations
 	quick    []string // more arguments for all with -quick

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -31,8 +32,8 @@ var crowds = []int{4, 8, 16}
 
 // plan returns what is measured and the table that is made of it.
 func plan() ([]measurement, []row) {
-	measurements := append(pairMeasurements(), jobMeasurements()...)
-	rows := append(pairRows(), jobRows()...)
+	measurements := slices.Concat(pairMeasurements(), jobMeasurements(), networkMeasurements())
+	rows := slices.Concat(pairRows(), jobRows(), networkRows())
 	for _, ranks := range crowds {
 		measurements = append(measurements, crowdMeasurements(ranks)...)
 		rows = append(rows, crowdRows(ranks)...)

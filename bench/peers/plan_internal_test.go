@@ -67,6 +67,7 @@ func TestCommand(t *testing.T) {
 	bound := measurement{program: "latency", ranks: 2, bound: true, args: []string{"-m", "8"}, ours: []string{"-arena"}, spinning: []string{"-i", "9"}}
 	crowd := measurement{program: "latency", ranks: 64, args: []string{"-pairs"}, spinning: []string{"-i", "9"}, quick: []string{"-i", "1"}}
 	loss := measurement{program: "loss", ranks: 3, launch: []string{"-on-failure", "continue"}}
+	far := measurement{program: "latency", ranks: 2, bound: true, network: true, launch: []string{"-v"}, env: []string{"A=1"}}
 	all := systems("/d", true)
 	for _, tc := range []struct {
 		system int
@@ -82,9 +83,16 @@ func TestCommand(t *testing.T) {
 		{1, &crowd, false, []string{"mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "64", "/d/latency.mpicc.openmpi", "-pairs"}},
 		{2, &crowd, false, []string{"mpirun.mpich", "-np", "64", "/d/latency.mpicc.mpich", "-pairs", "-i", "9"}},
 		{2, &bound, false, []string{"mpirun.mpich", "-bind-to", "core", "-np", "2", "/d/latency.mpicc.mpich", "-m", "8", "-i", "9"}},
+		{0, &far, false, []string{"/d/gorun", "-bind-to", "core", "-transport", "rdma", "-np", "2", "-v", "/d/latency"}},
+		{1, &far, false, []string{"mpirun.openmpi", "--bind-to", "core", "--map-by", "core", "--mca", "btl", "tcp,self", "-np", "2", "/d/latency.mpicc.openmpi"}},
+		{2, &far, false, []string{"mpirun.mpich", "-bind-to", "core", "-np", "2", "/d/latency.mpicc.mpich"}},
 		{4, &crowd, true, []string{"mpirun.mpich", "-np", "8", "/d/latency.mpicc.mpich", "-pairs", "-i", "1"}},
 	} {
 		require.Equal(t, tc.want, all[tc.system].command("/d", tc.m, tc.quick))
 	}
 	require.Len(t, systems("/d", false), 3)
+	require.Equal(t, []string{"A=1"}, all[0].environment(&far), "ours alone")
+	require.Equal(t, all[1].env, all[1].environment(&far))
+	require.Equal(t, []string{"MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo"}, all[2].environment(&far))
+	require.Empty(t, all[2].environment(&bound))
 }

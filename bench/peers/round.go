@@ -48,7 +48,7 @@ func (c *comparison) run(ctx context.Context) error {
 func (c *comparison) due(m *measurement, s *system, round int) bool {
 	ours := s.compiler == ""
 	switch {
-	case m.alone && !ours:
+	case m.alone && !ours, m.network && s.variant:
 		return false
 	case m.times > 0 && round >= m.times:
 		return false
@@ -64,7 +64,7 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	if c.nice != 0 {
 		command = append([]string{"nice", "-n", strconv.Itoa(c.nice)}, command...)
 	}
-	out, err := launch.Run(ctx, m.timeout, s.env, command...)
+	out, err := launch.Run(ctx, m.timeout, s.environment(m), command...)
 	var values map[int]float64
 	switch {
 	case err == nil && m.wall:

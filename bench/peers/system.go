@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -25,8 +26,10 @@ type system struct {
 	crowded  []string // the same when ranks may outnumber cores
 	always   []string
 	env      []string
-	spins    bool // ranks that wait keep their core even when others need it
-	variant  bool // shown, but no peer to be compared with
+	network  []string // launcher's arguments for going through the network
+	overTCP  []string // environment for the same
+	spins    bool     // ranks that wait keep their core even when others need it
+	variant  bool     // shown, but no peer to be compared with
 }
 
 // systems returns ours, the peers and, if asked for, their variants over UCX.
@@ -36,15 +39,18 @@ func systems(dir string, ucx bool) []system {
 	all = append(all,
 		system{
 			name: gorun, title: "gorun", launcher: filepath.Join(dir, "gorun"), bound: []string{"-bind-to", "core"},
+			network: []string{"-transport", "rdma"},
 		},
 		system{
 			name: openMPI, title: "Open MPI", compiler: "mpicc.openmpi", launcher: "mpirun.openmpi", env: asRoot,
 			bound:   []string{"--bind-to", "core", "--map-by", "core"},
 			crowded: []string{"--oversubscribe", "--bind-to", "none"},
+			network: []string{"--mca", "btl", "tcp,self"},
 		},
 		system{
 			name: mpich, title: "MPICH", compiler: "mpicc.mpich", launcher: "mpirun.mpich",
 			bound: []string{"-bind-to", "core"}, spins: true,
+			overTCP: []string{"MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "UCX_NET_DEVICES=lo"},
 		},
 	)
 	if !ucx {
@@ -88,6 +94,9 @@ func (s *system) command(dir string, m *measurement, quick bool) []string {
 	}
 	command := append([]string{s.launcher}, s.always...)
 	command = append(command, placement...)
+	if m.network {
+		command = append(command, s.network...)
+	}
 	command = append(command, "-np", strconv.Itoa(ranks))
 	if s.compiler == "" {
 		command = append(command, m.launch...)
@@ -97,6 +106,18 @@ func (s *system) command(dir string, m *measurement, quick bool) []string {
 		command = append(command, twinPath(dir, m.program, s.compiler))
 	}
 	return append(command, args...)
+}
+
+// environment returns what is added to the environment of a run.
+func (s *system) environment(m *measurement) []string {
+	env := slices.Clone(s.env)
+	if m.network {
+		env = append(env, s.overTCP...)
+	}
+	if s.compiler == "" {
+		env = append(env, m.env...)
+	}
+	return env
 }
 
 // twinPath is where the twin of a program is built with a compiler.

@@ -1,0 +1,108 @@
+// Command connect measures the first message between two ranks, with all that is set
+// up for it:
+//
+//	gorun -np 18 -transport rdma ./bench/connect
+//
+// Rank 0 sends to one rank after the other, which waits asleep, and the time is that
+// from its call to the answer, the median of all ranks. The second column is the same
+// for the next message to the rank.
+package main
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Tags.
+const (
+	tagReady    = 1 // goes from rank to rank until all are there
+	tagQuestion = 2
+	tagAnswer   = 3
+)
+
+func main() {
+	o := osu.Define("connect", "8", osu.Latency)
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+}
+
+// run does the part of one rank. The last one is not asked: rank 0 hears from it that
+// all are there, and so has a connection with it.
+func run(w *runtime.World, o *osu.Options) error {
+	c := w.Comm()
+	switch {
+	case c.Size() < 3:
+		return errors.New("too few ranks: three at least")
+	case len(o.Sizes) != 1:
+		return errors.New("a first message has one size")
+	}
+	table, err := osu.NewTable(w, o, "First (us)", "Next (us)")
+	if err != nil {
+		return err
+	}
+	message := make([]byte, o.Sizes[0])
+	if c.Rank() > 0 {
+		return serve(c, message)
+	}
+	var ready [1]byte
+	if _, err := runtime.Recv(c, ready[:], c.Size()-1, tagReady); err != nil {
+		return err
+	}
+	var times [2][]time.Duration
+	for peer := 1; peer < c.Size()-1; peer++ {
+		for i := range times {
+			took, err := ask(c, message, peer)
+			if err != nil {
+				return err
+			}
+			times[i] = append(times[i], took)
+		}
+	}
+	if err := table.Row(len(message), osu.Micros(median(times[0])), osu.Micros(median(times[1]))); err != nil {
+		return err
+	}
+	return table.Close()
+}
+
+// serve is the part of the ranks that are asked.
+func serve(c *runtime.Comm, message []byte) error {
+	var ready [1]byte
+	if c.Rank() > 1 {
+		if _, err := runtime.Recv(c, ready[:], c.Rank()-1, tagReady); err != nil {
+			return err
+		}
+	}
+	last := c.Size() - 1
+	if err := runtime.Send(c, ready[:], (c.Rank()+1)%c.Size(), tagReady); err != nil || c.Rank() == last {
+		return err
+	}
+	for range 2 {
+		if _, err := runtime.Recv(c, message, 0, tagQuestion); err != nil {
+			return err
+		}
+		if err := runtime.Send(c, message, 0, tagAnswer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask sends to a rank and waits for its answer.
+func ask(c *runtime.Comm, message []byte, peer int) (time.Duration, error) {
+	start := time.Now()
+	if err := runtime.Send(c, message, peer, tagQuestion); err != nil {
+		return 0, err
+	}
+	_, err := runtime.Recv(c, message, peer, tagAnswer)
+	return time.Since(start), err
+}
+
+// median returns the median of durations, of which there is at least one.
+func median(d []time.Duration) time.Duration {
+	slices.Sort(d)
+	return (d[(len(d)-1)/2] + d[len(d)/2]) / 2
+}

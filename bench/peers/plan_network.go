@@ -1,0 +1,88 @@
+package main
+
+import (
+	"slices"
+	"time"
+)
+
+// timeoutNetwork is for the runs over loopback.
+const timeoutNetwork = 60 * time.Second
+
+// Counts for messages that take microseconds each, and for windows of 64 of them:
+// some tenths of a second, after as much that is not timed, in which TCP's buffers
+// grow.
+var (
+	netWarm    = []string{"-i", "20000", "-x", "10000"}
+	netWindows = []string{"-i", "30", "-x", "10"}
+	netHuge    = []string{"-m", "16M", "-i", "3", "-x", "1"}
+	netHugeFew = []string{"-i", "1", "-x", "0"}
+	netRate    = []string{"-m", "8", "-i", "2000", "-x", "500"}
+	withoutCRC = []string{"GORUN_CRC=0"}
+	twoNodes   = []string{"-host", "a:2,b:4", "-rsh", "env GORUN_HOSTID=%h"}
+	twoSizes   = []string{"-m", "64K,1M"}
+)
+
+// networkMeasurements are those of ranks that go through the network although they
+// are on one machine, and of TCP itself. In those of two nodes gorun takes the one
+// machine for two, of which the first has the two ranks that measure.
+func networkMeasurements() []measurement {
+	over := func(m measurement) measurement {
+		m.network, m.timeout = true, timeoutNetwork
+		return m
+	}
+	return []measurement{
+		over(measurement{key: "rdma latency", program: "latency", ranks: 2, bound: true, args: slices.Concat([]string{"-m", "8,8K"}, netWarm)}),
+		{key: "tcp latency", program: "rawtcp", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-m", "8,8K"}, netWarm)},
+		over(measurement{key: "rdma bandwidth", program: "bandwidth", ranks: 2, bound: true, args: slices.Concat(twoSizes, netWindows)}),
+		over(measurement{key: "rdma bandwidth bare", program: "bandwidth", ranks: 2, bound: true, alone: true, args: slices.Concat(twoSizes, netWindows), env: withoutCRC}),
+		{key: "tcp stream", program: "rawtcp", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-stream"}, twoSizes, netWindows)},
+		over(measurement{key: "rdma bandwidth huge", program: "bandwidth", ranks: 2, bound: true, args: netHuge, quick: netHugeFew}),
+		over(measurement{key: "rdma bandwidth huge bare", program: "bandwidth", ranks: 2, bound: true, alone: true, args: netHuge, quick: netHugeFew, env: withoutCRC}),
+		{key: "tcp stream huge", program: "rawtcp", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-stream"}, netHuge), quick: netHugeFew},
+		over(measurement{key: "rdma message rate", program: "messagerate", ranks: 2, bound: true, args: netRate}),
+		over(measurement{key: "rdma connect", program: "connect", ranks: 18, alone: true}),
+		over(measurement{key: "rdma allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}}),
+		{key: "shm alone", program: "latency", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-m", "8"}, warm)},
+		{key: "shm beside rdma", program: "latency", ranks: 6, bound: true, alone: true, args: slices.Concat([]string{"-m", "8", "-heard", "4"}, warm), launch: twoNodes},
+	}
+}
+
+// networkRows are the lines of networkMeasurements: each beside the peers, which go
+// through TCP too, and beside TCP itself.
+func networkRows() []row {
+	rows := []row{
+		{name: "rdma message rate 8 B", unit: "1/s", measurement: "rdma message rate", size: 8, against: better, higher: true, bar: 2},
+		{name: "rdma first message, with the connection", unit: "us", measurement: "rdma connect", size: 8, against: absolute, bar: 1000},
+		{name: "rdma allocations per small message", measurement: "rdma allocations", size: 8, against: absolute, bar: 0.005},
+		{name: "shm latency 8 B beside 4 rdma connections, to shm alone", unit: "us", measurement: "shm beside rdma", size: 8, against: "shm alone", bar: 1.1},
+	}
+	for _, l := range []struct {
+		what string
+		size int
+	}{{"8 B", 8}, {"8 KiB", 8 * kib}} {
+		rows = append(
+			rows,
+			row{name: "rdma latency " + l.what, unit: "us", measurement: "rdma latency", size: l.size, against: better, bar: 1},
+			row{name: "rdma latency " + l.what + ", to raw TCP", unit: "us", measurement: "rdma latency", size: l.size, against: "tcp latency", free: true, aim: 1.1},
+			row{name: "raw TCP latency " + l.what + ", to the rdma peers", unit: "us", measurement: "tcp latency", theirs: "rdma latency", size: l.size, against: better, free: true},
+		)
+	}
+	for _, l := range []struct {
+		what, suffix string
+		size         int
+	}{{"64 KiB", "", 64 * kib}, {"1 MiB", "", mib}, {"16 MiB", " huge", 16 * mib}} {
+		with, bare, raw := "rdma bandwidth"+l.suffix, "rdma bandwidth"+l.suffix+" bare", "tcp stream"+l.suffix
+		r := row{unit: "MB/s", measurement: bare, theirs: with, size: l.size, against: better, higher: true}
+		add := func(name string, change func(*row)) {
+			line := r
+			line.name = name
+			change(&line)
+			rows = append(rows, line)
+		}
+		add("rdma bandwidth "+l.what+" without CRC", func(r *row) { r.bar, r.aim = 1, 1.2 })
+		add("rdma bandwidth "+l.what+" with CRC", func(r *row) { r.measurement, r.bar, r.aim = with, 0.85, 1 })
+		add("rdma bandwidth "+l.what+" without CRC, to raw TCP", func(r *row) { r.against, r.free = raw, true })
+		add("raw TCP stream "+l.what+", to the rdma peers", func(r *row) { r.measurement, r.free = raw, true })
+	}
+	return rows
+}
