@@ -90,7 +90,7 @@ func (w *actorPort) Guard(fn func()) {
 // Bytes implements port.World.
 func (w *actorPort) Bytes(message any) ([]byte, bool) {
 	b := &message.(*Message).buffer
-	return b.bytes, b.end == bufferLives
+	return b.bytes, b.world != nil && b.end == bufferLives
 }
 
 // Give implements port.World.
@@ -165,4 +165,8 @@ func (w *actorPort) Hold(n int) (any, error) {
 }
 
 // Release implements port.World.
-func (w *actorPort) Release(message any) { message.(*Message).Release() }
+func (w *actorPort) Release(message any) {
+	if m := message.(*Message); m.buffer.world != nil {
+		m.Release()
+	}
+}

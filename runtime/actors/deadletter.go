@@ -16,7 +16,7 @@ func (s *System) bury(pid *actor.PID, message any, why error) {
 		s.DeadLetter.SendUserMessage(pid, message)
 	}
 	if memory, ok := m.(*runtime.Message); ok && memory != nil {
-		memory.Release()
+		s.world.Release(memory)
 	}
 }
 

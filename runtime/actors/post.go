@@ -104,7 +104,7 @@ type post struct {
 
 	taken     []arrival // what work is at; the serving goroutine's while it works
 	transfers transfers
-	batch     []item    // messages in a row for one actor, on their way to its mailbox
+	batch     []item // messages in a row for one actor, on their way to its mailbox
 	to        *mailbox
 	goroutine atomic.Uintptr
 	box       *mailbox // the inline actor that the serving goroutine runs

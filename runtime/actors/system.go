@@ -99,7 +99,7 @@ func OfConfig(w *runtime.World, cfg Config) (*System, error) {
 	p := port.Of(w)
 	kept, err := p.Keep(func() (any, func(), error) {
 		s := newSystem(p, cfg)
-		return s, s.close, nil
+		return s, s.close, s.spawnNames()
 	})
 	if err != nil {
 		return nil, err

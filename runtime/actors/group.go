@@ -1,0 +1,136 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// ErrMember refuses an actor that is not in a Group, and members that disagree.
+var ErrMember = errors.New("not a member of the group")
+
+// Group is a communicator whose members are actors, one or several of each rank.
+// A round of it, an AllReduce for example, begins for an actor with a call of
+// Contribute, which returns at once, and ends with a message: in between the actor
+// takes other messages. Rounds are collective: the n-th call of every member
+// belongs to the n-th round.
+type Group struct {
+	s       *System
+	comm    *runtime.Comm
+	members []*actor.PID // of this rank
+
+	// mu guards the fields below it.
+	mu      sync.Mutex
+	rounds  []*round       // begun, not yet run, in order
+	next    int            // number of rounds[0]
+	calls   map[string]int // by id of the member
+	running bool
+}
+
+// round is what the members of this rank have contributed.
+type round struct {
+	here int
+	// run makes the result of sum, which is the part of this rank.
+	run func(c *runtime.Comm) (any, error)
+	sum any
+	err error
+}
+
+// Result is what every member is told at the end of a round.
+type Result[T any] struct {
+	// Round counts from 0.
+	Round int
+	// Values are the result, which the members of a rank share: they only read it.
+	Values []T
+	// Err is why there is none.
+	Err error
+}
+
+// NewGroup makes a group of actors of this rank and of those that the other
+// members of c name. It is collective over c; every rank names at least one.
+func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error) {
+	if len(members) == 0 {
+		return nil, fmt.Errorf("%w: rank %d names nobody", ErrMember, c.Rank())
+	}
+	own, err := c.Dup()
+	if err != nil {
+		return nil, err
+	}
+	return &Group{s: s, comm: own, members: members, calls: make(map[string]int)}, nil
+}
+
+// Contribute gives a member's part of its next round. When every member of this
+// rank has given its part, join having added them up in the order in which they
+// came (into += values), run is called with the sum, on a goroutine of the group
+// and with its communicator: it makes the result of all ranks, mostly by one
+// collective. Every member of this rank is told the *Result[T]. values must not be
+// changed afterwards.
+func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := false
+	for _, m := range g.members {
+		known = known || m.Equal(member)
+	}
+	if !known {
+		return fmt.Errorf("%w: %s", ErrMember, name(member))
+	}
+	n := g.calls[member.Id] - g.next
+	g.calls[member.Id]++
+	for len(g.rounds) <= n {
+		g.rounds = append(g.rounds, &round{})
+	}
+	r := g.rounds[n]
+	switch sum := r.sum.(type) {
+	case nil:
+		r.sum = append(make([]T, 0, len(values)), values...)
+	case []T:
+		if len(sum) == len(values) {
+			join(sum, values)
+			break
+		}
+		r.err = fmt.Errorf("%w: %d values beside %d in one round", ErrMember, len(values), len(sum))
+	default:
+		r.err = fmt.Errorf("%w: %T beside %T in one round", ErrMember, values, r.sum)
+	}
+	number := g.calls[member.Id] - 1
+	r.run = func(c *runtime.Comm) (any, error) {
+		result := &Result[T]{Round: number, Err: r.err}
+		if r.err == nil {
+			result.Values, result.Err = run(c, r.sum.([]T))
+		}
+		return result, result.Err
+	}
+	if r.here++; r.here == len(g.members) && !g.running && n == 0 {
+		g.running = true
+		go g.work()
+	}
+	return nil
+}
+
+// work runs the rounds that are complete at this rank, in order.
+func (g *Group) work() {
+	for {
+		g.mu.Lock()
+		if len(g.rounds) == 0 || g.rounds[0].here < len(g.members) {
+			g.running = false
+			g.mu.Unlock()
+			return
+		}
+		r := g.rounds[0]
+		g.rounds = g.rounds[1:]
+		g.next++
+		g.mu.Unlock()
+		result, err := r.run(g.comm)
+		if err != nil {
+			g.comm.Break(err) // the others wait for this rank
+		}
+		for _, m := range g.members {
+			g.s.Root.Send(m, result)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// total adds the sums of all ranks up.
+func total(c *runtime.Comm, sum []float64) ([]float64, error) {
+	all := append([]float64(nil), sum...)
+	for i := 1; i < c.Size(); i++ {
+		to, from := (c.Rank()+i)%c.Size(), (c.Rank()-i+c.Size())%c.Size()
+		got := make([]float64, len(sum))
+		r := runtime.Isend(c, sum, to, 0)
+		if _, err := runtime.Recv(c, got, from, 0); err != nil {
+			return nil, err
+		}
+		if _, err := r.Wait(); err != nil {
+			return nil, err
+		}
+		plus(all, got)
+	}
+	return all, nil
+}
+
+func plus(into, values []float64) {
+	for i := range into {
+		into[i] += values[i]
+	}
+}
+
+// Two actors on each of three ranks add numbers up, round by round, and answer
+// meanwhile.
+func TestGroup(t *testing.T) {
+	const rounds = 20
+	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		results := make(chan *actors.Result[float64], 2*rounds)
+		var pids []*actor.PID
+		var group *actors.Group
+		for k := range 2 {
+			done := 0
+			give := func(c actor.Context) {
+				require.NoError(t, actors.Contribute(group, c.Self(), []float64{1, float64(w.Rank()*2 + k)}, plus, total))
+			}
+			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				switch m := c.Message().(type) {
+				case string:
+					give(c)
+				case int:
+					c.Respond(m)
+				case *actors.Result[float64]:
+					results <- m
+					if done++; done < rounds {
+						give(c)
+					}
+				}
+			}), "")
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+		_, err = s.NewGroup(w.Comm())
+		require.ErrorIs(t, err, actors.ErrMember)
+		group, err = s.NewGroup(w.Comm(), pids...)
+		require.NoError(t, err)
+		require.ErrorIs(t, actors.Contribute(group, s.PID(0, "stranger"), nil, plus, total), actors.ErrMember)
+		s.Root.Send(pids[0], "go")
+		ask(t, s, pids[0], 1) // it waits for the other, and answers
+		s.Root.Send(pids[1], "go")
+		for i := range 2 * rounds {
+			r := next(t, results)
+			require.NoError(t, r.Err)
+			require.Equal(t, i/2, r.Round)
+			require.Equal(t, []float64{6, 15}, r.Values)
+		}
+		return nil
+	}))
+}
+
+// A round that fails at one rank fails at all, with the reason.
+func TestGroupFailure(t *testing.T) {
+	bad := errors.New("bad round")
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		in := inbox(t, s, "in", s.Inline())
+		pid := s.PID(w.Rank(), "in")
+		group, err := s.NewGroup(w.Comm(), pid)
+		require.NoError(t, err)
+		run := total
+		if w.Rank() == 1 {
+			run = func(*runtime.Comm, []float64) ([]float64, error) { return nil, bad }
+		}
+		require.NoError(t, actors.Contribute(group, pid, []float64{1}, plus, run))
+		r := next(t, in).(*actors.Result[float64])
+		if w.Rank() == 1 {
+			require.ErrorIs(t, r.Err, bad)
+		} else {
+			require.ErrorIs(t, r.Err, runtime.ErrCommBroken)
+		}
+		return nil
+	}))
+}
+
+// The end of an operation is a message.
+func TestPipeTo(t *testing.T) {
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		c := w.Comm()
+		in := inbox(t, s, "in", s.Worker())
+		buf := make([]int64, 2)
+		s.PipeTo(runtime.Irecv(c, buf, 1-w.Rank(), 0), s.PID(w.Rank(), "in"), buf)
+		require.NoError(t, runtime.Send(c, []int64{int64(w.Rank()), 7}, 1-w.Rank(), 0))
+		require.Equal(t, []int64{int64(1 - w.Rank()), 7}, next(t, in))
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.PipeTo(runtime.NewRequest(c.WithContext(ctx), func(c *runtime.Comm) error { return c.Context().Err() }), s.PID(w.Rank(), "in"), "x")
+		f := next(t, in).(*actors.Failure)
+		require.Equal(t, "x", f.Result)
+		require.ErrorIs(t, f.Err, context.Canceled)
+		return nil
+	}))
+}

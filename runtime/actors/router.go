@@ -1,0 +1,206 @@
+package actors
+
+import (
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Routing says who gets a message of a router.
+type Routing uint8
+
+const (
+	// RoundRobin gives each message to the next one.
+	RoundRobin Routing = iota
+	// Broadcast gives each message to all. A *runtime.Message is not for several:
+	// it is a dead letter.
+	Broadcast
+	// ConsistentHash gives messages with the same Hash to the same one, as long as
+	// that lives; the end of another changes nothing for them (highest random
+	// weight, Thaler and Ravishankar 1998). A message must be a Hasher.
+	ConsistentHash
+	// FirstAnswer gives a request to all; the first answer counts.
+	FirstAnswer
+)
+
+// Hasher is a message for ConsistentHash.
+type Hasher interface {
+	// Hash is what tells who gets the message.
+	Hash() string
+}
+
+// router is a Process that passes messages on at once, on the goroutine of the
+// sender: it costs no hop and has no mailbox.
+type router struct {
+	s    *System
+	pid  *actor.PID
+	how  Routing
+	turn atomic.Uint64
+
+	// mu guards the fields below it.
+	mu       sync.Mutex
+	to       []*actor.PID // never changed, but replaced
+	watchers []*actor.PID
+}
+
+var _ actor.Process = (*router)(nil)
+
+// Route makes a router in front of actors of any ranks and returns its PID, which
+// is used like an actor's. Those that end leave it. name "" makes one up.
+func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, error) {
+	if name == "" {
+		name = "router" + s.ProcessRegistry.NextId()
+	}
+	r := &router{s: s, how: how, to: append([]*actor.PID(nil), to...)}
+	pid, ok := s.ProcessRegistry.Add(r, name)
+	if !ok {
+		return nil, fmt.Errorf("router %q: %w", name, actor.ErrNameExists)
+	}
+	r.pid = pid
+	s.errand(errand{appeared: name})
+	for _, t := range to {
+		s.tellSystem(t, &actor.Watch{Watcher: pid})
+	}
+	return pid, nil
+}
+
+// members returns who is left.
+func (r *router) members() []*actor.PID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.to
+}
+
+// SendUserMessage implements actor.Process.
+func (r *router) SendUserMessage(pid *actor.PID, message any) {
+	to := r.members()
+	m := actor.UnwrapEnvelopeMessage(message)
+	switch _, poison := m.(*actor.PoisonPill); {
+	case poison:
+		r.Stop(pid)
+	case len(to) == 0:
+		r.s.bury(pid, message, fmt.Errorf("%w: the router leads to nobody", ErrStopped))
+	case r.how == RoundRobin:
+		r.s.Root.Send(to[(r.turn.Add(1)-1)%uint64(len(to))], message)
+	case r.how == ConsistentHash:
+		h, ok := m.(Hasher)
+		if !ok {
+			r.s.bury(pid, message, fmt.Errorf("%w: %T has no hash to route by", ErrUnregistered, m))
+			return
+		}
+		r.s.Root.Send(heaviest(to, h.Hash()), message)
+	case codecOf(m) == codecMessage:
+		r.s.bury(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrUnregistered, m))
+	default:
+		if sender := actor.UnwrapEnvelopeSender(message); r.how == FirstAnswer && sender != nil {
+			message = &actor.MessageEnvelope{Message: m, Sender: newFirst(r.s, sender, len(to))}
+		}
+		for _, t := range to {
+			r.s.Root.Send(t, message)
+		}
+	}
+}
+
+// heaviest returns the one with the largest hash of itself and the key.
+func heaviest(to []*actor.PID, key string) *actor.PID {
+	var best *actor.PID
+	var most uint64
+	for _, t := range to {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name(t) + "\x00" + key)) // a hash takes everything
+		w := h.Sum64()
+		w ^= w >> 33 // fnv mixes its last bytes little
+		w *= 0xff51afd7ed558ccd
+		w ^= w >> 33
+		if best == nil || w > most {
+			best, most = t, w
+		}
+	}
+	return best
+}
+
+// SendSystemMessage implements actor.Process.
+func (r *router) SendSystemMessage(pid *actor.PID, message any) {
+	switch m := message.(type) {
+	case *actor.Terminated:
+		r.mu.Lock()
+		r.to = without(r.to, m.Who)
+		r.mu.Unlock()
+	case *actor.Watch:
+		r.mu.Lock()
+		r.watchers = append(r.watchers, m.Watcher)
+		r.mu.Unlock()
+	case *actor.Unwatch:
+		r.mu.Lock()
+		r.watchers = without(r.watchers, m.Watcher)
+		r.mu.Unlock()
+	case *actor.Stop:
+		r.Stop(pid)
+	}
+}
+
+// without returns the PIDs that are not pid.
+func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
+	kept := make([]*actor.PID, 0, len(all))
+	for _, p := range all {
+		if !p.Equal(pid) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+// Stop implements actor.Process. It ends the router, not those it leads to.
+func (r *router) Stop(*actor.PID) {
+	r.s.ProcessRegistry.Remove(r.pid)
+	r.mu.Lock()
+	to, watchers := r.to, r.watchers
+	r.to, r.watchers = nil, nil
+	r.mu.Unlock()
+	for _, t := range to {
+		r.s.tellSystem(t, &actor.Unwatch{Watcher: r.pid})
+	}
+	for _, w := range watchers {
+		r.s.tellSystem(w, &actor.Terminated{Who: r.pid})
+	}
+}
+
+// first is a Process that passes on the first of several answers.
+type first struct {
+	s    *System
+	pid  *actor.PID
+	to   *actor.PID
+	left atomic.Int32
+	done atomic.Bool
+}
+
+// newFirst returns the PID to which n answers are to be sent.
+func newFirst(s *System, to *actor.PID, n int) *actor.PID {
+	f := &first{s: s, to: to}
+	f.left.Store(int32(n))
+	// By its name it is a future to other ranks: it takes no credit.
+	f.pid, _ = s.ProcessRegistry.Add(f, futurePrefix+"first"+s.ProcessRegistry.NextId())
+	return f.pid
+}
+
+// SendUserMessage implements actor.Process. That one cannot answer counts only if
+// nobody can.
+func (f *first) SendUserMessage(_ *actor.PID, message any) {
+	_, dead := actor.UnwrapEnvelopeMessage(message).(*actor.DeadLetterResponse)
+	left := f.left.Add(-1)
+	if (!dead || left == 0) && !f.done.Swap(true) {
+		f.s.Root.Send(f.to, message)
+	}
+	if left == 0 {
+		f.s.ProcessRegistry.Remove(f.pid)
+	}
+}
+
+// SendSystemMessage implements actor.Process.
+func (f *first) SendSystemMessage(*actor.PID, any) {}
+
+// Stop implements actor.Process.
+func (f *first) Stop(*actor.PID) { f.s.ProcessRegistry.Remove(f.pid) }
