@@ -51,10 +51,16 @@ func run(m *testing.M, dir string) int {
 // fails the test when the job does.
 func Run(t *testing.T, np int, args ...string) string {
 	t.Helper()
+	return RunWith(t, np, nil, args...)
+}
+
+// RunWith is Run with flags of gorun.
+func RunWith(t *testing.T, np int, flags []string, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, gorun, append([]string{"-np", strconv.Itoa(np), program}, args...)...)
+	cmd := exec.CommandContext(ctx, gorun, append(append([]string{"-np", strconv.Itoa(np)}, flags...), append([]string{program}, args...)...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

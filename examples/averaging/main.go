@@ -1,0 +1,136 @@
+// Command averaging trains a line through points that are spread over the ranks:
+// each rank has two actors with a part of the points. An actor computes the
+// gradient of its part and contributes it to an AllReduce of the group of all of
+// them; the sum comes back as a message, and every actor makes the same step. While
+// the sum is under way its mailbox stays open: the actors count the questions they
+// answer meanwhile.
+//
+//	gorun -np 4 ./examples/averaging
+package main
+
+import (
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// The line that the points lie on, and how many there are to each actor.
+const (
+	slope, offset = 3.0, -1.0
+	points        = 64
+	perRank       = 2
+	rate          = 0.3
+)
+
+func main() {
+	steps := flag.Int("steps", 400, "`number` of steps")
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, *steps) })
+}
+
+// trainer is an actor with a part of the points.
+type trainer struct {
+	group  **actors.Group
+	x, y   []float64
+	a, b   float64 // the line so far
+	n      float64 // points of all
+	left   int
+	asked  int
+	report chan<- *trainer
+}
+
+// question is asked from outside in between.
+type question struct{}
+
+// Receive implements actor.Actor.
+func (t *trainer) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case string:
+		t.contribute(c)
+	case question:
+		t.asked++
+		c.Respond(t.asked)
+	case *actors.Result[float64]:
+		if m.Err != nil {
+			panic(m.Err)
+		}
+		t.a -= rate * m.Values[0] / t.n
+		t.b -= rate * m.Values[1] / t.n
+		if t.left--; t.left == 0 {
+			t.report <- t
+			return
+		}
+		t.contribute(c)
+	}
+}
+
+// contribute adds the gradient of the squared error to this round.
+func (t *trainer) contribute(c actor.Context) {
+	gradient := make([]float64, 2)
+	for i, x := range t.x {
+		off := t.a*x + t.b - t.y[i]
+		gradient[0] += off * x
+		gradient[1] += off
+	}
+	if err := actors.Contribute(*t.group, c.Self(), gradient, add, allReduce); err != nil {
+		panic(err)
+	}
+}
+
+// add joins the gradients of the actors of a rank.
+func add(into, values []float64) {
+	for i := range into {
+		into[i] += values[i]
+	}
+}
+
+// allReduce joins those of the ranks.
+func allReduce(c *runtime.Comm, sum []float64) ([]float64, error) {
+	all := make([]float64, len(sum))
+	return all, collectives.AllReduce(c, sum, all, collectives.Sum)
+}
+
+func run(w *runtime.World, steps int) error {
+	s, err := actors.Of(w)
+	if err != nil {
+		return err
+	}
+	var group *actors.Group
+	done := make(chan *trainer, perRank)
+	var members []*actor.PID
+	total := perRank * points * w.Size()
+	for k := range perRank {
+		t := &trainer{group: &group, n: float64(total), left: steps, report: done}
+		for i := range points {
+			x := 2*float64((w.Rank()*perRank+k)*points+i)/float64(total) - 1
+			t.x, t.y = append(t.x, x), append(t.y, slope*x+offset)
+		}
+		pid, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return t }), "")
+		if err != nil {
+			return err
+		}
+		members = append(members, pid)
+	}
+	if group, err = s.NewGroup(w.Comm(), members...); err != nil {
+		return err
+	}
+	for _, m := range members {
+		s.Root.Send(m, "go")
+	}
+	if _, err := s.Root.RequestFuture(members[0], question{}, time.Minute).Result(); err != nil {
+		return err
+	}
+	for range perRank {
+		t := <-done
+		if w.Rank() == 0 {
+			fmt.Printf("y = %.3f x + %.3f after %d steps\n", t.a, t.b, steps)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+// Command pingpong passes a ball between an actor of rank 0 and one of every other
+// rank, in both delivery modes, and prints what a round trip takes.
+//
+//	gorun -np 2 ./examples/pingpong
+package main
+
+import (
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// ball is the message: plain data, which travels as it is.
+type ball struct{ Bounces int64 }
+
+func init() { actors.Register[ball]() }
+
+func main() {
+	rounds := flag.Int("rounds", 10000, "`number` of round trips with each rank")
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error { return play(w, int64(*rounds)) })
+}
+
+// play is the part of one rank. The other ranks' part is over when their actors
+// are there: they live until every rank leaves.
+func play(w *runtime.World, rounds int64) error {
+	s, err := actors.Of(w)
+	if err != nil {
+		return err
+	}
+	modes := []struct {
+		name string
+		mode actor.PropsOption
+	}{{"inline", s.Inline()}, {"worker", s.Worker()}}
+	for _, m := range modes {
+		if w.Rank() > 0 {
+			if _, err := s.Spawn(actor.PropsFromFunc(pong, m.mode), m.name); err != nil {
+				return err
+			}
+			continue
+		}
+		for peer := 1; peer < w.Size(); peer++ {
+			took := serve(s, m.mode, s.PID(peer, m.name), rounds)
+			fmt.Printf("%s: %d round trips with rank %d, %v each\n", m.name, rounds, peer, took/time.Duration(rounds))
+		}
+	}
+	return nil
+}
+
+// pong returns the ball.
+func pong(c actor.Context) {
+	if b, ok := c.Message().(*ball); ok {
+		c.Respond(&ball{b.Bounces + 1})
+	}
+}
+
+// serve plays so many rounds against peer and returns what they took.
+func serve(s *actors.System, mode actor.PropsOption, peer *actor.PID, rounds int64) time.Duration {
+	took := make(chan time.Duration)
+	var start time.Time
+	pid := s.Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case *actor.Started:
+			start = time.Now()
+			c.Request(peer, &ball{})
+		case *ball:
+			if m.Bounces < rounds {
+				c.Request(peer, m)
+				return
+			}
+			took <- time.Since(start)
+		}
+	}, mode))
+	defer s.Root.Stop(pid)
+	return <-took
+}

@@ -1,0 +1,121 @@
+// Command pipeline runs frames through stages on different ranks: rank 0 makes
+// frames, the ranks between brighten them, the last one checks and counts them.
+// A frame is a message in arena memory, which is given to the next rank: on a node
+// that copies nothing. To pass on what came from another rank costs one copy. The last stage is slow on purpose: the actors before it are held
+// up by their outboxes, so that memory stays bounded and no frame is lost.
+//
+//	gorun -np 4 ./examples/pipeline -frames 2000
+package main
+
+import (
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// frameBytes is the size of a frame.
+const frameBytes = 64 << 10
+
+func main() {
+	frames := flag.Int("frames", 500, "`number` of frames")
+	slow := flag.Duration("slow", 200*time.Microsecond, "how long the last stage takes for a frame")
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, *frames, *slow) })
+}
+
+func run(w *runtime.World, frames int, slow time.Duration) error {
+	if w.Size() < 2 {
+		return fmt.Errorf("a pipeline of %d rank", w.Size())
+	}
+	s, err := actors.Of(w)
+	if err != nil {
+		return err
+	}
+	s.EventStream.Subscribe(func(event any) {
+		if d, ok := event.(*actors.DeadLetter); ok {
+			fmt.Println("lost:", d)
+		}
+	})
+	switch {
+	case w.Rank() == 0:
+		return source(w, s, frames)
+	case w.Rank() < w.Size()-1:
+		next := s.PID(w.Rank()+1, "stage")
+		_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { brighten(c, next) }), "stage")
+		return err
+	default:
+		done := make(chan error)
+		k := &sink{want: frames, stages: byte(w.Size() - 2), slow: slow, done: done}
+		if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return k }), "stage"); err != nil {
+			return err
+		}
+		return <-done
+	}
+}
+
+// source makes the frames. It is no actor: where the next stage takes no more, its
+// Send waits.
+func source(w *runtime.World, s *actors.System, frames int) error {
+	next := s.PID(1, "stage")
+	for i := range frames {
+		b, err := runtime.Alloc[byte](w, frameBytes)
+		if err != nil {
+			return err
+		}
+		pixels := b.Bytes()
+		for j := range pixels {
+			pixels[j] = byte(i)
+		}
+		m, err := runtime.NewMessage(b)
+		if err != nil {
+			return err
+		}
+		s.Root.Send(next, m)
+	}
+	return nil
+}
+
+// brighten is a stage: it changes the frame in place and passes it on.
+func brighten(c actor.Context, next *actor.PID) {
+	m, ok := c.Message().(*runtime.Message)
+	if !ok {
+		return
+	}
+	for i, p := range m.Bytes() {
+		m.Bytes()[i] = p + 1
+	}
+	c.Send(next, m)
+}
+
+// sink counts frames and checks that they come in order and whole.
+type sink struct {
+	want, got int
+	stages    byte
+	slow      time.Duration
+	done      chan<- error
+}
+
+// Receive implements actor.Actor.
+func (k *sink) Receive(c actor.Context) {
+	m, ok := c.Message().(*runtime.Message)
+	if !ok {
+		return
+	}
+	defer m.Release()
+	time.Sleep(k.slow)
+	for i, p := range m.Bytes() {
+		if p != byte(k.got)+k.stages {
+			k.done <- fmt.Errorf("pixel %d of frame %d is %d", i, k.got, p)
+			return
+		}
+	}
+	if k.got++; k.got == k.want {
+		fmt.Printf("%d frames through %d stages\n", k.got, k.stages)
+		k.done <- nil
+	}
+}
