@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"net/netip"
@@ -56,7 +55,7 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	if err := l.endpoint.Disconnect(verbs.CloseGraceful); err != nil {
 		return err
 	}
-	if _, err := l.await(ctx, event); !errors.Is(err, io.EOF) {
+	if _, err := l.await(ctx, event); !errors.Is(err, errEnded) {
 		return fmt.Errorf("disconnect: %w", err)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"syscall"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
@@ -55,12 +54,15 @@ func (l *link) expect() error {
 	return l.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{all}})
 }
 
+// errEnded says that a connection has ended in order.
+var errEnded = errors.New("the connection was ended")
+
 // event in place of an opcode is an event.
 const event verbs.Opcode = 0
 
 // await waits for the next work of a kind to be done, or for an event, and passes
-// over what happens before. The end of the connection is io.EOF when it came in
-// order, else an error that says why; so is work that failed.
+// over what happens before. The end of the connection is an error, errEnded when it
+// came in order; so is work that failed.
 func (l *link) await(ctx context.Context, op verbs.Opcode) (verbs.Completion, error) {
 	for {
 		if err := l.queue.Wait(ctx, 1); err != nil {
@@ -91,7 +93,7 @@ func explain(e *verbs.Event) error {
 	case e.Type == verbs.EventConnectionRequest || e.Type == verbs.EventEstablished:
 		return nil
 	case e.Type == verbs.EventDisconnected:
-		return io.EOF
+		return errEnded
 	case e.Type == verbs.EventPeerRejected:
 		return fmt.Errorf("the server at %v refuses: %s", e.Remote, e.PrivateData)
 	case errors.Is(e.Err, syscall.ECONNREFUSED):

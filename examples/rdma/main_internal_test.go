@@ -123,14 +123,14 @@ func begin(t *testing.T, at string) (string, <-chan error) {
 	return address, end
 }
 
-// ended waits for the end of a server.
+// ended waits for the end of a server or of a client.
 func ended(t *testing.T, end <-chan error) error {
 	t.Helper()
 	select {
 	case err := <-end:
 		return err
 	case <-time.After(patience):
-		require.FailNow(t, "the server goes on")
+		require.FailNow(t, "it goes on")
 		return nil
 	}
 }
@@ -243,6 +243,62 @@ func liar(t *testing.T, address string, data []byte, change func(*offer)) {
 	}))
 	_, err = l.await(t.Context(), verbs.OpReceive)
 	require.Error(t, err, "the server goes along")
+}
+
+// TestOneClient has a second client told that nobody listens while a first is served.
+func TestOneClient(t *testing.T) {
+	address, end := begin(t, "127.0.0.1:0")
+	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
+	require.NoError(t, err)
+	l, err := newLink(adapter)
+	require.NoError(t, err)
+	require.NoError(t, l.endpoint.Connect(netip.MustParseAddrPort(address), verbs.ConnectOptions{Timeout: patience}))
+	_, err = l.await(t.Context(), event)
+	require.NoError(t, err)
+	second := options{connect: address, count: 1, size: 1, timeout: patience}
+	require.ErrorContains(t, run(t.Context(), &second, log.New(io.Discard, "", 0)), "nobody listens")
+	require.NoError(t, adapter.Close())
+	require.ErrorContains(t, ended(t, end), "after 0 rounds")
+}
+
+// TestClientChecks has servers lie to a client.
+func TestClientChecks(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		reply func(*link) error
+		says  string
+	}{
+		{"nothing written", func(l *link) error { return l.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend}) }, "what came back"},
+		{"goes away", func(l *link) error { return l.endpoint.Disconnect(verbs.CloseGraceful) }, "round 0: the connection was ended"},
+		{"breaks", func(l *link) error { return l.endpoint.Disconnect(verbs.CloseAbrupt) }, "BROKEN"},
+		{"writes anywhere", func(l *link) error {
+			return l.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpWrite, Segments: []verbs.Segment{l.message.Segment(0, 1)}})
+		}, "BROKEN"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
+			require.NoError(t, err)
+			defer func() { require.NoError(t, adapter.Close()) }()
+			l, err := newLink(adapter)
+			require.NoError(t, err)
+			listener, err := adapter.Listen(verbs.ListenOptions{Queue: l.queue})
+			require.NoError(t, err)
+			end := make(chan error, 1)
+			go func() {
+				end <- run(t.Context(), &options{connect: listener.Address().String(), count: 1, size: 100, timeout: patience}, log.New(io.Discard, "", 0))
+			}()
+			c, err := l.await(t.Context(), event)
+			require.NoError(t, err)
+			require.NoError(t, l.expect())
+			require.NoError(t, c.Event.Request.Accept(l.endpoint, nil))
+			_, err = l.await(t.Context(), verbs.OpReceive)
+			require.NoError(t, err)
+			require.NoError(t, tc.reply(&l))
+			_, err = l.await(t.Context(), verbs.OpReceive)
+			require.Error(t, err, "until the client has gone")
+			require.ErrorContains(t, ended(t, end), tc.says)
+		})
+	}
 }
 
 // TestServerChecks has clients lie to a server.

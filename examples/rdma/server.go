@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net/netip"
 
@@ -44,7 +43,7 @@ func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger
 	for rounds := 0; ; rounds++ {
 		o, err := l.reflect(ctx, memory)
 		switch {
-		case errors.Is(err, io.EOF):
+		case errors.Is(err, errEnded):
 			out.Printf("%d rounds verified", rounds)
 			return nil
 		case err != nil:
