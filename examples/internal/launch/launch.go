@@ -57,15 +57,23 @@ func Run(t *testing.T, np int, args ...string) string {
 // RunWith is Run with flags of gorun.
 func RunWith(t *testing.T, np int, flags []string, args ...string) string {
 	t.Helper()
+	return RunCode(t, 0, np, flags, args...)
+}
+
+// RunCode is RunWith of a job that ends with an exit code.
+func RunCode(t *testing.T, code, np int, flags []string, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, gorun, append(append([]string{"-np", strconv.Itoa(np)}, flags...), append([]string{program}, args...)...)...)
+	all := append([]string{"-np", strconv.Itoa(np)}, flags...)
+	cmd := exec.CommandContext(ctx, gorun, append(append(all, program), args...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%d ranks: %v\nstdout:\n%s\nstderr:\n%s", np, err, &stdout, &stderr)
+	err := cmd.Run()
+	if cmd.ProcessState.ExitCode() != code || err != nil && code == 0 {
+		t.Fatalf("%d ranks: %v, not code %d\nstdout:\n%s\nstderr:\n%s", np, err, code, &stdout, &stderr)
 	}
 	return stdout.String()
 }

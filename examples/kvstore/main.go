@@ -1,0 +1,123 @@
+// Command kvstore keeps counters that are spread over the ranks by a hash of their
+// names. Each rank is the primary of one shard and the replica of its neighbour's;
+// a primary answers when its replica has the change. The replica watches the
+// primary and takes its place when it dies; clients watch, too, and send what was
+// not answered again, to the replica. A change has the number of its client, so it
+// counts once although it may arrive twice.
+//
+//	gorun -np 4 -on-failure continue ./examples/kvstore -crash 2
+package main
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+var (
+	changes = flag.Int("changes", 1000, "`number` of changes that each rank makes")
+	keys    = flag.Int("keys", 50, "`number` of counters")
+	crash   = flag.Int("crash", 0, "`rank` whose process is killed half way (default: none)")
+)
+
+// patience bounds the wait for an answer.
+const patience = 20 * time.Second
+
+func main() {
+	flag.Parse()
+	runtime.Main(run)
+}
+
+// shardName is the name of the actors of a shard, on whatever rank.
+func shardName(shard int) string { return fmt.Sprint("shard", shard) }
+
+func run(w *runtime.World) error {
+	s, err := actors.Of(w)
+	if err != nil {
+		return err
+	}
+	mine, neighbour := w.Rank(), (w.Rank()+w.Size()-1)%w.Size()
+	replica := s.PID((w.Rank()+1)%w.Size(), shardName(mine))
+	if w.Size() == 1 {
+		replica = nil
+	}
+	if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
+		return &shard{replica: replica}
+	}), shardName(mine)); err != nil {
+		return err
+	}
+	if neighbour != mine {
+		if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
+			return &shard{primary: s.PID(neighbour, shardName(neighbour))}
+		}), shardName(neighbour)); err != nil {
+			return err
+		}
+	}
+	ends := make(chan bool, w.Size())
+	if w.Rank() == 0 {
+		if _, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) { ending(c, s, ends) }), "ending"); err != nil {
+			return err
+		}
+	}
+	store := newClient(s)
+	for i := range *changes {
+		if _, err := store.add(fmt.Sprint("key", i%*keys), 1); err != nil {
+			return err
+		}
+		if *crash > 0 && w.Rank() == *crash && i == *changes/2 {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	}
+	s.Root.Send(s.PID(0, "ending"), true)
+	if w.Rank() > 0 {
+		return nil
+	}
+	return report(w, store, ends)
+}
+
+// report waits until every rank has ended or died and adds the counters up.
+func report(w *runtime.World, store *client, ends <-chan bool) error {
+	for range w.Size() {
+		<-ends
+	}
+	sum := int64(0)
+	for i := range *keys {
+		v, err := store.add(fmt.Sprint("key", i), 0)
+		if err != nil {
+			return err
+		}
+		sum += v
+	}
+	fmt.Printf("%d counters, sum %d\n", *keys, sum)
+	return nil
+}
+
+// ending counts the ranks that are done. A shard that ends is a rank that died.
+func ending(c actor.Context, s *actors.System, ends chan<- bool) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		for rank := range s.Size() {
+			c.Watch(s.PID(rank, shardName(rank)))
+		}
+	case bool:
+		ends <- m
+	case *actor.Terminated:
+		fmt.Println(m.Who.Address, "is lost")
+		ends <- false
+	}
+}
+
+// shardOf is the shard of a key.
+func shardOf(key string, shards int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return int(h.Sum32() % uint32(shards))
+}

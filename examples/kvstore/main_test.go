@@ -1,0 +1,39 @@
+package main_test
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/examples/internal/launch"
+)
+
+func TestMain(m *testing.M) { launch.Main(m) }
+
+const changes = 200
+
+// sum reads the report.
+func sum(t *testing.T, out string) int {
+	t.Helper()
+	line := regexp.MustCompile(`(?m)^50 counters, sum (\d+)$`).FindStringSubmatch(out)
+	require.NotNil(t, line, out)
+	n := 0
+	_, err := fmt.Sscan(line[1], &n)
+	require.NoError(t, err)
+	return n
+}
+
+// Every change counts once. When a rank dies half way, those that it made and had
+// an answer for count, those of the others all, although its counters were with it.
+func TestKVStore(t *testing.T) {
+	for _, transport := range []string{"shm", "rdma"} {
+		out := launch.RunWith(t, 4, []string{"-transport", transport}, "-changes", fmt.Sprint(changes))
+		require.Equal(t, 4*changes, sum(t, out))
+		out = launch.RunCode(t, 128+9, 4, []string{"-transport", transport, "-on-failure", "continue"}, "-changes", fmt.Sprint(changes), "-crash", "2")
+		require.Equal(t, 3*changes+changes/2+1, sum(t, out))
+		require.Contains(t, out, "rank:2 is lost\n")
+	}
+	require.Equal(t, changes, sum(t, launch.Run(t, 1, "-changes", fmt.Sprint(changes))))
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// change adds to a counter. Client and Number tell it from every other one.
+type change struct {
+	Client, Number int
+	Key            string
+	Add            int64
+}
+
+// copied is a change that the primary has made, on its way to the replica.
+type copied struct{ Change change }
+
+// outcome is the answer: what the counter is now.
+type outcome struct{ Number, Value int64 }
+
+func init() {
+	actors.Register[change]()
+	actors.Register[copied]()
+	actors.Register[outcome]()
+}
+
+// shard has the counters of a shard. One of two: the primary, whose replica is
+// set as long as it lives, or the replica, whose primary is.
+type shard struct {
+	replica, primary *actor.PID
+	counters         map[string]int64
+	last             map[int]outcome // the last change of each client
+	// waiting are answers that wait until the replica has the change.
+	waiting []pending
+}
+
+// pending is an answer.
+type pending struct {
+	to     *actor.PID
+	answer outcome
+}
+
+// Receive implements actor.Actor.
+func (h *shard) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		h.counters, h.last = make(map[string]int64), make(map[int]outcome)
+		for _, other := range []*actor.PID{h.replica, h.primary} {
+			if other != nil {
+				c.Watch(other)
+			}
+		}
+	case *change:
+		answer := h.apply(m)
+		if h.replica == nil {
+			c.Respond(&answer)
+			return
+		}
+		h.waiting = append(h.waiting, pending{c.Sender(), answer})
+		c.Request(h.replica, &copied{*m})
+	case *copied:
+		answer := h.apply(&m.Change)
+		c.Respond(&answer)
+	case *outcome: // the replica has what it was sent first
+		if len(h.waiting) > 0 {
+			c.Send(h.waiting[0].to, &h.waiting[0].answer)
+			h.waiting = h.waiting[1:]
+		}
+	case *actor.Terminated:
+		// The replica goes on as the only one, the primary too: its answers need
+		// nobody any more.
+		h.replica, h.primary = nil, nil
+		for i := range h.waiting {
+			c.Send(h.waiting[i].to, &h.waiting[i].answer)
+		}
+		h.waiting = nil
+	}
+}
+
+// apply makes a change, once.
+func (h *shard) apply(m *change) outcome {
+	if last, ok := h.last[m.Client]; ok && last.Number == int64(m.Number) {
+		return last
+	}
+	h.counters[m.Key] += m.Add
+	answer := outcome{int64(m.Number), h.counters[m.Key]}
+	h.last[m.Client] = answer
+	return answer
+}
+
+// client makes changes one after the other.
+type client struct {
+	s      *actors.System
+	number int
+}
+
+func newClient(s *actors.System) *client { return &client{s: s} }
+
+// add adds to a counter and returns what it is then. When the primary of its
+// shard is lost before it answers, the replica is asked.
+func (c *client) add(key string, n int64) (int64, error) {
+	c.number++
+	size := c.s.Size()
+	at := shardOf(key, size)
+	m := &change{c.s.Rank(), c.number, key, n}
+	for _, rank := range []int{at, (at + 1) % size} {
+		v, err := c.ask(c.s.PID(rank, shardName(at)), m)
+		if err == nil {
+			return v, nil
+		}
+		if !errors.Is(err, errLost) {
+			return 0, err
+		}
+	}
+	return 0, fmt.Errorf("%q: %w, and so is its replica", key, errLost)
+}
+
+// errLost says that who was asked is lost.
+var errLost = errors.New("the shard is lost")
+
+// ask asks a shard and waits until it answers or is lost.
+func (c *client) ask(pid *actor.PID, m *change) (int64, error) {
+	f := actor.NewFuture(c.s.ActorSystem, patience)
+	asker := c.s.Root.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
+		switch got := ctx.Message().(type) {
+		case *actor.Started:
+			ctx.Watch(pid)
+			ctx.Request(pid, m)
+		case *outcome, *actor.Terminated:
+			ctx.Send(f.PID(), got)
+		}
+	}))
+	defer c.s.Root.Stop(asker)
+	v, err := f.Result()
+	if err != nil {
+		return 0, fmt.Errorf("ask %s: %w", pid.Id, err)
+	}
+	if got, ok := v.(*outcome); ok {
+		return got.Value, nil
+	}
+	return 0, errLost
+}

@@ -1,0 +1,103 @@
+// Command mandelbrot draws the Mandelbrot set: a worker actor on every rank
+// computes lines, and steals from the others when it has none left; a master on
+// rank 0 collects them, shows how far they are and writes a picture. When a rank
+// dies the master gives the lines that are missing to those that are left.
+//
+//	gorun -np 4 -on-failure continue ./examples/mandelbrot -out set.png
+package main
+
+import (
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"slices"
+	"syscall"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+var (
+	width  = flag.Int("width", 600, "`pixels` in a line")
+	height = flag.Int("height", 400, "`number` of lines")
+	out    = flag.String("out", "mandelbrot.png", "`file` for the picture")
+	crash  = flag.Int("crash", 0, "`rank` whose process is killed after a few lines, to see that the others go on (default: none)")
+)
+
+func main() {
+	flag.Parse()
+	runtime.Main(run)
+}
+
+func run(w *runtime.World) error {
+	s, err := actors.Of(w)
+	if err != nil {
+		return err
+	}
+	others := make([]*actor.PID, 0, w.Size())
+	for i := range w.Size() {
+		others = append(others, s.PID((w.Rank()+i)%w.Size(), "worker")) // itself first
+	}
+	crasher := *crash > 0 && *crash == w.Rank()
+	if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
+		return &worker{master: s.PID(0, "master"), others: slices.Clone(others), crasher: crasher}
+	}), "worker"); err != nil || w.Rank() > 0 {
+		return err
+	}
+	done := make(chan *image.Gray)
+	if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
+		return &master{workers: slices.Clone(others), done: done, picture: image.NewGray(image.Rect(0, 0, *width, *height))}
+	}), "master"); err != nil {
+		return err
+	}
+	return write(<-done)
+}
+
+// write writes the picture.
+func write(picture image.Image) error {
+	f, err := os.Create(*out)
+	if err != nil {
+		return err
+	}
+	if err := png.Encode(f, picture); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// lineOf computes a line: how soon each point leaves the circle of radius 2.
+func lineOf(y int) []byte {
+	const most = 255
+	pixels := make([]byte, *width)
+	for x := range pixels {
+		c := complex(3.5*float64(x)/float64(*width)-2.5, 2.4*float64(y)/float64(*height)-1.2)
+		z, n := c, 0
+		for ; n < most && real(z)*real(z)+imag(z)*imag(z) < 4; n++ {
+			z = z*z + c
+		}
+		pixels[x] = byte(most - n)
+	}
+	return pixels
+}
+
+// kill ends this process as a crash would.
+func kill() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+
+// set is a line of the picture.
+func set(picture *image.Gray, y int, pixels []byte) {
+	for x, p := range pixels {
+		picture.SetGray(x, y, color.Gray{Y: p})
+	}
+}
+
+// bar shows how far the picture is.
+func bar(have, all int) {
+	const length = 20
+	full := length * have / all
+	fmt.Printf("[%-*s] %d of %d lines\n", length, "####################"[:full], have, all)
+}

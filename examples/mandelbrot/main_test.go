@@ -1,0 +1,44 @@
+package main_test
+
+import (
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/examples/internal/launch"
+)
+
+func TestMain(m *testing.M) { launch.Main(m) }
+
+// killed is the exit code of a job in which a rank was killed.
+const killed = 128 + 9
+
+// draw runs the example, which is to end with a code, and returns its picture.
+func draw(t *testing.T, code, np int, flags []string, args ...string) (string, image.Image) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "set.png")
+	out := launch.RunCode(t, code, np, flags, append([]string{"-width", "150", "-height", "100", "-out", name}, args...)...)
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	img, err := png.Decode(f)
+	require.NoError(t, err)
+	return out, img
+}
+
+// The picture is the same whatever the ranks, and although one of them dies.
+func TestMandelbrot(t *testing.T) {
+	_, want := draw(t, 0, 1, nil)
+	for _, transport := range []string{"shm", "rdma"} {
+		out, got := draw(t, 0, 4, []string{"-transport", transport})
+		require.Equal(t, want, got)
+		require.Contains(t, out, "[####################] 100 of 100 lines\n")
+		out, got = draw(t, killed, 4, []string{"-transport", transport, "-on-failure", "continue"}, "-crash", "2")
+		require.Equal(t, want, got)
+		require.Contains(t, out, "rank:2 is lost, 3 workers go on\n")
+	}
+}

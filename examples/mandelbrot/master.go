@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"image"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// master hands lines out and collects them.
+type master struct {
+	workers []*actor.PID
+	picture *image.Gray
+	have    []bool
+	count   int
+	done    chan<- *image.Gray
+}
+
+// Receive implements actor.Actor.
+func (m *master) Receive(c actor.Context) {
+	switch got := c.Message().(type) {
+	case *actor.Started:
+		m.have = make([]bool, *height)
+		for _, w := range m.workers {
+			c.Watch(w)
+		}
+		m.handOut(c)
+	case *line:
+		if m.have[got.Y] {
+			return // a line that was handed out again came after all
+		}
+		m.have[got.Y] = true
+		set(m.picture, got.Y, got.Pixels)
+		m.count++
+		if m.count*10/len(m.have) > (m.count-1)*10/len(m.have) {
+			bar(m.count, len(m.have))
+		}
+		if m.count == len(m.have) {
+			m.done <- m.picture
+		}
+	case *actor.Terminated:
+		kept := m.workers[:0]
+		for _, w := range m.workers {
+			if !w.Equal(got.Who) {
+				kept = append(kept, w)
+			}
+		}
+		m.workers = kept
+		if m.count < len(m.have) {
+			fmt.Printf("%s is lost, %d workers go on\n", got.Who.Address, len(kept))
+			m.handOut(c)
+		}
+	}
+}
+
+// handOut gives each worker a part of the lines that are missing. Some of them may
+// be under way: to compute them twice does no harm.
+func (m *master) handOut(c actor.Context) {
+	missing := make([]int, 0, len(m.have))
+	for y, have := range m.have {
+		if !have {
+			missing = append(missing, y)
+		}
+	}
+	for i, w := range m.workers {
+		from, to := i*len(missing)/len(m.workers), (i+1)*len(missing)/len(m.workers)
+		c.Send(w, &work{missing[from:to]})
+	}
+}

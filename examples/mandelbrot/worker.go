@@ -1,0 +1,108 @@
+package main
+
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// work is lines to compute; none is the answer to a steal that found none.
+type work struct{ Lines []int }
+
+// steal asks for some of the lines of another worker.
+type steal struct{}
+
+// line is one that is done.
+type line struct {
+	Y      int
+	Pixels []byte
+}
+
+func init() {
+	actors.Register[work]()
+	actors.Register[steal]()
+	actors.Register[line]()
+}
+
+// step tells a worker to go on. It never leaves its rank.
+type step struct{}
+
+// crashAfter is the number of lines after which the rank of -crash dies.
+const crashAfter = 5
+
+// worker computes lines, one per message, so that it answers thieves in between.
+type worker struct {
+	master  *actor.PID
+	others  []*actor.PID // itself first
+	lines   []int
+	going   bool
+	tried   int // victims that had nothing
+	victim  int
+	did     int
+	crasher bool
+}
+
+// Receive implements actor.Actor.
+func (k *worker) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		for _, other := range k.others[1:] {
+			c.Watch(other)
+		}
+	case *work:
+		k.lines = append(k.lines, m.Lines...)
+		switch {
+		case len(m.Lines) > 0:
+			k.tried = 0
+			k.goOn(c)
+		case len(k.lines) == 0:
+			k.steal(c)
+		}
+	case *steal:
+		half := len(k.lines) - len(k.lines)/2
+		c.Respond(&work{append([]int(nil), k.lines[half:]...)})
+		k.lines = k.lines[:half]
+	case step:
+		k.going = false
+		k.compute(c)
+	case *actor.Terminated:
+		for i, other := range k.others {
+			if other.Equal(m.Who) {
+				k.others = append(k.others[:i], k.others[i+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// goOn sees to it that a step comes.
+func (k *worker) goOn(c actor.Context) {
+	if !k.going {
+		k.going = true
+		c.Send(c.Self(), step{})
+	}
+}
+
+// compute does the first line.
+func (k *worker) compute(c actor.Context) {
+	if len(k.lines) == 0 {
+		k.steal(c)
+		return
+	}
+	y := k.lines[0]
+	k.lines = k.lines[1:]
+	c.Send(k.master, &line{y, lineOf(y)})
+	if k.did++; k.crasher && k.did == crashAfter {
+		kill()
+	}
+	k.goOn(c)
+}
+
+// steal asks the next worker, until all had nothing: the rest is being computed.
+func (k *worker) steal(c actor.Context) {
+	if k.tried++; k.tried >= len(k.others) {
+		return
+	}
+	k.victim = k.victim%(len(k.others)-1) + 1
+	c.Request(k.others[k.victim], &steal{})
+}
