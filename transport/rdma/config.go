@@ -38,7 +38,7 @@ type Config struct {
 	// many ranks share the memory for receives.
 	Slot int
 	// ReadsIn (IRD) and ReadsOut (ORD) are the RDMA Reads served and issued at a time
-	// per connection; 16, at most what the adapter can. NoReads makes both 0, so that
+	// per connection; 16, at most what the adapter can, and 8 in large jobs. NoReads makes both 0, so that
 	// bytes travel by Write.
 	ReadsIn, ReadsOut int
 	NoReads           bool

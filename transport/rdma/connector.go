@@ -2,14 +2,17 @@ package rdma
 
 import (
 	crypto "crypto/rand"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // connector is the actor of one peer. It owns the connections with it: it asks for
@@ -24,10 +27,19 @@ type connector struct {
 	timer   *time.Timer
 	// links are those that the machine has not given up.
 	links map[peering.Conn]*link
-	// number is that of the last request of the peer, dials counts ours.
-	number uint32
-	dials  int
+	// number is that of the last request of the peer, dials counts ours, and unheard
+	// those in a row that found nobody listening.
+	number         uint32
+	dials, unheard int
+	// met says that a connection was in use, left that the peer has ended without one.
+	met, left bool
 }
+
+// unheardMax is after how many attempts a peer is given up at whose address nobody
+// listens: every rank listens before the others know where. One with which a
+// connection was in use has died, or it would have said goodbye. Of another nobody
+// knows: it counts as ended, and if it died the node agent says so.
+const unheardMax = 4
 
 func newConnector(t *Transport, peer int) *connector {
 	var seed [32]byte
@@ -50,7 +62,7 @@ type tick struct{ quiet }
 func (a *connector) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case notice:
-		a.step(c, m.event)
+		a.step(c, a.listened(m.event))
 	case tick:
 		a.step(c, peering.Event{Kind: peering.Tick})
 	case invited:
@@ -81,6 +93,20 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 		}
 	}
 	a.schedule(c)
+}
+
+// listened takes note whether anybody listens at the address of the peer. When nobody
+// does it has ended, and the machine is told that it is gone.
+func (a *connector) listened(e peering.Event) peering.Event {
+	absent := e.Kind == peering.Lost && (errors.Is(e.Err, verbs.ErrNotListening) || errors.Is(e.Err, syscall.ECONNREFUSED))
+	if !absent {
+		return e
+	}
+	if a.unheard++; a.unheard < unheardMax {
+		return e
+	}
+	a.left = !a.met
+	return peering.Event{Kind: peering.Gone, Err: e.Err}
 }
 
 // schedule sets the timer to the machine's deadline.
@@ -157,6 +183,7 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 	case peering.Refuse:
 		a.refuse(l, action.Reject)
 	case peering.Use:
+		a.met, a.unheard = true, 0
 		t.command(func() { t.meet(a.peer).use(l, l.terms) })
 	case peering.Retire:
 		t.command(func() { t.meet(a.peer).retire(l) })
@@ -185,6 +212,10 @@ func (a *connector) conclude(c actor.Context, action *peering.Action) {
 	case peering.Restarted:
 		t.command(func() { t.lose(a.peer, peering.ErrRestarted) })
 	case peering.Down:
+		if a.left {
+			t.command(func() { t.ended(a.peer, err) })
+			return
+		}
 		t.command(func() { t.lose(a.peer, err) })
 	case peering.Ended:
 		t.command(func() { t.ended(a.peer, err) })

@@ -154,7 +154,7 @@ func (t *Transport) control(p *endpoint, l *link, f head) error {
 // arrived goes on after an eager frame: a peer that uses its window up gets a larger
 // one while there is memory, and enough that came is acknowledged.
 func (p *endpoint) arrived() {
-	if p.flow.Starved() && p.flow.Window() < windowMax {
+	if p.flow.Starved() && p.flow.Window() < p.t.measure.slots {
 		p.widen()
 	}
 	if p.prompt || p.flow.Queued() > 0 || p.flow.Due() {
@@ -165,7 +165,7 @@ func (p *endpoint) arrived() {
 // widen grants the peer more receives.
 func (p *endpoint) widen() {
 	t, l := p.t, p.link
-	more := t.pool.Widen(min(l.window, windowMax-l.window))
+	more := t.pool.Widen(min(l.window, t.measure.slots-l.window))
 	if more == 0 {
 		return
 	}

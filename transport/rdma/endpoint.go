@@ -54,7 +54,7 @@ var _ transport.Endpoint = (*endpoint)(nil)
 
 func newEndpoint(t *Transport, peer int) *endpoint {
 	return &endpoint{
-		t: t, peer: peer, flow: credit.New(sendSlots), slots: make([]sent, sendSlots),
+		t: t, peer: peer, flow: credit.New(t.measure.slots), slots: make([]sent, t.measure.slots),
 		maxEager: eagerMax(t.pool.Slot()), depth: t.policy.Limits.Offer().ORD, bulk: newBulk(),
 	}
 }
@@ -81,7 +81,7 @@ func (p *endpoint) failure(op string, err error) error { return p.t.failure(op, 
 // network takes it.
 func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	l := p.link
-	if l == nil || len(payload) > p.maxEager || !l.room() || !p.flow.Ready() {
+	if l == nil || len(payload) > p.maxEager || !p.t.room(l) || !p.flow.Ready() {
 		return p.refuse("send", len(payload))
 	}
 	b, ok, err := p.t.sends.take(headBytes + recordBytes + padded(len(payload)))
@@ -119,7 +119,7 @@ func (p *endpoint) postNext(l *link) bool {
 // no room.
 func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, put *operation) bool {
 	l := p.link
-	if l == nil || !l.room() || !p.flow.Ready() {
+	if l == nil || !p.t.room(l) || !p.flow.Ready() {
 		return false
 	}
 	b, ok, err := p.t.sends.take(headBytes + recordBytes + padded(len(payload)))
@@ -172,7 +172,7 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 	if info, err := l.endpoint.Query(); err == nil {
 		p.route = fmt.Sprintf("%v -> %v", info.Local, info.Remote)
 	}
-	p.flow.Connect(l.window, int(terms.SendCredits), sendSlots)
+	p.flow.Connect(l.window, int(terms.SendCredits), p.t.measure.slots)
 	p.t.stash = append(p.t.stash, stashed(l.held)...)
 	l.held = nil
 	if l.conn.Active {
@@ -230,7 +230,7 @@ func (p *endpoint) service() bool {
 	if l == nil || p.end != nil {
 		return false
 	}
-	for p.flow.Queued() > 0 && l.room() && p.postNext(l) {
+	for p.flow.Queued() > 0 && p.t.room(l) && p.postNext(l) {
 		// The condition does it.
 	}
 	p.bulk.drive(p)

@@ -57,15 +57,6 @@ type arrived struct {
 }
 
 const (
-	// sendSlots is the number of frames to a peer that may be unacknowledged.
-	sendSlots = 64
-	// windowMax is the largest window granted: a peer cannot use more.
-	windowMax = sendSlots
-	// framesMax is the number of eager frames posted to an endpoint of which the
-	// adapter is not known to be done.
-	framesMax = 40
-	// requestsMax is the number of requests posted to an endpoint.
-	requestsMax = framesMax + controlFrames + readsDefault + writesMax
 	// linkEvents is the number of connection events of an endpoint.
 	linkEvents = 3
 	// controlFrames is how many control frames may be on their way, each in its place
@@ -215,7 +206,7 @@ func (t *Transport) post(l *link, b []byte, lkey uint32) {
 }
 
 // room reports whether an eager frame may be posted. Control frames always may.
-func (l *link) room() bool { return l.posted-l.done < framesMax && !l.broken }
+func (t *Transport) room(l *link) bool { return l.posted-l.done < t.measure.frames && !l.broken }
 
 // idKind says what the ID of a work request means.
 type idKind uint8

@@ -320,3 +320,30 @@ func TestIdleRanksReconnect(t *testing.T) {
 	require.Empty(t, ranks[0].downs)
 	closeAll(t, ranks)
 }
+
+// TestDeathOfAPeerIsSeen: a rank whose adapter vanishes without a word is down soon
+// for those that were connected with it, as nobody listens at its address any more.
+func TestDeathOfAPeerIsSeen(t *testing.T) {
+	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
+		t.Run(name, func(t *testing.T) {
+			ranks := newWorld(t, places(3), impatient).ranks(t)
+			for _, peer := range []int{1, 2} {
+				require.NoError(t, drive(t, ranks, "send", func() error { return ranks[0].to(peer).Send(transport.Header{}, nil) }))
+			}
+			pump(t, ranks, "the messages", func() bool { return ranks[1].arrivals+ranks[2].arrivals == 2 })
+			token := ranks[0].token()
+			word := make([]uint64, 1)
+			k, err := ranks[1].Expose(bytesOfWords(word), transport.AccessAtomic)
+			require.NoError(t, err)
+			require.NoError(t, ranks[0].to(1).FetchAdd(k, 1, token))
+			require.NoError(t, ranks[1].Vanish())
+			living := []*rank{ranks[0], ranks[2]}
+			pump(t, living, "the loss", func() bool { return len(ranks[0].downs) == 1 })
+			require.Equal(t, 1, ranks[0].downs[0].Peer)
+			require.ErrorIs(t, ranks[0].done[token], transport.ErrPeerDown, "what was under way ends first")
+			require.NoError(t, drive(t, living, "send", func() error { return ranks[0].to(2).Send(transport.Header{A: 1}, nil) }))
+			pump(t, living, "a message of the living", func() bool { return ranks[2].arrivals == 2 })
+			closeAll(t, living)
+		})
+	}
+}

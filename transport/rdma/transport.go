@@ -24,6 +24,7 @@ type Transport struct {
 	queue      *verbs.CompletionQueue
 	listener   *verbs.Listener
 
+	measure  measure
 	pool     *credit.Pool
 	receives *receives
 	sends    *sendMemory
@@ -101,12 +102,13 @@ func (t *Transport) prepare() error {
 		return fmt.Errorf("%w: %s has no shared receive queues", transport.ErrNotSupported, a.Provider)
 	}
 	peers := max(t.config.Size-1, 1)
+	t.measure = measureOf(peers)
 	t.pool = credit.NewPool(peers, min(t.config.Slot, a.MaxMessage, negotiation.MaxSlot))
 	t.policy = negotiation.Policy{
 		Slot: t.pool.Slot(), LogMessage: uint8(math.Ilogb(float64(a.MaxRDMA))),
 		Features: negotiation.ReadRendezvous | negotiation.WriteRendezvous,
 		Limits: negotiation.Limits{
-			Want:   negotiation.Depths{IRD: t.config.ReadsIn, ORD: t.config.ReadsOut},
+			Want:   negotiation.Depths{IRD: min(t.config.ReadsIn, t.measure.reads), ORD: min(t.config.ReadsOut, t.measure.reads)},
 			Device: negotiation.Depths{IRD: a.MaxReadsIn, ORD: a.MaxReadsOut},
 		},
 	}
@@ -117,7 +119,7 @@ func (t *Transport) prepare() error {
 	t.attributes = a.Endpoint
 	t.attributes.MaxMessage, t.attributes.MaxRDMA = t.pool.Slot(), a.MaxRDMA
 	t.attributes.MaxReceives, t.attributes.MaxReceiveSegments = 0, 1
-	t.attributes.MaxRequests, t.attributes.MaxRequestSegments = min(requestsMax, a.MaxRequests), 1
+	t.attributes.MaxRequests, t.attributes.MaxRequestSegments = min(t.measure.requests(offer.ORD), a.MaxRequests), 1
 	t.attributes.MaxInline, t.attributes.ReadsIn, t.attributes.ReadsOut = 0, offer.IRD, offer.ORD
 	var err error
 	if t.domain, err = t.adapter.NewProtectionDomain(); err != nil {
@@ -125,13 +127,13 @@ func (t *Transport) prepare() error {
 	}
 	// A pair may have two connections for a moment: the one that was lost at one end
 	// and the one that replaces it.
-	most := min(2*peers*(windowMax+credit.Reserve), credit.BudgetBytes/t.pool.Slot()+peers*credit.Reserve, a.MaxSharedReceives)
+	most := min(2*peers*(t.measure.slots+credit.Reserve), credit.BudgetBytes/t.pool.Slot()+peers*credit.Reserve, a.MaxSharedReceives)
 	if t.receives, err = newReceives(t.adapter, t.domain, t.pool.Slot(), most); err != nil {
 		return err
 	}
 	t.sends = newSendMemory(t.domain, t.pool.Slot())
 	perLink := t.attributes.MaxRequests + linkEvents
-	entries := min(most+2*peers*perLink+backlog, a.MaxCompletions)
+	entries := min(most+(peers+spareLinks)*perLink+backlog, a.MaxCompletions)
 	t.linksMax = max((entries-most-backlog)/perLink, 1)
 	if t.queue, err = t.adapter.NewCompletionQueue(entries); err != nil {
 		return err
@@ -140,8 +142,13 @@ func (t *Transport) prepare() error {
 	return err
 }
 
-// backlog is the number of requests that may wait for their answer.
-const backlog = 64
+const (
+	// backlog is the number of requests that may wait for their answer.
+	backlog = 64
+	// spareLinks is the number of connections beyond one for each peer: those that were
+	// lost at one end and are being replaced.
+	spareLinks = 16
+)
 
 // granted is the number of receives that connections need.
 func (t *Transport) granted() int { return t.pool.Bytes() / t.pool.Slot() }

@@ -169,6 +169,7 @@ func (d *device) Close() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.hosts, d.addr)
+	n.left[d.addr] = true
 	return nil
 }
 

@@ -32,14 +32,17 @@ type Network struct {
 	points map[netip.AddrPort]*point
 	pairs  map[netip.AddrPort]*pair
 	faults map[netip.Addr]Fault
-	port   uint16
+	// left are hosts whose adapter was closed: the machine still says that nobody
+	// listens.
+	left map[netip.Addr]bool
+	port uint16
 }
 
 // NewNetwork returns a network without hosts.
 func NewNetwork(style Style) *Network {
 	return &Network{
 		style: style, hosts: map[netip.Addr]*device{}, points: map[netip.AddrPort]*point{},
-		pairs: map[netip.AddrPort]*pair{}, faults: map[netip.Addr]Fault{}, port: 49152,
+		pairs: map[netip.AddrPort]*pair{}, faults: map[netip.Addr]Fault{}, left: map[netip.Addr]bool{}, port: 49152,
 	}
 }
 
@@ -137,13 +140,13 @@ func (n *Network) dial(p *pair, remote netip.AddrPort, proposal verbs.Proposal) 
 	n.mu.Lock()
 	n.bind(p)
 	fault, at := n.faults[remote.Addr()], n.points[remote]
-	host := n.hosts[remote.Addr()]
+	host, left := n.hosts[remote.Addr()], n.left[remote.Addr()]
 	n.mu.Unlock()
 	switch {
 	case fault == FaultSilence:
 	case fault == FaultTransport:
 		p.device.send(frame{kind: frameFailed, to: p, why: verbs.FailureRefused, err: errReset})
-	case host == nil:
+	case host == nil && !left:
 		p.device.send(frame{kind: frameFailed, to: p, why: verbs.FailureUnreachable, err: errNoHost})
 	case at == nil:
 		p.contacted = true

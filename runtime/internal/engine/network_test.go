@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// nodes says which node each rank of a world is on. Ranks of one node use shared
+// memory, others iWARP over the loopback interface.
+type nodes []int
+
+// newNetworkWorld makes engines whose ranks, goroutines of this process, pretend to
+// be on several nodes.
+func newNetworkWorld(tb testing.TB, on nodes, change func(*engine.Config)) *world {
+	tb.Helper()
+	n := len(on)
+	memory, err := shm.NewLocalNode(n)
+	require.NoError(tb, err)
+	networks := make([]*rdma.Transport, n)
+	w := &world{}
+	for rank := range n {
+		near, err := shm.New(memory, shm.Config{Rank: rank, LocalRank: rank})
+		require.NoError(tb, err)
+		far, err := rdma.New(rdma.Config{
+			Rank: rank, Size: n, Job: "test", Secret: []byte("a secret of the tests"), Sleeper: near.Sleeper(),
+			Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1", Companion: true, Farewell: 100 * time.Millisecond,
+			Lookup: func(rank int) ([]netip.AddrPort, error) { return []netip.AddrPort{networks[rank].Address()}, nil },
+		})
+		require.NoError(tb, err)
+		networks[rank] = far
+		cfg := engine.Config{
+			Rank: rank, Size: n, Wait: patient, Sleeper: near.Sleeper(), Transports: []transport.Transport{near, far},
+			Route: func(peer int) transport.Transport {
+				if on[peer] == on[rank] {
+					return near
+				}
+				return far
+			},
+		}
+		if change != nil {
+			change(&cfg)
+		}
+		e, err := engine.New(cfg)
+		require.NoError(tb, err)
+		w.engines = append(w.engines, e)
+		tb.Cleanup(func() {
+			require.NoError(tb, e.Close())
+			require.NoError(tb, errors.Join(near.Close(), far.Close()))
+		})
+	}
+	for _, e := range w.engines {
+		e.Start()
+	}
+	return w
+}
+
+func TestNetworkRandomSchedules(t *testing.T) {
+	for name, on := range map[string]nodes{"apart": {0, 1, 2, 3}, "two nodes": {0, 0, 1, 1}} {
+		for seed := range uint64(soak(3)) {
+			t.Run(fmt.Sprintf("%s, seed %d", name, seed), func(t *testing.T) {
+				w := newNetworkWorld(t, on, nil)
+				w.each(t, func(rank int, e *engine.Engine) error {
+					return chat(e, rand.New(rand.NewPCG(seed, uint64(rank)+10)), rank, 4, 100)
+				})
+			})
+		}
+	}
+}
+
+func TestNetworkGoroutineStorm(t *testing.T) {
+	w := newNetworkWorld(t, nodes{0, 0, 1}, nil)
+	w.each(t, func(rank int, e *engine.Engine) error {
+		var wg sync.WaitGroup
+		errs := make([]error, 12)
+		for g := range errs {
+			wg.Go(func() { errs[g] = pingpong(e, rank, 3, g, 50) })
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	})
+}
+
+// TestNetworkFloodFillsTheBudgetAndNoMore: messages that nobody asked for take the
+// receiver's budget and no more, from whichever transport they come.
+func TestNetworkFloodFillsTheBudgetAndNoMore(t *testing.T) {
+	const budget, senders, each = 1 << 20, 2, 3000
+	w := newNetworkWorld(t, nodes{0, 0, 1}, func(c *engine.Config) { c.UnexpectedBudget = budget })
+	worst := 0
+	w.each(t, func(rank int, e *engine.Engine) error {
+		if rank > 0 {
+			for i := range each {
+				n := 4000 * (i % 4)
+				if err := e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard, 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for range 3000 {
+			e.Iprobe(engine.Match{Peer: 1, Tag: 2})
+			held, _ := e.Held()
+			worst = max(worst, held)
+		}
+		next, in := make([]int, senders+1), make([]byte, 16384)
+		for range senders * each {
+			s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in, 0)
+			if err != nil {
+				return err
+			}
+			i := next[s.Source]
+			next[s.Source]++
+			if s.Bytes != 4000*(i%4) || string(in[:s.Bytes]) != string(pattern(s.Bytes, i)) {
+				return fmt.Errorf("message %d of rank %d: %+v", i, s.Source, s)
+			}
+			held, _ := e.Held()
+			worst = max(worst, held)
+		}
+		return nil
+	})
+	require.LessOrEqual(t, worst, budget)
+}
+
+// TestAnySourceServesEveryTransport: a flood by one transport does not keep the
+// messages of another from an AnySource receive. The flood ends when they are there.
+func TestAnySourceServesEveryTransport(t *testing.T) {
+	const quiet = 200
+	for name, on := range map[string]nodes{"flood by shm": {0, 0, 1}, "flood by rdma": {0, 1, 0}} {
+		t.Run(name, func(t *testing.T) {
+			w := newNetworkWorld(t, on, nil)
+			var enough atomic.Bool
+			w.each(t, func(rank int, e *engine.Engine) error {
+				to := engine.Match{Peer: 0, Tag: rank}
+				switch rank {
+				case 1:
+					for !enough.Load() {
+						if err := e.Send(none, to, 0, []byte("flood"), engine.Standard, 0); err != nil {
+							return err
+						}
+					}
+					return e.Send(none, to, 0, []byte("end"), engine.Standard, 0)
+				case 2:
+					for range quiet {
+						if err := e.Send(none, to, 0, []byte("drop"), engine.Synchronous, 0); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				in := make([]byte, 5)
+				for drops := 0; ; {
+					s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag}, 0, in, 0)
+					if err != nil {
+						return err
+					}
+					if s.Source == 2 {
+						drops++
+						enough.Store(drops == quiet)
+					}
+					if s.Bytes == len("end") {
+						return nil
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,218 @@
+package rdma_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+// lone makes rank 0 of a job of the given size whose other ranks are a puppet's, and
+// the puppet.
+func lone(t *testing.T, size int, change func(c *rdma.Config)) (*rank, *puppet) {
+	t.Helper()
+	places := memory(verbstest.StyleInfiniBand, 2)
+	w := newWorld(t, places[:1], func(c *rdma.Config) {
+		c.Size = size
+		if change != nil {
+			change(c)
+		}
+	})
+	r := w.ranks(t)[0]
+	r.next = make([]uint64, size)
+	return r, newPuppet(t, places[1], size)
+}
+
+// reasonOf is the reason in a reject.
+func reasonOf(t *testing.T, e *verbs.Event) negotiation.Reason {
+	t.Helper()
+	require.Equal(t, verbs.EventPeerRejected, e.Type)
+	require.GreaterOrEqual(t, len(e.PrivateData), negotiation.RejectSize)
+	reject, err := negotiation.ParseReject(e.PrivateData, binary.BigEndian.Uint32(e.PrivateData[16:]))
+	require.NoError(t, err)
+	return reject.Reason
+}
+
+func TestStrangersAreRefusedWithTheirReason(t *testing.T) {
+	const size = 3
+	var lines []string
+	r, u := lone(t, size, func(c *rdma.Config) { c.Log = func(line string) { lines = append(lines, line) } })
+	as := func(change func(c *negotiation.Credentials, n *negotiation.Record)) []byte {
+		c, n := credentials(1, size), request(1)
+		change(&c, &n)
+		return c.AppendRequest(nil, &n, 0)
+	}
+	good := as(func(*negotiation.Credentials, *negotiation.Record) {})
+	other := append([]byte{}, good...)
+	other[2] = 0xF0
+	for _, s := range []struct {
+		name string
+		data []byte
+		want negotiation.Reason
+	}{
+		{"nothing", nil, negotiation.BadLength},
+		{"garbage", []byte(strings.Repeat("garbage ", 7)), negotiation.BadLength},
+		{"a record cut short", good[:55], negotiation.Auth}, // the network pads with zeros
+		{"another version", other, negotiation.Version},
+		{"another job", as(func(c *negotiation.Credentials, _ *negotiation.Record) { c.Job++ }), negotiation.Job},
+		{"another secret", as(func(c *negotiation.Credentials, _ *negotiation.Record) { c.Key = []byte("guess") }), negotiation.Auth},
+		{"another destination", func() []byte {
+			c, n := credentials(1, size), request(1)
+			return c.AppendRequest(nil, &n, 2)
+		}(), negotiation.Auth},
+		{"the rank itself", as(func(c *negotiation.Credentials, _ *negotiation.Record) { c.Rank = 0 }), negotiation.WrongRank},
+		{"a rank that there is not", as(func(c *negotiation.Credentials, _ *negotiation.Record) { c.Rank = size }), negotiation.WrongRank},
+	} {
+		h := u.dial(r.Address(), s.data)
+		e := h.answer(r)
+		require.Equal(t, s.want, reasonOf(t, e), s.name)
+	}
+	c := r.Strangers()
+	require.Equal(t, []uint64{1, 3, 3, 2}, []uint64{c.OtherJob.Load(), c.Unproved.Load(), c.Foreign.Load(), c.Misplaced.Load()})
+	require.Len(t, lines, 1)
+	require.Contains(t, lines[0], "rdma: rank 0: a request from 10.0.0.2:")
+
+	h := u.dial(r.Address(), good)
+	require.Equal(t, verbs.EventEstablished, h.answer(r).Type, "the job runs on")
+	h.say(frame(word(0, 0, 8, 0), kindUpdate))
+	h.say(frame(word(0, 0, 8, 0), kindEager, message(0, "\x00\x01\x02")...))
+	u.settle(r, "a message", func() bool { return r.arrivals == 1 })
+	require.NoError(t, r.Close())
+}
+
+func TestOldRequestsAreRefused(t *testing.T) {
+	r, u := lone(t, 2, nil)
+	c := credentials(1, 2)
+	ask := func(incarnation, attempt uint16) (*hand, *verbs.Event) {
+		n := request(attempt)
+		n.Incarnation = incarnation
+		h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+		return h, h.answer(r)
+	}
+	first, e := ask(3, 5)
+	require.Equal(t, verbs.EventEstablished, e.Type)
+	first.say(frame(word(0, 0, 8, 0), kindUpdate))
+	_, e = ask(3, 5)
+	require.Equal(t, negotiation.Duplicate, reasonOf(t, e), "a recorded request")
+	_, e = ask(2, 9)
+	require.Equal(t, negotiation.StaleEpoch, reasonOf(t, e), "an earlier life")
+	first.say(frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
+	r.check = func(int, transport.Header, []byte) {}
+	u.settle(r, "a message on the first", func() bool { return r.arrivals == 1 })
+	_, e = ask(3, 6)
+	require.Equal(t, verbs.EventEstablished, e.Type, "a later attempt")
+	require.NoError(t, r.Close())
+}
+
+// TestDamagedFramesEndTheirPeer: what no correct peer sends costs the peer its place
+// in the job, with ErrDamaged, and nothing else.
+func TestDamagedFramesEndTheirPeer(t *testing.T) {
+	long := message(0, "payload")
+	long[0] = 200
+	kind := message(0, "payload")
+	kind[4] = 99
+	hello := frame(word(0, 0, 8, 0), kindUpdate)
+	flood := func() [][]byte {
+		list := [][]byte{hello}
+		for i := range uint16(30) {
+			list = append(list, frame(word(i, 0, 8, 0), kindEager, message(uint64(i), "x")...))
+		}
+		return list
+	}
+	for name, frames := range map[string][][]byte{
+		"an empty frame":         {{}},
+		"half a head":            {hello[:12]},
+		"a kind that is none":    {frame(word(0, 0, 8, 0), 9)},
+		"flags that are none":    {append(append([]byte{}, hello[:9]...), 2, 0, 0, 0, 0, 0, 0)},
+		"an update with more":    {append(append([]byte{}, hello...), 1)},
+		"half a record":          {hello, frame(word(0, 0, 8, 0), kindEager, long[:20]...)},
+		"a record too long":      {hello, frame(word(0, 0, 8, 0), kindEager, long...)},
+		"a record that is none":  {hello, frame(word(0, 0, 8, 0), kindEager, kind...)},
+		"a frame too early":      {hello, frame(word(7, 0, 8, 0), kindEager, message(0, "x")...)},
+		"an ack of what is not":  {hello, frame(word(0, 9, 8, 0), kindEager, message(0, "x")...)},
+		"a limit that goes back": {hello, frame(word(0, 0, 3, 0), kindEager, message(0, "x")...)},
+		"updates never sent":     {hello, frame(word(0, 0, 8, 5), kindEager, message(0, "x")...)},
+	} {
+		t.Run(name, func(t *testing.T) { damage(t, frames) })
+	}
+	t.Run("frames without a credit", func(t *testing.T) { damage(t, flood()) })
+}
+
+func damage(t *testing.T, frames [][]byte) {
+	t.Helper()
+	r, u := lone(t, 3, nil)
+	r.check = func(int, transport.Header, []byte) {}
+	dial := func(as int) *hand {
+		c, n := credentials(as, 3), request(1)
+		h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+		require.Equal(t, verbs.EventEstablished, h.answer(r).Type)
+		return h
+	}
+	bad, good := dial(1), dial(2)
+	good.say(frame(word(0, 0, 8, 0), kindUpdate))
+	for _, f := range frames {
+		s := bad.memory.Segment(puppetReceive, len(f))
+		copy(s.Data, f)
+		err := bad.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{s}})
+		for errors.Is(err, verbs.ErrInsufficientResources) {
+			r.poll()
+			u.poll()
+			err = bad.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{s}})
+		}
+		if err != nil {
+			break // it has been thrown out
+		}
+	}
+	u.settle(r, "the loss", func() bool { return len(r.downs) == 1 })
+	require.Equal(t, 1, r.downs[0].Peer)
+	require.ErrorIs(t, r.downs[0], transport.ErrDamaged)
+	before := r.arrivals
+	good.say(frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
+	u.settle(r, "a message of the other", func() bool { return r.arrivals == before+1 })
+	require.NoError(t, r.Close())
+}
+
+// TestPortIsOpenToStrangers: connections over TCP that say nothing, little by little
+// or nonsense do not keep ranks from connecting.
+func TestPortIsOpenToStrangers(t *testing.T) {
+	p := iwarp.New(iwarp.Config{HalfOpenMax: 16})
+	ranks := newWorld(t, loopback(p, 2), nil).ranks(t)
+	var conns []net.Conn
+	for i := range 64 {
+		c, err := net.Dial("tcp", ranks[1].Address().String())
+		require.NoError(t, err)
+		conns = append(conns, c)
+		switch i % 3 {
+		case 1:
+			_, err = c.Write([]byte("GET / HTTP/1.1\r\nHost: gorun\r\n\r\n"))
+		case 2:
+			_, err = c.Write([]byte("MPA ID R"))
+		}
+		if err != nil {
+			t.Logf("dropped already: %v", err)
+		}
+	}
+	for i := range uint64(10) {
+		require.NoError(t, drive(t, ranks, "send", func() error {
+			return ranks[0].to(1).Send(transport.Header{A: i, B: 5}, numbered(i, 5))
+		}))
+	}
+	pump(t, ranks, "the messages", func() bool { return ranks[1].arrivals == 10 })
+	require.Positive(t, p.Counters().Strangers.Load())
+	require.Positive(t, p.Counters().Crowded.Load())
+	closeAll(t, ranks)
+	for _, c := range conns {
+		require.NoError(t, c.Close(), fmt.Sprint(c.LocalAddr()))
+	}
+}
