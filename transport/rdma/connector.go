@@ -31,6 +31,8 @@ type connector struct {
 	// those in a row that found nobody listening.
 	number         uint32
 	dials, unheard int
+	// idle asks now and then whether the connection in use is needed.
+	idle *time.Timer
 	// met says that a connection was in use, left that the peer has ended without one.
 	met, left bool
 }
@@ -71,11 +73,32 @@ func (a *connector) Receive(c actor.Context) {
 		a.answered(c, m)
 	case rejected:
 		a.rejected(c, m)
+	case inspection:
+		a.t.command(func() { a.t.meet(a.peer).rest() })
+		a.inspect(c)
 	case *actor.Stopping:
-		if a.timer != nil {
-			a.timer.Stop()
+		for _, timer := range []*time.Timer{a.timer, a.idle} {
+			if timer != nil {
+				timer.Stop()
+			}
 		}
 	}
+}
+
+// inspection says that it is time to see whether a connection is idle.
+type inspection struct{ quiet }
+
+// inspect has a connection in use inspected later, if idle ones are to end.
+func (a *connector) inspect(c actor.Context) {
+	if a.idle != nil {
+		a.idle.Stop()
+		a.idle = nil
+	}
+	if _, ok := a.machine.InUse(); !ok || a.t.config.Idle <= 0 {
+		return
+	}
+	root, self := c.ActorSystem().Root, c.Self()
+	a.idle = time.AfterFunc(a.t.config.Idle, func() { root.Send(self, inspection{}) })
 }
 
 // step gives the machine an event and does what it says.
@@ -185,6 +208,7 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 	case peering.Use:
 		a.met, a.unheard = true, 0
 		t.command(func() { t.meet(a.peer).use(l, l.terms) })
+		a.inspect(c)
 	case peering.Retire:
 		t.command(func() { t.meet(a.peer).retire(l) })
 	case peering.Drop:

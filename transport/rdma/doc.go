@@ -55,6 +55,15 @@
 // rings the Sleeper when something has come. Beside shared memory (Config.Companion)
 // Poll looks at the sockets less often while nothing comes; see pace.go.
 //
+// # Ends
+//
+//	Close               BYE to every peer, which answers; not longer than Config.Farewell
+//	idle (Config.Idle)  BYE, and a new connection with the next message
+//	lost connection     another one, for Config.GiveUp; then the peer is down
+//	nobody listens      the peer is down, or has ended if it was never met
+//	MarkDown            what has arrived is read, then the peer is down
+//	nonsense            the peer is down with transport.ErrDamaged
+//
 // # Strangers
 //
 // Garbage and half-open connections are the provider's, which drops them by

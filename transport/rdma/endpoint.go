@@ -46,8 +46,8 @@ type endpoint struct {
 	end error
 
 	bulk bulk
-	// activity counts frames, for the actor to see that there are none.
-	activity uint64
+	// activity counts frames, and quiet is what it was when the actor asked last.
+	activity, quiet uint64
 }
 
 var _ transport.Endpoint = (*endpoint)(nil)
@@ -238,6 +238,23 @@ func (p *endpoint) service() bool {
 		p.update()
 	}
 	return p.flow.Queued() > 0 || p.prompt || p.bulk.waits()
+}
+
+// rest is asked now and then by the actor. When there was no frame since and nothing
+// is left to say, the connection may end.
+func (p *endpoint) rest() {
+	l := p.link
+	if l == nil {
+		return
+	}
+	quiet := p.activity == p.quiet && p.flow.Unacknowledged() == 0 && !p.bulk.any() && !p.bulk.waits()
+	p.quiet = p.activity
+	switch {
+	case quiet && p.flow.Owed():
+		p.update() // or the peer could not rest
+	case quiet:
+		p.t.tell(p.peer, peering.Event{Kind: peering.Idle})
+	}
 }
 
 // cut ends the endpoint for good: every operation ends with err, and nothing is

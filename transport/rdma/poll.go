@@ -37,8 +37,9 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	left := budget
 	events += t.unstash(h, &left)
 	if left > 0 && t.pace.due(events) {
+		began := t.pace.now()
 		n := t.completions(h, &left)
-		t.pace.note(n)
+		t.pace.note(n, began, t.pace.now())
 		events += n
 	}
 	if len(t.leaving) > 0 {
