@@ -165,3 +165,22 @@ func TestMoreReadsThanDepth(t *testing.T) {
 		})
 	}
 }
+
+// TestLongPayloadIsReadIntoPlace holds how much of long messages is copied out of the
+// receive buffer in place of being read into its target: what comes with a head, and
+// the last bytes of a segment.
+func TestLongPayloadIsReadIntoPlace(t *testing.T) {
+	const n, rounds = 1 << 20, 20
+	a, b := newSide(t, iwarp.Config{}, n), newSide(t, iwarp.Config{}, n)
+	x, y := join(t, a, b)
+	to := b.region.Remote(0, n)
+	require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 1, Segments: []verbs.Segment{b.region.Segment(0, n)}}))
+	for range rounds {
+		require.NoError(t, x.Post(&verbs.WorkRequest{ID: 2, Op: verbs.OpWrite, Segments: []verbs.Segment{a.region.Segment(0, n)}, RemoteAddress: to.Address, RKey: to.RKey}))
+	}
+	require.NoError(t, x.Post(&verbs.WorkRequest{ID: 3, Op: verbs.OpSend, Segments: []verbs.Segment{a.region.Segment(0, n)}}))
+	require.Equal(t, verbs.StatusSuccess, b.done(y, 1, a).Status)
+	placed, copied := b.provider.Counters().BytesPlaced.Load(), b.provider.Counters().BytesCopied.Load()
+	require.Equal(t, uint64(n*(rounds+1)), placed+copied)
+	require.Less(t, copied, placed/20)
+}

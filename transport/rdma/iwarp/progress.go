@@ -7,13 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	// harvestEvery is how often epoll is asked when it watches no connection: for new
-	// ones, which can wait a moment.
-	harvestEvery = 32
-	// timersEvery is how often the clock is read while there are timers.
-	timersEvery = 16
-)
+// harvestEvery is how often epoll is asked when it watches no connection: for new
+// ones, which can wait a moment.
+const harvestEvery = 32
 
 // Progress implements verbs.Device.
 func (d *device) Progress() (int, error) {
@@ -32,7 +28,7 @@ func (d *device) Progress() (int, error) {
 		d.harvest()
 	}
 	n += d.runAgenda()
-	if d.rounds%timersEvery == 0 && !d.timers.earliest().IsZero() {
+	if !d.timers.earliest().IsZero() { // only while connections come and go
 		n += d.timers.run(time.Now())
 	}
 	return n, nil
@@ -44,7 +40,6 @@ func (d *device) Idle() bool {
 	d.harvest()
 	at := d.timers.earliest()
 	if len(d.agenda.now) > 0 || !at.IsZero() && !at.After(time.Now()) {
-		d.rounds |= timersEvery - 1 // the next Progress reads the clock
 		return false
 	}
 	d.due.Store(0)

@@ -71,6 +71,10 @@ func (p *queuePair) begin() {
 		ulpdu = min(ulpdu, max(limit, ulpduMin))
 	}
 	p.tx = transmitter{crc: a.CRC, ulpduMax: ulpdu, held: true}
+	p.tx.most = batchMax
+	if a.CRC {
+		p.tx.most = batchCRCMax
+	}
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
 	// One more than ORD: a Read as RTR is outstanding before the consumer's are, and
 	// those wait for it.

@@ -20,6 +20,10 @@ const (
 	// of the next FPDU, not much more, because what follows it is better read straight
 	// into its own target, too.
 	tailLength = mpa.TrailerMax + mpa.HeaderLength + headMax
+	// bulkMin is the payload of a segment after which the next is expected to be long,
+	// too, so that no more than bulkHead is read until it is known where it goes.
+	bulkMin  = 16 << 10
+	bulkHead = 256
 	// receiveBudget bounds what one run reads from one connection.
 	receiveBudget = 1 << 20
 )
@@ -115,11 +119,15 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 		r.place, r.region, r.fault = placement{}, nil, ddp.ErrSTag
 	}
 	if r.left < directMin || r.fault != nil {
-		n, errno = receive(p.fd, d.staging)
-		if n > 0 {
-			p.consume(d.staging[:n])
+		b := d.staging
+		if r.payload >= bulkMin {
+			b = b[:bulkHead]
 		}
-		return n, len(d.staging), errno
+		n, errno = receive(p.fd, b)
+		if n > 0 {
+			p.consume(b[:n])
+		}
+		return n, len(b), errno
 	}
 	entries, direct := r.place.vector(d.vector[:segmentsMax], r.left)
 	if direct == r.left {

@@ -138,7 +138,7 @@ func (p *queuePair) gather() bool {
 		if m.opcode.Tagged() {
 			header = ddp.TaggedLength
 		}
-		n := min(m.left, (t.ulpduMax-header)&^7)
+		n := step(m.left, (t.ulpduMax-header)&^7)
 		if !t.room(n, segmentsMax) {
 			break
 		}
@@ -147,6 +147,17 @@ func (p *queuePair) gather() bool {
 		}
 	}
 	return !t.empty()
+}
+
+// step returns how many of the bytes that are left the next segment takes: so many
+// that the segments are as few as possible and about equal. A short one at the end
+// would cost the receiver the way of reading the next message straight to its place.
+func step(left, most int) int {
+	if left <= most {
+		return left
+	}
+	segments := ddp.Segments(left, most)
+	return min(((left+segments-1)/segments+63)&^63, most)
 }
 
 // gatherRTR appends the initiator's indication that it is ready: what siw sends, a
