@@ -76,9 +76,9 @@ func (p *queuePair) begin() {
 		p.tx.most = batchCRCMax
 	}
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
-	// One more than ORD: a Read as RTR is outstanding before the consumer's are, and
-	// those wait for it.
-	p.tx.outbound = rdmap.NewOutboundQueue[*verbs.Request](int(a.ORD) + 1)
+	// What was offered, since it is verbs that holds the final ORD, and one more: a Read
+	// as RTR is outstanding before the consumer's are, and those wait for it.
+	p.tx.outbound = rdmap.NewOutboundQueue[*verbs.Request](int(max(a.ORD, p.offer.ORD)) + 1)
 }
 
 // established reports whether the consumer was told that the connection stands.
