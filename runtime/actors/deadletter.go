@@ -11,7 +11,7 @@ import (
 func (s *System) bury(pid *actor.PID, message any, why error) {
 	_, m, sender := actor.UnwrapEnvelope(message)
 	s.EventStream.Publish(&DeadLetter{PID: pid, Message: m, Sender: sender, Reason: why})
-	if answer, ok := m.(*actor.DeadLetterResponse); m != nil && (!ok || answer == nil) {
+	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		// It answers the sender.
 		s.DeadLetter.SendUserMessage(pid, message)
 	}

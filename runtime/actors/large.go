@@ -158,15 +158,17 @@ func (p *post) pulled(t *pull) {
 	switch {
 	case err != nil:
 		p.s.world.Release(t.message)
-		a.rare.err = fmt.Errorf("long message: %w", err)
+		err = fmt.Errorf("long message: %w", err)
+		a.rare.err = err
 	case a.rare.codec == codecMessage:
 		a.message, a.rare.codec = t.message, nil
 	default:
 		b, _ := p.s.world.Bytes(t.message)
-		a.message, err = a.rare.codec.decode(b)
+		var bad error
+		a.message, bad = a.rare.codec.decode(b)
 		p.s.world.Release(t.message)
-		if err != nil {
-			a.rare.err = fmt.Errorf("decode %s: %w", a.rare.codec.name, err)
+		if bad != nil {
+			a.rare.err = fmt.Errorf("decode %s: %w", a.rare.codec.name, bad)
 		}
 		a.rare.codec = nil
 	}
@@ -175,7 +177,9 @@ func (p *post) pulled(t *pull) {
 		p.deliver(a)
 		return
 	}
-	in.pulling = false
+	// What came after a message that is lost with its sender is lost, too: nobody
+	// sees a gap.
+	in.pulling, in.lost = false, err
 	behind := in.behind
 	in.behind = nil
 	p.deliver(a)

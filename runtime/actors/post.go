@@ -74,6 +74,7 @@ type inlet struct {
 	listed  bool      // in post.expected
 	pulling bool      // a long message is on its way
 	behind  []arrival // what waits for it
+	lost    error     // it did not come: its sender is gone
 }
 
 // repay returns credit, and tells the sender when half of it came together.
@@ -168,6 +169,9 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 		if err = p.address(&a, src, w, body[:n]); err == nil {
 			err = p.contents(&a, src, w, tag, body[n:])
 		}
+		if w.ID != p.s.epoch && err == nil {
+			err = fmt.Errorf("%w: epoch %d, not %d", ErrStale, p.s.epoch, w.ID)
+		}
 	}
 	if err != nil {
 		a.more().err = err
@@ -198,9 +202,6 @@ func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) err
 	}
 	if a.in == nil && (a.rare == nil || a.rare.name == "") {
 		return fmt.Errorf("%w: no addressee", errWire)
-	}
-	if w.ID != p.s.epoch {
-		return fmt.Errorf("%w: epoch %d, not %d", ErrStale, p.s.epoch, w.ID)
 	}
 	return nil
 }

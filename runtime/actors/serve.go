@@ -57,6 +57,9 @@ func (p *post) deliver(a *arrival) bool {
 	case a.in != nil && a.in.pulling && a.kind != arrivalProbe:
 		a.in.behind = append(a.in.behind, *a)
 		return false
+	case a.in != nil && a.in.lost != nil && a.kind == arrivalMessage:
+		p.reject(a, a.in.lost)
+		return false
 	case a.rare != nil && a.rare.large:
 		p.fetch(a)
 		return false

@@ -1,0 +1,97 @@
+//go:build !race
+
+package actors_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// A Tell to another rank allocates nothing at the sender: not for a message of
+// any length, nor for plain data or bytes that are boxed already. The receiver, in
+// the same process here, is kept from looking; the least of several runs counts,
+// for its background looks now and then.
+func TestTellAllocatesNothing(t *testing.T) {
+	const tries, runs = 6, 8 // all of it within the credit
+	gate := make(chan struct{})
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		require.NoError(t, err)
+		if w.Rank() == 1 {
+			_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				switch m := c.Message().(type) {
+				case *runtime.Message:
+					m.Release()
+				case bool:
+					<-gate
+				case string:
+					c.Respond(m)
+				}
+			}, s.Inline()), "in")
+			return err
+		}
+		pid := s.PID(1, "in")
+		kinds := map[string]func() any{
+			"short message": func() any { return message(t, w, 64, 1) },
+			"long message":  func() any { return message(t, w, 4096, 1) },
+			"plain":         func() any { return &plain{} },
+			"bytes":         func() any { return make([]byte, 64) },
+		}
+		for kind, next := range kinds {
+			var messages []any
+			for range tries * (runs + 1) {
+				messages = append(messages, next())
+			}
+			s.Root.Send(pid, next()) // the first of a kind defines the type
+			ask(t, s, pid, "ready")
+			s.Root.Send(pid, true)
+			least, i := 1e9, 0
+			for range tries {
+				least = min(least, testing.AllocsPerRun(runs, func() {
+					s.Root.Send(pid, messages[i])
+					i++
+				}))
+			}
+			gate <- struct{}{}
+			require.Zero(t, least, kind)
+		}
+		ask(t, s, pid, "done")
+		return nil
+	}))
+}
+
+// Many actors, on many ranks: each is spawned, told something, answers and ends.
+func TestHundredThousandActors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const ranks, each = 8, 100_000 / 8
+	local(t, ranks, actors.Config{}, func(all []*actors.System) {
+		var told atomic.Int64
+		for _, s := range all {
+			for i := range each {
+				_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					if _, ok := c.Message().(int); ok {
+						told.Add(1)
+						c.Stop(c.Self())
+					}
+				}), fmt.Sprint("a", i))
+				require.NoError(t, err)
+			}
+		}
+		for rank := range all {
+			from := all[(rank+1)%ranks]
+			for i := range each {
+				from.Root.Send(from.PID(rank, fmt.Sprint("a", i)), i)
+			}
+		}
+		require.Eventually(t, func() bool { return told.Load() == ranks*each }, 3*soon, soon/100)
+	})
+}

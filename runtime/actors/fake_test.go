@@ -1,0 +1,178 @@
+package actors_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// fakeWorld is a rank over the fake: without an arena, so long messages go through
+// the engine.
+type fakeWorld struct {
+	engine      *engine.Engine
+	rank, size  int
+	incarnation int
+}
+
+// fakeMessage is memory of a fakeWorld.
+type fakeMessage struct{ b []byte }
+
+func (w *fakeWorld) Engine() *engine.Engine                        { return w.engine }
+func (w *fakeWorld) Rank() int                                     { return w.rank }
+func (w *fakeWorld) Size() int                                     { return w.size }
+func (w *fakeWorld) Epoch() int                                    { return w.incarnation }
+func (w *fakeWorld) Keep(func() (any, func(), error)) (any, error) { panic("not used") }
+func (w *fakeWorld) Guard(fn func())                               { fn() }
+func (w *fakeWorld) Bytes(m any) ([]byte, bool)                    { return m.(*fakeMessage).b, true }
+func (w *fakeWorld) Give(any, int) (port.Gift, error)              { return port.Gift{}, nil }
+func (w *fakeWorld) Given(any, port.Gift, int)                     {}
+func (w *fakeWorld) Regain(any, port.Gift)                         {}
+func (w *fakeWorld) Detach(m any, _ int) any                       { return m }
+func (w *fakeWorld) Received(m *engine.Message) any                { return &fakeMessage{m.Bytes} }
+func (w *fakeWorld) Wrap(_ int, b []byte) any                      { return &fakeMessage{b} }
+func (w *fakeWorld) Hold(n int) (any, error)                       { return &fakeMessage{make([]byte, n)}, nil }
+func (w *fakeWorld) Release(any)                                   {}
+
+// fake makes the actors of n ranks over a fake. epochs are those of the ranks, 0 if
+// there are none.
+func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) (*transporttest.Fake, []*actors.System) {
+	t.Helper()
+	o.NoHandover = true
+	f := transporttest.NewFake(n, o)
+	all := make([]*actors.System, n)
+	for rank := range n {
+		tr := f.Transport(rank)
+		e, err := engine.New(engine.Config{
+			Rank: rank, Size: n, Route: func(int) transport.Transport { return tr }, Transports: []transport.Transport{tr}, Sleeper: f.Sleeper(rank),
+			Wait: engine.WaitPolicy{Yield: 100 * time.Microsecond},
+		})
+		require.NoError(t, err)
+		e.Start()
+		s, closed := actors.NewOver(&fakeWorld{e, rank, n, epochs[rank]}, actors.Config{})
+		all[rank] = s
+		t.Cleanup(func() {
+			require.NoError(t, e.Close())
+			closed()
+			require.NoError(t, tr.Close())
+		})
+	}
+	return f, all
+}
+
+// A PID of a rank's earlier life does not reach the actor of the same name in its
+// next one.
+func TestEpochs(t *testing.T) {
+	_, all := fake(t, 2, transporttest.FakeOptions{}, map[int]int{1: 1})
+	require.Equal(t, "rank:1@1", all[1].Address())
+	in := inbox(t, all[1], "in", all[1].Worker())
+	dead := letters(all[1])
+	// Rank 0 has not heard of the restart.
+	_, err := all[0].Root.RequestFuture(all[0].PID(1, "in"), "old", soon).Result()
+	require.ErrorIs(t, err, actor.ErrDeadLetter)
+	d := next(t, dead)
+	require.ErrorIs(t, d, actors.ErrStale)
+	require.Equal(t, "old", d.Message)
+	require.Empty(t, in)
+	// Rank 1's own actors have the new address.
+	all[1].Root.Send(all[1].PID(1, "in"), "new")
+	require.Equal(t, "new", next(t, in))
+}
+
+// parcel is what the soak sends: who sent it, its number, and bytes.
+type parcel struct {
+	From, Number int
+	Load         []byte
+}
+
+func init() { actors.Register[parcel]() }
+
+// Actors of four ranks tell each other messages of all sizes over a fabric that
+// refuses, delays and connects late, and one of the ranks dies: what arrives is in
+// order and whole, nothing of a living rank is missing, and each watcher hears of
+// each death once.
+func TestSoak(t *testing.T) {
+	for seed := range int64(6) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { soak(t, seed) })
+	}
+}
+
+func soak(t *testing.T, seed int64) {
+	const ranks, messages, victim = 4, 150, 3
+	f, all := fake(t, ranks, transporttest.FakeOptions{
+		Seed: seed, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20, MaxEager: 700, EagerBest: 300,
+	}, nil)
+	var got [ranks][ranks]atomic.Int64
+	var bad atomic.Value
+	terminated := make(chan *actor.Terminated, 100)
+	for rank, s := range all {
+		_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.Started:
+				for other := range ranks {
+					if other != rank {
+						c.Watch(s.PID(other, "in"))
+					}
+				}
+			case *parcel:
+				if int64(m.Number) != got[rank][m.From].Load() || len(m.Load) > 0 && m.Load[len(m.Load)-1] != byte(m.Number) {
+					bad.CompareAndSwap(nil, fmt.Sprintf("%d from %d to %d, not %d, %d bytes", m.Number, m.From, rank, got[rank][m.From].Load(), len(m.Load)))
+				}
+				got[rank][m.From].Add(1)
+			case *actor.Terminated:
+				if rank != victim {
+					terminated <- m
+				}
+			}
+		}), "in")
+		require.NoError(t, err)
+	}
+	var wg sync.WaitGroup
+	for rank, s := range all {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(seed), uint64(rank)))
+			for i := range messages {
+				for to := range ranks {
+					load := make([]byte, rng.IntN(10)*rng.IntN(10)*rng.IntN(100))
+					if len(load) > 0 {
+						load[len(load)-1] = byte(i)
+					}
+					s.Root.Send(s.PID(to, "in"), &parcel{rank, i, load})
+				}
+				if rank == 0 && i == messages/2 {
+					f.Kill(victim, errors.New("killed"))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for range ranks - 1 {
+		m := next(t, terminated)
+		require.Equal(t, actor.TerminatedReason_AddressTerminated, m.Why)
+		require.Equal(t, all[victim].Address(), m.Who.Address)
+	}
+	require.Eventually(t, func() bool {
+		for to := range victim {
+			for from := range victim {
+				if got[to][from].Load() != messages {
+					return false
+				}
+			}
+		}
+		return true
+	}, soon, time.Millisecond)
+	require.Nil(t, bad.Load())
+	require.Empty(t, terminated)
+}
