@@ -3,6 +3,7 @@ package bootstrap_test
 import (
 	"encoding/hex"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,7 +99,7 @@ func TestCardTruncatedOrDamaged(t *testing.T) {
 }
 
 func TestCardWithTooMuchData(t *testing.T) {
-	b := append(encoded(t, plainCard(1))[:35], 0x01, 0x04)
+	b := slices.Concat(encoded(t, plainCard(1))[:35], []byte{0x01, 0x04})
 	b = append(b, make([]byte, bootstrap.DataBytesMax+1)...)
 	for _, whole := range [][]byte{b, b[:37]} {
 		whole[2], whole[3] = byte(len(whole)), byte(len(whole)>>8)
