@@ -60,7 +60,7 @@ func pairMeasurements() []measurement {
 		{key: "bandwidth arena", program: "bandwidth", ranks: 2, bound: true, alone: true, args: append([]string{"-m", "1M"}, warmWindows...), ours: []string{"-arena"}},
 		{key: "bibandwidth", program: "bibandwidth", ranks: 2, bound: true, args: append([]string{"-m", "64K,1M"}, warmWindows...)},
 		{key: "message rate", program: "messagerate", ranks: 2, bound: true, args: []string{"-m", "8", "-i", "5000", "-x", "5000"}},
-		{key: "handover", program: "handover", ranks: 2, bound: true, alone: true, args: []string{"-m", "64M"}},
+		{key: "handover", program: "handover", ranks: 2, bound: true, alone: true, args: append([]string{"-m", "64M"}, warmFew...)},
 		{key: "allreduce", program: "collective", ranks: 2, bound: true, args: append(allreduce("8"), warm...)},
 		{key: "allreduce long", program: "collective", ranks: 2, bound: true, args: append(allreduce("64K,1M"), warmLong...)},
 		{key: "allreduce huge", program: "collective", ranks: 2, bound: true, args: allreduce("16M")},
