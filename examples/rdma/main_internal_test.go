@@ -45,7 +45,8 @@ func program(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Cleanup(cancel)
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), programMark+"=1")
+	// Under the race detector a process would sleep for a second at its end.
+	cmd.Env = append(os.Environ(), programMark+"=1", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	cmd.Stderr = &stderr
 	return cmd, &stderr
 }
