@@ -2,6 +2,7 @@ package rdma_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
@@ -31,7 +32,13 @@ func TestConformanceOverTCP(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 				tb.Helper()
-				return newWorld(tb, loopback(iwarp.New(c.config), ranks), c.change).fabric()
+				return newWorld(tb, loopback(iwarp.New(c.config), ranks), func(rc *rdma.Config) {
+					// The kernel may hold the last bytes back for a delayed acknowledgement, 40 ms.
+					rc.Farewell = 80 * time.Millisecond
+					if c.change != nil {
+						c.change(rc)
+					}
+				}).fabric()
 			})
 		})
 	}
