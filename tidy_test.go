@@ -101,6 +101,9 @@ var imports = map[string][]string{
 		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb", "bench/internal/launch",
 	},
 	"bench/actors": {"runtime", "runtime/actors", "bench/internal/launch", "github.com/asynkron/protoactor-go/actor"},
+	"bench/peers/protoactor": { // a module of its own
+		"github.com/asynkron/protoactor-go/actor", "github.com/asynkron/protoactor-go/remote", "google.golang.org/protobuf/types/known/wrapperspb",
+	},
 	"bench/peers": {
 		"bench/internal/launch", "bench/internal/osu",
 		"gonum.org/v1/plot", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw",

@@ -32,6 +32,9 @@
 // exist yet: messages wait for it, within the bounds below and for
 // Config.Patience, then they are dead letters.
 //
+// A *actor.PID remembers the Process that it led to. The ranks of runtime.Local,
+// which could share one, each need their own: copy it with actor.NewPID.
+//
 // # Messages between ranks
 //
 //	*runtime.Message   arena memory is given away and not copied on a node; the

@@ -110,6 +110,7 @@ func TestSoak(t *testing.T) {
 }
 
 func soak(t *testing.T, seed int64) {
+	t.Helper()
 	const ranks, messages, victim = 4, 150, 3
 	f, all := fake(t, ranks, transporttest.FakeOptions{
 		Seed: seed, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20, MaxEager: 700, EagerBest: 300,

@@ -64,6 +64,7 @@ func TestMessagesArriveAsTheyWereSent(t *testing.T) {
 }
 
 func testMessages(t *testing.T) {
+	t.Helper()
 	long := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	messages := map[string]any{
 		"bytes": []byte{1, 2, 3}, "no bytes": []byte{}, "long bytes": long,
@@ -115,6 +116,7 @@ func TestMessageMemory(t *testing.T) {
 }
 
 func testMessageMemory(t *testing.T) {
+	t.Helper()
 	for _, n := range []int{0, 1, 256, 257, 1 << 20} {
 		got := make(chan *runtime.Message, 1)
 		require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -175,6 +177,7 @@ func TestOrder(t *testing.T) {
 }
 
 func testOrder(t *testing.T) {
+	t.Helper()
 	const senders, messages = 4, 600
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,192 @@
+package actors_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// The examples of protoactor's documentation, with the actor on one rank and who
+// uses it on another. Nothing differs but where the PIDs come from.
+
+// far is a PID as another rank has it. Ranks of one process must not share PIDs,
+// which remember their Process.
+func far(pid *actor.PID) *actor.PID { return actor.NewPID(pid.Address, pid.Id) }
+
+type hello struct{ Who string }
+
+type helloActor struct{}
+
+func (*helloActor) Receive(c actor.Context) {
+	if m, ok := c.Message().(*hello); ok {
+		c.Respond("Hello " + m.Who)
+	}
+}
+
+func init() { actors.Register[hello]() }
+
+// examples/actor-helloworld and actor-requestresponse.
+func TestExampleHelloWorld(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		props := actor.PropsFromProducer(func() actor.Actor { return &helloActor{} })
+		pid, err := all[1].Root.SpawnNamed(props, "hello")
+		require.NoError(t, err)
+		future := all[0].Root.RequestFuture(far(pid), &hello{Who: "Roger"}, soon)
+		result, err := future.Result()
+		require.NoError(t, err)
+		require.Equal(t, "Hello Roger", result)
+	})
+}
+
+// examples/actor-behavior: SetBehaviorActor.
+type behaving struct{ actor.Behavior }
+
+func newBehaving() actor.Actor {
+	a := &behaving{actor.NewBehavior()}
+	a.Become(a.one)
+	return a
+}
+
+func (a *behaving) Receive(c actor.Context) { a.Behavior.Receive(c) }
+
+func (a *behaving) one(c actor.Context) {
+	if _, ok := c.Message().(*hello); ok {
+		c.Respond("one")
+		a.Become(a.other)
+	}
+}
+
+func (a *behaving) other(c actor.Context) {
+	if _, ok := c.Message().(*hello); ok {
+		c.Respond("other")
+	}
+}
+
+func TestExampleBehavior(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		pid := all[1].Root.Spawn(actor.PropsFromProducer(newBehaving))
+		for _, want := range []string{"one", "other", "other"} {
+			v, err := all[0].Root.RequestFuture(far(pid), &hello{}, soon).Result()
+			require.NoError(t, err)
+			require.Equal(t, want, v)
+		}
+	})
+}
+
+// examples/actor-supervision: a child panics and is restarted by its parent's
+// strategy; examples/actor-lifecycleevents: it is told so.
+func TestExampleSupervision(t *testing.T) {
+	strategies := map[string]actor.SupervisorStrategy{
+		"one for one": actor.NewOneForOneStrategy(10, time.Second, func(any) actor.Directive { return actor.RestartDirective }),
+		"all for one": actor.NewAllForOneStrategy(10, time.Second, func(any) actor.Directive { return actor.RestartDirective }),
+		"restarting":  actor.NewRestartingStrategy(),
+		"backoff":     actor.NewExponentialBackoffStrategy(time.Second, time.Millisecond),
+	}
+	for name, strategy := range strategies {
+		for mode, option := range modes {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				local(t, 2, actors.Config{}, func(all []*actors.System) {
+					var starts atomic.Int32
+					child := actor.PropsFromFunc(func(c actor.Context) {
+						switch m := c.Message().(type) {
+						case *actor.Started:
+							starts.Add(1)
+						case *hello:
+							panic("ouch")
+						case string:
+							c.Respond(m)
+						}
+					}, option(all[1]))
+					parent := actor.PropsFromFunc(func(c actor.Context) {
+						if _, ok := c.Message().(string); ok {
+							c.Respond(c.Spawn(child))
+						}
+					}, actor.WithSupervisor(strategy))
+					pid := all[1].Root.Spawn(parent)
+					v, err := all[0].Root.RequestFuture(far(pid), "child", soon).Result()
+					require.NoError(t, err)
+					for range 3 {
+						all[0].Root.Send(v.(*actor.PID), &hello{})
+						answer, err := all[0].Root.RequestFuture(v.(*actor.PID), "well?", soon).Result()
+						require.NoError(t, err)
+						require.Equal(t, "well?", answer)
+					}
+					require.Equal(t, int32(4), starts.Load())
+				})
+			})
+		}
+	}
+}
+
+// examples/actor-receivetimeout.
+func TestExampleReceiveTimeout(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		in := inbox(t, all[0], "in", all[0].Worker())
+		pid := all[1].Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch m := c.Message().(type) {
+			case *actor.PID:
+				c.SetReceiveTimeout(time.Millisecond)
+				c.Send(m, "set")
+			case *actor.ReceiveTimeout:
+				c.CancelReceiveTimeout()
+				c.Send(all[1].PID(0, "in"), "timeout")
+			}
+		}))
+		all[0].Root.Send(far(pid), all[0].PID(0, "in"))
+		require.Equal(t, "set", next(t, in))
+		require.Equal(t, "timeout", next(t, in))
+	})
+}
+
+// examples/actor-reenter and futures piped to an actor of another rank, from an
+// inline actor, which must not wait.
+func TestExampleReenter(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			local(t, 2, actors.Config{}, func(all []*actors.System) {
+				slow := all[1].Root.Spawn(actor.PropsFromProducer(func() actor.Actor { return &helloActor{} }))
+				pid := all[0].Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					if m, ok := c.Message().(*hello); ok {
+						sender := c.Sender()
+						f := c.RequestFuture(far(slow), m, soon)
+						c.ReenterAfter(f, func(v any, err error) {
+							require.NoError(t, err)
+							c.Send(sender, v.(string)+"!")
+						})
+					}
+				}, mode(all[0])))
+				v, err := all[1].Root.RequestFuture(far(pid), &hello{"you"}, soon).Result()
+				require.NoError(t, err)
+				require.Equal(t, "Hello you!", v)
+
+				in := inbox(t, all[1], "in", mode(all[1]))
+				all[0].Root.RequestFuture(far(slow), &hello{"pipe"}, soon).PipeTo(all[0].PID(1, "in"))
+				require.Equal(t, "Hello pipe", next(t, in))
+			})
+		})
+	}
+}
+
+// examples/actor-middleware, and touch (AutoRespond).
+func TestExampleMiddlewareAndTouch(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		var seen atomic.Int32
+		props := actor.PropsFromProducer(func() actor.Actor { return &helloActor{} },
+			actor.WithReceiverMiddleware(func(nextOne actor.ReceiverFunc) actor.ReceiverFunc {
+				return func(c actor.ReceiverContext, e *actor.MessageEnvelope) {
+					seen.Add(1)
+					nextOne(c, e)
+				}
+			}))
+		pid := all[1].Root.Spawn(props)
+		v, err := all[0].Root.RequestFuture(far(pid), &actor.Touch{}, soon).Result()
+		require.NoError(t, err)
+		require.True(t, v.(*actor.Touched).Who.Equal(pid))
+		require.GreaterOrEqual(t, seen.Load(), int32(2))
+	})
+}

@@ -1,0 +1,184 @@
+package engine_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// courier notes what it is handed.
+type courier struct {
+	mu      sync.Mutex
+	bodies  []string
+	parcels []engine.Parcel
+	credits []*engine.Link
+	refused []*engine.Link
+	lost    []int
+	memory  []*engine.Message
+}
+
+func (c *courier) Parcel(_ int, p engine.Parcel, body []byte, memory *engine.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.parcels = append(c.parcels, p)
+	c.bodies = append(c.bodies, string(body))
+	c.memory = append(c.memory, memory)
+}
+
+func (c *courier) Credit(l *engine.Link)  { c.credits = append(c.credits, l) }
+func (c *courier) Refused(l *engine.Link) { c.refused = append(c.refused, l) }
+func (c *courier) Lost(peer int, _ error) { c.lost = append(c.lost, peer) }
+
+// count returns how many parcels came.
+func (c *courier) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.bodies)
+}
+
+// couriers makes two engines with couriers.
+func couriers(t *testing.T, o transporttest.FakeOptions) (*world, [2]*courier) {
+	t.Helper()
+	w := newWorld(t, 2, o, nil)
+	c := [2]*courier{{}, {}}
+	for i, e := range w.engines {
+		e.SetCourier(c[i])
+	}
+	return w, c
+}
+
+// soonTrue waits for what comes in the background.
+func soonTrue(t *testing.T, f func() bool) {
+	t.Helper()
+	require.Eventually(t, f, 10*time.Second, time.Millisecond)
+}
+
+// Parcels arrive in order, heads before bodies, whatever the lane refuses.
+func TestParcelsArriveInOrder(t *testing.T) {
+	w, c := couriers(t, transporttest.FakeOptions{Seed: 1, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4})
+	l, err := w.engines[0].NewLink(1, "owner")
+	require.NoError(t, err)
+	require.Equal(t, uint32(1), l.Number())
+	require.Equal(t, 1, l.Rank())
+	require.Equal(t, "owner", l.Owner)
+	want := []string{}
+	for i := range 300 {
+		p := engine.Parcel{Link: l.Number(), Tag: uint32(i), Type: 1<<32 - 1, ID: uint32(i) << 8}
+		sent, err := w.engines[0].SendParcel(l, p, []byte{byte(i)}, []byte("body"), 64)
+		require.NoError(t, err)
+		require.True(t, sent)
+		want = append(want, string(rune(0))+"body")
+		want[i] = string([]byte{byte(i)}) + "body"
+	}
+	soonTrue(t, func() bool { return c[1].count() == 300 })
+	require.Equal(t, want, c[1].bodies)
+	for i, p := range c[1].parcels {
+		require.Equal(t, engine.Parcel{Link: 1, Tag: uint32(i), Type: 1<<32 - 1, ID: uint32(i) << 8}, p)
+	}
+	_, err = w.engines[0].NewLink(0, nil)
+	require.ErrorIs(t, err, engine.ErrAddress)
+	_, err = w.engines[0].NewLink(2, nil)
+	require.ErrorIs(t, err, engine.ErrAddress)
+	_, err = w.engines[0].SendParcel(l, engine.Parcel{}, nil, make([]byte, 5000), 0)
+	require.ErrorIs(t, err, transport.ErrTooLong)
+}
+
+// A link takes its window and no more, until it is granted more; another link is
+// not concerned, nor is what costs nothing.
+func TestLinkCredit(t *testing.T) {
+	w, c := couriers(t, transporttest.FakeOptions{})
+	e := w.engines[0]
+	full, err := e.NewLink(1, nil)
+	require.NoError(t, err)
+	other, err := e.NewLink(1, nil)
+	require.NoError(t, err)
+	send := func(l *engine.Link, cost uint32) bool {
+		sent, err := e.SendParcel(l, engine.Parcel{Link: l.Number()}, nil, nil, cost)
+		require.NoError(t, err)
+		return sent
+	}
+	require.True(t, send(full, engine.LinkWindow/2))
+	require.True(t, send(full, engine.LinkWindow/2))
+	require.False(t, send(full, 1))
+	require.True(t, send(full, 0))
+	require.True(t, send(other, 1))
+	waited := make(chan error)
+	go func() { waited <- e.AwaitCredit(full) }()
+	soonTrue(t, func() bool { return len(e.Blocked()) == 1 })
+	w.engines[1].Grant(0, full.Number(), engine.LinkWindow/2+engine.LinkWindow)
+	require.NoError(t, <-waited)
+	require.Equal(t, []*engine.Link{full}, c[0].credits)
+	require.True(t, send(full, engine.LinkWindow/2))
+	require.False(t, send(full, 1))
+	// More than was ever sent is no grant.
+	w.engines[1].Grant(0, full.Number(), 10*engine.LinkWindow)
+	soonTrue(t, func() bool { _, err := e.SendParcel(full, engine.Parcel{}, nil, nil, 0); return err != nil })
+	var lost *engine.PeerError
+	_, err = e.SendParcel(other, engine.Parcel{}, nil, nil, 1)
+	require.ErrorAs(t, err, &lost)
+	require.ErrorIs(t, err, engine.ErrProtocol)
+	require.Equal(t, []int{1}, c[0].lost)
+	require.NoError(t, e.AwaitCredit(full), "nothing to wait for")
+}
+
+// Parcels wait for the courier, up to a bound; then their sender hears so. Losses
+// wait, too.
+func TestParcelsWaitForTheCourier(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	sender, receiver := &courier{}, &courier{}
+	e := w.engines[0]
+	e.SetCourier(sender)
+	l, err := e.NewLink(1, nil)
+	require.NoError(t, err)
+	const n = 2000
+	for range n {
+		_, err := e.SendParcel(l, engine.Parcel{Link: 1}, nil, make([]byte, 4000), 0)
+		require.NoError(t, err)
+	}
+	soonTrue(t, func() bool {
+		refused := 0
+		_ = e.Await(none, func() bool { refused = len(sender.refused); return true }, 0, "look")
+		w.engines[1].Poll()
+		return refused > n/2 && refused == n-(4<<20)/(4000+448)
+	})
+	w.engines[1].SetCourier(receiver)
+	require.Equal(t, (4<<20)/(4000+448), receiver.count())
+	w.fake.Kill(1, errors.New("killed"))
+	soonTrue(t, func() bool { _, err := e.SendParcel(l, engine.Parcel{}, nil, nil, 0); return err != nil })
+}
+
+// Serve calls work when ready says so, and what it calls cannot wait.
+func TestServe(t *testing.T) {
+	w, _ := couriers(t, transporttest.FakeOptions{})
+	e := w.engines[0]
+	some, errs := make(chan struct{}, 1), make(chan error, 1)
+	ended := make(chan error)
+	go func() {
+		ended <- e.Serve(func() bool { return len(some) > 0 }, func() bool {
+			<-some
+			_, err := e.Recv(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, 0)
+			errs <- err
+			return true
+		})
+	}()
+	for range 3 {
+		some <- struct{}{}
+		e.Rouse()
+		require.ErrorIs(t, <-errs, engine.ErrInline)
+	}
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, <-ended, engine.ErrClosed)
+	require.NotEqual(t, engine.Goroutine(), func() uintptr {
+		c := make(chan uintptr)
+		go func() { c <- engine.Goroutine() }()
+		return <-c
+	}())
+	require.Equal(t, engine.Goroutine(), engine.Goroutine())
+}
