@@ -28,7 +28,7 @@ const (
 
 // batch is what one system call writes: FPDUs whose headers, trailers and short
 // payloads lie in a buffer, and whose long payloads lie where the application has
-// them. Memory is allocated with the first use.
+// them. Memory is lent by the device, or allocated with the first use.
 type batch struct {
 	buffer []byte
 	vector []unix.Iovec
@@ -44,6 +44,36 @@ type batch struct {
 	// region is the memory of a Read Response in it, or nil.
 	region *region
 	header unix.Msghdr
+}
+
+// keepMax is the number of connections up to which each keeps the memory of its batch.
+// Of more, those with something to write share it.
+const keepMax = 32
+
+// batchMemory is the memory of a batch.
+type batchMemory struct {
+	buffer []byte
+	vector []unix.Iovec
+}
+
+// lend gives a batch memory that another has left.
+func (d *device) lend(b *batch) {
+	last := len(d.spare) - 1
+	if b.buffer == nil && last >= 0 {
+		b.buffer, b.vector = d.spare[last].buffer, d.spare[last].vector
+		d.spare[last] = batchMemory{}
+		d.spare = d.spare[:last]
+	}
+}
+
+// takeBack takes the memory of a batch that is written.
+func (d *device) takeBack(b *batch) {
+	if len(d.pairs) <= keepMax || b.buffer == nil || !b.empty() {
+		return
+	}
+	b.reset()
+	d.spare = append(d.spare, batchMemory{b.buffer, b.vector})
+	b.buffer, b.vector = nil, nil
 }
 
 // empty reports whether there is nothing to write.

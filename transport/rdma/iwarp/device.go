@@ -53,7 +53,9 @@ type device struct {
 	// staging takes what a read brings beyond its target; it is empty between reads.
 	staging []byte
 	vector  [segmentsMax + 1]unix.Iovec
-	events  [eventsMax]unix.EpollEvent
+	// spare is memory of batches that have nothing to write.
+	spare  []batchMemory
+	events [eventsMax]unix.EpollEvent
 
 	// napping says that Idle has returned true and Sleep has not ended since; due is
 	// when it has to end, in Unix nanoseconds, or 0.

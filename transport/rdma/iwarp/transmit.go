@@ -96,6 +96,7 @@ func (p *queuePair) transmit() int {
 			return done
 		}
 	}
+	p.device.takeBack(&t.batch)
 	if p.state == pairClosing && !t.shut && p.fd >= 0 {
 		t.shut = true
 		_ = unix.Shutdown(p.fd, unix.SHUT_WR) // a read shows what is wrong
@@ -126,6 +127,7 @@ func (p *queuePair) writeLost(errno unix.Errno) {
 func (p *queuePair) gather() bool {
 	t := &p.tx
 	t.reset()
+	p.device.lend(&t.batch)
 	if t.rtr != 0 {
 		p.gatherRTR()
 	}
