@@ -38,7 +38,7 @@ func main() {
 			return err
 		}
 		if w.Rank() != 0 {
-			return serve(w, h)
+			return serve(w, s)
 		}
 		for _, m := range measurements {
 			if !strings.Contains(m.name, *only) {
@@ -54,6 +54,7 @@ func main() {
 			}
 			fmt.Printf("%-36s %14.2f %s\n", m.name, median(values), m.unit)
 		}
-		return dismiss(w)
+		dismiss(s)
+		return nil
 	})
 }

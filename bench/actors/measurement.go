@@ -35,7 +35,7 @@ var measurements = []measurement{
 	{"Tell 64 B struct worker", "M/s", func(_ *runtime.World, s *actors.System) (float64, error) {
 		return tells(s, s.PID(1, "count-worker"), &record{})
 	}},
-	{"Isend 64 B", "M/s", func(w *runtime.World, _ *actors.System) (float64, error) { return isends(w) }},
+	{"Isend 64 B", "M/s", isends},
 	{"Tell local worker", "M/s", func(_ *runtime.World, s *actors.System) (float64, error) {
 		return tells(s, s.PID(0, "count-worker"), &record{})
 	}},
@@ -174,19 +174,19 @@ func memory(w *runtime.World, s *actors.System) (float64, error) {
 
 const (
 	tagData = 1
-	tagEnd  = 2
 	window  = 64
 )
 
 // isends measures the rate of messages without actors, for comparison.
-func isends(w *runtime.World) (float64, error) {
+func isends(w *runtime.World, s *actors.System) (float64, error) {
 	n := int(3000 * *scale)
+	s.Root.Send(s.PID(1, conductor), int64(n))
 	c := w.Comm()
 	buf := make([]byte, 64)
 	reqs := make([]runtime.Request, window)
 	start := time.Now()
 	for range n {
-		if err := runtime.Send(c, []int64{window}, 1, tagEnd); err != nil {
+		if _, err := runtime.Recv(c, buf[:1], 1, tagData); err != nil {
 			return 0, err
 		}
 		for i := range reqs {
@@ -195,41 +195,53 @@ func isends(w *runtime.World) (float64, error) {
 		if err := runtime.WaitAll(reqs...); err != nil {
 			return 0, err
 		}
-		if _, err := runtime.Recv(c, buf[:1], 1, tagData); err != nil {
-			return 0, err
-		}
 	}
 	return float64(n*window) / time.Since(start).Seconds() / 1e6, nil
 }
 
-// serve is the part of the other ranks: it receives what isends sends, until
+// conductor is an actor that tells the main goroutine of its rank how many windows
+// isends sends: so that it is not in a receive while actors are measured, where it
+// and the actors would hand the polling to each other.
+const conductor = "conductor"
+
+// serve is the part of the other ranks: rank 1 receives what isends sends, until
 // dismissed.
-func serve(w *runtime.World, _ *host) error {
-	c := w.Comm()
-	bufs := make([][64]byte, window)
-	reqs := make([]runtime.Request, window)
+func serve(w *runtime.World, s *actors.System) error {
 	if w.Rank() != 1 {
 		return nil
 	}
-	for {
-		var n [1]int64
-		if _, err := runtime.Recv(c, n[:], 0, tagEnd); err != nil || n[0] == 0 {
-			return err
+	begin := make(chan int64)
+	if _, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		if n, ok := c.Message().(int64); ok {
+			begin <- n
 		}
-		for i := range reqs {
-			reqs[i] = runtime.Irecv(c, bufs[i][:], 0, tagData)
+	}), conductor); err != nil {
+		return err
+	}
+	c := w.Comm()
+	bufs := make([][64]byte, window)
+	reqs := make([]runtime.Request, window)
+	for n := range begin {
+		if n == 0 {
+			break
 		}
-		if err := runtime.WaitAll(reqs...); err != nil {
-			return err
-		}
-		if err := runtime.Send(c, []byte{1}, 0, tagData); err != nil {
-			return err
+		for range n {
+			for i := range reqs {
+				reqs[i] = runtime.Irecv(c, bufs[i][:], 0, tagData)
+			}
+			if err := runtime.Send(c, []byte{1}, 0, tagData); err != nil {
+				return err
+			}
+			if err := runtime.WaitAll(reqs...); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // dismiss ends serve.
-func dismiss(w *runtime.World) error { return runtime.Send(w.Comm(), []int64{0}, 1, tagEnd) }
+func dismiss(s *actors.System) { s.Root.Send(s.PID(1, conductor), int64(0)) }
 
 // median returns the middle of some values.
 func median(v []float64) float64 {
