@@ -24,6 +24,8 @@ type puppet struct {
 	memory   *verbs.MemoryRegion
 	hands    map[*verbs.Endpoint]*hand
 	batch    []verbs.Completion
+	// requests is how many a hand may have posted.
+	requests int
 }
 
 // puppetReceive is the length of a receive, puppetReceives their number.
@@ -47,7 +49,7 @@ func newPuppet(tb testing.TB, p place, hands int) *puppet {
 	a, err := verbs.Open(p.provider, p.name)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, a.Close()) })
-	u := &puppet{TB: tb, adapter: a, hands: map[*verbs.Endpoint]*hand{}, batch: make([]verbs.Completion, 64)}
+	u := &puppet{TB: tb, adapter: a, hands: map[*verbs.Endpoint]*hand{}, batch: make([]verbs.Completion, 64), requests: 2}
 	u.domain, err = a.NewProtectionDomain()
 	require.NoError(tb, err)
 	u.queue, err = a.NewCompletionQueue(puppetReceives + 8*hands)
@@ -104,7 +106,7 @@ func (u *puppet) dial(to netip.AddrPort, data []byte) *hand {
 	u.Helper()
 	ep, err := u.adapter.NewEndpoint(verbs.EndpointConfig{
 		Domain: u.domain, Receives: u.queue, Requests: u.queue, Connections: u.queue, SharedReceives: u.receives,
-		Attributes: &verbs.EndpointAttributes{MaxMessage: 1 << 16, MaxRequests: 2, MaxRequestSegments: 1, MaxReceiveSegments: 1, ReadsIn: 4, ReadsOut: 4},
+		Attributes: &verbs.EndpointAttributes{MaxMessage: 1 << 16, MaxRequests: u.requests, MaxRequestSegments: 1, MaxReceiveSegments: 1, ReadsIn: 4, ReadsOut: 4},
 	})
 	require.NoError(u, err)
 	h := &hand{puppet: u, endpoint: ep, asked: data}
