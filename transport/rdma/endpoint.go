@@ -163,7 +163,7 @@ func (p *endpoint) want() {
 
 // use puts a link in use: what was not acknowledged is sent again.
 func (p *endpoint) use(l *link, terms negotiation.Terms) {
-	if l.gone || p.end != nil {
+	if l.gone || l.used || p.end != nil {
 		return
 	}
 	l.used, p.link, p.terms, p.wanted = true, l, terms, false

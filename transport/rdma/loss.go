@@ -31,6 +31,11 @@ const departurePolls = 64
 
 // depart begins to give up a peer that was marked down.
 func (t *Transport) depart(peer int, cause error) {
+	for _, l := range t.links {
+		if l.peer == peer && t.adopt(l) {
+			break
+		}
+	}
 	if p := t.peers[peer]; p == nil || p.link == nil {
 		t.lose(peer, cause)
 		return
@@ -57,6 +62,38 @@ func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	}
 	t.leaving = kept
 	return events
+}
+
+// linkEnd is a link that has ended before its actor could put it in use.
+type linkEnd struct {
+	link  *link
+	cause error
+}
+
+// adopt puts a link in use on which the first messages of the peer have come, which is
+// what its actor is about to decide, if it is still wanted: the peer may be gone, and
+// would not say it again. It reports whether there is something to hand over.
+func (t *Transport) adopt(l *link) bool {
+	p := t.meet(l.peer)
+	if l.used || l.gone || l.conn.Active || len(l.held) == 0 || p.link != nil || p.end != nil {
+		return false
+	}
+	p.use(l, l.terms)
+	return true
+}
+
+// endLinks deals with links that have ended, when their messages are handed over.
+func (t *Transport) endLinks() int {
+	if len(t.ends) == 0 || len(t.stash) > 0 {
+		return 0
+	}
+	list := t.ends
+	t.ends = nil
+	for _, e := range list {
+		t.forget(e.link)
+		t.tell(e.link.peer, peering.Event{Kind: peering.Lost, Conn: e.link.conn, Err: e.cause})
+	}
+	return len(list)
 }
 
 // lose gives up a peer. Its loss is reported after its operations.

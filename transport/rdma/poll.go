@@ -36,6 +36,7 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	events := t.obey()
 	left := budget
 	events += t.unstash(h, &left)
+	events += t.endLinks()
 	if left > 0 && t.pace.due(events) {
 		began := t.pace.now()
 		n := t.completions(h, &left)
@@ -192,6 +193,10 @@ func (t *Transport) connection(l *link, e *verbs.Event) {
 		t.forget(l)
 		t.stage.send(rejected{l, e.PrivateData, eventError(e)})
 	default:
+		if t.adopt(l) {
+			t.ends = append(t.ends, linkEnd{l, eventError(e)})
+			return
+		}
 		t.forget(l)
 		t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Err: eventError(e)})
 	}
@@ -216,7 +221,7 @@ func (t *Transport) Arm() bool {
 
 // restless reports whether Poll has something to do.
 func (t *Transport) restless() bool {
-	return t.commands.news.Load() || len(t.stash)+len(t.leaving)+len(t.finished)+len(t.downs) > 0
+	return t.commands.news.Load() || len(t.ends)+len(t.stash)+len(t.leaving)+len(t.finished)+len(t.downs) > 0
 }
 
 // Disarm implements transport.Transport.

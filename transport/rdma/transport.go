@@ -45,6 +45,8 @@ type Transport struct {
 
 	// stash are messages that are not handed over yet, oldest first.
 	stash []delivery
+	// ends are links that have ended and whose messages are being handed over.
+	ends []linkEnd
 	// leaving are the peers that were marked down and whose last messages are read.
 	leaving []departure
 	// finished and downs are what Poll hands over at its end.
