@@ -46,6 +46,9 @@ func (t *Transport) Close() error {
 		t.linger()
 	}
 	t.commands.end()
+	if t.corked.timer != nil {
+		t.corked.timer.Stop()
+	}
 	return errors.Join(err, t.stage.strike(), t.adapter.Close())
 }
 

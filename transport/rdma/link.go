@@ -198,9 +198,9 @@ func (t *Transport) post(l *link, b []byte, lkey uint32) {
 	}
 	l.posted++
 	t.segments[0] = verbs.Segment{Data: b, LKey: lkey}
-	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Segments: t.segments[:]}
+	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: t.flags(len(b)), Segments: t.segments[:]}
 	if l.posted%signalEvery != 0 {
-		t.request.Flags = verbs.FlagUnsignalled
+		t.request.Flags |= verbs.FlagUnsignalled
 	}
 	l.broken = l.endpoint.Post(&t.request) != nil
 }

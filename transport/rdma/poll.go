@@ -33,6 +33,8 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 
 // round is one Poll. A nil handler drops what arrives.
 func (t *Transport) round(h transport.Handler, budget int) int {
+	t.begin()
+	t.corked.fresh = true
 	events := t.obey()
 	left := budget
 	events += t.unstash(h, &left)
@@ -52,6 +54,7 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	if len(t.finished)+len(t.downs) > 0 {
 		events += t.handOver(h)
 	}
+	t.begin()
 	return events
 }
 
@@ -216,7 +219,8 @@ func (t *Transport) Arm() bool {
 		return false
 	}
 	t.adapter.Progress() // what has arrived may not be queued yet
-	return t.queue.Arm(t.ring) && !t.commands.news.Load()
+	t.corked.armed = t.queue.Arm(t.ring) && !t.commands.news.Load()
+	return t.corked.armed
 }
 
 // restless reports whether Poll has something to do.
@@ -226,6 +230,7 @@ func (t *Transport) restless() bool {
 
 // Disarm implements transport.Transport.
 func (t *Transport) Disarm() {
+	t.corked.armed = false
 	if !t.closed {
 		t.queue.Disarm()
 	}

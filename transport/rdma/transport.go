@@ -23,6 +23,7 @@ type Transport struct {
 	domain     *verbs.ProtectionDomain
 	queue      *verbs.CompletionQueue
 	listener   *verbs.Listener
+	corked     corking
 
 	measure  measure
 	pool     *credit.Pool
