@@ -58,6 +58,12 @@ func (w *workers) push(m *mailbox) {
 	w.pushed.Add(1)
 	w.mu.Lock()
 	w.line.push(m)
+	w.staff()
+	w.mu.Unlock()
+}
+
+// staff finds somebody for the line, which is not empty. mu is held.
+func (w *workers) staff() {
 	switch {
 	case w.idle > 0:
 		w.wake.Signal()
@@ -67,7 +73,6 @@ func (w *workers) push(m *mailbox) {
 	case !w.watching && !w.closing:
 		w.watch()
 	}
-	w.mu.Unlock()
 }
 
 // watch looks after stallTime whether turns have begun since, and makes one more
@@ -113,6 +118,11 @@ func (w *workers) work() {
 		}
 		m := w.line.pop()
 		w.turns++
+		if w.line.n > 0 {
+			// Who was pushed before this worker woke has found it idle, too, and this
+			// turn may block.
+			w.staff()
+		}
 		me.box = m
 		w.mu.Unlock()
 		again := m.run()
