@@ -145,7 +145,8 @@ func TestGoroutines(t *testing.T) {
 		require.NoError(t, ended(t, end))
 		require.Regexp(t, `^200 rounds of 5000 bytes verified, \S+ each\n$`, out.String())
 	}
-	require.Equal(t, before, descriptors(t), "descriptors are left")
+	// What earlier tests have left to the collector may be closed meanwhile.
+	require.LessOrEqual(t, descriptors(t), before, "descriptors are left")
 }
 
 // descriptors returns how many files are open, once the runtime's own are.
