@@ -54,6 +54,9 @@ func (p *pair) moves() []func(p *pair) error {
 // once and in order, without a word that is not due, and all is acknowledged in
 // the end.
 func TestEveryInterleaving(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute with the race detector")
+	}
 	type setting struct {
 		slots, window         [2]int
 		quota, breaks, widens int

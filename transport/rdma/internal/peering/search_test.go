@@ -220,6 +220,9 @@ func search(t *testing.T, b budget, statesMax int) int {
 // the two use one connection at most and act on none that has ended; from every
 // state, when faults stop, they connect, and every attempt has one outcome.
 func TestEveryInterleaving(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute with the race detector")
+	}
 	for name, b := range map[string]budget{
 		"both want":                 {wants: 2},
 		"timeouts":                  {wants: 2, ticks: 3},
