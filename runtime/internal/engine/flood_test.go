@@ -12,15 +12,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
-	const budget, senders, each = 1 << 20, 3, 1500
-	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
-	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
+// worstOfFlood has each of the senders send rank 0 so many messages of 0 to 3 times
+// unit bytes that it does not ask for, looks at them, then receives and checks them
+// all. It returns the most memory that rank 0 held.
+func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
+	t.Helper()
 	worst := 0
 	w.each(t, func(rank int, e *engine.Engine) error {
 		if rank > 0 {
 			for i := range each {
-				n := 1000 * (i % 4)
+				n := unit * (i % 4)
 				if err := e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard, 0); err != nil {
 					return err
 				}
@@ -33,8 +34,7 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 			held, _ := e.Held()
 			worst = max(worst, held)
 		}
-		next := make([]int, senders+1)
-		in := make([]byte, 4096)
+		next, in := make([]int, senders+1), make([]byte, 4*unit)
 		for range senders * each {
 			s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in, 0)
 			if err != nil {
@@ -42,7 +42,7 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 			}
 			i := next[s.Source]
 			next[s.Source]++
-			if s.Bytes != 1000*(i%4) || string(in[:s.Bytes]) != string(pattern(s.Bytes, i)) {
+			if s.Bytes != unit*(i%4) || string(in[:s.Bytes]) != string(pattern(s.Bytes, i)) {
 				return fmt.Errorf("message %d of rank %d: %+v", i, s.Source, s)
 			}
 			held, _ := e.Held()
@@ -50,6 +50,14 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 		}
 		return nil
 	})
+	return worst
+}
+
+func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
+	const budget, senders, each = 1 << 20, 3, 1500
+	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
+	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
+	worst := worstOfFlood(t, w, senders, each, 1000)
 	require.LessOrEqual(t, worst, budget)
 	require.Greater(t, worst, budget/4, "the budget is not used")
 	held, messages := w.engines[0].Held()

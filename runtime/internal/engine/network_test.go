@@ -99,38 +99,7 @@ func TestNetworkGoroutineStorm(t *testing.T) {
 func TestNetworkFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	const budget, senders, each = 1 << 20, 2, 3000
 	w := newNetworkWorld(t, nodes{0, 0, 1}, func(c *engine.Config) { c.UnexpectedBudget = budget })
-	worst := 0
-	w.each(t, func(rank int, e *engine.Engine) error {
-		if rank > 0 {
-			for i := range each {
-				n := 4000 * (i % 4)
-				if err := e.Send(none, engine.Match{Peer: 0, Tag: 1}, 0, pattern(n, i), engine.Standard, 0); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for range 3000 {
-			e.Iprobe(engine.Match{Peer: 1, Tag: 2})
-			held, _ := e.Held()
-			worst = max(worst, held)
-		}
-		next, in := make([]int, senders+1), make([]byte, 16384)
-		for range senders * each {
-			s, err := e.Recv(none, engine.Match{Peer: engine.AnySource, Tag: 1}, 0, in, 0)
-			if err != nil {
-				return err
-			}
-			i := next[s.Source]
-			next[s.Source]++
-			if s.Bytes != 4000*(i%4) || string(in[:s.Bytes]) != string(pattern(s.Bytes, i)) {
-				return fmt.Errorf("message %d of rank %d: %+v", i, s.Source, s)
-			}
-			held, _ := e.Held()
-			worst = max(worst, held)
-		}
-		return nil
-	})
+	worst := worstOfFlood(t, w, senders, each, 4000)
 	require.LessOrEqual(t, worst, budget)
 }
 
