@@ -197,11 +197,14 @@ func (h *host) kill() {
 
 // pause tells the agent not to wonder about silence: gorun is about to stop.
 func (h *host) pause() {
-	h.conn.Send(link.KindPause)
+	h.conn.Pause()
 	if err := h.conn.Flush(); err != nil {
 		h.job.say("host %s: %v", h.name, err)
 	}
 }
+
+// resume ends a pause.
+func (h *host) resume() { h.conn.Resume() }
 
 // probe asks the agent whether that of another host is its neighbour, and
 // returns why not, "" if it is.

@@ -267,6 +267,11 @@ func (j *job) signaled(sig os.Signal) {
 		}
 		// Stopping oneself takes SIGSTOP: SIGTSTP is caught.
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
+	case unix.SIGCONT:
+		for _, h := range j.hosts {
+			h.resume()
+		}
+		j.pass(s)
 	case unix.SIGPIPE: // the write that caused it says so
 	default:
 		j.pass(s)

@@ -22,10 +22,11 @@ type Conn struct {
 	changed *sync.Cond // writing, err or the queue's length
 	queue   []byte
 	writing bool // a goroutine writes
+	pausing bool // between Pause and Resume: no beats
 	err     error
 
 	heard     atomic.Uint64 // frames received
-	paused    atomic.Bool   // the last of them was Pause
+	paused    atomic.Bool   // no beat came after the last Pause
 	listening atomic.Bool   // somebody is in Receive
 }
 
@@ -43,7 +44,29 @@ func NewConn(in *bufio.Reader, out io.Writer) *Conn {
 func (c *Conn) Send(k Kind, parts ...[]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
+	c.send(k, parts...)
+}
+
+// Pause tells the other side not to wonder about silence until Resume: this
+// process is about to be stopped. A beat after it would take it back.
+func (c *Conn) Pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.send(KindPause)
+	c.pausing = true
+}
+
+// Resume ends a pause.
+func (c *Conn) Resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pausing = false
+	c.send(KindBeat)
+}
+
+// send is Send under the lock.
+func (c *Conn) send(k Kind, parts ...[]byte) {
+	if c.err != nil || k == KindBeat && c.pausing {
 		return
 	}
 	c.queue = AppendFrame(c.queue, k, parts...)
@@ -100,8 +123,10 @@ func (c *Conn) Receive() (Kind, []byte, error) {
 			return 0, nil, err
 		}
 		c.heard.Add(1)
-		c.paused.Store(k == KindPause)
-		if k != KindBeat && k != KindPause {
+		switch k {
+		case KindBeat, KindPause:
+			c.paused.Store(k == KindPause)
+		default:
 			return k, body, nil
 		}
 	}

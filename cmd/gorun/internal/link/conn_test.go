@@ -111,14 +111,18 @@ func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 		fail := func() { panic(errors.New("lost")) }
 		stopA, stopB := a.Watch(4*time.Second, fail), b.Watch(4*time.Second, fail)
 		time.Sleep(time.Minute)
-		a.Send(link.KindPause)
-		synctest.Wait()
-		stopA() // says no more
+		a.Pause() // between two beats or in the middle of one
+		a.Send(link.KindInput, []byte("x"))
+		time.Sleep(time.Hour)
+		a.Resume()
+		time.Sleep(time.Minute)
+		a.Pause()
+		stopA()
 		time.Sleep(time.Hour)
 		lost := make(chan struct{})
 		stopB()
 		stopB = b.Watch(4*time.Second, func() { close(lost) })
-		a.Send(link.KindInputEnd) // the pause is over
+		a.Resume() // and says no more
 		<-lost
 		stopB()
 		cut()
