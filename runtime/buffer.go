@@ -109,9 +109,10 @@ func (b *Buffer) dead() error {
 
 // SendBuffer sends the whole buffer as elements of type T and gives its memory
 // away: on a node only its name travels. It returns when the message is on its
-// way; the Buffer is dead then, and the memory comes back when the receiver
-// releases it. Any receive can take the message, RecvMessage without a copy. After
-// an error the Buffer is still the caller's.
+// way, and never waits for the receiver; the Buffer is dead then, and the memory
+// comes back when the receiver releases it or, between nodes, has its bytes. Any
+// receive can take the message, RecvMessage without a copy. After an error the
+// Buffer is still the caller's.
 //
 // A Buffer that came with a message belongs to another rank, so it is copied to
 // memory of this rank first.

@@ -43,11 +43,13 @@ type Config struct {
 	// down, to decide in which contexts AnySource receives hear of it. nil = every
 	// peer belongs to every context. Called with the engine's lock held.
 	Member func(context uint32, peer int) bool
-	// Lost is told once of every peer that is down. Called with the engine's lock
-	// held: it must not call the engine. May be nil.
+	// Lost is told once of every peer that is down, and takes back the memory that was
+	// handed over to it. Called with the engine's lock held: it must not call the
+	// engine. May be nil.
 	Lost func(peer int, cause error)
-	// Release is told that memory this rank handed over came back; off is the Addr
-	// of its key. Called with the engine's lock held: it must not call the engine.
+	// Release is told that memory this rank handed over came back, or that the engine
+	// is done with it; off is the Addr of its key. Called with the engine's lock held:
+	// it must not call the engine.
 	Release func(off uint64)
 	// Notice is told what a peer gave to Notify. text is valid during the call.
 	// Called with the engine's lock held: it must not call the engine. May be nil.

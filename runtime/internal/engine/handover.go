@@ -22,9 +22,14 @@ type Message struct {
 
 // SendHandover gives buf away: arena memory of this rank that peers know as key.
 // The receiver owns it until Config.Release. Where memory cannot change hands the
-// engine sends a copy and calls Config.Release itself. After an error the memory
-// is still the caller's.
+// engine owns it while the bytes travel, then calls Config.Release itself; when that
+// fails, or the peer is lost, the message is lost as one is that was handed over.
+// Either way the call does not wait for the receiver. After an error the memory is
+// still the caller's.
 func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
+	if ctx != nil && ctx.Err() != nil {
+		return &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
+	}
 	e.lock()
 	defer e.unlock()
 	e.background.activity++
@@ -41,7 +46,7 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 	if p.tr != nil && !p.caps.Handover {
 		e.complete(r, nil)
 		_, _ = e.free(r)
-		return e.sendCopy(ctx, to, t, k, buf, pc)
+		return e.sendGiven(to, t, k, buf, pc)
 	}
 	h := header{kind: kindHandover, context: to.Context, tag: int32(to.Tag), typ: t}
 	if p.tr == nil {
@@ -60,19 +65,6 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 		e.waitRequest(ctx, r)
 	}
 	_, err = e.free(r)
-	return err
-}
-
-// sendCopy sends arena memory by the other protocols. mu is held.
-func (e *Engine) sendCopy(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
-	r := e.startSend(to, t, buf, Standard, pc)
-	if r.phase != phaseDone {
-		e.waitRequest(ctx, r)
-	}
-	_, err := e.free(r)
-	if err == nil && e.cfg.Release != nil {
-		e.cfg.Release(k.Addr)
-	}
 	return err
 }
 

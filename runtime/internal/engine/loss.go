@@ -43,6 +43,7 @@ func (e *Engine) lose(p *peer, cause error) {
 	e.failPosted(p)
 	if e.cfg.Lost != nil {
 		e.cfg.Lost(p.rank, cause)
+		p.bereft = true
 	}
 	if c := e.mail.courier; c != nil {
 		c.Lost(p.rank, p.down)

@@ -21,6 +21,7 @@ type peer struct {
 	connected bool // a Send was accepted: caps are final
 	down      error
 	deaf      bool // nothing is taken from it: it is down, or the engine has failed
+	bereft    bool // it is down, and what it held was taken back
 
 	out outgoing
 	in  incoming

@@ -56,6 +56,7 @@ type Request struct {
 	exposed    bool // key is exposed by us
 	withdrawn  bool // a WITHDRAW is out
 	canceled   bool // Cancel was called
+	given      bool // nobody waits for it, see sendGiven
 	status     Status
 	err        error
 	cause      error    // of the cancellation
@@ -66,6 +67,7 @@ type Request struct {
 	mate uint32 // id of the other side's operation
 	key  transport.Key
 	move transfer
+	gift uint64 // Addr of the memory of a sendGiven
 	own  waiter // of Wait
 }
 
@@ -88,13 +90,14 @@ func (e *Engine) free(r *Request) (Status, error) {
 	r.phase = phaseFree
 	r.generation++
 	r.peer, r.buf, r.err, r.waiter, r.cause, r.message = nil, nil, nil, nil, nil, nil
-	r.exposed, r.withdrawn, r.canceled = false, false, false
+	r.exposed, r.withdrawn, r.canceled, r.given = false, false, false, false
 	r.next, e.requests = e.requests, r
 	return s, err
 }
 
 // complete ends a request, with err unless it already has an error. Nobody
-// touches its slice from here on.
+// touches its slice from here on. The record is free afterwards if nobody waits
+// for it.
 func (e *Engine) complete(r *Request, err error) {
 	if r.phase == phaseDone {
 		return
@@ -110,6 +113,9 @@ func (e *Engine) complete(r *Request, err error) {
 	r.phase = phaseDone
 	if w := r.waiter; w != nil {
 		e.fire(w)
+	}
+	if r.given {
+		e.endGiven(r)
 	}
 }
 

@@ -1,0 +1,154 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// givenLengths are of messages by every protocol, on the fake and on the network.
+var givenLengths = []int{0, 10, 3000, 20_000, 300_000, 3 << 20}
+
+// ledger counts by rank how often memory came back, by the Addr of its key.
+type ledger []map[uint64]int
+
+func newLedger(ranks int) ledger {
+	l := make(ledger, ranks)
+	for i := range l {
+		l[i] = map[uint64]int{}
+	}
+	return l
+}
+
+// keep has the engine of c note what comes back.
+func (l ledger) keep(c *engine.Config) {
+	back := l[c.Rank]
+	c.Release = func(off uint64) { back[off]++ }
+}
+
+// settled waits until so many pieces of memory of a rank are back, and says which.
+func (l ledger) settled(t *testing.T, e *engine.Engine, rank, want int) map[uint64]int {
+	t.Helper()
+	require.NoError(t, e.Await(none, func() bool { return len(l[rank]) == want }, 0, "release"))
+	return l[rank]
+}
+
+// giveAround has every rank give buffers of all lengths to its successor before it
+// receives any: who waited for its receiver would wait for itself.
+func giveAround(rank, size int, e *engine.Engine) error {
+	for i, n := range givenLengths {
+		to := engine.Match{Peer: (rank + 1) % size, Tag: i}
+		if err := e.SendHandover(none, to, 0, transport.Key{Addr: uint64(i)}, pattern(n, rank+i), 0); err != nil {
+			return err
+		}
+	}
+	from := (rank + size - 1) % size
+	for i, n := range givenLengths {
+		m, err := e.RecvMessage(none, engine.Match{Peer: from, Tag: i}, 0)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(m.Bytes, pattern(n, from+i)) {
+			return fmt.Errorf("the %d bytes of rank %d are not those given", n, from)
+		}
+		m.Release()
+	}
+	return nil
+}
+
+func TestRingOfGivenBuffers(t *testing.T) {
+	const size = 3
+	worlds := map[string]func(*testing.T, func(*engine.Config)) *world{
+		"rdma": func(t *testing.T, change func(*engine.Config)) *world {
+			return newNetworkWorld(t, nodes{0, 1, 2}, change)
+		},
+	}
+	for _, p := range protocols {
+		o := p.options
+		o.NoHandover = true
+		worlds[p.name] = func(t *testing.T, change func(*engine.Config)) *world { return newWorld(t, size, o, change) }
+	}
+	for name, open := range worlds {
+		t.Run(name, func(t *testing.T) {
+			back := newLedger(size)
+			w := open(t, back.keep)
+			w.each(t, func(rank int, e *engine.Engine) error { return giveAround(rank, size, e) })
+			for rank, e := range w.engines {
+				for addr, times := range back.settled(t, e, rank, len(givenLengths)) {
+					require.Equal(t, 1, times, "buffer %d of rank %d", addr, rank)
+				}
+			}
+		})
+	}
+}
+
+// TestGivenMemoryComesBackOnce: also when its message never arrives, and never when
+// the call failed.
+func TestGivenMemoryComesBackOnce(t *testing.T) {
+	cause := errors.New("the test ends it")
+	ends := map[string]func(w *world){
+		"death of the peer":  func(w *world) { w.engines[0].MarkDown(1, cause) },
+		"end of the context": func(w *world) { w.engines[0].Break(7, cause) },
+		"end of the engine":  func(w *world) { w.engines[0].Abort(cause) },
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			back, taken := newLedger(2), 0
+			w := newWorld(t, 2, transporttest.FakeOptions{NoHandover: true}, func(c *engine.Config) {
+				back.keep(c)
+				c.Lost = func(int, error) { taken = len(back[0]) }
+			})
+			to := engine.Match{Peer: 1, Context: 7}
+			long := pattern(100_000, 1)
+			for i := range uint64(3) {
+				require.NoError(t, w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: i}, long, 0))
+			}
+			require.Empty(t, back.settled(t, w.engines[0], 0, 0), "nobody has received them")
+			end(w)
+			if name != "end of the engine" {
+				back.settled(t, w.engines[0], 0, 3)
+			}
+			require.Equal(t, map[uint64]int{0: 1, 1: 1, 2: 1}, back[0])
+			if name == "death of the peer" {
+				require.Equal(t, 3, taken, "before Lost takes back what the peer held")
+			}
+			require.Error(t, w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: 9}, long, 0))
+			require.Len(t, back[0], 3, "after an error it is the caller's")
+		})
+	}
+}
+
+// TestGivenMemoryThatStillMovesIsTakenBack: a peer breaks the protocol while Puts read
+// the memory. Lost takes it back, so that the end of the Puts must not.
+func TestGivenMemoryThatStillMovesIsTakenBack(t *testing.T) {
+	s := &stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64, Put: true}, reported: map[int]bool{}}
+	back, lost := newLedger(1), false
+	c := engine.Config{
+		Size: 2, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
+		Lost: func(int, error) { lost = true },
+	}
+	back.keep(&c)
+	e, err := engine.New(c)
+	require.NoError(t, err)
+	require.NoError(t, e.SendHandover(none, engine.Match{Peer: 1}, 0, transport.Key{Addr: 5}, make([]byte, 200), 0))
+	require.Len(t, s.sent, 1)
+	clearance := make([]byte, 28)
+	clearance[0] = 200
+	s.frames = []strange{{1, transport.Header{A: 0x204, C: s.sent[0].C & (1<<32 - 1)}, clearance}}
+	e.Iprobe(nowhere)
+	moving := len(s.done)
+	require.Positive(t, moving)
+	s.frames = []strange{{1, transport.Header{A: 200}, nil}}
+	e.Iprobe(nowhere)
+	require.True(t, lost)
+	require.Empty(t, s.done)
+	require.Empty(t, back[0])
+	require.NoError(t, e.Close())
+}
