@@ -92,6 +92,13 @@ func report(in io.Reader, out io.Writer) ([]string, error) {
 		case e.Action == "fail" && e.Test != "":
 			fmt.Fprint(out, strings.Join(output[key], ""))
 			delete(output, key)
+		case e.Action == "fail": // a panic or the time limit leaves tests without an end
+			for _, key := range slices.Sorted(maps.Keys(output)) {
+				if strings.HasPrefix(key, e.Package+" ") {
+					fmt.Fprint(out, strings.Join(output[key], ""))
+					delete(output, key)
+				}
+			}
 		case e.Action == "pass":
 			delete(output, key)
 		}

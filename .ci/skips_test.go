@@ -21,6 +21,7 @@ const stream = `{"Action":"run","Package":"m/a","Test":"TestLacking"}
 {"Action":"fail","Package":"m/b","Test":"TestBad"}
 {"Action":"skip","Package":"m/b","Test":"TestSilent"}
 {"Action":"pass","Package":"m/a"}
+{"Action":"output","Package":"m/b","Test":"TestCut","Output":"panic: lost\n"}
 {"Action":"fail","Package":"m/b"}
 {"Action":"output","Package":"m/b","Output":"FAIL\tm/b\t0.1s\n"}
 go: something about the module
@@ -34,6 +35,6 @@ func TestReport(t *testing.T) {
 		"m/a TestLacking: process_vm_readv: not supported",
 		"m/b TestSilent: no reason given",
 	}, skips)
-	require.Equal(t, "ok  \tm/a\t0.1s\n    b_test.go:3: 1 is not 2\nFAIL\tm/b\t0.1s\ngo: something about the module\n"+
+	require.Equal(t, "ok  \tm/a\t0.1s\n    b_test.go:3: 1 is not 2\npanic: lost\nFAIL\tm/b\t0.1s\ngo: something about the module\n"+
 		"FAIL: 1 packages passed, 1 failed; 1 tests passed, 1 failed, 2 skipped\n", out.String())
 }
