@@ -77,8 +77,10 @@ func (e *endpoint) direct() bool {
 	return r.direct
 }
 
-// refuse remembers that the direct way was closed.
-func (e *endpoint) refuse(err error) { e.reach.direct, e.reach.refusal = false, err }
+// refuse remembers that the direct way was closed after the probe.
+func (e *endpoint) refuse(err error) {
+	e.reach.direct, e.reach.refusal = false, fmt.Errorf("refused after the probe: %w", err)
+}
 
 // stepDirect copies from or to private memory of a peer process.
 func (t *Transport) stepDirect(op *bulkOp, left *int) {
@@ -134,36 +136,4 @@ func (t *Transport) directFailed(op *bulkOp, err error) {
 			op.asked = op.done
 		}
 	}
-}
-
-// Known says that this rank has had to do with a peer: it has sent to it, heard
-// from it, or was asked for the way there.
-func (t *Transport) Known(peer int) bool {
-	slot := t.slot(peer)
-	return slot >= 0 && t.endpoints[slot] != nil
-}
-
-// Explain says in one line how messages and bulk go to a peer, and why not
-// otherwise.
-func (t *Transport) Explain(peer int) string {
-	if err := t.Reach(peer); err != nil {
-		return err.Error()
-	}
-	e := t.endpoint(t.slot(peer))
-	lane := "inbox"
-	if e.ring.words != nil {
-		lane = fmt.Sprintf("ring %d", e.number)
-	}
-	how := "not read so far"
-	switch {
-	case t.node.locals != nil && !t.cfg.DisableCMA:
-		how = "by copy in one process"
-	case e.reach.direct:
-		how = "by process_vm_readv" + t.tuner.String()
-	case t.cfg.DisableCMA:
-		how = "by staged copy (process_vm_readv: switched off)"
-	case e.reach.probed:
-		how = fmt.Sprintf("by staged copy (process_vm_readv: %v)", e.reach.refusal)
-	}
-	return fmt.Sprintf("rank %d: shm, lane %s, private memory %s, arena mapped", peer, lane, how)
 }

@@ -1,0 +1,47 @@
+package shm
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// Known says that this rank has had to do with a peer: it has sent to it, heard
+// from it, or was asked for the way there.
+func (t *Transport) Known(peer int) bool {
+	slot := t.slot(peer)
+	return slot >= 0 && t.endpoints[slot] != nil
+}
+
+// Explain says in one line how messages and bulk go to a peer, and why not
+// otherwise. Whether the peer's private memory can be read is probed now if no
+// message has asked for it.
+func (t *Transport) Explain(peer int) string {
+	if err := t.Reach(peer); err != nil {
+		return err.Error()
+	}
+	e := t.endpoint(t.slot(peer))
+	lane := "inbox"
+	if e.ring.words != nil {
+		lane = fmt.Sprintf("ring %d", e.number)
+	}
+	return fmt.Sprintf("rank %d: shm, lane %s, private memory %s, arena mapped", peer, lane, e.privately())
+}
+
+// privately says how the peer's private memory is read.
+func (e *endpoint) privately() string {
+	switch {
+	case e.t.cfg.DisableCMA:
+		return "by staged copy (process_vm_readv: switched off)"
+	case e.t.node.locals != nil:
+		return "by copy in one process"
+	case e.reach.probed: // what was found then holds
+	case e.down != nil:
+		return fmt.Sprintf("not probed before its end (%v)", e.down.Cause)
+	case atomic.LoadUint64(e.control.word(offState))&stateMask != stateRunning:
+		return "not probed (the rank has not joined, or has left)"
+	}
+	if e.direct() {
+		return "by process_vm_readv (probed)" + e.t.tuner.String()
+	}
+	return fmt.Sprintf("by staged copy (process_vm_readv: %v)", e.reach.refusal)
+}
