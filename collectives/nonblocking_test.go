@@ -14,9 +14,9 @@ func waited(r runtime.Request) error {
 	return err
 }
 
-// Two outstanding IAllReduce are waited for in any order, beside a blocking one
-// (mpi-cases 79, coll/iallred.c). With the two tests below every nonblocking
-// operation there is gives the right result (76, coll/nonblocking2.c).
+// MPICH's coll/iallred.c: outstanding IAllReduce are waited for in any order, beside a
+// blocking one. With the two tests below every nonblocking operation there is gives
+// the right result (coll/nonblocking2.c).
 func TestOutstandingIAllReduce(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		world(t, size, func(c *runtime.Comm) error {
@@ -46,8 +46,8 @@ func TestOutstandingIAllReduce(t *testing.T) {
 	}
 }
 
-// A rank that waits in a nonblocking barrier while others still send to it
-// (mpi-cases 78, coll/ibarrier.c).
+// MPICH's coll/ibarrier.c: a rank waits in a nonblocking barrier while others still
+// send to it.
 func TestIBarrierWhileMessagesFly(t *testing.T) {
 	world(t, 4, func(c *runtime.Comm) error {
 		for round := range 5 {

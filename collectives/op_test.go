@@ -23,7 +23,7 @@ func reduced[T comparable](c *runtime.Comm, op collectives.Op, want T, per ...T)
 	return equal(c, fmt.Sprintf("%v of %T", op, want), got, []T{want})
 }
 
-// All built-in operators on types of every kind (mpi-cases 58, coll/allred.c).
+// MPICH's coll/allred.c: all built-in operators on types of every kind.
 func TestBuiltinOperators(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		return errors.Join(
@@ -46,6 +46,62 @@ func TestBuiltinOperators(t *testing.T) {
 			reduced[uintptr](c, collectives.BXor, 0b111, 0b110, 0b101, 0b100),
 		)
 	})
+}
+
+// place is a value and the rank it comes from.
+type place struct {
+	Value float64
+	Rank  int
+}
+
+// largest takes the larger value, of equal ones that of the lower rank; smallest is
+// its opposite.
+func largest(a, b place) place {
+	if b.Value > a.Value || b.Value == a.Value && b.Rank < a.Rank {
+		return b
+	}
+	return a
+}
+
+func smallest(a, b place) place {
+	if b.Value < a.Value || b.Value == a.Value && b.Rank < a.Rank {
+		return b
+	}
+	return a
+}
+
+// MPICH's coll/opmaxloc.c, coll/opminloc.c and coll/coll12.c: where an extreme is, and
+// that of equal ones the lowest rank's counts.
+func TestPlacesOfExtremes(t *testing.T) {
+	const n = 300
+	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with ties
+	for _, size := range []int{1, 2, 3, 5, 8} {
+		world(t, size, func(c *runtime.Comm) error {
+			places := func(r, n int) []place {
+				v := make([]place, n)
+				for i := range v {
+					v[i] = place{value(r, i), r}
+				}
+				return v
+			}
+			for _, choose := range []func(a, b place) place{largest, smallest} {
+				op, got := collectives.Func(choose, true), make([]place, n)
+				want := fold(size, n, places, choose)
+				err := errors.Join(collectives.AllReduce(c, places(c.Rank(), n), got, op), equal(c, "allreduce", got, want))
+				for root := range size {
+					clear(got)
+					err = errors.Join(err, collectives.Reduce(c, places(c.Rank(), n), got, op, root))
+					if c.Rank() == root {
+						err = errors.Join(err, equal(c, "reduce", got, want))
+					}
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // An operator that does not fit is refused at once, with both names.
@@ -73,8 +129,8 @@ func TestOperatorThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// A user's operator on vectors of more than 64 k elements of a struct (mpi-cases
-// 61, 64, coll/longuser.c, uoplong.c).
+// MPICH's coll/longuser.c and coll/uoplong.c: a user's operator on vectors of more
+// than 64 k elements of a struct; it says whether it commutes (coll/op_commutative.c).
 func TestLongUserOperator(t *testing.T) {
 	const n = 70_000
 	then := collectives.Func(compose, false)
@@ -119,7 +175,7 @@ func TestLargeElements(t *testing.T) {
 }
 
 // Rounding shows the order of a sum: all ranks see the same, every time
-// (mpi-cases 62, coll/allred_float.c).
+// (MPICH's coll/allred_float.c).
 func TestSumsRepeat(t *testing.T) {
 	for _, n := range []int{1, 5000} {
 		results := make([][]float64, 5)

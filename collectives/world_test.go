@@ -77,11 +77,11 @@ func affines(r, n int) []affine {
 
 func add(a, b float64) float64 { return a + b }
 
-// Every operation, on every size of group, with all roots (mpi-cases 54, 56, 57),
-// operators that do not commute at all lengths (61, 65 but for a reduction within
-// one rank, which is a loop here), and in place (70, 73, 74).
-// Of the other cases 82 and 51 do not apply, because there are no
-// intercommunicators, and 38 does not, because there are no buffered sends.
+// Every operation, on every size of group, at lengths below and above the number of
+// ranks (MPICH's coll/allred5.c): with all roots (coll/bcast.c, coll/reduce.c,
+// coll/gather2.c, coll/scatter2.c), with operators that do not commute (coll/red3.c,
+// coll/red4.c, coll/allred6.c), and in place (coll/allred2.c, coll/alltoall1.c,
+// coll/scatter3.c).
 func TestOperations(t *testing.T) {
 	then := collectives.Func(compose, false)
 	for _, size := range sizes {
@@ -185,8 +185,8 @@ func rootless(c *runtime.Comm, n int, then collectives.Op) error {
 	return errors.Join(err, collectives.AllToAll(c, out, out), equal(c, "alltoall in place", out, in))
 }
 
-// A collective per goroutine, each on a communicator of its own (mpi-cases 105,
-// threads/coll/allred.c).
+// MPICH's threads/coll/allred.c: a collective per goroutine, each on a communicator of
+// its own.
 func TestACollectivePerGoroutine(t *testing.T) {
 	const goroutines, rounds = 5, 20
 	for _, size := range []int{2, 4} {
@@ -221,7 +221,7 @@ func allReduces(c *runtime.Comm, k, rounds int) error {
 	return nil
 }
 
-// A result whose offsets need more than 32 bits (mpi-cases 75, coll/gather_big.c).
+// MPICH's coll/gather_big.c: a result whose offsets need more than 32 bits.
 func TestGatherOfMoreThanFourGigabytes(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") != "1" {
 		t.Skip("needs GORUN_SOAK=1 and 8 GiB of memory")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -41,7 +42,7 @@ func numbers(n int) []int {
 	return s
 }
 
-// Case 44: comm/cmsplit.c: Undefined gives no communicator.
+// MPICH's comm/cmsplit.c: Undefined gives no communicator.
 func TestSplitUndefined(t *testing.T) {
 	local(t, 5, func(c *runtime.Comm) {
 		color := 0
@@ -59,8 +60,8 @@ func TestSplitUndefined(t *testing.T) {
 	})
 }
 
-// Case 45: comm/cmsplit2.c: equal keys keep the order of the old ranks, for all
-// sizes; else keys order.
+// MPICH's comm/cmsplit2.c: equal keys keep the order of the old ranks, for all sizes;
+// else keys order.
 func TestSplitIsStable(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		local(t, n, func(c *runtime.Comm) {
@@ -82,7 +83,7 @@ func TestSplitIsStable(t *testing.T) {
 	}
 }
 
-// Case 48: comm/dup.c: the same group, and messages of their own.
+// MPICH's comm/dup.c: the same group, and messages of their own.
 func TestDupHasMessagesOfItsOwn(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		dup, err := c.Dup()
@@ -109,8 +110,8 @@ func TestDupHasMessagesOfItsOwn(t *testing.T) {
 	})
 }
 
-// Case 49: comm/comm_create_group.c, comm_group_half.c, comm_group_rand.c: only
-// the members call. Case 52: comm/commcreate1.c: evens, odds, reverse.
+// MPICH's comm/comm_create_group.c and comm/comm_group_half.c: only the members call;
+// comm/commcreate1.c: evens, odds, reverse.
 func TestCreateOfSubsets(t *testing.T) {
 	const n = 7
 	local(t, n, func(c *runtime.Comm) {
@@ -145,6 +146,30 @@ func TestCreateOfSubsets(t *testing.T) {
 		if c.Rank() == 0 {
 			_, err = sub.Create(other, 0)
 			require.ErrorIs(t, err, runtime.ErrRank, "rank 1 is not in the even ones")
+		}
+	})
+}
+
+// MPICH's comm/comm_group_rand.c: communicators of random members, made by them alone.
+func TestCreateOfRandomSubsets(t *testing.T) {
+	const n, rounds = 6, 40
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	local(t, n, func(c *runtime.Comm) {
+		same := rand.New(rand.NewPCG(seed, 0)) // the same draws at every rank
+		for round := range rounds {
+			chosen := same.Perm(n)[:1+same.IntN(n)]
+			group, err := c.Group().Include(chosen...)
+			require.NoError(t, err)
+			if !slices.Contains(chosen, c.Rank()) {
+				_, err = c.Create(group, round)
+				require.ErrorIs(t, err, runtime.ErrRank)
+				continue
+			}
+			sub, err := c.Create(group, round)
+			require.NoError(t, err)
+			ring(t, sub, chosen)
+			require.NoError(t, sub.Free())
 		}
 	})
 }

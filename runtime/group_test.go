@@ -23,7 +23,7 @@ func include(t *testing.T, g runtime.Group, ranks ...int) runtime.Group {
 	return sub
 }
 
-// Case 53: group/grouptest2.c, gtranks.c, groupnullincl.c.
+// MPICH's group/grouptest2.c and group/groupnullincl.c.
 func TestGroupSetOperations(t *testing.T) {
 	world := worldGroup(t, 8)
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7}, world.Ranks())
@@ -47,7 +47,7 @@ func TestGroupSetOperations(t *testing.T) {
 	require.Equal(t, "similar", runtime.Similar.String())
 }
 
-// Case 53: gtranks.c.
+// MPICH's group/gtranks.c.
 func TestGroupTranslate(t *testing.T) {
 	world := worldGroup(t, 6)
 	even := include(t, world, 4, 2, 0)

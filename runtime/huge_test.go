@@ -39,8 +39,8 @@ func fiveGibibytes(w *runtime.World) error {
 	return nil
 }
 
-// Cases 10 to 12 between processes, where the kernel copies and where shared memory
-// does: large_message.c, pt2pt_large.c, big_count_status.c.
+// MPICH's pt2pt/large_message.c between processes, where the kernel copies and where
+// shared memory does.
 func TestFiveGibibytesBetweenProcesses(t *testing.T) {
 	if !soak() {
 		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")

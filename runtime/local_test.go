@@ -116,6 +116,7 @@ func TestLocalServesPeersUntilAllHaveReturned(t *testing.T) {
 	require.True(t, received.Load())
 }
 
+// MPICH's init/finalized.c: after the end every use is an error.
 func TestWorldAfterClose(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		require.NoError(t, c.World().Close())

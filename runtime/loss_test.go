@@ -73,7 +73,8 @@ func surviveRankOne(w *runtime.World) error {
 	return nil
 }
 
-// Cases 100 and 101: ft/recvdead.c, irecvdead.c, anysource.c, sendalive.c.
+// MPICH's ft/recvdead.c, ft/irecvdead.c, ft/anysource.c and ft/sendalive.c: what names
+// a dead rank ends, the rest goes on.
 func TestSurvivorsGoOn(t *testing.T) {
 	r := launch(t, 4, "survive", "-on-failure", "continue")
 	for _, rank := range []int{0, 2, 3} {

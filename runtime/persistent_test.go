@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Case 37: pt2pt/pssend.c: a persistent synchronous send waits for its match.
+// MPICH's pt2pt/pssend.c: a persistent synchronous send waits for its match.
 func TestPersistentSynchronousSend(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

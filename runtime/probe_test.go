@@ -8,8 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Case 27: pt2pt/mprobe.c, Mprobe and Improbe with blocking and nonblocking
-// receives, of real messages and of nobody's.
+// MPICH's pt2pt/mprobe.c: Mprobe and Improbe with blocking and nonblocking receives.
 func TestMatchedProbes(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -52,6 +51,7 @@ func TestMatchedProbes(t *testing.T) {
 	})
 }
 
+// MPICH's pt2pt/mprobe.c again, with nobody's message.
 func TestMatchedProbeOfNobody(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		m, err := runtime.Mprobe(c, runtime.ProcNull, 3)
@@ -71,8 +71,8 @@ func TestMatchedProbeOfNobody(t *testing.T) {
 	})
 }
 
-// Case 28: pt2pt/mprobe_self_free.c: the request of the send is dropped, the
-// message arrives all the same.
+// MPICH's pt2pt/mprobe_self_free.c: the request of the send is dropped, the message
+// arrives all the same.
 func TestMatchedProbeOfADroppedSendToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		for _, n := range sizes {

@@ -149,7 +149,7 @@ func fail(w *runtime.World) error {
 	return err
 }
 
-// Case 93: init/exitst1.c, and an error is printed once.
+// MPICH's init/exitst1.c, and an error is printed once.
 func TestMainEndsWithOneAfterAnError(t *testing.T) {
 	r := launch(t, 3, "fail")
 	require.Equal(t, 1, r.code)
@@ -181,7 +181,7 @@ func abortAsRankOne(w *runtime.World) error {
 	return err
 }
 
-// Case 98: ft/abort.c, and case 94: init/exitst2.c.
+// MPICH's ft/abort.c and init/exitst2.c: the code of one rank is that of the job.
 func TestAbortEndsTheJobWithItsCode(t *testing.T) {
 	r := launch(t, 3, "abort")
 	require.Equal(t, 42, r.code)
@@ -368,6 +368,7 @@ func initTwice() {
 	fmt.Fprintln(os.Stdout, "closed:", runtime.Send(w.Comm(), []int{1}, 0, 0))
 }
 
+// MPICH's init/initstat.c: a process joins once, and knows it.
 func TestInitAndClose(t *testing.T) {
 	r := launch(t, 2, "init")
 	require.Zero(t, r.code, r.errors)

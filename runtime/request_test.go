@@ -10,7 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Case 32: pt2pt/waittestnull.c, waitany_null.c.
+// MPICH's pt2pt/waittestnull.c and pt2pt/waitany_null.c: to wait for nothing is to be
+// done at once.
 func TestWaitForNothing(t *testing.T) {
 	local(t, 1, func(*runtime.Comm) {
 		var none, other runtime.Request
@@ -43,7 +44,7 @@ func TestWaitForNothing(t *testing.T) {
 	})
 }
 
-// Case 34: pt2pt/rqstatus.c: asking does not end the request.
+// MPICH's pt2pt/rqstatus.c: asking does not end the request.
 func TestDoneLeavesTheRequest(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		got := make([]int, 1)
@@ -62,7 +63,7 @@ func TestDoneLeavesTheRequest(t *testing.T) {
 	})
 }
 
-// Case 35: pt2pt/rqfree.c: a send whose request is dropped still arrives.
+// MPICH's pt2pt/rqfree.c: a send whose request is dropped still arrives.
 func TestDroppedSendArrives(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for _, n := range sizes {
@@ -84,8 +85,8 @@ func TestDroppedSendArrives(t *testing.T) {
 	})
 }
 
-// Case 23: pt2pt/cancelanysrc.c: a canceled receive from anybody takes nothing
-// from the one after it.
+// MPICH's pt2pt/cancelanysrc.c: a canceled receive from anybody takes nothing from
+// the one after it.
 func TestCanceledReceiveTakesNothing(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {
@@ -107,7 +108,7 @@ func TestCanceledReceiveTakesNothing(t *testing.T) {
 	})
 }
 
-// Case 24: pt2pt/rcancel.c: some of several receives are canceled.
+// MPICH's pt2pt/rcancel.c: some of several receives are canceled.
 func TestSeveralCancels(t *testing.T) {
 	const n = 10
 	local(t, 2, func(c *runtime.Comm) {
@@ -144,7 +145,7 @@ func TestSeveralCancels(t *testing.T) {
 	})
 }
 
-// Case 25: pt2pt/scancel2.c: a send that was received cannot be canceled.
+// MPICH's pt2pt/scancel2.c: a send that was received cannot be canceled.
 func TestCancelOfAReceivedSendIsTooLate(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		for _, n := range sizes {
@@ -164,7 +165,7 @@ func TestCancelOfAReceivedSendIsTooLate(t *testing.T) {
 	})
 }
 
-// Case 9: pt2pt/issendselfcancel.c: a synchronous send to oneself that a probe has
+// MPICH's pt2pt/issendselfcancel.c: a synchronous send to oneself that a probe has
 // seen is canceled, and so is a receive.
 func TestCancelToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
@@ -184,7 +185,7 @@ func TestCancelToOneself(t *testing.T) {
 	})
 }
 
-// Case 36: pt2pt/greq1.c, generalized requests.
+// MPICH's pt2pt/greq1.c: generalized requests.
 func TestGeneralizedRequest(t *testing.T) {
 	broken := errors.New("broken")
 	local(t, 2, func(c *runtime.Comm) {

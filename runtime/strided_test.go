@@ -8,7 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Case 108: datatype/transpose_pack.c, subarray.c, zeroparms.c.
+// MPICH's datatype/transpose_pack.c, datatype/subarray.c and datatype/zeroparms.c:
+// columns, blocks, and nothing.
 func TestStrided(t *testing.T) {
 	const rows, cols = 7, 5
 	local(t, 1, func(c *runtime.Comm) {

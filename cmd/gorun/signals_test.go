@@ -116,6 +116,7 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 	require.Equal(t, 2, r.wait(t), "a Go program ends with 2 on SIGQUIT")
 }
 
+// MPICH's init/timeout.c: a job that does not end is ended.
 func TestTimeoutAsksBeforeItKills(t *testing.T) {
 	got := gorun(t, nil, helper([]string{"-np", "2", "-timeout", "300ms"}, "wait")...)
 	require.Equal(t, 124, got.code)

@@ -188,7 +188,7 @@ func TestAllReduce(t *testing.T) {
 }
 
 // All ranks have the same bits even where rounding makes the order of a sum
-// visible (mpi-cases 62, coll/allred_float.c).
+// visible (MPICH's coll/allred_float.c).
 func TestAllReduceSameBitsEverywhere(t *testing.T) {
 	op := message.Reduction{Fn: kernel.Of(kernel.Sum, kernel.Float64), Elem: 8, Commutative: true}
 	for _, allReduce := range []func(message.Peer, []byte, []byte, message.Reduction) error{

@@ -171,18 +171,21 @@ func TestDamageWhileBytesMove(t *testing.T) {
 	}
 }
 
+// MPICH's pt2pt/big_count_status.c: a status tells lengths up to 1<<62.
 func TestLengthsOf64Bits(t *testing.T) {
-	s, e := newStranger(t)
-	body := make([]byte, 24)
-	binary.LittleEndian.PutUint64(body, 5<<30)
-	s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
-	m, err := e.Mprobe(none, engine.Match{Peer: 1, Tag: 1}, 0)
-	require.NoError(t, err)
-	require.Equal(t, 5<<30, m.Status().Bytes)
-	_, err = m.Recv(none, 0, make([]byte, 100), 0)
-	var short *engine.TruncatedError
-	require.ErrorAs(t, err, &short)
-	require.Equal(t, 5<<30, short.Sent)
+	for _, n := range []int{5 << 30, 1<<62 - 1, 1 << 62} {
+		s, e := newStranger(t)
+		body := make([]byte, 24)
+		binary.LittleEndian.PutUint64(body, uint64(n))
+		s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
+		m, err := e.Mprobe(none, engine.Match{Peer: 1, Tag: 1}, 0)
+		require.NoError(t, err)
+		require.Equal(t, n, m.Status().Bytes)
+		_, err = m.Recv(none, 0, make([]byte, 100), 0)
+		var short *engine.TruncatedError
+		require.ErrorAs(t, err, &short)
+		require.Equal(t, n, short.Sent)
+	}
 }
 
 // FuzzFrames feeds frames of a peer to an engine that has all kinds of operations

@@ -1,0 +1,77 @@
+package gorun_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// link is the target of a link in Markdown.
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// Links between files of the tree lead somewhere, headings included.
+func TestLinksOfPages(t *testing.T) {
+	found := 0
+	walk(t, func(name string) {
+		if path.Ext(name) != ".md" {
+			return
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue // nothing of the tree
+			}
+			found++
+			file, heading, _ := strings.Cut(m[1], "#")
+			target := name
+			if file != "" {
+				target = filepath.Join(filepath.Dir(name), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", name, m[1])
+				continue
+			}
+			if heading != "" && !hasHeading(t, target, heading) {
+				t.Errorf("%s: %s has no heading for %s", name, target, m[1])
+			}
+		}
+	})
+	if found == 0 {
+		t.Error("no links found")
+	}
+}
+
+// hasHeading reports whether a page has a heading with an anchor as GitHub makes it:
+// lower case, spaces as dashes, no punctuation.
+func hasHeading(t *testing.T, page, anchor string) bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if !ok || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		made := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
+				return r
+			}
+			return -1
+		}, strings.ToLower(strings.TrimSpace(title)))
+		if made == anchor {
+			return true
+		}
+	}
+	return false
+}
