@@ -100,10 +100,15 @@ var imports = map[string][]string{
 	"bench/...": {
 		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb", "bench/internal/launch",
 	},
-	"bench/actors": {"runtime", "runtime/actors", "bench/internal/launch", "github.com/asynkron/protoactor-go/actor"},
-	"bench/peers/protoactor": { // a module of its own
-		"github.com/asynkron/protoactor-go/actor", "github.com/asynkron/protoactor-go/remote", "google.golang.org/protobuf/types/known/wrapperspb",
+	"bench/actors": {
+		"runtime", "runtime/actors", "bench/internal/launch", "github.com/asynkron/protoactor-go/actor",
+		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
+	"bench/peers/protoactor": { // a module of its own
+		"github.com/asynkron/protoactor-go/actor", "github.com/asynkron/protoactor-go/remote", "google.golang.org/grpc",
+		"google.golang.org/protobuf/types/known/wrapperspb",
+	},
+	"bench/peers/netrpc": {},
 	"bench/peers": {
 		"bench/internal/launch", "bench/internal/osu",
 		"gonum.org/v1/plot", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw",

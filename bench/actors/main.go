@@ -1,16 +1,20 @@
-// Command actors measures actors between ranks: how long a request and its answer
-// take, how many messages a second pass, what actors cost in memory. Rank 0
-// measures; every other rank hosts the actors that answer and count.
+// Command actors measures actors within a rank and between ranks: how long a
+// message, a request and its answer take, how many messages a second pass, what
+// actors cost in memory. Rank 0 measures; rank 1 hosts the actors that answer and
+// count.
 //
-//	gorun -np 2 -bind-to core ./bench/actors
+//	gorun -np 2 -bind-to core ./bench/actors                   # between ranks of a node
+//	gorun -np 2 -bind-to core -transport rdma ./bench/actors   # over loopback TCP
+//	gorun -np 1 ./bench/actors -local                          # within a rank
 //
 // Each line is one measurement, "name value unit", so that runs can be compared
-// by a program; -only picks some.
+// by a program, as bench/peers does; -only picks some.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -19,42 +23,80 @@ import (
 
 var (
 	only   = flag.String("only", "", "measure only what has this `text` in its name")
-	rounds = flag.Int("rounds", 5, "`times` that each is measured; the median is printed")
-	scale  = flag.Float64("scale", 1, "`factor` for the numbers of messages")
+	rounds = flag.Int("rounds", 5, "`times` that each is measured, after a tenth that is not; the median is printed")
+	scale  = flag.Float64("scale", 1, "`factor` for the numbers of messages and actors")
+	local  = flag.Bool("local", false, "measure actors of one rank")
 )
 
 func main() {
 	flag.Parse()
 	runtime.Main(func(w *runtime.World) error {
-		if w.Size() < 2 {
+		if !*local && w.Size() < 2 {
 			return fmt.Errorf("%d rank is too few", w.Size())
 		}
 		s, err := actors.OfConfig(w, actors.Config{})
 		if err != nil {
 			return err
 		}
-		h := &host{s: s}
-		if err := h.spawn(); err != nil {
+		if err := spawnHost(s); err != nil {
 			return err
 		}
-		if w.Rank() != 0 {
+		switch w.Rank() {
+		case 0:
+			return measure(&bench{w: w, s: s, scale: *scale})
+		case 1:
 			return serve(w, s)
+		default:
+			return nil
 		}
-		for _, m := range measurements {
-			if !strings.Contains(m.name, *only) {
-				continue
-			}
-			values := make([]float64, 0, *rounds)
-			for range *rounds {
-				v, err := m.run(w, s)
-				if err != nil {
-					return fmt.Errorf("%s: %w", m.name, err)
-				}
-				values = append(values, v)
-			}
-			fmt.Printf("%-36s %14.2f %s\n", m.name, median(values), m.unit)
-		}
-		dismiss(s)
-		return nil
 	})
+}
+
+// bench is what a measurement has.
+type bench struct {
+	w     *runtime.World
+	s     *actors.System
+	scale float64
+}
+
+// times scales a number of messages or actors.
+func (b *bench) times(n int) int { return max(1, int(float64(n)*b.scale)) }
+
+// measure runs what was asked for and prints a line for each.
+func measure(b *bench) error {
+	chosen := betweenRanks
+	if *local {
+		chosen = withinRank
+	}
+	for _, m := range chosen {
+		if !strings.Contains(m.name, *only) {
+			continue
+		}
+		v, err := b.median(&m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		fmt.Printf("%-36s %14.3f %s\n", m.name, v, m.unit)
+	}
+	if !*local {
+		dismiss(b.s)
+	}
+	return nil
+}
+
+// median runs a measurement in rounds and returns the middle of its values.
+func (b *bench) median(m *measurement) (float64, error) {
+	if _, err := m.run(&bench{w: b.w, s: b.s, scale: b.scale / 10}); err != nil {
+		return 0, err
+	}
+	values := make([]float64, 0, *rounds)
+	for range *rounds {
+		v, err := m.run(b)
+		if err != nil {
+			return 0, err
+		}
+		values = append(values, v)
+	}
+	slices.Sort(values)
+	return values[len(values)/2], nil
 }

@@ -15,9 +15,24 @@ import (
 func TestActors(t *testing.T) {
 	bin := t.TempDir()
 	require.NoError(t, launch.Build(bin, "cmd/gorun", "bench/actors"))
-	out, err := launch.Run(t.Context(), 2*time.Minute, nil,
-		filepath.Join(bin, "gorun"), "-np", "2", filepath.Join(bin, "actors"), "-rounds", "1", "-scale", "0.01")
-	require.NoError(t, err)
-	lines := regexp.MustCompile(`(?m)^\S.*\S +\d+\.\d\d (us|M/s|MB/s)$`).FindAllString(out.Stdout, -1)
-	require.Len(t, lines, 11, out.Stdout)
+	gorun, actors := filepath.Join(bin, "gorun"), filepath.Join(bin, "actors")
+	few := []string{"-rounds", "1", "-scale", "0.01"}
+	for name, tc := range map[string]struct {
+		command []string
+		lines   int
+	}{
+		"between ranks": {[]string{gorun, "-np", "3", actors}, 20},
+		"over TCP":      {[]string{gorun, "-np", "2", "-transport", "rdma", actors}, 20},
+		"within a rank": {[]string{gorun, "-np", "1", actors, "-local"}, 7},
+		"some":          {[]string{gorun, "-np", "2", actors, "-only", "RequestFuture"}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := launch.Run(t.Context(), 2*time.Minute, nil, append(tc.command, few...)...)
+			require.NoError(t, err)
+			lines := regexp.MustCompile(`(?m)^\S.*\S +-?\d+\.\d{3} (us|M/s|MB/s|B|)$`).FindAllString(out.Stdout, -1)
+			require.Len(t, lines, tc.lines, out.Stdout)
+		})
+	}
+	_, err := launch.Run(t.Context(), 2*time.Minute, nil, gorun, "-np", "1", actors)
+	require.ErrorContains(t, err, "too few")
 }

@@ -1,6 +1,8 @@
-// Command peers compares gorun with Open MPI and MPICH on this machine:
+// Command peers compares gorun with Open MPI and MPICH on this machine, and its
+// actors with those of protoactor and its remote:
 //
 //	go run ./bench/peers                     # everything, some twenty minutes
+//	go run ./bench/peers -only ^actors       # actors, a minute
 //	go run ./bench/peers -only 'latency 8 B' # some rows
 //	go run ./bench/peers -rounds 1 -quick    # does it work at all
 //
@@ -9,6 +11,9 @@
 // one after the other, in several rounds, on the same cores, in their default
 // configuration; medians of the rounds are compared. With -ucx the variants of
 // both that use UCX run too and are shown beside them.
+//
+// Beside bench/actors run bench/peers/protoactor, a module of its own, and
+// bench/peers/netrpc, which print the same kind of lines.
 //
 // It prints a table of ratios, ours over the better peer, with a bar that must
 // be reached and an aim, and writes the table, all samples as JSON and plots as

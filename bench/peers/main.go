@@ -12,8 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"syscall"
-
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
 )
 
 // options are the command line.
@@ -60,18 +58,24 @@ func compare(ctx context.Context, o *options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	c := &comparison{dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
-	c.result.Quick = o.quick
-	c.measurements, c.rows = plan()
-	c.choose(o.only)
-	if len(c.rows) == 0 {
+	compared := false
+	for _, p := range plans() {
+		c := &comparison{plan: p, dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
+		c.result.Quick = o.quick
+		c.choose(o.only)
+		if len(c.rows) == 0 {
+			continue
+		}
+		compared = true
+		if err := c.build(ctx, o.ucx); err != nil {
+			return err
+		}
+		err = errors.Join(err, c.run(ctx), c.report(o.out))
+	}
+	if !compared {
 		return errors.New("no row matches -only")
 	}
-	if err := c.build(o.ucx); err != nil {
-		return err
-	}
-	err = c.run(ctx)
-	return errors.Join(err, c.report(o.out))
+	return err
 }
 
 // choose drops the rows that do not match and the measurements nobody needs.
@@ -83,45 +87,11 @@ func (c *comparison) choose(only *regexp.Regexp) {
 	c.rows = slices.DeleteFunc(c.rows, func(r row) bool { return !only.MatchString(r.name) })
 	needed := map[string]bool{}
 	for _, r := range c.rows {
-		needed[r.measurement], needed[r.theirs], needed[r.against] = true, true, true
+		for _, key := range []string{r.measurement, r.theirs, r.against} {
+			needed[measurementOf(key)] = true
+		}
 	}
 	c.measurements = slices.DeleteFunc(c.measurements, func(m measurement) bool { return !needed[m.key] })
-}
-
-// build builds ours and the twins, and leaves out the systems that lack.
-func (c *comparison) build(ucx bool) error {
-	var programs, twins []string
-	for _, m := range c.measurements {
-		if !slices.Contains(programs, "bench/"+m.program) {
-			programs = append(programs, "bench/"+m.program)
-		}
-		if !m.alone && !slices.Contains(twins, m.program) {
-			twins = append(twins, m.program)
-		}
-	}
-	if err := launch.Build(c.dir, append(programs, "cmd/gorun")...); err != nil {
-		return err
-	}
-	built := map[string]error{}
-	for _, s := range systems(c.dir, ucx) {
-		err := s.installed()
-		if err == nil && s.compiler != "" {
-			if _, ok := built[s.compiler]; !ok {
-				built[s.compiler] = buildTwins(c.dir, s.compiler, twins)
-			}
-			err = built[s.compiler]
-		}
-		i := info{Name: s.name, Title: s.title, Variant: s.variant}
-		if err != nil {
-			i.Missing = err.Error()
-			c.log.Print(err)
-		} else {
-			i.Version = version(s.launcher, "--version")
-			c.systems = append(c.systems, s)
-		}
-		c.result.Systems = append(c.result.Systems, i)
-	}
-	return nil
 }
 
 // report prints the table and writes it, the samples and the plots.
@@ -139,8 +109,8 @@ func (c *comparison) report(out string) error {
 		return err
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(out, "peers.md"), []byte(text), 0o644),
-		c.result.write(filepath.Join(out, "peers.json")),
+		os.WriteFile(filepath.Join(out, c.name+".md"), []byte(text), 0o644),
+		c.result.write(filepath.Join(out, c.name+".json")),
 		c.plots(out),
 	)
 }

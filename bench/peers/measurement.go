@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ type measurement struct {
 	bound    bool     // each rank has a core of its own
 	wall     bool     // the value is the time of the whole run in seconds
 	alone    bool     // ours alone
+	named    bool     // what is printed are lines "name value unit": each is a key of its own, see keyOf
+	partners []string // the other systems that take part, when not all do
 	fails    bool     // a rank is meant to die: what was printed counts
 	times    int      // rounds at most, 0: all
 	peers    int      // rounds of the peers at most, 0: all
@@ -38,7 +41,7 @@ type row struct {
 	unit        string
 	measurement string
 	size        int
-	against     string // better, openmpi, mpich, absolute, or another measurement of ours
+	against     string // better, a system that is a peer, absolute, or another measurement of ours
 	theirs      string // measurement of the peers' values, "": the same
 	higher      bool   // larger is better
 	bar, aim    float64
@@ -50,6 +53,42 @@ const (
 	better   = "better"   // the better of the default peers
 	absolute = "absolute" // the bar is a value, not a ratio
 )
+
+// keyOf is the key of the values of a line that a named measurement prints. They
+// are of size 0.
+func keyOf(measurement, line string) string { return measurement + ": " + line }
+
+// measurementOf returns the key of the measurement that a key of values is of.
+func measurementOf(key string) string {
+	measurement, _, _ := strings.Cut(key, ": ")
+	return measurement
+}
+
+// namedLine is a line of a named measurement.
+var namedLine = regexp.MustCompile(`^(\S.*\S) +(-?\d+\.\d+)( \S+| )?$`)
+
+// parseNamed reads the lines "name value unit". Others are skipped.
+func parseNamed(text string) (map[string]float64, error) {
+	values := map[string]float64{}
+	for line := range strings.Lines(text) {
+		fields := namedLine.FindStringSubmatch(strings.TrimRight(line, "\n"))
+		if fields == nil {
+			continue
+		}
+		value, err := strconv.ParseFloat(fields[2], 64)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := values[fields[1]]; ok {
+			return nil, fmt.Errorf("%q appears twice", fields[1])
+		}
+		values[fields[1]] = value
+	}
+	if len(values) == 0 {
+		return nil, fmt.Errorf("no lines of values in %q", text)
+	}
+	return values, nil
+}
 
 // wallSize is the size under which the time of a whole run is kept.
 const wallSize = 0

@@ -30,8 +30,22 @@ var (
 // crowds are the numbers of ranks with which two cores are shared.
 var crowds = []int{4, 8, 16}
 
-// plan returns what is measured and the table that is made of it.
-func plan() ([]measurement, []row) {
+// plan is a comparison: what is measured, with which systems, and the table that
+// is made of it.
+type plan struct {
+	name         string // of the files of results
+	ratioPlot    string // the file of the plot of ratios
+	measurements []measurement
+	rows         []row
+	// peers returns the systems, ours first; the programs are built in dir.
+	peers func(dir string, ucx bool) []system
+}
+
+// plans returns all comparisons.
+func plans() []plan { return []plan{messagePlan(), actorPlan()} }
+
+// messagePlan compares messages and collectives with Open MPI and MPICH.
+func messagePlan() plan {
 	measurements := slices.Concat(pairMeasurements(), jobMeasurements(), networkMeasurements())
 	rows := slices.Concat(pairRows(), jobRows(), networkRows())
 	for _, ranks := range crowds {
@@ -47,7 +61,7 @@ func plan() ([]measurement, []row) {
 			m.quick = fewIterations
 		}
 	}
-	return measurements, rows
+	return plan{name: "peers", ratioPlot: "ratios.svg", measurements: measurements, rows: rows, peers: systems}
 }
 
 // pairMeasurements are those of two ranks on two cores.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,49 +12,61 @@ import (
 // TestPlanIsWhole checks that rows name measurements, and measurements programs
 // that exist on both sides.
 func TestPlanIsWhole(t *testing.T) {
-	measurements, rows := plan()
-	keys := map[string]measurement{}
-	for _, m := range measurements {
-		require.NotContains(t, keys, m.key)
-		keys[m.key] = m
-		require.FileExists(t, filepath.Join("..", m.program, "main.go"))
-		if !m.alone {
-			require.FileExists(t, filepath.Join("twins", m.program+".c"))
-		}
-		require.Positive(t, m.timeout)
-		require.LessOrEqual(t, 2, m.ranks)
-	}
-	names := map[string]bool{}
-	for _, r := range rows {
-		require.False(t, names[r.name], r.name)
-		names[r.name] = true
-		require.Contains(t, keys, r.measurement)
-		if r.theirs != "" {
-			require.Contains(t, keys, r.theirs)
-		}
-		switch r.against {
-		case better, openMPI, mpich:
-			key := r.theirs
-			if key == "" {
-				key = r.measurement
+	for _, p := range plans() {
+		keys, peers := map[string]measurement{}, []string{better, absolute}
+		for _, s := range p.peers("", true)[1:] {
+			peers = append(peers, s.name)
+			if s.program != "" {
+				require.FileExists(t, filepath.Join(s.program, "main.go"))
 			}
-			require.False(t, keys[key].alone, "%s needs the peers", r.name)
-		case absolute:
-		default:
-			require.Contains(t, keys, r.against)
 		}
-		require.True(t, r.free || r.bar > 0, r.name)
-		if r.aim > 0 && r.bar > 0 {
-			require.Equal(t, r.higher, r.aim > r.bar, "%s: the aim is beyond the bar", r.name)
+		for _, m := range p.measurements {
+			require.NotContains(t, keys, m.key)
+			keys[m.key] = m
+			require.Equal(t, m.key, measurementOf(m.key))
+			require.FileExists(t, filepath.Join("..", m.program, "main.go"))
+			if !m.alone && m.partners == nil {
+				require.FileExists(t, filepath.Join("twins", m.program+".c"))
+			}
+			require.Positive(t, m.timeout)
+			require.Positive(t, m.ranks)
+			require.Subset(t, peers, m.partners)
 		}
+		names := map[string]bool{}
+		for _, r := range p.rows {
+			require.False(t, names[r.name], r.name)
+			names[r.name] = true
+			requireRow(t, &r, keys, peers)
+		}
+	}
+}
+
+// requireRow checks that what a row is made of is there.
+func requireRow(t *testing.T, r *row, keys map[string]measurement, peers []string) {
+	t.Helper()
+	require.Contains(t, keys, measurementOf(r.measurement))
+	theirs := r.measurement
+	if r.theirs != "" {
+		theirs = r.theirs
+		require.Contains(t, keys, measurementOf(r.theirs))
+	}
+	switch {
+	case r.against == absolute:
+	case slices.Contains(peers, r.against):
+		require.False(t, keys[measurementOf(theirs)].alone, "%s needs the peers", r.name)
+	default:
+		require.Contains(t, keys, measurementOf(r.against))
+	}
+	require.True(t, r.free || r.bar > 0, r.name)
+	if r.aim > 0 && r.bar > 0 {
+		require.Equal(t, r.higher, r.aim > r.bar, "%s: the aim is beyond the bar", r.name)
 	}
 }
 
 // Every twin belongs to a measurement or is the header.
 func TestNoIdleTwins(t *testing.T) {
-	measurements, _ := plan()
 	used := map[string]bool{"twin.h": true}
-	for _, m := range measurements {
+	for _, m := range messagePlan().measurements {
 		used[m.program+".c"] = true
 	}
 	entries, err := os.ReadDir("twins")
@@ -90,6 +103,11 @@ func TestCommand(t *testing.T) {
 	} {
 		require.Equal(t, tc.want, all[tc.system].command("/d", tc.m, tc.quick))
 	}
+	local := measurement{program: "actors", ranks: 1, args: []string{"-local"}, quick: []string{"-scale", "0.01"}}
+	beside := actorSystems("/d", false)
+	require.Equal(t, []string{"/d/gorun", "-np", "1", "/d/actors", "-local"}, beside[0].command("/d", &local, false))
+	require.Equal(t, []string{"/d/protoactor", "-local"}, beside[1].command("/d", &local, false))
+	require.Equal(t, []string{"/d/netrpc", "-local", "-scale", "0.01"}, beside[2].command("/d", &local, true))
 	require.Len(t, systems("/d", false), 3)
 	require.Equal(t, []string{"A=1"}, all[0].environment(&far), "ours alone")
 	require.Equal(t, all[1].env, all[1].environment(&far))

@@ -34,7 +34,7 @@ func (c *comparison) plots(out string) error {
 	return errors.Join(
 		c.curve(filepath.Join(out, "latency.svg"), "latency curve", "Latency, two ranks on two cores", "us, one way"),
 		c.curve(filepath.Join(out, "bandwidth.svg"), "bandwidth curve", "Bandwidth, two ranks on two cores, windows of 64", "MB/s"),
-		c.ratios(filepath.Join(out, "ratios.svg")),
+		c.ratios(filepath.Join(out, c.ratioPlot)),
 	)
 }
 
@@ -93,6 +93,9 @@ func sizeTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
+// peerNames are what a row that is drawn by ratios is compared with.
+var peerNames = []string{better, openMPI, mpich, protoactor, netRPC}
+
 // ratios draws, for each row that is compared with a peer, how many times
 // better than the peer ours is, and its bar.
 func (c *comparison) ratios(name string) error {
@@ -100,7 +103,7 @@ func (c *comparison) ratios(name string) error {
 	var names []string
 	for i := len(c.result.Table) - 1; i >= 0; i-- {
 		l := &c.result.Table[i]
-		if l.Verdict == unknown || l.Verdict == shown || !slices.Contains([]string{better, openMPI, mpich}, l.Against) || l.Ratio <= 0 {
+		if l.Verdict == unknown || l.Verdict == shown || !slices.Contains(peerNames, l.Against) || l.Ratio <= 0 {
 			continue
 		}
 		times, goal := 1/l.Ratio, 1/l.Bar

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
 	"strconv"
 
 	"github.com/gorun-hpc/gorun/bench/internal/launch"
@@ -12,15 +13,14 @@ import (
 
 // comparison is one run of this program.
 type comparison struct {
-	dir          string // of the built programs
-	systems      []system
-	measurements []measurement
-	rows         []row
-	rounds       int
-	quick        bool
-	nice         int
-	log          *log.Logger
-	result       *result
+	plan           // what is measured, with whom
+	dir     string // of the built programs
+	systems []system
+	rounds  int
+	quick   bool
+	nice    int
+	log     *log.Logger
+	result  *result
 }
 
 // run does all rounds. Within a round the systems take turns in each
@@ -46,9 +46,11 @@ func (c *comparison) run(ctx context.Context) error {
 
 // due reports whether a system takes part in a measurement in this round.
 func (c *comparison) due(m *measurement, s *system, round int) bool {
-	ours := s.compiler == ""
+	ours := s.name == gorun
 	switch {
 	case m.alone && !ours, m.network && s.variant:
+		return false
+	case !ours && m.partners != nil && !slices.Contains(m.partners, s.name):
 		return false
 	case m.times > 0 && round >= m.times:
 		return false
@@ -66,7 +68,10 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	}
 	out, err := launch.Run(ctx, m.timeout, s.environment(m), command...)
 	var values map[int]float64
+	var lines map[string]float64
 	switch {
+	case err == nil && m.named:
+		lines, err = parseNamed(out.Stdout)
 	case err == nil && m.wall:
 		values = map[int]float64{wallSize: out.Wall.Seconds()}
 	case err == nil || m.fails && !errors.Is(err, launch.ErrTimeout):
@@ -78,6 +83,13 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	if err != nil {
 		c.result.fail(m.key, s.name, err)
 		c.log.Printf("round %d, %s, %s: %v", round+1, m.key, s.title, err)
+		return
+	}
+	if m.named {
+		for line, v := range lines {
+			c.result.add(keyOf(m.key, line), s.name, map[int]float64{0: v})
+		}
+		c.log.Printf("round %d, %s, %s: %v", round+1, m.key, s.title, lines)
 		return
 	}
 	c.result.add(m.key, s.name, values)

@@ -3,6 +3,7 @@ package main_test
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,4 +27,29 @@ func TestQuickComparison(t *testing.T) {
 			require.Contains(t, out.Stdout, "* "+title+": not installed")
 		}
 	}
+}
+
+// TestQuickActors runs every measurement of actors and of the peers that can be
+// built.
+func TestQuickActors(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, launch.Build(dir, "bench/peers"))
+	out, err := launch.Run(t.Context(), 8*time.Minute, nil, filepath.Join(dir, "peers"),
+		"-quick", "-rounds", "1", "-only", "^actors", "-out", filepath.Join(dir, "results"))
+	require.NoError(t, err)
+	require.NotContains(t, out.Stdout, "gorun: ")
+	figure := `[0-9.]+M? \|`
+	theirs := figure
+	if strings.Contains(out.Stdout, "* protoactor: not built: ") {
+		theirs = `- \|`
+	}
+	for _, place := range []string{"node", "TCP"} {
+		require.Regexp(t, `\| actors request/reply 64 B inline, `+place+` \| us \| `+figure+` `+theirs+` `+figure, out.Stdout)
+	}
+	require.Regexp(t, `\| actors memory per actor \| B \| `+figure+` `+theirs, out.Stdout)
+	if theirs == figure {
+		require.NotContains(t, out.Stdout, "| ? |", "a row has no figures")
+	}
+	require.FileExists(t, filepath.Join(dir, "results", "actors.json"))
+	require.NoFileExists(t, filepath.Join(dir, "results", "peers.json"))
 }

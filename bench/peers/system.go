@@ -14,6 +14,9 @@ const (
 	gorun   = "gorun"
 	openMPI = "openmpi"
 	mpich   = "mpich"
+
+	protoactor = "protoactor"
+	netRPC     = "netrpc"
 )
 
 // system is a message-passing system that can run a benchmark.
@@ -21,6 +24,8 @@ type system struct {
 	name     string
 	title    string
 	compiler string   // of the twins, "" for ours
+	program  string   // a Go program that starts its processes itself, in a directory below bench/peers
+	module   string   // the module of which it tells the version, "" if it is the standard library
 	launcher string   // found on the PATH, for ours a built binary
 	bound    []string // launcher's arguments that put each rank on a core
 	crowded  []string // the same when ranks may outnumber cores
@@ -82,6 +87,13 @@ func (s *system) installed() error {
 
 // command returns the command line of a run.
 func (s *system) command(dir string, m *measurement, quick bool) []string {
+	if s.program != "" {
+		command := append([]string{filepath.Join(dir, s.program)}, m.args...)
+		if quick {
+			command = append(command, m.quick...)
+		}
+		return command
+	}
 	placement := s.bound
 	if !m.bound {
 		placement = s.crowded
@@ -114,7 +126,7 @@ func (s *system) environment(m *measurement) []string {
 	if m.network {
 		env = append(env, s.overTCP...)
 	}
-	if s.compiler == "" {
+	if s.name == gorun {
 		env = append(env, m.env...)
 	}
 	return env

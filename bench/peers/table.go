@@ -70,7 +70,7 @@ func (c *comparison) reference(r *row, l *line) (float64, bool) {
 	switch r.against {
 	case absolute:
 		return 1, true
-	case openMPI, mpich:
+	case openMPI, mpich, protoactor, netRPC:
 		v, ok := l.Theirs[r.against]
 		return v, ok && v > 0
 	case better:

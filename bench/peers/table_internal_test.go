@@ -22,6 +22,16 @@ func TestParseTable(t *testing.T) {
 	require.ErrorContains(t, err, "twice")
 }
 
+func TestParseNamed(t *testing.T) {
+	values, err := parseNamed("a line       1.250 us\nanother 2 B   -3.000 M/s\nno unit      0.010 \nsome words\na 1 us\n")
+	require.NoError(t, err)
+	require.Equal(t, map[string]float64{"a line": 1.25, "another 2 B": -3, "no unit": 0.01}, values)
+	_, err = parseNamed("words\n")
+	require.ErrorContains(t, err, "no lines")
+	_, err = parseNamed("ab 1.0 us\nab 2.0 us\n")
+	require.ErrorContains(t, err, "twice")
+}
+
 func TestMedian(t *testing.T) {
 	r := newResult(1)
 	_, ok := r.median("m", gorun, 8)
@@ -36,7 +46,7 @@ func TestMedian(t *testing.T) {
 
 // fabricated returns a comparison with figures that were made up.
 func fabricated() *comparison {
-	c := &comparison{systems: systems("", true), result: newResult(1)}
+	c := &comparison{plan: plan{name: "peers", ratioPlot: "ratios.svg"}, systems: systems("", true), result: newResult(1)}
 	figures := map[string]map[string]map[int]float64{
 		"latency":   {gorun: {8: 2, 64: 30}, openMPI: {8: 4, 64: 20}, mpich: {8: 3, 64: 25}, "mpich-ucx": {8: 1, 64: 1}},
 		"bandwidth": {gorun: {64: 12, 8: 1}, openMPI: {64: 9, 8: 2}, mpich: {64: 10, 8: 2}},

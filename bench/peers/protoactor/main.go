@@ -1,49 +1,50 @@
 // Command protoactor measures protoactor's own remote between two processes over
-// loopback TCP: what bench/actors is compared with. It is a module of its own, so
-// that gRPC stays out of the other one. It starts itself again as the peer.
+// loopback TCP, and its plain actors: what bench/actors is compared with. It is a
+// module of its own, so that gRPC stays out of the other one. It starts itself
+// again as the peer.
 //
 //	cd bench/peers/protoactor && go run .
+//	cd bench/peers/protoactor && go run . -local
+//
+// Each line is one measurement, "name value unit", as those of bench/actors.
 package main
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"slices"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/remote"
-	"google.golang.org/protobuf/types/known/wrapperspb"
+	"google.golang.org/grpc"
 )
 
 var (
 	serve  = flag.Bool("serve", false, "be the peer")
-	rounds = flag.Int("rounds", 5, "`times` that each is measured; the median is printed")
+	local  = flag.Bool("local", false, "measure actors of one process")
+	rounds = flag.Int("rounds", 5, "`times` that each is measured, after a tenth that is not; the median is printed")
+	scale  = flag.Float64("scale", 1, "`factor` for the numbers of messages and actors")
 )
-
-const wait = 30 * time.Second
-
-// system returns an actor system with a port of its own.
-func system() (*actor.ActorSystem, *remote.Remote) {
-	s := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	}))
-	r := remote.NewRemote(s, remote.Configure("127.0.0.1", 0))
-	r.Start()
-	return s, r
-}
 
 func main() {
 	flag.Parse()
 	var err error
-	if *serve {
+	switch {
+	case *serve:
 		err = peer()
-	} else {
-		err = measure()
+	case *local:
+		s := system()
+		if err = spawnHost(s); err == nil {
+			err = measure(&bench{s: s, address: s.Address(), scale: *scale}, withinProcess)
+		}
+	default:
+		err = withPeer()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -51,41 +52,40 @@ func main() {
 	}
 }
 
-// peer has an actor that answers and one that counts, and prints its address. It
-// ends with its standard input.
+// system returns an actor system. Its log is silent: that a connection ends with
+// the peer is no error here, and others are errors of a measurement.
+func system() *actor.ActorSystem {
+	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(slog.DiscardHandler)
+	}))
+}
+
+// connected returns an actor system with a port of its own. The remote is as it is
+// by default, but for what gRPC takes: a batch of messages of 64 KiB is more.
+func connected() *actor.ActorSystem {
+	s := system()
+	config := remote.Configure("127.0.0.1", 0)
+	config.ServerOptions = append(config.ServerOptions, grpc.MaxRecvMsgSize(1<<30))
+	remote.NewRemote(s, config).Start()
+	return s
+}
+
+// peer has the actors that answer and count, and prints its address. It ends with
+// its standard input.
 func peer() error {
-	s, _ := system()
-	got := int64(0)
-	echo := actor.PropsFromFunc(func(c actor.Context) {
-		if m, ok := c.Message().(*wrapperspb.BytesValue); ok {
-			c.Respond(m)
-		}
-	})
-	count := actor.PropsFromFunc(func(c actor.Context) {
-		switch m := c.Message().(type) {
-		case *wrapperspb.BytesValue:
-			got++
-		case *wrapperspb.Int64Value: // comes after what it counts
-			c.Respond(wrapperspb.Int64(got))
-			got = 0
-			_ = m
-		}
-	})
-	for name, props := range map[string]*actor.Props{"echo": echo, "count": count} {
-		if _, err := s.Root.SpawnNamed(props, name); err != nil {
-			return err
-		}
+	s := connected()
+	if err := spawnHost(s); err != nil {
+		return err
 	}
 	fmt.Println(s.Address())
-	_, err := bufio.NewReader(os.Stdin).ReadByte()
-	if err != nil && err.Error() != "EOF" {
+	if _, err := bufio.NewReader(os.Stdin).ReadByte(); !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil
 }
 
-// measure starts the peer and prints what it takes to reach it.
-func measure() error {
+// withPeer starts the peer and measures what it takes to reach it.
+func withPeer() error {
 	cmd := exec.Command(os.Args[0], "-serve")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -107,52 +107,29 @@ func measure() error {
 	if err != nil {
 		return err
 	}
-	s, _ := system()
-	m := wrapperspb.Bytes(make([]byte, 64))
-	var latency, rate []float64
-	for range *rounds {
-		l, err := futures(s, actor.NewPID(string(address), "echo"), m)
-		if err != nil {
-			return err
-		}
-		r, err := tells(s, actor.NewPID(string(address), "count"), m)
-		if err != nil {
-			return err
-		}
-		latency, rate = append(latency, l), append(rate, r)
+	s := connected()
+	if err := spawnHost(s); err != nil {
+		return err
 	}
-	slices.Sort(latency)
-	slices.Sort(rate)
-	fmt.Printf("%-36s %14.2f us\n", "protoactor remote RequestFuture 64 B", latency[len(latency)/2])
-	fmt.Printf("%-36s %14.2f M/s\n", "protoactor remote Tell 64 B", rate[len(rate)/2])
+	return measure(&bench{s: s, address: string(address), scale: *scale}, betweenProcesses)
+}
+
+// measure prints a line for each measurement.
+func measure(b *bench, all []measurement) error {
+	for _, m := range all {
+		if _, err := m.run(&bench{s: b.s, address: b.address, scale: b.scale / 10}); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		values := make([]float64, 0, *rounds)
+		for range *rounds {
+			v, err := m.run(b)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+			values = append(values, v)
+		}
+		slices.Sort(values)
+		fmt.Printf("%-36s %14.3f %s\n", m.name, values[len(values)/2], m.unit)
+	}
 	return nil
-}
-
-// futures measures RequestFuture.
-func futures(s *actor.ActorSystem, pid *actor.PID, m any) (float64, error) {
-	const n = 1000
-	start := time.Now()
-	for range n {
-		if _, err := s.Root.RequestFuture(pid, m, wait).Result(); err != nil {
-			return 0, err
-		}
-	}
-	return time.Since(start).Seconds() * 1e6 / n, nil
-}
-
-// tells measures the rate of one-way messages.
-func tells(s *actor.ActorSystem, pid *actor.PID, m any) (float64, error) {
-	const n = 100_000
-	start := time.Now()
-	for range n {
-		s.Root.Send(pid, m)
-	}
-	v, err := s.Root.RequestFuture(pid, wrapperspb.Int64(n), wait).Result()
-	if err != nil {
-		return 0, err
-	}
-	if got := v.(*wrapperspb.Int64Value).Value; got != n {
-		return 0, fmt.Errorf("%d of %d messages arrived", got, n)
-	}
-	return n / time.Since(start).Seconds() / 1e6, nil
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// record is a plain message of 64 bytes.
+type record [8]int64
+
+// count asks a counter to answer when it has got so many messages since the last.
+type count struct{ Expect int64 }
+
+// crowd asks a conductor for actors that do nothing, or that send.
+type crowd struct{ Idle, Each int64 }
+
+// heap asks how many bytes of heap a rank uses.
+type heap struct{}
+
+func init() {
+	actors.Register[record]()
+	actors.Register[count]()
+	actors.Register[crowd]()
+	actors.Register[heap]()
+}
+
+// sameBytes is the message that protoactor's remote is measured with.
+var sameBytes = wrapperspb.Bytes(make([]byte, small))
+
+// spawnHost starts what every rank has: actors that answer, return and count, in
+// both modes, and one that makes actors.
+func spawnHost(s *actors.System) error {
+	for name, mode := range map[string]actor.PropsOption{"inline": s.Inline(), "worker": s.Worker()} {
+		for kind, producer := range map[string]actor.Producer{
+			"echo":   func() actor.Actor { return actor.ReceiveFunc(echo) },
+			"return": func() actor.Actor { return &returner{} },
+			"count":  func() actor.Actor { return &counter{} },
+		} {
+			if _, err := s.Spawn(actor.PropsFromProducer(producer, mode), kind+"-"+name); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return &founder{s: s} }), "founder")
+	return err
+}
+
+// echo answers.
+func echo(c actor.Context) {
+	switch m := c.Message().(type) {
+	case []byte, *record:
+		c.Respond(m)
+	}
+}
+
+// returner tells an actor, which it was told of before, what it is told.
+type returner struct{ partner *actor.PID }
+
+// Receive implements actor.Actor.
+func (r *returner) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.PID:
+		r.partner = m
+	case *record:
+		c.Send(r.partner, m)
+	}
+}
+
+// counter counts messages, and answers when so many have come as are expected.
+type counter struct {
+	got    int64
+	expect int64
+	asker  *actor.PID
+}
+
+// Receive implements actor.Actor.
+func (n *counter) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case []byte, *record, *wrapperspb.BytesValue:
+		n.got++
+	case *runtime.Message:
+		n.got++
+		m.Release()
+	case *count:
+		n.expect, n.asker = m.Expect, c.Sender()
+	}
+	if n.asker != nil && n.got >= n.expect {
+		c.Send(n.asker, &count{n.got})
+		n.got, n.asker = 0, nil
+	}
+}
+
+// founder makes actors, and tells how much heap its rank uses.
+type founder struct {
+	s       *actors.System
+	idle    int64
+	senders []*actor.PID
+	each    int64
+}
+
+// Receive implements actor.Actor.
+func (f *founder) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *heap:
+		c.Respond(heapInUse())
+	case *crowd:
+		for range m.Idle {
+			if _, err := f.s.Spawn(actor.PropsFromFunc(func(actor.Context) {}), idleName(f.idle)); err != nil {
+				panic(err) // the supervisor says so, and rank 0 waits in vain for the answer
+			}
+			f.idle++
+		}
+		for m.Each > 0 && len(f.senders) < fanInActors {
+			f.senders = append(f.senders, c.Spawn(actor.PropsFromFunc(f.send)))
+		}
+		f.each = m.Each
+		c.Respond(f.idle)
+	case *actor.PID:
+		for _, sender := range f.senders {
+			c.Send(sender, &burst{m, f.each})
+		}
+	}
+}
+
+// burst tells an actor to send so many messages to another.
+type burst struct {
+	to   *actor.PID
+	each int64
+}
+
+// send is what an actor of the crowd does.
+func (f *founder) send(c actor.Context) {
+	if b, ok := c.Message().(*burst); ok {
+		m := &record{}
+		for range b.each {
+			c.Send(b.to, m)
+		}
+	}
+}
+
+// idleName is the name of an actor that does nothing.
+func idleName(i int64) string { return fmt.Sprint("idle", i) }
+
+// heapInUse returns the bytes of heap and of stacks that live objects take.
+func heapInUse() int64 {
+	goruntime.GC()
+	goruntime.GC() // what finalizers and pools held goes in the second
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}

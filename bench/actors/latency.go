@@ -1,0 +1,79 @@
+package main
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// patience is how long an answer may take.
+const patience = 30 * time.Second
+
+// oneWay measures an actor and one of rank 1 that tell each other: half of the
+// time there and back, as OSU does.
+func (b *bench) oneWay(mode actor.PropsOption, name string) (float64, error) {
+	peer := b.s.PID(1, name)
+	both, err := b.pingPong(mode, func(c actor.Context) { c.Send(peer, c.Self()) }, func(c actor.Context, m any) { c.Send(peer, m) })
+	return both / 2, err
+}
+
+// requests measures an actor that asks another, again with each answer.
+func (b *bench) requests(mode actor.PropsOption, peer *actor.PID) (float64, error) {
+	return b.pingPong(mode, func(actor.Context) {}, func(c actor.Context, m any) { c.Request(peer, m) })
+}
+
+// pingPong measures an actor that sends something for each message it gets, in
+// microseconds for each.
+func (b *bench) pingPong(mode actor.PropsOption, begin func(actor.Context), send func(c actor.Context, m any)) (float64, error) {
+	n := b.times(20000)
+	m := &record{}
+	left, start := n, time.Time{}
+	done := make(chan time.Duration, 1)
+	pid, err := b.s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		switch c.Message().(type) {
+		case *actor.Started:
+			begin(c)
+			start = time.Now()
+			send(c, m)
+		case *record:
+			if left--; left == 0 {
+				done <- time.Since(start)
+				return
+			}
+			send(c, m)
+		}
+	}, mode), "")
+	if err != nil {
+		return 0, err
+	}
+	took := <-done
+	return micros(took, n), b.s.Root.StopFuture(pid).Wait()
+}
+
+// futures measures RequestFuture.
+func (b *bench) futures(peer *actor.PID) (float64, error) {
+	n := b.times(5000)
+	m := &record{}
+	start := time.Now()
+	for range n {
+		if _, err := b.s.Root.RequestFuture(peer, m, patience).Result(); err != nil {
+			return 0, err
+		}
+	}
+	return micros(time.Since(start), n), nil
+}
+
+// beyondLocal measures what RequestFuture takes to an actor of rank 1 more than
+// to one of this rank that runs on a worker. An inline one is slower here: it would
+// wait until somebody polls.
+func (b *bench) beyondLocal(peer *actor.PID) (float64, error) {
+	here, err := b.futures(b.s.PID(0, "echo-worker"))
+	if err != nil {
+		return 0, err
+	}
+	there, err := b.futures(peer)
+	return there - here, err
+}
+
+// micros is the time of one of n.
+func micros(d time.Duration, n int) float64 { return d.Seconds() * 1e6 / float64(n) }

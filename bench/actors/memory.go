@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// memoryOfActor measures the bytes that an actor takes which does nothing.
+func (b *bench) memoryOfActor() (float64, error) {
+	n := b.times(10_000)
+	pids := make([]*actor.PID, n)
+	before := heapInUse()
+	for i := range pids {
+		pid, err := b.s.Spawn(actor.PropsFromFunc(func(actor.Context) {}), "")
+		if err != nil {
+			return 0, err
+		}
+		pids[i] = pid
+	}
+	if err := b.settled(0); err != nil {
+		return 0, err
+	}
+	grown := heapInUse() - before
+	for _, pid := range pids {
+		if err := b.s.Root.StopFuture(pid).Wait(); err != nil {
+			return 0, err
+		}
+	}
+	return float64(grown) / float64(n), nil
+}
+
+// memoryOfPID measures the bytes that this rank keeps for an actor of rank 1 that
+// it has told something.
+func (b *bench) memoryOfPID() (float64, error) {
+	return b.acquaint(func() (int64, error) { return heapInUse(), nil })
+}
+
+// memoryOfLink measures the bytes that rank 1 keeps for each of its actors that
+// this rank has told something.
+func (b *bench) memoryOfLink() (float64, error) {
+	return b.acquaint(func() (int64, error) {
+		v, err := b.s.Root.RequestFuture(b.s.PID(1, "founder"), &heap{}, patience).Result()
+		if err != nil {
+			return 0, err
+		}
+		used, ok := v.(int64)
+		if !ok {
+			return 0, fmt.Errorf("%T is no number of bytes", v)
+		}
+		return used, nil
+	})
+}
+
+// acquaint has rank 1 make actors, tells each something, and returns how much
+// that adds for each to what is used.
+func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
+	n := b.times(4000)
+	v, err := b.s.Root.RequestFuture(b.s.PID(1, "founder"), &crowd{Idle: int64(n)}, patience).Result()
+	if err != nil {
+		return 0, err
+	}
+	last, ok := v.(int64)
+	if !ok {
+		return 0, fmt.Errorf("%T is no number of actors", v)
+	}
+	pids := make([]*actor.PID, n)
+	before, err := used()
+	if err != nil {
+		return 0, err
+	}
+	for i := range pids {
+		pids[i] = b.s.PID(1, idleName(last-int64(i)-1))
+		b.s.Root.Send(pids[i], int64(i))
+	}
+	if err := b.settled(1); err != nil {
+		return 0, err
+	}
+	after, err := used()
+	goruntime.KeepAlive(pids)
+	return float64(after-before) / float64(n), err
+}
+
+// settled returns when an actor of a rank has answered, which comes after what
+// was sent before.
+func (b *bench) settled(rank int) error {
+	_, err := b.s.Root.RequestFuture(b.s.PID(rank, "echo-worker"), &record{}, patience).Result()
+	return err
+}
+
+// allocations counts the heap objects of a Tell of a Message that is there
+// already, long enough to change hands.
+func (b *bench) allocations(peer *actor.PID) (float64, error) {
+	const batch, length = 32, 4096
+	batches := b.times(64)
+	messages := make([]*runtime.Message, batch)
+	var before, after goruntime.MemStats
+	objects := uint64(0)
+	for range batches {
+		for i := range messages {
+			m, err := b.message(length)
+			if err != nil {
+				return 0, err
+			}
+			messages[i] = m
+		}
+		goruntime.ReadMemStats(&before)
+		for _, m := range messages {
+			b.s.Root.Send(peer, m)
+		}
+		goruntime.ReadMemStats(&after)
+		objects += after.Mallocs - before.Mallocs
+		if err := b.counted(peer, batch); err != nil {
+			return 0, err
+		}
+	}
+	return float64(objects) / float64(batches*batch), nil
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What cannot be fetched is one line that names the peer.
+func TestBuildWithoutNetwork(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":  "module peer\n\ngo 1.26\n\nrequire example.org/there v1.0.0\n",
+		"main.go": "package main\n\nimport _ \"example.org/there\"\n\nfunc main() {}\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	err := buildIn(t.Context(), dir, filepath.Join(dir, "peer"), "the peer")
+	require.ErrorContains(t, err, "the peer: not built: exit status 1: ")
+	require.NotContains(t, err.Error(), "\n")
+}
+
+func TestBuildTellsVersions(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, buildIn(t.Context(), "netrpc", filepath.Join(dir, "netrpc"), "net/rpc"))
+	s := system{program: "netrpc"}
+	require.Contains(t, s.version(dir), "go1")
+	s.module = "example.org/there"
+	require.Empty(t, s.version(dir))
+	s.program = "nothing"
+	require.Empty(t, s.version(dir))
+}

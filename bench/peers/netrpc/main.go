@@ -1,0 +1,160 @@
+// Command netrpc measures net/rpc of the standard library between two processes
+// over loopback TCP: a sanity line beside bench/actors and protoactor's remote. It
+// starts itself again as the peer. net/rpc has no one-way messages; what stands
+// for their rate are calls in flight, a window at a time, that are answered with
+// nothing.
+//
+//	go run ./bench/peers/netrpc
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"net"
+	"net/rpc"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+)
+
+var (
+	serve  = flag.Bool("serve", false, "be the peer")
+	rounds = flag.Int("rounds", 5, "`times` that each is measured, after a tenth that is not; the median is printed")
+	scale  = flag.Float64("scale", 1, "`factor` for the numbers of calls")
+)
+
+// window is how many calls are in flight.
+const window = 64
+
+// Service is what the peer offers.
+type Service struct{}
+
+// Echo answers with what it got.
+func (Service) Echo(in []byte, out *[]byte) error {
+	*out = in
+	return nil
+}
+
+// Take answers with nothing.
+func (Service) Take(_ []byte, _ *struct{}) error { return nil }
+
+func main() {
+	flag.Parse()
+	run := measure
+	if *serve {
+		run = peer
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// peer prints its address and serves one connection.
+func peer() error {
+	if err := rpc.Register(Service{}); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	c, err := l.Accept()
+	if err != nil {
+		return err
+	}
+	rpc.ServeConn(c)
+	return nil
+}
+
+// measure starts the peer and prints what it takes to call it.
+func measure() error {
+	cmd := exec.Command(os.Args[0], "-serve")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer func() { _ = cmd.Wait() }()
+	address, _, err := bufio.NewReader(out).ReadLine()
+	if err != nil {
+		return err
+	}
+	c, err := rpc.Dial("tcp", string(address))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	for _, m := range []struct {
+		name, unit string
+		run        func(scale float64) (float64, error)
+	}{
+		{"request/reply 64 B", "us", func(scale float64) (float64, error) { return calls(c, 64, 5000*scale) }},
+		{"Tell 64 B", "M/s", func(scale float64) (float64, error) { return rate(c, 64, 1000*scale) }},
+		{"Tell 64 KiB", "MB/s", func(scale float64) (float64, error) {
+			v, err := rate(c, 64<<10, 40*scale)
+			return v * (64 << 10), err
+		}},
+	} {
+		if err := line(m.name, m.unit, m.run); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// line prints the line of a measurement.
+func line(name, unit string, run func(scale float64) (float64, error)) error {
+	if _, err := run(*scale / 10); err != nil {
+		return err
+	}
+	values := make([]float64, 0, *rounds)
+	for range *rounds {
+		v, err := run(*scale)
+		if err != nil {
+			return err
+		}
+		values = append(values, v)
+	}
+	slices.Sort(values)
+	fmt.Printf("%-36s %14.3f %s\n", name, values[len(values)/2], unit)
+	return nil
+}
+
+// calls measures a call of so many bytes that are answered, in microseconds.
+func calls(c *rpc.Client, bytes int, times float64) (float64, error) {
+	n := max(1, int(times))
+	in, out := make([]byte, bytes), make([]byte, 0, bytes)
+	start := time.Now()
+	for range n {
+		if err := c.Call("Service.Echo", in, &out); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start).Seconds() * 1e6 / float64(n), nil
+}
+
+// rate measures calls in flight, in millions a second.
+func rate(c *rpc.Client, bytes int, windows float64) (float64, error) {
+	n := max(1, int(windows))
+	in, out := make([]byte, bytes), &struct{}{}
+	done := make(chan *rpc.Call, window)
+	start := time.Now()
+	for range n {
+		for range window {
+			c.Go("Service.Take", in, out, done)
+		}
+		for range window {
+			if call := <-done; call.Error != nil {
+				return 0, call.Error
+			}
+		}
+	}
+	return float64(n*window) / time.Since(start).Seconds() / 1e6, nil
+}

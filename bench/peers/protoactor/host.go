@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+)
+
+// What the actors are told: 64 bytes or 64 KiB are a BytesValue; an Int64Value
+// asks a counter to answer when so many have come; a PID names whom to send to; a
+// UInt64Value is how many each of the crowd sends, an Int32Value how many actors
+// that do nothing are wanted.
+
+// spawnHost starts the actors that every process has.
+func spawnHost(s *actor.ActorSystem) error {
+	for name, producer := range map[string]actor.Producer{
+		"echo":    func() actor.Actor { return actor.ReceiveFunc(echo) },
+		"return":  func() actor.Actor { return &returner{} },
+		"count":   func() actor.Actor { return &counter{} },
+		"founder": func() actor.Actor { return &founder{s: s} },
+	} {
+		if _, err := s.Root.SpawnNamed(actor.PropsFromProducer(producer), name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// echo answers.
+func echo(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *wrapperspb.BytesValue, *record:
+		c.Respond(m)
+	}
+}
+
+// record is a message within a process.
+type record [8]int64
+
+// returner tells an actor, which it was told of before, what it is told.
+type returner struct{ partner *actor.PID }
+
+// Receive implements actor.Actor.
+func (r *returner) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *actor.PID:
+		r.partner = m
+	case *wrapperspb.BytesValue:
+		c.Send(r.partner, m)
+	}
+}
+
+// counter counts messages, and answers when so many have come as are expected.
+type counter struct {
+	got    int64
+	expect int64
+	asker  *actor.PID
+}
+
+// Receive implements actor.Actor.
+func (n *counter) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *wrapperspb.BytesValue, *record:
+		n.got++
+	case *wrapperspb.Int64Value:
+		n.expect, n.asker = m.Value, c.Sender()
+	}
+	if n.asker != nil && n.got >= n.expect {
+		c.Send(n.asker, wrapperspb.Int64(n.got))
+		n.got, n.asker = 0, nil
+	}
+}
+
+// founder makes actors.
+type founder struct {
+	s       *actor.ActorSystem
+	idle    int64
+	senders []*actor.PID
+	each    uint64
+}
+
+// Receive implements actor.Actor.
+func (f *founder) Receive(c actor.Context) {
+	switch m := c.Message().(type) {
+	case *wrapperspb.Int32Value:
+		for range m.Value {
+			if _, err := f.s.Root.SpawnNamed(actor.PropsFromFunc(func(actor.Context) {}), idleName(f.idle)); err != nil {
+				panic(err) // the supervisor takes it, and who asked waits in vain
+			}
+			f.idle++
+		}
+		c.Respond(wrapperspb.Int64(f.idle))
+	case *wrapperspb.UInt64Value:
+		for len(f.senders) < fanInActors {
+			f.senders = append(f.senders, c.Spawn(actor.PropsFromFunc(f.send)))
+		}
+		f.each = m.Value
+		c.Respond(m)
+	case *actor.PID:
+		for _, sender := range f.senders {
+			c.Send(sender, &burst{m, f.each})
+		}
+	}
+}
+
+// burst tells an actor to send so many messages to another.
+type burst struct {
+	to   *actor.PID
+	each uint64
+}
+
+// send is what an actor of the crowd does.
+func (f *founder) send(c actor.Context) {
+	if b, ok := c.Message().(*burst); ok {
+		m := wrapperspb.Bytes(make([]byte, small))
+		for range b.each {
+			c.Send(b.to, m)
+		}
+	}
+}
+
+// idleName is the name of an actor that does nothing.
+func idleName(i int64) string { return fmt.Sprint("idle", i) }
+
+// heapInUse returns the bytes of heap and of stacks that live objects take.
+func heapInUse() int64 {
+	runtime.GC()
+	runtime.GC() // what finalizers and pools held goes in the second
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
