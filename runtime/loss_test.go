@@ -76,9 +76,13 @@ func surviveRankOne(w *runtime.World) error {
 // MPICH's ft/recvdead.c, ft/irecvdead.c, ft/anysource.c and ft/sendalive.c: what names
 // a dead rank ends, the rest goes on.
 func TestSurvivorsGoOn(t *testing.T) {
-	r := launch(t, 4, "survive", "-on-failure", "continue")
-	for _, rank := range []int{0, 2, 3} {
-		require.Contains(t, r.out, fmt.Sprintf("rank %d survived\n", rank), r.errors)
+	for _, way := range []string{"auto", "rdma"} {
+		t.Run(way, func(t *testing.T) {
+			r := launch(t, 4, "survive", "-on-failure", "continue", "-transport", way)
+			for _, rank := range []int{0, 2, 3} {
+				require.Contains(t, r.out, fmt.Sprintf("rank %d survived\n", rank), r.errors)
+			}
+			require.Equal(t, 137, r.code, r.errors)
+		})
 	}
-	require.Equal(t, 137, r.code, r.errors)
 }

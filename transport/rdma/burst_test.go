@@ -48,3 +48,31 @@ func TestBurstsBeginTogether(t *testing.T) {
 	t.Logf("%d messages, %d writes", sent-first, writes)
 	closeAll(t, ranks)
 }
+
+// TestTheFirstMessageToEachPeerBeginsAtOnce: holding it back behind one to another peer
+// would save nothing, and lose it when the process is killed.
+func TestTheFirstMessageToEachPeerBeginsAtOnce(t *testing.T) {
+	sender := iwarp.New(iwarp.Config{})
+	places := append(loopback(sender, 1), loopback(iwarp.New(iwarp.Config{}), 3)...)
+	ranks := newWorld(t, places, nil).ranks(t)
+	for n := range uint64(20) {
+		for peer := 1; peer <= 3; peer++ {
+			writes := sender.Counters().Writes.Load()
+			err := ranks[0].to(peer).Send(transport.Header{A: n}, nil)
+			for errors.Is(err, transport.ErrAgain) { // only for want of a connection
+				require.Zero(t, n)
+				writes = sender.Counters().Writes.Load()
+				pump(t, ranks, "a connection", func() bool { err = ranks[0].to(peer).Send(transport.Header{A: n}, nil); return err == nil })
+			}
+			require.NoError(t, err)
+			require.Greater(t, sender.Counters().Writes.Load(), writes, "message %d to rank %d", n, peer)
+		}
+		pump(t, ranks, "the messages", func() bool { return ranks[1].next[0]+ranks[2].next[0]+ranks[3].next[0] == 3*(n+1) })
+		for range 1000 { // nothing owed is written later
+			for _, r := range ranks {
+				r.poll()
+			}
+		}
+	}
+	closeAll(t, ranks)
+}

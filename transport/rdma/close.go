@@ -46,6 +46,9 @@ func (t *Transport) Close() error {
 		t.linger()
 	}
 	t.commands.end()
+	for _, d := range t.leaving {
+		d.timer.Stop()
+	}
 	if t.corked.timer != nil {
 		t.corked.timer.Stop()
 	}

@@ -54,6 +54,11 @@ type Config struct {
 	// without its first message (5 s), an orderly end may take (2 s), the pause between
 	// attempts (5 ms to 1 s), and a wanted connection may take in all (30 s).
 	Attempt, Confirm, Farewell, RetryMin, RetryMax, GiveUp time.Duration
+	// Departure bounds how long the end of the connections of a peer that was marked
+	// down is waited for, before which its last messages may still come (250 ms): the
+	// system of a process that was killed ends them at once, a machine without power and
+	// a peer that is not gone do not.
+	Departure time.Duration
 	// Idle is how long a connection stays without traffic; 0 means for ever.
 	Idle time.Duration
 }
@@ -66,6 +71,7 @@ const (
 	farewellDefault = 2 * time.Second
 	giveUpDefault   = 30 * time.Second
 	attemptDefault  = 5 * time.Second
+	departDefault   = 250 * time.Millisecond
 )
 
 // populate checks the configuration and fills in the defaults.
@@ -93,7 +99,7 @@ func (c *Config) populate() error {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&c.Attempt, attemptDefault}, {&c.Farewell, farewellDefault}, {&c.GiveUp, giveUpDefault}} {
+	}{{&c.Attempt, attemptDefault}, {&c.Farewell, farewellDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}} {
 		if *d.at <= 0 {
 			*d.at = d.value
 		}

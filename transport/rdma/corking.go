@@ -12,18 +12,17 @@ import (
 //
 // What is posted during a Poll (answers, Reads, credits) begins at its end. Outside
 // of Poll the first request after one begins at once, which is what a dialogue
-// needs; small ones that follow it closely are held back until the next Poll, which
-// comes when the program waits for something, or until a timer ends. A rank that is
-// armed holds nothing back.
+// needs; small ones that follow another on the same connection closely are held back
+// until the next Poll, which comes when the program waits for something, or until a
+// timer ends. A rank that is armed holds nothing back. What is held back dies with a
+// process that is killed.
 type corking struct {
 	armed bool
 	// timer begins what no Poll has begun; running says that it runs.
 	timer   *time.Timer
 	running atomic.Bool
-	// fresh says that nothing was posted since the last Poll; last is when something
-	// was posted that began at once.
+	// fresh says that nothing was posted since the last Poll.
 	fresh bool
-	last  time.Time
 	// held says that something is held back.
 	held bool
 }
@@ -38,10 +37,10 @@ const (
 )
 
 // flags returns what says whether a request of n bytes begins at once.
-func (t *Transport) flags(n int) verbs.RequestFlags {
+func (t *Transport) flags(l *link, n int) verbs.RequestFlags {
 	c := &t.corked
-	if !t.reading && (c.armed || c.fresh || n > corkBytes || time.Since(c.last) > corkWithin) {
-		c.fresh, c.last = false, time.Now()
+	if !t.reading && (c.armed || c.fresh || n > corkBytes || time.Since(l.began) > corkWithin) {
+		c.fresh, l.began = false, time.Now()
 		return 0
 	}
 	c.held = true

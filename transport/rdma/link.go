@@ -3,6 +3,7 @@ package rdma
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
@@ -41,11 +42,12 @@ type link struct {
 	// posted counts Sends, done those of them that the adapter is known to be done
 	// with.
 	posted, done uint32
-	used         bool // it was put in use
-	retired      bool // nothing but control is sent and heard any more
-	broken       bool // the endpoint took a request no more
-	gone         bool // the endpoint was freed
-	heard        bool // the actor knows of the first message
+	began        time.Time // when a request began at once
+	used         bool      // it was put in use
+	retired      bool      // nothing but control is sent and heard any more
+	broken       bool      // the endpoint took a request no more
+	gone         bool      // the endpoint was freed
+	heard        bool      // the actor knows of the first message
 	held         []arrived
 }
 
@@ -198,7 +200,7 @@ func (t *Transport) post(l *link, b []byte, lkey uint32) {
 	}
 	l.posted++
 	t.segments[0] = verbs.Segment{Data: b, LKey: lkey}
-	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: t.flags(len(b)), Segments: t.segments[:]}
+	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: t.flags(l, len(b)), Segments: t.segments[:]}
 	if l.posted%signalEvery != 0 {
 		t.request.Flags |= verbs.FlagUnsignalled
 	}

@@ -17,54 +17,7 @@ func (t *Transport) damaged(l *link, err error) {
 	t.lose(l.peer, err)
 }
 
-// departure is a peer that was marked down: a process that is gone, whose last
-// messages may have arrived.
-type departure struct {
-	peer  int
-	cause error
-	// polls is how often its messages were looked for.
-	polls int
-}
-
-// departurePolls bounds that, for a peer that is not gone at all and goes on sending.
-const departurePolls = 64
-
-// depart begins to give up a peer that was marked down.
-func (t *Transport) depart(peer int, cause error) {
-	for _, l := range t.links {
-		if l.peer == peer && t.adopt(l) {
-			break
-		}
-	}
-	if p := t.peers[peer]; p == nil || p.link == nil {
-		t.lose(peer, cause)
-		return
-	}
-	t.leaving = append(t.leaving, departure{peer: peer, cause: cause})
-}
-
-// dismiss reads what has arrived, and gives up the peers that were marked down when
-// that was all.
-func (t *Transport) dismiss(h transport.Handler, left *int) int {
-	events := 0
-	for n := 1; n > 0 && *left > 0; events += n {
-		n = t.completions(h, left)
-	}
-	kept := t.leaving[:0]
-	for _, d := range t.leaving {
-		d.polls++
-		if p := t.peers[d.peer]; *left > 0 || p.link == nil || d.polls > departurePolls {
-			t.lose(d.peer, d.cause)
-			events++
-			continue
-		}
-		kept = append(kept, d)
-	}
-	t.leaving = kept
-	return events
-}
-
-// linkEnd is a link that has ended before its actor could put it in use.
+// linkEnd is a link that has ended while messages of it were not handed over.
 type linkEnd struct {
 	link  *link
 	cause error

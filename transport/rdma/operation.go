@@ -191,7 +191,7 @@ func (b *bulk) drive(p *endpoint) {
 // as may be are under way.
 func (o *operation) step(p *endpoint) bool {
 	b, l := &p.bulk, p.link
-	w := verbs.WorkRequest{Flags: p.t.flags(len(o.data) - o.next), RemoteAddress: o.key.Addr + uint64(o.next), RKey: uint32(o.key.Token)}
+	w := verbs.WorkRequest{Flags: p.t.flags(l, len(o.data)-o.next), RemoteAddress: o.key.Addr + uint64(o.next), RKey: uint32(o.key.Token)}
 	n := len(o.data) - o.next
 	switch {
 	case o.kind == operationGet && b.reading < p.depth:

@@ -3,6 +3,7 @@ package rdma
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
@@ -196,7 +197,7 @@ func (t *Transport) connection(l *link, e *verbs.Event) {
 		t.forget(l)
 		t.stage.send(rejected{l, e.PrivateData, eventError(e)})
 	default:
-		if t.adopt(l) {
+		if t.adopt(l) || slices.ContainsFunc(t.stash, func(s delivery) bool { return s.link == l }) {
 			t.ends = append(t.ends, linkEnd{l, eventError(e)})
 			return
 		}
@@ -225,7 +226,8 @@ func (t *Transport) Arm() bool {
 
 // restless reports whether Poll has something to do.
 func (t *Transport) restless() bool {
-	return t.commands.news.Load() || len(t.ends)+len(t.stash)+len(t.leaving)+len(t.finished)+len(t.downs) > 0
+	return t.commands.news.Load() || len(t.ends)+len(t.stash)+len(t.finished)+len(t.downs) > 0 ||
+		slices.ContainsFunc(t.leaving, func(d *departure) bool { return d.late })
 }
 
 // Disarm implements transport.Transport.

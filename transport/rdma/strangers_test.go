@@ -21,7 +21,12 @@ import (
 // the puppet.
 func lone(t *testing.T, size int, change func(c *rdma.Config)) (*rank, *puppet) {
 	t.Helper()
-	places := memory(verbstest.StyleInfiniBand, 2)
+	return loneAt(t, memory(verbstest.StyleInfiniBand, 2), size, change)
+}
+
+// loneAt is lone with the rank at one place and the puppet at another.
+func loneAt(t *testing.T, places []place, size int, change func(c *rdma.Config)) (*rank, *puppet) {
+	t.Helper()
 	w := newWorld(t, places[:1], func(c *rdma.Config) {
 		c.Size = size
 		if change != nil {

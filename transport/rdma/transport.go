@@ -49,7 +49,7 @@ type Transport struct {
 	// ends are links that have ended and whose messages are being handed over.
 	ends []linkEnd
 	// leaving are the peers that were marked down and whose last messages are read.
-	leaving []departure
+	leaving []*departure
 	// finished and downs are what Poll hands over at its end.
 	finished   []finished
 	downs      []*transport.PeerDown

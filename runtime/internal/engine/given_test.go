@@ -67,13 +67,17 @@ func TestRingOfGivenBuffers(t *testing.T) {
 	const size = 3
 	worlds := map[string]func(*testing.T, func(*engine.Config)) *world{
 		"rdma": func(t *testing.T, change func(*engine.Config)) *world {
+			t.Helper()
 			return newNetworkWorld(t, nodes{0, 1, 2}, change)
 		},
 	}
 	for _, p := range protocols {
 		o := p.options
 		o.NoHandover = true
-		worlds[p.name] = func(t *testing.T, change func(*engine.Config)) *world { return newWorld(t, size, o, change) }
+		worlds[p.name] = func(t *testing.T, change func(*engine.Config)) *world {
+			t.Helper()
+			return newWorld(t, size, o, change)
+		}
 	}
 	for name, open := range worlds {
 		t.Run(name, func(t *testing.T) {

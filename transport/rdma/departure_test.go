@@ -1,0 +1,150 @@
+package rdma_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+var errKilled = errors.New("killed by the test")
+
+// leaver is a rank 1 of hands that rank 0 has accepted and that says goodbye to nobody.
+type leaver struct {
+	*hand
+	r *rank
+}
+
+// everywhere runs a test of a rank and a peer that leaves it on every network.
+func everywhere(t *testing.T, change func(c *rdma.Config), test func(l leaver)) {
+	t.Helper()
+	for name, places := range map[string][]place{
+		"like InfiniBand": memory(verbstest.StyleInfiniBand, 2),
+		"like iWARP":      memory(verbstest.StyleIWARP, 2),
+		"tcp":             loopback(iwarp.New(iwarp.Config{}), 2),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, u := loneAt(t, places, 2, change)
+			r.check = func(int, transport.Header, []byte) {
+				require.Empty(t, r.downs, "a message after the loss")
+			}
+			u.requests = 8
+			c, n := credentials(1, 2), request(1)
+			h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+			require.Equal(t, verbs.EventEstablished, h.answer(r).Type)
+			test(leaver{h, r})
+			require.NoError(t, r.Close())
+		})
+	}
+}
+
+// speak sends the first frames of a connection: as many messages as are wanted, in
+// frames of so many.
+func (l leaver) speak(frames, messages int) {
+	l.Helper()
+	l.say(frame(word(0, 0, 8, 0), kindUpdate))
+	for i := range frames {
+		var records []byte
+		for range messages {
+			records = append(records, message(0, "a last word")...)
+		}
+		l.say(frame(word(uint16(i), 0, 8, 0), kindEager, records...))
+	}
+}
+
+// die ends the connection as the system of a dead process does, behind what was said.
+func (l leaver) die() {
+	l.Helper()
+	require.NoError(l, l.endpoint.Disconnect(verbs.CloseGraceful))
+	for range 100 { // all is on its way
+		l.poll()
+	}
+}
+
+// lost waits for the loss.
+func (l leaver) lost() {
+	l.Helper()
+	l.settle(l.r, "the loss", func() bool { return len(l.r.downs) == 1 })
+	require.ErrorIs(l, l.r.downs[0].Cause, errKilled)
+}
+
+// patient waits for the end of connections as long as it takes.
+func patient(c *rdma.Config) { c.Departure = patience }
+
+// TestLastWordsArriveBeforeTheLoss: the node agent says that a process was killed
+// before this rank has looked at its connection, which is not even in use yet. What it
+// had sent arrives first.
+func TestLastWordsArriveBeforeTheLoss(t *testing.T) {
+	everywhere(t, patient, func(l leaver) {
+		l.speak(1, 1)
+		l.die()
+		l.r.MarkDown(1, errKilled)
+		l.lost()
+		require.Equal(l, 1, l.r.arrivals)
+	})
+}
+
+// TestLastWordsThatComeLate: the notice is faster than the network.
+func TestLastWordsThatComeLate(t *testing.T) {
+	everywhere(t, patient, func(l leaver) {
+		l.r.MarkDown(1, errKilled)
+		for range 100 {
+			l.r.poll()
+		}
+		require.Empty(l, l.r.downs)
+		l.speak(2, 3)
+		l.die()
+		l.lost()
+		require.Equal(l, 6, l.r.arrivals)
+	})
+}
+
+// TestLastWordsOutliveTheirConnection: a rank takes a few messages at a time, and sees
+// the end of the connection before it has taken all.
+func TestLastWordsOutliveTheirConnection(t *testing.T) {
+	everywhere(t, patient, func(l leaver) {
+		l.speak(1, 1)
+		l.settle(l.r, "the first message", func() bool { return l.r.arrivals == 1 })
+		for i := range uint16(2) {
+			records := message(0, "1")
+			for range 9 {
+				records = append(records, message(0, "2")...)
+			}
+			l.say(frame(word(1+i, 0, 8, 0), kindEager, records...))
+		}
+		l.die()
+		l.r.MarkDown(1, errKilled)
+		for deadline := time.Now().Add(patience); len(l.r.downs) == 0; {
+			n, err := l.r.Poll(l.r, 3)
+			require.NoError(l, err)
+			if n+l.poll() == 0 {
+				require.False(l, time.Now().After(deadline), "no loss")
+				l.r.sleeper.Yield()
+			}
+		}
+		require.Equal(l, 21, l.r.arrivals)
+	})
+}
+
+// TestLossOfAPeerWhoseConnectionStands: nothing ends the connection of a machine
+// without power, or of a peer that goes on.
+func TestLossOfAPeerWhoseConnectionStands(t *testing.T) {
+	everywhere(t, func(c *rdma.Config) { c.Departure = time.Millisecond }, func(l leaver) {
+		l.speak(1, 1)
+		l.settle(l.r, "a message", func() bool { return l.r.arrivals == 1 })
+		l.r.MarkDown(1, errKilled)
+		l.lost()
+		l.r.MarkDown(1, errKilled)
+		for range 100 {
+			l.r.poll()
+		}
+		require.Len(l, l.r.downs, 1, "once")
+	})
+}
