@@ -11,8 +11,12 @@
 //   - Matching costs the same however many unrelated receives are posted and
 //     unrelated messages wait.
 //   - A flood of messages fills the receiver's memory up to Config.UnexpectedBudget
-//     and no further. Beyond it a message is announced without its bytes, and its
-//     sender keeps them until it is matched.
+//     and no further, but for bytes lost to rounding, less than half. Beyond it a
+//     message is announced without its bytes, and its sender keeps them until it is
+//     matched: a blocking send waits. What is announced costs the receiver a record
+//     of less than 512 bytes each. Their number is that of the sends under way at
+//     all peers, which is for the program to bound: to refuse one of them could be
+//     a deadlock, because the receiver may be waiting for just that one.
 //   - Cancelling acts before the match only. What was matched is completed, and no
 //     call returns while anyone may still touch the caller's slice.
 //   - Any number of goroutines may call any method at any time.

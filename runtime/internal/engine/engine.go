@@ -103,7 +103,6 @@ type Engine struct {
 	rounds     uint    // polls, to be fair to the transports
 
 	requests *Request // free lists
-	messages *message
 	frames   *frame
 	waiters  *waiter
 

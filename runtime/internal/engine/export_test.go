@@ -1,5 +1,7 @@
 package engine
 
+import "reflect"
+
 // Held returns the bytes of unexpected messages that a rank keeps, by the
 // reckoning of its credits, and the number of such messages.
 func (e *Engine) Held() (bytes, messages int) {
@@ -11,6 +13,31 @@ func (e *Engine) Held() (bytes, messages int) {
 		}
 	}
 	return bytes, e.match.unexpected[shapeExact].entries
+}
+
+// Occupied returns the bytes of memory that a rank's unexpected messages take, and
+// what is kept for the next ones.
+func (e *Engine) Occupied() (used, kept int) {
+	e.lock()
+	defer e.unlock()
+	record := int(reflect.TypeFor[message]().Size())
+	e.match.unexpected[shapeExact].each(func(en *entry) { used += record + cap(en.msg.data) })
+	return used, e.spare.bytes + e.spare.kept*record
+}
+
+// RecordBytes bounds what a message takes besides its bytes.
+const RecordBytes = messageOverhead
+
+// SpareMemory returns n bytes as they are got for an unexpected message, after
+// giving back those of the call before.
+func SpareMemory() func(n int) []byte {
+	var s spareMemory
+	var last []byte
+	return func(n int) []byte {
+		s.put(last)
+		last = s.get(n)
+		return last
+	}
 }
 
 // Idle reports whether nothing is under way: no operation waits for an answer, no

@@ -32,7 +32,8 @@ func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
 		for range 3000 {
 			e.Iprobe(engine.Match{Peer: 1, Tag: 2})
 			held, _ := e.Held()
-			worst = max(worst, held)
+			used, _ := e.Occupied()
+			worst = max(worst, held, 2*used/3) // sizes are rounded up
 		}
 		next, in := make([]int, senders+1), make([]byte, 4*unit)
 		for range senders * each {
@@ -63,6 +64,75 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	held, messages := w.engines[0].Held()
 	require.Zero(t, held)
 	require.Zero(t, messages)
+}
+
+// Floods of many peers share the budget, and every peer gets its messages through.
+func TestFloodOfManyPeers(t *testing.T) {
+	const budget, senders, each = 1 << 20, 24, 150
+	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
+	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
+	require.LessOrEqual(t, worstOfFlood(t, w, senders, each, 1000), budget)
+}
+
+// Sends that nobody waits for are announced beyond the budget: a record each, and
+// any of them can be received first. Little of it is kept afterwards.
+func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
+	const budget, many, n = 64 << 10, 5000, 100
+	for _, senders := range []int{1, 5} {
+		w := newWorld(t, senders+1, transporttest.FakeOptions{}, func(c *engine.Config) { c.UnexpectedBudget = budget })
+		each := many / senders
+		w.each(t, func(rank int, e *engine.Engine) error {
+			if rank > 0 {
+				rs := make([]engine.Handle, each)
+				for i := range rs {
+					rs[i] = e.Isend(engine.Match{Peer: 0, Tag: i}, 0, pattern(n, i+rank), engine.Standard, 0)
+				}
+				return errors.Join(e.WaitAll(context.Background(), rs)...)
+			}
+			for source := 1; source <= senders; source++ { // all are there
+				if _, err := e.Probe(none, engine.Match{Peer: source, Tag: each - 1}, 0); err != nil {
+					return err
+				}
+			}
+			held, messages := e.Held()
+			used, _ := e.Occupied()
+			if held > budget || messages != each*senders || used > budget+many*engine.RecordBytes {
+				return fmt.Errorf("%d bytes held, %d messages in %d bytes", held, messages, used)
+			}
+			in := make([]byte, n)
+			for i := each - 1; i >= 0; i-- {
+				for source := 1; source <= senders; source++ {
+					if _, err := e.Recv(none, engine.Match{Peer: source, Tag: i}, 0, in, 0); err != nil {
+						return err
+					}
+					if string(in) != string(pattern(n, i+source)) {
+						return fmt.Errorf("message %d of rank %d", i, source)
+					}
+				}
+			}
+			if used, kept := e.Occupied(); used != 0 || kept > 8<<20 {
+				return fmt.Errorf("%d bytes used, %d kept afterwards", used, kept)
+			}
+			return nil
+		})
+	}
+}
+
+// The memory of a message is at least as long, and less than half again.
+func TestSizesOfSpareMemory(t *testing.T) {
+	get := engine.SpareMemory()
+	require.Nil(t, get(0))
+	for n := 1; n <= 70_000; n += 1 + n/100 {
+		b := get(n)
+		require.Len(t, b, n)
+		require.LessOrEqual(t, cap(b), max(64, n+n/2))
+		b[0] = 7
+		again := get(cap(b))
+		require.Equal(t, cap(b), cap(again))
+		if n <= 64<<10 {
+			require.EqualValues(t, 7, again[0], "%d bytes are not used again", n)
+		}
+	}
 }
 
 func TestEmptyMessagesCostCreditToo(t *testing.T) {

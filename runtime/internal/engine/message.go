@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -51,14 +50,9 @@ func sortBySeq(es []*entry) {
 	})
 }
 
-// newMessage takes a record from the free list.
+// newMessage describes a message that has come.
 func (e *Engine) newMessage(p *peer, h header) *message {
-	g := e.messages
-	if g == nil {
-		g = new(message)
-	} else {
-		e.messages = g.free
-	}
+	g := e.spare.record()
 	g.peer, g.kind, g.flags, g.tag, g.typ, g.id = p, h.kind, h.flags, h.tag, h.typ, h.id
 	return g
 }
@@ -73,8 +67,7 @@ func (e *Engine) freeMessage(g *message) {
 		e.repay(g.peer, g.cost)
 	}
 	e.spare.put(g.data)
-	*g = message{free: e.messages}
-	e.messages = g
+	e.spare.drop(g)
 }
 
 // await puts g among the messages that its sender may withdraw.
@@ -97,49 +90,4 @@ func (p *peer) forget(g *message) {
 		g.after.before = g.before
 	}
 	g.waits, g.before, g.after = false, nil, nil
-}
-
-// Sizes of the memory that unexpected messages are copied to: powers of two from
-// 1 << minClass to 1 << maxClass bytes are kept for the next message, up to
-// maxSpare bytes in all.
-const (
-	minClass = 6
-	maxClass = 16
-	maxSpare = 4 << 20
-)
-
-// spareMemory keeps the memory of unexpected messages for the next ones.
-type spareMemory struct {
-	classes [maxClass + 1][][]byte
-	bytes   int // kept
-}
-
-// get returns n bytes with any contents.
-func (s *spareMemory) get(n int) []byte {
-	if n == 0 {
-		return nil
-	}
-	class := max(bits.Len(uint(n-1)), minClass)
-	if class > maxClass {
-		return make([]byte, n)
-	}
-	c := &s.classes[class]
-	if last := len(*c) - 1; last >= 0 {
-		b := (*c)[last]
-		(*c)[last], *c = nil, (*c)[:last]
-		s.bytes -= cap(b)
-		return b[:n]
-	}
-	return make([]byte, n, 1<<class)
-}
-
-// put keeps b if it is of a kept size and there is room.
-func (s *spareMemory) put(b []byte) {
-	n := cap(b)
-	if n < 1<<minClass || n > 1<<maxClass || n&(n-1) != 0 || s.bytes+n > maxSpare {
-		return
-	}
-	c := &s.classes[bits.Len(uint(n-1))]
-	*c = append(*c, b[:0])
-	s.bytes += n
 }
