@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,8 +44,15 @@ func (w *fakeWorld) Regain(any, port.Gift)                         {}
 func (w *fakeWorld) Detach(m any, _ int) any                       { return m }
 func (w *fakeWorld) Received(m *engine.Message) any                { return &fakeMessage{m.Bytes} }
 func (w *fakeWorld) Wrap(_ int, b []byte) any                      { return &fakeMessage{b} }
-func (w *fakeWorld) Hold(n int) (any, error)                       { return &fakeMessage{make([]byte, n)}, nil }
 func (w *fakeWorld) Release(any)                                   {}
+
+// Hold implements port.World, with an arena that has no room for more than a MiB.
+func (w *fakeWorld) Hold(n int) (any, error) {
+	if n > 1<<20 {
+		return nil, errors.New("no room")
+	}
+	return &fakeMessage{make([]byte, n)}, nil
+}
 
 // fake makes the actors of n ranks over a fake. epochs are those of the ranks, 0 if
 // there are none.
@@ -102,9 +110,14 @@ func init() { actors.Register[parcel]() }
 // Actors of four ranks tell each other messages of all sizes over a fabric that
 // refuses, delays and connects late, and one of the ranks dies: what arrives is in
 // order and whole, nothing of a living rank is missing, and each watcher hears of
-// each death once.
+// each death once. GORUN_SOAK=FIRST:COUNT soaks with other seeds.
 func TestSoak(t *testing.T) {
-	for seed := range int64(6) {
+	first, count := int64(0), int64(6)
+	if text := os.Getenv("GORUN_SOAK"); text != "" {
+		_, err := fmt.Sscanf(text, "%d:%d", &first, &count)
+		require.NoError(t, err)
+	}
+	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { soak(t, seed) })
 	}
 }

@@ -101,13 +101,23 @@ func parseAnnouncement(b []byte) (length, tag int, err error) {
 	return int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint32(b[8:])), nil
 }
 
+// heapMax is the longest message that is received outside of the arena if that has
+// no room.
+const heapMax = 64 << 20
+
 // fetch begins to receive what an arrival announces. What comes later through its
-// inlet waits until it is there.
+// inlet waits until it is there. What finds no room is a dead letter: the receive
+// that cuts it off lets its sender go on.
 func (p *post) fetch(a *arrival) {
 	length, tag, _ := parseAnnouncement(a.rare.bytes) // it was checked when it came
-	m, err := p.s.world.Hold(length)
+	room := length
+	m, err := p.s.world.Hold(room)
 	if err != nil {
-		m = p.s.world.Wrap(int(a.source), make([]byte, length))
+		if room > heapMax {
+			room, a.rare.codec = 0, nil
+			a.rare.err = fmt.Errorf("long message of %d bytes: %w", length, err)
+		}
+		m = p.s.world.Wrap(int(a.source), make([]byte, room))
 	}
 	b, _ := p.s.world.Bytes(m)
 	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: tag}
@@ -154,12 +164,20 @@ func (p *post) settle() {
 // pulled delivers a long message that is there, and what waited behind it.
 func (p *post) pulled(t *pull) {
 	a := &t.arrival
-	_, err := t.handle.Wait(context.Background())
+	status, err := t.handle.Wait(context.Background())
+	length, _, _ := parseAnnouncement(a.rare.bytes)
+	if a.rare.codec == nil {
+		err = nil // it was cut off
+	} else if err == nil && status.Bytes != length {
+		err = fmt.Errorf("%w: %d bytes were announced and %d came", errWire, length, status.Bytes)
+	}
 	switch {
 	case err != nil:
 		p.s.world.Release(t.message)
 		err = fmt.Errorf("long message: %w", err)
 		a.rare.err = err
+	case a.rare.codec == nil:
+		p.s.world.Release(t.message) // it is a dead letter
 	case a.rare.codec == codecMessage:
 		a.message, a.rare.codec = t.message, nil
 	default:
@@ -180,8 +198,7 @@ func (p *post) pulled(t *pull) {
 	// What came after a message that is lost with its sender is lost, too: nobody
 	// sees a gap.
 	in.pulling, in.lost = false, err
-	behind := in.behind
-	in.behind = nil
+	behind := in.take()
 	p.deliver(a)
 	for i := range behind {
 		p.deliver(&behind[i])

@@ -69,12 +69,14 @@ type inlet struct {
 
 	// These belong to the serving goroutine.
 	box     *mailbox
-	existed bool      // the actor was there once
-	waiting []arrival // for the actor to appear
-	listed  bool      // in post.expected
-	pulling bool      // a long message is on its way
-	behind  []arrival // what waits for it
-	lost    error     // it did not come: its sender is gone
+	existed bool // the actor was there once
+	// What comes waits in kept, in order, while the actor is expected (listed in
+	// post.expected) or a long message is on its way (pulling): never both.
+	kept    []arrival
+	listed  bool
+	pulling bool
+	era     uint32 // changes when it is listed
+	lost    error  // a long message did not come: its sender is gone
 }
 
 // repay returns credit, and tells the sender when half of it came together.
@@ -152,7 +154,7 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 		p.sources[from] = src
 	}
 	switch {
-	case n > len(body) || tag == 0 || tag >= tagEnd:
+	case n > len(body) || tag == 0 || tag >= tagEnd || memory != nil && tag != tagUser:
 		err = fmt.Errorf("%w: tag %#x", errWire, w.Tag)
 	case tag == tagName:
 		if int(w.Link) != len(src.inlets)+1 {
@@ -241,24 +243,23 @@ func (p *post) contents(a *arrival, src *source, w engine.Parcel, tag int, body 
 	if inMemory {
 		n = len(a.rare.memory.Bytes)
 	}
+	if tag == tagLarge {
+		var bad error
+		if n, _, bad = parseAnnouncement(body); bad != nil {
+			return bad
+		}
+		r := a.more()
+		r.codec, r.bytes, r.large = c, append([]byte(nil), body...), true
+	}
 	if a.in != nil {
 		a.cost = costOf(n)
 	}
-	if err != nil {
+	if err != nil || tag == tagLarge {
 		return err
 	}
 	switch {
 	case inMemory:
 		a.rare.codec = c
-	case tag == tagLarge:
-		if n, _, err = parseAnnouncement(body); err != nil {
-			return err
-		}
-		if a.in != nil {
-			a.cost = costOf(n)
-		}
-		r := a.more()
-		r.codec, r.bytes, r.large = c, append([]byte(nil), body...), true
 	case c == codecMessage:
 		a.message = p.s.world.Wrap(int(a.source), append([]byte(nil), body...))
 	case c.quick:

@@ -229,12 +229,9 @@ func (r *remote) linked() (*engine.Link, error) {
 		}
 		return l, err
 	}
-	l, err := r.s.engine.NewLink(r.key.rank, r)
+	p := engine.Parcel{Tag: tagOf(tagName, 0), ID: r.key.epoch}
+	l, err := r.s.engine.NewLink(r.key.rank, r, &p, []byte(r.key.id))
 	if err != nil {
-		return nil, err
-	}
-	p := engine.Parcel{Tag: tagOf(tagName, 0), Link: l.Number(), ID: r.key.epoch}
-	if _, err := r.s.engine.SendParcel(l, p, nil, []byte(r.key.id), 0); err != nil {
 		return nil, err
 	}
 	r.link.Store(l)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -54,8 +55,8 @@ func (p *post) run(m *mailbox) {
 // than an actor of ours was told, which may have woken a goroutine.
 func (p *post) deliver(a *arrival) bool {
 	switch {
-	case a.in != nil && a.in.pulling && a.kind != arrivalProbe:
-		a.in.behind = append(a.in.behind, *a)
+	case a.in != nil && (a.in.pulling || a.in.listed) && a.kind != arrivalProbe:
+		a.in.kept = append(a.in.kept, *a)
 		return false
 	case a.in != nil && a.in.lost != nil && a.kind == arrivalMessage:
 		p.reject(a, a.in.lost)
@@ -120,10 +121,6 @@ func (p *post) bring(a *arrival, m *mailbox) {
 // find looks for the actor of an arrival.
 func (p *post) find(a *arrival) bool {
 	id := a.id()
-	if a.in != nil && len(a.in.waiting) > 0 {
-		p.expect(a)
-		return false
-	}
 	if box, ok := p.s.boxes.Load(id); ok {
 		if a.in != nil {
 			a.in.box, a.in.existed = box.(*mailbox), true
@@ -241,8 +238,14 @@ func (a *arrival) id() string {
 	return ""
 }
 
-// reject makes an arrival a dead letter. A Watch is answered.
+// reject makes an arrival a dead letter. A Watch is answered. A long message is
+// fetched first: its sender keeps the memory until then.
 func (p *post) reject(a *arrival, why error) {
+	if a.rare != nil && a.rare.large && (a.in == nil || a.in.lost == nil) {
+		a.rare.err = why
+		p.fetch(a)
+		return
+	}
 	if a.in != nil {
 		a.in.repay(a.cost)
 	}
@@ -269,21 +272,21 @@ func (p *post) reject(a *arrival, why error) {
 	p.s.bury(pid, message, why)
 }
 
-// expect keeps an arrival for an actor that may appear. Its credit bounds what is
-// kept; probes and stops are not.
+// expect keeps an arrival for an actor that may appear, and what follows it. Its
+// credit bounds what is kept. A probe or a stop of nobody has no meaning.
 func (p *post) expect(a *arrival) {
 	if a.kind == arrivalProbe || a.kind == arrivalSystem && a.number != typeWatch {
 		return
 	}
 	in := a.in
-	in.waiting = append(in.waiting, *a)
-	if !in.listed {
-		in.listed = true
-		p.expected[in.name] = append(p.expected[in.name], in)
-		time.AfterFunc(p.s.cfg.Patience, func() {
-			p.s.errand(errand{do: func() { p.giveUp(in, ErrUnknownActor) }})
-		})
-	}
+	in.kept = append(in.kept, *a)
+	in.listed = true
+	in.era++
+	era := in.era
+	p.expected[in.name] = append(p.expected[in.name], in)
+	time.AfterFunc(p.s.cfg.Patience, func() {
+		p.s.errand(errand{do: func() { p.giveUp(in, era, ErrUnknownActor) }})
+	})
 }
 
 // appeared delivers what waited for an actor.
@@ -291,34 +294,34 @@ func (p *post) appeared(id string) {
 	waiting := p.expected[id]
 	delete(p.expected, id)
 	for _, in := range waiting {
-		kept := in.waiting
-		in.waiting, in.listed = nil, false
-		for i := range kept {
-			p.deliver(&kept[i])
+		in.listed = false
+		for _, a := range in.take() {
+			p.deliver(&a)
 		}
 	}
 	p.flush()
 }
 
-// giveUp makes dead letters of what waits at an inlet.
-func (p *post) giveUp(in *inlet, why error) {
-	if !in.listed {
+// giveUp makes dead letters of what waits at an inlet since an era.
+func (p *post) giveUp(in *inlet, era uint32, why error) {
+	if !in.listed || in.era != era {
 		return
 	}
 	in.listed = false
 	all := p.expected[in.name]
-	for i := range all {
-		if all[i] == in {
-			p.expected[in.name] = append(all[:i], all[i+1:]...)
-			break
-		}
-	}
-	if len(p.expected[in.name]) == 0 {
+	if i := slices.Index(all, in); len(all) > 1 {
+		p.expected[in.name] = slices.Delete(all, i, i+1)
+	} else {
 		delete(p.expected, in.name)
 	}
-	kept := in.waiting
-	in.waiting = nil
-	for i := range kept {
-		p.reject(&kept[i], why)
+	for _, a := range in.take() {
+		p.reject(&a, why)
 	}
+}
+
+// take returns what was kept.
+func (in *inlet) take() []arrival {
+	kept := in.kept
+	in.kept = nil
+	return kept
 }

@@ -53,6 +53,9 @@ func (e *Engine) runBackground() {
 			e.unlock()
 			<-b.wake
 		} else {
+			if e.mail.overdue(e.poller) {
+				e.giveOn()
+			}
 			if e.poller == nil {
 				e.serve(seen)
 			}

@@ -13,7 +13,7 @@ import (
 // addressee that takes nothing holds up its own links and nobody else.
 //
 //	sender                                   receiver
-//	NewLink                 number n
+//	NewLink            ---- kindParcel --->  Courier.Parcel   the first of link n
 //	SendParcel(cost)   ---- kindParcel --->  Courier.Parcel   takes up to LinkWindow
 //	   false: no credit                      Grant(n, limit)  when it is done with some
 //	Courier.Credit     <---- kindGrant ----
@@ -82,6 +82,10 @@ type mail struct {
 	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
 	serving uintptr
 	server  *waiter
+	// working says that Serve is in work, works how often it was; seen is the
+	// background's.
+	working     bool
+	works, seen uint64
 }
 
 // SetCourier hands the parcels of all peers to c from now on, those that came
@@ -99,8 +103,11 @@ func (e *Engine) SetCourier(c Courier) {
 	}
 }
 
-// NewLink makes a link to a peer. The error is ErrAddress or the peer's loss.
-func (e *Engine) NewLink(rank int, owner any) (*Link, error) {
+// NewLink makes a link to a peer and sends its first parcel, unless first is nil,
+// with the number of the link: so first parcels travel in the order of the numbers.
+// The error is ErrAddress, transport.ErrTooLong, or the loss of the peer or of the
+// engine.
+func (e *Engine) NewLink(rank int, owner any, first *Parcel, body []byte) (*Link, error) {
 	e.lock()
 	defer e.unlock()
 	p, err := e.to(rank)
@@ -111,6 +118,17 @@ func (e *Engine) NewLink(rank int, owner any) (*Link, error) {
 		return nil, fmt.Errorf("%w: a link to this rank itself", ErrAddress)
 	}
 	l := &Link{peer: p, number: uint32(len(p.links) + 1), out: outgoing{limit: LinkWindow}, Owner: owner}
+	if err := e.sendable(l); err != nil {
+		return nil, err
+	}
+	if first != nil {
+		if len(body) > p.mostEager() {
+			return nil, fmt.Errorf("%w: parcel of %d bytes", transport.ErrTooLong, len(body))
+		}
+		h := first.header()
+		h.context = l.number
+		e.post(p, h, body)
+	}
 	p.links = append(p.links, l)
 	return l, nil
 }
@@ -297,20 +315,6 @@ func (e *Engine) arriveRefuse(p *peer, number uint32) error {
 	e.mail.courier.Refused(l)
 	e.callServer()
 	return nil
-}
-
-// callServer lets the goroutine of Serve have a look: it may be asleep, or parked,
-// or wait for a processor that the poller keeps.
-func (e *Engine) callServer() {
-	s := e.mail.server
-	switch {
-	case s == nil:
-	case s.asleep:
-		e.sleeper.Ring()
-	case e.poller != s:
-		e.woke = true
-		e.urge()
-	}
 }
 
 // link returns the link of a number, or nil.

@@ -63,7 +63,7 @@ func soonTrue(t *testing.T, f func() bool) {
 // Parcels arrive in order, heads before bodies, whatever the lane refuses.
 func TestParcelsArriveInOrder(t *testing.T) {
 	w, c := couriers(t, transporttest.FakeOptions{Seed: 1, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4})
-	l, err := w.engines[0].NewLink(1, "owner")
+	l, err := w.engines[0].NewLink(1, "owner", nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, uint32(1), l.Number())
 	require.Equal(t, 1, l.Rank())
@@ -82,9 +82,9 @@ func TestParcelsArriveInOrder(t *testing.T) {
 	for i, p := range c[1].parcels {
 		require.Equal(t, engine.Parcel{Link: 1, Tag: uint32(i), Type: 1<<32 - 1, ID: uint32(i) << 8}, p)
 	}
-	_, err = w.engines[0].NewLink(0, nil)
+	_, err = w.engines[0].NewLink(0, nil, nil, nil)
 	require.ErrorIs(t, err, engine.ErrAddress)
-	_, err = w.engines[0].NewLink(2, nil)
+	_, err = w.engines[0].NewLink(2, nil, nil, nil)
 	require.ErrorIs(t, err, engine.ErrAddress)
 	_, err = w.engines[0].SendParcel(l, engine.Parcel{}, nil, make([]byte, 5000), 0)
 	require.ErrorIs(t, err, transport.ErrTooLong)
@@ -95,9 +95,9 @@ func TestParcelsArriveInOrder(t *testing.T) {
 func TestLinkCredit(t *testing.T) {
 	w, c := couriers(t, transporttest.FakeOptions{})
 	e := w.engines[0]
-	full, err := e.NewLink(1, nil)
+	full, err := e.NewLink(1, nil, nil, nil)
 	require.NoError(t, err)
-	other, err := e.NewLink(1, nil)
+	other, err := e.NewLink(1, nil, nil, nil)
 	require.NoError(t, err)
 	send := func(l *engine.Link, cost uint32) bool {
 		sent, err := e.SendParcel(l, engine.Parcel{Link: l.Number()}, nil, nil, cost)
@@ -135,7 +135,7 @@ func TestParcelsWaitForTheCourier(t *testing.T) {
 	sender, receiver := &courier{}, &courier{}
 	e := w.engines[0]
 	e.SetCourier(sender)
-	l, err := e.NewLink(1, nil)
+	l, err := e.NewLink(1, nil, nil, nil)
 	require.NoError(t, err)
 	const n = 2000
 	for range n {
@@ -154,31 +154,28 @@ func TestParcelsWaitForTheCourier(t *testing.T) {
 	soonTrue(t, func() bool { _, err := e.SendParcel(l, engine.Parcel{}, nil, nil, 0); return err != nil })
 }
 
-// Serve calls work when ready says so, and what it calls cannot wait.
-func TestServe(t *testing.T) {
-	w, _ := couriers(t, transporttest.FakeOptions{})
-	e := w.engines[0]
-	some, errs := make(chan struct{}, 1), make(chan error, 1)
-	ended := make(chan error)
-	go func() {
-		ended <- e.Serve(func() bool { return len(some) > 0 }, func() bool {
-			<-some
-			_, err := e.Recv(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, 0)
-			errs <- err
-			return true
+// First parcels of links that several goroutines make at a time travel in the order
+// of their numbers.
+func TestFirstParcelsTravelInOrder(t *testing.T) {
+	w, c := couriers(t, transporttest.FakeOptions{})
+	const makers, links = 4, 200
+	var wg sync.WaitGroup
+	for i := range makers {
+		wg.Go(func() {
+			for range links {
+				_, err := w.engines[0].NewLink(1, nil, &engine.Parcel{Tag: uint32(i), ID: 7}, []byte("name"))
+				require.NoError(t, err)
+			}
 		})
-	}()
-	for range 3 {
-		some <- struct{}{}
-		e.Rouse()
-		require.ErrorIs(t, <-errs, engine.ErrInline)
 	}
-	require.NoError(t, e.Close())
-	require.ErrorIs(t, <-ended, engine.ErrClosed)
-	require.NotEqual(t, engine.Goroutine(), func() uintptr {
-		c := make(chan uintptr)
-		go func() { c <- engine.Goroutine() }()
-		return <-c
-	}())
-	require.Equal(t, engine.Goroutine(), engine.Goroutine())
+	wg.Wait()
+	soonTrue(t, func() bool { return c[1].count() == makers*links })
+	for i, p := range c[1].parcels {
+		require.Equal(t, engine.Parcel{Link: uint32(i + 1), Tag: p.Tag, ID: 7}, p)
+		require.Equal(t, "name", c[1].bodies[i])
+	}
+	_, err := w.engines[0].NewLink(1, nil, &engine.Parcel{}, make([]byte, 5000))
+	require.ErrorIs(t, err, transport.ErrTooLong)
+	w.fake.Kill(1, errors.New("killed"))
+	soonTrue(t, func() bool { _, err := w.engines[0].NewLink(1, nil, nil, nil); return err != nil })
 }

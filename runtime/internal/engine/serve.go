@@ -21,6 +21,11 @@ func Goroutine() uintptr { return goroutine() }
 //
 // work returns whether it made other goroutines runnable: they run at once, even
 // where the rank has one processor.
+//
+// The serving goroutine keeps the poll token, also during work: who polls when a
+// parcel comes hands the token to it, and while more come nobody else is woken. A
+// wait that begins takes the token away; what goroutines that wait already have
+// to hear of, it tells them, and the background sees to it when work takes long.
 func (e *Engine) Serve(ready, work func() bool) error {
 	e.lock()
 	e.mail.serving = goroutine()
@@ -33,11 +38,14 @@ func (e *Engine) Serve(ready, work func() bool) error {
 			e.pollOnce()
 		}
 		if ready() {
+			e.mail.working = true
+			e.mail.works++
 			e.unlock()
 			if work() {
 				goruntime.Gosched()
 			}
 			e.lock()
+			e.mail.working = false
 			e.woke = true // who knows what a handler woke
 			continue
 		}
@@ -45,9 +53,39 @@ func (e *Engine) Serve(ready, work func() bool) error {
 		err = e.wait(context.Background(), w)
 	}
 	e.mail.serving, e.mail.server = 0, nil
+	e.release(w)
 	e.freeWaiter(w)
 	e.unlock()
 	return err
+}
+
+// callServer lets the goroutine of Serve have a look, on a processor that the
+// poller may keep, or asleep, or parked: then it becomes the poller.
+func (e *Engine) callServer() {
+	s := e.mail.server
+	switch {
+	case s == nil || s == e.poller && !s.asleep:
+	case s.asleep:
+		e.sleeper.Ring()
+	case s.parked:
+		if p := e.poller; p != nil && p.asleep {
+			e.dislodge()
+			e.disarm()
+		}
+		e.poller = s
+		e.fire(s)
+	default:
+		e.woke = true
+		e.urge()
+	}
+}
+
+// overdue reports whether the serving goroutine has the token and is still at the
+// work that it was at when this was asked last.
+func (m *mail) overdue(poller *waiter) bool {
+	late := m.working && poller == m.server && m.works == m.seen
+	m.seen = m.works
+	return late
 }
 
 // Rouse makes Serve look at ready again, wherever it waits.

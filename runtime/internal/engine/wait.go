@@ -36,7 +36,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if e.mail.serving != 0 && e.inline(w) {
 		return &CancelError{Op: w.op(), Cause: ErrInline}
 	}
-	if e.take(w) {
+	if e.begin(w) {
 		budget := 1 // what w waits for is mostly the next to come
 		for range e.burstOf(w) {
 			got := e.poll(budget)
@@ -44,7 +44,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 				e.release(w)
 				return w.err
 			}
-			if e.crowd.Load() != 0 {
+			if e.crowd.Load() != 0 || e.poller != w {
 				break
 			}
 			if got > 0 {
@@ -94,6 +94,16 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	e.unlock()
 }
 
+// begin is take for a wait that begins: the serving goroutine, which keeps the
+// token, gives way, so that a goroutine that receives again and again polls for
+// itself. It need not be told, it sees for itself.
+func (e *Engine) begin(w *waiter) bool {
+	if p := e.poller; p != nil && p.serves && !p.asleep {
+		e.poller = w
+	}
+	return e.take(w)
+}
+
 // take makes w the poller, if nobody is or if the poller sleeps.
 func (e *Engine) take(w *waiter) bool {
 	switch p := e.poller; {
@@ -119,11 +129,16 @@ func (e *Engine) dislodge() {
 }
 
 // release gives the token on: to one who sleeps, by arming on his behalf without
-// waking him, or else to one who is parked.
+// waking him, or else to one who is parked. The serving goroutine keeps it.
 func (e *Engine) release(w *waiter) {
-	if e.poller != w {
+	if e.poller != w || w.serves && e.asleep.head == nil && e.err == nil {
 		return
 	}
+	e.giveOn()
+}
+
+// giveOn takes the token from whoever has it and gives it on, see release.
+func (e *Engine) giveOn() {
 	e.poller = nil
 	if s := e.asleep.head; s != nil {
 		if len(e.backlog) == 0 && e.arm() {

@@ -1,0 +1,214 @@
+package actors_test
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// What a parcel is and what it carries, as on the wire.
+const (
+	wireName = 1 + iota
+	wireUser
+	wireSystem
+	wireDefine
+	wireProbe
+	wireLarge
+
+	wireString   = 2
+	wireWatch    = 4
+	contextLarge = 1<<32 - 2
+)
+
+// ignore is a courier that drops everything.
+type ignore struct{}
+
+func (ignore) Parcel(int, engine.Parcel, []byte, *engine.Message) {}
+func (ignore) Credit(*engine.Link)                                {}
+func (ignore) Refused(*engine.Link)                               {}
+func (ignore) Lost(int, error)                                    {}
+
+// wire is a rank 0 whose every parcel the test makes itself, beside the actors of
+// rank 1.
+type wire struct {
+	e *engine.Engine
+	s *actors.System
+}
+
+// newWire makes both.
+func newWire(tb testing.TB, cfg actors.Config) *wire {
+	tb.Helper()
+	f := transporttest.NewFake(2, transporttest.FakeOptions{NoHandover: true})
+	var all [2]*engine.Engine
+	for rank := range all {
+		tr := f.Transport(rank)
+		e, err := engine.New(engine.Config{
+			Rank: rank, Size: 2, Route: func(int) transport.Transport { return tr }, Transports: []transport.Transport{tr}, Sleeper: f.Sleeper(rank),
+			Wait: engine.WaitPolicy{Yield: 100 * time.Microsecond},
+		})
+		require.NoError(tb, err)
+		e.Start()
+		all[rank] = e
+	}
+	s, closed := actors.NewOver(&fakeWorld{all[1], 1, 2, 0}, cfg)
+	all[0].SetCourier(ignore{})
+	tb.Cleanup(func() {
+		require.NoError(tb, all[1].Close())
+		closed()
+		require.NoError(tb, all[0].Close())
+	})
+	return &wire{all[0], s}
+}
+
+// send sends a parcel.
+func (w *wire) send(tb testing.TB, l *engine.Link, link uint32, tag, head int, kind uint32, body []byte) {
+	tb.Helper()
+	cost := uint64(0)
+	switch {
+	case tag == wireUser:
+		cost = uint64(len(body)-head) + 128
+	case tag == wireLarge && len(body) >= head+8:
+		cost = min(binary.LittleEndian.Uint64(body[head:])+128, engine.LinkWindow/2)
+	}
+	sent, err := w.e.SendParcel(l, engine.Parcel{Link: link, Tag: uint32(tag) | uint32(head)<<8, Type: kind}, nil, body, uint32(cost))
+	require.NoError(tb, err)
+	require.True(tb, sent)
+}
+
+// link makes a link to an actor.
+func (w *wire) link(tb testing.TB, name string) *engine.Link {
+	tb.Helper()
+	l, err := w.e.NewLink(1, nil, &engine.Parcel{Tag: wireName}, []byte(name))
+	require.NoError(tb, err)
+	return l
+}
+
+// text sends a short string.
+func (w *wire) text(tb testing.TB, l *engine.Link, s string) {
+	tb.Helper()
+	w.send(tb, l, l.Number(), wireUser, 0, wireString, []byte(s))
+}
+
+// announce announces a long string.
+func (w *wire) announce(tb testing.TB, l *engine.Link, kind uint32, length uint64, tag uint32) {
+	tb.Helper()
+	body := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, length), tag)
+	w.send(tb, l, l.Number(), wireLarge, 0, kind, body)
+}
+
+// long sends the bytes of an announced message.
+func (w *wire) long(tag int, b []byte) engine.Handle {
+	return w.e.Isend(engine.Match{Context: contextLarge, Peer: 1, Tag: tag}, 0, b, engine.Standard, 0)
+}
+
+// barrier returns when rank 1 has dealt with everything that was sent before.
+func (w *wire) barrier(tb testing.TB, done <-chan any) {
+	tb.Helper()
+	w.text(tb, w.link(tb, "barrier"), "x")
+	select {
+	case <-done:
+	case <-time.After(soon):
+		require.FailNow(tb, "the barrier does not end")
+	}
+}
+
+// What comes for an actor while it does not exist yet, and while a long message is
+// on its way, stays in order, whichever of the two ends first.
+func TestOrderOfLongMessagesToALateActor(t *testing.T) {
+	long := func(first byte) []byte { b := make([]byte, 5000); b[0] = first; return b }
+	for name, c := range map[string]struct {
+		late  bool // the actor appears when the long messages are there
+		first bool // the first message is long
+	}{
+		"short, appears": {false, false}, "short, appears later": {true, false},
+		"long, appears": {false, true}, "long, appears later": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWire(t, actors.Config{})
+			done := inbox(t, w.s, "barrier", w.s.Worker())
+			l := w.link(t, "late")
+			if c.first {
+				w.announce(t, l, wireString, 5000, 7)
+			} else {
+				w.text(t, l, "0")
+			}
+			w.announce(t, l, wireString, 5000, 8)
+			w.text(t, l, "2")
+			w.announce(t, l, wireString, 5000, 9)
+			w.text(t, l, "4")
+			w.barrier(t, done)
+			var got <-chan any
+			if !c.late {
+				got = inbox(t, w.s, "late", w.s.Worker())
+				w.barrier(t, done)
+			}
+			for i, first := range []byte{'0', '1', '3'} {
+				if i > 0 || c.first {
+					w.long(7+i, long(first))
+				}
+			}
+			if c.late {
+				w.barrier(t, done)
+				got = inbox(t, w.s, "late", w.s.Worker())
+			}
+			for _, want := range "01234" {
+				require.Equal(t, string(want), next(t, got).(string)[:1])
+			}
+		})
+	}
+}
+
+// A long message of which nothing can become at the receiver is a dead letter there,
+// and its sender gets its memory back.
+func TestLongDeadLetters(t *testing.T) {
+	const short = 20 * time.Millisecond
+	for name, c := range map[string]struct {
+		to     string
+		kind   uint32
+		length uint64
+		want   error
+		first  bool // it comes after a short one
+	}{
+		"unknown type":         {"in", 999, 5000, nil, false},
+		"unknown actor":        {"never", wireString, 5000, actors.ErrUnknownActor, false},
+		"second to an unknown": {"never", wireString, 5000, actors.ErrUnknownActor, true},
+		"too long":             {"in", wireString, 1 << 46, nil, false},
+		"shorter":              {"in", wireString, 6000, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWire(t, actors.Config{Patience: short})
+			dead := letters(w.s)
+			got := inbox(t, w.s, "in", w.s.Worker())
+			l := w.link(t, c.to)
+			if c.first {
+				w.text(t, l, "first")
+			}
+			w.announce(t, l, c.kind, c.length, 1)
+			h := w.long(1, make([]byte, 5000))
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			defer cancel()
+			_, err := h.Wait(ctx)
+			require.NoError(t, err)
+			d := next(t, dead)
+			if c.first {
+				require.Equal(t, "first", d.Message)
+				d = next(t, dead)
+			}
+			require.Equal(t, c.to, d.PID.Id)
+			require.Error(t, d)
+			if c.want != nil {
+				require.ErrorIs(t, d, c.want)
+			}
+			w.text(t, w.link(t, "in"), "after")
+			require.Equal(t, "after", next(t, got))
+		})
+	}
+}

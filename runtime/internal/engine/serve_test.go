@@ -1,0 +1,246 @@
+package engine_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// Serve calls work when ready says so, and what it calls cannot wait.
+func TestServe(t *testing.T) {
+	w, _ := couriers(t, transporttest.FakeOptions{})
+	e := w.engines[0]
+	some, errs := make(chan struct{}, 1), make(chan error, 1)
+	ended := make(chan error)
+	go func() {
+		ended <- e.Serve(func() bool { return len(some) > 0 }, func() bool {
+			<-some
+			_, err := e.Recv(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, 0)
+			errs <- err
+			return true
+		})
+	}()
+	for range 3 {
+		some <- struct{}{}
+		e.Rouse()
+		require.ErrorIs(t, <-errs, engine.ErrInline)
+	}
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, <-ended, engine.ErrClosed)
+	require.NotEqual(t, engine.Goroutine(), func() uintptr {
+		c := make(chan uintptr)
+		go func() { c <- engine.Goroutine() }()
+		return <-c
+	}())
+	require.Equal(t, engine.Goroutine(), engine.Goroutine())
+}
+
+// echo is a courier of which a serving goroutine sends every parcel back.
+type echo struct {
+	courier
+	engine *engine.Engine
+	link   *engine.Link
+	// server is the goroutine that serves, own counts the parcels that it polled
+	// itself.
+	server atomic.Uintptr
+	own    atomic.Int64
+	queued int
+	// before is called before each answer.
+	before func()
+}
+
+func (c *echo) Parcel(int, engine.Parcel, []byte, *engine.Message) {
+	c.queued++
+	if engine.Goroutine() == c.server.Load() {
+		c.own.Add(1)
+	}
+}
+
+// serve answers until the engine ends.
+func (c *echo) serve(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	c.engine = e
+	var err error
+	c.link, err = e.NewLink(0, nil, nil, nil)
+	require.NoError(t, err)
+	e.SetCourier(c)
+	ended := make(chan error, 1)
+	taken := 0
+	go func() {
+		c.server.Store(engine.Goroutine())
+		ended <- e.Serve(func() bool { taken += c.queued; c.queued = 0; return taken > 0 }, func() bool {
+			for ; taken > 0; taken-- {
+				if c.before != nil {
+					c.before()
+				}
+				_, _ = e.SendParcel(c.link, engine.Parcel{Link: c.link.Number()}, nil, nil, 0)
+			}
+			return false
+		})
+	}()
+	t.Cleanup(func() {
+		require.NoError(t, e.Close())
+		require.ErrorIs(t, <-ended, engine.ErrClosed)
+	})
+}
+
+// pinger sends parcels to the echo and waits for each answer.
+func pinger(t *testing.T, e *engine.Engine) func() {
+	t.Helper()
+	answers := &courier{}
+	e.SetCourier(answers)
+	l, err := e.NewLink(1, nil, nil, nil)
+	require.NoError(t, err)
+	sent := 0
+	return func() {
+		sent++
+		ok, err := e.SendParcel(l, engine.Parcel{Link: 1}, nil, nil, 0)
+		require.True(t, ok)
+		require.NoError(t, err)
+		require.NoError(t, e.Await(none, func() bool { return len(answers.parcels) == sent }, 0, "answer"))
+	}
+}
+
+// While parcels come the serving goroutine polls for itself and wakes nobody else,
+// although another one waits, and polled before; that one still hears of what it
+// waits for.
+func TestServeKeepsTheToken(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[1]
+	c := &echo{}
+	c.serve(t, e)
+	ping := pinger(t, w.engines[0])
+	ping()
+	for range 3 {
+		var looks atomic.Int64
+		var over atomic.Bool
+		ended := make(chan error, 1)
+		go func() {
+			me := engine.Goroutine()
+			ended <- e.Await(none, func() bool {
+				if engine.Goroutine() == me {
+					looks.Add(1)
+				}
+				return over.Load()
+			}, 0, "watch")
+		}()
+		soonTrue(t, func() bool { return blockedIn(e, "watch") })
+		ping()
+		const n = 400
+		before, lookedBefore := c.own.Load(), looks.Load()
+		for range n {
+			ping()
+		}
+		require.Greater(t, c.own.Load()-before, int64(n/2))
+		require.Less(t, looks.Load()-lookedBefore, int64(n/2))
+		over.Store(true)
+		e.Rouse()
+		require.NoError(t, <-ended)
+	}
+}
+
+// A goroutine that waits again and again polls for itself, although the serving one
+// had the token.
+func TestWaitsThatBeginPoll(t *testing.T) {
+	var heard [2]int
+	var poller uintptr // of rank 1's last notice
+	rank := 0
+	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) {
+		mine := rank
+		rank++
+		c.Notice = func(int, int, []byte) {
+			heard[mine]++
+			if mine == 1 {
+				poller = engine.Goroutine()
+			}
+		}
+	})
+	c := &echo{}
+	c.serve(t, w.engines[1])
+	ping := pinger(t, w.engines[0])
+	for range 100 {
+		ping()
+	}
+	const n = 2000
+	own := 0
+	w.each(t, func(rank int, e *engine.Engine) error {
+		for i := range n {
+			if rank == 0 {
+				e.Notify(1, 0, nil)
+			}
+			if err := e.Await(none, func() bool { return heard[rank] > i }, 0, "notice"); err != nil {
+				return err
+			}
+			if rank == 1 {
+				if poller == engine.Goroutine() {
+					own++
+				}
+				e.Notify(0, 0, nil)
+			}
+		}
+		return nil
+	})
+	require.Greater(t, own, n/2)
+}
+
+// blockedIn reports whether a goroutine waits in an operation.
+func blockedIn(e *engine.Engine, op string) bool {
+	for _, b := range e.Blocked() {
+		if b.Op == op {
+			return true
+		}
+	}
+	return false
+}
+
+// A handler that blocks holds up nobody who waits, whether he waited before or
+// begins to meanwhile.
+func TestWorkThatBlocksHoldsUpNobody(t *testing.T) {
+	for name, early := range map[string]bool{"waits before": true, "waits later": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+			gate, inside := make(chan struct{}), make(chan struct{})
+			var blocks atomic.Bool
+			c := &echo{before: func() {
+				if blocks.Load() {
+					inside <- struct{}{}
+					<-gate
+				}
+			}}
+			c.serve(t, w.engines[1])
+			ping := pinger(t, w.engines[0])
+			got := make(chan error, 1)
+			receive := func() {
+				_, err := w.engines[1].Recv(none, engine.Match{Context: 1, Peer: 0, Tag: 1}, 0, nil, 0)
+				got <- err
+			}
+			if early {
+				go receive()
+				soonTrue(t, func() bool { return blockedIn(w.engines[1], "receive") })
+			}
+			for range 100 {
+				ping() // the serving goroutine has the token
+			}
+			blocks.Store(true)
+			ended := make(chan struct{})
+			go func() { defer close(ended); ping() }()
+			<-inside
+			if !early {
+				go receive()
+				soonTrue(t, func() bool { return blockedIn(w.engines[1], "receive") })
+			}
+			require.NoError(t, w.engines[0].Send(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0))
+			late := !assert.Eventually(t, func() bool { return len(got) == 1 }, 10*time.Second, time.Millisecond)
+			close(gate)
+			require.False(t, late, "the receive waits for the handler")
+			require.NoError(t, <-got)
+			<-ended
+		})
+	}
+}
