@@ -14,7 +14,11 @@ const fanInActors = 1000
 
 // tells measures the rate of one-way messages, in millions a second.
 func (b *bench) tells(peer *actor.PID, m any) (float64, error) {
-	n := b.times(300_000)
+	return b.tellMany(peer, m, b.times(300_000))
+}
+
+// tellMany measures the rate of n one-way messages.
+func (b *bench) tellMany(peer *actor.PID, m any, n int) (float64, error) {
 	start := time.Now()
 	for range n {
 		b.s.Root.Send(peer, m)
@@ -55,7 +59,7 @@ func (b *bench) handovers(peer *actor.PID) (float64, error) {
 
 // copies measures messages of 64 KiB that are copied, in MB/s.
 func (b *bench) copies(peer *actor.PID) (float64, error) {
-	n := b.times(4000)
+	n := b.times(2000)
 	var m any = make([]byte, large)
 	start := time.Now()
 	for range n {

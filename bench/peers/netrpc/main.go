@@ -96,7 +96,7 @@ func measure() error {
 		run        func(scale float64) (float64, error)
 	}{
 		{"request/reply 64 B", "us", func(scale float64) (float64, error) { return calls(c, 64, 5000*scale) }},
-		{"Tell 64 B", "M/s", func(scale float64) (float64, error) { return rate(c, 64, 1000*scale) }},
+		{"Tell 64 B", "M/s", func(scale float64) (float64, error) { return rate(c, 64, 500*scale) }},
 		{"Tell 64 KiB", "MB/s", func(scale float64) (float64, error) {
 			v, err := rate(c, 64<<10, 40*scale)
 			return v * (64 << 10), err

@@ -51,7 +51,7 @@ var betweenProcesses = []measurement{
 
 // withinProcess are the measurements of plain actors.
 var withinProcess = []measurement{
-	{"local Tell", "M/s", func(b *bench) (float64, error) { return b.tells(&record{}, 300_000) }},
+	{"local Tell", "M/s", func(b *bench) (float64, error) { return b.tells(&record{}, 1_000_000) }},
 	{"local request/reply", "us", func(b *bench) (float64, error) { return b.requests(&record{}, 20000) }},
 	{"local RequestFuture", "us", func(b *bench) (float64, error) { return b.futures(b.pid("echo"), &record{}, 5000) }},
 	{"memory per actor", "B", (*bench).memoryOfActor},
