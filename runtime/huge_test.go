@@ -39,14 +39,20 @@ func fiveGibibytes(w *runtime.World) error {
 	return nil
 }
 
-// MPICH's pt2pt/large_message.c between processes, where the kernel copies and where
-// shared memory does.
+// MPICH's pt2pt/large_message.c between processes: where the kernel copies, where
+// shared memory does, and by RDMA Reads of at most 1 MiB.
 func TestFiveGibibytesBetweenProcesses(t *testing.T) {
 	if !soak() {
 		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")
 	}
-	for _, cma := range []string{"1", "0"} {
-		r := launch(t, 2, "huge", "-x", "GORUN_CMA="+cma)
-		require.Zero(t, r.code, r.errors)
+	for name, options := range map[string][]string{
+		"kernel copy":   {"-x", "GORUN_CMA=1"},
+		"shared memory": {"-x", "GORUN_CMA=0"},
+		"rdma":          {"-transport", "rdma"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := launch(t, 2, "huge", options...)
+			require.Zero(t, r.code, r.errors)
+		})
 	}
 }

@@ -34,16 +34,30 @@ func (t *Transport) ended(peer int, err error) {
 	}
 }
 
-// Close implements transport.Transport. It tells every peer and waits for their
-// answers, but not longer than Config.Farewell.
+// Close implements transport.Transport. It waits until the peers have acknowledged
+// what was sent to them, as long as they do (Config.Linger), then tells every peer and
+// waits for their answers, but not longer than Config.Farewell: then there is nothing to
+// lose.
 func (t *Transport) Close() error {
 	if t.closed {
 		return t.failure("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
-	err := t.listener.Close()
+	bell := make(chan struct{}, 1)
+	ring := func() {
+		select {
+		case bell <- struct{}{}:
+		default:
+		}
+	}
+	t.commands.divert(ring)
 	if t.stage.system != nil {
-		t.linger()
+		t.settle(ring, bell)
+	}
+	err := t.listener.Close() // not before: a peer may have to connect again
+	if t.stage.system != nil {
+		t.stage.send(ending{})
+		t.linger(ring, bell, t.config.Farewell, func() bool { return t.over && len(t.links) == 0 })
 	}
 	t.commands.end()
 	for _, d := range t.leaving {
@@ -55,29 +69,59 @@ func (t *Transport) Close() error {
 	return errors.Join(err, t.stage.strike(), t.adapter.Close())
 }
 
-// linger says goodbye, and drops what still comes.
-func (t *Transport) linger() {
-	bell := make(chan struct{}, 1)
-	ring := func() {
-		select {
-		case bell <- struct{}{}:
-		default:
-		}
-	}
-	t.commands.divert(ring)
-	t.stage.send(ending{})
-	timer := time.NewTimer(t.config.Farewell)
+// linger drops what still comes until done says so. It returns false when that took
+// too long.
+func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, done func() bool) bool {
+	timer := time.NewTimer(most)
 	defer timer.Stop()
-	for !t.over || len(t.links) > 0 {
+	for !done() {
 		if t.round(nil, lingerBudget) > 0 || t.restless() || !t.queue.Arm(ring) {
 			continue
 		}
 		select {
 		case <-bell:
 		case <-timer.C:
+			return false
+		}
+	}
+	return true
+}
+
+// settle waits until every frame is acknowledged or its peer has ended, connecting
+// again where need be. It logs a peer that took nothing in time.
+func (t *Transport) settle(ring func(), bell chan struct{}) {
+	for {
+		before, slow := t.unsettled()
+		if before == 0 {
+			return
+		}
+		less := func() bool {
+			n, _ := t.unsettled()
+			return n < before
+		}
+		if !t.linger(ring, bell, t.config.Linger, less) {
+			t.config.Log(fmt.Sprintf("rdma: rank %d ends: rank %d has not taken the last %d messages within %v",
+				t.config.Rank, slow.peer, slow.flow.Unacknowledged(), t.config.Linger))
 			return
 		}
 	}
+}
+
+// unsettled counts the frames that are not acknowledged, asks for the acknowledgement,
+// and returns one of the peers that owe it.
+func (t *Transport) unsettled() (frames int, slow *endpoint) {
+	for _, p := range t.peers {
+		if p == nil || p.end != nil || p.flow.Unacknowledged() == 0 {
+			continue
+		}
+		frames, slow = frames+p.flow.Unacknowledged(), p
+		if l := p.link; l == nil {
+			p.want()
+		} else if !l.pressed {
+			l.pressed = p.sendRecord(recordMarker, transport.Header{}, nil, nil)
+		}
+	}
+	return frames, slow
 }
 
 // lingerBudget is the number of messages dropped at a time.

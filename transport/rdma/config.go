@@ -59,6 +59,9 @@ type Config struct {
 	// system of a process that was killed ends them at once, a machine without power and
 	// a peer that is not gone do not.
 	Departure time.Duration
+	// Linger bounds how long Close waits for peers none of which acknowledges any message
+	// that was sent (30 s). What is not acknowledged then may be lost, and the log says so.
+	Linger time.Duration
 	// Idle is how long a connection stays without traffic; 0 means for ever.
 	Idle time.Duration
 }
@@ -71,6 +74,7 @@ const (
 	farewellDefault = 2 * time.Second
 	giveUpDefault   = 30 * time.Second
 	attemptDefault  = 5 * time.Second
+	lingerDefault   = 30 * time.Second
 	departDefault   = 250 * time.Millisecond
 )
 
@@ -99,7 +103,7 @@ func (c *Config) populate() error {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&c.Attempt, attemptDefault}, {&c.Farewell, farewellDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}} {
+	}{{&c.Attempt, attemptDefault}, {&c.Farewell, farewellDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}, {&c.Linger, lingerDefault}} {
 		if *d.at <= 0 {
 			*d.at = d.value
 		}

@@ -48,6 +48,7 @@ type link struct {
 	broken       bool      // the endpoint took a request no more
 	gone         bool      // the endpoint was freed
 	heard        bool      // the actor knows of the first message
+	pressed      bool      // Close has asked for the last acknowledgement
 	held         []arrived
 }
 

@@ -1,0 +1,103 @@
+package rdma_test
+
+import (
+	"errors"
+	goruntime "runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+// abrupt is a rank that does not wait for goodbyes, but for its messages.
+func abrupt(c *rdma.Config) {
+	impatient(c)
+	c.Linger = patience
+	c.Farewell = time.Nanosecond
+}
+
+// fill sends numbered messages until no more are taken.
+func fill(t *testing.T, r *rank, peer int) {
+	t.Helper()
+	const length = 10_000
+	for n := uint64(0); ; n++ {
+		err := r.to(peer).Send(transport.Header{A: r.next[peer] + n, B: length}, numbered(r.next[peer]+n, length))
+		if errors.Is(err, transport.ErrAgain) {
+			return
+		}
+		require.NoError(t, err)
+	}
+}
+
+// TestCloseSendsAgainWhatWasNotAcknowledged: a connection is lost under messages, and
+// the rank closes. It can still be reached until it has said them again and was heard.
+func TestCloseSendsAgainWhatWasNotAcknowledged(t *testing.T) {
+	const messages = 3
+	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
+		r, u := loneAt(t, memory(style, 2), 2, abrupt)
+		c := credentials(1, 2)
+		connect := func(attempt uint16) *hand {
+			n := request(attempt)
+			h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+			return h
+		}
+		h := connect(1)
+		require.Equal(t, verbs.EventEstablished, h.answer(r).Type)
+		h.say(frame(word(0, 0, 8, 0), kindUpdate))
+		for i := range uint64(messages) {
+			u.settle(r, "a message", func() bool { return r.to(1).Send(transport.Header{A: i}, nil) == nil })
+		}
+		require.NoError(t, h.endpoint.Disconnect(verbs.CloseAbrupt))
+		u.settle(r, "the loss", func() bool { return strings.HasSuffix(r.Explain(1), "not connected now") })
+
+		closed := make(chan error, 1)
+		go func() { closed <- r.Close() }()
+		again := connect(2)
+		u.await("a connection", func() bool { return again.event != nil })
+		require.Equal(t, verbs.EventEstablished, again.event.Type)
+		again.say(frame(word(0, 0, 8, 0), kindUpdate))
+		u.await("the messages and the wish for an answer", func() bool { return again.heard == messages+1 })
+		require.Empty(t, closed)
+		again.say(frame(word(0, messages+1, 8, 0), kindUpdate))
+		require.NoError(t, <-closed)
+	}
+}
+
+// await polls the puppet alone until done says so.
+func (u *puppet) await(what string, done func() bool) {
+	u.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
+		if u.poll() == 0 {
+			require.False(u, time.Now().After(deadline), "still waiting: %s", what)
+			goruntime.Gosched()
+		}
+	}
+}
+
+// TestCloseNamesThePeerThatTakesNothing: a rank that has stopped holds nobody for ever.
+func TestCloseNamesThePeerThatTakesNothing(t *testing.T) {
+	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
+		t.Run(name, func(t *testing.T) {
+			var lines []string
+			ranks := newWorld(t, places(2), func(c *rdma.Config) {
+				abrupt(c)
+				c.Linger = time.Millisecond
+				c.Log = func(line string) { lines = append(lines, line) }
+			}).ranks(t)
+			require.NoError(t, drive(t, ranks, "send", func() error { return ranks[0].to(1).Send(transport.Header{}, nil) }))
+			pump(t, ranks, "the first message", func() bool { return ranks[1].arrivals == 1 })
+			fill(t, ranks[0], 1)
+			require.NoError(t, ranks[0].Close())
+			require.Len(t, lines, 1)
+			require.Regexp(t, `^rdma: rank 0 ends: rank 1 has not taken the last \d+ messages within 1ms$`, lines[0])
+			ranks[1].check = func(int, transport.Header, []byte) {}
+			require.NoError(t, ranks[1].Close())
+		})
+	}
+}
