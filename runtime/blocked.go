@@ -81,11 +81,14 @@ func (w *World) blocked() string {
 	var b strings.Builder
 	waiting := w.engine.Blocked()
 	fmt.Fprintf(&b, "rank %d of %d, process %d: ", w.Rank(), w.Size(), os.Getpid())
-	if len(waiting) == 0 {
+	switch {
+	case len(waiting) > 0:
+		fmt.Fprintf(&b, "%d waiting\n", len(waiting))
+	case w.leaving.Load():
+		b.WriteString("has finished, and waits for the others to do so\n")
+	default:
 		b.WriteString("waits for no message\n")
-		return b.String()
 	}
-	fmt.Fprintf(&b, "%d waiting\n", len(waiting))
 	now := time.Now()
 	for _, o := range waiting {
 		w.describe(&b, o, now)

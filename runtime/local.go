@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
-	"runtime/debug"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
@@ -94,7 +93,7 @@ func (w *World) guard(fn func() error) (err error) {
 		}
 		err = errGoexit
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = &PanicError{Value: v, Stack: panicStack()}
 		}
 		w.local.fail(w.Rank(), err)
 	}()

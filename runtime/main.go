@@ -1,10 +1,12 @@
 package runtime
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
@@ -19,7 +21,8 @@ const (
 
 // Main joins the job, runs fn, leaves the job and ends the process: with 0, or
 // with 1 after printing the error. A panic in fn prints its stack and ends the
-// job. It does not return.
+// job, with 2; under gorun -on-failure continue it ends this rank, like an error.
+// Main does not return.
 func Main(fn func(*World) error) {
 	w, err := Init()
 	if err == nil {
@@ -46,14 +49,32 @@ func Main(fn func(*World) error) {
 	os.Exit(0)
 }
 
-// panicked ends the job after a panic with v; nil says that the goroutine was
-// ended without one.
+// panicked ends the rank after a panic with v, and mostly the job; nil says that the
+// goroutine was ended without one.
 func (w *World) panicked(v any) {
 	if v == nil {
 		v = errGoexit
 	}
-	fmt.Fprintf(os.Stderr, "rank %d: panic: %v\n\n%s", w.Rank(), v, debug.Stack())
-	w.abort(exitPanic, fmt.Errorf("panic: %v", v))
+	fmt.Fprintf(os.Stderr, "rank %d: panic: %v\n\n%s", w.Rank(), v, panicStack())
+	if w.job.OnFailure == bootstrap.OnFailureContinue {
+		os.Exit(exitPanic)
+	}
+	w.abort(exitPanic, fmt.Sprintf("panic: %v", v), nil)
+}
+
+// panicStack returns the stack of the goroutine that panics, to be called while it is
+// recovered: without the frames of the recovery, so that the first is where it happened.
+func panicStack() []byte {
+	stack := debug.Stack()
+	head, frames, _ := bytes.Cut(stack, []byte("\n"))
+	// Each frame is two lines; that of the panic is the last before the program's.
+	_, after, found := bytes.Cut(frames, []byte("\npanic("))
+	if _, rest, ok := bytes.Cut(after, []byte("\n\t")); found && ok {
+		if _, program, ok := bytes.Cut(rest, []byte("\n")); ok {
+			return slices.Concat(head, []byte("\n"), program)
+		}
+	}
+	return stack
 }
 
 // joined says that this process has joined its job, which it can do once.

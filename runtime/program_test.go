@@ -30,6 +30,8 @@ var programs = map[string]func(){
 	"greet":   func() { runtime.Main(greet) },
 	"fail":    func() { runtime.Main(fail) },
 	"panic":   func() { runtime.Main(panicAsRankOne) },
+	"outlive": func() { runtime.Main(panicOrGoOn) },
+	"leave":   func() { runtime.Main(leaveWithoutAWord) },
 	"abort":   func() { runtime.Main(abortAsRankOne) },
 	"deliver": func() { runtime.Main(deliverAndLeave) },
 	"sizes":   func() { runtime.Main(allSizes) },
@@ -170,7 +172,30 @@ func TestMainPrintsAPanicAndEndsTheJob(t *testing.T) {
 	r := launch(t, 3, "panic")
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.errors, "rank 1: panic: ouch")
-	require.Contains(t, r.errors, "panicHere")
+	require.Regexp(t, `goroutine \d+ \[running\]:\n[^\n]*panicHere`, r.errors, "the first frame is where it happened")
+	require.Contains(t, r.errors, "first failure: rank 1 ")
+	require.Contains(t, r.errors, "aborted the job with code 2: panic: ouch")
+}
+
+// panicOrGoOn has rank 1 panic; the others hear of it and go on.
+func panicOrGoOn(w *runtime.World) error {
+	if w.Rank() == 1 {
+		panicHere(errors.New("ouch"))
+	}
+	err := lostRankOne("receive", second(runtime.Recv(w.Comm(), make([]int, 1), 1, 0)))
+	fmt.Fprintf(os.Stdout, "rank %d heard: %v\n", w.Rank(), second(runtime.Recv(w.Comm(), make([]int, 1), 1, 0)))
+	return err
+}
+
+// A panic is a failure of its rank like others, where the survivors go on.
+func TestPanicOfARankLeavesTheSurvivors(t *testing.T) {
+	r := launch(t, 3, "outlive", "-on-failure", "continue")
+	require.Equal(t, 2, r.code, r.errors)
+	for _, rank := range []int{0, 2} {
+		require.Contains(t, r.out, fmt.Sprintf("rank %d heard: receive: rank 1 is down: exited with code 2\n", rank), r.errors)
+	}
+	require.Contains(t, r.errors, "rank 1: panic: ouch")
+	require.Contains(t, r.errors, "first failure: rank 1 ")
 }
 
 func abortAsRankOne(w *runtime.World) error {
@@ -185,7 +210,7 @@ func abortAsRankOne(w *runtime.World) error {
 func TestAbortEndsTheJobWithItsCode(t *testing.T) {
 	r := launch(t, 3, "abort")
 	require.Equal(t, 42, r.code)
-	require.Contains(t, r.errors, "rank 1")
+	require.Regexp(t, `first failure: rank 1 .* aborted the job with code 42: World.Abort at program_test.go:\d+ \(runtime_test.abortAsRankOne\)`, r.errors)
 }
 
 // deliverAndLeave leaves with large messages under way: the memory they lie in has
@@ -253,37 +278,47 @@ func TestAllSizesBetweenProcesses(t *testing.T) {
 func waitForTheNext(w *runtime.World) error {
 	c := w.Comm()
 	fmt.Fprintln(os.Stdout, "joined")
-	go func() {
-		for !sleepsIn("waitForTheNext(") {
-			goruntime.Gosched()
-		}
-		fmt.Fprintln(os.Stdout, "blocked")
-	}()
+	go sayWhenBlocked("waitForTheNext(", "engine.(*Engine).sleep(")
 	_, err := runtime.Recv(c, make([]int, 4), (c.Rank()+1)%c.Size(), 7)
 	return err
 }
 
-// sleepsIn says that a goroutine sleeps in an operation that a function called.
-func sleepsIn(function string) bool {
-	buf := make([]byte, 1<<20)
-	for _, stack := range strings.Split(string(buf[:goruntime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(stack, function) && strings.Contains(stack, "engine.(*Engine).sleep(") {
-			return true
-		}
+// leaveWithoutAWord has rank 1 end while rank 0 waits for it.
+func leaveWithoutAWord(w *runtime.World) error {
+	if w.Rank() == 1 {
+		go sayWhenBlocked("runtime.(*World).Close(", "bootstrap.(*Session).Fence(")
+		return nil
 	}
-	return false
+	go sayWhenBlocked("leaveWithoutAWord(", "engine.(*Engine).sleep(")
+	return second(runtime.Recv(w.Comm(), make([]int, 1), 1, 0))
 }
 
-// SIGQUIT to gorun shows what the ranks wait for.
-func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
-	const ranks = 3
+// sayWhenBlocked prints "blocked" when a goroutine waits in a function that another
+// one has called.
+func sayWhenBlocked(caller, function string) {
+	buf := make([]byte, 1<<20)
+	for {
+		for _, stack := range strings.Split(string(buf[:goruntime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(stack, caller) && strings.Contains(stack, function) {
+				fmt.Fprintln(os.Stdout, "blocked")
+				return
+			}
+		}
+		goruntime.Gosched()
+	}
+}
+
+// dumpOf starts a program, sends SIGQUIT to gorun when all ranks are blocked, and
+// returns what gorun prints until it is told to end.
+func dumpOf(t *testing.T, ranks int, program string) string {
+	t.Helper()
 	gorun, err := launcher()
 	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, gorun, "-np", strconv.Itoa(ranks), "-x", envProgram+"=wait", self)
+	cmd := exec.CommandContext(ctx, gorun, "-np", strconv.Itoa(ranks), "-x", envProgram+"="+program, self)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	pipe, err := cmd.StderrPipe()
@@ -302,7 +337,7 @@ func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	for reports := 0; reports < ranks; {
 		require.True(t, lines.Scan(), dump.String())
 		dump.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), "receive,") || strings.Contains(lines.Text(), "waits for no message") {
+		if strings.Contains(lines.Text(), ", process ") {
 			reports++
 		}
 	}
@@ -312,11 +347,25 @@ func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	}
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode(), dump.String())
+	return dump.String()
+}
+
+// SIGQUIT to gorun shows what the ranks wait for.
+func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
+	const ranks = 3
+	dump := dumpOf(t, ranks, "wait")
 	for rank := range ranks {
 		require.Regexp(t, fmt.Sprintf(
-			`rank %d of 3, process \d+: 1 waiting\n.*receive, rank %d, tag 7, world, 32 bytes, [0-9.]+m?s, at program_test.go:\d+ \(runtime_test.waitForTheNext\)`,
-			rank, (rank+1)%ranks), dump.String())
+			`(?m)^gorun: rank %d of 3, process \d+: 1 waiting\ngorun: {3}receive, rank %d, tag 7, world, 32 bytes, [0-9.]+m?s, at program_test.go:\d+ \(runtime_test.waitForTheNext\)$`,
+			rank, (rank+1)%ranks), dump)
 	}
+}
+
+// A rank that has finished says so: it is why others wait for ever.
+func TestDumpNamesARankThatHasFinished(t *testing.T) {
+	dump := dumpOf(t, 2, "leave")
+	require.Regexp(t, `(?m)^gorun: rank 0 of 2, process \d+: 1 waiting\ngorun: {3}receive, rank 1, tag 0, world, 8 bytes`, dump)
+	require.Regexp(t, `(?m)^gorun: rank 1 of 2, process \d+: has finished, and waits for the others to do so$`, dump)
 }
 
 // SIGQUIT shows what the rank waits for and ends nothing; two in a row are Go's.

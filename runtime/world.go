@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +39,8 @@ type World struct {
 
 	closing  sync.Once
 	closeErr error
+	// leaving says that Close waits for the other ranks.
+	leaving atomic.Bool
 	// stop ends the listening to signals and notices.
 	stop func()
 }
@@ -115,16 +118,22 @@ func (w *World) String() string { return fmt.Sprintf("rank %d of %d", w.job.Rank
 // process. In a Local world it returns, and the operations of all ranks end with
 // ErrAborted from then on.
 func (w *World) Abort(code int) {
-	w.abort(code, &AbortError{Rank: w.Rank(), Code: code})
+	reason := "World.Abort"
+	stack := make([]uintptr, 16)
+	if at := callerOf(stack[:goruntime.Callers(2, stack)]); at != "" {
+		reason += " at " + at
+	}
+	w.abort(code, reason, &AbortError{Rank: w.Rank(), Code: code})
 }
 
-// abort is Abort with a reason for the report.
-func (w *World) abort(code int, why error) {
+// abort is Abort with a reason for gorun's report, and the error of the others in a
+// Local world.
+func (w *World) abort(code int, reason string, why error) {
 	if w.local != nil {
 		w.local.fail(w.Rank(), why)
 		return
 	}
-	w.session.Abort(code, why.Error())
+	w.session.Abort(code, reason)
 	os.Exit(code)
 }
 
@@ -142,6 +151,7 @@ func (w *World) leave() error {
 		w.explainTo(os.Stderr)
 	}
 	var err error
+	w.leaving.Store(true)
 	if w.local != nil {
 		w.local.fence()
 	} else {

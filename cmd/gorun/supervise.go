@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -158,7 +159,7 @@ func (j *job) heard(n news) {
 		r.signal(unix.SIGKILL)
 		j.end()
 	case n.Kind == bootstrap.EventReport:
-		complain("rank %d: %s", n.Rank, n.Text)
+		complain("%s", signed(n.Rank, n.Text))
 		if j.watch.reports > 0 {
 			if j.watch.reports--; j.watch.reports == 0 {
 				j.dumpEnded()
@@ -173,6 +174,16 @@ func (j *job) heard(n news) {
 		j.verdict.blame(failure{rank: n.Rank, code: max(code, 1), how: how})
 		j.endExcept(r)
 	}
+}
+
+// signed returns what a rank reports with its name before it, unless it has said it.
+func signed(rank int, text string) string {
+	text = strings.TrimRight(text, "\n")
+	name := fmt.Sprintf("rank %d", rank)
+	if strings.HasPrefix(text, name+" ") {
+		return text
+	}
+	return name + ": " + text
 }
 
 // end asks all ranks to end and starts the grace.

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 var (
@@ -26,7 +28,12 @@ type PeerError struct {
 }
 
 // Error implements error.
-func (e *PeerError) Error() string { return fmt.Sprintf("%s: rank %d: %v", e.Op, e.Rank, e.Cause) }
+func (e *PeerError) Error() string {
+	if down, ok := e.Cause.(*transport.PeerDown); ok && down.Peer == e.Rank { //nolint:errorlint // its text alone names the rank
+		return fmt.Sprintf("%s: %v", e.Op, down)
+	}
+	return fmt.Sprintf("%s: rank %d: %v", e.Op, e.Rank, e.Cause)
+}
 
 // Unwrap returns the cause.
 func (e *PeerError) Unwrap() error { return e.Cause }
