@@ -3,7 +3,11 @@ package runtime_test
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,4 +96,51 @@ func TestNetworkThatIsNotThere(t *testing.T) {
 	r := launch(t, 2, "cross", "-transport", "rdma", "-net", "nosuch0")
 	require.NotZero(t, r.code)
 	require.Contains(t, r.errors, `-net nosuch0: there is no interface "nosuch0"`)
+}
+
+func init() {
+	programs["scanned"] = func() { runtime.Main(scanned) }
+}
+
+// scanned has rank 0 behave as a stranger at the port of rank 1, between two messages.
+func scanned(w *runtime.World) error {
+	c := w.Comm()
+	if c.Rank() == 1 {
+		for tag := range 2 {
+			if _, err := runtime.Recv(c, make([]int, 1), 0, tag); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := runtime.Send(c, []int{1}, 1, 0); err != nil {
+		return err
+	}
+	at := regexp.MustCompile(`-> (127\.0\.0\.1:\d+)`).FindStringSubmatch(w.Explain(1))
+	if at == nil {
+		return fmt.Errorf("no address in %q", w.Explain(1))
+	}
+	for range 3 {
+		conn, err := net.Dial("tcp", at[1])
+		if err != nil {
+			return err
+		}
+		// It may be dropped while it speaks.
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: gorun\r\n\r\n")
+		if n, _ := io.Copy(io.Discard, conn); n != 0 {
+			return fmt.Errorf("%d bytes were answered", n)
+		}
+		if err := conn.Close(); err != nil {
+			return err
+		}
+	}
+	return runtime.Send(c, []int{1}, 1, 1)
+}
+
+// TestStrangersAtThePortOfARank: the job runs on, and says so once.
+func TestStrangersAtThePortOfARank(t *testing.T) {
+	r := launch(t, 2, "scanned", "-transport", "rdma")
+	require.Zero(t, r.code, r.errors)
+	require.Equal(t, 1, strings.Count(r.errors, "more of that kind are counted in silence"), r.errors)
+	require.Regexp(t, `rank 1: iwarp: a connection from 127\.0\.0\.1:\d+ was dropped: `, r.errors)
 }

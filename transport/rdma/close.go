@@ -100,8 +100,8 @@ func (t *Transport) settle(ring func(), bell chan struct{}) {
 			return n < before
 		}
 		if !t.linger(ring, bell, t.config.Linger, less) {
-			t.config.Log(fmt.Sprintf("rdma: rank %d ends: rank %d has not taken the last %d messages within %v",
-				t.config.Rank, slow.peer, slow.flow.Unacknowledged(), t.config.Linger))
+			t.config.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages within %v",
+				slow.peer, slow.flow.Unacknowledged(), t.config.Linger))
 			return
 		}
 	}

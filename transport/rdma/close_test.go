@@ -95,7 +95,7 @@ func TestCloseNamesThePeerThatTakesNothing(t *testing.T) {
 			fill(t, ranks[0], 1)
 			require.NoError(t, ranks[0].Close())
 			require.Len(t, lines, 1)
-			require.Regexp(t, `^rdma: rank 0 ends: rank 1 has not taken the last \d+ messages within 1ms$`, lines[0])
+			require.Regexp(t, `^rdma: at the end rank 1 has not taken the last \d+ messages within 1ms$`, lines[0])
 			ranks[1].check = func(int, transport.Header, []byte) {}
 			require.NoError(t, ranks[1].Close())
 		})

@@ -38,6 +38,6 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	}
 	counter.Add(1)
 	s.once.Do(func() {
-		t.config.Log(fmt.Sprintf("rdma: rank %d: a request from %v was %v; more of that kind are counted in silence", t.config.Rank, from, err))
+		t.config.Log(fmt.Sprintf("rdma: a request from %v was %v; more of that kind are counted in silence", from, err))
 	})
 }

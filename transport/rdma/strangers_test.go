@@ -85,7 +85,7 @@ func TestStrangersAreRefusedWithTheirReason(t *testing.T) {
 	c := r.Strangers()
 	require.Equal(t, []uint64{1, 3, 3, 2}, []uint64{c.OtherJob.Load(), c.Unproved.Load(), c.Foreign.Load(), c.Misplaced.Load()})
 	require.Len(t, lines, 1)
-	require.Contains(t, lines[0], "rdma: rank 0: a request from 10.0.0.2:")
+	require.Contains(t, lines[0], "rdma: a request from 10.0.0.2:")
 
 	h := u.dial(r.Address(), good)
 	require.Equal(t, verbs.EventEstablished, h.answer(r).Type, "the job runs on")
@@ -187,7 +187,8 @@ func damage(t *testing.T, frames [][]byte) {
 // TestPortIsOpenToStrangers: connections over TCP that say nothing, little by little
 // or nonsense do not keep ranks from connecting.
 func TestPortIsOpenToStrangers(t *testing.T) {
-	p := iwarp.New(iwarp.Config{HalfOpenMax: 16})
+	var lines []string
+	p := iwarp.New(iwarp.Config{HalfOpenMax: 16, Log: func(line string) { lines = append(lines, line) }})
 	ranks := newWorld(t, loopback(p, 2), nil).ranks(t)
 	var conns []net.Conn
 	for i := range 64 {
@@ -212,6 +213,7 @@ func TestPortIsOpenToStrangers(t *testing.T) {
 	pump(t, ranks, "the messages", func() bool { return ranks[1].arrivals == 10 })
 	require.Positive(t, p.Counters().Strangers.Load())
 	require.Positive(t, p.Counters().Crowded.Load())
+	require.Len(t, lines, 1)
 	closeAll(t, ranks)
 	for _, c := range conns {
 		require.NoError(t, c.Close(), fmt.Sprint(c.LocalAddr()))

@@ -34,6 +34,10 @@ type Config struct {
 	// SegmentMax bounds the ULPDUs sent, in bytes: a test reaches messages of many
 	// segments with few bytes. 0 means the most that the peer takes.
 	SegmentMax int
+	// Log takes one line for people, without a newline, about the first connection that
+	// was dropped because it was none of a peer. It is called under the lock of the
+	// adapter, which it must not use. May be nil.
+	Log func(line string)
 }
 
 // populate returns the configuration with its defaults filled in.

@@ -2,6 +2,7 @@ package iwarp
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -13,6 +14,8 @@ const Name = "iwarp"
 type Provider struct {
 	config   Config
 	counters Counters
+	// strange says that somebody has been told of strangers.
+	strange sync.Once
 }
 
 var _ verbs.Provider = (*Provider)(nil)

@@ -2,6 +2,7 @@ package iwarp
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -123,8 +124,9 @@ func (s *servicePoint) run() int {
 // admit begins to wait for the MPA request of a connection.
 func (s *servicePoint) admit(fd int, from netip.AddrPort) {
 	if len(s.halfOpen) >= s.device.config.HalfOpenMax {
-		s.device.counters.Crowded.Add(1)
-		s.halfOpen[0].drop()
+		oldest := s.halfOpen[0]
+		s.device.stranger(&s.device.counters.Crowded, oldest.remote, "too many have sent no request")
+		oldest.drop()
 	}
 	h := &halfOpen{point: s, fd: fd, remote: from}
 	h.timer.owner = h
@@ -152,7 +154,8 @@ func (h *halfOpen) notice(uint32) {}
 
 // expire implements the owner of a timer.
 func (h *halfOpen) expire() {
-	h.point.device.counters.Late.Add(1)
+	d := h.point.device
+	d.stranger(&d.counters.Late, h.remote, fmt.Sprintf("no request within %v", d.config.RequestTimeout))
 	h.drop()
 }
 
@@ -186,11 +189,11 @@ func (h *halfOpen) run() int {
 	d := h.point.device
 	switch {
 	case errors.Is(err, mpa.ErrMarkers):
-		d.counters.Strangers.Add(1)
+		d.stranger(&d.counters.Strangers, h.remote, err.Error())
 		h.rejectMarkers(f)
 		return 1
 	case err != nil:
-		d.counters.Strangers.Add(1)
+		d.stranger(&d.counters.Strangers, h.remote, err.Error())
 		h.drop()
 		return 1
 	}

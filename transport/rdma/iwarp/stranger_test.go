@@ -1,0 +1,92 @@
+package iwarp_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+)
+
+// TestStrangersAreLoggedOnce: each kind of stranger is dropped and counted, and people
+// hear of the first one of whichever kind.
+func TestStrangersAreLoggedOnce(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		config  iwarp.Config
+		say     func(p *peer)
+		counted func(c *iwarp.Counters) uint64
+		why     string
+	}{
+		{
+			"garbage",
+			iwarp.Config{},
+			func(p *peer) { p.send([]byte("GET / HTTP/1.1\r\nHost: gorun\r\n\r\n")) },
+			func(c *iwarp.Counters) uint64 { return c.Strangers.Load() }, "MPA",
+		},
+		{
+			"half-open",
+			iwarp.Config{RequestTimeout: time.Millisecond},
+			func(*peer) {},
+			func(c *iwarp.Counters) uint64 { return c.Late.Load() }, "no request within 1ms",
+		},
+		{
+			"slow",
+			iwarp.Config{RequestTimeout: time.Millisecond},
+			trickle,
+			func(c *iwarp.Counters) uint64 { return c.Late.Load() }, "no request within 1ms",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var lines []string
+			c.config.Log = func(line string) { lines = append(lines, line) }
+			s := newSide(t, c.config, 64)
+			l := s.listen()
+			for n := range uint64(3) {
+				p := dial(t, s, l.Address())
+				from := p.conn.LocalAddr().String()
+				c.say(p)
+				p.ended()
+				require.Equal(t, n+1, c.counted(s.provider.Counters()))
+				require.Len(t, lines, 1)
+				if n == 0 {
+					require.Contains(t, lines[0], "iwarp: a connection from "+from+" was dropped: ")
+					require.Contains(t, lines[0], c.why)
+				}
+			}
+		})
+	}
+	t.Run("too many", func(t *testing.T) {
+		var lines []string
+		s := newSide(t, iwarp.Config{HalfOpenMax: 2, Log: func(line string) { lines = append(lines, line) }}, 64)
+		l := s.listen()
+		peers := make([]*peer, 5)
+		for i := range peers {
+			peers[i] = dial(t, s, l.Address())
+			s.poll()
+		}
+		for _, p := range peers[:3] {
+			p.ended()
+		}
+		require.Len(t, lines, 1)
+		require.Contains(t, lines[0], peers[0].conn.LocalAddr().String()+" was dropped: too many")
+	})
+}
+
+// trickle sends a request octet by octet, as long as it is listened to, and never its
+// last one: what comes does not put the deadline off.
+func trickle(p *peer) {
+	f, err := strangerOffer().Request(make([]byte, 500))
+	require.NoError(p.t, err)
+	b, late := f.Append(nil), p.s.provider.Counters().Late.Load()
+	for _, octet := range b[:len(b)-1] {
+		if _, err := p.conn.Write([]byte{octet}); err != nil {
+			return
+		}
+		p.s.poll()
+		if p.s.provider.Counters().Late.Load() > late {
+			return
+		}
+	}
+}
