@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -84,6 +86,7 @@ func (p *programs) find(program string) (string, error) {
 			if st.IsDir() || st.Mode()&0o111 != 0 {
 				return "", exitErrorf(exitNotFound, "%s: not found in PATH; did you mean ./%s?", program, program)
 			}
+			return "", exitErrorf(exitNotFound, "%s: not found in PATH; the file of that name here is not executable", program)
 		}
 		if errors.Is(err, fs.ErrPermission) {
 			return "", exitErrorf(exitNotExecuted, "%s: %w", program, err)
@@ -94,7 +97,7 @@ func (p *programs) find(program string) (string, error) {
 		if errors.Is(err, fs.ErrPermission) {
 			return "", exitErrorf(exitNotExecuted, "%w", err)
 		}
-		return "", exitErrorf(exitNotFound, "%w", err)
+		return "", exitErrorf(exitNotFound, "%s: no such file or directory", program)
 	}
 	if err := unix.Access(program, unix.X_OK); err != nil {
 		return "", exitErrorf(exitNotExecuted, "%s is not executable: %w", program, err)
@@ -117,11 +120,15 @@ func (p *programs) build(program string) (string, error) {
 	if st, err := os.Stat(program); err == nil && st.IsDir() {
 		cmd.Args[len(cmd.Args)-1], cmd.Dir = ".", program
 	}
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = os.Stderr, io.MultiWriter(os.Stderr, &said)
 	p.say("building %s: %s", program, strings.Join(cmd.Args, " "))
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
 			return "", exitErrorf(exitNotFound, "%s is not an executable, and there is no go command in PATH to build it", program)
+		}
+		if bytes.Contains(said.Bytes(), []byte("no main packages to build")) {
+			return "", exitErrorf(exitLauncher, "cannot build %s: a program is a package main, with a function main", program)
 		}
 		return "", exitErrorf(exitLauncher, "cannot build %s (%w)", program, err)
 	}

@@ -44,7 +44,7 @@ func TestGoPackagesAreBuilt(t *testing.T) {
 		"file":             {[]string{"main.go", "z"}, 0, "talk [z]\n", ""},
 		"two of the same":  {[]string{".", "1", ":", ".", "1"}, 0, "talk [1]\ntalk [1]\n", ""},
 		"does not compile": {[]string{"-np", "4", "./broken"}, 125, "", "undefined: undefined"},
-		"no command":       {[]string{"./library"}, 125, "", "cannot build ./library"},
+		"no command":       {[]string{"./library"}, 125, "", "cannot build ./library: a program is a package main"},
 		"no such package":  {[]string{"example.org/talk/nowhere"}, 125, "", "cannot build"},
 	} {
 		t.Run(name, func(t *testing.T) {
