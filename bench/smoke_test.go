@@ -183,13 +183,15 @@ func TestRefusals(t *testing.T) {
 		{1, "npb -kernel ft", `"ft"`},
 		{1, "npb -class Z", `"Z"`},
 		{3, "npb -kernel cg -class S", "power of two"},
-		{1, "latency", "too few"},
+		{1, "latency", "latency needs 2 ranks or more, not 1: gorun -np 2"},
+		{2, "latency -heard 1", "needs 3 ranks"},
 		{3, "messagerate", "pairs"},
-		{2, "connect", "too few"},
+		{2, "connect", "connect needs 3 ranks or more"},
 		{3, "connect -m 8,16", "one size"},
 		{2, "collective -op dance", `"dance"`},
 		{2, "latency -type string", `"string"`},
 		{2, "latency -m 9:1", "empty"},
+		{1, "latency -speed 9", "latency: flag provided but not defined: -speed (-h lists the flags)\n"},
 	} {
 		command := strings.Fields(tc.command)
 		out, err := start(t, tc.np, command[0], command[1:]...)
@@ -197,6 +199,13 @@ func TestRefusals(t *testing.T) {
 		require.NotErrorIs(t, err, launch.ErrTimeout, tc.command)
 		require.Contains(t, out.Stderr, tc.says, tc.command)
 	}
+}
+
+// One rank answers when all are asked for help.
+func TestHelp(t *testing.T) {
+	out, err := start(t, 3, "latency", "-h")
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(out.Stderr, "-heard"), out.Stderr)
 }
 
 func TestWholeJobs(t *testing.T) {

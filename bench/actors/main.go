@@ -32,7 +32,7 @@ func main() {
 	flag.Parse()
 	runtime.Main(func(w *runtime.World) error {
 		if !*local && w.Size() < 2 {
-			return fmt.Errorf("%d rank is too few", w.Size())
+			return fmt.Errorf("actors needs 2 ranks or more, not %d, or -local", w.Size())
 		}
 		s, err := actors.OfConfig(w, actors.Config{})
 		if err != nil {

@@ -34,5 +34,5 @@ func TestActors(t *testing.T) {
 		})
 	}
 	_, err := launch.Run(t.Context(), 2*time.Minute, nil, gorun, "-np", "1", actors)
-	require.ErrorContains(t, err, "too few")
+	require.ErrorContains(t, err, "needs 2 ranks")
 }

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"fmt"
 	goruntime "runtime"
 
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
@@ -13,9 +12,7 @@ import (
 )
 
 func main() {
-	o := osu.Define("allocations", "8,64,1024", osu.Latency)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+	osu.Define("allocations", "8,64,1024", osu.Latency).Main(2, run)
 }
 
 // run does the part of one rank. In a round trip each rank sends and receives
@@ -23,9 +20,6 @@ func main() {
 // of allocations per message.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
-	if c.Size() < 2 {
-		return fmt.Errorf("%d ranks are too few", c.Size())
-	}
 	table, err := osu.NewTable(w, o, "Allocations")
 	if err != nil || c.Rank() > 1 {
 		return err

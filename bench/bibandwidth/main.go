@@ -5,26 +5,18 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
 func main() {
-	o := osu.Define("bibandwidth", "1:4M", osu.Bandwidth)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error {
-		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
-	})
+	bodies := osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}
+	osu.Define("bibandwidth", "1:4M", osu.Bandwidth).Main(2, bodies.Run)
 }
 
 // run does the part of one rank: ranks 0 and 1 both send and receive.
 func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
-	if c.Size() < 2 {
-		return fmt.Errorf("%d ranks are too few", c.Size())
-	}
 	table, err := osu.NewTable(w, o, "Bandwidth (MB/s)")
 	if err != nil || c.Rank() > 1 {
 		return err

@@ -6,7 +6,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"syscall"
 	"time"
 
@@ -22,17 +21,13 @@ const (
 func main() {
 	o := osu.Define("blocked", "8", osu.Latency)
 	wait := flag.Duration("for", 10*time.Second, "`time` for which rank 1 is blocked")
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o, *wait) })
+	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *wait) })
 }
 
 // run does the part of one rank: rank 0 is silent for a while, rank 1 waits for
 // it and reports.
 func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 	c := w.Comm()
-	if c.Size() < 2 {
-		return fmt.Errorf("%d ranks are too few", c.Size())
-	}
 	if c.Rank() > 1 {
 		return nil
 	}

@@ -20,16 +20,12 @@ const tag = 1
 func main() {
 	o := osu.Define("computing", "64M", osu.Counts{Small: 5, SmallWarmup: 1, Large: 5, LargeWarmup: 1})
 	compute := flag.Duration("for", 200*time.Millisecond, "`time` for which rank 1 computes")
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o, *compute) })
+	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *compute) })
 }
 
 // run does the part of one rank: rank 0 sends and reports.
 func run(w *runtime.World, o *osu.Options, compute time.Duration) error {
 	c := w.Comm()
-	if c.Size() < 2 {
-		return fmt.Errorf("%d ranks are too few", c.Size())
-	}
 	table, err := osu.NewTable(w, o, "Send (ms)", "Computed (ms)")
 	if err != nil || c.Rank() > 1 {
 		return err

@@ -25,19 +25,14 @@ const (
 )
 
 func main() {
-	o := osu.Define("connect", "8", osu.Latency)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+	osu.Define("connect", "8", osu.Latency).Main(3, run)
 }
 
 // run does the part of one rank. The last one is not asked: rank 0 hears from it that
 // all are there, and so has a connection with it.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
-	switch {
-	case c.Size() < 3:
-		return errors.New("too few ranks: three at least")
-	case len(o.Sizes) != 1:
+	if len(o.Sizes) != 1 {
 		return errors.New("a first message has one size")
 	}
 	table, err := osu.NewTable(w, o, "First (us)", "Next (us)")

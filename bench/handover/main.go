@@ -23,17 +23,12 @@ const (
 )
 
 func main() {
-	o := osu.Define("handover", "8,64K,1M,64M", osu.Collective)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+	osu.Define("handover", "8,64K,1M,64M", osu.Collective).Main(2, run)
 }
 
 // run does the part of one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
-	if c.Size() < 2 {
-		return fmt.Errorf("%d ranks are too few", c.Size())
-	}
 	table, err := osu.NewTable(w, o, "Handover (us)", "First touch (us)", "First read (us)", "Next read (us)")
 	if err != nil || c.Rank() > 1 {
 		return err

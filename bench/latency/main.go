@@ -29,11 +29,8 @@ var (
 )
 
 func main() {
-	o := osu.Define("latency", "1:4M", osu.Latency)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error {
-		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
-	})
+	bodies := osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}
+	osu.Define("latency", "1:4M", osu.Latency).Main(2, bodies.Run)
 }
 
 // run does the part of one rank.
@@ -44,8 +41,8 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 		measuring, half = c.Size(), c.Size()/2
 	}
 	switch {
-	case c.Size() < 2 || c.Size() < 2+*heard:
-		return fmt.Errorf("%d ranks are too few", c.Size())
+	case c.Size() < 2+*heard:
+		return fmt.Errorf("-heard %d needs %d ranks, not %d", *heard, 2+*heard, c.Size())
 	case *pairs && (c.Size()%2 == 1 || *heard > 0):
 		return errors.New("-pairs needs an even number of ranks and no -heard")
 	case c.Rank() >= measuring:

@@ -29,17 +29,12 @@ const (
 )
 
 func main() {
-	o := osu.Define("loss", "0", osu.Latency)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+	osu.Define("loss", "0", osu.Latency).Main(2, run)
 }
 
 // run does the part of one rank.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
-	if c.Size() < 2 {
-		return fmt.Errorf("%d ranks are too few", c.Size())
-	}
 	table, err := osu.NewTable(w, o, "Slowest (ms)")
 	if err != nil {
 		return err

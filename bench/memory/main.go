@@ -31,9 +31,7 @@ var (
 )
 
 func main() {
-	o := osu.Define("memory", "0", osu.Latency)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+	osu.Define("memory", "0", osu.Latency).Main(1, run)
 }
 
 // run does the part of one rank.

@@ -14,17 +14,14 @@ import (
 )
 
 func main() {
-	o := osu.Define("messagerate", "1:4K", osu.MessageRate)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error {
-		return osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}.Run(w, o)
-	})
+	bodies := osu.Bodies{Byte: run[byte], Int64: run[int64], Float32: run[float32], Float64: run[float64]}
+	osu.Define("messagerate", "1:4K", osu.MessageRate).Main(2, bodies.Run)
 }
 
 // run does the part of one rank: the lower half sends, the upper half receives.
 func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
-	if c.Size() < 2 || c.Size()%2 == 1 {
+	if c.Size()%2 == 1 {
 		return fmt.Errorf("%d ranks do not make pairs", c.Size())
 	}
 	table, err := osu.NewTable(w, o, "Messages/s", "MB/s")

@@ -26,9 +26,7 @@ const tagPort = 1
 var stream = flag.Bool("stream", false, "measure the bandwidth of one direction, not the latency of a ping-pong")
 
 func main() {
-	o := osu.Define("rawtcp", "1:4M", osu.Latency)
-	o.Parse()
-	runtime.Main(func(w *runtime.World) error { return run(w, o) })
+	osu.Define("rawtcp", "1:4M", osu.Latency).Main(1, run)
 }
 
 // run does the part of one rank.

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // largeSize is the size above which a benchmark does fewer iterations.
@@ -60,11 +63,32 @@ func Define(title, sizes string, counts Counts) *Options {
 	return o
 }
 
-// Parse parses the command line and ends the program when it is wrong.
+// Main parses the command line and runs a benchmark that needs a number of ranks.
+// Further flags are defined before it. It does not return.
+func (o *Options) Main(ranks int, run func(w *runtime.World, o *Options) error) {
+	o.Parse()
+	runtime.Main(func(w *runtime.World) error {
+		if w.Size() < ranks {
+			return fmt.Errorf("%s needs %d ranks or more, not %d: gorun -np %d", o.Title, ranks, w.Size(), ranks)
+		}
+		return run(w, o)
+	})
+}
+
+// Parse parses the command line and ends the program when it is wrong, with a line
+// of each rank. Asked for help, rank 0 alone answers.
 func (o *Options) Parse() {
-	flag.Parse()
-	var err error
+	flag.CommandLine.Init(o.Title, flag.ContinueOnError)
+	flag.CommandLine.SetOutput(io.Discard)
+	err := flag.CommandLine.Parse(os.Args[1:])
 	switch {
+	case errors.Is(err, flag.ErrHelp):
+		if rank := os.Getenv("GORUN_RANK"); rank == "" || rank == "0" {
+			flag.CommandLine.SetOutput(os.Stderr)
+			flag.Usage()
+		}
+		os.Exit(0)
+	case err != nil:
 	case flag.NArg() > 0:
 		err = fmt.Errorf("unexpected argument %q", flag.Arg(0))
 	case !slices.Contains([]string{"byte", "int64", "float32", "float64"}, o.Type):
@@ -73,7 +97,7 @@ func (o *Options) Parse() {
 		err = errors.New("-i is negative")
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", o.Title, err)
+		fmt.Fprintf(os.Stderr, "%s: %v (-h lists the flags)\n", o.Title, err)
 		os.Exit(2)
 	}
 }
