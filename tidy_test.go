@@ -47,7 +47,7 @@ var imports = map[string][]string{
 	"transport/rdma/verbs":           {},
 	"transport/rdma/verbs/verbstest": {"transport/rdma/verbs"},
 
-	"transport/rdma/iwarp/mpa":   {},
+	"transport/rdma/iwarp/mpa":   {"golang.org/x/sys/cpu"},
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {

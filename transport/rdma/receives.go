@@ -7,7 +7,27 @@ import (
 )
 
 // receivesPerChunk is the number of receives whose memory is registered together.
-const receivesPerChunk = 32
+const receivesPerChunk = 64
+
+const (
+	// lead is where the first frame begins in memory that begins with a page, so that the
+	// payload of its first message begins with a line of the cache, as users' slices do:
+	// a copy of 8 KiB between places that lie differently in their lines takes three
+	// times as long, which four copies of a message show.
+	lead = (line - (headBytes+recordBytes)%line) % line
+	line = 64
+	// leadMin is the size of frames from which on that is worth the memory: those of
+	// large jobs are shorter.
+	leadMin = 16 << 10
+)
+
+// leadOf is lead, or 0 for frames of a size for which it makes no difference.
+func leadOf(size int) int {
+	if size < leadMin {
+		return 0
+	}
+	return lead
+}
 
 // receives is the memory into which the messages of all peers arrive: slots of
 // one size in a shared receive queue. A slot is spare, posted, or in use between
@@ -16,6 +36,7 @@ type receives struct {
 	domain *verbs.ProtectionDomain
 	queue  *verbs.SharedReceiveQueue
 	slot   int // bytes
+	lead   int // of the first slot of a chunk
 	chunks []*verbs.MemoryRegion
 	// active counts the slots that are posted or in use, wanted how many are needed.
 	active, wanted int
@@ -30,7 +51,7 @@ func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*
 	if err != nil {
 		return nil, err
 	}
-	return &receives{domain: d, queue: queue, slot: slot}, nil
+	return &receives{domain: d, queue: queue, slot: slot, lead: leadOf(slot)}, nil
 }
 
 // need sees to it that at least n slots are active.
@@ -54,7 +75,7 @@ func (r *receives) need(n int) error {
 
 // grow registers memory for more slots.
 func (r *receives) grow() error {
-	region, err := r.domain.Register(make([]byte, receivesPerChunk*r.slot), verbs.AccessLocalWrite)
+	region, err := r.domain.Register(make([]byte, r.lead+receivesPerChunk*r.slot), verbs.AccessLocalWrite)
 	if err != nil {
 		return fmt.Errorf("register %d receives of %d bytes: %w", receivesPerChunk, r.slot, err)
 	}
@@ -65,15 +86,18 @@ func (r *receives) grow() error {
 	return nil
 }
 
+// offset is where a slot begins in its chunk.
+func (r *receives) offset(id uint32) int { return r.lead + int(id%receivesPerChunk)*r.slot }
+
 // bytes returns the first n bytes of a slot.
 func (r *receives) bytes(id uint32, n int) []byte {
-	off := int(id%receivesPerChunk) * r.slot
+	off := r.offset(id)
 	return r.chunks[id/receivesPerChunk].Bytes()[off : off+n : off+n]
 }
 
 // post posts a slot.
 func (r *receives) post(id uint32) error {
-	r.segments[0] = r.chunks[id/receivesPerChunk].Segment(int(id%receivesPerChunk)*r.slot, r.slot)
+	r.segments[0] = r.chunks[id/receivesPerChunk].Segment(r.offset(id), r.slot)
 	r.request = verbs.ReceiveRequest{ID: uint64(id), Segments: r.segments[:]}
 	return r.queue.PostReceive(&r.request)
 }

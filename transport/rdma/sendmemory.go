@@ -67,14 +67,14 @@ func (m *sendMemory) give(b buffer) { m.free[b.class] = append(m.free[b.class], 
 // grow registers more buffers of a class.
 func (m *sendMemory) grow(class uint8) error {
 	size := m.sizes[class]
-	count := max(sendChunk/size, 4)
-	region, err := m.domain.Register(make([]byte, count*size), 0)
+	count, first := max(sendChunk/size, 4), leadOf(size)
+	region, err := m.domain.Register(make([]byte, first+count*size), 0)
 	if err != nil {
 		return fmt.Errorf("register %d send buffers of %d bytes: %w", count, size, err)
 	}
 	m.total += count * size
 	for i := range count {
-		s := region.Segment(i*size, size)
+		s := region.Segment(first+i*size, size)
 		m.free[class] = append(m.free[class], buffer{s.Data, s.LKey, class})
 	}
 	return nil

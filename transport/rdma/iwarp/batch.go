@@ -12,18 +12,19 @@ import (
 const (
 	// bufferLength is the memory of a connection for headers, trailers and short
 	// payloads of one system call.
-	bufferLength = 8 << 10
+	bufferLength = 8<<10 + aloneMax
 	// copyMax is the longest payload that is copied behind its header rather than
 	// written from where it lies: below, one more entry of a vector costs more than
 	// the copy.
 	copyMax = 2048
+	// aloneMax is the same for the first payload, if it is a Send's, behind which there
+	// may be nothing: a call with one piece of memory is shorter by more than the copy.
+	aloneMax = 16 << 10
 	// vectorMax bounds the entries of one system call.
 	vectorMax = 64
-	// batchMax is when a system call has enough, batchCRCMax when CRCs are computed:
-	// what it writes should then still be in the cache, and the peer should be at work
-	// while the next CRC is computed (measured: better than 60 KiB and than 250 KiB).
-	batchMax    = 256 << 10
-	batchCRCMax = 120 << 10
+	// batchMax is when a system call has enough: with half as much TCP is slower, and
+	// with more, what was just summed is no longer in the cache.
+	batchMax = 256 << 10
 )
 
 // batch is what one system call writes: FPDUs whose headers, trailers and short
@@ -35,8 +36,6 @@ type batch struct {
 	// sent is the index of the first entry that is not written yet, bytes the length
 	// of all.
 	sent, bytes int
-	// most is what bytes should not pass by much.
-	most int
 	// started says that a byte of it was written: what is left has to follow.
 	started bool
 	// done are the requests that are done when it is written.
@@ -48,7 +47,7 @@ type batch struct {
 
 // keepMax is the number of connections up to which each keeps the memory of its batch.
 // Of more, those with something to write share it.
-const keepMax = 32
+const keepMax = 8
 
 // batchMemory is the memory of a batch.
 type batchMemory struct {
@@ -89,16 +88,29 @@ func (b *batch) reset() {
 
 // room reports whether one more FPDU with n bytes of payload in at most pieces
 // pieces fits.
-func (b *batch) room(n, pieces int) bool {
+func (b *batch) room(n, pieces int, tagged bool) bool {
 	if b.buffer == nil {
 		b.buffer = make([]byte, 0, bufferLength)
 		b.vector = make([]unix.Iovec, 0, vectorMax)
 	}
-	need := mpa.HeaderLength + headMax + mpa.TrailerMax
-	if n <= copyMax {
+	need := line + mpa.HeaderLength + headMax + mpa.TrailerMax
+	if b.copies(n, tagged) {
 		need += n
 	}
-	return b.bytes < b.most && len(b.buffer)+need <= cap(b.buffer) && len(b.vector)+pieces+2 <= cap(b.vector)
+	return b.bytes < batchMax && len(b.buffer)+need <= cap(b.buffer) && len(b.vector)+pieces+2 <= cap(b.vector)
+}
+
+// copies reports whether a payload of n bytes is copied behind its header.
+func (b *batch) copies(n int, tagged bool) bool {
+	return n <= copyMax || n <= aloneMax && !tagged && len(b.vector) == 0
+}
+
+// align begins an empty buffer so that a long payload behind a header of n bytes lies in
+// the lines of the cache as it does where it comes from.
+func (b *batch) align(n int, place *placement) {
+	if len(b.buffer) == 0 && len(place.piece) > copyMax {
+		b.buffer = b.buffer[:linePhase(place.piece, mpa.HeaderLength+n)]
+	}
 }
 
 // add appends n bytes at the end of the buffer to the vector.
@@ -127,10 +139,10 @@ func (b *batch) refer(p []byte) {
 
 // fpdu appends an FPDU of a header of n bytes, already in the buffer behind room for
 // its length field, and a payload of the given length from place.
-func (b *batch) fpdu(start, payload int, place *placement, crc bool) {
+func (b *batch) fpdu(start, payload int, place *placement, tagged, crc bool) {
 	ulpdu := len(b.buffer) - start - mpa.HeaderLength + payload
 	binary.BigEndian.PutUint16(b.buffer[start:], uint16(ulpdu))
-	if payload <= copyMax {
+	if b.copies(payload, tagged) {
 		for payload > 0 {
 			piece := place.next(payload)
 			b.buffer = append(b.buffer, piece...)

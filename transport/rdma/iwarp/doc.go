@@ -27,7 +27,9 @@
 // readv into the registered target, together with the head of the next one; the CRC
 // is computed where the bytes then lie. Short segments are gathered into one buffer
 // on the way out and copied out of one on the way in, many of them for one system
-// call.
+// call. A segment of some KiB that goes alone is copied, too, in both directions: a
+// call with a list of places costs more than a copy does in the cache, if the copy
+// begins at the same place of a cache line on both sides, which is seen to.
 //
 // A long segment is therefore placed before its CRC is known. When the CRC then is
 // wrong nothing is delivered, as RFC 5044 section 8 has it, but registered memory

@@ -71,10 +71,6 @@ func (p *queuePair) begin() {
 		ulpdu = min(ulpdu, max(limit, ulpduMin))
 	}
 	p.tx = transmitter{crc: a.CRC, ulpduMax: ulpdu, held: true}
-	p.tx.most = batchMax
-	if a.CRC {
-		p.tx.most = batchCRCMax
-	}
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
 	// What was offered, since it is verbs that holds the final ORD, and one more: a Read
 	// as RTR is outstanding before the consumer's are, and those wait for it.

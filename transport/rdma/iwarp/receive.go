@@ -56,6 +56,9 @@ type receiver struct {
 	inbound rdmap.InboundQueue
 	// message is the receive that a Send under way fills.
 	message *verbs.Receive
+	// phase is where reads into the staging memory begin, so that the payload of a
+	// message like the last lies there as it does in its target.
+	phase int
 }
 
 // shown returns the segment under way for a Terminate.
@@ -119,7 +122,7 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 		r.place, r.region, r.fault = placement{}, nil, ddp.ErrSTag
 	}
 	if r.left < directMin || r.fault != nil {
-		b := d.staging
+		b := d.staging[r.phase:]
 		if r.payload >= bulkMin {
 			b = b[:bulkHead]
 		}
@@ -194,6 +197,9 @@ func (p *queuePair) whole(ulpdu []byte) {
 	r.held = copy(r.head[:], ulpdu[:need])
 	p.beginSegment(len(ulpdu))
 	if r.fault == nil && r.left > 0 {
+		if r.left > copyMax {
+			r.phase = linePhase(r.place.piece, mpa.HeaderLength+need)
+		}
 		r.place.fill(ulpdu[need:])
 		p.device.counters.BytesCopied.Add(uint64(r.left))
 	}

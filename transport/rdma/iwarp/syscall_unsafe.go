@@ -48,6 +48,16 @@ func harvestEvents(fd int, events []unix.EpollEvent) (int, syscall.Errno) {
 // alive by the region.
 func addressOf(p []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(p)))) }
 
+// line is the length of a line of the cache: more often than not.
+const line = 64
+
+// linePhase returns how far into a line something has to begin so that what follows n
+// bytes later lies in its lines as p does. Copies between places that do not lie alike
+// take three times as long.
+func linePhase(p []byte, n int) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(p)))-uintptr(n)) & (line - 1)
+}
+
 // bytesOf returns the bytes of an iovec.
 func bytesOf(v *unix.Iovec) []byte { return unsafe.Slice(v.Base, v.Len) }
 

@@ -132,7 +132,7 @@ func (p *queuePair) gather() bool {
 		p.gatherRTR()
 	}
 	for !t.held {
-		if !t.message.active && (!t.room(0, 0) || !p.nextMessage()) {
+		if !t.message.active && (!t.room(0, 0, false) || !p.nextMessage()) {
 			break
 		}
 		m := &t.message
@@ -141,7 +141,7 @@ func (p *queuePair) gather() bool {
 			header = ddp.TaggedLength
 		}
 		n := step(m.left, (t.ulpduMax-header)&^7)
-		if !t.room(n, segmentsMax) {
+		if !t.room(n, segmentsMax, m.opcode.Tagged()) {
 			break
 		}
 		if !p.segment(n) {
@@ -166,7 +166,7 @@ func step(left, most int) int {
 // zero-length Write or Read to key 1.
 func (p *queuePair) gatherRTR() {
 	t := &p.tx
-	t.room(0, 0)
+	t.room(0, 0, false)
 	if t.rtr == mpa.RTRRead {
 		r := rdmap.ReadRequest{SinkSTag: 1, SourceSTag: 1}
 		t.outbound.Push(&r, nil)
@@ -176,7 +176,7 @@ func (p *queuePair) gatherRTR() {
 		h := ddp.Tagged{Last: true, Control: rdmap.Write.Control(), STag: 1}
 		start, at := t.head(ddp.TaggedLength)
 		h.Put(at)
-		t.fpdu(start, 0, nil, t.crc)
+		t.fpdu(start, 0, nil, false, t.crc)
 	}
 	t.rtr = 0
 }
@@ -198,7 +198,7 @@ func (t *transmitter) readRequest(r *rdmap.ReadRequest) {
 	start, at := t.head(ddp.UntaggedLength + rdmap.ReadRequestLength)
 	h.Put(at)
 	r.Put(at[ddp.UntaggedLength:])
-	t.fpdu(start, 0, nil, t.crc)
+	t.fpdu(start, 0, nil, false, t.crc)
 }
 
 // nextMessage begins the next message and reports whether there is one. Requests
@@ -206,7 +206,7 @@ func (t *transmitter) readRequest(r *rdmap.ReadRequest) {
 // are never mixed, which siw would not take. Read Requests are appended at once.
 func (p *queuePair) nextMessage() bool {
 	t := &p.tx
-	for t.room(0, 0) {
+	for t.room(0, 0, false) {
 		if t.answer && p.rx.inbound.Len() > 0 {
 			t.answer = false
 			p.beginAnswer()
@@ -287,14 +287,15 @@ func (p *queuePair) segment(n int) bool {
 		h := ddp.Tagged{Last: last, Control: m.opcode.Control(), STag: m.stag, TO: m.to + uint64(m.at)}
 		start, at := t.head(ddp.TaggedLength)
 		h.Put(at)
-		t.fpdu(start, n, &m.place, t.crc)
+		t.fpdu(start, n, &m.place, true, t.crc)
 	} else {
+		t.align(ddp.UntaggedLength, &m.place)
 		h := ddp.Untagged{
 			Last: last, Control: m.opcode.Control(), ULP: m.stag, MSN: t.msn[rdmap.QueueSend], MO: uint32(m.at),
 		}
 		start, at := t.head(ddp.UntaggedLength)
 		h.Put(at)
-		t.fpdu(start, n, &m.place, t.crc)
+		t.fpdu(start, n, &m.place, false, t.crc)
 	}
 	m.at += n
 	m.left -= n

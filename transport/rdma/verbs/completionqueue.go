@@ -1,5 +1,7 @@
 package verbs
 
+import "sync/atomic"
+
 // CompletionQueue is an event dispatcher (DAT_EVD): completions of receives and of
 // requests, connection events, and the requests that reach listeners, in one order.
 // Which streams feed it is said where endpoints and listeners are made.
@@ -15,7 +17,10 @@ type CompletionQueue struct {
 	waiters int
 	ring    func()
 	failure error
-	freed   bool
+	// dead says that failure is set: who polls asks after every poll, and need not take
+	// the lock for it.
+	dead  atomic.Bool
+	freed bool
 }
 
 // NewCompletionQueue makes a completion queue of the given capacity. The consumer
@@ -67,6 +72,9 @@ func (q *CompletionQueue) Len() int {
 // Err returns nil, or why the queue is dead: ErrOverflow, ErrClosed, or the error of
 // the adapter. What was queued before can still be polled.
 func (q *CompletionQueue) Err() error {
+	if !q.dead.Load() {
+		return nil
+	}
 	q.adapter.mu.Lock()
 	defer q.adapter.unlock()
 	return q.failure
@@ -146,6 +154,7 @@ func (q *CompletionQueue) pop(into []Completion) int {
 func (q *CompletionQueue) close(why error) {
 	if q.failure == nil {
 		q.failure = why
+		q.dead.Store(true)
 		q.adapter.waiting.dirty = true
 	}
 }

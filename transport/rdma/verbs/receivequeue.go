@@ -67,14 +67,21 @@ func (g *receiveRing) put(r *ReceiveRequest, length int) {
 	g.tail++
 }
 
-// take removes the oldest posted receive, or returns nil.
+// take removes a posted receive, or returns nil: the oldest of an endpoint, whose
+// messages fill its receives in order. No order is promised of a shared queue, and the
+// one posted last is taken, because its memory is the most likely to be in a cache.
 func (g *receiveRing) take() *Receive {
 	if g.head == g.tail {
 		return nil
 	}
-	i := g.posted[g.head&uint64(len(g.posted)-1)]
-	g.head++
-	return &g.slots[i]
+	at := g.head
+	if g.shared != nil {
+		g.tail--
+		at = g.tail
+	} else {
+		g.head++
+	}
+	return &g.slots[g.posted[at&uint64(len(g.posted)-1)]]
 }
 
 // release frees the slot of a receive that is complete.
@@ -93,7 +100,8 @@ type ReceiveQueue struct {
 	first, last *Receive
 }
 
-// Next takes the oldest posted receive, or returns nil: no receive is posted. Each
+// Next takes a posted receive, the oldest of an endpoint's own, or returns nil: no
+// receive is posted. Each
 // message takes one when its first byte arrives, an empty message too.
 func (q *ReceiveQueue) Next() *Receive {
 	r := q.ring.take()

@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,7 @@ type taker struct {
 	actor  *actor
 	posted *[]uint64
 	taken  []*oracleReceive
+	shared bool
 }
 
 type oracleReceive struct {
@@ -46,7 +48,7 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 	var common []uint64
 	takers := make([]*taker, 2)
 	for i := range takers {
-		k := &taker{posted: &common}
+		k := &taker{posted: &common, shared: shared}
 		if !shared {
 			k.posted = new([]uint64)
 		}
@@ -98,8 +100,12 @@ func (k *taker) take(t *testing.T) {
 	require.Equal(t, 8, r.Length)
 	require.Zero(t, r.Mark)
 	r.Mark = 1
-	k.taken = append(k.taken, &oracleReceive{id: (*k.posted)[0], r: r})
-	*k.posted = (*k.posted)[1:]
+	at := 0 // the oldest, of a shared queue the youngest
+	if k.shared {
+		at = len(*k.posted) - 1
+	}
+	k.taken = append(k.taken, &oracleReceive{id: (*k.posted)[at], r: r})
+	*k.posted = slices.Delete(*k.posted, at, at+1)
 }
 
 func (k *taker) finish(r *rand.Rand) {

@@ -11,8 +11,8 @@ type SharedReceiveConfig struct {
 }
 
 // SharedReceiveQueue holds receives for any number of endpoints (dat_srq_create
-// (3DAT)): each message of any of them takes the oldest. Its completion comes where
-// those of the endpoint come.
+// (3DAT)): each message of any of them takes one, in no order that a consumer could
+// rely on. Its completion comes where those of the endpoint come.
 type SharedReceiveQueue struct {
 	adapter     *Adapter
 	domain      *ProtectionDomain

@@ -1,9 +1,6 @@
 package mpa
 
-import (
-	"encoding/binary"
-	"hash/crc32"
-)
+import "encoding/binary"
 
 const (
 	// HeaderLength is the length of the length field before a ULPDU.
@@ -18,12 +15,6 @@ const (
 	// section 4.5).
 	mulpduMin = 128
 )
-
-// castagnoli is CRC32C, the polynomial of RFC 5044 section 4.4.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// Checksum continues the CRC32C of an FPDU over p. It starts as zero.
-func Checksum(crc uint32, p []byte) uint32 { return crc32.Update(crc, castagnoli, p) }
 
 // Pad returns the number of zero octets behind a ULPDU of that length, 0 to 3.
 func Pad(ulpdu int) int { return -(HeaderLength + ulpdu) & 3 }
