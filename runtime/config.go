@@ -17,6 +17,9 @@ const (
 	envCMA = "GORUN_CMA"
 	// envCRC set to 0 does without checksums between nodes, where both sides agree.
 	envCRC = "GORUN_CRC"
+	// envNetTimeout is a duration: how long what was sent to another node may stay
+	// unacknowledged before its connection is made again.
+	envNetTimeout = "GORUN_NET_TIMEOUT"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
 	// envExplain set to 1 makes World.Close print the ways to the peers.

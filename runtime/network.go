@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/transport"
@@ -66,10 +67,14 @@ func openRDMA(w *World, secret []byte, alone bool) (*rdma.Transport, error) {
 		return nil, fmt.Errorf("rdma: %w", err)
 	}
 	withoutCRC := setting(envCRC) == "0"
+	var timeout time.Duration
+	if err := setDuration(&timeout, envNetTimeout); err != nil {
+		return nil, err
+	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
 	return rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
-		Provider: iwarp.New(iwarp.Config{NoCRC: withoutCRC, Log: log}), Interface: choice.Address.String(), NoCRC: withoutCRC,
+		Provider: iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log}), Interface: choice.Address.String(), NoCRC: withoutCRC,
 		Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !alone,
 		Log: log,
 	})

@@ -3,6 +3,7 @@ package verbs
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 )
 
@@ -122,11 +123,14 @@ func (e *OpError) Error() string {
 	if e.Peer != "" {
 		s += " " + e.Peer
 	}
-	s += ": " + e.Fault.Error()
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
+	fault := e.Fault.Error()
+	switch {
+	case e.Err == nil:
+		return s + ": " + fault
+	case strings.Contains(e.Err.Error(), fault): // providers wrap it into the cause
+		return s + ": " + e.Err.Error()
 	}
-	return s
+	return s + ": " + fault + ": " + e.Err.Error()
 }
 
 // Unwrap returns the fault and the cause, so that errors.Is finds both.

@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"errors"
+	"fmt"
 	"syscall"
 	"testing"
 
@@ -36,6 +37,10 @@ func TestOpError(t *testing.T) {
 		text string
 	}{
 		{&verbs.OpError{Op: "connect", Provider: "iwarp", Peer: "10.0.0.1:2", Fault: verbs.ErrInvalidAddress, Err: cause}, "connect iwarp 10.0.0.1:2: invalid address: cable cut"},
+		{
+			&verbs.OpError{Op: "open", Provider: "iwarp", Fault: verbs.ErrInvalidParameter, Err: fmt.Errorf("%w: %w", verbs.ErrInvalidParameter, cause)},
+			"open iwarp: invalid parameter: cable cut",
+		},
 		{&verbs.OpError{Op: "post", Provider: "iwarp", Fault: verbs.ErrInvalidState}, "post iwarp: invalid state"},
 	} {
 		require.EqualError(t, c.err, c.text)
