@@ -104,7 +104,10 @@ func TestCutCableIsMended(t *testing.T) {
 	lines := bufio.NewScanner(stdout)
 	next := func(want string) {
 		t.Helper()
-		require.True(t, lines.Scan(), errs.String())
+		if !lines.Scan() {
+			_ = cmd.Wait() // then nobody writes its errors any more
+			require.Fail(t, "no line is "+want, errs.String())
+		}
 		require.Equal(t, want, lines.Text())
 	}
 	next("going")

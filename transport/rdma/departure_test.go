@@ -35,7 +35,7 @@ func everywhere(t *testing.T, change func(c *rdma.Config), test func(l leaver)) 
 			r.check = func(int, transport.Header, []byte) {
 				require.Empty(t, r.downs, "a message after the loss")
 			}
-			u.requests = 8
+			u.requests = 32
 			c, n := credentials(1, 2), request(1)
 			h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
 			require.Equal(t, verbs.EventEstablished, h.answer(r).Type)

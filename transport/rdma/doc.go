@@ -46,7 +46,10 @@
 //	FetchAdd  a message to the owner, which is delivered exactly once
 //
 // interruption.go says what a lost connection does to them. Memory is registered
-// by Expose, and for the time of an operation.
+// by Expose, and for the time of an operation, wherever it lies: bytes travel from the
+// sender's slice or Buffer straight into the receiver's. The arena is not registered
+// by the chunk, since for a provider in software a registration is an entry in a table;
+// one that pins pages would do it in its Register, which sees the same addresses again.
 //
 // # Waiting
 //
@@ -57,16 +60,19 @@
 //
 // # Ends
 //
-//	Close               BYE to every peer, which answers; not longer than Config.Farewell
+//	Close               all that was sent is acknowledged (or nothing was for
+//	                    Config.Linger), then BYE to every peer, which answers; not longer
+//	                    than Config.Farewell
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     another one, for Config.GiveUp; then the peer is down
 //	nobody listens      the peer is down, or has ended if it was never met
-//	MarkDown            what has arrived is read, then the peer is down
+//	MarkDown            its connections are read to their end, which its system sends, for
+//	                    at most Config.Departure; then the peer is down
 //	nonsense            the peer is down with transport.ErrDamaged
 //
 // # Strangers
 //
 // Garbage and half-open connections are the provider's, which drops them by
 // deadline and cap. A request whose record does not verify is refused with its reason
-// before an actor of a peer hears of it, and counted; the first one is logged.
+// before an actor of a peer hears of it, and counted; the first one of either is logged.
 package rdma

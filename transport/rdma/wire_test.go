@@ -1,0 +1,281 @@
+package rdma_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+)
+
+// wire is a scripted peer on a TCP connection with a rank: it writes the frames of MPA
+// octet by octet.
+type wire struct {
+	testing.TB
+	r    *rank
+	conn net.Conn
+	in   []byte
+	eof  bool
+}
+
+// phone connects to the rank.
+func phone(t *testing.T, r *rank) *wire {
+	t.Helper()
+	c, err := net.Dial("tcp", r.Address().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return &wire{TB: t, r: r, conn: c}
+}
+
+// startup is a request or a reply of revision 2 with CRC, depths of 4 and an RTR.
+func startup(key string, private []byte) []byte {
+	b := append([]byte(key), 0x50, 2)
+	b = binary.BigEndian.AppendUint16(b, uint16(4+len(private)))
+	return append(append(b, 0x80, 4, 0x80, 4), private...)
+}
+
+const (
+	requestKey = "MPA ID Req Frame"
+	replyKey   = "MPA ID Rep Frame"
+)
+
+func (w *wire) write(b []byte) {
+	w.Helper()
+	_, err := w.conn.Write(b)
+	require.NoError(w, err)
+}
+
+// until polls the rank and reads what it says until done says so.
+func (w *wire) until(what string, done func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
+		w.r.poll()
+		require.False(w, time.Now().After(deadline), "still waiting: %s", what)
+		require.NoError(w, w.conn.SetReadDeadline(time.Now().Add(time.Millisecond)))
+		b := make([]byte, 1024)
+		n, err := w.conn.Read(b)
+		w.in = append(w.in, b[:n]...)
+		w.eof = w.eof || err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
+	}
+}
+
+// startup waits for a frame of MPA, and returns its flags and private data.
+func (w *wire) startup(key string) (flags byte, private []byte) {
+	w.Helper()
+	length := func() int { return 20 + int(binary.BigEndian.Uint16(w.in[18:])) }
+	w.until(key, func() bool { return len(w.in) >= 20 && len(w.in) >= length() || w.eof })
+	require.GreaterOrEqual(w, len(w.in), 24, "the connection ended")
+	require.Equal(w, key, string(w.in[:16]))
+	flags, private = w.in[16], slices.Clone(w.in[24:length()])
+	w.in = w.in[length():]
+	return flags, private
+}
+
+// rejection waits for a reject and returns its reason.
+func (w *wire) rejection() negotiation.Reason {
+	w.Helper()
+	flags, private := w.startup(replyKey)
+	require.NotZero(w, flags&0x20, "it is accepted")
+	require.Len(w, private, negotiation.RejectSize)
+	reject, err := negotiation.ParseReject(private, binary.BigEndian.Uint32(private[16:]))
+	require.NoError(w, err)
+	w.until("the end", func() bool { return w.eof })
+	return reject.Reason
+}
+
+// ask asks with this private data.
+func (w *wire) ask(private []byte) *wire {
+	w.Helper()
+	w.write(startup(requestKey, private))
+	return w
+}
+
+// record is a request of a rank of two to the other.
+func record(from uint32, incarnation, attempt uint16) []byte {
+	c, n := credentials(int(from), 2), request(attempt)
+	n.Incarnation = incarnation
+	return c.AppendRequest(nil, &n, 1-from)
+}
+
+// reply is the answer of a rank of two to the record that the other sent.
+func reply(from uint32, asked []byte) []byte {
+	c, n := credentials(int(from), 2), request(1)
+	n.Nonce = binary.BigEndian.Uint32(asked[36:])
+	return startup(replyKey, c.AppendReply(nil, &n, 1-from, asked))
+}
+
+// TestFaultRecords is item 5: private data of a scripted peer.
+func TestFaultRecords(t *testing.T) {
+	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, nil)
+	good := record(1, 0, 1)
+	require.Len(t, good, 56)
+	for n := range good {
+		w := phone(t, r).ask(good[:n])
+		require.Equal(t, negotiation.BadLength, w.rejection(), "%d octets", n)
+	}
+	for at := range good {
+		flipped := slices.Clone(good)
+		flipped[at] ^= 1 << (at % 8)
+		phone(t, r).ask(flipped).rejection() // with what reason depends on the field
+	}
+	count := r.Strangers()
+	require.Equal(t, uint64(2*56), count.Foreign.Load()+count.OtherJob.Load()+count.Unproved.Load()+count.Misplaced.Load())
+
+	attempt := uint16(1)
+	for _, n := range []int{56, 60, 196, 251} {
+		for _, fill := range []byte{0, 0xA5} {
+			padded := record(1, 0, attempt)
+			for len(padded) < n {
+				padded = append(padded, fill)
+			}
+			attempt++
+			w := phone(t, r).ask(padded)
+			flags, _ := w.startup(replyKey)
+			require.Zero(t, flags&0x20, "padded with %x to %d octets", fill, n)
+		}
+	}
+	require.Equal(t, negotiation.Duplicate, phone(t, r).ask(record(1, 0, attempt-1)).rejection(), "replayed")
+	require.NoError(t, r.Close())
+}
+
+// pair is a rank and a scripted peer that is the other rank, and where that listens.
+type pair struct {
+	*testing.T
+	r        *rank
+	listener *net.TCPListener
+}
+
+// newPair makes rank number of two, which dials to the scripted peer.
+func newPair(t *testing.T, number int) *pair {
+	t.Helper()
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, func(c *rdma.Config) {
+		impatient(c)
+		c.Rank, c.Attempt = number, patience
+		c.Lookup = func(int) ([]netip.AddrPort, error) {
+			return []netip.AddrPort{l.Addr().(*net.TCPAddr).AddrPort()}, nil
+		}
+	})
+	require.ErrorIs(t, r.to(1-number).Send(transport.Header{}, nil), transport.ErrAgain)
+	return &pair{t, r, l}
+}
+
+// dialled waits until the rank has asked for a connection, and returns its record.
+func (p *pair) dialled() (*wire, []byte) {
+	p.Helper()
+	w := &wire{TB: p.T, r: p.r}
+	for deadline := time.Now().Add(patience); w.conn == nil; {
+		p.r.poll()
+		require.False(p, time.Now().After(deadline), "the rank does not dial")
+		require.NoError(p, p.listener.SetDeadline(time.Now().Add(time.Millisecond)))
+		if c, err := p.listener.Accept(); err == nil {
+			w.conn = c
+			p.Cleanup(func() { _ = c.Close() })
+		}
+	}
+	_, private := w.startup(requestKey)
+	return w, private
+}
+
+// TestFaultSimultaneous is item 8: both sides ask at once, and the lower rank's request
+// wins, whatever becomes of the answers.
+func TestFaultSimultaneous(t *testing.T) {
+	t.Run("the lower rank keeps its own", func(t *testing.T) {
+		p := newPair(t, 0)
+		mine, asked := p.dialled()
+		require.Equal(t, negotiation.Simultaneous, phone(t, p.r).ask(record(1, 0, 1)).rejection())
+		mine.write(reply(1, asked))
+		mine.until("the first message", func() bool { return len(mine.in) > 0 })
+		require.NoError(t, p.r.Close())
+	})
+	t.Run("the higher rank gives way", func(t *testing.T) {
+		p := newPair(t, 1)
+		its, _ := p.dialled()
+		w := phone(t, p.r).ask(record(0, 0, 1))
+		flags, _ := w.startup(replyKey)
+		require.Zero(t, flags&0x20)
+		its.until("its own request is dropped", func() bool { return its.eof })
+		require.Empty(t, its.in, "without a word")
+		// The winner dies before it has said a word: the loser asks again.
+		require.NoError(t, w.conn.Close())
+		again, asked := p.dialled()
+		again.write(reply(0, asked))
+		again.until("the first message", func() bool { return len(again.in) > 0 })
+		require.NoError(t, p.r.Close())
+	})
+	t.Run("the reject is lost", func(t *testing.T) {
+		for _, number := range []int{0, 1} {
+			p := newPair(t, number)
+			its, first := p.dialled()
+			require.NoError(t, its.conn.Close())
+			again, second := p.dialled()
+			require.Greater(t, binary.BigEndian.Uint16(second[14:]), binary.BigEndian.Uint16(first[14:]), "another attempt")
+			// What answers the first attempt is none of the second.
+			again.write(reply(uint32(1-number), first))
+			again.until("the end", func() bool { return again.eof })
+			p.dialled()
+			require.NoError(t, p.r.Close())
+		}
+	})
+	t.Run("lives", func(t *testing.T) {
+		p := newPair(t, 1)
+		p.dialled()
+		flags, _ := phone(t, p.r).ask(record(0, 1, 5)).startup(replyKey)
+		require.Zero(t, flags&0x20)
+		require.Equal(t, negotiation.StaleEpoch, phone(t, p.r).ask(record(0, 0, 9)).rejection(), "an earlier life")
+		require.Equal(t, negotiation.Duplicate, phone(t, p.r).ask(record(0, 1, 5)).rejection(), "said twice")
+		require.Equal(t, negotiation.Duplicate, phone(t, p.r).ask(record(0, 1, 4)).rejection(), "said late")
+		flags, _ = phone(t, p.r).ask(record(0, 1, 6)).startup(replyKey)
+		require.Zero(t, flags&0x20, "a later attempt")
+		require.NoError(t, p.r.Close())
+	})
+}
+
+// TestFaultCredits is item 18 as far as it is this package's: updates come twice, and
+// both sides use their credits up; what tells of new ones needs none.
+func TestFaultCredits(t *testing.T) {
+	const credits = 8 // as asked for by request
+	everywhere(t, nil, func(l leaver) {
+		send := func() error { return l.r.to(1).Send(transport.Header{}, nil) }
+		exhaust := func() {
+			l.Helper()
+			for n := range credits {
+				l.settle(l.r, fmt.Sprint("message ", n), func() bool { return send() == nil })
+			}
+			for range 100 {
+				require.ErrorIs(l, send(), transport.ErrAgain, "more than was granted")
+				l.r.poll()
+				l.poll()
+			}
+		}
+		for range 3 {
+			l.say(frame(word(0, 0, credits, 0), kindUpdate))
+		}
+		exhaust()
+		heard := l.heard
+		for n := range uint16(credits) {
+			l.settle(l.r, "room", func() bool { l.poll(); return true })
+			l.say(frame(word(n, 0, credits, 0), kindEager, message(0, "x")...))
+		}
+		l.settle(l.r, "the messages", func() bool { return l.r.arrivals == credits })
+		l.settle(l.r, "new credits", func() bool { return l.heard > heard })
+		for range 3 {
+			l.say(frame(word(0, credits, 2*credits, 0), kindUpdate))
+		}
+		exhaust()
+		require.Empty(l, l.r.downs)
+	})
+}
