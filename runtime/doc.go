@@ -61,6 +61,9 @@
 //
 //	GORUN_DEBUG=1         memory that was given away faults when it is used
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
+//	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
+//	GORUN_NET=eth0        the network between nodes, an interface or a prefix: gorun -net
+//	GORUN_CRC=0           no checksums between nodes, where both sides agree
 //	GORUN_SPIN=50us       how long a waiting rank polls without giving way
 //	GORUN_YIELD=100us     how long after that it polls and gives way, then sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard

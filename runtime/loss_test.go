@@ -38,9 +38,13 @@ func surviveRankOne(w *runtime.World) error {
 		}
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
+	// These may begin before its end or after it.
+	large, synchronous := runtime.Isend(c, buf, 1, 8), runtime.Issend(c, buf[:1], 1, 8)
 	checks := map[string]func() error{
 		"receive":        func() error { return second(runtime.Recv(c, buf, 1, 4)) },
 		"posted receive": func() error { return second(posted.Wait()) },
+		"begun send":     func() error { return second(large.Wait()) },
+		"begun Issend":   func() error { return second(synchronous.Wait()) },
 		"probe":          func() error { return second(runtime.Probe(c, 1, 4)) },
 		"large send":     func() error { return runtime.Send(c, buf, 1, 4) },
 		"synchronous":    func() error { return runtime.Ssend(c, buf[:1], 1, 4) },
