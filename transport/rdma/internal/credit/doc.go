@@ -39,7 +39,10 @@
 // be acknowledged, and nothing went the other way. An update never needs a
 // credit. At most UpdateReserve of them are unheard; each frame says how many its
 // sender has heard. So that a peer without credit or slots is not left unable to
-// say so, the last reserved receive is used only for an update that lets it send.
+// say so, the last reserved receive is used only for an update that lets it send. A
+// peer that could send but has nothing to, and waits for an acknowledgement, answers
+// with an update when it has heard as many as there may be: the other side may have
+// no more.
 //
 // # Memory
 //

@@ -97,12 +97,16 @@ func (f *Flow) Next() (Word, bool) {
 // stamp makes the word of a frame that is about to be sent.
 func (f *Flow) stamp(sequence uint16) Word {
 	f.in.saidAck, f.in.said = f.in.expected, f.in.limit()
+	f.in.told = f.in.came
 	return word(sequence, f.in.saidAck, f.in.said, f.in.came)
 }
 
-// Due reports whether Update should be called: enough is to be said, and a
-// receive is reserved for it at the peer.
-func (f *Flow) Due() bool { return f.up && f.in.due() }
+// Due reports whether Update should be called: enough is to be said, or the peer may
+// have to hear something before it can acknowledge what it got, and a receive is
+// reserved for it at the peer.
+func (f *Flow) Due() bool {
+	return f.up && (f.in.due() || f.out.cursor != f.out.acked && f.in.mute())
+}
 
 // Owed reports whether the peer lacks an acknowledgement that an Update could
 // give now. Before going idle it should be given.

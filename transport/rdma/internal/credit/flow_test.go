@@ -225,6 +225,43 @@ func TestWindowGrowsWithUse(t *testing.T) {
 	require.Equal(t, 10, p.node[0].flow.Credits())
 }
 
+// TestAcknowledgedOneByOne: a sender that waits for each acknowledgement, and has
+// nothing to send, says that it heard those that came.
+func TestAcknowledgedOneByOne(t *testing.T) {
+	p := newPair([2]int{8, 8}, [2]int{8, 8}, 8, 0, 0)
+	for i := range p.node { // the first of the connection
+		p.update(i)
+		require.NoError(t, p.deliver(1-i))
+	}
+	for range 4 {
+		require.True(t, p.take(0) && p.put(0))
+	}
+	updates := 0
+	for range 4 {
+		require.NoError(t, p.deliver(1))
+		p.giveBack(1, 1)
+		if p.node[1].flow.Owed() {
+			updates++
+			p.update(1)
+		}
+	}
+	require.Equal(t, credit.UpdateReserve, updates)
+	require.NoError(t, p.deliver(0))
+	require.False(t, p.node[0].flow.Due(), "the peer can still speak")
+	require.NoError(t, p.deliver(0))
+	require.NotZero(t, p.node[0].flow.Unacknowledged())
+	require.True(t, p.node[0].flow.Due())
+	p.update(0)
+	require.False(t, p.node[0].flow.Due())
+	require.NoError(t, p.check())
+	require.NoError(t, p.deliver(1))
+	require.True(t, p.node[1].flow.Owed())
+	p.update(1)
+	require.NoError(t, p.deliver(0))
+	require.Zero(t, p.node[0].flow.Unacknowledged())
+	require.False(t, p.node[0].flow.Due() || p.node[1].flow.Due())
+}
+
 // TestFarewell: BYE and BYE-ACK acknowledge like any frame, and need nothing.
 func TestFarewell(t *testing.T) {
 	p := newPair([2]int{4, 4}, [2]int{4, 4}, 1, 0, 0)

@@ -16,6 +16,7 @@ type receiver struct {
 	updates uint16 // updates sent on this connection
 	heard   uint16 // those of them the peer has heard
 	came    uint16 // the peer's updates received on this connection
+	told    uint16 // came as last said to the peer
 
 	// before holds, for each update that may be unheard, what the peer could know
 	// without it.
@@ -94,6 +95,10 @@ func (r *receiver) due() bool {
 	worth := returned >= max(r.window/2, 1) || acks >= r.half || r.updates == 0
 	return worth && r.may()
 }
+
+// mute reports whether the peer may be unable to send an update until it knows that
+// its updates were heard, and an update could say so.
+func (r *receiver) mute() bool { return r.came-r.told == UpdateReserve && r.may() }
 
 // owed reports whether an update could acknowledge something.
 func (r *receiver) owed() bool { return r.expected != r.saidAck && r.may() }
