@@ -86,7 +86,7 @@ func outlast(w *runtime.World) error {
 	return nil
 }
 
-// TestCutCableIsMended: a host's cable is pulled until the connection is given up, and
+// TestCutCableIsMended is item 23 of the faults: a host's cable is pulled until the connection is given up, and
 // put back. The job goes on, no message is lost and none comes twice.
 func TestCutCableIsMended(t *testing.T) {
 	c := nscluster.Start(t, 2)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
@@ -146,5 +147,45 @@ func TestLossOfAPeerWhoseConnectionStands(t *testing.T) {
 			l.r.poll()
 		}
 		require.Len(l, l.r.downs, 1, "once")
+	})
+}
+
+// TestFaultStoppedPeer is item 22: a peer was stopped, is given up, and goes on. It
+// reaches no memory of this rank any more, and cannot come back in this life.
+func TestFaultStoppedPeer(t *testing.T) {
+	everywhere(t, func(c *rdma.Config) { c.Departure = time.Millisecond }, func(l leaver) {
+		l.speak(1, 1)
+		l.settle(l.r, "a message", func() bool { return l.r.arrivals == 1 })
+		target := make([]byte, 64)
+		k, err := l.r.Expose(target, transport.AccessWrite)
+		require.NoError(l, err)
+		write := func(b byte) error {
+			s := l.memory.Segment(puppetReceive, len(target))
+			for i := range s.Data {
+				s.Data[i] = b
+			}
+			return l.endpoint.Post(&verbs.WorkRequest{
+				Op: verbs.OpWrite, Segments: []verbs.Segment{s}, RemoteAddress: k.Addr, RKey: uint32(k.Token),
+			})
+		}
+		require.NoError(l, write(1))
+		l.settle(l.r, "what a living peer writes", func() bool { return target[63] == 1 })
+
+		l.r.MarkDown(1, errKilled)
+		for deadline := time.Now().Add(patience); len(l.r.downs) == 0; l.r.poll() { // the peer is stopped
+			require.False(l, time.Now().After(deadline), "no loss")
+			l.r.sleeper.Yield()
+		}
+		if err := write(2); err != nil {
+			require.ErrorIs(l, err, verbs.ErrInvalidState)
+		}
+		for range 1000 {
+			l.r.poll()
+			l.poll()
+		}
+		require.Equal(l, byte(1), target[0])
+		c, n := credentials(1, 2), request(2)
+		again := l.dial(l.r.Address(), c.AppendRequest(nil, &n, 0))
+		require.Equal(l, negotiation.StaleEpoch, reasonOf(l, again.answer(l.r)))
 	})
 }

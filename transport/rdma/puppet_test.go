@@ -106,7 +106,7 @@ func (u *puppet) dial(to netip.AddrPort, data []byte) *hand {
 	u.Helper()
 	ep, err := u.adapter.NewEndpoint(verbs.EndpointConfig{
 		Domain: u.domain, Receives: u.queue, Requests: u.queue, Connections: u.queue, SharedReceives: u.receives,
-		Attributes: &verbs.EndpointAttributes{MaxMessage: 1 << 16, MaxRequests: u.requests, MaxRequestSegments: 1, MaxReceiveSegments: 1, ReadsIn: 4, ReadsOut: 4},
+		Attributes: &verbs.EndpointAttributes{MaxMessage: 1 << 16, MaxRDMA: 1 << 16, MaxRequests: u.requests, MaxRequestSegments: 1, MaxReceiveSegments: 1, ReadsIn: 4, ReadsOut: 4},
 	})
 	require.NoError(u, err)
 	h := &hand{puppet: u, endpoint: ep, asked: data}

@@ -39,7 +39,7 @@ func loneAt(t *testing.T, places []place, size int, change func(c *rdma.Config))
 }
 
 // reasonOf is the reason in a reject.
-func reasonOf(t *testing.T, e *verbs.Event) negotiation.Reason {
+func reasonOf(t testing.TB, e *verbs.Event) negotiation.Reason {
 	t.Helper()
 	require.Equal(t, verbs.EventPeerRejected, e.Type)
 	require.GreaterOrEqual(t, len(e.PrivateData), negotiation.RejectSize)
