@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
@@ -79,6 +80,47 @@ func (w *actorPort) Keep(open func() (any, func(), error)) (any, error) {
 		k.value, k.closed = value, closed
 	}
 	return k.value, nil
+}
+
+// ActorSystem implements port.World.
+func (w *actorPort) ActorSystem(log slog.Handler) any {
+	var system any
+	if t := w.network.rdma; t != nil {
+		// After the end of the engine there is nothing to share.
+		_ = (*World)(w).ask(func() { system = t.ActorSystem(log) })
+	}
+	return system
+}
+
+// TransportActors implements port.World.
+func (w *actorPort) TransportActors() []port.Actor {
+	var all []port.Actor
+	_ = (*World)(w).ask(func() { all = (*World)(w).transportActors() }) // none after the end
+	return all
+}
+
+// transportActors lists the actors of connections. The engine's lock is held.
+func (w *World) transportActors() []port.Actor {
+	if w.network.rdma == nil {
+		return nil
+	}
+	var all []port.Actor
+	for _, a := range w.network.rdma.Actors() {
+		all = append(all, port.Actor{ID: a.ID, Kind: a.Kind, State: a.State})
+	}
+	return all
+}
+
+// actorTree lists all actors of the rank.
+func (w *World) actorTree() []port.Actor {
+	k := &w.actors
+	k.mu.Lock()
+	kept, _ := k.value.(port.Explainer)
+	k.mu.Unlock()
+	if kept != nil {
+		return kept.Actors()
+	}
+	return (*actorPort)(w).TransportActors()
 }
 
 // Guard implements port.World.

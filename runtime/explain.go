@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
@@ -18,6 +19,8 @@ const (
 	explainAllMax = 8
 	// explainLinesMax bounds the list.
 	explainLinesMax = 16
+	// explainActorsMax bounds the tree of actors.
+	explainActorsMax = 64
 )
 
 // Explain describes the way to a peer in one line: the lane, the path of large
@@ -89,5 +92,27 @@ func (w *World) explainTo(out io.Writer) {
 	if err != nil {
 		fmt.Fprintf(&b, "rank %d: no explanation: %v\n", w.Rank(), err)
 	}
+	explainActors(&b, w.Rank(), w.actorTree())
 	_, _ = io.WriteString(out, b.String()) // who reads it is gone, if anything
+}
+
+// explainActors writes the tree of the actors of a rank: a line for each, indented
+// below its parent.
+func explainActors(b *strings.Builder, rank int, all []port.Actor) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "actors of rank %d:\n", rank)
+	for i, a := range all {
+		if i == explainActorsMax {
+			fmt.Fprintf(b, "  ... and %d more\n", len(all)-i)
+			return
+		}
+		name := strings.Repeat("  ", strings.Count(a.ID, "/")) + a.ID[strings.LastIndexByte(a.ID, '/')+1:]
+		fmt.Fprintf(b, "  %-30s %s, %s", name, a.Kind, a.State)
+		if a.Restarts > 0 {
+			fmt.Fprintf(b, ", restarted %d times", a.Restarts)
+		}
+		b.WriteByte('\n')
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
@@ -75,7 +76,7 @@ func openRDMA(w *World, secret []byte, alone bool) (*rdma.Transport, error) {
 	return rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
 		Provider: iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log}), Interface: choice.Address.String(), NoCRC: withoutCRC,
-		Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !alone,
+		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !alone,
 		Log: log,
 	})
 }

@@ -92,6 +92,15 @@ func TestNetworkOfOneNode(t *testing.T) {
 	require.Regexp(t, `2 to rank 0: rdma by iwarp on 127\.0\.0\.1 .*, CRC off, .*; not shm: GORUN_TRANSPORT=rdma`, r.out)
 }
 
+// A program without actors of its own has those that make its connections.
+func TestExplainedConnectionActors(t *testing.T) {
+	r := launch(t, 2, "circle", "-transport", "rdma", "-explain")
+	require.Zero(t, r.code, r.errors)
+	for rank := range 2 {
+		require.Regexp(t, fmt.Sprintf(`(?m)^actors of rank %d:\n  \$rdma +director of connections, runs\n    rank%d +connection, connected\n`, rank, 1-rank), r.errors)
+	}
+}
+
 func TestNetworkThatIsNotThere(t *testing.T) {
 	r := launch(t, 2, "cross", "-transport", "rdma", "-net", "nosuch0")
 	require.NotZero(t, r.code)

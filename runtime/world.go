@@ -147,15 +147,19 @@ func (w *World) Close() error {
 
 // leave is Close, once. The engine goes on serving the peers until all are here.
 func (w *World) leave() error {
-	if setting(envExplain) == "1" {
-		w.explainTo(os.Stderr)
-	}
 	var err error
 	w.leaving.Store(true)
+	if setting(envExplain) == "1" {
+		// The others may still have had to do with this rank, and none has left.
+		if w.local == nil {
+			err = w.session.Fence(context.Background())
+		}
+		w.explainTo(os.Stderr)
+	}
 	if w.local != nil {
 		w.local.fence()
 	} else {
-		err = w.session.Fence(context.Background())
+		err = errors.Join(err, w.session.Fence(context.Background()))
 	}
 	err = errors.Join(err, w.comm.core.end(&commFailure{ErrClosed}))
 	err = errors.Join(err, w.engine.Close())

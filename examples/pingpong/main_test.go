@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"regexp"
 	"testing"
 
@@ -17,5 +18,17 @@ func TestPingPong(t *testing.T) {
 		out := launch.RunWith(t, 4, []string{"-transport", transport}, "-rounds", "200")
 		lines := regexp.MustCompile(`(?m)^(inline|worker): 200 round trips with rank [123], \S+ each$`).FindAllString(out, -1)
 		require.Len(t, lines, 6, out)
+	}
+}
+
+// -explain prints the tree of actors of each rank, once, with those that make its
+// connections.
+func TestExplainedActors(t *testing.T) {
+	_, out := launch.RunBoth(t, 0, 2, []string{"-transport", "rdma", "-explain"}, "-rounds", "10")
+	for rank := range 2 {
+		tree := regexp.MustCompile(fmt.Sprintf(`(?m)^actors of rank %d:\n(  .+\n)+`, rank)).FindAllString(out, -1)
+		require.Len(t, tree, 1, out)
+		require.Regexp(t, fmt.Sprintf(`(?m)^  \$rdma +director of connections, runs\n    rank%d +connection, connected$`, 1-rank), tree[0])
+		require.Regexp(t, `(?m)^  \$names +worker, idle$`, tree[0])
 	}
 }

@@ -4,24 +4,17 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// addressPrefix begins the address of every rank.
-const addressPrefix = "rank:"
-
 // address is the address of the actors of a rank in its epoch.
-func address(rank int, epoch uint32) string {
-	a := addressPrefix + strconv.Itoa(rank)
-	if epoch > 0 {
-		a += "@" + strconv.FormatUint(uint64(epoch), 10)
-	}
-	return a
-}
+func address(rank int, epoch uint32) string { return port.Address(rank, epoch) }
 
 // parseAddress is the inverse of address. It takes nothing that address does not
 // make.
 func parseAddress(a string) (rank int, epoch uint32, err error) {
-	rest, ok := strings.CutPrefix(a, addressPrefix)
+	rest, ok := strings.CutPrefix(a, port.AddressPrefix)
 	if !ok {
 		return 0, 0, fmt.Errorf("%w: %q", ErrNoRank, a)
 	}

@@ -3,6 +3,7 @@ package actors_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"sync"
@@ -36,6 +37,8 @@ func (w *fakeWorld) Rank() int                                     { return w.ra
 func (w *fakeWorld) Size() int                                     { return w.size }
 func (w *fakeWorld) Epoch() int                                    { return w.incarnation }
 func (w *fakeWorld) Keep(func() (any, func(), error)) (any, error) { panic("not used") }
+func (w *fakeWorld) ActorSystem(slog.Handler) any                  { return nil }
+func (w *fakeWorld) TransportActors() []port.Actor                 { return nil }
 func (w *fakeWorld) Guard(fn func())                               { fn() }
 func (w *fakeWorld) Bytes(m any) ([]byte, bool)                    { return m.(*fakeMessage).b, true }
 func (w *fakeWorld) Give(any, int) (port.Gift, error)              { return port.Gift{}, nil }

@@ -47,9 +47,12 @@ type mailbox struct {
 	reprieve atomic.Int32 // messages it may take although its outbox is not empty
 
 	// These belong to whoever runs it.
-	batch     []item
-	at        int
-	suspended bool
+	batch []item
+	at    int
+
+	// These belong to them, too, but others may look.
+	suspended atomic.Bool
+	restarts  atomic.Int32
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -247,7 +250,7 @@ func (m *mailbox) run() (again bool) {
 			continue // after a panic
 		}
 		m.mu.Lock()
-		if m.systems.Load() == 0 && (m.suspended || m.held() && !m.dead.Load() || m.at == len(m.batch) && len(m.user) == 0) {
+		if m.systems.Load() == 0 && (m.suspended.Load() || m.held() && !m.dead.Load() || m.at == len(m.batch) && len(m.user) == 0) {
 			m.scheduled = false
 			m.mu.Unlock()
 			return false
@@ -275,7 +278,7 @@ func (m *mailbox) turn(left *int) (failed bool) {
 			m.invokeSystem(message)
 			continue
 		}
-		if m.at == len(m.batch) && !m.fetch() || m.suspended || m.held() && !m.dead.Load() {
+		if m.at == len(m.batch) && !m.fetch() || m.suspended.Load() || m.held() && !m.dead.Load() {
 			return false
 		}
 		i := m.batch[m.at]
@@ -335,10 +338,13 @@ func (m *mailbox) popSystem() any {
 func (m *mailbox) invokeSystem(message any) {
 	switch message.(type) {
 	case *actor.SuspendMailbox:
-		m.suspended = true
+		m.suspended.Store(true)
 	case *actor.ResumeMailbox:
-		m.suspended = false
+		m.suspended.Store(false)
 	default:
+		if _, ok := message.(*actor.Restart); ok {
+			m.restarts.Add(1)
+		}
 		m.invoker.InvokeSystemMessage(message)
 		m.notice()
 	}
@@ -354,7 +360,7 @@ func (m *mailbox) notice() {
 		return
 	}
 	m.dead.Store(true)
-	m.suspended = false
+	m.suspended.Store(false)
 	m.s.boxes.CompareAndDelete(m.pid.Id, m)
 	if m.crowded.Load() {
 		m.refill()

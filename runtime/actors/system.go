@@ -56,12 +56,14 @@ func (c Config) withDefaults() Config {
 }
 
 // System is the actors of one rank. It is a protoactor ActorSystem: Root sends,
-// asks and spawns, EventStream tells of dead letters. All methods may be called by
+// asks and spawns, EventStream tells of dead letters. The actors that make the rank's
+// connections live in it, too, below "$rdma". All methods may be called by
 // any goroutine.
 type System struct {
 	*actor.ActorSystem
 
 	cfg    Config
+	shared bool // with the transports' actors, whose end is later
 	world  port.World
 	engine *engine.Engine
 	epoch  uint32
@@ -117,7 +119,12 @@ func newSystem(w port.World, cfg Config) *System {
 		watched: make(map[int]map[watchKey]watch),
 		ended:   make(chan struct{}),
 	}
-	s.ActorSystem = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return s.cfg.Logger }))
+	// The actors of connections have a system already, or will: it is the same.
+	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {
+		s.ActorSystem, s.shared = shared, true
+	} else {
+		s.ActorSystem = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return s.cfg.Logger }))
+	}
 	for rank := range w.Size() {
 		epoch := uint32(0)
 		if rank == w.Rank() {
@@ -125,7 +132,9 @@ func newSystem(w port.World, cfg Config) *System {
 		}
 		s.addresses = append(s.addresses, address(rank, epoch))
 	}
-	s.ProcessRegistry.Address = s.addresses[w.Rank()]
+	if !s.shared {
+		s.ProcessRegistry.Address = s.addresses[w.Rank()]
+	}
 	s.ProcessRegistry.RegisterAddressResolver(s.resolve)
 	s.Root.WithSpawnMiddleware(s.spawning)
 	s.workers = newWorkers(s)
@@ -149,7 +158,9 @@ func (s *System) serve() {
 func (s *System) close() {
 	<-s.ended
 	s.workers.close()
-	s.Shutdown()
+	if !s.shared {
+		s.Shutdown()
+	}
 }
 
 // Rank returns the number of this rank.

@@ -51,11 +51,11 @@ func (t *Transport) Close() error {
 		}
 	}
 	t.commands.divert(ring)
-	if t.stage.system != nil {
+	if t.stage.director != nil {
 		t.settle(ring, bell)
 	}
 	err := t.listener.Close() // not before: a peer may have to connect again
-	if t.stage.system != nil {
+	if t.stage.director != nil {
 		t.stage.send(ending{})
 		t.linger(ring, bell, t.config.Farewell, func() bool { return t.over && len(t.links) == 0 })
 	}

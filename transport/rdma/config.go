@@ -34,6 +34,10 @@ type Config struct {
 	// first stranger. It is called on any goroutine. May be nil.
 	Log func(line string)
 
+	// ActorAddress is the address in the PIDs of the actors of connections. "" is
+	// protoactor's own, which is valid in this process alone.
+	ActorAddress string
+
 	// Slot is the size of an eager receive in bytes; 16 KiB. It becomes less where
 	// many ranks share the memory for receives.
 	Slot int

@@ -2,7 +2,6 @@ package rdma
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -12,13 +11,23 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
+// directorID is the id of the director. Those of the others begin with it.
+const directorID = "$rdma"
+
+// connectorName is the name of a peer's actor below the director.
+func connectorName(peer int) string { return fmt.Sprintf("rank%d", peer) }
+
 // stage is where the actors of connections live: a director, and below it one actor
-// for each peer that was ever met. It is made with the first connection. Its methods
+// for each peer that was ever met. It is made with the first connection, in an actor
+// system that the program's own actors may share (Transport.ActorSystem). Its methods
 // are called under the engine's lock.
 type stage struct {
-	t        *Transport
-	system   *actor.ActorSystem
+	t      *Transport
+	system *actor.ActorSystem
+	// root is this package's own, without what others set in system.Root.
+	root     *actor.RootContext
 	director *actor.PID
+	log      switchboard
 	struck   bool
 }
 
@@ -57,18 +66,32 @@ type (
 	finishing struct{ peer int }
 )
 
+// open makes the system, if there is none.
+func (s *stage) open() *actor.ActorSystem {
+	if s.system == nil {
+		s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(&s.log) }))
+		if s.t.config.ActorAddress != "" {
+			s.system.ProcessRegistry.Address = s.t.config.ActorAddress
+		}
+		s.root = actor.NewRootContext(s.system, nil)
+	}
+	return s.system
+}
+
 // send tells the director something, and makes it when it is the first.
 func (s *stage) send(message any) {
 	if s.struck {
 		return
 	}
-	if s.system == nil {
-		silence := func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
-		s.system = actor.NewActorSystem(actor.WithLoggerFactory(silence))
+	if s.director == nil {
+		s.open()
 		d := &director{t: s.t, cast: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}}
-		s.director = s.system.Root.Spawn(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)))
+		var err error
+		if s.director, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)), directorID); err != nil {
+			panic(fmt.Sprintf("rdma: spawn %s: %v", directorID, err)) // somebody else took the id
+		}
 	}
-	s.system.Root.Send(s.director, message)
+	s.root.Send(s.director, message)
 }
 
 // strike ends all actors.
@@ -77,7 +100,10 @@ func (s *stage) strike() error {
 	if s.system == nil {
 		return nil
 	}
-	err := s.system.Root.StopFuture(s.director).Wait()
+	var err error
+	if s.director != nil {
+		err = s.root.StopFuture(s.director).Wait()
+	}
 	s.system.Shutdown()
 	if err != nil {
 		return fmt.Errorf("stop the actors of connections: %w", err)
@@ -130,12 +156,21 @@ func (d *director) actor(c actor.Context, peer int) *actor.PID {
 	pid := d.cast[peer]
 	if pid == nil {
 		a := newConnector(d.t, peer)
-		pid = c.Spawn(actor.PropsFromFunc(a.Receive))
+		pid = d.spawn(c, a)
 		c.Watch(pid)
 		d.cast[peer], d.ranks[pid.Id] = pid, peer
 		if d.ending {
 			c.Send(pid, notice{peer: peer, event: peering.Event{Kind: peering.Shutdown}})
 		}
+	}
+	return pid
+}
+
+// spawn starts the actor of a peer.
+func (d *director) spawn(c actor.Context, a *connector) *actor.PID {
+	pid, err := c.SpawnNamed(actor.PropsFromFunc(a.Receive), connectorName(a.peer))
+	if err != nil {
+		return c.Spawn(actor.PropsFromFunc(a.Receive)) // the name of one that failed is still known
 	}
 	return pid
 }

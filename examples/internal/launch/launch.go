@@ -63,6 +63,13 @@ func RunWith(t *testing.T, np int, flags []string, args ...string) string {
 // RunCode is RunWith of a job that ends with an exit code.
 func RunCode(t *testing.T, code, np int, flags []string, args ...string) string {
 	t.Helper()
+	out, _ := RunBoth(t, code, np, flags, args...)
+	return out
+}
+
+// RunBoth is RunCode that returns what the job wrote on stderr, too.
+func RunBoth(t *testing.T, code, np int, flags []string, args ...string) (out, errors string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
@@ -75,5 +82,5 @@ func RunCode(t *testing.T, code, np int, flags []string, args ...string) string 
 	if cmd.ProcessState.ExitCode() != code || err != nil && code == 0 {
 		t.Fatalf("%d ranks: %v, not code %d\nstdout:\n%s\nstderr:\n%s", np, err, code, &stdout, &stderr)
 	}
-	return stdout.String()
+	return stdout.String(), stderr.String()
 }

@@ -5,6 +5,9 @@
 package port
 
 import (
+	"log/slog"
+	"strconv"
+
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport"
@@ -23,6 +26,11 @@ type World interface {
 	// Keep returns what was kept for this World before, or keeps what open
 	// returns. World.Close calls its second result when the engine has ended.
 	Keep(open func() (kept any, closed func(), err error)) (any, error)
+	// ActorSystem returns the *actor.ActorSystem of the transports' own actors, which
+	// then is that of the rank and logs to log; nil if there is none.
+	ActorSystem(log slog.Handler) any
+	// TransportActors lists the transports' own actors, parents first.
+	TransportActors() []Actor
 	// Guard runs fn so that its panic is the rank's.
 	Guard(fn func())
 
@@ -47,6 +55,32 @@ type World interface {
 	// Release ends a message.
 	Release(message any)
 }
+
+// Actor is an actor as who looks on sees it.
+type Actor struct {
+	// ID is its id; "/" separates it from that of its parent.
+	ID string
+	// Kind and State say in a few words what it is and how it is.
+	Kind, State string
+	// Restarts is how often its supervisor restarted it.
+	Restarts int
+}
+
+// Explainer is what is kept for actors, if it can list them: all that live on the
+// rank, the transports' included, parents first.
+type Explainer interface{ Actors() []Actor }
+
+// Address is the address of the actors of a rank that was started epoch times before.
+func Address(rank int, epoch uint32) string {
+	a := AddressPrefix + strconv.Itoa(rank)
+	if epoch > 0 {
+		a += "@" + strconv.FormatUint(uint64(epoch), 10)
+	}
+	return a
+}
+
+// AddressPrefix begins the address of every rank.
+const AddressPrefix = "rank:"
 
 // Gift is memory in flight.
 type Gift struct {

@@ -1,0 +1,78 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
+)
+
+// Actor is what System.Actors says of one: its id, which begins with that of its
+// parent and "/", what kind it is, how it is at the moment, and how often its
+// supervisor restarted it.
+type Actor = port.Actor
+
+var _ port.Explainer = (*System)(nil)
+
+// Actors lists the actors and routers that live on this rank, children after their
+// parents: those of the program, and those that make the rank's connections. Of an
+// actor with a mailbox of its own little is known. It costs a look at every actor,
+// and waits for the engine, so an inline actor sees only its own kind.
+func (s *System) Actors() []Actor {
+	all := s.world.TransportActors()
+	known := make(map[string]bool, len(all))
+	for _, a := range all {
+		known[a.ID] = true
+	}
+	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
+		part.IterCb(func(id string, process any) {
+			if a, ok := s.observe(id, process.(actor.Process)); ok && !known[id] {
+				all = append(all, a)
+			}
+		})
+	}
+	slices.SortFunc(all, func(a, b Actor) int {
+		return slices.Compare(strings.Split(a.ID, "/"), strings.Split(b.ID, "/"))
+	})
+	return all
+}
+
+// observe says what a process is, and false if it is no actor.
+func (s *System) observe(id string, process actor.Process) (Actor, bool) {
+	if box, ok := s.boxes.Load(id); ok {
+		return box.(*mailbox).observe(id), true
+	}
+	switch process := process.(type) {
+	case *router:
+		return Actor{ID: id, Kind: "router", State: fmt.Sprintf("leads to %d", len(process.members()))}, true
+	case *actor.ActorProcess:
+		return Actor{ID: id, Kind: "mailbox of its own", State: "lives"}, true
+	default:
+		return Actor{}, false
+	}
+}
+
+// observe says how the actor is.
+func (m *mailbox) observe(id string) Actor {
+	a := Actor{ID: id, Kind: "worker", Restarts: int(m.restarts.Load())}
+	if m.inline {
+		a.Kind = "inline"
+	}
+	m.mu.Lock()
+	runs := m.scheduled
+	m.mu.Unlock()
+	switch waiting, out := m.users.Load(), m.outbox.Load(); {
+	case m.suspended.Load():
+		a.State = "suspended by its supervisor"
+	case out > 0:
+		a.State = fmt.Sprintf("waits for others to take %d bytes", out)
+	case runs:
+		a.State = fmt.Sprintf("runs, %d messages wait", waiting)
+	default:
+		a.State = "idle"
+	}
+	return a
+}
