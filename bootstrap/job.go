@@ -7,9 +7,11 @@ import (
 	"strings"
 )
 
-// Names of the environment variables of a rank. GORUN_FDS is removed from the
-// environment by [Join], because the descriptors do not reach the rank's own
-// children: those are ordinary programs again.
+// Names of the environment variables of a rank. Each but the last holds the field of
+// [Job] that it is named after: numbers in decimal, GORUN_NODE_ID in hexadecimal
+// digits, GORUN_PEERS as a list of ranks. GORUN_FDS names the inherited descriptors;
+// it is removed from the environment by [Join], because they do not reach the rank's
+// own children: those are ordinary programs again.
 const (
 	EnvRank       = "GORUN_RANK"
 	EnvSize       = "GORUN_SIZE"
