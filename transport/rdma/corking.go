@@ -23,6 +23,8 @@ type corking struct {
 	running atomic.Bool
 	// fresh says that nothing was posted since the last Poll.
 	fresh bool
+	// base is what times are measured from, which is cheaper than the time of day.
+	base time.Time
 	// held says that something is held back.
 	held bool
 }
@@ -39,8 +41,8 @@ const (
 // flags returns what says whether a request of n bytes begins at once.
 func (t *Transport) flags(l *link, n int) verbs.RequestFlags {
 	c := &t.corked
-	if !t.reading && (c.armed || c.fresh || n > corkBytes || time.Since(l.began) > corkWithin) {
-		c.fresh, l.began = false, time.Now()
+	if !t.reading && (c.armed || c.fresh || n > corkBytes || time.Since(c.base)-l.began > corkWithin) {
+		c.fresh, l.began = false, time.Since(c.base)
 		return 0
 	}
 	c.held = true

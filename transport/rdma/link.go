@@ -42,13 +42,13 @@ type link struct {
 	// posted counts Sends, done those of them that the adapter is known to be done
 	// with.
 	posted, done uint32
-	began        time.Time // when a request began at once
-	used         bool      // it was put in use
-	retired      bool      // nothing but control is sent and heard any more
-	broken       bool      // the endpoint took a request no more
-	gone         bool      // the endpoint was freed
-	heard        bool      // the actor knows of the first message
-	pressed      bool      // Close has asked for the last acknowledgement
+	began        time.Duration // when a request began at once, from corking.base
+	used         bool          // it was put in use
+	retired      bool          // nothing but control is sent and heard any more
+	broken       bool          // the endpoint took a request no more
+	gone         bool          // the endpoint was freed
+	heard        bool          // the actor knows of the first message
+	pressed      bool          // Close has asked for the last acknowledgement
 	held         []arrived
 }
 

@@ -43,6 +43,11 @@ func (p *pace) now() time.Duration {
 	if !p.companion {
 		return 0
 	}
+	return p.clock()
+}
+
+// clock is the time since it was first asked.
+func (p *pace) clock() time.Duration {
 	if p.base.IsZero() {
 		p.base = time.Now()
 	}

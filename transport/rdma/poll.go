@@ -38,8 +38,10 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	t.corked.fresh = true
 	events := t.obey()
 	left := budget
-	events += t.unstash(h, &left)
-	events += t.endLinks()
+	if len(t.stash)+len(t.ends) > 0 {
+		events += t.unstash(h, &left)
+		events += t.endLinks()
+	}
 	if left > 0 && t.pace.due(events) {
 		began := t.pace.now()
 		n := t.completions(h, &left)

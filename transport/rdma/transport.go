@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
@@ -83,7 +84,7 @@ func New(c Config) (*Transport, error) {
 		credentials: negotiation.Credentials{
 			Key: append([]byte(nil), c.Secret...), Job: negotiation.JobHash(c.Job), Rank: uint32(c.Rank), Size: uint32(c.Size),
 		},
-		ring: c.Sleeper.Ring, pace: pace{companion: c.Companion},
+		ring: c.Sleeper.Ring, pace: pace{companion: c.Companion}, corked: corking{base: time.Now()},
 	}
 	t.stage.t, t.commands.wake = t, t.ring
 	var err error

@@ -27,8 +27,10 @@ func (d *device) Progress() (int, error) {
 	if n == 0 && cold > 0 || d.rounds%harvestEvery == 0 {
 		d.harvest()
 	}
-	n += d.runAgenda()
-	if !d.timers.earliest().IsZero() { // only while connections come and go
+	if len(d.agenda.now) > 0 {
+		n += d.runAgenda()
+	}
+	if d.timers.any() { // only while connections come and go
 		n += d.timers.run(time.Now())
 	}
 	return n, nil

@@ -20,6 +20,9 @@ func (h *timers) earliest() time.Time {
 	return h.heap[1].at
 }
 
+// any reports whether a timer is armed.
+func (h *timers) any() bool { return len(h.heap) > 1 }
+
 // set arms a timer, again if it is armed.
 func (h *timers) set(t *timer, at time.Time) {
 	h.stop(t)

@@ -139,7 +139,9 @@ func (a *Adapter) drive() int {
 	if !a.deadlines.empty() {
 		n += a.expire(time.Now())
 	}
-	a.settle()
+	if len(a.deferred) > 0 {
+		a.settle()
+	}
 	if err != nil {
 		a.fail(err)
 		n++
@@ -180,6 +182,15 @@ func (a *Adapter) settle() {
 // unlock ends a call: it settles what upcalls have left, releases the lock and wakes
 // whom the call concerns.
 func (a *Adapter) unlock() {
+	if len(a.deferred) == 0 && !a.waiting.dirty {
+		a.mu.Unlock()
+		return
+	}
+	a.conclude()
+}
+
+// conclude is unlock where there is something to settle, or somebody to wake.
+func (a *Adapter) conclude() {
 	if len(a.deferred) > 0 && !a.closed {
 		a.settle()
 	}
