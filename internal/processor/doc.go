@@ -1,5 +1,5 @@
 // Package processor has the few instructions that Go offers no name for:
-// release stores and prefetches. Under the race detector, and
+// release stores, prefetches and their opposite. Under the race detector, and
 // on other architectures, they are sync/atomic and nothing at all.
 //
 // It stands by itself because transport/shm publishes records with it and the

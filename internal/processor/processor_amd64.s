@@ -38,3 +38,18 @@ next:
 	JMP  next
 done:
 	RET
+
+// func DemoteLines(p *uint64, bytes uint64)
+// CLDEMOTE (AX), 0F 1C /0; processors without it take it for a NOP.
+TEXT ·DemoteLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ bytes+8(FP), CX
+	ADDQ AX, CX
+next:
+	CMPQ AX, CX
+	JCC  done
+	BYTE $0x0F; BYTE $0x1C; BYTE $0x00
+	ADDQ $64, AX
+	JMP  next
+done:
+	RET

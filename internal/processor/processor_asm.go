@@ -26,3 +26,10 @@ func PrefetchWrite(p *uint64)
 //
 //go:noescape
 func PrefetchWriteLines(p *uint64, bytes uint64)
+
+// DemoteLines moves all lines of so many bytes from p on to a cache that is shared
+// with other processors, where there is an instruction for it, so that another one
+// reads them sooner. They must lie in one allocation.
+//
+//go:noescape
+func DemoteLines(p *uint64, bytes uint64)

@@ -15,3 +15,6 @@ func PrefetchWrite(*uint64) {}
 
 // PrefetchWriteLines does nothing, too.
 func PrefetchWriteLines(*uint64, uint64) {}
+
+// DemoteLines does nothing, too.
+func DemoteLines(*uint64, uint64) {}

@@ -48,7 +48,7 @@ func TestStoreWritesItsWordOnly(t *testing.T) {
 	require.Equal(t, [3]uint32{1, 1<<31 | 5, 3}, b)
 }
 
-func TestPrefetchChangesNothing(t *testing.T) {
+func TestHintsChangeNothing(t *testing.T) {
 	a := [2]uint64{7, 8}
 	processor.PrefetchWrite(&a[1])
 	require.Equal(t, [2]uint64{7, 8}, a)
@@ -58,6 +58,7 @@ func TestPrefetchChangesNothing(t *testing.T) {
 	}
 	for _, bytes := range []uint64{0, 1, 64, 65, 3 * 64} {
 		processor.PrefetchWriteLines(&lines[0], bytes)
+		processor.DemoteLines(&lines[0], bytes)
 	}
 	for i := range lines {
 		require.Equal(t, uint64(i), lines[i])

@@ -50,6 +50,9 @@ func (e *endpoint) leaveInbox() {
 			return
 		}
 		e.ring = newRingWriter(ringOf(e.control, k), ringHead(e.control, k), e.inbox.fence)
+		if l := e.t.lanes[e.slot]; l != nil {
+			e.ring.answers = &l.pos
+		}
 		e.number = k
 		e.alerts = alertArmed | alertRing(k)
 		return
@@ -102,6 +105,7 @@ func (t *Transport) takeLane(slot int, number uint64) bool {
 		fence: t.endpoint(slot).inbox.fence,
 	}
 	t.lanes[slot] = l
+	t.endpoint(slot).ring.answers = &l.pos
 	t.rings = append(t.rings, l)
 	return true
 }
