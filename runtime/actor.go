@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
@@ -17,9 +18,9 @@ func NewMessage(b *Buffer) (*Message, error) {
 		return nil, b.refuse()
 	}
 	m := &Message{buffer: *b}
-	m.Status = Status{Source: b.world.Rank(), Tag: AnyTag, Bytes: len(b.bytes), size: 1}
+	m.Status = Status{Source: b.world.Rank(), Tag: AnyTag, Bytes: len(b.lease.Bytes), size: 1}
 	b.finish(bufferSent)
-	b.dest = b.world.Rank()
+	b.dest = int32(b.world.Rank())
 	return m, nil
 }
 
@@ -132,7 +133,7 @@ func (w *actorPort) Guard(fn func()) {
 // Bytes implements port.World.
 func (w *actorPort) Bytes(message any) ([]byte, bool) {
 	b := &message.(*Message).buffer
-	return b.bytes, b.world != nil && b.end == bufferLives
+	return b.lease.Bytes, b.world != nil && b.end == bufferLives
 }
 
 // Give implements port.World.
@@ -142,11 +143,11 @@ func (w *actorPort) Give(message any, to int) (port.Gift, error) {
 		return port.Gift{}, b.dead()
 	}
 	if b.message != nil {
-		own, err := (*World)(w).alloc(len(b.bytes))
+		own, err := (*World)(w).alloc(len(b.lease.Bytes))
 		if err != nil {
 			return port.Gift{}, fmt.Errorf("copy of a message that is passed on: %w", err)
 		}
-		copy(own.bytes, b.bytes)
+		copy(own.lease.Bytes, b.lease.Bytes)
 		b.message.Release()
 		*b = *own
 	}
@@ -164,7 +165,7 @@ func (w *actorPort) Given(message any, g port.Gift, to int) {
 	// It is in flight, so this cannot fail.
 	_ = w.memory.arena.Confirm(g.Lease)
 	b.finish(bufferSent)
-	b.dest = to
+	b.dest = int32(to)
 }
 
 // Regain implements port.World.
@@ -178,7 +179,7 @@ func (w *actorPort) Detach(message any, to int) any {
 	m := message.(*Message)
 	own := &Message{Status: m.Status, buffer: m.buffer}
 	m.buffer.finish(bufferSent)
-	m.buffer.dest = to
+	m.buffer.dest = int32(to)
 	return own
 }
 
@@ -186,7 +187,7 @@ func (w *actorPort) Detach(message any, to int) any {
 func (w *actorPort) Received(m *engine.Message) any {
 	return &Message{
 		Status: Status{Source: m.Status.Source, Tag: AnyTag, Bytes: len(m.Bytes), size: 1},
-		buffer: Buffer{world: (*World)(w), bytes: m.Bytes, message: m},
+		buffer: Buffer{world: (*World)(w), lease: arena.Lease{Bytes: m.Bytes}, message: m},
 	}
 }
 

@@ -26,14 +26,13 @@ var ErrBuffer = errors.New("buffer is not ours any more")
 // process are exempt.
 type Buffer struct {
 	world *World
-	bytes []byte
-	// lease is the memory if it is this rank's own.
+	// lease is the memory, and more than its bytes if it is this rank's own.
 	lease arena.Lease
 	// message is the memory if it came with a message.
 	message *engine.Message
 	// end says how the Buffer ended, dest where it went if it was sent.
 	end  bufferEnd
-	dest int
+	dest int32
 }
 
 // bufferEnd is how a Buffer ended.
@@ -65,7 +64,7 @@ func (w *World) alloc(n int) (*Buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Buffer{world: w, bytes: lease.Bytes, lease: lease}, nil
+	return &Buffer{world: w, lease: lease}, nil
 }
 
 // View returns the buffer as whole elements of type T. The slice must not be used
@@ -78,7 +77,7 @@ func (b *Buffer) Bytes() []byte {
 	if b.end != bufferLives {
 		panic(b.dead())
 	}
-	return b.bytes
+	return b.lease.Bytes
 }
 
 // Release gives the memory back: to this rank's arena, or to the rank that sent
@@ -97,7 +96,7 @@ func (b *Buffer) Release() {
 }
 
 // finish ends the Buffer.
-func (b *Buffer) finish(how bufferEnd) { b.end, b.bytes = how, nil }
+func (b *Buffer) finish(how bufferEnd) { b.end, b.lease.Bytes = how, nil }
 
 // dead is the error of using a dead Buffer.
 func (b *Buffer) dead() error {
@@ -125,29 +124,41 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 	if b == nil || b.end != bufferLives {
 		return b.refuse()
 	}
-	o, err := c.outgoing(e.bare(), b.bytes, dest, tag)
+	to, err := c.destination(e, dest, tag)
 	if err != nil {
 		return err
 	}
-	if e.size == 0 && len(b.bytes) > 0 || e.size > 0 && len(b.bytes)%e.size != 0 {
-		return fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.bytes), e.size)
+	if e.size == 0 && len(b.lease.Bytes) > 0 || e.size > 0 && len(b.lease.Bytes)%e.size != 0 {
+		return fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.lease.Bytes), e.size)
 	}
-	if o.to.Peer == ProcNull {
+	if to.Peer == ProcNull {
 		b.Release()
 		return nil
 	}
-	e.blank(b.bytes)
+	e.blank(b.lease.Bytes)
 	if b.message != nil {
-		err = c.forward(o, e, b)
+		err = c.forward(to, e, b)
 	} else {
-		err = c.handOver(o.to, e, b)
+		err = c.handOver(to, e, b)
 	}
 	if err != nil {
 		return c.failed(err)
 	}
 	b.finish(bufferSent)
-	b.dest = dest
+	b.dest = int32(dest)
 	return nil
+}
+
+// destination checks the address of a Buffer of elements. Peer may be ProcNull.
+func (c *Comm) destination(e *element, dest, tag int) (engine.Match, error) {
+	if !c.ordinary(e, dest, tag) {
+		o, err := c.outgoing(e.bare(), nil, dest, tag)
+		return o.to, err
+	}
+	if c.ranks != nil {
+		dest = c.ranks[dest]
+	}
+	return engine.Match{Context: c.id, Peer: dest, Tag: tag}, nil
 }
 
 // refuse is the error of sending a Buffer that is none.
@@ -165,7 +176,7 @@ func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 	if err != nil {
 		return err
 	}
-	err = c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.bytes, 0)
+	err = c.engine.SendHandover(c.ctx, to, e.typ, a.Key(given.Off), b.lease.Bytes, 0)
 	if err != nil {
 		b.lease, _ = a.Regain(given) // it is in flight, so this cannot fail
 		return err
@@ -174,13 +185,13 @@ func (c *Comm) handOver(to engine.Match, e *element, b *Buffer) error {
 }
 
 // forward sends a Buffer of another rank: a copy of it is handed over.
-func (c *Comm) forward(o outgoing, e *element, b *Buffer) error {
-	own, err := c.core.world.alloc(len(b.bytes))
+func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
+	own, err := c.core.world.alloc(len(b.lease.Bytes))
 	if err != nil {
 		return err
 	}
-	copy(own.bytes, b.bytes)
-	if err := c.handOver(o.to, e, own); err != nil {
+	copy(own.lease.Bytes, b.lease.Bytes)
+	if err := c.handOver(to, e, own); err != nil {
 		own.Release()
 		return err
 	}

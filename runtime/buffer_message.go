@@ -1,6 +1,9 @@
 package runtime
 
-import "github.com/gorun-hpc/gorun/runtime/internal/engine"
+import (
+	"github.com/gorun-hpc/gorun/runtime/internal/arena"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
 
 // Message is a message together with its memory, see RecvMessage. It belongs to
 // one goroutine at a time.
@@ -10,6 +13,8 @@ type Message struct {
 	Status Status
 
 	buffer Buffer
+	// carried is the engine's part of it, unless an actor got the message.
+	carried engine.Message
 }
 
 // RecvMessage receives a message of any length and element type with its memory:
@@ -28,14 +33,13 @@ func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if from.Peer == ProcNull {
 		return &Message{Status: nullStatus, buffer: Buffer{world: w, message: new(engine.Message)}}, nil
 	}
-	m, err := c.engine.RecvMessage(c.ctx, from, 0)
-	if err != nil {
+	m := new(Message) // before the waiting, not after it
+	if m.carried, err = c.engine.RecvMessage(c.ctx, from, 0); err != nil {
 		return nil, c.failed(err)
 	}
-	return &Message{
-		Status: c.status(m.Status, 1),
-		buffer: Buffer{world: w, bytes: m.Bytes, message: m},
-	}, nil
+	m.Status = c.status(m.carried.Status, 1)
+	m.buffer = Buffer{world: w, lease: arena.Lease{Bytes: m.carried.Bytes}, message: &m.carried}
+	return m, nil
 }
 
 // Buffer returns the message's memory, the same Buffer each time.

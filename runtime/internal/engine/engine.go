@@ -98,9 +98,10 @@ type Engine struct {
 	operations operations
 	budget     budget
 	spare      spareMemory
-	backlog    []*peer // with something to drive after a poll
-	moving     int     // Gets and Puts under way
-	rounds     uint    // polls, to be fair to the transports
+	backlog    []*peer             // with something to drive after a poll
+	moving     int                 // Gets and Puts under way
+	rounds     uint                // polls, to be fair to the transports
+	body       [clearanceSize]byte // of a frame that is being made
 
 	requests *Request // free lists
 	frames   *frame

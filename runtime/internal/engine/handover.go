@@ -31,8 +31,17 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 		return &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
 	}
 	e.lock()
-	defer e.unlock()
 	e.background.activity++
+	var err error
+	if !e.handOverNow(to, t, k, len(buf)) {
+		err = e.handOver(ctx, to, t, k, buf, pc)
+	}
+	e.unlock()
+	return err
+}
+
+// handOver is SendHandover off the fast path. mu is held.
+func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	r := e.newRequest(opSendHandover, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
 	p, err := e.destination(r, to)
 	if err != nil {
@@ -58,9 +67,7 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 		return err
 	}
 	e.announce(p, t)
-	var body [envelopeSize]byte
-	envelope{length: uint64(len(buf)), key: k}.put(&body)
-	e.emit(r, h, body[:])
+	e.emit(r, h, e.envelope(envelope{length: uint64(len(buf)), key: k}))
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
@@ -68,22 +75,40 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 	return err
 }
 
+// handOverNow is the fast path: to a connected peer, and nothing before it. mu is
+// held.
+func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
+	if uint(to.Peer) >= uint(len(e.peers)) || uint(to.Tag) > TagMax {
+		return false
+	}
+	p := e.peers[to.Peer]
+	if p == nil || p.eager < 0 || !p.caps.Handover || t >= TypeNamed && !p.announced.has(t) || e.broken[to.Context] != nil {
+		return false
+	}
+	h := header{kind: kindHandover, context: to.Context, tag: int32(to.Tag), typ: t}
+	if p.ep.Send(p.words(h), e.envelope(envelope{length: uint64(n), key: k})) != nil {
+		return false
+	}
+	p.in.told = p.in.limit()
+	return true
+}
+
 // RecvMessage receives a message of any length and type together with its memory:
 // the sender's arena when it was handed over, else new memory of this process. The
 // caller releases it.
-func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (*Message, error) {
+func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
 	e.lock()
 	r := e.startReceive(opRecvMessage, from, 0, nil, pc)
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
-	m := r.message
-	s, err := e.free(r)
+	m := r.carried()
+	var err error
+	m.Status, err = e.free(r)
 	e.unlock()
 	if err != nil {
-		return nil, err
+		return Message{}, err
 	}
-	m.Status = s
 	return m, nil
 }
 
@@ -93,21 +118,26 @@ func (e *Engine) arriveHandover(p *peer, h header, payload []byte) error {
 	if err != nil {
 		return err
 	}
+	k := key{h.context, int32(p.rank), h.tag}
+	if en := e.match.receive(k); en != nil {
+		en.req.peer = p
+		e.takeOver(en.req, h.tag, h.typ, v.key, int(v.length), nil)
+		return nil
+	}
 	g := e.newMessage(p, h)
 	g.length, g.key = int(v.length), v.key
-	e.offer(g, h.context)
+	e.keepMessage(g, k)
 	return nil
 }
 
 // takeOver gives handed-over memory to a receive: as it is to RecvMessage, as a
-// copy to any other, which then releases it.
-func (e *Engine) takeOver(r *Request, g *message) {
-	p, k, length, tag, typ := g.peer, g.key, g.length, g.tag, g.typ
-	b, err := g.local, error(nil)
+// copy to any other, which then releases it. b is the memory if its owner is this
+// rank.
+func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, length int, b []byte) {
+	p, err := r.peer, error(nil)
 	if p.tr != nil {
 		b, err = p.ep.Map(k, length)
 	}
-	e.freeMessage(g)
 	if err != nil {
 		r.status = Status{Source: p.rank, Tag: int(tag), Type: typ}
 		e.giveBack(p, k)
@@ -120,7 +150,7 @@ func (e *Engine) takeOver(r *Request, g *message) {
 		return
 	}
 	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ, Handover: true}
-	r.message = &Message{Bytes: b, e: e, owner: p, key: k}
+	r.carry(Message{Bytes: b, e: e, owner: p, key: k})
 	e.complete(r, nil)
 }
 
@@ -132,9 +162,9 @@ func (e *Engine) giveBack(p *peer, k transport.Key) {
 		}
 		return
 	}
-	var body [releaseSize]byte
-	binary.LittleEndian.PutUint64(body[:], k.Addr)
-	e.post(p, header{kind: kindRelease}, body[:])
+	body := e.body[:releaseSize]
+	binary.LittleEndian.PutUint64(body, k.Addr)
+	e.post(p, header{kind: kindRelease}, body)
 }
 
 // releaseSize is the length of the body of kindRelease: the Addr of the key.

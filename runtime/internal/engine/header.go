@@ -115,6 +115,14 @@ func (v envelope) put(b *[envelopeSize]byte) {
 	binary.LittleEndian.PutUint64(b[16:], v.key.Token)
 }
 
+// envelope returns v as the body of a frame, valid until the next one is made: a
+// lane copies it.
+func (e *Engine) envelope(v envelope) []byte {
+	body := (*[envelopeSize]byte)(e.body[:])
+	v.put(body)
+	return body[:]
+}
+
 // parseEnvelope is the inverse of put.
 func parseEnvelope(b []byte) (envelope, error) {
 	if len(b) != envelopeSize {

@@ -121,20 +121,20 @@ func (m *Matched) Recv(ctx context.Context, t Type, buf []byte, pc uintptr) (Sta
 }
 
 // RecvMessage is Engine.RecvMessage for this message.
-func (m *Matched) RecvMessage(ctx context.Context, pc uintptr) (*Message, error) {
+func (m *Matched) RecvMessage(ctx context.Context, pc uintptr) (Message, error) {
 	e := m.e
 	e.lock()
 	r := m.start(opRecvMessage, 0, nil, pc)
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
-	g := r.message
-	s, err := e.free(r)
+	g := r.carried()
+	var err error
+	g.Status, err = e.free(r)
 	e.unlock()
 	if err != nil {
-		return nil, err
+		return Message{}, err
 	}
-	g.Status = s
 	return g, nil
 }
 

@@ -84,7 +84,9 @@ func (e *Engine) accept(r *Request, g *message) {
 		}
 		e.freeMessage(g)
 	case g.kind == kindHandover:
-		e.takeOver(r, g)
+		tag, typ, k, length, b := g.tag, g.typ, g.key, g.length, g.local
+		e.freeMessage(g)
+		e.takeOver(r, tag, typ, k, length, b)
 	default:
 		e.pull(r, g)
 	}
@@ -106,7 +108,7 @@ func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {
 	p := r.peer
 	if r.op == opRecvMessage {
 		r.buf = make([]byte, length)
-		r.message = &Message{Bytes: r.buf}
+		r.carry(Message{Bytes: r.buf})
 	}
 	r.phase = phaseMoving
 	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}

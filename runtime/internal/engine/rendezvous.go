@@ -53,8 +53,8 @@ func (e *Engine) sendClearance(r *Request) {
 			h.flags = flagKey
 		}
 	}
-	var body [clearanceSize]byte
-	v.put(&body)
+	body := &e.body
+	v.put(body)
 	e.post(p, h, body[:])
 }
 

@@ -60,7 +60,7 @@ type Request struct {
 	status     Status
 	err        error
 	cause      error    // of the cancellation
-	message    *Message // RecvMessage: what came
+	message    *Message // RecvMessage: what came; the record's own
 	target     key      // where to, or where from
 	pc         uintptr
 
@@ -89,10 +89,28 @@ func (e *Engine) free(r *Request) (Status, error) {
 	s, err := r.status, r.err
 	r.phase = phaseFree
 	r.generation++
-	r.peer, r.buf, r.err, r.waiter, r.cause, r.message = nil, nil, nil, nil, nil, nil
+	r.peer, r.buf, r.err, r.waiter, r.cause = nil, nil, nil, nil, nil
 	r.exposed, r.withdrawn, r.canceled, r.given = false, false, false, false
 	r.next, e.requests = e.requests, r
 	return s, err
+}
+
+// carry notes the message that RecvMessage is to return.
+func (r *Request) carry(m Message) {
+	if r.message == nil {
+		r.message = new(Message)
+	}
+	*r.message = m
+}
+
+// carried takes what was given to carry, the zero Message if nothing was.
+func (r *Request) carried() Message {
+	if r.message == nil {
+		return Message{}
+	}
+	m := *r.message
+	*r.message = Message{}
+	return m
 }
 
 // complete ends a request, with err unless it already has an error. Nobody

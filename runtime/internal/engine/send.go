@@ -165,10 +165,8 @@ func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 			flags |= flagKey
 		}
 	}
-	var body [envelopeSize]byte
-	v.put(&body)
 	h := header{kind: kindRTS, flags: flags, context: r.target.context, tag: r.target.tag, typ: r.typ, id: r.id}
-	e.emit(r, h, body[:])
+	e.emit(r, h, e.envelope(v))
 }
 
 // enrol gives r an id for the peer's answers.
