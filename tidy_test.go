@@ -42,7 +42,8 @@ var imports = map[string][]string{
 	"transport":               {},
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
 	"internal/processor":      {},
-	"transport/shm":           {"transport", "internal/processor", "golang.org/x/sys/unix"},
+	"internal/hugepages":      {"golang.org/x/sys/unix"},
+	"transport/shm":           {"transport", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
 	"transport/rdma/verbs":           {},
 	"transport/rdma/verbs/verbstest": {"transport/rdma/verbs"},

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/hugepages"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -59,6 +60,8 @@ type Transport struct {
 	exposed *exposures
 	bulk    bulk
 	tuner   tuner
+	// traffic is what Gets and Puts read from and write to this rank's private memory.
+	traffic hugepages.Traffic
 	// blocked are the endpoints whose last Send found no room.
 	blocked []*endpoint
 	polls   uint64
@@ -227,6 +230,9 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 	}
 	if off, ok := t.arena.Offset(b); ok {
 		return t.arena.Key(off), nil
+	}
+	if t.node.locals == nil && !t.cfg.DisableCMA {
+		t.traffic.Note(b)
 	}
 	return t.exposed.add(b, access), nil
 }

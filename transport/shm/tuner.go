@@ -132,6 +132,7 @@ func (t *tuner) String() string {
 // directly.
 func (t *Transport) begin(op *bulkOp) {
 	op.begun = true
+	t.traffic.Note(op.buf)
 	if op.verb != verbGet || len(op.buf) < tunedBytes {
 		return
 	}

@@ -1,0 +1,128 @@
+package hugepages
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// blockBytes is the size of a huge page, if the kernel says so.
+	blockBytes = 2 << 20
+	// shortest is the length in bytes from which a copy counts.
+	shortest = 16 << 10
+	// price is how many bytes go through a block before it is collapsed, which takes
+	// about half a millisecond: half of what they took.
+	price = 8 << 20
+	// tries is how often a block is collapsed in vain, at twice the price each time: a
+	// peer that reads from it at that moment prevents it.
+	tries = 5
+	// blocksMax bounds the table. Beyond it counting begins again.
+	blocksMax = 1 << 12
+	// settled is a block's bytes when nothing more is to be done.
+	settled = -1
+)
+
+// Traffic counts the bytes that are copied from and to blocks of memory, and
+// collapses a block into one huge page when that has paid for it. The pages of a
+// block that were not there are made, up to 2 MiB of memory around a short slice.
+//
+// Where huge pages are switched off ("never" in
+// /sys/kernel/mm/transparent_hugepage/enabled), or are not of 2 MiB, or the kernel
+// cannot collapse memory on demand (before Linux 6.1), it does nothing. The zero
+// value is ready for use. It may not be used by two goroutines at a time.
+type Traffic struct {
+	// Collapse makes one huge page of the block at an address; nil for madvise(2). It
+	// is for tests.
+	Collapse func(addr uintptr, bytes int) error
+
+	blocks map[uintptr]block
+	// calm is the last block that was found settled.
+	calm   uintptr
+	opened bool
+	off    bool
+}
+
+type block struct {
+	left  int // bytes until it is collapsed, or settled
+	tries int
+}
+
+// Note counts a copy from or to b, which has not begun.
+func (t *Traffic) Note(b []byte) {
+	if len(b) < shortest || t.off {
+		return
+	}
+	first := address(b)
+	last := first + uintptr(len(b)) - 1
+	if first /= blockBytes; first == t.calm && last/blockBytes == first {
+		return
+	}
+	for n := first; n <= last/blockBytes && !t.off; n++ {
+		from, to := max(address(b), n*blockBytes), min(last+1, (n+1)*blockBytes)
+		t.count(n, int(to-from))
+	}
+}
+
+// count adds bytes to the traffic of a block.
+func (t *Traffic) count(number uintptr, bytes int) {
+	if !t.opened {
+		t.open()
+	}
+	k, known := t.blocks[number]
+	switch {
+	case known && k.left == settled:
+		t.calm = number
+		return
+	case !known && len(t.blocks) >= blocksMax:
+		clear(t.blocks)
+		fallthrough
+	case !known:
+		k.left = price
+	}
+	if k.left -= bytes; k.left <= 0 {
+		k = t.collapse(number, k)
+	}
+	t.blocks[number] = k
+}
+
+// collapse makes one page of a block whose time has come.
+func (t *Traffic) collapse(number uintptr, k block) block {
+	if t.off {
+		return k
+	}
+	err := t.Collapse(number*blockBytes, blockBytes)
+	if k.tries++; err == nil || k.tries == tries || !transient(err) {
+		return block{left: settled}
+	}
+	k.left = price << k.tries
+	return k
+}
+
+// transient says that a block may be collapsed later.
+func transient(err error) bool {
+	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOMEM)
+}
+
+// open finds out what the kernel offers.
+func (t *Traffic) open() {
+	t.opened, t.blocks = true, make(map[uintptr]block)
+	if t.Collapse == nil {
+		t.Collapse = collapse
+		t.off = !offered()
+	}
+}
+
+// offered says that there are huge pages of the size of a block.
+func offered() bool {
+	const folder = "/sys/kernel/mm/transparent_hugepage/"
+	enabled, err := os.ReadFile(folder + "enabled")
+	if err != nil || strings.Contains(string(enabled), "[never]") {
+		return false
+	}
+	size, err := os.ReadFile(folder + "hpage_pmd_size")
+	return err == nil && strings.TrimSpace(string(size)) == strconv.Itoa(blockBytes)
+}
