@@ -3,6 +3,7 @@ package collectives
 import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -33,10 +34,23 @@ func (g *group) bcast(buf []byte, root int) error {
 	if err != nil {
 		return err
 	}
-	if alg == small {
+	switch alg {
+	case small:
 		return n.BcastSmall(buf, root)
+	case pair:
+		return g.bcastPair(n, buf, root)
+	default:
+		return n.BcastPipeline(buf, root)
 	}
-	return n.BcastPipeline(buf, root)
+}
+
+// bcastPair is one message, which both ends copy at once where that can be done.
+// Only after both have come, and call the same, is one sure to be received.
+func (g *group) bcastPair(n *node.Group, buf []byte, root int) error {
+	if err := n.BarrierFlags(); err != nil {
+		return err
+	}
+	return message.BcastBinomial(&g.peer, buf, root)
 }
 
 func bcastMessages(p *peer, alg algorithm, buf []byte, root int) error {

@@ -87,6 +87,7 @@ var table = []rule{
 	{opBarrier, dissemination, 0, 0, 0, "ranks on several nodes"},
 
 	{opBcast, small, near | fits, 0, 0, "the data travels beside its flag"},
+	{opBcast, pair, near | two, free | readable, 0, "one message, which is copied once by both ends"},
 	{opBcast, pipeline, near, 0, 0, "readers copy from root's memory while it writes"},
 	{opBcast, binomial, 0, 0, 32 << 10, "short: fewest messages"},
 	{opBcast, scatterAllGather, 0, 0, 0, "long: every rank sends a share"},
