@@ -12,6 +12,10 @@ import (
 // ErrNameTaken refuses a name that a live actor has.
 var ErrNameTaken = errors.New("name is taken")
 
+// ErrNamesLost says that the rank that kept a name is down, and with it what it knew:
+// the name is of no use any more, at any rank.
+var ErrNamesLost = errors.New("the rank that kept the name is down")
+
 // ErrNoName says that a name is not registered.
 var ErrNoName = errors.New("no such name")
 
@@ -108,7 +112,7 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 // Register gives an actor of any rank a name that every rank can look up. It ends
 // with the actor, or with the rank that keeps it, which is chosen by a hash of the
 // name. It waits for an answer, so an inline actor cannot call it. The error is
-// ErrNameTaken or that of the request.
+// ErrNameTaken, ErrNamesLost or that of the request.
 func (s *System) Register(name string, pid *actor.PID) error {
 	a, err := s.askNames(nameRequest{nameAdd, name, pid.Address, pid.Id})
 	if err == nil && a.Refused {
@@ -142,6 +146,9 @@ func (s *System) askNames(m nameRequest) (nameAnswer, error) {
 	rank := int(h.Sum32() % uint32(s.Size()))
 	v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
 	if err != nil {
+		if cause := s.engine.Down(rank); cause != nil {
+			err = fmt.Errorf("%w: %w", ErrNamesLost, cause)
+		}
 		return nameAnswer{}, fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
 	}
 	return v.(nameAnswer), nil

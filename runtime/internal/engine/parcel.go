@@ -220,6 +220,17 @@ func (e *Engine) Grant(rank int, link, limit uint32) {
 	e.unlock()
 }
 
+// Down returns why nothing can be sent to a rank any more, or nil.
+func (e *Engine) Down(rank int) error {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(rank)
+	if err != nil {
+		return err
+	}
+	return p.down
+}
+
 // sendable returns why nothing can be sent through l, or nil.
 func (e *Engine) sendable(l *Link) error {
 	if e.err != nil {

@@ -126,6 +126,9 @@ func TestLinkCredit(t *testing.T) {
 	require.ErrorIs(t, err, engine.ErrProtocol)
 	require.Equal(t, []int{1}, c[0].lost)
 	require.NoError(t, e.AwaitCredit(full), "nothing to wait for")
+	require.ErrorIs(t, e.Down(1), engine.ErrProtocol)
+	require.NoError(t, e.Down(0))
+	require.ErrorIs(t, e.Down(2), engine.ErrAddress)
 }
 
 // Parcels wait for the courier, up to a bound; then their sender hears so. Losses
