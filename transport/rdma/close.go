@@ -75,7 +75,11 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	for !done() {
-		if t.round(nil, lingerBudget) > 0 || t.restless() || !t.queue.Arm(ring) {
+		if t.round(nil, lingerBudget) > 0 || t.restless() {
+			continue
+		}
+		// What the round has sent again may have been all that done waited for.
+		if done() || !t.queue.Arm(ring) {
 			continue
 		}
 		select {

@@ -62,7 +62,7 @@ func TestCloseSendsAgainWhatWasNotAcknowledged(t *testing.T) {
 		u.await("a connection", func() bool { return again.event != nil })
 		require.Equal(t, verbs.EventEstablished, again.event.Type)
 		again.say(frame(word(0, 0, 8, 0), kindUpdate))
-		u.await("the messages and the wish for an answer", func() bool { return again.heard == messages+1 })
+		u.await("the messages and the wish for an answer", func() bool { return again.heard > messages })
 		require.Empty(t, closed)
 		again.say(frame(word(0, messages+1, 8, 0), kindUpdate))
 		require.NoError(t, <-closed)

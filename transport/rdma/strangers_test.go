@@ -39,12 +39,12 @@ func loneAt(t *testing.T, places []place, size int, change func(c *rdma.Config))
 }
 
 // reasonOf is the reason in a reject.
-func reasonOf(t testing.TB, e *verbs.Event) negotiation.Reason {
-	t.Helper()
-	require.Equal(t, verbs.EventPeerRejected, e.Type)
-	require.GreaterOrEqual(t, len(e.PrivateData), negotiation.RejectSize)
+func reasonOf(tb testing.TB, e *verbs.Event) negotiation.Reason {
+	tb.Helper()
+	require.Equal(tb, verbs.EventPeerRejected, e.Type)
+	require.GreaterOrEqual(tb, len(e.PrivateData), negotiation.RejectSize)
 	reject, err := negotiation.ParseReject(e.PrivateData, binary.BigEndian.Uint32(e.PrivateData[16:]))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return reject.Reason
 }
 
