@@ -86,7 +86,7 @@ var imports = map[string][]string{
 
 	"collectives": {
 		"runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
-		"collectives/internal/private",
+		"collectives/internal/private", "internal/hugepages",
 	},
 	"collectives/internal/private": {"golang.org/x/sys/unix"},
 	"collectives/internal/kernel":  {},

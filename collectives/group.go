@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/internal/hugepages"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -111,7 +112,7 @@ func (g *group) shared() (*node.Group, error) {
 	if g.node != nil {
 		return g.node, nil
 	}
-	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Place: place, Open: g.open})
+	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: place, Open: g.open})
 	g.node = n
 	return n, err
 }

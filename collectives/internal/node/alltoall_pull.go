@@ -8,6 +8,8 @@ package node
 // kernel's work on each page.
 func (g *Group) AllToAllPull(send, recv []byte) error {
 	l := g.lending
+	g.note(send)
+	g.note(recv)
 	l.lend(send)
 	err := l.pullBlocks(send, recv)
 	if err == nil {

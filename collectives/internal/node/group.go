@@ -14,6 +14,9 @@ type Config struct {
 	Segment int
 	// Reader reads other members' private memory; nil if there is no way.
 	Reader Reader
+	// Note is told of private memory that is about to be read or to be read into by
+	// Reader; it may be nil.
+	Note func(b []byte)
 	// Place returns the source line of the current operation, for errors; it may be
 	// nil.
 	Place func() string
@@ -50,6 +53,7 @@ type Group struct {
 	said    statements
 	large   *ring
 	reader  Reader
+	note    func(b []byte)
 	lending *loans
 }
 
@@ -60,9 +64,12 @@ const spins = 1000
 // New returns the state of one member and opens the memory of the small
 // operations; that of the large ones follows with the first of them.
 func New(c Config) (*Group, error) {
-	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, open: c.Open, reader: c.Reader, plan: planFor(c.Size, c.Crowded)}
+	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, open: c.Open, reader: c.Reader, note: c.Note, plan: planFor(c.Size, c.Crowded)}
 	if c.Crowded {
 		g.spin = 1
+	}
+	if g.note == nil {
+		g.note = func([]byte) {}
 	}
 	if c.Segment > 0 {
 		g.plan.segment = c.Segment

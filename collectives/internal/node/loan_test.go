@@ -117,3 +117,26 @@ func TestReadThatFailsLater(t *testing.T) {
 		require.ErrorIs(t, errs[1], want)
 	}
 }
+
+// Who keeps account of what is copied hears of both ends.
+func TestPullTellsWhatIsCopied(t *testing.T) {
+	var mu sync.Mutex
+	told := map[*byte]int{}
+	note := func(b []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		told[&b[0]] = len(b)
+	}
+	want := map[*byte]int{}
+	run(t, node.Config{Size: 2, Note: note}, func(_ int, g *node.Group) error {
+		send, recv := make([]byte, 200), make([]byte, 200)
+		mu.Lock()
+		want[&send[0]], want[&recv[0]] = len(send), len(recv)
+		mu.Unlock()
+		if _, err := g.CanPull(); err != nil {
+			return err
+		}
+		return g.AllToAllPull(send, recv)
+	})
+	require.Equal(t, want, told)
+}
