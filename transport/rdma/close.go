@@ -57,6 +57,7 @@ func (t *Transport) Close() error {
 	err := t.listener.Close() // not before: a peer may have to connect again
 	if t.stage.director != nil {
 		t.stage.send(ending{})
+		t.linger(ring, bell, goodbyeMost, t.parted)
 		t.linger(ring, bell, t.config.Farewell, func() bool { return t.over && len(t.links) == 0 })
 	}
 	t.commands.end()
@@ -67,6 +68,21 @@ func (t *Transport) Close() error {
 		t.corked.timer.Stop()
 	}
 	return errors.Join(err, t.stage.strike(), t.adapter.Close())
+}
+
+// goodbyeMost bounds how long the actors may take to say goodbye, which only a busy
+// machine delays: Farewell is for the answers.
+const goodbyeMost = 10 * time.Second
+
+// parted reports whether no connection is in use any more: each has ended or was sent
+// a goodbye.
+func (t *Transport) parted() bool {
+	for _, p := range t.peers {
+		if p != nil && p.link != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // linger drops what still comes until done says so. It returns false when that took
