@@ -21,7 +21,7 @@ var folds = cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasAVX512F && cpu.X86.HasSSE4
 // foldLong continues a CRC32C over whole units of p and returns what is left of it.
 func foldLong(crc uint32, p []byte) (uint32, []byte) {
 	if n := ahead(p); n > 0 {
-		crc, p = crc32.Update(crc, castagnoli, p[:n]), p[n:]
+		crc, p = crc32.Update(crc, castagnoli(), p[:n]), p[n:]
 	}
 	crc = ^crc
 	for len(p) >= foldUnit {
