@@ -1,12 +1,14 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -155,6 +157,23 @@ func TestKilledGorunAtRandomMoments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A gorun can be killed when the one inside runs already but has no death signal yet.
+func TestInsideEndsWithoutItsDeathSignal(t *testing.T) {
+	ends, alive, err := os.Pipe()
+	require.NoError(t, err)
+	r := command(t, nil, helper([]string{"-gorun-inside", t.TempDir(), "-np", "1"}, "grandchildren")...)
+	r.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	r.ExtraFiles = []*os.File{ends}
+	err = r.Start()
+	require.NoError(t, errors.Join(ends.Close(), alive.Close()))
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("no right to make a PID namespace")
+	}
+	require.NoError(t, err)
+	require.Equal(t, 137, r.wait(t))
+	nothingLeft(t, r)
 }
 
 func TestKilledRanksLeaveNothing(t *testing.T) {

@@ -19,6 +19,7 @@ func run(args []string) int {
 	scratch, inside := "", len(args) > 1 && args[0] == insideCommand
 	if inside {
 		scratch, args = args[1], args[2:]
+		endWithOutside()
 	}
 	if len(args) > 0 && args[0] == agentCommand {
 		return runAgent(scratch, inside)

@@ -14,6 +14,21 @@ import (
 // namespace. The second is the scratch directory of the one outside.
 const insideCommand = "-gorun-inside"
 
+// outsideFD is where a gorun inside has a pipe that ends with the one outside.
+const outsideFD = 3
+
+// endWithOutside ends this process, and with it everything in its namespace, when the
+// gorun outside ends. The death signal does that too, except for one that was killed
+// while it started this one.
+func endWithOutside() {
+	syscall.CloseOnExec(outsideFD)
+	pipe := os.NewFile(outsideFD, "gorun outside")
+	go func() {
+		_, _ = pipe.Read(make([]byte, 1)) // nothing is ever written
+		os.Exit(exitSignalOffset + int(unix.SIGKILL))
+	}()
+}
+
 // outside is the containment of a gorun that leaves the job to another one,
 // in a PID namespace.
 type outside struct{}
@@ -61,10 +76,16 @@ func relaunch(args []string, scratch string) (int, error) {
 		sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 		sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	}
+	ends, alive, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = alive.Close() }()
 	argv := append([]string{"gorun", insideCommand, scratch}, args...)
 	pid, err := syscall.ForkExec("/proc/self/exe", argv, &syscall.ProcAttr{
-		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: sys,
+		Env: os.Environ(), Files: []uintptr{0, 1, 2, ends.Fd()}, Sys: sys,
 	})
+	_ = ends.Close()
 	if err != nil {
 		return 0, fmt.Errorf("start in a PID namespace: %w", err)
 	}
