@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -99,7 +100,7 @@ func relaunch(args []string, scratch string) (int, error) {
 	var status syscall.WaitStatus
 	for {
 		_, err = syscall.Wait4(pid, &status, 0, nil)
-		if err != syscall.EINTR {
+		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
