@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,16 +81,7 @@ func TestNetworkRandomSchedules(t *testing.T) {
 }
 
 func TestNetworkGoroutineStorm(t *testing.T) {
-	w := newNetworkWorld(t, nodes{0, 0, 1}, nil)
-	w.each(t, func(rank int, e *engine.Engine) error {
-		var wg sync.WaitGroup
-		errs := make([]error, 12)
-		for g := range errs {
-			wg.Go(func() { errs[g] = pingpong(e, rank, 3, g, 50) })
-		}
-		wg.Wait()
-		return errors.Join(errs...)
-	})
+	newNetworkWorld(t, nodes{0, 0, 1}, nil).storm(t, 12, 50)
 }
 
 // TestNetworkFloodFillsTheBudgetAndNoMore: messages that nobody asked for take the

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -55,21 +54,7 @@ func TestSharedMemoryRandomSchedules(t *testing.T) {
 }
 
 func TestSharedMemoryGoroutineStorm(t *testing.T) {
-	w := newLocalWorld(t, 3, patient)
-	w.each(t, func(rank int, e *engine.Engine) error {
-		var wg sync.WaitGroup
-		errs := make([]error, 12)
-		for g := range errs {
-			wg.Go(func() { errs[g] = pingpong(e, rank, 3, g, 100) })
-		}
-		wg.Wait()
-		for _, err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	newLocalWorld(t, 3, patient).storm(t, 12, 100)
 }
 
 // BenchmarkSharedMemory is a ping-pong between two goroutines; ns/op is one way.

@@ -167,30 +167,33 @@ func TestGoroutineStorm(t *testing.T) {
 	rounds := soak(60)
 	for _, p := range protocols[:6] {
 		t.Run(p.name, func(t *testing.T) {
-			w := newWorld(t, ranks, p.options, nil)
 			var word atomic.Uint64
-			w.each(t, func(rank int, e *engine.Engine) error {
-				var wg sync.WaitGroup
-				errs := make([]error, goroutines)
-				for g := range goroutines {
-					wg.Go(func() { errs[g] = pingpong(e, rank, ranks, g, rounds) })
+			newWorld(t, ranks, p.options, nil).storm(t, goroutines, rounds, func(e *engine.Engine) {
+				for i := range uint64(20) {
+					word.Add(1)
+					e.Await(none, func() bool { return word.Load() >= ranks*i/2 }, 0, "word")
 				}
-				wg.Go(func() {
-					for i := range uint64(20) {
-						word.Add(1)
-						e.Await(none, func() bool { return word.Load() >= ranks*i/2 }, 0, "word")
-					}
-				})
-				wg.Wait()
-				for _, err := range errs {
-					if err != nil {
-						return err
-					}
-				}
-				return nil
 			})
 		})
 	}
+}
+
+// storm has so many goroutines in every rank play pingpong, and does more in each
+// rank beside them.
+func (w *world) storm(tb testing.TB, goroutines, rounds int, beside ...func(e *engine.Engine)) {
+	tb.Helper()
+	w.each(tb, func(rank int, e *engine.Engine) error {
+		var wg sync.WaitGroup
+		errs := make([]error, goroutines)
+		for g := range errs {
+			wg.Go(func() { errs[g] = pingpong(e, rank, len(w.engines), g, rounds) })
+		}
+		for _, f := range beside {
+			wg.Go(func() { f(e) })
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	})
 }
 
 // pingpong goes round the ring of ranks.
