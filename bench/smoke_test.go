@@ -24,8 +24,8 @@ const timeout = 2 * time.Minute
 // programs are the benchmarks, and bin is where TestMain built them.
 var (
 	programs = []string{
-		"allall", "allocations", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect", "handover",
-		"latency", "loss", "memory", "messagerate", "npb", "startup",
+		"allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
+		"handover", "latency", "loss", "memory", "messagerate", "npb", "startup",
 	}
 	bin string
 )
@@ -99,6 +99,9 @@ func TestTables(t *testing.T) {
 		{"computing", 2, []string{"computing", "-m", "1M", "-for", "2ms"}, []int{1 << 20}, false},
 		{"allocations", 2, []string{"allocations", "-m", "8,1K"}, []int{8, 1024}, true},
 		{"connect", 4, []string{"connect"}, []int{8}, false},
+		{"arrival", 3, []string{"arrival"}, []int{8}, false},
+		{"arrival beside a dialogue", 3, []string{"arrival", "-busy", "1"}, []int{8}, false},
+		{"arrival beside a flood", 4, []string{"arrival", "-busy", "64"}, []int{8}, false},
 		{"blocked", 2, []string{"blocked", "-for", "20ms"}, []int{8}, true},
 		{"memory", 4, []string{"memory"}, []int{0}, false},
 		{"memory after an all-to-all", 4, []string{"memory", "-alltoall", "-shared"}, []int{0}, false},
@@ -188,6 +191,8 @@ func TestRefusals(t *testing.T) {
 		{3, "messagerate", "pairs"},
 		{2, "connect", "connect needs 3 ranks or more"},
 		{3, "connect -m 8,16", "one size"},
+		{2, "arrival", "arrival needs 3 ranks or more"},
+		{3, "arrival -m 16", "-m 8"},
 		{2, "collective -op dance", `"dance"`},
 		{2, "latency -type string", `"string"`},
 		{2, "latency -m 9:1", "empty"},

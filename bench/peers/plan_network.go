@@ -18,6 +18,7 @@ var (
 	netHugeFew = []string{"-i", "1", "-x", "0"}
 	netRate    = []string{"-m", "8", "-i", "2000", "-x", "500"}
 	withoutCRC = []string{"GORUN_CRC=0"}
+	fourRanks  = []string{"-host", "a:2,b:2", "-rsh", "env GORUN_HOSTID=%h"}
 	twoNodes   = []string{"-host", "a:2,b:4", "-rsh", "env GORUN_HOSTID=%h"}
 	twoSizes   = []string{"-m", "64K,1M"}
 )
@@ -44,6 +45,9 @@ func networkMeasurements() []measurement {
 		over(measurement{key: "rdma allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}}),
 		{key: "shm alone", program: "latency", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-m", "8"}, warm)},
 		{key: "shm beside rdma", program: "latency", ranks: 6, bound: true, alone: true, args: slices.Concat([]string{"-m", "8", "-heard", "4"}, warm), launch: twoNodes},
+		{key: "rdma arrival", program: "arrival", ranks: 4, bound: true, alone: true, args: []string{"-i", "1000"}, launch: fourRanks},
+		{key: "rdma arrival in a dialogue", program: "arrival", ranks: 4, bound: true, alone: true, args: []string{"-i", "1000", "-busy", "1"}, launch: fourRanks},
+		{key: "rdma arrival in a flood", program: "arrival", ranks: 4, bound: true, alone: true, args: []string{"-i", "1000", "-busy", "64"}, launch: fourRanks},
 	}
 }
 
@@ -55,6 +59,8 @@ func networkRows() []row {
 		{name: "rdma first message, with the connection", unit: "us", measurement: "rdma connect", size: 8, against: absolute, bar: 1000},
 		{name: "rdma allocations per small message", measurement: "rdma allocations", size: 8, against: absolute, bar: 0.005},
 		{name: "shm latency 8 B beside 4 rdma connections, to shm alone", unit: "us", measurement: "shm beside rdma", size: 8, against: "shm alone", bar: 1.1},
+		{name: "rdma arrival 8 B beside a dialogue through shm, to its own", unit: "us", measurement: "rdma arrival in a dialogue", size: 8, against: "rdma arrival", bar: 2},
+		{name: "rdma arrival 8 B beside a flood through shm, to its own", unit: "us", measurement: "rdma arrival in a flood", size: 8, against: "rdma arrival", bar: 2},
 	}
 	for _, l := range []struct {
 		what string

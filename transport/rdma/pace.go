@@ -3,51 +3,64 @@ package rdma
 import "time"
 
 // pace spares the adapter, whose look at its sockets costs a system call, where a
-// faster transport is polled beside it: after a look that found nothing some polls
-// go by without one, twice as many each time, until looks are a small share of the
-// time. How many that is is measured: what a look takes, and how long the polls
-// between two looks took. It differs by a factor of a hundred between a rank that
-// spins and one that yields its processor at every poll.
+// faster transport is polled beside it: after a look that found nothing some time
+// goes by without one. It is a part of how long nothing was found already, so that an
+// answer that is due soon is found soon, until looks are a small share of the time.
+//
+// Time is measured, because polls differ by a factor of a thousand between a rank that
+// spins and one that yields its processor at every poll. But a look at the clock costs
+// more than a poll, so between two of them some polls are only counted: as many as
+// take the time that is left, and never so many that a rank whose polls became long
+// meanwhile would notice.
 type pace struct {
 	companion bool
-	// skip is how many polls go by after this look, wait how many of them are left.
-	skip, wait int
-	// looked is when the last look ended, as measured from base.
-	base   time.Time
-	looked time.Duration
+	// wait is how many polls go by before the clock is read, counted how many did since
+	// it was.
+	wait, counted int
+	// read is when the clock was, found when a look last found something, looked when
+	// the last look ended; span is how long none follows. All are measured from base.
+	base                time.Time
+	read, found, looked time.Duration
+	span                time.Duration
 }
 
 const (
 	// lookShare is the part of the time that looks of an idle adapter may take: one in
-	// so many. Beside shared memory, where a message takes some 200 ns, a look of a
-	// microsecond would be felt more often.
-	lookShare = 20
-	// skipMax bounds the polls without a look.
-	skipMax = 2048
+	// so many. A look of 0.3 us, which is what an idle adapter takes, is then repeated
+	// after 15 us, about as long as a small message takes through TCP both ways.
+	lookShare = 50
+	// quietShare bounds the time until the next look: to one in so many of the time
+	// that has passed without anything found.
+	quietShare = 8
+	// countMax bounds the polls that are only counted.
+	countMax = 64
 )
 
-// due reports whether this poll looks at the adapter.
-func (p *pace) due(events int) bool {
-	if !p.companion || events > 0 {
-		return true
-	}
-	if p.wait > 0 {
-		p.wait--
+// skips counts a poll, and reports whether it is one that only counts.
+func (p *pace) skips() bool {
+	if p.wait == 0 {
 		return false
 	}
+	p.wait--
+	p.counted++
 	return true
 }
 
-// now is the time for note, 0 where nothing is measured.
-func (p *pace) now() time.Duration {
-	if !p.companion {
-		return 0
+// due reports whether this poll looks at the adapter. now is the time.
+func (p *pace) due(now time.Duration) bool {
+	left := p.looked + p.span - now
+	polls := p.counted + 1
+	each := max((now-p.read)/time.Duration(polls), 1)
+	p.read, p.counted = now, 0
+	if left <= 0 {
+		return true
 	}
-	return p.clock()
+	p.wait = int(min(left/each, countMax))
+	return false
 }
 
-// clock is the time since it was first asked.
-func (p *pace) clock() time.Duration {
+// now is the time.
+func (p *pace) now() time.Duration {
 	if p.base.IsZero() {
 		p.base = time.Now()
 	}
@@ -56,14 +69,9 @@ func (p *pace) clock() time.Duration {
 
 // note takes how much a look has found that went on from began to ended.
 func (p *pace) note(found int, began, ended time.Duration) {
-	between := began - p.looked
-	p.looked = ended
-	if found > 0 || !p.companion {
-		p.skip, p.wait = 0, 0
-		return
+	p.looked, p.read, p.wait, p.counted = ended, ended, 0, 0
+	if found > 0 {
+		p.found = ended
 	}
-	// A poll between two looks took between/(skip+1).
-	enough := lookShare * int64(ended-began) * int64(p.skip+1) / max(int64(between), 1)
-	p.skip = int(min(int64(max(2*p.skip, 1)), enough, skipMax))
-	p.wait = p.skip
+	p.span = min((ended-p.found)/quietShare, lookShare*(ended-began))
 }

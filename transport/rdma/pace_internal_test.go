@@ -1,51 +1,78 @@
 package rdma
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// run polls for so long with polls and looks that take what is said, and returns how
-// many looks there were. found says what each finds.
-func (p *pace) run(span, poll, look time.Duration, found int) int {
-	looks := 0
+// run polls for so long with polls and looks that take what is said, and returns when
+// each look began. Looks find something at the times given, or the first after them.
+func (p *pace) run(span, poll, look time.Duration, finds ...time.Duration) []time.Duration {
+	var looks []time.Duration
 	for now, end := p.looked, p.looked+span; now < end; {
 		now += poll
-		if p.due(0) {
-			looks++
-			p.note(found, now, now+look)
-			now += look
+		if p.skips() || !p.due(now) {
+			continue
 		}
+		found := 0
+		if len(finds) > 0 && finds[0] <= now {
+			found, finds = 1, finds[1:]
+		}
+		looks = append(looks, now)
+		p.note(found, now, now+look)
+		now += look
 	}
 	return looks
 }
 
-// TestPaceLooksLessOftenWhileNothingComes counts the looks of an idle transport beside
-// one that spins and one that yields: they take about their share of the time, and the
-// first thing found makes it look at every poll again.
+// polls are those of a rank that spins, that answers others between two of them, and
+// that yields its processor at every poll.
+var polls = []time.Duration{20 * time.Nanosecond, time.Microsecond, 20 * time.Microsecond}
+
+// TestPaceLooksLessOftenWhileNothingComes counts the looks of an idle transport: they
+// take about their share of the time, neither more nor much less.
 func TestPaceLooksLessOftenWhileNothingComes(t *testing.T) {
-	const span, look = 10 * time.Millisecond, time.Microsecond
-	for _, poll := range []time.Duration{20 * time.Nanosecond, time.Microsecond, 20 * time.Microsecond} {
+	const span, look = 10 * time.Millisecond, 300 * time.Nanosecond
+	for _, poll := range polls {
 		p := pace{companion: true}
-		looks := p.run(span, poll, look, 0)
-		share := float64(looks) * float64(look) / float64(span)
-		require.Less(t, share, 2.0/lookShare, "polls of %v", poll)
-		require.Greater(t, looks, int(span/(lookShare*max(look, poll)))/2, "polls of %v", poll)
-		for p.wait > 0 {
-			p.due(0)
-		}
-		require.True(t, p.due(0))
-		p.note(1, p.looked+poll, p.looked+poll+look)
-		for range 100 {
-			require.True(t, p.due(0), "busy")
-			p.note(1, p.looked+poll, p.looked+poll+look)
+		p.run(span, poll, look) // the beginning, when they come more often
+		looks := p.run(span, poll, look)
+		share := float64(len(looks)) * float64(look) / float64(span)
+		require.Less(t, share, 1.2/lookShare, "polls of %v", poll)
+		require.Greater(t, len(looks), int(span/(lookShare*look+2*poll))*9/10, "polls of %v", poll)
+	}
+}
+
+// TestPaceFindsAnswersSoon has something come ever later after the last: the look that
+// finds it does not come later than a part of that time, two polls and a look beside.
+func TestPaceFindsAnswersSoon(t *testing.T) {
+	const look = 300 * time.Nanosecond
+	for _, poll := range polls {
+		p := pace{companion: true}
+		for after := time.Microsecond; after < 10*time.Millisecond; after += after / 3 {
+			due := p.found + after
+			looks := p.run(2*after, poll, look, due)
+			i := slices.IndexFunc(looks, func(at time.Duration) bool { return at >= due })
+			require.GreaterOrEqual(t, i, 0)
+			require.LessOrEqual(t, looks[i]-due, min(after/quietShare, lookShare*look)+2*poll+look, "%v after the last, polls of %v", after, poll)
+			if i+1 < len(looks) {
+				require.LessOrEqual(t, looks[i+1]-looks[i], look+2*poll, "the next one comes at once")
+			}
+			p.note(1, p.looked, p.looked)
 		}
 	}
-	alone := pace{}
-	for range 100 {
-		require.True(t, alone.due(0))
-		alone.note(0, alone.now(), alone.now())
-	}
+}
+
+// TestPaceSeesThatPollsBecomeLong lets polls that took next to nothing take a
+// millisecond each: a look follows within as many of them as are only counted.
+func TestPaceSeesThatPollsBecomeLong(t *testing.T) {
+	p := pace{companion: true}
+	p.run(10*time.Millisecond, 20*time.Nanosecond, 300*time.Nanosecond)
+	looks := p.run((countMax+2)*time.Millisecond, time.Millisecond, 300*time.Nanosecond)
+	require.NotEmpty(t, looks)
+	looks = p.run(10*time.Millisecond, time.Millisecond, 300*time.Nanosecond)
+	require.GreaterOrEqual(t, len(looks), 9, "then at every poll")
 }

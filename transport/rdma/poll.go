@@ -22,6 +22,9 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 		return 0, t.failure("poll", -1, transport.ErrClosed)
 	case t.reading:
 		return 0, t.failure("poll", -1, errReentered)
+	case t.pace.skips() && t.idle():
+		t.corked.fresh = true
+		return 0, nil
 	}
 	t.reading = true
 	events := t.round(h, max(budget, 1))
@@ -42,11 +45,8 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 		events += t.unstash(h, &left)
 		events += t.endLinks()
 	}
-	if left > 0 && t.pace.due(events) {
-		began := t.pace.now()
-		n := t.completions(h, &left)
-		t.pace.note(n, began, t.pace.now())
-		events += n
+	if left > 0 {
+		events += t.look(h, &left, events > 0)
 	}
 	if len(t.leaving) > 0 {
 		events += t.dismiss(h, &left)
@@ -61,22 +61,44 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	return events
 }
 
+// idle reports whether a Poll has nothing to do but to look at the adapter.
+func (t *Transport) idle() bool {
+	return !t.commands.news.Load() && !t.corked.held &&
+		len(t.stash)+len(t.ends)+len(t.leaving)+len(t.busy)+len(t.finished)+len(t.downs) == 0
+}
+
+// look is completions at the pace of the transport, and at once when it moves.
+func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
+	if !t.pace.companion {
+		events, _ := t.completions(h, left)
+		return events
+	}
+	began := t.pace.now()
+	if !t.pace.due(began) && !moves {
+		return 0
+	}
+	events, steps := t.completions(h, left)
+	t.pace.note(events+steps, began, t.pace.now())
+	return events
+}
+
 // completions takes what the adapter has, until a batch was not full or the budget
-// is spent.
-func (t *Transport) completions(h transport.Handler, left *int) int {
-	events := 0
+// is spent. It returns how much that was, and how much the adapter did beside it:
+// parts of long messages are no events yet.
+func (t *Transport) completions(h transport.Handler, left *int) (events, steps int) {
 	for *left > 0 {
 		most := min(*left, pollBatch)
-		n := t.queue.Poll(t.batch[:most])
+		n, did := t.queue.Advance(t.batch[:most])
 		for i := range t.batch[:n] {
 			t.completed(h, &t.batch[i], left)
 		}
 		events += n
+		steps += did
 		if n < most {
 			break
 		}
 	}
-	return events
+	return events, steps
 }
 
 // completed deals with one entry of the queue.

@@ -4,7 +4,8 @@ package iwarp
 // without being told that it can. When some messages have come that way, epoll stops
 // watching it, because being watched costs the sender of each segment a callback
 // into this side's epoll. It is watched again before anybody sleeps, when its
-// socket takes no more, and when it is hot no longer.
+// socket takes no more, and when it is hot no longer: after another one was heard from,
+// or when many reads in a row have found nothing.
 
 const (
 	// hotMax is how many are: each costs a system call in every poll that finds
@@ -12,6 +13,9 @@ const (
 	hotMax = 2
 	// warmEnough is the number of messages after which epoll stops watching.
 	warmEnough = 8
+	// quietMost is the number of reads in vain after which a pair is hot no longer. One
+	// look at epoll, for all that are not, is then cheaper than a read of each.
+	quietMost = 256
 )
 
 // touch makes a pair hot because something has come from it.
@@ -33,6 +37,13 @@ func (d *device) touch(p *queuePair) {
 			return
 		}
 	}
+}
+
+// rest has epoll watch a pair that is hot and not heard from.
+func (d *device) rest(p *queuePair) {
+	p.quiet = 0
+	p.watch()
+	d.cool(p)
 }
 
 // cool ends that, for a pair that is gone.

@@ -21,7 +21,12 @@ func (d *device) Progress() (int, error) {
 		if p.interest == 0 {
 			cold--
 		}
-		n += p.pump()
+		if got := p.pump(); got > 0 {
+			p.quiet = 0
+			n += got
+		} else if p.quiet++; p.quiet == quietMost {
+			d.rest(p)
+		}
 	}
 	d.rounds++
 	if n == 0 && cold > 0 || d.rounds%harvestEvery == 0 {

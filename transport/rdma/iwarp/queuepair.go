@@ -46,9 +46,10 @@ type queuePair struct {
 	// is known to be there.
 	readable, hungUp bool
 	// interest is what epoll watches the socket for, 0 for nothing: see hot.go. warm
-	// counts messages since then.
+	// counts messages since then, quiet the reads in vain since the last.
 	interest uint32
 	warm     int
+	quiet    int
 	rx       receiver
 	tx       transmitter
 }

@@ -52,14 +52,22 @@ func (q *CompletionQueue) Capacity() int { return len(q.entries) }
 // it first makes progress on the adapter, on the caller's goroutine. It does not
 // allocate for completions of work.
 func (q *CompletionQueue) Poll(into []Completion) int {
+	n, _ := q.Advance(into)
+	return n
+}
+
+// Advance is Poll that also returns how much progress the adapter made: nothing is
+// queued yet for a part of a long message. A consumer that polls something else
+// besides learns from it how soon to come back.
+func (q *CompletionQueue) Advance(into []Completion) (n, steps int) {
 	a := q.adapter
 	a.mu.Lock()
 	if q.count == 0 && !a.closed {
-		a.drive()
+		steps = a.drive()
 	}
-	n := q.pop(into)
+	n = q.pop(into)
 	a.unlock()
-	return n
+	return n, steps
 }
 
 // Len returns the number of entries that are queued.
