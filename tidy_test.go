@@ -74,7 +74,7 @@ var imports = map[string][]string{
 	},
 
 	"runtime/actors": {
-		"runtime", "runtime/internal/engine", "runtime/internal/port", "transport",
+		"internal/processor", "runtime", "runtime/internal/engine", "runtime/internal/port", "transport",
 		"github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
 	},

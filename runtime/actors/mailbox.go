@@ -6,62 +6,62 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
-
-// item is a message in a mailbox. in is where it came in, nil if it is of this
-// rank; cost is what it takes of the credit there, or of the mailbox.
-type item struct {
-	message any
-	in      *inlet
-	cost    uint32
-}
 
 // turnMax is the number of messages after which an actor lets others run.
 const turnMax = 300
 
 // mailbox is what waits for one actor, in order. It runs the actor, one turn at a
 // time, on a worker or on the serving goroutine.
+//
+// What they write who post, what he writes who runs it, and what everybody only
+// reads lie in lines of the cache of their own: a line that two processors write in
+// turn costs more than all the rest of a message.
 type mailbox struct {
 	s       *System
-	inline  bool
 	invoker actor.MessageInvoker
 	pid     *actor.PID
 	process actor.Process
+	inline  bool
+
+	// These are read for every message and change rarely.
+	dead      atomic.Bool
+	suspended atomic.Bool   // written by whoever runs it
+	systems   atomic.Int32  // of system
+	reprieve  atomic.Int32  // messages it may take although its outbox is not empty
+	outbox    atomic.Int64  // bytes this actor has waiting for others
+	crowded   atomic.Uint64 // posted when somebody began to wait for room; 0: nobody does
+	restarts  atomic.Int32
+	// mu guards system and queueing.
+	system   []any
+	queueing *queueing
 
 	// mu guards the fields up to the blank line.
 	mu        sync.Mutex
-	user      []item
-	system    []any
-	overflow  []waiting // of this rank's actors, after user
-	scheduled bool      // somebody runs it, or will
-	started   bool      // it may be run
+	scheduled bool // somebody runs it, or will
+	started   bool // it may be run
+	user      queue
+	posted    uint64 // bytes of this rank ever put into user
+	limit     uint64 // posted may grow up to there, as far as is known
+	_         [16]byte
 
-	systems  atomic.Int32 // of system
-	users    atomic.Int32 // of user and batch
-	bytes    atomic.Int64 // of this rank's in user and batch
-	crowded  atomic.Bool  // somebody waits for room
-	room     sync.Cond    // on mu
-	dead     atomic.Bool
-	outbox   atomic.Int64 // bytes this actor has waiting for others
-	reprieve atomic.Int32 // messages it may take although its outbox is not empty
-
-	// These belong to whoever runs it.
+	// These belong to whoever runs it. Others may look at taken and left, which are
+	// published: bytes of this rank, and messages of all, that ever left.
+	taken uint64
+	left  uint64
 	batch []item
 	at    int
-
-	// These belong to them, too, but others may look.
-	suspended atomic.Bool
-	restarts  atomic.Int32
+	lent  bool // batch belongs to who called run
+	_     [8]byte
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
 
 // newMailbox returns a mailbox.
 func newMailbox(s *System, inline bool) *mailbox {
-	m := &mailbox{s: s, inline: inline}
-	m.room.L = &m.mu
-	return m
+	return &mailbox{s: s, inline: inline, limit: uint64(s.cfg.Mailbox)}
 }
 
 // RegisterHandlers implements actor.Mailbox. The dispatcher is not used.
@@ -83,7 +83,11 @@ func (m *mailbox) Start() {
 }
 
 // UserMessageCount implements actor.Mailbox.
-func (m *mailbox) UserMessageCount() int { return int(m.users.Load()) }
+func (m *mailbox) UserMessageCount() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int(m.user.pushed - atomic.LoadUint64(&m.left))
+}
 
 // PostSystemMessage implements actor.Mailbox.
 func (m *mailbox) PostSystemMessage(message any) {
@@ -113,6 +117,12 @@ func (m *mailbox) schedule() {
 	}
 }
 
+// wake schedules the actor after its outbox has become empty, or a reprieve.
+func (m *mailbox) wake() {
+	m.mu.Lock()
+	m.arouse()
+}
+
 // PostUserMessage implements actor.Mailbox. It is called by goroutines of this
 // rank, actors or not.
 func (m *mailbox) PostUserMessage(message any) {
@@ -122,36 +132,47 @@ func (m *mailbox) PostUserMessage(message any) {
 		}
 		return
 	}
-	cost := weight(message)
+	i := item{message: message, cost: weight(message)}
 	m.mu.Lock()
-	if m.bytes.Load()+int64(cost) > int64(m.s.cfg.Mailbox) && m.bytes.Load() > 0 || m.crowded.Load() {
-		m.postCrowded(item{message: message, cost: cost})
+	if m.crowded.Load() != 0 || !m.admits(i.cost) {
+		m.postCrowded(i)
 		return
 	}
-	m.bytes.Add(int64(cost))
-	m.put(item{message: message, cost: cost})
-}
-
-// put appends an item and schedules the actor. mu is held, and given up.
-func (m *mailbox) put(i item) {
-	m.user = append(m.user, i)
-	m.users.Add(1)
+	m.put(i)
 	m.arouse()
 }
 
-// accept takes messages of another rank, for which there is room always. An
-// inline actor that nobody runs takes them at once. The serving goroutine calls it.
+// put appends an item of this rank. mu is held.
+func (m *mailbox) put(i item) {
+	m.posted += uint64(i.cost)
+	m.user.push(i)
+}
+
+// accept takes messages of another rank, for which there is room always. They
+// stay the caller's. An inline actor that nobody runs takes them at once. The
+// serving goroutine calls it.
 func (m *mailbox) accept(items []item, p *post) {
 	m.mu.Lock()
-	m.user = append(m.user, items...)
-	m.users.Add(int32(len(items)))
 	if !m.inline || m.scheduled || !m.started {
+		m.user.pushAll(items)
 		m.arouse()
 		return
 	}
 	m.scheduled = true
+	if m.at < len(m.batch) || !m.user.empty() {
+		m.user.pushAll(items)
+		m.mu.Unlock()
+		p.run(m)
+		return
+	}
+	m.user.pushed += uint64(len(items))
+	m.user.giveBack(m.batch)
 	m.mu.Unlock()
+	m.batch, m.at, m.lent = items, 0, true
 	p.run(m)
+	if m.lent {
+		m.batch, m.at, m.lent = append([]item(nil), m.batch[m.at:]...), 0, false
+	}
 }
 
 // weight is what a message of this rank takes of a mailbox.
@@ -168,78 +189,9 @@ func weight(message any) uint32 {
 	return uint32(min(n, 1<<30)) + parcelOverhead/2
 }
 
-// postCrowded posts to a mailbox without room: an actor's message waits in its
-// outbox, anybody else waits himself. mu is held, and given up.
-func (m *mailbox) postCrowded(i item) {
-	if m.dead.Load() {
-		m.put(i)
-		return
-	}
-	who, serving := m.s.running()
-	if who == nil && !serving {
-		for m.bytes.Load()+int64(i.cost) > int64(m.s.cfg.Mailbox) && m.bytes.Load() > 0 && !m.dead.Load() {
-			m.crowded.Store(true)
-			m.room.Wait()
-		}
-		m.bytes.Add(int64(i.cost))
-		m.put(i)
-		return
-	}
-	m.mu.Unlock()
-	if !m.s.waits.hold(who, m, int64(i.cost)) {
-		m.s.bury(m.pid, i.message, ErrMailboxFull)
-		return
-	}
-	m.mu.Lock()
-	m.crowded.Store(true)
-	m.overflow = append(m.overflow, waiting{item: i, owner: who})
-	m.mu.Unlock()
-	if m.bytes.Load() <= int64(m.s.cfg.Mailbox)/2 || m.dead.Load() {
-		m.refill() // it was emptied meanwhile
-	} else if who != nil {
-		m.s.probe(who, m)
-	}
-}
-
-// refill moves what waits for room into the mailbox.
-func (m *mailbox) refill() {
-	var moved []waiting
-	m.mu.Lock()
-	n := 0
-	for ; n < len(m.overflow); n++ {
-		w := m.overflow[n]
-		if m.bytes.Load() > 0 && m.bytes.Load()+int64(w.cost) > int64(m.s.cfg.Mailbox) && !m.dead.Load() {
-			break
-		}
-		m.bytes.Add(int64(w.cost))
-		m.user = append(m.user, w.item)
-		m.users.Add(1)
-		moved = append(moved, w)
-	}
-	m.overflow = append(m.overflow[:0], m.overflow[n:]...)
-	if len(m.overflow) == 0 {
-		m.crowded.Store(false)
-		m.room.Broadcast()
-	}
-	if len(moved) > 0 {
-		m.arouse()
-	} else {
-		m.mu.Unlock()
-	}
-	for _, w := range moved {
-		m.s.waits.release(w.owner, m, int64(w.cost))
-	}
-}
-
 // held reports whether the actor may take no message because its outbox is not
 // empty.
 func (m *mailbox) held() bool { return m.outbox.Load() > 0 && m.reprieve.Load() <= 0 }
-
-// wake schedules the actor after its outbox has become empty, or a reprieve.
-func (m *mailbox) wake() {
-	m.mu.Lock()
-	m.arouse()
-}
 
 // run runs the actor until nothing is left or its turn is over; then it returns
 // true and is to be put in line again.
@@ -250,20 +202,30 @@ func (m *mailbox) run() (again bool) {
 			continue // after a panic
 		}
 		m.mu.Lock()
-		if m.systems.Load() == 0 && (m.suspended.Load() || m.held() && !m.dead.Load() || m.at == len(m.batch) && len(m.user) == 0) {
-			m.scheduled = false
-			m.mu.Unlock()
-			return false
+		if m.at == len(m.batch) {
+			m.fetch()
 		}
+		moved := m.refilled()
+		idle := m.systems.Load() == 0 && (m.at == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load())
+		m.scheduled = !idle
 		m.mu.Unlock()
-		if left <= 0 {
-			return true
+		m.moved(moved)
+		if idle || left <= 0 {
+			return !idle
 		}
 	}
 }
 
-// turn runs the actor while it may and there is something. It returns true after
-// a panic of the actor, which is its supervisor's business.
+// fetch gets the next messages. mu is held.
+func (m *mailbox) fetch() {
+	if !m.lent {
+		m.user.giveBack(m.batch)
+	}
+	m.batch, m.at, m.lent = m.user.take(), 0, false
+}
+
+// turn runs the actor while it may and there is something at hand. It returns true
+// after a panic of the actor, which is its supervisor's business.
 func (m *mailbox) turn(left *int) (failed bool) {
 	var message any
 	defer func() {
@@ -278,16 +240,15 @@ func (m *mailbox) turn(left *int) (failed bool) {
 			m.invokeSystem(message)
 			continue
 		}
-		if m.at == len(m.batch) && !m.fetch() || m.suspended.Load() || m.held() && !m.dead.Load() {
+		if m.at == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load() {
 			return false
 		}
 		i := m.batch[m.at]
 		m.batch[m.at] = item{}
 		m.at++
 		*left--
-		m.users.Add(-1)
-		m.took(i)
 		message = i.message
+		m.took(&i)
 		if m.dead.Load() {
 			m.s.bury(m.pid, message, ErrStopped)
 			continue
@@ -298,27 +259,19 @@ func (m *mailbox) turn(left *int) (failed bool) {
 }
 
 // took returns what an item took of a credit or of the mailbox.
-func (m *mailbox) took(i item) {
+func (m *mailbox) took(i *item) {
+	processor.Store64(&m.left, m.left+1)
 	if i.in != nil {
 		i.in.repay(i.cost)
 	} else {
-		bytes := m.bytes.Add(-int64(i.cost))
-		if m.crowded.Load() && (bytes <= int64(m.s.cfg.Mailbox)/2 || m.dead.Load()) {
+		processor.Store64(&m.taken, m.taken+uint64(i.cost))
+		if m.crowded.Load() != 0 && m.roomy() {
 			m.refill()
 		}
 	}
 	if m.reprieve.Load() > 0 && m.reprieve.Add(-1) == 0 {
 		m.s.probeAgain(m)
 	}
-}
-
-// fetch gets the next batch. It returns false if there is none.
-func (m *mailbox) fetch() bool {
-	m.mu.Lock()
-	m.batch, m.user = m.user, m.batch[:0]
-	m.at = 0
-	m.mu.Unlock()
-	return len(m.batch) > 0
 }
 
 // popSystem takes the first system message.
@@ -362,7 +315,7 @@ func (m *mailbox) notice() {
 	m.dead.Store(true)
 	m.suspended.Store(false)
 	m.s.boxes.CompareAndDelete(m.pid.Id, m)
-	if m.crowded.Load() {
+	if m.crowded.Load() != 0 {
 		m.refill()
 	}
 }

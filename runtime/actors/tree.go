@@ -64,7 +64,7 @@ func (m *mailbox) observe(id string) Actor {
 	m.mu.Lock()
 	runs := m.scheduled
 	m.mu.Unlock()
-	switch waiting, out := m.users.Load(), m.outbox.Load(); {
+	switch waiting, out := m.UserMessageCount(), m.outbox.Load(); {
 	case m.suspended.Load():
 		a.State = "suspended by its supervisor"
 	case out > 0:

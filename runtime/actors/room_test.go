@@ -1,0 +1,138 @@
+package actors_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// numbered is a message of one of several senders.
+type numbered struct{ from, number int }
+
+// Goroutines and actors that tell an actor of their rank more than it takes: the
+// mailbox never holds more than its bound, nothing is lost, and the messages of
+// each come in their order, whether the actor stands still or runs.
+func TestSendersWaitForRoom(t *testing.T) {
+	local(t, 1, actors.Config{Mailbox: small.Mailbox}, func(all []*actors.System) {
+		const n, goroutines, both = 20_000, 3, 5
+		s := all[0]
+		dead := letters(s)
+		var posted, theirs atomic.Int64 // of goroutines
+		taken := 0
+		var next [both]int
+		var wrong atomic.Int64
+		gate, done := make(chan struct{}), make(chan struct{})
+		_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			m, ok := c.Message().(numbered)
+			if !ok {
+				return
+			}
+			// What goroutines posted is in the mailbox, or was: 64 bytes each.
+			if m.from < goroutines && posted.Load()-theirs.Add(1) > int64(small.Mailbox/64) {
+				wrong.Add(1)
+			}
+			if m.number != next[m.from] {
+				wrong.Add(1)
+			}
+			next[m.from]++
+			<-gate
+			if taken++; taken == n*both {
+				close(done)
+			}
+		}), "slow")
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		for from := range goroutines {
+			wg.Go(func() {
+				for i := range n {
+					s.Root.Send(s.PID(0, "slow"), numbered{from, i})
+					posted.Add(1)
+				}
+			})
+		}
+		for from := goroutines; from < both; from++ {
+			pid, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if first, ok := c.Message().(int); ok {
+					for i := first; i < min(first+500, n); i++ {
+						c.Send(s.PID(0, "slow"), numbered{from, i})
+					}
+					if first+500 < n {
+						c.Send(c.Self(), first+500)
+					}
+				}
+			}), "")
+			require.NoError(t, err)
+			s.Root.Send(pid, 0)
+		}
+		for range n / 100 {
+			gate <- struct{}{} // now it stands still at times
+		}
+		close(gate)
+		await(t, done)
+		wg.Wait()
+		require.Zero(t, wrong.Load())
+		require.Empty(t, dead)
+	})
+}
+
+// An actor that fails amid many messages of another rank and its own, and stands
+// still until its parent has restarted it, gets the others in their orders.
+func TestFailureAmidABatch(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			local(t, 2, actors.Config{}, func(all []*actors.System) {
+				const n = 1000
+				inside, gate, got := make(chan struct{}), make(chan struct{}), make(chan int, 2*n)
+				child := actor.PropsFromFunc(func(c actor.Context) {
+					switch m := c.Message().(type) {
+					case string:
+						close(inside)
+						<-gate // the rest comes at once then
+					case int:
+						if m%100 == 50 && m < 500 {
+							panic("as told")
+						}
+						got <- m
+					}
+				}, mode(all[1]))
+				_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					if _, ok := c.Message().(*actor.Started); ok {
+						_, err := c.SpawnNamed(child, "child")
+						require.NoError(t, err)
+					}
+				}), "parent")
+				require.NoError(t, err)
+				peer := all[0].PID(1, "parent/child")
+				all[0].Root.Send(peer, "wait")
+				await(t, inside)
+				for i := range n {
+					all[0].Root.Send(peer, i) // all of them are within the credit
+				}
+				close(gate)
+				for i := range n {
+					all[1].Root.Send(all[1].PID(1, "parent/child"), n+i)
+				}
+				expected := [2]int{0, n} // from afar, from here
+				for range 2*n - 5 {
+					i := next(t, got)
+					from := i / n
+					require.Equal(t, expected[from], i)
+					if expected[from]++; expected[from] < 500 && expected[from]%100 == 50 {
+						expected[from]++ // it failed
+					}
+				}
+			})
+		})
+	}
+}
+
+// await waits until c is closed.
+func await(t *testing.T, c <-chan struct{}) {
+	t.Helper()
+	next(t, c)
+}
