@@ -28,6 +28,9 @@ type Caps struct {
 	// Handover says that Map reaches the peer's arena, so that memory changes
 	// hands by name.
 	Handover bool
+	// CostlySend says that a Send costs so much that what waits had better share
+	// one: several times the copying of a small message.
+	CostlySend bool
 	// MaxReads is the number of Gets that may be under way to this peer (on RDMA
 	// the negotiated initiator depth, ORD); 0 means no Get at all.
 	MaxReads int

@@ -129,7 +129,7 @@ func soak(t *testing.T, seed int64) {
 	t.Helper()
 	const ranks, messages, victim = 4, 150, 3
 	f, all := fake(t, ranks, transporttest.FakeOptions{
-		Seed: seed, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20, MaxEager: 700, EagerBest: 300,
+		Seed: seed, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20, MaxEager: 700, EagerBest: 300, CostlySend: seed%2 == 0,
 	}, nil)
 	var got [ranks][ranks]atomic.Int64
 	var bad atomic.Value

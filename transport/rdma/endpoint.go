@@ -65,7 +65,7 @@ func eagerMax(slot int) int { return (slot - headBytes - recordBytes) &^ 7 }
 // Caps implements transport.Endpoint.
 func (p *endpoint) Caps() transport.Caps {
 	return transport.Caps{
-		MaxEager: p.maxEager, EagerBest: p.maxEager,
+		MaxEager: p.maxEager, EagerBest: p.maxEager, CostlySend: true,
 		Get: p.depth > 0, Put: true, FetchAdd: true, MaxReads: p.depth,
 	}
 }

@@ -38,6 +38,8 @@ type FakeOptions struct {
 	// NoGet, NoGetAlone, NoPut, NoFetchAdd and NoHandover take capabilities away.
 	// With NoGetAlone every one-sided operation waits for a Poll of its target.
 	NoGet, NoGetAlone, NoPut, NoFetchAdd, NoHandover bool
+	// CostlySend is reported as Caps.
+	CostlySend bool
 	// MaxReads is the number of Gets under way to one peer; 0 means 4.
 	MaxReads int
 	// RingMessages and RingBytes bound what one lane holds; 0 means 64 messages

@@ -24,7 +24,7 @@ func (e *fakeEndpoint) Caps() transport.Caps {
 	t.fabric.mu.Lock()
 	defer t.fabric.mu.Unlock()
 	o := &t.fabric.options
-	caps := transport.Caps{MaxEager: o.MaxEager, EagerBest: o.EagerBest}
+	caps := transport.Caps{MaxEager: o.MaxEager, EagerBest: o.EagerBest, CostlySend: o.CostlySend}
 	if !e.stands() {
 		return caps
 	}

@@ -32,6 +32,7 @@ func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	if p.deaf {
 		return
 	}
+	p.heard = true
 	var err error
 	switch limit := uint32(w.C >> 32); {
 	case limit != p.out.limit && !p.out.raise(limit):
@@ -87,6 +88,8 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 		return e.arriveRelease(payload)
 	case kindParcel:
 		return e.arriveParcel(p, h, payload)
+	case kindBundle:
+		return e.arriveBundle(p, payload)
 	case kindGrant:
 		return e.arriveGrant(p, h)
 	case kindRefuse:

@@ -149,6 +149,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
 	e.handler = (*arrivals)(e)
+	e.mail.bundles.base, e.mail.bundles.within = time.Now(), bundleWithin
 	e.background.wake = make(chan struct{}, 1)
 	e.background.ended = make(chan struct{})
 	return e, nil
@@ -173,6 +174,9 @@ const pollBudget = 64
 // returns how much it found to do. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
+	if len(e.mail.bundles.open) > 0 {
+		e.sendBundles()
+	}
 	for i, t := range e.cfg.Transports {
 		if i > 0 && n > 0 && e.rounds%8 != 0 {
 			break // the busy first one, mostly
@@ -217,7 +221,7 @@ func (e *Engine) MarkDown(rank int, cause error) {
 // Flush waits until the lanes have taken every frame that was given to them. A
 // rank does it before it leaves: others wait for these frames.
 func (e *Engine) Flush(ctx context.Context) error {
-	return e.Await(ctx, func() bool { return len(e.backlog) == 0 }, 0, "flush")
+	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.bundles.open) == 0 }, 0, "flush")
 }
 
 // Abort ends every blocked and every future operation with err. Operations whose
@@ -239,6 +243,7 @@ func (e *Engine) Close() error {
 	}
 	started := e.background.started
 	e.background.closing = true
+	e.mail.bundles.stop()
 	e.rouseBackground()
 	e.unlock()
 	if started {

@@ -1,6 +1,9 @@
 package engine
 
-import "reflect"
+import (
+	"reflect"
+	"time"
+)
 
 // Held returns the bytes of unexpected messages that a rank keeps, by the
 // reckoning of its credits, and the number of such messages.
@@ -66,4 +69,12 @@ func (e *Engine) Poll() {
 	e.lock()
 	e.poll(pollBudget)
 	e.unlock()
+}
+
+// HoldBundles takes the clock away from bundles: only a peer that was heard has a
+// parcel go at once. Without timer nothing but a poll sends them.
+func (e *Engine) HoldBundles(timer bool) {
+	e.lock()
+	defer e.unlock()
+	e.mail.bundles.within, e.mail.bundles.running = time.Hour, !timer
 }

@@ -27,6 +27,7 @@ const (
 	kindParcel                    // for the Courier, see parcel.go; with flagKey the body begins with an envelope
 	kindGrant                     // the id is the new credit of the link that is the context
 	kindRefuse                    // a parcel of the link that is the context was dropped
+	kindBundle                    // parcels that share a frame, see bundle.go
 	kindEnd
 )
 

@@ -195,6 +195,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{2, 2, 1, 0, 0, 0, 1, 0, 0, 0, 24})
 	f.Add([]byte{4, 2, 0, 0, 0, 0, 0, 0, 0, 1, 28, 50})
 	f.Add([]byte{5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 10})
+	f.Add([]byte{17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 44, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 'a'})
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, e := newStranger(t)
 		m := engine.Match{Peer: 1, Tag: 1, Context: 1}

@@ -19,7 +19,7 @@ func (e *Engine) lose(p *peer, cause error) {
 		return
 	}
 	p.down, p.eager = &transport.PeerDown{Peer: p.rank, Cause: cause}, -1
-	p.deaf = true
+	p.deaf, p.bundle = true, nil
 	for p.reads.head != nil {
 		p.reads.pop()
 	}

@@ -79,6 +79,7 @@ type mail struct {
 	early   []earlyParcel
 	bytes   int // of early
 	scratch []byte
+	bundles bundles
 	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
 	serving uintptr
 	server  *waiter
@@ -164,17 +165,19 @@ func (e *Engine) SendParcel(l *Link, p Parcel, head, body []byte, cost uint32) (
 		e.unlock()
 		return false, nil
 	}
-	if len(head) > 0 {
-		e.mail.scratch = append(append(e.mail.scratch[:0], head...), body...)
-		body = e.mail.scratch
-	}
-	if l.peer.eager < len(body) && len(body) > l.peer.mostEager() {
+	if n := len(head) + len(body); l.peer.eager < n && n > l.peer.mostEager() {
 		e.unlock()
-		return false, fmt.Errorf("%w: parcel of %d bytes", transport.ErrTooLong, len(body))
+		return false, fmt.Errorf("%w: parcel of %d bytes", transport.ErrTooLong, n)
 	}
 	l.out.sent += cost
 	e.background.activity++
-	e.post(l.peer, p.header(), body)
+	if !l.peer.caps.CostlySend || !e.bundle(l.peer, p, head, body) {
+		if len(head) > 0 {
+			e.mail.scratch = append(append(e.mail.scratch[:0], head...), body...)
+			body = e.mail.scratch
+		}
+		e.post(l.peer, p.header(), body)
+	}
 	e.unlock()
 	return true, nil
 }
@@ -283,22 +286,27 @@ func (e *Engine) arriveParcel(p *peer, h header, body []byte) error {
 		memory = &Message{Bytes: b, e: e, owner: p, key: v.key}
 		memory.Status = Status{Source: p.rank, Bytes: len(b), Handover: true}
 	}
+	e.takeParcel(p, parcel, body, memory)
+	e.callServer()
+	return nil
+}
+
+// takeParcel gives a parcel to the courier, or keeps it until there is one.
+func (e *Engine) takeParcel(p *peer, w Parcel, body []byte, memory *Message) {
 	if c := e.mail.courier; c != nil {
-		c.Parcel(p.rank, parcel, body, memory)
-		e.callServer()
-		return nil
+		c.Parcel(p.rank, w, body, memory)
+		return
 	}
 	cost := len(body) + messageOverhead
 	if e.mail.bytes+cost > earlyMax {
 		if memory != nil {
 			e.giveBack(p, memory.key)
 		}
-		e.post(p, header{kind: kindRefuse, context: h.context}, nil)
-		return nil
+		e.post(p, header{kind: kindRefuse, context: w.Link}, nil)
+		return
 	}
 	e.mail.bytes += cost
-	e.mail.early = append(e.mail.early, earlyParcel{p.rank, parcel, append([]byte(nil), body...), memory})
-	return nil
+	e.mail.early = append(e.mail.early, earlyParcel{p.rank, w, append([]byte(nil), body...), memory})
 }
 
 // arriveGrant raises the credit of a link.

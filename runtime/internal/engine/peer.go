@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -35,6 +36,11 @@ type peer struct {
 	announced typeSet   // types whose text this peer has
 	types     typeTexts // texts this peer announced
 	links     []*Link   // by number - 1
+
+	bundle   []byte        // parcels that will share a frame
+	bundling bool          // is in bundles.open
+	heard    bool          // since a parcel went alone
+	alone    time.Duration // when it did, from bundles.base
 }
 
 // requests is a queue of requests, linked by their next.
@@ -133,7 +139,7 @@ func (p *peer) eagerLimit() int {
 
 // open sets the bound of the fast path, when there may be one.
 func (p *peer) open() {
-	if p.connected && p.down == nil && p.pending.head == nil {
+	if p.connected && p.down == nil && p.pending.head == nil && len(p.bundle) == 0 {
 		p.eager = p.eagerLimit()
 	}
 }
@@ -159,6 +165,9 @@ func (p *peer) words(h header) transport.Header {
 func (e *Engine) post(p *peer, h header, body []byte) {
 	if p.down != nil {
 		return
+	}
+	if len(p.bundle) > 0 {
+		e.sendBundle(p)
 	}
 	if p.pending.head == nil {
 		err := p.ep.Send(p.words(h), body)

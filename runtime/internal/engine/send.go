@@ -182,6 +182,9 @@ func (e *Engine) enrol(r *Request) bool {
 // body of an eager message is not copied: the request keeps it.
 func (e *Engine) emit(r *Request, h header, body []byte) {
 	p := r.peer
+	if len(p.bundle) > 0 {
+		e.sendBundle(p)
+	}
 	if p.pending.head == nil {
 		err := p.ep.Send(p.words(h), body)
 		if err == nil {

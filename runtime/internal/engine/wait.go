@@ -264,6 +264,9 @@ func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
 // arm asks every transport to ring. It returns false, with none armed, when one
 // has something to poll for.
 func (e *Engine) arm() bool {
+	if len(e.mail.bundles.open) > 0 {
+		e.sendBundles()
+	}
 	for i, t := range e.cfg.Transports {
 		if !t.Arm() {
 			for _, u := range e.cfg.Transports[:i] {
