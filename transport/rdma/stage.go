@@ -31,6 +31,12 @@ type stage struct {
 	struck   bool
 }
 
+// onCall runs an actor on the goroutine that sends to it, mostly the one that polls,
+// unless another runs it already. A goroutine of its own would be some 50 microseconds
+// away from one that polls, several times for a connection. So Receive must not block,
+// nor call what takes the engine's lock.
+var onCall = actor.NewSynchronizedDispatcher(300)
+
 // quiet keeps the dead letter office from writing about messages that come after
 // the end.
 type quiet struct{}
@@ -87,7 +93,7 @@ func (s *stage) send(message any) {
 		s.open()
 		d := &director{t: s.t, cast: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}}
 		var err error
-		if s.director, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)), directorID); err != nil {
+		if s.director, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d), actor.WithDispatcher(onCall)), directorID); err != nil {
 			panic(fmt.Sprintf("rdma: spawn %s: %v", directorID, err)) // somebody else took the id
 		}
 	}
@@ -168,9 +174,10 @@ func (d *director) actor(c actor.Context, peer int) *actor.PID {
 
 // spawn starts the actor of a peer.
 func (d *director) spawn(c actor.Context, a *connector) *actor.PID {
-	pid, err := c.SpawnNamed(actor.PropsFromFunc(a.Receive), connectorName(a.peer))
+	props := actor.PropsFromFunc(a.Receive, actor.WithDispatcher(onCall))
+	pid, err := c.SpawnNamed(props, connectorName(a.peer))
 	if err != nil {
-		return c.Spawn(actor.PropsFromFunc(a.Receive)) // the name of one that failed is still known
+		return c.Spawn(props) // the name of one that failed is still known
 	}
 	return pid
 }
