@@ -42,7 +42,6 @@ const (
 func (t *Transport) flags(l *link, n int) verbs.RequestFlags {
 	c := &t.corked
 	if !t.reading && (c.armed || c.fresh || n > corkBytes || time.Since(c.base)-l.began > corkWithin) {
-		c.fresh, l.began = false, time.Since(c.base)
 		return 0
 	}
 	c.held = true
@@ -50,6 +49,12 @@ func (t *Transport) flags(l *link, n int) verbs.RequestFlags {
 		t.uncork()
 	}
 	return verbs.FlagMore
+}
+
+// began takes note that a request begins at once. It is called when it has begun, so
+// that it does not wait for the clock.
+func (t *Transport) began(l *link) {
+	t.corked.fresh, l.began = false, time.Since(t.corked.base)
 }
 
 // uncork starts the timer.

@@ -75,12 +75,55 @@ func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 		}
 		d.at += n
 	}
-	t.recycle(d.slot)
-	if p.link == l {
+	t.release()
+	t.used = d.arrived
+	return true
+}
+
+// single hands over a frame of one message, as nearly all are. It returns false, having
+// done nothing, for every other frame, and for one that is not simply to be handed
+// over.
+func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
+	p := t.peers[a.link.peer]
+	if p == nil || p.link != a.link || p.end != nil || h == nil || *left == 0 || a.length < headBytes+recordBytes {
+		return false
+	}
+	b := t.receives.bytes(a.slot, a.length)
+	w, header, payload, ok := parseSingle(b)
+	if !ok || !p.flow.Awaits(w) {
+		return false
+	}
+	_, freed, err := p.flow.Arrive(w)
+	if freed > 0 {
+		p.heard(freed)
+	}
+	if err != nil {
+		t.recycle(a.slot)
+		t.damaged(a.link, err)
+		return true
+	}
+	p.activity++
+	*left--
+	h.Arrive(a.link.peer, header, payload)
+	t.release()
+	t.used = *a
+	return true
+}
+
+// release posts the receive of the message that was handed over last. It waits until
+// the next message or Poll, because the program may have an answer to give, and that
+// does not have to.
+func (t *Transport) release() {
+	l := t.used.link
+	if l == nil {
+		return
+	}
+	t.used.link = nil
+	t.recycle(t.used.slot)
+	if p := t.peers[l.peer]; p.link == l {
 		p.flow.Return(1)
 		p.arrived()
 	}
-	return true
 }
 
 // hold keeps a message of an accepted connection that is not in use yet. The first

@@ -95,6 +95,23 @@ func putRecord(b []byte, k recordKind, h transport.Header, payload []byte) int {
 	return n
 }
 
+// parseSingle reads an eager frame of one message, at least headBytes+recordBytes long.
+// It returns false for every other frame, damaged ones among them.
+func parseSingle(b []byte) (credit.Word, transport.Header, []byte, bool) {
+	_ = b[headBytes+recordBytes-1]
+	first := binary.LittleEndian.Uint64(b[headBytes:])
+	n := int(uint32(first))
+	if binary.LittleEndian.Uint64(b[8:]) != uint64(frameEager) || first>>32 != uint64(recordMessage) || padded(n) != len(b)-headBytes-recordBytes {
+		return 0, transport.Header{}, nil, false
+	}
+	h := transport.Header{
+		A: binary.LittleEndian.Uint64(b[headBytes+8:]),
+		B: binary.LittleEndian.Uint64(b[headBytes+16:]),
+		C: binary.LittleEndian.Uint64(b[headBytes+24:]),
+	}
+	return credit.Word(binary.LittleEndian.Uint64(b)), h, b[headBytes+recordBytes : headBytes+recordBytes+n], true
+}
+
 // record is one parsed record. payload refers to the receive.
 type record struct {
 	kind    recordKind

@@ -73,6 +73,35 @@ func TestEveryTruncationIsFound(t *testing.T) {
 	}
 }
 
+// TestSingleIsWhatTheParsersRead: a frame of one message is read as by the others, and no
+// other frame is.
+func TestSingleIsWhatTheParsersRead(t *testing.T) {
+	for n := range 40 {
+		b := eagerFrame(record{recordMessage, transport.Header{A: 1, B: 2, C: 3}, bytes.Repeat([]byte{7}, n)})
+		w, h, payload, ok := parseSingle(b)
+		require.True(t, ok)
+		require.Equal(t, credit.Word(0x0102030405060708), w)
+		require.Equal(t, transport.Header{A: 1, B: 2, C: 3}, h)
+		require.Equal(t, bytes.Repeat([]byte{7}, n), payload)
+		for short := headBytes + recordBytes; short < len(b); short++ {
+			_, _, _, ok = parseSingle(b[:short])
+			require.False(t, ok)
+		}
+	}
+	message := record{recordMessage, transport.Header{}, []byte("x")}
+	for name, b := range map[string][]byte{
+		"two":    eagerFrame(message, message),
+		"marker": eagerFrame(record{recordMarker, transport.Header{}, nil}),
+	} {
+		_, _, _, ok := parseSingle(b)
+		require.False(t, ok, name)
+	}
+	b := eagerFrame(message)
+	b[8] = byte(frameUpdate)
+	_, _, _, ok := parseSingle(b)
+	require.False(t, ok)
+}
+
 // FuzzFrame: no bytes make the parsers leave the frame, and what they take can be
 // written again.
 func FuzzFrame(f *testing.F) {
@@ -80,6 +109,17 @@ func FuzzFrame(f *testing.F) {
 	f.Add(eagerFrame(record{recordMarker, transport.Header{}, nil}, record{recordCheck, transport.Header{}, make([]byte, 8)}))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) >= headBytes+recordBytes {
+			if w, m, payload, ok := parseSingle(b); ok {
+				h, err := parseHead(b)
+				require.NoError(t, err)
+				require.Equal(t, head{w, frameEager, false}, h)
+				r, n, err := parseRecord(b[headBytes:])
+				require.NoError(t, err)
+				require.Equal(t, record{recordMessage, m, payload}, r)
+				require.Equal(t, len(b), headBytes+n)
+			}
+		}
 		h, err := parseHead(b)
 		if err != nil {
 			return

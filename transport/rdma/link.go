@@ -206,6 +206,9 @@ func (t *Transport) post(l *link, b []byte, lkey uint32) {
 		t.request.Flags |= verbs.FlagUnsignalled
 	}
 	l.broken = l.endpoint.Post(&t.request) != nil
+	if t.request.Flags&verbs.FlagMore == 0 {
+		t.began(l)
+	}
 }
 
 // room reports whether an eager frame may be posted. Control frames always may.

@@ -211,6 +211,9 @@ func (o *operation) step(p *endpoint) bool {
 		l.broken = true // its end follows
 		return false
 	}
+	if w.Flags&verbs.FlagMore == 0 {
+		p.t.began(l)
+	}
 	o.next += n
 	o.flight++
 	p.activity++

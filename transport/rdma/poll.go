@@ -38,6 +38,7 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 // round is one Poll. A nil handler drops what arrives.
 func (t *Transport) round(h transport.Handler, budget int) int {
 	t.begin()
+	t.release()
 	t.corked.fresh = true
 	events := t.obey()
 	left := budget
@@ -110,7 +111,11 @@ func (t *Transport) completed(h transport.Handler, c *verbs.Completion, left *in
 			t.recycle(uint32(c.ID))
 			return
 		}
-		d := delivery{arrived: arrived{l, uint32(c.ID), c.Length}}
+		a := arrived{l, uint32(c.ID), c.Length}
+		if len(t.stash) == 0 && t.single(h, &a, left) {
+			break
+		}
+		d := delivery{arrived: a}
 		if len(t.stash) > 0 || !t.deliver(h, &d, left) {
 			t.stash = append(t.stash, d)
 		}
@@ -242,6 +247,10 @@ func eventError(e *verbs.Event) error {
 func (t *Transport) Arm() bool {
 	if t.closed || t.restless() {
 		return false
+	}
+	if t.release(); len(t.busy) > 0 {
+		t.service()
+		t.begin()
 	}
 	t.adapter.Progress() // what has arrived may not be queued yet
 	t.corked.armed = t.queue.Arm(t.ring) && !t.commands.news.Load()

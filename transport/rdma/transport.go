@@ -60,6 +60,8 @@ type Transport struct {
 	segments [1]verbs.Segment
 	request  verbs.WorkRequest
 	pace     pace
+	// used is the receive of the message that was handed over last, if it has a link.
+	used arrived
 
 	reading, closed, over bool
 	strangers             Strangers

@@ -86,13 +86,18 @@ func (b *batch) reset() {
 	b.sent, b.bytes, b.started, b.region = 0, 0, false, nil
 }
 
-// room reports whether one more FPDU with n bytes of payload in at most pieces
-// pieces fits.
-func (b *batch) room(n, pieces int, tagged bool) bool {
+// open sees to it that a batch has memory.
+func (b *batch) open() {
 	if b.buffer == nil {
 		b.buffer = make([]byte, 0, bufferLength)
 		b.vector = make([]unix.Iovec, 0, vectorMax)
 	}
+}
+
+// room reports whether one more FPDU with n bytes of payload in at most pieces
+// pieces fits.
+func (b *batch) room(n, pieces int, tagged bool) bool {
+	b.open()
 	need := line + mpa.HeaderLength + headMax + mpa.TrailerMax
 	if b.copies(n, tagged) {
 		need += n
@@ -187,17 +192,22 @@ func (b *batch) write(fd int) (n int, errno unix.Errno) {
 	if errno != 0 {
 		return 0, errno
 	}
+	b.drop(n)
+	return n, 0
+}
+
+// drop drops the first n bytes, which were written.
+func (b *batch) drop(n int) {
 	b.started = true
-	for gone := n; gone > 0; {
+	for n > 0 {
 		v := &b.vector[b.sent]
-		if gone < int(v.Len) {
-			advance(v, gone)
+		if n < int(v.Len) {
+			advance(v, n)
 			break
 		}
-		gone -= int(v.Len)
+		n -= int(v.Len)
 		b.sent++
 	}
-	return n, 0
 }
 
 // remainder returns a copy of what is left of a batch that was begun, nothing of one

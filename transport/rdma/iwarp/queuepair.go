@@ -144,7 +144,7 @@ func (p *queuePair) pump() int {
 
 // RequestsPosted implements verbs.QueuePair.
 func (p *queuePair) RequestsPosted() {
-	if p.state == pairOpen {
+	if p.state == pairOpen && !p.post() {
 		p.transmit()
 	}
 }

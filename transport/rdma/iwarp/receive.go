@@ -192,6 +192,9 @@ func (p *queuePair) consume(b []byte) {
 
 // whole acts on a ULPDU that is there as a whole, and whose CRC is right.
 func (p *queuePair) whole(ulpdu []byte) {
+	if p.plain(ulpdu) {
+		return
+	}
 	r := &p.rx
 	need := headNeed(ulpdu, len(ulpdu))
 	r.held = copy(r.head[:], ulpdu[:need])

@@ -18,7 +18,7 @@ type Adapter struct {
 	// leaf for consumers; the provider is called under it.
 	mu        sync.Mutex
 	regions   map[uint32]*MemoryRegion
-	region    *MemoryRegion // the last one looked up
+	recent    [recentRegions]*MemoryRegion // looked up last, by key
 	domains   map[*ProtectionDomain]struct{}
 	endpoints map[*Endpoint]struct{}
 	listeners map[*Listener]struct{}
@@ -120,7 +120,7 @@ func (a *Adapter) Close() error {
 	for key := range a.regions {
 		errs = append(errs, a.device.Deregister(key))
 	}
-	a.regions, a.region = nil, nil
+	a.regions, a.recent = nil, [recentRegions]*MemoryRegion{}
 	a.stopWaiting()
 	errs = append(errs, a.device.Close())
 	a.mu.Unlock()

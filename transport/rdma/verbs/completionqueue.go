@@ -126,8 +126,9 @@ func (q *CompletionQueue) push(c *Completion, notify bool) {
 	if i >= len(q.entries) {
 		i -= len(q.entries)
 	}
-	q.entries[i] = *c
-	q.entries[i].notify = notify
+	e := &q.entries[i]
+	*e = *c
+	e.notify = notify
 	q.count++
 	if notify {
 		q.notifying++
@@ -154,7 +155,9 @@ func (q *CompletionQueue) pop(into []Completion) int {
 			q.head = 0
 		}
 	}
-	q.count -= n
+	if q.count -= n; q.count == 0 {
+		q.head = 0 // the next entries come where the last ones left the cache warm
+	}
 	return n
 }
 

@@ -130,8 +130,8 @@ func (m *MemoryRegion) Close() error {
 	m.closed = true
 	m.domain.users--
 	delete(a.regions, m.keys.LKey)
-	if a.region == m {
-		a.region = nil
+	if r := a.recentRegion(m.keys.LKey); *r == m {
+		*r = nil
 	}
 	if err := a.device.Deregister(m.keys.LKey); err != nil {
 		return a.err("deregister memory", err)
@@ -139,15 +139,25 @@ func (m *MemoryRegion) Close() error {
 	return nil
 }
 
+// recentRegions is the number of regions that are found without a look into the map: those
+// of the two directions of a dialogue, at least.
+const recentRegions = 8
+
+// recentRegion returns where a region with that key is, if it was looked up last.
+func (a *Adapter) recentRegion(key uint32) **MemoryRegion {
+	return &a.recent[key>>8%recentRegions] // the lowest bits are random
+}
+
 // check finds the fault of using s with the access needed in a domain, or nil.
 func (a *Adapter) check(s *Segment, d *ProtectionDomain, need Access) error {
-	m := a.region
+	r := a.recentRegion(s.LKey)
+	m := *r
 	if m == nil || m.keys.LKey != s.LKey {
 		var ok bool
 		if m, ok = a.regions[s.LKey]; !ok {
 			return ErrPrivilegesViolation
 		}
-		a.region = m
+		*r = m
 	}
 	switch {
 	case m.domain != d || !contains(m.data, s.Data):

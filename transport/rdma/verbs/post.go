@@ -107,6 +107,12 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 
 // checkAll finds the first fault in a list of segments.
 func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) error {
+	if len(list) == 1 {
+		if len(list[0].Data) == 0 {
+			return nil
+		}
+		return a.check(&list[0], d, need)
+	}
 	for i := range list {
 		if len(list[i].Data) == 0 {
 			continue

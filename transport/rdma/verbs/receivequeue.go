@@ -60,7 +60,7 @@ func (g *receiveRing) put(r *ReceiveRequest, length int) {
 	i := g.free[len(g.free)-1]
 	g.free = g.free[:len(g.free)-1]
 	s := &g.slots[i]
-	s.Segments = append(s.Segments[:0], r.Segments...)
+	s.Segments = setSegments(s.Segments, r.Segments)
 	s.Length, s.Mark, s.id, s.done, s.status, s.after = length, 0, r.ID, false, StatusSuccess, -1
 	s.received, s.flags, s.invalidated, s.quiet = 0, 0, 0, r.Flags&FlagQuiet != 0
 	g.posted[g.tail&uint64(len(g.posted)-1)] = i
@@ -86,8 +86,7 @@ func (g *receiveRing) take() *Receive {
 
 // release frees the slot of a receive that is complete.
 func (g *receiveRing) release(r *Receive) {
-	clear(r.Segments) // let the collector have the memory
-	r.Segments = r.Segments[:0]
+	r.Segments = dropSegments(r.Segments)
 	g.free = append(g.free, r.index)
 }
 

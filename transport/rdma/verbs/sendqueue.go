@@ -71,6 +71,15 @@ func (q *SendQueue) full() bool { return int(q.tail-q.head) >= q.depth }
 // Len returns the number of requests posted and not complete.
 func (q *SendQueue) Len() int { return int(q.tail - q.head) }
 
+// Single returns the request that Next takes next, if it is the only one and may start
+// now, or nil.
+func (q *SendQueue) Single() *Request {
+	if q.tail-q.next != 1 || q.reads > 0 || q.ep.state != StateConnected {
+		return nil
+	}
+	return q.slot(q.next)
+}
+
 // Next takes the oldest request that was not taken yet and may start now, or returns
 // nil: when there is none, when it is a Read and as many Reads as the connection
 // allows (ORD) are under way, when its fence waits for one, or when the endpoint is
@@ -112,8 +121,11 @@ func (q *SendQueue) finish(r *Request, s Status) {
 		}
 		q.retire(oldest, oldest.status)
 	}
-	if q.head == q.tail && q.ep.state == StateDisconnectPending {
-		q.ep.later(deferDisconnect)
+	if q.head == q.tail {
+		q.head, q.next, q.tail = 0, 0, 0 // the next request comes where this one left the cache warm
+		if q.ep.state == StateDisconnectPending {
+			q.ep.later(deferDisconnect)
+		}
 	}
 }
 
@@ -124,8 +136,7 @@ func (q *SendQueue) retire(r *Request, s Status) {
 	if s == StatusSuccess {
 		c.Length = r.Length
 	}
-	clear(r.Segments) // let the collector have the memory
-	r.Segments = r.Segments[:0]
+	r.Segments = dropSegments(r.Segments)
 	q.head++
 	if s == StatusSuccess && flags&FlagUnsignalled != 0 || q.ep.config.Requests == nil {
 		return
@@ -156,7 +167,7 @@ func (q *SendQueue) put(w *WorkRequest, length int) {
 	r.RemoteAddress, r.RKey, r.Invalidate = w.RemoteAddress, w.RKey, w.Invalidate
 	r.Mark, r.id, r.done, r.status = 0, w.ID, false, StatusSuccess
 	if w.Flags&FlagInline == 0 {
-		r.Segments = append(r.Segments[:0], w.Segments...)
+		r.Segments = setSegments(r.Segments, w.Segments)
 	} else {
 		r.Segments = append(r.Segments[:0], Segment{Data: q.copyInline(int(n), w.Segments, length)})
 	}

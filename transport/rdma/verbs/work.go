@@ -53,6 +53,27 @@ type Segment struct {
 	LKey uint32
 }
 
+// setSegments makes a list, in memory that has room for it, a copy of another. Most have
+// one segment, for which a call of the runtime would be longer than all the rest.
+func setSegments(to, from []Segment) []Segment {
+	if len(from) != 1 {
+		return append(to[:0], from...)
+	}
+	to = to[:1]
+	to[0] = from[0]
+	return to
+}
+
+// dropSegments empties a list and lets the collector have the memory.
+func dropSegments(list []Segment) []Segment {
+	if len(list) == 1 {
+		list[0].Data = nil
+	} else {
+		clear(list)
+	}
+	return list[:0]
+}
+
 // RemoteRegion names memory of a peer. It is plain data, made by
 // MemoryRegion.Remote and carried to the peer in a message.
 type RemoteRegion struct {

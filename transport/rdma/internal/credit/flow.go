@@ -124,6 +124,9 @@ func (f *Flow) Update() Word {
 // Farewell returns the word of a BYE or a BYE-ACK, which the caller sends.
 func (f *Flow) Farewell() Word { return f.stamp(0) }
 
+// Awaits reports whether an eager frame is the next to deliver.
+func (f *Flow) Awaits(w Word) bool { return w.Sequence() == f.in.expected }
+
 // Arrive takes the word of an eager frame that came. freed slots are free now,
 // the oldest ones. After an error the connection is to be ended.
 func (f *Flow) Arrive(w Word) (v Verdict, freed int, err error) {

@@ -23,6 +23,12 @@ func (q *Queue) MSN() uint32 { return q.msn }
 // Open reports whether a message is under way.
 func (q *Queue) Open() bool { return q.open }
 
+// Awaits reports whether the queue awaits the first segment of the message msn.
+func (q *Queue) Awaits(msn uint32) bool { return q.msn == msn && !q.open }
+
+// Pass accounts for a message that came in one segment, as Advance does for each.
+func (q *Queue) Pass() { q.msn++ }
+
 // Check reports what is wrong with the segment as a next one of the queue: nil,
 // ErrSequence, ErrOffset, or ErrTooLong if it ends beyond room, the length of the
 // buffer of its message. It changes nothing.

@@ -59,6 +59,22 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// TestQueuePass takes messages of one segment the short way and the long way.
+func TestQueuePass(t *testing.T) {
+	short, long := ddp.NewQueue(math.MaxUint32-2), ddp.NewQueue(math.MaxUint32-2)
+	for msn := uint32(math.MaxUint32 - 2); msn != 3; msn++ {
+		require.False(t, short.Awaits(msn-1))
+		require.False(t, short.Awaits(msn+1))
+		require.True(t, short.Awaits(msn))
+		short.Pass()
+		_, last := long.Advance(&ddp.Untagged{MSN: msn, Last: true}, 5)
+		require.True(t, last)
+		require.Equal(t, long, short)
+	}
+	short.Advance(&ddp.Untagged{MSN: 3}, 0)
+	require.False(t, short.Awaits(3), "its first segment has come, and was empty")
+}
+
 func TestQueueNearFourGibibytes(t *testing.T) {
 	q := ddp.NewQueue(1)
 	room := math.MaxInt64

@@ -86,3 +86,38 @@ join:
 	VZEROUPPER
 	MOVL DX, ret+24(FP)
 	RET
+
+// func sum(remainder uint32, p *byte, n int) uint32
+TEXT ·sum(SB), NOSPLIT, $0-28
+	MOVL remainder+0(FP), AX
+	MOVQ p+8(FP), SI
+	MOVQ n+16(FP), CX
+	SUBQ $8, CX
+	JLT four
+
+eight:
+	CRC32Q (SI), AX
+	ADDQ $8, SI
+	SUBQ $8, CX
+	JGE eight
+
+four:
+	TESTB $4, CX
+	JZ two
+	CRC32L (SI), AX
+	ADDQ $4, SI
+
+two:
+	TESTB $2, CX
+	JZ one
+	CRC32W (SI), AX
+	ADDQ $2, SI
+
+one:
+	TESTB $1, CX
+	JZ done
+	CRC32B (SI), AX
+
+done:
+	MOVL AX, ret+24(FP)
+	RET

@@ -43,6 +43,21 @@ func AppendTrailer(dst []byte, ulpdu int, crc uint32, on bool) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc)
 }
 
+// Seal completes the FPDU b, which is FPDULength long and whose ULPDU of that length is
+// in its place: with length field, padding and CRC.
+func Seal(b []byte, ulpdu int, on bool) {
+	binary.BigEndian.PutUint16(b, uint16(ulpdu))
+	at := len(b) - CRCLength
+	for i := HeaderLength + ulpdu; i < at; i++ {
+		b[i] = 0
+	}
+	crc := uint32(0)
+	if on {
+		crc = Checksum(0, b[:at])
+	}
+	binary.LittleEndian.PutUint32(b[at:], crc)
+}
+
 // AppendFPDU appends the FPDU of a ULPDU of at most ULPDUMax bytes.
 func AppendFPDU(dst, ulpdu []byte, on bool) []byte {
 	start := len(dst)

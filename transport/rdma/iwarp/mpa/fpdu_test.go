@@ -1,6 +1,7 @@
 package mpa_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
@@ -45,6 +46,19 @@ func TestFPDUGolden(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ulpdu, got)
 		require.Equal(t, len(want), n)
+	}
+}
+
+// TestSeal completes FPDUs in their place as AppendFPDU makes them, whatever was there.
+func TestSeal(t *testing.T) {
+	for n := range 600 {
+		for _, on := range []bool{true, false} {
+			ulpdu := bytes.Repeat([]byte{byte(n), 3}, n)[:n]
+			b := bytes.Repeat([]byte{0xa5}, mpa.FPDULength(n))
+			copy(b[mpa.HeaderLength:], ulpdu)
+			mpa.Seal(b, n, on)
+			require.Equal(t, mpa.AppendFPDU(nil, ulpdu, on), b)
+		}
 	}
 }
 

@@ -1,0 +1,36 @@
+package rdmap
+
+import (
+	"encoding/binary"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
+)
+
+// plainControl are the two control octets of a plain Send: untagged, last segment,
+// both versions 1, Send. Others mean the same with a version of 0 or with reserved bits
+// that are set.
+const plainControl = (0x40|ddp.Version)<<8 | Version<<versionShift | uint16(Send)
+
+// PutPlain writes the header of a plain Send to the first ddp.UntaggedLength octets of
+// b: a Send in one segment that neither invalidates nor asks for an event. Most
+// messages are.
+func PutPlain(b []byte, msn uint32) {
+	_ = b[ddp.UntaggedLength-1]
+	binary.BigEndian.PutUint16(b, plainControl)
+	binary.BigEndian.PutUint32(b[2:], 0)
+	binary.BigEndian.PutUint32(b[6:], QueueSend)
+	binary.BigEndian.PutUint32(b[10:], msn)
+	binary.BigEndian.PutUint32(b[14:], 0)
+}
+
+// Plain returns the message sequence number of a plain Send that is the ULPDU b, whose
+// payload follows ddp.UntaggedLength octets of header. It returns false for all others,
+// also for some that are plain Sends in another spelling: they are looked at field by
+// field.
+func Plain(b []byte) (msn uint32, ok bool) {
+	if len(b) < ddp.UntaggedLength {
+		return 0, false
+	}
+	ok = binary.BigEndian.Uint16(b) == plainControl && binary.BigEndian.Uint32(b[6:]) == QueueSend && binary.BigEndian.Uint32(b[14:]) == 0
+	return binary.BigEndian.Uint32(b[10:]), ok
+}
