@@ -52,7 +52,9 @@ var launcher = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	bin := filepath.Join(launcherDir, "gorun")
-	out, err := exec.Command("go", "build", "-o", bin, "../cmd/gorun").CombinedOutput()
+	build := exec.Command("go", "build", "-o", bin, "../cmd/gorun")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as without the race detector
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building gorun: %w\n%s", err, out)
 	}

@@ -15,14 +15,18 @@ func TestConformance(t *testing.T) {
 		name   string
 		style  verbstest.Style
 		change func(c *rdma.Config)
+		long   bool // not with -short
 	}{
-		{"iwarp", verbstest.StyleIWARP, nil},
-		{"infiniband", verbstest.StyleInfiniBand, nil},
-		{"without-reads", verbstest.StyleIWARP, func(c *rdma.Config) { c.NoReads = true }},
-		{"small-slots", verbstest.StyleIWARP, func(c *rdma.Config) { c.Slot = 1024; c.ReadsOut = 1 }},
-		{"companion", verbstest.StyleIWARP, func(c *rdma.Config) { c.Companion = true }},
+		{"iwarp", verbstest.StyleIWARP, nil, false},
+		{"infiniband", verbstest.StyleInfiniBand, nil, false},
+		{"without-reads", verbstest.StyleIWARP, func(c *rdma.Config) { c.NoReads = true }, true},
+		{"small-slots", verbstest.StyleIWARP, func(c *rdma.Config) { c.Slot = 1024; c.ReadsOut = 1 }, true},
+		{"companion", verbstest.StyleIWARP, func(c *rdma.Config) { c.Companion = true }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.long {
+				t.Skip("the same code as iwarp: without -short")
+			}
 			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 				tb.Helper()
 				return newWorld(tb, memory(c.style, ranks), c.change).fabric()

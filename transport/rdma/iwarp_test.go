@@ -30,6 +30,9 @@ func TestConformanceOverTCP(t *testing.T) {
 		{"without-crc-and-reads", iwarp.Config{NoCRC: true}, func(c *rdma.Config) { c.NoCRC, c.NoReads = true, true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.config.NoCRC {
+				t.Skip("the same code as with CRC and Reads: without -short")
+			}
 			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 				tb.Helper()
 				return newWorld(tb, loopback(iwarp.New(c.config), ranks), func(rc *rdma.Config) {

@@ -143,7 +143,7 @@ func testPut(r *rig) {
 func testPutThenSend(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.needs("put", caps.Put)
-	const rounds, n = 50, 5000
+	const n = 5000
 	target := make([]byte, n)
 	k := r.expose(1, target, transport.AccessWrite)
 	seen := uint64(0)
@@ -151,7 +151,7 @@ func testPutThenSend(r *rig) {
 		r.requirePattern(target, h.A)
 		seen = h.A
 	}
-	for i := range uint64(rounds) {
+	for i := range uint64(r.rounds(50)) {
 		require.NoError(r, r.put(pattern(i+1, n), k))
 		r.send(0, 1, transport.Header{A: i + 1}, nil)
 		r.pump("the message after the put", func() bool { return seen == i+1 })
@@ -190,7 +190,7 @@ func testFetchAddMany(r *rig) {
 		_, caps := r.connected(rank, 0)
 		r.needs("fetch-add", caps.FetchAdd)
 	}
-	const rounds = 200
+	rounds := r.rounds(200)
 	word := alignedBytes(wordBytes)
 	k := r.expose(0, word, transport.AccessAtomic)
 	finished := 0

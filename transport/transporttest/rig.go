@@ -181,6 +181,15 @@ func (r *rig) parallel(run func(m *member) error) {
 	require.NoError(r, errors.Join(errs...))
 }
 
+// rounds returns how often a rule repeats what it does: n times, or a tenth of it
+// with -short, where every repetition is seen by the race detector.
+func (r *rig) rounds(n int) int {
+	if testing.Short() {
+		return (n + 9) / 10
+	}
+	return n
+}
+
 // random returns a source of chance whose seed is printed if the test fails, and
 // can be given again as GORUN_SEED.
 func (r *rig) random() *rand.Rand {
@@ -206,14 +215,19 @@ func pattern(key uint64, n int) []byte {
 	return b
 }
 
+// noise is what patterns are cut from, so that the race detector sees a copy and
+// not every byte. Its length is prime: bytes that are a power of two away from
+// their place are others.
+var noise = func() []byte {
+	b := make([]byte, 1<<16+1)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // it has no errors
+	return b
+}()
+
 // writePattern fills b with the pattern of a key.
 func writePattern(b []byte, key uint64) {
-	x := key*0x9e3779b97f4a7c15 + 1
-	for i := range b {
-		x ^= x << 13
-		x ^= x >> 7
-		x ^= x << 17
-		b[i] = byte(x)
+	for from := int(key * 0x9e3779b97f4a7c15 >> 48); len(b) > 0; from = 0 {
+		b = b[copy(b, noise[from:]):]
 	}
 }
 

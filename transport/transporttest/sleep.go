@@ -99,7 +99,7 @@ func (r *rig) armed(rank int) uint32 {
 }
 
 func testArmedMessage(r *rig) {
-	for i := range 50 {
+	for i := range r.rounds(50) {
 		r.connected(0, 1)
 		m := r.ranks[1]
 		ticket := r.armed(1)
@@ -135,7 +135,7 @@ func testDisarm(r *rig) {
 
 // testPingPongAsleep sleeps before every message. One lost wake-up stops it.
 func testPingPongAsleep(r *rig) {
-	const rounds = 2000
+	rounds := r.rounds(2000)
 	got := make([]int, 2)
 	for i, m := range r.ranks {
 		m.onArrive = func(int, transport.Header, []byte) { got[i]++ }
@@ -162,7 +162,7 @@ func testPingPongAsleep(r *rig) {
 
 // testRingAsleep passes a token round all ranks.
 func testRingAsleep(r *rig) {
-	const rounds = 300
+	rounds := r.rounds(300)
 	got := make([]int, len(r.ranks))
 	for i, m := range r.ranks {
 		m.onArrive = func(int, transport.Header, []byte) { got[i]++ }
@@ -193,7 +193,8 @@ func testRingAsleep(r *rig) {
 func testBulkAsleep(r *rig) {
 	e, caps := r.connected(0, 1)
 	r.needs("get", caps.Get)
-	const rounds, n = 100, 100_000
+	const n = 100_000
+	rounds := r.rounds(100)
 	source := pattern(1, n)
 	k := r.expose(1, source, transport.AccessRead)
 	told := 0

@@ -35,11 +35,20 @@ func Run(t *testing.T, newFabric Make) {
 	for _, rules := range [][]rule{messageRules, bulkRules, memoryRules, sleepRules, lossRules, trafficRules} {
 		for _, rule := range rules {
 			t.Run(rule.name, func(t *testing.T) {
-				r := newRig(t, newFabric, rule.ranks)
+				r := newRig(t, newFabric, few(rule.ranks))
 				rule.test(r)
 				r.close()
 			})
 		}
 	}
 	t.Run("NothingIsLeft", func(t *testing.T) { testNothingIsLeft(t, newFabric) })
+}
+
+// few returns the number of ranks of a rule: with -short not more than most rules
+// need, for each costs what its transport takes to begin and to end.
+func few(ranks int) int {
+	if testing.Short() {
+		return min(ranks, 12)
+	}
+	return ranks
 }

@@ -63,7 +63,7 @@ func randomSize(random *rand.Rand, most int) int {
 }
 
 func testFlood(r *rig) {
-	const count = 1000
+	count := uint64(r.rounds(1000))
 	seeds := r.random()
 	streams := r.ranks[0].checkStreams()
 	sources := make([]*rand.Rand, len(r.ranks))
@@ -81,7 +81,7 @@ func testFlood(r *rig) {
 			return err
 		}
 		most := e.Caps().MaxEager
-		for i := range uint64(count) {
+		for i := range count {
 			n := randomSize(sources[m.rank], most)
 			if err := m.send(0, transport.Header{A: i, B: uint64(n)}, pattern(i, n)); err != nil {
 				return err
@@ -127,12 +127,12 @@ func testManyRanks(r *rig) {
 func testBothDirections(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.connected(1, 0)
-	const count = 3000
+	count := uint64(r.rounds(3000))
 	n := min(caps.MaxEager, 3000)
 	all := [][]stream{r.ranks[0].checkStreams(), r.ranks[1].checkStreams()}
 	r.parallel(func(m *member) error {
 		peer := 1 - m.rank
-		for i := range uint64(count) {
+		for i := range count {
 			if err := m.send(peer, transport.Header{A: i, B: uint64(n)}, pattern(i, n)); err != nil {
 				return err
 			}

@@ -65,10 +65,14 @@ func joined(size, n int) []byte {
 	return all
 }
 
-// each runs test for all sizes of groups and buffers.
+// each runs test for all sizes of groups and buffers, or some with -short.
 func each(t *testing.T, test func(t *testing.T, size, n int)) {
 	t.Helper()
-	for size := 1; size <= largest; size++ {
+	most, counts := largest, counts
+	if testing.Short() {
+		most, counts = 9, []int{0, 3, 61}
+	}
+	for size := 1; size <= most; size++ {
 		for _, n := range counts {
 			t.Run(fmt.Sprintf("%dx%d", size, n), func(t *testing.T) { test(t, size, n) })
 		}

@@ -217,7 +217,11 @@ func TestHostileReturnsChangeNothing(t *testing.T) {
 	require.NoError(t, a.Free(freed))
 	before := a.Stats()
 	ranks := []int{-1, 0 - math.MaxInt, 1, 1 << 32, math.MaxInt}
-	for off := range uint64(400_000) { // the leases end before
+	step := uint64(1)
+	if testing.Short() {
+		step = 7
+	}
+	for off := uint64(0); off < 400_000; off += step { // the leases end before
 		require.Error(t, a.Return(off, ranks[off%5]))
 	}
 	for _, off := range []uint64{1 << 40, 1 << 63, math.MaxUint64} {

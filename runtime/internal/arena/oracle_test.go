@@ -213,9 +213,17 @@ func sizeOf(n uint32) int {
 	}
 }
 
+// few is n, or a fifth of it with -short.
+func few(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 func TestArenaAgainstModel(t *testing.T) {
 	const size = 8 << 20
-	for seed := range uint64(30) {
+	for seed := range uint64(few(30)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		cfg := arena.Config{Keep: 1 << (12 + seed), Contiguous: seed%2 == 0}
 		mem, most := pieces(size), size/4
@@ -255,7 +263,7 @@ func TestArenaFromManyGoroutines(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(g), 2))
-			for range 500 {
+			for range few(500) {
 				l, err := a.Alloc(sizeOf(rng.Uint32()))
 				if err != nil {
 					t.Error(err)

@@ -124,7 +124,11 @@ func (r *real) cancel(id int) int {
 func (r *real) probe(k key) int { return r.nameOf(r.look(k)) }
 
 func TestMatcherAgreesWithTheNaiveOne(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 10
+	}
+	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		want, got := &naive{}, newReal()
 		wild, space := rng.IntN(3), 1+rng.IntN(6)

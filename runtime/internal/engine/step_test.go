@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,6 +82,18 @@ func scenes() []scene {
 // maxSteps is more than any scene needs.
 const maxSteps = 120
 
+// moments returns the steps after which something happens to a scene: with -short
+// the first ones, in which most of it happens, and some of the rest.
+func moments() []int {
+	var all []int
+	for steps := range maxSteps {
+		if !testing.Short() || steps < maxSteps/6 || rand.IntN(10) == 0 {
+			all = append(all, steps)
+		}
+	}
+	return all
+}
+
 // play runs a scene and calls interfere after some steps; it returns both requests
 // and the buffer received into.
 func play(w *world, s scene, steps int, interfere func(send, receive engine.Handle)) (send, receive engine.Handle, in []byte) {
@@ -114,7 +127,7 @@ func TestCancelOfTheSendAtEveryStep(t *testing.T) {
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			canceled, went := 0, 0
-			for steps := range maxSteps {
+			for _, steps := range moments() {
 				w := quiet(t, s.options)
 				send, receive, in := play(w, s, steps, func(send, _ engine.Handle) { send.Cancel() })
 				_, err := w.finish(t, send)
@@ -143,7 +156,7 @@ func TestCancelOfTheSendAtEveryStep(t *testing.T) {
 func TestCancelOfTheReceiveAtEveryStep(t *testing.T) {
 	for _, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
-			for steps := range maxSteps {
+			for _, steps := range moments() {
 				w := quiet(t, s.options)
 				send, receive, in := play(w, s, steps, func(_, receive engine.Handle) {
 					if receive != (engine.Handle{}) {
@@ -170,7 +183,7 @@ func TestDeathAtEveryStep(t *testing.T) {
 	for _, s := range scenes() {
 		for victim := range 2 {
 			t.Run(fmt.Sprintf("%s/rank %d", s.name, victim), func(t *testing.T) {
-				for steps := range maxSteps {
+				for _, steps := range moments() {
 					w := quiet(t, s.options)
 					send, receive, in := play(w, s, steps, func(_, _ engine.Handle) {
 						w.fake.Kill(victim, errors.New("killed"))

@@ -17,10 +17,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// soak multiplies the length of a test in soak runs.
+// soak is the length of a test: 50 times n in soak runs, a fifth of it with -short.
 func soak(n int) int {
-	if os.Getenv("GORUN_SOAK") == "1" {
+	switch {
+	case os.Getenv("GORUN_SOAK") == "1":
 		return 50 * n
+	case testing.Short():
+		return (n + 4) / 5
 	}
 	return n
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -75,11 +76,18 @@ func (w *world) each(tb testing.TB, f func(rank int, e *engine.Engine) error) {
 	}
 }
 
+// noise is what patterns are cut from; its length is prime.
+var noise = func() []byte {
+	b := make([]byte, 1<<16+1)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // it has no errors
+	return b
+}()
+
 // pattern fills n bytes that differ by seed and place.
 func pattern(n, seed int) []byte {
 	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i*7 + i>>8 + seed*31)
+	for rest, from := b, int(uint32(seed)*0x9e3779b9>>16); len(rest) > 0; from = 0 {
+		rest = rest[copy(rest, noise[from:]):]
 	}
 	return b
 }

@@ -121,7 +121,11 @@ func owedQuota(owed bool) int {
 // TestRandomRuns goes far beyond the wrap of all counters, with windows and
 // slots of all sizes, over connections that break.
 func TestRandomRuns(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 4))
 		slots := [2]int{1 << r.IntN(8), 1 << r.IntN(8)}
 		window := [2]int{1 + r.IntN(40), 1 + r.IntN(40)}

@@ -43,6 +43,9 @@ func each(values []int, n int, visit func(v []int)) {
 // TestDepthsOfAllCombinations goes through the 65,536 combinations of wishes and
 // device limits of both sides, and through the events that providers report.
 func TestDepthsOfAllCombinations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search of pure logic: without -short")
+	}
 	combinations := 0
 	each([]int{0, 1, 16, 256}, 8, func(v []int) {
 		combinations++
@@ -79,6 +82,9 @@ func TestDepthsOfAllCombinations(t *testing.T) {
 
 // TestDepthsOfAllOffers goes through every pair of bytes that a request can hold.
 func TestDepthsOfAllOffers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a search of pure logic: without -short")
+	}
 	for _, own := range []negotiation.Depths{{IRD: 0, ORD: 0}, {IRD: 1, ORD: 0}, {IRD: 16, ORD: 7}, {IRD: 256, ORD: 256}} {
 		l := negotiation.Limits{Want: own, Device: own}
 		for ird := range 256 {
