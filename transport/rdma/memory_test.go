@@ -1,8 +1,13 @@
 package rdma_test
 
 import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"net/netip"
 	goruntime "runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -10,52 +15,133 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
+
+// caller is a scripted peer that takes no memory of this process but its descriptor:
+// what it says is made when it is said, and what it hears is only counted.
+type caller struct {
+	fd, heard int
+	// segments is the number of Sends said, of FPDUs that are not RTRs.
+	segments uint32
+}
+
+// call connects to a rank and sends an MPA request with this private data, as a peer of
+// this module does. Who calls closes the descriptor.
+func call(tb testing.TB, to netip.AddrPort, private []byte) *caller {
+	tb.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	require.NoError(tb, err)
+	require.NoError(tb, unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}))
+	require.NoError(tb, unix.SetNonblock(fd, true))
+	c := &caller{fd: fd}
+	frame := startup(requestKey, private)
+	frame[16] |= 1 // it is of this module
+	c.write(tb, frame)
+	return c
+}
+
+func (c *caller) write(tb testing.TB, b []byte) {
+	tb.Helper()
+	n, err := unix.Write(c.fd, b)
+	require.NoError(tb, err)
+	require.Len(tb, b, n)
+}
+
+// fpdu frames a ULPDU.
+func fpdu(ulpdu ...byte) []byte {
+	b := append(binary.BigEndian.AppendUint16(nil, uint16(len(ulpdu))), ulpdu...)
+	for len(b)%4 != 0 {
+		b = append(b, 0)
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// rtr sends the empty Write that ends the startup.
+func (c *caller) rtr(tb testing.TB) {
+	tb.Helper()
+	c.write(tb, fpdu(append([]byte{0xC1, 0x40}, make([]byte, 12)...)...))
+}
+
+// say sends a message in a Send.
+func (c *caller) say(tb testing.TB, message []byte) {
+	tb.Helper()
+	c.segments++
+	b := binary.BigEndian.AppendUint32([]byte{0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0}, c.segments)
+	c.write(tb, fpdu(append(append(b, 0, 0, 0, 0), message...)...))
+}
+
+// hear counts what has come.
+func (c *caller) hear(tb testing.TB) int {
+	tb.Helper()
+	var b [1024]byte
+	n, err := unix.Read(c.fd, b[:])
+	switch {
+	case errors.Is(err, unix.EAGAIN):
+		return c.heard
+	case err != nil || n == 0:
+		require.Fail(tb, "the connection ended", "%v", err)
+	}
+	c.heard += n
+	return c.heard
+}
+
+// await polls the rank until done says so.
+func await(r *rank, what string, done func() bool) {
+	r.Helper()
+	for deadline := time.Now().Add(patience); !done(); {
+		if r.poll() == 0 {
+			require.False(r, time.Now().After(deadline), "still waiting: %s", what)
+			r.sleeper.Yield()
+		}
+	}
+}
 
 // TestMemoryOfAThousandConnections: one rank that a thousand others speak to keeps
 // to 64 MiB of receives and 16 KiB for each connection beyond, over TCP. The other ends
-// are in the same process; they are made for few requests and take less.
+// take no memory of this process.
 func TestMemoryOfAThousandConnections(t *testing.T) {
-	const peers, budget, each, other = 1000, 64 << 20, 16 << 10, 4 << 10
+	const peers, budget, each = 1000, 64 << 20, 16 << 10
 	var files unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &files))
 	if files.Cur < 2*peers+100 {
 		t.Skipf("%d files may be open: %v", files.Cur, transport.ErrNotSupported)
 	}
-	p := iwarp.New(iwarp.Config{})
-	w := newWorld(t, loopback(p, 1), func(c *rdma.Config) { c.Size = peers + 1 })
+	w := newWorld(t, loopback(iwarp.New(iwarp.Config{}), 1), func(c *rdma.Config) { c.Size = peers + 1 })
 	r := w.ranks(t)[0]
 	r.next = make([]uint64, peers+1)
 	r.check = func(int, transport.Header, []byte) {}
-	u := newPuppet(t, loopback(p, 1)[0], peers)
-	before := heap()
-
-	hands := make([]*hand, peers)
-	for i := range hands {
-		c, n := credentials(i+1, peers+1), request(1)
-		hands[i] = u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
-		require.Equal(t, verbs.EventEstablished, hands[i].answer(r).Type)
-		hands[i].say(frame(word(0, 0, 8, 0), kindUpdate))
-		hands[i].say(frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
-	}
-	u.settle(r, "a message of each", func() bool { return r.arrivals == peers })
-	taken := heap() - before
-	t.Logf("%d KiB in all, of them at most %d KiB receives: %d bytes beyond per connection, both ends", taken>>10, budget>>10, (taken-budget)/peers)
-	require.LessOrEqual(t, taken, budget+peers*(each+other))
-
-	// Everybody can still be answered.
-	for i := range hands {
-		require.NoError(t, r.to(i+1).Send(transport.Header{}, []byte("answer")))
-	}
-	u.settle(r, "an answer to each", func() bool {
-		for _, h := range hands {
-			if h.heard < 2 { // an update and the answer
-				return false
-			}
+	callers := make([]*caller, 0, peers)
+	t.Cleanup(func() {
+		for _, c := range callers {
+			require.NoError(t, unix.Close(c.fd))
 		}
-		return true
 	})
+	before, goroutines := heap(), goruntime.NumGoroutine()
+
+	const reply = 20 + 4 + 56
+	for i := range peers {
+		k, n := credentials(i+1, peers+1), request(1)
+		c := call(t, r.Address(), k.AppendRequest(nil, &n, 0))
+		callers = append(callers, c)
+		await(r, "an answer", func() bool { return c.hear(t) >= reply })
+		require.Equal(t, reply, c.heard, "accepted")
+		c.rtr(t)
+		c.say(t, frame(word(0, 0, 8, 0), kindUpdate))
+		c.say(t, frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
+	}
+	await(r, "a message of each", func() bool { return r.arrivals == peers })
+	await(r, "all is said", func() bool { return r.poll() == 0 })
+	for i, c := range callers {
+		// Every connection has been written to and has what that takes.
+		heard := c.hear(t)
+		require.NoError(t, r.to(i+1).Send(transport.Header{}, []byte("answer")))
+		await(r, "an answer to a message", func() bool { return c.hear(t) > heard })
+	}
+	taken := heap() - before
+	t.Logf("%d KiB in all, of them at most %d KiB receives: %d bytes beyond per connection", taken>>10, budget>>10, (taken-budget)/peers)
+	require.LessOrEqual(t, taken, budget+peers*each)
+	require.Less(t, goruntime.NumGoroutine(), goroutines+peers/10, "stacks are no part of the heap")
+	require.Empty(t, r.downs)
 	require.NoError(t, r.Close())
 	goruntime.KeepAlive(w)
 }
