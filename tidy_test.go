@@ -42,6 +42,7 @@ var imports = map[string][]string{
 	"transport":               {},
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
 	"internal/processor":      {},
+	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
 	"internal/hugepages":      {"golang.org/x/sys/unix"},
 	"transport/shm":           {"transport", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
@@ -61,7 +62,7 @@ var imports = map[string][]string{
 	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {
-		"transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation",
+		"internal/registry", "transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation",
 		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "github.com/asynkron/protoactor-go/actor",
 	},
 
@@ -74,7 +75,7 @@ var imports = map[string][]string{
 	},
 
 	"runtime/actors": {
-		"internal/processor", "runtime", "runtime/internal/engine", "runtime/internal/port", "transport",
+		"internal/processor", "internal/registry", "runtime", "runtime/internal/engine", "runtime/internal/port", "transport",
 		"github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
 	},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/internal/registry"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -124,6 +125,7 @@ func newSystem(w port.World, cfg Config) *System {
 		s.ActorSystem, s.shared = shared, true
 	} else {
 		s.ActorSystem = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return s.cfg.Logger }))
+		registry.Shrink(s.ActorSystem)
 	}
 	for rank := range w.Size() {
 		epoch := uint32(0)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/internal/registry"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
@@ -76,6 +77,7 @@ type (
 func (s *stage) open() *actor.ActorSystem {
 	if s.system == nil {
 		s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(&s.log) }))
+		registry.Shrink(s.system)
 		if s.t.config.ActorAddress != "" {
 			s.system.ProcessRegistry.Address = s.t.config.ActorAddress
 		}
