@@ -239,3 +239,51 @@ func TestInlineHandlersCannotWait(t *testing.T) {
 		return nil
 	}))
 }
+
+// An actor asks who it waits for when it begins to wait, not with every message
+// that waits; and each of them is sent when there is room.
+func TestWaitingActorsAskOnce(t *testing.T) {
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			local(t, 2, actors.Config{}, func(all []*actors.System) {
+				const senders, each, bytes = 5, 500, 1000 // more than the window of the link
+				gate := make(chan struct{})
+				got := make(chan int, senders*each)
+				_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					if m, ok := c.Message().([]byte); ok {
+						<-gate
+						got <- int(m[0])<<16 | int(m[1])<<8 | int(m[2])
+					}
+				}), "stuck") // a worker always: it blocks
+				require.NoError(t, err)
+				var sent sync.WaitGroup
+				for i := range senders {
+					pid, err := all[0].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+						if _, ok := c.Message().(string); ok {
+							for n := range each {
+								m := make([]byte, bytes)
+								m[0], m[1], m[2] = byte(i), byte(n>>8), byte(n)
+								c.Send(all[1].PID(1, "stuck"), m)
+							}
+							sent.Done()
+						}
+					}, mode(all[0])), "")
+					require.NoError(t, err)
+					sent.Add(1)
+					all[0].Root.Send(pid, "go")
+				}
+				sent.Wait()
+				asked := all[0].Probes()
+				require.Positive(t, asked)
+				require.LessOrEqual(t, asked, uint32(senders))
+				close(gate)
+				var last [senders]int
+				for range senders * each {
+					m := next(t, got)
+					require.Equal(t, last[m>>16], m&0xffff, "of sender %d", m>>16)
+					last[m>>16]++
+				}
+			})
+		})
+	}
+}

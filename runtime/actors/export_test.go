@@ -49,3 +49,10 @@ func ParseAddress(a string) (rank int, epoch uint32, err error) { return parseAd
 
 // Address is address.
 func Address(rank int, epoch uint32) string { return address(rank, epoch) }
+
+// Probes is how often an actor of this rank has asked who it waits for.
+func (s *System) Probes() uint32 {
+	s.waits.mu.Lock()
+	defer s.waits.mu.Unlock()
+	return s.waits.number
+}

@@ -62,7 +62,8 @@ func (m *mailbox) postCrowded(i item) {
 		return
 	}
 	m.mu.Unlock()
-	if !m.s.waits.hold(who, m, int64(i.cost)) {
+	begins, held := m.s.waits.hold(who, m, int64(i.cost))
+	if !held {
 		m.s.bury(m.pid, i.message, ErrMailboxFull)
 		return
 	}
@@ -73,7 +74,7 @@ func (m *mailbox) postCrowded(i item) {
 	m.mu.Unlock()
 	if emptied {
 		m.refill()
-	} else if who != nil {
+	} else if begins {
 		m.s.probe(who, m)
 	}
 }

@@ -58,25 +58,26 @@ type probe struct {
 func (w *waits) init(s *System) { w.s, w.actors = s, make(map[*mailbox]*waiter) }
 
 // hold enters bytes of an actor that wait for somebody, a *mailbox or a *remote.
-// It returns false, and enters nothing, if the outbox has no room. No owner has
-// room always.
-func (w *waits) hold(owner *mailbox, other any, bytes int64) bool {
+// It returns whether nothing of it waited there before: then it is to ask. held is
+// false, and nothing entered, if the outbox has no room. No owner has room always.
+func (w *waits) hold(owner *mailbox, other any, bytes int64) (begins, held bool) {
 	if owner == nil {
-		return true
+		return false, true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if had := owner.outbox.Load(); had > 0 && had+bytes > int64(w.s.cfg.Outbox) {
-		return false
+		return false, false
 	}
 	a := w.actors[owner]
 	if a == nil {
 		a = &waiter{at: make(map[any]int64), seen: make(map[probeOrigin]uint32)}
 		w.actors[owner] = a
 	}
-	a.at[other] += bytes
+	had := a.at[other]
+	a.at[other] = had + bytes
 	owner.outbox.Add(bytes)
-	return true
+	return had == 0, true
 }
 
 // release is the inverse of hold. The actor runs on when nothing of it waits.
