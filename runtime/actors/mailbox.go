@@ -43,9 +43,10 @@ type mailbox struct {
 	scheduled bool // somebody runs it, or will
 	started   bool // it may be run
 	user      queue
-	posted    uint64 // bytes of this rank ever put into user
-	limit     uint64 // posted may grow up to there, as far as is known
-	_         [16]byte
+	posted    uint64               // bytes of this rank ever put into user
+	limit     uint64               // posted may grow up to there, as far as is known
+	door      atomic.Pointer[door] // of links that lead here, when the first does
+	_         [8]byte
 
 	// These belong to whoever runs it. Others may look at taken and left, which are
 	// published: bytes of this rank, and messages of all, that ever left.
@@ -313,6 +314,10 @@ func (m *mailbox) notice() {
 		return
 	}
 	m.dead.Store(true)
+	if d := m.door.Load(); d != nil {
+		d.box.Store(nil)
+	}
+	m.s.unwatchAll(m.pid)
 	m.suspended.Store(false)
 	m.s.boxes.CompareAndDelete(m.pid.Id, m)
 	if m.crowded.Load() != 0 {

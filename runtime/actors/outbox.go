@@ -20,6 +20,7 @@ func (r *remote) wait(pid *actor.PID, message, m any) {
 	first := len(r.queue) == 0
 	r.queue = append(r.queue, waiting{item{message: message, cost: uint32(bytes)}, who})
 	r.queued.Store(true)
+	r.line.waiting.Store(r)
 	r.mu.Unlock()
 	if first {
 		r.drain() // credit may have come meanwhile; else it is yet to come
@@ -37,8 +38,10 @@ func (r *remote) block(pid *actor.PID, message, m any) {
 	}
 	c := codecOf(m)
 	for {
-		l := r.link.Load()
-		err := r.s.engine.AwaitCredit(l)
+		l, err := r.linked()
+		if err == nil {
+			err = r.s.engine.AwaitCredit(l)
+		}
 		if err == nil && r.queued.Load() {
 			r.drain()
 		}
@@ -93,11 +96,12 @@ func (r *remote) drain() {
 	if len(r.queue) == 0 {
 		r.queue = nil
 		r.queued.Store(false)
+		r.line.waiting.Store(nil)
 	}
 	r.mu.Unlock()
 	for i := range all {
 		if g := &all[i]; g.err != nil {
-			r.s.bury(r.pid(), g.message, g.err)
+			r.s.bury(r.key.pid(), g.message, g.err)
 		}
 		r.s.waits.release(all[i].owner, r, all[i].bytes)
 	}

@@ -34,6 +34,7 @@ type ignore struct{}
 func (ignore) Parcel(int, engine.Parcel, []byte, *engine.Message) {}
 func (ignore) Credit(*engine.Link)                                {}
 func (ignore) Refused(*engine.Link)                               {}
+func (ignore) Closed(int, uint32)                                 {}
 func (ignore) Lost(int, error)                                    {}
 
 // wire is a rank 0 whose every parcel the test makes itself, beside the actors of

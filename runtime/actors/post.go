@@ -21,6 +21,7 @@ const (
 	arrivalCredit  // link can be sent through again
 	arrivalRefused // the peer of link has no actors
 	arrivalLost    // of a rank
+	arrivalClosed  // the link of an inlet has ended
 )
 
 // arrival is what a peer sent, or became of it, on the way from the engine to the
@@ -57,46 +58,6 @@ func (a *arrival) more() *rarity {
 	return a.rare
 }
 
-// inlet is the receiving end of a link.
-type inlet struct {
-	s      *System
-	source int
-	number uint32
-	name   string
-
-	// returned is the cost of what was taken, told what the sender knows of it.
-	returned, told atomic.Uint32
-
-	// These belong to the serving goroutine.
-	box     *mailbox
-	existed bool // the actor was there once
-	// What comes waits in kept, in order, while the actor is expected (listed in
-	// post.expected) or a long message is on its way (pulling): never both.
-	kept    []arrival
-	listed  bool
-	pulling bool
-	era     uint32 // changes when it is listed
-	lost    error  // a long message did not come: its sender is gone
-}
-
-// repay returns credit, and tells the sender when half of it came together.
-func (in *inlet) repay(cost uint32) {
-	if cost == 0 {
-		return
-	}
-	total := in.returned.Add(cost)
-	told := in.told.Load()
-	if total-told >= engine.LinkWindow/2 && in.told.CompareAndSwap(told, total) {
-		in.s.engine.Grant(in.source, in.number, total+engine.LinkWindow)
-	}
-}
-
-// source is what arrived from one rank.
-type source struct {
-	inlets []*inlet // by number - 1
-	types  []*codec // by number - typeDefined; with an error where unknown
-}
-
 // post takes what the engine hands over and delivers it. The engine's lock guards
 // its fields up to the blank line.
 type post struct {
@@ -118,7 +79,7 @@ type post struct {
 	// announced says which types a rank knows, a bit each; links has one to each
 	// rank, for what needs no link.
 	announced [][typesMax / 64]atomic.Uint64
-	links     []*engine.Link
+	links     []*remote
 }
 
 var _ engine.Courier = (*post)(nil)
@@ -128,7 +89,7 @@ func (p *post) init(s *System) {
 	p.s = s
 	p.sources = make([]*source, s.world.Size())
 	p.announced = make([][typesMax / 64]atomic.Uint64, s.world.Size())
-	p.links = make([]*engine.Link, s.world.Size())
+	p.links = make([]*remote, s.world.Size())
 	p.expected = make(map[string][]*inlet)
 }
 
@@ -157,12 +118,9 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 	case n > len(body) || tag == 0 || tag >= tagEnd || memory != nil && tag != tagUser:
 		err = fmt.Errorf("%w: tag %#x", errWire, w.Tag)
 	case tag == tagName:
-		if int(w.Link) != len(src.inlets)+1 {
-			err = fmt.Errorf("%w: link %d", errWire, w.Link)
-			break
+		if err = src.open(p.s, from, w.Link, string(body)); err == nil {
+			return
 		}
-		src.inlets = append(src.inlets, &inlet{s: p.s, source: from, number: w.Link, name: string(body)})
-		return
 	case tag == tagDefine:
 		if err = src.define(w.Type, body); err == nil {
 			return
@@ -184,10 +142,9 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 // address finds out who a parcel is for and from.
 func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) error {
 	if w.Link != 0 {
-		if w.Link > uint32(len(src.inlets)) {
+		if a.in = src.inlet(w.Link); a.in == nil {
 			return fmt.Errorf("%w: link %d", errWire, w.Link)
 		}
-		a.in = src.inlets[w.Link-1]
 	}
 	if len(raw) > 0 {
 		h, err := parseHead(raw)
@@ -281,8 +238,21 @@ func (p *post) Refused(l *engine.Link) {
 	p.queue = append(p.queue, arrival{kind: arrivalRefused, rare: &rarity{link: l}})
 }
 
+// Closed implements engine.Courier.
+func (p *post) Closed(from int, link uint32) {
+	a := arrival{kind: arrivalClosed, source: int32(from)}
+	if src := p.sources[from]; src != nil {
+		a.in = src.close(link)
+	}
+	if a.in == nil {
+		a.kind, a.rare = arrivalMessage, &rarity{err: fmt.Errorf("%w: end of link %d", errWire, link)}
+	}
+	p.queue = append(p.queue, a)
+}
+
 // Lost implements engine.Courier.
 func (p *post) Lost(peer int, cause error) {
+	p.sources[peer] = nil
 	p.queue = append(p.queue, arrival{kind: arrivalLost, source: int32(peer), rare: &rarity{err: cause}})
 }
 
@@ -341,15 +311,11 @@ func (src *source) codec(number uint32) (*codec, error) {
 func (p *post) anyLink(rank int) (*engine.Link, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.links[rank]; l != nil {
-		return l, nil
+	if p.links[rank] == nil {
+		r, _ := p.s.resolve(p.s.PID(rank, nobody))
+		p.links[rank] = r.(*remote)
 	}
-	r, _ := p.s.resolve(p.s.PID(rank, nobody))
-	l, err := r.(*remote).linked()
-	if err == nil {
-		p.links[rank] = l
-	}
-	return l, err
+	return p.links[rank].linked()
 }
 
 // nobody is the id that no actor has.

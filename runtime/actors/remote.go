@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,28 +15,25 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// remoteKey names an actor of another rank.
-type remoteKey struct {
-	rank  int
-	epoch uint32
-	id    string
-}
-
 // remote is an actor of another rank as protoactor sees it: a Process. All PIDs
-// of one actor share it, hence its link and its credit.
+// of one actor share it, hence its link and its credit. When no PID leads to it any
+// more it is collected as garbage, and its line closed.
 type remote struct {
-	s   *System
-	key remoteKey
+	s    *System
+	key  remoteKey
+	line *line // nil with once
 	// once is a future: it takes one answer, by name and without credit.
 	once bool
 	// err refuses everything: the address is of no rank, or of an earlier life.
 	err error
 
-	// mu guards link while it is made, and queue. No lock of an actor is taken
-	// under it, but for the engine's.
-	mu sync.Mutex
+	// making guards link while it is made.
+	making sync.Mutex
 	// link leads to the actor; of a future to its rank.
 	link atomic.Pointer[engine.Link]
+	// mu guards queue. No lock of an actor is taken under it, but for making and the
+	// engine's.
+	mu sync.Mutex
 	// queue waits for credit, in order; queued says that it is not empty.
 	queue  []waiting
 	queued atomic.Bool
@@ -61,18 +59,12 @@ func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
 	if err != nil || strings.HasPrefix(pid.Id, futurePrefix) {
 		return &remote{s: s, key: key, once: true, err: err}, true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.remotes[key]
-	if r == nil {
-		r = &remote{s: s, key: key}
-		s.remotes[key] = r
-	}
-	return r, true
+	return s.reach(key), true
 }
 
 // SendUserMessage implements actor.Process.
 func (r *remote) SendUserMessage(pid *actor.PID, message any) {
+	defer goruntime.KeepAlive(r) // its link must not be closed meanwhile
 	m, h := message, head{}
 	if env, ok := message.(*actor.MessageEnvelope); ok {
 		m, h.sender, h.headers = env.Message, env.Sender, env.Header
@@ -100,6 +92,17 @@ func (r *remote) SendUserMessage(pid *actor.PID, message any) {
 
 // tell sends a message if there is credit.
 func (r *remote) tell(c *codec, m any, h *head) (bool, error) {
+	for {
+		sent, err := r.try(c, m, h)
+		if err == nil || !errors.Is(err, engine.ErrLinkClosed) {
+			return sent, err
+		}
+		// The peer has refused something: there is another link, or will be.
+	}
+}
+
+// try is tell through the link there is.
+func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 	l, err := r.linked()
 	if err != nil {
 		return false, err
@@ -216,8 +219,8 @@ func (r *remote) linked() (*engine.Link, error) {
 	if l := r.link.Load(); l != nil {
 		return l, nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.making.Lock()
+	defer r.making.Unlock()
 	if l := r.link.Load(); l != nil {
 		return l, nil
 	}
@@ -230,19 +233,18 @@ func (r *remote) linked() (*engine.Link, error) {
 		return l, err
 	}
 	p := engine.Parcel{Tag: tagOf(tagName, 0), ID: r.key.epoch}
-	l, err := r.s.engine.NewLink(r.key.rank, r, &p, []byte(r.key.id))
+	l, err := r.s.engine.NewLink(r.key.rank, r.line, &p, []byte(r.key.id))
 	if err != nil {
 		return nil, err
 	}
+	r.line.link.Store(l)
 	r.link.Store(l)
 	return l, nil
 }
 
-// pid is a PID of the actor.
-func (r *remote) pid() *actor.PID { return actor.NewPID(address(r.key.rank, r.key.epoch), r.key.id) }
-
 // ask sends a probe.
 func (r *remote) ask(p probe) {
+	defer goruntime.KeepAlive(r)
 	l, err := r.linked()
 	if err != nil {
 		return // who waits for a lost rank hears of it
@@ -257,6 +259,7 @@ func (r *remote) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) 
 // SendSystemMessage implements actor.Process. What protoactor sends to a child or
 // a parent only has no meaning at another rank and is a dead letter.
 func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
+	defer goruntime.KeepAlive(r)
 	var h head
 	var body []byte
 	var number uint32
@@ -268,9 +271,10 @@ func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 		}
 		number, h.sender = typeWatch, m.Watcher
 	case *actor.Unwatch:
-		r.s.unwatch(r.key, m.Watcher)
+		r.s.unwatch(r.key.rank, m.Watcher.Id, r.key.id)
 		number, h.sender = typeUnwatch, m.Watcher
 	case *actor.Terminated:
+		r.s.unwatchedBy(r.key.rank, m.Who.Id, pid)
 		number, h.sender, body = typeTerminated, m.Who, []byte{byte(m.Why)}
 	case *actor.Stop:
 		number = typeStop
@@ -278,7 +282,11 @@ func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 		r.s.bury(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
 		return
 	}
-	if err := r.system(number, &h, body); err != nil && number == typeStop {
+	err := r.system(number, &h, body)
+	for errors.Is(err, engine.ErrLinkClosed) {
+		err = r.system(number, &h, body)
+	}
+	if err != nil && number == typeStop {
 		r.s.bury(pid, message, err)
 	}
 }

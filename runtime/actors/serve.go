@@ -55,8 +55,10 @@ func (p *post) run(m *mailbox) {
 // than an actor of ours was told, which may have woken a goroutine.
 func (p *post) deliver(a *arrival) bool {
 	switch {
-	case a.in != nil && (a.in.pulling || a.in.listed) && a.kind != arrivalProbe:
-		a.in.kept = append(a.in.kept, *a)
+	case a.in != nil && a.kind != arrivalProbe && p.keep(a):
+		return false
+	case a.kind == arrivalClosed:
+		a.in.forget()
 		return false
 	case a.in != nil && a.in.lost != nil && a.kind == arrivalMessage:
 		p.reject(a, a.in.lost)
@@ -64,23 +66,32 @@ func (p *post) deliver(a *arrival) bool {
 	case a.rare != nil && a.rare.large:
 		p.fetch(a)
 		return false
-	case a.in != nil && a.in.box != nil && !a.in.box.dead.Load() && (a.rare == nil || a.rare.err == nil):
-		p.bring(a, a.in.box)
-		return false
 	case a.kind == arrivalCredit:
-		a.rare.link.Owner.(*remote).drain()
+		a.rare.link.Owner.(*line).drain()
 	case a.kind == arrivalRefused:
-		r := a.rare.link.Owner.(*remote)
-		p.s.bury(r.pid(), nil, fmt.Errorf("%w: rank %d", ErrNoActors, r.key.rank))
+		a.rare.link.Owner.(*line).refused(p.s, a.rare.link)
 	case a.kind == arrivalLost:
 		p.flush()
 		p.s.lost(int(a.source), a.rare.err)
 	case a.rare != nil && a.rare.err != nil:
 		p.reject(a, a.rare.err)
 	default:
+		if box := a.box(); box != nil {
+			p.bring(a, box)
+			return false
+		}
 		return p.find(a)
 	}
 	return true
+}
+
+// keep keeps an arrival behind what waits before it, if something does.
+func (p *post) keep(a *arrival) bool {
+	at := a.in.busy()
+	if at != nil {
+		at.kept = append(at.kept, *a)
+	}
+	return at != nil
 }
 
 // flush delivers the messages that were brought.
@@ -123,7 +134,7 @@ func (p *post) find(a *arrival) bool {
 	id := a.id()
 	if box, ok := p.s.boxes.Load(id); ok {
 		if a.in != nil {
-			a.in.box, a.in.existed = box.(*mailbox), true
+			a.in.door, a.in.existed = box.(*mailbox).entrance(), true
 		}
 		p.bring(a, box.(*mailbox))
 		return false
@@ -216,7 +227,7 @@ func (p *post) system(a *arrival) any {
 		p.s.unwatchedBy(int(a.source), a.id(), a.sender)
 		return &actor.Unwatch{Watcher: a.sender}
 	case typeTerminated:
-		if a.sender == nil || a.rare == nil || len(a.rare.bytes) != 1 || !p.s.terminated(int(a.source), a.id(), a.sender) {
+		if a.sender == nil || a.rare == nil || len(a.rare.bytes) != 1 || !p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
 			return nil
 		}
 		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.rare.bytes[0])}
@@ -225,6 +236,14 @@ func (p *post) system(a *arrival) any {
 	default:
 		return nil
 	}
+}
+
+// box returns the mailbox of the addressee, if the link has led there before.
+func (a *arrival) box() *mailbox {
+	if a.in == nil {
+		return nil
+	}
+	return a.in.box()
 }
 
 // id is the id of the addressee.
@@ -315,13 +334,10 @@ func (p *post) giveUp(in *inlet, era uint32, why error) {
 		delete(p.expected, in.name)
 	}
 	for _, a := range in.take() {
+		if a.kind == arrivalClosed {
+			a.in.forget()
+			continue
+		}
 		p.reject(&a, why)
 	}
-}
-
-// take returns what was kept.
-func (in *inlet) take() []arrival {
-	kept := in.kept
-	in.kept = nil
-	return kept
 }

@@ -79,12 +79,12 @@ type System struct {
 	boxes sync.Map // string -> *mailbox
 
 	// mu guards the fields below it.
-	mu      sync.Mutex
-	remotes map[remoteKey]*remote
+	mu    sync.Mutex
+	lines map[remoteKey]*line
 	// down is why a rank is down.
 	down map[int]error
-	// watches are those of this rank's actors at others, by rank.
-	watches map[int]map[watchKey]watch
+	// watches are those of this rank's actors at others, by rank, watcher and who.
+	watches map[int]map[string]map[string]watch
 	// watched are those of a rank's actors at this one's, by rank.
 	watched map[int]map[watchKey]watch
 
@@ -114,9 +114,9 @@ func OfConfig(w *runtime.World, cfg Config) (*System, error) {
 func newSystem(w port.World, cfg Config) *System {
 	s := &System{
 		cfg: cfg.withDefaults(), world: w, engine: w.Engine(), epoch: uint32(w.Epoch()),
-		remotes: make(map[remoteKey]*remote),
+		lines:   make(map[remoteKey]*line),
 		down:    make(map[int]error),
-		watches: make(map[int]map[watchKey]watch),
+		watches: make(map[int]map[string]map[string]watch),
 		watched: make(map[int]map[watchKey]watch),
 		ended:   make(chan struct{}),
 	}

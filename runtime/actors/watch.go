@@ -18,26 +18,52 @@ func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	if s.down[key.rank] != nil {
 		return false
 	}
-	enter(s.watches, key.rank, watch{watcher, who})
+	there := s.watches[key.rank]
+	if there == nil {
+		there = make(map[string]map[string]watch)
+		s.watches[key.rank] = there
+	}
+	if there[watcher.Id] == nil {
+		there[watcher.Id] = make(map[string]watch)
+	}
+	there[watcher.Id][key.id] = watch{watcher, who}
 	return true
 }
 
-// unwatch is the inverse of watch.
-func (s *System) unwatch(key remoteKey, watcher *actor.PID) {
+// unwatch ends a watch of a rank. It returns false if there is none: the watcher
+// was told before, or does not want to know any more.
+func (s *System) unwatch(rank int, watcher, who string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.watches[key.rank], watchKey{watcher.Id, key.id})
+	all := s.watches[rank][watcher]
+	_, ok := all[who]
+	if delete(all, who); len(all) == 0 {
+		delete(s.watches[rank], watcher)
+	}
+	return ok
 }
 
-// terminated ends a watch because its actor did. It returns false if the watcher
-// was told before, or does not want to know any more.
-func (s *System) terminated(rank int, watcher string, who *actor.PID) bool {
+// unwatchAll ends the watches of an actor that has ended. Another may have its name
+// by now, and watch in its turn, but not its PID.
+func (s *System) unwatchAll(watcher *actor.PID) {
+	var ended []watch
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := watchKey{watcher, who.Id}
-	_, ok := s.watches[rank][key]
-	delete(s.watches[rank], key)
-	return ok
+	for _, there := range s.watches {
+		all := there[watcher.Id]
+		for who, w := range all {
+			if w.watcher == watcher {
+				ended = append(ended, w)
+				delete(all, who)
+			}
+		}
+		if len(all) == 0 {
+			delete(there, watcher.Id)
+		}
+	}
+	s.mu.Unlock()
+	for _, w := range ended {
+		s.tellSystem(w.who, &actor.Unwatch{Watcher: watcher})
+	}
 }
 
 // watchedBy remembers that an actor of another rank watches one of this rank.
@@ -47,7 +73,10 @@ func (s *System) watchedBy(rank int, id string, watcher *actor.PID) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	enter(s.watched, rank, watch{watcher, s.NewLocalPID(id)})
+	if s.watched[rank] == nil {
+		s.watched[rank] = make(map[watchKey]watch)
+	}
+	s.watched[rank][watchKey{watcher.Id, id}] = watch{watcher, s.NewLocalPID(id)}
 }
 
 // unwatchedBy is the inverse of watchedBy.
@@ -58,14 +87,6 @@ func (s *System) unwatchedBy(rank int, id string, watcher *actor.PID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.watched[rank], watchKey{watcher.Id, id})
-}
-
-// enter adds a watch to a table by rank.
-func enter(table map[int]map[watchKey]watch, rank int, w watch) {
-	if table[rank] == nil {
-		table[rank] = make(map[watchKey]watch)
-	}
-	table[rank][watchKey{w.watcher.Id, w.who.Id}] = w
 }
 
 // lost tells every watcher of an actor of a rank that is down, once, and forgets
@@ -80,20 +101,22 @@ func (s *System) lost(rank int, cause error) {
 	watches, watched := s.watches[rank], s.watched[rank]
 	delete(s.watches, rank)
 	delete(s.watched, rank)
-	var there []*remote
-	for key, r := range s.remotes {
+	var there []*line
+	for key, l := range s.lines {
 		if key.rank == rank {
-			there = append(there, r)
+			there = append(there, l)
 		}
 	}
 	s.mu.Unlock()
-	for _, w := range watches {
-		s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_AddressTerminated})
+	for _, all := range watches {
+		for _, w := range all {
+			s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_AddressTerminated})
+		}
 	}
 	for _, w := range watched {
 		s.tellSystem(w.who, &actor.Unwatch{Watcher: w.watcher})
 	}
-	for _, r := range there {
-		r.drain()
+	for _, l := range there {
+		l.drain()
 	}
 }

@@ -94,6 +94,11 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 		return e.arriveGrant(p, h)
 	case kindRefuse:
 		return e.arriveRefuse(p, h.context)
+	case kindClose:
+		e.arriveClose(p, h.context)
+		return nil
+	case kindClosed:
+		return e.arriveClosed(p, h.context)
 	default:
 		return fmt.Errorf("%w: frame of kind %d", ErrProtocol, h.kind)
 	}

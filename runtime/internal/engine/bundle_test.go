@@ -124,7 +124,7 @@ func TestParcelsShareAFrame(t *testing.T) {
 	}
 	for name, other := range map[string]func(){
 		"message":     message,
-		"grant":       func() { e.Grant(1, 5, engine.LinkWindow) },
+		"grant":       func() { e.Grant(1, 5, engine.LinkWindow, new(bool)) },
 		"long parcel": func() { tell(t, e, l, 100, 3000) },
 		"name": func() {
 			_, err := e.NewLink(1, nil, &engine.Parcel{Tag: 1}, []byte("other"))
@@ -197,7 +197,7 @@ func TestBundlesWaitForTheLane(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBundles(false)
 	s.refuse = true
-	e.Grant(1, 5, engine.LinkWindow)
+	e.Grant(1, 5, engine.LinkWindow, new(bool))
 	for i := range 5 {
 		tell(t, e, l, i, 8)
 		e.Poll()

@@ -13,6 +13,8 @@ var (
 	ErrCanceled = errors.New("operation was cancelled")
 	// ErrClosed is the cause of operations on a closed engine.
 	ErrClosed = errors.New("engine is closed")
+	// ErrLinkClosed refuses a parcel of a link that was closed.
+	ErrLinkClosed = errors.New("link is closed")
 	// ErrAddress says that a rank or a tag lies outside its range.
 	ErrAddress = errors.New("rank or tag out of range")
 	// ErrProtocol says that a peer sent what no correct peer sends.

@@ -28,6 +28,8 @@ const (
 	kindGrant                     // the id is the new credit of the link that is the context
 	kindRefuse                    // a parcel of the link that is the context was dropped
 	kindBundle                    // parcels that share a frame, see bundle.go
+	kindClose                     // the link that is the context has ended
+	kindClosed                    // the addressee's link that is the context is forgotten
 	kindEnd
 )
 

@@ -17,6 +17,7 @@ import (
 //	SendParcel(cost)   ---- kindParcel --->  Courier.Parcel   takes up to LinkWindow
 //	   false: no credit                      Grant(n, limit)  when it is done with some
 //	Courier.Credit     <---- kindGrant ----
+//	CloseLink          ---- kindClose --->   Courier.Closed
 //
 // What travels in a parcel, and what a link leads to, only couriers know.
 
@@ -48,6 +49,9 @@ type Courier interface {
 	// Refused says that a parcel was dropped: the peer has no courier, and no room
 	// to keep it until there is one.
 	Refused(l *Link)
+	// Closed says that a link of a peer has ended: after all of its parcels. Its
+	// number may lead elsewhere from then on.
+	Closed(source int, link uint32)
 	// Lost says that a peer is down: once, after all of its parcels.
 	Lost(peer int, cause error)
 }
@@ -58,6 +62,7 @@ type Link struct {
 	number uint32
 	out    outgoing
 	wanted bool // a parcel was refused since the last grant
+	closed bool
 	// Owner is the courier's own; the engine does not touch it.
 	Owner any
 }
@@ -65,9 +70,10 @@ type Link struct {
 // Rank returns the peer that the link leads to.
 func (l *Link) Rank() int { return l.peer.rank }
 
-// earlyParcel waits for the Courier.
+// earlyParcel waits for the Courier: a parcel, or the end of a link.
 type earlyParcel struct {
 	source int
+	closed uint32 // the number of the link that has ended, or 0
 	parcel Parcel
 	body   []byte
 	memory *Message
@@ -96,6 +102,10 @@ func (e *Engine) SetCourier(c Courier) {
 	defer e.unlock()
 	e.mail.courier = c
 	for _, p := range e.mail.early {
+		if p.closed != 0 {
+			e.closed(c, e.peers[p.source], p.closed)
+			continue
+		}
 		c.Parcel(p.source, p.parcel, p.body, p.memory)
 	}
 	e.mail.early, e.mail.bytes = nil, 0
@@ -105,9 +115,8 @@ func (e *Engine) SetCourier(c Courier) {
 }
 
 // NewLink makes a link to a peer and sends its first parcel, unless first is nil,
-// with the number of the link: so first parcels travel in the order of the numbers.
-// The error is ErrAddress, transport.ErrTooLong, or the loss of the peer or of the
-// engine.
+// with the number of the link, before anything else of that link. The error is
+// ErrAddress, transport.ErrTooLong, or the loss of the peer or of the engine.
 func (e *Engine) NewLink(rank int, owner any, first *Parcel, body []byte) (*Link, error) {
 	e.lock()
 	defer e.unlock()
@@ -118,23 +127,23 @@ func (e *Engine) NewLink(rank int, owner any, first *Parcel, body []byte) (*Link
 	if p.tr == nil && p.down == nil {
 		return nil, fmt.Errorf("%w: a link to this rank itself", ErrAddress)
 	}
-	l := &Link{peer: p, number: uint32(len(p.links) + 1), out: outgoing{limit: LinkWindow}, Owner: owner}
+	l := &Link{peer: p, out: outgoing{limit: LinkWindow}, Owner: owner}
 	if err := e.sendable(l); err != nil {
 		return nil, err
 	}
+	if first != nil && len(body) > p.mostEager() {
+		return nil, fmt.Errorf("%w: parcel of %d bytes", transport.ErrTooLong, len(body))
+	}
+	p.enter(l)
 	if first != nil {
-		if len(body) > p.mostEager() {
-			return nil, fmt.Errorf("%w: parcel of %d bytes", transport.ErrTooLong, len(body))
-		}
 		h := first.header()
 		h.context = l.number
 		e.post(p, h, body)
 	}
-	p.links = append(p.links, l)
 	return l, nil
 }
 
-// Number is the number of the link, from 1.
+// Number is the number of the link, from 1: its own until CloseLink.
 func (l *Link) Number() uint32 { return l.number }
 
 // Eager returns the longest parcel to a peer that SendParcel takes, head and body
@@ -214,10 +223,13 @@ func (e *Engine) SendParcelMemory(l *Link, p Parcel, head []byte, k transport.Ke
 }
 
 // Grant tells the sender of a link up to where it may send: the cumulative cost of
-// what was taken, plus LinkWindow.
-func (e *Engine) Grant(rank int, link, limit uint32) {
+// what was taken, plus LinkWindow. closed, which the courier sets in Courier.Closed,
+// says that the link has ended; then it does nothing.
+func (e *Engine) Grant(rank int, link, limit uint32, closed *bool) {
 	e.lock()
-	if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
+	if *closed {
+		// Its number may lead elsewhere by now.
+	} else if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
 		e.post(p, header{kind: kindGrant, context: link, id: limit}, nil)
 	}
 	e.unlock()
@@ -241,6 +253,9 @@ func (e *Engine) sendable(l *Link) error {
 	}
 	if l.peer.down != nil {
 		return l.peer.lostIn("tell")
+	}
+	if l.closed {
+		return ErrLinkClosed
 	}
 	return nil
 }
@@ -306,7 +321,7 @@ func (e *Engine) takeParcel(p *peer, w Parcel, body []byte, memory *Message) {
 		return
 	}
 	e.mail.bytes += cost
-	e.mail.early = append(e.mail.early, earlyParcel{p.rank, w, append([]byte(nil), body...), memory})
+	e.mail.early = append(e.mail.early, earlyParcel{source: p.rank, parcel: w, body: append([]byte(nil), body...), memory: memory})
 }
 
 // arriveGrant raises the credit of a link.
@@ -345,9 +360,10 @@ func (p *peer) link(number uint32) *Link {
 }
 
 // AwaitCredit waits until a link that refused a parcel has credit again, or can
-// have none any more. The error is the one of Await.
+// have none any more, being closed or of a peer that is down. The error is the one
+// of Await.
 func (e *Engine) AwaitCredit(l *Link) error {
-	return e.Await(context.Background(), func() bool { return !l.wanted || l.peer.down != nil }, 0, "tell")
+	return e.Await(context.Background(), func() bool { return !l.wanted || l.closed || l.peer.down != nil }, 0, "tell")
 }
 
 // Over reports whether the operation of h is finished. It is for Serve's ready,

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ type courier struct {
 	refused []*engine.Link
 	lost    []int
 	memory  []*engine.Message
+	closed  []uint32
 }
 
 func (c *courier) Parcel(_ int, p engine.Parcel, body []byte, memory *engine.Message) {
@@ -34,6 +36,12 @@ func (c *courier) Parcel(_ int, p engine.Parcel, body []byte, memory *engine.Mes
 
 func (c *courier) Credit(l *engine.Link)  { c.credits = append(c.credits, l) }
 func (c *courier) Refused(l *engine.Link) { c.refused = append(c.refused, l) }
+func (c *courier) Closed(_ int, link uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = append(c.closed, link)
+	c.bodies = append(c.bodies, fmt.Sprint("end of ", link))
+}
 func (c *courier) Lost(peer int, _ error) { c.lost = append(c.lost, peer) }
 
 // count returns how many parcels came.
@@ -112,13 +120,13 @@ func TestLinkCredit(t *testing.T) {
 	waited := make(chan error)
 	go func() { waited <- e.AwaitCredit(full) }()
 	soonTrue(t, func() bool { return len(e.Blocked()) == 1 })
-	w.engines[1].Grant(0, full.Number(), engine.LinkWindow/2+engine.LinkWindow)
+	w.engines[1].Grant(0, full.Number(), engine.LinkWindow/2+engine.LinkWindow, new(bool))
 	require.NoError(t, <-waited)
 	require.Equal(t, []*engine.Link{full}, c[0].credits)
 	require.True(t, send(full, engine.LinkWindow/2))
 	require.False(t, send(full, 1))
 	// More than was ever sent is no grant.
-	w.engines[1].Grant(0, full.Number(), 10*engine.LinkWindow)
+	w.engines[1].Grant(0, full.Number(), 10*engine.LinkWindow, new(bool))
 	soonTrue(t, func() bool { _, err := e.SendParcel(full, engine.Parcel{}, nil, nil, 0); return err != nil })
 	var lost *engine.PeerError
 	_, err = e.SendParcel(other, engine.Parcel{}, nil, nil, 1)

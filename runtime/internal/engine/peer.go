@@ -36,6 +36,7 @@ type peer struct {
 	announced typeSet   // types whose text this peer has
 	types     typeTexts // texts this peer announced
 	links     []*Link   // by number - 1
+	unused    []uint32  // numbers in links that lead nowhere
 
 	bundle   []byte        // parcels that will share a frame
 	bundling bool          // is in bundles.open

@@ -1,0 +1,111 @@
+//go:build !race
+
+package actors_test
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// heap returns the bytes of live objects.
+func heap() uint64 {
+	var m goruntime.MemStats
+	for range 3 {
+		goruntime.GC()
+	}
+	goruntime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// livesOnce is how many come and go.
+const livesOnce = 2000
+
+// lives are what comes and goes between two ranks, one after the other. n tells
+// one from the other.
+var lives = map[string]func(t *testing.T, all []*actors.System, n int){
+	"requests": func(t *testing.T, all []*actors.System, _ int) {
+		t.Helper()
+		ask(t, all[0], all[0].PID(1, "answer"), 1)
+	},
+	"actors that are asked, watched and stopped from afar": func(t *testing.T, all []*actors.System, n int) {
+		t.Helper()
+		there, err := all[1].Spawn(idle(), fmt.Sprint("there", n))
+		require.NoError(t, err)
+		pid := actor.NewPID(there.Address, there.Id)
+		ask(t, all[0], pid, 1)
+		require.NoError(t, all[0].Root.StopFuture(pid).Wait())
+	},
+	"actors that ask and watch others": func(t *testing.T, all []*actors.System, _ int) {
+		t.Helper()
+		done := make(chan bool, 1)
+		_, err := all[0].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			switch c.Message().(type) {
+			case *actor.Started:
+				c.Watch(all[0].PID(1, "answer"))
+				c.Request(all[0].PID(1, "answer"), 1)
+			case int:
+				c.Stop(c.Self())
+			case *actor.Stopped:
+				done <- true
+			}
+		}), "")
+		require.NoError(t, err)
+		next(t, done)
+	},
+	"names that nobody has": func(t *testing.T, all []*actors.System, n int) {
+		t.Helper()
+		_, err := all[0].Root.RequestFuture(all[0].PID(1, fmt.Sprint("never", n)), 1, soon).Result()
+		require.ErrorIs(t, err, actor.ErrDeadLetter)
+	},
+	"names of the World": func(t *testing.T, all []*actors.System, n int) {
+		t.Helper()
+		there, err := all[1].Spawn(idle(), "")
+		require.NoError(t, err)
+		require.NoError(t, all[0].Register(fmt.Sprint("name", n), there))
+		require.NoError(t, all[0].Root.StopFuture(actor.NewPID(there.Address, there.Id)).Wait())
+	},
+}
+
+// warm fills the tables of protoactor, which are many and grow with use.
+func warm(s *actors.System) {
+	for i := range 150_000 {
+		pid, _ := s.ProcessRegistry.Add(s.DeadLetter, fmt.Sprint(i))
+		s.ProcessRegistry.Remove(pid)
+	}
+}
+
+// What comes and goes leaves nothing: the memory of a rank does not grow with what
+// was there once.
+func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
+	local(t, 2, actors.Config{Patience: time.Millisecond}, func(all []*actors.System) {
+		warm(all[0])
+		warm(all[1])
+		_, err := all[1].Spawn(idle(), "answer")
+		require.NoError(t, err)
+		n := 0
+		for name, live := range lives {
+			some := func(count int) {
+				for range count {
+					live(t, all, n)
+					n++
+				}
+			}
+			some(livesOnce)
+			before := heap()
+			some(livesOnce)
+			const little = livesOnce * 60 // bytes: less than the smallest thing that could be left of each
+			after := heap()
+			for deadline := time.Now().Add(soon); after > before+little && time.Now().Before(deadline); {
+				after = heap()
+			}
+			require.Less(t, int64(after)-int64(before), int64(little), name)
+		}
+	})
+}

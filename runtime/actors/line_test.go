@@ -1,0 +1,91 @@
+package actors_test
+
+import (
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// A link ends when no PID leads to it any more, and the next PID makes another:
+// what is sent stays in order and comes once, while long messages of the link before
+// are still on their way and before the actor exists.
+func TestOrderFromLinkToLink(t *testing.T) {
+	for seed := range int64(3) {
+		_, all := fake(t, 2, transporttest.FakeOptions{
+			Seed: seed, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20, MaxEager: 700, EagerBest: 300,
+		}, nil)
+		const messages = 300
+		var got <-chan any
+		for i := range messages {
+			pad := ""
+			if i%7 == 0 {
+				pad = strings.Repeat("long", 5000)
+			}
+			all[0].Root.Send(all[0].PID(1, "in"), string(rune(i))+pad)
+			if i%15 == 0 {
+				goruntime.GC() // closes the link, if it has time for it
+				goruntime.Gosched()
+			}
+			if i == messages/3 {
+				got = inbox(t, all[1], "in", all[1].Worker())
+			}
+		}
+		for i := range messages {
+			require.Equal(t, string(rune(i)), string([]rune(next(t, got).(string))[:1]))
+		}
+	}
+}
+
+// The test makes the end of a link itself: what comes by the next one to the same
+// actor waits behind what waits at the first, at the second as well.
+func TestOrderBehindClosedLinks(t *testing.T) {
+	w := newWire(t, actors.Config{})
+	done := inbox(t, w.s, "barrier", w.s.Worker())
+	got := inbox(t, w.s, "in", w.s.Worker())
+	long := func(first byte) []byte { b := make([]byte, 5000); b[0] = first; return b }
+
+	one := w.link(t, "in")
+	w.text(t, one, "0")
+	w.announce(t, one, wireString, 5000, 1)
+	w.text(t, one, "2")
+	w.e.CloseLink(one)
+	two := w.link(t, "in")
+	w.text(t, two, "3")
+	w.announce(t, two, wireString, 5000, 4)
+	w.e.CloseLink(two)
+	three := w.link(t, "in")
+	w.text(t, three, "5")
+	w.barrier(t, done)
+	w.long(4, long('4'))
+	w.barrier(t, done)
+	require.Equal(t, "0", next(t, got))
+	require.Empty(t, got)
+	w.long(1, long('1'))
+	for _, want := range "12345" {
+		require.Equal(t, string(want), next(t, got).(string)[:1])
+	}
+	// Nothing waits: the next one goes straight on, on the number of the first.
+	w.e.CloseLink(three)
+	w.barrier(t, done)
+	w.text(t, w.link(t, "in"), "6")
+	require.Equal(t, "6", next(t, got))
+	require.NoError(t, w.e.Down(1))
+}
+
+// The end of a link that there is not is a dead letter, and no more.
+func TestEndOfNoLink(t *testing.T) {
+	w := newWire(t, actors.Config{})
+	dead := letters(w.s)
+	got := inbox(t, w.s, "in", w.s.Worker())
+	l, err := w.e.NewLink(1, nil, nil, nil) // nobody was told of it
+	require.NoError(t, err)
+	w.e.CloseLink(l)
+	require.Contains(t, next(t, dead).Error(), "end of link 1")
+	w.text(t, w.link(t, "in"), "x")
+	require.Equal(t, "x", next(t, got))
+}
