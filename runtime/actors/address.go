@@ -2,7 +2,7 @@ package actors
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -12,21 +12,35 @@ import (
 func address(rank int, epoch uint32) string { return port.Address(rank, epoch) }
 
 // parseAddress is the inverse of address. It takes nothing that address does not
-// make.
+// make, and makes no string: every answer to a Future passes here.
 func parseAddress(a string) (rank int, epoch uint32, err error) {
 	rest, ok := strings.CutPrefix(a, port.AddressPrefix)
+	number, life, later := strings.Cut(rest, "@")
+	r, fine := parseNumber(number, math.MaxInt32)
+	ok = ok && fine
+	e := uint64(0)
+	if later {
+		e, fine = parseNumber(life, math.MaxUint32)
+		ok = ok && fine && e > 0
+	}
 	if !ok {
 		return 0, 0, fmt.Errorf("%w: %q", ErrNoRank, a)
 	}
-	number, life, later := strings.Cut(rest, "@")
-	rank, err = strconv.Atoi(number)
-	if err == nil && later {
-		var e uint64
-		e, err = strconv.ParseUint(life, 10, 32)
-		epoch = uint32(e)
+	return int(r), uint32(e), nil
+}
+
+// parseNumber parses a decimal number up to limit, below 1<<60, as it is written:
+// without a sign, and without zeros before it.
+func parseNumber(text string, limit uint64) (n uint64, ok bool) {
+	if text == "" || text[0] == '0' && len(text) > 1 {
+		return 0, false
 	}
-	if err != nil || rank < 0 || address(rank, epoch) != a {
-		return 0, 0, fmt.Errorf("%w: %q", ErrNoRank, a)
+	for i := range len(text) {
+		digit := text[i] - '0'
+		n = n*10 + uint64(digit)
+		if digit > 9 || n > limit {
+			return 0, false
+		}
 	}
-	return rank, epoch, nil
+	return n, true
 }
