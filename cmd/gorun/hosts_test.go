@@ -75,6 +75,9 @@ func TestManyRanksOnManyHosts(t *testing.T) {
 
 func TestHostsOfOneNodeShareAnAgent(t *testing.T) {
 	for _, contain := range contains {
+		if contain == "namespace" && os.Geteuid() != 0 {
+			continue // each agent makes a user namespace, and they cannot look into each other
+		}
 		r := command(t, []string{"GORUN_CONTAIN=" + contain}, "-host", "same1,a,same2:2", "-rsh", rsh(t), "-v", "-prefix", "%r %h %l ",
 			"sh", "-c", "echo $GORUN_LOCAL_RANK/$GORUN_LOCAL_SIZE $GORUN_NODE_RANK/$GORUN_NODES")
 		require.NoError(t, r.Start())

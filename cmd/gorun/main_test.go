@@ -53,6 +53,7 @@ func buildAndRun(m *testing.M) int {
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
+	probeContains()
 	return m.Run()
 }
 
