@@ -20,6 +20,9 @@ const (
 	// envNetTimeout is a duration: how long what was sent to another node may stay
 	// unacknowledged before its connection is made again.
 	envNetTimeout = "GORUN_NET_TIMEOUT"
+	// envNetIdle is a duration: how long a connection between nodes stays without
+	// traffic. It is made again for the next message. 0 stands for ever.
+	envNetIdle = "GORUN_NET_IDLE"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
 	// envExplain set to 1 makes World.Close print the ways to the peers.

@@ -64,6 +64,10 @@
 //	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
 //	GORUN_NET=eth0        the network between nodes, an interface or a prefix: gorun -net
 //	GORUN_CRC=0           no checksums between nodes, where both sides agree
+//	GORUN_NET_TIMEOUT=20s how long another node may leave what was sent unacknowledged
+//	                      before the connection is made again
+//	GORUN_NET_IDLE=10m    connections between nodes end after that time without
+//	                      traffic, until the next message; without it they stay
 //	GORUN_SPIN=50us       how long a waiting rank polls without giving way
 //	GORUN_YIELD=100us     how long after that it polls and gives way, then sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
@@ -71,8 +75,8 @@
 //	                      exchanged messages with; gorun -explain sets it
 //	GORUN_COLL            see package collectives
 //
-// GORUN_SPIN and GORUN_YIELD are durations as time.ParseDuration reads them, with
-// a unit: 500ns, 50us, 2ms; 0 stands for not at all. Anything else is an error of
+// Durations are as time.ParseDuration reads them, with a unit: 500ns, 50us, 2ms.
+// GORUN_SPIN or GORUN_YIELD of 0 stands for not at all. Anything else is an error of
 // Init. Without them a rank with a processor of its own spins for 50us and one
 // that shares a processor not at all; it yields for 100us times the ranks per
 // processor.

@@ -68,8 +68,8 @@ func openRDMA(w *World, secret []byte, alone bool) (*rdma.Transport, error) {
 		return nil, fmt.Errorf("rdma: %w", err)
 	}
 	withoutCRC := setting(envCRC) == "0"
-	var timeout time.Duration
-	if err := setDuration(&timeout, envNetTimeout); err != nil {
+	var timeout, idle time.Duration
+	if err := errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle)); err != nil {
 		return nil, err
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
@@ -77,7 +77,7 @@ func openRDMA(w *World, secret []byte, alone bool) (*rdma.Transport, error) {
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
 		Provider: iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log}), Interface: choice.Address.String(), NoCRC: withoutCRC,
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !alone,
-		Log: log,
+		Idle: idle, Log: log,
 	})
 }
 

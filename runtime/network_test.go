@@ -107,7 +107,49 @@ func TestNetworkThatIsNotThere(t *testing.T) {
 	require.Contains(t, r.errors, `-net nosuch0: there is no interface "nosuch0"`)
 }
 
+// rests has rank 0 send once more when its connection has ended because it was idle.
+func rests(w *runtime.World) error {
+	c := w.Comm()
+	word := make([]int, 1)
+	if c.Rank() == 1 {
+		for tag := range 2 {
+			if _, err := runtime.Recv(c, word, 0, tag); err != nil {
+				return err
+			}
+		}
+		return runtime.Send(c, word, 0, 2)
+	}
+	if err := runtime.Send(c, word, 1, 0); err != nil {
+		return err
+	}
+	answer := runtime.Irecv(c, word, 1, 2)
+	for !strings.Contains(w.Explain(1), "not connected now") {
+		if _, _, err := answer.Test(); err != nil { // it polls
+			return err
+		}
+	}
+	if err := runtime.Send(c, word, 1, 1); err != nil {
+		return err
+	}
+	if _, err := answer.Wait(); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, w.Explain(1))
+	return nil
+}
+
+// TestIdleConnectionsOfAJob: GORUN_NET_IDLE ends them, and the next message makes them.
+func TestIdleConnectionsOfAJob(t *testing.T) {
+	r := launch(t, 2, "rests", "-transport", "rdma", "-x", "GORUN_NET_IDLE=5ms")
+	require.Zero(t, r.code, r.errors)
+	require.Regexp(t, `connected \d+ times`, r.out)
+	r = launch(t, 2, "rests", "-transport", "rdma", "-x", "GORUN_NET_IDLE=soon")
+	require.NotZero(t, r.code)
+	require.Contains(t, r.errors, `bad GORUN_NET_IDLE: "soon" is not a duration such as 50us`)
+}
+
 func init() {
+	programs["rests"] = func() { runtime.Main(rests) }
 	programs["scanned"] = func() { runtime.Main(scanned) }
 }
 

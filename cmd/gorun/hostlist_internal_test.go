@@ -174,14 +174,16 @@ func TestOptionsOfHosts(t *testing.T) {
 	o, err = parse("-host h1:4,h2:4 a : -n 2 b")
 	require.NoError(t, err)
 	require.Equal(t, 3, o.size(), "several programs say how many ranks each")
-	for _, v := range []string{"eth0", "ib0.8001", "10.0.0.0/8", "fd00::/8", "10.1.2.3/24"} {
+	for _, v := range []string{"eth0", "ib0.8001", "10.0.0.0/8", "fd00::/8", "10.1.2.3/24", "::1", "127.0.0.1,::1", "lo,fe80::1%eth0"} {
 		_, err := parse("-net " + v + " a")
 		require.NoError(t, err, v)
 	}
 	for line, want := range map[string]string{
 		"-net 10.0.0.0/33 a":        "want a network",
 		"-net 10.0.0/8 a":           "want a network",
-		"-net fe80::1 a":            "want a network",
+		"-net fe80:::1 a":           "want a network",
+		"-net lo,10.0.0.0/33 a":     "want a network",
+		"-net lo, a":                "want a network",
 		"-net interface-too-long a": "want a network",
 		"-net= a":                   "want a network",
 		"-transport tcp a":          "one of shm, rdma, auto",

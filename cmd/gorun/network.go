@@ -46,13 +46,25 @@ func setRsh(o *options, _ *app, v string) (err error) {
 const interfaceBytesMax = 15
 
 func setNet(o *options, _ *app, v string) error {
-	if _, err := netip.ParsePrefix(v); err != nil {
-		if strings.ContainsAny(v, "/: \t\n") || v == "" || v == "." || v == ".." || len(v) > interfaceBytesMax {
+	for part := range strings.SplitSeq(v, ",") {
+		if !namesNetwork(part) {
 			return errors.New("want a network such as 10.1.0.0/16 or fd00::/8, or the name of an interface such as eth0")
 		}
 	}
 	o.net = v
 	return nil
+}
+
+// namesNetwork reports whether a text can be a network, an address or an interface.
+// Which there are differs from host to host.
+func namesNetwork(v string) bool {
+	if _, err := netip.ParsePrefix(v); err == nil {
+		return true
+	}
+	if _, err := netip.ParseAddr(v); err == nil {
+		return true
+	}
+	return !strings.ContainsAny(v, "/: \t\n") && v != "" && v != "." && v != ".." && len(v) <= interfaceBytesMax
 }
 
 func setTransport(o *options, _ *app, v string) error {

@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,6 +29,12 @@ type nodes []int
 // be on several nodes.
 func newNetworkWorld(tb testing.TB, on nodes, change func(*engine.Config)) *world {
 	tb.Helper()
+	return newNetworkWorldOf(tb, on, change, rdma.Config{})
+}
+
+// newNetworkWorldOf is newNetworkWorld with more to say of the network.
+func newNetworkWorldOf(tb testing.TB, on nodes, change func(*engine.Config), network rdma.Config) *world {
+	tb.Helper()
 	n := len(on)
 	memory, err := shm.NewLocalNode(n)
 	require.NoError(tb, err)
@@ -36,7 +45,7 @@ func newNetworkWorld(tb testing.TB, on nodes, change func(*engine.Config)) *worl
 		require.NoError(tb, err)
 		far, err := rdma.New(rdma.Config{
 			Rank: rank, Size: n, Job: "test", Secret: []byte("a secret of the tests"), Sleeper: near.Sleeper(),
-			Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1", Companion: true, Farewell: 100 * time.Millisecond,
+			Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1", Companion: true, Farewell: 100 * time.Millisecond, NoReads: network.NoReads,
 			Lookup: func(rank int) ([]netip.AddrPort, error) { return []netip.AddrPort{networks[rank].Address()}, nil },
 		})
 		require.NoError(tb, err)
@@ -134,6 +143,34 @@ func TestAnySourceServesEveryTransport(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestFiveGibibytesBetweenNodes sends more than 32 bits of bytes, by Reads and, where
+// none are granted, by Writes.
+func TestFiveGibibytesBetweenNodes(t *testing.T) {
+	if os.Getenv("GORUN_SOAK") != "1" {
+		t.Skip("needs GORUN_SOAK=1 and 12 GiB of memory")
+	}
+	out := make([]byte, 5<<30)
+	for i := 0; i < len(out); i += 8 {
+		binary.LittleEndian.PutUint64(out[i:], uint64(i)*0x9e3779b97f4a7c15)
+	}
+	for name, network := range map[string]rdma.Config{"by Reads": {}, "by Writes": {NoReads: true}} {
+		t.Run(name, func(t *testing.T) {
+			in := make([]byte, len(out))
+			newNetworkWorldOf(t, nodes{0, 1}, nil, network).each(t, func(rank int, e *engine.Engine) error {
+				if rank == 0 {
+					return e.Send(none, engine.Match{Peer: 1, Tag: 1}, 0, out, engine.Standard, 0)
+				}
+				s, err := e.Recv(none, engine.Match{Peer: 0, Tag: 1}, 0, in, 0)
+				if err == nil && s.Bytes != len(out) {
+					err = fmt.Errorf("%d bytes", s.Bytes)
+				}
+				return err
+			})
+			require.True(t, bytes.Equal(out, in), "the bytes are not those sent")
 		})
 	}
 }

@@ -1,0 +1,103 @@
+package runtime_test
+
+import (
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func init() {
+	programs["unexpected"] = func() { runtime.Main(unexpected) }
+}
+
+// unexpectedEach is the length of a message of the flood, in bytes: small enough to be
+// sent without being asked for.
+const unexpectedEach = 8 << 10
+
+// envUnexpected says how many messages there are.
+const envUnexpected = "GORUN_TEST_UNEXPECTED"
+
+// unexpected has rank 1 flood rank 0, which receives the messages when all have reached
+// it. Rank 0 prints by how much its heap had grown at most, in bytes.
+func unexpected(w *runtime.World) error {
+	messages, err := strconv.Atoi(os.Getenv(envUnexpected))
+	if err != nil {
+		return err
+	}
+	c, payload := w.Comm(), make([]byte, unexpectedEach+256)
+	if c.Rank() == 1 {
+		for i := range payload {
+			payload[i] = byte(i)
+		}
+		requests := make([]runtime.Request, messages)
+		for i := range requests {
+			requests[i] = runtime.Isend(c, payload[i%256:][:unexpectedEach], 0, 1)
+		}
+		if err := runtime.Send(c, payload[:1], 0, 2); err != nil {
+			return err
+		}
+		for _, r := range requests {
+			if _, err := r.Wait(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	goruntime.GC()
+	before := held()
+	if _, err := runtime.Recv(c, payload, 1, 2); err != nil {
+		return err
+	}
+	most := held() - before
+	for i := range messages {
+		s, err := runtime.Recv(c, payload, 1, 1)
+		if err != nil {
+			return err
+		}
+		if s.Bytes != unexpectedEach || payload[0] != byte(i) || payload[unexpectedEach-1] != byte(i-1) {
+			return fmt.Errorf("message %d: %d bytes, from %d to %d", i, s.Bytes, payload[0], payload[unexpectedEach-1])
+		}
+		if i%512 == 0 {
+			most = max(most, held()-before)
+		}
+	}
+	fmt.Println("grown by", max(most, held()-before))
+	return nil
+}
+
+// held is the memory that the heap has of the system, in bytes.
+func held() int {
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return int(m.HeapSys - m.HeapReleased)
+}
+
+// TestUnexpectedMessagesKeepToTheBudget: a flood of unexpected messages, more than the
+// budget, raises the receiver's memory by the budget of 64 MiB, by a record for each
+// message, and by what the collector and the pool of receives add to that, through
+// either transport.
+func TestUnexpectedMessagesKeepToTheBudget(t *testing.T) {
+	const budget, slack, record = 64 << 20, 16 << 20, 512
+	if !soak() {
+		t.Skip("needs GORUN_SOAK=1: a message beyond the credit waits for its turn, some tenths of a millisecond on a loaded machine")
+	}
+	const total = 256 << 20
+	messages := total / unexpectedEach
+	for _, way := range []string{"shm", "rdma"} {
+		t.Run(way, func(t *testing.T) {
+			r := launch(t, 2, "unexpected", "-transport", way, "-x", envUnexpected+"="+strconv.Itoa(messages))
+			require.Zero(t, r.code, r.errors)
+			var grown int
+			_, err := fmt.Sscanf(r.out, "grown by %d", &grown)
+			require.NoError(t, err, r.out)
+			t.Logf("%d MiB of messages, the heap grew by %d MiB", total>>20, grown>>20)
+			require.LessOrEqual(t, grown, budget+slack+messages*record)
+		})
+	}
+}
