@@ -12,6 +12,9 @@ import (
 // it when the engine has ended.
 func NewOver(w port.World, cfg Config) (*System, func()) {
 	s := newSystem(w, cfg)
+	if err := s.spawnNames(); err != nil {
+		panic(err)
+	}
 	return s, s.close
 }
 

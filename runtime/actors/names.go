@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -11,10 +12,6 @@ import (
 
 // ErrNameTaken refuses a name that a live actor has.
 var ErrNameTaken = errors.New("name is taken")
-
-// ErrNamesLost says that the rank that kept a name is down, and with it what it knew:
-// the name is of no use any more, at any rank.
-var ErrNamesLost = errors.New("the rank that kept the name is down")
 
 // ErrNoName says that a name is not registered.
 var ErrNoName = errors.New("no such name")
@@ -30,106 +27,222 @@ const (
 	nameAdd = iota
 	nameRemove
 	nameFind
+	nameOwn    // asks the rank of the actor, which registers it again when its keeper dies
+	nameDisown // the inverse
 )
 
-// nameRequest asks the rank that has a name.
+// nameRequest asks the rank that has a name, or that of its actor.
 type nameRequest struct {
 	What        int
 	Name        string
 	Address, ID string
+	// Keeper is the rank that has the name.
+	Keeper int
 }
 
 // nameAnswer is the answer: who has the name now, nobody if Address is empty, and
 // whether the request was refused.
 type nameAnswer struct {
+	Name        string
 	Address, ID string
 	Refused     bool
 }
+
+// rankLost tells names of the loss of a rank.
+type rankLost struct{ rank int }
 
 func init() {
 	Register[nameRequest]()
 	Register[nameAnswer]()
 }
 
-// names is the actor that has the names whose hash leads to its rank. A name ends
-// with its actor.
-type names struct {
+// nameTable is who has which names.
+type nameTable struct {
 	pids map[string]*actor.PID
 	by   map[string][]string // names by PID
+}
+
+// add enters a name.
+func (t *nameTable) add(n string, pid *actor.PID) {
+	t.remove(n)
+	t.pids[n] = pid
+	t.by[name(pid)] = append(t.by[name(pid)], n)
+}
+
+// remove takes a name out.
+func (t *nameTable) remove(n string) {
+	pid := t.pids[n]
+	if pid == nil {
+		return
+	}
+	delete(t.pids, n)
+	mine := t.by[name(pid)]
+	if mine = slices.DeleteFunc(mine, func(m string) bool { return m == n }); len(mine) > 0 {
+		t.by[name(pid)] = mine
+	} else {
+		delete(t.by, name(pid))
+	}
+}
+
+// removeAll takes all names of an actor out.
+func (t *nameTable) removeAll(pid *actor.PID) {
+	for _, n := range t.by[name(pid)] {
+		delete(t.pids, n)
+	}
+	delete(t.by, name(pid))
+}
+
+// names is the actor that has the names that its rank keeps, and knows those of its
+// rank's own actors. When the keeper of one of these is lost it is registered again,
+// at the next one. A name ends with its actor.
+type names struct {
+	s    *System
+	kept nameTable
+	own  nameTable
+	down map[int]bool
 }
 
 // Receive implements actor.Actor.
 func (n *names) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case nameRequest:
-		c.Respond(n.answer(c, m))
-	case *actor.Terminated:
-		for _, gone := range n.by[name(m.Who)] {
-			delete(n.pids, gone)
+		a := n.answer(c, m)
+		a.Name = m.Name
+		c.Respond(a)
+	case nameAnswer:
+		if m.Refused { // somebody else was quicker
+			n.release(c, &n.own, m.Name)
 		}
-		delete(n.by, name(m.Who))
+	case *rankLost:
+		n.lost(c, m.rank)
+	case *actor.Terminated:
+		n.kept.removeAll(m.Who)
+		n.own.removeAll(m.Who)
 	}
+}
+
+// isDown reports whether the loss of a rank was told of.
+func (n *names) isDown(rank int) bool { return n.down[rank] }
+
+// lost registers the names again that a lost rank has kept.
+func (n *names) lost(c actor.Context, rank int) {
+	var homeless []string
+	for name := range n.own.pids {
+		if keeper(name, n.s.Size(), n.isDown) == rank {
+			homeless = append(homeless, name)
+		}
+	}
+	n.down[rank] = true
+	for _, name := range homeless {
+		n.again(c, name, n.own.pids[name])
+	}
+}
+
+// again registers the name of an own actor at who keeps it now.
+func (n *names) again(c actor.Context, name string, pid *actor.PID) {
+	to := n.s.PID(keeper(name, n.s.Size(), n.isDown), namesID)
+	c.Request(to, nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 }
 
 // answer does what is asked.
 func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
-	held := n.pids[m.Name]
+	held := n.kept.pids[m.Name]
+	pid := actor.NewPID(m.Address, m.ID)
 	refused := false
 	switch m.What {
+	case nameOwn:
+		n.take(c, &n.own, m.Name, pid)
+		if keeper(m.Name, n.s.Size(), n.isDown) != m.Keeper {
+			n.again(c, m.Name, pid) // it was lost before this was asked
+		}
+		return nameAnswer{Address: m.Address, ID: m.ID}
+	case nameDisown:
+		if own := n.own.pids[m.Name]; own != nil && own.Equal(pid) {
+			n.release(c, &n.own, m.Name)
+		}
+		return nameAnswer{}
 	case nameAdd:
-		pid := actor.NewPID(m.Address, m.ID)
-		if refused = held != nil && !held.Equal(pid); refused || held != nil {
-			break
+		if refused = held != nil && !held.Equal(pid); !refused && held == nil {
+			n.take(c, &n.kept, m.Name, pid)
+			held = pid
 		}
-		if len(n.by[name(pid)]) == 0 {
-			c.Watch(pid)
-		}
-		n.by[name(pid)] = append(n.by[name(pid)], m.Name)
-		n.pids[m.Name], held = pid, pid
 	case nameRemove:
-		if held == nil {
-			break
-		}
-		mine := n.by[name(held)]
-		for i := range mine {
-			if mine[i] == m.Name {
-				n.by[name(held)] = append(mine[:i], mine[i+1:]...)
-				break
-			}
-		}
-		if len(n.by[name(held)]) == 0 {
-			delete(n.by, name(held))
-			c.Unwatch(held)
-		}
-		delete(n.pids, m.Name)
+		n.release(c, &n.kept, m.Name)
 	}
 	if held == nil {
 		return nameAnswer{}
 	}
-	return nameAnswer{held.Address, held.Id, refused}
+	return nameAnswer{Address: held.Address, ID: held.Id, Refused: refused}
+}
+
+// take enters a name in one of the tables.
+func (n *names) take(c actor.Context, t *nameTable, name string, pid *actor.PID) {
+	if !n.knows(pid) {
+		c.Watch(pid)
+	}
+	t.add(name, pid)
+}
+
+// release takes a name out of one of the tables.
+func (n *names) release(c actor.Context, t *nameTable, name string) {
+	pid := t.pids[name]
+	if t.remove(name); pid != nil && !n.knows(pid) {
+		c.Unwatch(pid)
+	}
+}
+
+// knows reports whether an actor has a name here.
+func (n *names) knows(pid *actor.PID) bool {
+	return len(n.kept.by[name(pid)])+len(n.own.by[name(pid)]) > 0
+}
+
+// keeper is the rank that keeps a name: the one that its hash says, or the next that
+// is not down.
+func keeper(name string, size int, down func(rank int) bool) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // a hash takes everything
+	first := int(h.Sum32() % uint32(size))
+	for i := range size {
+		if rank := (first + i) % size; !down(rank) {
+			return rank
+		}
+	}
+	return first
 }
 
 // Register gives an actor of any rank a name that every rank can look up. It ends
-// with the actor, or with the rank that keeps it, which is chosen by a hash of the
-// name. It waits for an answer, so an inline actor cannot call it. The error is
-// ErrNameTaken, ErrNamesLost or that of the request.
+// with the actor. The rank that keeps it is chosen by a hash of the name; when that
+// is lost the next one keeps it, as soon as the actor's rank has heard of the loss:
+// until then the name is unknown, and free. It waits for answers, so an inline actor
+// cannot call it. The error is ErrNameTaken or that of a request.
 func (s *System) Register(name string, pid *actor.PID) error {
-	a, err := s.askNames(nameRequest{nameAdd, name, pid.Address, pid.Id})
-	if err == nil && a.Refused {
-		err = fmt.Errorf("register %q: %w by %s/%s", name, ErrNameTaken, a.Address, a.ID)
+	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
+	switch {
+	case err != nil:
+		return err
+	case a.Refused:
+		return fmt.Errorf("register %q: %w by %s/%s", name, ErrNameTaken, a.Address, a.ID)
 	}
-	return err
+	return s.tellOwner(pid, nameRequest{What: nameOwn, Name: name, Address: pid.Address, ID: pid.Id, Keeper: at})
 }
 
 // Unregister ends a name. It is no error if there is none.
 func (s *System) Unregister(name string) error {
-	_, err := s.askNames(nameRequest{What: nameRemove, Name: name})
+	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
+	if err != nil || a.Address == "" {
+		return err
+	}
+	// The owner first: it must not register the name again.
+	err = s.tellOwner(actor.NewPID(a.Address, a.ID), nameRequest{What: nameDisown, Name: name, Address: a.Address, ID: a.ID})
+	if err == nil {
+		_, _, err = s.askNames(nameRequest{What: nameRemove, Name: name})
+	}
 	return err
 }
 
 // Lookup returns who has a name. The error is ErrNoName or that of the request.
 func (s *System) Lookup(name string) (*actor.PID, error) {
-	a, err := s.askNames(nameRequest{What: nameFind, Name: name})
+	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
 	if err != nil {
 		return nil, err
 	}
@@ -139,25 +252,47 @@ func (s *System) Lookup(name string) (*actor.PID, error) {
 	return actor.NewPID(a.Address, a.ID), nil
 }
 
-// askNames asks the rank that has a name.
-func (s *System) askNames(m nameRequest) (nameAnswer, error) {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(m.Name)) // a hash takes everything
-	rank := int(h.Sum32() % uint32(s.Size()))
-	v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
-	if err != nil {
-		if cause := s.engine.Down(rank); cause != nil {
-			err = fmt.Errorf("%w: %w", ErrNamesLost, cause)
-		}
-		return nameAnswer{}, fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
+// tellOwner asks the rank of an actor, unless that is down: the names there end.
+func (s *System) tellOwner(pid *actor.PID, m nameRequest) error {
+	rank, ok := s.RankOf(pid)
+	if !ok {
+		return nil
 	}
-	return v.(nameAnswer), nil
+	_, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
+	if err != nil && s.engine.Down(rank) == nil {
+		return fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
+	}
+	return nil
+}
+
+// askNames asks the rank that has a name, and returns which that is.
+func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
+	for {
+		rank := keeper(m.Name, s.Size(), func(rank int) bool { return s.engine.Down(rank) != nil })
+		v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
+		if err == nil {
+			return v.(nameAnswer), rank, nil
+		}
+		if s.engine.Down(rank) == nil {
+			return nameAnswer{}, rank, fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
+		}
+	}
+}
+
+// tellNames tells the actor of the names of the loss of a rank.
+func (s *System) tellNames(rank int) {
+	if _, ok := s.ProcessRegistry.GetLocal(namesID); ok {
+		s.Root.Send(s.PID(s.Rank(), namesID), &rankLost{rank})
+	}
 }
 
 // spawnNames starts this rank's part.
 func (s *System) spawnNames() error {
 	_, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
-		return &names{pids: make(map[string]*actor.PID), by: make(map[string][]string)}
+		table := func() nameTable {
+			return nameTable{pids: make(map[string]*actor.PID), by: make(map[string][]string)}
+		}
+		return &names{s: s, kept: table(), own: table(), down: make(map[int]bool)}
 	}), namesID)
 	return err
 }

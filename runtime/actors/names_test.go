@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
 func TestNames(t *testing.T) {
@@ -44,50 +45,56 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// Names that a dead rank kept are lost, and every use of one says so; those of the
-// others are as they were, except those of its actors.
-func TestNamesOfADeadRank(t *testing.T) {
-	require.NoError(t, localErr(3, actors.Config{}, func(all []*actors.System) {
-		s := all[0]
-		here, err := s.Spawn(idle(), "here")
+// The names of living actors outlive the ranks that kept them, one after the other,
+// and can be registered and ended as before; those of dead actors are free.
+func TestNamesOutliveTheirKeepers(t *testing.T) {
+	const ranks, count = 5, 40
+	f, all := fake(t, ranks, transporttest.FakeOptions{Seed: 1, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20}, nil)
+	var pids []*actor.PID
+	for i := range count {
+		pid, err := all[i%ranks].Spawn(idle(), fmt.Sprint("actor", i))
 		require.NoError(t, err)
-		there, err := all[1].Spawn(idle(), "there")
-		require.NoError(t, err)
-		const n = 30
-		for i := range n {
-			pid := here
-			if i%2 == 1 {
-				pid = there
+		pids = append(pids, pid)
+		require.NoError(t, all[(i+1)%ranks].Register(fmt.Sprint("name", i), actor.NewPID(pid.Address, pid.Id)))
+	}
+	require.NoError(t, all[0].Unregister("name4"))
+	for _, victim := range []int{1, 2, 3} {
+		f.Kill(victim, errors.New("killed"))
+		for i, pid := range pids {
+			text := fmt.Sprint("name", i)
+			alive := i%ranks == 0 || i%ranks > victim
+			for _, s := range []*actors.System{all[0], all[4]} {
+				require.Eventually(t, func() bool {
+					found, err := s.Lookup(text)
+					if !alive || i == 4 {
+						return errors.Is(err, actors.ErrNoName)
+					}
+					return err == nil && found.Equal(pid)
+				}, soon, time.Millisecond, "%s after the death of %d", text, victim)
 			}
-			require.NoError(t, s.Register(fmt.Sprint("name", i), pid))
+			if !alive {
+				continue
+			}
+			other, err := all[0].Spawn(idle(), "")
+			require.NoError(t, err)
+			if i != 4 {
+				require.ErrorIs(t, all[4].Register(text, other), actors.ErrNameTaken)
+				continue
+			}
+			require.NoError(t, all[4].Register(text, other))
+			require.NoError(t, all[0].Unregister(text))
 		}
-		s.Lose(1)
-		all[2].Lose(1)
-		lost, gone, kept := 0, 0, 0
-		for i := range n {
-			name := fmt.Sprint("name", i)
-			require.Eventually(t, func() bool { // its actors' names go one by one
-				found, err := s.Lookup(name)
-				switch {
-				case errors.Is(err, actors.ErrNamesLost):
-					require.ErrorIs(t, s.Register(name, here), actors.ErrNamesLost)
-					require.ErrorIs(t, s.Unregister(name), actors.ErrNamesLost)
-					lost++
-				case errors.Is(err, actors.ErrNoName):
-					require.Equal(t, 1, i%2)
-					gone++
-				case err == nil && i%2 == 0:
-					require.True(t, here.Equal(found))
-					kept++
-				default:
-					require.NoError(t, err)
-					return false
-				}
-				return true
-			}, soon, time.Millisecond)
-		}
-		require.Positive(t, lost)
-		require.Positive(t, gone)
-		require.Positive(t, kept)
-	}))
+	}
+	// Those of the dead are free, at once.
+	require.NoError(t, all[0].Register("name1", pids[0]))
+	found, err := all[4].Lookup("name1")
+	require.NoError(t, err)
+	require.True(t, found.Equal(pids[0]))
+	// A name ends with its actor, whoever keeps it.
+	require.NoError(t, all[0].Root.StopFuture(pids[0]).Wait())
+	require.Eventually(t, func() bool {
+		_, one := all[4].Lookup("name1")
+		_, two := all[4].Lookup("name0")
+		return errors.Is(one, actors.ErrNoName) && errors.Is(two, actors.ErrNoName)
+	}, soon, time.Millisecond)
 }

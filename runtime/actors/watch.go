@@ -119,4 +119,5 @@ func (s *System) lost(rank int, cause error) {
 	for _, l := range there {
 		l.drain()
 	}
+	s.tellNames(rank)
 }
