@@ -31,7 +31,10 @@
 // receives that the peer has posted, under the credits of package credit: never a
 // Send without a receive. The buffer is kept until the peer has acknowledged the
 // frame. After a lost connection, whatever is not acknowledged is sent again on the
-// next, and what has come already is dropped. frame.go has the layout.
+// next, and what has come already is dropped. frame.go has the layout. Around each
+// frame there is room for the provider's headers, so that the way from the engine to the
+// network has one copy. The receive of the message that was handed over last is posted
+// again with the next Poll: the program's answer comes first.
 //
 // All peers share one queue of receives (package credit's Pool). A Send that is
 // accepted is on its way: nothing is queued here without a credit and a connection,

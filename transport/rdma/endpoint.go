@@ -88,7 +88,7 @@ func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	if !ok || err != nil {
 		return p.refuseMemory("send", err)
 	}
-	n := headBytes + putRecord(b.bytes[headBytes:], recordMessage, h, payload)
+	n := headBytes + putRecord(p.t.sends.bytes(&b)[headBytes:], recordMessage, h, payload)
 	p.send(l, b, n, nil)
 	return nil
 }
@@ -109,9 +109,9 @@ func (p *endpoint) postNext(l *link) bool {
 		return false
 	}
 	s := &p.slots[p.flow.Slot(w.Sequence())]
-	putHead(s.bytes, w, frameEager, false)
+	putHead(p.t.sends.bytes(&s.buffer), w, frameEager, false)
 	p.activity++
-	p.t.post(l, s.bytes[:s.length], s.lkey)
+	p.t.post(l, p.t.sends.framed(&s.buffer, s.length), s.lkey, p.t.sends.room.flag)
 	return true
 }
 
@@ -126,7 +126,7 @@ func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, 
 	if !ok || err != nil {
 		return false
 	}
-	p.send(l, b, headBytes+putRecord(b.bytes[headBytes:], k, h, payload), put)
+	p.send(l, b, headBytes+putRecord(p.t.sends.bytes(&b)[headBytes:], k, h, payload), put)
 	return true
 }
 
@@ -267,7 +267,7 @@ func (p *endpoint) cut(err error) {
 		}
 	}
 	p.bulk.end(p, err)
-	for p.flow.Unacknowledged() > 0 && p.slots[p.flow.Slot(p.acked)].bytes != nil {
+	for p.flow.Unacknowledged() > 0 && p.slots[p.flow.Slot(p.acked)].whole != nil {
 		s := &p.slots[p.flow.Slot(p.acked)]
 		p.t.sends.give(s.buffer)
 		*s = sent{}

@@ -180,28 +180,29 @@ func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool)
 		place++
 	default:
 	}
-	b := l.control.bytes[place*headBytes : (place+1)*headBytes : (place+1)*headBytes]
+	b := t.sends.bytes(&l.control)[place*headBytes : (place+1)*headBytes : (place+1)*headBytes]
 	putHead(b, w, k, final)
 	if k == frameUpdate {
 		l.updates++
 	}
-	t.post(l, b, l.control.lkey)
+	t.post(l, b, l.control.lkey, 0)
 }
 
 // signalEvery is how often a Send makes a completion: adapters free the places of
 // unsignalled requests with the next signalled one.
 const signalEvery = 8
 
-// post posts a Send, for which there is room. It does not allocate. A link whose
+// post posts a Send, for which there is a place. The flags are 0, or FlagRoom for a b with
+// room around the frame. It does not allocate. A link whose
 // endpoint refuses it has failed, and an event says so; what was not acknowledged is
 // sent again on the next.
-func (t *Transport) post(l *link, b []byte, lkey uint32) {
+func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlags) {
 	if l.broken {
 		return
 	}
 	l.posted++
 	t.segments[0] = verbs.Segment{Data: b, LKey: lkey}
-	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: t.flags(l, len(b)), Segments: t.segments[:]}
+	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: flags | t.flags(l, len(b)), Segments: t.segments[:]}
 	if l.posted%signalEvery != 0 {
 		t.request.Flags |= verbs.FlagUnsignalled
 	}

@@ -29,6 +29,32 @@ func leadOf(size int) int {
 	return lead
 }
 
+// room is what frames have around them for the headers and trailers of the adapter: a
+// message is one piece of memory with them.
+type room struct {
+	head, tail int
+	flag       verbs.RequestFlags
+}
+
+// roomOf is the room of frames of a size: none where memory matters more.
+func roomOf(a *verbs.Adapter, size int) room {
+	limits := a.Attributes()
+	if size < leadMin || limits.Headroom+limits.Tailroom == 0 {
+		return room{}
+	}
+	return room{limits.Headroom, limits.Tailroom, verbs.FlagRoom}
+}
+
+// first is where the first frame begins whose first message is to begin with a line, or
+// lead bytes into memory without room.
+func (r room) first(lead int) int { return r.aligned(r.head) + lead }
+
+// stride is from one frame of a size to the next.
+func (r room) stride(size int) int { return size + r.aligned(r.head+r.tail) }
+
+// aligned is n up to the end of a line.
+func (room) aligned(n int) int { return (n + line - 1) &^ (line - 1) }
+
 // receives is the memory into which the messages of all peers arrive: slots of
 // one size in a shared receive queue. A slot is spare, posted, or in use between
 // its completion and the next post.
@@ -37,6 +63,7 @@ type receives struct {
 	queue  *verbs.SharedReceiveQueue
 	slot   int // bytes
 	lead   int // of the first slot of a chunk
+	room   room
 	chunks []*verbs.MemoryRegion
 	// active counts the slots that are posted or in use, wanted how many are needed.
 	active, wanted int
@@ -51,7 +78,7 @@ func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*
 	if err != nil {
 		return nil, err
 	}
-	return &receives{domain: d, queue: queue, slot: slot, lead: leadOf(slot)}, nil
+	return &receives{domain: d, queue: queue, slot: slot, lead: leadOf(slot), room: roomOf(a, slot)}, nil
 }
 
 // need sees to it that at least n slots are active.
@@ -75,7 +102,7 @@ func (r *receives) need(n int) error {
 
 // grow registers memory for more slots.
 func (r *receives) grow() error {
-	region, err := r.domain.Register(make([]byte, r.lead+receivesPerChunk*r.slot), verbs.AccessLocalWrite)
+	region, err := r.domain.Register(make([]byte, r.offset(receivesPerChunk-1)+r.slot+r.room.tail), verbs.AccessLocalWrite)
 	if err != nil {
 		return fmt.Errorf("register %d receives of %d bytes: %w", receivesPerChunk, r.slot, err)
 	}
@@ -87,7 +114,9 @@ func (r *receives) grow() error {
 }
 
 // offset is where a slot begins in its chunk.
-func (r *receives) offset(id uint32) int { return r.lead + int(id%receivesPerChunk)*r.slot }
+func (r *receives) offset(id uint32) int {
+	return r.room.first(r.lead) + int(id%receivesPerChunk)*r.room.stride(r.slot)
+}
 
 // bytes returns the first n bytes of a slot.
 func (r *receives) bytes(id uint32, n int) []byte {
@@ -97,8 +126,8 @@ func (r *receives) bytes(id uint32, n int) []byte {
 
 // post posts a slot.
 func (r *receives) post(id uint32) error {
-	r.segments[0] = r.chunks[id/receivesPerChunk].Segment(r.offset(id), r.slot)
-	r.request = verbs.ReceiveRequest{ID: uint64(id), Segments: r.segments[:]}
+	r.segments[0] = r.chunks[id/receivesPerChunk].Segment(r.offset(id)-r.room.head, r.room.head+r.slot+r.room.tail)
+	r.request = verbs.ReceiveRequest{ID: uint64(id), Flags: r.room.flag, Segments: r.segments[:]}
 	return r.queue.PostReceive(&r.request)
 }
 

@@ -21,7 +21,8 @@ const (
 // buffer is registered memory for one frame. It belongs to whoever took it until
 // given back.
 type buffer struct {
-	bytes []byte
+	// whole has room before and behind the bytes.
+	whole []byte
 	lkey  uint32
 	class uint8
 }
@@ -32,10 +33,11 @@ type sendMemory struct {
 	sizes  [classes]int
 	free   [classes][]buffer
 	total  int
+	room   room
 }
 
-func newSendMemory(d *verbs.ProtectionDomain, slot int) *sendMemory {
-	m := &sendMemory{domain: d}
+func newSendMemory(a *verbs.Adapter, d *verbs.ProtectionDomain, slot int) *sendMemory {
+	m := &sendMemory{domain: d, room: roomOf(a, slot)}
 	m.sizes = [classes]int{min(classSmall, slot), min(classSmall*classRatio, slot), slot}
 	return m
 }
@@ -61,20 +63,26 @@ func (m *sendMemory) take(n int) (buffer, bool, error) {
 	return b, true, nil
 }
 
+// bytes are those of a buffer: at least as many as its class has.
+func (m *sendMemory) bytes(b *buffer) []byte { return b.whole[m.room.head:] }
+
+// framed returns the first n bytes of a buffer with the room around them.
+func (m *sendMemory) framed(b *buffer, n int) []byte { return b.whole[:m.room.head+n+m.room.tail] }
+
 // give takes a buffer back.
 func (m *sendMemory) give(b buffer) { m.free[b.class] = append(m.free[b.class], b) }
 
 // grow registers more buffers of a class.
 func (m *sendMemory) grow(class uint8) error {
 	size := m.sizes[class]
-	count, first := max(sendChunk/size, 4), leadOf(size)
-	region, err := m.domain.Register(make([]byte, first+count*size), 0)
+	count, first, stride := max(sendChunk/size, 4), m.room.first(leadOf(size)), m.room.stride(size)
+	region, err := m.domain.Register(make([]byte, first+count*stride), verbs.AccessLocalWrite)
 	if err != nil {
 		return fmt.Errorf("register %d send buffers of %d bytes: %w", count, size, err)
 	}
 	m.total += count * size
 	for i := range count {
-		s := region.Segment(first+i*size, size)
+		s := region.Segment(first+i*stride-m.room.head, m.room.head+size+m.room.tail)
 		m.free[class] = append(m.free[class], buffer{s.Data, s.LKey, class})
 	}
 	return nil

@@ -137,7 +137,7 @@ func (t *Transport) prepare() error {
 	if t.receives, err = newReceives(t.adapter, t.domain, t.pool.Slot(), most); err != nil {
 		return err
 	}
-	t.sends = newSendMemory(t.domain, t.pool.Slot())
+	t.sends = newSendMemory(t.adapter, t.domain, t.pool.Slot())
 	perLink := t.attributes.MaxRequests + linkEvents
 	entries := min(most+(peers+spareLinks)*perLink+backlog, a.MaxCompletions)
 	t.linksMax = max((entries-most-backlog)/perLink, 1)

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -23,6 +24,9 @@ const (
 	// privateDataMax is what MPA leaves beside the depths. Kernel consumers see no
 	// more than 251 bytes of it.
 	privateDataMax = mpa.PrivateDataMax - mpa.EnhancedLength
+
+	// headroom is the length of what precedes the payload of an untagged segment.
+	headroom = mpa.HeaderLength + ddp.UntaggedLength
 
 	stagingLength = 32 << 10
 	eventsMax     = 64
@@ -90,6 +94,7 @@ func (d *device) Attributes() verbs.Attributes {
 		MaxMessage: messageMax, MaxRDMA: messageMax,
 		MaxRequests: requestsMax, MaxReceives: receivesMax,
 		MaxSegments: segmentsMax, MaxReadSegments: segmentsMax, MaxInline: inlineMax,
+		Headroom: headroom, Tailroom: mpa.TrailerMax,
 		MaxReadsIn: depthMax, MaxReadsOut: depthMax,
 		MaxSharedReceives: receivesMax, MaxCompletions: completionsMax,
 		MaxRequestData: privateDataMax, MaxAcceptData: privateDataMax, MaxRejectData: privateDataMax,

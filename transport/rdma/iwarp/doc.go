@@ -29,7 +29,10 @@
 // on the way out and copied out of one on the way in, many of them for one system
 // call. A segment of some KiB that goes alone is copied, too, in both directions: a
 // call with a list of places costs more than a copy does in the cache, if the copy
-// begins at the same place of a cache line on both sides, which is seen to.
+// begins at the same place of a cache line on both sides, which is seen to. Where the
+// consumer leaves room around its memory (verbs.FlagRoom) there is no such copy: the
+// headers and the CRC of a Send that goes alone are written around it, and a Send is
+// read with them to where the next one is likely to belong. See plain.go.
 //
 // A long segment is therefore placed before its CRC is known. When the CRC then is
 // wrong nothing is delivered, as RFC 5044 section 8 has it, but registered memory

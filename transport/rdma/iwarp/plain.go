@@ -1,6 +1,8 @@
 package iwarp
 
 import (
+	"encoding/binary"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
@@ -28,17 +30,26 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 		return false
 	}
 	payload := ulpdu[ddp.UntaggedLength:]
-	if len(m.Segments) != 1 || len(payload) > len(m.Segments[0].Data) {
+	r.payload = len(payload)
+	if len(m.Segments) != 1 || r.payload > m.Length {
 		r.message = m
 		return false
 	}
 	to := m.Segments[0].Data
-	if len(payload) > copyMax {
-		r.phase = linePhase(to, mpa.HeaderLength+ddp.UntaggedLength)
+	if m.Room {
+		to = to[headroom:]
 	}
-	r.payload = len(payload)
-	copy(to, payload)
-	p.device.counters.BytesCopied.Add(uint64(len(payload)))
+	switch {
+	case r.payload == 0:
+	case &payload[0] == &to[0]: // see ahead
+		p.device.counters.BytesPlaced.Add(uint64(r.payload))
+	default:
+		if r.payload > copyMax {
+			r.phase = linePhase(to, headroom)
+		}
+		copy(to, payload)
+		p.device.counters.BytesCopied.Add(uint64(r.payload))
+	}
 	q.Pass()
 	p.config.Receives.Done(m, len(payload), 0, 0)
 	return true
@@ -57,17 +68,13 @@ func (p *queuePair) post() bool {
 		return false
 	}
 	p.config.Sends.Next()
-	p.device.lend(&t.batch)
-	t.open()
-	from := r.Segments[0].Data
-	start := 0
-	if len(from) > copyMax {
-		start = linePhase(from, mpa.HeaderLength+ddp.UntaggedLength)
+	ulpdu := ddp.UntaggedLength + r.Length
+	b := r.Segments[0].Data
+	if r.Flags&verbs.FlagRoom == 0 {
+		b = p.alone(b)
 	}
-	ulpdu := ddp.UntaggedLength + len(from)
-	b := t.buffer[start : start+mpa.FPDULength(ulpdu)]
+	b = b[:mpa.FPDULength(ulpdu)]
 	rdmap.PutPlain(b[mpa.HeaderLength:], t.msn[rdmap.QueueSend])
-	copy(b[mpa.HeaderLength+ddp.UntaggedLength:], from)
 	mpa.Seal(b, ulpdu, t.crc)
 	t.msn[rdmap.QueueSend]++
 	n, errno := send(p.fd, &b[0], len(b))
@@ -77,7 +84,8 @@ func (p *queuePair) post() bool {
 		p.device.takeBack(&t.batch)
 		return true
 	}
-	t.buffer = t.buffer[:start+len(b)]
+	p.device.lend(&t.batch)
+	t.open()
 	t.refer(b)
 	t.done = append(t.done, r)
 	switch errno {
@@ -90,4 +98,52 @@ func (p *queuePair) post() bool {
 		return true
 	}
 	return false
+}
+
+// alone returns memory for an FPDU with a payload, which is in its place there. The rest
+// of it is to be filled in.
+func (p *queuePair) alone(payload []byte) []byte {
+	t := &p.tx
+	p.device.lend(&t.batch)
+	t.open()
+	start := 0
+	if len(payload) > copyMax {
+		start = linePhase(payload, headroom)
+	}
+	t.buffer = t.buffer[:cap(t.buffer)]
+	b := t.buffer[start:]
+	copy(b[headroom:], payload)
+	return b
+}
+
+// ahead returns where to read to next: the staging memory or, when the last read was a
+// plain Send that was not short, the receive that the next one will take, with its
+// headers where there is room for them. So it need not be copied. All of it may have
+// anything written to it.
+func (p *queuePair) ahead() []byte {
+	r := &p.rx
+	if r.payload >= bulkMin {
+		return p.device.staging[r.phase : r.phase+bulkHead]
+	}
+	if r.single && r.message == nil && r.deframer.Boundary() {
+		if m := p.config.Receives.Peek(); m != nil && m.Room {
+			b := m.Segments[0].Data
+			return b[:min(len(b), stagingLength)]
+		}
+	}
+	return p.device.staging[r.phase:]
+}
+
+// settled returns what was read to where ahead says, if it begins with a plain Send as a
+// whole, and a copy of it in the staging memory if not: what is acted on piece by piece
+// may be placed over what it comes from.
+func (p *queuePair) settled(b []byte) []byte {
+	if len(b) >= mpa.HeaderLength {
+		ulpdu := int(binary.BigEndian.Uint16(b))
+		if _, plain := rdmap.Plain(b[mpa.HeaderLength:]); plain && mpa.FPDULength(ulpdu) <= len(b) {
+			return b
+		}
+	}
+	n := copy(p.device.staging, b)
+	return p.device.staging[:n]
 }

@@ -56,6 +56,8 @@ type receiver struct {
 	inbound rdmap.InboundQueue
 	// message is the receive that a Send under way fills.
 	message *verbs.Receive
+	// single says that the last read was a Send as a whole, and not a short one.
+	single bool
 	// phase is where reads into the staging memory begin, so that the payload of a
 	// message like the last lies there as it does in its target.
 	phase int
@@ -122,14 +124,17 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 		r.place, r.region, r.fault = placement{}, nil, ddp.ErrSTag
 	}
 	if r.left < directMin || r.fault != nil {
-		b := d.staging[r.phase:]
-		if r.payload >= bulkMin {
-			b = b[:bulkHead]
-		}
+		b := p.ahead()
 		n, errno = receive(p.fd, b)
-		if n > 0 {
+		if n <= 0 {
+			return n, len(b), errno
+		}
+		if r.single {
+			p.consume(p.settled(b[:n]))
+		} else {
 			p.consume(b[:n])
 		}
+		r.single = r.payload > copyMax && n == headroom+r.payload+mpa.Pad(ddp.UntaggedLength+r.payload)+mpa.CRCLength
 		return n, len(b), errno
 	}
 	entries, direct := r.place.vector(d.vector[:segmentsMax], r.left)

@@ -114,7 +114,11 @@ func (p *queuePair) placeSend(q *ddp.Queue) error {
 		}
 	}
 	if r.payload > 0 {
-		r.place, r.left = placeAt(r.message.Segments, int(r.untagged.MO)), r.payload
+		at := int(r.untagged.MO)
+		if r.message.Room {
+			at += headroom
+		}
+		r.place, r.left = placeAt(r.message.Segments, at), r.payload
 	}
 	return nil
 }

@@ -234,6 +234,9 @@ func (p *queuePair) nextMessage() bool {
 func (p *queuePair) beginRequest(r *verbs.Request) {
 	m := &p.tx.message
 	*m = outgoing{active: true, opcode: rdmap.Write, request: r, place: placeAt(r.Segments, 0), left: r.Length}
+	if r.Flags&verbs.FlagRoom != 0 {
+		m.place.piece = r.Segments[0].Data[headroom : headroom+r.Length]
+	}
 	m.stag, m.to = r.RKey, r.RemoteAddress
 	if r.Op == verbs.OpSend {
 		m.opcode = rdmap.SendOpcode(r.Flags&verbs.FlagSolicited != 0, r.Flags&verbs.FlagInvalidate != 0)

@@ -65,6 +65,9 @@ type Attributes struct {
 	MaxSegments, MaxReadSegments int
 	// MaxInline bounds a request with FlagInline.
 	MaxInline int
+	// Headroom and Tailroom are what FlagRoom leaves for the provider, 0 for one that has
+	// no use for it.
+	Headroom, Tailroom int
 	// MaxReadsIn (IRD, max_qp_rd_atom) and MaxReadsOut (ORD, max_qp_init_rd_atom)
 	// bound the reads under way toward and from one endpoint.
 	MaxReadsIn, MaxReadsOut int

@@ -203,17 +203,22 @@ func (ep *Endpoint) resize(c *EndpointConfig, a *EndpointAttributes) {
 		return
 	}
 	var posted []ReceiveRequest
+	var lengths []int
 	for r := ep.own.take(); r != nil; r = ep.own.take() {
 		q := ReceiveRequest{ID: r.id, Segments: r.Segments}
 		if r.quiet {
-			q.Flags = FlagQuiet
+			q.Flags |= FlagQuiet
 		}
+		if r.Room {
+			q.Flags |= FlagRoom
+		}
+		lengths = append(lengths, r.Length)
 		posted = append(posted, q)
 	}
 	ep.own.configure(a.MaxReceives, a.MaxReceiveSegments)
 	ep.receives.ring = &ep.own
 	for i := range posted {
-		ep.own.put(&posted[i], segmentsLength(posted[i].Segments))
+		ep.own.put(&posted[i], lengths[i])
 	}
 }
 

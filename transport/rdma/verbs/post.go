@@ -73,7 +73,13 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	switch w.Op {
 	case OpSend:
 		lengthMax = a.MaxMessage
-		flags |= FlagSolicited | FlagInvalidate
+		flags |= FlagSolicited | FlagInvalidate | FlagRoom
+		if w.Flags&FlagRoom != 0 {
+			need = AccessLocalWrite
+			if length = ep.adapter.limits.without(w.Segments, length); w.Flags&FlagInline != 0 {
+				return ErrInvalidParameter
+			}
+		}
 	case OpWrite:
 	case OpRead:
 		need = AccessLocalWrite
@@ -91,7 +97,7 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	switch {
 	case w.Flags&^flags != 0, w.Flags&FlagQuiet != 0 && a.RequestFlags != CompletionUnsignalled:
 		return ErrInvalidParameter
-	case length > lengthMax, inline && length > a.MaxInline, !inline && len(w.Segments) > segmentsMax:
+	case length < 0, length > lengthMax, inline && length > a.MaxInline, !inline && len(w.Segments) > segmentsMax:
 		return ErrInvalidParameter
 	case ep.sends.full():
 		return ErrInsufficientResources
@@ -103,6 +109,15 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	}
 	ep.sends.put(w, length)
 	return nil
+}
+
+// without returns the length of a message whose only segment has room around it, negative
+// if there is no such message.
+func (a *Attributes) without(list []Segment, length int) int {
+	if len(list) != 1 {
+		return -1
+	}
+	return length - a.Headroom - a.Tailroom
 }
 
 // checkAll finds the first fault in a list of segments.
@@ -157,8 +172,12 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 
 // enqueue checks a receive, which may have the flags given, and puts it into the ring.
 func (g *receiveRing) enqueue(r *ReceiveRequest, a *Adapter, d *ProtectionDomain, segmentsMax int, flags RequestFlags) error {
+	length := segmentsLength(r.Segments)
+	if r.Flags&FlagRoom != 0 {
+		length = a.limits.without(r.Segments, length)
+	}
 	switch {
-	case len(r.Segments) > segmentsMax, r.Flags&^flags != 0:
+	case length < 0, len(r.Segments) > segmentsMax, r.Flags&^(flags|FlagRoom) != 0:
 		return ErrInvalidParameter
 	case g.full():
 		return ErrInsufficientResources
@@ -166,6 +185,6 @@ func (g *receiveRing) enqueue(r *ReceiveRequest, a *Adapter, d *ProtectionDomain
 	if err := a.checkAll(r.Segments, d, AccessLocalWrite); err != nil {
 		return err
 	}
-	g.put(r, segmentsLength(r.Segments))
+	g.put(r, length)
 	return nil
 }

@@ -33,6 +33,12 @@ type actor struct {
 	disconnected, closed int
 }
 
+// The room of FlagRoom on a stage.
+const (
+	stageHeadroom = 3
+	stageTailroom = 2
+)
+
 func newStage() *stage {
 	endpoint := verbs.EndpointAttributes{
 		MaxMessage: 4096, MaxRDMA: 4096, MaxReceives: 16, MaxRequests: 16, MaxReceiveSegments: 2, MaxRequestSegments: 2, ReadsIn: 2, ReadsOut: 2,
@@ -42,6 +48,7 @@ func newStage() *stage {
 		attributes: verbs.Attributes{
 			Provider: "stage", Services: []verbs.Service{verbs.ServiceReliable}, QoS: []verbs.QoS{verbs.QoSBestEffort},
 			MaxMessage: 4096, MaxRDMA: 4096, MaxRequests: 64, MaxReceives: 64, MaxSegments: 4, MaxReadSegments: 1, MaxInline: 16,
+			Headroom: stageHeadroom, Tailroom: stageTailroom,
 			MaxReadsIn: 8, MaxReadsOut: 8, MaxSharedReceives: 64, MaxCompletions: 4096,
 			MaxRequestData: 56, MaxAcceptData: 196, MaxRejectData: 148, Endpoint: endpoint,
 		},

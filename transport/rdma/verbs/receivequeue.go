@@ -5,8 +5,11 @@ package verbs
 type Receive struct {
 	// Segments are the memory to fill, in order. Empty ones may be among them.
 	Segments []Segment
-	// Length is their total: the longest message that fits.
+	// Length is the longest message that fits: their total, without what Room leaves.
 	Length int
+	// Room says that FlagRoom is set: the message begins Attributes.Headroom bytes into
+	// the only segment, all of which the provider may write to.
+	Room bool
 	// Mark is the provider's own; it is 0 when Next returns the receive.
 	Mark uint64
 
@@ -62,7 +65,7 @@ func (g *receiveRing) put(r *ReceiveRequest, length int) {
 	s := &g.slots[i]
 	s.Segments = setSegments(s.Segments, r.Segments)
 	s.Length, s.Mark, s.id, s.done, s.status, s.after = length, 0, r.ID, false, StatusSuccess, -1
-	s.received, s.flags, s.invalidated, s.quiet = 0, 0, 0, r.Flags&FlagQuiet != 0
+	s.received, s.flags, s.invalidated, s.quiet, s.Room = 0, 0, 0, r.Flags&FlagQuiet != 0, r.Flags&FlagRoom != 0
 	g.posted[g.tail&uint64(len(g.posted)-1)] = i
 	g.tail++
 }
@@ -71,15 +74,25 @@ func (g *receiveRing) put(r *ReceiveRequest, length int) {
 // messages fill its receives in order. No order is promised of a shared queue, and the
 // one posted last is taken, because its memory is the most likely to be in a cache.
 func (g *receiveRing) take() *Receive {
+	r := g.peek()
+	switch {
+	case r == nil:
+	case g.shared != nil:
+		g.tail--
+	default:
+		g.head++
+	}
+	return r
+}
+
+// peek returns what take takes.
+func (g *receiveRing) peek() *Receive {
 	if g.head == g.tail {
 		return nil
 	}
 	at := g.head
 	if g.shared != nil {
-		g.tail--
-		at = g.tail
-	} else {
-		g.head++
+		at = g.tail - 1
 	}
 	return &g.slots[g.posted[at&uint64(len(g.posted)-1)]]
 }
@@ -118,6 +131,9 @@ func (q *ReceiveQueue) Next() *Receive {
 	}
 	return r
 }
+
+// Peek returns the receive that Next takes next, or nil, and leaves it.
+func (q *ReceiveQueue) Peek() *Receive { return q.ring.peek() }
 
 // Len returns the number of receives posted and not taken.
 func (q *ReceiveQueue) Len() int { return q.ring.count() }

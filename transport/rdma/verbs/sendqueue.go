@@ -6,12 +6,13 @@ import "math/bits"
 // SendQueue.Done or Fail.
 type Request struct {
 	Op Opcode
-	// Flags of interest are FlagSolicited and FlagInvalidate; the rest is dealt with.
+	// Flags of interest are FlagSolicited, FlagInvalidate and FlagRoom; the rest is dealt
+	// with.
 	Flags RequestFlags
 	// Segments are the bytes, those of an inline request included. Empty ones may be
 	// among them.
 	Segments []Segment
-	// Length is their total.
+	// Length is their total, without the room of FlagRoom.
 	Length        int
 	RemoteAddress uint64
 	RKey          uint32

@@ -44,6 +44,13 @@ const (
 	// request without the flag is posted to the endpoint, the adapter makes progress,
 	// or Adapter.Begin is called. A provider moves together what begins together.
 	FlagMore
+	// FlagRoom says that the only segment of a Send or of a receive has room for the
+	// provider around the message: Attributes.Headroom bytes before it and
+	// Attributes.Tailroom behind, which count for no length. Until the request completes
+	// the provider may write to that room, and to all of a receive, which then holds the
+	// message where the room ends. So headers and message are one piece of memory.
+	// Its region needs AccessLocalWrite.
+	FlagRoom
 )
 
 // Segment is local memory of a work request: bytes that lie within a registered
@@ -105,7 +112,8 @@ type WorkRequest struct {
 type ReceiveRequest struct {
 	// ID comes back in the Completion.
 	ID uint64
-	// Flags is 0, or FlagQuiet if the endpoint's ReceiveFlags are CompletionUnsignalled.
+	// Flags may have FlagRoom, and FlagQuiet if the endpoint's ReceiveFlags are
+	// CompletionUnsignalled.
 	Flags    RequestFlags
 	Segments []Segment
 }
