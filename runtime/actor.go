@@ -175,12 +175,22 @@ func (w *actorPort) Regain(message any, g port.Gift) {
 }
 
 // Detach implements port.World.
-func (w *actorPort) Detach(message any, to int) any {
-	m := message.(*Message)
-	own := &Message{Status: m.Status, buffer: m.buffer}
-	m.buffer.finish(bufferSent)
-	m.buffer.dest = int32(to)
-	return own
+func (w *actorPort) Detach(message any, to int) port.Detached {
+	b := &message.(*Message).buffer
+	d := port.Detached{Lease: b.lease, Message: b.message}
+	b.finish(bufferSent)
+	b.dest = int32(to)
+	return d
+}
+
+// Drop implements port.World.
+func (w *actorPort) Drop(d port.Detached) {
+	switch {
+	case d.Message != nil:
+		d.Message.Release()
+	case d.Lease.Bytes != nil:
+		_ = w.memory.arena.Free(d.Lease) // nobody else has it, so this cannot fail
+	}
 }
 
 // Received implements port.World.

@@ -10,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -19,6 +20,16 @@ import (
 // the same process here, is kept from looking; the least of several runs counts,
 // for its background looks now and then.
 func TestTellAllocatesNothing(t *testing.T) {
+	for _, way := range []string{"shm", "rdma"} {
+		t.Run(way, func(t *testing.T) {
+			t.Setenv(bootstrap.EnvTransport, way)
+			testTellAllocates(t)
+		})
+	}
+}
+
+func testTellAllocates(t *testing.T) {
+	t.Helper()
 	const tries, runs = 5, 4 // all of it within half the credit: the other half may not be back yet
 	gate := make(chan struct{})
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {

@@ -39,13 +39,15 @@
 //
 //	*runtime.Message   arena memory is given away and not copied on a node; the
 //	                   receiving actor owns the message and releases it. Up to
-//	                   smallMessage bytes are copied, which costs less
-//	[]byte, string     copied
+//	                   smallMessage bytes are copied, which costs less; between
+//	                   nodes it is copied or read from where it lies
+//	[]byte, string     copied; between nodes a long one is read from where it lies
 //	proto.Message      marshalled
 //	registered types   T and *T of Register[T]: their bytes if T is plain data,
 //	                   else what the codec makes of them (gob by default)
 //
-// Numbers and bool are registered. Anything else is a dead letter at the sender
+// A short *T that arrives shares up to 512 bytes of memory with others of its sender:
+// who keeps one of them keeps so much. Numbers and bool are registered. Anything else is a dead letter at the sender
 // that is ErrUnregistered. The sender must not change a message afterwards, nor
 // the slice of a []byte. What lies in memory of the arena and is too large for it is
 // a dead letter too.

@@ -44,7 +44,8 @@ func (w *fakeWorld) Bytes(m any) ([]byte, bool)                    { return m.(*
 func (w *fakeWorld) Give(any, int) (port.Gift, error)              { return port.Gift{}, nil }
 func (w *fakeWorld) Given(any, port.Gift, int)                     {}
 func (w *fakeWorld) Regain(any, port.Gift)                         {}
-func (w *fakeWorld) Detach(m any, _ int) any                       { return m }
+func (w *fakeWorld) Detach(any, int) port.Detached                 { return port.Detached{} }
+func (w *fakeWorld) Drop(port.Detached)                            {}
 func (w *fakeWorld) Received(m *engine.Message) any                { return &fakeMessage{m.Bytes} }
 func (w *fakeWorld) Wrap(_ int, b []byte) any                      { return &fakeMessage{b} }
 func (w *fakeWorld) Release(any)                                   {}

@@ -77,6 +77,11 @@ func (in *inlet) busy() *inlet {
 	return nil
 }
 
+// flows reports whether what comes goes straight to a mailbox.
+func (in *inlet) flows(to *mailbox) bool {
+	return in.box() == to && in.before == nil && !in.pulling && !in.listed && in.lost == nil && !to.dead.Load()
+}
+
 // repay returns credit, and tells the sender when half of it came together.
 func (in *inlet) repay(cost uint32) {
 	if cost == 0 {
@@ -108,6 +113,8 @@ type source struct {
 	// inlets are those of open links, by number - 1.
 	inlets [][]*inlet
 	types  []*codec // by number - typeDefined; with an error where unknown
+	// quick decodes the types that are decoded by copying, nil for others.
+	quick []func(b []byte) (any, error)
 
 	// mu guards closing: inlets of links that have ended, by name, as long as
 	// something may wait at them.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
 // Where memory cannot change hands, a message that is too long for a parcel goes as
@@ -30,14 +32,21 @@ const announcementSize = 12
 
 // push is a long message on its way out.
 type push struct {
-	handle  engine.Handle
-	message any // a *runtime.Message
+	handle engine.Handle
+	memory port.Detached
 }
 
 // pull is a long message on its way in.
 type pull struct {
 	handle  engine.Handle
-	message any
+	message any    // the memory it comes into, then itself
+	codec   *codec // nil: it is cut off
+	length  int
+	over    bool
+	lost    error // it did not come
+	bad     error // it cannot be decoded
+	// It is for who is in kept of the inlet, or for the arrival.
+	in      *inlet
 	arrival arrival
 }
 
@@ -47,7 +56,7 @@ type transfers struct {
 	// mu guards pushes; the engine's lock may be held when it is taken.
 	mu     sync.Mutex
 	pushes []push
-	pulls  []pull // the serving goroutine's
+	pulls  []*pull // the serving goroutine's
 	some   atomic.Bool
 }
 
@@ -71,20 +80,24 @@ func (t *transfers) over() bool {
 	return false
 }
 
-// sendLarge announces a message and sends it. The message is the runtime's from
-// then on. It returns false if there is no credit.
-func (r *remote) sendLarge(l *engine.Link, p engine.Parcel, head []byte, m any) (bool, error) {
+// sendLarge announces b and sends it. It returns false if there is no credit. m is
+// the *runtime.Message that b is of, which is the runtime's from then on, or nil;
+// then nobody changes b any more.
+func (r *remote) sendLarge(l *engine.Link, p engine.Parcel, head, b []byte, m any) (bool, error) {
 	t := &r.s.post.transfers
-	b, _ := r.s.world.Bytes(m)
 	tag := t.tags.Add(1) & engine.TagMax
-	body := binary.LittleEndian.AppendUint64(nil, uint64(len(b)))
-	body = binary.LittleEndian.AppendUint32(body, tag)
 	p.Tag = tagOf(tagLarge, len(head))
-	sent, err := r.s.engine.SendParcel(l, p, head, body, r.cost(len(b)))
+	// The body goes with the head, which is memory of the caller's stack.
+	head = binary.LittleEndian.AppendUint64(head, uint64(len(b)))
+	head = binary.LittleEndian.AppendUint32(head, tag)
+	sent, err := r.s.engine.SendParcel(l, p, head, nil, r.cost(len(b)))
 	if !sent {
 		return false, err
 	}
-	own := r.s.world.Detach(m, r.key.rank)
+	var own port.Detached
+	if m != nil {
+		own = r.s.world.Detach(m, r.key.rank)
+	}
 	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b, engine.Standard, 0)
 	t.mu.Lock()
 	t.pushes = append(t.pushes, push{h, own})
@@ -105,29 +118,43 @@ func parseAnnouncement(b []byte) (length, tag int, err error) {
 // no room.
 const heapMax = 64 << 20
 
-// fetch begins to receive what an arrival announces. What comes later through its
-// inlet waits until it is there. What finds no room is a dead letter: the receive
-// that cuts it off lets its sender go on.
+// fetch begins to receive what an arrival announces. It waits in its inlet until it
+// is there, and so does what comes later, of which the long ones are fetched
+// meanwhile. What finds no room is a dead letter: the receive that cuts it off lets
+// its sender go on.
 func (p *post) fetch(a *arrival) {
 	length, tag, _ := parseAnnouncement(a.rare.bytes) // it was checked when it came
-	room := length
-	m, err := p.s.world.Hold(room)
-	if err != nil {
-		if room > heapMax {
-			room, a.rare.codec = 0, nil
-			a.rare.err = fmt.Errorf("long message of %d bytes: %w", length, err)
-		}
-		m = p.s.world.Wrap(int(a.source), make([]byte, room))
-	}
+	m, room := p.hold(a, length)
 	b, _ := p.s.world.Bytes(m)
 	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: tag}
 	a.rare.large = false
+	l := &pull{handle: p.s.engine.Irecv(from, 0, b[:room], 0), message: m, codec: a.rare.codec, length: length, in: a.in}
+	a.rare.pull = l
 	t := &p.transfers
-	t.pulls = append(t.pulls, pull{p.s.engine.Irecv(from, 0, b, 0), m, *a})
+	t.pulls = append(t.pulls, l)
 	t.some.Store(true)
-	if a.in != nil {
-		a.in.pulling = true
+	if a.in == nil {
+		l.arrival = *a
+		return
 	}
+	a.in.pulling = true
+	a.in.kept = append(a.in.kept, *a)
+}
+
+// hold gets memory for a long message: bytes become what the actor is told, and the
+// rest lies in the arena. The arrival is a dead letter if there is none.
+func (p *post) hold(a *arrival, length int) (m any, room int) {
+	if a.rare.codec != codecBytes || length > heapMax {
+		m, err := p.s.world.Hold(length)
+		if err == nil {
+			return m, length
+		}
+		if length > heapMax {
+			a.rare.codec, a.rare.err = nil, fmt.Errorf("long message of %d bytes: %w", length, err)
+			return p.s.world.Wrap(int(a.source), nil), 0
+		}
+	}
+	return p.s.world.Wrap(int(a.source), make([]byte, length)), length
 }
 
 // settle ends the transfers that are over.
@@ -137,13 +164,19 @@ func (p *post) settle() {
 		return
 	}
 	for i := 0; i < len(t.pulls); {
-		if !t.pulls[i].handle.Look() {
+		l := t.pulls[i]
+		if !l.handle.Look() {
 			i++
 			continue
 		}
-		done := t.pulls[i]
-		t.pulls = append(t.pulls[:i], t.pulls[i+1:]...)
-		p.pulled(&done)
+		t.pulls = slices.Delete(t.pulls, i, i+1)
+		l.end(p.s)
+		switch {
+		case l.in == nil:
+			p.deliver(&l.arrival)
+		case l.in.pulling:
+			p.goOn(l.in)
+		}
 	}
 	t.mu.Lock()
 	kept := t.pushes[:0]
@@ -153,7 +186,7 @@ func (p *post) settle() {
 			continue
 		}
 		_, _ = o.handle.Wait(context.Background()) // a loss is told of elsewhere
-		p.s.world.Release(o.message)
+		p.s.world.Drop(o.memory)
 	}
 	clear(t.pushes[len(kept):])
 	t.pushes = kept
@@ -161,46 +194,65 @@ func (p *post) settle() {
 	t.mu.Unlock()
 }
 
-// pulled delivers a long message that is there, and what waited behind it.
-func (p *post) pulled(t *pull) {
-	a := &t.arrival
-	status, err := t.handle.Wait(context.Background())
-	length, _, _ := parseAnnouncement(a.rare.bytes)
-	if a.rare.codec == nil {
-		err = nil // it was cut off
-	} else if err == nil && status.Bytes != length {
-		err = fmt.Errorf("%w: %d bytes were announced and %d came", errWire, length, status.Bytes)
+// goOn delivers what waits at an inlet, up to the next long message that is not
+// there.
+func (p *post) goOn(in *inlet) {
+	in.pulling = false
+	waiting := in.take()
+	for i := range waiting {
+		p.deliver(&waiting[i])
+	}
+}
+
+// end makes the message of a pull that is over.
+func (l *pull) end(s *System) {
+	l.over = true
+	status, err := l.handle.Wait(context.Background())
+	switch {
+	case l.codec == nil:
+		s.world.Release(l.message) // it was cut off
+		l.message = nil
+		return
+	case err == nil && status.Bytes != l.length:
+		err = fmt.Errorf("%w: %d bytes were announced and %d came", errWire, l.length, status.Bytes)
 	}
 	switch {
 	case err != nil:
-		p.s.world.Release(t.message)
-		err = fmt.Errorf("long message: %w", err)
-		a.rare.err = err
-	case a.rare.codec == nil:
-		p.s.world.Release(t.message) // it is a dead letter
-	case a.rare.codec == codecMessage:
-		a.message, a.rare.codec = t.message, nil
-	default:
-		b, _ := p.s.world.Bytes(t.message)
-		var bad error
-		a.message, bad = a.rare.codec.decode(b)
-		p.s.world.Release(t.message)
-		if bad != nil {
-			a.rare.err = fmt.Errorf("decode %s: %w", a.rare.codec.name, bad)
+		s.world.Release(l.message)
+		l.message, l.lost = nil, fmt.Errorf("long message: %w", err)
+	case l.codec == codecBytes:
+		b, _ := s.world.Bytes(l.message)
+		l.message = b
+	case l.codec != codecMessage:
+		b, _ := s.world.Bytes(l.message)
+		value, err := l.codec.decode(b)
+		s.world.Release(l.message)
+		l.message = value
+		if err != nil {
+			l.bad = fmt.Errorf("decode %s: %w", l.codec.name, err)
 		}
-		a.rare.codec = nil
 	}
-	in := a.in
-	if in == nil {
-		p.deliver(a)
-		return
+}
+
+// there reports whether the message of an arrival is there, and puts it in. What
+// came after a message that is lost with its sender is lost, too: nobody sees a gap.
+func (a *arrival) there() bool {
+	if a.rare == nil || a.rare.pull == nil {
+		return true
 	}
-	// What came after a message that is lost with its sender is lost, too: nobody
-	// sees a gap.
-	in.pulling, in.lost = false, err
-	behind := in.take()
-	p.deliver(a)
-	for i := range behind {
-		p.deliver(&behind[i])
+	l := a.rare.pull
+	if !l.over {
+		return false
 	}
+	a.message, a.rare.pull, a.rare.codec = l.message, nil, nil
+	switch {
+	case l.lost != nil:
+		a.rare.err = l.lost
+		if a.in != nil {
+			a.in.lost = l.lost
+		}
+	case l.bad != nil:
+		a.rare.err = l.bad
+	}
+	return true
 }

@@ -23,6 +23,7 @@ const (
 	wireProbe
 	wireLarge
 
+	wireBytes    = 1
 	wireString   = 2
 	wireWatch    = 4
 	contextLarge = 1<<32 - 2
@@ -77,7 +78,7 @@ func (w *wire) send(tb testing.TB, l *engine.Link, link uint32, tag, head int, k
 	case tag == wireUser:
 		cost = uint64(len(body)-head) + 128
 	case tag == wireLarge && len(body) >= head+8:
-		cost = min(binary.LittleEndian.Uint64(body[head:])+128, engine.LinkWindow/2)
+		cost = min(binary.LittleEndian.Uint64(body[head:])+128, engine.LinkWindow/4)
 	}
 	sent, err := w.e.SendParcel(l, engine.Parcel{Link: link, Tag: uint32(tag) | uint32(head)<<8, Type: kind}, nil, body, uint32(cost))
 	require.NoError(tb, err)
@@ -165,6 +166,80 @@ func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Long messages for one actor are fetched together, so the first does not hold up
+// the others, and delivered in their order with the short ones between them.
+func TestLongMessagesComeTogether(t *testing.T) {
+	for name, kind := range map[string]uint32{"string": wireString, "bytes": wireBytes} {
+		t.Run(name, func(t *testing.T) {
+			w := newWire(t, actors.Config{})
+			got := inbox(t, w.s, "in", w.s.Inline())
+			l := w.link(t, "in")
+			w.announce(t, l, kind, 5000, 1)
+			w.text(t, l, "1")
+			w.announce(t, l, kind, 6000, 2)
+			w.text(t, l, "2")
+			w.announce(t, l, kind, 7000, 3)
+			w.text(t, l, "3")
+			ctx, cancel := context.WithTimeout(t.Context(), soon)
+			defer cancel()
+			for _, tag := range []int{3, 2} {
+				h := w.long(tag, pattern(4000+1000*tag, tag))
+				_, err := h.Wait(ctx) // until its bytes were read
+				require.NoError(t, err)
+			}
+			require.Empty(t, got)
+			w.long(1, pattern(5000, 1))
+			for tag := 1; tag <= 3; tag++ {
+				want := pattern(4000+1000*tag, tag)
+				if kind == wireBytes {
+					require.Equal(t, want, next(t, got))
+				} else {
+					require.Equal(t, string(want), next(t, got))
+				}
+				require.Equal(t, string(rune('0'+tag)), next(t, got))
+			}
+		})
+	}
+}
+
+// pattern is n bytes that differ by seed.
+func pattern(n, seed int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i*7 + seed)
+	}
+	return b
+}
+
+// When the sender dies while several long messages are on their way, what is behind
+// the first that did not come is lost with it, whether it came or not.
+func TestDeathAmongLongMessages(t *testing.T) {
+	w := newWire(t, actors.Config{})
+	dead := letters(w.s)
+	got := inbox(t, w.s, "in", w.s.Worker())
+	l := w.link(t, "in")
+	for tag := 1; tag <= 3; tag++ {
+		w.announce(t, l, wireString, 5000, uint32(tag))
+	}
+	w.text(t, l, "behind")
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	for _, tag := range []int{3, 1} {
+		h := w.long(tag, pattern(5000, tag))
+		_, err := h.Wait(ctx)
+		require.NoError(t, err)
+	}
+	require.Equal(t, string(pattern(5000, 1)), next(t, got))
+	w.s.Lose(0)
+	var lost *engine.PeerError
+	for _, what := range []any{nil, string(pattern(5000, 3)), "behind"} {
+		d := next(t, dead)
+		require.ErrorAs(t, d, &lost)
+		require.Equal(t, what, d.Message)
+	}
+	require.Empty(t, got)
 }
 
 // A long message of which nothing can become at the receiver is a dead letter there,

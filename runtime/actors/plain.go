@@ -45,6 +45,23 @@ func registerPlain[T any]() {
 			return v, nil
 		},
 	}
+	if size > 0 && size <= slabBytes/2 {
+		p.slab = func() func(b []byte) (any, error) {
+			var free []T
+			return func(b []byte) (any, error) {
+				if err := fitting(b, size); err != nil {
+					return nil, err
+				}
+				if len(free) == 0 {
+					free = make([]T, slabBytes/size)
+				}
+				v := &free[0]
+				free = free[1:]
+				copy(bytesOf(v), b)
+				return v, nil
+			}
+		}
+	}
 	if len(gaps) == 0 && size > 0 {
 		c.view = func(m any) []byte { return bytesIn(m, size) }
 		p.view = func(m any) []byte {
@@ -57,6 +74,10 @@ func registerPlain[T any]() {
 	add(t, c)
 	add(reflect.PointerTo(t), p)
 }
+
+// slabBytes is the memory that values of a short type share: who keeps one of them
+// keeps so much, at most.
+const slabBytes = 512
 
 // fitting returns an error if b is not the bytes of a value.
 func fitting(b []byte, size int) error {

@@ -47,6 +47,7 @@ type rarity struct {
 	memory *engine.Message
 	link   *engine.Link
 	large  bool  // bytes are an announcement
+	pull   *pull // it is on its way, or there
 	err    error // why it is a dead letter
 }
 
@@ -103,6 +104,9 @@ func (p *post) ready() bool {
 
 // Parcel implements engine.Courier.
 func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Message) {
+	if w.Tag == tagUser && memory == nil && p.plain(from, w, body) {
+		return
+	}
 	a := arrival{source: int32(from)}
 	if memory != nil {
 		a.more().memory = memory
@@ -137,6 +141,28 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 		a.more().err = err
 	}
 	p.queue = append(p.queue, a)
+}
+
+// plain takes the most frequent parcel, a message of a registered type without a
+// head, and returns false for any other and for what is wrong with it.
+func (p *post) plain(from int, w engine.Parcel, body []byte) bool {
+	src := p.sources[from]
+	if src == nil || w.ID != p.s.epoch {
+		return false
+	}
+	in := src.inlet(w.Link)
+	at := w.Type - typeDefined
+	if in == nil || at >= uint32(len(src.quick)) || src.quick[at] == nil {
+		return false
+	}
+	message, err := src.quick[at](body)
+	if err != nil {
+		return false
+	}
+	p.queue = append(p.queue, arrival{
+		cost: costOf(len(body)), source: int32(from), in: in, message: message,
+	})
+	return true
 }
 
 // address finds out who a parcel is for and from.
@@ -281,9 +307,16 @@ func (src *source) define(number uint32, body []byte) error {
 	}
 	n := 2 + int(binary.LittleEndian.Uint16(body))
 	for uint32(len(src.types)) <= number-typeDefined {
-		src.types = append(src.types, nil)
+		src.types, src.quick = append(src.types, nil), append(src.quick, nil)
 	}
-	src.types[number-typeDefined] = lookup(string(body[2:n]), string(body[n:]))
+	c := lookup(string(body[2:n]), string(body[n:]))
+	src.types[number-typeDefined], src.quick[number-typeDefined] = c, nil
+	if c.quick {
+		src.quick[number-typeDefined] = c.decode
+	}
+	if c.slab != nil {
+		src.quick[number-typeDefined] = c.slab()
+	}
 	return nil
 }
 

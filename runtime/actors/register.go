@@ -97,6 +97,9 @@ type codec struct {
 	append func(b []byte, m any) ([]byte, error)
 	decode func(b []byte) (any, error)
 	quick  bool
+	// slab returns a decode for one goroutine at a time that allocates for several
+	// values at once. nil if there is none.
+	slab func() func(b []byte) (any, error)
 }
 
 // codecs are the types of this process.

@@ -39,6 +39,8 @@ type remote struct {
 	queued atomic.Bool
 	// eager is the longest parcel.
 	eager int
+	// apart says that memory cannot change hands on the way there.
+	apart atomic.Bool
 }
 
 var _ actor.Process = (*remote)(nil)
@@ -130,8 +132,13 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 		return r.tellMessage(l, p, headBytes, m)
 	}
 	if c.view != nil {
-		if body := c.view(m); body != nil && len(headBytes)+len(body) <= r.eager {
+		body := c.view(m)
+		switch {
+		case body == nil:
+		case len(headBytes)+len(body) <= r.eager:
 			return r.s.engine.SendParcel(l, p, headBytes, body, r.cost(len(body)))
+		case r.apart.Load():
+			return r.sendLarge(l, p, headBytes, body, nil) // from where it is
 		}
 	}
 	return r.tellEncoded(l, p, headBytes, c, m)
@@ -159,6 +166,11 @@ func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *co
 	if len(head)+len(*b) <= r.eager {
 		return r.s.engine.SendParcel(l, p, head, *b, r.cost(len(*b)))
 	}
+	if r.apart.Load() {
+		own := *b
+		*b = nil
+		return r.sendLarge(l, p, head, own, nil)
+	}
 	large, err := r.s.world.Hold(len(*b))
 	if err != nil {
 		return false, fmt.Errorf("message of %d bytes: %w", len(*b), err)
@@ -175,8 +187,8 @@ func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *co
 	return sent, err
 }
 
-// smallMessage is the longest *runtime.Message that is copied: to give memory away
-// and to get it back costs more.
+// smallMessage is the longest *runtime.Message that is copied where memory can change
+// hands: to give it away and to get it back costs more.
 const smallMessage = 256
 
 // tellMessage sends a *runtime.Message, which is the receiver's from then on.
@@ -185,7 +197,7 @@ func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any
 	if !alive {
 		return false, runtime.ErrBuffer
 	}
-	if len(b) > smallMessage || len(head)+len(b) > r.eager {
+	if n := len(head) + len(b); n > r.eager || len(b) > smallMessage && !r.apart.Load() {
 		return r.give(l, p, head, m)
 	}
 	sent, err := r.s.engine.SendParcel(l, p, head, b, r.cost(len(b)))
@@ -195,7 +207,7 @@ func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any
 	return sent, err
 }
 
-// give sends memory of the arena.
+// give sends memory of the arena by name. Where that cannot be it sends the bytes.
 func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool, error) {
 	g, err := r.s.world.Give(m, r.key.rank)
 	if err != nil {
@@ -209,7 +221,12 @@ func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool
 	}
 	r.s.world.Regain(m, g)
 	if errors.Is(err, transport.ErrNotSupported) {
-		return r.sendLarge(l, p, head, m)
+		r.apart.Store(true)
+		b, _ := r.s.world.Bytes(m)
+		if len(head)+len(b) > r.eager {
+			return r.sendLarge(l, p, head, b, m)
+		}
+		return r.tellMessage(l, p, head, m)
 	}
 	return false, err
 }

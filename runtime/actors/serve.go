@@ -20,8 +20,8 @@ func (p *post) work() bool {
 	woke := false
 	for i := range p.taken {
 		woke = p.deliver(&p.taken[i]) || woke
-		p.taken[i] = arrival{}
 	}
+	clear(p.taken)
 	p.taken = p.taken[:0]
 	p.settle()
 	p.flush()
@@ -54,11 +54,19 @@ func (p *post) run(m *mailbox) {
 // deliver brings an arrival where it belongs. It returns whether something else
 // than an actor of ours was told, which may have woken a goroutine.
 func (p *post) deliver(a *arrival) bool {
+	if to := p.to; to != nil && a.rare == nil && a.sender == nil && a.kind == arrivalMessage && a.in != nil && a.in.flows(to) {
+		p.batch = append(p.batch, item{message: a.message, in: a.in, cost: a.cost})
+		return false
+	}
 	switch {
 	case a.in != nil && a.kind != arrivalProbe && p.keep(a):
 		return false
 	case a.kind == arrivalClosed:
 		a.in.forget()
+		return false
+	case !a.there():
+		a.in.pulling = true
+		a.in.kept = append(a.in.kept, *a)
 		return false
 	case a.in != nil && a.in.lost != nil && a.kind == arrivalMessage:
 		p.reject(a, a.in.lost)
@@ -85,13 +93,19 @@ func (p *post) deliver(a *arrival) bool {
 	return true
 }
 
-// keep keeps an arrival behind what waits before it, if something does.
+// keep keeps an arrival behind what waits before it, if something does. Of long
+// messages behind a long one all are fetched.
 func (p *post) keep(a *arrival) bool {
 	at := a.in.busy()
-	if at != nil {
+	switch {
+	case at == nil:
+		return false
+	case at == a.in && at.pulling && a.rare != nil && a.rare.large:
+		p.fetch(a)
+	default:
 		at.kept = append(at.kept, *a)
 	}
-	return at != nil
+	return true
 }
 
 // flush delivers the messages that were brought.
@@ -260,9 +274,14 @@ func (a *arrival) id() string {
 // reject makes an arrival a dead letter. A Watch is answered. A long message is
 // fetched first: its sender keeps the memory until then.
 func (p *post) reject(a *arrival, why error) {
-	if a.rare != nil && a.rare.large && (a.in == nil || a.in.lost == nil) {
-		a.rare.err = why
+	switch r := a.rare; {
+	case r != nil && r.large && (a.in == nil || a.in.lost == nil):
+		r.err = why
 		p.fetch(a)
+		return
+	case r != nil && r.pull != nil:
+		r.err = why
+		p.deliver(a)
 		return
 	}
 	if a.in != nil {

@@ -155,9 +155,10 @@ func parseHead(b []byte) (rawHead, error) {
 // receiver spends on one that waits.
 const parcelOverhead = 128
 
-// costOf is what a message of n bytes takes of the credit of a link. At most half
-// of the window: a message that does not fit waits for bytes of which the receiver
-// will tell, because it tells of each half.
+// costOf is what a message of n bytes takes of the credit of a link. At most a
+// quarter of the window, so that some long ones are on their way at a time; and a
+// message that does not fit waits for bytes of which the receiver will tell, because
+// it tells of each half.
 func costOf(n int) uint32 {
-	return uint32(min(n+parcelOverhead, engine.LinkWindow/2))
+	return uint32(min(n+parcelOverhead, engine.LinkWindow/4))
 }

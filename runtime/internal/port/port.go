@@ -43,9 +43,10 @@ type World interface {
 	Given(message any, g Gift, to int)
 	// Regain takes the memory back: the message lives on.
 	Regain(message any, g Gift)
-	// Detach ends a message as if it had been given to a rank, and returns one with
-	// its memory that nobody else knows.
-	Detach(message any, to int) any
+	// Detach ends a message as if it had been given to a rank, and returns its
+	// memory, which nobody else knows. Drop gives that back.
+	Detach(message any, to int) Detached
+	Drop(d Detached)
 	// Received makes a message of what came from a rank.
 	Received(m *engine.Message) any
 	// Wrap makes a message that owns memory of this process.
@@ -86,6 +87,13 @@ const AddressPrefix = "rank:"
 type Gift struct {
 	Lease arena.Lease
 	Key   transport.Key
+}
+
+// Detached is memory of a message that has ended: of this rank's arena, or what came
+// with a message of the engine.
+type Detached struct {
+	Lease   arena.Lease
+	Message *engine.Message
 }
 
 // Of returns the World behind a *runtime.World. Package runtime sets it.
