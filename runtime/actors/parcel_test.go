@@ -70,16 +70,21 @@ func newWire(tb testing.TB, cfg actors.Config) *wire {
 	return &wire{all[0], s}
 }
 
+// priceOf is what a parcel takes of the credit of its link.
+func priceOf(tag, head int, body []byte) uint64 {
+	switch {
+	case tag == wireUser && len(body) >= head:
+		return uint64(len(body)-head) + 128
+	case tag == wireLarge && len(body) >= head+8:
+		return min(min(binary.LittleEndian.Uint64(body[head:]), engine.LinkWindow)+128, engine.LinkWindow/4)
+	}
+	return 0
+}
+
 // send sends a parcel.
 func (w *wire) send(tb testing.TB, l *engine.Link, link uint32, tag, head int, kind uint32, body []byte) {
 	tb.Helper()
-	cost := uint64(0)
-	switch {
-	case tag == wireUser:
-		cost = uint64(len(body)-head) + 128
-	case tag == wireLarge && len(body) >= head+8:
-		cost = min(binary.LittleEndian.Uint64(body[head:])+128, engine.LinkWindow/4)
-	}
+	cost := priceOf(tag, head, body)
 	sent, err := w.e.SendParcel(l, engine.Parcel{Link: link, Tag: uint32(tag) | uint32(head)<<8, Type: kind}, nil, body, uint32(cost))
 	require.NoError(tb, err)
 	require.True(tb, sent)

@@ -138,7 +138,7 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 		}
 	}
 	if err != nil {
-		a.more().err = err
+		a.kind, a.more().err = arrivalMessage, err // a dead letter, whatever it was to be
 	}
 	p.queue = append(p.queue, a)
 }

@@ -1,0 +1,132 @@
+package actors_test
+
+import (
+	"context"
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// raw is a parcel as a peer that is out of its mind may send it.
+type raw struct {
+	link, tag, kind, epoch uint32
+	body                   []byte
+}
+
+// rawParcels are one of each kind, all of them good, for link 1, which leads to "in".
+func rawParcels(tb testing.TB) map[string]raw {
+	tb.Helper()
+	head, err := actors.AppendHead(nil, actors.Cover{
+		Name: "in", Sender: actor.NewPID("rank:1", "in"), Headers: map[string]string{"k": "v"},
+	}, "rank:0")
+	require.NoError(tb, err)
+	withHead := func(tag int, body string) (uint32, []byte) {
+		return uint32(tag) | uint32(len(head))<<8, append(append([]byte(nil), head...), body...)
+	}
+	user, userBody := withHead(wireUser, "text")
+	system, systemBody := withHead(wireSystem, "\x00")
+	large := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, 5000), 7)
+	return map[string]raw{
+		"name":         {9, wireName, 0, 0, []byte("other")},
+		"message":      {1, wireUser, wireString, 0, []byte("text")},
+		"with a head":  {0, user, wireString, 0, userBody},
+		"watch":        {0, system, wireWatch, 0, systemBody},
+		"terminated":   {0, system, wireWatch + 2, 0, systemBody},
+		"definition":   {1, wireDefine, 16, 0, []byte("\x03\x00intlayout")},
+		"probe":        {1, wireProbe, 0, 0, []byte("\x00\x00\x00\x00\x01\x00\x00\x00in")},
+		"announcement": {1, wireLarge, wireString, 0, large},
+	}
+}
+
+// hurl sends a parcel whatever is in it.
+func (w *wire) hurl(tb testing.TB, l *engine.Link, r raw) {
+	tb.Helper()
+	p := engine.Parcel{Link: r.link, Tag: r.tag & (1<<31 - 1), Type: r.kind, ID: r.epoch}
+	r.body = r.body[:min(len(r.body), 500)]
+	sent, err := w.e.SendParcel(l, p, nil, r.body, uint32(priceOf(int(r.tag&0xff), int(r.tag>>8), r.body)))
+	require.NoError(tb, err)
+	require.True(tb, sent)
+}
+
+// unharmed finds out whether rank 1 lives on, and its traffic.
+func (w *wire) unharmed(tb testing.TB, done <-chan any) {
+	tb.Helper()
+	w.barrier(tb, done)
+	require.NoError(tb, w.e.Down(1))
+}
+
+// Every truncation of every kind of parcel, and one byte more, does no harm: other
+// traffic goes on.
+func TestTruncatedParcels(t *testing.T) {
+	for name, good := range rawParcels(t) {
+		t.Run(name, func(t *testing.T) {
+			w := newWire(t, actors.Config{Patience: time.Millisecond})
+			done := inbox(t, w.s, "barrier", w.s.Worker())
+			_, err := w.s.Spawn(idle(), "in")
+			require.NoError(t, err)
+			l := w.link(t, "in")
+			for n := range len(good.body) + 2 {
+				r := good
+				r.body = append(append([]byte(nil), good.body...), 0)[:n]
+				w.hurl(t, l, r)
+			}
+			w.unharmed(t, done)
+			if name == "announcement" {
+				ctx, cancel := context.WithTimeout(t.Context(), soon)
+				defer cancel()
+				_, err := w.long(7, make([]byte, 5000)).Wait(ctx)
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+// What makes no sense is a dead letter that says so, one for each parcel.
+func TestRubbishIsADeadLetter(t *testing.T) {
+	w := newWire(t, actors.Config{Patience: time.Millisecond})
+	done := inbox(t, w.s, "barrier", w.s.Worker())
+	dead := letters(w.s)
+	l := w.link(t, "in")
+	for name, r := range map[string]raw{
+		"no tag":            {1, 0, wireString, 0, nil},
+		"a tag of tomorrow": {1, 99, wireString, 0, nil},
+		"no such link":      {77, wireUser, wireString, 0, []byte("x")},
+		"no addressee":      {0, wireUser, wireString, 0, []byte("x")},
+		"a link twice":      {1, wireName, 0, 0, []byte("again")},
+		"a link too far":    {1 << 30, wireName, 0, 0, []byte("far")},
+		"unknown type":      {1, wireUser, 1 << 31, 0, []byte("x")},
+		"short probe":       {1, wireProbe, 0, 0, []byte("x")},
+		"long head":         {1, wireUser | 1<<30, wireString, 0, []byte("x")},
+		"odd announcement":  {1, wireLarge, wireString, 0, []byte("x")},
+		"bad definition":    {1, wireDefine, 1 << 20, 0, []byte("\x00\x00")},
+	} {
+		w.hurl(t, l, r)
+		require.Contains(t, next(t, dead).Error(), "malformed parcel", name)
+	}
+	require.Empty(t, dead)
+	w.unharmed(t, done)
+}
+
+// FuzzParcel sends any parcel to the actors of a rank, which live on.
+func FuzzParcel(f *testing.F) {
+	for _, r := range rawParcels(f) {
+		f.Add(r.link, r.tag, r.kind, r.epoch, r.body)
+	}
+	f.Fuzz(func(t *testing.T, link, tag, kind, epoch uint32, body []byte) {
+		w := newWire(t, actors.Config{Patience: time.Millisecond})
+		done := inbox(t, w.s, "barrier", w.s.Worker())
+		_, err := w.s.Spawn(idle(), "in")
+		require.NoError(t, err)
+		if tag&0xff == wireName && link == 2 {
+			return // that of the barrier, which then goes elsewhere
+		}
+		w.hurl(t, w.link(t, "in"), raw{link, tag, kind, epoch, body})
+		w.unharmed(t, done)
+	})
+}
