@@ -94,9 +94,10 @@ var imports = map[string][]string{
 	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
 	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
 
-	"examples/...":             {"runtime", "collectives", "examples/internal/launch", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
-	"examples/rdma":            {"transport/rdma/verbs", "transport/rdma/iwarp"},
-	"examples/internal/launch": {},
+	"examples/...":              {"runtime", "collectives", "examples/internal/launch", "examples/internal/options", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/iwarp"},
+	"examples/internal/launch":  {},
+	"examples/internal/options": {"runtime"},
 
 	"bench": {"bench/internal/launch"},
 	"bench/...": {

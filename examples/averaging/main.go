@@ -16,6 +16,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -30,7 +31,7 @@ const (
 
 func main() {
 	steps := flag.Int("steps", 400, "`number` of steps")
-	flag.Parse()
+	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return run(w, *steps) })
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -32,7 +33,7 @@ var (
 const patience = 20 * time.Second
 
 func main() {
-	flag.Parse()
+	options.Parse()
 	runtime.Main(run)
 }
 

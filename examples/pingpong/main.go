@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -22,7 +23,7 @@ func init() { actors.Register[ball]() }
 
 func main() {
 	rounds := flag.Int("rounds", 10000, "`number` of round trips with each rank")
-	flag.Parse()
+	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return play(w, int64(*rounds)) })
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -24,7 +25,7 @@ const frameBytes = 64 << 10
 func main() {
 	frames := flag.Int("frames", 500, "`number` of frames")
 	slow := flag.Duration("slow", 200*time.Microsecond, "how long the last stage takes for a frame")
-	flag.Parse()
+	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return run(w, *frames, *slow) })
 }
 
