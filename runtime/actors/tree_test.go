@@ -83,7 +83,7 @@ func TestTreeOfActors(t *testing.T) {
 }
 
 // The actors that make connections are in the tree of the program's, whichever are
-// first, and can be watched, from other ranks too.
+// first, and can be watched, from other ranks too. Who stops one loses the peer.
 func TestTransportActorsAreInTheTree(t *testing.T) {
 	overNetwork(t)
 	for name, early := range map[string]bool{"connected before": true, "connected later": false} {
@@ -130,6 +130,9 @@ func TestTransportActorsAreInTheTree(t *testing.T) {
 				m := next(t, heard)
 				require.Equal(t, "rank:0", m.Who.Address)
 				require.Equal(t, "$rdma/rank1", m.Who.Id)
+				_, err = runtime.Recv(c, make([]int, 1), 1-w.Rank(), 1)
+				var lost *runtime.PeerError
+				require.ErrorAs(t, err, &lost)
 				return nil
 			}))
 		})

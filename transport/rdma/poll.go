@@ -40,6 +40,7 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	t.begin()
 	t.release()
 	t.corked.fresh = true
+	t.stage.giveWay()
 	events := t.obey()
 	left := budget
 	if len(t.stash)+len(t.ends) > 0 {
@@ -64,7 +65,7 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 
 // idle reports whether a Poll has nothing to do but to look at the adapter.
 func (t *Transport) idle() bool {
-	return !t.commands.news.Load() && !t.corked.held &&
+	return !t.commands.news.Load() && !t.corked.held && t.stage.turns == 0 &&
 		len(t.stash)+len(t.ends)+len(t.leaving)+len(t.busy)+len(t.finished)+len(t.downs) == 0
 }
 

@@ -1,8 +1,10 @@
 package rdma
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	goruntime "runtime"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -30,13 +32,13 @@ type stage struct {
 	director *actor.PID
 	log      switchboard
 	struck   bool
+	// turns is how many of the next polls give way to the actors.
+	turns int
 }
 
-// onCall runs an actor on the goroutine that sends to it, mostly the one that polls,
-// unless another runs it already. A goroutine of its own would be some 50 microseconds
-// away from one that polls, several times for a connection. So Receive must not block,
-// nor call what takes the engine's lock.
-var onCall = actor.NewSynchronizedDispatcher(300)
+// stageTurns is the number of polls that give way after a message: to the director,
+// and to the actor of a peer where another processor took the director's turn.
+const stageTurns = 2
 
 // quiet keeps the dead letter office from writing about messages that come after
 // the end.
@@ -93,13 +95,25 @@ func (s *stage) send(message any) {
 	}
 	if s.director == nil {
 		s.open()
-		d := &director{t: s.t, cast: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}}
+		d := &director{t: s.t, cast: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, buried: map[int]bool{}}
 		var err error
-		if s.director, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d), actor.WithDispatcher(onCall)), directorID); err != nil {
+		if s.director, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)), directorID); err != nil {
 			panic(fmt.Sprintf("rdma: spawn %s: %v", directorID, err)) // somebody else took the id
 		}
 	}
 	s.root.Send(s.director, message)
+	s.turns = stageTurns
+}
+
+// giveWay lets actors that were told something have their turn now. A poller gives
+// way by itself, but after some dozens of polls: 50 microseconds at each of the five
+// steps to a connection. Nobody else can take the engine's lock meanwhile, which
+// actors do not need for what they decide.
+func (s *stage) giveWay() {
+	if s.turns > 0 {
+		s.turns--
+		goruntime.Gosched()
+	}
 }
 
 // strike ends all actors.
@@ -127,9 +141,10 @@ func (t *Transport) tell(peer int, e peering.Event) { t.stage.send(notice{peer: 
 type director struct {
 	t    *Transport
 	cast map[int]*actor.PID
-	// ranks and failures are by id of the actor.
+	// ranks and failures are by id of the actor, buried by peer: their actors ended.
 	ranks    map[string]int
 	failures map[string]error
+	buried   map[int]bool
 	ending   bool
 	finished int
 }
@@ -176,10 +191,9 @@ func (d *director) actor(c actor.Context, peer int) *actor.PID {
 
 // spawn starts the actor of a peer.
 func (d *director) spawn(c actor.Context, a *connector) *actor.PID {
-	props := actor.PropsFromFunc(a.Receive, actor.WithDispatcher(onCall))
-	pid, err := c.SpawnNamed(props, connectorName(a.peer))
+	pid, err := c.SpawnNamed(actor.PropsFromFunc(a.Receive), connectorName(a.peer))
 	if err != nil {
-		return c.Spawn(props) // the name of one that failed is still known
+		return c.Spawn(actor.PropsFromFunc(a.Receive)) // the name of one that failed is still known
 	}
 	return pid
 }
@@ -191,6 +205,8 @@ func (d *director) leave() {
 	}
 }
 
+var errStopped = errors.New("the actor of its connection was stopped")
+
 // HandleFailure implements actor.SupervisorStrategy: an actor that fails is stopped,
 // and its peer is lost.
 func (d *director) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
@@ -198,13 +214,16 @@ func (d *director) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child
 	s.StopChildren(child)
 }
 
-// bury deals with the end of an actor. Only failures end one before the director.
+// bury deals with the end of an actor: its peer is lost. One that did not fail was
+// stopped by somebody who knows its PID, or ends with the director, when nobody
+// carries out commands any more.
 func (d *director) bury(id string) {
 	peer, failure := d.ranks[id], d.failures[id]
 	if failure == nil {
-		return
+		failure = errStopped
 	}
 	delete(d.failures, id)
+	d.buried[peer] = true
 	d.t.command(func() { d.t.lose(peer, failure) })
 	d.finished++
 	d.leave()
@@ -221,6 +240,11 @@ func (d *director) request(c actor.Context, request *verbs.ConnectionRequest) {
 		d.t.strangers.count(d.t, info.Remote, err)
 		reject := negotiation.RejectOf(err, negotiation.NonceOf(info.Param.PrivateData))
 		_ = request.Reject(reject.Append(nil)) // it may have gone by itself
+		return
+	}
+	if d.buried[int(record.Source)] {
+		reject := negotiation.Reject{Reason: negotiation.StaleEpoch, Nonce: record.Nonce} // declared dead
+		_ = request.Reject(reject.Append(nil))
 		return
 	}
 	l := &link{
