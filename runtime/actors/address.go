@@ -2,7 +2,7 @@ package actors
 
 import (
 	"fmt"
-	"math"
+	"strconv"
 	"strings"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -16,11 +16,11 @@ func address(rank int, epoch uint32) string { return port.Address(rank, epoch) }
 func parseAddress(a string) (rank int, epoch uint32, err error) {
 	rest, ok := strings.CutPrefix(a, port.AddressPrefix)
 	number, life, later := strings.Cut(rest, "@")
-	r, fine := parseNumber(number, math.MaxInt32)
+	r, fine := parseNumber(number, 31)
 	ok = ok && fine
 	e := uint64(0)
 	if later {
-		e, fine = parseNumber(life, math.MaxUint32)
+		e, fine = parseNumber(life, 32)
 		ok = ok && fine && e > 0
 	}
 	if !ok {
@@ -29,18 +29,9 @@ func parseAddress(a string) (rank int, epoch uint32, err error) {
 	return int(r), uint32(e), nil
 }
 
-// parseNumber parses a decimal number up to limit, below 1<<60, as it is written:
+// parseNumber parses a decimal number of so many bits at most, as it is written:
 // without a sign, and without zeros before it.
-func parseNumber(text string, limit uint64) (n uint64, ok bool) {
-	if text == "" || text[0] == '0' && len(text) > 1 {
-		return 0, false
-	}
-	for i := range len(text) {
-		digit := text[i] - '0'
-		n = n*10 + uint64(digit)
-		if digit > 9 || n > limit {
-			return 0, false
-		}
-	}
-	return n, true
+func parseNumber(text string, bits int) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(text, 10, bits)
+	return n, err == nil && (text[0] != '0' || len(text) == 1)
 }
