@@ -26,7 +26,21 @@ var lengths = []int{
 	1<<20 - 1, 1 << 20, 1<<20 + 1,
 }
 
+// Three segments each, cut differently, an empty one among them.
 func TestSend(t *testing.T) {
+	testSend(t, verbs.FlagSolicited,
+		func(s *side, _, n int) []verbs.Segment {
+			return []verbs.Segment{s.region.Segment(3, n/3), s.region.Segment(0, 0), s.region.Segment(3+n/3, n-n/3)}
+		},
+		func(s *side, _, n int) []verbs.Segment {
+			return []verbs.Segment{s.region.Segment(1, n/2), s.region.Segment(0, 0), s.region.Segment(1+n/2, n-n/2)}
+		})
+}
+
+// testSend sends messages of all lengths in every configuration, each alone: from what
+// lies at 3 to what lies at 1. The i-th has n bytes.
+func testSend(t *testing.T, flags verbs.RequestFlags, from, to func(s *side, i, n int) []verbs.Segment) {
+	t.Helper()
 	for name, c := range configs {
 		t.Run(name, func(t *testing.T) {
 			const room = 1<<20 + 64
@@ -35,18 +49,12 @@ func TestSend(t *testing.T) {
 			for i, n := range lengths {
 				fill(a.memory, byte(i))
 				clear(b.memory)
-				// Three segments each, cut differently, an empty one among them.
-				cut, other := n/3, n/2
-				require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 7, Segments: []verbs.Segment{
-					b.region.Segment(1, other), b.region.Segment(0, 0), b.region.Segment(1+other, n-other),
-				}}))
-				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 8, Op: verbs.OpSend, Flags: verbs.FlagSolicited, Segments: []verbs.Segment{
-					a.region.Segment(3, cut), a.region.Segment(0, 0), a.region.Segment(3+cut, n-cut),
-				}}))
+				require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 7, Segments: to(b, i, n)}))
+				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 8, Op: verbs.OpSend, Flags: flags, Segments: from(a, i, n)}))
 				got := b.done(y, 7, a)
 				require.Equal(t, verbs.StatusSuccess, got.Status, "length %d", n)
 				require.Equal(t, n, got.Length)
-				require.Equal(t, verbs.FlagSolicited, got.Flags)
+				require.Equal(t, flags, got.Flags)
 				require.Equal(t, a.memory[3:3+n], b.memory[1:1+n], "length %d", n)
 				require.Zero(t, b.memory[0])
 				require.Zero(t, b.memory[1+n])

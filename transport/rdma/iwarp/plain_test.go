@@ -12,27 +12,9 @@ import (
 
 // TestPlainSend sends messages of one segment, each alone, into receives of one segment.
 func TestPlainSend(t *testing.T) {
-	for name, c := range configs {
-		t.Run(name, func(t *testing.T) {
-			const room = 1<<20 + 64
-			a, b := newSide(t, c, room), newSide(t, c, room)
-			x, y := join(t, a, b)
-			for i, n := range lengths {
-				fill(a.memory, byte(i))
-				clear(b.memory)
-				require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 7, Segments: []verbs.Segment{b.region.Segment(1, n+i%2)}}))
-				require.NoError(t, x.Post(&verbs.WorkRequest{ID: 8, Op: verbs.OpSend, Segments: []verbs.Segment{a.region.Segment(3, n)}}))
-				got := b.done(y, 7, a)
-				require.Equal(t, verbs.StatusSuccess, got.Status, "length %d", n)
-				require.Equal(t, n, got.Length)
-				require.Zero(t, got.Flags)
-				require.Equal(t, a.memory[3:3+n], b.memory[1:1+n], "length %d", n)
-				require.Zero(t, b.memory[0])
-				require.Zero(t, b.memory[1+n])
-				require.Equal(t, verbs.StatusSuccess, a.done(x, 8, b).Status)
-			}
-		})
-	}
+	testSend(t, 0,
+		func(s *side, _, n int) []verbs.Segment { return []verbs.Segment{s.region.Segment(3, n)} },
+		func(s *side, i, n int) []verbs.Segment { return []verbs.Segment{s.region.Segment(1, n+i%2)} })
 }
 
 // TestPlainSendBeyondItsReceive has a receive that is too short, and none at all.
