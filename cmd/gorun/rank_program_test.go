@@ -126,12 +126,12 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 			code = n
 		}
 	}
-	return listen(s, code)
+	return listen(s, code, slices.Contains(args, "stay"))
 }
 
-// listen answers notices until a peer is down, when it ends with code, or the
-// agent is gone.
-func listen(s *bootstrap.Session, code int) int {
+// listen answers notices until a peer is down, when it ends with code if it is not to
+// stay, or the agent is gone.
+func listen(s *bootstrap.Session, code int, stay bool) int {
 	if s.Job().OnFailure == bootstrap.OnFailureKill {
 		fmt.Println("waiting")
 	}
@@ -143,7 +143,9 @@ func listen(s *bootstrap.Session, code int) int {
 			}
 		case bootstrap.PeerDown:
 			fmt.Printf("rank %d heard: rank %d %s\n", s.Job().Rank, n.Rank, n.Cause)
-			return finalize(s, code)
+			if !stay {
+				return finalize(s, code)
+			}
 		case bootstrap.AgentLost:
 			return 97
 		}
