@@ -69,7 +69,8 @@ func (in *inlet) busy() *inlet {
 		if b := in.before.busy(); b != nil {
 			return b
 		}
-		in.before = nil // its link has ended: nothing comes there any more
+		in.lost = in.before.lost // who sees nothing of that one must see no gap either
+		in.before = nil          // its link has ended: nothing comes there any more
 	}
 	if in.pulling || in.listed {
 		return in

@@ -247,6 +247,34 @@ func TestDeathAmongLongMessages(t *testing.T) {
 	require.Empty(t, got)
 }
 
+// What another link to the same actor brought while a long message was on its way is
+// lost with that: nobody sees a gap.
+func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
+	w := newWire(t, actors.Config{})
+	dead := letters(w.s)
+	got := inbox(t, w.s, "in", w.s.Worker())
+	done := inbox(t, w.s, "barrier", w.s.Worker())
+	for _, behind := range []string{"first", "second"} {
+		l := w.link(t, "in")
+		if behind == "first" {
+			w.announce(t, l, wireString, 5000, 1) // it never comes
+		}
+		w.text(t, l, behind)
+		w.e.CloseLink(l)
+	}
+	w.text(t, w.link(t, "in"), "third")
+	w.barrier(t, done)
+	require.Empty(t, dead)
+	w.s.Lose(0)
+	for _, what := range []any{nil, "first", "second", "third"} {
+		d := next(t, dead)
+		var lost *engine.PeerError
+		require.ErrorAs(t, d, &lost)
+		require.Equal(t, what, d.Message)
+	}
+	require.Empty(t, got)
+}
+
 // A long message of which nothing can become at the receiver is a dead letter there,
 // and its sender gets its memory back.
 func TestLongDeadLetters(t *testing.T) {
