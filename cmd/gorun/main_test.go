@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // binary is the gorun under test, self this test binary, which doubles as the
@@ -29,7 +31,19 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], helperPrefix) {
 		os.Exit(helperMain(strings.TrimPrefix(os.Args[1], helperPrefix), os.Args[2:]))
 	}
+	heedSignals()
 	os.Exit(buildAndRun(m))
+}
+
+// heedSignals lets programs under test have the signals that this process ignores
+// because it was started by nohup or in a shell's background: they would ignore them
+// too, as they should.
+func heedSignals() {
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM, unix.SIGTSTP} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 func buildAndRun(m *testing.M) int {
