@@ -50,7 +50,10 @@ type World struct {
 // is the job of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret []byte, local *localJob) (*World, error) {
 	w := &World{job: job, local: local, stop: func() {}}
-	t, err := shm.New(node, shm.Config{Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0"})
+	t, err := shm.New(node, shm.Config{
+		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0",
+		Alone: node.Ranks() == 1 || forcesNetwork(),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,10 @@ type Config struct {
 	// DisableMembarrier makes whoever sends to this rank publish with a fence, as
 	// where membarrier is forbidden.
 	DisableMembarrier bool
+	// Alone says that nobody rings this rank but its own process: no other rank of
+	// the node sends to it by this transport. Its goroutines then sleep without
+	// keeping a processor of Go, see solitary.
+	Alone bool
 }
 
 // Transport connects a rank with the others of its node.
@@ -112,6 +116,9 @@ func New(n *Node, cfg Config) (*Transport, error) {
 		exposed:   &exposures{},
 		reader:    processRead,
 		writer:    processWrite,
+	}
+	if cfg.Alone && n.locals == nil {
+		t.bell = &solitary{}
 	}
 	if n.locals != nil {
 		t.exposed = &n.locals[cfg.LocalRank].exposed

@@ -1,0 +1,43 @@
+package shm_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// Goroutines of a rank that no other process rings sleep where the scheduler of Go
+// sees it: a bubble waits for ever for one that sleeps in a system call.
+func TestAloneSleepsWithoutAProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts, node := mapped(t, 1, shm.Config{Alone: true})
+		s := ts[0].Sleeper()
+		woken := make(chan struct{}, 2)
+		for range cap(woken) {
+			ticket := s.Prepare()
+			go func() {
+				s.Sleep(ticket, -1)
+				woken <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		require.Empty(t, woken)
+		s.Ring()
+		synctest.Wait()
+		require.Len(t, woken, cap(woken))
+
+		ticket := s.Prepare()
+		s.Ring()
+		s.Sleep(ticket, -1)
+		start := time.Now()
+		s.Sleep(s.Prepare(), int64(time.Second))
+		require.Equal(t, time.Second, time.Since(start))
+		s.Yield()
+		require.NoError(t, ts[0].Close())
+		require.NoError(t, node.Close())
+	})
+}
