@@ -3,7 +3,7 @@ package actors
 import (
 	"encoding/binary"
 	"fmt"
-	"sync"
+	"strings"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -31,7 +31,8 @@ type arrival struct {
 	number  uint32 // arrivalSystem: the type
 	cost    uint32
 	source  int32
-	in      *inlet // nil if the head had the name
+	in      *inlet     // nil if the head had the name
+	to      *actor.PID // nil but if the head had the name
 	message any
 	sender  *actor.PID
 	rare    *rarity
@@ -39,7 +40,6 @@ type arrival struct {
 
 // rarity is what few arrivals have.
 type rarity struct {
-	name    string
 	headers map[string]string
 	// With codec the message is still to be made, from memory or from bytes.
 	codec  *codec
@@ -66,6 +66,7 @@ type post struct {
 	sources []*source
 	queue   []arrival
 	senders [256]*actor.PID // recent ones, by a hash of rank and id
+	askers  askers          // others may read it
 
 	taken     []arrival // what work is at; the serving goroutine's while it works
 	transfers transfers
@@ -75,12 +76,10 @@ type post struct {
 	box       *mailbox // the inline actor that the serving goroutine runs
 	expected  map[string][]*inlet
 
-	// mu guards links.
-	mu sync.Mutex
-	// announced says which types a rank knows, a bit each; links has one to each
-	// rank, for what needs no link.
+	// announced says which types a rank knows, a bit each; nobodies has one remote
+	// of each rank, for what needs no link of its own.
 	announced [][typesMax / 64]atomic.Uint64
-	links     []*remote
+	nobodies  []atomic.Pointer[remote]
 }
 
 var _ engine.Courier = (*post)(nil)
@@ -90,7 +89,7 @@ func (p *post) init(s *System) {
 	p.s = s
 	p.sources = make([]*source, s.world.Size())
 	p.announced = make([][typesMax / 64]atomic.Uint64, s.world.Size())
-	p.links = make([]*remote, s.world.Size())
+	p.nobodies = make([]atomic.Pointer[remote], s.world.Size())
 	p.expected = make(map[string][]*inlet)
 }
 
@@ -177,15 +176,17 @@ func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) err
 		if err != nil {
 			return err
 		}
-		if len(h.name) > 0 || h.headers != nil {
-			r := a.more()
-			r.name, r.headers = string(h.name), h.headers
+		if len(h.name) > 0 && a.in == nil {
+			a.to = p.s.NewLocalPID(string(h.name))
+		}
+		if h.headers != nil {
+			a.more().headers = h.headers
 		}
 		if h.hasSender {
 			a.sender = p.senderOf(int(a.source), h)
 		}
 	}
-	if a.in == nil && (a.rare == nil || a.rare.name == "") {
+	if a.in == nil && a.to == nil {
 		return fmt.Errorf("%w: no addressee", errWire)
 	}
 	return nil
@@ -198,6 +199,9 @@ func (p *post) senderOf(from int, h rawHead) *actor.PID {
 		return actor.NewPID(string(h.address), string(h.sender))
 	}
 	address := p.s.addresses[from]
+	if strings.HasPrefix(string(h.sender), futurePrefix) {
+		return p.askers.add(p.s, from, string(h.sender))
+	}
 	hash := uint32(from) * 31
 	for _, c := range h.sender {
 		hash = (hash ^ uint32(c)) * 16777619
@@ -340,15 +344,14 @@ func (src *source) codec(number uint32) (*codec, error) {
 	return nil, fmt.Errorf("%w: %s", ErrUnregistered, src.types[at].name)
 }
 
-// anyLink returns a link to a rank that is nobody's, for what needs none.
-func (p *post) anyLink(rank int) (*engine.Link, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.links[rank] == nil {
-		r, _ := p.s.resolve(p.s.PID(rank, nobody))
-		p.links[rank] = r.(*remote)
+// nobodyOf returns a remote of a rank that is no actor's. There is one.
+func (p *post) nobodyOf(rank int) *remote {
+	if r := p.nobodies[rank].Load(); r != nil {
+		return r
 	}
-	return p.links[rank].linked()
+	r, _ := p.s.resolve(p.s.PID(rank, nobody))
+	p.nobodies[rank].Store(r.(*remote))
+	return r.(*remote)
 }
 
 // nobody is the id that no actor has.

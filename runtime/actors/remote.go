@@ -29,7 +29,7 @@ type remote struct {
 
 	// making guards link while it is made.
 	making sync.Mutex
-	// link leads to the actor; of a future to its rank.
+	// link leads to the actor. A future has none.
 	link atomic.Pointer[engine.Link]
 	// mu guards queue. No lock of an actor is taken under it, but for making and the
 	// engine's.
@@ -37,8 +37,8 @@ type remote struct {
 	// queue waits for credit, in order; queued says that it is not empty.
 	queue  []waiting
 	queued atomic.Bool
-	// eager is the longest parcel.
-	eager int
+	// eager is the longest parcel, see longest.
+	eager atomic.Int64
 	// apart says that memory cannot change hands on the way there.
 	apart atomic.Bool
 }
@@ -50,6 +50,12 @@ const futurePrefix = "future$"
 
 // resolve finds the Process of a PID of another rank.
 func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
+	future := strings.HasPrefix(pid.Id, futurePrefix)
+	if future {
+		if a := s.post.askers.find(pid); a != nil {
+			return &a.process, true
+		}
+	}
 	rank, epoch, err := parseAddress(pid.Address)
 	if err == nil && rank >= s.Size() {
 		err = fmt.Errorf("%w: %q in a World of %d", ErrNoRank, pid.Address, s.Size())
@@ -58,7 +64,7 @@ func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
 	if err == nil && pid.Address != s.addresses[rank] {
 		err = fmt.Errorf("%w: %q is %q now", ErrStale, pid.Address, s.addresses[rank])
 	}
-	if err != nil || strings.HasPrefix(pid.Id, futurePrefix) {
+	if err != nil || future {
 		return &remote{s: s, key: key, once: true, err: err}, true
 	}
 	return s.reach(key), true
@@ -135,7 +141,7 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 		body := c.view(m)
 		switch {
 		case body == nil:
-		case len(headBytes)+len(body) <= r.eager:
+		case len(headBytes)+len(body) <= r.longest():
 			return r.s.engine.SendParcel(l, p, headBytes, body, r.cost(len(body)))
 		case r.apart.Load():
 			return r.sendLarge(l, p, headBytes, body, nil) // from where it is
@@ -163,7 +169,7 @@ func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *co
 	if *b, err = c.append((*b)[:0], m); err != nil {
 		return false, fmt.Errorf("encode %T: %w", m, err)
 	}
-	if len(head)+len(*b) <= r.eager {
+	if len(head)+len(*b) <= r.longest() {
 		return r.s.engine.SendParcel(l, p, head, *b, r.cost(len(*b)))
 	}
 	if r.apart.Load() {
@@ -197,7 +203,7 @@ func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any
 	if !alive {
 		return false, runtime.ErrBuffer
 	}
-	if n := len(head) + len(b); n > r.eager || len(b) > smallMessage && !r.apart.Load() {
+	if n := len(head) + len(b); n > r.longest() || len(b) > smallMessage && !r.apart.Load() {
 		return r.give(l, p, head, m)
 	}
 	sent, err := r.s.engine.SendParcel(l, p, head, b, r.cost(len(b)))
@@ -223,7 +229,7 @@ func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool
 	if errors.Is(err, transport.ErrNotSupported) {
 		r.apart.Store(true)
 		b, _ := r.s.world.Bytes(m)
-		if len(head)+len(b) > r.eager {
+		if len(head)+len(b) > r.longest() {
 			return r.sendLarge(l, p, head, b, m)
 		}
 		return r.tellMessage(l, p, head, m)
@@ -231,8 +237,20 @@ func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool
 	return false, err
 }
 
-// linked returns the link, which is made on first use.
+// longest is the longest parcel.
+func (r *remote) longest() int {
+	if r.once {
+		r = r.s.post.nobodyOf(r.key.rank)
+	}
+	return int(r.eager.Load())
+}
+
+// linked returns the link, which is made on first use. A future has none of its own:
+// what is for it goes through that of nobody, whichever that is at the time.
 func (r *remote) linked() (*engine.Link, error) {
+	if r.once {
+		return r.s.post.nobodyOf(r.key.rank).linked()
+	}
 	if l := r.link.Load(); l != nil {
 		return l, nil
 	}
@@ -241,14 +259,7 @@ func (r *remote) linked() (*engine.Link, error) {
 	if l := r.link.Load(); l != nil {
 		return l, nil
 	}
-	r.eager = r.s.engine.Eager(r.key.rank)
-	if r.once {
-		l, err := r.s.post.anyLink(r.key.rank)
-		if err == nil {
-			r.link.Store(l)
-		}
-		return l, err
-	}
+	r.eager.Store(int64(r.s.engine.Eager(r.key.rank)))
 	p := engine.Parcel{Tag: tagOf(tagName, 0), ID: r.key.epoch}
 	l, err := r.s.engine.NewLink(r.key.rank, r.line, &p, []byte(r.key.id))
 	if err != nil {

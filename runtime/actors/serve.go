@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -146,6 +147,12 @@ func (p *post) bring(a *arrival, m *mailbox) {
 // find looks for the actor of an arrival.
 func (p *post) find(a *arrival) bool {
 	id := a.id()
+	if a.in == nil && a.kind == arrivalMessage && strings.HasPrefix(id, futurePrefix) {
+		if process, ok := p.s.ProcessRegistry.GetLocal(id); ok && !isActor(process) {
+			p.bringProcess(a, process)
+			return true
+		}
+	}
 	if box, ok := p.s.boxes.Load(id); ok {
 		if a.in != nil {
 			a.in.door, a.in.existed = box.(*mailbox).entrance(), true
@@ -156,7 +163,7 @@ func (p *post) find(a *arrival) bool {
 	process, ok := p.s.ProcessRegistry.GetLocal(id)
 	switch {
 	case ok:
-		p.bringProcess(a, id, process)
+		p.bringProcess(a, process)
 		return true
 	case a.in == nil || a.in.existed || id == nobody:
 		p.reject(a, ErrStopped)
@@ -168,8 +175,8 @@ func (p *post) find(a *arrival) bool {
 
 // bringProcess gives an arrival to a Process that is no actor of ours: a future,
 // an actor with a mailbox of its own.
-func (p *post) bringProcess(a *arrival, id string, process actor.Process) {
-	pid := p.s.NewLocalPID(id)
+func (p *post) bringProcess(a *arrival, process actor.Process) {
+	pid := p.addressee(a)
 	if a.in != nil {
 		a.in.existed = true
 	}
@@ -265,10 +272,18 @@ func (a *arrival) id() string {
 	switch {
 	case a.in != nil:
 		return a.in.name
-	case a.rare != nil:
-		return a.rare.name
+	case a.to != nil:
+		return a.to.Id
 	}
 	return ""
+}
+
+// addressee is a PID of the addressee.
+func (p *post) addressee(a *arrival) *actor.PID {
+	if a.to != nil {
+		return a.to
+	}
+	return p.s.NewLocalPID(a.id())
 }
 
 // reject makes an arrival a dead letter. A Watch is answered. A long message is
@@ -287,7 +302,7 @@ func (p *post) reject(a *arrival, why error) {
 	if a.in != nil {
 		a.in.repay(a.cost)
 	}
-	pid := p.s.NewLocalPID(a.id())
+	pid := p.addressee(a)
 	switch {
 	case a.kind == arrivalSystem && a.number == typeWatch && a.sender != nil:
 		p.s.tellSystem(a.sender, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_NotFound})

@@ -69,8 +69,9 @@ type System struct {
 	engine *engine.Engine
 	epoch  uint32
 
-	// addresses are those of all ranks.
+	// addresses are those of all ranks in their epochs.
 	addresses []string
+	epochs    []uint32
 	post      post
 	workers   *workers
 	ended     chan struct{} // closed when the serving goroutine has ended
@@ -132,7 +133,7 @@ func newSystem(w port.World, cfg Config) *System {
 		if rank == w.Rank() {
 			epoch = s.epoch
 		}
-		s.addresses = append(s.addresses, address(rank, epoch))
+		s.addresses, s.epochs = append(s.addresses, address(rank, epoch)), append(s.epochs, epoch)
 	}
 	if !s.shared {
 		s.ProcessRegistry.Address = s.addresses[w.Rank()]
