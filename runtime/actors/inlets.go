@@ -78,9 +78,13 @@ func (in *inlet) busy() *inlet {
 	return nil
 }
 
-// flows reports whether what comes goes straight to a mailbox.
-func (in *inlet) flows(to *mailbox) bool {
-	return in.box() == to && in.before == nil && !in.pulling && !in.listed && in.lost == nil && !to.dead.Load()
+// flowing returns the mailbox that what comes goes straight to, or nil.
+func (in *inlet) flowing() *mailbox {
+	to := in.box()
+	if to == nil || in.before != nil || in.pulling || in.listed || in.lost != nil || to.dead.Load() {
+		return nil
+	}
+	return to
 }
 
 // repay returns credit, and tells the sender when half of it came together.

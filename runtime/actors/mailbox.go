@@ -53,9 +53,9 @@ type mailbox struct {
 	taken uint64
 	left  uint64
 	batch []item
-	at    int
+	at    int32
 	lent  bool // batch belongs to who called run
-	_     [8]byte
+	debt  debt
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -160,7 +160,7 @@ func (m *mailbox) accept(items []item, p *post) {
 		return
 	}
 	m.scheduled = true
-	if m.at < len(m.batch) || !m.user.empty() {
+	if int(m.at) < len(m.batch) || !m.user.empty() {
 		m.user.pushAll(items)
 		m.mu.Unlock()
 		p.run(m)
@@ -199,15 +199,17 @@ func (m *mailbox) held() bool { return m.outbox.Load() > 0 && m.reprieve.Load() 
 func (m *mailbox) run() (again bool) {
 	left := turnMax
 	for {
-		if m.turn(&left) {
-			continue // after a panic
+		failed := m.turn(&left)
+		m.debt.settle()
+		if failed {
+			continue
 		}
 		m.mu.Lock()
-		if m.at == len(m.batch) {
+		if int(m.at) == len(m.batch) {
 			m.fetch()
 		}
 		moved := m.refilled()
-		idle := m.systems.Load() == 0 && (m.at == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load())
+		idle := m.systems.Load() == 0 && (int(m.at) == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load())
 		m.scheduled = !idle
 		m.mu.Unlock()
 		m.moved(moved)
@@ -241,15 +243,16 @@ func (m *mailbox) turn(left *int) (failed bool) {
 			m.invokeSystem(message)
 			continue
 		}
-		if m.at == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load() {
+		if int(m.at) == len(m.batch) || m.suspended.Load() || m.held() && !m.dead.Load() {
 			return false
 		}
-		i := m.batch[m.at]
-		m.batch[m.at] = item{}
+		i := &m.batch[m.at]
 		m.at++
 		*left--
 		message = i.message
-		m.took(&i)
+		in, cost := i.in, i.cost
+		*i = item{}
+		m.took(in, cost)
 		if m.dead.Load() {
 			m.s.bury(m.pid, message, ErrStopped)
 			continue
@@ -259,13 +262,13 @@ func (m *mailbox) turn(left *int) (failed bool) {
 	return false
 }
 
-// took returns what an item took of a credit or of the mailbox.
-func (m *mailbox) took(i *item) {
+// took returns what a message took of the credit of an inlet, or of the mailbox.
+func (m *mailbox) took(in *inlet, cost uint32) {
 	processor.Store64(&m.left, m.left+1)
-	if i.in != nil {
-		i.in.repay(i.cost)
+	if in != nil {
+		m.debt.incur(in, cost)
 	} else {
-		processor.Store64(&m.taken, m.taken+uint64(i.cost))
+		processor.Store64(&m.taken, m.taken+uint64(cost))
 		if m.crowded.Load() != 0 && m.roomy() {
 			m.refill()
 		}

@@ -16,6 +16,7 @@ type arrivalKind uint8
 
 const (
 	arrivalMessage arrivalKind = iota
+	arrivalRun                 // number messages, see inflow
 	arrivalSystem
 	arrivalProbe
 	arrivalCredit  // link can be sent through again
@@ -28,7 +29,7 @@ const (
 // actor. It is small because there are many.
 type arrival struct {
 	kind    arrivalKind
-	number  uint32 // arrivalSystem: the type
+	number  uint32 // arrivalSystem: the type; arrivalRun: of messages
 	cost    uint32
 	source  int32
 	in      *inlet     // nil if the head had the name
@@ -64,11 +65,11 @@ func (a *arrival) more() *rarity {
 type post struct {
 	s       *System
 	sources []*source
-	queue   []arrival
+	queue   inflow
 	senders [256]*actor.PID // recent ones, by a hash of rank and id
 	askers  askers          // others may read it
 
-	taken     []arrival // what work is at; the serving goroutine's while it works
+	taken     inflow // what work is at; the serving goroutine's while it works
 	transfers transfers
 	batch     []item // messages in a row for one actor, on their way to its mailbox
 	to        *mailbox
@@ -95,10 +96,10 @@ func (p *post) init(s *System) {
 
 // ready reports whether there is something for work. The engine's lock is held.
 func (p *post) ready() bool {
-	if len(p.taken) == 0 && len(p.queue) > 0 {
+	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
 		p.taken, p.queue = p.queue, p.taken
 	}
-	return len(p.taken) > 0 || p.s.local.some.Load() || p.transfers.over()
+	return len(p.taken.list) > 0 || p.s.local.some.Load() || p.transfers.over()
 }
 
 // Parcel implements engine.Courier.
@@ -139,7 +140,7 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 	if err != nil {
 		a.kind, a.more().err = arrivalMessage, err // a dead letter, whatever it was to be
 	}
-	p.queue = append(p.queue, a)
+	p.queue.add(a)
 }
 
 // plain takes the most frequent parcel, a message of a registered type without a
@@ -149,18 +150,15 @@ func (p *post) plain(from int, w engine.Parcel, body []byte) bool {
 	if src == nil || w.ID != p.s.epoch {
 		return false
 	}
-	in := src.inlet(w.Link)
-	at := w.Type - typeDefined
-	if in == nil || at >= uint32(len(src.quick)) || src.quick[at] == nil {
+	in, decode := src.inlet(w.Link), src.quickly(w.Type)
+	if in == nil || decode == nil {
 		return false
 	}
-	message, err := src.quick[at](body)
+	message, err := decode(body)
 	if err != nil {
 		return false
 	}
-	p.queue = append(p.queue, arrival{
-		cost: costOf(len(body)), source: int32(from), in: in, message: message,
-	})
+	p.queue.plain(from, item{message: message, in: in, cost: costOf(len(body))})
 	return true
 }
 
@@ -260,12 +258,12 @@ func (p *post) contents(a *arrival, src *source, w engine.Parcel, tag int, body 
 
 // Credit implements engine.Courier.
 func (p *post) Credit(l *engine.Link) {
-	p.queue = append(p.queue, arrival{kind: arrivalCredit, rare: &rarity{link: l}})
+	p.queue.add(arrival{kind: arrivalCredit, rare: &rarity{link: l}})
 }
 
 // Refused implements engine.Courier.
 func (p *post) Refused(l *engine.Link) {
-	p.queue = append(p.queue, arrival{kind: arrivalRefused, rare: &rarity{link: l}})
+	p.queue.add(arrival{kind: arrivalRefused, rare: &rarity{link: l}})
 }
 
 // Closed implements engine.Courier.
@@ -277,13 +275,13 @@ func (p *post) Closed(from int, link uint32) {
 	if a.in == nil {
 		a.kind, a.rare = arrivalMessage, &rarity{err: fmt.Errorf("%w: end of link %d", errWire, link)}
 	}
-	p.queue = append(p.queue, a)
+	p.queue.add(a)
 }
 
 // Lost implements engine.Courier.
 func (p *post) Lost(peer int, cause error) {
 	p.sources[peer] = nil
-	p.queue = append(p.queue, arrival{kind: arrivalLost, source: int32(peer), rare: &rarity{err: cause}})
+	p.queue.add(arrival{kind: arrivalLost, source: int32(peer), rare: &rarity{err: cause}})
 }
 
 // define tells a rank what the number of a type means, before its first use.
@@ -320,6 +318,19 @@ func (src *source) define(number uint32, body []byte) error {
 	}
 	if c.slab != nil {
 		src.quick[number-typeDefined] = c.slab()
+	}
+	return nil
+}
+
+// quickly returns what decodes a type of the peer by copying, or nil.
+func (src *source) quickly(number uint32) func(b []byte) (any, error) {
+	switch at := number - typeDefined; {
+	case at < uint32(len(src.quick)):
+		return src.quick[at]
+	case number == typeBytes:
+		return codecBytes.decode
+	case number == typeString:
+		return codecString.decode
 	}
 	return nil
 }

@@ -44,8 +44,15 @@ func (q *queue) push(i item) {
 
 // pushAll appends items.
 func (q *queue) pushAll(items []item) {
-	for _, i := range items {
-		q.push(i)
+	q.pushed += uint64(len(items))
+	for len(items) > 0 {
+		n := len(q.last)
+		if n == cap(q.last) {
+			q.extend()
+			n = len(q.last)
+		}
+		more := copy(q.last[n:cap(q.last)], items)
+		q.last, items = q.last[:n+more], items[more:]
 	}
 }
 

@@ -18,12 +18,7 @@ func (p *post) work() bool {
 		p.goroutine.Store(engine.Goroutine())
 	}
 	before := p.s.workers.pushed.Load()
-	woke := false
-	for i := range p.taken {
-		woke = p.deliver(&p.taken[i]) || woke
-	}
-	clear(p.taken)
-	p.taken = p.taken[:0]
+	woke := p.deliverAll()
 	p.settle()
 	p.flush()
 	for p.s.local.some.Load() {
@@ -55,7 +50,7 @@ func (p *post) run(m *mailbox) {
 // deliver brings an arrival where it belongs. It returns whether something else
 // than an actor of ours was told, which may have woken a goroutine.
 func (p *post) deliver(a *arrival) bool {
-	if to := p.to; to != nil && a.rare == nil && a.sender == nil && a.kind == arrivalMessage && a.in != nil && a.in.flows(to) {
+	if to := p.to; to != nil && a.rare == nil && a.sender == nil && a.kind == arrivalMessage && a.in != nil && a.in.flowing() == to {
 		p.batch = append(p.batch, item{message: a.message, in: a.in, cost: a.cost})
 		return false
 	}

@@ -1,0 +1,74 @@
+package actors
+
+// inflow is what came from the engine, in order. Plain messages that come in a row
+// through one link are one arrival, a run: who delivers them looks once where they
+// go, and has them as items already.
+type inflow struct {
+	list []arrival
+	// items are the messages of the runs in list, one run after the other.
+	items []item
+}
+
+// add appends an arrival.
+func (f *inflow) add(a arrival) { f.list = append(f.list, a) }
+
+// plain appends a message that came through a link from a rank, to the run there if
+// there is one.
+func (f *inflow) plain(from int, i item) {
+	f.items = append(f.items, i)
+	if n := len(f.list); n > 0 {
+		if last := &f.list[n-1]; last.kind == arrivalRun && last.in == i.in {
+			last.number++
+			return
+		}
+	}
+	f.list = append(f.list, arrival{kind: arrivalRun, number: 1, source: int32(from), in: i.in})
+}
+
+// reset makes it empty, and keeps the memory.
+func (f *inflow) reset() {
+	clear(f.list)
+	clear(f.items)
+	f.list, f.items = f.list[:0], f.items[:0]
+}
+
+// deliverAll delivers what was taken. It returns what deliver does.
+func (p *post) deliverAll() (woke bool) {
+	items := p.taken.items
+	for i := range p.taken.list {
+		a := &p.taken.list[i]
+		if a.kind != arrivalRun {
+			woke = p.deliver(a) || woke
+			continue
+		}
+		woke = p.deliverRun(a, items[:a.number]) || woke
+		items = items[a.number:]
+	}
+	p.taken.reset()
+	return woke
+}
+
+// runWhole is the length from which a run goes to its mailbox by itself, and not
+// together with others.
+const runWhole = 16
+
+// deliverRun is deliver for a run.
+func (p *post) deliverRun(a *arrival, items []item) (woke bool) {
+	to := a.in.flowing()
+	if to == nil {
+		for _, i := range items {
+			woke = p.deliver(&arrival{kind: arrivalMessage, source: a.source, in: a.in, message: i.message, cost: i.cost}) || woke
+		}
+		return woke
+	}
+	if p.to != to {
+		p.flush()
+	}
+	if p.to == nil && len(items) >= runWhole {
+		to.accept(items, p)
+		return false
+	}
+	p.to = to
+	p.batch = append(p.batch, items...)
+	return false
+}
