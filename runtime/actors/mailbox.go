@@ -150,13 +150,20 @@ func (m *mailbox) put(i item) {
 }
 
 // accept takes messages of another rank, for which there is room always. They
-// stay the caller's. An inline actor that nobody runs takes them at once. The
-// serving goroutine calls it.
+// stay the caller's. An inline actor that nobody runs takes them at once, one on a
+// worker is the serving goroutine's own if it has none yet and can leave. The serving
+// goroutine calls it.
 func (m *mailbox) accept(items []item, p *post) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {
 		m.user.pushAll(items)
-		m.arouse()
+		if m.scheduled || !m.started || p.own != nil || !p.s.servers.relieved() {
+			m.arouse()
+			return
+		}
+		m.scheduled = true
+		m.mu.Unlock()
+		p.own = m
 		return
 	}
 	m.scheduled = true

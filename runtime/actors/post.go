@@ -75,6 +75,7 @@ type post struct {
 	to        *mailbox
 	goroutine atomic.Uintptr
 	box       *mailbox // the inline actor that the serving goroutine runs
+	own       *mailbox // what it is to run when it has left
 	expected  map[string][]*inlet
 
 	// announced says which types a rank knows, a bit each; nobodies has one remote

@@ -11,12 +11,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers what has arrived, and does the errands of other goroutines. It
-// returns whether it scheduled something.
-func (p *post) work() bool {
-	if p.goroutine.Load() == 0 {
-		p.goroutine.Store(engine.Goroutine())
-	}
+// work delivers what has arrived, and does the errands of other goroutines. When an
+// actor on a worker is all that was told something, the goroutine leaves to run it.
+func (p *post) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()
 	p.settle()
@@ -33,7 +30,19 @@ func (p *post) work() bool {
 			}
 		}
 	}
-	return woke || p.s.workers.pushed.Load() != before
+	woke = woke || p.s.workers.pushed.Load() != before
+	switch {
+	case p.own == nil && woke:
+		return engine.Yield
+	case p.own == nil:
+		return engine.Stay
+	case woke:
+		p.s.workers.push(p.own)
+		p.own = nil
+		return engine.Yield
+	default:
+		return engine.Leave
+	}
 }
 
 // run runs an inline actor.

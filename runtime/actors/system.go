@@ -74,7 +74,7 @@ type System struct {
 	epochs    []uint32
 	post      post
 	workers   *workers
-	ended     chan struct{} // closed when the serving goroutine has ended
+	servers   servers
 
 	// boxes are the mailboxes of live actors, by id.
 	boxes sync.Map // string -> *mailbox
@@ -119,7 +119,6 @@ func newSystem(w port.World, cfg Config) *System {
 		down:    make(map[int]error),
 		watches: make(map[int]map[string]map[string]watch),
 		watched: make(map[int]map[watchKey]watch),
-		ended:   make(chan struct{}),
 	}
 	// The actors of connections have a system already, or will: it is the same.
 	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {
@@ -144,22 +143,13 @@ func newSystem(w port.World, cfg Config) *System {
 	s.post.init(s)
 	s.waits.init(s)
 	s.engine.SetCourier(&s.post)
-	go s.serve()
+	s.servers.start(s)
 	return s
-}
-
-// serve is the goroutine that takes what arrives and runs inline actors.
-func (s *System) serve() {
-	defer close(s.ended)
-	s.world.Guard(func() {
-		// It returns when the engine has ended, which is no error here.
-		_ = s.engine.Serve(s.post.ready, s.post.work)
-	})
 }
 
 // close ends the goroutines of the system. The engine has ended.
 func (s *System) close() {
-	<-s.ended
+	<-s.servers.ended
 	s.workers.close()
 	if !s.shared {
 		s.Shutdown()

@@ -34,6 +34,7 @@ type workers struct {
 	line     ring
 	idle     int
 	total    int
+	guests   int    // servers that have not ended
 	allowed  int    // workers that may exist
 	turns    uint64 // begun
 	watching bool   // the timer runs
@@ -48,7 +49,7 @@ type worker struct{ box *mailbox }
 
 // newWorkers returns workers, none yet.
 func newWorkers(s *System) *workers {
-	w := &workers{s: s, allowed: goruntime.GOMAXPROCS(0), running: make(map[uintptr]*worker), empty: make(chan struct{})}
+	w := &workers{s: s, guests: serversTotal, allowed: goruntime.GOMAXPROCS(0), running: make(map[uintptr]*worker), empty: make(chan struct{})}
 	w.wake.L = &w.mu
 	return w
 }
@@ -139,8 +140,46 @@ func (w *workers) end(g uintptr) {
 	delete(w.running, g)
 	w.total--
 	w.allowed = max(goruntime.GOMAXPROCS(0), w.total)
-	if w.closing && w.total == 0 {
+	w.ended()
+	w.mu.Unlock()
+}
+
+// ended tells close if nobody is left. mu is held, and one less is left than before.
+func (w *workers) ended() {
+	if w.closing && w.total+w.guests == 0 {
 		close(w.empty)
+	}
+}
+
+// enter lets the calling goroutine run actors beside the workers, as me, until
+// leave.
+func (w *workers) enter(me *worker) {
+	w.mu.Lock()
+	w.running[engine.Goroutine()] = me
+	w.mu.Unlock()
+}
+
+// leave is the inverse of enter.
+func (w *workers) leave() {
+	w.mu.Lock()
+	delete(w.running, engine.Goroutine())
+	w.guests--
+	w.ended()
+	w.mu.Unlock()
+}
+
+// host runs a mailbox on a goroutine that has entered.
+func (w *workers) host(me *worker, m *mailbox) {
+	w.mu.Lock()
+	w.turns++
+	me.box = m
+	w.mu.Unlock()
+	again := m.run()
+	w.mu.Lock()
+	me.box = nil
+	if again {
+		w.line.push(m)
+		w.staff()
 	}
 	w.mu.Unlock()
 }
@@ -149,9 +188,7 @@ func (w *workers) end(g uintptr) {
 func (w *workers) close() {
 	w.mu.Lock()
 	w.closing = true
-	if w.total == 0 {
-		close(w.empty)
-	}
+	w.ended()
 	w.wake.Broadcast()
 	w.mu.Unlock()
 	select {

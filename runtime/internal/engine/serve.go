@@ -13,25 +13,43 @@ var ErrInline = errors.New("a handler that runs inline cannot wait")
 // Goroutine names the calling goroutine while it lives. Names are used again.
 func Goroutine() uintptr { return goroutine() }
 
+// Next is what the goroutine of Serve does after work.
+type Next uint8
+
+// What it may do.
+const (
+	// Stay goes on.
+	Stay Next = iota
+	// Yield goes on after others, which work made runnable: they run at once, even
+	// where the rank has one processor.
+	Yield
+	// Leave ends Serve.
+	Leave
+)
+
 // Serve makes the calling goroutine the one that serves parcels: it polls, and
 // gives way, as any goroutine that waits, until ready returns true; then it calls
 // work without the engine's lock, and so on until the engine ends, whose error it
 // returns. ready is called with the lock held, often, and must not call the
 // engine. Waiting within work fails with ErrInline.
 //
-// work returns whether it made other goroutines runnable: they run at once, even
-// where the rank has one processor.
+// After work the goroutine goes on as it says. When it leaves, Serve returns nil and
+// another goroutine calls it soon, which goes on where this one was.
 //
 // The serving goroutine keeps the poll token, also during work: who polls when a
 // parcel comes hands the token to it, and while more come nobody else is woken. A
 // wait that begins takes the token away; what goroutines that wait already have
 // to hear of, it tells them, and the background sees to it when work takes long.
-func (e *Engine) Serve(ready, work func() bool) error {
+func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	e.lock()
-	e.mail.serving = goroutine()
-	w := e.newWaiter()
-	w.done, w.serves, w.what = ready, true, "serve actors"
-	e.mail.server = w
+	e.mail.serving, e.mail.working = goroutine(), false
+	w := e.mail.server
+	if w == nil {
+		w = e.newWaiter()
+		w.serves, w.what = true, "serve actors"
+		e.mail.server = w
+	}
+	w.done = ready
 	var err error
 	for err == nil {
 		if e.err == nil && !ready() {
@@ -41,10 +59,17 @@ func (e *Engine) Serve(ready, work func() bool) error {
 			e.mail.working = true
 			e.mail.works++
 			e.unlock()
-			if work() {
+			next := work()
+			if next == Yield {
 				goruntime.Gosched()
 			}
 			e.lock()
+			if next == Leave {
+				// The token stays, and is given on if nobody comes for it.
+				e.mail.serving = 0
+				e.unlock()
+				return nil
+			}
 			e.mail.working = false
 			e.woke = true // who knows what a handler woke
 			continue

@@ -19,11 +19,11 @@ func TestServe(t *testing.T) {
 	some, errs := make(chan struct{}, 1), make(chan error, 1)
 	ended := make(chan error)
 	go func() {
-		ended <- e.Serve(func() bool { return len(some) > 0 }, func() bool {
+		ended <- e.Serve(func() bool { return len(some) > 0 }, func() engine.Next {
 			<-some
 			_, err := e.Recv(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, 0)
 			errs <- err
-			return true
+			return engine.Yield
 		})
 	}()
 	for range 3 {
@@ -74,14 +74,14 @@ func (c *echo) serve(t *testing.T, e *engine.Engine) {
 	taken := 0
 	go func() {
 		c.server.Store(engine.Goroutine())
-		ended <- e.Serve(func() bool { taken += c.queued; c.queued = 0; return taken > 0 }, func() bool {
+		ended <- e.Serve(func() bool { taken += c.queued; c.queued = 0; return taken > 0 }, func() engine.Next {
 			for ; taken > 0; taken-- {
 				if c.before != nil {
 					c.before()
 				}
 				_, _ = e.SendParcel(c.link, engine.Parcel{Link: c.link.Number()}, nil, nil, 0)
 			}
-			return false
+			return engine.Stay
 		})
 	}()
 	t.Cleanup(func() {
@@ -243,4 +243,54 @@ func TestWorkThatBlocksHoldsUpNobody(t *testing.T) {
 			<-ended
 		})
 	}
+}
+
+// Goroutines serve in turn: who has left may wait, and what comes is served by the
+// next. While nobody serves, who waits gets what is for him all the same.
+func TestServeInTurn(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[1]
+	c := &echo{}
+	var err error
+	c.link, err = e.NewLink(0, nil, nil, nil)
+	require.NoError(t, err)
+	e.SetCourier(c)
+	taken := 0
+	ready := func() bool { taken += c.queued; c.queued = 0; return taken > 0 }
+	work := func() engine.Next {
+		for ; taken > 0; taken-- {
+			_, _ = e.SendParcel(c.link, engine.Parcel{Link: c.link.Number()}, nil, nil, 0)
+		}
+		return engine.Leave
+	}
+	receive := func() error {
+		_, err := e.Recv(none, engine.Match{Context: 1, Peer: 0, Tag: 1}, 0, nil, 0)
+		return err
+	}
+	send := func() error {
+		return w.engines[0].Send(none, engine.Match{Context: 1, Peer: 1, Tag: 1}, 0, nil, engine.Standard, 0)
+	}
+	ping := pinger(t, w.engines[0])
+	for range 20 {
+		parked := make(chan error, 1)
+		left := make(chan error)
+		go func() {
+			if err := e.Serve(ready, work); err != nil {
+				left <- err
+				return
+			}
+			left <- receive()
+		}()
+		ping()
+		require.NoError(t, send())
+		require.NoError(t, <-left)
+		go func() { parked <- receive() }()
+		soonTrue(t, func() bool { return blockedIn(e, "receive") })
+		require.NoError(t, send())
+		require.NoError(t, <-parked)
+	}
+	ended := make(chan error)
+	go func() { ended <- e.Serve(ready, work) }()
+	require.NoError(t, e.Close())
+	require.ErrorIs(t, <-ended, engine.ErrClosed)
 }
