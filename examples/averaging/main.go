@@ -9,7 +9,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"time"
 
@@ -30,7 +29,7 @@ const (
 )
 
 func main() {
-	steps := flag.Int("steps", 400, "`number` of steps")
+	steps := options.Int("steps", 400, 1, "`number` of steps")
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return run(w, *steps) })
 }

@@ -10,6 +10,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 // The line is found, by both actors alike, whatever the ranks and the transport.
 func TestAveraging(t *testing.T) {
 	const want = "y = 3.000 x + -1.000 after 400 steps\n"

@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -27,12 +28,12 @@ var (
 	//go:embed heat.png
 	picture []byte // the initial field
 	out     = flag.String("out", "", "`directory` for the frames (default: write none)")
-	steps   = flag.Int("steps", 2000, "`number` of iterations")
-	every   = flag.Int("every", 200, "iterations between frames and lines of progress")
+	steps   = options.Int("steps", 2000, 0, "`number` of iterations")
+	every   = options.Int("every", 200, 1, "`number` of iterations between frames and lines of progress")
 )
 
 func main() {
-	flag.Parse()
+	options.Parse()
 	runtime.Main(func(w *runtime.World) error {
 		img, err := png.Decode(bytes.NewReader(picture))
 		if err != nil {
@@ -41,7 +42,7 @@ func main() {
 		b := newBlock(w.Comm(), img)
 		for step := 1; step <= *steps && err == nil; step++ {
 			err = b.swapHalos()
-			if change := b.step(); err == nil && (step%max(1, *every) == 0 || step == *steps) {
+			if change := b.step(); err == nil && (step%*every == 0 || step == *steps) {
 				err = b.show(step, change)
 			}
 		}

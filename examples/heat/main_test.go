@@ -24,6 +24,8 @@ const (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 // TestHeat compares lines and frames of several grids of ranks with one loop
 // over the whole plate. They are equal to the last bit: the iteration adds the
 // same four numbers in the same order wherever a cell lies.

@@ -24,8 +24,8 @@ import (
 )
 
 var (
-	changes = flag.Int("changes", 1000, "`number` of changes that each rank makes")
-	keys    = flag.Int("keys", 50, "`number` of counters")
+	changes = options.Int("changes", 1000, 0, "`number` of changes that each rank makes")
+	keys    = options.Int("keys", 50, 1, "`number` of counters")
 	crash   = flag.Int("crash", 0, "`rank` whose process is killed half way (default: none)")
 )
 
@@ -41,6 +41,9 @@ func main() {
 func shardName(shard int) string { return fmt.Sprint("shard", shard) }
 
 func run(w *runtime.World) error {
+	if *crash >= w.Size() {
+		return fmt.Errorf("-crash %d: there are ranks 0 to %d", *crash, w.Size()-1)
+	}
 	s, err := actors.Of(w)
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 const changes = 200
 
 // sum reads the report.

@@ -24,10 +24,10 @@ import (
 )
 
 var (
-	width  = flag.Int("width", 600, "`pixels` in a line")
-	height = flag.Int("height", 400, "`number` of lines")
+	width  = options.Int("width", 600, 1, "`pixels` in a line")
+	height = options.Int("height", 400, 1, "`number` of lines")
 	out    = flag.String("out", "mandelbrot.png", "`file` for the picture")
-	crash  = flag.Int("crash", 0, "`rank` whose process is killed after a few lines, to see that the others go on (default: none)")
+	crash  = flag.Int("crash", 0, "`rank` whose process is killed after its first line, to see that the others go on (default: none)")
 )
 
 func main() {
@@ -36,6 +36,9 @@ func main() {
 }
 
 func run(w *runtime.World) error {
+	if *crash >= w.Size() {
+		return fmt.Errorf("-crash %d: there are ranks 0 to %d", *crash, w.Size()-1)
+	}
 	s, err := actors.Of(w)
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 // killed is the exit code of a job in which a rank was killed.
 const killed = 128 + 9
 
@@ -41,4 +43,6 @@ func TestMandelbrot(t *testing.T) {
 		require.Equal(t, want, got)
 		require.Contains(t, out, "rank:2 is lost, 3 workers go on\n")
 	}
+	_, errors := launch.RunBoth(t, 1, 2, nil, "-crash", "2")
+	require.Contains(t, errors, "-crash 2: there are ranks 0 to 1\n")
 }

@@ -5,18 +5,18 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
 func main() {
-	intervals := flag.Int("n", 100_000_000, "`number` of intervals")
-	flag.Parse()
+	intervals := options.Int("n", 100_000_000, 1, "`number` of intervals")
+	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return pi(w.Comm(), *intervals) })
 }
 

@@ -12,6 +12,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 // The midpoint rule with n intervals is off by 1/(12 n^2) for this function,
 // whatever the number of ranks.
 func TestPi(t *testing.T) {

@@ -5,7 +5,7 @@
 package main
 
 import (
-	"flag"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,7 +22,7 @@ type ball struct{ Bounces int64 }
 func init() { actors.Register[ball]() }
 
 func main() {
-	rounds := flag.Int("rounds", 10000, "`number` of round trips with each rank")
+	rounds := options.Int("rounds", 10000, 1, "`number` of round trips with each rank")
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return play(w, int64(*rounds)) })
 }
@@ -30,6 +30,9 @@ func main() {
 // play is the part of one rank. The other ranks' part is over when their actors
 // are there: they live until every rank leaves.
 func play(w *runtime.World, rounds int64) error {
+	if w.Size() < 2 {
+		return errors.New("nobody to play with: start it with gorun -np 2 or more")
+	}
 	s, err := actors.Of(w)
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 // The ball comes back from every rank in both modes.
 func TestPingPong(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
@@ -19,6 +21,8 @@ func TestPingPong(t *testing.T) {
 		lines := regexp.MustCompile(`(?m)^(inline|worker): 200 round trips with rank [123], \S+ each$`).FindAllString(out, -1)
 		require.Len(t, lines, 6, out)
 	}
+	_, errors := launch.RunBoth(t, 1, 1, nil)
+	require.Contains(t, errors, "nobody to play with")
 }
 
 // -explain prints the tree of actors of each rank, once, with those that make its

@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"time"
@@ -23,7 +24,7 @@ import (
 const frameBytes = 64 << 10
 
 func main() {
-	frames := flag.Int("frames", 500, "`number` of frames")
+	frames := options.Int("frames", 500, 1, "`number` of frames")
 	slow := flag.Duration("slow", 200*time.Microsecond, "how long the last stage takes for a frame")
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return run(w, *frames, *slow) })
@@ -31,7 +32,7 @@ func main() {
 
 func run(w *runtime.World, frames int, slow time.Duration) error {
 	if w.Size() < 2 {
-		return fmt.Errorf("a pipeline of %d rank", w.Size())
+		return errors.New("a pipeline of one rank: start it with gorun -np 2 or more")
 	}
 	s, err := actors.Of(w)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 // Every frame arrives, in order, though the last stage is slower than the others.
 func TestPipeline(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {

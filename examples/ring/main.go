@@ -5,10 +5,10 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"time"
 
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -19,8 +19,8 @@ type token struct {
 }
 
 func main() {
-	laps := flag.Int("laps", 1000, "how many `times` the token goes around")
-	flag.Parse()
+	laps := options.Int("laps", 1000, 1, "how many `times` the token goes around")
+	options.Parse()
 	runtime.Main(func(w *runtime.World) error { return ring(w.Comm(), *laps) })
 }
 

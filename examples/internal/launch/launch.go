@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -83,4 +84,18 @@ func RunBoth(t *testing.T, code, np int, flags []string, args ...string) (out, e
 		t.Fatalf("%d ranks: %v, not code %d\nstdout:\n%s\nstderr:\n%s", np, err, code, &stdout, &stderr)
 	}
 	return stdout.String(), stderr.String()
+}
+
+// Usage fails the test unless ranks that are asked for their flags answer once
+// together, and a wrong flag ends the job with the code of flag.Parse.
+func Usage(t *testing.T) {
+	t.Helper()
+	out, errors := RunBoth(t, 0, 3, nil, "-h")
+	if n := strings.Count(errors, "Usage of "); n != 1 || out != "" {
+		t.Fatalf("usage %d times\nstdout:\n%s\nstderr:\n%s", n, out, errors)
+	}
+	_, errors = RunBoth(t, 2, 3, nil, "-wrong")
+	if !strings.Contains(errors, "flag provided but not defined: -wrong\n") {
+		t.Fatalf("a wrong flag:\n%s", errors)
+	}
 }

@@ -1,0 +1,33 @@
+package options
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+)
+
+// Int is flag.Int for a number that is at least so much: less is a wrong flag.
+func Int(name string, value, least int, usage string) *int {
+	n := &number{value: value, least: least}
+	flag.Var(n, name, usage)
+	return &n.value
+}
+
+// number is a flag.Value.
+type number struct{ value, least int }
+
+// String implements flag.Value.
+func (n *number) String() string { return strconv.Itoa(n.value) }
+
+// Set implements flag.Value.
+func (n *number) Set(text string) error {
+	v, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is no number", text)
+	case v < n.least:
+		return fmt.Errorf("at least %d", n.least)
+	}
+	n.value = v
+	return nil
+}
