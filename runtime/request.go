@@ -72,6 +72,9 @@ func (r Request) Wait() (Status, error) {
 	}
 	ctx := r.comm.ctx
 	if r.task() != nil {
+		if err := r.comm.engine.Inline("wait"); err != nil && !r.operation.Look() {
+			return emptyStatus, err // and the request goes on
+		}
 		ctx = nil // it has a context of its own
 	}
 	s, err := r.result(r.operation.Wait(ctx))

@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
@@ -84,9 +84,15 @@ func (a *chatter) Receive(c actor.Context) {
 // Three actors in a circle, each of which tells the next more than it is told: all
 // of them go on, although the surplus is lost.
 func TestCycleOfThree(t *testing.T) {
+	t.Run("memory", testCycleOfThree)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testCycleOfThree(t) })
+}
+
+func testCycleOfThree(t *testing.T) {
+	t.Helper()
 	for name, mode := range modes {
 		for _, ranks := range []int{1, 3} {
-			t.Run(name, func(t *testing.T) {
+			t.Run(fmt.Sprint(name, " ", ranks), func(t *testing.T) {
 				local(t, ranks, small, func(all []*actors.System) {
 					var taken [3]atomic.Int64
 					var pids []*actor.PID
@@ -119,6 +125,12 @@ func TestCycleOfThree(t *testing.T) {
 // A chain in which the last is slow: nobody loses anything, and what waits stays
 // within its bounds.
 func TestBackPressureThroughAChain(t *testing.T) {
+	t.Run("memory", testBackPressureThroughAChain)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testBackPressureThroughAChain(t) })
+}
+
+func testBackPressureThroughAChain(t *testing.T) {
+	t.Helper()
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			local(t, 3, small, func(all []*actors.System) {
@@ -170,6 +182,12 @@ func TestBackPressureThroughAChain(t *testing.T) {
 
 // One stuck actor holds up nobody but those who tell it something.
 func TestStuckActorBesideAFastOne(t *testing.T) {
+	t.Run("memory", testStuckActorBesideAFastOne)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testStuckActorBesideAFastOne(t) })
+}
+
+func testStuckActorBesideAFastOne(t *testing.T) {
+	t.Helper()
 	local(t, 2, small, func(all []*actors.System) {
 		gate := make(chan struct{})
 		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
@@ -204,45 +222,15 @@ func TestStuckActorBesideAFastOne(t *testing.T) {
 	})
 }
 
-// A call that would wait in an inline handler fails at once.
-func TestInlineHandlersCannotWait(t *testing.T) {
-	errs := make(chan error, 10)
-	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
-		s, err := actors.Of(w)
-		require.NoError(t, err)
-		if w.Rank() == 1 {
-			return nil
-		}
-		c := w.Comm()
-		_, err = s.Spawn(actor.PropsFromFunc(func(ctx actor.Context) {
-			if _, ok := ctx.Message().(string); !ok {
-				return
-			}
-			_, err := runtime.Recv(c, make([]byte, 1), 1, 0)
-			errs <- err
-			errs <- runtime.Ssend(c, make([]byte, 1), 1, 0)
-			errs <- runtime.Send(c, make([]byte, 1<<20), 1, 0)
-			_, err = runtime.Probe(c, 1, 0)
-			errs <- err
-			_, err = runtime.RecvMessage(c, runtime.AnySource, runtime.AnyTag)
-			errs <- err
-			errs <- nil
-		}, s.Inline()), "in")
-		require.NoError(t, err)
-		s.Root.Send(s.PID(0, "in"), "go")
-		for range 5 {
-			err := next(t, errs)
-			require.ErrorIs(t, err, runtime.ErrInline)
-			require.ErrorIs(t, err, runtime.ErrCanceled)
-		}
-		require.NoError(t, next(t, errs))
-		return nil
-	}))
-}
-
 // An actor asks who it waits for when it begins to wait, not with every message
 // that waits; and each of them is sent when there is room.
 func TestWaitingActorsAskOnce(t *testing.T) {
+	t.Run("memory", testWaitingActorsAskOnce)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testWaitingActorsAskOnce(t) })
+}
+
+func testWaitingActorsAskOnce(t *testing.T) {
+	t.Helper()
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			local(t, 2, actors.Config{}, func(all []*actors.System) {

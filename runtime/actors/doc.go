@@ -74,6 +74,10 @@
 //     are dead letters that are ErrMailboxFull;
 //   - a Tell of any other goroutine waits.
 //
+// A rank that has not called Of keeps what comes for it, up to 4 MiB and for 30 s.
+// Then that, and what comes later, are dead letters that are ErrNoActors at the
+// senders, whom it holds up no more, and watches there end.
+//
 // Actors that wait for each other in a cycle are found by probes, and run: so a
 // cycle that overflows loses messages, as dead letters, but never hangs. System
 // messages (Watch, Unwatch, Terminated, Stop) and answers to futures take no room

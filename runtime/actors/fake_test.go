@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,22 +67,31 @@ func fake(t *testing.T, n int, o transporttest.FakeOptions, epochs map[int]int) 
 	f := transporttest.NewFake(n, o)
 	all := make([]*actors.System, n)
 	for rank := range n {
-		tr := f.Transport(rank)
-		e, err := engine.New(engine.Config{
-			Rank: rank, Size: n, Route: func(int) transport.Transport { return tr }, Transports: []transport.Transport{tr}, Sleeper: f.Sleeper(rank),
-			Wait: engine.WaitPolicy{Yield: 100 * time.Microsecond},
-		})
-		require.NoError(t, err)
-		e.Start()
-		s, closed := actors.NewOver(&fakeWorld{e, rank, n, epochs[rank]}, actors.Config{})
-		all[rank] = s
-		t.Cleanup(func() {
-			require.NoError(t, e.Close())
-			closed()
-			require.NoError(t, tr.Close())
-		})
+		all[rank] = fakeRank(t, f, n, rank, engine.Config{})(epochs[rank])
 	}
 	return f, all
+}
+
+// fakeRank makes the engine of a rank over a fake, and returns what makes its actors.
+func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Config) func(epoch int) *actors.System {
+	t.Helper()
+	tr := f.Transport(rank)
+	cfg.Rank, cfg.Size, cfg.Sleeper, cfg.Transports = rank, n, f.Sleeper(rank), []transport.Transport{tr}
+	cfg.Route = func(int) transport.Transport { return tr }
+	cfg.Wait = engine.WaitPolicy{Yield: 100 * time.Microsecond}
+	e, err := engine.New(cfg)
+	require.NoError(t, err)
+	e.Start()
+	closed := func() {}
+	t.Cleanup(func() {
+		require.NoError(t, e.Close())
+		closed()
+		require.NoError(t, tr.Close())
+	})
+	return func(epoch int) (s *actors.System) {
+		s, closed = actors.NewOver(&fakeWorld{e, rank, n, epoch}, actors.Config{})
+		return s
+	}
 }
 
 // A PID of a rank's earlier life does not reach the actor of the same name in its
@@ -117,7 +127,7 @@ func init() { actors.Register[parcel]() }
 // each death once. GORUN_SOAK=FIRST:COUNT soaks with other seeds.
 func TestSoak(t *testing.T) {
 	first, count := int64(0), int64(6)
-	if text := os.Getenv("GORUN_SOAK"); text != "" {
+	if text := os.Getenv("GORUN_SOAK"); strings.Contains(text, ":") {
 		_, err := fmt.Sscanf(text, "%d:%d", &first, &count)
 		require.NoError(t, err)
 	}

@@ -4,7 +4,9 @@ package actors_test
 
 import (
 	"fmt"
+	"os"
 	goruntime "runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,5 +116,67 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 			}
 			require.Less(t, grown, int64(little), name)
 		}
+	})
+}
+
+// Actors of eight ranks that were told something from afar and stopped leave nothing,
+// and a request neither. GORUN_SOAK=1 has 100,000 of them at a time, and a million
+// requests.
+func TestManyLeaveNothing(t *testing.T) {
+	const ranks, little = 8, 60 // bytes of each, as above
+	each, requests := 250, 20_000
+	if os.Getenv("GORUN_SOAK") == "1" {
+		each, requests = 100_000/ranks, 1_000_000
+	}
+	local(t, ranks, actors.Config{}, func(all []*actors.System) {
+		for _, s := range all {
+			warm(s)
+			_, err := s.Spawn(idle(), "answer")
+			require.NoError(t, err)
+		}
+		stays := func(n int, kind string, some func()) {
+			some()
+			grown := int64(n * little)
+			for round := 0; grown >= int64(n*little) && round < 5; round++ { // a table may grow, but not each time
+				before := heap()
+				some()
+				for deadline := time.Now().Add(patience); ; {
+					grown = int64(heap()) - int64(before)
+					if grown < int64(n*little) || time.Now().After(deadline) {
+						break
+					}
+				}
+			}
+			require.Less(t, grown, int64(n*little), kind)
+		}
+		stays(ranks*each, "actors", func() {
+			var ended sync.WaitGroup
+			ended.Add(ranks * each)
+			for _, s := range all {
+				for i := range each {
+					_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+						switch c.Message().(type) {
+						case int:
+							c.Stop(c.Self())
+						case *actor.Stopped:
+							ended.Done()
+						}
+					}), fmt.Sprint("a", i))
+					require.NoError(t, err)
+				}
+			}
+			for rank := range all {
+				from := all[(rank+1)%ranks]
+				for i := range each {
+					from.Root.Send(from.PID(rank, fmt.Sprint("a", i)), i)
+				}
+			}
+			ended.Wait()
+		})
+		stays(requests, "requests", func() {
+			for i := range requests {
+				ask(t, all[i%ranks], all[i%ranks].PID((i+1)%ranks, "answer"), 1)
+			}
+		})
 	})
 }

@@ -80,6 +80,8 @@ func (l *line) drain() {
 // refused is told that a parcel of a link was dropped. Maybe it was the first, and
 // nobody knows where the link leads; so the next message makes another.
 func (l *line) refused(s *System, link *engine.Link) {
+	s.post.redefine(l.key.rank)
+	s.unfounded(l.key)
 	s.bury(l.key.pid(), nil, fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank))
 	if r := l.remote.Value(); r != nil {
 		r.link.CompareAndSwap(link, nil)

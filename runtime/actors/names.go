@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // ErrNameTaken refuses a name that a live actor has.
@@ -213,8 +215,9 @@ func keeper(name string, size int, down func(rank int) bool) int {
 // Register gives an actor of any rank a name that every rank can look up. It ends
 // with the actor. The rank that keeps it is chosen by a hash of the name; when that
 // is lost the next one keeps it, as soon as the actor's rank has heard of the loss:
-// until then the name is unknown, and free. It waits for answers, so an inline actor
-// cannot call it. The error is ErrNameTaken or that of a request.
+// until then the name is unknown, and free. It waits for answers, so in an inline
+// actor it is ErrInline, as Unregister and Lookup are. Else the error is ErrNameTaken or
+// that of a request.
 func (s *System) Register(name string, pid *actor.PID) error {
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 	switch {
@@ -258,7 +261,8 @@ func (s *System) tellOwner(pid *actor.PID, m nameRequest) error {
 	if !ok {
 		return nil
 	}
-	_, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
+	// Its caller has asked names before, so it may wait.
+	_, err := s.askRank(rank, m)
 	if err != nil && s.engine.Down(rank) == nil {
 		return fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
 	}
@@ -267,11 +271,14 @@ func (s *System) tellOwner(pid *actor.PID, m nameRequest) error {
 
 // askNames asks the rank that has a name, and returns which that is.
 func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
+	if _, serving := s.running(); serving {
+		return nameAnswer{}, 0, fmt.Errorf("name %q: %w", m.Name, runtime.ErrInline)
+	}
 	for {
 		rank := keeper(m.Name, s.Size(), func(rank int) bool { return s.engine.Down(rank) != nil })
-		v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
+		a, err := s.askRank(rank, m)
 		if err == nil {
-			return v.(nameAnswer), rank, nil
+			return a, rank, nil
 		}
 		if s.engine.Down(rank) == nil {
 			return nameAnswer{}, rank, fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
@@ -279,8 +286,40 @@ func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
 	}
 }
 
-// tellNames tells the actor of the names of the loss of a rank.
+// askRank asks the names of a rank, until that is lost.
+func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
+	f := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime)
+	s.mu.Lock()
+	lost := s.down[rank] != nil
+	s.asking[f] = rank
+	s.mu.Unlock()
+	if lost { // before it was entered; maybe it was sent before that
+		s.Root.Send(f.PID(), &actor.DeadLetterResponse{})
+	}
+	v, err := f.Result()
+	s.mu.Lock()
+	delete(s.asking, f)
+	s.mu.Unlock()
+	if err != nil {
+		return nameAnswer{}, err
+	}
+	return v.(nameAnswer), nil
+}
+
+// tellNames tells the actor of the names of the loss of a rank, and who waits for an
+// answer from there.
 func (s *System) tellNames(rank int) {
+	var vain []*actor.PID
+	s.mu.Lock()
+	for f, of := range s.asking {
+		if of == rank {
+			vain = append(vain, f.PID())
+		}
+	}
+	s.mu.Unlock()
+	for _, pid := range vain {
+		s.Root.Send(pid, &actor.DeadLetterResponse{})
+	}
 	if _, ok := s.ProcessRegistry.GetLocal(namesID); ok {
 		s.Root.Send(s.PID(s.Rank(), namesID), &rankLost{rank})
 	}

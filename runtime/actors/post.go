@@ -294,13 +294,22 @@ func (p *post) define(l *engine.Link, c *codec) error {
 	}
 	body := binary.LittleEndian.AppendUint16(nil, uint16(len(c.name)))
 	body = append(append(body, c.name...), c.layout...)
-	_, err := p.s.engine.SendParcel(l, engine.Parcel{Tag: tagOf(tagDefine, 0), Type: c.number}, nil, body, 0)
+	// With the link, so that we hear when it was refused.
+	_, err := p.s.engine.SendParcel(l, engine.Parcel{Link: l.Number(), Tag: tagOf(tagDefine, 0), Type: c.number}, nil, body, 0)
 	if err == nil {
 		// Now, not before: another goroutine must not believe it too early. Twice
 		// does no harm.
 		word.Or(1 << (bit % 64))
 	}
 	return err
+}
+
+// redefine has a rank told what types mean anew: it has refused something, which may
+// have said so.
+func (p *post) redefine(rank int) {
+	for i := range p.announced[rank] {
+		p.announced[rank][i].Store(0)
+	}
 }
 
 // define is the receiving end of post.define.

@@ -123,26 +123,6 @@ func TestExampleSupervision(t *testing.T) {
 	}
 }
 
-// examples/actor-receivetimeout.
-func TestExampleReceiveTimeout(t *testing.T) {
-	local(t, 2, actors.Config{}, func(all []*actors.System) {
-		in := inbox(t, all[0], "in", all[0].Worker())
-		pid := all[1].Root.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-			switch m := c.Message().(type) {
-			case *actor.PID:
-				c.SetReceiveTimeout(time.Millisecond)
-				c.Send(m, "set")
-			case *actor.ReceiveTimeout:
-				c.CancelReceiveTimeout()
-				c.Send(all[1].PID(0, "in"), "timeout")
-			}
-		}))
-		all[0].Root.Send(far(pid), all[0].PID(0, "in"))
-		require.Equal(t, "set", next(t, in))
-		require.Equal(t, "timeout", next(t, in))
-	})
-}
-
 // examples/actor-reenter and futures piped to an actor of another rank, from an
 // inline actor, which must not wait.
 func TestExampleReenter(t *testing.T) {

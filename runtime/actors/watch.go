@@ -43,6 +43,26 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 	return ok
 }
 
+// unfounded ends the watches of an actor of a rank that has no actors, and tells who
+// watched so.
+func (s *System) unfounded(key remoteKey) {
+	var ended []watch
+	s.mu.Lock()
+	for watcher, all := range s.watches[key.rank] {
+		if w, ok := all[key.id]; ok {
+			ended = append(ended, w)
+			delete(all, key.id)
+		}
+		if len(all) == 0 {
+			delete(s.watches[key.rank], watcher)
+		}
+	}
+	s.mu.Unlock()
+	for _, w := range ended {
+		s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_NotFound})
+	}
+}
+
 // unwatchAll ends the watches of an actor that has ended. Another may have its name
 // by now, and watch in its turn, but not its PID.
 func (s *System) unwatchAll(watcher *actor.PID) {

@@ -57,6 +57,12 @@ func settle(t *testing.T, s *actors.System, rank int) {
 }
 
 func TestWatchAcrossRanks(t *testing.T) {
+	t.Run("memory", testWatchAcrossRanks)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testWatchAcrossRanks(t) })
+}
+
+func testWatchAcrossRanks(t *testing.T) {
+	t.Helper()
 	local(t, 2, actors.Config{Patience: 20 * time.Millisecond}, func(all []*actors.System) {
 		s := all[0]
 		pid, heard := watcher(t, s, "watcher")
@@ -98,6 +104,12 @@ func TestWatchAcrossRanks(t *testing.T) {
 // Watches race with stops, and both with the loss of the rank: every watcher hears
 // once of each actor, whatever comes first.
 func TestWatchRaces(t *testing.T) {
+	t.Run("memory", testWatchRaces)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testWatchRaces(t) })
+}
+
+func testWatchRaces(t *testing.T) {
+	t.Helper()
 	const watchers, watched = 8, 100
 	for _, lose := range []bool{false, true} {
 		t.Run(fmt.Sprint("lose ", lose), func(t *testing.T) {
@@ -149,6 +161,12 @@ func TestWatchRaces(t *testing.T) {
 // What waits at a rank that is lost, in an outbox or in a blocked call, and what is
 // sent to it later, are dead letters that say so.
 func TestLossOfARank(t *testing.T) {
+	t.Run("memory", testLossOfARank)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testLossOfARank(t) })
+}
+
+func testLossOfARank(t *testing.T) {
+	t.Helper()
 	require.NoError(t, localErr(2, small, func(all []*actors.System) {
 		s := all[0]
 		dead := letters(s)

@@ -25,9 +25,17 @@ func overNetwork(t *testing.T) {
 	t.Setenv("GORUN_TRANSPORT", "rdma")
 }
 
-// TestMain fails when a goroutine of the package is left.
+// TestMain fails when a goroutine of the package is left. In processes that gorun
+// started for a test it runs a program.
 func TestMain(m *testing.M) {
+	if program := os.Getenv(envProgram); program != "" {
+		runtime.Main(programs[program])
+		return
+	}
 	code := m.Run()
+	if launcherDir != "" {
+		_ = os.RemoveAll(launcherDir)
+	}
 	if left := leaked(); code == 0 && left != "" {
 		fmt.Fprintf(os.Stderr, "goroutines left:\n%s\n", left)
 		code = 1

@@ -37,11 +37,12 @@ func (e *Engine) arriveClose(p *peer, number uint32) {
 		e.callServer()
 		return
 	}
-	if e.mail.bytes+messageOverhead > earlyMax {
-		return // the number stays out of use
+	switch y := &e.mail.early; {
+	case y.hopeless:
+		e.post(p, header{kind: kindClosed, context: number}, nil)
+	case y.bytes+messageOverhead <= earlyMax: // else the number stays out of use
+		y.keep(earlyParcel{source: p.rank, closed: number}, messageOverhead)
 	}
-	e.mail.bytes += messageOverhead
-	e.mail.early = append(e.mail.early, earlyParcel{source: p.rank, closed: number})
 }
 
 // closed tells a courier, and then the peer that it was told.

@@ -51,6 +51,9 @@ type Config struct {
 	// is done with it; off is the Addr of its key. Called with the engine's lock held:
 	// it must not call the engine.
 	Release func(off uint64)
+	// Early is how long parcels wait for the courier of this rank, before they are
+	// refused. Default 30 s.
+	Early time.Duration
 	// Notice is told what a peer gave to Notify. text is valid during the call.
 	// Called with the engine's lock held: it must not call the engine. May be nil.
 	Notice func(source, number int, text []byte)
@@ -72,6 +75,9 @@ func (c *Config) populate() error {
 	}
 	if c.ChunkBytes <= 0 {
 		c.ChunkBytes = defaultChunk
+	}
+	if c.Early <= 0 {
+		c.Early = defaultEarly
 	}
 	if c.Sleeper == nil {
 		c.Sleeper = new(transport.ChannelSleeper)
@@ -171,9 +177,13 @@ func (e *Engine) unlock() { e.mu.Unlock() }
 const pollBudget = 64
 
 // poll asks each transport for so many arrivals and drives what was refused. It
-// returns how much it found to do. mu is held.
+// returns how much it found to do. After Close, whose caller closes the transports, it
+// leaves them alone. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
+	if e.background.closing {
+		return n
+	}
 	if len(e.mail.bundles.open) > 0 {
 		e.sendBundles()
 	}
@@ -244,6 +254,7 @@ func (e *Engine) Close() error {
 	started := e.background.started
 	e.background.closing = true
 	e.mail.bundles.stop()
+	e.mail.early.stop()
 	e.rouseBackground()
 	e.unlock()
 	if started {

@@ -24,10 +24,6 @@ import (
 // LinkWindow is how many bytes of cost a link may have outstanding.
 const LinkWindow = 256 << 10
 
-// earlyMax bounds the bytes of parcels that wait for the Courier of this rank,
-// all peers together.
-const earlyMax = 4 << 20
-
 // Parcel is the part of a frame's header that belongs to couriers.
 type Parcel struct {
 	// Link is the number of the link at its sender; 0 is no link.
@@ -47,7 +43,7 @@ type Courier interface {
 	// Credit says that a link that was refused can take parcels again.
 	Credit(l *Link)
 	// Refused says that a parcel was dropped: the peer has no courier, and no room
-	// to keep it until there is one.
+	// or no patience to keep it until there is one.
 	Refused(l *Link)
 	// Closed says that a link of a peer has ended: after all of its parcels. Its
 	// number may lead elsewhere from then on.
@@ -70,20 +66,10 @@ type Link struct {
 // Rank returns the peer that the link leads to.
 func (l *Link) Rank() int { return l.peer.rank }
 
-// earlyParcel waits for the Courier: a parcel, or the end of a link.
-type earlyParcel struct {
-	source int
-	closed uint32 // the number of the link that has ended, or 0
-	parcel Parcel
-	body   []byte
-	memory *Message
-}
-
 // mail is what an engine needs for parcels.
 type mail struct {
 	courier Courier
-	early   []earlyParcel
-	bytes   int // of early
+	early   early
 	scratch []byte
 	bundles bundles
 	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
@@ -101,14 +87,14 @@ func (e *Engine) SetCourier(c Courier) {
 	e.lock()
 	defer e.unlock()
 	e.mail.courier = c
-	for _, p := range e.mail.early {
+	for _, p := range e.mail.early.take() {
 		if p.closed != 0 {
 			e.closed(c, e.peers[p.source], p.closed)
 			continue
 		}
 		c.Parcel(p.source, p.parcel, p.body, p.memory)
 	}
-	e.mail.early, e.mail.bytes = nil, 0
+	e.mail.early.stop()
 	for _, rank := range e.deaths {
 		c.Lost(rank, e.peers[rank].down)
 	}
@@ -306,24 +292,6 @@ func (e *Engine) arriveParcel(p *peer, h header, body []byte) error {
 	return nil
 }
 
-// takeParcel gives a parcel to the courier, or keeps it until there is one.
-func (e *Engine) takeParcel(p *peer, w Parcel, body []byte, memory *Message) {
-	if c := e.mail.courier; c != nil {
-		c.Parcel(p.rank, w, body, memory)
-		return
-	}
-	cost := len(body) + messageOverhead
-	if e.mail.bytes+cost > earlyMax {
-		if memory != nil {
-			e.giveBack(p, memory.key)
-		}
-		e.post(p, header{kind: kindRefuse, context: w.Link}, nil)
-		return
-	}
-	e.mail.bytes += cost
-	e.mail.early = append(e.mail.early, earlyParcel{source: p.rank, parcel: w, body: append([]byte(nil), body...), memory: memory})
-}
-
 // arriveGrant raises the credit of a link.
 func (e *Engine) arriveGrant(p *peer, h header) error {
 	l := p.link(h.context)
@@ -337,17 +305,6 @@ func (e *Engine) arriveGrant(p *peer, h header) error {
 		e.callServer()
 		e.sleeper.Ring() // for AwaitCredit
 	}
-	return nil
-}
-
-// arriveRefuse tells the courier that the peer has none.
-func (e *Engine) arriveRefuse(p *peer, number uint32) error {
-	l := p.link(number)
-	if l == nil {
-		return stray("refusal", number)
-	}
-	e.mail.courier.Refused(l)
-	e.callServer()
 	return nil
 }
 

@@ -139,32 +139,6 @@ func TestLinkCredit(t *testing.T) {
 	require.ErrorIs(t, e.Down(2), engine.ErrAddress)
 }
 
-// Parcels wait for the courier, up to a bound; then their sender hears so. Losses
-// wait, too.
-func TestParcelsWaitForTheCourier(t *testing.T) {
-	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
-	sender, receiver := &courier{}, &courier{}
-	e := w.engines[0]
-	e.SetCourier(sender)
-	l, err := e.NewLink(1, nil, nil, nil)
-	require.NoError(t, err)
-	const n = 2000
-	for range n {
-		_, err := e.SendParcel(l, engine.Parcel{Link: 1}, nil, make([]byte, 4000), 0)
-		require.NoError(t, err)
-	}
-	soonTrue(t, func() bool {
-		refused := 0
-		_ = e.Await(none, func() bool { refused = len(sender.refused); return true }, 0, "look")
-		w.engines[1].Poll()
-		return refused > n/2 && refused == n-(4<<20)/(4000+448)
-	})
-	w.engines[1].SetCourier(receiver)
-	require.Equal(t, (4<<20)/(4000+448), receiver.count())
-	w.fake.Kill(1, errors.New("killed"))
-	soonTrue(t, func() bool { _, err := e.SendParcel(l, engine.Parcel{}, nil, nil, 0); return err != nil })
-}
-
 // First parcels of links that several goroutines make at a time travel in the order
 // of their numbers.
 func TestFirstParcelsTravelInOrder(t *testing.T) {

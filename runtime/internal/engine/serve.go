@@ -116,6 +116,17 @@ func (m *mail) overdue(poller *waiter) bool {
 // Rouse makes Serve look at ready again, wherever it waits.
 func (e *Engine) Rouse() { e.sleeper.Ring() }
 
+// Inline returns the error of a call that would wait for something else than the
+// engine, if it is made in a handler that Serve called, else nil.
+func (e *Engine) Inline(op string) error {
+	e.lock()
+	defer e.unlock()
+	if e.mail.serving == 0 || e.mail.serving != goroutine() {
+		return nil
+	}
+	return &CancelError{Op: op, Cause: ErrInline}
+}
+
 // inline reports whether a wait is one of a handler that Serve called. The end of
 // a canceled operation may be waited for.
 func (e *Engine) inline(w *waiter) bool {
