@@ -90,17 +90,15 @@ func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 	}
 	b := t.receives.bytes(a.slot, a.length)
 	w, header, payload, ok := parseSingle(b)
-	if !ok || !p.flow.Awaits(w) {
+	if !ok {
 		return false
 	}
-	_, freed, err := p.flow.Arrive(w)
+	freed, ok := p.flow.Accept(w)
+	if !ok {
+		return false
+	}
 	if freed > 0 {
 		p.heard(freed)
-	}
-	if err != nil {
-		t.recycle(a.slot)
-		t.damaged(a.link, err)
-		return true
 	}
 	p.activity++
 	*left--
@@ -114,10 +112,14 @@ func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 // the next message or Poll, because the program may have an answer to give, and that
 // does not have to.
 func (t *Transport) release() {
-	l := t.used.link
-	if l == nil {
-		return
+	if t.used.link != nil {
+		t.returnUsed()
 	}
+}
+
+// returnUsed is release where there is something to post.
+func (t *Transport) returnUsed() {
+	l := t.used.link
 	t.used.link = nil
 	t.recycle(t.used.slot)
 	if p := t.peers[l.peer]; p.link == l {

@@ -93,12 +93,13 @@ func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	return nil
 }
 
-// send posts an eager frame whose records lie in b behind its head. There is room
-// and credit.
+// send posts an eager frame whose records lie in b behind its head. There is room,
+// and the flow is ready.
 func (p *endpoint) send(l *link, b buffer, length int, put *operation) {
-	sequence, _ := p.flow.Take()
-	p.slots[p.flow.Slot(sequence)] = sent{b, length, put}
-	p.postNext(l)
+	w := p.flow.Send()
+	s := &p.slots[p.flow.Slot(w.Sequence())]
+	*s = sent{b, length, put}
+	p.post(l, w, s)
 }
 
 // postNext posts the oldest frame that is not on the connection. It returns false
@@ -108,11 +109,15 @@ func (p *endpoint) postNext(l *link) bool {
 	if !ok {
 		return false
 	}
-	s := &p.slots[p.flow.Slot(w.Sequence())]
+	p.post(l, w, &p.slots[p.flow.Slot(w.Sequence())])
+	return true
+}
+
+// post posts the frame of a slot with the word it has now.
+func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	putHead(p.t.sends.bytes(&s.buffer), w, frameEager, false)
 	p.activity++
 	p.t.post(l, p.t.sends.framed(&s.buffer, s.length), s.lkey, p.t.sends.room.flag)
-	return true
 }
 
 // sendRecord sends a record that is not a message. It returns false when there is

@@ -91,7 +91,9 @@ func putRecord(b []byte, k recordKind, h transport.Header, payload []byte) int {
 	binary.LittleEndian.PutUint64(b[24:], h.C)
 	end := recordBytes + copy(b[recordBytes:], payload)
 	n := recordBytes + padded(len(payload))
-	clear(b[end:n])
+	if end < n {
+		clear(b[end:n])
+	}
 	return n
 }
 

@@ -123,7 +123,9 @@ func (e *Engine) complete(r *Request, err error) {
 	if r.err == nil {
 		r.err = err
 	}
-	e.unexpose(r)
+	if r.exposed {
+		e.unexpose(r)
+	}
 	if r.id != 0 {
 		e.operations.drop(r.id)
 		r.id = 0
@@ -137,11 +139,8 @@ func (e *Engine) complete(r *Request, err error) {
 	}
 }
 
-// unexpose takes back the memory that the request showed to its peer.
+// unexpose takes back the memory that an exposed request showed to its peer.
 func (e *Engine) unexpose(r *Request) {
-	if !r.exposed {
-		return
-	}
 	r.exposed = false
 	if err := r.peer.tr.Conceal(r.key); err != nil && r.err == nil {
 		r.err = err

@@ -104,7 +104,9 @@ func (e *Engine) freeWaiter(w *waiter) {
 // fire ends a wait.
 func (e *Engine) fire(w *waiter) {
 	w.fired = true
-	e.rouse(w)
+	if w.parked || w.asleep {
+		e.rouse(w)
+	}
 }
 
 // rouse makes a waiter look at its state.

@@ -25,16 +25,12 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	if !ok || !q.Awaits(msn) || !r.first || r.message != nil {
 		return false
 	}
-	m := p.config.Receives.Next()
-	if m == nil {
-		return false
-	}
+	m := p.config.Receives.Peek()
 	payload := ulpdu[ddp.UntaggedLength:]
-	r.payload = len(payload)
-	if len(m.Segments) != 1 || r.payload > m.Length {
-		r.message = m
+	if m == nil || len(m.Segments) != 1 || len(payload) > m.Length {
 		return false
 	}
+	r.payload = len(payload)
 	to := m.Segments[0].Data
 	if m.Room {
 		to = to[headroom:]
@@ -51,7 +47,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 		p.device.counters.BytesCopied.Add(uint64(r.payload))
 	}
 	q.Pass()
-	p.config.Receives.Done(m, len(payload), 0, 0)
+	p.config.Receives.Deliver(m, len(payload))
 	return true
 }
 
@@ -67,7 +63,7 @@ func (p *queuePair) post() bool {
 		len(r.Segments) != 1 || r.Length > aloneMax || ddp.UntaggedLength+r.Length > t.ulpduMax {
 		return false
 	}
-	p.config.Sends.Next()
+	p.config.Sends.TakeSingle()
 	ulpdu := ddp.UntaggedLength + r.Length
 	b := r.Segments[0].Data
 	if r.Flags&verbs.FlagRoom == 0 {

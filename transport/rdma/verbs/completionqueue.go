@@ -12,7 +12,10 @@ type CompletionQueue struct {
 	entries          []Completion
 	head             int
 	count, notifying int
-	feeds            feeds
+	// into is what is left of the memory of an Advance that makes progress, which it does
+	// when the queue is empty: entries go there first, not through the ring.
+	into  []Completion
+	feeds feeds
 	// waiters counts goroutines in Wait; ring is what Arm was given.
 	waiters int
 	ring    func()
@@ -63,9 +66,14 @@ func (q *CompletionQueue) Advance(into []Completion) (n, steps int) {
 	a := q.adapter
 	a.mu.Lock()
 	if q.count == 0 && !a.closed {
+		q.into = into
 		steps = a.drive()
+		n = len(into) - len(q.into)
+		q.into = nil
 	}
-	n = q.pop(into)
+	if q.count > 0 {
+		n += q.pop(into[n:])
+	}
 	a.unlock()
 	return n, steps
 }
@@ -83,6 +91,11 @@ func (q *CompletionQueue) Err() error {
 	if !q.dead.Load() {
 		return nil
 	}
+	return q.reason()
+}
+
+// reason is Err of a dead queue.
+func (q *CompletionQueue) reason() error {
 	q.adapter.mu.Lock()
 	defer q.adapter.unlock()
 	return q.failure
@@ -115,6 +128,11 @@ func (q *CompletionQueue) valid(a *Adapter) bool { return q.adapter == a && !q.f
 
 // push appends an entry; notify says that it wakes waiters.
 func (q *CompletionQueue) push(c *Completion, notify bool) {
+	if len(q.into) > 0 && q.failure == nil {
+		q.into[0] = *c
+		q.into = q.into[1:]
+		return
+	}
 	if q.count == len(q.entries) || q.failure != nil {
 		q.close(ErrOverflow)
 		if c.Endpoint != nil {

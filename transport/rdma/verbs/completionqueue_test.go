@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +48,47 @@ func TestCompletionQueueAgainstOracle(t *testing.T) {
 		p.Equal(verbs.StateError, status.State)
 		into := make([]verbs.Completion, 16)
 		p.Equal(queued, append([]outcome{}, outcomes(into[:q.Poll(into)])...))
+	}
+}
+
+// TestEntriesOfAPollComeInOrder has a poll make more entries than it has room for, and a
+// queue with room for one more than that.
+func TestEntriesOfAPollComeInOrder(t *testing.T) {
+	const capacity = 2
+	for room := 1; room < 5; room++ {
+		for made := range room + capacity + 2 {
+			p := newPlay(t, nil)
+			q, err := p.adapter.NewCompletionQueue(capacity)
+			p.NoError(err)
+			ep, a := p.make(func(c *verbs.EndpointConfig) { c.Receives = q })
+			p.connect(ep, a, 1)
+			for id := range made {
+				p.NoError(ep.PostReceive(&verbs.ReceiveRequest{ID: uint64(id)}))
+			}
+			p.next(func() {
+				for range made {
+					a.Receives.Deliver(a.Receives.Peek(), 0)
+				}
+			})
+			into := make([]verbs.Completion, room)
+			n, steps := q.Advance(into)
+			p.Equal(min(made, room), n)
+			p.Equal(1, steps)
+			p.Equal(min(made-n, capacity), q.Len())
+			if made > room+capacity {
+				p.ErrorIs(q.Err(), verbs.ErrOverflow)
+			} else {
+				p.NoError(q.Err())
+			}
+			more := make([]verbs.Completion, capacity+1)
+			all := slices.Concat(into[:n], more[:q.Poll(more)])
+			p.Len(all, min(made, room+capacity))
+			for id, c := range all {
+				p.Equal(uint64(id), c.ID)
+				p.Same(ep, c.Endpoint)
+				p.Equal(verbs.StreamReceive, c.Stream)
+			}
+		}
 	}
 }
 

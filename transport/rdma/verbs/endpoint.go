@@ -237,11 +237,12 @@ func (ep *Endpoint) lock(op string) error {
 		return &OpError{Op: op, Fault: ErrInvalidHandle}
 	}
 	ep.adapter.mu.Lock()
-	if ep.state == StateFreed {
-		defer ep.adapter.mu.Unlock()
-		return ep.err(op, ErrInvalidHandle)
+	if ep.state != StateFreed {
+		return nil
 	}
-	return nil
+	err := ep.err(op, ErrInvalidHandle)
+	ep.adapter.mu.Unlock()
+	return err
 }
 
 // valid reports whether the endpoint can be used on an adapter whose lock is held.

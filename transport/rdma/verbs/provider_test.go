@@ -171,12 +171,17 @@ func (p *play) make(change func(c *verbs.EndpointConfig)) (*verbs.Endpoint, *act
 
 // within runs upcalls under the adapter's lock.
 func (p *play) within(upcalls func()) {
+	p.next(upcalls)
+	p.adapter.Progress()
+}
+
+// next has whatever makes progress next run upcalls.
+func (p *play) next(upcalls func()) {
 	p.stage.progress = func() (int, error) {
 		p.stage.progress = nil
 		upcalls()
 		return 1, nil
 	}
-	p.adapter.Progress()
 }
 
 var remote = netip.MustParseAddrPort("10.0.0.2:7471")

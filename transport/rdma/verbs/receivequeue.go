@@ -75,14 +75,19 @@ func (g *receiveRing) put(r *ReceiveRequest, length int) {
 // one posted last is taken, because its memory is the most likely to be in a cache.
 func (g *receiveRing) take() *Receive {
 	r := g.peek()
-	switch {
-	case r == nil:
-	case g.shared != nil:
-		g.tail--
-	default:
-		g.head++
+	if r != nil {
+		g.drop()
 	}
 	return r
+}
+
+// drop removes what peek returns.
+func (g *receiveRing) drop() {
+	if g.shared != nil {
+		g.tail--
+	} else {
+		g.head++
+	}
 }
 
 // peek returns what take takes.
@@ -144,6 +149,23 @@ func (q *ReceiveQueue) Len() int { return q.ring.count() }
 func (q *ReceiveQueue) Done(r *Receive, length int, flags RequestFlags, invalidated uint32) {
 	r.received, r.flags, r.invalidated = length, flags, invalidated
 	q.finish(r, StatusSuccess)
+}
+
+// Deliver is Next and Done at once, for a message that is there as a whole and carries
+// no flags. r is what Peek returns, and holds the message.
+func (q *ReceiveQueue) Deliver(r *Receive, length int) {
+	if q.first != nil {
+		q.Done(q.Next(), length, 0, 0)
+		return
+	}
+	q.ring.drop()
+	if s := q.ring.shared; s != nil && s.limit != 0 {
+		s.watch()
+	}
+	c := Completion{Endpoint: q.ep, ID: r.id, Length: length, Stream: StreamReceive, Op: OpReceive}
+	quiet := r.quiet
+	q.ring.release(r)
+	q.complete(&c, quiet)
 }
 
 // Fail says that a message could not be received. Upcalls.Broken follows.

@@ -59,7 +59,11 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 	var id uint64
 	for range 300 {
 		k := takers[r.IntN(2)]
-		switch r.IntN(3) {
+		run := p.within // or within the poll
+		if r.IntN(2) == 0 {
+			run = p.next
+		}
+		switch r.IntN(4) {
 		case 0:
 			q := verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{p.region.Segment(int(id), 8)}}
 			id++
@@ -78,11 +82,14 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 			require.NoError(t, err)
 			*k.posted = append(*k.posted, q.ID)
 		case 1:
-			p.within(func() { k.take(t) })
+			run(func() { k.take(t) })
 		case 2:
-			p.within(func() { k.finish(r) })
+			run(func() { k.finish(r) })
+		case 3:
+			run(func() { k.deliver(t, r) })
 		}
-		require.Equal(t, k.retire(), lengths(p.poll()))
+		got := lengths(p.poll())
+		require.Equal(t, k.retire(), got)
 		require.Equal(t, len(*k.posted), k.actor.Receives.Len())
 	}
 	for _, k := range takers {
@@ -106,6 +113,24 @@ func (k *taker) take(t *testing.T) {
 	}
 	k.taken = append(k.taken, &oracleReceive{id: (*k.posted)[at], r: r})
 	*k.posted = slices.Delete(*k.posted, at, at+1)
+}
+
+// deliver takes and finishes at once.
+func (k *taker) deliver(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	m := k.actor.Receives.Peek()
+	require.Equal(t, len(*k.posted) == 0, m == nil)
+	if m == nil {
+		return
+	}
+	at := 0
+	if k.shared {
+		at = len(*k.posted) - 1
+	}
+	length := r.IntN(8)
+	k.taken = append(k.taken, &oracleReceive{id: (*k.posted)[at], done: true, length: length})
+	*k.posted = slices.Delete(*k.posted, at, at+1)
+	k.actor.Receives.Deliver(m, length)
 }
 
 func (k *taker) finish(r *rand.Rand) {

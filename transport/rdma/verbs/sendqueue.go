@@ -81,6 +81,9 @@ func (q *SendQueue) Single() *Request {
 	return q.slot(q.next)
 }
 
+// TakeSingle takes the request that Single has returned.
+func (q *SendQueue) TakeSingle() { q.next++ }
+
 // Next takes the oldest request that was not taken yet and may start now, or returns
 // nil: when there is none, when it is a Read and as many Reads as the connection
 // allows (ORD) are under way, when its fence waits for one, or when the endpoint is

@@ -164,6 +164,30 @@ func outcomes(list []verbs.Completion) []outcome {
 	return all
 }
 
+func TestSingleIsTheOnlyRequest(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	p.Nil(p.actor.Sends.Single())
+	for id := range uint64(40) { // several times around the ring
+		p.NoError(p.endpoint.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpSend}))
+		p.within(func() {
+			r := p.actor.Sends.Single()
+			p.NotNil(r)
+			p.actor.Sends.TakeSingle()
+			p.Nil(p.actor.Sends.Single())
+			p.Nil(p.actor.Sends.Next())
+			p.actor.Sends.Done(r)
+		})
+		p.Equal([]outcome{{id, verbs.StatusSuccess}}, outcomes(p.poll()))
+	}
+	for range 2 {
+		p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
+	}
+	p.Nil(p.actor.Sends.Single())
+	p.within(func() { p.NotNil(p.actor.Sends.Next()) })
+	p.NotNil(p.actor.Sends.Single())
+}
+
 func TestFinishingTwicePanics(t *testing.T) {
 	p := newPlay(t, nil)
 	p.connect(p.endpoint, p.actor, 1)

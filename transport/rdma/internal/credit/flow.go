@@ -94,6 +94,17 @@ func (f *Flow) Next() (Word, bool) {
 	return f.stamp(sequence), true
 }
 
+// Send is Take and Next at once, for a flow that is Ready: it returns the word of a new
+// frame, whose slot is that of its sequence number.
+func (f *Flow) Send() Word {
+	s := &f.out
+	sequence := s.next
+	s.next++
+	s.cursor++
+	s.frames++
+	return f.stamp(sequence)
+}
+
 // stamp makes the word of a frame that is about to be sent.
 func (f *Flow) stamp(sequence uint16) Word {
 	f.in.saidAck, f.in.said = f.in.expected, f.in.limit()
@@ -124,8 +135,20 @@ func (f *Flow) Update() Word {
 // Farewell returns the word of a BYE or a BYE-ACK, which the caller sends.
 func (f *Flow) Farewell() Word { return f.stamp(0) }
 
-// Awaits reports whether an eager frame is the next to deliver.
-func (f *Flow) Awaits(w Word) bool { return w.Sequence() == f.in.expected }
+// Accept is Arrive of a frame that is to be delivered, as nearly all are. It returns
+// false, having done nothing, for every other: Arrive says what is the matter.
+func (f *Flow) Accept(w Word) (freed int, ok bool) {
+	r, s := &f.in, &f.out
+	if w.Sequence() != r.expected || r.arrived == r.said || w.heard()-r.heard > r.updates-r.heard || !s.sound(w) {
+		return 0, false
+	}
+	r.arrived++
+	r.expected++
+	r.heard = w.heard()
+	freed = int(w.ack() - s.acked)
+	s.note(w)
+	return freed, true
+}
 
 // Arrive takes the word of an eager frame that came. freed slots are free now,
 // the oldest ones. After an error the connection is to be ended.

@@ -298,7 +298,7 @@ func TestViolations(t *testing.T) {
 			f.Update()
 			f.Take()
 			f.Next()
-			_, _, err := f.Arrive(w)
+			_, err := arrive(f, w)
 			require.ErrorIs(t, err, credit.ErrViolation)
 		})
 	}
@@ -306,13 +306,42 @@ func TestViolations(t *testing.T) {
 		f := credit.New(4)
 		f.Connect(2, 8, 4)
 		for i := range uint16(2) {
-			_, _, err := f.Arrive(word(i, 0, 8, 0))
+			_, err := arrive(f, word(i, 0, 8, 0))
 			require.NoError(t, err)
 			f.Return(1)
 		}
-		_, _, err := f.Arrive(word(2, 0, 8, 0))
+		_, err := arrive(f, word(2, 0, 8, 0))
 		require.ErrorIs(t, err, credit.ErrViolation, "what is returned but not said is no credit")
 	})
+}
+
+// TestSendIsTakeAndNext compares the two in the states of random runs in which a flow is
+// ready.
+func TestSendIsTakeAndNext(t *testing.T) {
+	compared := 0
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		p := newPair([2]int{1 << r.IntN(5), 1 << r.IntN(5)}, [2]int{1 + r.IntN(20), 1 + r.IntN(20)}, 1<<30, 5, 5)
+		for range 2000 {
+			all := p.moves()
+			require.NoError(t, all[r.IntN(len(all))](p))
+			for i := range p.node {
+				one, two := p.node[i].flow, p.node[i].flow
+				if !one.Ready() {
+					continue
+				}
+				sequence, ok := two.Take()
+				require.True(t, ok)
+				w, ok := two.Next()
+				require.True(t, ok)
+				require.Equal(t, sequence, w.Sequence())
+				require.Equal(t, w, one.Send())
+				require.Equal(t, two, one)
+				compared++
+			}
+		}
+	}
+	require.Greater(t, compared, 1000)
 }
 
 func TestNoAllocations(t *testing.T) {
@@ -358,7 +387,7 @@ func FuzzHostile(f *testing.F) {
 			switch b[0] % 6 {
 			case 0, 1:
 				var v credit.Verdict
-				if v, _, err = flow.Arrive(w); err == nil {
+				if v, err = arrive(flow, w); err == nil {
 					held++
 					if v == credit.Deliver {
 						require.Equal(t, uint16(delivered), w.Sequence())

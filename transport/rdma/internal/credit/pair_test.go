@@ -110,7 +110,7 @@ func (p *pair) deliver(i int) error {
 	case eager:
 	}
 	n.held++
-	verdict, _, err := n.flow.Arrive(f.word)
+	verdict, err := arrive(&n.flow, f.word)
 	switch {
 	case err != nil:
 		return err
@@ -122,6 +122,21 @@ func (p *pair) deliver(i int) error {
 		n.delivered++
 	}
 	return nil
+}
+
+// arrive is Flow.Arrive, and compares Flow.Accept with it: the same for a frame to
+// deliver, nothing for any other.
+func arrive(f *credit.Flow, w credit.Word) (credit.Verdict, error) {
+	before, short := *f, *f
+	accepted, ok := short.Accept(w)
+	verdict, freed, err := f.Arrive(w)
+	switch {
+	case ok != (err == nil && verdict == credit.Deliver):
+		return 0, fmt.Errorf("Accept says %t of a frame with verdict %d (and an error: %t)", ok, verdict, err != nil)
+	case ok && (accepted != freed || short != *f), !ok && short != before:
+		return 0, fmt.Errorf("Accept frees %d of %d and leaves %+v, not %+v", accepted, freed, short, *f)
+	}
+	return verdict, err
 }
 
 // giveBack posts the receives of i again.

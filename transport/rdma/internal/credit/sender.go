@@ -49,9 +49,19 @@ func (s *sender) hear(w Word) (int, error) {
 	case before(w.limit(), s.limit) || w.limit()-s.frames > WindowMax:
 		return 0, fmt.Errorf("%w: the limit went from %d to %d with %d frames sent", ErrViolation, s.limit, w.limit(), s.frames)
 	}
+	s.note(w)
+	return int(freed), nil
+}
+
+// sound reports whether hear takes a word.
+func (s *sender) sound(w Word) bool {
+	return w.ack()-s.acked <= s.next-s.acked && !before(w.limit(), s.limit) && w.limit()-s.frames <= WindowMax
+}
+
+// note takes what a sound word says.
+func (s *sender) note(w Word) {
 	s.acked, s.limit = w.ack(), w.limit()
 	if before(s.cursor, s.acked) {
 		s.cursor = s.acked // the peer has it from the connection before
 	}
-	return int(freed), nil
 }

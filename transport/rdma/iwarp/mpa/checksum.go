@@ -19,14 +19,20 @@ const shortMax = 256
 
 // Checksum continues the CRC32C of an FPDU over p. It starts as zero.
 func Checksum(crc uint32, p []byte) uint32 {
-	if len(p) >= foldMin && folds {
-		crc, p = foldLong(crc, p)
-	}
-	if sums && len(p) <= shortMax {
-		if len(p) == 0 {
-			return crc
-		}
+	if uint(len(p)-1) < shortMax && sums {
 		return ^sum(^crc, &p[0], len(p))
 	}
-	return crc32.Update(crc, castagnoli(), p)
+	return checksumLong(crc, p)
+}
+
+// checksumLong is Checksum of what is not short.
+func checksumLong(crc uint32, p []byte) uint32 {
+	if len(p) < foldMin || !folds {
+		return crc32.Update(crc, castagnoli(), p)
+	}
+	crc, p = foldLong(crc, p)
+	if len(p) == 0 {
+		return crc
+	}
+	return ^sum(^crc, &p[0], len(p))
 }
