@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
@@ -134,12 +135,12 @@ func TestManyLeaveNothing(t *testing.T) {
 			_, err := s.Spawn(idle(), "answer")
 			require.NoError(t, err)
 		}
-		stays := func(n int, kind string, some func()) {
-			some()
+		stays := func(n, before int, kind string, some func(n int)) {
+			some(before)
 			grown := int64(n * little)
 			for round := 0; grown >= int64(n*little) && round < 5; round++ { // a table may grow, but not each time
 				before := heap()
-				some()
+				some(n)
 				for deadline := time.Now().Add(patience); ; {
 					grown = int64(heap()) - int64(before)
 					if grown < int64(n*little) || time.Now().After(deadline) {
@@ -149,7 +150,7 @@ func TestManyLeaveNothing(t *testing.T) {
 			}
 			require.Less(t, grown, int64(n*little), kind)
 		}
-		stays(ranks*each, "actors", func() {
+		stays(ranks*each, ranks*each, "actors", func(int) {
 			var ended sync.WaitGroup
 			ended.Add(ranks * each)
 			for _, s := range all {
@@ -173,10 +174,17 @@ func TestManyLeaveNothing(t *testing.T) {
 			}
 			ended.Wait()
 		})
-		stays(requests, "requests", func() {
-			for i := range requests {
-				ask(t, all[i%ranks], all[i%ranks].PID((i+1)%ranks, "answer"), 1)
+		stays(requests, requests/10, "requests", func(n int) {
+			var asked sync.WaitGroup
+			for rank, s := range all {
+				asked.Go(func() {
+					for range n / ranks {
+						_, err := s.Root.RequestFuture(s.PID((rank+1)%ranks, "answer"), 1, soon).Result()
+						assert.NoError(t, err)
+					}
+				})
 			}
+			asked.Wait()
 		})
 	})
 }
