@@ -192,6 +192,11 @@ func (h *halfOpen) run() int {
 		d.stranger(&d.counters.Strangers, h.remote, err.Error())
 		h.rejectMarkers(f)
 		return 1
+	case errors.Is(err, ErrHungUp):
+		// A rank does so whose own request was won by the peer's: nothing to write of.
+		d.counters.Strangers.Add(1)
+		h.drop()
+		return 1
 	case err != nil:
 		d.stranger(&d.counters.Strangers, h.remote, err.Error())
 		h.drop()

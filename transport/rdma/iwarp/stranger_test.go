@@ -72,6 +72,15 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 		require.Len(t, lines, 1)
 		require.Contains(t, lines[0], peers[0].conn.LocalAddr().String()+" was dropped: too many")
 	})
+	t.Run("hung up", func(t *testing.T) { // as a rank does when the peer connects, too
+		var lines []string
+		s := newSide(t, iwarp.Config{Log: func(line string) { lines = append(lines, line) }}, 64)
+		p := dial(t, s, s.listen().Address())
+		s.poll()
+		require.NoError(t, p.conn.Close())
+		p.pump(func() bool { return s.provider.Counters().Strangers.Load() == 1 })
+		require.Empty(t, lines)
+	})
 }
 
 // trickle sends a request octet by octet, as long as it is listened to, and never its
