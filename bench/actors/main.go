@@ -34,6 +34,9 @@ func main() {
 		if !*local && w.Size() < 2 {
 			return fmt.Errorf("actors needs 2 ranks or more, not %d, or -local", w.Size())
 		}
+		if *local && w.Size() > 1 {
+			return fmt.Errorf("-local measures one rank, not %d", w.Size())
+		}
 		s, err := actors.OfConfig(w, actors.Config{})
 		if err != nil {
 			return err
