@@ -311,10 +311,10 @@ func TestBundlesAreNotForgotten(t *testing.T) {
 func TestBundlesHaveATimer(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBundles(true)
-	tellMany(t, e, l, 0, 3)
+	tellMany(t, e, l, 0, 1) // of several the timer could separate some
 	soonTrue(t, func() bool { return s.count.Load() == 1 })
 	require.NoError(t, e.Close())
-	require.Equal(t, naive([]int{0, 1, 2}, 8), s.bodies[0])
+	require.Equal(t, naive([]int{0}, 8), s.bodies[0])
 }
 
 // Parcels that share frames cost no memory.
