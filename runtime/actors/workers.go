@@ -118,21 +118,28 @@ func (w *workers) work() {
 			return
 		}
 		m := w.line.pop()
-		w.turns++
+		w.turns++ // before watch looks at them
 		if w.line.n > 0 {
 			// Who was pushed before this worker woke has found it idle, too, and this
 			// turn may block.
 			w.staff()
 		}
-		me.box = m
-		w.mu.Unlock()
-		again := m.run()
-		w.mu.Lock()
-		me.box = nil
-		if again {
-			w.line.push(m)
-		}
+		w.turn(me, m)
 	}
+}
+
+// turn runs a mailbox on the calling goroutine, which is me, and returns whether it is
+// in line again. mu is held, but not while the actor runs.
+func (w *workers) turn(me *worker, m *mailbox) (again bool) {
+	me.box = m
+	w.mu.Unlock()
+	again = m.run()
+	w.mu.Lock()
+	me.box = nil
+	if again {
+		w.line.push(m)
+	}
+	return again
 }
 
 // end ends a worker. mu is held, and given up.
@@ -172,13 +179,7 @@ func (w *workers) leave() {
 func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Lock()
 	w.turns++
-	me.box = m
-	w.mu.Unlock()
-	again := m.run()
-	w.mu.Lock()
-	me.box = nil
-	if again {
-		w.line.push(m)
+	if w.turn(me, m) {
 		w.staff()
 	}
 	w.mu.Unlock()
