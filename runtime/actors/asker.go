@@ -10,27 +10,37 @@ import (
 // every request makes both, and most make no other use of either than one answer.
 type asker struct {
 	pid     actor.PID
-	process remote
+	process reply
 }
+
+// askersTotal is how many askers are made at a time: who keeps the PID of one keeps
+// the others.
+const askersTotal = 4
 
 // askers are the last ones that came, by their ids, so that the Process of a PID is
 // found without a look at its text. The engine's lock guards add; any goroutine may
 // call find.
-type askers [64]atomic.Pointer[asker]
+type askers struct {
+	recent [64]atomic.Pointer[asker]
+	// unused are such that nobody uses yet. The engine's lock guards it.
+	unused []asker
+}
 
 // slot is where a future may be. Its rank numbers its futures, at the end of their
 // ids.
 func (t *askers) slot(address, id string) *atomic.Pointer[asker] {
-	return &t[(uint(id[len(id)-1])+37*uint(address[len(address)-1]))%uint(len(t))]
+	return &t.recent[(uint(id[len(id)-1])+37*uint(address[len(address)-1]))%uint(len(t.recent))]
 }
 
 // add makes the PID of a future of a rank.
 func (t *askers) add(s *System, rank int, id string) *actor.PID {
-	key := remoteKey{rank, s.epochs[rank], id}
-	a := &asker{
-		pid:     actor.PID{Address: s.addresses[rank], Id: id},
-		process: remote{s: s, key: key, once: true},
+	if len(t.unused) == 0 {
+		t.unused = make([]asker, askersTotal)
 	}
+	a := &t.unused[0]
+	t.unused = t.unused[1:]
+	a.pid.Address, a.pid.Id = s.addresses[rank], id
+	a.process = reply{s: s, rank: rank}
 	t.slot(a.pid.Address, id).Store(a)
 	return &a.pid
 }
@@ -50,4 +60,44 @@ func (t *askers) find(pid *actor.PID) *asker {
 func isActor(p actor.Process) bool {
 	_, ok := p.(*actor.ActorProcess)
 	return ok
+}
+
+// reply is a future of another rank as protoactor sees it: a Process. It takes one
+// answer, by name and without credit, and has no link of its own: the answer goes
+// through that of nobody, whichever that is at the time. It is also what a PID leads to
+// whose address is of no rank or of an earlier life; then err says so, and it
+// refuses everything.
+type reply struct {
+	s    *System
+	rank int
+	err  error
+}
+
+var _ actor.Process = (*reply)(nil)
+
+// SendUserMessage implements actor.Process.
+func (r *reply) SendUserMessage(pid *actor.PID, message any) {
+	if r.err != nil {
+		r.s.bury(pid, message, r.err)
+		return
+	}
+	r.s.post.nobodyOf(r.rank).send(pid, message, pid.Id)
+}
+
+// Stop implements actor.Process.
+func (r *reply) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) }
+
+// SendSystemMessage implements actor.Process.
+func (r *reply) SendSystemMessage(pid *actor.PID, message any) {
+	if r.err == nil {
+		r.s.post.nobodyOf(r.rank).sendSystem(pid, message, remoteKey{r.rank, r.s.epochs[r.rank], pid.Id}, pid.Id)
+		return
+	}
+	switch m := message.(type) {
+	case *actor.Watch:
+		r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
+	case *actor.Unwatch, *actor.Terminated: // there is nothing to undo
+	default:
+		r.s.bury(pid, message, r.err)
+	}
 }

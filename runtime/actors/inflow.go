@@ -64,7 +64,7 @@ func (p *post) deliverRun(a *arrival, items []item) (woke bool) {
 	if p.to != to {
 		p.flush()
 	}
-	if p.to == nil && len(items) >= runWhole {
+	if p.to == nil && (len(items) >= runWhole || len(p.taken.list) == 1) {
 		to.accept(items, p)
 		return false
 	}

@@ -90,7 +90,7 @@ func (r *remote) sendLarge(l *engine.Link, p engine.Parcel, head, b []byte, m an
 	// The body goes with the head, which is memory of the caller's stack.
 	head = binary.LittleEndian.AppendUint64(head, uint64(len(b)))
 	head = binary.LittleEndian.AppendUint32(head, tag)
-	sent, err := r.s.engine.SendParcel(l, p, head, nil, r.cost(len(b)))
+	sent, err := r.s.engine.SendParcel(l, p, head, nil, parcelCost(p, len(b)))
 	if !sent {
 		return false, err
 	}

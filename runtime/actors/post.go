@@ -3,7 +3,6 @@ package actors
 import (
 	"encoding/binary"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -63,11 +62,12 @@ func (a *arrival) more() *rarity {
 // post takes what the engine hands over and delivers it. The engine's lock guards
 // its fields up to the blank line.
 type post struct {
-	s       *System
-	sources []*source
-	queue   inflow
-	senders [256]*actor.PID // recent ones, by a hash of rank and id
-	askers  askers          // others may read it
+	s         *System
+	sources   []*source
+	queue     inflow
+	envelopes envelopes
+	senders   senders
+	askers    askers // others may read it
 
 	taken     inflow // what work is at; the serving goroutine's while it works
 	transfers transfers
@@ -105,7 +105,7 @@ func (p *post) ready() bool {
 
 // Parcel implements engine.Courier.
 func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Message) {
-	if w.Tag == tagUser && memory == nil && p.plain(from, w, body) {
+	if memory == nil && p.plain(from, w, body) {
 		return
 	}
 	a := arrival{source: int32(from)}
@@ -144,20 +144,31 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 	p.queue.add(a)
 }
 
-// plain takes the most frequent parcel, a message of a registered type without a
-// head, and returns false for any other and for what is wrong with it.
+// plain takes the most frequent parcel, a message of a registered type whose head
+// has a sender at most, and returns false for any other and for what is wrong with it.
 func (p *post) plain(from int, w engine.Parcel, body []byte) bool {
 	src := p.sources[from]
-	if src == nil || w.ID != p.s.epoch {
+	tag, n := splitTag(w.Tag)
+	if tag != tagUser || src == nil || w.ID != p.s.epoch || n > len(body) {
 		return false
 	}
 	in, decode := src.inlet(w.Link), src.quickly(w.Type)
 	if in == nil || decode == nil {
 		return false
 	}
+	var sender *actor.PID
+	if n > 0 {
+		if sender = p.speaker(from, body[:n]); sender == nil {
+			return false
+		}
+		body = body[n:]
+	}
 	message, err := decode(body)
 	if err != nil {
 		return false
+	}
+	if sender != nil {
+		message = p.envelopes.of(message, sender, len(body))
 	}
 	p.queue.plain(from, item{message: message, in: in, cost: costOf(len(body))})
 	return true
@@ -170,7 +181,7 @@ func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) err
 			return fmt.Errorf("%w: link %d", errWire, w.Link)
 		}
 	}
-	if len(raw) > 0 {
+	if a.sender = p.speaker(int(a.source), raw); a.sender == nil && len(raw) > 0 {
 		h, err := parseHead(raw)
 		if err != nil {
 			return err
@@ -182,34 +193,13 @@ func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) err
 			a.more().headers = h.headers
 		}
 		if h.hasSender {
-			a.sender = p.senderOf(int(a.source), h)
+			a.sender = p.sender(int(a.source), h)
 		}
 	}
 	if a.in == nil && a.to == nil {
 		return fmt.Errorf("%w: no addressee", errWire)
 	}
 	return nil
-}
-
-// senderOf returns the PID of a sender; the same one for messages in a row, which
-// spares making it and looking up its Process.
-func (p *post) senderOf(from int, h rawHead) *actor.PID {
-	if h.address != nil {
-		return actor.NewPID(string(h.address), string(h.sender))
-	}
-	address := p.s.addresses[from]
-	if strings.HasPrefix(string(h.sender), futurePrefix) {
-		return p.askers.add(p.s, from, string(h.sender))
-	}
-	hash := uint32(from) * 31
-	for _, c := range h.sender {
-		hash = (hash ^ uint32(c)) * 16777619
-	}
-	slot := &p.senders[(hash^hash>>15)%uint32(len(p.senders))]
-	if known := *slot; known == nil || known.Id != string(h.sender) || known.Address != address {
-		*slot = actor.NewPID(address, string(h.sender))
-	}
-	return *slot
 }
 
 // contents takes the message out of a parcel.

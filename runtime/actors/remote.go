@@ -21,15 +21,11 @@ import (
 type remote struct {
 	s    *System
 	key  remoteKey
-	line *line // nil with once
-	// once is a future: it takes one answer, by name and without credit.
-	once bool
-	// err refuses everything: the address is of no rank, or of an earlier life.
-	err error
+	line *line
 
 	// making guards link while it is made.
 	making sync.Mutex
-	// link leads to the actor. A future has none.
+	// link leads to the actor.
 	link atomic.Pointer[engine.Link]
 	// mu guards queue. No lock of an actor is taken under it, but for making and the
 	// engine's.
@@ -65,28 +61,30 @@ func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
 		err = fmt.Errorf("%w: %q is %q now", ErrStale, pid.Address, s.addresses[rank])
 	}
 	if err != nil || future {
-		return &remote{s: s, key: key, once: true, err: err}, true
+		return &reply{s: s, rank: rank, err: err}, true
 	}
 	return s.reach(key), true
 }
 
 // SendUserMessage implements actor.Process.
 func (r *remote) SendUserMessage(pid *actor.PID, message any) {
+	r.send(pid, message, "")
+}
+
+// send is SendUserMessage. With a name it is an answer to a future of the rank, which
+// is not r, and travels without credit.
+func (r *remote) send(pid *actor.PID, message any, name string) {
 	defer goruntime.KeepAlive(r) // its link must not be closed meanwhile
-	m, h := message, head{}
+	m, h := message, head{name: name}
 	if env, ok := message.(*actor.MessageEnvelope); ok {
 		m, h.sender, h.headers = env.Message, env.Sender, env.Header
-	}
-	if r.err != nil {
-		r.s.bury(pid, message, r.err)
-		return
 	}
 	c := codecOf(m)
 	if c == nil {
 		r.s.bury(pid, message, fmt.Errorf("%w: %T", ErrUnregistered, m))
 		return
 	}
-	if !r.queued.Load() {
+	if name != "" || !r.queued.Load() {
 		sent, err := r.tell(c, m, &h)
 		if err != nil {
 			r.s.bury(pid, message, err)
@@ -117,9 +115,6 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 	}
 	var space [192]byte
 	headBytes := space[:0]
-	if r.once {
-		h.name = r.key.id
-	}
 	if !h.empty() {
 		if headBytes, err = h.append(headBytes, r.s.Address()); err != nil {
 			return false, err
@@ -131,7 +126,7 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 		}
 	}
 	p := engine.Parcel{Tag: tagOf(tagUser, len(headBytes)), Type: c.number, ID: r.key.epoch}
-	if !r.once {
+	if h.name == "" {
 		p.Link = l.Number()
 	}
 	if c == codecMessage {
@@ -142,7 +137,7 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 		switch {
 		case body == nil:
 		case len(headBytes)+len(body) <= r.longest():
-			return r.s.engine.SendParcel(l, p, headBytes, body, r.cost(len(body)))
+			return r.s.engine.SendParcel(l, p, headBytes, body, parcelCost(p, len(body)))
 		case r.apart.Load():
 			return r.sendLarge(l, p, headBytes, body, nil) // from where it is
 		}
@@ -150,9 +145,10 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 	return r.tellEncoded(l, p, headBytes, c, m)
 }
 
-// cost is what a message takes of the credit.
-func (r *remote) cost(n int) uint32 {
-	if r.once {
+// parcelCost is what a message of n bytes takes of the credit of the link it goes
+// through, if it goes through one.
+func parcelCost(p engine.Parcel, n int) uint32 {
+	if p.Link == 0 {
 		return 0
 	}
 	return costOf(n)
@@ -170,7 +166,7 @@ func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *co
 		return false, fmt.Errorf("encode %T: %w", m, err)
 	}
 	if len(head)+len(*b) <= r.longest() {
-		return r.s.engine.SendParcel(l, p, head, *b, r.cost(len(*b)))
+		return r.s.engine.SendParcel(l, p, head, *b, parcelCost(p, len(*b)))
 	}
 	if r.apart.Load() {
 		own := *b
@@ -206,7 +202,7 @@ func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any
 	if n := len(head) + len(b); n > r.longest() || len(b) > smallMessage && !r.apart.Load() {
 		return r.give(l, p, head, m)
 	}
-	sent, err := r.s.engine.SendParcel(l, p, head, b, r.cost(len(b)))
+	sent, err := r.s.engine.SendParcel(l, p, head, b, parcelCost(p, len(b)))
 	if sent {
 		r.s.world.Release(m)
 	}
@@ -220,7 +216,7 @@ func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool
 		return false, err
 	}
 	n := len(g.Lease.Bytes)
-	sent, err := r.s.engine.SendParcelMemory(l, p, head, g.Key, n, r.cost(n))
+	sent, err := r.s.engine.SendParcelMemory(l, p, head, g.Key, n, parcelCost(p, n))
 	if sent {
 		r.s.world.Given(m, g, r.key.rank)
 		return true, nil
@@ -237,20 +233,11 @@ func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool
 	return false, err
 }
 
-// longest is the longest parcel.
-func (r *remote) longest() int {
-	if r.once {
-		r = r.s.post.nobodyOf(r.key.rank)
-	}
-	return int(r.eager.Load())
-}
+// longest is the longest parcel, when there is a link.
+func (r *remote) longest() int { return int(r.eager.Load()) }
 
-// linked returns the link, which is made on first use. A future has none of its own:
-// what is for it goes through that of nobody, whichever that is at the time.
+// linked returns the link, which is made on first use.
 func (r *remote) linked() (*engine.Link, error) {
-	if r.once {
-		return r.s.post.nobodyOf(r.key.rank).linked()
-	}
 	if l := r.link.Load(); l != nil {
 		return l, nil
 	}
@@ -287,22 +274,28 @@ func (r *remote) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) 
 // SendSystemMessage implements actor.Process. What protoactor sends to a child or
 // a parent only has no meaning at another rank and is a dead letter.
 func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
+	r.sendSystem(pid, message, r.key, "")
+}
+
+// sendSystem is SendSystemMessage to an actor with a key, which is that of r or, with
+// a name, of a future.
+func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
 	defer goruntime.KeepAlive(r)
-	var h head
+	h := head{name: name}
 	var body []byte
 	var number uint32
 	switch m := message.(type) {
 	case *actor.Watch:
-		if r.err != nil || !r.s.watch(r.key, m.Watcher, pid) {
+		if !r.s.watch(key, m.Watcher, pid) {
 			r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
 			return
 		}
 		number, h.sender = typeWatch, m.Watcher
 	case *actor.Unwatch:
-		r.s.unwatch(r.key.rank, m.Watcher.Id, r.key.id)
+		r.s.unwatch(key.rank, m.Watcher.Id, key.id)
 		number, h.sender = typeUnwatch, m.Watcher
 	case *actor.Terminated:
-		r.s.unwatchedBy(r.key.rank, m.Who.Id, pid)
+		r.s.unwatchedBy(key.rank, m.Who.Id, pid)
 		number, h.sender, body = typeTerminated, m.Who, []byte{byte(m.Why)}
 	case *actor.Stop:
 		number = typeStop
@@ -321,17 +314,12 @@ func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 
 // system sends a system message. A rank that is lost has no use for it.
 func (r *remote) system(number uint32, h *head, body []byte) error {
-	if r.err != nil {
-		return r.err
-	}
 	l, err := r.linked()
 	if err != nil {
 		return err
 	}
 	p := engine.Parcel{Tag: tagSystem, Type: number, ID: r.key.epoch}
-	if r.once {
-		h.name = r.key.id
-	} else {
+	if h.name == "" {
 		p.Link = l.Number()
 	}
 	var headBytes []byte

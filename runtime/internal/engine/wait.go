@@ -66,11 +66,14 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 		era := w.era
 		stop = context.AfterFunc(ctx, func() { e.expire(ctx, w, era) })
 	}
-	for since := w.since; !w.over(); since = time.Now() {
+	for since := w.since; ; since = time.Now() {
 		if e.take(w) {
 			e.pollFor(w, since)
 		} else {
 			e.park(w)
+		}
+		if w.over() { // before the look at the clock, which takes as long as an arrival
+			break
 		}
 	}
 	e.release(w)

@@ -1,0 +1,66 @@
+package actors
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// senders are recent senders of other ranks, by what a head with nothing else says
+// of them: messages of one have the same PID, which spares making it and looking up
+// its Process.
+type senders [256]struct {
+	from int
+	head string
+	pid  *actor.PID
+}
+
+// speaker returns the sender that a head names, nil if the head has anything else.
+func (p *post) speaker(from int, head []byte) *actor.PID {
+	n := len(head)
+	if n < 4 || head[0] != headSender || int(binary.LittleEndian.Uint16(head[1:])) != n-3 {
+		return nil
+	}
+	if strings.HasPrefix(string(head[3:]), futurePrefix) {
+		return p.askers.add(p.s, from, string(head[3:]))
+	}
+	known := &p.senders[(uint(head[n-1])+37*uint(head[n-2])+101*uint(from))%uint(len(p.senders))]
+	if known.from != from || known.head != string(head) {
+		known.from, known.head = from, string(head)
+		known.pid = actor.NewPID(p.s.addresses[from], known.head[3:])
+	}
+	return known.pid
+}
+
+// sender returns the sender that a head with other things names.
+func (p *post) sender(from int, h rawHead) *actor.PID {
+	if h.address != nil {
+		return actor.NewPID(string(h.address), string(h.sender))
+	}
+	return actor.NewPID(p.s.addresses[from], string(h.sender))
+}
+
+const (
+	// envelopesTotal is how many envelopes are made at a time, envelopedMax the
+	// longest message that gets one of them: who keeps one keeps what is in the others.
+	envelopesTotal = 8
+	envelopedMax   = 512
+)
+
+// envelopes are such that nobody uses yet.
+type envelopes []actor.MessageEnvelope
+
+// of returns a message of n bytes in an envelope.
+func (e *envelopes) of(message any, sender *actor.PID, n int) *actor.MessageEnvelope {
+	if n > envelopedMax {
+		return &actor.MessageEnvelope{Message: message, Sender: sender}
+	}
+	if len(*e) == 0 {
+		*e = make([]actor.MessageEnvelope, envelopesTotal)
+	}
+	m := &(*e)[0]
+	*e = (*e)[1:]
+	m.Message, m.Sender = message, sender
+	return m
+}
