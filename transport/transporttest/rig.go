@@ -181,13 +181,17 @@ func (r *rig) parallel(run func(m *member) error) {
 	require.NoError(r, errors.Join(errs...))
 }
 
-// rounds returns how often a rule repeats what it does: n times, or a tenth of it
-// with -short, where every repetition is seen by the race detector.
+// rounds returns how often a rule repeats what it does: n times with GORUN_SOAK=1,
+// a third of it without, as the race detector sees every repetition, and a tenth
+// with -short.
 func (r *rig) rounds(n int) int {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return (n + 9) / 10
+	case os.Getenv("GORUN_SOAK") == "1":
+		return n
 	}
-	return n
+	return (n + 2) / 3
 }
 
 // random returns a source of chance whose seed is printed if the test fails, and

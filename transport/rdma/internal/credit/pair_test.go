@@ -1,6 +1,7 @@
 package credit_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,6 +66,33 @@ func (p *pair) clone() *pair {
 		c.toward[i] = slices.Clone(c.toward[i])
 	}
 	return &c
+}
+
+// state tells pairs apart for the search.
+type state struct {
+	flow                          [2]credit.Flow
+	taken, delivered, held, quota [2]int
+	breaks, widens                int
+	slots, toward                 [2]string
+}
+
+func (p *pair) state() state {
+	s := state{breaks: p.breaks, widens: p.widens}
+	for i := range p.node {
+		n := &p.node[i]
+		s.flow[i], s.taken[i], s.delivered[i], s.held[i], s.quota[i] = n.flow, n.taken, n.delivered, n.held, n.quota
+		var b []byte
+		for _, payload := range n.slots {
+			b = binary.AppendVarint(b, int64(payload))
+		}
+		s.slots[i], b = string(b), nil
+		for _, f := range p.toward[i] {
+			b = binary.AppendUvarint(append(b, byte(f.kind)), uint64(f.word))
+			b = binary.AppendVarint(b, int64(f.payload))
+		}
+		s.toward[i] = string(b)
+	}
+	return s
 }
 
 // take accepts one more message at i.

@@ -221,7 +221,7 @@ func search(t *testing.T, b budget, statesMax int) int {
 // state, when faults stop, they connect, and every attempt has one outcome.
 func TestEveryInterleaving(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute with the race detector")
+		t.Skip("a search of pure logic: without -short")
 	}
 	for name, b := range map[string]budget{
 		"both want":                 {wants: 2},
@@ -252,7 +252,7 @@ func TestEveryInterleaving(t *testing.T) {
 
 // TestLongRandomRuns goes further than the search, along random ways.
 func TestLongRandomRuns(t *testing.T) {
-	runs := uint64(3000)
+	runs := uint64(1000)
 	if testing.Short() {
 		runs = 300
 	}

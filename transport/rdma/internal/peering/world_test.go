@@ -1,10 +1,11 @@
 package peering_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
@@ -83,16 +84,46 @@ func (w *world) clone() *world {
 	return &c
 }
 
-// key tells worlds apart for the search: everything but times.
+// key tells worlds apart for the search: everything but times. Each number ends by
+// itself, and each list begins with its length.
 func (w *world) key() string {
-	var b strings.Builder
-	fmt.Fprint(&b, w.side[0].String(), "|", w.side[1].String(), w.inUse, w.incarnation, w.left, w.down, w.ended, w.finished)
-	for i := range w.links {
-		if l := &w.links[i]; l.open[0] || l.open[1] || len(l.toward[0])+len(l.toward[1]) > 0 {
-			fmt.Fprint(&b, "|", i, l)
+	b := append(make([]byte, 0, 512), w.side[0].String()+"|"+w.side[1].String()+"|"...)
+	add := func(numbers ...int) {
+		for _, n := range numbers {
+			b = binary.AppendVarint(b, int64(n))
 		}
 	}
-	return b.String()
+	flag := func(flags ...bool) {
+		for _, f := range flags {
+			b = strconv.AppendBool(b, f)
+		}
+	}
+	left := w.left
+	add(left.wants, left.idles, left.shutdowns, left.faults, left.ticks, left.kills)
+	for s := range 2 {
+		add(w.inUse[s], int(w.incarnation[s]))
+		flag(w.down[s], w.ended[s], w.finished[s])
+	}
+	for i := range w.links {
+		l := &w.links[i]
+		if !l.open[0] && !l.open[1] && len(l.toward[0])+len(l.toward[1]) == 0 {
+			continue
+		}
+		add(i, l.active, l.settled)
+		flag(l.used)
+		for s := range 2 {
+			flag(l.open[s], l.name[s].Active)
+			add(int(l.name[s].Number), len(l.toward[s]))
+			for _, m := range l.toward[s] {
+				g, r := m.greeting, m.reject
+				add(int(m.kind), int(g.Incarnation), int(g.Attempt), int(g.Nonce))
+				add(int(r.Reason), int(r.MajorMin), int(r.MajorMax), r.Required.IRD, r.Required.ORD)
+				add(int(r.Incarnation), int(r.Retry), int(r.Nonce))
+				flag(m.final)
+			}
+		}
+	}
+	return string(b)
 }
 
 // step gives one event to a side and carries out what it asks for.
