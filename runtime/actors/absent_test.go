@@ -22,6 +22,7 @@ func TestRankWithoutActors(t *testing.T) {
 	dead := letters(s)
 	pid, heard := watcher(t, s, "watcher")
 	ask(t, s, pid, s.PID(1, "in"))
+	asked := s.Root.RequestFuture(s.PID(1, "in"), 1, soon)
 	told := make(chan bool)
 	go func() {
 		defer close(told)
@@ -35,6 +36,9 @@ func TestRankWithoutActors(t *testing.T) {
 	m := next(t, heard)
 	require.Equal(t, actor.TerminatedReason_NotFound, m.Why)
 	require.True(t, m.Who.Equal(s.PID(1, "in")))
+
+	require.ErrorIs(t, asked.Wait(), actor.ErrDeadLetter)
+	require.ErrorIs(t, s.Root.RequestFuture(s.PID(1, "in"), 2, soon).Wait(), actor.ErrDeadLetter)
 
 	there := later(0)
 	in := inbox(t, there, "in", there.Worker())

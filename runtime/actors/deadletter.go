@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"errors"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -10,6 +12,9 @@ import (
 // releases its memory.
 func (s *System) bury(pid *actor.PID, message any, why error) {
 	_, m, sender := actor.UnwrapEnvelope(message)
+	if errors.Is(why, errEnded) {
+		message, sender = m, nil
+	}
 	s.EventStream.Publish(&DeadLetter{PID: pid, Message: m, Sender: sender, Reason: why})
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		// It answers the sender.

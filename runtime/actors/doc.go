@@ -86,12 +86,17 @@
 // # Dead letters
 //
 // What cannot be delivered is published in the EventStream as a *DeadLetter with
-// its Reason, and as protoactor's DeadLetterEvent, which answers a request. An
-// undelivered *runtime.Message is released then.
+// its Reason, and as protoactor's DeadLetterEvent, which ends a RequestFuture with
+// actor.ErrDeadLetter. An undelivered *runtime.Message is released then.
 //
 // # Death
 //
 // Supervision is local, with all of protoactor's strategies; watching is remote.
 // When a rank dies, every watcher of one of its actors gets one Terminated that
-// says AddressTerminated.
+// says AddressTerminated, and every RequestFuture that was sent to it and is not
+// answered ends with actor.ErrDeadLetter, whether the request was taken there or not;
+// the *DeadLetter says which rank was lost. That is the rank that was asked, or was
+// given the request by an actor or a router of the asker's own rank: who forwards a
+// request to a third rank is not asked any more, so if that is lost the request ends
+// with its timeout, and if he is lost an answer of the third one comes too late.
 package actors

@@ -59,3 +59,10 @@ func (s *System) Probes() uint32 {
 	defer s.waits.mu.Unlock()
 	return s.waits.number
 }
+
+// Questions is how many requests this rank keeps as open.
+func (s *System) Questions() int {
+	s.questions.mu.Lock()
+	defer s.questions.mu.Unlock()
+	return len(s.questions.all)
+}

@@ -82,12 +82,18 @@ func (l *line) drain() {
 func (l *line) refused(s *System, link *engine.Link) {
 	s.post.redefine(l.key.rank)
 	s.unfounded(l.key)
-	s.bury(l.key.pid(), nil, fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank))
-	if r := l.remote.Value(); r != nil {
+	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
+	s.bury(l.key.pid(), nil, why)
+	r := l.remote.Value()
+	if r != nil {
 		r.link.CompareAndSwap(link, nil)
 		defer r.drain()
 	}
-	if l.link.CompareAndSwap(link, nil) {
+	first := l.link.CompareAndSwap(link, nil)
+	if first {
 		s.engine.CloseLink(link)
+	}
+	if first || r == nil { // what is asked through the next link may be answered
+		s.unanswered(why, func(one question) bool { return one.rank == l.key.rank && one.id == l.key.id })
 	}
 }

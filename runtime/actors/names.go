@@ -288,38 +288,15 @@ func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
 
 // askRank asks the names of a rank, until that is lost.
 func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
-	f := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime)
-	s.mu.Lock()
-	lost := s.down[rank] != nil
-	s.asking[f] = rank
-	s.mu.Unlock()
-	if lost { // before it was entered; maybe it was sent before that
-		s.Root.Send(f.PID(), &actor.DeadLetterResponse{})
-	}
-	v, err := f.Result()
-	s.mu.Lock()
-	delete(s.asking, f)
-	s.mu.Unlock()
+	v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
 	if err != nil {
 		return nameAnswer{}, err
 	}
 	return v.(nameAnswer), nil
 }
 
-// tellNames tells the actor of the names of the loss of a rank, and who waits for an
-// answer from there.
+// tellNames tells the actor of the names of the loss of a rank.
 func (s *System) tellNames(rank int) {
-	var vain []*actor.PID
-	s.mu.Lock()
-	for f, of := range s.asking {
-		if of == rank {
-			vain = append(vain, f.PID())
-		}
-	}
-	s.mu.Unlock()
-	for _, pid := range vain {
-		s.Root.Send(pid, &actor.DeadLetterResponse{})
-	}
 	if _, ok := s.ProcessRegistry.GetLocal(namesID); ok {
 		s.Root.Send(s.PID(s.Rank(), namesID), &rankLost{rank})
 	}

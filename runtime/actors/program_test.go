@@ -256,6 +256,7 @@ func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error 
 	}), "watcher"); err != nil {
 		return err
 	}
+	unanswered := s.Root.RequestFuture(s.PID(victim, "in"), 1, soon)
 	const messages = 5000 // more than fits
 	text := []string{strings.Repeat("s", 1000), strings.Repeat("l", 300_000)}
 	for i := range messages {
@@ -281,6 +282,9 @@ func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error 
 	var lost *runtime.PeerError
 	if d := <-dead; !errors.As(d, &lost) || lost.Rank != victim {
 		return d
+	}
+	if err := unanswered.Wait(); !errors.Is(err, actor.ErrDeadLetter) {
+		return fmt.Errorf("a request under way to the dead: %w", err)
 	}
 	if _, err := s.Root.RequestFuture(s.PID(victim, "in"), "late", soon).Result(); !errors.Is(err, actor.ErrDeadLetter) {
 		return fmt.Errorf("a request to the dead: %w", err)

@@ -41,9 +41,6 @@ type remote struct {
 
 var _ actor.Process = (*remote)(nil)
 
-// futurePrefix begins the ids of protoactor's futures.
-const futurePrefix = "future$"
-
 // resolve finds the Process of a PID of another rank.
 func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
 	future := strings.HasPrefix(pid.Id, futurePrefix)
@@ -98,6 +95,14 @@ func (r *remote) send(pid *actor.PID, message any, name string) {
 
 // tell sends a message if there is credit.
 func (r *remote) tell(c *codec, m any, h *head) (bool, error) {
+	if r.s.asks(h.sender) {
+		return r.tellQuestion(c, m, h)
+	}
+	return r.tellAny(c, m, h)
+}
+
+// tellAny is tell for what is no request of a future.
+func (r *remote) tellAny(c *codec, m any, h *head) (bool, error) {
 	for {
 		sent, err := r.try(c, m, h)
 		if err == nil || !errors.Is(err, engine.ErrLinkClosed) {

@@ -95,10 +95,14 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	case codecOf(m) == codecMessage:
 		r.s.bury(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrUnregistered, m))
 	default:
+		var f *first
 		if sender := actor.UnwrapEnvelopeSender(message); r.how == FirstAnswer && sender != nil {
-			message = &actor.MessageEnvelope{Message: m, Sender: newFirst(r.s, sender, len(to))}
+			f = newFirst(r.s, sender, len(to))
 		}
 		for _, t := range to {
+			if f != nil {
+				message = &actor.MessageEnvelope{Message: m, Sender: f.one()}
+			}
 			r.s.Root.Send(t, message)
 		}
 	}
@@ -168,39 +172,50 @@ func (r *router) Stop(*actor.PID) {
 	}
 }
 
-// first is a Process that passes on the first of several answers.
+// first passes on the first of several answers. That one cannot answer counts only if
+// nobody can.
 type first struct {
 	s    *System
-	pid  *actor.PID
 	to   *actor.PID
 	left atomic.Int32
 	done atomic.Bool
 }
 
-// newFirst returns the PID to which n answers are to be sent.
-func newFirst(s *System, to *actor.PID, n int) *actor.PID {
+// newFirst returns what waits for n answers.
+func newFirst(s *System, to *actor.PID, n int) *first {
 	f := &first{s: s, to: to}
 	f.left.Store(int32(n))
-	// By its name it is a future to other ranks: it takes no credit.
-	f.pid, _ = s.ProcessRegistry.Add(f, futurePrefix+"first"+s.ProcessRegistry.NextId())
-	return f.pid
+	return f
 }
 
-// SendUserMessage implements actor.Process. That one cannot answer counts only if
-// nobody can.
-func (f *first) SendUserMessage(_ *actor.PID, message any) {
-	_, dead := actor.UnwrapEnvelopeMessage(message).(*actor.DeadLetterResponse)
-	left := f.left.Add(-1)
-	if (!dead || left == 0) && !f.done.Swap(true) {
-		f.s.Root.Send(f.to, message)
+// answer is the Process that takes one of the answers, or the loss of who was asked.
+type answer struct {
+	*first
+	came atomic.Bool
+}
+
+// one returns the PID to which an answer is to be sent.
+func (f *first) one() *actor.PID {
+	// By its name it is a future: to other ranks, where it takes no credit, and when
+	// they are lost.
+	pid, _ := f.s.ProcessRegistry.Add(&answer{first: f}, futurePrefix+"first"+f.s.ProcessRegistry.NextId())
+	return pid
+}
+
+// SendUserMessage implements actor.Process.
+func (a *answer) SendUserMessage(pid *actor.PID, message any) {
+	if a.came.Swap(true) {
+		return
 	}
-	if left == 0 {
-		f.s.ProcessRegistry.Remove(f.pid)
+	a.Stop(pid)
+	_, dead := actor.UnwrapEnvelopeMessage(message).(*actor.DeadLetterResponse)
+	if left := a.left.Add(-1); (!dead || left == 0) && !a.done.Swap(true) {
+		a.s.Root.Send(a.to, message)
 	}
 }
 
 // SendSystemMessage implements actor.Process.
-func (f *first) SendSystemMessage(*actor.PID, any) {}
+func (a *answer) SendSystemMessage(*actor.PID, any) {}
 
 // Stop implements actor.Process.
-func (f *first) Stop(*actor.PID) { f.s.ProcessRegistry.Remove(f.pid) }
+func (a *answer) Stop(pid *actor.PID) { a.s.ProcessRegistry.Remove(pid) }

@@ -88,8 +88,8 @@ type System struct {
 	watches map[int]map[string]map[string]watch
 	// watched are those of a rank's actors at this one's, by rank.
 	watched map[int]map[watchKey]watch
-	// asking are requests to the names of a rank that are not answered.
-	asking map[*actor.Future]int
+
+	questions questions
 
 	// local is what goroutines of this rank have for the serving one.
 	local errands
@@ -121,7 +121,6 @@ func newSystem(w port.World, cfg Config) *System {
 		down:    make(map[int]error),
 		watches: make(map[int]map[string]map[string]watch),
 		watched: make(map[int]map[watchKey]watch),
-		asking:  make(map[*actor.Future]int),
 	}
 	// The actors of connections have a system already, or will: it is the same.
 	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {

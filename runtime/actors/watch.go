@@ -2,6 +2,8 @@ package actors
 
 import (
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // watchKey is who watches whom.
@@ -110,7 +112,8 @@ func (s *System) unwatchedBy(rank int, id string, watcher *actor.PID) {
 }
 
 // lost tells every watcher of an actor of a rank that is down, once, and forgets
-// its watchers. What waits for credit there are dead letters.
+// its watchers. What waits for credit there are dead letters, and requests that will
+// not be answered.
 func (s *System) lost(rank int, cause error) {
 	s.mu.Lock()
 	if s.down[rank] != nil {
@@ -139,5 +142,6 @@ func (s *System) lost(rank int, cause error) {
 	for _, l := range there {
 		l.drain()
 	}
+	s.unanswered(&runtime.PeerError{Rank: rank, Op: "request", Cause: cause}, func(one question) bool { return one.rank == rank })
 	s.tellNames(rank)
 }
