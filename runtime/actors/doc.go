@@ -61,8 +61,10 @@
 // become more when they block. With Inline it runs on the goroutine that polls the
 // rank's transports: a hop less, and the rank's other arrivals wait for it. An
 // inline handler cannot wait: receives, collectives and the like fail with
-// runtime.ErrInline. Waiting for a Future of protoactor there ends with its timeout;
-// use ReenterAfter.
+// runtime.ErrInline. A Future of protoactor waits by itself and cannot be refused: to
+// wait for an answer of another rank there ends with its timeout, and nothing else
+// arrives meanwhile. Use ReenterAfter. An inline actor that is at one message for more
+// than a second is named in the log, once.
 //
 // # Bounds
 //

@@ -25,6 +25,7 @@ type mailbox struct {
 	pid     *actor.PID
 	process actor.Process
 	inline  bool
+	serial  uint32 // of an inline actor, else 0
 
 	// These are read for every message and change rarely.
 	dead      atomic.Bool
@@ -62,7 +63,11 @@ var _ actor.Mailbox = (*mailbox)(nil)
 
 // newMailbox returns a mailbox.
 func newMailbox(s *System, inline bool) *mailbox {
-	return &mailbox{s: s, inline: inline, limit: uint64(s.cfg.Mailbox)}
+	m := &mailbox{s: s, inline: inline, limit: uint64(s.cfg.Mailbox)}
+	if inline {
+		m.serial = s.enroll()
+	}
+	return m
 }
 
 // RegisterHandlers implements actor.Mailbox. The dispatcher is not used.

@@ -49,6 +49,7 @@ func (p *post) work() engine.Next {
 func (p *post) run(m *mailbox) {
 	above := p.box
 	p.box = m
+	p.s.lookout.ran(m)
 	again := m.run()
 	p.box = above
 	if again {

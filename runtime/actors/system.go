@@ -94,7 +94,8 @@ type System struct {
 	// local is what goroutines of this rank have for the serving one.
 	local errands
 
-	waits waits
+	waits   waits
+	lookout lookout
 }
 
 // Of returns the actors of a rank, which are made on the first call.
@@ -152,6 +153,7 @@ func newSystem(w port.World, cfg Config) *System {
 // close ends the goroutines of the system. The engine has ended.
 func (s *System) close() {
 	<-s.servers.ended
+	s.lookout.close()
 	s.workers.close()
 	if !s.shared {
 		s.Shutdown()

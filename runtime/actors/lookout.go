@@ -1,0 +1,106 @@
+package actors
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/processor"
+)
+
+// inlineTime is how long an inline actor may be at one message until that is said.
+const inlineTime = time.Second
+
+// lookout says which inline actor is at one message for long. Most likely it waits for
+// a Future: that is protoactor's, which waits by itself and cannot be refused, and no
+// answer of another rank arrives meanwhile. It looks every inlineTime; to the actors
+// that is one store a turn.
+type lookout struct {
+	// running is the serial of the inline actor that ran last, published by the serving
+	// goroutine.
+	running uint32
+
+	// mu guards the fields below it.
+	mu      sync.Mutex
+	serials uint32      // of inline actors, from 1 on
+	timer   *time.Timer // since the first of them
+	closed  bool
+	told    map[uint32]bool // of whom it was said
+	box     *mailbox        // that ran at the last look
+	left    uint64          // messages that it had taken
+	at      time.Time
+}
+
+// enroll gives an inline actor its serial.
+func (s *System) enroll() uint32 {
+	o := &s.lookout
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.serials++; o.timer == nil && !o.closed {
+		o.timer = time.AfterFunc(inlineTime, s.look)
+	}
+	return o.serials
+}
+
+// close ends the looking.
+func (o *lookout) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed = true; o.timer != nil {
+		o.timer.Stop()
+	}
+}
+
+// ran notes who runs. The serving goroutine calls it.
+func (o *lookout) ran(m *mailbox) { processor.Store32(&o.running, m.serial) }
+
+// look looks whether the actor that ran last is at the message that it was at before.
+func (s *System) look() {
+	o := &s.lookout
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return
+	}
+	defer o.timer.Reset(inlineTime)
+	box, left, since := o.box, o.left, time.Since(o.at)
+	if o.find(s); o.box == nil {
+		return
+	}
+	o.left, o.at = atomic.LoadUint64(&o.box.left), time.Now()
+	// When it was much longer the process was suspended.
+	if o.box != box || o.left != left || since > 2*inlineTime || !o.box.running() || o.told[box.serial] {
+		return
+	}
+	if o.told == nil {
+		o.told = make(map[uint32]bool)
+	}
+	o.told[box.serial] = true
+	s.cfg.Logger.Warn("an inline actor holds up all that arrives at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
+		"actor", name(box.pid), "for", inlineTime)
+}
+
+// find looks for the actor that ran last, if that is another one. mu is held.
+func (o *lookout) find(s *System) {
+	serial := atomic.LoadUint32(&o.running)
+	if o.box != nil && o.box.serial == serial {
+		return
+	}
+	o.box = nil
+	if serial == 0 {
+		return
+	}
+	s.boxes.Range(func(_, v any) bool {
+		if m := v.(*mailbox); m.serial == serial {
+			o.box = m
+		}
+		return o.box == nil
+	})
+}
+
+// running reports whether somebody runs the actor, or will.
+func (m *mailbox) running() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.scheduled
+}

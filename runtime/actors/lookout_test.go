@@ -1,0 +1,59 @@
+package actors_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// records is a slog.Handler that passes on what is logged.
+type records chan slog.Record
+
+func (r records) Enabled(_ context.Context, l slog.Level) bool       { return l >= slog.LevelWarn }
+func (r records) Handle(_ context.Context, record slog.Record) error { r <- record; return nil }
+func (r records) WithAttrs([]slog.Attr) slog.Handler                 { return r }
+func (r records) WithGroup(string) slog.Handler                      { return r }
+
+// An inline actor that waits for what cannot arrive is named, and no other is.
+func TestInlineActorsThatWaitAreNamed(t *testing.T) {
+	logged := make(records, 10)
+	local(t, 2, actors.Config{Logger: slog.New(logged)}, func(all []*actors.System) {
+		s := all[0]
+		named := make(chan slog.Record, 1)
+		props := actor.PropsFromFunc(func(c actor.Context) {
+			switch c.Message().(type) {
+			case int:
+				c.Respond(c.Message())
+			case string:
+				select {
+				case record := <-logged:
+					named <- record
+				case <-time.After(soon):
+					close(named)
+				}
+			}
+		}, s.Inline())
+		for _, name := range []string{"before", "waits", "after"} {
+			_, err := s.Spawn(props, name)
+			require.NoError(t, err)
+			ask(t, s, s.PID(0, name), 1)
+		}
+		s.Root.Send(s.PID(0, "waits"), "wait")
+		ask(t, s, s.PID(0, "after"), 1) // it was held up, no more
+		record := next(t, named)
+		require.Contains(t, record.Message, "ReenterAfter")
+		var attributes []string
+		record.Attrs(func(a slog.Attr) bool {
+			attributes = append(attributes, a.String())
+			return true
+		})
+		require.Contains(t, attributes, "actor=rank:0/waits")
+		require.Empty(t, logged)
+	})
+}
