@@ -118,7 +118,7 @@ type Engine struct {
 	parked  waiterList // who waits for its channel
 	blocked waiterList // who waits for long
 	probing []*waiter  // who waits for an unexpected message
-	asking  int        // of parked: how many wait for a word of shared memory
+	asking  int        // of parked and asleep: how many wait for a word of shared memory
 	armed   bool       // the transports ring
 	woke    bool       // a parked goroutine was made runnable
 	idle    uint       // nonblocking calls in a row that found nothing

@@ -144,6 +144,7 @@ func (e *Engine) release(w *waiter) {
 func (e *Engine) giveOn() {
 	e.poller = nil
 	if s := e.asleep.head; s != nil {
+		e.ask()
 		if len(e.backlog) == 0 && e.arm() {
 			e.poller = s
 			return
@@ -166,7 +167,7 @@ func (e *Engine) pollFor(w *waiter, since time.Time) {
 		if w.over() {
 			return
 		}
-		e.askParked()
+		e.ask()
 		if got > 0 {
 			w.slept, nap = false, backlogFirst
 			spinning, since = e.cfg.Wait.Spin > 0, time.Now()
@@ -240,7 +241,7 @@ func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
 	if !e.arm() {
 		return false
 	}
-	e.askParked()
+	e.ask()
 	if w.over() || e.woke {
 		e.disarm()
 		return false
@@ -252,9 +253,15 @@ func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
 	}
 	w.asleep, w.slept = true, true
 	e.asleep.push(w)
+	if w.done != nil && !w.serves {
+		e.asking++
+	}
 	e.unlock()
 	e.sleeper.Sleep(ticket, nanos)
 	e.lock()
+	if w.done != nil && !w.serves {
+		e.asking--
+	}
 	w.asleep = false
 	e.asleep.remove(w)
 	if e.poller == w {

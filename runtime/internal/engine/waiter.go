@@ -141,8 +141,10 @@ func (e *Engine) park(w *waiter) {
 	}
 }
 
-// askParked rouses the parked whose word of shared memory has changed.
-func (e *Engine) askParked() {
+// ask rouses those whose word of shared memory has changed: the parked, and those
+// asleep, for whom nobody rings after another goroutine took the token from them.
+// The serving goroutine hears of its parcels by callServer.
+func (e *Engine) ask() {
 	if e.asking == 0 {
 		return
 	}
@@ -152,5 +154,10 @@ func (e *Engine) askParked() {
 			e.fire(w)
 		}
 		w = next
+	}
+	for w := e.asleep.head; w != nil; w = w.lists[listAsleep].next {
+		if w.done != nil && !w.serves && !w.fired && w.done() {
+			e.fire(w)
+		}
 	}
 }

@@ -1,0 +1,65 @@
+package engine_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// dozer is a Sleeper that tells of every Sleep that begins.
+type dozer struct {
+	transport.Sleeper
+	dozing chan struct{}
+}
+
+func (d *dozer) Sleep(ticket uint32, nanos int64) {
+	select {
+	case d.dozing <- struct{}{}:
+	default:
+	}
+	d.Sleeper.Sleep(ticket, nanos)
+}
+
+// A goroutine that sleeps hears of what it awaits from the one that took the token
+// from it and found it there: nobody rings for an arrival while one polls.
+func TestSleeperHearsFromWhoPollsInItsPlace(t *testing.T) {
+	for name, goesOn := range map[string]bool{"who waits on": true, "whose wait ends with it": false} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // of a hang
+			defer cancel()
+			heard, d := 0, &dozer{dozing: make(chan struct{}, 1)}
+			w := newWorldOf(t, 2, transporttest.FakeOptions{}, false, func(c *engine.Config) {
+				if c.Rank == 1 {
+					d.Sleeper, c.Sleeper = c.Sleeper, d
+					c.Notice = func(int, int, []byte) { heard++ }
+				}
+			})
+			e := w.engines[1]
+			var told atomic.Bool
+			ended := make(chan error, 1)
+			go func() {
+				err := e.Await(ctx, func() bool { return heard > 0 }, 0, "notice")
+				told.Store(true)
+				e.Rouse()
+				ended <- err
+			}()
+			<-d.dozing
+			looks := 0
+			require.NoError(t, e.Await(ctx, func() bool {
+				looks++
+				if looks == 2 { // the first look is before the other one's token is taken
+					w.engines[0].Notify(1, 0, nil)
+				}
+				return told.Load() || !goesOn && heard > 0
+			}, 0, "other"))
+			require.NoError(t, <-ended)
+		})
+	}
+}
