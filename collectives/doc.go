@@ -40,8 +40,8 @@
 // messages (internal/message). Long blocks of an all-to-all on a node are read
 // where they lie, from the other process's memory, and go by message where that is
 // forbidden: copied once instead of twice. Explain says which algorithm an
-// operation takes and why; the environment variable GORUN_COLL overrides the
-// choice, as in
+// operation takes and why, gorun -explain prints at the end which ones were taken; the
+// environment variable GORUN_COLL overrides the choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //

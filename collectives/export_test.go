@@ -40,3 +40,12 @@ func Memories(c *runtime.Comm) ([]*runtime.Shared, error) {
 	}
 	return g.memories, nil
 }
+
+// Choices returns what GORUN_EXPLAIN prints of the operations of a World.
+func Choices(c *runtime.Comm) ([]string, error) {
+	l, err := choicesOf(c)
+	if l == nil {
+		return nil, err
+	}
+	return l.Explain(), err
+}

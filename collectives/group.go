@@ -22,6 +22,7 @@ type group struct {
 	readable          bool
 	smallMax, elemMax int
 	override          overrides
+	choices           *choices // nil if nobody wants to know
 	// node is nil until the first operation through shared memory, memories are
 	// what it has opened.
 	node     *node.Group
@@ -70,7 +71,11 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{override: override, near: c.World().Nodes() == 1, crowded: c.Oversubscribed()}
+	noted, err := choicesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{override: override, choices: noted, near: c.World().Nodes() == 1, crowded: c.Oversubscribed()}
 	g.readable = g.near
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
 	g.smallMax, g.elemMax = node.Limits(g.size, g.crowded)
@@ -104,7 +109,16 @@ func (g *group) situation(op operation, bytes, elem int, commutative bool) situa
 // choose returns the algorithm for an operation.
 func (g *group) choose(op operation, bytes, elem int, commutative bool) algorithm {
 	s := g.situation(op, bytes, elem, commutative)
-	return choose(&s, g.override[op]).alg
+	return g.take(&s)
+}
+
+// take returns the algorithm for a situation that has come.
+func (g *group) take(s *situation) algorithm {
+	r := choose(s, g.override[s.op])
+	if g.choices != nil {
+		g.choices.note(s, r)
+	}
+	return r.alg
 }
 
 // shared returns the state of the shared-memory algorithms.

@@ -74,5 +74,5 @@ func start(c *runtime.Comm, op operation, check func(*group) error, run func(*gr
 func (g *group) far(op operation, bytes, elem int, commutative bool) algorithm {
 	s := g.situation(op, bytes, elem, commutative)
 	s.near = false
-	return choose(&s, g.override[op]).alg
+	return g.take(&s)
 }

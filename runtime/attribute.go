@@ -12,7 +12,8 @@ import (
 // makes it with create when there is none yet. Views and the Private twin share
 // the attributes. Goroutines that ask for one key at the same time wait for the
 // first one's create; when it fails nothing is kept. Values that are io.Closers
-// are closed by Free, the latest first. Keys are compared like those of maps: use
+// are closed by Free, the latest first; those of World.Comm that are Explainers have
+// their say at its end. Keys are compared like those of maps: use
 // a type of your own.
 func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	if err := c.Err(); err != nil {
@@ -77,6 +78,21 @@ func (s *attributes) find(key any) *attribute {
 	}
 	s.list.Store(&list)
 	return a
+}
+
+// values returns those that are made.
+func (s *attributes) values() []any {
+	list := s.list.Load()
+	if list == nil {
+		return nil
+	}
+	var all []any
+	for _, a := range *list {
+		if a.made.Load() {
+			all = append(all, a.value)
+		}
+	}
+	return all
 }
 
 // scan looks for key in a list that may be nil.

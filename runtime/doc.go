@@ -72,7 +72,9 @@
 //	GORUN_YIELD=100us     how long after that it polls and gives way, then sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
 //	                      error: of all in a World of up to 8, else of those it has
-//	                      exchanged messages with; gorun -explain sets it
+//	                      exchanged messages with; then what was refused, became
+//	                      dead letters, and was chosen by collectives; gorun
+//	                      -explain sets it
 //	GORUN_COLL            see package collectives
 //
 // Durations are as time.ParseDuration reads them, with a unit: 500ns, 50us, 2ms.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -22,6 +23,10 @@ const (
 	// explainActorsMax bounds the tree of actors.
 	explainActorsMax = 64
 )
+
+// Explainer is a value of an attribute of World.Comm that has something to say at the
+// end of a run: GORUN_EXPLAIN prints its lines.
+type Explainer interface{ Explain() []string }
 
 // Explain describes the way to a peer in one line: the lane, the path of large
 // messages, and why better ones were not chosen.
@@ -92,8 +97,67 @@ func (w *World) explainTo(out io.Writer) {
 	if err != nil {
 		fmt.Fprintf(&b, "rank %d: no explanation: %v\n", w.Rank(), err)
 	}
+	for _, line := range append(w.network.explain(), w.explained()...) {
+		fmt.Fprintf(&b, "rank %d: %s\n", w.Rank(), line)
+	}
 	explainActors(&b, w.Rank(), w.actorTree())
 	_, _ = io.WriteString(out, b.String()) // who reads it is gone, if anything
+}
+
+// explained is what those say who have something to say: the actors, and the values
+// of attributes of the World's communicator.
+func (w *World) explained() []string {
+	k := &w.actors
+	k.mu.Lock()
+	all := []any{k.value}
+	k.mu.Unlock()
+	var lines []string
+	for _, v := range append(all, w.comm.core.attributes.values()...) {
+		if e, ok := v.(Explainer); ok {
+			lines = append(lines, e.Explain()...)
+		}
+	}
+	return lines
+}
+
+// explain lists what wanted to speak to this rank and was not let.
+func (n *network) explain() []string {
+	if n.rdma == nil {
+		return nil
+	}
+	s, c := n.rdma.Strangers(), n.provider.Counters()
+	return append(
+		tally("connections dropped", []tallied{
+			{&c.HungUp, "closed by the peer before its request (as ranks do that connect to each other at a time)"},
+			{&c.Strangers, "with something else in place of a request"},
+			{&c.Late, "without a request in time"},
+			{&c.Crowded, "without a request among too many"},
+		}), tally("requests refused", []tallied{
+			{&s.OtherJob, "of another job"},
+			{&s.Unproved, "without the job's secret"},
+			{&s.Foreign, "without a record of this version"},
+			{&s.Misplaced, "of ranks that there are not"},
+		})...)
+}
+
+// tallied is a counter and what it counts.
+type tallied struct {
+	n  *atomic.Uint64
+	of string
+}
+
+// tally is a line of those counters that are not zero, none if all are.
+func tally(what string, counts []tallied) []string {
+	var parts []string
+	for _, c := range counts {
+		if n := c.n.Load(); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, c.of))
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return []string{what + ": " + strings.Join(parts, ", ")}
 }
 
 // explainActors writes the tree of the actors of a rank: a line for each, indented

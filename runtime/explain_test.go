@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"fmt"
+	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,6 +82,59 @@ func TestExplainedPeers(t *testing.T) {
 		}
 		require.Equal(t, c.program == "crowd", strings.Contains(r.errors, "rank 17: ... and 1 more\n"), r.errors)
 	}
+}
+
+// opinion is an Explainer.
+type opinion []string
+
+func (o opinion) Explain() []string { return o }
+
+// remark has rank 1 leave remarks with the World's communicator.
+func remark(w *runtime.World) error {
+	if w.Rank() != 1 {
+		return nil
+	}
+	if _, err := w.Comm().Attribute("silent", func() (any, error) { return 7, nil }); err != nil {
+		return err
+	}
+	_, err := w.Comm().Attribute("opinion", func() (any, error) { return opinion{"one thing", "another"}, nil })
+	return err
+}
+
+// Who has something to say has it said after the ways.
+func TestExplainedAttributes(t *testing.T) {
+	r := launch(t, 2, "remark", "-explain")
+	require.Zero(t, r.code, r.errors)
+	require.Len(t, explained(r, 0), 1, r.errors)
+	require.Equal(t, []string{"rank 1: one thing", "rank 1: another"}, explained(r, 1)[1:])
+	require.Empty(t, launch(t, 2, "remark").errors)
+}
+
+// intrude has the rank whose peer accepted their connection speak to that as a browser
+// does.
+func intrude(w *runtime.World) error {
+	if err := greetEverybody(w); err != nil {
+		return err
+	}
+	_, to, _ := strings.Cut(w.Explain(1-w.Rank()), " -> ")
+	to, _, _ = strings.Cut(to, ",")
+	conn, err := net.Dial("tcp", to)
+	if err != nil {
+		return nil // the peer has connected: its port does not listen
+	}
+	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
+		return err
+	}
+	_, _ = conn.Read(make([]byte, 1)) // until it is dropped
+	return conn.Close()
+}
+
+func TestExplainedStrangers(t *testing.T) {
+	r := launch(t, 2, "intrude", "-transport", "rdma", "-explain")
+	require.Zero(t, r.code, r.errors)
+	require.Len(t, regexp.MustCompile(`(?m)^rank \d: connections dropped: (1 closed by the peer .*, )?1 with something else in place of a request$`).
+		FindAllString(r.errors, -1), 1, r.errors)
+	require.NotContains(t, r.errors, "requests refused")
 }
 
 func TestBadDurationsAreNamed(t *testing.T) {

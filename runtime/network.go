@@ -25,9 +25,10 @@ const (
 
 // network is the way to ranks that shared memory does not lead to.
 type network struct {
-	// rdma is nil where there is none, and why says why not.
-	rdma *rdma.Transport
-	why  error
+	// rdma is nil where there is none, and why says why not. It speaks by provider.
+	rdma     *rdma.Transport
+	provider *iwarp.Provider
+	why      error
 	// forced says that ranks of one node use it, too: each is a node of its own then.
 	forced bool
 }
@@ -50,7 +51,7 @@ func openNetwork(w *World, secret []byte) (network, error) {
 		n.why = errors.New("all ranks are on one node")
 		return n, nil
 	}
-	n.rdma, n.why = openRDMA(w, secret, n.forced)
+	n.why = n.openRDMA(w, secret)
 	if n.forced && n.why != nil {
 		return n, n.why
 	}
@@ -58,27 +59,29 @@ func openNetwork(w *World, secret []byte) (network, error) {
 }
 
 // openRDMA chooses a provider and an address and listens there.
-func openRDMA(w *World, secret []byte, alone bool) (*rdma.Transport, error) {
+func (n *network) openRDMA(w *World, secret []byte) error {
 	wish := setting(bootstrap.EnvNet)
-	if wish == "" && alone {
+	if wish == "" && n.forced {
 		wish = "127.0.0.1,::1" // nobody else is to be reached
 	}
 	choice, err := probe.System().Network(wish)
 	if err != nil {
-		return nil, fmt.Errorf("rdma: %w", err)
+		return fmt.Errorf("rdma: %w", err)
 	}
 	withoutCRC := setting(envCRC) == "0"
 	var timeout, idle time.Duration
 	if err := errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle)); err != nil {
-		return nil, err
+		return err
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
-	return rdma.New(rdma.Config{
+	n.provider = iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})
+	n.rdma, err = rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
-		Provider: iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log}), Interface: choice.Address.String(), NoCRC: withoutCRC,
-		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !alone,
+		Provider: n.provider, Interface: choice.Address.String(), NoCRC: withoutCRC,
+		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !n.forced,
 		Idle: idle, Log: log,
 	})
+	return err
 }
 
 // addresses returns where a rank listens, as its card says. It is rdma's Lookup.

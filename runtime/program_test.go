@@ -43,6 +43,8 @@ var programs = map[string]func(){
 	"nodes":   func() { runtime.Main(talkOnNodes) },
 	"fewer":   dieOnNodes,
 	"cross":   func() { runtime.Main(crossNodes) },
+	"remark":  func() { runtime.Main(remark) },
+	"intrude": func() { runtime.Main(intrude) },
 }
 
 // launcher builds gorun once.

@@ -107,7 +107,7 @@ var flags = []flag{
 	{[]string{"bind-to"}, "none|core", "bind each rank to one processor, in turn (default none)", setBindTo},
 	{[]string{"report-bindings"}, "", "print where each rank may run", func(o *options, _ *app, _ string) error { o.reportBindings = true; return nil }},
 	{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
-	{[]string{"explain"}, "", "ranks print at their end how they reach each other, and why so", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
+	{[]string{"explain"}, "", "print at the end how ranks reach each other and why, what was refused, and what collectives chose", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
 	{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
 	{[]string{"version"}, "", "print the version", func(o *options, _ *app, _ string) error { o.version = true; return nil }},
 	{[]string{"h", "help"}, "", "print this help", func(o *options, _ *app, _ string) error { o.help = true; return nil }},

@@ -15,6 +15,10 @@ func (s *System) bury(pid *actor.PID, message any, why error) {
 	if errors.Is(why, errEnded) {
 		message, sender = m, nil
 	}
+	s.buried.Add(1)
+	if errors.Is(why, errWire) {
+		s.rubbish.Add(1)
+	}
 	s.EventStream.Publish(&DeadLetter{PID: pid, Message: m, Sender: sender, Reason: why})
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		// It answers the sender.

@@ -3,6 +3,7 @@ package actors_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"testing"
 	"time"
 
@@ -93,7 +94,8 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 	done := inbox(t, w.s, "barrier", w.s.Worker())
 	dead := letters(w.s)
 	l := w.link(t, "in")
-	for name, r := range map[string]raw{
+	require.Empty(t, w.s.Explain())
+	rubbish := map[string]raw{
 		"no tag":            {1, 0, wireString, 0, nil},
 		"a tag of tomorrow": {1, 99, wireString, 0, nil},
 		"no such link":      {77, wireUser, wireString, 0, []byte("x")},
@@ -105,11 +107,15 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 		"long head":         {1, wireUser | 1<<30, wireString, 0, []byte("x")},
 		"odd announcement":  {1, wireLarge, wireString, 0, []byte("x")},
 		"bad definition":    {1, wireDefine, 1 << 20, 0, []byte("\x00\x00")},
-	} {
+	}
+	for name, r := range rubbish {
 		w.hurl(t, l, r)
 		require.Contains(t, next(t, dead).Error(), "malformed parcel", name)
 	}
 	require.Empty(t, dead)
+	w.s.Root.Send(w.s.PID(9, "nobody"), "a dead letter that is no rubbish")
+	next(t, dead)
+	require.Equal(t, []string{fmt.Sprintf("actors: dead letters: %d, of these parcels that no correct rank sends: %d", len(rubbish)+1, len(rubbish))}, w.s.Explain())
 	w.unharmed(t, done)
 }
 

@@ -91,6 +91,9 @@ type System struct {
 
 	questions questions
 
+	// buried counts dead letters, rubbish those of them that are errWire.
+	buried, rubbish atomic.Uint64
+
 	// local is what goroutines of this rank have for the serving one.
 	local errands
 

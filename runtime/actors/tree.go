@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
@@ -15,7 +16,19 @@ import (
 // supervisor restarted it.
 type Actor = port.Actor
 
-var _ port.Explainer = (*System)(nil)
+var (
+	_ port.Explainer    = (*System)(nil)
+	_ runtime.Explainer = (*System)(nil)
+)
+
+// Explain says how many dead letters this rank has found, if any, for gorun -explain.
+func (s *System) Explain() []string {
+	n := s.buried.Load()
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("actors: dead letters: %d, of these parcels that no correct rank sends: %d", n, s.rubbish.Load())}
+}
 
 // Actors lists the actors and routers that live on this rank, children after their
 // parents: those of the program, and those that make the rank's connections. Of an

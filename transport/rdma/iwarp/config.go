@@ -66,8 +66,9 @@ func (c Config) populate() Config {
 type Counters struct {
 	// Strangers counts connections dropped because of what they sent in place of an
 	// MPA request, Late those dropped because they sent none in time, Crowded those
-	// dropped because there were too many.
-	Strangers, Late, Crowded atomic.Uint64
+	// dropped because there were too many. HungUp counts those that the peer closed
+	// before its request was whole.
+	Strangers, Late, Crowded, HungUp atomic.Uint64
 	// Terminated counts connections ended by a Terminate of ours, TerminatedByPeer
 	// those ended by the peer's.
 	Terminated, TerminatedByPeer atomic.Uint64

@@ -194,7 +194,7 @@ func (h *halfOpen) run() int {
 		return 1
 	case errors.Is(err, ErrHungUp):
 		// A rank does so whose own request was won by the peer's: nothing to write of.
-		d.counters.Strangers.Add(1)
+		d.counters.HungUp.Add(1)
 		h.drop()
 		return 1
 	case err != nil:

@@ -78,7 +78,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 		p := dial(t, s, s.listen().Address())
 		s.poll()
 		require.NoError(t, p.conn.Close())
-		p.pump(func() bool { return s.provider.Counters().Strangers.Load() == 1 })
+		p.pump(func() bool { return s.provider.Counters().HungUp.Load() == 1 })
 		require.Empty(t, lines)
 	})
 }

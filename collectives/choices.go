@@ -1,0 +1,72 @@
+package collectives
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// choices are the algorithms that a rank has taken, in all of its communicators, for
+// gorun -explain. It is an attribute of World.Comm.
+type choices struct {
+	mu  sync.Mutex
+	all map[*rule]choice
+}
+
+// choice is what a rule was taken for.
+type choice struct {
+	least, most int // bytes
+	times       int
+}
+
+var _ runtime.Explainer = (*choices)(nil)
+
+// choicesKey is the key of the attribute.
+type choicesKey struct{}
+
+// choicesOf returns the choices of a communicator's World, nil if nobody wants to know
+// them.
+func choicesOf(c *runtime.Comm) (*choices, error) {
+	if os.Getenv("GORUN_EXPLAIN") != "1" {
+		return nil, nil
+	}
+	v, err := c.World().Comm().Attribute(choicesKey{}, func() (any, error) { return &choices{all: make(map[*rule]choice)}, nil })
+	if err != nil {
+		return nil, err
+	}
+	return v.(*choices), nil
+}
+
+// note notes that a rule was taken.
+func (l *choices) note(s *situation, r *rule) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, known := l.all[r]
+	if !known {
+		c.least = s.bytes
+	}
+	c.least, c.most, c.times = min(c.least, s.bytes), max(c.most, s.bytes), c.times+1
+	l.all[r] = c
+}
+
+// Explain implements runtime.Explainer: a line for each rule, in the order of the table.
+func (l *choices) Explain() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var lines []string
+	for i := range table {
+		r := &table[i]
+		c, taken := l.all[r]
+		if !taken {
+			continue
+		}
+		bytes := fmt.Sprint(c.most)
+		if c.least < c.most {
+			bytes = fmt.Sprintf("%d to %d", c.least, c.most)
+		}
+		lines = append(lines, fmt.Sprintf("collectives: %d x %v of %s bytes: %v (%s)", c.times, r.op, bytes, r.alg, r.why))
+	}
+	return lines
+}

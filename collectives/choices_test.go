@@ -1,0 +1,41 @@
+package collectives_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// What was chosen is told of all communicators together, when somebody wants to know.
+func TestChoices(t *testing.T) {
+	for _, asked := range []string{"1", ""} {
+		t.Setenv("GORUN_EXPLAIN", asked)
+		world(t, 2, func(c *runtime.Comm) error {
+			dup, err := c.Dup()
+			if err != nil {
+				return err
+			}
+			for _, c := range []*runtime.Comm{c, dup, c} {
+				err = errors.Join(err, collectives.Bcast(c, make([]int64, 2), 0), collectives.Barrier(c))
+			}
+			_, broken := collectives.IBcast(c, make([]int64, 3), 0).Wait()
+			told, bad := collectives.Choices(dup)
+			if err := errors.Join(err, collectives.Bcast(c, make([]int64, 1), 0), broken, bad); err != nil || asked == "" {
+				assert.Empty(t, told)
+				return err
+			}
+			if assert.Len(t, told, 3) {
+				assert.Regexp(t, `^collectives: 3 x barrier of 0 bytes: node-\w+ \(one `, told[0])
+				assert.Equal(t, "collectives: 3 x bcast of 16 bytes: node-small (the data travels beside its flag)", told[1])
+				assert.Equal(t, "collectives: 1 x bcast of 24 bytes: binomial (short: fewest messages)", told[2])
+			}
+			told, err = collectives.Choices(c)
+			assert.Contains(t, told, "collectives: 4 x bcast of 8 to 16 bytes: node-small (the data travels beside its flag)")
+			return err
+		})
+	}
+}
