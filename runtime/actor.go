@@ -132,7 +132,11 @@ func (w *actorPort) Guard(fn func()) {
 
 // Bytes implements port.World.
 func (w *actorPort) Bytes(message any) ([]byte, bool) {
-	b := &message.(*Message).buffer
+	m := message.(*Message)
+	if m == nil {
+		return nil, false
+	}
+	b := &m.buffer
 	return b.lease.Bytes, b.world != nil && b.end == bufferLives
 }
 

@@ -2,14 +2,15 @@ package actors
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// bury publishes a message, maybe in its envelope, that cannot be delivered, and
-// releases its memory.
+// bury publishes a message, maybe in its envelope, that cannot be delivered, logs it,
+// and releases its memory. Who waits for it as for an answer is answered.
 func (s *System) bury(pid *actor.PID, message any, why error) {
 	_, m, sender := actor.UnwrapEnvelope(message)
 	if errors.Is(why, errEnded) {
@@ -19,10 +20,15 @@ func (s *System) bury(pid *actor.PID, message any, why error) {
 	if errors.Is(why, errWire) {
 		s.rubbish.Add(1)
 	}
-	s.EventStream.Publish(&DeadLetter{PID: pid, Message: m, Sender: sender, Reason: why})
+	d := &DeadLetter{PID: pid, Message: m, Sender: sender, Reason: why}
+	s.EventStream.Publish(d)
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
+		s.reportLetter(d)
 		// It answers the sender.
 		s.DeadLetter.SendUserMessage(pid, message)
+		if strings.HasPrefix(pid.Id, futurePrefix) && pid.Address != s.Address() {
+			s.Root.Send(pid, &actor.DeadLetterResponse{Target: pid})
+		}
 	}
 	if memory, ok := m.(*runtime.Message); ok && memory != nil {
 		s.world.Release(memory)
@@ -34,7 +40,11 @@ func (s *System) tellSystem(pid *actor.PID, message any) {
 	if pid == nil {
 		return
 	}
-	if process, ok := s.ProcessRegistry.Get(pid); ok {
+	_, watch := message.(*actor.Watch)
+	switch process, ok := s.ProcessRegistry.Get(pid); {
+	case ok:
 		process.SendSystemMessage(pid, message)
+	case watch:
+		(&vacancy{s: s, id: pid.Id}).SendSystemMessage(pid, message)
 	}
 }

@@ -32,6 +32,9 @@
 // exist yet: messages wait for it, within the bounds below and for
 // Config.Patience, then they are dead letters.
 //
+// So it is for actors of the own rank, if System.PID made the PID: what else leads to
+// one that is not there is a dead letter at once.
+//
 // A *actor.PID remembers the Process that it led to. The ranks of runtime.Local,
 // which could share one, each need their own: copy it with actor.NewPID.
 //
@@ -39,18 +42,19 @@
 //
 //	*runtime.Message   arena memory is given away and not copied on a node; the
 //	                   receiving actor owns the message and releases it. Up to
-//	                   smallMessage bytes are copied, which costs less; between
-//	                   nodes it is copied or read from where it lies
+//	                   256 bytes are copied, which costs less; between nodes it is
+//	                   copied or read from where it lies
 //	[]byte, string     copied; between nodes a long one is read from where it lies
 //	proto.Message      marshalled
 //	registered types   T and *T of Register[T]: their bytes if T is plain data,
 //	                   else what the codec makes of them (gob by default)
 //
-// A short *T that arrives shares up to 512 bytes of memory with others of its sender:
-// who keeps one of them keeps so much. Numbers and bool are registered. Anything else is a dead letter at the sender
-// that is ErrUnregistered. The sender must not change a message afterwards, nor
-// the slice of a []byte. What lies in memory of the arena and is too large for it is
-// a dead letter too.
+// A T arrives as a T, a *T as a *T. A short *T that arrives shares up to 512 bytes of
+// memory with others of its sender: who keeps one of them keeps so much. Numbers and
+// bool are registered; types defined on them, such as time.Duration, are not. Anything
+// else is a dead letter at the sender that is ErrUnregistered. The sender must not
+// change a message afterwards, nor the slice of a []byte. What lies in memory of the
+// arena and is too large for it is a dead letter too.
 //
 // Messages of one sender to one receiver arrive in their order, each once, as
 // long as both ranks live.
@@ -69,7 +73,7 @@
 // # Bounds
 //
 // What waits for an actor is bounded in bytes: Config.Mailbox for what its own
-// rank sent, engine.LinkWindow for each other rank. Beyond that
+// rank sent, 256 KiB for each other rank. Beyond that
 //
 //   - a Tell of an actor does not block: the message waits in the actor's outbox,
 //     and the actor is not run until that is empty. Beyond Config.Outbox messages
@@ -89,7 +93,13 @@
 //
 // What cannot be delivered is published in the EventStream as a *DeadLetter with
 // its Reason, and as protoactor's DeadLetterEvent, which ends a RequestFuture with
-// actor.ErrDeadLetter. An undelivered *runtime.Message is released then.
+// actor.ErrDeadLetter; so does an answer that cannot travel. An undelivered
+// *runtime.Message is released then. What is sent to an actor of this rank that has
+// ended is protoactor's event alone.
+//
+// Config.Logger, by default standard error, is told of dead letters, unless it was the
+// end of an actor or a rank that made them, and of panics of actors, with their lines:
+// of ten a second.
 //
 // # Death
 //

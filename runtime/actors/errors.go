@@ -10,9 +10,11 @@ import (
 // Reasons of dead letters.
 var (
 	// ErrUnregistered refuses a message whose type cannot travel, see Register.
-	ErrUnregistered = errors.New("type is not registered")
+	ErrUnregistered = errors.New("type is not registered, see actors.Register")
+	// ErrRoute refuses a message that a router does not know where to send.
+	ErrRoute = errors.New("no message for this router")
 	// ErrUnknownActor says that no actor of that name appeared in time.
-	ErrUnknownActor = errors.New("no such actor")
+	ErrUnknownActor = errors.New("no actor of that name appeared")
 	// ErrStopped says that the actor stopped before it took the message.
 	ErrStopped = errors.New("the actor has stopped")
 	// ErrMailboxFull says that the receiver takes nothing and the sender's outbox
@@ -24,7 +26,7 @@ var (
 	ErrStale = errors.New("the rank was restarted since")
 	// ErrNoActors says that the rank has not called Of, and has no room to keep
 	// more for it or has kept it for 30 s.
-	ErrNoActors = errors.New("the rank has no actors")
+	ErrNoActors = errors.New("the rank has no actors, it did not call actors.Of")
 )
 
 // DeadLetter is published in the EventStream for a message that could not be

@@ -197,7 +197,9 @@ func weight(message any) uint32 {
 	case string:
 		n = len(m)
 	case *runtime.Message:
-		n = m.Status.Bytes
+		if m != nil {
+			n = m.Status.Bytes
+		}
 	}
 	return uint32(min(n, 1<<30)) + parcelOverhead/2
 }
@@ -246,6 +248,7 @@ func (m *mailbox) turn(left *int) (failed bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			failed = true
+			m.s.reportFailure(m.pid, message, r)
 			m.invoker.EscalateFailure(r, message)
 		}
 	}()

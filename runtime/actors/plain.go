@@ -32,7 +32,7 @@ func registerPlain[T any]() {
 		append: func(b []byte, m any) ([]byte, error) {
 			v := m.(*T)
 			if v == nil {
-				return b, fmt.Errorf("%w: nil %T", ErrUnregistered, m)
+				return b, errNil
 			}
 			return appendPlain(b, bytesOf(v), gaps), nil
 		},

@@ -3,6 +3,7 @@ package actors
 import (
 	"bytes"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -64,11 +65,20 @@ func RegisterCodec[T any](c Codec[T]) {
 		decode: func(b []byte) (any, error) { var v T; err := c.Decode(b, &v); return v, err },
 	})
 	add(reflect.PointerTo(t), &codec{
-		name:   "*" + t.PkgPath() + "." + t.String(),
-		append: func(b []byte, m any) ([]byte, error) { return c.Append(b, m.(*T)) },
+		name: "*" + t.PkgPath() + "." + t.String(),
+		append: func(b []byte, m any) ([]byte, error) {
+			v := m.(*T)
+			if v == nil {
+				return b, errNil // a codec need not stand it: gob panics
+			}
+			return c.Append(b, v)
+		},
 		decode: func(b []byte) (any, error) { v := new(T); err := c.Decode(b, v); return v, err },
 	})
 }
+
+// errNil refuses a nil pointer to a registered type.
+var errNil = errors.New("nil points to no value")
 
 // gobCodec is encoding/gob. Every message carries its type, for messages are
 // independent of each other.

@@ -60,7 +60,7 @@ func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, 
 		return nil, fmt.Errorf("router %q: %w", name, actor.ErrNameExists)
 	}
 	r.pid = pid
-	s.errand(errand{appeared: name})
+	s.appeared(name)
 	for _, t := range to {
 		s.tellSystem(t, &actor.Watch{Watcher: pid})
 	}
@@ -88,12 +88,12 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	case r.how == ConsistentHash:
 		h, ok := m.(Hasher)
 		if !ok {
-			r.s.bury(pid, message, fmt.Errorf("%w: %T has no hash to route by", ErrUnregistered, m))
+			r.s.bury(pid, message, fmt.Errorf("%w: %T has no method Hash", ErrRoute, m))
 			return
 		}
 		r.s.Root.Send(heaviest(to, h.Hash()), message)
 	case codecOf(m) == codecMessage:
-		r.s.bury(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrUnregistered, m))
+		r.s.bury(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrRoute, m))
 	default:
 		var f *first
 		if sender := actor.UnwrapEnvelopeSender(message); r.how == FirstAnswer && sender != nil {

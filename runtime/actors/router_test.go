@@ -80,9 +80,9 @@ func TestRouters(t *testing.T) {
 
 		dead := letters(s)
 		s.Root.Send(hashed, 1)
-		require.ErrorIs(t, next(t, dead), actors.ErrUnregistered)
+		require.ErrorIs(t, next(t, dead), actors.ErrRoute)
 		s.Root.Send(everybody, new(runtime.Message))
-		require.ErrorIs(t, next(t, dead), actors.ErrUnregistered)
+		require.ErrorIs(t, next(t, dead), actors.ErrRoute)
 
 		// The end of one changes nothing for the keys of the others.
 		require.NoError(t, s.Root.StopFuture(s.PID(1, "teller")).Wait())

@@ -27,8 +27,9 @@ type Config struct {
 	// Patience is how long messages wait for an actor that does not exist yet.
 	// Default 5 s.
 	Patience time.Duration
-	// Logger takes what protoactor logs. Default: warnings and errors, to standard
-	// error.
+	// Logger takes what protoactor logs, and dead letters and failures of actors: at
+	// most ten of these a second, those of actors and ranks that have ended below
+	// warnings. Default: warnings and errors, to standard error.
 	Logger *slog.Logger
 }
 
@@ -97,8 +98,10 @@ type System struct {
 	// local is what goroutines of this rank have for the serving one.
 	local errands
 
-	waits   waits
-	lookout lookout
+	waits     waits
+	lookout   lookout
+	vacancies vacancies
+	reports   reports
 }
 
 // Of returns the actors of a rank, which are made on the first call.
@@ -126,6 +129,7 @@ func newSystem(w port.World, cfg Config) *System {
 		watches: make(map[int]map[string]map[string]watch),
 		watched: make(map[int]map[watchKey]watch),
 	}
+	s.vacancies.kept = make(map[string]*backlog)
 	// The actors of connections have a system already, or will: it is the same.
 	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {
 		s.ActorSystem, s.shared = shared, true
@@ -171,8 +175,11 @@ func (s *System) Size() int { return s.world.Size() }
 
 // PID names an actor of any rank. It need not exist yet.
 func (s *System) PID(rank int, name string) *actor.PID {
-	if rank < 0 || rank >= len(s.addresses) {
-		return actor.NewPID(address(max(rank, len(s.addresses)), 0), name)
+	switch {
+	case rank < 0 || rank >= len(s.addresses):
+		return actor.NewPID(address(rank, 0), name) // what is sent there says so
+	case rank == s.Rank():
+		return s.own(name)
 	}
 	return actor.NewPID(s.addresses[rank], name)
 }
@@ -187,12 +194,17 @@ func (s *System) RankOf(pid *actor.PID) (int, bool) {
 	return rank, err == nil && rank < s.Size()
 }
 
-// Spawn starts an actor with a name; "" makes one up.
+// Spawn starts an actor with a name; "" makes one up. The error is
+// actor.ErrNameExists if an actor of this rank has the name; the PID is its then.
 func (s *System) Spawn(props *actor.Props, name string) (*actor.PID, error) {
 	if name == "" {
 		name = s.ProcessRegistry.NextId()
 	}
-	return s.Root.SpawnNamed(props, name)
+	pid, err := s.Root.SpawnNamed(props, name)
+	if err != nil {
+		return pid, fmt.Errorf("actor %q: %w", name, err)
+	}
+	return pid, nil
 }
 
 // Inline makes an actor run on the goroutine that polls, see the package comment.
@@ -221,7 +233,7 @@ func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 		}
 		pid, err := spawn(system, id, mine, parent)
 		if err == nil {
-			s.errand(errand{appeared: id})
+			s.appeared(id)
 		}
 		return pid, err
 	}

@@ -268,6 +268,10 @@ func TestDeadLettersSayWhy(t *testing.T) {
 			"unregistered": {in, struct{ X chan int }{}, here, actors.ErrUnregistered},
 			"nil":          {in, nil, here, actors.ErrUnregistered},
 			"codec":        {in, &own{}, here, nil},
+			"nil plain":    {in, (*plain)(nil), here, nil},
+			"nil gob":      {in, (*rich)(nil), here, nil},
+			"nil codec":    {in, (*own)(nil), here, nil},
+			"nil memory":   {in, (*runtime.Message)(nil), here, runtime.ErrBuffer},
 			"no rank":      {s.PID(2, "x"), "x", here, actors.ErrNoRank},
 			"negative":     {s.PID(-1, "x"), "x", here, actors.ErrNoRank},
 			"no address":   {actor.NewPID("elsewhere:80", "x"), "x", here, actors.ErrNoRank},
@@ -309,22 +313,33 @@ func TestAddresses(t *testing.T) {
 func TestMessagesWaitForTheActor(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
-		first := s.Root.RequestFuture(s.PID(1, "late"), "one", soon)
-		second := s.Root.RequestFuture(s.PID(1, "late"), "two", soon)
-		var order []string
-		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
-			if m, ok := c.Message().(string); ok {
-				order = append(order, m)
-				c.Respond(m)
-			}
-		}), "late")
-		require.NoError(t, err)
-		v, err := second.Result()
-		require.NoError(t, err)
-		require.Equal(t, "two", v)
-		v, err = first.Result()
-		require.NoError(t, err)
-		require.Equal(t, "one", v)
-		require.Equal(t, []string{"one", "two"}, order)
+		for rank, there := range all {
+			waitsForTheActor(t, s, rank, there)
+		}
 	})
+}
+
+func waitsForTheActor(t *testing.T, s *actors.System, rank int, there *actors.System) {
+	t.Helper()
+	first := s.Root.RequestFuture(s.PID(rank, "late"), "one", soon)
+	second := s.Root.RequestFuture(s.PID(rank, "late"), "two", soon)
+	watcher, heard := watcher(t, s, "watcher of "+there.Address())
+	ask(t, s, watcher, s.PID(rank, "late"))
+	var order []string
+	late, err := there.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		if m, ok := c.Message().(string); ok {
+			order = append(order, m)
+			c.Respond(m)
+		}
+	}), "late")
+	require.NoError(t, err)
+	v, err := second.Result()
+	require.NoError(t, err)
+	require.Equal(t, "two", v)
+	v, err = first.Result()
+	require.NoError(t, err)
+	require.Equal(t, "one", v)
+	require.Equal(t, []string{"one", "two"}, order)
+	there.Root.Stop(late)
+	require.Equal(t, actor.TerminatedReason_Stopped, next(t, heard).Why)
 }

@@ -1,0 +1,163 @@
+package actors_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// What waits in vain for an actor of its own rank ends as at another rank: dead letters
+// say why, who asks and who watches hears so.
+func TestVacanciesEnd(t *testing.T) {
+	local(t, 1, actors.Config{Patience: 10 * time.Millisecond, Mailbox: 1000}, func(all []*actors.System) {
+		s := all[0]
+		dead := letters(s)
+		for range 2 { // what comes later waits again
+			_, err := s.Root.RequestFuture(s.PID(0, "never"), "x", soon).Result()
+			require.ErrorIs(t, err, actor.ErrDeadLetter)
+			d := next(t, dead)
+			require.ErrorIs(t, d, actors.ErrUnknownActor)
+			require.Equal(t, "rank:0/never", d.PID.Address+"/"+d.PID.Id)
+			require.Equal(t, "x", d.Message)
+		}
+		watcher, heard := watcher(t, s, "watcher")
+		ask(t, s, watcher, s.PID(0, "never"))
+		require.Equal(t, actor.TerminatedReason_NotFound, next(t, heard).Why)
+		s.Root.Stop(s.PID(0, "never")) // means nothing
+		in := inbox(t, s, "never", s.Worker())
+		s.Root.Send(s.PID(0, "never"), "lives")
+		require.Equal(t, "lives", next(t, in))
+		require.Empty(t, dead)
+	})
+}
+
+// A vacancy takes as much as a mailbox, and gives what it has to the actor.
+func TestVacanciesAreBounded(t *testing.T) {
+	local(t, 1, actors.Config{Mailbox: 1000, Patience: soon}, func(all []*actors.System) {
+		s := all[0]
+		dead := letters(s)
+		late := s.PID(0, "late")
+		for i := range 3 {
+			s.Root.Send(late, fmt.Sprintf("%d%400d", i, 0))
+		}
+		d := next(t, dead)
+		require.ErrorIs(t, d, actors.ErrMailboxFull)
+		require.Equal(t, "2", d.Message.(string)[:1])
+		s.Root.Poison(late)
+		in := inbox(t, s, "late", s.Inline())
+		require.Equal(t, "0", next(t, in).(string)[:1])
+		require.Equal(t, "1", next(t, in).(string)[:1])
+
+		// The end came behind them. Its name is vacant again, and the same PID leads to
+		// who has it next.
+		require.Eventually(t, func() bool {
+			_, lives := s.ProcessRegistry.GetLocal("late")
+			return !lives
+		}, soon, time.Millisecond)
+		s.Root.Send(late, "again")
+		require.Equal(t, "again", next(t, inbox(t, s, "late", s.Worker())))
+		require.Empty(t, dead)
+	})
+}
+
+// Messages of each sender keep their order while the actor appears, whatever PIDs of
+// System.PID they use.
+func TestOrderWhileAnActorAppears(t *testing.T) {
+	const senders, messages = 4, 300
+	for name, mode := range modes {
+		t.Run(name, func(t *testing.T) {
+			local(t, 1, actors.Config{}, func(all []*actors.System) {
+				s := all[0]
+				var sent, half sync.WaitGroup
+				half.Add(senders)
+				for from := range senders {
+					sent.Go(func() {
+						pids := []*actor.PID{s.PID(0, "late"), s.PID(0, "late")}
+						for i := range messages {
+							s.Root.Send(pids[i%2], plain{int64(from), int64(i)})
+							if i == messages/2 {
+								half.Done()
+							}
+						}
+						s.Root.Send(s.PID(0, "late"), plain{int64(from), messages})
+					})
+				}
+				half.Wait()
+				in := inbox(t, s, "late", mode(s))
+				var got [senders]int64
+				for range senders * (messages + 1) {
+					m := next(t, in).(plain)
+					require.Equal(t, got[m.A], m.B, "of %d", m.A)
+					got[m.A]++
+				}
+				sent.Wait()
+			})
+		})
+	}
+}
+
+// slowBox is a mailbox that takes its first message when it may.
+type slowBox struct {
+	actor.Mailbox
+	first      sync.Once
+	begun, may chan struct{}
+	got        chan any
+}
+
+func (b *slowBox) PostUserMessage(m any) {
+	b.first.Do(func() { close(b.begun); <-b.may })
+	b.got <- m
+}
+
+// Nothing overtakes what an actor that has appeared is being given.
+func TestNothingOvertakesABacklog(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		box := &slowBox{actor.Unbounded()(), sync.Once{}, make(chan struct{}), make(chan struct{}), make(chan any, 9)}
+		pids := []*actor.PID{s.PID(0, "late"), s.PID(0, "late")}
+		s.Root.Send(pids[0], 0)
+		spawned := make(chan error)
+		go func() {
+			_, err := s.Spawn(idle().Configure(actor.WithMailbox(func() actor.Mailbox { return box })), "late")
+			spawned <- err
+		}()
+		next(t, box.begun)
+		for i, pid := range append(pids, s.PID(0, "late")) {
+			s.Root.Send(pid, i+1)
+		}
+		close(box.may)
+		require.NoError(t, next(t, spawned))
+		for i := range 4 {
+			require.Equal(t, i, next(t, box.got))
+		}
+	})
+}
+
+// A router leads to an actor of its own rank that comes later, and hears of its end.
+func TestRouterToAVacancy(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		_, err := s.Spawn(idle(), "there")
+		require.NoError(t, err)
+		turns, err := s.Route(actors.RoundRobin, "turns", s.PID(0, "there"), s.PID(0, "late"))
+		require.NoError(t, err)
+		ask(t, s, turns, 0)
+		s.Root.Send(turns, 1)
+		require.Equal(t, 1, next(t, inbox(t, s, "late", s.Worker())))
+		require.NoError(t, s.Root.StopFuture(s.PID(0, "late")).Wait())
+		require.Eventually(t, func() bool {
+			for range 2 {
+				if _, err := s.Root.RequestFuture(turns, 2, 50*time.Millisecond).Result(); err != nil {
+					return false
+				}
+			}
+			return true
+		}, soon, time.Millisecond)
+	})
+}
