@@ -1,6 +1,6 @@
 // Command skips reads the JSON of go test from standard input and prints what go
 // test would print without it: the line of every package, and the output of the
-// tests that failed. It appends a line per reason for which tests were skipped to
+// tests that failed; at the end, the names of what failed, and numbers. It appends a line per reason for which tests were skipped to
 // the file named by its argument.
 package main
 
@@ -24,8 +24,12 @@ type event struct {
 // logged matches a line that a test wrote with Log, Skip or Error.
 var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)\n$`)
 
-// tally counts what ended.
-type tally struct{ passed, failed, skipped, packages, failedPackages int }
+// tally counts what ended, and names what failed.
+type tally struct {
+	passed, failed, skipped, packages, failedPackages int
+
+	names []string
+}
 
 // add counts one event.
 func (c *tally) add(e event) {
@@ -34,23 +38,29 @@ func (c *tally) add(e event) {
 		c.packages++
 	case e.Test == "" && e.Action == "fail":
 		c.failedPackages++
+		c.names = append(c.names, e.Package)
 	case e.Action == "pass":
 		c.passed++
 	case e.Action == "fail":
 		c.failed++
+		c.names = append(c.names, e.Package+" "+e.Test)
 	case e.Action == "skip" && e.Test != "":
 		c.skipped++
 	}
 }
 
-// String is the closing line.
+// String is a line for everything that failed, and the closing line.
 func (c *tally) String() string {
 	verdict := "ok"
 	if c.failed+c.failedPackages > 0 || c.packages == 0 {
 		verdict = "FAIL"
 	}
-	return fmt.Sprintf("%s: %d packages passed, %d failed; %d tests passed, %d failed, %d skipped",
-		verdict, c.packages, c.failedPackages, c.passed, c.failed, c.skipped)
+	var failures strings.Builder
+	for _, name := range c.names {
+		fmt.Fprintf(&failures, "failed: %s\n", name)
+	}
+	return fmt.Sprintf("%s%s: %d packages passed, %d failed; %d tests passed, %d failed, %d skipped",
+		&failures, verdict, c.packages, c.failedPackages, c.passed, c.failed, c.skipped)
 }
 
 // report copies events to out, with a closing line, and returns a line per

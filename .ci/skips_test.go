@@ -36,5 +36,6 @@ func TestReport(t *testing.T) {
 		"m/b TestSilent: no reason given",
 	}, skips)
 	require.Equal(t, "ok  \tm/a\t0.1s\n    b_test.go:3: 1 is not 2\npanic: lost\nFAIL\tm/b\t0.1s\ngo: something about the module\n"+
+		"failed: m/b TestBad\nfailed: m/b\n"+
 		"FAIL: 1 packages passed, 1 failed; 1 tests passed, 1 failed, 2 skipped\n", out.String())
 }
