@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -92,6 +94,37 @@ func newStranger(tb testing.TB) (*stranger, *engine.Engine) {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { e.Close() })
 	return s, e
+}
+
+// broken is a transport that fails for good after some polls.
+type broken struct {
+	mirror
+	left int
+}
+
+var errBroken = errors.New("broken")
+
+func (b *broken) Poll(transport.Handler, int) (int, error) {
+	if b.left--; b.left < 0 {
+		return 0, errBroken
+	}
+	return 0, nil
+}
+
+// A wait ends with the engine, at whichever of its polls that ends.
+func TestEngineThatEndsDuringAPollEndsTheWait(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for polls := range 100 {
+		b := &broken{left: polls}
+		e, err := engine.New(engine.Config{
+			Size: 2, Route: func(int) transport.Transport { return b }, Transports: []transport.Transport{b},
+			Wait: engine.WaitPolicy{Spin: time.Minute},
+		})
+		require.NoError(t, err)
+		require.ErrorIs(t, e.Await(ctx, func() bool { return false }, 0, "wait"), errBroken, "after %d polls", polls)
+		e.Close()
+	}
 }
 
 func TestBrokenFramesEndTheirPeerAndNothingElse(t *testing.T) {

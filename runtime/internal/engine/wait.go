@@ -58,6 +58,10 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 // waitLong is wait for a goroutine that has polled in vain: it is listed among
 // the blocked and gives way to others.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
+	if e.err != nil && w.req == nil { // it ended at one of these polls
+		e.release(w)
+		return e.err
+	}
 	w.since = time.Now()
 	w.slept, w.depth = false, 0
 	e.blocked.push(w)
