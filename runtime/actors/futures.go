@@ -25,12 +25,13 @@ var errEnded = errors.New("the request has ended")
 type question struct {
 	rank   int
 	id     string // of the actor
-	future string // its id
+	future *actor.PID
 }
 
-// questions are those that were sent and may still be open. Nobody says that one is
-// closed, for that would cost every answer something: when there are twice as many as
-// were open at the last look, those whose future is gone are forgotten.
+// questions are those that were sent and may still be open. An answer takes out the
+// last one alone, if it is its own, for to look for others would cost too much: when
+// there are twice as many as were open at the last look, those whose future is gone are
+// forgotten.
 //
 // Who takes an open question out answers it, and nobody else does: two answers at a
 // time are a race within protoactor's Future.
@@ -48,7 +49,7 @@ func (s *System) asks(sender *actor.PID) bool {
 // tellQuestion is tell for a request of a future. It is entered before it is sent, so
 // that no loss of the rank after that is missed, and taken out again if it is not sent.
 func (r *remote) tellQuestion(c *codec, m any, h *head) (bool, error) {
-	one := question{r.key.rank, r.key.id, h.sender.Id}
+	one := question{r.key.rank, r.key.id, h.sender}
 	r.s.enter(one)
 	sent, err := r.tellAny(c, m, h)
 	if !sent && !r.s.questions.take(one) && !r.s.namesake(one) {
@@ -69,6 +70,21 @@ func (s *System) enter(one question) {
 	q.all = append(q.all, one)
 }
 
+// answered takes out the last question, if it is of the future of that id, and returns
+// the future's PID, else nil.
+func (q *questions) answered(id []byte) *actor.PID {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.all) - 1
+	if n < 0 || q.all[n].future.Id != string(id) {
+		return nil
+	}
+	pid := q.all[n].future
+	q.all[n] = question{}
+	q.all = q.all[:n]
+	return pid
+}
+
 // take takes a question out, one of the last. It returns false if it is not there.
 func (q *questions) take(one question) bool {
 	q.mu.Lock()
@@ -84,14 +100,14 @@ func (q *questions) take(one question) bool {
 
 // open reports whether a question waits for its answer.
 func (s *System) open(one question) bool {
-	process, ok := s.ProcessRegistry.GetLocal(one.future)
+	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && !isActor(process)
 }
 
 // namesake reports whether who asks is an actor with the name of a future, which has no
 // questions.
 func (s *System) namesake(one question) bool {
-	process, ok := s.ProcessRegistry.GetLocal(one.future)
+	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && isActor(process)
 }
 
@@ -111,7 +127,7 @@ func (s *System) unanswered(why error, vain func(one question) bool) {
 	q.mu.Unlock()
 	for _, one := range ended {
 		if s.open(one) {
-			s.bury(s.PID(one.rank, one.id), &actor.MessageEnvelope{Sender: s.NewLocalPID(one.future)}, why)
+			s.bury(s.PID(one.rank, one.id), &actor.MessageEnvelope{Sender: one.future}, why)
 		}
 	}
 }

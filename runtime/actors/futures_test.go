@@ -210,6 +210,10 @@ func TestAnsweredFuturesAreForgotten(t *testing.T) {
 	_, err := all[1].Spawn(idle(), "in")
 	require.NoError(t, err)
 	in := silent(t, all[1], "silent")
+	for i := range 3 {
+		ask(t, s, s.PID(1, "in"), i)
+		require.Zero(t, s.Questions(), "the answer takes out the last question")
+	}
 	const open = 70
 	var futures []*actor.Future
 	for i := range 3 * open {

@@ -144,16 +144,24 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 	p.queue.add(a)
 }
 
-// plain takes the most frequent parcel, a message of a registered type whose head
-// has a sender at most, and returns false for any other and for what is wrong with it.
+// plain takes the most frequent parcels, messages of a registered type whose head has a
+// sender at most, and answers. It returns false for any other and for what is wrong with
+// it.
 func (p *post) plain(from int, w engine.Parcel, body []byte) bool {
 	src := p.sources[from]
 	tag, n := splitTag(w.Tag)
 	if tag != tagUser || src == nil || w.ID != p.s.epoch || n > len(body) {
 		return false
 	}
-	in, decode := src.inlet(w.Link), src.quickly(w.Type)
-	if in == nil || decode == nil {
+	decode := src.quickly(w.Type)
+	if decode == nil {
+		return false
+	}
+	if w.Link == 0 {
+		return p.answer(from, body[:n], body[n:], decode)
+	}
+	in := src.inlet(w.Link)
+	if in == nil {
 		return false
 	}
 	var sender *actor.PID
@@ -171,6 +179,24 @@ func (p *post) plain(from int, w engine.Parcel, body []byte) bool {
 		message = p.envelopes.of(message, sender, len(body))
 	}
 	p.queue.plain(from, item{message: message, in: in, cost: costOf(len(body))})
+	return true
+}
+
+// answer is plain for a message to a future of this rank, which the head names.
+func (p *post) answer(from int, head, body []byte, decode func(b []byte) (any, error)) bool {
+	id := sole(head, headName)
+	if id == nil {
+		return false
+	}
+	message, err := decode(body)
+	if err != nil {
+		return false
+	}
+	to := p.s.questions.answered(id)
+	if to == nil {
+		to = p.s.NewLocalPID(string(id))
+	}
+	p.queue.add(arrival{source: int32(from), to: to, message: message})
 	return true
 }
 

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"encoding/binary"
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -18,13 +17,14 @@ type senders [256]struct {
 
 // speaker returns the sender that a head names, nil if the head has anything else.
 func (p *post) speaker(from int, head []byte) *actor.PID {
-	n := len(head)
-	if n < 4 || head[0] != headSender || int(binary.LittleEndian.Uint16(head[1:])) != n-3 {
+	id := sole(head, headSender)
+	if id == nil {
 		return nil
 	}
-	if strings.HasPrefix(string(head[3:]), futurePrefix) {
-		return p.askers.add(p.s, from, string(head[3:]))
+	if strings.HasPrefix(string(id), futurePrefix) {
+		return p.askers.add(p.s, from, string(id))
 	}
+	n := len(head)
 	known := &p.senders[(uint(head[n-1])+37*uint(head[n-2])+101*uint(from))%uint(len(p.senders))]
 	if known.from != from || known.head != string(head) {
 		known.from, known.head = from, string(head)

@@ -67,8 +67,8 @@ func (h *head) empty() bool { return h.name == "" && h.sender == nil && len(h.he
 // append appends the head to dst. own is the address of this rank, which is not
 // spelled out. Strings beyond 65535 bytes do not fit.
 func (h *head) append(dst []byte, own string) ([]byte, error) {
-	if s := h.sender; s != nil && h.name == "" && len(h.headers) == 0 && s.Address == own && len(s.Id) <= math.MaxUint8 {
-		return append(append(dst, headSender, byte(len(s.Id)), 0), s.Id...), nil // most of them
+	if one, form := h.sole(own); form != 0 {
+		return append(append(dst, form, byte(len(one)), 0), one...), nil
 	}
 	at := len(dst)
 	dst = append(dst, 0)
@@ -99,6 +99,30 @@ func (h *head) append(dst []byte, own string) ([]byte, error) {
 		return dst[:at], fmt.Errorf("%w: a name or header of more than %d bytes", errWire, math.MaxUint16)
 	}
 	return dst, nil
+}
+
+// sole returns what the head has, if that is one string and short, as in most heads, and
+// which; else 0.
+func (h *head) sole(own string) (one string, form byte) {
+	switch {
+	case h.sender == nil:
+		one, form = h.name, headName
+	case h.name == "" && h.sender.Address == own:
+		one, form = h.sender.Id, headSender
+	}
+	if one == "" || len(one) > math.MaxUint8 || len(h.headers) > 0 {
+		return "", 0
+	}
+	return one, form
+}
+
+// sole is the inverse of head.sole: it returns the string that is all a head has, if it
+// is of that form, else nil.
+func sole(head []byte, form byte) []byte {
+	if n := len(head); n < 4 || head[0] != form || int(binary.LittleEndian.Uint16(head[1:])) != n-3 {
+		return nil
+	}
+	return head[3:]
 }
 
 // rawHead is a head as it arrives. Its slices are those of the body.

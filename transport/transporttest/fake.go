@@ -78,7 +78,6 @@ func (o FakeOptions) withDefaults() FakeOptions {
 		value int
 	}{
 		{&o.MaxEager, defaultMaxEager},
-		{&o.EagerBest, min(defaultEagerBest, max(o.MaxEager, 1))},
 		{&o.RingMessages, defaultRingMessages},
 		{&o.RingBytes, defaultRingBytes},
 		{&o.MaxReads, defaultMaxReads},
@@ -88,6 +87,9 @@ func (o FakeOptions) withDefaults() FakeOptions {
 		if *d.field == 0 {
 			*d.field = d.value
 		}
+	}
+	if o.EagerBest == 0 {
+		o.EagerBest = min(defaultEagerBest, o.MaxEager)
 	}
 	if o.FailError == nil {
 		o.FailError = ErrFault
