@@ -96,7 +96,7 @@ var imports = map[string][]string{
 
 	"examples/...":              {"runtime", "collectives", "examples/internal/launch", "examples/internal/options", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
 	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/iwarp"},
-	"examples/internal/launch":  {},
+	"examples/internal/launch":  {"internal/testbed/launch"},
 	"examples/internal/options": {"runtime"},
 
 	"bench": {"bench/internal/launch"},

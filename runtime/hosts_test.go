@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -90,11 +91,9 @@ func outlast(w *runtime.World) error {
 // put back. The job goes on, no message is lost and none comes twice.
 func TestCutCableIsMended(t *testing.T) {
 	c := nscluster.Start(t, 2)
-	gorun, err := launcher()
-	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), gorun, "-host", "h0,h1", "-rsh", c.Rsh(),
+	cmd := exec.CommandContext(t.Context(), testbed.Gorun(t), "-host", "h0,h1", "-rsh", c.Rsh(),
 		"-x", envProgram+"=outlast", "-x", "GORUN_NET_TIMEOUT=300ms", self)
 	var errs strings.Builder
 	cmd.Stderr = &errs

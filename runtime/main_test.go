@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -20,9 +21,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if launcherDir != "" {
-		_ = os.RemoveAll(launcherDir)
-	}
+	testbed.Clean()
 	if left := leftGoroutines(); code == 0 && left != "" {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:\n"+left)
 		code = 1

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -63,12 +64,10 @@ func TestNoNetworkInterfaceIsNeeded(t *testing.T) {
 			t.Skip("needs leave for a network namespace: unshare:", err)
 		}
 	}
-	gorun, err := launcher()
-	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), "unshare", append(alone, gorun, "-np", "2", "-x", envProgram+"=all", self)...)
-	r := finish(t, cmd)
+	command := append([]string{"unshare"}, alone...)
+	r := finish(t, nil, append(command, testbed.Gorun(t), "-np", "2", "-x", envProgram+"=all", self)...)
 	require.Zero(t, r.code, r.errors)
 	require.Equal(t, 2, strings.Count(r.out, "heard from 2\n"), r.out)
 }

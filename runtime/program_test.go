@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	goruntime "runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -47,25 +46,6 @@ var programs = map[string]func(){
 	"intrude": func() { runtime.Main(intrude) },
 }
 
-// launcher builds gorun once.
-var launcher = sync.OnceValues(func() (string, error) {
-	var err error
-	if launcherDir, err = os.MkdirTemp("", "gorun-runtime-test"); err != nil {
-		return "", err
-	}
-	bin := filepath.Join(launcherDir, "gorun")
-	build := exec.Command("go", "build", "-o", bin, "../cmd/gorun")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as without the race detector
-	out, err := build.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("building gorun: %w\n%s", err, out)
-	}
-	return bin, nil
-})
-
-// launcherDir is where, "" before that. TestMain removes it.
-var launcherDir string
-
 // result is how a program ended.
 type result struct {
 	code        int
@@ -83,26 +63,15 @@ func launch(t *testing.T, n int, program string, options ...string) result {
 // launchFile runs an executable as n ranks.
 func launchFile(t *testing.T, n int, file string, options ...string) result {
 	t.Helper()
-	gorun, err := launcher()
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, gorun, append(append([]string{"-np", strconv.Itoa(n)}, options...), file)...)
-	return finish(t, cmd)
+	command := append([]string{testbed.Gorun(t), "-np", strconv.Itoa(n)}, options...)
+	return finish(t, nil, append(command, file)...)
 }
 
-// finish runs a command to its end.
-func finish(t *testing.T, cmd *exec.Cmd) result {
+// finish runs a command with additional environment to its end.
+func finish(t *testing.T, env []string, command ...string) result {
 	t.Helper()
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = 10 * time.Second
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		require.NoError(t, err, errs.String())
-	}
-	return result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	r := testbed.Run(t, env, command...)
+	return result{r.Code, r.Out, r.Errors}
 }
 
 func greet(w *runtime.World) error {
@@ -140,9 +109,7 @@ func TestRanksAreProcesses(t *testing.T) {
 func TestAProgramWithoutGorunIsAWorldOfOne(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), envProgram+"=greet")
-	r := finish(t, cmd)
+	r := finish(t, []string{envProgram + "=greet"}, self)
 	require.Zero(t, r.code, r.errors)
 	require.Equal(t, "rank 0 of 1, left 0, half 0 of 1, node 0 of 1\n", r.out)
 }
@@ -316,13 +283,11 @@ func sayWhenBlocked(caller, function string) {
 // returns what gorun prints until it is told to end.
 func dumpOf(t *testing.T, ranks int, program string) string {
 	t.Helper()
-	gorun, err := launcher()
-	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, gorun, "-np", strconv.Itoa(ranks), "-x", envProgram+"="+program, self)
+	cmd := exec.CommandContext(ctx, testbed.Gorun(t), "-np", strconv.Itoa(ranks), "-x", envProgram+"="+program, self)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	pipe, err := cmd.StderrPipe()

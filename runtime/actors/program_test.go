@@ -1,16 +1,12 @@
 package actors_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -38,49 +35,22 @@ var programs = map[string]func(w *runtime.World) error{
 // victim is the rank that is killed.
 const victim = 2
 
-// launcherDir is where gorun is, "" before that. TestMain removes it.
-var launcherDir string
-
-// launcher builds gorun once.
-var launcher = sync.OnceValues(func() (string, error) {
-	var err error
-	if launcherDir, err = os.MkdirTemp("", "gorun-actors-test"); err != nil {
-		return "", err
-	}
-	bin := filepath.Join(launcherDir, "gorun")
-	build := exec.Command("go", "build", "-o", bin, "../../cmd/gorun")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as without the race detector
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building gorun: %w\n%s", err, out)
-	}
-	return bin, nil
-})
-
 // survive runs a program as four ranks, of which all but victim are to say that they
 // have survived.
 func survive(t *testing.T, transport, program string) {
 	t.Helper()
-	gorun, err := launcher()
-	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, gorun, "-np", "4", "-transport", transport, "-on-failure", "continue", "-x", envProgram+"="+program, self)
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	_ = cmd.Run()
+	r := launch.Run(t, nil, launch.Gorun(t), "-np", "4", "-transport", transport, "-on-failure", "continue", "-x", envProgram+"="+program, self)
 	for rank := range 4 {
 		text := fmt.Sprintf("rank %d has survived\n", rank)
 		if rank == victim {
-			require.NotContains(t, out.String(), text)
+			require.NotContains(t, r.Out, text)
 		} else {
-			require.Contains(t, out.String(), text, errs.String())
+			require.Contains(t, r.Out, text, r.Errors)
 		}
 	}
-	require.Equal(t, 128+int(syscall.SIGKILL), cmd.ProcessState.ExitCode(), errs.String())
+	require.Equal(t, 128+int(syscall.SIGKILL), r.Code, r.Errors)
 }
 
 // Names outlive a process that is killed and that kept some of them; and what was told

@@ -12,6 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -33,9 +34,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if launcherDir != "" {
-		_ = os.RemoveAll(launcherDir)
-	}
+	launch.Clean()
 	if left := leaked(); code == 0 && left != "" {
 		fmt.Fprintf(os.Stderr, "goroutines left:\n%s\n", left)
 		code = 1

@@ -3,49 +3,19 @@
 package launch
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// timeout ends a run that hangs. Nothing is judged by it.
-const timeout = 2 * time.Minute
-
-// gorun and program are the binaries that Main built.
-var gorun, program string
-
-// Main builds gorun and the package in the current directory, runs the tests
-// and removes what it built. It is the TestMain of an example.
+// Main runs the tests and removes what they built. It is the TestMain of an example.
 func Main(m *testing.M) {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := run(m, dir)
-	if err := os.RemoveAll(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
+	code := m.Run()
+	launch.Clean()
 	os.Exit(code)
-}
-
-func run(m *testing.M, dir string) int {
-	gorun, program = filepath.Join(dir, "gorun"), filepath.Join(dir, "program")
-	for _, build := range [][]string{{gorun, "github.com/gorun-hpc/gorun/cmd/gorun"}, {program, "."}} {
-		out, err := exec.Command("go", "build", "-o", build[0], build[1]).CombinedOutput()
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "go build %s: %v\n%s", build[1], err, out)
-			return 1
-		}
-	}
-	return m.Run()
 }
 
 // Run starts the example with np ranks and returns what it wrote on stdout. It
@@ -71,19 +41,12 @@ func RunCode(t *testing.T, code, np int, flags []string, args ...string) string 
 // RunBoth is RunCode that returns what the job wrote on stderr, too.
 func RunBoth(t *testing.T, code, np int, flags []string, args ...string) (out, errors string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), timeout)
-	defer cancel()
-	var stdout, stderr bytes.Buffer
-	all := append([]string{"-np", strconv.Itoa(np)}, flags...)
-	cmd := exec.CommandContext(ctx, gorun, append(append(all, program), args...)...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 10 * time.Second
-	err := cmd.Run()
-	if cmd.ProcessState.ExitCode() != code || err != nil && code == 0 {
-		t.Fatalf("%d ranks: %v, not code %d\nstdout:\n%s\nstderr:\n%s", np, err, code, &stdout, &stderr)
+	command := append([]string{launch.Gorun(t), "-np", strconv.Itoa(np)}, flags...)
+	r := launch.Run(t, nil, append(append(command, launch.Build(t, "program", ".")), args...)...)
+	if r.Code != code {
+		t.Fatalf("%d ranks: code %d, not %d\nstdout:\n%s\nstderr:\n%s", np, r.Code, code, r.Out, r.Errors)
 	}
-	return stdout.String(), stderr.String()
+	return r.Out, r.Errors
 }
 
 // Usage fails the test unless ranks that are asked for their flags answer once
