@@ -42,9 +42,10 @@ var imports = map[string][]string{
 	"transport":               {},
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
 	"internal/processor":      {},
+	"internal/blocking":       {},
 	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
 	"internal/hugepages":      {"golang.org/x/sys/unix"},
-	"transport/shm":           {"transport", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
+	"transport/shm":           {"transport", "internal/blocking", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
 	"transport/rdma/verbs":           {},
 	"transport/rdma/verbs/verbstest": {"transport/rdma/verbs"},
@@ -53,7 +54,7 @@ var imports = map[string][]string{
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {
-		"transport/rdma/verbs", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
+		"internal/blocking", "transport/rdma/verbs", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
 	},
 
 	"transport/rdma/internal/negotiation": {},

@@ -52,7 +52,8 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	w := &World{job: job, local: local, stop: func() {}}
 	t, err := shm.New(node, shm.Config{
 		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0",
-		Alone: node.Ranks() == 1 || forcesNetwork(),
+		Alone:     node.Ranks() == 1 || forcesNetwork(),
+		Connected: job.Nodes > 1 && setting(bootstrap.EnvTransport) != transportShm,
 	})
 	if err != nil {
 		return nil, err

@@ -49,6 +49,25 @@ func (d doorbell) Ring() {
 	}
 }
 
+// sociable is the doorbell of a process that others ring and that has connections,
+// too. What makes it a type of its own is that giving Go's processor away at once
+// wakes a thread, for nothing where no goroutine has anything to do.
+type sociable struct{ doorbell }
+
+var _ transport.Sleeper = sociable{}
+
+// Sleep implements transport.Sleeper.
+func (s sociable) Sleep(ticket uint32, nanos int64) {
+	atomic.AddUint32(s.sleepers, 1)
+	if nanos < 0 {
+		futexWaitBlocking(s.word, ticket, nil)
+	} else {
+		t := unix.NsecToTimespec(nanos)
+		futexWaitBlocking(s.word, ticket, &t)
+	}
+	atomic.AddUint32(s.sleepers, math.MaxUint32)
+}
+
 // solitary is the Sleeper of a process that no other rings. A goroutine that sleeps
 // in a futex keeps Go's processor until the scheduler takes it away, 20 us later or
 // 10 ms: where there is one only, nobody would sleep for what comes over the network

@@ -1,6 +1,7 @@
 package shm_test
 
 import (
+	goruntime "runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,4 +41,29 @@ func TestAloneSleepsWithoutAProcessor(t *testing.T) {
 		require.NoError(t, ts[0].Close())
 		require.NoError(t, node.Close())
 	})
+}
+
+// Goroutines of a rank with connections sleep until it is rung, or as long as they
+// want to, while others of its only processor run.
+func TestConnectedSleeps(t *testing.T) {
+	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
+	ts, node := mapped(t, 2, shm.Config{Connected: true})
+	s := ts[0].Sleeper()
+	woken := make(chan struct{})
+	for range 20 {
+		ticket := s.Prepare()
+		go func() {
+			s.Sleep(ticket, -1)
+			woken <- struct{}{}
+		}()
+		goruntime.Gosched()
+		s.Ring()
+		<-woken
+		s.Sleep(ticket, -1) // it was rung already
+	}
+	s.Sleep(s.Prepare(), 1)
+	for _, tr := range ts {
+		require.NoError(t, tr.Close())
+	}
+	require.NoError(t, node.Close())
 }

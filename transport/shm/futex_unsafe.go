@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
 // Operations of futex(2), without FUTEX_PRIVATE_FLAG: the word is shared between
@@ -18,6 +20,13 @@ const (
 // It goes through Syscall6, which lets the other goroutines of the process run.
 func futexWait(word *uint32, v uint32, timeout *unix.Timespec) {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait, uintptr(v),
+		uintptr(unsafe.Pointer(timeout)), 0, 0)
+}
+
+// futexWaitBlocking is futexWait for a process of which other goroutines are waited
+// for, too: they can run from the beginning.
+func futexWaitBlocking(word *uint32, v uint32, timeout *unix.Timespec) {
+	_, _, _ = blocking.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait, uintptr(v),
 		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }
 

@@ -29,6 +29,10 @@ type Config struct {
 	// the node sends to it by this transport. Its goroutines then sleep without
 	// keeping a processor of Go, see solitary.
 	Alone bool
+	// Connected says that the process waits for more than its neighbours: it has
+	// connections to other nodes. Its goroutines then sleep without keeping a
+	// processor of Go, too, see sociable.
+	Connected bool
 }
 
 // Transport connects a rank with the others of its node.
@@ -117,8 +121,13 @@ func New(n *Node, cfg Config) (*Transport, error) {
 		reader:    processRead,
 		writer:    processWrite,
 	}
-	if cfg.Alone && n.locals == nil {
-		t.bell = &solitary{}
+	if n.locals == nil {
+		switch {
+		case cfg.Alone:
+			t.bell = &solitary{}
+		case cfg.Connected:
+			t.bell = sociable{newDoorbell(control)}
+		}
 	}
 	if n.locals != nil {
 		t.exposed = &n.locals[cfg.LocalRank].exposed

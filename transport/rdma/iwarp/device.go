@@ -65,6 +65,8 @@ type device struct {
 	// when it has to end, in Unix nanoseconds, or 0.
 	napping atomic.Bool
 	due     atomic.Int64
+	// slept is what Sleep waits for.
+	slept [2]unix.PollFd
 }
 
 var _ verbs.Device = (*device)(nil)

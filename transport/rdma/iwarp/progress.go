@@ -70,9 +70,9 @@ func (d *device) Sleep(until time.Time) {
 		ts := unix.NsecToTimespec(max(int64(time.Until(until)), 0))
 		timeout = &ts
 	}
-	fds := [2]unix.PollFd{{Fd: int32(d.epoll), Events: unix.POLLIN}, {Fd: int32(d.wakeup), Events: unix.POLLIN}}
-	_, _ = unix.Ppoll(fds[:], timeout, nil) // an error is a sleep that ended early
-	if fds[1].Revents != 0 {
+	d.slept = [2]unix.PollFd{{Fd: int32(d.epoll), Events: unix.POLLIN}, {Fd: int32(d.wakeup), Events: unix.POLLIN}}
+	awaitEvents(d.slept[:], timeout)
+	if d.slept[1].Revents != 0 {
 		var count [8]byte
 		_, _ = unix.Read(d.wakeup, count[:]) // it was only there to end the sleep
 	}

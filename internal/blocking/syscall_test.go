@@ -1,0 +1,67 @@
+package blocking_test
+
+import (
+	goruntime "runtime"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/blocking"
+)
+
+// Others run while a goroutine sleeps in the kernel, on the only processor, and wake it.
+// Collections meanwhile find its stack in order.
+func TestOthersRunMeanwhile(t *testing.T) {
+	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
+	const rounds = 50
+	ping, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	require.NoError(t, err)
+	pong, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(ping)); require.NoError(t, unix.Close(pong)) }()
+	var other sync.WaitGroup
+	other.Go(func() {
+		for range rounds {
+			await(t, ping)
+			ring(t, pong)
+		}
+	})
+	for i := range rounds {
+		ring(t, ping)
+		if i%10 == 0 {
+			goruntime.GC()
+		}
+		await(t, pong)
+	}
+	other.Wait()
+}
+
+// What the kernel says comes back.
+func TestResults(t *testing.T) {
+	r1, _, errno := blocking.Syscall6(unix.SYS_GETPPID, 0, 0, 0, 0, 0, 0)
+	require.Zero(t, errno)
+	require.EqualValues(t, unix.Getppid(), r1)
+	_, _, errno = blocking.Syscall6(unix.SYS_CLOSE, ^uintptr(0), 0, 0, 0, 0, 0)
+	require.Equal(t, syscall.EBADF, errno)
+}
+
+// ring makes an eventfd readable.
+func ring(t *testing.T, fd int) {
+	t.Helper()
+	_, err := unix.Write(fd, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// await sleeps until an eventfd is, and empties it.
+func await(t *testing.T, fd int) {
+	t.Helper()
+	n, errno := readBlocking(fd, make([]byte, 8))
+	if n != 8 || errno != 0 {
+		t.Error(n, errno)
+	}
+}
