@@ -6,12 +6,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
 // quitAgain is how soon after a SIGQUIT another one asks for the stacks of all
@@ -76,10 +78,11 @@ type causeError string
 // Error implements error.
 func (e causeError) Error() string { return string(e) }
 
-// blocked describes what every goroutine of this rank waits for, one per line.
+// blocked describes what every goroutine of this rank waits for, one per line, and
+// which actors are at a message or wait for others.
 func (w *World) blocked() string {
 	var b strings.Builder
-	waiting := w.engine.Blocked()
+	waiting := slices.DeleteFunc(w.engine.Blocked(), func(o engine.Blocked) bool { return o.Serves })
 	fmt.Fprintf(&b, "rank %d of %d, process %d: ", w.Rank(), w.Size(), os.Getpid())
 	switch {
 	case len(waiting) > 0:
@@ -93,12 +96,32 @@ func (w *World) blocked() string {
 	for _, o := range waiting {
 		w.describe(&b, o, now)
 	}
+	busy := slices.DeleteFunc(w.actorTree(), func(a port.Actor) bool { return !a.Busy })
+	for i, a := range busy {
+		if i == explainActorsMax {
+			fmt.Fprintf(&b, "  ... and %d more\n", len(busy)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  actor %s: %s, %s\n", a.ID, a.Kind, a.State)
+	}
 	return b.String()
 }
 
 // describe writes one waiting operation.
 func (w *World) describe(b *strings.Builder, o engine.Blocked, now time.Time) {
 	fmt.Fprintf(b, "  %s", o.Op)
+	if !o.Await {
+		w.describeMessage(b, o)
+	}
+	fmt.Fprintf(b, ", %s", now.Sub(o.Since).Round(time.Millisecond))
+	if at := callerOf(o.Stack); at != "" {
+		fmt.Fprintf(b, ", at %s", at)
+	}
+	b.WriteByte('\n')
+}
+
+// describeMessage writes what message an operation waits for.
+func (w *World) describeMessage(b *strings.Builder, o engine.Blocked) {
 	core := w.comms.find(o.Context)
 	if o.Peer >= 0 {
 		fmt.Fprintf(b, ", rank %d", o.Peer)
@@ -116,18 +139,18 @@ func (w *World) describe(b *strings.Builder, o engine.Blocked, now time.Time) {
 	if core != nil {
 		fmt.Fprintf(b, ", %s%s", core.name, [contextStride]string{"", " (private)", " (control)"}[o.Context%contextStride])
 	}
-	fmt.Fprintf(b, ", %d bytes, %s", o.Bytes, now.Sub(o.Since).Round(time.Millisecond))
-	if at := callerOf(o.Stack); at != "" {
-		fmt.Fprintf(b, ", at %s", at)
-	}
-	b.WriteByte('\n')
+	fmt.Fprintf(b, ", %d bytes", o.Bytes)
 }
 
-// modulePath is what the packages of gorun begin with.
-const modulePath = "github.com/gorun-hpc/gorun/"
+// modulePath is what the packages of gorun begin with, protoactorPath those that call
+// it for actors.
+const (
+	modulePath     = "github.com/gorun-hpc/gorun/"
+	protoactorPath = "github.com/asynkron/protoactor-go/"
+)
 
 // callerOf returns where the program called into gorun: the innermost frame of
-// none of the packages that wait on its behalf.
+// none of the packages that wait on its behalf. It is "" for a goroutine of theirs.
 func callerOf(stack []uintptr) string {
 	if len(stack) == 0 {
 		return ""
@@ -137,6 +160,7 @@ func callerOf(stack []uintptr) string {
 		f, more := frames.Next()
 		name := strings.TrimPrefix(f.Function, modulePath)
 		inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
+		inside = inside || strings.HasPrefix(name, protoactorPath) || name == "runtime.goexit"
 		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
 			return fmt.Sprintf("%s:%d (%s)", filepath.Base(f.File), f.Line, filepath.Base(f.Function))
 		}

@@ -40,7 +40,7 @@ func (r *remote) block(pid *actor.PID, message, m any) {
 	for {
 		l, err := r.linked()
 		if err == nil {
-			err = r.s.engine.AwaitCredit(l)
+			err = r.s.engine.AwaitCredit(l, "tell "+name(pid))
 		}
 		if err == nil && r.queued.Load() {
 			r.drain()

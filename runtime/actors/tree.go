@@ -12,7 +12,7 @@ import (
 )
 
 // Actor is what System.Actors says of one: its id, which begins with that of its
-// parent and "/", what kind it is, how it is at the moment, and how often its
+// parent and "/", what kind it is, how and whether busy at the moment, and how often its
 // supervisor restarted it.
 type Actor = port.Actor
 
@@ -81,9 +81,9 @@ func (m *mailbox) observe(id string) Actor {
 	case m.suspended.Load():
 		a.State = "suspended by its supervisor"
 	case out > 0:
-		a.State = fmt.Sprintf("waits for others to take %d bytes", out)
+		a.State, a.Busy = fmt.Sprintf("waits for others to take %d bytes", out), true
 	case runs:
-		a.State = fmt.Sprintf("runs, %d messages wait", waiting)
+		a.State, a.Busy = fmt.Sprintf("runs, %d messages wait", waiting), true
 	default:
 		a.State = "idle"
 	}

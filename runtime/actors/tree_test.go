@@ -55,7 +55,7 @@ func TestTreeOfActors(t *testing.T) {
 		_ = s.Root.RequestFuture(parent, "a future is no actor", soon)
 		s.Root.Send(parent, 2)
 		require.Eventually(t, func() bool {
-			return found(t, s, "parent") == actors.Actor{ID: "parent", Kind: "worker", State: "runs, 1 messages wait"}
+			return found(t, s, "parent") == actors.Actor{ID: "parent", Kind: "worker", State: "runs, 1 messages wait", Busy: true}
 		}, soon, time.Millisecond)
 		close(gate)
 		ask(t, s, parent, 1)

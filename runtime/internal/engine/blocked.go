@@ -9,8 +9,11 @@ import (
 type Blocked struct {
 	// Op is what it does: "receive", "send", "probe", or the what of Await.
 	Op string
-	// Peer is the destination or source, or AnySource; Tag may be AnyTag. Both
-	// are -1 in Await.
+	// Await says that it is one of Await: Peer, Tag, Context and Bytes mean nothing,
+	// Peer and Tag are -1. Serves says that it is Serve's, which waits for whatever
+	// comes for actors.
+	Await, Serves bool
+	// Peer is the destination or source, or AnySource; Tag may be AnyTag.
 	Peer, Tag int
 	Context   uint32
 	// PC is the caller's, as it was given.
@@ -42,7 +45,7 @@ func (e *Engine) Blocked() []Blocked {
 			b.Peer, b.Tag, b.Context = int(r.target.source), int(r.target.tag), r.target.context
 			b.PC, b.Bytes = r.pc, len(r.buf)
 		} else if w.done != nil {
-			b.Peer, b.Tag = -1, -1
+			b.Peer, b.Tag, b.Await, b.Serves = -1, -1, true, w.serves
 		}
 		list = append(list, b)
 	}

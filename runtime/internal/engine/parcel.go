@@ -319,8 +319,8 @@ func (p *peer) link(number uint32) *Link {
 // AwaitCredit waits until a link that refused a parcel has credit again, or can
 // have none any more, being closed or of a peer that is down. The error is the one
 // of Await.
-func (e *Engine) AwaitCredit(l *Link) error {
-	return e.Await(context.Background(), func() bool { return !l.wanted || l.closed || l.peer.down != nil }, 0, "tell")
+func (e *Engine) AwaitCredit(l *Link, what string) error {
+	return e.Await(context.Background(), func() bool { return !l.wanted || l.closed || l.peer.down != nil }, 0, what)
 }
 
 // Over reports whether the operation of h is finished. It is for Serve's ready,

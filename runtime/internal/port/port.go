@@ -63,6 +63,8 @@ type Actor struct {
 	ID string
 	// Kind and State say in a few words what it is and how it is.
 	Kind, State string
+	// Busy says that it is at a message, or waits for others.
+	Busy bool
 	// Restarts is how often its supervisor restarted it.
 	Restarts int
 }

@@ -1,0 +1,56 @@
+package runtime_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// A program of actors that hangs says who waits for which actor, in the program's own
+// line, and which actor is at a message. That actors are served is not worth a word.
+func TestBlockedActorsAreNamed(t *testing.T) {
+	begun, seen, may := make(chan bool), make(chan bool), make(chan bool)
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		if err != nil {
+			return err
+		}
+		if w.Rank() == 1 {
+			defer close(seen)
+			_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+				if _, ok := c.Message().(string); ok {
+					begun <- true
+					<-may
+				}
+			}), "stuck")
+			<-begun
+			told := w.Blocked()
+			require.Regexp(t, `(?m)^  actor stuck: worker, runs, \d+ messages wait$`, told)
+			require.NotContains(t, told, "serve")
+			return err
+		}
+		stuck := s.PID(1, "stuck")
+		s.Root.Send(stuck, "wait")
+		<-seen
+		told := make(chan bool)
+		go func() {
+			defer close(told)
+			for range 1000 {
+				s.Root.Send(stuck, make([]byte, 1000))
+			}
+		}()
+		require.Eventually(t, func() bool {
+			text := w.Blocked()
+			return strings.Contains(text, "1 waiting\n  tell rank:1/stuck, ") && strings.Contains(text, ", at blocked_test.go:")
+		}, 20*time.Second, time.Millisecond)
+		close(may)
+		<-told
+		return nil
+	}))
+}
