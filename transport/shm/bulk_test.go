@@ -126,6 +126,7 @@ func TestNoAllocations(t *testing.T) {
 func TestPipedAlone(t *testing.T) {
 	for polls := range 12 {
 		ts := pair(t)
+		needsAlone(t)
 		shm.ForceWay(ts[0], shm.WayPiped)
 		const n = 3<<20 + 4711
 		source := pattern(n, 5)
@@ -151,6 +152,7 @@ func TestPipedAlone(t *testing.T) {
 func TestLateOwner(t *testing.T) {
 	for w := range shm.Ways {
 		ts := pair(t)
+		needsAlone(t)
 		shm.ForceWay(ts[0], w)
 		const n = 1<<20 + 4711
 		source := pattern(n, 5)

@@ -56,6 +56,9 @@ func TestConformance(t *testing.T) {
 		"mapped": {}, "mapped-staged": {DisableCMA: true}, "mapped-fenced": {DisableMembarrier: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if !cfg.DisableCMA {
+				needsAlone(t)
+			}
 			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 				tb.Helper()
 				ts, node := mapped(tb, ranks, cfg)

@@ -14,6 +14,7 @@ import (
 // Explain tells what the probe of the pair has found, also when no message has
 // needed it, and what came later.
 func TestExplainProbes(t *testing.T) {
+	needsAlone(t)
 	const head, tail = "rank 1: shm, lane inbox, private memory ", ", arena mapped"
 	explained := func(ts []*shm.Transport, want string) {
 		t.Helper()
@@ -61,6 +62,7 @@ func TestExplainProbes(t *testing.T) {
 // A rank that has not joined yet is not probed, so that nothing wrong is
 // remembered of it.
 func TestExplainWaitsForTheRank(t *testing.T) {
+	needsAlone(t)
 	fd := memory(t, 2)
 	node, err := shm.OpenNode(fd, 2, rangeBytes)
 	require.NoError(t, err)

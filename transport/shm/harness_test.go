@@ -3,6 +3,7 @@ package shm_test
 import (
 	"encoding/binary"
 	"errors"
+	"os"
 	goruntime "runtime"
 	"testing"
 
@@ -61,6 +62,15 @@ func endpointTo(tb testing.TB, tr *shm.Transport, peer int) transport.Endpoint {
 	e, err := tr.Endpoint(peer)
 	require.NoError(tb, err)
 	return e
+}
+
+// needsAlone skips a test in which one process reads the memory of another: a
+// container may forbid it.
+func needsAlone(tb testing.TB) {
+	tb.Helper()
+	if _, err := unix.ProcessVMReadv(os.Getpid(), nil, nil, 0); err != nil {
+		tb.Skipf("process_vm_readv: %v", err)
+	}
 }
 
 // pattern fills n bytes from a seed.
