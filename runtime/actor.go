@@ -124,6 +124,10 @@ func (w *World) actorTree() []port.Actor {
 	return (*actorPort)(w).TransportActors()
 }
 
+// Blocked is what the rank says of itself when it hangs, for the tests of package
+// actors: it says which of them are at a message.
+func (w *actorPort) Blocked() string { return (*World)(w).blocked() }
+
 // Guard implements port.World.
 func (w *actorPort) Guard(fn func()) {
 	// The error is the rank's panic, which guard has reported.

@@ -1,4 +1,4 @@
-package runtime_test
+package actors_test
 
 import (
 	"strings"
@@ -10,7 +10,11 @@ import (
 
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
+
+// blocked is what a rank says of itself when it hangs.
+func blocked(w *runtime.World) string { return port.Of(w).(interface{ Blocked() string }).Blocked() }
 
 // A program of actors that hangs says who waits for which actor, in the program's own
 // line, and which actor is at a message. That actors are served is not worth a word.
@@ -30,7 +34,7 @@ func TestBlockedActorsAreNamed(t *testing.T) {
 				}
 			}), "stuck")
 			<-begun
-			told := w.Blocked()
+			told := blocked(w)
 			require.Regexp(t, `(?m)^  actor stuck: worker, runs, \d+ messages wait$`, told)
 			require.NotContains(t, told, "serve")
 			return err
@@ -46,7 +50,7 @@ func TestBlockedActorsAreNamed(t *testing.T) {
 			}
 		}()
 		require.Eventually(t, func() bool {
-			text := w.Blocked()
+			text := blocked(w)
 			return strings.Contains(text, "1 waiting\n  tell rank:1/stuck, ") && strings.Contains(text, ", at blocked_test.go:")
 		}, 20*time.Second, time.Millisecond)
 		close(may)

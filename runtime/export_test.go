@@ -1,4 +1,0 @@
-package runtime
-
-// Blocked is what the rank says of itself when it hangs.
-func (w *World) Blocked() string { return w.blocked() }
