@@ -314,7 +314,7 @@ func TestBlockedSaysWhatWaits(t *testing.T) {
 	require.ElementsMatch(t, []engine.Blocked{
 		{Op: "receive", Peer: -1, Tag: 8, Context: 1, PC: 77, Bytes: 16},
 		{Op: "send", Peer: 1, Tag: 9, Context: 1, PC: 78, Bytes: 100_000},
-		{Op: "barrier", Peer: -1, Tag: -1, PC: 79},
+		{Op: "barrier", Peer: -1, Tag: -1, PC: 79, Await: true},
 	}, list)
 	reason := errors.New("the job ends")
 	e.Abort(reason)
