@@ -1,6 +1,6 @@
 package engine
 
-// cancel asks for the end of an operation. cause is the error of a context, or
+// cancel asks for the end of an operation. cause is the error of the wait for it, or
 // nil. What is matched, or may be, goes on: a receive that has its message, a send
 // whose bytes move. A send whose envelope is out asks its peer to forget it, and
 // waits for the answer: kindWithdrawn, or the frame with which a match goes on.
@@ -26,8 +26,12 @@ func (e *Engine) cancel(r *Request, cause error) {
 	}
 }
 
-// cancelError is the result of a cancelled request.
+// cancelError is the result of a cancelled request: the error of the wait that asked
+// for it, which has the cause.
 func (r *Request) cancelError() error {
+	if of, ok := r.cause.(*CancelError); ok { //nolint:errorlint // as wait made it
+		return of
+	}
 	return &CancelError{Op: opNames[r.op], Cause: r.cause}
 }
 

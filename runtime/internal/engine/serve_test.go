@@ -29,7 +29,9 @@ func TestServe(t *testing.T) {
 	for range 3 {
 		some <- struct{}{}
 		e.Rouse()
-		require.ErrorIs(t, <-errs, engine.ErrInline)
+		err := <-errs
+		require.ErrorIs(t, err, engine.ErrInline)
+		require.EqualError(t, err, "receive: operation was cancelled: a handler that runs inline cannot wait")
 	}
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, <-ended, engine.ErrClosed)
