@@ -30,13 +30,16 @@ func (d doorbell) Yield() { schedYield() }
 func (d doorbell) Prepare() uint32 { return atomic.LoadUint32(d.word) }
 
 // Sleep implements transport.Sleeper.
-func (d doorbell) Sleep(ticket uint32, nanos int64) {
+func (d doorbell) Sleep(ticket uint32, nanos int64) { d.sleep(futexWait, ticket, nanos) }
+
+// sleep is Sleep by one of the two ways to wait.
+func (d doorbell) sleep(wait func(word *uint32, v uint32, timeout *unix.Timespec), ticket uint32, nanos int64) {
 	atomic.AddUint32(d.sleepers, 1)
 	if nanos < 0 {
-		futexWait(d.word, ticket, nil)
+		wait(d.word, ticket, nil)
 	} else {
 		t := unix.NsecToTimespec(nanos)
-		futexWait(d.word, ticket, &t)
+		wait(d.word, ticket, &t)
 	}
 	atomic.AddUint32(d.sleepers, math.MaxUint32)
 }
@@ -57,16 +60,7 @@ type sociable struct{ doorbell }
 var _ transport.Sleeper = sociable{}
 
 // Sleep implements transport.Sleeper.
-func (s sociable) Sleep(ticket uint32, nanos int64) {
-	atomic.AddUint32(s.sleepers, 1)
-	if nanos < 0 {
-		futexWaitBlocking(s.word, ticket, nil)
-	} else {
-		t := unix.NsecToTimespec(nanos)
-		futexWaitBlocking(s.word, ticket, &t)
-	}
-	atomic.AddUint32(s.sleepers, math.MaxUint32)
-}
+func (s sociable) Sleep(ticket uint32, nanos int64) { s.sleep(futexWaitBlocking, ticket, nanos) }
 
 // solitary is the Sleeper of a process that no other rings. A goroutine that sleeps
 // in a futex keeps Go's processor until the scheduler takes it away, 20 us later or
