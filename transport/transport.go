@@ -112,7 +112,8 @@ type Endpoint interface {
 	// Caps may change until the connection stands; read it when choosing.
 	Caps() Caps
 	// Send copies header and payload into the lane. It returns ErrAgain, having
-	// done nothing, when there is no room, and ErrTooLong above Caps.MaxEager.
+	// done nothing, when there is no room, and ErrTooLong above Caps.MaxEager. What
+	// was accepted may need polls of this rank to leave.
 	Send(h Header, payload []byte) error
 	// Get reads len(dst) bytes of the peer's memory into dst. Completed(token)
 	// follows in a later Poll unless an error is returned here.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -33,6 +34,8 @@ type party struct {
 	kept [][]func() error
 	// readings are the Gets under way by their token.
 	readings map[uint64]reading
+	// ended counts the ranks of the party that have finished.
+	ended *atomic.Int32
 }
 
 // reading is an offer that is being taken.
@@ -42,11 +45,11 @@ type reading struct {
 	dst    []byte
 }
 
-func newParty(m *member, random *rand.Rand) *party {
+func newParty(m *member, random *rand.Rand, ended *atomic.Int32) *party {
 	n := len(m.rig.ranks)
 	p := &party{
 		member: m, random: random, streams: make([]stream, n), sent: make([]uint64, n),
-		kept: make([][]func() error, n), readings: map[uint64]reading{},
+		kept: make([][]func() error, n), readings: map[uint64]reading{}, ended: ended,
 	}
 	m.onArrive = p.arrive
 	return p
@@ -63,7 +66,23 @@ func (p *party) run() error {
 			return fmt.Errorf("message %d: %w", round, err)
 		}
 	}
-	return p.finish()
+	if err := p.finish(); err != nil {
+		return err
+	}
+	return p.linger()
+}
+
+// linger polls until all ranks have finished: what Send has accepted leaves with the
+// polls of its rank if there was no room on the way.
+func (p *party) linger() error {
+	p.ended.Add(1)
+	for deadline := time.Now().Add(p.rig.patience); int(p.ended.Load()) < len(p.rig.ranks); p.sleeper.Yield() {
+		if p.rig.failed.Load() || time.Now().After(deadline) {
+			return fmt.Errorf("rank %d: the others do not finish", p.rank)
+		}
+		p.poll()
+	}
+	return nil
 }
 
 // finish drives what is left. It does not sleep while an operation is kept, for
@@ -71,7 +90,7 @@ func (p *party) run() error {
 func (p *party) finish() error {
 	for deadline := time.Now().Add(p.rig.patience); ; {
 		if p.rig.failed.Load() || time.Now().After(deadline) {
-			return fmt.Errorf("rank %d: given up at the end of the party", p.rank)
+			return fmt.Errorf("rank %d: given up at the end of the party: %s", p.rank, p.missing())
 		}
 		if err := p.reap(); err != nil {
 			return err
@@ -95,6 +114,17 @@ func (p *party) finish() error {
 			return err
 		}
 	}
+}
+
+// missing says what finished waits for.
+func (p *party) missing() string {
+	var peers []string
+	for peer, s := range p.streams {
+		if peer != p.rank && s.next < partyMessages {
+			peers = append(peers, fmt.Sprintf("%d of %d from rank %d", s.next, partyMessages, peer))
+		}
+	}
+	return fmt.Sprintf("received %v, %d of %d offers taken, %d reads under way", peers, p.taken, p.given, len(p.readings))
 }
 
 // finished reports whether all was received and taken.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	goruntime "runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,8 +97,9 @@ func testFlood(r *rig) {
 func testAllToAll(r *rig) {
 	seeds := r.random()
 	parties := make([]*party, len(r.ranks))
+	var ended atomic.Int32
 	for i, m := range r.ranks {
-		parties[i] = newParty(m, rand.New(rand.NewPCG(seeds.Uint64(), 0)))
+		parties[i] = newParty(m, rand.New(rand.NewPCG(seeds.Uint64(), 0)), &ended)
 	}
 	r.parallel(func(m *member) error { return parties[m.rank].run() })
 	for _, p := range parties {
