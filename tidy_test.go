@@ -121,6 +121,9 @@ var imports = map[string][]string{
 	"bench/internal/npb":    {"runtime", "collectives"},
 	"bench/internal/launch": {},
 
+	"internal/mutation":        {"internal/mutation/breaks"},
+	"internal/mutation/breaks": {},
+
 	"internal/testbed/...": {"golang.org/x/sys/unix"},
 }
 

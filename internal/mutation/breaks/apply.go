@@ -1,0 +1,66 @@
+package breaks
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Apply returns the changed files of a break by their paths relative to root, which is
+// the module's. It fails if a change does not fit exactly once, or if the result is not
+// Go any more.
+func (b *Break) Apply(root string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, c := range b.Changes {
+		name := path.Join(b.Package, c.File)
+		text, ok := files[name]
+		if !ok {
+			raw, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				return nil, fmt.Errorf("%s:%d: %q: %w", Table(b.Package), c.Line, b.Name, err)
+			}
+			text = string(raw)
+		}
+		changed, err := c.apply(text)
+		if err == nil && path.Ext(name) == ".go" {
+			_, err = parser.ParseFile(token.NewFileSet(), name, changed, parser.SkipObjectResolution)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %q: %s: %w", Table(b.Package), c.Line, b.Name, name, err)
+		}
+		files[name] = changed
+	}
+	return files, nil
+}
+
+// apply returns the text of the file after the change.
+func (c *Change) apply(text string) (string, error) {
+	found := "\n" + strings.Join(c.Old, "\n") + "\n"
+	put := "\n"
+	if len(c.New) > 0 {
+		put += strings.Join(c.New, "\n") + "\n"
+	}
+	text = "\n" + text
+	if n := occurrences(text, found); n != 1 {
+		return "", fmt.Errorf("what it changes is there %d times:\n%s", n, strings.Join(c.Old, "\n"))
+	}
+	return strings.Replace(text, found, put, 1)[1:], nil
+}
+
+// occurrences counts the places where found begins in text. Unlike strings.Count it sees
+// those that share a line break.
+func occurrences(text, found string) int {
+	n := 0
+	for {
+		i := strings.Index(text, found)
+		if i < 0 {
+			return n
+		}
+		n++
+		text = text[i+1:]
+	}
+}

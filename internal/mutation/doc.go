@@ -1,0 +1,19 @@
+// Command mutation says how much the tests of a package see: it makes plausible
+// mistakes in the package, one at a time, and runs the package's own tests on each.
+//
+//	go run ./internal/mutation [-v] [-timeout D] [-only REGEXP] [PACKAGE-DIR ...]
+//
+// Without a directory it takes every package that has a table of breaks. For each break
+// it prints whether a test caught it, the first test that failed, and the seconds it
+// took; at the end it prints the share caught. It exits with 1 when a break was not
+// caught or did not build, or when the tests fail without a break.
+//
+// The tree is never touched: the changed files lie in a temporary directory, and the go
+// command is told of them by -overlay. A run that is interrupted removes that directory
+// and ends its tests. Tests that build a program of the module build it from the changed
+// files too, because the overlay is handed on in GOFLAGS. Tests that read a source file
+// as text see the file of the tree.
+//
+// The tables are in internal/mutation/breaks, one for each package; package breaks says
+// what they look like.
+package main

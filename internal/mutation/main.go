@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/mutation/breaks"
+)
+
+// timeoutDefault is for the tests of one package. Those of the slowest take a minute.
+const timeoutDefault = 3 * time.Minute
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutation:", err)
+		os.Exit(2)
+	}
+	status := run(ctx, root, os.Args[1:], os.Stdout, os.Stderr)
+	os.Exit(status)
+}
+
+// moduleRoot returns the root of the module of the working directory.
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOMOD: %w", err)
+	}
+	file := strings.TrimSpace(string(out))
+	if !filepath.IsAbs(file) || filepath.Base(file) != "go.mod" {
+		return "", errors.New("the working directory is in no module")
+	}
+	return filepath.Dir(file), nil
+}
+
+// options are what the command line says.
+type options struct {
+	verbose  bool
+	timeout  time.Duration
+	only     *regexp.Regexp // nil for every break
+	packages []string
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("mutation", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.BoolVar(&o.verbose, "v", false, "print what the tests say")
+	flags.DurationVar(&o.timeout, "timeout", timeoutDefault, "time for the tests of one package")
+	flags.Func("only", "take the breaks whose description matches this regular expression", func(s string) (err error) {
+		o.only, err = regexp.Compile(s)
+		return err
+	})
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	for _, dir := range flags.Args() {
+		o.packages = append(o.packages, filepath.ToSlash(filepath.Clean(dir)))
+	}
+	return o, nil
+}
+
+// run does all of the command in the module at root and returns its exit code.
+func run(ctx context.Context, root string, args []string, stdout, stderr io.Writer) int {
+	failed := func(err error, status int) int {
+		_, _ = fmt.Fprintln(stderr, "mutation:", err)
+		return status
+	}
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		return 2
+	}
+	if len(o.packages) == 0 {
+		if o.packages, err = breaks.Packages(root); err != nil {
+			return failed(err, 2)
+		}
+	}
+	scratch, err := os.MkdirTemp("", "mutation-")
+	if err != nil {
+		return failed(err, 2)
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	r := report{
+		options: o, out: stdout,
+		trial: breaks.Trial{Root: root, Scratch: scratch, Timeout: o.timeout},
+	}
+	for _, pkg := range o.packages {
+		if err := r.try(ctx, pkg); err != nil {
+			return failed(err, 1)
+		}
+	}
+	r.summarize()
+	if r.open() {
+		return 1
+	}
+	return 0
+}
