@@ -114,7 +114,7 @@ func (a *agent) connect() error {
 	if err != nil {
 		return err
 	}
-	hello := link.Hello{Node: self}
+	hello := link.Hello{Node: self, User: os.Geteuid()}
 	if a.probe, hello.Probe, err = newProbe(); err != nil {
 		return err
 	}

@@ -45,9 +45,9 @@ func TestExitCodes(t *testing.T) {
 		"no ranks":           {[]string{"-np", "0", "true"}, 125, []string{"-np 0: want a number"}},
 		"bad flag":           {[]string{"-tmeout", "3", "true"}, 125, []string{"did you mean -timeout?"}},
 		"no directory":       {[]string{"-wdir", "/no/such", "true"}, 125, []string{"-wdir /no/such"}},
-		"bad containment":    {[]string{"-report", "/no/such/x.json", "true"}, 125, []string{"-report"}},
+		"bad report":         {[]string{"-report", "/no/such/x.json", "true"}, 125, []string{"-report"}},
 		"left without saying": {helper([]string{"-np", "3"}, "leave", "1"), 1, []string{
-			"first failure: rank 1 ", "without leaving the job",
+			"first failure: rank 1 ", "exited with code 0 without leaving the job", "runtime.Main", "World.Close",
 		}},
 		"aborted": {helper([]string{"-np", "3"}, "abort", "2"), 9, []string{
 			"first failure: rank 2 ", "aborted the job with code 9: ran out of work", "  | no more work",

@@ -219,6 +219,9 @@ func (d down) Write(p []byte) (int, error) {
 func (h *host) order(p link.Plan, at, nodes int) error {
 	p.Host, p.Node, p.NodeRank, p.Nodes = h.name, h.node, at, nodes
 	p.Input = h.inputMode()
+	if namesUser(h.job.opts.rsh, h.name) || h.hello.User != os.Geteuid() {
+		p.Env = slices.DeleteFunc(slices.Clone(p.Env), func(v link.Text) bool { return ofLogin(string(v)) })
+	}
 	program := map[*app]int{}
 	for i, r := range h.job.ranks {
 		if i == 0 || h.job.ranks[i-1].app != r.app {

@@ -41,6 +41,11 @@ func newJob(o *options, scratch string, inside bool) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.report != "" {
+		if err := checkReport(o.report); err != nil {
+			return nil, err
+		}
+	}
 	j := &job{opts: o, id: id, started: time.Now()}
 	for i := range o.apps {
 		a := &o.apps[i]

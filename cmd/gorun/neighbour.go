@@ -47,6 +47,14 @@ func find(p link.Probe) string {
 		return err.Error()
 	}
 	defer func() { _ = f.Close() }()
+	// Root sees everybody's processes: the ranks of two users are two nodes.
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err.Error()
+	}
+	if own := os.Geteuid(); int(st.Uid) != own {
+		return fmt.Sprintf("process %d is of user %d, this one of user %d", p.PID, st.Uid, own)
+	}
 	nonce := make([]byte, len(p.Nonce))
 	if _, err := f.ReadAt(nonce, 0); err != nil {
 		return err.Error()

@@ -93,7 +93,7 @@ var flags = []flag{
 	{[]string{"answer-within"}, "D", "give up on a host that does not answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
 	{[]string{"transport"}, "shm|rdma|auto", "how messages travel (default auto: shared memory on a host)", setTransport},
-	{[]string{"x"}, "VAR[=V]", "set or pass an environment variable, for this program", setEnv},
+	{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V, which all users then see in ps", setEnv},
 	{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
 	{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
 	{[]string{"prefix"}, "PATTERN", "start every line with PATTERN: %r rank, %l local rank, %h host, %p pid, %s stream, %t time, %% percent", setPrefix},

@@ -26,6 +26,8 @@ func helperMain(name string, args []string) int {
 	switch name {
 	case "signals": // prints what arrives, after "ready"
 		return printSignals(args)
+	case "agent": // in place of a gorun on another host
+		return pretendToBeAgent(args[0], args[1])
 	case "grandchildren": // leaves a child and a child in a session of its own
 		for _, own := range []bool{false, true} {
 			c := exec.Command("sleep", "1000")

@@ -8,7 +8,8 @@ import (
 )
 
 // rankLogs are the files of -output-dir: rank.N.out and rank.N.err. Those of
-// earlier jobs are replaced when the job starts.
+// earlier jobs are replaced when the job starts. Links on the way to the directory
+// are followed, since that is what was named; those in the place of a file are not.
 type rankLogs struct {
 	files [][2]*os.File // by rank and stream
 }
@@ -25,7 +26,7 @@ func newRankLogs(dir string, size int, merged bool) (*rankLogs, error) {
 			if merged && which == streamErr {
 				continue
 			}
-			f, err := os.Create(filepath.Join(dir, fmt.Sprintf("rank.%d.%s", rank, which)))
+			f, err := createFile(filepath.Join(dir, fmt.Sprintf("rank.%d.%s", rank, which)))
 			if err != nil {
 				return nil, errors.Join(fmt.Errorf("-output-dir: %w", err), l.close())
 			}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -80,11 +82,30 @@ func writeReport(j *job, code int) error {
 	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
-	temporary := j.opts.report + ".part"
-	if err := os.WriteFile(temporary, append(text, '\n'), 0o644); err != nil {
+	f, err := createFile(j.opts.report + ".part")
+	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
-	if err := os.Rename(temporary, j.opts.report); err != nil {
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), j.opts.report)
+	}
+	if err != nil {
+		return fmt.Errorf("-report: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+// checkReport returns why a report cannot be written to a file, while no time was
+// spent on the job yet.
+func checkReport(name string) error {
+	err := replaceable(name)
+	if dir := filepath.Dir(name); err == nil {
+		if err = unix.Access(dir, unix.W_OK|unix.X_OK); err != nil {
+			err = fmt.Errorf("directory %s: %w", dir, err)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("-report: %w", err)
 	}
 	return nil

@@ -97,6 +97,24 @@ var hostVariables = []string{
 	"HOSTNAME", "HOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "MAIL", "OLDPWD", "SHLVL", "_",
 }
 
+// loginVariables are variables that say whose login it is and where that user's
+// files are. A host that is reached as another user has its own.
+var loginVariables = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH"}
+
+// namesUser reports whether a user is named by whom to log in to a host: user@host,
+// or an option of ssh. What ssh's own configuration says shows in Hello.
+func namesUser(rsh []string, host string) bool {
+	return strings.Contains(host, "@") || slices.ContainsFunc(rsh, func(w string) bool {
+		return strings.Contains(w, "@"+rshHost) || strings.HasPrefix(w, "-l") || strings.Contains(w, "User=")
+	})
+}
+
+// ofLogin reports whether NAME=VALUE is one of loginVariables.
+func ofLogin(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return slices.Contains(loginVariables, name)
+}
+
 // portable returns the variables of an environment that make sense on another
 // host.
 func portable(env []string) []string {

@@ -35,7 +35,9 @@ hosts: gorun and the program must be on every host, at the same path as here
   (-agent-path names another gorun); nothing is copied. -rsh CMD is any command
   that connects standard input and output with a command on the host: the host
   takes the place of %h, or follows CMD. This machine (localhost or its own
-  name) needs no -rsh. Environment and directory are those of this shell.
+  name) needs no -rsh. Environment and directory are those of this shell;
+  HOME, USER, LOGNAME, SHELL and PATH are not where a user is named
+  (user@host) or it is another one there.
   All of a job on a host ends with the connection to it.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;

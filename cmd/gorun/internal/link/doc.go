@@ -3,7 +3,7 @@
 // starts the agent, everything goes that a job needs on a host.
 //
 //	agent                                   launcher
-//	preamble: "gorun-agent 1 v1.2.3\n"  ->                who is there
+//	preamble: "gorun-agent 2 v1.2.3\n"  ->                who is there
 //	Hello                               ->                its node and processors
 //	                                    <-  Probe         is that process on your node?
 //	Probed                              ->

@@ -75,7 +75,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, plan(), got)
 	require.Equal(t, []string{"A=\xff\x00", "B="}, link.Strings(got.Env), "bytes that are not UTF-8 arrive")
-	hello := link.Hello{Node: [16]byte{1, 15: 2}, Probe: link.Probe{PID: 1, FD: 3, Nonce: make([]byte, 16)}}
+	hello := link.Hello{Node: [16]byte{1, 15: 2}, User: 1000, Probe: link.Probe{PID: 1, FD: 3, Nonce: make([]byte, 16)}}
 	h, err := link.Decode[link.Hello](link.Encode(hello))
 	require.NoError(t, err)
 	require.Equal(t, hello, h)

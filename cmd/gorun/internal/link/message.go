@@ -43,6 +43,7 @@ func Strings(from []Text) []string {
 // Hello is what an agent says of itself.
 type Hello struct {
 	Node  [16]byte // bootstrap.NodeID of its host
+	User  int      // effective user id
 	Probe Probe    // how another agent can find it
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Protocol is the version of this protocol. It changes with every change of a
 // frame; the preamble never changes.
-const Protocol = 1
+const Protocol = 2
 
 // preambleName starts the preamble, so that nothing else is taken for it.
 const preambleName = "gorun-agent"

@@ -1,0 +1,120 @@
+package main_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// loginOf is a shell program that says who it is by its environment.
+const loginOf = `echo "$GORUN_HOST $HOME $USER $LOGNAME $SHELL ${PATH%%:*} $FOO"`
+
+func TestLoginOfAnotherUserIsItsOwn(t *testing.T) {
+	// A host where everybody has a login.
+	theirs := script(t, `while :; do case $1 in -l) shift 2 ;; -*) shift ;; *) break ;; esac; done
+h=$1; shift
+export GORUN_HOSTID=$h HOME=/theirs USER=they LOGNAME=they SHELL=/theirs/sh PATH=/theirs/bin:$PATH
+exec "$@"
+`)
+	mine := []string{"HOME=/mine", "USER=me", "LOGNAME=me", "SHELL=/mine/sh", "PATH=/mine/bin:" + os.Getenv("PATH"), "FOO=foo"}
+	const me, they = "/mine me me /mine/sh /mine/bin foo", "/theirs they they /theirs/sh /theirs/bin foo"
+	for name, c := range map[string]struct {
+		rsh, host, want string
+		flags           []string
+	}{
+		"nobody is named":    {theirs, "a", me, nil},
+		"with the host":      {theirs, "they@a", they, nil},
+		"with the command":   {theirs + " they@%h", "a", they, nil},
+		"by an option":       {theirs + " -l they", "a", they, nil},
+		"joined to it":       {theirs + " -lthey", "a", they, nil},
+		"by a setting":       {theirs + " -oUser=they", "a", they, nil},
+		"but told otherwise": {theirs, "they@a", strings.Replace(they, "/theirs", "/mine", 1), []string{"-x", "HOME"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := slices.Concat([]string{"-host", c.host, "-rsh", c.rsh}, c.flags, []string{"sh", "-c", loginOf})
+			r := command(t, mine, args...)
+			require.NoError(t, r.Start())
+			require.Zero(t, r.wait(t), r.err.String())
+			require.Equal(t, c.host+" "+c.want+"\n", r.out.String())
+		})
+	}
+}
+
+// Who ssh logs in as may be in its own configuration: the agent says it.
+func TestLoginOfAnotherUserThatNobodyNamed(t *testing.T) {
+	for _, user := range []int{os.Geteuid(), os.Geteuid() + 1} {
+		rsh := strings.Join([]string{self, helperPrefix + "agent", gorunVersion(t), fmt.Sprint(user)}, " ")
+		r := command(t, []string{"HOME=/mine", "FOO=foo"}, "-host", "a", "-rsh", rsh, "true")
+		require.NoError(t, r.Start())
+		require.Equal(t, 3, r.wait(t), r.err.String())
+		require.Contains(t, r.err.String(), "|FOO=foo|")
+		require.Equal(t, user == os.Geteuid(), strings.Contains(r.err.String(), "|HOME=/mine|"), r.err.String())
+	}
+}
+
+// pretendToBeAgent is an agent of another user that starts nothing: it says what
+// environment the ranks would have got.
+func pretendToBeAgent(version, user string) int {
+	hello := link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}}
+	var err error
+	if hello.User, err = strconv.Atoi(user); err != nil {
+		panic(err)
+	}
+	if _, err := os.Stdout.Write(link.Preamble(version)); err != nil {
+		panic(err)
+	}
+	c := link.NewConn(bufio.NewReader(os.Stdin), os.Stdout)
+	c.Send(link.KindHello, link.Encode(hello))
+	for {
+		k, body, err := c.Receive()
+		if err != nil {
+			return 1
+		}
+		if k != link.KindPlan {
+			continue
+		}
+		p, err := link.Decode[link.Plan](body)
+		if err != nil {
+			panic(err)
+		}
+		c.Send(link.KindFailed, link.Encode(link.Failed{Code: 3, Text: "|" + strings.Join(link.Strings(p.Env), "|") + "|"}))
+	}
+}
+
+// Every user of a machine sees the arguments of every process of it.
+func TestPassedVariablesAreInNoArgument(t *testing.T) {
+	for name, flags := range map[string][]string{"here": {"-np", "2"}, "on hosts": {"-host", "a,b", "-rsh", rsh(t)}} {
+		for _, contain := range contains {
+			for flag, shows := range map[string]bool{"TOKEN": false, "TOKEN=by name": true} {
+				value := fmt.Sprintf("secret%d", os.Getpid()) // not that of another test binary
+				flag = strings.ReplaceAll(flag, "by name", value)
+				args := slices.Concat(flags, []string{"-x", flag, "sh", "-c", "echo $TOKEN; exec sleep 1000"})
+				r, _ := ready(t, 2, value, []string{"GORUN_CONTAIN=" + contain, "TOKEN=" + value}, args)
+				require.Equal(t, shows, inArguments(t, value), "%s, %s, -x %s", name, contain, flag)
+				kill9(r.Process.Pid)
+				require.Equal(t, 137, r.wait(t))
+				gone(t, r)
+			}
+		}
+	}
+}
+
+// inArguments reports whether a text is in an argument of any process.
+func inArguments(t *testing.T, text string) bool {
+	t.Helper()
+	names, err := os.ReadDir("/proc")
+	require.NoError(t, err)
+	return slices.ContainsFunc(names, func(n os.DirEntry) bool {
+		pid, err := strconv.Atoi(n.Name())
+		return err == nil && strings.Contains(commandLine(pid), text)
+	})
+}

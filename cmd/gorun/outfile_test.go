@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// What somebody else put in the place of a file that gorun writes.
+func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		file  string
+		flags func(dir string) []string
+	}{
+		"output":            {"rank.1.out", func(dir string) []string { return []string{"-output-dir", dir} }},
+		"error output":      {"rank.0.err", func(dir string) []string { return []string{"-output-dir", dir} }},
+		"report":            {"r.json", func(dir string) []string { return []string{"-report", filepath.Join(dir, "r.json")} }},
+		"report under work": {"r.json.part", func(dir string) []string { return []string{"-report", filepath.Join(dir, "r.json")} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			precious := filepath.Join(t.TempDir(), "precious")
+			for what, place := range map[string]func(at string) error{
+				"a symbolic link":     func(at string) error { return os.Symlink(precious, at) },
+				"not a regular file":  func(at string) error { return unix.Mkfifo(at, 0o666) },
+				"not a regular file ": func(at string) error { return os.Mkdir(at, 0o755) },
+				"": func(at string) error { // another name of a regular file: the name is taken, not the file
+					return os.Link(precious, at)
+				},
+			} {
+				require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o644))
+				dir := t.TempDir()
+				require.NoError(t, place(filepath.Join(dir, c.file)))
+				args := append([]string{"-np", "2"}, c.flags(dir)...)
+				got := gorun(t, nil, append(args, "sh", "-c", "echo out; echo err >&2; : > "+dir+"/ran")...)
+				text, err := os.ReadFile(precious)
+				require.NoError(t, err)
+				require.Equal(t, "precious", string(text), what)
+				if what == "" {
+					require.Zero(t, got.code, got.err)
+					continue
+				}
+				require.Equal(t, 125, got.code, what)
+				require.Contains(t, got.err, args[2]+": ", what)
+				require.Contains(t, got.err, c.file, what)
+				if c.file != "r.json.part" { // that is made at the end
+					require.NoFileExists(t, filepath.Join(dir, "ran"), "no time is spent in vain")
+				}
+			}
+		})
+	}
+}
+
+func TestDirectoriesOnTheWayAreFollowed(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "large disk"), 0o755))
+	link := filepath.Join(dir, "out")
+	require.NoError(t, os.Symlink("large disk", link))
+	for range 2 { // the second time in place of the first
+		got := gorun(t, nil, "-output-dir", link, "-report", filepath.Join(link, "r.json"), "echo", "x")
+		require.Equal(t, result{}, got)
+		for name, want := range map[string]string{"rank.0.out": "x\n", "rank.0.err": "", "r.json": "{\n"} {
+			text, err := os.ReadFile(filepath.Join(dir, "large disk", name))
+			require.NoError(t, err)
+			require.Equal(t, want, string(text[:len(want)]))
+		}
+		require.NoFileExists(t, filepath.Join(link, "r.json.part"))
+	}
+}
+
+func TestReportThatCannotBeWrittenIsSaidAtOnce(t *testing.T) {
+	for _, name := range []string{"/no/such/directory/r.json", t.TempDir(), "."} {
+		got := gorun(t, nil, "-report", name, "sh", "-c", "echo started")
+		require.Equal(t, 125, got.code, name)
+		require.Empty(t, got.out, name)
+		require.Contains(t, got.err, "-report: ", name)
+	}
+}
