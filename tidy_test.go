@@ -44,7 +44,7 @@ var imports = map[string][]string{
 	"internal/processor":      {},
 	"internal/blocking":       {},
 	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
-	"internal/hugepages":      {"golang.org/x/sys/unix"},
+	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
 	"transport/shm":           {"transport", "internal/blocking", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
 	"transport/rdma/verbs":           {},

@@ -25,7 +25,7 @@ const timeout = 2 * time.Minute
 var (
 	programs = []string{
 		"allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
-		"handover", "latency", "loss", "memory", "messagerate", "npb", "startup",
+		"handover", "latency", "loss", "memory", "messagerate", "npb", "stall", "startup",
 	}
 	bin string
 )
@@ -97,6 +97,9 @@ func TestTables(t *testing.T) {
 		{"message rate", 4, []string{"messagerate", "-m", "8,1K"}, []int{8, 1024}, false},
 		{"handover", 2, []string{"handover", "-m", "8,1M"}, []int{8, 1 << 20}, true},
 		{"computing", 2, []string{"computing", "-m", "1M", "-for", "2ms"}, []int{1 << 20}, false},
+		{"stall after a barrier", 3, []string{"stall", "-for", "1ms"}, []int{8}, false},
+		{"stall after an allreduce", 2, []string{"stall", "-op", "allreduce", "-for", "1ms"}, []int{8}, false},
+		{"stall after an exchange", 3, []string{"stall", "-op", "exchange", "-m", "8,1M", "-for", "1ms"}, []int{8, 1 << 20}, false},
 		{"allocations", 2, []string{"allocations", "-m", "8,1K"}, []int{8, 1024}, true},
 		{"connect", 4, []string{"connect"}, []int{8}, false},
 		{"arrival", 3, []string{"arrival"}, []int{8}, false},

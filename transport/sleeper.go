@@ -52,6 +52,9 @@ func (s *ChannelSleeper) Sleep(ticket uint32, nanos int64) {
 	}
 }
 
+// Idle implements Sleeper: who parks on a channel holds no processor.
+func (s *ChannelSleeper) Idle(ticket uint32, nanos int64) { s.Sleep(ticket, nanos) }
+
 // Ring implements Sleeper.
 func (s *ChannelSleeper) Ring() {
 	s.mu.Lock()

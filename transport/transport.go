@@ -159,6 +159,10 @@ type Sleeper interface {
 	// Sleep returns when rung since Prepare, or after nanos nanoseconds (forever
 	// if negative). It may return early.
 	Sleep(ticket uint32, nanos int64)
-	// Ring ends every Sleep of this rank.
+	// Idle is Sleep for a goroutine beside others that compute: it gives Go's
+	// processor away at once, where Sleep may keep it until the scheduler's monitor
+	// takes it, up to 10 ms later, and costs less.
+	Idle(ticket uint32, nanos int64)
+	// Ring ends every Sleep and Idle of this rank.
 	Ring()
 }

@@ -16,6 +16,7 @@ const (
 
 var (
 	fewIterations = []string{"-i", "20", "-x", "2"}
+	fewWorks      = []string{"-i", "2", "-x", "0", "-for", "1ms"}
 	// The counts of OSU are over in the first milliseconds of a process, when what
 	// has started it and what the first messages set up still take their share. These
 	// last some tens of milliseconds before they are timed, by what an operation
@@ -98,6 +99,10 @@ func jobMeasurements() []measurement {
 		{key: "all-to-all 256", program: "allall", ranks: 256, wall: true, timeout: timeoutHuge},
 		{key: "blocked", program: "blocked", ranks: 2, bound: true, args: []string{"-for", "10s"}, quick: []string{"-for", "200ms"}, peers: 1},
 		{key: "computing", program: "computing", ranks: 2, bound: true, args: []string{"-m", "64M", "-for", "200ms"}, quick: []string{"-m", "1M", "-for", "20ms"}, peers: 1},
+		{key: "stall barrier", program: "stall", ranks: 2, bound: true, args: []string{"-op", "barrier", "-for", "20ms"}, quick: fewWorks},
+		{key: "stall allreduce", program: "stall", ranks: 2, bound: true, args: []string{"-op", "allreduce", "-m", "8", "-for", "20ms"}, quick: fewWorks},
+		{key: "stall exchange", program: "stall", ranks: 2, bound: true, args: []string{"-op", "exchange", "-m", "4M", "-for", "20ms"}, quick: fewWorks},
+		{key: "stall unbound", program: "stall", ranks: 2, args: []string{"-op", "barrier", "-for", "20ms"}, quick: fewWorks},
 		{key: "loss", program: "loss", ranks: 4, alone: true, fails: true, launch: []string{"-on-failure", "continue"}},
 		{key: "allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}},
 		{key: "memory", program: "memory", ranks: 64},
@@ -151,6 +156,10 @@ func jobRows() []row {
 		{name: "all-to-all of 256 ranks, start to end", unit: "s", measurement: "all-to-all 256", size: wallSize, against: mpich, bar: 0.2},
 		{name: "CPU of a rank blocked in Recv", unit: "%", measurement: "blocked", size: 8, against: absolute, bar: 0.1},
 		{name: "64 MiB send to a rank that computes 200 ms", unit: "ms", measurement: "computing", size: 64 * mib, against: absolute, bar: 50},
+		{name: "20 ms of work after a barrier, to its time alone", unit: "", measurement: "stall barrier", size: 8, against: openMPI, bar: 1.02},
+		{name: "20 ms of work after an allreduce of 8 B", unit: "", measurement: "stall allreduce", size: 8, against: openMPI, bar: 1.02},
+		{name: "20 ms of work after an exchange of 4 MiB", unit: "", measurement: "stall exchange", size: 4 * mib, against: openMPI, bar: 1.02},
+		{name: "20 ms of work after a barrier, ranks not bound", unit: "", measurement: "stall unbound", size: 8, against: openMPI, bar: 1.02},
 		{name: "loss of a rank, kill to the last survivor's error", unit: "ms", measurement: "loss", size: 0, against: absolute, bar: 1000},
 		{name: "allocations per small message", unit: "", measurement: "allocations", size: 8, against: absolute, bar: 0.005},
 		{name: "memory (PSS) of an idle rank of 64", unit: "KiB", measurement: "memory", size: 0, against: openMPI, bar: 2, aim: 1},

@@ -2,9 +2,12 @@ package hugepages
 
 import (
 	"errors"
+	"math"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,21 +17,27 @@ const (
 	blockBytes = 2 << 20
 	// shortest is the length in bytes from which a copy counts.
 	shortest = 16 << 10
-	// price is how many bytes go through a block before it is collapsed, which takes
-	// about half a millisecond: half of what they took.
+	// price is how many bytes go through a block before it is collapsed.
 	price = 8 << 20
 	// tries is how often a block is collapsed in vain, at twice the price each time: a
 	// peer that reads from it at that moment prevents it.
 	tries = 5
+	// rest is how long no collapse begins after one, as a multiple of its duration:
+	// collapses take at most a twentieth of the time.
+	rest = 19
 	// blocksMax bounds the table. Beyond it counting begins again.
 	blocksMax = 1 << 12
 	// settled is a block's bytes when nothing more is to be done.
-	settled = -1
+	settled = math.MaxInt
 )
 
 // Traffic counts the bytes that are copied from and to blocks of memory, and
 // collapses a block into one huge page when that has paid for it. The pages of a
 // block that were not there are made, up to 2 MiB of memory around a short slice.
+//
+// A collapse takes milliseconds, mostly asleep: the kernel waits until every processor
+// has run a work item (lru_add_drain_all). So a goroutine of its own makes it, one at
+// a time, with pauses between them; the caller of Note never waits.
 //
 // Where huge pages are switched off ("never" in
 // /sys/kernel/mm/transparent_hugepage/enabled), or are not of 2 MiB, or the kernel
@@ -41,7 +50,11 @@ type Traffic struct {
 
 	blocks map[uintptr]block
 	// calm is the last block that was found settled.
-	calm   uintptr
+	calm uintptr
+	// attempt is the collapse that is under way or has ended unnoticed, or nil.
+	attempt *attempt
+	// resume is when the next collapse may begin.
+	resume time.Time
 	opened bool
 	off    bool
 }
@@ -49,6 +62,14 @@ type Traffic struct {
 type block struct {
 	left  int // bytes until it is collapsed, or settled
 	tries int
+}
+
+// attempt is the collapse of one block.
+type attempt struct {
+	number uintptr // of the block
+	err    error
+	took   time.Duration
+	ended  atomic.Bool // after which err and took are set
 }
 
 // Note counts a copy from or to b, which has not begun.
@@ -83,23 +104,49 @@ func (t *Traffic) count(number uintptr, bytes int) {
 	case !known:
 		k.left = price
 	}
-	if k.left -= bytes; k.left <= 0 {
-		k = t.collapse(number, k)
-	}
+	k.left = max(0, k.left-bytes)
 	t.blocks[number] = k
+	if k.left == 0 && !t.off {
+		t.due(number)
+	}
 }
 
-// collapse makes one page of a block whose time has come.
-func (t *Traffic) collapse(number uintptr, k block) block {
-	if t.off {
-		return k
+// due collapses a block whose time has come, unless it is too soon after another one:
+// then the next copy from or to it asks again.
+func (t *Traffic) due(number uintptr) {
+	if t.attempt != nil {
+		if !t.attempt.ended.Load() {
+			return
+		}
+		t.conclude()
+		if t.blocks[number].left > 0 {
+			return // it was this one
+		}
 	}
-	err := t.Collapse(number*blockBytes, blockBytes)
-	if k.tries++; err == nil || k.tries == tries || !transient(err) {
-		return block{left: settled}
+	if time.Now().Before(t.resume) {
+		return
+	}
+	a := &attempt{number: number}
+	t.attempt = a
+	go func() {
+		start := time.Now()
+		a.err = t.Collapse(number*blockBytes, blockBytes)
+		a.took = time.Since(start)
+		a.ended.Store(true)
+	}()
+}
+
+// conclude takes the result of an attempt that has ended.
+func (t *Traffic) conclude() {
+	a := t.attempt
+	t.attempt, t.resume = nil, time.Now().Add(rest*a.took)
+	k := t.blocks[a.number]
+	if k.tries++; a.err == nil || k.tries == tries || !transient(a.err) {
+		t.blocks[a.number] = block{left: settled}
+		return
 	}
 	k.left = price << k.tries
-	return k
+	t.blocks[a.number] = k
 }
 
 // transient says that a block may be collapsed later.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -27,55 +29,106 @@ func mapped(t *testing.T, n int) []byte {
 	return b[skip:][: n*block : n*block]
 }
 
-// recorder is a kernel that collapses, or says why not.
+// recorder is a kernel that collapses within a time, or says why not.
 type recorder struct {
 	asked  []uintptr
 	answer error
+	takes  time.Duration
 }
 
 func (r *recorder) collapse(addr uintptr, _ int) error {
 	r.asked = append(r.asked, addr)
+	time.Sleep(r.takes)
 	return r.answer
+}
+
+// bubble runs a test with a clock of its own, and passes how to note copies: each is
+// followed by all that it starts, and by a second.
+func bubble(t *testing.T, r *recorder, run func(t *testing.T, note func(b []byte))) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		traffic := hugepages.Traffic{Collapse: r.collapse}
+		run(t, func(b []byte) {
+			traffic.Note(b)
+			time.Sleep(time.Second)
+			synctest.Wait()
+		})
+	})
 }
 
 func TestBlockIsCollapsedOnceItHasPaid(t *testing.T) {
 	var r recorder
-	traffic := hugepages.Traffic{Collapse: r.collapse}
 	b := mapped(t, 1)
-	for range price/(64<<10) - 1 {
-		traffic.Note(b[4096:][:64<<10])
-	}
-	require.Empty(t, r.asked)
-	for range 1000 {
-		traffic.Note(b[4096:][:64<<10])
-	}
-	require.Equal(t, []uintptr{at(b)}, r.asked)
+	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+		for range price/(64<<10) - 1 {
+			note(b[4096:][:64<<10])
+		}
+		require.Empty(t, r.asked)
+		for range 1000 {
+			note(b[4096:][:64<<10])
+		}
+		require.Equal(t, []uintptr{at(b)}, r.asked)
+	})
+}
+
+// Collapses that the kernel takes long for hold up no caller, are made one at a time,
+// and leave most of the time to others.
+func TestCollapsesTakeAShareOfTheTime(t *testing.T) {
+	const (
+		blocks = 8
+		takes  = 5 * time.Millisecond
+	)
+	r := recorder{takes: takes}
+	b := mapped(t, blocks)
+	synctest.Test(t, func(t *testing.T) {
+		traffic := hugepages.Traffic{Collapse: r.collapse}
+		start := time.Now()
+		for range price / block {
+			traffic.Note(b)
+		}
+		require.Zero(t, time.Since(start), "a caller waits")
+		synctest.Wait()
+		for len(r.asked) < blocks {
+			traffic.Note(b)
+			time.Sleep(100 * time.Microsecond)
+			synctest.Wait()
+		}
+		require.GreaterOrEqual(t, time.Since(start), (blocks-1)*20*takes)
+		require.Less(t, time.Since(start), blocks*21*takes)
+		time.Sleep(time.Second)
+		traffic.Note(b)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Len(t, r.asked, blocks, "each of them once")
+	})
 }
 
 func TestShortCopiesDoNotCount(t *testing.T) {
 	var r recorder
-	traffic := hugepages.Traffic{Collapse: r.collapse}
 	b := mapped(t, 1)
-	for range 2 * price / (8 << 10) {
-		traffic.Note(b[:8<<10])
-	}
-	traffic.Note(nil)
-	require.Empty(t, r.asked)
+	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+		for range 2 * price / (8 << 10) {
+			note(b[:8<<10])
+		}
+		note(nil)
+		require.Empty(t, r.asked)
+	})
 }
 
 // A slice counts for every block by what it has of it.
 func TestLongSliceIsSeveralBlocks(t *testing.T) {
 	var r recorder
-	traffic := hugepages.Traffic{Collapse: r.collapse}
 	b := mapped(t, 3)
-	for range price / block {
-		traffic.Note(b[block/2:][:2*block])
-	}
-	require.Equal(t, []uintptr{at(b) + block}, r.asked, "the one it has whole")
-	for range price / block {
-		traffic.Note(b[block/2:][:2*block])
-	}
-	require.Equal(t, []uintptr{at(b) + block, at(b), at(b) + 2*block}, r.asked)
+	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+		for range price / block {
+			note(b[block/2:][:2*block])
+		}
+		require.Equal(t, []uintptr{at(b) + block}, r.asked, "the one it has whole")
+		for range price/block + 1 {
+			note(b[block/2:][:2*block])
+		}
+		require.Equal(t, []uintptr{at(b) + block, at(b), at(b) + 2*block}, r.asked)
+	})
 }
 
 func TestFailureIsTriedAgainForAWhile(t *testing.T) {
@@ -90,49 +143,62 @@ func TestFailureIsTriedAgainForAWhile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := recorder{answer: c.answer}
-			traffic := hugepages.Traffic{Collapse: r.collapse}
 			b := mapped(t, 1)
-			for range 64 * price / block {
-				traffic.Note(b)
-			}
-			require.Len(t, r.asked, c.tries)
+			bubble(t, &r, func(t *testing.T, note func([]byte)) {
+				for range 64 * price / block {
+					note(b)
+				}
+				require.Len(t, r.asked, c.tries)
+			})
 		})
 	}
 }
 
 // More blocks than the table has room for are counted anew, not for ever.
 func TestManyBlocks(t *testing.T) {
-	var r recorder
-	traffic := hugepages.Traffic{Collapse: r.collapse}
-	b := mapped(t, 1)
-	for range price/block - 1 {
-		traffic.Note(b)
-	}
 	const many = 5000
+	var r recorder
+	b := mapped(t, 1)
 	space, err := unix.Mmap(-1, 0, many*block, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, unix.Munmap(space)) }()
-	for i := range many {
-		traffic.Note(space[i*block:][:16<<10])
-	}
-	traffic.Note(b)
-	require.Empty(t, r.asked)
-	for range price/block - 1 {
-		traffic.Note(b)
-	}
-	require.Equal(t, []uintptr{at(b)}, r.asked)
+	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+		for range price/block - 1 {
+			note(b)
+		}
+		for i := range many {
+			note(space[i*block:][:16<<10])
+		}
+		note(b)
+		require.Empty(t, r.asked)
+		for range price/block - 1 {
+			note(b)
+		}
+		require.Equal(t, []uintptr{at(b)}, r.asked)
+	})
 }
 
 // Whatever this machine's kernel does, the memory holds what it held.
 func TestMemoryIsUnchanged(t *testing.T) {
-	var traffic hugepages.Traffic
-	b := mapped(t, 2)
+	const blocks = 2
+	b := mapped(t, blocks)
 	for i := range b {
 		b[i] = byte(i * 7 >> 3)
 	}
 	before := bytes.Clone(b)
-	for range 2 * price / block {
-		traffic.Note(b)
+	ended := make(chan error, 1)
+	for i := range blocks {
+		traffic := hugepages.Traffic{Collapse: func(addr uintptr, n int) error {
+			err := hugepages.Collapse(addr, n)
+			ended <- err
+			return err
+		}}
+		for range price / block {
+			traffic.Note(b[i*block:][:block])
+		}
+		if err := <-ended; err != nil {
+			t.Logf("collapse: %v", err)
+		}
 	}
 	require.Equal(t, before, b)
 }

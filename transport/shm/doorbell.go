@@ -32,6 +32,9 @@ func (d doorbell) Prepare() uint32 { return atomic.LoadUint32(d.word) }
 // Sleep implements transport.Sleeper.
 func (d doorbell) Sleep(ticket uint32, nanos int64) { d.sleep(futexWait, ticket, nanos) }
 
+// Idle implements transport.Sleeper.
+func (d doorbell) Idle(ticket uint32, nanos int64) { d.sleep(futexWaitBlocking, ticket, nanos) }
+
 // sleep is Sleep by one of the two ways to wait.
 func (d doorbell) sleep(wait func(word *uint32, v uint32, timeout *unix.Timespec), ticket uint32, nanos int64) {
 	atomic.AddUint32(d.sleepers, 1)
@@ -60,7 +63,7 @@ type sociable struct{ doorbell }
 var _ transport.Sleeper = sociable{}
 
 // Sleep implements transport.Sleeper.
-func (s sociable) Sleep(ticket uint32, nanos int64) { s.sleep(futexWaitBlocking, ticket, nanos) }
+func (s sociable) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
 
 // solitary is the Sleeper of a process that no other rings. A goroutine that sleeps
 // in a futex keeps Go's processor until the scheduler takes it away, 20 us later or

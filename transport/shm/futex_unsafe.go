@@ -23,8 +23,8 @@ func futexWait(word *uint32, v uint32, timeout *unix.Timespec) {
 		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }
 
-// futexWaitBlocking is futexWait for a process of which other goroutines are waited
-// for, too: they can run from the beginning.
+// futexWaitBlocking is futexWait for a process whose other goroutines have work: it
+// gives Go's processor to them before it sleeps.
 func futexWaitBlocking(word *uint32, v uint32, timeout *unix.Timespec) {
 	_, _, _ = blocking.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait, uintptr(v),
 		uintptr(unsafe.Pointer(timeout)), 0, 0)

@@ -39,38 +39,49 @@ func (r *rig) within(what string, run func()) {
 	}
 }
 
+// eachWayToSleep runs a rule with Sleep and with Idle of rank 0.
+func (r *rig) eachWayToSleep(run func(s transport.Sleeper, sleep func(ticket uint32, nanos int64))) {
+	r.Helper()
+	s := r.ranks[0].sleeper
+	run(s, s.Sleep)
+	run(s, s.Idle)
+}
+
 func testRing(r *rig) {
 	const sleepers = 5
-	s := r.ranks[0].sleeper
-	var ready, all sync.WaitGroup
-	for range sleepers {
-		ready.Add(1)
-		all.Go(func() {
-			ticket := s.Prepare()
-			ready.Done()
-			s.Sleep(ticket, -1)
-		})
-	}
-	ready.Wait()
-	s.Ring()
-	r.within("every sleeper", all.Wait)
+	r.eachWayToSleep(func(s transport.Sleeper, sleep func(uint32, int64)) {
+		var ready, all sync.WaitGroup
+		for range sleepers {
+			ready.Add(1)
+			all.Go(func() {
+				ticket := s.Prepare()
+				ready.Done()
+				sleep(ticket, -1)
+			})
+		}
+		ready.Wait()
+		s.Ring()
+		r.within("every sleeper", all.Wait)
+	})
 }
 
 func testRingBeforeSleep(r *rig) {
-	s := r.ranks[0].sleeper
-	for range 100 {
-		ticket := s.Prepare()
-		s.Ring()
-		r.within("a sleep whose ring came first", func() { s.Sleep(ticket, -1) })
-	}
+	r.eachWayToSleep(func(s transport.Sleeper, sleep func(uint32, int64)) {
+		for range 100 {
+			ticket := s.Prepare()
+			s.Ring()
+			r.within("a sleep whose ring came first", func() { sleep(ticket, -1) })
+		}
+	})
 }
 
 func testSleepTime(r *rig) {
-	s := r.ranks[0].sleeper
-	r.within("a short sleep", func() {
-		s.Sleep(s.Prepare(), int64(time.Millisecond))
-		s.Sleep(s.Prepare(), 0)
-		s.Yield()
+	r.eachWayToSleep(func(s transport.Sleeper, sleep func(uint32, int64)) {
+		r.within("a short sleep", func() {
+			sleep(s.Prepare(), int64(time.Millisecond))
+			sleep(s.Prepare(), 0)
+			s.Yield()
+		})
 	})
 }
 

@@ -11,8 +11,9 @@ const tick = 10 * time.Millisecond
 //
 // While calls come it looks around once per tick, so that it costs a ping-pong
 // nothing. After a tick without calls it becomes the poller and sleeps in the
-// Sleeper, armed; the next call that polls takes the token from it. While a caller
-// sleeps as the poller it is parked and costs nothing at all.
+// Sleeper's Idle, armed, so that a goroutine that computes keeps Go's processor; the
+// next call that polls takes the token from it. While a caller sleeps as the poller it
+// is parked and costs nothing at all.
 type background struct {
 	waiter   waiter
 	activity uint64 // calls so far
@@ -94,7 +95,7 @@ func (e *Engine) serve(seen uint64) {
 		}
 		b.waiter.asleep = true
 		e.unlock()
-		e.sleeper.Sleep(ticket, nanos)
+		e.sleeper.Idle(ticket, nanos)
 		e.lock()
 		b.waiter.asleep = false
 		if e.poller == &b.waiter {

@@ -20,10 +20,7 @@ type dozer struct {
 }
 
 func (d *dozer) Sleep(ticket uint32, nanos int64) {
-	select {
-	case d.dozing <- struct{}{}:
-	default:
-	}
+	note(d.dozing)
 	d.Sleeper.Sleep(ticket, nanos)
 }
 
@@ -62,4 +59,49 @@ func TestSleeperHearsFromWhoPollsInItsPlace(t *testing.T) {
 			require.NoError(t, <-ended)
 		})
 	}
+}
+
+// idler is a Sleeper that tells how goroutines go to sleep.
+type idler struct {
+	transport.Sleeper
+	slept, idled chan struct{}
+}
+
+func (d *idler) Sleep(ticket uint32, nanos int64) {
+	note(d.slept)
+	d.Sleeper.Sleep(ticket, nanos)
+}
+
+func (d *idler) Idle(ticket uint32, nanos int64) {
+	note(d.idled)
+	d.Sleeper.Idle(ticket, nanos)
+}
+
+// note makes a channel with room for one ready to be received from.
+func note(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// The background sleeps beside goroutines that compute and leaves Go's processor to
+// them; a goroutine that waits sleeps the cheaper way.
+func TestBackgroundLeavesTheProcessor(t *testing.T) {
+	d := &idler{slept: make(chan struct{}, 1), idled: make(chan struct{}, 1)}
+	w := newWorldOf(t, 2, transporttest.FakeOptions{}, true, func(c *engine.Config) {
+		if c.Rank == 1 {
+			d.Sleeper, c.Sleeper = c.Sleeper, d
+		}
+	})
+	<-d.idled
+	require.Empty(t, d.slept)
+	received := make(chan error, 1)
+	go func() {
+		_, err := w.engines[1].Recv(none, engine.Match{Peer: 0}, 0, nil, 0)
+		received <- err
+	}()
+	<-d.slept
+	require.NoError(t, w.engines[0].Send(none, engine.Match{Peer: 1}, 0, nil, engine.Standard, 0))
+	require.NoError(t, <-received)
 }

@@ -1,0 +1,120 @@
+// Command stall measures what communication costs a computation that follows it: each
+// rank computes alone first, then again and again after an operation, the same work
+// each time. It prints the mean time of the work after the operation as a multiple of
+// the shortest time alone. What a runtime does behind a program's back, on the
+// program's core, is seen here:
+//
+//	gorun -np 2 -bind-to core ./bench/stall -op barrier -for 20ms
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	tag = 1
+	// alone is how often the work is timed before the first operation. The shortest of
+	// these times is the unit.
+	alone = 10
+)
+
+var (
+	operation = flag.String("op", "barrier", "`operation` before the work: barrier, allreduce or exchange")
+	work      = flag.Duration("for", 20*time.Millisecond, "`time` that the work takes")
+)
+
+func main() {
+	o := osu.Define("stall", "8", osu.Counts{Small: 50, SmallWarmup: 2, Large: 50, LargeWarmup: 2})
+	o.Main(2, run)
+}
+
+// run does the part of one rank.
+func run(w *runtime.World, o *osu.Options) error {
+	if *work <= 0 {
+		return fmt.Errorf("-for %v is no time to work", *work)
+	}
+	c := w.Comm()
+	mine, err := osu.Slice[byte](w, o, o.Largest())
+	if err != nil {
+		return err
+	}
+	theirs, err := osu.Slice[byte](w, o, o.Largest())
+	if err != nil {
+		return err
+	}
+	terms := calibrated(*work)
+	shortest := compute(terms)
+	for range alone {
+		shortest = min(shortest, compute(terms))
+	}
+	table, err := osu.NewTable(w, o, "Stretch")
+	if err != nil {
+		return err
+	}
+	return table.Rows(func(size int) ([]float64, error) {
+		timed, warmup := o.Loops(size)
+		var total time.Duration
+		for i := range warmup + timed {
+			if err := communicate(c, mine[:size], theirs[:size]); err != nil {
+				return nil, err
+			}
+			if took := compute(terms); i >= warmup {
+				total += took
+			}
+		}
+		stretch := []float64{float64(total) / float64(timed) / float64(shortest)}
+		if err := collectives.AllReduce(c, stretch, stretch, collectives.Sum); err != nil {
+			return nil, err
+		}
+		return []float64{stretch[0] / float64(c.Size())}, nil
+	})
+}
+
+// communicate does the operation.
+func communicate(c *runtime.Comm, mine, theirs []byte) error {
+	switch *operation {
+	case "barrier":
+		return collectives.Barrier(c)
+	case "allreduce":
+		return collectives.AllReduce(c, mine, theirs, collectives.Max)
+	case "exchange":
+		peer := c.Rank() ^ 1
+		if peer == c.Size() {
+			return nil // the last of an odd number
+		}
+		_, err := runtime.SendRecv(c, mine, peer, tag, theirs, peer, tag)
+		return err
+	default:
+		return fmt.Errorf("unknown operation %q", *operation)
+	}
+}
+
+// calibrated returns how many terms of the series take as long as d.
+func calibrated(d time.Duration) int {
+	const sample = 1 << 20
+	shortest := compute(sample)
+	for range alone {
+		shortest = min(shortest, compute(sample))
+	}
+	return int(float64(sample) * float64(d) / float64(shortest))
+}
+
+// compute adds up terms of the harmonic series and returns how long that took.
+func compute(terms int) time.Duration {
+	start, sum := time.Now(), 0.0
+	for i := range terms {
+		sum += 1 / float64(i+1)
+	}
+	took := time.Since(start)
+	if sum < 1 {
+		fmt.Fprintln(os.Stderr, "stall: the sum of a harmonic series is at least 1")
+	}
+	return took
+}

@@ -1,0 +1,4 @@
+package hugepages
+
+// Collapse is what Traffic calls where no other is given.
+var Collapse = collapse
