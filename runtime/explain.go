@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -126,7 +127,7 @@ func (n *network) explain() []string {
 		return nil
 	}
 	s, c := n.rdma.Strangers(), n.provider.Counters()
-	return append(
+	return slices.Concat(
 		tally("connections dropped", []tallied{
 			{&c.HungUp, "closed by the peer before its request (as ranks do that connect to each other at a time)"},
 			{&c.Strangers, "with something else in place of a request"},
@@ -137,7 +138,9 @@ func (n *network) explain() []string {
 			{&s.Unproved, "without the job's secret"},
 			{&s.Foreign, "without a record of this version"},
 			{&s.Misplaced, "of ranks that there are not"},
-		})...)
+		}), tally("refusals by other ranks not believed", []tallied{
+			{&s.Refusals, "without proof of the job's secret"},
+		}))
 }
 
 // tallied is a counter and what it counts.

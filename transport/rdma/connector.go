@@ -151,7 +151,7 @@ func (a *connector) invited(c actor.Context, l *link) {
 	a.number++
 	l.conn = peering.Conn{Number: a.number}
 	if _, _, err := a.t.policy.Accept(&l.proposal, l.event, 0); err != nil {
-		a.refuse(l, negotiation.RejectOf(err, l.proposal.Nonce))
+		a.refuse(l, negotiation.RejectOf(err))
 		return
 	}
 	a.links[l.conn] = l
@@ -163,7 +163,7 @@ func (a *connector) invited(c actor.Context, l *link) {
 // refuse rejects a request.
 func (a *connector) refuse(l *link, r negotiation.Reject) {
 	delete(a.links, l.conn)
-	_ = l.request.Reject(r.Append(nil)) // the peer may have gone
+	a.t.reject(l.request, r, l.asked)
 }
 
 // answered checks the reply of the peer and computes the terms.
@@ -183,10 +183,12 @@ func (a *connector) answered(c actor.Context, m answered) {
 	}})
 }
 
-// rejected reads the refusal of the peer.
+// rejected reads the refusal of the peer. One that is not proved to be the peer's, as
+// anybody on the way can write it, is the loss of one attempt.
 func (a *connector) rejected(c actor.Context, m rejected) {
-	reject, err := negotiation.ParseReject(m.data, m.link.greeting.Nonce)
+	reject, err := a.t.credentials.OpenReject(m.data, m.link.offered, uint32(a.peer))
 	if err != nil {
+		a.t.strangers.Refusals.Add(1)
 		a.step(c, peering.Event{Kind: peering.Lost, Conn: m.link.conn, Err: fmt.Errorf("%w: %w", m.err, err)})
 		return
 	}

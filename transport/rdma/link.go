@@ -139,8 +139,7 @@ func (t *Transport) accept(l *link) {
 		})
 	}
 	if err != nil {
-		reject := negotiation.RejectOf(err, l.proposal.Nonce)
-		_ = l.request.Reject(reject.Append(nil)) // an answered request needs none
+		t.reject(l.request, negotiation.RejectOf(err), l.asked)
 		l.failed(t, err)
 	}
 }

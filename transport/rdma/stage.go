@@ -238,13 +238,11 @@ func (d *director) request(c actor.Context, request *verbs.ConnectionRequest) {
 	record, err := d.t.credentials.OpenRequest(info.Param.PrivateData)
 	if err != nil {
 		d.t.strangers.count(d.t, info.Remote, err)
-		reject := negotiation.RejectOf(err, negotiation.NonceOf(info.Param.PrivateData))
-		_ = request.Reject(reject.Append(nil)) // it may have gone by itself
+		d.t.reject(request, negotiation.RejectOf(err), info.Param.PrivateData)
 		return
 	}
-	if d.buried[int(record.Source)] {
-		reject := negotiation.Reject{Reason: negotiation.StaleEpoch, Nonce: record.Nonce} // declared dead
-		_ = request.Reject(reject.Append(nil))
+	if d.buried[int(record.Source)] { // declared dead
+		d.t.reject(request, negotiation.Reject{Reason: negotiation.StaleEpoch}, info.Param.PrivateData)
 		return
 	}
 	l := &link{
@@ -252,6 +250,11 @@ func (d *director) request(c actor.Context, request *verbs.ConnectionRequest) {
 		event: eventDepths(&info.Param),
 	}
 	c.Send(d.actor(c, l.peer), invited{l})
+}
+
+// reject refuses a request that came with this private data. Actors and Poll call it.
+func (t *Transport) reject(request *verbs.ConnectionRequest, r negotiation.Reject, asked []byte) {
+	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // it may have gone by itself
 }
 
 // eventDepths are the depths as the provider says that they were proposed, unknown

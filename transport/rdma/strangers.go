@@ -11,13 +11,16 @@ import (
 )
 
 // Strangers counts the requests that were refused because their record did not
-// verify. What does not even speak the provider's protocol is the provider's to
-// count. It may be read from any goroutine.
+// verify, and the refusals that were not believed. What does not even speak the
+// provider's protocol is the provider's to count. It may be read from any goroutine.
 type Strangers struct {
 	// OtherJob counts records of another job, Unproved those whose tag does not
 	// verify, Foreign what is no record or one of another version, Misplaced records
 	// of ranks that there are not.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
+	// Refusals counts refusals of requests of this rank that do not prove to be of the
+	// rank that was asked. Each was the end of one attempt.
+	Refusals atomic.Uint64
 
 	once sync.Once
 }

@@ -25,8 +25,10 @@ type wire struct {
 	testing.TB
 	r    *rank
 	conn net.Conn
-	in   []byte
-	eof  bool
+	// asked is the private data of the request that was written.
+	asked []byte
+	in    []byte
+	eof   bool
 }
 
 // phone connects to the rank.
@@ -88,15 +90,14 @@ func (w *wire) rejection() negotiation.Reason {
 	flags, private := w.startup(replyKey)
 	require.NotZero(w, flags&0x20, "it is accepted")
 	require.Len(w, private, negotiation.RejectSize)
-	reject, err := negotiation.ParseReject(private, binary.BigEndian.Uint32(private[16:]))
-	require.NoError(w, err)
 	w.until("the end", func() bool { return w.eof })
-	return reject.Reason
+	return reasonOf(w, private, w.asked, uint32(w.r.number))
 }
 
 // ask asks with this private data.
 func (w *wire) ask(private []byte) *wire {
 	w.Helper()
+	w.asked = private
 	w.write(startup(requestKey, private))
 	return w
 }
@@ -164,12 +165,13 @@ func newPair(t *testing.T, number int) *pair {
 	t.Cleanup(func() { _ = l.Close() })
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, func(c *rdma.Config) {
 		impatient(c)
-		c.Rank, c.Attempt = number, patience
+		c.Rank, c.Attempt, c.RetryMax, c.GiveUp = number, patience, time.Millisecond, 10*patience
 		c.Lookup = func(int) ([]netip.AddrPort, error) {
 			return []netip.AddrPort{l.Addr().(*net.TCPAddr).AddrPort()}, nil
 		}
 	})
 	require.ErrorIs(t, r.to(1-number).Send(transport.Header{}, nil), transport.ErrAgain)
+	r.number = number
 	return &pair{t, r, l}
 }
 
@@ -188,6 +190,12 @@ func (p *pair) dialled() (*wire, []byte) {
 	}
 	_, private := w.startup(requestKey)
 	return w, private
+}
+
+// pump polls the rank until done says so.
+func (p *pair) pump(what string, done func() bool) {
+	p.Helper()
+	pump(p.T, []*rank{p.r}, what, done)
 }
 
 // TestFaultSimultaneous is item 8: both sides ask at once, and the lower rank's request

@@ -6,11 +6,12 @@ import (
 	"encoding/binary"
 )
 
-// The labels keep a tag of one purpose from being used for another.
-const (
-	labelRequest = "gorun rdma request 1"
-	labelReply   = "gorun rdma reply 1"
-)
+// labels keep a tag of one purpose from being used for another.
+var labels = [...]string{
+	kindRequest: "gorun rdma request 1",
+	kindReply:   "gorun rdma reply 1",
+	kindReject:  "gorun rdma reject 1",
+}
 
 // Credentials are what a rank proves its membership in the job with, and checks
 // that of others.
@@ -88,16 +89,13 @@ func (c *Credentials) open(b []byte, k kind, request []byte) (Record, error) {
 	return r, nil
 }
 
-// tag returns the tag over the first 40 bytes of a record.
-func (c *Credentials) tag(head []byte, k kind, to uint32, request []byte) []byte {
-	label := labelRequest
-	if k == kindReply {
-		label = labelReply
-	}
+// tag returns the tag over what a record or a reject says before it. rank is the
+// destination of a record and the source of a reject.
+func (c *Credentials) tag(head []byte, k kind, rank uint32, request []byte) []byte {
 	mac := hmac.New(sha256.New, c.Key)
-	mac.Write([]byte(label))
+	mac.Write([]byte(labels[k]))
 	mac.Write(head)
-	mac.Write(binary.BigEndian.AppendUint32(nil, to))
+	mac.Write(binary.BigEndian.AppendUint32(nil, rank))
 	mac.Write(request)
 	return mac.Sum(nil)[:tagSize]
 }

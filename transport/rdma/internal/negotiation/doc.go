@@ -2,7 +2,7 @@
 //
 // Both sides put one 56-byte Record into the private data of the connection:
 // the active side into its request, the passive side into its reply. A passive
-// side that does not want the connection answers with a 20-byte Reject instead.
+// side that does not want the connection answers with a 32-byte Reject instead.
 // The package is pure: no sockets, no clocks, no randomness.
 //
 // # The record
@@ -44,8 +44,11 @@
 //
 // The destination rank is bound by the tag and not carried: a record sent to
 // another rank does not verify there. The tag of a reply covers the request, so
-// a reply fits one request only. A request can be replayed; the memory of
-// attempts in package peering refuses that.
+// a reply fits one request only, and so does the tag of a Reject, which binds the rank
+// that refuses, too. A request can be replayed; the memory of attempts in package
+// peering refuses that. A Reject whose tag does not verify proves nothing: ranks with
+// different secrets refuse each other that way for ever, and so can a stranger on the
+// way, which neither can be told from the other. It is the end of one attempt.
 //
 // # Padding
 //

@@ -91,7 +91,7 @@ type Record struct {
 	// RingAddress and RingKey name the eager ring of the source; 0 for none.
 	RingAddress uint64
 	RingKey     uint32
-	// Nonce is chosen at random by the active side; a reply and a reject echo it.
+	// Nonce is chosen at random by the active side; a reply echoes it.
 	Nonce uint32
 }
 

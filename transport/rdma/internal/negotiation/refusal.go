@@ -46,16 +46,27 @@ func (e *RefusalError) Is(target error) bool {
 // Refused returns an error to compare with by errors.Is.
 func Refused(r Reason) error { return &RefusalError{Reject: Reject{Reason: r}} }
 
-// RejectOf returns what to answer a request with that failed with err; nonce is
-// NonceOf the request. An error that is no refusal is answered with Busy.
-func RejectOf(err error, nonce uint32) Reject {
+// UnprovenError says that a refusal came that does not bear the tag of the rank that
+// was asked. Anybody on the way can have written it, or a rank with another secret.
+// It is none of the errors of Refused: it ends one attempt.
+type UnprovenError struct {
+	// Reason is what it says.
+	Reason Reason
+}
+
+// Error says what the refusal says, and what to do if it is true.
+func (e *UnprovenError) Error() string {
+	return fmt.Sprintf("refused (%v) by something that does not prove that it is the peer: if it is, %s", e.Reason, e.Reason.Remedy())
+}
+
+// RejectOf returns what to answer a request with that failed with err. An error that
+// is no refusal is answered with Busy.
+func RejectOf(err error) Reject {
 	var refusal *RefusalError
 	if !errors.As(err, &refusal) {
-		return Reject{Reason: Busy, Nonce: nonce}
+		return Reject{Reason: Busy}
 	}
-	r := refusal.Reject
-	r.Nonce = nonce
-	return r
+	return refusal.Reject
 }
 
 func refuse(r Reason, format string, args ...any) *RefusalError {

@@ -1,13 +1,19 @@
 package negotiation
 
 import (
+	"crypto/hmac"
 	"encoding/binary"
 	"fmt"
 	"time"
 )
 
 // RejectSize is the length of a Reject in bytes.
-const RejectSize = 20
+const RejectSize = 32
+
+const (
+	reasonAt    = 4
+	rejectTagAt = RejectSize - tagSize
+)
 
 // Reason says why a connection was refused.
 type Reason uint16
@@ -61,12 +67,12 @@ func (r Reason) Remedy() string {
 // Temporary reports whether another attempt can succeed.
 func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous || r == Busy }
 
-// Reject is the private data of a refusal, 20 bytes, big-endian:
+// Reject is the private data of a refusal, 32 bytes, big-endian:
 //
 //	off size field
 //	  0   2  magic 0x6752
 //	  2   1  major version << 4 | minor version
-//	  3   1  type 3 << 4 | length/4 (5)
+//	  3   1  type 3 << 4 | length/4 (8)
 //	  4   2  reason
 //	  6   1  smallest major version understood
 //	  7   1  largest major version understood
@@ -74,13 +80,15 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	  9   1  ORD that the refused side has to offer (Depth)
 //	 10   2  newest incarnation of the refused side that is known (StaleEpoch)
 //	 12   4  retry after so many milliseconds (Busy)
-//	 16   4  nonce of the request, 0 if it could not be read
+//	 16  16  HMAC-SHA256(job key, label, bytes 0..15, rank that refuses, the whole
+//	         request as it came), first 16 bytes
 //
-// It carries no tag: whoever can forge it can reset the connection as well. It
-// ends one attempt and moves no data.
+// The tag is what makes a refusal end more than one attempt: whoever can write on
+// the connection can end it, but only a rank of the job can say that there is no use
+// in another.
 type Reject struct {
 	Reason Reason
-	// MajorMin and MajorMax are set by Append.
+	// MajorMin and MajorMax are set by AppendReject.
 	MajorMin, MajorMax uint8
 	// Required is what the refused side has to offer, for Depth.
 	Required Depths
@@ -88,12 +96,12 @@ type Reject struct {
 	Incarnation uint16
 	// Retry is how long to wait, in milliseconds on the wire, for Busy.
 	Retry time.Duration
-	// Nonce echoes the request; 0 if it could not be read.
-	Nonce uint32
 }
 
-// Append adds the reject to b.
-func (r *Reject) Append(b []byte) []byte {
+// AppendReject adds the refusal r to b. request is the private data that it answers,
+// as it came, whatever that is; padding is ignored.
+func (c *Credentials) AppendReject(b []byte, r *Reject, request []byte) []byte {
+	at := len(b)
 	b = binary.BigEndian.AppendUint16(b, magic)
 	b = append(b, Major<<4|Minor, byte(kindReject)<<4|RejectSize/4)
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Reason))
@@ -101,38 +109,31 @@ func (r *Reject) Append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, r.Incarnation)
 	millis := min(max(r.Retry.Milliseconds(), 0), 1<<32-1)
 	b = binary.BigEndian.AppendUint32(b, uint32(millis))
-	return binary.BigEndian.AppendUint32(b, r.Nonce)
+	return append(b, c.tag(b[at:], kindReject, c.Rank, upTo(request, Size))...)
 }
 
-// ParseReject reads the private data of a refusal. nonce is that of the request
-// that was refused. An error says that the data are not ours: something else
-// refused.
-func ParseReject(b []byte, nonce uint32) (Reject, error) {
+// OpenReject checks the private data b of a refusal. request is the record that was
+// refused, from the rank whose answer is due. An error says that nothing is proved but
+// the end of the attempt: *UnprovenError if b is written like a refusal.
+func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error) {
 	// The refusing side may have a major version that this one does not know: the
 	// layout of a reject is the same in all of them, so that it can say so.
-	if len(b) < RejectSize || binary.BigEndian.Uint16(b) != magic || b[3] != byte(kindReject)<<4|RejectSize/4 {
-		return Reject{}, fmt.Errorf("read the reject: %d bytes of private data are none of gorun's", len(b))
+	if len(b) < reasonAt+2 || binary.BigEndian.Uint16(b) != magic || kind(b[3]>>4) != kindReject {
+		return Reject{}, fmt.Errorf("read the refusal: %d bytes of private data are none of gorun's", len(b))
 	}
-	r := Reject{
-		Reason:      Reason(binary.BigEndian.Uint16(b[4:])),
+	reason := Reason(binary.BigEndian.Uint16(b[reasonAt:]))
+	if len(b) < RejectSize || !hmac.Equal(b[rejectTagAt:RejectSize], c.tag(b[:rejectTagAt], kindReject, from, request)) {
+		return Reject{}, &UnprovenError{Reason: reason}
+	}
+	return Reject{
+		Reason:      reason,
 		MajorMin:    b[6],
 		MajorMax:    b[7],
 		Required:    Depths{IRD: int(b[8]), ORD: int(b[9])},
 		Incarnation: binary.BigEndian.Uint16(b[10:]),
 		Retry:       time.Duration(binary.BigEndian.Uint32(b[12:])) * time.Millisecond,
-		Nonce:       binary.BigEndian.Uint32(b[16:]),
-	}
-	if r.Nonce != nonce && r.Nonce != 0 {
-		return Reject{}, fmt.Errorf("read the reject: it answers nonce %#08x, the request had %#08x", r.Nonce, nonce)
-	}
-	return r, nil
+	}, nil
 }
 
-// NonceOf returns the nonce in the private data of a request that may be
-// damaged, or 0.
-func NonceOf(request []byte) uint32 {
-	if len(request) < Size || binary.BigEndian.Uint16(request) != magic {
-		return 0
-	}
-	return binary.BigEndian.Uint32(request[nonceAt:])
-}
+// upTo returns the first n bytes of b, or all when there are fewer.
+func upTo(b []byte, n int) []byte { return b[:min(n, len(b))] }

@@ -1,7 +1,9 @@
 package negotiation_test
 
 import (
-	"encoding/hex"
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"testing"
@@ -12,44 +14,131 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-func TestRejectGoldenBytes(t *testing.T) {
-	r := negotiation.Reject{
+// goldenReject was made by Python's struct and hmac from the table at Reject; it
+// answers goldenRequest.
+const goldenReject = "675210380009010104fe0708000005dc9aff3b25a3ffb82f3c384bbd65fb3370"
+
+func depthReject() negotiation.Reject {
+	return negotiation.Reject{
 		Reason: negotiation.Depth, Required: negotiation.Depths{IRD: 4, ORD: 300},
-		Incarnation: 0x0708, Retry: 1500 * time.Millisecond, Nonce: 0xCAFEF00D,
+		Incarnation: 0x0708, Retry: 1500 * time.Millisecond,
 	}
-	b := r.Append(nil)
-	require.Equal(t, "6752"+"10"+"35"+"0009"+"01"+"01"+"04"+"fe"+"0708"+"000005dc"+"cafef00d", hex.EncodeToString(b))
+}
+
+func TestRejectGoldenBytes(t *testing.T) {
+	req, r := unhex(t, goldenRequest), depthReject()
+	b := credentials(1).AppendReject([]byte("before"), &r, req)
+	require.Equal(t, "before"+string(unhex(t, goldenReject)), string(b))
+	b = b[len("before"):]
 	require.Len(t, b, negotiation.RejectSize)
-	got, err := negotiation.ParseReject(b, 0xCAFEF00D)
-	require.NoError(t, err)
 	r.MajorMin, r.MajorMax, r.Required.ORD = 1, 1, negotiation.MaxDepth
-	require.Equal(t, r, got)
-	for n := range negotiation.RejectSize {
-		_, err := negotiation.ParseReject(b[:n], 0xCAFEF00D)
-		require.Error(t, err, "%d bytes", n)
+	for _, n := range []int{0, 4, 148 - negotiation.RejectSize} {
+		got, err := credentials(3).OpenReject(append(bytes.Clone(b), bytes.Repeat([]byte{0xA5}, n)...), req, 1)
+		require.NoError(t, err, "padded by %d", n)
+		require.Equal(t, r, got)
 	}
-	got, err = negotiation.ParseReject(append(b, make([]byte, 148-negotiation.RejectSize)...), 0xCAFEF00D)
-	require.NoError(t, err)
-	require.Equal(t, r, got)
+	padded := append(bytes.Clone(req), 0, 0, 0, 0)
+	r = depthReject()
+	require.Equal(t, b, credentials(1).AppendReject(nil, &r, padded), "the padding of the request is not in the tag")
+}
+
+// unproved checks that a refusal ends an attempt and nothing more, and says so.
+func unproved(t *testing.T, want negotiation.Reason, b, request []byte, from uint32) {
+	t.Helper()
+	got, err := credentials(3).OpenReject(b, request, from)
+	var unproven *negotiation.UnprovenError
+	require.ErrorAs(t, err, &unproven)
+	require.Equal(t, want, unproven.Reason)
+	require.ErrorContains(t, err, want.String())
+	require.ErrorContains(t, err, want.Remedy())
+	require.NotErrorIs(t, err, negotiation.Refused(want), "none of what is believed")
+	require.Zero(t, got)
+}
+
+// TestRefusalsProveTheirSource: for every reason there is, and one that there is not,
+// nothing but the rank that was asked can answer, and that one request.
+func TestRefusalsProveTheirSource(t *testing.T) {
+	first := request()
+	asked := credentials(3).AppendRequest(nil, &first, 1)
+	other := func(change func(r *negotiation.Record)) []byte {
+		r := first
+		change(&r)
+		return credentials(3).AppendRequest(nil, &r, 1)
+	}
+	for reason := range negotiation.BadLength + 2 {
+		r := negotiation.Reject{Reason: reason, Retry: time.Hour}
+		b := credentials(1).AppendReject(nil, &r, asked)
+		got, err := credentials(3).OpenReject(b, asked, 1)
+		require.NoError(t, err, "%v", reason)
+		require.Equal(t, reason, got.Reason)
+
+		for n := range len(b) {
+			if n >= 6 {
+				unproved(t, reason, b[:n], asked, 1)
+				continue
+			}
+			_, err := credentials(3).OpenReject(b[:n], asked, 1)
+			require.ErrorContains(t, err, "none of gorun's", "%d bytes", n)
+		}
+		for bit := range len(b) * 8 {
+			flipped := bytes.Clone(b)
+			flipped[bit/8] ^= 0x80 >> (bit % 8)
+			_, err := credentials(3).OpenReject(flipped, asked, 1)
+			require.Error(t, err, "bit %d", bit)
+		}
+		untagged := append(bytes.Clone(b[:16]), make([]byte, 148-16)...)
+		unproved(t, reason, untagged, asked, 1)
+		unproved(t, reason, b, asked, 2)
+		for name, request := range map[string][]byte{
+			"nonce":       other(func(r *negotiation.Record) { r.Nonce++ }),
+			"nonce 0":     other(func(r *negotiation.Record) { r.Nonce = 0 }),
+			"attempt":     other(func(r *negotiation.Record) { r.Attempt++ }),
+			"incarnation": other(func(r *negotiation.Record) { r.Incarnation++ }),
+			"cut short":   asked[:55],
+			"nothing":     nil,
+		} {
+			unproved(t, reason, b, request, 1)
+			unproved(t, reason, credentials(1).AppendReject(nil, &r, request), asked, 1)
+			require.NotEqual(t, b, credentials(1).AppendReject(nil, &r, request), name)
+		}
+		guess := credentials(1)
+		guess.Key = make([]byte, 32)
+		unproved(t, reason, guess.AppendReject(nil, &r, asked), asked, 1)
+	}
 }
 
 // TestRejectOfAnotherMajor: a peer of another version can say so.
 func TestRejectOfAnotherMajor(t *testing.T) {
-	b := (&negotiation.Reject{Reason: negotiation.Version}).Append(nil)
+	req := unhex(t, goldenRequest)
+	c := credentials(1)
+	b := c.AppendReject(nil, &negotiation.Reject{Reason: negotiation.Version}, req)
 	b[2], b[6], b[7] = 0x30, 2, 3
-	got, err := negotiation.ParseReject(b, 5)
-	require.NoError(t, err, "nonce 0: the peer could not read ours")
+	unproved(t, negotiation.Version, b, req, 1)
+	// The tag as any version makes it.
+	mac := hmac.New(sha256.New, c.Key)
+	mac.Write([]byte("gorun rdma reject 1"))
+	mac.Write(b[:16])
+	mac.Write([]byte{0, 0, 0, 1})
+	mac.Write(req)
+	got, err := credentials(3).OpenReject(mac.Sum(b[:16])[:32], req, 1)
+	require.NoError(t, err)
 	err = &negotiation.RefusalError{Reject: got, Remote: true}
 	require.ErrorContains(t, err, "versions 2 to 3")
 	require.ErrorContains(t, err, "1.0")
 }
 
-func TestRejectOfAnotherRequest(t *testing.T) {
-	b := (&negotiation.Reject{Reason: negotiation.Busy, Nonce: 7}).Append(nil)
-	_, err := negotiation.ParseReject(b, 8)
-	require.ErrorContains(t, err, "nonce")
-	_, err = negotiation.ParseReject(make([]byte, 148), 8)
-	require.Error(t, err, "the zeros of a refusal without data")
+// TestWhatIsNoRefusal: other data of a rejected connection, and records turned back.
+func TestWhatIsNoRefusal(t *testing.T) {
+	req := unhex(t, goldenRequest)
+	for name, b := range map[string][]byte{
+		"zeros":     make([]byte, 148), // of a refusal without data
+		"words":     []byte("connection refused, sorry for that"),
+		"a request": req,
+		"a reply":   unhex(t, goldenReply),
+	} {
+		_, err := credentials(3).OpenReject(b, req, 1)
+		require.ErrorContains(t, err, "none of gorun's", name)
+	}
 }
 
 // TestReasonsSayWhatToDo: every reason has a name and a remedy, and reaches the
@@ -83,15 +172,38 @@ func TestRejectOf(t *testing.T) {
 	}
 	_, err := limits.Grant(negotiation.Depths{IRD: 1, ORD: 1}, negotiation.Event{})
 	require.ErrorIs(t, err, negotiation.Refused(negotiation.Depth))
-	r := negotiation.RejectOf(fmt.Errorf("accept: %w", err), 9)
-	require.Equal(t, negotiation.Reject{Reason: negotiation.Depth, Required: negotiation.Depths{IRD: 3, ORD: 2}, Nonce: 9}, r)
+	r := negotiation.RejectOf(fmt.Errorf("accept: %w", err))
+	require.Equal(t, negotiation.Reject{Reason: negotiation.Depth, Required: negotiation.Depths{IRD: 3, ORD: 2}}, r)
 	remote := &negotiation.RefusalError{Reject: r, Remote: true}
 	require.ErrorContains(t, remote, "IRD 3 and ORD 2")
 	_, err = limits.Grant(r.Required, negotiation.Event{})
 	require.NoError(t, err, "what is required suffices")
 
-	r = negotiation.RejectOf(errors.New("out of memory"), 9)
+	r = negotiation.RejectOf(errors.New("out of memory"))
 	require.Equal(t, negotiation.Busy, r.Reason)
 	stale := &negotiation.RefusalError{Reject: negotiation.Reject{Reason: negotiation.StaleEpoch, Incarnation: 7}, Remote: true}
 	require.ErrorContains(t, stale, "incarnation 7")
+}
+
+// FuzzOpenReject: no bytes are believed but those of the rank that was asked.
+func FuzzOpenReject(f *testing.F) {
+	req := unhex(f, goldenRequest)
+	good := unhex(f, goldenReject)
+	for n := range len(good) + 1 {
+		f.Add(good[:n])
+	}
+	for reason := range negotiation.BadLength + 2 {
+		f.Add(credentials(2).AppendReject(nil, &negotiation.Reject{Reason: reason}, req))
+	}
+	f.Add(req)
+	f.Add(make([]byte, 148))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := credentials(3).OpenReject(b, req, 1)
+		if err == nil {
+			require.Equal(t, good, b[:negotiation.RejectSize], "rank 1 has signed nothing else")
+			require.Equal(t, negotiation.Depth, got.Reason)
+			return
+		}
+		require.NotEmpty(t, err.Error())
+	})
 }

@@ -25,8 +25,7 @@ func (m *Machine) dial(now time.Duration, out []Action) []Action {
 	m.number++
 	m.phase, m.conn, m.timer = dialing, Conn{Active: true, Number: m.number}, now+m.config.Attempt
 	m.turned = false
-	// A reject has nonce 0 when the request could not be read.
-	nonce := max(uint32(m.config.Random.Uint64()), 1)
+	nonce := uint32(m.config.Random.Uint64())
 	return append(out, Action{Kind: Dial, Conn: m.conn, Greeting: Greeting{m.config.Incarnation, m.attempt, nonce}})
 }
 
@@ -102,7 +101,6 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 	g := e.Greeting
 	restarted := m.known && newer(g.Incarnation, m.peer)
 	if reject, refuse := m.objection(g, restarted); refuse {
-		reject.Nonce = g.Nonce
 		return append(out, Action{Kind: Refuse, Conn: e.Conn, Reject: reject})
 	}
 	cause := ErrReplaced
