@@ -113,8 +113,8 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
 	"bench/peers/netrpc": {},
-	"bench/peers": {
-		"bench/internal/launch", "bench/internal/osu",
+	"bench/peers": { // a module of its own
+		"bench/internal/launch",
 		"gonum.org/v1/plot", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw",
 	},
 	"bench/internal/osu":    {"runtime", "collectives"},

@@ -28,7 +28,11 @@ func (c *comparison) build(ctx context.Context, ucx bool) error {
 			twins = append(twins, m.program)
 		}
 	}
-	if err := launch.Build(c.dir, append(programs, "cmd/gorun")...); err != nil {
+	root, err := moduleDir()
+	if err != nil {
+		return err
+	}
+	if err := launch.BuildIn(root, c.dir, append(programs, "cmd/gorun")...); err != nil {
 		return err
 	}
 	built := map[string]error{}

@@ -1,10 +1,13 @@
 // Command peers compares gorun with Open MPI and MPICH on this machine, and its
 // actors with those of protoactor and its remote:
 //
-//	go run ./bench/peers                     # everything, some twenty minutes
-//	go run ./bench/peers -only ^actors       # actors, a minute
-//	go run ./bench/peers -only 'latency 8 B' # some rows
-//	go run ./bench/peers -rounds 1 -quick    # does it work at all
+//	go -C bench/peers run .                     # everything, some twenty minutes
+//	go -C bench/peers run . -only ^actors       # actors, a minute
+//	go -C bench/peers run . -only 'latency 8 B' # some rows
+//	go -C bench/peers run . -rounds 1 -quick    # does it work at all
+//
+// It is a module of its own, so that what it draws with stays out of the go.sum of
+// programs that use gorun.
 //
 // For each of our benchmarks there is a twin, a C program over MPI with the same
 // loops and the same counts of iterations (bench/peers/twins). The systems run
@@ -12,7 +15,7 @@
 // configuration; medians of the rounds are compared. With -ucx the variants of
 // both that use UCX run too and are shown beside them.
 //
-// Beside bench/actors run bench/peers/protoactor, a module of its own, and
+// Beside bench/actors run bench/peers/protoactor, another module of its own, and
 // bench/peers/netrpc, which print the same kind of lines.
 //
 // It prints a table of ratios, ours over the better peer, with a bar that must

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"github.com/gorun-hpc/gorun/bench/internal/launch"
 )
 
 // Names of the systems that rows refer to.
@@ -137,9 +139,10 @@ func twinPath(dir, program, compiler string) string {
 	return filepath.Join(dir, program+"."+compiler)
 }
 
-// moduleDir returns the directory of this module.
+// moduleDir returns the directory of gorun's module, which that of this program
+// takes in place of a published one.
 func moduleDir() (string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", launch.Module).Output()
 	if err != nil {
 		return "", fmt.Errorf("go list: %w", err)
 	}

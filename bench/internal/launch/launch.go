@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -21,16 +22,25 @@ const grace = 3 * time.Second
 // ErrTimeout says that a job was ended because it took too long.
 var ErrTimeout = errors.New("launch: the job did not end in time")
 
-// Build builds packages of the module, such as "cmd/gorun", into a directory.
-// The binaries have the packages' last names.
-func Build(dir string, packages ...string) error {
+// Build builds packages of the module that the working directory is in, such as
+// "cmd/gorun", into a directory. The binaries have the packages' last names.
+func Build(dir string, packages ...string) error { return BuildIn(".", dir, packages...) }
+
+// BuildIn is Build for a program of another module: root is a directory of the one
+// that the packages are of, whose go.mod then chooses what they are built with.
+func BuildIn(root, dir string, packages ...string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
 	args := make([]string, 0, 3+len(packages))
 	args = append(args, "build", "-o", dir+string(os.PathSeparator))
 	for _, p := range packages {
 		args = append(args, Module+"/"+p)
 	}
-	out, err := exec.Command("go", args...).CombinedOutput()
-	if err != nil {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
 	return nil

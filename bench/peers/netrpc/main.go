@@ -4,7 +4,7 @@
 // for their rate are calls in flight, a window at a time, that are answered with
 // nothing.
 //
-//	go run ./bench/peers/netrpc
+//	go -C bench/peers run ./netrpc
 package main
 
 import (

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -126,9 +126,9 @@ func idleName(i int64) string { return fmt.Sprint("idle", i) }
 
 // heapInUse returns the bytes of heap and of stacks that live objects take.
 func heapInUse() int64 {
-	runtime.GC()
-	runtime.GC() // what finalizers and pools held goes in the second
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
+	goruntime.GC()
+	goruntime.GC() // what finalizers and pools held goes in the second
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)
 }

@@ -3,8 +3,8 @@
 // module of its own, so that gRPC stays out of the other one. It starts itself
 // again as the peer.
 //
-//	cd bench/peers/protoactor && go run .
-//	cd bench/peers/protoactor && go run . -local
+//	go -C bench/peers/protoactor run .
+//	go -C bench/peers/protoactor run . -local
 //
 // Each line is one measurement, "name value unit", as those of bench/actors.
 package main

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"runtime"
+	goruntime "runtime"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -186,7 +186,7 @@ func (b *bench) memoryOfPID() (float64, error) {
 		return 0, err
 	}
 	after := heapInUse()
-	runtime.KeepAlive(pids)
+	goruntime.KeepAlive(pids)
 	return float64(after-before) / float64(n), nil
 }
 

@@ -1,0 +1,59 @@
+package gorun_test
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// requirements are the modules that a go.mod of the tree asks for by itself. What
+// the root asks for, every program that imports runtime has in its go.sum: adding
+// one is a design decision. Programs of the tree that need more are modules of
+// their own.
+var requirements = map[string][]string{
+	".":                      {"github.com/asynkron/protoactor-go", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
+	"bench/peers":            {module, "github.com/stretchr/testify", "gonum.org/v1/plot"},
+	"bench/peers/protoactor": {"github.com/asynkron/protoactor-go", "google.golang.org/grpc", "google.golang.org/protobuf"},
+}
+
+var (
+	// requirement is a line of a go.mod that asks for a module.
+	requirement = regexp.MustCompile(`(?m)^(?:require )?\t?(\S+\.\S+/\S+) v\S+( // indirect)?$`)
+	// replacement is the line by which a module takes gorun from this tree.
+	replacement = regexp.MustCompile(`(?m)^replace ` + regexp.QuoteMeta(module) + ` => (\S+)$`)
+)
+
+func TestModules(t *testing.T) {
+	found := 0
+	walk(t, func(name string) {
+		if path.Base(name) != "go.mod" {
+			return
+		}
+		found++
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := path.Dir(name)
+		var direct []string
+		for _, m := range requirement.FindAllStringSubmatch(string(text), -1) {
+			if m[2] == "" {
+				direct = append(direct, m[1])
+			}
+		}
+		if want := requirements[dir]; !slices.Equal(direct, want) {
+			t.Errorf("%s asks for %v; the table says %v", name, direct, want)
+		}
+		if slices.Contains(direct, module) {
+			r := replacement.FindStringSubmatch(string(text))
+			if r == nil || path.Join(dir, r[1]) != "." {
+				t.Errorf("%s does not take gorun from this tree: %v", name, r)
+			}
+		}
+	})
+	if found != len(requirements) {
+		t.Errorf("%d modules found; the table has %d", found, len(requirements))
+	}
+}
