@@ -27,7 +27,7 @@ import (
 var (
 	//go:embed heat.png
 	picture []byte // the initial field
-	out     = flag.String("out", "", "`directory` for the frames (default: write none)")
+	out     = flag.String("out", "", "`directory` that rank 0 writes frames to (default: write none)")
 	steps   = options.Int("steps", 2000, 0, "`number` of iterations")
 	every   = options.Int("every", 200, 1, "`number` of iterations between frames and lines of progress")
 )
@@ -39,6 +39,9 @@ func main() {
 		if err != nil {
 			return err
 		}
+		if err := prepare(w.Rank()); err != nil {
+			return fmt.Errorf("-out: %w", err)
+		}
 		b := newBlock(w.Comm(), img)
 		for step := 1; step <= *steps && err == nil; step++ {
 			err = b.swapHalos()
@@ -48,6 +51,25 @@ func main() {
 		}
 		return err
 	})
+}
+
+// frameName is the name of the frame of a step.
+func frameName(step int) string { return filepath.Join(*out, fmt.Sprintf("heat-%06d.png", step)) }
+
+// prepare makes the directory for the frames and says where it is.
+func prepare(rank int) error {
+	if rank != 0 || *out == "" {
+		return nil
+	}
+	if err := os.MkdirAll(*out, 0o755); err != nil {
+		return err
+	}
+	name, err := options.Output(frameName(min(*every, *steps)))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("frames go to %s\n", filepath.Dir(name))
+	return nil
 }
 
 // block is a rank's part of the plate, inside a frame one cell wide for the
@@ -145,6 +167,5 @@ func (b *block) show(step int, change float64) error {
 		return err
 	}
 	var file bytes.Buffer
-	return errors.Join(os.MkdirAll(*out, 0o755), png.Encode(&file, frame),
-		os.WriteFile(filepath.Join(*out, fmt.Sprintf("heat-%06d.png", step)), file.Bytes(), 0o644))
+	return errors.Join(png.Encode(&file, frame), os.WriteFile(frameName(step), file.Bytes(), 0o644))
 }

@@ -35,7 +35,7 @@ func TestHeat(t *testing.T) {
 		t.Run(fmt.Sprintf("%d ranks", np), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "frames")
 			out := launch.Run(t, np, "-steps", fmt.Sprint(steps), "-every", fmt.Sprint(every), "-out", dir)
-			require.Equal(t, lines, strings.Split(strings.TrimSpace(out), "\n"))
+			require.Equal(t, append([]string{"frames go to " + dir}, lines...), strings.Split(strings.TrimSpace(out), "\n"))
 			entries, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			require.Len(t, entries, len(frames))
@@ -45,6 +45,23 @@ func TestHeat(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Without a directory nothing is written, and with one that cannot be nothing is
+// computed.
+func TestFramesHaveAPlaceFirst(t *testing.T) {
+	before, err := os.ReadDir(".")
+	require.NoError(t, err)
+	out := launch.Run(t, 2, "-steps", "1")
+	require.NotContains(t, out, "frames")
+	after, err := os.ReadDir(".")
+	require.NoError(t, err)
+	require.Equal(t, len(before), len(after))
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	out, errors := launch.RunBoth(t, 1, 2, nil, "-steps", "1", "-out", file)
+	require.NotContains(t, out, "step")
+	require.Contains(t, errors, "-out: mkdir "+file+": not a directory")
 }
 
 // requireFrame compares a file with temperatures.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
 func main() {
+	options.Parse()
 	runtime.Main(func(w *runtime.World) error {
 		host, err := os.Hostname()
 		if err != nil {

@@ -13,6 +13,8 @@ import (
 
 func TestMain(m *testing.M) { launch.Main(m) }
 
+func TestUsage(t *testing.T) { launch.Usage(t) }
+
 // Every rank says hello once, each from a process of its own.
 func TestHello(t *testing.T) {
 	line := regexp.MustCompile(`^hello from rank (\d+) of (\d+): process (\d+), rank (\d+) of (\d+) on \S+$`)

@@ -1,6 +1,7 @@
 // Command mandelbrot draws the Mandelbrot set: a worker actor on every rank
 // computes lines, and steals from the others when it has none left; a master on
-// rank 0 collects them, shows how far they are and writes a picture. When a rank
+// rank 0 collects them, shows how far they are and writes a picture, into the directory
+// where it was started unless -out says otherwise. When a rank
 // dies the master gives the lines that are missing to those that are left.
 //
 //	gorun -np 4 -on-failure continue ./examples/mandelbrot -out set.png
@@ -26,7 +27,7 @@ import (
 var (
 	width  = options.Int("width", 600, 1, "`pixels` in a line")
 	height = options.Int("height", 400, 1, "`number` of lines")
-	out    = flag.String("out", "mandelbrot.png", "`file` for the picture")
+	out    = flag.String("out", "mandelbrot.png", "`file` that rank 0 writes the picture to")
 	crash  = flag.Int("crash", 0, "`rank` whose process is killed after its first line, to see that the others go on (default: none)")
 )
 
@@ -38,6 +39,13 @@ func main() {
 func run(w *runtime.World) error {
 	if *crash >= w.Size() {
 		return fmt.Errorf("-crash %d: there are ranks 0 to %d", *crash, w.Size()-1)
+	}
+	if w.Rank() == 0 {
+		name, err := options.Output(*out)
+		if err != nil {
+			return fmt.Errorf("-out: %w", err)
+		}
+		fmt.Println("the picture goes to", name)
 	}
 	s, err := actors.Of(w)
 	if err != nil {

@@ -24,6 +24,7 @@ func draw(t *testing.T, code, np int, flags []string, args ...string) (string, i
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "set.png")
 	out := launch.RunCode(t, code, np, flags, append([]string{"-width", "150", "-height", "100", "-out", name}, args...)...)
+	require.Contains(t, out, "the picture goes to "+name+"\n")
 	f, err := os.Open(name)
 	require.NoError(t, err)
 	defer f.Close()
@@ -45,4 +46,17 @@ func TestMandelbrot(t *testing.T) {
 	}
 	_, errors := launch.RunBoth(t, 1, 2, nil, "-crash", "2")
 	require.Contains(t, errors, "-crash 2: there are ranks 0 to 1\n")
+}
+
+// A picture that cannot be written is not computed.
+func TestPictureHasAPlaceFirst(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{filepath.Join(dir, "no", "such.png"), dir} {
+		out, errors := launch.RunBoth(t, 1, 2, nil, "-out", name)
+		require.NotContains(t, out, "lines")
+		require.Contains(t, errors, "-out: open "+name+": ")
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

@@ -45,6 +45,11 @@ func main() {
 	flag.DurationVar(&o.timeout, "timeout", 10*time.Second, "how `long` a client tries to connect")
 	flag.BoolVar(&o.verbose, "v", false, "print every round")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "unexpected argument:", flag.Arg(0))
+		flag.Usage()
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, &o, log.New(os.Stdout, "", 0)); err != nil {

@@ -96,6 +96,13 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
+func TestUnexpectedArgument(t *testing.T) {
+	p, said := program(t, "-listen", "127.0.0.1:0", "stray")
+	require.Error(t, p.Run())
+	require.Equal(t, 2, p.ProcessState.ExitCode())
+	require.Contains(t, said.String(), "unexpected argument: stray\nUsage of ")
+}
+
 // TestInterruptedServer has the program end on ^C and say so.
 func TestInterruptedServer(t *testing.T) {
 	server, serverErrors := program(t, "-listen", "127.0.0.1:0")

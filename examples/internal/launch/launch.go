@@ -50,7 +50,8 @@ func RunBoth(t *testing.T, code, np int, flags []string, args ...string) (out, e
 }
 
 // Usage fails the test unless ranks that are asked for their flags answer once
-// together, and a wrong flag ends the job with the code of flag.Parse.
+// together, and a wrong flag or an argument that is none ends the job with the code
+// of flag.Parse.
 func Usage(t *testing.T) {
 	t.Helper()
 	out, errors := RunBoth(t, 0, 3, nil, "-h")
@@ -60,5 +61,9 @@ func Usage(t *testing.T) {
 	_, errors = RunBoth(t, 2, 3, nil, "-wrong")
 	if !strings.Contains(errors, "flag provided but not defined: -wrong\n") {
 		t.Fatalf("a wrong flag:\n%s", errors)
+	}
+	out, errors = RunBoth(t, 2, 3, nil, "stray")
+	if n := strings.Count(errors, "\nUsage of "); n > 1 || out != "" || !strings.Contains(errors, "unexpected argument: stray\nUsage of ") {
+		t.Fatalf("an argument that is no flag:\nstdout:\n%s\nstderr:\n%s", out, errors)
 	}
 }
