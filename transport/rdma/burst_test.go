@@ -9,6 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
 // TestBurstsBeginTogether sends many short messages without a Poll. They arrive in
@@ -46,6 +47,32 @@ func TestBurstsBeginTogether(t *testing.T) {
 	}
 	writes := sender.Counters().Writes.Load() - before
 	t.Logf("%d messages, %d writes", sent-first, writes)
+	closeAll(t, ranks)
+}
+
+// TestFramesInFlightFitTheSendQueue sends without a Poll, which alone frees places of the
+// send queue, as long as messages are taken, with windows that grow to more than that.
+func TestFramesInFlightFitTheSendQueue(t *testing.T) {
+	ranks := newWorld(t, memory(verbstest.StyleInfiniBand, 2), nil).ranks(t)
+	e, sent := ranks[0].to(1), uint64(0)
+	next := func() error {
+		err := e.Send(transport.Header{A: sent}, nil)
+		if err == nil {
+			sent++
+		}
+		return err
+	}
+	pump(t, ranks, "a window as wide as the send queue", func() bool {
+		err := next()
+		for err == nil {
+			err = next()
+		}
+		require.ErrorIs(t, err, transport.ErrAgain)
+		inFlight, room := ranks[0].InFlight(1)
+		require.LessOrEqual(t, inFlight, room)
+		return inFlight == room
+	})
+	pump(t, ranks, "the messages", func() bool { return ranks[1].next[0] == sent })
 	closeAll(t, ranks)
 }
 

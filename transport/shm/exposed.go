@@ -31,10 +31,10 @@ const (
 
 // exposure is one exposed slice.
 type exposure struct {
-	bytes      []byte
-	access     transport.Access
+	bytes  []byte
+	access transport.Access
+	// generation is in the key of what is exposed; no key of a free slot has it.
 	generation uint64
-	live       bool
 }
 
 // exposures is the table of what a rank has exposed.
@@ -60,7 +60,7 @@ func (x *exposures) add(b []byte, access transport.Access) transport.Key {
 		x.table = append(x.table, exposure{})
 	}
 	e := &x.table[slot]
-	e.bytes, e.access, e.live = b, access, true
+	e.bytes, e.access = b, access
 	token := tokenPrivate | e.generation<<tokenGenerationShift | uint64(slot)
 	switch {
 	case slot >= listingSlots:
@@ -82,7 +82,7 @@ func (x *exposures) remove(k transport.Key) bool {
 	if e == nil {
 		return false
 	}
-	e.bytes, e.live = nil, false
+	e.bytes = nil
 	if slot := k.Token & tokenSlotMask; slot < listingSlots && x.listing.words != nil {
 		processor.Store64(x.listing.word(int(slot)*listingBytes+listingState), 0)
 	}
@@ -91,14 +91,14 @@ func (x *exposures) remove(k transport.Key) bool {
 	return true
 }
 
-// entry returns the live entry of a key. mu is held.
+// entry returns the entry of a key that is good. mu is held.
 func (x *exposures) entry(k transport.Key) *exposure {
 	slot := k.Token & tokenSlotMask
 	if k.Token&tokenPrivate == 0 || slot >= uint64(len(x.table)) {
 		return nil
 	}
 	e := &x.table[slot]
-	if !e.live || e.generation != k.Token>>tokenGenerationShift&tokenGenerationMask {
+	if e.generation != k.Token>>tokenGenerationShift&tokenGenerationMask {
 		return nil
 	}
 	return e

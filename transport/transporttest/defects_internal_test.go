@@ -19,6 +19,7 @@ type defective struct {
 	transport.Transport
 	arm     func() bool
 	poll    func(h transport.Handler, budget int) (int, error)
+	expose  func(b []byte, access transport.Access) (transport.Key, error)
 	conceal func(k transport.Key) error
 	close   func() error
 	wrap    func(e transport.Endpoint) transport.Endpoint
@@ -36,6 +37,13 @@ func (d *defective) Poll(h transport.Handler, budget int) (int, error) {
 		return d.Transport.Poll(h, budget)
 	}
 	return d.poll(h, budget)
+}
+
+func (d *defective) Expose(b []byte, access transport.Access) (transport.Key, error) {
+	if d.expose == nil {
+		return d.Transport.Expose(b, access)
+	}
+	return d.expose(b, access)
 }
 
 func (d *defective) Conceal(k transport.Key) error {
@@ -188,6 +196,21 @@ var defects = []struct {
 	}},
 	{"conceal does nothing", "ConcealEndsAccess", func(d *defective, _ *Fake, _ int) {
 		d.conceal = func(transport.Key) error { return nil }
+	}},
+	{"a key is good again with the next exposure", "ConcealEndsAccess", func(d *defective, f *Fake, rank int) {
+		var last transport.Key
+		exposed := f.ranks[rank].exposed
+		d.expose = func(b []byte, access transport.Access) (transport.Key, error) {
+			k, err := d.Transport.Expose(b, access)
+			if last != (transport.Key{}) {
+				exposed[last.Token] = &region{bytes: b, base: last.Addr, access: access}
+			}
+			return k, err
+		}
+		d.conceal = func(k transport.Key) error {
+			last = k
+			return d.Transport.Conceal(k)
+		}
 	}},
 	{"arm does not look", "ArmIsRefusedWhileSomethingIsThere", func(d *defective, _ *Fake, _ int) {
 		d.arm = func() bool { d.Transport.Arm(); return true }

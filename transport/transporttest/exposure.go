@@ -53,19 +53,38 @@ func testBadKeys(r *rig) {
 	r.connected(0, 1) // the pair is none the worse
 }
 
+// testConceal uses a key whose memory was concealed, also after the same memory was
+// exposed anew, which may use what the transport kept for the first time.
 func testConceal(r *rig) {
 	_, caps := r.connected(0, 1)
 	r.needs("get or put", caps.Get || caps.Put)
-	memory := pattern(1, 1000)
-	k := r.expose(1, memory, transport.AccessRead|transport.AccessWrite)
-	require.NoError(r, r.ranks[1].transport.Conceal(k))
+	const n, rights = 1000, transport.AccessRead | transport.AccessWrite | transport.AccessAtomic
+	memory := alignedBytes(n)
+	writePattern(memory, 1)
+	stale := r.expose(1, memory, rights)
+	require.NoError(r, r.ranks[1].transport.Conceal(stale))
+	r.requireStale(stale, caps)
+	again := r.expose(1, memory, rights)
+	r.requireStale(stale, caps)
+	r.requirePattern(memory, 1)
+	if caps.Get {
+		require.NoError(r, r.get(make([]byte, n), again))
+	}
+	require.NoError(r, r.ranks[1].transport.Conceal(again))
+}
+
+// requireStale checks that rank 1 lets nobody use a key of its own any more.
+func (r *rig) requireStale(k transport.Key, caps transport.Caps) {
+	r.Helper()
 	if caps.Get {
 		require.ErrorIs(r, r.get(make([]byte, 8), k), transport.ErrBadKey)
 	}
 	if caps.Put {
 		require.ErrorIs(r, r.put(make([]byte, 8), k), transport.ErrBadKey)
 	}
-	r.requirePattern(memory, 1)
+	if caps.FetchAdd {
+		require.ErrorIs(r, r.fetchAdd(k, 1).err, transport.ErrBadKey)
+	}
 	require.ErrorIs(r, r.ranks[1].transport.Conceal(k), transport.ErrBadKey)
 }
 
