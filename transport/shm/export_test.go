@@ -1,6 +1,10 @@
 package shm
 
-import "github.com/gorun-hpc/gorun/transport"
+import (
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
 
 // Sizes that tests outside of the package check.
 const (
@@ -8,7 +12,9 @@ const (
 	StagingBytes = stagingSlots * stagingBytes
 	RingsPerRank = ringsPerRank
 	RingAfter    = ringAfter
+	InboxSlots   = inboxSlots
 	PollBytes    = pollBytes
+	MaxRecord    = (maxEager + recordHeader + lineBytes - 1) &^ (lineBytes - 1)
 )
 
 // RefuseDirect makes every direct copy of a transport fail with err from now on.
@@ -43,12 +49,21 @@ func Lane(t *Transport, rank int) int {
 }
 
 // Claim makes a claim in the inbox of a rank without publishing a record, as a
-// producer does that dies there.
-func Claim(t *Transport, rank, lines int) {
+// producer does that dies there. If it is to die even earlier, the tail stays where it
+// was. Like a producer it claims what is left before the end of the inbox first.
+func Claim(t *Transport, rank, lines int, moveTail bool) {
 	w := &t.endpoint(rank).inbox
 	for {
-		tail := *w.tail
-		if _, v := w.claim(tail, slotWord(slotClaimed, uint64(lines), w.rank, tail)); v == written {
+		tail := atomic.LoadUint64(w.tail)
+		claim := slotWord(slotClaimed, uint64(lines), w.rank, tail)
+		skip := inboxSlots-tail&inboxMask < uint64(lines)
+		if skip {
+			claim = slotWord(slotSkip, inboxSlots-tail&inboxMask, w.rank, tail)
+		}
+		if !moveTail && atomic.CompareAndSwapUint64(&w.index[tail&inboxMask], slotLap(tail), claim) {
+			return
+		}
+		if _, v := w.claim(tail, claim); v == written && !skip {
 			return
 		}
 	}

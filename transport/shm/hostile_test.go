@@ -79,7 +79,7 @@ func TestDamagedHead(t *testing.T) {
 func TestClaimOfTheDead(t *testing.T) {
 	ts := local(t, 3, false)
 	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
-	shm.Claim(ts[1], 0, 3)
+	shm.Claim(ts[1], 0, 3, true)
 	taken := shm.TakeRing(ts[1], 0)
 	require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{A: 2}, nil))
 	l := &log{}

@@ -22,9 +22,10 @@ import (
 //
 // A producer claims the slot at the tail by compare-and-swap of its index word,
 // which names the producer, so the claim of one that died can be skipped. Then
-// it moves the tail, or finds that another producer has done so for it. Then it
-// writes the record and publishes the index word. A free slot holds the lap
-// number it is free for; memory of zeros is an empty inbox.
+// it moves the tail, or finds that another producer, or the consumer that has passed
+// the claim, has done so for it. Then it writes the record and publishes the index
+// word. A free slot holds the lap number it is free for; memory of zeros is an empty
+// inbox.
 const (
 	slotFree      = 0
 	slotClaimed   = 1
@@ -178,6 +179,12 @@ func (r *inboxReader) record(lines uint64) (kind uint8, h transport.Header, payl
 	h = transport.Header{A: line[1], B: line[2], C: line[3]}
 	start := off + recordHeader
 	return kind, h, r.data.bytes[start : start+n : start+n], true
+}
+
+// moveTail moves the tail behind the claim at the current position, if its producer
+// has died or was stopped before it did so: the head must not overtake the tail.
+func (r *inboxReader) moveTail(lines uint64) {
+	atomic.CompareAndSwapUint64(r.tail, r.pos, r.pos+lines)
 }
 
 // advance leaves that many slots behind. Every quarter of the inbox it cleans the

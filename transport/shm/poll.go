@@ -174,6 +174,7 @@ func (t *Transport) readInbox(h transport.Handler, limit int) int {
 			break
 		}
 		if state != slotPublished || t.dead[slot] && !t.draining(slot) {
+			t.inbox.moveTail(lines)
 			t.advanceInbox(lines)
 			events++
 			continue

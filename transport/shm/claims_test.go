@@ -1,0 +1,107 @@
+package shm_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// inboxPositions returns every position of an inbox, with -short those around its
+// quarters, where the reader gives slots back, and around its end.
+func inboxPositions() []int {
+	var all []int
+	for pos := range shm.InboxSlots + 8 {
+		if near := (pos + 8) % (shm.InboxSlots / 4); !testing.Short() || near < 12 {
+			all = append(all, pos)
+		}
+	}
+	return all
+}
+
+// inboxOnly makes ranks that talk to rank 0 through its inbox: rank 1 has taken all
+// of its rings.
+func inboxOnly(tb testing.TB, ranks int) []*shm.Transport {
+	tb.Helper()
+	ts := local(tb, ranks, false)
+	for range shm.RingsPerRank {
+		require.GreaterOrEqual(tb, shm.TakeRing(ts[1], 0), 0)
+	}
+	return ts
+}
+
+// talk sends messages of one slot from rank 1 to rank 0, which reads each of them.
+func talk(tb testing.TB, ts []*shm.Transport, n int) {
+	tb.Helper()
+	e, c := endpointTo(tb, ts[1], 0), &counter{}
+	for i := range n {
+		require.NoError(tb, e.Send(transport.Header{A: uint64(i)}, nil))
+		for c.arrived <= i {
+			_, err := ts[0].Poll(c, 16)
+			require.NoError(tb, err)
+		}
+	}
+}
+
+// Producers that were killed between the claim of a slot and the moving of the tail
+// harm nobody, at whatever position of the inbox, one or several in a row: the others
+// go on for more than a lap.
+func TestClaimsWithoutTail(t *testing.T) {
+	for i, pos := range inboxPositions() {
+		dead := 1 + i%3
+		ts := inboxOnly(t, 2+dead)
+		talk(t, ts, pos)
+		for rank := 2; rank < len(ts); rank++ {
+			shm.Claim(ts[rank], 0, 3, false)
+			ts[0].MarkDown(rank, transport.ErrClosed)
+		}
+		l := &log{}
+		for len(l.downs) < dead {
+			poll(t, ts[0], l, 1)
+		}
+		require.Empty(t, l.arrivals)
+		talk(t, ts, shm.InboxSlots+16)
+		poll(t, ts[0], l, 1)
+		require.Len(t, l.downs, dead, "at %d: %v", pos, l.downs)
+	}
+}
+
+// A producer that lives and has claimed the rest of the inbox, but is stopped before
+// it moves the tail, neither stops the others nor is it lost.
+func TestSkipWithoutTail(t *testing.T) {
+	for before := 1; before < 8; before++ {
+		ts := inboxOnly(t, 3)
+		talk(t, ts, shm.InboxSlots-before)
+		shm.Claim(ts[2], 0, 8, false)
+		l := &log{}
+		poll(t, ts[0], l, 2)
+		talk(t, ts, shm.InboxSlots+16)
+		require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{A: 9}, nil))
+		poll(t, ts[0], l, 2)
+		require.Equal(t, []arrival{{2, transport.Header{A: 9}, nil}}, l.arrivals)
+		require.Empty(t, l.downs)
+	}
+}
+
+// Ranks that are killed right after the claims of a quarter of the inbox harm nobody.
+func TestKilledBetweenClaimAndTail(t *testing.T) {
+	s := newStage(t, "echo", 4, false)
+	for rank := 1; rank <= 2; rank++ {
+		require.NoError(t, endpointTo(t, s.tr, rank).Send(transport.Header{A: wordClaim}, nil))
+		c := s.procs[rank-1]
+		require.Error(t, c.Wait())
+		require.Equal(t, unix.SIGKILL, c.ProcessState.Sys().(syscall.WaitStatus).Signal())
+		s.tr.MarkDown(rank, unix.ESRCH)
+	}
+	require.NoError(t, s.poll(func() bool { return len(s.downs) == 2 }))
+	e := endpointTo(t, s.tr, 3)
+	for i := range 100 {
+		require.NoError(t, e.Send(transport.Header{A: wordData, B: uint64(i)}, nil))
+		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > i || len(s.downs) > 2 }))
+	}
+	require.Len(t, s.downs, 2)
+}
