@@ -41,7 +41,8 @@
 // A sender reads the receiver's alert word after publishing. The receiver sets
 // it, makes every processor that runs a rank pass a barrier (membarrier), and
 // looks into its queues once more before it sleeps, so a sender pays a load and
-// no fence. Where membarrier is not to be had, senders publish with a
+// no fence. Who finds a rank armed rings it first and then says so, in the same word,
+// to the others. Where membarrier is not to be had, senders publish with a
 // sequentially consistent store instead.
 //
 // # Distrust

@@ -160,16 +160,18 @@ func (e *endpoint) introduce() error {
 // alerted serves the bits of the peer's alert word that concern us.
 func (e *endpoint) alerted(a uint64) {
 	if a&alertArmed != 0 {
-		e.wake()
+		e.wake(a)
 	}
 	if a&e.alerts&^alertArmed != 0 {
 		e.returnRing()
 	}
 }
 
-// wake rings the peer if it is armed. Of several that find it so, one rings.
-func (e *endpoint) wake() {
-	if atomic.AndUint64(e.alert, ^uint64(alertArmed))&alertArmed != 0 {
-		e.bell.Ring()
-	}
+// wake rings the peer, whose alert word was a, and only then says that it was rung: a
+// rank that is stopped or killed in between swallows no wake-up, since the next one
+// finds the peer armed and rings, too. If the peer has slept since and is armed
+// again, the word has another generation and stays as it is.
+func (e *endpoint) wake(a uint64) {
+	e.bell.Ring()
+	atomic.CompareAndSwapUint64(e.alert, a, a&^alertArmed)
 }

@@ -128,3 +128,18 @@ func ForceWay(t *Transport, w int) {
 	only := way(w)
 	t.tuner.only = &only
 }
+
+// hookedBell is a bell that is rung by a function.
+type hookedBell struct {
+	transport.Sleeper
+	ring func(ring func())
+}
+
+// Ring implements transport.Sleeper.
+func (b hookedBell) Ring() { b.ring(b.Sleeper.Ring) }
+
+// HookBell calls f where a transport rings a rank. f gets what rings it.
+func HookBell(t *Transport, rank int, f func(ring func())) {
+	e := t.endpoint(rank)
+	e.bell = hookedBell{t.node.bell(rank), f}
+}

@@ -73,8 +73,8 @@ func (e *endpoint) returnRing() {
 	e.ring = ringWriter{}
 	e.alerts = alertArmed
 	e.sent = ringAfter - ringRetry
-	if atomic.LoadUint64(e.alert)&alertArmed != 0 {
-		e.wake()
+	if a := atomic.LoadUint64(e.alert); a&alertArmed != 0 {
+		e.wake(a)
 	}
 }
 

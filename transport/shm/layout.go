@@ -6,7 +6,7 @@ package shm
 //
 //	offset     bytes    what                                     written by
 //	0          64       identity: magic, version, pid, cookie    owner
-//	64         64       alert: armed bit, rings wanted back      owner sets, peers clear
+//	64         64       alert: armed, rings wanted back          owner; peers clear armed
 //	128        64       doorbell and number of sleepers          anyone
 //	192        64       owners of the rings, 8 words             peers claim, owner frees
 //	256        64       wanted: a peer found no free ring        peers set, owner clears
@@ -103,10 +103,12 @@ const (
 )
 
 // Bits of the alert word. Bits 8 to 15 ask the writer of ring 0 to 7 to give it
-// back.
+// back. Bits 16 to 63 count how often the owner was armed, so that who clears bit 0
+// clears what it has seen and nothing later.
 const (
-	alertArmed    = 1
-	alertRingBits = 8
+	alertArmed      = 1
+	alertRingBits   = 8
+	alertGeneration = 1 << 16
 )
 
 func alertRing(ring int) uint64 { return 1 << (alertRingBits + ring) }

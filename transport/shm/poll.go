@@ -257,6 +257,7 @@ func (t *Transport) Arm() bool {
 		return false
 	}
 	t.returnRings()
+	atomic.AddUint64(t.alert, alertGeneration)
 	atomic.OrUint64(t.alert, alertArmed)
 	t.askForRoom()
 	if !t.fences {

@@ -302,8 +302,8 @@ func (t *Transport) answer(job serveJob, left *int) {
 	*left -= job.n
 	atomic.StoreUint64(ticketValue(e.control, job.ticket), old)
 	atomic.StoreUint64(word, job.sequence<<8|code)
-	if atomic.LoadUint64(e.alert)&alertArmed != 0 {
-		e.wake()
+	if a := atomic.LoadUint64(e.alert); a&alertArmed != 0 {
+		e.wake(a)
 	}
 }
 

@@ -1,0 +1,116 @@
+package shm_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// asleep makes rank 0 one that sleeps until it is rung. The channel is closed when it
+// wakes up.
+func asleep(tb testing.TB, tr *shm.Transport) <-chan struct{} {
+	tb.Helper()
+	ticket := tr.Sleeper().Prepare()
+	require.True(tb, tr.Arm())
+	woken := make(chan struct{})
+	go func() {
+		defer close(woken)
+		tr.Sleeper().Sleep(ticket, -1)
+	}()
+	return woken
+}
+
+// nodes are the kinds of node memory for tests of one process.
+func nodes(tb testing.TB, n int) map[string][]*shm.Transport {
+	tb.Helper()
+	ts, node := mapped(tb, n, shm.Config{})
+	tb.Cleanup(func() {
+		for _, tr := range ts {
+			require.NoError(tb, tr.Close())
+		}
+		require.NoError(tb, node.Close())
+	})
+	return map[string][]*shm.Transport{"local": local(tb, n, false), "mapped": ts}
+}
+
+// A sender that is stopped or killed when it is about to ring a rank does not swallow
+// the wake-up: the next sender rings.
+func TestStoppedRinger(t *testing.T) {
+	for name, ts := range nodes(t, 3) {
+		t.Run(name, func(t *testing.T) {
+			stopped, resume := make(chan struct{}), make(chan struct{})
+			shm.HookBell(ts[1], 0, func(ring func()) {
+				close(stopped)
+				<-resume
+				ring()
+			})
+			woken := asleep(t, ts[0])
+			sent := make(chan error)
+			to := endpointTo(t, ts[1], 0)
+			go func() { sent <- to.Send(transport.Header{A: 1}, nil) }()
+			<-stopped
+			require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{A: 2}, nil))
+			<-woken
+			ts[0].Disarm()
+			l := &log{}
+			poll(t, ts[0], l, 2)
+			require.Len(t, l.arrivals, 2)
+			close(resume)
+			require.NoError(t, <-sent)
+		})
+	}
+}
+
+// A sender that was stopped after it had rung does not take back what the rank has
+// asked for since: the next sender rings.
+func TestLateRinger(t *testing.T) {
+	for name, ts := range nodes(t, 3) {
+		t.Run(name, func(t *testing.T) {
+			first := asleep(t, ts[0])
+			var second <-chan struct{}
+			shm.HookBell(ts[1], 0, func(ring func()) {
+				ring()
+				<-first
+				ts[0].Disarm()
+				poll(t, ts[0], &log{}, 2)
+				second = asleep(t, ts[0])
+			})
+			require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{A: 1}, nil))
+			require.NoError(t, endpointTo(t, ts[2], 0).Send(transport.Header{A: 2}, nil))
+			<-second
+			ts[0].Disarm()
+		})
+	}
+}
+
+// A rank is rung once for many messages.
+func TestRungOnce(t *testing.T) {
+	for name, ts := range nodes(t, 3) {
+		t.Run(name, func(t *testing.T) {
+			rings := 0
+			for _, from := range []int{1, 2} {
+				shm.HookBell(ts[from], 0, func(ring func()) {
+					rings++
+					ring()
+				})
+			}
+			for round := 1; round <= 3; round++ {
+				woken := asleep(t, ts[0])
+				for range 2 * shm.RingAfter {
+					for _, from := range []int{1, 2} {
+						require.NoError(t, endpointTo(t, ts[from], 0).Send(transport.Header{}, nil))
+					}
+				}
+				<-woken
+				require.Equal(t, round, rings)
+				ts[0].Disarm()
+				require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))
+				require.Equal(t, round, rings, "it is awake")
+				poll(t, ts[0], &log{}, 20)
+			}
+		})
+	}
+}
