@@ -171,7 +171,7 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 // copyChunk reads one chunk. If that fails the reader gives up.
 func (t *Transport) copyChunk(op *bulkOp, start, end int, left *int) {
 	for start < end {
-		got, err := t.reader(op.e.reach.pid, op.buf[start:end], op.key.Addr+uint64(start))
+		got, err := op.e.read(op.buf[start:end], op.key.Addr+uint64(start))
 		if err != nil || got <= 0 {
 			t.directFailed(op, err)
 			op.shared.giveUp()
@@ -268,7 +268,7 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 	d := j.desc
 	length := atomic.LoadUint64(d.word(descLength))
 	addr := atomic.LoadUint64(d.word(descAddr))
-	if j.e.down != nil || length == 0 || length > maxChunks*maxChunk || atomic.LoadUint64(d.word(descSequence)) != j.sequence {
+	if t.dead[j.e.slot] || length == 0 || length > maxChunks*maxChunk || atomic.LoadUint64(d.word(descSequence)) != j.sequence {
 		return false
 	}
 	total := chunks(int(length))
@@ -279,7 +279,7 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 	start, end := chunk(total-1-number, int(length))
 	ok = t.useExposed(j.key.At(start), end-start, func(b []byte) {
 		for at := addr + uint64(start); len(b) > 0; {
-			n, err := t.writer(j.e.reach.pid, b, at)
+			n, err := j.e.write(b, at)
 			if err != nil || n == 0 {
 				atomic.StoreUint64(d.word(descFailed), number+1)
 				j.over = true

@@ -229,6 +229,8 @@ func (t *Transport) step(op *bulkOp, left *int) {
 	switch {
 	case op.key.Token == tokenArena:
 		t.stepArena(op, left)
+	case t.dead[op.e.slot] && op.e.reach.direct:
+		op.waiting = true // for the report of the loss: its process id may be another's
 	case op.shared.desc.words != nil:
 		t.stepShared(op, left)
 	case op.staged:

@@ -84,6 +84,14 @@ func TakeRing(t *Transport, rank int) int {
 // RingOwner returns the word of the owner of a ring of a transport.
 func RingOwner(t *Transport, ring int) uint64 { return *ringOwner(t.control, ring) }
 
+// AskBack asks the writer of a ring of a transport to give it back.
+func AskBack(t *Transport, ring int) { atomic.OrUint64(t.alert, alertRing(ring)) }
+
+// AskedBack says that the writer of a ring of a transport is asked to give it back.
+func AskedBack(t *Transport, ring int) bool {
+	return atomic.LoadUint64(t.alert)&alertRing(ring) != 0
+}
+
 // Offsets of what tests damage.
 const (
 	OffInboxIndex = offInboxIndex
@@ -142,4 +150,50 @@ func (b hookedBell) Ring() { b.ring(b.Sleeper.Ring) }
 func HookBell(t *Transport, rank int, f func(ring func())) {
 	e := t.endpoint(rank)
 	e.bell = hookedBell{t.node.bell(rank), f}
+}
+
+// Reuse makes the process ids of all peers of a transport name another process after n
+// more direct copies, and long after the peers were seen under them. That process holds
+// other bytes; the writes into it are counted.
+func Reuse(t *Transport, n int) (writes *int) {
+	read, write, writes := t.reader, t.writer, new(int)
+	expire := func() {
+		for _, e := range t.endpoints {
+			if e != nil {
+				e.reach.proved = -proofHolds
+			}
+		}
+	}
+	if n == 0 {
+		expire()
+	}
+	limit := func(move, other func(int, []byte, uint64) (int, error)) func(int, []byte, uint64) (int, error) {
+		return func(pid int, b []byte, addr uint64) (int, error) {
+			if n == 0 {
+				return other(pid, b, addr)
+			}
+			if n--; n == 0 {
+				expire()
+			}
+			return move(pid, b, addr)
+		}
+	}
+	t.reader = limit(read, func(_ int, b []byte, _ uint64) (int, error) {
+		for i := range b {
+			b[i] = 0xee
+		}
+		return len(b), nil
+	})
+	t.writer = limit(write, func(_ int, b []byte, _ uint64) (int, error) {
+		*writes++
+		return len(b), nil
+	})
+	return writes
+}
+
+// Reassign makes the process id of a peer name another process, long after the peer
+// was seen under it.
+func Reassign(t *Transport, rank, pid int) {
+	r := &t.endpoint(rank).reach
+	r.pid, r.proved = pid, -proofHolds
 }

@@ -197,6 +197,7 @@ const (
 	wordAnswer
 	wordKey
 	wordClaim
+	wordFixed
 )
 
 // playEcho sends every message back. One message makes it claim the longest record in
@@ -240,6 +241,10 @@ func playSink(p *player) error {
 	return p.poll(func() bool { return ended })
 }
 
+// fixedAddress is where the source has memory that is at the same place in all
+// processes.
+const fixedAddress = 0x5a0000000000
+
 // playSource exposes memory of the asked length and sends its key. It polls, so
 // that it can help and serve.
 func playSource(p *player) error {
@@ -249,8 +254,17 @@ func playSource(p *player) error {
 		switch h.A {
 		case wordEnd:
 			ended = true
-		case wordKey:
-			k, err := p.tr.Expose(pattern(int(h.B), h.C), transport.AccessRead|transport.AccessWrite)
+		case wordKey, wordFixed:
+			memory := pattern(int(h.B), h.C)
+			if h.A == wordFixed {
+				fixed, err := mapAt(fixedAddress, len(memory))
+				if err != nil {
+					return
+				}
+				copy(fixed, memory)
+				memory = fixed
+			}
+			k, err := p.tr.Expose(memory, transport.AccessRead|transport.AccessWrite)
 			if err != nil {
 				return
 			}
@@ -303,11 +317,17 @@ func sleepOnce(tr *shm.Transport, h transport.Handler) error {
 // askKey makes the source expose n bytes and returns their key.
 func (s *stage) askKey(tb testing.TB, n int, seed uint64) transport.Key {
 	tb.Helper()
+	return s.ask(tb, 1, transport.Header{A: wordKey, B: uint64(n), C: seed})
+}
+
+// ask makes a source expose memory and returns its key.
+func (s *stage) ask(tb testing.TB, rank int, h transport.Header) transport.Key {
+	tb.Helper()
 	s.onArrive = nil
 	s.arrivals = nil
-	require.NoError(tb, endpointTo(tb, s.tr, 1).Send(transport.Header{A: wordKey, B: uint64(n), C: seed}, nil))
+	require.NoError(tb, endpointTo(tb, s.tr, rank).Send(h, nil))
 	require.NoError(tb, s.poll(func() bool { return len(s.arrivals) > 0 }))
-	h := s.arrivals[0].header
+	h = s.arrivals[0].header
 	return transport.Key{Addr: h.B, Token: h.C}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gorun-hpc/gorun/internal/hugepages"
 	"github.com/gorun-hpc/gorun/transport"
@@ -84,6 +85,8 @@ type Transport struct {
 	// leaving are the losses whose last messages are being drained.
 	leaving []loss
 
+	// born is where the time of this transport begins.
+	born time.Time
 	// reader and writer copy from and to other processes.
 	reader, writer func(pid int, local []byte, addr uint64) (int, error)
 	// cookie is what peers read to prove that they reach our memory.
@@ -109,7 +112,7 @@ func New(n *Node, cfg Config) (*Transport, error) {
 	}
 	control := n.control(cfg.LocalRank)
 	t := &Transport{
-		node: n, cfg: cfg, control: control,
+		node: n, cfg: cfg, control: control, born: time.Now(),
 		alert:     control.word(offAlert),
 		bell:      n.bell(cfg.LocalRank),
 		arena:     arena{n, cfg.LocalRank},

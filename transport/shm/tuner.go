@@ -173,4 +173,6 @@ func (t *Transport) judge(op *bulkOp) {
 
 // contends says that what a Get took is measured, and that the next one waits
 // for its end.
-func (op *bulkOp) contends() bool { return op.way != wayAlone && !op.finished && op.e.reach.direct }
+func (op *bulkOp) contends() bool {
+	return op.way != wayAlone && !op.finished && op.e.reach.direct && !op.e.t.dead[op.e.slot]
+}
