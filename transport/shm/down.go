@@ -12,13 +12,16 @@ type loss struct {
 	peer  int
 	cause error
 	// reaped says that the peer's process has ended: what it has sent before is
-	// still handed over, and what it held is free. Otherwise it is damaged.
+	// still handed over, and what it held is free. Otherwise it may live, and what it
+	// sends is dropped.
 	reaped bool
 	// end is the position of the inbox behind the last record of the peer.
 	end uint64
 }
 
-// MarkDown implements transport.Transport.
+// MarkDown implements transport.Transport. Whoever gives a peer up that lives, since
+// it breaks the rules, calls it too: what such a peer may still write to is not given
+// to others before it is reaped.
 func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
 
 // lose makes the next Poll report a loss, and wakes whoever would poll.
@@ -46,7 +49,16 @@ func (t *Transport) absorb() {
 	t.mu.Unlock()
 	for _, l := range fresh {
 		slot := t.slot(l.peer)
-		if slot < 0 || slot == t.cfg.LocalRank || t.endpoint(slot).down != nil {
+		if slot < 0 || slot == t.cfg.LocalRank {
+			continue
+		}
+		e := t.endpoint(slot)
+		l.reaped = l.reaped && !e.lives()
+		if e.down != nil {
+			if l.reaped {
+				t.freeRings(slot)
+				t.bulk.reap(e)
+			}
 			continue
 		}
 		if i := slices.IndexFunc(t.leaving, func(o loss) bool { return o.peer == l.peer }); i >= 0 {
@@ -98,19 +110,13 @@ func (t *Transport) bury(h transport.Handler, l loss) {
 	e := t.endpoint(slot)
 	e.down = &transport.PeerDown{Peer: l.peer, Cause: l.cause}
 	e.ring, e.alerts = ringWriter{}, 0
-	if r := t.lanes[slot]; r != nil && l.reaped {
-		t.freeLane(r)
-		t.dropGone()
-	} else if r != nil {
+	if r := t.lanes[slot]; r != nil {
 		r.gone = true
 		t.lanes[slot] = nil
 		t.dropGone()
 	}
 	if l.reaped {
-		// The peer is reaped: a ring it had claimed without saying so is free too.
-		for k := range ringsPerRank {
-			atomic.CompareAndSwapUint64(ringOwner(t.control, k), uint64(slot)+1, 0)
-		}
+		t.freeRings(slot)
 	}
 	t.bulk.fail(h, e, l.reaped)
 	h.Down(e.down)

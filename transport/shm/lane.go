@@ -64,12 +64,13 @@ func (e *endpoint) leaveInbox() {
 }
 
 // returnRing moves the lane back into the inbox, as the peer has asked. If the
-// ring has no room for the record that says so, a later call does it.
+// ring has no room for the record that says so, a later call does it. The peer takes
+// its wish back itself, when it reads the record: by then this rank may be stopped, and
+// later the wish may be for the next writer.
 func (e *endpoint) returnRing() {
 	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
 		return
 	}
-	atomic.AndUint64(e.alert, ^alertRing(e.number))
 	e.ring = ringWriter{}
 	e.alerts = alertArmed
 	e.sent = ringAfter - ringRetry
@@ -114,11 +115,30 @@ func (t *Transport) takeLane(slot int, number uint64) bool {
 func (t *Transport) freeLane(l *lane) {
 	l.gone = true
 	t.lanes[l.slot] = nil
-	atomic.AndUint64(t.alert, ^alertRing(l.number))
-	l.clean()
-	atomic.StoreUint64(l.wait, 0)
-	atomic.StoreUint64(l.head, 0)
-	atomic.StoreUint64(ringOwner(t.control, l.number), 0)
+	t.freeRing(l.number)
+}
+
+// freeRing leaves a ring to a writer that begins at position 0: no word may pass for
+// one of its records. The owner goes last.
+func (t *Transport) freeRing(number int) {
+	atomic.AndUint64(t.alert, ^alertRing(number))
+	ring := ringOf(t.control, number)
+	for off := 0; off < ringBytes; off += lineBytes {
+		atomic.StoreUint64(ring.word(off), 0)
+	}
+	atomic.StoreUint64(ringWait(t.control, number), 0)
+	atomic.StoreUint64(ringHead(t.control, number), 0)
+	atomic.StoreUint64(ringOwner(t.control, number), 0)
+}
+
+// freeRings frees the rings of a peer that is reaped, also those that it had taken
+// without saying so.
+func (t *Transport) freeRings(slot int) {
+	for k := range ringsPerRank {
+		if atomic.LoadUint64(ringOwner(t.control, k)) == uint64(slot)+1 {
+			t.freeRing(k)
+		}
+	}
 }
 
 // Rings that were silent for idlePolls polls are asked back when a peer wants

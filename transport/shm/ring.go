@@ -187,14 +187,6 @@ func (r *ringReader) poll() uint64 {
 	return w
 }
 
-// clean leaves the ring to another writer, which begins at position 0: no word
-// may pass for one of its records.
-func (r *ringReader) clean() {
-	for line := range ringLines {
-		atomic.StoreUint64(&r.words[line*lineBytes/8], 0)
-	}
-}
-
 // record returns header and payload of the record at the current position,
 // whose word is w. ok is false when the ring is damaged. The payload is valid
 // until advance.

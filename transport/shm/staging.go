@@ -61,8 +61,8 @@ type ticket struct {
 	op       *bulkOp // nil: free
 	off, n   int
 	sequence uint64
-	// lost says that a peer which may live still writes here.
-	lost bool
+	// lost is a peer that is given up, may live, and may still write here.
+	lost *endpoint
 }
 
 // serveJob is a request of a peer.
@@ -109,7 +109,7 @@ func (t *Transport) stepStaged(op *bulkOp, left *int) {
 		if op.err != nil || op.asked == total || op.pieces == piecesPerOp || *left <= 0 {
 			break
 		}
-		if tk.op == nil && !tk.lost && !t.ask(op, k, min(total-op.asked, piece), left) {
+		if tk.op == nil && tk.lost == nil && !t.ask(op, k, min(total-op.asked, piece), left) {
 			break
 		}
 	}
@@ -317,15 +317,26 @@ func addTo(b []byte, delta uint64) uint64 {
 }
 
 // dropTickets takes the buffers of an operation back whose peer is gone. If the
-// peer may live, nobody uses them again.
+// peer may live, nobody uses them again until it is reaped.
 func (b *bulk) dropTickets(op *bulkOp, reaped bool) {
 	for k := range b.tickets {
-		if b.tickets[k].op == op {
-			b.tickets[k].op = nil
-			b.tickets[k].lost = !reaped
+		if tk := &b.tickets[k]; tk.op == op {
+			tk.op = nil
+			if !reaped {
+				tk.lost = op.e
+			}
 		}
 	}
 	op.pieces = 0
+}
+
+// reap takes the buffers back into which a peer might have written.
+func (b *bulk) reap(e *endpoint) {
+	for k := range b.tickets {
+		if b.tickets[k].lost == e {
+			b.tickets[k].lost = nil
+		}
+	}
 }
 
 // restless says that the queue can move without anything arriving.

@@ -213,13 +213,14 @@ func (e *Engine) pollOnce() {
 	}
 }
 
-// MarkDown says that a peer is gone for good. Safe at any time from any
-// goroutine.
+// MarkDown says that a peer is gone for good: it was reaped. The transport hears of it
+// also when the peer was given up before: what such a peer might still have written to
+// is free now. Safe at any time from any goroutine.
 func (e *Engine) MarkDown(rank int, cause error) {
 	e.lock()
 	defer e.unlock()
 	p, err := e.to(rank)
-	if err != nil || p.down != nil || rank == e.cfg.Rank {
+	if err != nil || p.tr == nil {
 		return
 	}
 	p.tr.MarkDown(rank, cause)

@@ -110,3 +110,16 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 	_, err := r.Wait(none)
 	require.NoError(t, err)
 }
+
+// The transport hears that a peer was reaped that had been given up before.
+func TestMarkDownAfterLoss(t *testing.T) {
+	s, e := newStranger(t)
+	s.MarkDown(1, transport.ErrDamaged)
+	_, err := e.Recv(none, at(1, 1), 0, nil, 0)
+	require.ErrorIs(t, err, transport.ErrDamaged)
+	require.Empty(t, s.down)
+	e.MarkDown(1, errors.New("signal 9"))
+	require.Equal(t, []int{1}, s.down)
+	e.MarkDown(0, errors.New("signal 9")) // the rank itself
+	require.Equal(t, []int{1}, s.down)
+}

@@ -1,0 +1,102 @@
+package shm_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// damageRing writes what no correct peer writes into the ring from one rank to rank 0.
+func damageRing(tb testing.TB, ts []*shm.Transport, from int) {
+	tb.Helper()
+	ring := shm.Control(ts[0], 0)[shm.OffRings+shm.Lane(ts[from], 0)*shm.RingBytes:][:shm.RingBytes]
+	for off := 0; off < len(ring); off += 64 {
+		binary.NativeEndian.PutUint64(ring[off:], 1<<63|0x7f<<56)
+	}
+}
+
+// A peer that is given up and lives keeps its ring, since it may still write there. When
+// it is reaped the ring is free, and clean.
+func TestGivenUpKeepsItsRing(t *testing.T) {
+	needsAlone(t)
+	s := newStage(t, "sink", 2, false)
+	to := endpointTo(t, s.tr, 1)
+	for range 2 * shm.RingAfter { // answers bring it into a ring
+		s.arrivals = s.arrivals[:0]
+		require.NoError(t, to.Send(transport.Header{A: wordAnswer}, nil))
+		require.NoError(t, s.poll(func() bool { return len(s.arrivals) > 0 }))
+	}
+	const rank1 = 2
+	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
+	s.tr.MarkDown(1, transport.ErrDamaged) // as the engine does
+	require.NoError(t, s.poll(func() bool { return len(s.downs) > 0 }))
+	require.EqualValues(t, rank1, shm.RingOwner(s.tr, 0))
+	s.kill(t, 1)
+	s.tr.MarkDown(1, unix.ESRCH)
+	poll(t, s.tr, s, 1)
+	require.Zero(t, shm.RingOwner(s.tr, 0))
+	require.Len(t, s.downs, 1)
+	ring := shm.Control(s.tr, 0)[shm.OffRings:][:shm.RingBytes]
+	for off := 0; off < len(ring); off += 64 {
+		require.Zero(t, binary.NativeEndian.Uint64(ring[off:]))
+	}
+}
+
+// Buffers that a peer may still write to are not used again before it is reaped; then
+// they are.
+func TestBuffersOfTheReaped(t *testing.T) {
+	const n = 1 << 20
+	ts := local(t, 4, true)
+	l := &log{}
+	for from := 1; from <= 2; from++ { // half of the buffers each
+		intoRing(t, ts[from], ts[0], from, 0)
+		k, err := ts[from].Expose(make([]byte, n), transport.AccessRead)
+		require.NoError(t, err)
+		require.NoError(t, endpointTo(t, ts[0], from).Get(make([]byte, n), k, 1))
+		poll(t, ts[0], l, 1)
+		damageRing(t, ts, from)
+		poll(t, ts[0], l, 3)
+		require.Len(t, l.downs, from)
+		require.ErrorIs(t, l.done[from-1].err, transport.ErrDamaged)
+	}
+	source := pattern(n, 5)
+	k, err := ts[3].Expose(source, transport.AccessRead)
+	require.NoError(t, err)
+	dst := make([]byte, n)
+	require.NoError(t, endpointTo(t, ts[0], 3).Get(dst, k, 1))
+	both := func() {
+		for range 100 {
+			poll(t, ts[0], l, 1)
+			poll(t, ts[3], &log{}, 1)
+		}
+	}
+	both()
+	require.Len(t, l.done, 2, "there is no buffer")
+	ts[0].MarkDown(1, unix.ESRCH)
+	both()
+	require.Len(t, l.downs, 2)
+	require.Len(t, l.done, 3)
+	require.NoError(t, l.done[2].err)
+	require.True(t, bytes.Equal(source, dst))
+}
+
+// Who gives a ring back leaves the wish for it to the owner of the ring: it may be for
+// the next writer by the time at which it could be cleared.
+func TestWishIsTakenBackByTheOwner(t *testing.T) {
+	ts := local(t, 2, false)
+	intoRing(t, ts[1], ts[0], 1, 0)
+	ring := shm.Lane(ts[1], 0)
+	shm.AskBack(ts[0], ring)
+	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))
+	require.Equal(t, -1, shm.Lane(ts[1], 0))
+	require.True(t, shm.AskedBack(ts[0], ring))
+	poll(t, ts[0], &log{}, 1)
+	require.False(t, shm.AskedBack(ts[0], ring))
+	require.Zero(t, shm.RingOwner(ts[0], ring))
+}
