@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"errors"
 	goruntime "runtime"
 	"runtime/debug"
@@ -298,4 +299,38 @@ func TestDebugFaultsOnUseAfterTheEnd(t *testing.T) {
 		again.Release()
 		return nil
 	}))
+}
+
+// A SendBuffer that fails leaves the Buffer with its caller, who can write to it, send it
+// and release it.
+func TestFailedSendBufferTakesItsMemoryBack(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	everywhere(t, 2, func(w *World) error {
+		c := w.Comm()
+		if c.Rank() == 1 {
+			m, err := RecvMessage(c, 0, 1)
+			if err != nil {
+				return err
+			}
+			require.Equal(t, []byte{0, 1, 2}, m.Bytes())
+			m.Release()
+			return meet(w)
+		}
+		for i := range 3 {
+			b, err := Alloc[byte](w, 3)
+			require.NoError(t, err)
+			require.ErrorIs(t, SendBuffer[byte](c.WithContext(ended), b, 1, 1), context.Canceled)
+			copy(b.Bytes(), []byte{0, 1, 2})
+			stats := w.memory.arena.Stats()
+			require.Equal(t, [2]int{1, 0}, [2]int{stats.Own, stats.Given})
+			if i == 1 {
+				require.NoError(t, SendBuffer[byte](c, b, 1, 1))
+				require.NoError(t, meet(w), "it is released there")
+			}
+			b.Release()
+			require.Zero(t, leases(w))
+		}
+		return nil
+	})
 }

@@ -18,6 +18,29 @@ func (e *Engine) Held() (bytes, messages int) {
 	return bytes, e.match.unexpected[shapeExact].entries
 }
 
+// Spent returns what the eager messages to a peer have cost of its credit, and Charged
+// what those of a peer have cost here.
+func (e *Engine) Spent(peer int) uint32 {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(peer)
+	if err != nil {
+		panic(err)
+	}
+	return p.out.sent
+}
+
+// Charged is the other side of Spent.
+func (e *Engine) Charged(peer int) uint32 {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(peer)
+	if err != nil {
+		panic(err)
+	}
+	return p.in.arrived
+}
+
 // Occupied returns the bytes of memory that a rank's unexpected messages take, and
 // what is kept for the next ones.
 func (e *Engine) Occupied() (used, kept int) {

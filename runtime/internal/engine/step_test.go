@@ -241,4 +241,11 @@ func (w *world) settle(tb testing.TB) {
 		held, _ := e.Held()
 		require.Zero(tb, held, "rank %d keeps credit", rank)
 	}
+	for from, e := range w.engines {
+		for to, peer := range w.engines {
+			if from != to {
+				require.Equal(tb, peer.Charged(from), e.Spent(to), "credit of rank %d at rank %d", from, to)
+			}
+		}
+	}
 }

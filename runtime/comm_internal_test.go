@@ -1,0 +1,32 @@
+package runtime
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A communicator has its members and nobody else, also one of the first ranks, which
+// keeps no table of them.
+func TestCommHasItsMembers(t *testing.T) {
+	const worldSize = 5
+	for _, ranks := range [][]int{{0}, {0, 1}, {0, 1, 2, 3, 4}, {1}, {1, 0}, {0, 2}, {4, 2, 0}} {
+		w := new(World)
+		c := newComm(w, 3, "test", ranks, 0)
+		for _, view := range []*Comm{c, c.Private()} {
+			for world := range worldSize + 1 {
+				require.Equal(t, slices.Contains(ranks, world), w.comms.member(view.id, world), "rank %d in %v", world, ranks)
+			}
+			for rank := -1; rank <= worldSize; rank++ {
+				want := Undefined
+				if rank >= 0 && rank < len(ranks) {
+					want = ranks[rank]
+				}
+				require.Equal(t, want, view.WorldRank(rank))
+				require.Equal(t, want == Undefined, view.checkPeer(rank) != nil, "rank %d of %v", rank, ranks)
+			}
+		}
+		require.True(t, w.comms.member(c.id+contextStride, worldSize), "of a communicator that is not known")
+	}
+}

@@ -1,0 +1,43 @@
+package engine_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// A CTS gets as much of a message as it asks for, and ends its peer when that is more
+// than the message has: no byte beside it may leave.
+func TestClearanceForMoreThanTheMessageEndsThePeer(t *testing.T) {
+	const n = 100
+	for _, c := range []struct {
+		room uint64
+		fits bool
+	}{{1, true}, {n - 1, true}, {n, true}, {n + 1, false}, {n + 64, false}, {1 << 31, false}, {1 << 63, false}, {1<<64 - 1, false}} {
+		for _, put := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/put %v", c.room, put), func(t *testing.T) {
+				s, e := newStranger(t)
+				memory := pattern(2*n, 1)
+				send := e.Isend(engine.Match{Peer: 1, Tag: 1}, 0, memory[:n], engine.Standard, 0)
+				h := transport.Header{A: 4, C: 1} // CTS for the first operation
+				body := make([]byte, 28)
+				if put {
+					h.A |= 0x200 // with a key
+				}
+				binary.LittleEndian.PutUint64(body, c.room)
+				s.frames = append(s.frames, strange{1, h, body})
+				_, err := send.Wait(none)
+				if c.fits {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorIs(t, err, engine.ErrProtocol)
+			})
+		}
+	}
+}

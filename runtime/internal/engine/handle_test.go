@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// A handle whose result was taken says so, and leaves alone the operation that has its
+// record now.
+func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
+	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]
+	self := engine.Match{Peer: 0, Tag: 1}
+	send := func() { require.NoError(t, e.Send(none, self, 0, []byte{5}, engine.Standard, 0)) }
+	old := e.Irecv(self, 0, make([]byte, 1), 0)
+	require.False(t, old.Taken())
+	send()
+	require.True(t, old.Done())
+	_, err := old.Wait(none)
+	require.NoError(t, err)
+
+	buf := make([]byte, 1)
+	next := e.Irecv(self, 0, buf, 0)
+	require.True(t, old.Taken())
+	require.True(t, old.Done())
+	require.True(t, old.Look())
+	old.Cancel()
+	_, err = old.Wait(none)
+	require.ErrorIs(t, err, engine.ErrTaken)
+	_, ok, err := old.Test()
+	require.True(t, ok)
+	require.ErrorIs(t, err, engine.ErrTaken)
+	i, _, err := e.WaitAny(none, 1, func(int) engine.Handle { return old })
+	require.NoError(t, err)
+	require.Equal(t, -1, i)
+
+	require.False(t, next.Done())
+	require.False(t, next.Taken())
+	send()
+	_, err = next.Wait(none)
+	require.NoError(t, err)
+	require.Equal(t, []byte{5}, buf)
+}

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The end of a context may come when the wait that it should end is over and the next
+// one of the same record has begun. That one goes on.
+func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
+	e, err := New(Config{Size: 1, Wait: WaitPolicy{Spin: time.Hour}})
+	require.NoError(t, err)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	looks := 0
+	w := &waiter{done: func() bool { looks++; return looks > 1000 }} // more than are made before waitLong
+	first := w.era
+	e.lock()
+	require.NoError(t, e.wait(t.Context(), w))
+	e.unlock()
+	require.Greater(t, looks, 1000)
+
+	w.done = func() bool { return false }
+	e.expire(ended, w, first)
+	require.False(t, w.over(), "by a context of the wait before")
+	e.expire(ended, w, w.era)
+	require.ErrorIs(t, w.err, context.Canceled)
+
+	e.freeWaiter(w)
+	again := e.newWaiter()
+	require.Same(t, w, again)
+	again.done = func() bool { return false }
+	e.expire(ended, again, first+1)
+	require.False(t, again.over(), "by a context of who had the record before")
+	require.NoError(t, e.Close())
+}
