@@ -137,7 +137,9 @@ func (t *Transport) unsettled() (frames int, slow *endpoint) {
 		frames, slow = frames+p.flow.Unacknowledged(), p
 		if l := p.link; l == nil {
 			p.want()
-		} else if !l.pressed {
+		} else if !l.pressed || int16(p.acked-l.marker) > 0 {
+			// After the marker there may be an answer to what the peer asked since.
+			l.marker = p.acked + uint16(p.flow.Unacknowledged())
 			l.pressed = p.sendRecord(recordMarker, transport.Header{}, nil, nil)
 		}
 	}

@@ -69,6 +69,38 @@ func TestCloseSendsAgainWhatWasNotAcknowledged(t *testing.T) {
 	}
 }
 
+// TestCloseAsksAgainForWhatFollowed: while the rank closes the peer asks it something,
+// and the answer follows the wish for an acknowledgement. It is acknowledged only when
+// the rank asks again.
+func TestCloseAsksAgainForWhatFollowed(t *testing.T) {
+	for _, style := range []verbstest.Style{verbstest.StyleInfiniBand, verbstest.StyleIWARP} {
+		r, u := loneAt(t, memory(style, 2), 2, abrupt)
+		c, n := credentials(1, 2), request(1)
+		h := u.dial(r.Address(), c.AppendRequest(nil, &n, 0))
+		require.Equal(t, verbs.EventEstablished, h.answer(r).Type)
+		h.say(frame(word(0, 0, 8, 0), kindUpdate))
+		u.settle(r, "a message", func() bool { return r.to(1).Send(transport.Header{}, nil) == nil })
+
+		closed := make(chan error, 1)
+		go func() { closed <- r.Close() }()
+		u.await("an update, the message and the wish", func() bool { return h.heard == 3 })
+		h.say(frame(word(0, 0, 8, 1), kindEager, question()...))
+		u.await("the answer", func() bool { return h.heard == 4 })
+		h.say(frame(word(0, 2, 8, 1), kindUpdate)) // of the message and the wish
+		u.await("another wish", func() bool { return h.heard == 5 })
+		require.Empty(t, closed)
+		h.say(frame(word(0, 4, 8, 1), kindUpdate))
+		require.NoError(t, <-closed)
+	}
+}
+
+// question is a record that asks whether memory may be read, of which there is none.
+func question() []byte {
+	b := message(0, string(make([]byte, 8)))
+	b[4] = recordCheck
+	return b
+}
+
 // await polls the puppet alone until done says so.
 func (u *puppet) await(what string, done func() bool) {
 	u.Helper()

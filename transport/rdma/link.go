@@ -49,6 +49,7 @@ type link struct {
 	gone         bool          // the endpoint was freed
 	heard        bool          // the actor knows of the first message
 	pressed      bool          // Close has asked for the last acknowledgement
+	marker       uint16        // sequence number of the frame that asked
 	held         []arrived
 }
 

@@ -171,4 +171,7 @@ const (
 	kindEager  = 1
 	kindUpdate = 2
 	kindBye    = 3
+
+	// recordCheck is a kind of record.
+	recordCheck = 5
 )

@@ -147,10 +147,15 @@ type director struct {
 	buried   map[int]bool
 	ending   bool
 	finished int
+	// stopping says that the actors were told to stop: one that is started later is not.
+	stopping bool
 }
 
 // Receive implements actor.Actor.
 func (d *director) Receive(c actor.Context) {
+	if d.stopping {
+		return // requests still come, and nobody carries out what is decided
+	}
 	switch m := c.Message().(type) {
 	case notice:
 		c.Send(d.actor(c, m.peer), m)
@@ -171,6 +176,8 @@ func (d *director) Receive(c actor.Context) {
 		d.leave()
 	case *actor.Terminated:
 		d.bury(m.Who.Id)
+	case *actor.Stopping:
+		d.stopping = true
 	}
 }
 
