@@ -89,3 +89,48 @@ func TestDescriptors(t *testing.T) {
 		require.ErrorContains(t, err, bootstrap.EnvFDs, bad)
 	}
 }
+
+func FuzzJob(f *testing.F) {
+	whole := strings.Join(someJob().Environ(), "\n")
+	for n := 0; n <= len(whole); n += 7 {
+		f.Add(whole[:n])
+	}
+	f.Add(whole)
+	for _, bad := range []string{"GORUN_NODE_RANGE=3", "GORUN_PEERS=0-99999999999", "GORUN_SIZE=-1", "GORUN_NODE_ID=\xff"} {
+		f.Add(bad + "\n" + whole)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		j, err := bootstrap.ParseJob(lookup(strings.Split(text, "\n")))
+		if err != nil {
+			return
+		}
+		require.GreaterOrEqual(t, j.Rank, 0)
+		require.Less(t, j.Rank, j.Size)
+		require.Less(t, j.LocalRank, j.LocalSize)
+		require.Less(t, j.NodeRank, j.Nodes)
+		if j.Peers != nil {
+			require.Len(t, j.Peers, j.LocalSize)
+			require.Equal(t, j.Rank, j.Peers[j.LocalRank])
+		}
+		again, err := bootstrap.ParseJob(lookup(j.Environ()))
+		require.NoError(t, err)
+		require.Equal(t, j, again)
+	})
+}
+
+func FuzzDescriptors(f *testing.F) {
+	for _, text := range []string{"5,3,4", "3,4", "3,3,4", "3,4,5,6", "-1,3,4", "+3,4,5", "3,4,99999999999999999999", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		socket, memory, secret, err := bootstrap.ParseFDs(text)
+		if err != nil {
+			require.ErrorContains(t, err, bootstrap.EnvFDs)
+			return
+		}
+		fds := []int{socket, memory, secret}
+		slices.Sort(fds)
+		require.Greater(t, fds[0], 2, "not a standard stream")
+		require.Len(t, slices.Compact(fds), 3, "each once")
+	})
+}

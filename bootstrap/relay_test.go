@@ -179,3 +179,27 @@ func TestServerJudgesWhatItTakes(t *testing.T) {
 		require.ErrorIs(t, s.Take(0, f), bootstrap.ErrMalformed, name)
 	}
 }
+
+// What a relay passes up and the server takes is what a server of its own takes.
+func FuzzRelay(f *testing.F) {
+	card := frame(bootstrap.KindCard, encoded(f, richCard(0)))
+	for n := 0; n <= len(card); n += 5 {
+		f.Add(card[:n])
+	}
+	f.Add(slices.Concat(card, frame(bootstrap.KindFence, nil), frame(bootstrap.KindReport, []byte{0, 0, 0, 0, 'x'}), frame(bootstrap.KindFinalize, nil)))
+	f.Add(slices.Concat(frame(bootstrap.KindAbort, []byte{1, 0, 0, 0}), frame(99, nil)))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var heard [2][]bootstrap.Event
+		var servers [2]*bootstrap.Server
+		for i := range servers {
+			servers[i] = bootstrap.NewServer(1, func(e bootstrap.Event) { heard[i] = append(heard[i], e) })
+		}
+		servers[1].Link([]int{0}, io.Discard)
+		direct := servers[0].Serve(0, recorded{bytesOf(in)})
+		relayed := bootstrap.NewRelay([]int{0}, servers[1].Take).Serve(0, recorded{bytesOf(in)})
+		require.Equal(t, heard[0], heard[1])
+		require.Equal(t, servers[0].State(0), servers[1].State(0))
+		require.Equal(t, errors.Is(direct, bootstrap.ErrMalformed), errors.Is(relayed, bootstrap.ErrMalformed))
+		require.Equal(t, direct == nil, relayed == nil)
+	})
+}

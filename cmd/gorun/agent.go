@@ -170,7 +170,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 	case link.KindCredit:
 		t, n, err := link.ParseAmount(body)
 		if err == nil {
-			a.out.credit(t, n)
+			err = a.out.credit(t, n)
 		}
 		return err
 	case link.KindInput, link.KindInputEnd:

@@ -59,27 +59,37 @@ func ownCgroup() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return cgroupDir(string(mounts), string(self))
+}
+
+// cgroupDir finds the directory of the process whose /proc/PID/mountinfo and
+// /proc/PID/cgroup these are.
+func cgroupDir(mounts, self string) (string, error) {
 	path := ""
-	for line := range strings.Lines(string(self)) {
+	for line := range strings.Lines(self) {
 		if rest, ok := strings.CutPrefix(line, "0::"); ok {
-			path = strings.TrimSpace(rest)
+			path = strings.TrimSuffix(rest, "\n")
 		}
 	}
-	if path == "" {
+	switch {
+	case !strings.HasPrefix(path, "/"):
 		return "", errors.New("this process has no cgroup v2")
+	case path == "/.." || strings.HasPrefix(path, "/../"):
+		return "", errors.New("the cgroup of this process is outside of its cgroup namespace") // cgroup_namespaces(7)
 	}
-	for line := range strings.Lines(string(mounts)) {
+	for line := range strings.Lines(mounts) {
 		// proc(5): id parent major:minor root mountpoint options ... - type
-		fields := strings.Fields(line)
 		before, after, ok := strings.Cut(line, " - ")
-		if !ok || len(strings.Fields(before)) < 6 || !strings.HasPrefix(after, "cgroup2 ") {
+		fields := strings.Fields(before)
+		if !ok || len(fields) < 6 || !strings.HasPrefix(after, "cgroup2 ") {
 			continue
 		}
-		root, point, mode := fields[3], unescape(fields[4]), fields[5]
-		if !strings.HasPrefix(mode, "rw") {
+		root, point := unescape(fields[3]), unescape(fields[4])
+		if mode, _, _ := strings.Cut(fields[5], ","); mode != "rw" {
 			continue
 		}
-		if below, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/")); ok {
+		below, ok := strings.CutPrefix(path, strings.TrimSuffix(root, "/"))
+		if ok && (below == "" || below[0] == '/') {
 			return filepath.Join(point, below), nil
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -43,7 +44,7 @@ func linkStream(which stream) link.Stream {
 func (f *forwarder) add(r *rank, which stream, fd int) error {
 	s := &forwarded{
 		target: link.Target{Rank: r.number, Stream: linkStream(which)},
-		pipe:   os.NewFile(uintptr(fd), "output"), room: newWindow(link.WindowBytes),
+		pipe:   os.NewFile(uintptr(fd), "output"), room: newWindow(),
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,14 +65,15 @@ func (f *forwarder) run() {
 	}
 }
 
-// credit gives room to a stream; one that is not there needs none.
-func (f *forwarder) credit(t link.Target, n int) {
+// credit gives room to a stream.
+func (f *forwarder) credit(t link.Target, n int) error {
 	f.mu.Lock()
 	s := f.streams[t]
 	f.mu.Unlock()
-	if s != nil {
-		s.room.move(-n)
+	if s == nil || !s.room.give(n) {
+		return fmt.Errorf("credit of %d bytes for stream %d of rank %d: %w", n, t.Stream, t.Rank, link.ErrMalformed)
 	}
+	return nil
 }
 
 // finish says that no rank is left, and returns when everything they wrote has
@@ -106,7 +108,7 @@ func (f *forwarder) copy(s *forwarded) {
 		}
 		n, err := read(buf[:room])
 		if n > 0 {
-			s.room.move(n)
+			s.room.take(n) // there is as much: nobody else takes
 			f.conn.Send(link.KindOutput, s.target.Append(nil), buf[:n])
 		}
 		switch {

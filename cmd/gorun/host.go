@@ -45,7 +45,7 @@ type host struct {
 
 // start starts the command. The calling thread must live as long as gorun.
 func (h *host) start() error {
-	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow(link.WindowBytes)
+	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
 	var theirs [2]*os.File
 	var err error
 	if theirs[0], h.in, err = os.Pipe(); err != nil {

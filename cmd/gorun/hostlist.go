@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -116,8 +117,12 @@ func readHostFile(path string) (hostList, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	return parseHostFile(f)
+}
+
+func parseHostFile(r io.Reader) (hostList, error) {
 	var l hostList
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(r)
 	for number := 1; lines.Scan(); number++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
 		fields := strings.Fields(line)

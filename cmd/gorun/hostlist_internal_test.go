@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,33 @@ func TestHostFiles(t *testing.T) {
 	}
 	_, err = readHostFile(filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func FuzzHostFile(f *testing.F) {
+	const whole = "# a comment\n\nh1 slots=4 # four\n  u@h2:2\r\n[fe80::1%eth0]:3 slots=2\nh1\n"
+	for n := range len(whole) + 1 {
+		f.Add(whole[:n])
+	}
+	f.Add("h1 slots=65536\nh2")
+	f.Add("h1 slots=0")
+	f.Add("h1 max_slots=2\n-o slots=2")
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := parseHostFile(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		require.NotEmpty(t, l)
+		require.LessOrEqual(t, l.slots(), ranksMax)
+		var again strings.Builder
+		for _, h := range l {
+			require.NoError(t, checkHostName(h.name))
+			require.Positive(t, h.slots)
+			fmt.Fprintf(&again, "[%s] slots=%d\n", h.name, h.slots)
+		}
+		same, err := parseHostFile(strings.NewReader(again.String()))
+		require.NoError(t, err)
+		require.Equal(t, l, same)
+	})
 }
 
 func TestDealing(t *testing.T) {

@@ -40,9 +40,7 @@ func (h *host) listen() {
 	h.quit()
 	h.input.close()
 	for _, r := range h.ranks {
-		select {
-		case <-r.served:
-		default:
+		if !r.heardOut() {
 			close(r.served)
 		}
 		for _, s := range r.streams {
@@ -68,15 +66,18 @@ func (h *host) take(k link.Kind, body []byte) error {
 		if k != link.KindUp {
 			return h.output(r, t.Stream, rest, k == link.KindOutputEnd)
 		}
+		if r.heardOut() {
+			return fmt.Errorf("rank %d speaks after its end: %w", r.number, link.ErrMalformed)
+		}
 		if err := h.job.server.Take(r.number, rest); errors.Is(err, bootstrap.ErrMalformed) {
 			h.job.news <- news{Event: bootstrap.Event{Rank: r.number}, err: err}
 		}
 	case link.KindCredit:
 		_, n, err := link.ParseAmount(body)
-		if err != nil {
-			return err
+		if err == nil && !h.input.give(n) {
+			err = fmt.Errorf("credit of %d bytes of input: %w", n, link.ErrMalformed)
 		}
-		h.input.move(-n)
+		return err
 	case link.KindExit:
 		x, err := link.Decode[link.Exit](body)
 		r := h.rank(x.Rank)
@@ -111,6 +112,9 @@ func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 		return fmt.Errorf("rank %d has no stream %d: %w", r.number, from, link.ErrMalformed)
 	case end:
 		h.job.out.feed(s, nil)
+		r.streams[which] = nil // nothing can follow
+	case !s.room.take(len(data)):
+		return fmt.Errorf("rank %d writes more to stream %d than it may: %w", r.number, from, link.ErrMalformed)
 	case len(data) > 0:
 		h.job.out.feed(s, data)
 	}
@@ -119,12 +123,10 @@ func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 
 // exit takes the end of a rank.
 func (h *host) exit(r *rank, x link.Exit) error {
-	select {
-	case <-r.served:
+	if r.heardOut() {
 		return fmt.Errorf("rank %d ends again: %w", r.number, link.ErrMalformed)
-	default:
-		close(r.served)
 	}
+	close(r.served)
 	// The clock is this machine's: others may be anywhere.
 	h.job.node.exits <- exit{
 		rank: r, at: time.Now(), status: syscall.WaitStatus(x.Status),
@@ -217,7 +219,7 @@ func sendInput(to []*host) {
 				h.conn.Send(link.KindInputEnd)
 				continue
 			}
-			h.input.move(n)
+			h.input.take(n) // there is as much: nobody else takes
 			h.conn.Send(link.KindInput, buf[:n])
 		}
 		if n <= 0 || err != nil {

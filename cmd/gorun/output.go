@@ -65,9 +65,11 @@ type source struct {
 	which stream
 	fd    int // the reading end of its pipe, -1 after its end and for one of an agent
 	lines *splitter
-	// written is told how many bytes an agent may send in their place.
+	ended bool
+	// Of one of an agent: room is what the agent may still send, and written is told
+	// of how many bytes more.
+	room    *window
 	written func(n int)
-	ended   bool
 }
 
 // newOutput returns the output of a job of size ranks.

@@ -18,7 +18,11 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 		if merged && which == streamErr {
 			continue
 		}
-		s := &source{rank: r.number, which: which, fd: -1, written: func(n int) { written(which, n) }}
+		s := &source{rank: r.number, which: which, fd: -1, room: newWindow()}
+		s.written = func(n int) {
+			s.room.give(n) // which it has taken: the agent hears of it only now
+			written(which, n)
+		}
 		o.sources = append(o.sources, s)
 		r.streams[which] = s
 	}

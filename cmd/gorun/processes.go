@@ -36,6 +36,11 @@ func processParent(pid int) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
+	return statParent(stat)
+}
+
+// statParent is processParent of what /proc/PID/stat holds.
+func statParent(stat []byte) (int, bool) {
 	// The name is in parentheses and may hold anything: proc(5).
 	i := bytes.LastIndexByte(stat, ')')
 	if i < 0 {

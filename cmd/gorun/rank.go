@@ -35,6 +35,16 @@ type rank struct {
 // running reports whether the rank has not been reaped.
 func (r *rank) running() bool { return r.pid > 0 && r.ended.IsZero() }
 
+// heardOut reports whether everything the rank said has been heard.
+func (r *rank) heardOut() bool {
+	select {
+	case <-r.served:
+		return true
+	default:
+		return false
+	}
+}
+
 // signal sends a signal to the rank's process group.
 func (r *rank) signal(sig syscall.Signal) {
 	switch {

@@ -61,6 +61,23 @@ func TestTaggedLinesAgainstOracle(t *testing.T) {
 	}
 }
 
+func FuzzSplitter(f *testing.F) {
+	f.Add([]byte("one\ntwo\n\nthree"), uint64(1))
+	f.Add([]byte("\n\n"), uint64(2))
+	f.Add([]byte("a\x00\r\n\xff"), uint64(3))
+	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for _, hold := range []bool{true, false} {
+			require.Equal(t, string(data), string(feedAll(newSplitter(nil, hold), r, data)))
+		}
+		var want strings.Builder
+		for line := range strings.Lines(string(data)) {
+			want.WriteString("> " + strings.TrimSuffix(line, "\n") + "\n")
+		}
+		require.Equal(t, want.String(), string(feedAll(newSplitter(plainTag, true), r, data)))
+	})
+}
+
 func TestHeldLineComesOutWhole(t *testing.T) {
 	tick := clock()
 	s := newSplitter(nil, true)

@@ -1,17 +1,21 @@
 package main
 
-import "sync"
+import (
+	"sync"
 
-// window counts the bytes of a stream that may still be sent.
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// window counts the bytes of a stream that may still be sent, or be received.
 type window struct {
 	mu     sync.Mutex // guards what follows
 	more   *sync.Cond
-	room   int
+	room   int // at most link.WindowBytes
 	closed bool
 }
 
-func newWindow(room int) *window {
-	w := &window{room: room}
+func newWindow() *window {
+	w := &window{room: link.WindowBytes}
 	w.more = sync.NewCond(&w.mu)
 	return w
 }
@@ -29,12 +33,27 @@ func (w *window) wait() int {
 	return w.room
 }
 
-// move takes n bytes of the room, or gives them back if n is negative.
-func (w *window) move(n int) {
+// take takes n bytes of the room. It reports false if there is not so much.
+func (w *window) take(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if n > w.room {
+		return false
+	}
 	w.room -= n
+	return true
+}
+
+// give gives n bytes back. It reports false if not so many were taken.
+func (w *window) give(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n > link.WindowBytes-w.room {
+		return false
+	}
+	w.room += n
 	w.more.Broadcast()
+	return true
 }
 
 // close ends all waiting: nobody is there any more.

@@ -2,8 +2,8 @@ package link
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
+	"syscall"
 )
 
 // Text is a string of any bytes: names of files, arguments and variables need
@@ -58,7 +58,12 @@ type Probe struct {
 // NonceBytes is the length of what only a neighbour can read.
 const NonceBytes = 16
 
-func (h Hello) check() error { return h.Probe.check() }
+func (h Hello) check() error {
+	if h.User < 0 {
+		return fmt.Errorf("user %d", h.User)
+	}
+	return h.Probe.check()
+}
 
 func (p Probe) check() error {
 	if p.PID < 1 || p.FD < 0 || len(p.Nonce) != NonceBytes {
@@ -78,6 +83,21 @@ type Started struct{ Ranks []Process }
 type Process struct {
 	PID        int
 	Processors []int // it may use
+}
+
+// check keeps out what would be no process: gorun waits for the end of each.
+func (s Started) check() error {
+	for _, p := range s.Ranks {
+		if p.PID < 1 {
+			return fmt.Errorf("process %d", p.PID)
+		}
+		for _, cpu := range p.Processors {
+			if cpu < 0 {
+				return fmt.Errorf("processor %d of process %d", cpu, p.PID)
+			}
+		}
+	}
+	return nil
 }
 
 // Failed says that the ranks of a Plan could not be started and why. None of
@@ -104,8 +124,9 @@ type Exit struct {
 }
 
 func (e Exit) check() error {
-	if e.Rank < 0 {
-		return errors.New("negative rank")
+	// A process that was stopped or goes on has a status, too, and has not ended.
+	if s := syscall.WaitStatus(e.Status); e.Rank < 0 || !s.Exited() && !s.Signaled() {
+		return fmt.Errorf("rank %d with status %#x", e.Rank, e.Status)
 	}
 	return nil
 }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mountLine is a line of mountinfo of a cgroup v2 file system.
+func mountLine(root, point, mode string) string {
+	return "41 31 0:38 " + root + " " + point + " " + mode + ",relatime shared:5 - cgroup2 cgroup2 rw,nsdelegate\n"
+}
+
+// otherMounts are lines of mountinfo that are of no cgroup v2 file system.
+const otherMounts = "23 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n" +
+	"31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n" +
+	"32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
+
+func TestCgroupOfAProcess(t *testing.T) {
+	const point = "/sys/fs/cgroup"
+	for name, c := range map[string]struct{ mounts, self, want string }{
+		"the root":                 {mountLine("/", point, "rw"), "0::/\n", point},
+		"below it":                 {otherMounts + mountLine("/", point, "rw"), "0::/user.slice/a b\n", point + "/user.slice/a b"},
+		"beside version 1":         {mountLine("/", point+"/unified", "rw"), "4:memory:/x\n0::/y\n1:name=systemd:/z\n", point + "/unified/y"},
+		"a part is mounted":        {mountLine("/docker/abc", point, "rw"), "0::/docker/abc/job\n", point + "/job"},
+		"just that part":           {mountLine("/docker/abc", point, "rw"), "0::/docker/abc\n", point},
+		"with escapes":             {mountLine(`/a\040b`, `/mnt/c\134d`, "rw"), "0::/a b/c\n", `/mnt/c\d/c`},
+		"the second mount":         {mountLine("/", "/ro", "ro") + mountLine("/", "/rw", "rw"), "0::/x\n", "/rw/x"},
+		"no newline at the end":    {mountLine("/", point, "rw"), "0::/x", point + "/x"},
+		"no version 2":             {otherMounts, "4:memory:/x\n", ""},
+		"not mounted":              {otherMounts, "0::/x\n", ""},
+		"read-only":                {mountLine("/", point, "ro"), "0::/x\n", ""},
+		"another part is mounted":  {mountLine("/docker/abc", point, "rw"), "0::/docker/abcdef\n", ""},
+		"outside of the namespace": {mountLine("/", point, "rw"), "0::/../x\n", ""},
+		"far outside":              {mountLine("/", point, "rw"), "0::/..\n", ""},
+		"nothing":                  {"", "", ""},
+		"an empty path":            {mountLine("/", point, "rw"), "0::\n", ""},
+	} {
+		got, err := cgroupDir(c.mounts, c.self)
+		require.Equal(t, c.want, got, name)
+		require.Equal(t, c.want == "", err != nil, name)
+	}
+}
+
+func FuzzCgroup(f *testing.F) {
+	mounts, self := otherMounts+mountLine("/docker", "/sys/fs/cgroup", "rw"), "4:memory:/x\n0::/docker/job\n"
+	for n := range len(mounts) + 1 {
+		f.Add(mounts[:n], self)
+	}
+	for n := range len(self) + 1 {
+		f.Add(mounts, self[:n])
+	}
+	f.Add(mountLine("/", `/a\040b\`, "rw"), "0::/../../etc\n")
+	f.Fuzz(func(t *testing.T, mounts, self string) {
+		dir, err := cgroupDir(mounts, self)
+		if err != nil {
+			require.Empty(t, dir)
+			return
+		}
+		// It is at or below one of the places where a cgroup v2 file system is mounted.
+		found := false
+		for line := range strings.Lines(mounts) {
+			if fields := strings.Fields(line); len(fields) > 4 && strings.Contains(line, " - cgroup2 ") {
+				below, err := filepath.Rel(unescape(fields[4]), dir)
+				found = found || err == nil && below != ".." && !strings.HasPrefix(below, "../")
+			}
+		}
+		require.True(t, found, dir)
+	})
+}
+
+func FuzzStat(f *testing.F) {
+	const rest = " 42 42 0 -1 4194560 1 0 0 0 0 0"
+	for _, name := range []string{"sh", "a b", ") Z 1 (", "", "\n)", "x) R 7"} {
+		f.Add(name, "S", " 41"+rest)
+	}
+	whole := " 41" + rest
+	for n := range whole {
+		f.Add("sh", "S", whole[:n])
+	}
+	f.Add("sh", "Z", whole)
+	f.Fuzz(func(t *testing.T, name, state, rest string) {
+		parent, alive := statParent([]byte("42 (" + name + ") " + state + rest))
+		if !alive {
+			require.Zero(t, parent)
+		}
+		// The name does not matter, whatever it holds.
+		if !strings.Contains(state+rest, ")") {
+			other, same := statParent([]byte("42 (sh) " + state + rest))
+			require.Equal(t, []any{parent, alive}, []any{other, same})
+		}
+	})
+}
+
+func TestParentOfAProcess(t *testing.T) {
+	for state, alive := range map[string]bool{"R": true, "S": true, "D": true, "T": true, "t": true, "Z": false, "X": false} {
+		parent, ok := statParent([]byte(fmt.Sprintf("42 (a) (b) Z 1) %s 41 42 42 0 -1", state)))
+		require.Equal(t, alive, ok, state)
+		if alive {
+			require.Equal(t, 41, parent)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// framesOf calls f for each frame in a stream, until f returns an error or the stream
+// makes no sense.
+func framesOf(stream []byte, f func(k link.Kind, body []byte) error) error {
+	in := bufio.NewReader(bytes.NewReader(stream))
+	for {
+		k, body, err := link.ReadFrame(in)
+		if err != nil {
+			return nil
+		}
+		if err := f(k, body); err != nil {
+			return err
+		}
+	}
+}
+
+// frame returns a frame of a rank's stream.
+func frame(k link.Kind, rank int, of link.Stream, rest ...[]byte) []byte {
+	return link.AppendFrame(nil, k, append([][]byte{link.Target{Rank: rank, Stream: of}.Append(nil)}, rest...)...)
+}
+
+// hostOf returns a host that runs ranks 0 and 2 of three, with room for news.
+func hostOf(t *testing.T, room int) *host {
+	t.Helper()
+	o := &options{hosts: hostList{{"a", 2}, {"b", 1}}}
+	j := &job{opts: o, news: make(chan news, room), node: &node{exits: make(chan exit, 3)}}
+	j.server = bootstrap.NewServer(3, j.hear)
+	var err error
+	j.out, err = newOutput(o, 3)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		for _, fd := range []int{j.out.epoll, j.out.wake[0], j.out.wake[1]} {
+			require.NoError(t, unix.Close(fd))
+		}
+	})
+	h := &host{job: j, name: "a", input: newWindow()}
+	for number := range 3 {
+		r := &rank{number: number, pid: 1, served: make(chan struct{})}
+		j.ranks = append(j.ranks, r)
+		if number != 1 {
+			r.remote = h
+			j.out.addRemote(r, false, func(stream, int) {})
+			h.ranks = append(h.ranks, r)
+		}
+	}
+	j.server.Link([]int{0, 2}, io.Discard)
+	return h
+}
+
+// agentFrames are streams of frames of an agent with ranks 0 and 2.
+func agentFrames(tb testing.TB) [][]byte {
+	tb.Helper()
+	card, err := bootstrap.Card{Rank: 2}.Append([]byte{1}) // the kind
+	require.NoError(tb, err)
+	return [][]byte{
+		slices.Concat(frame(link.KindUp, 2, 0, card), frame(link.KindUp, 2, 0, []byte{4})),
+		slices.Concat(frame(link.KindOutput, 0, link.Stdout, []byte("text")), frame(link.KindOutputEnd, 0, link.Stdout)),
+		link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: 2, Status: 139})),
+		slices.Concat(frame(link.KindUp, 0, 0, []byte{3, 7, 0, 0, 0, 'x'}), frame(link.KindUp, 0, 0)), // abort, nonsense
+	}
+}
+
+func FuzzAgentFrames(f *testing.F) {
+	for _, stream := range agentFrames(f) {
+		f.Add(stream)
+		f.Add(slices.Concat(stream, stream))
+		f.Add(stream[:len(stream)/2])
+	}
+	f.Add(frame(link.KindCredit, 0, 0, link.Amount(1)))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		h, written, ended := hostOf(t, len(stream)), 0, 0
+		err := framesOf(stream, func(k link.Kind, body []byte) error {
+			err := h.take(k, body)
+			if _, rest, e := link.ParseTarget(body); err == nil && e == nil && k == link.KindOutput {
+				written += len(rest)
+			}
+			if err == nil && k == link.KindExit {
+				ended++
+			}
+			return err
+		})
+		if err != nil {
+			require.ErrorIs(t, err, link.ErrMalformed)
+		}
+		for _, c := range h.job.out.chunks {
+			written -= len(c.data)
+		}
+		require.Zero(t, written, "what was taken is what will be written")
+		require.Len(t, h.job.node.exits, ended)
+		for range ended {
+			x := <-h.job.node.exits
+			require.NotEqual(t, 1, x.rank.number, "a rank of another host")
+			require.True(t, x.status.Exited() || x.status.Signaled())
+		}
+		require.Equal(t, bootstrap.RankStarted, h.job.server.State(1), "a rank of another host")
+		for len(h.job.news) > 0 {
+			require.NotEqual(t, 1, (<-h.job.news).Rank)
+		}
+	})
+}
+
+// What no agent of gorun's does, which gorun has to notice all the same.
+func TestAgentsThatBreakTheProtocol(t *testing.T) {
+	big := make([]byte, link.WindowBytes)
+	status := func(rank int, s uint32) []byte {
+		return link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: rank, Status: s}))
+	}
+	for name, stream := range map[string][]byte{
+		"output of another's rank":      frame(link.KindOutput, 1, link.Stdout, []byte("x")),
+		"output of no rank":             frame(link.KindOutput, 3, link.Stdout, []byte("x")),
+		"output on standard input":      frame(link.KindOutput, 0, link.Stdin, []byte("x")),
+		"output after its end":          slices.Concat(frame(link.KindOutputEnd, 0, link.Stderr), frame(link.KindOutput, 0, link.Stderr, []byte("x"))),
+		"two ends of output":            slices.Concat(frame(link.KindOutputEnd, 0, link.Stderr), frame(link.KindOutputEnd, 0, link.Stderr)),
+		"more output than the window":   slices.Concat(frame(link.KindOutput, 0, link.Stdout, big), frame(link.KindOutput, 0, link.Stdout, []byte("x"))),
+		"credit for what was not sent":  frame(link.KindCredit, 0, 0, link.Amount(1)),
+		"the end of another's rank":     status(1, 0),
+		"two ends of a rank":            slices.Concat(status(2, 0), status(2, 0)),
+		"a rank that stopped as an end": status(2, 0x137f),
+		"words after the end":           slices.Concat(status(2, 0), frame(link.KindUp, 2, 0, []byte{2})),
+		"words of another's rank":       frame(link.KindUp, 1, 0, []byte{2}),
+		"a frame of gorun's":            frame(link.KindSignal, 0, 0, link.Amount(9)),
+		"a second hello":                link.AppendFrame(nil, link.KindHello),
+	} {
+		h := hostOf(t, 16)
+		require.ErrorIs(t, framesOf(stream, h.take), link.ErrMalformed, name)
+	}
+	h := hostOf(t, 16)
+	whole := slices.Concat(frame(link.KindOutput, 0, link.Stdout, big), frame(link.KindOutput, 0, link.Stderr, big), frame(link.KindOutput, 2, link.Stdout, big))
+	require.NoError(t, framesOf(whole, h.take), "each stream has a window of its own")
+}
+
+// agentOf returns an agent with rank 0, which writes and reads nothing.
+func agentOf() *agent {
+	a := &agent{node: &node{contain: outside{}}, out: newForwarder(), feed: newFeed(true), started: make(chan struct{})}
+	a.conn = link.NewConn(bufio.NewReader(bytes.NewReader(nil)), io.Discard)
+	a.relay = bootstrap.NewRelay([]int{0}, func(int, []byte) error { return nil })
+	target := link.Target{Stream: link.Stdout}
+	a.out.streams[target] = &forwarded{target: target, room: newWindow()}
+	return a
+}
+
+func FuzzGorunFrames(f *testing.F) {
+	f.Add(slices.Concat(link.AppendFrame(nil, link.KindInput, []byte("text")), link.AppendFrame(nil, link.KindInputEnd)))
+	f.Add(slices.Concat(frame(link.KindSignal, 0, 0, link.Amount(15)), link.AppendFrame(nil, link.KindKill)))
+	f.Add(frame(link.KindCredit, 0, link.Stdout, link.Amount(1)))
+	f.Add(link.AppendFrame(nil, link.KindDown, []byte{19}))
+	f.Add(link.AppendFrame(nil, link.KindPlan, []byte(`{}`)))
+	f.Add(link.AppendFrame(nil, link.KindProbe, []byte(`{"PID":0}`)))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		a := agentOf()
+		err := framesOf(stream, func(k link.Kind, body []byte) error {
+			if _, e := link.Decode[link.Probe](body); k == link.KindProbe && e == nil {
+				return nil // it would look at a process of this machine
+			}
+			return a.obey(k, body)
+		})
+		if err != nil {
+			require.ErrorIs(t, err, link.ErrMalformed)
+		}
+		require.NoError(t, a.conn.Flush())
+	})
+}
+
+// What no gorun does, which its agent has to notice all the same.
+func TestGorunsThatBreakTheProtocol(t *testing.T) {
+	plan := link.Encode(link.Plan{
+		Size: 1, Nodes: 1, Secret: make([]byte, link.SecretBytes), Ranks: []link.Rank{{}},
+		Programs: []link.Program{{Path: "/x", Args: []link.Text{"x"}}},
+	})
+	for name, stream := range map[string][]byte{
+		"a second plan":             link.AppendFrame(nil, link.KindPlan, plan),
+		"credit beyond the window":  frame(link.KindCredit, 0, link.Stdout, link.Amount(1)),
+		"credit for no stream":      frame(link.KindCredit, 0, link.Stderr, link.Amount(0)),
+		"a frame of an agent's":     link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{})),
+		"a signal without a number": frame(link.KindSignal, 0, 0),
+	} {
+		require.ErrorIs(t, framesOf(stream, agentOf().obey), link.ErrMalformed, name)
+	}
+	early := agentOf()
+	early.relay = nil
+	require.ErrorIs(t, framesOf(link.AppendFrame(nil, link.KindKill), early.obey), link.ErrMalformed, "an order before the plan")
+}

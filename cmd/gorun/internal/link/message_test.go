@@ -1,0 +1,152 @@
+package link_test
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+func hello() link.Hello {
+	return link.Hello{Node: [16]byte{1, 15: 2}, User: 1000, Probe: probe()}
+}
+
+func probe() link.Probe { return link.Probe{PID: 1, FD: 3, Nonce: make([]byte, link.NonceBytes)} }
+
+func started() link.Started {
+	return link.Started{Ranks: []link.Process{{PID: 7, Processors: []int{0, 3}}, {PID: 8, Processors: []int{}}}}
+}
+
+// messages are one of each kind.
+func messages() map[string]any {
+	return map[string]any{
+		"hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
+		"failed": link.Failed{Code: 127, Text: "no such file"}, "exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},
+	}
+}
+
+// decode decodes a body as a message of some kind.
+func decode(kind string, body []byte) (any, error) {
+	switch kind {
+	case "hello":
+		return link.Decode[link.Hello](body)
+	case "probe":
+		return link.Decode[link.Probe](body)
+	case "probed":
+		return link.Decode[link.Probed](body)
+	case "plan":
+		return link.Decode[link.Plan](body)
+	case "started":
+		return link.Decode[link.Started](body)
+	case "failed":
+		return link.Decode[link.Failed](body)
+	default:
+		return link.Decode[link.Exit](body)
+	}
+}
+
+func TestMessagesRoundTripAndTruncated(t *testing.T) {
+	for kind, m := range messages() {
+		whole := link.Encode(m)
+		got, err := decode(kind, whole)
+		require.NoError(t, err, kind)
+		require.Equal(t, m, got)
+		for n := range whole {
+			_, err := decode(kind, whole[:n])
+			require.ErrorIs(t, err, link.ErrMalformed, "%d bytes of %s", n, kind)
+		}
+		_, err = decode(kind, append(bytes.Clone(whole), whole...))
+		require.ErrorIs(t, err, link.ErrMalformed, "two %ss", kind)
+	}
+	require.Equal(t, []string{"A=\xff\x00", "B="}, link.Strings(plan().Env), "bytes that are not UTF-8 arrive")
+}
+
+func TestMessagesOutOfRange(t *testing.T) {
+	for name, change := range map[string]func(*link.Plan){
+		"short secret":     func(p *link.Plan) { p.Secret = p.Secret[1:] },
+		"no ranks":         func(p *link.Plan) { p.Ranks = nil },
+		"node":             func(p *link.Plan) { p.NodeRank = 2 },
+		"negative node":    func(p *link.Plan) { p.NodeRank = -1 },
+		"rank too large":   func(p *link.Plan) { p.Ranks[1].Number = 4 },
+		"not ascending":    func(p *link.Plan) { p.Ranks[1].Number = 1 },
+		"negative rank":    func(p *link.Plan) { p.Ranks[0].Number = -1 },
+		"no such program":  func(p *link.Plan) { p.Ranks[0].Program = 1 },
+		"negative program": func(p *link.Plan) { p.Ranks[0].Program = -1 },
+		"no path":          func(p *link.Plan) { p.Programs[0].Path = "" },
+		"no name":          func(p *link.Plan) { p.Programs[0].Args = nil },
+		"input":            func(p *link.Plan) { p.Input = 3 },
+	} {
+		p := plan()
+		change(&p)
+		_, err := link.Decode[link.Plan](link.Encode(p))
+		require.ErrorIs(t, err, link.ErrMalformed, name)
+	}
+	for name, bad := range map[string]link.Probe{
+		"no process":          {FD: 3, Nonce: make([]byte, link.NonceBytes)},
+		"negative descriptor": {PID: 1, FD: -1, Nonce: make([]byte, link.NonceBytes)},
+		"short nonce":         {PID: 1, Nonce: []byte{1}},
+	} {
+		_, err := decode("probe", link.Encode(bad))
+		require.ErrorIs(t, err, link.ErrMalformed, name)
+		_, err = decode("hello", link.Encode(link.Hello{Probe: bad}))
+		require.ErrorIs(t, err, link.ErrMalformed, name)
+	}
+	for kind, texts := range map[string][]string{
+		"failed":  {"", "{", "[]", `{"Unknown":1}`, `{}`, `{"Code":0}`, `{"Code":256}`, `{"Code":1}{}`},
+		"exit":    {`{"Rank":-1}`, `{"Status":-1}`, `{"Status":4991}`, `{"Status":65535}`, `{"Status":127}`},
+		"started": {`{"Ranks":[{"PID":0}]}`, `{"Ranks":[{"PID":1},{"PID":-5}]}`, `{"Ranks":[{"PID":1,"Processors":[-1]}]}`},
+		"hello":   {`{"User":-1,"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="}}`},
+	} {
+		for _, text := range texts {
+			_, err := decode(kind, []byte(text))
+			require.ErrorIs(t, err, link.ErrMalformed, "%s %s", kind, text)
+		}
+	}
+}
+
+func FuzzMessage(f *testing.F) {
+	kinds := slices.Sorted(maps.Keys(messages()))
+	for kind, m := range messages() {
+		f.Add(uint8(slices.Index(kinds, kind)), link.Encode(m))
+	}
+	f.Add(uint8(slices.Index(kinds, "exit")), []byte(`{"Rank":1,"Status":4991}`))
+	f.Add(uint8(slices.Index(kinds, "started")), []byte(`{"Ranks":[{"PID":0}]}`))
+	f.Fuzz(func(t *testing.T, number uint8, body []byte) {
+		kind := kinds[int(number)%len(kinds)]
+		m, err := decode(kind, body)
+		if err != nil {
+			require.ErrorIs(t, err, link.ErrMalformed)
+			return
+		}
+		again, err := decode(kind, link.Encode(m))
+		require.NoError(t, err)
+		require.Equal(t, link.Encode(m), link.Encode(again))
+	})
+}
+
+func FuzzTarget(f *testing.F) {
+	whole := append(link.Target{Rank: 1 << 20, Stream: link.Stderr}.Append(nil), link.Amount(5)...)
+	for n := range len(whole) + 1 {
+		f.Add(whole[:n])
+	}
+	f.Add([]byte{0, 0, 0, 0x80, 0, 0, 0, 0, 0x80})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		target, rest, err := link.ParseTarget(b)
+		if err != nil {
+			require.ErrorIs(t, err, link.ErrMalformed)
+		} else {
+			require.Equal(t, b, append(target.Append(nil), rest...))
+		}
+		same, n, err := link.ParseAmount(b)
+		if err != nil {
+			require.ErrorIs(t, err, link.ErrMalformed)
+			return
+		}
+		require.Equal(t, target, same)
+		require.Equal(t, b, append(target.Append(nil), link.Amount(n)...))
+	})
+}
