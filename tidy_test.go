@@ -81,7 +81,7 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
 	},
 
-	"bootstrap": {"golang.org/x/sys/unix"},
+	"bootstrap": {"internal/processor", "golang.org/x/sys/unix"},
 	"cmd/gorun": {"bootstrap", "cmd/gorun/internal/link", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/link": {},

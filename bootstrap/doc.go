@@ -21,3 +21,7 @@
 // sends, a malformed frame is an error and never a panic or a large
 // allocation. No host name is ever resolved.
 package bootstrap
+
+import (
+	_ "github.com/gorun-hpc/gorun/internal/processor" // says what 32-bit processors lack
+)

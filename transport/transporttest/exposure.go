@@ -1,6 +1,8 @@
 package transporttest
 
 import (
+	"math"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -152,7 +154,7 @@ func testArenaBytes(r *rig) {
 	_, ok = a.Offset(make([]byte, 10))
 	require.False(r, ok, "heap memory is not in the arena")
 
-	for _, bad := range [][2]int{{-1, 1}, {0, a.Size() + 1}, {a.Size() - 1, 2}, {a.Size() + 1, 0}, {0, -1}, {1 << 62, 1 << 62}} {
+	for _, bad := range [][2]int{{-1, 1}, {0, a.Size() + 1}, {a.Size() - 1, 2}, {a.Size() + 1, 0}, {0, -1}, {math.MaxInt, math.MaxInt}} {
 		_, err := a.Bytes(bad[0], bad[1])
 		require.Error(r, err, "bytes [%d, +%d) of %d", bad[0], bad[1], a.Size())
 	}

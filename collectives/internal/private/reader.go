@@ -33,8 +33,9 @@ func (Reader) Read(process, addr uint64, dst []byte) error {
 // page is missing, or beyond 2 GiB.
 func read(process int, addr uint64, dst []byte) error {
 	for len(dst) > 0 {
-		n, err := unix.ProcessVMReadv(process,
-			[]unix.Iovec{{Base: &dst[0], Len: uint64(len(dst))}},
+		local := unix.Iovec{Base: &dst[0]}
+		local.SetLen(len(dst))
+		n, err := unix.ProcessVMReadv(process, []unix.Iovec{local},
 			[]unix.RemoteIovec{{Base: uintptr(addr), Len: len(dst)}}, 0)
 		switch {
 		case err != nil:

@@ -1,0 +1,8 @@
+//go:build 386 || arm || mips || mipsle
+
+package processor
+
+// Offsets in the memory of a node and the words that processes share have 64 bits, and
+// an int must hold them. The compiler says so by the name that it does not find; all
+// packages that need it import this one.
+var _ = gorun_needs_a_64_bit_processor
