@@ -3,6 +3,7 @@ package shm
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -35,7 +36,8 @@ func (a *arena) Bytes(off, n int) ([]byte, error) {
 
 // Discard implements transport.Arena.
 func (a *arena) Discard(off, n int) error {
-	if off < 0 || n < 0 || off > a.Size() || n > a.Size()-off || off%pageBytes != 0 || n%pageBytes != 0 {
+	page := os.Getpagesize()
+	if off < 0 || n < 0 || off > a.Size() || n > a.Size()-off || off%page != 0 || n%page != 0 {
 		return fmt.Errorf("shm: discard of %d bytes at %d: %w", n, off, errRange)
 	}
 	if n == 0 {
@@ -45,17 +47,25 @@ func (a *arena) Discard(off, n int) error {
 		a.node.locals[a.rank].arena.discard(uint64(off), n)
 		return nil
 	}
-	// MADV_REMOVE is fallocate(PUNCH_HOLE) by address: the pages go, for every
-	// process that maps them.
-	b := a.node.span(a.rank, offArena+off, n)
-	err := unix.Madvise(b, unix.MADV_REMOVE)
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		clear(b)
-		return nil
-	}
-	if err != nil {
+	if err := discard(a.node.span(a.rank, offArena+off, n), unix.Madvise); err != nil {
 		return fmt.Errorf("shm: discard of %d bytes at %d: %w", n, off, err)
 	}
+	return nil
+}
+
+// discard gives the pages of b back, for every process that maps them: MADV_REMOVE is
+// fallocate(PUNCH_HOLE) by address. Where the system does not do that, or says that it
+// did and ignores it, as emulators do, b becomes zeros only.
+func discard(b []byte, advise func(b []byte, advice int) error) error {
+	b[0] = 1
+	err := advise(b, unix.MADV_REMOVE)
+	if err == nil && b[0] == 0 {
+		return nil
+	}
+	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
+		return err
+	}
+	clear(b)
 	return nil
 }
 

@@ -20,10 +20,14 @@ package shm
 //	77824      16384    listing of exposed memory, 512 of 32     owner
 //	94208      524288   rings, 8 of 64 KiB                       one peer each
 //	618496     524288   staging buffers, 8 of 64 KiB             owner and serving peer
-//	1142784             arena, to the end of the range
+//	1142784    36864    nothing
+//	1179648             arena, to the end of the range
 const (
 	lineBytes = 64
 	pageBytes = 4096
+	// largestPage is the longest page of the processors for which this is built, that
+	// of some kernels for arm64. The arena gives its memory back by the page.
+	largestPage = 64 << 10
 
 	offMagic      = 0
 	offVersion    = 8
@@ -51,7 +55,7 @@ const (
 	offStaging   = controlBytes
 	stagingSlots = 8
 	stagingBytes = 64 << 10
-	offArena     = offStaging + stagingSlots*stagingBytes
+	offArena     = (offStaging + stagingSlots*stagingBytes + largestPage - 1) &^ (largestPage - 1)
 
 	listingSlots = 512
 
@@ -72,7 +76,7 @@ const (
 	maxEager = 8 << 10
 
 	layoutMagic   = 0x6d68736e75726f67 // "gorunshm", little endian
-	layoutVersion = 1
+	layoutVersion = 2
 )
 
 // Compile-time checks of the table above: each line fails to compile when the
@@ -82,12 +86,12 @@ const (
 	_ = uint(offListing-77824) + uint(77824-offListing)
 	_ = uint(offRings-94208) + uint(94208-offRings)
 	_ = uint(offStaging-618496) + uint(618496-offStaging)
-	_ = uint(offArena-1142784) + uint(1142784-offArena)
+	_ = uint(offArena-1179648) + uint(1179648-offArena)
 	_ = uint(offTickets - offBulk - bulkDescriptors*bulkDescriptorBytes)
 	_ = uint(offInboxIndex - offTickets - stagingSlots*lineBytes)
 	_ = uint(3*ringBytes/4 - 2*(maxEager+recordHeader+lineBytes))
 	_ = uint(3*inboxSlots/4 - 2*(maxEager+recordHeader)/lineBytes - 2)
-	_ = -uint(offArena % pageBytes)
+	_ = -uint(offArena % largestPage)
 )
 
 // States of a rank, in the low bits of the word at offState. The word is written

@@ -24,6 +24,10 @@ const (
 	envRank  = "SHM_TEST_RANK"
 	envRanks = "SHM_TEST_RANKS"
 	envCMA   = "SHM_TEST_NO_CMA"
+
+	// envExec is the path of the emulator that starts this program, as go test -exec
+	// does, where the system does not start it by itself.
+	envExec = "SHM_TEST_EXEC"
 )
 
 // scenes are what a rank process can play. They return when told so by a message
@@ -140,6 +144,9 @@ func newStage(tb testing.TB, scene string, ranks int, noCMA bool) *stage {
 	s := &stage{}
 	for rank := 1; rank < ranks; rank++ {
 		c := exec.Command(os.Args[0])
+		if emulator := os.Getenv(envExec); emulator != "" {
+			c = exec.Command(emulator, os.Args[0])
+		}
 		c.ExtraFiles = []*os.File{f}
 		c.Env = append(os.Environ(), envScene+"="+scene, envRank+"="+strconv.Itoa(rank), envRanks+"="+strconv.Itoa(ranks), "GOMAXPROCS=1")
 		if noCMA {
@@ -346,11 +353,15 @@ func (s *stage) get(tb testing.TB, dst []byte, k transport.Key) error {
 func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
 func TestProcesses(t *testing.T) {
+	rounds := uint64(2000)
+	if testing.Short() {
+		rounds = 300
+	}
 	t.Run("echo", func(t *testing.T) {
 		s := newStage(t, "echo", 3, false)
 		for peer := 1; peer <= 2; peer++ {
 			e := endpointTo(t, s.tr, peer)
-			for i := range uint64(2000) {
+			for i := range rounds {
 				size := int(i * 37 % 8193)
 				s.arrivals = s.arrivals[:0]
 				want := pattern(size, i)
@@ -364,7 +375,7 @@ func TestProcesses(t *testing.T) {
 	t.Run("asleep", func(t *testing.T) {
 		s := newStage(t, "sleep", 2, false)
 		e := endpointTo(t, s.tr, 1)
-		for i := range uint64(2000) {
+		for i := range rounds {
 			s.arrivals = s.arrivals[:0]
 			require.NoError(t, e.Send(transport.Header{A: wordData, B: i}, word(i)))
 			for len(s.arrivals) == 0 {

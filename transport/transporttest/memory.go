@@ -2,6 +2,7 @@ package transporttest
 
 import (
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -10,8 +11,8 @@ import (
 const (
 	// arenaToken is the Token of every arena; exposures have larger ones.
 	arenaToken = 1
-	// pageSize is the granularity of Discard.
-	pageSize = 4096
+	// pageSize is a multiple of the page size of every machine.
+	pageSize = 64 << 10
 	// regionAddr separates the addresses of exposures, so that a Key that runs off
 	// the end of one does not run into the next.
 	regionAddr = 1 << 40
@@ -47,7 +48,7 @@ func (a *fakeArena) Bytes(off, n int) ([]byte, error) {
 
 // Discard implements transport.Arena.
 func (a *fakeArena) Discard(off, n int) error {
-	if off%pageSize != 0 || n%pageSize != 0 {
+	if page := os.Getpagesize(); off%page != 0 || n%page != 0 {
 		panic(fmt.Sprintf("transporttest: rank %d: Discard(%d, %d) is not in whole pages", a.rank, off, n))
 	}
 	b, err := a.Bytes(off, n)
