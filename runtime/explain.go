@@ -133,11 +133,15 @@ func (n *network) explain() []string {
 			{&c.Strangers, "with something else in place of a request"},
 			{&c.Late, "without a request in time"},
 			{&c.Crowded, "without a request among too many"},
+			{&c.Scarce, "for want of descriptors"},
 		}), tally("requests refused", []tallied{
 			{&s.OtherJob, "of another job"},
 			{&s.Unproved, "without the job's secret"},
 			{&s.Foreign, "without a record of this version"},
 			{&s.Misplaced, "of ranks that there are not"},
+			{&s.Repeated, "of ranks, but not their newest (as when ranks connect to each other at a time)"},
+			{&s.Declined, "of ranks that were told why"},
+			{&c.Refused, "among too many that waited for an answer"},
 		}), tally("refusals by other ranks not believed", []tallied{
 			{&s.Refusals, "without proof of the job's secret"},
 		}))

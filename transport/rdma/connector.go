@@ -163,6 +163,7 @@ func (a *connector) invited(c actor.Context, l *link) {
 // refuse rejects a request.
 func (a *connector) refuse(l *link, r negotiation.Reject) {
 	delete(a.links, l.conn)
+	a.t.strangers.declined(r.Reason)
 	a.t.reject(l.request, r, l.asked)
 }
 

@@ -188,5 +188,6 @@ func TestFaultStoppedPeer(t *testing.T) {
 		again := l.dial(l.r.Address(), c.AppendRequest(nil, &n, 0))
 		again.answer(l.r)
 		require.Equal(l, negotiation.StaleEpoch, again.reason())
+		require.Equal(l, uint64(1), l.r.Strangers().Repeated.Load())
 	})
 }

@@ -140,7 +140,9 @@ func (t *Transport) accept(l *link) {
 		})
 	}
 	if err != nil {
-		t.reject(l.request, negotiation.RejectOf(err), l.asked)
+		reject := negotiation.RejectOf(err)
+		t.strangers.declined(reject.Reason)
+		t.reject(l.request, reject, l.asked)
 		l.failed(t, err)
 	}
 }

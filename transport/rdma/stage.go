@@ -249,6 +249,7 @@ func (d *director) request(c actor.Context, request *verbs.ConnectionRequest) {
 		return
 	}
 	if d.buried[int(record.Source)] { // declared dead
+		d.t.strangers.declined(negotiation.StaleEpoch)
 		d.t.reject(request, negotiation.Reject{Reason: negotiation.StaleEpoch}, info.Param.PrivateData)
 		return
 	}

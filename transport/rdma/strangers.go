@@ -10,14 +10,22 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// Strangers counts the requests that were refused because their record did not
-// verify, and the refusals that were not believed. What does not even speak the
-// provider's protocol is the provider's to count. It may be read from any goroutine.
+// Strangers counts the requests that were refused, and the refusals that were not
+// believed. What does not even speak the provider's protocol is the provider's to
+// count, and so are requests that its backlog had no room for. It may be read from any
+// goroutine.
 type Strangers struct {
 	// OtherJob counts records of another job, Unproved those whose tag does not
 	// verify, Foreign what is no record or one of another version, Misplaced records
 	// of ranks that there are not.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
+	// Repeated counts requests whose record verifies and is not the newest one of its
+	// rank, as a recorded one is that somebody sends again; those of an earlier life of a
+	// rank, and of one that was declared dead, are among them, and one that comes late
+	// because two crossed each other. Declined counts those of ranks that have to come at
+	// another time or with other terms. Of two requests that cross each other one is
+	// refused in time, and not counted.
+	Repeated, Declined atomic.Uint64
 	// Refusals counts refusals of requests of this rank that do not prove to be of the
 	// rank that was asked. Each was the end of one attempt.
 	Refusals atomic.Uint64
@@ -43,4 +51,15 @@ func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {
 	s.once.Do(func() {
 		t.config.Log(fmt.Sprintf("rdma: a request from %v was %v; more of that kind are counted in silence", from, err))
 	})
+}
+
+// declined notes that a request of a rank is refused.
+func (s *Strangers) declined(why negotiation.Reason) {
+	switch why {
+	case negotiation.Simultaneous:
+	case negotiation.Duplicate, negotiation.StaleEpoch:
+		s.Repeated.Add(1)
+	default:
+		s.Declined.Add(1)
+	}
 }

@@ -121,6 +121,7 @@ func TestOldRequestsAreRefused(t *testing.T) {
 	require.Equal(t, negotiation.Duplicate, again.reason(), "a recorded request")
 	again, _ = ask(2, 9)
 	require.Equal(t, negotiation.StaleEpoch, again.reason(), "an earlier life")
+	require.Equal(t, []uint64{2, 0}, []uint64{r.Strangers().Repeated.Load(), r.Strangers().Declined.Load()})
 	first.say(frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
 	r.check = func(int, transport.Header, []byte) {}
 	u.settle(r, "a message on the first", func() bool { return r.arrivals == 1 })

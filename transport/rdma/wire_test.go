@@ -205,6 +205,7 @@ func TestFaultSimultaneous(t *testing.T) {
 		p := newPair(t, 0)
 		mine, asked := p.dialled()
 		require.Equal(t, negotiation.Simultaneous, phone(t, p.r).ask(record(1, 0, 1)).rejection())
+		require.Zero(t, p.r.Strangers().Repeated.Load()+p.r.Strangers().Declined.Load(), "it is as it should be")
 		mine.write(reply(1, asked))
 		mine.until("the first message", func() bool { return len(mine.in) > 0 })
 		require.NoError(t, p.r.Close())

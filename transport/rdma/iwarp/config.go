@@ -29,7 +29,8 @@ type Config struct {
 	// module are known by their reply and need none.
 	Pause time.Duration
 	// HalfOpenMax is how many connections may be without an MPA request per listener.
-	// 0 means 256.
+	// 0 means 256. It is never more than an eighth of the descriptors that the process
+	// may have.
 	HalfOpenMax int
 	// SegmentMax bounds the ULPDUs sent, in bytes: a test reaches messages of many
 	// segments with few bytes. 0 means the most that the peer takes.
@@ -66,9 +67,14 @@ func (c Config) populate() Config {
 type Counters struct {
 	// Strangers counts connections dropped because of what they sent in place of an
 	// MPA request, Late those dropped because they sent none in time, Crowded those
-	// dropped because there were too many. HungUp counts those that the peer closed
+	// dropped because too many others sent none either, Scarce those dropped because
+	// the process had few descriptors left. HungUp counts those that the peer closed
 	// before its request was whole.
-	Strangers, Late, Crowded, HungUp atomic.Uint64
+	Strangers, Late, Crowded, Scarce, HungUp atomic.Uint64
+	// Rejected counts requests that the consumer rejected, Refused those that it was
+	// not told of: its backlog was full, it no longer listened, or it does not have the
+	// quality of service that was asked for.
+	Rejected, Refused atomic.Uint64
 	// Terminated counts connections ended by a Terminate of ours, TerminatedByPeer
 	// those ended by the peer's.
 	Terminated, TerminatedByPeer atomic.Uint64

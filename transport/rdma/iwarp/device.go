@@ -47,8 +47,8 @@ type device struct {
 	timers  timers
 	// pairs are those with a socket.
 	pairs map[*queuePair]struct{}
-	// farewells are sockets whose queue pair is done with them.
-	farewells map[*farewell]struct{}
+	// farewells are sockets whose queue pair is done with them, the oldest first.
+	farewells []*farewell
 	agenda    agenda
 	// hot are the pairs heard from last, see hot.go.
 	hot    [hotMax]*queuePair
@@ -74,7 +74,7 @@ var _ verbs.Device = (*device)(nil)
 func newDevice(p *Provider, name string, a addresses) (*device, error) {
 	d := &device{
 		provider: p, config: p.config, counters: &p.counters, name: name, addresses: a, epoll: -1, wakeup: -1,
-		pairs: map[*queuePair]struct{}{}, farewells: map[*farewell]struct{}{}, staging: make([]byte, stagingLength),
+		pairs: map[*queuePair]struct{}{}, staging: make([]byte, stagingLength),
 	}
 	var err error
 	if d.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
@@ -141,8 +141,8 @@ func (d *device) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) 
 
 // Close implements verbs.Device.
 func (d *device) Close() error {
-	for f := range d.farewells {
-		f.end()
+	for len(d.farewells) > 0 {
+		d.farewells[0].end()
 	}
 	for p := range d.pairs {
 		p.Abort()

@@ -49,7 +49,14 @@
 // # Strangers
 //
 // A connection to a listener has a deadline for its MPA request and there is a cap
-// on how many may be without one; beyond it the oldest is dropped. A peer that
-// breaks a rule gets the Terminate message that the RFC has for it and loses its
-// connection, and nothing else happens. [Counters] counts both.
+// on how many may be without one; beyond it the oldest is dropped. Of the process's
+// descriptors they have a share, and the last of them are never taken: when few are
+// left, the oldest without a request gives its own to who connects, and without one
+// the connection is reset. A request that is rejected is answered, and its socket is
+// closed at once: what it still says is the system's to deal with.
+//
+// A peer that breaks a rule gets the Terminate message that the RFC has for it and
+// loses its connection, and nothing else happens. Its socket is read for a while, so
+// that the message arrives: 16 MiB at most, and 64 sockets at a time. [Counters] counts
+// all of them.
 package iwarp

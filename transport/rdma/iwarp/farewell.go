@@ -1,20 +1,49 @@
 package iwarp
 
 import (
+	"slices"
+
 	"golang.org/x/sys/unix"
+)
+
+const (
+	// farewellsMax bounds the sockets of a device that are only kept for a last word.
+	farewellsMax = 64
+	// drainMax bounds what is read of a peer that was told to stop: more than the
+	// buffers of both ends hold by default, which is what it may have sent before it
+	// hears.
+	drainMax = 16 << 20
 )
 
 // farewell is a socket whose queue pair is done with it: its last bytes go out, then
 // the end of the stream, and what the peer still sends is thrown away, because
 // closing a socket with unread bytes in it would make TCP throw away ours (RFC 5041
-// section 7.1: the Terminate has to arrive).
+// section 7.1: the Terminate has to arrive). It ends after Config.CloseTimeout at the
+// latest, earlier when the peer does not stop, or when many others begin.
 type farewell struct {
 	entry
-	device *device
-	fd     int
-	rest   []byte
-	shut   bool
-	timer  timer
+	device  *device
+	fd      int
+	rest    []byte
+	shut    bool
+	drained int
+	timer   timer
+}
+
+// bid sends the last bytes of a connection and ends it in order.
+func (d *device) bid(fd int, last []byte) {
+	if len(d.farewells) == farewellsMax {
+		d.farewells[0].end() // it has had the longest time
+	}
+	f := &farewell{device: d, fd: fd, rest: last}
+	f.timer.owner = f
+	d.farewells = append(d.farewells, f)
+	if d.watch(fd, f, eventsInOut) != nil {
+		f.end()
+		return
+	}
+	d.setTimer(&f.timer, d.config.CloseTimeout)
+	f.run()
 }
 
 // notice implements task.
@@ -38,7 +67,9 @@ func (f *farewell) detach() int {
 	}
 	f.device.unwatch(f.fd)
 	f.device.timers.stop(&f.timer)
-	delete(f.device.farewells, f)
+	all := &f.device.farewells
+	i := slices.Index(*all, f)
+	*all = slices.Delete(*all, i, i+1)
 	f.fd = -1
 	return fd
 }
@@ -71,10 +102,11 @@ func (f *farewell) run() int {
 		case n == 0:
 			_ = unix.Close(f.detach()) // the system goes on sending what is left
 			return 1
-		case errno != 0:
+		case errno != 0 || f.drained+n > drainMax:
 			f.end()
 			return 1
 		}
+		f.drained += n
 	}
 	f.device.later(f)
 	return 1

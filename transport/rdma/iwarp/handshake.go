@@ -2,6 +2,9 @@ package iwarp
 
 import (
 	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
@@ -63,26 +66,30 @@ func (p *queuePair) open() {
 
 // Reject implements verbs.Handshake.
 func (h *handshake) Reject(privateData []byte) {
+	d := h.device
+	d.counters.Rejected.Add(1)
 	reply, err := mpa.Offer{IRD: depthMax, ORD: depthMax}.Reject(h.frame, privateData)
 	if err != nil {
 		h.Refuse()
 		return
 	}
-	h.device.bid(h.fd, reply.Append(nil))
+	dismiss(h.fd, reply.Append(nil), d.config.CloseTimeout)
 }
 
 // Refuse implements verbs.Handshake: TCP's reset in place of a reply.
 func (h *handshake) Refuse() { reset(h.fd) }
 
-// bid sends the last bytes of a connection and ends it in order.
-func (d *device) bid(fd int, last []byte) {
-	f := &farewell{device: d, fd: fd, rest: last}
-	f.timer.owner = f
-	d.farewells[f] = struct{}{}
-	if d.watch(fd, f, eventsInOut) != nil {
-		f.end()
+// dismiss ends a connection of nobody's in order, with a last frame. What happens next
+// is the system's business, for as long as patience: whoever is dismissed may keep its
+// end open and go on speaking, and costs no descriptor by that. An initiator that keeps
+// to the rules has sent nothing behind its request, so that the frame arrives.
+func dismiss(fd int, last []byte, patience time.Duration) {
+	n, errno := send(fd, &last[0], len(last))
+	if errno != 0 || n < len(last) { // an empty send buffer takes a frame at once
+		reset(fd)
 		return
 	}
-	d.setTimer(&f.timer, d.config.CloseTimeout)
-	f.run()
+	seconds := max(int(patience/time.Second), 1)
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_LINGER2, seconds) // else as long as the system likes
+	_ = unix.Close(fd)
 }

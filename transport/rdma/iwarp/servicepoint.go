@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,12 +15,13 @@ import (
 )
 
 const (
-	// acceptsMax bounds what one run of a service point accepts.
-	acceptsMax = 64
+	// acceptsMax bounds what one run of a service point accepts: so few that messages of
+	// peers do not wait for strangers, and that consumers can answer all in time.
+	acceptsMax = 16
 	// backlogMax is TCP's backlog. That of verbs counts requests, and a connection is
 	// not one yet.
 	backlogMax = 4096
-	// exhaustedPause is how long a service point waits for a free descriptor.
+	// exhaustedPause is how long a service point waits for free descriptors.
 	exhaustedPause = 50 * time.Millisecond
 )
 
@@ -115,28 +117,52 @@ func (s *servicePoint) run() int {
 		case err != nil:
 			continue // that one connection is gone
 		}
-		s.admit(fd, addrPort(from))
+		if !s.admit(fd, addrPort(from)) {
+			s.device.setTimer(&s.timer, exhaustedPause)
+			return n + 1
+		}
 	}
 	s.device.later(s)
 	return acceptsMax
 }
 
-// admit begins to wait for the MPA request of a connection.
-func (s *servicePoint) admit(fd int, from netip.AddrPort) {
-	if len(s.halfOpen) >= s.device.config.HalfOpenMax {
-		oldest := s.halfOpen[0]
-		s.device.stranger(&s.device.counters.Crowded, oldest.remote, "too many have sent no request")
-		oldest.drop()
+// admit begins to wait for the MPA request of a connection. It returns false when there
+// was no descriptor for it.
+func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
+	d := s.device
+	limit := descriptorLimit()
+	if len(s.halfOpen) >= min(d.config.HalfOpenMax, limit.share()) {
+		s.evict(&d.counters.Crowded, "too many have sent no request")
+	}
+	for limit.spared(fd) {
+		if len(s.halfOpen) == 0 {
+			d.stranger(&d.counters.Scarce, from, scarce)
+			reset(fd)
+			return false
+		}
+		s.evict(&d.counters.Scarce, scarce)
+		fd = lowest(fd)
 	}
 	h := &halfOpen{point: s, fd: fd, remote: from}
 	h.timer.owner = h
 	s.halfOpen = append(s.halfOpen, h)
-	if tune(fd, s.device.config.UserTimeout) != nil || s.device.watch(fd, h, eventsIn) != nil {
+	if tune(fd, d.config.UserTimeout) != nil || d.watch(fd, h, eventsIn) != nil {
 		h.drop()
-		return
+		return true
 	}
-	s.device.setTimer(&h.timer, s.device.config.RequestTimeout)
-	s.device.later(h)
+	d.setTimer(&h.timer, d.config.RequestTimeout)
+	d.later(h)
+	return true
+}
+
+// scarce is why connections are dropped when the process has few descriptors left.
+const scarce = "the process has few descriptors left"
+
+// evict drops the connection that has been without a request for longest.
+func (s *servicePoint) evict(counter *atomic.Uint64, why string) {
+	oldest := s.halfOpen[0]
+	s.device.stranger(counter, oldest.remote, why)
+	oldest.drop()
 }
 
 // halfOpen is a connection that has not sent its MPA request yet.
@@ -209,6 +235,7 @@ func (h *halfOpen) run() int {
 		PrivateData: private, ResponderResources: depthOf(peer.IRD), InitiatorDepth: depthOf(peer.ORD),
 	})
 	if err != nil {
+		d.counters.Refused.Add(1)
 		a.Refuse()
 	}
 	return 1
@@ -222,5 +249,5 @@ func (h *halfOpen) rejectMarkers(f mpa.Frame) {
 		h.drop()
 		return
 	}
-	d.bid(h.detach(), reply.Append(nil))
+	dismiss(h.detach(), reply.Append(nil), d.config.CloseTimeout)
 }

@@ -1,0 +1,36 @@
+package runtime
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+)
+
+// TestEveryRefusalIsExplained: whatever was dropped or refused is in the explanation,
+// each kind with its number.
+func TestEveryRefusalIsExplained(t *testing.T) {
+	n := &network{rdma: &rdma.Transport{}, provider: iwarp.New(iwarp.Config{})}
+	require.Empty(t, n.explain())
+	c := n.provider.Counters()
+	counters := []*atomic.Uint64{&c.HungUp, &c.Strangers, &c.Late, &c.Crowded, &c.Scarce, &c.Refused}
+	s := reflect.ValueOf(n.rdma.Strangers()).Elem()
+	for i := range s.NumField() {
+		if s.Type().Field(i).IsExported() {
+			counters = append(counters, s.Field(i).Addr().Interface().(*atomic.Uint64))
+		}
+	}
+	for i, counter := range counters {
+		counter.Store(uint64(100 + i))
+	}
+	text := strings.Join(n.explain(), "\n")
+	for i := range counters {
+		require.Equal(t, 1, strings.Count(text, fmt.Sprintf("%d ", 100+i)), text)
+	}
+}
