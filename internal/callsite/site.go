@@ -1,0 +1,35 @@
+package callsite
+
+import (
+	"fmt"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+)
+
+// depth is how many frames are kept: those of the packages that work on behalf of the
+// caller are passed over, so that it is more than one.
+const depth = 8
+
+// Site is where a call came from: return addresses, the innermost first, 0 after the
+// outermost. Of functions that were inlined it knows the innermost alone.
+type Site [depth]uintptr
+
+// Known reports whether something was recorded.
+func (s *Site) Known() bool { return s[0] != 0 }
+
+// Line returns the innermost line, as in "main.go:12", of a function that is in none of
+// the packages with this prefix, or is one of their tests; "" if there is none.
+func (s *Site) Line(prefix string) string {
+	for _, pc := range s {
+		if pc == 0 {
+			break
+		}
+		f, _ := goruntime.CallersFrames([]uintptr{pc}).Next()
+		inside := strings.HasPrefix(f.Function, prefix)
+		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+	}
+	return ""
+}
