@@ -67,11 +67,13 @@ var imports = map[string][]string{
 		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "github.com/asynkron/protoactor-go/actor",
 	},
 
+	"internal/callsite": {},
+
 	"runtime/internal/engine": {"transport", "internal/processor"},
 	"runtime/internal/arena":  {"transport"},
 	"runtime/internal/port":   {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime": {
-		"runtime/internal/engine", "runtime/internal/arena", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 
@@ -87,7 +89,7 @@ var imports = map[string][]string{
 	"cmd/gorun/internal/link": {},
 
 	"collectives": {
-		"runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
+		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
 		"collectives/internal/private", "internal/hugepages",
 	},
 	"collectives/internal/private": {"golang.org/x/sys/unix"},

@@ -27,8 +27,8 @@ func AllGather[T any](c *runtime.Comm, send, recv []T) error {
 	return g.end(opAllGather, g.allGather(in, out))
 }
 
-func (g *group) allGather(send, recv []byte) error {
-	if err := g.announce(call{op: opAllGather, root: anyRoot, bytes: len(send)}); err != nil {
+func (g entry) allGather(send, recv []byte) error {
+	if err := g.begin(call{op: opAllGather, root: anyRoot, bytes: len(send)}); err != nil {
 		return err
 	}
 	alg := g.choose(opAllGather, len(send), 0, true)

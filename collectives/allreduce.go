@@ -31,8 +31,8 @@ func AllReduce[T any](c *runtime.Comm, send, recv []T, op Op) error {
 	return g.end(opAllReduce, g.allReduce(in, out, r))
 }
 
-func (g *group) allReduce(send, recv []byte, r message.Reduction) error {
-	if err := g.announce(reduction(opAllReduce, anyRoot, r, len(send))); err != nil {
+func (g entry) allReduce(send, recv []byte, r message.Reduction) error {
+	if err := g.begin(reduction(opAllReduce, anyRoot, r, len(send))); err != nil {
 		return err
 	}
 	alg := g.choose(opAllReduce, len(send), r.Elem, r.Commutative)

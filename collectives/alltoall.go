@@ -32,8 +32,8 @@ func AllToAll[T any](c *runtime.Comm, send, recv []T) error {
 	return g.end(opAllToAll, g.allToAll(in, out))
 }
 
-func (g *group) allToAll(send, recv []byte) error {
-	if err := g.announce(call{op: opAllToAll, root: anyRoot, bytes: len(send)}); err != nil {
+func (g entry) allToAll(send, recv []byte) error {
+	if err := g.begin(call{op: opAllToAll, root: anyRoot, bytes: len(send)}); err != nil {
 		return err
 	}
 	return g.allToAllAnyhow(send, recv)

@@ -17,8 +17,8 @@ func Barrier(c *runtime.Comm) error {
 	return g.end(opBarrier, g.barrier())
 }
 
-func (g *group) barrier() error {
-	if err := g.announce(call{op: opBarrier, root: anyRoot}); err != nil {
+func (g entry) barrier() error {
+	if err := g.begin(call{op: opBarrier, root: anyRoot}); err != nil {
 		return err
 	}
 	alg := g.choose(opBarrier, 0, 0, true)

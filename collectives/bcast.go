@@ -22,8 +22,8 @@ func Bcast[T any](c *runtime.Comm, buf []T, root int) error {
 	return g.end(opBcast, g.bcast(kernel.Bytes(buf), root))
 }
 
-func (g *group) bcast(buf []byte, root int) error {
-	if err := g.announce(call{op: opBcast, root: root, bytes: len(buf)}); err != nil {
+func (g entry) bcast(buf []byte, root int) error {
+	if err := g.begin(call{op: opBcast, root: root, bytes: len(buf)}); err != nil {
 		return err
 	}
 	alg := g.choose(opBcast, len(buf), 0, true)

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	goruntime "runtime"
-	"strings"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
@@ -19,17 +16,15 @@ var ErrMismatch = errors.New("ranks call different collective operations")
 
 // MismatchError names two ranks that do not call the same. It is ErrMismatch. The
 // communicator is broken by it, so the other ranks get runtime.ErrCommBroken with
-// its text. It is found on ranks that share memory; elsewhere messages of the wrong
-// length are ErrLength.
+// its text.
 type MismatchError struct {
 	// Rank is this rank, Peer the other one.
 	Rank, Peer int
 	// Call and PeerCall say what they called, as in "bcast of 8 bytes from root 0".
 	// PeerCall is empty if Peer is Rank: then it is not known who differs.
 	Call, PeerCall string
-	// Line and PeerLine are where, as in "main.go:12". Of two ranks that notice one
-	// knows both lines at least. A line is empty if its rank has not noticed yet, or
-	// has gone on since, as the root of a broadcast may.
+	// Line and PeerLine are where, as in "main.go:12". PeerLine is empty if the peer
+	// does not answer, or has forgotten: it remembers its last calls alone.
 	Line, PeerLine string
 }
 
@@ -57,7 +52,7 @@ type call struct {
 	// root is anyRoot where there is none, operator 0.
 	root     int
 	operator uint8
-	kind     uint8
+	kind     kernel.Kind
 	bytes    int
 }
 
@@ -67,7 +62,7 @@ const anyRoot = -1
 //
 //	bits 56-63  1 + operation
 //	bits 48-55  operator of a reduction, see message.Reduction
-//	bits 40-47  kind of its elements
+//	bits 40-47  kind of the elements
 //	bits  0-31  1 + root, 0 without one
 const (
 	callOperation = 56
@@ -91,12 +86,16 @@ func describe(c node.Call) string {
 	if c.Bytes > 0 {
 		text += fmt.Sprintf(" of %d bytes", c.Bytes)
 	}
+	kind := kernel.Kind(uint8(c.What >> callKind))
 	switch operator := uint8(c.What >> callOperator); operator {
 	case 0:
 	case message.UserOperator:
 		text += " with a Func"
 	default:
-		text += fmt.Sprintf(" with %v of %v", Builtin(operator-1), kernel.Kind(uint8(c.What>>callKind)))
+		text += fmt.Sprintf(" with %v", Builtin(operator-1))
+	}
+	if c.Bytes > 0 {
+		text += fmt.Sprintf(" of %v", kind)
 	}
 	if root := uint32(c.What); root > 0 {
 		text += fmt.Sprintf(", root %d", root-1)
@@ -104,46 +103,7 @@ func describe(c node.Call) string {
 	return text
 }
 
-// announce says on a node what this rank is about to do, before it chooses how.
-// It is once per operation, so that the operations' numbers agree whatever way
-// they go.
-func (g *group) announce(c call) error {
-	if !g.near {
-		return nil
-	}
-	n, err := g.shared()
-	if err != nil {
-		return err
-	}
-	n.Enter(c.statement())
-	return nil
-}
-
 // reduction is the call of a reduction.
 func reduction(op operation, root int, r message.Reduction, bytes int) call {
-	return call{op: op, root: root, operator: r.Operator, kind: r.Kind, bytes: bytes}
-}
-
-// mismatch translates a node's error.
-func mismatch(e *node.MismatchError) error {
-	return &MismatchError{
-		Rank: e.Member, Peer: e.Other, Call: describe(e.Mine), PeerCall: describe(e.Theirs), Line: e.Here, PeerLine: e.There,
-	}
-}
-
-// place returns the source line that called the operation under way: the innermost
-// of none of the packages that work on its behalf.
-func place() string {
-	var stack [32]uintptr
-	frames := goruntime.CallersFrames(stack[:goruntime.Callers(2, stack[:])])
-	for {
-		f, more := frames.Next()
-		inside := strings.HasPrefix(f.Function, "github.com/gorun-hpc/gorun/collectives")
-		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
-		}
-		if !more {
-			return ""
-		}
-	}
+	return call{op: op, root: root, operator: r.Operator, bytes: bytes}
 }

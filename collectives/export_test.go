@@ -1,6 +1,10 @@
 package collectives
 
-import "github.com/gorun-hpc/gorun/runtime"
+import (
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
 
 // Override does for one communicator what GORUN_COLL does for all. All members
 // call it with the same list.
@@ -48,4 +52,10 @@ func Choices(c *runtime.Comm) ([]string, error) {
 		return nil, err
 	}
 	return l.Explain(), err
+}
+
+// Busy reports whether a blocking operation of this rank is under way.
+func Busy(c *runtime.Comm) bool {
+	g, _, err := find(c)
+	return err == nil && atomic.LoadUint32(&g.busy) != 0
 }

@@ -46,8 +46,8 @@ func (g *group) checkBlocks(name string, block, all []byte, n, total int) error 
 	return nil
 }
 
-func (g *group) gather(send, recv []byte, root int) error {
-	if err := g.announce(call{op: opGather, root: root, bytes: len(send)}); err != nil {
+func (g entry) gather(send, recv []byte, root int) error {
+	if err := g.begin(call{op: opGather, root: root, bytes: len(send)}); err != nil {
 		return err
 	}
 	alg := g.choose(opGather, len(send), 0, true)

@@ -1,6 +1,7 @@
 package collectives
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/internal/hugepages"
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -27,20 +29,38 @@ type group struct {
 	// what it has opened.
 	node     *node.Group
 	memories []*runtime.Shared
-	// started counts nonblocking operations; it is the only field they touch.
+	// number is that of the latest blocking call, the first is 1, and trail the
+	// fingerprint of all of them.
+	number, trail uint64
+
+	// The fields below are for any goroutine.
+
+	// home is the communicator itself, whose operations no context ends.
+	home *runtime.Comm
+	// busy is 1 while a blocking operation is under way, which owns the fields above.
+	busy uint32
+	// blocking and nonblocking are the latest calls of each kind.
+	blocking, nonblocking record
+	// started counts nonblocking operations.
 	started atomic.Uint64
+	watch   watch
 }
 
 // groupKey is the key of the attribute.
 type groupKey struct{}
 
-// enter returns the group of a communicator, ready for one blocking operation.
-func enter(c *runtime.Comm) (*group, error) {
+// entry is a blocking call before it has begun: the group, the view that it is to talk
+// through and the kind of its elements.
+type entry struct {
+	*group
+	view *runtime.Comm
+	kind kernel.Kind
+}
+
+// enter returns the entry of an operation without elements.
+func enter(c *runtime.Comm) (entry, error) {
 	g, p, err := find(c)
-	if err == nil {
-		g.comm = p
-	}
-	return g, err
+	return entry{group: g, view: p}, err
 }
 
 // find returns the group of a communicator and the view it talks through. It
@@ -57,9 +77,11 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	return v.(*group), p, nil
 }
 
-// Close gives the shared memory back when the communicator is freed.
+// Close gives the shared memory back when the communicator is freed, and names calls
+// that did not fit those of other members and that no operation has met since.
 func (g *group) Close() error {
-	var err error
+	g.watch.end()
+	err := g.leftovers()
 	for _, s := range g.memories {
 		err = errors.Join(err, s.Free())
 	}
@@ -77,18 +99,20 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	}
 	g := &group{override: override, choices: noted, near: c.World().Nodes() == 1, crowded: c.Oversubscribed()}
 	g.readable = g.near
+	g.home = c.WithContext(context.Background())
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
 	g.smallMax, g.elemMax = node.Limits(g.size, g.crowded)
 	return g, nil
 }
 
 // enterFor is enter for elements of type T.
-func enterFor[T any](c *runtime.Comm) (*group, error) {
-	g, err := enter(c)
+func enterFor[T any](c *runtime.Comm) (entry, error) {
+	e, err := enter(c)
+	e.kind = kernel.KindOf[T]()
 	if err == nil {
 		err = element[T]()
 	}
-	return g, err
+	return e, err
 }
 
 // element returns nil if T may travel.
@@ -126,7 +150,7 @@ func (g *group) shared() (*node.Group, error) {
 	if g.node != nil {
 		return g.node, nil
 	}
-	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: place, Open: g.open})
+	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.place, Open: g.open})
 	g.node = n
 	return n, err
 }
@@ -134,20 +158,47 @@ func (g *group) shared() (*node.Group, error) {
 // refuse names the operation in an error about its arguments.
 func refuse(op operation, err error) error { return fmt.Errorf("collectives: %v: %w", op, err) }
 
+// begin starts a blocking operation: it says what this member is about to do before it
+// chooses how. It is once per operation, so that the operations' numbers agree whatever
+// way they go. Unless it fails, end follows.
+func (e entry) begin(c call) error {
+	g := e.group
+	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) {
+		return g.inUse(c.op)
+	}
+	g.comm = e.view
+	c.kind = e.kind
+	said := c.statement()
+	g.number++
+	g.trail = follow(g.trail, said)
+	bears := label(g.trail, g.number)
+	g.blocking.note(g.number, said, bears)
+	g.label.Set(bears)
+	g.watch.wake(g)
+	if !g.near {
+		return nil
+	}
+	n, err := g.shared()
+	if err == nil {
+		n.Enter(said)
+	}
+	return err
+}
+
 // end finishes an operation that was begun: given up halfway, it leaves the
 // members out of step, so the communicator is of no more use.
 func (g *group) end(op operation, err error) error {
 	if err == nil {
+		processor.Store32(&g.busy, 0)
 		return nil
 	}
-	var differ *node.MismatchError
-	switch {
-	case errors.As(err, &differ):
-		err = mismatch(differ)
-	case errors.Is(err, runtime.ErrCommBroken):
-		err = fmt.Errorf("at %s: %w", place(), err) // by an error that names another line
+	if errors.Is(err, runtime.ErrInUse) {
+		g.home.Break(err)
+		return refuse(op, err)
 	}
+	err = g.explain(g.comm, err, &g.blocking, 0)
 	g.comm.Break(err)
+	processor.Store32(&g.busy, 0)
 	return refuse(op, err)
 }
 

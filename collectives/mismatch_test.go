@@ -3,6 +3,7 @@ package collectives_test
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -56,9 +57,41 @@ func floats(n int) step {
 	}
 }
 
-// Ranks that do not call the same get errors that name both calls and, at one of
-// them at least, both source lines; the others learn that the communicator is
-// broken, and why. Rank 0 does the odd step after some that are right.
+func floatsFrom(n, root int) step {
+	return func(c *runtime.Comm) error { return collectives.Bcast(c, make([]float64, n), root) }
+}
+
+func scatterOf(n, root int) step {
+	return func(c *runtime.Comm) error {
+		return collectives.Scatter(c, make([]int64, n*c.Size()), make([]int64, n), root)
+	}
+}
+
+func gatherTo(n, root int) step {
+	return func(c *runtime.Comm) error {
+		return collectives.Gather(c, make([]int64, n), make([]int64, n*c.Size()), root)
+	}
+}
+
+func reduceTo(n, root int) step {
+	return func(c *runtime.Comm) error {
+		return collectives.Reduce(c, make([]int64, n), make([]int64, n), collectives.Sum, root)
+	}
+}
+
+// both does two steps, the second only after the first.
+func both(first, second step) step {
+	return func(c *runtime.Comm) error {
+		if err := first(c); err != nil {
+			return err
+		}
+		return second(c)
+	}
+}
+
+// Ranks that do not call the same, on one node or on several, get errors that name both
+// calls and both source lines; the others learn that the communicator is broken, and
+// why. Rank 0 does the odd step after some that are right.
 func TestMismatchedCalls(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -70,21 +103,36 @@ func TestMismatchedCalls(t *testing.T) {
 		{"large operations", sumOf(9000), allGatherOf(9000), []string{"allreduce of 72000 bytes", "allgather of 72000 bytes"}},
 		{"lengths", sumOf(1), sumOf(2), []string{"of 8 bytes", "of 16 bytes"}},
 		{"large lengths", sumOf(9000), sumOf(9001), []string{"of 72000 bytes", "of 72008 bytes"}},
-		{"lengths of a small broadcast", bcastOf(1, 0), bcastOf(2, 0), []string{"bcast of 8 bytes, root 0", "bcast of 16 bytes, root 0"}},
-		{"lengths of a large broadcast", bcastOf(90000, 0), bcastOf(9000, 0), []string{"bcast of 720000 bytes, root 0", "bcast of 72000 bytes, root 0"}},
+		{"lengths of a small broadcast", bcastOf(1, 0), bcastOf(2, 0), []string{"bcast of 8 bytes of int64, root 0", "bcast of 16 bytes of int64, root 0"}},
+		{"lengths of a large broadcast", bcastOf(90000, 0), bcastOf(9000, 0), []string{"bcast of 720000 bytes of int64, root 0", "bcast of 72000 bytes of int64, root 0"}},
 		{"lengths of blocks", allToAllOf(9000), allToAllOf(8000), []string{"alltoall of", "bytes"}},
-		{"roots", bcastOf(1, 1), bcastOf(1, 0), []string{"bcast of 8 bytes, root 1", "bcast of 8 bytes, root 0"}},
+		{"roots", bcastOf(1, 1), bcastOf(1, 0), []string{"bcast of 8 bytes of int64, root 1", "bcast of 8 bytes of int64, root 0"}},
 		{"roots of a large broadcast", bcastOf(9000, 1), bcastOf(9000, 0), []string{"root 1", "root 0"}},
 		{"operators", reduceWith(collectives.Max, 1), sumOf(1), []string{"with Max of int64", "with Sum of int64"}},
 		{"large operators", reduceWith(plusInt, 9000), sumOf(9000), []string{"with a Func", "with Sum of int64"}},
 		{"element types", floats(1), sumOf(1), []string{"with Sum of float64", "with Sum of int64"}},
-		{"gather and allgather", gatherOf(3), allGatherOf(3), []string{"gather of 24 bytes, root 0", "allgather of 24 bytes"}},
+		{"element types of a broadcast", floatsFrom(10, 0), bcastOf(10, 0), []string{"bcast of 80 bytes of float64, root 0", "bcast of 80 bytes of int64, root 0"}},
+		{"roots of a scatter", scatterOf(10, 1), scatterOf(10, 0), []string{"scatter of 80 bytes of int64, root 1", "scatter of 80 bytes of int64, root 0"}},
+		{"roots of a gather", gatherTo(10, 1), gatherTo(10, 0), []string{"gather of 80 bytes of int64, root 1", "gather of 80 bytes of int64, root 0"}},
+		{"roots of a reduction", reduceTo(10, 1), reduceTo(10, 0), []string{"root 1", "root 0"}},
+		{"gather and scatter", gatherTo(10, 0), scatterOf(10, 0), []string{"gather of 80 bytes", "scatter of 80 bytes"}},
+		{"two broadcasts in another order", both(bcastOf(10, 0), bcastOf(10, 1)), both(bcastOf(10, 1), bcastOf(10, 0)), []string{"root 0", "root 1"}},
+		{"two broadcasts of other lengths in another order", both(bcastOf(10, 0), bcastOf(11, 0)), both(bcastOf(11, 0), bcastOf(10, 0)), []string{"of 80 bytes", "of 88 bytes"}},
+		{"a barrier and a gather", collectives.Barrier, gatherTo(10, 1), []string{"barrier", "gather of 80 bytes"}},
+		{"gather and allgather", gatherOf(3), allGatherOf(3), []string{"gather of 24 bytes of int64, root 0", "allgather of 24 bytes"}},
 	} {
-		for _, size := range []int{2, 3, 5} {
-			for before := range 3 {
-				t.Run(fmt.Sprintf("%s/%d/%d", tc.name, size, before), func(t *testing.T) {
-					mismatched(t, size, before, tc.odd, tc.rest, tc.says)
-				})
+		for _, distant := range []bool{false, true} {
+			sizes, befores := []int{2, 3, 5}, []int{0, 1, 2}
+			if distant {
+				sizes, befores = []int{2, 5}, []int{0, 2} // some are found by a clock
+			}
+			for _, size := range sizes {
+				for _, before := range befores {
+					t.Run(fmt.Sprintf("%s/%d/%d/distant=%v", tc.name, size, before, distant), func(t *testing.T) {
+						t.Parallel()
+						mismatched(t, size, before, distant, tc.odd, tc.rest, tc.says)
+					})
+				}
 			}
 		}
 	}
@@ -92,15 +140,19 @@ func TestMismatchedCalls(t *testing.T) {
 
 var plusInt = collectives.Func(func(a, b int64) int64 { return a + b }, true)
 
-func mismatched(t *testing.T, size, before int, odd, rest step, says []string) {
+func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, says []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var found []*collectives.MismatchError
-	lines := 0 // errors that name a line
 	world(t, size, func(c *runtime.Comm) error {
 		d, err := c.Dup()
 		if err != nil {
 			return err
+		}
+		if distant {
+			if err := errors.Join(collectives.Distant(d), collectives.Barrier(c)); err != nil {
+				return err
+			}
 		}
 		for range before {
 			if err := errors.Join(sumOf(3)(d), bcastOf(4, 0)(d), collectives.Barrier(d)); err != nil {
@@ -124,13 +176,9 @@ func mismatched(t *testing.T, size, before int, odd, rest step, says []string) {
 		case !errors.Is(err, runtime.ErrCommBroken) || !strings.Contains(err.Error(), "different collective operations"):
 			return fmt.Errorf("rank %d: %w", c.Rank(), err)
 		}
-		if strings.Contains(err.Error(), "mismatch_test.go:") {
-			lines++
-		}
 		return nil
 	})
 	require.NotEmpty(t, found)
-	require.Positive(t, lines)
 	for _, m := range found {
 		require.ErrorIs(t, m, collectives.ErrMismatch)
 		require.NotEqual(t, m.Rank, m.Peer)
@@ -140,11 +188,84 @@ func mismatched(t *testing.T, size, before int, odd, rest step, says []string) {
 			require.Contains(t, text, call)
 		}
 	}
-	for i, m := range found {
-		for _, other := range found[:i] {
-			if m.Line != "" && other.Line != "" && m.Rank == other.Peer && m.Peer == other.Rank {
-				require.True(t, m.PeerLine != "" || other.PeerLine != "", "one of two knows both lines: %v; %v", m, other)
-			}
+	for _, m := range found {
+		require.Contains(t, m.Line, "mismatch_test.go:")
+		require.Contains(t, m.PeerLine, "mismatch_test.go:")
+	}
+}
+
+// A call in which nobody receives anything, the last of its communicator, is found when
+// the communicator is freed, or with the World.
+func TestMismatchIsFoundAtTheEnd(t *testing.T) {
+	ibcast := func(n, root int) step {
+		return func(c *runtime.Comm) error {
+			_, err := collectives.IBcast(c, make([]int64, n), root).Wait()
+			return err
 		}
 	}
+	for name, call := range map[string]func(n, root int) step{"bcast": bcastOf, "scatter": scatterOf, "nonblocking bcast": ibcast} {
+		for _, distant := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/distant=%v", name, distant), func(t *testing.T) {
+				err := runtime.Local(2, func(w *runtime.World) error {
+					c := w.Comm()
+					if distant {
+						if err := collectives.Distant(c); err != nil {
+							return err
+						}
+					}
+					return call(10, c.Rank())(c)
+				})
+				var m *collectives.MismatchError
+				require.ErrorAs(t, err, &m)
+				require.Equal(t, fmt.Sprintf("%s of 80 bytes of int64, root %d", strings.TrimPrefix(name, "nonblocking "), m.Rank), m.Call)
+				require.NotEqual(t, m.Call, m.PeerCall) // it is unknown if the peer has left already
+				require.Contains(t, m.Line, "mismatch_test.go:")
+			})
+		}
+	}
+}
+
+// Two goroutines of a rank in operations on one communicator get an error that names
+// both lines, and so do the other ranks.
+func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
+	for _, distant := range []bool{false, true} {
+		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {
+			world(t, 2, func(w *runtime.Comm) error {
+				c, err := w.Dup()
+				if err != nil {
+					return err
+				}
+				if distant {
+					if err := collectives.Distant(c); err != nil {
+						return err
+					}
+				}
+				if c.Rank() == 1 {
+					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both have failed
+						return err
+					}
+					return requireInUse(bcastOf(10, 0)(c))
+				}
+				under := make(chan error, 1)
+				go func() { under <- gatherTo(10, 0)(c) }() // waits for rank 1
+				for !collectives.Busy(c) {
+					goruntime.Gosched()
+				}
+				second := bcastOf(10, 0)(c)
+				first := <-under
+				if err := runtime.Send(w, []byte(nil), 1, 1); err != nil {
+					return err
+				}
+				return errors.Join(requireInUse(second), requireInUse(first))
+			})
+		})
+	}
+}
+
+// requireInUse returns an error unless err names two lines of this file.
+func requireInUse(err error) error {
+	if err == nil || !strings.Contains(err.Error(), runtime.ErrInUse.Error()) || strings.Count(err.Error(), "mismatch_test.go:") < 2 {
+		return fmt.Errorf("not that it is in use: %w", err)
+	}
+	return nil
 }

@@ -14,7 +14,8 @@ import (
 // IBarrier starts a Barrier: its request is complete when all members have
 // started theirs.
 func IBarrier(c *runtime.Comm) runtime.Request {
-	return start(c, opBarrier, func(*group) error { return nil }, func(_ *group, p *peer) error {
+	what := call{op: opBarrier, root: anyRoot}
+	return start(c, what, func(*group) error { return nil }, func(_ *group, p *peer) error {
 		return message.BarrierDissemination(p)
 	})
 }
@@ -22,7 +23,8 @@ func IBarrier(c *runtime.Comm) runtime.Request {
 // IBcast starts a Bcast.
 func IBcast[T any](c *runtime.Comm, buf []T, root int) runtime.Request {
 	b := kernel.Bytes(buf)
-	return start(c, opBcast, func(g *group) error {
+	what := call{op: opBcast, root: root, kind: kernel.KindOf[T](), bytes: len(b)}
+	return start(c, what, func(g *group) error {
 		if err := element[T](); err != nil {
 			return err
 		}
@@ -35,12 +37,14 @@ func IBcast[T any](c *runtime.Comm, buf []T, root int) runtime.Request {
 // IAllReduce starts an AllReduce.
 func IAllReduce[T any](c *runtime.Comm, send, recv []T, op Op) runtime.Request {
 	in, out := kernel.Bytes(send), kernel.Bytes(recv)
-	var r message.Reduction
-	return start(c, opAllReduce, func(*group) (err error) {
-		if err = element[T](); err != nil {
-			return err
+	r, err := bind[T](op)
+	what := reduction(opAllReduce, anyRoot, r, len(in))
+	what.kind = kernel.KindOf[T]()
+	return start(c, what, func(*group) error {
+		if refused := element[T](); refused != nil {
+			return refused
 		}
-		if r, err = bind[T](op); err != nil {
+		if err != nil {
 			return err
 		}
 		return checkReduce(in, out, max(r.Elem, 1))
@@ -51,22 +55,27 @@ func IAllReduce[T any](c *runtime.Comm, send, recv []T, op Op) runtime.Request {
 
 // start numbers an operation, at once, so that the numbers agree at all members,
 // checks its arguments and runs it.
-func start(c *runtime.Comm, op operation, check func(*group) error, run func(*group, *peer) error) runtime.Request {
+func start(c *runtime.Comm, what call, check func(*group) error, run func(*group, *peer) error) runtime.Request {
 	g, private, err := find(c)
 	if err == nil {
 		err = check(g)
 	}
 	if err != nil {
-		return runtime.NewRequest(c, func(*runtime.Comm) error { return refuse(op, err) })
+		return runtime.NewRequest(c, func(*runtime.Comm) error { return refuse(what.op, err) })
 	}
-	tag := tagStarted + int(g.started.Add(1)%tagsStarted)
+	n, said := g.started.Add(1), what.statement()
+	bears := label(said.Fingerprint(), n)
+	g.nonblocking.note(n, said, bears)
 	return runtime.NewRequest(private, func(c *runtime.Comm) error {
-		err := run(g, &peer{comm: c, rank: g.rank, size: g.size, tag: tag})
+		p := &peer{comm: c, rank: g.rank, size: g.size, tag: tagStarted + int(n%tagsStarted)}
+		p.label.Set(bears)
+		err := run(g, p)
 		if err == nil {
 			return nil
 		}
+		err = g.explain(c, err, &g.nonblocking, subjectStarted)
 		c.Break(err)
-		return refuse(op, err)
+		return refuse(what.op, err)
 	})
 }
 

@@ -13,6 +13,7 @@ type peer struct {
 	comm       *runtime.Comm
 	rank, size int
 	tag        int
+	label      runtime.Label // names the operation
 	scratch    []byte
 }
 
@@ -29,15 +30,15 @@ const (
 func (p *peer) Rank() int { return p.rank }
 func (p *peer) Size() int { return p.size }
 
-func (p *peer) Send(to int, b []byte) error { return runtime.Send(p.comm, b, to, p.tag) }
+func (p *peer) Send(to int, b []byte) error { return p.comm.SendLabeled(&p.label, b, to, p.tag) }
 
 func (p *peer) Recv(from int, b []byte) error {
-	st, err := runtime.Recv(p.comm, b, from, p.tag)
+	st, err := p.comm.RecvLabeled(&p.label, b, from, p.tag)
 	return received(st, len(b), err)
 }
 
 func (p *peer) Exchange(to int, out []byte, from int, in []byte) error {
-	st, err := runtime.SendRecv(p.comm, out, to, p.tag, in, from, p.tag)
+	st, err := p.comm.SendRecvLabeled(&p.label, out, to, in, from, p.tag)
 	return received(st, len(in), err)
 }
 

@@ -45,8 +45,8 @@ func checkReduce(send, recv []byte, elem int) error {
 	return nil
 }
 
-func (g *group) reduce(send, recv []byte, root int, r message.Reduction) error {
-	if err := g.announce(reduction(opReduce, root, r, len(send))); err != nil {
+func (g entry) reduce(send, recv []byte, root int, r message.Reduction) error {
+	if err := g.begin(reduction(opReduce, root, r, len(send))); err != nil {
 		return err
 	}
 	alg := g.choose(opReduce, len(send), r.Elem, r.Commutative)

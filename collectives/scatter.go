@@ -30,8 +30,8 @@ func Scatter[T any](c *runtime.Comm, send, recv []T, root int) error {
 	return g.end(opScatter, g.scatter(in, out, root))
 }
 
-func (g *group) scatter(send, recv []byte, root int) error {
-	if err := g.announce(call{op: opScatter, root: root, bytes: len(recv)}); err != nil {
+func (g entry) scatter(send, recv []byte, root int) error {
+	if err := g.begin(call{op: opScatter, root: root, bytes: len(recv)}); err != nil {
 		return err
 	}
 	alg := g.choose(opScatter, len(recv), 0, true)

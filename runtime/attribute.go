@@ -108,12 +108,13 @@ func scan(list *[]*attribute, key any) *attribute {
 	return nil
 }
 
-// close closes the values, the latest first, and forgets them.
+// close closes the values, the latest first, and then forgets them. It is called once.
 func (s *attributes) close() error {
-	list := s.list.Swap(nil)
+	list := s.list.Load()
 	if list == nil {
 		return nil
 	}
+	defer s.list.Store(nil)
 	var errs []error
 	for _, a := range slices.Backward(*list) {
 		if closer, ok := a.value.(io.Closer); ok && a.made.Load() {

@@ -8,7 +8,7 @@ import "errors"
 // as they hear of it. Collective operations call it when they are given up
 // halfway, for members that go on would wait for ever or mix up messages. Only
 // the first Break of a communicator counts. Elsewhere the cause is its text, cut
-// after 256 bytes.
+// after 255 bytes.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Err() != nil {
 		return
@@ -17,7 +17,7 @@ func (c *Comm) Break(cause error) {
 	if !w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause}) {
 		return
 	}
-	text := []byte(cause.Error())
+	text := append([]byte{noticeBreak}, cause.Error()...)
 	for rank := range c.size {
 		if rank != c.rank {
 			w.engine.Notify(c.WorldRank(rank), int(c.core.number), text)
@@ -25,11 +25,15 @@ func (c *Comm) Break(cause error) {
 	}
 }
 
+// Broken reports whether a member broke the communicator, also when it was freed since.
+func (c *Comm) Broken() bool { return c.core.broken.Load() }
+
 // broken ends a communicator at this rank and reports whether it was whole.
 func (w *World) broken(core *commCore, why *BrokenError) bool {
 	if !core.failure.CompareAndSwap(nil, &commFailure{why}) {
 		return false
 	}
+	core.broken.Store(true)
 	for i := range uint32(contextStride) {
 		w.engine.Break(core.number*contextStride+i, why)
 	}

@@ -55,6 +55,9 @@ type commCore struct {
 	// failure is why the communicator is of no use any more: it was freed or
 	// broken. nil as long as all is well.
 	failure atomic.Pointer[commFailure]
+	// broken says that failure is, or was before Free, that it was broken.
+	broken   atomic.Bool
+	agreeing agreeing
 	// attributes belong to libraries.
 	attributes attributes
 }
@@ -194,8 +197,9 @@ func (core *commCore) end(why *commFailure) error {
 	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
 		return why.err
 	}
+	err := core.attributes.close() // which may ask other members, and answer them
 	core.world.comms.remove(core)
-	return core.attributes.close()
+	return err
 }
 
 // Err returns nil while the communicator can be used, else ErrCommFreed or a
@@ -249,11 +253,13 @@ func checkTag(tag int) error {
 // failed makes the engine's error of an operation the user's: ranks become those
 // of the communicator, and the end of the communicator is told, not its effects.
 func (c *Comm) failed(err error) error {
-	switch e := err.(type) { //nolint:errorlint // the engine returns these two bare, and only they are rewritten
+	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *TruncatedError:
 		return &TruncatedError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Room: e.Room}
 	case *TypeMismatchError:
 		return &TypeMismatchError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Want: e.Want}
+	case *LabelError:
+		return &LabelError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Want: e.Want}
 	}
 	if f := c.core.failure.Load(); f != nil {
 		return f.err

@@ -218,6 +218,56 @@ func churn(parent *runtime.Comm, seed, rounds int) error {
 	return nil
 }
 
+// A communicator that was made through a view with a context outlives the context.
+func TestDupOfAViewOutlivesItsContext(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		ctx, cancel := context.WithCancel(t.Context())
+		view := c.WithContext(ctx)
+		dup, err := view.Dup()
+		require.NoError(t, err)
+		split, err := view.Split(0, 0)
+		require.NoError(t, err)
+		created, err := view.Create(c.Group(), 0)
+		require.NoError(t, err)
+		cancel()
+		for _, made := range []*runtime.Comm{dup, split, created} {
+			require.NoError(t, made.Context().Err())
+			_, err := runtime.SendRecv(made, []int{1}, 1-c.Rank(), 0, make([]int, 1), 1-c.Rank(), 0)
+			require.NoError(t, err)
+		}
+	})
+}
+
+// Goroutines of a rank that make communicators of one at the same time get an error that
+// names both lines, at once, and so do the other ranks; one after the other they do not.
+func TestConcurrentDups(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		parent, err := c.Dup()
+		require.NoError(t, err)
+		if c.Rank() == 1 {
+			_, err := runtime.Recv[int](c, nil, 0, 0)
+			require.NoError(t, err)
+			_, err = parent.Dup()
+			require.ErrorIs(t, err, runtime.ErrCommBroken)
+			return
+		}
+		const goroutines = 4
+		errs := make(chan error, goroutines)
+		for range goroutines {
+			go func() {
+				_, err := parent.Dup() // waits for rank 1
+				errs <- err
+			}()
+		}
+		for range goroutines {
+			err := <-errs
+			require.ErrorIs(t, err, runtime.ErrInUse)
+			require.Contains(t, err.Error(), "comm_test.go:")
+		}
+		require.NoError(t, runtime.Send[int](c, nil, 1, 0))
+	})
+}
+
 func TestPrivateTwin(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		require.Same(t, c.Private(), c.Private())

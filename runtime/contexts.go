@@ -47,6 +47,7 @@ func (s *comms) add(core *commCore) {
 	if early, ok := s.early[core.number]; ok {
 		core.blame(early.why, early.by)
 		core.failure.Store(&commFailure{early.why})
+		core.broken.Store(true)
 		delete(s.early, core.number)
 	}
 }
@@ -120,8 +121,16 @@ type agreement struct {
 // another communicator, so each says whether it could claim it, and all try again
 // with a higher one if somebody could not. Numbers only rise, hence the loop ends
 // unless others win for ever.
+//
+// Another goroutine of this rank in the same agreement is ErrInUse: which of them
+// agrees with which of another rank would be left to chance.
 func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error) {
-	known := &a.comm.core.world.comms
+	core := a.comm.core
+	if err := core.agreeing.enter(a.tag); err != nil {
+		return 0, nil, err
+	}
+	defer core.agreeing.leave(a.tag)
+	known := &core.world.comms
 	var atLeast uint32
 	for round := 0; ; round++ {
 		got, err := a.allgather(append([]uint64{uint64(known.propose(atLeast))}, words...))

@@ -22,6 +22,9 @@ var (
 	ErrCommBroken = errors.New("communicator is broken")
 	// ErrCommFreed refuses operations on a communicator after Free.
 	ErrCommFreed = errors.New("communicator was freed")
+	// ErrInUse ends an operation that all members do together, begun while another
+	// goroutine of the rank is in one on the same communicator, and that one, too.
+	ErrInUse = errors.New("communicator is in use")
 	// ErrComm refuses a nil communicator.
 	ErrComm = errors.New("no communicator")
 	// ErrRank refuses a rank that is not in the communicator or group.
@@ -52,6 +55,10 @@ type TruncatedError = engine.TruncatedError
 // are the layouts of the two, such as "float64" or "{int64 float32*3 _4}", where
 // _4 is four bytes of padding. The message is lost; nothing else is.
 type TypeMismatchError = engine.TypeMismatchError
+
+// LabelError ends a receive of a library whose Label is not that of its message. Source
+// is the sender's rank in the communicator; the message is lost, nothing else is.
+type LabelError = engine.LabelError
 
 // ElementTypeError says why a type cannot be an element of a message. It is
 // ErrElementType.

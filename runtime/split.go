@@ -8,7 +8,8 @@ import (
 )
 
 // Dup returns a communicator of the same group with messages of its own. All
-// members call it.
+// members call it. The context of a view ends the call, not what is done with the new
+// communicator later; so it is for Split and Create, too.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -18,8 +19,7 @@ func (c *Comm) Dup() (*Comm, error) {
 	if err != nil {
 		return nil, c.giveUp("Dup", err)
 	}
-	dup := newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank)
-	return dup.under(c), nil
+	return newComm(c.core.world, number, c.core.name+".dup", a.ranks, a.rank), nil
 }
 
 // Split parts the communicator: members that give the same color find
@@ -57,7 +57,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 		}
 	}
 	name := fmt.Sprintf("%s.split(%d)", c.core.name, color)
-	return newComm(c.core.world, number, name, ranks, mine).under(c), nil
+	return newComm(c.core.world, number, name, ranks, mine), nil
 }
 
 // Create returns a communicator of the members of g, in that order. Only they
@@ -85,7 +85,7 @@ func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 	if err != nil {
 		return nil, c.giveUp("Create", err)
 	}
-	return newComm(c.core.world, number, c.core.name+".create", g.ranks, rank).under(c), nil
+	return newComm(c.core.world, number, c.core.name+".create", g.ranks, rank), nil
 }
 
 // Tags of agreements in the control context. The engine's tags go up to 1<<31-1,
@@ -95,14 +95,6 @@ const (
 	tagSplit
 	tagCreate // plus the tag of the call
 )
-
-// under gives a new communicator the context.Context of its parent.
-func (c *Comm) under(parent *Comm) *Comm {
-	if parent.ctx == nil {
-		return c
-	}
-	return c.WithContext(parent.ctx)
-}
 
 // giveUp breaks the communicator after a collective operation failed halfway.
 func (c *Comm) giveUp(op string, err error) error {

@@ -34,6 +34,9 @@ type World struct {
 	// local is the job of Local, nil in a process of its own.
 	local *localJob
 
+	// inquiries are the questions to other ranks that are under way.
+	inquiries inquiries
+
 	// actors is what package actors keeps with the World.
 	actors kept
 
@@ -77,7 +80,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Member:     w.comms.member,
 		Lost:       w.memory.lost,
 		Release:    w.memory.released,
-		Notice:     w.heardBreak,
+		Notice:     w.heard,
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.network.close(), t.Close())

@@ -63,7 +63,7 @@ func TestShortStack(t *testing.T) {
 	s := deep(20)
 	require.NotZero(t, s[len(s)-1])
 	done := make(chan callsite.Site)
-	go short(done, s)
+	go short(done)
 	s = <-done
 	require.Zero(t, s[len(s)-1])
 	require.Contains(t, s.Line("github.com/gorun-hpc/gorun/internal/callsite_test"), "site_test.go:")
@@ -79,10 +79,7 @@ func deep(n int) callsite.Site {
 	return s
 }
 
-func short(done chan<- callsite.Site, s callsite.Site) {
-	s = operation()
-	done <- s
-}
+func short(done chan<- callsite.Site) { done <- operation() }
 
 // Goroutines whose stacks grow and move meanwhile.
 func TestStacksThatGrow(t *testing.T) {

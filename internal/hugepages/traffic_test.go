@@ -44,11 +44,11 @@ func (r *recorder) collapse(addr uintptr, _ int) error {
 
 // bubble runs a test with a clock of its own, and passes how to note copies: each is
 // followed by all that it starts, and by a second.
-func bubble(t *testing.T, r *recorder, run func(t *testing.T, note func(b []byte))) {
+func bubble(t *testing.T, r *recorder, run func(note func(b []byte))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		traffic := hugepages.Traffic{Collapse: r.collapse}
-		run(t, func(b []byte) {
+		run(func(b []byte) {
 			traffic.Note(b)
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -59,7 +59,7 @@ func bubble(t *testing.T, r *recorder, run func(t *testing.T, note func(b []byte
 func TestBlockIsCollapsedOnceItHasPaid(t *testing.T) {
 	var r recorder
 	b := mapped(t, 1)
-	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+	bubble(t, &r, func(note func([]byte)) {
 		for range price/(64<<10) - 1 {
 			note(b[4096:][:64<<10])
 		}
@@ -106,7 +106,7 @@ func TestCollapsesTakeAShareOfTheTime(t *testing.T) {
 func TestShortCopiesDoNotCount(t *testing.T) {
 	var r recorder
 	b := mapped(t, 1)
-	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+	bubble(t, &r, func(note func([]byte)) {
 		for range 2 * price / (8 << 10) {
 			note(b[:8<<10])
 		}
@@ -119,7 +119,7 @@ func TestShortCopiesDoNotCount(t *testing.T) {
 func TestLongSliceIsSeveralBlocks(t *testing.T) {
 	var r recorder
 	b := mapped(t, 3)
-	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+	bubble(t, &r, func(note func([]byte)) {
 		for range price / block {
 			note(b[block/2:][:2*block])
 		}
@@ -144,7 +144,7 @@ func TestFailureIsTriedAgainForAWhile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := recorder{answer: c.answer}
 			b := mapped(t, 1)
-			bubble(t, &r, func(t *testing.T, note func([]byte)) {
+			bubble(t, &r, func(note func([]byte)) {
 				for range 64 * price / block {
 					note(b)
 				}
@@ -162,7 +162,7 @@ func TestManyBlocks(t *testing.T) {
 	space, err := unix.Mmap(-1, 0, many*block, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, unix.Munmap(space)) }()
-	bubble(t, &r, func(t *testing.T, note func([]byte)) {
+	bubble(t, &r, func(note func([]byte)) {
 		for range price/block - 1 {
 			note(b)
 		}

@@ -12,16 +12,17 @@ import (
 // same say the same.
 type Call struct{ What, Bytes uint64 }
 
-// mark is a fingerprint of a call in markBits.
-func (c Call) mark() uint64 {
+// Fingerprint spreads what a call is over 64 bits.
+func (c Call) Fingerprint() uint64 {
 	h := c.What*0x9e3779b97f4a7c15 ^ c.Bytes*0xc2b2ae3d27d4eb4f
 	h ^= h >> 29
-	return h * 0xbf58476d1ce4e5b9 >> (64 - markBits)
+	return h * 0xbf58476d1ce4e5b9
 }
 
-// A word that announces a step of a small operation has the fingerprint of the
-// call in its low bits, so that members compare calls without reading anything
-// that they would not read anyway.
+// A word that announces a step of a small operation has the fingerprint of the member's
+// calls so far in its low bits, so that members compare them without reading anything
+// that they would not read anyway. It is of all calls, because there are some in which
+// nobody looks at anybody: a reduction to a member that takes another one for its root.
 //
 //	bits 63:16  step
 //	bits 15:0   fingerprint
@@ -34,6 +35,8 @@ const (
 type MismatchError struct {
 	Member, Other int
 	Mine, Theirs  Call
+	// Number is that of the call: the first one that was entered is 1.
+	Number uint64
 	// Here and There are source lines; There is empty if the other member has not
 	// noticed yet.
 	Here, There string
@@ -68,12 +71,18 @@ const (
 type statements struct {
 	// parts holds every member's statements.
 	parts [][]byte
-	// number is that of the current call, mark its fingerprint.
+	// number is that of the current call, hash its own fingerprint.
 	number uint64
 	call   Call
-	mark   uint64
-	place  func() string
+	hash   uint64
+	// trail is the fingerprint of all calls so far, mark what of it travels.
+	trail, mark uint64
+	place       func() string
 }
+
+// trailFactor spreads a difference between two trails over the bits above it. It is odd,
+// so that the difference stays.
+const trailFactor = 0x9e3779b97f4a7c15
 
 // Enter says what the member is about to do. Calls that are not entered are taken
 // to be the same. It costs some plain stores.
@@ -81,8 +90,10 @@ func (g *Group) Enter(c Call) {
 	s := &g.said
 	s.number++
 	if c != s.call {
-		s.call, s.mark = c, c.mark()
+		s.call, s.hash = c, c.Fingerprint()
 	}
+	s.trail = (s.trail ^ s.hash) * trailFactor
+	s.mark = s.trail >> (64 - markBits)
 	mine := s.parts[g.rank]
 	for _, at := range [2]int{ringOffset + int(s.number%statementCount)*statementBytes, recentAt(s.number)} {
 		put(uint64At(mine, at), c.Bytes)
@@ -123,13 +134,29 @@ func (g *Group) agree(q int) error {
 	if s.same(g.rank, q) {
 		return nil
 	}
-	n := min(s.number, s.latest(q))
-	theirs, known := s.of(q, n)
-	mine, still := s.of(g.rank, n)
+	return g.compare(q, min(s.number, s.latest(q)))
+}
+
+// compare compares what this member and member q said of call n, if both say so still.
+func (g *Group) compare(q int, n uint64) error {
+	theirs, known := g.said.of(q, n)
+	mine, still := g.said.of(g.rank, n)
 	if !known || !still || mine == theirs {
 		return nil
 	}
 	return g.mismatch(q, n, mine, theirs)
+}
+
+// agreeSoFar compares all calls of this member and member q that both say still, the
+// oldest first.
+func (g *Group) agreeSoFar(q int) error {
+	last := min(g.said.number, g.said.latest(q))
+	for n := last - min(last, statementCount) + 1; n <= last; n++ {
+		if err := g.compare(q, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agreeAround compares with the neighbours. If members differ, then somewhere
@@ -139,6 +166,15 @@ func (g *Group) agreeAround() error {
 		return err
 	}
 	return g.agree((g.rank + g.size - 1) % g.size)
+}
+
+// Agree compares all calls of this member and its neighbours that are remembered. It
+// waits for nobody.
+func (g *Group) Agree() error {
+	if err := g.agreeSoFar((g.rank + 1) % g.size); err != nil {
+		return err
+	}
+	return g.agreeSoFar((g.rank + g.size - 1) % g.size)
 }
 
 // agreeNext compares with the next member only. That is enough for those who wait
@@ -151,7 +187,7 @@ func (g *Group) marked(q int, word uint64) error {
 	if word&markMask == g.said.mark {
 		return nil
 	}
-	if err := g.agree(q); err != nil {
+	if err := g.agreeSoFar(q); err != nil {
 		return err
 	}
 	return g.mismatch(q, g.said.number, g.said.call, Call{})
@@ -160,7 +196,7 @@ func (g *Group) marked(q int, word uint64) error {
 // differ finds who does not do the same, when the fingerprints do not add up.
 func (g *Group) differ() error {
 	for q := range g.size {
-		if err := g.agree(q); err != nil {
+		if err := g.agreeSoFar(q); err != nil {
 			return err
 		}
 	}
@@ -171,7 +207,7 @@ func (g *Group) differ() error {
 // other has told already: so the second to notice knows both lines.
 func (g *Group) mismatch(q int, n uint64, mine, theirs Call) error {
 	s := &g.said
-	e := &MismatchError{Member: g.rank, Other: q, Mine: mine, Theirs: theirs}
+	e := &MismatchError{Member: g.rank, Other: q, Mine: mine, Theirs: theirs, Number: n}
 	if s.place != nil && n == s.number {
 		e.Here = s.place()
 	}

@@ -68,6 +68,20 @@ func (e *TypeMismatchError) Error() string {
 		e.Source, e.Tag, e.Sent, e.Want)
 }
 
+// LabelError ends a receive whose label is not that of its message. The message is
+// consumed; the sender is not affected.
+type LabelError struct {
+	Source, Tag int
+	// Sent and Want are the two labels.
+	Sent, Want uint32
+}
+
+// Error implements error.
+func (e *LabelError) Error() string {
+	return fmt.Sprintf("message from rank %d with tag %d bears label %#x, the receive wants %#x",
+		e.Source, e.Tag, e.Sent, e.Want)
+}
+
 // CancelError ends an operation that was cancelled before its match. errors.Is
 // finds ErrCanceled and, when a context was the reason, that context's error.
 type CancelError struct {

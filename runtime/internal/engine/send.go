@@ -54,7 +54,7 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 		return false
 	}
 	cost := eagerCost(len(buf))
-	if !p.out.fits(cost) || t >= TypeNamed && !p.announced.has(t) {
+	if !p.out.fits(cost) || t.texted() && !p.announced.has(t) {
 		return false
 	}
 	w := transport.Header{

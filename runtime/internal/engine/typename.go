@@ -42,7 +42,7 @@ type typeTexts struct {
 
 // add takes a TYPEDEF.
 func (x *typeTexts) add(t Type, text []byte) error {
-	if t < TypeNamed || len(text) > maxTypeText || !utf8.Valid(text) || len(x.texts) >= maxTypes {
+	if !t.texted() || len(text) > maxTypeText || !utf8.Valid(text) || len(x.texts) >= maxTypes {
 		return fmt.Errorf("%w: text of %d bytes for type %d", ErrProtocol, len(text), t)
 	}
 	if x.texts == nil {
@@ -74,7 +74,7 @@ func (e *Engine) typeName(t Type) string {
 
 // announce tells a peer the text of a type before its first use.
 func (e *Engine) announce(p *peer, t Type) {
-	if t < TypeNamed || p.announced.has(t) {
+	if !t.texted() || p.announced.has(t) {
 		return
 	}
 	if p.announced.all == nil {
@@ -86,7 +86,10 @@ func (e *Engine) announce(p *peer, t Type) {
 
 // agree reports whether a type of the peer has the layout of one of ours.
 func (e *Engine) agree(p *peer, theirs, ours Type) bool {
-	if p.tr == nil || theirs < TypeNamed || ours < TypeNamed {
+	if theirs == ours && theirs >= TypeLabel {
+		return true
+	}
+	if p.tr == nil || !theirs.texted() || !ours.texted() {
 		return theirs == ours
 	}
 	x := &p.types
@@ -103,6 +106,9 @@ func (e *Engine) agree(p *peer, theirs, ours Type) bool {
 
 // mismatch is the error of a receive of another type.
 func (e *Engine) mismatch(p *peer, tag int, theirs, ours Type) error {
+	if theirs >= TypeLabel && ours >= TypeLabel {
+		return &LabelError{Source: p.rank, Tag: tag, Sent: uint32(theirs - TypeLabel), Want: uint32(ours - TypeLabel)}
+	}
 	sent := e.typeName(theirs)
 	if p.tr != nil && theirs >= TypeNamed {
 		var ok bool

@@ -19,6 +19,13 @@ type Type uint32
 // TypeNamed is the first Type whose text is announced to peers.
 const TypeNamed Type = 64
 
+// TypeLabel is the first of the Types that are labels: a library's word for what its
+// message belongs to. A label agrees with itself alone, and has no text.
+const TypeLabel Type = 1 << 31
+
+// texted reports whether peers learn a text of t before its first use.
+func (t Type) texted() bool { return t-TypeNamed < TypeLabel-TypeNamed }
+
 // Mode says when a send is finished.
 type Mode uint8
 

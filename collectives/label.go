@@ -1,0 +1,36 @@
+package collectives
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// A label of a message names the call that it belongs to. Members that call the same
+// use the same.
+//
+//	bits 10-30  fingerprint: of all blocking calls so far, because in some of them
+//	            nobody receives anything; of a nonblocking call alone
+//	bits  0-9   number of the call modulo labelNumbers
+const (
+	labelNumberBits = 10
+	labelNumbers    = 1 << labelNumberBits
+	labelMarkBits   = 31 - labelNumberBits
+)
+
+// label returns the label of call n with a fingerprint.
+func label(fingerprint, n uint64) uint32 {
+	return uint32(fingerprint>>(64-labelMarkBits)<<labelNumberBits | n%labelNumbers)
+}
+
+// follow is the fingerprint of a call after those that trail is the fingerprint of.
+func follow(trail uint64, c node.Call) uint64 { return (trail ^ c.Fingerprint()) * 0x9e3779b97f4a7c15 }
+
+var _ = [1]struct{}{}[runtime.LabelMax-(1<<(labelMarkBits+labelNumberBits)-1)]
+
+// A subject of runtime.Comm.Inquire is the number of a call modulo labelNumbers, with
+// subjectStarted for nonblocking ones; or subjectHistory, whose answer are the labels of
+// the blocking calls that are remembered, four bytes each, little endian.
+const (
+	subjectStarted = 1 << 32
+	subjectHistory = 1 << 33
+)

@@ -1,0 +1,133 @@
+package collectives
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var _ runtime.Answerer = (*group)(nil)
+
+// Answer implements runtime.Answerer: it says what this member called.
+func (g *group) Answer(subject uint64) []byte {
+	if subject == subjectHistory {
+		return g.blocking.history()
+	}
+	r, number := &g.blocking, subject
+	if subject&subjectStarted != 0 {
+		r, number = &g.nonblocking, subject&^subjectStarted
+	}
+	if s, ok := r.of(number); ok {
+		return s.encode()
+	}
+	return nil
+}
+
+// explain makes of the error that ended an operation one that says who called what,
+// if members called something else. mine has this rank's calls, started is subjectStarted
+// for nonblocking ones.
+func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64) error {
+	var shared *node.MismatchError
+	var met *runtime.LabelError
+	switch {
+	case errors.As(err, &shared):
+		return g.mismatchOnNode(c, shared)
+	case errors.As(err, &met):
+		wanted, sent := uint64(met.Want)%labelNumbers, uint64(met.Sent)%labelNumbers
+		if started == 0 {
+			if first, differs := g.differsFrom(c, met.Source); differs {
+				wanted, sent = first, first // the calls that met follow it
+			}
+		}
+		own, _ := mine.of(wanted)
+		return g.mismatch(own, wanted, met.Source, g.ask(c, met.Source, sent|started), sent)
+	case errors.Is(err, runtime.ErrCommBroken):
+		return fmt.Errorf("at %s: %w", g.place(), err) // by an error that names another line
+	}
+	return err
+}
+
+// mismatchOnNode is the error of calls that were compared in shared memory, which
+// knows the lines of those alone that have noticed.
+func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
+	number := e.Number % labelNumbers
+	if own, known := g.blocking.of(number); known {
+		e.Mine, e.Here = own.Call, own.line
+	}
+	if e.Other != e.Member && e.There == "" {
+		if theirs := g.ask(c, e.Other, number); theirs.What != 0 {
+			e.Theirs, e.There = theirs.Call, theirs.line
+		}
+	}
+	return &MismatchError{
+		Rank: e.Member, Peer: e.Other, Call: describe(e.Mine), PeerCall: describe(e.Theirs), Line: e.Here, PeerLine: e.There,
+	}
+}
+
+// ask returns what another member said of one of its calls, nothing if it does not
+// answer or has forgotten.
+func (g *group) ask(c *runtime.Comm, rank int, subject uint64) statement {
+	text, err := c.Inquire(rank, subject)
+	if err != nil {
+		return statement{}
+	}
+	s, _ := parseStatement(text)
+	return s
+}
+
+// mismatch is the error of two calls that met. Calls that are alike differ by their
+// number: one of the two ranks has left one out.
+func (g *group) mismatch(mine statement, number uint64, peer int, theirs statement, peerNumber uint64) *MismatchError {
+	e := &MismatchError{
+		Rank: g.rank, Peer: peer, Call: describe(mine.Call), PeerCall: describe(theirs.Call), Line: mine.line, PeerLine: theirs.line,
+	}
+	if mine.Call == theirs.Call {
+		e.Call += fmt.Sprintf(", call %d", number)
+		e.PeerCall += fmt.Sprintf(", call %d", peerNumber)
+	}
+	return e
+}
+
+// leftovers returns an error if the members' last calls differ, or if messages are left
+// that no operation will receive: a broadcast of two roots, say, in which nobody waits
+// for anybody. The other members have called what they will.
+func (g *group) leftovers() error {
+	if g.home.Broken() {
+		return nil // it is known that the members are out of step
+	}
+	if g.node != nil {
+		if err := g.node.Agree(); err != nil {
+			return g.explain(g.home, err, &g.blocking, 0)
+		}
+	}
+	for _, u := range g.home.Unreceived() {
+		mine, started := &g.blocking, uint64(0)
+		if u.Tag != tagBlocking {
+			mine, started = &g.nonblocking, subjectStarted
+		}
+		number := uint64(u.Label) % labelNumbers
+		if own, known := mine.of(number); known && own.label != u.Label {
+			return g.mismatch(own, number, u.Source, g.ask(g.home, u.Source, number|started), number)
+		}
+	}
+	return nil
+}
+
+// inUse is the error of a blocking operation that begins while another one of the same
+// rank is under way on the communicator.
+func (g *group) inUse(op operation) error {
+	var here callsite.Site
+	here.Note()
+	other, _ := g.blocking.of(g.blocking.highest() % labelNumbers)
+	return fmt.Errorf("%w: %v at %s while another goroutine is in %s at %s: use a communicator per goroutine, see Dup",
+		runtime.ErrInUse, op, here.Line(packagePath), describe(other.Call), other.line)
+}
+
+// place returns the source line of the blocking operation under way.
+func (g *group) place() string {
+	s, _ := g.blocking.of(g.number % labelNumbers)
+	return s.line
+}

@@ -1,0 +1,109 @@
+package collectives
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/processor"
+)
+
+// recordSize is how many calls a member remembers: a root may be some calls ahead of
+// others.
+const recordSize = 16
+
+// record is what a member called last, for others that called something else. One call
+// at a time is noted in a slot; any goroutine may look.
+type record struct{ slots [recordSize]slot }
+
+// slot is one call. Its words are written one by one: it is as written when the number
+// is the same before and after they are read. 0 is no number.
+type slot struct {
+	number, what, bytes uint64
+	label               uint64 // of its messages
+	site                callsite.Site
+}
+
+// note remembers call n, which is that of the caller's caller or of one further out, and
+// the label of its messages.
+func (r *record) note(n uint64, c node.Call, label uint32) {
+	s := &r.slots[n%recordSize]
+	processor.Store64(&s.number, 0)
+	processor.Store64(&s.what, c.What)
+	processor.Store64(&s.bytes, c.Bytes)
+	processor.Store64(&s.label, uint64(label))
+	s.site.Note()
+	processor.Store64(&s.number, n)
+}
+
+// of returns the call whose number has these low bits, and its line.
+func (r *record) of(low uint64) (statement, bool) {
+	s := &r.slots[low%recordSize]
+	n := atomic.LoadUint64(&s.number)
+	found := statement{Call: node.Call{What: atomic.LoadUint64(&s.what), Bytes: atomic.LoadUint64(&s.bytes)}}
+	found.label = uint32(atomic.LoadUint64(&s.label))
+	var site callsite.Site
+	for i := range site {
+		site[i] = atomic.LoadUintptr(&s.site[i])
+	}
+	if n == 0 || n%labelNumbers != low || atomic.LoadUint64(&s.number) != n {
+		return statement{}, false
+	}
+	found.line = site.Line(packagePath)
+	return found, true
+}
+
+// history returns the labels of the calls, four bytes each, in no order.
+func (r *record) history() []byte {
+	var labels []byte
+	for i := range r.slots {
+		s := &r.slots[i]
+		n := atomic.LoadUint64(&s.number)
+		c := node.Call{What: atomic.LoadUint64(&s.what), Bytes: atomic.LoadUint64(&s.bytes)}
+		if n != 0 && atomic.LoadUint64(&s.number) == n {
+			labels = binary.LittleEndian.AppendUint32(labels, label(c.Fingerprint(), n))
+		}
+	}
+	return labels
+}
+
+// highest returns the number of the latest call.
+func (r *record) highest() uint64 {
+	var n uint64
+	for i := range r.slots {
+		n = max(n, atomic.LoadUint64(&r.slots[i].number))
+	}
+	return n
+}
+
+// packagePath begins the names of the functions that work on behalf of the caller.
+const packagePath = "github.com/gorun-hpc/gorun/collectives"
+
+// statement is what a member says of one of its calls.
+//
+//	bytes 0-7 what, 8-15 bytes, little endian, then the source line
+type statement struct {
+	node.Call
+	line  string
+	label uint32 // of its messages, which does not travel
+}
+
+const statementHead = 16
+
+func (s statement) encode() []byte {
+	b := binary.LittleEndian.AppendUint64(make([]byte, 0, statementHead+len(s.line)), s.What)
+	b = binary.LittleEndian.AppendUint64(b, s.Bytes)
+	return append(b, s.line...)
+}
+
+// parseStatement is the inverse of encode. An answer of another length is none.
+func parseStatement(b []byte) (statement, bool) {
+	if len(b) < statementHead {
+		return statement{}, false
+	}
+	return statement{
+		Call: node.Call{What: binary.LittleEndian.Uint64(b), Bytes: binary.LittleEndian.Uint64(b[8:])},
+		line: string(b[statementHead:]),
+	}, true
+}

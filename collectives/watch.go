@@ -1,0 +1,121 @@
+package collectives
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// watchPeriod is how long a blocking operation is under way at least before the members
+// that it waits for are asked what they called.
+const watchPeriod = time.Second
+
+// watch finds members that called something else and send nothing that could be
+// compared, as two that gather to each other. It is a timer that runs while operations
+// come; an operation costs a look at a word.
+type watch struct {
+	// awake says that the timer runs.
+	awake atomic.Bool
+	// mu guards the fields below it. Nothing is called under it.
+	mu    sync.Mutex
+	over  bool
+	timer *time.Timer
+	// seen is the number of the operation that was under way at the last look, which
+	// only the timer's goroutine touches.
+	seen uint64
+}
+
+// wake starts the watch of a group if it rests.
+func (w *watch) wake(g *group) {
+	if w.awake.Load() || !w.awake.CompareAndSwap(false, true) {
+		return
+	}
+	w.again(g)
+}
+
+// again makes the timer run once more.
+func (w *watch) again(g *group) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.over:
+	case w.timer == nil:
+		w.timer = time.AfterFunc(watchPeriod, func() { w.look(g) })
+	default:
+		w.timer.Reset(watchPeriod)
+	}
+}
+
+// end ends the watch.
+func (w *watch) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// look asks on behalf of an operation that was under way at the last look, too.
+func (w *watch) look(g *group) {
+	if atomic.LoadUint32(&g.busy) == 0 {
+		w.awake.Store(false)
+		// An operation that began meanwhile has found it awake.
+		if atomic.LoadUint32(&g.busy) != 0 {
+			w.wake(g)
+		}
+		return
+	}
+	number := g.blocking.highest()
+	if number == w.seen {
+		g.compare(number)
+	}
+	w.seen = number
+	w.again(g)
+}
+
+// compare asks the members that a blocking operation waits for, and the next one, what
+// they called, and breaks the communicator if it was something else. If members differ,
+// then somewhere around the ring neighbours do.
+func (g *group) compare(number uint64) {
+	if g.home.Err() != nil {
+		return
+	}
+	for _, rank := range append(g.home.AwaitedRanks(), (g.rank+1)%g.size) {
+		low, differs := g.differsFrom(g.home, rank)
+		if !differs {
+			continue
+		}
+		mine, known := g.blocking.of(low)
+		if theirs := g.ask(g.home, rank, low); known && g.blocking.highest() == number {
+			g.home.Break(g.mismatch(mine, low, rank, theirs, low))
+		}
+		return
+	}
+}
+
+// differsFrom returns the number of the first call, of those that this rank and another
+// one remember, that was not the same.
+func (g *group) differsFrom(c *runtime.Comm, rank int) (low uint64, differs bool) {
+	text, err := c.Inquire(rank, subjectHistory)
+	if err != nil {
+		return 0, false
+	}
+	theirs := make(map[uint64]uint32)
+	for ; len(text) >= 4; text = text[4:] {
+		said := binary.LittleEndian.Uint32(text)
+		theirs[uint64(said)%labelNumbers] = said
+	}
+	number := g.blocking.highest()
+	for n := number - min(number, recordSize) + 1; n <= number; n++ {
+		mine, known := g.blocking.of(n % labelNumbers)
+		said, remembered := theirs[n%labelNumbers]
+		if known && remembered && said != label(mine.Fingerprint(), n) {
+			return n % labelNumbers, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,46 @@
+package runtime
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
+)
+
+// agreeing are the agreements of a communicator that are under way at this rank, by
+// their tags.
+type agreeing struct {
+	// mu guards sites. Nothing is called under it.
+	mu    sync.Mutex
+	sites map[int]callsite.Site
+}
+
+// enter begins an agreement. It is ErrInUse, with both lines, if one with this tag is
+// under way.
+func (g *agreeing) enter(tag int) error {
+	var site callsite.Site
+	site.Note()
+	g.mu.Lock()
+	other, busy := g.sites[tag]
+	if !busy {
+		if g.sites == nil {
+			g.sites = make(map[int]callsite.Site)
+		}
+		g.sites[tag] = site
+	}
+	g.mu.Unlock()
+	if busy {
+		return fmt.Errorf("%w: at %s while another goroutine does the same at %s", ErrInUse, site.Line(packagePath), other.Line(packagePath))
+	}
+	return nil
+}
+
+// leave ends it.
+func (g *agreeing) leave(tag int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.sites, tag)
+}
+
+// packagePath begins the names of the functions of this package.
+const packagePath = modulePath + "runtime"

@@ -1,0 +1,192 @@
+package runtime
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// Answerer is an attribute of a communicator that answers the questions of other
+// members, see Comm.Inquire.
+type Answerer interface {
+	// Answer returns what is known of a subject, at most AnswerMax bytes, or nothing. It
+	// is called on a goroutine of its own and must not communicate.
+	Answer(subject uint64) []byte
+}
+
+// AnswerMax is how many bytes an answer has at most.
+const AnswerMax = 240
+
+// ErrNoAnswer says that a member did not answer in time, or knew nothing.
+var ErrNoAnswer = errors.New("no answer")
+
+// inquiryTime is how long an Inquire waits. The background of a rank that computes
+// answers within tens of milliseconds.
+const inquiryTime = 2 * time.Second
+
+// Inquire asks another member, whatever it does at the moment, and returns the answer
+// of the first of its attributes of this communicator that has one. It is for errors,
+// not for data: it also works on a communicator that is broken. The error is ErrNoAnswer.
+func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
+	if err := c.checkPeer(rank); err != nil {
+		return nil, err
+	}
+	w := c.core.world
+	q := &inquiry{}
+	id := w.inquiries.add(q)
+	defer w.inquiries.remove(id)
+	ctx, cancel := context.WithTimeout(context.Background(), inquiryTime)
+	defer cancel()
+	w.engine.Notify(c.WorldRank(rank), int(c.core.number), question{id, subject}.append(nil))
+	if err := w.engine.Await(ctx, q.answered.Load, 0, "answer"); err != nil || len(q.text) == 0 {
+		return nil, fmt.Errorf("%w: rank %d of communicator %s", ErrNoAnswer, rank, c.core.name)
+	}
+	return q.text, nil
+}
+
+// AwaitedRanks lists the members that blocking calls of this view and of others of the
+// same kind, Private or not, wait for at this moment in order to receive.
+func (c *Comm) AwaitedRanks() []int {
+	var ranks []int
+	for _, o := range c.engine.Blocked() {
+		if !o.Await && o.Context == c.id && o.Op == "receive" && o.Peer >= 0 {
+			ranks = append(ranks, c.rankOf(o.Peer))
+		}
+	}
+	return ranks
+}
+
+// Unreceived is a message that has arrived and that no receive has matched.
+type Unreceived struct {
+	Status
+	// Label is that of a SendLabeled, or 0.
+	Label uint32
+}
+
+// Unreceived lists the messages of this view and of others of the same kind, Private or
+// not, that have arrived and that no receive has matched, in the order of their arrival.
+func (c *Comm) Unreceived() []Unreceived {
+	var list []Unreceived
+	for _, u := range c.engine.Unreceived() {
+		if u.Context != c.id {
+			continue
+		}
+		left := Unreceived{Status: Status{Source: c.rankOf(u.Source), Tag: u.Tag, Bytes: u.Bytes, size: 1}}
+		if u.Type >= engine.TypeLabel {
+			left.Label = uint32(u.Type - engine.TypeLabel)
+		}
+		list = append(list, left)
+	}
+	return list
+}
+
+// inquiry is a question under way. text is set before answered is.
+type inquiry struct {
+	text     []byte
+	answered atomic.Bool
+}
+
+// inquiries are those of a World.
+type inquiries struct {
+	// mu guards the fields below it. It may be taken with the engine's lock held, and
+	// nothing is called under it.
+	mu   sync.Mutex
+	last uint32
+	open map[uint32]*inquiry
+}
+
+func (s *inquiries) add(q *inquiry) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = make(map[uint32]*inquiry)
+	}
+	s.last++
+	s.open[s.last] = q
+	return s.last
+}
+
+func (s *inquiries) remove(id uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, id)
+}
+
+// answer hands a text to the inquiry with a number, once, if it is still open.
+func (s *inquiries) answer(id uint32, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.open[id]; q != nil && !q.answered.Load() {
+		q.text = append([]byte(nil), text...)
+		q.answered.Store(true)
+	}
+}
+
+// question is the text of a notice that asks.
+//
+//	byte 0 noticeQuestion, bytes 1-4 id, 5-12 subject, little endian
+type question struct {
+	id      uint32
+	subject uint64
+}
+
+const questionBytes = 13
+
+func (q question) append(b []byte) []byte {
+	b = append(b, noticeQuestion)
+	b = binary.LittleEndian.AppendUint32(b, q.id)
+	return binary.LittleEndian.AppendUint64(b, q.subject)
+}
+
+func parseQuestion(b []byte) (question, bool) {
+	if len(b) != questionBytes {
+		return question{}, false
+	}
+	return question{binary.LittleEndian.Uint32(b[1:]), binary.LittleEndian.Uint64(b[5:])}, true
+}
+
+// heardQuestion answers another rank. The engine calls it with its lock held.
+func (w *World) heardQuestion(source, number int, text []byte) {
+	q, ok := parseQuestion(text)
+	if !ok {
+		return
+	}
+	go func() {
+		answer := binary.LittleEndian.AppendUint32([]byte{noticeAnswer}, q.id)
+		w.engine.Notify(source, number, append(answer, w.comms.answer(uint32(number), q.subject)...))
+	}()
+}
+
+// heardAnswer takes an answer: byte 0 noticeAnswer, bytes 1-4 id, then the text. The
+// engine calls it with its lock held.
+func (w *World) heardAnswer(text []byte) {
+	if len(text) < 5 {
+		return
+	}
+	w.inquiries.answer(binary.LittleEndian.Uint32(text[1:]), text[5:])
+	w.wake()
+}
+
+// answer returns what the attributes of a communicator know of a subject.
+func (s *comms) answer(number uint32, subject uint64) []byte {
+	s.mu.RLock()
+	core := s.live[number]
+	s.mu.RUnlock()
+	if core == nil {
+		return nil
+	}
+	for _, v := range core.attributes.values() {
+		if a, ok := v.(Answerer); ok {
+			if text := a.Answer(subject); len(text) > 0 {
+				return text[:min(len(text), AnswerMax)]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package runtime
+
+// The first byte of a notice between ranks says what it is. Its number is that of a
+// communicator.
+const (
+	noticeBreak    = 'b' // the communicator is broken; why
+	noticeQuestion = 'q' // see Comm.Inquire
+	noticeAnswer   = 'a'
+)
+
+// heard takes a notice of another rank. One of another form changes nothing. The engine
+// calls it with its lock held.
+func (w *World) heard(source, number int, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	switch text[0] {
+	case noticeBreak:
+		w.heardBreak(source, number, text[1:])
+	case noticeQuestion:
+		w.heardQuestion(source, number, text)
+	case noticeAnswer:
+		w.heardAnswer(text)
+	}
+}
