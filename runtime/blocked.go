@@ -96,6 +96,9 @@ func (w *World) blocked() string {
 	for _, o := range waiting {
 		w.describe(&b, o, now)
 	}
+	for _, peer := range w.silentPeers(waiting) {
+		fmt.Fprintf(&b, "  %s\n", peer)
+	}
 	busy := slices.DeleteFunc(w.actorTree(), func(a port.Actor) bool { return !a.Busy })
 	for i, a := range busy {
 		if i == explainActorsMax {
@@ -105,6 +108,30 @@ func (w *World) blocked() string {
 		fmt.Fprintf(&b, "  actor %s: %s, %s\n", a.ID, a.Kind, a.State)
 	}
 	return b.String()
+}
+
+// silentPeers is a line for each peer of waiting operations that its node says lives and
+// that does not answer.
+func (w *World) silentPeers(waiting []engine.Blocked) []string {
+	if w.network.rdma == nil {
+		return nil
+	}
+	var peers []int
+	for _, o := range waiting {
+		if !o.Await && o.Peer >= 0 && !slices.Contains(peers, o.Peer) {
+			peers = append(peers, o.Peer)
+		}
+	}
+	slices.Sort(peers)
+	var lines []string
+	_ = w.ask(func() { // an engine that has ended has nothing to say
+		for _, peer := range peers {
+			if s := w.network.rdma.Silence(peer); s != "" {
+				lines = append(lines, fmt.Sprintf("rank %d: %s", peer, s))
+			}
+		}
+	})
+	return lines
 }
 
 // describe writes one waiting operation.

@@ -23,6 +23,9 @@ const (
 	// envNetIdle is a duration: how long a connection between nodes stays without
 	// traffic. It is made again for the next message. 0 stands for ever.
 	envNetIdle = "GORUN_NET_IDLE"
+	// envNetGiveUp is a duration: for how long a connection to a rank of another node is
+	// asked for before that rank is given up. 0 stands for the default.
+	envNetGiveUp = "GORUN_NET_GIVEUP"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
 	// envExplain set to 1 makes World.Close print the ways to the peers.

@@ -68,6 +68,10 @@
 //	                      before the connection is made again
 //	GORUN_NET_IDLE=10m    connections between nodes end after that time without
 //	                      traffic, until the next message; without it they stay
+//	GORUN_NET_GIVEUP=30s  for how long a connection to a rank of another node is asked
+//	                      for before the rank counts as lost. One that was stopped,
+//	                      by a debugger for example, is waited for as long as its
+//	                      node says that it lives
 //	GORUN_SPIN=50us       how long a waiting rank polls without giving way
 //	GORUN_YIELD=100us     how long after that it polls and gives way, then sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard

@@ -69,8 +69,9 @@ func (n *network) openRDMA(w *World, secret []byte) error {
 		return fmt.Errorf("rdma: %w", err)
 	}
 	withoutCRC := setting(envCRC) == "0"
-	var timeout, idle time.Duration
-	if err := errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle)); err != nil {
+	var timeout, idle, giveUp time.Duration
+	err = errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
+	if err != nil {
 		return err
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
@@ -79,7 +80,7 @@ func (n *network) openRDMA(w *World, secret []byte) error {
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
 		Provider: n.provider, Interface: choice.Address.String(), NoCRC: withoutCRC,
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !n.forced,
-		Idle: idle, Log: log,
+		Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
 	return err
 }

@@ -56,8 +56,13 @@ type Config struct {
 	// Attempt, Confirm, Farewell, RetryMin, RetryMax and GiveUp are those of package
 	// peering: how long a request may take (5 s), an accepted connection may stay
 	// without its first message (5 s), an orderly end may take (2 s), the pause between
-	// attempts (5 ms to 1 s), and a wanted connection may take in all (30 s).
+	// attempts (5 ms to 1 s), and for how long after a connection was wanted new attempts
+	// are made (30 s). Attempt is at most GiveUp.
 	Attempt, Confirm, Farewell, RetryMin, RetryMax, GiveUp time.Duration
+	// Supervised says that whoever started the ranks says by MarkDown when one ends. Then
+	// a rank whose system takes requests that it does not answer, because it was stopped,
+	// is waited for beyond GiveUp, and Log says so.
+	Supervised bool
 	// Departure bounds how long the end of the connections of a peer that was marked
 	// down is waited for, before which its last messages may still come (250 ms): the
 	// system of a process that was killed ends them at once, a machine without power and
@@ -112,6 +117,7 @@ func (c *Config) populate() error {
 			*d.at = d.value
 		}
 	}
+	c.Attempt = min(c.Attempt, c.GiveUp)
 	if c.Log == nil {
 		c.Log = func(string) {}
 	}

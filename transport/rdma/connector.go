@@ -43,6 +43,10 @@ type connector struct {
 // knows: it counts as ended, and if it died the node agent says so.
 const unheardMax = 4
 
+// attemptGrace is how much later than the deadline of the endpoint, which says how far
+// the attempt came, the machine ends an attempt of which it has heard nothing.
+const attemptGrace = 5 * time.Second
+
 func newConnector(t *Transport, peer int) *connector {
 	var seed [32]byte
 	_, _ = crypto.Read(seed[:]) // never fails
@@ -51,7 +55,9 @@ func newConnector(t *Transport, peer int) *connector {
 		t: t, peer: peer, began: time.Now(), links: map[peering.Conn]*link{},
 		machine: peering.New(peering.Config{
 			Rank: uint32(c.Rank), Peer: uint32(peer), Incarnation: c.Incarnation,
-			Attempt: c.Attempt, Confirm: c.Confirm, Farewell: c.Farewell, RetryMin: c.RetryMin, RetryMax: c.RetryMax, GiveUp: c.GiveUp,
+			Attempt: c.Attempt + attemptGrace,
+			Confirm: c.Confirm, Farewell: c.Farewell, RetryMin: c.RetryMin, RetryMax: c.RetryMax,
+			GiveUp: c.GiveUp, Supervised: c.Supervised,
 			Random: rand.NewChaCha8(seed),
 		}),
 	}
@@ -248,6 +254,14 @@ func (a *connector) conclude(c actor.Context, action *peering.Action) {
 		t.command(func() { t.ended(a.peer, err) })
 	case peering.Finished:
 		c.Send(c.Parent(), finishing{a.peer})
+	case peering.Silent:
+		t.config.Log(fmt.Sprintf("rdma: rank %d has not answered for %v, but its node says that it lives: it is waited for (%v)",
+			a.peer, action.For.Round(silenceUnit), err))
+		since := time.Now().Add(-action.For)
+		t.command(func() { t.meet(a.peer).silent = since })
+	case peering.Answers:
+		t.config.Log(fmt.Sprintf("rdma: rank %d answers", a.peer))
+		t.command(func() { t.meet(a.peer).silent = time.Time{} })
 	default:
 	}
 }

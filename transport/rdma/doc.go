@@ -69,6 +69,8 @@
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     another one, for Config.GiveUp; then the peer is down
 //	nobody listens      the peer is down, or has ended if it was never met
+//	no answer           the peer is down after Config.GiveUp; it is waited for where it is
+//	                    Config.Supervised and its system takes requests: it was stopped
 //	MarkDown            its connections are read to their end, which its system sends, for
 //	                    at most Config.Departure; then the peer is down
 //	nonsense            the peer is down with transport.ErrDamaged
@@ -78,4 +80,5 @@
 // Garbage and half-open connections are the provider's, which drops them by
 // deadline and cap. A request whose record does not verify is refused with its reason
 // before an actor of a peer hears of it, and counted; the first one of either is logged.
+// A refusal that the peer does not prove is counted, too, and is the end of one attempt.
 package rdma

@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
@@ -36,8 +37,10 @@ type endpoint struct {
 	route           string
 	connects        int
 
-	// wanted says that the actor was told that a connection is needed.
+	// wanted says that the actor was told that a connection is needed, silent since when
+	// the peer has not answered, if that is long and it is waited for all the same.
 	wanted bool
+	silent time.Time
 	// prompt says that the peer waits for an acknowledgement.
 	prompt bool
 	// listed says that the endpoint is in Transport.busy.
@@ -265,7 +268,7 @@ func (p *endpoint) rest() {
 // cut ends the endpoint for good: every operation ends with err, and nothing is
 // kept.
 func (p *endpoint) cut(err error) {
-	p.end = err
+	p.end, p.silent = err, time.Time{}
 	for _, l := range p.t.links {
 		if l.peer == p.peer {
 			p.t.forget(l)

@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"fmt"
+	"time"
 )
 
 // Known reports whether the connection to a peer was ever made or asked for. Like
@@ -21,7 +22,7 @@ func (t *Transport) Explain(peer int) string {
 	p := t.peers[peer]
 	switch {
 	case p == nil || p.connects == 0 && p.end == nil:
-		return s + ", not connected so far"
+		return s + ", not connected so far" + t.silence(peer)
 	case p.connects == 0:
 		return fmt.Sprintf("%s, never connected: %v", s, p.end)
 	}
@@ -37,7 +38,27 @@ func (t *Transport) Explain(peer int) string {
 		return fmt.Sprintf("%s, ended: %v", s, p.end)
 	}
 	if p.link == nil {
-		s += ", not connected now"
+		s += ", not connected now" + t.silence(peer)
 	}
 	return s
+}
+
+// silenceUnit is to what a silence is rounded for people.
+const silenceUnit = 10 * time.Millisecond
+
+// Silence says for how long a peer has not answered that is waited for beyond
+// Config.GiveUp, and is "" for every other.
+func (t *Transport) Silence(peer int) string {
+	if t.Reach(peer) != nil || t.peers[peer] == nil || t.peers[peer].silent.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("no answer for %v, but its node says that it lives", time.Since(t.peers[peer].silent).Round(silenceUnit))
+}
+
+// silence is Silence behind a comma.
+func (t *Transport) silence(peer int) string {
+	if s := t.Silence(peer); s != "" {
+		return ", " + s
+	}
+	return ""
 }

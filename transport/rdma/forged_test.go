@@ -32,7 +32,7 @@ func untagged(reason negotiation.Reason, nonce uint32) []byte {
 // TestForgedRefusalsEndNothing: whoever can write on the connection of an attempt can
 // end that attempt, and no more.
 func TestForgedRefusalsEndNothing(t *testing.T) {
-	p := newPair(t, 0)
+	p := newPair(t, 0, nil)
 	peer, stranger := credentials(1, 2), credentials(1, 2)
 	stranger.Key = []byte("a guess")
 	count := uint64(0)
@@ -69,7 +69,7 @@ func TestForgedRefusalsEndNothing(t *testing.T) {
 // TestProvedRefusalsEndThePeer: what the rank that was asked says is believed.
 func TestProvedRefusalsEndThePeer(t *testing.T) {
 	for _, reason := range []negotiation.Reason{negotiation.Job, negotiation.StaleEpoch, negotiation.Depth} {
-		p := newPair(t, 0)
+		p := newPair(t, 0, nil)
 		w, asked := p.dialled()
 		peer := credentials(1, 2)
 		w.write(rejecting(peer.AppendReject(nil, &negotiation.Reject{Reason: reason}, asked)))
@@ -85,7 +85,7 @@ func TestProvedRefusalsEndThePeer(t *testing.T) {
 func TestRanksWithTwoSecrets(t *testing.T) {
 	ranks := newWorld(t, memory(verbstest.StyleInfiniBand, 2), func(c *rdma.Config) {
 		impatient(c)
-		c.RetryMax, c.GiveUp = 5*time.Millisecond, 50*time.Millisecond
+		c.Attempt, c.RetryMax, c.GiveUp = patience, 50*time.Millisecond, time.Second
 		if c.Rank == 1 {
 			c.Secret = []byte("of another job")
 		}
@@ -93,7 +93,7 @@ func TestRanksWithTwoSecrets(t *testing.T) {
 	require.ErrorIs(t, ranks[0].to(1).Send(transport.Header{}, nil), transport.ErrAgain)
 	pump(t, ranks, "the loss", func() bool { return len(ranks[0].downs) == 1 })
 	cause := ranks[0].downs[0].Cause
-	require.ErrorContains(t, cause, "no connection within 50ms: connection 10.0.0.2:")
+	require.ErrorContains(t, cause, "no connection within 1s: connection 10.0.0.2:")
 	require.ErrorContains(t, cause, "refused (authentication) by something that does not prove that it is the peer: if it is, the ranks have different job secrets")
 	require.Greater(t, ranks[0].Strangers().Refusals.Load(), uint64(1), "it was tried again")
 	require.Equal(t, ranks[0].Strangers().Refusals.Load(), ranks[1].Strangers().Unproved.Load())

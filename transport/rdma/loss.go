@@ -19,8 +19,9 @@ func (t *Transport) damaged(l *link, err error) {
 
 // linkEnd is a link that has ended while messages of it were not handed over.
 type linkEnd struct {
-	link  *link
-	cause error
+	link    *link
+	contact peering.Contact
+	cause   error
 }
 
 // adopt puts a link in use on which the first messages of the peer have come, which is
@@ -44,7 +45,7 @@ func (t *Transport) endLinks() int {
 	t.ends = nil
 	for _, e := range list {
 		t.forget(e.link)
-		t.tell(e.link.peer, peering.Event{Kind: peering.Lost, Conn: e.link.conn, Err: e.cause})
+		t.tell(e.link.peer, peering.Event{Kind: peering.Lost, Conn: e.link.conn, Contact: e.contact, Err: e.cause})
 	}
 	return len(list)
 }

@@ -228,11 +228,23 @@ func (t *Transport) connection(l *link, e *verbs.Event) {
 		t.stage.send(rejected{l, e.PrivateData, eventError(e)})
 	default:
 		if t.adopt(l) || slices.ContainsFunc(t.stash, func(s delivery) bool { return s.link == l }) {
-			t.ends = append(t.ends, linkEnd{l, eventError(e)})
+			t.ends = append(t.ends, linkEnd{l, contactOf(e), eventError(e)})
 			return
 		}
 		t.forget(l)
-		t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Err: eventError(e)})
+		t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Contact: contactOf(e), Err: eventError(e)})
+	}
+}
+
+// contactOf is how far an attempt came that ended with an event.
+func contactOf(e *verbs.Event) peering.Contact {
+	switch e.Type {
+	case verbs.EventUnreachable:
+		return peering.Unreached
+	case verbs.EventTimedOut:
+		return peering.Unanswered
+	default:
+		return peering.Answered
 	}
 }
 

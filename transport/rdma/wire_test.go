@@ -75,13 +75,20 @@ func (w *wire) until(what string, done func() bool) {
 // startup waits for a frame of MPA, and returns its flags and private data.
 func (w *wire) startup(key string) (flags byte, private []byte) {
 	w.Helper()
-	length := func() int { return 20 + int(binary.BigEndian.Uint16(w.in[18:])) }
-	w.until(key, func() bool { return len(w.in) >= 20 && len(w.in) >= length() || w.eof })
-	require.GreaterOrEqual(w, len(w.in), 24, "the connection ended")
+	require.True(w, w.started(key), "the connection ended")
+	length := 20 + int(binary.BigEndian.Uint16(w.in[18:]))
 	require.Equal(w, key, string(w.in[:16]))
-	flags, private = w.in[16], slices.Clone(w.in[24:length()])
-	w.in = w.in[length():]
+	flags, private = w.in[16], slices.Clone(w.in[24:length])
+	w.in = w.in[length:]
 	return flags, private
+}
+
+// started waits for a frame of MPA or the end, and reports whether the frame came.
+func (w *wire) started(key string) bool {
+	w.Helper()
+	whole := func() bool { return len(w.in) >= 24 && len(w.in) >= 20+int(binary.BigEndian.Uint16(w.in[18:])) }
+	w.until(key, func() bool { return whole() || w.eof })
+	return whole()
 }
 
 // rejection waits for a reject and returns its reason.
@@ -157,8 +164,9 @@ type pair struct {
 	listener *net.TCPListener
 }
 
-// newPair makes rank number of two, which dials to the scripted peer.
-func newPair(t *testing.T, number int) *pair {
+// newPair makes rank number of two, which dials to the scripted peer. change, if not
+// nil, may change its configuration.
+func newPair(t *testing.T, number int, change func(c *rdma.Config)) *pair {
 	t.Helper()
 	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
@@ -169,6 +177,9 @@ func newPair(t *testing.T, number int) *pair {
 		c.Lookup = func(int) ([]netip.AddrPort, error) {
 			return []netip.AddrPort{l.Addr().(*net.TCPAddr).AddrPort()}, nil
 		}
+		if change != nil {
+			change(c)
+		}
 	})
 	require.ErrorIs(t, r.to(1-number).Send(transport.Header{}, nil), transport.ErrAgain)
 	r.number = number
@@ -178,18 +189,21 @@ func newPair(t *testing.T, number int) *pair {
 // dialled waits until the rank has asked for a connection, and returns its record.
 func (p *pair) dialled() (*wire, []byte) {
 	p.Helper()
-	w := &wire{TB: p.T, r: p.r}
-	for deadline := time.Now().Add(patience); w.conn == nil; {
+	for deadline := time.Now().Add(patience); ; {
 		p.r.poll()
 		require.False(p, time.Now().After(deadline), "the rank does not dial")
 		require.NoError(p, p.listener.SetDeadline(time.Now().Add(time.Millisecond)))
-		if c, err := p.listener.Accept(); err == nil {
-			w.conn = c
-			p.Cleanup(func() { _ = c.Close() })
+		c, err := p.listener.Accept()
+		if err != nil {
+			continue
+		}
+		p.Cleanup(func() { _ = c.Close() })
+		w := &wire{TB: p.T, r: p.r, conn: c}
+		if w.started(requestKey) { // else it was given up before it was read
+			_, private := w.startup(requestKey)
+			return w, private
 		}
 	}
-	_, private := w.startup(requestKey)
-	return w, private
 }
 
 // pump polls the rank until done says so.
@@ -202,7 +216,7 @@ func (p *pair) pump(what string, done func() bool) {
 // wins, whatever becomes of the answers.
 func TestFaultSimultaneous(t *testing.T) {
 	t.Run("the lower rank keeps its own", func(t *testing.T) {
-		p := newPair(t, 0)
+		p := newPair(t, 0, nil)
 		mine, asked := p.dialled()
 		require.Equal(t, negotiation.Simultaneous, phone(t, p.r).ask(record(1, 0, 1)).rejection())
 		require.Zero(t, p.r.Strangers().Repeated.Load()+p.r.Strangers().Declined.Load(), "it is as it should be")
@@ -211,7 +225,7 @@ func TestFaultSimultaneous(t *testing.T) {
 		require.NoError(t, p.r.Close())
 	})
 	t.Run("the higher rank gives way", func(t *testing.T) {
-		p := newPair(t, 1)
+		p := newPair(t, 1, nil)
 		its, _ := p.dialled()
 		w := phone(t, p.r).ask(record(0, 0, 1))
 		flags, _ := w.startup(replyKey)
@@ -227,7 +241,7 @@ func TestFaultSimultaneous(t *testing.T) {
 	})
 	t.Run("the reject is lost", func(t *testing.T) {
 		for _, number := range []int{0, 1} {
-			p := newPair(t, number)
+			p := newPair(t, number, nil)
 			its, first := p.dialled()
 			require.NoError(t, its.conn.Close())
 			again, second := p.dialled()
@@ -240,7 +254,7 @@ func TestFaultSimultaneous(t *testing.T) {
 		}
 	})
 	t.Run("lives", func(t *testing.T) {
-		p := newPair(t, 1)
+		p := newPair(t, 1, nil)
 		p.dialled()
 		flags, _ := phone(t, p.r).ask(record(0, 1, 5)).startup(replyKey)
 		require.Zero(t, flags&0x20)

@@ -23,8 +23,13 @@ type Config struct {
 	// RetryMin and RetryMax bound the pause between two attempts, which doubles
 	// from one to the other: 5 ms and 1 s. Up to half of it is random.
 	RetryMin, RetryMax time.Duration
-	// GiveUp is how long a wanted connection may take in all; 30 s.
+	// GiveUp is how long after a connection was wanted new attempts are made; 30 s. The
+	// peer is down when the last has failed.
 	GiveUp time.Duration
+	// Supervised says that somebody watches the peer and says Gone when it dies. So it
+	// lives, and is not given up, as long as its host takes requests that it does not
+	// answer: it was stopped.
+	Supervised bool
 	// Random makes nonces and pauses. Nonces should not be predictable. It is used
 	// during Step only.
 	Random Random

@@ -12,11 +12,18 @@ func (m *Machine) want(now time.Duration, out []Action) []Action {
 	if m.phase == over || m.phase == connected || m.ending || m.wanted {
 		return out
 	}
-	m.wanted, m.giveUp, m.tries, m.cause = true, now+m.config.GiveUp, 0, nil
+	m.need(now, nil)
+	m.tries = 0
 	if m.phase == idle {
 		return m.dial(now, out)
 	}
 	return out
+}
+
+// need notes that a connection is to be made from now on, because of cause if there was
+// one.
+func (m *Machine) need(now time.Duration, cause error) {
+	m.wanted, m.since, m.giveUp, m.silent, m.cause = true, now, now+m.config.GiveUp, false, cause
 }
 
 // dial starts the next attempt.
@@ -29,8 +36,37 @@ func (m *Machine) dial(now time.Duration, out []Action) []Action {
 	return append(out, Action{Kind: Dial, Conn: m.conn, Greeting: Greeting{m.config.Incarnation, m.attempt, nonce}})
 }
 
-// failed ends an attempt, active or passive. The next one is made after a pause,
-// at least the given one, if a connection is wanted.
+// missed ends an attempt, active or passive, to which the peer gave no answer, as far
+// as contact says.
+func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []Action) []Action {
+	switch contact {
+	case Answered:
+		out = m.answered(now, out)
+	case Unanswered:
+		m.silent = true
+	case Unreached: // also by the host of a stopped peer, which takes so many requests
+	}
+	return m.failed(now, cause, 0, out)
+}
+
+// answered notes that the peer is there, whatever it says.
+func (m *Machine) answered(now time.Duration, out []Action) []Action {
+	m.silent = false
+	if !m.told {
+		return out
+	}
+	m.told, m.since, m.giveUp = false, now, now+m.config.GiveUp
+	return append(out, Action{Kind: Answers})
+}
+
+// persist goes on although the peer is silent.
+func (m *Machine) persist(now time.Duration, out []Action) []Action {
+	m.told, m.giveUp = true, now+max(now-m.since, m.config.GiveUp)
+	return append(out, Action{Kind: Silent, For: now - m.since, Err: m.cause})
+}
+
+// failed ends an attempt. The next one is made after a pause, at least the given one,
+// if a connection is wanted.
 func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, out []Action) []Action {
 	m.conn = Conn{}
 	if !m.wanted {
@@ -49,13 +85,15 @@ func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, 
 }
 
 // use puts the connection in use.
-func (m *Machine) use(out []Action) []Action {
+func (m *Machine) use(now time.Duration, out []Action) []Action {
+	out = m.answered(now, out)
 	m.phase, m.wanted, m.tries, m.cause = connected, false, 0, nil
 	return append(out, Action{Kind: Use, Conn: m.conn})
 }
 
 // established takes the reply to the request under way.
 func (m *Machine) established(now time.Duration, g Greeting, out []Action) []Action {
+	out = m.answered(now, out)
 	if m.known && newer(m.peer, g.Incarnation) {
 		out = append(out, Action{Kind: Drop, Conn: m.conn})
 		err := fmt.Errorf("incarnation %d of the peer answered, %d is known: %w",
@@ -66,7 +104,7 @@ func (m *Machine) established(now time.Duration, g Greeting, out []Action) []Act
 	if !m.heard || newer(g.Attempt, m.seen) {
 		m.seen, m.heard = g.Attempt, true
 	}
-	return m.use(out)
+	return m.use(now, out)
 }
 
 // meet learns the incarnation of the peer.
@@ -84,6 +122,7 @@ func (m *Machine) meet(incarnation uint16, out []Action) []Action {
 // refused takes the peer's refusal of the request under way.
 func (m *Machine) refused(now time.Duration, r negotiation.Reject, out []Action) []Action {
 	m.conn = Conn{}
+	out = m.answered(now, out)
 	err := &negotiation.RefusalError{Reject: r, Remote: true}
 	switch {
 	case r.Reason == negotiation.Shutdown:
@@ -103,13 +142,14 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 	if reject, refuse := m.objection(g, restarted); refuse {
 		return append(out, Action{Kind: Refuse, Conn: e.Conn, Reject: reject})
 	}
+	out = m.answered(now, out)
 	cause := ErrReplaced
 	if restarted {
 		cause = ErrRestarted
 	}
 	if m.phase == connected {
 		// What was in use is made again, if not by this request then by the next.
-		m.wanted, m.giveUp = true, now+m.config.GiveUp
+		m.need(now, nil)
 	}
 	out = m.meet(g.Incarnation, m.release(cause, out))
 	m.seen, m.heard = g.Attempt, true

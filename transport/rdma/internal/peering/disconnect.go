@@ -7,11 +7,12 @@ import (
 )
 
 // lost takes the end of the connection that the machine is at.
-func (m *Machine) lost(now time.Duration, cause error, out []Action) []Action {
+func (m *Machine) lost(now time.Duration, cause error, contact Contact, out []Action) []Action {
 	switch m.phase {
 	case connected:
 		out = append(out, Action{Kind: Retire, Conn: m.conn, Err: cause})
-		m.conn, m.wanted, m.giveUp, m.cause = Conn{}, true, now+m.config.GiveUp, cause
+		m.conn = Conn{}
+		m.need(now, cause)
 		if m.config.Rank < m.config.Peer {
 			return m.dial(now, out)
 		}
@@ -20,7 +21,7 @@ func (m *Machine) lost(now time.Duration, cause error, out []Action) []Action {
 	case closing:
 		return m.closed(now, out)
 	default:
-		return m.failed(now, cause, 0, out)
+		return m.missed(now, cause, contact, out)
 	}
 }
 

@@ -43,6 +43,10 @@
 //   - A connection that is lost while in use is made again by itself: a peer that
 //     died would otherwise not be missed. Unanswered for Config.GiveUp, the peer
 //     is down.
+//   - A Supervised peer whose host takes requests that nobody answers was stopped, and
+//     is waited for. One that refuses, or whose host takes no request, is not: what
+//     tells them apart is the Contact of a Lost attempt. The time in which this side
+//     was stopped, which a late Step shows, is not counted.
 //
 // Attempt numbers and incarnations are compared as serial numbers mod 2^16 (RFC
 // 1982). A recorded request becomes new again after 2^15 attempts of one pair

@@ -2,6 +2,7 @@ package peering
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
@@ -52,11 +53,25 @@ const (
 	Refused
 	// Heard: the first message came in on Conn, a passive one.
 	Heard
-	// Lost: Conn failed or ended, in whatever state it was; Err says why.
+	// Lost: Conn failed or ended, in whatever state it was; Err says why, and Contact
+	// how far an attempt of this side had come.
 	Lost
 	// Bye and ByeAck: the peer's came in on Conn. Final says that the peer ends.
 	Bye
 	ByeAck
+)
+
+// Contact says how far an attempt of this side came that was Lost.
+type Contact uint8
+
+const (
+	// Answered: something at the peer's address answered, if only by refusing, or the
+	// attempt failed on this side.
+	Answered Contact = iota
+	// Unreached: no host took the request, as far as is known.
+	Unreached
+	// Unanswered: the peer's host took the request, and the peer did not answer.
+	Unanswered
 )
 
 // Event is one thing that happened. Fields that its kind does not name are zero.
@@ -66,6 +81,7 @@ type Event struct {
 	Greeting Greeting
 	Reject   negotiation.Reject
 	Final    bool
+	Contact  Contact
 	Err      error
 }
 
@@ -104,6 +120,11 @@ const (
 	Ended
 	// Finished: the Shutdown is complete. It comes once.
 	Finished
+	// Silent: the peer has not answered for the time For, and is not given up because
+	// it is Supervised; Err says why the last attempt failed. It comes again when For has
+	// doubled. Answers: it does again.
+	Silent
+	Answers
 )
 
 // Action is one thing to do. Fields that its kind does not name are zero.
@@ -113,5 +134,6 @@ type Action struct {
 	Greeting Greeting
 	Reject   negotiation.Reject
 	Final    bool
+	For      time.Duration
 	Err      error
 }

@@ -53,7 +53,8 @@ type Machine struct {
 	timer time.Duration // when the phase ends by itself; not in idle, connected, over
 
 	wanted  bool          // a connection is needed until connected
-	giveUp  time.Duration // when a wanted connection is given up
+	since   time.Duration // since when, or when the peer was heard after a silence
+	giveUp  time.Duration // from when on no new attempt is made
 	tries   int           // attempts that failed since the last connection
 	cause   error         // why the last one failed
 	number  uint32        // of the last active connection
@@ -64,6 +65,8 @@ type Machine struct {
 	seen  uint16 // newest attempt of the peer, of that incarnation
 	heard bool   // seen is known
 
+	silent    bool // an attempt since the peer was last heard was Unanswered
+	told      bool // Silent was said, Answers was not
 	turned    bool // dialing: the peer's request was turned away in favour of this one
 	farewell  bool // closing: this side said BYE
 	peerFinal bool // the peer said that it ends
@@ -109,7 +112,7 @@ func (m *Machine) Deadline() (time.Duration, bool) {
 	switch m.phase {
 	case idle, connected, over:
 		return 0, false
-	case dialing, waiting:
+	case waiting:
 		return min(m.timer, m.giveUp), true
 	default:
 		return m.timer, true
@@ -130,6 +133,8 @@ func (m *Machine) String() string {
 		name string
 	}{
 		{m.wanted, "wanted"},
+		{m.silent, "silent"},
+		{m.told, "told"},
 		{m.farewell, "bye"},
 		{m.peerFinal, "peer ends"},
 		{m.ending, "ending"},
@@ -147,6 +152,7 @@ func (m *Machine) String() string {
 // Step takes one event at a time that never goes back, and adds what is to be
 // done to out.
 func (m *Machine) Step(now time.Duration, e Event, out []Action) []Action {
+	m.wake(now)
 	switch e.Kind {
 	case Tick:
 		return m.tick(now, out)
@@ -174,17 +180,30 @@ func (m *Machine) Step(now time.Duration, e Event, out []Action) []Action {
 	}
 }
 
+// stopMin is how late a Step has to be for it to say that this process did not run.
+const stopMin = time.Second
+
+// wake sees to it that the time in which this process was stopped, or did not get a
+// processor, is not counted against the peer: it may have answered.
+func (m *Machine) wake(now time.Duration) {
+	at, ok := m.Deadline()
+	if late := now - at; ok && m.wanted && late > stopMin {
+		m.since += late
+		m.giveUp = max(m.giveUp+late, now+m.config.Attempt)
+	}
+}
+
 // connEvent is an event of the connection that the machine is at.
 func (m *Machine) connEvent(now time.Duration, e Event, out []Action) []Action {
 	switch {
 	case e.Kind == Lost:
-		return m.lost(now, e.Err, out)
+		return m.lost(now, e.Err, e.Contact, out)
 	case e.Kind == Established && m.phase == dialing:
 		return m.established(now, e.Greeting, out)
 	case e.Kind == Refused && m.phase == dialing:
 		return m.refused(now, e.Reject, out)
 	case e.Kind == Heard && m.phase == accepted:
-		return m.use(out)
+		return m.use(now, out)
 	case e.Kind == Bye && (m.phase == connected || m.phase == closing):
 		return m.hearBye(now, e.Final, out)
 	case e.Kind == ByeAck && m.phase == closing && m.farewell:
@@ -199,24 +218,21 @@ func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	switch {
 	case !ok || now < at:
 		return out
-	case (m.phase == dialing || m.phase == waiting) && now >= m.giveUp:
-		err := fmt.Errorf("no connection within %v: %w", m.config.GiveUp, m.blame())
-		return m.finish(down, err, m.release(err, out))
+	case m.phase == waiting && now >= m.giveUp && !(m.config.Supervised && m.silent):
+		return m.finish(down, fmt.Errorf("no connection within %v: %w", m.config.GiveUp, m.cause), out)
+	case m.phase == waiting && now >= m.giveUp:
+		return m.persist(now, out)
 	case m.phase == waiting:
 		return m.dial(now, out)
 	case m.phase == closing:
 		return m.closed(now, append(out, Action{Kind: Drop, Conn: m.conn}))
 	}
 	out = append(out, Action{Kind: Drop, Conn: m.conn})
-	return m.failed(now, ErrTimeout, 0, out)
-}
-
-// blame returns why the last attempt failed.
-func (m *Machine) blame() error {
-	if m.cause == nil {
-		return ErrTimeout
+	contact := Unreached
+	if m.phase == accepted {
+		contact = Unanswered // the peer had asked for it
 	}
-	return m.cause
+	return m.missed(now, ErrTimeout, contact, out)
 }
 
 // shutdown ends this side.

@@ -327,9 +327,11 @@ func TestNewRefusesNonsense(t *testing.T) {
 // does not have, and ends once.
 func FuzzStep(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 6, 1, 3, 2, 0, 0, 11, 1, 0})
+	f.Add([]byte{1, 0, 0, 9, 3, 200, 0, 0, 20, 9, 5, 200, 0, 0, 20, 9, 7, 200, 0, 0, 20, 0})
 	f.Add([]byte{5, 2, 1, 8, 2, 0, 9, 2, 0, 0, 0, 0, 4, 0, 0, 3, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m := machine(uint32(len(b) % 2))
+		m := peering.New(peering.Config{Rank: uint32(len(b) % 2), Peer: uint32(1 - len(b)%2), Incarnation: 7, Supervised: len(b)%4 > 1, Random: rand.NewPCG(1, 1)})
+		silent := false
 		owned, used, ends, finished, now, next := map[peering.Conn]bool{}, peering.Conn{}, 0, 0, time.Duration(0), uint32(0)
 		for ; len(b) >= 3; b = b[3:] {
 			c := peering.Conn{Active: b[1]&1 != 0, Number: uint32(b[1] >> 1)}
@@ -342,9 +344,15 @@ func FuzzStep(f *testing.F) {
 			g := peering.Greeting{Incarnation: uint16(b[2]), Attempt: binary.BigEndian.Uint16(b[1:])}
 			for _, a := range m.Step(now, peering.Event{
 				Kind: peering.EventKind(b[0] % 12), Conn: c, Greeting: g, Final: b[2]&1 != 0,
-				Reject: negotiation.Reject{Reason: negotiation.Reason(b[2] % 13)}, Err: errBroken,
+				Reject: negotiation.Reject{Reason: negotiation.Reason(b[2] % 13)}, Contact: peering.Contact(b[2] % 3), Err: errBroken,
 			}, nil) {
 				switch a.Kind {
+				case peering.Silent:
+					require.GreaterOrEqual(t, a.For, 30*time.Second)
+					silent = true
+				case peering.Answers:
+					require.True(t, silent)
+					silent = false
 				case peering.Dial:
 					owned[a.Conn] = true
 				case peering.Refuse, peering.Drop, peering.Close:

@@ -240,7 +240,7 @@ func TestEveryInterleaving(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const most = 40_000
+			const most = 60_000
 			n := search(t, b, most)
 			t.Logf("%d states", n)
 			if n >= most {

@@ -1,0 +1,124 @@
+package runtime_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// envFifo names the pipe through which the rank that is going to be stopped says which
+// process it is.
+const envFifo = "GORUN_TEST_FIFO"
+
+func init() {
+	programs["stopped"] = func() {
+		lines := tee()
+		runtime.Main(func(w *runtime.World) error { return waitForStopped(w, lines) })
+	}
+}
+
+// tee makes what is written to standard error readable for the program itself, too.
+func tee() <-chan string {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	stderr := os.Stderr
+	os.Stderr = w
+	lines := make(chan string, 1000)
+	go func() {
+		for s := bufio.NewScanner(r); s.Scan(); {
+			_, _ = io.WriteString(stderr, s.Text()+"\n")
+			lines <- s.Text()
+		}
+	}()
+	return lines
+}
+
+// waitForStopped has rank 0 send its first message to rank 1, which is stopped, and let
+// that go on when it was said often enough that it does not answer.
+func waitForStopped(w *runtime.World, lines <-chan string) error {
+	c, word := w.Comm(), []int{42}
+	if c.Rank() == 1 {
+		pid := os.Getpid()
+		if err := os.WriteFile(os.Getenv(envFifo), strconv.AppendInt(nil, int64(pid), 10), 0); err != nil {
+			return err
+		}
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return err
+		}
+		word[0] = 0
+		_, err := runtime.Recv(c, word, 0, 7)
+		fmt.Fprintf(os.Stdout, "got %d\n", word[0])
+		return err
+	}
+	text, err := os.ReadFile(os.Getenv(envFifo))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		return err
+	}
+	for state := ""; state != "T"; {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return err
+		}
+		state = strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')'):]))[1]
+		goruntime.Gosched()
+	}
+	hear := func(what string) {
+		for !strings.Contains(<-lines, what) {
+			continue
+		}
+	}
+	answered := make(chan struct{})
+	go func() {
+		hear("has not answered")
+		fmt.Fprintln(os.Stdout, w.Explain(1))
+		_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT)
+		hear("no answer for")
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+		hear("rank 1 answers")
+		close(answered)
+	}()
+	if err := runtime.Send(c, word, 1, 7); err != nil {
+		return err
+	}
+	<-answered
+	return nil
+}
+
+// TestStoppedRankIsWaitedFor: a rank that a debugger, or a user, stops before anybody
+// has spoken to it is not lost, and whoever waits for it says so.
+func TestStoppedRankIsWaitedFor(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "pid")
+	require.NoError(t, unix.Mkfifo(fifo, 0o600))
+	r := launch(t, 2, "stopped", "-transport", "rdma", "-x", envFifo+"="+fifo, "-x", "GORUN_NET_GIVEUP=500ms")
+	require.Zero(t, r.code, r.errors)
+	require.Contains(t, r.out, "got 42\n")
+	require.Regexp(t, `rank 1: rdma by iwarp .*, not connected so far, no answer for \S+, but its node says that it lives`, r.out)
+	require.Regexp(t, `(?m)^rank 0: rdma: rank 1 has not answered for \S+, but its node says that it lives: it is waited for \(.*TIMED_OUT`, r.errors)
+	require.Regexp(t, `(?m)^  send, rank 1, .*\n  rank 1: no answer for \S+, but its node says that it lives$`, r.errors)
+	require.Contains(t, r.errors, "rank 0: rdma: rank 1 answers\n")
+}
+
+// TestGivingUpCanBeSet: the patience with a rank that cannot be reached is a setting.
+func TestGivingUpCanBeSet(t *testing.T) {
+	r := launch(t, 2, "greet", "-transport", "rdma", "-x", "GORUN_NET_GIVEUP=soon")
+	require.NotZero(t, r.code)
+	require.Contains(t, r.errors, `bad GORUN_NET_GIVEUP: "soon" is not a duration such as 50us`)
+}

@@ -1,0 +1,246 @@
+package peering_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+)
+
+// caller is a machine that wants a connection, with a clock of its own.
+type caller struct {
+	*testing.T
+	m   *peering.Machine
+	now time.Duration
+	// conn is the attempt under way.
+	conn peering.Conn
+	// said are the actions but Dial and Drop.
+	said []peering.Action
+}
+
+func newCaller(t *testing.T, supervised bool) *caller {
+	t.Helper()
+	c := &caller{T: t, m: peering.New(peering.Config{Rank: 1, Peer: 0, Supervised: supervised, Random: rand.NewPCG(1, 1)})}
+	c.step(peering.Event{Kind: peering.Want})
+	return c
+}
+
+func (c *caller) step(e peering.Event) {
+	for _, a := range c.m.Step(c.now, e, nil) {
+		switch a.Kind {
+		case peering.Dial:
+			c.conn = a.Conn
+		case peering.Drop:
+			c.conn = peering.Conn{}
+		default:
+			c.said = append(c.said, a)
+		}
+	}
+}
+
+// fail ends the attempt under way after some time, and has the next one begin.
+func (c *caller) fail(after time.Duration, contact peering.Contact) {
+	c.Helper()
+	require.NotZero(c, c.conn, "no attempt is under way: %v", c.m)
+	c.now += after
+	conn := c.conn
+	c.conn = peering.Conn{}
+	c.step(peering.Event{Kind: peering.Lost, Conn: conn, Contact: contact, Err: errBroken})
+	c.dial()
+}
+
+// dial lets the time pass until the next attempt, or the end.
+func (c *caller) dial() {
+	c.Helper()
+	for c.conn == (peering.Conn{}) {
+		at, ok := c.m.Deadline()
+		if !ok {
+			return
+		}
+		c.now = max(c.now, at)
+		c.step(peering.Event{Kind: peering.Tick})
+	}
+}
+
+// TestStoppedPeerIsWaitedFor: a peer whose host takes requests and that somebody
+// watches is not given up, however long it does not answer. It is said when GiveUp has
+// passed and whenever that time has doubled, and when it answers.
+func TestStoppedPeerIsWaitedFor(t *testing.T) {
+	c := newCaller(t, true)
+	for c.now < 20*time.Minute {
+		c.fail(5*time.Second, peering.Unanswered)
+	}
+	require.Len(t, c.said, 6)
+	due := 30 * time.Second
+	for _, a := range c.said {
+		require.Equal(t, peering.Silent, a.Kind)
+		require.ErrorIs(t, a.Err, errBroken)
+		require.GreaterOrEqual(t, a.For, due)
+		require.Less(t, a.For, due+6*time.Second, "an attempt under way is not cut short")
+		due = 2 * a.For
+	}
+	c.said = nil
+	c.step(peering.Event{Kind: peering.Established, Conn: c.conn})
+	require.Equal(t, []peering.ActionKind{peering.Answers, peering.Use}, kinds(c.said))
+}
+
+// TestSilenceIsSaidOnceItIsLong: what is over before GiveUp has passed is not spoken of.
+func TestSilenceIsSaidOnceItIsLong(t *testing.T) {
+	c := newCaller(t, true)
+	c.fail(20*time.Second, peering.Unanswered)
+	c.step(peering.Event{Kind: peering.Established, Conn: c.conn})
+	require.Equal(t, []peering.ActionKind{peering.Use}, kinds(c.said))
+}
+
+// TestOthersAreGivenUp: a peer that nobody watches, whose host takes no request, or
+// where something else answers.
+func TestOthersAreGivenUp(t *testing.T) {
+	for name, test := range map[string]struct {
+		supervised bool
+		contacts   []peering.Contact
+	}{
+		"nobody watches":            {false, []peering.Contact{peering.Unanswered}},
+		"no host":                   {true, []peering.Contact{peering.Unreached}},
+		"refused":                   {true, []peering.Contact{peering.Answered}},
+		"refused after a silence":   {true, []peering.Contact{peering.Unanswered, peering.Answered}},
+		"unreached after an answer": {true, []peering.Contact{peering.Unanswered, peering.Answered, peering.Unreached}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCaller(t, test.supervised)
+			for i := 0; len(c.said) == 0; i++ {
+				c.fail(2*time.Second, test.contacts[min(i, len(test.contacts)-1)])
+			}
+			require.Equal(t, []peering.ActionKind{peering.Down}, kinds(c.said))
+			require.ErrorIs(t, c.said[0].Err, errBroken)
+			require.ErrorContains(t, c.said[0].Err, "no connection within 30s")
+			require.GreaterOrEqual(t, c.now, 30*time.Second)
+			require.Less(t, c.now, 33*time.Second)
+		})
+	}
+}
+
+// TestHostOfAStoppedPeerIsFull: it takes no more requests when it holds too many that
+// the peer has not looked at.
+func TestHostOfAStoppedPeerIsFull(t *testing.T) {
+	c := newCaller(t, true)
+	c.fail(5*time.Second, peering.Unanswered)
+	for c.now < 10*time.Minute {
+		c.fail(5*time.Second, peering.Unreached)
+	}
+	for _, a := range c.said {
+		require.Equal(t, peering.Silent, a.Kind)
+	}
+}
+
+// TestPatienceBeginsAnewWithAnAnswer: a peer that goes on after a long stop and has no
+// room at first is not given up for its stop; one that never has room is in the end.
+func TestPatienceBeginsAnewWithAnAnswer(t *testing.T) {
+	c := newCaller(t, true)
+	for c.now < 100*time.Second {
+		c.fail(5*time.Second, peering.Unanswered)
+	}
+	c.said = nil
+	went := c.now
+	for len(c.said) < 2 {
+		c.step(peering.Event{Kind: peering.Refused, Conn: c.conn, Reject: negotiation.Reject{Reason: negotiation.Busy}})
+		c.conn = peering.Conn{}
+		c.dial()
+	}
+	require.Equal(t, []peering.ActionKind{peering.Answers, peering.Down}, kinds(c.said))
+	require.ErrorIs(t, c.said[1].Err, negotiation.Refused(negotiation.Busy))
+	require.Equal(t, went+30*time.Second, c.now)
+}
+
+// TestRequestOfTheSilentPeer: it may be the peer that asks first.
+func TestRequestOfTheSilentPeer(t *testing.T) {
+	c := newCaller(t, true)
+	for c.now < time.Minute {
+		c.fail(5*time.Second, peering.Unanswered)
+	}
+	conn := c.conn
+	c.step(peering.Event{Kind: peering.Lost, Conn: conn, Contact: peering.Unanswered, Err: errBroken})
+	c.said = nil
+	c.step(peering.Event{Kind: peering.Requested, Conn: in1, Greeting: peering.Greeting{Attempt: 1}})
+	require.Equal(t, []peering.ActionKind{peering.Answers, peering.Accept}, kinds(c.said))
+	c.step(peering.Event{Kind: peering.Heard, Conn: in1})
+	require.Equal(t, peering.Use, c.said[2].Kind)
+}
+
+// TestEndOfASilentPeer: whoever watches it says that it has died.
+func TestEndOfASilentPeer(t *testing.T) {
+	c := newCaller(t, true)
+	for c.now < time.Minute {
+		c.fail(5*time.Second, peering.Unanswered)
+	}
+	c.said = nil
+	c.step(peering.Event{Kind: peering.Gone, Err: errBroken})
+	require.Equal(t, []peering.ActionKind{peering.Down}, kinds(c.said))
+}
+
+// TestOwnStopIsNotThePeers: the time in which this process was stopped is not counted
+// against the peer. Another attempt is made after it, and is the last if the time before
+// and after the stop says so.
+func TestOwnStopIsNotThePeers(t *testing.T) {
+	for name, stopped := range map[string]struct {
+		after   time.Duration // of attempts that were not answered
+		waiting bool          // stopped between two attempts
+	}{
+		"at the beginning":       {0, false},
+		"in an attempt":          {20 * time.Second, false},
+		"before the last":        {28 * time.Second, true},
+		"while waiting for more": {10 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCaller(t, false)
+			for c.now < stopped.after {
+				c.fail(500*time.Millisecond, peering.Unanswered)
+			}
+			if stopped.waiting {
+				conn := c.conn
+				c.conn = peering.Conn{}
+				c.step(peering.Event{Kind: peering.Lost, Conn: conn, Contact: peering.Unanswered, Err: errBroken})
+			}
+			c.now += time.Hour
+			c.conn = peering.Conn{}
+			c.step(peering.Event{Kind: peering.Tick})
+			c.dial()
+			require.Empty(t, c.said)
+			require.NotZero(t, c.conn, "another attempt")
+			until := c.now
+			for len(c.said) == 0 {
+				c.fail(500*time.Millisecond, peering.Unanswered)
+			}
+			require.Equal(t, peering.Down, c.said[0].Kind)
+			require.LessOrEqual(t, c.now, until+36*time.Second-stopped.after)
+		})
+	}
+}
+
+// TestDeadlinesOfAttempts: an attempt whose end nobody has reported says nothing of the
+// peer. One that the peer has asked for and that was accepted does.
+func TestDeadlinesOfAttempts(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		c := newCaller(t, true)
+		for i := uint16(1); len(c.said) == 0; i++ {
+			if asked {
+				c.step(peering.Event{Kind: peering.Requested, Conn: peering.Conn{Number: uint32(i)}, Greeting: peering.Greeting{Attempt: i}})
+				require.Equal(t, peering.Accept, c.said[0].Kind)
+				c.said = nil
+			}
+			at, ok := c.m.Deadline()
+			require.True(t, ok)
+			c.now = at
+			c.step(peering.Event{Kind: peering.Tick})
+			c.dial()
+		}
+		want := peering.Down
+		if asked {
+			want = peering.Silent
+		}
+		require.Equal(t, []peering.ActionKind{want}, kinds(c.said))
+	}
+}

@@ -1,0 +1,118 @@
+package rdma_test
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+// diary keeps what a transport logs.
+type diary struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (d *diary) log(line string) {
+	d.mu.Lock()
+	d.lines = append(d.lines, line)
+	d.mu.Unlock()
+}
+
+// all returns the lines so far.
+func (d *diary) all() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return strings.Join(d.lines, "\n")
+}
+
+// reach is the GiveUp of the tests in which the system of the peer has to take a request
+// in that time.
+const reach = 500 * time.Millisecond
+
+// TestSilentPeerIsWaitedFor: the system of a peer takes requests that the peer does not
+// answer. As long as nobody says that it has ended it is waited for, and Log and Explain
+// say so; when it answers it is a peer like any other.
+func TestSilentPeerIsWaitedFor(t *testing.T) {
+	var d diary
+	p := newPair(t, 0, func(c *rdma.Config) {
+		c.Supervised, c.Attempt, c.GiveUp, c.Log = true, patience, reach, d.log
+	})
+	require.Empty(t, p.r.Silence(1))
+	require.Empty(t, p.r.Silence(0), "the rank itself")
+	p.pump("the silence", func() bool { return p.r.Silence(1) != "" })
+	require.Regexp(t, `^rdma: rank 1 has not answered for \S+, but its node says that it lives: it is waited for \(connection 127\.0\.0\.1:\d+: TIMED_OUT\)`, d.all())
+	require.Regexp(t, `^no answer for \S+, but its node says that it lives$`, p.r.Silence(1))
+	require.Regexp(t, `, not connected so far, no answer for \S+, but its node says that it lives$`, p.r.Explain(1))
+	require.Empty(t, p.r.downs)
+
+	for answered := false; !answered; {
+		w, asked := p.dialled()
+		_, _ = w.conn.Write(reply(1, asked)) // it may be too late
+		w.until("the first message, or the end", func() bool { return len(w.in) > 0 || w.eof })
+		answered = len(w.in) > 0
+	}
+	p.pump("its end", func() bool { return p.r.Silence(1) == "" })
+	require.Contains(t, d.all(), "\nrdma: rank 1 answers")
+	require.Contains(t, p.r.Explain(1), "window now")
+	require.NoError(t, p.r.Close())
+}
+
+// TestSilentPeerThatEnds: whoever watches it says so, and that is the end of waiting.
+func TestSilentPeerThatEnds(t *testing.T) {
+	p := newPair(t, 0, func(c *rdma.Config) {
+		c.Supervised, c.GiveUp, c.Departure = true, reach, time.Millisecond
+	})
+	p.pump("the silence", func() bool { return p.r.Silence(1) != "" })
+	require.Empty(t, p.r.downs)
+	p.r.MarkDown(1, errKilled)
+	p.pump("the loss", func() bool { return len(p.r.downs) == 1 })
+	require.ErrorIs(t, p.r.downs[0], errKilled)
+	require.Empty(t, p.r.Silence(1))
+	require.NoError(t, p.r.Close())
+}
+
+// TestPeersThatAreNotWaitedFor: of a peer that nobody watches nobody knows whether it
+// lives, and where no host takes the request it is not the peer that was stopped.
+func TestPeersThatAreNotWaitedFor(t *testing.T) {
+	brief := func(c *rdma.Config) { c.GiveUp, c.RetryMax = 5*time.Millisecond, time.Millisecond }
+	t.Run("nobody watches", func(t *testing.T) {
+		p := newPair(t, 0, brief)
+		p.pump("the loss", func() bool { return len(p.r.downs) == 1 })
+		require.ErrorContains(t, p.r.downs[0].Cause, "no connection within 5ms: ")
+		require.NoError(t, p.r.Close())
+	})
+	t.Run("no host", func(t *testing.T) {
+		r, _ := loneAt(t, memory(verbstest.StyleInfiniBand, 2), 2, func(c *rdma.Config) {
+			brief(c)
+			c.Supervised = true
+			c.Lookup = func(int) ([]netip.AddrPort, error) {
+				return []netip.AddrPort{netip.MustParseAddrPort("10.9.9.9:9")}, nil
+			}
+		})
+		require.ErrorIs(t, r.to(1).Send(transport.Header{}, nil), transport.ErrAgain)
+		pump(t, []*rank{r}, "the loss", func() bool { return len(r.downs) == 1 })
+		require.ErrorContains(t, r.downs[0].Cause, "no connection within 5ms: connection 10.9.9.9:9: UNREACHABLE")
+		require.NoError(t, r.Close())
+	})
+	t.Run("no address", func(t *testing.T) {
+		missing := errors.New("no card")
+		r, _ := loneAt(t, memory(verbstest.StyleInfiniBand, 2), 2, func(c *rdma.Config) {
+			brief(c)
+			c.Supervised = true
+			c.Lookup = func(int) ([]netip.AddrPort, error) { return nil, missing }
+		})
+		require.ErrorIs(t, r.to(1).Send(transport.Header{}, nil), transport.ErrAgain)
+		pump(t, []*rank{r}, "the loss", func() bool { return len(r.downs) == 1 })
+		require.ErrorIs(t, r.downs[0], missing)
+		require.NoError(t, r.Close())
+	})
+}
