@@ -14,10 +14,11 @@
 //   - Wrong arguments are refused before anything is sent. An operation that is
 //     given up halfway, because its context ended or a member died, leaves the
 //     communicator broken for everyone (runtime.ErrCommBroken).
-//   - Members that call different operations, or with different lengths, roots or
-//     operators, get a MismatchError on a node, and the others ErrCommBroken, where
-//     somebody waits for somebody. Across nodes only a message of the wrong length
-//     is an error.
+//   - Members that call different operations, or with different lengths, roots,
+//     operators or element types, get a MismatchError, which names both source lines,
+//     and the others ErrCommBroken: at that call, at the next one, or when the
+//     communicator is freed, where nobody waited for anybody. Two goroutines of a rank
+//     in blocking operations on one communicator get runtime.ErrInUse.
 //   - Messages of collectives never meet the program's own.
 //
 // # In place

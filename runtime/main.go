@@ -91,6 +91,9 @@ func Init() (*World, error) {
 		return nil, err
 	}
 	job := session.Job()
+	if session.Memory() == nil {
+		warnOfForeign()
+	}
 	wait, err := processWait(job)
 	if err != nil {
 		return nil, err
@@ -111,6 +114,15 @@ func Init() (*World, error) {
 	w.session = session
 	w.listen()
 	return w, nil
+}
+
+// warnOfForeign says that another launcher than gorun has started several processes,
+// each of which is a world of one rank. One of them says it.
+func warnOfForeign() {
+	if f, found := bootstrap.FindForeign(os.Getenv); found && f.Rank == 0 {
+		fmt.Fprintf(os.Stderr, "gorun: %s started %d processes of this program, which do not join each other: each is a world of one rank; start them by gorun -np %d instead\n",
+			f.Launcher, f.Size, f.Size)
+	}
 }
 
 // openNode maps the memory of the node. A rank without one is alone.

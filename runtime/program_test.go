@@ -74,6 +74,21 @@ func finish(t *testing.T, env []string, command ...string) result {
 	return result{r.Code, r.Out, r.Errors}
 }
 
+// Processes that another launcher started say once that each is a world of its own.
+func TestForeignLauncherIsNamed(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for rank, want := range []string{"mpiexec started 2 processes of this program, which do not join each other", ""} {
+		r := finish(t, []string{envProgram + "=greet", "PMI_SIZE=2", "PMI_RANK=" + strconv.Itoa(rank)}, self)
+		require.Zero(t, r.code, r.errors)
+		require.Contains(t, r.errors, want)
+		require.Equal(t, want == "", r.errors == "", r.errors)
+	}
+	r := launch(t, 2, "greet", "-x", "PMI_SIZE=2", "-x", "PMI_RANK=0")
+	require.Zero(t, r.code, r.errors)
+	require.Empty(t, r.errors)
+}
+
 func greet(w *runtime.World) error {
 	c := w.Comm()
 	left := make([]int, 1)
