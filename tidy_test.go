@@ -115,9 +115,10 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
 	"bench/peers/netrpc": {},
-	"bench/peers": { // a module of its own
-		"bench/internal/launch",
-		"gonum.org/v1/plot", "gonum.org/v1/plot/plotter", "gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw",
+	"bench/peers":        {"bench/internal/launch", "bench/peers/internal/chart"}, // a module of its own
+	"bench/peers/internal/chart": {
+		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
+		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
 	},
 	"bench/internal/osu":    {"runtime", "collectives"},
 	"bench/internal/npb":    {"runtime", "collectives"},

@@ -92,7 +92,7 @@ func buildIn(ctx context.Context, dir, binary, title string) error {
 // version returns what a system says of its version.
 func (s *system) version(dir string) string {
 	if s.program == "" {
-		return version(s.launcher, "--version")
+		return version(s.launcher, s.env, "--version")
 	}
 	b, err := buildinfo.ReadFile(filepath.Join(dir, s.program))
 	if err != nil {

@@ -34,3 +34,23 @@ func TestBuildTellsVersions(t *testing.T) {
 	s.program = "nothing"
 	require.Empty(t, s.version(dir))
 }
+
+// Launchers tell their version in words of their own; one of them refuses root without
+// its environment.
+func TestVersionOfLaunchers(t *testing.T) {
+	launcher := filepath.Join(t.TempDir(), "mpirun")
+	for said, want := range map[string]string{
+		"mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs": "mpirun.openmpi (OpenRTE) 4.1.4",
+		"mpirun (Open MPI) 5.0.1":                       "mpirun (Open MPI) 5.0.1",
+		"HYDRA build details:\n    Version:    4.0.2":   "Version: 4.0.2",
+		"gorun (devel) go1.26":                          "gorun (devel) go1.26",
+		"nothing of the kind":                           "",
+	} {
+		script := "#!/bin/sh\n[ \"$ALLOWED\" = 1 ] || exit 1\ncat <<'END'\n" + said + "\nEND\n"
+		require.NoError(t, os.WriteFile(launcher, []byte(script), 0o755))
+		s := system{launcher: launcher, env: []string{"ALLOWED=1"}}
+		require.Equal(t, want, s.version(""))
+		s.env = nil
+		require.Empty(t, s.version(""))
+	}
+}

@@ -2,9 +2,11 @@
 // actors with those of protoactor and its remote:
 //
 //	go -C bench/peers run .                     # everything, some twenty minutes
-//	go -C bench/peers run . -only ^actors       # actors, a minute
+//	go -C bench/peers run . -part actors        # actors, a minute
+//	go -C bench/peers run . -part curves        # latency and bandwidth over size, four minutes
 //	go -C bench/peers run . -only 'latency 8 B' # some rows
 //	go -C bench/peers run . -rounds 1 -quick    # does it work at all
+//	go -C bench/peers run . -draw               # the pictures again, of stored samples
 //
 // It is a module of its own, so that what it draws with stays out of the go.sum of
 // programs that use gorun.
@@ -18,8 +20,11 @@
 // Beside bench/actors run bench/peers/protoactor, another module of its own, and
 // bench/peers/netrpc, which print the same kind of lines.
 //
-// It prints a table of ratios, ours over the better peer, with a bar that must
-// be reached and an aim, and writes the table, all samples as JSON and plots as
-// SVG to bench/results. A peer that is not installed, fails or hangs is said to
-// be so and does not count.
+// Its parts are peers (two ranks on a core each, and whole jobs), crowd (more ranks than
+// cores), rdma (through the network), actors, and curves (latency and bandwidth from 1 B
+// to 4 MiB). Of each it prints a table of ratios, ours over the better peer, with a bar
+// that must be reached and an aim, or of medians and extremes, and writes the table, all
+// samples as JSON and pictures as PNG to bench/results. A run that -only or -quick makes
+// less than whole writes nothing unless -out says where. A peer that is not installed,
+// fails or hangs is said to be so and does not count.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	goruntime "runtime"
 	"strings"
 )
@@ -28,14 +29,20 @@ func thisMachine() machine {
 	return m
 }
 
-// version returns the first line a launcher prints about itself.
-func version(launcher string, args ...string) string {
-	out, err := exec.Command(launcher, args...).CombinedOutput()
+// versionLine is what the line with its version has, for Open MPI (under the name of
+// its launcher's part), MPICH and gorun.
+var versionLine = regexp.MustCompile(`\(Open MPI\)|\(OpenRTE\)|Version|gorun`)
+
+// version returns the first line a launcher prints about its version.
+func version(launcher string, env []string, args ...string) string {
+	cmd := exec.Command(launcher, args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return ""
 	}
 	for text := range strings.Lines(string(out)) {
-		if strings.Contains(text, "Version") || strings.Contains(text, "(Open MPI)") || strings.Contains(text, "gorun") {
+		if versionLine.MatchString(text) {
 			return strings.Join(strings.Fields(text), " ")
 		}
 	}

@@ -11,14 +11,17 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 )
 
 // options are the command line.
 type options struct {
 	rounds     int
+	part       []string
 	only       *regexp.Regexp
 	quick, ucx bool
+	draw       bool
 	nice       int
 	out        string
 }
@@ -28,14 +31,20 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds")
 	flag.BoolVar(&o.quick, "quick", false, "few iterations and ranks: tests the comparison, measures nothing")
 	flag.BoolVar(&o.ucx, "ucx", false, "run Open MPI and MPICH over UCX too")
+	flag.BoolVar(&o.draw, "draw", false, "measure nothing: draw the pictures of the samples that are in the results")
 	flag.IntVar(&o.nice, "nice", 0, "run all systems with this `niceness`; a negative one (root) helps on a machine with other load")
-	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the module)")
+	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the tree; with -only and -quick none, as what they leave is not whole)")
+	part := flag.String("part", strings.Join(partNames(), ","), "only these `comparisons`")
 	only := flag.String("only", "", "only rows whose name matches this `expression`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
-	if o.only, err = regexp.Compile(*only); err == nil {
+	err := o.complete(flag.Args(), *part, *only)
+	switch {
+	case err != nil:
+	case o.draw:
+		err = drawStored(&o)
+	default:
 		err = compare(ctx, &o)
 	}
 	if err != nil {
@@ -44,15 +53,44 @@ func main() {
 	}
 }
 
+// partNames are the names of all comparisons.
+func partNames() []string {
+	all := plans()
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.name
+	}
+	return names
+}
+
+// complete checks the command line and says where results go.
+func (o *options) complete(arguments []string, part, only string) error {
+	if len(arguments) > 0 {
+		return fmt.Errorf("unexpected argument %q", arguments[0])
+	}
+	if o.rounds < 1 {
+		return fmt.Errorf("-rounds %d: at least one", o.rounds)
+	}
+	for name := range strings.SplitSeq(part, ",") {
+		if !slices.Contains(partNames(), name) {
+			return fmt.Errorf("-part %q: there are %s", name, strings.Join(partNames(), ", "))
+		}
+		o.part = append(o.part, name)
+	}
+	var err error
+	if o.only, err = regexp.Compile(only); err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	if o.out != "" || !o.draw && (only != "" || o.quick) {
+		return nil
+	}
+	root, err := moduleDir()
+	o.out = filepath.Join(root, "bench", "results")
+	return err
+}
+
 // compare builds everything, measures and writes the results.
 func compare(ctx context.Context, o *options) error {
-	if o.out == "" {
-		module, err := moduleDir()
-		if err != nil {
-			return err
-		}
-		o.out = filepath.Join(module, "bench", "results")
-	}
 	dir, err := os.MkdirTemp("", "gorun-peers")
 	if err != nil {
 		return err
@@ -63,28 +101,34 @@ func compare(ctx context.Context, o *options) error {
 		c := &comparison{plan: p, dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
 		c.result.Quick = o.quick
 		c.choose(o.only)
-		if len(c.rows) == 0 {
+		if len(c.rows)+len(c.curves) == 0 || !slices.Contains(o.part, p.name) {
 			continue
 		}
 		compared = true
 		if err := c.build(ctx, o.ucx); err != nil {
 			return err
 		}
-		err = errors.Join(err, c.run(ctx), c.report(o.out))
+		if err := c.run(ctx); err != nil {
+			return err // results that stopped in the middle do not replace whole ones
+		}
+		if err := c.report(o.out); err != nil {
+			return err
+		}
 	}
 	if !compared {
 		return errors.New("no row matches -only")
 	}
-	return err
+	return nil
 }
 
-// choose drops the rows that do not match and the measurements nobody needs.
-// Curves belong to no row; they stay when everything does.
+// choose drops the rows that do not match, the curves, which belong to no row, and the
+// measurements nobody needs.
 func (c *comparison) choose(only *regexp.Regexp) {
 	if only.String() == "" {
 		return
 	}
 	c.rows = slices.DeleteFunc(c.rows, func(r row) bool { return !only.MatchString(r.name) })
+	c.curves = nil
 	needed := map[string]bool{}
 	for _, r := range c.rows {
 		for _, key := range []string{r.measurement, r.theirs, r.against} {
@@ -94,23 +138,37 @@ func (c *comparison) choose(only *regexp.Regexp) {
 	c.measurements = slices.DeleteFunc(c.measurements, func(m measurement) bool { return !needed[m.key] })
 }
 
-// report prints the table and writes it, the samples and the plots.
+// report prints the tables and, if there is a directory for them, writes them, the
+// samples and the pictures.
 func (c *comparison) report(out string) error {
-	c.result.Table = c.lines()
-	text := c.text(c.result.Table)
+	var paragraphs []string
+	add := func(text string) {
+		if text != "" {
+			paragraphs = append(paragraphs, text)
+		}
+	}
+	if len(c.rows) > 0 {
+		c.result.Table = c.lines()
+		add(c.text(c.result.Table))
+	}
+	for i := range c.curves {
+		add(c.curveText(&c.curves[i]))
+	}
 	if c.quick {
-		text += "\nA quick run tests the comparison; its figures mean nothing.\n"
+		add("A quick run tests the comparison; its figures mean nothing.\n")
 	}
-	if problems := c.problems(); problems != "" {
-		text += "\n" + problems
-	}
+	add(c.problems())
+	text := strings.Join(paragraphs, "\n")
 	fmt.Print(text)
+	if out == "" {
+		return nil
+	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(out, c.name+".md"), []byte(text), 0o644),
 		c.result.write(filepath.Join(out, c.name+".json")),
-		c.plots(out),
+		c.draw(out),
 	)
 }

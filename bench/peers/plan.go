@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -28,31 +27,36 @@ var (
 	warmWindows = []string{"-i", "50", "-x", "25"}
 )
 
-// crowds are the numbers of ranks with which two cores are shared.
-var crowds = []int{4, 8, 16}
-
-// plan is a comparison: what is measured, with which systems, and the table that
-// is made of it.
+// plan is a comparison: what is measured, with which systems, the table and the
+// pictures that are made of it.
 type plan struct {
 	name         string // of the files of results
-	ratioPlot    string // the file of the plot of ratios
+	title        string // of the picture of ratios, for which there is none without it
 	measurements []measurement
 	rows         []row
+	curves       []curve
 	// peers returns the systems, ours first; the programs are built in dir.
 	peers func(dir string, ucx bool) []system
 }
 
 // plans returns all comparisons.
-func plans() []plan { return []plan{messagePlan(), actorPlan()} }
+func plans() []plan {
+	return []plan{messagePlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan()}
+}
 
-// messagePlan compares messages and collectives with Open MPI and MPICH.
+// messagePlan compares messages and collectives of two ranks, and whole jobs, with Open
+// MPI and MPICH.
 func messagePlan() plan {
-	measurements := slices.Concat(pairMeasurements(), jobMeasurements(), networkMeasurements())
-	rows := slices.Concat(pairRows(), jobRows(), networkRows())
-	for _, ranks := range crowds {
-		measurements = append(measurements, crowdMeasurements(ranks)...)
-		rows = append(rows, crowdRows(ranks)...)
+	return plan{
+		name: "peers", title: "gorun beside Open MPI and MPICH: two ranks on a core each, one machine",
+		measurements: bounded(slices.Concat(pairMeasurements(), jobMeasurements())),
+		rows:         slices.Concat(pairRows(), jobRows()), peers: systems,
 	}
+}
+
+// bounded gives measurements the limit of time and the few iterations that they have
+// when they say nothing else.
+func bounded(measurements []measurement) []measurement {
 	for i := range measurements {
 		m := &measurements[i]
 		if m.timeout == 0 {
@@ -62,15 +66,13 @@ func messagePlan() plan {
 			m.quick = fewIterations
 		}
 	}
-	return plan{name: "peers", ratioPlot: "ratios.svg", measurements: measurements, rows: rows, peers: systems}
+	return measurements
 }
 
 // pairMeasurements are those of two ranks on two cores.
 func pairMeasurements() []measurement {
 	return []measurement{
 		{key: "latency", program: "latency", ranks: 2, bound: true, args: append([]string{"-m", "8,1K,8K"}, warm...)},
-		{key: "heard 63", program: "latency", ranks: 65, alone: true, args: append([]string{"-m", "8", "-heard", "63"}, warm...), quick: []string{"-i", "20", "-x", "2", "-heard", "6"}},
-		{key: "heard 1", program: "latency", ranks: 65, alone: true, args: append([]string{"-m", "8", "-heard", "1"}, warm...)},
 		{key: "bandwidth", program: "bandwidth", ranks: 2, bound: true, args: append([]string{"-m", "64K,1M,4M"}, warmWindows...)},
 		{key: "bandwidth arena", program: "bandwidth", ranks: 2, bound: true, alone: true, args: append([]string{"-m", "1M"}, warmWindows...), ours: []string{"-arena"}},
 		{key: "bibandwidth", program: "bibandwidth", ranks: 2, bound: true, args: append([]string{"-m", "64K,1M"}, warmWindows...)},
@@ -82,8 +84,6 @@ func pairMeasurements() []measurement {
 		{key: "barrier", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "barrier"}, warm...)},
 		{key: "bcast", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "bcast", "-m", "1M"}, warmLong...)},
 		{key: "alltoall", program: "collective", ranks: 2, bound: true, args: append([]string{"-op", "alltoall", "-m", "64K"}, warmFew...)},
-		{key: "latency curve", program: "latency", ranks: 2, bound: true, args: []string{"-m", "1:4M"}, times: 3},
-		{key: "bandwidth curve", program: "bandwidth", ranks: 2, bound: true, args: []string{"-m", "64:16M"}, times: 3},
 	}
 }
 
@@ -96,7 +96,6 @@ func allreduce(sizes string) []string {
 func jobMeasurements() []measurement {
 	return []measurement{
 		{key: "startup", program: "startup", ranks: 64, wall: true},
-		{key: "all-to-all 256", program: "allall", ranks: 256, wall: true, timeout: timeoutHuge},
 		{key: "blocked", program: "blocked", ranks: 2, bound: true, args: []string{"-for", "10s"}, quick: []string{"-for", "200ms"}, peers: 1},
 		{key: "computing", program: "computing", ranks: 2, bound: true, args: []string{"-m", "64M", "-for", "200ms"}, quick: []string{"-m", "1M", "-for", "20ms"}, peers: 1},
 		{key: "stall barrier", program: "stall", ranks: 2, bound: true, args: []string{"-op", "barrier", "-for", "20ms"}, quick: fewWorks},
@@ -106,19 +105,6 @@ func jobMeasurements() []measurement {
 		{key: "loss", program: "loss", ranks: 4, alone: true, fails: true, launch: []string{"-on-failure", "continue"}},
 		{key: "allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}},
 		{key: "memory", program: "memory", ranks: 64},
-		{key: "memory 256", program: "memory", ranks: 256, alone: true, args: []string{"-alltoall"}},
-		{key: "shared 256", program: "memory", ranks: 256, alone: true, args: []string{"-alltoall", "-shared"}},
-	}
-}
-
-// crowdMeasurements are those of ranks that share the cores.
-func crowdMeasurements(ranks int) []measurement {
-	key := func(what string) string { return fmt.Sprintf("%s %d", what, ranks) }
-	return []measurement{
-		{key: key("pairs"), program: "latency", ranks: ranks, args: append([]string{"-pairs", "-m", "8"}, warmFew...), spinning: fewIterations},
-		{key: key("allreduce"), program: "collective", ranks: ranks, args: append(allreduce("8"), warmFew...), spinning: fewIterations},
-		{key: key("allreduce long"), program: "collective", ranks: ranks, args: append(allreduce("1M"), warmLong...), spinning: fewIterations},
-		{key: key("barrier"), program: "collective", ranks: ranks, args: append([]string{"-op", "barrier"}, warmFew...), spinning: fewIterations},
 	}
 }
 
@@ -128,8 +114,6 @@ func pairRows() []row {
 		{name: "latency 8 B", unit: "us", measurement: "latency", size: 8, against: better, bar: 1, aim: 0.7},
 		{name: "latency 1 KiB", unit: "us", measurement: "latency", size: kib, against: better, bar: 1, aim: 0.7},
 		{name: "latency 8 KiB", unit: "us", measurement: "latency", size: 8 * kib, against: better, bar: 1, aim: 0.7},
-		{name: "latency 8 B, 63 other peers heard from, to 1", unit: "us", measurement: "heard 63", size: 8, against: "heard 1", bar: 1.3},
-		{name: "the same, to a job of 2 ranks", unit: "us", measurement: "heard 63", size: 8, against: "latency", free: true},
 		{name: "bandwidth 64 KiB", unit: "MB/s", measurement: "bandwidth", size: 64 * kib, against: better, higher: true, bar: 1, aim: 1.1},
 		{name: "bandwidth 1 MiB", unit: "MB/s", measurement: "bandwidth", size: mib, against: better, higher: true, bar: 1, aim: 1.1},
 		{name: "bandwidth 4 MiB", unit: "MB/s", measurement: "bandwidth", size: 4 * mib, against: better, higher: true, bar: 1, aim: 1.35},
@@ -153,7 +137,6 @@ func pairRows() []row {
 func jobRows() []row {
 	return []row{
 		{name: "start to end of 64 ranks", unit: "s", measurement: "startup", size: wallSize, against: better, bar: 0.2, aim: 0.1},
-		{name: "all-to-all of 256 ranks, start to end", unit: "s", measurement: "all-to-all 256", size: wallSize, against: mpich, bar: 0.2},
 		{name: "CPU of a rank blocked in Recv", unit: "%", measurement: "blocked", size: 8, against: absolute, bar: 0.1},
 		{name: "64 MiB send to a rank that computes 200 ms", unit: "ms", measurement: "computing", size: 64 * mib, against: absolute, bar: 50},
 		{name: "20 ms of work after a barrier, to its time alone", unit: "", measurement: "stall barrier", size: 8, against: openMPI, bar: 1.02},
@@ -163,32 +146,5 @@ func jobRows() []row {
 		{name: "loss of a rank, kill to the last survivor's error", unit: "ms", measurement: "loss", size: 0, against: absolute, bar: 1000},
 		{name: "allocations per small message", unit: "", measurement: "allocations", size: 8, against: absolute, bar: 0.005},
 		{name: "memory (PSS) of an idle rank of 64", unit: "KiB", measurement: "memory", size: 0, against: openMPI, bar: 2, aim: 1},
-		{name: "memory (PSS) of a rank of 256 after an all-to-all", unit: "KiB", measurement: "memory 256", size: 0, against: absolute, bar: 12 * kib},
-		{name: "shared memory of 256 ranks after an all-to-all", unit: "KiB", measurement: "shared 256", size: 0, against: absolute, bar: 256 * kib},
 	}
-}
-
-// crowdRows are the lines of ranks that share the cores.
-func crowdRows(ranks int) []row {
-	lines := []struct {
-		what, key string
-		size      int
-	}{
-		{"latency 8 B of all pairs", "pairs", 8},
-		{"allreduce 8 B", "allreduce", 8},
-		{"allreduce 1 MiB", "allreduce long", mib},
-		{"barrier", "barrier", 0},
-	}
-	rows := make([]row, 0, 2*len(lines))
-	for _, line := range lines {
-		r := row{
-			name: fmt.Sprintf("%s, %d ranks", line.what, ranks), unit: "us",
-			measurement: fmt.Sprintf("%s %d", line.key, ranks), size: line.size, against: openMPI, bar: 1, aim: 0.7,
-		}
-		spinning := r
-		spinning.name += " (MPICH)"
-		spinning.against, spinning.bar, spinning.aim = mpich, 0.01, 0
-		rows = append(rows, r, spinning)
-	}
-	return rows
 }

@@ -29,7 +29,10 @@ func actorPlan() plan {
 			args: append([]string{"-local"}, once...), quick: few, timeout: timeoutActors,
 		},
 	}
-	return plan{name: "actors", ratioPlot: "actors.svg", measurements: measurements, rows: actorRows(), peers: actorSystems}
+	return plan{
+		name: "actors", title: "Actors of gorun beside protoactor and its remote, which is over TCP",
+		measurements: measurements, rows: actorRows(), peers: actorSystems,
+	}
 }
 
 // actorSystems returns ours and those that are measured beside its actors.

@@ -38,6 +38,14 @@ func TestPlanIsWhole(t *testing.T) {
 			names[r.name] = true
 			requireRow(t, &r, keys, peers)
 		}
+		for _, c := range p.curves {
+			require.NotEmpty(t, c.measurements)
+			for _, key := range c.measurements {
+				require.Contains(t, keys, key)
+				require.False(t, keys[key].alone, "%s needs the peers", key)
+			}
+		}
+		require.Equal(t, p.title == "", len(p.rows) == 0, "%s: rows are a picture", p.name)
 	}
 }
 
@@ -66,8 +74,10 @@ func requireRow(t *testing.T, r *row, keys map[string]measurement, peers []strin
 // Every twin belongs to a measurement or is the header.
 func TestNoIdleTwins(t *testing.T) {
 	used := map[string]bool{"twin.h": true}
-	for _, m := range messagePlan().measurements {
-		used[m.program+".c"] = true
+	for _, p := range plans() {
+		for _, m := range p.measurements {
+			used[m.program+".c"] = true
+		}
 	}
 	entries, err := os.ReadDir("twins")
 	require.NoError(t, err)

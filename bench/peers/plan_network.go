@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// rawTCP is the program that measures TCP itself: what it prints is not of gorun's
+// messages.
+const rawTCP = "rawtcp"
+
 // timeoutNetwork is for the runs over loopback.
 const timeoutNetwork = 60 * time.Second
 
@@ -23,6 +27,15 @@ var (
 	twoSizes   = []string{"-m", "64K,1M"}
 )
 
+// networkPlan compares ranks that go through the network with those of Open MPI and
+// MPICH that do, and with TCP itself.
+func networkPlan() plan {
+	return plan{
+		name: "rdma", title: "gorun beside Open MPI and MPICH through the network: two ranks, TCP over loopback",
+		measurements: bounded(networkMeasurements()), rows: networkRows(), peers: systems,
+	}
+}
+
 // networkMeasurements are those of ranks that go through the network although they
 // are on one machine, and of TCP itself. In those of two nodes gorun takes the one
 // machine for two, of which the first has the two ranks that measure.
@@ -33,13 +46,13 @@ func networkMeasurements() []measurement {
 	}
 	return []measurement{
 		over(measurement{key: "rdma latency", program: "latency", ranks: 2, bound: true, args: slices.Concat([]string{"-m", "8,8K"}, netWarm)}),
-		{key: "tcp latency", program: "rawtcp", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-m", "8,8K"}, netWarm)},
+		{key: "tcp latency", program: rawTCP, ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-m", "8,8K"}, netWarm)},
 		over(measurement{key: "rdma bandwidth", program: "bandwidth", ranks: 2, bound: true, args: slices.Concat(twoSizes, netWindows)}),
 		over(measurement{key: "rdma bandwidth bare", program: "bandwidth", ranks: 2, bound: true, alone: true, args: slices.Concat(twoSizes, netWindows), env: withoutCRC}),
-		{key: "tcp stream", program: "rawtcp", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-stream"}, twoSizes, netWindows)},
+		{key: "tcp stream", program: rawTCP, ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-stream"}, twoSizes, netWindows)},
 		over(measurement{key: "rdma bandwidth huge", program: "bandwidth", ranks: 2, bound: true, args: netHuge, quick: netHugeFew}),
 		over(measurement{key: "rdma bandwidth huge bare", program: "bandwidth", ranks: 2, bound: true, alone: true, args: netHuge, quick: netHugeFew, env: withoutCRC}),
-		{key: "tcp stream huge", program: "rawtcp", ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-stream"}, netHuge), quick: netHugeFew},
+		{key: "tcp stream huge", program: rawTCP, ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-stream"}, netHuge), quick: netHugeFew},
 		over(measurement{key: "rdma message rate", program: "messagerate", ranks: 2, bound: true, args: netRate}),
 		over(measurement{key: "rdma connect", program: "connect", ranks: 18, alone: true}),
 		over(measurement{key: "rdma allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}}),

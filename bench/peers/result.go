@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 )
@@ -70,6 +71,19 @@ func (r *result) median(measurement, system string, size int) (float64, bool) {
 		return samples[middle], true
 	}
 	return (samples[middle-1] + samples[middle]) / 2, true
+}
+
+// stored reads a result that was written.
+func stored(name string) (*result, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	r := &result{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
 }
 
 // write writes the result as JSON.

@@ -3,6 +3,7 @@ package main_test
 import (
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -12,15 +13,15 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/launch"
 )
 
-// quick runs the rows of the real comparison that match an expression, small, and
-// returns where the results are and what it printed.
-func quick(t *testing.T, only string, timeout time.Duration) (results, table string) {
+// quick runs a part of the real comparison, small, and returns where the results are
+// and what it printed.
+func quick(t *testing.T, flag, part string, timeout time.Duration) (results, table string) {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, launch.Build(dir, "bench/peers"))
 	results = filepath.Join(dir, "results")
 	out, err := launch.Run(t.Context(), timeout, nil, filepath.Join(dir, "peers"),
-		"-quick", "-rounds", "1", "-only", only, "-out", results)
+		"-quick", "-rounds", "1", flag, part, "-out", results)
 	require.NoError(t, err)
 	return results, out.Stdout
 }
@@ -28,9 +29,10 @@ func quick(t *testing.T, only string, timeout time.Duration) (results, table str
 // TestQuickComparison runs one measurement of the real comparison, with
 // whatever peers are installed.
 func TestQuickComparison(t *testing.T) {
-	results, table := quick(t, "^latency 8 B$", 4*time.Minute)
+	results, table := quick(t, "-only", "^latency 8 B$", 4*time.Minute)
 	require.Regexp(t, `\| latency 8 B \| us \| [0-9.]+ \|`, table)
 	require.FileExists(t, filepath.Join(results, "peers.json"))
+	require.NoFileExists(t, filepath.Join(results, "crowd.json"))
 	for peer, title := range map[string]string{"mpicc.openmpi": "Open MPI", "mpicc.mpich": "MPICH"} {
 		if _, err := exec.LookPath(peer); err != nil {
 			require.Contains(t, table, "* "+title+": not installed")
@@ -41,7 +43,7 @@ func TestQuickComparison(t *testing.T) {
 // TestQuickActors runs every measurement of actors and of the peers that can be
 // built.
 func TestQuickActors(t *testing.T) {
-	results, table := quick(t, "^actors", 8*time.Minute)
+	results, table := quick(t, "-part", "actors", 8*time.Minute)
 	require.NotContains(t, table, "gorun: ")
 	figure := ` -?[0-9.]+M? \|`
 	theirs := figure
@@ -62,4 +64,20 @@ func TestQuickActors(t *testing.T) {
 	}
 	require.FileExists(t, filepath.Join(results, "actors.json"))
 	require.NoFileExists(t, filepath.Join(results, "peers.json"))
+}
+
+// TestQuickCurves measures every size of the curves with whatever peers are installed,
+// and draws them.
+func TestQuickCurves(t *testing.T) {
+	results, table := quick(t, "-part", "curves", 4*time.Minute)
+	for _, what := range []string{"latency, us", "bandwidth, MB/s"} {
+		require.Regexp(t, `(?m)^\| `+what+` \| gorun \|`, table)
+	}
+	for _, size := range []string{"1 B", "8 KiB", "16 KiB", "4 MiB"} {
+		require.Len(t, regexp.MustCompile(`(?m)^\| `+size+` \| [0-9.]+ \[`).FindAllString(table, -1), 2, table)
+	}
+	for _, name := range []string{"curves.md", "curves.json", "latency.png", "bandwidth.png"} {
+		require.FileExists(t, filepath.Join(results, name))
+	}
+	require.NoFileExists(t, filepath.Join(results, "curves.png"), "there are no rows")
 }

@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
 // line is a row with its figures.
@@ -46,18 +50,18 @@ func (c *comparison) line(r *row) line {
 	}
 	ours, ok := c.result.median(r.measurement, gorun, r.size)
 	l.Ours = ours
-	theirs := r.theirs
-	if theirs == "" {
-		theirs = r.measurement
-	}
 	for i := range c.systems {
 		s := &c.systems[i]
-		if v, ok := c.result.median(theirs, s.name, r.size); ok && s.name != gorun {
+		if v, ok := c.result.median(r.theirKey(), s.name, r.size); ok && s.name != gorun {
 			l.Theirs[s.name] = v
 		}
 	}
-	reference, found := c.reference(r, &l)
-	if !ok || !found {
+	reference, found := 1., true // the bar of an absolute row is a value
+	if r.against != absolute {
+		key, system, size := c.reference(r)
+		reference, found = c.result.median(key, system, size)
+	}
+	if !ok || !found || reference <= 0 {
 		return l
 	}
 	l.Ratio = ours / reference
@@ -65,30 +69,34 @@ func (c *comparison) line(r *row) line {
 	return l
 }
 
-// reference returns the value that ours is divided by.
-func (c *comparison) reference(r *row, l *line) (float64, bool) {
+// theirKey is the key of the peers' values.
+func (r *row) theirKey() string {
+	if r.theirs != "" {
+		return r.theirs
+	}
+	return r.measurement
+}
+
+// reference returns the measurement, the system and the size of the values that ours
+// are divided by. The system is "" when there is none.
+func (c *comparison) reference(r *row) (key, system string, size int) {
 	switch r.against {
-	case absolute:
-		return 1, true
 	case openMPI, mpich, protoactor, netRPC:
-		v, ok := l.Theirs[r.against]
-		return v, ok && v > 0
+		return r.theirKey(), r.against, r.size
 	case better:
-		best, found := 0.0, false
-		for _, name := range []string{openMPI, mpich} {
-			if v, ok := l.Theirs[name]; ok && v > 0 && (!found || v > best == r.higher) {
-				best, found = v, true
+		best, name := 0.0, ""
+		for _, peer := range []string{openMPI, mpich} {
+			if v, ok := c.result.median(r.theirKey(), peer, r.size); ok && v > 0 && (name == "" || v > best == r.higher) {
+				best, name = v, peer
 			}
 		}
-		return best, found
+		return r.theirKey(), name, r.size
 	default: // another measurement of ours
-		sizes := c.result.Samples[r.against][gorun]
-		size := r.size
-		if _, ok := sizes[size]; !ok {
+		size = r.size
+		if _, ok := c.result.Samples[r.against][gorun][size]; !ok {
 			size = 8 // such rows compare with the small message
 		}
-		v, ok := c.result.median(r.against, gorun, size)
-		return v, ok && v > 0
+		return r.against, gorun, size
 	}
 }
 
@@ -143,6 +151,36 @@ func (c *comparison) text(lines []line) string {
 		}
 		cells = append(cells, l.Against, number(l.Ratio, l.Verdict != unknown), bar, number(l.Aim, l.Aim > 0), l.Verdict)
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	return b.String()
+}
+
+// curveText returns the points of a curve in Markdown, medians and extremes, or
+// nothing when there are none.
+func (c *comparison) curveText(what *curve) string {
+	all := c.curveChart(what)
+	if len(all.Series) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s, %s |", what.name, what.unit)
+	cells := map[int][]string{}
+	for i := range all.Series {
+		s := &all.Series[i]
+		fmt.Fprintf(&b, " %s |", s.Name)
+		for _, p := range s.Points {
+			for len(cells[p.Size]) < i {
+				cells[p.Size] = append(cells[p.Size], "-")
+			}
+			cells[p.Size] = append(cells[p.Size], fmt.Sprintf("%s [%s..%s]", number(p.Median, true), number(p.Low, true), number(p.High, true)))
+		}
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(all.Series)) + "\n")
+	for _, size := range slices.Sorted(maps.Keys(cells)) {
+		for len(cells[size]) < len(all.Series) {
+			cells[size] = append(cells[size], "-")
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", chart.Bytes(size), strings.Join(cells[size], " | "))
 	}
 	return b.String()
 }

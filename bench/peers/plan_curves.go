@@ -1,0 +1,46 @@
+package main
+
+// curve is a picture of something over the size of a message.
+type curve struct {
+	name         string // of the picture's file
+	title        string
+	unit         string
+	measurements []string // keys; of each some of the sizes
+}
+
+// Counts of the curves, by what a message or a window of 64 takes. Half of them and
+// more are not timed, so that the first sizes do not show what starts with a process.
+var (
+	curveShort       = []string{"-m", "1:8K", "-i", "20000", "-x", "20000"}
+	curveLong        = []string{"-m", "16K:4M", "-i", "1000", "-x", "1000"}
+	curveShortWindow = []string{"-m", "1:8K", "-i", "1000", "-x", "1000"}
+	curveLongWindow  = []string{"-m", "16K:4M", "-i", "30", "-x", "50"}
+)
+
+// curvePlan compares latency and bandwidth over the size of a message, from 1 B to
+// 4 MiB, with those of Open MPI and MPICH.
+func curvePlan() plan {
+	sweep := func(key, program string, args []string) measurement {
+		return measurement{key: key, program: program, ranks: 2, bound: true, args: args}
+	}
+	return plan{
+		name: "curves",
+		measurements: bounded([]measurement{
+			sweep("latency of short messages", "latency", curveShort),
+			sweep("latency of long messages", "latency", curveLong),
+			sweep("bandwidth of short messages", "bandwidth", curveShortWindow),
+			sweep("bandwidth of long messages", "bandwidth", curveLongWindow),
+		}),
+		curves: []curve{
+			{
+				name: "latency", title: "Latency of a message, one way, between two ranks of one machine", unit: "us",
+				measurements: []string{"latency of short messages", "latency of long messages"},
+			},
+			{
+				name: "bandwidth", title: "Bandwidth between two ranks of one machine, windows of 64 messages", unit: "MB/s",
+				measurements: []string{"bandwidth of short messages", "bandwidth of long messages"},
+			},
+		},
+		peers: systems,
+	}
+}
