@@ -67,10 +67,10 @@ func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 // tells those who share memory with it when it sleeps.
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
-// released takes note that a peer gave back the memory at an address of a Key.
-// What a peer must not release changes nothing. It may be called with the
-// engine's lock held.
-func (m *memory) released(addr uint64) { _ = m.arena.Reclaim(addr - m.base) }
+// released takes note that a rank gave back the memory at an address of a Key. A rank
+// that does not hold it, or an address of no such memory, changes nothing. It may be
+// called with the engine's lock held.
+func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
 // lost takes back what a rank held that is down and reaped. It may be called
 // with the engine's lock held.

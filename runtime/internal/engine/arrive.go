@@ -40,7 +40,7 @@ func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	case uint32(w.A) == eagerWord && int32(uint32(w.B)) >= 0:
 		h := header{kind: kindEager, context: uint32(w.A >> 32), tag: int32(uint32(w.B)), typ: Type(w.B >> 32)}
 		err = e.arriveEager(p, h, payload)
-	case uint32(w.A) == parcelWord && e.mail.courier != nil:
+	case uint32(w.A) == parcelWord && int32(uint32(w.B)) >= 0 && e.mail.courier != nil:
 		e.mail.courier.Parcel(rank, Parcel{uint32(w.A >> 32), uint32(w.B), uint32(w.B >> 32), uint32(w.C)}, payload, nil)
 		e.callServer()
 	default:
@@ -82,10 +82,9 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 	case kindWithdrawn:
 		return e.arriveWithdrawn(p, h.id)
 	case kindNotice:
-		e.arriveNotice(p, h.tag, payload)
-		return nil
+		return e.arriveNotice(p, h.tag, payload)
 	case kindRelease:
-		return e.arriveRelease(payload)
+		return e.arriveRelease(p, payload)
 	case kindParcel:
 		return e.arriveParcel(p, h, payload)
 	case kindBundle:

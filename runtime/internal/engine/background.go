@@ -17,6 +17,7 @@ const tick = 10 * time.Millisecond
 type background struct {
 	waiter   waiter
 	activity uint64 // calls so far
+	seen     uint64 // calls at the last tick
 	started  bool
 	closing  bool
 	parked   bool
@@ -42,29 +43,11 @@ func (e *Engine) runBackground() {
 	defer close(b.ended)
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
-	var seen uint64
-	for pause := tick; ; {
-		e.lock()
-		if b.closing {
-			e.unlock()
-			return
-		}
-		if e.asleep.head != nil {
-			b.parked = true
-			e.unlock()
+	pause := tick
+	for e.lookAround(&pause) {
+		if pause == 0 {
 			<-b.wake
-		} else {
-			if e.mail.overdue(e.poller) {
-				e.giveOn()
-			}
-			if e.poller == nil {
-				e.serve(seen)
-			}
-			seen = b.activity
-			if pause = tick; len(e.backlog) > 0 {
-				pause = backlogLast
-			}
-			e.unlock()
+			pause = tick
 		}
 		timer.Reset(pause)
 		select {
@@ -72,6 +55,32 @@ func (e *Engine) runBackground() {
 		case <-b.wake:
 		}
 	}
+}
+
+// lookAround is what the background does at each tick. pause becomes the time until the
+// next one, 0 while a caller sleeps as the poller. It returns false when the engine closes.
+func (e *Engine) lookAround(pause *time.Duration) bool {
+	e.lock()
+	defer e.unlock()
+	b := &e.background
+	switch {
+	case b.closing:
+		return false
+	case e.asleep.head != nil:
+		b.parked, *pause = true, 0
+		return true
+	}
+	if e.mail.overdue(e.poller) {
+		e.giveOn()
+	}
+	if e.poller == nil {
+		e.serve(b.seen)
+	}
+	b.seen = b.activity
+	if *pause = tick; len(e.backlog) > 0 {
+		*pause = backlogLast
+	}
+	return true
 }
 
 // serve polls until nothing moves. When no call came since seen it goes on from
@@ -94,9 +103,7 @@ func (e *Engine) serve(seen uint64) {
 			nanos = int64(backlogLast)
 		}
 		b.waiter.asleep = true
-		e.unlock()
-		e.sleeper.Idle(ticket, nanos)
-		e.lock()
+		e.dozeIdle(ticket, nanos)
 		b.waiter.asleep = false
 		if e.poller == &b.waiter {
 			e.disarm()
@@ -127,11 +134,21 @@ func (e *Engine) drain() {
 		case e.crowd.Load() != 0:
 			e.pulse()
 		case empty > 0 && e.moving > 0:
-			e.unlock()
-			e.sleeper.Yield()
-			e.lock()
+			e.nap()
 		}
 	}
+}
+
+// dozeIdle is Sleeper.Idle, and lets others in meanwhile.
+func (e *Engine) dozeIdle(ticket uint32, nanos int64) {
+	defer e.stepIn(e.stepOut())
+	e.sleeper.Idle(ticket, nanos)
+}
+
+// nap is Sleeper.Yield, and lets others in meanwhile.
+func (e *Engine) nap() {
+	defer e.stepIn(e.stepOut())
+	e.sleeper.Yield()
 }
 
 // unparkBackground lets the background tick again when no caller sleeps any more.

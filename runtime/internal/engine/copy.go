@@ -28,7 +28,7 @@ func (e *Engine) driveFeeds(p *peer) int {
 		m := &r.move
 		n := min(m.total-m.next, p.caps.MaxEager)
 		w := withOffset(p.words(header{kind: kindData, id: r.mate}), m.next)
-		if err := p.ep.Send(w, r.buf[m.next:m.next+n]); err != nil {
+		if err := e.transmit(p, w, r.buf[m.next:m.next+n]); err != nil {
 			if !errors.Is(err, transport.ErrAgain) {
 				e.refused(p, err)
 			}
@@ -48,7 +48,7 @@ func (e *Engine) driveFeeds(p *peer) int {
 // arriveData takes a part of a message that was asked for by CTS.
 func (e *Engine) arriveData(p *peer, id uint32, offset uint64, payload []byte) error {
 	r := e.operations.find(id)
-	if r == nil || r.peer != p || r.op < opRecv || r.phase != phaseMoving || r.move.flight != 0 {
+	if r == nil || r.peer != p || !r.move.cleared {
 		return stray("DATA", id)
 	}
 	m := &r.move

@@ -36,11 +36,12 @@
 // # Locks and waiting
 //
 // Engine.mu guards everything, transports included. It is a lock of the engine's
-// own, given up by a release store (docs/adr/0008). Whoever waits polls: one
-// goroutine holds the poller's token, the others park until that one completes
-// their request or hands the token on. A goroutine that finds the poller asleep
-// borrows the token and gives it back armed. When nobody waits, one background
-// goroutine serves arrivals.
+// own, given up by a release store (docs/adr/0008), always by defer: a panic leaves it
+// free, and ends the engine if it came out of a transport or of a wait (guard.go).
+// Whoever waits polls: one goroutine holds the poller's token, the others park until
+// that one completes their request or hands the token on. A goroutine that finds the
+// poller asleep borrows the token and gives it back armed. When nobody waits, one
+// background goroutine serves arrivals.
 //
 // # Ownership
 //

@@ -36,6 +36,10 @@ type Config struct {
 	UnexpectedBudget int64
 	// ChunkBytes is the longest single Get or Put. Default 64 MiB.
 	ChunkBytes int
+	// Allocate returns memory for n bytes of a message that RecvMessage receives, or
+	// why there is none: n is what a peer says. Called without the engine's lock. nil =
+	// Go's heap, for up to 1 GiB.
+	Allocate func(n int) ([]byte, error)
 	// TypeName returns the text of a Type of this rank. nil = decimal numbers.
 	// Called with the engine's lock held: it must not call the engine.
 	TypeName func(Type) string
@@ -47,10 +51,11 @@ type Config struct {
 	// handed over to it. Called with the engine's lock held: it must not call the
 	// engine. May be nil.
 	Lost func(peer int, cause error)
-	// Release is told that memory this rank handed over came back, or that the engine
-	// is done with it; off is the Addr of its key. Called with the engine's lock held:
-	// it must not call the engine.
-	Release func(off uint64)
+	// Release is told that holder, to whom memory of this rank was handed over, gives it
+	// back, or that the engine has brought its bytes there; off is the Addr of its key.
+	// What a peer says is not checked: whether it holds that memory, nor whether there is
+	// any. Called with the engine's lock held: it must not call the engine.
+	Release func(holder int, off uint64)
 	// Early is how long parcels wait for the courier of this rank, before they are
 	// refused. Default 30 s.
 	Early time.Duration
@@ -79,6 +84,9 @@ func (c *Config) populate() error {
 	if c.Early <= 0 {
 		c.Early = defaultEarly
 	}
+	if c.Allocate == nil {
+		c.Allocate = allocate
+	}
 	if c.Sleeper == nil {
 		c.Sleeper = new(transport.ChannelSleeper)
 	}
@@ -96,8 +104,13 @@ type Engine struct {
 	// crowd counts the goroutines that found mu taken; the poller lets them in.
 	crowd atomic.Int32
 	// mu guards everything below and everything reached from it, and serialises
-	// the transports. No lock of the engine is taken under it.
+	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu mutex
+	// within counts the calls, under way and nested, that nobody may unwind from: see unlock.
+	within int32
+	// silent says that the transports are left alone: the engine is closed, and who did
+	// that closes them, or a panic came out of it.
+	silent bool
 
 	peers      []*peer // by rank; nil until met
 	match      matcher
@@ -161,29 +174,17 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// lock takes mu, asking a poller that holds it to let go.
-func (e *Engine) lock() {
-	if !e.mu.TryLock() {
-		e.crowd.Add(1)
-		e.mu.Lock()
-		e.crowd.Add(-1)
-	}
-}
-
-// unlock is the inverse of lock.
-func (e *Engine) unlock() { e.mu.Unlock() }
-
 // pollBudget is the number of messages one poll of a transport hands over.
 const pollBudget = 64
 
 // poll asks each transport for so many arrivals and drives what was refused. It
-// returns how much it found to do. After Close, whose caller closes the transports, it
-// leaves them alone. mu is held.
+// returns how much it found to do. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
-	if e.background.closing {
+	if e.silent {
 		return n
 	}
+	e.within++
 	if len(e.mail.bundles.open) > 0 {
 		e.sendBundles()
 	}
@@ -201,6 +202,7 @@ func (e *Engine) poll(budget int) int {
 	if len(e.backlog) > 0 {
 		n += e.drive()
 	}
+	e.within--
 	return n
 }
 
@@ -239,27 +241,30 @@ func (e *Engine) Flush(ctx context.Context) error {
 // bytes a transport is moving end when it has stopped.
 func (e *Engine) Abort(err error) {
 	e.lock()
+	defer e.unlock()
 	e.fail(err)
-	e.unlock()
 }
 
 // Close ends background progress, and every operation with ErrClosed. The
 // transports stay open.
 func (e *Engine) Close() error {
-	e.lock()
-	e.fail(ErrClosed)
-	if e.background.closing {
-		e.unlock()
-		return nil
-	}
-	started := e.background.started
-	e.background.closing = true
-	e.mail.bundles.stop()
-	e.mail.early.stop()
-	e.rouseBackground()
-	e.unlock()
-	if started {
+	if e.end() {
 		<-e.background.ended
 	}
 	return nil
+}
+
+// end is Close, once. It returns whether the background has yet to end.
+func (e *Engine) end() bool {
+	e.lock()
+	defer e.unlock()
+	e.fail(ErrClosed)
+	if e.background.closing {
+		return false
+	}
+	e.background.closing, e.silent = true, true
+	e.mail.bundles.stop()
+	e.mail.early.stop()
+	e.rouseBackground()
+	return e.background.started
 }

@@ -13,6 +13,9 @@ var (
 	ErrCanceled = errors.New("operation was cancelled")
 	// ErrClosed is the cause of operations on a closed engine.
 	ErrClosed = errors.New("engine is closed")
+	// ErrPanicked is the cause of operations on an engine that a panic has left halfway:
+	// in a transport, or in a call that waits.
+	ErrPanicked = errors.New("the engine was left by a panic")
 	// ErrLinkClosed refuses a parcel of a link that was closed.
 	ErrLinkClosed = errors.New("link is closed")
 	// ErrAddress says that a rank or a tag lies outside its range.
@@ -81,6 +84,24 @@ func (e *LabelError) Error() string {
 	return fmt.Sprintf("message from rank %d with tag %d bears label %#x, the receive wants %#x",
 		e.Source, e.Tag, e.Sent, e.Want)
 }
+
+// MemoryError ends a RecvMessage whose message finds no memory. The message is lost;
+// the sender is not affected.
+type MemoryError struct {
+	Source, Tag int
+	// Bytes is the length of the message, as its sender says.
+	Bytes int
+	// Cause is why there is no memory for it.
+	Cause error
+}
+
+// Error implements error.
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("no memory for a message of %d bytes from rank %d with tag %d: %v", e.Bytes, e.Source, e.Tag, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *MemoryError) Unwrap() error { return e.Cause }
 
 // CancelError ends an operation that was cancelled before its match. errors.Is
 // finds ErrCanceled and, when a context was the reason, that context's error.

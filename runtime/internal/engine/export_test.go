@@ -90,8 +90,8 @@ func (e *Engine) Idle() bool {
 // Poll polls once, also after an Abort.
 func (e *Engine) Poll() {
 	e.lock()
+	defer e.unlock()
 	e.poll(pollBudget)
-	e.unlock()
 }
 
 // HoldBundles takes the clock away from bundles: only a peer that was heard has a

@@ -28,6 +28,6 @@ func (e *Engine) endGiven(r *Request) {
 // given to a peer that is lost Config.Lost has taken back.
 func (e *Engine) reclaim(r *Request) {
 	if e.cfg.Release != nil && !r.peer.bereft {
-		e.cfg.Release(r.gift)
+		e.cfg.Release(r.peer.rank, r.gift)
 	}
 }

@@ -27,10 +27,16 @@ func newLedger(ranks int) ledger {
 	return l
 }
 
-// keep has the engine of c note what comes back.
+// keep has the engine of c note what comes back. Each rank gives to its successor: what
+// another one gives back is noted under a key that nobody expects.
 func (l ledger) keep(c *engine.Config) {
-	back := l[c.Rank]
-	c.Release = func(off uint64) { back[off]++ }
+	back, successor := l[c.Rank], (c.Rank+1)%c.Size
+	c.Release = func(holder int, off uint64) {
+		if holder != successor {
+			off |= uint64(holder+1) << 32
+		}
+		back[off]++
+	}
 }
 
 // settled waits until so many pieces of memory of a rank are back, and says which.

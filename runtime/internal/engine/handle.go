@@ -43,9 +43,8 @@ func (h Handle) Taken() bool {
 	}
 	e := h.request.e
 	e.lock()
-	taken := h.pending() == nil
-	e.unlock()
-	return taken
+	defer e.unlock()
+	return h.pending() == nil
 }
 
 // Wait waits for the end and takes the result. When ctx ends first the operation
@@ -57,17 +56,15 @@ func (h Handle) Wait(ctx context.Context) (Status, error) {
 	}
 	e := h.request.e
 	e.lock()
+	defer e.unlock()
 	r := h.pending()
 	if r == nil {
-		e.unlock()
 		return Status{}, ErrTaken
 	}
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
-	s, err := e.free(r)
-	e.unlock()
-	return s, err
+	return e.free(r)
 }
 
 // Test polls once and reports whether the operation is finished; if so it takes
@@ -76,23 +73,37 @@ func (h Handle) Test() (Status, bool, error) {
 	if h.request == nil {
 		return Status{}, true, nil
 	}
+	s, idle, err := h.test()
+	h.request.e.rest(idle)
+	return s, idle == 0, err
+}
+
+// test is Test under the lock. idle is above 0 if the operation is not finished, see rest.
+func (h Handle) test() (s Status, idle uint, err error) {
 	e := h.request.e
 	e.lock()
+	defer e.unlock()
 	r := h.pending()
 	if r == nil {
-		e.unlock()
-		return Status{}, true, ErrTaken
+		return Status{}, 0, ErrTaken
 	}
-	if r.phase != phaseDone {
-		e.pollOnce()
+	if idle = e.look(r); idle > 0 {
+		return Status{}, idle, nil
 	}
-	if r.phase != phaseDone {
-		e.unlockIdle()
-		return Status{}, false, nil
+	s, err = e.free(r)
+	return s, 0, err
+}
+
+// look polls once for r, if it is not finished. idle is as for test.
+func (e *Engine) look(r *Request) (idle uint) {
+	if r.phase == phaseDone {
+		return 0
 	}
-	s, err := e.free(r)
-	e.unlock()
-	return s, true, err
+	e.pollOnce()
+	if r.phase == phaseDone {
+		return 0
+	}
+	return e.nothing()
 }
 
 // Look is Test that leaves the result.
@@ -100,18 +111,21 @@ func (h Handle) Look() bool {
 	if h.request == nil {
 		return true
 	}
+	idle := h.glance()
+	h.request.e.rest(idle)
+	return idle == 0
+}
+
+// glance is Look under the lock. idle is as for test.
+func (h Handle) glance() (idle uint) {
 	e := h.request.e
 	e.lock()
+	defer e.unlock()
 	r := h.pending()
-	if r != nil && r.phase != phaseDone {
-		e.pollOnce()
+	if r == nil {
+		return 0
 	}
-	if r != nil && r.phase != phaseDone {
-		e.unlockIdle()
-		return false
-	}
-	e.unlock()
-	return true
+	return e.look(r)
 }
 
 // Done reports whether the operation is finished, and leaves the result. It does
@@ -135,8 +149,8 @@ func (h Handle) Cancel() {
 	}
 	e := h.request.e
 	e.lock()
+	defer e.unlock()
 	if r := h.pending(); r != nil {
 		e.cancel(r, nil)
 	}
-	e.unlock()
 }

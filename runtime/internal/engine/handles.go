@@ -53,6 +53,7 @@ func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 // first, it cancels those that are not matched.
 func (e *Engine) WaitAll(ctx context.Context, hs []Handle) []error {
 	e.lock()
+	defer e.unlock()
 	// The last to be started is mostly the last to end: who waits for it first
 	// waits once.
 	for i := len(hs) - 1; i >= 0; i-- {
@@ -73,6 +74,5 @@ func (e *Engine) WaitAll(ctx context.Context, hs []Handle) []error {
 			errs[i] = err
 		}
 	}
-	e.unlock()
 	return errs
 }

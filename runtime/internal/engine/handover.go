@@ -31,13 +31,12 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 		return &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
 	}
 	e.lock()
+	defer e.unlock()
 	e.background.activity++
-	var err error
-	if !e.handOverNow(to, t, k, len(buf)) {
-		err = e.handOver(ctx, to, t, k, buf, pc)
+	if e.handOverNow(to, t, k, len(buf)) {
+		return nil
 	}
-	e.unlock()
-	return err
+	return e.handOver(ctx, to, t, k, buf, pc)
 }
 
 // handOver is SendHandover off the fast path. mu is held.
@@ -86,7 +85,7 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 		return false
 	}
 	h := header{kind: kindHandover, context: to.Context, tag: int32(to.Tag), typ: t}
-	if p.ep.Send(p.words(h), e.envelope(envelope{length: uint64(n), key: k})) != nil {
+	if e.transmit(p, p.words(h), e.envelope(envelope{length: uint64(n), key: k})) != nil {
 		return false
 	}
 	p.in.told = p.in.limit()
@@ -95,21 +94,12 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 
 // RecvMessage receives a message of any length and type together with its memory:
 // the sender's arena when it was handed over, else new memory of this process. The
-// caller releases it.
+// caller releases it. The error is a *MemoryError where there is no memory for it: the
+// message is lost then, and nothing else is.
 func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
 	e.lock()
-	r := e.startReceive(opRecvMessage, from, 0, nil, pc)
-	if r.phase != phaseDone {
-		e.waitRequest(ctx, r)
-	}
-	m := r.carried()
-	var err error
-	m.Status, err = e.free(r)
-	e.unlock()
-	if err != nil {
-		return Message{}, err
-	}
-	return m, nil
+	defer e.unlock()
+	return e.awaitMessage(ctx, e.startReceive(opRecvMessage, from, 0, nil, pc))
 }
 
 // arriveHandover takes a message that is arena memory.
@@ -158,7 +148,7 @@ func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, leng
 func (e *Engine) giveBack(p *peer, k transport.Key) {
 	if p.tr == nil {
 		if e.cfg.Release != nil {
-			e.cfg.Release(k.Addr)
+			e.cfg.Release(p.rank, k.Addr)
 		}
 		return
 	}
@@ -170,13 +160,13 @@ func (e *Engine) giveBack(p *peer, k transport.Key) {
 // releaseSize is the length of the body of kindRelease: the Addr of the key.
 const releaseSize = 8
 
-// arriveRelease takes back memory of this rank.
-func (e *Engine) arriveRelease(payload []byte) error {
+// arriveRelease takes back memory of this rank from a peer.
+func (e *Engine) arriveRelease(p *peer, payload []byte) error {
 	if len(payload) != releaseSize {
 		return fmt.Errorf("%w: release of %d bytes", ErrProtocol, len(payload))
 	}
 	if e.cfg.Release != nil {
-		e.cfg.Release(binary.LittleEndian.Uint64(payload))
+		e.cfg.Release(p.rank, binary.LittleEndian.Uint64(payload))
 	}
 	return nil
 }
@@ -188,10 +178,11 @@ func (m *Message) Release() {
 	if m.owner == nil {
 		return
 	}
-	m.e.lock()
+	e := m.e
+	e.lock()
+	defer e.unlock()
 	if p := m.owner; p != nil {
 		m.owner = nil
-		m.e.giveBack(p, m.key)
+		e.giveBack(p, m.key)
 	}
-	m.e.unlock()
 }

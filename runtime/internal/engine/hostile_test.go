@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,15 +84,28 @@ func (s *stranger) Poll(h transport.Handler, _ int) (int, error) {
 	return len(frames) + len(done) + len(down), nil
 }
 
+// tell has a frame arrive at the next poll. The engine's lock is not held.
+func (s *stranger) tell(e *engine.Engine, f strange) error {
+	return e.Await(none, func() bool { s.frames = append(s.frames, f); return true }, 0, "tell")
+}
+
 func newStranger(tb testing.TB) (*stranger, *engine.Engine) {
+	tb.Helper()
+	return newStrangerOf(tb, func(*engine.Config) {})
+}
+
+// newStrangerOf is newStranger with more to say of the configuration.
+func newStrangerOf(tb testing.TB, change func(*engine.Config)) (*stranger, *engine.Engine) {
 	tb.Helper()
 	s := &stranger{
 		caps:     transport.Caps{MaxEager: 256, EagerBest: 64, Get: true, Put: true, Handover: true, MaxReads: 2},
 		reported: map[int]bool{},
 	}
-	e, err := engine.New(engine.Config{
+	cfg := engine.Config{
 		Size: 3, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
-	})
+	}
+	change(&cfg)
+	e, err := engine.New(cfg)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { e.Close() })
 	return s, e
@@ -155,9 +170,12 @@ func TestBrokenFramesEndTheirPeerAndNothingElse(t *testing.T) {
 		{"type that is no text", strange{1, transport.Header{A: 9, B: 64 << 32}, []byte{0xff, 0xfe}}},
 		{"WITHDRAWN for nothing", strange{1, transport.Header{A: 11, C: 9}, nil}},
 		{"short release", strange{1, transport.Header{A: 12}, key[:7]}},
+		{"parcel with a negative tag", strange{1, transport.Header{A: 14, B: 1 << 31}, nil}},
+		{"notice without end", strange{1, transport.Header{A: 13}, make([]byte, 257)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, e := newStranger(t)
+			e.SetCourier(new(bomb))
 			hurt := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
 			well := e.Irecv(engine.Match{Peer: 2, Tag: 1}, 0, nil, 0)
 			s.frames = append(s.frames, c.f, strange{2, transport.Header{A: 1, B: 1}, nil})
@@ -204,6 +222,47 @@ func TestDamageWhileBytesMove(t *testing.T) {
 	}
 }
 
+// TestDataThatNobodyAskedFor comes for a receive that still waits for its turn to Get.
+func TestDataThatNobodyAskedFor(t *testing.T) {
+	s, e := newStranger(t)
+	m := engine.Match{Peer: 1, Tag: 1}
+	var rs []engine.Handle
+	for range 3 { // two Gets at a time
+		rs = append(rs, e.Irecv(m, 0, make([]byte, 64), 0))
+		body := make([]byte, 24)
+		binary.LittleEndian.PutUint64(body, 64)
+		s.frames = append(s.frames, strange{1, transport.Header{A: 0x202, B: 1, C: 5}, body})
+	}
+	s.frames = append(s.frames, strange{1, transport.Header{A: 5, C: 3}, make([]byte, 64)})
+	for i, r := range rs {
+		_, err := r.Wait(none)
+		if i == 2 {
+			require.ErrorIs(t, err, engine.ErrProtocol)
+		}
+	}
+}
+
+// TestDataForASend comes for a send whose record served a receive before that had asked
+// for DATA: the caller's slice is not written to.
+func TestDataForASend(t *testing.T) {
+	s, e := newStrangerOf(t, func(*engine.Config) {})
+	s.caps.Get, s.caps.Put = false, false
+	m := engine.Match{Peer: 1, Tag: 1}
+	body := make([]byte, 24)
+	binary.LittleEndian.PutUint64(body, 8)
+	s.frames = append(s.frames,
+		strange{1, transport.Header{A: 2, B: 1, C: 5}, body}, strange{1, transport.Header{A: 5, C: 1}, make([]byte, 8)})
+	_, err := e.Recv(none, m, 0, make([]byte, 8), 0)
+	require.NoError(t, err)
+	out := make([]byte, 300)
+	r := e.Isend(m, 0, out, engine.Standard, 0)
+	id := uint64(uint32(s.sent[len(s.sent)-1].C))
+	s.frames = append(s.frames, strange{1, transport.Header{A: 5, C: id}, []byte("12345678")})
+	_, err = r.Wait(none)
+	require.ErrorIs(t, err, engine.ErrProtocol)
+	require.Equal(t, make([]byte, 300), out)
+}
+
 // MPICH's pt2pt/big_count_status.c: a status tells lengths up to 1<<62.
 func TestLengthsOf64Bits(t *testing.T) {
 	for _, n := range []int{5 << 30, 1<<62 - 1, 1 << 62} {
@@ -221,16 +280,97 @@ func TestLengthsOf64Bits(t *testing.T) {
 	}
 }
 
+// TestAnnouncedLengthIsNotBelieved: the length of an envelope costs no memory that there
+// is not. What is too long for this machine is the error of its receive; what is too
+// long for any ends the peer that says so. In both cases all else goes on.
+func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
+	m := engine.Match{Peer: 1, Tag: 1}
+	for how, receive := range map[string]func(s *stranger, e *engine.Engine, f strange) error{
+		"posted": func(s *stranger, e *engine.Engine, f strange) error {
+			s.frames = append(s.frames, f)
+			_, err := e.RecvMessage(none, m, 0)
+			return err
+		},
+		"unexpected": func(s *stranger, e *engine.Engine, f strange) error {
+			s.frames = append(s.frames, f)
+			e.Iprobe(engine.Match{Peer: 2, Tag: 1})
+			_, err := e.RecvMessage(none, m, 0)
+			return err
+		},
+		"matched": func(s *stranger, e *engine.Engine, f strange) error {
+			s.frames = append(s.frames, f)
+			g, err := e.Mprobe(none, m, 0)
+			if err == nil {
+				_, err = g.RecvMessage(none, 0)
+			}
+			return err
+		},
+	} {
+		for _, n := range []uint64{1<<30 + 1, 1 << 40, 1 << 48, 1<<48 + 1, 1<<62 - 1, 1 << 62} {
+			for _, a := range []uint64{0x202, 0x002} {
+				t.Run(fmt.Sprintf("%s, %d bytes, %#x", how, n, a), func(t *testing.T) {
+					s, e := newStranger(t)
+					body := make([]byte, 24)
+					binary.LittleEndian.PutUint64(body, n)
+					err := receive(s, e, strange{1, transport.Header{A: a, B: 1, C: 5}, body})
+					if n > 1<<48 {
+						var lost *engine.PeerError
+						require.ErrorAs(t, err, &lost)
+						require.Equal(t, 1, lost.Rank)
+						require.ErrorIs(t, err, engine.ErrProtocol)
+					} else {
+						var short *engine.MemoryError
+						require.ErrorAs(t, err, &short)
+						require.Equal(t, engine.MemoryError{Source: 1, Tag: 1, Bytes: int(n), Cause: short.Cause}, *short)
+						require.NoError(t, e.Down(1))
+						require.Equal(t, uint64(6), s.sent[len(s.sent)-1].A, "the sender hears that it has ended")
+					}
+					// The engine goes on.
+					require.NoError(t, e.Send(none, engine.Match{Peer: 2, Tag: 1}, 0, []byte("x"), engine.Standard, 0))
+					s.frames = append(s.frames, strange{2, transport.Header{A: 1, B: 1}, []byte("x")})
+					_, err = e.Recv(none, engine.Match{Peer: 2, Tag: 1}, 0, make([]byte, 1), 0)
+					require.NoError(t, err)
+					require.True(t, e.Idle())
+				})
+			}
+		}
+	}
+}
+
 // FuzzFrames feeds frames of a peer to an engine that has all kinds of operations
 // under way. The peer may be given up; the engine must go on.
+//
+// A frame of the script is 11 bytes and its body: kind, flags, context, unused, tag, type,
+// three unused, id, the length of the body.
 func FuzzFrames(f *testing.F) {
+	frame := func(kind, flags, tag, id byte, body ...byte) []byte {
+		return append([]byte{kind, flags, 1, 0, tag, 0, 0, 0, 0, id, byte(len(body))}, body...)
+	}
+	envelope := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 	f.Add([]byte{1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3, 'a', 'b', 'c'})
 	f.Add([]byte{2, 2, 1, 0, 0, 0, 1, 0, 0, 0, 24})
 	f.Add([]byte{4, 2, 0, 0, 0, 0, 0, 0, 0, 1, 28, 50})
 	f.Add([]byte{5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 10})
 	f.Add([]byte{17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 44, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 'a'})
+	for _, n := range []uint64{0, 1, 100, 64 << 10, 64<<10 + 1, 1 << 20, 1 << 40, 1 << 48, 1<<48 + 1, 1 << 62, 1<<62 + 1, 1<<64 - 1} {
+		for _, flags := range []byte{0, 2, 4} {
+			f.Add(frame(2, flags, 2, 7, append(envelope(n), make([]byte, 16)...)...))
+		}
+		f.Add(frame(3, 0, 2, 7, append(envelope(n), make([]byte, 16)...)...))
+	}
+	// A receive whose Gets are to come, and DATA that nobody asked for.
+	f.Add(append(frame(2, 2, 1, 7, append(envelope(100), make([]byte, 16)...)...), frame(5, 0, 0, 3, make([]byte, 100)...)...))
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s, e := newStranger(t)
+		s, e := newStrangerOf(t, func(c *engine.Config) {
+			c.Allocate = func(n int) ([]byte, error) {
+				if n > 1<<20 {
+					return nil, errBroken
+				}
+				return make([]byte, n), nil
+			}
+		})
+		hung := time.AfterFunc(20*time.Second, func() { panic(fmt.Sprintf("hung: %+v", e.Blocked())) })
+		defer hung.Stop()
 		m := engine.Match{Peer: 1, Tag: 1, Context: 1}
 		rs := []engine.Handle{
 			e.Isend(m, 0, make([]byte, 100), engine.Standard, 0),
@@ -238,6 +378,18 @@ func FuzzFrames(f *testing.F) {
 			e.Irecv(m, 3, make([]byte, 100), 0),
 			e.Irecv(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag, Context: 1}, 70, make([]byte, 20), 0),
 		}
+		var messages sync.WaitGroup
+		take := func(receive func() (engine.Message, error)) {
+			messages.Go(func() {
+				if g, err := receive(); err == nil {
+					clear(g.Bytes[:min(len(g.Bytes), g.Status.Bytes)])
+					g.Release()
+				}
+			})
+		}
+		take(func() (engine.Message, error) {
+			return e.RecvMessage(none, engine.Match{Peer: 1, Tag: 2, Context: 1}, 0)
+		})
 		for len(script) >= 11 {
 			h := transport.Header{
 				A: uint64(script[0]) | uint64(script[1])<<8 | uint64(script[2])<<32,
@@ -248,10 +400,13 @@ func FuzzFrames(f *testing.F) {
 			body := make([]byte, script[10])
 			copy(body, script[11:11+n])
 			script = script[11+n:]
-			s.frames = append(s.frames, strange{1, h, body})
-			e.Iprobe(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag})
+			require.NoError(t, s.tell(e, strange{1, h, body}))
+			g, ok, err := e.Improbe(engine.Match{Peer: engine.AnySource, Tag: engine.AnyTag, Context: 1})
+			if ok && err == nil {
+				take(func() (engine.Message, error) { return g.RecvMessage(none, 0) })
+			}
 		}
-		s.MarkDown(1, transport.ErrDamaged)
+		e.MarkDown(1, transport.ErrDamaged)
 		for _, r := range rs {
 			for range 100 {
 				if _, ok, err := r.Test(); ok {
@@ -269,5 +424,6 @@ func FuzzFrames(f *testing.F) {
 		if _, err := e.Recv(none, self, 0, nil, 0); err != nil {
 			t.Fatal(err)
 		}
+		messages.Wait()
 	})
 }

@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Notify sends a number and a short text to the Config.Notice of a peer. It is in
 // the lane like every frame, but beside matching and credit. A peer that is down
@@ -19,10 +22,14 @@ func (e *Engine) Notify(rank, number int, text []byte) {
 const noticeMax = 256
 
 // arriveNotice hands a notice over.
-func (e *Engine) arriveNotice(p *peer, number int32, text []byte) {
+func (e *Engine) arriveNotice(p *peer, number int32, text []byte) error {
+	if len(text) > noticeMax {
+		return fmt.Errorf("%w: notice of %d bytes", ErrProtocol, len(text))
+	}
 	if e.cfg.Notice != nil {
 		e.cfg.Notice(p.rank, int(number), text)
 	}
+	return nil
 }
 
 // Break ends every waiting and every future operation of a context that has not
@@ -64,7 +71,7 @@ func (e *Engine) unmatched(context uint32) []*Request {
 		}
 	})
 	for i := range e.operations.slots {
-		if r := e.operations.slots[i].req; r != nil && r.target.context == context && r.phase != phasePosted {
+		if r := e.operations.slots[i].req; r != nil && r.target.context == context {
 			found = append(found, r)
 		}
 	}
@@ -75,11 +82,6 @@ func (e *Engine) unmatched(context uint32) []*Request {
 		for f := p.pending.head; f != nil; f = f.next {
 			if f.req != nil && f.req.target.context == context && !slices.Contains(found, f.req) {
 				found = append(found, f.req)
-			}
-		}
-		for g := p.envelopes; g != nil; g = g.after {
-			if g.self != nil && g.self.target.context == context {
-				found = append(found, g.self)
 			}
 		}
 	}

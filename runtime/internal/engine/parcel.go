@@ -152,16 +152,14 @@ func (e *Engine) Eager(rank int) int {
 // engine, or transport.ErrTooLong.
 func (e *Engine) SendParcel(l *Link, p Parcel, head, body []byte, cost uint32) (bool, error) {
 	e.lock()
+	defer e.unlock()
 	if err := e.sendable(l); err != nil {
-		e.unlock()
 		return false, err
 	}
 	if !l.admits(cost) {
-		e.unlock()
 		return false, nil
 	}
 	if n := len(head) + len(body); l.peer.eager < n && n > l.peer.mostEager() {
-		e.unlock()
 		return false, fmt.Errorf("%w: parcel of %d bytes", transport.ErrTooLong, n)
 	}
 	l.out.sent += cost
@@ -173,7 +171,6 @@ func (e *Engine) SendParcel(l *Link, p Parcel, head, body []byte, cost uint32) (
 		}
 		e.post(l.peer, p.header(), body)
 	}
-	e.unlock()
 	return true, nil
 }
 
@@ -213,12 +210,13 @@ func (e *Engine) SendParcelMemory(l *Link, p Parcel, head []byte, k transport.Ke
 // says that the link has ended; then it does nothing.
 func (e *Engine) Grant(rank int, link, limit uint32, closed *bool) {
 	e.lock()
+	defer e.unlock()
 	if *closed {
-		// Its number may lead elsewhere by now.
-	} else if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
+		return // its number may lead elsewhere by now
+	}
+	if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
 		e.post(p, header{kind: kindGrant, context: link, id: limit}, nil)
 	}
-	e.unlock()
 }
 
 // Down returns why nothing can be sent to a rank any more, or nil.

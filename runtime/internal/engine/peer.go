@@ -164,14 +164,14 @@ func (p *peer) words(h header) transport.Header {
 // post sends a frame of the engine's own, or keeps it until the lane takes it. The
 // body is copied.
 func (e *Engine) post(p *peer, h header, body []byte) {
-	if p.down != nil {
+	if p.down != nil || e.silent {
 		return
 	}
 	if len(p.bundle) > 0 {
 		e.sendBundle(p)
 	}
 	if p.pending.head == nil {
-		err := p.ep.Send(p.words(h), body)
+		err := e.transmit(p, p.words(h), body)
 		if err == nil {
 			p.accepted()
 			return

@@ -110,7 +110,7 @@ func (e *Engine) drivePeer(p *peer) int {
 	steps := 0
 	for p.pending.head != nil && p.down == nil {
 		f := p.pending.head
-		if err := p.ep.Send(p.words(f.header), f.body); err != nil {
+		if err := e.transmit(p, p.words(f.header), f.body); err != nil {
 			if !errors.Is(err, transport.ErrAgain) {
 				e.refused(p, err)
 			}

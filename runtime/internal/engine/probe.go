@@ -25,15 +25,20 @@ func (e *Engine) Probe(ctx context.Context, from Match, pc uintptr) (Status, err
 
 // Iprobe polls once and describes a message, if there is one.
 func (e *Engine) Iprobe(from Match) (Status, bool, error) {
+	s, idle, err := e.iprobe(from)
+	e.rest(idle)
+	return s, idle == 0, err
+}
+
+// iprobe is Iprobe under the lock. idle is above 0 if there is no message, see rest.
+func (e *Engine) iprobe(from Match) (s Status, idle uint, err error) {
 	e.lock()
+	defer e.unlock()
 	g, err := e.findMessage(from, "probe")
 	if g == nil {
-		e.unlockIdle()
-		return Status{}, false, err
+		return Status{}, e.nothing(), err
 	}
-	s := g.status()
-	e.unlock()
-	return s, true, nil
+	return g.status(), 0, nil
 }
 
 // Mprobe waits for a message and takes it out of matching.
@@ -49,15 +54,20 @@ func (e *Engine) Mprobe(ctx context.Context, from Match, pc uintptr) (*Matched, 
 
 // Improbe polls once and takes a message out of matching, if there is one.
 func (e *Engine) Improbe(from Match) (*Matched, bool, error) {
+	m, idle, err := e.improbe(from)
+	e.rest(idle)
+	return m, idle == 0, err
+}
+
+// improbe is Improbe under the lock. idle is as for iprobe.
+func (e *Engine) improbe(from Match) (m *Matched, idle uint, err error) {
 	e.lock()
+	defer e.unlock()
 	g, err := e.findMessage(from, "matched probe")
 	if g == nil {
-		e.unlockIdle()
-		return nil, false, err
+		return nil, e.nothing(), err
 	}
-	m := e.takeMatched(g)
-	e.unlock()
-	return m, true, nil
+	return e.takeMatched(g), 0, nil
 }
 
 // takeMatched takes a message out; its sender cannot withdraw it any more.
@@ -109,8 +119,9 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 
 // Status describes the message.
 func (m *Matched) Status() Status {
-	m.e.lock()
-	defer m.e.unlock()
+	e := m.e
+	e.lock()
+	defer e.unlock()
 	return m.g.status()
 }
 
@@ -124,24 +135,15 @@ func (m *Matched) Recv(ctx context.Context, t Type, buf []byte, pc uintptr) (Sta
 func (m *Matched) RecvMessage(ctx context.Context, pc uintptr) (Message, error) {
 	e := m.e
 	e.lock()
-	r := m.start(opRecvMessage, 0, nil, pc)
-	if r.phase != phaseDone {
-		e.waitRequest(ctx, r)
-	}
-	g := r.carried()
-	var err error
-	g.Status, err = e.free(r)
-	e.unlock()
-	if err != nil {
-		return Message{}, err
-	}
-	return g, nil
+	defer e.unlock()
+	return e.awaitMessage(ctx, m.start(opRecvMessage, 0, nil, pc))
 }
 
 // Irecv starts to receive the message.
 func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) Handle {
-	m.e.lock()
-	defer m.e.unlock()
+	e := m.e
+	e.lock()
+	defer e.unlock()
 	return m.start(opRecv, t, buf, pc).handle()
 }
 
@@ -154,6 +156,7 @@ func (m *Matched) start(o op, t Type, buf []byte, pc uintptr) *Request {
 	m.g = nil
 	switch {
 	case e.err != nil:
+		e.freeMessage(g)
 		return e.failed(r, e.err)
 	case g.peer.down != nil && g.kind == kindRTS:
 		r.peer = g.peer

@@ -11,21 +11,19 @@ import (
 // be nil.
 func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc uintptr) (Status, error) {
 	e.lock()
+	defer e.unlock()
 	r := e.startReceive(opRecv, from, t, buf, pc)
 	if r.phase != phaseDone {
 		e.waitRequest(ctx, r)
 	}
-	s, err := e.free(r)
-	e.unlock()
-	return s, err
+	return e.free(r)
 }
 
 // Irecv starts a receive; errors come from Wait.
 func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 	e.lock()
-	h := e.startReceive(opRecv, from, t, buf, pc).handle()
-	e.unlock()
-	return h
+	defer e.unlock()
+	return e.startReceive(opRecv, from, t, buf, pc).handle()
 }
 
 // startReceive finds the message of a receive, or posts it. mu is held.
@@ -71,6 +69,15 @@ func (e *Engine) checkSource(from Match) error {
 // accept gives a message that is in no table to a receive.
 func (e *Engine) accept(r *Request, g *message) {
 	r.peer = g.peer
+	if r.op == opRecvMessage && g.length > directMax && (g.kind == kindRTS || g.self != nil) {
+		e.hold(r, g)
+		return
+	}
+	e.receive(r, g)
+}
+
+// receive is accept for a message that needs no memory, or for which there is some.
+func (e *Engine) receive(r *Request, g *message) {
 	switch {
 	case g.self != nil:
 		e.deliver(r, g.tag, g.typ, g.self.buf)
@@ -106,12 +113,16 @@ func (e *Engine) deliver(r *Request, tag int32, typ Type, payload []byte) {
 // notes too.
 func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {
 	p := r.peer
-	if r.op == opRecvMessage {
+	r.phase = phaseMoving
+	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}
+	if r.err != nil {
+		r.status.Bytes = 0 // it found no memory
+		return 0
+	}
+	if r.op == opRecvMessage && r.buf == nil {
 		r.buf = make([]byte, length)
 		r.carry(Message{Bytes: r.buf})
 	}
-	r.phase = phaseMoving
-	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}
 	if (r.typ != typ || typ >= TypeNamed) && r.typ != 0 && typ != 0 && !e.agree(p, typ, r.typ) {
 		r.status.Bytes = 0
 		r.err = e.mismatch(p, int(tag), typ, r.typ)

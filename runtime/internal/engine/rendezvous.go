@@ -8,12 +8,13 @@ import (
 
 // transfer is how far the bytes of a rendezvous are.
 type transfer struct {
-	put    bool          // Put by the sender, else Get by the receiver
-	total  int           // bytes to move
-	next   int           // bytes asked for, sent or received so far
-	flight int           // Gets or Puts under way
-	from   transport.Key // the other side's memory
-	err    error         // of a Get or a Put
+	put     bool          // Put by the sender, else Get by the receiver
+	cleared bool          // the sender was asked by CTS, so nothing is got
+	total   int           // bytes to move
+	next    int           // bytes asked for, sent or received so far
+	flight  int           // Gets or Puts under way
+	from    transport.Key // the other side's memory
+	err     error         // of a Get or a Put
 }
 
 // pull begins to fetch a message whose bytes are still with its sender.
@@ -45,7 +46,7 @@ func (e *Engine) sendClearance(r *Request) {
 	p := r.peer
 	v := clearance{room: uint64(r.move.total), id: r.id}
 	h := header{kind: kindCTS, id: r.mate}
-	r.move.next, r.move.err = 0, nil
+	r.move.next, r.move.err, r.move.cleared = 0, nil, true
 	if p.caps.Put && !r.exposed {
 		if k, err := p.tr.Expose(r.buf[:r.move.total], transport.AccessWrite); err == nil {
 			r.key, r.exposed = k, true
@@ -188,7 +189,7 @@ func (e *Engine) arriveFIN(p *peer, id uint32) error {
 	}
 	switch {
 	case r.op <= opSync && r.phase == phaseAnnounced:
-	case r.op > opSync && r.phase == phaseMoving && r.move.flight == 0 && r.exposed:
+	case r.move.cleared && r.exposed:
 	default:
 		return stray("FIN", id)
 	}

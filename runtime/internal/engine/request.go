@@ -32,6 +32,7 @@ const (
 	phaseAnnounced       // send: its envelope is out, unmatched as far as known
 	phaseMoving          // its bytes move; nothing can cancel it
 	phasePosted          // receive: unmatched
+	phaseHeld            // receive: its message waits for memory
 	phaseDone
 )
 
@@ -61,6 +62,7 @@ type Request struct {
 	err        error
 	cause      error    // of the cancellation
 	message    *Message // RecvMessage: what came; the record's own
+	held       *message // RecvMessage: what waits for memory
 	target     key      // where to, or where from
 	pc         uintptr
 
@@ -147,7 +149,7 @@ func (e *Engine) unexpose(r *Request) {
 	}
 }
 
-// waitRequest waits until r is done, cancelling it when ctx ends.
+// waitRequest waits until r is done or holds a message, cancelling it when ctx ends.
 func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	w := &r.own
 	w.req, w.fired = r, false
@@ -155,7 +157,7 @@ func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 	err := e.wait(ctx, w)
 	if err != nil && r.phase != phaseDone {
 		e.cancel(r, err)
-		w.fired = r.phase == phaseDone
+		w.fired = r.phase == phaseDone || r.phase == phaseHeld
 		_ = e.wait(context.Background(), w)
 	}
 	r.waiter, w.req = nil, nil

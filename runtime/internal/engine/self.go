@@ -8,7 +8,11 @@ const selfEager = 64 << 10
 // as an unexpected message that holds a copy of the bytes or, when they are many or
 // the send is synchronous, the send itself.
 func (e *Engine) sendSelf(r *Request) {
-	p := r.peer
+	p, cost := r.peer, eagerCost(len(r.buf))
+	copied := r.op != opSync && len(r.buf) <= selfEager && p.out.fits(cost)
+	if !copied && !e.enrol(r) { // so that it ends with the engine, if nothing else ends it
+		return
+	}
 	h := header{kind: kindEager, tag: r.target.tag, typ: r.typ}
 	g := e.newMessage(p, h)
 	g.length, g.self = len(r.buf), r
@@ -17,8 +21,7 @@ func (e *Engine) sendSelf(r *Request) {
 		e.accept(en.req, g)
 		return
 	}
-	cost := eagerCost(len(r.buf))
-	if r.op == opSync || len(r.buf) > selfEager || !p.out.fits(cost) {
+	if !copied {
 		p.await(g)
 		e.keepMessage(g, r.target)
 		return

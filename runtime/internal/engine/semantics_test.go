@@ -102,10 +102,14 @@ func TestTypesAgreeByTheirText(t *testing.T) {
 }
 
 func TestHandover(t *testing.T) {
-	var back []uint64
+	type release struct {
+		holder int
+		off    uint64
+	}
+	var back []release
 	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) {
 		if c.Rank == 0 {
-			c.Release = func(off uint64) { back = append(back, off) }
+			c.Release = func(holder int, off uint64) { back = append(back, release{holder, off}) }
 		}
 	})
 	a, b := w.engines[0], w.engines[1]
@@ -116,10 +120,10 @@ func TestHandover(t *testing.T) {
 		copy(mem, pattern(n, off))
 		return arena.Key(off), mem
 	}
-	returned := func(k transport.Key) {
+	returned := func(holder int, k transport.Key) {
 		t.Helper()
 		require.NoError(t, a.Await(none, func() bool { return len(back) > 0 }, 0, "release"))
-		require.Equal(t, []uint64{k.Addr}, back)
+		require.Equal(t, []release{{holder, k.Addr}}, back)
 		back = nil
 	}
 
@@ -132,7 +136,7 @@ func TestHandover(t *testing.T) {
 	require.Same(t, &mem[0], &m.Bytes[0])
 	m.Release()
 	m.Release()
-	returned(k)
+	returned(1, k)
 
 	// A plain receive copies and releases.
 	k, mem = lease(20_000, 300)
@@ -145,7 +149,7 @@ func TestHandover(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, engine.Status{Source: 0, Tag: 1, Bytes: 300}, s)
 	require.Equal(t, pattern(300, 20_000), in)
-	returned(k)
+	returned(1, k)
 
 	// To itself.
 	require.NoError(t, a.SendHandover(none, at(0, 1), 0, k, mem, 0))
@@ -153,7 +157,7 @@ func TestHandover(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, &mem[0], &m.Bytes[0])
 	m.Release()
-	returned(k)
+	returned(0, k)
 
 	// A plain message becomes memory of the receiver.
 	require.NoError(t, b.Send(none, at(0, 1), 5, pattern(100, 9), engine.Standard, 0))
@@ -167,7 +171,7 @@ func TestHandover(t *testing.T) {
 func TestHandoverWhereMemoryCannotChangeHands(t *testing.T) {
 	released := make(chan uint64, 2)
 	w := newWorld(t, 2, transporttest.FakeOptions{NoHandover: true}, func(c *engine.Config) {
-		c.Release = func(off uint64) { released <- off }
+		c.Release = func(_ int, off uint64) { released <- off }
 	})
 	for i, n := range []int{10, 10_000} {
 		mem, err := w.fake.Arena(0).Bytes(0, n)

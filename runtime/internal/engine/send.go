@@ -17,8 +17,8 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 		return &CancelError{Op: opNames[opSend], Cause: context.Cause(ctx)}
 	}
 	e.lock()
+	defer e.unlock()
 	if e.sendNow(to, t, buf, m) {
-		e.unlock()
 		return nil
 	}
 	r := e.startSend(to, t, buf, m, pc)
@@ -26,7 +26,6 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 		e.waitRequest(ctx, r)
 	}
 	_, err := e.free(r)
-	e.unlock()
 	return err
 }
 
@@ -34,13 +33,11 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 // finished, without error.
 func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle {
 	e.lock()
+	defer e.unlock()
 	if e.sendNow(to, t, buf, m) {
-		e.unlock()
 		return Handle{}
 	}
-	h := e.startSend(to, t, buf, m, pc).handle()
-	e.unlock()
-	return h
+	return e.startSend(to, t, buf, m, pc).handle()
 }
 
 // sendNow is the fast path: a small standard message to a connected peer, with
@@ -62,7 +59,7 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 		B: uint64(uint32(to.Tag)) | uint64(t)<<32,
 		C: uint64(p.in.limit()) << 32,
 	}
-	if p.ep.Send(w, buf) != nil {
+	if e.transmit(p, w, buf) != nil {
 		return false
 	}
 	p.out.sent += cost
@@ -171,6 +168,7 @@ func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 
 // enrol gives r an id for the peer's answers.
 func (e *Engine) enrol(r *Request) bool {
+	r.move = transfer{} // of an operation that the record served before
 	if r.id = e.operations.add(r); r.id == 0 {
 		e.complete(r, errTooMany)
 		return false
@@ -186,7 +184,7 @@ func (e *Engine) emit(r *Request, h header, body []byte) {
 		e.sendBundle(p)
 	}
 	if p.pending.head == nil {
-		err := p.ep.Send(p.words(h), body)
+		err := e.transmit(p, p.words(h), body)
 		if err == nil {
 			p.accepted()
 			e.sent(r, h)

@@ -42,6 +42,8 @@ const (
 // to hear of, it tells them, and the background sees to it when work takes long.
 func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	e.lock()
+	defer e.unlock()
+	e.within++
 	e.mail.serving, e.mail.working = goroutine(), false
 	w := e.mail.server
 	if w == nil {
@@ -58,16 +60,10 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 		if ready() {
 			e.mail.working = true
 			e.mail.works++
-			e.unlock()
-			next := work()
-			if next == Yield {
-				goruntime.Gosched()
-			}
-			e.lock()
-			if next == Leave {
+			if e.work(work) == Leave {
 				// The token stays, and is given on if nobody comes for it.
 				e.mail.serving = 0
-				e.unlock()
+				e.within--
 				return nil
 			}
 			e.mail.working = false
@@ -80,8 +76,18 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	e.mail.serving, e.mail.server = 0, nil
 	e.release(w)
 	e.freeWaiter(w)
-	e.unlock()
+	e.within--
 	return err
+}
+
+// work calls work of Serve, and lets others in meanwhile.
+func (e *Engine) work(work func() Next) Next {
+	defer e.stepIn(e.stepOut())
+	next := work()
+	if next == Yield {
+		goruntime.Gosched()
+	}
+	return next
 }
 
 // callServer lets the goroutine of Serve have a look, on a processor that the

@@ -36,6 +36,14 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if e.mail.serving != 0 && e.inline(w) {
 		return &CancelError{Op: w.op(), Cause: ErrInline}
 	}
+	e.within++
+	err := e.waitPolling(ctx, w)
+	e.within--
+	return err
+}
+
+// waitPolling is wait for what is not there yet: whoever waits polls.
+func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	if e.begin(w) {
 		budget := 1 // what w waits for is mostly the next to come
 		for range e.burstOf(w) {
@@ -94,11 +102,11 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 // expire ends the wait of a context that is done.
 func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	e.lock()
+	defer e.unlock()
 	if w.era == era && !w.fired && w.err == nil {
 		w.err = &CancelError{Op: w.op(), Cause: context.Cause(ctx)}
 		e.rouse(w)
 	}
-	e.unlock()
 }
 
 // begin is take for a wait that begins: the serving goroutine, which keeps the
@@ -219,23 +227,21 @@ func (e *Engine) pollBurst(w *waiter) int {
 func (e *Engine) pulse() {
 	crowd := e.woke || e.crowd.Load() != 0
 	e.woke = false
-	e.unlock()
+	defer e.stepIn(e.stepOut())
 	if crowd {
 		goruntime.Gosched()
 	}
-	e.lock()
 }
 
 // yield lets other goroutines run, then other processes.
 func (e *Engine) yield(turn uint) {
 	others := e.woke || e.crowd.Load() != 0 || e.parked.head != nil || turn%yieldsPerGo == 0
 	e.woke = false
-	e.unlock()
+	defer e.stepIn(e.stepOut())
 	if others {
 		goruntime.Gosched()
 	}
 	e.sleeper.Yield()
-	e.lock()
 }
 
 // sleep sleeps until an arrival, or not longer than nap when there are frames to
@@ -260,9 +266,7 @@ func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
 	if w.done != nil && !w.serves {
 		e.asking++
 	}
-	e.unlock()
-	e.sleeper.Sleep(ticket, nanos)
-	e.lock()
+	e.doze(ticket, nanos)
 	if w.done != nil && !w.serves {
 		e.asking--
 	}
@@ -273,6 +277,12 @@ func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
 	}
 	e.unparkBackground()
 	return true
+}
+
+// doze is Sleeper.Sleep, and lets others in meanwhile.
+func (e *Engine) doze(ticket uint32, nanos int64) {
+	defer e.stepIn(e.stepOut())
+	e.sleeper.Sleep(ticket, nanos)
 }
 
 // arm asks every transport to ring. It returns false, with none armed, when one
@@ -311,16 +321,22 @@ func (e *Engine) urge() {
 	}
 }
 
-// unlockIdle unlocks after a nonblocking call that found nothing, and gives way
-// now and then: callers tend to try again at once.
-func (e *Engine) unlockIdle() {
+// nothing counts a nonblocking call that found nothing, for rest.
+func (e *Engine) nothing() (idle uint) {
 	e.idle++
-	n := e.idle
-	e.unlock()
-	if n%16 == 0 {
+	return e.idle
+}
+
+// rest gives way now and then after nonblocking calls that found nothing, idle of them
+// in a row: callers tend to try again at once. mu is not held.
+func (e *Engine) rest(idle uint) {
+	if idle == 0 {
+		return
+	}
+	if idle%16 == 0 {
 		goruntime.Gosched()
 	}
-	if n%64 == 0 || e.cfg.Wait.Spin <= 0 && n%8 == 0 {
+	if idle%64 == 0 || e.cfg.Wait.Spin <= 0 && idle%8 == 0 {
 		e.sleeper.Yield()
 	}
 }
@@ -330,11 +346,11 @@ func (e *Engine) unlockIdle() {
 // the engine. Who makes it true rings the Sleeper. what is for Blocked.
 func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
 	e.lock()
+	defer e.unlock()
 	e.background.activity++
 	w := e.newWaiter()
 	w.done, w.pc, w.what = done, pc, what
 	err := e.wait(ctx, w)
 	e.freeWaiter(w)
-	e.unlock()
 	return err
 }

@@ -133,12 +133,16 @@ func (e *Engine) park(w *waiter) {
 	if w.done != nil {
 		e.asking++
 	}
-	e.unlock()
-	<-w.ch
-	e.lock()
+	e.await(w.ch)
 	if w.done != nil {
 		e.asking--
 	}
+}
+
+// await receives from a channel, and lets others in meanwhile.
+func (e *Engine) await(ch chan struct{}) {
+	defer e.stepIn(e.stepOut())
+	<-ch
 }
 
 // ask rouses those whose word of shared memory has changed: the parked, and those

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+)
+
+// The memory of a message that RecvMessage takes:
+//
+//	the bytes                          the memory
+//	have come (eager)                  made when they come: its length is theirs
+//	are announced, at most directMax   the same
+//	are announced, more                asked for by the goroutine that receives, without
+//	                                   mu: the message is matched and waits (phaseHeld)
+//	are arena memory                   that itself
+//
+// The length that a peer announces is a claim. Config.Allocate refuses what there is no
+// memory for, and that is the error of the receive; a length beyond messageMax no program
+// can have, and it is the end of the peer.
+
+const (
+	// directMax is the longest announced message whose memory is made at once.
+	directMax = 64 << 10
+	// messageMax bounds the length of a message that is believed: Go has 48 bits of
+	// addresses for its heap (runtime/malloc.go, heapAddrBits), and a mapping no more.
+	messageMax = 1 << 48
+	// allocateMax bounds what is allocated where Config.Allocate is nil.
+	allocateMax = 1 << 30
+)
+
+// allocate is Config.Allocate when that is nil.
+func allocate(n int) ([]byte, error) {
+	if n > allocateMax {
+		return nil, fmt.Errorf("%d bytes are more than %d", n, allocateMax)
+	}
+	return make([]byte, n), nil
+}
+
+// hold keeps a matched message until the goroutine of its RecvMessage has memory for it.
+func (e *Engine) hold(r *Request, g *message) {
+	if g.waits {
+		g.peer.forget(g) // it can no longer be withdrawn
+	}
+	r.held, r.phase = g, phaseHeld
+	if w := r.waiter; w != nil {
+		e.fire(w)
+	}
+}
+
+// awaitMessage waits for the end of a RecvMessage, of which it makes the memory.
+func (e *Engine) awaitMessage(ctx context.Context, r *Request) (Message, error) {
+	for r.phase != phaseDone {
+		if r.phase == phaseHeld {
+			e.provide(r)
+		} else {
+			e.waitRequest(ctx, r)
+		}
+	}
+	m := r.carried()
+	var err error
+	if m.Status, err = e.free(r); err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// provide makes memory for the message that r holds, and goes on to receive it.
+func (e *Engine) provide(r *Request) {
+	g, p := r.held, r.peer
+	var b []byte
+	var err error
+	if g.length <= messageMax {
+		b, err = e.allocateOutside(g.length)
+	} else if e.err == nil && p.down == nil {
+		e.offend(p, fmt.Errorf("%w: a message of %d bytes", ErrProtocol, g.length))
+	}
+	r.held = nil
+	switch {
+	case e.err != nil:
+		e.freeMessage(g)
+		e.complete(r, e.err)
+	case p.down != nil && g.kind == kindRTS:
+		e.freeMessage(g)
+		e.complete(r, p.lost(r))
+	case err != nil:
+		r.err = &MemoryError{Source: p.rank, Tag: int(g.tag), Bytes: g.length, Cause: err}
+		e.receive(r, g)
+	default:
+		r.buf = b
+		r.carry(Message{Bytes: b})
+		e.receive(r, g)
+	}
+}
+
+// allocateOutside is Config.Allocate, and lets others in meanwhile.
+func (e *Engine) allocateOutside(n int) ([]byte, error) {
+	defer e.stepIn(e.stepOut())
+	return e.cfg.Allocate(n)
+}

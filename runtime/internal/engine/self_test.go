@@ -1,0 +1,45 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// A send of a rank to itself that nothing matched, or that a matched probe took, ends
+// with the engine.
+func TestAbortEndsSendsToItself(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	ends := make(chan error, 4)
+	go func() { ends <- e.Send(none, at(0, 1), 0, nil, engine.Synchronous, 0) }()
+	go func() { ends <- e.Send(none, at(0, 1), 0, make([]byte, 1<<20), engine.Standard, 0) }()
+	for len(e.Blocked()) < 2 {
+		time.Sleep(100 * time.Microsecond) // between two looks
+	}
+	r := e.Isend(at(0, 1), 0, nil, engine.Synchronous, 0)
+	matched := e.Isend(at(0, 2), 0, nil, engine.Synchronous, 0)
+	m, err := e.Mprobe(none, at(0, 2), 0)
+	require.NoError(t, err)
+	reason := errors.New("the job ends")
+	e.Abort(reason)
+	for range 2 {
+		select {
+		case err := <-ends:
+			require.ErrorIs(t, err, reason)
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "still waits")
+		}
+	}
+	for _, h := range []engine.Handle{r, matched} {
+		_, err = h.Wait(none)
+		require.ErrorIs(t, err, reason)
+	}
+	_, err = m.Recv(none, 0, nil, 0)
+	require.ErrorIs(t, err, reason)
+}
