@@ -46,7 +46,7 @@ func (w *World) broken(core *commCore, why *BrokenError) bool {
 func (w *World) heardBreak(source, number int, text []byte) {
 	why := &BrokenError{Cause: errors.New(string(text))}
 	core := w.comms.findBroken(uint32(number), source, why)
-	if core == nil {
+	if core == nil || !core.has(source) || core.failure.Load() != nil {
 		return
 	}
 	core.blame(why, source)

@@ -20,7 +20,7 @@ type Message struct {
 // RecvMessage receives a message of any length and element type with its memory:
 // that of the sender's Buffer if it comes from SendBuffer on this node, so nothing
 // is copied, else new memory. The caller owns it and ends it by Release or
-// SendBuffer.
+// SendBuffer. Where there is no memory for it the error is a MemoryError.
 func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if c == nil {
 		return nil, ErrComm

@@ -254,6 +254,8 @@ func checkTag(tag int) error {
 // of the communicator, and the end of the communicator is told, not its effects.
 func (c *Comm) failed(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
+	case *MemoryError:
+		return &MemoryError{Source: c.rankOf(e.Source), Tag: e.Tag, Bytes: e.Bytes, Cause: e.Cause}
 	case *TruncatedError:
 		return &TruncatedError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Room: e.Room}
 	case *TypeMismatchError:

@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"sync"
 )
 
@@ -10,7 +12,9 @@ import (
 const contextsMax = 1<<30 - 1
 
 // earlyWindow is how far below the newest number a communicator may still be in
-// the making; notices for older ones are about communicators that were freed.
+// the making; notices for older ones are about communicators that were freed. No
+// member can know of one with a higher number: this rank has claimed the number before
+// any member has agreed on it.
 const earlyWindow = 1 << 10
 
 // errContexts ends the making of communicators.
@@ -24,15 +28,15 @@ type comms struct {
 	// next is above every number that a communicator of this rank ever had.
 	next uint32
 	live map[uint32]*commCore
-	// early are the communicators that were broken by another member before this
-	// one had made them.
-	early map[uint32]earlyBreak
+	// early are the notices of communicators that another member, or who says to be
+	// one, has broken before this one had made them.
+	early map[earlyBreak]*BrokenError
 }
 
-// earlyBreak is a notice that came before its communicator.
+// earlyBreak says which communicator is broken, and by whom.
 type earlyBreak struct {
-	by  int // world rank
-	why *BrokenError
+	number uint32
+	by     int // world rank
 }
 
 // add makes a communicator known.
@@ -44,11 +48,16 @@ func (s *comms) add(core *commCore) {
 	}
 	s.live[core.number] = core
 	s.next = max(s.next, core.number+1)
-	if early, ok := s.early[core.number]; ok {
-		core.blame(early.why, early.by)
-		core.failure.Store(&commFailure{early.why})
-		core.broken.Store(true)
-		delete(s.early, core.number)
+	for early, why := range s.early {
+		if early.number != core.number {
+			continue
+		}
+		delete(s.early, early)
+		if core.has(early.by) {
+			core.blame(why, early.by)
+			core.failure.Store(&commFailure{why})
+			core.broken.Store(true)
+		}
 	}
 }
 
@@ -57,13 +66,15 @@ func (s *comms) add(core *commCore) {
 func (s *comms) findBroken(number uint32, by int, why *BrokenError) *commCore {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if core := s.live[number]; core != nil || number < s.next-min(s.next, earlyWindow) {
+	oldest := s.next - min(s.next, earlyWindow)
+	if core := s.live[number]; core != nil || number < oldest || number >= s.next {
 		return core
 	}
 	if s.early == nil {
-		s.early = make(map[uint32]earlyBreak)
+		s.early = make(map[earlyBreak]*BrokenError)
 	}
-	s.early[number] = earlyBreak{by, why}
+	maps.DeleteFunc(s.early, func(e earlyBreak, _ *BrokenError) bool { return e.number < oldest })
+	s.early[earlyBreak{number, by}] = why
 	return nil
 }
 
@@ -137,13 +148,14 @@ func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error
 		if err != nil {
 			return 0, nil, err
 		}
-		width := len(words) + 1
+		width, highest := len(words)+1, uint64(0)
 		for at := 0; at < len(got); at += width {
-			number = max(number, uint32(got[at]))
+			highest = max(highest, got[at])
 		}
-		if number > contextsMax {
+		if highest > contextsMax {
 			return 0, nil, errContexts
 		}
+		number = uint32(highest)
 		var refused uint64
 		if !known.claim(number) {
 			refused = 1
@@ -190,9 +202,12 @@ func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
 
 // exchange sends and receives at the same time.
 func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
-	_, err := a.comm.exchange(
+	s, err := a.comm.exchange(
 		outgoing{a.comm.control(to, a.tag), byteElement, out},
 		incoming{a.comm.control(from, a.tag), byteElement, in},
 	)
+	if err == nil && s.Bytes != len(in) {
+		err = fmt.Errorf("%w: %d bytes of world rank %d, not %d: all members call the same", ErrArgument, s.Bytes, from, len(in))
+	}
 	return err
 }

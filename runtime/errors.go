@@ -60,6 +60,11 @@ type TypeMismatchError = engine.TypeMismatchError
 // is the sender's rank in the communicator; the message is lost, nothing else is.
 type LabelError = engine.LabelError
 
+// MemoryError ends a RecvMessage of Bytes bytes for which this rank has no memory, for
+// the reason that is its Cause. Source and Tag are as in TruncatedError. The message is
+// lost; nothing else is.
+type MemoryError = engine.MemoryError
+
 // ElementTypeError says why a type cannot be an element of a message. It is
 // ErrElementType.
 type ElementTypeError struct {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
@@ -178,6 +179,9 @@ func (s *Shared) attach(cards []uint64) error {
 		case rank == s.me || theirs[cardNode] != card(s.me)[cardNode]:
 		default:
 			key := transport.Key{Addr: theirs[cardAddr], Token: theirs[cardToken]}
+			if key.Addr%uint64(os.Getpagesize()) != 0 {
+				return fmt.Errorf("%w: rank %d has a part at %#x, which begins no page", ErrArgument, rank, key.Addr)
+			}
 			part, err := s.memory.node.Shared(s.members[rank], key, s.layout.total)
 			if err != nil {
 				return err

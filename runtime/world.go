@@ -76,6 +76,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Transports: w.transports(),
 		Sleeper:    w.memory.sleeper(t.Sleeper()),
 		Wait:       wait,
+		Allocate:   allocate,
 		TypeName:   typeName,
 		Member:     w.comms.member,
 		Lost:       w.memory.lost,
