@@ -1,6 +1,11 @@
 package node
 
-import "github.com/gorun-hpc/gorun/collectives/internal/message"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
 
 // Config describes the members to New.
 type Config struct {
@@ -224,6 +229,9 @@ func (g *Group) arrive() (last bool, err error) {
 	return last, err
 }
 
+// ErrDamaged ends an operation that finds in shared memory what no member writes.
+var ErrDamaged = errors.New("shared memory is damaged")
+
 // The release word is the step and the member that came last.
 //
 //	bits 63:16  step
@@ -246,7 +254,11 @@ func (g *Group) released(n uint64) (last int, err error) {
 		}
 	}
 	g.floor = n
-	return int(g.release.Load() & (1<<releaseShift - 1)), nil
+	last = int(g.release.Load() & (1<<releaseShift - 1))
+	if last >= g.size {
+		return 0, fmt.Errorf("%w: member %d of %d came last", ErrDamaged, last, g.size)
+	}
+	return last, nil
 }
 
 func (g *Group) meetAtCounter(n uint64) error {
