@@ -59,3 +59,12 @@ func Busy(c *runtime.Comm) bool {
 	g, _, err := find(c)
 	return err == nil && atomic.LoadUint32(&g.busy) != 0
 }
+
+// Doing returns what a report of a job that hangs says of this rank.
+func Doing(c *runtime.Comm) string {
+	g, _, err := find(c)
+	if err != nil {
+		return err.Error()
+	}
+	return g.Doing()
+}

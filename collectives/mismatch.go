@@ -3,13 +3,17 @@ package collectives
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-var _ runtime.Answerer = (*group)(nil)
+var (
+	_ runtime.Answerer  = (*group)(nil)
+	_ runtime.Describer = (*group)(nil)
+)
 
 // Answer implements runtime.Answerer: it says what this member called.
 func (g *group) Answer(subject uint64) []byte {
@@ -24,6 +28,19 @@ func (g *group) Answer(subject uint64) []byte {
 		return s.encode()
 	}
 	return nil
+}
+
+// Doing implements runtime.Describer.
+func (g *group) Doing() string {
+	if atomic.LoadUint32(&g.busy) == 0 {
+		return ""
+	}
+	n := g.blocking.highest()
+	s, known := g.blocking.of(n % labelNumbers)
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%s, call %d, at %s", describe(s.Call), n, s.line)
 }
 
 // explain makes of the error that ended an operation one that says who called what,

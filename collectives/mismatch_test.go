@@ -251,6 +251,9 @@ func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 				for !collectives.Busy(c) {
 					goruntime.Gosched()
 				}
+				if doing := collectives.Doing(c); !strings.HasPrefix(doing, "gather of 80 bytes of int64, root 0, call 1, at mismatch_test.go:") {
+					return fmt.Errorf("doing %q", doing)
+				}
 				second := bcastOf(10, 0)(c)
 				first := <-under
 				if err := runtime.Send(w, []byte(nil), 1, 1); err != nil {

@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -92,10 +94,14 @@ func (w *World) blocked() string {
 	default:
 		b.WriteString("waits for no message\n")
 	}
+	for _, doing := range w.comms.doing() {
+		fmt.Fprintf(&b, "  in %s\n", doing)
+	}
 	now := time.Now()
 	for _, o := range waiting {
 		w.describe(&b, o, now)
 	}
+	w.describeUnreceived(&b)
 	for _, peer := range w.silentPeers(waiting) {
 		fmt.Fprintf(&b, "  %s\n", peer)
 	}
@@ -134,6 +140,47 @@ func (w *World) silentPeers(waiting []engine.Blocked) []string {
 	return lines
 }
 
+// Describer is an attribute of a communicator that says what the rank is doing there, for
+// the report of a job that hangs: "barrier, call 3, at main.go:12", or nothing. It is
+// called on a goroutine of its own.
+type Describer interface{ Doing() string }
+
+// doing lists what attributes say that the rank is doing, by communicator.
+func (s *comms) doing() []string {
+	s.mu.RLock()
+	cores := slices.SortedFunc(maps.Values(s.live), func(a, b *commCore) int { return cmp.Compare(a.number, b.number) })
+	s.mu.RUnlock()
+	var list []string
+	for _, core := range cores {
+		for _, v := range core.attributes.values() {
+			if d, ok := v.(Describer); ok {
+				if doing := d.Doing(); doing != "" {
+					list = append(list, fmt.Sprintf("%s, %s", core.name, doing))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// unreceivedMax is how many messages that nobody received a report lists.
+const unreceivedMax = 8
+
+// describeUnreceived writes which messages of the program have arrived and wait for a
+// receive: a wrong tag is seen at a glance.
+func (w *World) describeUnreceived(b *strings.Builder) {
+	left := slices.DeleteFunc(w.engine.Unreceived(), func(u engine.Unreceived) bool {
+		return u.Context == contextTask || u.Context%contextStride != contextUser
+	})
+	for i, u := range left {
+		if i == unreceivedMax {
+			fmt.Fprintf(b, "  ... and %d more\n", len(left)-i)
+			return
+		}
+		fmt.Fprintf(b, "  not received: %d bytes from rank %d, tag %d, %s\n", u.Bytes, u.Source, u.Tag, nameOf(w.comms.find(u.Context)))
+	}
+}
+
 // describe writes one waiting operation.
 func (w *World) describe(b *strings.Builder, o engine.Blocked, now time.Time) {
 	fmt.Fprintf(b, "  %s", o.Op)
@@ -158,15 +205,24 @@ func (w *World) describeMessage(b *strings.Builder, o engine.Blocked) {
 	} else {
 		b.WriteString(", any source")
 	}
+	if o.Context%contextStride != contextUser {
+		fmt.Fprintf(b, ", for an operation of %s", nameOf(core))
+		return // the tag and the length are the library's
+	}
 	if o.Tag >= 0 {
 		fmt.Fprintf(b, ", tag %d", o.Tag)
 	} else {
 		b.WriteString(", any tag")
 	}
-	if core != nil {
-		fmt.Fprintf(b, ", %s%s", core.name, [contextStride]string{"", " (private)", " (control)"}[o.Context%contextStride])
+	fmt.Fprintf(b, ", %s, %d bytes", nameOf(core), o.Bytes)
+}
+
+// nameOf is the name of a communicator, which may have been freed.
+func nameOf(core *commCore) string {
+	if core == nil {
+		return "a communicator that was freed"
 	}
-	fmt.Fprintf(b, ", %d bytes", o.Bytes)
+	return core.name
 }
 
 // modulePath is what the packages of gorun begin with, protoactorPath those that call
