@@ -67,8 +67,13 @@ func (t *Transport) Close() error {
 	if t.corked.timer != nil {
 		t.corked.timer.Stop()
 	}
-	return errors.Join(err, t.stage.strike(), t.adapter.Close())
+	err = errors.Join(err, t.stage.strike(), t.adapter.Close())
+	t.log.Flush(flushMost)
+	return err
 }
+
+// flushMost is how long Close waits for the log.
+const flushMost = time.Second
 
 // goodbyeMost bounds how long the actors may take to say goodbye, which only a busy
 // machine delays: Farewell is for the answers.
@@ -120,7 +125,7 @@ func (t *Transport) settle(ring func(), bell chan struct{}) {
 			return n < before
 		}
 		if !t.linger(ring, bell, t.config.Linger, less) {
-			t.config.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages within %v",
+			t.log.Log(fmt.Sprintf("rdma: at the end rank %d has not taken the last %d messages within %v",
 				slow.peer, slow.flow.Unacknowledged(), t.config.Linger))
 			return
 		}

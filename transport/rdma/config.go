@@ -31,7 +31,8 @@ type Config struct {
 	// Sleeper is rung at arrivals while armed, and when a connection makes progress.
 	Sleeper transport.Sleeper
 	// Log takes one line for people, without a newline, about what happens once: the
-	// first stranger. It is called on any goroutine. May be nil.
+	// first stranger. It is called on a goroutine of its own, without a lock, and may take
+	// its time: nothing waits for it but Close, and that for a second. May be nil.
 	Log func(line string)
 
 	// ActorAddress is the address in the PIDs of the actors of connections. "" is
@@ -118,8 +119,5 @@ func (c *Config) populate() error {
 		}
 	}
 	c.Attempt = min(c.Attempt, c.GiveUp)
-	if c.Log == nil {
-		c.Log = func(string) {}
-	}
 	return nil
 }

@@ -255,12 +255,12 @@ func (a *connector) conclude(c actor.Context, action *peering.Action) {
 	case peering.Finished:
 		c.Send(c.Parent(), finishing{a.peer})
 	case peering.Silent:
-		t.config.Log(fmt.Sprintf("rdma: rank %d has not answered for %v, but its node says that it lives: it is waited for (%v)",
+		t.log.Log(fmt.Sprintf("rdma: rank %d has not answered for %v, but its node says that it lives: it is waited for (%v)",
 			a.peer, action.For.Round(silenceUnit), err))
 		since := time.Now().Add(-action.For)
 		t.command(func() { t.meet(a.peer).silent = since })
 	case peering.Answers:
-		t.config.Log(fmt.Sprintf("rdma: rank %d answers", a.peer))
+		t.log.Log(fmt.Sprintf("rdma: rank %d answers", a.peer))
 		t.command(func() { t.meet(a.peer).silent = time.Time{} })
 	default:
 	}

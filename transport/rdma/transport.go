@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
@@ -63,6 +64,9 @@ type Transport struct {
 	// used is the receive of the message that was handed over last, if it has a link.
 	used arrived
 
+	// log is where lines for people go, from whatever goroutine, under whatever lock.
+	log *journal.Journal
+
 	reading, closed, over bool
 	strangers             Strangers
 }
@@ -88,7 +92,7 @@ func New(c Config) (*Transport, error) {
 		},
 		ring: c.Sleeper.Ring, pace: pace{companion: c.Companion}, corked: corking{base: time.Now()},
 	}
-	t.stage.t, t.commands.wake = t, t.ring
+	t.stage.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
 	var err error
 	if t.adapter, err = verbs.Open(c.Provider, c.Interface); err != nil {
 		return nil, t.failure("open", -1, err)

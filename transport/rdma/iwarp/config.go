@@ -36,8 +36,9 @@ type Config struct {
 	// segments with few bytes. 0 means the most that the peer takes.
 	SegmentMax int
 	// Log takes one line for people, without a newline, about the first connection that
-	// was dropped because it was none of a peer. It is called under the lock of the
-	// adapter, which it must not use. May be nil.
+	// was dropped because it was none of a peer. It is called on a goroutine of its own,
+	// without a lock, and may take its time: nothing waits for it but the end of an
+	// adapter, and that for a second. May be nil.
 	Log func(line string)
 }
 

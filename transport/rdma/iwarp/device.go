@@ -3,6 +3,7 @@ package iwarp
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -30,6 +31,8 @@ const (
 
 	stagingLength = 32 << 10
 	eventsMax     = 64
+	// flushMost is how long the end of a device waits for the log.
+	flushMost = time.Second
 )
 
 // device is an open interface. Like all in this package but Sleep and Wake it is
@@ -151,6 +154,7 @@ func (d *device) Close() error {
 	if e := unix.Close(d.wakeup); err == nil {
 		err = e
 	}
+	d.provider.log.Flush(flushMost) // what it was about is over, and nothing waits for this adapter
 	if err != nil {
 		return fmt.Errorf("iwarp: close: %w", err)
 	}

@@ -13,7 +13,7 @@
 //
 // # No thread of its own
 //
-// There is no goroutine here. Sockets are non-blocking and are driven by whoever
+// There is no goroutine here, but while a line of the log is written. Sockets are non-blocking and are driven by whoever
 // polls the adapter: a post tries to write at once, [verbs.Device] Progress reads
 // what has arrived. The sockets heard from last are asked directly, the others
 // through epoll, so that a ping-pong costs no system call more than over raw TCP.

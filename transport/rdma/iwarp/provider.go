@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
@@ -16,12 +17,14 @@ type Provider struct {
 	counters Counters
 	// strange says that somebody has been told of strangers.
 	strange sync.Once
+	// log is where: it is written to under the locks of adapters.
+	log *journal.Journal
 }
 
 var _ verbs.Provider = (*Provider)(nil)
 
 // New returns a provider.
-func New(c Config) *Provider { return &Provider{config: c.populate()} }
+func New(c Config) *Provider { return &Provider{config: c.populate(), log: journal.New(c.Log)} }
 
 // Name implements verbs.Provider.
 func (p *Provider) Name() string { return Name }

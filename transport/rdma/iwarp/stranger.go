@@ -10,10 +10,7 @@ import (
 // writes about the first of a provider: whoever scans ports must not fill a log.
 func (d *device) stranger(counter *atomic.Uint64, from netip.AddrPort, why string) {
 	counter.Add(1)
-	if d.config.Log == nil {
-		return
-	}
 	d.provider.strange.Do(func() {
-		d.config.Log(fmt.Sprintf("iwarp: a connection from %v was dropped: %s; more of that kind are counted in silence", from, why))
+		d.provider.log.Log(fmt.Sprintf("iwarp: a connection from %v was dropped: %s; more of that kind are counted in silence", from, why))
 	})
 }

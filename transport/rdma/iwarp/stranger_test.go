@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // TestStrangersAreLoggedOnce: each kind of stranger is dropped and counted, and people
@@ -43,18 +44,21 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 			c.config.Log = func(line string) { lines = append(lines, line) }
 			s := newSide(t, c.config, 64)
 			l := s.listen()
+			first := ""
 			for n := range uint64(3) {
 				p := dial(t, s, l.Address())
 				from := p.conn.LocalAddr().String()
 				c.say(p)
 				p.ended()
 				require.Equal(t, n+1, c.counted(s.provider.Counters()))
-				require.Len(t, lines, 1)
 				if n == 0 {
-					require.Contains(t, lines[0], "iwarp: a connection from "+from+" was dropped: ")
-					require.Contains(t, lines[0], c.why)
+					first = from
 				}
 			}
+			require.NoError(t, s.adapter.Close()) // all is written
+			require.Len(t, lines, 1)
+			require.Contains(t, lines[0], "iwarp: a connection from "+first+" was dropped: ")
+			require.Contains(t, lines[0], c.why)
 		})
 	}
 	t.Run("too many", func(t *testing.T) {
@@ -69,6 +73,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 		for _, p := range peers[:3] {
 			p.ended()
 		}
+		require.NoError(t, s.adapter.Close())
 		require.Len(t, lines, 1)
 		require.Contains(t, lines[0], peers[0].conn.LocalAddr().String()+" was dropped: too many")
 	})
@@ -79,8 +84,28 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 		s.poll()
 		require.NoError(t, p.conn.Close())
 		p.pump(func() bool { return s.provider.Counters().HungUp.Load() == 1 })
+		require.NoError(t, s.adapter.Close())
 		require.Empty(t, lines)
 	})
+}
+
+// TestNobodyReadsTheLog: a line that nobody takes holds up neither strangers nor peers.
+func TestNobodyReadsTheLog(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	b := newSide(t, iwarp.Config{Log: func(string) { close(entered); <-leave }}, 64)
+	t.Cleanup(func() { close(leave) })
+	for range 2 {
+		p := dial(t, b, b.listen().Address())
+		p.send([]byte("GET / HTTP/1.1\r\n\r\n"))
+		p.ended()
+	}
+	<-entered
+	a := newSide(t, iwarp.Config{}, 64)
+	x, y := join(t, a, b)
+	require.NoError(t, y.PostReceive(&verbs.ReceiveRequest{ID: 1}))
+	require.NoError(t, x.Post(&verbs.WorkRequest{ID: 2, Op: verbs.OpSend}))
+	require.Equal(t, verbs.StatusSuccess, b.done(y, 1).Status)
+	require.NoError(t, b.adapter.Close(), "though the line is still not taken")
 }
 
 // trickle sends a request octet by octet, as long as it is listened to, and never its

@@ -1,0 +1,135 @@
+package journal_test
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/journal"
+)
+
+// patience ends a test that would hang.
+const patience = 30 * time.Second
+
+// pipe is a writer that takes a line only when somebody reads it.
+func pipe() (lines chan string, write func(string)) {
+	lines = make(chan string)
+	return lines, func(line string) { lines <- line }
+}
+
+// TestLogDoesNotWait: with nobody who reads, as many lines wait as there is room for, and
+// the others are counted where they are missing.
+func TestLogDoesNotWait(t *testing.T) {
+	lines, write := pipe()
+	j := journal.New(write)
+	const logged = 100
+	for n := range logged {
+		j.Log(fmt.Sprint(n))
+	}
+	require.False(t, j.Flush(time.Millisecond))
+	var got []string
+	for range 30 {
+		got = append(got, <-lines)
+	}
+	j.Log("later")
+	// One line may have been with the writer, beside those that wait.
+	kept := 64
+	for line := range lines {
+		if line == fmt.Sprint(kept) {
+			kept++
+		}
+		if got = append(got, line); line == "later" {
+			break
+		}
+	}
+	require.Contains(t, []int{64, 65}, kept)
+	var want []string
+	for n := range kept {
+		want = append(want, fmt.Sprint(n))
+	}
+	want = append(want, fmt.Sprintf("%d lines are left out here: nobody took them in time", logged-kept), "later")
+	require.Equal(t, want, got)
+	require.True(t, j.Flush(patience))
+}
+
+// TestLastLinesAreMissed: those that did not fit are counted although none follows.
+func TestLastLinesAreMissed(t *testing.T) {
+	lines, write := pipe()
+	j := journal.New(write)
+	for range 70 {
+		j.Log("line")
+	}
+	flushed := make(chan bool)
+	go func() { flushed <- j.Flush(patience) }()
+	last := ""
+	for done := false; !done; {
+		select {
+		case last = <-lines:
+		case done = <-flushed:
+			require.True(t, done)
+		}
+	}
+	require.Regexp(t, `^[56] lines are left out here`, last)
+}
+
+// TestLinesKeepTheirOrder: those of a goroutine come in its order, each once, and the
+// writer is never called twice at a time.
+func TestLinesKeepTheirOrder(t *testing.T) {
+	const writers, each = 4, 500
+	var mu sync.Mutex
+	next := map[int]int{}
+	j := journal.New(func(line string) {
+		require.True(t, mu.TryLock())
+		defer mu.Unlock()
+		var writer, n int
+		_, err := fmt.Sscan(line, &writer, &n)
+		require.NoError(t, err)
+		require.Equal(t, next[writer], n)
+		next[writer]++
+	})
+	var all sync.WaitGroup
+	for writer := range writers {
+		all.Go(func() {
+			for n := range each {
+				j.Log(fmt.Sprint(writer, n))
+				if n%10 == 0 {
+					j.Flush(patience)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.True(t, j.Flush(patience))
+	mu.Lock()
+	defer mu.Unlock()
+	for writer := range writers {
+		require.Equal(t, each, next[writer])
+	}
+}
+
+// TestNothingIsLeft: the goroutine ends with the lines, and comes again.
+func TestNothingIsLeft(t *testing.T) {
+	before := goruntime.NumGoroutine()
+	var got []string
+	j := journal.New(func(line string) { got = append(got, line) })
+	require.True(t, j.Flush(0))
+	for n := range 3 {
+		j.Log(fmt.Sprint(n))
+		require.True(t, j.Flush(patience))
+		for end := time.Now().Add(patience); goruntime.NumGoroutine() > before; goruntime.Gosched() {
+			require.True(t, time.Now().Before(end), "a goroutine is left")
+		}
+	}
+	require.Equal(t, []string{"0", "1", "2"}, got)
+}
+
+// TestNobodyReads: without a writer there is nothing to do.
+func TestNobodyReads(t *testing.T) {
+	j := journal.New(nil)
+	j.Log("line")
+	require.True(t, j.Flush(0))
+}
