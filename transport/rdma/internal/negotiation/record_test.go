@@ -2,6 +2,8 @@ package negotiation_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
@@ -135,6 +137,8 @@ func TestRefusals(t *testing.T) {
 	zero[2] = 0x01
 	turned := seal(same, 1)
 	turned[3] = 0x2E
+	shorter := seal(same, 1)
+	shorter[3] = 0x1D
 	cases := map[string]struct {
 		b    []byte
 		want negotiation.Reason
@@ -145,6 +149,7 @@ func TestRefusals(t *testing.T) {
 		"major 0":                {zero, negotiation.Version},
 		"major 2, four bytes":    {major[:4], negotiation.Version},
 		"a reply as request":     {turned, negotiation.BadLength},
+		"another length":         {shorter, negotiation.BadLength},
 		"meant for another rank": {seal(same, 2), negotiation.Auth},
 		"another key": {seal(func(c *negotiation.Credentials, _ *negotiation.Record) {
 			c.Key = make([]byte, 32)
@@ -222,6 +227,17 @@ func TestOutOfRangeIsClamped(t *testing.T) {
 	got, err = credentials(1).OpenRequest(credentials(3).AppendRequest(nil, &r, 1))
 	require.NoError(t, err)
 	require.Equal(t, 2048, got.Slot)
+
+	b := credentials(3).AppendRequest(nil, &r, 1)
+	b[16], b[17], b[21] = 255, 255, 255
+	mac := hmac.New(sha256.New, key())
+	mac.Write([]byte("gorun rdma request 1"))
+	mac.Write(b[:40])
+	mac.Write([]byte{0, 0, 0, 1})
+	got, err = credentials(1).OpenRequest(mac.Sum(b[:40])[:negotiation.Size])
+	require.NoError(t, err)
+	require.Equal(t, negotiation.Depths{IRD: 254, ORD: 254}, got.Depths)
+	require.Equal(t, uint8(negotiation.MaxLogMessage), got.LogMessage)
 }
 
 func FuzzOpen(f *testing.F) {

@@ -35,6 +35,8 @@ func TestTermsMirror(t *testing.T) {
 		active, err := a.Conclude(&request, &got)
 		require.NoError(t, err, "seed %d", seed)
 
+		require.Equal(t, reply.Credits, active.SendCredits, "seed %d", seed)
+		require.Equal(t, request.Credits, passive.SendCredits, "seed %d", seed)
 		require.Equal(t, active.SendCredits, passive.ReceiveCredits, "seed %d", seed)
 		require.Equal(t, active.ReceiveCredits, passive.SendCredits, "seed %d", seed)
 		require.LessOrEqual(t, active.Depths.ORD, passive.Depths.IRD, "seed %d", seed)

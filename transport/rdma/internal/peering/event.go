@@ -65,12 +65,12 @@ const (
 type Contact uint8
 
 const (
-	// Answered: something at the peer's address answered, if only by refusing, or the
-	// attempt failed on this side.
+	// Answered says that something at the peer's address answered, if only by refusing,
+	// or that the attempt failed on this side.
 	Answered Contact = iota
-	// Unreached: no host took the request, as far as is known.
+	// Unreached says that no host took the request, as far as is known.
 	Unreached
-	// Unanswered: the peer's host took the request, and the peer did not answer.
+	// Unanswered says that the peer's host took the request, and the peer did not answer.
 	Unanswered
 )
 

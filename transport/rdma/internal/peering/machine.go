@@ -218,10 +218,10 @@ func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	switch {
 	case !ok || now < at:
 		return out
-	case m.phase == waiting && now >= m.giveUp && !(m.config.Supervised && m.silent):
-		return m.finish(down, fmt.Errorf("no connection within %v: %w", m.config.GiveUp, m.cause), out)
-	case m.phase == waiting && now >= m.giveUp:
+	case m.phase == waiting && now >= m.giveUp && m.config.Supervised && m.silent:
 		return m.persist(now, out)
+	case m.phase == waiting && now >= m.giveUp:
+		return m.finish(down, fmt.Errorf("no connection within %v: %w", m.config.GiveUp, m.cause), out)
 	case m.phase == waiting:
 		return m.dial(now, out)
 	case m.phase == closing:
