@@ -1,0 +1,208 @@
+package rdma
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+// exposedTest is a rank that has exposed some memory, and the naive idea of it.
+type exposedTest struct {
+	t      *Transport
+	p      *endpoint
+	memory []exposedMemory
+}
+
+type exposedMemory struct {
+	b      []byte
+	key    transport.Key
+	access transport.Access
+}
+
+func newExposedTest(tb testing.TB) *exposedTest {
+	tb.Helper()
+	addr := netip.AddrFrom4([4]byte{10, 0, 0, 1})
+	host := &verbstest.Host{Network: verbstest.NewNetwork(verbstest.StyleIWARP), Addr: addr}
+	t, err := New(Config{
+		Size: 2, Job: "test", Secret: []byte("secret"), Provider: host, Interface: addr.String(),
+		Lookup: func(int) ([]netip.AddrPort, error) { return nil, nil }, Sleeper: new(transport.ChannelSleeper),
+	})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, t.Close()) })
+	x := &exposedTest{t: t, p: t.meet(1)}
+	for _, m := range []exposedMemory{
+		{make([]byte, 64), transport.Key{}, transport.AccessRead},
+		{make([]byte, 100), transport.Key{}, transport.AccessRead | transport.AccessWrite},
+		{make([]byte, 24), transport.Key{}, transport.AccessAtomic},
+		{nil, transport.Key{}, transport.AccessRead},
+	} {
+		m.key, err = t.Expose(m.b, m.access)
+		require.NoError(tb, err)
+		x.memory = append(x.memory, m)
+	}
+	return x
+}
+
+// allows is whether n bytes at a key may be accessed, by looking for each byte.
+func (x *exposedTest) allows(k transport.Key, n int64, access transport.Access) (m exposedMemory, off int, ok bool) {
+	for _, m := range x.memory {
+		if m.key.Token != k.Token || m.access&access != access {
+			continue
+		}
+		for off := range len(m.b) + 1 {
+			if m.key.At(off).Addr == k.Addr {
+				return m, off, len(m.b) > 0 && n >= 0 && n <= int64(len(m.b)-off)
+			}
+		}
+	}
+	return exposedMemory{}, 0, false
+}
+
+// question is a record about memory as it comes.
+func question(k recordKind, h transport.Header, id uint32, access byte) []byte {
+	payload := binary.LittleEndian.AppendUint32(nil, id)
+	payload = append(payload, access, 0, 0, 0)
+	b := make([]byte, recordBytes+padded(len(payload)))
+	return b[:putRecord(b, k, h, payload)]
+}
+
+// serve hands the first record in b over, and checks what becomes of it.
+func (x *exposedTest) serve(tb testing.TB, b []byte) error {
+	tb.Helper()
+	r, _, err := parseRecord(b)
+	if err != nil || r.kind == recordMessage {
+		return err
+	}
+	before := make([][]byte, len(x.memory))
+	for i, m := range x.memory {
+		before[i] = bytes.Clone(m.b)
+	}
+	x.p.bulk.answers = nil
+	if err := x.p.serve(&r); err != nil {
+		require.ErrorIs(tb, err, transport.ErrDamaged)
+		require.Empty(tb, x.p.bulk.answers)
+		return err
+	}
+	k := transport.Key{Addr: r.header.A, Token: r.header.B}
+	if r.kind == recordFetch {
+		m, off, ok := x.allows(k, wordBytes, transport.AccessAtomic)
+		ok = ok && k.Addr%wordBytes == 0
+		want := answer{recordFetched, transport.Header{B: statusBadKey, C: uint64(binary.LittleEndian.Uint32(r.payload))}}
+		if ok {
+			old := binary.NativeEndian.Uint64(before[2][off:])
+			require.Equal(tb, x.memory[2].key, m.key)
+			want.header.A, want.header.B = old, statusGood
+			binary.NativeEndian.PutUint64(before[2][off:], old+r.header.C)
+		}
+		require.Equal(tb, []answer{want}, x.p.bulk.answers)
+	}
+	if r.kind == recordCheck {
+		_, _, ok := x.allows(k, int64(r.header.C), transport.Access(r.payload[4]))
+		want := answer{recordChecked, transport.Header{B: statusBadKey, C: uint64(binary.LittleEndian.Uint32(r.payload))}}
+		if ok {
+			want.header.B = statusGood
+		}
+		require.Equal(tb, []answer{want}, x.p.bulk.answers)
+	}
+	for i, m := range x.memory {
+		require.True(tb, bytes.Equal(before[i], m.b), "memory %d", i)
+	}
+	return nil
+}
+
+// questions are records about memory, good ones and bad ones.
+func (x *exposedTest) questions() [][]byte {
+	var all [][]byte
+	for _, m := range x.memory {
+		for _, off := range []int{-8, -1, 0, 1, 8, len(m.b) - 8, len(m.b) - 7, len(m.b) - 1, len(m.b), len(m.b) + 1} {
+			k := m.key
+			k.Addr += uint64(off)
+			all = append(all, question(recordFetch, transport.Header{A: k.Addr, B: k.Token, C: 3}, 7, 0))
+			for _, n := range []uint64{0, 1, 8, uint64(len(m.b)), uint64(len(m.b) - off), 1<<63 - 1, 1 << 63, ^uint64(0)} {
+				for _, access := range []byte{0, 1, 2, 3, 4, 255} {
+					all = append(all, question(recordCheck, transport.Header{A: k.Addr, B: k.Token, C: n}, 9, access))
+				}
+			}
+		}
+		all = append(all, question(recordFetch, transport.Header{A: m.key.Addr, B: m.key.Token + 1<<32, C: 3}, 7, 0))
+	}
+	return all
+}
+
+// TestQuestionsAboutMemory: what a peer asks of memory is answered by what was exposed,
+// and a question that is cut short, anywhere, is damage.
+func TestQuestionsAboutMemory(t *testing.T) {
+	x := newExposedTest(t)
+	good := 0
+	for _, b := range x.questions() {
+		require.NoError(t, x.serve(t, b))
+		if x.p.bulk.answers[0].header.B == statusGood {
+			good++
+		}
+		for n := range recordBytes + 1 {
+			require.ErrorIs(t, x.serve(t, b[:n]), transport.ErrDamaged)
+		}
+	}
+	require.Greater(t, good, 50)
+	for _, kind := range []recordKind{recordFetch, recordCheck} {
+		for n := range 20 {
+			b := make([]byte, 64)
+			b = b[:putRecord(b, kind, transport.Header{}, make([]byte, n))]
+			err := x.serve(t, b)
+			require.Equal(t, n != questionBytes, err != nil, "%d bytes", n)
+		}
+	}
+	require.NoError(t, x.t.Conceal(x.memory[2].key))
+	x.memory = x.memory[:2]
+	for _, b := range x.questions() {
+		require.NoError(t, x.serve(t, b))
+	}
+}
+
+// TestQuestionsHaveABound: a peer asks no more than it may have under way.
+func TestQuestionsHaveABound(t *testing.T) {
+	x := newExposedTest(t)
+	r, _, err := parseRecord(question(recordCheck, transport.Header{}, 1, 1))
+	require.NoError(t, err)
+	for range operationsMax {
+		require.NoError(t, x.p.serve(&r))
+	}
+	require.ErrorIs(t, x.p.serve(&r), transport.ErrDamaged)
+	require.Len(t, x.p.bulk.answers, operationsMax)
+}
+
+// FuzzMemoryRecords: no record about memory reaches what was not exposed, or ends an
+// operation that is not asked about.
+func FuzzMemoryRecords(f *testing.F) {
+	x := newExposedTest(f)
+	for i, b := range x.questions() {
+		if i%37 == 0 {
+			f.Add(b)
+		}
+	}
+	whole := question(recordFetch, transport.Header{A: x.memory[2].key.Addr, B: x.memory[2].key.Token, C: 1}, 1, 0)
+	for n := range whole {
+		f.Add(whole[:n])
+	}
+	f.Add(question(recordFetched, transport.Header{A: 1, C: 1}, 1, 0))
+	f.Add(question(recordChecked, transport.Header{B: statusBadKey, C: 1}, 1, 0))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) >= recordBytes {
+			// Most keys are none: the memory is chosen by the number.
+			if n := int(binary.LittleEndian.Uint64(b[16:])); n >= 0 && n < len(x.memory) {
+				b = bytes.Clone(b)
+				binary.LittleEndian.PutUint64(b[8:], x.memory[n].key.Addr+binary.LittleEndian.Uint64(b[8:]))
+				binary.LittleEndian.PutUint64(b[16:], x.memory[n].key.Token)
+			}
+		}
+		if err := x.serve(t, b); err != nil {
+			require.ErrorIs(t, err, transport.ErrDamaged)
+		}
+	})
+}
