@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -45,4 +46,13 @@ func TestShrink(t *testing.T) {
 		_, ok := s.ProcessRegistry.GetLocal(name)
 		require.False(t, ok)
 	}
+}
+
+// One dead letter that nobody waits for is logged.
+func TestDeadLettersAreLogged(t *testing.T) {
+	var text bytes.Buffer
+	s := registry.NewSystem(slog.New(slog.NewTextHandler(&text, nil)))
+	defer s.Shutdown()
+	s.Root.Send(s.NewLocalPID("nobody"), "a letter")
+	require.Contains(t, text.String(), `message="a letter"`)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
@@ -29,8 +30,9 @@ type inlet struct {
 	kept    []arrival
 	listed  bool
 	pulling bool
-	era     uint32 // changes when it is listed
-	lost    error  // a long message did not come: its sender is gone
+	era     uint32      // changes when it is listed
+	end     *time.Timer // of the wait since then
+	lost    error       // a long message did not come: its sender is gone
 	// before is the inlet of an earlier link of the same rank to the same name:
 	// while something waits there, what comes here waits behind it.
 	before *inlet
@@ -97,6 +99,13 @@ func (in *inlet) repay(cost uint32) {
 	if total-told >= engine.LinkWindow/2 && in.told.CompareAndSwap(told, total) {
 		in.s.engine.Grant(in.source, in.number, total+engine.LinkWindow, &in.closed)
 	}
+}
+
+// unlist ends the wait for the actor.
+func (in *inlet) unlist() {
+	in.listed = false
+	in.end.Stop()
+	in.end = nil
 }
 
 // take returns what was kept.

@@ -48,12 +48,24 @@ func (s *System) reach(key remoteKey) *remote {
 	l := &line{key: key, remote: weak.Make(r)}
 	r.line = l
 	s.lines[key] = l
-	goruntime.AddCleanup(r, s.gone, l)
+	goruntime.AddCleanup(r, trail.end, trail{weak.Make(s), weak.Make(l)})
 	return r
 }
 
-// gone is called when a remote is.
-func (s *System) gone(l *line) {
+// trail leads from a remote that is gone to its line. The garbage collector keeps it
+// until then and would keep all that it leads to, by which a System, which leads to
+// remotes, would last for ever: so it leads nowhere by itself.
+type trail struct {
+	s weak.Pointer[System]
+	l weak.Pointer[line]
+}
+
+// end is called when the remote is gone.
+func (t trail) end() {
+	s, l := t.s.Value(), t.l.Value()
+	if s == nil || l == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lines[l.key] == l {

@@ -49,7 +49,8 @@ func (r *reports) next(now time.Time) (more []any, ok bool) {
 // programs leave them when they end, is of less interest than those of mistakes.
 func (s *System) reportLetter(d *DeadLetter) {
 	var lost *runtime.PeerError
-	if errors.Is(d.Reason, ErrStopped) || errors.Is(d.Reason, runtime.ErrClosed) || errors.As(d.Reason, &lost) {
+	ended := errors.Is(d.Reason, ErrStopped) || errors.Is(d.Reason, runtime.ErrClosed) || errors.Is(d.Reason, runtime.ErrAborted)
+	if ended || errors.As(d.Reason, &lost) {
 		s.cfg.Logger.Info(d.Error(), "rank", s.Rank())
 		return
 	}

@@ -3,6 +3,8 @@ package actors
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // A mailbox is bounded in bytes of its own rank: posted, which they count who post,
@@ -55,6 +57,11 @@ func (m *mailbox) postCrowded(i item) {
 	who, serving := m.s.running()
 	if who == nil && !serving {
 		for !m.admits(i.cost) && !m.dead.Load() {
+			if m.s.closed.Load() {
+				m.mu.Unlock()
+				m.s.bury(m.pid, i.message, runtime.ErrClosed)
+				return
+			}
 			m.crowd().room.Wait()
 		}
 		m.put(i)

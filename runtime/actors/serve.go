@@ -342,7 +342,7 @@ func (p *post) expect(a *arrival) {
 	in.era++
 	era := in.era
 	p.expected[in.name] = append(p.expected[in.name], in)
-	time.AfterFunc(p.s.cfg.Patience, func() {
+	in.end = time.AfterFunc(p.s.cfg.Patience, func() {
 		p.s.errand(errand{do: func() { p.giveUp(in, era, ErrUnknownActor) }})
 	})
 }
@@ -352,7 +352,7 @@ func (p *post) appeared(id string) {
 	waiting := p.expected[id]
 	delete(p.expected, id)
 	for _, in := range waiting {
-		in.listed = false
+		in.unlist()
 		for _, a := range in.take() {
 			p.deliver(&a)
 		}
@@ -365,7 +365,7 @@ func (p *post) giveUp(in *inlet, era uint32, why error) {
 	if !in.listed || in.era != era {
 		return
 	}
-	in.listed = false
+	in.unlist()
 	all := p.expected[in.name]
 	if i := slices.Index(all, in); len(all) > 1 {
 		p.expected[in.name] = slices.Delete(all, i, i+1)

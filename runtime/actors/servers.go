@@ -53,7 +53,8 @@ func (v *servers) run() {
 		p.goroutine.Store(engine.Goroutine())
 		err := v.s.engine.Serve(ready, work)
 		p.goroutine.Store(0)
-		if err != nil { // the engine has ended
+		if err != nil { // the engine has ended, or the job
+			v.s.unanswered(err, func(question) bool { return true })
 			close(v.turn)
 			close(v.ended)
 			return

@@ -98,6 +98,9 @@ type System struct {
 	// local is what goroutines of this rank have for the serving one.
 	local errands
 
+	// closed says that nothing is taken any more.
+	closed atomic.Bool
+
 	waits     waits
 	lookout   lookout
 	vacancies vacancies
@@ -134,8 +137,7 @@ func newSystem(w port.World, cfg Config) *System {
 	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {
 		s.ActorSystem, s.shared = shared, true
 	} else {
-		s.ActorSystem = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return s.cfg.Logger }))
-		registry.Shrink(s.ActorSystem)
+		s.ActorSystem = registry.NewSystem(s.cfg.Logger)
 	}
 	for rank := range w.Size() {
 		epoch := uint32(0)
@@ -157,11 +159,12 @@ func newSystem(w port.World, cfg Config) *System {
 	return s
 }
 
-// close ends the goroutines of the system. The engine has ended.
+// close ends the goroutines of the system, and what waits. The engine has ended.
 func (s *System) close() {
 	<-s.servers.ended
 	s.lookout.close()
 	s.workers.close()
+	s.endWaits()
 	if !s.shared {
 		s.Shutdown()
 	}

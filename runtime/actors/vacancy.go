@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // vacancy is a name of this rank that no actor had when System.PID was asked for it,
@@ -23,8 +25,9 @@ var _ actor.Process = (*vacancy)(nil)
 // vacancies are what waits for actors of this rank, by name.
 type vacancies struct {
 	// mu guards what it contains. Nothing is called with it held.
-	mu   sync.Mutex
-	kept map[string]*backlog
+	mu     sync.Mutex
+	kept   map[string]*backlog
+	closed bool // nothing is kept any more
 }
 
 // backlog is what waits for one actor.
@@ -101,9 +104,14 @@ func (x *vacancy) pass(l letter) {
 			v.mu.Unlock()
 			return // it has no meaning for nobody
 		}
+		if v.closed {
+			v.mu.Unlock()
+			x.s.reject(l, runtime.ErrClosed)
+			return
+		}
 		w = &backlog{}
 		w.end = time.AfterFunc(x.s.cfg.Patience, func() {
-			x.s.errand(errand{do: func() { x.s.despair(x.id, w) }})
+			x.s.errand(errand{do: func() { x.s.despair(x.id, w, ErrUnknownActor) }})
 		})
 		v.kept[x.id] = w
 	}
@@ -160,7 +168,7 @@ func (s *System) appeared(id string) {
 }
 
 // despair makes dead letters of what waits for an actor that did not appear in time.
-func (s *System) despair(id string, w *backlog) {
+func (s *System) despair(id string, w *backlog, why error) {
 	v := &s.vacancies
 	v.mu.Lock()
 	if w.passing {
@@ -170,7 +178,7 @@ func (s *System) despair(id string, w *backlog) {
 	delete(v.kept, id)
 	v.mu.Unlock()
 	for _, l := range w.letters {
-		s.reject(l, ErrUnknownActor)
+		s.reject(l, why)
 	}
 }
 

@@ -208,6 +208,19 @@ func (w *workers) box(g uintptr) *mailbox {
 	return nil
 }
 
+// boxes returns the mailboxes that are being run.
+func (w *workers) boxes() []*mailbox {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []*mailbox
+	for _, me := range w.running {
+		if me.box != nil {
+			all = append(all, me.box)
+		}
+	}
+	return all
+}
+
 // ring is a queue of mailboxes.
 type ring struct {
 	slots   []*mailbox // a power of two

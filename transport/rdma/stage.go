@@ -78,8 +78,7 @@ type (
 // open makes the system, if there is none.
 func (s *stage) open() *actor.ActorSystem {
 	if s.system == nil {
-		s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(&s.log) }))
-		registry.Shrink(s.system)
+		s.system = registry.NewSystem(slog.New(&s.log))
 		if s.t.config.ActorAddress != "" {
 			s.system.ProcessRegistry.Address = s.t.config.ActorAddress
 		}

@@ -1,0 +1,74 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// endWaits ends what waits for something that cannot come any more: messages for
+// actors that did not appear, senders that wait for room, futures, the timers of actors.
+// Each of them would keep the World until its time is over, or for ever. The engine and
+// the workers have ended; an actor that has not returned is left alone.
+func (s *System) endWaits() {
+	s.closed.Store(true)
+	for _, waiting := range s.post.expected {
+		for _, in := range slices.Clone(waiting) {
+			s.post.giveUp(in, in.era, runtime.ErrClosed)
+		}
+	}
+	s.post.settle()
+	s.vacancies.close(s)
+	stuck := s.workers.boxes()
+	s.boxes.Range(func(_, v any) bool {
+		if m := v.(*mailbox); !slices.Contains(stuck, m) {
+			m.close()
+		}
+		return true
+	})
+	s.endFutures()
+}
+
+// close makes dead letters of what waits for actors.
+func (v *vacancies) close(s *System) {
+	v.mu.Lock()
+	v.closed = true
+	kept := maps.Clone(v.kept)
+	v.mu.Unlock()
+	for id, w := range kept {
+		w.end.Stop()
+		s.despair(id, w, runtime.ErrClosed)
+	}
+}
+
+// close lets go on who waits for room, and ends the actor's timer. Nobody runs it.
+func (m *mailbox) close() {
+	if timed, ok := m.invoker.(interface{ CancelReceiveTimeout() }); ok {
+		timed.CancelReceiveTimeout()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.queueing != nil {
+		m.queueing.room.Broadcast()
+	}
+}
+
+// endFutures answers the requests to actors of this rank that nobody has answered.
+func (s *System) endFutures() {
+	var open []string
+	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
+		part.IterCb(func(id string, process any) {
+			if strings.HasPrefix(id, futurePrefix) && !isActor(process.(actor.Process)) {
+				open = append(open, id)
+			}
+		})
+	}
+	for _, id := range open {
+		pid := s.NewLocalPID(id)
+		s.Root.Send(pid, &actor.DeadLetterResponse{Target: pid})
+	}
+}

@@ -1,0 +1,93 @@
+package actors_test
+
+import (
+	"os"
+	goruntime "runtime"
+	"strings"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// collect runs the garbage collector, and returns when it has found what it can and
+// has called the cleanups of objects that it found before.
+func collect() {
+	done := make(chan struct{})
+	goruntime.AddCleanup(new([64]byte), func(done chan struct{}) { close(done) }, done)
+	goruntime.GC()
+	<-done
+}
+
+// collected waits until the garbage collector has found every World.
+func collected(t *testing.T, all []weak.Pointer[runtime.World]) {
+	t.Helper()
+	left := 0
+	for deadline := time.Now().Add(soon); ; {
+		collect()
+		left = 0
+		for _, w := range all {
+			if w.Value() != nil {
+				left++
+			}
+		}
+		if left == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	require.Zero(t, left, "of %d Worlds something leads to these", len(all))
+}
+
+// holding is what this process has at a time.
+type holding struct {
+	heap                int64 // bytes
+	goroutines          int
+	descriptors, shared []string
+}
+
+// holdings looks at this process.
+func holdings(t *testing.T) holding {
+	t.Helper()
+	collect()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	h := holding{heap: int64(m.HeapAlloc), goroutines: goruntime.NumGoroutine()}
+	descriptors, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	for _, d := range descriptors {
+		if to, err := os.Readlink("/proc/self/fd/" + d.Name()); err == nil {
+			h.descriptors = append(h.descriptors, to)
+		}
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(maps)) {
+		if fields := strings.Fields(line); strings.HasSuffix(fields[1], "s") { // threads and the heap have private ones
+			h.shared = append(h.shared, line)
+		}
+	}
+	return h
+}
+
+// heapSlack is how much the heap may differ for no reason: much less than a World.
+const heapSlack = 256 << 10
+
+// unchanged waits until this process has no more than before.
+func (before holding) unchanged(t *testing.T) {
+	t.Helper()
+	var now holding
+	for deadline := time.Now().Add(soon); ; {
+		now = holdings(t)
+		if now.heap < before.heap+heapSlack && now.goroutines <= before.goroutines && len(now.descriptors) <= len(before.descriptors) &&
+			len(now.shared) <= len(before.shared) || time.Now().After(deadline) {
+			break
+		}
+	}
+	require.Less(t, now.heap, before.heap+heapSlack)
+	require.LessOrEqual(t, now.goroutines, before.goroutines)
+	require.LessOrEqual(t, len(now.descriptors), len(before.descriptors), now.descriptors)
+	require.LessOrEqual(t, len(now.shared), len(before.shared), now.shared)
+}
