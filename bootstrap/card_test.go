@@ -63,6 +63,14 @@ func TestCardRoundTripLeavesTheRest(t *testing.T) {
 	}
 }
 
+func TestCardIsNotThatBuffer(t *testing.T) {
+	b := encoded(t, richCard(2))
+	c, _, err := bootstrap.ParseCard(b)
+	require.NoError(t, err)
+	clear(b)
+	require.Equal(t, richCard(2), c)
+}
+
 func TestCardTruncatedOrDamaged(t *testing.T) {
 	whole := encoded(t, richCard(3))
 	for n := range whole {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,9 +28,18 @@ type joined struct {
 	Cards   int
 	CloExec []bool
 	FDsLeft string
+	Secrets int // descriptors of the secret that are open
 }
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(limitEnv); text != "" {
+		limitedMain(text)
+		return
+	}
+	if os.Getenv(shmEnv) != "" {
+		ownShmMain()
+		return
+	}
 	if os.Getenv(helperEnv) != "" {
 		if err := json.NewEncoder(os.Stdout).Encode(rankMain()); err != nil {
 			panic(err)
@@ -54,6 +65,15 @@ func rankMain() joined {
 	for fd := range 6 {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 		out.CloExec = append(out.CloExec, err == nil && flags&unix.FD_CLOEXEC != 0)
+	}
+	links, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		return joined{Err: err.Error()}
+	}
+	for _, name := range links {
+		if to, err := os.Readlink(name); err == nil && strings.Contains(to, "gorun-secret") {
+			out.Secrets++
+		}
 	}
 	b, err := s.Exchange(context.Background(), s.Card())
 	if err != nil {
@@ -118,6 +138,7 @@ func TestJoinWithAgent(t *testing.T) {
 	require.Equal(t, 1, got.Cards)
 	require.Empty(t, got.FDsLeft, "children of the rank must not take themselves for ranks")
 	require.Equal(t, []bool{true, true}, got.CloExec[3:5])
+	require.Zero(t, got.Secrets, "a copy of the rank's memory has it once, and no descriptor")
 }
 
 func TestJoinAlone(t *testing.T) {
@@ -150,6 +171,11 @@ func TestJoinErrors(t *testing.T) {
 		"no secret":                 {append(job.Environ(), fds), []*os.File{socket, memory, short}, "job secret of 0 bytes"},
 		"no memory":                 {append(job.Environ(), fds), []*os.File{socket, short, secret}, "node memory"},
 		"memory can shrink":         {append(job.Environ(), fds), []*os.File{socket, unsealed(t, job.NodeRange), secret}, "not sealed"},
+		"memory for one of two ranks": {
+			append(job.Environ(), fds, bootstrap.EnvLocalSize+"=2", bootstrap.EnvSize+"=2"),
+			[]*os.File{socket, memory, secret},
+			"node memory",
+		},
 		"memory is too small": {
 			append(job.Environ(), fds, fmt.Sprintf("%s=%d", bootstrap.EnvNodeRange, job.NodeRange*2)),
 			[]*os.File{socket, memory, secret},

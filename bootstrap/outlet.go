@@ -13,34 +13,29 @@ type outlet struct {
 	conn   io.Writer  // nil while there is no connection
 	queue  [][]byte   // whole frames, shared with other outlets and not written to
 	flying bool       // a goroutine writes the queue
-	closed bool
 }
 
 // connect gives the outlet its connection, for what was pushed before, too.
 func (o *outlet) connect(conn io.Writer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.closed {
-		o.conn = conn
-		o.launch()
-	}
+	o.conn = conn
+	o.launch()
 }
 
 // push queues whole frames, which nobody may change any more.
 func (o *outlet) push(frames []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.closed {
-		o.queue = append(o.queue, frames)
-		o.launch()
-	}
+	o.queue = append(o.queue, frames)
+	o.launch()
 }
 
-// close drops what waits.
-func (o *outlet) close() {
+// drop forgets the connection and what waits: nothing is pushed any more.
+func (o *outlet) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed, o.conn, o.queue = true, nil, nil
+	o.conn, o.queue = nil, nil
 }
 
 // launch starts the writer if there is something to write. Callers hold mu.

@@ -72,6 +72,7 @@ func (r *Relay) Gone(rank int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if out := r.outlets[rank]; out != nil {
-		out.close()
+		out.drop()
+		delete(r.outlets, rank)
 	}
 }

@@ -125,6 +125,7 @@ func TestPeerDownCrossesNodes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Empty(t, n.sessions[1].Notices(), "nothing is said to a rank that is gone")
+	require.ErrorContains(t, n.relays[0].Serve(1, nil), "not one of this node", "nor kept for it")
 }
 
 func TestReportAndAbortComeThroughTheLink(t *testing.T) {

@@ -126,8 +126,8 @@ func (s *Server) Link(ranks []int, conn io.Writer) {
 
 // Take acts on one frame of a linked rank, as Relay's up function got it.
 func (s *Server) Take(rank int, frame []byte) error {
-	if len(frame) == 0 || len(frame) > rankFrameMax {
-		return fmt.Errorf("rank %d: bootstrap: frame of %d bytes, at most %d allowed: %w", rank, len(frame), rankFrameMax, ErrMalformed)
+	if len(frame) == 0 {
+		return fmt.Errorf("rank %d: bootstrap: frame without a kind: %w", rank, ErrMalformed)
 	}
 	if err := s.take(rank, kind(frame[0]), frame[1:]); err != nil {
 		return fmt.Errorf("rank %d: %w", rank, err)
@@ -153,7 +153,7 @@ func (s *Server) Gone(rank int, cause string) {
 		return
 	}
 	m.state = RankGone
-	m.out.close()
+	m.out.drop()
 	if was != RankFinalized {
 		body := appendNumbered(nil, rank, cause)
 		s.tell(kindPeerDown, body, RankStarted)

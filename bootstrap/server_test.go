@@ -341,6 +341,9 @@ func TestSessionRefusesMalformedFrames(t *testing.T) {
 		require.Equal(t, bootstrap.AgentLost, last.Kind, name)
 		_, err := s.Exchange(t.Context(), s.Card())
 		require.ErrorIs(t, err, bootstrap.ErrAgentLost, name)
+		if name != "ends in the body" {
+			require.Contains(t, last.Cause, bootstrap.ErrMalformed.Error(), name)
+		}
 		_ = s.Finalize()
 	}
 }
