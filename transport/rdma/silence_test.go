@@ -3,6 +3,7 @@ package rdma_test
 import (
 	"errors"
 	"net/netip"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,14 @@ func (d *diary) log(line string) {
 	d.mu.Unlock()
 }
 
+// await waits until the lines contain something: they are written by another goroutine.
+func (d *diary) await(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(patience); !strings.Contains(d.all(), text); goruntime.Gosched() {
+		require.True(t, time.Now().Before(end), "no %q in %q", text, d.all())
+	}
+}
+
 // all returns the lines so far.
 func (d *diary) all() string {
 	d.mu.Lock()
@@ -49,6 +58,7 @@ func TestSilentPeerIsWaitedFor(t *testing.T) {
 	require.Empty(t, p.r.Silence(1))
 	require.Empty(t, p.r.Silence(0), "the rank itself")
 	p.pump("the silence", func() bool { return p.r.Silence(1) != "" })
+	d.await(t, "has not answered")
 	require.Regexp(t, `^rdma: rank 1 has not answered for \S+, but its node says that it lives: it is waited for \(connection 127\.0\.0\.1:\d+: TIMED_OUT\)`, d.all())
 	require.Regexp(t, `^no answer for \S+, but its node says that it lives$`, p.r.Silence(1))
 	require.Regexp(t, `, not connected so far, no answer for \S+, but its node says that it lives$`, p.r.Explain(1))
@@ -61,7 +71,7 @@ func TestSilentPeerIsWaitedFor(t *testing.T) {
 		answered = len(w.in) > 0
 	}
 	p.pump("its end", func() bool { return p.r.Silence(1) == "" })
-	require.Contains(t, d.all(), "\nrdma: rank 1 answers")
+	d.await(t, "\nrdma: rank 1 answers")
 	require.Contains(t, p.r.Explain(1), "window now")
 	require.NoError(t, p.r.Close())
 }
