@@ -1,8 +1,9 @@
 package iwarp
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
-	"math/rand/v2"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
@@ -19,59 +20,85 @@ type region struct {
 	revoked bool
 }
 
-// regions is the table of STags. An STag is
+// regions is the table of STags. All 32 bits of an STag are random, so that a peer
+// that knows some STags of a device does not know the next one, nor those of other
+// memory of the domain.
 //
-//	0xffffff00  slot of the table
-//	0x000000ff  key, another one each time the slot is used
-//
-// so that the STag of memory that is gone does not name what came in its place.
+// A number that is not in use names memory with a probability of n/2^32, n being the
+// number of regions: this holds for a guess, and for the STag of memory that is gone,
+// which each new registration brings back with 2^-32. A wrong guess ends the connection
+// that it came by, so a guess costs a connection; and an STag that comes back serves the
+// protection domain and the rights of its new memory only.
 type regions struct {
-	slots []*region
-	keys  []uint8
-	free  []uint32
+	named map[uint32]*region
+	// recent are regions that were looked up last, by the lowest bits of their STags: the
+	// data path finds those without the map.
+	recent [recentMax]*region
+	// random are bytes that no STag has been made of yet.
+	random []byte
+	// batch is the memory of random.
+	batch [randomBatch]byte
 }
 
 const (
-	slotShift = 8
-	slotsMax  = 1 << 24
+	regionsMax = 1 << 24
+	stagLength = 4
+	// recentMax makes it rare (1 in 256) that two regions in use share a place.
+	recentMax = 256
+	// randomBatch lets a registration pay for a system call once in 1,024.
+	randomBatch = 1024 * stagLength
 )
 
 // add registers memory.
 func (t *regions) add(r verbs.Registration) (*region, error) {
-	if len(t.free) == 0 {
-		if len(t.slots) == slotsMax {
-			return nil, verbs.ErrInsufficientResources
-		}
-		t.free = append(t.free, uint32(len(t.slots)))
-		t.slots = append(t.slots, nil)
-		t.keys = append(t.keys, uint8(rand.Uint32()))
+	if len(t.named) == regionsMax {
+		return nil, verbs.ErrInsufficientResources
 	}
-	slot := t.free[len(t.free)-1]
-	t.free = t.free[:len(t.free)-1]
-	t.keys[slot]++
-	m := &region{Registration: r, stag: slot<<slotShift | uint32(t.keys[slot]), address: addressOf(r.Data)}
-	t.slots[slot] = m
+	if t.named == nil {
+		t.named = map[uint32]*region{}
+	}
+	m := &region{Registration: r, stag: t.unused(), address: addressOf(r.Data)}
+	t.named[m.stag] = m
 	return m, nil
+}
+
+// unused draws an STag that names nothing. Zero is none: what was never set must not
+// name memory. Of 256 draws one is in use at most (regionsMax), so it ends soon.
+func (t *regions) unused() uint32 {
+	for {
+		if len(t.random) < stagLength {
+			t.random = t.batch[:]
+			// It does not fail: crypto/rand ends the process instead.
+			_, _ = rand.Read(t.random)
+		}
+		stag := binary.NativeEndian.Uint32(t.random)
+		t.random = t.random[stagLength:]
+		if _, used := t.named[stag]; stag != 0 && !used {
+			return stag
+		}
+	}
 }
 
 // find returns the region of an STag, or nil.
 func (t *regions) find(stag uint32) *region {
-	slot := stag >> slotShift
-	if int(slot) >= len(t.slots) {
-		return nil
-	}
-	if m := t.slots[slot]; m != nil && m.stag == stag {
+	place := &t.recent[stag%recentMax]
+	if m := *place; m != nil && m.stag == stag {
 		return m
 	}
-	return nil
+	m := t.named[stag]
+	if m != nil {
+		*place = m
+	}
+	return m
 }
 
 // remove takes a region out of the table.
 func (t *regions) remove(m *region) {
 	m.revoked = true
-	slot := m.stag >> slotShift
-	t.slots[slot] = nil
-	t.free = append(t.free, slot)
+	delete(t.named, m.stag)
+	if place := &t.recent[m.stag%recentMax]; *place == m {
+		*place = nil
+	}
 }
 
 // writable returns the bytes that a peer of a protection domain may write, or the

@@ -139,14 +139,12 @@ func (m *MemoryRegion) Close() error {
 	return nil
 }
 
-// recentRegions is the number of regions that are found without a look into the map: those
-// of the two directions of a dialogue, at least.
-const recentRegions = 8
+// recentRegions is the number of places for regions that are found without a look into the
+// map. Keys may be random (iwarp's are): two regions in use share a place in 1 of 256 cases.
+const recentRegions = 256
 
 // recentRegion returns where a region with that key is, if it was looked up last.
-func (a *Adapter) recentRegion(key uint32) **MemoryRegion {
-	return &a.recent[key>>8%recentRegions] // the lowest bits are random
-}
+func (a *Adapter) recentRegion(key uint32) **MemoryRegion { return &a.recent[key%recentRegions] }
 
 // check finds the fault of using s with the access needed in a domain, or nil.
 func (a *Adapter) check(s *Segment, d *ProtectionDomain, need Access) error {
