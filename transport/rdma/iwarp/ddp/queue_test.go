@@ -82,6 +82,7 @@ func TestQueueNearFourGibibytes(t *testing.T) {
 	require.NoError(t, q.Check(&h, math.MaxUint32, room))
 	q.Advance(&h, math.MaxUint32)
 	h.MO = math.MaxUint32
+	require.ErrorIs(t, q.Check(&h, 1, math.MaxUint32), ddp.ErrTooLong)
 	require.NoError(t, q.Check(&h, 1, room))
 	q.Advance(&h, 1)
 	require.ErrorIs(t, q.Check(&ddp.Untagged{MSN: 1, MO: math.MaxUint32}, 1, room), ddp.ErrOffset)

@@ -29,6 +29,7 @@ func follow(t *testing.T, stream []byte, on bool, piece func() int) (ulpdus [][]
 	d := mpa.NewDeframer(on)
 	var current []byte
 	for len(stream) > 0 {
+		require.Positive(t, d.Left(), "a caller would read nothing, and take that for the end of the stream")
 		n := min(len(stream), d.Left(), max(piece(), 1))
 		before := d.Phase()
 		part := stream[:n]

@@ -2,7 +2,9 @@ package rdmap_test
 
 import (
 	"math"
+	goruntime "runtime"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,6 +52,7 @@ func TestOutboundQueue(t *testing.T) {
 		"wrong STag":            {{8, 1000, 100, true, ddp.ErrSTag, 0}},
 		"wrong offset":          {{7, 1001, 99, true, ddp.ErrBounds, 0}},
 		"gap":                   {{7, 1000, 60, false, nil, 0}, {7, 1061, 39, true, ddp.ErrBounds, 0}},
+		"the same place again":  {{7, 1000, 60, false, nil, 0}, {7, 1000, 40, true, ddp.ErrBounds, 0}},
 		"too long":              {{7, 1000, 101, true, ddp.ErrBounds, 0}},
 		"too long at last":      {{7, 1000, 60, false, nil, 0}, {7, 1060, 41, true, ddp.ErrBounds, 0}},
 		"too short":             {{7, 1000, 60, true, rdmap.ErrRemoteOperation, 0}},
@@ -95,6 +98,22 @@ func TestOutboundQueueKeepsValues(t *testing.T) {
 	require.Panics(t, func() { q.Front() })
 	none := rdmap.NewOutboundQueue[int](0)
 	require.True(t, none.Full(), "ORD zero means no reads")
+}
+
+func TestOutboundQueueLetsGoOfValues(t *testing.T) {
+	type value struct{ octets [64]byte }
+	q := rdmap.NewOutboundQueue[*value](2)
+	kept := func() weak.Pointer[value] {
+		v := new(value)
+		q.Push(&rdmap.ReadRequest{}, v)
+		return weak.Make(v)
+	}()
+	goruntime.GC()
+	require.NotNil(t, kept.Value(), "outstanding")
+	q.Pop()
+	goruntime.GC()
+	require.Nil(t, kept.Value(), "answered")
+	require.False(t, q.Full()) // the queue itself is there up to here
 }
 
 func TestOutboundQueueOfTheLongestRead(t *testing.T) {
