@@ -148,6 +148,15 @@ func TestReclaimTakesGivenMemoryOnly(t *testing.T) {
 	}
 }
 
+// An address within a long lease names no lease.
+func TestReclaimWantsTheBeginning(t *testing.T) {
+	a := arena.New(whole(4<<20), arena.Config{})
+	l := newLease(t, a, arena.LargeMin)
+	give(t, a, l, 1)
+	require.ErrorIs(t, a.Return(uint64(l.Off)+64, 1), arena.ErrNoLease)
+	require.NoError(t, a.Return(uint64(l.Off), 1))
+}
+
 func TestMoveChangesTheHolder(t *testing.T) {
 	a := arena.New(whole(1<<20), arena.Config{})
 	l := newLease(t, a, 100)

@@ -69,7 +69,7 @@ func (e *Engine) provide(r *Request) {
 	g, p := r.held, r.peer
 	var b []byte
 	var err error
-	if g.length <= messageMax {
+	if uint64(g.length) <= messageMax {
 		b, err = e.allocateOutside(g.length)
 	} else if e.err == nil && p.down == nil {
 		e.offend(p, fmt.Errorf("%w: a message of %d bytes", ErrProtocol, g.length))
