@@ -73,6 +73,53 @@ func TestRoomWaitsForTheReader(t *testing.T) {
 	})
 }
 
+func TestFlushWaitsForTheReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, cut := pair(t)
+		a.Send(link.KindOutput, []byte("x")) // being written
+		flushed := make(chan error, 1)
+		go func() { flushed <- a.Flush() }()
+		synctest.Wait()
+		require.Empty(t, flushed, "nobody has read it")
+		_, _, err := b.Receive()
+		require.NoError(t, err)
+		require.NoError(t, <-flushed)
+		cut()
+	})
+}
+
+func TestErrorOfWritingEndsAllWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, cut := pair(t)
+		a.Send(link.KindOutput, make([]byte, 10)) // being written
+		synctest.Wait()
+		a.Send(link.KindOutput, make([]byte, 2<<20)) // waits
+		room := make(chan struct{})
+		go func() { a.Room(); close(room) }()
+		synctest.Wait()
+		cut()
+		<-room
+		require.ErrorIs(t, a.Flush(), io.ErrClosedPipe)
+	})
+}
+
+// brokenPipe is where nothing can be written.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+func TestNothingIsKeptForAPeerThatIsGone(t *testing.T) {
+	c := link.NewConn(nil, brokenPipe{})
+	c.Send(link.KindDown)
+	require.ErrorIs(t, c.Flush(), io.ErrClosedPipe)
+	body := make([]byte, 1<<20)
+	require.Less(t, allocated(func() {
+		for range 10 {
+			c.Send(link.KindDown, body)
+		}
+	}), uint64(1<<20))
+}
+
 func TestSilenceIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, cut := pair(t)

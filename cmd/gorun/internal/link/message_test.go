@@ -99,6 +99,7 @@ func TestMessagesOutOfRange(t *testing.T) {
 		"failed":  {"", "{", "[]", `{"Unknown":1}`, `{}`, `{"Code":0}`, `{"Code":256}`, `{"Code":1}{}`},
 		"exit":    {`{"Rank":-1}`, `{"Status":-1}`, `{"Status":4991}`, `{"Status":65535}`, `{"Status":127}`},
 		"started": {`{"Ranks":[{"PID":0}]}`, `{"Ranks":[{"PID":1},{"PID":-5}]}`, `{"Ranks":[{"PID":1,"Processors":[-1]}]}`},
+		"probed":  {`{"Why":"","Unknown":1}`},
 		"hello":   {`{"User":-1,"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="}}`},
 	} {
 		for _, text := range texts {
