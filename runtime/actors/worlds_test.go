@@ -93,8 +93,7 @@ func actorsRank(w *runtime.World) error {
 	}
 	watching := make(chan struct{})
 	if _, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
-		switch c.Message().(type) {
-		case *actor.Started:
+		if _, started := c.Message().(*actor.Started); started {
 			c.Watch(s.PID(next, "answer"))
 			close(watching)
 		}

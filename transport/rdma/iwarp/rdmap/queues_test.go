@@ -101,7 +101,7 @@ func TestOutboundQueueKeepsValues(t *testing.T) {
 }
 
 func TestOutboundQueueLetsGoOfValues(t *testing.T) {
-	type value struct{ octets [64]byte }
+	type value [64]byte
 	q := rdmap.NewOutboundQueue[*value](2)
 	kept := func() weak.Pointer[value] {
 		v := new(value)
