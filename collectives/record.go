@@ -68,6 +68,17 @@ func (r *record) history() []byte {
 	return labels
 }
 
+// parseHistory is the inverse of history: it returns the labels by the number of their
+// call. Of two of the same number the later counts.
+func parseHistory(b []byte) map[uint64]uint32 {
+	labels := make(map[uint64]uint32)
+	for ; len(b) >= 4; b = b[4:] {
+		said := binary.LittleEndian.Uint32(b)
+		labels[uint64(said)%labelNumbers] = said
+	}
+	return labels
+}
+
 // highest returns the number of the latest call.
 func (r *record) highest() uint64 {
 	var n uint64

@@ -1,7 +1,6 @@
 package collectives
 
 import (
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,11 +103,7 @@ func (g *group) differsFrom(c *runtime.Comm, rank int) (low uint64, differs bool
 	if err != nil {
 		return 0, false
 	}
-	theirs := make(map[uint64]uint32)
-	for ; len(text) >= 4; text = text[4:] {
-		said := binary.LittleEndian.Uint32(text)
-		theirs[uint64(said)%labelNumbers] = said
-	}
+	theirs := parseHistory(text)
 	number := g.blocking.highest()
 	for n := number - min(number, recordSize) + 1; n <= number; n++ {
 		mine, known := g.blocking.of(n % labelNumbers)

@@ -24,6 +24,8 @@ var (
 	ErrNoRank = errors.New("no such rank")
 	// ErrStale refuses a PID of a rank's earlier life.
 	ErrStale = errors.New("the rank was restarted since")
+	// ErrMessage refuses a message that an actor of this package does not take.
+	ErrMessage = errors.New("the actor does not take such messages")
 	// ErrNoActors says that the rank has not called Of, and has no room to keep
 	// more for it or has kept it for 30 s.
 	ErrNoActors = errors.New("the rank has no actors, it did not call actors.Of")

@@ -66,3 +66,36 @@ func (s *System) Questions() int {
 	defer s.questions.mu.Unlock()
 	return len(s.questions.all)
 }
+
+// Travels says how a message travels: the name and the layout of its type, and its bytes.
+func Travels(m any) (name, layout string, body []byte, err error) {
+	c := codecOf(m)
+	body, err = c.append(nil, m)
+	return c.name, c.layout, body, err
+}
+
+// NameRequest and NameAnswer are what the actors of the names tell each other.
+func NameRequest(what int, name, address, id string, keeper int) any {
+	return nameRequest{what, name, address, id, keeper}
+}
+
+// NameAnswer is the answer to a NameRequest.
+func NameAnswer(name, address, id string, refused bool) any {
+	return nameAnswer{name, address, id, refused}
+}
+
+// NamesID is the id of the actor of the names.
+const NamesID = namesID
+
+// NameFind is the What of a NameRequest that only asks, NameEnd the first that is none.
+const (
+	NameFind = nameFind
+	NameEnd  = nameDisown + 1
+)
+
+// Keeper returns which of size ranks keeps a name.
+func Keeper(name string, size int) int { return keeper(name, size, func(int) bool { return false }) }
+
+// Letters returns how many dead letters this rank has found, and how many of them no
+// correct rank sends.
+func (s *System) Letters() (buried, rubbish uint64) { return s.buried.Load(), s.rubbish.Load() }

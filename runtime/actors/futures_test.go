@@ -233,3 +233,29 @@ func TestAnsweredFuturesAreForgotten(t *testing.T) {
 	}
 	require.LessOrEqual(t, s.Questions(), open)
 }
+
+// A request to another rank ends when the job is aborted, whatever its time: nobody will
+// answer it. So does one that comes later.
+func TestRequestsEndWithTheJob(t *testing.T) {
+	ended := make(chan error, 2)
+	err := runtime.Local(2, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		if err != nil {
+			return err
+		}
+		if w.Rank() == 1 {
+			taken := silent(t, s, "in")
+			next(t, taken)
+			return errKilled
+		}
+		for range 2 {
+			future := s.Root.RequestFuture(s.PID(1, "in"), "unanswered", -1)
+			go func() { ended <- future.Wait() }()
+			if next(t, ended) != actor.ErrDeadLetter {
+				return errors.New("it ends otherwise")
+			}
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, errKilled)
+}

@@ -229,7 +229,7 @@ func (l *pull) end(s *System) {
 		s.world.Release(l.message)
 		l.message = value
 		if err != nil {
-			l.bad = fmt.Errorf("decode %s: %w", l.codec.name, err)
+			l.bad = fmt.Errorf("%w: decode %s: %w", errWire, l.codec.name, err)
 		}
 	}
 }

@@ -18,6 +18,9 @@ var ErrNameTaken = errors.New("name is taken")
 // ErrNoName says that a name is not registered.
 var ErrNoName = errors.New("no such name")
 
+// ErrAnswer says that a rank was asked about a name and answered something else.
+var ErrAnswer = errors.New("the answer makes no sense")
+
 // namesID is the id of the actor that has a rank's part of the names.
 const namesID = "$names"
 
@@ -108,6 +111,10 @@ type names struct {
 func (n *names) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case nameRequest:
+		if m.What < nameAdd || m.What > nameDisown {
+			n.refuse(c)
+			return
+		}
 		a := n.answer(c, m)
 		a.Name = m.Name
 		c.Respond(a)
@@ -120,7 +127,15 @@ func (n *names) Receive(c actor.Context) {
 	case *actor.Terminated:
 		n.kept.removeAll(m.Who)
 		n.own.removeAll(m.Who)
+	case *actor.Started, *actor.Stopping, *actor.Stopped, *actor.Restarting:
+	default:
+		n.refuse(c)
 	}
+}
+
+// refuse makes a message a dead letter, of which who asked hears.
+func (n *names) refuse(c actor.Context) {
+	n.s.bury(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
 }
 
 // isDown reports whether the loss of a rank was told of.
@@ -216,8 +231,8 @@ func keeper(name string, size int, down func(rank int) bool) int {
 // with the actor. The rank that keeps it is chosen by a hash of the name; when that
 // is lost the next one keeps it, as soon as the actor's rank has heard of the loss:
 // until then the name is unknown, and free. It waits for answers, so in an inline
-// actor it is ErrInline, as Unregister and Lookup are. Else the error is ErrNameTaken or
-// that of a request.
+// actor it is ErrInline, as Unregister and Lookup are. Else the error is ErrNameTaken,
+// ErrAnswer or that of a request.
 func (s *System) Register(name string, pid *actor.PID) error {
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 	switch {
@@ -292,7 +307,14 @@ func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
 	if err != nil {
 		return nameAnswer{}, err
 	}
-	return v.(nameAnswer), nil
+	a, ok := v.(nameAnswer)
+	if !ok {
+		return nameAnswer{}, fmt.Errorf("%w: %T", ErrAnswer, v)
+	}
+	if _, known := s.RankOf(actor.NewPID(a.Address, a.ID)); a.Name != m.Name || a.Address != "" && !known {
+		return nameAnswer{}, fmt.Errorf("%w: name %q of %s/%s", ErrAnswer, a.Name, a.Address, a.ID)
+	}
+	return a, nil
 }
 
 // tellNames tells the actor of the names of the loss of a rank.

@@ -71,8 +71,8 @@ func registerPlain[T any]() {
 			return nil
 		}
 	}
-	add(t, c)
-	add(reflect.PointerTo(t), p)
+	register(t, c)
+	register(reflect.PointerTo(t), p)
 }
 
 // slabBytes is the memory that values of a short type share: who keeps one of them

@@ -236,6 +236,9 @@ func (p *post) contents(a *arrival, src *source, w engine.Parcel, tag int, body 
 		a.kind, a.message = arrivalProbe, q
 		return err
 	case tagSystem:
+		if w.Type < typeWatch || w.Type > typeStop || a.sender == nil && w.Type != typeStop || w.Type == typeTerminated && len(body) != 1 {
+			return fmt.Errorf("%w: system message %d", errWire, w.Type)
+		}
 		a.kind, a.number = arrivalSystem, w.Type
 		a.more().bytes = append([]byte(nil), body...)
 		return nil

@@ -38,7 +38,8 @@ const typesMax = 1024
 type Codec[T any] interface {
 	// Append appends v to b.
 	Append(b []byte, v *T) ([]byte, error)
-	// Decode sets v to what Append made. b is valid during the call.
+	// Decode sets v to what Append made. b is valid during the call. It may be anything:
+	// an error, or a panic, makes the message a dead letter.
 	Decode(b []byte, v *T) error
 }
 
@@ -59,12 +60,16 @@ func Register[T any]() {
 // registration of a type counts.
 func RegisterCodec[T any](c Codec[T]) {
 	t := reflect.TypeFor[T]()
-	add(t, &codec{
+	register(t, &codec{
 		name:   t.PkgPath() + "." + t.String(),
 		append: func(b []byte, m any) ([]byte, error) { v := m.(T); return c.Append(b, &v) },
-		decode: func(b []byte) (any, error) { var v T; err := c.Decode(b, &v); return v, err },
+		decode: func(b []byte) (any, error) {
+			var v T
+			err := contained(func() error { return c.Decode(b, &v) })
+			return v, err
+		},
 	})
-	add(reflect.PointerTo(t), &codec{
+	register(reflect.PointerTo(t), &codec{
 		name: "*" + t.PkgPath() + "." + t.String(),
 		append: func(b []byte, m any) ([]byte, error) {
 			v := m.(*T)
@@ -73,8 +78,23 @@ func RegisterCodec[T any](c Codec[T]) {
 			}
 			return c.Append(b, v)
 		},
-		decode: func(b []byte) (any, error) { v := new(T); err := c.Decode(b, v); return v, err },
+		decode: func(b []byte) (any, error) {
+			v := new(T)
+			err := contained(func() error { return c.Decode(b, v) })
+			return v, err
+		},
 	})
+}
+
+// contained makes an error of a panic of the program at what a peer has sent, outside
+// of any actor: it makes a dead letter and is not the end of the rank.
+func contained(fn func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return fn()
 }
 
 // errNil refuses a nil pointer to a registered type.
@@ -163,7 +183,14 @@ func init() {
 	Register[float64]()
 }
 
-// add makes a type known, once.
+// register is add for types of the program, for which there is room.
+func register(t reflect.Type, c *codec) {
+	if add(t, c) == nil {
+		panic(fmt.Sprintf("actors: more than %d types", typesMax))
+	}
+}
+
+// add makes a type known, once. It returns nil if there are too many.
 func add(t reflect.Type, c *codec) *codec {
 	codecs.mu.Lock()
 	defer codecs.mu.Unlock()
@@ -171,7 +198,7 @@ func add(t reflect.Type, c *codec) *codec {
 		return old.(*codec)
 	}
 	if len(codecs.all) == typesMax {
-		panic(fmt.Sprintf("actors: more than %d types", typesMax))
+		return nil
 	}
 	c.number = typeDefined + uint32(len(codecs.all))
 	codecs.all = append(codecs.all, c)
@@ -190,7 +217,7 @@ func lookup(name, layout string) *codec {
 		t, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name[len(protoPrefix):]))
 		if err == nil {
 			m := t.New().Interface()
-			return add(reflect.TypeOf(m), protoCodec(m))
+			c = add(reflect.TypeOf(m), protoCodec(m))
 		}
 	}
 	switch {
@@ -219,7 +246,11 @@ func codecOf(m any) *codec {
 		if !isProto {
 			return nil
 		}
-		known = add(t, protoCodec(p))
+		added := add(t, protoCodec(p))
+		if added == nil {
+			return nil
+		}
+		known = added
 	}
 	slot.Store(&recentCodec{word, known.(*codec)})
 	return known.(*codec)
@@ -238,7 +269,7 @@ func protoCodec(m proto.Message) *codec {
 		},
 		decode: func(b []byte) (any, error) {
 			v := t.New().Interface()
-			return v, proto.Unmarshal(b, v)
+			return v, contained(func() error { return proto.Unmarshal(b, v) })
 		},
 	}
 }

@@ -91,7 +91,12 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 			r.s.bury(pid, message, fmt.Errorf("%w: %T has no method Hash", ErrRoute, m))
 			return
 		}
-		r.s.Root.Send(heaviest(to, h.Hash()), message)
+		var key string
+		if err := contained(func() error { key = h.Hash(); return nil }); err != nil {
+			r.s.bury(pid, message, fmt.Errorf("%w: %T: %w", ErrRoute, m, err))
+			return
+		}
+		r.s.Root.Send(heaviest(to, key), message)
 	case codecOf(m) == codecMessage:
 		r.s.bury(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrRoute, m))
 	default:

@@ -20,6 +20,31 @@ func (k keyed) Hash() string { return fmt.Sprint(k.Key) }
 
 func init() { actors.Register[keyed]() }
 
+// initial is a message whose hash exists for no empty text.
+type initial struct{ Text string }
+
+func (i initial) Hash() string { return i.Text[:1] }
+
+func init() { actors.Register[initial]() }
+
+// A message whose Hash panics is a dead letter of the router, where it came from another
+// rank, too: there it is called where the rank's arrivals are delivered.
+func TestHashThatPanics(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		dead := letters(all[1])
+		in := inbox(t, all[1], "in", all[1].Worker())
+		_, err := all[1].Route(actors.ConsistentHash, "router", all[1].PID(1, "in"))
+		require.NoError(t, err)
+		for _, s := range all {
+			_, err := s.Root.RequestFuture(s.PID(1, "router"), initial{}, soon).Result()
+			require.ErrorIs(t, err, actor.ErrDeadLetter)
+			require.ErrorIs(t, next(t, dead), actors.ErrRoute)
+			s.Root.Send(s.PID(1, "router"), initial{"x"})
+			require.Equal(t, initial{"x"}, next(t, in))
+		}
+	})
+}
+
 // tellers spawns an actor per rank that tells its rank when it is told anything.
 func tellers(t *testing.T, all []*actors.System) []*actor.PID {
 	t.Helper()

@@ -119,6 +119,46 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 	w.unharmed(t, done)
 }
 
+// A system message of nobody, or that is none, is a dead letter. Neither an actor nor a
+// router, which takes it where the rank's arrivals are delivered, comes to harm.
+func TestSystemMessagesOfNobody(t *testing.T) {
+	w := newWire(t, actors.Config{Patience: time.Millisecond})
+	done := inbox(t, w.s, "barrier", w.s.Worker())
+	dead := letters(w.s)
+	restarted := make(chan bool, 100)
+	_, err := w.s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		if _, ok := c.Message().(*actor.Restarting); ok {
+			restarted <- true
+		}
+	}), "in")
+	require.NoError(t, err)
+	_, err = w.s.Route(actors.RoundRobin, "router")
+	require.NoError(t, err)
+	total := 0
+	for _, to := range []string{"in", "router"} {
+		l := w.link(t, to)
+		one, err := actors.AppendHead(nil, actors.Cover{Sender: actor.NewPID("rank:0", "x")}, "rank:0")
+		require.NoError(t, err)
+		for what, r := range map[string]raw{
+			"watch":                   {l.Number(), wireSystem, wireWatch, 0, nil},
+			"unwatch":                 {l.Number(), wireSystem, wireWatch + 1, 0, nil},
+			"terminated":              {l.Number(), wireSystem, wireWatch + 2, 0, []byte{0}},
+			"terminated without why":  {l.Number(), wireSystem | uint32(len(one))<<8, wireWatch + 2, 0, one},
+			"terminated for two whys": {l.Number(), wireSystem | uint32(len(one))<<8, wireWatch + 2, 0, append(one[:len(one):len(one)], 0, 0)},
+			"one below":               {l.Number(), wireSystem | uint32(len(one))<<8, wireWatch - 1, 0, one},
+			"one above":               {l.Number(), wireSystem | uint32(len(one))<<8, wireWatch + 4, 0, one},
+		} {
+			total++
+			w.hurl(t, l, r)
+			require.Contains(t, next(t, dead).Error(), "malformed parcel: system message", "%s to %s", what, to)
+		}
+	}
+	_, rubbish := w.s.Letters()
+	require.EqualValues(t, total, rubbish)
+	require.Empty(t, restarted)
+	w.unharmed(t, done)
+}
+
 // FuzzParcel sends any parcel to the actors of a rank, which live on.
 func FuzzParcel(f *testing.F) {
 	for _, r := range rawParcels(f) {

@@ -237,7 +237,7 @@ func (p *post) decode(a *arrival, r *rarity) (err error) {
 		a.message, err = c.decode(r.bytes)
 	}
 	if err != nil {
-		return fmt.Errorf("decode %s: %w", c.name, err)
+		return fmt.Errorf("%w: decode %s: %w", errWire, c.name, err)
 	}
 	return nil
 }
@@ -253,14 +253,12 @@ func (p *post) system(a *arrival) any {
 		p.s.unwatchedBy(int(a.source), a.id(), a.sender)
 		return &actor.Unwatch{Watcher: a.sender}
 	case typeTerminated:
-		if a.sender == nil || a.rare == nil || len(a.rare.bytes) != 1 || !p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
+		if !p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
 			return nil
 		}
 		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.rare.bytes[0])}
-	case typeStop:
+	default: // typeStop
 		return &actor.Stop{}
-	default:
-		return nil
 	}
 }
 
@@ -309,7 +307,7 @@ func (p *post) reject(a *arrival, why error) {
 	}
 	pid := p.addressee(a)
 	switch {
-	case a.kind == arrivalSystem && a.number == typeWatch && a.sender != nil:
+	case a.kind == arrivalSystem && a.number == typeWatch:
 		p.s.tellSystem(a.sender, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_NotFound})
 		return
 	case a.kind != arrivalMessage:

@@ -90,9 +90,6 @@ func (s *System) unwatchAll(watcher *actor.PID) {
 
 // watchedBy remembers that an actor of another rank watches one of this rank.
 func (s *System) watchedBy(rank int, id string, watcher *actor.PID) {
-	if watcher == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watched[rank] == nil {
@@ -103,9 +100,6 @@ func (s *System) watchedBy(rank int, id string, watcher *actor.PID) {
 
 // unwatchedBy is the inverse of watchedBy.
 func (s *System) unwatchedBy(rank int, id string, watcher *actor.PID) {
-	if watcher == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.watched[rank], watchKey{watcher.Id, id})

@@ -1,0 +1,101 @@
+package collectives
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// said are calls, what members say of them, and how an error describes them.
+var said = map[string]struct {
+	call call
+	line string
+	text string
+}{
+	"barrier": {call{op: opBarrier, root: anyRoot}, "main.go:1", "barrier"},
+	"bcast":   {call{op: opBcast, root: 3, kind: kernel.Float64, bytes: 8}, "main.go:22", "bcast of 8 bytes of float64, root 3"},
+	"reduce":  {call{op: opReduce, root: 0, operator: uint8(Max) + 1, kind: kernel.Int32, bytes: 40}, "", "reduce of 40 bytes with Max of int32, root 0"},
+	"func": {
+		call{op: opAllReduce, root: anyRoot, operator: message.UserOperator, kind: kernel.Other, bytes: 1 << 40},
+		"a b.go:3",
+		"allreduce of 1099511627776 bytes with a Func of " + kernel.Other.String(),
+	},
+}
+
+// A statement is read as it was written. Cut short it is none, or has less of its line.
+func TestStatements(t *testing.T) {
+	for name, c := range said {
+		s := statement{Call: c.call.statement(), line: c.line}
+		b := s.encode()
+		got, ok := parseStatement(b)
+		require.True(t, ok, name)
+		require.Equal(t, s, got, name)
+		require.Equal(t, c.text, describe(got.Call))
+		for n := range b {
+			cut, ok := parseStatement(b[:n])
+			require.Equal(t, n >= statementHead, ok, "%s cut after %d bytes", name, n)
+			if ok {
+				require.Equal(t, s.Call, cut.Call)
+				require.Equal(t, c.line[:n-statementHead], cut.line)
+			} else {
+				require.Zero(t, cut)
+			}
+		}
+	}
+}
+
+// The labels of a history are read as they were written; what is cut short has those
+// that are whole.
+func TestHistories(t *testing.T) {
+	var r record
+	var want []uint32
+	for n := uint64(1); n <= recordSize+3; n++ {
+		c := node.Call{What: n, Bytes: 2 * n}
+		r.note(n, c, 0)
+		if n > 3 {
+			want = append(want, label(c.Fingerprint(), n))
+		}
+	}
+	b := r.history()
+	require.Len(t, b, 4*recordSize)
+	for n := range len(b) + 1 {
+		got := parseHistory(b[:n])
+		require.Len(t, got, n/4)
+		for number, said := range got {
+			require.Contains(t, want, said)
+			require.EqualValues(t, number, said%labelNumbers)
+		}
+	}
+}
+
+// FuzzStatement reads any answer of a member: a statement, which an error describes, or a
+// history.
+func FuzzStatement(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(make([]byte, statementHead))
+	for _, c := range said {
+		b := statement{Call: c.call.statement(), line: c.line}.encode()
+		f.Add(b)
+		f.Add(b[:len(b)-1])
+		f.Add(append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, b...))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for number, said := range parseHistory(b) {
+			require.Less(t, number, uint64(labelNumbers))
+			require.EqualValues(t, number, said%labelNumbers)
+		}
+		s, ok := parseStatement(b)
+		require.Equal(t, len(b) >= statementHead, ok)
+		if !ok {
+			return
+		}
+		require.Equal(t, b, s.encode())
+		require.NotEmpty(t, describe(s.Call))
+		e := &MismatchError{Peer: 1, Call: "barrier", PeerCall: describe(s.Call), PeerLine: s.line}
+		require.Contains(t, e.Error(), "rank 1: "+describe(s.Call))
+	})
+}
