@@ -251,7 +251,7 @@ func TestRequestsEndWithTheJob(t *testing.T) {
 		for range 2 {
 			future := s.Root.RequestFuture(s.PID(1, "in"), "unanswered", -1)
 			go func() { ended <- future.Wait() }()
-			if next(t, ended) != actor.ErrDeadLetter {
+			if !errors.Is(next(t, ended), actor.ErrDeadLetter) {
 				return errors.New("it ends otherwise")
 			}
 		}
