@@ -1,10 +1,6 @@
 package collectives
 
-import (
-	"sync/atomic"
-
-	"github.com/gorun-hpc/gorun/runtime"
-)
+import "github.com/gorun-hpc/gorun/runtime"
 
 // Override does for one communicator what GORUN_COLL does for all. All members
 // call it with the same list.
@@ -52,12 +48,6 @@ func Choices(c *runtime.Comm) ([]string, error) {
 		return nil, err
 	}
 	return l.Explain(), err
-}
-
-// Busy reports whether a blocking operation of this rank is under way.
-func Busy(c *runtime.Comm) bool {
-	g, _, err := find(c)
-	return err == nil && atomic.LoadUint32(&g.busy) != 0
 }
 
 // Doing returns what a report of a job that hangs says of this rank.

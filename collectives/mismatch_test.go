@@ -236,7 +236,7 @@ func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 					return err
 				}
 				if distant {
-					if err := collectives.Distant(c); err != nil {
+					if err := errors.Join(collectives.Distant(c), collectives.Barrier(w)); err != nil {
 						return err
 					}
 				}
@@ -248,7 +248,7 @@ func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 				}
 				under := make(chan error, 1)
 				go func() { under <- gatherTo(10, 0)(c) }() // waits for rank 1
-				for !collectives.Busy(c) {
+				for collectives.Doing(c) == "" {
 					goruntime.Gosched()
 				}
 				if doing := collectives.Doing(c); !strings.HasPrefix(doing, "gather of 80 bytes of int64, root 0, call 1, at mismatch_test.go:") {
