@@ -31,7 +31,8 @@ type group struct {
 	memories []*runtime.Shared
 	// number is that of the latest blocking call, the first is 1, and trail the
 	// fingerprint of all of them.
-	number, trail uint64
+	number uint64
+	trail  node.Trail
 
 	// The fields below are for any goroutine.
 
@@ -170,8 +171,8 @@ func (e entry) begin(c call) error {
 	c.kind = e.kind
 	said := c.statement()
 	g.number++
-	g.trail = follow(g.trail, said)
-	bears := label(g.trail, g.number)
+	trail := g.trail.Follow(said)
+	bears := label(trail, g.number)
 	g.blocking.note(g.number, said, bears)
 	g.label.Set(bears)
 	g.watch.wake(g)
@@ -180,7 +181,7 @@ func (e entry) begin(c call) error {
 	}
 	n, err := g.shared()
 	if err == nil {
-		n.Enter(said)
+		n.Enter(said, trail)
 	}
 	return err
 }

@@ -1,9 +1,6 @@
 package collectives
 
-import (
-	"github.com/gorun-hpc/gorun/collectives/internal/node"
-	"github.com/gorun-hpc/gorun/runtime"
-)
+import "github.com/gorun-hpc/gorun/runtime"
 
 // A label of a message names the call that it belongs to. Members that call the same
 // use the same.
@@ -21,9 +18,6 @@ const (
 func label(fingerprint, n uint64) uint32 {
 	return uint32(fingerprint>>(64-labelMarkBits)<<labelNumberBits | n%labelNumbers)
 }
-
-// follow is the fingerprint of a call after those that trail is the fingerprint of.
-func follow(trail uint64, c node.Call) uint64 { return (trail ^ c.Fingerprint()) * 0x9e3779b97f4a7c15 }
 
 var _ = [1]struct{}{}[runtime.LabelMax-(1<<(labelMarkBits+labelNumberBits)-1)]
 

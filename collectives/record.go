@@ -13,12 +13,13 @@ import (
 // others.
 const recordSize = 16
 
-// record is what a member called last, for others that called something else. One call
-// at a time is noted in a slot; any goroutine may look.
+// record is what a member called last, for others that called something else. Any
+// goroutine may note a call, or look.
 type record struct{ slots [recordSize]slot }
 
-// slot is one call. Its words are written one by one: it is as written when the number
-// is the same before and after they are read. 0 is no number.
+// slot is one call. It is as written when the number is the same before and after it is
+// read; 0 is no number. (Where the processor reorders stores, as on arm64, a look at the
+// moment of a write may find words of two calls. They are for the text of an error alone.)
 type slot struct {
 	number, what, bytes uint64
 	label               uint64 // of its messages
@@ -30,9 +31,9 @@ type slot struct {
 func (r *record) note(n uint64, c node.Call, label uint32) {
 	s := &r.slots[n%recordSize]
 	processor.Store64(&s.number, 0)
-	processor.Store64(&s.what, c.What)
-	processor.Store64(&s.bytes, c.Bytes)
-	processor.Store64(&s.label, uint64(label))
+	processor.Put64(&s.what, c.What)
+	processor.Put64(&s.bytes, c.Bytes)
+	processor.Put64(&s.label, uint64(label))
 	s.site.Note()
 	processor.Store64(&s.number, n)
 }

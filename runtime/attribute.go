@@ -22,17 +22,19 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	return c.core.attributes.get(key, create)
 }
 
-// attributes is the cache behind Comm.Attribute. Lookups scan a short list that
-// is never changed, only replaced.
+// attributes is the cache behind Comm.Attribute: a list to whose end entries are added.
+// A lookup follows pointers and takes no lock, since every collective operation begins
+// with one.
 type attributes struct {
-	list atomic.Pointer[[]*attribute]
-	// mu guards replacing the list. It is not held while a value is made.
+	first atomic.Pointer[attribute]
+	// mu guards adding to the list. It is not held while a value is made.
 	mu sync.Mutex
 }
 
 // attribute is one key with its value.
 type attribute struct {
-	key any
+	key  any
+	next atomic.Pointer[attribute]
 	// value is set once made is true, and constant from then on.
 	value any
 	made  atomic.Bool
@@ -42,10 +44,16 @@ type attribute struct {
 
 // get returns the value of key and makes it if need be.
 func (s *attributes) get(key any, create func() (any, error)) (any, error) {
-	a := s.find(key)
-	if a.made.Load() {
-		return a.value, nil
+	for a := s.first.Load(); a != nil; a = a.next.Load() {
+		if a.key == key && a.made.Load() {
+			return a.value, nil
+		}
 	}
+	return s.entry(key).make(create)
+}
+
+// make returns the value, and makes it if nobody has.
+func (a *attribute) make(create func() (any, error)) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.made.Load() {
@@ -60,34 +68,26 @@ func (s *attributes) get(key any, create func() (any, error)) (any, error) {
 	return value, nil
 }
 
-// find returns the entry of key, a new one if there is none.
-func (s *attributes) find(key any) *attribute {
-	if a := scan(s.list.Load(), key); a != nil {
-		return a
-	}
+// entry returns the entry of key, a new one if there is none.
+func (s *attributes) entry(key any) *attribute {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := s.list.Load()
-	if a := scan(old, key); a != nil {
-		return a
+	end := &s.first
+	for a := end.Load(); a != nil; a = end.Load() {
+		if a.key == key {
+			return a
+		}
+		end = &a.next
 	}
 	a := &attribute{key: key}
-	list := []*attribute{a}
-	if old != nil {
-		list = append(slices.Clone(*old), a)
-	}
-	s.list.Store(&list)
+	end.Store(a)
 	return a
 }
 
-// values returns those that are made.
+// values returns those that are made, in the order of their keys' first use.
 func (s *attributes) values() []any {
-	list := s.list.Load()
-	if list == nil {
-		return nil
-	}
 	var all []any
-	for _, a := range *list {
+	for a := s.first.Load(); a != nil; a = a.next.Load() {
 		if a.made.Load() {
 			all = append(all, a.value)
 		}
@@ -95,29 +95,12 @@ func (s *attributes) values() []any {
 	return all
 }
 
-// scan looks for key in a list that may be nil.
-func scan(list *[]*attribute, key any) *attribute {
-	if list == nil {
-		return nil
-	}
-	for _, a := range *list {
-		if a.key == key {
-			return a
-		}
-	}
-	return nil
-}
-
 // close closes the values, the latest first, and then forgets them. It is called once.
 func (s *attributes) close() error {
-	list := s.list.Load()
-	if list == nil {
-		return nil
-	}
-	defer s.list.Store(nil)
+	defer s.first.Store(nil)
 	var errs []error
-	for _, a := range slices.Backward(*list) {
-		if closer, ok := a.value.(io.Closer); ok && a.made.Load() {
+	for _, value := range slices.Backward(s.values()) {
+		if closer, ok := value.(io.Closer); ok {
 			errs = append(errs, closer.Close())
 		}
 	}

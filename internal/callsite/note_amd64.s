@@ -4,7 +4,7 @@
 TEXT ·note(SB), NOSPLIT|NOFRAME, $0-8
 	MOVQ s+0(FP), DI
 	MOVQ (BP), AX
-	MOVQ $8, CX
+	MOVQ $6, CX
 next:
 	TESTQ AX, AX
 	JZ   rest

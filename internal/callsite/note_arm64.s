@@ -4,7 +4,7 @@
 TEXT ·note(SB), NOSPLIT|NOFRAME, $0-8
 	MOVD s+0(FP), R0
 	MOVD (R29), R1
-	MOVD $8, R2
+	MOVD $6, R2
 next:
 	CBZ  R1, rest
 	MOVD 8(R1), R3

@@ -9,7 +9,7 @@ import (
 
 // depth is how many frames are kept: those of the packages that work on behalf of the
 // caller are passed over, so that it is more than one.
-const depth = 8
+const depth = 6
 
 // Site is where a call came from: return addresses, the innermost first, 0 after the
 // outermost. Of functions that were inlined it knows the innermost alone.

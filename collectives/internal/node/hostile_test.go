@@ -87,12 +87,14 @@ func FuzzOthers(f *testing.F) {
 			Reader: readerFunc(func(_, _ uint64, dst []byte) error { clear(dst); return nil }),
 		})
 		require.NoError(t, err)
+		var trail node.Trail
 		for round := range 5 {
 			c := call{round, size, 1 + 100*round, round % size}
 			if !op.fits(g, c) {
 				continue
 			}
-			g.Enter(node.Call{What: uint64(which), Bytes: uint64(c.n)})
+			said := node.Call{What: uint64(which), Bytes: uint64(c.n)}
+			g.Enter(said, trail.Follow(said))
 			if _, _, err := op.run(g, rank, c); err != nil {
 				return
 			}

@@ -71,33 +71,46 @@ const (
 type statements struct {
 	// parts holds every member's statements.
 	parts [][]byte
-	// number is that of the current call, hash its own fingerprint.
+	// number is that of the current call.
 	number uint64
 	call   Call
-	hash   uint64
-	// trail is the fingerprint of all calls so far, mark what of it travels.
-	trail, mark uint64
-	place       func() string
+	// mark is what travels of the fingerprint of all calls so far.
+	mark  uint64
+	place func() string
+}
+
+// Trail is the fingerprint of a sequence of calls. The zero value is that of none.
+type Trail struct {
+	last Call
+	// hash is the fingerprint of last: most calls are like the one before.
+	hash, sum uint64
 }
 
 // trailFactor spreads a difference between two trails over the bits above it. It is odd,
 // so that the difference stays.
 const trailFactor = 0x9e3779b97f4a7c15
 
-// Enter says what the member is about to do. Calls that are not entered are taken
-// to be the same. It costs some plain stores.
-func (g *Group) Enter(c Call) {
+// Follow adds a call and returns the fingerprint of all of them, whose high bits are the
+// good ones.
+func (t *Trail) Follow(c Call) uint64 {
+	if c != t.last {
+		t.last, t.hash = c, c.Fingerprint()
+	}
+	t.sum = (t.sum ^ t.hash) * trailFactor
+	return t.sum
+}
+
+// Enter says what the member is about to do, and the fingerprint of its calls so far
+// with this one. Calls that are not entered are taken to be the same. It costs some plain
+// stores.
+func (g *Group) Enter(c Call, trail uint64) {
 	s := &g.said
 	s.number++
-	if c != s.call {
-		s.call, s.hash = c, c.Fingerprint()
-	}
-	s.trail = (s.trail ^ s.hash) * trailFactor
-	s.mark = s.trail >> (64 - markBits)
+	s.call, s.mark = c, trail>>(64-markBits)
 	mine := s.parts[g.rank]
 	for _, at := range [2]int{ringOffset + int(s.number%statementCount)*statementBytes, recentAt(s.number)} {
-		put(uint64At(mine, at), c.Bytes)
-		put(uint64At(mine, at+8), c.What)
+		processor.Put64(uint64At(mine, at), c.Bytes)
+		processor.Put64(uint64At(mine, at+8), c.What)
 	}
 	processor.Store64(uint64At(mine, 0), s.number)
 }
