@@ -9,7 +9,7 @@ import (
 
 // want notes that a connection is needed.
 func (m *Machine) want(now time.Duration, out []Action) []Action {
-	if m.phase == over || m.phase == connected || m.ending || m.wanted {
+	if m.phase == over || m.phase == connected || m.wanted {
 		return out
 	}
 	m.need(now, nil)
@@ -78,7 +78,7 @@ func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, 
 		// the time for its next request.
 		atLeast = max(atLeast, 2*m.config.RetryMax)
 	}
-	m.phase, m.cause, m.turned = waiting, cause, false
+	m.phase, m.cause = waiting, cause
 	m.timer = now + max(m.config.pause(m.tries), atLeast)
 	m.tries++
 	return out

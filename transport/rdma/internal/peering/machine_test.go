@@ -192,6 +192,42 @@ func TestJitterDiffers(t *testing.T) {
 	require.Greater(t, len(pauses), 40)
 }
 
+// TestPausesAreShortAgain after a connection.
+func TestPausesAreShortAgain(t *testing.T) {
+	c := newCaller(t, false)
+	for range 8 {
+		c.fail(time.Millisecond, peering.Answered)
+	}
+	conn := c.conn
+	c.step(peering.Event{Kind: peering.Established, Conn: conn})
+	c.step(peering.Event{Kind: peering.Lost, Conn: conn, Err: errBroken})
+	at, ok := c.m.Deadline()
+	require.True(t, ok)
+	require.LessOrEqual(t, at-c.now, 5*time.Millisecond)
+}
+
+// TestAttemptsOfTheNextLife begin anew, also when the next life has answered first.
+func TestAttemptsOfTheNextLife(t *testing.T) {
+	m := machine(0)
+	connect(t, m)
+	m.Step(0, peering.Event{Kind: peering.Lost, Conn: first, Err: errBroken}, nil)
+	out := m.Step(0, peering.Event{Kind: peering.Established, Conn: second, Greeting: peering.Greeting{Incarnation: 4, Attempt: 2}}, nil)
+	require.Equal(t, []peering.ActionKind{peering.Restarted, peering.Use}, kinds(out))
+	require.Equal(t, negotiation.Duplicate, request(m, in1, 4, 2)[0].Reject.Reason)
+	out = request(m, in2, 4, 3)
+	require.Equal(t, peering.Accept, out[len(out)-1].Kind)
+}
+
+// TestFirstMessageCountsOnce, and on a connection of the peer only.
+func TestFirstMessageCountsOnce(t *testing.T) {
+	m := machine(1)
+	m.Step(0, peering.Event{Kind: peering.Want}, nil)
+	require.Empty(t, m.Step(0, peering.Event{Kind: peering.Heard, Conn: first}, nil))
+	request(m, in1, 3, 1)
+	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: in1}}, m.Step(0, peering.Event{Kind: peering.Heard, Conn: in1}, nil))
+	require.Empty(t, m.Step(0, peering.Event{Kind: peering.Heard, Conn: in1}, nil))
+}
+
 func TestAttemptTimesOut(t *testing.T) {
 	m := machine(0)
 	m.Step(0, peering.Event{Kind: peering.Want}, nil)

@@ -220,6 +220,37 @@ func TestOwnStopIsNotThePeers(t *testing.T) {
 	}
 }
 
+// TestOwnStopAtTheEnd: a process that is stopped when no attempt is left makes one more.
+func TestOwnStopAtTheEnd(t *testing.T) {
+	c := newCaller(t, false)
+	for c.now < 25*time.Second {
+		c.fail(500*time.Millisecond, peering.Unanswered)
+	}
+	c.now = 29600 * time.Millisecond // the pause after it is at least half a second
+	conn := c.conn
+	c.conn = peering.Conn{}
+	c.step(peering.Event{Kind: peering.Lost, Conn: conn, Contact: peering.Unanswered, Err: errBroken})
+	at, ok := c.m.Deadline()
+	require.True(t, ok)
+	require.Equal(t, 30*time.Second, at)
+	c.now = time.Hour
+	c.step(peering.Event{Kind: peering.Tick})
+	c.dial()
+	require.Empty(t, c.said)
+	require.NotZero(t, c.conn)
+}
+
+// TestPatienceIsThatOfTheFirstWish: wishing again makes nothing last longer.
+func TestPatienceIsThatOfTheFirstWish(t *testing.T) {
+	c := newCaller(t, false)
+	for len(c.said) == 0 {
+		c.step(peering.Event{Kind: peering.Want})
+		c.fail(time.Second, peering.Unanswered)
+	}
+	require.Equal(t, []peering.ActionKind{peering.Down}, kinds(c.said))
+	require.Less(t, c.now, 32*time.Second)
+}
+
 // TestDeadlinesOfAttempts: an attempt whose end nobody has reported says nothing of the
 // peer. One that the peer has asked for and that was accepted does.
 func TestDeadlinesOfAttempts(t *testing.T) {
