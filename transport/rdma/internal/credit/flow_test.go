@@ -54,9 +54,6 @@ func (p *pair) moves() []func(p *pair) error {
 // once and in order, without a word that is not due, and all is acknowledged in
 // the end.
 func TestEveryInterleaving(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a search of pure logic: without -short")
-	}
 	type setting struct {
 		slots, window         [2]int
 		quota, breaks, widens int
@@ -65,6 +62,9 @@ func TestEveryInterleaving(t *testing.T) {
 		{[2]int{1, 1}, [2]int{1, 1}, 1, 1, 1},
 		{[2]int{1, 1}, [2]int{1, 1}, 2, 1, 0},
 		{[2]int{2, 4}, [2]int{3, 1}, 1, 1, 0},
+	}
+	if testing.Short() {
+		settings = settings[:1]
 	}
 	if os.Getenv("GORUN_SOAK") == "1" {
 		settings = append(settings,
@@ -264,6 +264,41 @@ func TestAcknowledgedOneByOne(t *testing.T) {
 	require.NoError(t, p.deliver(0))
 	require.Zero(t, p.node[0].flow.Unacknowledged())
 	require.False(t, p.node[0].flow.Due() || p.node[1].flow.Due())
+}
+
+// TestCreditIsReturnedByHalves: less than half of a window is worth no frame of its own.
+func TestCreditIsReturnedByHalves(t *testing.T) {
+	p := newPair([2]int{64, 64}, [2]int{8, 8}, 8, 0, 0)
+	p.update(1)
+	for n := range 4 {
+		require.False(t, p.node[1].flow.Due(), "%d frames", n)
+		require.True(t, p.take(0) && p.put(0))
+		require.NoError(t, p.deliver(1))
+		p.giveBack(1, 1)
+	}
+	require.True(t, p.node[1].flow.Due())
+}
+
+// TestNothingIsSaidInVain: a flow with nothing to be acknowledged does not answer updates,
+// and one without a connection owes nothing.
+func TestNothingIsSaidInVain(t *testing.T) {
+	p := newPair([2]int{8, 8}, [2]int{8, 8}, 1, 0, 0)
+	p.update(0)
+	require.NoError(t, p.deliver(1))
+	p.update(1)
+	require.NoError(t, p.deliver(0))
+	f := p.node[1].flow
+	for range credit.UpdateReserve {
+		_, err := f.ArriveUpdate(credit.Word(8<<16 | 1))
+		require.NoError(t, err)
+	}
+	require.False(t, f.Due())
+
+	require.True(t, p.take(0) && p.put(0))
+	require.NoError(t, p.deliver(1))
+	require.True(t, p.node[1].flow.Owed())
+	p.node[1].flow.Disconnect()
+	require.False(t, p.node[1].flow.Owed())
 }
 
 // TestFarewell: BYE and BYE-ACK acknowledge like any frame, and need nothing.
