@@ -39,9 +39,7 @@ type batch struct {
 	// started says that a byte of it was written: what is left has to follow.
 	started bool
 	// done are the requests that are done when it is written.
-	done []*verbs.Request
-	// region is the memory of a Read Response in it, or nil.
-	region *region
+	done   []*verbs.Request
 	header unix.Msghdr
 }
 
@@ -83,7 +81,7 @@ func (b *batch) reset() {
 	clear(b.vector)
 	clear(b.done)
 	b.buffer, b.vector, b.done = b.buffer[:0], b.vector[:0], b.done[:0]
-	b.sent, b.bytes, b.started, b.region = 0, 0, false, nil
+	b.sent, b.bytes, b.started = 0, 0, false
 }
 
 // open sees to it that a batch has memory.
@@ -216,6 +214,11 @@ func (b *batch) remainder() []byte {
 	if !b.started {
 		return nil
 	}
+	return b.rest()
+}
+
+// rest returns a copy of what is not written yet.
+func (b *batch) rest() []byte {
 	var rest []byte
 	for i := b.sent; i < len(b.vector); i++ {
 		rest = append(rest, bytesOf(&b.vector[i])...)
@@ -223,17 +226,16 @@ func (b *batch) remainder() []byte {
 	return rest
 }
 
-// detach copies what is left to memory of its own, if it refers to a region.
-func (b *batch) detach(m *region) {
-	if b.region != m || b.empty() {
+// detach copies what is left to memory of its own, if any of it lies in the given memory.
+func (b *batch) detach(memory []byte) {
+	for i := b.sent; i < len(b.vector); i++ {
+		if !overlap(bytesOf(&b.vector[i]), memory) {
+			continue
+		}
+		rest := b.rest()
+		clear(b.vector)
+		b.vector, b.sent = b.vector[:0], 0
+		b.refer(rest)
 		return
 	}
-	b.region = nil
-	started := b.started
-	b.started = true
-	rest := b.remainder()
-	b.started = started
-	clear(b.vector)
-	b.vector, b.sent = b.vector[:0], 0
-	b.refer(rest)
 }

@@ -121,8 +121,8 @@ func (d *device) Register(r verbs.Registration) (verbs.Registered, error) {
 	return verbs.Registered{LKey: m.stag, RKey: m.stag, Address: m.address}, nil
 }
 
-// Deregister implements verbs.Device. A Read Response that is half written is
-// finished from a copy, so that the memory may go at once.
+// Deregister implements verbs.Device. What is about to be written from the memory, such as
+// a Read Response that is half written, is written from a copy, so that it may go at once.
 func (d *device) Deregister(key uint32) error {
 	m := d.regions.find(key)
 	if m == nil {
@@ -130,7 +130,7 @@ func (d *device) Deregister(key uint32) error {
 	}
 	d.regions.remove(m)
 	for p := range d.pairs {
-		p.tx.detach(m)
+		p.tx.detach(m.Data)
 	}
 	return nil
 }

@@ -123,24 +123,24 @@ func (t *regions) writable(d *verbs.ProtectionDomain, stag uint32, to uint64, n 
 
 // readable returns the bytes that a peer of a protection domain may read, or the
 // fault for which it is terminated.
-func (t *regions) readable(d *verbs.ProtectionDomain, stag uint32, to uint64, n int) (*region, []byte, error) {
+func (t *regions) readable(d *verbs.ProtectionDomain, stag uint32, to uint64, n int) ([]byte, error) {
 	m := t.find(stag)
 	switch {
 	case m == nil || m.revoked:
-		return nil, nil, rdmap.ErrSTag
+		return nil, rdmap.ErrSTag
 	case m.Domain != d:
-		return nil, nil, rdmap.ErrNotAssociated
+		return nil, rdmap.ErrNotAssociated
 	case m.Access&verbs.AccessRemoteRead == 0:
-		return nil, nil, rdmap.ErrAccess
+		return nil, rdmap.ErrAccess
 	}
 	at, err := ddp.Bounds(m.address, len(m.Data), to, n)
 	switch {
 	case err == nil:
-		return m, m.Data[at : at+n], nil
+		return m.Data[at : at+n], nil
 	case errors.Is(err, ddp.ErrWrap):
-		return nil, nil, rdmap.ErrWrap
+		return nil, rdmap.ErrWrap
 	default:
-		return nil, nil, rdmap.ErrBounds
+		return nil, rdmap.ErrBounds
 	}
 }
 

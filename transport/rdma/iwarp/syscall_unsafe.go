@@ -69,6 +69,12 @@ func linePhase(p []byte, n int) int {
 // bytesOf returns the bytes of an iovec.
 func bytesOf(v *unix.Iovec) []byte { return unsafe.Slice(v.Base, v.Len) }
 
+// overlap reports whether two pieces of memory have a byte in common.
+func overlap(p, q []byte) bool {
+	return len(p) > 0 && len(q) > 0 &&
+		addressOf(p) < addressOf(q)+uint64(len(q)) && addressOf(q) < addressOf(p)+uint64(len(p))
+}
+
 // advance drops the first n bytes of an iovec that has more.
 func advance(v *unix.Iovec, n int) {
 	v.Base = (*byte)(unsafe.Add(unsafe.Pointer(v.Base), n))

@@ -279,12 +279,12 @@ func (p *queuePair) segment(n int) bool {
 	if m.opcode == rdmap.ReadResponse && m.left > 0 {
 		// What is left as a whole, so that a bad request gets no data at all; again for
 		// each segment, because memory may go meanwhile.
-		r, memory, err := p.device.regions.readable(p.config.Domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
+		memory, err := p.device.regions.readable(p.config.Domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
 		if err != nil {
 			p.breach(err, p.readShown())
 			return false
 		}
-		m.place, t.region = placement{piece: memory[:n]}, r
+		m.place = placement{piece: memory[:n]}
 	}
 	if m.opcode.Tagged() {
 		h := ddp.Tagged{Last: last, Control: m.opcode.Control(), STag: m.stag, TO: m.to + uint64(m.at)}
