@@ -94,7 +94,8 @@ type Transport interface {
 	Arm() bool
 	// Disarm takes Arm back. It may be called when nothing is armed.
 	Disarm()
-	// Expose makes b accessible to peers. The caller keeps b alive until Conceal.
+	// Expose makes b accessible to peers for what access says; any other operation on it
+	// ends with ErrBadKey and touches nothing. The caller keeps b alive until Conceal.
 	Expose(b []byte, access Access) (Key, error)
 	// Conceal ends an Expose. On return no peer touches the memory any more, or
 	// the error says why that cannot be known.

@@ -137,6 +137,18 @@ func sending(d *defective, send func(e transport.Endpoint, h transport.Header, p
 	}
 }
 
+// everyRight is all that Expose can grant.
+const everyRight = transport.AccessRead | transport.AccessWrite | transport.AccessAtomic
+
+// granting makes a defect of Expose: it grants something else.
+func granting(granted func(asked transport.Access) transport.Access) func(d *defective, _ *Fake, _ int) {
+	return func(d *defective, _ *Fake, _ int) {
+		d.expose = func(b []byte, access transport.Access) (transport.Key, error) {
+			return d.Transport.Expose(b, granted(access))
+		}
+	}
+}
+
 // defects are what a transport may get wrong, each with the rule that says so.
 var defects = []struct {
 	name, rule string
@@ -212,6 +224,25 @@ var defects = []struct {
 			return d.Transport.Conceal(k)
 		}
 	}},
+	{"rights are not looked at", "AccessIsWhatWasGranted", granting(func(transport.Access) transport.Access { return everyRight })},
+	{"who may read may write", "AccessIsWhatWasGranted", granting(func(a transport.Access) transport.Access {
+		if a&transport.AccessRead != 0 {
+			a |= transport.AccessWrite
+		}
+		return a
+	})},
+	{"who may write may add", "AccessIsWhatWasGranted", granting(func(a transport.Access) transport.Access {
+		if a&transport.AccessWrite != 0 {
+			a |= transport.AccessAtomic
+		}
+		return a
+	})},
+	{"atomics need the right to read", "AccessIsWhatWasGranted", granting(func(a transport.Access) transport.Access {
+		if a&transport.AccessRead == 0 {
+			a &^= transport.AccessAtomic
+		}
+		return a
+	})},
 	{"arm does not look", "ArmIsRefusedWhileSomethingIsThere", func(d *defective, _ *Fake, _ int) {
 		d.arm = func() bool { d.Transport.Arm(); return true }
 	}},

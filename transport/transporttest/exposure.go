@@ -1,6 +1,7 @@
 package transporttest
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/stretchr/testify/require"
@@ -103,26 +104,41 @@ func testExposeTwice(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(second))
 }
 
-// testAccess skips where a transport does not enforce rights; where it does, a
-// refused operation must not have touched anything.
+// testAccess tries every operation on memory that is exposed for each set of rights. What
+// is refused touches nothing, and what is granted is done.
 func testAccess(r *rig) {
 	_, caps := r.connected(0, 1)
-	r.needs("get and put", caps.Get && caps.Put)
-	memory := pattern(1, 64)
-	readable := r.expose(1, memory, transport.AccessRead)
-	require.NoError(r, r.get(make([]byte, 8), readable))
-	if err := r.put(make([]byte, 8), readable); err == nil {
-		r.Skipf("%s does not enforce rights: %v", r.ranks[0].transport.Name(), transport.ErrNotSupported)
-	} else {
-		require.ErrorIs(r, err, transport.ErrBadKey)
+	r.needs("get, put or fetch-add", caps.Get || caps.Put || caps.FetchAdd)
+	for rights := range 2 * transport.AccessAtomic {
+		memory := alignedBytes(4 * wordBytes)
+		writePattern(memory, uint64(rights))
+		want := bytes.Clone(memory)
+		k := r.expose(1, memory, rights)
+		decided := func(operation string, right transport.Access, err error) bool {
+			r.Helper()
+			granted := rights&right != 0
+			if granted {
+				require.NoError(r, err, "%s with rights %03b", operation, rights)
+			} else {
+				require.ErrorIs(r, err, transport.ErrBadKey, "%s with rights %03b", operation, rights)
+			}
+			return granted
+		}
+		if caps.Get {
+			got := make([]byte, wordBytes)
+			if decided("get", transport.AccessRead, r.get(got, k)) {
+				require.Equal(r, want[:wordBytes], got)
+			}
+		}
+		if caps.Put && decided("put", transport.AccessWrite, r.put(pattern(99, wordBytes), k.At(wordBytes))) {
+			writePattern(want[wordBytes:2*wordBytes], 99)
+		}
+		if caps.FetchAdd && decided("fetch-add", transport.AccessAtomic, r.fetchAdd(k.At(2*wordBytes), 1).err) {
+			addWord(want[2*wordBytes:3*wordBytes], 1)
+		}
+		require.Equal(r, want, memory, "rights %03b", rights)
+		require.NoError(r, r.ranks[1].transport.Conceal(k))
 	}
-	writable := r.expose(1, memory, transport.AccessWrite)
-	require.ErrorIs(r, r.get(make([]byte, 8), writable), transport.ErrBadKey)
-	if caps.FetchAdd {
-		require.ErrorIs(r, r.fetchAdd(readable, 1).err, transport.ErrBadKey)
-		require.ErrorIs(r, r.fetchAdd(writable, 1).err, transport.ErrBadKey)
-	}
-	r.requirePattern(memory, 1)
 }
 
 // arena returns the arena of a rank or skips.
