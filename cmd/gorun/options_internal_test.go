@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +117,17 @@ func TestUsageNamesEveryFlag(t *testing.T) {
 	}
 	for line := range strings.Lines(text) {
 		require.LessOrEqual(t, len(line), 140, line)
+	}
+}
+
+// TestUsageNamesEverySetting of a rank that the documentation of package runtime explains.
+func TestUsageNamesEverySetting(t *testing.T) {
+	explained, err := os.ReadFile("../../runtime/doc.go")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`(?m)^//\t(GORUN_[A-Z_]+)`).FindAllSubmatch(explained, -1)
+	require.Greater(t, len(names), 8)
+	for _, name := range names {
+		require.Regexp(t, string(name[1])+`\b`, usage())
 	}
 }
 

@@ -53,6 +53,20 @@ environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
   GOMAXPROCS is the rank's share of the processors unless it was set.
   GORUN_CONTAIN=cgroup|namespace|scan chooses how gorun keeps hold of the
   processes it starts (default: the first that works).
+
+settings of a rank, from this shell's environment or -x, with what they are by
+  default (go doc github.com/gorun-hpc/gorun/runtime explains them):
+  GORUN_TRANSPORT=auto, GORUN_NET=  those of -transport and -net
+  GORUN_NET_GIVEUP=30s   how long a rank of another node that cannot be reached is
+                         tried before it counts as lost; one that was stopped is
+                         waited for as long as its node says that it lives
+  GORUN_NET_TIMEOUT=20s  how long another node may leave what was sent unacknowledged
+  GORUN_NET_IDLE=0       connections between nodes end after that time without traffic
+  GORUN_CRC=1, GORUN_CMA=1  0: no checksums between nodes; no process_vm_readv
+  GORUN_SPIN=50us, GORUN_YIELD=100us  how long a rank that waits polls before it sleeps,
+                         where it has a processor of its own
+  GORUN_COLL=            the algorithms of collective operations (package collectives)
+  GORUN_EXPLAIN=0, GORUN_DEBUG=0  1: what -explain prints; memory given away faults
 `
 
 // usage returns the text of -h.
