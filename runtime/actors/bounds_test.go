@@ -3,12 +3,14 @@ package actors_test
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
@@ -148,10 +150,13 @@ func testBackPressureThroughAChain(t *testing.T) {
 					}
 				}), "slow") // a worker always: it blocks
 				require.NoError(t, err)
+				// The PIDs are kept: the link to an actor that no PID leads to is closed
+				// by the garbage collector, and the next one begins with a window of its own.
+				slow, relay := all[1].PID(2, "slow"), all[0].PID(1, "relay")
 				var passed atomic.Int64
 				_, err = all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
 					if m, ok := c.Message().([]byte); ok {
-						c.Send(all[1].PID(2, "slow"), m)
+						c.Send(slow, m)
 						passed.Add(1)
 					}
 				}, mode(all[1])), "relay")
@@ -160,13 +165,16 @@ func testBackPressureThroughAChain(t *testing.T) {
 				var wg sync.WaitGroup
 				wg.Go(func() {
 					for range n {
-						all[0].Root.Send(all[0].PID(1, "relay"), make([]byte, 1000))
+						all[0].Root.Send(relay, make([]byte, 1000))
 						sent.Add(1)
 					}
 				})
 				// A window of 232 goes to the slow one, one more is in the outbox that
 				// holds the relay; its sender has the half of a window back, and fills it.
-				require.Eventually(t, func() bool { return passed.Load() == 233 && sent.Load() == 349 }, soon, time.Millisecond)
+				require.EventuallyWithT(t, func(t *assert.CollectT) {
+					assert.EqualValues(t, 233, passed.Load(), "messages of the relay")
+					assert.EqualValues(t, 349, sent.Load(), "messages of its sender")
+				}, soon, time.Millisecond)
 				close(gate)
 				for range n {
 					require.Equal(t, 1000, next(t, got))
@@ -175,6 +183,8 @@ func testBackPressureThroughAChain(t *testing.T) {
 				for i := range dead {
 					require.Empty(t, dead[i])
 				}
+				goruntime.KeepAlive(slow)
+				goruntime.KeepAlive(relay)
 			})
 		})
 	}
