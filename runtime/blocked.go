@@ -102,8 +102,8 @@ func (w *World) blocked() string {
 		w.describe(&b, o, now)
 	}
 	w.describeUnreceived(&b)
-	for _, peer := range w.silentPeers(waiting) {
-		fmt.Fprintf(&b, "  %s\n", peer)
+	for _, line := range w.contacts(waiting) {
+		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	busy := slices.DeleteFunc(w.actorTree(), func(a port.Actor) bool { return !a.Busy })
 	for i, a := range busy {
@@ -116,9 +116,9 @@ func (w *World) blocked() string {
 	return b.String()
 }
 
-// silentPeers is a line for each peer of waiting operations that its node says lives and
-// that does not answer.
-func (w *World) silentPeers(waiting []engine.Blocked) []string {
+// contacts are lines for the peers of waiting operations that there is no connection
+// with: what was tried, and whether a peer is silent that its node says lives.
+func (w *World) contacts(waiting []engine.Blocked) []string {
 	if w.network.rdma == nil {
 		return nil
 	}
@@ -132,8 +132,10 @@ func (w *World) silentPeers(waiting []engine.Blocked) []string {
 	var lines []string
 	_ = w.ask(func() { // an engine that has ended has nothing to say
 		for _, peer := range peers {
-			if s := w.network.rdma.Silence(peer); s != "" {
-				lines = append(lines, fmt.Sprintf("rank %d: %s", peer, s))
+			for _, s := range []string{w.network.rdma.Silence(peer), w.network.rdma.Search(peer)} {
+				if s != "" {
+					lines = append(lines, fmt.Sprintf("rank %d: %s", peer, s))
+				}
 			}
 		}
 	})

@@ -2,10 +2,12 @@ package runtime_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 
 func init() {
 	programs["outlast"] = func() { runtime.Main(outlast) }
+	programs["alien"] = func() { runtime.Main(alien) }
 }
 
 // TestHostsSpeakByNetwork: messages and buffers between all ranks of three hosts.
@@ -119,4 +122,43 @@ func TestCutCableIsMended(t *testing.T) {
 	}
 	require.NoError(t, cmd.Wait(), errs.String())
 	require.Subset(t, rest, []string{"rank 0 has them all", "rank 1 has them all"})
+}
+
+// alien has rank 0 send to rank 1, which it cannot reach, and say what came of it.
+func alien(w *runtime.World) error {
+	c := w.Comm()
+	if c.Rank() == 1 {
+		_, err := runtime.Recv(c, make([]int, 1), 0, 3)
+		return err
+	}
+	err := runtime.Send(c, []int{1}, 1, 3)
+	var lost *runtime.PeerError
+	fmt.Fprintln(os.Stdout, "PeerError", errors.As(err, &lost) && lost.Rank == 1, "refused", errors.Is(err, syscall.ECONNREFUSED))
+	return err
+}
+
+// TestHostsWithTheSameAddress: two hosts have no network in common, and each listens at
+// an address that the other one has, too. The rank that sends is told, and what to do.
+func TestHostsWithTheSameAddress(t *testing.T) {
+	c := nscluster.Start(t, 2)
+	r := launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "lo", "-timeout", "20s")
+	require.Equal(t, 1, r.code, r.errors)
+	require.Contains(t, r.out, "PeerError true refused true")
+	require.Regexp(t, `rank 0: send: rank 1 is down: no connection with host h1 within \S+: 127\.0\.0\.1:\d+ \(asked once\): connection refused; `+
+		`that is an address of this host, too: gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on`, r.errors)
+}
+
+// TestHostThatDropsEverything: nothing answers, and who waits is told what was tried.
+func TestHostThatDropsEverything(t *testing.T) {
+	c := nscluster.Start(t, 2)
+	c.Cut("h1")
+	r := launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "eth0", "-timeout", "40s", "-x", "GORUN_NET_GIVEUP=200ms")
+	require.Equal(t, 1, r.code, r.errors)
+	require.Contains(t, r.out, "PeerError true refused false")
+	require.Regexp(t, `rank 0: send: rank 1 is down: no connection with host h1 within \S+: 10\.77\.0\.2:\d+ \(asked .*\): .*; `+
+		`a firewall may drop what is sent to ports that ranks listen on, or there is no way: gorun -net `, r.errors)
+
+	r = launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "eth0", "-timeout", "2s")
+	require.NotZero(t, r.code)
+	require.Regexp(t, `(?m)^gorun:   send, rank 1, tag 3, world, 8 bytes, .*\ngorun:   rank 1: not connected: 10\.77\.0\.2:\d+ \(asked .*\): `, r.errors)
 }

@@ -80,7 +80,7 @@ func (n *network) openRDMA(w *World, secret []byte) error {
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
 		Provider: n.provider, Interface: choice.Address.String(), NoCRC: withoutCRC,
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !n.forced,
-		Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
+		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
 	return err
 }
@@ -103,6 +103,22 @@ func (w *World) addresses(rank int) ([]netip.AddrPort, error) {
 		list[i] = netip.AddrPortFrom(netip.AddrFrom16(a.IP).Unmap(), a.Port)
 	}
 	return list, nil
+}
+
+// ownsAddress reports whether an address of a rank of another node is one of this host's.
+// Of a rank of this node that is no wonder.
+func (w *World) ownsAddress(rank int, a netip.Addr) bool {
+	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
+}
+
+// hostOf returns the name of the host of a rank, "" if it is not known.
+func (w *World) hostOf(rank int) string {
+	if book := w.book.Load(); book != nil {
+		if card, ok := book.Card(rank); ok {
+			return card.Host
+		}
+	}
+	return ""
 }
 
 // card returns the card of a rank that can be reached by network.

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -39,14 +40,7 @@ func (w *World) apart(peer int) error {
 
 // hosts names the hosts of two ranks as well as the book knows them.
 func (w *World) hosts(a, b int) string {
-	name := func(rank int) string {
-		if book := w.book.Load(); book != nil {
-			if c, ok := book.Card(rank); ok && c.Host != "" {
-				return c.Host
-			}
-		}
-		return "unknown"
-	}
+	name := func(rank int) string { return cmp.Or(w.hostOf(rank), "unknown") }
 	return name(a) + ", " + name(b)
 }
 

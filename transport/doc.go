@@ -26,7 +26,9 @@
 //     an error that is ErrPeerDown; those under way complete with it first.
 //   - A peer that closed in order is not lost: there is no Down. What it sent
 //     before still arrives. A Send to it may be accepted, for nobody, while its
-//     lane has room; then, or at once, it returns an error that is ErrClosed.
+//     lane has room; then, or at once, it returns an error that is ErrClosed. Where
+//     a connection has to be made first, a peer that this side has never met is lost:
+//     that nobody listens any more tells nothing else.
 //
 // # Ownership of memory
 //

@@ -60,6 +60,15 @@ type Config struct {
 	// attempts (5 ms to 1 s), and for how long after a connection was wanted new attempts
 	// are made (30 s). Attempt is at most GiveUp.
 	Attempt, Confirm, Farewell, RetryMin, RetryMax, GiveUp time.Duration
+	// Absence is that of package peering: how long a peer is asked that nobody has met and
+	// at whose address nobody listens (2 s). Own reports whether an address of a peer of
+	// another host is one of this host's, too: where such a one refuses, and the peer has no
+	// other, it is given up at once. It is called by actors; nil knows none.
+	Absence time.Duration
+	Own     func(peer int, address netip.Addr) bool
+	// Host returns the name of the host of a rank, for errors; it may be nil, and is
+	// called by actors.
+	Host func(rank int) string
 	// Supervised says that whoever started the ranks says by MarkDown when one ends. Then
 	// a rank whose system takes requests that it does not answer, because it was stopped,
 	// is waited for beyond GiveUp, and Log says so.
@@ -119,5 +128,8 @@ func (c *Config) populate() error {
 		}
 	}
 	c.Attempt = min(c.Attempt, c.GiveUp)
+	if c.Own == nil {
+		c.Own = func(int, netip.Addr) bool { return false }
+	}
 	return nil
 }

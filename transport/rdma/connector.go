@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"syscall"
+	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // connector is the actor of one peer. It owns the connections with it: it asks for
@@ -27,21 +26,15 @@ type connector struct {
 	timer   *time.Timer
 	// links are those that the machine has not given up.
 	links map[peering.Conn]*link
-	// number is that of the last request of the peer, dials counts ours, and unheard
-	// those in a row that found nobody listening.
-	number         uint32
-	dials, unheard int
+	// number is that of the last request of the peer.
+	number uint32
+	// search is what became of our requests since a connection was in use.
+	search search
+	// met says that one was.
+	met bool
 	// idle asks now and then whether the connection in use is needed.
 	idle *time.Timer
-	// met says that a connection was in use, left that the peer has ended without one.
-	met, left bool
 }
-
-// unheardMax is after how many attempts a peer is given up at whose address nobody
-// listens: every rank listens before the others know where. One with which a
-// connection was in use has died, or it would have said goodbye. Of another nobody
-// knows: it counts as ended, and if it died the node agent says so.
-const unheardMax = 4
 
 // attemptGrace is how much later than the deadline of the endpoint, which says how far
 // the attempt came, the machine ends an attempt of which it has heard nothing.
@@ -57,7 +50,7 @@ func newConnector(t *Transport, peer int) *connector {
 			Rank: uint32(c.Rank), Peer: uint32(peer), Incarnation: c.Incarnation,
 			Attempt: c.Attempt + attemptGrace,
 			Confirm: c.Confirm, Farewell: c.Farewell, RetryMin: c.RetryMin, RetryMax: c.RetryMax,
-			GiveUp: c.GiveUp, Supervised: c.Supervised,
+			GiveUp: c.GiveUp, Absence: c.Absence, Supervised: c.Supervised,
 			Random: rand.NewChaCha8(seed),
 		}),
 	}
@@ -70,7 +63,7 @@ type tick struct{ quiet }
 func (a *connector) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case notice:
-		a.step(c, a.listened(m.event))
+		a.step(c, a.tried(m.event))
 	case tick:
 		a.step(c, peering.Event{Kind: peering.Tick})
 	case invited:
@@ -114,7 +107,7 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 		e, events = events[0], events[1:]
 		for _, action := range a.machine.Step(time.Since(a.began), e, nil) {
 			if err := a.perform(c, &action); err != nil {
-				events = append(events, peering.Event{Kind: peering.Lost, Conn: action.Conn, Err: err})
+				events = append(events, a.tried(peering.Event{Kind: peering.Lost, Conn: action.Conn, Err: err}))
 			}
 		}
 		if e.Kind == peering.Lost || e.Kind == peering.Refused {
@@ -124,18 +117,48 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 	a.schedule(c)
 }
 
-// listened takes note whether anybody listens at the address of the peer. When nobody
-// does it has ended, and the machine is told that it is gone.
-func (a *connector) listened(e peering.Event) peering.Event {
-	absent := e.Kind == peering.Lost && (errors.Is(e.Err, verbs.ErrNotListening) || errors.Is(e.Err, syscall.ECONNREFUSED))
-	if !absent {
+// tried takes note of what became of an attempt. When all addresses of the peer turn out
+// to be this host's own there is no way to it, and the machine is told so.
+func (a *connector) tried(e peering.Event) peering.Event {
+	l := a.links[e.Conn]
+	if e.Kind != peering.Lost || l == nil || !e.Conn.Active || l.answered {
+		return e // not an attempt, or one that the peer has answered
+	}
+	a.search.note(l.remote, e.Err, a.t.config.Own(a.peer, l.remote.Addr()) || errors.Is(e.Err, errSelf))
+	a.publish()
+	if !absent(e.Err) {
 		return e
 	}
-	if a.unheard++; a.unheard < unheardMax {
-		return e
+	e.Contact = peering.Absent
+	if list, err := a.t.config.Lookup(a.peer); err == nil && a.search.over(list) {
+		return peering.Event{Kind: peering.Gone, Err: fmt.Errorf("%w: %w", peering.ErrAbsent, e.Err)}
 	}
-	a.left = !a.met
-	return peering.Event{Kind: peering.Gone, Err: e.Err}
+	return e
+}
+
+// publish lets Poll's side say how the search goes.
+func (a *connector) publish() {
+	says := a.search.String()
+	a.t.command(func() {
+		if p := a.t.meet(a.peer); p.end == nil {
+			p.search = says
+		}
+	})
+}
+
+// unreached is the cause of giving the peer up, with the addresses that were tried.
+func (a *connector) unreached(err error) error {
+	var refusal *negotiation.RefusalError
+	if len(a.search.tries) == 0 || errors.As(err, &refusal) {
+		return err // it was reached
+	}
+	host := ""
+	if a.t.config.Host != nil {
+		host = a.t.config.Host(a.peer)
+	}
+	return &UnreachedError{
+		Host: host, For: time.Since(a.search.began).Round(silenceUnit), Tries: slices.Clone(a.search.tries), Lost: a.met, Cause: err,
+	}
 }
 
 // schedule sets the timer to the machine's deadline.
@@ -182,9 +205,10 @@ func (a *connector) answered(c actor.Context, m answered) {
 	}
 	if err != nil {
 		a.t.command(func() { a.t.forget(l) })
-		a.step(c, peering.Event{Kind: peering.Lost, Conn: l.conn, Err: fmt.Errorf("reply of %v: %w", l.remote, err)})
+		a.step(c, a.tried(peering.Event{Kind: peering.Lost, Conn: l.conn, Err: fmt.Errorf("reply of %v: %w", l.remote, err)}))
 		return
 	}
+	l.answered = true
 	a.step(c, peering.Event{Kind: peering.Established, Conn: l.conn, Greeting: peering.Greeting{
 		Incarnation: reply.Incarnation, Attempt: reply.Attempt, Nonce: reply.Nonce,
 	}})
@@ -196,7 +220,7 @@ func (a *connector) rejected(c actor.Context, m rejected) {
 	reject, err := a.t.credentials.OpenReject(m.data, m.link.offered, uint32(a.peer))
 	if err != nil {
 		a.t.strangers.Refusals.Add(1)
-		a.step(c, peering.Event{Kind: peering.Lost, Conn: m.link.conn, Err: fmt.Errorf("%w: %w", m.err, err)})
+		a.step(c, a.tried(peering.Event{Kind: peering.Lost, Conn: m.link.conn, Err: fmt.Errorf("%w: %w", m.err, err)}))
 		return
 	}
 	a.step(c, peering.Event{Kind: peering.Refused, Conn: m.link.conn, Reject: reject})
@@ -215,8 +239,12 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 	case peering.Refuse:
 		a.refuse(l, action.Reject)
 	case peering.Use:
-		a.met, a.unheard = true, 0
-		t.command(func() { t.meet(a.peer).use(l, l.terms) })
+		a.met, a.search = true, search{}
+		t.command(func() {
+			p := t.meet(a.peer)
+			p.search = ""
+			p.use(l, l.terms)
+		})
 		a.inspect(c)
 	case peering.Retire:
 		t.command(func() { t.meet(a.peer).retire(l) })
@@ -243,12 +271,10 @@ func (a *connector) conclude(c actor.Context, action *peering.Action) {
 	t, err := a.t, action.Err
 	switch action.Kind {
 	case peering.Restarted:
+		a.met = false
 		t.command(func() { t.lose(a.peer, peering.ErrRestarted) })
 	case peering.Down:
-		if a.left {
-			t.command(func() { t.ended(a.peer, err) })
-			return
-		}
+		err = a.unreached(err)
 		t.command(func() { t.lose(a.peer, err) })
 	case peering.Ended:
 		t.command(func() { t.ended(a.peer, err) })
@@ -275,9 +301,16 @@ func (a *connector) dial(action *peering.Action) error {
 	if err != nil {
 		return err
 	}
-	l := &link{conn: action.Conn, peer: a.peer, greeting: action.Greeting, remote: list[a.dials%len(list)]}
-	a.dials++
+	remote, ok := a.search.next(list)
+	if !ok {
+		return errSelf // and it was so at once, unless the addresses have changed meanwhile
+	}
+	l := &link{conn: action.Conn, peer: a.peer, greeting: action.Greeting, remote: remote}
 	a.links[l.conn] = l
+	if remote == a.t.Address() {
+		return errSelf
+	}
+	a.publish()
 	a.t.command(func() { a.t.dial(l) })
 	return nil
 }

@@ -68,7 +68,9 @@
 //	                    than Config.Farewell
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     another one, for Config.GiveUp; then the peer is down
-//	nobody listens      the peer is down, or has ended if it was never met
+//	nobody listens      the peer is down: at once where the address is this host's own,
+//	                    else after Config.Absence, or some attempts if it was met. A peer
+//	                    that was never met may have ended in order; nobody can tell
 //	no answer           the peer is down after Config.GiveUp; it is waited for where it is
 //	                    Config.Supervised and its system takes requests: it was stopped
 //	MarkDown            its connections are read to their end, which its system sends, for

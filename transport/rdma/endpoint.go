@@ -41,6 +41,8 @@ type endpoint struct {
 	// the peer has not answered, if that is long and it is waited for all the same.
 	wanted bool
 	silent time.Time
+	// search says how the actor's attempts to connect go, in words; "" if there are none.
+	search string
 	// prompt says that the peer waits for an acknowledgement.
 	prompt bool
 	// listed says that the endpoint is in Transport.busy.
@@ -268,7 +270,7 @@ func (p *endpoint) rest() {
 // cut ends the endpoint for good: every operation ends with err, and nothing is
 // kept.
 func (p *endpoint) cut(err error) {
-	p.end, p.silent = err, time.Time{}
+	p.end, p.silent, p.search = err, time.Time{}, ""
 	for _, l := range p.t.links {
 		if l.peer == p.peer {
 			p.t.forget(l)

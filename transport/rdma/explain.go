@@ -55,6 +55,15 @@ func (t *Transport) Silence(peer int) string {
 	return fmt.Sprintf("no answer for %v, but its node says that it lives", time.Since(t.peers[peer].silent).Round(silenceUnit))
 }
 
+// Search says which addresses of a peer were asked for the connection that is not there
+// yet, how often, and what became of it. It is "" when none is asked for.
+func (t *Transport) Search(peer int) string {
+	if t.Reach(peer) != nil || t.peers[peer] == nil {
+		return ""
+	}
+	return t.peers[peer].search
+}
+
 // silence is Silence behind a comma.
 func (t *Transport) silence(peer int) string {
 	if s := t.Silence(peer); s != "" {

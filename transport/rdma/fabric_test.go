@@ -55,6 +55,7 @@ func newWorld(tb testing.TB, places []place, change func(c *rdma.Config)) *world
 		c := rdma.Config{
 			Rank: i, Size: len(places), Job: "test", Secret: []byte("a secret of the tests"),
 			Provider: p.provider, Interface: p.name, Lookup: lookup, Sleeper: s, Farewell: 10 * time.Millisecond, Linger: 10 * time.Millisecond,
+			Absence: 10 * time.Millisecond,
 		}
 		if change != nil {
 			change(&c)

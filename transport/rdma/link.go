@@ -25,6 +25,7 @@ type link struct {
 	proposal negotiation.Record
 	event    negotiation.Event
 	asked    []byte // the peer's request as it came
+	answered bool   // by the peer, which the actor alone looks at
 
 	// offer and offered are the record sent and its bytes. Poll sets them before the
 	// request goes out; the actor reads them when it is told of the answer.

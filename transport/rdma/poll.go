@@ -2,7 +2,6 @@ package rdma
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -249,12 +248,7 @@ func contactOf(e *verbs.Event) peering.Contact {
 }
 
 // eventError makes an error of an event that ends a connection.
-func eventError(e *verbs.Event) error {
-	if e.Err == nil {
-		return fmt.Errorf("connection %v: %v", e.Remote, e.Type)
-	}
-	return fmt.Errorf("connection %v: %v: %w", e.Remote, e.Type, e.Err)
-}
+func eventError(e *verbs.Event) error { return &endError{e.Remote, e.Type, e.Err} }
 
 // Arm implements transport.Transport.
 func (t *Transport) Arm() bool {

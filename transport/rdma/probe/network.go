@@ -87,6 +87,15 @@ func (h *Host) Network(wish string) (Choice, error) {
 	return Choice{}, &NetworkError{Wish: wish, Cause: strings.Join(causes, ", "), Interfaces: all}
 }
 
+// Owns reports whether an address is one of this host's, as every loopback address is.
+func (h *Host) Owns(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	all, err := h.Interfaces()
+	return a.IsLoopback() || err == nil && slices.ContainsFunc(all, func(i Interface) bool {
+		return slices.ContainsFunc(i.Addresses, func(p netip.Prefix) bool { return p.Addr().WithZone("") == a })
+	})
+}
+
 // choose fits one part of a wish.
 func choose(all []Interface, devices map[string]string, wish string) (Choice, error) {
 	fits, what, err := parse(all, wish)

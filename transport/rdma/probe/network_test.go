@@ -152,3 +152,16 @@ func FuzzWish(f *testing.F) {
 		require.NotContains(t, []string{"down0", "bare0"}, c.Interface)
 	})
 }
+
+func TestOwns(t *testing.T) {
+	h := host(lo, eth0)
+	for text, own := range map[string]bool{
+		"127.0.0.1": true, "127.9.9.9": true, "::1": true, "192.0.2.2": true, "::ffff:192.0.2.2": true, "fe80::1%eth0": true, "fd00::2": true,
+		"192.0.2.3": false, "fd00::3": false, "0.0.0.0": false,
+	} {
+		require.Equal(t, own, h.Owns(netip.MustParseAddr(text)), text)
+	}
+	h.Interfaces = func() ([]probe.Interface, error) { return nil, errors.New("netlink is gone") }
+	require.True(t, h.Owns(netip.MustParseAddr("127.0.0.1")))
+	require.False(t, h.Owns(netip.MustParseAddr("192.0.2.2")))
+}

@@ -26,6 +26,10 @@ type Config struct {
 	// GiveUp is how long after a connection was wanted new attempts are made; 30 s. The
 	// peer is down when the last has failed.
 	GiveUp time.Duration
+	// Absence is how long a peer is asked at whose address nobody listens; 2 s. It bounds
+	// the time from the first refusal for a peer with which no connection was in use; one
+	// with which there was has died, or it would have said BYE.
+	Absence time.Duration
 	// Supervised says that somebody watches the peer and says Gone when it dies. So it
 	// lives, and is not given up, as long as its host takes requests that it does not
 	// answer: it was stopped.
@@ -46,6 +50,7 @@ func (c *Config) populate() {
 		{&c.RetryMin, 5 * time.Millisecond},
 		{&c.RetryMax, time.Second},
 		{&c.GiveUp, 30 * time.Second},
+		{&c.Absence, 2 * time.Second},
 	} {
 		if *d.at <= 0 {
 			*d.at = d.value

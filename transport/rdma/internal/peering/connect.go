@@ -39,19 +39,35 @@ func (m *Machine) dial(now time.Duration, out []Action) []Action {
 // missed ends an attempt, active or passive, to which the peer gave no answer, as far
 // as contact says.
 func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []Action) []Action {
+	absent := m.absent
+	m.absent = 0
 	switch contact {
 	case Answered:
 		out = m.answered(now, out)
 	case Unanswered:
 		m.silent = true
 	case Unreached: // also by the host of a stopped peer, which takes so many requests
+	case Absent:
+		out = m.answered(now, out)
+		if m.absent = absent + 1; m.absent == 1 {
+			m.absentSince = now
+		}
 	}
-	return m.failed(now, cause, 0, out)
+	out = m.failed(now, cause, 0, out)
+	if m.absent >= absentMin && (m.met || now-m.absentSince >= m.config.Absence) {
+		return m.finish(down, fmt.Errorf("%w: %w", ErrAbsent, cause), out)
+	}
+	return out
 }
+
+// absentMin is the number of attempts in a row that have to find nobody listening before
+// a peer is given up: one may have met the end of another connection's handshake, or a
+// backlog that was full for a moment.
+const absentMin = 4
 
 // answered notes that the peer is there, whatever it says.
 func (m *Machine) answered(now time.Duration, out []Action) []Action {
-	m.silent = false
+	m.silent, m.absent = false, 0
 	if !m.told {
 		return out
 	}
@@ -87,7 +103,7 @@ func (m *Machine) failed(now time.Duration, cause error, atLeast time.Duration, 
 // use puts the connection in use.
 func (m *Machine) use(now time.Duration, out []Action) []Action {
 	out = m.answered(now, out)
-	m.phase, m.wanted, m.tries, m.cause = connected, false, 0, nil
+	m.phase, m.wanted, m.tries, m.cause, m.met = connected, false, 0, nil, true
 	return append(out, Action{Kind: Use, Conn: m.conn})
 }
 
@@ -115,7 +131,7 @@ func (m *Machine) meet(incarnation uint16, out []Action) []Action {
 	if m.known {
 		out = append(out, Action{Kind: Restarted, Greeting: Greeting{Incarnation: incarnation}})
 	}
-	m.peer, m.known, m.heard = incarnation, true, false
+	m.peer, m.known, m.heard, m.met = incarnation, true, false, false
 	return out
 }
 

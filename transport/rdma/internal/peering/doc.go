@@ -43,6 +43,9 @@
 //   - A connection that is lost while in use is made again by itself: a peer that
 //     died would otherwise not be missed. Unanswered for Config.GiveUp, the peer
 //     is down.
+//   - A peer at whose address nobody listens is given up after Config.Absence, since
+//     every rank listens before others know where; after a few attempts if a connection
+//     with it was in use.
 //   - A Supervised peer whose host takes requests that nobody answers was stopped, and
 //     is waited for. One that refuses, or whose host takes no request, is not: what
 //     tells them apart is the Contact of a Lost attempt. The time in which this side

@@ -72,6 +72,8 @@ const (
 	Unreached
 	// Unanswered says that the peer's host took the request, and the peer did not answer.
 	Unanswered
+	// Absent says that a host answered that nobody listens at the peer's address.
+	Absent
 )
 
 // Event is one thing that happened. Fields that its kind does not name are zero.

@@ -11,6 +11,8 @@ import (
 var (
 	// ErrTimeout says that the peer did not answer in time.
 	ErrTimeout = errors.New("no answer in time")
+	// ErrAbsent says that nobody listens where the peer should.
+	ErrAbsent = errors.New("nobody listens there")
 	// ErrReplaced says that the peer had lost the connection and made another.
 	ErrReplaced = errors.New("replaced by a newer connection of the peer")
 	// ErrRestarted says that the peer has a new incarnation.
@@ -65,6 +67,10 @@ type Machine struct {
 	seen  uint16 // newest attempt of the peer, of that incarnation
 	heard bool   // seen is known
 
+	met         bool          // a connection was in use
+	absent      int           // attempts in a row that found nobody listening
+	absentSince time.Duration // when the first of them ended
+
 	silent    bool // an attempt since the peer was last heard was Unanswered
 	told      bool // Silent was said, Answers was not
 	turned    bool // dialing: the peer's request was turned away in favour of this one
@@ -87,7 +93,7 @@ func New(config Config) *Machine {
 // elsewhere. An older one than known changes nothing.
 func (m *Machine) Expect(incarnation uint16) {
 	if !m.known || newer(incarnation, m.peer) {
-		m.peer, m.known, m.heard = incarnation, true, false
+		m.peer, m.known, m.heard, m.met = incarnation, true, false, false
 	}
 }
 
@@ -135,6 +141,8 @@ func (m *Machine) String() string {
 		{m.wanted, "wanted"},
 		{m.silent, "silent"},
 		{m.told, "told"},
+		{m.met, "met"},
+		{m.absent > 0, fmt.Sprintf("absent %d times", m.absent)},
 		{m.farewell, "bye"},
 		{m.peerFinal, "peer ends"},
 		{m.ending, "ending"},

@@ -1,0 +1,111 @@
+package peering_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+)
+
+// TestAbsentPeerIsGivenUpSoon: nobody listens at the address of a peer. It is asked some
+// times, and not for GiveUp.
+func TestAbsentPeerIsGivenUpSoon(t *testing.T) {
+	for _, supervised := range []bool{false, true} {
+		c := newCaller(t, supervised)
+		attempts := 0
+		for ; len(c.said) == 0; attempts++ {
+			require.Less(t, c.now, 5*time.Second, "%v", c.m)
+			c.fail(time.Millisecond, peering.Absent)
+		}
+		require.Equal(t, []peering.ActionKind{peering.Down}, kinds(c.said))
+		require.ErrorIs(t, c.said[0].Err, peering.ErrAbsent)
+		require.ErrorIs(t, c.said[0].Err, errBroken)
+		require.ErrorIs(t, c.m.Err(), peering.ErrAbsent)
+		require.GreaterOrEqual(t, c.now, 2*time.Second, "it may be on its way")
+		require.Greater(t, attempts, 4)
+		require.Zero(t, c.conn)
+		require.Empty(t, c.m.Step(c.now, peering.Event{Kind: peering.Want}, nil))
+	}
+}
+
+// TestAbsenceIsSettable, and a slow refusal counts as often as a fast one: a few are
+// needed, however long they take.
+func TestAbsenceIsSettable(t *testing.T) {
+	m := peering.New(peering.Config{Rank: 1, Peer: 0, Absence: time.Minute, GiveUp: time.Hour, Random: rand.NewPCG(1, 1)})
+	c := &caller{T: t, m: m}
+	c.step(peering.Event{Kind: peering.Want})
+	for len(c.said) == 0 {
+		c.fail(0, peering.Absent)
+	}
+	require.GreaterOrEqual(t, c.now, time.Minute)
+	require.Less(t, c.now, time.Minute+2*time.Second)
+
+	c = newCaller(t, false)
+	for range 3 {
+		c.fail(3*time.Second, peering.Absent)
+		require.Empty(t, c.said)
+	}
+	c.fail(3*time.Second, peering.Absent)
+	require.Len(t, c.said, 1)
+}
+
+// TestAbsenceIsInARow: whatever else answers, or does not, begins it anew.
+func TestAbsenceIsInARow(t *testing.T) {
+	for _, other := range []peering.Contact{peering.Answered, peering.Unreached, peering.Unanswered} {
+		c := newCaller(t, false)
+		for i := 1; len(c.said) == 0; i++ {
+			contact := peering.Absent
+			if i%4 == 0 {
+				contact = other
+			}
+			c.fail(time.Second, contact)
+		}
+		require.GreaterOrEqual(t, c.now, 30*time.Second, "%v", other)
+	}
+	c := newCaller(t, false)
+	for i := uint16(1); i < 10; i++ {
+		c.fail(time.Second, peering.Absent)
+		c.step(peering.Event{Kind: peering.Requested, Conn: peering.Conn{Number: uint32(i)}, Greeting: peering.Greeting{Attempt: i}})
+		require.Equal(t, []peering.ActionKind{peering.Accept}, kinds(c.said), "the peer itself asks")
+		c.said = nil
+		c.step(peering.Event{Kind: peering.Lost, Conn: peering.Conn{Number: uint32(i)}, Err: errBroken})
+		c.dial()
+	}
+}
+
+// TestAbsentPeerThatWasMet has died: it would have said BYE, and is given up after a few
+// attempts. Of its next life nothing is known.
+func TestAbsentPeerThatWasMet(t *testing.T) {
+	meet := func() *caller {
+		c := newCaller(t, false)
+		c.step(peering.Event{Kind: peering.Established, Conn: c.conn, Greeting: peering.Greeting{Incarnation: 3}})
+		c.said = nil
+		return c
+	}
+	c := meet()
+	lost, _ := c.m.InUse()
+	c.conn = peering.Conn{}
+	c.step(peering.Event{Kind: peering.Lost, Conn: lost, Err: errBroken})
+	c.dial()
+	c.said = nil
+	for i := range 4 {
+		require.Empty(t, c.said, i)
+		c.fail(0, peering.Absent)
+	}
+	require.Equal(t, []peering.ActionKind{peering.Down}, kinds(c.said))
+	require.Less(t, c.now, time.Second)
+
+	c = meet()
+	c.step(peering.Event{Kind: peering.Requested, Conn: in1, Greeting: peering.Greeting{Incarnation: 4, Attempt: 1}})
+	c.conn = peering.Conn{}
+	c.step(peering.Event{Kind: peering.Lost, Conn: in1, Err: errBroken})
+	c.said = nil
+	c.dial()
+	for range 4 {
+		c.fail(0, peering.Absent)
+	}
+	require.Empty(t, c.said)
+}

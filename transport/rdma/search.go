@@ -1,0 +1,208 @@
+package rdma
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// Try is one address at which a connection with a peer was asked for.
+type Try struct {
+	// Address is where the peer should listen, as its Lookup says.
+	Address netip.AddrPort
+	// Attempts is how often it was asked for a connection.
+	Attempts int
+	// Own says that the address is one of this host's, too, and refused: who answered
+	// there is this host and not the peer's.
+	Own bool
+	// Err is why the last attempt failed, nil while none has.
+	Err error
+}
+
+// String is the address and what became of it.
+func (t Try) String() string {
+	times := "once"
+	if t.Attempts != 1 {
+		times = fmt.Sprintf("%d times", t.Attempts)
+	}
+	s := fmt.Sprintf("%v (asked %s): ", t.Address, times)
+	if t.Err == nil {
+		return s + "no answer so far"
+	}
+	if end, ok := t.Err.(*endError); ok { //nolint:errorlint // one that is wrapped says more
+		return s + end.reason()
+	}
+	return s + t.Err.Error()
+}
+
+// UnreachedError says why no connection with a peer came about. It is its Cause and the
+// errors of all Tries.
+type UnreachedError struct {
+	// Host is where the peer runs, "" if it is not known.
+	Host string
+	// For is how long a connection was asked for.
+	For time.Duration
+	// Lost says that one was in use before.
+	Lost bool
+	// Tries are the addresses that were tried, in the order of their first attempts.
+	Tries []Try
+	// Cause is why no more attempts are made.
+	Cause error
+}
+
+// Error names the host, every address with what became of it, and what can be done.
+func (e *UnreachedError) Error() string {
+	s := "no connection"
+	if e.Host != "" {
+		s += " with host " + e.Host
+	}
+	return fmt.Sprintf("%s within %v: %s; %s", s, e.For, triesText(e.Tries), e.remedy())
+}
+
+// Unwrap returns the cause and the errors of all addresses.
+func (e *UnreachedError) Unwrap() []error {
+	list := []error{e.Cause}
+	for _, t := range e.Tries {
+		if t.Err != nil {
+			list = append(list, t.Err)
+		}
+	}
+	return list
+}
+
+// remedy is what the user can do.
+func (e *UnreachedError) remedy() string {
+	const choose = "gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on"
+	switch {
+	case e.Lost:
+		return "there was one before"
+	case slices.ContainsFunc(e.Tries, func(t Try) bool { return t.Own }):
+		return "that is an address of this host, too: " + choose
+	case errors.Is(e.Cause, peering.ErrAbsent):
+		return "nobody listens there, or a firewall refuses: " + choose
+	case slices.ContainsFunc(e.Tries, Try.unreached):
+		return "a firewall may drop what is sent to ports that ranks listen on, or there is no way: " + choose
+	default:
+		return "what listens there does not answer as a rank of this job does"
+	}
+}
+
+// unreached reports whether nothing answers at the address, as far as is known.
+func (t Try) unreached() bool {
+	var end *endError
+	return t.Err == nil || errors.As(t.Err, &end) && end.kind == verbs.EventUnreachable
+}
+
+func triesText(tries []Try) string {
+	list := make([]string, len(tries))
+	for i, t := range tries {
+		list[i] = t.String()
+	}
+	return strings.Join(list, ", ")
+}
+
+// endError is the event with which an attempt, or a connection, has ended.
+type endError struct {
+	remote netip.AddrPort
+	kind   verbs.EventType
+	cause  error
+}
+
+// Error implements error.
+func (e *endError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("connection %v: %v", e.remote, e.kind)
+	}
+	return fmt.Sprintf("connection %v: %v: %v", e.remote, e.kind, e.cause)
+}
+
+// Unwrap returns the cause.
+func (e *endError) Unwrap() error { return e.cause }
+
+// reason is the end without the address, in words for people.
+func (e *endError) reason() string {
+	var errno syscall.Errno
+	switch {
+	case errors.As(e.cause, &errno):
+		return errno.Error()
+	case e.cause != nil:
+		return e.cause.Error()
+	case e.kind == verbs.EventUnreachable:
+		return "no host answers"
+	case e.kind == verbs.EventTimedOut:
+		return "the host took the request and nobody answered in time"
+	default:
+		return e.kind.String()
+	}
+}
+
+// errSelf is the refusal of a rank to ask itself.
+var errSelf = errors.New("this rank listens there itself")
+
+// absent reports whether an attempt found that nobody listens at the address.
+func absent(err error) bool {
+	return errors.Is(err, verbs.ErrNotListening) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errSelf)
+}
+
+// search is what is known of the addresses of a peer while a connection is asked for.
+// The actor of the peer owns it.
+type search struct {
+	began time.Time
+	tries []Try
+	turn  int
+}
+
+// at returns the record of an address.
+func (s *search) at(a netip.AddrPort) *Try {
+	i := slices.IndexFunc(s.tries, func(t Try) bool { return t.Address == a })
+	if i < 0 {
+		i = len(s.tries)
+		s.tries = append(s.tries, Try{Address: a})
+	}
+	return &s.tries[i]
+}
+
+// next chooses the address for the next attempt: each in its turn, but for those that
+// turned out to be this host's own. It returns false when none is left.
+func (s *search) next(list []netip.AddrPort) (netip.AddrPort, bool) {
+	for range list {
+		a := list[s.turn%len(list)]
+		s.turn++
+		if t := s.at(a); !t.Own {
+			if len(s.tries) == 1 && t.Attempts == 0 {
+				s.began = time.Now()
+			}
+			t.Attempts++
+			return a, true
+		}
+	}
+	return netip.AddrPort{}, false
+}
+
+// note takes the end of an attempt. own says that the address is one of this host's.
+func (s *search) note(a netip.AddrPort, err error, own bool) {
+	t := s.at(a)
+	t.Err, t.Own = err, own && absent(err)
+}
+
+// over reports whether every one of the addresses is known to lead to this host.
+func (s *search) over(list []netip.AddrPort) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(a netip.AddrPort) bool {
+		return !slices.ContainsFunc(s.tries, func(t Try) bool { return t.Address == a && t.Own })
+	})
+}
+
+// String says how the search goes.
+func (s *search) String() string {
+	if len(s.tries) == 0 {
+		return ""
+	}
+	return "not connected: " + triesText(s.tries)
+}
