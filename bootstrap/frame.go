@@ -17,6 +17,7 @@ const (
 	kindAbort    kind = 3
 	kindFinalize kind = 4
 	kindReport   kind = 5
+	kindFailed   kind = 6
 
 	kindBook      kind = 16 // agent to rank
 	kindFenceDone kind = 17

@@ -19,14 +19,16 @@ const (
 	EventAborted                        // ends the job with Code; Text is the reason
 	EventFinalized                      // left on purpose
 	EventReport                         // Text answers a dump
+	EventFailed                         // is about to end with the error Text; Origin is the rank whose failure it is
 )
 
 // Event is what a rank told its agent.
 type Event struct {
-	Kind EventKind
-	Rank int
-	Code int
-	Text string
+	Kind   EventKind
+	Rank   int
+	Code   int
+	Origin int
+	Text   string
 }
 
 // RankState is how far a rank has come.
@@ -54,6 +56,7 @@ const (
 //	3   abort      rank    4 bytes exit code, reason
 //	4   finalize   rank    empty
 //	5   report     rank    4 bytes 0, text
+//	6   failed     rank    4 bytes rank whose failure it is, error
 //	16  book       agent   book
 //	17  fence done agent   4 bytes number of complete fences
 //	18  peer down  agent   4 bytes rank, cause
@@ -195,6 +198,11 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 	case kindReport:
 		e.Kind = EventReport
 		_, e.Text, err = parseNumbered(body)
+	case kindFailed:
+		e.Kind = EventFailed
+		if e.Origin, e.Text, err = parseNumbered(body); err == nil && (e.Origin < 0 || e.Origin >= len(s.members)) {
+			err = fmt.Errorf("bootstrap: failure of rank %d of %d: %w", e.Origin, len(s.members), ErrMalformed)
+		}
 	case kindBook, kindFenceDone, kindPeerDown, kindDump:
 		fallthrough
 	default:

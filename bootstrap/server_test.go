@@ -226,6 +226,10 @@ func TestAbortAndReport(t *testing.T) {
 	require.Equal(t, 2, w.server.Dump())
 	require.NoError(t, w.sessions[1].Report(strings.Repeat("x", 100<<10)))
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventReport, Rank: 1, Text: strings.Repeat("x", 64<<10)}, w.next(t, bootstrap.EventReport))
+	require.NoError(t, w.sessions[1].Fail(0, "it was rank 0"))
+	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventFailed, Rank: 1, Origin: 0, Text: "it was rank 0"}, w.next(t, bootstrap.EventFailed))
+	require.NoError(t, w.sessions[0].Fail(1, ""))
+	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventFailed, Rank: 0, Origin: 1}, w.next(t, bootstrap.EventFailed))
 	w.sessions[0].Abort(-3, "no more work")
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventAborted, Code: -3, Text: "no more work"}, w.next(t, bootstrap.EventAborted))
 }
@@ -272,6 +276,7 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 	require.NoError(t, s.Fence(t.Context()))
 	require.NoError(t, s.Report("nobody listens"))
 	s.Abort(1, "nobody listens")
+	require.Error(t, s.Fail(0, "nobody listens"))
 	require.NoError(t, s.Finalize())
 }
 
@@ -279,6 +284,9 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 type recorded struct{ io.Reader }
 
 func (recorded) Write(p []byte) (int, error) { return len(p), nil }
+
+// kindFailed is the kind of Session.Fail.
+const kindFailed = 6
 
 func frame(k uint8, body []byte) []byte { return bootstrap.AppendFrame(nil, k, body) }
 
@@ -293,6 +301,9 @@ func TestServerRefusesMalformedFrames(t *testing.T) {
 		"card and more":         frame(bootstrap.KindCard, append(encoded(t, plainCard(0)), 0)),
 		"second card":           append(card, card...),
 		"short abort":           frame(bootstrap.KindAbort, []byte{1, 2, 3}),
+		"failure of nobody":     frame(kindFailed, []byte{255, 255, 255, 255, 'x'}),
+		"failure of a stranger": frame(kindFailed, []byte{2, 0, 0, 0, 'x'}),
+		"short failure":         frame(kindFailed, []byte{1, 0, 0}),
 		"long fence":            frame(bootstrap.KindFence, []byte{1}),
 		"long finalize":         frame(bootstrap.KindFinalize, []byte{1}),
 		"fence after finalize":  append(frame(bootstrap.KindFinalize, nil), frame(bootstrap.KindFence, nil)...),

@@ -36,6 +36,9 @@ type Notice struct {
 // ErrAgentLost ends the operations of a session whose agent is gone.
 var ErrAgentLost = errors.New("bootstrap: connection to the node agent lost")
 
+// errNoAgent ends what only a node agent can do, in a world of one.
+var errNoAgent = errors.New("bootstrap: there is no node agent")
+
 // dumpsMax bounds the dumps that wait for somebody to listen.
 const dumpsMax = 4
 
@@ -170,6 +173,17 @@ func (s *Session) Abort(code int, reason string) {
 	}
 }
 
+// Fail says that this rank is about to end with an error, the text, that was caused by
+// the failure of rank origin, which may be this one. The agent prints the text, once for
+// all ranks that say the same. Where there is no agent to do so the error says why, and
+// the caller prints it.
+func (s *Session) Fail(origin int, text string) error {
+	if s.conn == nil {
+		return errNoAgent
+	}
+	return s.send(kindFailed, appendNumbered(nil, origin, text))
+}
+
 // Report answers a Dump with text of at most 64 KiB; the rest is cut.
 func (s *Session) Report(text string) error {
 	if s.conn == nil {
@@ -267,7 +281,7 @@ func (s *Session) take(k kind, body []byte) error {
 		if len(s.notices) < dumpsMax {
 			s.notices <- Notice{Kind: Dump}
 		}
-	case kindCard, kindFence, kindAbort, kindFinalize, kindReport:
+	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed:
 		fallthrough
 	default:
 		return fmt.Errorf("bootstrap: frame of kind %d from the agent: %w", k, ErrMalformed)

@@ -26,7 +26,13 @@ type MismatchError struct {
 	// Line and PeerLine are where, as in "main.go:12". PeerLine is empty if the peer
 	// does not answer, or has forgotten: it remembers its last calls alone.
 	Line, PeerLine string
+	// odd is the world rank that calls something else than the others.
+	odd int
 }
+
+// FailureOrigin returns the world rank of the one of the two ranks that a third one does not
+// agree with, or of the lower one if no other rank knows.
+func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.
 func (e *MismatchError) Error() string {

@@ -60,7 +60,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 			}
 		}
 		own, _ := mine.of(wanted)
-		return g.mismatch(own, wanted, met.Source, g.ask(c, met.Source, sent|started), sent)
+		return g.mismatch(c, own, wanted|started, met.Source, g.ask(c, met.Source, sent|started), sent|started)
 	case errors.Is(err, runtime.ErrCommBroken):
 		return fmt.Errorf("at %s: %w", g.place(), err) // by an error that names another line
 	}
@@ -81,7 +81,31 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	}
 	return &MismatchError{
 		Rank: e.Member, Peer: e.Other, Call: describe(e.Mine), PeerCall: describe(e.Theirs), Line: e.Here, PeerLine: e.There,
+		odd: g.odd(c, e.Other, e.Mine, e.Theirs, number),
 	}
+}
+
+// arbitersMax bounds how many other members are asked which of two is right.
+const arbitersMax = 4
+
+// odd returns the world rank of the one of two members, this one and peer, that called
+// something else than a third one did; the subject is its call. All that meet a mismatch
+// name the same rank so, if it is one that differs. Without a third the lower one is named.
+func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
+	low, asked := min(g.rank, peer), 0
+	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {
+		if rank == g.rank || rank == peer {
+			continue
+		}
+		asked++
+		switch g.ask(c, rank, subject).Call {
+		case mine:
+			return c.WorldRank(peer)
+		case theirs:
+			return c.WorldRank(g.rank)
+		}
+	}
+	return c.WorldRank(low)
 }
 
 // ask returns what another member said of one of its calls, nothing if it does not
@@ -95,15 +119,16 @@ func (g *group) ask(c *runtime.Comm, rank int, subject uint64) statement {
 	return s
 }
 
-// mismatch is the error of two calls that met. Calls that are alike differ by their
-// number: one of the two ranks has left one out.
-func (g *group) mismatch(mine statement, number uint64, peer int, theirs statement, peerNumber uint64) *MismatchError {
+// mismatch is the error of two calls that met, each a subject of Answer. Calls that are
+// alike differ by their number: one of the two ranks has left one out.
+func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer int, theirs statement, peerSubject uint64) *MismatchError {
 	e := &MismatchError{
 		Rank: g.rank, Peer: peer, Call: describe(mine.Call), PeerCall: describe(theirs.Call), Line: mine.line, PeerLine: theirs.line,
+		odd: g.odd(c, peer, mine.Call, theirs.Call, subject),
 	}
 	if mine.Call == theirs.Call {
-		e.Call += fmt.Sprintf(", call %d", number)
-		e.PeerCall += fmt.Sprintf(", call %d", peerNumber)
+		e.Call += fmt.Sprintf(", call %d", subject&^subjectStarted)
+		e.PeerCall += fmt.Sprintf(", call %d", peerSubject&^subjectStarted)
 	}
 	return e
 }
@@ -127,7 +152,7 @@ func (g *group) leftovers() error {
 		}
 		number := uint64(u.Label) % labelNumbers
 		if own, known := mine.of(number); known && own.label != u.Label {
-			return g.mismatch(own, number, u.Source, g.ask(g.home, u.Source, number|started), number)
+			return g.mismatch(g.home, own, number|started, u.Source, g.ask(g.home, u.Source, number|started), number|started)
 		}
 	}
 	return nil

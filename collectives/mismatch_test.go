@@ -142,8 +142,46 @@ var plusInt = collectives.Func(func(a, b int64) int64 { return a + b }, true)
 
 func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, says []string) {
 	t.Helper()
+	mismatchedAt(t, size, 0, before, distant, odd, rest, says)
+}
+
+// Every rank blames the one that differs from the others, whoever of them has met it and
+// whoever heard of it; of two ranks the lower one.
+func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
+	for name, tc := range map[string]struct{ odd, rest step }{
+		"operations":    {collectives.Barrier, sumOf(1)},
+		"lengths":       {sumOf(9000), sumOf(9001)},
+		"element types": {floats(1), sumOf(1)},
+		"roots":         {bcastOf(1, 1), bcastOf(1, 0)},
+	} {
+		for _, size := range []int{2, 3, 5} {
+			for _, distant := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%d/distant=%v", name, size, distant), func(t *testing.T) {
+					t.Parallel()
+					for _, odd := range []int{0, size - 1} {
+						blamed := mismatchedAt(t, size, odd, 1, distant, tc.odd, tc.rest, nil)
+						want := odd
+						if size == 2 {
+							want = 0
+						}
+						require.Len(t, blamed, size)
+						for rank, b := range blamed {
+							require.Equal(t, want, b, "at rank %d", rank)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// mismatchedAt does an odd step at one rank and another one at the rest, checks the
+// errors, and returns whom each rank blames.
+func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, rest step, says []string) []int {
+	t.Helper()
 	var mu sync.Mutex
 	var found []*collectives.MismatchError
+	blamed := make([]int, size)
 	world(t, size, func(c *runtime.Comm) error {
 		d, err := c.Dup()
 		if err != nil {
@@ -160,7 +198,7 @@ func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, sa
 			}
 		}
 		mine := rest
-		if c.Rank() == 0 {
+		if c.Rank() == oddRank {
 			mine = odd
 		}
 		err = mine(d)
@@ -169,6 +207,11 @@ func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, sa
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		var blames interface{ FailureOrigin() int }
+		if !errors.As(err, &blames) {
+			return fmt.Errorf("rank %d: %w blames nobody", c.Rank(), err)
+		}
+		blamed[c.Rank()] = blames.FailureOrigin()
 		var m *collectives.MismatchError
 		switch {
 		case errors.As(err, &m):
@@ -192,6 +235,7 @@ func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, sa
 		require.Contains(t, m.Line, "mismatch_test.go:")
 		require.Contains(t, m.PeerLine, "mismatch_test.go:")
 	}
+	return blamed
 }
 
 // A call in which nobody receives anything, the last of its communicator, is found when

@@ -90,7 +90,7 @@ func (g *group) compare(number uint64) {
 		}
 		mine, known := g.blocking.of(low)
 		if theirs := g.ask(g.home, rank, low); known && g.blocking.highest() == number {
-			g.home.Break(g.mismatch(mine, low, rank, theirs, low))
+			g.home.Break(g.mismatch(g.home, mine, low, rank, theirs, low))
 		}
 		return
 	}

@@ -96,7 +96,13 @@ type BrokenError struct {
 	Rank int
 	// Cause is why: the error given to Break at this rank, its text elsewhere.
 	Cause error
+	// origin is the world rank whose failure it is.
+	origin int
 }
+
+// FailureOrigin returns the world rank whose failure broke the communicator: that of the
+// member that broke it, or the one that its cause blames.
+func (e *BrokenError) FailureOrigin() int { return e.origin }
 
 // Error implements error.
 func (e *BrokenError) Error() string {

@@ -99,7 +99,7 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 		part, err := c.Split(color, 0)
 		require.NoError(t, err)
 		notice := func(number uint32) error {
-			return forge(w, 0, transport.Header{A: frameNotice, B: uint64(number)}, append([]byte{noticeBreak}, "forged"...))
+			return forge(w, 0, transport.Header{A: frameNotice, B: uint64(number)}, append([]byte{noticeBreak, 0, 0, 0, 0}, "forged"...))
 		}
 		if w.Rank() == 2 {
 			for number := range uint32(3000) {

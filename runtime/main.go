@@ -24,7 +24,7 @@ const (
 // job, with 2; under gorun -on-failure continue it ends this rank, like an error.
 // Main does not return.
 func Main(fn func(*World) error) {
-	w, err := Init()
+	w, session, err := initialize()
 	if err == nil {
 		returned := false
 		defer func() {
@@ -39,14 +39,36 @@ func Main(fn func(*World) error) {
 		}
 	}
 	if err != nil {
-		if w != nil {
-			fmt.Fprintf(os.Stderr, "rank %d: %v\n", w.Rank(), err)
-		} else {
-			fmt.Fprintln(os.Stderr, err)
-		}
+		failed(session, err)
 		os.Exit(exitError)
 	}
 	os.Exit(0)
+}
+
+// failed says that the rank of a session ends with an error: by its agent, which says the
+// same of several ranks once, or by itself. The session is nil if there was none.
+func failed(session *bootstrap.Session, err error) {
+	if session == nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	rank := session.Job().Rank
+	origin := rank
+	if b := originator(nil); errors.As(err, &b) {
+		if o := b.FailureOrigin(); o >= 0 && o < session.Job().Size {
+			origin = o
+		}
+	}
+	if session.Fail(origin, err.Error()) != nil {
+		fmt.Fprintf(os.Stderr, "rank %d: %v\n", rank, err)
+	}
+}
+
+// originator is an error that knows the world rank whose failure it is the consequence
+// of: BrokenError, and what of package collectives breaks a communicator.
+type originator interface {
+	error
+	FailureOrigin() int
 }
 
 // panicked ends the rank after a panic with v, and mostly the job; nil says that the
@@ -83,13 +105,25 @@ var joined atomic.Bool
 // Init joins the job. A program started without gorun is a world of one rank. A
 // process joins once; the caller ends with World.Close.
 func Init() (*World, error) {
+	w, _, err := initialize()
+	return w, err
+}
+
+// initialize is Init. The session is there if the agent is, whatever the error.
+func initialize() (*World, *bootstrap.Session, error) {
 	if joined.Swap(true) {
-		return nil, errors.New("runtime: this process has joined its job already")
+		return nil, nil, errors.New("runtime: this process has joined its job already")
 	}
 	session, err := bootstrap.Join()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	w, err := enter(session)
+	return w, session, err
+}
+
+// enter makes the World of a session.
+func enter(session *bootstrap.Session) (*World, error) {
 	job := session.Job()
 	if session.Memory() == nil {
 		warnOfForeign()

@@ -11,12 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // quick runs a part of the real comparison, small, and returns where the results are
 // and what it printed.
 func quick(t *testing.T, flag, part string, timeout time.Duration) (results, table string) {
 	t.Helper()
+	testbed.Processors(t)
 	dir := t.TempDir()
 	require.NoError(t, launch.Build(dir, "bench/peers"))
 	results = filepath.Join(dir, "results")

@@ -191,7 +191,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 
 // follow starts the ranks of a plan, and says how that went.
 func (a *agent) follow(p link.Plan) {
-	if err := a.start(p); err != nil {
+	if err := scarce(a.start(p), len(p.Ranks)); err != nil {
 		err = errors.Join(err, a.node.contain.kill())
 		a.conn.Send(link.KindFailed, link.Encode(link.Failed{Code: exitCode(err), Text: err.Error()}))
 		return
@@ -224,7 +224,7 @@ func (a *agent) start(p link.Plan) error {
 		return err
 	}
 	if p.Input != link.InputNone {
-		a.feed = newFeed(p.Input == link.InputAll)
+		a.feed = newFeed(p.Input == link.InputAll, p.InputRank)
 		if !a.feed.all {
 			a.feed.used = a.wantInput
 		}

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,4 +97,21 @@ func TestContinueKeepsTheFirstExitCode(t *testing.T) {
 	require.Equal(t, 137, got.code)
 	require.Contains(t, got.err, "rank 1 ")
 	require.Contains(t, got.err, "exited with code 6; the others go on")
+}
+
+// A limit of descriptors that is too low is named, with what is needed, and so much as
+// is said to be needed is enough.
+func TestTooFewDescriptors(t *testing.T) {
+	const ranks = 30
+	limited := func(n int) result {
+		r := command(t, nil)
+		r.Path, r.Args = "/bin/sh", []string{"sh", "-c", fmt.Sprintf("ulimit -n %d && exec %s -np %d true", n, binary, ranks)}
+		require.NoError(t, r.Start())
+		return result{code: r.wait(t), out: r.out.String(), err: r.err.String()}
+	}
+	got := limited(64)
+	require.Equal(t, 125, got.code)
+	require.Contains(t, got.err, "too many open files: this process may have 64 files open at a time, and 30 ranks need up to 220: raise the limit (ulimit -Hn)")
+	got = limited(220)
+	require.Zero(t, got.code, got.err)
 }

@@ -146,7 +146,7 @@ func TestAgentsThatBreakTheProtocol(t *testing.T) {
 
 // agentOf returns an agent with rank 0, which writes and reads nothing.
 func agentOf() *agent {
-	a := &agent{node: &node{contain: outside{}}, out: newForwarder(), feed: newFeed(true), started: make(chan struct{})}
+	a := &agent{node: &node{contain: outside{}}, out: newForwarder(), feed: newFeed(true, -1), started: make(chan struct{})}
 	a.conn = link.NewConn(bufio.NewReader(bytes.NewReader(nil)), io.Discard)
 	a.relay = bootstrap.NewRelay([]int{0}, func(int, []byte) error { return nil })
 	target := link.Target{Stream: link.Stdout}

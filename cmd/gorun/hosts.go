@@ -218,7 +218,7 @@ func (d down) Write(p []byte) (int, error) {
 // order sends the host its plan and waits until the ranks run.
 func (h *host) order(p link.Plan, at, nodes int) error {
 	p.Host, p.Node, p.NodeRank, p.Nodes = h.name, h.node, at, nodes
-	p.Input = h.inputMode()
+	p.Input, p.InputRank = h.inputMode(), max(0, h.job.opts.inputRank())
 	if namesUser(h.job.opts.rsh, h.name) || h.hello.User != os.Geteuid() {
 		p.Env = slices.DeleteFunc(slices.Clone(p.Env), func(v link.Text) bool { return ofLogin(string(v)) })
 	}

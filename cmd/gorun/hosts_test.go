@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // rsh makes a command that runs others on this machine, as if it were the host
@@ -180,6 +182,7 @@ func TestStdinOfHostsIsByteExact(t *testing.T) {
 		data := noise(uint64(size), size)
 		for mode, feeds := range map[string]func(rank int) bool{
 			"0":    func(rank int) bool { return rank == 0 },
+			"2":    func(rank int) bool { return rank == 2 },
 			"all":  func(int) bool { return true },
 			"none": func(int) bool { return false },
 		} {
@@ -264,8 +267,12 @@ func TestInterruptOfHosts(t *testing.T) {
 }
 
 func TestReportNamesTheHosts(t *testing.T) {
+	launch.Processors(t)
+	if len(allowedProcessors(t)) < 2 {
+		t.Skip("one processor: the ranks of two hosts cannot be bound on it")
+	}
 	name := filepath.Join(t.TempDir(), "r.json")
-	got := gorun(t, nil, append(onHosts(t, "-report", name, "-report-bindings", "-bind-to", "core"), "sh", "-c", "exit $GORUN_LOCAL_RANK")...)
+	got := gorun(t, nil, "-host", "a,b", "-rsh", rsh(t), "-report", name, "-report-bindings", "-bind-to", "core", "sh", "-c", "exit $GORUN_NODE_RANK")
 	require.Equal(t, 1, got.code)
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -278,10 +285,11 @@ func TestReportNamesTheHosts(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(text, &report))
-	require.Len(t, report.Ranks, 4)
+	require.Len(t, report.Ranks, 2)
+	require.NotEqual(t, report.Ranks[0].Processors, report.Ranks[1].Processors, "both hosts are this machine")
 	for i, r := range report.Ranks {
 		require.Equal(t, i, r.Rank)
-		require.Equal(t, []string{"a", "a", "b", "b"}[i], r.Host)
+		require.Equal(t, []string{"a", "b"}[i], r.Host)
 		require.Positive(t, r.PID)
 		require.NotEmpty(t, r.Processors)
 		require.Contains(t, got.err, fmt.Sprintf("rank %d is bound to processor %s on %s", i, r.Processors, r.Host))

@@ -31,6 +31,7 @@ type job struct {
 
 	started time.Time
 	verdict verdict
+	said    refrains
 	watch   watch // the supervising goroutine's own
 }
 
@@ -88,6 +89,9 @@ func newID() (string, error) {
 func (j *job) launch(args []string) (code int, err error) {
 	defer func() { err = errors.Join(err, j.node.cleanUp()) }()
 	builds := slices.ContainsFunc(j.opts.apps, func(a app) bool { return needsBuild(a.program) })
+	if !builds && (j.opts.race || len(j.opts.buildFlags) > 0) {
+		return 0, fmt.Errorf("-race and -build-flags are for Go code that gorun builds, and %s is a program already", j.opts.apps[0].program)
+	}
 	if err := j.node.guard(builds); err != nil {
 		return 0, err
 	}
@@ -108,7 +112,10 @@ func (j *job) launch(args []string) (code int, err error) {
 
 // findPrograms finds or builds the executable of every rank.
 func (j *job) findPrograms() error {
-	p := &programs{scratch: j.node.scratch, built: map[string]string{}, say: j.say}
+	p := &programs{scratch: j.node.scratch, built: map[string]string{}, say: j.say, flags: j.opts.buildFlags}
+	if j.opts.race {
+		p.flags = append([]string{"-race"}, p.flags...)
+	}
 	for i, r := range j.ranks {
 		if i > 0 && j.ranks[i-1].app == r.app {
 			r.path = j.ranks[i-1].path
@@ -123,8 +130,8 @@ func (j *job) findPrograms() error {
 }
 
 // run starts the ranks and sees them through.
-func (j *job) run() (int, error) {
-	var err error
+func (j *job) run() (code int, err error) {
+	defer func() { err = scarce(err, len(j.ranks)) }()
 	if j.out, err = newOutput(j.opts, len(j.ranks)); err != nil {
 		return 0, err
 	}
@@ -190,13 +197,14 @@ func (j *job) startHere(secret [32]byte) error {
 }
 
 // inputHere decides how standard input reaches the ranks of this machine: as a
-// file that rank 0 inherits, by a feed, or not at all.
+// file that the only rank which gets it inherits, by a feed, or not at all.
 func (j *job) inputHere() func(r *rank) (*os.File, bool, error) {
-	inherit, feed := newStdin(j.opts.stdin)
+	only := j.opts.inputRank()
+	inherit, feed := newStdin(j.opts.stdin, only)
 	j.stdin = feed
 	return func(r *rank) (*os.File, bool, error) {
 		switch {
-		case inherit != nil && r.number == 0:
+		case inherit != nil && r.number == only:
 			return inherit, false, nil
 		case feed != nil && feed.feeds(r.number):
 			f, err := feed.pipe()
@@ -218,6 +226,9 @@ func (j *job) conclude() (int, error) {
 	}
 	err = errors.Join(err, j.dismiss(whole))
 	code := j.verdict.code()
+	for _, text := range j.said.counts() {
+		complain("%s", text)
+	}
 	if text := j.verdict.text(j); text != "" {
 		complain("%s", text)
 	}

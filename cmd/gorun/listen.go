@@ -174,13 +174,14 @@ func (j *job) lostHost(h *host) {
 
 // inputThere sends standard input to the hosts whose ranks get it.
 func (j *job) inputThere(kept []*host) {
-	if inherit, feed := newStdin(j.opts.stdin); inherit == nil && feed == nil {
+	only := j.opts.inputRank()
+	if inherit, feed := newStdin(j.opts.stdin, only); inherit == nil && feed == nil {
 		j.opts.stdin = stdinNone
 		return
 	}
 	var to []*host
 	for _, h := range kept {
-		if j.opts.stdin == stdinAll || h == j.ranks[0].remote {
+		if j.opts.stdin == stdinAll || h == j.ranks[only].remote {
 			to = append(to, h)
 		}
 	}
@@ -195,7 +196,7 @@ func (h *host) inputMode() link.InputMode {
 	case h.job.opts.stdin == stdinAll:
 		return link.InputAll
 	default:
-		return link.InputFirst
+		return link.InputOne
 	}
 }
 

@@ -12,9 +12,10 @@ import (
 // node is this machine's part of a job: the processes of its ranks, and what
 // keeps hold of them.
 type node struct {
-	id      string  // unique on this machine
-	cpus    []int   // allowed to gorun
-	bind    bool    // each rank to one of them
+	id      string // unique on this machine
+	cpus    []int  // allowed to gorun
+	bind    bool   // each rank to one of them
+	bound   *reservation
 	ranks   []*rank // by local number
 	contain containment
 	scratch string // directory of what was built, "" if nothing was
@@ -34,10 +35,27 @@ func (n *node) assign(ranks []*rank, bind bool) {
 	n.ranks, n.bind, n.exits = ranks, bind, make(chan exit, len(ranks))
 	for i, r := range ranks {
 		r.local, r.cpus = i, n.cpus
-		if bind {
-			r.cpus = n.cpus[i%len(n.cpus) : i%len(n.cpus)+1]
-		}
 	}
+}
+
+// bindRanks gives each rank one processor, if that was asked for, that no other job has
+// bound a rank to. They are the job's for as long as this process lives.
+func (n *node) bindRanks() error {
+	if !n.bind {
+		return nil
+	}
+	r, warning, err := reserve(processorDirectory, n.cpus, len(n.ranks))
+	if err != nil {
+		return err
+	}
+	if warning != nil {
+		complain("%v", warning)
+	}
+	n.bound = r
+	for i, k := range n.ranks {
+		k.cpus = r.cpus[i%len(r.cpus) : i%len(r.cpus)+1]
+	}
+	return nil
 }
 
 // contained says, after guard, whether this process is to run the ranks. If not

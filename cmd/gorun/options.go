@@ -48,6 +48,9 @@ type options struct {
 	net       string
 	transport string
 
+	race       bool
+	buildFlags []string
+
 	bindTo         string
 	reportBindings bool
 	report         string
@@ -100,7 +103,9 @@ var flags = []flag{
 	{[]string{"timestamp"}, "", "start every line with the time", func(o *options, _ *app, _ string) error { o.timestamp = true; return nil }},
 	{[]string{"output-dir"}, "DIR", "write to DIR/rank.N.out and DIR/rank.N.err instead", func(o *options, _ *app, v string) error { o.outputDir = v; return nil }},
 	{[]string{"merge-stderr"}, "", "join standard error to standard output", func(o *options, _ *app, _ string) error { o.mergeStderr = true; return nil }},
-	{[]string{"stdin"}, "0|all|none", "who gets standard input (default 0; the others read end of file)", setStdin},
+	{[]string{"stdin"}, "N|all|none", "which rank gets standard input (default 0; the others read end of file)", setStdin},
+	{[]string{"race"}, "", "build Go code with the race detector, which needs gcc", func(o *options, _ *app, _ string) error { o.race = true; return nil }},
+	{[]string{"build-flags"}, "FLAGS", "flags of go build for Go code, as in -build-flags '-tags debug -trimpath'", setBuildFlags},
 	{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print what blocks the ranks and end them: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
 	{[]string{"grace"}, "D", "wait D between asking ranks to end and killing them (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
 	{[]string{"on-failure"}, "kill|continue", "what a failing rank does to the others (default kill)", setOnFailure},
@@ -133,8 +138,12 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 	for i := range o.apps {
 		o.apps[i].ranks = max(1, o.apps[i].ranks)
 	}
-	if n := o.size(); n > ranksMax {
+	n := o.size()
+	if n > ranksMax {
 		return o, fmt.Errorf("%d ranks: at most %d", n, ranksMax)
+	}
+	if o.inputRank() >= n {
+		return o, fmt.Errorf("-stdin %s: there are ranks 0 to %d", o.stdin, n-1)
 	}
 	return o, nil
 }
@@ -238,7 +247,37 @@ func setPrefix(o *options, _ *app, v string) error {
 }
 
 func setStdin(o *options, _ *app, v string) error {
-	return setOneOf(&o.stdin, v, stdinFirst, stdinAll, stdinNone)
+	if n, err := strconv.Atoi(v); err == nil && n >= 0 && n < ranksMax {
+		o.stdin = strconv.Itoa(n)
+		return nil
+	}
+	if setOneOf(&o.stdin, v, stdinAll, stdinNone) != nil {
+		return errors.New("want the number of a rank, all, or none")
+	}
+	return nil
+}
+
+// inputRank returns the rank that alone gets standard input, -1 if there is none.
+func (o *options) inputRank() int {
+	n, err := strconv.Atoi(o.stdin)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func setBuildFlags(o *options, _ *app, v string) error {
+	words, err := splitCommand(v)
+	if err != nil {
+		return err
+	}
+	for _, w := range words {
+		if w == "-o" || strings.HasPrefix(w, "-o=") || strings.HasPrefix(w, "--o=") || w == "--o" {
+			return errors.New("gorun says itself where the program goes")
+		}
+	}
+	o.buildFlags = append(o.buildFlags, words...)
+	return nil
 }
 
 func setBindTo(o *options, _ *app, v string) error { return setOneOf(&o.bindTo, v, bindNone, bindCore) }

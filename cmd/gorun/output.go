@@ -157,7 +157,7 @@ func (o *output) copy() {
 	defer close(o.done)
 	events := make([]unix.EpollEvent, 64)
 	var deadline time.Time // set by finish
-	for o.open > 0 {
+	for o.open > 0 || deadline.IsZero() {
 		n, err := unix.EpollWait(o.epoll, events, o.patience(deadline))
 		if err != nil && err != unix.EINTR {
 			o.fail(fmt.Errorf("epoll_wait: %w", err))
@@ -211,17 +211,20 @@ func (o *output) patience(deadline time.Time) int {
 	return int((wait + time.Millisecond - 1) / time.Millisecond)
 }
 
-// read moves what is in a pipe on.
-func (o *output) read(s *source) {
+// read moves some of what is in a pipe on, and reports whether there was any.
+func (o *output) read(s *source) bool {
 	n, err := unix.Read(s.fd, o.buf)
 	switch {
-	case err == unix.EAGAIN || err == unix.EINTR:
-		return
+	case err == unix.EINTR:
+		return true
+	case err == unix.EAGAIN:
+		return false
 	case err != nil || n == 0:
 		o.end(s)
-		return
+		return false
 	}
 	o.move(s, o.buf[:n])
+	return true
 }
 
 // move moves bytes of a source on.

@@ -2,11 +2,41 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// chunk is output of a rank that its agent has read: bytes, or the end of the
-// stream.
+// chunk is output of a rank that its agent has read, bytes or the end of the stream, or
+// the error that it ended with.
 type chunk struct {
 	source *source
 	data   []byte // nil at the end
+	failed bool   // data is the error of a rank
+	again  bool   // which another one has said before
+}
+
+// addFailure puts the error that a rank ends with after what it wrote. One that another
+// rank has said is not shown again, unless each rank has files of its own.
+func (o *output) addFailure(rank int, text string, again bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var to *source
+	for _, s := range o.sources {
+		if s.rank == rank && (to == nil || s.which == streamErr) {
+			to = s
+		}
+	}
+	if to != nil {
+		o.chunks = append(o.chunks, chunk{source: to, data: []byte(text), failed: true, again: again && o.files == nil})
+		o.ring()
+	}
+}
+
+// moveFailure moves the error of a rank on, after what is in its pipe.
+func (o *output) moveFailure(c chunk) {
+	for !c.source.ended && c.source.fd >= 0 && o.read(c.source) {
+	}
+	if c.again {
+		o.keepTail(c.source.rank, c.data)
+	} else {
+		o.move(c.source, c.data)
+	}
 }
 
 // addRemote makes the sources of a rank that an agent runs. written is told how
@@ -55,6 +85,8 @@ func (o *output) takeChunks() (finished bool) {
 	o.mu.Unlock()
 	for _, c := range chunks {
 		switch {
+		case c.failed:
+			o.moveFailure(c)
 		case c.source.ended:
 		case c.data == nil:
 			o.end(c.source)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,6 +50,7 @@ func exitCode(err error) int {
 type programs struct {
 	scratch string            // existing directory for what is built
 	built   map[string]string // path of the executable by program
+	flags   []string          // of go build
 	say     func(format string, args ...any)
 }
 
@@ -116,7 +118,7 @@ func (p *programs) build(program string) (string, error) {
 	}
 	// A directory as target makes the go command refuse packages that are
 	// not commands, and name the executable as the user expects it.
-	cmd := exec.Command("go", "build", "-o", dir+"/", program)
+	cmd := exec.Command("go", slices.Concat([]string{"build"}, p.flags, []string{"-o", dir + "/", program})...)
 	if st, err := os.Stat(program); err == nil && st.IsDir() {
 		cmd.Args[len(cmd.Args)-1], cmd.Dir = ".", program
 	}

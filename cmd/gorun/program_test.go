@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // module makes a Go module with a command that prints its arguments.
@@ -17,11 +20,13 @@ func module(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":          "module example.org/talk\n\ngo 1.26\n",
-		"main.go":         "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { fmt.Println(\"talk\", os.Args[1:]) }\n",
-		"cmd/say/main.go": "package main\n\nfunc main() { println(\"say\") }\n",
-		"broken/main.go":  "package main\n\nfunc main() { undefined() }\n",
-		"library/lib.go":  "// Package library is no command.\npackage library\n",
+		"go.mod":            "module example.org/talk\n\ngo 1.26\n",
+		"main.go":           "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { fmt.Println(\"talk\", os.Args[1:]) }\n",
+		"cmd/say/main.go":   "package main\n\nfunc main() { println(\"say\") }\n",
+		"cmd/say/tagged.go": "//go:build tagged\n\npackage main\n\nfunc init() { println(\"tagged\", value) }\n\nvar value string\n",
+		"cmd/say/race.go":   "//go:build race\n\npackage main\n\nfunc init() { println(\"race\") }\n",
+		"broken/main.go":    "package main\n\nfunc main() { undefined() }\n",
+		"library/lib.go":    "// Package library is no command.\npackage library\n",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
@@ -36,16 +41,20 @@ func TestGoPackagesAreBuilt(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		"this directory":   {[]string{"-np", "2", ".", "x"}, 0, "talk [x]\ntalk [x]\n", ""},
-		"absolute":         {[]string{dir, "y"}, 0, "talk [y]\n", ""},
-		"directory":        {[]string{"-np", "2", "./cmd/say"}, 0, "", "say\nsay\n"},
-		"without a dot":    {[]string{"cmd/say"}, 0, "", "say\n"},
-		"import path":      {[]string{"example.org/talk/cmd/say"}, 0, "", "say\n"},
-		"file":             {[]string{"main.go", "z"}, 0, "talk [z]\n", ""},
-		"two of the same":  {[]string{".", "1", ":", ".", "1"}, 0, "talk [1]\ntalk [1]\n", ""},
-		"does not compile": {[]string{"-np", "4", "./broken"}, 125, "", "undefined: undefined"},
-		"no command":       {[]string{"./library"}, 125, "", "cannot build ./library: a program is a package main"},
-		"no such package":  {[]string{"example.org/talk/nowhere"}, 125, "", "cannot build"},
+		"this directory":     {[]string{"-np", "2", ".", "x"}, 0, "talk [x]\ntalk [x]\n", ""},
+		"absolute":           {[]string{dir, "y"}, 0, "talk [y]\n", ""},
+		"directory":          {[]string{"-np", "2", "./cmd/say"}, 0, "", "say\nsay\n"},
+		"without a dot":      {[]string{"cmd/say"}, 0, "", "say\n"},
+		"import path":        {[]string{"example.org/talk/cmd/say"}, 0, "", "say\n"},
+		"file":               {[]string{"main.go", "z"}, 0, "talk [z]\n", ""},
+		"two of the same":    {[]string{".", "1", ":", ".", "1"}, 0, "talk [1]\ntalk [1]\n", ""},
+		"does not compile":   {[]string{"-np", "4", "./broken"}, 125, "", "undefined: undefined"},
+		"flags of the build": {[]string{"-build-flags", "-tags tagged", `-build-flags=-ldflags "-X 'main.value=a b'"`, "./cmd/say"}, 0, "", "tagged a b\nsay\n"},
+		"wrong flags":        {[]string{"-build-flags", "-tagz tagged", "./cmd/say"}, 125, "", "flag provided but not defined: -tagz"},
+		"flags of a program": {[]string{"-build-flags", "-tags tagged", "/bin/true"}, 125, "", "-race and -build-flags are for Go code that gorun builds, and /bin/true is a program already"},
+		"race of a program":  {[]string{"-race", "/bin/true"}, 125, "", "-race and -build-flags are for Go code that gorun builds"},
+		"no command":         {[]string{"./library"}, 125, "", "cannot build ./library: a program is a package main"},
+		"no such package":    {[]string{"example.org/talk/nowhere"}, 125, "", "cannot build"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +72,17 @@ func TestGoPackagesAreBuilt(t *testing.T) {
 			require.Empty(t, scratch(t, tmp))
 		})
 	}
+}
+
+func TestGoPackagesAreBuiltForRaces(t *testing.T) {
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc, which the race detector needs")
+	}
+	r := command(t, []string{"GOFLAGS=", "CGO_ENABLED=1"}, "-race", "./cmd/say")
+	r.Dir = module(t)
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	require.Equal(t, "race\nsay\n", r.err.String())
 }
 
 func TestBareNameOfADirectoryIsLookedUp(t *testing.T) {
@@ -98,6 +118,7 @@ func TestEnvironmentOfRanks(t *testing.T) {
 }
 
 func TestProcessorShareOfRanks(t *testing.T) {
+	launch.Processors(t)
 	var set unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &set))
 	allowed := set.Count()
@@ -125,7 +146,9 @@ func TestProcessorShareOfRanks(t *testing.T) {
 	}
 }
 
-func TestBindToCore(t *testing.T) {
+// allowedProcessors returns the processors that tests may run on.
+func allowedProcessors(t *testing.T) []int {
+	t.Helper()
 	var set unix.CPUSet
 	require.NoError(t, unix.SchedGetaffinity(0, &set))
 	var allowed []int
@@ -134,6 +157,41 @@ func TestBindToCore(t *testing.T) {
 			allowed = append(allowed, cpu)
 		}
 	}
+	return allowed
+}
+
+// Jobs that bind their ranks do not share a processor, however they are contained: who
+// comes first has it until the end of the job, be that a kill.
+func TestBoundJobsDoNotShareAProcessor(t *testing.T) {
+	launch.Processors(t)
+	allowed := allowedProcessors(t)
+	bind := func(ranks int) []string {
+		return []string{"-np", fmt.Sprint(ranks), "-bind-to", "core", "-report-bindings"}
+	}
+	for _, contain := range contains {
+		env := []string{"GORUN_CONTAIN=" + contain}
+		first, _ := ready(t, 1, "ready", env, append(bind(1), "sh", "-c", "echo ready; exec sleep 1000"))
+		got := gorun(t, nil, append(bind(len(allowed)), "true")...)
+		require.Equal(t, 125, got.code)
+		require.Contains(t, got.err, fmt.Sprintf("gorun: -bind-to core: %d of the processors ", len(allowed)))
+		require.Contains(t, got.err, fmt.Sprintf("other jobs have bound ranks to %d: ", allowed[0]))
+		if len(allowed) > 1 {
+			got = gorun(t, nil, append(bind(1), "true")...)
+			require.Zero(t, got.code, got.err)
+			require.Contains(t, got.err, fmt.Sprintf("rank 0 is bound to processor %d\n", allowed[1]))
+		}
+		kill9(first.Process.Pid)
+		require.Equal(t, 137, first.wait(t))
+		gone(t, first)
+		got = gorun(t, nil, append(bind(1), "true")...)
+		require.Zero(t, got.code, got.err)
+		require.Contains(t, got.err, fmt.Sprintf("rank 0 is bound to processor %d\n", allowed[0]))
+	}
+}
+
+func TestBindToCore(t *testing.T) {
+	launch.Processors(t)
+	allowed := allowedProcessors(t)
 	ranks := len(allowed) + 1
 	got := gorun(t, nil, "-np", fmt.Sprint(ranks), "-l", "-bind-to", "core", "-report-bindings",
 		"sed", "-n", `s/^Cpus_allowed_list:\t//p`, "/proc/self/status")

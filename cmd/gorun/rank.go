@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // rank is what gorun knows of one rank. The fields up to started are set
@@ -28,8 +30,9 @@ type rank struct {
 	ended  time.Time // zero while it runs
 	status syscall.WaitStatus
 	usage  unix.Rusage
-	clean  bool   // ended as a rank should
-	lost   string // how its node was lost with it, "" if it was not
+	clean  bool             // ended as a rank should
+	lost   string           // how its node was lost with it, "" if it was not
+	said   *bootstrap.Event // the error that it ends with, nil if it said none
 }
 
 // running reports whether the rank has not been reaped.

@@ -90,6 +90,29 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 		fmt.Printf("rank %d of %d\n", s.Job().Rank, s.Job().Size)
 		return finalize(s, 0)
+	case name == "fail": // says with what error it ends, of its own or of another rank
+		if err := s.Fence(context.Background()); err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(os.Stderr, "before")
+		if len(args) > 2 && args[2] == "closed" {
+			_ = os.Stdout.Close()
+			_ = os.Stderr.Close()
+			if err := s.Fence(context.Background()); err != nil {
+				panic(err)
+			}
+		}
+		origin, err := strconv.Atoi(args[0])
+		if err != nil {
+			origin = s.Job().Rank
+		}
+		if s.Job().Rank == origin && len(args) > 2 && args[2] == "stays" {
+			select {} // until it is told to end
+		}
+		if err := s.Fail(origin, args[1]); err != nil {
+			panic(err)
+		}
+		return 1
 	case name == "flood": // writes for ever, and fences all the same, and says so in a pipe
 		go func() {
 			for {

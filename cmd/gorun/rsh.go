@@ -14,7 +14,7 @@ var rshDefault = []string{"ssh", "-x", "-T", "-oBatchMode=yes", "-oConnectTimeou
 // rshHost stands for the host in -rsh.
 const rshHost = "%h"
 
-// splitCommand splits the value of -rsh into words as a shell does: at blanks,
+// splitCommand splits the value of -rsh or -build-flags into words as a shell does: at blanks,
 // with '...', "..." and backslashes.
 func splitCommand(text string) ([]string, error) {
 	var words []string
@@ -49,7 +49,7 @@ func splitCommand(text string) ([]string, error) {
 		words = append(words, string(word))
 	}
 	if len(words) == 0 {
-		return nil, errors.New("want a command such as ssh")
+		return nil, errors.New("nothing is given")
 	}
 	return words, nil
 }

@@ -61,7 +61,10 @@ type wiring struct {
 // for all ranks of the world.
 func newSpawner(n *node, common bootstrap.Job, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
 	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common}
-	var err error
+	err := n.bindRanks()
+	if err != nil {
+		return nil, err
+	}
 	if s.memory, s.describe.NodeRange, err = bootstrap.NodeMemory(len(n.ranks)); err != nil {
 		return nil, err
 	}

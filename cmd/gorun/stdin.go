@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stdinFeed copies standard input to the ranks that get it. Rank 0 alone gets
+// stdinFeed copies standard input to the ranks that get it. One rank alone gets
 // it without copying, unless it is a terminal: ranks are in process groups of
 // their own and may not read from it.
 type stdinFeed struct {
-	all bool
+	all  bool
+	only int // the rank that gets it, if not all
 	// used is told how many bytes nobody waits for any longer, or is nil.
 	used func(n int)
 
@@ -31,29 +32,29 @@ type sink struct {
 }
 
 // newFeed returns a feed without sinks.
-func newFeed(all bool) *stdinFeed {
-	f := &stdinFeed{all: all}
+func newFeed(all bool, only int) *stdinFeed {
+	f := &stdinFeed{all: all, only: only}
 	f.more = sync.NewCond(&f.mu)
 	return f
 }
 
-// newStdin decides how standard input reaches the ranks: a file that rank 0
-// inherits, or a feed, or neither.
-func newStdin(mode string) (inherit *os.File, feed *stdinFeed) {
+// newStdin decides how standard input reaches the ranks: a file that the only one
+// that gets it inherits, or a feed, or neither.
+func newStdin(mode string, only int) (inherit *os.File, feed *stdinFeed) {
 	terminal := isTerminal(0)
 	switch {
 	case mode == stdinNone:
 		return nil, nil
 	case terminal && !inForeground(0):
 		return nil, nil // reading would stop gorun
-	case mode == stdinFirst && !terminal:
+	case only >= 0 && !terminal:
 		return os.Stdin, nil
 	}
-	return nil, newFeed(mode == stdinAll)
+	return nil, newFeed(mode == stdinAll, only)
 }
 
 // feeds reports whether a rank gets the input.
-func (f *stdinFeed) feeds(rank int) bool { return f.all || rank == 0 }
+func (f *stdinFeed) feeds(rank int) bool { return f.all || rank == f.only }
 
 // pipe makes another sink and returns its reading end.
 func (f *stdinFeed) pipe() (*os.File, error) {

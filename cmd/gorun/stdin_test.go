@@ -46,6 +46,10 @@ func TestStdinIsByteExact(t *testing.T) {
 			require.True(t, bytes.Equal(data, got[0]), "%d bytes of a %s to rank 0", size, source)
 			require.Empty(t, got[1])
 			require.Empty(t, got[2])
+			got = copyInput(t, open(), 3, "-stdin", "1")
+			require.True(t, bytes.Equal(data, got[1]), "%d bytes of a %s to rank 1", size, source)
+			require.Empty(t, got[0])
+			require.Empty(t, got[2])
 			for rank, b := range copyInput(t, open(), 3, "-stdin", "all") {
 				require.True(t, bytes.Equal(data, b), "%d bytes of a %s to rank %d of all", size, source, rank)
 			}

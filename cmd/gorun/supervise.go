@@ -43,7 +43,7 @@ func (j *job) serve(r *rank) {
 // hear passes on the events that supervision acts on.
 func (j *job) hear(e bootstrap.Event) {
 	switch e.Kind {
-	case bootstrap.EventAborted, bootstrap.EventReport:
+	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
 		// The server knows them when the rank ends.
@@ -102,7 +102,7 @@ func (j *job) reaped(x exit) {
 		if j.verdict.interrupt != 0 && r.status.Signaled() && r.status.Signal() == unix.SIGKILL {
 			code = exitSignalOffset + int(j.verdict.interrupt) // gorun's own doing after the grace
 		}
-		j.verdict.blame(failure{rank: r.number, code: code, how: r.how()})
+		j.verdict.blame(r.failure(code))
 		if j.opts.onFailure == bootstrap.OnFailureKill {
 			j.end()
 		} else {
@@ -165,6 +165,8 @@ func (j *job) heard(n news) {
 				j.dumpEnded()
 			}
 		}
+	case n.Kind == bootstrap.EventFailed:
+		j.failing(r, n.Event)
 	case n.Kind == bootstrap.EventAborted && !j.watch.ending:
 		code := n.Code & 0xff
 		how := fmt.Sprintf("aborted the job with code %d", n.Code)

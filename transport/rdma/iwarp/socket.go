@@ -18,9 +18,18 @@ func newSocket(a netip.Addr) (int, error) {
 	}
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
 	if err != nil {
-		return -1, fmt.Errorf("iwarp: socket: %w", err)
+		return -1, fmt.Errorf("iwarp: socket: %w", scarcity(err))
 	}
 	return fd, nil
+}
+
+// scarcity adds the limit to an error for want of descriptors.
+func scarcity(err error) error {
+	var limit unix.Rlimit
+	if err != unix.EMFILE || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return err
+	}
+	return fmt.Errorf("%w: this process may have %d files open at a time (ulimit -n), and each peer needs one", err, limit.Cur)
 }
 
 // tune sets the options of a connection: nothing waits for more to send, and a peer

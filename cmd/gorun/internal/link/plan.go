@@ -13,13 +13,14 @@ type Plan struct {
 	OnFailure string
 	Secret    []byte // of the job, SecretBytes
 
-	Dir      Text      // where the ranks run unless their program says otherwise
-	Env      []Text    // variables of every rank, beyond those of the agent
-	Programs []Program // that Ranks refer to
-	Ranks    []Rank    // of this agent, ascending by number
-	Input    InputMode // which of them get the standard input
-	Bind     bool      // each rank to one processor
-	Merge    bool      // standard error into standard output
+	Dir       Text      // where the ranks run unless their program says otherwise
+	Env       []Text    // variables of every rank, beyond those of the agent
+	Programs  []Program // that Ranks refer to
+	Ranks     []Rank    // of this agent, ascending by number
+	Input     InputMode // which of them get the standard input
+	InputRank int       // the one that does with InputOne
+	Bind      bool      // each rank to one processor
+	Merge     bool      // standard error into standard output
 }
 
 // SecretBytes is the length of a job's secret.
@@ -44,14 +45,16 @@ type InputMode uint8
 
 // Ranks of an agent that get the standard input.
 const (
-	InputNone  InputMode = iota
-	InputFirst           // rank 0 of the world, which is on this node
+	InputNone InputMode = iota
+	InputOne            // Plan.InputRank, which is on this node
 	InputAll
 )
 
 func (p Plan) check() error {
-	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll {
-		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d", len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input)
+	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll ||
+		p.InputRank < 0 || p.InputRank >= p.Size {
+		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d to rank %d of %d",
+			len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input, p.InputRank, p.Size)
 	}
 	last := -1
 	for _, r := range p.Ranks {

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// ownDescriptors is what gorun has open besides those of the ranks, about.
+	ownDescriptors = 40
+	// rankDescriptors is what it has open for a rank, at most: the pipes of standard
+	// input, output and error, the bootstrap socket, and two files of -output-dir.
+	rankDescriptors = 6
+)
+
+// scarce adds to an error for want of descriptors how many there may be, and how many so
+// many ranks need.
+func scarce(err error, ranks int) error {
+	switch {
+	case errors.Is(err, unix.EMFILE):
+		var limit unix.Rlimit
+		if e := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); e != nil {
+			return errors.Join(err, fmt.Errorf("getrlimit: %w", e))
+		}
+		return fmt.Errorf("%w: this process may have %d files open at a time, and %d ranks need up to %d: raise the limit (ulimit -Hn)",
+			err, limit.Cur, ranks, ownDescriptors+rankDescriptors*ranks)
+	case errors.Is(err, unix.ENFILE):
+		return fmt.Errorf("%w: all processes of this machine together have as many files open as it allows (sysctl fs.file-max), and %d ranks need up to %d",
+			err, ranks, ownDescriptors+rankDescriptors*ranks)
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// failing takes the error that a rank is about to end with.
+func (j *job) failing(r *rank, e bootstrap.Event) {
+	if r.said != nil {
+		return // the first is why
+	}
+	r.said = &e
+	j.out.addFailure(r.number, fmt.Sprintf("rank %d: %s\n", r.number, e.Text), j.said.add(r.number, e.Text))
+}
+
+// failure is the end of the rank for the verdict: that of the rank that has caused it, if
+// the error says which.
+func (r *rank) failure(code int) failure {
+	if r.said != nil && r.said.Origin != r.number {
+		return failure{rank: r.said.Origin, code: code, how: fmt.Sprintf("made rank %d fail: %s", r.number, r.said.Text)}
+	}
+	return failure{rank: r.number, code: code, how: r.how()}
+}
+
+// refrains counts the ranks that end with the same error.
+type refrains struct {
+	texts []string // in the order of the first
+	ranks map[string][]int
+}
+
+// add counts a rank and reports whether another one has said the same before.
+func (s *refrains) add(rank int, text string) bool {
+	before := s.ranks[text]
+	if before == nil {
+		if s.ranks == nil {
+			s.ranks = make(map[string][]int)
+		}
+		s.texts = append(s.texts, text)
+	}
+	s.ranks[text] = append(before, rank)
+	return before != nil
+}
+
+// counts says of each error that several ranks ended with how many they were.
+func (s *refrains) counts() []string {
+	var lines []string
+	for _, text := range s.texts {
+		first, others := s.ranks[text][0], slices.Clone(s.ranks[text][1:])
+		slices.Sort(others)
+		switch len(others) {
+		case 0:
+		case 1:
+			lines = append(lines, fmt.Sprintf("1 more rank, %d, failed with the error of rank %d", others[0], first))
+		default:
+			lines = append(lines, fmt.Sprintf("%d more ranks, %s, failed with the error of rank %d", len(others), cpuList(others), first))
+		}
+	}
+	return lines
+}
