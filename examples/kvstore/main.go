@@ -9,7 +9,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -26,7 +25,7 @@ import (
 var (
 	changes = options.Int("changes", 1000, 0, "`number` of changes that each rank makes")
 	keys    = options.Int("keys", 50, 1, "`number` of counters")
-	crash   = flag.Int("crash", 0, "`rank` whose process is killed half way (default: none)")
+	crash   = options.Int("crash", 0, 1, "`rank` from 1 on whose process is killed half way (default: none)")
 )
 
 // patience bounds the wait for an answer.

@@ -28,8 +28,11 @@ var (
 	width  = options.Int("width", 600, 1, "`pixels` in a line")
 	height = options.Int("height", 400, 1, "`number` of lines")
 	out    = flag.String("out", "mandelbrot.png", "`file` that rank 0 writes the picture to")
-	crash  = flag.Int("crash", 0, "`rank` whose process is killed after its first line, to see that the others go on (default: none)")
+	crash  = options.Int("crash", 0, 1, "`rank` from 1 on whose process is killed after its first line, to see that the others go on (default: none)")
 )
+
+// pixelsMax is how large a picture may be: each pixel is a byte of memory.
+const pixelsMax = 1 << 28
 
 func main() {
 	options.Parse()
@@ -39,6 +42,9 @@ func main() {
 func run(w *runtime.World) error {
 	if *crash >= w.Size() {
 		return fmt.Errorf("-crash %d: there are ranks 0 to %d", *crash, w.Size()-1)
+	}
+	if *width > pixelsMax / *height {
+		return fmt.Errorf("-width %d -height %d: a picture has at most %d pixels", *width, *height, pixelsMax)
 	}
 	if w.Rank() == 0 {
 		name, err := options.Output(*out)

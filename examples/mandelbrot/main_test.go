@@ -5,6 +5,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,19 @@ func TestMandelbrot(t *testing.T) {
 	}
 	_, errors := launch.RunBoth(t, 1, 2, nil, "-crash", "2")
 	require.Contains(t, errors, "-crash 2: there are ranks 0 to 1\n")
+	_, errors = launch.RunBoth(t, 2, 2, nil, "-crash", "0")
+	require.Contains(t, errors, `invalid value "0" for flag -crash: at least 1`)
+}
+
+// A picture that is too large for memory is refused before there is any of it, once for
+// all ranks.
+func TestLargePicturesAreRefused(t *testing.T) {
+	out, errors := launch.RunBoth(t, 1, 4, []string{"-on-failure", "continue"}, "-width", "1000000000000", "-height", "1000000000000")
+	require.Empty(t, out)
+	text := "-width 1000000000000 -height 1000000000000: a picture has at most 268435456 pixels\n"
+	shown, _, _ := strings.Cut(errors, "first failure")
+	require.Equal(t, 1, strings.Count(shown, text), errors)
+	require.Contains(t, shown, "3 more ranks, ")
 }
 
 // A picture that cannot be written is not computed.
