@@ -76,13 +76,13 @@ func readFrame(r *bufio.Reader, limit int) (kind, []byte, error) {
 	return kind(header[4]), body, nil
 }
 
-// appendNumbered appends a number and a text, the body of most frames.
-func appendNumbered(dst []byte, n int, text string) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(n)))
-	return append(dst, clip(text, reportBytesMax)...)
+// numbered returns a number and a text, the body of most frames.
+func numbered(n int, text string) []byte {
+	body := binary.LittleEndian.AppendUint32(nil, uint32(int32(n)))
+	return append(body, clip(text, reportBytesMax)...)
 }
 
-// parseNumbered is the inverse of appendNumbered.
+// parseNumbered is the inverse of numbered.
 func parseNumbered(b []byte) (n int, text string, err error) {
 	if len(b) < 4 || len(b) > 4+reportBytesMax {
 		return 0, "", fmt.Errorf("bootstrap: body of %d bytes: %w", len(b), ErrMalformed)

@@ -158,7 +158,7 @@ func (s *Server) Gone(rank int, cause string) {
 	m.state = RankGone
 	m.out.drop()
 	if was != RankFinalized {
-		body := appendNumbered(nil, rank, cause)
+		body := numbered(rank, cause)
 		s.tell(kindPeerDown, body, RankStarted)
 	}
 	if was == RankStarted {

@@ -169,7 +169,7 @@ func (s *Session) Fence(ctx context.Context) error {
 // to tell.
 func (s *Session) Abort(code int, reason string) {
 	if s.conn != nil {
-		_ = s.send(kindAbort, appendNumbered(nil, code, reason))
+		_ = s.send(kindAbort, numbered(code, reason))
 	}
 }
 
@@ -181,7 +181,7 @@ func (s *Session) Fail(origin int, text string) error {
 	if s.conn == nil {
 		return errNoAgent
 	}
-	return s.send(kindFailed, appendNumbered(nil, origin, text))
+	return s.send(kindFailed, numbered(origin, text))
 }
 
 // Report answers a Dump with text of at most 64 KiB; the rest is cut.
@@ -189,7 +189,7 @@ func (s *Session) Report(text string) error {
 	if s.conn == nil {
 		return nil
 	}
-	return s.send(kindReport, appendNumbered(nil, 0, text))
+	return s.send(kindReport, numbered(0, text))
 }
 
 // Finalize says that this rank leaves the job on purpose and closes the

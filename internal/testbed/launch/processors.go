@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -22,7 +23,7 @@ func Processors(t *testing.T) {
 		if err == nil {
 			return
 		}
-		if err != unix.EINTR {
+		if !errors.Is(err, unix.EINTR) {
 			t.Fatalf("lock %s: %v", f.Name(), err)
 		}
 	}

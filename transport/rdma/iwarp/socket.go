@@ -1,6 +1,7 @@
 package iwarp
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -26,7 +27,7 @@ func newSocket(a netip.Addr) (int, error) {
 // scarcity adds the limit to an error for want of descriptors.
 func scarcity(err error) error {
 	var limit unix.Rlimit
-	if err != unix.EMFILE || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+	if !errors.Is(err, unix.EMFILE) || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		return err
 	}
 	return fmt.Errorf("%w: this process may have %d files open at a time (ulimit -n), and each peer needs one", err, limit.Cur)
