@@ -1,4 +1,3 @@
-// Package launch builds gorun and programs for tests, and runs them.
 package launch
 
 import (

@@ -79,6 +79,8 @@ func TestMessagesOutOfRange(t *testing.T) {
 		"no path":          func(p *link.Plan) { p.Programs[0].Path = "" },
 		"no name":          func(p *link.Plan) { p.Programs[0].Args = nil },
 		"input":            func(p *link.Plan) { p.Input = 3 },
+		"input rank":       func(p *link.Plan) { p.InputRank = 4 },
+		"no input rank":    func(p *link.Plan) { p.InputRank = -1 },
 	} {
 		p := plan()
 		change(&p)

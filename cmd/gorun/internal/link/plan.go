@@ -51,10 +51,11 @@ const (
 )
 
 func (p Plan) check() error {
-	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll ||
-		p.InputRank < 0 || p.InputRank >= p.Size {
-		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d to rank %d of %d",
-			len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input, p.InputRank, p.Size)
+	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll {
+		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d", len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input)
+	}
+	if p.InputRank < 0 || p.InputRank >= p.Size {
+		return fmt.Errorf("input to rank %d of %d", p.InputRank, p.Size)
 	}
 	last := -1
 	for _, r := range p.Ranks {

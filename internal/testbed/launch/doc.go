@@ -1,0 +1,2 @@
+// Package launch builds gorun and programs for tests, and runs them.
+package launch
