@@ -242,6 +242,7 @@ func TestGracefulDisconnectWaitsForTheSendQueue(t *testing.T) {
 		p.Zero(p.actor.disconnected, "%d of 2 requests are done", n)
 		p.within(func() { p.actor.Sends.Done(p.actor.Sends.Next()) })
 	}
+	p.Equal(1, p.actor.disconnected)
 	p.NoError(p.endpoint.Disconnect(verbs.CloseGraceful))
 	p.Equal(1, p.actor.disconnected)
 	p.within(p.actor.Upcalls.Disconnected)

@@ -48,3 +48,18 @@ func TestSegmentBounds(t *testing.T) {
 	p.Panics(func() { m.Remote(1, to-from) })
 	require.Equal(t, 2, m.Remote(1, 2).Length)
 }
+
+// TestMemoryOfAnotherDomain cannot be posted.
+func TestMemoryOfAnotherDomain(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	other, err := p.adapter.NewProtectionDomain()
+	p.NoError(err)
+	m, err := other.Register(make([]byte, 64), verbs.AccessLocalWrite)
+	p.NoError(err)
+	segments := []verbs.Segment{m.Segment(0, 8)}
+	for range 2 { // looked up, and found where it was last
+		p.ErrorIs(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: segments}), verbs.ErrProtectionViolation)
+		p.ErrorIs(p.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: segments}), verbs.ErrProtectionViolation)
+	}
+}

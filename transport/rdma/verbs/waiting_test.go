@@ -2,6 +2,7 @@ package verbs_test
 
 import (
 	"context"
+	goruntime "runtime"
 	"testing"
 	"time"
 
@@ -9,6 +10,9 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
+
+// patience ends a test that would hang.
+const patience = 30 * time.Second
 
 // sleepers is a disconnected endpoint, whose posts complete at once, and a stage that
 // says when somebody sleeps.
@@ -63,9 +67,16 @@ func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
 	first := wait(p.queue, 1)
 	<-p.stage.asleep
 	second := wait(other, 1)
+	for verbs.Parked(p.adapter) == 0 {
+		goruntime.Gosched()
+	}
 	p.post()
 	p.NoError(<-first)
-	<-p.stage.asleep // the second one, from its park or at once
+	select {
+	case <-p.stage.asleep: // the second one
+	case <-time.After(patience):
+		t.Fatal("nobody sleeps in the kernel")
+	}
 	ep, a := p.make(func(c *verbs.EndpointConfig) { c.Connections = other })
 	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
 	p.within(func() { a.Upcalls.Failed(verbs.FailureRefused, nil, nil) })
@@ -100,7 +111,8 @@ func TestSentrySleepsWhileArmed(t *testing.T) {
 	p.post()
 	p.Equal(2, <-rings)
 	p.False(p.queue.Arm(func() { rings <- 3 }), "something is queued")
-	p.Empty(rings)
+	p.post()
+	p.Empty(rings, "one Arm is one ring")
 }
 
 // TestDisarmedSentryLeavesTheSleepToWaiters has one that sleeps for nobody any more.

@@ -1,0 +1,104 @@
+package verbs_test
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// TestPeerServesFewerReads: no more Reads are under way than the peer serves, nor than were
+// asked for.
+func TestPeerServesFewerReads(t *testing.T) {
+	const asked = 2
+	for serves, want := range map[int]int{0: 0, 1: 1, asked: asked, asked + 1: asked, verbs.DepthDefault: asked} {
+		p := newPlay(t, nil)
+		p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{
+			Timeout: verbs.TimeoutInfinite, Param: &verbs.ConnParam{ResponderResources: 2, InitiatorDepth: asked},
+		}))
+		p.within(func() {
+			p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{ResponderResources: serves}, netip.AddrPort{}, remote))
+		})
+		p.Equal(want, p.poll()[0].Event.InitiatorDepth)
+		if want == 0 {
+			p.ErrorIs(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpRead}), verbs.ErrModelNotSupported)
+			continue
+		}
+		for range asked + 2 {
+			p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpRead}))
+		}
+		p.within(func() {
+			for range want {
+				p.NotNil(p.actor.Sends.Next())
+			}
+			p.Nil(p.actor.Sends.Next(), "the peer serves %d", serves)
+		})
+	}
+}
+
+// TestPeerIsGrantedWhatItMayHave: the Reads of a peer are as many as it wants, and no more
+// than the endpoint serves.
+func TestPeerIsGrantedWhatItMayHave(t *testing.T) {
+	const served = 2
+	p := newPlay(t, nil)
+	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
+	p.NoError(err)
+	for wants, want := range map[int]int{0: 0, 1: 1, served: served, served + 1: served, 100: served} {
+		h := &silentHandshake{}
+		p.within(func() {
+			p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, &verbs.Proposal{InitiatorDepth: wants, ResponderResources: wants}))
+		})
+		ep, _ := p.make(nil)
+		p.NoError(p.poll()[0].Event.Request.Accept(ep, nil))
+		p.Equal(want, h.answer.ResponderResources, "the peer wants %d", wants)
+		p.Equal(want, h.answer.InitiatorDepth, "the peer serves %d", wants)
+	}
+}
+
+// TestConnectAgainNeedsReset: an endpoint is connected once, and again after Reset.
+func TestConnectAgainNeedsReset(t *testing.T) {
+	p := newPlay(t, nil)
+	again := func() error {
+		return p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite})
+	}
+	p.NoError(again())
+	p.ErrorIs(again(), verbs.ErrInvalidState, "while it connects")
+	p.within(func() {
+		p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{}, netip.AddrPort{}, remote))
+	})
+	p.ErrorIs(again(), verbs.ErrInvalidState, "while it is connected")
+	p.NoError(p.endpoint.Disconnect(verbs.CloseAbrupt))
+	p.ErrorIs(again(), verbs.ErrInvalidState, "before Reset")
+	p.NoError(p.endpoint.Reset())
+	p.NoError(again())
+	p.Len(p.stage.pairs, 2, "a queue pair is used once")
+}
+
+// TestTimedOut: a host that has taken the request is told from one that has not.
+func TestTimedOut(t *testing.T) {
+	for contacted, want := range map[bool]verbs.EventType{true: verbs.EventTimedOut, false: verbs.EventUnreachable} {
+		p := newPlay(t, nil)
+		p.actor.contacted = contacted
+		p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: 1}))
+		p.NoError(p.queue.Wait(context.Background(), 1))
+		p.Equal([]verbs.EventType{want}, p.events())
+		p.Equal(1, p.actor.closed)
+	}
+}
+
+// TestAttemptThatSucceedsHasNoDeadline: nobody is woken for one that is over.
+func TestAttemptThatSucceedsHasNoDeadline(t *testing.T) {
+	p := newPlay(t, nil)
+	p.stage.asleep = make(chan time.Time)
+	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: time.Hour}))
+	p.within(func() {
+		p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{}, netip.AddrPort{}, remote))
+	})
+	p.Equal([]verbs.EventType{verbs.EventEstablished}, p.events())
+	result := wait(p.queue, 1)
+	p.Zero(<-p.stage.asleep, "a sleep without an end")
+	p.NoError(p.endpoint.Disconnect(verbs.CloseAbrupt))
+	p.NoError(<-result)
+}
