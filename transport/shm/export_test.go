@@ -92,8 +92,51 @@ func AskedBack(t *Transport, ring int) bool {
 	return atomic.LoadUint64(t.alert)&alertRing(ring) != 0
 }
 
+// Armed says that a transport asks to be rung.
+func Armed(t *Transport) bool { return atomic.LoadUint64(t.alert)&alertArmed != 0 }
+
+// Fenced says that a transport orders what it publishes for a rank by fences.
+func Fenced(t *Transport, rank int) bool { return t.endpoint(rank).inbox.fence }
+
+// WithoutFences makes transports of processes rely on barriers from now on, as they do
+// some milliseconds after they joined. It returns false where there are none.
+func WithoutFences(ts ...*Transport) bool {
+	if !registerBarrier() {
+		return false
+	}
+	barriers.ready.Store(true)
+	for _, t := range ts {
+		t.relax()
+	}
+	return true
+}
+
+// HookBarrier calls f where a transport makes the others pass a barrier.
+func HookBarrier(t *Transport, f func()) {
+	t.barrier = func() bool {
+		f()
+		return barrier()
+	}
+}
+
+// Kinds of notes: in which ring a rank goes on, and a request for a copy.
+const (
+	NoteLane  = kindLane
+	NoteServe = kindServe
+)
+
+// Buffers are the staging buffers of a transport.
+func Buffers(t *Transport) []byte { return t.node.staging(t.cfg.LocalRank).bytes }
+
+// Sociable forgets that a rank did not help with a Get.
+func Sociable(t *Transport, rank int) {
+	r := &t.endpoint(rank).reach
+	r.lonely, r.aloof, r.skip = false, 0, 0
+}
+
 // Offsets of what tests damage.
 const (
+	OffVersion    = offVersion
 	OffInboxIndex = offInboxIndex
 	OffInboxData  = offInboxData
 	OffInboxTail  = offInboxTail

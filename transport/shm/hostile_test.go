@@ -93,6 +93,25 @@ func TestClaimOfTheDead(t *testing.T) {
 	require.Zero(t, shm.RingOwner(ts[0], taken), "its ring is free")
 }
 
+// A rank that says it goes on in a ring that another one has taken is damaged.
+func TestRingOfAnother(t *testing.T) {
+	ts := local(t, 3, false)
+	taken := shm.TakeRing(ts[1], 0)
+	require.NoError(t, shm.Note(ts[2], 0, shm.NoteLane, transport.Header{A: uint64(taken)}))
+	l := &log{}
+	poll(t, ts[0], l, 3)
+	require.Len(t, l.downs, 1)
+	require.Equal(t, 2, l.downs[0].Peer)
+	require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
+}
+
+// A rank of another version of the layout is not sent to.
+func TestOtherVersion(t *testing.T) {
+	ts := local(t, 2, false)
+	shm.Control(ts[0], 0)[shm.OffVersion]++
+	require.ErrorIs(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil), transport.ErrDamaged)
+}
+
 // Everything a peer had sent before it died is handed over before its Down.
 func TestLastWords(t *testing.T) {
 	ts := local(t, 2, false)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
 // order checks that messages of each peer arrive whole and in order.
@@ -77,5 +78,55 @@ func TestOrder(t *testing.T) {
 		}
 		wg.Wait()
 		require.False(t, t.Failed())
+	}
+}
+
+// What a rank sends in the inbox after it has given its ring back is behind what it had
+// sent in the ring, also when the inbox is looked at before the ring is empty.
+func TestOrderOfTheWayBack(t *testing.T) {
+	ts := local(t, 2, false)
+	intoRing(t, ts[1], ts[0], 1, 0)
+	ring := shm.Lane(ts[1], 0)
+	e := endpointTo(t, ts[1], 0)
+	const n = 10
+	for i := range uint64(n) {
+		if i == n-2 {
+			shm.AskBack(ts[0], ring)
+		}
+		require.NoError(t, e.Send(transport.Header{A: i}, nil))
+	}
+	require.Equal(t, -1, shm.Lane(ts[1], 0))
+	l := &log{}
+	for range 2 * n {
+		_, err := ts[0].Poll(l, 2)
+		require.NoError(t, err)
+	}
+	require.Empty(t, l.downs)
+	require.Len(t, l.arrivals, n)
+	for i, a := range l.arrivals {
+		require.EqualValues(t, i, a.header.A)
+	}
+}
+
+// A ring that a rank took and could not announce, as the inbox is full, is free again.
+func TestRingWithoutAnnouncement(t *testing.T) {
+	ts := local(t, 4, false)
+	for range 8 { // 126 slots each, of 1024
+		require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, make([]byte, 8000)))
+	}
+	for _, from := range []int{1, 3} {
+		for range shm.RingAfter - 9 {
+			require.NoError(t, endpointTo(t, ts[from], 0).Send(transport.Header{}, nil))
+		}
+	}
+	for endpointTo(t, ts[3], 0).Send(transport.Header{}, nil) == nil {
+		continue
+	}
+	for range 2 * shm.RingAfter {
+		require.ErrorIs(t, endpointTo(t, ts[2], 0).Send(transport.Header{}, nil), transport.ErrAgain)
+	}
+	require.Equal(t, -1, shm.Lane(ts[2], 0))
+	for ring := range shm.RingsPerRank {
+		require.Zero(t, shm.RingOwner(ts[0], ring))
 	}
 }

@@ -261,7 +261,7 @@ func (t *Transport) Arm() bool {
 	atomic.OrUint64(t.alert, alertArmed)
 	t.askForRoom()
 	if !t.fences {
-		barrier()
+		t.barrier()
 	}
 	if t.arrived() || t.news.Load() || t.answered() || t.roomAppeared() {
 		t.Disarm()

@@ -103,6 +103,7 @@ func TestNoCopyAfterLoss(t *testing.T) {
 	reads := shm.CountDirect(ts[0], func() {})
 	poll(t, ts[0], l, 20)
 	require.Empty(t, l.downs)
+	require.False(t, ts[0].Arm(), "a loss is to be reported")
 	require.Zero(t, *reads)
 	require.Zero(t, *writes)
 	ts[0].MarkDown(2, unix.ESRCH)

@@ -60,7 +60,7 @@ func (w *ringWriter) put(kind uint8, h transport.Header, payload []byte) verdict
 	n := uint64(len(payload))
 	size := recordSize(n)
 	off := w.tail & ringMask
-	if w.tail+size+lineBytes > w.limit || off+size > ringBytes {
+	if w.tail+size > w.limit || off+size > ringBytes {
 		if v := w.makeRoom(size); v != written {
 			return v
 		}
@@ -135,25 +135,24 @@ func (w *ringWriter) publish(off, word uint64) {
 }
 
 // makeRoom finds room for a record of that size, and goes to the start of the
-// ring when it does not fit before the end.
+// ring when it does not fit before the end. There no payload stands: records begin there.
 func (w *ringWriter) makeRoom(size uint64) verdict {
 	off := w.tail & ringMask
 	skip := uint64(0)
 	if off+size > ringBytes {
 		skip = ringBytes - off
 	}
-	if w.tail+skip+size+lineBytes > w.limit {
+	if w.tail+skip+size > w.limit {
 		head := atomic.LoadUint64(w.head)
 		if head > w.tail || w.tail-head > ringBytes || head+ringBytes < w.limit {
 			return damaged
 		}
 		w.limit = head + ringBytes
-		if w.tail+skip+size+lineBytes > w.limit {
+		if w.tail+skip+size > w.limit {
 			return full
 		}
 	}
 	if skip > 0 {
-		w.clearBehind(0)
 		w.publish(off, recordWord(kindSkip, w.tail, 0))
 		w.tail += skip
 	}

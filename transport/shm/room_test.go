@@ -17,7 +17,12 @@ func TestRefusedSenderIsRungForRoom(t *testing.T) {
 	const patience = 30 * time.Second
 	for name, messages := range map[string]int{"inbox": 0, "ring": 1000} {
 		t.Run(name, func(t *testing.T) {
-			ts, node := mapped(t, 2, shm.Config{})
+			ts, node := mapped(t, 3, shm.Config{})
+			for range shm.RingsPerRank {
+				if name == "inbox" { // there is no ring for it
+					shm.TakeRing(ts[2], 1)
+				}
+			}
 			defer func() { require.NoError(t, node.Close()) }()
 			var here, there counter
 			to := endpointTo(t, ts[0], 1)
@@ -40,6 +45,7 @@ func TestRefusedSenderIsRungForRoom(t *testing.T) {
 				}
 				require.NoError(t, err)
 			}
+			require.Equal(t, name == "ring", shm.Lane(ts[0], 1) >= 0)
 			ticket := ts[0].Sleeper().Prepare()
 			require.True(t, ts[0].Arm(), "nothing has arrived, and there is no room")
 			read := make(chan error)

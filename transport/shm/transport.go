@@ -87,6 +87,8 @@ type Transport struct {
 
 	// born is where the time of this transport begins.
 	born time.Time
+	// barrier makes the processors of all ranks pass a barrier.
+	barrier func() bool
 	// reader and writer copy from and to other processes.
 	reader, writer func(pid int, local []byte, addr uint64) (int, error)
 	// cookie is what peers read to prove that they reach our memory.
@@ -121,6 +123,7 @@ func New(n *Node, cfg Config) (*Transport, error) {
 		lanes:     make([]*lane, n.ranks),
 		dead:      make([]bool, n.ranks),
 		exposed:   &exposures{},
+		barrier:   barrier,
 		reader:    processRead,
 		writer:    processWrite,
 	}

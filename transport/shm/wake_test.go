@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
@@ -113,4 +114,59 @@ func TestRungOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is sent after a rank was armed and before it has looked is seen by its look, and
+// the barrier lies between the two. A rank that has found something is not armed.
+func TestArmLooksBehindTheBarrier(t *testing.T) {
+	ts, node := mapped(t, 2, shm.Config{})
+	defer func() { require.NoError(t, node.Close()) }()
+	if !shm.WithoutFences(ts...) {
+		t.Skip("membarrier: not supported")
+	}
+	barriers := 0
+	shm.HookBarrier(ts[0], func() {
+		barriers++
+		require.True(t, shm.Armed(ts[0]))
+		require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))
+	})
+	ticket := ts[0].Sleeper().Prepare()
+	require.False(t, ts[0].Arm())
+	require.Equal(t, 1, barriers)
+	require.NotEqual(t, ticket, ts[0].Sleeper().Prepare(), "it was rung, too")
+	shm.HookBarrier(ts[0], func() { barriers++ })
+	require.False(t, ts[0].Arm(), "it has not polled")
+	require.False(t, shm.Armed(ts[0]))
+	for _, tr := range ts {
+		require.NoError(t, tr.Close())
+	}
+}
+
+// Who sends to a rank that cannot make others pass a barrier orders by fences, and so
+// does who cannot do it himself.
+func TestFencesForWhoHasNoBarriers(t *testing.T) {
+	fd := memory(t, 3)
+	node, err := shm.OpenNode(fd, 3, rangeBytes)
+	require.NoError(t, err)
+	require.NoError(t, unix.Close(fd))
+	ts := make([]*shm.Transport, 3)
+	for i := range ts {
+		ts[i], err = shm.New(node, shm.Config{Rank: i, LocalRank: i, DisableMembarrier: i == 1})
+		require.NoError(t, err)
+	}
+	if !shm.WithoutFences(ts...) {
+		t.Skip("membarrier: not supported")
+	}
+	for from := range ts {
+		for to := range ts {
+			if from != to {
+				require.NoError(t, endpointTo(t, ts[from], to).Send(transport.Header{}, nil))
+				require.Equal(t, from == 1 || to == 1, shm.Fenced(ts[from], to), "from %d to %d", from, to)
+			}
+		}
+	}
+	for _, tr := range ts {
+		require.NoError(t, tr.Close())
+	}
+	require.NoError(t, node.Close())
 }

@@ -1,0 +1,62 @@
+package shm_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// A Poll keeps to its budget, shares it among the rings, and comes to the inbox though
+// rings are busy.
+func TestBudgetIsShared(t *testing.T) {
+	ts := local(t, 4, false)
+	for from := 1; from <= 2; from++ {
+		intoRing(t, ts[from], ts[0], from, 0)
+	}
+	for from := 1; from <= 2; from++ {
+		for range 40 {
+			require.NoError(t, endpointTo(t, ts[from], 0).Send(transport.Header{}, nil))
+		}
+	}
+	require.NoError(t, endpointTo(t, ts[3], 0).Send(transport.Header{}, nil))
+	for _, budget := range []int{6, 1, 2, 3} {
+		l, heard := &log{}, map[int]int{}
+		for range 6 {
+			n, err := ts[0].Poll(l, budget)
+			require.NoError(t, err)
+			require.Equal(t, n, len(l.arrivals))
+			require.LessOrEqual(t, n, budget)
+			for _, a := range l.arrivals {
+				heard[a.peer]++
+			}
+			l.arrivals = l.arrivals[:0]
+		}
+		require.NotZero(t, heard[1], "budget %d", budget)
+		require.NotZero(t, heard[2], "budget %d", budget)
+		require.Equal(t, 1, heard[3], "budget %d", budget)
+		require.NoError(t, endpointTo(t, ts[3], 0).Send(transport.Header{}, nil))
+	}
+}
+
+// reentrant is a Handler that polls.
+type reentrant struct {
+	log
+	tr  *shm.Transport
+	err error
+}
+
+func (r *reentrant) Arrive(int, transport.Header, []byte) { _, r.err = r.tr.Poll(r, 1) }
+
+func TestPollFromWithinAHandler(t *testing.T) {
+	ts := local(t, 2, false)
+	require.NoError(t, endpointTo(t, ts[1], 0).Send(transport.Header{}, nil))
+	r := &reentrant{tr: ts[0]}
+	poll(t, ts[0], r, 1)
+	var op *transport.OpError
+	require.ErrorAs(t, r.err, &op)
+	require.Equal(t, "poll", op.Op)
+	poll(t, ts[0], r, 1)
+}

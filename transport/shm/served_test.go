@@ -1,0 +1,177 @@
+package shm_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// serveNote is a request for a copy, as staging.go describes it, of sequence 0.
+func serveNote(ticket, verb, n uint64, k transport.Key) transport.Header {
+	return transport.Header{A: n<<16 | verb<<8 | ticket, B: k.Addr, C: k.Token}
+}
+
+// Requests that no correct peer sends cost the peer, and touch nothing.
+func TestBadRequests(t *testing.T) {
+	const get, add, stranger = 0, 2, 3
+	for name, c := range map[string]struct{ ticket, verb, n uint64 }{
+		"long":            {0, get, shm.StagingBytes/8 + 1},
+		"no ticket":       {8, get, 8},
+		"no verb":         {0, stranger, 8},
+		"short addition":  {0, add, 4},
+		"no addition":     {0, add, 0},
+		"a long addition": {0, add, 16},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ts := local(t, 2, true)
+			memory := pattern(1<<20, 1)
+			k, err := ts[0].Expose(memory, transport.AccessRead|transport.AccessAtomic)
+			require.NoError(t, err)
+			require.NoError(t, shm.Note(ts[1], 0, shm.NoteServe, serveNote(c.ticket, c.verb, c.n, k)))
+			l := &log{}
+			poll(t, ts[0], l, 3)
+			require.Len(t, l.downs, 1)
+			require.ErrorIs(t, l.downs[0], transport.ErrDamaged)
+			require.Equal(t, pattern(1<<20, 1), memory)
+		})
+	}
+}
+
+// An addition to a word that is not aligned is refused by its owner.
+func TestAdditionToNoWord(t *testing.T) {
+	for off, code := range map[int]uint64{0: 1, 4: 2, 8: 1} {
+		ts := local(t, 2, true)
+		k, err := ts[0].Expose(make([]byte, 64), transport.AccessAtomic)
+		require.NoError(t, err)
+		require.NoError(t, shm.Note(ts[1], 0, shm.NoteServe, serveNote(0, 2, 8, k.At(off))))
+		poll(t, ts[0], &log{}, 2)
+		require.Equal(t, code, binary.NativeEndian.Uint64(shm.Control(ts[1], 1)[shm.OffTickets:]), "at %d", off)
+	}
+}
+
+// What was taken back is not served: another operation may have the buffer.
+func TestTakenBackIsNotServed(t *testing.T) {
+	ts := pair(t)
+	needsAlone(t)
+	shm.ForceWay(ts[0], shm.WayPiped)
+	const n = 1 << 20
+	k, err := ts[1].Expose(pattern(n, 5), transport.AccessRead)
+	require.NoError(t, err)
+	l := &log{}
+	require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, n), k, 1))
+	for len(l.done) == 0 {
+		poll(t, ts[0], l, 1)
+	}
+	buffers := shm.Buffers(ts[0])
+	require.Equal(t, make([]byte, len(buffers)), buffers, "it was done alone")
+	tickets := bytes.Clone(shm.Control(ts[0], 0)[shm.OffTickets:][:512])
+	poll(t, ts[1], l, 10)
+	require.Equal(t, make([]byte, len(buffers)), buffers)
+	require.Equal(t, tickets, shm.Control(ts[0], 0)[shm.OffTickets:][:512])
+}
+
+// Memory that may be read only is not written by a peer that copies by itself, nor the
+// other way round.
+func TestRightsOfPrivateMemory(t *testing.T) {
+	needsAlone(t)
+	for name, c := range map[string]struct {
+		access   transport.Access
+		get, put error
+	}{
+		"read":  {transport.AccessRead, nil, transport.ErrBadKey},
+		"write": {transport.AccessWrite, transport.ErrBadKey, nil},
+		"both":  {transport.AccessRead | transport.AccessWrite, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ts := pair(t)
+			k, err := ts[1].Expose(pattern(100, 1), c.access)
+			require.NoError(t, err)
+			require.ErrorIs(t, get(t, ts, make([]byte, 100), k), c.get)
+			l := &log{}
+			require.NoError(t, endpointTo(t, ts[0], 1).Put(make([]byte, 100), k, 1))
+			for len(l.done) == 0 {
+				poll(t, ts[0], l, 1)
+			}
+			require.ErrorIs(t, l.done[0].err, c.put)
+		})
+	}
+}
+
+// The descriptors of helped Gets are used again: every one of many is helped with.
+func TestDescriptorsAreUsedAgain(t *testing.T) {
+	ts := pair(t)
+	needsAlone(t)
+	shm.ForceWay(ts[0], shm.WayShared)
+	const n = 1 << 20
+	k, err := ts[1].Expose(pattern(n, 5), transport.AccessRead)
+	require.NoError(t, err)
+	read := shm.CountDirect(ts[0], func() { poll(t, ts[1], &log{}, 1) })
+	for range 40 {
+		*read = 0
+		require.NoError(t, get(t, ts, make([]byte, n), k))
+		require.Less(t, *read, n)
+	}
+}
+
+// An owner whose proof has failed does not believe the process id the next time.
+func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
+	ts := pair(t)
+	needsAlone(t)
+	shm.ForceWay(ts[0], shm.WayShared)
+	k, err := ts[1].Expose(pattern(1<<20, 5), transport.AccessRead)
+	require.NoError(t, err)
+	var writes *int
+	for round := range 3 {
+		l := &log{}
+		require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, 1<<20), k, 1))
+		poll(t, ts[0], l, 1) // asks for help
+		if round == 0 {
+			writes = shm.Reuse(ts[1], 1) // after the probe
+		}
+		poll(t, ts[1], &log{}, 5)
+		for len(l.done) == 0 {
+			poll(t, ts[0], l, 1)
+		}
+		shm.Sociable(ts[0], 1)
+	}
+	require.Zero(t, *writes)
+}
+
+// No more operations are under way to a peer than its Caps say.
+func TestMaxReads(t *testing.T) {
+	ts := local(t, 2, false)
+	e := endpointTo(t, ts[0], 1)
+	k := ts[1].Arena().Key(0)
+	for range e.Caps().MaxReads {
+		require.NoError(t, e.Get(make([]byte, 8), k, 1))
+	}
+	require.ErrorIs(t, e.Get(make([]byte, 8), k, 1), transport.ErrAgain)
+	l := &log{}
+	poll(t, ts[0], l, 2)
+	require.Len(t, l.done, e.Caps().MaxReads)
+	require.NoError(t, e.Get(make([]byte, 8), k, 1))
+}
+
+// A Poll copies about as much as it may and leaves the rest to the next.
+func TestPollCopiesABoundedAmount(t *testing.T) {
+	ts := local(t, 2, false)
+	k, err := ts[1].Expose(make([]byte, shm.PollBytes/2), transport.AccessRead)
+	require.NoError(t, err)
+	for range 10 {
+		require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, shm.PollBytes/2), k, 1))
+	}
+	l := &log{}
+	for polls := 1; polls <= 5; polls++ {
+		poll(t, ts[0], l, 1)
+		require.Len(t, l.done, 2*polls)
+	}
+	ts[0].MarkDown(1, unix.ESRCH)
+	poll(t, ts[0], l, 1)
+	require.Len(t, l.downs, 1)
+}
