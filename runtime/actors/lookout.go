@@ -54,30 +54,48 @@ func (o *lookout) close() {
 // ran notes who runs. The serving goroutine calls it.
 func (o *lookout) ran(m *mailbox) { processor.Store32(&o.running, m.serial) }
 
-// look looks whether the actor that ran last is at the message that it was at before.
+// look says it of the actor that ran last if it is at the message that it was at before.
+// It looks again later than it has said so: nothing is locked then, since the reader of a
+// log may be slow, or never come.
 func (s *System) look() {
-	o := &s.lookout
+	if m := s.lookout.held(s); m != nil {
+		s.cfg.Logger.Warn("an inline actor holds up all that arrives at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
+			"actor", name(m.pid), "for", inlineTime)
+	}
+	s.lookout.again()
+}
+
+// again makes the timer run once more.
+func (o *lookout) again() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.timer.Reset(inlineTime)
+	}
+}
+
+// held returns the actor that ran last if it is at the message that it was at before, and
+// that is to be said.
+func (o *lookout) held(s *System) *mailbox {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		return
+		return nil
 	}
-	defer o.timer.Reset(inlineTime)
 	box, left, since := o.box, o.left, time.Since(o.at)
 	if o.find(s); o.box == nil {
-		return
+		return nil
 	}
 	o.left, o.at = atomic.LoadUint64(&o.box.left), time.Now()
 	// When it was much longer the process was suspended.
 	if o.box != box || o.left != left || since > 2*inlineTime || !o.box.running() || o.told[box.serial] {
-		return
+		return nil
 	}
 	if o.told == nil {
 		o.told = make(map[uint32]bool)
 	}
 	o.told[box.serial] = true
-	s.cfg.Logger.Warn("an inline actor holds up all that arrives at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
-		"actor", name(box.pid), "for", inlineTime)
+	return box
 }
 
 // find looks for the actor that ran last, if that is another one. mu is held.

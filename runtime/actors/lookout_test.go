@@ -57,3 +57,38 @@ func TestInlineActorsThatWaitAreNamed(t *testing.T) {
 		require.Empty(t, logged)
 	})
 }
+
+// unread is a slog.Handler whose records nobody takes before the test ends.
+type unread struct {
+	records
+	logging, over chan struct{}
+}
+
+func (u unread) Handle(context.Context, slog.Record) error {
+	u.logging <- struct{}{}
+	<-u.over
+	return nil
+}
+
+// A log that nobody reads keeps no actor from being made.
+func TestALookoutThatCannotSayItHoldsNothingUp(t *testing.T) {
+	logged := unread{logging: make(chan struct{}, 1), over: make(chan struct{})}
+	local(t, 1, actors.Config{Logger: slog.New(logged)}, func(all []*actors.System) {
+		defer close(logged.over)
+		s := all[0]
+		made := make(chan error, 1)
+		waits := actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); !ok {
+				return
+			}
+			next(t, logged.logging)
+
+			_, err := s.Spawn(actor.PropsFromFunc(func(actor.Context) {}, s.Inline()), "other")
+			made <- err
+		}, s.Inline())
+		pid, err := s.Spawn(waits, "waits")
+		require.NoError(t, err)
+		s.Root.Send(pid, "wait")
+		require.NoError(t, next(t, made))
+	})
+}
