@@ -151,16 +151,70 @@ func parseQuestion(b []byte) (question, bool) {
 	return question{binary.LittleEndian.Uint32(b[1:]), binary.LittleEndian.Uint64(b[5:])}, true
 }
 
-// heardQuestion answers another rank. The engine calls it with its lock held.
+// questionsMax bounds the questions of a rank that wait for their answers. A correct
+// rank has one under way for each goroutine that reports a mistake.
+const questionsMax = 64
+
+// posed is a question about a communicator.
+type posed struct {
+	question
+	number uint32
+}
+
+// questions are those of other ranks that wait for their answers. A goroutine answers
+// those of a rank, one after the other, as long as there are any: however many a rank
+// asks, and however long an Answerer takes, others are answered.
+type questions struct {
+	// mu guards waiting. It may be taken with the engine's lock held, and nothing is
+	// called under it.
+	mu sync.Mutex
+	// waiting are the questions by the rank that asks. One that is in it is being answered.
+	waiting map[int][]posed
+}
+
+// add takes a question of a rank, or drops it if the rank has asked too much. It reports
+// whether the caller is to have the rank answered.
+func (s *questions) add(source int, q posed) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting, answered := s.waiting[source]
+	if len(waiting) == questionsMax {
+		return false
+	}
+	if s.waiting == nil {
+		s.waiting = make(map[int][]posed)
+	}
+	s.waiting[source] = append(waiting, q)
+	return !answered
+}
+
+// next takes the oldest question of a rank. Without one the rank is not answered any more.
+func (s *questions) next(source int) (posed, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	waiting := s.waiting[source]
+	if len(waiting) == 0 {
+		delete(s.waiting, source)
+		return posed{}, false
+	}
+	s.waiting[source] = waiting[1:]
+	return waiting[0], true
+}
+
+// heardQuestion has another rank answered. The engine calls it with its lock held.
 func (w *World) heardQuestion(source, number int, text []byte) {
 	q, ok := parseQuestion(text)
-	if !ok {
-		return
+	if ok && w.questions.add(source, posed{q, uint32(number)}) {
+		go w.answerAll(source)
 	}
-	go func() {
+}
+
+// answerAll answers a rank until it has no question any more.
+func (w *World) answerAll(source int) {
+	for q, ok := w.questions.next(source); ok; q, ok = w.questions.next(source) {
 		answer := binary.LittleEndian.AppendUint32([]byte{noticeAnswer}, q.id)
-		w.engine.Notify(source, number, append(answer, w.comms.answer(uint32(number), q.subject)...))
-	}()
+		w.engine.Notify(source, int(q.number), append(answer, w.comms.answer(q.number, q.subject)...))
+	}
 }
 
 // heardAnswer takes an answer: byte 0 noticeAnswer, bytes 1-4 id, then the text. The

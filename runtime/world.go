@@ -34,8 +34,10 @@ type World struct {
 	// local is the job of Local, nil in a process of its own.
 	local *localJob
 
-	// inquiries are the questions to other ranks that are under way.
+	// inquiries are the questions to other ranks that are under way, questions those of
+	// other ranks.
 	inquiries inquiries
+	questions questions
 
 	// actors is what package actors keeps with the World.
 	actors kept
