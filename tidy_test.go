@@ -74,7 +74,7 @@ var imports = map[string][]string{
 	"runtime/internal/arena":  {"transport"},
 	"runtime/internal/port":   {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime": {
-		"internal/callsite", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/journal", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
@@ -21,6 +22,15 @@ import (
 // quitAgain is how soon after a SIGQUIT another one asks for the stacks of all
 // goroutines and the end of the process, as Go does at the first.
 const quitAgain = time.Second
+
+// reportsMost is how long the end of a World waits until its reports are written.
+const reportsMost = time.Second
+
+// newReports returns what writes reports to standard error. Who listens does not write
+// them: a reader who is slow, or never comes, would keep notices from being heard.
+func newReports() *journal.Journal {
+	return journal.New(func(text string) { fmt.Fprint(os.Stderr, text) })
+}
 
 // listen serves the notices of the node agent, and SIGQUIT, until stop.
 func (w *World) listen() {
@@ -32,6 +42,7 @@ func (w *World) listen() {
 		signal.Stop(quit)
 		close(stop)
 		<-stopped
+		w.reports.Flush(reportsMost)
 	}
 	go func() {
 		defer close(stopped)
@@ -47,7 +58,7 @@ func (w *World) listen() {
 					_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
 				}
 				last = time.Now()
-				fmt.Fprint(os.Stderr, w.blocked())
+				w.reports.Log(w.blocked())
 			case n, ok := <-notices:
 				if !ok {
 					notices = nil // silent from now on
@@ -65,8 +76,8 @@ func (w *World) notice(n bootstrap.Notice) {
 	case bootstrap.PeerDown:
 		w.engine.MarkDown(n.Rank, causeError(n.Cause))
 	case bootstrap.Dump:
-		if err := w.session.Report(w.blocked()); err != nil {
-			fmt.Fprint(os.Stderr, w.blocked())
+		if text := w.blocked(); w.session.Report(text) != nil {
+			w.reports.Log(text)
 		}
 	case bootstrap.AgentLost:
 		w.engine.Abort(fmt.Errorf("%w: %w: %s", ErrAborted, bootstrap.ErrAgentLost, n.Cause))

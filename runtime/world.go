@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
@@ -48,13 +49,15 @@ type World struct {
 	leaving atomic.Bool
 	// stop ends the listening to signals and notices.
 	stop func()
+	// reports writes what the rank says of its state.
+	reports *journal.Journal
 }
 
 // newWorld connects a rank with the others of its node. peers are the world ranks
 // of the local ranks, nil when they are the same; secret is that of the job. local
 // is the job of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret []byte, local *localJob) (*World, error) {
-	w := &World{job: job, local: local, stop: func() {}}
+	w := &World{job: job, local: local, stop: func() {}, reports: newReports()}
 	t, err := shm.New(node, shm.Config{
 		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0",
 		Alone:     node.Ranks() == 1 || forcesNetwork(),
