@@ -93,7 +93,7 @@ var imports = map[string][]string{
 		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
 		"collectives/internal/private", "internal/hugepages",
 	},
-	"collectives/internal/private": {"golang.org/x/sys/unix"},
+	"collectives/internal/private": {"collectives/internal/node", "golang.org/x/sys/unix"},
 	"collectives/internal/kernel":  {},
 	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
 	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},

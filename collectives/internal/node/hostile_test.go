@@ -84,7 +84,7 @@ func FuzzOthers(f *testing.F) {
 				}
 				return m, nil
 			},
-			Reader: readerFunc(func(_, _ uint64, dst []byte) error { clear(dst); return nil }),
+			Reader: readerFunc(func(_ node.Process, _ uint64, dst []byte) error { clear(dst); return nil }),
 		})
 		require.NoError(t, err)
 		var trail node.Trail

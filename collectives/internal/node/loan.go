@@ -9,14 +9,18 @@ import (
 	"syscall"
 )
 
+// Process is a process as other members know it: by its number, which another process
+// may get after its end, and by a word in its private memory that no other one has.
+type Process struct{ ID, Cookie, CookieAt uint64 }
+
 // Reader reads the private memory of other members' processes.
 type Reader interface {
 	// Process names this member's process to the others.
 	Process() uint64
 	// Read copies len(dst) bytes at an address of a process. It fails where that is
 	// not allowed, or where members are goroutines of one process, and with ESRCH
-	// where the process has ended.
-	Read(process, addr uint64, dst []byte) error
+	// where the process has ended, also if another one has got its number since.
+	Read(p Process, addr uint64, dst []byte) error
 }
 
 // ErrTakenBack ends an operation that reads from a member which has given up.
@@ -33,11 +37,16 @@ var ErrTakenBack = errors.New("the member took its memory back")
 //	offset  64  done     n when the owner has read what it wants in operation n
 //	offset 128  verdict  refused or granted: what the owner found when it tried to
 //	                     read everyone's cookie
-//	offset 136  cookie
+//	offset 136  cookie   a word that the owner keeps in its own memory
+//	offset 144  address  of that word
 type loans struct {
 	g     *Group
 	mem   Memory
 	cards []loanCard
+	// cookie is this member's own; the others read it as long as there are loans.
+	cookie []byte
+	// processes are those of the members. They were read once: members can write them.
+	processes []Process
 	// number is that of the current operation. held is the slice that is lent; it
 	// is here so that the collector sees it, since peers have its address only.
 	number  uint64
@@ -45,7 +54,7 @@ type loans struct {
 	granted bool
 }
 
-type loanCard struct{ lent, process, addr, done, verdict, cookie *Word }
+type loanCard struct{ lent, process, addr, done, verdict, cookie, cookieAt *Word }
 
 const (
 	loanBytes = 3 * line
@@ -64,10 +73,10 @@ func (g *Group) CanPull() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	l := &loans{g: g, mem: mem, cards: make([]loanCard, g.size)}
+	l := &loans{g: g, mem: mem, cards: make([]loanCard, g.size), cookie: make([]byte, 8), processes: make([]Process, g.size)}
 	for q := range l.cards {
 		at := func(off int) *Word { return wordAt(mem.Part(q), off) }
-		l.cards[q] = loanCard{at(0), at(8), at(16), at(line), at(2 * line), at(2*line + 8)}
+		l.cards[q] = loanCard{at(0), at(8), at(16), at(line), at(2 * line), at(2*line + 8), at(2*line + 16)}
 	}
 	if l.granted, err = l.probe(); err != nil {
 		return false, err
@@ -76,16 +85,16 @@ func (g *Group) CanPull() (bool, error) {
 	return l.granted, nil
 }
 
-// probe is the first loan: of a word that holds what the shared memory says.
+// probe is the first loan: of the word that holds what the shared memory says.
 func (l *loans) probe() (bool, error) {
-	word := make([]byte, 8)
-	_, _ = rand.Read(word) // never fails
+	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]
-	mine.cookie.Store(binary.NativeEndian.Uint64(word))
+	mine.cookie.Store(binary.NativeEndian.Uint64(l.cookie))
+	mine.cookieAt.Store(addressOf(l.cookie))
 	if l.g.reader != nil {
 		mine.process.Store(l.g.reader.Process())
 	}
-	l.lend(word)
+	l.lend(l.cookie)
 	verdict := uint64(granted)
 	for q := range l.cards {
 		if q == l.g.rank {
@@ -95,7 +104,9 @@ func (l *loans) probe() (bool, error) {
 		if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 			return false, err
 		}
-		if l.g.reader == nil || l.pull(q, 0, seen[:]) != nil || binary.NativeEndian.Uint64(seen[:]) != l.cards[q].cookie.Load() {
+		of := Process{ID: l.cards[q].process.Load(), Cookie: l.cards[q].cookie.Load(), CookieAt: l.cards[q].cookieAt.Load()}
+		l.processes[q] = of
+		if l.g.reader == nil || l.copy(q, 0, seen[:]) != nil || binary.NativeEndian.Uint64(seen[:]) != of.Cookie {
 			verdict = refused
 			break
 		}
@@ -125,27 +136,31 @@ func (l *loans) lend(b []byte) {
 
 // pull copies len(dst) bytes at off of the slice that member q lends.
 func (l *loans) pull(q, off int, dst []byte) error {
-	card := l.cards[q]
-	err := l.await(card.lent, 2*l.number)
-	if err == nil {
-		err = l.g.agree(q)
-	}
-	if err != nil {
+	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 		return err
 	}
-	err = l.g.reader.Read(card.process.Load(), card.addr.Load()+uint64(off), dst)
+	err := l.copy(q, off, dst)
 	if errors.Is(err, syscall.ESRCH) {
 		// The member is dead. To wait for its next loan, which cannot come before this
 		// one is settled, ends with what becomes known of its death.
-		if lost := l.await(card.lent, 2*(l.number+1)); lost != nil {
+		if lost := l.await(l.cards[q].lent, 2*(l.number+1)); lost != nil {
 			return lost
 		}
 	}
-	switch {
-	case err != nil:
+	return err
+}
+
+// copy is pull from a member that has lent its slice.
+func (l *loans) copy(q, off int, dst []byte) error {
+	if err := l.g.agree(q); err != nil {
+		return err
+	}
+	err := l.g.reader.Read(l.processes[q], l.cards[q].addr.Load()+uint64(off), dst)
+	if err == nil && l.cards[q].lent.Load() != 2*l.number {
+		err = ErrTakenBack
+	}
+	if err != nil {
 		return fmt.Errorf("read from member %d: %w", q, err)
-	case card.lent.Load() != 2*l.number:
-		return fmt.Errorf("read from member %d: %w", q, ErrTakenBack)
 	}
 	return nil
 }

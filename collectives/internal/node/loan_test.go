@@ -3,6 +3,7 @@ package node_test
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -13,11 +14,11 @@ import (
 )
 
 // readerFunc is a Reader that reads as it likes.
-type readerFunc func(process, addr uint64, dst []byte) error
+type readerFunc func(p node.Process, addr uint64, dst []byte) error
 
 func (readerFunc) Process() uint64 { return 1 }
 
-func (f readerFunc) Read(process, addr uint64, dst []byte) error { return f(process, addr, dst) }
+func (f readerFunc) Read(p node.Process, addr uint64, dst []byte) error { return f(p, addr, dst) }
 
 // each runs fn as every member of a group with readers of their own, and returns
 // what it returned. Nobody ends the group for the others.
@@ -48,9 +49,10 @@ func TestMembersAgreeWhoCanPull(t *testing.T) {
 	}{
 		"all can":       {own, true},
 		"none there":    {nil, false},
-		"refused":       {readerFunc(func(_, _ uint64, _ []byte) error { return errors.New("not permitted") }), false},
-		"wrong process": {readerFunc(func(_, _ uint64, dst []byte) error { clear(dst); return nil }), false},
-		"another's word": {readerFunc(func(p, addr uint64, dst []byte) error {
+		"refused":       {readerFunc(func(_ node.Process, _ uint64, _ []byte) error { return errors.New("not permitted") }), false},
+		"wrong process": {readerFunc(func(_ node.Process, _ uint64, dst []byte) error { clear(dst); return nil }), false},
+		"nobody there":  {readerFunc(func(node.Process, uint64, []byte) error { return syscall.ESRCH }), false},
+		"another's word": {readerFunc(func(p node.Process, addr uint64, dst []byte) error {
 			err := own.Read(p, addr, dst)
 			dst[0]++
 			return err
@@ -77,7 +79,7 @@ func TestMembersAgreeWhoCanPull(t *testing.T) {
 func TestLoanThatIsTakenBack(t *testing.T) {
 	room, returned := newRoom(2), make(chan struct{})
 	own, reads := ownMemory{}, 0
-	late := readerFunc(func(p, addr uint64, dst []byte) error {
+	late := readerFunc(func(p node.Process, addr uint64, dst []byte) error {
 		if reads++; reads == 2 { // the first is the probe
 			room.leave()
 			<-returned
@@ -103,7 +105,7 @@ func TestReadThatFailsLater(t *testing.T) {
 	refused := errors.New("refused")
 	for failure, want := range map[error]error{refused: refused, syscall.ESRCH: errGone} {
 		room, reads := newRoom(2), 0
-		failing := readerFunc(func(p, addr uint64, dst []byte) error {
+		failing := readerFunc(func(p node.Process, addr uint64, dst []byte) error {
 			if reads++; reads == 2 {
 				room.leave()
 				return fmt.Errorf("read: %w", failure)
@@ -115,6 +117,40 @@ func TestReadThatFailsLater(t *testing.T) {
 		})
 		require.Error(t, errs[0])
 		require.ErrorIs(t, errs[1], want)
+	}
+}
+
+// A member's process is what it was when it was seen to be the member's, whatever is
+// written into shared memory, and its word stays where it is.
+func TestProcessesAreKnownByTheirWords(t *testing.T) {
+	room := newRoom(2)
+	var known []node.Process
+	listening := readerFunc(func(p node.Process, addr uint64, dst []byte) error {
+		known = append(known, p)
+		return ownMemory{}.Read(known[0], addr, dst)
+	})
+	errs := each(t, room, []node.Reader{ownMemory{}, listening}, func(rank int, g *node.Group) error {
+		for range 3 {
+			if err := pull(g, make([]byte, 64), make([]byte, 64)); err != nil {
+				return err
+			}
+			goruntime.GC()
+			if rank == 1 {
+				room.mu.Lock()
+				theirs := room.memories[len(room.memories)-1].parts[0]
+				room.mu.Unlock()
+				for _, off := range []int{8, 136, 144} { // the process, the word and its address
+					wordOf(theirs, off).Store(7)
+				}
+			}
+		}
+		return nil
+	})
+	require.NoError(t, errors.Join(errs...))
+	require.Len(t, known, 4)
+	for _, p := range known {
+		require.Equal(t, known[0], p)
+		require.NotZero(t, p.Cookie)
 	}
 }
 

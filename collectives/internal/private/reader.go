@@ -1,12 +1,15 @@
 package private
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
 // ErrSameProcess refuses to read from ranks that are goroutines of this process:
@@ -17,33 +20,58 @@ var ErrSameProcess = errors.New("private: the memory is in this process")
 // the right process there, and may be read, is for the caller to try.
 type Reader struct{}
 
+var _ node.Reader = Reader{}
+
 // Process returns the id of this process.
 func (Reader) Process() uint64 { return uint64(os.Getpid()) }
 
 // Read copies len(dst) bytes at an address of a process. On an error dst holds
-// anything.
-func (Reader) Read(process, addr uint64, dst []byte) error {
-	if process == uint64(os.Getpid()) {
+// anything. It is ESRCH if the process has ended, whoever has its id since.
+func (Reader) Read(p node.Process, addr uint64, dst []byte) error {
+	if p.ID == uint64(os.Getpid()) {
 		return ErrSameProcess
 	}
-	return read(int(process), addr, dst)
+	return read(p, addr, dst)
 }
 
 // read reads from any process. The kernel copies less than it is asked for when a
 // page is missing, or beyond 2 GiB.
-func read(process int, addr uint64, dst []byte) error {
-	for len(dst) > 0 {
-		local := unix.Iovec{Base: &dst[0]}
-		local.SetLen(len(dst))
-		n, err := unix.ProcessVMReadv(process, []unix.Iovec{local},
-			[]unix.RemoteIovec{{Base: uintptr(addr), Len: len(dst)}}, 0)
+func read(p node.Process, addr uint64, dst []byte) error {
+	for {
+		n, cookie, err := copyFrom(p, addr, dst)
+		whole := n == len(dst)+cookieBytes
 		switch {
-		case err != nil:
-			return fmt.Errorf("process_vm_readv from process %d: %w", process, err)
-		case n <= 0:
-			return fmt.Errorf("process_vm_readv from process %d: %w", process, io.ErrUnexpectedEOF)
+		case err == nil && whole && cookie == p.Cookie:
+			return nil
+		case err == nil && 0 < n && n <= len(dst):
+			dst, addr = dst[n:], addr+uint64(n)
+			continue
+		case err == nil && !whole:
+			err = io.ErrUnexpectedEOF
+		case err == nil || err == unix.EFAULT && len(dst) == 0:
+			err = fmt.Errorf("%w: another process has its id", unix.ESRCH)
+		case err == unix.EFAULT:
+			if stranger := read(p, addr, nil); stranger != nil {
+				return stranger
+			}
 		}
-		dst, addr = dst[n:], addr+uint64(n)
+		return fmt.Errorf("process_vm_readv from process %d: %w", p.ID, err)
 	}
-	return nil
+}
+
+const cookieBytes = 8
+
+// copyFrom copies once from a process, and after that the word by which the process is
+// known. Both are of one process: the kernel looks the id up once.
+func copyFrom(p node.Process, addr uint64, dst []byte) (n int, cookie uint64, err error) {
+	var word [cookieBytes]byte
+	to := [...]unix.Iovec{{}, {Base: &word[0]}}
+	to[1].SetLen(len(word))
+	if len(dst) > 0 {
+		to[0].Base = &dst[0]
+		to[0].SetLen(len(dst))
+	}
+	from := [...]unix.RemoteIovec{{Base: uintptr(addr), Len: len(dst)}, {Base: uintptr(p.CookieAt), Len: len(word)}}
+	n, err = unix.ProcessVMReadv(int(p.ID), to[:], from[:], 0)
+	return n, binary.NativeEndian.Uint64(word[:]), err
 }

@@ -2,17 +2,20 @@ package private_test
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/collectives/internal/private"
 )
 
@@ -28,14 +31,19 @@ func TestMain(m *testing.M) {
 
 var text = []byte(strings.Repeat("what the other process keeps. ", 10000))
 
-// child says where its text is and waits for the end of its standard input.
+// child says where its text is, and a word of its own, and waits for the end of its
+// standard input.
 func child() {
-	fmt.Println(addressOf(text))
+	word := binary.NativeEndian.AppendUint64(nil, uint64(os.Getpid())<<32|0xc00c1e)
+	fmt.Println(addressOf(text), binary.NativeEndian.Uint64(word), addressOf(word))
 	_, _ = io.Copy(io.Discard, os.Stdin)
+	goruntime.KeepAlive(word)
 	os.Exit(0)
 }
 
-func TestReadAnotherProcess(t *testing.T) {
+// start starts another process. It returns where its text is, and what ends it.
+func start(t *testing.T) (p node.Process, addr uint64, end func()) {
+	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.Command(self)
@@ -47,13 +55,19 @@ func TestReadAnotherProcess(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
-	var addr uint64
-	_, err = fmt.Sscan(line, &addr)
+	p.ID = uint64(cmd.Process.Pid)
+	_, err = fmt.Sscan(line, &addr, &p.Cookie, &p.CookieAt)
 	require.NoError(t, err)
-	process := uint64(cmd.Process.Pid)
+	return p, addr, func() {
+		require.NoError(t, stdin.Close())
+		require.NoError(t, cmd.Wait())
+	}
+}
 
+func TestReadAnotherProcess(t *testing.T) {
+	process, addr, end := start(t)
 	got := make([]byte, len(text))
-	err = private.Reader{}.Read(process, addr, got)
+	err := private.Reader{}.Read(process, addr, got)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
 		t.Logf("this machine lets no process read another's memory: %v", err)
 	} else {
@@ -64,21 +78,52 @@ func TestReadAnotherProcess(t *testing.T) {
 		require.NoError(t, private.Reader{}.Read(process, addr, nil))
 		require.ErrorIs(t, private.Reader{}.Read(process, 8, got[:8]), unix.EFAULT)
 	}
-
-	require.NoError(t, stdin.Close())
-	require.NoError(t, cmd.Wait())
+	end()
 	require.Error(t, private.Reader{}.Read(process, addr, got[:8]), "a process that has ended")
 }
 
+// What has got the id of a process that has ended is not read from, wherever it has
+// memory.
+func TestAnotherProcessWithTheID(t *testing.T) {
+	ended, addr, end := start(t)
+	err := private.Reader{}.Read(ended, addr, make([]byte, 1))
+	end()
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+		t.Skipf("process_vm_readv: %v", err)
+	}
+	require.NoError(t, err)
+	process, addr, end := start(t)
+	defer end()
+	nowhere := process
+	nowhere.CookieAt = 8
+	ended.ID, ended.CookieAt = process.ID, process.CookieAt
+	for name, p := range map[string]node.Process{"another word": ended, "no word": nowhere} {
+		for _, at := range []uint64{addr, 8} {
+			for _, n := range []int{0, 1, len(text)} {
+				err := private.Reader{}.Read(p, at, make([]byte, n))
+				require.ErrorIs(t, err, unix.ESRCH, "%s: %d bytes at %#x", name, n, at)
+			}
+		}
+	}
+	require.NoError(t, private.Reader{}.Read(process, addr, make([]byte, len(text))))
+}
+
+// own is this process.
+func own() (node.Process, []byte) {
+	word := make([]byte, 8)
+	return node.Process{ID: uint64(os.Getpid()), CookieAt: addressOf(word)}, word
+}
+
 func TestReadThisProcess(t *testing.T) {
-	r := private.Reader{}
+	process, word := own()
 	got := make([]byte, 8)
-	require.ErrorIs(t, r.Read(r.Process(), addressOf(text), got), private.ErrSameProcess)
-	if err := private.ReadAny(os.Getpid(), addressOf(text), got); err != nil {
+	require.ErrorIs(t, private.Reader{}.Read(process, addressOf(text), got), private.ErrSameProcess)
+	if err := private.ReadAny(process, addressOf(text), got); err != nil {
 		t.Skipf("process_vm_readv: %v", err)
 	}
 	require.Equal(t, text[:8], got)
-	require.Zero(t, testing.AllocsPerRun(100, func() { _ = private.ReadAny(os.Getpid(), addressOf(text), got) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = private.ReadAny(process, addressOf(text), got) }))
+	goruntime.KeepAlive(word)
 }
 
 // A read that runs into memory that is not there fails, whatever it has copied.
@@ -88,5 +133,7 @@ func TestReadBeyondTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, unix.Munmap(b)) }()
 	require.NoError(t, unix.Mprotect(b[page:], unix.PROT_NONE))
-	require.Error(t, private.ReadAny(os.Getpid(), addressOf(b)+uint64(page-4), make([]byte, 8)))
+	process, word := own()
+	require.Error(t, private.ReadAny(process, addressOf(b)+uint64(page-4), make([]byte, 8)))
+	goruntime.KeepAlive(word)
 }
