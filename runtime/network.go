@@ -160,7 +160,8 @@ func (w *World) transports() []transport.Transport {
 	return []transport.Transport{w.shm, w.network.rdma}
 }
 
-// route returns the transport that leads to a rank, a gap if none does.
+// route returns the transport that leads to a rank, a gap if none does. Before the cards
+// are there a rank comes in view by what it sends: it has reached this one.
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:
@@ -168,7 +169,7 @@ func (w *World) route(peer int) transport.Transport {
 	case w.network.rdma == nil:
 		return gap{w.shm, w}
 	}
-	if w.local == nil {
+	if w.local == nil && w.book.Load() != nil {
 		if _, err := w.card(peer); err != nil {
 			return gap{w.shm, w}
 		}

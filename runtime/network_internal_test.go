@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 )
@@ -33,4 +34,17 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 	for i := range counters {
 		require.Equal(t, 1, strings.Count(text, fmt.Sprintf("%d ", 100+i)), text)
 	}
+}
+
+// A rank that another one reaches by network before the cards of all are there answers by
+// network, also later. Once they are there, a rank without an address cannot be reached.
+func TestPeersThatComeBeforeTheirCards(t *testing.T) {
+	t.Setenv(bootstrap.EnvTransport, transportRDMA)
+	require.NoError(t, Local(2, func(w *World) error {
+		early := &World{job: w.job, shm: w.shm, network: w.network}
+		require.Same(t, w.network.rdma, early.route(1-w.Rank()))
+		early.book.Store(&bootstrap.Book{})
+		require.IsType(t, gap{}, early.route(1-w.Rank()))
+		return nil
+	}))
 }
