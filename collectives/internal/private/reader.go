@@ -48,9 +48,9 @@ func read(p node.Process, addr uint64, dst []byte) error {
 			continue
 		case err == nil && !whole:
 			err = io.ErrUnexpectedEOF
-		case err == nil || err == unix.EFAULT && len(dst) == 0:
+		case err == nil || errors.Is(err, unix.EFAULT) && len(dst) == 0:
 			err = fmt.Errorf("%w: another process has its id", unix.ESRCH)
-		case err == unix.EFAULT:
+		case errors.Is(err, unix.EFAULT):
 			if stranger := read(p, addr, nil); stranger != nil {
 				return stranger
 			}
