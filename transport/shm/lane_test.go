@@ -130,3 +130,42 @@ func TestRingWithoutAnnouncement(t *testing.T) {
 		require.Zero(t, shm.RingOwner(ts[0], ring))
 	}
 }
+
+// A ring that a rank has given back can be filled by the next one before anything of it is
+// read: nothing of its last reader is left in it.
+func TestRingThatWasGivenBackIsAsNew(t *testing.T) {
+	ts := local(t, 3, false)
+	l := &log{}
+	for _, from := range []int{1, 2} {
+		e := endpointTo(t, ts[from], 0)
+		for shm.Lane(ts[from], 0) < 0 {
+			require.NoError(t, sendAll(ts[from], l, e, transport.Header{}, nil))
+			poll(t, ts[0], l, 1)
+		}
+		require.Zero(t, shm.Lane(ts[from], 0), "the same ring")
+		poll(t, ts[0], l, 4)
+		if from == 2 {
+			break
+		}
+		for range 2 * shm.RingBytes / 8192 { // more than a lap
+			require.NoError(t, sendAll(ts[from], l, e, transport.Header{}, make([]byte, 8000)))
+			poll(t, ts[0], l, 1)
+		}
+		shm.AskBack(ts[0], 0)
+		require.NoError(t, sendAll(ts[from], l, e, transport.Header{}, nil))
+		poll(t, ts[0], l, 2)
+		require.Zero(t, shm.RingOwner(ts[0], 0))
+	}
+	e, sent := endpointTo(t, ts[2], 0), 0
+	for err := e.Send(transport.Header{}, nil); ; err = e.Send(transport.Header{}, nil) {
+		if err != nil {
+			require.ErrorIs(t, err, transport.ErrAgain)
+			break
+		}
+		sent++
+	}
+	l.arrivals = nil
+	poll(t, ts[0], l, sent)
+	require.Len(t, l.arrivals, sent)
+	require.Empty(t, l.downs)
+}
