@@ -86,9 +86,9 @@ func (w *actorPort) Keep(open func() (any, func(), error)) (any, error) {
 // ActorSystem implements port.World.
 func (w *actorPort) ActorSystem(log slog.Handler) any {
 	var system any
-	if t := w.network.rdma; t != nil {
+	if f := w.network.fabric; f != nil {
 		// After the end of the engine there is nothing to share.
-		_ = (*World)(w).ask(func() { system = t.ActorSystem(log) })
+		_ = (*World)(w).ask(func() { system = f.actorSystem(log) })
 	}
 	return system
 }
@@ -102,14 +102,10 @@ func (w *actorPort) TransportActors() []port.Actor {
 
 // transportActors lists the actors of connections. The engine's lock is held.
 func (w *World) transportActors() []port.Actor {
-	if w.network.rdma == nil {
+	if w.network.fabric == nil {
 		return nil
 	}
-	var all []port.Actor
-	for _, a := range w.network.rdma.Actors() {
-		all = append(all, port.Actor{ID: a.ID, Kind: a.Kind, State: a.State})
-	}
-	return all
+	return w.network.fabric.actors()
 }
 
 // actorTree lists all actors of the rank.

@@ -130,7 +130,7 @@ func (w *World) blocked() string {
 // contacts are lines for the peers of waiting operations that there is no connection
 // with: what was tried, and whether a peer is silent that its node says lives.
 func (w *World) contacts(waiting []engine.Blocked) []string {
-	if w.network.rdma == nil {
+	if w.network.fabric == nil {
 		return nil
 	}
 	var peers []int
@@ -143,7 +143,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	var lines []string
 	_ = w.ask(func() { // an engine that has ended has nothing to say
 		for _, peer := range peers {
-			for _, s := range []string{w.network.rdma.Silence(peer), w.network.rdma.Search(peer)} {
+			for _, s := range []string{w.network.fabric.silence(peer), w.network.fabric.search(peer)} {
 				if s != "" {
 					lines = append(lines, fmt.Sprintf("rank %d: %s", peer, s))
 				}

@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
-	"github.com/gorun-hpc/gorun/transport/rdma"
-	"github.com/gorun-hpc/gorun/transport/shm"
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // What a rank prints of its peers when it is asked to explain itself.
@@ -53,11 +50,12 @@ func (w *World) ask(f func()) error {
 
 // way is the line about another rank. The engine's lock is held.
 func (w *World) way(peer int) string {
-	switch r := w.route(peer).(type) {
-	case *rdma.Transport:
-		return r.Explain(peer) + "; not shm: " + w.notShared(peer)
-	case *shm.Transport:
-		return r.Explain(peer) + "; not rdma: the rank is on this node"
+	r := w.route(peer)
+	switch {
+	case r == transport.Transport(w.shm):
+		return w.shm.Explain(peer) + "; not rdma: the rank is on this node"
+	case w.network.fabric != nil && r == w.network.fabric.way():
+		return w.network.fabric.explain(peer) + "; not shm: " + w.notShared(peer)
 	}
 	return fmt.Sprintf("rank %d: %v", peer, w.apart(peer))
 }
@@ -72,7 +70,7 @@ func (w *World) notShared(peer int) string {
 
 // met reports whether the rank has had to do with a peer.
 func (w *World) met(peer int) bool {
-	return w.shm.Known(peer) || w.network.rdma != nil && w.network.rdma.Known(peer)
+	return w.shm.Known(peer) || w.network.fabric != nil && w.network.fabric.known(peer)
 }
 
 // explainTo writes a line for each peer in one piece, so that the lines of
@@ -123,48 +121,10 @@ func (w *World) explained() []string {
 
 // explain lists what wanted to speak to this rank and was not let.
 func (n *network) explain() []string {
-	if n.rdma == nil {
+	if n.fabric == nil {
 		return nil
 	}
-	s, c := n.rdma.Strangers(), n.provider.Counters()
-	return slices.Concat(
-		tally("connections dropped", []tallied{
-			{&c.HungUp, "closed by the peer before its request (as ranks do that connect to each other at a time)"},
-			{&c.Strangers, "with something else in place of a request"},
-			{&c.Late, "without a request in time"},
-			{&c.Crowded, "without a request among too many"},
-			{&c.Scarce, "for want of descriptors"},
-		}), tally("requests refused", []tallied{
-			{&s.OtherJob, "of another job"},
-			{&s.Unproved, "without the job's secret"},
-			{&s.Foreign, "without a record of this version"},
-			{&s.Misplaced, "of ranks that there are not"},
-			{&s.Repeated, "of ranks, but not their newest (as when ranks connect to each other at a time)"},
-			{&s.Declined, "of ranks that were told why"},
-			{&c.Refused, "among too many that waited for an answer"},
-		}), tally("refusals by other ranks not believed", []tallied{
-			{&s.Refusals, "without proof of the job's secret"},
-		}))
-}
-
-// tallied is a counter and what it counts.
-type tallied struct {
-	n  *atomic.Uint64
-	of string
-}
-
-// tally is a line of those counters that are not zero, none if all are.
-func tally(what string, counts []tallied) []string {
-	var parts []string
-	for _, c := range counts {
-		if n := c.n.Load(); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, c.of))
-		}
-	}
-	if parts == nil {
-		return nil
-	}
-	return []string{what + ": " + strings.Join(parts, ", ")}
+	return n.fabric.strangers()
 }
 
 // explainActors writes the tree of the actors of a rank: a line for each, indented

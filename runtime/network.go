@@ -5,15 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
-	"github.com/gorun-hpc/gorun/runtime/internal/port"
 	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/rdma"
-	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
-	"github.com/gorun-hpc/gorun/transport/rdma/probe"
 )
 
 // Values of bootstrap.EnvTransport.
@@ -25,10 +19,9 @@ const (
 
 // network is the way to ranks that shared memory does not lead to.
 type network struct {
-	// rdma is nil where there is none, and why says why not. It speaks by provider.
-	rdma     *rdma.Transport
-	provider *iwarp.Provider
-	why      error
+	// fabric is nil where there is none, and why says why not.
+	fabric fabric
+	why    error
 	// forced says that ranks of one node use it, too: each is a node of its own then.
 	forced bool
 }
@@ -51,48 +44,21 @@ func openNetwork(w *World, secret []byte) (network, error) {
 		n.why = errors.New("all ranks are on one node")
 		return n, nil
 	}
-	n.why = n.openRDMA(w, secret)
+	n.fabric, n.why = w.openFabric(n.forced, secret)
 	if n.forced && n.why != nil {
 		return n, n.why
 	}
 	return n, nil
 }
 
-// openRDMA chooses a provider and an address and listens there.
-func (n *network) openRDMA(w *World, secret []byte) error {
-	wish := setting(bootstrap.EnvNet)
-	if wish == "" && n.forced {
-		wish = "127.0.0.1,::1" // nobody else is to be reached
-	}
-	choice, err := probe.System().Network(wish)
-	if err != nil {
-		return fmt.Errorf("rdma: %w", err)
-	}
-	withoutCRC := setting(envCRC) == "0"
-	var timeout, idle, giveUp time.Duration
-	err = errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
-	if err != nil {
-		return err
-	}
-	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
-	n.provider = iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})
-	n.rdma, err = rdma.New(rdma.Config{
-		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
-		Provider: n.provider, Interface: choice.Address.String(), NoCRC: withoutCRC,
-		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !n.forced,
-		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
-	})
-	return err
-}
-
 // addresses returns where a rank listens, as its card says. It is rdma's Lookup.
 func (w *World) addresses(rank int) ([]netip.AddrPort, error) {
 	if w.local != nil {
-		t := w.local.worlds[rank].network.rdma
-		if t == nil {
+		f := w.local.worlds[rank].network.fabric
+		if f == nil {
 			return nil, fmt.Errorf("rank %d has no network", rank)
 		}
-		return []netip.AddrPort{t.Address()}, nil
+		return []netip.AddrPort{f.address()}, nil
 	}
 	card, err := w.card(rank)
 	if err != nil {
@@ -103,12 +69,6 @@ func (w *World) addresses(rank int) ([]netip.AddrPort, error) {
 		list[i] = netip.AddrPortFrom(netip.AddrFrom16(a.IP).Unmap(), a.Port)
 	}
 	return list, nil
-}
-
-// ownsAddress reports whether an address of a rank of another node is one of this host's.
-// Of a rank of this node that is no wonder.
-func (w *World) ownsAddress(rank int, a netip.Addr) bool {
-	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
 }
 
 // hostOf returns the name of the host of a rank, "" if it is not known.
@@ -133,31 +93,31 @@ func (w *World) card(rank int) (bootstrap.Card, error) {
 		return card, fmt.Errorf("rank %d had ended before it said where it listens", rank)
 	case len(card.Addresses) == 0:
 		return card, fmt.Errorf("rank %d on %s has no address: no network interface was fit there", rank, card.Host)
-	case card.Provider != iwarp.Name:
-		return card, fmt.Errorf("rank %d on %s listens by %q, this rank speaks %s", rank, card.Host, card.Provider, iwarp.Name)
+	case card.Provider != providerName:
+		return card, fmt.Errorf("rank %d on %s listens by %q, this rank speaks %s", rank, card.Host, card.Provider, providerName)
 	}
 	return card, nil
 }
 
 // fill writes into a card where this rank listens.
 func (n *network) fill(c *bootstrap.Card) {
-	if n.rdma == nil {
+	if n.fabric == nil {
 		return
 	}
-	at := n.rdma.Address()
-	c.Provider = n.rdma.Attributes().Provider
+	at := n.fabric.address()
+	c.Provider = n.fabric.provider()
 	c.Addresses = []bootstrap.Address{{IP: at.Addr().As16(), Port: at.Port()}}
 }
 
 // transports are those that the engine polls.
 func (w *World) transports() []transport.Transport {
 	switch {
-	case w.network.rdma == nil:
+	case w.network.fabric == nil:
 		return []transport.Transport{w.shm}
 	case w.network.forced:
-		return []transport.Transport{w.network.rdma}
+		return []transport.Transport{w.network.fabric.way()}
 	}
-	return []transport.Transport{w.shm, w.network.rdma}
+	return []transport.Transport{w.shm, w.network.fabric.way()}
 }
 
 // route returns the transport that leads to a rank, a gap if none does. Before the cards
@@ -166,7 +126,7 @@ func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:
 		return w.shm
-	case w.network.rdma == nil:
+	case w.network.fabric == nil:
 		return gap{w.shm, w}
 	}
 	if w.local == nil && w.book.Load() != nil {
@@ -174,15 +134,15 @@ func (w *World) route(peer int) transport.Transport {
 			return gap{w.shm, w}
 		}
 	}
-	return w.network.rdma
+	return w.network.fabric.way()
 }
 
 // close leaves the network. Peers see an orderly end.
 func (n *network) close() error {
-	if n.rdma == nil {
+	if n.fabric == nil {
 		return nil
 	}
-	return n.rdma.Close()
+	return n.fabric.close()
 }
 
 // newSecret is that of a job whose ranks share a process.

@@ -46,7 +46,7 @@ func (w *World) hosts(a, b int) string {
 
 // unconnected says why the network does not lead to a rank.
 func (w *World) unconnected(peer int) error {
-	if w.network.rdma == nil {
+	if w.network.fabric == nil {
 		return w.network.why
 	}
 	_, err := w.card(peer)

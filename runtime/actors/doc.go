@@ -20,9 +20,9 @@
 //	})
 //
 // A System is a protoactor ActorSystem, so programs written for protoactor run
-// as they are; what differs is how they get their PIDs. It is made on first use:
-// a program that does not import this package carries nothing of protoactor, one
-// that imports it pays for its initialisation (docs/adr/0009).
+// as they are; what differs is how they get their PIDs. It is made on first use.
+// Programs that do not import this package have protoactor for the connections of
+// transport/rdma alone, and none of it with the build tag gorun_shm (docs/adr/0012).
 //
 // # Addresses
 //

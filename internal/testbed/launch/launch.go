@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,8 +29,9 @@ func Gorun(t *testing.T) string {
 	return Build(t, "gorun", "github.com/gorun-hpc/gorun/cmd/gorun")
 }
 
-// Build is Gorun for a program of any package. Programs of one name are the same.
-func Build(t *testing.T, name, pkg string) string {
+// Build is Gorun for a program of any package, built with flags of the go command.
+// Programs of one name are the same.
+func Build(t *testing.T, name, pkg string, flags ...string) string {
 	t.Helper()
 	mu.Lock()
 	defer mu.Unlock()
@@ -41,7 +43,7 @@ func Build(t *testing.T, name, pkg string) string {
 	}
 	file := filepath.Join(dir, name)
 	if !built[name] {
-		build := exec.Command("go", "build", "-o", file, pkg)
+		build := exec.Command("go", slices.Concat([]string{"build", "-o", file}, flags, []string{pkg})...)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as without the race detector
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("go build %s: %v\n%s", pkg, err, out)

@@ -1,3 +1,5 @@
+//go:build !gorun_shm
+
 package runtime
 
 import (
@@ -17,11 +19,12 @@ import (
 // TestEveryRefusalIsExplained: whatever was dropped or refused is in the explanation,
 // each kind with its number.
 func TestEveryRefusalIsExplained(t *testing.T) {
-	n := &network{rdma: &rdma.Transport{}, provider: iwarp.New(iwarp.Config{})}
+	f := &iwarpFabric{rdma: &rdma.Transport{}, iwarp: iwarp.New(iwarp.Config{})}
+	n := &network{fabric: f}
 	require.Empty(t, n.explain())
-	c := n.provider.Counters()
+	c := f.iwarp.Counters()
 	counters := []*atomic.Uint64{&c.HungUp, &c.Strangers, &c.Late, &c.Crowded, &c.Scarce, &c.Refused}
-	s := reflect.ValueOf(n.rdma.Strangers()).Elem()
+	s := reflect.ValueOf(f.rdma.Strangers()).Elem()
 	for i := range s.NumField() {
 		if s.Type().Field(i).IsExported() {
 			counters = append(counters, s.Field(i).Addr().Interface().(*atomic.Uint64))
@@ -42,7 +45,7 @@ func TestPeersThatComeBeforeTheirCards(t *testing.T) {
 	t.Setenv(bootstrap.EnvTransport, transportRDMA)
 	require.NoError(t, Local(2, func(w *World) error {
 		early := &World{job: w.job, shm: w.shm, network: w.network}
-		require.Same(t, w.network.rdma, early.route(1-w.Rank()))
+		require.Same(t, w.network.fabric.way(), early.route(1-w.Rank()))
 		early.book.Store(&bootstrap.Book{})
 		require.IsType(t, gap{}, early.route(1-w.Rank()))
 		return nil

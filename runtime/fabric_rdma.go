@@ -1,0 +1,131 @@
+//go:build !gorun_shm
+
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/probe"
+)
+
+// providerName is that of the provider.
+const providerName = iwarp.Name
+
+// iwarpFabric is transport/rdma by the provider iwarp.
+type iwarpFabric struct {
+	rdma  *rdma.Transport
+	iwarp *iwarp.Provider
+}
+
+var _ fabric = (*iwarpFabric)(nil)
+
+// openFabric chooses an address and listens there. Forced ranks of one node use it, too.
+func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
+	wish := setting(bootstrap.EnvNet)
+	if wish == "" && forced {
+		wish = "127.0.0.1,::1" // nobody else is to be reached
+	}
+	choice, err := probe.System().Network(wish)
+	if err != nil {
+		return nil, fmt.Errorf("rdma: %w", err)
+	}
+	withoutCRC := setting(envCRC) == "0"
+	var timeout, idle, giveUp time.Duration
+	err = errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
+	if err != nil {
+		return nil, err
+	}
+	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
+	f := &iwarpFabric{iwarp: iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})}
+	f.rdma, err = rdma.New(rdma.Config{
+		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
+		Provider: f.iwarp, Interface: choice.Address.String(), NoCRC: withoutCRC,
+		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !forced,
+		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// ownsAddress reports whether an address of a rank of another node is one of this host's.
+// Of a rank of this node that is no wonder.
+func (w *World) ownsAddress(rank int, a netip.Addr) bool {
+	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
+}
+
+func (f *iwarpFabric) way() transport.Transport { return f.rdma }
+func (f *iwarpFabric) address() netip.AddrPort  { return f.rdma.Address() }
+func (f *iwarpFabric) provider() string         { return f.rdma.Attributes().Provider }
+func (f *iwarpFabric) known(peer int) bool      { return f.rdma.Known(peer) }
+func (f *iwarpFabric) explain(peer int) string  { return f.rdma.Explain(peer) }
+func (f *iwarpFabric) silence(peer int) string  { return f.rdma.Silence(peer) }
+func (f *iwarpFabric) search(peer int) string   { return f.rdma.Search(peer) }
+func (f *iwarpFabric) close() error             { return f.rdma.Close() }
+
+func (f *iwarpFabric) actorSystem(log slog.Handler) any { return f.rdma.ActorSystem(log) }
+
+func (f *iwarpFabric) actors() []port.Actor {
+	connections := f.rdma.Actors()
+	all := make([]port.Actor, 0, len(connections))
+	for _, a := range connections {
+		all = append(all, port.Actor{ID: a.ID, Kind: a.Kind, State: a.State})
+	}
+	return all
+}
+
+func (f *iwarpFabric) strangers() []string {
+	s, c := f.rdma.Strangers(), f.iwarp.Counters()
+	return slices.Concat(
+		tally("connections dropped", []tallied{
+			{&c.HungUp, "closed by the peer before its request (as ranks do that connect to each other at a time)"},
+			{&c.Strangers, "with something else in place of a request"},
+			{&c.Late, "without a request in time"},
+			{&c.Crowded, "without a request among too many"},
+			{&c.Scarce, "for want of descriptors"},
+		}), tally("requests refused", []tallied{
+			{&s.OtherJob, "of another job"},
+			{&s.Unproved, "without the job's secret"},
+			{&s.Foreign, "without a record of this version"},
+			{&s.Misplaced, "of ranks that there are not"},
+			{&s.Repeated, "of ranks, but not their newest (as when ranks connect to each other at a time)"},
+			{&s.Declined, "of ranks that were told why"},
+			{&c.Refused, "among too many that waited for an answer"},
+		}), tally("refusals by other ranks not believed", []tallied{
+			{&s.Refusals, "without proof of the job's secret"},
+		}))
+}
+
+// tallied is a counter and what it counts.
+type tallied struct {
+	n  *atomic.Uint64
+	of string
+}
+
+// tally is a line of those counters that are not zero, none if all are.
+func tally(what string, counts []tallied) []string {
+	var parts []string
+	for _, c := range counts {
+		if n := c.n.Load(); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, c.of))
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return []string{what + ": " + strings.Join(parts, ", ")}
+}
