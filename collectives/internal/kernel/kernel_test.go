@@ -57,13 +57,20 @@ func step() int {
 	return 1
 }
 
-// The kernels of this machine give the bits of the portable ones: all lengths
-// up to several blocks, all alignments, dst apart from, equal to a and to b.
+// Fast kernels give the bits of the portable ones: all lengths up to several blocks,
+// all alignments, dst apart from, equal to a and to b.
 func TestFastKernelsEqualPortable(t *testing.T) {
+	for name, of := range kernel.Variants() {
+		t.Run(name, func(t *testing.T) { testFast(t, of) })
+	}
+}
+
+func testFast(t *testing.T, of func(kernel.Code, kernel.Kind) kernel.Func) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	for c := range kernel.Code(kernel.Codes) {
 		for k := range kernel.Kind(kernel.Kinds) {
-			fast, plain := kernel.Of(c, k), kernel.Portable(c, k)
+			fast, plain := of(c, k), kernel.Portable(c, k)
 			require.Equal(t, plain == nil, fast == nil, "%v %v", c, k)
 			if plain == nil {
 				continue

@@ -30,11 +30,7 @@ func AllReduceRabenseifner(p Peer, send, recv []byte, r Reduction) error {
 		if err := p.Exchange(peer, b.span(recv, giveLow, giveHigh), peer, got); err != nil {
 			return err
 		}
-		if peer < p.Rank() {
-			r.Fn(keep, got, keep)
-		} else {
-			r.Fn(keep, keep, got)
-		}
+		r.Fn(keep, keep, got)
 		low, high = keepLow, keepHigh
 	}
 	for mask := 1; mask < f.power; mask <<= 1 {

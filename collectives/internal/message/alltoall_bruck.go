@@ -9,7 +9,7 @@ package message
 // bytes, and three copies of all blocks; best for small ones.
 func AllToAllBruck(p Peer, send, recv []byte) error {
 	rank, size, n := p.Rank(), p.Size(), len(send)/p.Size()
-	half := (size + 1) / 2 * n
+	half := size / 2 * n // no bit is set in more than half of the numbers below size
 	scratch := p.Scratch(size*n + 2*half)
 	// room holds at place d what has to travel d ranks from where it began.
 	room, out, in := scratch[:size*n], scratch[size*n:][:half], scratch[size*n+half:]

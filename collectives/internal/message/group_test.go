@@ -19,6 +19,8 @@ type member struct {
 	failAfter int
 	done      chan struct{}
 	scratch   []byte
+	// sent counts messages, volume their bytes.
+	sent, volume int
 }
 
 var _ message.Peer = (*member)(nil)
@@ -37,6 +39,8 @@ func (m *member) Send(to int, b []byte) error {
 	if m.fail() {
 		return errInjected
 	}
+	m.sent++
+	m.volume += len(b)
 	m.lanes[m.rank][to] <- append([]byte(nil), b...)
 	return nil
 }

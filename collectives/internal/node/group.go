@@ -9,7 +9,7 @@ import (
 
 // Config describes the members to New.
 type Config struct {
-	// Rank is this member, Size the number of members.
+	// Rank is this member, Size the number of members, at least 2.
 	Rank, Size int
 	// Crowded says that members outnumber processors: whoever waits should give
 	// way at once, and a switch between members costs more than a cache miss.
@@ -277,10 +277,6 @@ func (g *Group) meetAtCounter(n uint64) error {
 // combine sets dst to the combination of all slots of step n in rank order.
 func (g *Group) combine(dst []byte, n uint64, r message.Reduction) {
 	size := len(dst)
-	if g.size == 1 {
-		copy(dst, g.slot(0, n).room(size))
-		return
-	}
 	r.Fn(dst, g.slot(0, n).room(size), g.slot(1, n).room(size))
 	for q := 2; q < g.size; q++ {
 		r.Fn(dst, dst, g.slot(q, n).room(size))

@@ -304,3 +304,36 @@ func TestBarriersHold(t *testing.T) {
 		}
 	}
 }
+
+// Large reductions are cut between elements, whatever their size.
+func TestSegmentsAreWholeElements(t *testing.T) {
+	for _, elem := range []int{8, 24, 40, 1000} {
+		whole := message.Reduction{Elem: elem, Fn: func(dst, a, b []byte) {
+			if len(dst)%elem != 0 {
+				panic("a part of an element")
+			}
+			compose(dst, a, b)
+		}}
+		for shape := range shapes {
+			run(t, shape, func(rank int, g *node.Group) error {
+				for round, n := range []int{elem / 8, elem, 30 * elem} {
+					c := call{round, shape.Size, n, 0}
+					send, recv := data(round, rank, n), make([]byte, 8*n)
+					if err := g.AllReduceSegments(send, recv, whole); err != nil {
+						return err
+					}
+					if !bytes.Equal(recv, c.combined()) {
+						return fmt.Errorf("%d elements of %d bytes at member %d of %d: wrong result", n, elem, rank, shape.Size)
+					}
+					if shape.Size != 2 {
+						continue
+					}
+					if err := g.AllReducePair(send, recv, whole); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+}
