@@ -195,8 +195,8 @@ func TestFloodBeyondCreditEndsThePeer(t *testing.T) {
 	for range 1000 {
 		s.frames = append(s.frames, strange{1, transport.Header{A: 1, B: 9}, make([]byte, 256)})
 	}
-	_, err := e.Recv(none, engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
-	require.ErrorIs(t, err, engine.ErrProtocol)
+	e.Poll()
+	require.ErrorIs(t, e.Down(1), engine.ErrProtocol)
 	held, _ := e.Held()
 	require.LessOrEqual(t, held, 300<<10)
 }

@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
+	goruntime "runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,12 +19,12 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 	w := newWorldOf(t, 4, transporttest.FakeOptions{}, false, func(c *engine.Config) {
 		if c.Rank == 0 {
 			c.Lost = func(peer int, _ error) { lost = append(lost, peer) }
-			c.Member = func(context uint32, peer int) bool { return context != 9 }
+			c.Member = func(number uint32, _ int) bool { return number != 9 }
 		}
 	})
 	e := w.engines[0]
-	anyOf := func(context uint32) engine.Handle {
-		return e.Irecv(engine.Match{Context: context, Peer: engine.AnySource, Tag: 1}, 0, make([]byte, 4), 0)
+	anyOf := func(number uint32) engine.Handle {
+		return e.Irecv(engine.Match{Context: number, Peer: engine.AnySource, Tag: 1}, 0, make([]byte, 4), 0)
 	}
 	a, b, foreign := anyOf(1), anyOf(1), anyOf(9)
 	named := e.Irecv(engine.Match{Context: 9, Peer: 2, Tag: 1}, 0, nil, 0)
@@ -91,18 +94,25 @@ func TestWhatArrivedBeforeTheDeathStaysReceivable(t *testing.T) {
 func TestMarkDownEndsWhoWaits(t *testing.T) {
 	w := newWorld(t, 3, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
-	done := make(chan error, 2)
-	go func() {
-		_, err := e.Recv(none, at(1, 1), 0, nil, 0)
-		done <- err
-	}()
-	go func() {
-		_, err := e.Probe(none, at(1, 2), 0)
-		done <- err
-	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends a hang
+	defer cancel()
+	anybody := engine.Match{Context: 2, Peer: engine.AnySource, Tag: 1}
+	waits := []func() error{
+		func() error { _, err := e.Recv(ctx, at(1, 1), 0, nil, 0); return err },
+		func() error { _, err := e.Probe(ctx, at(1, 2), 0); return err },
+		func() error { _, err := e.Mprobe(ctx, at(1, 3), 0); return err },
+		func() error { _, err := e.Probe(ctx, anybody, 0); return err },
+	}
+	done := make(chan error, len(waits))
+	for _, wait := range waits {
+		go func() { done <- wait() }()
+	}
+	for len(e.Blocked()) < len(waits) {
+		goruntime.Gosched()
+	}
 	cause := errors.New("signal 9")
 	e.MarkDown(1, cause)
-	for range 2 {
+	for range waits {
 		require.ErrorIs(t, <-done, cause)
 	}
 	r := e.Irecv(at(2, 1), 0, nil, 0)

@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// A peer that sends and is sent nothing hears of the credit that came back before it has
+// used more than half of its window, and not by a frame for each message.
+func TestCreditThatCameBackIsTold(t *testing.T) {
+	const (
+		window = 256 << 10 // of a peer that did not ask for more
+		n      = 256
+		cost   = n + 448
+		many   = 4 * window / cost
+	)
+	m := engine.Match{Peer: 1, Tag: 1}
+	for name, wait := range map[string]func(e *engine.Engine) error{
+		"posted":     func(*engine.Engine) error { return nil },
+		"unexpected": func(e *engine.Engine) error { _, err := e.Probe(none, m, 0); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, e := newStranger(t)
+			spent, told := uint32(0), uint32(window)
+			for range many {
+				s.frames = append(s.frames, strange{1, transport.Header{A: 1, B: 1}, make([]byte, n)})
+				spent += cost
+				require.NoError(t, wait(e))
+				_, err := e.Recv(none, m, 0, make([]byte, n), 0)
+				require.NoError(t, err)
+				if len(s.sent) > 0 {
+					told = uint32(s.sent[len(s.sent)-1].C >> 32)
+				}
+				require.Greater(t, told-spent, uint32(window/2), "what is left of the credit that the peer knows of")
+			}
+			require.LessOrEqual(t, len(s.sent), 2*many*cost/window)
+			for _, h := range s.sent {
+				require.EqualValues(t, 8, h.A, "a frame of nothing but credit")
+			}
+		})
+	}
+}
