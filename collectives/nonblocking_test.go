@@ -3,6 +3,8 @@ package collectives_test
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
+	"slices"
 	"testing"
 
 	"github.com/gorun-hpc/gorun/collectives"
@@ -117,5 +119,74 @@ func TestNonblockingRefusals(t *testing.T) {
 			}
 		}
 		return waited(collectives.IBarrier(c))
+	})
+}
+
+// Operations that are under way at the same time do not take each other's messages, not
+// even where the later one goes on before the first: rank 2 passes rank 3 what it gets
+// from rank 0, which comes last, and sends it something of its own.
+func TestOperationsUnderWayDoNotMeet(t *testing.T) {
+	for _, blocking := range []bool{false, true} {
+		t.Run(fmt.Sprintf("blocking=%v", blocking), func(t *testing.T) {
+			world(t, 4, func(w *runtime.Comm) error {
+				c, err := w.Dup()
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(collectives.Distant(c), collectives.Barrier(w)); err != nil {
+					return err
+				}
+				if w.Rank() == 0 {
+					if _, err := runtime.Recv(w, []byte(nil), 3, 1); err != nil {
+						return err
+					}
+				}
+				first, second := make([]int, 1), make([]int, 1)
+				switch w.Rank() {
+				case 0:
+					first[0] = 11
+				case 2:
+					second[0] = 22
+				}
+				request := collectives.IBcast(c, first, 0)
+				for w.Rank() == 3 && !slices.Contains(c.Private().AwaitedRanks(), 2) {
+					goruntime.Gosched()
+				}
+				if blocking {
+					err = collectives.Bcast(c, second, 2)
+				} else {
+					err = waited(collectives.IBcast(c, second, 2))
+				}
+				if err == nil && w.Rank() == 3 {
+					err = runtime.Send(w, []byte(nil), 0, 1)
+				}
+				return errors.Join(err, waited(request), equal(w, "first", first, []int{11}), equal(w, "second", second, []int{22}))
+			})
+		})
+	}
+}
+
+// A nonblocking operation that is given up breaks the communicator for every member.
+func TestCancelOfANonblockingOperationBreaksTheCommunicator(t *testing.T) {
+	world(t, 3, func(w *runtime.Comm) error {
+		c, err := w.Dup()
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 1 {
+			request := collectives.IBarrier(c)
+			request.Cancel()
+			if err := waited(request); !errors.Is(err, runtime.ErrCanceled) {
+				return fmt.Errorf("barrier that was cancelled: %w", err)
+			}
+			if err := c.Err(); !errors.Is(err, runtime.ErrCommBroken) {
+				return fmt.Errorf("communicator of a cancelled barrier: %w", err)
+			}
+			return collectives.Barrier(w)
+		}
+		if err := collectives.Barrier(c); !errors.Is(err, runtime.ErrCommBroken) { // rank 1 does not come
+			return fmt.Errorf("barrier of a broken communicator: %w", err)
+		}
+		return collectives.Barrier(w) // others are not affected
 	})
 }

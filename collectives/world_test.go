@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	goruntime "runtime"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -277,4 +280,38 @@ func TestCancelBreaksTheCommunicator(t *testing.T) {
 		}
 		return collectives.Barrier(c) // others are not affected
 	})
+}
+
+// Who is in an operation of a communicator that another member breaks hears where that
+// was: at its own line.
+func TestBrokenOperationsNameTheirLine(t *testing.T) {
+	for _, distant := range []bool{false, true} {
+		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {
+			var under atomic.Pointer[runtime.Comm]
+			world(t, 2, func(w *runtime.Comm) error {
+				c, err := w.Dup()
+				if err != nil {
+					return err
+				}
+				if distant {
+					if err := errors.Join(collectives.Distant(c), collectives.Barrier(w)); err != nil {
+						return err
+					}
+				}
+				if c.Rank() == 1 {
+					for under.Load() == nil || collectives.Doing(under.Load()) == "" {
+						goruntime.Gosched()
+					}
+					c.Break(errors.New("as the test wants it"))
+					return nil
+				}
+				under.Store(c)
+				err = collectives.Barrier(c)
+				if !errors.Is(err, runtime.ErrCommBroken) || !strings.HasPrefix(err.Error(), "collectives: barrier: at world_test.go:") {
+					return fmt.Errorf("barrier of a communicator that was broken: %w", err)
+				}
+				return nil
+			})
+		})
+	}
 }

@@ -1,0 +1,60 @@
+package collectives
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// A message of another length than all members agree on is an error that names both,
+// even though its label says that it belongs to the same call.
+func TestMessagesOfAnotherLength(t *testing.T) {
+	const want = 4
+	for name, meet := range map[string]func(p *peer, out, in []byte) error{
+		"receive": func(p *peer, out, in []byte) error {
+			if p.rank == 0 {
+				return p.Send(1, out)
+			}
+			return p.Recv(0, in)
+		},
+		"exchange": func(p *peer, out, in []byte) error { return p.Exchange(1-p.rank, out, 1-p.rank, in) },
+	} {
+		for sent := range want + 2 {
+			t.Run(fmt.Sprintf("%s/%d", name, sent), func(t *testing.T) {
+				met := make([]error, 2)
+				require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+					p := &peer{comm: w.Comm(), rank: w.Rank(), size: 2, tag: tagBlocking}
+					p.label.Set(7)
+					out := make([]byte, want)
+					if p.rank == 0 {
+						out = make([]byte, sent)
+					}
+					met[p.rank] = meet(p, out, make([]byte, want))
+					return nil
+				}))
+				require.NoError(t, met[0])
+				switch {
+				case sent == want:
+					require.NoError(t, met[1])
+				case sent > want:
+					var long *runtime.TruncatedError
+					require.ErrorAs(t, met[1], &long)
+				default:
+					require.ErrorIs(t, met[1], ErrLength)
+					require.ErrorContains(t, met[1], fmt.Sprintf("rank 0 sent %d bytes, not %d", sent, want))
+				}
+			})
+		}
+	}
+}
+
+// Where the transport may not read other processes, nor may the collectives.
+func TestReaderIsForbidden(t *testing.T) {
+	for value, allowed := range map[string]bool{"0": false, "1": true, "": true} {
+		t.Setenv("GORUN_CMA", value)
+		require.Equal(t, allowed, reader() != nil, "GORUN_CMA=%s", value)
+	}
+}
