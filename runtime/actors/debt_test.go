@@ -1,6 +1,7 @@
 package actors_test
 
 import (
+	goruntime "runtime"
 	"testing"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -41,6 +42,44 @@ func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 		close(gate)
 		for range n {
 			require.Equal(t, length, next(t, got))
+		}
+	})
+}
+
+// The credit of what an actor took before it stopped is the sender's again, although it is
+// less than half of the window, and what comes later is not the actor's any more.
+func TestCreditOfAnActorThatHasStopped(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		const overhead = 128
+		const short, before = 1000, engine.LinkWindow * 2 / 5 / (1000 + overhead)
+		const long, after = engine.LinkWindow/4 - 2*overhead, 20 // two of them and those before are less than the window, three are more
+		taken := 0
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().([]byte); ok {
+				if taken++; taken == before {
+					c.Stop(c.Self())
+				}
+			}
+		}), "ends")
+		require.NoError(t, err)
+		dead := letters(all[1])
+		to := all[0].PID(1, "ends")
+		for range before {
+			all[0].Root.Send(to, make([]byte, short))
+		}
+		for all[1].Lives("ends") {
+			goruntime.Gosched()
+		}
+		sent := make(chan any)
+		go func() {
+			for range after {
+				all[0].Root.Send(to, make([]byte, long))
+			}
+			close(sent)
+		}()
+		next(t, sent)
+		for range after {
+			require.ErrorIs(t, next(t, dead), actors.ErrStopped)
 		}
 	})
 }

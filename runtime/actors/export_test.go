@@ -99,3 +99,9 @@ func Keeper(name string, size int) int { return keeper(name, size, func(int) boo
 // Letters returns how many dead letters this rank has found, and how many of them no
 // correct rank sends.
 func (s *System) Letters() (buried, rubbish uint64) { return s.buried.Load(), s.rubbish.Load() }
+
+// Lives reports whether an actor of this rank has not ended, with all that its end brings.
+func (s *System) Lives(id string) bool {
+	_, ok := s.boxes.Load(id)
+	return ok
+}
