@@ -20,6 +20,7 @@ const (
 	KindAbort     = uint8(kindAbort)
 	KindFinalize  = uint8(kindFinalize)
 	KindReport    = uint8(kindReport)
+	KindHandled   = uint8(kindHandled)
 	KindBook      = uint8(kindBook)
 	KindFenceDone = uint8(kindFenceDone)
 	KindPeerDown  = uint8(kindPeerDown)

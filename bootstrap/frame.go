@@ -18,6 +18,7 @@ const (
 	kindFinalize kind = 4
 	kindReport   kind = 5
 	kindFailed   kind = 6
+	kindHandled  kind = 7
 
 	kindBook      kind = 16 // agent to rank
 	kindFenceDone kind = 17

@@ -20,6 +20,7 @@ const (
 	EventFinalized                      // left on purpose
 	EventReport                         // Text answers a dump
 	EventFailed                         // is about to end with the error Text; Origin is the rank whose failure it is
+	EventHandled                        // has made up for the loss of the rank Code
 )
 
 // Event is what a rank told its agent.
@@ -57,6 +58,7 @@ const (
 //	4   finalize   rank    empty
 //	5   report     rank    4 bytes 0, text
 //	6   failed     rank    4 bytes rank whose failure it is, error
+//	7   handled    rank    4 bytes rank
 //	16  book       agent   book
 //	17  fence done agent   4 bytes number of complete fences
 //	18  peer down  agent   4 bytes rank, cause
@@ -202,6 +204,12 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 		e.Kind = EventFailed
 		if e.Origin, e.Text, err = parseNumbered(body); err == nil && (e.Origin < 0 || e.Origin >= len(s.members)) {
 			err = fmt.Errorf("bootstrap: failure of rank %d of %d: %w", e.Origin, len(s.members), ErrMalformed)
+		}
+	case kindHandled:
+		e.Kind = EventHandled
+		e.Code, e.Text, err = parseNumbered(body)
+		if err == nil && (e.Code < 0 || e.Code >= len(s.members) || e.Text != "") {
+			err = fmt.Errorf("bootstrap: loss of rank %d of %d handled: %w", e.Code, len(s.members), ErrMalformed)
 		}
 	case kindBook, kindFenceDone, kindPeerDown, kindDump:
 		fallthrough

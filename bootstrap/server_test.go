@@ -230,6 +230,8 @@ func TestAbortAndReport(t *testing.T) {
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventFailed, Rank: 1, Origin: 0, Text: "it was rank 0"}, w.next(t, bootstrap.EventFailed))
 	require.NoError(t, w.sessions[0].Fail(1, ""))
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventFailed, Rank: 0, Origin: 1}, w.next(t, bootstrap.EventFailed))
+	require.NoError(t, w.sessions[0].Handled(1))
+	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventHandled, Code: 1}, w.next(t, bootstrap.EventHandled))
 	w.sessions[0].Abort(-3, "no more work")
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventAborted, Code: -3, Text: "no more work"}, w.next(t, bootstrap.EventAborted))
 }
@@ -304,6 +306,10 @@ func TestServerRefusesMalformedFrames(t *testing.T) {
 		"failure of nobody":     frame(kindFailed, []byte{255, 255, 255, 255, 'x'}),
 		"failure of a stranger": frame(kindFailed, []byte{2, 0, 0, 0, 'x'}),
 		"short failure":         frame(kindFailed, []byte{1, 0, 0}),
+		"short handled":         frame(bootstrap.KindHandled, []byte{1, 0, 0}),
+		"handled of nobody":     frame(bootstrap.KindHandled, []byte{2, 0, 0, 0}),
+		"handled below nobody":  frame(bootstrap.KindHandled, []byte{255, 255, 255, 255}),
+		"handled and more":      frame(bootstrap.KindHandled, []byte{1, 0, 0, 0, 'x'}),
 		"long fence":            frame(bootstrap.KindFence, []byte{1}),
 		"long finalize":         frame(bootstrap.KindFinalize, []byte{1}),
 		"fence after finalize":  append(frame(bootstrap.KindFinalize, nil), frame(bootstrap.KindFence, nil)...),

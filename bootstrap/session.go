@@ -192,6 +192,15 @@ func (s *Session) Report(text string) error {
 	return s.send(kindReport, numbered(0, text))
 }
 
+// Handled says that the program has made up for the loss of a rank: with OnFailureContinue
+// it is no failure of the job.
+func (s *Session) Handled(rank int) error {
+	if s.conn == nil {
+		return nil
+	}
+	return s.send(kindHandled, numbered(rank, ""))
+}
+
 // Finalize says that this rank leaves the job on purpose and closes the
 // session. A rank that ends without it has failed, whatever its exit code.
 func (s *Session) Finalize() error {
@@ -281,7 +290,7 @@ func (s *Session) take(k kind, body []byte) error {
 		if len(s.notices) < dumpsMax {
 			s.notices <- Notice{Kind: Dump}
 		}
-	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed:
+	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed, kindHandled:
 		fallthrough
 	default:
 		return fmt.Errorf("bootstrap: frame of kind %d from the agent: %w", k, ErrMalformed)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport/shm"
@@ -126,6 +127,21 @@ func (w *World) Processors() int { return w.job.Processors }
 
 // String returns the rank and the size.
 func (w *World) String() string { return fmt.Sprintf("rank %d of %d", w.job.Rank, w.job.Size) }
+
+// Handled says that the program has made up for the loss of a rank, as PeerError names
+// it: under gorun -on-failure continue the loss does not decide gorun's exit code then.
+// One rank has to say it. It is 0 if nothing else has failed: every other rank has
+// returned nil from the function of Main, or its loss was handled, too. A rank that is
+// not in the World is ErrRank.
+func (w *World) Handled(rank int) error {
+	switch {
+	case rank < 0 || rank >= w.Size():
+		return callsite.At(fmt.Errorf("%w: loss of rank %d of %d handled", ErrRank, rank, w.Size()))
+	case w.session == nil:
+		return nil // the ranks of Local are not lost one by one
+	}
+	return w.session.Handled(rank)
+}
 
 // Abort ends the job with this exit code. It does not return when the rank is a
 // process. In a Local world it returns, and the operations of all ranks end with

@@ -115,3 +115,23 @@ func TestTooFewDescriptors(t *testing.T) {
 	got = limited(220)
 	require.Zero(t, got.code, got.err)
 }
+
+// TestHandledLossIsNoFailure: a rank says that the program has made up for the loss of
+// another one, which then does not count. Failures that nobody has made up for do.
+func TestHandledLossIsNoFailure(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.json")
+	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue", "-report", name}, "die", "2", "9", "0", "handle")...)
+	require.Zero(t, got.code, got.err)
+	require.Contains(t, got.err, "was killed by SIGKILL (signal 9, killed); the others go on")
+	require.NotContains(t, got.err, "failed")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"loss_handled": true`)
+
+	got = gorun(t, nil, helper([]string{"-np", "3", "-on-failure", "continue"}, "die", "1", "9", "6", "handle")...)
+	require.Equal(t, 6, got.code, "the survivors fail themselves")
+	require.NotContains(t, got.err, "first failure: rank 1 ")
+
+	got = gorun(t, nil, helper([]string{"-np", "3"}, "die", "1", "9", "0", "handle")...)
+	require.Equal(t, 137, got.code, "nobody goes on without it")
+}

@@ -225,6 +225,7 @@ func (j *job) conclude() (int, error) {
 		j.brokenOutput(e)
 	}
 	err = errors.Join(err, j.dismiss(whole))
+	j.verdict.forgive()
 	code := j.verdict.code()
 	for _, text := range j.said.counts() {
 		complain("%s", text)

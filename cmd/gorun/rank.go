@@ -27,12 +27,13 @@ type rank struct {
 	streams [2]*source    // of a remote rank
 	started time.Time
 
-	ended  time.Time // zero while it runs
-	status syscall.WaitStatus
-	usage  unix.Rusage
-	clean  bool             // ended as a rank should
-	lost   string           // how its node was lost with it, "" if it was not
-	said   *bootstrap.Event // the error that it ends with, nil if it said none
+	ended   time.Time // zero while it runs
+	status  syscall.WaitStatus
+	usage   unix.Rusage
+	clean   bool             // ended as a rank should
+	handled bool             // the program has made up for its loss
+	lost    string           // how its node was lost with it, "" if it was not
+	said    *bootstrap.Event // the error that it ends with, nil if it said none
 }
 
 // running reports whether the rank has not been reaped.

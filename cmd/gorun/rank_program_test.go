@@ -152,12 +152,12 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 			code = n
 		}
 	}
-	return listen(s, code, slices.Contains(args, "stay"))
+	return listen(s, code, slices.Contains(args, "stay"), slices.Contains(args, "handle") && s.Job().Rank == 0)
 }
 
 // listen answers notices until a peer is down, when it ends with code if it is not to
 // stay, or the agent is gone.
-func listen(s *bootstrap.Session, code int, stay bool) int {
+func listen(s *bootstrap.Session, code int, stay, handle bool) int {
 	if s.Job().OnFailure == bootstrap.OnFailureKill {
 		fmt.Println("waiting")
 	}
@@ -169,6 +169,11 @@ func listen(s *bootstrap.Session, code int, stay bool) int {
 			}
 		case bootstrap.PeerDown:
 			fmt.Printf("rank %d heard: rank %d %s\n", s.Job().Rank, n.Rank, n.Cause)
+			if handle {
+				if err := s.Handled(n.Rank); err != nil {
+					panic(err)
+				}
+			}
 			if !stay {
 				return finalize(s, code)
 			}

@@ -43,6 +43,7 @@ type reportRank struct {
 	ExitCode      int       `json:"exit_code"`
 	Signal        string    `json:"signal,omitempty"`
 	Clean         bool      `json:"clean"`
+	Handled       bool      `json:"loss_handled,omitempty"` // the program has made up for it
 	Started       time.Time `json:"started"`
 	Seconds       float64   `json:"seconds"`
 	UserSeconds   float64   `json:"user_seconds"`
@@ -69,7 +70,7 @@ func writeReport(j *job, code int) error {
 	for _, k := range j.ranks {
 		one := reportRank{
 			Rank: k.number, Host: k.host, PID: k.pid, Program: k.path, Processors: cpuList(k.cpus),
-			ExitCode: k.code(), Clean: k.clean, Started: k.started, Seconds: k.ended.Sub(k.started).Seconds(),
+			ExitCode: k.code(), Clean: k.clean, Handled: k.handled, Started: k.started, Seconds: k.ended.Sub(k.started).Seconds(),
 			UserSeconds: seconds(k.usage.Utime), SystemSeconds: seconds(k.usage.Stime),
 			MaxRSSBytes: k.usage.Maxrss << 10, // getrusage(2) counts KiB
 		}

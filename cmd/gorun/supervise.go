@@ -43,7 +43,7 @@ func (j *job) serve(r *rank) {
 // hear passes on the events that supervision acts on.
 func (j *job) hear(e bootstrap.Event) {
 	switch e.Kind {
-	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed:
+	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
 		// The server knows them when the rank ends.
@@ -102,7 +102,11 @@ func (j *job) reaped(x exit) {
 		if j.verdict.interrupt != 0 && r.status.Signaled() && r.status.Signal() == unix.SIGKILL {
 			code = exitSignalOffset + int(j.verdict.interrupt) // gorun's own doing after the grace
 		}
-		j.verdict.blame(r.failure(code))
+		f := r.failure(code)
+		if j.opts.onFailure == bootstrap.OnFailureContinue {
+			f.lost = r
+		}
+		j.verdict.blame(f)
 		if j.opts.onFailure == bootstrap.OnFailureKill {
 			j.end()
 		} else {
@@ -167,6 +171,8 @@ func (j *job) heard(n news) {
 		}
 	case n.Kind == bootstrap.EventFailed:
 		j.failing(r, n.Event)
+	case n.Kind == bootstrap.EventHandled:
+		j.ranks[n.Code].handled = true
 	case n.Kind == bootstrap.EventAborted && !j.watch.ending:
 		code := n.Code & 0xff
 		how := fmt.Sprintf("aborted the job with code %d", n.Code)

@@ -41,6 +41,8 @@ hosts: gorun and the program must be on every host, at the same path as here
   All of a job on a host ends with the connection to it.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
+  a rank whose loss the program has made up for, under -on-failure continue, and
+  has said so (World.Handled), does not count;
   124 timeout, 125 error of gorun (flags, build, start), 126 the program
   cannot be executed, 127 it was not found.
 

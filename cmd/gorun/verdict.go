@@ -14,21 +14,38 @@ type failure struct {
 	rank int // -1 if no rank is to blame
 	code int // exit code of the job
 	how  string
+	// lost is the rank that ended, where the others went on without it.
+	lost *rank
 }
 
 // verdict collects what decides the exit code and the last words of a job.
-// Only the first failure counts: what comes after it may be its consequence.
+// Only the first failure counts that the program has not made up for: what comes after
+// it may be its consequence.
 type verdict struct {
 	first     *failure
+	later     []failure      // after the first, in order
 	interrupt syscall.Signal // that ended the job, 0 for none
 	timeout   time.Duration  // that ended the job, 0 for none
 	silent    bool           // nobody reads what gorun says
 }
 
-// blame records a failure unless there was one before.
+// blame records a failure.
 func (v *verdict) blame(f failure) {
 	if v.first == nil {
 		v.first = &f
+		return
+	}
+	v.later = append(v.later, f)
+}
+
+// forgive leaves out the losses of ranks that the program has made up for. A job that
+// was ended by its user has no such.
+func (v *verdict) forgive() {
+	for v.interrupt == 0 && v.first != nil && v.first.lost != nil && v.first.lost.handled {
+		v.first = nil
+		if len(v.later) > 0 {
+			v.first, v.later = &v.later[0], v.later[1:]
+		}
 	}
 }
 

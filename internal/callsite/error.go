@@ -1,0 +1,78 @@
+package callsite
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+)
+
+// Error is an error with the place where the program called what it ended. It is made
+// where something has failed, and costs the unwinding of one stack; what succeeds pays
+// nothing. The line is looked up when somebody reads it.
+type Error struct {
+	// Err is what went wrong.
+	Err   error
+	stack []uintptr
+}
+
+// errorDepth is how many frames an Error keeps: those of gorun, and the innermost of the
+// program.
+const errorDepth = 32
+
+// At returns err with the place where the program called into gorun. An error that says
+// so already, and one of a goroutine of gorun's own, stays as it is.
+func At(err error) error {
+	if err == nil {
+		return nil
+	}
+	var room [errorDepth]uintptr
+	e := &Error{err, room[:goruntime.Callers(2, room[:])]}
+	var before *Error
+	if line := e.Line(); line == "" || errors.As(err, &before) && before.Line() == line {
+		return err
+	}
+	return e
+}
+
+// Error is the place and what went wrong.
+func (e *Error) Error() string { return fmt.Sprintf("at %s: %v", e.Line(), e.Err) }
+
+// Unwrap returns what went wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Line is the place, as in "main.go:12".
+func (e *Error) Line() string {
+	line, _ := Caller(e.stack)
+	return line
+}
+
+// modulePath is what the packages of gorun begin with, protoactorPath those that call
+// it for actors.
+const (
+	modulePath     = "github.com/gorun-hpc/gorun/"
+	protoactorPath = "github.com/asynkron/protoactor-go/"
+)
+
+// Caller returns where the program called into gorun, as in "main.go:12", and in which
+// function: the innermost frame of none of the packages that work on its behalf. The
+// stack is that of goruntime.Callers. Of a goroutine of gorun's own it returns nothing.
+func Caller(stack []uintptr) (line, function string) {
+	if len(stack) == 0 {
+		return "", ""
+	}
+	frames := goruntime.CallersFrames(stack)
+	for {
+		f, more := frames.Next()
+		name := strings.TrimPrefix(f.Function, modulePath)
+		inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
+		inside = inside || strings.HasPrefix(name, protoactorPath) || name == "runtime.goexit"
+		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), filepath.Base(f.Function)
+		}
+		if !more {
+			return "", ""
+		}
+	}
+}

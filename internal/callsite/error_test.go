@@ -1,0 +1,51 @@
+package callsite_test
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
+)
+
+var errWrong = errors.New("it is wrong")
+
+func TestErrorKnowsItsLine(t *testing.T) {
+	err := callsite.At(errWrong)
+	_, _, line, _ := goruntime.Caller(0)
+	var at *callsite.Error
+	require.ErrorAs(t, err, &at)
+	require.Equal(t, fmt.Sprintf("error_test.go:%d", line-1), at.Line())
+	require.EqualError(t, err, "at "+at.Line()+": it is wrong")
+	require.ErrorIs(t, err, errWrong)
+	require.NoError(t, callsite.At(nil))
+}
+
+// inlinedTwice is short, so that the compiler puts it, and inlinedOnce, into callers.
+func inlinedTwice() error { return inlinedOnce() }
+func inlinedOnce() error  { return callsite.At(errWrong) }
+
+// An error has one place: who passes it on names another one only if it is elsewhere.
+func TestErrorNamesALineOnce(t *testing.T) {
+	var before, after *callsite.Error
+	err := func() error { return callsite.At(fmt.Errorf("again: %w", inlinedTwice())) }()
+	require.ErrorAs(t, err, &after)
+	require.ErrorAs(t, after.Err, &before)
+	require.NotEqual(t, before.Line(), after.Line())
+	same := func() error { return callsite.At(fmt.Errorf("again: %w", callsite.At(errWrong))) }()
+	require.Regexp(t, `^again: at error_test\.go:\d+: it is wrong$`, same.Error())
+}
+
+// A goroutine of gorun's own has no line.
+func TestErrorWithoutALine(t *testing.T) {
+	line, function := callsite.Caller(nil)
+	require.Empty(t, line+function)
+	done := make(chan error)
+	go relay(done)
+	require.Regexp(t, `^at error_test\.go:\d+: it is wrong$`, (<-done).Error())
+}
+
+func relay(done chan<- error) { done <- callsite.At(errWrong) }
