@@ -141,6 +141,7 @@ var testImports = []string{
 var integration = map[string][]string{
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
 	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest"},
+	"collectives":             {"internal/testbed/launch"},
 }
 
 // cgoPackages may import "C".

@@ -13,7 +13,8 @@
 //     bools; Func makes an operator for every other type.
 //   - Wrong arguments are refused before anything is sent. An operation that is
 //     given up halfway, because its context ended or a member died, leaves the
-//     communicator broken for everyone (runtime.ErrCommBroken).
+//     communicator broken for everyone (runtime.ErrCommBroken). Where a member died,
+//     errors.As finds its runtime.PeerError at every other member, too.
 //   - Members that call different operations, or with different lengths, roots,
 //     operators or element types, get a MismatchError, which names both source lines,
 //     and the others ErrCommBroken: at that call, at the next one, or when the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/hugepages"
 	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -156,8 +157,10 @@ func (g *group) shared() (*node.Group, error) {
 	return n, err
 }
 
-// refuse names the operation in an error about its arguments.
-func refuse(op operation, err error) error { return fmt.Errorf("collectives: %v: %w", op, err) }
+// refuse names the operation, and where it was called, in its error.
+func refuse(op operation, err error) error {
+	return callsite.At(fmt.Errorf("collectives: %v: %w", op, err))
+}
 
 // begin starts a blocking operation: it says what this member is about to do before it
 // chooses how. It is once per operation, so that the operations' numbers agree whatever
@@ -200,7 +203,22 @@ func (g *group) end(op operation, err error) error {
 	err = g.explain(g.comm, err, &g.blocking, 0)
 	g.comm.Break(err)
 	processor.Store32(&g.busy, 0)
-	return refuse(op, err)
+	return refuse(op, lostWithin(g.comm, err))
+}
+
+// lostWithin is the error of an operation that broke a communicator. The loss of a rank is
+// ErrCommBroken, too, for whoever has met it: it depends on time alone who does, and who
+// hears of the break.
+func lostWithin(c *runtime.Comm, err error) error {
+	var lost *runtime.PeerError
+	broken := c.Err()
+	switch {
+	case !errors.As(err, &lost) || errors.Is(err, runtime.ErrCommBroken) || broken == nil:
+		return err
+	case errors.Is(broken, err):
+		return broken
+	}
+	return fmt.Errorf("%w: %w", err, broken)
 }
 
 // checkRoot returns an error unless root is a rank of the group.

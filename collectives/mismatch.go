@@ -61,8 +61,6 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 		}
 		own, _ := mine.of(wanted)
 		return g.mismatch(c, own, wanted|started, met.Source, g.ask(c, met.Source, sent|started), sent|started)
-	case errors.Is(err, runtime.ErrCommBroken):
-		return fmt.Errorf("at %s: %w", g.place(), err) // by an error that names another line
 	}
 	return err
 }

@@ -1,6 +1,8 @@
 package collectives
 
 import (
+	"fmt"
+
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -61,7 +63,8 @@ func start(c *runtime.Comm, what call, check func(*group) error, run func(*group
 		err = check(g)
 	}
 	if err != nil {
-		return runtime.NewRequest(c, func(*runtime.Comm) error { return refuse(what.op, err) })
+		err = refuse(what.op, err)
+		return runtime.NewRequest(c, func(*runtime.Comm) error { return err })
 	}
 	n, said := g.started.Add(1), what.statement()
 	bears := label(said.Fingerprint(), n)
@@ -75,7 +78,8 @@ func start(c *runtime.Comm, what call, check func(*group) error, run func(*group
 		}
 		err = g.explain(c, err, &g.nonblocking, subjectStarted)
 		c.Break(err)
-		return refuse(what.op, err)
+		started, _ := g.nonblocking.of(n % labelNumbers)
+		return fmt.Errorf("at %s: %w", started.line, refuse(what.op, lostWithin(c, err)))
 	})
 }
 

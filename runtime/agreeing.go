@@ -43,4 +43,4 @@ func (g *agreeing) leave(tag int) {
 }
 
 // packagePath begins the names of the functions of this package.
-const packagePath = modulePath + "runtime"
+const packagePath = "github.com/gorun-hpc/gorun/runtime"

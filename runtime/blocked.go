@@ -6,14 +6,13 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"path/filepath"
-	goruntime "runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -238,30 +237,12 @@ func nameOf(core *commCore) string {
 	return core.name
 }
 
-// modulePath is what the packages of gorun begin with, protoactorPath those that call
-// it for actors.
-const (
-	modulePath     = "github.com/gorun-hpc/gorun/"
-	protoactorPath = "github.com/asynkron/protoactor-go/"
-)
-
-// callerOf returns where the program called into gorun: the innermost frame of
-// none of the packages that wait on its behalf. It is "" for a goroutine of theirs.
+// callerOf returns where the program called into gorun, with the function, "" for a
+// goroutine of gorun's own.
 func callerOf(stack []uintptr) string {
-	if len(stack) == 0 {
+	line, function := callsite.Caller(stack)
+	if line == "" {
 		return ""
 	}
-	frames := goruntime.CallersFrames(stack)
-	for {
-		f, more := frames.Next()
-		name := strings.TrimPrefix(f.Function, modulePath)
-		inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
-		inside = inside || strings.HasPrefix(name, protoactorPath) || name == "runtime.goexit"
-		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
-			return fmt.Sprintf("%s:%d (%s)", filepath.Base(f.File), f.Line, filepath.Base(f.Function))
-		}
-		if !more {
-			return ""
-		}
-	}
+	return fmt.Sprintf("%s (%s)", line, function)
 }

@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 )
 
 // Break marks the communicator as broken: operations on it, on its views and on
@@ -11,7 +12,7 @@ import (
 // as they hear of it. Collective operations call it when they are given up
 // halfway, for members that go on would wait for ever or mix up messages. Only
 // the first Break of a communicator counts. Elsewhere the cause is its text, cut
-// after 251 bytes.
+// after some 250 bytes, and the PeerError of the rank that was lost if it is one.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Err() != nil {
 		return
@@ -24,7 +25,7 @@ func (c *Comm) Break(cause error) {
 	if !w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}) {
 		return
 	}
-	text := append(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause.Error()...)
+	text := appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
 	for rank := range c.size {
 		if rank != c.rank {
 			w.engine.Notify(c.WorldRank(rank), int(c.core.number), text)
@@ -55,7 +56,7 @@ func (w *World) heardBreak(source, number int, text []byte) {
 	if len(text) < 4 {
 		return
 	}
-	why := &BrokenError{Cause: errors.New(string(text[4:])), origin: source}
+	why := &BrokenError{Cause: w.parseCause(source, text[4:]), origin: source}
 	if o := binary.LittleEndian.Uint32(text); o < uint32(w.Size()) {
 		why.origin = int(o)
 	}
@@ -74,3 +75,35 @@ func (core *commCore) blame(why *BrokenError, world int) {
 		why.Rank = core.index[world]
 	}
 }
+
+// appendCause appends the cause of a break for others.
+//
+//	varint   1 + world rank that was lost, 0 if that is not the cause
+//	rest     text
+func appendCause(b []byte, cause error) []byte {
+	lost := uint64(0)
+	var peer *PeerError
+	if errors.As(cause, &peer) {
+		lost = uint64(peer.Rank) + 1
+	}
+	return append(binary.AppendUvarint(b, lost), cause.Error()...)
+}
+
+// parseCause is the inverse of appendCause. A rank that there is not is none.
+func (w *World) parseCause(source int, b []byte) error {
+	lost, n := binary.Uvarint(b)
+	text := causeError(b[max(n, 0):])
+	if lost == 0 || lost > uint64(w.Size()) {
+		return text
+	}
+	return &distantError{text, PeerError{Rank: int(lost - 1), Op: fmt.Sprintf("operation of rank %d", source), Cause: text}}
+}
+
+// distantError is a loss that another rank has met, in its words. It is a PeerError.
+type distantError struct {
+	causeError
+	peer PeerError
+}
+
+// Unwrap returns the PeerError.
+func (e *distantError) Unwrap() error { return &e.peer }

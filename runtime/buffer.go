@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
@@ -50,10 +51,10 @@ const (
 func Alloc[T any](w *World, n int) (*Buffer, error) {
 	e := elementOf[T]()
 	if e.err != nil {
-		return nil, e.err
+		return nil, callsite.At(e.err)
 	}
 	if n < 0 || e.size > 0 && n > math.MaxInt/e.size {
-		return nil, fmt.Errorf("%w: a buffer of %d elements", ErrArgument, n)
+		return nil, callsite.At(fmt.Errorf("%w: a buffer of %d elements", ErrArgument, n))
 	}
 	return w.alloc(n * e.size)
 }
@@ -62,7 +63,7 @@ func Alloc[T any](w *World, n int) (*Buffer, error) {
 func (w *World) alloc(n int) (*Buffer, error) {
 	lease, err := w.memory.alloc(n)
 	if err != nil {
-		return nil, err
+		return nil, callsite.At(err)
 	}
 	return &Buffer{world: w, lease: lease}, nil
 }
@@ -129,7 +130,7 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 		return err
 	}
 	if e.size == 0 && len(b.lease.Bytes) > 0 || e.size > 0 && len(b.lease.Bytes)%e.size != 0 {
-		return fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.lease.Bytes), e.size)
+		return callsite.At(fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.lease.Bytes), e.size))
 	}
 	if to.Peer == ProcNull {
 		b.Release()
@@ -164,9 +165,9 @@ func (c *Comm) destination(e *element, dest, tag int) (engine.Match, error) {
 // refuse is the error of sending a Buffer that is none.
 func (b *Buffer) refuse() error {
 	if b == nil {
-		return fmt.Errorf("%w: no buffer", ErrArgument)
+		return callsite.At(fmt.Errorf("%w: no buffer", ErrArgument))
 	}
-	return b.dead()
+	return callsite.At(b.dead())
 }
 
 // handOver gives the memory of b, this rank's own, to a peer. b is not ended.

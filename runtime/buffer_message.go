@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
@@ -23,7 +24,7 @@ type Message struct {
 // SendBuffer. Where there is no memory for it the error is a MemoryError.
 func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if c == nil {
-		return nil, ErrComm
+		return nil, callsite.At(ErrComm)
 	}
 	from, err := c.from(source, tag)
 	if err != nil {

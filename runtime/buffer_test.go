@@ -64,7 +64,7 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 		require.NoError(t, runtime.SendBuffer[int](c, b, 1, 3))
 		err = runtime.SendBuffer[int](c, b, 1, 3)
 		require.ErrorIs(t, err, runtime.ErrBuffer)
-		require.EqualError(t, err, "buffer is not ours any more: it was sent to rank 1")
+		require.ErrorContains(t, err, "buffer is not ours any more: it was sent to rank 1")
 		require.Panics(t, func() { b.Bytes() })
 		require.Panics(t, func() { runtime.View[int](b) })
 		b.Release()

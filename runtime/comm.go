@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -181,10 +182,10 @@ func (c *Comm) Oversubscribed() bool {
 // communicator of the World cannot be freed.
 func (c *Comm) Free() error {
 	if c == nil {
-		return ErrComm
+		return callsite.At(ErrComm)
 	}
 	if c.core.number == 0 {
-		return fmt.Errorf("%w: the communicator of the World ends with Close", ErrArgument)
+		return callsite.At(fmt.Errorf("%w: the communicator of the World ends with Close", ErrArgument))
 	}
 	if err := c.core.end(&commFailure{ErrCommFreed}); err != nil {
 		return err
@@ -250,9 +251,12 @@ func checkTag(tag int) error {
 	return nil
 }
 
-// failed makes the engine's error of an operation the user's: ranks become those
-// of the communicator, and the end of the communicator is told, not its effects.
-func (c *Comm) failed(err error) error {
+// failed makes the engine's error of an operation the user's, with the place of the call.
+func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
+
+// reason makes the ranks of the engine's error those of the communicator, and tells the
+// end of the communicator, not its effects.
+func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:
 		return &MemoryError{Source: c.rankOf(e.Source), Tag: e.Tag, Bytes: e.Bytes, Cause: e.Cause}
@@ -264,7 +268,7 @@ func (c *Comm) failed(err error) error {
 		return &LabelError{Source: c.rankOf(e.Source), Tag: e.Tag, Sent: e.Sent, Want: e.Want}
 	}
 	if f := c.core.failure.Load(); f != nil {
-		return f.err
+		return lossBesides(err, f.err)
 	}
 	// A context ended with a cause of its own: its error is to be found as well.
 	var canceled *engine.CancelError
@@ -272,6 +276,16 @@ func (c *Comm) failed(err error) error {
 		return fmt.Errorf("%w: %w", c.ctx.Err(), err)
 	}
 	return err
+}
+
+// lossBesides is the end of a communicator, and the loss of a rank that ended an
+// operation, if that says more: whatever this rank hears of first, it finds both.
+func lossBesides(err, end error) error {
+	var met, known *PeerError
+	if !errors.As(err, &met) || errors.As(end, &known) && known.Rank == met.Rank {
+		return end
+	}
+	return fmt.Errorf("%w: %w", err, end)
 }
 
 // sortedBy returns indices 0..n-1 in stable order of compare.

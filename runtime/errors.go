@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -41,8 +42,19 @@ var (
 	ErrElementType = errors.New("element type cannot travel")
 )
 
+// CallError is an error of an operation with the place of the call that it ended, as in
+// "at main.go:12: send: rank 1 is down". Err is the error, Line the place; of an operation
+// that was started and goes wrong it is that of Wait or Test.
+type CallError = callsite.Error
+
 // PeerError ends operations that need a rank that was lost. Rank is its world
 // rank, Op the operation, and Cause what was seen of its end.
+//
+// errors.As finds it in the error of every operation that names the rank, and of those of
+// all members that its loss has ended, at each of them; these are ErrCommBroken, too, since
+// nothing but Free is of use then. It makes no difference whether a rank hears first of the
+// loss or of what others have made of it. A communicator that was broken for another reason
+// says that reason.
 type PeerError = engine.PeerError
 
 // TruncatedError ends a receive whose message was longer than its buffer. The

@@ -3,6 +3,8 @@ package runtime
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
 // Group is an ordered set of world ranks. It is a value and never changes.
@@ -92,7 +94,7 @@ func (g Group) Include(ranks ...int) (Group, error) {
 			return Group{}, err
 		}
 		if seen[rank] {
-			return Group{}, fmt.Errorf("%w: %d appears twice", ErrRank, rank)
+			return Group{}, callsite.At(fmt.Errorf("%w: %d appears twice", ErrRank, rank))
 		}
 		seen[rank] = true
 		picked = append(picked, g.ranks[rank])
@@ -157,7 +159,7 @@ func (g Group) index() map[int]int {
 // check refuses a rank that is not in the group.
 func (g Group) check(rank int) error {
 	if rank < 0 || rank >= len(g.ranks) {
-		return fmt.Errorf("%w: %d of a group of %d", ErrRank, rank, len(g.ranks))
+		return callsite.At(fmt.Errorf("%w: %d of a group of %d", ErrRank, rank, len(g.ranks)))
 	}
 	return nil
 }

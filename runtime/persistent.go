@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -61,9 +62,9 @@ func RecvInit[T any](c *Comm, buf []T, source, tag int) *Persistent {
 func (p *Persistent) Start() error {
 	switch p.state {
 	case persistentStarted:
-		return fmt.Errorf("%w: started twice", ErrRequest)
+		return callsite.At(fmt.Errorf("%w: started twice", ErrRequest))
 	case persistentFreed:
-		return fmt.Errorf("%w: freed", ErrRequest)
+		return callsite.At(fmt.Errorf("%w: freed", ErrRequest))
 	default:
 	}
 	if p.direction == receiving {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -119,11 +120,11 @@ func IrecvMatched[T any](m *Matched, buf []T) Request {
 func (m *Matched) take(e *element) error {
 	switch {
 	case m == nil:
-		return fmt.Errorf("%w: no matched message", ErrRequest)
+		return callsite.At(fmt.Errorf("%w: no matched message", ErrRequest))
 	case m.received:
-		return fmt.Errorf("%w: the message was received already", ErrRequest)
+		return callsite.At(fmt.Errorf("%w: the message was received already", ErrRequest))
 	case e.err != nil:
-		return e.err
+		return callsite.At(e.err)
 	}
 	m.received = true
 	return nil

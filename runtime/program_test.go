@@ -178,7 +178,7 @@ func TestPanicOfARankLeavesTheSurvivors(t *testing.T) {
 	r := launch(t, 3, "outlive", "-on-failure", "continue")
 	require.Equal(t, 2, r.code, r.errors)
 	for _, rank := range []int{0, 2} {
-		require.Contains(t, r.out, fmt.Sprintf("rank %d heard: receive: rank 1 is down: exited with code 2\n", rank), r.errors)
+		require.Regexp(t, fmt.Sprintf(`rank %d heard: at program_test\.go:\d+: receive: rank 1 is down: exited with code 2\n`, rank), r.out, r.errors)
 	}
 	require.Contains(t, r.errors, "rank 1: panic: ouch")
 	require.Contains(t, r.errors, "first failure: rank 1 ")
@@ -410,5 +410,5 @@ func TestInitAndClose(t *testing.T) {
 	r := launch(t, 2, "init")
 	require.Zero(t, r.code, r.errors)
 	require.Contains(t, r.out, "rank 1 of 2 again: true\n")
-	require.Equal(t, 2, strings.Count(r.out, "closed: world is closed\n")+strings.Count(r.out, "closed: engine is closed\n"), r.out)
+	require.Equal(t, 2, strings.Count(r.out, ": world is closed\n")+strings.Count(r.out, ": engine is closed\n"), r.out)
 }

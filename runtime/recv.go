@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -20,7 +21,7 @@ func Irecv[T any](c *Comm, buf []T, source, tag int) Request {
 // recv is Recv of bytes.
 func (c *Comm) recv(e *element, b []byte, source, tag int) (Status, error) {
 	if c == nil || e.err != nil {
-		return nullStatus, c.cause(e)
+		return nullStatus, callsite.At(c.cause(e))
 	}
 	from, err := c.from(source, tag)
 	if err != nil || from.Peer == ProcNull {
@@ -46,7 +47,7 @@ type incoming struct {
 // incoming checks the arguments of a receive.
 func (c *Comm) incoming(e *element, b []byte, source, tag int) (incoming, error) {
 	if c == nil || e.err != nil {
-		return incoming{}, c.cause(e)
+		return incoming{}, callsite.At(c.cause(e))
 	}
 	from, err := c.from(source, tag)
 	return incoming{from, e, b}, err
@@ -65,7 +66,7 @@ func (c *Comm) cause(e *element) error {
 func (c *Comm) from(source, tag int) (engine.Match, error) {
 	m := engine.Match{Context: c.id, Peer: source, Tag: tag}
 	if uint(tag) > TagMax && tag != AnyTag || c.core.failure.Load() != nil {
-		return m, c.wrongTag(tag)
+		return m, callsite.At(c.wrongTag(tag))
 	}
 	if uint(source) < uint(c.size) {
 		if c.ranks != nil {
@@ -76,7 +77,7 @@ func (c *Comm) from(source, tag int) (engine.Match, error) {
 	if source == AnySource || source == ProcNull {
 		return m, nil
 	}
-	return m, fmt.Errorf("%w: source %d in communicator %s of %d", ErrRank, source, c.core.name, c.size)
+	return m, callsite.At(fmt.Errorf("%w: source %d in communicator %s of %d", ErrRank, source, c.core.name, c.size))
 }
 
 // wrongTag says why a tag cannot be received on c.
@@ -99,7 +100,7 @@ func (c *Comm) status(s engine.Status, size int) Status {
 // irecv is Irecv of bytes.
 func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 	if c == nil || e.err != nil {
-		return unstarted(c.cause(e))
+		return unstarted(callsite.At(c.cause(e)))
 	}
 	from, err := c.from(source, tag)
 	if err != nil || from.Peer == ProcNull {

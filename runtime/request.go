@@ -95,6 +95,11 @@ func (r Request) Done() bool { return r.operation.Look() }
 // Cancel asks to end an operation that is not matched yet; Wait then returns
 // ErrCanceled. Too late it does nothing. Wait or Test is still due. The function
 // of a NewRequest finds its context ended.
+//
+// A small standard send is too late at once: its message was copied and is on its way,
+// though nobody has received it. Only while it waits, for the connection with a rank of
+// another node or for room, is it taken back. The result of Wait tells: after nil the
+// message arrives, after ErrCanceled it never does.
 func (r Request) Cancel() {
 	if t := r.task(); t != nil {
 		t.cancel()

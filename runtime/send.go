@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -71,19 +72,19 @@ type outgoing struct {
 func (c *Comm) outgoing(e *element, b []byte, dest, tag int) (outgoing, error) {
 	o := outgoing{engine.Match{Peer: ProcNull, Tag: tag}, e, b}
 	if err := c.Err(); err != nil {
-		return o, err
+		return o, callsite.At(err)
 	}
 	if e.err != nil {
-		return o, e.err
+		return o, callsite.At(e.err)
 	}
 	if err := checkTag(tag); err != nil {
-		return o, err
+		return o, callsite.At(err)
 	}
 	if dest == ProcNull {
 		return o, nil
 	}
 	if err := c.checkPeer(dest); err != nil {
-		return o, err
+		return o, callsite.At(err)
 	}
 	if e.holes != nil {
 		o.b = e.pack(b)

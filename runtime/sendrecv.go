@@ -3,6 +3,8 @@ package runtime
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
 // SendRecv sends and receives at the same time, so that ranks that exchange
@@ -20,7 +22,7 @@ func SendRecvReplace[T any](c *Comm, buf []T, dest, sendTag, source, recvTag int
 // sendRecv is SendRecv of bytes.
 func (c *Comm) sendRecv(se *element, sb []byte, dest, sendTag int, re *element, rb []byte, source, recvTag int) (Status, error) {
 	if overlap(sb, rb) {
-		return Status{}, fmt.Errorf("%w: send and recv of SendRecv; use SendRecvReplace", ErrAlias)
+		return Status{}, callsite.At(fmt.Errorf("%w: send and recv of SendRecv; use SendRecvReplace", ErrAlias))
 	}
 	out, err := c.outgoing(se, sb, dest, sendTag)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport"
@@ -95,7 +96,7 @@ var errSharedMember = errors.New("another member could not take part")
 // other nodes take part, but have no part that can be seen here.
 func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 	if err := c.Err(); err != nil {
-		return nil, fmt.Errorf("new shared memory: %w", err)
+		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
 	}
 	s := newShared(c, bytesPerRank)
 	a := agreement{comm: c, ranks: s.members, rank: s.me, tag: tagShared}
@@ -122,7 +123,7 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 		if s.lease.Bytes != nil {
 			err = errors.Join(err, s.memory.arena.Free(s.lease))
 		}
-		return nil, fmt.Errorf("new shared memory of %d bytes a rank: %w", bytesPerRank, err)
+		return nil, callsite.At(fmt.Errorf("new shared memory of %d bytes a rank: %w", bytesPerRank, err))
 	}
 	return s, nil
 }
@@ -234,7 +235,7 @@ func SharedView[T any](b []byte) []T {
 // down.
 func (s *Shared) Free() error {
 	if s.freed.Swap(true) {
-		return fmt.Errorf("%w: shared memory was freed before", ErrArgument)
+		return callsite.At(fmt.Errorf("%w: shared memory was freed before", ErrArgument))
 	}
 	bit := uint64(1) << (s.me % 64)
 	for i, p := range s.parts {

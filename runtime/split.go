@@ -2,8 +2,10 @@ package runtime
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -12,7 +14,7 @@ import (
 // communicator later; so it is for Split and Create, too.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.Err(); err != nil {
-		return nil, err
+		return nil, callsite.At(err)
 	}
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagDup}
 	number, _, err := a.run()
@@ -28,7 +30,7 @@ func (c *Comm) Dup() (*Comm, error) {
 // it. Other negative colors are ErrArgument, at every member.
 func (c *Comm) Split(color, key int) (*Comm, error) {
 	if err := c.Err(); err != nil {
-		return nil, err
+		return nil, callsite.At(err)
 	}
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}
 	number, all, err := a.run(uint64(color), uint64(key))
@@ -40,7 +42,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	keyOf := func(rank int) int { return int(all[rank*width+2]) }
 	for rank := range c.size {
 		if color := colorOf(rank); color < 0 && color != Undefined {
-			return nil, fmt.Errorf("%w: color %d of rank %d", ErrArgument, color, rank)
+			return nil, callsite.At(fmt.Errorf("%w: color %d of rank %d", ErrArgument, color, rank))
 		}
 	}
 	if color == Undefined {
@@ -66,18 +68,18 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 // in c, is ErrRank.
 func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 	if err := c.Err(); err != nil {
-		return nil, err
+		return nil, callsite.At(err)
 	}
 	if err := checkTag(tag); err != nil {
-		return nil, err
+		return nil, callsite.At(err)
 	}
 	rank := g.Rank(c.core.world.Rank())
 	if rank == Undefined {
-		return nil, fmt.Errorf("%w: the caller is not in the group", ErrRank)
+		return nil, callsite.At(fmt.Errorf("%w: the caller is not in the group", ErrRank))
 	}
 	for _, world := range g.ranks {
 		if !c.core.has(world) {
-			return nil, fmt.Errorf("%w: world rank %d is not in %s", ErrRank, world, c.core.name)
+			return nil, callsite.At(fmt.Errorf("%w: world rank %d is not in %s", ErrRank, world, c.core.name))
 		}
 	}
 	a := agreement{comm: c, ranks: g.ranks, rank: rank, tag: tagCreate + tag}
@@ -99,7 +101,11 @@ const (
 // giveUp breaks the communicator after a collective operation failed halfway.
 func (c *Comm) giveUp(op string, err error) error {
 	c.Break(fmt.Errorf("%s: %w", op, err))
-	return fmt.Errorf("%s on %s: %w", op, c.core.name, err)
+	var lost *PeerError
+	if errors.As(err, &lost) {
+		err = lossBesides(err, c.Err())
+	}
+	return callsite.At(fmt.Errorf("%s on %s: %w", op, c.core.name, err))
 }
 
 // control is the address of a world rank in the control context.

@@ -3,6 +3,8 @@ package runtime
 import (
 	"fmt"
 	"sync"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
 // Strided describes Count blocks of Block elements each in a slice, whose
@@ -31,9 +33,9 @@ func (s Strided) check(n int) error {
 // not be copied to plain memory.
 func checkStrided[T any](buf []T, s Strided) error {
 	if err := elementOf[T]().err; err != nil {
-		return err
+		return callsite.At(err)
 	}
-	return s.check(len(buf))
+	return callsite.At(s.check(len(buf)))
 }
 
 // SendStrided sends the elements of buf that s describes as one message of

@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -26,7 +27,7 @@ type task struct {
 // need not know that there is a goroutine.
 func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
-		return failedRequest(err)
+		return failedRequest(callsite.At(err))
 	}
 	ctx, cancel := context.WithCancel(c.Context())
 	t := &task{done: make(chan struct{}), cancel: cancel}

@@ -63,7 +63,7 @@ func (e *UnreachedError) Error() string {
 	if e.Host != "" {
 		s += " with host " + e.Host
 	}
-	return fmt.Sprintf("%s within %v: %s; %s", s, e.For, triesText(e.Tries), e.remedy())
+	return fmt.Sprintf("%s within %v: %s; %s", s, max(e.For, time.Millisecond), triesText(e.Tries), e.remedy())
 }
 
 // Unwrap returns the cause and the errors of all addresses.

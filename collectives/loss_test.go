@@ -1,0 +1,101 @@
+package collectives_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// envLoss makes the test binary a rank of a job that loses one.
+const envLoss = "GORUN_TEST_LOSS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envLoss) != "" {
+		runtime.Main(loseRankTwo)
+	}
+	code := m.Run()
+	launch.Clean()
+	os.Exit(code)
+}
+
+// endings are operations that need rank 2, the name says how.
+var endings = []struct {
+	name string
+	run  func(c *runtime.Comm) error
+}{
+	{"barrier", collectives.Barrier},
+	{"bcast from the lost", func(c *runtime.Comm) error { return collectives.Bcast(c, make([]int, 3), 2) }},
+	{"large bcast from the lost", func(c *runtime.Comm) error { return collectives.Bcast(c, make([]int, 100_000), 2) }},
+	{"allreduce", func(c *runtime.Comm) error {
+		return collectives.AllReduce(c, make([]int, 3), make([]int, 3), collectives.Sum)
+	}},
+	{"large allreduce", func(c *runtime.Comm) error {
+		return collectives.AllReduce(c, make([]int, 100_000), make([]int, 100_000), collectives.Sum)
+	}},
+	{"allgather", func(c *runtime.Comm) error {
+		return collectives.AllGather(c, make([]int, 3), make([]int, 3*c.Size()))
+	}},
+	{"alltoall", func(c *runtime.Comm) error {
+		return collectives.AllToAll(c, make([]int, c.Size()), make([]int, c.Size()))
+	}},
+	{"nonblocking allreduce", func(c *runtime.Comm) error {
+		_, err := collectives.IAllReduce(c, make([]int, 3), make([]int, 3), collectives.Sum).Wait()
+		return err
+	}},
+	{"dup", func(c *runtime.Comm) error { _, err := c.Dup(); return err }},
+}
+
+// loseRankTwo has rank 2 killed, and every other rank in operations that need it, each on
+// a communicator of its own.
+func loseRankTwo(w *runtime.World) error {
+	comms := make([]*runtime.Comm, len(endings))
+	for i := range comms {
+		var err error
+		if comms[i], err = w.Comm().Dup(); err != nil {
+			return err
+		}
+		if err := endings[i].run(comms[i]); err != nil {
+			return err
+		}
+	}
+	if w.Rank() == 2 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	for i, e := range endings {
+		for range 2 { // the second is refused
+			err := e.run(comms[i])
+			var lost *runtime.PeerError
+			if !errors.As(err, &lost) || lost.Rank != 2 || !errors.Is(err, runtime.ErrCommBroken) {
+				return fmt.Errorf("rank %d, %s: want the loss of rank 2 and a broken communicator, got %w", w.Rank(), e.name, err)
+			}
+		}
+		if err := runtime.Send(comms[i], []int{1}, 2, 1); !lossOf(err, 2) {
+			return fmt.Errorf("rank %d, send after %s: want the loss of rank 2, got %w", w.Rank(), e.name, err)
+		}
+	}
+	return w.Handled(2)
+}
+
+func lossOf(err error, rank int) bool {
+	var lost *runtime.PeerError
+	return errors.As(err, &lost) && lost.Rank == rank
+}
+
+// TestLossIsTheSameForEveryMember: who meets the loss of a rank, and who hears of the
+// broken communicator, depends on time alone. Both get both.
+func TestLossIsTheSameForEveryMember(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, transport := range []string{"auto", "rdma"} {
+		r := launch.Run(t, nil, launch.Gorun(t), "-np", "5", "-transport", transport, "-on-failure", "continue", "-timeout", "60s", "-x", envLoss+"=1", self)
+		require.Zero(t, r.Code, "%s: %s", transport, r.Errors)
+	}
+}

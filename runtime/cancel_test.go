@@ -1,0 +1,68 @@
+package runtime_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func init() {
+	programs["recall"] = func() { runtime.Main(recall) }
+}
+
+// recall has rank 0 cancel small sends. The first may wait for a connection; the others
+// are taken at once. What Wait says of each is what rank 1 finds.
+func recall(w *runtime.World) error {
+	const rounds, messages, rhythm, total = 20, 5, 6, 7
+	c := w.Comm()
+	if c.Rank() == 1 {
+		for range rounds {
+			if _, err := runtime.Recv(c, make([]int, 1), 0, rhythm); err != nil {
+				return err
+			}
+		}
+		sent := make([]int, rounds)
+		s, err := runtime.Recv(c, sent, 0, total)
+		if err != nil {
+			return err
+		}
+		for _, want := range sent[:s.Bytes/8] {
+			got := []int{-1}
+			if _, err := runtime.Recv(c, got, 0, messages); err != nil || got[0] != want {
+				return fmt.Errorf("message %d arrived, %d was sent: %w", got[0], want, err)
+			}
+		}
+		if _, more, err := runtime.Iprobe(c, 0, messages); more || err != nil {
+			return fmt.Errorf("a message that was canceled has arrived: %w", err)
+		}
+		return nil
+	}
+	var sent []int
+	for i := range rounds {
+		r := runtime.Isend(c, []int{i}, 1, messages)
+		r.Cancel()
+		switch _, err := r.Wait(); {
+		case err == nil:
+			sent = append(sent, i)
+		case !errors.Is(err, runtime.ErrCanceled) || i > 0:
+			return fmt.Errorf("send %d, of which there is a copy: %w", i, err)
+		}
+		if err := runtime.Ssend(c, []int{i}, 1, rhythm); err != nil {
+			return err
+		}
+	}
+	return runtime.Send(c, sent, 1, total)
+}
+
+// TestCancelOfASmallSend: one that was copied is on its way and cannot be canceled, one
+// that waits for a connection can. Either way Wait says which.
+func TestCancelOfASmallSend(t *testing.T) {
+	for _, transport := range []string{"shm", "rdma"} {
+		r := launch(t, 2, "recall", "-transport", transport)
+		require.Zero(t, r.code, "%s: %s", transport, r.errors)
+	}
+}

@@ -1,0 +1,59 @@
+package runtime
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// TestLossInEitherOrder: a rank hears that rank 2 has died, and that rank 1 has broken the
+// communicator because of it, in either order. The loss is found in what ends in either.
+func TestLossInEitherOrder(t *testing.T) {
+	cause := &PeerError{Rank: 2, Op: "receive", Cause: &transport.PeerDown{Peer: 2, Cause: errors.New("it died")}}
+	elsewhere := func(w *World) error { return w.parseCause(1, appendCause(nil, cause)) }
+	unrelated := func(w *World) error { return w.parseCause(1, appendCause(nil, errors.New("out of step"))) }
+	for name, c := range map[string]struct {
+		err    error
+		broken func(w *World) error
+	}{
+		"the loss is met, the communicator stands":              {cause, nil},
+		"the loss is met, and the break was heard":              {cause, elsewhere},
+		"the loss is met, broken for another reason":            {cause, unrelated},
+		"the break is heard while something else is waited for": {ErrCanceled, elsewhere},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, Local(3, func(w *World) error {
+				comm, err := w.Comm().Dup()
+				if err != nil || w.Rank() != 0 {
+					return err
+				}
+				if c.broken != nil {
+					w.broken(comm.core, &BrokenError{Comm: "x", Rank: 1, Cause: c.broken(w)})
+				}
+				err = comm.failed(c.err)
+				var lost *PeerError
+				require.ErrorAs(t, err, &lost)
+				require.Equal(t, 2, lost.Rank)
+				require.Equal(t, c.broken != nil, errors.Is(err, ErrCommBroken))
+				require.ErrorContains(t, err, "it died")
+				return nil
+			}))
+		})
+	}
+}
+
+// TestCauseOfABreak: what a rank says of why it broke a communicator, and what a rank that
+// is not well may say.
+func TestCauseOfABreak(t *testing.T) {
+	require.NoError(t, Local(1, func(w *World) error {
+		for _, b := range [][]byte{nil, {0}, {0x80}, {2, 'x'}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}} {
+			var lost *PeerError
+			require.NotErrorAs(t, w.parseCause(0, b), &lost, "%v", b)
+		}
+		require.EqualError(t, w.parseCause(0, appendCause(nil, errors.New("why"))), "why")
+		return nil
+	}))
+}
