@@ -6,8 +6,8 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	goruntime "runtime"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,6 +21,10 @@ import (
 // quitAgain is how soon after a SIGQUIT another one asks for the stacks of all
 // goroutines and the end of the process, as Go does at the first.
 const quitAgain = time.Second
+
+// quitAfterDump is quitAgain after gorun has asked what the rank does: it passes a second
+// SIGQUIT on that follows within a second, and the way here takes its time.
+const quitAfterDump = 3 * time.Second
 
 // reportsMost is how long the end of a World waits until its reports are written.
 const reportsMost = time.Second
@@ -52,7 +56,7 @@ func (w *World) listen() {
 			case <-stop:
 				return
 			case <-quit:
-				if time.Since(last) < quitAgain {
+				if time.Since(last) < quitAgain || time.Since(w.asked) < quitAfterDump {
 					signal.Reset(syscall.SIGQUIT)
 					_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
 				}
@@ -75,8 +79,9 @@ func (w *World) notice(n bootstrap.Notice) {
 	case bootstrap.PeerDown:
 		w.engine.MarkDown(n.Rank, causeError(n.Cause))
 	case bootstrap.Dump:
-		if text := w.blocked(); w.session.Report(text) != nil {
-			w.reports.Log(text)
+		w.asked = time.Now()
+		if d := w.doing(); w.session.Report(d.Encode()) != nil {
+			w.reports.Log(d.String())
 		}
 	case bootstrap.AgentLost:
 		w.engine.Abort(fmt.Errorf("%w: %w: %s", ErrAborted, bootstrap.ErrAgentLost, n.Cause))
@@ -92,39 +97,65 @@ func (e causeError) Error() string { return string(e) }
 
 // blocked describes what every goroutine of this rank waits for, one per line, and
 // which actors are at a message or wait for others.
-func (w *World) blocked() string {
-	var b strings.Builder
+func (w *World) blocked() string { return w.doing().String() }
+
+// doing is what this rank says when it is asked what it is blocked in.
+func (w *World) doing() bootstrap.Doing {
+	d := bootstrap.Doing{Rank: w.Rank(), Size: w.Size(), Process: os.Getpid(), Finished: w.leaving.Load(), In: w.comms.doing()}
 	waiting := slices.DeleteFunc(w.engine.Blocked(), func(o engine.Blocked) bool { return o.Serves })
-	fmt.Fprintf(&b, "rank %d of %d, process %d: ", w.Rank(), w.Size(), os.Getpid())
-	switch {
-	case len(waiting) > 0:
-		fmt.Fprintf(&b, "%d waiting\n", len(waiting))
-	case w.leaving.Load():
-		b.WriteString("has finished, and waits for the others to do so\n")
-	default:
-		b.WriteString("waits for no message\n")
-	}
-	for _, doing := range w.comms.doing() {
-		fmt.Fprintf(&b, "  in %s\n", doing)
-	}
 	now := time.Now()
 	for _, o := range waiting {
-		w.describe(&b, o, now)
+		d.Waits = append(d.Waits, w.describe(o, now))
 	}
-	w.describeUnreceived(&b)
-	for _, line := range w.contacts(waiting) {
-		fmt.Fprintf(&b, "  %s\n", line)
-	}
+	d.Waits = append(d.Waits, w.futures()...)
+	d.Notes = append(w.unreceived(), w.contacts(waiting)...)
 	busy := slices.DeleteFunc(w.actorTree(), func(a port.Actor) bool { return !a.Busy })
 	for i, a := range busy {
 		if i == explainActorsMax {
-			fmt.Fprintf(&b, "  ... and %d more\n", len(busy)-i)
+			d.Notes = append(d.Notes, fmt.Sprintf("... and %d more", len(busy)-i))
 			break
 		}
-		fmt.Fprintf(&b, "  actor %s: %s, %s\n", a.ID, a.Kind, a.State)
+		d.Notes = append(d.Notes, fmt.Sprintf("actor %s: %s, %s", a.ID, a.Kind, a.State))
 	}
-	return b.String()
+	return d
 }
+
+// futures are the goroutines of the program that wait for the answer to a request to an
+// actor: that is protoactor's own wait, of which the engine knows nothing. The ranks of a
+// Local have their goroutines in common, so that nobody knows whose they are.
+func (w *World) futures() []bootstrap.Wait {
+	if w.local != nil && w.Size() > 1 {
+		return nil
+	}
+	var list []bootstrap.Wait
+	for _, stack := range goroutines() {
+		if line, function := callsite.FutureCaller(stack); line != "" {
+			list = append(list, bootstrap.Wait{Op: "wait for a Future", Peer: noPeer, Line: line, Function: function})
+		}
+	}
+	return list
+}
+
+// noPeer is the rank of a wait that is for no rank alone.
+const noPeer = -1
+
+// goroutines returns the stacks of all goroutines of the process.
+func goroutines() [][]uintptr {
+	records := make([]goruntime.StackRecord, goruntime.NumGoroutine()+spareGoroutines)
+	n, ok := goruntime.GoroutineProfile(records)
+	for !ok {
+		records = make([]goruntime.StackRecord, n+spareGoroutines)
+		n, ok = goruntime.GoroutineProfile(records)
+	}
+	stacks := make([][]uintptr, n)
+	for i := range stacks {
+		stacks[i] = records[i].Stack()
+	}
+	return stacks
+}
+
+// spareGoroutines is room for goroutines that begin meanwhile.
+const spareGoroutines = 16
 
 // contacts are lines for the peers of waiting operations that there is no connection
 // with: what was tried, and whether a peer is silent that its node says lives.
@@ -178,55 +209,50 @@ func (s *comms) doing() []string {
 // unreceivedMax is how many messages that nobody received a report lists.
 const unreceivedMax = 8
 
-// describeUnreceived writes which messages of the program have arrived and wait for a
+// unreceived are lines about messages of the program that have arrived and wait for a
 // receive: a wrong tag is seen at a glance.
-func (w *World) describeUnreceived(b *strings.Builder) {
+func (w *World) unreceived() []string {
 	left := slices.DeleteFunc(w.engine.Unreceived(), func(u engine.Unreceived) bool {
 		return u.Context == contextTask || u.Context%contextStride != contextUser
 	})
+	var lines []string
 	for i, u := range left {
 		if i == unreceivedMax {
-			fmt.Fprintf(b, "  ... and %d more\n", len(left)-i)
-			return
+			return append(lines, fmt.Sprintf("... and %d more", len(left)-i))
 		}
-		fmt.Fprintf(b, "  not received: %d bytes from rank %d, tag %d, %s\n", u.Bytes, u.Source, u.Tag, nameOf(w.comms.find(u.Context)))
+		lines = append(lines, fmt.Sprintf("not received: %d bytes from rank %d, tag %d, %s", u.Bytes, u.Source, u.Tag, nameOf(w.comms.find(u.Context))))
 	}
+	return lines
 }
 
-// describe writes one waiting operation.
-func (w *World) describe(b *strings.Builder, o engine.Blocked, now time.Time) {
-	fmt.Fprintf(b, "  %s", o.Op)
+// describe is one waiting operation.
+func (w *World) describe(o engine.Blocked, now time.Time) bootstrap.Wait {
+	b := bootstrap.Wait{Op: o.Op, Peer: noPeer, Seconds: now.Sub(o.Since).Seconds()}
 	if !o.Await {
-		w.describeMessage(b, o)
+		b.What, b.Peer = w.describeMessage(o), max(o.Peer, noPeer)
 	}
-	fmt.Fprintf(b, ", %s", now.Sub(o.Since).Round(time.Millisecond))
-	if at := callerOf(o.Stack); at != "" {
-		fmt.Fprintf(b, ", at %s", at)
-	}
-	b.WriteByte('\n')
+	b.Line, b.Function = callsite.Caller(o.Stack)
+	return b
 }
 
-// describeMessage writes what message an operation waits for.
-func (w *World) describeMessage(b *strings.Builder, o engine.Blocked) {
+// describeMessage says what message an operation waits for.
+func (w *World) describeMessage(o engine.Blocked) string {
 	core := w.comms.find(o.Context)
+	from := "any source"
 	if o.Peer >= 0 {
-		fmt.Fprintf(b, ", rank %d", o.Peer)
+		from = fmt.Sprintf("rank %d", o.Peer)
 		if core != nil && core.index != nil {
-			fmt.Fprintf(b, " (%d there)", core.index[o.Peer])
+			from += fmt.Sprintf(" (%d there)", core.index[o.Peer])
 		}
-	} else {
-		b.WriteString(", any source")
 	}
 	if o.Context%contextStride != contextUser {
-		fmt.Fprintf(b, ", for an operation of %s", nameOf(core))
-		return // the tag and the length are the library's
+		return fmt.Sprintf("%s, for an operation of %s", from, nameOf(core)) // the tag and the length are the library's
 	}
+	tag := "any tag"
 	if o.Tag >= 0 {
-		fmt.Fprintf(b, ", tag %d", o.Tag)
-	} else {
-		b.WriteString(", any tag")
+		tag = fmt.Sprintf("tag %d", o.Tag)
 	}
-	fmt.Fprintf(b, ", %s, %d bytes", nameOf(core), o.Bytes)
+	return fmt.Sprintf("%s, %s, %s, %d bytes", from, tag, nameOf(core), o.Bytes)
 }
 
 // nameOf is the name of a communicator, which may have been freed.

@@ -165,6 +165,22 @@ func (e *RankError) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e
 // Unwrap returns the cause.
 func (e *RankError) Unwrap() error { return e.Err }
 
+// HangError is the end of a LocalContext by its context. It is its Cause.
+type HangError struct {
+	// Cause is that of the context's end.
+	Cause error
+	// Report says what the ranks were doing, as gorun does at SIGQUIT.
+	Report string
+}
+
+// Error is the cause and the report.
+func (e *HangError) Error() string {
+	return fmt.Sprintf("%v; what the ranks were doing:\n%s", e.Cause, e.Report)
+}
+
+// Unwrap returns the cause.
+func (e *HangError) Unwrap() error { return e.Cause }
+
 // PanicError is a panic of a rank of Local.
 type PanicError struct {
 	// Value is the value of the panic.

@@ -1,10 +1,13 @@
 package runtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	goruntime "runtime"
 	"sync"
+	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
@@ -16,7 +19,18 @@ import (
 // they do. When one rank fails, with an error or a panic, the operations of the
 // others end with ErrAborted, and Local returns the failure that came first as a
 // RankError; errors.Is and errors.As reach its cause.
-func Local(n int, fn func(*World) error) error {
+func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
+
+// LocalContext is Local that ends with ctx: the operations of all ranks end with
+// ErrAborted then, and the error is a HangError, which says what each rank was doing. So
+// a test that hangs says why before its time is over:
+//
+//	deadline, _ := t.Deadline()
+//	ctx, cancel := context.WithDeadline(t.Context(), deadline.Add(-time.Second))
+//
+// A rank that does not call gorun cannot be ended. Where one goes on for a second the
+// report is written to standard error, too.
+func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 	if n < 1 {
 		return fmt.Errorf("%w: %d ranks", ErrArgument, n)
 	}
@@ -38,7 +52,9 @@ func Local(n int, fn func(*World) error) error {
 	for _, w := range job.worlds {
 		ranks.Go(func() { job.run(w, fn) })
 	}
+	expired := job.watch(ctx)
 	ranks.Wait()
+	expired()
 	return errors.Join(job.close(), node.Close())
 }
 
@@ -50,8 +66,8 @@ type localJob struct {
 
 	// mu guards the fields below it.
 	mu    sync.Mutex
-	first *RankError // the failure that came first
-	left  int        // ranks that wait to leave
+	first error // the failure that came first
+	left  int   // ranks that wait to leave
 	// over is closed when all ranks wait to leave, or one failed.
 	over   chan struct{}
 	closed bool // over is closed
@@ -105,23 +121,72 @@ func (w *World) guard(fn func() error) (err error) {
 // fail ends the job because of one rank. Only the first failure counts: those
 // after it are mostly its consequences.
 func (j *localJob) fail(rank int, why error) {
-	j.mu.Lock()
-	again := j.first != nil
-	if !again {
-		j.first = &RankError{Rank: rank, Err: why}
-		j.end()
-	}
-	j.mu.Unlock()
-	if again {
+	if !j.blame(&RankError{Rank: rank, Err: why}) {
 		return
 	}
 	var abort *AbortError
 	if !errors.As(why, &abort) {
 		abort = &AbortError{Rank: rank, Code: 1, Cause: why}
 	}
-	for _, w := range j.worlds {
-		w.engine.Abort(abort)
+	j.abort(abort)
+}
+
+// blame notes a failure, and reports whether it is the first.
+func (j *localJob) blame(why error) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.first != nil {
+		return false
 	}
+	j.first = why
+	j.end()
+	return true
+}
+
+// abort ends the operations of all ranks.
+func (j *localJob) abort(why error) {
+	for _, w := range j.worlds {
+		w.engine.Abort(why)
+	}
+}
+
+// hangWait is how long ranks may take to return after the end of a LocalContext before
+// its report is written to standard error.
+const hangWait = time.Second
+
+// watch ends the job with ctx, until the function that it returns is called.
+func (j *localJob) watch(ctx context.Context) (stop func()) {
+	returned, told := make(chan struct{}), make(chan struct{})
+	undo := context.AfterFunc(ctx, func() {
+		defer close(told)
+		hang := &HangError{Cause: context.Cause(ctx), Report: j.report()}
+		if !j.blame(hang) {
+			return
+		}
+		j.abort(fmt.Errorf("%w: %w", ErrAborted, hang.Cause))
+		late := time.NewTimer(hangWait)
+		defer late.Stop()
+		select {
+		case <-returned:
+		case <-late.C:
+			fmt.Fprintln(os.Stderr, hang)
+		}
+	})
+	return func() {
+		close(returned)
+		if !undo() {
+			<-told
+		}
+	}
+}
+
+// report says what all ranks are doing.
+func (j *localJob) report() string {
+	list := make([]bootstrap.Doing, len(j.worlds))
+	for i, w := range j.worlds {
+		list[i] = w.doing()
+	}
+	return bootstrap.Together(list)
 }
 
 // fence waits until every rank leaves or one failed.

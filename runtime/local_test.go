@@ -180,3 +180,27 @@ func TestWithContextEndsABlockedCall(t *testing.T) {
 		require.Equal(t, 42, got[0])
 	})
 }
+
+// TestLocalContextSaysWhoHangs: the ranks of a test that hangs are ended by its context,
+// and the error says what they were doing.
+func TestLocalContextSaysWhoHangs(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var own error
+	err := runtime.LocalContext(ctx, 2, func(w *runtime.World) error {
+		if w.Rank() == 0 {
+			_, own = runtime.Recv(w.Comm(), make([]int, 1), 1, 7)
+		}
+		return own
+	})
+	var hang *runtime.HangError
+	require.ErrorAs(t, err, &hang)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, own, runtime.ErrAborted)
+	require.ErrorIs(t, own, context.DeadlineExceeded)
+	require.Regexp(t, `(?m)^rank 0 of 2, process \d+: 1 waiting\n  receive, rank 1, tag 7, world, 8 bytes, .*, at local_test\.go:\d+ `, hang.Report)
+	require.Contains(t, hang.Report, "rank 1 has left its program, and rank 0 waits for it\n")
+	require.Contains(t, err.Error(), "what the ranks were doing:\nrank 0 of 2")
+
+	require.NoError(t, runtime.LocalContext(t.Context(), 2, func(*runtime.World) error { return nil }))
+}

@@ -3,10 +3,12 @@ package runtime_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	goruntime "runtime"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -298,8 +301,8 @@ func sayWhenBlocked(caller, function string) {
 }
 
 // dumpOf starts a program, sends SIGQUIT to gorun when all ranks are blocked, and
-// returns what gorun prints until it is told to end.
-func dumpOf(t *testing.T, ranks int, program string) string {
+// returns what gorun prints until it is told to end, after a line that contains last.
+func dumpOf(t *testing.T, ranks int, program, last string) string {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -321,12 +324,9 @@ func dumpOf(t *testing.T, ranks int, program string) string {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
 	var dump strings.Builder
 	lines = bufio.NewScanner(pipe)
-	for reports := 0; reports < ranks; {
+	for !strings.Contains(lines.Text(), last) {
 		require.True(t, lines.Scan(), dump.String())
 		dump.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), ", process ") {
-			reports++
-		}
 	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	for lines.Scan() {
@@ -341,19 +341,43 @@ func dumpOf(t *testing.T, ranks int, program string) string {
 // received, because it has another tag.
 func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	const ranks = 3
-	dump := dumpOf(t, ranks, "wait")
+	dump := dumpOf(t, ranks, "wait", "rank 2: not received")
+	want := `(?m)^gorun: ranks 0-2 of 3: each 1 waiting\ngorun: {3}receive, .*, at program_test\.go:\d+ \(runtime_test\.waitForTheNext\)\n`
 	for rank := range ranks {
-		require.Regexp(t, fmt.Sprintf(
-			`(?m)^gorun: rank %d of 3, process \d+: 1 waiting\ngorun: {3}receive, rank %d, tag 7, world, 32 bytes, [0-9.]+m?s, at program_test.go:\d+ \(runtime_test.waitForTheNext\)\ngorun: {3}not received: 8 bytes from rank %d, tag 8, world$`,
-			rank, (rank+1)%ranks, (rank+1)%ranks), dump)
+		want += fmt.Sprintf(`gorun: {5}rank %d: rank %d, tag 7, world, 32 bytes\n`, rank, (rank+1)%ranks)
 	}
+	for rank := range ranks {
+		want += fmt.Sprintf(`gorun: {3}rank %d: not received: 8 bytes from rank %d, tag 8, world\n`, rank, (rank+1)%ranks)
+	}
+	require.Regexp(t, want, dump)
+}
+
+// The report of a job has what its ranks were doing when its time was over.
+func TestReportHasWhatRanksWaitedFor(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.json")
+	r := launch(t, 2, "leave", "-timeout", "1s", "-report", name)
+	require.Equal(t, 124, r.code, r.errors)
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	var report struct {
+		Ranks []struct{ Doing bootstrap.Doing }
+	}
+	require.NoError(t, json.Unmarshal(text, &report))
+	require.Len(t, report.Ranks, 2)
+	waits := report.Ranks[0].Doing.Waits
+	require.Len(t, waits, 1)
+	require.Equal(t, "receive", waits[0].Op)
+	require.Equal(t, 1, waits[0].Peer)
+	require.Contains(t, waits[0].Line, "program_test.go:")
+	require.True(t, report.Ranks[1].Doing.Finished)
 }
 
 // A rank that has finished says so: it is why others wait for ever.
 func TestDumpNamesARankThatHasFinished(t *testing.T) {
-	dump := dumpOf(t, 2, "leave")
+	dump := dumpOf(t, 2, "leave", "has left its program")
 	require.Regexp(t, `(?m)^gorun: rank 0 of 2, process \d+: 1 waiting\ngorun: {3}receive, rank 1, tag 0, world, 8 bytes`, dump)
 	require.Regexp(t, `(?m)^gorun: rank 1 of 2, process \d+: has finished, and waits for the others to do so$`, dump)
+	require.Contains(t, dump, "gorun: rank 1 has left its program, and rank 0 waits for it\n")
 }
 
 // SIGQUIT shows what the rank waits for and ends nothing; two in a row are Go's.

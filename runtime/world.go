@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -48,6 +49,8 @@ type World struct {
 	closeErr error
 	// leaving says that Close waits for the other ranks.
 	leaving atomic.Bool
+	// asked is when the node agent asked last what the rank does. It belongs to listen.
+	asked time.Time
 	// stop ends the listening to signals and notices.
 	stop func()
 	// reports writes what the rank says of its state.

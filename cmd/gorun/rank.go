@@ -31,6 +31,7 @@ type rank struct {
 	status  syscall.WaitStatus
 	usage   unix.Rusage
 	clean   bool             // ended as a rank should
+	doing   *bootstrap.Doing // what it was blocked in when it was asked last, nil if it was not
 	handled bool             // the program has made up for its loss
 	lost    string           // how its node was lost with it, "" if it was not
 	said    *bootstrap.Event // the error that it ends with, nil if it said none

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // report is what -report writes. Times are RFC 3339, durations in seconds,
@@ -49,6 +51,8 @@ type reportRank struct {
 	UserSeconds   float64   `json:"user_seconds"`
 	SystemSeconds float64   `json:"system_seconds"`
 	MaxRSSBytes   int64     `json:"max_rss_bytes"`
+	// Doing is what the rank was blocked in when it was asked last, by QUIT or -timeout.
+	Doing *bootstrap.Doing `json:"doing,omitempty"`
 }
 
 // writeReport writes the report of a finished job, whole or not at all.
@@ -74,6 +78,7 @@ func writeReport(j *job, code int) error {
 			UserSeconds: seconds(k.usage.Utime), SystemSeconds: seconds(k.usage.Stime),
 			MaxRSSBytes: k.usage.Maxrss << 10, // getrusage(2) counts KiB
 		}
+		one.Doing = k.doing
 		if k.status.Signaled() {
 			one.Signal = unix.SignalName(k.status.Signal())
 		}

@@ -16,6 +16,10 @@ import (
 // dumpDelay bounds the wait for the ranks' reports before a timeout ends them.
 const dumpDelay = time.Second
 
+// quitAgain is how soon after a QUIT another one goes to the ranks, which then print Go's
+// stacks and end.
+const quitAgain = time.Second
+
 // news is what a rank said, or err if that made no sense.
 type news struct {
 	bootstrap.Event
@@ -25,11 +29,12 @@ type news struct {
 // watch is the state of supervision.
 type watch struct {
 	running int
-	ending  bool             // the ranks have been asked to end
-	kill    <-chan time.Time // grace is over
-	dump    <-chan time.Time // reports are waited for until then
-	reports int              // still to come before the timeout acts
-	dumped  bool             // a QUIT has been answered before
+	ending  bool              // the ranks have been asked to end
+	kill    <-chan time.Time  // grace is over
+	dump    <-chan time.Time  // reports are waited for until then
+	reports int               // still to come
+	doing   []bootstrap.Doing // those that have
+	quit    time.Time         // of the last QUIT
 }
 
 // serve reads what a rank says until its socket ends.
@@ -163,12 +168,7 @@ func (j *job) heard(n news) {
 		r.signal(unix.SIGKILL)
 		j.end()
 	case n.Kind == bootstrap.EventReport:
-		complain("%s", signed(n.Rank, n.Text))
-		if j.watch.reports > 0 {
-			if j.watch.reports--; j.watch.reports == 0 {
-				j.dumpEnded()
-			}
-		}
+		j.reported(r, n.Text)
 	case n.Kind == bootstrap.EventFailed:
 		j.failing(r, n.Event)
 	case n.Kind == bootstrap.EventHandled:
@@ -231,23 +231,56 @@ func (j *job) timedOut() {
 	}
 	j.verdict.timeout = j.opts.timeout
 	complain("timeout after %v; what the ranks are doing:", j.opts.timeout)
-	j.watch.reports = j.server.Dump()
-	if j.watch.reports == 0 {
+	if j.ask() == 0 {
 		complain("no rank has joined the job")
 		j.end()
-		return
 	}
-	j.watch.dump = time.After(dumpDelay)
 }
 
-// dumpEnded goes on with a timeout after the reports.
+// ask asks every rank that has joined what it is doing, and returns how many did.
+func (j *job) ask() int {
+	j.watch.doing, j.watch.reports = nil, j.server.Dump()
+	if j.watch.reports > 0 {
+		j.watch.dump = time.After(dumpDelay)
+	}
+	return j.watch.reports
+}
+
+// reported takes what a rank says that it is doing. Those of all are shown together.
+func (j *job) reported(r *rank, text string) {
+	d, ok := bootstrap.ParseDoing(text)
+	switch {
+	case !ok:
+		complain("%s", signed(r.number, text))
+	case j.watch.reports > 0:
+		d.Rank = r.number
+		r.doing = &d
+		j.watch.doing = append(j.watch.doing, d)
+	default: // it took its time
+		r.doing = &d
+		complain("%s", strings.TrimRight(d.String(), "\n"))
+	}
+	if j.watch.reports > 0 {
+		if j.watch.reports--; j.watch.reports == 0 {
+			j.dumpEnded()
+		}
+	}
+}
+
+// dumpEnded shows the reports that have come, and goes on with a timeout.
 func (j *job) dumpEnded() {
 	j.watch.dump = nil
+	if len(j.watch.doing) > 0 {
+		complain("%s", strings.TrimRight(bootstrap.Together(j.watch.doing), "\n"))
+		j.watch.doing = nil
+	}
 	if j.watch.reports > 0 {
 		complain("%d ranks did not answer", j.watch.reports)
 		j.watch.reports = 0
 	}
-	j.end()
+	if j.verdict.timeout > 0 {
+		j.end()
+	}
 }
 
 // brokenOutput ends a job whose output cannot be written.
@@ -273,12 +306,12 @@ func (j *job) signaled(sig os.Signal) {
 	case unix.SIGINT, unix.SIGTERM, unix.SIGHUP:
 		j.interrupted(s)
 	case unix.SIGQUIT:
-		if j.watch.dumped {
+		last := j.watch.quit
+		if j.watch.quit = time.Now(); time.Since(last) < quitAgain {
 			j.interrupted(s)
 			return
 		}
-		j.watch.dumped = true
-		complain("what the ranks are doing (%d of %d have joined):", j.server.Dump(), len(j.ranks))
+		complain("what the ranks are doing (%d of %d have joined):", j.ask(), len(j.ranks))
 	case unix.SIGTSTP:
 		j.pass(s)
 		for _, h := range j.hosts {

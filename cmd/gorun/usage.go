@@ -47,8 +47,10 @@ exit code: that of the first rank that failed (128+n for signal n), else 0;
   cannot be executed, 127 it was not found.
 
 signals: INT and TERM go to the ranks, which are killed after -grace; a second
-  INT kills at once. QUIT (Ctrl-\) prints what each rank is blocked in, a
-  second QUIT goes to the ranks. USR1, USR2, TSTP and CONT are passed on.
+  INT kills at once. QUIT (Ctrl-\) prints what each rank is blocked in, as
+  often as it comes; two within a second end the ranks with the stacks of all
+  their goroutines, and so do two QUIT to the process of one rank.
+  USR1, USR2, TSTP and CONT are passed on.
 
 environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
   GORUN_LOCAL_SIZE, GORUN_NODE_RANK, GORUN_NODES, GORUN_HOST, GORUN_JOB;

@@ -58,17 +58,29 @@ const (
 // Caller returns where the program called into gorun, as in "main.go:12", and in which
 // function: the innermost frame of none of the packages that work on its behalf. The
 // stack is that of goruntime.Callers. Of a goroutine of gorun's own it returns nothing.
-func Caller(stack []uintptr) (line, function string) {
+func Caller(stack []uintptr) (line, function string) { return caller(stack, "") }
+
+// futureMethods begins the names of the functions that wait for the answer to a request to
+// an actor.
+const futureMethods = protoactorPath + "actor.(*Future)."
+
+// FutureCaller is Caller for a goroutine that waits in protoactor for the answer to a
+// request to an actor. Of every other one it returns nothing.
+func FutureCaller(stack []uintptr) (line, function string) { return caller(stack, futureMethods) }
+
+// caller is Caller from the innermost function on whose name begins with within.
+func caller(stack []uintptr, within string) (line, function string) {
 	if len(stack) == 0 {
 		return "", ""
 	}
 	frames := goruntime.CallersFrames(stack)
-	for {
+	for found := within == ""; ; {
 		f, more := frames.Next()
+		found = found || strings.HasPrefix(f.Function, within)
 		name := strings.TrimPrefix(f.Function, modulePath)
 		inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
 		inside = inside || strings.HasPrefix(name, protoactorPath) || name == "runtime.goexit"
-		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
+		if found && f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), filepath.Base(f.Function)
 		}
 		if !more {

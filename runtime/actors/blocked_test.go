@@ -58,3 +58,32 @@ func TestBlockedActorsAreNamed(t *testing.T) {
 		return nil
 	}))
 }
+
+// A rank that waits for the answer to a request to an actor says where.
+func TestWaitForAFutureIsNamed(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		if err != nil {
+			return err
+		}
+		may, answered := make(chan bool), make(chan error)
+		mute, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); ok {
+				<-may
+				c.Respond("at last")
+			}
+		}), "mute")
+		if err != nil {
+			return err
+		}
+		go func() {
+			_, err := s.Root.RequestFuture(mute, "a question", time.Minute).Result()
+			answered <- err
+		}()
+		require.Eventually(t, func() bool {
+			return strings.Contains(blocked(w), ": 1 waiting\n  wait for a Future, at blocked_test.go:")
+		}, 20*time.Second, time.Millisecond)
+		close(may)
+		return <-answered
+	}))
+}

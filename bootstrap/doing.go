@@ -1,0 +1,242 @@
+package bootstrap
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Doing is what a rank is blocked in: its answer to a Dump.
+type Doing struct {
+	Rank    int `json:"rank"`
+	Size    int `json:"size"`
+	Process int `json:"pid"`
+	// Finished says that the rank has left its program and waits for the others.
+	Finished bool `json:"finished,omitempty"`
+	// In are the operations of all members that it is in, one per communicator.
+	In []string `json:"in,omitempty"`
+	// Waits are what its goroutines wait for.
+	Waits []Wait `json:"waits,omitempty"`
+	// Notes are lines about everything else: messages that nobody has received,
+	// connections, actors.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Wait is what one goroutine waits for.
+type Wait struct {
+	// Op is the operation, What its arguments in words.
+	Op   string `json:"op"`
+	What string `json:"what,omitempty"`
+	// Peer is the world rank that it waits for, -1 if it is not one alone.
+	Peer int `json:"peer"`
+	// Seconds is for how long, 0 if that is not known.
+	Seconds float64 `json:"seconds,omitempty"`
+	// Line and Function are where the program called.
+	Line     string `json:"line,omitempty"`
+	Function string `json:"function,omitempty"`
+}
+
+// Encode is the report of a rank. What does not fit is left out, and that is said.
+func (d Doing) Encode() string {
+	for {
+		text, err := json.Marshal(d)
+		if err == nil && len(text) <= reportBytesMax {
+			return string(text)
+		}
+		before := len(d.Notes) + len(d.Waits) + len(d.In)
+		d.Notes, d.Waits, d.In = d.Notes[:len(d.Notes)/2], d.Waits[:(len(d.Waits)+1)/2], d.In[:(len(d.In)+1)/2]
+		if len(d.Notes)+len(d.Waits)+len(d.In) == before {
+			return "a report that is too long"
+		}
+	}
+}
+
+// ParseDoing is the inverse of Encode. It returns false for another text.
+func ParseDoing(text string) (d Doing, ok bool) {
+	err := json.Unmarshal([]byte(text), &d)
+	return d, err == nil && d.Size > 0 && d.Rank >= 0 && d.Rank < d.Size
+}
+
+// String is the report of one rank in lines.
+func (d Doing) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "rank %d of %d, process %d: %s\n", d.Rank, d.Size, d.Process, d.state())
+	for _, in := range d.In {
+		fmt.Fprintf(&b, "  in %s\n", in)
+	}
+	for _, w := range d.Waits {
+		fmt.Fprintf(&b, "  %s%s%s%s\n", w.Op, comma(w.What), comma(seconds(w.Seconds, w.Seconds)), w.at())
+	}
+	for _, note := range d.Notes {
+		fmt.Fprintf(&b, "  %s\n", note)
+	}
+	return b.String()
+}
+
+// state says how the rank is in a few words.
+func (d Doing) state() string {
+	switch {
+	case len(d.Waits) > 0:
+		return fmt.Sprintf("%d waiting", len(d.Waits))
+	case d.Finished:
+		return "has finished, and waits for the others to do so"
+	default:
+		return "waits for no message"
+	}
+}
+
+// at is the place of a wait behind a comma.
+func (w Wait) at() string {
+	if w.Line == "" {
+		return ""
+	}
+	if w.Function == "" {
+		return ", at " + w.Line
+	}
+	return fmt.Sprintf(", at %s (%s)", w.Line, w.Function)
+}
+
+// comma puts a comma before what is not empty.
+func comma(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ", " + s
+}
+
+// seconds is a time, or from when to when, in words; "" if it is not known.
+func seconds(least, most float64) string {
+	said := func(s float64) string {
+		return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
+	}
+	switch {
+	case most == 0:
+		return ""
+	case said(least) == said(most):
+		return said(most)
+	default:
+		return said(least) + " to " + said(most)
+	}
+}
+
+// alike is equal for ranks that do the same at the same lines.
+func (d Doing) alike() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s\n%q\n", d.Size, d.state(), d.In)
+	for _, w := range d.Waits {
+		fmt.Fprintf(&b, "%q %q %q\n", w.Op, w.Line, w.Function)
+	}
+	return b.String()
+}
+
+// Together is the reports of several ranks in lines: ranks that do the same at the same
+// lines together, in order of their lowest ranks, and then who waits for a rank that has
+// left its program.
+func Together(list []Doing) string {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
+	var b strings.Builder
+	groups := map[string][]Doing{}
+	for _, d := range list {
+		groups[d.alike()] = append(groups[d.alike()], d)
+	}
+	for _, d := range list {
+		group := groups[d.alike()]
+		delete(groups, d.alike())
+		switch len(group) {
+		case 0:
+		case 1:
+			b.WriteString(d.String())
+		default:
+			writeGroup(&b, group)
+		}
+	}
+	for _, d := range list {
+		if !d.Finished {
+			continue
+		}
+		var waiting []int
+		for _, other := range list {
+			if slices.ContainsFunc(other.Waits, func(w Wait) bool { return w.Peer == d.Rank }) {
+				waiting = append(waiting, other.Rank)
+			}
+		}
+		if len(waiting) > 0 {
+			fmt.Fprintf(&b, "rank %d has left its program, and %s for it\n", d.Rank, verb(waiting, "waits", "wait"))
+		}
+	}
+	return b.String()
+}
+
+// writeGroup writes what ranks have in common, and then what each has of its own.
+func writeGroup(b *strings.Builder, group []Doing) {
+	all := ranksOf(group)
+	fmt.Fprintf(b, "ranks %s of %d: each %s\n", formatRanks(all), group[0].Size, group[0].state())
+	for _, in := range group[0].In {
+		fmt.Fprintf(b, "  in %s\n", in)
+	}
+	for i, w := range group[0].Waits {
+		least, most := math.Inf(1), 0.0
+		whats := newByText()
+		for _, d := range group {
+			least, most = min(least, d.Waits[i].Seconds), max(most, d.Waits[i].Seconds)
+			whats.add(d.Waits[i].What, d.Rank)
+		}
+		if len(whats.order) == 1 {
+			fmt.Fprintf(b, "  %s%s%s%s\n", w.Op, comma(w.What), comma(seconds(least, most)), w.at())
+			continue
+		}
+		fmt.Fprintf(b, "  %s%s%s\n", w.Op, comma(seconds(least, most)), w.at())
+		whats.write(b, "    ")
+	}
+	notes := newByText()
+	for _, d := range group {
+		for _, note := range d.Notes {
+			notes.add(note, d.Rank)
+		}
+	}
+	notes.write(b, "  ")
+}
+
+// byText are the ranks that say the same, in the order in which it was said first.
+type byText struct {
+	order []string
+	ranks map[string][]int
+}
+
+func newByText() byText { return byText{ranks: map[string][]int{}} }
+
+func (t *byText) add(text string, rank int) {
+	if t.ranks[text] == nil {
+		t.order = append(t.order, text)
+	}
+	if said := t.ranks[text]; len(said) == 0 || said[len(said)-1] != rank {
+		t.ranks[text] = append(said, rank)
+	}
+}
+
+// write writes a line for each text.
+func (t *byText) write(b *strings.Builder, indent string) {
+	for _, text := range t.order {
+		fmt.Fprintf(b, "%s%s: %s\n", indent, verb(t.ranks[text], "", ""), text)
+	}
+}
+
+// verb names ranks, with the verb that fits their number.
+func verb(ranks []int, one, many string) string {
+	if len(ranks) == 1 {
+		return strings.TrimRight(fmt.Sprintf("rank %d %s", ranks[0], one), " ")
+	}
+	return strings.TrimRight(fmt.Sprintf("ranks %s %s", formatRanks(ranks), many), " ")
+}
+
+func ranksOf(group []Doing) []int {
+	list := make([]int, len(group))
+	for i, d := range group {
+		list[i] = d.Rank
+	}
+	return list
+}

@@ -1,0 +1,105 @@
+package bootstrap_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// receiving is a rank of six that waits for another one at a line.
+func receiving(rank int, what, line string, seconds float64, peer int) bootstrap.Doing {
+	return bootstrap.Doing{
+		Rank: rank, Size: 6, Process: 100 + rank,
+		Waits: []bootstrap.Wait{{Op: "receive", What: what, Peer: peer, Seconds: seconds, Line: line, Function: "main.exchange"}},
+	}
+}
+
+func TestDoingOfOneRank(t *testing.T) {
+	d := receiving(2, "rank 1, tag 7", "mesh.go:69", 1.5, 1)
+	d.In, d.Notes = []string{"world, barrier, call 3, at main.go:7"}, []string{"not received: 8 bytes"}
+	d.Waits = append(d.Waits, bootstrap.Wait{Op: "wait for a Future", Peer: -1, Line: "ask.go:3"}, bootstrap.Wait{Op: "tell", Peer: -1})
+	require.Equal(t, `rank 2 of 6, process 102: 3 waiting
+  in world, barrier, call 3, at main.go:7
+  receive, rank 1, tag 7, 1.5s, at mesh.go:69 (main.exchange)
+  wait for a Future, at ask.go:3
+  tell
+  not received: 8 bytes
+`, d.String())
+	require.Equal(t, d.String(), bootstrap.Together([]bootstrap.Doing{d}))
+	require.Equal(t, "rank 0 of 1, process 5: waits for no message\n", bootstrap.Doing{Size: 1, Process: 5}.String())
+	back, ok := bootstrap.ParseDoing(d.Encode())
+	require.True(t, ok)
+	require.Equal(t, d, back)
+}
+
+// Ranks that do the same at the same lines are shown together, in order, with what each
+// has of its own; then who waits for a rank that has left its program.
+func TestDoingsTogether(t *testing.T) {
+	list := []bootstrap.Doing{
+		receiving(5, "rank 0, tag 7", "mesh.go:69", 3, 0),
+		receiving(3, "rank 1, tag 7", "mesh.go:69", 2, 1),
+		{Rank: 1, Size: 6, Process: 101, Finished: true},
+		receiving(2, "rank 1, tag 7", "mesh.go:69", 1, 1),
+		receiving(0, "rank 1, tag 7", "mesh.go:70", 1, 1),
+		receiving(4, "rank 1, tag 7", "mesh.go:69", 1, 1),
+	}
+	list[1].Notes, list[3].Notes = []string{"not received: 8 bytes"}, []string{"not received: 8 bytes", "rank 1: not connected"}
+	require.Equal(t, `rank 0 of 6, process 100: 1 waiting
+  receive, rank 1, tag 7, 1s, at mesh.go:70 (main.exchange)
+rank 1 of 6, process 101: has finished, and waits for the others to do so
+ranks 2-5 of 6: each 1 waiting
+  receive, 1s to 3s, at mesh.go:69 (main.exchange)
+    ranks 2-4: rank 1, tag 7
+    rank 5: rank 0, tag 7
+  ranks 2-3: not received: 8 bytes
+  rank 2: rank 1: not connected
+rank 1 has left its program, and ranks 0,2-4 wait for it
+`, bootstrap.Together(list))
+	require.Equal(t, 5, list[0].Rank, "the list is the caller's")
+
+	same := []bootstrap.Doing{receiving(0, "rank 1", "a.go:1", 1, 1), receiving(1, "rank 1", "a.go:1", 1.0001, 1)}
+	for i := range same {
+		same[i].In = []string{"world, barrier"}
+	}
+	require.Equal(t, "ranks 0-1 of 6: each 1 waiting\n  in world, barrier\n  receive, rank 1, 1s, at a.go:1 (main.exchange)\n", bootstrap.Together(same))
+	same[1].In = []string{"world, bcast"}
+	require.Equal(t, same[0].String()+same[1].String(), bootstrap.Together(same))
+	require.Empty(t, bootstrap.Together(nil))
+}
+
+// A report that is too long says less, and is a report.
+func TestLongDoing(t *testing.T) {
+	d := bootstrap.Doing{Size: 1}
+	for range 1000 {
+		d.Notes = append(d.Notes, strings.Repeat("x", 100))
+		d.Waits = append(d.Waits, bootstrap.Wait{Op: strings.Repeat("y", 100)})
+	}
+	text := d.Encode()
+	require.LessOrEqual(t, len(text), 64<<10)
+	back, ok := bootstrap.ParseDoing(text)
+	require.True(t, ok)
+	require.NotEmpty(t, back.Waits)
+	_, ok = bootstrap.ParseDoing(bootstrap.Doing{Size: 1, Waits: []bootstrap.Wait{{Op: strings.Repeat("y", 100<<10)}}}.Encode())
+	require.False(t, ok)
+}
+
+func FuzzDoing(f *testing.F) {
+	for _, seed := range []string{"", "{}", "blocked in Recv", `{"rank":1,"size":1}`, receiving(2, "rank 1", "a.go:1", 1, 1).Encode()} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, ok := bootstrap.ParseDoing(text)
+		if !ok {
+			return
+		}
+		require.NotEmpty(t, bootstrap.Together([]bootstrap.Doing{d, d}))
+		back, ok := bootstrap.ParseDoing(d.Encode())
+		if len(text) < 10<<10 {
+			require.True(t, ok)
+			require.Equal(t, d.String(), back.String())
+		}
+	})
+}
