@@ -17,3 +17,16 @@ func (t *Transport) InFlight(peer int) (sends, room int) {
 	}
 	return sends, int(t.measure.frames)
 }
+
+// Receives returns how many receives are posted, and how many connections need.
+func (t *Transport) Receives() (posted, needed int) { return t.receives.queue.Len(), t.granted() }
+
+// SendMemory returns how many bytes of it are in use, and how many frames to a peer are not
+// acknowledged.
+func (t *Transport) SendMemory(peer int) (used, frames int) {
+	used = t.sends.total
+	for class, list := range t.sends.free {
+		used -= len(list) * t.sends.sizes[class]
+	}
+	return used, t.peers[peer].flow.Unacknowledged()
+}
