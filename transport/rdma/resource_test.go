@@ -58,7 +58,8 @@ func TestReceivesComeBack(t *testing.T) {
 				window = windowIn(r)
 			}
 			require.Equal(t, window, windowIn(r), "connection %d", i)
-			require.Equal(t, said+window, h.limit(), "connection %d", i)
+			require.LessOrEqual(t, h.limit(), said+window, "connection %d", i)
+			require.Greater(t, h.limit(), said, "connection %d", i)
 			posted, needed := r.Receives()
 			require.Equal(t, needed, posted, "connection %d", i)
 			require.NoError(t, h.endpoint.Disconnect(verbs.CloseAbrupt))
