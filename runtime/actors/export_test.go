@@ -2,9 +2,12 @@ package actors
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
@@ -104,4 +107,21 @@ func (s *System) Letters() (buried, rubbish uint64) { return s.buried.Load(), s.
 func (s *System) Lives(id string) bool {
 	_, ok := s.boxes.Load(id)
 	return ok
+}
+
+// Lines is how many actors of a rank this one keeps a link to, or has yet to close it.
+func (s *System) Lines(rank int) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.lines {
+		if key.rank == rank && key.id != namesID && key.id != nobody {
+			n++
+		}
+	}
+	return n
+}
+
+// Waiting reports whether a goroutine that is no actor waits for credit.
+func (s *System) Waiting() bool {
+	return slices.ContainsFunc(s.engine.Blocked(), func(b engine.Blocked) bool { return strings.HasPrefix(b.Op, "tell ") })
 }

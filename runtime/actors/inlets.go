@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,9 @@ type inlet struct {
 
 	// returned is the cost of what was taken, told what the sender knows of it.
 	returned, told atomic.Uint32
+	// settling is settlingBit and what returned is to reach until the sender is told, if
+	// the sender waits for all of it.
+	settling atomic.Uint64
 	// closed says that the link has ended. The engine's lock guards it.
 	closed bool
 
@@ -89,16 +93,31 @@ func (in *inlet) flowing() *mailbox {
 	return to
 }
 
-// repay returns credit, and tells the sender when half of it came together.
+// settlingBit is set in inlet.settling when the sender waits.
+const settlingBit = 1 << 32
+
+// repay returns credit, and tells the sender when half of it came together, or all that
+// it waits for.
 func (in *inlet) repay(cost uint32) {
-	if cost == 0 {
-		return
+	if cost != 0 {
+		in.tell(in.returned.Add(cost))
 	}
-	total := in.returned.Add(cost)
+}
+
+// tell tells the sender what was returned in total, if it is to hear of it.
+func (in *inlet) tell(total uint32) {
 	told := in.told.Load()
-	if total-told >= engine.LinkWindow/2 && in.told.CompareAndSwap(told, total) {
+	due := total-told >= engine.LinkWindow/2 || total != told && in.settling.Load() == settlingBit|uint64(total)
+	if due && in.told.CompareAndSwap(told, total) {
 		in.s.engine.Grant(in.source, in.number, total+engine.LinkWindow, &in.closed)
 	}
+}
+
+// settle is told what the sender has spent, which it wants back before it closes the
+// link.
+func (in *inlet) settle(spent uint32) {
+	in.settling.Store(settlingBit | uint64(spent))
+	in.tell(in.returned.Load())
 }
 
 // unlist ends the wait for the actor.
@@ -162,6 +181,16 @@ func (src *source) open(s *System, rank int, number uint32, name string) error {
 	in.before = src.closing[name]
 	src.mu.Unlock()
 	src.inlets[page][at] = in
+	return nil
+}
+
+// settle makes an arrival of a tagSettle.
+func (src *source) settle(a *arrival, w engine.Parcel, body []byte) error {
+	in := src.inlet(w.Link)
+	if in == nil || len(body) != 4 {
+		return fmt.Errorf("%w: settlement of link %d, %d bytes", errWire, w.Link, len(body))
+	}
+	a.kind, a.in, a.number = arrivalSettle, in, binary.LittleEndian.Uint32(body)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"encoding/binary"
 	"fmt"
 	goruntime "runtime"
 	"sync/atomic"
@@ -23,11 +24,13 @@ func (k remoteKey) pid() *actor.PID { return actor.NewPID(address(k.rank, k.epoc
 
 // line is what a System keeps of an actor of another rank, that is of a remote,
 // which lives as long as somebody uses it: PIDs lead to it, and messages that wait
-// in it hold it. When it is gone its link is closed, which frees the other end, too.
-// A link is closed before the next one to the same actor is made, so their
-// messages stay in order.
+// in it hold it. The next remote of the actor has the same line. When there is none, and
+// all that was sent has been taken, the link is closed, which frees the other end, too:
+// not before, because a new link begins with a window of credit of its own, so that who
+// keeps no PID could send without bound.
 type line struct {
-	key    remoteKey
+	key remoteKey
+	// remote is guarded by System.mu.
 	remote weak.Pointer[remote]
 	link   atomic.Pointer[engine.Link]
 	// waiting is the remote while messages wait in it.
@@ -38,16 +41,15 @@ type line struct {
 func (s *System) reach(key remoteKey) *remote {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.lines[key]; l != nil {
-		if r := l.remote.Value(); r != nil {
-			return r
-		}
-		s.hangUp(l)
+	l := s.lines[key]
+	if l == nil {
+		l = &line{key: key}
+		s.lines[key] = l
+	} else if r := l.remote.Value(); r != nil {
+		return r
 	}
-	r := &remote{s: s, key: key}
-	l := &line{key: key, remote: weak.Make(r)}
-	r.line = l
-	s.lines[key] = l
+	r := &remote{s: s, key: key, line: l}
+	l.remote = weak.Make(r)
 	goruntime.AddCleanup(r, trail.end, trail{weak.Make(s), weak.Make(l)})
 	return r
 }
@@ -62,24 +64,46 @@ type trail struct {
 
 // end is called when the remote is gone.
 func (t trail) end() {
-	s, l := t.s.Value(), t.l.Value()
-	if s == nil || l == nil {
-		return
+	if s, l := t.s.Value(), t.l.Value(); s != nil && l != nil {
+		l.retire(s)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.lines[l.key] == l {
-		delete(s.lines, l.key)
-	}
-	s.hangUp(l)
 }
 
-// hangUp closes the link of a line, if it has one. mu is held: nobody finds that
-// there is no line while its link is still open.
-func (s *System) hangUp(l *line) {
-	if link := l.link.Swap(nil); link != nil {
+// retire closes the link of a line that has no remote any more and forgets the line. If
+// not all was taken that went through the link it asks the receiver to tell when it is.
+func (l *line) retire(s *System) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lines[l.key] != l || l.remote.Value() != nil {
+		return
+	}
+	link := l.link.Load()
+	if link != nil && !s.settle(link, l.key.epoch) {
+		return
+	}
+	// mu is held: nobody finds that there is no line while its link is still open.
+	delete(s.lines, l.key)
+	if link != nil && l.link.CompareAndSwap(link, nil) {
 		s.engine.CloseLink(link)
 	}
+}
+
+// settle reports whether all was taken that went through a link, and asks for the rest
+// if not.
+func (s *System) settle(link *engine.Link, epoch uint32) bool {
+	spent, settled := s.engine.Settled(link)
+	if settled {
+		return true
+	}
+	p := engine.Parcel{Link: link.Number(), Tag: tagOf(tagSettle, 0), ID: epoch}
+	_, err := s.engine.SendParcel(link, p, nil, binary.LittleEndian.AppendUint32(nil, spent), 0)
+	return err != nil // the link has ended
+}
+
+// credited is told that credit has come back.
+func (l *line) credited(s *System) {
+	l.drain()
+	l.retire(s)
 }
 
 // drain sends what waits.
@@ -96,14 +120,17 @@ func (l *line) refused(s *System, link *engine.Link) {
 	s.unfounded(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
 	s.bury(l.key.pid(), nil, why)
-	r := l.remote.Value()
-	if r != nil {
-		r.link.CompareAndSwap(link, nil)
-		defer r.drain()
-	}
+	// The line's first: a remote without a link takes the line's.
 	first := l.link.CompareAndSwap(link, nil)
 	if first {
 		s.engine.CloseLink(link)
+	}
+	s.mu.Lock()
+	r := l.remote.Value()
+	s.mu.Unlock()
+	if r != nil {
+		r.link.CompareAndSwap(link, nil)
+		defer r.drain()
 	}
 	if first || r == nil { // what is asked through the next link may be answered
 		s.unanswered(why, func(one question) bool { return one.rank == l.key.rank && one.id == l.key.id })

@@ -3,8 +3,12 @@ package actors_test
 import (
 	goruntime "runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
@@ -31,7 +35,7 @@ func TestOrderFromLinkToLink(t *testing.T) {
 				goruntime.GC() // closes the link, if it has time for it
 				goruntime.Gosched()
 			}
-			if i == messages/3 {
+			if i == messages/6 { // within the first window
 				got = inbox(t, all[1], "in", all[1].Worker())
 			}
 		}
@@ -88,4 +92,48 @@ func TestEndOfNoLink(t *testing.T) {
 	require.Contains(t, next(t, dead).Error(), "end of link 1")
 	w.text(t, w.link(t, "in"), "x")
 	require.Equal(t, "x", next(t, got))
+}
+
+// An actor that takes nothing gets no more than a window of credit, though its sender
+// keeps no PID, so that the garbage collector ends the sender's end of the link again and
+// again. All comes in the end, in order and once, and then the link is closed.
+func TestWindowOutlivesItsPIDs(t *testing.T) {
+	t.Run("memory", testWindowOutlivesItsPIDs)
+	t.Run("network", func(t *testing.T) { overNetwork(t); testWindowOutlivesItsPIDs(t) })
+}
+
+func testWindowOutlivesItsPIDs(t *testing.T) {
+	t.Helper()
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		const n = 1000
+		gate, got := make(chan struct{}), make(chan int, n)
+		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if m, ok := c.Message().([]byte); ok {
+				<-gate
+				got <- int(m[0]) | int(m[1])<<8
+			}
+		}), "slow")
+		require.NoError(t, err)
+		var sent atomic.Int64
+		var sender sync.WaitGroup
+		sender.Go(func() {
+			for i := range n {
+				m := make([]byte, 1000)
+				m[0], m[1] = byte(i), byte(i>>8)
+				all[0].Root.Send(all[0].PID(1, "slow"), m)
+				if i%20 == 0 {
+					goruntime.GC()
+				}
+				sent.Add(1)
+			}
+		})
+		// 256 KiB of 1128 bytes each.
+		require.Eventually(t, func() bool { return sent.Load() == 232 && all[0].Waiting() }, soon, time.Millisecond)
+		close(gate)
+		for i := range n {
+			require.Equal(t, i, next(t, got))
+		}
+		sender.Wait()
+		require.Eventually(t, func() bool { goruntime.GC(); return all[0].Lines(1) == 0 }, soon, time.Millisecond)
+	})
 }

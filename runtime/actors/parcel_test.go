@@ -22,6 +22,7 @@ const (
 	wireDefine
 	wireProbe
 	wireLarge
+	wireSettle
 
 	wireBytes    = 1
 	wireString   = 2

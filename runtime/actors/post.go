@@ -22,13 +22,14 @@ const (
 	arrivalRefused // the peer of link has no actors
 	arrivalLost    // of a rank
 	arrivalClosed  // the link of an inlet has ended
+	arrivalSettle  // of an inlet: number is what its sender has spent
 )
 
 // arrival is what a peer sent, or became of it, on the way from the engine to the
 // actor. It is small because there are many.
 type arrival struct {
 	kind    arrivalKind
-	number  uint32 // arrivalSystem: the type; arrivalRun: of messages
+	number  uint32 // arrivalSystem: the type; arrivalRun: of messages; arrivalSettle: bytes
 	cost    uint32
 	source  int32
 	in      *inlet     // nil if the head had the name
@@ -122,6 +123,11 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 	switch {
 	case n > len(body) || tag == 0 || tag >= tagEnd || memory != nil && tag != tagUser:
 		err = fmt.Errorf("%w: tag %#x", errWire, w.Tag)
+	case tag == tagSettle:
+		if err = src.settle(&a, w, body); err == nil {
+			p.queue.add(a)
+			return
+		}
 	case tag == tagName:
 		if err = src.open(p.s, from, w.Link, string(body)); err == nil {
 			return

@@ -159,6 +159,9 @@ func namesOutliveARank(w *runtime.World) error {
 			}
 		}
 	}
+	if err := meet(c, 0, 1, 3); err != nil {
+		return err
+	}
 	if w.Rank() == 0 { // the names of the dead are free
 		if err := s.Register(name(victim, 0), pid); err != nil {
 			return err

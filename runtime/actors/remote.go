@@ -252,6 +252,13 @@ func (r *remote) linked() (*engine.Link, error) {
 		return l, nil
 	}
 	r.eager.Store(int64(r.s.engine.Eager(r.key.rank)))
+	for l := r.line.link.Load(); l != nil; l = r.line.link.Load() { // of an earlier remote
+		r.link.Store(l)
+		if r.line.link.Load() == l {
+			return l, nil
+		}
+		r.link.CompareAndSwap(l, nil) // refused meanwhile
+	}
 	p := engine.Parcel{Tag: tagOf(tagName, 0), ID: r.key.epoch}
 	l, err := r.s.engine.NewLink(r.key.rank, r.line, &p, []byte(r.key.id))
 	if err != nil {

@@ -42,6 +42,7 @@ func rawParcels(tb testing.TB) map[string]raw {
 		"definition":   {1, wireDefine, 16, 0, []byte("\x03\x00intlayout")},
 		"probe":        {1, wireProbe, 0, 0, []byte("\x00\x00\x00\x00\x01\x00\x00\x00in")},
 		"announcement": {1, wireLarge, wireString, 0, large},
+		"settlement":   {1, wireSettle, 0, 0, []byte("\x00\x01\x00\x00")},
 	}
 }
 
@@ -106,6 +107,8 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 		"short probe":       {1, wireProbe, 0, 0, []byte("x")},
 		"long head":         {1, wireUser | 1<<30, wireString, 0, []byte("x")},
 		"odd announcement":  {1, wireLarge, wireString, 0, []byte("x")},
+		"short settlement":  {1, wireSettle, 0, 0, []byte("x")},
+		"settling nothing":  {77, wireSettle, 0, 0, []byte("\x00\x01\x00\x00")},
 		"bad definition":    {1, wireDefine, 1 << 20, 0, []byte("\x00\x00")},
 	}
 	for name, r := range rubbish {

@@ -65,6 +65,9 @@ func (p *post) deliver(a *arrival) bool {
 		return false
 	}
 	switch {
+	case a.kind == arrivalSettle:
+		a.in.settle(a.number)
+		return false
 	case a.in != nil && a.kind != arrivalProbe && p.keep(a):
 		return false
 	case a.kind == arrivalClosed:
@@ -81,7 +84,7 @@ func (p *post) deliver(a *arrival) bool {
 		p.fetch(a)
 		return false
 	case a.kind == arrivalCredit:
-		a.rare.link.Owner.(*line).drain()
+		a.rare.link.Owner.(*line).credited(p.s)
 	case a.kind == arrivalRefused:
 		a.rare.link.Owner.(*line).refused(p.s, a.rare.link)
 	case a.kind == arrivalLost:

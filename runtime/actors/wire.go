@@ -26,6 +26,7 @@ const (
 	tagDefine            // no head; what Type means from now on: a definition
 	tagProbe             // no head; an actor that waits asks who it waits for: a probe
 	tagLarge             // the announcement of a message, see large.go
+	tagSettle            // no head; what was spent of the credit of the link: 32 bits, little endian
 	tagEnd
 )
 

@@ -254,6 +254,18 @@ func (l *Link) admits(cost uint32) bool {
 	return false
 }
 
+// Settled reports whether all of the credit that was spent on l has come back, or l has
+// ended. Otherwise spent is the total, mod 2^32, and Courier.Credit follows the next grant.
+func (e *Engine) Settled(l *Link) (spent uint32, settled bool) {
+	e.lock()
+	defer e.unlock()
+	settled = e.sendable(l) != nil || l.out.limit-l.out.sent == LinkWindow
+	if !settled {
+		l.wanted = true
+	}
+	return l.out.sent, settled
+}
+
 // mostEager is the longest frame of a peer, whatever is the fastest way.
 func (p *peer) mostEager() int {
 	p.refresh()
