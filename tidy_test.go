@@ -85,9 +85,10 @@ var imports = map[string][]string{
 	},
 
 	"bootstrap": {"internal/processor", "golang.org/x/sys/unix"},
-	"cmd/gorun": {"bootstrap", "cmd/gorun/internal/link", "golang.org/x/sys/unix"},
+	"cmd/gorun": {"bootstrap", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
 
-	"cmd/gorun/internal/link": {},
+	"cmd/gorun/internal/linux": {},
+	"cmd/gorun/internal/link":  {},
 
 	"collectives": {
 		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
@@ -98,10 +99,11 @@ var imports = map[string][]string{
 	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
 	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
 
-	"examples/...":              {"runtime", "collectives", "examples/internal/launch", "examples/internal/options", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"examples/...":              {"runtime", "collectives", "examples/internal/launch", "examples/internal/options", "examples/internal/palette", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
 	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/iwarp"},
 	"examples/internal/launch":  {"internal/testbed/launch"},
 	"examples/internal/options": {"runtime"},
+	"examples/internal/palette": {},
 
 	"bench": {"bench/internal/launch"},
 	"bench/...": {

@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	goruntime "runtime"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
@@ -38,7 +37,7 @@ func newReports() *journal.Journal {
 // listen serves the notices of the node agent, and SIGQUIT, until stop.
 func (w *World) listen() {
 	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT)
+	notifyQuit(quit)
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	w.stop = func() {
@@ -57,8 +56,7 @@ func (w *World) listen() {
 				return
 			case <-quit:
 				if time.Since(last) < quitAgain || time.Since(w.asked) < quitAfterDump {
-					signal.Reset(syscall.SIGQUIT)
-					_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
+					quitAsGoDoes()
 				}
 				last = time.Now()
 				w.reports.Log(w.blocked())

@@ -1,4 +1,4 @@
-//go:build !gorun_shm
+//go:build linux && !gorun_shm && !portable
 
 package runtime
 

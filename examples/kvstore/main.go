@@ -11,8 +11,6 @@ package main
 import (
 	"fmt"
 	"hash/fnv"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -76,7 +74,7 @@ func run(w *runtime.World) error {
 			return err
 		}
 		if *crash > 0 && w.Rank() == *crash && i == *changes/2 {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			options.Crash()
 		}
 	}
 	s.Root.Send(s.PID(0, "ending"), true)

@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
@@ -24,7 +23,7 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	}
 	from := netip.MustParseAddrPort(probe.LocalAddr().String()).Addr().Unmap()
 	_ = probe.Close() // nothing was sent
-	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), from.String())
+	adapter, err := verbs.Open(provider(), from.String())
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,12 @@ import (
 	"log"
 	"net/netip"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // serve is the server: it serves one client, until that disconnects.
 func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger) error {
-	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), at.Addr().String())
+	adapter, err := verbs.Open(provider(), at.Addr().String())
 	if err != nil {
 		return err
 	}

@@ -1,22 +1,6 @@
 package hugepages
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/unix"
-
-	"github.com/gorun-hpc/gorun/internal/blocking"
-)
+import "unsafe"
 
 // address returns where b begins. It is not empty.
 func address(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }
-
-// collapse asks the kernel for one huge page in place of the pages of a range
-// (madvise(2), since Linux 6.1). What they hold stays. The call sleeps, without Go's
-// processor.
-func collapse(addr uintptr, bytes int) error {
-	if _, _, errno := blocking.Syscall6(unix.SYS_MADVISE, addr, uintptr(bytes), unix.MADV_COLLAPSE, 0, 0, 0); errno != 0 {
-		return errno
-	}
-	return nil
-}

@@ -7,9 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -151,7 +150,7 @@ func (t *Traffic) conclude() {
 
 // transient says that a block may be collapsed later.
 func transient(err error) bool {
-	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EBUSY) || errors.Is(err, unix.ENOMEM)
+	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENOMEM)
 }
 
 // open finds out what the kernel offers.

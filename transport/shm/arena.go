@@ -1,11 +1,8 @@
 package shm
 
 import (
-	"errors"
 	"fmt"
 	"os"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -47,25 +44,9 @@ func (a *arena) Discard(off, n int) error {
 		a.node.locals[a.rank].arena.discard(uint64(off), n)
 		return nil
 	}
-	if err := discard(a.node.span(a.rank, offArena+off, n), unix.Madvise); err != nil {
+	if err := discard(a.node.span(a.rank, offArena+off, n), madvise); err != nil {
 		return fmt.Errorf("shm: discard of %d bytes at %d: %w", n, off, err)
 	}
-	return nil
-}
-
-// discard gives the pages of b back, for every process that maps them: MADV_REMOVE is
-// fallocate(PUNCH_HOLE) by address. Where the system does not do that, or says that it
-// did and ignores it, as emulators do, b becomes zeros only.
-func discard(b []byte, advise func(b []byte, advice int) error) error {
-	b[0] = 1
-	err := advise(b, unix.MADV_REMOVE)
-	if err == nil && b[0] == 0 {
-		return nil
-	}
-	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
-		return err
-	}
-	clear(b)
 	return nil
 }
 

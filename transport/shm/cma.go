@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -92,7 +91,7 @@ func (e *endpoint) recognize() error {
 	var b [8]byte
 	n, err := e.t.reader(r.pid, b[:], r.cookieAt)
 	switch {
-	case err != nil && !errors.Is(err, unix.EFAULT):
+	case err != nil && !errors.Is(err, syscall.EFAULT):
 		return err
 	case n != len(b) || binary.NativeEndian.Uint64(b[:]) != r.cookie || r.cookie == 0:
 		return errStranger
@@ -193,7 +192,7 @@ func (op *bulkOp) listed() bool {
 // with the report of the loss.
 func (t *Transport) directFailed(op *bulkOp, err error) {
 	switch {
-	case err == nil || errors.Is(err, unix.EFAULT):
+	case err == nil || errors.Is(err, syscall.EFAULT):
 		op.err = t.failure(op.verb.String(), op.e.peer, transport.ErrBadKey)
 	default:
 		op.e.refuse(err)

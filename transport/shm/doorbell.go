@@ -4,8 +4,6 @@ import (
 	"math"
 	"sync/atomic"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -36,14 +34,9 @@ func (d doorbell) Sleep(ticket uint32, nanos int64) { d.sleep(futexWait, ticket,
 func (d doorbell) Idle(ticket uint32, nanos int64) { d.sleep(futexWaitBlocking, ticket, nanos) }
 
 // sleep is Sleep by one of the two ways to wait.
-func (d doorbell) sleep(wait func(word *uint32, v uint32, timeout *unix.Timespec), ticket uint32, nanos int64) {
+func (d doorbell) sleep(wait func(word *uint32, v uint32, nanos int64), ticket uint32, nanos int64) {
 	atomic.AddUint32(d.sleepers, 1)
-	if nanos < 0 {
-		wait(d.word, ticket, nil)
-	} else {
-		t := unix.NsecToTimespec(nanos)
-		wait(d.word, ticket, &t)
-	}
+	wait(d.word, ticket, nanos)
 	atomic.AddUint32(d.sleepers, math.MaxUint32)
 }
 

@@ -50,13 +50,13 @@ func TestDoorbellOrder(t *testing.T) {
 	require.Equal(t, sleepersAt, faultOf(d.Ring))
 	require.Equal(t, uint32(1), atomic.LoadUint32(d.word), "the ring was counted before the look")
 	openSleepers()
-	d.sleep(func(word *uint32, ticket uint32, timeout *unix.Timespec) {
+	d.sleep(func(word *uint32, ticket uint32, nanos int64) {
 		require.Equal(t, uint32(1), atomic.LoadUint32(d.sleepers), "the sleeper was counted before its sleep")
 		require.Same(t, d.word, word)
 		require.Equal(t, uint32(7), ticket)
-		require.Equal(t, &unix.Timespec{Sec: 2, Nsec: 5}, timeout)
+		require.Equal(t, int64(2e9+5), nanos)
 	}, 7, 2e9+5)
-	d.sleep(func(_ *uint32, _ uint32, timeout *unix.Timespec) { require.Nil(t, timeout) }, 7, -1)
+	d.sleep(func(_ *uint32, _ uint32, nanos int64) { require.Negative(t, nanos) }, 7, -1)
 	require.Zero(t, atomic.LoadUint32(d.sleepers))
 	require.Zero(t, faultOf(d.Ring))
 	require.Equal(t, uint32(2), d.Prepare())

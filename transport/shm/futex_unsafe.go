@@ -1,3 +1,5 @@
+//go:build linux && !portable
+
 package shm
 
 import (
@@ -16,16 +18,27 @@ const (
 	futexOpWake = 1
 )
 
-// futexWait sleeps while the word is v, until a wake, a signal or the timeout.
-// It goes through Syscall6, which lets the other goroutines of the process run.
-func futexWait(word *uint32, v uint32, timeout *unix.Timespec) {
+// futexWait sleeps while the word is v, until a wake, a signal or the end of a time,
+// which is for ever if it is negative. It goes through Syscall6, which lets the other
+// goroutines of the process run.
+func futexWait(word *uint32, v uint32, nanos int64) {
+	var timeout *unix.Timespec
+	if nanos >= 0 {
+		t := unix.NsecToTimespec(nanos)
+		timeout = &t
+	}
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait, uintptr(v),
 		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }
 
 // futexWaitBlocking is futexWait for a process whose other goroutines have work: it
 // gives Go's processor to them before it sleeps.
-func futexWaitBlocking(word *uint32, v uint32, timeout *unix.Timespec) {
+func futexWaitBlocking(word *uint32, v uint32, nanos int64) {
+	var timeout *unix.Timespec
+	if nanos >= 0 {
+		t := unix.NsecToTimespec(nanos)
+		timeout = &t
+	}
 	_, _, _ = blocking.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait, uintptr(v),
 		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -42,16 +40,9 @@ func OpenNode(fd, ranks int, rangeBytes int64) (*Node, error) {
 		return nil, fmt.Errorf("shm: ranges of %d bytes: want whole pages, at least %d", rangeBytes, offArena+pageBytes)
 	}
 	size := int64(ranks) * rangeBytes
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, fmt.Errorf("shm: node memory: %w", err)
-	}
-	if st.Size < size {
-		return nil, fmt.Errorf("shm: node memory has %d bytes, %d ranks need %d", st.Size, ranks, size)
-	}
-	b, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+	b, err := mapMemory(fd, size)
 	if err != nil {
-		return nil, fmt.Errorf("shm: mapping %d bytes of node memory: %w", size, err)
+		return nil, fmt.Errorf("shm: node memory for %d ranks: %w", ranks, err)
 	}
 	return &Node{ranks: ranks, mapped: b, rangeBytes: rangeBytes}, nil
 }
@@ -82,7 +73,7 @@ func (n *Node) Close() error {
 	}
 	b := n.mapped
 	n.mapped = nil
-	if err := unix.Munmap(b); err != nil {
+	if err := unmapMemory(b); err != nil {
 		return fmt.Errorf("shm: unmapping node memory: %w", err)
 	}
 	return nil

@@ -1,13 +1,8 @@
 package private
 
 import (
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"os"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
@@ -32,46 +27,4 @@ func (Reader) Read(p node.Process, addr uint64, dst []byte) error {
 		return ErrSameProcess
 	}
 	return read(p, addr, dst)
-}
-
-// read reads from any process. The kernel copies less than it is asked for when a
-// page is missing, or beyond 2 GiB.
-func read(p node.Process, addr uint64, dst []byte) error {
-	for {
-		n, cookie, err := copyFrom(p, addr, dst)
-		whole := n == len(dst)+cookieBytes
-		switch {
-		case err == nil && whole && cookie == p.Cookie:
-			return nil
-		case err == nil && 0 < n && n <= len(dst):
-			dst, addr = dst[n:], addr+uint64(n)
-			continue
-		case err == nil && !whole:
-			err = io.ErrUnexpectedEOF
-		case err == nil || errors.Is(err, unix.EFAULT) && len(dst) == 0:
-			err = fmt.Errorf("%w: another process has its id", unix.ESRCH)
-		case errors.Is(err, unix.EFAULT):
-			if stranger := read(p, addr, nil); stranger != nil {
-				return stranger
-			}
-		}
-		return fmt.Errorf("process_vm_readv from process %d: %w", p.ID, err)
-	}
-}
-
-const cookieBytes = 8
-
-// copyFrom copies once from a process, and after that the word by which the process is
-// known. Both are of one process: the kernel looks the id up once.
-func copyFrom(p node.Process, addr uint64, dst []byte) (n int, cookie uint64, err error) {
-	var word [cookieBytes]byte
-	to := [...]unix.Iovec{{}, {Base: &word[0]}}
-	to[1].SetLen(len(word))
-	if len(dst) > 0 {
-		to[0].Base = &dst[0]
-		to[0].SetLen(len(dst))
-	}
-	from := [...]unix.RemoteIovec{{Base: uintptr(addr), Len: len(dst)}, {Base: uintptr(p.CookieAt), Len: len(word)}}
-	n, err = unix.ProcessVMReadv(int(p.ID), to[:], from[:], 0)
-	return n, binary.NativeEndian.Uint64(word[:]), err
 }

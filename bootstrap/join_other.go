@@ -1,0 +1,25 @@
+//go:build !linux || portable
+
+package bootstrap
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+)
+
+// Join makes this process a world of one rank. Jobs of several processes are for Linux:
+// elsewhere ranks are goroutines of one process, see runtime.Local.
+func Join() (*Session, error) {
+	if _, ok := os.LookupEnv(EnvFDs); ok {
+		return nil, errors.New("bootstrap: jobs of several processes are for Linux; elsewhere runtime.Local runs ranks as goroutines")
+	}
+	var secret [32]byte
+	_, _ = rand.Read(secret[:]) // never fails
+	return Attach(Job{
+		Size: 1, LocalSize: 1, Nodes: 1, ID: fmt.Sprintf("alone-%d", os.Getpid()),
+		Processors: goruntime.NumCPU(), OnFailure: OnFailureKill,
+	}, nil, nil, secret), nil
+}

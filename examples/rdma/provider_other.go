@@ -1,0 +1,26 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// provider is what drives no adapter, as there is none but for Linux.
+func provider() verbs.Provider { return nothing{} }
+
+type nothing struct{}
+
+// Name implements verbs.Provider.
+func (nothing) Name() string { return "none" }
+
+// Interfaces implements verbs.Provider.
+func (nothing) Interfaces() ([]string, error) { return nil, nil }
+
+// Open implements verbs.Provider.
+func (nothing) Open(string) (verbs.Device, error) {
+	return nil, fmt.Errorf("iwarp is for Linux: %w", errors.ErrUnsupported)
+}

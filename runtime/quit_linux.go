@@ -1,0 +1,17 @@
+package runtime
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// notifyQuit lets a channel have what asks for the state of a rank: SIGQUIT, that is
+// Ctrl-\\.
+func notifyQuit(to chan<- os.Signal) { signal.Notify(to, syscall.SIGQUIT) }
+
+// quitAsGoDoes ends the process with the stacks of all goroutines.
+func quitAsGoDoes() {
+	signal.Reset(syscall.SIGQUIT)
+	_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
+}

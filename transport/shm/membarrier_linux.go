@@ -1,0 +1,27 @@
+//go:build !portable
+
+package shm
+
+import "golang.org/x/sys/unix"
+
+// Commands of membarrier(2), Linux 4.16.
+const (
+	membarrierGlobalExpedited         = 1 << 1
+	membarrierRegisterGlobalExpedited = 1 << 2
+)
+
+// registerBarrier makes this process one whose processors pass a barrier when
+// another rank calls barrier. It returns false where the kernel cannot.
+func registerBarrier() bool {
+	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierRegisterGlobalExpedited, 0, 0); errno != 0 {
+		return false
+	}
+	return barrier()
+}
+
+// barrier makes every processor that runs a registered process pass a full
+// barrier, and this one too.
+func barrier() bool {
+	_, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobalExpedited, 0, 0)
+	return errno == 0
+}

@@ -1,0 +1,8 @@
+//go:build !linux || portable
+
+package shm
+
+// registerBarrier returns false: whoever sends publishes with a fence.
+func registerBarrier() bool { return false }
+
+func barrier() bool { return false }

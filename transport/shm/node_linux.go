@@ -1,0 +1,27 @@
+//go:build !portable
+
+package shm
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapMemory maps so many bytes of a file.
+func mapMemory(fd int, size int64) ([]byte, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fmt.Errorf("fstat: %w", err)
+	}
+	if st.Size < size {
+		return nil, fmt.Errorf("%d bytes are wanted, and it has %d", size, st.Size)
+	}
+	b, err := unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("mapping %d bytes: %w", size, err)
+	}
+	return b, nil
+}
+
+func unmapMemory(b []byte) error { return unix.Munmap(b) }
