@@ -1,6 +1,7 @@
 // Command heat lets heat spread over a plate: 2-D Jacobi iteration, by ranks in
 // a grid that swap the edges of their blocks. The plate is a picture: bright is
-// hot, and white pixels and the border keep their temperature.
+// hot, and white pixels and the border keep their temperature. With -out there are
+// frames, heat-000100.png and so on, and an animation of them, heat.gif.
 //
 //	gorun -np 4 ./examples/heat -out frames
 package main
@@ -21,15 +22,16 @@ import (
 
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/examples/internal/options"
+	"github.com/gorun-hpc/gorun/examples/internal/palette"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
 var (
 	//go:embed heat.png
 	picture []byte // the initial field
-	out     = flag.String("out", "", "`directory` that rank 0 writes frames to (default: write none)")
+	out     = flag.String("out", "", "`directory` that rank 0 writes frames and an animation to (default: write none)")
 	steps   = options.Int("steps", 2000, 0, "`number` of iterations")
-	every   = options.Int("every", 200, 1, "`number` of iterations between frames and lines of progress")
+	every   = options.Int("every", 100, 1, "`number` of iterations between frames and lines of progress")
 )
 
 func main() {
@@ -80,7 +82,14 @@ type block struct {
 	rows, cols, stride int // of the grid of ranks; of the block
 	cells, next        []float64
 	held               []bool // cells that keep their temperature
+	film               film   // of rank 0
 }
+
+// glow are the colours of temperatures from 0 to 1.
+var glow = palette.Glow(256)
+
+// shade is the colour of a temperature.
+func shade(t float64) uint8 { return uint8(math.Round(t * 255)) }
 
 // place is the part of the plate that belongs to a rank.
 func (b *block) place(rank int) image.Rectangle {
@@ -104,6 +113,15 @@ func newBlock(c *runtime.Comm, img image.Image) *block {
 		}
 	}
 	b.next = append([]float64(nil), b.cells...)
+	if c.Rank() == 0 {
+		first := image.NewPaletted(b.plate, glow)
+		for y := range b.plate.Dy() {
+			for x := range b.plate.Dx() {
+				first.SetColorIndex(x, y, color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y)
+			}
+		}
+		b.film.add(first)
+	}
 	return b
 }
 
@@ -148,16 +166,15 @@ func (b *block) show(step int, change float64) error {
 		return err
 	}
 	sent := runtime.IsendStrided(b.comm, b.cells[b.stride+1:], runtime.Strided{Count: b.mine.Dy(), Block: b.mine.Dx(), Stride: b.stride}, 0, 4)
-	frame := image.NewRGBA(b.plate)
+	frame := image.NewPaletted(b.plate, glow)
 	for rank := 0; b.comm.Rank() == 0 && rank < b.comm.Size(); rank++ {
 		part := b.place(rank)
 		cells := make([]float64, part.Dx()*part.Dy())
 		if _, err := runtime.Recv(b.comm, cells, rank, 4); err != nil {
 			return err
 		}
-		for i, t := range cells { // black, red, yellow, white
-			band := func(from float64) uint8 { return uint8(255 * min(1, max(0, 3*t-from))) }
-			frame.Set(part.Min.X+i%part.Dx(), part.Min.Y+i/part.Dx(), color.RGBA{band(0), band(1), band(2), 255})
+		for i, t := range cells {
+			frame.SetColorIndex(part.Min.X+i%part.Dx(), part.Min.Y+i/part.Dx(), shade(t))
 		}
 	}
 	if b.comm.Rank() == 0 {
@@ -166,6 +183,11 @@ func (b *block) show(step int, change float64) error {
 	if _, err := sent.Wait(); err != nil || b.comm.Rank() != 0 || *out == "" {
 		return err
 	}
+	b.film.add(frame)
 	var file bytes.Buffer
-	return errors.Join(png.Encode(&file, frame), os.WriteFile(frameName(step), file.Bytes(), 0o644))
+	err := errors.Join(png.Encode(&file, frame), os.WriteFile(frameName(step), file.Bytes(), 0o644))
+	if err == nil && step == *steps {
+		err = b.film.write(filepath.Join(*out, "heat.gif"))
+	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/gif"
 	"image/png"
 	"math"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/examples/internal/palette"
 )
 
 const (
@@ -38,11 +40,14 @@ func TestHeat(t *testing.T) {
 			require.Equal(t, append([]string{"frames go to " + dir}, lines...), strings.Split(strings.TrimSpace(out), "\n"))
 			entries, err := os.ReadDir(dir)
 			require.NoError(t, err)
-			require.Len(t, entries, len(frames))
-			for i, entry := range entries {
-				require.Equal(t, fmt.Sprintf("heat-%06d.png", (i+1)*every), entry.Name())
-				requireFrame(t, frames[i], filepath.Join(dir, entry.Name()))
+			require.Len(t, entries, len(frames)+1)
+			for i, frame := range frames {
+				name := fmt.Sprintf("heat-%06d.png", (i+1)*every)
+				require.Equal(t, name, entries[i].Name())
+				requireFrame(t, frame, decode(t, filepath.Join(dir, name)), 256)
 			}
+			require.Equal(t, "heat.gif", entries[len(frames)].Name())
+			requireFilm(t, frames, filepath.Join(dir, "heat.gif"))
 		})
 	}
 }
@@ -64,16 +69,55 @@ func TestFramesHaveAPlaceFirst(t *testing.T) {
 	require.Contains(t, errors, "-out: mkdir "+file+": not a directory")
 }
 
-// requireFrame compares a file with temperatures.
-func requireFrame(t *testing.T, want [][]float64, name string) {
+// requireFrame compares a picture of so many colours with temperatures.
+func requireFrame(t *testing.T, want [][]float64, img image.Image, colours int) {
 	t.Helper()
-	img := decode(t, name)
+	glow, levels := palette.Glow(colours), float64(colours-1)
 	require.Equal(t, image.Rect(0, 0, len(want[0]), len(want)), img.Bounds())
 	for y, row := range want {
 		for x, temperature := range row {
-			level := func(from float64) uint8 { return uint8(255 * math.Min(1, math.Max(0, 3*temperature-from))) }
-			got := color.RGBAModel.Convert(img.At(x, y))
-			require.Equal(t, color.RGBA{level(0), level(1), level(2), 255}, got, "pixel %d,%d", x, y)
+			of256 := math.Round(temperature * 255) // which are then made fewer
+			if is := color.RGBAModel.Convert(img.At(x, y)); is != glow[int(math.Floor(of256*levels/255+0.499))] {
+				require.Equal(t, glow[int(math.Round(of256*levels/255))], is, "pixel %d,%d of %v", x, y, temperature)
+			}
+		}
+	}
+}
+
+// requireFilm checks that an animation begins with the plate and has all frames.
+func requireFilm(t *testing.T, frames [][][]float64, name string) {
+	t.Helper()
+	file, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(file), 1<<20)
+	film, err := gif.DecodeAll(bytes.NewReader(file))
+	require.NoError(t, err)
+	require.Len(t, film.Image, len(frames)+1)
+	requireFrame(t, temperatures(decode(t, "heat.png")), film.Image[0], 48)
+	for i, frame := range frames {
+		requireFrame(t, frame, film.Image[i+1], 48)
+	}
+	require.Zero(t, film.LoopCount, "for ever")
+	require.Greater(t, film.Delay[len(frames)], film.Delay[0], "the last one stays")
+}
+
+// A film of many frames has some of them, in equal steps, and the last one.
+func TestFilmOfManyFrames(t *testing.T) {
+	dir := t.TempDir()
+	launch.Run(t, 1, "-steps", "101", "-every", "1", "-out", dir)
+	file, err := os.ReadFile(filepath.Join(dir, "heat.gif"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(file), 1<<20)
+	film, err := gif.DecodeAll(bytes.NewReader(file))
+	require.NoError(t, err)
+	require.Greater(t, len(film.Image), 10)
+	require.Less(t, len(film.Image), 42)
+	last := decode(t, filepath.Join(dir, "heat-000101.png")).(*image.Paletted)
+	glow := palette.Glow(48)
+	for i, shade := range last.Pix {
+		want, got := glow[(int(shade)*47+127)/255], film.Image[len(film.Image)-1].Palette[film.Image[len(film.Image)-1].Pix[i]]
+		if want != got {
+			require.Equal(t, want, got, i)
 		}
 	}
 }
@@ -81,15 +125,8 @@ func requireFrame(t *testing.T, want [][]float64, name string) {
 // reference is the sequential computation: its lines of progress and frames.
 func reference(t *testing.T) (lines []string, frames [][][]float64) {
 	t.Helper()
-	img := decode(t, "heat.png")
-	width, height := img.Bounds().Dx(), img.Bounds().Dy()
-	plate := make([][]float64, height)
-	for y := range plate {
-		for x := range width {
-			gray := color.GrayModel.Convert(img.At(x, y)).(color.Gray)
-			plate[y] = append(plate[y], float64(gray.Y)/255)
-		}
-	}
+	plate := temperatures(decode(t, "heat.png"))
+	width, height := len(plate[0]), len(plate)
 	held := func(x, y int) bool {
 		return plate[y][x] == 1 || x == 0 || y == 0 || x == width-1 || y == height-1
 	}
@@ -112,6 +149,18 @@ func reference(t *testing.T) (lines []string, frames [][][]float64) {
 		}
 	}
 	return lines, frames
+}
+
+// temperatures are those of a gray picture.
+func temperatures(img image.Image) [][]float64 {
+	plate := make([][]float64, img.Bounds().Dy())
+	for y := range plate {
+		for x := range img.Bounds().Dx() {
+			gray := color.GrayModel.Convert(img.At(x, y)).(color.Gray)
+			plate[y] = append(plate[y], float64(gray.Y)/255)
+		}
+	}
+	return plate
 }
 
 func decode(t *testing.T, name string) image.Image {

@@ -11,15 +11,15 @@ import (
 	"flag"
 	"fmt"
 	"image"
-	"image/color"
 	"image/png"
+	"math"
 	"os"
 	"slices"
-	"syscall"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/examples/internal/options"
+	"github.com/gorun-hpc/gorun/examples/internal/palette"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -67,9 +67,9 @@ func run(w *runtime.World) error {
 	}), "worker"); err != nil || w.Rank() > 0 {
 		return err
 	}
-	done := make(chan *image.Gray)
+	done := make(chan *image.Paletted)
 	if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
-		return &master{workers: slices.Clone(others), done: done, picture: image.NewGray(image.Rect(0, 0, *width, *height))}
+		return &master{workers: slices.Clone(others), done: done, picture: image.NewPaletted(image.Rect(0, 0, *width, *height), palette.Glow(shades))}
 	}), "master"); err != nil {
 		return err
 	}
@@ -88,29 +88,43 @@ func write(picture image.Image) error {
 	return f.Close()
 }
 
-// lineOf computes a line: how soon each point leaves the circle of radius 2.
+const (
+	// shades is how many colours a picture has: the first is that of the set.
+	shades = 256
+	// most is how many iterations decide that a point does not leave.
+	most = 500
+	// farther is where a point has left for certain; the farther it is, the smoother
+	// are the shades.
+	farther = 1 << 8
+)
+
+// lineOf computes the shades of a line: the later a point leaves, the brighter.
 func lineOf(y int) []byte {
-	const most = 255
 	pixels := make([]byte, *width)
 	for x := range pixels {
 		c := complex(3.5*float64(x)/float64(*width)-2.5, 2.4*float64(y)/float64(*height)-1.2)
 		z, n := c, 0
-		for ; n < most && real(z)*real(z)+imag(z)*imag(z) < 4; n++ {
+		for ; n < most && real(z)*real(z)+imag(z)*imag(z) < farther*farther; n++ {
 			z = z*z + c
 		}
-		pixels[x] = byte(most - n)
+		if n < most { // else it is of the set
+			pixels[x] = shade(n, math.Hypot(real(z), imag(z)))
+		}
 	}
 	return pixels
 }
 
-// kill ends this process as a crash would.
-func kill() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+// shade is that of a point that is at a distance after n iterations, 1 to 255. It goes
+// with the logarithm of how soon, since most points leave at once, and between the whole
+// numbers of iterations it is smooth.
+func shade(n int, distance float64) byte {
+	soon := max(0, float64(n)-math.Log2(math.Log(distance)/math.Log(farther)))
+	return byte(1 + min(shades-2, (shades-2)*math.Log1p(soon)/math.Log1p(most/4)))
+}
 
 // set is a line of the picture.
-func set(picture *image.Gray, y int, pixels []byte) {
-	for x, p := range pixels {
-		picture.SetGray(x, y, color.Gray{Y: p})
-	}
+func set(picture *image.Paletted, y int, pixels []byte) {
+	copy(picture.Pix[y*picture.Stride:][:picture.Rect.Dx()], pixels)
 }
 
 // bar shows how far the picture is.

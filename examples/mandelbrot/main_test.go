@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"image"
+	"image/color"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -32,6 +33,30 @@ func draw(t *testing.T, code, np int, flags []string, args ...string) (string, i
 	img, err := png.Decode(f)
 	require.NoError(t, err)
 	return out, img
+}
+
+// The set is black, what is far from it dark, and it shines along its edge.
+func TestPictureIsColoured(t *testing.T) {
+	_, img := draw(t, 0, 2, nil)
+	at := func(re, im float64) color.RGBA {
+		x, y := int((re+2.5)/3.5*150), int((im+1.2)/2.4*100)
+		return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
+	}
+	light := func(c color.RGBA) int { return int(c.R) + int(c.G) + int(c.B) }
+	inside, far := at(-0.1, 0), at(-2.4, 1.1)
+	require.Less(t, light(inside), 20)
+	require.Equal(t, inside, at(-1, 0))
+	require.NotEqual(t, inside, far)
+	require.Less(t, light(far), 250)
+	seen, brightest := map[color.RGBA]bool{}, 0
+	for y := range 100 {
+		for x := range 150 {
+			c := color.RGBAModel.Convert(img.At(x, y)).(color.RGBA)
+			seen[c], brightest = true, max(brightest, light(c))
+		}
+	}
+	require.Greater(t, brightest, light(far)+150)
+	require.Greater(t, len(seen), 50)
 }
 
 // The picture is the same whatever the ranks, and although one of them dies.

@@ -10,10 +10,10 @@ import (
 // master hands lines out and collects them.
 type master struct {
 	workers []*actor.PID
-	picture *image.Gray
+	picture *image.Paletted
 	have    []bool
 	count   int
-	done    chan<- *image.Gray
+	done    chan<- *image.Paletted
 }
 
 // Receive implements actor.Actor.

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
@@ -89,7 +90,7 @@ func (k *worker) compute(c actor.Context) {
 	k.lines = k.lines[1:]
 	c.Send(k.master, &line{y, lineOf(y)})
 	if k.crasher { // now: thieves leave a worker one line for certain
-		kill()
+		options.Crash()
 	}
 	k.goOn(c)
 }
