@@ -75,3 +75,35 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 	}
 	return false
 }
+
+// Every example is on the page of the examples.
+func TestExamplesAreListed(t *testing.T) {
+	page, err := os.ReadFile("examples/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := filepath.Glob("examples/*/main.go")
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	for _, file := range all {
+		name := path.Base(path.Dir(filepath.ToSlash(file)))
+		if !strings.Contains(string(page), "]("+name+"/main.go)") {
+			t.Errorf("examples/README.md does not list %s", name)
+		}
+	}
+}
+
+// What GitHub runs is the check that everybody runs.
+func TestWorkflowRunsTheCheck(t *testing.T) {
+	text, err := os.ReadFile(".github/workflows/ci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\n      - run: .ci/run\n") {
+		t.Error("the workflow does not run .ci/run")
+	}
+	if st, err := os.Stat(".ci/run"); err != nil || st.Mode()&0o111 == 0 {
+		t.Error(".ci/run is not executable", err)
+	}
+}

@@ -28,4 +28,6 @@
 // well: hosts.go starts them and deals out the ranks, host.go is the way to one,
 // listen.go takes what it says; agent.go is the other end, with its own node,
 // and forward.go in place of output.go. Package link is what goes between.
+//
+//go:generate sh -c "go run . -man >../../docs/gorun.1"
 package main

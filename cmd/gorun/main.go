@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux"
 )
 
 func main() {
@@ -29,11 +31,8 @@ func run(args []string) int {
 	case err != nil:
 		complain("%v", err)
 		return exitLauncher
-	case o.help:
-		fmt.Print(usage())
-		return 0
-	case o.version:
-		fmt.Println(version())
+	case o.informs():
+		fmt.Print(information(o))
 		return 0
 	}
 	j, err := newJob(o, scratch, inside)
@@ -47,6 +46,20 @@ func run(args []string) int {
 		return exitCode(err)
 	}
 	return code
+}
+
+// information is what a flag asks for in place of a job.
+func information(o *options) string {
+	switch {
+	case o.help:
+		return usage()
+	case o.completion != "":
+		return completion()
+	case o.man:
+		return manual()
+	default:
+		return version() + "\n"
+	}
 }
 
 // complaint starts every line of gorun itself.

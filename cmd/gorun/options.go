@@ -56,9 +56,14 @@ type options struct {
 	report         string
 	explain        bool
 	verbose        bool
+	completion     string // "" or the shell
+	man            bool
 	version        bool
 	help           bool
 }
+
+// informs says that nothing is to be run.
+func (o *options) informs() bool { return o.help || o.version || o.man || o.completion != "" }
 
 // app is one program of a job: gorun -n 1 app : -n 3 app.
 type app struct {
@@ -114,6 +119,8 @@ var flags = []flag{
 	{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
 	{[]string{"explain"}, "", "print at the end how ranks reach each other and why, what was refused, and what collectives chose", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
 	{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
+	{[]string{"completion"}, "bash", "print what completes command lines in a shell: source <(gorun -completion bash)", setCompletion},
+	{[]string{"man"}, "", "print the manual page: gorun -man | man -l -", func(o *options, _ *app, _ string) error { o.man = true; return nil }},
 	{[]string{"version"}, "", "print the version", func(o *options, _ *app, _ string) error { o.version = true; return nil }},
 	{[]string{"h", "help"}, "", "print this help", func(o *options, _ *app, _ string) error { o.help = true; return nil }},
 }
@@ -124,7 +131,7 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 	o := &options{grace: graceDefault, stdin: stdinFirst, bindTo: bindNone, onFailure: bootstrap.OnFailureKill}
 	for {
 		rest, err := parseApp(o, args, getenv)
-		if err != nil || o.help || o.version {
+		if err != nil || o.informs() {
 			return o, err
 		}
 		if rest == nil {
@@ -159,7 +166,7 @@ func parseApp(o *options, args []string, getenv func(string) (string, bool)) ([]
 			break
 		}
 		rest, err := parseFlag(o, &a, args)
-		if err != nil || o.help || o.version {
+		if err != nil || o.informs() {
 			return nil, err
 		}
 		args = rest
@@ -281,6 +288,8 @@ func setBuildFlags(o *options, _ *app, v string) error {
 }
 
 func setBindTo(o *options, _ *app, v string) error { return setOneOf(&o.bindTo, v, bindNone, bindCore) }
+
+func setCompletion(o *options, _ *app, v string) error { return setOneOf(&o.completion, v, "bash") }
 
 func setOnFailure(o *options, _ *app, v string) error {
 	return setOneOf(&o.onFailure, v, bootstrap.OnFailureKill, bootstrap.OnFailureContinue)

@@ -54,7 +54,7 @@ func TestSeveralPrograms(t *testing.T) {
 }
 
 func TestHelpAndVersionNeedNoProgram(t *testing.T) {
-	for _, line := range []string{"-h", "--help", "-np 3 -h", "-version", "a : -version"} {
+	for _, line := range []string{"-h", "--help", "-np 3 -h", "-version", "a : -version", "-man", "-completion bash"} {
 		_, err := parse(line)
 		require.NoError(t, err, line)
 	}
@@ -76,6 +76,7 @@ func TestOptionErrors(t *testing.T) {
 		"-stdin some a":          "want the number of a rank, all, or none",
 		"-stdin -1 a":            "want the number of a rank, all, or none",
 		"-stdin 1 a":             "-stdin 1: there are ranks 0 to 0",
+		"-completion fish a":     "want one of bash",
 		"-build-flags 'x a":      "a quote is not closed",
 		"-build-flags -o=x a":    "gorun says itself where the program goes",
 		"-bind-to socket a":      "want one of none, core",
@@ -160,7 +161,7 @@ func FuzzOptions(f *testing.F) {
 	f.Add("-prefix %r%%%t -timeout 3 a")
 	f.Fuzz(func(t *testing.T, line string) {
 		o, err := parse(line)
-		if err == nil && !o.help && !o.version {
+		if err == nil && !o.informs() {
 			require.NotEmpty(t, o.apps)
 			newLayout(o, o.size()).tag(&rank{pid: 1}, streamOut)
 		}

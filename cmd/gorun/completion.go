@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// completion returns a script for bash that completes command lines of gorun: flags, the
+// values of those that have a few, hosts, files and directories, and then whatever the
+// program is given.
+func completion() string {
+	names, valued := make([]string, 0, 2*len(flags)), make([]string, 0, 2*len(flags))
+	var values strings.Builder
+	for _, f := range flags {
+		var dashed []string
+		for _, n := range f.names {
+			dashed = append(dashed, "-"+n)
+			if f.value != "" {
+				valued = append(valued, "-"+n, "--"+n)
+			}
+		}
+		names = append(names, dashed...)
+		if how := valueCompletion(f); how != "" {
+			fmt.Fprintf(&values, "    %s) COMPREPLY=($(compgen %s -- \"$cur\")) ;;\n", strings.Join(dashed, "|"), how)
+		}
+	}
+	slices.Sort(names)
+	return fmt.Sprintf(completionScript, strings.Join(valued, "|flags,"), values.String(), strings.Join(names, " "))
+}
+
+// valueCompletion returns what compgen(1) is to offer for the value of a flag, "" for
+// nothing.
+func valueCompletion(f flag) string {
+	switch {
+	case f.value == "DIR":
+		return "-d"
+	case f.value == "F" || strings.HasPrefix(f.value, "F."):
+		return "-f"
+	case strings.HasPrefix(f.value, "H:"):
+		return "-A hostname"
+	case f.value == "CMD":
+		return "-c"
+	case f.value == strings.ToUpper(f.value):
+		return ""
+	}
+	var words []string
+	for word := range strings.SplitSeq(f.value, "|") {
+		if word == strings.ToLower(word) {
+			words = append(words, word)
+		}
+	}
+	return "-W '" + strings.Join(words, " ") + "'"
+}
+
+// completionScript is the script without the flags that have a value, what to offer for
+// these, and all flags. Words are those of the line between blanks: bash itself splits at
+// : and =, too.
+const completionScript = `# Completion of gorun in bash: source <(gorun -completion bash)
+_gorun() {
+  local line=${COMP_LINE:0:COMP_POINT} cur= flag= at=flags words i
+  read -ra words <<<"$line"
+  case $line in
+  *[[:blank:]]) ;;
+  *) cur=${words[-1]} && unset 'words[-1]' ;;
+  esac
+  for ((i = 1; i < ${#words[@]}; i++)); do
+    case $at,${words[i]} in
+    value,*) at=flags ;;
+    program,:) at=flags ;;
+    program,* | last,*) ;;
+    command,*) at=last ;;
+    flags,--) at=command ;;
+    flags,%s) at=value flag=${words[i]} ;;
+    flags,-?*) ;;
+    *) at=program ;;
+    esac
+  done
+  COMPREPLY=()
+  case $at,$cur in
+  flags,-*=*) flag=${cur%%%%=*} cur=${cur#*=} at=value ;;
+  esac
+  case $at,$cur in
+  value,*)
+    case ${flag/#--/-} in
+%s    esac ;;
+  flags,--*) COMPREPLY=($(compgen -P - -W '%[3]s' -- "${cur#-}")) ;;
+  flags,-*) COMPREPLY=($(compgen -W '%[3]s' -- "$cur")) ;;
+  flags,*/* | command,*/*) COMPREPLY=($(compgen -f -- "$cur")) ;;
+  flags,* | command,*) COMPREPLY=($(compgen -c -- "$cur") $(compgen -d -- "$cur")) ;;
+  esac
+}
+complete -o default -F _gorun gorun
+`

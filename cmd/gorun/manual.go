@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// manual returns the manual page, in man(7)'s macros. It has the text of -h.
+func manual() string {
+	var b strings.Builder
+	b.WriteString(".TH GORUN 1 \"\" gorun \"User Commands\"\n.SH NAME\ngorun \\- start the ranks of a job, on this machine or on several\n")
+	_, rest, _ := strings.Cut(usageHead, "usage: ")
+	synopsis, description, _ := strings.Cut(rest, "\n")
+	b.WriteString(".SH SYNOPSIS\n" + roff(synopsis) + "\n.SH DESCRIPTION\n" + paragraphs(description))
+	b.WriteString(".SH OPTIONS\n")
+	for _, f := range flags {
+		names := "\\fB" + roff("-"+strings.Join(f.names, ", -")) + "\\fR"
+		if f.value != "" {
+			names += " \\fI" + roff(f.value) + "\\fR"
+		}
+		fmt.Fprintf(&b, ".TP\n%s\n%s\n", names, roff(f.help))
+	}
+	for part := range strings.SplitSeq(strings.Trim(usageTail, "\n"), "\n\n") {
+		title, text, _ := strings.Cut(part, ":")
+		fmt.Fprintf(&b, ".SH %s\n", strings.ToUpper(title))
+		if title == "examples" {
+			b.WriteString(".nf\n" + roff(strings.Trim(text, "\n")) + "\n.fi\n")
+		} else {
+			b.WriteString(paragraphs(text))
+		}
+	}
+	return b.String()
+}
+
+// paragraphs fills lines.
+func paragraphs(text string) string {
+	var b strings.Builder
+	for i, p := range strings.Split(strings.Trim(text, "\n "), "\n\n") {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
+		for line := range strings.SplitSeq(p, "\n") {
+			b.WriteString(roff(strings.TrimSpace(line)) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// roff quotes what roff(7) would take for something else.
+func roff(text string) string {
+	text = strings.NewReplacer("\\", "\\e", "-", "\\-").Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = "\\&" + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}

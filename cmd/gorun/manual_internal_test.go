@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The page of the tree is that of -man: go generate ./cmd/gorun writes it.
+func TestManualIsCurrent(t *testing.T) {
+	page, err := os.ReadFile("../../docs/gorun.1")
+	require.NoError(t, err)
+	require.Equal(t, manual(), string(page), "go generate ./cmd/gorun")
+}
+
+// The page has every flag and every part of -h, and man(1) shows it without a warning.
+func TestManualIsWhole(t *testing.T) {
+	page := manual()
+	for _, f := range flags {
+		require.Contains(t, page, "\n\\fB"+roff("-"+strings.Join(f.names, ", -"))+"\\fR")
+		require.Contains(t, page, "\n"+roff(f.help)+"\n")
+	}
+	for _, title := range []string{"SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "HOSTS", "EXIT CODE", "SIGNALS", "ENVIRONMENT OF A RANK"} {
+		require.Contains(t, page, ".SH "+title+"\n")
+	}
+	for line := range strings.Lines(page) {
+		require.NotRegexp(t, `^'|^\.[^A-Znf]`, line)
+	}
+	if _, err := exec.LookPath("groff"); err != nil {
+		t.Skip("no groff to show the page")
+	}
+	show := exec.Command("groff", "-man", "-ww", "-Tascii", "-P-c")
+	show.Stdin = strings.NewReader(page)
+	var warnings strings.Builder
+	show.Stderr = &warnings
+	shown, err := show.Output()
+	require.NoError(t, err)
+	require.Empty(t, warnings.String())
+	text := strings.ReplaceAll(string(shown), "\b", "")
+	require.Contains(t, text, "gorun -np 2 -prefix '[%r@%h] ' -output-dir out -- ./prog : -x\n")
+	require.Contains(t, text, "QUIT (Ctrl-\\)")
+}
