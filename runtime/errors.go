@@ -43,38 +43,62 @@ var (
 )
 
 // CallError is an error of an operation with the place of the call that it ended, as in
-// "at main.go:12: send: rank 1 is down". Err is the error, Line the place; of an operation
-// that was started and goes wrong it is that of Wait or Test.
+// "at main.go:12: send: rank 1 is down". Its fields:
+//
+//	Line string // the place; of an operation that was started and goes wrong that of
+//	            // Wait or Test
+//	Err  error  // the error
 type CallError = callsite.Error
 
-// PeerError ends operations that need a rank that was lost. Rank is its world
-// rank, Op the operation, and Cause what was seen of its end.
+// PeerError ends operations that need a rank that was lost.
 //
 // errors.As finds it in the error of every operation that names the rank, and of those of
 // all members that its loss has ended, at each of them; these are ErrCommBroken, too, since
 // nothing but Free is of use then. It makes no difference whether a rank hears first of the
 // loss or of what others have made of it. A communicator that was broken for another reason
-// says that reason.
+// says that reason. Its fields:
+//
+//	Rank  int    // the world rank that was lost
+//	Op    string // the operation
+//	Cause error  // what was seen of its end
 type PeerError = engine.PeerError
 
 // TruncatedError ends a receive whose message was longer than its buffer. The
-// buffer holds the beginning of the message, the rest is lost; nothing else is.
-// Source is the sender's rank in the communicator, Tag the message's tag, Sent
-// its length and Room that of the buffer in bytes.
+// buffer holds the beginning of the message, the rest is lost; nothing else is. Its
+// fields:
+//
+//	Source int // the sender's rank in the communicator
+//	Tag    int // that of the message
+//	Sent   int // the length of the message in bytes
+//	Room   int // that of the buffer
 type TruncatedError = engine.TruncatedError
 
-// TypeMismatchError ends a receive into another type than was sent. Sent and Want
-// are the layouts of the two, such as "float64" or "{int64 float32*3 _4}", where
-// _4 is four bytes of padding. The message is lost; nothing else is.
+// TypeMismatchError ends a receive into another type than was sent. The message is lost;
+// nothing else is. Its fields:
+//
+//	Source int    // the sender's rank in the communicator
+//	Tag    int    // that of the message
+//	Sent   string // the layout of what was sent, such as "float64" or
+//	              // "{int64 float32*3 _4}", where _4 is four bytes of padding
+//	Want   string // that of what the receive is into
 type TypeMismatchError = engine.TypeMismatchError
 
-// LabelError ends a receive of a library whose Label is not that of its message. Source
-// is the sender's rank in the communicator; the message is lost, nothing else is.
+// LabelError ends a receive of a library whose Label is not that of its message. The
+// message is lost, nothing else is. Its fields:
+//
+//	Source int    // the sender's rank in the communicator
+//	Tag    int    // that of the message
+//	Sent   uint32 // the label of the message
+//	Want   uint32 // that of the receive
 type LabelError = engine.LabelError
 
-// MemoryError ends a RecvMessage of Bytes bytes for which this rank has no memory, for
-// the reason that is its Cause. Source and Tag are as in TruncatedError. The message is
-// lost; nothing else is.
+// MemoryError ends a RecvMessage of a message for which this rank has no memory. The
+// message is lost; nothing else is. Its fields:
+//
+//	Source int   // the sender's rank in the communicator
+//	Tag    int   // that of the message
+//	Bytes  int   // the length of the message, as its sender says
+//	Cause  error // why there is no memory for it
 type MemoryError = engine.MemoryError
 
 // ElementTypeError says why a type cannot be an element of a message. It is

@@ -31,6 +31,7 @@ const envProgram = "GORUN_TEST_PROGRAM"
 var programs = map[string]func(){
 	"greet":   func() { runtime.Main(greet) },
 	"fail":    func() { runtime.Main(fail) },
+	"break":   func() { runtime.Main(breakAsRankTwo) },
 	"panic":   func() { runtime.Main(panicAsRankOne) },
 	"outlive": func() { runtime.Main(panicOrGoOn) },
 	"leave":   func() { runtime.Main(leaveWithoutAWord) },
@@ -147,6 +148,34 @@ func TestMainEndsWithOneAfterAnError(t *testing.T) {
 	require.Contains(t, r.errors, "rank 1: no luck today")
 	require.Equal(t, 1, strings.Count(r.errors, "\nrank 1: no luck today")+
 		strings.Count(r.errors[:min(len(r.errors), 7)], "rank 1:"), r.errors)
+}
+
+// breakAsRankTwo breaks a communicator whose ranks are in another order than the world's,
+// and lives for a while.
+func breakAsRankTwo(w *runtime.World) error {
+	c, err := w.Comm().Split(0, -w.Rank())
+	if err != nil {
+		return err
+	}
+	if w.Rank() == 2 {
+		c.Break(errors.New("no luck today"))
+	}
+	_, err = runtime.Recv(c, make([]int, 1), (c.Rank()+1)%c.Size(), 0)
+	for w.Rank() == 2 && !errors.Is(err, runtime.ErrAborted) && err != nil { // until it is told to end
+		_, err = runtime.Recv(w.Comm(), make([]int, 1), 0, 0)
+	}
+	return err
+}
+
+// The first failure is that of the rank that broke a communicator, not of one that ended
+// because of it.
+func TestFirstFailureIsThatOfTheRankThatBroke(t *testing.T) {
+	for range 3 {
+		r := launch(t, 4, "break", "-grace", "1")
+		require.Equal(t, 1, r.code)
+		require.Contains(t, r.errors, "\ngorun: first failure: rank 2 (", r.errors)
+		require.Contains(t, r.errors, "was broken by rank 1: no luck today") // 1 in the communicator
+	}
 }
 
 func panicAsRankOne(w *runtime.World) error {

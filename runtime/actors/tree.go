@@ -11,9 +11,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// Actor is what System.Actors says of one: its id, which begins with that of its
-// parent and "/", what kind it is, how and whether busy at the moment, and how often its
-// supervisor restarted it.
+// Actor is what System.Actors says of one. Its fields:
+//
+//	ID       string // its id, which begins with that of its parent and "/"
+//	Kind     string // what it is, in a few words
+//	State    string // how it is
+//	Busy     bool   // it is at a message, or waits for others
+//	Restarts int    // how often its supervisor restarted it
 type Actor = port.Actor
 
 var (

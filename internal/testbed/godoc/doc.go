@@ -1,0 +1,2 @@
+// Package godoc checks what the documentation says of types that other packages define.
+package godoc

@@ -1,0 +1,75 @@
+package godoc
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// field is a line of a code block that describes one: its name and its type.
+var field = regexp.MustCompile(`(?m)^\t(\w+) +([^ \n]+)( +//.*)?$`)
+
+// Aliases fails the test unless the comment of each exported alias of the package in this
+// directory, whose type godoc does not show, lists exactly the exported fields of the type.
+// types has a value of each.
+func Aliases(t *testing.T, types map[string]any) {
+	t.Helper()
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), file.Name(), nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range syntax.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, s := range g.Specs {
+				if spec := s.(*ast.TypeSpec); spec.Assign.IsValid() && spec.Name.IsExported() {
+					found++
+					compare(t, spec.Name.Name, types[spec.Name.Name], g.Doc.Text())
+				}
+			}
+		}
+	}
+	if found != len(types) || found == 0 {
+		t.Errorf("%d aliases found, %d known", found, len(types))
+	}
+}
+
+// compare compares a comment with a type.
+func compare(t *testing.T, name string, value any, comment string) {
+	t.Helper()
+	if value == nil {
+		t.Errorf("no value of %s is known", name)
+		return
+	}
+	said := map[string]string{}
+	for _, m := range field.FindAllStringSubmatch(comment, -1) {
+		said[m[1]] = m[2]
+	}
+	of := reflect.TypeOf(value)
+	for i := range of.NumField() {
+		f := of.Field(i)
+		if f.IsExported() && said[f.Name] != f.Type.String() {
+			t.Errorf("%s: the comment says of %s %q, it is a %s", name, f.Name, said[f.Name], f.Type)
+		}
+		delete(said, f.Name)
+	}
+	if len(said) > 0 {
+		t.Errorf("%s: it has no %v", name, said)
+	}
+}
