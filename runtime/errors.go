@@ -43,11 +43,10 @@ var (
 )
 
 // CallError is an error of an operation with the place of the call that it ended, as in
-// "at main.go:12: send: rank 1 is down". Its fields:
+// "at main.go:12: send: rank 1 is down"; of an operation that was started and goes wrong
+// that is the place of Wait or Test. Its field:
 //
-//	Line string // the place; of an operation that was started and goes wrong that of
-//	            // Wait or Test
-//	Err  error  // the error
+//	Err error // what went wrong
 type CallError = callsite.Error
 
 // PeerError ends operations that need a rank that was lost.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // firstProgram returns the first Go program of a markdown text.
@@ -56,4 +58,50 @@ func TestFirstProgramOfTheReadme(t *testing.T) {
 				rank, n, (rank+n-1)%n, n*(n-1)/2))
 		}
 	}
+}
+
+// shellBlock returns the commands of the README that follow a text.
+func shellBlock(t *testing.T, readme, after string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(readme, after)
+	require.True(t, found, "%q is not there", after)
+	_, rest, _ = strings.Cut(rest, "```sh\n")
+	commands, _, closed := strings.Cut(rest, "```\n")
+	require.True(t, closed)
+	return commands
+}
+
+// What the README says of a module of one's own and of several machines works as it is
+// printed: an editor that writes the first program, and hosts that are this machine.
+func TestCommandsOfTheReadme(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	readme := string(text)
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	dir, bin := t.TempDir(), t.TempDir()
+	program := filepath.Join(bin, "program")
+	require.NoError(t, os.WriteFile(program, []byte(firstProgram(t, readme)), 0o600))
+	for name, script := range map[string]string{
+		"editor": `cp ` + program + ` "$1"`,
+		"scp":    `test -x "$1" && test "$2" = "h2:$PWD/"`,
+		"ssh":    `while [ "${1#-}" != "$1" ]; do shift; done; export GORUN_HOSTID=$1; shift; exec sh -c "$*"`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+	require.NoError(t, os.Symlink(testbed.Gorun(t), filepath.Join(bin, "gorun")))
+	prepare := "set -e\ncd " + dir + "\n" + strings.ReplaceAll(shellBlock(t, readme, "In a module of its own"), "/path/of/the/clone", root)
+	prepare, start, found := strings.Cut(prepare, "go mod tidy\n")
+	require.True(t, found)
+	env := []string{
+		"EDITOR=editor", "PATH=" + bin + ":" + os.Getenv("PATH"), "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GORUN_NET=127.0.0.1",
+	}
+	require.Zero(t, finish(t, env, "sh", "-c", prepare).code)
+	ring := "set -e\ncd " + dir + "/ring\n"
+	if r := finish(t, env, "sh", "-c", ring+"go mod tidy"); r.code != 0 {
+		t.Skip("go mod tidy does not get all modules: ", r.errors)
+	}
+	r := finish(t, env, "sh", "-c", ring+start+shellBlock(t, readme, "On several machines"))
+	require.Zero(t, r.code, r.errors)
+	require.Equal(t, 3, strings.Count(r.out, "rank 2 of 4: from the left 1, sum 6\n"), r.out)
 }
