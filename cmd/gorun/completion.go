@@ -13,7 +13,7 @@ func completion() string {
 	names, valued := make([]string, 0, 2*len(flags)), make([]string, 0, 2*len(flags))
 	var values strings.Builder
 	for _, f := range flags {
-		var dashed []string
+		dashed := make([]string, 0, len(f.names))
 		for _, n := range f.names {
 			dashed = append(dashed, "-"+n)
 			if f.value != "" {
