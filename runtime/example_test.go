@@ -1,8 +1,10 @@
 package runtime_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"os"
+	"time"
 
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -21,12 +23,243 @@ func ExampleLocal() {
 			}
 			sum += pair[0] + pair[1]
 		}
-		fmt.Fprintln(os.Stdout, "sum", sum)
+		fmt.Println("sum", sum)
 		return nil
 	})
-	fmt.Fprintln(os.Stdout, err)
+	fmt.Println(err)
 	// Output:
 	// sum 4
+	// <nil>
+}
+
+// The same program runs with several numbers of ranks, as a test of it should.
+func ExampleLocal_sizes() {
+	ring := func(w *runtime.World) error {
+		c := w.Comm()
+		next, previous := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		sum, token := 0, []int{c.Rank()}
+		for range c.Size() {
+			sum += token[0]
+			if _, err := runtime.SendRecvReplace(c, token, next, 0, previous, 0); err != nil {
+				return err
+			}
+		}
+		if want := c.Size() * (c.Size() - 1) / 2; sum != want {
+			return fmt.Errorf("sum is %d, want %d", sum, want)
+		}
+		return nil
+	}
+	for _, ranks := range []int{1, 2, 5} {
+		fmt.Println(ranks, runtime.Local(ranks, ring))
+	}
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
+	// 5 <nil>
+}
+
+// The failure of a rank ends the others, and says which rank it was and why.
+func ExampleRankError() {
+	errNoInput := errors.New("no input")
+	err := runtime.Local(2, func(w *runtime.World) error {
+		if w.Rank() == 1 {
+			return errNoInput
+		}
+		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0) // which rank 1 never sends
+		return err
+	})
+	var failure *runtime.RankError
+	if errors.As(err, &failure) {
+		fmt.Println("rank", failure.Rank, "failed:", failure.Err)
+	}
+	fmt.Println(errors.Is(err, errNoInput))
+	// Output:
+	// rank 1 failed: no input
+	// true
+}
+
+// A rank ends the whole job, and operations of the others end with an AbortError.
+func ExampleWorld_Abort() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		if w.Rank() == 1 {
+			w.Abort(3)
+			return nil
+		}
+		_, err := runtime.Recv(w.Comm(), make([]int, 1), 1, 0) // which rank 1 never sends
+		return err
+	})
+	var aborted *runtime.AbortError
+	if errors.As(err, &aborted) {
+		fmt.Println("rank", aborted.Rank, "ended the job with exit code", aborted.Code)
+	}
+	// Output:
+	// rank 1 ended the job with exit code 3
+}
+
+// Structs without pointers travel as they are.
+func ExampleSend() {
+	type particle struct {
+		Mass     float64
+		Position [3]float32
+	}
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		if c.Rank() == 0 {
+			return runtime.Send(c, []particle{{1, [3]float32{0, 1, 2}}, {2.5, [3]float32{3, 4, 5}}}, 1, 0)
+		}
+		got := make([]particle, 2)
+		_, err := runtime.Recv(c, got, 0, 0)
+		fmt.Println(got)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [{1 [0 1 2]} {2.5 [3 4 5]}]
+	// <nil>
+}
+
+// The buffer may be longer than the message: the status says how much has arrived.
+func ExampleRecv() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		if c.Rank() == 1 {
+			return runtime.Send(c, []int32{5, 6, 7}, 0, 9)
+		}
+		buf := make([]int32, 100)
+		status, err := runtime.Recv(c, buf, runtime.AnySource, runtime.AnyTag)
+		if err != nil {
+			return err
+		}
+		fmt.Println("rank", status.Source, "tag", status.Tag, buf[:status.Count()])
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// rank 1 tag 9 [5 6 7]
+	// <nil>
+}
+
+// Every rank gives its number to the right and takes that of its left neighbour.
+func ExampleSendRecv() {
+	err := runtime.Local(4, func(w *runtime.World) error {
+		c := w.Comm()
+		right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		got := make([]int, 1)
+		_, err := runtime.SendRecv(c, []int{c.Rank()}, right, 0, got, left, 0)
+		fmt.Println("rank", c.Rank(), "has", got[0])
+		return err
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// rank 0 has 3
+	// rank 1 has 0
+	// rank 2 has 1
+	// rank 3 has 2
+	// <nil>
+}
+
+// Two ranks send at the same time, and neither waits for the other one to receive.
+func ExampleIsend() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		other := 1 - c.Rank()
+		mine, theirs := make([]float64, 1<<16), make([]float64, 1<<16)
+		mine[0] = float64(c.Rank()) + 0.5
+		send := runtime.Isend(c, mine, other, 0)
+		if _, err := runtime.Recv(c, theirs, other, 0); err != nil {
+			return err
+		}
+		if _, err := send.Wait(); err != nil { // from here on mine may be changed
+			return err
+		}
+		fmt.Println("rank", c.Rank(), "got", theirs[0])
+		return nil
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// rank 0 got 1.5
+	// rank 1 got 0.5
+	// <nil>
+}
+
+// Receives that are under way together are handled in the order in which they end.
+func ExampleWaitAny() {
+	err := runtime.Local(4, func(w *runtime.World) error {
+		c := w.Comm()
+		if c.Rank() > 0 {
+			return runtime.Send(c, []int{c.Rank() * c.Rank()}, 0, 0)
+		}
+		results := make([]int, c.Size()-1)
+		var requests []runtime.Request
+		for i := range results {
+			requests = append(requests, runtime.Irecv(c, results[i:i+1], i+1, 0))
+		}
+		for range requests {
+			i, status, err := runtime.WaitAny(requests)
+			if err != nil {
+				return err
+			}
+			fmt.Println("rank", status.Source, "has computed", results[i])
+		}
+		return nil
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// rank 1 has computed 1
+	// rank 2 has computed 4
+	// rank 3 has computed 9
+	// <nil>
+}
+
+// A probe tells the length of a message, so that a buffer of that length can be made.
+func ExampleProbe() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		if c.Rank() == 1 {
+			return runtime.Send(c, []int32{2, 3, 5, 7, 11}, 0, 4)
+		}
+		status, err := runtime.Probe(c, runtime.AnySource, runtime.AnyTag)
+		if err != nil {
+			return err
+		}
+		primes := make([]int32, runtime.CountOf[int32](status))
+		_, err = runtime.Recv(c, primes, status.Source, status.Tag)
+		fmt.Println("rank", status.Source, "tag", status.Tag, primes)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// rank 1 tag 4 [2 3 5 7 11]
+	// <nil>
+}
+
+// The same two operations, set up once, exchange a value in every step of a loop.
+func ExampleStartAll() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		other := 1 - c.Rank()
+		mine, theirs := []float64{float64(c.Rank())}, make([]float64, 1)
+		send, receive := runtime.SendInit(c, mine, other, 0), runtime.RecvInit(c, theirs, other, 0)
+		defer send.Free()
+		defer receive.Free()
+		for range 3 {
+			if err := runtime.StartAll(send, receive); err != nil {
+				return err
+			}
+			_, sendErr := send.Wait()
+			_, receiveErr := receive.Wait()
+			if err := errors.Join(sendErr, receiveErr); err != nil {
+				return err
+			}
+			mine[0] += theirs[0] / 2
+		}
+		fmt.Println("rank", c.Rank(), "ends with", mine[0])
+		return nil
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// rank 0 ends with 1.625
+	// rank 1 ends with 1.75
 	// <nil>
 }
 
@@ -44,11 +277,153 @@ func ExampleSendStrided() {
 		}
 		got := make([]int, 2)
 		_, err := runtime.Recv(c, got, 0, 0)
-		fmt.Fprintln(os.Stdout, got)
+		fmt.Println(got)
 		return err
 	})
-	fmt.Fprintln(os.Stdout, err)
+	fmt.Println(err)
 	// Output:
 	// [3 6]
+	// <nil>
+}
+
+// A message is received into a column of a matrix.
+func ExampleRecvStrided() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		if c.Rank() == 0 {
+			return runtime.Send(c, []int{7, 8, 9}, 1, 0)
+		}
+		const columns = 4
+		matrix := make([]int, 3*columns)
+		column := runtime.Strided{Count: 3, Block: 1, Stride: columns}
+		_, err := runtime.RecvStrided(c, matrix[1:], column, 0, 0)
+		for row := range 3 {
+			fmt.Println(matrix[row*columns : (row+1)*columns])
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [0 7 0 0]
+	// [0 8 0 0]
+	// [0 9 0 0]
+	// <nil>
+}
+
+// Memory changes hands: on a node the receiver reads it where the sender wrote it.
+func ExampleSendBuffer() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		if c.Rank() == 0 {
+			b, err := runtime.Alloc[float64](w, 1<<20)
+			if err != nil {
+				return err
+			}
+			defer b.Release() // does nothing once the buffer is given away
+			values := runtime.View[float64](b)
+			for i := range values {
+				values[i] = float64(i)
+			}
+			if err := runtime.SendBuffer[float64](c, b, 1, 0); err != nil {
+				return err
+			}
+			again := runtime.SendBuffer[float64](c, b, 1, 0)
+			fmt.Println("sent twice:", errors.Is(again, runtime.ErrBuffer))
+			return nil
+		}
+		m, err := runtime.RecvMessage(c, 0, 0)
+		if err != nil {
+			return err
+		}
+		defer m.Release() // the memory goes back to rank 0
+		values := runtime.View[float64](m.Buffer())
+		fmt.Println(len(values), "values, the last is", values[len(values)-1])
+		return nil
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// sent twice: true
+	// 1048576 values, the last is 1.048575e+06
+	// <nil>
+}
+
+// The even ranks and the odd ones get a communicator each, in which they count from 0.
+func ExampleComm_Split() {
+	err := runtime.Local(5, func(w *runtime.World) error {
+		c := w.Comm()
+		half, err := c.Split(c.Rank()%2, -c.Rank()) // the highest rank comes first
+		if err != nil {
+			return err
+		}
+		fmt.Println("rank", c.Rank(), "is", half.Rank(), "of", half.Size())
+		return half.Free()
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// rank 0 is 2 of 3
+	// rank 2 is 1 of 3
+	// rank 4 is 0 of 3
+	// rank 1 is 1 of 2
+	// rank 3 is 0 of 2
+	// <nil>
+}
+
+// Messages of a communicator's duplicate do not meet those of the original, even with
+// the same tag, so a library can send without a look at what the program sends.
+func ExampleComm_Dup() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		library, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		defer library.Free()
+		if c.Rank() == 0 {
+			first := runtime.Send(library, []int{1}, 1, 0)
+			return errors.Join(first, runtime.Send(c, []int{2}, 1, 0))
+		}
+		of := make([]int, 1)
+		_, err = runtime.Recv(c, of, runtime.AnySource, runtime.AnyTag)
+		fmt.Println("the program's:", of[0])
+		if err != nil {
+			return err
+		}
+		_, err = runtime.Recv(library, of, runtime.AnySource, runtime.AnyTag)
+		fmt.Println("the library's:", of[0])
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// the program's: 2
+	// the library's: 1
+	// <nil>
+}
+
+// A receive is given up after a while, and the message that comes later is not lost.
+func ExampleComm_WithContext() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		value := make([]int, 1)
+		if c.Rank() == 1 { // sends when it is asked to
+			if _, err := runtime.Recv(c, value, 0, 0); err != nil {
+				return err
+			}
+			return runtime.Send(c, []int{42}, 0, 0)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		_, err := runtime.Recv(c.WithContext(ctx), value, 1, 0)
+		fmt.Println("given up:", errors.Is(err, context.DeadlineExceeded))
+		if err := runtime.Send(c, value, 1, 0); err != nil {
+			return err
+		}
+		_, err = runtime.Recv(c, value, 1, 0)
+		fmt.Println("received:", value[0])
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// given up: true
+	// received: 42
 	// <nil>
 }
