@@ -128,11 +128,8 @@ const (
 // Buffers are the staging buffers of a transport.
 func Buffers(t *Transport) []byte { return t.node.staging(t.cfg.LocalRank).bytes }
 
-// Sociable forgets that a rank did not help with a Get.
-func Sociable(t *Transport, rank int) {
-	r := &t.endpoint(rank).reach
-	r.lonely, r.aloof, r.skip = false, 0, 0
-}
+// cookieBytes is the length of the word that proves a process.
+const cookieBytes = 8
 
 // Offsets of what tests damage.
 const (
@@ -195,9 +192,19 @@ func HookBell(t *Transport, rank int, f func(ring func())) {
 	e.bell = hookedBell{t.node.bell(rank), f}
 }
 
+// Probe says why a transport cannot copy from and to a rank directly, if it cannot.
+func Probe(t *Transport, rank int) error {
+	e := t.endpoint(rank)
+	e.direct()
+	return e.reach.refusal
+}
+
+// Prove says whether a transport still sees a rank under its process id.
+func Prove(t *Transport, rank int) error { return t.endpoint(rank).prove() }
+
 // Reuse makes the process ids of all peers of a transport name another process after n
 // more direct copies, and long after the peers were seen under them. That process holds
-// other bytes; the writes into it are counted.
+// other bytes; the writes into it are counted. Looks at a cookie are no copies.
 func Reuse(t *Transport, n int) (writes *int) {
 	read, write, writes := t.reader, t.writer, new(int)
 	expire := func() {
@@ -214,6 +221,9 @@ func Reuse(t *Transport, n int) (writes *int) {
 		return func(pid int, b []byte, addr uint64) (int, error) {
 			if n == 0 {
 				return other(pid, b, addr)
+			}
+			if len(b) == cookieBytes {
+				return move(pid, b, addr)
 			}
 			if n--; n == 0 {
 				expire()

@@ -57,3 +57,15 @@ func TestMemoryOfManyRanks(t *testing.T) {
 	require.Equal(t, 279, 256*(shm.ControlBytes+shm.StagingBytes)>>20, "MiB with all staging buffers")
 	require.NoError(t, node.Close())
 }
+
+// A slice that begins in an arena and ends beyond it is not in it.
+func TestOffsetOfWhatEndsBeyondTheArena(t *testing.T) {
+	a := pair(t)[0].Arena()
+	last, err := a.Bytes(a.Size()-100, 100)
+	require.NoError(t, err)
+	off, in := a.Offset(last)
+	require.True(t, in)
+	require.Equal(t, a.Size()-100, off)
+	_, in = a.Offset(longer(last, 1))
+	require.False(t, in)
+}

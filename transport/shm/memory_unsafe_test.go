@@ -15,3 +15,6 @@ func mapAt(addr uintptr, n int) ([]byte, error) {
 	}
 	return unsafe.Slice((*byte)(p), n), nil
 }
+
+// longer returns b with n bytes more of what follows it in memory. They are not touched.
+func longer(b []byte, n int) []byte { return unsafe.Slice(&b[0], len(b)+n) }

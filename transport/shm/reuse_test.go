@@ -69,10 +69,23 @@ func TestReusedProcessIDOfReader(t *testing.T) {
 		k, err := ts[1].Expose(source, transport.AccessRead)
 		require.NoError(t, err)
 		require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, len(source)), k, 1))
-		poll(t, ts[0], &log{}, 1)            // asks for help
-		writes := shm.Reuse(ts[1], 1+before) // one for the probe
+		require.NoError(t, shm.Probe(ts[1], 0))
+		poll(t, ts[0], &log{}, 1) // asks for help
+		writes := shm.Reuse(ts[1], before)
 		poll(t, ts[1], &log{}, 20)
 		require.Zero(t, *writes, "%d copies before", before)
+	}
+}
+
+// A process id that has named another process is not believed the next time either.
+func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
+	ts := pair(t)
+	needsAlone(t)
+	require.NoError(t, shm.Probe(ts[1], 0))
+	require.NoError(t, shm.Prove(ts[1], 0))
+	shm.Reuse(ts[1], 0)
+	for range 3 {
+		require.Error(t, shm.Prove(ts[1], 0))
 	}
 }
 

@@ -119,30 +119,6 @@ func TestDescriptorsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// An owner whose proof has failed does not believe the process id the next time.
-func TestProofIsNotBelievedAfterItFailed(t *testing.T) {
-	ts := pair(t)
-	needsAlone(t)
-	shm.ForceWay(ts[0], shm.WayShared)
-	k, err := ts[1].Expose(pattern(1<<20, 5), transport.AccessRead)
-	require.NoError(t, err)
-	var writes *int
-	for round := range 3 {
-		l := &log{}
-		require.NoError(t, endpointTo(t, ts[0], 1).Get(make([]byte, 1<<20), k, 1))
-		poll(t, ts[0], l, 1) // asks for help
-		if round == 0 {
-			writes = shm.Reuse(ts[1], 1) // after the probe
-		}
-		poll(t, ts[1], &log{}, 5)
-		for len(l.done) == 0 {
-			poll(t, ts[0], l, 1)
-		}
-		shm.Sociable(ts[0], 1)
-	}
-	require.Zero(t, *writes)
-}
-
 // No more operations are under way to a peer than its Caps say.
 func TestMaxReads(t *testing.T) {
 	ts := local(t, 2, false)
@@ -174,4 +150,61 @@ func TestPollCopiesABoundedAmount(t *testing.T) {
 	ts[0].MarkDown(1, unix.ESRCH)
 	poll(t, ts[0], l, 1)
 	require.Len(t, l.downs, 1)
+}
+
+// An operation on an arena that ends beyond it touches nothing, however long it is.
+func TestArenaEndsWhereItEnds(t *testing.T) {
+	ts := pair(t)
+	e := endpointTo(t, ts[0], 1)
+	size := ts[1].Arena().Size()
+	const inside = shm.PollBytes + shm.PollBytes/2
+	last, err := ts[1].Arena().Bytes(size-inside, inside)
+	require.NoError(t, err)
+	for n, want := range map[int]error{inside: nil, inside + 1: transport.ErrBadKey} {
+		copy(last, pattern(inside, 1))
+		l, dst := &log{}, make([]byte, n)
+		err := e.Get(dst, ts[1].Arena().Key(size-inside), 1)
+		require.ErrorIs(t, err, want)
+		poll(t, ts[0], l, 4)
+		require.Equal(t, want == nil, bytes.Equal(dst[:inside], last))
+		err = e.Put(make([]byte, n), ts[1].Arena().Key(size-inside), 2)
+		require.ErrorIs(t, err, want)
+		poll(t, ts[0], l, 4)
+		require.Equal(t, want != nil, bytes.Equal(pattern(inside, 1), last))
+		require.False(t, want == nil && len(l.done) != 2)
+	}
+}
+
+// A Poll that has copied more than it should, for the sake of a chunk, leaves what follows
+// to the next one.
+func TestPollThatCopiesTooMuch(t *testing.T) {
+	ts := pair(t)
+	needsAlone(t)
+	shm.ForceWay(ts[0], shm.WayShared)
+	e, l := endpointTo(t, ts[0], 1), &log{}
+	for _, n := range []int{900_000, 200_000} { // in chunks of 64 KiB, and of 48
+		k, err := ts[1].Expose(make([]byte, n), transport.AccessRead)
+		require.NoError(t, err)
+		require.NoError(t, e.Get(make([]byte, n), k, 1))
+	}
+	require.NoError(t, e.Get(make([]byte, 100), ts[1].Arena().Key(0), 1))
+	for len(l.done) < 3 {
+		poll(t, ts[0], l, 1)
+	}
+	for _, d := range l.done {
+		require.NoError(t, d.err)
+	}
+}
+
+// A range belongs to one transport at a time, and to none after it.
+func TestRangeHasOneTransport(t *testing.T) {
+	ts, node := mapped(t, 2, shm.Config{})
+	_, err := shm.New(node, shm.Config{Rank: 1, LocalRank: 1})
+	require.ErrorContains(t, err, "local rank 1 has joined already")
+	for _, tr := range ts {
+		require.NoError(t, tr.Close())
+	}
+	_, err = shm.New(node, shm.Config{Rank: 1, LocalRank: 1})
+	require.ErrorContains(t, err, "local rank 1 has joined already")
+	require.NoError(t, node.Close())
 }
