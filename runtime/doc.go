@@ -33,33 +33,32 @@
 //
 // # Ownership
 //
-//	what                        who may touch it
+//	what                        who may access it
 //	slice given to Send, Recv   the call, until it returns
 //	slice given to Isend, Irecv the request, until Wait or Test reports its end
-//	Buffer given to SendBuffer  nobody but the receiver, from the call on
+//	Buffer given to SendBuffer  only the receiver, from the call on
 //	Message's Buffer            the receiver, until Release
-//	result of a Request         whoever takes it first, once
+//	result of a Request         the first Wait or Test that reports its end, once
 //
 // # Goroutines
 //
 // Every function may be called from any goroutine. A Request, a Matched message
-// and a Persistent belong to one goroutine at a time. As with every message
-// system, collective calls (Dup, Split, NewShared) are made by all members of a
-// communicator in the same order; Create by the members of the new group. Free is
-// local and does not wait.
+// and a Persistent belong to one goroutine at a time. All members of a communicator
+// make collective calls (Dup, Split, NewShared) in the same order; Create is called by
+// the members of the new group. Free is local and does not wait.
 //
 // # Errors
 //
-// Errors can be told apart with errors.Is and errors.As: PeerError for a lost
-// rank, TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the
-// others of this package. An error of one operation says nothing about others.
+// errors.Is and errors.As distinguish errors: PeerError for a lost rank,
+// TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the others of this
+// package. An error of one operation does not affect other operations.
 //
 // # Environment
 //
 // gorun describes the job to a rank in variables that only package bootstrap
 // reads. These tune a rank:
 //
-//	GORUN_DEBUG=1         memory that was given away faults when it is used
+//	GORUN_DEBUG=1         access to memory that was given away faults
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
 //	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
 //	GORUN_NET=eth0        the network between nodes, an interface or a prefix: gorun -net
@@ -68,24 +67,23 @@
 //	                      before the connection is made again
 //	GORUN_NET_IDLE=10m    connections between nodes end after that time without
 //	                      traffic, until the next message; without it they stay
-//	GORUN_NET_GIVEUP=30s  for how long a connection to a rank of another node is asked
-//	                      for before the rank counts as lost. One that was stopped,
-//	                      by a debugger for example, is waited for as long as its
-//	                      node says that it lives
-//	GORUN_SPIN=50us       how long a waiting rank polls without giving way
-//	GORUN_YIELD=100us     how long after that it polls and gives way, then sleeps
+//	GORUN_NET_GIVEUP=30s  how long a connection to a rank of another node is attempted
+//	                      before the rank counts as lost. A rank that was stopped, by a
+//	                      debugger for example, is waited for as long as its node
+//	                      reports it alive
+//	GORUN_SPIN=50us       how long a waiting rank polls without yielding its processor
+//	GORUN_YIELD=100us     how long after that it polls and yields, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
 //	                      error: of all in a World of up to 8, else of those it has
-//	                      exchanged messages with; then what was refused, became
-//	                      dead letters, and was chosen by collectives; gorun
-//	                      -explain sets it
+//	                      exchanged messages with; then refused connections, dead
+//	                      letters, and the algorithms of collectives; gorun -explain
+//	                      sets it
 //	GORUN_COLL            see package collectives
 //
-// Durations are as time.ParseDuration reads them, with a unit: 500ns, 50us, 2ms.
-// GORUN_SPIN or GORUN_YIELD of 0 stands for not at all. Anything else is an error of
-// Init. Without them a rank with a processor of its own spins for 50us and one
-// that shares a processor not at all; it yields for 100us times the ranks per
-// processor.
+// Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms.
+// GORUN_SPIN=0 or GORUN_YIELD=0 skips that phase. Any other value is an error of Init.
+// By default a rank with a processor of its own spins for 50us, and one that shares a
+// processor does not spin; it yields for 100us times the ranks per processor.
 //
 // The package has the name of the standard library's; programs that need both
 // import the other one as goruntime.

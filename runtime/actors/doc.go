@@ -1,6 +1,6 @@
-// Package actors makes the ranks of a job one address space of actors: the
-// actors of protoactor-go, which can be told, asked, watched and stopped from
-// every rank.
+// Package actors joins the ranks of a job into one address space of actors: those of
+// protoactor-go, to which every rank can send messages and requests, and which every
+// rank can watch and stop.
 //
 //	runtime.Main(func(w *runtime.World) error {
 //		s, err := actors.Of(w)
@@ -20,95 +20,97 @@
 //	})
 //
 // A System is a protoactor ActorSystem, so programs written for protoactor run
-// as they are; what differs is how they get their PIDs. It is made on first use.
-// Programs that do not import this package have protoactor for the connections of
-// transport/rdma alone, and none of it with the build tag gorun_shm (docs/adr/0012).
+// unchanged; only the way to get PIDs differs. It is made on first use. Programs that
+// do not import this package contain protoactor for the connections of transport/rdma
+// alone; with the build tag gorun_shm they do not contain it (docs/adr/0012).
 //
 // # Addresses
 //
 // The actors of rank 3 have the address "rank:3", or "rank:3@1" after it was
 // restarted once: a PID of an earlier life never reaches a later one. PIDs within
-// messages are valid wherever they arrive. System.PID names an actor that need not
-// exist yet: messages wait for it, within the bounds below and for
-// Config.Patience, then they are dead letters.
+// messages are valid at every rank. System.PID names an actor that need not exist yet:
+// messages wait for it, within the bounds below and for Config.Patience, then they
+// become dead letters.
 //
-// So it is for actors of the own rank, if System.PID made the PID: what else leads to
-// one that is not there is a dead letter at once.
+// The same holds for actors of this rank, if System.PID made the PID. A message to
+// another PID of this rank without an actor is a dead letter at once.
 //
-// A *actor.PID remembers the Process that it led to. The ranks of runtime.Local,
-// which could share one, each need their own: copy it with actor.NewPID.
+// A *actor.PID caches its Process. The ranks of runtime.Local, which could share a
+// *actor.PID, each need their own: copy it with actor.NewPID.
 //
 // # Messages between ranks
 //
-//	*runtime.Message   arena memory is given away and not copied on a node; the
+//	*runtime.Message   arena memory is handed over and not copied on a node; the
 //	                   receiving actor owns the message and releases it. Up to
 //	                   256 bytes are copied, which costs less; between nodes it is
-//	                   copied or read from where it lies
-//	[]byte, string     copied; between nodes a long one is read from where it lies
+//	                   copied or read in place
+//	[]byte, string     copied; between nodes a long one is read in place
 //	proto.Message      marshalled
 //	registered types   T and *T of Register[T]: their bytes if T is plain data,
-//	                   else what the codec makes of them (gob by default)
+//	                   else encoded by the codec (gob by default)
 //
 // A T arrives as a T, a *T as a *T. A short *T that arrives shares up to 512 bytes of
-// memory with others of its sender: who keeps one of them keeps so much. Numbers and
-// bool are registered; types defined on them, such as time.Duration, are not. Anything
-// else is a dead letter at the sender that is ErrUnregistered. The sender must not
-// change a message afterwards, nor the slice of a []byte. What lies in memory of the
-// arena and is too large for it is a dead letter too.
+// memory with others of its sender: a reference to one of them keeps that memory. Numbers
+// and bool are registered; types defined on them, such as time.Duration, are not. A
+// message of any other type is a dead letter at the sender with the reason
+// ErrUnregistered. The sender must not change a message after it was sent, nor the slice
+// of a []byte. A message that needs arena memory and is too large for the arena is a dead
+// letter, too.
 //
 // Messages of one sender to one receiver arrive in their order, each once, as
 // long as both ranks live.
 //
 // # Delivery
 //
-// An actor runs on one of a few persistent workers (Worker, the default), which
-// become more when they block. With Inline it runs on the goroutine that polls the
-// rank's transports: a hop less, and the rank's other arrivals wait for it. An
-// inline handler cannot wait: receives, collectives and the like fail with
-// runtime.ErrInline. A Future of protoactor waits by itself and cannot be refused: to
-// wait for an answer of another rank there ends with its timeout, and nothing else
-// arrives meanwhile. Use ReenterAfter. An inline actor that is at one message for more
-// than a second is named in the log, once.
+// An actor runs on one of a few persistent workers (Worker, the default); when all of
+// them block, more are started. With Inline it runs on the goroutine that polls the
+// rank's transports: one goroutine switch less, but the rank's other arrivals wait for
+// it. An inline handler must not block: receives, collectives and other waits fail with
+// runtime.ErrInline. The wait of a protoactor Future cannot be refused: in an inline
+// handler, waiting for an answer of another rank ends with the Future's timeout, and
+// nothing else arrives meanwhile. Use ReenterAfter. The log names, once, an inline actor
+// that handles one message for more than a second.
 //
 // # Bounds
 //
-// What waits for an actor is bounded in bytes: Config.Mailbox for what its own
-// rank sent, 256 KiB for each other rank. Beyond that
+// The messages that wait for an actor are bounded in bytes: Config.Mailbox for those
+// of its own rank, 256 KiB for each other rank. Beyond that
 //
-//   - a Tell of an actor does not block: the message waits in the actor's outbox,
-//     and the actor is not run until that is empty. Beyond Config.Outbox messages
-//     are dead letters that are ErrMailboxFull;
+//   - a Tell of an actor does not block: the message waits in the sending actor's
+//     outbox, and that actor does not run until its outbox is empty. Beyond
+//     Config.Outbox messages become dead letters with the reason ErrMailboxFull;
 //   - a Tell of any other goroutine waits.
 //
-// A rank that has not called Of keeps what comes for it, up to 4 MiB and for 30 s.
-// Then that, and what comes later, are dead letters that are ErrNoActors at the
-// senders, whom it holds up no more, and watches there end.
+// A rank that has not called Of stores messages for its actors, up to 4 MiB and for
+// 30 s. After that, these messages and all later ones become dead letters with the
+// reason ErrNoActors at their senders; senders are blocked no longer, and watches end.
 //
 // Actors that wait for each other in a cycle are found by probes, and run: so a
 // cycle that overflows loses messages, as dead letters, but never hangs. System
-// messages (Watch, Unwatch, Terminated, Stop) and answers to futures take no room
-// and always go.
+// messages (Watch, Unwatch, Terminated, Stop) and answers to futures consume no credit
+// and are always sent.
 //
 // # Dead letters
 //
-// What cannot be delivered is published in the EventStream as a *DeadLetter with
-// its Reason, and as protoactor's DeadLetterEvent, which ends a RequestFuture with
-// actor.ErrDeadLetter; so does an answer that cannot travel. An undelivered
-// *runtime.Message is released then. What is sent to an actor of this rank that has
-// ended is protoactor's event alone.
+// A message that cannot be delivered is published in the EventStream as a *DeadLetter
+// with its Reason, and as protoactor's DeadLetterEvent, which ends a RequestFuture with
+// actor.ErrDeadLetter; so does an answer that cannot be encoded. An undelivered
+// *runtime.Message is released then. A message to an actor of this rank that has ended
+// is published as protoactor's event alone.
 //
-// Config.Logger, by default standard error, is told of dead letters, unless it was the
-// end of an actor or a rank that made them, and of panics of actors, with their lines:
-// of ten a second.
+// Config.Logger, by default standard error, logs dead letters, except those caused by
+// the end of an actor or of a rank, and panics of actors with their source lines: at most
+// ten a second.
 //
 // # Death
 //
 // Supervision is local, with all of protoactor's strategies; watching is remote.
-// When a rank dies, every watcher of one of its actors gets one Terminated that
-// says AddressTerminated, and every RequestFuture that was sent to it and is not
-// answered ends with actor.ErrDeadLetter, whether the request was taken there or not;
-// the *DeadLetter says which rank was lost. That is the rank that was asked, or was
-// given the request by an actor or a router of the asker's own rank: who forwards a
-// request to a third rank is not asked any more, so if that is lost the request ends
-// with its timeout, and if he is lost an answer of the third one comes too late.
+// When a rank dies, every watcher of one of its actors gets one Terminated with the
+// reason AddressTerminated, and every unanswered RequestFuture to that rank ends with
+// actor.ErrDeadLetter, whether the request was handled or not; the *DeadLetter names the
+// lost rank. The rank of a request is the one it was sent to, directly or through an
+// actor or a router of the requester's own rank. If an actor of that rank forwards the
+// request to a third rank, the loss of the third rank is not reported, and the request
+// ends with its timeout; if the forwarding rank is lost, the request ends at once, and a
+// later answer of the third rank is dropped.
 package actors
