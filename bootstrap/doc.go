@@ -1,4 +1,4 @@
-// Package bootstrap is how a rank learns who it is and finds the others.
+// Package bootstrap gives a rank its identity and the addresses of the others.
 //
 // A rank is started by a node agent (gorun on one machine). It inherits its
 // identity in GORUN_* environment variables and three descriptors: a stream
@@ -17,9 +17,8 @@
 // that it is tested without processes. [NodeMemory] makes the descriptor that
 // all ranks of a node map.
 //
-// Frames on the socket are described at [Server]. Whatever the other side
-// sends, a malformed frame is an error and never a panic or a large
-// allocation. No host name is ever resolved.
+// Frames on the socket are described at [Server]. A malformed frame is an error,
+// never a panic or a large allocation. No host name is ever resolved.
 package bootstrap
 
 import (

@@ -12,15 +12,15 @@
 //   - Elements are any type without pointers. Built-in operators fit numbers and
 //     bools; Func makes an operator for every other type.
 //   - Wrong arguments are refused before anything is sent. An operation that is
-//     given up halfway, because its context ended or a member died, leaves the
-//     communicator broken for everyone (runtime.ErrCommBroken). Where a member died,
+//     abandoned, because its context ended or a member died, leaves the communicator
+//     broken for all members (runtime.ErrCommBroken). Where a member died,
 //     errors.As finds its runtime.PeerError at every other member, too.
 //   - Members that call different operations, or with different lengths, roots,
 //     operators or element types, get a MismatchError, which names both source lines,
 //     and the others ErrCommBroken: at that call, at the next one, or when the
 //     communicator is freed, where nobody waited for anybody. Two goroutines of a rank
 //     in blocking operations on one communicator get runtime.ErrInUse.
-//   - Messages of collectives never meet the program's own.
+//   - Messages of collectives never match receives of the program.
 //
 // # In place
 //
@@ -38,15 +38,15 @@
 //
 // # Algorithms
 //
-// Ranks of one node talk through shared memory (internal/node), others in
-// messages (internal/message). Long blocks of an all-to-all on a node are read
-// where they lie, from the other process's memory, and go by message where that is
-// forbidden: copied once instead of twice. Explain says which algorithm an
-// operation takes and why, gorun -explain prints at the end which ones were taken; the
-// environment variable GORUN_COLL overrides the choice, as in
+// Ranks of one node communicate through shared memory (internal/node), others by
+// messages (internal/message). Long blocks of an all-to-all on a node are read in place
+// from the other process's memory, copied once instead of twice; where that is
+// forbidden, they are sent as messages. Explain says which algorithm an operation uses
+// and why, gorun -explain prints at the end which ones were used; the environment
+// variable GORUN_COLL overrides the choice, as in
 //
 //	GORUN_COLL="allreduce=ring,bcast=binomial"
 //
 // An algorithm that cannot serve a call (shared memory across nodes, an operator
-// that does not commute) gives way to the table's choice.
+// that does not commute) is replaced by the table's choice.
 package collectives

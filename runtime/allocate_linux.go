@@ -21,7 +21,7 @@ func available(n int) error {
 		return fmt.Errorf("the machine has %d bytes of memory", all)
 	}
 	if most := cgroupMemory(os.DirFS("/")); uint64(n) > most {
-		return fmt.Errorf("the cgroup may have %d bytes of memory", most)
+		return fmt.Errorf("the limit of the cgroup is %d bytes of memory", most)
 	}
 	// The rest is for the kernel to say: limits of the process (setrlimit), and how it
 	// commits memory (proc(5), overcommit_memory).

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrBuffer refuses a Buffer that was given away or released.
-var ErrBuffer = errors.New("buffer is not ours any more")
+var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
 // Buffer is memory that can change hands: SendBuffer gives it to another rank
 // without copying it when both are on one node. It comes from Alloc or with a

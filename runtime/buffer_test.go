@@ -56,7 +56,7 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 			}
 			m.Release()
 			m.Release()
-			require.PanicsWithError(t, "buffer is not ours any more: it was released", func() { m.Bytes() })
+			require.PanicsWithError(t, "buffer does not belong to the caller any more: it was released", func() { m.Bytes() })
 			return nil
 		}
 		b, err := runtime.Alloc[int](w, 4)
@@ -64,7 +64,7 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 		require.NoError(t, runtime.SendBuffer[int](c, b, 1, 3))
 		err = runtime.SendBuffer[int](c, b, 1, 3)
 		require.ErrorIs(t, err, runtime.ErrBuffer)
-		require.ErrorContains(t, err, "buffer is not ours any more: it was sent to rank 1")
+		require.ErrorContains(t, err, "buffer does not belong to the caller any more: it was sent to rank 1")
 		require.Panics(t, func() { b.Bytes() })
 		require.Panics(t, func() { runtime.View[int](b) })
 		b.Release()

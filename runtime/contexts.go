@@ -207,7 +207,7 @@ func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
 		incoming{a.comm.control(from, a.tag), byteElement, in},
 	)
 	if err == nil && s.Bytes != len(in) {
-		err = fmt.Errorf("%w: %d bytes of world rank %d, not %d: all members call the same", ErrArgument, s.Bytes, from, len(in))
+		err = fmt.Errorf("%w: %d bytes of world rank %d, not %d: all members must make the same call", ErrArgument, s.Bytes, from, len(in))
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func TestElementNamesTheFieldInTheWay(t *testing.T) {
 		require.Equal(t, c.kind, typeErr.Kind, c.err)
 	}
 	require.EqualError(t, runtime.Element[outer](),
-		"element type cannot travel: field Parts[].Names of runtime_test.outer is a slice")
+		"element type cannot be sent: field Parts[].Names of runtime_test.outer is a slice")
 }
 
 // exchanged sends one value of S to oneself and receives it as an R.

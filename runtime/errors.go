@@ -39,7 +39,7 @@ var (
 	// ErrRequest refuses an operation that does not fit the state of the request.
 	ErrRequest = errors.New("request is in the wrong state")
 	// ErrElementType refuses an element type that contains pointers.
-	ErrElementType = errors.New("element type cannot travel")
+	ErrElementType = errors.New("element type cannot be sent")
 )
 
 // CallError is an error of an operation with the place of the call that it ended, as in

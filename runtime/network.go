@@ -35,7 +35,7 @@ func openNetwork(w *World, secret []byte) (network, error) {
 	n := network{forced: forcesNetwork()}
 	switch choice := setting(bootstrap.EnvTransport); {
 	case choice == transportShm:
-		n.why = errors.New("-transport shm leaves the network out")
+		n.why = errors.New("-transport shm excludes the network")
 		return n, nil
 	case choice != "" && choice != transportAuto && choice != transportRDMA:
 		return n, fmt.Errorf("bad %s: %q is none of %s, %s and %s",
@@ -85,16 +85,16 @@ func (w *World) hostOf(rank int) string {
 func (w *World) card(rank int) (bootstrap.Card, error) {
 	book := w.book.Load()
 	if book == nil {
-		return bootstrap.Card{}, errors.New("the cards of the ranks are not there yet")
+		return bootstrap.Card{}, errors.New("the cards of the ranks have not been received yet")
 	}
 	card, ok := book.Card(rank)
 	switch {
 	case !ok:
-		return card, fmt.Errorf("rank %d had ended before it said where it listens", rank)
+		return card, fmt.Errorf("rank %d ended before it published its address", rank)
 	case len(card.Addresses) == 0:
-		return card, fmt.Errorf("rank %d on %s has no address: no network interface was fit there", rank, card.Host)
+		return card, fmt.Errorf("rank %d on %s has no address: that host has no suitable network interface", rank, card.Host)
 	case card.Provider != providerName:
-		return card, fmt.Errorf("rank %d on %s listens by %q, this rank speaks %s", rank, card.Host, card.Provider, providerName)
+		return card, fmt.Errorf("rank %d on %s uses RDMA provider %q, this rank uses %s", rank, card.Host, card.Provider, providerName)
 	}
 	return card, nil
 }

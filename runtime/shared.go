@@ -181,7 +181,7 @@ func (s *Shared) attach(cards []uint64) error {
 		default:
 			key := transport.Key{Addr: theirs[cardAddr], Token: theirs[cardToken]}
 			if key.Addr%uint64(os.Getpagesize()) != 0 {
-				return fmt.Errorf("%w: rank %d has a part at %#x, which begins no page", ErrArgument, rank, key.Addr)
+				return fmt.Errorf("%w: rank %d has a part at %#x, which is not aligned to a page", ErrArgument, rank, key.Addr)
 			}
 			part, err := s.memory.node.Shared(s.members[rank], key, s.layout.total)
 			if err != nil {

@@ -1,5 +1,5 @@
-// Package transport is the contract between the message engine and whatever
-// moves bytes between ranks.
+// Package transport is the contract between the message engine and the packages that
+// move bytes between ranks.
 //
 // A transport moves two things: small messages (a three-word header and a
 // payload, both copied before Send returns) and bulk (one-sided Get and Put
@@ -8,13 +8,13 @@
 // # Rules every transport obeys
 //
 //   - Messages of one pair of ranks arrive in the order in which Send accepted
-//     them: one ordered lane per pair, whatever its size or its path.
-//   - Nothing blocks. Send, Get, Put and FetchAdd return ErrAgain when a ring or
-//     a queue is full; the caller keeps the operation and drives it again after
-//     the next Poll. A refused operation has had no effect.
-//   - A full lane gets room when the peer polls. Nobody need ring for that: a rank
-//     with refused operations polls, or sleeps for a bounded time. A transport may
-//     ring a rank that was refused and has armed since (shm does).
+//     them: one ordered lane per pair, whatever the size and the path of a message.
+//   - No method blocks. Send, Get, Put and FetchAdd return ErrAgain when a ring or
+//     a queue is full; the caller keeps the operation and repeats it after the next
+//     Poll. A refused operation has had no effect.
+//   - A full lane gets room when the peer polls. The peer need not ring for that: a
+//     rank with refused operations polls, or sleeps for a bounded time. A transport
+//     may ring a rank that was refused and has armed since (shm does).
 //   - Arrivals, completions and losses are handed over by Poll only, on the
 //     goroutine that called Poll. No method calls the Handler but Poll.
 //   - A Handler may call Endpoint and Caps, Send, Get, Put, FetchAdd and Map,
@@ -24,11 +24,12 @@
 //     the engine, hence never concurrently, except where a comment says so.
 //   - A lost peer is reported once, by Handler.Down. Operations on it then return
 //     an error that is ErrPeerDown; those under way complete with it first.
-//   - A peer that closed in order is not lost: there is no Down. What it sent
-//     before still arrives. A Send to it may be accepted, for nobody, while its
+//   - A peer that called Close is not lost: there is no Down. Messages that it sent
+//     before still arrive. A Send to it may be accepted, and discarded, while its
 //     lane has room; then, or at once, it returns an error that is ErrClosed. Where
-//     a connection has to be made first, a peer that this side has never met is lost:
-//     that nobody listens any more tells nothing else.
+//     a connection has to be made first, a peer that closed before its first
+//     connection to this rank counts as lost: a refused connection does not tell the two
+//     apart.
 //
 // # Ownership of memory
 //

@@ -24,7 +24,7 @@
 // cores), rdma (through the network), actors, and curves (latency and bandwidth from 1 B
 // to 4 MiB). Of each it prints a table of ratios, ours over the better peer, with a bar
 // that must be reached and an aim, or of medians and extremes, and writes the table, all
-// samples as JSON and pictures as PNG to bench/results. A run that -only or -quick makes
-// less than whole writes nothing unless -out says where. A peer that is not installed,
-// fails or hangs is said to be so and does not count.
+// samples as JSON and pictures as PNG to bench/results. A partial run (-only, -quick)
+// writes nothing unless -out names a directory. A peer that is not installed, fails or
+// hangs is reported as such and does not count.
 package main

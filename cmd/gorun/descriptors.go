@@ -27,7 +27,7 @@ func scarce(err error, ranks int) error {
 		return fmt.Errorf("%w: this process may have %d files open at a time, and %d ranks need up to %d: raise the limit (ulimit -Hn)",
 			err, limit.Cur, ranks, ownDescriptors+rankDescriptors*ranks)
 	case errors.Is(err, unix.ENFILE):
-		return fmt.Errorf("%w: all processes of this machine together have as many files open as it allows (sysctl fs.file-max), and %d ranks need up to %d",
+		return fmt.Errorf("%w: this machine has reached its limit of open files (sysctl fs.file-max), and %d ranks need up to %d",
 			err, ranks, ownDescriptors+rankDescriptors*ranks)
 	}
 	return err

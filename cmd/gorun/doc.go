@@ -12,7 +12,7 @@
 //     124 after -timeout, 125 for an error of gorun itself (bad flags, a
 //     failed build, no processes), 126 for a program that cannot be executed,
 //     127 for one that is not there.
-//   - Ranks that die because the job is being ended are never blamed.
+//   - Ranks that die because the job is being ended are never reported as the cause.
 //   - Output is byte-exact. Lines of different ranks do not mix; with -l,
 //     -prefix or -timestamp each line starts with its tag. Without these
 //     nothing is added.
@@ -22,12 +22,12 @@
 // On one machine, one process is launcher and node agent. Its parts: options.go
 // reads the command line, program.go finds or builds the programs, node.go and
 // spawn.go start the ranks, supervise.go is the loop that sees the job through,
-// output.go and stdin.go carry bytes, containment.go and watchdog.go clean up.
+// output.go and stdin.go forward bytes, containment.go and watchdog.go clean up.
 //
 // On several, the same supervision works through agents, which are gorun as
-// well: hosts.go starts them and deals out the ranks, host.go is the way to one,
-// listen.go takes what it says; agent.go is the other end, with its own node,
-// and forward.go in place of output.go. Package link is what goes between.
+// well: hosts.go starts them and assigns the ranks, host.go is the connection to one,
+// listen.go handles its frames; agent.go is the other end, with its own node,
+// and forward.go in place of output.go. Package link defines the frames between them.
 //
 //go:generate sh -c "go run . -man >../../docs/gorun.1"
 package main

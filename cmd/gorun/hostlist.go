@@ -94,7 +94,7 @@ func parseHost(entry string) (hostSlots, error) {
 func checkHostName(name string) error {
 	switch {
 	case name == "":
-		return errors.New("a host without a name")
+		return errors.New("a host name is empty")
 	case name[0] == '-':
 		return fmt.Errorf("%q: a host's name does not start with a dash", name)
 	case len(name) > 255:
@@ -147,7 +147,7 @@ func parseHostFile(r io.Reader) (hostList, error) {
 		return nil, err
 	}
 	if len(l) == 0 {
-		return nil, errors.New("no hosts in it")
+		return nil, errors.New("it names no host")
 	}
 	return l, l.check()
 }

@@ -307,7 +307,7 @@ func (h *host) dismiss(patient bool) error {
 		return nil
 	case <-late.C:
 	}
-	h.giveUp(errors.New("it did not end"))
+	h.giveUp(errors.New("the agent did not exit"))
 	<-h.exited
-	return fmt.Errorf("host %s: the agent did not end within %v: processes may be left there", h.name, dismissDelay)
+	return fmt.Errorf("host %s: the agent did not exit within %v: check the host for processes of the job", h.name, dismissDelay)
 }

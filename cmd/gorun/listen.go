@@ -67,7 +67,7 @@ func (h *host) take(k link.Kind, body []byte) error {
 			return h.output(r, t.Stream, rest, k == link.KindOutputEnd)
 		}
 		if r.heardOut() {
-			return fmt.Errorf("rank %d speaks after its end: %w", r.number, link.ErrMalformed)
+			return fmt.Errorf("frame of rank %d after its end: %w", r.number, link.ErrMalformed)
 		}
 		if err := h.job.server.Take(r.number, rest); errors.Is(err, bootstrap.ErrMalformed) {
 			h.job.news <- news{Event: bootstrap.Event{Rank: r.number}, err: err}
@@ -114,7 +114,7 @@ func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 		h.job.out.feed(s, nil)
 		r.streams[which] = nil // nothing can follow
 	case !s.room.take(len(data)):
-		return fmt.Errorf("rank %d writes more to stream %d than it may: %w", r.number, from, link.ErrMalformed)
+		return fmt.Errorf("output of rank %d exceeds the window of stream %d: %w", r.number, from, link.ErrMalformed)
 	case len(data) > 0:
 		h.job.out.feed(s, data)
 	}
@@ -124,7 +124,7 @@ func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 // exit takes the end of a rank.
 func (h *host) exit(r *rank, x link.Exit) error {
 	if r.heardOut() {
-		return fmt.Errorf("rank %d ends again: %w", r.number, link.ErrMalformed)
+		return fmt.Errorf("second end of rank %d: %w", r.number, link.ErrMalformed)
 	}
 	close(r.served)
 	// The clock is this machine's: others may be anywhere.

@@ -93,31 +93,31 @@ type flag struct {
 
 // flags lists every flag in the order of the help.
 var flags = []flag{
-	{[]string{"np", "n"}, "N", "start N ranks (default 1, with hosts one in each slot)", setRanks},
-	{[]string{"host"}, "H:N,...", "run on these hosts, N ranks on each before the next one's turn (default 1)", setHosts},
+	{[]string{"np", "n"}, "N", "start N ranks (default 1, with hosts one per slot)", setRanks},
+	{[]string{"host"}, "H:N,...", "run on these hosts, with N slots each, filled in order (default 1)", setHosts},
 	{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
-	{[]string{"rsh"}, "CMD", "reach a host by CMD; %h in it, or else the next word, is the host (default ssh)", setRsh},
-	{[]string{"agent-path"}, "F", "gorun on the hosts (default: the path of this one)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
+	{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
+	{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
 	{[]string{"answer-within"}, "D", "give up on a host that does not answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
-	{[]string{"transport"}, "shm|rdma|auto", "how messages travel (default auto: shared memory on a host)", setTransport},
-	{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V, which all users then see in ps", setEnv},
+	{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts)", setTransport},
+	{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},
 	{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
 	{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
 	{[]string{"prefix"}, "PATTERN", "start every line with PATTERN: %r rank, %l local rank, %h host, %p pid, %s stream, %t time, %% percent", setPrefix},
 	{[]string{"timestamp"}, "", "start every line with the time", func(o *options, _ *app, _ string) error { o.timestamp = true; return nil }},
-	{[]string{"output-dir"}, "DIR", "write to DIR/rank.N.out and DIR/rank.N.err instead", func(o *options, _ *app, v string) error { o.outputDir = v; return nil }},
+	{[]string{"output-dir"}, "DIR", "write the output of rank N to DIR/rank.N.out and DIR/rank.N.err", func(o *options, _ *app, v string) error { o.outputDir = v; return nil }},
 	{[]string{"merge-stderr"}, "", "join standard error to standard output", func(o *options, _ *app, _ string) error { o.mergeStderr = true; return nil }},
 	{[]string{"stdin"}, "N|all|none", "which rank gets standard input (default 0; the others read end of file)", setStdin},
 	{[]string{"race"}, "", "build Go code with the race detector, which needs gcc", func(o *options, _ *app, _ string) error { o.race = true; return nil }},
-	{[]string{"build-flags"}, "FLAGS", "flags of go build for Go code, as in -build-flags '-tags debug -trimpath'", setBuildFlags},
-	{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print what blocks the ranks and end them: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
-	{[]string{"grace"}, "D", "wait D between asking ranks to end and killing them (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
-	{[]string{"on-failure"}, "kill|continue", "what a failing rank does to the others (default kill)", setOnFailure},
+	{[]string{"build-flags"}, "FLAGS", "flags for go build, as in -build-flags '-tags debug -trimpath'", setBuildFlags},
+	{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print the operation that blocks each rank and end the job: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
+	{[]string{"grace"}, "D", "time between asking the ranks to end (SIGTERM) and SIGKILL (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
+	{[]string{"on-failure"}, "kill|continue", "when a rank fails, kill the others or let them continue (default kill)", setOnFailure},
 	{[]string{"bind-to"}, "none|core", "bind each rank to one processor, in turn (default none)", setBindTo},
-	{[]string{"report-bindings"}, "", "print where each rank may run", func(o *options, _ *app, _ string) error { o.reportBindings = true; return nil }},
+	{[]string{"report-bindings"}, "", "print the processors that each rank may use", func(o *options, _ *app, _ string) error { o.reportBindings = true; return nil }},
 	{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
-	{[]string{"explain"}, "", "print at the end how ranks reach each other and why, what was refused, and what collectives chose", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
+	{[]string{"explain"}, "", "print at the end the transport of each pair and why, refused connections, and the algorithms of collectives", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
 	{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
 	{[]string{"completion"}, "bash", "print what completes command lines in a shell: source <(gorun -completion bash)", setCompletion},
 	{[]string{"man"}, "", "print the manual page: gorun -man | man -l -", func(o *options, _ *app, _ string) error { o.man = true; return nil }},
@@ -280,7 +280,7 @@ func setBuildFlags(o *options, _ *app, v string) error {
 	}
 	for _, w := range words {
 		if w == "-o" || strings.HasPrefix(w, "-o=") || strings.HasPrefix(w, "--o=") || w == "--o" {
-			return errors.New("gorun says itself where the program goes")
+			return errors.New("gorun itself chooses the output file")
 		}
 	}
 	o.buildFlags = append(o.buildFlags, words...)

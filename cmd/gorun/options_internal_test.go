@@ -78,7 +78,7 @@ func TestOptionErrors(t *testing.T) {
 		"-stdin 1 a":             "-stdin 1: there are ranks 0 to 0",
 		"-completion fish a":     "want one of bash",
 		"-build-flags 'x a":      "a quote is not closed",
-		"-build-flags -o=x a":    "gorun says itself where the program goes",
+		"-build-flags -o=x a":    "gorun itself chooses the output file",
 		"-bind-to socket a":      "want one of none, core",
 		"-on-failure pray a":     "want one of kill, continue",
 		"-timeout soon a":        "want a duration",

@@ -49,7 +49,7 @@ func splitCommand(text string) ([]string, error) {
 		words = append(words, string(word))
 	}
 	if len(words) == 0 {
-		return nil, errors.New("nothing is given")
+		return nil, errors.New("the command is empty")
 	}
 	return words, nil
 }

@@ -13,8 +13,8 @@ usage: gorun [flags] program [arguments] [: [flags] program [arguments]] ...
 The program is an executable (looked up in PATH when it has no slash), the
 directory of a Go package such as . or ./examples/heat, a .go file, or an
 import path; Go code is built first. Flags are written -flag or --flag, with
-"-flag value" or "-flag=value". After -- everything belongs to the program.
--n, -x and -wdir belong to the program they stand before, the other flags to
+"-flag value" or "-flag=value". All words after -- belong to the program.
+-n, -x and -wdir apply to the program that follows them, the other flags to
 the job.
 
 `
@@ -33,12 +33,12 @@ examples:
 
 hosts: gorun and the program must be on every host, at the same path as here
   (-agent-path names another gorun); nothing is copied. -rsh CMD is any command
-  that connects standard input and output with a command on the host: the host
-  takes the place of %h, or follows CMD. This machine (localhost or its own
-  name) needs no -rsh. Environment and directory are those of this shell;
-  HOME, USER, LOGNAME, SHELL and PATH are not where a user is named
-  (user@host) or it is another one there.
-  All of a job on a host ends with the connection to it.
+  that connects standard input and output with a command on the host; the
+  host's name replaces %h in CMD, or else follows CMD. This machine (localhost
+  or its own name) needs no -rsh. Ranks get the environment and directory of
+  this shell, except HOME, USER, LOGNAME, SHELL and PATH on hosts with a user
+  name (user@host) or where the user differs. When the connection to a host
+  ends, all processes of the job there are killed.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   a rank whose loss the program has made up for, under -on-failure continue, and
@@ -46,31 +46,34 @@ exit code: that of the first rank that failed (128+n for signal n), else 0;
   124 timeout, 125 error of gorun (flags, build, start), 126 the program
   cannot be executed, 127 it was not found.
 
-signals: INT and TERM go to the ranks, which are killed after -grace; a second
-  INT kills at once. QUIT (Ctrl-\) prints what each rank is blocked in, as
-  often as it comes; two within a second end the ranks with the stacks of all
-  their goroutines, and so do two QUIT to the process of one rank.
-  USR1, USR2, TSTP and CONT are passed on.
+signals: INT and TERM are passed to the ranks, which are killed after -grace; a
+  second INT kills at once. Each QUIT (Ctrl-\) prints the operation that blocks
+  each rank; two within a second end the ranks with the stacks of all their
+  goroutines, and so do two QUIT to the process of one rank.
+  USR1, USR2, TSTP and CONT are passed to the ranks.
 
 environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
   GORUN_LOCAL_SIZE, GORUN_NODE_RANK, GORUN_NODES, GORUN_HOST, GORUN_JOB;
   GOMAXPROCS is the rank's share of the processors unless it was set.
-  GORUN_CONTAIN=cgroup|namespace|scan chooses how gorun keeps hold of the
-  processes it starts (default: the first that works).
+  GORUN_CONTAIN=cgroup|namespace|scan chooses how gorun tracks the processes
+  of the job, in order to end them (default: the first that works).
 
-settings of a rank, from this shell's environment or -x, with what they are by
-  default (go doc github.com/gorun-hpc/gorun/runtime explains them):
-  GORUN_TRANSPORT=auto, GORUN_NET=  those of -transport and -net
-  GORUN_NET_GIVEUP=30s   how long a rank of another node that cannot be reached is
-                         tried before it counts as lost; one that was stopped is
-                         waited for as long as its node says that it lives
-  GORUN_NET_TIMEOUT=20s  how long another node may leave what was sent unacknowledged
-  GORUN_NET_IDLE=0       connections between nodes end after that time without traffic
+settings of a rank, from this shell's environment or -x, with their defaults
+  (go doc github.com/gorun-hpc/gorun/runtime explains them):
+  GORUN_TRANSPORT=auto, GORUN_NET=  as -transport and -net
+  GORUN_NET_GIVEUP=30s   how long a connection to a rank of another node is attempted
+                         before the rank counts as lost; a stopped rank is waited
+                         for as long as its node reports it alive
+  GORUN_NET_TIMEOUT=20s  how long sent data may stay unacknowledged by another node
+                         before the connection is made again
+  GORUN_NET_IDLE=0       a connection between nodes ends after that time without
+                         traffic; 0: never
   GORUN_CRC=1, GORUN_CMA=1  0: no checksums between nodes; no process_vm_readv
-  GORUN_SPIN=50us, GORUN_YIELD=100us  how long a rank that waits polls before it sleeps,
-                         where it has a processor of its own
+  GORUN_SPIN=50us, GORUN_YIELD=100us  how long a waiting rank polls before it sleeps, if
+                         it has a processor of its own
   GORUN_COLL=            the algorithms of collective operations (package collectives)
-  GORUN_EXPLAIN=0, GORUN_DEBUG=0  1: what -explain prints; memory given away faults
+  GORUN_EXPLAIN=0, GORUN_DEBUG=0  1: print what -explain prints; access to memory that
+                         was given away faults
 `
 
 // usage returns the text of -h.

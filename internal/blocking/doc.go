@@ -1,7 +1,7 @@
 // Package blocking makes system calls that sleep.
 //
-// syscall.Syscall6 keeps Go's processor during a call, which is right for short ones:
-// the scheduler's monitor takes it away from those that last, but looks every 20 us at
-// first and every 10 ms when it has found nothing for a while. A rank that is bound to
-// one core has one processor, so that for so long nothing else of it runs.
+// syscall.Syscall6 keeps the P (Go's scheduling context) during a call, which is right
+// for short calls. The scheduler's monitor retakes it from long ones, but checks every
+// 20 us at first and every 10 ms when it has found none for a while. A rank that is bound
+// to one core has one P, so that no other goroutine of it runs until then.
 package blocking

@@ -1,5 +1,5 @@
-// Package journal takes lines for people where nobody can wait until they are written:
-// under a lock, on the way of messages. Who reads them may be slow, or a pipe that is
-// full and never read. A goroutine writes them, which is there while there are lines;
-// what does not fit meanwhile is counted, and a line says how many were left out.
+// Package journal takes log lines from code that must not block until they are written:
+// under a lock, on the path of messages. The output may be slow, or a full pipe that is
+// never read. A goroutine writes the lines and exists while there are any; lines that do
+// not fit meanwhile are counted, and a line says how many were dropped.
 package journal

@@ -1,4 +1,4 @@
-// Command mutation says how much the tests of a package see: it makes plausible
+// Command mutation measures what the tests of a package catch: it makes plausible
 // mistakes in the package, one at a time, and runs the package's own tests on each.
 //
 //	go run ./internal/mutation [-v] [-timeout D] [-only REGEXP] [PACKAGE-DIR ...]

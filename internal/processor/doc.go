@@ -1,8 +1,8 @@
-// Package processor has the few instructions that Go offers no name for:
+// Package processor has the few instructions that Go does not offer:
 // release stores, prefetches and their opposite. Under the race detector, and
-// on other architectures, they are sync/atomic and nothing at all.
+// on other architectures, stores are those of sync/atomic and the others do nothing.
 //
-// It stands by itself because transport/shm publishes records with it and the
-// engine gives up its lock with it. It does not build for processors of 32 bits, and
-// says why.
+// It is a package of its own because transport/shm publishes records with it and the
+// engine releases its lock with it. It does not build for 32-bit processors, with an
+// error that says why.
 package processor

@@ -23,12 +23,12 @@ var (
 	// ErrNoRank refuses an address that is no rank of this World.
 	ErrNoRank = errors.New("no such rank")
 	// ErrStale refuses a PID of a rank's earlier life.
-	ErrStale = errors.New("the rank was restarted since")
+	ErrStale = errors.New("the rank was restarted in the meantime")
 	// ErrMessage refuses a message that an actor of this package does not take.
-	ErrMessage = errors.New("the actor does not take such messages")
+	ErrMessage = errors.New("the actor does not accept messages of this type")
 	// ErrNoActors says that the rank has not called Of, and has no room to keep
 	// more for it or has kept it for 30 s.
-	ErrNoActors = errors.New("the rank has no actors, it did not call actors.Of")
+	ErrNoActors = errors.New("the rank has no actors: it did not call actors.Of")
 )
 
 // DeadLetter is published in the EventStream for a message that could not be

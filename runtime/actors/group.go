@@ -54,7 +54,7 @@ type Result[T any] struct {
 // members of c name. It is collective over c; every rank names at least one.
 func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error) {
 	if len(members) == 0 {
-		return nil, fmt.Errorf("%w: rank %d names nobody", ErrMember, c.Rank())
+		return nil, fmt.Errorf("%w: rank %d names no actor", ErrMember, c.Rank())
 	}
 	own, err := c.Dup()
 	if err != nil {

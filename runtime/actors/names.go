@@ -19,7 +19,7 @@ var ErrNameTaken = errors.New("name is taken")
 var ErrNoName = errors.New("no such name")
 
 // ErrAnswer says that a rank was asked about a name and answered something else.
-var ErrAnswer = errors.New("the answer makes no sense")
+var ErrAnswer = errors.New("malformed answer")
 
 // namesID is the id of the actor that has a rank's part of the names.
 const namesID = "$names"

@@ -65,7 +65,7 @@ func (s *System) reportLetter(d *DeadLetter) {
 func (s *System) reportFailure(pid *actor.PID, message, reason any) {
 	if more, ok := s.reports.next(time.Now()); ok {
 		m := actor.UnwrapEnvelopeMessage(message)
-		s.cfg.Logger.Error(fmt.Sprintf("actor %s failed at %T: %v", name(pid), m, reason),
+		s.cfg.Logger.Error(fmt.Sprintf("actor %s failed handling %T: %v", name(pid), m, reason),
 			append([]any{"rank", s.Rank(), "at", panicked()}, more...)...)
 	}
 }

@@ -66,7 +66,7 @@ func TestMistakesAreLogged(t *testing.T) {
 				require.Contains(t, line, "rank=0 sender=nobody")
 
 				s.Root.Request(s.PID(1, "in"), "fail")
-				line = log.await(t, "actor rank:1/in failed at string")
+				line = log.await(t, "actor rank:1/in failed handling string")
 				require.Contains(t, line, "level=ERROR")
 				require.Contains(t, line, "nil pointer dereference")
 				require.Regexp(t, `rank=1 at="report_test.go:\d+ \(actors_test.TestMistakesAreLogged`, line)

@@ -82,7 +82,7 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	case poison:
 		r.Stop(pid)
 	case len(to) == 0:
-		r.s.bury(pid, message, fmt.Errorf("%w: the router leads to nobody", ErrStopped))
+		r.s.bury(pid, message, fmt.Errorf("%w: the router has no receivers", ErrStopped))
 	case r.how == RoundRobin:
 		r.s.Root.Send(to[(r.turn.Add(1)-1)%uint64(len(to))], message)
 	case r.how == ConsistentHash:

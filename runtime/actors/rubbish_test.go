@@ -118,7 +118,7 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 	require.Empty(t, dead)
 	w.s.Root.Send(w.s.PID(9, "nobody"), "a dead letter that is no rubbish")
 	next(t, dead)
-	require.Equal(t, []string{fmt.Sprintf("actors: dead letters: %d, of these parcels that no correct rank sends: %d", len(rubbish)+1, len(rubbish))}, w.s.Explain())
+	require.Equal(t, []string{fmt.Sprintf("actors: dead letters: %d, of these malformed parcels: %d", len(rubbish)+1, len(rubbish))}, w.s.Explain())
 	w.unharmed(t, done)
 }
 

@@ -31,12 +31,12 @@ func (s *System) Explain() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("actors: dead letters: %d, of these parcels that no correct rank sends: %d", n, s.rubbish.Load())}
+	return []string{fmt.Sprintf("actors: dead letters: %d, of these malformed parcels: %d", n, s.rubbish.Load())}
 }
 
 // Actors lists the actors and routers that live on this rank, children after their
 // parents: those of the program, and those that make the rank's connections. Of an
-// actor with a mailbox of its own little is known. It costs a look at every actor,
+// actor with a custom mailbox little is known. It costs a look at every actor,
 // and waits for the engine, so an inline actor sees only its own kind.
 func (s *System) Actors() []Actor {
 	all := s.world.TransportActors()
@@ -64,9 +64,9 @@ func (s *System) observe(id string, process actor.Process) (Actor, bool) {
 	}
 	switch process := process.(type) {
 	case *router:
-		return Actor{ID: id, Kind: "router", State: fmt.Sprintf("leads to %d", len(process.members()))}, true
+		return Actor{ID: id, Kind: "router", State: fmt.Sprintf("%d receivers", len(process.members()))}, true
 	case *actor.ActorProcess:
-		return Actor{ID: id, Kind: "mailbox of its own", State: "lives"}, true
+		return Actor{ID: id, Kind: "custom mailbox", State: "lives"}, true
 	default:
 		return Actor{}, false
 	}

@@ -68,8 +68,8 @@ func TestTreeOfActors(t *testing.T) {
 		}
 		ask(t, s, pid, 1)
 		require.Equal(t, 2, found(t, s, "parent/child").Restarts)
-		require.Equal(t, actors.Actor{ID: "own", Kind: "mailbox of its own", State: "lives"}, found(t, s, "own"))
-		require.Equal(t, actors.Actor{ID: "router", Kind: "router", State: "leads to 1"}, found(t, s, "router"))
+		require.Equal(t, actors.Actor{ID: "own", Kind: "custom mailbox", State: "lives"}, found(t, s, "own"))
+		require.Equal(t, actors.Actor{ID: "router", Kind: "router", State: "1 receivers"}, found(t, s, "router"))
 		require.Eventually(t, func() bool { return found(t, s, "parent").State == "idle" }, soon, time.Millisecond)
 
 		var ids []string

@@ -12,9 +12,9 @@
 //
 // Small messages of one pair travel in one ordered lane. It begins in the
 // receiver's inbox, a ring for many producers. After some messages the sender
-// takes one of the receiver's few rings for itself, says so by a record that is
-// its last in the inbox, and goes on there. A ring is given back the same way.
-// So memory grows with the ranks, not with the pairs.
+// claims one of the receiver's few rings, announces it by its last record in the
+// inbox, and continues in the ring. A ring is released the same way. So memory grows
+// with the ranks, not with the pairs.
 //
 //	                 inbox (all peers)          ring (one peer)
 //	write a message  claim a slot by CAS        one store
@@ -23,11 +23,11 @@
 //
 // # Bulk
 //
-// Get and Put copy straight from or to the arena of the peer when the key lies
-// there, else by process_vm_readv and process_vm_writev where a probe shows that
-// they work, else through staging buffers that the two sides' Polls pass to each
-// other. A Get longer than some pages goes one of three ways, chosen by measuring
-// what each took for its size (tuner.go):
+// Get and Put copy directly from or to the peer's arena when the key names arena
+// memory, else by process_vm_readv and process_vm_writev where a probe shows that
+// they work, else through staging buffers that the Polls of both sides pass to each
+// other. A Get longer than some pages uses one of three methods, chosen by the times
+// measured for its size (tuner.go):
 //
 //	alone   the reader copies with process_vm_readv
 //	shared  the owner, if it polls, copies from the back with process_vm_writev
@@ -36,24 +36,24 @@
 //
 // All three end without the owner's help.
 //
-// The two system calls name a process by its number, which the kernel gives away again
-// when the process was reaped. A word of random bits in the private memory of a peer
-// shows that the number still names the peer: after what is read, before what is
-// written. Nothing is copied that way once the loss of the peer is known.
+// The two system calls name a process by its ID, which the kernel can reuse after the
+// process was reaped. A word of random bits in the private memory of a peer shows that
+// the ID still names the peer: it is checked after a read and before a write. Once the
+// loss of the peer is known, these calls are not used.
 //
 // # Waking
 //
 // A sender reads the receiver's alert word after publishing. The receiver sets
-// it, makes every processor that runs a rank pass a barrier (membarrier), and
-// looks into its queues once more before it sleeps, so a sender pays a load and
-// no fence. Who finds a rank armed rings it, and then says so to the others in the
-// same word. Where membarrier is not to be had, senders publish with a sequentially
-// consistent store instead.
+// it, forces a memory barrier on every processor that runs a rank (membarrier), and
+// checks its queues once more before it sleeps, so a sender needs a load and no fence.
+// A sender that finds the rank armed rings it, and then marks the same word as rung for
+// the other senders. Where membarrier is not available, senders publish with a
+// sequentially consistent store instead.
 //
 // # Stopped or killed in between
 //
-// What a rank does in shared memory takes several steps, and it may be stopped or
-// killed between any two. The loss of a killed rank is reported by MarkDown.
+// An operation of a rank in shared memory takes several steps, and the rank may be
+// stopped or killed between any two. The loss of a killed rank is reported by MarkDown.
 //
 //	between these two steps               until it goes on             when it was killed
 //	inbox: claim, move the tail           others move the tail         the same
@@ -63,11 +63,11 @@
 //	                                      a sleeper                    sleeper
 //	bell: count the ring, wake; then      the next sender rings        the same
 //	clear the armed bit
-//	ring: take it, say so in the inbox    nobody has it                free
+//	ring: claim it, announce it           unused                       free
 //	ring: write, publish                  no record                    no record
 //	ring: give it back (one record)       -                            free
-//	reader: make room, ring the writer    who has no room waits for    the loss wakes it
-//	                                      it anyway
+//	reader: make room, ring the writer    the writer polls or sleeps   the loss wakes it
+//	                                      for a bounded time
 //	shared Get: claim a chunk, say done   the Get waits, as memory     fails with the loss
 //	                                      may still be written
 //	staging: take a ticket, answer        the piece waits              fails with the loss
@@ -76,7 +76,7 @@
 //
 // # Distrust
 //
-// What peers can write is loaded once, checked, then used. A ring that holds
-// what no correct peer writes there ends the lane of that peer with ErrDamaged. What
-// such a peer may still write to is not used by others before it was reaped.
+// Memory that peers can write is loaded once, checked, then used. A ring with contents
+// that no correct peer writes ends the lane of that peer with ErrDamaged. Memory that
+// such a peer may still write to is not reused before the peer was reaped.
 package shm

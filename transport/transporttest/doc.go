@@ -13,8 +13,7 @@
 //	fake := transporttest.NewFake(4, transporttest.FakeOptions{Seed: seed, DelayPolls: 3})
 //	engine.New(engine.Config{Transports: []transport.Transport{fake.Transport(rank)}, ...})
 //
-// The fake takes the contract at its word wherever the contract leaves room: a
-// message may be late, a ring small, a completion out of order, and nobody is
-// woken for anything but an arrival. A caller that works on it and on no other
-// promise works on every transport.
+// The fake uses every freedom of the contract: a message may be late, a ring small, a
+// completion out of order, and only an arrival wakes a rank. A caller that works on the
+// fake works on every transport.
 package transporttest

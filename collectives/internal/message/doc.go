@@ -1,4 +1,4 @@
-// Package message holds the collective algorithms that talk in messages: they
+// Package message holds the collective algorithms that send messages: they
 // work on any network and for any number of ranks.
 //
 // One algorithm is one file of straight-line code over Peer. The head of each

@@ -1,3 +1,3 @@
-// Package options parses the flags of an example once for all ranks: what there is
-// to say, rank 0 says.
+// Package options parses the flags of an example once for all ranks: rank 0 prints
+// usage and errors.
 package options

@@ -5,7 +5,7 @@
 //
 //	c := nscluster.Start(t, 2)                   // h0 and h1, or t.Skip
 //	exec.Command("gorun", "-host", "h0,h1", "-rsh", c.Rsh(), ...)
-//	c.Kill("h1")                                 // pulls the plug
+//	c.Kill("h1")                                 // as if its power failed
 //
 //	      bridge (a namespace of its own: the machine's is not touched)
 //	     /      |      \

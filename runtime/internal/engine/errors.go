@@ -15,7 +15,7 @@ var (
 	ErrClosed = errors.New("engine is closed")
 	// ErrPanicked is the cause of operations on an engine that a panic has left halfway:
 	// in a transport, or in a call that waits.
-	ErrPanicked = errors.New("the engine was left by a panic")
+	ErrPanicked = errors.New("the engine ended by a panic")
 	// ErrLinkClosed refuses a parcel of a link that was closed.
 	ErrLinkClosed = errors.New("link is closed")
 	// ErrAddress says that a rank or a tag lies outside its range.
@@ -81,7 +81,7 @@ type LabelError struct {
 
 // Error implements error.
 func (e *LabelError) Error() string {
-	return fmt.Sprintf("message from rank %d with tag %d bears label %#x, the receive wants %#x",
+	return fmt.Sprintf("message from rank %d with tag %d carries label %#x, the receive wants %#x",
 		e.Source, e.Tag, e.Sent, e.Want)
 }
 

@@ -8,7 +8,7 @@ import (
 
 // ErrInline refuses a call that would wait on the goroutine that serves parcels:
 // what it waits for would wait for it.
-var ErrInline = errors.New("a handler that runs inline cannot wait")
+var ErrInline = errors.New("an inline handler must not wait")
 
 // Goroutine names the calling goroutine while it lives. Names are used again.
 func Goroutine() uintptr { return goroutine() }

@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 		e.Rouse()
 		err := <-errs
 		require.ErrorIs(t, err, engine.ErrInline)
-		require.EqualError(t, err, "receive: operation was cancelled: a handler that runs inline cannot wait")
+		require.EqualError(t, err, "receive: operation was cancelled: an inline handler must not wait")
 	}
 	require.NoError(t, e.Close())
 	require.ErrorIs(t, <-ended, engine.ErrClosed)

@@ -1,15 +1,14 @@
-// Package probe says what a host offers for RDMA: which network interfaces and
-// addresses could carry it, which adapters the kernel drives, and, where there
-// is nothing, why not and what to do. It looks, and changes nothing.
+// Package probe reports what a host offers for RDMA: network interfaces and addresses
+// that can carry it, adapters with a kernel driver, and, if there are none, the reason
+// and the remedy. It reads, and changes nothing.
 //
-// transport/rdma chooses the address it listens on with it, gorun prints it with
+// transport/rdma uses it to choose the address that it listens on, gorun prints it with
 // -explain.
 //
 // # Choice of the address
 //
-// One address is chosen, never the unspecified one: strangers on other networks
-// of the host cannot reach a listener that is not there. Without a wish, in this
-// order:
+// One address is chosen, never the unspecified one, so that the listener cannot be
+// reached from other networks of the host. Without a preference, in this order:
 //
 //  1. interfaces that are up and have an address; loopback only if there is
 //     nothing else, and link-local addresses, whose zone means nothing on
@@ -19,7 +18,7 @@
 //     have the same addresses on many hosts)
 //  4. the faster one, IPv4 before IPv6, and then the order of the kernel
 //
-// A wish (-net) is an interface's name, an address, or a network in CIDR form;
-// several are separated by commas, the first that matches wins. Among what it
-// matches the same order decides.
+// A preference (-net) is an interface's name, an address, or a network in CIDR form;
+// several are separated by commas, and the first that matches is used. Among its matches
+// the same order decides.
 package probe

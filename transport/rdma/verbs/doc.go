@@ -8,9 +8,9 @@
 //
 // A consumer uses the concrete types: [Open] gives an [Adapter], from which the
 // rest is made. A provider implements [Provider], [Device], [QueuePair],
-// [Handshake] and [ServicePoint], which move bytes and nothing else. Everything
-// the pages say of states, parameters, events, completion order, flushing, limits
-// and wakeups is written once, here, between the two.
+// [Handshake] and [ServicePoint], which only move bytes. All rules of the pages for
+// states, parameters, events, completion order, flushing, limits and wakeups are
+// implemented once, here, between the two.
 //
 //	consumer      Adapter  Endpoint  CompletionQueue  Listener  ConnectionRequest
 //	------------------------------------------------------------------------------
@@ -23,16 +23,16 @@
 //
 // An adapter has one lock. Every method of a consumer type takes it once, and every
 // method of a provider is called under it, except [Device.Sleep]. A provider
-// therefore needs no lock and no goroutine of its own, and calls its upcalls only
-// from within a call it is in. No upcall calls the provider back. Goroutines that
-// must not meet at this lock open an adapter each.
+// therefore needs no lock and no goroutine of its own, and makes upcalls only while one
+// of its methods is called. No upcall calls the provider back. Goroutines that must not
+// contend for this lock open an adapter each.
 //
-// # Who makes progress
+// # Progress
 //
-// Whoever polls. [CompletionQueue.Poll] hands out what is queued, and when nothing
-// is, drives [Device.Progress] on the caller's goroutine. Posting starts the request
-// on the caller's goroutine too. There is no other thread: an endpoint whose
-// consumer polls nothing and waits for nothing makes no progress and does not time
+// The consumer's goroutines make progress. [CompletionQueue.Poll] returns queued
+// entries; when there are none, it calls [Device.Progress] on the caller's goroutine.
+// Posting starts the request on the caller's goroutine, too. There is no other thread:
+// an endpoint whose consumer neither polls nor waits makes no progress and does not time
 // out. [CompletionQueue.Wait] sleeps in the kernel through [Device.Sleep].
 //
 // # Ownership of memory
@@ -40,9 +40,9 @@
 //	what                               who may touch it, until when
 //	WorkRequest, ReceiveRequest, list  the caller; copied when the post returns
 //	bytes of a posted segment          the provider, until the request completes;
-//	                                   of an inline request nobody after the post
+//	                                   those of an inline request are copied by the post
 //	PrivateData passed in              the caller; copied when the call returns
-//	PrivateData of an Event            the consumer, for ever
+//	PrivateData of an Event            the consumer, without end
 //	a registered region                peers too, as its access rights say, until
 //	                                   MemoryRegion.Close returns
 //	*Request, *Receive                 the provider, from Next to Done or Fail

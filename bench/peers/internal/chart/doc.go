@@ -3,5 +3,5 @@
 // gives it, and has two pixels for each, so that a text of 12 points is legible there.
 //
 // Systems differ in the shape of their marks and losses in the side they point to, not
-// in colour alone, and the colours are told apart by those who see less of them.
+// in colour alone, and the colours are distinguishable for the colour-blind.
 package chart

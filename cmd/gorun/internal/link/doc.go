@@ -1,9 +1,9 @@
-// Package link is what gorun and its node agents say to each other: over one
-// pair of byte streams, the standard input and output of the command that
-// starts the agent, everything goes that a job needs on a host.
+// Package link is the protocol between gorun and its node agents. It runs over one
+// pair of byte streams, the standard input and output of the command that starts the
+// agent.
 //
 //	agent                                   launcher
-//	preamble: "gorun-agent 2 v1.2.3\n"  ->                who is there
+//	preamble: "gorun-agent 2 v1.2.3\n"  ->                protocol and version
 //	Hello                               ->                its node and processors
 //	                                    <-  Probe         is that process on your node?
 //	Probed                              ->
@@ -15,13 +15,12 @@
 //	                                    <-  End           no rank is left: clean up
 //	Done                                ->
 //
-// Each side sends Beat while it has nothing else to say, and takes the other
-// for lost after some silence; Pause announces a longer one. A stream of
-// output and the input have a window of [WindowBytes] each, so that no slow reader holds
-// up anything but what it reads, and neither side needs to keep more.
+// Each side sends Beat while it has nothing else to send, and declares the other lost
+// after some silence; Pause announces a longer one. A stream of output and the input
+// have a window of [WindowBytes] each, so that a slow reader stalls only the stream that
+// it reads, and neither side needs to buffer more.
 //
 // A frame is 4 bytes length of the rest, little endian, 1 byte kind, body.
 // Bodies are JSON where they are rare, and a [Target] with bytes where they are
-// many. Whatever arrives, a malformed frame is an error and never a panic or a
-// large allocation.
+// many. A malformed frame is an error, never a panic or a large allocation.
 package link

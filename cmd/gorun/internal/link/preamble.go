@@ -27,7 +27,9 @@ type NoiseError struct {
 }
 
 // Error implements error.
-func (e *NoiseError) Error() string { return fmt.Sprintf("it said %q", e.Said) }
+func (e *NoiseError) Error() string {
+	return fmt.Sprintf("got %q in place of an agent's preamble", e.Said)
+}
 
 // Preamble returns the first bytes an agent sends: a line of text, so that any
 // version of gorun understands which one it has before it.

@@ -1,5 +1,5 @@
-// Package credit keeps the flow of small frames between two ranks within the
-// receives that are posted, and without loss or repetition across connections.
+// Package credit limits the small frames between two ranks to the posted receives, and
+// prevents loss and repetition across connections.
 // It is pure: numbers in, numbers out; no sockets, no clocks, no allocations
 // after New.
 //
@@ -34,18 +34,18 @@
 //
 // # No deadlock
 //
-// Credit is returned by every frame that travels the other way, and by an update
-// when half of a window has been returned, or half of the sender's slots are to
-// be acknowledged, and nothing went the other way. An update never needs a
-// credit. At most UpdateReserve of them are unheard; each frame says how many its
-// sender has heard. So that a peer without credit or slots is not left unable to
-// say so, the last reserved receive is used only for an update that lets it send. A
-// peer that could send but has nothing to, and waits for an acknowledgement, answers
-// with an update when it has heard as many as there may be: the other side may have
-// no more.
+// Credit is returned by every frame in the other direction, and by an update when half
+// of a window is to be returned, or half of the sender's slots are to be acknowledged,
+// and no frame was sent in that direction. An update never needs a credit. At most
+// UpdateReserve of them are unacknowledged ("unheard"); each frame says how many updates
+// its sender has received ("heard"). The last reserved receive is used only for an
+// update that allows the peer to send, so that a peer without credit or slots is never
+// left without one. A peer that could send but has no message, and waits for an
+// acknowledgement, answers with an update when it has received as many updates as may be
+// unheard: the other side may not be able to send another one.
 //
 // # Memory
 //
-// A Pool hands out receives: few at first, more to peers that use them up, and
+// A Pool assigns receives to peers: few at first, more to peers that use them up, and
 // never so many that a rank with a thousand peers exceeds its budget.
 package credit

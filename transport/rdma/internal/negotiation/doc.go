@@ -43,12 +43,12 @@
 //	  8  several rails
 //
 // The destination rank is bound by the tag and not carried: a record sent to
-// another rank does not verify there. The tag of a reply covers the request, so
-// a reply fits one request only, and so does the tag of a Reject, which binds the rank
-// that refuses, too. A request can be replayed; the memory of attempts in package
-// peering refuses that. A Reject whose tag does not verify proves nothing: ranks with
-// different secrets refuse each other that way for ever, and so can a stranger on the
-// way, which neither can be told from the other. It is the end of one attempt.
+// another rank does not verify there. The tag of a reply covers the request, so that a
+// reply is valid for one request only; so does the tag of a Reject, which also covers the
+// rank that refuses. A request can be replayed; package peering remembers attempts and
+// refuses that. A Reject whose tag does not verify proves nothing: it may come from a rank
+// with another secret, which refuses every request, or from an attacker, and the two
+// cannot be distinguished. It ends one attempt.
 //
 // # Padding
 //

@@ -15,7 +15,7 @@
 //	Terminate      0x7     untagged  2      see Terminate
 //
 // The opcodes of RFC 7306 (immediate data and atomics, 0x8 to 0xb) are named but
-// not spoken: they get the Terminate of an unexpected opcode, as do those that no
+// not implemented: they get the Terminate of an unexpected opcode, as do those that no
 // RFC defines.
 //
 // # Reads
