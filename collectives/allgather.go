@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// AllGather lays send of all members side by side in recv of all members, in the
-// order of the ranks. recv is Size times as long as send.
+// AllGather concatenates send of all members in recv of all members, in the order of the
+// ranks. recv is Size times as long as send.
 func AllGather[T any](c *runtime.Comm, send, recv []T) error {
 	g, err := enterFor[T](c)
 	in, out := kernel.Bytes(send), kernel.Bytes(recv)

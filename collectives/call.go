@@ -14,17 +14,16 @@ import (
 // operation, or not with the same length, root or operator.
 var ErrMismatch = errors.New("ranks call different collective operations")
 
-// MismatchError names two ranks that do not call the same. It is ErrMismatch. The
-// communicator is broken by it, so the other ranks get runtime.ErrCommBroken with
-// its text.
+// MismatchError names two ranks that call different operations. It is ErrMismatch. The
+// communicator is broken by it, so the other ranks get runtime.ErrCommBroken with its text.
 type MismatchError struct {
 	// Rank is this rank, Peer the other one.
 	Rank, Peer int
 	// Call and PeerCall say what they called, as in "bcast of 8 bytes from root 0".
-	// PeerCall is empty if Peer is Rank: then it is not known who differs.
+	// PeerCall is empty if Peer is Rank: then it is not known which rank differs.
 	Call, PeerCall string
-	// Line and PeerLine are where, as in "main.go:12". PeerLine is empty if the peer
-	// does not answer, or has forgotten: it remembers its last calls alone.
+	// Line and PeerLine are the source lines, as in "main.go:12". PeerLine is empty if the
+	// peer does not answer, or does not remember the call: it stores its last calls only.
 	Line, PeerLine string
 	// odd is the world rank that calls something else than the others.
 	odd int

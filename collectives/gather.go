@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Gather lays send of all members side by side in recv of root, in the order of
-// the ranks. recv is Size times as long as send there; it is not used elsewhere.
+// Gather concatenates send of all members in recv of root, in the order of the ranks. recv
+// is Size times as long as send there; it is not used elsewhere.
 func Gather[T any](c *runtime.Comm, send, recv []T, root int) error {
 	g, err := enterFor[T](c)
 	if err == nil {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// Break marks the communicator as broken: operations on it, on its views and on
-// its Private twin, those under way included, end with an error that is
-// ErrCommBroken and cause, at this rank at once and at the other members as soon
-// as they hear of it. Collective operations call it when they are given up
-// halfway, for members that go on would wait for ever or mix up messages. Only
-// the first Break of a communicator counts. Elsewhere the cause is its text, cut
-// after some 250 bytes, and the PeerError of the rank that was lost if it is one.
+// Break marks the communicator as broken: operations on it, on its views and on its Private
+// twin, those under way included, end with an error that is ErrCommBroken and cause, at
+// this rank at once and at the other members as soon as the notice arrives. Collective
+// operations call it when they are abandoned, because members that continue would wait for
+// ever or match wrong messages. Only the first Break of a communicator counts. Elsewhere
+// the cause is its text, cut after some 250 bytes, and the PeerError of the rank that was
+// lost if it is one.
 func (c *Comm) Break(cause error) {
 	if c == nil || c.Err() != nil {
 		return

@@ -21,10 +21,9 @@ var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 //	Alloc              this rank     Release, SendBuffer       this rank, the receiver
 //	a Message          its sender    Release, SendBuffer       its sender
 //
-// After its end a Buffer is dead: View and Bytes panic, SendBuffer returns
-// ErrBuffer. With GORUN_DEBUG=1 memory of this rank that is used after it was
-// given away or released faults, whatever slice it is used by; ranks of one
-// process are exempt.
+// After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
+// GORUN_DEBUG=1 memory of this rank that is used after it was given away or released
+// faults, through whatever slice it is accessed; ranks of one process are exempt.
 type Buffer struct {
 	world *World
 	// lease is the memory, and more than its bytes if it is this rank's own.
@@ -107,12 +106,11 @@ func (b *Buffer) dead() error {
 	return fmt.Errorf("%w: it was released", ErrBuffer)
 }
 
-// SendBuffer sends the whole buffer as elements of type T and gives its memory
-// away: on a node only its name travels. It returns when the message is on its
-// way, and never waits for the receiver; the Buffer is dead then, and the memory
-// comes back when the receiver releases it or, between nodes, has its bytes. Any
-// receive can take the message, RecvMessage without a copy. After an error the
-// Buffer is still the caller's.
+// SendBuffer sends the whole buffer as elements of type T and gives its memory away: on a
+// node only its offset is sent. It returns when the message is on its way, and never waits
+// for the receiver; the Buffer is dead then, and the memory comes back when the receiver
+// releases it or, between nodes, has its bytes. Any receive can take the message,
+// RecvMessage without a copy. After an error the Buffer is still the caller's.
 //
 // A Buffer that came with a message belongs to another rank, so it is copied to
 // memory of this rank first.

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Element returns nil if values of type T can travel in messages, else an
-// ElementTypeError that names the field in the way.
+// Element returns nil if values of type T can be sent in messages, else an ElementTypeError
+// that names the field in the way.
 func Element[T any]() error { return elementOf[T]().err }
 
 // CountOf returns how many whole elements of type T are in the message that s

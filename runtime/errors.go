@@ -18,13 +18,13 @@ var (
 	ErrClosed = engine.ErrClosed
 	// ErrAborted ends operations of a World that was aborted.
 	ErrAborted = errors.New("job aborted")
-	// ErrCommBroken ends operations on a communicator in which a collective
-	// operation was given up halfway. Only Free is of use then.
+	// ErrCommBroken ends operations on a communicator in which a collective operation was
+	// abandoned. Only Free can be called then.
 	ErrCommBroken = errors.New("communicator is broken")
 	// ErrCommFreed refuses operations on a communicator after Free.
 	ErrCommFreed = errors.New("communicator was freed")
-	// ErrInUse ends an operation that all members do together, begun while another
-	// goroutine of the rank is in one on the same communicator, and that one, too.
+	// ErrInUse ends a collective operation that begins while another goroutine of the rank
+	// is in one on the same communicator, and that other one, too.
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm refuses a nil communicator.
 	ErrComm = errors.New("no communicator")
@@ -53,13 +53,13 @@ type CallError = callsite.Error
 //
 // errors.As finds it in the error of every operation that names the rank, and of those of
 // all members that its loss has ended, at each of them; these are ErrCommBroken, too, since
-// nothing but Free is of use then. It makes no difference whether a rank hears first of the
-// loss or of what others have made of it. A communicator that was broken for another reason
-// says that reason. Its fields:
+// only Free can be called then. It makes no difference whether a rank first detects the
+// loss or receives the notice of another member. A communicator that was broken for another
+// reason says that reason. Its fields:
 //
 //	Rank  int    // the world rank that was lost
 //	Op    string // the operation
-//	Cause error  // what was seen of its end
+//	Cause error  // how its end was detected
 type PeerError = engine.PeerError
 
 // TruncatedError ends a receive whose message was longer than its buffer. The
@@ -152,7 +152,7 @@ func (e *BrokenError) Unwrap() []error { return []error{ErrCommBroken, e.Cause} 
 type AbortError struct {
 	// Rank is the rank that ended the job.
 	Rank int
-	// Code is the exit code it asked for.
+	// Code is the exit code that it passed to Abort.
 	Code int
 	// Cause is why, or nil.
 	Cause error

@@ -26,8 +26,8 @@ const (
 // end of a run: GORUN_EXPLAIN prints its lines.
 type Explainer interface{ Explain() []string }
 
-// Explain describes the way to a peer in one line: the lane, the path of large
-// messages, and why better ones were not chosen.
+// Explain describes the way to a peer in one line: the lane, the path of large messages,
+// and why faster ones were not chosen.
 func (w *World) Explain(peer int) string {
 	switch {
 	case peer < 0 || peer >= w.Size():

@@ -15,24 +15,24 @@ import (
 // Answerer is an attribute of a communicator that answers the questions of other
 // members, see Comm.Inquire.
 type Answerer interface {
-	// Answer returns what is known of a subject, at most AnswerMax bytes, or nothing. It
-	// is called on a goroutine of its own and must not communicate.
+	// Answer returns information on a subject, at most AnswerMax bytes, or nil. It is
+	// called on a goroutine of its own and must not communicate.
 	Answer(subject uint64) []byte
 }
 
 // AnswerMax is how many bytes an answer has at most.
 const AnswerMax = 240
 
-// ErrNoAnswer says that a member did not answer in time, or knew nothing.
+// ErrNoAnswer says that a member did not answer in time, or had no answer.
 var ErrNoAnswer = errors.New("no answer")
 
 // inquiryTime is how long an Inquire waits. The background of a rank that computes
 // answers within tens of milliseconds.
 const inquiryTime = 2 * time.Second
 
-// Inquire asks another member, whatever it does at the moment, and returns the answer
-// of the first of its attributes of this communicator that has one. It is for errors,
-// not for data: it also works on a communicator that is broken. The error is ErrNoAnswer.
+// Inquire asks another member, which need not make a call, and returns the answer of the
+// first of its attributes of this communicator that has one. It is for errors, not for
+// data: it also works on a communicator that is broken. The error is ErrNoAnswer.
 func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 	if err := c.checkPeer(rank); err != nil {
 		return nil, err

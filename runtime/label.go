@@ -5,7 +5,7 @@ import "github.com/gorun-hpc/gorun/runtime/internal/engine"
 // LabelMax is the largest label.
 const LabelMax = 1<<31 - 1
 
-// Label is a library's word for what its messages belong to, such as a fingerprint of
+// Label is a number that a library attaches to its messages, such as a fingerprint of
 // a collective operation: a receive whose label is not that of the message it matched
 // ends with a LabelError, and nothing of the message is copied. Labels take no part in
 // matching. The zero value must be Set before its use.
@@ -17,17 +17,17 @@ func (l *Label) Set(number uint32) {
 	l.element = element{typ: engine.TypeLabel | engine.Type(number&LabelMax), size: 1, plain: true}
 }
 
-// SendLabeled is Send of bytes that bear a label.
+// SendLabeled is Send of bytes with a label.
 func (c *Comm) SendLabeled(l *Label, b []byte, dest, tag int) error {
 	return c.send(&l.element, b, dest, tag, engine.Standard)
 }
 
-// RecvLabeled is Recv of bytes that bear a label.
+// RecvLabeled is Recv of bytes with a label.
 func (c *Comm) RecvLabeled(l *Label, b []byte, source, tag int) (Status, error) {
 	return c.recv(&l.element, b, source, tag)
 }
 
-// SendRecvLabeled is SendRecv of bytes that bear a label, both ways.
+// SendRecvLabeled is SendRecv of bytes with a label, in both directions.
 func (c *Comm) SendRecvLabeled(l *Label, send []byte, dest int, recv []byte, source, tag int) (Status, error) {
 	return c.sendRecv(&l.element, send, dest, tag, &l.element, recv, source, tag)
 }

@@ -99,10 +99,9 @@ func (p *Persistent) Test() (Status, bool, error) {
 	return s, ok, err
 }
 
-// Request returns the request of the operation started last, for WaitAll and its
-// like, and the zero Request when there is none under way. Who takes its result has
-// it instead of the Persistent, whose Wait or Test still has to allow the next
-// Start.
+// Request returns the request of the operation started last, for WaitAll and its like, and
+// the zero Request when there is none under way. A caller that waits for it takes its
+// result; the Wait or Test of the Persistent is still due before the next Start.
 func (p *Persistent) Request() Request {
 	if p.state != persistentStarted {
 		return Request{}
@@ -117,10 +116,10 @@ func (p *Persistent) Cancel() {
 	}
 }
 
-// Free gives the operation up. One that is under way completes by itself.
+// Free ends the use of the operation. One that is under way completes without Wait.
 func (p *Persistent) Free() { p.state = persistentFreed }
 
-// StartAll starts all operations, up to the first that cannot.
+// StartAll starts all operations in order, up to the first that fails to start.
 func StartAll(operations ...*Persistent) error {
 	for _, p := range operations {
 		if err := p.Start(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Recv receives one message into buf. A message longer than buf fills it and
-// ends with a TruncatedError; a shorter one is no error, Status.Count tells.
+// Recv receives one message into buf. A message longer than buf fills it and ends with a
+// TruncatedError; a shorter one is no error: Status.Count returns its length.
 func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) {
 	return c.recv(elementOf[T](), bytesOf(buf), source, tag)
 }

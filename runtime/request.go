@@ -92,14 +92,14 @@ func (r Request) Test() (Status, bool, error) {
 // result.
 func (r Request) Done() bool { return r.operation.Look() }
 
-// Cancel asks to end an operation that is not matched yet; Wait then returns
-// ErrCanceled. Too late it does nothing. Wait or Test is still due. The function
-// of a NewRequest finds its context ended.
+// Cancel asks to end an operation that is not matched yet; Wait then returns ErrCanceled.
+// After the match it does nothing. Wait or Test is still due. The function of a NewRequest
+// finds its context ended.
 //
-// A small standard send is too late at once: its message was copied and is on its way,
-// though nobody has received it. Only while it waits, for the connection with a rank of
-// another node or for room, is it taken back. The result of Wait tells: after nil the
-// message arrives, after ErrCanceled it never does.
+// A small standard send cannot be canceled once its message was copied into the lane,
+// although no receive has matched it. It can be canceled only while it waits for the
+// connection with a rank of another node or for room. The result of Wait shows this: after
+// nil the message arrives, after ErrCanceled it never does.
 func (r Request) Cancel() {
 	if t := r.task(); t != nil {
 		t.cancel()

@@ -16,8 +16,8 @@ func Ssend[T any](c *Comm, buf []T, dest, tag int) error {
 	return c.send(elementOf[T](), bytesOf(buf), dest, tag, engine.Synchronous)
 }
 
-// Isend starts a Send. buf may not be changed until the request is complete;
-// errors come out of Wait. A request that nobody waits for completes by itself.
+// Isend starts a Send. buf may not be changed until the request is complete; errors come
+// out of Wait. A request completes without Wait, too.
 func Isend[T any](c *Comm, buf []T, dest, tag int) Request {
 	return c.isend(elementOf[T](), bytesOf(buf), dest, tag, engine.Standard)
 }

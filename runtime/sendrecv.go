@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 )
 
-// SendRecv sends and receives at the same time, so that ranks that exchange
-// messages do not wait for each other in a circle. The buffers must not overlap.
+// SendRecv sends and receives at the same time, so that ranks that exchange messages do not
+// deadlock. The buffers must not overlap.
 func SendRecv[S, R any](c *Comm, send []S, dest, sendTag int, recv []R, source, recvTag int) (Status, error) {
 	return c.sendRecv(elementOf[S](), bytesOf(send), dest, sendTag, elementOf[R](), bytesOf(recv), source, recvTag)
 }

@@ -12,14 +12,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Shared is memory that the members of a communicator on one node have in
-// common: each member's part lies in its own arena and is used by all of them in
-// place. Its contents begin as zeros, and pages that nobody writes to cost no
-// memory.
+// Shared is memory that the members of a communicator on one node have in common: each
+// member's part lies in its own arena and is used by all of them in place. Its initial
+// contents are zeros, and pages that are never written cost no memory.
 //
-// Order is made by words: write into a part, then Signal a word; whoever has seen
-// the word by Await or Load sees what was written before. A Shared may be used
-// from any goroutine.
+// Words order accesses: write into a part, then Signal a word; a rank that has read the new
+// value by Await or Load sees all earlier writes. A Shared may be used from any goroutine.
 type Shared struct {
 	world   *World
 	memory  *memory
@@ -230,9 +228,8 @@ func SharedView[T any](b []byte) []T {
 	return viewOf[T](b, count(len(b), e.size))
 }
 
-// Free says that this member will not use the memory again. Every member calls
-// it; none waits. A part is used for something else when all of them did, or are
-// down.
+// Free says that this member will not use the memory again. Every member calls it; none
+// waits. A part is reused when all of them have called it or are down.
 func (s *Shared) Free() error {
 	if s.freed.Swap(true) {
 		return callsite.At(fmt.Errorf("%w: shared memory was freed before", ErrArgument))

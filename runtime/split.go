@@ -9,9 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// Dup returns a communicator of the same group with messages of its own. All
-// members call it. The context of a view ends the call, not what is done with the new
-// communicator later; so it is for Split and Create, too.
+// Dup returns a communicator of the same group with messages of its own. All members call
+// it. The context of a view ends the call, but does not apply to the new communicator; the
+// same holds for Split and Create.
 func (c *Comm) Dup() (*Comm, error) {
 	if err := c.Err(); err != nil {
 		return nil, callsite.At(err)

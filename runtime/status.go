@@ -8,11 +8,11 @@ const (
 	AnySource = engine.AnySource
 	// AnyTag as a tag of a receive or probe matches every tag.
 	AnyTag = engine.AnyTag
-	// ProcNull is the rank that is nobody: a send to it does nothing, a receive
-	// from it returns at once with source ProcNull, tag AnyTag and count 0.
+	// ProcNull is the null rank: a send to it does nothing, a receive from it returns at
+	// once with source ProcNull, tag AnyTag and count 0.
 	ProcNull = -2
-	// Undefined as a color of Split asks for no communicator; it is also the
-	// result of Group lookups that find nothing.
+	// Undefined as a color of Split requests no communicator; it is also the result of
+	// Group lookups that find nothing.
 	Undefined = -32766
 	// TagMax is the largest tag.
 	TagMax = 1<<30 - 1

@@ -23,8 +23,8 @@ type task struct {
 // ends when the request is canceled, and returns its request. Wait returns fn's
 // error. A panic in fn is one of the rank.
 //
-// The end of fn is a message of the rank to itself, so that WaitAny and its like
-// need not know that there is a goroutine.
+// The end of fn is a message of the rank to itself, so that WaitAny and its variants need
+// no support for goroutines.
 func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))

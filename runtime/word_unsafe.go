@@ -13,11 +13,10 @@ type Word struct{ v atomic.Uint64 }
 // Load returns the word.
 func (w *Word) Load() uint64 { return w.v.Load() }
 
-// Store changes the word. Nobody who sleeps is woken: see Shared.Signal.
+// Store changes the word. It wakes no sleeping rank: see Shared.Signal.
 func (w *Word) Store(v uint64) { w.v.Store(v) }
 
-// Add adds d and returns the new value. Nobody who sleeps is woken: see
-// Shared.SignalAdd.
+// Add adds d and returns the new value. It wakes no sleeping rank: see Shared.SignalAdd.
 func (w *Word) Add(d uint64) uint64 { return w.v.Add(d) }
 
 // wordBytes is the size and the alignment of a Word.

@@ -131,11 +131,11 @@ func (w *World) Processors() int { return w.job.Processors }
 // String returns the rank and the size.
 func (w *World) String() string { return fmt.Sprintf("rank %d of %d", w.job.Rank, w.job.Size) }
 
-// Handled says that the program has made up for the loss of a rank, as PeerError names
-// it: under gorun -on-failure continue the loss does not decide gorun's exit code then.
-// One rank has to say it. It is 0 if nothing else has failed: every other rank has
-// returned nil from the function of Main, or its loss was handled, too. A rank that is
-// not in the World is ErrRank.
+// Handled says that the program has recovered from the loss of a rank, as PeerError names
+// it: under gorun -on-failure continue the loss does not decide gorun's exit code then. One
+// rank has to say it. It is 0 if nothing else has failed: every other rank has returned nil
+// from the function of Main, or its loss was handled, too. A rank that is not in the World
+// is ErrRank.
 func (w *World) Handled(rank int) error {
 	switch {
 	case rank < 0 || rank >= w.Size():
@@ -169,9 +169,9 @@ func (w *World) abort(code int, reason string, why error) {
 	os.Exit(code)
 }
 
-// Close leaves the job. It waits until every rank does so, because a peer may
-// still read this rank's memory. The World is of no use afterwards. Main and
-// Local call it; closing twice is no error.
+// Close leaves the job. It waits until every rank does so, because a peer may still read
+// this rank's memory. The World cannot be used afterwards. Main and Local call it; closing
+// twice is no error.
 func (w *World) Close() error {
 	w.closing.Do(func() { w.closeErr = w.leave() })
 	return w.closeErr

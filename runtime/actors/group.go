@@ -40,13 +40,13 @@ type round struct {
 	err error
 }
 
-// Result is what every member is told at the end of a round.
+// Result is the message to every member at the end of a round.
 type Result[T any] struct {
 	// Round counts from 0.
 	Round int
 	// Values are the result, which the members of a rank share: they only read it.
 	Values []T
-	// Err is why there is none.
+	// Err is the error if there is none.
 	Err error
 }
 
@@ -63,12 +63,11 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 	return &Group{s: s, comm: own, members: members, calls: make(map[string]int)}, nil
 }
 
-// Contribute gives a member's part of its next round. When every member of this
-// rank has given its part, join having added them up in the order in which they
-// came (into += values), run is called with the sum, on a goroutine of the group
-// and with its communicator: it makes the result of all ranks, mostly by one
-// collective. Every member of this rank is told the *Result[T]. values must not be
-// changed afterwards.
+// Contribute gives a member's part of its next round. When every member of this rank has
+// given its part, and join has summed the parts in the order of the calls (into += values),
+// run is called with the sum, on a goroutine of the group and with its communicator: it
+// makes the result of all ranks, mostly by one collective. Every member of this rank
+// receives the *Result[T]. values must not be changed afterwards.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

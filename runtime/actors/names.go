@@ -18,7 +18,7 @@ var ErrNameTaken = errors.New("name is taken")
 // ErrNoName says that a name is not registered.
 var ErrNoName = errors.New("no such name")
 
-// ErrAnswer says that a rank was asked about a name and answered something else.
+// ErrAnswer says that the answer of a rank to a request about a name was malformed.
 var ErrAnswer = errors.New("malformed answer")
 
 // namesID is the id of the actor that has a rank's part of the names.
@@ -227,12 +227,12 @@ func keeper(name string, size int, down func(rank int) bool) int {
 	return first
 }
 
-// Register gives an actor of any rank a name that every rank can look up. It ends
-// with the actor. The rank that keeps it is chosen by a hash of the name; when that
-// is lost the next one keeps it, as soon as the actor's rank has heard of the loss:
-// until then the name is unknown, and free. It waits for answers, so in an inline
-// actor it is ErrInline, as Unregister and Lookup are. Else the error is ErrNameTaken,
-// ErrAnswer or that of a request.
+// Register gives an actor of any rank a name that every rank can look up. It ends with the
+// actor. The rank that stores it is chosen by a hash of the name; when that rank is lost
+// the next one stores it, as soon as the actor's rank has detected the loss: until then a
+// lookup fails and another actor can take the name. Register waits for answers, so in an
+// inline actor it fails with ErrInline, as Unregister and Lookup do. Else the error is
+// ErrNameTaken, ErrAnswer or that of a request.
 func (s *System) Register(name string, pid *actor.PID) error {
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 	switch {
@@ -244,7 +244,7 @@ func (s *System) Register(name string, pid *actor.PID) error {
 	return s.tellOwner(pid, nameRequest{What: nameOwn, Name: name, Address: pid.Address, ID: pid.Id, Keeper: at})
 }
 
-// Unregister ends a name. It is no error if there is none.
+// Unregister removes a name. It is no error if there is none.
 func (s *System) Unregister(name string) error {
 	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
 	if err != nil || a.Address == "" {
@@ -258,7 +258,7 @@ func (s *System) Unregister(name string) error {
 	return err
 }
 
-// Lookup returns who has a name. The error is ErrNoName or that of the request.
+// Lookup returns the actor that has a name. The error is ErrNoName or that of the request.
 func (s *System) Lookup(name string) (*actor.PID, error) {
 	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
 	if err != nil {

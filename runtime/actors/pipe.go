@@ -6,20 +6,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Failure is what an actor is told of an operation that failed. It does not
-// travel between ranks.
+// Failure is the message to an actor about an operation that failed. It cannot be sent to
+// other ranks.
 type Failure struct {
-	// Result is what the actor would have been told.
+	// Result is the message of a successful operation.
 	Result any
-	// Err is why not.
+	// Err is the error of the operation.
 	Err error
 }
 
-// PipeTo tells an actor a result when an operation, such as a nonblocking
-// collective, has ended well, else a *Failure. It takes over the request. The
-// result is mostly the slice that the operation fills; an actor of another rank
-// can only be told what travels, and of a failure it hears nothing but the dead
-// letter here.
+// PipeTo sends an actor the result when an operation, such as a nonblocking collective, has
+// succeeded, else a *Failure. It waits for the request, which the caller must not use any
+// more. The result is mostly the slice that the operation fills; for an actor of another
+// rank it must be of a registered type, and a failure becomes a dead letter at this rank.
 func (s *System) PipeTo(r runtime.Request, pid *actor.PID, result any) {
 	go func() {
 		if _, err := r.Wait(); err != nil {

@@ -38,16 +38,15 @@ const typesMax = 1024
 type Codec[T any] interface {
 	// Append appends v to b.
 	Append(b []byte, v *T) ([]byte, error)
-	// Decode sets v to what Append made. b is valid during the call. It may be anything:
+	// Decode sets v to what Append made. b is valid during the call. It may be malformed:
 	// an error, or a panic, makes the message a dead letter.
 	Decode(b []byte, v *T) error
 }
 
-// Register lets values of type T and *T travel between ranks, as their bytes if
-// T is plain data (runtime.Element), else by gob. It must be called at every
-// rank, before the first such message, best in an init function; calling it again
-// changes nothing. Sender and receiver must agree on the name of the type, and for
-// plain data on its layout.
+// Register allows values of type T and *T in messages between ranks, as their bytes if T is
+// plain data (runtime.Element), else by gob. It must be called at every rank, before the
+// first such message, best in an init function; calling it again changes nothing. Sender
+// and receiver must agree on the name of the type, and for plain data on its layout.
 func Register[T any]() {
 	if runtime.Element[T]() == nil {
 		registerPlain[T]()
@@ -56,8 +55,8 @@ func Register[T any]() {
 	RegisterCodec[T](gobCodec[T]{})
 }
 
-// RegisterCodec is Register with a codec of the program's own. The first
-// registration of a type counts.
+// RegisterCodec is Register with a codec of the program's own. Later registrations of the
+// same type have no effect.
 func RegisterCodec[T any](c Codec[T]) {
 	t := reflect.TypeFor[T]()
 	register(t, &codec{

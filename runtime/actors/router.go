@@ -9,14 +9,14 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Routing says who gets a message of a router.
+// Routing says which receivers get a message of a router.
 type Routing uint8
 
 const (
 	// RoundRobin gives each message to the next one.
 	RoundRobin Routing = iota
-	// Broadcast gives each message to all. A *runtime.Message is not for several:
-	// it is a dead letter.
+	// Broadcast gives each message to all. A *runtime.Message has one owner, so it is a
+	// dead letter.
 	Broadcast
 	// ConsistentHash gives messages with the same Hash to the same one, as long as
 	// that lives; the end of another changes nothing for them (highest random
@@ -28,7 +28,7 @@ const (
 
 // Hasher is a message for ConsistentHash.
 type Hasher interface {
-	// Hash is what tells who gets the message.
+	// Hash returns the string that selects the receiver.
 	Hash() string
 }
 
@@ -48,8 +48,9 @@ type router struct {
 
 var _ actor.Process = (*router)(nil)
 
-// Route makes a router in front of actors of any ranks and returns its PID, which
-// is used like an actor's. Those that end leave it. name "" makes one up.
+// Route makes a router in front of actors of any ranks and returns its PID, which is used
+// like an actor's. Actors that end are removed from it. With name "" it gets a generated
+// name.
 func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, error) {
 	if name == "" {
 		name = "router" + s.ProcessRegistry.NextId()

@@ -110,7 +110,7 @@ type System struct {
 // Of returns the actors of a rank, which are made on the first call.
 func Of(w *runtime.World) (*System, error) { return OfConfig(w, Config{}) }
 
-// OfConfig is Of with a configuration, which counts in the first call alone.
+// OfConfig is Of with a configuration, which only the first call applies.
 func OfConfig(w *runtime.World, cfg Config) (*System, error) {
 	p := port.Of(w)
 	kept, err := p.Keep(func() (any, func(), error) {
@@ -197,8 +197,8 @@ func (s *System) RankOf(pid *actor.PID) (int, bool) {
 	return rank, err == nil && rank < s.Size()
 }
 
-// Spawn starts an actor with a name; "" makes one up. The error is
-// actor.ErrNameExists if an actor of this rank has the name; the PID is its then.
+// Spawn starts an actor with a name; "" generates one. The error is actor.ErrNameExists if
+// an actor of this rank has the name; then the PID is that of this actor.
 func (s *System) Spawn(props *actor.Props, name string) (*actor.PID, error) {
 	if name == "" {
 		name = s.ProcessRegistry.NextId()

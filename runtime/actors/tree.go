@@ -11,12 +11,12 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// Actor is what System.Actors says of one. Its fields:
+// Actor describes an actor for System.Actors. Its fields:
 //
 //	ID       string // its id, which begins with that of its parent and "/"
-//	Kind     string // what it is, in a few words
-//	State    string // how it is
-//	Busy     bool   // it is at a message, or waits for others
+//	Kind     string // the kind of actor
+//	State    string // its state at the moment
+//	Busy     bool   // it handles a message, or waits for credit
 //	Restarts int    // how often its supervisor restarted it
 type Actor = port.Actor
 
@@ -34,10 +34,10 @@ func (s *System) Explain() []string {
 	return []string{fmt.Sprintf("actors: dead letters: %d, of these malformed parcels: %d", n, s.rubbish.Load())}
 }
 
-// Actors lists the actors and routers that live on this rank, children after their
-// parents: those of the program, and those that make the rank's connections. Of an
-// actor with a custom mailbox little is known. It costs a look at every actor,
-// and waits for the engine, so an inline actor sees only its own kind.
+// Actors lists the actors and routers that live on this rank, children after their parents:
+// those of the program, and those that make the rank's connections. Of an actor with a
+// custom mailbox little is known. It visits every actor, and waits for the engine; in an
+// inline actor, which must not wait, it lists the program's actors only.
 func (s *System) Actors() []Actor {
 	all := s.world.TransportActors()
 	known := make(map[string]bool, len(all))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Adapter is an open interface adapter (dat_ia_open(3DAT)) and the root of what is
-// made on it. It is safe for concurrent use, and so is everything made on it.
+// Adapter is an open interface adapter (dat_ia_open(3DAT)), from which all other objects
+// are made. It is safe for concurrent use, and so is everything made on it.
 type Adapter struct {
 	provider string
 	device   Device
@@ -60,8 +60,8 @@ func Open(p Provider, name string) (*Adapter, error) {
 // Attributes returns the adapter's properties and limits (dat_ia_query(3DAT)).
 func (a *Adapter) Attributes() Attributes { return a.limits }
 
-// Progress moves on whatever can be moved on, without handing anything out, and
-// returns how much it did. It is for consumers that have no completion queue.
+// Progress makes the adapter's progress without returning entries, and returns how many
+// steps it made. It is for consumers that have no completion queue.
 func (a *Adapter) Progress() int {
 	a.mu.Lock()
 	defer a.unlock()
@@ -92,9 +92,9 @@ func (a *Adapter) begin() {
 	a.later = a.later[:0]
 }
 
-// Close ends everything on the adapter abruptly: connections break, requests that
-// were not answered are refused, memory is deregistered, waiters return ErrClosed.
-// Nothing is handed out any more. A second Close is a no-op.
+// Close ends everything on the adapter abruptly: connections break, requests that were not
+// answered are refused, memory is deregistered, waiters return ErrClosed. No more entries
+// are delivered. A second Close is a no-op.
 func (a *Adapter) Close() error {
 	a.mu.Lock()
 	if a.closed {

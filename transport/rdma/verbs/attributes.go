@@ -2,7 +2,7 @@ package verbs
 
 import "time"
 
-// Service is what a connection is like (librdmacm's port space).
+// Service is the kind of a connection (librdmacm's port space).
 type Service uint8
 
 const (
@@ -41,15 +41,15 @@ const (
 	CompletionSolicitedWait
 )
 
-// DepthDefault as a read depth means: whatever the provider takes. Query after the
-// connection stands shows the value. 0 means no reads.
+// DepthDefault as a read depth selects the provider's choice. Query of a connected endpoint
+// returns the value. 0 means no reads.
 const DepthDefault = -1
 
 // Attributes are the properties and limits of an adapter. Lengths are in bytes.
 type Attributes struct {
-	// Provider and Interface name where the adapter comes from.
+	// Provider and Interface are the names that opened the adapter.
 	Provider, Interface string
-	// Services and QoS list what the adapter has. ServiceReliable is always there.
+	// Services and QoS list what the adapter supports. ServiceReliable is always there.
 	Services []Service
 	QoS      []QoS
 	// Multipath says that ConnectMultipath can be asked for.
@@ -65,8 +65,8 @@ type Attributes struct {
 	MaxSegments, MaxReadSegments int
 	// MaxInline bounds a request with FlagInline.
 	MaxInline int
-	// Headroom and Tailroom are what FlagRoom leaves for the provider, 0 for one that has
-	// no use for it.
+	// Headroom and Tailroom are the bytes that FlagRoom leaves for the provider, 0 if it
+	// does not use them.
 	Headroom, Tailroom int
 	// MaxReadsIn (IRD, max_qp_rd_atom) and MaxReadsOut (ORD, max_qp_init_rd_atom)
 	// bound the reads under way toward and from one endpoint.

@@ -2,7 +2,7 @@ package verbs
 
 import "fmt"
 
-// Stream is the kind of what a completion queue hands out.
+// Stream is the kind of an entry of a completion queue.
 type Stream uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	StreamLimit
 )
 
-// Status is how a work request ended.
+// Status is the result of a work request.
 type Status uint8
 
 // The statuses. Every one but StatusSuccess ends the connection.
@@ -63,7 +63,7 @@ func (s Status) String() string {
 // order: EventEstablished first, then completions, flushed ones too, and last the
 // event that ends the connection.
 type Completion struct {
-	// Endpoint is where it happened; nil for StreamConnectionRequest and StreamLimit.
+	// Endpoint is the endpoint concerned; nil for StreamConnectionRequest and StreamLimit.
 	Endpoint *Endpoint
 	// ID is that of the WorkRequest or ReceiveRequest.
 	ID uint64

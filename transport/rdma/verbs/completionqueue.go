@@ -26,11 +26,10 @@ type CompletionQueue struct {
 	freed bool
 }
 
-// NewCompletionQueue makes a completion queue of the given capacity. The consumer
-// sees to it that no more entries than that can be outstanding: the limits of its
-// endpoints, and three connection events for each. An entry for which there is no
-// room is lost; the queue is then dead (Err is ErrOverflow) and so is the endpoint
-// that made the entry.
+// NewCompletionQueue makes a completion queue of the given capacity. The consumer must
+// ensure that no more entries than that can be outstanding: the limits of its endpoints,
+// and three connection events for each. An entry for which there is no room is lost; the
+// queue is then dead (Err is ErrOverflow) and so is the endpoint that made the entry.
 func (a *Adapter) NewCompletionQueue(capacity int) (*CompletionQueue, error) {
 	const op = "new completion queue"
 	a.mu.Lock()

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Connect requests a connection to whoever listens at remote (dat_ep_connect(3DAT),
-// rdma_connect(3)); it resolves the route itself. The endpoint must be in
-// StateUnconnected and is then, before any event, in StateActiveConnectionPending,
-// bound to a local port. Exactly one event follows on the Connections queue:
+// Connect requests a connection to the listener at remote (dat_ep_connect(3DAT),
+// rdma_connect(3)); it resolves the route itself. The endpoint must be in StateUnconnected
+// and is then, before any event, in StateActiveConnectionPending, bound to a local port.
+// Exactly one event follows on the Connections queue:
 //
 //	EventEstablished        accepted; the endpoint is connected
 //	EventPeerRejected       the remote consumer rejected, with its private data

@@ -19,10 +19,9 @@ type EndpointConfig struct {
 	Attributes *EndpointAttributes
 }
 
-// Endpoint is one end of a connection, made before the connection. Its states are
-// those of State; see docs/connection-model.md for who moves it when. Every method
-// is safe for concurrent use: of calls that exclude each other one succeeds and the
-// others are ErrInvalidState.
+// Endpoint is one end of a connection, made before the connection. Its states are those of
+// State; docs/connection-model.md has the transitions. Every method is safe for concurrent
+// use: of calls that exclude each other one succeeds and the others are ErrInvalidState.
 type Endpoint struct {
 	adapter    *Adapter
 	config     EndpointConfig

@@ -89,12 +89,12 @@ func (f Fault) Is(target error) bool {
 var (
 	// ErrBacklogFull says that a listener had no room for one more request.
 	ErrBacklogFull = errors.New("backlog is full")
-	// ErrNotListening says that nobody listens at the address asked for.
+	// ErrNotListening says that no listener is at the requested address.
 	ErrNotListening = errors.New("nobody listens there")
-	// ErrQoSRefused says that the remote provider does not have the quality of
-	// service asked for.
+	// ErrQoSRefused says that the remote provider does not support the requested quality of
+	// service.
 	ErrQoSRefused = errors.New("quality of service is not supported by the peer")
-	// ErrDepthRefused says that the two sides' read depths do not fit together.
+	// ErrDepthRefused says that the read depths of the two sides are incompatible.
 	ErrDepthRefused = errors.New("read depths of the two sides do not fit")
 	// ErrOverflow says that a completion queue had no room for an event. The queue
 	// is dead, and so is the endpoint that fed it.

@@ -41,8 +41,8 @@ type Device interface {
 	Progress
 }
 
-// Progress is how a Device does what it has to do. Progress and Idle are called
-// under the adapter's lock.
+// Progress is the part of a Device that makes progress. Progress and Idle are called under
+// the adapter's lock.
 type Progress interface {
 	// Progress does a bounded amount of what can be done now (reads what arrived,
 	// writes what waits, serves timers that are due) and makes the upcalls. It returns
@@ -100,11 +100,11 @@ type QueuePairConfig struct {
 // Work is not handed to it: it takes it from its SendQueue and ReceiveQueue when it
 // can use it, and reports it done there.
 type QueuePair interface {
-	// Connect begins the active side and returns the local end at once, as far as it
-	// is known. The outcome is one of Upcalls.Established and Upcalls.Failed, from
-	// within or later. An error (ErrInvalidAddress, ErrInsufficientResources) means that
-	// nothing has begun and no upcall comes. p and its PrivateData are valid during the
-	// call. The consumer's timeout is not the queue pair's business: Abort comes then.
+	// Connect begins the active side and returns the local end at once, as far as it is
+	// known. The outcome is one of Upcalls.Established and Upcalls.Failed, from within or
+	// later. An error (ErrInvalidAddress, ErrInsufficientResources) means that nothing has
+	// begun and no upcall comes. p and its PrivateData are valid during the call. The
+	// consumer's timeout is kept by package verbs, which calls Abort.
 	Connect(remote netip.AddrPort, p *Proposal) (local netip.AddrPort, err error)
 	// Contacted reports whether the remote host has taken the request of Connect, as
 	// far as the transport can tell (iWARP: the TCP connection stands). It separates
@@ -135,7 +135,7 @@ type QueuePair interface {
 // Proposal is what one side of a connection proposes or answers to the other. Its
 // values are in the terms of the side that sent it.
 type Proposal struct {
-	// PrivateData is the consumer's. What providers tell each other travels apart.
+	// PrivateData is the consumer's. Data of providers are sent separately.
 	PrivateData []byte
 	// ResponderResources (IRD) and InitiatorDepth (ORD) of the sender; DepthDefault in
 	// one that was received where the transport does not carry them (MPA revision 1).

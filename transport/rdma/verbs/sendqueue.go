@@ -6,8 +6,8 @@ import "math/bits"
 // SendQueue.Done or Fail.
 type Request struct {
 	Op Opcode
-	// Flags of interest are FlagSolicited, FlagInvalidate and FlagRoom; the rest is dealt
-	// with.
+	// Flags of interest are FlagSolicited, FlagInvalidate and FlagRoom; package verbs
+	// handles the rest.
 	Flags RequestFlags
 	// Segments are the bytes, those of an inline request included. Empty ones may be
 	// among them.

@@ -92,15 +92,15 @@ type RemoteRegion struct {
 // WorkRequest is a Send, Write or Read. The post copies it, the list of segments
 // included; the bytes stay in use until the request completes.
 type WorkRequest struct {
-	// ID comes back in the Completion. It means nothing to anyone else.
+	// ID comes back in the Completion. Package verbs does not interpret it.
 	ID    uint64
 	Op    Opcode
 	Flags RequestFlags
 	// Segments are the bytes to send or write, or to read into, in order. The total
 	// may be 0 and must not exceed the endpoint's MaxMessage or MaxRDMA.
 	Segments []Segment
-	// RemoteAddress and RKey name the peer's memory of a Write or Read. They are not
-	// looked at when the total is 0.
+	// RemoteAddress and RKey name the peer's memory of a Write or Read. They are ignored
+	// when the total is 0.
 	RemoteAddress uint64
 	RKey          uint32
 	// Invalidate is the peer's key of FlagInvalidate.
