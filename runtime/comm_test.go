@@ -414,3 +414,24 @@ func TestNamesAndExplanations(t *testing.T) {
 		require.Contains(t, c.World().Explain(2), "not in a world of 2")
 	})
 }
+
+// Errors name ranks of the communicator, as their Status does.
+func TestErrorsNameRanksOfTheCommunicator(t *testing.T) {
+	local(t, 3, func(w *runtime.Comm) {
+		c, err := w.Split(0, -w.Rank()) // rank 2 is the first
+		require.NoError(t, err)
+		if c.Rank() == 0 {
+			require.NoError(t, errors.Join(runtime.Send(c, []int{1, 2}, 1, 1), runtime.Send(c, []int{1}, 1, 2)))
+		}
+		if c.Rank() == 1 {
+			var long *runtime.TruncatedError
+			_, err = runtime.Recv(c, make([]int, 1), 0, 1)
+			require.ErrorAs(t, err, &long)
+			require.Equal(t, runtime.TruncatedError{Source: 0, Tag: 1, Sent: 16, Room: 8}, *long)
+			var other *runtime.TypeMismatchError
+			_, err = runtime.Recv(c, make([]float64, 1), 0, 2)
+			require.ErrorAs(t, err, &other)
+			require.Zero(t, other.Source)
+		}
+	})
+}

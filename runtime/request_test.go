@@ -304,3 +304,24 @@ func TestWaitAllJoinsErrors(t *testing.T) {
 		require.ErrorAs(t, err, &mismatch)
 	})
 }
+
+// Each request ends with the context of the view that it was started by, also one that is
+// waited for together with others.
+func TestWaitAllHearsOfEveryContext(t *testing.T) {
+	local(t, 1, func(c *runtime.Comm) {
+		for at := range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			requests := make([]runtime.Request, 3)
+			for i := range requests {
+				if i == at {
+					requests[i] = runtime.Irecv(c.WithContext(ctx), make([]int, 1), 0, 2) // nobody sends it
+				} else {
+					requests[i] = runtime.Irecv(c, make([]int, 1), 0, 1)
+					require.NoError(t, runtime.Send(c, []int{1}, 0, 1))
+				}
+			}
+			cancel()
+			require.ErrorIs(t, runtime.WaitAll(requests...), context.Canceled)
+		}
+	})
+}
