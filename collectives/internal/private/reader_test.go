@@ -116,6 +116,7 @@ func own() (node.Process, []byte) {
 
 func TestReadThisProcess(t *testing.T) {
 	process, word := own()
+	require.Equal(t, process.ID, private.Reader{}.Process())
 	got := make([]byte, 8)
 	require.ErrorIs(t, private.Reader{}.Read(process, addressOf(text), got), private.ErrSameProcess)
 	if err := private.ReadAny(process, addressOf(text), got); err != nil {
