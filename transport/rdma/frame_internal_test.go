@@ -60,6 +60,19 @@ func TestRecordsComeBack(t *testing.T) {
 	require.Len(t, b, at)
 }
 
+// TestPaddingIsZero: a peer sees nothing of what was in the memory before.
+func TestPaddingIsZero(t *testing.T) {
+	for n := range 18 {
+		b := bytes.Repeat([]byte{0xdb}, recordBytes+32)
+		payload := bytes.Repeat([]byte{7}, n)
+		length := putRecord(b, recordMessage, transport.Header{}, payload)
+		require.Equal(t, recordBytes+padded(n), length)
+		require.Equal(t, payload, b[recordBytes:recordBytes+n])
+		require.Equal(t, make([]byte, padded(n)-n), b[recordBytes+n:length], "%d bytes", n)
+		require.Equal(t, bytes.Repeat([]byte{0xdb}, len(b)-length), b[length:], "%d bytes", n)
+	}
+}
+
 // TestEveryTruncationIsFound: what was cut short, anywhere, is damage.
 func TestEveryTruncationIsFound(t *testing.T) {
 	b := eagerFrame(record{recordMessage, transport.Header{A: 1}, []byte("some payload")})
