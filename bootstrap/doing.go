@@ -18,6 +18,8 @@ type Doing struct {
 	Finished bool `json:"finished,omitempty"`
 	// In are the operations of all members that it is in, one per communicator.
 	In []string `json:"in,omitempty"`
+	// All says that one of them needs all ranks of the job.
+	All bool `json:"all,omitempty"`
 	// Waits are what its goroutines wait for.
 	Waits []Wait `json:"waits,omitempty"`
 	// Notes are lines about everything else: messages that nobody has received,
@@ -160,7 +162,7 @@ func Together(list []Doing) string {
 		}
 		var waiting []int
 		for _, other := range list {
-			if slices.ContainsFunc(other.Waits, func(w Wait) bool { return w.Peer == d.Rank }) {
+			if other.All || slices.ContainsFunc(other.Waits, func(w Wait) bool { return w.Peer == d.Rank }) {
 				waiting = append(waiting, other.Rank)
 			}
 		}

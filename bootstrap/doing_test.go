@@ -65,6 +65,11 @@ rank 1 has left its program, and ranks 0,2-4 wait for it
 		same[i].In = []string{"world, barrier"}
 	}
 	require.Equal(t, "ranks 0-1 of 6: each 1 waiting\n  in world, barrier\n  receive, rank 1, 1s, at a.go:1 (main.exchange)\n", bootstrap.Together(same))
+	same[0].Size, same[0].All, same[0].Waits = 2, true, nil
+	require.Contains(t, bootstrap.Together([]bootstrap.Doing{same[0], {Rank: 1, Size: 2, Finished: true}}),
+		"rank 1 has left its program, and rank 0 waits for it\n")
+	same[0] = same[1]
+	same[0].Rank = 0
 	same[1].In = []string{"world, bcast"}
 	require.Equal(t, same[0].String()+same[1].String(), bootstrap.Together(same))
 	require.Empty(t, bootstrap.Together(nil))

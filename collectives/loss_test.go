@@ -18,8 +18,11 @@ import (
 const envLoss = "GORUN_TEST_LOSS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(envLoss) != "" {
+	switch os.Getenv(envLoss) {
+	case "lose":
 		runtime.Main(loseRankTwo)
+	case "leave":
+		runtime.Main(leaveOut)
 	}
 	code := m.Run()
 	launch.Clean()
@@ -84,6 +87,24 @@ func loseRankTwo(w *runtime.World) error {
 	return w.Handled(2)
 }
 
+// leaveOut has rank 1 leave out the last barrier.
+func leaveOut(w *runtime.World) error {
+	if err := collectives.Barrier(w.Comm()); err != nil || w.Rank() == 1 {
+		return err
+	}
+	return collectives.Barrier(w.Comm())
+}
+
+// TestReportNamesTheRankThatLeft: the others are in an operation of all.
+func TestReportNamesTheRankThatLeft(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	r := launch.Run(t, nil, launch.Gorun(t), "-np", "4", "-timeout", "1s", "-x", envLoss+"=leave", self)
+	require.Equal(t, 124, r.Code, r.Errors)
+	require.Regexp(t, `(?m)^gorun: ranks 0,2-3 of 4: each .*\ngorun: {3}in world, barrier, call 2, at loss_test\.go:\d+$`, r.Errors)
+	require.Contains(t, r.Errors, "gorun: rank 1 has left its program, and ranks 0,2-3 wait for it\n")
+}
+
 func lossOf(err error, rank int) bool {
 	var lost *runtime.PeerError
 	return errors.As(err, &lost) && lost.Rank == rank
@@ -95,7 +116,7 @@ func TestLossIsTheSameForEveryMember(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, transport := range []string{"auto", "rdma"} {
-		r := launch.Run(t, nil, launch.Gorun(t), "-np", "5", "-transport", transport, "-on-failure", "continue", "-timeout", "60s", "-x", envLoss+"=1", self)
+		r := launch.Run(t, nil, launch.Gorun(t), "-np", "5", "-transport", transport, "-on-failure", "continue", "-timeout", "60s", "-x", envLoss+"=lose", self)
 		require.Zero(t, r.Code, "%s: %s", transport, r.Errors)
 	}
 }

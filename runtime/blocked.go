@@ -99,7 +99,8 @@ func (w *World) blocked() string { return w.doing().String() }
 
 // doing is what this rank says when it is asked what it is blocked in.
 func (w *World) doing() bootstrap.Doing {
-	d := bootstrap.Doing{Rank: w.Rank(), Size: w.Size(), Process: os.Getpid(), Finished: w.leaving.Load(), In: w.comms.doing()}
+	d := bootstrap.Doing{Rank: w.Rank(), Size: w.Size(), Process: os.Getpid(), Finished: w.leaving.Load()}
+	d.In, d.All = w.comms.doing()
 	waiting := slices.DeleteFunc(w.engine.Blocked(), func(o engine.Blocked) bool { return o.Serves })
 	now := time.Now()
 	for _, o := range waiting {
@@ -186,22 +187,22 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 // called on a goroutine of its own.
 type Describer interface{ Doing() string }
 
-// doing lists what attributes say that the rank is doing, by communicator.
-func (s *comms) doing() []string {
+// doing lists what attributes say that the rank is doing, by communicator, and reports
+// whether one of them is that of all ranks.
+func (s *comms) doing() (list []string, all bool) {
 	s.mu.RLock()
 	cores := slices.SortedFunc(maps.Values(s.live), func(a, b *commCore) int { return cmp.Compare(a.number, b.number) })
 	s.mu.RUnlock()
-	var list []string
 	for _, core := range cores {
 		for _, v := range core.attributes.values() {
 			if d, ok := v.(Describer); ok {
 				if doing := d.Doing(); doing != "" {
-					list = append(list, fmt.Sprintf("%s, %s", core.name, doing))
+					list, all = append(list, fmt.Sprintf("%s, %s", core.name, doing)), all || core.number == 0
 				}
 			}
 		}
 	}
-	return list
+	return list, all
 }
 
 // unreceivedMax is how many messages that nobody received a report lists.

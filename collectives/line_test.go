@@ -1,0 +1,47 @@
+package collectives_test
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// TestArgumentErrorsNameTheLine: an operation that is refused says where it was called,
+// or started.
+func TestArgumentErrorsNameTheLine(t *testing.T) {
+	here := func() string {
+		_, _, line, _ := goruntime.Caller(1)
+		return fmt.Sprintf("line_test.go:%d", line)
+	}
+	world(t, 2, func(c *runtime.Comm) error {
+		one, three := make([]int, 1), make([]int, 3)
+		started := func() (string, error) {
+			at, r := here(), collectives.IBcast(c, one, 9)
+			_, err := r.Wait()
+			return at, err
+		}
+		for name, call := range map[string]func() (string, error){
+			"root":    func() (string, error) { return here(), collectives.Bcast(c, one, 9) },
+			"length":  func() (string, error) { return here(), collectives.AllGather(c, one, three) },
+			"nobody":  func() (string, error) { return here(), collectives.Barrier(nil) },
+			"started": started,
+		} {
+			at, err := call()
+			if err == nil {
+				return fmt.Errorf("%s: no error", name)
+			}
+			var where *runtime.CallError
+			if !errors.As(err, &where) || where.Line() != at {
+				return fmt.Errorf("%s: no line %s in %w", name, at, err)
+			}
+			require.Contains(t, err.Error(), "at "+at+": collectives: ", name)
+		}
+		return nil
+	})
+}
