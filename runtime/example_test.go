@@ -96,7 +96,7 @@ func ExampleWorld_Abort() {
 	// rank 1 ended the job with exit code 3
 }
 
-// Structs without pointers travel as they are.
+// A slice of structs is sent: any type without pointers can be an element.
 func ExampleSend() {
 	type particle struct {
 		Mass     float64
