@@ -52,7 +52,9 @@ func TestCreditOfAnActorThatHasStopped(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const overhead = 128
 		const short, before = 1000, engine.LinkWindow * 2 / 5 / (1000 + overhead)
-		const long, after = engine.LinkWindow/4 - 2*overhead, 20 // two of them and those before are less than the window, three are more
+		// Two long ones and all before them fit into the window, three do not; and two are
+		// less than the half of which the sender would be told.
+		const long, after = engine.LinkWindow/4 - 2*overhead, 20
 		taken := 0
 		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if _, ok := c.Message().([]byte); ok {
