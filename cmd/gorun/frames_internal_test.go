@@ -3,7 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
+	"os"
+	goruntime "runtime"
 	"slices"
 	"testing"
 
@@ -194,4 +197,58 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	early := agentOf()
 	early.relay = nil
 	require.ErrorIs(t, framesOf(link.AppendFrame(nil, link.KindKill), early.obey), link.ErrMalformed, "an order before the plan")
+}
+
+// What an agent has said of its ranks before it was lost counts.
+func TestEndsBeforeTheLossOfAHost(t *testing.T) {
+	h := hostOf(t, 16)
+	j := h.job
+	j.opts.onFailure = bootstrap.OnFailureContinue // the ranks are none: nobody is to be killed
+	j.watch.running = len(j.ranks)
+	require.NoError(t, framesOf(link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: 2, Status: 7 << 8})), h.take))
+	close(j.ranks[0].served) // as at the end of listen
+	h.why = errors.New("gone")
+	j.lostHost(h)
+	require.Equal(t, 1, j.watch.running)
+	first := *j.verdict.first
+	require.Same(t, j.ranks[2], first.lost)
+	first.lost = nil
+	require.Equal(t, failure{rank: 2, code: 7, how: "exited with code 7"}, first)
+	require.Empty(t, j.ranks[2].lost)
+	require.Equal(t, "gone", j.ranks[0].lost)
+	require.Equal(t, exitLauncher, j.ranks[0].code())
+}
+
+// The end of a rank is told when all that the rank said has been passed on.
+func TestAnAgentTellsAnEndLast(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(pair[1])) }()
+	var said bytes.Buffer
+	a := agentOf()
+	a.conn = link.NewConn(bufio.NewReader(bytes.NewReader(nil)), &said)
+	r := &rank{conn: os.NewFile(uintptr(pair[0]), "rank"), served: make(chan struct{})}
+	a.node.ranks, a.node.exits = []*rank{r}, make(chan exit, 1)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		a.report()
+	}()
+	a.node.exits <- exit{rank: r}
+	for !errors.Is(err, unix.EPIPE) { // until the rank could say nothing more
+		_, err = unix.Write(pair[1], []byte{0})
+	}
+	for range 1000 {
+		goruntime.Gosched()
+	}
+	a.conn.Send(link.KindUp, link.Target{}.Append(nil), []byte("last word"))
+	close(r.served)
+	<-told
+	require.NoError(t, a.conn.Flush())
+	var kinds []link.Kind
+	require.NoError(t, framesOf(said.Bytes(), func(k link.Kind, _ []byte) error {
+		kinds = append(kinds, k)
+		return nil
+	}))
+	require.Equal(t, []link.Kind{link.KindUp, link.KindExit}, kinds)
 }

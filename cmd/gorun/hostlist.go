@@ -147,7 +147,7 @@ func parseHostFile(r io.Reader) (hostList, error) {
 		return nil, err
 	}
 	if len(l) == 0 {
-		return nil, errors.New("it names no host")
+		return nil, errors.New("it names no hosts")
 	}
 	return l, l.check()
 }

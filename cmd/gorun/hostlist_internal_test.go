@@ -63,8 +63,8 @@ func TestHostFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, hostList{{"h1", 5}, {"h2", 2}, {"h3", 1}, {"fe80::1", 2}}, got)
 	for text, want := range map[string]string{
-		"":                  "no hosts",
-		"# h1\n":            "no hosts",
+		"":                  "names no hosts",
+		"# h1\n":            "names no hosts",
 		"h1\nh2 slots=0\n":  "line 2",
 		"h1 slots\n":        "want slots=N",
 		"h1 max_slots=2\n":  "want slots=N",

@@ -131,8 +131,14 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		fmt.Println("ready")
 	case name == "abort" && victim:
 		fmt.Fprintln(os.Stderr, "no more work")
-		s.Abort(9, "ran out of work")
-		return 9
+		code := 9
+		if len(args) > 1 {
+			code, _ = strconv.Atoi(args[1])
+		}
+		s.Abort(code, "ran out of work")
+		return code
+	case name == "spared": // the victim aborts, and says which signal comes first then
+		return abortAndListen(s, victim, args[1])
 	case name == "leave" && victim:
 		return 0
 	case name == "die" && victim:
@@ -153,6 +159,30 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 	}
 	return listen(s, code, slices.Contains(args, "stay"), slices.Contains(args, "handle") && s.Job().Rank == 0)
+}
+
+// abortAndListen has the victim abort the job. When the others have been told to end, which
+// they say through a fifo, it sends itself SIGUSR1, and prints what it hears first.
+func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, unix.SIGTERM, unix.SIGUSR1)
+	if err := s.Fence(context.Background()); err != nil {
+		panic(err)
+	}
+	if !victim {
+		<-c
+		if err := os.WriteFile(fifo, []byte("told"), 0); err != nil {
+			panic(err)
+		}
+		return 1
+	}
+	s.Abort(9, "")
+	if _, err := os.ReadFile(fifo); err != nil {
+		panic(err)
+	}
+	_ = unix.Kill(os.Getpid(), unix.SIGUSR1)
+	fmt.Println(<-c)
+	return 9
 }
 
 // listen answers notices until a peer is down, when it ends with code if it is not to

@@ -1,0 +1,169 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// stopped is a shell program that stops the rank, after it has said which process it is.
+const stopped = `echo $$; kill -STOP $$; exec sleep 1000`
+
+// awaitStopped waits until the processes of ranks are stopped, which says each its number.
+func awaitStopped(t *testing.T, pid string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		require.NoError(t, err)
+		return bytes.Contains(stat, []byte(") T "))
+	}, limit, 1)
+}
+
+// What ends a job ends a rank that is stopped, too: it is woken, not killed after the
+// grace.
+func TestStoppedRanksEndWithTheJob(t *testing.T) {
+	t.Run("interrupted", func(t *testing.T) {
+		r := command(t, []string{"GORUN_CONTAIN=scan"}, "-np", "2", "-grace", "10m", "sh", "-c", stopped)
+		out := r.lines(t)
+		require.NoError(t, r.Start())
+		for range 2 {
+			pid, err := out.ReadString('\n')
+			require.NoError(t, err)
+			awaitStopped(t, strings.TrimSpace(pid))
+		}
+		require.NoError(t, r.Process.Signal(unix.SIGTERM))
+		require.Equal(t, 143, r.wait(t))
+	})
+	t.Run("failed", func(t *testing.T) {
+		dir := t.TempDir()
+		require.NoError(t, unix.Mkfifo(filepath.Join(dir, "pid"), 0o600))
+		got := gorun(t, nil, "-np", "2", "-grace", "10m", "sh", "-c", `cd `+dir+`
+			if [ $GORUN_RANK = 0 ]; then echo $$ > pid; kill -STOP $$; exec sleep 1000; fi
+			read other < pid; until grep -q ') T ' /proc/$other/stat; do :; done; exit 3`)
+		require.Equal(t, 3, got.code, got.err)
+		require.Contains(t, got.err, "first failure: rank 1 ")
+	})
+}
+
+// The grace is over when it is, however often a job is told to end.
+func TestGraceBeginsOnce(t *testing.T) {
+	r, _ := ready(t, 2, "ready", nil, []string{"-np", "2", "-grace", "200ms", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"})
+	over, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				_ = r.Process.Signal(unix.SIGTERM)
+				_, _ = unix.Poll(nil, 10)
+			}
+		}
+	}()
+	code := r.wait(t)
+	close(over)
+	<-told
+	require.Equal(t, 143, code)
+}
+
+// SIGTERM is passed on as often as it comes, and kills nobody at once.
+func TestSecondTermIsLikeTheFirst(t *testing.T) {
+	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-grace", "10m"}, "signals", "SIGUSR1"))
+	for range 3 {
+		require.NoError(t, r.Process.Signal(unix.SIGTERM))
+		awaitLines(t, out, 2, "SIGTERM")
+	}
+	require.NoError(t, r.Process.Signal(unix.SIGUSR1))
+	awaitLines(t, out, 2, "SIGUSR1")
+	require.Zero(t, r.wait(t))
+}
+
+// A signal is for all that a rank has started in its group.
+func TestSignalsAreForTheGroupOfARank(t *testing.T) {
+	r, out := ready(t, 2, "ready", nil, []string{
+		"-np", "2", "sh", "-c",
+		`trap : USR1; sh -c 'trap "echo heard; exit" USR1; echo ready; while :; do sleep 0.01; done'; true`,
+	})
+	require.NoError(t, r.Process.Signal(unix.SIGUSR1))
+	awaitLines(t, out, 2, "heard")
+	require.Zero(t, r.wait(t))
+}
+
+// An abort is a failure whatever its code is.
+func TestAbortWithoutACode(t *testing.T) {
+	for code, want := range map[string]int{"0": 1, "256": 1, "7": 7} {
+		got := gorun(t, nil, helper([]string{"-np", "2"}, "abort", "1", code)...)
+		require.Equal(t, want, got.code, got.err)
+		require.Contains(t, got.err, "rank 1 ")
+		require.Contains(t, got.err, "aborted the job with code "+code)
+	}
+}
+
+// A rank that aborts the job ends by itself: the others are told to.
+func TestWhoAbortsIsNotTold(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "told"), 0o600))
+	got := gorun(t, nil, helper([]string{"-np", "2"}, "spared", "0", filepath.Join(dir, "told"))...)
+	require.Equal(t, 9, got.code, got.err)
+	require.Equal(t, "user defined signal 1\n", got.out)
+}
+
+// A failure before a timeout is told, and the timeout decides.
+func TestTimeoutAfterAFailure(t *testing.T) {
+	got := gorun(t, nil, "-np", "2", "-on-failure", "continue", "-timeout", "1s", "sh", "-c", "[ $GORUN_RANK = 0 ] || exit 3; exec sleep 1000")
+	require.Equal(t, 124, got.code, got.err)
+}
+
+// Without its watchdog, too, gorun takes its ranks along.
+func TestRanksEndWithGorunAlone(t *testing.T) {
+	r, _ := ready(t, 2, "ready", []string{"GORUN_CONTAIN=scan"}, helper([]string{"-np", "2"}, "signals"))
+	for _, dog := range watchdogs(r.Process.Pid) {
+		kill9(dog)
+		await(t, dog)
+	}
+	kill9(r.Process.Pid)
+	require.Equal(t, 137, r.wait(t))
+	gone(t, r)
+}
+
+// Programs that look a variable up as getenv(3) does see what was asked for.
+func TestVariablesAreThereOnce(t *testing.T) {
+	r := command(t, []string{"OLD=old"}, "-x", "OLD=new", "-wdir", "/", "env")
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	seen := map[string]string{}
+	for line := range strings.Lines(r.out.String()) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		require.NotContains(t, seen, name)
+		seen[name] = value
+	}
+	require.Equal(t, "new", seen["OLD"])
+	require.Equal(t, "/", seen["PWD"])
+}
+
+// A report that cannot take its place leaves nothing behind.
+func TestReportWhosePlaceIsTaken(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.json")
+	got := gorun(t, nil, "-report", name, "mkdir", name)
+	require.Equal(t, 125, got.code, got.err)
+	require.Contains(t, got.err, "-report: ")
+	require.NoFileExists(t, name+".part")
+}
+
+// Ranks of hosts that are one node are local ranks in the order of their numbers.
+func TestRanksOfANodeInTheirOrder(t *testing.T) {
+	got := gorun(t, nil, "-host", "same1,a,same2", "-rsh", rsh(t), "-np", "6", "sh", "-c", "echo $GORUN_RANK $GORUN_LOCAL_RANK")
+	require.Zero(t, got.code, got.err)
+	var want []string
+	for rank, local := range []int{0, 0, 1, 2, 1, 3} {
+		want = append(want, fmt.Sprintf("%d %d", rank, local))
+	}
+	require.ElementsMatch(t, want, strings.Split(strings.TrimSpace(got.out), "\n"))
+}
