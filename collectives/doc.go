@@ -8,7 +8,10 @@
 //
 //   - All members call the same operations in the same order, with buffers of the
 //     same length, the same root and the same operator. On one communicator one
-//     blocking operation runs at a time; nonblocking ones may run beside it.
+//     blocking operation runs at a time; nonblocking ones may run beside it. A
+//     nonblocking operation matches those of the other members in the order in which
+//     they were started, never a blocking one: members of which some call IBarrier
+//     and others Barrier wait for each other, and no error says so.
 //   - Elements are any type without pointers. Built-in operators fit numbers and
 //     bools; Func makes an operator for every other type.
 //   - Wrong arguments are refused before anything is sent. An operation that is

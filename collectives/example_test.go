@@ -198,3 +198,137 @@ func ExampleAllToAll() {
 	// rank 2 had [20 21 22] and has [2 12 22]
 	// <nil>
 }
+
+// A barrier is under way while the rank that is waited for gets a message.
+func ExampleIBarrier() {
+	err := runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		if c.Rank() == 1 { // comes to the barrier when it is told to
+			if _, err := runtime.Recv(c, make([]int, 1), 0, 0); err != nil {
+				return err
+			}
+			_, err := collectives.IBarrier(c).Wait()
+			return err
+		}
+		barrier := collectives.IBarrier(c)
+		fmt.Println("all are there:", barrier.Done())
+		if err := runtime.Send(c, []int{1}, 1, 0); err != nil {
+			return err
+		}
+		_, err := barrier.Wait()
+		fmt.Println("after Wait:", err)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// all are there: false
+	// after Wait: <nil>
+	// <nil>
+}
+
+// Two ranks broadcast at the same time, and every rank waits for both together.
+func ExampleIBcast() {
+	err := runtime.Local(3, func(w *runtime.World) error {
+		c := w.Comm()
+		first, second := make([]int, 2), make([]float64, 1)
+		switch c.Rank() {
+		case 0:
+			copy(first, []int{7, 8})
+		case 1:
+			second[0] = 0.5
+		}
+		requests := []runtime.Request{collectives.IBcast(c, first, 0), collectives.IBcast(c, second, 1)}
+		if err := runtime.WaitAll(requests...); err != nil {
+			return err
+		}
+		fmt.Println("rank", c.Rank(), "has", first, second)
+		return nil
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// rank 0 has [7 8] [0.5]
+	// rank 1 has [7 8] [0.5]
+	// rank 2 has [7 8] [0.5]
+	// <nil>
+}
+
+// A reduction goes on while the rank exchanges messages with its neighbours; then it
+// waits for all of it together.
+func ExampleIAllReduce() {
+	err := runtime.Local(3, func(w *runtime.World) error {
+		c := w.Comm()
+		right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		mine := []float64{float64(c.Rank())}
+		largest, edge := make([]float64, 1), make([]float64, 1)
+		reduction := collectives.IAllReduce(c, mine, largest, collectives.Max)
+		receive := runtime.Irecv(c, edge, left, 0)
+		send := runtime.Isend(c, mine, right, 0)
+		if err := runtime.WaitAll(reduction, receive, send); err != nil {
+			return err
+		}
+		fmt.Println("rank", c.Rank(), "largest", largest[0], "from the left", edge[0])
+		return nil
+	})
+	fmt.Println(err)
+	// Unordered output:
+	// rank 0 largest 2 from the left 2
+	// rank 1 largest 2 from the left 0
+	// rank 2 largest 2 from the left 1
+	// <nil>
+}
+
+// An operator of the program's own finds the smallest value, and the rank that has it.
+func ExampleFunc() {
+	type found struct {
+		Value float64
+		Rank  int
+	}
+	smaller := collectives.Func(func(a, b found) found {
+		if b.Value < a.Value || b.Value == a.Value && b.Rank < a.Rank {
+			return b
+		}
+		return a
+	}, true)
+	values := []float64{2.5, 0.5, 1.5}
+	err := runtime.Local(3, func(w *runtime.World) error {
+		c := w.Comm()
+		least := make([]found, 1)
+		err := collectives.Reduce(c, []found{{values[c.Rank()], c.Rank()}}, least, smaller, 0)
+		if c.Rank() == 0 {
+			fmt.Printf("%+v\n", least[0])
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// {Value:0.5 Rank:1}
+	// <nil>
+}
+
+// An operator that does not commute takes its operands in the order of the ranks: here
+// the product of matrices, of which each rank has one.
+func ExampleFunc_order() {
+	type matrix [2][2]int
+	product := collectives.Func(func(a, b matrix) (p matrix) {
+		for i := range p {
+			for j := range p[i] {
+				p[i][j] = a[i][0]*b[0][j] + a[i][1]*b[1][j]
+			}
+		}
+		return p
+	}, false)
+	factors := []matrix{{{1, 2}, {0, 1}}, {{0, 1}, {1, 0}}, {{3, 0}, {0, 1}}}
+	err := runtime.Local(3, func(w *runtime.World) error {
+		c := w.Comm()
+		all := make([]matrix, 1)
+		err := collectives.AllReduce(c, factors[c.Rank():c.Rank()+1], all, product)
+		if c.Rank() == 2 {
+			fmt.Println(all[0])
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [[6 1] [3 0]]
+	// <nil>
+}
