@@ -3,7 +3,6 @@ package link
 import (
 	"encoding/base64"
 	"fmt"
-	"syscall"
 )
 
 // Text is a string of any bytes: names of files, arguments and variables need
@@ -123,9 +122,13 @@ type Exit struct {
 	MaxRSSKiB int64
 }
 
+// statusSignal are the bits of the signal that ended a process. All of them are set of one
+// that was stopped or goes on, which has a status, too, and has not ended (Linux,
+// WIFSTOPPED and WIFCONTINUED of <sys/wait.h>).
+const statusSignal = 0x7f
+
 func (e Exit) check() error {
-	// A process that was stopped or goes on has a status, too, and has not ended.
-	if s := syscall.WaitStatus(e.Status); e.Rank < 0 || !s.Exited() && !s.Signaled() {
+	if e.Rank < 0 || e.Status&statusSignal == statusSignal {
 		return fmt.Errorf("rank %d with status %#x", e.Rank, e.Status)
 	}
 	return nil
