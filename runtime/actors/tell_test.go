@@ -339,7 +339,10 @@ func waitsForTheActor(t *testing.T, s *actors.System, rank int, there *actors.Sy
 	v, err = first.Result()
 	require.NoError(t, err)
 	require.Equal(t, "one", v)
-	require.Equal(t, []string{"one", "two"}, order)
+	// What comes behind the watch: the actor is stopped when it is watched.
+	_, err = s.Root.RequestFuture(s.PID(rank, "late"), "three", soon).Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"one", "two", "three"}, order)
 	there.Root.Stop(late)
 	require.Equal(t, actor.TerminatedReason_Stopped, next(t, heard).Why)
 }
