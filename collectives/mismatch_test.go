@@ -183,14 +183,9 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 	var found []*collectives.MismatchError
 	blamed := make([]int, size)
 	world(t, size, func(c *runtime.Comm) error {
-		d, err := c.Dup()
+		d, err := dup(c, distant)
 		if err != nil {
 			return err
-		}
-		if distant {
-			if err := errors.Join(collectives.Distant(d), collectives.Barrier(c)); err != nil {
-				return err
-			}
 		}
 		for range before {
 			if err := errors.Join(sumOf(3)(d), bcastOf(4, 0)(d), collectives.Barrier(d)); err != nil {
@@ -275,14 +270,9 @@ func TestTwoGoroutinesOnOneCommunicator(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {
 			world(t, 2, func(w *runtime.Comm) error {
-				c, err := w.Dup()
+				c, err := dup(w, distant)
 				if err != nil {
 					return err
-				}
-				if distant {
-					if err := errors.Join(collectives.Distant(c), collectives.Barrier(w)); err != nil {
-						return err
-					}
 				}
 				if c.Rank() == 1 {
 					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both have failed

@@ -129,11 +129,8 @@ func TestOperationsUnderWayDoNotMeet(t *testing.T) {
 	for _, blocking := range []bool{false, true} {
 		t.Run(fmt.Sprintf("blocking=%v", blocking), func(t *testing.T) {
 			world(t, 4, func(w *runtime.Comm) error {
-				c, err := w.Dup()
+				c, err := dup(w, true)
 				if err != nil {
-					return err
-				}
-				if err := errors.Join(collectives.Distant(c), collectives.Barrier(w)); err != nil {
 					return err
 				}
 				if w.Rank() == 0 {

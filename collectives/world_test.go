@@ -25,6 +25,15 @@ func world(t *testing.T, size int, fn func(c *runtime.Comm) error) {
 	require.NoError(t, runtime.Local(size, func(w *runtime.World) error { return fn(w.Comm()) }))
 }
 
+// dup is Dup, and distant has its members talk as if they were on different nodes.
+func dup(w *runtime.Comm, distant bool) (*runtime.Comm, error) {
+	c, err := w.Dup()
+	if err == nil && distant {
+		err = errors.Join(collectives.Distant(c), collectives.Barrier(w))
+	}
+	return c, err
+}
+
 // sizes are groups from one rank to more than any flat algorithm serves.
 var sizes = []int{1, 2, 3, 4, 5, 8, 11}
 
@@ -289,14 +298,9 @@ func TestBrokenOperationsNameTheirLine(t *testing.T) {
 		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {
 			var under atomic.Pointer[runtime.Comm]
 			world(t, 2, func(w *runtime.Comm) error {
-				c, err := w.Dup()
+				c, err := dup(w, distant)
 				if err != nil {
 					return err
-				}
-				if distant {
-					if err := errors.Join(collectives.Distant(c), collectives.Barrier(w)); err != nil {
-						return err
-					}
 				}
 				if c.Rank() == 1 {
 					for under.Load() == nil || collectives.Doing(under.Load()) == "" {

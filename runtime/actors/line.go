@@ -100,9 +100,13 @@ func (s *System) settle(link *engine.Link, epoch uint32) bool {
 	return err != nil // the link has ended
 }
 
-// credited is told that credit has come back.
+// credited is told that credit has come back: for messages that wait, or for the end of
+// the link.
 func (l *line) credited(s *System) {
-	l.drain()
+	if l.waiting.Load() != nil { // the remote lives
+		l.drain()
+		return
+	}
 	l.retire(s)
 }
 
