@@ -206,9 +206,9 @@ func (g *group) end(op operation, err error) error {
 	return refuse(op, lostWithin(g.comm, err))
 }
 
-// lostWithin is the error of an operation that broke a communicator. The loss of a rank is
-// ErrCommBroken, too, for whoever has met it: it depends on time alone who does, and who
-// hears of the break.
+// lostWithin is the error of an operation that broke a communicator. The member that
+// detects the loss of a rank gets ErrCommBroken, too: timing alone decides which members
+// detect it, and which are notified of the break.
 func lostWithin(c *runtime.Comm, err error) error {
 	var lost *runtime.PeerError
 	broken := c.Err()

@@ -145,8 +145,8 @@ func mismatched(t *testing.T, size, before int, distant bool, odd, rest step, sa
 	mismatchedAt(t, size, 0, before, distant, odd, rest, says)
 }
 
-// Every rank blames the one that differs from the others, whoever of them has met it and
-// whoever heard of it; of two ranks the lower one.
+// Every rank blames the rank that differs from the others, also ranks that did not
+// exchange messages with it; of two ranks the lower one.
 func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
 	for name, tc := range map[string]struct{ odd, rest step }{
 		"operations":    {collectives.Barrier, sumOf(1)},
@@ -176,7 +176,7 @@ func TestMismatchIsBlamedOnTheOneThatDiffers(t *testing.T) {
 }
 
 // mismatchedAt does an odd step at one rank and another one at the rest, checks the
-// errors, and returns whom each rank blames.
+// errors, and returns the rank that each rank blames.
 func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, rest step, says []string) []int {
 	t.Helper()
 	var mu sync.Mutex

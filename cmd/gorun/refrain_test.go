@@ -50,7 +50,7 @@ func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 	require.Regexp(t, `gorun: 1 more rank, \d, failed with the error of rank \d\n`, got.err)
 }
 
-// The first failure is that of the rank whose failure it is, whoever ends first.
+// The first failure is that of the rank that caused it, whichever rank ends first.
 func TestFailureOfAnotherRankIsItsOwn(t *testing.T) {
 	for _, alive := range []bool{false, true} {
 		args := []string{"2", "broken by rank 2"}

@@ -113,8 +113,8 @@ func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *nod
 	return s.members[s.sleeper].looks
 }
 
-// Whoever pauses, wherever it does, finds what it was to read when it goes on: the
-// others have not written there again. So every operation goes round its slots or
+// A member that pauses, at any point, can still read its data when it goes on: the
+// others have not overwritten it. So every operation goes round its slots or
 // segments more than once, with each member pausing at each of its looks.
 func TestMemberThatPausesAnywhere(t *testing.T) {
 	for _, op := range operations {

@@ -21,7 +21,7 @@ var _ node.Reader = Reader{}
 func (Reader) Process() uint64 { return uint64(os.Getpid()) }
 
 // Read copies len(dst) bytes at an address of a process. On an error dst holds
-// anything. It is ESRCH if the process has ended, whoever has its id since.
+// anything. The error is ESRCH if the process has ended, even when another process has its id now.
 func (Reader) Read(p node.Process, addr uint64, dst []byte) error {
 	if p.ID == uint64(os.Getpid()) {
 		return ErrSameProcess
