@@ -134,7 +134,7 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 		b.Release()
 		return nil
 	}
-	e.blank(b.lease.Bytes)
+	e.layout.ClearHoles(b.lease.Bytes)
 	if b.message != nil {
 		err = c.forward(to, e, b)
 	} else {
@@ -200,19 +200,10 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 
 // bare is the element as it travels from memory in which padding can be blanked.
 func (e *element) bare() *element {
-	if e.holes == nil {
+	if e.plain {
 		return e
 	}
 	bare := *e
-	bare.holes, bare.plain = nil, bare.err == nil
+	bare.plain = bare.err == nil
 	return &bare
-}
-
-// blank makes the padding of the values in b zero.
-func (e *element) blank(b []byte) {
-	for at := 0; e.holes != nil && at+e.size <= len(b); at += e.size {
-		for _, h := range e.holes {
-			clear(b[at+h.from : at+h.to])
-		}
-	}
 }

@@ -86,7 +86,7 @@ func (c *Comm) outgoing(e *element, b []byte, dest, tag int) (outgoing, error) {
 	if err := c.checkPeer(dest); err != nil {
 		return o, callsite.At(err)
 	}
-	if e.holes != nil {
+	if !e.plain {
 		o.b = e.pack(b)
 	}
 	o.to = engine.Match{Context: c.id, Peer: c.WorldRank(dest), Tag: tag}

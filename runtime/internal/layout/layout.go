@@ -1,0 +1,223 @@
+package layout
+
+import (
+	"fmt"
+	"hash/fnv"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// textMax bounds the text of a layout, which is sent to every peer once. Longer ones are
+// cut and end with a hash of the whole.
+const textMax = 512
+
+// Layout is the memory of the values of one type.
+type Layout struct {
+	// Size is the size of a value in bytes.
+	Size int
+	// Holes are the byte ranges that hold padding; nil for most types.
+	Holes []Hole
+	// Kind is "" if the type has no pointers. Otherwise it is what the first one is, and
+	// Field the path of the field.
+	Field, Kind string
+
+	runs []run
+}
+
+// Hole is a range of padding within a value.
+type Hole struct{ From, To int }
+
+// run is a kind several times in a row. reflect.Invalid is padding, counted in bytes.
+type run struct {
+	kind reflect.Kind
+	n    int
+}
+
+// Of examines a type.
+func Of(t reflect.Type) *Layout {
+	w := walk{Layout: Layout{Size: int(t.Size())}}
+	if w.value(t, 0, ""); w.Kind == "" {
+		w.pad(w.Size)
+	} else {
+		w.Holes, w.runs = nil, nil
+	}
+	return &w.Layout
+}
+
+// Plain reports whether every byte of a value belongs to a number: no pointers, no
+// padding.
+func (l *Layout) Plain() bool { return l.Kind == "" && l.Holes == nil }
+
+// Single returns the one kind that the layout consists of, as that of [3]float64 does, and
+// false if it consists of several. Padding alone, or nothing, is reflect.Invalid.
+func (l *Layout) Single() (reflect.Kind, bool) {
+	switch len(l.runs) {
+	case 0:
+		return reflect.Invalid, true
+	case 1:
+		return l.runs[0].kind, true
+	}
+	return reflect.Invalid, false
+}
+
+// ClearHoles clears the padding of consecutive values in b.
+func (l *Layout) ClearHoles(b []byte) {
+	if len(l.Holes) == 0 {
+		return
+	}
+	for ; len(b) >= l.Size; b = b[l.Size:] {
+		for _, h := range l.Holes {
+			clear(b[h.From:h.To])
+		}
+	}
+}
+
+// Text spells the layout: "{int64 float32*3 _4}" is an int64, three float32 and four
+// bytes of padding. Types of equal text have equal layouts.
+func (l *Layout) Text() string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, r := range l.runs {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		switch {
+		case r.kind == reflect.Invalid:
+			fmt.Fprintf(&b, "_%d", r.n)
+		case r.n == 1:
+			b.WriteString(r.kind.String())
+		default:
+			fmt.Fprintf(&b, "%v*%d", r.kind, r.n)
+		}
+	}
+	b.WriteByte('}')
+	text := b.String()
+	if len(text) <= textMax {
+		return text
+	}
+	sum := fnv.New128a()
+	sum.Write([]byte(text))
+	return fmt.Sprintf("%s...%x", text[:textMax-40], sum.Sum(nil))
+}
+
+// walk flattens a type into runs of basic kinds.
+type walk struct {
+	Layout
+	at int // end of what was seen so far
+}
+
+// value adds a value of type t at byte offset at.
+func (w *walk) value(t reflect.Type, at int, path string) {
+	switch kind := canonical(t.Kind()); {
+	case kind == reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			if f.Name == "_" {
+				w.blank(f.Type, join(path, f.Name)) // padding that was written out
+			} else {
+				w.value(f.Type, at+int(f.Offset), join(path, f.Name))
+			}
+			if w.Kind != "" {
+				return
+			}
+		}
+	case kind == reflect.Array:
+		w.array(t, at, path)
+	case !basic(kind):
+		w.Field, w.Kind = path, kindName(kind)
+	default:
+		w.pad(at)
+		w.add(kind, 1)
+		w.at = at + int(t.Size())
+	}
+}
+
+// array adds an array, without visiting each element of a simple one.
+func (w *walk) array(t reflect.Type, at int, path string) {
+	elem := t.Elem()
+	if kind := canonical(elem.Kind()); basic(kind) {
+		if t.Len() > 0 {
+			w.pad(at)
+			w.add(kind, t.Len())
+			w.at = at + int(t.Size())
+		}
+		return
+	}
+	if t.Len() == 0 {
+		w.blank(elem, path+"[]")
+		return
+	}
+	for i := range t.Len() {
+		if w.value(elem, at+i*int(elem.Size()), path+"[]"); w.Kind != "" {
+			return
+		}
+		w.pad(at + (i+1)*int(elem.Size()))
+	}
+}
+
+// blank examines a type that adds nothing to the layout.
+func (w *walk) blank(t reflect.Type, path string) {
+	var apart walk
+	apart.value(t, 0, path)
+	w.Field, w.Kind = apart.Field, apart.Kind
+}
+
+// add appends n values of a kind.
+func (w *walk) add(kind reflect.Kind, n int) {
+	if last := len(w.runs) - 1; last >= 0 && w.runs[last].kind == kind {
+		w.runs[last].n += n
+		return
+	}
+	w.runs = append(w.runs, run{kind, n})
+}
+
+// pad fills up to the offset end with padding.
+func (w *walk) pad(end int) {
+	if end <= w.at {
+		return
+	}
+	w.Holes = append(w.Holes, Hole{w.at, end})
+	w.add(reflect.Invalid, end-w.at)
+	w.at = end
+}
+
+// basic reports whether values of a canonical kind are numbers or bool.
+func basic(k reflect.Kind) bool { return k >= reflect.Bool && k <= reflect.Complex128 }
+
+// canonical makes kinds of equal layout equal.
+func canonical(k reflect.Kind) reflect.Kind {
+	switch {
+	case k == reflect.Int && strconv.IntSize == 64:
+		return reflect.Int64
+	case k == reflect.Int:
+		return reflect.Int32
+	case (k == reflect.Uint || k == reflect.Uintptr) && strconv.IntSize == 64:
+		return reflect.Uint64
+	case k == reflect.Uint || k == reflect.Uintptr:
+		return reflect.Uint32
+	}
+	return k
+}
+
+// kindName is the kind in words.
+func kindName(k reflect.Kind) string {
+	switch k {
+	case reflect.Pointer, reflect.UnsafePointer:
+		return "pointer"
+	case reflect.Func:
+		return "function"
+	case reflect.Chan:
+		return "channel"
+	default:
+		return k.String()
+	}
+}
+
+// join appends a field name to a path.
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
