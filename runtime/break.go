@@ -49,10 +49,10 @@ func (w *World) broken(core *commCore, why *BrokenError) bool {
 	return true
 }
 
-// heardBreak takes the notice of another member that it broke a communicator: four bytes
+// takeBreak takes the notice of another member that it broke a communicator: four bytes
 // of the world rank whose failure it is, then the cause. The engine calls it with its lock
 // held.
-func (w *World) heardBreak(source, number int, text []byte) {
+func (w *World) takeBreak(source, number int, text []byte) {
 	if len(text) < 4 {
 		return
 	}

@@ -201,8 +201,8 @@ func (s *questions) next(source int) (posed, bool) {
 	return waiting[0], true
 }
 
-// heardQuestion has another rank answered. The engine calls it with its lock held.
-func (w *World) heardQuestion(source, number int, text []byte) {
+// takeQuestion has another rank answered. The engine calls it with its lock held.
+func (w *World) takeQuestion(source, number int, text []byte) {
 	q, ok := parseQuestion(text)
 	if ok && w.questions.add(source, posed{q, uint32(number)}) {
 		go w.answerAll(source)
@@ -217,9 +217,9 @@ func (w *World) answerAll(source int) {
 	}
 }
 
-// heardAnswer takes an answer: byte 0 noticeAnswer, bytes 1-4 id, then the text. The
+// takeAnswer takes an answer: byte 0 noticeAnswer, bytes 1-4 id, then the text. The
 // engine calls it with its lock held.
-func (w *World) heardAnswer(text []byte) {
+func (w *World) takeAnswer(text []byte) {
 	if len(text) < 5 {
 		return
 	}

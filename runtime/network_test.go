@@ -97,7 +97,7 @@ func TestExplainedConnectionActors(t *testing.T) {
 	r := launch(t, 2, "circle", "-transport", "rdma", "-explain")
 	require.Zero(t, r.code, r.errors)
 	for rank := range 2 {
-		require.Regexp(t, fmt.Sprintf(`(?m)^actors of rank %d:\n  \$rdma +director of connections, runs\n    rank%d +connection, connected\n`, rank, 1-rank), r.errors)
+		require.Regexp(t, fmt.Sprintf(`(?m)^actors of rank %d:\n  \$rdma +supervisor of connections, runs\n    rank%d +connection, connected\n`, rank, 1-rank), r.errors)
 	}
 }
 

@@ -8,18 +8,18 @@ const (
 	noticeAnswer   = 'a'
 )
 
-// heard takes a notice of another rank. One of another form changes nothing. The engine
+// takeNotice takes a notice of another rank. One of another form changes nothing. The engine
 // calls it with its lock held.
-func (w *World) heard(source, number int, text []byte) {
+func (w *World) takeNotice(source, number int, text []byte) {
 	if len(text) == 0 {
 		return
 	}
 	switch text[0] {
 	case noticeBreak:
-		w.heardBreak(source, number, text[1:])
+		w.takeBreak(source, number, text[1:])
 	case noticeQuestion:
-		w.heardQuestion(source, number, text)
+		w.takeQuestion(source, number, text)
 	case noticeAnswer:
-		w.heardAnswer(text)
+		w.takeAnswer(text)
 	}
 }

@@ -90,7 +90,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Member:     w.comms.member,
 		Lost:       w.memory.lost,
 		Release:    w.memory.released,
-		Notice:     w.heard,
+		Notice:     w.takeNotice,
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.network.close(), t.Close())

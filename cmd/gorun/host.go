@@ -26,14 +26,14 @@ type host struct {
 	line  []string // the command that starts the agent
 	ranks []*rank  // by number; none if a neighbour runs them
 
-	command *exec.Cmd
-	out     *os.File // the agent's standard output
-	in      *os.File // and input
-	conn    *link.Conn
-	errs    *remarks // what the command says on standard error
-	quit    func()   // ends the watch over silence
-	exited  chan struct{}
-	heard   chan struct{} // closed when nothing more is received; nil before listen
+	command  *exec.Cmd
+	out      *os.File // the agent's standard output
+	in       *os.File // and input
+	conn     *link.Conn
+	errs     *remarks // what the command says on standard error
+	quit     func()   // ends the watch over silence
+	exited   chan struct{}
+	readDone chan struct{} // closed when nothing more is received; nil before listen
 
 	hello link.Hello
 	node  bootstrap.NodeID

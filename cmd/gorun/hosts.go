@@ -293,7 +293,7 @@ func (h *host) dismiss(patient bool) error {
 	defer late.Stop()
 	if patient {
 		select {
-		case <-h.heard:
+		case <-h.readDone:
 		case <-late.C:
 		}
 	}

@@ -157,7 +157,7 @@ func (j *job) run() (code int, err error) {
 		return 0, errors.Join(err, j.killAll())
 	}
 	for _, h := range j.hosts {
-		h.heard = make(chan struct{})
+		h.readDone = make(chan struct{})
 		go h.listen()
 	}
 	if j.stdin != nil {

@@ -17,7 +17,7 @@ import (
 
 // listen takes what an agent says until it is done or lost.
 func (h *host) listen() {
-	defer close(h.heard)
+	defer close(h.readDone)
 	var err error
 	for {
 		var k link.Kind
@@ -40,7 +40,7 @@ func (h *host) listen() {
 	h.quit()
 	h.input.close()
 	for _, r := range h.ranks {
-		if !r.heardOut() {
+		if !r.drained() {
 			close(r.served)
 		}
 		for _, s := range r.streams {
@@ -66,7 +66,7 @@ func (h *host) take(k link.Kind, body []byte) error {
 		if k != link.KindUp {
 			return h.output(r, t.Stream, rest, k == link.KindOutputEnd)
 		}
-		if r.heardOut() {
+		if r.drained() {
 			return fmt.Errorf("frame of rank %d after its end: %w", r.number, link.ErrMalformed)
 		}
 		if err := h.job.server.Take(r.number, rest); errors.Is(err, bootstrap.ErrMalformed) {
@@ -123,7 +123,7 @@ func (h *host) output(r *rank, from link.Stream, data []byte, end bool) error {
 
 // exit takes the end of a rank.
 func (h *host) exit(r *rank, x link.Exit) error {
-	if r.heardOut() {
+	if r.drained() {
 		return fmt.Errorf("second end of rank %d: %w", r.number, link.ErrMalformed)
 	}
 	close(r.served)
@@ -139,7 +139,7 @@ func (h *host) exit(r *rank, x link.Exit) error {
 func (j *job) lostHost(h *host) {
 	// What it said before comes first.
 	for len(j.news) > 0 {
-		j.heard(<-j.news)
+		j.handle(<-j.news)
 	}
 	for len(j.node.exits) > 0 {
 		j.reaped(<-j.node.exits)

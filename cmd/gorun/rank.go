@@ -40,8 +40,8 @@ type rank struct {
 // running reports whether the rank has not been reaped.
 func (r *rank) running() bool { return r.pid > 0 && r.ended.IsZero() }
 
-// heardOut reports whether everything the rank said has been heard.
-func (r *rank) heardOut() bool {
+// drained reports whether everything the rank said has been heard.
+func (r *rank) drained() bool {
 	select {
 	case <-r.served:
 		return true

@@ -69,7 +69,7 @@ func (j *job) supervise() {
 		case h := <-j.lost:
 			j.lostHost(h)
 		case n := <-j.news:
-			j.heard(n)
+			j.handle(n)
 		case sig := <-j.sigs:
 			j.signaled(sig)
 		case <-timeout:
@@ -133,13 +133,13 @@ func (j *job) settle(r *rank) {
 	for {
 		select {
 		case n := <-j.news:
-			j.heard(n)
+			j.handle(n)
 			continue
 		default:
 		}
 		select {
 		case n := <-j.news:
-			j.heard(n)
+			j.handle(n)
 		case <-r.served:
 			if len(j.news) == 0 {
 				return
@@ -159,8 +159,8 @@ func shutRead(f *os.File) error {
 	}), err)
 }
 
-// heard acts on what a rank said.
-func (j *job) heard(n news) {
+// handle acts on what a rank said.
+func (j *job) handle(n news) {
 	r := j.ranks[n.Rank]
 	switch {
 	case n.err != nil:

@@ -26,7 +26,7 @@ func TestRankWithoutActors(t *testing.T) {
 	told := make(chan bool)
 	go func() {
 		defer close(told)
-		for range 3 * engine.LinkWindow / 1000 {
+		for range 3 * engine.StreamWindow / 1000 {
 			s.Root.Send(s.PID(1, "in"), make([]byte, 1000))
 		}
 		s.Root.Send(s.PID(1, "in"), &plain{1, 2})

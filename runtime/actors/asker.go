@@ -63,7 +63,7 @@ func isActor(p actor.Process) bool {
 }
 
 // reply is a future of another rank as protoactor sees it: a Process. It takes one
-// answer, by name and without credit, and has no link of its own: the answer goes
+// answer, by name and without credit, and has no stream of its own: the answer goes
 // through that of nobody, whichever that is at the time. It is also what a PID leads to
 // whose address is of no rank or of an earlier life; then err says so, and it
 // refuses everything.
@@ -78,7 +78,7 @@ var _ actor.Process = (*reply)(nil)
 // SendUserMessage implements actor.Process.
 func (r *reply) SendUserMessage(pid *actor.PID, message any) {
 	if r.err != nil {
-		r.s.bury(pid, message, r.err)
+		r.s.deadLetter(pid, message, r.err)
 		return
 	}
 	r.s.post.nobodyOf(r.rank).send(pid, message, pid.Id)
@@ -98,6 +98,6 @@ func (r *reply) SendSystemMessage(pid *actor.PID, message any) {
 		r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
 	case *actor.Unwatch, *actor.Terminated: // there is nothing to undo
 	default:
-		r.s.bury(pid, message, r.err)
+		r.s.deadLetter(pid, message, r.err)
 	}
 }

@@ -91,7 +91,7 @@ var bodies = []any{
 
 // numbers returns the number of the type of a message on the wire, whose definition it
 // sends where that is needed, and its bytes.
-func (w *wire) numbers(tb testing.TB, l *engine.Link, m any, number uint32) (kind uint32, body []byte) {
+func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any, number uint32) (kind uint32, body []byte) {
 	tb.Helper()
 	name, layout, body, err := actors.Travels(m)
 	require.NoError(tb, err)
@@ -114,7 +114,7 @@ func outcome(tb testing.TB, got <-chan any, dead <-chan *actors.DeadLetter) (any
 	case m := <-got:
 		return m, nil
 	case d := <-dead:
-		require.Contains(tb, d.Error(), "malformed parcel")
+		require.Contains(tb, d.Error(), "malformed actor message")
 		return nil, d
 	case <-time.After(soon):
 		require.FailNow(tb, "neither a message nor a dead letter")
@@ -122,7 +122,7 @@ func outcome(tb testing.TB, got <-chan any, dead <-chan *actors.DeadLetter) (any
 	}
 }
 
-// Every truncation of the body of every kind of message, and a byte more, in a parcel
+// Every truncation of the body of every kind of message, and a byte more, in an actor message
 // and after an announcement, is a message of its type or a dead letter that is counted,
 // one of both; whoever sent it as a request is no exception. What comes after it comes.
 func TestTruncatedBodies(t *testing.T) {
@@ -131,7 +131,7 @@ func TestTruncatedBodies(t *testing.T) {
 			w := newWire(t, actors.Config{})
 			got := inbox(t, w.s, "in", w.s.Worker())
 			dead := letters(w.s)
-			l := w.link(t, "in")
+			l := w.stream(t, "in")
 			kind, whole := w.numbers(t, l, m, wireDefined)
 			letters, messages, tag := 0, 0, uint32(0)
 			for n := range len(whole) + 2 {
@@ -157,8 +157,8 @@ func TestTruncatedBodies(t *testing.T) {
 				}
 			}
 			require.GreaterOrEqual(t, messages, 2, "the whole one")
-			buried, rubbish := w.s.Letters()
-			require.EqualValues(t, letters, buried)
+			deadLetters, rubbish := w.s.Letters()
+			require.EqualValues(t, letters, deadLetters)
 			require.EqualValues(t, letters, rubbish)
 			w.text(t, l, "after")
 			require.Equal(t, "after", next(t, got))
@@ -191,7 +191,7 @@ func FuzzBody(f *testing.F) {
 		body = body[:min(len(body), 500)]
 		w := newWire(t, actors.Config{})
 		got, dead := inbox(t, w.s, "in", w.s.Worker()), letters(w.s)
-		l := w.link(t, "in")
+		l := w.stream(t, "in")
 		kind, _ := w.numbers(t, l, m, wireDefined)
 		if long {
 			w.announce(t, l, kind, uint64(len(body)), 1)
@@ -248,8 +248,8 @@ func TestRequestsOfRubbishAreAnswered(t *testing.T) {
 			require.NotNil(t, d.Sender)
 		}
 	}
-	buried, rubbish := all[1].Letters()
-	require.EqualValues(t, 4, buried)
+	deadLetters, rubbish := all[1].Letters()
+	require.EqualValues(t, 4, deadLetters)
 	require.EqualValues(t, 4, rubbish)
 	require.Empty(t, dead)
 	all[0].Root.Send(all[0].PID(1, "in"), "after")

@@ -150,7 +150,7 @@ func testBackPressureThroughAChain(t *testing.T) {
 					}
 				}), "slow") // a worker always: it blocks
 				require.NoError(t, err)
-				// The PIDs are kept: the link to an actor that no PID leads to is closed
+				// The PIDs are kept: the stream to an actor that no PID leads to is closed
 				// by the garbage collector, and the next one begins with a window of its own.
 				slow, relay := all[1].PID(2, "slow"), all[0].PID(1, "relay")
 				var passed atomic.Int64
@@ -244,7 +244,7 @@ func testWaitingActorsAskOnce(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
 			local(t, 2, actors.Config{}, func(all []*actors.System) {
-				const senders, each, bytes = 5, 500, 1000 // more than the window of the link
+				const senders, each, bytes = 5, 500, 1000 // more than the window of the stream
 				gate := make(chan struct{})
 				got := make(chan int, senders*each)
 				_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {

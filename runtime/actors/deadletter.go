@@ -9,14 +9,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// bury publishes a message, maybe in its envelope, that cannot be delivered, logs it,
+// deadLetter publishes a message, maybe in its envelope, that cannot be delivered, logs it,
 // and releases its memory. Who waits for it as for an answer is answered.
-func (s *System) bury(pid *actor.PID, message any, why error) {
+func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	_, m, sender := actor.UnwrapEnvelope(message)
 	if errors.Is(why, errEnded) {
 		message, sender = m, nil
 	}
-	s.buried.Add(1)
+	s.deadLetters.Add(1)
 	if errors.Is(why, errWire) {
 		s.rubbish.Add(1)
 	}

@@ -101,7 +101,9 @@ func Keeper(name string, size int) int { return keeper(name, size, func(int) boo
 
 // Letters returns how many dead letters this rank has found, and how many of them no
 // correct rank sends.
-func (s *System) Letters() (buried, rubbish uint64) { return s.buried.Load(), s.rubbish.Load() }
+func (s *System) Letters() (deadLetters, rubbish uint64) {
+	return s.deadLetters.Load(), s.rubbish.Load()
+}
 
 // Lives reports whether an actor of this rank has not ended, with all that its end brings.
 func (s *System) Lives(id string) bool {
@@ -109,7 +111,7 @@ func (s *System) Lives(id string) bool {
 	return ok
 }
 
-// Lines is how many actors of a rank this one keeps a link to, or has yet to close it.
+// Lines is how many actors of a rank this one keeps a stream to, or has yet to close it.
 func (s *System) Lines(rank int) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

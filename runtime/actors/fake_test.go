@@ -113,13 +113,13 @@ func TestEpochs(t *testing.T) {
 	require.Equal(t, "new", next(t, in))
 }
 
-// parcel is what the soak sends: who sent it, its number, and bytes.
-type parcel struct {
+// actor message is what the soak sends: who sent it, its number, and bytes.
+type actorMessage struct {
 	From, Number int
 	Load         []byte
 }
 
-func init() { actors.Register[parcel]() }
+func init() { actors.Register[actorMessage]() }
 
 // Actors of four ranks tell each other messages of all sizes over a fabric that
 // refuses, delays and connects late, and one of the ranks dies: what arrives is in
@@ -154,7 +154,7 @@ func soak(t *testing.T, seed int64) {
 						c.Watch(s.PID(other, "in"))
 					}
 				}
-			case *parcel:
+			case *actorMessage:
 				if int64(m.Number) != got[rank][m.From].Load() || len(m.Load) > 0 && m.Load[len(m.Load)-1] != byte(m.Number) {
 					bad.CompareAndSwap(nil, fmt.Sprintf("%d from %d to %d, not %d, %d bytes", m.Number, m.From, rank, got[rank][m.From].Load(), len(m.Load)))
 				}
@@ -177,7 +177,7 @@ func soak(t *testing.T, seed int64) {
 					if len(load) > 0 {
 						load[len(load)-1] = byte(i)
 					}
-					s.Root.Send(s.PID(to, "in"), &parcel{rank, i, load})
+					s.Root.Send(s.PID(to, "in"), &actorMessage{rank, i, load})
 				}
 				if rank == 0 && i == messages/2 {
 					f.Kill(victim, errors.New("killed"))

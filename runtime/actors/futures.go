@@ -127,7 +127,7 @@ func (s *System) unanswered(why error, vain func(one question) bool) {
 	q.mu.Unlock()
 	for _, one := range ended {
 		if s.open(one) {
-			s.bury(s.PID(one.rank, one.id), &actor.MessageEnvelope{Sender: one.future}, why)
+			s.deadLetter(s.PID(one.rank, one.id), &actor.MessageEnvelope{Sender: one.future}, why)
 		}
 	}
 }

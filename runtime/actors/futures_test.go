@@ -127,7 +127,7 @@ func TestFirstAnswerWithoutTheLost(t *testing.T) {
 // Requests of an actor that wait for credit end with the rank as those do that were
 // sent.
 func TestWaitingFuturesEndWithTheRank(t *testing.T) {
-	const requests = 3 * engine.LinkWindow / 1000
+	const requests = 3 * engine.StreamWindow / 1000
 	f, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	s := all[0]
 	stuck, release := make(chan bool), make(chan bool)

@@ -1,7 +1,7 @@
 package actors
 
 // inflow is what came from the engine, in order. Plain messages that come in a row
-// through one link are one arrival, a run: who delivers them looks once where they
+// through one stream are one arrival, a run: who delivers them looks once where they
 // go, and has them as items already.
 type inflow struct {
 	list []arrival
@@ -12,7 +12,7 @@ type inflow struct {
 // add appends an arrival.
 func (f *inflow) add(a arrival) { f.list = append(f.list, a) }
 
-// plain appends a message that came through a link from a rank, to the run there if
+// plain appends a message that came through a stream from a rank, to the run there if
 // there is one.
 func (f *inflow) plain(from int, i item) {
 	f.items = append(f.items, i)

@@ -12,14 +12,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// Where memory cannot change hands, a message that is too long for a parcel goes as
-// a message of the engine, which chooses among its protocols; a parcel announces
+// Where memory cannot change hands, a message that is too long for an actor message goes as
+// a message of the engine, which chooses among its protocols; an actor message announces
 // it, so that it keeps its place among the others:
 //
 //	sender                                      receiver
-//	SendParcel(tagUser, followed)   ------->    Irecv into the arena
+//	SendActorMessage(tagUser, followed)   ------->    Irecv into the arena
 //	Isend                           =======>
-//	                                            the inlet goes on when it is there
+//	                                            the receive stream goes on when it is there
 //
 // The body of the announcement, after the head: length, 64 bits, and tag, 32 bits,
 // little endian.
@@ -45,8 +45,8 @@ type pull struct {
 	over    bool
 	lost    error // it did not come
 	bad     error // it cannot be decoded
-	// It is for who is in kept of the inlet, or for the arrival.
-	in      *inlet
+	// It is for who is in kept of the receive stream, or for the arrival.
+	in      *receiveStream
 	arrival arrival
 }
 
@@ -83,14 +83,14 @@ func (t *transfers) over() bool {
 // sendLarge announces b and sends it. It returns false if there is no credit. m is
 // the *runtime.Message that b is of, which is the runtime's from then on, or nil;
 // then nobody changes b any more.
-func (r *remote) sendLarge(l *engine.Link, p engine.Parcel, head, b []byte, m any) (bool, error) {
+func (r *remote) sendLarge(l *engine.Stream, p engine.ActorMessage, head, b []byte, m any) (bool, error) {
 	t := &r.s.post.transfers
 	tag := t.tags.Add(1) & engine.TagMax
 	p.Tag = tagOf(tagLarge, len(head))
 	// The body goes with the head, which is memory of the caller's stack.
 	head = binary.LittleEndian.AppendUint64(head, uint64(len(b)))
 	head = binary.LittleEndian.AppendUint32(head, tag)
-	sent, err := r.s.engine.SendParcel(l, p, head, nil, parcelCost(p, len(b)))
+	sent, err := r.s.engine.SendActorMessage(l, p, head, nil, streamCost(p, len(b)))
 	if !sent {
 		return false, err
 	}
@@ -118,7 +118,7 @@ func parseAnnouncement(b []byte) (length, tag int, err error) {
 // no room.
 const heapMax = 64 << 20
 
-// fetch begins to receive what an arrival announces. It waits in its inlet until it
+// fetch begins to receive what an arrival announces. It waits in its receive stream until it
 // is there, and so does what comes later, of which the long ones are fetched
 // meanwhile. What finds no room is a dead letter: the receive that cuts it off lets
 // its sender go on.
@@ -194,9 +194,9 @@ func (p *post) settle() {
 	t.mu.Unlock()
 }
 
-// goOn delivers what waits at an inlet, up to the next long message that is not
+// goOn delivers what waits at a receive stream, up to the next long message that is not
 // there.
-func (p *post) goOn(in *inlet) {
+func (p *post) goOn(in *receiveStream) {
 	in.pulling = false
 	waiting := in.take()
 	for i := range waiting {

@@ -25,14 +25,14 @@ func (k remoteKey) pid() *actor.PID { return actor.NewPID(address(k.rank, k.epoc
 // line is what a System keeps of an actor of another rank, that is of a remote,
 // which lives as long as somebody uses it: PIDs lead to it, and messages that wait
 // in it hold it. The next remote of the actor has the same line. When there is none, and
-// all that was sent has been taken, the link is closed, which frees the other end, too:
-// not before, because a new link begins with a window of credit of its own, so that who
+// all that was sent has been taken, the stream is closed, which frees the other end, too:
+// not before, because a new stream begins with a window of credit of its own, so that who
 // keeps no PID could send without bound.
 type line struct {
 	key remoteKey
 	// remote is guarded by System.mu.
 	remote weak.Pointer[remote]
-	link   atomic.Pointer[engine.Link]
+	stream atomic.Pointer[engine.Stream]
 	// waiting is the remote while messages wait in it.
 	waiting atomic.Pointer[remote]
 }
@@ -69,39 +69,39 @@ func (t trail) end() {
 	}
 }
 
-// retire closes the link of a line that has no remote any more and forgets the line. If
-// not all was taken that went through the link it asks the receiver to tell when it is.
+// retire closes the stream of a line that has no remote any more and forgets the line. If
+// not all was taken that went through the stream it asks the receiver to tell when it is.
 func (l *line) retire(s *System) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lines[l.key] != l || l.remote.Value() != nil {
 		return
 	}
-	link := l.link.Load()
-	if link != nil && !s.settle(link, l.key.epoch) {
+	stream := l.stream.Load()
+	if stream != nil && !s.settle(stream, l.key.epoch) {
 		return
 	}
-	// mu is held: nobody finds that there is no line while its link is still open.
+	// mu is held: nobody finds that there is no line while its stream is still open.
 	delete(s.lines, l.key)
-	if link != nil && l.link.CompareAndSwap(link, nil) {
-		s.engine.CloseLink(link)
+	if stream != nil && l.stream.CompareAndSwap(stream, nil) {
+		s.engine.CloseStream(stream)
 	}
 }
 
-// settle reports whether all was taken that went through a link, and asks for the rest
+// settle reports whether all was taken that went through a stream, and asks for the rest
 // if not.
-func (s *System) settle(link *engine.Link, epoch uint32) bool {
-	spent, settled := s.engine.Settled(link)
+func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
+	spent, settled := s.engine.Settled(stream)
 	if settled {
 		return true
 	}
-	p := engine.Parcel{Link: link.Number(), Tag: tagOf(tagSettle, 0), ID: epoch}
-	_, err := s.engine.SendParcel(link, p, nil, binary.LittleEndian.AppendUint32(nil, spent), 0)
-	return err != nil // the link has ended
+	p := engine.ActorMessage{Stream: stream.Number(), Tag: tagOf(tagSettle, 0), ID: epoch}
+	_, err := s.engine.SendActorMessage(stream, p, nil, binary.LittleEndian.AppendUint32(nil, spent), 0)
+	return err != nil // the stream has ended
 }
 
 // credited is told that credit has come back: for messages that wait, or for the end of
-// the link.
+// the stream.
 func (l *line) credited(s *System) {
 	if l.waiting.Load() != nil { // the remote lives
 		l.drain()
@@ -117,26 +117,26 @@ func (l *line) drain() {
 	}
 }
 
-// refused is told that a parcel of a link was dropped. Maybe it was the first, and
-// nobody knows where the link leads; so the next message makes another.
-func (l *line) refused(s *System, link *engine.Link) {
+// refused is told that an actor message of a stream was dropped. Maybe it was the first, and
+// nobody knows where the stream leads; so the next message makes another.
+func (l *line) refused(s *System, stream *engine.Stream) {
 	s.post.redefine(l.key.rank)
 	s.unfounded(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
-	s.bury(l.key.pid(), nil, why)
-	// The line's first: a remote without a link takes the line's.
-	first := l.link.CompareAndSwap(link, nil)
+	s.deadLetter(l.key.pid(), nil, why)
+	// The line's first: a remote without a stream takes the line's.
+	first := l.stream.CompareAndSwap(stream, nil)
 	if first {
-		s.engine.CloseLink(link)
+		s.engine.CloseStream(stream)
 	}
 	s.mu.Lock()
 	r := l.remote.Value()
 	s.mu.Unlock()
 	if r != nil {
-		r.link.CompareAndSwap(link, nil)
+		r.stream.CompareAndSwap(stream, nil)
 		defer r.drain()
 	}
-	if first || r == nil { // what is asked through the next link may be answered
+	if first || r == nil { // what is asked through the next stream may be answered
 		s.unanswered(why, func(one question) bool { return one.rank == l.key.rank && one.id == l.key.id })
 	}
 }

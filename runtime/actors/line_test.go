@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A link ends when no PID leads to it any more, and the next PID makes another:
-// what is sent stays in order and comes once, while long messages of the link before
+// A stream ends when no PID leads to it any more, and the next PID makes another:
+// what is sent stays in order and comes once, while long messages of the stream before
 // are still on their way and before the actor exists.
 func TestOrderFromLinkToLink(t *testing.T) {
 	for seed := range int64(3) {
@@ -32,7 +32,7 @@ func TestOrderFromLinkToLink(t *testing.T) {
 			}
 			all[0].Root.Send(all[0].PID(1, "in"), string(rune(i))+pad)
 			if i%15 == 0 {
-				goruntime.GC() // closes the link, if it has time for it
+				goruntime.GC() // closes the stream, if it has time for it
 				goruntime.Gosched()
 			}
 			if i == messages/6 { // within the first window
@@ -45,7 +45,7 @@ func TestOrderFromLinkToLink(t *testing.T) {
 	}
 }
 
-// The test makes the end of a link itself: what comes by the next one to the same
+// The test makes the end of a stream itself: what comes by the next one to the same
 // actor waits behind what waits at the first, at the second as well.
 func TestOrderBehindClosedLinks(t *testing.T) {
 	w := newWire(t, actors.Config{})
@@ -53,16 +53,16 @@ func TestOrderBehindClosedLinks(t *testing.T) {
 	got := inbox(t, w.s, "in", w.s.Worker())
 	long := func(first byte) []byte { b := make([]byte, 5000); b[0] = first; return b }
 
-	one := w.link(t, "in")
+	one := w.stream(t, "in")
 	w.text(t, one, "0")
 	w.announce(t, one, wireString, 5000, 1)
 	w.text(t, one, "2")
-	w.e.CloseLink(one)
-	two := w.link(t, "in")
+	w.e.CloseStream(one)
+	two := w.stream(t, "in")
 	w.text(t, two, "3")
 	w.announce(t, two, wireString, 5000, 4)
-	w.e.CloseLink(two)
-	three := w.link(t, "in")
+	w.e.CloseStream(two)
+	three := w.stream(t, "in")
 	w.text(t, three, "5")
 	w.barrier(t, done)
 	w.long(4, long('4'))
@@ -74,29 +74,29 @@ func TestOrderBehindClosedLinks(t *testing.T) {
 		require.Equal(t, string(want), next(t, got).(string)[:1])
 	}
 	// Nothing waits: the next one goes straight on, on the number of the first.
-	w.e.CloseLink(three)
+	w.e.CloseStream(three)
 	w.barrier(t, done)
-	w.text(t, w.link(t, "in"), "6")
+	w.text(t, w.stream(t, "in"), "6")
 	require.Equal(t, "6", next(t, got))
 	require.NoError(t, w.e.Down(1))
 }
 
-// The end of a link that there is not is a dead letter, and no more.
+// The end of a stream that there is not is a dead letter, and no more.
 func TestEndOfNoLink(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
 	got := inbox(t, w.s, "in", w.s.Worker())
-	l, err := w.e.NewLink(1, nil, nil, nil) // nobody was told of it
+	l, err := w.e.NewStream(1, nil, nil, nil) // nobody was told of it
 	require.NoError(t, err)
-	w.e.CloseLink(l)
-	require.Contains(t, next(t, dead).Error(), "end of link 1")
-	w.text(t, w.link(t, "in"), "x")
+	w.e.CloseStream(l)
+	require.Contains(t, next(t, dead).Error(), "end of stream 1")
+	w.text(t, w.stream(t, "in"), "x")
 	require.Equal(t, "x", next(t, got))
 }
 
 // An actor that takes nothing gets no more than a window of credit, though its sender
-// keeps no PID, so that the garbage collector ends the sender's end of the link again and
-// again. All comes in the end, in order and once, and then the link is closed.
+// keeps no PID, so that the garbage collector ends the sender's end of the stream again and
+// again. All comes in the end, in order and once, and then the stream is closed.
 func TestWindowOutlivesItsPIDs(t *testing.T) {
 	t.Run("memory", testWindowOutlivesItsPIDs)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testWindowOutlivesItsPIDs(t) })

@@ -46,17 +46,17 @@ type mailbox struct {
 	user      queue
 	posted    uint64               // bytes of this rank ever put into user
 	limit     uint64               // posted may grow up to there, as far as is known
-	door      atomic.Pointer[door] // of links that lead here, when the first does
+	door      atomic.Pointer[door] // of streams that lead here, when the first does
 	_         [8]byte
 
 	// These belong to whoever runs it. Others may look at taken and left, which are
 	// published: bytes of this rank, and messages of all, that ever left.
-	taken uint64
-	left  uint64
-	batch []item
-	at    int32
-	lent  bool // batch belongs to who called run
-	debt  debt
+	taken         uint64
+	left          uint64
+	batch         []item
+	at            int32
+	lent          bool // batch belongs to who called run
+	pendingCredit pendingCredit
 }
 
 var _ actor.Mailbox = (*mailbox)(nil)
@@ -117,7 +117,7 @@ func (m *mailbox) arouse() {
 // schedule puts the mailbox in line.
 func (m *mailbox) schedule() {
 	if m.inline {
-		m.s.errand(errand{run: m})
+		m.s.deferTask(deferredTask{run: m})
 	} else {
 		m.s.workers.push(m)
 	}
@@ -201,7 +201,7 @@ func weight(message any) uint32 {
 			n = m.Status.Bytes
 		}
 	}
-	return uint32(min(n, 1<<30)) + parcelOverhead/2
+	return uint32(min(n, 1<<30)) + actorOverhead/2
 }
 
 // held reports whether the actor may take no message because its outbox is not
@@ -214,7 +214,7 @@ func (m *mailbox) run() (again bool) {
 	left := turnMax
 	for {
 		failed := m.turn(&left)
-		m.debt.settle()
+		m.pendingCredit.settle()
 		if failed {
 			continue
 		}
@@ -269,7 +269,7 @@ func (m *mailbox) turn(left *int) (failed bool) {
 		*i = item{}
 		m.took(in, cost)
 		if m.dead.Load() {
-			m.s.bury(m.pid, message, ErrStopped)
+			m.s.deadLetter(m.pid, message, ErrStopped)
 			continue
 		}
 		m.invoker.InvokeUserMessage(message)
@@ -277,11 +277,11 @@ func (m *mailbox) turn(left *int) (failed bool) {
 	return false
 }
 
-// took returns what a message took of the credit of an inlet, or of the mailbox.
-func (m *mailbox) took(in *inlet, cost uint32) {
+// took returns what a message took of the credit of a receive stream, or of the mailbox.
+func (m *mailbox) took(in *receiveStream, cost uint32) {
 	processor.Store64(&m.left, m.left+1)
 	if in != nil {
-		m.debt.incur(in, cost)
+		m.pendingCredit.add(in, cost)
 	} else {
 		processor.Store64(&m.taken, m.taken+uint64(cost))
 		if m.crowded.Load() != 0 && m.roomy() {

@@ -135,7 +135,7 @@ func (n *names) Receive(c actor.Context) {
 
 // refuse makes a message a dead letter, of which who asked hears.
 func (n *names) refuse(c actor.Context) {
-	n.s.bury(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
+	n.s.deadLetter(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
 }
 
 // isDown reports whether the loss of a rank was told of.

@@ -68,8 +68,8 @@ func TestRequestsThatAreNoNames(t *testing.T) {
 		require.Equal(t, actors.NamesID, d.PID.Id)
 		same(t, m, d.Message)
 	}
-	buried, _ := all[1].Letters()
-	require.EqualValues(t, 5, buried)
+	deadLetters, _ := all[1].Letters()
+	require.EqualValues(t, 5, deadLetters)
 	require.Empty(t, dead)
 }
 
@@ -86,11 +86,11 @@ func TestTruncatedNames(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w := newWire(t, actors.Config{})
 			dead := letters(w.s)
-			l := w.link(t, actors.NamesID)
+			l := w.stream(t, actors.NamesID)
 			kind, whole := w.numbers(t, l, m, wireDefined)
 			for n := range whole {
 				w.send(t, l, l.Number(), wireUser, 0, kind, whole[:n])
-				require.Contains(t, next(t, dead).Error(), "malformed parcel")
+				require.Contains(t, next(t, dead).Error(), "malformed actor message")
 			}
 			_, rubbish := w.s.Letters()
 			require.EqualValues(t, len(whole), rubbish)
@@ -135,7 +135,7 @@ func FuzzNames(f *testing.F) {
 			return // it would be in use
 		}
 		w := newWire(t, actors.Config{})
-		l := w.link(t, actors.NamesID)
+		l := w.stream(t, actors.NamesID)
 		kind, good := w.numbers(t, l, m, wireDefined)
 		if which%4 < 2 {
 			body = good

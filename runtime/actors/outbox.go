@@ -13,7 +13,7 @@ func (r *remote) wait(pid *actor.PID, message, m any) {
 	bytes := int64(weight(m))
 	begins, held := r.s.waits.hold(who, r, bytes)
 	if !held {
-		r.s.bury(pid, message, ErrMailboxFull)
+		r.s.deadLetter(pid, message, ErrMailboxFull)
 		return
 	}
 	r.mu.Lock()
@@ -50,7 +50,7 @@ func (r *remote) block(pid *actor.PID, message, m any) {
 			sent, err = r.tell(c, m, &h)
 		}
 		if err != nil {
-			r.s.bury(pid, message, err)
+			r.s.deadLetter(pid, message, err)
 		}
 		if sent || err != nil {
 			return
@@ -101,7 +101,7 @@ func (r *remote) drain() {
 	r.mu.Unlock()
 	for i := range all {
 		if g := &all[i]; g.err != nil {
-			r.s.bury(r.key.pid(), g.message, g.err)
+			r.s.deadLetter(r.key.pid(), g.message, g.err)
 		}
 		r.s.waits.release(all[i].owner, r, all[i].bytes)
 	}

@@ -18,11 +18,11 @@ const (
 	arrivalRun                 // number messages, see inflow
 	arrivalSystem
 	arrivalProbe
-	arrivalCredit  // link can be sent through again
-	arrivalRefused // the peer of link has no actors
+	arrivalCredit  // stream can be sent through again
+	arrivalRefused // the peer of stream has no actors
 	arrivalLost    // of a rank
-	arrivalClosed  // the link of an inlet has ended
-	arrivalSettle  // of an inlet: number is what its sender has spent
+	arrivalClosed  // the stream of an receive stream has ended
+	arrivalSettle  // of an receive stream: number is what its sender has spent
 )
 
 // arrival is what a peer sent, or became of it, on the way from the engine to the
@@ -32,8 +32,8 @@ type arrival struct {
 	number  uint32 // arrivalSystem: the type; arrivalRun: of messages; arrivalSettle: bytes
 	cost    uint32
 	source  int32
-	in      *inlet     // nil if the head had the name
-	to      *actor.PID // nil but if the head had the name
+	in      *receiveStream // nil if the head had the name
+	to      *actor.PID     // nil but if the head had the name
 	message any
 	sender  *actor.PID
 	rare    *rarity
@@ -46,7 +46,7 @@ type rarity struct {
 	codec  *codec
 	bytes  []byte
 	memory *engine.Message
-	link   *engine.Link
+	stream *engine.Stream
 	large  bool  // bytes are an announcement
 	pull   *pull // it is on its way, or there
 	err    error // why it is a dead letter
@@ -77,15 +77,15 @@ type post struct {
 	goroutine atomic.Uintptr
 	box       *mailbox // the inline actor that the serving goroutine runs
 	own       *mailbox // what it is to run when it has left
-	expected  map[string][]*inlet
+	expected  map[string][]*receiveStream
 
 	// announced says which types a rank knows, a bit each; nobodies has one remote
-	// of each rank, for what needs no link of its own.
+	// of each rank, for what needs no stream of its own.
 	announced [][typesMax / 64]atomic.Uint64
 	nobodies  []atomic.Pointer[remote]
 }
 
-var _ engine.Courier = (*post)(nil)
+var _ engine.ActorReceiver = (*post)(nil)
 
 // init makes the zero value usable.
 func (p *post) init(s *System) {
@@ -93,7 +93,7 @@ func (p *post) init(s *System) {
 	p.sources = make([]*source, s.world.Size())
 	p.announced = make([][typesMax / 64]atomic.Uint64, s.world.Size())
 	p.nobodies = make([]atomic.Pointer[remote], s.world.Size())
-	p.expected = make(map[string][]*inlet)
+	p.expected = make(map[string][]*receiveStream)
 }
 
 // ready reports whether there is something for work. The engine's lock is held.
@@ -104,8 +104,8 @@ func (p *post) ready() bool {
 	return len(p.taken.list) > 0 || p.s.local.some.Load() || p.transfers.over()
 }
 
-// Parcel implements engine.Courier.
-func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Message) {
+// ActorMessage implements engine.ActorReceiver.
+func (p *post) ActorMessage(from int, w engine.ActorMessage, body []byte, memory *engine.Message) {
 	if memory == nil && p.plain(from, w, body) {
 		return
 	}
@@ -129,7 +129,7 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 			return
 		}
 	case tag == tagName:
-		if err = src.open(p.s, from, w.Link, string(body)); err == nil {
+		if err = src.open(p.s, from, w.Stream, string(body)); err == nil {
 			return
 		}
 	case tag == tagDefine:
@@ -150,10 +150,10 @@ func (p *post) Parcel(from int, w engine.Parcel, body []byte, memory *engine.Mes
 	p.queue.add(a)
 }
 
-// plain takes the most frequent parcels, messages of a registered type whose head has a
+// plain takes the most frequent actor messages, messages of a registered type whose head has a
 // sender at most, and answers. It returns false for any other and for what is wrong with
 // it.
-func (p *post) plain(from int, w engine.Parcel, body []byte) bool {
+func (p *post) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
 	tag, n := splitTag(w.Tag)
 	if tag != tagUser || src == nil || w.ID != p.s.epoch || n > len(body) {
@@ -163,10 +163,10 @@ func (p *post) plain(from int, w engine.Parcel, body []byte) bool {
 	if decode == nil {
 		return false
 	}
-	if w.Link == 0 {
+	if w.Stream == 0 {
 		return p.answer(from, body[:n], body[n:], decode)
 	}
-	in := src.inlet(w.Link)
+	in := src.receiveStream(w.Stream)
 	if in == nil {
 		return false
 	}
@@ -206,11 +206,11 @@ func (p *post) answer(from int, head, body []byte, decode func(b []byte) (any, e
 	return true
 }
 
-// address finds out who a parcel is for and from.
-func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) error {
-	if w.Link != 0 {
-		if a.in = src.inlet(w.Link); a.in == nil {
-			return fmt.Errorf("%w: link %d", errWire, w.Link)
+// address finds out who an actor message is for and from.
+func (p *post) address(a *arrival, src *source, w engine.ActorMessage, raw []byte) error {
+	if w.Stream != 0 {
+		if a.in = src.receiveStream(w.Stream); a.in == nil {
+			return fmt.Errorf("%w: stream %d", errWire, w.Stream)
 		}
 	}
 	if a.sender = p.speaker(int(a.source), raw); a.sender == nil && len(raw) > 0 {
@@ -234,8 +234,8 @@ func (p *post) address(a *arrival, src *source, w engine.Parcel, raw []byte) err
 	return nil
 }
 
-// contents takes the message out of a parcel.
-func (p *post) contents(a *arrival, src *source, w engine.Parcel, tag int, body []byte) error {
+// contents takes the message out of an actor message.
+func (p *post) contents(a *arrival, src *source, w engine.ActorMessage, tag int, body []byte) error {
 	switch tag {
 	case tagProbe:
 		q, err := parseProbe(body)
@@ -282,36 +282,36 @@ func (p *post) contents(a *arrival, src *source, w engine.Parcel, tag int, body 
 	return err
 }
 
-// Credit implements engine.Courier.
-func (p *post) Credit(l *engine.Link) {
-	p.queue.add(arrival{kind: arrivalCredit, rare: &rarity{link: l}})
+// Credit implements engine.ActorReceiver.
+func (p *post) Credit(l *engine.Stream) {
+	p.queue.add(arrival{kind: arrivalCredit, rare: &rarity{stream: l}})
 }
 
-// Refused implements engine.Courier.
-func (p *post) Refused(l *engine.Link) {
-	p.queue.add(arrival{kind: arrivalRefused, rare: &rarity{link: l}})
+// Refused implements engine.ActorReceiver.
+func (p *post) Refused(l *engine.Stream) {
+	p.queue.add(arrival{kind: arrivalRefused, rare: &rarity{stream: l}})
 }
 
-// Closed implements engine.Courier.
-func (p *post) Closed(from int, link uint32) {
+// Closed implements engine.ActorReceiver.
+func (p *post) Closed(from int, stream uint32) {
 	a := arrival{kind: arrivalClosed, source: int32(from)}
 	if src := p.sources[from]; src != nil {
-		a.in = src.close(link)
+		a.in = src.close(stream)
 	}
 	if a.in == nil {
-		a.kind, a.rare = arrivalMessage, &rarity{err: fmt.Errorf("%w: end of link %d", errWire, link)}
+		a.kind, a.rare = arrivalMessage, &rarity{err: fmt.Errorf("%w: end of stream %d", errWire, stream)}
 	}
 	p.queue.add(a)
 }
 
-// Lost implements engine.Courier.
+// Lost implements engine.ActorReceiver.
 func (p *post) Lost(peer int, cause error) {
 	p.sources[peer] = nil
 	p.queue.add(arrival{kind: arrivalLost, source: int32(peer), rare: &rarity{err: cause}})
 }
 
 // define tells a rank what the number of a type means, before its first use.
-func (p *post) define(l *engine.Link, c *codec) error {
+func (p *post) define(l *engine.Stream, c *codec) error {
 	bit := c.number - typeDefined
 	word := &p.announced[l.Rank()][bit/64]
 	if word.Load()&(1<<(bit%64)) != 0 {
@@ -319,8 +319,8 @@ func (p *post) define(l *engine.Link, c *codec) error {
 	}
 	body := binary.LittleEndian.AppendUint16(nil, uint16(len(c.name)))
 	body = append(append(body, c.name...), c.layout...)
-	// With the link, so that we hear when it was refused.
-	_, err := p.s.engine.SendParcel(l, engine.Parcel{Link: l.Number(), Tag: tagOf(tagDefine, 0), Type: c.number}, nil, body, 0)
+	// With the stream, so that we hear when it was refused.
+	_, err := p.s.engine.SendActorMessage(l, engine.ActorMessage{Stream: l.Number(), Tag: tagOf(tagDefine, 0), Type: c.number}, nil, body, 0)
 	if err == nil {
 		// Now, not before: another goroutine must not believe it too early. Twice
 		// does no harm.

@@ -6,7 +6,7 @@ import "sync"
 // rank; cost is what it takes of the credit there, or of the mailbox.
 type item struct {
 	message any
-	in      *inlet
+	in      *receiveStream
 	cost    uint32
 }
 

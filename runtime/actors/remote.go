@@ -16,24 +16,24 @@ import (
 )
 
 // remote is an actor of another rank as protoactor sees it: a Process. All PIDs
-// of one actor share it, hence its link and its credit. When no PID leads to it any
+// of one actor share it, hence its stream and its credit. When no PID leads to it any
 // more it is collected as garbage, and its line closed.
 type remote struct {
 	s    *System
 	key  remoteKey
 	line *line
 
-	// making guards link while it is made.
+	// making guards stream while it is made.
 	making sync.Mutex
-	// link leads to the actor.
-	link atomic.Pointer[engine.Link]
+	// stream leads to the actor.
+	stream atomic.Pointer[engine.Stream]
 	// mu guards queue. No lock of an actor is taken under it, but for making and the
 	// engine's.
 	mu sync.Mutex
 	// queue waits for credit, in order; queued says that it is not empty.
 	queue  []waiting
 	queued atomic.Bool
-	// eager is the longest parcel, see longest.
+	// eager is the longest actor message, see longest.
 	eager atomic.Int64
 	// apart says that memory cannot change hands on the way there.
 	apart atomic.Bool
@@ -71,20 +71,20 @@ func (r *remote) SendUserMessage(pid *actor.PID, message any) {
 // send is SendUserMessage. With a name it is an answer to a future of the rank, which
 // is not r, and travels without credit.
 func (r *remote) send(pid *actor.PID, message any, name string) {
-	defer goruntime.KeepAlive(r) // its link must not be closed meanwhile
+	defer goruntime.KeepAlive(r) // its stream must not be closed meanwhile
 	m, h := message, head{name: name}
 	if env, ok := message.(*actor.MessageEnvelope); ok {
 		m, h.sender, h.headers = env.Message, env.Sender, env.Header
 	}
 	c := codecOf(m)
 	if c == nil {
-		r.s.bury(pid, message, fmt.Errorf("%w: %T", ErrUnregistered, m))
+		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T", ErrUnregistered, m))
 		return
 	}
 	if name != "" || !r.queued.Load() {
 		sent, err := r.tell(c, m, &h)
 		if err != nil {
-			r.s.bury(pid, message, err)
+			r.s.deadLetter(pid, message, err)
 		}
 		if sent || err != nil {
 			return
@@ -108,11 +108,11 @@ func (r *remote) tellAny(c *codec, m any, h *head) (bool, error) {
 		if err == nil || !errors.Is(err, engine.ErrLinkClosed) {
 			return sent, err
 		}
-		// The peer has refused something: there is another link, or will be.
+		// The peer has refused something: there is another stream, or will be.
 	}
 }
 
-// try is tell through the link there is.
+// try is tell through the stream there is.
 func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 	l, err := r.linked()
 	if err != nil {
@@ -130,9 +130,9 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 			return false, err
 		}
 	}
-	p := engine.Parcel{Tag: tagOf(tagUser, len(headBytes)), Type: c.number, ID: r.key.epoch}
+	p := engine.ActorMessage{Tag: tagOf(tagUser, len(headBytes)), Type: c.number, ID: r.key.epoch}
 	if h.name == "" {
-		p.Link = l.Number()
+		p.Stream = l.Number()
 	}
 	if c == codecMessage {
 		return r.tellMessage(l, p, headBytes, m)
@@ -142,7 +142,7 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 		switch {
 		case body == nil:
 		case len(headBytes)+len(body) <= r.longest():
-			return r.s.engine.SendParcel(l, p, headBytes, body, parcelCost(p, len(body)))
+			return r.s.engine.SendActorMessage(l, p, headBytes, body, streamCost(p, len(body)))
 		case r.apart.Load():
 			return r.sendLarge(l, p, headBytes, body, nil) // from where it is
 		}
@@ -150,10 +150,10 @@ func (r *remote) try(c *codec, m any, h *head) (bool, error) {
 	return r.tellEncoded(l, p, headBytes, c, m)
 }
 
-// parcelCost is what a message of n bytes takes of the credit of the link it goes
+// streamCost is what a message of n bytes takes of the credit of the stream it goes
 // through, if it goes through one.
-func parcelCost(p engine.Parcel, n int) uint32 {
-	if p.Link == 0 {
+func streamCost(p engine.ActorMessage, n int) uint32 {
+	if p.Stream == 0 {
 		return 0
 	}
 	return costOf(n)
@@ -163,7 +163,7 @@ func parcelCost(p engine.Parcel, n int) uint32 {
 var spare = sync.Pool{New: func() any { return new([]byte) }}
 
 // tellEncoded sends a message that has to be encoded, or is long.
-func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *codec, m any) (bool, error) {
+func (r *remote) tellEncoded(l *engine.Stream, p engine.ActorMessage, head []byte, c *codec, m any) (bool, error) {
 	b := spare.Get().(*[]byte)
 	defer spare.Put(b)
 	var err error
@@ -171,7 +171,7 @@ func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *co
 		return false, fmt.Errorf("encode %T: %w", m, err)
 	}
 	if len(head)+len(*b) <= r.longest() {
-		return r.s.engine.SendParcel(l, p, head, *b, parcelCost(p, len(*b)))
+		return r.s.engine.SendActorMessage(l, p, head, *b, streamCost(p, len(*b)))
 	}
 	if r.apart.Load() {
 		own := *b
@@ -199,7 +199,7 @@ func (r *remote) tellEncoded(l *engine.Link, p engine.Parcel, head []byte, c *co
 const smallMessage = 256
 
 // tellMessage sends a *runtime.Message, which is the receiver's from then on.
-func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any) (bool, error) {
+func (r *remote) tellMessage(l *engine.Stream, p engine.ActorMessage, head []byte, m any) (bool, error) {
 	b, alive := r.s.world.Bytes(m)
 	if !alive {
 		return false, runtime.ErrBuffer
@@ -207,7 +207,7 @@ func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any
 	if n := len(head) + len(b); n > r.longest() || len(b) > smallMessage && !r.apart.Load() {
 		return r.give(l, p, head, m)
 	}
-	sent, err := r.s.engine.SendParcel(l, p, head, b, parcelCost(p, len(b)))
+	sent, err := r.s.engine.SendActorMessage(l, p, head, b, streamCost(p, len(b)))
 	if sent {
 		r.s.world.Release(m)
 	}
@@ -215,13 +215,13 @@ func (r *remote) tellMessage(l *engine.Link, p engine.Parcel, head []byte, m any
 }
 
 // give sends memory of the arena by name. Where that cannot be it sends the bytes.
-func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool, error) {
+func (r *remote) give(l *engine.Stream, p engine.ActorMessage, head []byte, m any) (bool, error) {
 	g, err := r.s.world.Give(m, r.key.rank)
 	if err != nil {
 		return false, err
 	}
 	n := len(g.Lease.Bytes)
-	sent, err := r.s.engine.SendParcelMemory(l, p, head, g.Key, n, parcelCost(p, n))
+	sent, err := r.s.engine.SendActorMemory(l, p, head, g.Key, n, streamCost(p, n))
 	if sent {
 		r.s.world.Given(m, g, r.key.rank)
 		return true, nil
@@ -238,34 +238,34 @@ func (r *remote) give(l *engine.Link, p engine.Parcel, head []byte, m any) (bool
 	return false, err
 }
 
-// longest is the longest parcel, when there is a link.
+// longest is the longest actor message, when there is a stream.
 func (r *remote) longest() int { return int(r.eager.Load()) }
 
-// linked returns the link, which is made on first use.
-func (r *remote) linked() (*engine.Link, error) {
-	if l := r.link.Load(); l != nil {
+// linked returns the stream, which is made on first use.
+func (r *remote) linked() (*engine.Stream, error) {
+	if l := r.stream.Load(); l != nil {
 		return l, nil
 	}
 	r.making.Lock()
 	defer r.making.Unlock()
-	if l := r.link.Load(); l != nil {
+	if l := r.stream.Load(); l != nil {
 		return l, nil
 	}
 	r.eager.Store(int64(r.s.engine.Eager(r.key.rank)))
-	for l := r.line.link.Load(); l != nil; l = r.line.link.Load() { // of an earlier remote
-		r.link.Store(l)
-		if r.line.link.Load() == l {
+	for l := r.line.stream.Load(); l != nil; l = r.line.stream.Load() { // of an earlier remote
+		r.stream.Store(l)
+		if r.line.stream.Load() == l {
 			return l, nil
 		}
-		r.link.CompareAndSwap(l, nil) // refused meanwhile
+		r.stream.CompareAndSwap(l, nil) // refused meanwhile
 	}
-	p := engine.Parcel{Tag: tagOf(tagName, 0), ID: r.key.epoch}
-	l, err := r.s.engine.NewLink(r.key.rank, r.line, &p, []byte(r.key.id))
+	p := engine.ActorMessage{Tag: tagOf(tagName, 0), ID: r.key.epoch}
+	l, err := r.s.engine.NewStream(r.key.rank, r.line, &p, []byte(r.key.id))
 	if err != nil {
 		return nil, err
 	}
-	r.line.link.Store(l)
-	r.link.Store(l)
+	r.line.stream.Store(l)
+	r.stream.Store(l)
 	return l, nil
 }
 
@@ -276,8 +276,8 @@ func (r *remote) ask(p probe) {
 	if err != nil {
 		return // who waits for a lost rank hears of it
 	}
-	words := engine.Parcel{Tag: tagOf(tagProbe, 0), Link: l.Number(), ID: r.key.epoch}
-	_, _ = r.s.engine.SendParcel(l, words, nil, p.append(nil), 0)
+	words := engine.ActorMessage{Tag: tagOf(tagProbe, 0), Stream: l.Number(), ID: r.key.epoch}
+	_, _ = r.s.engine.SendActorMessage(l, words, nil, p.append(nil), 0)
 }
 
 // Stop implements actor.Process.
@@ -312,7 +312,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	case *actor.Stop:
 		number = typeStop
 	default:
-		r.s.bury(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
+		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
 		return
 	}
 	err := r.system(number, &h, body)
@@ -320,7 +320,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 		err = r.system(number, &h, body)
 	}
 	if err != nil && number == typeStop {
-		r.s.bury(pid, message, err)
+		r.s.deadLetter(pid, message, err)
 	}
 }
 
@@ -330,9 +330,9 @@ func (r *remote) system(number uint32, h *head, body []byte) error {
 	if err != nil {
 		return err
 	}
-	p := engine.Parcel{Tag: tagSystem, Type: number, ID: r.key.epoch}
+	p := engine.ActorMessage{Tag: tagSystem, Type: number, ID: r.key.epoch}
 	if h.name == "" {
-		p.Link = l.Number()
+		p.Stream = l.Number()
 	}
 	var headBytes []byte
 	if !h.empty() {
@@ -341,6 +341,6 @@ func (r *remote) system(number uint32, h *head, body []byte) error {
 		}
 	}
 	p.Tag = tagOf(tagSystem, len(headBytes))
-	_, err = r.s.engine.SendParcel(l, p, headBytes, body, 0)
+	_, err = r.s.engine.SendActorMessage(l, p, headBytes, body, 0)
 	return err
 }

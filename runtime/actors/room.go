@@ -59,7 +59,7 @@ func (m *mailbox) postCrowded(i item) {
 		for !m.admits(i.cost) && !m.dead.Load() {
 			if m.s.closed.Load() {
 				m.mu.Unlock()
-				m.s.bury(m.pid, i.message, runtime.ErrClosed)
+				m.s.deadLetter(m.pid, i.message, runtime.ErrClosed)
 				return
 			}
 			m.crowd().room.Wait()
@@ -71,7 +71,7 @@ func (m *mailbox) postCrowded(i item) {
 	m.mu.Unlock()
 	begins, held := m.s.waits.hold(who, m, int64(i.cost))
 	if !held {
-		m.s.bury(m.pid, i.message, ErrMailboxFull)
+		m.s.deadLetter(m.pid, i.message, ErrMailboxFull)
 		return
 	}
 	m.mu.Lock()

@@ -83,23 +83,23 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	case poison:
 		r.Stop(pid)
 	case len(to) == 0:
-		r.s.bury(pid, message, fmt.Errorf("%w: the router has no receivers", ErrStopped))
+		r.s.deadLetter(pid, message, fmt.Errorf("%w: the router has no receivers", ErrStopped))
 	case r.how == RoundRobin:
 		r.s.Root.Send(to[(r.turn.Add(1)-1)%uint64(len(to))], message)
 	case r.how == ConsistentHash:
 		h, ok := m.(Hasher)
 		if !ok {
-			r.s.bury(pid, message, fmt.Errorf("%w: %T has no method Hash", ErrRoute, m))
+			r.s.deadLetter(pid, message, fmt.Errorf("%w: %T has no method Hash", ErrRoute, m))
 			return
 		}
 		var key string
 		if err := contained(func() error { key = h.Hash(); return nil }); err != nil {
-			r.s.bury(pid, message, fmt.Errorf("%w: %T: %w", ErrRoute, m, err))
+			r.s.deadLetter(pid, message, fmt.Errorf("%w: %T: %w", ErrRoute, m, err))
 			return
 		}
 		r.s.Root.Send(heaviest(to, key), message)
 	case codecOf(m) == codecMessage:
-		r.s.bury(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrRoute, m))
+		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrRoute, m))
 	default:
 		var f *first
 		if sender := actor.UnwrapEnvelopeSender(message); r.how == FirstAnswer && sender != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// raw is a parcel as a peer that is out of its mind may send it.
+// raw is an actor message as a peer that is out of its mind may send it.
 type raw struct {
-	link, tag, kind, epoch uint32
-	body                   []byte
+	stream, tag, kind, epoch uint32
+	body                     []byte
 }
 
-// rawParcels are one of each kind, all of them good, for link 1, which leads to "in".
-func rawParcels(tb testing.TB) map[string]raw {
+// rawMessages are one of each kind, all of them good, for stream 1, which leads to "in".
+func rawMessages(tb testing.TB) map[string]raw {
 	tb.Helper()
 	head, err := actors.AppendHead(nil, actors.Cover{
 		Name: "in", Sender: actor.NewPID("rank:1", "in"), Headers: map[string]string{"k": "v"},
@@ -46,12 +46,12 @@ func rawParcels(tb testing.TB) map[string]raw {
 	}
 }
 
-// hurl sends a parcel whatever is in it.
-func (w *wire) hurl(tb testing.TB, l *engine.Link, r raw) {
+// hurl sends an actor message whatever is in it.
+func (w *wire) hurl(tb testing.TB, l *engine.Stream, r raw) {
 	tb.Helper()
-	p := engine.Parcel{Link: r.link, Tag: r.tag & (1<<31 - 1), Type: r.kind, ID: r.epoch}
+	p := engine.ActorMessage{Stream: r.stream, Tag: r.tag & (1<<31 - 1), Type: r.kind, ID: r.epoch}
 	r.body = r.body[:min(len(r.body), 500)]
-	sent, err := w.e.SendParcel(l, p, nil, r.body, uint32(priceOf(int(r.tag&0xff), int(r.tag>>8), r.body)))
+	sent, err := w.e.SendActorMessage(l, p, nil, r.body, uint32(priceOf(int(r.tag&0xff), int(r.tag>>8), r.body)))
 	require.NoError(tb, err)
 	require.True(tb, sent)
 }
@@ -63,16 +63,16 @@ func (w *wire) unharmed(tb testing.TB, done <-chan any) {
 	require.NoError(tb, w.e.Down(1))
 }
 
-// Every truncation of every kind of parcel, and one byte more, does no harm: other
+// Every truncation of every kind of actor message, and one byte more, does no harm: other
 // traffic goes on.
-func TestTruncatedParcels(t *testing.T) {
-	for name, good := range rawParcels(t) {
+func TestTruncatedActorMessages(t *testing.T) {
+	for name, good := range rawMessages(t) {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(t, actors.Config{Patience: time.Millisecond})
 			done := inbox(t, w.s, "barrier", w.s.Worker())
 			_, err := w.s.Spawn(idle(), "in")
 			require.NoError(t, err)
-			l := w.link(t, "in")
+			l := w.stream(t, "in")
 			for n := range len(good.body) + 2 {
 				r := good
 				r.body = append(append([]byte(nil), good.body...), 0)[:n]
@@ -89,20 +89,20 @@ func TestTruncatedParcels(t *testing.T) {
 	}
 }
 
-// What makes no sense is a dead letter that says so, one for each parcel.
+// What makes no sense is a dead letter that says so, one for each actor message.
 func TestRubbishIsADeadLetter(t *testing.T) {
 	w := newWire(t, actors.Config{Patience: time.Millisecond})
 	done := inbox(t, w.s, "barrier", w.s.Worker())
 	dead := letters(w.s)
-	l := w.link(t, "in")
+	l := w.stream(t, "in")
 	require.Empty(t, w.s.Explain())
 	rubbish := map[string]raw{
 		"no tag":            {1, 0, wireString, 0, nil},
 		"a tag of tomorrow": {1, 99, wireString, 0, nil},
-		"no such link":      {77, wireUser, wireString, 0, []byte("x")},
+		"no such stream":    {77, wireUser, wireString, 0, []byte("x")},
 		"no addressee":      {0, wireUser, wireString, 0, []byte("x")},
-		"a link twice":      {1, wireName, 0, 0, []byte("again")},
-		"a link too far":    {1 << 30, wireName, 0, 0, []byte("far")},
+		"a stream twice":    {1, wireName, 0, 0, []byte("again")},
+		"a stream too far":  {1 << 30, wireName, 0, 0, []byte("far")},
 		"unknown type":      {1, wireUser, 1 << 31, 0, []byte("x")},
 		"short probe":       {1, wireProbe, 0, 0, []byte("x")},
 		"long head":         {1, wireUser | 1<<30, wireString, 0, []byte("x")},
@@ -113,12 +113,12 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 	}
 	for name, r := range rubbish {
 		w.hurl(t, l, r)
-		require.Contains(t, next(t, dead).Error(), "malformed parcel", name)
+		require.Contains(t, next(t, dead).Error(), "malformed actor message", name)
 	}
 	require.Empty(t, dead)
 	w.s.Root.Send(w.s.PID(9, "nobody"), "a dead letter that is no rubbish")
 	next(t, dead)
-	require.Equal(t, []string{fmt.Sprintf("actors: dead letters: %d, of these malformed parcels: %d", len(rubbish)+1, len(rubbish))}, w.s.Explain())
+	require.Equal(t, []string{fmt.Sprintf("actors: dead letters: %d, of these malformed actor messages: %d", len(rubbish)+1, len(rubbish))}, w.s.Explain())
 	w.unharmed(t, done)
 }
 
@@ -139,7 +139,7 @@ func TestSystemMessagesOfNobody(t *testing.T) {
 	require.NoError(t, err)
 	total := 0
 	for _, to := range []string{"in", "router"} {
-		l := w.link(t, to)
+		l := w.stream(t, to)
 		one, err := actors.AppendHead(nil, actors.Cover{Sender: actor.NewPID("rank:0", "x")}, "rank:0")
 		require.NoError(t, err)
 		for what, r := range map[string]raw{
@@ -153,7 +153,7 @@ func TestSystemMessagesOfNobody(t *testing.T) {
 		} {
 			total++
 			w.hurl(t, l, r)
-			require.Contains(t, next(t, dead).Error(), "malformed parcel: system message", "%s to %s", what, to)
+			require.Contains(t, next(t, dead).Error(), "malformed actor message: system message", "%s to %s", what, to)
 		}
 	}
 	_, rubbish := w.s.Letters()
@@ -162,20 +162,20 @@ func TestSystemMessagesOfNobody(t *testing.T) {
 	w.unharmed(t, done)
 }
 
-// FuzzParcel sends any parcel to the actors of a rank, which live on.
-func FuzzParcel(f *testing.F) {
-	for _, r := range rawParcels(f) {
-		f.Add(r.link, r.tag, r.kind, r.epoch, r.body)
+// FuzzActorMessage sends any actor message to the actors of a rank, which live on.
+func FuzzActorMessage(f *testing.F) {
+	for _, r := range rawMessages(f) {
+		f.Add(r.stream, r.tag, r.kind, r.epoch, r.body)
 	}
-	f.Fuzz(func(t *testing.T, link, tag, kind, epoch uint32, body []byte) {
+	f.Fuzz(func(t *testing.T, stream, tag, kind, epoch uint32, body []byte) {
 		w := newWire(t, actors.Config{Patience: time.Millisecond})
 		done := inbox(t, w.s, "barrier", w.s.Worker())
 		_, err := w.s.Spawn(idle(), "in")
 		require.NoError(t, err)
-		if tag&0xff == wireName && link == 2 {
+		if tag&0xff == wireName && stream == 2 {
 			return // that of the barrier, which then goes elsewhere
 		}
-		w.hurl(t, w.link(t, "in"), raw{link, tag, kind, epoch, body})
+		w.hurl(t, w.stream(t, "in"), raw{stream, tag, kind, epoch, body})
 		w.unharmed(t, done)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers what has arrived, and does the errands of other goroutines. When an
+// work delivers what has arrived, and does the deferredTasks of other goroutines. When an
 // actor on a worker is all that was told something, the goroutine leaves to run it.
 func (p *post) work() engine.Next {
 	before := p.s.workers.pushed.Load()
@@ -49,11 +49,11 @@ func (p *post) work() engine.Next {
 func (p *post) run(m *mailbox) {
 	above := p.box
 	p.box = m
-	p.s.lookout.ran(m)
+	p.s.stallDetector.ran(m)
 	again := m.run()
 	p.box = above
 	if again {
-		p.s.errand(errand{run: m})
+		p.s.deferTask(deferredTask{run: m})
 	}
 }
 
@@ -84,9 +84,9 @@ func (p *post) deliver(a *arrival) bool {
 		p.fetch(a)
 		return false
 	case a.kind == arrivalCredit:
-		a.rare.link.Owner.(*line).credited(p.s)
+		a.rare.stream.Owner.(*line).credited(p.s)
 	case a.kind == arrivalRefused:
-		a.rare.link.Owner.(*line).refused(p.s, a.rare.link)
+		a.rare.stream.Owner.(*line).refused(p.s, a.rare.stream)
 	case a.kind == arrivalLost:
 		p.flush()
 		p.s.lost(int(a.source), a.rare.err)
@@ -265,7 +265,7 @@ func (p *post) system(a *arrival) any {
 	}
 }
 
-// box returns the mailbox of the addressee, if the link has led there before.
+// box returns the mailbox of the addressee, if the stream has led there before.
 func (a *arrival) box() *mailbox {
 	if a.in == nil {
 		return nil
@@ -328,7 +328,7 @@ func (p *post) reject(a *arrival, why error) {
 	if a.sender != nil {
 		message = &actor.MessageEnvelope{Message: message, Sender: a.sender}
 	}
-	p.s.bury(pid, message, why)
+	p.s.deadLetter(pid, message, why)
 }
 
 // expect keeps an arrival for an actor that may appear, and what follows it. Its
@@ -344,7 +344,7 @@ func (p *post) expect(a *arrival) {
 	era := in.era
 	p.expected[in.name] = append(p.expected[in.name], in)
 	in.end = time.AfterFunc(p.s.cfg.Patience, func() {
-		p.s.errand(errand{do: func() { p.giveUp(in, era, ErrUnknownActor) }})
+		p.s.deferTask(deferredTask{do: func() { p.giveUp(in, era, ErrUnknownActor) }})
 	})
 }
 
@@ -361,8 +361,8 @@ func (p *post) appeared(id string) {
 	p.flush()
 }
 
-// giveUp makes dead letters of what waits at an inlet since an era.
-func (p *post) giveUp(in *inlet, era uint32, why error) {
+// giveUp makes dead letters of what waits at a receive stream since an era.
+func (p *post) giveUp(in *receiveStream, era uint32, why error) {
 	if !in.listed || in.era != era {
 		return
 	}

@@ -92,19 +92,19 @@ type System struct {
 
 	questions questions
 
-	// buried counts dead letters, rubbish those of them that are errWire.
-	buried, rubbish atomic.Uint64
+	// deadLetters counts dead letters, rubbish those of them that are errWire.
+	deadLetters, rubbish atomic.Uint64
 
 	// local is what goroutines of this rank have for the serving one.
-	local errands
+	local deferredTasks
 
 	// closed says that nothing is taken any more.
 	closed atomic.Bool
 
-	waits     waits
-	lookout   lookout
-	vacancies vacancies
-	reports   reports
+	waits         waits
+	stallDetector stallDetector
+	vacancies     vacancies
+	reports       reports
 }
 
 // Of returns the actors of a rank, which are made on the first call.
@@ -154,7 +154,7 @@ func newSystem(w port.World, cfg Config) *System {
 	s.workers = newWorkers(s)
 	s.post.init(s)
 	s.waits.init(s)
-	s.engine.SetCourier(&s.post)
+	s.engine.SetActorReceiver(&s.post)
 	s.servers.start(s)
 	return s
 }
@@ -162,7 +162,7 @@ func newSystem(w port.World, cfg Config) *System {
 // close ends the goroutines of the system, and what waits. The engine has ended.
 func (s *System) close() {
 	<-s.servers.ended
-	s.lookout.close()
+	s.stallDetector.close()
 	s.workers.close()
 	s.endWaits()
 	if !s.shared {
@@ -251,24 +251,24 @@ func chosen(props *actor.Props, field string) bool {
 // String returns the address.
 func (s *System) String() string { return fmt.Sprintf("actors of %s", s.Address()) }
 
-// errand is something that a goroutine of this rank leaves to the serving one: an
+// deferredTask is something that a goroutine of this rank leaves to the serving one: an
 // inline mailbox to run, or the id of an actor that appeared.
-type errand struct {
+type deferredTask struct {
 	run      *mailbox
 	appeared string
 	do       func()
 }
 
-// errands are those that were left.
-type errands struct {
+// deferredTasks are those that were left.
+type deferredTasks struct {
 	mu    sync.Mutex
-	queue []errand
-	taken []errand // the serving goroutine's
+	queue []deferredTask
+	taken []deferredTask // the serving goroutine's
 	some  atomic.Bool
 }
 
-// errand leaves something to the serving goroutine.
-func (s *System) errand(e errand) {
+// deferTask leaves something to the serving goroutine.
+func (s *System) deferTask(e deferredTask) {
 	l := &s.local
 	l.mu.Lock()
 	l.queue = append(l.queue, e)
@@ -279,7 +279,7 @@ func (s *System) errand(e errand) {
 }
 
 // take returns what was left, until the next call.
-func (l *errands) take() []errand {
+func (l *deferredTasks) take() []deferredTask {
 	l.mu.Lock()
 	l.some.Store(false)
 	clear(l.taken)

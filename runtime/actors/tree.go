@@ -27,11 +27,11 @@ var (
 
 // Explain says how many dead letters this rank has found, if any, for gorun -explain.
 func (s *System) Explain() []string {
-	n := s.buried.Load()
+	n := s.deadLetters.Load()
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("actors: dead letters: %d, of these malformed parcels: %d", n, s.rubbish.Load())}
+	return []string{fmt.Sprintf("actors: dead letters: %d, of these malformed actor messages: %d", n, s.rubbish.Load())}
 }
 
 // Actors lists the actors and routers that live on this rank, children after their parents:

@@ -101,7 +101,7 @@ func TestTransportActorsAreInTheTree(t *testing.T) {
 				require.NoError(t, err)
 				exchange()
 				other := map[int]string{0: "$rdma/rank1", 1: "$rdma/rank0"}[w.Rank()]
-				require.Equal(t, actors.Actor{ID: "$rdma", Kind: "director of connections", State: "runs"}, found(t, s, "$rdma"))
+				require.Equal(t, actors.Actor{ID: "$rdma", Kind: "supervisor of connections", State: "runs"}, found(t, s, "$rdma"))
 				require.Equal(t, actors.Actor{ID: other, Kind: "connection", State: "connected"}, found(t, s, other))
 				_, ok := s.ProcessRegistry.GetLocal(other)
 				require.True(t, ok)

@@ -111,7 +111,7 @@ func (x *vacancy) pass(l letter) {
 		}
 		w = &backlog{}
 		w.end = time.AfterFunc(x.s.cfg.Patience, func() {
-			x.s.errand(errand{do: func() { x.s.despair(x.id, w, ErrUnknownActor) }})
+			x.s.deferTask(deferredTask{do: func() { x.s.despair(x.id, w, ErrUnknownActor) }})
 		})
 		v.kept[x.id] = w
 	}
@@ -121,7 +121,7 @@ func (x *vacancy) pass(l letter) {
 	}
 	v.mu.Unlock()
 	if full {
-		x.s.bury(l.pid, l.message, ErrMailboxFull)
+		x.s.deadLetter(l.pid, l.message, ErrMailboxFull)
 	}
 }
 
@@ -141,7 +141,7 @@ func (l letter) give(to actor.Process) {
 // appeared gives an actor of this rank that was spawned what waits for it, and has the
 // serving goroutine do so for other ranks.
 func (s *System) appeared(id string) {
-	s.errand(errand{appeared: id})
+	s.deferTask(deferredTask{appeared: id})
 	v := &s.vacancies
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -185,7 +185,7 @@ func (s *System) despair(id string, w *backlog, why error) {
 // reject makes a letter a dead letter. A Watch is answered.
 func (s *System) reject(l letter, why error) {
 	if !l.system {
-		s.bury(l.pid, l.message, why)
+		s.deadLetter(l.pid, l.message, why)
 	} else if watch, ok := l.message.(*actor.Watch); ok {
 		s.tellSystem(watch.Watcher, &actor.Terminated{Who: l.pid, Why: actor.TerminatedReason_NotFound})
 	}

@@ -11,22 +11,22 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// The words of a parcel:
+// The words of an actor message:
 //
-//	Link  the number of the link at the sender; 0: the head names the addressee
-//	Tag   bits 0-7 what the parcel is, 8-30 the length of the head in bytes
+//	Stream  the number of the stream at the sender; 0: the head names the addressee
+//	Tag   bits 0-7 what the actor message is, 8-30 the length of the head in bytes
 //	Type  of the message, in terms of the sender
 //	ID    the epoch of the rank that is addressed
 //
 // The body is the head, if it has a length, and then what Tag says.
 const (
-	tagName   = 1 + iota // no head; the name of the actor that the link leads to
+	tagName   = 1 + iota // no head; the name of the actor that the stream leads to
 	tagUser              // a message
 	tagSystem            // a message of protoactor itself: typeWatch and the following
 	tagDefine            // no head; what Type means from now on: a definition
 	tagProbe             // no head; an actor that waits asks who it waits for: a probe
 	tagLarge             // the announcement of a message, see large.go
-	tagSettle            // no head; what was spent of the credit of the link: 32 bits, little endian
+	tagSettle            // no head; what was spent of the credit of the stream: 32 bits, little endian
 	tagEnd
 )
 
@@ -34,7 +34,7 @@ const (
 const headMax = 1<<23 - 1
 
 // errWire refuses what no correct peer sends.
-var errWire = errors.New("malformed parcel")
+var errWire = errors.New("malformed actor message")
 
 // tagOf packs a tag.
 func tagOf(tag, head int) uint32 { return uint32(tag) | uint32(head)<<8 }
@@ -48,7 +48,7 @@ func splitTag(t uint32) (tag, head int) { return int(t & 0xff), int(t >> 8) }
 //	then    each as a string, the headers as a count and so many pairs; lengths
 //	        and counts are 16 bits, little endian
 type head struct {
-	name    string // of the addressee, where no link says so
+	name    string // of the addressee, where no stream says so
 	sender  *actor.PID
 	headers map[string]string
 }
@@ -179,14 +179,14 @@ func parseHead(b []byte) (rawHead, error) {
 	return h, nil
 }
 
-// parcelOverhead is charged for every message besides its bytes: about what a
+// actorOverhead is charged for every message besides its bytes: about what a
 // receiver spends on one that waits.
-const parcelOverhead = 128
+const actorOverhead = 128
 
-// costOf is what a message of n bytes takes of the credit of a link. At most a
+// costOf is what a message of n bytes takes of the credit of a stream. At most a
 // quarter of the window, so that some long ones are on their way at a time; and a
 // message that does not fit waits for bytes of which the receiver will tell, because
 // it tells of each half.
 func costOf(n int) uint32 {
-	return uint32(min(n+parcelOverhead, engine.LinkWindow/4))
+	return uint32(min(n+actorOverhead, engine.StreamWindow/4))
 }

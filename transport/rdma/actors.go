@@ -15,8 +15,8 @@ import (
 // it logs goes to log from now on; nothing is logged else. Like every method it is
 // called under the engine's lock.
 func (t *Transport) ActorSystem(log slog.Handler) *actor.ActorSystem {
-	t.stage.log.to.Store(&log)
-	return t.stage.open()
+	t.supervision.log.to.Store(&log)
+	return t.supervision.open()
 }
 
 // ActorState is one of the actors of connections.
@@ -30,13 +30,13 @@ type ActorState struct {
 // Actors lists the actors of connections, parents first. Like every method it is
 // called under the engine's lock.
 func (t *Transport) Actors() []ActorState {
-	if t.stage.director == nil {
+	if t.supervision.supervisor == nil {
 		return nil
 	}
-	all := []ActorState{{directorID, "director of connections", "runs"}}
+	all := []ActorState{{supervisorID, "supervisor of connections", "runs"}}
 	for peer, p := range t.peers {
-		id := directorID + "/" + connectorName(peer)
-		if _, lives := t.stage.system.ProcessRegistry.GetLocal(id); !lives {
+		id := supervisorID + "/" + connectorName(peer)
+		if _, lives := t.supervision.system.ProcessRegistry.GetLocal(id); !lives {
 			continue
 		}
 		state := "not connected"

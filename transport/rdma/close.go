@@ -9,12 +9,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// farewell sends BYE or BYE-ACK on a link, which is out of use.
-func (t *Transport) farewell(l *link, k frameKind, final bool) {
+// goodbye sends BYE or BYE-ACK on a link, which is out of use.
+func (t *Transport) goodbye(l *link, k frameKind, final bool) {
 	if l.gone {
 		return
 	}
-	t.sendControl(l, t.meet(l.peer).flow.Farewell(), k, final)
+	t.sendControl(l, t.meet(l.peer).flow.Goodbye(), k, final)
 }
 
 // end ends a link in order: what was posted is sent first.
@@ -36,7 +36,7 @@ func (t *Transport) ended(peer int, err error) {
 
 // Close implements transport.Transport. It waits until the peers have acknowledged
 // what was sent to them, as long as they do (Config.Linger), then tells every peer and
-// waits for their answers, but not longer than Config.Farewell: then there is nothing to
+// waits for their answers, but not longer than Config.Goodbye: then there is nothing to
 // lose.
 func (t *Transport) Close() error {
 	if t.closed {
@@ -51,14 +51,14 @@ func (t *Transport) Close() error {
 		}
 	}
 	t.commands.divert(ring)
-	if t.stage.director != nil {
+	if t.supervision.supervisor != nil {
 		t.settle(ring, bell)
 	}
 	err := t.listener.Close() // not before: a peer may have to connect again
-	if t.stage.director != nil {
-		t.stage.send(ending{})
+	if t.supervision.supervisor != nil {
+		t.supervision.send(ending{})
 		t.linger(ring, bell, goodbyeMost, t.parted)
-		t.linger(ring, bell, t.config.Farewell, func() bool { return t.over && len(t.links) == 0 })
+		t.linger(ring, bell, t.config.Goodbye, func() bool { return t.over && len(t.links) == 0 })
 	}
 	t.commands.end()
 	for _, d := range t.leaving {
@@ -67,7 +67,7 @@ func (t *Transport) Close() error {
 	if t.corked.timer != nil {
 		t.corked.timer.Stop()
 	}
-	err = errors.Join(err, t.stage.strike(), t.adapter.Close())
+	err = errors.Join(err, t.supervision.stop(), t.adapter.Close())
 	t.log.Flush(flushMost)
 	return err
 }
@@ -76,7 +76,7 @@ func (t *Transport) Close() error {
 const flushMost = time.Second
 
 // goodbyeMost bounds how long the actors may take to say goodbye, which only a busy
-// machine delays: Farewell is for the answers.
+// machine delays: Goodbye is for the answers.
 const goodbyeMost = 10 * time.Second
 
 // parted reports whether no connection is in use any more: each has ended or was sent

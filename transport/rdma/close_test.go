@@ -19,7 +19,7 @@ import (
 func abrupt(c *rdma.Config) {
 	impatient(c)
 	c.Linger = patience
-	c.Farewell = time.Nanosecond
+	c.Goodbye = time.Nanosecond
 }
 
 // fill sends numbered messages until no more are taken.

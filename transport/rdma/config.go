@@ -54,12 +54,12 @@ type Config struct {
 	// polls it must not delay: it looks at the adapter less often while nothing comes.
 	Companion bool
 
-	// Attempt, Confirm, Farewell, RetryMin, RetryMax and GiveUp are those of package
+	// Attempt, Confirm, Goodbye, RetryMin, RetryMax and GiveUp are those of package
 	// peering: how long a request may take (5 s), an accepted connection may stay
 	// without its first message (5 s), an orderly end may take (2 s), the pause between
 	// attempts (5 ms to 1 s), and for how long after a connection was wanted new attempts
 	// are made (30 s). Attempt is at most GiveUp.
-	Attempt, Confirm, Farewell, RetryMin, RetryMax, GiveUp time.Duration
+	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
 	// Absence is that of package peering: how long a peer is asked that nobody has met and
 	// at whose address nobody listens (2 s). Own reports whether an address of a peer of
 	// another host is one of this host's, too: where such a one refuses, and the peer has no
@@ -89,12 +89,12 @@ const (
 	slotDefault  = 16 << 10
 	slotMin      = 1 << 10
 	readsDefault = 16
-	// farewellDefault is peering's; Close needs to know it.
-	farewellDefault = 2 * time.Second
-	giveUpDefault   = 30 * time.Second
-	attemptDefault  = 5 * time.Second
-	lingerDefault   = 30 * time.Second
-	departDefault   = 250 * time.Millisecond
+	// goodbyeDefault is peering's; Close needs to know it.
+	goodbyeDefault = 2 * time.Second
+	giveUpDefault  = 30 * time.Second
+	attemptDefault = 5 * time.Second
+	lingerDefault  = 30 * time.Second
+	departDefault  = 250 * time.Millisecond
 )
 
 // populate checks the configuration and fills in the defaults.
@@ -122,7 +122,7 @@ func (c *Config) populate() error {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&c.Attempt, attemptDefault}, {&c.Farewell, farewellDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}, {&c.Linger, lingerDefault}} {
+	}{{&c.Attempt, attemptDefault}, {&c.Goodbye, goodbyeDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}, {&c.Linger, lingerDefault}} {
 		if *d.at <= 0 {
 			*d.at = d.value
 		}

@@ -49,7 +49,7 @@ func newConnector(t *Transport, peer int) *connector {
 		machine: peering.New(peering.Config{
 			Rank: uint32(c.Rank), Peer: uint32(peer), Incarnation: c.Incarnation,
 			Attempt: c.Attempt + attemptGrace,
-			Confirm: c.Confirm, Farewell: c.Farewell, RetryMin: c.RetryMin, RetryMax: c.RetryMax,
+			Confirm: c.Confirm, Goodbye: c.Goodbye, RetryMin: c.RetryMin, RetryMax: c.RetryMax,
 			GiveUp: c.GiveUp, Absence: c.Absence, Supervised: c.Supervised,
 			Random: rand.NewChaCha8(seed),
 		}),
@@ -256,7 +256,7 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 		if action.Kind == peering.SendByeAck {
 			kind = frameByeAck
 		}
-		t.command(func() { t.farewell(l, kind, final) })
+		t.command(func() { t.goodbye(l, kind, final) })
 	case peering.Close:
 		delete(a.links, action.Conn)
 		t.command(func() { t.end(l) })

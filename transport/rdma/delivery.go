@@ -98,7 +98,7 @@ func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 		return false
 	}
 	if freed > 0 {
-		p.heard(freed)
+		p.acknowledged(freed)
 	}
 	p.activity++
 	*left--
@@ -132,9 +132,9 @@ func (t *Transport) returnUsed() {
 // one tells the actor that the active side believes in the connection.
 func (t *Transport) hold(l *link, a arrived) {
 	l.held = append(l.held, a)
-	if !l.heard && !l.conn.Active {
-		l.heard = true
-		t.tell(l.peer, peering.Event{Kind: peering.Heard, Conn: l.conn})
+	if !l.active && !l.conn.Active {
+		l.active = true
+		t.tell(l.peer, peering.Event{Kind: peering.FirstMessage, Conn: l.conn})
 	}
 }
 
@@ -147,7 +147,7 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 		var verdict credit.Verdict
 		var freed int
 		verdict, freed, err = p.flow.Arrive(f.word)
-		p.heard(freed)
+		p.acknowledged(freed)
 		if err == nil && verdict == credit.Deliver {
 			p.activity++
 			d.at = headBytes
@@ -178,12 +178,12 @@ func (t *Transport) control(p *endpoint, l *link, f head) error {
 		if f.kind == frameUpdate {
 			freed, err = p.flow.ArriveUpdate(f.word)
 		} else {
-			freed, err = p.flow.ArriveFarewell(f.word)
+			freed, err = p.flow.ArriveGoodbye(f.word)
 		}
 		if err != nil {
 			return err
 		}
-		p.heard(freed)
+		p.acknowledged(freed)
 		p.list()
 	}
 	switch f.kind {

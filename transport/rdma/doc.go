@@ -9,12 +9,12 @@
 //	link          one connection: endpoint of verbs, window, control frames
 //	                    ^ commands, in order      | events
 //	------------------------------------------------------------------------------
-//	director      one actor: authenticates requests, supervises
+//	supervisor      one actor: authenticates requests, supervises
 //	connector     one actor per peer: records, addresses, deadlines; its machine (package
 //	              peering) decides which connection is used and when each ends
 //
 // An actor decides and Poll executes. A connector never accesses an endpoint of
-// verbs: it queues commands (dial, accept, use, retire, farewell, end, forget),
+// verbs: it queues commands (dial, accept, use, retire, goodbye, end, forget),
 // which are functions that the next Poll calls in order, and rings the rank's
 // Sleeper. Poll sends events to the actors: established, rejected, lost, first
 // message, BYE. So everything below runs under the engine's lock and needs no lock of
@@ -66,7 +66,7 @@
 //
 //	Close               all that was sent is acknowledged (or nothing was for
 //	                    Config.Linger), then BYE to every peer, which answers; not longer
-//	                    than Config.Farewell
+//	                    than Config.Goodbye
 //	idle (Config.Idle)  BYE, and a new connection with the next message
 //	lost connection     another one, for Config.GiveUp; then the peer is down
 //	connection refused  the peer is down: at once where the address is this host's own,

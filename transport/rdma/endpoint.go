@@ -207,8 +207,8 @@ func (p *endpoint) retire(l *link) {
 	}
 }
 
-// heard takes note of frames that were acknowledged: the oldest ones.
-func (p *endpoint) heard(freed int) {
+// acknowledged takes note of frames that were acknowledged: the oldest ones.
+func (p *endpoint) acknowledged(freed int) {
 	for range freed {
 		s := &p.slots[p.flow.Slot(p.acked)]
 		p.acked++

@@ -6,7 +6,7 @@ import "errors"
 func (t *Transport) Vanish() error {
 	t.closed = true
 	t.commands.end()
-	return errors.Join(t.stage.strike(), t.adapter.Close())
+	return errors.Join(t.supervision.stop(), t.adapter.Close())
 }
 
 // InFlight returns the Sends to a peer of which the adapter is not known to be done,

@@ -54,7 +54,7 @@ func newWorld(tb testing.TB, places []place, change func(c *rdma.Config)) *world
 		s := new(transport.ChannelSleeper)
 		c := rdma.Config{
 			Rank: i, Size: len(places), Job: "test", Secret: []byte("a secret of the tests"),
-			Provider: p.provider, Interface: p.name, Lookup: lookup, Sleeper: s, Farewell: 10 * time.Millisecond, Linger: 10 * time.Millisecond,
+			Provider: p.provider, Interface: p.name, Lookup: lookup, Sleeper: s, Goodbye: 10 * time.Millisecond, Linger: 10 * time.Millisecond,
 			Absence: 10 * time.Millisecond,
 		}
 		if change != nil {

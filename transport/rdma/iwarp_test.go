@@ -37,7 +37,7 @@ func TestConformanceOverTCP(t *testing.T) {
 				tb.Helper()
 				return newWorld(tb, loopback(iwarp.New(c.config), ranks), func(rc *rdma.Config) {
 					// The kernel may hold the last bytes back for a delayed acknowledgement, 40 ms.
-					rc.Farewell = 80 * time.Millisecond
+					rc.Goodbye = 80 * time.Millisecond
 					if c.change != nil {
 						c.change(rc)
 					}

@@ -48,7 +48,7 @@ type link struct {
 	retired      bool          // nothing but control is sent and heard any more
 	broken       bool          // the endpoint took a request no more
 	gone         bool          // the endpoint was freed
-	heard        bool          // the actor knows of the first message
+	active       bool          // the actor knows of the first message
 	pressed      bool          // Close has asked for the last acknowledgement
 	marker       uint16        // sequence number of the frame that asked
 	held         []arrived

@@ -39,7 +39,7 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 	t.begin()
 	t.release()
 	t.corked.fresh = true
-	t.stage.giveWay()
+	t.supervision.yield()
 	events := t.obey()
 	left := budget
 	if len(t.stash)+len(t.ends) > 0 {
@@ -64,7 +64,7 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 
 // idle reports whether a Poll has nothing to do but to look at the adapter.
 func (t *Transport) idle() bool {
-	return !t.commands.news.Load() && !t.corked.held && t.stage.turns == 0 &&
+	return !t.commands.news.Load() && !t.corked.held && t.supervision.turns == 0 &&
 		len(t.stash)+len(t.ends)+len(t.leaving)+len(t.busy)+len(t.finished)+len(t.downs) == 0
 }
 
@@ -129,7 +129,7 @@ func (t *Transport) completed(h transport.Handler, c *verbs.Completion, left *in
 		}
 		c.Event = nil
 	case verbs.StreamConnectionRequest:
-		t.stage.send(requested{c.Event.Request})
+		t.supervision.send(requested{c.Event.Request})
 		c.Event = nil
 	default:
 	}
@@ -220,11 +220,11 @@ func (t *Transport) connection(l *link, e *verbs.Event) {
 	switch e.Type {
 	case verbs.EventEstablished:
 		if l.conn.Active {
-			t.stage.send(answered{l, e.PrivateData})
+			t.supervision.send(answered{l, e.PrivateData})
 		}
 	case verbs.EventPeerRejected:
 		t.forget(l)
-		t.stage.send(rejected{l, e.PrivateData, eventError(e)})
+		t.supervision.send(rejected{l, e.PrivateData, eventError(e)})
 	default:
 		if t.adopt(l) || slices.ContainsFunc(t.stash, func(s delivery) bool { return s.link == l }) {
 			t.ends = append(t.ends, linkEnd{l, contactOf(e), eventError(e)})

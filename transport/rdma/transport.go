@@ -33,10 +33,10 @@ type Transport struct {
 	sends    *sendMemory
 	exposed  exposures
 
-	// commands and stage are how actors and Poll speak with each other.
-	commands commands
-	stage    stage
-	ring     func()
+	// commands and supervision are how actors and Poll speak with each other.
+	commands    commands
+	supervision supervision
+	ring        func()
 
 	// peers by rank, nil until met. links by their endpoint.
 	peers    []*endpoint
@@ -92,7 +92,7 @@ func New(c Config) (*Transport, error) {
 		},
 		ring: c.Sleeper.Ring, pace: pace{companion: c.Companion}, corked: corking{base: time.Now()},
 	}
-	t.stage.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
+	t.supervision.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
 	var err error
 	if t.adapter, err = verbs.Open(c.Provider, c.Interface); err != nil {
 		return nil, t.failure("open", -1, err)

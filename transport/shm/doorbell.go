@@ -48,24 +48,24 @@ func (d doorbell) Ring() {
 	}
 }
 
-// sociable is the doorbell of a process that others ring and that has connections,
+// futexSleeper is the doorbell of a process that others ring and that has connections,
 // too. What makes it a type of its own is that giving Go's processor away at once
 // wakes a thread, for nothing where no goroutine has anything to do.
-type sociable struct{ doorbell }
+type futexSleeper struct{ doorbell }
 
-var _ transport.Sleeper = sociable{}
+var _ transport.Sleeper = futexSleeper{}
 
 // Sleep implements transport.Sleeper.
-func (s sociable) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
+func (s futexSleeper) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
 
-// solitary is the Sleeper of a process that no other rings. A goroutine that sleeps
+// channelSleeper is the Sleeper of a process that no other rings. A goroutine that sleeps
 // in a futex keeps Go's processor until the scheduler takes it away, 20 us later or
 // 10 ms: where there is one only, nobody would sleep for what comes over the network
 // meanwhile, nor get through who wakes up. Who parks on a channel gives it away at
 // once.
-type solitary struct{ transport.ChannelSleeper }
+type channelSleeper struct{ transport.ChannelSleeper }
 
-var _ transport.Sleeper = (*solitary)(nil)
+var _ transport.Sleeper = (*channelSleeper)(nil)
 
 // Yield implements transport.Sleeper.
-func (*solitary) Yield() { schedYield() }
+func (*channelSleeper) Yield() { schedYield() }

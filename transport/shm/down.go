@@ -89,7 +89,7 @@ func (t *Transport) settle(h transport.Handler) int {
 			continue
 		}
 		t.leaving = slices.Delete(t.leaving, i, i+1)
-		t.bury(h, l)
+		t.reportDown(h, l)
 		events++
 	}
 	t.forgetNews()
@@ -104,8 +104,8 @@ func (t *Transport) drained(l loss) bool {
 	return t.inboxDamaged || t.inbox.pos >= l.end
 }
 
-// bury frees what the peer held, completes the operations on it and reports it.
-func (t *Transport) bury(h transport.Handler, l loss) {
+// reportDown frees what the peer held, completes the operations on it and reports it.
+func (t *Transport) reportDown(h transport.Handler, l loss) {
 	slot := t.slot(l.peer)
 	e := t.endpoint(slot)
 	e.down = &transport.PeerDown{Peer: l.peer, Cause: l.cause}

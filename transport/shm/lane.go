@@ -15,8 +15,8 @@ type lane struct {
 	fence  bool
 	// gone says that the lane is to be taken out of the list.
 	gone bool
-	// heard is the count of polls at the last message.
-	heard uint64
+	// lastUsed is the count of polls at the last message.
+	lastUsed uint64
 }
 
 func ringOf(control segment, number int) segment {
@@ -102,7 +102,7 @@ func (t *Transport) takeLane(slot int, number uint64) bool {
 	k := int(number)
 	l := &lane{
 		ringReader: newRingReader(ringOf(t.control, k), ringHead(t.control, k)),
-		slot:       slot, number: k, wait: ringWait(t.control, k), heard: t.polls,
+		slot:       slot, number: k, wait: ringWait(t.control, k), lastUsed: t.polls,
 		fence: t.endpoint(slot).inbox.fence,
 	}
 	t.lanes[slot] = l
@@ -158,11 +158,11 @@ func (t *Transport) reclaim() {
 	asked := atomic.LoadUint64(t.alert)
 	var oldest *lane
 	for _, l := range t.rings {
-		if asked&alertRing(l.number) == 0 && (oldest == nil || l.heard < oldest.heard) {
+		if asked&alertRing(l.number) == 0 && (oldest == nil || l.lastUsed < oldest.lastUsed) {
 			oldest = l
 		}
 	}
-	if oldest == nil || t.polls-oldest.heard < idlePolls {
+	if oldest == nil || t.polls-oldest.lastUsed < idlePolls {
 		return
 	}
 	atomic.StoreUint64(wanted, 0)

@@ -97,7 +97,7 @@ func (t *Transport) refusePoll() error {
 
 // readRing hands over up to limit records of a ring.
 func (t *Transport) readRing(h transport.Handler, l *lane, limit int) int {
-	l.heard = t.polls
+	l.lastUsed = t.polls
 	peer := t.cfg.Peers[l.slot]
 	for n := range limit {
 		w := l.poll()

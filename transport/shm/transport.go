@@ -28,11 +28,11 @@ type Config struct {
 	DisableMembarrier bool
 	// Alone says that nobody rings this rank but its own process: no other rank of
 	// the node sends to it by this transport. Its goroutines then sleep without
-	// keeping a processor of Go, see solitary.
+	// keeping a processor of Go, see channelSleeper.
 	Alone bool
 	// Connected says that the process waits for more than its neighbours: it has
 	// connections to other nodes. Its goroutines then sleep without keeping a
-	// processor of Go, too, see sociable.
+	// processor of Go, too, see futexSleeper.
 	Connected bool
 }
 
@@ -130,9 +130,9 @@ func New(n *Node, cfg Config) (*Transport, error) {
 	if n.locals == nil {
 		switch {
 		case cfg.Alone:
-			t.bell = &solitary{}
+			t.bell = &channelSleeper{}
 		case cfg.Connected:
-			t.bell = sociable{newDoorbell(control)}
+			t.bell = futexSleeper{newDoorbell(control)}
 		}
 	}
 	if n.locals != nil {

@@ -156,7 +156,7 @@ func (t *fakeTransport) reportLosses(h transport.Handler, budget int) (events, m
 		if drain {
 			messages += t.drain(h, peer, budget-messages)
 		}
-		events += t.bury(h, peer, state.cause)
+		events += t.reportDown(h, peer, state.cause)
 	}
 	return events, messages
 }
@@ -176,9 +176,9 @@ func (t *fakeTransport) drain(h transport.Handler, peer, budget int) int {
 	return n
 }
 
-// bury ends the operations on a lost peer, on which none can be begun any more,
+// reportDown ends the operations on a lost peer, on which none can be begun any more,
 // and reports the loss.
-func (t *fakeTransport) bury(h transport.Handler, peer int, cause error) int {
+func (t *fakeTransport) reportDown(h transport.Handler, peer int, cause error) int {
 	down := &transport.PeerDown{Peer: peer, Cause: cause}
 	t.fabric.mu.Lock()
 	t.peers[peer].reported = true

@@ -23,7 +23,7 @@ func (g *Group) AllToAllPull(send, recv []byte) error {
 
 // pullBlocks copies this member's block of everyone, its own first: meanwhile the
 // others come.
-func (l *loans) pullBlocks(send, recv []byte) error {
+func (l *peerReads) pullBlocks(send, recv []byte) error {
 	rank, size := l.g.rank, len(send)/l.g.size
 	copy(recv[rank*size:][:size], send[rank*size:][:size])
 	for k := 1; k < l.g.size; k++ {

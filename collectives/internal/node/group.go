@@ -59,7 +59,7 @@ type Group struct {
 	large   *ring
 	reader  Reader
 	note    func(b []byte)
-	lending *loans
+	lending *peerReads
 }
 
 // spins is how often a word is read before the wait is left to Memory, about a
@@ -170,9 +170,9 @@ func (g *Group) slot(q int, n uint64) *slot { return &g.slots[q][n%slotCount] }
 // announce says that this member's slot of step n is written.
 func (g *Group) announce(mine *slot, n uint64) { g.mem.Signal(mine.word, n<<markBits|g.said.mark) }
 
-// heard waits until member q's slot of step n is written. It holds that step until
+// awaitSlot waits until member q's slot of step n is written. It holds that step until
 // this member is done with it.
-func (g *Group) heard(q int, n uint64) (*slot, error) {
+func (g *Group) awaitSlot(q int, n uint64) (*slot, error) {
 	s := g.slot(q, n)
 	if err := g.await(s.word, n<<markBits); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (g *Group) collect(n uint64) error {
 		if q == g.rank {
 			continue
 		}
-		if _, err := g.heard(q, n); err != nil {
+		if _, err := g.awaitSlot(q, n); err != nil {
 			return err
 		}
 	}

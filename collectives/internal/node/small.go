@@ -16,7 +16,7 @@ func (g *Group) BcastSmall(buf []byte, root int) error {
 		copy(mine.room(len(buf)), buf)
 		g.announce(mine, n)
 	} else {
-		from, err := g.heard(root, n)
+		from, err := g.awaitSlot(root, n)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 		g.announce(mine, n)
 		copyOwn(recv, send[root*size:][:size])
 	} else {
-		from, err := g.heard(root, n)
+		from, err := g.awaitSlot(root, n)
 		if err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ var _ transport.Handler = (*arrivals)(nil)
 // eagerWord is the lower half of word A of an eager message without flags.
 const eagerWord = uint32(kindEager)
 
-// parcelWord is that of a parcel without memory.
-const parcelWord = uint32(kindParcel)
+// actorWord is that of an actor message without memory.
+const actorWord = uint32(kindActor)
 
 // Arrive takes one frame. A frame that no correct peer sends ends that peer and
 // nothing else.
@@ -29,10 +29,10 @@ func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	if p == nil {
 		p = e.meet(rank)
 	}
-	if p.deaf {
+	if p.ignored {
 		return
 	}
-	p.heard = true
+	p.answered = true
 	var err error
 	switch limit := uint32(w.C >> 32); {
 	case limit != p.out.limit && !p.out.raise(limit):
@@ -40,8 +40,8 @@ func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	case uint32(w.A) == eagerWord && int32(uint32(w.B)) >= 0:
 		h := header{kind: kindEager, context: uint32(w.A >> 32), tag: int32(uint32(w.B)), typ: Type(w.B >> 32)}
 		err = e.arriveEager(p, h, payload)
-	case uint32(w.A) == parcelWord && int32(uint32(w.B)) >= 0 && e.mail.courier != nil:
-		e.mail.courier.Parcel(rank, Parcel{uint32(w.A >> 32), uint32(w.B), uint32(w.B >> 32), uint32(w.C)}, payload, nil)
+	case uint32(w.A) == actorWord && int32(uint32(w.B)) >= 0 && e.mail.actorReceiver != nil:
+		e.mail.actorReceiver.ActorMessage(rank, ActorMessage{uint32(w.A >> 32), uint32(w.B), uint32(w.B >> 32), uint32(w.C)}, payload, nil)
 		e.callServer()
 	default:
 		err = e.arriveOther(p, w, payload)
@@ -85,8 +85,8 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 		return e.arriveNotice(p, h.tag, payload)
 	case kindRelease:
 		return e.arriveRelease(p, payload)
-	case kindParcel:
-		return e.arriveParcel(p, h, payload)
+	case kindActor:
+		return e.arriveActorMessage(p, h, payload)
 	case kindBundle:
 		return e.arriveBundle(p, payload)
 	case kindGrant:

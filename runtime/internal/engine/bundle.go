@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Where a Send costs much (transport.Caps.CostlySend) parcels share one. The first
+// Where a Send costs much (transport.Caps.CostlySend) actor messages share one. The first
 // goes at once. What follows it closely, before anything was heard from the peer,
 // waits in a bundle, one frame, until
 //
@@ -16,18 +16,18 @@ import (
 //   - bundleMost is over, because nobody polls.
 //
 // While the lane refuses frames the bundle goes on growing. The body of the frame
-// is, for each parcel, five words of 32 bits, little endian, and its body:
+// is, for each actor message, five words of 32 bits, little endian, and its body:
 //
-//	link, tag, type, ID, length of the body
+//	stream, tag, type, ID, length of the body
 
 const (
 	// bundleMax bounds the body of a bundle, in bytes.
 	bundleMax = 16 << 10
-	// bundledMax is the longest parcel of a bundle: a longer one is worth a Send.
+	// bundledMax is the longest actor message of a bundle: a longer one is worth a Send.
 	bundledMax = 2 << 10
-	// bundledHead is what precedes the body of a parcel.
+	// bundledHead is what precedes the body of an actor message.
 	bundledHead = 20
-	// bundleWithin is how closely parcels follow each other that share a bundle.
+	// bundleWithin is how closely actor messages follow each other that share a bundle.
 	bundleWithin = 20 * time.Microsecond
 	// bundleMost is how long a bundle waits, when the processor is free.
 	bundleMost = 100 * time.Microsecond
@@ -46,16 +46,16 @@ type bundles struct {
 	within time.Duration
 }
 
-// bundle puts a parcel into the bundle of a peer, or returns false: it is to be
+// bundle puts an actor message into the bundle of a peer, or returns false: it is to be
 // posted.
-func (e *Engine) bundle(p *peer, w Parcel, head, body []byte) bool {
+func (e *Engine) bundle(p *peer, w ActorMessage, head, body []byte) bool {
 	n := bundledHead + len(head) + len(body)
 	if n > min(bundledMax, p.caps.MaxEager) || !p.connected {
 		return false
 	}
 	if len(p.bundle) == 0 {
-		if now := time.Since(e.mail.bundles.base); p.pending.head == nil && (p.heard || now-p.alone > e.mail.bundles.within) {
-			p.heard, p.alone = false, now
+		if now := time.Since(e.mail.bundles.base); p.pending.head == nil && (p.answered || now-p.alone > e.mail.bundles.within) {
+			p.answered, p.alone = false, now
 			return false
 		}
 		e.openBundle(p)
@@ -64,7 +64,7 @@ func (e *Engine) bundle(p *peer, w Parcel, head, body []byte) bool {
 	}
 	p.eager = -1 // nothing overtakes it
 	b := p.bundle
-	b = binary.LittleEndian.AppendUint32(b, w.Link)
+	b = binary.LittleEndian.AppendUint32(b, w.Stream)
 	b = binary.LittleEndian.AppendUint32(b, w.Tag)
 	b = binary.LittleEndian.AppendUint32(b, w.Type)
 	b = binary.LittleEndian.AppendUint32(b, w.ID)
@@ -141,24 +141,24 @@ func (e *Engine) sendBundle(p *peer) {
 	p.open()
 }
 
-// arriveBundle hands the parcels of a bundle to the courier.
+// arriveBundle hands the actor messages of a bundle to the actor receiver.
 func (e *Engine) arriveBundle(p *peer, b []byte) error {
 	for len(b) > 0 {
 		if len(b) < bundledHead {
 			return fmt.Errorf("%w: %d bytes at the end of a bundle", ErrProtocol, len(b))
 		}
-		w := Parcel{
-			Link: binary.LittleEndian.Uint32(b),
-			Tag:  binary.LittleEndian.Uint32(b[4:]),
-			Type: binary.LittleEndian.Uint32(b[8:]),
-			ID:   binary.LittleEndian.Uint32(b[12:]),
+		w := ActorMessage{
+			Stream: binary.LittleEndian.Uint32(b),
+			Tag:    binary.LittleEndian.Uint32(b[4:]),
+			Type:   binary.LittleEndian.Uint32(b[8:]),
+			ID:     binary.LittleEndian.Uint32(b[12:]),
 		}
 		n := binary.LittleEndian.Uint32(b[16:])
 		b = b[bundledHead:]
 		if w.Tag>>31 != 0 || uint64(n) > uint64(len(b)) {
-			return fmt.Errorf("%w: parcel with tag %#x of %d bytes, %d left in its bundle", ErrProtocol, w.Tag, n, len(b))
+			return fmt.Errorf("%w: actor message with tag %#x of %d bytes, %d left in its bundle", ErrProtocol, w.Tag, n, len(b))
 		}
-		e.takeParcel(p, w, b[:n], nil)
+		e.takeMessage(p, w, b[:n], nil)
 		b = b[n:]
 	}
 	e.callServer()

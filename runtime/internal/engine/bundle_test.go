@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	parcelKind = 14
+	actorKind  = 14
 	bundleKind = 17
 )
 
@@ -46,9 +46,9 @@ func (s *costly) Send(h transport.Header, b []byte) error {
 	return nil
 }
 
-// newCostly makes an engine without background over it, with a courier and a link
+// newCostly makes an engine without background over it, with an actor receiver and a stream
 // to rank 1. A frame has so many bytes at most.
-func newCostly(tb testing.TB, most int) (*costly, *engine.Engine, *courier, *engine.Link) {
+func newCostly(tb testing.TB, most int) (*costly, *engine.Engine, *actorReceiver, *engine.Stream) {
 	tb.Helper()
 	s := &costly{stranger: stranger{
 		caps: transport.Caps{MaxEager: most, EagerBest: most, CostlySend: true}, reported: map[int]bool{},
@@ -56,25 +56,25 @@ func newCostly(tb testing.TB, most int) (*costly, *engine.Engine, *courier, *eng
 	e, err := engine.New(engine.Config{Size: 3, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s}})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { e.Close() })
-	c := &courier{}
-	e.SetCourier(c)
-	l, err := e.NewLink(1, nil, &engine.Parcel{Tag: 1}, []byte("name"))
+	c := &actorReceiver{}
+	e.SetActorReceiver(c)
+	l, err := e.NewStream(1, nil, &engine.ActorMessage{Tag: 1}, []byte("name"))
 	require.NoError(tb, err)
 	s.sent, s.bodies = nil, nil
 	s.count.Store(0)
 	return s, e, c, l
 }
 
-// tell sends a parcel of so many bytes with a number as its tag.
-func tell(tb testing.TB, e *engine.Engine, l *engine.Link, number, n int) {
+// tell sends an actor message of so many bytes with a number as its tag.
+func tell(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	tb.Helper()
-	p := engine.Parcel{Link: l.Number(), Tag: uint32(number), Type: 7, ID: 9}
-	sent, err := e.SendParcel(l, p, []byte("head"), pattern(n, number), 1)
+	p := engine.ActorMessage{Stream: l.Number(), Tag: uint32(number), Type: 7, ID: 9}
+	sent, err := e.SendActorMessage(l, p, []byte("head"), pattern(n, number), 1)
 	require.NoError(tb, err)
 	require.True(tb, sent)
 }
 
-// naive is a bundle of parcels as tell sends them.
+// naive is a bundle of actor messages as tell sends them.
 func naive(numbers []int, n int) []byte {
 	var b []byte
 	for _, number := range numbers {
@@ -95,9 +95,9 @@ func (s *costly) kinds() []int {
 	return all
 }
 
-// The first parcel goes at once, those that follow share a frame: at the next poll,
+// The first actor message goes at once, those that follow share a frame: at the next poll,
 // or before any other frame. What comes from the peer ends the haste.
-func TestParcelsShareAFrame(t *testing.T) {
+func TestActorMessagesShareAFrame(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBundles(false)
 	poll := func() { e.Iprobe(engine.Match{Peer: 2}) }
@@ -105,10 +105,10 @@ func TestParcelsShareAFrame(t *testing.T) {
 	s.frames = append(s.frames, heard)
 	poll()
 	tellMany(t, e, l, 0, 4)
-	require.Equal(t, []int{parcelKind}, s.kinds())
+	require.Equal(t, []int{actorKind}, s.kinds())
 	require.Equal(t, append([]byte("head"), pattern(8, 0)...), s.bodies[0])
 	poll()
-	require.Equal(t, []int{parcelKind, bundleKind}, s.kinds())
+	require.Equal(t, []int{actorKind, bundleKind}, s.kinds())
 	require.Equal(t, naive([]int{1, 2, 3}, 8), s.bodies[1])
 	tellMany(t, e, l, 4, 2)
 	s.frames = append(s.frames, heard)
@@ -117,17 +117,17 @@ func TestParcelsShareAFrame(t *testing.T) {
 	poll()
 	require.Len(t, s.sent, 3)
 	tellMany(t, e, l, 6, 1)
-	require.Equal(t, []int{parcelKind}, s.kinds()[3:])
+	require.Equal(t, []int{actorKind}, s.kinds()[3:])
 
 	message := func() {
 		require.NoError(t, e.Send(none, engine.Match{Peer: 1, Tag: 3}, 0, []byte("m"), engine.Standard, 0))
 	}
 	for name, other := range map[string]func(){
-		"message":     message,
-		"grant":       func() { e.Grant(1, 5, engine.LinkWindow, new(bool)) },
-		"long parcel": func() { tell(t, e, l, 100, 3000) },
+		"message":            message,
+		"grant":              func() { e.Grant(1, 5, engine.StreamWindow, new(bool)) },
+		"long actor message": func() { tell(t, e, l, 100, 3000) },
 		"name": func() {
-			_, err := e.NewLink(1, nil, &engine.Parcel{Tag: 1}, []byte("other"))
+			_, err := e.NewStream(1, nil, &engine.ActorMessage{Tag: 1}, []byte("other"))
 			require.NoError(t, err)
 		},
 	} {
@@ -143,8 +143,8 @@ func TestParcelsShareAFrame(t *testing.T) {
 	}
 }
 
-// tellMany sends parcels of 8 bytes and a head from number on.
-func tellMany(tb testing.TB, e *engine.Engine, l *engine.Link, number, n int) {
+// tellMany sends actor messages of 8 bytes and a head from number on.
+func tellMany(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	tb.Helper()
 	for i := range n {
 		tell(tb, e, l, number+i, 8)
@@ -152,7 +152,7 @@ func tellMany(tb testing.TB, e *engine.Engine, l *engine.Link, number, n int) {
 }
 
 // A bundle is split where a frame ends, whatever the sizes, and takes the same
-// credit as its parcels.
+// credit as its actor messages.
 func TestBundlesAreSplit(t *testing.T) {
 	for _, most := range []int{128, 700, 4096, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) { testSplit(t, most) })
@@ -167,16 +167,16 @@ func testSplit(t *testing.T, most int) {
 	var want []string
 	for i := range 200 {
 		n := rng.IntN(rng.IntN(min(2500, most)) + 2)
-		p := engine.Parcel{Link: l.Number(), Tag: uint32(i)}
-		sent, err := e.SendParcel(l, p, nil, pattern(n, i), 1000)
+		p := engine.ActorMessage{Stream: l.Number(), Tag: uint32(i)}
+		sent, err := e.SendActorMessage(l, p, nil, pattern(n, i), 1000)
 		require.NoError(t, err)
 		require.True(t, sent)
 		want = append(want, string(pattern(n, i)))
 	}
-	sent, err := e.SendParcel(l, engine.Parcel{}, nil, nil, engine.LinkWindow-200*1000+1)
+	sent, err := e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, engine.StreamWindow-200*1000+1)
 	require.NoError(t, err)
 	require.False(t, sent, "beyond the credit")
-	sent, err = e.SendParcel(l, engine.Parcel{Tag: 200}, nil, nil, engine.LinkWindow-200*1000)
+	sent, err = e.SendActorMessage(l, engine.ActorMessage{Tag: 200}, nil, nil, engine.StreamWindow-200*1000)
 	require.NoError(t, err)
 	require.True(t, sent)
 	require.NoError(t, e.Flush(none))
@@ -187,7 +187,7 @@ func testSplit(t *testing.T, most int) {
 	}
 	other.Iprobe(engine.Match{Peer: 2})
 	require.Equal(t, append(want, ""), c.bodies)
-	for i, p := range c.parcels {
+	for i, p := range c.actorMessages {
 		require.Equal(t, uint32(i), p.Tag)
 	}
 }
@@ -197,7 +197,7 @@ func TestBundlesWaitForTheLane(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBundles(false)
 	s.refuse = true
-	e.Grant(1, 5, engine.LinkWindow, new(bool))
+	e.Grant(1, 5, engine.StreamWindow, new(bool))
 	for i := range 5 {
 		tell(t, e, l, i, 8)
 		e.Poll()
@@ -211,20 +211,20 @@ func TestBundlesWaitForTheLane(t *testing.T) {
 // Every truncation of a bundle, and every length that leads out of it: what is
 // before the damage is delivered, its sender is given up.
 func TestBrokenBundles(t *testing.T) {
-	const parcel = 20 + 4 + 8
+	const actorMessage = 20 + 4 + 8
 	whole := naive([]int{0, 1, 2}, 8)
-	hurt := func(name string, b []byte, parcels int) {
+	hurt := func(name string, b []byte, actorMessages int) {
 		t.Run(name, func(t *testing.T) {
 			s, e, c, l := newCostly(t, 4096)
 			s.frames = append(s.frames, strange{1, transport.Header{A: bundleKind}, b})
 			e.Iprobe(engine.Match{Peer: 2})
-			require.Len(t, c.parcels, parcels)
-			for i, p := range c.parcels {
-				require.Equal(t, engine.Parcel{Link: 1, Tag: uint32(i), Type: 7, ID: 9}, p)
+			require.Len(t, c.actorMessages, actorMessages)
+			for i, p := range c.actorMessages {
+				require.Equal(t, engine.ActorMessage{Stream: 1, Tag: uint32(i), Type: 7, ID: 9}, p)
 				require.Equal(t, "head"+string(pattern(8, i)), c.bodies[i])
 			}
-			_, err := e.SendParcel(l, engine.Parcel{}, nil, nil, 0)
-			if len(b)%parcel == 0 && len(b) <= len(whole) && parcels == len(b)/parcel {
+			_, err := e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, 0)
+			if len(b)%actorMessage == 0 && len(b) <= len(whole) && actorMessages == len(b)/actorMessage {
 				require.NoError(t, err)
 				return
 			}
@@ -234,39 +234,39 @@ func TestBrokenBundles(t *testing.T) {
 		})
 	}
 	for n := range len(whole) + 1 {
-		hurt(fmt.Sprint("first bytes ", n), whole[:n], n/parcel)
+		hurt(fmt.Sprint("first bytes ", n), whole[:n], n/actorMessage)
 	}
 	hurt("trailing byte", append(bytes.Clone(whole), 0), 3)
 	for _, length := range []uint32{13, 20, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 20, 1<<32 - 1} {
 		b := bytes.Clone(whole)
-		binary.LittleEndian.PutUint32(b[2*parcel+16:], length)
+		binary.LittleEndian.PutUint32(b[2*actorMessage+16:], length)
 		hurt(fmt.Sprint("length ", length), b, 2)
 	}
 	b := bytes.Clone(whole)
-	b[parcel+7] = 0x80
+	b[actorMessage+7] = 0x80
 	hurt("negative tag", b, 1)
 }
 
-// Parcels, names of links and messages over a fabric that refuses, delays and
+// Actor messages, names of streams and messages over a fabric that refuses, delays and
 // connects late: each arrives once and in order, as without bundles.
 func TestBundlesOverAFabric(t *testing.T) {
 	for seed := range int64(5) {
-		w, c := couriers(t, transporttest.FakeOptions{Seed: seed, AgainRate: 0.2, ConnectPolls: 10, DelayPolls: 4, CostlySend: true})
+		w, c := actorReceivers(t, transporttest.FakeOptions{Seed: seed, AgainRate: 0.2, ConnectPolls: 10, DelayPolls: 4, CostlySend: true})
 		e := w.engines[0]
-		var links []*engine.Link
-		var want []engine.Parcel
+		var links []*engine.Stream
+		var want []engine.ActorMessage
 		rng := rand.New(rand.NewPCG(uint64(seed), 2))
 		for i := range 2000 {
 			if i%400 == 0 {
-				l, err := e.NewLink(1, nil, &engine.Parcel{Tag: uint32(i), ID: 1}, []byte("name"))
+				l, err := e.NewStream(1, nil, &engine.ActorMessage{Tag: uint32(i), ID: 1}, []byte("name"))
 				require.NoError(t, err)
 				links = append(links, l)
-				want = append(want, engine.Parcel{Link: l.Number(), Tag: uint32(i), ID: 1})
+				want = append(want, engine.ActorMessage{Stream: l.Number(), Tag: uint32(i), ID: 1})
 				continue
 			}
 			l := links[rng.IntN(len(links))]
-			p := engine.Parcel{Link: l.Number(), Tag: uint32(i)}
-			sent, err := e.SendParcel(l, p, nil, pattern(rng.IntN(rng.IntN(3000)+1), i), 0)
+			p := engine.ActorMessage{Stream: l.Number(), Tag: uint32(i)}
+			sent, err := e.SendActorMessage(l, p, nil, pattern(rng.IntN(rng.IntN(3000)+1), i), 0)
 			require.NoError(t, err)
 			require.True(t, sent)
 			want = append(want, p)
@@ -275,16 +275,16 @@ func TestBundlesOverAFabric(t *testing.T) {
 			}
 		}
 		soonTrue(t, func() bool { return c[1].count() == len(want) })
-		require.Equal(t, want, c[1].parcels)
+		require.Equal(t, want, c[1].actorMessages)
 	}
 }
 
 // A bundle goes although nobody polls, and before who flushes leaves; a peer that
 // dies takes its bundle along.
 func TestBundlesAreNotForgotten(t *testing.T) {
-	w, c := couriers(t, transporttest.FakeOptions{CostlySend: true})
+	w, c := actorReceivers(t, transporttest.FakeOptions{CostlySend: true})
 	e := w.engines[0]
-	l, err := e.NewLink(1, nil, nil, nil)
+	l, err := e.NewStream(1, nil, nil, nil)
 	require.NoError(t, err)
 	for i := range 10 {
 		tell(t, e, l, i, 8)
@@ -301,7 +301,7 @@ func TestBundlesAreNotForgotten(t *testing.T) {
 	w.fake.Kill(1, errors.New("killed"))
 	soonTrue(t, func() bool { return e.Down(1) != nil })
 	var lost *engine.PeerError
-	_, err = e.SendParcel(l, engine.Parcel{}, nil, nil, 1)
+	_, err = e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, 1)
 	require.ErrorAs(t, err, &lost)
 	require.NoError(t, e.Flush(none), "nothing is left")
 	require.Equal(t, []int{1}, c[0].lost)
@@ -317,13 +317,13 @@ func TestBundlesHaveATimer(t *testing.T) {
 	require.Equal(t, naive([]int{0}, 8), s.bodies[0])
 }
 
-// Parcels that share frames cost no memory.
+// Actor messages that share frames cost no memory.
 func TestBundlesAllocateNothing(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	s.forget = true
 	e.HoldBundles(false)
-	head, body, p := make([]byte, 20), make([]byte, 64), engine.Parcel{Link: 1, Tag: 3}
-	send := func() { _, _ = e.SendParcel(l, p, head, body, 0) }
+	head, body, p := make([]byte, 20), make([]byte, 64), engine.ActorMessage{Stream: 1, Tag: 3}
+	send := func() { _, _ = e.SendActorMessage(l, p, head, body, 0) }
 	for range 1000 {
 		send()
 	}

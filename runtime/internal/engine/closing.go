@@ -1,17 +1,17 @@
 package engine
 
-// The end of a link:
+// The end of a stream:
 //
 //	sender                                   receiver
-//	CloseLink          ---- kindClose ---->  Courier.Closed   after all of its parcels
+//	CloseStream          ---- kindClose ---->  ActorReceiver.Closed   after all of its actor messages
 //	number is free     <---- kindClosed ---  after all of its grants and refusals
 //
-// So a number that is used again never gets what was meant for the link before.
+// So a number that is used again never gets what was meant for the stream before.
 
-// CloseLink ends a link: its parcels are on their way, and no other may follow; who
+// CloseStream ends a stream: its actor messages are on their way, and no other may follow; who
 // waits for its credit waits no longer. Closing it again, or after the end of the
 // engine, changes nothing.
-func (e *Engine) CloseLink(l *Link) {
+func (e *Engine) CloseStream(l *Stream) {
 	e.lock()
 	defer e.unlock()
 	if l.closed {
@@ -30,9 +30,9 @@ func (e *Engine) CloseLink(l *Link) {
 	}
 }
 
-// arriveClose tells the courier that a link of a peer has ended.
+// arriveClose tells the actor receiver that a stream of a peer has ended.
 func (e *Engine) arriveClose(p *peer, number uint32) {
-	if c := e.mail.courier; c != nil {
+	if c := e.mail.actorReceiver; c != nil {
 		e.closed(c, p, number)
 		e.callServer()
 		return
@@ -41,21 +41,21 @@ func (e *Engine) arriveClose(p *peer, number uint32) {
 	case y.hopeless:
 		e.post(p, header{kind: kindClosed, context: number}, nil)
 	case y.bytes+messageOverhead <= earlyMax: // else the number stays out of use
-		y.keep(earlyParcel{source: p.rank, closed: number}, messageOverhead)
+		y.keep(earlyMessage{source: p.rank, closed: number}, messageOverhead)
 	}
 }
 
-// closed tells a courier, and then the peer that it was told.
-func (e *Engine) closed(c Courier, p *peer, number uint32) {
+// closed tells an actor receiver, and then the peer that it was told.
+func (e *Engine) closed(c ActorReceiver, p *peer, number uint32) {
 	c.Closed(p.rank, number)
 	if p.down == nil {
 		e.post(p, header{kind: kindClosed, context: number}, nil)
 	}
 }
 
-// arriveClosed makes the number of a link free.
+// arriveClosed makes the number of a stream free.
 func (e *Engine) arriveClosed(p *peer, number uint32) error {
-	if l := p.link(number); l == nil || !l.closed {
+	if l := p.stream(number); l == nil || !l.closed {
 		return stray("end", number)
 	}
 	p.links[number-1] = nil
@@ -63,8 +63,8 @@ func (e *Engine) arriveClosed(p *peer, number uint32) error {
 	return nil
 }
 
-// enter gives a link its number.
-func (p *peer) enter(l *Link) {
+// enter gives a stream its number.
+func (p *peer) enter(l *Stream) {
 	if n := len(p.unused); n > 0 {
 		l.number, p.unused = p.unused[n-1], p.unused[:n-1]
 		p.links[l.number-1] = l

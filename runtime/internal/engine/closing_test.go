@@ -11,37 +11,37 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// The number of a closed link is used again, but not before everything that was
+// The number of a closed stream is used again, but not before everything that was
 // meant for the old one is there; so the new one has its own credit.
 func TestClosedLinksGiveTheirNumberBack(t *testing.T) {
 	for _, o := range []transporttest.FakeOptions{{}, {Seed: 3, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4}} {
-		w, c := couriers(t, o)
+		w, c := actorReceivers(t, o)
 		e := w.engines[0]
 		most := uint32(0)
 		want := []string{}
 		for i := range 300 {
 			first, last := fmt.Sprint("first of ", i), fmt.Sprint("last of ", i)
-			l, err := e.NewLink(1, nil, &engine.Parcel{}, []byte(first))
+			l, err := e.NewStream(1, nil, &engine.ActorMessage{}, []byte(first))
 			require.NoError(t, err)
 			n := l.Number()
 			most = max(most, n)
-			sent, err := e.SendParcel(l, engine.Parcel{Link: n}, nil, []byte(last), engine.LinkWindow)
+			sent, err := e.SendActorMessage(l, engine.ActorMessage{Stream: n}, nil, []byte(last), engine.StreamWindow)
 			require.NoError(t, err)
-			require.True(t, sent, "the credit of a new link")
+			require.True(t, sent, "the credit of a new stream")
 			want = append(want, first, last)
 			soonTrue(t, func() bool { return c[1].count() == len(want) })
 			// What is granted before the receiver knows of the end is for nobody, and
 			// nothing is granted after it.
 			over := false
-			w.engines[1].Grant(0, n, 2*engine.LinkWindow, &over)
-			e.CloseLink(l)
-			e.CloseLink(l)
-			_, err = e.SendParcel(l, engine.Parcel{Link: n}, nil, nil, 0)
+			w.engines[1].Grant(0, n, 2*engine.StreamWindow, &over)
+			e.CloseStream(l)
+			e.CloseStream(l)
+			_, err = e.SendActorMessage(l, engine.ActorMessage{Stream: n}, nil, nil, 0)
 			require.ErrorIs(t, err, engine.ErrLinkClosed)
 			want = append(want, fmt.Sprint("end of ", n))
 			soonTrue(t, func() bool { return c[1].count() == len(want) })
 			over = true
-			w.engines[1].Grant(0, n, 9*engine.LinkWindow, &over)
+			w.engines[1].Grant(0, n, 9*engine.StreamWindow, &over)
 		}
 		require.Equal(t, want, c[1].bodies)
 		require.Less(t, most, uint32(50))
@@ -49,36 +49,36 @@ func TestClosedLinksGiveTheirNumberBack(t *testing.T) {
 	}
 }
 
-// The end of a link waits for the courier as its parcels do, and of a peer that is
+// The end of a stream waits for the actor receiver as its actor messages do, and of a peer that is
 // down or an engine that is closed it says nothing.
 func TestLinksAreClosedWhenever(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
-	e.SetCourier(&courier{})
-	open := func() *engine.Link {
-		l, err := e.NewLink(1, nil, &engine.Parcel{}, []byte("x"))
+	e.SetActorReceiver(&actorReceiver{})
+	open := func() *engine.Stream {
+		l, err := e.NewStream(1, nil, &engine.ActorMessage{}, []byte("x"))
 		require.NoError(t, err)
 		return l
 	}
 	l := open()
-	e.CloseLink(l)
-	_, err := w.engines[1].SendParcel(func() *engine.Link {
-		l, err := w.engines[1].NewLink(0, nil, nil, nil)
+	e.CloseStream(l)
+	_, err := w.engines[1].SendActorMessage(func() *engine.Stream {
+		l, err := w.engines[1].NewStream(0, nil, nil, nil)
 		require.NoError(t, err)
 		return l
-	}(), engine.Parcel{}, nil, nil, 0)
+	}(), engine.ActorMessage{}, nil, nil, 0)
 	require.NoError(t, err)
 	require.NoError(t, e.Await(none, func() bool { w.engines[1].Poll(); return true }, 0, "look"))
 	require.Equal(t, uint32(2), open().Number(), "nobody was told of the end")
-	late := &courier{}
-	w.engines[1].SetCourier(late)
+	late := &actorReceiver{}
+	w.engines[1].SetActorReceiver(late)
 	soonTrue(t, func() bool { return late.count() == 3 })
 	require.Equal(t, []string{"x", "end of 1", "x"}, late.bodies)
 	last := open()
 	soonTrue(t, func() bool { return open().Number() == 1 || last.Number() == 1 })
 	w.fake.Kill(1, errors.New("killed"))
 	soonTrue(t, func() bool { e.Poll(); return e.Down(1) != nil })
-	e.CloseLink(last)
+	e.CloseStream(last)
 	require.NoError(t, e.Close())
-	e.CloseLink(last)
+	e.CloseStream(last)
 }

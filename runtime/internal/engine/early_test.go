@@ -11,18 +11,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Parcels wait for the courier, up to a bound; then their sender hears so. Losses
+// Actor messages wait for the actor receiver, up to a bound; then their sender hears so. Losses
 // wait, too.
-func TestParcelsWaitForTheCourier(t *testing.T) {
+func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
-	sender, receiver := &courier{}, &courier{}
+	sender, receiver := &actorReceiver{}, &actorReceiver{}
 	e := w.engines[0]
-	e.SetCourier(sender)
-	l, err := e.NewLink(1, nil, nil, nil)
+	e.SetActorReceiver(sender)
+	l, err := e.NewStream(1, nil, nil, nil)
 	require.NoError(t, err)
 	const n = 2000
 	for range n {
-		_, err := e.SendParcel(l, engine.Parcel{Link: 1}, nil, make([]byte, 4000), 0)
+		_, err := e.SendActorMessage(l, engine.ActorMessage{Stream: 1}, nil, make([]byte, 4000), 0)
 		require.NoError(t, err)
 	}
 	soonTrue(t, func() bool {
@@ -31,46 +31,46 @@ func TestParcelsWaitForTheCourier(t *testing.T) {
 		w.engines[1].Poll()
 		return refused > n/2 && refused == n-(4<<20)/(4000+448)
 	})
-	w.engines[1].SetCourier(receiver)
+	w.engines[1].SetActorReceiver(receiver)
 	require.Equal(t, (4<<20)/(4000+448), receiver.count())
 	w.fake.Kill(1, errors.New("killed"))
-	soonTrue(t, func() bool { _, err := e.SendParcel(l, engine.Parcel{}, nil, nil, 0); return err != nil })
+	soonTrue(t, func() bool { _, err := e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, 0); return err != nil })
 }
 
-// Parcels do not wait for ever: those that have waited are refused, those that come
-// later are refused at once, of no link concerns nobody, and ends of links are
-// answered, until there is a courier after all.
-func TestParcelsDoNotWaitForEver(t *testing.T) {
+// Actor messages do not wait for ever: those that have waited are refused, those that come
+// later are refused at once, of no stream concerns nobody, and ends of streams are
+// answered, until there is an actor receiver after all.
+func TestActorMessagesDoNotWaitForEver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) { c.Early = time.Millisecond })
-	sender, receiver := &courier{}, &courier{}
+	sender, receiver := &actorReceiver{}, &actorReceiver{}
 	e := w.engines[0]
-	e.SetCourier(sender)
+	e.SetActorReceiver(sender)
 	refused := func() (n int) {
 		require.NoError(t, e.Await(none, func() bool { n = len(sender.refused); return true }, 0, "look"))
 		return n
 	}
-	send := func(l *engine.Link, number uint32) {
-		sent, err := e.SendParcel(l, engine.Parcel{Link: number}, nil, []byte("x"), 0)
+	send := func(l *engine.Stream, number uint32) {
+		sent, err := e.SendActorMessage(l, engine.ActorMessage{Stream: number}, nil, []byte("x"), 0)
 		require.NoError(t, err)
 		require.True(t, sent)
 	}
 	for round := range 2 { // in the second nothing waits
-		l, err := e.NewLink(1, nil, &engine.Parcel{}, []byte("name"))
+		l, err := e.NewStream(1, nil, &engine.ActorMessage{}, []byte("name"))
 		require.NoError(t, err)
 		send(l, l.Number())
 		send(l, 0)
-		e.CloseLink(l)
+		e.CloseStream(l)
 		soonTrue(t, func() bool { return refused() == 2*(round+1) })
 		// Its number is free: the end was answered.
 		soonTrue(t, func() bool {
-			again, err := e.NewLink(1, nil, nil, nil)
+			again, err := e.NewStream(1, nil, nil, nil)
 			require.NoError(t, err)
-			e.CloseLink(again)
+			e.CloseStream(again)
 			return again.Number() == l.Number()
 		})
 	}
-	w.engines[1].SetCourier(receiver)
-	l, err := e.NewLink(1, nil, &engine.Parcel{}, []byte("late"))
+	w.engines[1].SetActorReceiver(receiver)
+	l, err := e.NewStream(1, nil, &engine.ActorMessage{}, []byte("late"))
 	require.NoError(t, err)
 	send(l, l.Number())
 	soonTrue(t, func() bool {

@@ -56,7 +56,7 @@ type Config struct {
 	// What a peer says is not checked: whether it holds that memory, nor whether there is
 	// any. Called with the engine's lock held: it must not call the engine.
 	Release func(holder int, off uint64)
-	// Early is how long parcels wait for the courier of this rank, before they are
+	// Early is how long actor messages wait for the actor receiver of this rank, before they are
 	// refused. Default 30 s.
 	Early time.Duration
 	// Notice is told what a peer gave to Notify. text is valid during the call.
@@ -142,7 +142,7 @@ type Engine struct {
 
 	broken map[uint32]error // by context: what its operations end with
 
-	mail mail // parcels
+	mail mail // actor messages
 
 	background background
 }

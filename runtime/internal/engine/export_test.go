@@ -95,7 +95,7 @@ func (e *Engine) Poll() {
 }
 
 // HoldBundles takes the clock away from bundles: only a peer that was heard has a
-// parcel go at once. Without timer nothing but a poll sends them.
+// actor message go at once. Without timer nothing but a poll sends them.
 func (e *Engine) HoldBundles(timer bool) {
 	e.lock()
 	defer e.unlock()

@@ -27,7 +27,7 @@ func (e *Engine) endGiven(r *Request) {
 // reclaim gives back the memory of a sendGiven whose bytes have travelled. What was
 // given to a peer that is lost Config.Lost has taken back.
 func (e *Engine) reclaim(r *Request) {
-	if e.cfg.Release != nil && !r.peer.bereft {
+	if e.cfg.Release != nil && !r.peer.reclaimed {
 		e.cfg.Release(r.peer.rank, r.gift)
 	}
 }

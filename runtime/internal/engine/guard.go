@@ -4,7 +4,7 @@ import "github.com/gorun-hpc/gorun/transport"
 
 // Every call into the engine takes mu and gives it up by a deferred unlock. So no panic
 // leaves it taken: not one of the code of others that runs under it (transports, the
-// functions of Config, couriers, what Await and Serve ask), not one of memory that the
+// functions of Config, actor receivers, what Await and Serve ask), not one of memory that the
 // program handed in (debug.SetPanicOnFault), not one of a mistake here.
 //
 // A panic in a transport or in a wait leaves the poller's token, and records of that

@@ -24,19 +24,19 @@ const (
 	kindWithdrawn                 // it is forgotten
 	kindRelease                   // handed-over memory comes back; body: key
 	kindNotice                    // tells Config.Notice a number, the tag; body: text
-	kindParcel                    // for the Courier, see parcel.go; with flagKey the body begins with an envelope
-	kindGrant                     // the id is the new credit of the link that is the context
-	kindRefuse                    // a parcel of the link that is the context was dropped
-	kindBundle                    // parcels that share a frame, see bundle.go
-	kindClose                     // the link that is the context has ended
-	kindClosed                    // the addressee's link that is the context is forgotten
+	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope
+	kindGrant                     // the id is the new credit of the stream that is the context
+	kindRefuse                    // an actor message of the stream that is the context was dropped
+	kindBundle                    // actor messages that share a frame, see bundle.go
+	kindClose                     // the stream that is the context has ended
+	kindClosed                    // the addressee's stream that is the context is forgotten
 	kindEnd
 )
 
 // Flags of a frame.
 const (
 	flagSync    = 1 << iota // kindEager: the sender waits for kindACK
-	flagKey                 // kindRTS, kindCTS, kindParcel: the key in the body is valid
+	flagKey                 // kindRTS, kindCTS, kindActor: the key in the body is valid
 	flagStarved             // kindRTS: small, but the sender had no credit left
 	flagsKnown  = flagSync | flagKey | flagStarved
 )

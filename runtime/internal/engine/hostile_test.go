@@ -170,12 +170,12 @@ func TestBrokenFramesEndTheirPeerAndNothingElse(t *testing.T) {
 		{"type that is no text", strange{1, transport.Header{A: 9, B: 64 << 32}, []byte{0xff, 0xfe}}},
 		{"WITHDRAWN for nothing", strange{1, transport.Header{A: 11, C: 9}, nil}},
 		{"short release", strange{1, transport.Header{A: 12}, key[:7]}},
-		{"parcel with a negative tag", strange{1, transport.Header{A: 14, B: 1 << 31}, nil}},
+		{"actor message with a negative tag", strange{1, transport.Header{A: 14, B: 1 << 31}, nil}},
 		{"notice without end", strange{1, transport.Header{A: 13}, make([]byte, 257)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, e := newStranger(t)
-			e.SetCourier(new(bomb))
+			e.SetActorReceiver(new(bomb))
 			hurt := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, nil, 0)
 			well := e.Irecv(engine.Match{Peer: 2, Tag: 1}, 0, nil, 0)
 			s.frames = append(s.frames, c.f, strange{2, transport.Header{A: 1, B: 1}, nil})

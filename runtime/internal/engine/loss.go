@@ -19,7 +19,7 @@ func (e *Engine) lose(p *peer, cause error) {
 		return
 	}
 	p.down, p.eager = &transport.PeerDown{Peer: p.rank, Cause: cause}, -1
-	p.deaf, p.bundle = true, nil
+	p.ignored, p.bundle = true, nil
 	for p.reads.head != nil {
 		p.reads.pop()
 	}
@@ -43,9 +43,9 @@ func (e *Engine) lose(p *peer, cause error) {
 	e.failPosted(p)
 	if e.cfg.Lost != nil {
 		e.cfg.Lost(p.rank, cause)
-		p.bereft = true
+		p.reclaimed = true
 	}
-	if c := e.mail.courier; c != nil {
+	if c := e.mail.actorReceiver; c != nil {
 		c.Lost(p.rank, p.down)
 		e.callServer()
 		e.sleeper.Ring() // for AwaitCredit
@@ -152,7 +152,7 @@ func (e *Engine) fail(err error) {
 // failPeer empties the queues of a peer, but for the frames that end what its own
 // operations wait for.
 func (e *Engine) failPeer(p *peer, err error) {
-	p.eager, p.deaf = -1, true
+	p.eager, p.ignored = -1, true
 	for p.reads.head != nil {
 		p.reads.pop()
 	}

@@ -45,7 +45,7 @@ func newNetworkWorldOf(tb testing.TB, on nodes, change func(*engine.Config), net
 		require.NoError(tb, err)
 		far, err := rdma.New(rdma.Config{
 			Rank: rank, Size: n, Job: "test", Secret: []byte("a secret of the tests"), Sleeper: near.Sleeper(),
-			Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1", Companion: true, Farewell: 100 * time.Millisecond, NoReads: network.NoReads,
+			Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1", Companion: true, Goodbye: 100 * time.Millisecond, NoReads: network.NoReads,
 			Lookup: func(rank int) ([]netip.AddrPort, error) { return []netip.AddrPort{networks[rank].Address()}, nil },
 		})
 		require.NoError(tb, err)

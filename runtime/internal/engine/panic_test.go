@@ -72,12 +72,12 @@ func (b *bomb) Poll(h transport.Handler, n int) (int, error) {
 	return b.stranger.Poll(h, n)
 }
 
-// The bomb as a Courier.
-func (b *bomb) Parcel(int, engine.Parcel, []byte, *engine.Message) { b.at("Parcel") }
-func (b *bomb) Credit(*engine.Link)                                { b.at("Credit") }
-func (b *bomb) Refused(*engine.Link)                               { b.at("Refused") }
-func (b *bomb) Closed(int, uint32)                                 { b.at("Closed") }
-func (b *bomb) Lost(int, error)                                    { b.at("Lost of the courier") }
+// The bomb as a ActorReceiver.
+func (b *bomb) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) { b.at("ActorMessage") }
+func (b *bomb) Credit(*engine.Stream)                                          { b.at("Credit") }
+func (b *bomb) Refused(*engine.Stream)                                         { b.at("Refused") }
+func (b *bomb) Closed(int, uint32)                                             { b.at("Closed") }
+func (b *bomb) Lost(int, error)                                                { b.at("Lost of the actor receiver") }
 
 func newBomb(tb testing.TB) (*bomb, *engine.Engine) {
 	tb.Helper()
@@ -115,9 +115,9 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	iprobe := func(_ *bomb, e *engine.Engine) { e.Iprobe(m) }
 	receive := func(_ *bomb, e *engine.Engine) { e.Recv(none, m, 0, make([]byte, 1000), 0) }
 	message := func(_ *bomb, e *engine.Engine) { e.RecvMessage(none, m, 0) }
-	link := func(b *bomb, e *engine.Engine) *engine.Link {
-		e.SetCourier(b)
-		l, err := e.NewLink(1, nil, nil, nil)
+	stream := func(b *bomb, e *engine.Engine) *engine.Stream {
+		e.SetActorReceiver(b)
+		l, err := e.NewStream(1, nil, nil, nil)
 		require.NoError(t, err)
 		return l
 	}
@@ -175,13 +175,13 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 			g.Release()
 		}},
 		{"Notice", func(b *bomb, _ *engine.Engine) { b.announce(13, 0) }, iprobe},
-		{"Parcel", func(b *bomb, e *engine.Engine) { b.announce(14, 0); e.Iprobe(m) }, func(b *bomb, e *engine.Engine) { e.SetCourier(b) }},
-		{"Parcel", func(b *bomb, e *engine.Engine) { e.SetCourier(b); b.announce(14, 0) }, iprobe},
+		{"ActorMessage", func(b *bomb, e *engine.Engine) { b.announce(14, 0); e.Iprobe(m) }, func(b *bomb, e *engine.Engine) { e.SetActorReceiver(b) }},
+		{"ActorMessage", func(b *bomb, e *engine.Engine) { e.SetActorReceiver(b); b.announce(14, 0) }, iprobe},
 		{"Refused", func(b *bomb, e *engine.Engine) {
-			b.frames = append(b.frames, strange{1, transport.Header{A: 16 | uint64(link(b, e).Number())<<32}, nil})
+			b.frames = append(b.frames, strange{1, transport.Header{A: 16 | uint64(stream(b, e).Number())<<32}, nil})
 		}, iprobe},
-		{"Closed", func(b *bomb, e *engine.Engine) { e.SetCourier(b); b.announce(18, 0) }, iprobe},
-		{"Lost of the courier", func(b *bomb, e *engine.Engine) { e.SetCourier(b); b.down = append(b.down, 1) }, iprobe},
+		{"Closed", func(b *bomb, e *engine.Engine) { e.SetActorReceiver(b); b.announce(18, 0) }, iprobe},
+		{"Lost of the actor receiver", func(b *bomb, e *engine.Engine) { e.SetActorReceiver(b); b.down = append(b.down, 1) }, iprobe},
 		{"done", nil, func(b *bomb, e *engine.Engine) { e.Await(none, func() bool { b.at("done"); return false }, 0, "word") }},
 		{"ready", nil, func(b *bomb, e *engine.Engine) {
 			e.Serve(func() bool { b.at("ready"); return false }, func() engine.Next { return engine.Stay })

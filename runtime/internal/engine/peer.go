@@ -21,8 +21,8 @@ type peer struct {
 	eager     int
 	connected bool // a Send was accepted: caps are final
 	down      error
-	deaf      bool // nothing is taken from it: it is down, or the engine has failed
-	bereft    bool // it is down, and what it held was taken back
+	ignored   bool // nothing is taken from it: it is down, or the engine has failed
+	reclaimed bool // it is down, and what it held was taken back
 
 	out outgoing
 	in  incoming
@@ -35,12 +35,12 @@ type peer struct {
 	envelopes *message  // unexpected messages that their sender may withdraw
 	announced typeSet   // types whose text this peer has
 	types     typeTexts // texts this peer announced
-	links     []*Link   // by number - 1
-	unused    []uint32  // numbers in links that lead nowhere
+	links     []*Stream // by number - 1
+	unused    []uint32  // numbers in streams that lead nowhere
 
-	bundle   []byte        // parcels that will share a frame
+	bundle   []byte        // actor messages that will share a frame
 	bundling bool          // is in bundles.open
-	heard    bool          // since a parcel went alone
+	answered bool          // it has sent something since an actor message went alone
 	alone    time.Duration // when it did, from bundles.base
 }
 
@@ -106,7 +106,7 @@ func (e *Engine) meet(rank int) *peer {
 	e.peers[rank] = p
 	p.out.limit, p.in.window, p.in.told = e.window, e.window, e.window
 	if rank == e.cfg.Rank {
-		p.deaf = true
+		p.ignored = true
 		return p
 	}
 	if e.cfg.Route != nil {
@@ -119,7 +119,7 @@ func (e *Engine) meet(rank int) *peer {
 	} else {
 		p.ep = ep
 	}
-	p.deaf = p.down != nil || e.err != nil
+	p.ignored = p.down != nil || e.err != nil
 	return p
 }
 

@@ -6,7 +6,7 @@ import (
 	goruntime "runtime"
 )
 
-// ErrInline refuses a call that would wait on the goroutine that serves parcels:
+// ErrInline refuses a call that would wait on the goroutine that serves actor messages:
 // what it waits for would wait for it.
 var ErrInline = errors.New("an inline handler must not wait")
 
@@ -27,7 +27,7 @@ const (
 	Leave
 )
 
-// Serve makes the calling goroutine the one that serves parcels: it polls, and
+// Serve makes the calling goroutine the one that serves actor messages: it polls, and
 // gives way, as any goroutine that waits, until ready returns true; then it calls
 // work without the engine's lock, and so on until the engine ends, whose error it
 // returns. ready is called with the lock held, often, and must not call the
@@ -37,7 +37,7 @@ const (
 // another goroutine calls it soon, which goes on where this one was.
 //
 // The serving goroutine keeps the poll token, also during work: who polls when a
-// parcel comes hands the token to it, and while more come nobody else is woken. A
+// actor message comes hands the token to it, and while more come nobody else is woken. A
 // wait that begins takes the token away; what goroutines that wait already have
 // to hear of, it tells them, and the background sees to it when work takes long.
 func (e *Engine) Serve(ready func() bool, work func() Next) error {

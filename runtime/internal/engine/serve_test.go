@@ -14,7 +14,7 @@ import (
 
 // Serve calls work when ready says so, and what it calls cannot wait.
 func TestServe(t *testing.T) {
-	w, _ := couriers(t, transporttest.FakeOptions{})
+	w, _ := actorReceivers(t, transporttest.FakeOptions{})
 	e := w.engines[0]
 	some, errs := make(chan struct{}, 1), make(chan error, 1)
 	ended := make(chan error)
@@ -43,12 +43,12 @@ func TestServe(t *testing.T) {
 	require.Equal(t, engine.Goroutine(), engine.Goroutine())
 }
 
-// echo is a courier of which a serving goroutine sends every parcel back.
+// echo is an actor receiver of which a serving goroutine sends every actor message back.
 type echo struct {
-	courier
+	actorReceiver
 	engine *engine.Engine
-	link   *engine.Link
-	// server is the goroutine that serves, own counts the parcels that it polled
+	stream *engine.Stream
+	// server is the goroutine that serves, own counts the actor messages that it polled
 	// itself.
 	server atomic.Uintptr
 	own    atomic.Int64
@@ -57,7 +57,7 @@ type echo struct {
 	before func()
 }
 
-func (c *echo) Parcel(int, engine.Parcel, []byte, *engine.Message) {
+func (c *echo) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) {
 	c.queued++
 	if engine.Goroutine() == c.server.Load() {
 		c.own.Add(1)
@@ -69,9 +69,9 @@ func (c *echo) serve(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	c.engine = e
 	var err error
-	c.link, err = e.NewLink(0, nil, nil, nil)
+	c.stream, err = e.NewStream(0, nil, nil, nil)
 	require.NoError(t, err)
-	e.SetCourier(c)
+	e.SetActorReceiver(c)
 	ended := make(chan error, 1)
 	taken := 0
 	go func() {
@@ -81,7 +81,7 @@ func (c *echo) serve(t *testing.T, e *engine.Engine) {
 				if c.before != nil {
 					c.before()
 				}
-				_, _ = e.SendParcel(c.link, engine.Parcel{Link: c.link.Number()}, nil, nil, 0)
+				_, _ = e.SendActorMessage(c.stream, engine.ActorMessage{Stream: c.stream.Number()}, nil, nil, 0)
 			}
 			return engine.Stay
 		})
@@ -92,24 +92,24 @@ func (c *echo) serve(t *testing.T, e *engine.Engine) {
 	})
 }
 
-// pinger sends parcels to the echo and waits for each answer.
+// pinger sends actor messages to the echo and waits for each answer.
 func pinger(t *testing.T, e *engine.Engine) func() {
 	t.Helper()
-	answers := &courier{}
-	e.SetCourier(answers)
-	l, err := e.NewLink(1, nil, nil, nil)
+	answers := &actorReceiver{}
+	e.SetActorReceiver(answers)
+	l, err := e.NewStream(1, nil, nil, nil)
 	require.NoError(t, err)
 	sent := 0
 	return func() {
 		sent++
-		ok, err := e.SendParcel(l, engine.Parcel{Link: 1}, nil, nil, 0)
+		ok, err := e.SendActorMessage(l, engine.ActorMessage{Stream: 1}, nil, nil, 0)
 		require.True(t, ok)
 		require.NoError(t, err)
-		require.NoError(t, e.Await(none, func() bool { return len(answers.parcels) == sent }, 0, "answer"))
+		require.NoError(t, e.Await(none, func() bool { return len(answers.actorMessages) == sent }, 0, "answer"))
 	}
 }
 
-// While parcels come the serving goroutine polls for itself and wakes nobody else,
+// While actor messages come the serving goroutine polls for itself and wakes nobody else,
 // although another one waits, and polled before; that one still hears of what it
 // waits for.
 func TestServeKeepsTheToken(t *testing.T) {
@@ -254,14 +254,14 @@ func TestServeInTurn(t *testing.T) {
 	e := w.engines[1]
 	c := &echo{}
 	var err error
-	c.link, err = e.NewLink(0, nil, nil, nil)
+	c.stream, err = e.NewStream(0, nil, nil, nil)
 	require.NoError(t, err)
-	e.SetCourier(c)
+	e.SetActorReceiver(c)
 	taken := 0
 	ready := func() bool { taken += c.queued; c.queued = 0; return taken > 0 }
 	work := func() engine.Next {
 		for ; taken > 0; taken-- {
-			_, _ = e.SendParcel(c.link, engine.Parcel{Link: c.link.Number()}, nil, nil, 0)
+			_, _ = e.SendActorMessage(c.stream, engine.ActorMessage{Stream: c.stream.Number()}, nil, nil, 0)
 		}
 		return engine.Leave
 	}

@@ -124,7 +124,7 @@ func (t *table) succeed(slot **entry, e *entry) {
 	*slot = heir
 }
 
-// out clears the links of an entry that is in no queue any more.
+// out clears the streams of an entry that is in no queue any more.
 func (t *table) out(e *entry) {
 	t.entries--
 	e.in, e.led = false, false

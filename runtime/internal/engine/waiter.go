@@ -147,7 +147,7 @@ func (e *Engine) await(ch chan struct{}) {
 
 // ask rouses those whose word of shared memory has changed: the parked, and those
 // asleep, for whom nobody rings after another goroutine took the token from them.
-// The serving goroutine hears of its parcels by callServer.
+// The serving goroutine hears of its actor messages by callServer.
 func (e *Engine) ask() {
 	if e.asking == 0 {
 		return

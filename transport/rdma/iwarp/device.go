@@ -50,9 +50,9 @@ type device struct {
 	timers  timers
 	// pairs are those with a socket.
 	pairs map[*queuePair]struct{}
-	// farewells are sockets whose queue pair is done with them, the oldest first.
-	farewells []*farewell
-	agenda    agenda
+	// goodbyes are sockets whose queue pair is done with them, the oldest first.
+	goodbyes []*goodbye
+	agenda   agenda
 	// hot are the pairs heard from last, see hot.go.
 	hot    [hotMax]*queuePair
 	rounds uint
@@ -144,8 +144,8 @@ func (d *device) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) 
 
 // Close implements verbs.Device.
 func (d *device) Close() error {
-	for len(d.farewells) > 0 {
-		d.farewells[0].end()
+	for len(d.goodbyes) > 0 {
+		d.goodbyes[0].end()
 	}
 	for p := range d.pairs {
 		p.Abort()

@@ -102,7 +102,7 @@ func (p *queuePair) breach(err error, shown segmentShown) {
 	p.report(established, err)
 }
 
-// leave hands the socket to a farewell that ends what is half written, then sends
+// leave hands the socket to a goodbye that ends what is half written, then sends
 // the Terminate message of an error.
 func (p *queuePair) leave(err error, shown segmentShown) {
 	m := rdmap.Terminate{Code: rdmap.CodeOf(err)}

@@ -35,7 +35,7 @@ func PresetMSN(d verbs.Device, local netip.AddrPort, msn uint32) {
 }
 
 // Open returns how many sockets a device has, service points not counted.
-func Open(d verbs.Device) int { return len(d.(*device).pairs) + len(d.(*device).farewells) }
+func Open(d verbs.Device) int { return len(d.(*device).pairs) + len(d.(*device).goodbyes) }
 
 // disconnect is connect(2) with AF_UNSPEC, for which x/sys has no address.
 func disconnect(fd int) error {

@@ -25,7 +25,7 @@ type Conn struct {
 	pausing bool // between Pause and Resume: no beats
 	err     error
 
-	heard     atomic.Uint64 // frames received
+	received  atomic.Uint64 // frames received
 	paused    atomic.Bool   // no beat came after the last Pause
 	listening atomic.Bool   // somebody is in Receive
 }
@@ -122,7 +122,7 @@ func (c *Conn) Receive() (Kind, []byte, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		c.heard.Add(1)
+		c.received.Add(1)
 		switch k {
 		case KindBeat, KindPause:
 			c.paused.Store(k == KindPause)
@@ -148,7 +148,7 @@ func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 	go func() {
 		tick := time.NewTicker(silence / beats)
 		defer tick.Stop()
-		silent, heard := 0, c.heard.Load()
+		silent, received := 0, c.received.Load()
 		for {
 			select {
 			case <-done:
@@ -156,9 +156,9 @@ func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 			case <-tick.C:
 			}
 			c.Send(KindBeat)
-			now := c.heard.Load()
-			if silent++; now != heard || c.paused.Load() || !c.listening.Load() {
-				silent, heard = 0, now
+			now := c.received.Load()
+			if silent++; now != received || c.paused.Load() || !c.listening.Load() {
+				silent, received = 0, now
 			}
 			if silent == beats {
 				lost()

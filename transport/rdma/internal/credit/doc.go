@@ -11,8 +11,8 @@
 //
 //	frame     needs              counted by
 //	eager     a credit, a slot   sequence (of the pair) and frames (of the connection)
-//	update    a reserved receive UpdateReserve may be unheard
-//	farewell  a reserved receive one BYE and one BYE-ACK per connection
+//	update    a reserved receive UpdateReserve may be unconfirmed
+//	goodbye  a reserved receive one BYE and one BYE-ACK per connection
 //
 // Every frame carries a Word: what its sender has received, and what it allows.
 //
@@ -20,10 +20,10 @@
 //	48..63  sequence of an eager frame; 0 in others
 //	32..47  ack      all eager frames before this sequence number were delivered
 //	16..31  limit    the number of eager frames of this connection may reach this
-//	 0..15  heard    updates received on this connection
+//	 0..15  confirmed    updates received on this connection
 //
 // All are serial numbers mod 2^16. Sequence and ack belong to the pair of ranks
-// and survive connections; limit and heard start anew with each.
+// and survive connections; limit and confirmed start anew with each.
 //
 // # Recovery
 //
@@ -37,12 +37,12 @@
 // Credit is returned by every frame in the other direction, and by an update when half
 // of a window is to be returned, or half of the sender's slots are to be acknowledged,
 // and no frame was sent in that direction. An update never needs a credit. At most
-// UpdateReserve of them are unacknowledged ("unheard"); each frame says how many updates
-// its sender has received ("heard"). The last reserved receive is used only for an
+// UpdateReserve of them are unacknowledged ("unconfirmed"); each frame says how many updates
+// its sender has received ("confirmed"). The last reserved receive is used only for an
 // update that allows the peer to send, so that a peer without credit or slots is never
 // left without one. A peer that could send but has no message, and waits for an
 // acknowledgement, answers with an update when it has received as many updates as may be
-// unheard: the other side may not be able to send another one.
+// unconfirmed: the other side may not be able to send another one.
 //
 // # Memory
 //

@@ -9,10 +9,10 @@ const (
 	// UpdateReserve is the number of receives kept for updates: what makes the
 	// return of credit independent of credit.
 	UpdateReserve = 2
-	// FarewellReserve is the number of receives kept for BYE and BYE-ACK.
-	FarewellReserve = 2
+	// GoodbyeReserve is the number of receives kept for BYE and BYE-ACK.
+	GoodbyeReserve = 2
 	// Reserve is the number of receives posted besides those granted.
-	Reserve = UpdateReserve + FarewellReserve
+	Reserve = UpdateReserve + GoodbyeReserve
 	// WindowMax bounds the receives granted to a peer, and the slots of a sender.
 	WindowMax = 4096
 )
@@ -132,19 +132,19 @@ func (f *Flow) Update() Word {
 	return f.stamp(0)
 }
 
-// Farewell returns the word of a BYE or a BYE-ACK, which the caller sends.
-func (f *Flow) Farewell() Word { return f.stamp(0) }
+// Goodbye returns the word of a BYE or a BYE-ACK, which the caller sends.
+func (f *Flow) Goodbye() Word { return f.stamp(0) }
 
 // Accept is Arrive of a frame that is to be delivered, as nearly all are. It returns
 // false, having done nothing, for every other: Arrive says what is the matter.
 func (f *Flow) Accept(w Word) (freed int, ok bool) {
 	r, s := &f.in, &f.out
-	if w.Sequence() != r.expected || r.arrived == r.said || w.heard()-r.heard > r.updates-r.heard || !s.sound(w) {
+	if w.Sequence() != r.expected || r.arrived == r.said || w.confirmed()-r.confirmed > r.updates-r.confirmed || !s.sound(w) {
 		return 0, false
 	}
 	r.arrived++
 	r.expected++
-	r.heard = w.heard()
+	r.confirmed = w.confirmed()
 	freed = int(w.ack() - s.acked)
 	s.note(w)
 	return freed, true
@@ -156,7 +156,7 @@ func (f *Flow) Arrive(w Word) (v Verdict, freed int, err error) {
 	if v, err = f.in.arrive(w.Sequence()); err != nil {
 		return 0, 0, err
 	}
-	freed, err = f.heard(w)
+	freed, err = f.acknowledge(w)
 	return v, freed, err
 }
 
@@ -164,17 +164,17 @@ func (f *Flow) Arrive(w Word) (v Verdict, freed int, err error) {
 // anything is sent.
 func (f *Flow) ArriveUpdate(w Word) (freed int, err error) {
 	f.in.came++
-	return f.heard(w)
+	return f.acknowledge(w)
 }
 
-// ArriveFarewell takes the word of a BYE or a BYE-ACK.
-func (f *Flow) ArriveFarewell(w Word) (freed int, err error) { return f.heard(w) }
+// ArriveGoodbye takes the word of a BYE or a BYE-ACK.
+func (f *Flow) ArriveGoodbye(w Word) (freed int, err error) { return f.acknowledge(w) }
 
-func (f *Flow) heard(w Word) (int, error) {
-	if err := f.in.hear(w); err != nil {
+func (f *Flow) acknowledge(w Word) (int, error) {
+	if err := f.in.confirm(w); err != nil {
 		return 0, err
 	}
-	return f.out.hear(w)
+	return f.out.confirm(w)
 }
 
 // Return says that the receives of n eager frames were posted again.

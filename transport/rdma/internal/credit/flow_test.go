@@ -230,7 +230,7 @@ func TestWindowGrowsWithUse(t *testing.T) {
 }
 
 // TestAcknowledgedOneByOne: a sender that waits for each acknowledgement, and has
-// nothing to send, says that it heard those that came.
+// nothing to send, says that it confirmed those that came.
 func TestAcknowledgedOneByOne(t *testing.T) {
 	p := newPair([2]int{8, 8}, [2]int{8, 8}, 8, 0, 0)
 	for i := range p.node { // the first of the connection
@@ -301,13 +301,13 @@ func TestNothingIsSaidInVain(t *testing.T) {
 	require.False(t, p.node[1].flow.Owed())
 }
 
-// TestFarewell: BYE and BYE-ACK acknowledge like any frame, and need nothing.
-func TestFarewell(t *testing.T) {
+// TestGoodbye: BYE and BYE-ACK acknowledge like any frame, and need nothing.
+func TestGoodbye(t *testing.T) {
 	p := newPair([2]int{4, 4}, [2]int{4, 4}, 1, 0, 0)
 	require.True(t, p.take(0) && p.put(0))
 	require.NoError(t, p.deliver(1))
 	require.True(t, p.node[1].flow.Owed())
-	p.toward[0] = append(p.toward[0], frame{kind: farewell, word: p.node[1].flow.Farewell()})
+	p.toward[0] = append(p.toward[0], frame{kind: goodbye, word: p.node[1].flow.Goodbye()})
 	require.False(t, p.node[1].flow.Owed())
 	require.NoError(t, p.deliver(0))
 	require.Zero(t, p.node[0].flow.Unacknowledged())
@@ -315,16 +315,16 @@ func TestFarewell(t *testing.T) {
 
 // TestViolations: what no correct peer sends is an error, of that connection.
 func TestViolations(t *testing.T) {
-	word := func(sequence, ack, limit, heard uint16) credit.Word {
-		return credit.Word(sequence)<<48 | credit.Word(ack)<<32 | credit.Word(limit)<<16 | credit.Word(heard)
+	word := func(sequence, ack, limit, confirmed uint16) credit.Word {
+		return credit.Word(sequence)<<48 | credit.Word(ack)<<32 | credit.Word(limit)<<16 | credit.Word(confirmed)
 	}
 	cases := map[string]credit.Word{
-		"a gap":                    word(1, 0, 8, 0),
-		"ack of what was not sent": word(0, 3, 8, 0),
-		"ack of the past":          word(0, 65535, 8, 0),
-		"limit goes back":          word(0, 0, 7, 0),
-		"limit without bounds":     word(0, 0, 8+credit.WindowMax, 0),
-		"heard what was not said":  word(0, 0, 8, 2),
+		"a gap":                       word(1, 0, 8, 0),
+		"ack of what was not sent":    word(0, 3, 8, 0),
+		"ack of the past":             word(0, 65535, 8, 0),
+		"limit goes back":             word(0, 0, 7, 0),
+		"limit without bounds":        word(0, 0, 8+credit.WindowMax, 0),
+		"confirmed what was not said": word(0, 0, 8, 2),
 	}
 	for name, w := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ type kind uint8
 const (
 	eager kind = iota
 	update
-	farewell
+	goodbye
 )
 
 // frame is what travels: its payload is the number of the message.
@@ -132,8 +132,8 @@ func (p *pair) deliver(i int) error {
 	case update:
 		_, err := n.flow.ArriveUpdate(f.word)
 		return err
-	case farewell:
-		_, err := n.flow.ArriveFarewell(f.word)
+	case goodbye:
+		_, err := n.flow.ArriveGoodbye(f.word)
 		return err
 	case eager:
 	}

@@ -13,12 +13,12 @@ type receiver struct {
 	said     uint16 // limit as last said to the peer
 	half     uint16 // how many acknowledgements are worth an update
 
-	updates uint16 // updates sent on this connection
-	heard   uint16 // those of them the peer has heard
-	came    uint16 // the peer's updates received on this connection
-	told    uint16 // came as last said to the peer
+	updates   uint16 // updates sent on this connection
+	confirmed uint16 // those of them the peer has confirmed
+	came      uint16 // the peer's updates received on this connection
+	told      uint16 // came as last said to the peer
 
-	// before holds, for each update that may be unheard, what the peer could know
+	// before holds, for each update that may be unconfirmed, what the peer could know
 	// without it.
 	before [UpdateReserve]knowledge
 }
@@ -54,26 +54,26 @@ func (r *receiver) arrive(sequence uint16) (Verdict, error) {
 	return 0, fmt.Errorf("%w: frame %d came where %d was due", ErrViolation, sequence, r.expected)
 }
 
-// hear takes how many updates the peer has heard.
-func (r *receiver) hear(w Word) error {
-	if w.heard()-r.heard > r.updates-r.heard {
-		return fmt.Errorf("%w: %d updates heard, %d were sent", ErrViolation, w.heard(), r.updates)
+// confirm takes how many updates the peer has confirmed.
+func (r *receiver) confirm(w Word) error {
+	if w.confirmed()-r.confirmed > r.updates-r.confirmed {
+		return fmt.Errorf("%w: %d updates confirmed, %d were sent", ErrViolation, w.confirmed(), r.updates)
 	}
-	r.heard = w.heard()
+	r.confirmed = w.confirmed()
 	return nil
 }
 
 // may reports whether an update may be sent: whether it finds a receive, and
-// whether the peer can in time say that it heard it.
+// whether the peer can in time say that it confirmed it.
 //
 // The last reserved receive is used only for an update that enables the peer to
-// send a frame, which then says what it heard. Without having heard the update
+// send a frame, which then says what it confirmed. Without having confirmed the update
 // before, the peer has sent no frame beyond the limit and the slots it knew of.
 // So it can send one more if the limit is higher than that and a slot is free
 // that was not: because more is acknowledged, or because all it could send has
 // come.
 func (r *receiver) may() bool {
-	switch r.updates - r.heard {
+	switch r.updates - r.confirmed {
 	case 0:
 		return true
 	case 1:
@@ -97,7 +97,7 @@ func (r *receiver) due() bool {
 }
 
 // mute reports whether the peer may be unable to send an update until it knows that
-// its updates were heard, and an update could say so.
+// its updates were confirmed, and an update could say so.
 func (r *receiver) mute() bool { return r.came-r.told == UpdateReserve && r.may() }
 
 // owed reports whether an update could acknowledge something.

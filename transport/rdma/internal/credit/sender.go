@@ -39,9 +39,9 @@ func (s *sender) put() (uint16, bool) {
 	return s.cursor - 1, true
 }
 
-// hear takes what the peer acknowledges and allows, and returns how many slots
+// confirm takes what the peer acknowledges and allows, and returns how many slots
 // became free.
-func (s *sender) hear(w Word) (int, error) {
+func (s *sender) confirm(w Word) (int, error) {
 	freed := w.ack() - s.acked
 	switch {
 	case freed > s.next-s.acked:

@@ -3,16 +3,16 @@ package credit
 // Word is what every frame carries; doc.go has the table of its bits.
 type Word uint64
 
-func word(sequence, ack, limit, heard uint16) Word {
-	return Word(sequence)<<48 | Word(ack)<<32 | Word(limit)<<16 | Word(heard)
+func word(sequence, ack, limit, confirmed uint16) Word {
+	return Word(sequence)<<48 | Word(ack)<<32 | Word(limit)<<16 | Word(confirmed)
 }
 
 // Sequence is the sequence number of an eager frame.
 func (w Word) Sequence() uint16 { return uint16(w >> 48) }
 
-func (w Word) ack() uint16   { return uint16(w >> 32) }
-func (w Word) limit() uint16 { return uint16(w >> 16) }
-func (w Word) heard() uint16 { return uint16(w) }
+func (w Word) ack() uint16       { return uint16(w >> 32) }
+func (w Word) limit() uint16     { return uint16(w >> 16) }
+func (w Word) confirmed() uint16 { return uint16(w) }
 
 // before reports whether serial number a comes before b (RFC 1982).
 func before(a, b uint16) bool { return int16(a-b) < 0 }

@@ -18,8 +18,8 @@ type Config struct {
 	// Confirm is how long an accepted connection may stay without the first
 	// message; 5 s.
 	Confirm time.Duration
-	// Farewell is how long a BYE or the FIN after it may take; 2 s.
-	Farewell time.Duration
+	// Goodbye is how long a BYE or the FIN after it may take; 2 s.
+	Goodbye time.Duration
 	// RetryMin and RetryMax bound the pause between two attempts, which doubles
 	// from one to the other: 5 ms and 1 s. Up to half of it is random.
 	RetryMin, RetryMax time.Duration
@@ -46,7 +46,7 @@ func (c *Config) populate() {
 	}{
 		{&c.Attempt, 5 * time.Second},
 		{&c.Confirm, 5 * time.Second},
-		{&c.Farewell, 2 * time.Second},
+		{&c.Goodbye, 2 * time.Second},
 		{&c.RetryMin, 5 * time.Millisecond},
 		{&c.RetryMax, time.Second},
 		{&c.GiveUp, 30 * time.Second},

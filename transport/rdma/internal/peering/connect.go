@@ -117,8 +117,8 @@ func (m *Machine) established(now time.Duration, g Greeting, out []Action) []Act
 		return m.failed(now, err, 0, out)
 	}
 	out = m.meet(g.Incarnation, out)
-	if !m.heard || newer(g.Attempt, m.seen) {
-		m.seen, m.heard = g.Attempt, true
+	if !m.seenKnown || newer(g.Attempt, m.seen) {
+		m.seen, m.seenKnown = g.Attempt, true
 	}
 	return m.use(now, out)
 }
@@ -131,7 +131,7 @@ func (m *Machine) meet(incarnation uint16, out []Action) []Action {
 	if m.known {
 		out = append(out, Action{Kind: Restarted, Greeting: Greeting{Incarnation: incarnation}})
 	}
-	m.peer, m.known, m.heard, m.met = incarnation, true, false, false
+	m.peer, m.known, m.seenKnown, m.met = incarnation, true, false, false
 	return out
 }
 
@@ -168,8 +168,8 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 		m.need(now, nil)
 	}
 	out = m.meet(g.Incarnation, m.release(cause, out))
-	m.seen, m.heard = g.Attempt, true
-	m.phase, m.conn, m.timer, m.farewell, m.turned = accepted, e.Conn, now+m.config.Confirm, false, false
+	m.seen, m.seenKnown = g.Attempt, true
+	m.phase, m.conn, m.timer, m.goodbye, m.turned = accepted, e.Conn, now+m.config.Confirm, false, false
 	return append(out, Action{
 		Kind: Accept, Conn: e.Conn, Greeting: Greeting{m.config.Incarnation, m.attempt, g.Nonce},
 	})
@@ -191,10 +191,10 @@ func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, boo
 		return negotiation.Reject{Reason: negotiation.Busy, Retry: m.config.RetryMax}, true
 	case m.phase == over || m.ending:
 		return refuse(negotiation.Shutdown)
-	case !restarted && m.heard && !newer(g.Attempt, m.seen):
+	case !restarted && m.seenKnown && !newer(g.Attempt, m.seen):
 		return refuse(negotiation.Duplicate)
 	case !restarted && m.phase == dialing && m.config.Rank < m.config.Peer:
-		m.seen, m.heard, m.turned = g.Attempt, true, true
+		m.seen, m.seenKnown, m.turned = g.Attempt, true, true
 		return refuse(negotiation.Simultaneous)
 	}
 	return negotiation.Reject{}, false

@@ -28,7 +28,7 @@ func (m *Machine) lost(now time.Duration, cause error, contact Contact, out []Ac
 // sayBye starts the orderly end of the connection in use.
 func (m *Machine) sayBye(now time.Duration, out []Action) []Action {
 	out = m.retire(now, out)
-	m.farewell = true
+	m.goodbye = true
 	return append(out, Action{Kind: SendBye, Conn: m.conn, Final: m.ending})
 }
 
@@ -44,13 +44,13 @@ func (m *Machine) hearBye(now time.Duration, final bool, out []Action) []Action 
 
 // retire takes the connection in use to closing.
 func (m *Machine) retire(now time.Duration, out []Action) []Action {
-	m.phase, m.timer, m.farewell = closing, now+m.config.Farewell, false
+	m.phase, m.timer, m.goodbye = closing, now+m.config.Goodbye, false
 	return append(out, Action{Kind: Retire, Conn: m.conn})
 }
 
 // closed goes on after the connection in closing is gone.
 func (m *Machine) closed(now time.Duration, out []Action) []Action {
-	m.conn, m.farewell = Conn{}, false
+	m.conn, m.goodbye = Conn{}, false
 	switch {
 	case m.peerFinal:
 		return m.finish(ended, negotiation.Refused(negotiation.Shutdown), out)

@@ -9,7 +9,7 @@
 //	        Want                Established
 //	idle ---------> dialing ------------------> connected
 //	 ^  \              | ^ Tick                  |  |  ^
-//	 |   \ Requested   v |                  Lost |  |  | Heard
+//	 |   \ Requested   v |                  Lost |  |  | FirstMessage
 //	 |    \         waiting <--------------------+  |  |
 //	 |     +-----------+--> accepted ---------------|--+
 //	 |                                              | Idle, Shutdown, Bye

@@ -51,8 +51,8 @@ const (
 	Established
 	// Refused: the peer refused Conn; Reject says why.
 	Refused
-	// Heard: the first message came in on Conn, a passive one.
-	Heard
+	// FirstMessage: the first message came in on Conn, a passive one.
+	FirstMessage
 	// Lost: Conn failed or ended, in whatever state it was; Err says why, and Contact
 	// how far an attempt of this side had come.
 	Lost

@@ -62,10 +62,10 @@ type Machine struct {
 	number  uint32        // of the last active connection
 	attempt uint16        // number of the last request
 
-	peer  uint16 // the peer's incarnation
-	known bool   // peer is known
-	seen  uint16 // newest attempt of the peer, of that incarnation
-	heard bool   // seen is known
+	peer      uint16 // the peer's incarnation
+	known     bool   // peer is known
+	seen      uint16 // newest attempt of the peer, of that incarnation
+	seenKnown bool   // seen is known
 
 	met         bool          // a connection was in use
 	absent      int           // attempts in a row that found nobody listening
@@ -74,7 +74,7 @@ type Machine struct {
 	silent    bool // an attempt since the peer was last heard was Unanswered
 	told      bool // Silent was said, Answers was not
 	turned    bool // dialing: the peer's request was turned away in favour of this one
-	farewell  bool // closing: this side said BYE
+	goodbye   bool // closing: this side said BYE
 	peerFinal bool // the peer said that it ends
 	ending    bool // this side ends
 }
@@ -93,7 +93,7 @@ func New(config Config) *Machine {
 // elsewhere. An older one than known changes nothing.
 func (m *Machine) Expect(incarnation uint16) {
 	if !m.known || newer(incarnation, m.peer) {
-		m.peer, m.known, m.heard, m.met = incarnation, true, false, false
+		m.peer, m.known, m.seenKnown, m.met = incarnation, true, false, false
 	}
 }
 
@@ -131,7 +131,7 @@ func (m *Machine) String() string {
 	if m.known {
 		s += fmt.Sprintf(" peer %d", m.peer)
 	}
-	if m.heard {
+	if m.seenKnown {
 		s += fmt.Sprintf(" at %d", m.seen)
 	}
 	for _, flag := range []struct {
@@ -143,7 +143,7 @@ func (m *Machine) String() string {
 		{m.told, "told"},
 		{m.met, "met"},
 		{m.absent > 0, fmt.Sprintf("absent %d times", m.absent)},
-		{m.farewell, "bye"},
+		{m.goodbye, "bye"},
 		{m.peerFinal, "peer ends"},
 		{m.ending, "ending"},
 		{m.end == down, "down"},
@@ -210,11 +210,11 @@ func (m *Machine) connEvent(now time.Duration, e Event, out []Action) []Action {
 		return m.established(now, e.Greeting, out)
 	case e.Kind == Refused && m.phase == dialing:
 		return m.refused(now, e.Reject, out)
-	case e.Kind == Heard && m.phase == accepted:
+	case e.Kind == FirstMessage && m.phase == accepted:
 		return m.use(now, out)
 	case e.Kind == Bye && (m.phase == connected || m.phase == closing):
 		return m.hearBye(now, e.Final, out)
-	case e.Kind == ByeAck && m.phase == closing && m.farewell:
+	case e.Kind == ByeAck && m.phase == closing && m.goodbye:
 		return m.closed(now, append(out, Action{Kind: Close, Conn: m.conn}))
 	}
 	return out

@@ -116,7 +116,7 @@ func TestSimultaneous(t *testing.T) {
 	late := peering.Event{Kind: peering.Refused, Conn: first, Reject: negotiation.Reject{Reason: negotiation.Simultaneous}}
 	require.Empty(t, high.Step(0, late, nil), "its own attempt is forgotten")
 	require.Empty(t, high.Step(0, peering.Event{Kind: peering.Lost, Conn: first}, nil))
-	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: in1}}, high.Step(0, peering.Event{Kind: peering.Heard, Conn: in1}, nil))
+	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: in1}}, high.Step(0, peering.Event{Kind: peering.FirstMessage, Conn: in1}, nil))
 }
 
 // TestRefusals: what can pass is tried again, the rest ends the peer with the
@@ -222,10 +222,10 @@ func TestAttemptsOfTheNextLife(t *testing.T) {
 func TestFirstMessageCountsOnce(t *testing.T) {
 	m := machine(1)
 	m.Step(0, peering.Event{Kind: peering.Want}, nil)
-	require.Empty(t, m.Step(0, peering.Event{Kind: peering.Heard, Conn: first}, nil))
+	require.Empty(t, m.Step(0, peering.Event{Kind: peering.FirstMessage, Conn: first}, nil))
 	request(m, in1, 3, 1)
-	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: in1}}, m.Step(0, peering.Event{Kind: peering.Heard, Conn: in1}, nil))
-	require.Empty(t, m.Step(0, peering.Event{Kind: peering.Heard, Conn: in1}, nil))
+	require.Equal(t, []peering.Action{{Kind: peering.Use, Conn: in1}}, m.Step(0, peering.Event{Kind: peering.FirstMessage, Conn: in1}, nil))
+	require.Empty(t, m.Step(0, peering.Event{Kind: peering.FirstMessage, Conn: in1}, nil))
 }
 
 func TestAttemptTimesOut(t *testing.T) {

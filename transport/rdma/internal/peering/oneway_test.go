@@ -35,7 +35,7 @@ func TestOneWayNetwork(t *testing.T) {
 						switch answer.Kind {
 						case peering.Accept:
 							step(s, peering.Event{Kind: peering.Established, Conn: a.Conn, Greeting: answer.Greeting})
-							step(1-s, peering.Event{Kind: peering.Heard, Conn: answer.Conn})
+							step(1-s, peering.Event{Kind: peering.FirstMessage, Conn: answer.Conn})
 						case peering.Refuse:
 							step(s, peering.Event{Kind: peering.Refused, Conn: a.Conn, Reject: answer.Reject})
 						default:

@@ -166,7 +166,7 @@ func TestRequestOfTheSilentPeer(t *testing.T) {
 	c.said = nil
 	c.step(peering.Event{Kind: peering.Requested, Conn: in1, Greeting: peering.Greeting{Attempt: 1}})
 	require.Equal(t, []peering.ActionKind{peering.Answers, peering.Accept}, kinds(c.said))
-	c.step(peering.Event{Kind: peering.Heard, Conn: in1})
+	c.step(peering.Event{Kind: peering.FirstMessage, Conn: in1})
 	require.Equal(t, peering.Use, c.said[2].Kind)
 }
 

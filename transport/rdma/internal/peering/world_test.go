@@ -19,7 +19,7 @@ func (steady) Uint64() uint64 { return 1 << 31 }
 
 // message is what travels on a link, in order per direction.
 type message struct {
-	kind     peering.EventKind // Requested, Established, Refused, Heard, Bye, ByeAck, Lost
+	kind     peering.EventKind // Requested, Established, Refused, FirstMessage, Bye, ByeAck, Lost
 	greeting peering.Greeting
 	reject   negotiation.Reject
 	final    bool
@@ -209,7 +209,7 @@ func (w *world) use(s, i int, l *link) error {
 	if s == l.active {
 		l.used = true
 		l.settled++
-		w.send(l, s, message{kind: peering.Heard})
+		w.send(l, s, message{kind: peering.FirstMessage})
 	} else if !l.used {
 		return fmt.Errorf("the active side never used it")
 	}

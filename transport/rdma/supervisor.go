@@ -14,31 +14,31 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// directorID is the id of the director. Those of the others begin with it.
-const directorID = "$rdma"
+// supervisorID is the id of the supervisor. Those of the others begin with it.
+const supervisorID = "$rdma"
 
-// connectorName is the name of a peer's actor below the director.
+// connectorName is the name of a peer's actor below the supervisor.
 func connectorName(peer int) string { return fmt.Sprintf("rank%d", peer) }
 
-// stage is where the actors of connections live: a director, and below it one actor
+// supervision is where the actors of connections live: a supervisor, and below it one actor
 // for each peer that was ever met. It is made with the first connection, in an actor
 // system that the program's own actors may share (Transport.ActorSystem). Its methods
 // are called under the engine's lock.
-type stage struct {
+type supervision struct {
 	t      *Transport
 	system *actor.ActorSystem
 	// root is this package's own, without what others set in system.Root.
-	root     *actor.RootContext
-	director *actor.PID
-	log      switchboard
-	struck   bool
+	root       *actor.RootContext
+	supervisor *actor.PID
+	log        switchboard
+	struck     bool
 	// turns is how many of the next polls give way to the actors.
 	turns int
 }
 
-// stageTurns is the number of polls that give way after a message: to the director,
-// and to the actor of a peer where another processor took the director's turn.
-const stageTurns = 2
+// yieldTurns is the number of polls that give way after a message: to the supervisor,
+// and to the actor of a peer where another processor took the supervisor's turn.
+const yieldTurns = 2
 
 // quiet keeps the dead letter office from writing about messages that come after
 // the end.
@@ -47,7 +47,7 @@ type quiet struct{}
 // IgnoreDeadLetterLogging implements actor.IgnoreDeadLetterLogging.
 func (quiet) IgnoreDeadLetterLogging() {}
 
-// What the director is told.
+// What the supervisor is told.
 type (
 	// notice is an event for the machine of a peer.
 	notice struct {
@@ -76,7 +76,7 @@ type (
 )
 
 // open makes the system, if there is none.
-func (s *stage) open() *actor.ActorSystem {
+func (s *supervision) open() *actor.ActorSystem {
 	if s.system == nil {
 		s.system = registry.NewSystem(slog.New(&s.log))
 		if s.t.config.ActorAddress != "" {
@@ -87,43 +87,43 @@ func (s *stage) open() *actor.ActorSystem {
 	return s.system
 }
 
-// send tells the director something, and makes it when it is the first.
-func (s *stage) send(message any) {
+// send tells the supervisor something, and makes it when it is the first.
+func (s *supervision) send(message any) {
 	if s.struck {
 		return
 	}
-	if s.director == nil {
+	if s.supervisor == nil {
 		s.open()
-		d := &director{t: s.t, cast: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, buried: map[int]bool{}}
+		d := &supervisor{t: s.t, connectors: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, ended: map[int]bool{}}
 		var err error
-		if s.director, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)), directorID); err != nil {
-			panic(fmt.Sprintf("rdma: spawn %s: %v", directorID, err)) // somebody else took the id
+		if s.supervisor, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)), supervisorID); err != nil {
+			panic(fmt.Sprintf("rdma: spawn %s: %v", supervisorID, err)) // somebody else took the id
 		}
 	}
-	s.root.Send(s.director, message)
-	s.turns = stageTurns
+	s.root.Send(s.supervisor, message)
+	s.turns = yieldTurns
 }
 
-// giveWay lets actors that were told something have their turn now. A poller gives
+// yield lets actors that were told something have their turn now. A poller gives
 // way by itself, but after some dozens of polls: 50 microseconds at each of the five
 // steps to a connection. Nobody else can take the engine's lock meanwhile, which
 // actors do not need for what they decide.
-func (s *stage) giveWay() {
+func (s *supervision) yield() {
 	if s.turns > 0 {
 		s.turns--
 		goruntime.Gosched()
 	}
 }
 
-// strike ends all actors.
-func (s *stage) strike() error {
+// stop ends all actors.
+func (s *supervision) stop() error {
 	s.struck = true
 	if s.system == nil {
 		return nil
 	}
 	var err error
-	if s.director != nil {
-		err = s.root.StopFuture(s.director).Wait()
+	if s.supervisor != nil {
+		err = s.root.StopFuture(s.supervisor).Wait()
 	}
 	s.system.Shutdown()
 	if err != nil {
@@ -133,17 +133,17 @@ func (s *stage) strike() error {
 }
 
 // tell gives the machine of a peer an event.
-func (t *Transport) tell(peer int, e peering.Event) { t.stage.send(notice{peer: peer, event: e}) }
+func (t *Transport) tell(peer int, e peering.Event) { t.supervision.send(notice{peer: peer, event: e}) }
 
-// director starts an actor for each peer, hands it what concerns it, and supervises
+// supervisor starts an actor for each peer, hands it what concerns it, and supervises
 // it. It looks at requests, of which nobody knows yet whose they are.
-type director struct {
-	t    *Transport
-	cast map[int]*actor.PID
-	// ranks and failures are by id of the actor, buried by peer: their actors ended.
+type supervisor struct {
+	t          *Transport
+	connectors map[int]*actor.PID
+	// ranks and failures are by id of the actor, ended by peer: their actors ended.
 	ranks    map[string]int
 	failures map[string]error
-	buried   map[int]bool
+	ended    map[int]bool
 	ending   bool
 	finished int
 	// stopping says that the actors were told to stop: one that is started later is not.
@@ -151,7 +151,7 @@ type director struct {
 }
 
 // Receive implements actor.Actor.
-func (d *director) Receive(c actor.Context) {
+func (d *supervisor) Receive(c actor.Context) {
 	if d.stopping {
 		return // requests still come, and nobody carries out what is decided
 	}
@@ -169,25 +169,25 @@ func (d *director) Receive(c actor.Context) {
 		d.leave()
 	case ending:
 		d.ending = true
-		for peer, pid := range d.cast {
+		for peer, pid := range d.connectors {
 			c.Send(pid, notice{peer: peer, event: peering.Event{Kind: peering.Shutdown}})
 		}
 		d.leave()
 	case *actor.Terminated:
-		d.bury(m.Who.Id)
+		d.terminated(m.Who.Id)
 	case *actor.Stopping:
 		d.stopping = true
 	}
 }
 
 // actor returns the actor of a peer.
-func (d *director) actor(c actor.Context, peer int) *actor.PID {
-	pid := d.cast[peer]
+func (d *supervisor) actor(c actor.Context, peer int) *actor.PID {
+	pid := d.connectors[peer]
 	if pid == nil {
 		a := newConnector(d.t, peer)
 		pid = d.spawn(c, a)
 		c.Watch(pid)
-		d.cast[peer], d.ranks[pid.Id] = pid, peer
+		d.connectors[peer], d.ranks[pid.Id] = pid, peer
 		if d.ending {
 			c.Send(pid, notice{peer: peer, event: peering.Event{Kind: peering.Shutdown}})
 		}
@@ -196,7 +196,7 @@ func (d *director) actor(c actor.Context, peer int) *actor.PID {
 }
 
 // spawn starts the actor of a peer.
-func (d *director) spawn(c actor.Context, a *connector) *actor.PID {
+func (d *supervisor) spawn(c actor.Context, a *connector) *actor.PID {
 	pid, err := c.SpawnNamed(actor.PropsFromFunc(a.Receive), connectorName(a.peer))
 	if err != nil {
 		return c.Spawn(actor.PropsFromFunc(a.Receive)) // the name of one that failed is still known
@@ -205,8 +205,8 @@ func (d *director) spawn(c actor.Context, a *connector) *actor.PID {
 }
 
 // leave lets Close go on when every actor has finished.
-func (d *director) leave() {
-	if d.ending && d.finished >= len(d.cast) {
+func (d *supervisor) leave() {
+	if d.ending && d.finished >= len(d.connectors) {
 		d.t.command(func() { d.t.over = true })
 	}
 }
@@ -215,28 +215,28 @@ var errStopped = errors.New("the actor of its connection was stopped")
 
 // HandleFailure implements actor.SupervisorStrategy: an actor that fails is stopped,
 // and its peer is lost.
-func (d *director) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
+func (d *supervisor) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
 	d.failures[child.Id] = fmt.Errorf("the actor of its connection failed: %v", reason)
 	s.StopChildren(child)
 }
 
-// bury deals with the end of an actor: its peer is lost. One that did not fail was
-// stopped by somebody who knows its PID, or ends with the director, when nobody
+// terminated deals with the end of an actor: its peer is lost. One that did not fail was
+// stopped by somebody who knows its PID, or ends with the supervisor, when nobody
 // carries out commands any more.
-func (d *director) bury(id string) {
+func (d *supervisor) terminated(id string) {
 	peer, failure := d.ranks[id], d.failures[id]
 	if failure == nil {
 		failure = errStopped
 	}
 	delete(d.failures, id)
-	d.buried[peer] = true
+	d.ended[peer] = true
 	d.t.command(func() { d.t.lose(peer, failure) })
 	d.finished++
 	d.leave()
 }
 
 // request finds out whose request it is, and refuses those of nobody.
-func (d *director) request(c actor.Context, request *verbs.ConnectionRequest) {
+func (d *supervisor) request(c actor.Context, request *verbs.ConnectionRequest) {
 	info, err := request.Query()
 	if err != nil {
 		return // answered meanwhile, by the end of the adapter
@@ -247,7 +247,7 @@ func (d *director) request(c actor.Context, request *verbs.ConnectionRequest) {
 		d.t.reject(request, negotiation.RejectOf(err), info.Param.PrivateData)
 		return
 	}
-	if d.buried[int(record.Source)] { // declared dead
+	if d.ended[int(record.Source)] { // declared dead
 		d.t.strangers.declined(negotiation.StaleEpoch)
 		d.t.reject(request, negotiation.Reject{Reason: negotiation.StaleEpoch}, info.Param.PrivateData)
 		return

@@ -76,7 +76,7 @@ func TestMembersAgreeWhoCanPull(t *testing.T) {
 
 // What was read from a member that gave up meanwhile is void: it may have changed
 // the memory.
-func TestLoanThatIsTakenBack(t *testing.T) {
+func TestPeerReadThatIsRevoked(t *testing.T) {
 	room, returned := newRoom(2), make(chan struct{})
 	own, reads := ownMemory{}, 0
 	late := readerFunc(func(p node.Process, addr uint64, dst []byte) error {

@@ -18,8 +18,8 @@ func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const length, overhead = 1000, 128
 		const cost = length + overhead
-		const half = (engine.LinkWindow/2 + cost - 1) / cost
-		const n = (half*cost + engine.LinkWindow) / cost
+		const half = (engine.StreamWindow/2 + cost - 1) / cost
+		const n = (half*cost + engine.StreamWindow) / cost
 		gate, got := make(chan struct{}), make(chan any, n)
 		taken := 0
 		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
@@ -51,10 +51,10 @@ func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 func TestCreditOfAnActorThatHasStopped(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const overhead = 128
-		const short, before = 1000, engine.LinkWindow * 2 / 5 / (1000 + overhead)
+		const short, before = 1000, engine.StreamWindow * 2 / 5 / (1000 + overhead)
 		// Two long ones and all before them fit into the window, three do not; and two are
 		// less than the half of which the sender would be told.
-		const long, after = engine.LinkWindow/4 - 2*overhead, 20
+		const long, after = engine.StreamWindow/4 - 2*overhead, 20
 		taken := 0
 		_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if _, ok := c.Message().([]byte); ok {

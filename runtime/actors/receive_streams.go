@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// inlet is the receiving end of a link.
-type inlet struct {
+// receiveStream is the receiving end of a stream.
+type receiveStream struct {
 	s      *System
 	from   *source
 	source int
@@ -23,7 +23,7 @@ type inlet struct {
 	// settling is settlingBit and what returned is to reach until the sender is told, if
 	// the sender waits for all of it.
 	settling atomic.Uint64
-	// closed says that the link has ended. The engine's lock guards it.
+	// closed says that the stream has ended. The engine's lock guards it.
 	closed bool
 
 	// These belong to the serving goroutine.
@@ -37,12 +37,12 @@ type inlet struct {
 	era     uint32      // changes when it is listed
 	end     *time.Timer // of the wait since then
 	lost    error       // a long message did not come: its sender is gone
-	// before is the inlet of an earlier link of the same rank to the same name:
+	// before is the receive stream of an earlier stream of the same rank to the same name:
 	// while something waits there, what comes here waits behind it.
-	before *inlet
+	before *receiveStream
 }
 
-// door leads to a mailbox as long as its actor lives. So a link that outlives the
+// door leads to a mailbox as long as its actor lives. So a stream that outlives the
 // actor does not keep it.
 type door struct{ box atomic.Pointer[mailbox] }
 
@@ -61,22 +61,22 @@ func (m *mailbox) entrance() *door {
 	return d
 }
 
-// box returns the mailbox of a living actor that the inlet leads to, or nil.
-func (in *inlet) box() *mailbox {
+// box returns the mailbox of a living actor that the receive stream leads to, or nil.
+func (in *receiveStream) box() *mailbox {
 	if in.door == nil {
 		return nil
 	}
 	return in.door.box.Load()
 }
 
-// busy returns the inlet at which what comes here has to wait, or nil.
-func (in *inlet) busy() *inlet {
+// busy returns the receive stream at which what comes here has to wait, or nil.
+func (in *receiveStream) busy() *receiveStream {
 	if in.before != nil {
 		if b := in.before.busy(); b != nil {
 			return b
 		}
 		in.lost = in.before.lost // who sees nothing of that one must see no gap either
-		in.before = nil          // its link has ended: nothing comes there any more
+		in.before = nil          // its stream has ended: nothing comes there any more
 	}
 	if in.pulling || in.listed {
 		return in
@@ -85,7 +85,7 @@ func (in *inlet) busy() *inlet {
 }
 
 // flowing returns the mailbox that what comes goes straight to, or nil.
-func (in *inlet) flowing() *mailbox {
+func (in *receiveStream) flowing() *mailbox {
 	to := in.box()
 	if to == nil || in.before != nil || in.pulling || in.listed || in.lost != nil || to.dead.Load() {
 		return nil
@@ -93,127 +93,127 @@ func (in *inlet) flowing() *mailbox {
 	return to
 }
 
-// settlingBit is set in inlet.settling when the sender waits.
+// settlingBit is set in receive stream.settling when the sender waits.
 const settlingBit = 1 << 32
 
 // repay returns credit, and tells the sender when half of it came together, or all that
 // it waits for.
-func (in *inlet) repay(cost uint32) {
+func (in *receiveStream) repay(cost uint32) {
 	if cost != 0 {
 		in.tell(in.returned.Add(cost))
 	}
 }
 
 // tell tells the sender what was returned in total, if it is to hear of it.
-func (in *inlet) tell(total uint32) {
+func (in *receiveStream) tell(total uint32) {
 	told := in.told.Load()
-	due := total-told >= engine.LinkWindow/2 || total != told && in.settling.Load() == settlingBit|uint64(total)
+	due := total-told >= engine.StreamWindow/2 || total != told && in.settling.Load() == settlingBit|uint64(total)
 	if due && in.told.CompareAndSwap(told, total) {
-		in.s.engine.Grant(in.source, in.number, total+engine.LinkWindow, &in.closed)
+		in.s.engine.Grant(in.source, in.number, total+engine.StreamWindow, &in.closed)
 	}
 }
 
 // settle is told what the sender has spent, which it wants back before it closes the
-// link.
-func (in *inlet) settle(spent uint32) {
+// stream.
+func (in *receiveStream) settle(spent uint32) {
 	in.settling.Store(settlingBit | uint64(spent))
 	in.tell(in.returned.Load())
 }
 
 // unlist ends the wait for the actor.
-func (in *inlet) unlist() {
+func (in *receiveStream) unlist() {
 	in.listed = false
 	in.end.Stop()
 	in.end = nil
 }
 
 // take returns what was kept.
-func (in *inlet) take() []arrival {
+func (in *receiveStream) take() []arrival {
 	kept := in.kept
 	in.kept = nil
 	return kept
 }
 
 const (
-	// inletsPage is the number of inlets that a source makes room for at a time.
-	inletsPage = 256
-	// inletsMax bounds the links of one rank to another.
-	inletsMax = 1 << 22
+	// receiveStreamsPage is the number of receive streams that a source makes room for at a time.
+	receiveStreamsPage = 256
+	// receiveStreamsMax bounds the streams of one rank to another.
+	receiveStreamsMax = 1 << 22
 )
 
 // source is what arrived from one rank.
 type source struct {
-	// inlets are those of open links, by number - 1.
-	inlets [][]*inlet
-	types  []*codec // by number - typeDefined; with an error where unknown
+	// receiveStreams are those of open streams, by number - 1.
+	receiveStreams [][]*receiveStream
+	types          []*codec // by number - typeDefined; with an error where unknown
 	// quick decodes the types that are decoded by copying, nil for others.
 	quick []func(b []byte) (any, error)
 
-	// mu guards closing: inlets of links that have ended, by name, as long as
+	// mu guards closing: receive streams of streams that have ended, by name, as long as
 	// something may wait at them.
 	mu      sync.Mutex
-	closing map[string]*inlet
+	closing map[string]*receiveStream
 }
 
-// inlet returns the inlet of a link, or nil.
-func (src *source) inlet(number uint32) *inlet {
+// receiveStream returns the receive stream of a stream, or nil.
+func (src *source) receiveStream(number uint32) *receiveStream {
 	at := int(number) - 1
-	if at < 0 || at/inletsPage >= len(src.inlets) || src.inlets[at/inletsPage] == nil {
+	if at < 0 || at/receiveStreamsPage >= len(src.receiveStreams) || src.receiveStreams[at/receiveStreamsPage] == nil {
 		return nil
 	}
-	return src.inlets[at/inletsPage][at%inletsPage]
+	return src.receiveStreams[at/receiveStreamsPage][at%receiveStreamsPage]
 }
 
-// open makes the inlet of a new link. The engine's lock is held.
+// open makes the receive stream of a new stream. The engine's lock is held.
 func (src *source) open(s *System, rank int, number uint32, name string) error {
-	if number == 0 || number > inletsMax || src.inlet(number) != nil {
-		return fmt.Errorf("%w: new link %d", errWire, number)
+	if number == 0 || number > receiveStreamsMax || src.receiveStream(number) != nil {
+		return fmt.Errorf("%w: new stream %d", errWire, number)
 	}
-	page, at := int(number-1)/inletsPage, int(number-1)%inletsPage
-	for len(src.inlets) <= page {
-		src.inlets = append(src.inlets, nil)
+	page, at := int(number-1)/receiveStreamsPage, int(number-1)%receiveStreamsPage
+	for len(src.receiveStreams) <= page {
+		src.receiveStreams = append(src.receiveStreams, nil)
 	}
-	if src.inlets[page] == nil {
-		src.inlets[page] = make([]*inlet, inletsPage)
+	if src.receiveStreams[page] == nil {
+		src.receiveStreams[page] = make([]*receiveStream, receiveStreamsPage)
 	}
-	in := &inlet{s: s, from: src, source: rank, number: number, name: name}
+	in := &receiveStream{s: s, from: src, source: rank, number: number, name: name}
 	src.mu.Lock()
 	in.before = src.closing[name]
 	src.mu.Unlock()
-	src.inlets[page][at] = in
+	src.receiveStreams[page][at] = in
 	return nil
 }
 
 // settle makes an arrival of a tagSettle.
-func (src *source) settle(a *arrival, w engine.Parcel, body []byte) error {
-	in := src.inlet(w.Link)
+func (src *source) settle(a *arrival, w engine.ActorMessage, body []byte) error {
+	in := src.receiveStream(w.Stream)
 	if in == nil || len(body) != 4 {
-		return fmt.Errorf("%w: settlement of link %d, %d bytes", errWire, w.Link, len(body))
+		return fmt.Errorf("%w: settlement of stream %d, %d bytes", errWire, w.Stream, len(body))
 	}
 	a.kind, a.in, a.number = arrivalSettle, in, binary.LittleEndian.Uint32(body)
 	return nil
 }
 
-// close takes out the inlet of a link that has ended; nil if there is none. The
+// close takes out the receive stream of a stream that has ended; nil if there is none. The
 // engine's lock is held.
-func (src *source) close(number uint32) *inlet {
-	in := src.inlet(number)
+func (src *source) close(number uint32) *receiveStream {
+	in := src.receiveStream(number)
 	if in == nil {
 		return nil
 	}
-	src.inlets[(number-1)/inletsPage][(number-1)%inletsPage] = nil
+	src.receiveStreams[(number-1)/receiveStreamsPage][(number-1)%receiveStreamsPage] = nil
 	in.closed = true
 	src.mu.Lock()
 	if src.closing == nil {
-		src.closing = make(map[string]*inlet)
+		src.closing = make(map[string]*receiveStream)
 	}
 	src.closing[in.name] = in
 	src.mu.Unlock()
 	return in
 }
 
-// forget is called when nothing waits any more at an inlet whose link has ended.
-func (in *inlet) forget() {
+// forget is called when nothing waits any more at a receive stream whose stream has ended.
+func (in *receiveStream) forget() {
 	in.from.mu.Lock()
 	if in.from.closing[in.name] == in {
 		delete(in.from.closing, in.name)

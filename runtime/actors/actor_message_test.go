@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// What a parcel is and what it carries, as on the wire.
+// What an actor message is and what it carries, as on the wire.
 const (
 	wireName = 1 + iota
 	wireUser
@@ -30,16 +30,16 @@ const (
 	contextLarge = 1<<32 - 2
 )
 
-// ignore is a courier that drops everything.
+// ignore is an actor receiver that drops everything.
 type ignore struct{}
 
-func (ignore) Parcel(int, engine.Parcel, []byte, *engine.Message) {}
-func (ignore) Credit(*engine.Link)                                {}
-func (ignore) Refused(*engine.Link)                               {}
-func (ignore) Closed(int, uint32)                                 {}
-func (ignore) Lost(int, error)                                    {}
+func (ignore) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) {}
+func (ignore) Credit(*engine.Stream)                                          {}
+func (ignore) Refused(*engine.Stream)                                         {}
+func (ignore) Closed(int, uint32)                                             {}
+func (ignore) Lost(int, error)                                                {}
 
-// wire is a rank 0 whose every parcel the test makes itself, beside the actors of
+// wire is a rank 0 whose every actor message the test makes itself, beside the actors of
 // rank 1.
 type wire struct {
 	e *engine.Engine
@@ -62,7 +62,7 @@ func newWire(tb testing.TB, cfg actors.Config) *wire {
 		all[rank] = e
 	}
 	s, closed := actors.NewOver(&fakeWorld{all[1], 1, 2, 0}, cfg)
-	all[0].SetCourier(ignore{})
+	all[0].SetActorReceiver(ignore{})
 	tb.Cleanup(func() {
 		require.NoError(tb, all[1].Close())
 		closed()
@@ -71,42 +71,42 @@ func newWire(tb testing.TB, cfg actors.Config) *wire {
 	return &wire{all[0], s}
 }
 
-// priceOf is what a parcel takes of the credit of its link.
+// priceOf is what an actor message takes of the credit of its stream.
 func priceOf(tag, head int, body []byte) uint64 {
 	switch {
 	case tag == wireUser && len(body) >= head:
 		return uint64(len(body)-head) + 128
 	case tag == wireLarge && len(body) >= head+8:
-		return min(min(binary.LittleEndian.Uint64(body[head:]), engine.LinkWindow)+128, engine.LinkWindow/4)
+		return min(min(binary.LittleEndian.Uint64(body[head:]), engine.StreamWindow)+128, engine.StreamWindow/4)
 	}
 	return 0
 }
 
-// send sends a parcel.
-func (w *wire) send(tb testing.TB, l *engine.Link, link uint32, tag, head int, kind uint32, body []byte) {
+// send sends an actor message.
+func (w *wire) send(tb testing.TB, l *engine.Stream, stream uint32, tag, head int, kind uint32, body []byte) {
 	tb.Helper()
 	cost := priceOf(tag, head, body)
-	sent, err := w.e.SendParcel(l, engine.Parcel{Link: link, Tag: uint32(tag) | uint32(head)<<8, Type: kind}, nil, body, uint32(cost))
+	sent, err := w.e.SendActorMessage(l, engine.ActorMessage{Stream: stream, Tag: uint32(tag) | uint32(head)<<8, Type: kind}, nil, body, uint32(cost))
 	require.NoError(tb, err)
 	require.True(tb, sent)
 }
 
-// link makes a link to an actor.
-func (w *wire) link(tb testing.TB, name string) *engine.Link {
+// stream makes a stream to an actor.
+func (w *wire) stream(tb testing.TB, name string) *engine.Stream {
 	tb.Helper()
-	l, err := w.e.NewLink(1, nil, &engine.Parcel{Tag: wireName}, []byte(name))
+	l, err := w.e.NewStream(1, nil, &engine.ActorMessage{Tag: wireName}, []byte(name))
 	require.NoError(tb, err)
 	return l
 }
 
 // text sends a short string.
-func (w *wire) text(tb testing.TB, l *engine.Link, s string) {
+func (w *wire) text(tb testing.TB, l *engine.Stream, s string) {
 	tb.Helper()
 	w.send(tb, l, l.Number(), wireUser, 0, wireString, []byte(s))
 }
 
 // announce announces a long string.
-func (w *wire) announce(tb testing.TB, l *engine.Link, kind uint32, length uint64, tag uint32) {
+func (w *wire) announce(tb testing.TB, l *engine.Stream, kind uint32, length uint64, tag uint32) {
 	tb.Helper()
 	body := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, length), tag)
 	w.send(tb, l, l.Number(), wireLarge, 0, kind, body)
@@ -120,7 +120,7 @@ func (w *wire) long(tag int, b []byte) engine.Handle {
 // barrier returns when rank 1 has dealt with everything that was sent before.
 func (w *wire) barrier(tb testing.TB, done <-chan any) {
 	tb.Helper()
-	w.text(tb, w.link(tb, "barrier"), "x")
+	w.text(tb, w.stream(tb, "barrier"), "x")
 	select {
 	case <-done:
 	case <-time.After(soon):
@@ -142,7 +142,7 @@ func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(t, actors.Config{})
 			done := inbox(t, w.s, "barrier", w.s.Worker())
-			l := w.link(t, "late")
+			l := w.stream(t, "late")
 			if c.first {
 				w.announce(t, l, wireString, 5000, 7)
 			} else {
@@ -181,7 +181,7 @@ func TestLongMessagesComeTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWire(t, actors.Config{})
 			got := inbox(t, w.s, "in", w.s.Inline())
-			l := w.link(t, "in")
+			l := w.stream(t, "in")
 			w.announce(t, l, kind, 5000, 1)
 			w.text(t, l, "1")
 			w.announce(t, l, kind, 6000, 2)
@@ -225,7 +225,7 @@ func TestDeathAmongLongMessages(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
 	got := inbox(t, w.s, "in", w.s.Worker())
-	l := w.link(t, "in")
+	l := w.stream(t, "in")
 	for tag := 1; tag <= 3; tag++ {
 		w.announce(t, l, wireString, 5000, uint32(tag))
 	}
@@ -248,7 +248,7 @@ func TestDeathAmongLongMessages(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// What another link to the same actor brought while a long message was on its way is
+// What another stream to the same actor brought while a long message was on its way is
 // lost with that: nobody sees a gap.
 func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	w := newWire(t, actors.Config{})
@@ -256,14 +256,14 @@ func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	got := inbox(t, w.s, "in", w.s.Worker())
 	done := inbox(t, w.s, "barrier", w.s.Worker())
 	for _, behind := range []string{"first", "second"} {
-		l := w.link(t, "in")
+		l := w.stream(t, "in")
 		if behind == "first" {
 			w.announce(t, l, wireString, 5000, 1) // it never comes
 		}
 		w.text(t, l, behind)
-		w.e.CloseLink(l)
+		w.e.CloseStream(l)
 	}
-	w.text(t, w.link(t, "in"), "third")
+	w.text(t, w.stream(t, "in"), "third")
 	w.barrier(t, done)
 	require.Empty(t, dead)
 	w.s.Lose(0)
@@ -297,7 +297,7 @@ func TestLongDeadLetters(t *testing.T) {
 			w := newWire(t, actors.Config{Patience: short})
 			dead := letters(w.s)
 			got := inbox(t, w.s, "in", w.s.Worker())
-			l := w.link(t, c.to)
+			l := w.stream(t, c.to)
 			if c.first {
 				w.text(t, l, "first")
 			}
@@ -317,7 +317,7 @@ func TestLongDeadLetters(t *testing.T) {
 			if c.want != nil {
 				require.ErrorIs(t, d, c.want)
 			}
-			w.text(t, w.link(t, "in"), "after")
+			w.text(t, w.stream(t, "in"), "after")
 			require.Equal(t, "after", next(t, got))
 		})
 	}

@@ -26,7 +26,7 @@ type Reader interface {
 // ErrTakenBack ends an operation that reads from a member which has given up.
 var ErrTakenBack = errors.New("the member took its memory back")
 
-// loans lets members read each other's slices where they lie. A member lends one
+// peerReads lets members read each other's slices where they lie. A member lends one
 // slice at a time, in operations that are numbered; it gets it back when all
 // others are done with that number. Parts hold, a line each:
 //
@@ -39,11 +39,11 @@ var ErrTakenBack = errors.New("the member took its memory back")
 //	                     read everyone's cookie
 //	offset 136  cookie   a word that the owner keeps in its own memory
 //	offset 144  address  of that word
-type loans struct {
+type peerReads struct {
 	g     *Group
 	mem   Memory
-	cards []loanCard
-	// cookie is this member's own; the others read it as long as there are loans.
+	cards []peerReadCard
+	// cookie is this member's own; the others read it as long as there are peerReads.
 	cookie []byte
 	// processes are those of the members. They were read once: members can write them.
 	processes []Process
@@ -54,10 +54,10 @@ type loans struct {
 	granted bool
 }
 
-type loanCard struct{ lent, process, addr, done, verdict, cookie, cookieAt *Word }
+type peerReadCard struct{ lent, process, addr, done, verdict, cookie, cookieAt *Word }
 
 const (
-	loanBytes = 3 * line
+	peerReadBytes = 3 * line
 
 	refused = 1
 	granted = 2
@@ -69,14 +69,14 @@ func (g *Group) CanPull() (bool, error) {
 	if g.lending != nil {
 		return g.lending.granted, nil
 	}
-	mem, err := g.openMore(loanBytes)
+	mem, err := g.openMore(peerReadBytes)
 	if err != nil {
 		return false, err
 	}
-	l := &loans{g: g, mem: mem, cards: make([]loanCard, g.size), cookie: make([]byte, 8), processes: make([]Process, g.size)}
+	l := &peerReads{g: g, mem: mem, cards: make([]peerReadCard, g.size), cookie: make([]byte, 8), processes: make([]Process, g.size)}
 	for q := range l.cards {
 		at := func(off int) *Word { return wordAt(mem.Part(q), off) }
-		l.cards[q] = loanCard{at(0), at(8), at(16), at(line), at(2 * line), at(2*line + 8), at(2*line + 16)}
+		l.cards[q] = peerReadCard{at(0), at(8), at(16), at(line), at(2 * line), at(2*line + 8), at(2*line + 16)}
 	}
 	if l.granted, err = l.probe(); err != nil {
 		return false, err
@@ -85,8 +85,8 @@ func (g *Group) CanPull() (bool, error) {
 	return l.granted, nil
 }
 
-// probe is the first loan: of the word that holds what the shared memory says.
-func (l *loans) probe() (bool, error) {
+// probe is the first peer read: of the word that holds what the shared memory says.
+func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]
 	mine.cookie.Store(binary.NativeEndian.Uint64(l.cookie))
@@ -126,7 +126,7 @@ func (l *loans) probe() (bool, error) {
 }
 
 // lend begins an operation: from now on the others may read b.
-func (l *loans) lend(b []byte) {
+func (l *peerReads) lend(b []byte) {
 	l.number++
 	l.held = b
 	mine := l.cards[l.g.rank]
@@ -135,13 +135,13 @@ func (l *loans) lend(b []byte) {
 }
 
 // pull copies len(dst) bytes at off of the slice that member q lends.
-func (l *loans) pull(q, off int, dst []byte) error {
+func (l *peerReads) pull(q, off int, dst []byte) error {
 	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 		return err
 	}
 	err := l.copy(q, off, dst)
 	if errors.Is(err, syscall.ESRCH) {
-		// The member is dead. To wait for its next loan, which cannot come before this
+		// The member is dead. To wait for its next peer read, which cannot come before this
 		// one is settled, ends with what becomes known of its death.
 		if lost := l.await(l.cards[q].lent, 2*(l.number+1)); lost != nil {
 			return lost
@@ -151,7 +151,7 @@ func (l *loans) pull(q, off int, dst []byte) error {
 }
 
 // copy is pull from a member that has lent its slice.
-func (l *loans) copy(q, off int, dst []byte) error {
+func (l *peerReads) copy(q, off int, dst []byte) error {
 	if err := l.g.agree(q); err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (l *loans) copy(q, off int, dst []byte) error {
 }
 
 // settle says that this member has read what it wants, and waits for the others.
-func (l *loans) settle() error {
+func (l *peerReads) settle() error {
 	l.mem.Signal(l.cards[l.g.rank].done, l.number)
 	for q := range l.cards {
 		if q == l.g.rank {
@@ -183,9 +183,9 @@ func (l *loans) settle() error {
 
 // revoke takes the slice back from members that may still read it: the caller may
 // change it as soon as the operation has failed.
-func (l *loans) revoke() {
+func (l *peerReads) revoke() {
 	l.mem.Signal(l.cards[l.g.rank].lent, 2*l.number+1)
 	l.held = nil
 }
 
-func (l *loans) await(w *Word, v uint64) error { return l.g.awaitIn(l.mem, w, v) }
+func (l *peerReads) await(w *Word, v uint64) error { return l.g.awaitIn(l.mem, w, v) }

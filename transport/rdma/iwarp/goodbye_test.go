@@ -24,9 +24,9 @@ func patient(t *testing.T) (s *side, sockets func() int) {
 	return s, func() int { return iwarp.Open(spied.devices[0]) }
 }
 
-// TestFarewellReadsSoMuch: a peer that does not stop when it is told to is read for a
+// TestGoodbyeReadsSoMuch: a peer that does not stop when it is told to is read for a
 // while only.
-func TestFarewellReadsSoMuch(t *testing.T) {
+func TestGoodbyeReadsSoMuch(t *testing.T) {
 	s, sockets := patient(t)
 	p := dial(t, s, s.listen().Address())
 	ep := s.endpoint()
@@ -47,9 +47,9 @@ func TestFarewellReadsSoMuch(t *testing.T) {
 	<-ended
 }
 
-// TestFarewellsAreFew: of many peers that were told to stop, and neither do nor go away,
+// TestGoodbyesAreFew: of many peers that were told to stop, and neither do nor go away,
 // the first give way. They were told all the same.
-func TestFarewellsAreFew(t *testing.T) {
+func TestGoodbyesAreFew(t *testing.T) {
 	const most, more = 64, 3
 	s, sockets := patient(t)
 	l := s.listen()

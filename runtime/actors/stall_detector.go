@@ -11,11 +11,11 @@ import (
 // inlineTime is how long an inline actor may be at one message until that is said.
 const inlineTime = time.Second
 
-// lookout says which inline actor is at one message for long. Most likely it waits for
+// stallDetector says which inline actor is at one message for long. Most likely it waits for
 // a Future: that is protoactor's, which waits by itself and cannot be refused, and no
 // answer of another rank arrives meanwhile. It looks every inlineTime; to the actors
 // that is one store a turn.
-type lookout struct {
+type stallDetector struct {
 	// running is the serial of the inline actor that ran last, published by the serving
 	// goroutine.
 	running uint32
@@ -33,7 +33,7 @@ type lookout struct {
 
 // enroll gives an inline actor its serial.
 func (s *System) enroll() uint32 {
-	o := &s.lookout
+	o := &s.stallDetector
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.serials++; o.timer == nil && !o.closed {
@@ -43,7 +43,7 @@ func (s *System) enroll() uint32 {
 }
 
 // close ends the looking.
-func (o *lookout) close() {
+func (o *stallDetector) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed = true; o.timer != nil {
@@ -52,21 +52,21 @@ func (o *lookout) close() {
 }
 
 // ran notes who runs. The serving goroutine calls it.
-func (o *lookout) ran(m *mailbox) { processor.Store32(&o.running, m.serial) }
+func (o *stallDetector) ran(m *mailbox) { processor.Store32(&o.running, m.serial) }
 
 // look says it of the actor that ran last if it is at the message that it was at before.
 // It looks again later than it has said so: nothing is locked then, since the reader of a
 // log may be slow, or never come.
 func (s *System) look() {
-	if m := s.lookout.held(s); m != nil {
+	if m := s.stallDetector.held(s); m != nil {
 		s.cfg.Logger.Warn("an inline actor holds up all that arrives at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
 			"actor", name(m.pid), "for", inlineTime)
 	}
-	s.lookout.again()
+	s.stallDetector.again()
 }
 
 // again makes the timer run once more.
-func (o *lookout) again() {
+func (o *stallDetector) again() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.closed {
@@ -76,7 +76,7 @@ func (o *lookout) again() {
 
 // held returns the actor that ran last if it is at the message that it was at before, and
 // that is to be said.
-func (o *lookout) held(s *System) *mailbox {
+func (o *stallDetector) held(s *System) *mailbox {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
@@ -99,7 +99,7 @@ func (o *lookout) held(s *System) *mailbox {
 }
 
 // find looks for the actor that ran last, if that is another one. mu is held.
-func (o *lookout) find(s *System) {
+func (o *stallDetector) find(s *System) {
 	serial := atomic.LoadUint32(&o.running)
 	if o.box != nil && o.box.serial == serial {
 		return

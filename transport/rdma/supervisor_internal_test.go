@@ -16,7 +16,7 @@ import (
 func TestNobodyIsCastWhileTheActorsStop(t *testing.T) {
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	defer system.Shutdown()
-	d := &director{t: &Transport{}, cast: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, buried: map[int]bool{}}
+	d := &supervisor{t: &Transport{}, connectors: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, ended: map[int]bool{}}
 	stops, goOn := make(chan struct{}), make(chan struct{})
 	slow := actor.PropsFromFunc(func(c actor.Context) {
 		if _, ok := c.Message().(*actor.Stopping); ok {
@@ -27,12 +27,12 @@ func TestNobodyIsCastWhileTheActorsStop(t *testing.T) {
 	pid, err := system.Root.SpawnNamed(actor.PropsFromFunc(func(c actor.Context) {
 		switch c.Message().(type) {
 		case *actor.Started:
-			d.cast[1] = c.Spawn(slow)
+			d.connectors[1] = c.Spawn(slow)
 		case chan struct{}:
 			close(goOn)
 		}
 		d.Receive(c)
-	}), directorID)
+	}), supervisorID)
 	require.NoError(t, err)
 
 	stopped := system.Root.StopFuture(pid)
@@ -42,6 +42,6 @@ func TestNobodyIsCastWhileTheActorsStop(t *testing.T) {
 		require.FailNow(t, "the actor is not told to stop")
 	}
 	system.Root.Send(pid, notice{peer: 2, event: peering.Event{Kind: peering.Tick}})
-	system.Root.Send(pid, goOn) // the slow one ends after the director has taken the notice
+	system.Root.Send(pid, goOn) // the slow one ends after the supervisor has taken the notice
 	require.NoError(t, stopped.Wait())
 }

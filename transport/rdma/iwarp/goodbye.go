@@ -7,20 +7,20 @@ import (
 )
 
 const (
-	// farewellsMax bounds the sockets of a device that are only kept for a last word.
-	farewellsMax = 64
+	// goodbyesMax bounds the sockets of a device that are only kept for a last word.
+	goodbyesMax = 64
 	// drainMax bounds what is read of a peer that was told to stop: more than the
 	// buffers of both ends hold by default, which is what it may have sent before it
 	// hears.
 	drainMax = 16 << 20
 )
 
-// farewell is a socket whose queue pair is done with it: its last bytes go out, then
+// goodbye is a socket whose queue pair is done with it: its last bytes go out, then
 // the end of the stream, and what the peer still sends is thrown away, because
 // closing a socket with unread bytes in it would make TCP throw away ours (RFC 5041
 // section 7.1: the Terminate has to arrive). It ends after Config.CloseTimeout at the
 // latest, earlier when the peer does not stop, or when many others begin.
-type farewell struct {
+type goodbye struct {
 	entry
 	device  *device
 	fd      int
@@ -32,12 +32,12 @@ type farewell struct {
 
 // bid sends the last bytes of a connection and ends it in order.
 func (d *device) bid(fd int, last []byte) {
-	if len(d.farewells) == farewellsMax {
-		d.farewells[0].end() // it has had the longest time
+	if len(d.goodbyes) == goodbyesMax {
+		d.goodbyes[0].end() // it has had the longest time
 	}
-	f := &farewell{device: d, fd: fd, rest: last}
+	f := &goodbye{device: d, fd: fd, rest: last}
 	f.timer.owner = f
-	d.farewells = append(d.farewells, f)
+	d.goodbyes = append(d.goodbyes, f)
 	if d.watch(fd, f, eventsInOut) != nil {
 		f.end()
 		return
@@ -47,27 +47,27 @@ func (d *device) bid(fd int, last []byte) {
 }
 
 // notice implements task.
-func (f *farewell) notice(uint32) {}
+func (f *goodbye) notice(uint32) {}
 
 // expire implements the owner of a timer.
-func (f *farewell) expire() { f.end() }
+func (f *goodbye) expire() { f.end() }
 
 // end closes the socket at once.
-func (f *farewell) end() {
+func (f *goodbye) end() {
 	if fd := f.detach(); fd >= 0 {
 		reset(fd)
 	}
 }
 
 // detach gives up the socket and returns it, or -1.
-func (f *farewell) detach() int {
+func (f *goodbye) detach() int {
 	fd := f.fd
 	if fd < 0 {
 		return fd
 	}
 	f.device.unwatch(f.fd)
 	f.device.timers.stop(&f.timer)
-	all := &f.device.farewells
+	all := &f.device.goodbyes
 	i := slices.Index(*all, f)
 	*all = slices.Delete(*all, i, i+1)
 	f.fd = -1
@@ -75,7 +75,7 @@ func (f *farewell) detach() int {
 }
 
 // run implements task.
-func (f *farewell) run() int {
+func (f *goodbye) run() int {
 	if f.fd < 0 {
 		return 0
 	}

@@ -1,0 +1,341 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// Actor messages are frames for a ActorReceiver: beside matching and the credit of messages,
+// but in the lane like every frame, hence in order with everything else. A Stream
+// is a stream of actor messages to one addressee at a peer, with a credit of its own: an
+// addressee that takes nothing holds up its own streams and nobody else.
+//
+//	sender                                   receiver
+//	NewStream            ---- kindActor --->  ActorReceiver.ActorMessage   the first of stream n
+//	SendActorMessage(cost)   ---- kindActor --->  ActorReceiver.ActorMessage   takes up to StreamWindow
+//	   false: no credit                      Grant(n, limit)  when it is done with some
+//	ActorReceiver.Credit     <---- kindGrant ----
+//	CloseStream          ---- kindClose --->   ActorReceiver.Closed
+//
+// What travels in an actor message, and what a stream leads to, only actor receivers know.
+
+// StreamWindow is how many bytes of cost a stream may have outstanding.
+const StreamWindow = 256 << 10
+
+// ActorMessage is the part of a frame's header that belongs to actor receivers.
+type ActorMessage struct {
+	// Stream is the number of the stream at its sender; 0 is no stream.
+	Stream uint32
+	// Tag is below 1<<31.
+	Tag uint32
+	// Type and ID are any.
+	Type, ID uint32
+}
+
+// ActorReceiver takes the actor messages of peers. Its methods are called with the engine's
+// lock held, on whatever goroutine polls: they must not call the engine.
+type ActorReceiver interface {
+	// ActorMessage takes an actor message. body is valid during the call. memory is the arena
+	// memory that came along, or nil; the actor receiver owns it.
+	ActorMessage(source int, p ActorMessage, body []byte, memory *Message)
+	// Credit says that a stream that was refused can take actor messages again.
+	Credit(l *Stream)
+	// Refused says that an actor message was dropped: the peer has no actor receiver, and no room
+	// or no patience to keep it until there is one.
+	Refused(l *Stream)
+	// Closed says that a stream of a peer has ended: after all of its actor messages. Its
+	// number may lead elsewhere from then on.
+	Closed(source int, stream uint32)
+	// Lost says that a peer is down: once, after all of its actor messages.
+	Lost(peer int, cause error)
+}
+
+// Stream is the sending end of a stream of actor messages. Its fields are the engine's.
+type Stream struct {
+	peer   *peer
+	number uint32
+	out    outgoing
+	wanted bool // an actor message was refused since the last grant
+	closed bool
+	// Owner is the actor receiver's own; the engine does not touch it.
+	Owner any
+}
+
+// Rank returns the peer that the stream leads to.
+func (l *Stream) Rank() int { return l.peer.rank }
+
+// mail is what an engine needs for actor messages.
+type mail struct {
+	actorReceiver ActorReceiver
+	early         early
+	scratch       []byte
+	bundles       bundles
+	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
+	serving uintptr
+	server  *waiter
+	// working says that Serve is in work, works how often it was; seen is the
+	// background's.
+	working     bool
+	works, seen uint64
+}
+
+// SetActorReceiver hands the actor messages of all peers to c from now on, those that came
+// before included, and then the losses so far. It is called once.
+func (e *Engine) SetActorReceiver(c ActorReceiver) {
+	e.lock()
+	defer e.unlock()
+	e.mail.actorReceiver = c
+	for _, p := range e.mail.early.take() {
+		if p.closed != 0 {
+			e.closed(c, e.peers[p.source], p.closed)
+			continue
+		}
+		c.ActorMessage(p.source, p.actorMessage, p.body, p.memory)
+	}
+	e.mail.early.stop()
+	for _, rank := range e.deaths {
+		c.Lost(rank, e.peers[rank].down)
+	}
+}
+
+// NewStream makes a stream to a peer and sends its first actor message, unless first is nil,
+// with the number of the stream, before anything else of that stream. The error is
+// ErrAddress, transport.ErrTooLong, or the loss of the peer or of the engine.
+func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte) (*Stream, error) {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(rank)
+	if err != nil {
+		return nil, err
+	}
+	if p.tr == nil && p.down == nil {
+		return nil, fmt.Errorf("%w: a stream to this rank itself", ErrAddress)
+	}
+	l := &Stream{peer: p, out: outgoing{limit: StreamWindow}, Owner: owner}
+	if err := e.sendable(l); err != nil {
+		return nil, err
+	}
+	if first != nil && len(body) > p.mostEager() {
+		return nil, fmt.Errorf("%w: actor message of %d bytes", transport.ErrTooLong, len(body))
+	}
+	p.enter(l)
+	if first != nil {
+		h := first.header()
+		h.context = l.number
+		e.post(p, h, body)
+	}
+	return l, nil
+}
+
+// Number is the number of the stream, from 1: its own until CloseStream.
+func (l *Stream) Number() uint32 { return l.number }
+
+// Eager returns the longest actor message to a peer that SendActorMessage takes, head and body
+// together.
+func (e *Engine) Eager(rank int) int {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(rank)
+	if err != nil || p.ep == nil {
+		return 0
+	}
+	p.refresh()
+	return min(p.eagerLimit(), StreamWindow)
+}
+
+// SendActorMessage sends head and body, which are copied, through a stream; cost is what
+// they take of its credit, at most StreamWindow; 0 always goes. It returns false
+// when the credit does not suffice: ActorReceiver.Credit follows when it is worth
+// trying again. It never blocks. The error is the loss of the peer, of the
+// engine, or transport.ErrTooLong.
+func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, cost uint32) (bool, error) {
+	e.lock()
+	defer e.unlock()
+	if err := e.sendable(l); err != nil {
+		return false, err
+	}
+	if !l.admits(cost) {
+		return false, nil
+	}
+	if n := len(head) + len(body); l.peer.eager < n && n > l.peer.mostEager() {
+		return false, fmt.Errorf("%w: actor message of %d bytes", transport.ErrTooLong, n)
+	}
+	l.out.sent += cost
+	e.background.activity++
+	if !l.peer.caps.CostlySend || !e.bundle(l.peer, p, head, body) {
+		if len(head) > 0 {
+			e.mail.scratch = append(append(e.mail.scratch[:0], head...), body...)
+			body = e.mail.scratch
+		}
+		e.post(l.peer, p.header(), body)
+	}
+	return true, nil
+}
+
+// SendActorMemory sends head and gives away arena memory of this rank that peers
+// know as k. It comes back through Config.Release. The error is
+// transport.ErrNotSupported where memory cannot change hands; the memory is the
+// caller's then, as it is after any error and after false.
+func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k transport.Key, n int, cost uint32) (bool, error) {
+	e.lock()
+	defer e.unlock()
+	if err := e.sendable(l); err != nil {
+		return false, err
+	}
+	l.peer.refresh()
+	if !l.peer.caps.Handover {
+		return false, transport.ErrNotSupported
+	}
+	if !l.admits(cost) {
+		return false, nil
+	}
+	var body [envelopeSize]byte
+	envelope{length: uint64(n), key: k}.put(&body)
+	e.mail.scratch = append(append(e.mail.scratch[:0], body[:]...), head...)
+	if len(e.mail.scratch) > l.peer.mostEager() {
+		return false, fmt.Errorf("%w: actor message with a head of %d bytes", transport.ErrTooLong, len(head))
+	}
+	h := p.header()
+	h.flags = flagKey
+	l.out.sent += cost
+	e.background.activity++
+	e.post(l.peer, h, e.mail.scratch)
+	return true, nil
+}
+
+// Grant tells the sender of a stream up to where it may send: the cumulative cost of
+// what was taken, plus StreamWindow. closed, which the actor receiver sets in ActorReceiver.Closed,
+// says that the stream has ended; then it does nothing.
+func (e *Engine) Grant(rank int, stream, limit uint32, closed *bool) {
+	e.lock()
+	defer e.unlock()
+	if *closed {
+		return // its number may lead elsewhere by now
+	}
+	if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
+		e.post(p, header{kind: kindGrant, context: stream, id: limit}, nil)
+	}
+}
+
+// Down returns why nothing can be sent to a rank any more, or nil.
+func (e *Engine) Down(rank int) error {
+	e.lock()
+	defer e.unlock()
+	p, err := e.to(rank)
+	if err != nil {
+		return err
+	}
+	return p.down
+}
+
+// sendable returns why nothing can be sent through l, or nil.
+func (e *Engine) sendable(l *Stream) error {
+	if e.err != nil {
+		return e.err
+	}
+	if l.peer.down != nil {
+		return l.peer.lostIn("tell")
+	}
+	if l.closed {
+		return ErrLinkClosed
+	}
+	return nil
+}
+
+// admits reports whether the credit suffices, and remembers if it does not. A
+// stream with nothing outstanding admits anything.
+func (l *Stream) admits(cost uint32) bool {
+	if cost == 0 || l.out.fits(cost) || l.out.limit-l.out.sent == StreamWindow {
+		return true
+	}
+	l.wanted = true
+	return false
+}
+
+// Settled reports whether all of the credit that was spent on l has come back, or l has
+// ended. Otherwise spent is the total, mod 2^32, and ActorReceiver.Credit follows the next grant.
+func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
+	e.lock()
+	defer e.unlock()
+	settled = e.sendable(l) != nil || l.out.limit-l.out.sent == StreamWindow
+	if !settled {
+		l.wanted = true
+	}
+	return l.out.sent, settled
+}
+
+// mostEager is the longest frame of a peer, whatever is the fastest way.
+func (p *peer) mostEager() int {
+	p.refresh()
+	return p.caps.MaxEager
+}
+
+// header is the header of the actor message's frame.
+func (p ActorMessage) header() header {
+	return header{kind: kindActor, context: p.Stream, tag: int32(p.Tag), typ: Type(p.Type), id: p.ID}
+}
+
+// arriveActorMessage hands an actor message to the actor receiver.
+func (e *Engine) arriveActorMessage(p *peer, h header, body []byte) error {
+	actorMessage := ActorMessage{Stream: h.context, Tag: uint32(h.tag), Type: uint32(h.typ), ID: h.id}
+	var memory *Message
+	if h.flags&flagKey != 0 {
+		if len(body) < envelopeSize {
+			return fmt.Errorf("%w: actor message with memory of %d bytes", ErrProtocol, len(body))
+		}
+		v, err := parseEnvelope(body[:envelopeSize])
+		if err != nil {
+			return err
+		}
+		b, err := p.ep.Map(v.key, int(v.length))
+		if err != nil {
+			return fmt.Errorf("memory of an actor message: %w", err)
+		}
+		body = body[envelopeSize:]
+		memory = &Message{Bytes: b, e: e, owner: p, key: v.key}
+		memory.Status = Status{Source: p.rank, Bytes: len(b), Handover: true}
+	}
+	e.takeMessage(p, actorMessage, body, memory)
+	e.callServer()
+	return nil
+}
+
+// arriveGrant raises the credit of a stream.
+func (e *Engine) arriveGrant(p *peer, h header) error {
+	l := p.stream(h.context)
+	if l == nil || int32(h.id-l.out.sent-StreamWindow) > 0 {
+		return stray("credit", h.context)
+	}
+	l.out.raise(h.id)
+	if l.wanted {
+		l.wanted = false
+		e.mail.actorReceiver.Credit(l)
+		e.callServer()
+		e.sleeper.Ring() // for AwaitCredit
+	}
+	return nil
+}
+
+// stream returns the stream of a number, or nil.
+func (p *peer) stream(number uint32) *Stream {
+	if number == 0 || number > uint32(len(p.links)) {
+		return nil
+	}
+	return p.links[number-1]
+}
+
+// AwaitCredit waits until a stream that refused an actor message has credit again, or can
+// have none any more, being closed or of a peer that is down. The error is the one
+// of Await.
+func (e *Engine) AwaitCredit(l *Stream, what string) error {
+	return e.Await(context.Background(), func() bool { return !l.wanted || l.closed || l.peer.down != nil }, 0, what)
+}
+
+// Over reports whether the operation of h is finished. It is for Serve's ready,
+// which is called with the engine's lock held.
+func (h Handle) Over() bool {
+	r := h.pending()
+	return r == nil || r.phase == phaseDone
+}
