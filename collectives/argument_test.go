@@ -73,11 +73,11 @@ func TestCommunicatorsAreSeparate(t *testing.T) {
 				}
 			}
 		}
-		if err := errors.Join(half.Free(), d.Free()); err != nil {
+		if err := errors.Join(half.Close(), d.Close()); err != nil {
 			return err
 		}
-		if err := collectives.Barrier(half); !errors.Is(err, runtime.ErrCommFreed) {
-			return fmt.Errorf("barrier on a freed communicator: %w", err)
+		if err := collectives.Barrier(half); !errors.Is(err, runtime.ErrCommClosed) {
+			return fmt.Errorf("barrier on a closed communicator: %w", err)
 		}
 		if err := collectives.Barrier(c); err != nil {
 			return err
@@ -110,7 +110,7 @@ func TestManyRanks(t *testing.T) {
 	})
 }
 
-// Free gives the shared memory of small and large operations back.
+// Close gives the shared memory of small and large operations back.
 func TestFreeReturnsMemory(t *testing.T) {
 	world(t, 3, func(c *runtime.Comm) error {
 		d, err := c.Dup()
@@ -120,15 +120,15 @@ func TestFreeReturnsMemory(t *testing.T) {
 		large := make([]byte, 100_000)
 		err = errors.Join(collectives.Barrier(d), collectives.Bcast(d, large, 2))
 		memories, found := collectives.Memories(d)
-		if err := errors.Join(err, found, d.Free()); err != nil {
+		if err := errors.Join(err, found, d.Close()); err != nil {
 			return err
 		}
 		if len(memories) != 2 {
 			return fmt.Errorf("%d memories opened", len(memories))
 		}
 		for _, s := range memories {
-			if err := s.Free(); !errors.Is(err, runtime.ErrArgument) {
-				return fmt.Errorf("memory was not freed with its communicator: %w", err)
+			if err := s.Close(); !errors.Is(err, runtime.ErrArgument) {
+				return fmt.Errorf("memory was not closed with its communicator: %w", err)
 			}
 		}
 		return collectives.Barrier(c)

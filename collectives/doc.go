@@ -21,7 +21,7 @@
 //   - Members that call different operations, or with different lengths, roots,
 //     operators or element types, get a MismatchError, which names both source lines,
 //     and the others ErrCommBroken: at that call, at the next one, or when the
-//     communicator is freed, where nobody waited for anybody. Two goroutines of a rank
+//     communicator is closed, where nobody waited for anybody. Two goroutines of a rank
 //     in blocking operations on one communicator get runtime.ErrInUse.
 //   - Messages of collectives never match receives of the program.
 //

@@ -238,7 +238,7 @@ func ExampleIBcast() {
 			second[0] = 0.5
 		}
 		requests := []runtime.Request{collectives.IBcast(c, first, 0), collectives.IBcast(c, second, 1)}
-		if err := runtime.WaitAll(requests...); err != nil {
+		if err := runtime.WaitAll(requests); err != nil {
 			return err
 		}
 		fmt.Println("rank", c.Rank(), "has", first, second)
@@ -263,7 +263,7 @@ func ExampleIAllReduce() {
 		reduction := collectives.IAllReduce(c, mine, largest, collectives.Max)
 		receive := runtime.Irecv(c, edge, left, 0)
 		send := runtime.Isend(c, mine, right, 0)
-		if err := runtime.WaitAll(reduction, receive, send); err != nil {
+		if err := runtime.WaitAll([]runtime.Request{reduction, receive, send}); err != nil {
 			return err
 		}
 		fmt.Println("rank", c.Rank(), "largest", largest[0], "from the left", edge[0])

@@ -79,13 +79,13 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	return v.(*group), p, nil
 }
 
-// Close gives the shared memory back when the communicator is freed, and names calls
+// Close gives the shared memory back when the communicator is closed, and names calls
 // that did not fit those of other members and that no operation has met since.
 func (g *group) Close() error {
 	g.watch.end()
 	err := g.leftovers()
 	for _, s := range g.memories {
-		err = errors.Join(err, s.Free())
+		err = errors.Join(err, s.Close())
 	}
 	return err
 }

@@ -234,7 +234,7 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 }
 
 // A call in which nobody receives anything, the last of its communicator, is found when
-// the communicator is freed, or with the World.
+// the communicator is closed, or with the World.
 func TestMismatchIsFoundAtTheEnd(t *testing.T) {
 	ibcast := func(n, root int) step {
 		return func(c *runtime.Comm) error {

@@ -224,6 +224,6 @@ func (w *actorPort) Hold(n int) (any, error) {
 // Release implements port.World.
 func (w *actorPort) Release(message any) {
 	if m := message.(*Message); m.buffer.world != nil {
-		m.Release()
+		m.Close()
 	}
 }

@@ -42,11 +42,11 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 			"SendRecv": func() error { return second(runtime.SendRecv(c, points, 0, 1, got, 0, 1)) },
 			"Isend, Irecv, WaitAll": func() error {
 				r := runtime.Irecv(c, got, 0, 1)
-				return runtime.WaitAll(runtime.Isend(c, points, 0, 1), r)
+				return runtime.WaitAll([]runtime.Request{runtime.Isend(c, points, 0, 1), r})
 			},
 			"a window on the heap, WaitAll": func() error {
 				post()
-				return runtime.WaitAll(window...)
+				return runtime.WaitAll(window)
 			},
 			"a window on the heap, WaitAny": func() error {
 				post()
@@ -59,7 +59,7 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 			"a window on the heap, TestAny, TestAll": func() error {
 				post()
 				_, _, _, _ = runtime.TestAny(window)
-				_, err := runtime.TestAll(window...)
+				_, err := runtime.TestAll(window)
 				return err
 			},
 			"Issend, Done, Wait": func() error {
@@ -79,7 +79,7 @@ func TestSmallMessagesDoNotAllocate(t *testing.T) {
 				return second(runtime.RecvStrided(c, ints, column, 0, 1))
 			},
 			"persistent": func() error {
-				_ = runtime.StartAll(recv, send)
+				_ = runtime.StartAll([]*runtime.Persistent{recv, send})
 				_, _ = send.Wait()
 				return second(recv.Wait())
 			},

@@ -79,7 +79,7 @@ func TestMessageWithoutMemory(t *testing.T) {
 			m, err := RecvMessage(c, 0, 6)
 			require.NoError(t, err)
 			require.Equal(t, []byte("x"), m.Bytes())
-			m.Release()
+			m.Close()
 		}
 		return nil
 	})

@@ -78,13 +78,13 @@ func TestMemoryComesHome(t *testing.T) {
 				return err
 			}
 			if round%2 == 0 {
-				m.Release()
+				m.Close()
 			} else if err := SendBuffer[byte](c, m.Buffer(), left, 1); err != nil {
 				return err
 			} else if m, err = RecvMessage(c, right, 1); err != nil {
 				return err
 			} else {
-				m.Release()
+				m.Close()
 			}
 		}
 		// What was released before meets the owner before: one lane per pair. Two
@@ -132,7 +132,7 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 		s.Word(0, 0).Store(1)
 		require.NoError(t, s.Await(c, s.Word(0, 0), 1), "what is there is there")
 		s.Word(1, 0).Store(1)
-		require.NoError(t, s.Free())
+		require.NoError(t, s.Close())
 		require.Zero(t, leases(w), "a rank that is down uses nothing")
 		return nil
 	})
@@ -146,7 +146,7 @@ func TestSharedStaysUntilEveryMemberIsGone(t *testing.T) {
 		}
 		for last := range 3 {
 			if w.Rank() == last {
-				require.NoError(t, s.Free())
+				require.NoError(t, s.Close())
 			}
 			if err := meet(w); err != nil {
 				return err
@@ -200,7 +200,7 @@ func TestSignalWakesASleeper(t *testing.T) {
 				return err
 			}
 		}
-		return s.Free()
+		return s.Close()
 	})
 }
 
@@ -217,7 +217,7 @@ func TestAwaitAndSignalAllocateNothing(t *testing.T) {
 				t.Error("it is there")
 			}
 		}))
-		return s.Free()
+		return s.Close()
 	}))
 }
 
@@ -248,7 +248,7 @@ func TestHandoverBetweenMappings(t *testing.T) {
 		require.NoError(t, err)
 		require.Same(t, &theirs[0], &m.Bytes()[0])
 		require.Equal(t, byte(17), m.Bytes()[n-1])
-		m.Release()
+		m.Close()
 		return meet(w)
 	}))
 }
@@ -274,7 +274,7 @@ func TestDebugFaultsOnUseAfterTheEnd(t *testing.T) {
 				return err
 			}
 			require.False(t, faults(m.Bytes()), "it is the receiver's")
-			m.Release()
+			m.Close()
 			return meet(w)
 		}
 		sent, err := Alloc[byte](w, 100)
@@ -291,12 +291,12 @@ func TestDebugFaultsOnUseAfterTheEnd(t *testing.T) {
 		require.True(t, faults(stale), "returned")
 		require.False(t, faults(kept.Bytes()))
 		stale = kept.Bytes()
-		kept.Release()
+		kept.Close()
 		require.True(t, faults(stale), "released")
 		again, err := Alloc[byte](w, 100)
 		require.NoError(t, err)
 		require.False(t, faults(again.Bytes()))
-		again.Release()
+		again.Close()
 		return nil
 	}))
 }
@@ -314,7 +314,7 @@ func TestFailedSendBufferTakesItsMemoryBack(t *testing.T) {
 				return err
 			}
 			require.Equal(t, []byte{0, 1, 2}, m.Bytes())
-			m.Release()
+			m.Close()
 			return meet(w)
 		}
 		for i := range 3 {
@@ -328,7 +328,7 @@ func TestFailedSendBufferTakesItsMemoryBack(t *testing.T) {
 				require.NoError(t, SendBuffer[byte](c, b, 1, 1))
 				require.NoError(t, meet(w), "it is released there")
 			}
-			b.Release()
+			b.Close()
 			require.Zero(t, leases(w))
 		}
 		return nil

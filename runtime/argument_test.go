@@ -12,9 +12,9 @@ import (
 // file for each.
 func TestArguments(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
-		freed, err := c.Dup()
+		closed, err := c.Dup()
 		require.NoError(t, err)
-		require.NoError(t, freed.Free())
+		require.NoError(t, closed.Close())
 		var none *runtime.Comm
 		buf := []int{1, 2, 3, 4}
 		far := runtime.Strided{Count: 3, Block: 1, Stride: 2}
@@ -29,7 +29,7 @@ func TestArguments(t *testing.T) {
 			"Send with a tag too high":        {runtime.Send(c, buf, 0, runtime.TagMax+1), runtime.ErrTag},
 			"Send to nobody with a bad tag":   {runtime.Send(c, buf, runtime.ProcNull, -7), runtime.ErrTag},
 			"Send without a communicator":     {runtime.Send(none, buf, 0, 0), runtime.ErrComm},
-			"Send on a freed one":             {runtime.Send(freed, buf, 0, 0), runtime.ErrCommFreed},
+			"Send on a closed one":            {runtime.Send(closed, buf, 0, 0), runtime.ErrCommClosed},
 			"Ssend to a rank too high":        {runtime.Ssend(c, buf, 2, 0), runtime.ErrRank},
 			"Isend to a rank too high":        {second(runtime.Isend(c, buf, 2, 0).Wait()), runtime.ErrRank},
 			"Isend without a communicator":    {second(runtime.Isend(none, buf, 0, 0).Wait()), runtime.ErrComm},
@@ -39,7 +39,7 @@ func TestArguments(t *testing.T) {
 			"Recv with a negative tag":        {second(runtime.Recv(c, buf, 0, -2)), runtime.ErrTag},
 			"Recv with a tag too high":        {second(runtime.Recv(c, buf, 0, runtime.TagMax+1)), runtime.ErrTag},
 			"Recv without a communicator":     {second(runtime.Recv(none, buf, 0, 0)), runtime.ErrComm},
-			"Recv on a freed one":             {second(runtime.Recv(freed, buf, 0, 0)), runtime.ErrCommFreed},
+			"Recv on a closed one":            {second(runtime.Recv(closed, buf, 0, 0)), runtime.ErrCommClosed},
 			"Irecv from a rank too high":      {second(runtime.Irecv(c, buf, 2, 0).Wait()), runtime.ErrRank},
 			"Irecv without a communicator":    {second(runtime.Irecv(none, buf, 0, 0).Wait()), runtime.ErrComm},
 			"Probe of a rank too high":        {second(runtime.Probe(c, 2, 0)), runtime.ErrRank},
@@ -58,12 +58,12 @@ func TestArguments(t *testing.T) {
 			"a stride that overflows":         {runtime.SendStrided(c, buf, runtime.Strided{Count: 3, Block: 1, Stride: 1 << 62}, 0, 0), runtime.ErrArgument},
 			"a strided receive beyond it":     {second(runtime.RecvStrided(c, buf, far, 0, 0)), runtime.ErrArgument},
 			"a strided Irecv beyond it":       {second(runtime.IrecvStrided(c, buf, far, 0, 0).Wait()), runtime.ErrArgument},
-			"Dup of a freed one":              {second(freed.Dup()), runtime.ErrCommFreed},
-			"Split of a freed one":            {second(freed.Split(0, 0)), runtime.ErrCommFreed},
-			"Free of a freed one":             {freed.Free(), runtime.ErrCommFreed},
-			"Free of none":                    {none.Free(), runtime.ErrComm},
-			"Free of the World's":             {c.Free(), runtime.ErrArgument},
-			"an attribute of a freed one":     {second(freed.Attribute(1, func() (any, error) { return 1, nil })), runtime.ErrCommFreed},
+			"Dup of a closed one":             {second(closed.Dup()), runtime.ErrCommClosed},
+			"Split of a closed one":           {second(closed.Split(0, 0)), runtime.ErrCommClosed},
+			"Close of a closed one":           {closed.Close(), runtime.ErrCommClosed},
+			"Close of none":                   {none.Close(), runtime.ErrComm},
+			"Close of the World's":            {c.Close(), runtime.ErrArgument},
+			"an attribute of a closed one":    {second(closed.Attribute(1, func() (any, error) { return 1, nil })), runtime.ErrCommClosed},
 			"NewRequest without a comm":       {second(runtime.NewRequest(none, nil).Wait()), runtime.ErrComm},
 			"Split with a bad color":          {second(c.Split(-4, 0)), runtime.ErrArgument},
 			"Create without the caller":       {second(c.Create(runtime.Group{}, 0)), runtime.ErrRank},

@@ -11,7 +11,7 @@ import (
 // Attribute returns the value that belongs to key in this communicator, and makes it with
 // create when there is none yet. Views and the Private twin share the attributes.
 // Goroutines that ask for one key at the same time wait for the first one's create; when it
-// fails nothing is kept. Values that are io.Closers are closed by Free, the latest first;
+// fails nothing is kept. Values that are io.Closers are closed by Close, the latest first;
 // Explainers of World.Comm are called at its end. Keys are compared like those of maps: use
 // a type of your own.
 func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {

@@ -27,7 +27,7 @@ func BenchmarkSelf(b *testing.B) {
 			for b.Loop() {
 				r := runtime.Irecv(c, in, 0, 1)
 				s := runtime.Isend(c, out, 0, 1)
-				_ = runtime.WaitAll(s, r)
+				_ = runtime.WaitAll([]runtime.Request{s, r})
 			}
 		})
 	})

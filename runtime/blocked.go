@@ -254,10 +254,10 @@ func (w *World) describeMessage(o engine.Blocked) string {
 	return fmt.Sprintf("%s, %s, %s, %d bytes", from, tag, nameOf(core), o.Bytes)
 }
 
-// nameOf is the name of a communicator, which may have been freed.
+// nameOf is the name of a communicator, which may have been closed.
 func nameOf(core *commCore) string {
 	if core == nil {
-		return "a communicator that was freed"
+		return "a communicator that was closed"
 	}
 	return core.name
 }

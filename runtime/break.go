@@ -33,7 +33,7 @@ func (c *Comm) Break(cause error) {
 	}
 }
 
-// Broken reports whether a member broke the communicator, also when it was freed since.
+// Broken reports whether a member broke the communicator, also when it was closed since.
 func (c *Comm) Broken() bool { return c.core.broken.Load() }
 
 // broken ends a communicator at this rank and reports whether it was whole.

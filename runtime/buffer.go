@@ -10,19 +10,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// ErrBuffer refuses a Buffer that was given away or released.
+// ErrBuffer refuses a Buffer that was given away or closed.
 var ErrBuffer = errors.New("buffer does not belong to the caller any more")
 
 // Buffer is memory that can change hands: SendBuffer gives it to another rank
 // without copying it when both are on one node. It comes from Alloc or with a
 // Message, and belongs to one goroutine at a time.
 //
-//	Buffer of          memory of     ends with                 then it goes to
-//	Alloc              this rank     Release, SendBuffer       this rank, the receiver
-//	a Message          its sender    Release, SendBuffer       its sender
+//	Buffer of          memory of     ends with               then it goes to
+//	Alloc              this rank     Close, SendBuffer       this rank, the receiver
+//	a Message          its sender    Close, SendBuffer       its sender
 //
 // After its end a Buffer is dead: View and Bytes panic, SendBuffer returns ErrBuffer. With
-// GORUN_DEBUG=1 memory of this rank that is used after it was given away or released
+// GORUN_DEBUG=1 memory of this rank that is used after it was given away or closed
 // faults, through whatever slice it is accessed; ranks of one process are exempt.
 type Buffer struct {
 	world *World
@@ -80,9 +80,9 @@ func (b *Buffer) Bytes() []byte {
 	return b.lease.Bytes
 }
 
-// Release gives the memory back: to this rank's arena, or to the rank that sent
-// it. Releasing a dead Buffer does nothing, so it can be deferred.
-func (b *Buffer) Release() {
+// Close gives the memory back: to this rank's arena, or to the rank that sent
+// it. Close of a dead Buffer does nothing, so it can be deferred.
+func (b *Buffer) Close() {
 	if b.end != bufferLives {
 		return
 	}
@@ -131,7 +131,7 @@ func (c *Comm) sendBuffer(e *element, b *Buffer, dest, tag int) error {
 		return callsite.At(fmt.Errorf("%w: %d bytes are not whole elements of %d", ErrArgument, len(b.lease.Bytes), e.size))
 	}
 	if to.Peer == ProcNull {
-		b.Release()
+		b.Close()
 		return nil
 	}
 	e.layout.ClearHoles(b.lease.Bytes)
@@ -191,7 +191,7 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	}
 	copy(own.lease.Bytes, b.lease.Bytes)
 	if err := c.handOver(to, e, own); err != nil {
-		own.Release()
+		own.Close()
 		return err
 	}
 	b.message.Release()

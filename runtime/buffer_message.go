@@ -20,7 +20,7 @@ type Message struct {
 
 // RecvMessage receives a message of any length and element type with its memory:
 // that of the sender's Buffer if it comes from SendBuffer on this node, so nothing
-// is copied, else new memory. The caller owns it and ends it by Release or
+// is copied, else new memory. The caller owns it and ends it by Close or
 // SendBuffer. Where there is no memory for it the error is a MemoryError.
 func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if c == nil {
@@ -49,5 +49,5 @@ func (m *Message) Buffer() *Buffer { return &m.buffer }
 // Bytes returns the message's bytes, like Buffer.Bytes.
 func (m *Message) Bytes() []byte { return m.buffer.Bytes() }
 
-// Release is Buffer.Release.
-func (m *Message) Release() { m.buffer.Release() }
+// Close is Buffer.Close.
+func (m *Message) Close() { m.buffer.Close() }

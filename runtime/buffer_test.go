@@ -41,7 +41,7 @@ func TestAllocRefusesWhatCannotBe(t *testing.T) {
 		require.Len(t, runtime.View[float64](b), 3)
 		require.Len(t, runtime.View[[2]float64](b), 1, "whole elements only")
 		require.Panics(t, func() { runtime.View[string](b) })
-		b.Release()
+		b.Close()
 		return nil
 	}))
 }
@@ -54,8 +54,8 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			m.Release()
-			m.Release()
+			m.Close()
+			m.Close()
 			require.PanicsWithError(t, "buffer does not belong to the caller any more: it was released", func() { m.Bytes() })
 			return nil
 		}
@@ -67,7 +67,7 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 		require.ErrorContains(t, err, "buffer does not belong to the caller any more: it was sent to rank 1")
 		require.Panics(t, func() { b.Bytes() })
 		require.Panics(t, func() { runtime.View[int](b) })
-		b.Release()
+		b.Close()
 		require.ErrorIs(t, runtime.SendBuffer[int](c, nil, 1, 3), runtime.ErrArgument)
 		return nil
 	}))
@@ -78,7 +78,7 @@ func TestRefusedBufferStaysAlive(t *testing.T) {
 		c := w.Comm()
 		b, err := runtime.Alloc[byte](w, 12)
 		require.NoError(t, err)
-		defer b.Release()
+		defer b.Close()
 		require.ErrorIs(t, runtime.SendBuffer[byte](c, b, 7, 0), runtime.ErrRank)
 		require.ErrorIs(t, runtime.SendBuffer[byte](c, b, 0, -5), runtime.ErrTag)
 		require.ErrorIs(t, runtime.SendBuffer[int](c, b, 0, 0), runtime.ErrArgument, "one and a half int")
@@ -91,7 +91,7 @@ func TestRefusedBufferStaysAlive(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, runtime.ProcNull, m.Status.Source)
 		require.Empty(t, m.Bytes())
-		m.Release()
+		m.Close()
 		return nil
 	}))
 }
@@ -122,7 +122,7 @@ func TestHandoverCopiesNothing(t *testing.T) {
 				return err
 			}
 			require.Same(t, first(v), first(runtime.View[uint64](again)), "released memory is used again")
-			again.Release()
+			again.Close()
 			return nil
 		}
 		m, err := runtime.RecvMessage(c, runtime.AnySource, runtime.AnyTag)
@@ -137,7 +137,7 @@ func TestHandoverCopiesNothing(t *testing.T) {
 		require.Len(t, v, n)
 		require.Same(t, <-sent, first(v))
 		require.Equal(t, [2]uint64{17, 4711}, [2]uint64{v[0], v[n-1]})
-		m.Release()
+		m.Close()
 		return acknowledge(c, 0)
 	}))
 }
@@ -163,7 +163,7 @@ func TestAnyReceiveTakesABuffer(t *testing.T) {
 				return err
 			}
 			require.Equal(t, int32(999), runtime.View[int32](m.Buffer())[999])
-			m.Release()
+			m.Close()
 			return runtime.Send(c, []int32{1, 2, 3}, 1, 1)
 		}
 		got := make([]int32, 1000)
@@ -184,7 +184,7 @@ func TestAnyReceiveTakesABuffer(t *testing.T) {
 		m, err := runtime.RecvMessage(c, 0, 1) // of a plain slice
 		require.NoError(t, err)
 		require.Equal(t, []int32{1, 2, 3}, runtime.View[int32](m.Buffer()))
-		m.Release()
+		m.Close()
 		return nil
 	}))
 }
@@ -213,7 +213,7 @@ func TestBufferIsSentOn(t *testing.T) {
 			v[c.Rank()]++
 			if c.Rank() == 0 && v[0] == rounds {
 				require.Equal(t, []int{rounds, rounds, rounds}, v[:3])
-				m.Release()
+				m.Close()
 				break
 			}
 			if err := runtime.SendBuffer[int](c, m.Buffer(), next, 0); err != nil {
@@ -239,7 +239,7 @@ func TestPaddingOfABufferTravelsAsZeros(t *testing.T) {
 		require.NoError(t, runtime.SendBuffer[padded](w.Comm(), b, 0, 0))
 		m, err := runtime.RecvMessage(w.Comm(), 0, 0)
 		require.NoError(t, err)
-		defer m.Release()
+		defer m.Close()
 		value := []byte{0xff, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}
 		require.Equal(t, append(value, value...), m.Bytes())
 		return nil

@@ -37,7 +37,7 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 				require.Positive(t, grow(200+i*50))
 				_ = make([]byte, n) // takes the place of what was freed too early
 			}
-			require.NoError(t, runtime.WaitAll(requests...))
+			require.NoError(t, runtime.WaitAll(requests))
 			for i := range flights {
 				require.Equal(t, pattern(make([]byte, n), round+i), got[i])
 			}

@@ -53,10 +53,10 @@ type commCore struct {
 	ranks []int
 	index map[int]int
 	size  int
-	// failure is why the communicator is of no use any more: it was freed or
+	// failure is why the communicator is of no use any more: it was closed or
 	// broken. nil as long as all is well.
 	failure atomic.Pointer[commFailure]
-	// broken says that failure is, or was before Free, that it was broken.
+	// broken says that failure is, or was before Close, that it was broken.
 	broken   atomic.Bool
 	agreeing agreeing
 	// attributes belong to libraries.
@@ -176,23 +176,23 @@ func (c *Comm) Oversubscribed() bool {
 	return c.core.world.LocalSize() > c.core.world.Processors()
 }
 
-// Free ends the communicator; attributes that are io.Closers are closed. Operations on it,
+// Close ends the communicator; attributes that are io.Closers are closed. Operations on it,
 // on its views and on its Private twin fail afterwards. It is local and does not wait:
-// operations under way should have ended. The communicator of the World cannot be freed.
-func (c *Comm) Free() error {
+// operations under way should have ended. The communicator of the World cannot be closed.
+func (c *Comm) Close() error {
 	if c == nil {
 		return callsite.At(ErrComm)
 	}
 	if c.core.number == 0 {
-		return callsite.At(fmt.Errorf("%w: the communicator of the World ends with Close", ErrArgument))
+		return callsite.At(fmt.Errorf("%w: the communicator of the World ends with World.Close", ErrArgument))
 	}
-	if err := c.core.end(&commFailure{ErrCommFreed}); err != nil {
+	if err := c.core.end(&commFailure{ErrCommClosed}); err != nil {
 		return err
 	}
 	return nil
 }
 
-// end is Free for any communicator.
+// end is Close for any communicator.
 func (core *commCore) end(why *commFailure) error {
 	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
 		return why.err
@@ -202,7 +202,7 @@ func (core *commCore) end(why *commFailure) error {
 	return err
 }
 
-// Err returns nil while the communicator can be used, else ErrCommFreed or a
+// Err returns nil while the communicator can be used, else ErrCommClosed or a
 // BrokenError.
 func (c *Comm) Err() error {
 	if c == nil {

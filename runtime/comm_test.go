@@ -56,7 +56,7 @@ func TestSplitUndefined(t *testing.T) {
 			return
 		}
 		ring(t, sub, []int{0, 2, 4})
-		require.NoError(t, sub.Free())
+		require.NoError(t, sub.Close())
 	})
 }
 
@@ -169,7 +169,7 @@ func TestCreateOfRandomSubsets(t *testing.T) {
 			sub, err := c.Create(group, round)
 			require.NoError(t, err)
 			ring(t, sub, chosen)
-			require.NoError(t, sub.Free())
+			require.NoError(t, sub.Close())
 		}
 	})
 }
@@ -211,7 +211,7 @@ func churn(parent *runtime.Comm, seed, rounds int) error {
 		if got[0] != seed || got[1] != round {
 			return fmt.Errorf("communicator %d of round %d received %v", seed, round, got)
 		}
-		if err := c.Free(); err != nil {
+		if err := c.Close(); err != nil {
 			return err
 		}
 	}
@@ -317,7 +317,7 @@ func TestAttributes(t *testing.T) {
 		require.Equal(t, 2, made)
 		_, err = c.Attribute(key{1}, func() (any, error) { return "another communicator", nil })
 		require.NoError(t, err)
-		require.NoError(t, dup.Free())
+		require.NoError(t, dup.Close())
 		require.Equal(t, []int{0, 1}, closed)
 	})
 }
@@ -355,7 +355,7 @@ func TestBreakReachesEveryMember(t *testing.T) {
 			"private Recv":   func() error { return second(runtime.Recv(sub.Private(), make([]int, 1), 1, 0)) },
 			"Ssend":          func() error { return runtime.Ssend(sub, []int{1}, (sub.Rank()+1)%3, 0) },
 			"Dup":            func() error { return second(sub.Dup()) },
-			"posted receive": func() error { return runtime.WaitAll(runtime.Irecv(sub, make([]int, 1), 0, 0)) },
+			"posted receive": func() error { return runtime.WaitAll([]runtime.Request{runtime.Irecv(sub, make([]int, 1), 0, 0)}) },
 		} {
 			err := call()
 			require.ErrorIs(t, err, runtime.ErrCommBroken, name)
@@ -370,7 +370,7 @@ func TestBreakReachesEveryMember(t *testing.T) {
 		peer := 1 + c.Rank()%3
 		_, err = runtime.SendRecv(c, []int{c.Rank()}, peer, 0, got, runtime.AnySource, 0)
 		require.NoError(t, err)
-		require.NoError(t, sub.Free())
+		require.NoError(t, sub.Close())
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 const contextsMax = 1<<30 - 1
 
 // earlyWindow is how far below the newest number a communicator may still be in
-// the making; notices for older ones are about communicators that were freed. No
+// the making; notices for older ones are about communicators that were closed. No
 // member can know of one with a higher number: this rank has claimed the number before
 // any member has agreed on it.
 const earlyWindow = 1 << 10

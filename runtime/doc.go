@@ -37,15 +37,23 @@
 //	slice given to Send, Recv   the call, until it returns
 //	slice given to Isend, Irecv the request, until Wait or Test reports its end
 //	Buffer given to SendBuffer  only the receiver, from the call on
-//	Message's Buffer            the receiver, until Release
+//	Message's Buffer            the receiver, until Close
 //	result of a Request         the first Wait or Test that reports its end, once
+//
+// # Ends
+//
+// Close ends whatever a program has to end, there is no Free or Release: a World, a Comm,
+// a Shared, a Persistent, a Buffer, a Message. It returns an error where it can fail. A
+// Request has no Close: its result is taken, or it is dropped. Functions over several
+// operations take a slice (WaitAll, WaitAny, WaitSome, TestAll, TestAny, StartAll); those
+// that take results make the requests in it zero.
 //
 // # Goroutines
 //
 // Every function may be called from any goroutine. A Request, a Matched message
 // and a Persistent belong to one goroutine at a time. All members of a communicator
 // make collective calls (Dup, Split, NewShared) in the same order; Create is called by
-// the members of the new group. Free is local and does not wait.
+// the members of the new group. Comm.Close is local and does not wait.
 //
 // # Errors
 //

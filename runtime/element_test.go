@@ -153,7 +153,7 @@ func TestPaddingTravelsAsZeros(t *testing.T) {
 	}
 	send := map[string]func(c *runtime.Comm) error{
 		"Send":  func(c *runtime.Comm) error { return runtime.Send(c, values, 1, 0) },
-		"Isend": func(c *runtime.Comm) error { return runtime.WaitAll(runtime.Isend(c, values, 1, 0)) },
+		"Isend": func(c *runtime.Comm) error { return runtime.WaitAll([]runtime.Request{runtime.Isend(c, values, 1, 0)}) },
 		"Strided": func(c *runtime.Comm) error {
 			return runtime.SendStrided(c, values, runtime.Strided{Count: n, Block: 1, Stride: 1}, 1, 0)
 		},

@@ -19,10 +19,10 @@ var (
 	// ErrAborted ends operations of a World that was aborted.
 	ErrAborted = errors.New("job aborted")
 	// ErrCommBroken ends operations on a communicator in which a collective operation was
-	// abandoned. Only Free can be called then.
+	// abandoned. Only Close can be called then.
 	ErrCommBroken = errors.New("communicator is broken")
-	// ErrCommFreed refuses operations on a communicator after Free.
-	ErrCommFreed = errors.New("communicator was freed")
+	// ErrCommClosed refuses operations on a communicator after Close.
+	ErrCommClosed = errors.New("communicator was closed")
 	// ErrInUse ends a collective operation that begins while another goroutine of the rank
 	// is in one on the same communicator, and that other one, too.
 	ErrInUse = errors.New("communicator is in use")
@@ -53,7 +53,7 @@ type CallError = callsite.Error
 //
 // errors.As finds it in the error of every operation that names the rank, and of those of
 // all members that its loss has ended, at each of them; these are ErrCommBroken, too, since
-// only Free can be called then. It makes no difference whether a rank first detects the
+// only Close can be called then. It makes no difference whether a rank first detects the
 // loss or receives the notice of another member. A communicator that was broken for another
 // reason says that reason. Its fields:
 //

@@ -240,10 +240,10 @@ func ExampleStartAll() {
 		other := 1 - c.Rank()
 		mine, theirs := []float64{float64(c.Rank())}, make([]float64, 1)
 		send, receive := runtime.SendInit(c, mine, other, 0), runtime.RecvInit(c, theirs, other, 0)
-		defer send.Free()
-		defer receive.Free()
+		defer send.Close()
+		defer receive.Close()
 		for range 3 {
-			if err := runtime.StartAll(send, receive); err != nil {
+			if err := runtime.StartAll([]*runtime.Persistent{send, receive}); err != nil {
 				return err
 			}
 			_, sendErr := send.Wait()
@@ -319,7 +319,7 @@ func ExampleSendBuffer() {
 			if err != nil {
 				return err
 			}
-			defer b.Release() // does nothing once the buffer is given away
+			defer b.Close() // does nothing once the buffer is given away
 			values := runtime.View[float64](b)
 			for i := range values {
 				values[i] = float64(i)
@@ -335,7 +335,7 @@ func ExampleSendBuffer() {
 		if err != nil {
 			return err
 		}
-		defer m.Release() // the memory goes back to rank 0
+		defer m.Close() // the memory goes back to rank 0
 		values := runtime.View[float64](m.Buffer())
 		fmt.Println(len(values), "values, the last is", values[len(values)-1])
 		return nil
@@ -356,7 +356,7 @@ func ExampleComm_Split() {
 			return err
 		}
 		fmt.Println("rank", c.Rank(), "is", half.Rank(), "of", half.Size())
-		return half.Free()
+		return half.Close()
 	})
 	fmt.Println(err)
 	// Unordered output:
@@ -377,7 +377,7 @@ func ExampleComm_Dup() {
 		if err != nil {
 			return err
 		}
-		defer library.Free()
+		defer library.Close()
 		if c.Rank() == 0 {
 			first := runtime.Send(library, []int{1}, 1, 0)
 			return errors.Join(first, runtime.Send(c, []int{2}, 1, 0))

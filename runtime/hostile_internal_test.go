@@ -57,14 +57,14 @@ func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 			_, err = Recv(c, addr, 1, 1) // after the true one
 			require.NoError(t, err)
 			require.Equal(t, 1, leases(w))
-			kept.Release()
+			kept.Close()
 		case 1:
 			_, err := Recv(c, make([]byte, 1), 0, 1)
 			require.NoError(t, err)
 			m, err := RecvMessage(c, 0, 0)
 			require.NoError(t, err)
 			require.Equal(t, pattern(make([]byte, n), 1), m.Bytes())
-			m.Release()
+			m.Close()
 			return Send(c, addr, 0, 1)
 		case 2:
 			_, err := Recv(c, addr, 0, 0)

@@ -30,7 +30,7 @@ func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		own.Release()
+		own.Close()
 		for name, call := range map[string]func() (string, error){
 			"send":        func() (string, error) { return lineHere(), runtime.Send(c, one, 9, 1) },
 			"tag":         func() (string, error) { return lineHere(), runtime.Send(c, one, 1, -5) },
@@ -51,7 +51,7 @@ func TestErrorsNameTheLineOfTheCall(t *testing.T) {
 			"alloc":       func() (string, error) { return lineHere(), second(runtime.Alloc[int](w, -1)) },
 			"buffer":      func() (string, error) { return lineHere(), runtime.SendBuffer[int](c, own, 1, 1) },
 			"create":      func() (string, error) { return lineHere(), second(c.Create(runtime.Group{}, math.MaxInt)) },
-			"free":        func() (string, error) { return lineHere(), c.Free() },
+			"close":       func() (string, error) { return lineHere(), c.Close() },
 			"group":       func() (string, error) { return lineHere(), second(c.Group().Include(9)) },
 			"strided": func() (string, error) {
 				return lineHere(), runtime.SendStrided(c, one, runtime.Strided{Count: -1}, 1, 1)

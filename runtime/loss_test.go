@@ -66,7 +66,7 @@ func surviveRankOne(w *runtime.World) error {
 	if err != nil || s.Source != last || got[0] != last {
 		return fmt.Errorf("from the living: %v from rank %d: %w", got, s.Source, err)
 	}
-	if err := runtime.WaitAll(r); err != nil {
+	if err := runtime.WaitAll([]runtime.Request{r}); err != nil {
 		return err
 	}
 	// What rank 1 had sent before can be received.

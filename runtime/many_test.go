@@ -29,7 +29,7 @@ func hearFromAll(w *runtime.World) error {
 		}
 		requests = append(requests, runtime.Isend(c, block, peer, 3))
 	}
-	if err := runtime.WaitAll(requests...); err != nil {
+	if err := runtime.WaitAll(requests); err != nil {
 		return err
 	}
 	for i, x := range got {

@@ -58,7 +58,7 @@ func crossBuffers(c *runtime.Comm) error {
 	if err != nil {
 		return err
 	}
-	defer m.Release()
+	defer m.Close()
 	if !bytes.Equal(runtime.View[byte](m.Buffer()), pattern(make([]byte, length), from)) {
 		return fmt.Errorf("the buffer of rank %d is not what was sent", from)
 	}

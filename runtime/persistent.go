@@ -17,7 +17,7 @@ type Persistent struct {
 	direction direction
 	mode      engine.Mode
 	request   Request
-	// state says whether an operation is under way and whether Free was called.
+	// state says whether an operation is under way and whether Close was called.
 	state persistentState
 }
 
@@ -35,7 +35,7 @@ type persistentState uint8
 const (
 	persistentIdle persistentState = iota
 	persistentStarted
-	persistentFreed
+	persistentClosed
 )
 
 // SendInit sets up a Send of buf, which Start sends as it is then.
@@ -58,13 +58,13 @@ func RecvInit[T any](c *Comm, buf []T, source, tag int) *Persistent {
 }
 
 // Start starts the operation. It fails with ErrRequest while one is under way
-// whose end was not seen by Wait or Test, and after Free.
+// whose end was not seen by Wait or Test, and after Close.
 func (p *Persistent) Start() error {
 	switch p.state {
 	case persistentStarted:
 		return callsite.At(fmt.Errorf("%w: started twice", ErrRequest))
-	case persistentFreed:
-		return callsite.At(fmt.Errorf("%w: freed", ErrRequest))
+	case persistentClosed:
+		return callsite.At(fmt.Errorf("%w: closed", ErrRequest))
 	default:
 	}
 	if p.direction == receiving {
@@ -116,11 +116,11 @@ func (p *Persistent) Cancel() {
 	}
 }
 
-// Free ends the use of the operation. One that is under way completes without Wait.
-func (p *Persistent) Free() { p.state = persistentFreed }
+// Close ends the use of the operation. One that is under way completes without Wait.
+func (p *Persistent) Close() { p.state = persistentClosed }
 
 // StartAll starts all operations in order, up to the first that fails to start.
-func StartAll(operations ...*Persistent) error {
+func StartAll(operations []*Persistent) error {
 	for _, p := range operations {
 		if err := p.Start(); err != nil {
 			return err

@@ -19,7 +19,7 @@ func TestPersistentSynchronousSend(t *testing.T) {
 			require.False(t, ok, "rank 1 receives after it has heard from us")
 			require.NoError(t, runtime.Send[int](c, nil, 1, 1))
 			require.NoError(t, second(p.Wait()))
-			p.Free()
+			p.Close()
 			require.ErrorIs(t, p.Start(), runtime.ErrRequest)
 			return
 		}
@@ -43,10 +43,10 @@ func TestPersistentHaloExchange(t *testing.T) {
 		require.NoError(t, err, "nothing to wait for")
 		for round := range rounds {
 			out[0] = c.Rank()*1000 + round
-			require.NoError(t, runtime.StartAll(recv, send))
+			require.NoError(t, runtime.StartAll([]*runtime.Persistent{recv, send}))
 			require.ErrorIs(t, recv.Start(), runtime.ErrRequest)
 			if round%2 == 0 {
-				require.NoError(t, runtime.WaitAll(recv.Request(), send.Request()))
+				require.NoError(t, runtime.WaitAll([]runtime.Request{recv.Request(), send.Request()}))
 			}
 			s, err := recv.Wait()
 			require.NoError(t, err)

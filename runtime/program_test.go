@@ -274,7 +274,7 @@ func allSizes(w *runtime.World) error {
 			if _, err := runtime.Recv(c, got, peer, round); err != nil {
 				return err
 			}
-			if err := runtime.WaitAll(send); err != nil {
+			if err := runtime.WaitAll([]runtime.Request{send}); err != nil {
 				return err
 			}
 			if string(got) != string(pattern(make([]byte, n), peer)) {

@@ -70,7 +70,7 @@ func TestHeadToHead(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, pattern(make([]byte, n), i), got)
 			}
-			require.NoError(t, runtime.WaitAll(requests...))
+			require.NoError(t, runtime.WaitAll(requests))
 		}
 	})
 }
@@ -114,7 +114,7 @@ func floodOf[T any](t *testing.T, make1 func(i int) T) {
 					requests[i] = runtime.Isend(c, buf[:n-min(n, i%3)], 1, i)
 				}
 				require.NoError(t, runtime.Send[byte](c, nil, 1, each))
-				require.NoError(t, runtime.WaitAll(requests...))
+				require.NoError(t, runtime.WaitAll(requests))
 				continue
 			}
 			_, err := runtime.Recv[byte](c, nil, 0, each)
@@ -169,7 +169,7 @@ func TestEveryRankToEveryRank(t *testing.T) {
 				require.Equal(t, s.Source, got[0])
 				require.Equal(t, s.Source, got[n-1])
 			}
-			require.NoError(t, runtime.WaitAll(requests...))
+			require.NoError(t, runtime.WaitAll(requests))
 		}
 	})
 }
@@ -183,7 +183,7 @@ func TestEmptyMessageToOneself(t *testing.T) {
 		require.Equal(t, 0, s.Source)
 		require.Equal(t, 5, s.Tag)
 		require.Zero(t, s.Count())
-		require.NoError(t, runtime.WaitAll(send))
+		require.NoError(t, runtime.WaitAll([]runtime.Request{send}))
 	})
 }
 
@@ -194,8 +194,8 @@ func TestSendToOneself(t *testing.T) {
 			for name, send := range map[string]func(b []byte) error{
 				"Send":   func(b []byte) error { return runtime.Send(c, b, 0, 1) },
 				"Ssend":  func(b []byte) error { return runtime.Ssend(c, b, 0, 1) },
-				"Isend":  func(b []byte) error { return runtime.WaitAll(runtime.Isend(c, b, 0, 1)) },
-				"Issend": func(b []byte) error { return runtime.WaitAll(runtime.Issend(c, b, 0, 1)) },
+				"Isend":  func(b []byte) error { return runtime.WaitAll([]runtime.Request{runtime.Isend(c, b, 0, 1)}) },
+				"Issend": func(b []byte) error { return runtime.WaitAll([]runtime.Request{runtime.Issend(c, b, 0, 1)}) },
 			} {
 				got := make([]byte, n)
 				r := runtime.Irecv(c, got, 0, 1)
@@ -217,7 +217,7 @@ func TestIsendToOneselfBeforeTheReceive(t *testing.T) {
 			_, err := runtime.Recv(c, got, 0, 1)
 			require.NoError(t, err)
 			require.Equal(t, pattern(make([]byte, n), 2), got)
-			require.NoError(t, runtime.WaitAll(r))
+			require.NoError(t, runtime.WaitAll([]runtime.Request{r}))
 		}
 	})
 }
@@ -360,7 +360,7 @@ func TestSendRecvReplaceAroundARing(t *testing.T) {
 			later := runtime.NewRequest(c, func(c *runtime.Comm) error {
 				return second(runtime.SendRecvReplace(c, buf, right, 1, left, 1))
 			})
-			require.NoError(t, runtime.WaitAll(later))
+			require.NoError(t, runtime.WaitAll([]runtime.Request{later}))
 			require.Equal(t, []int{left, left}, []int{buf[0], buf[n-1]})
 		}
 	})
@@ -378,8 +378,9 @@ func TestProcNull(t *testing.T) {
 		buf := []int{42}
 		require.NoError(t, runtime.Send(c, buf, runtime.ProcNull, 1))
 		require.NoError(t, runtime.Ssend(c, buf, runtime.ProcNull, 1))
-		require.NoError(t, runtime.WaitAll(
-			runtime.Isend(c, buf, runtime.ProcNull, 1), runtime.Issend(c, buf, runtime.ProcNull, 1)))
+		require.NoError(t, runtime.WaitAll([]runtime.Request{
+			runtime.Isend(c, buf, runtime.ProcNull, 1), runtime.Issend(c, buf, runtime.ProcNull, 1),
+		}))
 		null(runtime.Recv(c, buf, runtime.ProcNull, 1))
 		null(runtime.Irecv(c, buf, runtime.ProcNull, runtime.AnyTag).Wait())
 		null(runtime.Probe(c, runtime.ProcNull, 1))

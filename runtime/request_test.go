@@ -25,8 +25,8 @@ func TestWaitForNothing(t *testing.T) {
 		require.True(t, ok)
 		require.True(t, none.Done())
 		none.Cancel()
-		require.NoError(t, runtime.WaitAll())
-		require.NoError(t, runtime.WaitAll(none, other))
+		require.NoError(t, runtime.WaitAll(nil))
+		require.NoError(t, runtime.WaitAll([]runtime.Request{none, other}))
 		i, s, err := runtime.WaitAny([]runtime.Request{none, other})
 		require.NoError(t, err)
 		require.Equal(t, runtime.Undefined, i)
@@ -34,7 +34,7 @@ func TestWaitForNothing(t *testing.T) {
 		some, err := runtime.WaitSome([]runtime.Request{none})
 		require.NoError(t, err)
 		require.Nil(t, some)
-		ok, err = runtime.TestAll(none)
+		ok, err = runtime.TestAll([]runtime.Request{none})
 		require.NoError(t, err)
 		require.True(t, ok)
 		i, _, ok, err = runtime.TestAny(nil)
@@ -198,7 +198,7 @@ func TestGeneralizedRequest(t *testing.T) {
 		require.Equal(t, 1-c.Rank(), got[0])
 
 		fails := runtime.NewRequest(c, func(*runtime.Comm) error { return broken })
-		require.ErrorIs(t, runtime.WaitAll(runtime.Request{}, fails), broken)
+		require.ErrorIs(t, runtime.WaitAll([]runtime.Request{{}, fails}), broken)
 		require.NoError(t, second(fails.Wait()), "it was taken")
 		for ok := false; !ok; {
 			var err error
@@ -272,7 +272,7 @@ func TestWaitSomeAndTestAny(t *testing.T) {
 		some, err := runtime.WaitSome(requests)
 		require.NoError(t, err)
 		require.Nil(t, some)
-		ok, err = runtime.TestAll(requests...)
+		ok, err = runtime.TestAll(requests)
 		require.NoError(t, err)
 		require.True(t, ok)
 	})
@@ -282,11 +282,11 @@ func TestTestAllWaitsForAll(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		a, b := runtime.Irecv(c, make([]int, 1), 0, 1), runtime.Irecv(c, make([]int, 1), 0, 2)
 		require.NoError(t, runtime.Send(c, []int{1}, 0, 2))
-		ok, err := runtime.TestAll(a, b)
+		ok, err := runtime.TestAll([]runtime.Request{a, b})
 		require.NoError(t, err)
 		require.False(t, ok)
 		require.NoError(t, runtime.Send(c, []int{1}, 0, 1))
-		ok, err = runtime.TestAll(a, b)
+		ok, err = runtime.TestAll([]runtime.Request{a, b})
 		require.NoError(t, err)
 		require.True(t, ok)
 	})
@@ -297,7 +297,7 @@ func TestWaitAllJoinsErrors(t *testing.T) {
 		a, b := runtime.Irecv(c, make([]int, 1), 0, 1), runtime.Irecv(c, make([]int, 1), 0, 2)
 		a.Cancel()
 		require.NoError(t, runtime.Send(c, []float64{1}, 0, 2))
-		err := runtime.WaitAll(a, b, runtime.Isend(c, []int{1}, 5, 0))
+		err := runtime.WaitAll([]runtime.Request{a, b, runtime.Isend(c, []int{1}, 5, 0)})
 		require.ErrorIs(t, err, runtime.ErrCanceled)
 		require.ErrorIs(t, err, runtime.ErrRank)
 		var mismatch *runtime.TypeMismatchError
@@ -321,7 +321,7 @@ func TestWaitAllHearsOfEveryContext(t *testing.T) {
 				}
 			}
 			cancel()
-			require.ErrorIs(t, runtime.WaitAll(requests...), context.Canceled)
+			require.ErrorIs(t, runtime.WaitAll(requests), context.Canceled)
 		}
 	})
 }

@@ -54,7 +54,7 @@ func TestResultIsTakenOnce(t *testing.T) {
 			_, ok, err := old.Test()
 			require.NoError(t, err, name)
 			require.True(t, ok, name)
-			require.NoError(t, runtime.WaitAll(old, old), name)
+			require.NoError(t, runtime.WaitAll([]runtime.Request{old, old}), name)
 			i, _, err := runtime.WaitAny([]runtime.Request{old})
 			require.NoError(t, err, name)
 			require.Equal(t, runtime.Undefined, i, name)
@@ -134,7 +134,21 @@ func TestEarlyRequests(t *testing.T) {
 			require.ElementsMatch(t, []int{0, 1, 3, 4, 5}, which, name)
 			require.Equal(t, make([]runtime.Request, 6), rs, name)
 		}
-		require.ErrorIs(t, runtime.WaitAll(all()...), runtime.ErrRank)
+		for _, next := range []func([]runtime.Request) error{
+			runtime.WaitAll,
+			func(rs []runtime.Request) error {
+				for {
+					if ok, err := runtime.TestAll(rs); ok {
+						return err
+					}
+				}
+			},
+		} {
+			rs := all()
+			require.ErrorIs(t, next(rs), runtime.ErrRank)
+			require.Equal(t, make([]runtime.Request, 6), rs)
+			require.NoError(t, next(rs)) // nothing is left
+		}
 	})
 }
 

@@ -27,9 +27,9 @@ type Shared struct {
 	layout  sharedLayout
 	// parts holds every member's part with its control words behind it; nil for
 	// members on other nodes.
-	parts [][]byte
-	lease arena.Lease
-	freed atomic.Bool
+	parts  [][]byte
+	lease  arena.Lease
+	closed atomic.Bool
 
 	// sleepers counts the ranks of the node that sleep or are about to, asleep has
 	// a bit for each. Both lie in the part of the first member on the node.
@@ -228,11 +228,11 @@ func SharedView[T any](b []byte) []T {
 	return viewOf[T](b, count(len(b), e.size))
 }
 
-// Free says that this member will not use the memory again. Every member calls it; none
-// waits. A part is reused when all of them have called it or are down.
-func (s *Shared) Free() error {
-	if s.freed.Swap(true) {
-		return callsite.At(fmt.Errorf("%w: shared memory was freed before", ErrArgument))
+// Close ends the use of the memory at this member. Every member calls it; none waits. A
+// part is reused when all of them have called it or are down. A second Close is ErrArgument.
+func (s *Shared) Close() error {
+	if s.closed.Swap(true) {
+		return callsite.At(fmt.Errorf("%w: shared memory was closed before", ErrArgument))
 	}
 	bit := uint64(1) << (s.me % 64)
 	for i, p := range s.parts {
@@ -243,9 +243,6 @@ func (s *Shared) Free() error {
 	s.memory.keep(s.part())
 	return nil
 }
-
-// Close is Free, for Comm.Attribute.
-func (s *Shared) Close() error { return s.Free() }
 
 // part describes this rank's part to its owner, who frees it when nobody uses it.
 func (s *Shared) part() part {

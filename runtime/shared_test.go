@@ -26,7 +26,7 @@ func TestSharedPartsAreOneMemory(t *testing.T) {
 			require.NoError(t, runtime.Local(n, func(w *runtime.World) error {
 				c := w.Comm()
 				s := newShared(t, w, 100)
-				defer s.Free()
+				defer s.Close()
 				for r := range n {
 					require.Len(t, s.Part(r), 100)
 					require.Equal(t, 100, cap(s.Part(r)), "the control words are not the user's")
@@ -57,10 +57,10 @@ func TestSharedBeginsWithZeros(t *testing.T) {
 		for i := range b.Bytes() {
 			b.Bytes()[i] = 0xff
 		}
-		b.Release()
+		b.Close()
 		s := newShared(t, w, 3000)
 		require.Equal(t, make([]byte, 3000), s.Part(0))
-		return s.Free()
+		return s.Close()
 	}))
 }
 
@@ -74,7 +74,7 @@ func TestSharedOfASplit(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer s.Free()
+		defer s.Close()
 		s.Signal(s.Word(c.Rank(), 0), uint64(100+w.Rank()))
 		for r := range c.Size() {
 			if err := s.Await(c, s.Word(r, 0), 1); err != nil {
@@ -93,8 +93,8 @@ func TestSharedWordMisuse(t *testing.T) {
 			require.Panics(t, func() { s.Word(0, off) }, "offset %d", off)
 		}
 		require.Panics(t, func() { runtime.SharedView[*int](s.Part(0)) })
-		require.NoError(t, s.Free())
-		require.ErrorIs(t, s.Free(), runtime.ErrArgument)
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, s.Close(), runtime.ErrArgument)
 		return nil
 	}))
 }
@@ -106,7 +106,7 @@ func TestSharedIsRefusedToAllOrNone(t *testing.T) {
 			require.Error(t, err, "rank %d asks for %d", w.Rank(), size)
 		}
 		s := newShared(t, w, 8)
-		return s.Free()
+		return s.Close()
 	}))
 }
 
@@ -117,7 +117,7 @@ func TestSharedOrdersMemory(t *testing.T) {
 		require.NoError(t, runtime.Local(n, func(w *runtime.World) error {
 			c := w.Comm()
 			s := newShared(t, w, 64)
-			defer s.Free()
+			defer s.Close()
 			arrived, mine := s.Word(0, 0), s.Part(c.Rank())[8:]
 			for round := uint64(1); round <= rounds; round++ {
 				mine[0] = byte(round)
@@ -144,7 +144,7 @@ func TestAwaitFromManyGoroutines(t *testing.T) {
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
 		s := newShared(t, w, 64*8)
-		defer s.Free()
+		defer s.Close()
 		var wg sync.WaitGroup
 		errs := make([]error, 64)
 		for i := range errs {
@@ -163,7 +163,7 @@ func TestAwaitFromManyGoroutines(t *testing.T) {
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s := newShared(t, w, 8)
-		defer s.Free()
+		defer s.Close()
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
 		c := w.Comm().WithContext(ctx)
@@ -218,8 +218,8 @@ func TestSharedFreedByItsCommunicator(t *testing.T) {
 		require.NoError(t, err)
 		s, err := c.Attribute(t, func() (any, error) { return runtime.NewShared(c, 8) })
 		require.NoError(t, err)
-		require.NoError(t, c.Free())
-		require.Error(t, s.(*runtime.Shared).Free())
+		require.NoError(t, c.Close())
+		require.Error(t, s.(*runtime.Shared).Close())
 		return nil
 	}))
 }

@@ -24,7 +24,7 @@ func TestStrided(t *testing.T) {
 			r := runtime.IsendStrided(c, m[j:], column, 0, j)
 			_, err := runtime.Recv(c, transposed[j*rows:(j+1)*rows], 0, j)
 			require.NoError(t, err)
-			require.NoError(t, runtime.WaitAll(r))
+			require.NoError(t, runtime.WaitAll([]runtime.Request{r}))
 		}
 		for i := range m {
 			require.Equal(t, m[i], transposed[i%cols*rows+i/cols])

@@ -14,9 +14,10 @@ type Completion struct {
 	Err    error
 }
 
-// WaitAll waits for all requests and returns their errors joined, nil if none
-// failed. It waits for every one even when some fail.
-func WaitAll(requests ...Request) error {
+// WaitAll waits for all requests, takes their results and makes them zero Requests. It
+// returns their errors joined, nil if none failed, and waits for every one even when some
+// fail.
+func WaitAll(requests []Request) error {
 	var errs []error
 	for len(requests) > 0 {
 		n := 0
@@ -31,6 +32,7 @@ func WaitAll(requests ...Request) error {
 				errs = append(errs, err)
 			}
 		}
+		clear(requests[:n])
 		requests = requests[n:]
 	}
 	return errors.Join(errs...)
@@ -120,9 +122,9 @@ func WaitSome(requests []Request) ([]Completion, error) {
 	return ended, nil
 }
 
-// TestAll reports whether all requests are complete; if so it takes their results
-// and returns their errors joined.
-func TestAll(requests ...Request) (bool, error) {
+// TestAll is WaitAll that does not wait. It reports whether all requests are complete, and
+// changes none unless they are.
+func TestAll(requests []Request) (bool, error) {
 	all := true
 	for _, r := range requests {
 		if !r.Done() {
@@ -132,7 +134,7 @@ func TestAll(requests ...Request) (bool, error) {
 	if !all {
 		return false, nil
 	}
-	return true, WaitAll(requests...)
+	return true, WaitAll(requests)
 }
 
 // TestAny is WaitAny that does not wait. It reports whether a request was

@@ -49,7 +49,7 @@ func receive(c *runtime.Comm, o *order) error {
 		if err := runtime.Send(c, []byte{1}, 0, tagData); err != nil {
 			return err
 		}
-		if err := runtime.WaitAll(reqs...); err != nil {
+		if err := runtime.WaitAll(reqs); err != nil {
 			return err
 		}
 	}

@@ -86,7 +86,7 @@ func (n *counter) Receive(c actor.Context) {
 		n.got++
 	case *runtime.Message:
 		n.got++
-		m.Release()
+		m.Close()
 	case *count:
 		n.expect, n.asker = m.Expect, c.Sender()
 	}

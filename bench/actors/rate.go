@@ -107,7 +107,7 @@ func (b *bench) isends(windows, bytes int) (float64, error) {
 		for i := range reqs {
 			reqs[i] = runtime.Isend(c, buf, 1, tagData)
 		}
-		if err := runtime.WaitAll(reqs...); err != nil {
+		if err := runtime.WaitAll(reqs); err != nil {
 			return 0, fmt.Errorf("isends: %w", err)
 		}
 	}

@@ -73,7 +73,7 @@ func pingPong(w *runtime.World, size, timed, warmup int) (float64, error) {
 		if i >= warmup {
 			total += time.Since(origin) - start
 		}
-		came.Buffer().Release()
+		came.Buffer().Close()
 	}
 	return osu.Micros(total) / float64(2*timed), nil
 }
@@ -124,7 +124,7 @@ func touchAndRead(w *runtime.World, size int) ([3]float64, error) {
 				return mine, err
 			}
 		}
-		came.Buffer().Release()
+		came.Buffer().Close()
 	}
 	if _, err := runtime.SendRecv(c, mine[:], peer, tag+1, theirs[:], peer, tag+1); err != nil {
 		return mine, err

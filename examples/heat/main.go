@@ -156,7 +156,7 @@ func (b *block) swapHalos() error {
 	swap(rank+b.cols < b.comm.Size(), rank+b.cols, row, last, last+b.stride, 1)
 	swap(col > 0, rank-1, column, first, first-1, 2)
 	swap(col < b.cols-1, rank+1, column, right, right+1, 3)
-	return runtime.WaitAll(requests...)
+	return runtime.WaitAll(requests)
 }
 
 // show collects the plate at rank 0, which prints a line of progress and writes a frame.

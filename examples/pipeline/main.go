@@ -108,7 +108,7 @@ func (k *sink) Receive(c actor.Context) {
 	if !ok {
 		return
 	}
-	defer m.Release()
+	defer m.Close()
 	time.Sleep(k.slow)
 	for i, p := range m.Bytes() {
 		if p != byte(k.got)+k.stages {

@@ -41,7 +41,7 @@ func testTellAllocates(t *testing.T) {
 			_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
 				case *runtime.Message:
-					m.Release()
+					m.Close()
 				case bool:
 					<-gate
 				case string:

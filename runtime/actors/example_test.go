@@ -260,7 +260,7 @@ func Example_message() {
 		if w.Rank() == 1 {
 			_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				if m, ok := c.Message().(*runtime.Message); ok {
-					defer m.Release()
+					defer m.Close()
 					values := runtime.View[float64](m.Buffer())
 					c.Respond(values[len(values)-1])
 				}

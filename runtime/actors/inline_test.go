@@ -34,7 +34,7 @@ var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 		return second(runtime.Irecv(c, make([]byte, 1), 1, 0).Wait())
 	},
 	"WaitAll": func(_ *actors.System, c *runtime.Comm) error {
-		return runtime.WaitAll(runtime.Irecv(c, make([]byte, 1), 1, 0))
+		return runtime.WaitAll([]runtime.Request{runtime.Irecv(c, make([]byte, 1), 1, 0)})
 	},
 	"WaitSome": func(_ *actors.System, c *runtime.Comm) error { return second(runtime.WaitSome(requests(c))) },
 	"WaitAny": func(_ *actors.System, c *runtime.Comm) error {

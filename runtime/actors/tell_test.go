@@ -136,8 +136,8 @@ func testMessageMemory(t *testing.T) {
 				require.Panics(t, func() { m.Bytes() })
 				m = next(t, got)
 				require.Equal(t, bytes.Repeat([]byte{7}, n), append([]byte{}, m.Bytes()...))
-				m.Release()
-				m.Release()
+				m.Close()
+				m.Close()
 				dead := letters(s)
 				s.Root.Send(s.PID(1, "in"), m)
 				require.ErrorIs(t, next(t, dead), runtime.ErrBuffer)
@@ -155,7 +155,7 @@ func TestMessageIsNotCopied(t *testing.T) {
 		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 			if m, ok := c.Message().(*runtime.Message); ok {
 				addresses <- &m.Bytes()[0]
-				m.Release()
+				m.Close()
 			}
 		}), "in")
 		require.NoError(t, err)

@@ -63,13 +63,13 @@ func plainRank(w *runtime.World) error {
 	if err != nil {
 		return err
 	}
-	m.Release()
+	m.Close()
 	runtime.Irecv(c, make([]byte, 10), last, 99) // dropped
 	shared, err := runtime.NewShared(c, 4096)
 	if err != nil {
 		return err
 	}
-	return shared.Free()
+	return shared.Close()
 }
 
 // actorsRank makes an actor that others ask, watch and find by name.

@@ -72,7 +72,7 @@ func (s *Stream[T]) window() error {
 			s.requests = append(s.requests, runtime.Isend(s.Comm, s.Send, s.Peer, tagData))
 		}
 	}
-	if err := runtime.WaitAll(s.requests...); err != nil {
+	if err := runtime.WaitAll(s.requests); err != nil {
 		return err
 	}
 	if s.Recv != nil && s.Send != nil {
