@@ -19,6 +19,8 @@
 //
 // Frames on the socket are described at [Server]. A malformed frame is an error,
 // never a panic or a large allocation. No host name is ever resolved.
+//
+// Unstable: any release may change this package, also after v1.
 package bootstrap
 
 import (

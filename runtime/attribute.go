@@ -8,19 +8,6 @@ import (
 	"sync/atomic"
 )
 
-// Attribute returns the value that belongs to key in this communicator, and makes it with
-// create when there is none yet. Views and the Private twin share the attributes.
-// Goroutines that ask for one key at the same time wait for the first one's create; when it
-// fails nothing is kept. Values that are io.Closers are closed by Close, the latest first;
-// Explainers of World.Comm are called at its end. Keys are compared like those of maps: use
-// a type of your own.
-func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return c.core.attributes.get(key, create)
-}
-
 // attributes is the cache behind Comm.Attribute: a list to whose end entries are added.
 // A lookup follows pointers and takes no lock, since every collective operation begins
 // with one.

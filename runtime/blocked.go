@@ -182,11 +182,6 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	return lines
 }
 
-// Describer is an attribute of a communicator that says what the rank is doing there, for
-// the report of a job that hangs: "barrier, call 3, at main.go:12", or nothing. It is
-// called on a goroutine of its own.
-type Describer interface{ Doing() string }
-
 // doing lists what attributes say that the rank is doing, by communicator, and reports
 // whether one of them is that of all ranks.
 func (s *comms) doing() (list []string, all bool) {

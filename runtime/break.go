@@ -6,36 +6,6 @@ import (
 	"fmt"
 )
 
-// Break marks the communicator as broken: operations on it, on its views and on its Private
-// twin, those under way included, end with an error that is ErrCommBroken and cause, at
-// this rank at once and at the other members as soon as the notice arrives. Collective
-// operations call it when they are abandoned, because members that continue would wait for
-// ever or match wrong messages. Only the first Break of a communicator counts. Elsewhere
-// the cause is its text, cut after some 250 bytes, and the PeerError of the rank that was
-// lost if it is one.
-func (c *Comm) Break(cause error) {
-	if c == nil || c.Err() != nil {
-		return
-	}
-	w := c.core.world
-	origin := w.Rank()
-	if b := originator(nil); errors.As(cause, &b) {
-		origin = b.FailureOrigin()
-	}
-	if !w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}) {
-		return
-	}
-	text := appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
-	for rank := range c.size {
-		if rank != c.rank {
-			w.engine.Notify(c.WorldRank(rank), int(c.core.number), text)
-		}
-	}
-}
-
-// Broken reports whether a member broke the communicator, also when it was closed since.
-func (c *Comm) Broken() bool { return c.core.broken.Load() }
-
 // broken ends a communicator at this rank and reports whether it was whole.
 func (w *World) broken(core *commCore, why *BrokenError) bool {
 	if !core.failure.CompareAndSwap(nil, &commFailure{why}) {

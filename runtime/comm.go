@@ -164,18 +164,6 @@ func (c *Comm) Context() context.Context {
 	return c.ctx
 }
 
-// Private returns the communicator's twin: the same group and context.Context, and messages
-// of its own. Libraries such as package collectives use it, so that their messages never
-// match the user's receives. It is the same *Comm each time, needs no communication, and
-// its own Private is itself.
-func (c *Comm) Private() *Comm { return c.twin }
-
-// Oversubscribed reports whether the ranks of this node outnumber the processors
-// they may use.
-func (c *Comm) Oversubscribed() bool {
-	return c.core.world.LocalSize() > c.core.world.Processors()
-}
-
 // Close ends the communicator; attributes that are io.Closers are closed. Operations on it,
 // on its views and on its Private twin fail afterwards. It is local and does not wait:
 // operations under way should have ended. The communicator of the World cannot be closed.

@@ -61,6 +61,21 @@
 // TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the others of this
 // package. An error of one operation does not affect other operations.
 //
+// # For libraries
+//
+// A program needs none of the following. A library that adds operations on communicators,
+// as package collectives does, uses:
+//
+//	messages of its own       [Comm.Private], [Label], [LabelMax], [LabelError],
+//	                          [Comm.SendLabeled], [Comm.RecvLabeled], [Comm.SendRecvLabeled]
+//	a state per communicator  [Comm.Attribute]
+//	nonblocking operations    [NewRequest]
+//	abandoned operations      [Comm.Break], [Comm.Broken], [Comm.Inquire], [Answerer],
+//	                          [AnswerMax], [ErrNoAnswer]
+//	reports                   [Describer], [Explainer], [Comm.AwaitedRanks],
+//	                          [Comm.Unreceived], [Unreceived]
+//	checks before it begins   [Element], [Comm.Oversubscribed]
+//
 // # Environment
 //
 // gorun describes the job to a rank in variables that only package bootstrap

@@ -10,10 +10,6 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// Element returns nil if values of type T can be sent in messages, else an ElementTypeError
-// that names the field in the way.
-func Element[T any]() error { return elementOf[T]().err }
-
 // CountOf returns how many whole elements of type T are in the message that s
 // describes; 0 for types of no size.
 func CountOf[T any](s Status) int { return count(s.Bytes, elementOf[T]().size) }

@@ -82,15 +82,6 @@ type TruncatedError = engine.TruncatedError
 //	Want   string // that of what the receive is into
 type TypeMismatchError = engine.TypeMismatchError
 
-// LabelError ends a receive of a library whose Label is not that of its message. The
-// message is lost, nothing else is. Its fields:
-//
-//	Source int    // the sender's rank in the communicator
-//	Tag    int    // that of the message
-//	Sent   uint32 // the label of the message
-//	Want   uint32 // that of the receive
-type LabelError = engine.LabelError
-
 // MemoryError ends a RecvMessage of a message for which this rank has no memory. The
 // message is lost; nothing else is. Its fields:
 //

@@ -22,10 +22,6 @@ const (
 	explainActorsMax = 64
 )
 
-// Explainer is a value of an attribute of World.Comm that has something to say at the
-// end of a run: GORUN_EXPLAIN prints its lines.
-type Explainer interface{ Explain() []string }
-
 // Explain describes the way to a peer in one line: the lane, the path of large messages,
 // and why faster ones were not chosen.
 func (w *World) Explain(peer int) string {

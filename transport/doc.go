@@ -42,4 +42,6 @@
 //
 // The suite in transporttest is this contract as tests; it runs against every
 // transport and against the in-memory fake that injects faults.
+//
+// Unstable: any release may change this package, also after v1.
 package transport

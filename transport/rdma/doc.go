@@ -86,4 +86,6 @@
 // number. A request whose record does not verify is refused with its reason, without
 // notice to the actor of a peer, and counted; the first one of either kind is logged. A
 // refusal that does not verify is counted, too, and ends one attempt.
+//
+// Unstable: any release may change this package, also after v1.
 package rdma

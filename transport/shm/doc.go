@@ -79,4 +79,6 @@
 // Memory that peers can write is loaded once, checked, then used. A ring with contents
 // that no correct peer writes ends the lane of that peer with ErrDamaged. Memory that
 // such a peer may still write to is not reused before the peer was reaped.
+//
+// Unstable: any release may change this package, also after v1.
 package shm

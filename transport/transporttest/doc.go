@@ -16,4 +16,6 @@
 // The fake uses every freedom of the contract: a message may be late, a ring small, a
 // completion out of order, and only an arrival wakes a rank. A caller that works on the
 // fake works on every transport.
+//
+// Unstable: any release may change this package, also after v1.
 package transporttest

@@ -58,4 +58,6 @@
 // loses its connection, without other effects. Its socket is read for a while, so that
 // the message arrives: 16 MiB at most, and 64 sockets at a time. [Counters] counts all of
 // them.
+//
+// Unstable: any release may change this package, also after v1.
 package iwarp

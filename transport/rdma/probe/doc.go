@@ -21,4 +21,6 @@
 // A preference (-net) is an interface's name, an address, or a network in CIDR form;
 // several are separated by commas, and the first that matches is used. Among its matches
 // the same order decides.
+//
+// Unstable: any release may change this package, also after v1.
 package probe

@@ -46,4 +46,6 @@
 //	a registered region                peers too, as its access rights say, until
 //	                                   MemoryRegion.Close returns
 //	*Request, *Receive                 the provider, from Next to Done or Fail
+//
+// Unstable: any release may change this package, also after v1.
 package verbs

@@ -19,4 +19,6 @@
 //
 // Every error is a [FaultError], which carries the code of the Terminate message
 // that the peer gets for it.
+//
+// Unstable: any release may change this package, also after v1.
 package ddp

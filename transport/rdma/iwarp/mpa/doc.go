@@ -29,4 +29,6 @@
 //
 // Parsers return slices of what they were given; they are valid as long as the
 // caller keeps that buffer. Nothing here keeps a slice beyond a call.
+//
+// Unstable: any release may change this package, also after v1.
 package mpa

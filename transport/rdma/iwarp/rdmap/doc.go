@@ -24,4 +24,6 @@
 // (section 6.1). [OutboundQueue] is the requester's queue and matches responses to
 // requests; [InboundQueue] is the responder's. Both keep order: reads are answered
 // in the order of their requests (section 5.5 rule 20).
+//
+// Unstable: any release may change this package, also after v1.
 package rdmap

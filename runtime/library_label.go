@@ -1,6 +1,8 @@
 package runtime
 
-import "github.com/gorun-hpc/gorun/runtime/internal/engine"
+import (
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
 
 // LabelMax is the largest label.
 const LabelMax = 1<<31 - 1
@@ -31,3 +33,12 @@ func (c *Comm) RecvLabeled(l *Label, b []byte, source, tag int) (Status, error) 
 func (c *Comm) SendRecvLabeled(l *Label, send []byte, dest int, recv []byte, source, tag int) (Status, error) {
 	return c.sendRecv(&l.element, send, dest, tag, &l.element, recv, source, tag)
 }
+
+// LabelError ends a receive of a library whose Label is not that of its message. The
+// message is lost, nothing else is. Its fields:
+//
+//	Source int    // the sender's rank in the communicator
+//	Tag    int    // that of the message
+//	Sent   uint32 // the label of the message
+//	Want   uint32 // that of the receive
+type LabelError = engine.LabelError

@@ -1,0 +1,210 @@
+package gorun_test
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/build"
+	"go/doc"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write testdata/api anew")
+
+// stable are the packages whose exported API changes with a new major version only.
+var stable = []string{"runtime", "runtime/actors", "collectives"}
+
+// unstable is the line of the package comment of every other package that programs can
+// import.
+const unstable = "Unstable: any release may change this package, also after v1."
+
+// TestAPI compares the exported API with testdata/api, so that a review sees what changes.
+func TestAPI(t *testing.T) {
+	for _, dir := range stable {
+		got := exported(t, dir)
+		name := filepath.Join("testdata", "api", strings.ReplaceAll(dir, "/", "_")+".txt")
+		if *update {
+			if err := os.WriteFile(name, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Equal(got, want) {
+			continue
+		}
+		old, now := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
+		for _, line := range old {
+			if !slices.Contains(now, line) {
+				t.Errorf("%s: gone: %s", dir, line)
+			}
+		}
+		for _, line := range now {
+			if !slices.Contains(old, line) {
+				t.Errorf("%s: new: %s", dir, line)
+			}
+		}
+		t.Errorf("the API of %s is not that of %s: if the change is wanted, `go test -run TestAPI . -update`", dir, name)
+	}
+}
+
+// exported lists the exported API of a package of this tree on Linux, sorted, one
+// declaration after the other. Lines of one declaration are indented.
+func exported(t *testing.T, dir string) []byte {
+	t.Helper()
+	files, p := documented(t, dir)
+	var all []string
+	add := func(prefix string, node any) {
+		var b bytes.Buffer
+		if err := (&printer.Config{Mode: printer.RawFormat, Tabwidth: 8}).Fprint(&b, files, node); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, prefix+b.String())
+	}
+	values := func(list []*doc.Value) {
+		for _, v := range list {
+			for _, spec := range v.Decl.Specs {
+				add(v.Decl.Tok.String()+" ", spec)
+			}
+		}
+	}
+	functions := func(list []*doc.Func) {
+		for _, f := range list {
+			add("", f.Decl)
+		}
+	}
+	values(p.Consts)
+	values(p.Vars)
+	functions(p.Funcs)
+	for _, typ := range p.Types {
+		values(typ.Consts)
+		values(typ.Vars)
+		functions(typ.Funcs)
+		functions(typ.Methods)
+		for _, spec := range typ.Decl.Specs {
+			add("type ", spec)
+		}
+	}
+	slices.Sort(all)
+	return []byte(strings.Join(all, "\n") + "\n")
+}
+
+// documented returns the documentation of a package without the comments of its
+// declarations.
+func documented(t *testing.T, dir string) (*token.FileSet, *doc.Package) {
+	t.Helper()
+	context := build.Default
+	context.GOOS, context.GOARCH, context.BuildTags = "linux", "amd64", nil
+	found, err := context.ImportDir(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := token.NewFileSet()
+	var parsed []*ast.File
+	for _, name := range found.GoFiles {
+		f, err := parser.ParseFile(files, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed = append(parsed, f)
+	}
+	p, err := doc.NewFromFiles(files, parsed, module+"/"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, p
+}
+
+// TestPackagesSayWhetherTheyAreStable lets no package become public by mistake.
+func TestPackagesSayWhetherTheyAreStable(t *testing.T) {
+	says := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.isTest() || s.syntax.Name.Name == "main" || strings.Contains("/"+s.dir+"/", "/internal/") || strings.Contains(s.dir, "testdata") || s.dir == ".ci" {
+			continue
+		}
+		says[s.dir] = says[s.dir] || strings.Contains(s.syntax.Doc.Text(), unstable)
+	}
+	for dir, said := range says {
+		if said == slices.Contains(stable, dir) {
+			t.Errorf("%s: a package is either in the list of stable ones or its comment says %q", dir, unstable)
+		}
+	}
+	for _, dir := range stable {
+		if _, ok := says[dir]; !ok {
+			t.Errorf("%s is not there", dir)
+		}
+	}
+}
+
+// TestLibrariesAreToldApart compares what files named library*.go of package runtime
+// export with the section of the package comment about libraries.
+func TestLibrariesAreToldApart(t *testing.T) {
+	var section string
+	names := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.dir != "runtime" || s.isTest() {
+			continue
+		}
+		if _, after, ok := strings.Cut(s.syntax.Doc.Text(), "# For libraries"); ok {
+			section, _, _ = strings.Cut(after, "\n# ")
+		}
+		if !strings.HasPrefix(filepath.Base(s.path), "library") {
+			continue
+		}
+		for _, d := range s.syntax.Decls {
+			for _, name := range declared(d) {
+				names[name] = true
+			}
+		}
+	}
+	for name := range names {
+		if !strings.Contains(section, "["+name+"]") {
+			t.Errorf("the package comment of runtime does not list %s among what libraries use", name)
+		}
+	}
+	if listed := strings.Count(section, "["); listed != len(names) {
+		t.Errorf("the package comment of runtime lists %d names for libraries, there are %d: %v", listed, len(names), names)
+	}
+}
+
+// declared returns the exported names of a declaration: a method is Type.Name. A method of
+// a type that is declared beside it goes without saying.
+func declared(d ast.Decl) []string {
+	var all []string
+	add := func(prefix string, id *ast.Ident) {
+		if id.IsExported() {
+			all = append(all, prefix+id.Name)
+		}
+	}
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			add("", d.Name)
+		} else if on, ok := d.Recv.List[0].Type.(*ast.StarExpr); ok && on.X.(*ast.Ident).Name == "Comm" {
+			add("Comm.", d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				add("", spec.Name)
+			case *ast.ValueSpec:
+				for _, id := range spec.Names {
+					add("", id)
+				}
+			default:
+			}
+		}
+	default:
+	}
+	return all
+}
