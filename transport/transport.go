@@ -18,9 +18,6 @@ type Caps struct {
 	EagerBest int
 	// Get says that exposed memory of the peer can be read.
 	Get bool
-	// GetAlone says that a Get completes without the peer's processor, so a
-	// receiver can finish a message while its sender computes.
-	GetAlone bool
 	// Put says that exposed memory of the peer can be written.
 	Put bool
 	// FetchAdd says that a 64-bit word of the peer can be added to atomically.

@@ -15,9 +15,6 @@ const depth = 6
 // outermost. Of functions that were inlined it knows the innermost alone.
 type Site [depth]uintptr
 
-// Known reports whether something was recorded.
-func (s *Site) Known() bool { return s[0] != 0 }
-
 // Line returns the innermost line, as in "main.go:12", of a function that is in none of
 // the packages with this prefix, or is one of their tests; "" if there is none.
 func (s *Site) Line(prefix string) string {

@@ -179,10 +179,6 @@ func (a *connector) schedule(c actor.Context) {
 func (a *connector) invited(c actor.Context, l *link) {
 	a.number++
 	l.conn = peering.Conn{Number: a.number}
-	if _, _, err := a.t.policy.Accept(&l.proposal, l.event, 0); err != nil {
-		a.refuse(l, negotiation.RejectOf(err))
-		return
-	}
 	a.links[l.conn] = l
 	a.step(c, peering.Event{Kind: peering.Requested, Conn: l.conn, Greeting: peering.Greeting{
 		Incarnation: l.proposal.Incarnation, Attempt: l.proposal.Attempt, Nonce: l.proposal.Nonce,
@@ -201,7 +197,7 @@ func (a *connector) answered(c actor.Context, m answered) {
 	l := m.link
 	reply, err := a.t.credentials.OpenReply(m.data, l.offered, uint32(a.peer))
 	if err == nil {
-		l.terms, err = a.t.policy.Conclude(&l.offer, &reply)
+		l.terms, err = negotiation.Conclude(&l.offer, &reply)
 	}
 	if err != nil {
 		a.t.command(func() { a.t.forget(l) })

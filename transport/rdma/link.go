@@ -131,7 +131,7 @@ func (t *Transport) accept(l *link) {
 	err := t.open(l)
 	var reply negotiation.Record
 	if err == nil {
-		reply, l.terms, err = t.policy.Accept(&l.proposal, l.event, uint16(l.window))
+		reply, l.terms = t.policy.Accept(&l.proposal, l.event, uint16(l.window))
 	}
 	if err == nil {
 		reply.Incarnation, reply.Attempt = l.greeting.Incarnation, l.greeting.Attempt

@@ -97,7 +97,7 @@ func credentials(rank, size int) negotiation.Credentials {
 // request is a record of a first attempt.
 func request(attempt uint16) negotiation.Record {
 	return negotiation.Record{
-		Attempt: attempt, Depths: negotiation.Depths{IRD: 4, ORD: 4}, Credits: 8, Slot: 16 << 10, LogMessage: 20, Nonce: uint32(attempt) + 77,
+		Attempt: attempt, Depths: negotiation.Depths{IRD: 4, ORD: 4}, Credits: 8, Slot: 16 << 10, Nonce: uint32(attempt) + 77,
 	}
 }
 

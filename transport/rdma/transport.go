@@ -2,7 +2,6 @@ package rdma
 
 import (
 	"fmt"
-	"math"
 	"net/netip"
 	"time"
 
@@ -115,15 +114,14 @@ func (t *Transport) prepare() error {
 	t.measure = measureOf(peers)
 	t.pool = credit.NewPool(peers, min(t.config.Slot, a.MaxMessage, negotiation.MaxSlot))
 	t.policy = negotiation.Policy{
-		Slot: t.pool.Slot(), LogMessage: uint8(math.Ilogb(float64(a.MaxRDMA))),
-		Features: negotiation.ReadRendezvous | negotiation.WriteRendezvous,
+		Slot: t.pool.Slot(),
 		Limits: negotiation.Limits{
 			Want:   negotiation.Depths{IRD: min(t.config.ReadsIn, t.measure.reads), ORD: min(t.config.ReadsOut, t.measure.reads)},
 			Device: negotiation.Depths{IRD: a.MaxReadsIn, ORD: a.MaxReadsOut},
 		},
 	}
 	if t.config.NoCRC {
-		t.policy.Features |= negotiation.WithoutCRC
+		t.policy.Features = negotiation.WithoutCRC
 	}
 	offer := t.policy.Limits.Offer()
 	t.attributes = a.Endpoint

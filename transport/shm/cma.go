@@ -52,14 +52,6 @@ func newCookie() []uint64 {
 	return []uint64{binary.LittleEndian.Uint64(b[:])}
 }
 
-// alone says that a Get needs nothing of the peer's processor, as far as known.
-func (e *endpoint) alone() bool {
-	if e.t.cfg.DisableCMA {
-		return false
-	}
-	return e.t.node.locals != nil || !e.reach.probed || e.reach.direct
-}
-
 // direct says that the private memory of the peer can be read and written by
 // process_vm_readv and process_vm_writev. It finds out on the first call: a
 // word in the peer's memory must hold what the peer's header says.

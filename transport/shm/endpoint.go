@@ -65,7 +65,7 @@ func newEndpoint(t *Transport, slot int) *endpoint {
 func (e *endpoint) Caps() transport.Caps {
 	return transport.Caps{
 		MaxEager: maxEager, EagerBest: eagerBest,
-		Get: true, GetAlone: e.alone(), Put: true, FetchAdd: true, Handover: true, MaxReads: maxReads,
+		Get: true, Put: true, FetchAdd: true, Handover: true, MaxReads: maxReads,
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 // bulkRules are the rules of Get, Put and FetchAdd.
 var bulkRules = []rule{
 	{"GetReadsExactlyWhatWasAsked", 2, testGet},
-	{"GetAloneNeedsNoPollOfThePeer", 2, testGetAlone},
 	{"GetsBeyondMaxReadsAreDrivenAgain", 2, testMaxReads},
 	{"PutWritesExactlyWhatWasAsked", 2, testPut},
 	{"PutIsInPlaceBeforeALaterMessage", 2, testPutThenSend},
@@ -88,20 +87,6 @@ func testGet(r *rig) {
 		require.NoError(r, r.ranks[1].transport.Conceal(k))
 		r.requirePattern(source, uint64(n))
 	}
-}
-
-func testGetAlone(r *rig) {
-	e, caps := r.connected(0, 1)
-	r.needs("get alone", caps.GetAlone)
-	const n = 2<<20 + 5
-	k := r.expose(1, pattern(1, n), transport.AccessRead)
-	m, dst := r.ranks[0], make([]byte, n)
-	token := m.nextToken()
-	require.NoError(r, m.drive(func() error { return e.Get(dst, k, token) }))
-	require.NoError(r, m.wait("a get without the peer", func() bool { _, ok := m.completions[token]; return ok }))
-	require.NoError(r, m.completions[token].err)
-	r.requirePattern(dst, 1)
-	require.NoError(r, r.ranks[1].transport.Conceal(k))
 }
 
 func testMaxReads(r *rig) {

@@ -29,11 +29,11 @@ func TestConformance(t *testing.T) {
 		"refusing":   {AgainRate: 0.3, AgainPolls: 4},
 		"tiny":       {MaxEager: 64, EagerBest: 16, RingMessages: 2, RingBytes: 100, MaxReads: 1},
 		"lazy":       {ConnectPolls: 6},
-		"dependent":  {NoGetAlone: true, DelayPolls: 2},
+		"dependent":  {TargetPolls: true, DelayPolls: 2},
 		"read-only":  {NoPut: true, NoFetchAdd: true, NoHandover: true},
 		"write-only": {NoGet: true, AgainRate: 0.1},
 		"messages":   {NoGet: true, NoPut: true, NoFetchAdd: true, NoHandover: true, DelayPolls: 1},
-		"everything": {DelayPolls: 4, AgainRate: 0.2, ConnectPolls: 3, RingMessages: 5, RingBytes: 4096, NoGetAlone: true},
+		"everything": {DelayPolls: 4, AgainRate: 0.2, ConnectPolls: 3, RingMessages: 5, RingBytes: 4096, TargetPolls: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range seeds {

@@ -35,9 +35,10 @@ type FakeOptions struct {
 
 	// MaxEager and EagerBest are reported as Caps; 0 means 4096 and 512 bytes.
 	MaxEager, EagerBest int
-	// NoGet, NoGetAlone, NoPut, NoFetchAdd and NoHandover take capabilities away.
-	// With NoGetAlone every one-sided operation waits for a Poll of its target.
-	NoGet, NoGetAlone, NoPut, NoFetchAdd, NoHandover bool
+	// NoGet, NoPut, NoFetchAdd and NoHandover take capabilities away.
+	NoGet, NoPut, NoFetchAdd, NoHandover bool
+	// TargetPolls makes every one-sided operation wait for a Poll of its target.
+	TargetPolls bool
 	// CostlySend is reported as Caps.
 	CostlySend bool
 	// MaxReads is the number of Gets under way to one peer; 0 means 4.

@@ -29,7 +29,6 @@ func (e *fakeEndpoint) Caps() transport.Caps {
 		return caps
 	}
 	caps.Get = !o.NoGet
-	caps.GetAlone = caps.Get && !o.NoGetAlone
 	caps.Put = !o.NoPut
 	caps.FetchAdd = !o.NoFetchAdd
 	caps.Handover = !o.NoHandover
@@ -158,7 +157,7 @@ func (e *fakeEndpoint) start(op operation) error {
 		return transport.ErrAgain
 	}
 	e.checkStale(&op)
-	op.alone = !f.options.NoGetAlone
+	op.alone = !f.options.TargetPolls
 	op.due = t.polls + uint64(t.upTo(f.options.DelayPolls))
 	op.fails = f.options.FailRate > 0 && t.random.Float64() < f.options.FailRate
 	op.begin()

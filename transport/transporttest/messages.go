@@ -55,9 +55,6 @@ func testCaps(r *rig) {
 	require.Positive(r, caps.EagerBest)
 	require.LessOrEqual(r, caps.EagerBest, caps.MaxEager)
 	require.Equal(r, caps.Get, caps.MaxReads > 0, "Get and MaxReads > 0")
-	if caps.GetAlone {
-		require.True(r, caps.Get, "GetAlone without Get")
-	}
 }
 
 // edgeSizes are payload sizes around everything a transport may round to.

@@ -43,9 +43,8 @@ type Config struct {
 
 // Stats counts what an Arena holds at one moment.
 type Stats struct {
-	// Own, Given and Shared count the leases held by this rank alone, by another
-	// rank, and by readers (whether or not this rank holds them too).
-	Own, Given, Shared int
+	// Own and Given count the leases of this rank and those given away.
+	Own, Given int
 	// Bytes is the sum of the leases, as asked for.
 	Bytes int
 	// Grown is how much of the range is in use or was; Hot is how much of the
@@ -54,7 +53,7 @@ type Stats struct {
 }
 
 // Leases is the number of all leases.
-func (s Stats) Leases() int { return s.Own + s.Given + s.Shared }
+func (s Stats) Leases() int { return s.Own + s.Given }
 
 // Arena divides one rank's range. See the package comment.
 type Arena struct {
@@ -339,13 +338,10 @@ func (a *Arena) Stats() Stats {
 	st := Stats{Grown: a.grown, Hot: a.heap.hot}
 	a.each(func(l *lease, _ int) {
 		st.Bytes += l.n
-		switch {
-		case len(l.readers) > 0:
-			st.Shared++
-		case !l.given:
-			st.Own++
-		default:
+		if l.given {
 			st.Given++
+		} else {
+			st.Own++
 		}
 	})
 	return st
@@ -371,9 +367,6 @@ func (a *Arena) each(fn func(l *lease, off int)) {
 		}
 	}
 }
-
-// Offset returns where b lies in the arena's range, and false if it does not.
-func (a *Arena) Offset(b []byte) (int, bool) { return a.mem.Offset(b) }
 
 // Key returns the key by which peers reach the memory at off.
 func (a *Arena) Key(off int) transport.Key { return a.mem.Key(off) }

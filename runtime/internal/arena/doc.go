@@ -11,11 +11,9 @@
 //
 // An allocation is a lease. A table, not a counter, says which rank holds it:
 //
-//	state   holder        readers      ends when
-//	own     this rank     none         Free
-//	given   the receiver  none         Return by that rank, or TakeBack
-//	shared  this rank     some ranks   Free and a Return of every reader
-//	lent    nobody        some ranks   a Return of every reader
+//	state   holder        ends when
+//	own     this rank     Free
+//	given   the receiver  Return by that rank, or TakeBack
 //
 // Given memory has its giver as a second holder until Confirm: the receiver may
 // return it, or die, before the sender's call has ended.

@@ -1,9 +1,6 @@
 package arena
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // own returns the table's entry of a Lease of this rank that is not stale.
 func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
@@ -14,8 +11,7 @@ func (a *Arena) own(op string, l Lease, rank int) (*lease, *span, error) {
 	return e, s, nil
 }
 
-// Free ends this rank's hold of l. The memory is used again when the last
-// reader has returned it too.
+// Free ends the lease l. Its memory is used again.
 func (a *Arena) Free(l Lease) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -29,8 +25,7 @@ func (a *Arena) Free(l Lease) error {
 }
 
 // Give makes rank the holder of l, which with all its copies is stale from then
-// on. rank may be this rank itself, for a message to itself. Memory with readers
-// cannot be given away: ErrShared.
+// on. rank may be this rank itself, for a message to itself.
 //
 // The memory is in flight until Confirm or Regain is called with what Give
 // returned: even when rank returns it or goes down before, it is not used again.
@@ -40,9 +35,6 @@ func (a *Arena) Give(l Lease, rank int) (Lease, error) {
 	e, _, err := a.own("give", l, rank)
 	if err != nil {
 		return Lease{}, err
-	}
-	if len(e.readers) > 0 {
-		return Lease{}, &OpError{Op: "give", Off: uint64(l.Off), Rank: rank, Err: ErrShared}
 	}
 	if !isRank(rank) {
 		return Lease{}, &OpError{Op: "give", Off: uint64(l.Off), Rank: rank, Err: ErrNotHeld}
@@ -92,25 +84,8 @@ func (a *Arena) Regain(given Lease) (Lease, error) {
 	return Lease{Off: given.Off, Bytes: s.bytes(given.Off, e.n), epoch: a.epoch}, nil
 }
 
-// Share makes rank a reader of l once more: a rank that was made a reader twice
-// returns it twice. This rank keeps its hold and must not write while there are
-// readers.
-func (a *Arena) Share(l Lease, rank int) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e, _, err := a.own("share", l, rank)
-	if err != nil {
-		return err
-	}
-	if !isRank(rank) || rank == int(a.rank) {
-		return &OpError{Op: "share", Off: uint64(l.Off), Rank: rank, Err: ErrNotHeld}
-	}
-	e.readers = append(e.readers, int32(rank))
-	return nil
-}
-
-// Return ends one hold of rank on the memory at off: what a peer's release asks
-// for. off is not trusted: the error is ErrNoLease or ErrNotHeld, and nothing
+// Return ends the hold of rank on the memory at off that was given to it: what a
+// peer's release asks for. off is not trusted: the error is ErrNoLease or ErrNotHeld, and nothing
 // has changed then.
 func (a *Arena) Return(off uint64, rank int) error {
 	a.mu.Lock()
@@ -126,47 +101,6 @@ func (a *Arena) Return(off uint64, rank int) error {
 	return nil
 }
 
-// Reclaim is Return for memory that was given away, by whoever holds it now: for
-// callers that do not learn who returns it. Memory that was not given away is not
-// touched: ErrNotHeld.
-func (a *Arena) Reclaim(off uint64) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e, s := a.find(off)
-	if e == nil {
-		return &OpError{Op: "return", Off: off, Rank: -1, Err: ErrNoLease}
-	}
-	if !e.given || e.holder == nobody {
-		return &OpError{Op: "return", Off: off, Rank: -1, Err: ErrNotHeld}
-	}
-	e.holder = nobody
-	a.settle(e, s, int(off))
-	return nil
-}
-
-// Move passes one hold on the memory at off from one rank to another: the
-// first has sent what it received to the second.
-func (a *Arena) Move(off uint64, from, to int) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e, _ := a.find(off)
-	if e == nil {
-		return &OpError{Op: "move", Off: off, Rank: from, Err: ErrNoLease}
-	}
-	if !isRank(from) || !isRank(to) {
-		return &OpError{Op: "move", Off: off, Rank: from, Err: ErrNotHeld}
-	}
-	switch i := slices.Index(e.readers, int32(from)); {
-	case e.given && e.holder == int32(from):
-		e.holder = int32(to)
-	case i >= 0:
-		e.readers[i] = int32(to)
-	default:
-		return &OpError{Op: "move", Off: off, Rank: from, Err: ErrNotHeld}
-	}
-	return nil
-}
-
 // TakeBack ends every hold of a rank that is down and has been reaped, and
 // returns how many leases it held and how many bytes they were.
 func (a *Arena) TakeBack(rank int) (leases, bytes int) {
@@ -177,36 +111,16 @@ func (a *Arena) TakeBack(rank int) (leases, bytes int) {
 	defer a.mu.Unlock()
 	var ended []int
 	a.each(func(l *lease, off int) {
-		if l.dropAll(rank) == 0 {
-			return
+		if l.drop(rank) {
+			bytes += l.n
+			ended = append(ended, off)
 		}
-		bytes += l.n
-		ended = append(ended, off)
 	})
 	for _, off := range ended {
 		e, s := a.find(uint64(off))
 		a.settle(e, s, off)
 	}
 	return len(ended), bytes
-}
-
-// Holders returns the ranks that hold the memory at off, that with the right to
-// write first, or nil if it is not leased.
-func (a *Arena) Holders(off uint64) []int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	e, _ := a.find(off)
-	if e == nil {
-		return nil
-	}
-	var ranks []int
-	if e.holder != nobody {
-		ranks = append(ranks, int(e.holder))
-	}
-	for _, r := range e.readers {
-		ranks = append(ranks, int(r))
-	}
-	return ranks
 }
 
 // isRank says that a number can be a rank, whatever the size of the world.

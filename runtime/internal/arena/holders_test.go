@@ -30,14 +30,12 @@ func TestGivenMemoryComesBackByReturn(t *testing.T) {
 		a := arena.New(whole(8<<20), arena.Config{Rank: 3})
 		l := newLease(t, a, n)
 		given := give(t, a, l, 5)
-		require.Equal(t, []int{5}, a.Holders(uint64(l.Off)))
 		require.Equal(t, arena.Stats{Given: 1, Bytes: n, Grown: a.Stats().Grown}, a.Stats())
 
 		_, err := a.Give(l, 6)
 		require.ErrorIs(t, err, arena.ErrStale, "it is not ours any more")
 		require.ErrorIs(t, a.Confirm(given), arena.ErrStale, "confirmed twice")
 		require.ErrorIs(t, a.Free(l), arena.ErrStale)
-		require.ErrorIs(t, a.Share(l, 6), arena.ErrStale)
 		require.ErrorIs(t, a.Return(uint64(l.Off), 6), arena.ErrNotHeld)
 		require.ErrorIs(t, a.Return(uint64(l.Off), 3), arena.ErrNotHeld)
 		require.NoError(t, a.Return(uint64(l.Off), 5))
@@ -104,77 +102,13 @@ func TestMemoryInFlightIsNotReused(t *testing.T) {
 	}
 }
 
-func TestSharedMemoryLivesUntilTheLastHolder(t *testing.T) {
-	a := arena.New(whole(1<<20), arena.Config{})
-	l := newLease(t, a, 100)
-	off := uint64(l.Off)
-	for _, r := range []int{1, 2, 2} {
-		require.NoError(t, a.Share(l, r))
-	}
-	_, err := a.Give(l, 1)
-	require.ErrorIs(t, err, arena.ErrShared)
-	require.ErrorIs(t, a.Share(l, 0), arena.ErrNotHeld, "the owner is no reader")
-	require.Equal(t, 1, a.Stats().Shared)
-	require.NoError(t, a.Return(off, 2))
-	require.NoError(t, a.Free(l))
-	require.ErrorIs(t, a.Free(l), arena.ErrStale)
-	require.ErrorIs(t, a.Return(off, 0), arena.ErrNotHeld)
-	require.ElementsMatch(t, []int{1, 2}, a.Holders(off))
-	require.NoError(t, a.Return(off, 1))
-	require.NoError(t, a.Return(off, 2))
-	require.Zero(t, a.Stats().Leases())
-}
-
-func TestReclaimTakesGivenMemoryOnly(t *testing.T) {
-	a := arena.New(whole(4<<20), arena.Config{})
-	l := newLease(t, a, 100)
-	off := uint64(l.Off)
-	require.ErrorIs(t, a.Reclaim(off), arena.ErrNotHeld, "it is ours")
-	require.ErrorIs(t, a.Reclaim(off+1), arena.ErrNoLease)
-	require.NoError(t, a.Share(l, 1))
-	require.ErrorIs(t, a.Reclaim(off), arena.ErrNotHeld, "who is it that returns it?")
-	require.NoError(t, a.Return(off, 1))
-	for _, rank := range []int{0, 1} {
-		given, err := a.Give(l, rank)
-		require.NoError(t, err)
-		require.NoError(t, a.Reclaim(off))
-		require.ErrorIs(t, a.Reclaim(off), arena.ErrNotHeld, "in flight, but returned")
-		l, err = a.Regain(given)
-		require.NoError(t, err)
-		give(t, a, l, rank)
-		require.NoError(t, a.Reclaim(off))
-		require.ErrorIs(t, a.Reclaim(off), arena.ErrNoLease)
-		l = newLease(t, a, 100)
-	}
-}
-
 // An address within a long lease names no lease.
-func TestReclaimWantsTheBeginning(t *testing.T) {
+func TestReturnNamesTheBeginning(t *testing.T) {
 	a := arena.New(whole(4<<20), arena.Config{})
 	l := newLease(t, a, arena.LargeMin)
 	give(t, a, l, 1)
 	require.ErrorIs(t, a.Return(uint64(l.Off)+64, 1), arena.ErrNoLease)
 	require.NoError(t, a.Return(uint64(l.Off), 1))
-}
-
-func TestMoveChangesTheHolder(t *testing.T) {
-	a := arena.New(whole(1<<20), arena.Config{})
-	l := newLease(t, a, 100)
-	off := uint64(l.Off)
-	give(t, a, l, 1)
-	require.ErrorIs(t, a.Move(off, 2, 3), arena.ErrNotHeld)
-	require.ErrorIs(t, a.Move(off, 1, -1), arena.ErrNotHeld)
-	require.ErrorIs(t, a.Move(off+1, 1, 2), arena.ErrNoLease)
-	require.NoError(t, a.Move(off, 1, 2))
-	require.ErrorIs(t, a.Return(off, 1), arena.ErrNotHeld)
-	leases, _ := a.TakeBack(1)
-	require.Zero(t, leases, "rank 1 has passed it on")
-	require.NoError(t, a.Return(off, 2))
-
-	l = newLease(t, a, 100)
-	require.NoError(t, a.Share(l, 1))
-	require.NoError(t, a.Move(uint64(l.Off), 1, 2))
-	require.Equal(t, []int{0, 2}, a.Holders(uint64(l.Off)))
 }
 
 func TestTakeBackWhenAHolderIsDown(t *testing.T) {
@@ -188,16 +122,13 @@ func TestTakeBackWhenAHolderIsDown(t *testing.T) {
 			give(t, a, l, 1)
 			want += n
 		case 1:
-			require.NoError(t, a.Share(l, 1))
-			require.NoError(t, a.Share(l, 1))
-			want += n
 			kept = append(kept, l)
 		default:
 			give(t, a, l, 2)
 		}
 	}
 	leases, bytes := a.TakeBack(1)
-	require.Equal(t, 6, leases)
+	require.Equal(t, 3, leases)
 	require.Equal(t, want, bytes)
 	require.Equal(t, len(kept)+2, a.Stats().Leases())
 	for _, l := range kept {
@@ -235,8 +166,6 @@ func TestHostileReturnsChangeNothing(t *testing.T) {
 	}
 	for _, off := range []uint64{1 << 40, 1 << 63, math.MaxUint64} {
 		require.ErrorIs(t, a.Return(off, 2), arena.ErrNoLease)
-		require.ErrorIs(t, a.Move(off, 2, 1), arena.ErrNoLease)
-		require.Nil(t, a.Holders(off))
 	}
 	require.Equal(t, before, a.Stats())
 }

@@ -3,7 +3,6 @@ package arena
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 var (
@@ -11,24 +10,21 @@ var (
 	ErrFull = errors.New("the arena is full")
 	// ErrNoLease says that an offset names no memory that is leased.
 	ErrNoLease = errors.New("no lease begins there")
-	// ErrNotHeld says that a rank released or passed on what it does not hold.
+	// ErrNotHeld says that a rank released what it does not hold.
 	ErrNotHeld = errors.New("not held by that rank")
 	// ErrStale says that a Lease was used after it was freed or given away.
 	ErrStale = errors.New("freed or given away before")
-	// ErrShared says that readers still hold memory that must have none for what
-	// was asked.
-	ErrShared = errors.New("shared with other ranks")
 )
 
 // OpError says which operation on which lease failed.
 type OpError struct {
-	// Op is "free", "give", "confirm", "regain", "share", "return" or "move".
+	// Op is "free", "give", "confirm", "regain" or "return".
 	Op string
 	// Off is the offset that was named, in bytes from the start of the range.
 	Off uint64
 	// Rank is the holder that was named, or -1.
 	Rank int
-	// Err is ErrNoLease, ErrNotHeld, ErrStale or ErrShared.
+	// Err is ErrNoLease, ErrNotHeld or ErrStale.
 	Err error
 }
 
@@ -54,43 +50,27 @@ type Lease struct {
 	epoch uint64
 }
 
-// nobody is the holder of memory that the owner has freed while readers remain.
+// nobody is the holder of memory that was freed or returned.
 const nobody = -1
 
 // lease is an entry of the table.
 type lease struct {
-	epoch   uint64 // of the Lease that names it; 0: not leased
-	n       int    // bytes asked for
-	holder  int32  // the rank that owns it now, or nobody
-	given   bool   // away: no Lease is good but for Confirm and Regain
-	flight  bool   // given, but the giver has not confirmed it yet
-	readers []int32
+	epoch  uint64 // of the Lease that names it; 0: not leased
+	n      int    // bytes asked for
+	holder int32  // the rank that owns it now, or nobody
+	given  bool   // away: no Lease is good but for Confirm and Regain
+	flight bool   // given, but the giver has not confirmed it yet
 }
 
-// dead says that nobody holds the memory any more.
-func (l *lease) dead() bool { return l.holder == nobody && !l.flight && len(l.readers) == 0 }
+// dead reports whether no rank holds the memory any more.
+func (l *lease) dead() bool { return l.holder == nobody && !l.flight }
 
-// drop takes one hold of rank away: what it was given, or one as a reader. It
-// says false if rank has none; what is still ours was given to nobody.
+// drop ends the hold of a rank that the memory was given to. It returns false if rank
+// has none; memory of this rank that was not given away has no such hold.
 func (l *lease) drop(rank int) bool {
-	if l.given && l.holder == int32(rank) {
-		l.holder = nobody
-		return true
-	}
-	i := slices.Index(l.readers, int32(rank))
-	if i < 0 {
+	if !l.given || l.holder != int32(rank) {
 		return false
 	}
-	last := len(l.readers) - 1
-	l.readers[i] = l.readers[last]
-	l.readers = l.readers[:last]
+	l.holder = nobody
 	return true
-}
-
-// dropAll takes every hold of rank away and returns how many there were.
-func (l *lease) dropAll(rank int) (n int) {
-	for l.drop(rank) {
-		n++
-	}
-	return n
 }

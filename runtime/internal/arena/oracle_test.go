@@ -13,8 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 )
 
-// model is the arena as simply as it can be said: a list of leases and the
-// multiset of their holders.
+// model is the arena as simply as it can be said: a list of leases and their holders.
 type model struct {
 	t      *testing.T
 	a      *arena.Arena
@@ -23,13 +22,12 @@ type model struct {
 }
 
 type entry struct {
-	l       arena.Lease
-	given   arena.Lease // what Give returned
-	good    bool        // l is no stale handle: it was not given away
-	flight  bool
-	stamp   uint64
-	holder  int // -1: nobody
-	readers []int
+	l      arena.Lease
+	given  arena.Lease // what Give returned
+	good   bool        // l is no stale handle: it was not given away
+	flight bool
+	stamp  uint64
+	holder int // -1: nobody
 }
 
 const self = 0
@@ -77,21 +75,18 @@ func (e *entry) places() []int {
 	return []int{0, (n - 8) / 2, n - 8}
 }
 
-// drop mirrors the loss of one hold. It says whether rank had one.
+// drop mirrors the end of a hold. It says whether rank had one.
 func (m *model) drop(e *entry, rank int) bool {
-	if i := slices.Index(e.readers, rank); e.holder == rank && !e.good {
-		e.holder = -1
-	} else if i >= 0 {
-		e.readers = slices.Delete(e.readers, i, i+1)
-	} else {
+	if e.holder != rank || e.good {
 		return false
 	}
+	e.holder = -1
 	m.settle(e)
 	return true
 }
 
 func (m *model) settle(e *entry) {
-	if e.holder == -1 && !e.flight && len(e.readers) == 0 {
+	if e.holder == -1 && !e.flight {
 		m.leases = slices.DeleteFunc(m.leases, func(o *entry) bool { return o == e })
 	}
 }
@@ -115,17 +110,11 @@ func (m *model) step(op, which byte, arg int) {
 		}
 	case 4:
 		given, err := m.a.Give(e.l, rank)
-		require.Equal(m.t, owned && len(e.readers) == 0, err == nil)
+		require.Equal(m.t, owned, err == nil)
 		if err == nil {
 			e.holder, e.given, e.good, e.flight = rank, given, false, true
 		}
-	case 5:
-		err := m.a.Share(e.l, rank)
-		require.Equal(m.t, owned && rank != self, err == nil)
-		if err == nil {
-			e.readers = append(e.readers, rank)
-		}
-	case 6:
+	case 5, 6:
 		off := uint64(e.l.Off)
 		require.Equal(m.t, m.drop(e, rank), m.a.Return(off, rank) == nil)
 	case 7:
@@ -135,7 +124,7 @@ func (m *model) step(op, which byte, arg int) {
 
 // odd does the rarer operations.
 func (m *model) odd(e *entry, rank, arg int) {
-	switch arg % 4 {
+	switch arg % 3 {
 	case 0:
 		for _, e := range m.leases {
 			e.check(m.t)
@@ -143,11 +132,7 @@ func (m *model) odd(e *entry, rank, arg int) {
 		leases, _ := m.a.TakeBack(rank)
 		want := 0
 		for _, e := range slices.Clone(m.leases) {
-			had := false
-			for rank != self && m.drop(e, rank) {
-				had = true
-			}
-			if had {
+			if rank != self && m.drop(e, rank) {
 				want++
 			}
 		}
@@ -165,16 +150,6 @@ func (m *model) odd(e *entry, rank, arg int) {
 			e.l, e.holder, e.good, e.flight = back, self, true, false
 		}
 	case 2:
-		to := arg >> 2 & 3
-		i := slices.Index(e.readers, rank)
-		err := m.a.Move(uint64(e.l.Off), rank, to)
-		require.Equal(m.t, e.holder == rank && !e.good || i >= 0, err == nil)
-		if e.holder == rank && !e.good {
-			e.holder = to
-		} else if i >= 0 {
-			e.readers[i] = to
-		}
-	case 3:
 		require.Equal(m.t, len(m.leases), m.a.Stats().Leases())
 	}
 }
@@ -182,14 +157,11 @@ func (m *model) odd(e *entry, rank, arg int) {
 // finish ends every lease and sees that the whole range can be had again.
 func (m *model) finish(size int) {
 	for _, e := range slices.Clone(m.leases) {
-		for i, r := range append([]int{e.holder}, e.readers...) {
-			switch {
-			case r < 0:
-			case i == 0 && e.good:
-				require.NoError(m.t, m.a.Free(e.l))
-			default:
-				require.NoError(m.t, m.a.Return(uint64(e.l.Off), r))
-			}
+		switch {
+		case e.good:
+			require.NoError(m.t, m.a.Free(e.l))
+		case e.holder >= 0:
+			require.NoError(m.t, m.a.Return(uint64(e.l.Off), e.holder))
 		}
 		if e.flight {
 			require.NoError(m.t, m.a.Confirm(e.given))

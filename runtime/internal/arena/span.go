@@ -93,9 +93,7 @@ func (h *heap) record() *span {
 }
 
 func (h *heap) discardRecord(s *span) {
-	readers := s.lease.readers[:0]
 	*s = span{next: h.spare}
-	s.lease.readers = readers
 	h.spare = s
 }
 

@@ -17,7 +17,7 @@ var protocols = []struct {
 	options transporttest.FakeOptions
 }{
 	{"get", transporttest.FakeOptions{NoPut: true}},
-	{"get needs the sender", transporttest.FakeOptions{NoPut: true, NoGetAlone: true}},
+	{"get needs the sender", transporttest.FakeOptions{NoPut: true, TargetPolls: true}},
 	{"put", transporttest.FakeOptions{NoGet: true}},
 	{"copy", transporttest.FakeOptions{NoGet: true, NoPut: true}},
 	{"all", transporttest.FakeOptions{}},

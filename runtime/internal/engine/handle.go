@@ -128,19 +128,6 @@ func (h Handle) glance() (idle uint) {
 	return e.look(r)
 }
 
-// Done reports whether the operation is finished, and leaves the result. It does
-// not poll.
-func (h Handle) Done() bool {
-	if h.request == nil {
-		return true
-	}
-	e := h.request.e
-	e.lock()
-	defer e.unlock()
-	r := h.pending()
-	return r == nil || r.phase == phaseDone
-}
-
 // Cancel asks for the end of an operation that is not matched yet. Wait is still
 // due: it returns a *CancelError if that came in time, else the result.
 func (h Handle) Cancel() {

@@ -131,14 +131,6 @@ func (m *Matched) Recv(ctx context.Context, t Type, buf []byte, pc uintptr) (Sta
 	return m.Irecv(t, buf, pc).Wait(ctx)
 }
 
-// RecvMessage is Engine.RecvMessage for this message.
-func (m *Matched) RecvMessage(ctx context.Context, pc uintptr) (Message, error) {
-	e := m.e
-	e.lock()
-	defer e.unlock()
-	return e.awaitMessage(ctx, m.start(opRecvMessage, 0, nil, pc))
-}
-
 // Irecv starts to receive the message.
 func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) Handle {
 	e := m.e

@@ -31,7 +31,7 @@ func soak(n int) int {
 // some is a fake with random capabilities and faults.
 func some(rng *rand.Rand) transporttest.FakeOptions {
 	o := transporttest.FakeOptions{
-		Seed: rng.Int64(), NoGet: rng.IntN(2) == 0, NoPut: rng.IntN(2) == 0, NoGetAlone: rng.IntN(2) == 0,
+		Seed: rng.Int64(), NoGet: rng.IntN(2) == 0, NoPut: rng.IntN(2) == 0, TargetPolls: rng.IntN(2) == 0,
 		MaxReads: 1 + rng.IntN(3), RingMessages: 2 + rng.IntN(60), MaxEager: 256 << rng.IntN(5),
 	}
 	o.EagerBest = 1 + rng.IntN(o.MaxEager)

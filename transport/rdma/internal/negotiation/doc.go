@@ -22,25 +22,16 @@
 //	 17   1  ORD offered or granted, 0..254
 //	 18   2  eager credits: receives posted for the reader of the record
 //	 20   1  eager slot, code n: (n+1) KiB
-//	 21   1  log2 of the largest message
+//	 21   1  reserved: 0
 //	 22   2  features, see the table below
-//	 24   8  address of the eager ring, 0 for none
-//	 32   4  rkey of the eager ring
+//	 24  12  reserved: 0
 //	 36   4  nonce
 //	 40  16  HMAC-SHA256(job key, label, bytes 0..39, destination rank,
 //	         and in a reply the whole request), first 16 bytes
 //
-//	bit feature, in use when both sides set it
-//	  0  immediate data with writes
-//	  1  atomics
-//	  2  polling of an eager ring in memory
-//	  3  send with invalidate
-//	  4  frames above the segment size of TCP
+//	bit feature, in use when both sides set it; the others are reserved: 0
 //	  5  may go without CRC: RFC 5044 turns CRC on when either side asks for it,
 //	     so that the bit to combine by AND is the readiness to do without
-//	  6  rendezvous by read
-//	  7  rendezvous by write
-//	  8  several rails
 //
 // The destination rank is bound by the tag and not carried: a record sent to
 // another rank does not verify there. The tag of a reply covers the request, so that a
@@ -59,8 +50,7 @@
 // # Versions
 //
 // Another major version is refused with the range that is understood. A minor
-// version only adds meaning to what older ones leave zero: both sides use the
-// smaller minor.
+// version only adds meaning to what older ones leave zero.
 //
 // # Reads in flight
 //

@@ -27,14 +27,12 @@ const (
 	nonceAt = 36
 	// slotUnit is the granularity of the eager slot on the wire, in bytes.
 	slotUnit = 1 << 10
+	// reservedSize is what lies between the features and the nonce, in bytes.
+	reservedSize = 12
 )
 
 // MaxSlot is the largest eager slot in bytes that a record can name.
 const MaxSlot = 256 * slotUnit
-
-// MaxLogMessage bounds the exponent of the largest message: lengths are signed
-// 64-bit numbers.
-const MaxLogMessage = 62
 
 // kind is the type field of a record.
 type kind uint8
@@ -49,23 +47,11 @@ const (
 // combined by AND.
 type Features uint16
 
-// The features; doc.go has the table.
-const (
-	Immediate Features = 1 << iota
-	Atomics
-	RingPolling
-	SendInvalidate
-	LargeFrames
-	WithoutCRC
-	ReadRendezvous
-	WriteRendezvous
-	MultiRail
-)
+// WithoutCRC says that the source can do without checksums.
+const WithoutCRC Features = 1 << 5
 
 // Record is what one side says about itself and offers or grants.
 type Record struct {
-	// Minor is the minor version; the package sets it when it writes a record.
-	Minor uint8
 	// Job is JobHash of the job's id.
 	Job uint32
 	// Source is the rank that wrote the record.
@@ -84,13 +70,8 @@ type Record struct {
 	// Slot is the size in bytes of each of these receives, a multiple of 1 KiB up
 	// to MaxSlot. The codec rounds down, at least to 1 KiB.
 	Slot int
-	// LogMessage is log2 of the largest message, at most MaxLogMessage.
-	LogMessage uint8
 	// Features are the bits the source can do.
 	Features Features
-	// RingAddress and RingKey name the eager ring of the source; 0 for none.
-	RingAddress uint64
-	RingKey     uint32
 	// Nonce is chosen at random by the active side; a reply echoes it.
 	Nonce uint32
 }
@@ -111,10 +92,9 @@ func (r *Record) append(b []byte, k kind) []byte {
 	b = binary.BigEndian.AppendUint16(b, r.Attempt)
 	b = append(b, depthByte(r.Depths.IRD), depthByte(r.Depths.ORD))
 	b = binary.BigEndian.AppendUint16(b, r.Credits)
-	b = append(b, byte(slotOf(r.Slot)/slotUnit-1), min(r.LogMessage, MaxLogMessage))
+	b = append(b, byte(slotOf(r.Slot)/slotUnit-1), 0)
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Features))
-	b = binary.BigEndian.AppendUint64(b, r.RingAddress)
-	b = binary.BigEndian.AppendUint32(b, r.RingKey)
+	b = append(b, make([]byte, reservedSize)...)
 	return binary.BigEndian.AppendUint32(b, r.Nonce)
 }
 
@@ -124,7 +104,6 @@ func slotOf(bytes int) int { return min(max(bytes/slotUnit, 1)*slotUnit, MaxSlot
 // parse reads the fields of b, whose frame was checked.
 func parse(b []byte) Record {
 	return Record{
-		Minor:       b[2] & 0x0F,
 		Job:         binary.BigEndian.Uint32(b[4:]),
 		Source:      binary.BigEndian.Uint32(b[8:]),
 		Incarnation: binary.BigEndian.Uint16(b[12:]),
@@ -132,10 +111,7 @@ func parse(b []byte) Record {
 		Depths:      Depths{IRD: min(int(b[16]), MaxDepth), ORD: min(int(b[17]), MaxDepth)},
 		Credits:     binary.BigEndian.Uint16(b[18:]),
 		Slot:        (int(b[20]) + 1) * slotUnit,
-		LogMessage:  min(b[21], MaxLogMessage),
 		Features:    Features(binary.BigEndian.Uint16(b[22:])),
-		RingAddress: binary.BigEndian.Uint64(b[24:]),
-		RingKey:     binary.BigEndian.Uint32(b[32:]),
 		Nonce:       binary.BigEndian.Uint32(b[nonceAt:]),
 	}
 }

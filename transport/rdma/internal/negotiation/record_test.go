@@ -17,8 +17,8 @@ import (
 // The golden records were made by Python's struct and hmac from the table in
 // doc.go.
 const (
-	goldenRequest = "6752101e9baabbff000000030002000510fe0008072801e1010203040506070811223344cafef00df003a4f75c3e11e80fe5ff21c09b2749"
-	goldenReply   = "6752102e9baabbff00000001ffff000904100004031e0060000000000000000000000000cafef00d93d2f9a6b415352b6b1c1456d87769d9"
+	goldenRequest = "6752101e9baabbff000000030002000510fe000807000121000000000000000000000000cafef00ddb0f6173b2a4a23d89e2046168912a2f"
+	goldenReply   = "6752102e9baabbff00000001ffff00090410000403000020000000000000000000000000cafef00df503a8924e2d807663b60e1077b4b3fa"
 )
 
 func unhex(tb testing.TB, s string) []byte {
@@ -43,18 +43,16 @@ func credentials(rank uint32) *negotiation.Credentials {
 func request() negotiation.Record {
 	return negotiation.Record{
 		Job: negotiation.JobHash("job 7"), Source: 3, Incarnation: 2, Attempt: 5,
-		Depths: negotiation.Depths{IRD: 16, ORD: 254}, Credits: 8, Slot: 8192, LogMessage: 40,
-		Features: negotiation.Immediate | negotiation.WithoutCRC | negotiation.ReadRendezvous |
-			negotiation.WriteRendezvous | negotiation.MultiRail,
-		RingAddress: 0x0102030405060708, RingKey: 0x11223344, Nonce: 0xCAFEF00D,
+		Depths: negotiation.Depths{IRD: 16, ORD: 254}, Credits: 8, Slot: 8192,
+		Features: negotiation.WithoutCRC | 0x101, Nonce: 0xCAFEF00D,
 	}
 }
 
 func reply() negotiation.Record {
 	return negotiation.Record{
 		Job: negotiation.JobHash("job 7"), Source: 1, Incarnation: 65535, Attempt: 9,
-		Depths: negotiation.Depths{IRD: 4, ORD: 16}, Credits: 4, Slot: 4096, LogMessage: 30,
-		Features: negotiation.WithoutCRC | negotiation.ReadRendezvous, Nonce: 0xCAFEF00D,
+		Depths: negotiation.Depths{IRD: 4, ORD: 16}, Credits: 4, Slot: 4096,
+		Features: negotiation.WithoutCRC, Nonce: 0xCAFEF00D,
 	}
 }
 
@@ -198,8 +196,8 @@ func randomRecord(r *rand.Rand, source uint32) negotiation.Record {
 	return negotiation.Record{
 		Job: negotiation.JobHash("job 7"), Source: source, Incarnation: uint16(r.Uint32()), Attempt: uint16(r.Uint32()),
 		Depths:  negotiation.Depths{IRD: r.IntN(255), ORD: r.IntN(255)},
-		Credits: uint16(r.Uint32()), Slot: (r.IntN(256) + 1) << 10, LogMessage: uint8(r.IntN(63)),
-		Features: negotiation.Features(r.Uint32()), RingAddress: r.Uint64(), RingKey: r.Uint32(), Nonce: r.Uint32(),
+		Credits: uint16(r.Uint32()), Slot: (r.IntN(256) + 1) << 10,
+		Features: negotiation.Features(r.Uint32()), Nonce: r.Uint32(),
 	}
 }
 
@@ -217,12 +215,11 @@ func TestRoundTrip(t *testing.T) {
 // TestOutOfRangeIsClamped: what the wire cannot say is brought into range when a
 // record is written, and when a peer with the key writes it all the same.
 func TestOutOfRangeIsClamped(t *testing.T) {
-	r := negotiation.Record{Depths: negotiation.Depths{IRD: 256, ORD: -1}, Slot: 1 << 30, LogMessage: 64}
+	r := negotiation.Record{Depths: negotiation.Depths{IRD: 256, ORD: -1}, Slot: 1 << 30}
 	got, err := credentials(1).OpenRequest(credentials(3).AppendRequest(nil, &r, 1))
 	require.NoError(t, err)
 	require.Equal(t, negotiation.Depths{IRD: 254, ORD: 0}, got.Depths)
 	require.Equal(t, negotiation.MaxSlot, got.Slot)
-	require.Equal(t, uint8(negotiation.MaxLogMessage), got.LogMessage)
 	r.Slot = 3000
 	got, err = credentials(1).OpenRequest(credentials(3).AppendRequest(nil, &r, 1))
 	require.NoError(t, err)
@@ -237,7 +234,6 @@ func TestOutOfRangeIsClamped(t *testing.T) {
 	got, err = credentials(1).OpenRequest(mac.Sum(b[:40])[:negotiation.Size])
 	require.NoError(t, err)
 	require.Equal(t, negotiation.Depths{IRD: 254, ORD: 254}, got.Depths)
-	require.Equal(t, uint8(negotiation.MaxLogMessage), got.LogMessage)
 }
 
 func FuzzOpen(f *testing.F) {

@@ -28,8 +28,6 @@ func (e *RefusalError) Error() string {
 	switch {
 	case reason == Version && e.Remote:
 		text += fmt.Sprintf(": it understands versions %d to %d, this side writes %d.%d", e.Reject.MajorMin, e.Reject.MajorMax, Major, Minor)
-	case reason == Depth && e.Remote:
-		text += fmt.Sprintf(": it needs IRD %d and ORD %d of this side", e.Reject.Required.IRD, e.Reject.Required.ORD)
 	case reason == StaleEpoch && e.Remote:
 		text += fmt.Sprintf(": it knows incarnation %d of this rank", e.Reject.Incarnation)
 	}

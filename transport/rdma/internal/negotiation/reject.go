@@ -28,7 +28,7 @@ const (
 	Duplicate                      // the attempt is not newer than one already seen
 	Simultaneous                   // the refusing side's own request wins
 	Busy                           // out of resources for the moment
-	Depth                          // fewer reads in flight than the policy demands
+	Depth                          // the reply wants more reads in flight than were offered
 	Shutdown                       // the refusing side is ending
 	BadLength                      // no record, or one of another form
 )
@@ -43,7 +43,7 @@ var reasons = [...]struct{ name, remedy string }{
 	Duplicate:    {"duplicate", "a later attempt follows by itself"},
 	Simultaneous: {"simultaneous", "the connection of the other direction follows by itself"},
 	Busy:         {"busy", "a later attempt follows by itself; if it lasts, raise the limit of open files or use fewer ranks per node"},
-	Depth:        {"depth", "allow more reads in flight on this side, or lower the minimum on the other"},
+	Depth:        {"depth", "the peer grants more than it was offered: run the same release of gorun on every node"},
 	Shutdown:     {"shutdown", "the peer has finished: send before it does"},
 	BadLength:    {"no record", "something that is not a rank of gorun answers or asks there, or private data were lost on the way"},
 }
@@ -76,8 +76,7 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	  4   2  reason
 //	  6   1  smallest major version understood
 //	  7   1  largest major version understood
-//	  8   1  IRD that the refused side has to offer (Depth)
-//	  9   1  ORD that the refused side has to offer (Depth)
+//	  8   2  reserved: 0
 //	 10   2  newest incarnation of the refused side that is known (StaleEpoch)
 //	 12   4  retry after so many milliseconds (Busy)
 //	 16  16  HMAC-SHA256(job key, label, bytes 0..15, rank that refuses, the whole
@@ -90,8 +89,6 @@ type Reject struct {
 	Reason Reason
 	// MajorMin and MajorMax are set by AppendReject.
 	MajorMin, MajorMax uint8
-	// Required is what the refused side has to offer, for Depth.
-	Required Depths
 	// Incarnation is the newest one known of the refused side, for StaleEpoch.
 	Incarnation uint16
 	// Retry is how long to wait, in milliseconds on the wire, for Busy.
@@ -105,7 +102,7 @@ func (c *Credentials) AppendReject(b []byte, r *Reject, request []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, magic)
 	b = append(b, Major<<4|Minor, byte(kindReject)<<4|RejectSize/4)
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Reason))
-	b = append(b, majorMin, majorMax, depthByte(r.Required.IRD), depthByte(r.Required.ORD))
+	b = append(b, majorMin, majorMax, 0, 0)
 	b = binary.BigEndian.AppendUint16(b, r.Incarnation)
 	millis := min(max(r.Retry.Milliseconds(), 0), 1<<32-1)
 	b = binary.BigEndian.AppendUint32(b, uint32(millis))
@@ -129,7 +126,6 @@ func (c *Credentials) OpenReject(b, request []byte, from uint32) (Reject, error)
 		Reason:      reason,
 		MajorMin:    b[6],
 		MajorMax:    b[7],
-		Required:    Depths{IRD: int(b[8]), ORD: int(b[9])},
 		Incarnation: binary.BigEndian.Uint16(b[10:]),
 		Retry:       time.Duration(binary.BigEndian.Uint32(b[12:])) * time.Millisecond,
 	}, nil

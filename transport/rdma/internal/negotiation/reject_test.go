@@ -16,12 +16,11 @@ import (
 
 // goldenReject was made by Python's struct and hmac from the table at Reject; it
 // answers goldenRequest.
-const goldenReject = "675210380009010104fe0708000005dc9aff3b25a3ffb82f3c384bbd65fb3370"
+const goldenReject = "675210380009010100000708000005dc4a589fe2f1ef0c75f18ff5d63e24479d"
 
 func depthReject() negotiation.Reject {
 	return negotiation.Reject{
-		Reason: negotiation.Depth, Required: negotiation.Depths{IRD: 4, ORD: 300},
-		Incarnation: 0x0708, Retry: 1500 * time.Millisecond,
+		Reason: negotiation.Depth, Incarnation: 0x0708, Retry: 1500 * time.Millisecond,
 	}
 }
 
@@ -31,7 +30,7 @@ func TestRejectGoldenBytes(t *testing.T) {
 	require.Equal(t, "before"+string(unhex(t, goldenReject)), string(b))
 	b = b[len("before"):]
 	require.Len(t, b, negotiation.RejectSize)
-	r.MajorMin, r.MajorMax, r.Required.ORD = 1, 1, negotiation.MaxDepth
+	r.MajorMin, r.MajorMax = 1, 1
 	for _, n := range []int{0, 4, 148 - negotiation.RejectSize} {
 		got, err := credentials(3).OpenReject(append(bytes.Clone(b), bytes.Repeat([]byte{0xA5}, n)...), req, 1)
 		require.NoError(t, err, "padded by %d", n)
@@ -166,19 +165,10 @@ func TestReasonsSayWhatToDo(t *testing.T) {
 }
 
 func TestRejectOf(t *testing.T) {
-	limits := negotiation.Limits{
-		Want: negotiation.Depths{IRD: 16, ORD: 16}, Device: negotiation.Depths{IRD: 16, ORD: 16},
-		Minimum: negotiation.Depths{IRD: 2, ORD: 3},
-	}
-	_, err := limits.Grant(negotiation.Depths{IRD: 1, ORD: 1}, negotiation.Event{})
+	_, err := negotiation.Settle(negotiation.Depths{IRD: 1, ORD: 1}, negotiation.Depths{IRD: 1, ORD: 2})
 	require.ErrorIs(t, err, negotiation.Refused(negotiation.Depth))
 	r := negotiation.RejectOf(fmt.Errorf("accept: %w", err))
-	require.Equal(t, negotiation.Reject{Reason: negotiation.Depth, Required: negotiation.Depths{IRD: 3, ORD: 2}}, r)
-	remote := &negotiation.RefusalError{Reject: r, Remote: true}
-	require.ErrorContains(t, remote, "IRD 3 and ORD 2")
-	_, err = limits.Grant(r.Required, negotiation.Event{})
-	require.NoError(t, err, "what is required suffices")
-
+	require.Equal(t, negotiation.Reject{Reason: negotiation.Depth}, r)
 	r = negotiation.RejectOf(errors.New("out of memory"))
 	require.Equal(t, negotiation.Busy, r.Reason)
 	stale := &negotiation.RefusalError{Reject: negotiation.Reject{Reason: negotiation.StaleEpoch, Incarnation: 7}, Remote: true}

@@ -5,11 +5,9 @@ import "fmt"
 // Policy is what a side brings into the negotiation with any peer.
 type Policy struct {
 	Limits Limits
-	// Slot is the size of this side's eager receives in bytes, LogMessage log2 of
-	// the largest message, Features what it can do.
-	Slot       int
-	LogMessage uint8
-	Features   Features
+	// Slot is the size of this side's eager receives in bytes, Features what it can do.
+	Slot     int
+	Features Features
 }
 
 // Terms are what two sides agreed on. They mirror each other: what is Send at
@@ -23,16 +21,8 @@ type Terms struct {
 	SendCredits, ReceiveCredits uint16
 	// Slot is the largest eager frame in bytes, both ways.
 	Slot int
-	// LogMessage is log2 of the largest message.
-	LogMessage uint8
 	// Features are those that both sides have.
 	Features Features
-	// Minor is the minor version in use.
-	Minor uint8
-	// PeerRingAddress and PeerRingKey name the peer's eager ring, if the feature
-	// RingPolling is in use; else 0.
-	PeerRingAddress uint64
-	PeerRingKey     uint32
 }
 
 // String is one line for a reader: gorun -explain prints it.
@@ -48,27 +38,20 @@ func (t Terms) String() string {
 // Request returns the record of a request, but for who sends it and which
 // attempt it is. credits is the number of receives granted to the peer.
 func (p *Policy) Request(credits uint16) Record {
-	return Record{
-		Depths: p.Limits.Offer(), Credits: credits,
-		Slot: slotOf(p.Slot), LogMessage: min(p.LogMessage, MaxLogMessage), Features: p.Features,
-	}
+	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features}
 }
 
 // Accept computes the reply to a request and the terms of the passive side. The
 // caller sets Incarnation and Attempt of the reply.
-func (p *Policy) Accept(request *Record, ev Event, credits uint16) (Record, Terms, error) {
-	granted, err := p.Limits.Grant(request.Depths, ev)
-	if err != nil {
-		return Record{}, Terms{}, err
-	}
+func (p *Policy) Accept(request *Record, ev Event, credits uint16) (Record, Terms) {
 	reply := p.Request(credits)
-	reply.Depths, reply.Nonce = granted, request.Nonce
-	return reply, agree(&reply, request, granted), nil
+	reply.Depths, reply.Nonce = p.Limits.Grant(request.Depths, ev), request.Nonce
+	return reply, agree(&reply, request, reply.Depths)
 }
 
 // Conclude computes the terms of the active side.
-func (p *Policy) Conclude(request, reply *Record) (Terms, error) {
-	final, err := p.Limits.Settle(request.Depths, reply.Depths)
+func Conclude(request, reply *Record) (Terms, error) {
+	final, err := Settle(request.Depths, reply.Depths)
 	if err != nil {
 		return Terms{}, err
 	}
@@ -77,13 +60,8 @@ func (p *Policy) Conclude(request, reply *Record) (Terms, error) {
 
 // agree combines what is symmetric.
 func agree(own, peer *Record, depths Depths) Terms {
-	t := Terms{
+	return Terms{
 		Depths: depths, SendCredits: peer.Credits, ReceiveCredits: own.Credits,
-		Slot: min(own.Slot, peer.Slot), LogMessage: min(own.LogMessage, peer.LogMessage),
-		Features: own.Features & peer.Features, Minor: min(Minor, peer.Minor),
+		Slot: min(own.Slot, peer.Slot), Features: own.Features & peer.Features,
 	}
-	if t.Features&RingPolling != 0 {
-		t.PeerRingAddress, t.PeerRingKey = peer.RingAddress, peer.RingKey
-	}
-	return t
 }

@@ -32,8 +32,6 @@ const (
 	over                   // for good
 )
 
-var phases = [...]string{"idle", "dialing", "waiting", "accepted", "connected", "closing", "over"}
-
 // end is why a machine is over.
 type end uint8
 
@@ -89,28 +87,12 @@ func New(config Config) *Machine {
 	return &Machine{config: config}
 }
 
-// Expect tells the machine the peer's incarnation, when it is known from
-// elsewhere. An older one than known changes nothing.
-func (m *Machine) Expect(incarnation uint16) {
-	if !m.known || newer(incarnation, m.peer) {
-		m.peer, m.known, m.seenKnown, m.met = incarnation, true, false, false
-	}
-}
-
 // InUse returns the connection in use, and false if there is none.
 func (m *Machine) InUse() (Conn, bool) {
 	if m.phase != connected {
 		return Conn{}, false
 	}
 	return m.conn, true
-}
-
-// Err returns why nothing can be sent to the peer any more, or nil.
-func (m *Machine) Err() error {
-	if m.phase != over {
-		return nil
-	}
-	return m.cause
 }
 
 // Deadline returns when a Tick is due, and false if none is.
@@ -123,38 +105,6 @@ func (m *Machine) Deadline() (time.Duration, bool) {
 	default:
 		return m.timer, true
 	}
-}
-
-// String is one line for diagnosis; it has everything but times.
-func (m *Machine) String() string {
-	s := fmt.Sprintf("%s %v attempt %d", phases[m.phase], m.conn, m.attempt)
-	if m.known {
-		s += fmt.Sprintf(" peer %d", m.peer)
-	}
-	if m.seenKnown {
-		s += fmt.Sprintf(" at %d", m.seen)
-	}
-	for _, flag := range []struct {
-		set  bool
-		name string
-	}{
-		{m.wanted, "wanted"},
-		{m.silent, "silent"},
-		{m.told, "told"},
-		{m.met, "met"},
-		{m.absent > 0, fmt.Sprintf("absent %d times", m.absent)},
-		{m.goodbye, "bye"},
-		{m.peerFinal, "peer ends"},
-		{m.ending, "ending"},
-		{m.end == down, "down"},
-		{m.end == ended, "ended"},
-		{m.end == finished, "finished"},
-	} {
-		if flag.set {
-			s += ", " + flag.name
-		}
-	}
-	return s
 }
 
 // Step takes one event at a time that never goes back, and adds what is to be

@@ -345,11 +345,10 @@ func TestGone(t *testing.T) {
 // used.
 func TestOldLifeAnswers(t *testing.T) {
 	m := machine(0)
-	m.Expect(3)
-	m.Expect(2)
-	m.Step(0, peering.Event{Kind: peering.Want}, nil)
-	out := m.Step(0, peering.Event{Kind: peering.Established, Conn: first, Greeting: peering.Greeting{Incarnation: 2}}, nil)
-	require.Equal(t, []peering.Action{{Kind: peering.Drop, Conn: first}}, out)
+	connect(t, m)
+	m.Step(0, peering.Event{Kind: peering.Lost, Conn: first, Err: errBroken}, nil)
+	out := m.Step(0, peering.Event{Kind: peering.Established, Conn: second, Greeting: peering.Greeting{Incarnation: 2, Attempt: 11}}, nil)
+	require.Equal(t, []peering.Action{{Kind: peering.Drop, Conn: second}}, out)
 	require.Contains(t, m.String(), "waiting")
 	require.Contains(t, m.String(), "peer 3")
 }

@@ -117,7 +117,7 @@ func (w *world) key() string {
 			for _, m := range l.toward[s] {
 				g, r := m.greeting, m.reject
 				add(int(m.kind), int(g.Incarnation), int(g.Attempt), int(g.Nonce))
-				add(int(r.Reason), int(r.MajorMin), int(r.MajorMax), r.Required.IRD, r.Required.ORD)
+				add(int(r.Reason), int(r.MajorMin), int(r.MajorMax))
 				add(int(r.Incarnation), int(r.Retry))
 				flag(m.final)
 			}

@@ -16,13 +16,6 @@ const FirstMSN = 1
 // stream.
 func NewQueue(msn uint32) Queue { return Queue{msn: msn} }
 
-// MSN returns the sequence number of the message under way or, between messages,
-// of the next one.
-func (q *Queue) MSN() uint32 { return q.msn }
-
-// Open reports whether a message is under way.
-func (q *Queue) Open() bool { return q.open }
-
 // Awaits reports whether the queue awaits the first segment of the message msn.
 func (q *Queue) Awaits(msn uint32) bool { return q.msn == msn && !q.open }
 
