@@ -100,18 +100,17 @@ var imports = map[string][]string{
 	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
 	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
 
-	"examples/...":              {"runtime", "collectives", "examples/internal/launch", "examples/internal/options", "examples/internal/palette", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"examples/...":              {"runtime", "collectives", "examples/internal/options", "examples/internal/palette", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
 	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/iwarp"},
-	"examples/internal/launch":  {"internal/testbed/launch"},
 	"examples/internal/options": {"runtime"},
 	"examples/internal/palette": {},
 
-	"bench": {"bench/internal/launch"},
+	"bench": {},
 	"bench/...": {
-		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb", "bench/internal/launch",
+		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb",
 	},
 	"bench/actors": {
-		"runtime", "runtime/actors", "bench/internal/launch", "github.com/asynkron/protoactor-go/actor",
+		"runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
 	"bench/peers/protoactor": { // a module of its own
@@ -119,14 +118,13 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/types/known/wrapperspb",
 	},
 	"bench/peers/netrpc": {},
-	"bench/peers":        {"bench/internal/launch", "bench/peers/internal/chart"}, // a module of its own
+	"bench/peers":        {"internal/testbed/launch", "bench/peers/internal/chart"}, // a module of its own
 	"bench/peers/internal/chart": {
 		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
 		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
 	},
-	"bench/internal/osu":    {"runtime", "collectives"},
-	"bench/internal/npb":    {"runtime", "collectives"},
-	"bench/internal/launch": {},
+	"bench/internal/osu": {"runtime", "collectives"},
+	"bench/internal/npb": {"runtime", "collectives"},
 
 	"internal/mutation":        {"internal/mutation/breaks"},
 	"internal/mutation/breaks": {},

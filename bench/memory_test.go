@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // TestMemoryOfAllToAll checks that what the ranks of a node take for messages
@@ -45,11 +45,11 @@ type usage struct{ rank, shared float64 }
 
 func memoryOf(t *testing.T, ranks int, coll string) usage {
 	t.Helper()
-	out, err := launch.Run(t.Context(), timeout, []string{"GORUN_COLL=alltoall=" + coll},
+	out, err := launch.Execute(t.Context(), timeout, []string{"GORUN_COLL=alltoall=" + coll},
 		filepath.Join(bin, "gorun"), "-np", strconv.Itoa(ranks), filepath.Join(bin, "memory"), "-alltoall", "-json")
 	require.NoError(t, err)
 	var r result
-	require.NoError(t, json.Unmarshal([]byte(out.Stdout), &r), out.Stdout)
+	require.NoError(t, json.Unmarshal([]byte(out.Out), &r), out.Out)
 	require.Equal(t, []string{"PSS (KiB)", "Largest (KiB)", "All shared (KiB)"}, r.Columns)
 	require.Positive(t, r.Rows[0].Values[2])
 	return usage{r.Rows[0].Values[1], r.Rows[0].Values[2]}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // timeout ends a run that hangs.
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		for _, p := range programs {
 			packages = append(packages, "bench/"+p)
 		}
-		err = launch.Build(bin, packages...)
+		err = launch.Install(".", bin, nil, packages...)
 	}
 	code := 1
 	if err != nil {
@@ -54,13 +54,13 @@ func run(t *testing.T, np int, program string, args ...string) string {
 	t.Helper()
 	out, err := start(t, np, program, args...)
 	require.NoError(t, err)
-	return out.Stdout
+	return out.Out
 }
 
-func start(t *testing.T, np int, program string, args ...string) (*launch.Output, error) {
+func start(t *testing.T, np int, program string, args ...string) (launch.Result, error) {
 	t.Helper()
 	command := append([]string{filepath.Join(bin, "gorun"), "-np", strconv.Itoa(np), filepath.Join(bin, program)}, args...)
-	return launch.Run(t.Context(), timeout, nil, command...)
+	return launch.Execute(t.Context(), timeout, nil, command...)
 }
 
 // result is what -json prints.
@@ -168,10 +168,10 @@ func TestNPB(t *testing.T) {
 // TestLoss checks that survivors that wait for a killed rank hear of it. How soon
 // is for bench/peers to say.
 func TestLoss(t *testing.T) {
-	out, err := launch.Run(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
+	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
 		"-np", "4", "-on-failure", "continue", filepath.Join(bin, "loss"), "-json")
 	require.ErrorContains(t, err, "exit status 137")
-	requireRows(t, out.Stdout, 4, []int{0}, false)
+	requireRows(t, out.Out, 4, []int{0}, false)
 }
 
 // TestNPBClassA is the class that the README's job runs, of the kernel it does not.
@@ -205,7 +205,7 @@ func TestRefusals(t *testing.T) {
 		out, err := start(t, tc.np, command[0], command[1:]...)
 		require.Error(t, err, tc.command)
 		require.NotErrorIs(t, err, launch.ErrTimeout, tc.command)
-		require.Contains(t, out.Stderr, tc.says, tc.command)
+		require.Contains(t, out.Errors, tc.says, tc.command)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestRefusals(t *testing.T) {
 func TestHelp(t *testing.T) {
 	out, err := start(t, 3, "latency", "-h")
 	require.NoError(t, err)
-	require.Equal(t, 1, strings.Count(out.Stderr, "-heard"), out.Stderr)
+	require.Equal(t, 1, strings.Count(out.Errors, "-heard"), out.Errors)
 }
 
 func TestWholeJobs(t *testing.T) {
@@ -229,7 +229,7 @@ func TestBlocksOfEveryLength(t *testing.T) {
 			for _, ranks := range []string{"2", "3"} {
 				env := []string{"GORUN_COLL=alltoall=" + coll, "GORUN_CMA=" + cma}
 				for _, n := range []string{"1", "700", "9000"} {
-					_, err := launch.Run(t.Context(), timeout, env,
+					_, err := launch.Execute(t.Context(), timeout, env,
 						filepath.Join(bin, "gorun"), "-np", ranks, filepath.Join(bin, "allall"), "-n", n)
 					require.NoError(t, err, "%v, %s ranks, %s words", env, ranks, n)
 				}

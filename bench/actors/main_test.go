@@ -8,13 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // Every measurement runs and prints its line, with few messages.
 func TestActors(t *testing.T) {
 	bin := t.TempDir()
-	require.NoError(t, launch.Build(bin, "cmd/gorun", "bench/actors"))
+	require.NoError(t, launch.Install(".", bin, nil, "cmd/gorun", "bench/actors"))
 	gorun, actors := filepath.Join(bin, "gorun"), filepath.Join(bin, "actors")
 	few := []string{"-rounds", "1", "-scale", "0.01"}
 	for name, tc := range map[string]struct {
@@ -27,14 +27,14 @@ func TestActors(t *testing.T) {
 		"some":          {[]string{gorun, "-np", "2", actors, "-only", "RequestFuture"}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := launch.Run(t.Context(), 2*time.Minute, nil, append(tc.command, few...)...)
+			out, err := launch.Execute(t.Context(), 2*time.Minute, nil, append(tc.command, few...)...)
 			require.NoError(t, err)
-			lines := regexp.MustCompile(`(?m)^\S.*\S +-?\d+\.\d{3} (us|M/s|MB/s|B|)$`).FindAllString(out.Stdout, -1)
-			require.Len(t, lines, tc.lines, out.Stdout)
+			lines := regexp.MustCompile(`(?m)^\S.*\S +-?\d+\.\d{3} (us|M/s|MB/s|B|)$`).FindAllString(out.Out, -1)
+			require.Len(t, lines, tc.lines, out.Out)
 		})
 	}
-	_, err := launch.Run(t.Context(), 2*time.Minute, nil, gorun, "-np", "1", actors)
+	_, err := launch.Execute(t.Context(), 2*time.Minute, nil, gorun, "-np", "1", actors)
 	require.ErrorContains(t, err, "needs 2 ranks")
-	_, err = launch.Run(t.Context(), 2*time.Minute, nil, gorun, "-np", "2", actors, "-local")
+	_, err = launch.Execute(t.Context(), 2*time.Minute, nil, gorun, "-np", "2", actors, "-local")
 	require.ErrorContains(t, err, "-local measures one rank")
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // timeoutBuild bounds the building of a peer, with fetching its modules.
@@ -32,7 +32,7 @@ func (c *comparison) build(ctx context.Context, ucx bool) error {
 	if err != nil {
 		return err
 	}
-	if err := launch.BuildIn(root, c.dir, append(programs, "cmd/gorun")...); err != nil {
+	if err := launch.Install(root, c.dir, nil, append(programs, "cmd/gorun")...); err != nil {
 		return err
 	}
 	built := map[string]error{}

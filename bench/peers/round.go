@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // comparison is one run of this program.
@@ -66,16 +66,16 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	if c.nice != 0 {
 		command = append([]string{"nice", "-n", strconv.Itoa(c.nice)}, command...)
 	}
-	out, err := launch.Run(ctx, m.timeout, s.environment(m), command...)
+	out, err := launch.Execute(ctx, m.timeout, s.environment(m), command...)
 	var values map[int]float64
 	var lines map[string]float64
 	switch {
 	case err == nil && m.named:
-		lines, err = parseNamed(out.Stdout)
+		lines, err = parseNamed(out.Out)
 	case err == nil && m.wall:
 		values = map[int]float64{wallSize: out.Wall.Seconds()}
 	case err == nil || m.fails && !errors.Is(err, launch.ErrTimeout):
-		values, err = parseTable(out.Stdout)
+		values, err = parseTable(out.Out)
 	}
 	if errors.Is(err, launch.ErrTimeout) {
 		err = fmt.Errorf("hangs: %w", err)

@@ -10,22 +10,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
-	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // quick runs a part of the real comparison, small, and returns where the results are
 // and what it printed.
 func quick(t *testing.T, flag, part string, timeout time.Duration) (results, table string) {
 	t.Helper()
-	testbed.Processors(t)
+	launch.Processors(t)
 	dir := t.TempDir()
-	require.NoError(t, launch.Build(dir, "bench/peers"))
+	require.NoError(t, launch.Install(".", dir, nil, "bench/peers"))
 	results = filepath.Join(dir, "results")
-	out, err := launch.Run(t.Context(), timeout, nil, filepath.Join(dir, "peers"),
+	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(dir, "peers"),
 		"-quick", "-rounds", "1", flag, part, "-out", results)
 	require.NoError(t, err)
-	return results, out.Stdout
+	return results, out.Out
 }
 
 // TestQuickComparison runs one measurement of the real comparison, with

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // timeout ends a run that hangs.
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	code := 1
 	var err error
 	if bin, err = os.MkdirTemp("", "rawtcp"); err == nil {
-		if err = launch.Build(bin, "cmd/gorun", "bench/rawtcp"); err == nil {
+		if err = launch.Install(".", bin, nil, "cmd/gorun", "bench/rawtcp"); err == nil {
 			code = m.Run()
 		}
 		_ = os.RemoveAll(bin) // a temporary directory
@@ -34,10 +34,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func run(t *testing.T, ranks string, args ...string) (*launch.Output, error) {
+func run(t *testing.T, ranks string, args ...string) (launch.Result, error) {
 	t.Helper()
 	command := append([]string{filepath.Join(bin, "gorun"), "-np", ranks, filepath.Join(bin, "rawtcp")}, args...)
-	return launch.Run(t.Context(), timeout, nil, command...)
+	return launch.Execute(t.Context(), timeout, nil, command...)
 }
 
 // TestTables checks that there is a row with a positive figure for each size.
@@ -62,7 +62,7 @@ func TestTables(t *testing.T) {
 					Values []float64
 				}
 			}
-			require.NoError(t, json.Unmarshal([]byte(out.Stdout), &r), out.Stdout)
+			require.NoError(t, json.Unmarshal([]byte(out.Out), &r), out.Out)
 			require.Equal(t, 2, r.Ranks)
 			require.Equal(t, []string{tc.column}, r.Columns)
 			require.Len(t, r.Rows, len(sizes))
@@ -74,7 +74,7 @@ func TestTables(t *testing.T) {
 	}
 	out, err := run(t, "2", "-m", "8", "-i", "3", "-x", "1")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^# Size +Latency \(us\)\n8 +\d+\.\d+$`, out.Stdout)
+	require.Regexp(t, `(?m)^# Size +Latency \(us\)\n8 +\d+\.\d+$`, out.Out)
 }
 
 func TestRefusals(t *testing.T) {
@@ -86,6 +86,6 @@ func TestRefusals(t *testing.T) {
 		out, err := run(t, tc.ranks, "-m", tc.sizes)
 		require.Error(t, err)
 		require.NotErrorIs(t, err, launch.ErrTimeout)
-		require.Contains(t, out.Stderr, tc.says)
+		require.Contains(t, out.Errors, tc.says)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestHostsThatCannotBeUsed(t *testing.T) {
@@ -175,7 +176,7 @@ func TestKilledRankOfAHostLeavesNothing(t *testing.T) {
 		require.Len(t, ranks, 2)
 		kill9(ranks[rand.IntN(2)])
 		require.Equal(t, 137, r.wait(t))
-		require.Empty(t, marked(r.mark))
+		require.Empty(t, launch.Marked(r.mark))
 		require.Regexp(t, `first failure: rank \d \(.*, host [ab], pid \d+\) was killed by SIGKILL`, r.err.String())
 	}
 }

@@ -307,7 +307,7 @@ func TestNothingSecretIsInArgumentsOrEnvironment(t *testing.T) {
 	}
 	require.Equal(t, secrets[0], secrets[1], "one secret for all hosts")
 	require.NotEqual(t, make([]byte, 32), secrets[0])
-	for _, pid := range marked(r.mark) {
+	for _, pid := range launch.Marked(r.mark) {
 		for _, place := range []string{"cmdline", "environ"} {
 			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, place))
 			require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestNothingSecretIsInArgumentsOrEnvironment(t *testing.T) {
 // gone waits until nothing of a run is left.
 func gone(t *testing.T, r *run) {
 	t.Helper()
-	for pids := marked(r.mark); len(pids) > 0; pids = marked(r.mark) {
+	for pids := launch.Marked(r.mark); len(pids) > 0; pids = launch.Marked(r.mark) {
 		for _, pid := range pids {
 			await(t, pid)
 		}
@@ -334,7 +334,7 @@ func gone(t *testing.T, r *run) {
 // agents returns the agents of a gorun.
 func agents(t *testing.T, r *run) []int {
 	t.Helper()
-	return slices.DeleteFunc(marked(r.mark), func(pid int) bool {
+	return slices.DeleteFunc(launch.Marked(r.mark), func(pid int) bool {
 		return !strings.HasSuffix(strings.TrimSpace(commandLine(pid)), "-gorun-agent")
 	})
 }

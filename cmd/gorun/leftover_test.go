@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // contains are the ways of keeping hold of processes, each of which must do.
@@ -123,7 +125,7 @@ func TestKilledGorunLeavesNothing(t *testing.T) {
 			t.Parallel()
 			tmp := t.TempDir()
 			r, _ := ready(t, 3, "ready", []string{"GORUN_CONTAIN=" + contain, "TMPDIR=" + tmp}, []string{"-np", "3", program})
-			require.GreaterOrEqual(t, len(marked(r.mark)), 4, "gorun, 3 ranks and more")
+			require.GreaterOrEqual(t, len(launch.Marked(r.mark)), 4, "gorun, 3 ranks and more")
 			require.Len(t, scratch(t, tmp), 1)
 			require.Len(t, watchdogs(r.Process.Pid), 1)
 			kill9(r.Process.Pid)
@@ -159,7 +161,7 @@ func watchdogs(gorun int) []int {
 func nothingLeft(t *testing.T, r *run) {
 	t.Helper()
 	for {
-		pids := append(watchdogs(r.Process.Pid), marked(r.mark)...)
+		pids := append(watchdogs(r.Process.Pid), launch.Marked(r.mark)...)
 		if len(pids) == 0 {
 			break
 		}
@@ -212,7 +214,7 @@ func TestKilledRanksLeaveNothing(t *testing.T) {
 				victim := ranks[rand.IntN(len(ranks))]
 				kill9(victim)
 				require.Equal(t, 137, r.wait(t))
-				require.Empty(t, marked(r.mark))
+				require.Empty(t, launch.Marked(r.mark))
 				require.Empty(t, cgroups(t, r.Process.Pid))
 				require.Contains(t, r.err.String(), "was killed by SIGKILL")
 			}
@@ -237,7 +239,7 @@ func TestNormalEndLeavesNothing(t *testing.T) {
 			"env -i setsid sleep 1000 & setsid sleep 1000 & echo $!; exit 0")
 		require.NoError(t, r.Start())
 		require.Zero(t, r.wait(t))
-		require.Empty(t, marked(r.mark))
+		require.Empty(t, launch.Marked(r.mark))
 		require.Empty(t, cgroups(t, r.Process.Pid))
 		for f := range strings.FieldsSeq(r.out.String()) {
 			pid, err := strconv.Atoi(f)
@@ -263,7 +265,7 @@ func TestRankThatDiesTakesItsGroupFirst(t *testing.T) {
 	line, err := out.ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, line, "was killed by SIGKILL")
-	for _, pid := range marked(r.mark) {
+	for _, pid := range launch.Marked(r.mark) {
 		if g, err := unix.Getpgid(pid); err == nil && g == group {
 			await(t, pid) // a killed process takes a moment to go
 		}

@@ -8,13 +8,14 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // binary is the gorun under test, self this test binary, which doubles as the
@@ -53,12 +54,12 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "gorun")
-	args := []string{"build", "-o", binary, "."}
+	var flags []string
 	if raceEnabled {
-		args = slices.Insert(args, 1, "-race")
+		flags = []string{"-race"}
 	}
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("%v\n%s", err, out))
+	if err := launch.Install(".", dir, flags, "cmd/gorun"); err != nil {
+		panic(err)
 	}
 	if self, err = os.Executable(); err != nil {
 		panic(err)
@@ -96,7 +97,7 @@ func command(t *testing.T, env []string, args ...string) *run {
 			_ = r.Process.Kill()
 			_ = r.Wait()
 		}
-		for _, pid := range marked(r.mark) {
+		for _, pid := range launch.Marked(r.mark) {
 			t.Errorf("process %d is left: %s", pid, commandLine(pid))
 			kill9(pid)
 		}
@@ -128,7 +129,7 @@ func gorun(t *testing.T, stdin io.Reader, args ...string) result {
 	r.Stdin = stdin
 	require.NoError(t, r.Start())
 	code := r.wait(t)
-	require.Empty(t, marked(r.mark), "processes are left")
+	require.Empty(t, launch.Marked(r.mark), "processes are left")
 	return result{code: code, out: r.out.String(), err: r.err.String()}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // noise returns bytes that are not text, the same for a seed.
@@ -174,6 +176,6 @@ func TestGrandchildHoldingTheOutputDoesNotHang(t *testing.T) {
 		require.NoError(t, r.Start())
 		require.Zero(t, r.wait(t))
 		require.Equal(t, "done\ndone\n", r.out.String())
-		require.Empty(t, marked(r.mark))
+		require.Empty(t, launch.Marked(r.mark))
 	}
 }

@@ -241,26 +241,6 @@ func helper(flags []string, name string, args ...string) []string {
 	return append(append(slices.Clone(flags), self, helperPrefix+name), args...)
 }
 
-// marked returns the living processes with a variable in their environment.
-func marked(mark string) []int {
-	names, err := os.ReadDir("/proc")
-	if err != nil {
-		panic(err)
-	}
-	var found []int
-	for _, n := range names {
-		pid, err := strconv.Atoi(n.Name())
-		if err != nil {
-			continue
-		}
-		env, err := os.ReadFile("/proc/" + n.Name() + "/environ")
-		if err == nil && slices.Contains(strings.Split(string(env), "\x00"), mark) {
-			found = append(found, pid)
-		}
-	}
-	return found
-}
-
 func commandLine(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 // lines returns a reader of the run's standard output. Before Start.
@@ -59,7 +61,7 @@ func TestGraceThenKill(t *testing.T) {
 			[]string{"-np", "2", "-grace", "50ms", "sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"})
 		require.NoError(t, r.Process.Signal(unix.SIGINT))
 		require.Equal(t, 130, r.wait(t))
-		require.Empty(t, marked(r.mark))
+		require.Empty(t, launch.Marked(r.mark))
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -15,8 +15,8 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 // The line is found, by both actors alike, whatever the ranks and the transport.
 func TestAveraging(t *testing.T) {
 	const want = "y = 3.000 x + -1.000 after 400 steps\n"
-	require.Equal(t, want+want, launch.Run(t, 1))
+	require.Equal(t, want+want, launch.Example(t, 1))
 	for _, transport := range []string{"shm", "rdma"} {
-		require.Equal(t, want+want, launch.RunWith(t, 4, []string{"-transport", transport}))
+		require.Equal(t, want+want, launch.ExampleWith(t, 4, []string{"-transport", transport}))
 	}
 }

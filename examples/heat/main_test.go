@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
 	"github.com/gorun-hpc/gorun/examples/internal/palette"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 const (
@@ -36,7 +36,7 @@ func TestHeat(t *testing.T) {
 	for _, np := range []int{1, 2, 3, 4, 6, 9} {
 		t.Run(fmt.Sprintf("%d ranks", np), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "frames")
-			out := launch.Run(t, np, "-steps", fmt.Sprint(steps), "-every", fmt.Sprint(every), "-out", dir)
+			out := launch.Example(t, np, "-steps", fmt.Sprint(steps), "-every", fmt.Sprint(every), "-out", dir)
 			require.Equal(t, append([]string{"frames go to " + dir}, lines...), strings.Split(strings.TrimSpace(out), "\n"))
 			entries, err := os.ReadDir(dir)
 			require.NoError(t, err)
@@ -57,14 +57,14 @@ func TestHeat(t *testing.T) {
 func TestFramesHaveAPlaceFirst(t *testing.T) {
 	before, err := os.ReadDir(".")
 	require.NoError(t, err)
-	out := launch.Run(t, 2, "-steps", "1")
+	out := launch.Example(t, 2, "-steps", "1")
 	require.NotContains(t, out, "frames")
 	after, err := os.ReadDir(".")
 	require.NoError(t, err)
 	require.Equal(t, len(before), len(after))
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	out, errors := launch.RunBoth(t, 1, 2, nil, "-steps", "1", "-out", file)
+	out, errors := launch.ExampleEnds(t, 1, 2, nil, "-steps", "1", "-out", file)
 	require.NotContains(t, out, "step")
 	require.Contains(t, errors, "-out: mkdir "+file+": not a directory")
 }
@@ -104,7 +104,7 @@ func requireFilm(t *testing.T, frames [][][]float64, name string) {
 // A film of many frames has some of them, in equal steps, and the last one.
 func TestFilmOfManyFrames(t *testing.T) {
 	dir := t.TempDir()
-	launch.Run(t, 1, "-steps", "101", "-every", "1", "-out", dir)
+	launch.Example(t, 1, "-steps", "101", "-every", "1", "-out", dir)
 	file, err := os.ReadFile(filepath.Join(dir, "heat.gif"))
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(file), 1<<20)

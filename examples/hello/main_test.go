@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -20,7 +20,7 @@ func TestHello(t *testing.T) {
 	line := regexp.MustCompile(`^hello from rank (\d+) of (\d+): process (\d+), rank (\d+) of (\d+) on \S+$`)
 	for _, np := range []int{1, 2, 5} {
 		ranks, processes := map[string]bool{}, map[string]bool{}
-		lines := strings.Split(strings.TrimSpace(launch.Run(t, np)), "\n")
+		lines := strings.Split(strings.TrimSpace(launch.Example(t, np)), "\n")
 		require.Len(t, lines, np)
 		for _, l := range lines {
 			m := line.FindStringSubmatch(l)

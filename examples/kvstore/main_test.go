@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -31,11 +31,11 @@ func sum(t *testing.T, out string) int {
 // an answer for count, those of the others all, although its counters were with it.
 func TestKVStore(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
-		out := launch.RunWith(t, 4, []string{"-transport", transport}, "-changes", fmt.Sprint(changes))
+		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-changes", fmt.Sprint(changes))
 		require.Equal(t, 4*changes, sum(t, out))
-		out = launch.RunCode(t, 128+9, 4, []string{"-transport", transport, "-on-failure", "continue"}, "-changes", fmt.Sprint(changes), "-crash", "2")
+		out, _ = launch.ExampleEnds(t, 128+9, 4, []string{"-transport", transport, "-on-failure", "continue"}, "-changes", fmt.Sprint(changes), "-crash", "2")
 		require.Equal(t, 3*changes+changes/2+1, sum(t, out))
 		require.Contains(t, out, "rank:2 is lost\n")
 	}
-	require.Equal(t, changes, sum(t, launch.Run(t, 1, "-changes", fmt.Sprint(changes))))
+	require.Equal(t, changes, sum(t, launch.Example(t, 1, "-changes", fmt.Sprint(changes))))
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -25,7 +25,7 @@ const killed = 128 + 9
 func draw(t *testing.T, code, np int, flags []string, args ...string) (string, image.Image) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "set.png")
-	out := launch.RunCode(t, code, np, flags, append([]string{"-width", "150", "-height", "100", "-out", name}, args...)...)
+	out, _ := launch.ExampleEnds(t, code, np, flags, append([]string{"-width", "150", "-height", "100", "-out", name}, args...)...)
 	require.Contains(t, out, "the picture goes to "+name+"\n")
 	f, err := os.Open(name)
 	require.NoError(t, err)
@@ -70,16 +70,16 @@ func TestMandelbrot(t *testing.T) {
 		require.Equal(t, want, got)
 		require.Contains(t, out, "rank:2 is lost, 3 workers go on\n")
 	}
-	_, errors := launch.RunBoth(t, 1, 2, nil, "-crash", "2")
+	_, errors := launch.ExampleEnds(t, 1, 2, nil, "-crash", "2")
 	require.Contains(t, errors, "-crash 2: there are ranks 0 to 1\n")
-	_, errors = launch.RunBoth(t, 2, 2, nil, "-crash", "0")
+	_, errors = launch.ExampleEnds(t, 2, 2, nil, "-crash", "0")
 	require.Contains(t, errors, `invalid value "0" for flag -crash: at least 1`)
 }
 
 // A picture that is too large for memory is refused before there is any of it, once for
 // all ranks.
 func TestLargePicturesAreRefused(t *testing.T) {
-	out, errors := launch.RunBoth(t, 1, 4, []string{"-on-failure", "continue"}, "-width", "1000000000000", "-height", "1000000000000")
+	out, errors := launch.ExampleEnds(t, 1, 4, []string{"-on-failure", "continue"}, "-width", "1000000000000", "-height", "1000000000000")
 	require.Empty(t, out)
 	text := "-width 1000000000000 -height 1000000000000: a picture has at most 268435456 pixels\n"
 	shown, _, _ := strings.Cut(errors, "first failure")
@@ -91,7 +91,7 @@ func TestLargePicturesAreRefused(t *testing.T) {
 func TestPictureHasAPlaceFirst(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{filepath.Join(dir, "no", "such.png"), dir} {
-		out, errors := launch.RunBoth(t, 1, 2, nil, "-out", name)
+		out, errors := launch.ExampleEnds(t, 1, 2, nil, "-out", name)
 		require.NotContains(t, out, "lines")
 		require.Contains(t, errors, "-out: open "+name+": ")
 	}

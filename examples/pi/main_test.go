@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -21,7 +21,7 @@ func TestPi(t *testing.T) {
 	for _, np := range []int{1, 2, 3, 7} {
 		var got, off float64
 		var ranks int
-		_, err := fmt.Sscanf(launch.Run(t, np, "-n", fmt.Sprint(n)), "pi is about %f, error %e, %d ranks", &got, &off, &ranks)
+		_, err := fmt.Sscanf(launch.Example(t, np, "-n", fmt.Sprint(n)), "pi is about %f, error %e, %d ranks", &got, &off, &ranks)
 		require.NoError(t, err)
 		require.Equal(t, np, ranks)
 		require.InDelta(t, math.Pi+1.0/12/n/n, got, 1e-12)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -17,22 +17,22 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 // The ball comes back from every rank in both modes.
 func TestPingPong(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
-		out := launch.RunWith(t, 4, []string{"-transport", transport}, "-rounds", "200")
+		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-rounds", "200")
 		lines := regexp.MustCompile(`(?m)^(inline|worker): 200 round trips with rank [123], \S+ each$`).FindAllString(out, -1)
 		require.Len(t, lines, 6, out)
 	}
-	_, errors := launch.RunBoth(t, 1, 1, nil)
+	_, errors := launch.ExampleEnds(t, 1, 1, nil)
 	require.Contains(t, errors, "nobody to play with")
 }
 
 // -explain prints the tree of actors of each rank, once, with those that make its
 // connections.
 func TestExplainedActors(t *testing.T) {
-	_, out := launch.RunBoth(t, 0, 2, []string{"-transport", "rdma", "-explain"}, "-rounds", "10")
+	_, out := launch.ExampleEnds(t, 0, 2, []string{"-transport", "rdma", "-explain"}, "-rounds", "10")
 	for rank := range 2 {
 		tree := regexp.MustCompile(fmt.Sprintf(`(?m)^actors of rank %d:\n(  .+\n)+`, rank)).FindAllString(out, -1)
 		require.Len(t, tree, 1, out)
-		require.Regexp(t, fmt.Sprintf(`(?m)^  \$rdma +director of connections, runs\n    rank%d +connection, connected$`, 1-rank), tree[0])
+		require.Regexp(t, fmt.Sprintf(`(?m)^  \$rdma +supervisor of connections, runs\n    rank%d +connection, connected$`, 1-rank), tree[0])
 		require.Regexp(t, `(?m)^  \$names +worker, idle$`, tree[0])
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -15,8 +15,8 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 // Every frame arrives, in order, though the last stage is slower than the others.
 func TestPipeline(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
-		out := launch.RunWith(t, 4, []string{"-transport", transport}, "-frames", "200")
+		out := launch.ExampleWith(t, 4, []string{"-transport", transport}, "-frames", "200")
 		require.Equal(t, "200 frames through 2 stages\n", out, transport)
 	}
-	require.Equal(t, "50 frames through 0 stages\n", launch.Run(t, 2, "-frames", "50"))
+	require.Equal(t, "50 frames through 0 stages\n", launch.Example(t, 2, "-frames", "50"))
 }

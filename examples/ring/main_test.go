@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/examples/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
 func TestMain(m *testing.M) { launch.Main(m) }
@@ -17,14 +17,14 @@ func TestUsage(t *testing.T) { launch.Usage(t) }
 func TestRing(t *testing.T) {
 	for _, np := range []int{1, 2, 3, 8} {
 		want := fmt.Sprintf("%d hops around %d ranks, sum %d, ", 20*np, np, 20*np*(np-1)/2)
-		require.Contains(t, launch.Run(t, np, "-laps", "20"), want)
+		require.Contains(t, launch.Example(t, np, "-laps", "20"), want)
 	}
 }
 
 // A number that makes no sense is a wrong flag.
 func TestWrongNumbers(t *testing.T) {
 	for value, want := range map[string]string{"0": "at least 1", "x": `"x" is no number`} {
-		_, errors := launch.RunBoth(t, 2, 2, nil, "-laps", value)
+		_, errors := launch.ExampleEnds(t, 2, 2, nil, "-laps", value)
 		require.Contains(t, errors, fmt.Sprintf("invalid value %q for flag -laps: %s\n", value, want))
 	}
 }

@@ -1,2 +1,3 @@
-// Package launch builds gorun and programs for tests, and runs them.
+// Package launch builds gorun and programs of the module and runs jobs of them with a
+// time limit, for tests and for the comparison with other systems.
 package launch

@@ -9,28 +9,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/bench/internal/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-func TestRunReturnsOutput(t *testing.T) {
-	out, err := launch.Run(t.Context(), time.Minute, []string{"WORD=there"}, "sh", "-c", "echo hello $WORD; echo oops >&2")
+func TestExecuteReturnsOutput(t *testing.T) {
+	out, err := launch.Execute(t.Context(), time.Minute, []string{"WORD=there"}, "sh", "-c", "echo hello $WORD; echo oops >&2")
 	require.NoError(t, err)
-	require.Equal(t, "hello there\n", out.Stdout)
-	require.Equal(t, "oops\n", out.Stderr)
+	require.Equal(t, "hello there\n", out.Out)
+	require.Equal(t, "oops\n", out.Errors)
 	require.Positive(t, out.Wall)
 }
 
-func TestRunReportsFailure(t *testing.T) {
-	_, err := launch.Run(t.Context(), time.Minute, nil, "sh", "-c", "echo why >&2; exit 3")
+func TestExecuteReportsFailure(t *testing.T) {
+	out, err := launch.Execute(t.Context(), time.Minute, nil, "sh", "-c", "echo why >&2; exit 3")
+	require.Equal(t, 3, out.Code)
 	require.ErrorContains(t, err, "exit status 3")
 	require.ErrorContains(t, err, "why")
 	require.NotErrorIs(t, err, launch.ErrTimeout)
 }
 
 // A job that hangs is ended with what it has put into other sessions.
-func TestRunEndsWhatHangs(t *testing.T) {
+func TestExecuteEndsWhatHangs(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	_, err := launch.Run(t.Context(), 300*time.Millisecond, nil,
+	_, err := launch.Execute(t.Context(), 300*time.Millisecond, nil,
 		"sh", "-c", `trap "" TERM; setsid sh -c "echo \$\$ > `+pidFile+`; exec sleep 600" & wait; sleep 600`)
 	require.ErrorIs(t, err, launch.ErrTimeout)
 	pid, err := os.ReadFile(pidFile)
