@@ -1,6 +1,7 @@
 package iwarp_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -198,17 +199,38 @@ func TestFaultBreaches(t *testing.T) {
 	}
 }
 
-// TestFaultReadsBeyondDepth is one read more than IRD at once, so that none can be
-// answered before the last is there.
-func TestFaultReadsBeyondDepth(t *testing.T) {
-	s, _, p, ep := meet(t)
-	var all []byte
-	for i := range uint32(5) {
-		all = append(all, p.fpdu(readRequest(i+1, rdmap.ReadRequest{}))...)
+// TestReadsBeyondDepth: what a peer that rounds the depth up to a power of two has
+// outstanding is served, as the kernel's siw does it; one more is a fault. All come at
+// once, so that none can be answered before the last is there.
+func TestReadsBeyondDepth(t *testing.T) {
+	for depth, served := range map[uint16]int{1: 1, 3: 4, 4: 4, 5: 8, 7: 8, 16: 16} {
+		for _, beyond := range []int{0, 1} {
+			t.Run(fmt.Sprintf("%d agreed, %d outstanding", depth, served+beyond), func(t *testing.T) {
+				s := newSide(t, iwarp.Config{}, roomBytes)
+				l := s.listen()
+				p := dial(t, s, l.Address())
+				ep := s.endpoint()
+				o := strangerOffer()
+				o.ORD = depth
+				p.open(o, ep)
+				var all []byte
+				for i := range uint32(served + beyond) {
+					all = append(all, p.fpdu(readRequest(i+1, rdmap.ReadRequest{}))...)
+				}
+				p.send(all)
+				if beyond > 0 {
+					require.Equal(t, rdmap.CodeOf(rdmap.ErrStream), p.terminated().Code)
+					require.ErrorIs(t, s.event(ep).Err, rdmap.ErrStream)
+					return
+				}
+				for range served {
+					h, err := ddp.ParseTagged(p.ulpdu())
+					require.NoError(t, err)
+					require.Equal(t, rdmap.ReadResponse.Control(), h.Control)
+				}
+			})
+		}
 	}
-	p.send(all)
-	require.Equal(t, rdmap.CodeOf(rdmap.ErrStream), p.terminated().Code)
-	require.ErrorIs(t, s.event(ep).Err, rdmap.ErrStream)
 }
 
 func testBreach(t *testing.T, b breach, step int) {

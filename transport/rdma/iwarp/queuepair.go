@@ -1,6 +1,7 @@
 package iwarp
 
 import (
+	"math/bits"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -63,7 +64,7 @@ func (p *queuePair) begin() {
 	for i := range p.rx.queues {
 		p.rx.queues[i] = ddp.NewQueue(ddp.FirstMSN)
 	}
-	p.rx.inbound = rdmap.NewInboundQueue(int(a.IRD))
+	p.rx.inbound = rdmap.NewInboundQueue(served(int(a.IRD)))
 	ulpdu := mpa.MULPDU(segmentSize(p.fd))
 	if a.Kin {
 		ulpdu = kinULPDU
@@ -76,6 +77,17 @@ func (p *queuePair) begin() {
 	// What was offered, since it is verbs that holds the final ORD, and one more: a Read
 	// as RTR is outstanding before the consumer's are, and those wait for it.
 	p.tx.outbound = rdmap.NewOutboundQueue[*verbs.Request](int(max(a.ORD, p.offer.ORD)) + 1)
+}
+
+// served is the number of Read Requests that are taken at a time where ird were agreed.
+// The kernel's siw rounds its queue of outbound Reads up to a power of two and fills it
+// (siw_qp_readq_init, siw_verbs.c); RFC 5040 section 6.1 forbids that to the requester and
+// leaves the responder free to serve more.
+func served(ird int) int {
+	if ird == 0 {
+		return 0
+	}
+	return 1 << bits.Len(uint(ird-1))
 }
 
 // established reports whether the consumer was told that the connection stands.
