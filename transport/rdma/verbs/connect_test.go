@@ -57,6 +57,28 @@ func TestPeerIsGrantedWhatItMayHave(t *testing.T) {
 	}
 }
 
+// TestExplicitDepthIsLoweredToThePeers: the event and Query say what the peer can use,
+// which is what the provider puts on the wire, and not what the consumer gave to Accept.
+func TestExplicitDepthIsLoweredToThePeers(t *testing.T) {
+	p := newPlay(t, nil)
+	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
+	p.NoError(err)
+	for wants, want := range map[int]int{0: 0, 3: 3, 4: 4, 5: 4, verbs.DepthDefault: 4} {
+		h := &silentHandshake{}
+		p.within(func() {
+			p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, &verbs.Proposal{InitiatorDepth: wants, ResponderResources: 1}))
+		})
+		ep, actor := p.make(nil)
+		p.NoError(p.poll()[0].Event.Request.Accept(ep, &verbs.ConnParam{ResponderResources: 4, InitiatorDepth: 1}))
+		p.Equal(want, h.answer.ResponderResources, "the peer wants %d", wants)
+		p.within(func() { p.NoError(actor.Upcalls.Established(nil, netip.AddrPort{}, remote)) })
+		p.Equal(want, p.poll()[0].Event.ResponderResources)
+		info, err := ep.Query()
+		p.NoError(err)
+		p.Equal(want, info.Attributes.ReadsIn)
+	}
+}
+
 // TestConnectAgainNeedsReset: an endpoint is connected once, and again after Reset.
 func TestConnectAgainNeedsReset(t *testing.T) {
 	p := newPlay(t, nil)

@@ -136,10 +136,14 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, Prop
 	return ep, answer, nil
 }
 
-// accepted is the depth with which one direction is accepted: as the consumer says,
-// else what was proposed, adjusted down to the endpoint's attribute and the limit.
+// accepted is the depth with which one direction is accepted: as the consumer says, but
+// not more than the peer can use, because that is what goes over the wire (RFC 6581
+// section 9.1); else what was proposed, adjusted down to the endpoint's attribute and the
+// limit.
 func accepted(explicit, proposed, attribute, otherwise, limit int) int {
 	switch {
+	case explicit != DepthDefault && proposed != DepthDefault:
+		return min(explicit, proposed)
 	case explicit != DepthDefault:
 		return explicit
 	case proposed == DepthDefault:
