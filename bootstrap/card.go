@@ -31,7 +31,7 @@ type Card struct {
 	PID       int
 	Slot      int // range of the node memory
 	Node      NodeID
-	Host      string    // what the launcher calls the node, for people; at most 255 bytes
+	Host      string    // the launcher's name of the node, for messages; at most 255 bytes
 	Provider  string    // RDMA provider, "" for none; at most 255 bytes
 	Addresses []Address // where the provider listens, best first; at most 255
 	Data      []byte    // the provider's own, nil for none; at most DataBytesMax
@@ -54,8 +54,7 @@ const (
 	CardBytesMax = cardFixed + 255 + 255 + 255*addressBytes + DataBytesMax
 )
 
-// ErrMalformed is wrapped by every error about bytes that are not what the
-// protocol says.
+// ErrMalformed is wrapped by every error about bytes that violate the protocol.
 var ErrMalformed = errors.New("malformed")
 
 // Len returns the bytes that Append adds.

@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// Doing is what a rank is blocked in: its answer to a Dump.
+// Doing is a rank's report of its blocked operations: its answer to a Dump.
 type Doing struct {
 	Rank    int `json:"rank"`
 	Size    int `json:"size"`
 	Process int `json:"pid"`
 	// Finished says that the rank has left its program and waits for the others.
 	Finished bool `json:"finished,omitempty"`
-	// In are the operations of all members that it is in, one per communicator.
+	// In are the collective operations that it is in, one per communicator.
 	In []string `json:"in,omitempty"`
 	// All says that one of them needs all ranks of the job.
 	All bool `json:"all,omitempty"`
 	// Waits are what its goroutines wait for.
 	Waits []Wait `json:"waits,omitempty"`
-	// Notes are lines about everything else: messages that nobody has received,
-	// connections, actors.
+	// Notes are lines about everything else: unreceived messages, connections, actors.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -78,7 +77,7 @@ func (d Doing) String() string {
 	return b.String()
 }
 
-// state says how the rank is in a few words.
+// state is the state of the rank in a few words.
 func (d Doing) state() string {
 	switch {
 	case len(d.Waits) > 0:
@@ -124,7 +123,7 @@ func seconds(least, most float64) string {
 	}
 }
 
-// alike is equal for ranks that do the same at the same lines.
+// alike is equal for ranks with the same operations at the same lines.
 func (d Doing) alike() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s\n%q\n", d.Size, d.state(), d.In)
@@ -134,9 +133,9 @@ func (d Doing) alike() string {
 	return b.String()
 }
 
-// Together is the reports of several ranks in lines: ranks that do the same at the same
-// lines together, in order of their lowest ranks, and then who waits for a rank that has
-// left its program.
+// Together is the reports of several ranks in lines: one entry for all ranks with the same
+// operations at the same lines, in order of their lowest ranks, and then the ranks that
+// wait for a rank that has left its program.
 func Together(list []Doing) string {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
@@ -203,7 +202,7 @@ func writeGroup(b *strings.Builder, group []Doing) {
 	notes.write(b, "  ")
 }
 
-// byText are the ranks that say the same, in the order in which it was said first.
+// byText are the ranks with equal lines, in the order of their first occurrence.
 type byText struct {
 	order []string
 	ranks map[string][]int

@@ -4,7 +4,7 @@ import "strconv"
 
 // Foreign is what another launcher than gorun says of the process that it started.
 type Foreign struct {
-	// Launcher is its command, or commands that are told apart by nothing.
+	// Launcher is its command, or several commands if the variables do not tell them apart.
 	Launcher string
 	// Rank is the number of the process among Size.
 	Rank, Size int
@@ -12,8 +12,8 @@ type Foreign struct {
 
 // foreign lists the variables by which launchers number the processes of a job: Open
 // MPI's mpirun, Slurm's srun, and those that offer PMI-1 or PMI-2 to a process, such as
-// Hydra's mpiexec. The first whose variables are both there counts. Slurm's are those of
-// a step: a batch script has the others, too, and is one process.
+// Hydra's mpiexec. The first whose variables are both set counts. Slurm's are those of a
+// job step: in a batch script, which is one process, only variables of the job are set.
 var foreign = []struct{ launcher, rank, size string }{
 	{"mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 	{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// kind tells what a frame means. See [Server] for the bodies.
+// kind is the meaning of a frame. See [Server] for the bodies.
 type kind uint8
 
 const (

@@ -35,11 +35,11 @@ const (
 // machine they are on. It is for trying out several nodes on one machine.
 const EnvHostID = "GORUN_HOSTID"
 
-// Names of the variables by which a launcher passes on what it was told about
-// the network. Their values are checked by the launcher and read by transports.
+// Names of the variables with the network settings of the launcher's command line. Their
+// values are checked by the launcher and read by transports.
 const (
-	// EnvNet is the network that transports between nodes use: a CIDR such as
-	// 10.1.0.0/16 or the name of an interface; unset for all that are there.
+	// EnvNet is the network that transports between nodes use: a CIDR such as 10.1.0.0/16
+	// or the name of an interface; unset for all interfaces.
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto; unset is auto.
 	EnvTransport = "GORUN_TRANSPORT"
@@ -51,14 +51,14 @@ const (
 	OnFailureContinue = "continue" // the survivors are told and go on
 )
 
-// sizeMax bounds the ranks of a world, so that a damaged environment or frame
-// cannot ask for absurd amounts of memory.
+// sizeMax bounds the ranks of a world, so that a damaged environment or frame cannot cause
+// huge allocations.
 const sizeMax = 1 << 24
 
 // NodeID names a node: equal for two ranks exactly if they may share memory.
 type NodeID [16]byte
 
-// Job says who a rank is. All counts are in ranks unless said otherwise.
+// Job is the identity of a rank. All counts are in ranks unless said otherwise.
 type Job struct {
 	Rank, Size           int    // in the world
 	LocalRank, LocalSize int    // among the ranks of the node
@@ -66,7 +66,7 @@ type Job struct {
 	Epoch                int    // how often this rank has been started before
 	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
-	Host                 string // what the launcher calls the node, for people
+	Host                 string // the launcher's name of the node, for messages
 	Peers                []int  // ranks of this node by local rank, ascending; nil if they are 0, 1, ...
 	Processors           int    // processors that the ranks of this node may use
 	OnFailure            string // OnFailureKill or OnFailureContinue
@@ -95,7 +95,7 @@ func (j Job) Environ() []string {
 }
 
 // ParseJob reads a job from variables; getenv returns "" for one that is not
-// set. Every variable must be there and make sense with the others.
+// set. Every variable must be set and be consistent with the others.
 func ParseJob(getenv func(string) string) (Job, error) {
 	e := environment{getenv: getenv}
 	j := Job{

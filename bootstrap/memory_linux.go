@@ -56,8 +56,8 @@ func rangeBytes(ranks int) (int64, error) {
 	return int64(1) << (bits.Len64(each) - 1), nil
 }
 
-// SecretFile makes the descriptor from which ranks read the job secret: a
-// memfd that nobody can change any more.
+// SecretFile makes the descriptor from which ranks read the job secret: a memfd that is
+// sealed against changes.
 func SecretFile(secret [32]byte) (*os.File, error) {
 	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
 	return sealed("gorun-secret", seals, func(f *os.File) error {

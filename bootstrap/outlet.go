@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// outlet is what waits to be written to a connection. Nobody waits for it: a
-// peer that does not read holds up its own outlet alone. What may wait is
-// bounded by the protocol: one book, one notice per rank, a fence per fence.
+// outlet is the queue of frames to be written to a connection. No caller waits for it: a
+// peer that does not read blocks only its own outlet. The protocol bounds the queue: one
+// book, one notice per rank, one answer per fence.
 type outlet struct {
 	mu     sync.Mutex // guards what follows; nothing is called under it
 	conn   io.Writer  // nil while there is no connection
@@ -15,7 +15,7 @@ type outlet struct {
 	flying bool       // a goroutine writes the queue
 }
 
-// connect gives the outlet its connection, for what was pushed before, too.
+// connect gives the outlet its connection and starts to write what was pushed before.
 func (o *outlet) connect(conn io.Writer) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -23,7 +23,7 @@ func (o *outlet) connect(conn io.Writer) {
 	o.launch()
 }
 
-// push queues whole frames, which nobody may change any more.
+// push queues whole frames, which must not be changed afterwards.
 func (o *outlet) push(frames []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -31,7 +31,7 @@ func (o *outlet) push(frames []byte) {
 	o.launch()
 }
 
-// drop forgets the connection and what waits: nothing is pushed any more.
+// drop removes the connection and the queue; later pushes are ignored.
 func (o *outlet) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -59,7 +59,7 @@ func (o *outlet) write(conn io.Writer) {
 		}
 		o.mu.Unlock()
 		for _, frames := range queue {
-			// A peer that is gone is noticed by its own end.
+			// The reader of the connection detects a peer that is gone.
 			_, _ = conn.Write(frames)
 		}
 	}

@@ -10,19 +10,19 @@ import (
 )
 
 // Relay is the agent's half of the protocol on a node whose [Server] is
-// elsewhere. What a rank says goes up one frame at a time; what the server says
-// comes down once and goes to every rank of the node. The relay judges nothing:
-// the server does, and a frame that is too long to be passed on ends Serve.
+// elsewhere. Frames of a rank are sent to the server one by one; a frame of the server
+// arrives once and is sent to every rank of the node. The relay does not interpret frames,
+// the server does; a frame that is too long to be passed on ends Serve.
 type Relay struct {
 	up func(rank int, frame []byte) error
 
-	mu      sync.Mutex // guards outlets; orders what the ranks are told
+	mu      sync.Mutex // guards outlets; orders the frames to the ranks
 	outlets map[int]*outlet
 }
 
-// NewRelay returns the relay of some ranks of a world. up is called from the
-// goroutines in Serve, in the order of each rank's frames, and keeps frame if it
-// wants to; it is what Server.Take is to be given.
+// NewRelay returns the relay of some ranks of a world. up is called from the goroutines in
+// Serve, in the order of each rank's frames, and may keep frame, which is to be given to
+// Server.Take.
 func NewRelay(ranks []int, up func(rank int, frame []byte) error) *Relay {
 	r := &Relay{up: up, outlets: make(map[int]*outlet, len(ranks))}
 	for _, rank := range ranks {
@@ -57,8 +57,8 @@ func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 	}
 }
 
-// Tell passes whole frames of the server on to every rank that is there. The
-// relay keeps frames.
+// Tell passes whole frames of the server on to every connected rank. The relay keeps
+// frames.
 func (r *Relay) Tell(frames []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

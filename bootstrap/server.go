@@ -20,7 +20,7 @@ const (
 	EventFinalized                      // left on purpose
 	EventReport                         // Text answers a dump
 	EventFailed                         // is about to end with the error Text; Origin is the rank whose failure it is
-	EventHandled                        // has made up for the loss of the rank Code
+	EventHandled                        // the program has recovered from the loss of the rank Code
 )
 
 // Event is what a rank told its agent.
@@ -32,10 +32,10 @@ type Event struct {
 	Text   string
 }
 
-// RankState is how far a rank has come.
+// RankState is the stage that a rank has reached.
 type RankState uint8
 
-// States of a rank, in the order in which they are passed.
+// States of a rank, in their order.
 const (
 	RankStarted RankState = iota
 	RankJoined
@@ -45,9 +45,9 @@ const (
 
 // Server is the agent's half of the protocol for the ranks of a job. It owns
 // no process and no descriptor: Serve is driven by one connection per rank,
-// and answers leave through the same connection. Ranks of other nodes come
-// through the link to their node's [Relay]: their frames are handed to Take, and
-// what all ranks are told goes down each link once.
+// and answers leave through the same connection. Ranks of other nodes are served through
+// the link to their node's [Relay]: their frames are handed to Take, and a frame to all
+// ranks is written to each link once.
 //
 // Frames are 4 bytes length of the rest, 1 byte kind, body; little endian.
 //
@@ -66,7 +66,7 @@ const (
 type Server struct {
 	events func(Event)
 
-	mu      sync.Mutex // orders what the ranks are told; guards the rest
+	mu      sync.Mutex // orders the frames to the ranks; guards the rest
 	members []member
 	links   []link
 	missing int    // ranks that have neither a card nor are gone
@@ -115,9 +115,8 @@ func (s *Server) Serve(rank int, conn io.ReadWriter) error {
 }
 
 // Link makes conn the way to some ranks, all of one node, for which Serve is not
-// called then. What is written to conn are whole frames for Relay.Tell; a slow
-// conn holds up nobody else. Link is called before the first frame of these
-// ranks is taken.
+// called then. What is written to conn are whole frames for Relay.Tell; a slow conn delays
+// no other rank. Link is called before the first frame of these ranks is taken.
 func (s *Server) Link(ranks []int, conn io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +139,7 @@ func (s *Server) Take(rank int, frame []byte) error {
 	return nil
 }
 
-// State returns how far a rank has come.
+// State returns the stage that a rank has reached.
 func (s *Server) State(rank int) RankState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +147,7 @@ func (s *Server) State(rank int) RankState {
 }
 
 // Gone says that a rank has ended and was reaped. Fences and the exchange no
-// longer wait for it. Unless it had finalized, the others are told the cause.
+// longer wait for it. Unless it had finalized, the other ranks are notified of the cause.
 func (s *Server) Gone(rank int, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,8 +297,8 @@ func (s *Server) fence() {
 	}
 }
 
-// tell sends a frame to every rank that is there and has come as far as from,
-// and to the others of its node if it is linked. Callers hold mu.
+// tell sends a frame to every connected rank that has reached the state from, and to the
+// other ranks of its node if it is linked. Callers hold mu.
 func (s *Server) tell(k kind, body []byte, from RankState) {
 	frame := appendFrame(nil, k, body)
 	there := func(rank int) bool { return s.members[rank].state >= from && s.members[rank].state <= RankJoined }

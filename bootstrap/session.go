@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// NoticeKind says what a notice is about.
+// NoticeKind is the subject of a notice.
 type NoticeKind uint8
 
 // Kinds of notices.
@@ -19,27 +19,27 @@ const (
 	// PeerDown: rank Notice.Rank has ended and was reaped; Cause is its exit
 	// status in words. It comes once per rank.
 	PeerDown NoticeKind = iota + 1
-	// Dump: say with Report what this rank is blocked in.
+	// Dump: report with Report what this rank is blocked in.
 	Dump
 	// AgentLost: the connection to the agent broke; Cause says how. The
 	// agent's ranks are about to be killed.
 	AgentLost
 )
 
-// Notice is news from the agent that nobody asked for.
+// Notice is an unsolicited message of the agent.
 type Notice struct {
 	Kind  NoticeKind
 	Rank  int // PeerDown only
 	Cause string
 }
 
-// ErrAgentLost ends the operations of a session whose agent is gone.
+// ErrAgentLost ends the operations of a session whose agent was lost.
 var ErrAgentLost = errors.New("bootstrap: connection to the node agent lost")
 
-// errNoAgent ends what only a node agent can do, in a world of one.
+// errNoAgent ends operations that need a node agent, in a world of one.
 var errNoAgent = errors.New("bootstrap: there is no node agent")
 
-// dumpsMax bounds the dumps that wait for somebody to listen.
+// dumpsMax bounds the dumps that wait to be received from Notices.
 const dumpsMax = 4
 
 // Session is a rank's membership in its job. Its methods may be called from
@@ -51,17 +51,17 @@ type Session struct {
 	conn   io.ReadWriteCloser // nil in a world of one
 
 	books   chan *Book    // the answer to the card, once
-	notices chan Notice   // closed when the agent has nothing more to say
+	notices chan Notice   // closed at the end of the connection to the agent
 	lost    chan struct{} // closed after lostErr is set
 	lostErr error
-	down    []bool // ranks of which PeerDown was heard; listen's own
+	down    []bool // ranks of which PeerDown arrived; only listen uses it
 
 	sending sync.Mutex // keeps frames whole; guards the fields below
 	carded  bool
 	leaving bool
 
 	fencing sync.Mutex  // one fence of a rank at a time; guards fences
-	fences  uint32      // asked for so far
+	fences  uint32      // fences called so far
 	fenced  chan uint32 // newest fence that is complete; holds one value
 }
 
@@ -79,15 +79,15 @@ func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) 
 		s.notices = make(chan Notice)
 		return s
 	}
-	// One PeerDown per rank and the loss of the agent always fit; dumps
-	// are dropped when nobody listens.
+	// One PeerDown per rank and the loss of the agent always fit; dumps are dropped if the
+	// channel is full.
 	s.notices = make(chan Notice, job.Size+dumpsMax+1)
 	s.down = make([]bool, job.Size)
 	go s.listen()
 	return s
 }
 
-// Job returns who this rank is.
+// Job returns the identity of this rank.
 func (s *Session) Job() Job { return s.job }
 
 // Memory returns the node memory, nil in a world of one. The session keeps
@@ -165,8 +165,7 @@ func (s *Session) Fence(ctx context.Context) error {
 
 // Abort tells the agent that this rank ends the job with an exit code and a
 // reason for its report. The caller exits with the same code afterwards; the
-// agent ends the other ranks. Errors are not reported: there is nobody left
-// to tell.
+// agent ends the other ranks. Errors are not reported: the process is about to exit.
 func (s *Session) Abort(code int, reason string) {
 	if s.conn != nil {
 		_ = s.send(kindAbort, numbered(code, reason))
@@ -192,8 +191,8 @@ func (s *Session) Report(text string) error {
 	return s.send(kindReport, numbered(0, text))
 }
 
-// Handled says that the program has made up for the loss of a rank: with OnFailureContinue
-// it is no failure of the job.
+// Handled says that the program has recovered from the loss of a rank: with
+// OnFailureContinue the loss is then no failure of the job.
 func (s *Session) Handled(rank int) error {
 	if s.conn == nil {
 		return nil
@@ -226,7 +225,7 @@ func (s *Session) send(k kind, body []byte) error {
 	return nil
 }
 
-// listen hands out what the agent says until the connection ends.
+// listen delivers the frames of the agent until the connection ends.
 func (s *Session) listen() {
 	defer close(s.notices)
 	r := bufio.NewReaderSize(s.conn, 512)
@@ -243,7 +242,7 @@ func (s *Session) listen() {
 		s.sending.Unlock()
 		s.lostErr = fmt.Errorf("%w: %w", ErrAgentLost, err)
 		close(s.lost)
-		_ = s.conn.Close() // after nonsense nothing is worth hearing or saying
+		_ = s.conn.Close() // after a malformed frame the connection is not used any more
 		if !leaving {
 			s.notices <- Notice{Kind: AgentLost, Cause: err.Error()}
 		}
@@ -272,7 +271,7 @@ func (s *Session) take(k kind, body []byte) error {
 			return fmt.Errorf("bootstrap: fence of %d bytes: %w", len(body), ErrMalformed)
 		}
 		select {
-		case <-s.fenced: // an older one that nobody waited for
+		case <-s.fenced: // the result of an older fence whose caller did not wait
 		default:
 		}
 		s.fenced <- binary.LittleEndian.Uint32(body)

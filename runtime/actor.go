@@ -42,7 +42,7 @@ type kept struct {
 	over   bool
 }
 
-// end tells what is kept that the engine has ended, once.
+// end notifies the kept system once that the engine has ended.
 func (k *kept) end() {
 	k.mu.Lock()
 	closed := k.closed
@@ -120,8 +120,8 @@ func (w *World) actorTree() []port.Actor {
 	return (*actorPort)(w).TransportActors()
 }
 
-// Blocked is what the rank says of itself when it hangs, for the tests of package
-// actors: it says which of them are at a message.
+// Blocked returns the rank's report of blocked operations, for the tests of package actors:
+// it lists the actors that handle a message.
 func (w *actorPort) Blocked() string { return (*World)(w).blocked() }
 
 // Guard implements port.World.
@@ -193,7 +193,7 @@ func (w *actorPort) Drop(d port.Detached) {
 	case d.Message != nil:
 		d.Message.Release()
 	case d.Lease.Bytes != nil:
-		_ = w.memory.arena.Free(d.Lease) // nobody else has it, so this cannot fail
+		_ = w.memory.arena.Free(d.Lease) // the lease has no other holder, so this cannot fail
 	}
 }
 

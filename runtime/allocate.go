@@ -4,11 +4,12 @@ import (
 	"math"
 )
 
-// How memory for long messages is got. Go ends the process when the system refuses
-// memory, so that is found out before: what a peer announces must not end this rank.
+// Allocation of memory for long messages. Go ends the process when the system refuses
+// memory, so the limits are checked first: a length that a peer announces must not end this
+// rank.
 const (
-	// allocateFreely is the length in bytes up to which it is not: as much is in use for
-	// other things anyway.
+	// allocateFreely is the length in bytes up to which nothing is checked: the process
+	// uses as much for other purposes anyway.
 	allocateFreely = 64 << 20
 	// allocateSlack is what the heap may take besides: it grows by 64 MiB, and describes
 	// what it has grown by.

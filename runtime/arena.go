@@ -29,8 +29,8 @@ type memory struct {
 	// private says that other ranks are other processes.
 	private bool
 
-	// losses counts the ranks that are down, so that whoever waits for a word in
-	// shared memory need not take mu to see that nothing has changed.
+	// losses counts the ranks that are down. A goroutine that waits for a word in shared
+	// memory compares it, and takes mu only after a change.
 	losses atomic.Uint32
 
 	// mu guards the fields below. The engine's lock may be held when it is taken,
@@ -53,7 +53,7 @@ type memory struct {
 func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
-		// The heap is the garbage collector's to shrink.
+		// The garbage collector returns the heap's memory.
 		cfg.Keep = math.MaxInt
 	}
 	own := node.Arena()
@@ -67,9 +67,9 @@ func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 // tells those who share memory with it when it sleeps.
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
-// released takes note that a rank gave back the memory at an address of a Key. A rank
-// that does not hold it, or an address of no such memory, changes nothing. It may be
-// called with the engine's lock held.
+// released records that a rank gave back the memory at an address of a Key. A rank that
+// does not hold it, or an address of no such memory, changes nothing. It may be called with
+// the engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
 // lost takes back what a rank held that is down and reaped. It may be called
@@ -92,7 +92,7 @@ func (m *memory) lossOf(rank int) error {
 	return m.down[rank]
 }
 
-// alloc leases n bytes, after ending what nobody uses any more.
+// alloc leases n bytes, after freeing parts without users.
 func (m *memory) alloc(n int) (arena.Lease, error) {
 	m.sweep()
 	return m.arena.Alloc(n)
@@ -104,7 +104,7 @@ func (m *memory) allocPart(n int) (arena.Lease, error) {
 	return m.arena.AllocZeros(n)
 }
 
-// keep remembers a part that is to be freed when its last user is gone.
+// keep stores a part that is to be freed when its last user is gone.
 func (m *memory) keep(p part) {
 	m.mu.Lock()
 	m.parts = append(m.parts, p)
@@ -113,7 +113,7 @@ func (m *memory) keep(p part) {
 	m.sweep()
 }
 
-// sweep frees the parts that no member uses any more.
+// sweep frees the parts that no member uses.
 func (m *memory) sweep() {
 	if m.freed.Load() == 0 {
 		return

@@ -38,7 +38,7 @@ func (s *attributes) get(key any, create func() (any, error)) (any, error) {
 	return s.entry(key).make(create)
 }
 
-// make returns the value, and makes it if nobody has.
+// make returns the value, and makes it if it does not exist.
 func (a *attribute) make(create func() (any, error)) (any, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

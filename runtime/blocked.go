@@ -21,15 +21,15 @@ import (
 // goroutines and the end of the process, as Go does at the first.
 const quitAgain = time.Second
 
-// quitAfterDump is quitAgain after gorun has asked what the rank does: it passes a second
-// SIGQUIT on that follows within a second, and the way here takes its time.
+// quitAfterDump replaces quitAgain after gorun has asked for a report: gorun forwards a
+// second SIGQUIT that follows within a second, and forwarding takes time.
 const quitAfterDump = 3 * time.Second
 
 // reportsMost is how long the end of a World waits until its reports are written.
 const reportsMost = time.Second
 
-// newReports returns what writes reports to standard error. Who listens does not write
-// them: a reader who is slow, or never comes, would keep notices from being heard.
+// newReports returns a writer of reports to standard error with a goroutine of its own: a
+// slow or blocked standard error must not delay the handling of notices.
 func newReports() *journal.Journal {
 	return journal.New(func(text string) { fmt.Fprint(os.Stderr, text) })
 }
@@ -62,7 +62,7 @@ func (w *World) listen() {
 				w.reports.Log(w.blocked())
 			case n, ok := <-notices:
 				if !ok {
-					notices = nil // silent from now on
+					notices = nil // no more events
 					continue
 				}
 				w.notice(n)
@@ -71,7 +71,7 @@ func (w *World) listen() {
 	}()
 }
 
-// notice acts on news from the node agent.
+// notice acts on a notice of the node agent.
 func (w *World) notice(n bootstrap.Notice) {
 	switch n.Kind {
 	case bootstrap.PeerDown:
@@ -97,7 +97,7 @@ func (e causeError) Error() string { return string(e) }
 // which actors are at a message or wait for others.
 func (w *World) blocked() string { return w.doing().String() }
 
-// doing is what this rank says when it is asked what it is blocked in.
+// doing is this rank's report of its blocked operations.
 func (w *World) doing() bootstrap.Doing {
 	d := bootstrap.Doing{Rank: w.Rank(), Size: w.Size(), Process: os.Getpid(), Finished: w.leaving.Load()}
 	d.In, d.All = w.comms.doing()
@@ -120,8 +120,8 @@ func (w *World) doing() bootstrap.Doing {
 }
 
 // futures are the goroutines of the program that wait for the answer to a request to an
-// actor: that is protoactor's own wait, of which the engine knows nothing. The ranks of a
-// Local have their goroutines in common, so that nobody knows whose they are.
+// actor: protoactor implements that wait, so the engine does not list it. For the ranks of
+// a Local the list is empty: a goroutine's stack does not tell its rank.
 func (w *World) futures() []bootstrap.Wait {
 	if w.local != nil && w.Size() > 1 {
 		return nil
@@ -156,8 +156,8 @@ func goroutines() [][]uintptr {
 // spareGoroutines is room for goroutines that begin meanwhile.
 const spareGoroutines = 16
 
-// contacts are lines for the peers of waiting operations that there is no connection
-// with: what was tried, and whether a peer is silent that its node says lives.
+// contacts are lines about peers of waiting operations to which there is no connection:
+// what was tried, and whether the peer's node reports an unresponsive peer alive.
 func (w *World) contacts(waiting []engine.Blocked) []string {
 	if w.network.fabric == nil {
 		return nil
@@ -200,7 +200,7 @@ func (s *comms) doing() (list []string, all bool) {
 	return list, all
 }
 
-// unreceivedMax is how many messages that nobody received a report lists.
+// unreceivedMax bounds the unreceived messages that a report lists.
 const unreceivedMax = 8
 
 // unreceived are lines about messages of the program that have arrived and wait for a

@@ -59,7 +59,7 @@ func appendCause(b []byte, cause error) []byte {
 	return append(binary.AppendUvarint(b, lost), cause.Error()...)
 }
 
-// parseCause is the inverse of appendCause. A rank that there is not is none.
+// parseCause is the inverse of appendCause. A rank out of range is ignored.
 func (w *World) parseCause(source int, b []byte) error {
 	lost, n := binary.Uvarint(b)
 	text := causeError(b[max(n, 0):])
@@ -69,7 +69,7 @@ func (w *World) parseCause(source int, b []byte) error {
 	return &distantError{text, PeerError{Rank: int(lost - 1), Op: fmt.Sprintf("operation of rank %d", source), Cause: text}}
 }
 
-// distantError is a loss that another rank has met, in its words. It is a PeerError.
+// distantError is the loss of a rank as another rank reported it. It is a PeerError.
 type distantError struct {
 	causeError
 	peer PeerError

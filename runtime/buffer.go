@@ -103,7 +103,7 @@ func (b *Buffer) dead() error {
 	if b.end == bufferSent {
 		return fmt.Errorf("%w: it was sent to rank %d", ErrBuffer, b.dest)
 	}
-	return fmt.Errorf("%w: it was released", ErrBuffer)
+	return fmt.Errorf("%w: it was closed", ErrBuffer)
 }
 
 // SendBuffer sends the whole buffer as elements of type T and gives its memory away: on a
@@ -160,7 +160,7 @@ func (c *Comm) destination(e *element, dest, tag int) (engine.Match, error) {
 	return engine.Match{Context: c.id, Peer: dest, Tag: tag}, nil
 }
 
-// refuse is the error of sending a Buffer that is none.
+// refuse is the error of sending a nil Buffer.
 func (b *Buffer) refuse() error {
 	if b == nil {
 		return callsite.At(fmt.Errorf("%w: no buffer", ErrArgument))
@@ -198,7 +198,8 @@ func (c *Comm) forward(to engine.Match, e *element, b *Buffer) error {
 	return nil
 }
 
-// bare is the element as it travels from memory in which padding can be blanked.
+// bare is the element without its padding, for memory in which the padding is set to zero
+// in place.
 func (e *element) bare() *element {
 	if e.plain {
 		return e

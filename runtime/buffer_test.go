@@ -56,7 +56,7 @@ func TestBufferIsDeadAfterItsEnd(t *testing.T) {
 			}
 			m.Close()
 			m.Close()
-			require.PanicsWithError(t, "buffer does not belong to the caller any more: it was released", func() { m.Bytes() })
+			require.PanicsWithError(t, "buffer does not belong to the caller any more: it was closed", func() { m.Bytes() })
 			return nil
 		}
 		b, err := runtime.Alloc[int](w, 4)

@@ -53,8 +53,7 @@ type commCore struct {
 	ranks []int
 	index map[int]int
 	size  int
-	// failure is why the communicator is of no use any more: it was closed or
-	// broken. nil as long as all is well.
+	// failure is why the communicator cannot be used: it was closed or broken; else nil.
 	failure atomic.Pointer[commFailure]
 	// broken says that failure is, or was before Close, that it was broken.
 	broken   atomic.Bool
@@ -81,7 +80,7 @@ func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm 
 // view returns a view and its private twin.
 func (core *commCore) view(ctx context.Context, e *engine.Engine, rank int) *Comm {
 	if ctx.Done() == nil {
-		ctx = nil // never ends: as fast as no context
+		ctx = nil // it never ends, so it is handled as no context
 	}
 	views := new([2]Comm)
 	for i := range views {
@@ -146,8 +145,7 @@ func (c *Comm) Group() Group {
 }
 
 // WithContext returns a view of the communicator whose blocking calls end with
-// the context's error when ctx is done. A receive that is given up this way
-// loses no message.
+// the context's error when ctx is done. A receive that ends this way loses no message.
 func (c *Comm) WithContext(ctx context.Context) *Comm {
 	view := c.core.view(ctx, c.engine, c.rank)
 	if c.twin == c {
@@ -185,7 +183,7 @@ func (core *commCore) end(why *commFailure) error {
 	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
 		return why.err
 	}
-	err := core.attributes.close() // which may ask other members, and answer them
+	err := core.attributes.close() // attributes may exchange questions with other members
 	core.world.comms.remove(core)
 	return err
 }
@@ -238,11 +236,12 @@ func checkTag(tag int) error {
 	return nil
 }
 
-// failed makes the engine's error of an operation the user's, with the place of the call.
+// failed converts the engine's error of an operation into the user's, with the source line
+// of the call.
 func (c *Comm) failed(err error) error { return callsite.At(c.reason(err)) }
 
-// reason makes the ranks of the engine's error those of the communicator, and tells the
-// end of the communicator, not its effects.
+// reason converts the ranks in the engine's error to those of the communicator. If the
+// communicator has ended, its end replaces the errors that it caused.
 func (c *Comm) reason(err error) error {
 	switch e := err.(type) { //nolint:errorlint // the engine returns these bare, and only they are rewritten
 	case *MemoryError:
@@ -257,7 +256,7 @@ func (c *Comm) reason(err error) error {
 	if f := c.core.failure.Load(); f != nil {
 		return lossBesides(err, f.err)
 	}
-	// A context ended with a cause of its own: its error is to be found as well.
+	// A context that ended with a cause of its own: errors.Is finds its error as well.
 	var canceled *engine.CancelError
 	if c.ctx != nil && errors.As(err, &canceled) && canceled.Cause != nil && !errors.Is(err, c.ctx.Err()) {
 		return fmt.Errorf("%w: %w", c.ctx.Err(), err)
@@ -265,8 +264,8 @@ func (c *Comm) reason(err error) error {
 	return err
 }
 
-// lossBesides is the end of a communicator, and the loss of a rank that ended an
-// operation, if that says more: whatever this rank hears of first, it finds both.
+// lossBesides joins the end of a communicator with the loss of the rank that ended the
+// operation: errors.As finds both, whichever this rank detected first.
 func lossBesides(err, end error) error {
 	var met, known *PeerError
 	if !errors.As(err, &met) || errors.As(end, &known) && known.Rank == met.Rank {

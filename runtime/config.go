@@ -15,7 +15,7 @@ import (
 const (
 	// envCMA set to 0 forbids process_vm_readv.
 	envCMA = "GORUN_CMA"
-	// envCRC set to 0 does without checksums between nodes, where both sides agree.
+	// envCRC set to 0 omits checksums between nodes if both sides agree.
 	envCRC = "GORUN_CRC"
 	// envNetTimeout is a duration: how long what was sent to another node may stay
 	// unacknowledged before its connection is made again.
@@ -24,7 +24,7 @@ const (
 	// traffic. It is made again for the next message. 0 stands for ever.
 	envNetIdle = "GORUN_NET_IDLE"
 	// envNetGiveUp is a duration: for how long a connection to a rank of another node is
-	// asked for before that rank is given up. 0 stands for the default.
+	// attempted before that rank counts as lost. 0 stands for the default.
 	envNetGiveUp = "GORUN_NET_GIVEUP"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
@@ -35,9 +35,9 @@ const (
 	envYield = "GORUN_YIELD"
 )
 
-// How long a rank polls before it sleeps; measured with
-// 16 ranks on two processors, any spinning costs a time slice per hop there, while a processor
-// yielded for less than the others need to come round costs a sleep per hop.
+// How long a rank polls before it sleeps. Measured with 16 ranks on two processors: any
+// spinning costs a time slice per hop. A rank that yields for less time than the others
+// need to run once costs a sleep per hop.
 const (
 	// spinAlone is for ranks that have a processor each.
 	spinAlone = 50 * time.Microsecond

@@ -28,8 +28,8 @@ type comms struct {
 	// next is above every number that a communicator of this rank ever had.
 	next uint32
 	live map[uint32]*commCore
-	// early are the notices of communicators that another member, or who says to be
-	// one, has broken before this one had made them.
+	// early are notices of breaks of communicators that this rank has not made yet, from
+	// other members or from ranks that claim to be members.
 	early map[earlyBreak]*BrokenError
 }
 
@@ -105,7 +105,7 @@ func (s *comms) propose(atLeast uint32) uint32 {
 	return max(s.next, atLeast)
 }
 
-// claim takes a number for good if it is still free here.
+// claim takes a number permanently if it is still free here.
 func (s *comms) claim(number uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,12 +129,12 @@ type agreement struct {
 //
 // Every rank proposes the lowest number that is free here; the highest proposal
 // is tried. It may have been taken meanwhile by another goroutine that agrees on
-// another communicator, so each says whether it could claim it, and all try again
-// with a higher one if somebody could not. Numbers only rise, hence the loop ends
-// unless others win for ever.
+// another communicator, so each says whether it could claim it, and all try again with a
+// higher one if a rank could not. Numbers only increase, so the loop ends, unless other
+// agreements take each number first.
 //
-// Another goroutine of this rank in the same agreement is ErrInUse: which of them
-// agrees with which of another rank would be left to chance.
+// Another goroutine of this rank in the same agreement is ErrInUse: it would be undefined
+// which of them agrees with which goroutine of another rank.
 func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error) {
 	core := a.comm.core
 	if err := core.agreeing.enter(a.tag); err != nil {

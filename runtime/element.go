@@ -24,7 +24,7 @@ type element struct {
 	size int
 	// layout has the padding.
 	layout *layout.Layout
-	// err is why the type cannot travel, or nil.
+	// err is why the type cannot be sent, or nil.
 	err error
 	// plain says that err is nil and there is no padding: the bytes are sent as they are.
 	plain bool
@@ -41,8 +41,9 @@ func (e *element) pack(b []byte) []byte {
 // are those of basic kinds.
 const layoutFirst = 64
 
-// kindTypes numbers the basic kinds. The numbers travel: they only ever grow.
-// Types of one layout share a number. Bytes are 0, which matches anything.
+// kindTypes numbers the basic kinds. The numbers are part of the wire format: they never
+// change, new kinds get new ones. Types of one layout share a number. Bytes are 0, which
+// matches anything.
 var kindTypes = map[reflect.Kind]engine.Type{
 	reflect.Uint8:      0,
 	reflect.Bool:       1,

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// What a rank prints of its peers when it is asked to explain itself.
+// What a rank prints about its peers with GORUN_EXPLAIN.
 const (
 	// explainAllMax is the size of a World up to which every peer is listed; in a
 	// larger one those that the rank has exchanged messages with.
@@ -38,8 +38,8 @@ func (w *World) Explain(peer int) string {
 	return line
 }
 
-// ask calls f when the transport may be asked: under the engine's lock, which
-// Await holds when it calls its function.
+// ask calls f under the engine's lock, which queries of the transport require; Await holds
+// it when it calls its function.
 func (w *World) ask(f func()) error {
 	return w.engine.Await(context.Background(), func() bool { f(); return true }, 0, "explain")
 }
@@ -64,7 +64,7 @@ func (w *World) notShared(peer int) string {
 	return "the ranks are on different nodes (" + w.hosts(w.Rank(), peer) + ")"
 }
 
-// met reports whether the rank has had to do with a peer.
+// met reports whether the rank has exchanged messages with a peer or tried to.
 func (w *World) met(peer int) bool {
 	return w.shm.Known(peer) || w.network.fabric != nil && w.network.fabric.known(peer)
 }
@@ -96,11 +96,11 @@ func (w *World) explainTo(out io.Writer) {
 		fmt.Fprintf(&b, "rank %d: %s\n", w.Rank(), line)
 	}
 	explainActors(&b, w.Rank(), w.actorTree())
-	_, _ = io.WriteString(out, b.String()) // who reads it is gone, if anything
+	_, _ = io.WriteString(out, b.String()) // an error means that standard error is closed
 }
 
-// explained is what those say who have something to say: the actors, and the values
-// of attributes of the World's communicator.
+// explained are the lines of the actors and of the Explainers among the attributes of the
+// World's communicator.
 func (w *World) explained() []string {
 	k := &w.actors
 	k.mu.Lock()
@@ -115,7 +115,7 @@ func (w *World) explained() []string {
 	return lines
 }
 
-// explain lists what wanted to speak to this rank and was not let.
+// explain lists the refused connections and requests.
 func (n *network) explain() []string {
 	if n.fabric == nil {
 		return nil

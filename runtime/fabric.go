@@ -18,8 +18,9 @@ type fabric interface {
 	// address is where this rank listens, by provider.
 	address() netip.AddrPort
 	provider() string
-	// known reports whether the rank has had to do with a peer. explain says how it
-	// reaches one; silence and search say, if there is something to say, what keeps it.
+	// known reports whether the rank has exchanged messages with a peer or tried to.
+	// explain says how it reaches a peer; silence and search say why it does not reach it,
+	// "" if it does.
 	known(peer int) bool
 	explain(peer int) string
 	silence(peer int) string
@@ -27,8 +28,7 @@ type fabric interface {
 	// actors are those of the connections, actorSystem the system that they live in.
 	actors() []port.Actor
 	actorSystem(log slog.Handler) any
-	// strangers lists what wanted to speak to this rank and was not let. Any goroutine
-	// may call it.
+	// strangers lists refused connections and requests. Any goroutine may call it.
 	strangers() []string
 	// close leaves the network. Peers see an orderly end.
 	close() error

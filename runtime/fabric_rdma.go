@@ -62,8 +62,8 @@ func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
 	return f, nil
 }
 
-// ownsAddress reports whether an address of a rank of another node is one of this host's.
-// Of a rank of this node that is no wonder.
+// ownsAddress reports whether an address of a rank of another node is one of this host's,
+// too. For ranks of this node it returns false.
 func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
 }
@@ -92,20 +92,20 @@ func (f *iwarpFabric) strangers() []string {
 	s, c := f.rdma.Strangers(), f.iwarp.Counters()
 	return slices.Concat(
 		tally("connections dropped", []tallied{
-			{&c.HungUp, "closed by the peer before its request (as ranks do that connect to each other at a time)"},
+			{&c.HungUp, "closed by the peer before its request (as when two ranks connect to each other at the same time)"},
 			{&c.Strangers, "with something else in place of a request"},
 			{&c.Late, "without a request in time"},
-			{&c.Crowded, "without a request among too many"},
-			{&c.Scarce, "for want of descriptors"},
+			{&c.Crowded, "without a request, because too many were open"},
+			{&c.Scarce, "because the process has no descriptors left"},
 		}), tally("requests refused", []tallied{
 			{&s.OtherJob, "of another job"},
 			{&s.Unproved, "without the job's secret"},
 			{&s.Foreign, "without a record of this version"},
-			{&s.Misplaced, "of ranks that there are not"},
-			{&s.Repeated, "of ranks, but not their newest (as when ranks connect to each other at a time)"},
-			{&s.Declined, "of ranks that were told why"},
-			{&c.Refused, "among too many that waited for an answer"},
-		}), tally("refusals by other ranks not believed", []tallied{
+			{&s.Misplaced, "of ranks outside of the job"},
+			{&s.Repeated, "of ranks, superseded by newer ones (as when two ranks connect to each other at the same time)"},
+			{&s.Declined, "of ranks, refused with the reason"},
+			{&c.Refused, "because too many waited for an answer"},
+		}), tally("refusals of other ranks without valid authentication", []tallied{
 			{&s.Refusals, "without proof of the job's secret"},
 		}))
 }

@@ -53,7 +53,7 @@ func (s *inquiries) answer(id uint32, text []byte) {
 	}
 }
 
-// question is the text of a notice that asks.
+// question is the body of a notice that asks a question.
 //
 //	byte 0 noticeQuestion, bytes 1-4 id, 5-12 subject, little endian
 type question struct {
@@ -93,12 +93,13 @@ type questions struct {
 	// mu guards waiting. It may be taken with the engine's lock held, and nothing is
 	// called under it.
 	mu sync.Mutex
-	// waiting are the questions by the rank that asks. One that is in it is being answered.
+	// waiting are the questions by the rank that asked them. A rank with an entry has a
+	// goroutine that answers it.
 	waiting map[int][]posed
 }
 
-// add takes a question of a rank, or drops it if the rank has asked too much. It reports
-// whether the caller is to have the rank answered.
+// add queues a question of a rank, or drops it if too many of the rank wait. It reports
+// whether the caller must start a goroutine that answers the rank.
 func (s *questions) add(source int, q posed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +114,8 @@ func (s *questions) add(source int, q posed) bool {
 	return !answered
 }
 
-// next takes the oldest question of a rank. Without one the rank is not answered any more.
+// next takes the oldest question of a rank. If there is none, the goroutine that answers
+// the rank ends.
 func (s *questions) next(source int) (posed, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +128,7 @@ func (s *questions) next(source int) (posed, bool) {
 	return waiting[0], true
 }
 
-// takeQuestion has another rank answered. The engine calls it with its lock held.
+// takeQuestion starts the answer to another rank. The engine calls it with its lock held.
 func (w *World) takeQuestion(source, number int, text []byte) {
 	q, ok := parseQuestion(text)
 	if ok && w.questions.add(source, posed{q, uint32(number)}) {
@@ -134,7 +136,7 @@ func (w *World) takeQuestion(source, number int, text []byte) {
 	}
 }
 
-// answerAll answers a rank until it has no question any more.
+// answerAll answers the questions of a rank until none is left.
 func (w *World) answerAll(source int) {
 	for q, ok := w.questions.next(source); ok; q, ok = w.questions.next(source) {
 		answer := binary.LittleEndian.AppendUint32([]byte{noticeAnswer}, q.id)
@@ -152,7 +154,7 @@ func (w *World) takeAnswer(text []byte) {
 	w.wake()
 }
 
-// answer returns what the attributes of a communicator know of a subject.
+// answer returns the first answer of a communicator's attributes to a subject.
 func (s *comms) answer(number uint32, subject uint64) []byte {
 	s.mu.RLock()
 	core := s.live[number]

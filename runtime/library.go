@@ -29,8 +29,8 @@ func Element[T any]() error { return elementOf[T]().err }
 // create when there is none yet. Views and the Private twin share the attributes.
 // Goroutines that ask for one key at the same time wait for the first one's create; when it
 // fails nothing is kept. Values that are io.Closers are closed by Comm.Close, the latest first;
-// Explainers of World.Comm are called at its end. Keys are compared like those of maps: use
-// a type of your own.
+// Explainers of World.Comm are called at its end. Keys are compared like those of maps;
+// define a type for them, as for those of context.WithValue.
 func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 
 // NewRequest runs fn on a goroutine of its own with a view of c whose context
 // ends when the request is canceled, and returns its request. Wait returns fn's
-// error. A panic in fn is one of the rank.
+// error. A panic in fn is a panic of the rank.
 //
 // The end of fn is a message of the rank to itself, so that WaitAny and its variants need
 // no support for goroutines.

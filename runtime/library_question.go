@@ -14,7 +14,7 @@ const AnswerMax = 240
 // ErrNoAnswer says that a member did not answer in time, or had no answer.
 var ErrNoAnswer = errors.New("no answer")
 
-// Answerer is an attribute of a communicator that answers the questions of other
+// Answerer is implemented by attributes of a communicator that answer questions of other
 // members, see Comm.Inquire.
 type Answerer interface {
 	// Answer returns information on a subject, at most AnswerMax bytes, or nil. It is
@@ -22,13 +22,13 @@ type Answerer interface {
 	Answer(subject uint64) []byte
 }
 
-// Describer is an attribute of a communicator that says what the rank is doing there, for
-// the report of a job that hangs: "barrier, call 3, at main.go:12", or nothing. It is
-// called on a goroutine of its own.
+// Describer is implemented by attributes of a communicator that describe the rank's current
+// operation, for the report of a job that hangs: "barrier, call 3, at main.go:12", or
+// nothing. It is called on a goroutine of its own.
 type Describer interface{ Doing() string }
 
-// Explainer is a value of an attribute of World.Comm that has something to say at the
-// end of a run: GORUN_EXPLAIN prints its lines.
+// Explainer is implemented by attributes of World.Comm that add lines to what GORUN_EXPLAIN
+// prints at the end of a run.
 type Explainer interface{ Explain() []string }
 
 // Inquire asks another member, which need not make a call, and returns the answer of the

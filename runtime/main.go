@@ -45,8 +45,8 @@ func Main(fn func(*World) error) {
 	os.Exit(0)
 }
 
-// failed says that the rank of a session ends with an error: by its agent, which says the
-// same of several ranks once, or by itself. The session is nil if there was none.
+// failed reports the error with which a rank ends: to its agent, which prints equal errors
+// of several ranks once, or to standard error if the session is nil.
 func failed(session *bootstrap.Session, err error) {
 	if session == nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,15 +64,15 @@ func failed(session *bootstrap.Session, err error) {
 	}
 }
 
-// originator is an error that knows the world rank whose failure it is the consequence
-// of: BrokenError, and what of package collectives breaks a communicator.
+// originator is an error that names the world rank whose failure caused it: BrokenError,
+// and the errors with which package collectives breaks a communicator.
 type originator interface {
 	error
 	FailureOrigin() int
 }
 
-// panicked ends the rank after a panic with v, and mostly the job; nil says that the
-// goroutine was ended without one.
+// panicked ends the rank after a panic with v, and, unless the job continues after
+// failures, the job; nil means that the goroutine ended without a panic.
 func (w *World) panicked(v any) {
 	if v == nil {
 		v = errGoexit
@@ -136,7 +136,7 @@ func enter(session *bootstrap.Session) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Join the node first: when the book is there, everybody has.
+	// Join the node first: when the book is complete, every rank has joined its node.
 	secret := session.Secret()
 	w, err := newWorld(job, node, job.Peers, wait, secret[:], nil)
 	if err == nil {
@@ -150,8 +150,8 @@ func enter(session *bootstrap.Session) (*World, error) {
 	return w, nil
 }
 
-// warnOfForeign says that another launcher than gorun has started several processes,
-// each of which is a world of one rank. One of them says it.
+// warnOfForeign warns that another launcher than gorun has started several processes, each
+// of which is a world of one rank. Only one of them prints the warning.
 func warnOfForeign() {
 	if f, found := bootstrap.FindForeign(os.Getenv); found && f.Rank == 0 {
 		fmt.Fprintf(os.Stderr, "gorun: %s started %d processes of this program, which do not join each other: each is a world of one rank; start them by gorun -np %d instead\n",

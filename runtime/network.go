@@ -22,7 +22,7 @@ type network struct {
 	// fabric is nil where there is none, and why says why not.
 	fabric fabric
 	why    error
-	// forced says that ranks of one node use it, too: each is a node of its own then.
+	// forced makes ranks of one node use it, too: each is then a node of its own.
 	forced bool
 }
 
@@ -121,7 +121,8 @@ func (w *World) transports() []transport.Transport {
 }
 
 // route returns the transport that leads to a rank, a gap if none does. Before the cards
-// are there a rank comes in view by what it sends: it has reached this one.
+// have arrived, a rank is known only because a message of it arrived: then the network
+// leads to it.
 func (w *World) route(peer int) transport.Transport {
 	switch {
 	case !w.network.forced && w.shm.Reach(peer) == nil:

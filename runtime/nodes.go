@@ -24,7 +24,7 @@ func (w *World) meet(session *bootstrap.Session) error {
 // gap stands for the transport to a rank that none leads to. Connections are
 // made on the first message: that is when the lack of one is an error.
 type gap struct {
-	*shm.Transport // what is asked of it as of any other is answered by this one
+	*shm.Transport // implements the methods that are called for every transport
 	world          *World
 }
 

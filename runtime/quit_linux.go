@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// notifyQuit lets a channel have what asks for the state of a rank: SIGQUIT, that is
-// Ctrl-\\.
+// notifyQuit sends the signal that asks for a report of the rank to a channel: SIGQUIT,
+// that is Ctrl-\\.
 func notifyQuit(to chan<- os.Signal) { signal.Notify(to, syscall.SIGQUIT) }
 
 // quitAsGoDoes ends the process with the stacks of all goroutines.

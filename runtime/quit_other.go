@@ -4,7 +4,7 @@ package runtime
 
 import "os"
 
-// Nothing asks a rank for its state here.
+// No signal asks for a report here.
 func notifyQuit(chan<- os.Signal) {}
 
 func quitAsGoDoes() {}

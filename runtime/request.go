@@ -19,8 +19,8 @@ type Request struct {
 	comm *Comm
 	// rest is what is left to do at the end of the operation; mostly nil.
 	rest *rest
-	// operation is the engine's, zero if there is none any more or never was. Its
-	// Unit is the size of an element in bytes, sendUnit for a send.
+	// operation is the engine's, zero if there is none. Its Unit is the size of an element
+	// in bytes, sendUnit for a send.
 	operation engine.Handle
 }
 
@@ -37,7 +37,7 @@ type rest struct {
 	err     error
 }
 
-// nobody is the rest of operations with ProcNull.
+// nobody is the rest of an operation with ProcNull.
 var nobody = new(rest)
 
 // failedRequest is an operation that could not be started.
@@ -151,10 +151,10 @@ func (r Request) result(s engine.Status, err error) (Status, error) {
 	return r.comm.status(s, int(r.operation.Unit)), err
 }
 
-// isTaken reports whether there was no result any more.
+// isTaken reports whether the result had been taken before.
 func isTaken(err error) bool { return err != nil && errors.Is(err, engine.ErrTaken) }
 
-// untaken makes a result that was taken before an empty one.
+// untaken replaces a result that was taken before by an empty one.
 func untaken(err error) error {
 	if isTaken(err) {
 		return nil
@@ -162,6 +162,6 @@ func untaken(err error) error {
 	return err
 }
 
-// emptyStatus is the result of a request that is nobody's, of one whose result was
-// taken and of sends.
+// emptyStatus is the result of a zero Request, of one whose result was taken, and of a
+// send.
 var emptyStatus = Status{Source: AnySource, Tag: AnyTag, size: 1}

@@ -47,8 +47,8 @@ func (c *Comm) ordinary(e *element, dest, tag int) bool {
 	return c != nil && e.plain && uint(dest) < uint(c.size) && uint(tag) <= TagMax && c.core.failure.Load() == nil
 }
 
-// sendOdd handles the sends that are not plain: wrong ones, those to nobody, and
-// elements with padding.
+// sendOdd handles the sends that are not plain: wrong arguments, ProcNull, and elements
+// with padding.
 func (c *Comm) sendOdd(e *element, b []byte, dest, tag int, mode engine.Mode) error {
 	o, err := c.outgoing(e, b, dest, tag)
 	if err != nil || o.to.Peer == ProcNull {

@@ -109,7 +109,7 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 		votes, lost = a.allgather([]uint64{vote(err)})
 	}
 	if lost != nil {
-		// Others may have the part in use, so it stays allocated.
+		// Other members may use the part, so it stays allocated.
 		return nil, c.giveUp("NewShared", lost)
 	}
 	for i := 0; err == nil && i < len(votes); i++ {
@@ -244,7 +244,7 @@ func (s *Shared) Close() error {
 	return nil
 }
 
-// part describes this rank's part to its owner, who frees it when nobody uses it.
+// part describes this rank's part to its owner, which frees it when no member uses it.
 func (s *Shared) part() part {
 	p := part{lease: s.lease, users: make([]int, len(s.members))}
 	for i := range s.layout.words {

@@ -8,9 +8,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// sharedSpins is how often Await looks at a word before it lets the engine wait:
-// about a microsecond, which is longer than a change takes to come from another
-// processor and shorter than anything the engine has to do for others.
+// sharedSpins is how often Await reads a word before it waits in the engine: about a
+// microsecond, which is longer than a change of the word takes to arrive from another
+// processor, and shorter than any work of the engine for other ranks.
 const sharedSpins = 2000
 
 // Signal stores v in a word and wakes the members of the node that sleep.
@@ -31,13 +31,13 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 	return v
 }
 
-// wake rings every rank that sleeps. The change of the word came before the look
-// at sleepers, and a sleeper counts itself before its last look at the word, so
-// one of the two sees the other.
+// wake rings every rank that sleeps. The word is changed before sleepers is read, and a
+// sleeper counts itself before it reads the word a last time, so one of the two sees the
+// other.
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
 		for left := set.Load(); left != 0; left &= left - 1 {
-			// A damaged word may have bits of nobody.
+			// A damaged word may have bits of ranks that do not exist.
 			if member := i*64 + bits.TrailingZeros64(left); member < len(s.members) {
 				s.memory.node.Ring(s.members[member])
 			}
@@ -61,7 +61,7 @@ func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
 	return s.await(c, w, atLeast)
 }
 
-// await is Await for a word that takes its time.
+// await is Await after the first reads of the word.
 func (s *Shared) await(c *Comm, w *Word, atLeast uint64) error {
 	t := sharedWaits.Get().(*sharedWait)
 	defer sharedWaits.Put(t)
@@ -120,8 +120,8 @@ var sharedWaits = sync.Pool{New: func() any {
 	return t
 }}
 
-// over says that the wait has to look: the word is there, a rank was lost, or the
-// communicator ended.
+// over reports whether the wait has to check its conditions: the word is large enough, a
+// rank was lost, or the communicator ended.
 func (t *sharedWait) over() bool {
 	return t.word.v.Load() >= t.atLeast || t.memory.losses.Load() != t.losses || t.core.failure.Load() != nil
 }
@@ -164,9 +164,9 @@ func (s *Shared) announce(asleep bool) {
 	s.asleep[s.me/64].v.And(^bit)
 }
 
-// dozer is the Sleeper of a rank whose goroutines may wait for words in shared
-// memory: before any of them sleeps, those who change the words are told so.
-// Until then a change costs them a look at a word that nobody writes.
+// dozer is the Sleeper of a rank whose goroutines may wait for words in shared memory:
+// before one of them sleeps, the rank is announced to the writers of the words. Until then
+// a change of a word costs its writer a read of a counter that is not written.
 type dozer struct {
 	transport.Sleeper
 	memory *memory

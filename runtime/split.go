@@ -98,7 +98,7 @@ const (
 	tagCreate // plus the tag of the call
 )
 
-// giveUp breaks the communicator after a collective operation failed halfway.
+// giveUp breaks the communicator after a collective operation failed.
 func (c *Comm) giveUp(op string, err error) error {
 	c.Break(fmt.Errorf("%s: %w", op, err))
 	var lost *PeerError

@@ -134,7 +134,7 @@ func (s strides) finish(n int) {
 // after returns r with s to be done at its end.
 func (r Request) after(s strides) Request {
 	if r.operation.Zero() {
-		s.packed.free() // ended already: sent, refused, or with nobody
+		s.packed.free() // ended already: sent, refused, or with ProcNull
 	} else {
 		r.rest = &rest{strides: s}
 	}

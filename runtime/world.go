@@ -49,11 +49,11 @@ type World struct {
 	closeErr error
 	// leaving says that Close waits for the other ranks.
 	leaving atomic.Bool
-	// asked is when the node agent asked last what the rank does. It belongs to listen.
+	// asked is when the node agent last asked for a report. Only listen uses it.
 	asked time.Time
 	// stop ends the listening to signals and notices.
 	stop func()
-	// reports writes what the rank says of its state.
+	// reports writes the rank's reports.
 	reports *journal.Journal
 }
 
@@ -75,7 +75,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		return nil, errors.Join(err, t.Close())
 	}
 	if w.network.forced {
-		// Each rank is a node of its own: nothing is to go by shared memory.
+		// Each rank is a node of its own: shared memory is not used.
 		w.job.Nodes, w.job.NodeRank = job.Size, job.Rank
 	}
 	w.memory = newMemory(t, job.Rank, !node.Local(), setting(envDebug) == "1")
@@ -182,7 +182,7 @@ func (w *World) leave() error {
 	var err error
 	w.leaving.Store(true)
 	if setting(envExplain) == "1" {
-		// The others may still have had to do with this rank, and none has left.
+		// Other ranks may still use this rank's memory, and none has left.
 		if w.local == nil {
 			err = w.session.Fence(context.Background())
 		}
