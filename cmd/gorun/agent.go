@@ -21,9 +21,9 @@ import (
 // through standard input and output.
 const agentCommand = "-gorun-agent"
 
-// agent runs ranks of another gorun's job on this machine. It decides nothing:
-// it starts, signals and kills what it is told to, and says what happens. It
-// ends with its connection, and takes its ranks with it.
+// agent runs ranks of another gorun's job on this machine. It decides nothing: it starts,
+// signals and kills ranks as ordered, and reports what happens. When its connection ends,
+// it kills its ranks and exits.
 type agent struct {
 	node    *node
 	conn    *link.Conn
@@ -33,7 +33,7 @@ type agent struct {
 	feed    *stdinFeed // nil if no rank here gets the input
 	started chan struct{}
 	over    sync.Once   // cleaning up, after which the process ends
-	alone   atomic.Bool // gorun is lost: how the ranks end now is no news
+	alone   atomic.Bool // gorun is lost: ends of ranks are not reported any more
 
 	mu sync.Mutex // guards the ends of the ranks
 }
@@ -68,8 +68,8 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	if !here || err != nil {
 		return max(code, 0), errors.Join(err, a.node.cleanUp())
 	}
-	// Caught and dropped, not ignored: the ranks would inherit that. What the
-	// job is told comes through the connection.
+	// Caught and dropped, not ignored: ranks would inherit ignored signals. Signals for the
+	// job arrive through the connection.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
 	if err := errors.Join(adopt(), a.connect()); err != nil {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
@@ -79,7 +79,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	for {
 		k, body, err := a.conn.Receive()
 		if err == nil && k == link.KindEnd {
-			go a.end() // which takes credit for the rest of the output
+			go a.end() // which needs credit for the rest of the output
 			continue
 		}
 		if err == nil {
@@ -91,8 +91,8 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	}
 }
 
-// connect takes standard input and output for the connection, so that nothing
-// else is read from or written to them, and says hello.
+// connect uses standard input and output for the connection, so that nothing else is read
+// from or written to them, and sends Hello.
 func (a *agent) connect() error {
 	var streams [2]*os.File
 	for i := range streams {
@@ -127,8 +127,8 @@ func (a *agent) connect() error {
 	return nil
 }
 
-// lost ends the process, because nobody is there to say what else to do. Without
-// words if gorun has gone without: it may have given up for another host's sake.
+// lost ends the process, because there is no launcher any more. It prints nothing if gorun
+// closed the connection: the job may have failed because of another host.
 func (a *agent) lost(why error) {
 	a.out.abandon()
 	a.alone.Store(true)
@@ -144,7 +144,7 @@ func (a *agent) lost(why error) {
 	})
 }
 
-// obey does what a frame says. An error ends the agent.
+// obey carries out a frame. An error ends the agent.
 func (a *agent) obey(k link.Kind, body []byte) error {
 	if a.relay == nil && k != link.KindProbe && k != link.KindPlan {
 		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
@@ -189,7 +189,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 	return nil
 }
 
-// follow starts the ranks of a plan, and says how that went.
+// follow starts the ranks of a plan, and reports the result.
 func (a *agent) follow(p link.Plan) {
 	if err := scarce(a.start(p), len(p.Ranks)); err != nil {
 		err = errors.Join(err, a.node.contain.kill())
@@ -201,7 +201,7 @@ func (a *agent) follow(p link.Plan) {
 		started.Ranks = append(started.Ranks, link.Process{PID: r.pid, Processors: r.cpus})
 	}
 	a.conn.Send(link.KindStarted, link.Encode(started))
-	close(a.started) // whatever is said of the ranks comes after
+	close(a.started) // before any frame about the ranks
 	a.out.run()
 	if a.feed != nil {
 		a.feed.deliver()
@@ -216,7 +216,7 @@ func (a *agent) start(p link.Plan) error {
 	a.node.assign(ranks, p.Bind)
 	a.relay = bootstrap.NewRelay(numbers, func(rank int, frame []byte) error {
 		<-a.started
-		a.conn.Room() // a rank may say as much as it likes
+		a.conn.Room() // a rank may send any amount
 		a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
 		return nil
 	})
@@ -241,8 +241,8 @@ func (a *agent) start(p link.Plan) error {
 	return errors.Join(s.start(), s.close())
 }
 
-// planned makes the ranks of a plan. The error is about directories that are not
-// on this machine; an exec would blame the program.
+// planned makes the ranks of a plan. The error is about directories that do not exist on
+// this machine; exec would report the program as missing.
 func planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
 	apps := make([]*app, len(p.Programs))
 	for i, g := range p.Programs {
@@ -291,17 +291,17 @@ func (a *agent) wantInput(n int) {
 	a.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(n))
 }
 
-// serve passes on what a rank says until its socket ends.
+// serve forwards the frames of a rank until its socket ends.
 func (a *agent) serve(r *rank) {
 	defer close(r.served)
 	if err := a.relay.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
-		// The server will say so of any frame of no kind at all.
+		// The server reports a frame without a kind as malformed.
 		<-a.started
 		a.conn.Send(link.KindUp, link.Target{Rank: r.number}.Append(nil))
 	}
 }
 
-// signal sends a signal to a rank; one that is not there is gone.
+// signal sends a signal to a rank; a rank that has ended is skipped.
 func (a *agent) signal(number int, sig syscall.Signal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -312,7 +312,7 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 	}
 }
 
-// report says how the ranks end, each after everything it said.
+// report sends the ends of the ranks, each after all frames of the rank.
 func (a *agent) report() {
 	for range a.node.ranks {
 		x := <-a.node.exits

@@ -25,8 +25,8 @@ func newCgroup(id string) (*cgroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A process may be put into a child only by who may write this file of
-	// the common ancestor (cgroups(7), "Delegation").
+	// Moving a process into a child requires write permission for this file of the common
+	// ancestor (cgroups(7), "Delegation").
 	if err := unix.Access(filepath.Join(parent, "cgroup.procs"), unix.W_OK); err != nil {
 		return nil, fmt.Errorf("cgroup %s is not ours: %w", parent, err)
 	}

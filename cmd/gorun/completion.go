@@ -7,8 +7,8 @@ import (
 )
 
 // completion returns a script for bash that completes command lines of gorun: flags, the
-// values of those that have a few, hosts, files and directories, and then whatever the
-// program is given.
+// values of those that have a few, hosts, files and directories, and then file names for
+// the program's arguments.
 func completion() string {
 	names, valued := make([]string, 0, 2*len(flags)), make([]string, 0, 2*len(flags))
 	var values strings.Builder
@@ -29,8 +29,8 @@ func completion() string {
 	return fmt.Sprintf(completionScript, strings.Join(valued, "|flags,"), values.String(), strings.Join(names, " "))
 }
 
-// valueCompletion returns what compgen(1) is to offer for the value of a flag, "" for
-// nothing.
+// valueCompletion returns the options of compgen(1) for the value of a flag, "" for no
+// completion.
 func valueCompletion(f flag) string {
 	switch {
 	case f.value == "DIR":

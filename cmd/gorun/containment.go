@@ -28,10 +28,10 @@ const (
 	containScan      = "scan"
 )
 
-// containment keeps hold of every process that a job starts.
+// containment can kill every process that a job starts.
 type containment interface {
-	// make makes what the containment needs, after the watchdog has its
-	// orders, so that nothing is left at whatever moment gorun is killed.
+	// make creates the resources of the containment. The watchdog has its orders before, so
+	// that nothing is left whenever gorun is killed.
 	make() error
 	// name is one of the names above.
 	name() string
@@ -79,8 +79,7 @@ func (scan) prepare(*syscall.SysProcAttr) {}
 func (scan) remove() error                { return nil }
 func (s scan) orders() []string           { return []string{"-job", s.id} }
 
-// kill repeats until a look finds nobody: a process may fork while it is
-// being looked for.
+// kill repeats until a search finds no process: a process may fork during the search.
 func (s scan) kill() error {
 	for range scanRounds {
 		pids := jobProcesses(s.id)
@@ -94,8 +93,8 @@ func (s scan) kill() error {
 	return fmt.Errorf("processes of job %s survive SIGKILL", s.id)
 }
 
-// scanRounds bounds the looks for survivors. A process that was killed is
-// gone from view a moment later, so rounds are many and cheap.
+// scanRounds bounds the searches for survivors. A killed process disappears a moment later,
+// so searches are many and cheap.
 const scanRounds = 10000
 
 var _, _, _, _ containment = (*cgroup)(nil), outside{}, namespace{}, scan{}

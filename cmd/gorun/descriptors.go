@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// ownDescriptors is what gorun has open besides those of the ranks, about.
+	// ownDescriptors is about how many descriptors gorun has open besides those of the
+	// ranks.
 	ownDescriptors = 40
-	// rankDescriptors is what it has open for a rank, at most: the pipes of standard
+	// rankDescriptors is how many it has open for a rank, at most: the pipes of standard
 	// input, output and error, the bootstrap socket, and two files of -output-dir.
 	rankDescriptors = 6
 )
 
-// scarce adds to an error for want of descriptors how many there may be, and how many so
-// many ranks need.
+// scarce adds the limit, and how many descriptors the ranks need, to an error about the
+// limit of descriptors.
 func scarce(err error, ranks int) error {
 	switch {
 	case errors.Is(err, unix.EMFILE):

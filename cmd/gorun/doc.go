@@ -21,8 +21,8 @@
 //
 // On one machine, one process is launcher and node agent. Its parts: options.go
 // reads the command line, program.go finds or builds the programs, node.go and
-// spawn.go start the ranks, supervise.go is the loop that sees the job through,
-// output.go and stdin.go forward bytes, containment.go and watchdog.go clean up.
+// spawn.go start the ranks, supervise.go is the loop that supervises the job, output.go and
+// stdin.go forward bytes, containment.go and watchdog.go clean up.
 //
 // On several, the same supervision works through agents, which are gorun as
 // well: hosts.go starts them and assigns the ranks, host.go is the connection to one,

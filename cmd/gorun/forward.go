@@ -65,7 +65,7 @@ func (f *forwarder) run() {
 	}
 }
 
-// credit gives room to a stream.
+// credit enlarges the room of a stream.
 func (f *forwarder) credit(t link.Target, n int) error {
 	f.mu.Lock()
 	s := f.streams[t]
@@ -76,19 +76,19 @@ func (f *forwarder) credit(t link.Target, n int) error {
 	return nil
 }
 
-// finish says that no rank is left, and returns when everything they wrote has
-// been sent. A process that left the job may hold a pipe for ever.
+// finish is called when no rank is left, and returns when all their output has been sent. A
+// process that escaped the job may hold a pipe open for ever.
 func (f *forwarder) finish() {
 	f.mu.Lock()
 	for _, s := range f.streams {
-		// One that has ended is closed already.
+		// A pipe that has ended is closed already.
 		_ = s.pipe.SetReadDeadline(time.Now().Add(escapeDelay))
 	}
 	f.mu.Unlock()
 	f.copying.Wait()
 }
 
-// abandon says that nobody wants the output any longer.
+// abandon discards the output that has not been sent.
 func (f *forwarder) abandon() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,12 +108,12 @@ func (f *forwarder) copy(s *forwarded) {
 		}
 		n, err := read(buf[:room])
 		if n > 0 {
-			s.room.take(n) // there is as much: nobody else takes
+			s.room.take(n) // cannot fail: only this goroutine takes
 			f.conn.Send(link.KindOutput, s.target.Append(nil), buf[:n])
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			read = s.readNow // what is there was written in time
+			read = s.readNow // all that was written in time is in the pipe
 		case err != nil || n == 0:
 			return
 		}

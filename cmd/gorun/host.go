@@ -57,8 +57,8 @@ func (h *host) start() error {
 	c := exec.Command(h.line[0], h.line[1:]...)
 	c.Env = rankEnviron(os.Environ())
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
-	// A session of its own: a Ctrl-C is for gorun to pass on, and nothing
-	// may ask for a password behind gorun's back.
+	// A session of its own: gorun forwards Ctrl-C itself, and the command cannot ask for a
+	// password on gorun's terminal.
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	c.WaitDelay = time.Second
 	h.command = c
@@ -69,7 +69,7 @@ func (h *host) start() error {
 		return fmt.Errorf("host %s: cannot run %s: %w; -rsh names another command", h.name, h.line[0], err)
 	}
 	go func() {
-		_ = c.Wait() // the state says it all
+		_ = c.Wait() // the process state has the result
 		close(h.exited)
 	}()
 	return nil
@@ -84,7 +84,7 @@ func (h *host) giveUp(why error) {
 	}
 	h.mu.Unlock()
 	if first && h.command.Process != nil {
-		// The command's session; what it was not needed for is unharmed.
+		// The session of the command, and no other process.
 		_ = unix.Kill(-h.command.Process.Pid, unix.SIGKILL)
 		_ = h.out.Close()
 	}
@@ -97,8 +97,7 @@ func (h *host) reason() error {
 	return h.why
 }
 
-// greet waits for the agent's first words. The error says what is wrong with the
-// host and what to do.
+// greet waits for the agent's Hello. The error names the fault of the host and the remedy.
 func (h *host) greet() error {
 	in := bufio.NewReader(h.out)
 	protocol, version, err := link.ReadPreamble(in)
@@ -134,10 +133,10 @@ func (h *host) expect(want link.Kind) ([]byte, error) {
 	return body, err
 }
 
-// exitDelay is how long a command may take to end after its output has.
+// exitDelay is how long a command may take to exit after the end of its output.
 const exitDelay = 2 * time.Second
 
-// ending says how the connection ended, in words.
+// ending describes how the connection ended.
 func (h *host) ending(err error) string {
 	if why := h.reason(); why != nil {
 		return why.Error()
@@ -153,7 +152,7 @@ func (h *host) ending(err error) string {
 	}
 }
 
-// noAnswer explains why the agent did not come up.
+// noAnswer explains why the agent did not start.
 func (h *host) noAnswer(err error) error {
 	var noise *link.NoiseError
 	what, remedy := h.ending(err), ""
@@ -195,7 +194,7 @@ func (h *host) kill() {
 	}
 }
 
-// pause tells the agent not to wonder about silence: gorun is about to stop.
+// pause tells the agent not to count silence: gorun is about to stop.
 func (h *host) pause() {
 	h.conn.Pause()
 	if err := h.conn.Flush(); err != nil {
@@ -206,8 +205,8 @@ func (h *host) pause() {
 // resume ends a pause.
 func (h *host) resume() { h.conn.Resume() }
 
-// probe asks the agent whether that of another host is its neighbour, and
-// returns why not, "" if it is.
+// probe asks the agent whether the agent of another host is on the same node, and returns
+// why it is not, "" if it is.
 func (h *host) probe(other *host) (string, error) {
 	h.conn.Send(link.KindProbe, link.Encode(other.hello.Probe))
 	body, err := h.expect(link.KindProbed)
@@ -218,8 +217,8 @@ func (h *host) probe(other *host) (string, error) {
 	return p.Why, err
 }
 
-// remarks collects what the command that reaches a host says on standard error:
-// greetings and warnings as long as all goes well.
+// remarks collects the standard error of the command that reaches a host: without a failure
+// these are greetings and warnings.
 type remarks struct {
 	job  *job
 	host string
@@ -227,7 +226,7 @@ type remarks struct {
 	mu   sync.Mutex // guards what follows
 	tail []byte
 	line []byte // the start of one
-	up   bool   // the agent has come up
+	up   bool   // the agent has started
 }
 
 // Write implements io.Writer.
@@ -253,7 +252,7 @@ func (r *remarks) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open says that the agent has come up: what comes now is worth showing.
+// open is called when the agent has started: its standard error is shown from then on.
 func (r *remarks) open() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

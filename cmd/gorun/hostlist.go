@@ -89,8 +89,8 @@ func parseHost(entry string) (hostSlots, error) {
 	return h, checkHostName(name)
 }
 
-// checkHostName refuses what would be something else in the command that
-// reaches the host, such as an option of ssh.
+// checkHostName refuses names that the command that reaches the host would take for
+// something else, such as an option of ssh.
 func checkHostName(name string) error {
 	switch {
 	case name == "":
@@ -152,8 +152,8 @@ func parseHostFile(r io.Reader) (hostList, error) {
 	return l, l.check()
 }
 
-// deal returns the host of each of n ranks: hosts are filled in the order of the
-// list, and once more from the start when all are full.
+// deal returns the host of each of n ranks: hosts are filled in the order of the list, and
+// again from the first when all are full.
 func (l hostList) deal(n int) []int {
 	to := make([]int, 0, n)
 	for len(to) < n {

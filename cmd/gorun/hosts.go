@@ -64,7 +64,7 @@ func (j *job) startHosts(secret [32]byte) error {
 	}
 	for _, h := range j.hosts {
 		if !slices.Contains(kept, h) {
-			h.conn.Send(link.KindEnd) // a neighbour does its work
+			h.conn.Send(link.KindEnd) // the other agent of the node runs its ranks
 		}
 	}
 	return nil
@@ -107,7 +107,7 @@ func (j *job) startAgents() error {
 	return <-result
 }
 
-// each runs f for all hosts at once. One that takes too long is given up.
+// each runs f for all hosts at once. A host that takes too long is lost.
 func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup
@@ -124,9 +124,9 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	return errors.Join(errs...)
 }
 
-// neighbours finds hosts that are one node, by whatever names: the first agent
-// of a node runs all its ranks. It returns the hosts that run ranks. Agents on
-// one node whose processes cannot reach each other are nodes of their own.
+// neighbours finds hosts that are one node under several names: the first agent of a node
+// runs all its ranks. It returns the hosts that run ranks. Agents on one machine whose
+// processes cannot see each other are nodes of their own.
 func (j *job) neighbours() ([]*host, error) {
 	first := map[bootstrap.NodeID]*host{}
 	var kept []*host
@@ -159,7 +159,7 @@ func (j *job) neighbours() ([]*host, error) {
 	return kept, nil
 }
 
-// plan makes what all hosts have in common of their plans.
+// plan makes the part that the plans of all hosts have in common.
 func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -191,7 +191,7 @@ func absolute(dir, path string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + path
 }
 
-// wireHosts prepares what comes from the agents before any rank runs.
+// wireHosts prepares the handling of frames from the agents before any rank runs.
 func (j *job) wireHosts(kept []*host) {
 	for _, h := range kept {
 		numbers := make([]int, len(h.ranks))
@@ -206,7 +206,7 @@ func (j *job) wireHosts(kept []*host) {
 	j.inputThere(kept)
 }
 
-// down sends what the server says to the ranks of a host.
+// down sends frames of the server to the ranks of a host.
 type down struct{ conn *link.Conn }
 
 // Write implements io.Writer.
@@ -264,8 +264,8 @@ func (h *host) failed(body []byte) error {
 	return exitErrorf(f.Code, "host %s: %s%s", h.name, f.Text, hint)
 }
 
-// dismissDelay is how long an agent may take to end when its work is done. Only
-// one that hangs in the kernel, or whose network does, needs longer.
+// dismissDelay is how long an agent may take to exit when its work is done. An agent needs
+// longer only if it is blocked in the kernel or its network is down.
 const dismissDelay = 5 * time.Second
 
 // dismiss ends the connections and returns when the commands have ended. patient

@@ -84,8 +84,8 @@ func newID() (string, error) {
 	return fmt.Sprintf("%d-%x", os.Getpid(), salt[:4]), err
 }
 
-// launch runs the job and returns its exit code. args is the command line,
-// should another gorun have to do it.
+// launch runs the job and returns its exit code. args is the command line for another
+// gorun, if one has to run the job.
 func (j *job) launch(args []string) (code int, err error) {
 	defer func() { err = errors.Join(err, j.node.cleanUp()) }()
 	builds := slices.ContainsFunc(j.opts.apps, func(a app) bool { return needsBuild(a.program) })
@@ -129,7 +129,7 @@ func (j *job) findPrograms() error {
 	return nil
 }
 
-// run starts the ranks and sees them through.
+// run starts the ranks and supervises them to their end.
 func (j *job) run() (code int, err error) {
 	defer func() { err = scarce(err, len(j.ranks)) }()
 	if j.out, err = newOutput(j.opts, len(j.ranks)); err != nil {
@@ -245,9 +245,8 @@ func (j *job) conclude() (int, error) {
 	return code, nil
 }
 
-// drain waits for the output of the ranks to be written. Whoever reads it may
-// take as long as it wants, but an interrupt ends the wait. It reports whether
-// all was written.
+// drain waits for the output of the ranks to be written. A slow reader may take any time,
+// but an interrupt ends the wait. It reports whether all was written.
 func (j *job) drain() bool {
 	done := make(chan struct{})
 	go func() {

@@ -10,7 +10,7 @@ import (
 // timeFormat is that of -timestamp and %t.
 const timeFormat = "15:04:05.000"
 
-// layout says how lines of output look.
+// layout is the form of lines of output.
 type layout struct {
 	pattern string // "" for no tags; as in -prefix
 	width   int    // digits of the largest rank
@@ -72,8 +72,8 @@ func (l layout) tag(r *rank, which stream) func([]byte, time.Time) []byte {
 	}
 }
 
-// hostname returns the kernel's name of this machine. It is for people to
-// read and is never resolved.
+// hostname returns the kernel's name of this machine. It is for messages and is never
+// resolved.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {

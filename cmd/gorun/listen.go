@@ -15,7 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// listen takes what an agent says until it is done or lost.
+// listen handles the frames of an agent until it is done or lost.
 func (h *host) listen() {
 	defer close(h.readDone)
 	var err error
@@ -33,7 +33,7 @@ func (h *host) listen() {
 			break
 		}
 	}
-	// Nothing more will come of its ranks, be it in time or not.
+	// No more frames of its ranks will arrive.
 	if err != nil {
 		h.giveUp(errors.New(h.ending(err)))
 	}
@@ -137,7 +137,7 @@ func (h *host) exit(r *rank, x link.Exit) error {
 
 // lostHost acts on the loss of a host: its agent ends the ranks, if it still can.
 func (j *job) lostHost(h *host) {
-	// What it said before comes first.
+	// Frames that arrived before come first.
 	for len(j.news) > 0 {
 		j.handle(<-j.news)
 	}
@@ -172,7 +172,7 @@ func (j *job) lostHost(h *host) {
 	}
 }
 
-// inputThere sends standard input to the hosts whose ranks get it.
+// inputThere starts to send standard input to the hosts whose ranks get it.
 func (j *job) inputThere(kept []*host) {
 	only := j.opts.inputRank()
 	if inherit, feed := newStdin(j.opts.stdin, only); inherit == nil && feed == nil {
@@ -200,8 +200,8 @@ func (h *host) inputMode() link.InputMode {
 	}
 }
 
-// sendInput copies standard input to hosts, no faster than all of them take it.
-// It ends with the input, or with the process: a read cannot be called off.
+// sendInput copies standard input to hosts, no faster than the slowest of them reads it. It
+// ends with the input, or with the process: a read cannot be canceled.
 func sendInput(to []*host) {
 	buf := make([]byte, link.ChunkBytesMax)
 	for {
@@ -220,7 +220,7 @@ func sendInput(to []*host) {
 				h.conn.Send(link.KindInputEnd)
 				continue
 			}
-			h.input.take(n) // there is as much: nobody else takes
+			h.input.take(n) // cannot fail: only this goroutine takes
 			h.conn.Send(link.KindInput, buf[:n])
 		}
 		if n <= 0 || err != nil {

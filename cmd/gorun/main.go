@@ -16,7 +16,7 @@ func main() {
 	os.Exit(run(args))
 }
 
-// run does what the command line says and returns the exit code.
+// run carries out the command line and returns the exit code.
 func run(args []string) int {
 	scratch, inside := "", len(args) > 1 && args[0] == insideCommand
 	if inside {

@@ -46,7 +46,7 @@ func paragraphs(text string) string {
 	return b.String()
 }
 
-// roff quotes what roff(7) would take for something else.
+// roff quotes characters that have a meaning in roff(7).
 func roff(text string) string {
 	text = strings.NewReplacer("\\", "\\e", "-", "\\-").Replace(text)
 	lines := strings.Split(text, "\n")

@@ -18,9 +18,9 @@ const insideCommand = "-gorun-inside"
 // outsideFD is where a gorun inside has a pipe that ends with the one outside.
 const outsideFD = 3
 
-// endWithOutside ends this process, and with it everything in its namespace, when the
-// gorun outside ends. The death signal does that too, except for one that was killed
-// while it started this one.
+// endWithOutside ends this process, and with it everything in its namespace, when the gorun
+// outside ends. The death signal does that, too, unless the gorun outside was killed while
+// it started this process.
 func endWithOutside() {
 	syscall.CloseOnExec(outsideFD)
 	pipe := os.NewFile(outsideFD, "gorun outside")

@@ -12,10 +12,10 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// newProbe makes what shows another agent that it is on the same node: a
-// descriptor below /proc of this process, with a nonce in it. Two machines that
-// only look alike, such as snapshots of one, do not have it; neither does a
-// container that sees other processes. It has no name that could be left behind.
+// newProbe makes a descriptor with a nonce: an agent that can read it below /proc of this
+// process is on the same node. Another machine with the same boot ID, such as a copy of a
+// snapshot, cannot; neither can a container with other processes. The descriptor has no
+// name that could be left behind.
 func newProbe() (*os.File, link.Probe, error) {
 	nonce, err := bootstrap.NewSecret()
 	if err != nil {
@@ -25,8 +25,7 @@ func newProbe() (*os.File, link.Probe, error) {
 	if err != nil {
 		return nil, link.Probe{}, err
 	}
-	// The number of this process where /proc was mounted, which a PID
-	// namespace of its own does not change.
+	// The ID of this process in the PID namespace in which /proc was mounted.
 	self, err := os.Readlink("/proc/self")
 	var pid int
 	if err == nil {
@@ -41,13 +40,13 @@ func newProbe() (*os.File, link.Probe, error) {
 // find looks for the process of a probe and returns why it is not on this node,
 // "" if it is.
 func find(p link.Probe) string {
-	// If it is somebody else's pipe, opening it must not wait.
+	// If it is a pipe of another process, opening it must not wait.
 	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", p.PID, p.FD), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err.Error()
 	}
 	defer func() { _ = f.Close() }()
-	// Root sees everybody's processes: the ranks of two users are two nodes.
+	// Root can read the processes of all users, but the ranks of two users are two nodes.
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err.Error()

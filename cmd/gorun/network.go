@@ -55,8 +55,8 @@ func setNet(o *options, _ *app, v string) error {
 	return nil
 }
 
-// namesNetwork reports whether a text can be a network, an address or an interface.
-// Which there are differs from host to host.
+// namesNetwork reports whether a text can be a network, an address or an interface. Each
+// host checks whether it has it.
 func namesNetwork(v string) bool {
 	if _, err := netip.ParsePrefix(v); err == nil {
 		return true

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// node is this machine's part of a job: the processes of its ranks, and what
-// keeps hold of them.
+// node is this machine's part of a job: the processes of its ranks, and their containment.
 type node struct {
 	id      string // unique on this machine
 	cpus    []int  // allowed to gorun
@@ -58,9 +57,9 @@ func (n *node) bindRanks() error {
 	return nil
 }
 
-// contained says, after guard, whether this process is to run the ranks. If not
-// it has left that to another gorun, in a PID namespace, whose exit code it
-// returns. args is the command line of that one.
+// contained reports, after guard, whether this process runs the ranks. If not, another
+// gorun in a PID namespace has run them, and contained returns its exit code. args is the
+// command line of that gorun.
 func (n *node) contained(args []string) (here bool, code int, err error) {
 	if _, ok := n.contain.(outside); !ok {
 		return true, 0, nil
@@ -72,11 +71,11 @@ func (n *node) contained(args []string) (here bool, code int, err error) {
 	return true, 0, n.fallBack(scan{id: n.id}, err)
 }
 
-// guard makes the containment and the scratch directory, if something will be
-// built. The watchdog is told first, so that it knows whatever there is.
+// guard makes the containment and, if something will be built, the scratch directory. The
+// watchdog gets its orders first, so that it removes both in any case.
 func (n *node) guard(builds bool) error {
 	if _, inside := n.contain.(namespace); inside {
-		return nil // the gorun outside has done it
+		return nil // the gorun outside has made it
 	}
 	if builds {
 		n.scratch = filepath.Join(os.TempDir(), scratchPrefix+n.id)
@@ -106,8 +105,8 @@ func (n *node) fallBack(next containment, cause error) error {
 	return n.contain.make()
 }
 
-// startWatchdog starts the watchdog with the orders of the containment, if
-// there is something to watch over. One with other orders is dismissed.
+// startWatchdog starts the watchdog with the orders of the containment, if there are any. A
+// watchdog with other orders is dismissed.
 func (n *node) startWatchdog() error {
 	orders := n.contain.orders()
 	if n.scratch != "" {
@@ -136,7 +135,7 @@ func (n *node) cleanUp() error {
 	if n.scratch != "" {
 		err = errors.Join(err, os.RemoveAll(n.scratch))
 	}
-	if n.dog != nil && err == nil { // else it tries again
+	if n.dog != nil && err == nil { // else the watchdog tries again
 		err = n.dog.dismiss()
 	}
 	return err

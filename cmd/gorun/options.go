@@ -22,7 +22,7 @@ const (
 
 const (
 	graceDefault = 5 * time.Second
-	// ranksMax bounds -n, so that a typing error does not take the machine down.
+	// ranksMax bounds -n, so that a typing error does not exhaust the machine.
 	ranksMax = 1 << 16
 )
 
@@ -98,7 +98,7 @@ var flags = []flag{
 	{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
 	{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
 	{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
-	{[]string{"answer-within"}, "D", "give up on a host that does not answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
+	{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
 	{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts)", setTransport},
 	{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},

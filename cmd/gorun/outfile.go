@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createFile makes a file for what a job says, in place of a regular file of its
-// name. Nothing is written into what was there, and no link is followed: where
-// others may make files they could have chosen what is overwritten, or who reads it.
+// createFile makes a file for the output or the report of a job, in place of a regular file
+// of that name. It does not write into an existing file and follows no link: in a directory
+// in which other users may create files, they could otherwise choose the file that is
+// overwritten, or read the output.
 func createFile(name string) (*os.File, error) {
 	if err := replaceable(name); err != nil {
 		return nil, err
@@ -22,8 +23,8 @@ func createFile(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o666)
 }
 
-// replaceable returns an error if a name is that of something else than a regular
-// file: a link, a device, a pipe, a directory.
+// replaceable returns an error if a name is that of a link, a device, a pipe or a
+// directory.
 func replaceable(name string) error {
 	st, err := os.Lstat(name)
 	switch {

@@ -23,8 +23,8 @@ func (s stream) String() string { return [...]string{"out", "err"}[s] }
 const (
 	// outputBufferBytes is read from one pipe at a time; pipes hold 64 KiB.
 	outputBufferBytes = 64 << 10
-	// escapeDelay bounds the wait for the end of a pipe that is held by a
-	// process which left the job in spite of everything.
+	// escapeDelay bounds the wait for the end of a pipe that a process holds open which
+	// escaped the containment.
 	escapeDelay = 500 * time.Millisecond
 	// tailBytesMax is how much of a rank's standard error is kept for the
 	// report of its failure.
@@ -32,8 +32,8 @@ const (
 )
 
 // output carries what ranks write from their pipes, or from the agents that read
-// these, to where it belongs. One goroutine does so for all ranks, so that lines
-// cannot mix; a slow reader behind gorun slows the ranks down and loses nothing.
+// these, to its destination. One goroutine does so for all ranks, so that lines cannot mix;
+// a slow reader of gorun's output slows the ranks down, and no output is lost.
 type output struct {
 	passThrough bool // standard output of the only rank is gorun's own
 	layout      layout
@@ -48,7 +48,7 @@ type output struct {
 	sources  []*source  // by index in the epoll data
 	chunks   []chunk    // from agents, in order
 	finished bool       // no rank is left
-	closed   bool       // nobody copies any more
+	closed   bool       // the copying has ended
 
 	tails []*[]byte // by rank: the end of its standard error; the copying goroutine's
 
@@ -134,8 +134,7 @@ func (o *output) holdsLines() bool {
 	return o.layout.tagged() || (len(o.tails) > 1 && o.files == nil)
 }
 
-// finish says that no rank is left, and returns when everything they wrote is
-// where it belongs.
+// finish is called when no rank is left, and returns when all their output is written.
 func (o *output) finish() {
 	o.mu.Lock()
 	o.finished = true
@@ -174,7 +173,7 @@ func (o *output) copy() {
 		}
 		o.flushPartial(time.Now())
 		if n == 0 && o.fed == 0 && !deadline.IsZero() && time.Now().After(deadline) {
-			break // held by an escaped process; all it wrote is out
+			break // held open by an escaped process; all of its output is written
 		}
 	}
 	for _, s := range o.sources {
@@ -280,7 +279,7 @@ func (o *output) keepTail(rank int, data []byte) {
 	}
 }
 
-// write puts bytes of a source where they belong.
+// write writes bytes of a source to their destination.
 func (o *output) write(s *source, data []byte) {
 	if len(data) == 0 {
 		return
@@ -306,7 +305,7 @@ func (o *output) fail(err error) {
 	}
 }
 
-// failure returns an error of writing that nobody has taken from broken.
+// failure returns an error of writing that was not taken from broken.
 func (o *output) failure() error {
 	select {
 	case err := <-o.broken:
@@ -316,5 +315,5 @@ func (o *output) failure() error {
 	}
 }
 
-// isBrokenPipe reports whether nobody reads gorun's output any more.
+// isBrokenPipe reports whether the reader of gorun's output is gone.
 func isBrokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) }

@@ -8,11 +8,11 @@ type chunk struct {
 	source *source
 	data   []byte // nil at the end
 	failed bool   // data is the error of a rank
-	again  bool   // which another one has said before
+	again  bool   // that another rank has reported before
 }
 
-// addFailure puts the error that a rank ends with after what it wrote. One that another
-// rank has said is not shown again, unless each rank has files of its own.
+// addFailure adds the error that a rank ends with after its output. An error that another
+// rank has reported is not shown again, unless each rank has files of its own.
 func (o *output) addFailure(rank int, text string, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,7 +50,7 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 		}
 		s := &source{rank: r.number, which: which, fd: -1, room: newWindow()}
 		s.written = func(n int) {
-			s.room.give(n) // which it has taken: the agent hears of it only now
+			s.room.give(n) // the agent gets its credit only now
 			written(which, n)
 		}
 		o.sources = append(o.sources, s)

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// jobProcesses returns the processes that belong to a job by their
-// environment, and the children of this process that are orphans of the job
-// (other ones it has not). This process and its watchdog are not among them.
+// jobProcesses returns the processes that belong to a job by their environment, and the
+// children of this process, all of which are orphans of the job, without this process and
+// its watchdog.
 func jobProcesses(id string) []int {
 	self := os.Getpid()
 	entries, err := os.ReadDir("/proc")

@@ -107,7 +107,7 @@ func (p *programs) find(program string) (string, error) {
 	return filepath.Abs(program)
 }
 
-// build builds a Go package or file once. What the go command says is shown.
+// build builds a Go package or file once. The output of the go command is shown.
 func (p *programs) build(program string) (string, error) {
 	if path, ok := p.built[program]; ok {
 		return path, nil
@@ -116,8 +116,8 @@ func (p *programs) build(program string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("build %s: %w", program, err)
 	}
-	// A directory as target makes the go command refuse packages that are
-	// not commands, and name the executable as the user expects it.
+	// With a directory as target, the go command refuses packages that are not commands,
+	// and chooses the usual name of the executable.
 	cmd := exec.Command("go", slices.Concat([]string{"build"}, p.flags, []string{"-o", dir + "/", program})...)
 	if st, err := os.Stat(program); err == nil && st.IsDir() {
 		cmd.Args[len(cmd.Args)-1], cmd.Dir = ".", program

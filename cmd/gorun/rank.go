@@ -11,36 +11,36 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// rank is what gorun knows of one rank. The fields up to started are set
-// before supervision begins; the rest belongs to the supervising goroutine.
+// rank is the state of one rank in gorun. The fields up to started are set before
+// supervision begins; the rest belongs to the supervising goroutine.
 type rank struct {
 	number  int
 	local   int // number among the ranks of its node
 	app     *app
-	host    string // the machine it is on, for people
+	host    string // the machine it is on, for messages
 	remote  *host  // whose agent has started it, nil if this process has
 	path    string // of the executable
 	cpus    []int  // processors it may use
 	pid     int
 	conn    *os.File      // gorun's end of the bootstrap socket, nil for a remote one
-	served  chan struct{} // closed when everything the rank said has been heard
+	served  chan struct{} // closed when all frames of the rank have been read
 	streams [2]*source    // of a remote rank
 	started time.Time
 
 	ended   time.Time // zero while it runs
 	status  syscall.WaitStatus
 	usage   unix.Rusage
-	clean   bool             // ended as a rank should
-	doing   *bootstrap.Doing // what it was blocked in when it was asked last, nil if it was not
-	handled bool             // the program has made up for its loss
-	lost    string           // how its node was lost with it, "" if it was not
-	said    *bootstrap.Event // the error that it ends with, nil if it said none
+	clean   bool             // ended in order
+	doing   *bootstrap.Doing // its last report of blocked operations, nil if there is none
+	handled bool             // the program has recovered from its loss
+	lost    string           // why its node was lost with it, "" if it was not
+	said    *bootstrap.Event // the error that it ends with, nil if it reported none
 }
 
 // running reports whether the rank has not been reaped.
 func (r *rank) running() bool { return r.pid > 0 && r.ended.IsZero() }
 
-// drained reports whether everything the rank said has been heard.
+// drained reports whether all frames of the rank have been read.
 func (r *rank) drained() bool {
 	select {
 	case <-r.served:
@@ -57,7 +57,7 @@ func (r *rank) signal(sig syscall.Signal) {
 	case r.remote != nil:
 		r.remote.signal(r.number, sig)
 	default:
-		// A group that is gone already is what was wanted.
+		// It is no error if the group has ended already.
 		_ = syscall.Kill(-r.pid, sig)
 	}
 }
@@ -81,7 +81,7 @@ func (r *rank) code() int {
 	return r.status.ExitStatus()
 }
 
-// how says in words how the rank ended.
+// how describes how the rank ended.
 func (r *rank) how() string {
 	switch {
 	case r.lost != "":

@@ -8,8 +8,8 @@ import (
 )
 
 // rankLogs are the files of -output-dir: rank.N.out and rank.N.err. Those of
-// earlier jobs are replaced when the job starts. Links on the way to the directory
-// are followed, since that is what was named; those in the place of a file are not.
+// earlier jobs are replaced when the job starts. Links in the path of the directory are
+// followed, since the user named that path; links in the place of a file are not.
 type rankLogs struct {
 	files [][2]*os.File // by rank and stream
 }

@@ -23,8 +23,8 @@ func (n *node) reap() {
 		byPID[r.pid] = r
 	}
 	for {
-		// Look first: as long as a zombie is not collected, its number
-		// cannot become that of another process or group.
+		// The process is looked up first: until a zombie is collected, its ID cannot be
+		// that of another process or group.
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil)
 		if err == unix.EINTR {
@@ -36,8 +36,8 @@ func (n *node) reap() {
 		pid := childPID(&info)
 		r := byPID[pid]
 		if r != nil {
-			// What the rank left in its group goes before anybody
-			// hears that the rank is gone.
+			// The rest of the rank's process group is killed before the end of the rank is
+			// reported.
 			_ = unix.Kill(-pid, unix.SIGKILL)
 		}
 		x := exit{rank: r, at: time.Now()}

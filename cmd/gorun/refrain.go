@@ -10,7 +10,7 @@ import (
 // failing takes the error that a rank is about to end with.
 func (j *job) failing(r *rank, e bootstrap.Event) {
 	if r.said != nil {
-		return // the first is why
+		return // the first is the reason
 	}
 	r.said = &e
 	j.out.addFailure(r.number, fmt.Sprintf("rank %d: %s\n", r.number, e.Text), j.said.add(r.number, e.Text))
@@ -31,7 +31,7 @@ type refrains struct {
 	ranks map[string][]int
 }
 
-// add counts a rank and reports whether another one has said the same before.
+// add counts a rank and reports whether another rank had the same error before.
 func (s *refrains) add(rank int, text string) bool {
 	before := s.ranks[text]
 	if before == nil {
@@ -44,7 +44,7 @@ func (s *refrains) add(rank int, text string) bool {
 	return before != nil
 }
 
-// counts says of each error that several ranks ended with how many they were.
+// counts returns a line for each error that several ranks ended with.
 func (s *refrains) counts() []string {
 	var lines []string
 	for _, text := range s.texts {

@@ -51,7 +51,7 @@ type reportRank struct {
 	UserSeconds   float64   `json:"user_seconds"`
 	SystemSeconds float64   `json:"system_seconds"`
 	MaxRSSBytes   int64     `json:"max_rss_bytes"`
-	// Doing is what the rank was blocked in when it was asked last, by QUIT or -timeout.
+	// Doing is the rank's last report of blocked operations, after QUIT or -timeout.
 	Doing *bootstrap.Doing `json:"doing,omitempty"`
 }
 
@@ -102,8 +102,8 @@ func writeReport(j *job, code int) error {
 	return nil
 }
 
-// checkReport returns why a report cannot be written to a file, while no time was
-// spent on the job yet.
+// checkReport returns why a report cannot be written to a file. It is called before the job
+// starts.
 func checkReport(name string) error {
 	err := replaceable(name)
 	if dir := filepath.Dir(name); err == nil {

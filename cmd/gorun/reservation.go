@@ -11,8 +11,8 @@ import (
 )
 
 // processorDirectory has a directory for each processor of the machine. A lock on it
-// (flock(2)) says that a job has bound a rank to the processor: every user can take it
-// and nothing is made for it, and the kernel gives it back with the process that has it.
+// (flock(2)) means that a job has bound a rank to the processor: every user can take it, no
+// file is created for it, and the kernel releases it when the process that holds it ends.
 const processorDirectory = "/sys/devices/system/cpu"
 
 // reservation is the processors that no other job on this machine binds ranks to.
@@ -51,7 +51,8 @@ func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, 
 	return r, nil, nil
 }
 
-// lockProcessor takes the lock of a directory. It is unix.EWOULDBLOCK if somebody has it.
+// lockProcessor takes the lock of a directory. The error is unix.EWOULDBLOCK if another
+// process has it.
 func lockProcessor(name string) (*os.File, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// rshDefault reaches a host by ssh: without questions, without a terminal and
-// without a display, and not for ever.
+// rshDefault reaches a host by ssh: without questions, terminal and display, and with a
+// time limit.
 var rshDefault = []string{"ssh", "-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=15"}
 
 // rshHost stands for the host in -rsh.
@@ -91,18 +91,18 @@ func isThisMachine(name string) bool {
 	return err == nil && name == own
 }
 
-// hostVariables are variables that say something of the machine or the login on
-// it. Ranks have those of their own host.
+// hostVariables are variables that describe the machine or the login on it. Ranks have
+// those of their own host.
 var hostVariables = []string{
 	"HOSTNAME", "HOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "MAIL", "OLDPWD", "SHLVL", "_",
 }
 
-// loginVariables are variables that say whose login it is and where that user's
-// files are. A host that is reached as another user has its own.
+// loginVariables are variables that name the user and the places of the user's files. A
+// host that is reached as another user has its own.
 var loginVariables = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH"}
 
-// namesUser reports whether a user is named by whom to log in to a host: user@host,
-// or an option of ssh. What ssh's own configuration says shows in Hello.
+// namesUser reports whether the command line names the user to log in as: user@host, or an
+// option of ssh. A user that ssh's own configuration names is found in Hello.
 func namesUser(rsh []string, host string) bool {
 	return strings.Contains(host, "@") || slices.ContainsFunc(rsh, func(w string) bool {
 		return strings.Contains(w, "@"+rshHost) || strings.HasPrefix(w, "-l") || strings.Contains(w, "User=")
@@ -115,8 +115,7 @@ func ofLogin(variable string) bool {
 	return slices.Contains(loginVariables, name)
 }
 
-// portable returns the variables of an environment that make sense on another
-// host.
+// portable returns the variables of an environment that are valid on another host.
 func portable(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -83,7 +83,7 @@ func newSpawner(n *node, common bootstrap.Job, secret [32]byte, environ []string
 	return s, nil
 }
 
-// close gives up the descriptors that only the ranks need.
+// close closes the descriptors that only the ranks need.
 func (s *spawner) close() error {
 	return errors.Join(s.memory.Close(), s.secret.Close(), s.null.Close())
 }
@@ -227,8 +227,8 @@ func (f *rankFiles) closeChild() {
 	}
 }
 
-// rankFiles makes the descriptors of a rank and hands gorun's ends to those
-// who serve them.
+// rankFiles makes the descriptors of a rank and passes gorun's ends to the functions that
+// serve them.
 func (s *spawner) rankFiles(r *rank) (*rankFiles, error) {
 	f := &rankFiles{}
 	stdin, err := s.stdinOf(r, f)
@@ -291,7 +291,7 @@ func (s *spawner) outputPipe(r *rank, which stream, f *rankFiles) (*os.File, err
 	}
 	write := os.NewFile(uintptr(p[1]), "output")
 	f.owned = append(f.owned, write)
-	// Non-blocking: whoever reads it serves others, too.
+	// Non-blocking: its reader serves other pipes, too.
 	if err := unix.SetNonblock(p[0], true); err != nil {
 		return nil, fmt.Errorf("output pipe: %w", err)
 	}

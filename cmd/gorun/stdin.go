@@ -14,7 +14,7 @@ import (
 type stdinFeed struct {
 	all  bool
 	only int // the rank that gets it, if not all
-	// used is told how many bytes nobody waits for any longer, or is nil.
+	// used is called with the number of bytes that no rank needs any longer, or is nil.
 	used func(n int)
 
 	mu    sync.Mutex // guards what follows
@@ -28,7 +28,7 @@ type stdinFeed struct {
 // sink is the pipe of a rank.
 type sink struct {
 	w  *os.File
-	at int // bytes it has got, all there are and will be once it is closed
+	at int // bytes it has got; maximal once it is closed
 }
 
 // newFeed returns a feed without sinks.
@@ -68,8 +68,8 @@ func (f *stdinFeed) pipe() (*os.File, error) {
 	return read, nil
 }
 
-// run starts copying from this process's input. It ends with the process: a
-// read from a terminal cannot be called off.
+// run starts copying from this process's input. It ends with the process: a read from a
+// terminal cannot be canceled.
 func (f *stdinFeed) run() {
 	f.deliver()
 	go f.read()
@@ -98,7 +98,7 @@ func (f *stdinFeed) read() {
 	}
 }
 
-// append adds input. What it is told is copied.
+// append adds a copy of input.
 func (f *stdinFeed) append(data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -135,8 +135,8 @@ func (f *stdinFeed) trim() {
 	}
 }
 
-// readInput reads standard input once, and from a terminal only while gorun
-// is in the foreground: otherwise the read would stop it.
+// readInput reads standard input once, and from a terminal only while gorun is in the
+// foreground: in the background the read would stop gorun.
 func readInput(buf []byte) (int, error) {
 	for {
 		poll := []unix.PollFd{{Fd: 0, Events: unix.POLLIN}}
@@ -144,7 +144,7 @@ func readInput(buf []byte) (int, error) {
 			return 0, err
 		}
 		if isTerminal(0) && !inForeground(0) {
-			// Nothing tells when the shell gives the terminal back.
+			// There is no notification when the shell returns the terminal.
 			_, _ = unix.Poll(nil, 200)
 			continue
 		}

@@ -20,7 +20,7 @@ const dumpDelay = time.Second
 // stacks and end.
 const quitAgain = time.Second
 
-// news is what a rank said, or err if that made no sense.
+// news is an event of a rank, or the error of a malformed one.
 type news struct {
 	bootstrap.Event
 	err error
@@ -30,14 +30,14 @@ type news struct {
 type watch struct {
 	running int
 	ending  bool              // the ranks have been asked to end
-	kill    <-chan time.Time  // grace is over
+	kill    <-chan time.Time  // the grace period is over
 	dump    <-chan time.Time  // reports are waited for until then
 	reports int               // still to come
 	doing   []bootstrap.Doing // those that have
 	quit    time.Time         // of the last QUIT
 }
 
-// serve reads what a rank says until its socket ends.
+// serve reads the frames of a rank until its socket ends.
 func (j *job) serve(r *rank) {
 	defer close(r.served)
 	if err := j.server.Serve(r.number, r.conn); errors.Is(err, bootstrap.ErrMalformed) {
@@ -51,7 +51,7 @@ func (j *job) hear(e bootstrap.Event) {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
-		// The server knows them when the rank ends.
+		// The server has them when the rank ends.
 	}
 }
 
@@ -105,7 +105,7 @@ func (j *job) reaped(x exit) {
 			code = 1
 		}
 		if j.verdict.interrupt != 0 && r.status.Signaled() && r.status.Signal() == unix.SIGKILL {
-			code = exitSignalOffset + int(j.verdict.interrupt) // gorun's own doing after the grace
+			code = exitSignalOffset + int(j.verdict.interrupt) // killed by gorun after the grace period
 		}
 		f := r.failure(code)
 		if j.opts.onFailure == bootstrap.OnFailureContinue {
@@ -121,9 +121,8 @@ func (j *job) reaped(x exit) {
 	j.server.Gone(r.number, r.how())
 }
 
-// settle waits until everything a dead rank said has been heard. Another
-// process may have inherited its socket; what is not in the buffer by now was
-// not said by the rank.
+// settle waits until all frames of a dead rank have been read. Another process may have
+// inherited its socket; bytes that are not in the buffer by now are not the rank's.
 func (j *job) settle(r *rank) {
 	if r.remote == nil {
 		if err := shutRead(r.conn); err != nil {
@@ -159,7 +158,7 @@ func shutRead(f *os.File) error {
 	}), err)
 }
 
-// handle acts on what a rank said.
+// handle acts on an event of a rank.
 func (j *job) handle(n news) {
 	r := j.ranks[n.Rank]
 	switch {
@@ -184,7 +183,8 @@ func (j *job) handle(n news) {
 	}
 }
 
-// signed returns what a rank reports with its name before it, unless it has said it.
+// signed returns the report of a rank with its name in front, unless the report contains
+// it.
 func signed(rank int, text string) string {
 	text = strings.TrimRight(text, "\n")
 	name := fmt.Sprintf("rank %d", rank)
@@ -194,7 +194,7 @@ func signed(rank int, text string) string {
 	return name + ": " + text
 }
 
-// end asks all ranks to end and starts the grace.
+// end asks all ranks to end and starts the grace period.
 func (j *job) end() { j.endExcept(nil) }
 
 // endExcept spares a rank that is about to end by itself.
@@ -205,7 +205,7 @@ func (j *job) endExcept(spared *rank) {
 	for _, r := range j.ranks {
 		if r != spared {
 			r.signal(unix.SIGTERM)
-			r.signal(unix.SIGCONT) // a stopped one could not hear it
+			r.signal(unix.SIGCONT) // a stopped process would not handle it
 		}
 	}
 	j.startGrace()
@@ -237,7 +237,7 @@ func (j *job) timedOut() {
 	}
 }
 
-// ask asks every rank that has joined what it is doing, and returns how many did.
+// ask asks every rank that has joined for a report, and returns their number.
 func (j *job) ask() int {
 	j.watch.doing, j.watch.reports = nil, j.server.Dump()
 	if j.watch.reports > 0 {
@@ -246,7 +246,7 @@ func (j *job) ask() int {
 	return j.watch.reports
 }
 
-// reported takes what a rank says that it is doing. Those of all are shown together.
+// reported takes the report of a rank. The reports of all ranks are shown together.
 func (j *job) reported(r *rank, text string) {
 	d, ok := bootstrap.ParseDoing(text)
 	switch {
@@ -267,7 +267,7 @@ func (j *job) reported(r *rank, text string) {
 	}
 }
 
-// dumpEnded shows the reports that have come, and goes on with a timeout.
+// dumpEnded shows the reports that have arrived, and continues a timeout.
 func (j *job) dumpEnded() {
 	j.watch.dump = nil
 	if len(j.watch.doing) > 0 {
@@ -289,7 +289,7 @@ func (j *job) brokenOutput(err error) {
 		if j.verdict.first == nil {
 			j.verdict.silent = true
 		}
-		j.verdict.blame(failure{rank: -1, code: exitSignalOffset + int(unix.SIGPIPE), how: "nobody reads the output"})
+		j.verdict.blame(failure{rank: -1, code: exitSignalOffset + int(unix.SIGPIPE), how: "the reader of the output is gone"})
 	} else {
 		j.verdict.blame(failure{rank: -1, code: exitLauncher, how: "output lost: " + err.Error()})
 	}

@@ -121,8 +121,7 @@ var foreign = map[string]string{
 	"s":                 "use -stdin all",
 }
 
-// unknownFlag returns the error for a flag that does not exist, with the best
-// advice there is.
+// unknownFlag returns the error for a flag that does not exist, with a suggestion.
 func unknownFlag(name string) error {
 	const more = "(gorun -h lists the flags; the program's own flags come after its name)"
 	if hint, ok := foreign[name]; ok {

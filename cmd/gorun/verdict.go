@@ -14,19 +14,18 @@ type failure struct {
 	rank int // -1 if no rank is to blame
 	code int // exit code of the job
 	how  string
-	// lost is the rank that ended, where the others went on without it.
+	// lost is the rank that ended, if the other ranks continued.
 	lost *rank
 }
 
-// verdict collects what decides the exit code and the last words of a job.
-// Only the first failure counts that the program has not made up for: what comes after
-// it may be its consequence.
+// verdict collects what decides the exit code and the last block of a job. Only the first
+// failure that the program has not handled counts: later ones may be its consequences.
 type verdict struct {
 	first     *failure
 	later     []failure      // after the first, in order
 	interrupt syscall.Signal // that ended the job, 0 for none
 	timeout   time.Duration  // that ended the job, 0 for none
-	silent    bool           // nobody reads what gorun says
+	silent    bool           // the reader of gorun's output is gone
 }
 
 // blame records a failure.
@@ -38,8 +37,8 @@ func (v *verdict) blame(f failure) {
 	v.later = append(v.later, f)
 }
 
-// forgive leaves out the losses of ranks that the program has made up for. A job that
-// was ended by its user has no such.
+// forgive removes the losses of ranks that the program has recovered from. It does nothing
+// in a job that was ended by its user.
 func (v *verdict) forgive() {
 	for v.interrupt == 0 && v.first != nil && v.first.lost != nil && v.first.lost.handled {
 		v.first = nil
@@ -64,7 +63,7 @@ func (v *verdict) code() int {
 // tailLinesMax bounds the lines of standard error that are repeated.
 const tailLinesMax = 10
 
-// text returns the last words of a job, "" after success.
+// text returns the last block of a job, "" after success.
 func (v *verdict) text(j *job) string {
 	if v.silent || (v.first == nil && v.timeout == 0) {
 		return ""

@@ -12,8 +12,8 @@ import (
 )
 
 // The watchdog is a small process of gorun's own that reads a pipe from it.
-// When the pipe ends without the word that all is clean, gorun has been
-// killed, and the watchdog kills and removes what the job left.
+// When the pipe ends without the message of an orderly end, gorun has been killed, and the
+// watchdog kills and removes what the job left.
 const (
 	watchdogCommand = "-gorun-watchdog"
 	watchdogFD      = 3
@@ -56,13 +56,13 @@ func startWatchdog(orders []string) (*watchdog, error) {
 	return &watchdog{pipe: w}, nil
 }
 
-// dismiss ends the watchdog without it doing anything.
+// dismiss ends the watchdog without any action.
 func (w *watchdog) dismiss() error {
 	_, err := w.pipe.Write([]byte{watchdogClean})
 	return errors.Join(err, w.pipe.Close())
 }
 
-// watchOver is the watchdog's main function.
+// watchOver is the main function of the watchdog process.
 func watchOver(orders []string) int {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP)
 	word, err := io.ReadAll(os.NewFile(watchdogFD, "gorun"))
@@ -76,7 +76,7 @@ func watchOver(orders []string) int {
 		case "-job":
 			err = errors.Join(err, scan{id: value}.kill())
 		case "-scratch":
-			// Belt and braces: only ever remove what gorun made.
+			// A second check: only directories that gorun made are removed.
 			if strings.HasPrefix(filepath.Base(value), scratchPrefix) {
 				err = errors.Join(err, os.RemoveAll(value))
 			}

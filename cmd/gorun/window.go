@@ -44,7 +44,7 @@ func (w *window) take(n int) bool {
 	return true
 }
 
-// give gives n bytes back. It reports false if not so many were taken.
+// give returns n bytes. It reports false if fewer were taken.
 func (w *window) give(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *window) give(n int) bool {
 	return true
 }
 
-// close ends all waiting: nobody is there any more.
+// close ends all waiting.
 func (w *window) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

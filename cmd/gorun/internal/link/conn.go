@@ -26,8 +26,8 @@ type Conn struct {
 	err     error
 
 	received  atomic.Uint64 // frames received
-	paused    atomic.Bool   // no beat came after the last Pause
-	listening atomic.Bool   // somebody is in Receive
+	paused    atomic.Bool   // no beat followed the last Pause
+	listening atomic.Bool   // a goroutine is in Receive
 }
 
 // NewConn makes an end of a link that reads from in and writes to out. It owns
@@ -38,17 +38,16 @@ func NewConn(in *bufio.Reader, out io.Writer) *Conn {
 	return c
 }
 
-// Send sends a frame with a body in parts, which are copied. It never waits: a
-// peer that does not read is noticed by its silence. After an error of writing
-// frames go nowhere.
+// Send sends a frame with a body in parts, which are copied. It never waits: a peer that
+// does not read is detected by its silence. After an error of writing, frames are dropped.
 func (c *Conn) Send(k Kind, parts ...[]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.send(k, parts...)
 }
 
-// Pause tells the other side not to wonder about silence until Resume: this
-// process is about to be stopped. A beat after it would take it back.
+// Pause tells the other side not to count silence until Resume: this process is about to be
+// stopped. A beat after it would end the pause.
 func (c *Conn) Pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,8 +75,8 @@ func (c *Conn) send(k Kind, parts ...[]byte) {
 	}
 }
 
-// Room waits until there is little to be written. Whoever sends what others
-// determine the amount of calls it first.
+// Room waits until the queue is short. It is called before a Send whose amount of data is
+// not bounded otherwise.
 func (c *Conn) Room() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,17 +131,18 @@ func (c *Conn) Receive() (Kind, []byte, error) {
 	}
 }
 
-// Silence is after what time gorun and its agents take each other for lost.
+// Silence is the time without frames after which gorun and its agents count each other as
+// lost.
 const Silence = 4 * time.Second
 
-// beats is how many beats are sent in the time after which the other side is
-// taken for lost.
+// beats is how many beats are sent during the time of silence after which the other side
+// counts as lost.
 const beats = 4
 
-// Watch sends beats, and calls lost once if somebody has waited in Receive for
-// the time of silence, unless the other side announced a pause. Silence is
-// counted in beats, not read from a clock: a process that was stopped finds
-// itself no older. stop ends it.
+// Watch sends beats, and calls lost once if Receive has waited for the time of silence,
+// unless the other side announced a pause. Silence is counted in beats and not read from a
+// clock, so that a process that was stopped does not count the time of its stop. stop ends
+// it.
 func (c *Conn) Watch(silence time.Duration, lost func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {

@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// Kind tells what a frame means. The package comment says who sends it.
+// Kind is the meaning of a frame. The package comment says which side sends it.
 type Kind uint8
 
 // Kinds of frames and their bodies.
@@ -50,8 +50,7 @@ const (
 	growStep = 1 << 20
 )
 
-// ErrMalformed is wrapped by every error about bytes that are not what the
-// protocol says.
+// ErrMalformed is wrapped by every error about bytes that violate the protocol.
 var ErrMalformed = errors.New("malformed")
 
 // AppendFrame appends a frame with a body in parts.
@@ -104,7 +103,7 @@ func Encode(v any) []byte {
 	return b
 }
 
-// Decode reads such a body and checks it if T says how.
+// Decode reads such a body, and checks it if T has a method check.
 func Decode[T any](body []byte) (T, error) {
 	var v T
 	d := json.NewDecoder(bytes.NewReader(body))

@@ -46,15 +46,15 @@ type Hello struct {
 	Probe Probe    // how another agent can find it
 }
 
-// Probe names a descriptor of a process that others can open below /proc, if
-// they are on the same node, and what is in it.
+// Probe names a descriptor of a process, which agents on the same node can open below
+// /proc, and its contents.
 type Probe struct {
 	PID   int
 	FD    int
 	Nonce []byte
 }
 
-// NonceBytes is the length of what only a neighbour can read.
+// NonceBytes is the length of the nonce that only an agent of the same node can read.
 const NonceBytes = 16
 
 func (h Hello) check() error {
@@ -84,7 +84,7 @@ type Process struct {
 	Processors []int // it may use
 }
 
-// check keeps out what would be no process: gorun waits for the end of each.
+// check refuses what is no process: gorun waits for the end of each.
 func (s Started) check() error {
 	for _, p := range s.Ranks {
 		if p.PID < 1 {

@@ -5,7 +5,7 @@ import "fmt"
 // Plan is what an agent is to do.
 type Plan struct {
 	Job       string   // name of the job
-	Host      string   // what the launcher calls the agent's host
+	Host      string   // the launcher's name of the agent's host
 	Node      [16]byte // bootstrap.NodeID that the ranks get
 	Size      int      // ranks of the world
 	NodeRank  int
@@ -29,7 +29,7 @@ const SecretBytes = 32
 // Program is what some ranks run.
 type Program struct {
 	Path Text   // of the executable
-	Args []Text // with the name it is called by
+	Args []Text // beginning with the name of the program
 	Env  []Text // variables of its own
 	Dir  Text   // "" for that of the plan
 }
@@ -40,7 +40,7 @@ type Rank struct {
 	Program int // index in the plan's programs
 }
 
-// InputMode says who gets the standard input.
+// InputMode says which ranks get the standard input.
 type InputMode uint8
 
 // Ranks of an agent that get the standard input.

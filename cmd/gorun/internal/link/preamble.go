@@ -14,13 +14,13 @@ import (
 // frame; the preamble never changes.
 const Protocol = 2
 
-// preambleName starts the preamble, so that nothing else is taken for it.
+// preambleName starts the preamble, which tells an agent from other programs.
 const preambleName = "gorun-agent"
 
 // preambleBytesMax bounds a preamble.
 const preambleBytesMax = 256
 
-// NoiseError is what ReadPreamble returns when something else speaks.
+// NoiseError is the error of ReadPreamble about bytes that no agent sends.
 type NoiseError struct {
 	// Said is the start of what came instead.
 	Said []byte
@@ -38,8 +38,8 @@ func Preamble(version string) []byte {
 }
 
 // ReadPreamble reads the line of an agent and returns its protocol and version.
-// The error is an *NoiseError if somebody else speaks, and io.EOF or
-// io.ErrUnexpectedEOF if nobody does any longer.
+// The error is a *NoiseError if the bytes are not those of an agent, and io.EOF or
+// io.ErrUnexpectedEOF at the end of the stream.
 func ReadPreamble(r *bufio.Reader) (protocol int, version string, err error) {
 	var line []byte
 	for len(line) < preambleBytesMax {
