@@ -70,10 +70,11 @@ var imports = map[string][]string{
 
 	"internal/callsite": {},
 
-	"runtime/internal/engine": {"transport", "internal/processor"},
-	"runtime/internal/arena":  {"transport"},
-	"runtime/internal/layout": {},
-	"runtime/internal/port":   {"runtime/internal/engine", "runtime/internal/arena", "transport"},
+	"runtime/internal/progress": {},
+	"runtime/internal/engine":   {"transport", "internal/processor", "runtime/internal/progress"},
+	"runtime/internal/arena":    {"transport"},
+	"runtime/internal/layout":   {},
+	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime": {
 		"internal/callsite", "internal/journal", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",

@@ -1,0 +1,79 @@
+package progress
+
+// NextBackground is Next for the background, which polls when nobody else does.
+//
+// While the rank makes calls it looks around once per tick, so that it costs them
+// nothing. After a tick without calls it sleeps with the token, until an arrival or the
+// next call that polls. While a goroutine that waits sleeps it rests.
+func (t *Token) NextBackground(in Input) (Action, Ready) {
+	b := &t.background
+	last := b.last
+	b.last = Done
+	var r Ready
+	switch last {
+	case Pause:
+		return t.tick()
+	case Poll:
+		if t.Drains() && t.calls == t.callsSeen {
+			return b.does(Arm), r
+		}
+	case Arm:
+		if !in.Armed {
+			return b.does(Yield), r
+		}
+		t.state = Idle
+		return b.does(Sleep), r
+	case Sleep:
+		if t.holder == b {
+			t.take(b)
+			r.Do = Disarm
+		}
+		fallthrough
+	case Yield:
+		if t.Drains() {
+			return b.does(Poll), r
+		}
+	default:
+	}
+	if t.holder == b {
+		end := t.giveOn()
+		r = Ready{r.Do | end.Do, end.Wake}
+	}
+	return t.pause(), r
+}
+
+// Drains reports whether the background still polls for everybody: it has the token, and
+// nobody waits to take it.
+func (t *Token) Drains() bool {
+	return t.state == Draining && t.parked.first == nil && !t.closed
+}
+
+// tick is what the background does at each tick.
+func (t *Token) tick() (Action, Ready) {
+	late := t.state == Working && t.shifts == t.shiftSeen
+	t.shiftSeen = t.shifts
+	var r Ready
+	switch {
+	case t.closed:
+		return Done, r
+	case t.asleep.first != nil:
+		t.rests = true
+		return t.background.does(Rest), r
+	case late:
+		r = t.giveOn()
+	}
+	if t.state == Free && r.Wake == nil {
+		t.take(&t.background)
+		return t.background.does(Poll), r
+	}
+	return t.pause(), r
+}
+
+// pause ends a look around.
+func (t *Token) pause() Action {
+	t.callsSeen = t.calls
+	if t.closed {
+		return Done
+	}
+	return t.background.does(Pause)
+}

@@ -1,0 +1,370 @@
+//go:build !race
+
+package progress
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A model of a rank: the token, the goroutines of the driver as programs of steps, the
+// lock, the Sleeper's tickets, the transports' arming, and what comes from outside. A
+// step is what nobody can interrupt who needs the lock; what comes from outside does not
+// need it and comes between any two.
+
+// Places of the goroutines.
+const (
+	modelWaiters  = 3
+	modelServer   = modelWaiters
+	modelBack     = modelWaiters + 1
+	modelCaller   = modelWaiters + 2
+	modelRoutines = modelWaiters + 3
+)
+
+// kind is what a goroutine waits for.
+type kind uint8
+
+const (
+	absent  kind = iota
+	message      // an arrival
+	word         // a word of shared memory
+	present      // of a goroutine that does not wait: it is there
+)
+
+// at is where a goroutine is in its program.
+type at uint8
+
+const (
+	atStart at = iota // outside; begins at any time
+	atFirst           // polls for the first time
+	atPoll
+	atPrepare // the steps of Arm
+	atArm
+	atLook
+	atSleep
+	atPark
+	atPause
+	atRest
+	atWork
+	atWant // wants the lock back
+	atServe
+	atEnd
+)
+
+// routine is a goroutine.
+type routine struct {
+	kind     kind
+	at       at
+	action   Action
+	armed    bool // the result of Arm
+	open     bool // a ticket: a Ring counts
+	rung     bool // rung since Prepare
+	naps     bool // sleeps not longer than a nap
+	signal   bool // in its channel
+	fired    bool
+	canceled bool // its error is there
+	word     bool // has the value that it waits for
+	ringing  bool // who changed the word has yet to ring
+	told     bool // of the engine's end, where the driver tells the listed
+}
+
+// flaw is a mistake of the driver, for the test of the search.
+type flaw uint8
+
+const (
+	flawless flaw = iota
+	prepareLate
+	askNobody
+	askParkedOnly
+	lendBlindly
+	fireQuietly
+	tellListedOnly
+	resumeNobody
+	keepArmed
+	ringBeforeWord
+	sleepOver
+)
+
+// world is a state of the model.
+type world struct {
+	token    Token
+	places   [modelServer + 1]Waiter
+	routines [modelRoutines]routine
+	lock     int8 // who has it, -1 nobody
+
+	arrivals [4]int8 // to whom, in order
+	queued   int8
+	coming   [2]int8 // arrivals to come: to whom, -1 none, failing an error of the transport
+	ready    int8    // arrivals that the server has to work at
+	armed    bool    // the transports
+
+	cancels, aborts, closes bool // yet to come: the end of waiter 0's context, a failure, the close
+	posts                   bool // yet to come: a frame that only a poll can drive
+	backlog                 bool
+	failed, closed          bool
+	flaw                    flaw
+	fault                   string // what no driver may do
+	seen                    *transitions
+}
+
+// transition is an event with its state before and after, and what it asks for.
+type transition struct {
+	event    string
+	from, to State
+	does     Do
+	wakes    bool
+}
+
+// transitions are those that a search has met.
+type transitions map[transition]bool
+
+// event is carried out, and noted.
+func (w *world) event(name string, from State, r Ready) {
+	w.seen.note(transition{name, from, w.token.state, r.Do, r.Wake != nil})
+	w.obey(r)
+}
+
+// tell tells the token of an event.
+func (w *world) tell(name string, event func() Ready) {
+	from := w.token.state
+	w.event(name, from, event())
+}
+
+// note adds one.
+func (s *transitions) note(t transition) {
+	if s != nil && !(*s)[t] {
+		(*s)[t] = true
+	}
+}
+
+// failing is an arrival that is the end of the transport.
+const failing = 100
+
+// newWorld makes the first state.
+func newWorld(c bounds) *world {
+	w := &world{lock: -1, coming: c.arrivals, cancels: c.cancel, aborts: c.abort, closes: c.closes, posts: c.post, flaw: c.flaw, seen: c.seen}
+	w.token.Init()
+	for i := range w.places {
+		w.places[i].Of = i
+	}
+	for i, k := range c.waiters {
+		w.routines[i].kind = k
+		w.places[i].Word = k == word
+	}
+	w.places[modelServer].Word = true
+	if c.server {
+		w.routines[modelServer].kind = present
+	}
+	if c.background {
+		w.routines[modelBack].kind = present
+	}
+	if c.call {
+		w.routines[modelCaller].kind = present
+	}
+	return w
+}
+
+// clone copies the world.
+func (w *world) clone() *world {
+	n := new(world)
+	*n = *w
+	n.move(w)
+	return n
+}
+
+// move makes the pointers of a copy point into it.
+func (w *world) move(from *world) {
+	relocate := func(p *Waiter) *Waiter {
+		switch {
+		case p == nil:
+			return nil
+		case p == &from.token.background:
+			return &w.token.background
+		}
+		return &w.places[p.Of.(int)]
+	}
+	t := &w.token
+	t.holder, t.server = relocate(t.holder), relocate(t.server)
+	for _, l := range []*list{&t.asleep, &t.parked, &t.words} {
+		l.first, l.last = relocate(l.first), relocate(l.last)
+	}
+	for i := range w.places {
+		for j := range w.places[i].places {
+			p := &w.places[i].places[j]
+			p.next, p.prev = relocate(p.next), relocate(p.prev)
+		}
+	}
+}
+
+// over reports whether the wait of i has ended.
+func (w *world) over(i int) bool {
+	r := &w.routines[i]
+	failed := w.failed
+	if w.flaw == tellListedOnly {
+		failed = r.told
+	}
+	switch {
+	case i == modelServer:
+		return w.ready > 0 || failed
+	case r.kind == word:
+		return r.fired || r.canceled || r.word || failed
+	}
+	return r.fired || r.canceled
+}
+
+// ring rings the Sleeper.
+func (w *world) ring() {
+	for i := range w.routines {
+		if w.routines[i].open {
+			w.routines[i].rung = true
+		}
+	}
+}
+
+// arm arms the transports.
+func (w *world) arm() bool {
+	w.armed = w.queued == 0
+	return w.armed
+}
+
+// obey carries out what an event asks for.
+func (w *world) obey(r Ready) {
+	if r.Do&Disarm != 0 && w.flaw != keepArmed {
+		w.armed = false
+	}
+	if r.Do&Resume != 0 && w.flaw != resumeNobody {
+		w.routines[modelBack].signal = true
+	}
+	if r.Wake != nil {
+		g := &w.routines[r.Wake.Of.(int)]
+		if g.signal {
+			w.fault = "a goroutine is woken twice"
+		}
+		g.signal = true
+	}
+	if r.Do&Ring != 0 {
+		w.ring()
+	}
+	if r.Do&Lend != 0 {
+		if w.flaw != lendBlindly {
+			w.ask()
+		}
+		armed := !w.backlog && w.arm()
+		from := w.token.state
+		w.event(map[bool]string{true: "Lent(true)", false: "Lent(false)"}[armed], from, w.token.Lent(armed))
+	}
+}
+
+// ask fires those whose word has changed.
+func (w *world) ask() {
+	if w.flaw == askNobody {
+		return
+	}
+	for p := w.token.Words(); p != nil; {
+		next := p.NextWord()
+		i := p.Of.(int)
+		if !w.routines[i].fired && w.over(i) && (w.flaw != askParkedOnly || p.parked) {
+			w.fire(i)
+		}
+		p = next
+	}
+}
+
+// fire ends the wait of i.
+func (w *world) fire(i int) {
+	w.routines[i].fired = true
+	if w.flaw != fireQuietly {
+		w.tell("Rouse", func() Ready { return w.token.Rouse(&w.places[i]) })
+	}
+}
+
+// fail ends every wait.
+func (w *world) fail() {
+	if w.failed {
+		return
+	}
+	w.failed = true
+	w.token.Fail()
+	for i := range w.places {
+		g := &w.routines[i]
+		if g.at == atStart || g.at == atEnd {
+			continue
+		}
+		if g.kind == message {
+			w.fire(i)
+			continue
+		}
+		g.told = g.at != atFirst // by the list of those that wait for long
+		w.tell("Rouse", func() Ready { return w.token.Rouse(&w.places[i]) })
+	}
+}
+
+// poll takes up to so many arrivals.
+func (w *world) poll(most int8) {
+	w.backlog = false
+	for ; w.queued > 0 && most > 0; most-- {
+		to := w.arrivals[0]
+		copy(w.arrivals[:], w.arrivals[1:])
+		w.queued--
+		switch {
+		case to == failing:
+			w.fail()
+		case to == modelServer:
+			w.ready++
+			w.tell("Call", func() Ready { return w.token.Call() })
+		case w.routines[to].kind == word: // which nobody reports
+			w.routines[to].word = true
+		case !w.routines[to].fired:
+			w.fire(int(to))
+		}
+	}
+}
+
+// pollOnce is the poll of a call that does not wait.
+func (w *world) pollOnce() {
+	w.token.Called()
+	w.tell("Dislodge", func() Ready { return w.token.Dislodge() })
+	w.poll(64)
+}
+
+// String describes the state.
+func (w *world) String() string {
+	var s strings.Builder
+	fmt.Fprint(&s, w.token.state)
+	if h := w.token.holder; h != nil {
+		fmt.Fprintf(&s, " of %s", names[w.index(h)])
+	}
+	if w.armed {
+		s.WriteString(", armed")
+	}
+	if w.queued > 0 {
+		fmt.Fprintf(&s, ", %d arrived", w.queued)
+	}
+	for i := range w.routines {
+		g := &w.routines[i]
+		text := ""
+		switch {
+		case g.at == atSleep && g.rung, (g.at == atPark || g.at == atPause || g.at == atRest) && g.signal:
+			text = "woken"
+		case g.at == atSleep:
+			text = "sleeps"
+		case g.at == atPark:
+			text = "parked"
+		case g.at == atPause:
+			text = "pauses"
+		case g.at == atRest:
+			text = "rests"
+		case g.at == atWork:
+			text = "works"
+		case g.at == atEnd:
+			text = "ended"
+		}
+		if text != "" {
+			fmt.Fprintf(&s, "; %s %s", names[i], text)
+		}
+	}
+	return s.String()
+}
+
+// names are those of the goroutines.
+var names = [modelRoutines]string{"0", "1", "2", "server", "background", "caller"}

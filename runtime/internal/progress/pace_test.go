@@ -1,0 +1,66 @@
+package progress_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/progress"
+)
+
+// steps lets a Pace go on until it says Arm, with a clock that goes on by so much at each
+// step and is shown only when Timed asks for it; it returns how often it said what.
+func steps(t *testing.T, p *progress.Pace, step time.Duration) map[progress.Action]int {
+	t.Helper()
+	said := make(map[progress.Action]int)
+	for now := time.Duration(0); said[progress.Arm] == 0; now += step {
+		since := time.Duration(0)
+		if p.Timed() {
+			since = now
+		}
+		said[p.Next(false, since)]++
+		require.Less(t, now, time.Second)
+	}
+	return said
+}
+
+// A wait spins, yields and sleeps as long as its policy says, and anew after a success.
+func TestPace(t *testing.T) {
+	const us = time.Microsecond
+	for _, c := range []struct {
+		name          string
+		policy        progress.Policy
+		spins, yields int
+	}{
+		{"sleeps soon", progress.Policy{}, 0, 15},
+		{"yields", progress.Policy{Yield: 100 * us}, 0, 111},
+		{"spins", progress.Policy{Spin: 10 * us}, 11, 4},
+		{"both", progress.Policy{Spin: 10 * us, Yield: 100 * us}, 11, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p progress.Pace
+			p.Start(c.policy)
+			said := steps(t, &p, us)
+			require.Equal(t, c.spins, said[progress.Spin])
+			require.Equal(t, c.yields, said[progress.Yield])
+
+			// Whoever has slept sleeps again at once, longer and longer.
+			for _, nap := range []time.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, progress.NapLast, progress.NapLast} {
+				require.Equal(t, nap, p.Nap())
+				require.False(t, p.Timed())
+				require.Equal(t, progress.Arm, p.Next(false, 0))
+			}
+			p.Resume()
+			require.Equal(t, progress.Arm, p.Next(false, 0), "after a Park, too")
+
+			want := progress.Yield
+			if c.policy.Spin > 0 {
+				want = progress.Spin
+			}
+			require.Equal(t, want, p.Next(true, time.Hour), "a success")
+			require.Positive(t, steps(t, &p, us)[want])
+			require.Equal(t, 50*us, p.Nap())
+		})
+	}
+}

@@ -1,0 +1,430 @@
+//go:build !race
+
+package progress
+
+import (
+	"fmt"
+	"hash/maphash"
+	"strings"
+)
+
+// bounds is what happens in a search, each at most once and at any time.
+type bounds struct {
+	name       string
+	waiters    [modelWaiters]kind
+	server     bool
+	background bool
+	arrivals   [2]int8 // to whom
+	cancel     bool    // the end of the context of waiter 0
+	abort      bool
+	closes     bool
+	call       bool // one that polls and does not wait
+	post       bool // a frame that only a poll can drive
+	early      bool // a Sleep may end early
+	flaw       flaw
+	seen       *transitions // those met are added
+}
+
+// The moves. Below moveTick a move is a step of that goroutine, or, moveArm above it, one
+// whose Pace says Arm.
+const (
+	moveArm   = modelRoutines
+	moveTick  = 2 * modelRoutines
+	moveNap   = moveTick + 1 // of waiter 0, and so on, the background included
+	moveCome  = moveNap + modelRoutines
+	moveWord  = moveCome + 2
+	moveRing  = moveWord + modelWaiters
+	moveEnd   = moveRing + modelWaiters
+	moveAbort = moveEnd + 1
+	moveClose = moveEnd + 2
+	movePost  = moveEnd + 3
+	moveWork  = moveEnd + 4
+	moves     = moveEnd + 5
+)
+
+// class says who makes a move.
+type class uint8
+
+const (
+	never   class = iota
+	own           // the engine's goroutines: they go on as soon as they can
+	clock         // the time that passes
+	outside       // peers and the program
+)
+
+// can says whether a move is possible, and whose it is.
+func (w *world) can(m int, early bool) class {
+	free := w.lock < 0
+	outsideIf := func(ok bool) class {
+		if ok {
+			return outside
+		}
+		return never
+	}
+	switch {
+	case m < moveArm:
+		if !w.enabled(m) {
+			return never
+		}
+		if w.program(m) {
+			return outside
+		}
+		return own
+	case m < moveTick:
+		i := m - moveArm
+		if i >= modelBack || w.routines[i].kind == absent || w.routines[i].at != atPoll {
+			return never
+		}
+		return own
+	case m == moveTick:
+		if w.routines[modelBack].kind != absent && w.routines[modelBack].at == atPause {
+			return clock
+		}
+	case m < moveCome:
+		if g := &w.routines[m-moveNap]; free && g.at == atSleep && (early || g.naps) {
+			return clock
+		}
+	case m < moveWord:
+		return outsideIf(w.coming[m-moveCome] >= 0)
+	case m < moveRing:
+		g := &w.routines[m-moveWord]
+		return outsideIf(g.kind == word && !g.word && !g.ringing)
+	case m < moveEnd:
+		if w.routines[m-moveRing].ringing {
+			return own
+		}
+	case m == moveEnd:
+		at := w.routines[0].at
+		return outsideIf(w.cancels && free && at != atStart && at != atEnd)
+	case m == moveAbort:
+		return outsideIf(w.aborts && free)
+	case m == moveClose:
+		return outsideIf(w.closes && free)
+	case m == movePost:
+		return outsideIf(w.posts && free)
+	case m == moveWork:
+		return outsideIf(w.routines[modelServer].at == atWork)
+	}
+	return never
+}
+
+// make makes a move.
+func (w *world) make(m int) {
+	switch {
+	case m < moveArm:
+		w.step(m, Yield)
+	case m < moveTick:
+		w.step(m-moveArm, Arm)
+	case m == moveTick:
+		w.routines[modelBack].at = atWant
+	case m < moveCome:
+		w.step(m-moveNap, Yield)
+	case m < moveWord:
+		w.come(m - moveCome)
+	case m < moveRing:
+		g := &w.routines[m-moveWord]
+		g.word, g.ringing = w.flaw != ringBeforeWord, true
+		if !g.word {
+			w.ring()
+		}
+	case m < moveEnd:
+		g := &w.routines[m-moveRing]
+		g.word, g.ringing = true, false
+		if w.flaw != ringBeforeWord {
+			w.ring()
+		}
+	case m == moveEnd:
+		w.cancels, w.routines[0].canceled = false, true
+		w.tell("Rouse", func() Ready { return w.token.Rouse(&w.places[0]) })
+	case m == moveAbort:
+		w.aborts = false
+		w.fail()
+	case m == moveClose:
+		w.closes, w.closed = false, true
+		w.fail()
+		w.tell("Close", func() Ready { return w.token.Close() })
+	case m == movePost:
+		w.posts, w.backlog = false, true
+		w.tell("Urge", func() Ready { return w.token.Urge() })
+	case m == moveWork:
+		w.routines[modelServer].at = atServe
+	}
+}
+
+// come is an arrival.
+func (w *world) come(k int) {
+	w.arrivals[w.queued] = w.coming[k]
+	w.queued++
+	w.coming[k] = -1
+	if w.armed { // for one ring
+		w.armed = false
+		w.ring()
+	}
+}
+
+// waits reports whether the wait of i is under way.
+func (w *world) waits(i int) bool {
+	at := w.routines[i].at
+	return w.routines[i].kind != absent && at != atStart && at != atEnd && at != atWork && at != atServe
+}
+
+// wrong says what is wrong with a state; still says that nothing goes on but for the
+// clock and what comes from outside, stopped that the clock changes nothing either.
+func (w *world) wrong(still, stopped bool) string {
+	t := &w.token
+	h := t.holder
+	switch {
+	case w.fault != "":
+		return w.fault
+	case (h == nil) != (t.state == Free):
+		return "the token has a holder and is free, or neither"
+	case t.state == Asleep && (!h.asleep || h.role == background), t.state == Idle && (h.role != background || h.last != Sleep):
+		return "the holder does not sleep"
+	case t.state == Polling && (!h.Awake() || h.role != ordinary),
+		(t.state == Serving || t.state == Working) && (!h.Awake() || h.role != serving),
+		t.state == Draining && h.role != background:
+		return "the holder sleeps"
+	case (t.state == Asleep || t.state == Idle) && !w.armed && !w.routines[w.index(h)].rung:
+		return "the holder sleeps, nothing is armed, and nobody rang"
+	case w.armed && t.state != Asleep && t.state != Idle && w.lock < 0:
+		return "the transports are armed, and nobody sleeps"
+	}
+	if !still {
+		return ""
+	}
+	waiting := false
+	for i := range w.places {
+		if !w.waits(i) {
+			continue
+		}
+		waiting = true
+		if w.over(i) && (t.state != Working || w.routines[i].kind != word || stopped) {
+			return fmt.Sprintf("goroutine %d waits for what is there", i)
+		}
+	}
+	switch {
+	case w.closed && (waiting || w.routines[modelBack].at != atEnd && w.routines[modelBack].at != atStart && w.routines[modelBack].kind != absent):
+		return "somebody waits after the close"
+	case waiting && t.state != Asleep && t.state != Working:
+		return "goroutines wait, and nobody polls or sleeps for them"
+	case waiting && t.state == Working && stopped && w.routines[modelBack].kind != absent:
+		return "goroutines wait for work that takes long"
+	case w.queued > 0 && !w.failed && (waiting && t.state != Working || stopped && w.routines[modelBack].kind != absent && w.routines[modelBack].at != atStart):
+		return "nobody takes an arrival"
+	case w.backlog && !w.failed && stopped && waiting && t.state != Working:
+		return "nobody drives a frame"
+	}
+	return ""
+}
+
+// index is the goroutine of a place.
+func (w *world) index(p *Waiter) int {
+	if p == &w.token.background {
+		return modelBack
+	}
+	return p.Of.(int)
+}
+
+// ended reports whether all that began has ended.
+func (w *world) ended() bool {
+	for i := range w.routines {
+		if at := w.routines[i].at; w.routines[i].kind != absent && at != atEnd && at != atStart {
+			return false
+		}
+	}
+	return w.closed
+}
+
+// key identifies a state.
+type key [2]uint64
+
+var keySeeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+
+// key returns it.
+func (w *world) key() key {
+	b := w.bytes(make([]byte, 0, 96))
+	return key{maphash.Bytes(keySeeds[0], b), maphash.Bytes(keySeeds[1], b)}
+}
+
+// bit is 1 for true.
+func bit(set bool, at uint) uint16 {
+	if set {
+		return 1 << at
+	}
+	return 0
+}
+
+// bytes writes all of a state that has consequences.
+func (w *world) bytes(b []byte) []byte {
+	for i := range w.routines {
+		g := &w.routines[i]
+		flags := bit(g.armed, 0) | bit(g.open, 1) | bit(g.rung, 2) | bit(g.signal, 3) | bit(g.fired, 4) | bit(g.canceled, 5) |
+			bit(g.word, 6) | bit(g.ringing, 7) | bit(g.told, 8) | bit(g.naps, 9)
+		b = append(b, byte(g.at), byte(g.action), byte(flags), byte(flags>>8))
+		if i <= modelBack {
+			b = append(b, byte(w.place(i).last))
+		}
+	}
+	t := &w.token
+	for _, l := range []*list{&t.asleep, &t.parked, &t.words} {
+		for p := l.first; p != nil; p = p.places[l.which].next {
+			b = append(b, byte(w.index(p)))
+		}
+		b = append(b, 255)
+	}
+	holder := byte(255)
+	if t.holder != nil {
+		holder = byte(w.index(t.holder))
+	}
+	flags := bit(t.woke, 0) | bit(t.failed, 1) | bit(t.closed, 2) | bit(t.rests, 3) | bit(t.server != nil, 4) | bit(t.calls == t.callsSeen, 5) |
+		bit(t.shifts == t.shiftSeen, 6) | bit(w.armed, 7) | bit(w.cancels, 8) | bit(w.aborts, 9) | bit(w.closes, 10) | bit(w.posts, 11) |
+		bit(w.backlog, 12) | bit(w.failed, 13) | bit(w.closed, 14) | bit(w.fault != "", 15)
+	b = append(b, byte(t.state), holder, byte(flags), byte(flags>>8), byte(w.lock), byte(w.queued), byte(w.ready), byte(w.coming[0]), byte(w.coming[1]))
+	for _, to := range w.arrivals[:w.queued] {
+		b = append(b, byte(to))
+	}
+	return b
+}
+
+// found is the result of a search.
+type found struct {
+	states int
+	fault  string // "" = none
+	path   string // to it
+}
+
+// node is a state that was found.
+type node struct {
+	from int32
+	move uint8
+}
+
+// search visits every state within bounds and returns the first fault.
+func search(c bounds) found {
+	first := newWorld(c)
+	seen := map[key]int32{first.key(): 0}
+	nodes := []node{{from: -1}}
+	frontier := []*world{first}
+	var edges [][2]int32
+	var ends []int32
+	for at := int32(0); len(frontier) > 0; at++ {
+		w := frontier[0]
+		frontier[0], frontier = nil, frontier[1:]
+		still, stopped := true, true
+		for m := range moves {
+			who := w.can(m, c.early)
+			if who == never {
+				continue
+			}
+			if who == own {
+				still = false
+			}
+			n := w.clone()
+			n.make(m)
+			k := n.key()
+			to, old := seen[k]
+			if !old {
+				to = int32(len(nodes))
+				seen[k] = to
+				nodes = append(nodes, node{at, uint8(m)})
+				frontier = append(frontier, n)
+			}
+			if who == clock && to != at {
+				stopped = false
+			}
+			edges = append(edges, [2]int32{at, to})
+		}
+		if fault := w.wrong(still, still && stopped); fault != "" {
+			return found{len(nodes), fault, trace(c, nodes, at)}
+		}
+		if w.ended() {
+			ends = append(ends, at)
+		}
+	}
+	if at := cornered(len(nodes), edges, ends); c.closes && at >= 0 {
+		return found{len(nodes), "a close does not end everybody", trace(c, nodes, at)}
+	}
+	return found{states: len(nodes)}
+}
+
+// cornered returns a state from which no end can be reached, or -1.
+func cornered(states int, edges [][2]int32, ends []int32) int32 {
+	begins := make([]int32, states+1) // of the edges to a state
+	for _, e := range edges {
+		begins[e[1]]++
+	}
+	for i := 1; i <= states; i++ {
+		begins[i] += begins[i-1]
+	}
+	from := make([]int32, len(edges))
+	for _, e := range edges {
+		begins[e[1]]--
+		from[begins[e[1]]] = e[0]
+	}
+	reaches := make([]bool, states)
+	for _, at := range ends {
+		reaches[at] = true
+	}
+	for len(ends) > 0 {
+		at := ends[len(ends)-1]
+		ends = ends[:len(ends)-1]
+		for _, before := range from[begins[at]:begins[at+1]] {
+			if !reaches[before] {
+				reaches[before] = true
+				ends = append(ends, before)
+			}
+		}
+	}
+	for at, ok := range reaches {
+		if !ok {
+			return int32(at)
+		}
+	}
+	return -1
+}
+
+// trace describes the path to a state.
+func trace(c bounds, nodes []node, at int32) string {
+	var path []int
+	for ; nodes[at].from >= 0; at = nodes[at].from {
+		path = append(path, int(nodes[at].move))
+	}
+	w := newWorld(c)
+	var s strings.Builder
+	for i := len(path) - 1; i >= 0; i-- {
+		text := w.describe(path[i])
+		w.make(path[i])
+		fmt.Fprintf(&s, "%-28s| %v\n", text, w)
+	}
+	return s.String()
+}
+
+// describe names a move.
+func (w *world) describe(m int) string {
+	steps := [...]string{
+		"begins", "polls first", "polls", "prepares", "arms", "looks", "wakes", "wakes", "wakes", "wakes",
+		"works", "goes on", "comes back", "",
+	}
+	switch {
+	case m < moveArm:
+		return names[m] + " " + steps[w.routines[m].at]
+	case m < moveTick:
+		return names[m-moveArm] + " polls to sleep"
+	case m == moveTick:
+		return "a tick"
+	case m < moveCome:
+		return names[m-moveNap] + " has slept enough"
+	case m < moveWord:
+		if to := w.coming[m-moveCome]; to == failing {
+			return "the transport fails"
+		} else if to >= 0 {
+			return "arrival for " + names[to]
+		}
+		return ""
+	case m < moveRing:
+		return "the word of " + names[m-moveWord] + " changes"
+	case m < moveEnd:
+		return "ring for " + names[m-moveRing]
+	}
+	return [...]string{"the context of 0 ends", "abort", "close", "a frame is refused", "the work ends"}[m-moveEnd]
+}

@@ -1,0 +1,74 @@
+package progress
+
+// Waiter is a goroutine's place at the token, which the driver embeds in its record of
+// a wait. It must not be copied while the goroutine waits.
+type Waiter struct {
+	// Of is the driver's record.
+	Of any
+	// Word says that nobody reports the end of the wait: the driver looks for it, at
+	// every waiter of Token.Words.
+	Word bool
+
+	role   role
+	last   Action // what Next, or NextBackground, said last
+	parked bool   // in Token.parked
+	asleep bool   // in Token.asleep
+
+	places [places]place
+}
+
+// role is whose place it is. The states of a token that is held by a goroutine awake are
+// Polling, Serving and Draining, in the order of the roles.
+type role uint8
+
+const (
+	ordinary role = iota
+	serving
+	background
+)
+
+// Awake reports whether the goroutine neither sleeps nor is parked.
+func (w *Waiter) Awake() bool { return !w.parked && !w.asleep }
+
+// The lists that a waiter can be in.
+const (
+	placeResting = iota // asleep or parked
+	placeWord           // and Word
+	places
+)
+
+// place is the links of one list.
+type place struct{ next, prev *Waiter }
+
+// list is one of waiters, in order of arrival.
+type list struct {
+	which       int
+	first, last *Waiter
+}
+
+// push appends w.
+func (l *list) push(w *Waiter) {
+	w.places[l.which] = place{prev: l.last}
+	if l.last == nil {
+		l.first = w
+	} else {
+		l.last.places[l.which].next = w
+	}
+	l.last = w
+}
+
+// remove takes w out; it must be in.
+func (l *list) remove(w *Waiter) {
+	p := w.places[l.which]
+	if p.prev == nil {
+		l.first = p.next
+	} else {
+		p.prev.places[l.which].next = p.next
+	}
+	if p.next == nil {
+		l.last = p.prev
+	} else {
+		p.next.places[l.which].prev = p.prev
+	}
+	w.places[l.which] = place{}
+}
