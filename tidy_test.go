@@ -43,6 +43,7 @@ var imports = map[string][]string{
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
 	"internal/processor":      {},
 	"internal/blocking":       {},
+	"internal/monitor":        {"golang.org/x/sys/unix"},
 	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
 	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
 	"internal/journal":        {},
@@ -76,7 +77,7 @@ var imports = map[string][]string{
 	"runtime/internal/layout":   {},
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime": {
-		"internal/callsite", "internal/journal", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/journal", "internal/monitor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 

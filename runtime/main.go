@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/monitor"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
@@ -127,6 +128,8 @@ func enter(session *bootstrap.Session) (*World, error) {
 	job := session.Job()
 	if session.Memory() == nil {
 		warnOfForeign()
+	} else {
+		monitor.Defer()
 	}
 	wait, err := processWait(job)
 	if err != nil {

@@ -18,7 +18,11 @@ func (w *World) meet(session *bootstrap.Session) error {
 	if w.job.Nodes > 1 {
 		w.book.Store(book)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	w.engine.Prepare(w.shm.Partners())
+	return nil
 }
 
 // gap stands for the transport to a rank that none leads to. Connections are

@@ -127,6 +127,14 @@ type Endpoint interface {
 	Map(k Key, n int) ([]byte, error)
 }
 
+// Preparer is implemented by an Endpoint that can do in advance what the first messages
+// to its peer would do.
+type Preparer interface {
+	// Prepare is called once the peer has joined the job, at most once, before the first
+	// Send.
+	Prepare()
+}
+
 // Arena is implemented by a transport whose ranks can name each other's memory:
 // it is this rank's range of node memory, without an allocator.
 type Arena interface {

@@ -39,6 +39,8 @@ type endpoint struct {
 	sent int
 	// introduced says that the peer's header was seen and is sound.
 	introduced bool
+	// prepared says that the endpoint was made for Prepare.
+	prepared bool
 	// down is the loss of the peer once it was reported.
 	down *transport.PeerDown
 	// blocked says that the endpoint is in the transport's list of those.

@@ -6,10 +6,14 @@ import (
 )
 
 // Known says that this rank has had to do with a peer: it has sent to it, heard
-// from it, or was asked for the way there.
+// from it, or was asked for the way there. That the way is prepared does not count.
 func (t *Transport) Known(peer int) bool {
 	slot := t.slot(peer)
-	return slot >= 0 && t.endpoints[slot] != nil
+	if slot < 0 || t.endpoints[slot] == nil {
+		return false
+	}
+	e, l := t.endpoints[slot], t.lanes[slot]
+	return !e.prepared || e.ring.tail > 0 || l != nil && l.pos > 0
 }
 
 // Explain says in one line how messages and bulk go to a peer, and why not

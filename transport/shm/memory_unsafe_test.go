@@ -1,6 +1,7 @@
 package shm_test
 
 import (
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,3 +19,18 @@ func mapAt(addr uintptr, n int) ([]byte, error) {
 
 // longer returns b with n bytes more of what follows it in memory. They are not touched.
 func longer(b []byte, n int) []byte { return unsafe.Slice(&b[0], len(b)+n) }
+
+// resident returns how many bytes of the whole pages of b are in memory (mincore(2)).
+func resident(b []byte) (int, error) {
+	page := os.Getpagesize()
+	b = b[-int(uintptr(unsafe.Pointer(&b[0])))&(page-1):]
+	pages := make([]byte, len(b)/page)
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(pages)*page), uintptr(unsafe.Pointer(&pages[0]))); errno != 0 {
+		return 0, errno
+	}
+	count := 0
+	for _, p := range pages {
+		count += int(p & 1)
+	}
+	return count * page, nil
+}

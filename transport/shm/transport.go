@@ -143,7 +143,11 @@ func New(n *Node, cfg Config) (*Transport, error) {
 	if err := t.mapSlots(); err != nil {
 		return nil, err
 	}
-	return t, t.join()
+	if err := t.join(); err != nil {
+		return nil, err
+	}
+	t.touch()
+	return t, nil
 }
 
 func (t *Transport) mapSlots() error {

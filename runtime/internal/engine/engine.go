@@ -231,6 +231,22 @@ func (e *Engine) MarkDown(rank int, cause error) {
 	}
 }
 
+// Prepare makes the ways to these ranks ready for messages, as far as that can be done
+// before the first one. They have joined the job.
+func (e *Engine) Prepare(ranks []int) {
+	e.lock()
+	defer e.unlock()
+	for _, rank := range ranks {
+		p, err := e.to(rank)
+		if err != nil || p.down != nil {
+			continue
+		}
+		if way, ok := p.ep.(transport.Preparer); ok {
+			way.Prepare()
+		}
+	}
+}
+
 // Flush waits until the lanes have taken every frame that was given to them. A
 // rank does it before it leaves: others wait for these frames.
 func (e *Engine) Flush(ctx context.Context) error {

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package monitor
+
+// Defer does nothing.
+func Defer() {}

@@ -1,0 +1,117 @@
+package shm_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/shm"
+)
+
+// prepare prepares the way of a transport to a rank.
+func prepare(t *testing.T, tr *shm.Transport, peer int) {
+	t.Helper()
+	way, ok := endpointTo(t, tr, peer).(transport.Preparer)
+	require.True(t, ok)
+	way.Prepare()
+	way.Prepare() // once more changes nothing
+}
+
+// On a node with a ring for every pair, all messages of prepared pairs go through their
+// rings, the first ones too. On a larger one the inbox is used as before.
+func TestPreparedPairs(t *testing.T) {
+	for _, ranks := range []int{1, 2, shm.RingsPerRank + 1, shm.RingsPerRank + 2} {
+		small := ranks <= shm.RingsPerRank+1
+		ts, node := mapped(t, ranks, shm.Config{})
+		for _, tr := range ts {
+			partners := tr.Partners()
+			if !small {
+				require.Empty(t, partners)
+				continue
+			}
+			require.Len(t, partners, ranks-1)
+			for _, peer := range partners {
+				prepare(t, tr, peer)
+			}
+		}
+		for i, tr := range ts {
+			for peer := range ts {
+				if peer == i {
+					continue
+				}
+				require.False(t, tr.Known(peer))
+				require.Equal(t, small, shm.Lane(tr, peer) >= 0, "%d ranks, from %d to %d", ranks, i, peer)
+				for n := range uint64(3) {
+					require.NoError(t, endpointTo(t, tr, peer).Send(transport.Header{A: uint64(i), B: n}, nil))
+				}
+				require.True(t, tr.Known(peer))
+			}
+		}
+		for i, tr := range ts {
+			got := &log{}
+			poll(t, tr, got, 3*(ranks-1))
+			next := map[int]uint64{}
+			for _, a := range got.arrivals {
+				require.Equal(t, transport.Header{A: uint64(a.peer), B: next[a.peer]}, a.header, "at %d", i)
+				next[a.peer]++
+			}
+			require.Len(t, next, ranks-1)
+		}
+		for _, tr := range ts {
+			require.NoError(t, tr.Close())
+		}
+		require.NoError(t, node.Close())
+	}
+}
+
+// A peer that has not joined is left for its first messages.
+func TestPrepareBeforeThePeerHasJoined(t *testing.T) {
+	fd := memory(t, 2)
+	node, err := shm.OpenNode(fd, 2, rangeBytes)
+	require.NoError(t, err)
+	require.NoError(t, unix.Close(fd))
+	first, err := shm.New(node, shm.Config{Rank: 0, LocalRank: 0})
+	require.NoError(t, err)
+	prepare(t, first, 1)
+	require.Equal(t, -1, shm.Lane(first, 1))
+	require.NoError(t, endpointTo(t, first, 1).Send(transport.Header{A: 7}, nil))
+	second, err := shm.New(node, shm.Config{Rank: 1, LocalRank: 1})
+	require.NoError(t, err)
+	prepare(t, first, 1)
+	require.NotEqual(t, -1, shm.Lane(first, 1))
+	require.NoError(t, endpointTo(t, first, 1).Send(transport.Header{A: 8}, nil))
+	got := &log{}
+	poll(t, second, got, 2)
+	require.Equal(t, uint64(7), got.arrivals[0].header.A)
+	require.Equal(t, uint64(8), got.arrivals[1].header.A)
+	require.NoError(t, first.Close())
+	require.NoError(t, second.Close())
+	require.NoError(t, node.Close())
+}
+
+// The rings of a small node are there before the first message; a rank of a large one
+// makes its pages as it uses them.
+func TestPagesOfSmallNodes(t *testing.T) {
+	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Munmap(page)) }()
+	if err := unix.Madvise(page, unix.MADV_POPULATE_WRITE); err != nil {
+		t.Skipf("MADV_POPULATE_WRITE: %v", err)
+	}
+	rings := func(ranks int) int {
+		ts, node := mapped(t, ranks, shm.Config{})
+		n, err := resident(shm.Control(ts[0], 0)[shm.OffRings:])
+		require.NoError(t, err)
+		for _, tr := range ts {
+			require.NoError(t, tr.Close())
+		}
+		require.NoError(t, node.Close())
+		return n
+	}
+	require.GreaterOrEqual(t, rings(3), 2*shm.RingBytes)
+	require.Less(t, rings(3), 3*shm.RingBytes)
+	require.Zero(t, rings(shm.RingsPerRank+2))
+}
