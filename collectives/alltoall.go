@@ -66,8 +66,8 @@ func (g *group) allToAllAnyhow(send, recv []byte) error {
 	}
 }
 
-// pullOr reads the members' blocks where they lie. The first call finds out
-// whether that can be done; if not, it and later ones choose something else.
+// pullOr reads the members' blocks in place. The first call finds out whether that is
+// possible; if not, it and later calls choose another algorithm.
 func (g *group) pullOr(n *node.Group, send, recv []byte) error {
 	ok, err := n.CanPull()
 	if err != nil {

@@ -44,8 +44,8 @@ func (g entry) bcast(buf []byte, root int) error {
 	}
 }
 
-// bcastPair is one message, which both ends copy at once where that can be done.
-// Only after both have come, and call the same, is one sure to be received.
+// bcastPair is one message, which both ends copy at the same time if possible. Both ranks
+// exchange their calls first: only if they are equal will the message be received.
 func (g *group) bcastPair(n *node.Group, buf []byte, root int) error {
 	if err := n.BarrierFlags(); err != nil {
 		return err

@@ -25,12 +25,12 @@ type MismatchError struct {
 	// Line and PeerLine are the source lines, as in "main.go:12". PeerLine is empty if the
 	// peer does not answer, or does not remember the call: it stores its last calls only.
 	Line, PeerLine string
-	// odd is the world rank that calls something else than the others.
+	// odd is the world rank whose call differs from those of the others.
 	odd int
 }
 
-// FailureOrigin returns the world rank of the one of the two ranks that a third one does not
-// agree with, or of the lower one if no other rank knows.
+// FailureOrigin returns the world rank of the one of the two ranks whose call differs from
+// that of a third rank, or of the lower one if no other rank knows.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 
 // Error implements error.

@@ -15,7 +15,7 @@ type choices struct {
 	all map[*rule]choice
 }
 
-// choice is what a rule was taken for.
+// choice is the set of operations for which a rule was taken.
 type choice struct {
 	least, most int // bytes
 	times       int
@@ -26,8 +26,8 @@ var _ runtime.Explainer = (*choices)(nil)
 // choicesKey is the key of the attribute.
 type choicesKey struct{}
 
-// choicesOf returns the choices of a communicator's World, nil if nobody wants to know
-// them.
+// choicesOf returns the choices of a communicator's World, nil if they are not to be
+// explained.
 func choicesOf(c *runtime.Comm) (*choices, error) {
 	if os.Getenv("GORUN_EXPLAIN") != "1" {
 		return nil, nil

@@ -11,7 +11,7 @@
 //     blocking operation runs at a time; nonblocking ones may run beside it. A
 //     nonblocking operation matches those of the other members in the order in which
 //     they were started, never a blocking one: members of which some call IBarrier
-//     and others Barrier wait for each other, and no error says so.
+//     and others Barrier wait for each other, without an error.
 //   - Elements are any type without pointers. Built-in operators fit numbers and
 //     bools; Func makes an operator for every other type.
 //   - Wrong arguments are refused before anything is sent. An operation that is
@@ -21,8 +21,8 @@
 //   - Members that call different operations, or with different lengths, roots,
 //     operators or element types, get a MismatchError, which names both source lines,
 //     and the others ErrCommBroken: at that call, at the next one, or when the
-//     communicator is closed, where nobody waited for anybody. Two goroutines of a rank
-//     in blocking operations on one communicator get runtime.ErrInUse.
+//     communicator is closed, if no member waited for another one. Two goroutines of a
+//     rank in blocking operations on one communicator get runtime.ErrInUse.
 //   - Messages of collectives never match receives of the program.
 //
 // # In place

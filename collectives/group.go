@@ -17,27 +17,27 @@ import (
 // group is what this rank keeps for the collective operations of a
 // communicator. It is an attribute of it.
 type group struct {
-	// peer talks with tagBlocking through the view of the current operation.
+	// peer sends with tagBlocking through the view of the current operation.
 	peer
 	near, crowded bool
-	// readable says that members can read each other's private memory, or that
-	// nobody has tried yet.
+	// readable says that members can read each other's private memory, or that none has
+	// tried yet.
 	readable          bool
 	smallMax, elemMax int
 	override          overrides
-	choices           *choices // nil if nobody wants to know
+	choices           *choices // nil if they are not to be explained
 	// node is nil until the first operation through shared memory, memories are
 	// what it has opened.
 	node     *node.Group
 	memories []*runtime.Shared
-	// number is that of the latest blocking call, the first is 1, and trail the
-	// fingerprint of all of them.
+	// number is that of the latest blocking call, counted from 1; trail is the fingerprint
+	// of all of them.
 	number uint64
 	trail  node.Trail
 
-	// The fields below are for any goroutine.
+	// The fields below may be used by any goroutine.
 
-	// home is the communicator itself, whose operations no context ends.
+	// home is the communicator itself, without the context of a view.
 	home *runtime.Comm
 	// busy is 1 while a blocking operation is under way, which owns the fields above.
 	busy uint32
@@ -51,8 +51,8 @@ type group struct {
 // groupKey is the key of the attribute.
 type groupKey struct{}
 
-// entry is a blocking call before it has begun: the group, the view that it is to talk
-// through and the kind of its elements.
+// entry is a blocking call before it has begun: the group, the view through which it will
+// communicate, and the kind of its elements.
 type entry struct {
 	*group
 	view *runtime.Comm
@@ -65,8 +65,8 @@ func enter(c *runtime.Comm) (entry, error) {
 	return entry{group: g, view: p}, err
 }
 
-// find returns the group of a communicator and the view it talks through. It
-// changes nothing, so that it may be called beside an operation.
+// find returns the group of a communicator and the view through which it communicates. It
+// changes nothing, so that it may be called during an operation.
 func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	if c == nil {
 		return nil, nil, runtime.ErrComm
@@ -79,8 +79,8 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 	return v.(*group), p, nil
 }
 
-// Close gives the shared memory back when the communicator is closed, and names calls
-// that did not fit those of other members and that no operation has met since.
+// Close returns the shared memory when the communicator is closed. Its error names calls
+// that did not match those of other members and that no operation has detected.
 func (g *group) Close() error {
 	g.watch.end()
 	err := g.leftovers()
@@ -117,7 +117,7 @@ func enterFor[T any](c *runtime.Comm) (entry, error) {
 	return e, err
 }
 
-// element returns nil if T may travel.
+// element returns nil if T can be sent.
 func element[T any]() error {
 	if kernel.KindOf[T]() != kernel.Other {
 		return nil
@@ -138,7 +138,7 @@ func (g *group) choose(op operation, bytes, elem int, commutative bool) algorith
 	return g.take(&s)
 }
 
-// take returns the algorithm for a situation that has come.
+// take returns the algorithm for a situation, and records the choice.
 func (g *group) take(s *situation) algorithm {
 	r := choose(s, g.override[s.op])
 	if g.choices != nil {
@@ -162,9 +162,9 @@ func refuse(op operation, err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", op, err))
 }
 
-// begin starts a blocking operation: it says what this member is about to do before it
-// chooses how. It is once per operation, so that the operations' numbers agree whatever
-// way they go. Unless it fails, end follows.
+// begin starts a blocking operation: it announces this member's call before it chooses the
+// algorithm. It is called once per operation, so that the numbers of operations agree at
+// all members whichever algorithm they use. Unless it fails, end follows.
 func (e entry) begin(c call) error {
 	g := e.group
 	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) {
@@ -189,8 +189,8 @@ func (e entry) begin(c call) error {
 	return err
 }
 
-// end finishes an operation that was begun: given up halfway, it leaves the
-// members out of step, so the communicator is of no more use.
+// end finishes an operation that was begun. If the operation failed, the members are out of
+// step, so the communicator is broken.
 func (g *group) end(op operation, err error) error {
 	if err == nil {
 		processor.Store32(&g.busy, 0)

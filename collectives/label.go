@@ -2,8 +2,8 @@ package collectives
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// A label of a message names the call that it belongs to. Members that call the same
-// use the same.
+// A label of a message identifies the call that it belongs to. Equal calls have equal
+// labels.
 //
 //	bits 10-30  fingerprint: of all blocking calls so far, because in some of them
 //	            nobody receives anything; of a nonblocking call alone

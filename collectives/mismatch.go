@@ -15,7 +15,7 @@ var (
 	_ runtime.Describer = (*group)(nil)
 )
 
-// Answer implements runtime.Answerer: it says what this member called.
+// Answer implements runtime.Answerer: it describes this member's calls.
 func (g *group) Answer(subject uint64) []byte {
 	if subject == subjectHistory {
 		return g.blocking.history()
@@ -43,9 +43,9 @@ func (g *group) Doing() string {
 	return fmt.Sprintf("%s, call %d, at %s", describe(s.Call), n, s.line)
 }
 
-// explain makes of the error that ended an operation one that says who called what,
-// if members called something else. mine has this rank's calls, started is subjectStarted
-// for nonblocking ones.
+// explain replaces the error that ended an operation by one that names both calls, if
+// members called different operations. mine has this rank's calls, started is
+// subjectStarted for nonblocking ones.
 func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64) error {
 	var shared *node.MismatchError
 	var met *runtime.LabelError
@@ -56,7 +56,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 		wanted, sent := uint64(met.Want)%labelNumbers, uint64(met.Sent)%labelNumbers
 		if started == 0 {
 			if first, differs := g.differsFrom(c, met.Source); differs {
-				wanted, sent = first, first // the calls that met follow it
+				wanted, sent = first, first // the subjects of both calls follow it
 			}
 		}
 		own, _ := mine.of(wanted)
@@ -65,8 +65,8 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 	return err
 }
 
-// mismatchOnNode is the error of calls that were compared in shared memory, which
-// knows the lines of those alone that have noticed.
+// mismatchOnNode is the error of calls that were compared in shared memory, which has the
+// source lines only of members that have detected the mismatch.
 func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	number := e.Number % labelNumbers
 	if own, known := g.blocking.of(number); known {
@@ -83,12 +83,13 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	}
 }
 
-// arbitersMax bounds how many other members are asked which of two is right.
+// arbitersMax bounds how many other members are asked which of two calls is right.
 const arbitersMax = 4
 
-// odd returns the world rank of the one of two members, this one and peer, that called
-// something else than a third one did; the subject is its call. All that meet a mismatch
-// name the same rank so, if it is one that differs. Without a third the lower one is named.
+// odd returns the world rank of the one of two members, this one and peer, whose call
+// differs from that of a third member; the subject is its call. So all members that detect
+// a mismatch name the same rank, if only one differs. Without a third member it is the
+// lower one.
 func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject uint64) int {
 	low, asked := min(g.rank, peer), 0
 	for rank := 0; rank < g.size && asked < arbitersMax && mine != theirs; rank++ {
@@ -106,8 +107,8 @@ func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject u
 	return c.WorldRank(low)
 }
 
-// ask returns what another member said of one of its calls, nothing if it does not
-// answer or has forgotten.
+// ask returns another member's description of one of its calls, nothing if it does not
+// answer or does not remember it.
 func (g *group) ask(c *runtime.Comm, rank int, subject uint64) statement {
 	text, err := c.Inquire(rank, subject)
 	if err != nil {
@@ -117,8 +118,8 @@ func (g *group) ask(c *runtime.Comm, rank int, subject uint64) statement {
 	return s
 }
 
-// mismatch is the error of two calls that met, each a subject of Answer. Calls that are
-// alike differ by their number: one of the two ranks has left one out.
+// mismatch is the error of two calls that were compared, each a subject of Answer. If the
+// calls are equal, their numbers differ: one of the two ranks has skipped a call.
 func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer int, theirs statement, peerSubject uint64) *MismatchError {
 	e := &MismatchError{
 		Rank: g.rank, Peer: peer, Call: describe(mine.Call), PeerCall: describe(theirs.Call), Line: mine.line, PeerLine: theirs.line,
@@ -132,11 +133,11 @@ func (g *group) mismatch(c *runtime.Comm, mine statement, subject uint64, peer i
 }
 
 // leftovers returns an error if the members' last calls differ, or if messages are left
-// that no operation will receive: a broadcast of two roots, say, in which nobody waits
-// for anybody. The other members have called what they will.
+// that no operation will receive: a broadcast with two roots, for example, in which no
+// member waits for another one. The other members make no more calls.
 func (g *group) leftovers() error {
 	if g.home.Broken() {
-		return nil // it is known that the members are out of step
+		return nil // the members are known to be out of step
 	}
 	if g.node != nil {
 		if err := g.node.Agree(); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The nonblocking operations run on goroutines of their own and talk in messages
-// of their own, so that any number may be under way, beside a blocking one, and
-// be waited for in any order. All members start them in the same order. Until the
-// request is complete its buffers belong to it. Errors come from Wait.
+// The nonblocking operations run on goroutines of their own with messages of their own, so
+// that any number of them may be under way beside a blocking one, and be waited for in any
+// order. All members start them in the same order. Until the request is complete its
+// buffers belong to it. Errors come from Wait.
 
 // IBarrier starts a Barrier: its request is complete when all members have
 // started theirs.
@@ -83,7 +83,7 @@ func start(c *runtime.Comm, what call, check func(*group) error, run func(*group
 	})
 }
 
-// far chooses among the algorithms that talk in messages.
+// far chooses among the algorithms that send messages.
 func (g *group) far(op operation, bytes, elem int, commutative bool) algorithm {
 	s := g.situation(op, bytes, elem, commutative)
 	s.near = false

@@ -13,21 +13,21 @@ import (
 // others.
 const recordSize = 16
 
-// record is what a member called last, for others that called something else. Any
-// goroutine may note a call, or look.
+// record has a member's last calls, for members whose calls differ. Any goroutine may note
+// or read a call.
 type record struct{ slots [recordSize]slot }
 
 // slot is one call. It is as written when the number is the same before and after it is
-// read; 0 is no number. (Where the processor reorders stores, as on arm64, a look at the
-// moment of a write may find words of two calls. They are for the text of an error alone.)
+// read; 0 is no number. (Where the processor reorders stores, as on arm64, a read during a
+// write may return words of two calls. They are used only in the text of an error.)
 type slot struct {
 	number, what, bytes uint64
 	label               uint64 // of its messages
 	site                callsite.Site
 }
 
-// note remembers call n, which is that of the caller's caller or of one further out, and
-// the label of its messages.
+// note stores call n with its source line, that of the caller's caller or of a frame
+// further out, and the label of its messages.
 func (r *record) note(n uint64, c node.Call, label uint32) {
 	s := &r.slots[n%recordSize]
 	processor.Store64(&s.number, 0)
@@ -92,13 +92,13 @@ func (r *record) highest() uint64 {
 // packagePath begins the names of the functions that work on behalf of the caller.
 const packagePath = "github.com/gorun-hpc/gorun/collectives"
 
-// statement is what a member says of one of its calls.
+// statement describes one call of a member.
 //
 //	bytes 0-7 what, 8-15 bytes, little endian, then the source line
 type statement struct {
 	node.Call
 	line  string
-	label uint32 // of its messages, which does not travel
+	label uint32 // of its messages, which is not sent
 }
 
 const statementHead = 16

@@ -14,9 +14,9 @@ type situation struct {
 	ranks       int
 	// near: all ranks share memory. crowded: ranks outnumber processors.
 	near, crowded bool
-	// readable: ranks can read each other's private memory, as far as known.
+	// readable: ranks can read each other's private memory, or have not tried yet.
 	readable bool
-	// smallMax and elemMax are the limits of the node algorithms in bytes.
+	// smallMax and elemMax are the limits of the algorithms of package node in bytes.
 	smallMax, elemMax int
 }
 
@@ -43,8 +43,8 @@ const flatMax = 8
 
 // An all-to-all on a node goes through shared memory, where each block is copied
 // twice, up to blocks of pipelineMax bytes: reading a peer's private memory costs
-// a system call. When ranks take turns that costs more, and where it is forbidden
-// so does a message: then up to pipelineLong.
+// a system call. When ranks share processors the system call costs more; where it is
+// forbidden, messages cost more, too: then up to pipelineLong.
 const (
 	pipelineMax  = 4 << 10
 	pipelineLong = 32 << 10
@@ -86,7 +86,7 @@ var table = []rule{
 	{opBarrier, counter, near, 0, 0, "one switch per rank"},
 	{opBarrier, dissemination, 0, 0, 0, "ranks on several nodes"},
 
-	{opBcast, small, near | fits, 0, 0, "the data travels beside its flag"},
+	{opBcast, small, near | fits, 0, 0, "data and flag are in one cache line"},
 	{opBcast, pair, near | two, free | readable, 0, "one message, which is copied once by both ends"},
 	{opBcast, pipeline, near, 0, 0, "readers copy from root's memory while it writes"},
 	{opBcast, binomial, 0, 0, 32 << 10, "short: fewest messages"},
@@ -98,7 +98,7 @@ var table = []rule{
 	{opReduce, ordered, 0, 0, 0, "the operator does not commute"},
 
 	{opAllReduce, exchange, near | fits, free | few, 0, "every rank combines all contributions"},
-	{opAllReduce, counter, near | fits, 0, 0, "the last rank to come combines: one switch per rank"},
+	{opAllReduce, counter, near | fits, 0, 0, "the last rank to arrive combines: one switch per rank"},
 	{opAllReduce, pair, near | whole | two, 0, 0, "two ranks combine straight into recv"},
 	{opAllReduce, segments, near | whole, 0, 0, "every rank combines a share in place"},
 	{opAllReduce, recursiveDoubling, 0, 0, 8 << 10, "short: fewest messages"},
@@ -122,9 +122,9 @@ var table = []rule{
 
 	{opAllToAll, small, near | allFit, 0, 0, "every rank reads its blocks in place"},
 	{opAllToAll, pipeline, near, 0, pipelineMax, "every rank reads its blocks while they are written"},
-	{opAllToAll, pull, near | readable, free, 0, "every rank reads its blocks where they lie, copied once"},
+	{opAllToAll, pull, near | readable, free, 0, "every rank reads its blocks in place, copied once"},
 	{opAllToAll, pipeline, near, 0, pipelineLong, "every rank reads its blocks while they are written"},
-	{opAllToAll, pull, near | readable, 0, 0, "long: every rank reads its blocks where they lie, copied once"},
+	{opAllToAll, pull, near | readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
 	{opAllToAll, bruck, 0, 0, 256, "short: fewest messages"},
 	{opAllToAll, pairwise, 0, 0, 0, "long: straight into recv, copied once instead of twice"},
 }
@@ -138,8 +138,8 @@ var first = func() (at [operations + 1]int) {
 	return at
 }()
 
-// choose returns the rule for a situation. An override goes before the table
-// where it can.
+// choose returns the rule for a situation. An override has priority if it can serve the
+// call.
 func choose(s *situation, override algorithm) *rule {
 	have := s.holds()
 	rules := table[first[s.op]:first[s.op+1]]

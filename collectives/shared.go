@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// shared is the memory of a group's ranks; it waits on behalf of the operation
-// that is under way.
+// shared is the memory of a group's ranks; its waits use the view of the operation that is
+// under way.
 type shared struct {
 	*runtime.Shared
 	g *group

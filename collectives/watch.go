@@ -8,13 +8,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// watchPeriod is how long a blocking operation is under way at least before the members
-// that it waits for are asked what they called.
+// watchPeriod is the minimum time that a blocking operation is under way before the members
+// that it waits for are asked for their calls.
 const watchPeriod = time.Second
 
-// watch finds members that called something else and send nothing that could be
-// compared, as two that gather to each other. It is a timer that runs while operations
-// come; an operation costs a look at a word.
+// watch finds members whose calls differ and that send no message that could be compared,
+// such as two ranks in Gather that take each other for the root. It is a timer that runs
+// while operations begin; an operation costs the read of a word.
 type watch struct {
 	// awake says that the timer runs.
 	awake atomic.Bool
@@ -22,12 +22,12 @@ type watch struct {
 	mu    sync.Mutex
 	over  bool
 	timer *time.Timer
-	// seen is the number of the operation that was under way at the last look, which
-	// only the timer's goroutine touches.
+	// seen is the number of the operation that was under way at the last tick; only the
+	// timer's goroutine uses it.
 	seen uint64
 }
 
-// wake starts the watch of a group if it rests.
+// wake starts the timer of a group if it does not run.
 func (w *watch) wake(g *group) {
 	if w.awake.Load() || !w.awake.CompareAndSwap(false, true) {
 		return
@@ -58,11 +58,11 @@ func (w *watch) end() {
 	}
 }
 
-// look asks on behalf of an operation that was under way at the last look, too.
+// look compares the calls if the operation was under way at the last tick, too.
 func (w *watch) look(g *group) {
 	if atomic.LoadUint32(&g.busy) == 0 {
 		w.awake.Store(false)
-		// An operation that began meanwhile has found it awake.
+		// An operation that began meanwhile has found the timer running.
 		if atomic.LoadUint32(&g.busy) != 0 {
 			w.wake(g)
 		}
@@ -76,9 +76,9 @@ func (w *watch) look(g *group) {
 	w.again(g)
 }
 
-// compare asks the members that a blocking operation waits for, and the next one, what
-// they called, and breaks the communicator if it was something else. If members differ,
-// then somewhere around the ring neighbours do.
+// compare asks the members that a blocking operation waits for, and the next one, for their
+// calls, and breaks the communicator if one differs. If any members differ, then two
+// neighbours around the ring do.
 func (g *group) compare(number uint64) {
 	if g.home.Err() != nil {
 		return

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Error is an error with the place where the program called what it ended. It is made
-// where something has failed, and costs the unwinding of one stack; what succeeds pays
-// nothing. The line is looked up when somebody reads it.
+// Error is an error with the program's source line of the call that it ended. It is made
+// after a failure, and costs the unwinding of one stack; operations without a failure cost
+// nothing. The line is looked up when the text is requested.
 type Error struct {
 	// Err is what went wrong.
 	Err   error
@@ -21,8 +21,8 @@ type Error struct {
 // program.
 const errorDepth = 32
 
-// At returns err with the place where the program called into gorun. An error that says
-// so already, and one of a goroutine of gorun's own, stays as it is.
+// At returns err with the place where the program called into gorun. An error that has a
+// place already, and one of a goroutine of gorun's own, is returned unchanged.
 func At(err error) error {
 	if err == nil {
 		return nil
@@ -48,16 +48,16 @@ func (e *Error) Line() string {
 	return line
 }
 
-// modulePath is what the packages of gorun begin with, protoactorPath those that call
-// it for actors.
+// modulePath begins the paths of gorun's packages, protoactorPath those of protoactor,
+// which calls gorun for actors.
 const (
 	modulePath     = "github.com/gorun-hpc/gorun/"
 	protoactorPath = "github.com/asynkron/protoactor-go/"
 )
 
 // Caller returns where the program called into gorun, as in "main.go:12", and in which
-// function: the innermost frame of none of the packages that work on its behalf. The
-// stack is that of goruntime.Callers. Of a goroutine of gorun's own it returns nothing.
+// function: the innermost frame that is in neither gorun nor protoactor. The stack is that
+// of goruntime.Callers. For a goroutine of gorun's own it returns "".
 func Caller(stack []uintptr) (line, function string) { return caller(stack, "") }
 
 // futureMethods begins the names of the functions that wait for the answer to a request to
@@ -65,7 +65,7 @@ func Caller(stack []uintptr) (line, function string) { return caller(stack, "") 
 const futureMethods = protoactorPath + "actor.(*Future)."
 
 // FutureCaller is Caller for a goroutine that waits in protoactor for the answer to a
-// request to an actor. Of every other one it returns nothing.
+// request to an actor. For every other goroutine it returns "".
 func FutureCaller(stack []uintptr) (line, function string) { return caller(stack, futureMethods) }
 
 // caller is Caller from the innermost function on whose name begins with within.

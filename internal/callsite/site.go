@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// depth is how many frames are kept: those of the packages that work on behalf of the
-// caller are passed over, so that it is more than one.
+// depth is how many frames are kept: frames of gorun's packages are skipped, so one is not
+// enough.
 const depth = 6
 
 // Site is where a call came from: return addresses, the innermost first, 0 after the

@@ -4,5 +4,5 @@ package hugepages
 
 import "errors"
 
-// collapse refuses: nothing is offered here.
+// collapse refuses: this system offers no such call.
 func collapse(uintptr, int) error { return errors.ErrUnsupported }

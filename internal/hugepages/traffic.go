@@ -18,8 +18,8 @@ const (
 	shortest = 16 << 10
 	// price is how many bytes go through a block before it is collapsed.
 	price = 8 << 20
-	// tries is how often a block is collapsed in vain, at twice the price each time: a
-	// peer that reads from it at that moment prevents it.
+	// tries is how many failures to collapse a block are accepted, at twice the price each
+	// time: a peer that reads from the block at that moment prevents it.
 	tries = 5
 	// rest is how long no collapse begins after one, as a multiple of its duration:
 	// collapses take at most a twentieth of the time.
@@ -30,9 +30,9 @@ const (
 	settled = math.MaxInt
 )
 
-// Traffic counts the bytes that are copied from and to blocks of memory, and
-// collapses a block into one huge page when that has paid for it. The pages of a
-// block that were not there are made, up to 2 MiB of memory around a short slice.
+// Traffic counts the bytes that are copied from and to blocks of memory, and collapses a
+// block into one huge page when enough bytes were copied to pay for the collapse. Pages of
+// the block that did not exist are allocated, up to 2 MiB of memory around a short slice.
 //
 // A collapse takes milliseconds, mostly asleep: the kernel waits until every processor
 // has run a work item (lru_add_drain_all). So a goroutine of its own makes it, one at
@@ -48,9 +48,9 @@ type Traffic struct {
 	Collapse func(addr uintptr, bytes int) error
 
 	blocks map[uintptr]block
-	// calm is the last block that was found settled.
+	// calm is the last block that was found settled, so that its copies take a short path.
 	calm uintptr
-	// attempt is the collapse that is under way or has ended unnoticed, or nil.
+	// attempt is the collapse that is under way or whose result has not been taken, or nil.
 	attempt *attempt
 	// resume is when the next collapse may begin.
 	resume time.Time
@@ -110,8 +110,8 @@ func (t *Traffic) count(number uintptr, bytes int) {
 	}
 }
 
-// due collapses a block whose time has come, unless it is too soon after another one:
-// then the next copy from or to it asks again.
+// due collapses a block that has paid the price, unless it is too soon after another
+// collapse: then the next copy from or to the block tries again.
 func (t *Traffic) due(number uintptr) {
 	if t.attempt != nil {
 		if !t.attempt.ended.Load() {
@@ -135,7 +135,7 @@ func (t *Traffic) due(number uintptr) {
 	}()
 }
 
-// conclude takes the result of an attempt that has ended.
+// conclude takes the result of a finished attempt.
 func (t *Traffic) conclude() {
 	a := t.attempt
 	t.attempt, t.resume = nil, time.Now().Add(rest*a.took)
@@ -153,7 +153,7 @@ func transient(err error) bool {
 	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.ENOMEM)
 }
 
-// open finds out what the kernel offers.
+// open asks the kernel which huge pages it offers.
 func (t *Traffic) open() {
 	t.opened, t.blocks = true, make(map[uintptr]block)
 	if t.Collapse == nil {

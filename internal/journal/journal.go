@@ -9,8 +9,8 @@ import (
 // linesMax bounds the lines that wait to be written.
 const linesMax = 64
 
-// Journal is a queue of lines and who writes them. It is safe for concurrent use; a nil
-// one drops everything.
+// Journal is a queue of lines and the goroutine that writes them. It is safe for concurrent
+// use; a nil one drops everything.
 type Journal struct {
 	write func(line string)
 
@@ -19,12 +19,12 @@ type Journal struct {
 	lines []string
 	// dropped counts the lines that did not fit since the last one that did.
 	dropped int
-	// done is closed when all is written; nil says that it is.
+	// done is closed when all is written; it is nil if nothing is queued.
 	done chan struct{}
 }
 
-// New returns a journal whose lines go to write, in order and one at a time, nil for
-// nobody.
+// New returns a journal whose lines are passed to write, in order and one at a time. It
+// returns nil if write is nil.
 func New(write func(line string)) *Journal {
 	if write == nil {
 		return nil
@@ -51,10 +51,10 @@ func (j *Journal) Log(line string) {
 	}
 }
 
-// confess adds a line about those that did not fit.
+// confess adds a line about the lines that were dropped.
 func (j *Journal) confess() {
 	if j.dropped > 0 {
-		j.lines = append(j.lines, fmt.Sprintf("%d lines are left out here: nobody took them in time", j.dropped))
+		j.lines = append(j.lines, fmt.Sprintf("%d lines were dropped here, because the output was blocked", j.dropped))
 		j.dropped = 0
 	}
 }

@@ -51,7 +51,7 @@ func TestLogDoesNotWait(t *testing.T) {
 	for n := range kept {
 		want = append(want, fmt.Sprint(n))
 	}
-	want = append(want, fmt.Sprintf("%d lines are left out here: nobody took them in time", logged-kept), "later")
+	want = append(want, fmt.Sprintf("%d lines were dropped here, because the output was blocked", logged-kept), "later")
 	require.Equal(t, want, got)
 	require.True(t, j.Flush(patience))
 }
@@ -73,7 +73,7 @@ func TestLastLinesAreMissed(t *testing.T) {
 			require.True(t, done)
 		}
 	}
-	require.Regexp(t, `^[56] lines are left out here`, last)
+	require.Regexp(t, `^[56] lines were dropped here`, last)
 }
 
 // TestLinesKeepTheirOrder: those of a goroutine come in its order, each once, and the

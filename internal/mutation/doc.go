@@ -8,12 +8,12 @@
 // took; at the end it prints the share caught. It exits with 1 when a break was not
 // caught or did not build, or when the tests fail without a break.
 //
-// The tree is never touched: the changed files lie in a temporary directory, and the go
-// command is told of them by -overlay. A run that is interrupted removes that directory
-// and ends its tests. Tests that build a program of the module build it from the changed
-// files too, because the overlay is handed on in GOFLAGS. Tests that read a source file
-// as text see the file of the tree.
+// The tree is not changed: the changed files are in a temporary directory, and the go
+// command reads them through -overlay. A run that is interrupted removes that directory and
+// ends its tests. Tests that build a program of the module build it from the changed files,
+// too, because GOFLAGS contains the overlay. Tests that read a source file as text see the
+// file of the tree.
 //
-// The tables are in internal/mutation/breaks, one for each package; package breaks says
-// what they look like.
+// The tables are in internal/mutation/breaks, one for each package; package breaks
+// describes their format.
 package main

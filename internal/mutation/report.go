@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/mutation/breaks"
 )
 
-// report tries breaks and prints what became of them.
+// report tries breaks and prints the results.
 type report struct {
 	options
 	out    io.Writer
@@ -24,7 +24,7 @@ type share struct {
 	verdicts [breaks.DoesNotBuild + 1]int
 }
 
-// caught returns how many breaks the tests saw, of how many that they could see.
+// caught returns how many breaks the tests caught, and how many built.
 func (s *share) caught() (n, of int) {
 	n = s.verdicts[breaks.Caught] + s.verdicts[breaks.TimedOut]
 	return n, n + s.verdicts[breaks.NotCaught]

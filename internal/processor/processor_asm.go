@@ -2,11 +2,10 @@
 
 package processor
 
-// Store64 stores v with release semantics: whoever sees it sees everything
-// written before it. sync/atomic offers only the sequentially consistent store,
-// which on amd64 is an XCHG. That one waits until every store before it is done:
-// where the line of one of them is at another processor, this is most of the time
-// that a message takes.
+// Store64 stores v with release semantics: a reader that sees v sees everything written
+// before it. sync/atomic offers only the sequentially consistent store, which on amd64 is
+// an XCHG. An XCHG waits until every earlier store is complete: if the cache line of one of
+// them is at another processor, this is most of the time of a message.
 //
 //go:noescape
 func Store64(p *uint64, v uint64)

@@ -10,7 +10,7 @@ func Store64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
 // Store32 stores v with release semantics, and more.
 func Store32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
-// PrefetchWrite does nothing: it is a matter of speed only.
+// PrefetchWrite does nothing: it only affects speed.
 func PrefetchWrite(*uint64) {}
 
 // PrefetchWriteLines does nothing, too.

@@ -3,6 +3,6 @@
 package processor
 
 // Offsets in the memory of a node and the words that processes share have 64 bits, and
-// an int must hold them. The compiler says so by the name that it does not find; all
-// packages that need it import this one.
+// an int must hold them. The compiler's error contains the undefined name, which states the
+// reason; all packages that need it import this one.
 var _ = gorun_needs_a_64_bit_processor

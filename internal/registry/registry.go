@@ -1,7 +1,6 @@
-// Package registry makes protoactor systems in whose table actors are found, which is
-// smaller than usual. It is 32768 maps by default, 1024 buckets of 32: some 2 MiB of
-// pointers that the garbage collector walks through each time. Where actors take many
-// small messages that is often, and was 5 to 8 % of their time.
+// Package registry makes protoactor systems with a smaller table of actors. By default the
+// table has 32768 maps, 1024 buckets of 32: some 2 MiB of pointers that every garbage
+// collection scans. With many small messages this took 5 to 8 % of the time of actors.
 //
 // It stands by itself because two packages make systems: that of the program's
 // actors, and that of the transport whose connections are actors.
@@ -15,16 +14,16 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// lettersTime is how long protoactor counts dead letters before it logs the next. It
-// counts on a goroutine that keeps the system, and all that its actors lead to, for so
-// long after the last dead letter: by default for a second.
+// lettersTime is how long protoactor counts dead letters before it logs the next. Its
+// goroutine keeps the system and everything reachable from its actors in memory for that
+// time after the last dead letter: by default for a second.
 const lettersTime = 100 * time.Millisecond
 
 // NewSystem makes a system with a small table.
 func NewSystem(log *slog.Logger) *actor.ActorSystem {
 	s := actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return log }),
-		actor.WithDeadLetterThrottleCount(2), // one is logged of so many
+		actor.WithDeadLetterThrottleCount(2), // one of so many is logged
 		actor.WithDeadLetterThrottleInterval(lettersTime),
 	)
 	Shrink(s)
@@ -34,7 +33,7 @@ func NewSystem(log *slog.Logger) *actor.ActorSystem {
 // Buckets is how many remain, each with a lock for every 32nd of its actors.
 const Buckets = 16
 
-// Shrink makes the table of a system smaller. Nobody else may use the system yet.
+// Shrink makes the table of a system smaller. No other goroutine may use the system yet.
 func Shrink(s *actor.ActorSystem) {
 	table := s.ProcessRegistry.LocalPIDs
 	if n := len(table.LocalPIDs); n <= Buckets || n%Buckets != 0 {

@@ -25,8 +25,8 @@ func SizeOf[T any]() int {
 	return int(unsafe.Sizeof(zero))
 }
 
-// Overlap says how the memory of two slices lies to each other: same if they
-// start at the same byte, partial if they share bytes in any other way.
+// Overlap reports how the memory of two slices overlaps: same if they start at the same
+// byte, partial if they share bytes in any other way.
 func Overlap(a, b []byte) (same, partial bool) {
 	if len(a) == 0 || len(b) == 0 {
 		return false, false

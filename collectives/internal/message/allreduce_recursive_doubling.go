@@ -34,12 +34,11 @@ func AllReduceRecursiveDoubling(p Peer, send, recv []byte, r Reduction) error {
 	return f.leave(p, recv)
 }
 
-// fold makes a power of two of any number of ranks: of each of the first extra
-// pairs of neighbours only the upper one goes on.
+// fold reduces any number of ranks to a power of two: of each of the first extra pairs of
+// neighbours only the upper one continues.
 type fold struct{ power, extra, me int }
 
-// foldOf returns the fold of the group; me is this rank's number among those
-// that go on.
+// foldOf returns the fold of the group; me is this rank's number among those that continue.
 func foldOf(p Peer) fold {
 	f := fold{power: powerBelow(p.Size())}
 	f.extra = p.Size() - f.power
@@ -50,7 +49,7 @@ func foldOf(p Peer) fold {
 	return f
 }
 
-// rank returns the rank that goes on as number i.
+// rank returns the rank that continues as number i.
 func (f fold) rank(i int) int {
 	if i < f.extra {
 		return 2*i + 1
@@ -58,8 +57,8 @@ func (f fold) rank(i int) int {
 	return i + f.extra
 }
 
-// enter folds. The lower ones of the pairs hand over acc, receive the final
-// result into it and are not active any more.
+// enter folds. The lower rank of each pair sends acc, receives the final result into it and
+// is not active any more.
 func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error) {
 	rank := p.Rank()
 	switch {
@@ -78,7 +77,7 @@ func (f fold) enter(p Peer, acc, in []byte, r Reduction) (active bool, err error
 	return true, nil
 }
 
-// leave gives the result to the partner that was folded away.
+// leave sends the result to the inactive partner.
 func (f fold) leave(p Peer, acc []byte) error {
 	if p.Rank() >= 2*f.extra {
 		return nil

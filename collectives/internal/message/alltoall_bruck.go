@@ -1,9 +1,8 @@
 package message
 
 // AllToAllBruck hands block j of send of rank i to block i of recv of rank j in
-// ceil(log p) rounds (Bruck and others 1997, the index operation): the block that
-// has to travel d ranks moves 2^k ranks in every round k whose bit is set in d.
-// recv may be send.
+// ceil(log p) rounds (Bruck and others 1997, the index operation): the block that has to
+// move by d ranks moves 2^k ranks in every round k whose bit is set in d. recv may be send.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n p/2 beta) for blocks of n
 // bytes, and three copies of all blocks; best for small ones.
@@ -11,7 +10,7 @@ func AllToAllBruck(p Peer, send, recv []byte) error {
 	rank, size, n := p.Rank(), p.Size(), len(send)/p.Size()
 	half := size / 2 * n // no bit is set in more than half of the numbers below size
 	scratch := p.Scratch(size*n + 2*half)
-	// room holds at place d what has to travel d ranks from where it began.
+	// room holds at place d the block that has to move by d ranks.
 	room, out, in := scratch[:size*n], scratch[size*n:][:half], scratch[size*n+half:]
 	copy(room, send[rank*n:])
 	copy(room[(size-rank)*n:], send[:rank*n])

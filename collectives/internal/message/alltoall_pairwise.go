@@ -1,9 +1,8 @@
 package message
 
 // AllToAllPairwise hands block j of send of rank i to block i of recv of rank j
-// in p-1 rounds; in round k a rank sends to the one k after it and receives from
-// the one k before it, or, when p is a power of two, exchanges with the one whose
-// number differs by k in exclusive or. recv may not be send.
+// in p-1 rounds; in round k a rank sends to the one k after it and receives from the one k
+// before it or, when p is a power of two, exchanges with rank XOR k. recv may not be send.
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best
 // for large ones.

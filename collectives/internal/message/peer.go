@@ -25,11 +25,11 @@ type Reduction struct {
 	Fn kernel.Func
 	// Elem is the size of an element in bytes.
 	Elem int
-	// Commutative allows algorithms to swap operands. They always keep the order
-	// in which all ranks see the same bits.
+	// Commutative allows algorithms to swap operands. In any case they use an order in
+	// which all ranks get the same bits.
 	Commutative bool
-	// Operator and Kind tell reductions apart that members should call alike:
-	// 1 + kernel.Code, or UserOperator, and the kernel.Kind of the elements.
+	// Operator and Kind distinguish reductions, which must be equal at all members: 1 +
+	// kernel.Code, or UserOperator, and the kernel.Kind of the elements.
 	Operator, Kind uint8
 }
 

@@ -3,9 +3,8 @@ package node
 import "github.com/gorun-hpc/gorun/collectives/internal/message"
 
 // AllReduceCounter combines small contributions when members outnumber
-// processors: each writes its own and counts its arrival; the last to arrive
-// combines all of them, in rank order whoever it is, and lets the others go.
-// recv may be send.
+// processors: each writes its own and counts its arrival; the last to arrive combines all
+// of them, in rank order, and releases the others. recv may be send.
 //
 // Restrictions: len(send) <= SmallMax. Cost: p n (beta + gamma) at the last
 // member, and one switch per member when they share processors.

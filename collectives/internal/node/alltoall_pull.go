@@ -21,8 +21,8 @@ func (g *Group) AllToAllPull(send, recv []byte) error {
 	return err
 }
 
-// pullBlocks copies this member's block of everyone, its own first: meanwhile the
-// others come.
+// pullBlocks copies this member's block of every member, its own first: meanwhile the
+// others arrive.
 func (l *peerReads) pullBlocks(send, recv []byte) error {
 	rank, size := l.g.rank, len(send)/l.g.size
 	copy(recv[rank*size:][:size], send[rank*size:][:size])

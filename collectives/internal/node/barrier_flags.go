@@ -13,7 +13,7 @@ func (g *Group) BarrierFlags() error {
 		if err := g.await(flag, g.step<<markBits); err != nil {
 			return err
 		}
-		// Who sets it may be in the next barrier already.
+		// The member that sets it may already be in the next barrier.
 		if v := flag.Load(); v>>markBits == g.step {
 			if err := g.marked(g.before[k], v); err != nil {
 				return err

@@ -11,16 +11,16 @@ import (
 type Config struct {
 	// Rank is this member, Size the number of members, at least 2.
 	Rank, Size int
-	// Crowded says that members outnumber processors: whoever waits should give
-	// way at once, and a switch between members costs more than a cache miss.
+	// Crowded says that members outnumber processors: a member that waits should yield at
+	// once, and a switch between members costs more than a cache miss.
 	Crowded bool
 	// Segment is the length in bytes of the segments of large operations, a
 	// multiple of 64; 0 lets the number of members decide.
 	Segment int
-	// Reader reads other members' private memory; nil if there is no way.
+	// Reader reads other members' private memory; nil if that is impossible.
 	Reader Reader
-	// Note is told of private memory that is about to be read or to be read into by
-	// Reader; it may be nil.
+	// Note is called with private memory that Reader is about to read from or to read into;
+	// it may be nil.
 	Note func(b []byte)
 	// Place returns the source line of the current operation, for errors; it may be
 	// nil.
@@ -30,8 +30,8 @@ type Config struct {
 	Open func(bytes int) (Memory, error)
 }
 
-// Group is one member's state: how far it is and where the words lie. It belongs
-// to one goroutine at a time.
+// Group is one member's state: its step and the addresses of the words. It belongs to one
+// goroutine at a time.
 type Group struct {
 	rank, size int
 	crowded    bool
@@ -40,7 +40,8 @@ type Group struct {
 
 	mem  Memory
 	plan plan
-	// done[q] is the last step q finished that not everyone waits in.
+	// done[q] is the last step that q finished, of those in which not every member waits
+	// for all others.
 	done []*Word
 	// slots[q] are the buffers of q.
 	slots [][slotCount]slot
@@ -62,8 +63,8 @@ type Group struct {
 	lending *peerReads
 }
 
-// spins is how often a word is read before the wait is left to Memory, about a
-// microsecond: most of what neighbours on other processors send comes sooner.
+// spins is how often a word is read before Memory waits for it, about a microsecond: most
+// changes by members on other processors arrive sooner.
 const spins = 1000
 
 // New returns the state of one member and opens the memory of the small
@@ -106,8 +107,8 @@ func New(c Config) (*Group, error) {
 	return g, nil
 }
 
-// openMore opens memory once all members have come to do so: a member that does
-// something else would be waited for without a word of it.
+// openMore opens memory after all members have arrived at it: otherwise the wait for a
+// member in another operation would give no error.
 func (g *Group) openMore(bytes int) (Memory, error) {
 	if err := g.BarrierCounter(); err != nil {
 		return nil, err
@@ -122,8 +123,8 @@ func (g *Group) SmallMax() int { return g.plan.slotBytes - line }
 // await waits until a word is at least v.
 func (g *Group) await(w *Word, v uint64) error { return g.awaitIn(g.mem, w, v) }
 
-// awaitIn is await for a word in some memory. A wait that takes long may be one
-// for members that do something else.
+// awaitIn is await for a word in some memory. During a long wait it compares the members'
+// calls, which may differ.
 func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	if g.spun(w, v) {
 		return nil
@@ -134,7 +135,7 @@ func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 	return mem.Await(w, v)
 }
 
-// spun reads a word some times and reports whether it became at least v.
+// spun reads a word several times and reports whether it became at least v.
 func (g *Group) spun(w *Word, v uint64) bool {
 	for range g.spin {
 		if w.Load() >= v {
@@ -170,8 +171,8 @@ func (g *Group) slot(q int, n uint64) *slot { return &g.slots[q][n%slotCount] }
 // announce says that this member's slot of step n is written.
 func (g *Group) announce(mine *slot, n uint64) { g.mem.Signal(mine.word, n<<markBits|g.said.mark) }
 
-// awaitSlot waits until member q's slot of step n is written. It holds that step until
-// this member is done with it.
+// awaitSlot waits until member q's slot of step n is written. The slot keeps its contents
+// until this member has finished the step.
 func (g *Group) awaitSlot(q int, n uint64) (*slot, error) {
 	s := g.slot(q, n)
 	if err := g.await(s.word, n<<markBits); err != nil {
@@ -180,12 +181,12 @@ func (g *Group) awaitSlot(q int, n uint64) (*slot, error) {
 	return s, g.marked(q, s.word.Load())
 }
 
-// finish leaves word that this member is done with step n, in which not
-// everyone waited for everyone.
+// finish publishes that this member has finished step n, in which not every member waited
+// for all others.
 func (g *Group) finish(n uint64) { g.mem.Signal(g.done[g.rank], n) }
 
-// meet tells the others that this member's slot of step n is written, and waits
-// until theirs are.
+// meet announces that this member's slot of step n is written, and waits until those of the
+// others are.
 func (g *Group) meet(n uint64) error {
 	if g.crowded {
 		return g.meetAtCounter(n)
@@ -217,8 +218,8 @@ const (
 	arrivalMask = 1<<sumShift - 1
 )
 
-// arrive counts this member's arrival and reports whether it is the last, who
-// also sees whether all have called the same.
+// arrive counts this member's arrival and reports whether it is the last. The last member
+// also detects whether the calls of all were equal.
 func (g *Group) arrive() (last bool, err error) {
 	one := g.said.mark<<sumShift | 1
 	g.arrived += uint64(g.size) * one
@@ -229,10 +230,10 @@ func (g *Group) arrive() (last bool, err error) {
 	return last, err
 }
 
-// ErrDamaged ends an operation that finds in shared memory what no member writes.
+// ErrDamaged ends an operation that finds values in shared memory that no member writes.
 var ErrDamaged = errors.New("shared memory is damaged")
 
-// The release word is the step and the member that came last.
+// The release word is the step and the member that arrived last.
 //
 //	bits 63:16  step
 //	bits 15:0   rank of the last to arrive
@@ -243,7 +244,7 @@ func (g *Group) letGo(n uint64) {
 	g.mem.Signal(g.release, n<<releaseShift|uint64(g.rank))
 }
 
-// released waits for the release of step n and returns who came last.
+// released waits for the release of step n and returns the member that arrived last.
 func (g *Group) released(n uint64) (last int, err error) {
 	if !g.spun(g.release, n<<releaseShift) {
 		if err := g.agreeNext(); err != nil {
@@ -256,7 +257,7 @@ func (g *Group) released(n uint64) (last int, err error) {
 	g.floor = n
 	last = int(g.release.Load() & (1<<releaseShift - 1))
 	if last >= g.size {
-		return 0, fmt.Errorf("%w: member %d of %d came last", ErrDamaged, last, g.size)
+		return 0, fmt.Errorf("%w: member %d of %d arrived last", ErrDamaged, last, g.size)
 	}
 	return last, nil
 }

@@ -7,8 +7,8 @@ type Word = runtime.Word
 
 // Memory is what the members share; runtime.Shared is the usual one.
 type Memory interface {
-	// Part returns rank's part, page aligned and zero at first. Members read every
-	// part and write their own, and a word of another where an algorithm says so.
+	// Part returns rank's part, page aligned and zero at first. Members read every part and
+	// write their own; algorithms say where they write a word of another part.
 	Part(rank int) []byte
 	// Signal stores v and wakes the members that sleep.
 	Signal(w *Word, v uint64)

@@ -9,26 +9,26 @@ import (
 	"syscall"
 )
 
-// Process is a process as other members know it: by its number, which another process
-// may get after its end, and by a word in its private memory that no other one has.
+// Process identifies a process to other members: by its process ID, which another process
+// may get after its end, and by a random word in its private memory.
 type Process struct{ ID, Cookie, CookieAt uint64 }
 
 // Reader reads the private memory of other members' processes.
 type Reader interface {
-	// Process names this member's process to the others.
+	// Process identifies this member's process to the others.
 	Process() uint64
-	// Read copies len(dst) bytes at an address of a process. It fails where that is
-	// not allowed, or where members are goroutines of one process, and with ESRCH
-	// where the process has ended, also if another one has got its number since.
+	// Read copies len(dst) bytes at an address of a process. It fails where that is not
+	// allowed, or where members are goroutines of one process, and with ESRCH if the
+	// process has ended, even if another process has its ID now.
 	Read(p Process, addr uint64, dst []byte) error
 }
 
-// ErrTakenBack ends an operation that reads from a member which has given up.
+// ErrTakenBack ends an operation that reads from a member whose operation has failed.
 var ErrTakenBack = errors.New("the member took its memory back")
 
-// peerReads lets members read each other's slices where they lie. A member lends one
-// slice at a time, in operations that are numbered; it gets it back when all
-// others are done with that number. Parts hold, a line each:
+// peerReads lets members read each other's slices in place. A member exposes one slice at a
+// time, in operations that are numbered; it may change the slice again when all others have
+// finished that number. Parts hold, a line each:
 //
 //	offset   0  lent     2n when the slice of operation n can be read, 2n+1 when
 //	                     its owner gave up: what was read meanwhile is void
@@ -36,7 +36,7 @@ var ErrTakenBack = errors.New("the member took its memory back")
 //	offset  16  address  of the slice
 //	offset  64  done     n when the owner has read what it wants in operation n
 //	offset 128  verdict  refused or granted: what the owner found when it tried to
-//	                     read everyone's cookie
+//	                     read the cookies of all members
 //	offset 136  cookie   a word that the owner keeps in its own memory
 //	offset 144  address  of that word
 type peerReads struct {
@@ -45,10 +45,11 @@ type peerReads struct {
 	cards []peerReadCard
 	// cookie is this member's own; the others read it as long as there are peerReads.
 	cookie []byte
-	// processes are those of the members. They were read once: members can write them.
+	// processes are those of the members. They are read once, because members can write
+	// them.
 	processes []Process
-	// number is that of the current operation. held is the slice that is lent; it
-	// is here so that the collector sees it, since peers have its address only.
+	// number is that of the current operation. held is the exposed slice. The reference
+	// keeps it from the garbage collector, since peers have only its address.
 	number  uint64
 	held    []byte
 	granted bool
@@ -63,8 +64,8 @@ const (
 	granted = 2
 )
 
-// CanPull reports whether every member can read every other's memory. They find
-// out together in the first call: each reads a word of each.
+// CanPull reports whether every member can read every other's memory. All members test it
+// together in the first call: each reads a word of every other.
 func (g *Group) CanPull() (bool, error) {
 	if g.lending != nil {
 		return g.lending.granted, nil
@@ -85,7 +86,7 @@ func (g *Group) CanPull() (bool, error) {
 	return l.granted, nil
 }
 
-// probe is the first peer read: of the word that holds what the shared memory says.
+// probe is the first peer read: of the cookie, which must equal its copy in shared memory.
 func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]
@@ -125,7 +126,7 @@ func (l *peerReads) probe() (bool, error) {
 	return all, nil
 }
 
-// lend begins an operation: from now on the others may read b.
+// lend begins an operation: the others may read b from then on.
 func (l *peerReads) lend(b []byte) {
 	l.number++
 	l.held = b
@@ -134,15 +135,15 @@ func (l *peerReads) lend(b []byte) {
 	l.mem.Signal(mine.lent, 2*l.number)
 }
 
-// pull copies len(dst) bytes at off of the slice that member q lends.
+// pull copies len(dst) bytes at off of the slice that member q exposes.
 func (l *peerReads) pull(q, off int, dst []byte) error {
 	if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
 		return err
 	}
 	err := l.copy(q, off, dst)
 	if errors.Is(err, syscall.ESRCH) {
-		// The member is dead. To wait for its next peer read, which cannot come before this
-		// one is settled, ends with what becomes known of its death.
+		// The member's process has ended. Its next peer read cannot begin before this one
+		// is settled, so a wait for it ends with the error of its loss.
 		if lost := l.await(l.cards[q].lent, 2*(l.number+1)); lost != nil {
 			return lost
 		}
@@ -150,7 +151,7 @@ func (l *peerReads) pull(q, off int, dst []byte) error {
 	return err
 }
 
-// copy is pull from a member that has lent its slice.
+// copy is pull from a member that has exposed its slice.
 func (l *peerReads) copy(q, off int, dst []byte) error {
 	if err := l.g.agree(q); err != nil {
 		return err
@@ -165,7 +166,7 @@ func (l *peerReads) copy(q, off int, dst []byte) error {
 	return nil
 }
 
-// settle says that this member has read what it wants, and waits for the others.
+// settle publishes that this member has finished its reads, and waits for the others.
 func (l *peerReads) settle() error {
 	l.mem.Signal(l.cards[l.g.rank].done, l.number)
 	for q := range l.cards {
@@ -181,8 +182,8 @@ func (l *peerReads) settle() error {
 	return nil
 }
 
-// revoke takes the slice back from members that may still read it: the caller may
-// change it as soon as the operation has failed.
+// revoke withdraws the slice, which members may still read: the caller may change it as
+// soon as the operation has failed.
 func (l *peerReads) revoke() {
 	l.mem.Signal(l.cards[l.g.rank].lent, 2*l.number+1)
 	l.held = nil

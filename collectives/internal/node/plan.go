@@ -5,8 +5,8 @@ package node
 const slotCount = 4
 
 // The small part: one line for the done word, then in rank 0's part the arrival
-// counter and the release word, then the barrier's flags, then what members said
-// of their calls, then the slots.
+// counter and the release word, then the barrier's flags, then the members' statements of
+// their calls, then the slots.
 const (
 	doneOffset    = 0
 	arrivalOffset = line
@@ -19,16 +19,16 @@ const (
 
 func flagOffset(round int) int { return flagsOffset + round*line }
 
-// plan holds the sizes, which depend on the number of members: all parts
-// together stay below 20 MiB for 256 members, touched or not.
+// plan holds the sizes, which depend on the number of members: all parts together stay
+// below 20 MiB for 256 members, including pages that are never touched.
 type plan struct {
 	slotBytes int // of a slot, its first line included
 	segment   int // of a segment of a large operation, per part
 	depth     int // segments a part holds
 }
 
-// The budgets of all parts together. On free processors many short segments
-// keep a pipeline going; when members take turns, each turn should move much.
+// The budgets of all parts together. With a processor for each member, many short segments
+// keep the pipeline busy; when members share processors, each time slice should move much.
 const (
 	flowBytes    = 4 << 20
 	flowDepth    = 8

@@ -54,8 +54,8 @@ func (f *ring) segment(q int, s uint64) []byte {
 	return f.parts[q][int(s%uint64(f.depth))*f.size:][:f.size]
 }
 
-// acquire waits until everyone is done with what this member's segment s held
-// before, and returns it.
+// acquire waits until all members have finished with the previous contents of this member's
+// segment s, and returns it.
 func (f *ring) acquire(s uint64) ([]byte, error) {
 	mine := f.segment(f.g.rank, s)
 	if s <= uint64(f.depth) {
@@ -79,7 +79,7 @@ func (f *ring) acquire(s uint64) ([]byte, error) {
 	return mine, nil
 }
 
-// publish tells everyone that this member's segment s is written.
+// publish announces that this member's segment s is written.
 func (f *ring) publish(s uint64) { f.mem.Signal(f.ready[f.g.rank], s) }
 
 // written waits until member q's segment s is written and returns it.
@@ -95,16 +95,16 @@ func (f *ring) written(q int, s uint64) ([]byte, error) {
 	return f.segment(q, s), nil
 }
 
-// combined tells everyone that this member's share of segment s is combined.
+// combined announces that this member's share of segment s is combined.
 func (f *ring) combined(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s) }
 
-// finish tells everyone that this member does not look at segment s any more.
+// finish announces that this member does not read segment s any more.
 func (f *ring) finish(s uint64) { f.mem.Signal(f.done[f.g.rank], 2*s+1) }
 
 func (f *ring) await(w *Word, v uint64) error { return f.g.awaitIn(f.mem, w, v) }
 
-// stages is into how many segments an operation is cut if it is long enough: the
-// first and the last of them are not overlapped with anything.
+// stages is the number of segments into which an operation is cut if it is long enough: the
+// first and the last of them do not overlap with others.
 const (
 	stages     = 8
 	segmentMin = 16 << 10

@@ -5,8 +5,8 @@ import "github.com/gorun-hpc/gorun/collectives/internal/message"
 // The small operations: contributions of at most SmallMax bytes, each through one
 // slot. Cost: alpha + n beta for a reader, n the bytes it reads.
 
-// BcastSmall gives buf of root to everyone. Root waits for nobody until its slots
-// come round.
+// BcastSmall copies buf of root to all members. Root waits for no other member until it has
+// used all of its slots.
 func (g *Group) BcastSmall(buf []byte, root int) error {
 	n, mine, err := g.begin()
 	if err != nil {

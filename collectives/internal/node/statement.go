@@ -8,11 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// Call says what a member does, in words of the caller's. Members that do the
-// same say the same.
+// Call describes a member's operation, in words that the caller of this package defines.
+// Equal operations have equal words.
 type Call struct{ What, Bytes uint64 }
 
-// Fingerprint spreads what a call is over 64 bits.
+// Fingerprint is a hash of a call with 64 bits.
 func (c Call) Fingerprint() uint64 {
 	h := c.What*0x9e3779b97f4a7c15 ^ c.Bytes*0xc2b2ae3d27d4eb4f
 	h ^= h >> 29
@@ -20,9 +20,9 @@ func (c Call) Fingerprint() uint64 {
 }
 
 // A word that announces a step of a small operation has the fingerprint of the member's
-// calls so far in its low bits, so that members compare them without reading anything
-// that they would not read anyway. It is of all calls, because there are some in which
-// nobody looks at anybody: a reduction to a member that takes another one for its root.
+// calls so far in its low bits, so that members compare them without an additional read. It
+// covers all calls, because in some calls no member reads a word of another: in a
+// reduction, for example, a member that expects another root than the others.
 //
 //	bits 63:16  step
 //	bits 15:0   fingerprint
@@ -31,14 +31,14 @@ const (
 	markMask = 1<<markBits - 1
 )
 
-// MismatchError says that two members do not do the same.
+// MismatchError says that two members call different operations.
 type MismatchError struct {
 	Member, Other int
 	Mine, Theirs  Call
 	// Number is that of the call: the first one that was entered is 1.
 	Number uint64
-	// Here and There are source lines; There is empty if the other member has not
-	// noticed yet.
+	// Here and There are source lines; There is empty if the other member has not detected
+	// the mismatch yet.
 	Here, There string
 }
 
@@ -47,9 +47,9 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("members %d and %d call different operations: %+v, %+v", e.Member, e.Other, e.Mine, e.Theirs)
 }
 
-// statements are what every member has said of its last calls, in its part of the
-// small memory. They are written by plain stores into lines that nobody reads
-// unless calls differ or a wait takes long.
+// statements are every member's descriptions of its last calls, in its part of the small
+// memory. They are written by plain stores into cache lines that are read only if calls
+// differ or a wait takes long.
 //
 //	offset   0  latest  number of the last call
 //	offset   8  recent  the last three calls, as in the ring: what a neighbour
@@ -62,7 +62,7 @@ const (
 	placeMax         = 256 - placeOffset - 16
 	ringOffset       = 256
 	statementBytes   = 16
-	statementCount   = 16 // a root may be ahead by the slots and the segments
+	statementCount   = 16 // a root may be ahead by the number of slots and segments
 	recentOffset     = 8
 	recentCount      = 3
 	statementsLength = ringOffset + statementCount*statementBytes
@@ -74,7 +74,8 @@ type statements struct {
 	// number is that of the current call.
 	number uint64
 	call   Call
-	// mark is what travels of the fingerprint of all calls so far.
+	// mark is the part of the fingerprint of all calls so far that is written to shared
+	// words.
 	mark  uint64
 	place func() string
 }
@@ -82,7 +83,7 @@ type statements struct {
 // Trail is the fingerprint of a sequence of calls. The zero value is that of none.
 type Trail struct {
 	last Call
-	// hash is the fingerprint of last: most calls are like the one before.
+	// hash is the fingerprint of last: most calls equal the one before.
 	hash, sum uint64
 }
 
@@ -90,8 +91,8 @@ type Trail struct {
 // so that the difference stays.
 const trailFactor = 0x9e3779b97f4a7c15
 
-// Follow adds a call and returns the fingerprint of all of them, whose high bits are the
-// good ones.
+// Follow adds a call and returns the fingerprint of all of them. Its high bits are the best
+// distributed.
 func (t *Trail) Follow(c Call) uint64 {
 	if c != t.last {
 		t.last, t.hash = c, c.Fingerprint()
@@ -100,9 +101,8 @@ func (t *Trail) Follow(c Call) uint64 {
 	return t.sum
 }
 
-// Enter says what the member is about to do, and the fingerprint of its calls so far
-// with this one. Calls that are not entered are taken to be the same. It costs some plain
-// stores.
+// Enter records the member's next call, and the fingerprint of its calls including this
+// one. Calls that are not entered count as equal. It costs some plain stores.
 func (g *Group) Enter(c Call, trail uint64) {
 	s := &g.said
 	s.number++
@@ -120,8 +120,8 @@ func recentAt(n uint64) int { return recentOffset + int(n%recentCount)*statement
 // latest returns the number of a member's last call.
 func (s *statements) latest(q int) uint64 { return atomic.LoadUint64(uint64At(s.parts[q], 0)) }
 
-// of returns what a member said of call n, if it has come to it and says so still:
-// an entry is written before the number.
+// of returns a member's description of call n, if the member has reached the call and the
+// entry is not overwritten: an entry is written before the number.
 func (s *statements) of(q int, n uint64) (Call, bool) {
 	at := ringOffset + int(n%statementCount)*statementBytes
 	c := Call{Bytes: atomic.LoadUint64(uint64At(s.parts[q], at)), What: atomic.LoadUint64(uint64At(s.parts[q], at+8))}
@@ -129,8 +129,8 @@ func (s *statements) of(q int, n uint64) (Call, bool) {
 	return c, n > 0 && last >= n && last < n+statementCount-1
 }
 
-// same says that member q said last what this member says, or what this member
-// said before; it may say no when it is.
+// same reports whether member q's last call equals this member's or the one before it;
+// false may be wrong.
 func (s *statements) same(me, q int) bool {
 	n := s.latest(q)
 	if n == 0 || n > s.number || n+recentCount <= s.number {
@@ -140,8 +140,8 @@ func (s *statements) same(me, q int) bool {
 	return *uint64At(mine, at+8) == atomic.LoadUint64(uint64At(theirs, at+8)) && *uint64At(mine, at) == atomic.LoadUint64(uint64At(theirs, at))
 }
 
-// agree compares this member's call with that of member q or, while one is ahead,
-// the last calls that both have made.
+// agree compares this member's call with that of member q or, if one is ahead, the last
+// calls that both have made.
 func (g *Group) agree(q int) error {
 	s := &g.said
 	if s.same(g.rank, q) {
@@ -150,7 +150,8 @@ func (g *Group) agree(q int) error {
 	return g.compare(q, min(s.number, s.latest(q)))
 }
 
-// compare compares what this member and member q said of call n, if both say so still.
+// compare compares the descriptions of call n by this member and member q, if neither is
+// overwritten.
 func (g *Group) compare(q int, n uint64) error {
 	theirs, known := g.said.of(q, n)
 	mine, still := g.said.of(g.rank, n)
@@ -160,8 +161,8 @@ func (g *Group) compare(q int, n uint64) error {
 	return g.mismatch(q, n, mine, theirs)
 }
 
-// agreeSoFar compares all calls of this member and member q that both say still, the
-// oldest first.
+// agreeSoFar compares all calls of this member and member q whose descriptions are not
+// overwritten, the oldest first.
 func (g *Group) agreeSoFar(q int) error {
 	last := min(g.said.number, g.said.latest(q))
 	for n := last - min(last, statementCount) + 1; n <= last; n++ {
@@ -172,8 +173,8 @@ func (g *Group) agreeSoFar(q int) error {
 	return nil
 }
 
-// agreeAround compares with the neighbours. If members differ, then somewhere
-// around the ring neighbours do, and the later of them to wait notices.
+// agreeAround compares with the neighbours. If any members differ, then two neighbours
+// around the ring do, and the one that waits later detects it.
 func (g *Group) agreeAround() error {
 	if err := g.agreeNext(); err != nil {
 		return err
@@ -181,8 +182,8 @@ func (g *Group) agreeAround() error {
 	return g.agree((g.rank + g.size - 1) % g.size)
 }
 
-// Agree compares all calls of this member and its neighbours that are remembered. It
-// waits for nobody.
+// Agree compares all calls of this member and its neighbours that are not overwritten. It
+// does not wait.
 func (g *Group) Agree() error {
 	if err := g.agreeSoFar((g.rank + 1) % g.size); err != nil {
 		return err
@@ -190,9 +191,9 @@ func (g *Group) Agree() error {
 	return g.agreeSoFar((g.rank + g.size - 1) % g.size)
 }
 
-// agreeNext compares with the next member only. That is enough for those who wait
-// at the arrival counter, which compares them with each other: the first after
-// them who is elsewhere looks both ways.
+// agreeNext compares with the next member only. That is enough for members that wait at the
+// arrival counter, which compares them with each other: the first member after them that
+// waits elsewhere compares with both neighbours.
 func (g *Group) agreeNext() error { return g.agree((g.rank + 1) % g.size) }
 
 // marked compares the fingerprint in a word of member q with this member's.
@@ -206,7 +207,7 @@ func (g *Group) marked(q int, word uint64) error {
 	return g.mismatch(q, g.said.number, g.said.call, Call{})
 }
 
-// differ finds who does not do the same, when the fingerprints do not add up.
+// differ finds the members whose calls differ when the sum of the fingerprints is wrong.
 func (g *Group) differ() error {
 	for q := range g.size {
 		if err := g.agreeSoFar(q); err != nil {
@@ -216,8 +217,8 @@ func (g *Group) differ() error {
 	return g.mismatch(g.rank, g.said.number, g.said.call, Call{})
 }
 
-// mismatch tells the others where this member is, and then looks whether the
-// other has told already: so the second to notice knows both lines.
+// mismatch publishes this member's source line, and then reads that of the other: so the
+// second member to detect the mismatch knows both lines.
 func (g *Group) mismatch(q int, n uint64, mine, theirs Call) error {
 	s := &g.said
 	e := &MismatchError{Member: g.rank, Other: q, Mine: mine, Theirs: theirs, Number: n}

@@ -7,10 +7,10 @@ func wordAt(part []byte, off int) *Word {
 	return (*Word)(unsafe.Pointer(&part[off : off+8][0]))
 }
 
-// addressOf returns where b lies in this process.
+// addressOf returns the address of b in this process.
 func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
-// uint64At is wordAt for words whose order the caller makes.
+// uint64At is wordAt for words that the caller orders.
 func uint64At(part []byte, off int) *uint64 {
 	return (*uint64)(unsafe.Pointer(&part[off : off+8][0]))
 }

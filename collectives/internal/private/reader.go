@@ -11,8 +11,8 @@ import (
 // the race detector would not see it.
 var ErrSameProcess = errors.New("private: the memory is in this process")
 
-// Reader reads from processes of this process's id namespace. Whether an id names
-// the right process there, and may be read, is for the caller to try.
+// Reader reads from processes of this process's PID namespace. The caller tests whether an
+// ID names the right process there and whether it may be read.
 type Reader struct{}
 
 var _ node.Reader = Reader{}

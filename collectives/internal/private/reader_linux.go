@@ -38,8 +38,8 @@ func read(p node.Process, addr uint64, dst []byte) error {
 
 const cookieBytes = 8
 
-// copyFrom copies once from a process, and after that the word by which the process is
-// known. Both are of one process: the kernel looks the id up once.
+// copyFrom copies once from a process, and after that the word that identifies the process.
+// Both come from the same process: the kernel looks up the ID once.
 func copyFrom(p node.Process, addr uint64, dst []byte) (n int, cookie uint64, err error) {
 	var word [cookieBytes]byte
 	to := [...]unix.Iovec{{}, {Base: &word[0]}}

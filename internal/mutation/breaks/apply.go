@@ -46,7 +46,7 @@ func (c *Change) apply(text string) (string, error) {
 	}
 	text = "\n" + text
 	if n := occurrences(text, found); n != 1 {
-		return "", fmt.Errorf("what it changes is there %d times:\n%s", n, strings.Join(c.Old, "\n"))
+		return "", fmt.Errorf("the lines to find occur %d times:\n%s", n, strings.Join(c.Old, "\n"))
 	}
 	return strings.Replace(text, found, put, 1)[1:], nil
 }

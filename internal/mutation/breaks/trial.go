@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Verdict is what the tests of a package said of a break.
+// Verdict is the result of a package's tests on a break.
 type Verdict int
 
 // The verdicts. A test that does not end within the time given caught the break, too,
@@ -68,8 +68,8 @@ func (t *Trial) Run(ctx context.Context, b *Break) (Result, error) {
 	return t.run(ctx, b.Package, b.Race(), overlay)
 }
 
-// overlay writes the files into the scratch directory and returns the name of the file
-// that tells the go command of them.
+// overlay writes the files into the scratch directory and returns the name of the overlay
+// file for the go command.
 func (t *Trial) overlay(files map[string]string) (string, error) {
 	replace := map[string]string{}
 	for name, text := range files {
@@ -100,7 +100,7 @@ func (t *Trial) run(ctx context.Context, pkg string, race bool, overlay string) 
 	}
 	if overlay != "" {
 		args = append(args, "-count=1")
-		// In the environment, so that tests that build programs hand it on.
+		// In the environment, so that it also applies to programs that tests build.
 		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	var out bytes.Buffer
@@ -137,7 +137,7 @@ type event struct {
 	FailedBuild string
 }
 
-// read makes a result of what go test said.
+// read converts the output of go test into a result.
 func read(text []byte, failed bool) Result {
 	r := Result{Verdict: NotCaught}
 	if failed {

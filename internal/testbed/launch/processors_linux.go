@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processors waits until no other test on this machine that calls it runs, and keeps
-// them waiting until the end of this one. Tests call it that run jobs with -bind-to
-// core, which take processors for themselves.
+// Processors waits until no other test on this machine that calls it runs, and blocks those
+// tests until the end of this one. Tests that run jobs with -bind-to core, which reserve
+// processors, call it.
 func Processors(t *testing.T) {
 	t.Helper()
 	f, err := os.Open("/sys/devices/system/cpu")
 	if err != nil {
-		return // nor does gorun find processors to take
+		return // gorun finds no processors to reserve either
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	for {

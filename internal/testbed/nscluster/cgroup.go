@@ -10,9 +10,9 @@ import (
 )
 
 // newCgroup makes a cgroup for the processes of the hosts, below that of this
-// process, and returns its directory: what they make there goes with the cluster,
-// even if nobody on a dead host can remove it. It returns "" where there is no
-// writable cgroup v2 file system, so that they cannot make any either.
+// process, and returns its directory: what they make there is removed with the cluster,
+// even if no process of a dead host can remove it. It returns "" if there is no writable
+// cgroup v2 file system; then the hosts cannot make cgroups either.
 func newCgroup() string {
 	self, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

@@ -182,7 +182,7 @@ func (c *Cluster) unshare(flags ...string) (*process, error) {
 	return p, err
 }
 
-// power switches a host on.
+// power starts a host.
 func (c *Cluster) power(name string, i int) {
 	c.tb.Helper()
 	c.write(name+".boot_id", fmt.Sprintf("00000000-0000-4000-8000-%012x\n", i+1), 0o644)
@@ -222,7 +222,7 @@ func (c *Cluster) down() {
 	}
 }
 
-// Kill ends every process of a host at once, as if its plug were pulled.
+// Kill ends every process of a host at once, as a power failure does.
 func (c *Cluster) Kill(name string) {
 	c.tb.Helper()
 	h := c.host(name)
@@ -234,10 +234,10 @@ func (c *Cluster) Kill(name string) {
 	h.first = nil
 }
 
-// Cut pulls a host's network cable, Join puts it back.
+// Cut disconnects a host's network interface, Join connects it again.
 func (c *Cluster) Cut(name string) { c.tb.Helper(); c.cable(name, "down") }
 
-// Join puts the network cable of a host back.
+// Join connects the network interface of a host again.
 func (c *Cluster) Join(name string) { c.tb.Helper(); c.cable(name, "up") }
 
 func (c *Cluster) cable(name, state string) {
