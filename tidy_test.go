@@ -69,7 +69,10 @@ var imports = map[string][]string{
 		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "github.com/asynkron/protoactor-go/actor",
 	},
 
-	"internal/callsite": {},
+	"internal/callsite":         {},
+	"internal/localjob":         {"transport"},
+	"internal/simulate":         {"internal/localjob", "runtime", "transport"},
+	"internal/simulate/program": {"internal/simulate", "runtime"},
 
 	"runtime/internal/progress": {},
 	"runtime/internal/engine":   {"transport", "internal/processor", "runtime/internal/progress"},
@@ -77,7 +80,7 @@ var imports = map[string][]string{
 	"runtime/internal/layout":   {},
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime": {
-		"internal/callsite", "internal/journal", "internal/monitor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/journal", "internal/localjob", "internal/monitor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 
@@ -146,6 +149,7 @@ var integration = map[string][]string{
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
 	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest"},
 	"collectives":             {"internal/testbed/launch"},
+	"internal/simulate":       {"internal/simulate/program"},
 }
 
 // cgoPackages may import "C".

@@ -53,7 +53,7 @@ func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
 	f.rdma, err = rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
 		Provider: f.iwarp, Interface: choice.Address.String(), NoCRC: withoutCRC,
-		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.shm.Sleeper(), Companion: !forced,
+		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.sleeper, Companion: !forced,
 		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
 	if err != nil {

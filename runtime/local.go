@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/localjob"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
@@ -31,43 +32,35 @@ func Local(n int, fn func(*World) error) error { return LocalContext(context.Bac
 // A rank that does not call gorun cannot be ended. Where one goes on for a second the
 // report is written to standard error, too.
 func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
-	if n < 1 {
-		return fmt.Errorf("%w: %d ranks", ErrArgument, n)
-	}
 	wait, err := localWait()
 	if err != nil {
 		return err
 	}
-	node, err := shm.NewLocalNode(n)
+	job, err := newLocalJob(n, wait, localjob.Config{})
 	if err != nil {
 		return err
 	}
-	job := &localJob{worlds: make([]*World, n), wait: wait, secret: newSecret(), over: make(chan struct{})}
-	for rank := range n {
-		if job.worlds[rank], err = job.join(node, rank); err != nil {
-			return errors.Join(err, job.close())
-		}
-	}
-	var ranks sync.WaitGroup
-	for _, w := range job.worlds {
-		ranks.Go(func() { job.run(w, fn) })
-	}
-	expired := job.watch(ctx)
-	ranks.Wait()
-	expired()
-	return errors.Join(job.close(), node.Close())
+	job.start(fn)
+	return job.Wait(ctx)
 }
 
 // localJob is what the ranks of a Local share.
 type localJob struct {
 	worlds []*World
+	node   *shm.Node
 	wait   engine.WaitPolicy
 	secret []byte
+	// simulated is the configuration of a job over a network of its own, else zero.
+	simulated localjob.Config
+	// running are the goroutines of the ranks.
+	running sync.WaitGroup
 
 	// mu guards the fields below it.
 	mu    sync.Mutex
 	first error // the failure that came first
-	left  int   // ranks that wait to leave
+	left  int   // ranks that wait to leave, or are dead
+	// dead are the ranks that were killed.
+	dead map[int]bool
 	// over is closed when all ranks wait to leave, or one failed.
 	over   chan struct{}
 	closed bool // over is closed
@@ -75,6 +68,42 @@ type localJob struct {
 
 // errGoexit is the failure of a rank whose goroutine was ended.
 var errGoexit = errors.New("the rank's goroutine was ended by runtime.Goexit (a failed test does that)")
+
+// newLocalJob makes the Worlds of n ranks.
+func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*localJob, error) {
+	if n < 1 {
+		return nil, fmt.Errorf("%w: %d ranks", ErrArgument, n)
+	}
+	node, err := shm.NewLocalNode(n)
+	if err != nil {
+		return nil, err
+	}
+	j := &localJob{
+		worlds: make([]*World, n), node: node, wait: wait, secret: newSecret(), simulated: simulated,
+		dead: make(map[int]bool), over: make(chan struct{}),
+	}
+	for rank := range n {
+		if j.worlds[rank], err = j.join(node, rank); err != nil {
+			return nil, errors.Join(err, j.close(), node.Close())
+		}
+	}
+	return j, nil
+}
+
+// start runs fn on all ranks.
+func (j *localJob) start(fn func(*World) error) {
+	for _, w := range j.worlds {
+		j.running.Go(func() { j.run(w, fn) })
+	}
+}
+
+// Wait implements localjob.Job.
+func (j *localJob) Wait(ctx context.Context) error {
+	expired := j.watch(ctx)
+	j.running.Wait()
+	expired()
+	return errors.Join(j.close(), j.node.Close())
+}
 
 // join makes the World of one rank.
 func (j *localJob) join(node *shm.Node, rank int) (*World, error) {
@@ -121,7 +150,7 @@ func (w *World) guard(fn func() error) (err error) {
 // fail ends the job because of one rank. Only the first failure counts: those
 // after it are mostly its consequences.
 func (j *localJob) fail(rank int, why error) {
-	if !j.blame(&RankError{Rank: rank, Err: why}) {
+	if j.isDead(rank) || !j.blame(&RankError{Rank: rank, Err: why}) {
 		return
 	}
 	var abort *AbortError
@@ -159,7 +188,7 @@ func (j *localJob) watch(ctx context.Context) (stop func()) {
 	returned, told := make(chan struct{}), make(chan struct{})
 	undo := context.AfterFunc(ctx, func() {
 		defer close(told)
-		hang := &HangError{Cause: context.Cause(ctx), Report: j.report()}
+		hang := &HangError{Cause: context.Cause(ctx), Report: j.Report()}
 		if !j.blame(hang) {
 			return
 		}
@@ -180,8 +209,8 @@ func (j *localJob) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// report says what all ranks are doing.
-func (j *localJob) report() string {
+// Report implements localjob.Job.
+func (j *localJob) Report() string {
 	list := make([]bootstrap.Doing, len(j.worlds))
 	for i, w := range j.worlds {
 		list[i] = w.doing()
@@ -190,13 +219,20 @@ func (j *localJob) report() string {
 }
 
 // fence waits until every rank leaves or one failed.
-func (j *localJob) fence() {
+func (j *localJob) fence(rank int) {
 	j.mu.Lock()
-	if j.left++; j.left == len(j.worlds) {
-		j.end()
+	if !j.dead[rank] {
+		j.leave()
 	}
 	j.mu.Unlock()
 	<-j.over
+}
+
+// leave counts a rank that is waited for no more. mu is held.
+func (j *localJob) leave() {
+	if j.left++; j.left == len(j.worlds) {
+		j.end()
+	}
 }
 
 // end lets the ranks leave. mu is held.

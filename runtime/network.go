@@ -32,6 +32,9 @@ func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportR
 // openNetwork opens what connects the nodes of a job. Where it is missing that is an
 // error only if it was asked for by name: the ranks of a node still reach each other.
 func openNetwork(w *World, secret []byte) (network, error) {
+	if w.local.isSimulated() {
+		return network{fabric: newSimulatedFabric(w.local.simulated.Network, w.Rank()), forced: true}, nil
+	}
 	n := network{forced: forcesNetwork()}
 	switch choice := setting(bootstrap.EnvTransport); {
 	case choice == transportShm:

@@ -14,6 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
@@ -23,6 +24,8 @@ type World struct {
 	job    bootstrap.Job
 	engine *engine.Engine
 	shm    *shm.Transport
+	// sleeper is what the goroutines of this rank sleep on.
+	sleeper transport.Sleeper
 	// network leads to the ranks of other nodes.
 	network network
 	comm    *Comm
@@ -64,13 +67,16 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	w := &World{job: job, local: local, stop: func() {}, reports: newReports()}
 	t, err := shm.New(node, shm.Config{
 		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0",
-		Alone:     node.Ranks() == 1 || forcesNetwork(),
+		Alone:     node.Ranks() == 1 || forcesNetwork() || local.isSimulated(),
 		Connected: job.Nodes > 1 && setting(bootstrap.EnvTransport) != transportShm,
 	})
 	if err != nil {
 		return nil, err
 	}
-	w.shm = t
+	w.shm, w.sleeper = t, t.Sleeper()
+	if local.isSimulated() {
+		w.sleeper = local.simulated.Network.Sleeper(job.Rank)
+	}
 	if w.network, err = openNetwork(w, secret); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -83,7 +89,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Rank: job.Rank, Size: job.Size,
 		Route:      w.route,
 		Transports: w.transports(),
-		Sleeper:    w.memory.sleeper(t.Sleeper()),
+		Sleeper:    w.memory.sleeper(w.sleeper),
 		Wait:       wait,
 		Allocate:   allocate,
 		TypeName:   typeName,
@@ -91,6 +97,8 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Lost:       w.memory.lost,
 		Release:    w.memory.released,
 		Notice:     w.takeNotice,
+
+		UnexpectedBudget: local.budget(),
 	})
 	if err != nil {
 		return nil, errors.Join(err, w.network.close(), t.Close())
@@ -189,7 +197,7 @@ func (w *World) leave() error {
 		w.explainTo(os.Stderr)
 	}
 	if w.local != nil {
-		w.local.fence()
+		w.local.fence(w.Rank())
 	} else {
 		err = errors.Join(err, w.session.Fence(context.Background()))
 	}
@@ -205,4 +213,4 @@ func (w *World) leave() error {
 }
 
 // wake makes the goroutines of this rank that wait look again.
-func (w *World) wake() { w.shm.Sleeper().Ring() }
+func (w *World) wake() { w.sleeper.Ring() }

@@ -1,0 +1,42 @@
+// Package simulate runs a whole job in one process, in virtual time, under a seed: N
+// ranks, each with its World, engine, collectives and actors as they are, over a network
+// that is simulated.
+//
+//	result := simulate.Run(t, program, seed, 0)
+//
+// A seed decides the number of ranks and the Conditions: delays and the order of messages
+// of different pairs, when a connection stands, connections that are lost and made again,
+// lanes without room, operations refused with ErrAgain, ranks that wake up late or early,
+// memory for unexpected messages, what the transport can do, and the event at which a rank
+// dies. The order within a pair stays, as the contract of package transport says.
+//
+// # Determinism
+//
+// The job runs in a bubble of testing/synctest: its clock advances when every goroutine
+// is blocked. One goroutine of the network carries out the events, one at a time, and lets
+// all others run until they block before the next. No two events have the same time and
+// pair. So ranks influence each other in the order of the events alone, and a rank with one
+// goroutine repeats exactly. The goroutines of one rank take turns as Go's scheduler has
+// it: the tests set GOMAXPROCS to 1 and collect no garbage during a run. What is left is
+// Go's own: every 61st turn of its scheduler takes the goroutine that gave way, and one
+// that runs for 10 ms of real time is preempted. So a seed repeats most runs event by event,
+// but not all: of 60 seeds, each four times in a process of its own, 47 (exchange) and 53
+// (survive) had the same events every time. TestSeedRepeatsTheRun counts them. With the race
+// detector, which shuffles goroutines, a seed repeats the network's decisions alone.
+//
+// # Hangs
+//
+// When all goroutines are blocked and no event comes for a minute of virtual time, or a
+// job takes longer than half an hour of it, the job hangs: it is ended, and the error has
+// what each rank waits for, the last events, and the command that repeats the run.
+//
+// # Programs
+//
+// Package program has the programs, each with its oracle:
+//
+//	go test ./internal/simulate                      some seeds of each, and the regression seeds
+//	go test ./internal/simulate -run TestPrograms/exchange -seed 7 -ranks 5
+//	go test ./internal/simulate -run TestPrograms -fresh 60s
+//
+// A seed that found a defect is listed in testdata/seeds.txt with what it found.
+package simulate

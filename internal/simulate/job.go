@@ -1,0 +1,157 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/localjob"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	// limit is how long a job may take in virtual time.
+	limit = 30 * time.Minute
+	// realLimit is how long it may take in real time: a goroutine that never blocks stops
+	// the virtual clock.
+	realLimit = 2 * time.Minute
+)
+
+var (
+	// ErrHang says that all goroutines of a job are blocked and no event is to come.
+	ErrHang = errors.New("the job hangs: every goroutine is blocked, and nothing is under way")
+	// ErrGivenUp ends a job whose program cannot go on after a loss. It is no failure.
+	ErrGivenUp = errors.New("the program gives up because of a loss, as it may")
+	// ErrLimit says that a job has not ended in time, though there are events.
+	ErrLimit = errors.New("the job does not end: events go on, or timers")
+)
+
+// Program is what the ranks of a simulated job do.
+type Program struct {
+	// Name is that of the test.
+	Name string
+	// Ranks are the numbers of ranks among which the seed chooses.
+	Ranks []int
+	// Mortal says that the program expects the death of a rank.
+	Mortal bool
+	// Adapt changes the conditions that the seed has drawn. May be nil.
+	Adapt func(*Conditions)
+	// Trace gets a line for each event, unless nil.
+	Trace io.Writer
+	// Main is run by each rank. It returns an error if what gorun did is wrong.
+	Main func(Rank) error
+}
+
+// Rank is what a rank's Main gets.
+type Rank struct {
+	*runtime.World
+	// Seed is the job's.
+	Seed int64
+	// Conditions are the job's.
+	Conditions *Conditions
+}
+
+// Result is what a run came to.
+type Result struct {
+	Program string
+	Seed    int64
+	Ranks   int
+	// Conditions are those that the seed drew.
+	Conditions Conditions
+	// Events is their number, Sum a sum over all: two runs of a seed have the same.
+	Events int
+	Sum    uint64
+	// Virtual is how long the job took in virtual time.
+	Virtual time.Duration
+	// Err is nil if all went as it should.
+	Err error
+	// Last are the last events.
+	Last string
+}
+
+// Run runs a program under a seed in a bubble of its own. ranks is 0 where the seed is to
+// choose.
+func Run(t *testing.T, p Program, seed int64, ranks int) (result Result) {
+	t.Helper()
+	r := stream(seed, streamRun)
+	if chosen := Pick(r, p.Ranks...); ranks == 0 {
+		ranks = chosen
+	}
+	result = Result{Program: p.Name, Seed: seed, Ranks: ranks, Conditions: Draw(seed, ranks, p.Mortal)}
+	if p.Adapt != nil {
+		p.Adapt(&result.Conditions)
+	}
+	late := time.AfterFunc(realLimit, func() {
+		panic(fmt.Sprintf("a goroutine does not block: %s", result.Command()))
+	})
+	defer late.Stop()
+	// A collection in the middle would run goroutines of its own.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	synctest.Test(t, func(*testing.T) { result.run(p) })
+	return result
+}
+
+// Command repeats the run.
+func (r *Result) Command() string {
+	return fmt.Sprintf("go test ./internal/simulate -run 'TestPrograms/%s$' -seed %d -ranks %d", r.Program, r.Seed, r.Ranks)
+}
+
+// String is the report of a run that failed.
+func (r *Result) String() string {
+	return fmt.Sprintf("%s of %d ranks under seed %d: %v\nconditions: %v\n%d events in %v, the last ones:\n%sto repeat it:\n  %s",
+		r.Program, r.Ranks, r.Seed, r.Err, r.Conditions, r.Events, r.Virtual, r.Last, r.Command())
+}
+
+// run is Run within the bubble.
+func (r *Result) run(p Program) {
+	net := newNetwork(r.Ranks, r.Seed, r.Conditions, p.Trace)
+	job, err := localjob.Start(localjob.Config{
+		Ranks: r.Ranks, Network: net, Yield: r.Conditions.Yield, Budget: r.Conditions.Budget,
+		Main: func(world any) error { return p.Main(Rank{world.(*runtime.World), r.Seed, &r.Conditions}) },
+	})
+	if err != nil {
+		r.Err = err
+		return
+	}
+	ctx, hang := context.WithCancelCause(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		net.run(func(rank int) bool { return job.Kill(rank, errKilled) }, func() {
+			if ctx.Err() != nil {
+				r.finish(net, fmt.Errorf("%w; and the ranks do not return:\n%s", context.Cause(ctx), job.Report()))
+				fmt.Fprintln(os.Stderr, r)
+			}
+			hang(ErrHang)
+		})
+	}()
+	over := time.AfterFunc(limit, func() { hang(ErrLimit) })
+	err = job.Wait(ctx)
+	over.Stop()
+	hang(nil)
+	net.stop()
+	<-ended
+	r.finish(net, err)
+	// What goroutines a program has left end by themselves, or the bubble panics.
+	time.Sleep(patience)
+}
+
+// finish takes note of the end.
+func (r *Result) finish(net *Network, err error) {
+	net.mu.Lock()
+	defer net.mu.Unlock()
+	r.Events, r.Sum, r.Last, r.Virtual = net.record.events, net.record.sum.Sum64(), net.record.last(), net.now()
+	if r.Err = err; errors.Is(err, ErrGivenUp) {
+		r.Err = nil
+	}
+	if len(net.faults) > 0 {
+		r.Err = errors.Join(fmt.Errorf("misuse of the transport: %s", strings.Join(net.faults, "; ")), r.Err)
+	}
+}

@@ -1,0 +1,179 @@
+package simulate
+
+import (
+	"container/heap"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/localjob"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// errKilled is the cause of what ends with a rank that the conditions let die.
+var errKilled = errors.New("killed by the simulator")
+
+// patience is how long in virtual time all goroutines may be blocked without an event
+// before the job hangs: longer than every limit of gorun itself.
+const patience = time.Minute
+
+// Network connects the ranks of a simulated job. One goroutine carries out its events,
+// one at a time, and lets all others run until they block before the next: so ranks
+// influence each other in the order of the events alone.
+type Network struct {
+	conditions Conditions
+	begun      time.Time
+	// kick tells the goroutine of events that there is an earlier one.
+	kick chan struct{}
+
+	// mu guards the fields below and those of ranks and pairs. It is not held during
+	// callbacks. A sleeper's lock may be taken under it.
+	mu      sync.Mutex
+	ranks   []*node
+	pairs   []*pair // by from*n+to
+	agenda  agenda
+	record  record
+	faults  []string // misuse of the transport
+	stopped bool
+}
+
+var _ localjob.Network = (*Network)(nil)
+
+// newNetwork returns the network of n ranks, to be made within the bubble of its job.
+func newNetwork(n int, seed int64, c Conditions, trace io.Writer) *Network {
+	net := &Network{conditions: c, begun: time.Now(), kick: make(chan struct{}, 1), record: newRecord(trace)}
+	for rank := range n {
+		net.ranks = append(net.ranks, newNode(net, rank, n, stream(seed, streamRanks+uint64(rank))))
+	}
+	for i := range n * n {
+		net.pairs = append(net.pairs, &pair{
+			number: i, from: net.ranks[i/n], to: net.ranks[i%n], random: stream(seed, streamPairs+uint64(i)),
+		})
+	}
+	return net
+}
+
+// Transport implements localjob.Network.
+func (net *Network) Transport(rank int) transport.Transport { return net.ranks[rank] }
+
+// Sleeper implements localjob.Network.
+func (net *Network) Sleeper(rank int) transport.Sleeper { return net.ranks[rank].sleeper }
+
+// Explain implements localjob.Network.
+func (net *Network) Explain(rank, peer int) string {
+	return fmt.Sprintf("rank %d to rank %d: simulated", rank, peer)
+}
+
+// now is the time since the beginning.
+func (net *Network) now() time.Duration { return time.Since(net.begun) }
+
+// pair returns the direction between two ranks.
+func (net *Network) pair(from, to int) *pair { return net.pairs[from*len(net.ranks)+to] }
+
+// schedule adds an event of a pair. mu is held.
+func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
+	p.turns++
+	e := &event{at: at, pair: p, turn: p.turns, fire: fire}
+	heap.Push(&net.agenda, e)
+	if net.agenda[0] == e {
+		select {
+		case net.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// fault notes a misuse of the transport. mu is held.
+func (net *Network) fault(format string, args ...any) {
+	net.faults = append(net.faults, fmt.Sprintf(format, args...))
+}
+
+// stop ends run.
+func (net *Network) stop() {
+	net.mu.Lock()
+	net.stopped = true
+	net.mu.Unlock()
+	select {
+	case net.kick <- struct{}{}:
+	default:
+	}
+}
+
+// run carries out the events until stop. It calls kill when a rank is to die and stuck
+// when all goroutines are blocked and there is no event.
+func (net *Network) run(kill func(rank int) bool, stuck func()) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for idle := net.now(); ; {
+		synctest.Wait()
+		next, pending, stopped := net.step(kill)
+		switch {
+		case stopped:
+			return
+		case pending && next <= 0:
+			idle = net.now()
+			continue
+		case !pending && net.now()-idle >= patience:
+			stuck()
+			idle = net.now()
+		}
+		if !pending {
+			next = patience
+		}
+		timer.Reset(next)
+		select {
+		case <-timer.C:
+		case <-net.kick:
+		}
+	}
+}
+
+// step carries out the next event if its time has come. next is how long it takes until
+// the next one, or 0 after an event; pending is false when there is none.
+func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending, stopped bool) {
+	net.mu.Lock()
+	defer net.mu.Unlock()
+	if d := net.conditions.Death; d != nil && net.record.events >= d.Event && !net.ranks[d.Rank].dying {
+		net.die(d, kill)
+	}
+	if net.stopped || len(net.agenda) == 0 {
+		return 0, false, net.stopped
+	}
+	if next = net.agenda[0].at - net.now(); next > 0 {
+		return next, true, false
+	}
+	heap.Pop(&net.agenda).(*event).fire()
+	return 0, true, false
+}
+
+// die ends a rank: nothing leaves it any more, and the others hear of it in time. mu is
+// held, but given up for kill.
+func (net *Network) die(d *Death, kill func(rank int) bool) {
+	node := net.ranks[d.Rank]
+	node.dying, node.dead = true, true
+	net.mu.Unlock()
+	killed := kill(d.Rank)
+	net.mu.Lock()
+	if !killed {
+		node.dead = false // it has left its program
+		return
+	}
+	net.record.add(net.now(), "rank %d dies", d.Rank)
+	for _, op := range node.operations {
+		op.end(node.failure(op.name, op.peer, errKilled))
+	}
+	for _, other := range net.ranks {
+		if other == node {
+			continue
+		}
+		p := net.pair(d.Rank, other.rank)
+		at := max(net.now(), p.last) + 1 + Within(p.random, d.Notice)
+		if d.Lossy && Chance(p.random, 0.5) {
+			at = net.now() + 1 + Within(p.random, d.Notice)
+		}
+		net.schedule(p, at, func() { other.markDown(d.Rank, errKilled) })
+	}
+}

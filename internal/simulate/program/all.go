@@ -1,0 +1,8 @@
+package program
+
+import "github.com/gorun-hpc/gorun/internal/simulate"
+
+// All returns the programs.
+func All() []simulate.Program {
+	return []simulate.Program{Exchange(), Survive()}
+}

@@ -1,0 +1,109 @@
+package program
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/gorun-hpc/gorun/internal/simulate"
+)
+
+// class says how the messages of a plan are received. Each has messages of its own, so
+// that no wildcard takes a message that another receive waits for.
+type class int
+
+const (
+	named   class = iota // source and tag, on the communicator of the World
+	tagged               // AnySource and the tag, on the communicator of the World
+	sourced              // the source and AnyTag
+	wild                 // AnySource and AnyTag
+	classes
+)
+
+// taggedTags is the first tag of the class tagged.
+const taggedTags = 100
+
+// parcel is one message of a plan.
+type parcel struct {
+	from, to int
+	class    class
+	tag      int
+	size     int
+	number   uint32 // its own
+}
+
+// plan is what the ranks exchange: all of them know it.
+type plan struct {
+	parcels []parcel
+	longest int
+}
+
+// newPlan draws a plan of so many messages.
+func newPlan(r *rand.Rand, ranks, messages int, c *simulate.Conditions) *plan {
+	p := &plan{}
+	for i := range messages {
+		m := parcel{
+			from: r.IntN(ranks), to: r.IntN(ranks), class: class(r.IntN(int(classes))), tag: r.IntN(3),
+			size: drawSize(r, c), number: uint32(i),
+		}
+		if m.class == tagged {
+			m.tag += taggedTags
+		}
+		p.longest = max(p.longest, m.size)
+		p.parcels = append(p.parcels, m)
+	}
+	return p
+}
+
+// drawSize draws a length: about the limits of the protocols, mostly.
+func drawSize(r *rand.Rand, c *simulate.Conditions) int {
+	switch r.IntN(8) {
+	case 0:
+		return max(0, c.EagerBest+r.IntN(3)-1)
+	case 1:
+		return max(0, c.MaxEager+r.IntN(3)-1)
+	case 2:
+		return r.IntN(100 << 10)
+	default:
+		return r.IntN(128)
+	}
+}
+
+// of returns the messages for which want is true, in order.
+func (p *plan) of(want func(*parcel) bool) []*parcel {
+	var list []*parcel
+	for i := range p.parcels {
+		if want(&p.parcels[i]) {
+			list = append(list, &p.parcels[i])
+		}
+	}
+	return list
+}
+
+// fill writes the message into b.
+func (m *parcel) fill(b []byte) []byte {
+	for i := range b {
+		b[i] = m.at(i)
+	}
+	return b
+}
+
+// at is one byte of the message.
+func (m *parcel) at(i int) byte { return byte((uint32(i) + m.number*2654435761) * 2246822519 >> 21) }
+
+// check compares what was received.
+func (m *parcel) check(b []byte) error {
+	if len(b) != m.size {
+		return fmt.Errorf("%v came with %d bytes", m, len(b))
+	}
+	for i := range b {
+		if b[i] != m.at(i) {
+			return fmt.Errorf("%v: byte %d is %#x, not %#x", m, i, b[i], m.at(i))
+		}
+	}
+	return nil
+}
+
+// String implements fmt.Stringer.
+func (m *parcel) String() string {
+	return fmt.Sprintf("message %d (%d bytes, rank %d to rank %d, class %d, tag %d)", m.number, m.size, m.from, m.to, m.class, m.tag)
+}

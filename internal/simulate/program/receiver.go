@@ -1,0 +1,250 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// receiver receives a rank's messages of one class of a plan.
+type receiver struct {
+	comm   *runtime.Comm
+	class  class
+	random *rand.Rand
+	lost   *losses
+	// due are the messages that have not come, in the order of the plan.
+	due     []*parcel
+	longest int
+	open    []incoming
+	bereft  bool // a rank was lost
+	// posted counts the receives under way by what they match.
+	posted map[pattern]int
+}
+
+// pattern is what a receive matches.
+type pattern struct{ source, tag int }
+
+// incoming is a nonblocking receive under way.
+type incoming struct {
+	request runtime.Request
+	pattern pattern
+	payload []byte
+}
+
+// pattern is that of the receive for a message.
+func (r *receiver) pattern(m *parcel) pattern {
+	p := pattern{m.from, m.tag}
+	if r.class == tagged || r.class == wild {
+		p.source = runtime.AnySource
+	}
+	if r.class == sourced || r.class == wild {
+		p.tag = runtime.AnyTag
+	}
+	return p
+}
+
+// matches reports whether a receive takes a message.
+func (p pattern) matches(m *parcel) bool {
+	return (p.source == runtime.AnySource || p.source == m.from) && (p.tag == runtime.AnyTag || p.tag == m.tag)
+}
+
+// run receives all. The first message that is due is always received for, so that no
+// sender that waits for its end waits in vain: after each result there may be another.
+func (r *receiver) run() error {
+	for m := r.next(); m != nil || len(r.open) > 0; m = r.next() {
+		if simulate.Chance(r.random, 0.1) {
+			time.Sleep(simulate.Within(r.random, 10*time.Millisecond))
+		}
+		var err error
+		switch blocking := simulate.Chance(r.random, 0.6); {
+		case m == nil, len(r.open) > r.window(), len(r.open) > 0 && (blocking || r.open[0].pattern != r.pattern(m)):
+			err = r.finish()
+		case blocking || r.lost.mortal:
+			err = r.receive(r.pattern(m))
+		default:
+			r.post(r.pattern(m))
+		}
+		if err := r.forgive(err); err != nil {
+			return fmt.Errorf("receive for %v: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// window is how many receives may stay under way.
+func (r *receiver) window() int { return r.random.IntN(windowMax) }
+
+// next returns the first message for which no receive is under way, nil if there is none.
+func (r *receiver) next() *parcel {
+	covered := map[pattern]int{}
+	for _, m := range r.due {
+		if r.bereft && m.from == r.lost.rank {
+			continue
+		}
+		p := r.pattern(m)
+		if covered[p]++; covered[p] > r.posted[p] {
+			return m
+		}
+	}
+	return nil
+}
+
+// forgive takes note of the loss of a rank that may be lost: what has not come from it
+// need not come any more. What has arrived may still be received.
+func (r *receiver) forgive(err error) error {
+	if err == nil {
+		return nil
+	}
+	r.bereft = true
+	return r.lost.unexpected(err)
+}
+
+// receive waits for one message in one of the ways that there are.
+func (r *receiver) receive(p pattern) error {
+	room := make([]byte, r.longest+1)
+	switch r.random.IntN(6) {
+	case 0:
+		return r.message(p)
+	case 1:
+		return r.matched(p, room)
+	case 2:
+		return r.probed(p, room)
+	case 3:
+		return r.impatient(p, room)
+	case 4:
+		return r.canceled(p, room)
+	default:
+		return r.took(p, room)(runtime.Recv(r.comm, room, p.source, p.tag))
+	}
+}
+
+// post begins a receive. A loss is reported to one of several from AnySource alone, so
+// there are none where ranks die.
+func (r *receiver) post(p pattern) {
+	room := make([]byte, r.longest+1)
+	r.posted[p]++
+	r.open = append(r.open, incoming{runtime.Irecv(r.comm, room, p.source, p.tag), p, room})
+}
+
+// took checks what a receive has brought.
+func (r *receiver) took(p pattern, room []byte) func(runtime.Status, error) error {
+	return func(s runtime.Status, err error) error {
+		if err != nil {
+			return err
+		}
+		return r.check(p, s, room[:s.Bytes])
+	}
+}
+
+// check finds the message that has to have come, and compares. Of a rank that was lost
+// some may be missing: a rendezvous whose bytes were still with it.
+func (r *receiver) check(p pattern, s runtime.Status, payload []byte) error {
+	for i, m := range r.due {
+		if m.from != s.Source || !p.matches(m) {
+			continue
+		}
+		err := m.check(payload)
+		if s.Tag != m.tag {
+			err = fmt.Errorf("a message of rank %d with tag %d came before %v", s.Source, s.Tag, m)
+		}
+		if err == nil {
+			r.due = append(r.due[:i:i], r.due[i+1:]...)
+			return nil
+		}
+		if !r.lost.mortal || m.from != r.lost.rank {
+			return err
+		}
+	}
+	return fmt.Errorf("a message of rank %d with tag %d and %d bytes is one too many", s.Source, s.Tag, s.Bytes)
+}
+
+// finish takes the result of the oldest receive under way: the messages that match came
+// in the order in which the receives were posted.
+func (r *receiver) finish() error {
+	o := r.open[0]
+	r.open = r.open[1:]
+	r.posted[o.pattern]--
+	for !simulate.Chance(r.random, 0.5) {
+		if o.request.Done() {
+			break
+		}
+	}
+	return r.took(o.pattern, o.payload)(o.request.Wait())
+}
+
+// message receives with memory.
+func (r *receiver) message(p pattern) error {
+	m, err := runtime.RecvMessage(r.comm, p.source, p.tag)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return r.check(p, m.Status, m.Bytes())
+}
+
+// matched takes the message out of the queue first.
+func (r *receiver) matched(p pattern, room []byte) error {
+	m, err := runtime.Mprobe(r.comm, p.source, p.tag)
+	if err != nil {
+		return err
+	}
+	s, err := runtime.RecvMatched(m, room)
+	if err == nil && s != m.Status() {
+		err = fmt.Errorf("the probe says %+v, the receive %+v", m.Status(), s)
+	}
+	return r.took(p, room)(s, err)
+}
+
+// probed looks at the message first, by waiting or by asking.
+func (r *receiver) probed(p pattern, room []byte) error {
+	var s runtime.Status
+	var err error
+	if simulate.Chance(r.random, 0.5) {
+		s, err = runtime.Probe(r.comm, p.source, p.tag)
+	} else {
+		found := false
+		for try := 0; !found && err == nil; try++ {
+			pause(try)
+			s, found, err = runtime.Iprobe(r.comm, p.source, p.tag)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	// The same message, since nobody else receives here.
+	got, err := runtime.Recv(r.comm, room[:s.Bytes], s.Source, s.Tag)
+	if err == nil && got != s {
+		err = fmt.Errorf("the probe says %+v, the receive %+v", s, got)
+	}
+	return r.took(p, room)(got, err)
+}
+
+// impatient receives with a context that may end first, and then again.
+func (r *receiver) impatient(p pattern, room []byte) error {
+	ctx, cancel := context.WithTimeout(r.comm.Context(), simulate.Within(r.random, 5*time.Millisecond))
+	defer cancel()
+	s, err := runtime.Recv(r.comm.WithContext(ctx), room, p.source, p.tag)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s, err = runtime.Recv(r.comm, room, p.source, p.tag)
+	}
+	return r.took(p, room)(s, err)
+}
+
+// canceled cancels a receive, and receives again if that was in time.
+func (r *receiver) canceled(p pattern, room []byte) error {
+	request := runtime.Irecv(r.comm, room, p.source, p.tag)
+	if simulate.Chance(r.random, 0.5) {
+		time.Sleep(simulate.Within(r.random, time.Millisecond))
+	}
+	request.Cancel()
+	s, err := request.Wait()
+	if errors.Is(err, runtime.ErrCanceled) {
+		s, err = runtime.Recv(r.comm, room, p.source, p.tag)
+	}
+	return r.took(p, room)(s, err)
+}

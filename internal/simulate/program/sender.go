@@ -1,0 +1,176 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// sender sends a rank's messages of a plan, in order.
+type sender struct {
+	world  *runtime.World
+	comms  []*runtime.Comm // by class
+	random *rand.Rand
+	lost   *losses
+	// open are the nonblocking sends under way, with what is to be sent.
+	open []outgoing
+}
+
+// outgoing is a send under way.
+type outgoing struct {
+	request runtime.Request
+	parcel  *parcel
+	payload []byte
+}
+
+// windowMax is how many nonblocking operations are under way.
+const windowMax = 8
+
+// run sends all.
+func (s *sender) run(list []*parcel) error {
+	for _, m := range list {
+		if simulate.Chance(s.random, 0.1) {
+			time.Sleep(simulate.Within(s.random, 10*time.Millisecond))
+		}
+		if err := s.lost.unexpected(s.send(m)); err != nil {
+			return fmt.Errorf("send of %v: %w", m, err)
+		}
+		for len(s.open) > s.random.IntN(windowMax) {
+			if err := s.lost.unexpected(s.finish()); err != nil {
+				return err
+			}
+		}
+	}
+	for len(s.open) > 0 {
+		if err := s.lost.unexpected(s.finish()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends one message in one of the ways that there are.
+func (s *sender) send(m *parcel) error {
+	c, b := s.comms[m.class], m.fill(make([]byte, m.size))
+	switch s.random.IntN(9) {
+	case 0:
+		return runtime.Send(c, b, m.to, m.tag)
+	case 1:
+		return runtime.Ssend(c, b, m.to, m.tag)
+	case 2:
+		return s.buffer(c, m, b)
+	case 3:
+		return s.strided(c, m, b)
+	case 4:
+		return s.impatient(c, m, b)
+	case 5:
+		return s.canceled(c, m, b)
+	case 6:
+		s.open = append(s.open, outgoing{runtime.Issend(c, b, m.to, m.tag), m, b})
+	case 7:
+		p := runtime.SendInit(c, b, m.to, m.tag)
+		defer p.Close()
+		if err := p.Start(); err != nil {
+			return err
+		}
+		_, err := p.Wait()
+		return err
+	default:
+		s.open = append(s.open, outgoing{runtime.Isend(c, b, m.to, m.tag), m, b})
+	}
+	return nil
+}
+
+// buffer gives the memory of the message away.
+func (s *sender) buffer(c *runtime.Comm, m *parcel, b []byte) error {
+	given, err := runtime.Alloc[byte](s.world, m.size)
+	if err != nil {
+		return err
+	}
+	copy(given.Bytes(), b)
+	return runtime.SendBuffer[byte](c, given, m.to, m.tag)
+}
+
+// strided sends every second byte of memory twice as long.
+func (s *sender) strided(c *runtime.Comm, m *parcel, b []byte) error {
+	apart := make([]byte, 2*len(b))
+	for i := range b {
+		apart[2*i] = b[i]
+	}
+	return runtime.SendStrided(c, apart, runtime.Strided{Count: len(b), Block: 1, Stride: 2}, m.to, m.tag)
+}
+
+// impatient sends with a context that may end first, and then again.
+func (s *sender) impatient(c *runtime.Comm, m *parcel, b []byte) error {
+	ctx, cancel := context.WithTimeout(c.Context(), simulate.Within(s.random, 5*time.Millisecond))
+	defer cancel()
+	err := runtime.Ssend(c.WithContext(ctx), b, m.to, m.tag)
+	if errors.Is(err, context.DeadlineExceeded) {
+		clear(b) // it is the caller's again
+		err = runtime.Send(c, m.fill(b), m.to, m.tag)
+	}
+	return err
+}
+
+// canceled cancels a send, and sends again if that was in time.
+func (s *sender) canceled(c *runtime.Comm, m *parcel, b []byte) error {
+	start := simulate.Pick(s.random, runtime.Isend[byte], runtime.Issend[byte])
+	r := start(c, b, m.to, m.tag)
+	if simulate.Chance(s.random, 0.5) {
+		time.Sleep(simulate.Within(s.random, time.Millisecond))
+	}
+	r.Cancel()
+	_, err := r.Wait()
+	if errors.Is(err, runtime.ErrCanceled) {
+		clear(b)
+		err = runtime.Send(c, m.fill(b), m.to, m.tag)
+	}
+	return err
+}
+
+// finish waits for one of the sends under way.
+func (s *sender) finish() error {
+	i := 0
+	var err error
+	switch s.random.IntN(3) {
+	case 0:
+		_, err = s.open[0].request.Wait()
+	case 1:
+		list := make([]runtime.Request, len(s.open))
+		for k := range list {
+			list[k] = s.open[k].request
+		}
+		i, _, err = runtime.WaitAny(list)
+	default:
+		done := false
+		for try := 0; !done && err == nil; try++ {
+			pause(try)
+			_, done, err = s.open[0].request.Test()
+		}
+	}
+	o := s.open[i]
+	s.open = append(s.open[:i:i], s.open[i+1:]...)
+	if err == nil {
+		err = o.parcel.check(o.payload)
+	}
+	if err != nil {
+		return fmt.Errorf("end of the send of %v: %w", o.parcel, err)
+	}
+	clear(o.payload) // it is the caller's again
+	return nil
+}
+
+// patientTries is how often a program asks in a row before it rests in between.
+const patientTries = 100
+
+// pause rests before the next of many tries: what is waited for may take seconds.
+func pause(try int) {
+	if try > patientTries {
+		time.Sleep(time.Duration(min(try, 1000)) * time.Microsecond)
+	}
+}

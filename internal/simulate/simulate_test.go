@@ -1,0 +1,86 @@
+package simulate_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/internal/simulate/program"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Most seeds repeat the run event by event (package simulate says what keeps the others
+// from it), all of them the number of ranks and the conditions, and another seed is
+// another run.
+func TestSeedRepeatsTheRun(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector shuffles goroutines")
+	}
+	const seeds = 20
+	for _, p := range program.All() {
+		same, sums := 0, map[uint64]bool{}
+		for seed := int64(1001); seed <= 1000+seeds; seed++ {
+			first, second := run(t, p, seed, 0), run(t, p, seed, 0)
+			require.Equal(t, first.Ranks, second.Ranks)
+			require.Equal(t, first.Conditions, second.Conditions)
+			if sums[first.Sum] = true; first.Sum == second.Sum {
+				same++
+			}
+		}
+		t.Logf("%s: %d of %d seeds repeat", p.Name, same, seeds)
+		require.GreaterOrEqual(t, same, seeds/2, p.Name)
+		require.Greater(t, len(sums), seeds/2, p.Name)
+	}
+}
+
+// A job whose ranks wait for what nobody sends ends, and the report says who waits where
+// and how to repeat the run.
+func TestHangIsFound(t *testing.T) {
+	hang := simulate.Program{Name: "hang", Ranks: []int{3}, Main: func(r simulate.Rank) error {
+		c, buf := r.Comm(), make([]int, 1)
+		if r.Rank() == 2 {
+			return runtime.Send(c, buf, 0, 5)
+		}
+		_, err := runtime.Recv(c, buf, 1-r.Rank(), 7)
+		return err
+	}}
+	r := simulate.Run(t, hang, 1, 0)
+	require.ErrorIs(t, r.Err, simulate.ErrHang)
+	require.Contains(t, r.String(), "rank 0: rank 1, tag 7, world, 8 bytes")
+	require.Contains(t, r.String(), "rank 1: rank 0, tag 7, world, 8 bytes")
+	require.Contains(t, r.String(), "rank 0: not received: 8 bytes from rank 2, tag 5, world")
+	require.Contains(t, r.String(), "-run 'TestPrograms/hang$' -seed 1 -ranks 3")
+}
+
+// What a program finds wrong is the result.
+func TestFailureOfAProgramIsTheResult(t *testing.T) {
+	wrong := errors.New("wrong")
+	r := simulate.Run(t, simulate.Program{Name: "wrong", Ranks: []int{2}, Main: func(r simulate.Rank) error {
+		if r.Rank() == 1 {
+			return wrong
+		}
+		return runtime.Ssend(r.Comm(), []int{1}, 1, 0)
+	}}, 3, 0)
+	require.ErrorIs(t, r.Err, wrong)
+}
+
+// The death of a rank is a loss for the others, and no failure of the job.
+func TestDeathOfARank(t *testing.T) {
+	for seed := int64(1); seed < 10; seed++ {
+		heard := make([]error, 3)
+		r := simulate.Run(t, simulate.Program{Name: "death", Ranks: []int{3}, Mortal: true, Adapt: func(c *simulate.Conditions) {
+			c.Death.Rank, c.Death.Event = 1, 0
+		}, Main: func(r simulate.Rank) error {
+			_, heard[r.Rank()] = runtime.Recv(r.Comm(), make([]int, 1), 1, 0)
+			return nil
+		}}, seed, 0)
+		require.NoError(t, r.Err)
+		for _, rank := range []int{0, 2} {
+			var lost *runtime.PeerError
+			require.ErrorAs(t, heard[rank], &lost)
+			require.Equal(t, 1, lost.Rank)
+		}
+	}
+}

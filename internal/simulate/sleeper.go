@@ -1,0 +1,44 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// yieldTime is the longest time of a Yield.
+const yieldTime = 500 * time.Nanosecond
+
+// sleeper is a rank's Sleeper in virtual time: giving way takes some, and a slow rank
+// wakes up late.
+type sleeper struct {
+	transport.ChannelSleeper
+	node *node
+}
+
+var _ transport.Sleeper = (*sleeper)(nil)
+
+// Yield implements transport.Sleeper.
+func (s *sleeper) Yield() { time.Sleep(1 + s.draw(yieldTime)) }
+
+// Sleep implements transport.Sleeper.
+func (s *sleeper) Sleep(ticket uint32, nanos int64) {
+	c := &s.node.net.conditions
+	if c.EarlyWake > 0 && s.draw(time.Second).Seconds() < c.EarlyWake {
+		return
+	}
+	s.ChannelSleeper.Sleep(ticket, nanos)
+	if c.Slow[s.node.rank] {
+		time.Sleep(1 + s.draw(c.Lag))
+	}
+}
+
+// Idle implements transport.Sleeper.
+func (s *sleeper) Idle(ticket uint32, nanos int64) { s.Sleep(ticket, nanos) }
+
+// draw returns a random time below most.
+func (s *sleeper) draw(most time.Duration) time.Duration {
+	s.node.net.mu.Lock()
+	defer s.node.net.mu.Unlock()
+	return Within(s.node.random, most)
+}

@@ -1,0 +1,83 @@
+package runtime
+
+import (
+	"log/slog"
+	"net/netip"
+
+	"github.com/gorun-hpc/gorun/internal/localjob"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/runtime/internal/port"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+func init() {
+	localjob.Start = func(c localjob.Config) (localjob.Job, error) {
+		j, err := newLocalJob(c.Ranks, engine.WaitPolicy{Yield: c.Yield}, c)
+		if err != nil {
+			return nil, err
+		}
+		j.start(func(w *World) error { return c.Main(w) })
+		return j, nil
+	}
+}
+
+var _ localjob.Job = (*localJob)(nil)
+
+// isSimulated reports whether the job brought a network of its own. A process of its own
+// has no localJob.
+func (j *localJob) isSimulated() bool { return j != nil && j.simulated.Network != nil }
+
+// budget is engine.Config.UnexpectedBudget, 0 for the default.
+func (j *localJob) budget() int64 {
+	if j == nil {
+		return 0
+	}
+	return j.simulated.Budget
+}
+
+// Kill implements localjob.Job.
+func (j *localJob) Kill(rank int, cause error) bool {
+	j.mu.Lock()
+	w := j.worlds[rank]
+	if j.closed || j.dead[rank] || w.leaving.Load() {
+		j.mu.Unlock()
+		return false
+	}
+	j.dead[rank] = true
+	j.leave()
+	j.mu.Unlock()
+	w.engine.Abort(cause)
+	return true
+}
+
+// isDead reports whether a rank was killed.
+func (j *localJob) isDead(rank int) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.dead[rank]
+}
+
+// simulatedFabric is one rank's side of a localjob.Network.
+type simulatedFabric struct {
+	network   localjob.Network
+	rank      int
+	transport transport.Transport
+}
+
+var _ fabric = (*simulatedFabric)(nil)
+
+func newSimulatedFabric(n localjob.Network, rank int) *simulatedFabric {
+	return &simulatedFabric{network: n, rank: rank, transport: n.Transport(rank)}
+}
+
+func (f *simulatedFabric) way() transport.Transport     { return f.transport }
+func (f *simulatedFabric) address() netip.AddrPort      { return netip.AddrPort{} }
+func (f *simulatedFabric) provider() string             { return f.transport.Name() }
+func (f *simulatedFabric) known(int) bool               { return true }
+func (f *simulatedFabric) explain(peer int) string      { return f.network.Explain(f.rank, peer) }
+func (f *simulatedFabric) silence(int) string           { return "" }
+func (f *simulatedFabric) search(int) string            { return "" }
+func (f *simulatedFabric) actors() []port.Actor         { return nil }
+func (f *simulatedFabric) actorSystem(slog.Handler) any { return nil }
+func (f *simulatedFabric) strangers() []string          { return nil }
+func (f *simulatedFabric) close() error                 { return f.transport.Close() }
