@@ -6,7 +6,7 @@ import "github.com/gorun-hpc/gorun/runtime"
 // labels.
 //
 //	bits 10-30  fingerprint: of all blocking calls so far, because in some of them
-//	            nobody receives anything; of a nonblocking call alone
+//	            no message is received; of a nonblocking call alone
 //	bits  0-9   number of the call modulo labelNumbers
 const (
 	labelNumberBits = 10

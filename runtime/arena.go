@@ -63,8 +63,8 @@ func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 	}
 }
 
-// sleeper returns the rank's Sleeper, which is to be the engine's, in a form that
-// tells those who share memory with it when it sleeps.
+// sleeper returns the rank's Sleeper, which is to be the engine's, in a form that announces
+// its sleep to the ranks that share memory with it.
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
 // released records that a rank gave back the memory at an address of a Key. A rank that

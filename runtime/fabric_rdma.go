@@ -36,7 +36,7 @@ var _ fabric = (*iwarpFabric)(nil)
 func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
 	wish := setting(bootstrap.EnvNet)
 	if wish == "" && forced {
-		wish = "127.0.0.1,::1" // nobody else is to be reached
+		wish = "127.0.0.1,::1" // no other host is to be reached
 	}
 	choice, err := probe.System().Network(wish)
 	if err != nil {

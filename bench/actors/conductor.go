@@ -7,9 +7,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// conductor is an actor that tells the main goroutine of its rank what isends
-// sends: so that it is not in a receive while actors are measured, where it and
-// the actors would hand the polling to each other.
+// conductor is an actor that tells the main goroutine of its rank how many messages isends
+// will send. So the main goroutine is not in a receive while actors are measured: the poll
+// token would change between it and the actors.
 const conductor = "conductor"
 
 func init() { actors.Register[order]() }

@@ -59,7 +59,7 @@ func echo(c actor.Context) {
 	}
 }
 
-// returner tells an actor, which it was told of before, what it is told.
+// returner forwards messages to an actor that it was given before.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.
@@ -96,7 +96,7 @@ func (n *counter) Receive(c actor.Context) {
 	}
 }
 
-// founder makes actors, and tells how much heap its rank uses.
+// founder makes actors, and reports how much heap its rank uses.
 type founder struct {
 	s       *actors.System
 	idle    int64
@@ -112,7 +112,7 @@ func (f *founder) Receive(c actor.Context) {
 	case *crowd:
 		for range m.Idle {
 			if _, err := f.s.Spawn(actor.PropsFromFunc(func(actor.Context) {}), idleName(f.idle)); err != nil {
-				panic(err) // the supervisor says so, and rank 0 waits in vain for the answer
+				panic(err) // protoactor's supervisor logs it, and rank 0 gets no answer
 			}
 			f.idle++
 		}
@@ -134,7 +134,7 @@ type burst struct {
 	each int64
 }
 
-// send is what an actor of the crowd does.
+// send is the behaviour of an actor of the crowd.
 func (f *founder) send(c actor.Context) {
 	if b, ok := c.Message().(*burst); ok {
 		m := &record{}
@@ -150,7 +150,7 @@ func idleName(i int64) string { return fmt.Sprint("idle", i) }
 // heapInUse returns the bytes of heap and of stacks that live objects take.
 func heapInUse() int64 {
 	goruntime.GC()
-	goruntime.GC() // what finalizers and pools held goes in the second
+	goruntime.GC() // the second collection frees what finalizers and pools held
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)

@@ -71,9 +71,9 @@ func (b *bench) ask(peer *actor.PID, n int) (time.Duration, error) {
 }
 
 // beyondLocal measures what RequestFuture takes to an actor of rank 1 more than
-// to one of this rank that runs on a worker: the middle of many differences, for
-// collections of garbage fall on either side. An inline one is slower here: it
-// would wait until somebody polls.
+// to one of this rank that runs on a worker: the median of many differences, because
+// garbage collections disturb both sides. An inline actor would be slower here: it would
+// wait for the next poll.
 func (b *bench) beyondLocal(peer *actor.PID) (float64, error) {
 	const pairs = 21
 	n := b.times(500)

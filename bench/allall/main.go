@@ -1,5 +1,5 @@
 // Command allall does one all-to-all of all ranks, checks what arrived and ends:
-// a test of starting many ranks on few processors that all talk to each other.
+// a test of the start of many ranks, on few processors, that all exchange messages.
 //
 //	gorun -np 256 ./bench/allall
 package main
@@ -18,7 +18,7 @@ func main() {
 	runtime.Main(func(w *runtime.World) error { return allToAll(w.Comm(), *block) })
 }
 
-// allToAll exchanges blocks of numbers that say who sent them to whom.
+// allToAll exchanges blocks of numbers that encode their source and destination.
 func allToAll(c *runtime.Comm, block int) error {
 	number := func(from, to, i int) int { return (from*c.Size()+to)*block + i }
 	send, recv := make([]int, block*c.Size()), make([]int, block*c.Size())

@@ -1,13 +1,13 @@
 // Command arrival measures how long a message is under way to a rank that is busy with
-// another rank meanwhile: from the sender's call to the end of the receive, by the
-// clock of the one machine on which all run. Taken for two nodes, the message comes
-// over the network and the others through shared memory:
+// another rank meanwhile: from the sender's call to the end of the receive, by the clock of
+// the one machine on which all run. With the machine declared as two nodes, the message
+// arrives over the network and the others through shared memory:
 //
 //	gorun -host a:2,b:2 -rsh "env GORUN_HOSTID=%h" -np 4 ./bench/arrival -busy 1
 //
 // Rank 0 receives from any source. The last rank sends to it now and then. Rank 1 sends
-// all the time, -busy messages before it waits for an answer: 1 is a dialogue, 64 a
-// flood, 0 silence.
+// all the time, -busy messages before it waits for an answer: 1 is a ping-pong, 64 a flood,
+// 0 none.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 // Tags.
 const (
-	tagHello  = 1 // the last rank is there, and rank 0 heard it
+	tagHello  = 1 // the last rank has started
 	tagTimed  = 2 // when it was sent, in nanoseconds
 	tagBusy   = 3 // the neighbour's
 	tagAnswer = 4 // to the neighbour: 1 to go on, 0 to end
@@ -103,7 +103,7 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	return times, finish(c)
 }
 
-// finish ends the neighbour's part: two windows of it may still come.
+// finish ends the neighbour's part: two windows of its messages may still arrive.
 func finish(c *runtime.Comm) error {
 	if *busy == 0 {
 		return nil
@@ -111,7 +111,7 @@ func finish(c *runtime.Comm) error {
 	return answer(c, 0)
 }
 
-// answer lets the neighbour go on, or end.
+// answer makes the neighbour continue or end.
 func answer(c *runtime.Comm, word int64) error {
 	return runtime.Send(c, []int64{word}, 1, tagAnswer)
 }

@@ -1,6 +1,6 @@
-// Command collective measures collective operations as osu_allreduce and its
-// kin do: the mean over the ranks of the time of one call. Calls are timed one
-// by one, with a barrier between them that is not timed.
+// Command collective measures collective operations as osu_allreduce and the others do: the
+// mean over the ranks of the time of one call. Calls are timed one by one, with a barrier
+// between them that is not timed.
 //
 //	gorun -np 2 -bind-to core ./bench/collective -op allreduce -type float32
 package main

@@ -19,7 +19,7 @@ import (
 
 // Tags.
 const (
-	tagReady    = 1 // goes from rank to rank until all are there
+	tagReady    = 1 // passed from rank to rank until all are ready
 	tagQuestion = 2
 	tagAnswer   = 3
 )
@@ -28,8 +28,8 @@ func main() {
 	osu.Define("connect", "8", osu.Latency).Main(3, run)
 }
 
-// run does the part of one rank. The last one is not asked: rank 0 hears from it that
-// all are there, and so has a connection with it.
+// run does the part of one rank. The last rank is not measured: its message that all ranks
+// are ready has made the connection with rank 0 already.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if len(o.Sizes) != 1 {
@@ -63,7 +63,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Close()
 }
 
-// serve is the part of the ranks that are asked.
+// serve is the part of the ranks that are measured.
 func serve(c *runtime.Comm, message []byte) error {
 	var ready [1]byte
 	if c.Rank() > 1 {

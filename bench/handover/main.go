@@ -1,12 +1,12 @@
-// Command handover measures what it takes to give memory away: rank 0 fills a
-// buffer from the arena and sends the buffer itself, and rank 1 owns it then.
-// Nothing is copied, so the time is that of a small message whatever the size:
+// Command handover measures the time to give memory away: rank 0 fills a buffer from the
+// arena and sends the buffer itself, which rank 1 owns afterwards. Nothing is copied, so
+// the time is that of a small message whatever the size:
 //
 //	gorun -np 2 -bind-to core ./bench/handover
 //
-// Beside it stand the times of touching the memory, which no runtime saves: the
-// first write to every page by the owner, the receiver's first read of every
-// page, and its next one when its page table is warm.
+// The other columns are the times of touching the memory, which no runtime can avoid: the
+// first write to every page by the owner, the receiver's first read of every page, and its
+// next read, when the pages are mapped.
 package main
 
 import (

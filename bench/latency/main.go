@@ -3,9 +3,10 @@
 //
 //	gorun -np 2 -bind-to core ./bench/latency
 //
-// With -pairs all ranks take part, rank i with rank i+N/2 (osu_multi_lat). With
-// -heard N ranks 0 and 1 first hear from that many other ranks each, which then
-// block in a receive: so it shows what peers cost that are known but silent.
+// With -pairs all ranks take part, rank i with rank i+N/2 (osu_multi_lat). With -heard N
+// ranks 0 and 1 first receive a message from each of that many other ranks, which then
+// block in a receive: this shows the cost of peers that have sent before and are silent
+// now.
 package main
 
 import (
@@ -25,7 +26,7 @@ const (
 
 var (
 	pairs = flag.Bool("pairs", false, "all ranks measure, rank i with rank i+N/2")
-	heard = flag.Int("heard", 0, "`number` of other ranks that ranks 0 and 1 hear from first")
+	heard = flag.Int("heard", 0, "`number` of other ranks from which ranks 0 and 1 receive first")
 )
 
 func main() {
@@ -92,8 +93,8 @@ func mean(c *runtime.Comm, mine float64) (float64, error) {
 	return sum[0] / float64(c.Size()), err
 }
 
-// beHeard is the part of the other ranks: each sends a message to ranks 0 and
-// 1, if they want to hear from it, and blocks until rank 0 is done.
+// beHeard is the part of the other ranks: each sends a message to ranks 0 and 1, if -heard
+// includes it, and blocks until rank 0 is done.
 func beHeard(c *runtime.Comm) error {
 	var word [1]int64
 	if c.Rank() < 2+*heard {

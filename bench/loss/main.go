@@ -1,6 +1,6 @@
-// Command loss measures how long the survivors of a rank that is killed wait until
-// they hear of it, in an operation that names the rank: from just before the kill,
-// so gorun's reaping is within.
+// Command loss measures how long the survivors of a rank that is killed wait until an
+// operation that names the rank fails: from just before the kill, so the time includes
+// gorun's reaping.
 //
 //	gorun -np 4 -on-failure continue ./bench/loss
 //
@@ -24,7 +24,7 @@ const victim = 1
 
 const (
 	tagDeath  = 1 // when the victim kills itself
-	tagNever  = 2 // what it does not send
+	tagNever  = 2 // of the message that the victim does not send
 	tagReport = 3 // how long a survivor waited
 )
 
@@ -80,7 +80,7 @@ func die(c *runtime.Comm) error {
 	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
-// mourn returns how long after its death this rank heard of it.
+// mourn returns the time from the victim's death to the error at this rank.
 func mourn(c *runtime.Comm) (time.Duration, error) {
 	var death, never [1]int64
 	if _, err := runtime.Recv(c, death[:], victim, tagDeath); err != nil {
@@ -89,7 +89,7 @@ func mourn(c *runtime.Comm) (time.Duration, error) {
 	_, err := runtime.Recv(c, never[:], victim, tagNever)
 	var lost *runtime.PeerError
 	if !errors.As(err, &lost) || lost.Rank != victim {
-		return 0, fmt.Errorf("rank %d did not hear of the loss of rank %d: %w", c.Rank(), victim, err)
+		return 0, fmt.Errorf("rank %d was not notified of the loss of rank %d: %w", c.Rank(), victim, err)
 	}
 	return time.Since(time.Unix(0, death[0])), nil
 }

@@ -1,11 +1,10 @@
-// Command memory prints what a rank takes of the machine's memory after one
-// barrier: its proportional set size (PSS), in which shared pages count in parts.
+// Command memory prints how much of the machine's memory a rank uses after one barrier: its
+// proportional set size (PSS), in which shared pages count in parts.
 //
 //	gorun -np 64 ./bench/memory
 //
-// With -alltoall all ranks first exchange blocks, so that every pair has had to do
-// with each other, and with -shared the first column is the shared memory of all
-// ranks.
+// With -alltoall all ranks first exchange blocks, so that every pair has exchanged
+// messages, and with -shared the first column is the shared memory of all ranks.
 package main
 
 import (
@@ -50,7 +49,8 @@ func run(w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	all := make([]float64, 2*c.Size())
-	// Nobody ends before all have looked: the parts of shared pages would grow.
+	// No rank ends before all have measured: its share of common pages would be added to
+	// the others.
 	if err := collectives.AllGather(c, []float64{mine.total, mine.shared}, all); err != nil {
 		return err
 	}

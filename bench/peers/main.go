@@ -109,7 +109,7 @@ func compare(ctx context.Context, o *options) error {
 			return err
 		}
 		if err := c.run(ctx); err != nil {
-			return err // results that stopped in the middle do not replace whole ones
+			return err // results of an interrupted run do not replace complete ones
 		}
 		if err := c.report(o.out); err != nil {
 			return err
@@ -122,7 +122,7 @@ func compare(ctx context.Context, o *options) error {
 }
 
 // choose drops the rows that do not match, the curves, which belong to no row, and the
-// measurements nobody needs.
+// measurements that no row needs.
 func (c *comparison) choose(only *regexp.Regexp) {
 	if only.String() == "" {
 		return

@@ -24,7 +24,7 @@ type comparison struct {
 }
 
 // run does all rounds. Within a round the systems take turns in each
-// measurement, and who begins changes from round to round.
+// measurement, and the system that begins changes from round to round.
 func (c *comparison) run(ctx context.Context) error {
 	for round := range c.rounds {
 		for i := range c.measurements {

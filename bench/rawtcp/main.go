@@ -1,14 +1,13 @@
-// Command rawtcp measures what a TCP connection over loopback gives to two ranks
-// that know of nothing else: no messages, no matching, no netpoller, no sleep. It is
-// the limit with which transport/rdma is compared where that runs over TCP.
+// Command rawtcp measures a TCP connection over loopback between two ranks without anything
+// else: no messages, no matching, no netpoller, no sleep. It is the limit for
+// transport/rdma over TCP.
 //
 //	gorun -np 2 -bind-to core ./bench/rawtcp -m 8,8K             ping-pong
 //	gorun -np 2 -bind-to core ./bench/rawtcp -stream -m 64K,1M   windows of 64, one way
 //
-// Both ends spin on non-blocking sockets with TCP_NODELAY, each call past Go's
-// scheduler. The ranks use the runtime to tell each other the port, and for nothing
-// that is timed. Iterations of -stream are windows, by default a hundredth of those
-// of the ping-pong.
+// Both ends spin on non-blocking sockets with TCP_NODELAY, each call without Go's
+// scheduler. The ranks use the runtime to exchange the port, and for nothing that is timed.
+// Iterations of -stream are windows, by default a hundredth of those of the ping-pong.
 package main
 
 import (

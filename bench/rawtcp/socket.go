@@ -12,7 +12,7 @@ var loopback = [4]byte{127, 0, 0, 1}
 // errHungUp says that the other rank has closed the connection.
 var errHungUp = errors.New("rawtcp: the other rank has closed the connection")
 
-// socket is a TCP socket of which Go's netpoller knows nothing.
+// socket is a TCP socket that is not registered with Go's netpoller.
 type socket struct{ fd int }
 
 // newSocket opens a socket. It blocks; what is timed asks it not to, call by call.
@@ -75,7 +75,7 @@ func dial(port int) (socket, error) {
 	return s.tuned()
 }
 
-// tuned has nothing wait for more to send.
+// tuned disables Nagle's algorithm.
 func (s socket) tuned() (socket, error) {
 	if err := syscall.SetsockoptInt(s.fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
 		s.close()

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The calls go past Go's scheduler: they return at once, and telling it would cost
-// about as much as they do.
+// The calls bypass Go's scheduler: they return at once, and notifying it would cost about
+// as much as the call.
 
 // trySend sends what the socket takes now.
 func trySend(fd int, b []byte) (int, syscall.Errno) {

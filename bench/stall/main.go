@@ -1,8 +1,7 @@
-// Command stall measures what communication costs a computation that follows it: each
-// rank computes alone first, then again and again after an operation, the same work
-// each time. It prints the mean time of the work after the operation as a multiple of
-// the shortest time alone. What a runtime does behind a program's back, on the
-// program's core, is seen here:
+// Command stall measures what communication costs a computation that follows it: each rank
+// first computes alone, then repeatedly after an operation, the same work each time. It
+// prints the mean time of the work after the operation as a multiple of the shortest time
+// alone. It shows the work of the runtime on the program's core outside of calls:
 //
 //	gorun -np 2 -bind-to core ./bench/stall -op barrier -for 20ms
 package main

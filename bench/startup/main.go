@@ -1,5 +1,5 @@
-// Command startup joins a job, does one barrier and ends. What is measured is
-// the time of the whole:
+// Command startup joins a job, does one barrier and ends. The time of the whole program is
+// measured:
 //
 //	time gorun -np 64 startup
 package main

@@ -42,7 +42,7 @@ func hostOf(t *testing.T, room int) *host {
 	t.Helper()
 	o := &options{hosts: hostList{{"a", 2}, {"b", 1}}}
 	j := &job{opts: o, news: make(chan news, room), node: &node{exits: make(chan exit, 3)}}
-	j.server = bootstrap.NewServer(3, j.hear)
+	j.server = bootstrap.NewServer(3, j.observe)
 	var err error
 	j.out, err = newOutput(o, 3)
 	require.NoError(t, err)

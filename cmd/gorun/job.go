@@ -137,7 +137,7 @@ func (j *job) run() (code int, err error) {
 	}
 	j.news = make(chan news, len(j.ranks))
 	j.lost = make(chan *host, len(j.hosts))
-	j.server = bootstrap.NewServer(len(j.ranks), j.hear)
+	j.server = bootstrap.NewServer(len(j.ranks), j.observe)
 	secret, err := bootstrap.NewSecret()
 	if err != nil {
 		return 0, err

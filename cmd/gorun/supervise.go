@@ -45,8 +45,8 @@ func (j *job) serve(r *rank) {
 	}
 }
 
-// hear passes on the events that supervision acts on.
-func (j *job) hear(e bootstrap.Event) {
+// observe passes on the events that supervision acts on.
+func (j *job) observe(e bootstrap.Event) {
 	switch e.Kind {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled:
 		j.news <- news{Event: e}

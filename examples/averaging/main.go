@@ -1,9 +1,9 @@
 // Command averaging trains a line through points that are spread over the ranks:
 // each rank has two actors with a part of the points. An actor computes the
 // gradient of its part and contributes it to an AllReduce of the group of all of
-// them; the sum comes back as a message, and every actor makes the same step. While
-// the sum is under way its mailbox stays open: the actors count the questions they
-// answer meanwhile.
+// them; the sum comes back as a message, and every actor makes the same step. During the
+// operation the actors still receive messages: they count the questions that they answer
+// meanwhile.
 //
 //	gorun -np 4 ./examples/averaging
 package main
@@ -45,7 +45,7 @@ type trainer struct {
 	report chan<- *trainer
 }
 
-// question is asked from outside in between.
+// question is sent by other goroutines during the operations.
 type question struct{}
 
 // Receive implements actor.Actor.

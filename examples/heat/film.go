@@ -23,7 +23,7 @@ type film struct {
 	frames []*image.Paletted
 	last   *image.Paletted
 	seen   int
-	step   int // every which frame is kept
+	step   int // one frame of so many is kept
 }
 
 // add adds a frame.
@@ -49,7 +49,7 @@ func (f *film) thin() {
 	f.step *= 2
 }
 
-// write writes the film, which ends with the last frame and is small enough for a page.
+// write writes the film, which ends with the last frame and is small enough for a web page.
 func (f *film) write(name string) error {
 	for {
 		var file bytes.Buffer

@@ -1,7 +1,7 @@
-// Command heat lets heat spread over a plate: 2-D Jacobi iteration, by ranks in
-// a grid that swap the edges of their blocks. The plate is a picture: bright is
-// hot, and white pixels and the border keep their temperature. With -out there are
-// frames, heat-000100.png and so on, and an animation of them, heat.gif.
+// Command heat computes the spread of heat over a plate: 2-D Jacobi iteration, by ranks in
+// a grid that exchange the edges of their blocks. The plate is a picture: bright is hot,
+// and white pixels and the border keep their temperature. With -out there are frames,
+// heat-000100.png and so on, and an animation of them, heat.gif.
 //
 //	gorun -np 4 ./examples/heat -out frames
 package main
@@ -139,15 +139,15 @@ func (b *block) step() (change float64) {
 	return change
 }
 
-// swapHalos sends each neighbour the cells at its side and receives its own. A
-// column is one cell of every row: Strided describes it.
+// swapHalos sends each neighbour the cells at the common edge and receives the neighbour's.
+// A column is one cell of every row, which Strided describes.
 func (b *block) swapHalos() error {
 	w, h, rank, col := b.mine.Dx(), b.mine.Dy(), b.comm.Rank(), b.comm.Rank()%b.cols
 	row, column := runtime.Strided{Count: 1, Block: w, Stride: w}, runtime.Strided{Count: h, Block: 1, Stride: b.stride}
 	first, last, right := b.stride+1, h*b.stride+1, b.stride+w // top left, bottom left, top right cell
 	var requests []runtime.Request
 	swap := func(exists bool, peer int, shape runtime.Strided, inside, outside, tag int) {
-		if exists { // its messages this way have the tag of the opposite side: 0 and 1, 2 and 3
+		if exists { // messages in the two directions have tags 0 and 1, or 2 and 3
 			requests = append(requests, runtime.IrecvStrided(b.comm, b.cells[outside:], shape, peer, tag^1),
 				runtime.IsendStrided(b.comm, b.cells[inside:], shape, peer, tag))
 		}

@@ -1,4 +1,4 @@
-// Command hello is the smallest gorun program: every rank says who it is.
+// Command hello is the smallest gorun program: every rank prints its number.
 //
 //	gorun -np 4 ./examples/hello
 package main

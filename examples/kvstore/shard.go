@@ -119,7 +119,7 @@ func (c *client) add(key string, n int64) (int64, error) {
 	return 0, fmt.Errorf("%q: %w, and so is its replica", key, errLost)
 }
 
-// errLost says that who was asked is lost.
+// errLost says that the shard that was asked is lost.
 var errLost = errors.New("the shard is lost")
 
 // ask asks a shard and waits until it answers or is lost.

@@ -31,7 +31,7 @@ func main() {
 // are there: they live until every rank leaves.
 func play(w *runtime.World, rounds int64) error {
 	if w.Size() < 2 {
-		return errors.New("nobody to play with: start it with gorun -np 2 or more")
+		return errors.New("pingpong needs 2 ranks: start it with gorun -np 2 or more")
 	}
 	s, err := actors.Of(w)
 	if err != nil {

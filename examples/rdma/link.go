@@ -97,7 +97,7 @@ func explain(e *verbs.Event) error {
 	case e.Type == verbs.EventPeerRejected:
 		return fmt.Errorf("the server at %v refuses: %s", e.Remote, e.PrivateData)
 	case errors.Is(e.Err, syscall.ECONNREFUSED):
-		words = "nobody listens there: is the server running, and is it this port?"
+		words = "nothing listens there: is the server running, and is it this port?"
 	case e.Type == verbs.EventUnreachable:
 		words = "not reached: is the address right, and do packets pass?"
 	case e.Type == verbs.EventTimedOut:

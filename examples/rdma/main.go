@@ -69,8 +69,8 @@ func run(ctx context.Context, o *options, out *log.Logger) error {
 	case o.count < 1 || o.size < 1 || o.size > sizeMax || o.timeout <= 0:
 		return fmt.Errorf("-count is at least 1, -size from 1 to %d, -timeout positive", sizeMax)
 	}
-	// Memory is offered to whoever can connect, so one address has to be named: there
-	// is no "all of this machine's".
+	// Memory is offered to every process that can connect, so one address has to be named:
+	// there is no "all of this machine's".
 	tcp, err := net.ResolveTCPAddr("tcp", o.listen+o.connect)
 	if err != nil {
 		return err

@@ -9,10 +9,9 @@ import (
 // Window is the number of messages under way at a time (-W of OSU).
 const Window = 64
 
-// Stream sends windows of messages to a peer, or receives them: whoever
-// receives acknowledges each window. It returns the time of the timed windows.
-// Both directions at once make it a bidirectional test: then sends and receives
-// are both given.
+// Stream sends windows of messages to a peer, or receives them: the receiver acknowledges
+// each window. It returns the time of the timed windows. Both directions at once make it a
+// bidirectional test: then sends and receives are both given.
 type Stream[T Element] struct {
 	Comm     *runtime.Comm
 	Peer     int

@@ -87,7 +87,7 @@ func (f *founder) Receive(c actor.Context) {
 	case *wrapperspb.Int32Value:
 		for range m.Value {
 			if _, err := f.s.Root.SpawnNamed(actor.PropsFromFunc(func(actor.Context) {}), idleName(f.idle)); err != nil {
-				panic(err) // the supervisor takes it, and who asked waits in vain
+				panic(err) // the supervisor handles it, and the requester gets no answer
 			}
 			f.idle++
 		}

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Output returns the whole name of a file that is to be written when the work is
-// done, or why that is not possible. It changes nothing. The rank that writes calls
-// it before the work begins: the machines of the others may have other directories.
+// Output returns the absolute name of a file that is to be written when the work is done,
+// or why that is not possible. It changes nothing. The rank that writes calls it before the
+// work begins: the machines of the others may have other directories.
 func Output(name string) (string, error) {
 	whole, err := filepath.Abs(name)
 	if err != nil {
@@ -19,7 +19,7 @@ func Output(name string) (string, error) {
 	_, err = os.Lstat(whole)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if missing {
-		flags |= os.O_CREATE | os.O_EXCL // and then removed
+		flags |= os.O_CREATE | os.O_EXCL // the test file is removed
 	}
 	f, err := os.OpenFile(whole, flags, 0o666)
 	if err != nil {

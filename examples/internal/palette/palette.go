@@ -7,16 +7,16 @@ import (
 )
 
 // Glow returns n colours from black over purple, red and yellow to white, as of
-// something that is heated. Each is lighter than the one before by the same step of what
-// the eye sees, so that a picture shows no edges that its figures do not have.
+// something that is heated. Each is lighter than the one before by the same perceived step,
+// so that a picture shows no edges that the data do not have.
 //
 // The space is Oklab (Ottosson, "A perceptual color space for image processing", 2020).
 func Glow(n int) color.Palette {
 	const (
-		darkest        = 0.12                                     // what is below is black on a screen
+		darkest        = 0.12                                     // darker colours are black on a screen
 		purple, yellow = -60 * math.Pi / 180, 105 * math.Pi / 180 // as angles
-		most           = 0.17                                     // chroma that a screen has on the whole way
-		later          = 1.15                                     // is where it is: beyond the middle
+		most           = 0.17                                     // a chroma that a screen can show for all hues of the range
+		later          = 1.15                                     // the highest chroma is beyond the middle
 	)
 	all := make(color.Palette, n)
 	for i := range all {

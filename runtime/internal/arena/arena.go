@@ -102,7 +102,7 @@ func (a *Arena) Alloc(n int) (Lease, error) {
 }
 
 // AllocZeros is Alloc of whole pages that are zeros. Large ones are not touched if
-// that can be helped: pages that nobody writes to cost no memory.
+// that can be helped: pages that are not written cost no memory.
 func (a *Arena) AllocZeros(n int) (Lease, error) {
 	if n < 0 {
 		return Lease{}, fmt.Errorf("allocate %d bytes: a negative size", n)
@@ -314,7 +314,7 @@ func (a *Arena) find(off uint64) (*lease, *span) {
 	return l, s
 }
 
-// settle frees the memory of a lease that nobody holds any more.
+// settle frees the memory of a lease without a holder.
 func (a *Arena) settle(l *lease, s *span, off int) {
 	if !l.dead() {
 		return

@@ -44,7 +44,7 @@ type World interface {
 	// Regain takes the memory back: the message lives on.
 	Regain(message any, g Gift)
 	// Detach ends a message as if it had been given to a rank, and returns its
-	// memory, which nobody else knows. Drop gives that back.
+	// memory, which has no other holder. Drop gives that back.
 	Detach(message any, to int) Detached
 	Drop(d Detached)
 	// Received makes a message of what came from a rank.
@@ -57,7 +57,7 @@ type World interface {
 	Release(message any)
 }
 
-// Actor is an actor as who looks on sees it.
+// Actor is the description of an actor for listings.
 type Actor struct {
 	// ID is its id; "/" separates it from that of its parent.
 	ID string

@@ -29,8 +29,8 @@ const (
 	lift = 0.1
 )
 
-// The colours of Okabe and Ito (Color Universal Design, 2008) that are told apart by
-// everybody, and grays.
+// The colours of Okabe and Ito (Color Universal Design, 2008) that are distinguishable for
+// the colour-blind, and grays.
 var (
 	blue       = color.NRGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}
 	vermillion = color.NRGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}
