@@ -22,7 +22,7 @@ func TestPingPong(t *testing.T) {
 		require.Len(t, lines, 6, out)
 	}
 	_, errors := launch.ExampleEnds(t, 1, 1, nil)
-	require.Contains(t, errors, "nobody to play with")
+	require.Contains(t, errors, "pingpong needs 2 ranks")
 }
 
 // -explain prints the tree of actors of each rank, once, with those that make its

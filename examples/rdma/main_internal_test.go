@@ -215,7 +215,7 @@ func TestWhatANewcomerMeets(t *testing.T) {
 		{"no address", options{listen: ":7174", count: 1, size: 1, timeout: short}, "which address"},
 		{"not ours", options{listen: "192.0.2.1:7174", count: 1, size: 1, timeout: short}, "no such interface"},
 		{"taken", options{listen: closed, count: 1, size: 1, timeout: short}, "address already in use"},
-		{"nobody", options{connect: "127.0.0.1:1", count: 1, size: 1, timeout: patience}, "nobody listens there"},
+		{"nobody", options{connect: "127.0.0.1:1", count: 1, size: 1, timeout: patience}, "nothing listens there"},
 		{"closes", options{connect: closed, count: 1, size: 1, timeout: patience}, "no RDMA server"},
 		{"another protocol", options{connect: stranger(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") // the peer may have gone
@@ -254,7 +254,7 @@ func liar(t *testing.T, address string, data []byte, change func(*offer)) {
 	require.Error(t, err, "the server goes along")
 }
 
-// TestOneClient has a second client told that nobody listens while a first is served.
+// TestOneClient has a second client told that nothing listens while a first is served.
 func TestOneClient(t *testing.T) {
 	address, end := begin(t, "127.0.0.1:0")
 	adapter, err := verbs.Open(iwarp.New(iwarp.Config{}), "127.0.0.1")
@@ -265,7 +265,7 @@ func TestOneClient(t *testing.T) {
 	_, err = l.await(t.Context(), event)
 	require.NoError(t, err)
 	second := options{connect: address, count: 1, size: 1, timeout: patience}
-	require.ErrorContains(t, run(t.Context(), &second, log.New(io.Discard, "", 0)), "nobody listens")
+	require.ErrorContains(t, run(t.Context(), &second, log.New(io.Discard, "", 0)), "nothing listens")
 	require.NoError(t, adapter.Close())
 	require.ErrorContains(t, ended(t, end), "after 0 rounds")
 }
