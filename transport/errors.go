@@ -12,7 +12,7 @@ var (
 	// ErrNotSupported says that the transport, the peer or the machine cannot do
 	// what was asked. Feature probes return it, tests skip on it.
 	ErrNotSupported = errors.New("not supported")
-	// ErrPeerDown says that the peer is gone for good.
+	// ErrPeerDown says that the peer is lost permanently.
 	ErrPeerDown = errors.New("peer is down")
 	// ErrClosed says that the transport was closed.
 	ErrClosed = errors.New("transport is closed")

@@ -16,7 +16,7 @@ type ChannelSleeper struct {
 	// mu guards rung and orders its making against the rings. Nothing is locked
 	// under it.
 	mu sync.Mutex
-	// rung is closed by the next Ring; nil when nobody sleeps.
+	// rung is closed by the next Ring; nil while no goroutine sleeps.
 	rung chan struct{}
 }
 
@@ -52,7 +52,7 @@ func (s *ChannelSleeper) Sleep(ticket uint32, nanos int64) {
 	}
 }
 
-// Idle implements Sleeper: who parks on a channel holds no processor.
+// Idle implements Sleeper: a goroutine that is parked on a channel holds no processor.
 func (s *ChannelSleeper) Idle(ticket uint32, nanos int64) { s.Sleep(ticket, nanos) }
 
 // Ring implements Sleeper.

@@ -154,8 +154,8 @@ type Arena interface {
 	Offset(b []byte) (int, bool)
 }
 
-// Sleeper is how the goroutines of one rank give way and sleep until an arrival.
-// All its methods may be called from any goroutine.
+// Sleeper is how the goroutines of one rank yield and sleep until an arrival. All its
+// methods may be called from any goroutine.
 type Sleeper interface {
 	// Yield lets others run: other goroutines of the process where ranks share
 	// one, other processes of the machine where they do not.

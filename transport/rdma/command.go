@@ -14,7 +14,7 @@ type commands struct {
 	mu    sync.Mutex
 	list  []func()
 	ended bool
-	// wake makes somebody poll.
+	// wake makes a goroutine of the rank poll.
 	wake func()
 }
 

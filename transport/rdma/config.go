@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// Config says who a rank is, how it reaches others, and how patient it is. Rank,
-// Size, Provider, Secret, Lookup and Sleeper are required; durations and numbers
-// of 0 are the defaults.
+// Config is the identity of a rank, its addresses, and its time limits. Rank, Size,
+// Provider, Secret, Lookup and Sleeper are required; durations and numbers of 0 are the
+// defaults.
 type Config struct {
 	// Rank is this rank, in [0, Size). Incarnation counts its lives.
 	Rank, Size  int
@@ -60,18 +60,19 @@ type Config struct {
 	// attempts (5 ms to 1 s), and for how long after a connection was wanted new attempts
 	// are made (30 s). Attempt is at most GiveUp.
 	Attempt, Confirm, Goodbye, RetryMin, RetryMax, GiveUp time.Duration
-	// Absence is that of package peering: how long a peer is asked that nobody has met and
-	// at whose address nobody listens (2 s). Own reports whether an address of a peer of
-	// another host is one of this host's, too: where such a one refuses, and the peer has no
-	// other, it is given up at once. It is called by actors; nil knows none.
+	// Absence is that of package peering: how long connections are attempted to a peer that
+	// was never connected and at whose address nothing listens (2 s). Own reports whether
+	// an address of a peer of another host is one of this host's, too: if such an address
+	// refuses, and the peer has no other one, the peer is lost at once. It is called by
+	// actors; nil knows none.
 	Absence time.Duration
 	Own     func(peer int, address netip.Addr) bool
 	// Host returns the name of the host of a rank, for errors; it may be nil, and is
 	// called by actors.
 	Host func(rank int) string
-	// Supervised says that whoever started the ranks says by MarkDown when one ends. Then
-	// a rank whose system takes requests that it does not answer, because it was stopped,
-	// is waited for beyond GiveUp, and Log says so.
+	// Supervised says that the launcher reports the end of a rank by MarkDown. Then a rank
+	// that was stopped, so that its system accepts requests that the rank does not answer,
+	// is waited for beyond GiveUp, which is logged.
 	Supervised bool
 	// Departure bounds how long the end of the connections of a peer that was marked
 	// down is waited for, before which its last messages may still come (250 ms): the

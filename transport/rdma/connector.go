@@ -37,7 +37,7 @@ type connector struct {
 }
 
 // attemptGrace is how much later than the deadline of the endpoint, which says how far
-// the attempt came, the machine ends an attempt of which it has heard nothing.
+// the attempt came, the machine ends an attempt without any event.
 const attemptGrace = 5 * time.Second
 
 func newConnector(t *Transport, peer int) *connector {

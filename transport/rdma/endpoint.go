@@ -267,8 +267,7 @@ func (p *endpoint) rest() {
 	}
 }
 
-// cut ends the endpoint for good: every operation ends with err, and nothing is
-// kept.
+// cut ends the endpoint permanently: every operation ends with err, and nothing is kept.
 func (p *endpoint) cut(err error) {
 	p.end, p.silent, p.search = err, time.Time{}, ""
 	for _, l := range p.t.links {

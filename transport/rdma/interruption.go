@@ -12,8 +12,8 @@ import (
 // neither side learns from the adapter for sure which one it was. So whatever was
 // under way on a connection that is lost is uncertain: on the next one the owner is
 // asked about each key. A bad one is ErrBadKey; with a good one a Get starts again,
-// which nobody can tell from one that took longer, and a Put fails, because what it
-// wrote may have been seen.
+// which has the same effect as a slow one, and a Put fails, because what it wrote may have
+// been seen.
 
 // interrupt makes the Gets and Puts under way uncertain. FetchAdds are messages, and
 // messages are not lost.

@@ -31,7 +31,7 @@ type link struct {
 	// request goes out; the actor reads them when it is told of the answer.
 	offer   negotiation.Record
 	offered []byte
-	// terms are set by whoever knows them first: Poll when it accepts, the actor when
+	// terms are set by the side that knows them first: Poll when it accepts, the actor when
 	// it is accepted. Poll reads them from the command to use the link on.
 	terms negotiation.Terms
 
@@ -45,7 +45,7 @@ type link struct {
 	posted, done uint32
 	began        time.Duration // when a request began at once, from corking.base
 	used         bool          // it was put in use
-	retired      bool          // nothing but control is sent and heard any more
+	retired      bool          // only control messages are sent and received
 	broken       bool          // the endpoint took a request no more
 	gone         bool          // the endpoint was freed
 	active       bool          // the actor knows of the first message

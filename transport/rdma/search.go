@@ -19,8 +19,8 @@ type Try struct {
 	Address netip.AddrPort
 	// Attempts is how often it was asked for a connection.
 	Attempts int
-	// Own says that the address is one of this host's, too, and refused: who answered
-	// there is this host and not the peer's.
+	// Own says that the address is one of this host's, too, and refused: this host answered
+	// and not the peer's.
 	Own bool
 	// Err is why the last attempt failed, nil while none has.
 	Err error
@@ -86,7 +86,7 @@ func (e *UnreachedError) remedy() string {
 	case slices.ContainsFunc(e.Tries, func(t Try) bool { return t.Own }):
 		return "that is an address of this host, too: " + choose
 	case errors.Is(e.Cause, peering.ErrAbsent):
-		return "nobody listens there, or a firewall refuses: " + choose
+		return "nothing listens there, or a firewall refuses: " + choose
 	case slices.ContainsFunc(e.Tries, Try.unreached):
 		return "a firewall may drop what is sent to ports that ranks listen on, or there is no way: " + choose
 	default:
@@ -137,7 +137,7 @@ func (e *endError) reason() string {
 	case e.kind == verbs.EventUnreachable:
 		return "no host answers"
 	case e.kind == verbs.EventTimedOut:
-		return "the host took the request and nobody answered in time"
+		return "the host accepted the request and the peer did not answer in time"
 	default:
 		return e.kind.String()
 	}
@@ -146,7 +146,7 @@ func (e *endError) reason() string {
 // errSelf is the refusal of a rank to ask itself.
 var errSelf = errors.New("this rank listens there itself")
 
-// absent reports whether an attempt found that nobody listens at the address.
+// absent reports whether an attempt found that nothing listens at the address.
 func absent(err error) bool {
 	return errors.Is(err, verbs.ErrNotListening) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errSelf)
 }

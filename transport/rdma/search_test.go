@@ -106,7 +106,7 @@ func TestEveryAddressRefuses(t *testing.T) {
 	require.Len(t, why.Tries, 2)
 	require.Equal(t, []netip.AddrPort{one, two}, []netip.AddrPort{why.Tries[0].Address, why.Tries[1].Address})
 	require.InDelta(t, why.Tries[0].Attempts, why.Tries[1].Attempts, 1)
-	require.ErrorContains(t, why, "nobody listens there, or a firewall refuses: gorun -net ")
+	require.ErrorContains(t, why, "nothing listens there, or a firewall refuses: gorun -net ")
 	require.NoError(t, r.Close())
 }
 

@@ -18,8 +18,8 @@ const (
 	classRatio = 8
 )
 
-// buffer is registered memory for one frame. It belongs to whoever took it until
-// given back.
+// buffer is registered memory for one frame. It belongs to the caller that took it until it
+// is returned.
 type buffer struct {
 	// whole has room before and behind the bytes.
 	whole []byte

@@ -17,14 +17,14 @@ import (
 type Strangers struct {
 	// OtherJob counts records of another job, Unproved those whose tag does not
 	// verify, Foreign what is no record or one of another version, Misplaced records
-	// of ranks that there are not.
+	// of ranks outside of the job.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
 	// Repeated counts requests whose record verifies and is not the newest one of its
-	// rank, as a recorded one is that somebody sends again; those of an earlier life of a
-	// rank, and of one that was declared dead, are among them, and one that comes late
-	// because two crossed each other. Declined counts those of ranks that have to come at
-	// another time or with other terms. Of two requests that cross each other one is
-	// refused in time, and not counted.
+	// rank, such as a recorded one that is sent again; those of an earlier life of a rank,
+	// and of one that was declared dead, are among them, and one that comes late because
+	// two crossed each other. Declined counts those of ranks that have to come at another
+	// time or with other terms. Of two requests that cross each other one is refused in
+	// time, and not counted.
 	Repeated, Declined atomic.Uint64
 	// Refusals counts refusals of requests of this rank that do not prove to be of the
 	// rank that was asked. Each was the end of one attempt.

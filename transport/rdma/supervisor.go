@@ -32,12 +32,12 @@ type supervision struct {
 	supervisor *actor.PID
 	log        switchboard
 	struck     bool
-	// turns is how many of the next polls give way to the actors.
+	// turns is how many of the next polls yield to the actors.
 	turns int
 }
 
-// yieldTurns is the number of polls that give way after a message: to the supervisor,
-// and to the actor of a peer where another processor took the supervisor's turn.
+// yieldTurns is the number of polls that yield after a message: to the supervisor, and to
+// the actor of a peer where another processor took the supervisor's turn.
 const yieldTurns = 2
 
 // quiet keeps the dead letter office from writing about messages that come after
@@ -66,7 +66,7 @@ type (
 		data []byte
 		err  error
 	}
-	// requested is a connection request of whoever.
+	// requested is a connection request of an unverified sender.
 	requested struct{ request *verbs.ConnectionRequest }
 	// invited is a request with a record that verifies, for the actor of its peer.
 	invited struct{ link *link }
@@ -97,17 +97,17 @@ func (s *supervision) send(message any) {
 		d := &supervisor{t: s.t, connectors: map[int]*actor.PID{}, ranks: map[string]int{}, failures: map[string]error{}, ended: map[int]bool{}}
 		var err error
 		if s.supervisor, err = s.root.SpawnNamed(actor.PropsFromFunc(d.Receive, actor.WithSupervisor(d)), supervisorID); err != nil {
-			panic(fmt.Sprintf("rdma: spawn %s: %v", supervisorID, err)) // somebody else took the id
+			panic(fmt.Sprintf("rdma: spawn %s: %v", supervisorID, err)) // another actor has the id
 		}
 	}
 	s.root.Send(s.supervisor, message)
 	s.turns = yieldTurns
 }
 
-// yield lets actors that were told something have their turn now. A poller gives
-// way by itself, but after some dozens of polls: 50 microseconds at each of the five
-// steps to a connection. Nobody else can take the engine's lock meanwhile, which
-// actors do not need for what they decide.
+// yield lets actors that were told something have their turn now. A poller yields by
+// itself, but after some dozens of polls: 50 microseconds at each of the five steps to a
+// connection. The engine's lock stays taken meanwhile; actors do not need it for their
+// decisions.
 func (s *supervision) yield() {
 	if s.turns > 0 {
 		s.turns--
@@ -135,8 +135,8 @@ func (s *supervision) stop() error {
 // tell gives the machine of a peer an event.
 func (t *Transport) tell(peer int, e peering.Event) { t.supervision.send(notice{peer: peer, event: e}) }
 
-// supervisor starts an actor for each peer, hands it what concerns it, and supervises
-// it. It looks at requests, of which nobody knows yet whose they are.
+// supervisor starts an actor for each peer, passes on its events, and supervises it. It
+// authenticates requests, whose sender is not known before.
 type supervisor struct {
 	t          *Transport
 	connectors map[int]*actor.PID
@@ -153,7 +153,7 @@ type supervisor struct {
 // Receive implements actor.Actor.
 func (d *supervisor) Receive(c actor.Context) {
 	if d.stopping {
-		return // requests still come, and nobody carries out what is decided
+		return // requests still arrive, but commands are not carried out any more
 	}
 	switch m := c.Message().(type) {
 	case notice:
@@ -221,8 +221,8 @@ func (d *supervisor) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, chi
 }
 
 // terminated deals with the end of an actor: its peer is lost. One that did not fail was
-// stopped by somebody who knows its PID, or ends with the supervisor, when nobody
-// carries out commands any more.
+// stopped through its PID, or ends with the supervisor, when commands are not carried out
+// any more.
 func (d *supervisor) terminated(id string) {
 	peer, failure := d.ranks[id], d.failures[id]
 	if failure == nil {
@@ -235,7 +235,7 @@ func (d *supervisor) terminated(id string) {
 	d.leave()
 }
 
-// request finds out whose request it is, and refuses those of nobody.
+// request determines the sender of a request, and refuses those without a valid one.
 func (d *supervisor) request(c actor.Context, request *verbs.ConnectionRequest) {
 	info, err := request.Query()
 	if err != nil {

@@ -30,8 +30,8 @@ type localChunk struct {
 }
 
 // bytes returns n bytes at off. create makes what is missing; chunks that lie
-// wholly in the wish and were made separately are replaced, since whoever wishes
-// owns them and what they held.
+// wholly in the range and were made separately are replaced, since the caller owns them and
+// their contents.
 func (a *localArena) bytes(off uint64, n int, create bool) ([]byte, error) {
 	if n == 0 {
 		return []byte{}, nil

@@ -91,9 +91,9 @@ func (e *endpoint) recognize() error {
 	return nil
 }
 
-// prove makes sure that the process id of the peer names the peer still: when it has
-// ended and was reaped, another process gets the number some day. That may be before
-// this rank hears of it, if this rank was stopped meanwhile.
+// prove checks that the process ID of the peer still names the peer: after it has ended and
+// was reaped, another process may get the ID. That may be before this rank is notified of
+// the loss, if this rank was stopped meanwhile.
 func (e *endpoint) prove() error {
 	now := time.Since(e.t.born)
 	if now-e.reach.proved < proofHolds {

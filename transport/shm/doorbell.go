@@ -59,9 +59,9 @@ var _ transport.Sleeper = futexSleeper{}
 func (s futexSleeper) Sleep(ticket uint32, nanos int64) { s.Idle(ticket, nanos) }
 
 // channelSleeper is the Sleeper of a process that no other rings. A goroutine that sleeps
-// in a futex keeps Go's processor until the scheduler takes it away, 20 us later or
-// 10 ms: where there is one only, nobody would sleep for what comes over the network
-// meanwhile, nor get through who wakes up. Who parks on a channel gives it away at
+// in a futex holds Go's scheduling context (P) until the scheduler retakes it, after 20 us
+// to 10 ms. With only one P, no other goroutine could meanwhile wait for arrivals over the
+// network or run after they wake it. A goroutine that parks on a channel releases its P at
 // once.
 type channelSleeper struct{ transport.ChannelSleeper }
 

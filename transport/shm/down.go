@@ -19,12 +19,12 @@ type loss struct {
 	end uint64
 }
 
-// MarkDown implements transport.Transport. Whoever gives a peer up that lives, since
-// it breaks the rules, calls it too: what such a peer may still write to is not given
-// to others before it is reaped.
+// MarkDown implements transport.Transport. It is also called for a peer that lives but
+// violates the protocol: memory that such a peer may still write to is not reused before
+// the peer is reaped.
 func (t *Transport) MarkDown(peer int, cause error) { t.lose(peer, cause, true) }
 
-// lose makes the next Poll report a loss, and wakes whoever would poll.
+// lose makes the next Poll report a loss, and wakes the rank for it.
 func (t *Transport) lose(peer int, cause error, reaped bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

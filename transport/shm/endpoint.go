@@ -58,7 +58,7 @@ func newEndpoint(t *Transport, slot int) *endpoint {
 		control: c, listing: c.at(offListing, listingSlots*listingBytes),
 		alert: c.word(offAlert), alerts: alertArmed,
 		bell: t.node.bell(slot),
-		// Until the peer is introduced nobody knows whether it can run barriers.
+		// Until the peer is introduced it is not known whether it can run barriers.
 		inbox: inboxWriter{newInboxEnds(c), uint64(t.cfg.LocalRank), true},
 	}
 }

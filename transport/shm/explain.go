@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Known says that this rank has had to do with a peer: it has sent to it, heard
-// from it, or was asked for the way there. That the way is prepared does not count.
+// Known reports whether this rank has sent to a peer, has received from it, or was asked
+// for its endpoint by Explain. A prepared ring does not count.
 func (t *Transport) Known(peer int) bool {
 	slot := t.slot(peer)
 	if slot < 0 || t.endpoints[slot] == nil {

@@ -4,8 +4,8 @@ package shm
 
 import goruntime "runtime"
 
-// There is no memory that processes share here, so nobody sleeps in it: ranks of one
-// process sleep on channels.
+// Processes share no memory here, so no rank sleeps in it: ranks of one process sleep on
+// channels.
 func futexWait(*uint32, uint32, int64) {}
 
 func futexWaitBlocking(*uint32, uint32, int64) {}

@@ -43,7 +43,7 @@ func futexWaitBlocking(word *uint32, v uint32, nanos int64) {
 		uintptr(unsafe.Pointer(timeout)), 0, 0)
 }
 
-// futexWake wakes all who sleep on the word.
+// futexWake wakes all threads that sleep on the word.
 func futexWake(word *uint32) {
 	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake, math.MaxInt32, 0, 0, 0)
 }

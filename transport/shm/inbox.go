@@ -119,8 +119,8 @@ func (w *inboxWriter) put(kind uint8, h transport.Header, payload []byte) verdic
 	return full
 }
 
-// claim tries to make the slot at tail ours. Whoever holds it, the tail is moved
-// behind it.
+// claim tries to make the slot at tail ours. The tail is moved behind the slot also if
+// another rank has claimed it.
 func (w *inboxWriter) claim(tail, claim uint64) (uint64, verdict) {
 	slot := &w.index[tail&inboxMask]
 	if atomic.CompareAndSwapUint64(slot, slotLap(tail), claim) {

@@ -95,20 +95,20 @@ const (
 )
 
 // States of a rank, in the low bits of the word at offState. The word is written
-// last when a rank joins, so whoever reads a state sees the identity too.
+// last when a rank joins, so a reader of the state sees the identity, too.
 const (
 	stateAbsent  = 0
 	stateRunning = 1
 	stateClosed  = 2
 	stateMask    = 3
 	// stateFences says that this rank cannot run a barrier on the other
-	// processors, so whoever sends to it must publish with a fence.
+	// processors, so its senders must publish with a fence.
 	stateFences = 4
 )
 
 // Bits of the alert word. Bits 8 to 15 ask the writer of ring 0 to 7 to give it
-// back. Bits 16 to 63 count how often the owner was armed, so that who clears bit 0
-// clears what it has seen and nothing later.
+// back. Bits 16 to 63 count how often the owner was armed, so that a rank that clears bit 0
+// clears the arming that it has seen and no later one.
 const (
 	alertArmed      = 1
 	alertRingBits   = 8

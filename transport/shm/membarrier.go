@@ -16,9 +16,9 @@ type registration struct {
 	ready atomic.Bool
 }
 
-// start registers the process, once. It gives way, so that the system call begins
-// now: later, on the only processor of a rank that computes or polls, it would
-// take that processor away in the middle of the program, for several milliseconds.
+// start registers the process, once. It yields, so that the system call begins now: later,
+// on the only processor of a rank that computes or polls, it would take that processor away
+// in the middle of the program, for several milliseconds.
 func (r *registration) start() {
 	r.once.Do(func() {
 		go func() { r.ready.Store(registerBarrier()) }()

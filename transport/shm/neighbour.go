@@ -16,9 +16,9 @@ func (t *Transport) Ring(peer int) {
 }
 
 // Shared returns n bytes of the arena of a rank of this node, this rank
-// included. It is Endpoint.Map for those who use memory in place for long: it
-// may be called from any goroutine, and the memory outlives the loss of the
-// peer. The error is ErrNotSupported for a rank elsewhere, else ErrBadKey.
+// included. It is Endpoint.Map for memory that is used in place for a long time: it may be
+// called from any goroutine, and the memory outlives the loss of the peer. The error is
+// ErrNotSupported for a rank elsewhere, else ErrBadKey.
 func (t *Transport) Shared(peer int, k transport.Key, n int) ([]byte, error) {
 	s := t.slot(peer)
 	if s < 0 || k.Token != tokenArena {

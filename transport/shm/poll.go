@@ -10,8 +10,8 @@ import (
 var errReentered = errors.New("poll from within a handler")
 
 // Poll implements transport.Transport. Every ring and the inbox get a share of
-// the budget; a ring that was heard from moves one place forward, so that the busy
-// ones come first.
+// the budget; a ring that had a message moves one place forward, so that the busy ones come
+// first.
 func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	if t.closed || t.reading {
 		return 0, t.refusePoll()
@@ -214,7 +214,7 @@ func (t *Transport) readSlot(h transport.Handler, slot int, lines uint64) {
 	t.advanceInbox(lines)
 }
 
-// advanceInbox leaves a record of the inbox behind and wakes who waits for room.
+// advanceInbox moves past a record of the inbox and wakes the senders that wait for room.
 func (t *Transport) advanceInbox(lines uint64) {
 	if !t.inbox.advance(lines) {
 		return

@@ -6,7 +6,8 @@ import "sync/atomic"
 // to their rings before the first message, and the pages of these rings are there by
 // then. A page fault takes longer than a hundred messages, and a lap of a ring takes
 // sixteen of them on either side (20 to 60 us each, measured on a virtual machine). On
-// a larger node nobody knows which pairs will talk, and memory is used when touched.
+// a larger node it is not known which pairs will exchange messages, and memory is used when
+// touched.
 
 // small says that every pair of ranks of the node can have a ring.
 func (t *Transport) small() bool {

@@ -23,8 +23,8 @@ import (
 //
 // The ticket is a word, sequence<<8 | code, beside it the old word of a
 // FetchAdd; the addend lies in the buffer. The owner takes a ticket by
-// compare-and-swap before it touches the buffer, so that the asking rank can take
-// back what nobody has begun, and copy by itself where it may.
+// compare-and-swap before it touches the buffer, so that the asking rank can take back a
+// ticket that was not taken, and copy by itself if permitted.
 const (
 	serveTicketMask   = 1<<8 - 1
 	serveVerbShift    = 8
@@ -46,7 +46,7 @@ const (
 	// than the overlap of the copies brings.
 	minPiece = 16 << 10
 	// Polls without an answer after which a reader that can copy by itself does: when
-	// nobody has taken a piece, and when somebody has.
+	// no piece was taken, and when one was.
 	idleAsked = 64
 	idleTaken = 2048
 )
@@ -144,7 +144,7 @@ func (t *Transport) fillIn(op *bulkOp, idle bool, left *int) {
 }
 
 // restarted begins again from the start, without direct copies, when they were
-// refused in the middle and nobody writes into our buffers any more.
+// refused in the middle and no peer writes into our buffers any more.
 func (t *Transport) restarted(op *bulkOp) bool {
 	for k := range t.bulk.tickets {
 		if t.bulk.tickets[k].op == op {
@@ -316,8 +316,8 @@ func addTo(b []byte, delta uint64) uint64 {
 	return atomic.AddUint64(w, delta) - delta
 }
 
-// dropTickets takes the buffers of an operation back whose peer is gone. If the
-// peer may live, nobody uses them again until it is reaped.
+// dropTickets takes the buffers of an operation back whose peer is gone. If the peer may
+// live, they are not used again until it is reaped.
 func (b *bulk) dropTickets(op *bulkOp, reaped bool) {
 	for k := range b.tickets {
 		if tk := &b.tickets[k]; tk.op == op {

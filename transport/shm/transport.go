@@ -23,12 +23,12 @@ type Config struct {
 	// DisableCMA makes bulk go through staging buffers, as it does where
 	// process_vm_readv is forbidden.
 	DisableCMA bool
-	// DisableMembarrier makes whoever sends to this rank publish with a fence, as
-	// where membarrier is forbidden.
+	// DisableMembarrier makes senders to this rank publish with a fence, as where
+	// membarrier is forbidden.
 	DisableMembarrier bool
-	// Alone says that nobody rings this rank but its own process: no other rank of
-	// the node sends to it by this transport. Its goroutines then sleep without
-	// keeping a processor of Go, see channelSleeper.
+	// Alone says that only its own process rings this rank: no other rank of the node sends
+	// to it by this transport. Its goroutines then sleep without holding a P of Go's
+	// scheduler, see channelSleeper.
 	Alone bool
 	// Connected says that the process waits for more than its neighbours: it has
 	// connections to other nodes. Its goroutines then sleep without keeping a
@@ -50,7 +50,7 @@ type Transport struct {
 	closed bool
 	// slots maps a world rank to a local rank, -1 for ranks elsewhere.
 	slots []int32
-	// endpoints by local rank, nil until asked for or heard from.
+	// endpoints by local rank, nil until requested or until a message arrives.
 	endpoints []*endpoint
 
 	inbox inboxReader

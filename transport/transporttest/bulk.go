@@ -27,7 +27,7 @@ var bulkRules = []rule{
 // bulkSizes are lengths around pages, copy pieces and the 1 MiB a Poll copies.
 var bulkSizes = []int{0, 1, 7, 8, 63, 4095, 4096, 4097, 65536 + 3, 1<<20 - 1, 1 << 20, 3<<20 + 17}
 
-// margin is the number of bytes around a target that nobody may touch.
+// margin is the number of bytes around a target that must not change.
 const margin = 64
 
 // needs skips the test where the endpoint lacks a capability.

@@ -76,7 +76,7 @@ func testConceal(r *rig) {
 	require.NoError(r, r.ranks[1].transport.Conceal(again))
 }
 
-// requireStale checks that rank 1 lets nobody use a key of its own any more.
+// requireStale checks that no rank can use a key of rank 1 any more.
 func (r *rig) requireStale(k transport.Key, caps transport.Caps) {
 	r.Helper()
 	if caps.Get {

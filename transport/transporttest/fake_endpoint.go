@@ -98,7 +98,7 @@ func (e *fakeEndpoint) send(h transport.Header, payload []byte) error {
 		return transport.ErrAgain
 	}
 	if peer.peers[t.rank].reported {
-		return nil // the peer has given this rank up and hears nothing of it any more
+		return nil // this rank is lost for the peer, which receives nothing of it any more
 	}
 	lane.push(h, payload, peer.polls+uint64(t.upTo(f.options.DelayPolls)))
 	peer.waiting++

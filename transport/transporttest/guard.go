@@ -7,7 +7,7 @@ import (
 
 // The states of a guard.
 const (
-	guardIdle     = iota // nobody is in the transport
+	guardIdle     = iota // no goroutine is in the transport
 	guardInside          // one call is running
 	guardCallback        // Poll is running and the handler has the floor
 	guardNested          // Poll is running and the handler has called back

@@ -179,8 +179,8 @@ func testClose(r *rig) {
 }
 
 // testSendToClosed sends to a peer that has ended in order, from a rank that knew
-// it and one that did not, until each hears of it. While a lane has room nobody
-// need look. Whoever did not know it may take it for lost.
+// it and one that did not, until each is notified. While a lane has room, a send need not
+// fail. The rank that did not know the peer may count it as lost.
 func testSendToClosed(r *rig) {
 	const mostSends = 1 << 20
 	r.connected(0, 1)

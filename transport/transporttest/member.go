@@ -148,7 +148,7 @@ func (m *member) wait(what string, done func() bool) error {
 }
 
 // send sends one message from the member's own goroutine. While it is refused
-// the member polls and yields; it does not sleep, for nobody rings for room.
+// the member polls and yields; it does not sleep, because room is not announced by a ring.
 func (m *member) send(to int, h transport.Header, payload []byte) error {
 	e, err := m.transport.Endpoint(to)
 	if err != nil {

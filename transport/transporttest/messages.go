@@ -92,7 +92,7 @@ func testOrder(r *rig) {
 }
 
 // testRefusal fills a lane whose receiver does not poll, until the sender is
-// refused for good, and counts.
+// refused permanently, and counts.
 func testRefusal(r *rig) {
 	const patienceSends, mostSends = 256, 1 << 20
 	e, caps := r.connected(0, 1)

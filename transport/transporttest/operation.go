@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// rubbish is what the fake writes where nobody may look.
+// rubbish is what the fake writes into memory that must not be read.
 const rubbish = 0xdb
 
 // seed is that of the sums by which changed buffers are found.
@@ -20,7 +20,7 @@ type operation struct {
 	issuer *fakeTransport
 	peer   int
 	// buffer is the destination of a Get or the source of a Put; sum is that of
-	// its bytes when the operation began, for nobody else may change them.
+	// its bytes when the operation began, since only the transport may change them.
 	buffer []byte
 	sum    uint64
 	key    transport.Key

@@ -85,8 +85,8 @@ func (p *party) linger() error {
 	return nil
 }
 
-// finish drives what is left. It does not sleep while an operation is kept, for
-// nobody rings for room.
+// finish drives what is left. It does not sleep while an operation is kept, because room is
+// not announced by a ring.
 func (p *party) finish() error {
 	for deadline := time.Now().Add(p.rig.patience); ; {
 		if p.rig.failed.Load() || time.Now().After(deadline) {

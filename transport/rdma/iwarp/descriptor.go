@@ -5,8 +5,8 @@ import (
 )
 
 // descriptors is how many descriptors the process may have. Most of them are for the
-// program, which may need them at any time; whoever knows the address of a listener
-// makes it accept.
+// program, which may need them at any time; any process that knows the address of a
+// listener makes it accept.
 type descriptors uint64
 
 // Shares of the descriptors.

@@ -53,7 +53,7 @@ type device struct {
 	// goodbyes are sockets whose queue pair is done with them, the oldest first.
 	goodbyes []*goodbye
 	agenda   agenda
-	// hot are the pairs heard from last, see hot.go.
+	// hot are the pairs that received last, see hot.go.
 	hot    [hotMax]*queuePair
 	rounds uint
 

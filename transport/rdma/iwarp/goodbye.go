@@ -10,8 +10,8 @@ const (
 	// goodbyesMax bounds the sockets of a device that are only kept for a last word.
 	goodbyesMax = 64
 	// drainMax bounds what is read of a peer that was told to stop: more than the
-	// buffers of both ends hold by default, which is what it may have sent before it
-	// hears.
+	// buffers of both ends hold by default, which is what it may have sent before it is
+	// notified.
 	drainMax = 16 << 20
 )
 

@@ -11,7 +11,7 @@ import (
 )
 
 // handshake is a connection whose MPA request has come and is not answered yet.
-// Nobody looks at its socket meanwhile.
+// Its socket is not read meanwhile.
 type handshake struct {
 	device        *device
 	fd            int
@@ -79,10 +79,10 @@ func (h *handshake) Reject(privateData []byte) {
 // Refuse implements verbs.Handshake: TCP's reset in place of a reply.
 func (h *handshake) Refuse() { reset(h.fd) }
 
-// dismiss ends a connection of nobody's in order, with a last frame. What happens next
-// is the system's business, for as long as patience: whoever is dismissed may keep its
-// end open and go on speaking, and costs no descriptor by that. An initiator that keeps
-// to the rules has sent nothing behind its request, so that the frame arrives.
+// dismiss ends a connection without an owner in order, with a last frame. The system
+// handles the rest, for as long as patience: a peer that keeps its end open and continues
+// to send occupies no descriptor. An initiator that keeps to the rules has sent nothing
+// behind its request, so that the frame arrives.
 func dismiss(fd int, last []byte, patience time.Duration) {
 	n, errno := send(fd, &last[0], len(last))
 	if errno != 0 || n < len(last) { // an empty send buffer takes a frame at once

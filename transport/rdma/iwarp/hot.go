@@ -1,11 +1,10 @@
 package iwarp
 
-// A pair is hot when it was heard from last: every Progress reads from its socket
-// without being told that it can. When some messages have come that way, epoll stops
-// watching it, because being watched costs the sender of each segment a callback
-// into this side's epoll. It is watched again before anybody sleeps, when its
-// socket takes no more, and when it is hot no longer: after another one was heard from,
-// or when many reads in a row have found nothing.
+// A pair is hot if it was the last to receive: every Progress reads from its socket without
+// an event of epoll. After some messages it is removed from epoll, because each segment for
+// a socket in epoll costs the sender a callback into this side's epoll. It is added again
+// before a goroutine sleeps, when its socket takes no more bytes, and when it is no longer
+// hot: after another pair has received, or after many reads without data.
 
 const (
 	// hotMax is how many are: each costs a system call in every poll that finds
@@ -13,8 +12,8 @@ const (
 	hotMax = 2
 	// warmEnough is the number of messages after which epoll stops watching.
 	warmEnough = 8
-	// quietMost is the number of reads in vain after which a pair is hot no longer. One
-	// look at epoll, for all that are not, is then cheaper than a read of each.
+	// quietMost is the number of reads without data after which a pair is no longer hot.
+	// One call of epoll_wait for all others is then cheaper than a read of each.
 	quietMost = 256
 )
 
@@ -39,7 +38,7 @@ func (d *device) touch(p *queuePair) {
 	}
 }
 
-// rest has epoll watch a pair that is hot and not heard from.
+// rest adds a hot pair that receives nothing to epoll.
 func (d *device) rest(p *queuePair) {
 	p.quiet = 0
 	p.watch()

@@ -60,7 +60,7 @@ func interfaceAddresses(i *net.Interface) ([]netip.Addr, error) {
 }
 
 // interfaceNames lists the interfaces that are up and have an address, loopback
-// last: it reaches nobody else.
+// last: it reaches no other host.
 func interfaceNames() ([]string, error) {
 	list, err := net.Interfaces()
 	if err != nil {

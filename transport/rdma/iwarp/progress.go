@@ -57,8 +57,8 @@ func (d *device) Idle() bool {
 	return true
 }
 
-// Sleep implements verbs.Device. It polls the epoll descriptor itself, which leaves
-// the events to whoever calls Progress under the lock.
+// Sleep implements verbs.Device. It polls the epoll descriptor itself, which leaves the
+// events to the next call of Progress under the lock.
 func (d *device) Sleep(until time.Time) {
 	if due := d.due.Load(); due != 0 {
 		if at := time.Unix(0, due); until.IsZero() || at.Before(until) {

@@ -15,7 +15,7 @@ const Name = "iwarp"
 type Provider struct {
 	config   Config
 	counters Counters
-	// strange says that somebody has been told of strangers.
+	// strange says that the first stranger has been logged.
 	strange sync.Once
 	// log is where: it is written to under the locks of adapters.
 	log *journal.Journal

@@ -47,7 +47,7 @@ type queuePair struct {
 	// is known to be there.
 	readable, hungUp bool
 	// interest is what epoll watches the socket for, 0 for nothing: see hot.go. warm
-	// counts messages since then, quiet the reads in vain since the last.
+	// counts messages since then, quiet the reads without data since the last.
 	interest uint32
 	warm     int
 	quiet    int

@@ -7,7 +7,7 @@ import (
 )
 
 // stranger counts a connection that is dropped because it is none of a peer, and
-// writes about the first of a provider: whoever scans ports must not fill a log.
+// writes about the first of a provider: a port scan must not fill a log.
 func (d *device) stranger(counter *atomic.Uint64, from netip.AddrPort, why string) {
 	counter.Add(1)
 	d.provider.strange.Do(func() {

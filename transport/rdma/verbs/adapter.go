@@ -189,7 +189,7 @@ func (a *Adapter) unlock() {
 	a.conclude()
 }
 
-// conclude is unlock where there is something to settle, or somebody to wake.
+// conclude is unlock if there is something to settle, or a goroutine to wake.
 func (a *Adapter) conclude() {
 	if len(a.deferred) > 0 && !a.closed {
 		a.settle()

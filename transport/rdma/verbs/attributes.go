@@ -25,8 +25,8 @@ const (
 	QoSPremium        QoS = 8
 )
 
-// CompletionFlags is how the completions of one stream of an endpoint wake those
-// who wait on the completion queue (dat_ep_create(3DAT), completion flags).
+// CompletionFlags is how the completions of one stream of an endpoint wake the goroutines
+// that wait on the completion queue (dat_ep_create(3DAT), completion flags).
 type CompletionFlags uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	// threshold of Wait.
 	CompletionThreshold CompletionFlags = iota
 	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
-	// completions are queued but wake nobody.
+	// completions are queued but wake no goroutine.
 	CompletionUnsignalled
 	// CompletionSolicitedWait is for receives only: those of messages sent with
 	// FlagSolicited wake, others do not.

@@ -20,8 +20,8 @@ type CompletionQueue struct {
 	waiters int
 	ring    func()
 	failure error
-	// dead says that failure is set: who polls asks after every poll, and need not take
-	// the lock for it.
+	// dead says that failure is set: a consumer checks it after every poll, without the
+	// lock.
 	dead  atomic.Bool
 	freed bool
 }

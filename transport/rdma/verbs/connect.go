@@ -15,7 +15,7 @@ import (
 //	EventEstablished        accepted; the endpoint is connected
 //	EventPeerRejected       the remote consumer rejected, with its private data
 //	EventUnreachable        no host, or none that answered within the timeout
-//	EventTimedOut           the host took the request and nobody answered in time
+//	EventTimedOut           the host accepted the request and the peer did not answer in time
 //	EventNonPeerRejected    every other reason; Event.Err says which
 //	EventDisconnected       Disconnect ended the attempt
 //

@@ -90,7 +90,7 @@ var (
 	// ErrBacklogFull says that a listener had no room for one more request.
 	ErrBacklogFull = errors.New("backlog is full")
 	// ErrNotListening says that no listener is at the requested address.
-	ErrNotListening = errors.New("nobody listens there")
+	ErrNotListening = errors.New("nothing listens there")
 	// ErrQoSRefused says that the remote provider does not support the requested quality of
 	// service.
 	ErrQoSRefused = errors.New("quality of service is not supported by the peer")

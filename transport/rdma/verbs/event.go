@@ -16,8 +16,8 @@ const (
 	// EventPeerRejected says that the remote consumer rejected the request.
 	EventPeerRejected
 	// EventNonPeerRejected says that the connection was not made for a reason that is
-	// none of the other events: nobody listens, the backlog is full, the remote
-	// provider lacks the QoS, the transport failed.
+	// none of the other events: nothing listens, the backlog is full, the remote provider
+	// lacks the QoS, the transport failed.
 	EventNonPeerRejected
 	// EventAcceptCompletionError says that an accepted connection was not finished.
 	EventAcceptCompletionError
@@ -51,7 +51,7 @@ func (t EventType) String() string {
 	return fmt.Sprintf("EventType(%d)", uint8(t))
 }
 
-// Event is a connection event. It belongs to the consumer who polled it.
+// Event is a connection event. It belongs to the consumer that polled it.
 type Event struct {
 	Type EventType
 	// Endpoint is the local endpoint, for a request the one of a reserved service point.

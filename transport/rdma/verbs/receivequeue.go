@@ -211,7 +211,7 @@ func (q *ReceiveQueue) complete(c *Completion, quiet bool) {
 }
 
 // flush completes what the endpoint has taken and, of its own receives, what is
-// posted, in order. Receives of a shared queue that nobody took stay there.
+// posted, in order. Receives of a shared queue that no endpoint has taken stay there.
 func (q *ReceiveQueue) flush() {
 	for q.first != nil {
 		s := StatusFlushed

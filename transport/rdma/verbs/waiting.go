@@ -9,7 +9,7 @@ import (
 // is in Device.Sleep and makes progress for all when it wakes; the others park on
 // channels. A sleeper that leaves wakes a parked one to take its place.
 type waiting struct {
-	// dirty says that a queue somebody watches has changed since the last wake.
+	// dirty says that a queue with waiting goroutines has changed since the last wake.
 	dirty bool
 	// sleeper is the one in Device.Sleep, or nil; left tells Close that it came out.
 	sleeper *waiter
@@ -79,7 +79,7 @@ func (a *Adapter) leave(w *waiter) {
 	a.handOver()
 }
 
-// handOver wakes a parked waiter when nobody is in Device.Sleep.
+// handOver wakes a parked waiter when no goroutine is in Device.Sleep.
 func (a *Adapter) handOver() {
 	if a.waiting.sleeper != nil || len(a.waiting.parked) == 0 {
 		return
@@ -95,8 +95,8 @@ func (w *waiter) signal() {
 	}
 }
 
-// sleep releases the lock, sleeps in the kernel or, when somebody does already, on a
-// channel, and takes the lock again.
+// sleep releases the lock, sleeps in the kernel or, when another goroutine does already, on
+// a channel, and takes the lock again.
 func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	if a.waiting.sleeper == nil {
 		if !a.device.Idle() {

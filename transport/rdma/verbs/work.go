@@ -27,8 +27,9 @@ const (
 	// (DAT_COMPLETION_SUPPRESS_FLAG; a verbs request without IBV_SEND_SIGNALED). Its
 	// place in the queue is free again when a later request completes.
 	FlagUnsignalled RequestFlags = 1 << iota
-	// FlagQuiet makes a completion that wakes nobody (DAT_COMPLETION_UNSIGNALLED_FLAG).
-	// The endpoint's flags for the stream must be CompletionUnsignalled.
+	// FlagQuiet makes a completion that wakes no goroutine
+	// (DAT_COMPLETION_UNSIGNALLED_FLAG). The endpoint's flags for the stream must be
+	// CompletionUnsignalled.
 	FlagQuiet
 	// FlagSolicited makes the completion of the peer's receive wake waiters there.
 	FlagSolicited

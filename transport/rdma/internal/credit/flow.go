@@ -107,9 +107,9 @@ func (f *Flow) stamp(sequence uint16) Word {
 	return word(sequence, f.in.saidAck, f.in.said, f.in.came)
 }
 
-// Due reports whether Update should be called: enough is to be said, or the peer may
-// have to hear something before it can acknowledge what it got, and a receive is
-// reserved for it at the peer.
+// Due reports whether Update should be called: there is enough to report, or the peer may
+// need a credit before it can acknowledge frames; a receive is reserved for the message at
+// the peer.
 func (f *Flow) Due() bool {
 	return f.up && (f.in.due() || f.out.cursor != f.out.acked && f.in.mute())
 }

@@ -15,7 +15,7 @@ type RefusalError struct {
 	Detail string
 }
 
-// Error says who refused, why, and what to do.
+// Error names the side that refused, the reason, and the remedy.
 func (e *RefusalError) Error() string {
 	who, reason := "refused", e.Reject.Reason
 	if e.Remote {

@@ -38,7 +38,7 @@ var reasons = [...]struct{ name, remedy string }{
 	Version:      {"version", "run the same release of gorun on every node"},
 	Job:          {"job", "the address belongs to another job: look for ranks of an earlier run on that node"},
 	Auth:         {"authentication", "the ranks have different job secrets, or the request was meant for another rank: start all ranks by one gorun, or give all the same secret file"},
-	WrongRank:    {"wrong rank", "the ranks disagree on who is who: look for ranks of an earlier run, and for two ranks with one number"},
+	WrongRank:    {"wrong rank", "the ranks disagree on their numbers: look for ranks of an earlier run, and for two ranks with one number"},
 	StaleEpoch:   {"stale epoch", "this process was declared dead and replaced: it should end"},
 	Duplicate:    {"duplicate", "a later attempt follows by itself"},
 	Simultaneous: {"simultaneous", "the connection of the other direction follows by itself"},
@@ -82,9 +82,8 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	 16  16  HMAC-SHA256(job key, label, bytes 0..15, rank that refuses, the whole
 //	         request as it came), first 16 bytes
 //
-// The tag is what makes a refusal end more than one attempt: whoever can write on
-// the connection can end it, but only a rank of the job can say that there is no use
-// in another.
+// Only a refusal with a valid tag ends more than one attempt: an attacker that can write to
+// the connection can end it, but only a rank of the job can prevent further attempts.
 type Reject struct {
 	Reason Reason
 	// MajorMin and MajorMax are set by AppendReject.

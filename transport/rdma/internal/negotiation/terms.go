@@ -35,8 +35,8 @@ func (t Terms) String() string {
 		t.Depths.IRD, t.Depths.ORD, t.SendCredits, t.ReceiveCredits, t.Slot, crc)
 }
 
-// Request returns the record of a request, but for who sends it and which
-// attempt it is. credits is the number of receives granted to the peer.
+// Request returns the record of a request without its sender and the number of the attempt.
+// credits is the number of receives granted to the peer.
 func (p *Policy) Request(credits uint16) Record {
 	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features}
 }

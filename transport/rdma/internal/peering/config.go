@@ -5,8 +5,8 @@ import "time"
 // Random is a source of random bits; math/rand/v2 has several.
 type Random interface{ Uint64() uint64 }
 
-// Config says who the two are and how patient this side is. Durations of 0 are
-// the defaults.
+// Config identifies the two ranks and holds the time limits of this side. Durations of 0
+// are the defaults.
 type Config struct {
 	// Rank is this side, Peer the other. They differ.
 	Rank, Peer uint32
@@ -26,13 +26,13 @@ type Config struct {
 	// GiveUp is how long after a connection was wanted new attempts are made; 30 s. The
 	// peer is down when the last has failed.
 	GiveUp time.Duration
-	// Absence is how long a peer is asked at whose address nobody listens; 2 s. It bounds
-	// the time from the first refusal for a peer with which no connection was in use; one
-	// with which there was has died, or it would have said BYE.
+	// Absence is how long connections are attempted to a peer at whose address nothing
+	// listens; 2 s. It bounds the time from the first refusal for a peer with which no
+	// connection was in use; one with which there was has died, or it would have said BYE.
 	Absence time.Duration
-	// Supervised says that somebody watches the peer and says Gone when it dies. So it
-	// lives, and is not given up, as long as its host takes requests that it does not
-	// answer: it was stopped.
+	// Supervised says that the peer is monitored, and that its death is the event Gone.
+	// Without that event a peer whose host accepts requests, but which does not answer
+	// them, was stopped and does not count as lost.
 	Supervised bool
 	// Random makes nonces and pauses. Nonces should not be predictable. It is used
 	// during Step only.

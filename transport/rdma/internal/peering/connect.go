@@ -60,9 +60,9 @@ func (m *Machine) missed(now time.Duration, cause error, contact Contact, out []
 	return out
 }
 
-// absentMin is the number of attempts in a row that have to find nobody listening before
-// a peer is given up: one may have met the end of another connection's handshake, or a
-// backlog that was full for a moment.
+// absentMin is the number of consecutive attempts that have to find nothing listening
+// before a peer is given up: one may have met the end of another connection's handshake, or
+// a backlog that was full for a moment.
 const absentMin = 4
 
 // answered notes that the peer is there, whatever it says.
@@ -186,8 +186,7 @@ func (m *Machine) objection(g Greeting, restarted bool) (negotiation.Reject, boo
 	case m.known && newer(m.peer, g.Incarnation), m.end == down && !restarted:
 		return negotiation.Reject{Reason: negotiation.StaleEpoch, Incarnation: m.peer}, true
 	case m.end == down:
-		// Whoever gave the peer up learns of its next life from elsewhere, and then
-		// makes a new machine.
+		// A new machine is made for the next incarnation of a peer that was lost.
 		return negotiation.Reject{Reason: negotiation.Busy, Retry: m.config.RetryMax}, true
 	case m.phase == over || m.ending:
 		return refuse(negotiation.Shutdown)

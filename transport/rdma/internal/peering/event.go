@@ -72,7 +72,7 @@ const (
 	Unreached
 	// Unanswered says that the peer's host took the request, and the peer did not answer.
 	Unanswered
-	// Absent says that a host answered that nobody listens at the peer's address.
+	// Absent says that a host answered that nothing listens at the peer's address.
 	Absent
 )
 

@@ -11,8 +11,8 @@ import (
 var (
 	// ErrTimeout says that the peer did not answer in time.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrAbsent says that nobody listens where the peer should.
-	ErrAbsent = errors.New("nobody listens there")
+	// ErrAbsent says that nothing listens at the peer's address.
+	ErrAbsent = errors.New("nothing listens there")
 	// ErrReplaced says that the peer had lost the connection and made another.
 	ErrReplaced = errors.New("replaced by a newer connection of the peer")
 	// ErrRestarted says that the peer has a new incarnation.
@@ -28,7 +28,7 @@ const (
 	waiting                // for the next attempt
 	accepted               // for the first message on an accepted connection
 	connected              // in use
-	closing                // BYE said or heard
+	closing                // BYE sent or received
 	over                   // for good
 )
 
@@ -53,7 +53,7 @@ type Machine struct {
 	timer time.Duration // when the phase ends by itself; not in idle, connected, over
 
 	wanted  bool          // a connection is needed until connected
-	since   time.Duration // since when, or when the peer was heard after a silence
+	since   time.Duration // since when, or when the peer sent after a silence
 	giveUp  time.Duration // from when on no new attempt is made
 	tries   int           // attempts that failed since the last connection
 	cause   error         // why the last one failed
@@ -66,10 +66,10 @@ type Machine struct {
 	seenKnown bool   // seen is known
 
 	met         bool          // a connection was in use
-	absent      int           // attempts in a row that found nobody listening
+	absent      int           // consecutive attempts that found nothing listening
 	absentSince time.Duration // when the first of them ended
 
-	silent    bool // an attempt since the peer was last heard was Unanswered
+	silent    bool // an attempt since the peer last sent was Unanswered
 	told      bool // Silent was said, Answers was not
 	turned    bool // dialing: the peer's request was turned away in favour of this one
 	goodbye   bool // closing: this side said BYE

@@ -36,8 +36,8 @@ const (
 //	        0x4000 D  RTR by a zero-length RDMA Read
 //	        0x3fff    ORD
 type Enhanced struct {
-	// PeerToPeer is flag A: whoever connects, both sides may send first, after
-	// the initiator's RTR.
+	// PeerToPeer is flag A: whichever side connects, both sides may send first, after the
+	// initiator's RTR.
 	PeerToPeer bool
 	// RTR is the set of flags B, C and D; empty when PeerToPeer is false.
 	RTR RTR

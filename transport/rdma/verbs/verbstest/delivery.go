@@ -199,7 +199,7 @@ func (p *pair) resume() int {
 	return n
 }
 
-// starve counts a retry in vain; after the last one the message fails.
+// starve counts a failed retry; after the last one the message fails.
 func (p *pair) starve() int {
 	if p.retries == 0 {
 		p.held[0].refuse(p, verbs.OpSend, verbs.StatusReceiverNotReady)

@@ -154,7 +154,7 @@ func testNonPeerRejected(r *rig) {
 		e := r.a.expect(ep, verbs.EventNonPeerRejected, verbs.StateDisconnected)
 		r.that(e.Err != nil, "no cause")
 	}
-	// (a) Nobody listens there any more.
+	// (a) Nothing listens there any more.
 	l := r.p.listen()
 	r.ok("close", l.Close())
 	ep := r.a.endpoint()

@@ -21,7 +21,7 @@ func (r *rig) meet(active, passive *verbs.Endpoint, ask, answer *verbs.ConnParam
 	m.request = must[verbs.RequestInfo](r, "query")(request.Query())
 	r.ok("accept", request.Accept(passive, answer))
 	m.activeEvent = r.a.expect(active, verbs.EventEstablished, verbs.StateConnected)
-	// The passive side may hear of it only when the active side has spoken.
+	// The passive side may be notified only after the first message of the active side.
 	m.passiveEvent = r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
 	r.ok("close listener", l.Close())
 	return m

@@ -22,8 +22,8 @@ const (
 )
 
 // Network connects adapters within the process. Frames go from one device's inbox to
-// another's and are handled by whoever polls there: there are no goroutines. Its
-// mutex and those of the inboxes are taken last, for a moment.
+// another's and are handled by the next poll there: there are no goroutines. Its mutex and
+// those of the inboxes are taken last, for a moment.
 type Network struct {
 	style Style
 
@@ -135,7 +135,7 @@ var (
 	errNoReceive = errors.New("no receive was posted")
 )
 
-// dial sends the request of a pair to whoever listens at remote.
+// dial sends the request of a pair to the listener at remote.
 func (n *Network) dial(p *pair, remote netip.AddrPort, proposal verbs.Proposal) {
 	n.mu.Lock()
 	n.bind(p)

@@ -198,7 +198,7 @@ func testArm(r *rig) {
 		r.p.receive(m.passive, round, 0, 8)
 		r.that(r.p.receives.Arm(ring), "not armed")
 		r.ok("send", m.active.Post(&verbs.WorkRequest{Op: verbs.OpSend}))
-		<-rings // nobody polls the passive side meanwhile
+		<-rings // no goroutine polls the passive side meanwhile
 		r.equal("entries", r.p.receives.Len(), 1)
 		r.that(!r.p.receives.Arm(ring), "armed over an entry")
 		r.p.done(m.passive, verbs.StreamReceive, round, verbs.StatusSuccess)
