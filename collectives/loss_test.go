@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// endings are operations that need rank 2, the name says how.
+// endings are operations that need rank 2, by their names.
 var endings = []struct {
 	name string
 	run  func(c *runtime.Comm) error
@@ -58,8 +58,8 @@ var endings = []struct {
 	{"dup", func(c *runtime.Comm) error { _, err := c.Dup(); return err }},
 }
 
-// loseRankTwo has rank 2 killed, and every other rank in operations that need it, each on
-// a communicator of its own.
+// loseRankTwo kills rank 2. Every other rank is then in operations that need it, each on a
+// communicator of its own.
 func loseRankTwo(w *runtime.World) error {
 	comms := make([]*runtime.Comm, len(endings))
 	for i := range comms {
@@ -89,7 +89,7 @@ func loseRankTwo(w *runtime.World) error {
 	return w.Handled(2)
 }
 
-// leaveOut has rank 1 leave out the last barrier.
+// leaveOut is a program in which rank 1 skips the last barrier.
 func leaveOut(w *runtime.World) error {
 	if err := collectives.Barrier(w.Comm()); err != nil || w.Rank() == 1 {
 		return err
@@ -112,8 +112,8 @@ func lossOf(err error, rank int) bool {
 	return errors.As(err, &lost) && lost.Rank == rank
 }
 
-// TestLossIsTheSameForEveryMember: who meets the loss of a rank, and who hears of the
-// broken communicator, depends on time alone. Both get both.
+// TestLossIsTheSameForEveryMember: timing decides which members detect the loss of a rank,
+// and which are notified of the broken communicator. All members get both errors.
 func TestLossIsTheSameForEveryMember(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -4,9 +4,9 @@ package runtime
 
 import "fmt"
 
-// available returns why this process cannot have n bytes more, or nil. What the system
-// has is not known here: a message is in this process's memory already, since all ranks
-// are.
+// available returns why this process cannot have n bytes more, or nil. The memory of the
+// machine is not checked here: all ranks are in this process, so every message is in its
+// memory already.
 func available(n int) error {
 	if uint64(n) > memoryMost {
 		return fmt.Errorf("no machine has %d bytes of memory", n)

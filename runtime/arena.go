@@ -47,9 +47,9 @@ type memory struct {
 	waiting atomic.Uint32
 }
 
-// newMemory takes charge of a rank's range. private says that other ranks are
-// other processes: only then is the range one mapping, and can guarded memory be
-// closed to this rank alone.
+// newMemory returns the memory of a rank with its range. private says that other ranks are
+// other processes: only then is the range a mapping of its own, so that access to guarded
+// memory can be removed for this rank alone.
 func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
@@ -72,8 +72,8 @@ func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s
 // the engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }
 
-// lost takes back what a rank held that is down and reaped. It may be called
-// with the engine's lock held.
+// lost takes back the leases of a rank that is down and reaped. It may be called with the
+// engine's lock held.
 func (m *memory) lost(rank int, cause error) {
 	m.arena.TakeBack(rank)
 	m.mu.Lock()

@@ -135,7 +135,7 @@ func (g Group) Compare(other Group) Comparison {
 	}
 }
 
-// filter keeps the members whose being in other is as wanted.
+// filter returns the members that are in other or, if wanted is false, those that are not.
 func (g Group) filter(other Group, wanted bool) Group {
 	inOther := other.index()
 	var kept []int

@@ -61,7 +61,7 @@ func local(t *testing.T, n int, fn func(c *runtime.Comm)) {
 // sizes are numbers of bytes around the borders of the protocols.
 var sizes = []int{0, 1, 8, 63, 64, 65, 1000, 4096, 8191, 8192, 8193, 65536, 1<<20 + 3}
 
-// pattern fills b with bytes that tell who sent them and where they belong.
+// pattern fills b with bytes that encode their sender and their position.
 func pattern(b []byte, seed int) []byte {
 	for i := range b {
 		b[i] = byte(i*7 + i>>8 + seed*31)

@@ -75,8 +75,8 @@ func TestHeadToHead(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/sendflood.c: a flood loses no message. What memory it takes is held
-// by the engine's own tests of floods.
+// MPICH's pt2pt/sendflood.c: a flood loses no message. The engine's own tests of floods
+// check the memory.
 func TestFlood(t *testing.T) {
 	const ranks, messages = 8, 2000
 	local(t, ranks, func(c *runtime.Comm) {
@@ -174,7 +174,7 @@ func TestEveryRankToEveryRank(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/isendself.c: nothing at all to oneself with both wildcards.
+// MPICH's pt2pt/isendself.c: an empty message to oneself, received with both wildcards.
 func TestEmptyMessageToOneself(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		send := runtime.Isend[int](c, nil, 0, 5)
@@ -311,7 +311,7 @@ func TestFiveGibibytes(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/eagerdt.c: thirty strided messages nobody has asked for yet.
+// MPICH's pt2pt/eagerdt.c: thirty strided messages without a posted receive.
 func TestUnpostedStridedMessages(t *testing.T) {
 	const count, rows, cols = 30, 40, 13
 	column := runtime.Strided{Count: rows, Block: 1, Stride: cols}
@@ -366,7 +366,8 @@ func TestSendRecvReplaceAroundARing(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/probenull.c and pt2pt/recvnull.c: nobody answers at once, with nothing.
+// MPICH's pt2pt/probenull.c and pt2pt/recvnull.c: operations with ProcNull end at once,
+// with no elements.
 func TestProcNull(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		null := func(s runtime.Status, err error) {
@@ -393,7 +394,7 @@ func TestProcNull(t *testing.T) {
 		null(runtime.RecvStrided(c, buf, column, runtime.ProcNull, 1))
 		null(runtime.IrecvStrided(c, buf, column, runtime.ProcNull, 1).Wait())
 
-		// A chain: the ends talk to nobody.
+		// A chain: the ends exchange with ProcNull.
 		left, right := c.Rank()-1, c.Rank()+1
 		if left < 0 {
 			left = runtime.ProcNull

@@ -15,8 +15,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
-// drawStored draws the pictures of what is stored, of each comparison that was asked
-// for and has results.
+// drawStored draws the pictures of the selected comparisons from their stored results.
 func drawStored(o *options) error {
 	drawn := false
 	for _, p := range plans() {
@@ -104,7 +103,8 @@ func (c *comparison) ratioChart() *chart.Bars {
 	return all
 }
 
-// bar returns how many times better than the peer ours is, if the row says so.
+// bar returns the bar of a row: how many times better than the peer gorun is. It returns
+// false for a row without a comparison.
 func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	_, system, _ := c.reference(r)
 	l := c.line(r)
@@ -132,7 +132,7 @@ func (c *comparison) bar(r *row) (chart.Ratio, bool) {
 	}, true
 }
 
-// program returns what runs the measurement of some values.
+// program returns the command that made some values.
 func (c *comparison) program(key string) string {
 	for i := range c.measurements {
 		if c.measurements[i].key == measurementOf(key) {
@@ -151,7 +151,7 @@ func (c *comparison) titleOf(system string) string {
 	return system
 }
 
-// Versions as systems and modules tell them, and what is shown of them.
+// Patterns of the versions that systems and modules print, and the part that is shown.
 var (
 	versionNumber = regexp.MustCompile(`\d+\.\d+(\.\d+)?`)
 	versionDate   = regexp.MustCompile(`^v0\.0\.0-(\d{4})(\d\d)(\d\d)`)
@@ -184,7 +184,7 @@ func (c *comparison) notes(spread string) []string {
 	for _, s := range c.result.Systems {
 		v := shortVersion(s.Version)
 		if s.Name == gorun {
-			v = m.Commit // the commit that was measured; gorun tells no version of its own
+			v = m.Commit // the commit that was measured; gorun has no version number
 		}
 		if s.Missing == "" && v != "" {
 			where = append(where, s.Title+" "+v)

@@ -27,7 +27,7 @@ func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	other.PID = 1 << 30
 	require.Contains(t, find(other), "no such file")
 
-	if os.Geteuid() == 0 { // who sees the processes of others, and is none of them
+	if os.Geteuid() == 0 { // root can read the processes of other users, but is another user
 		require.NoError(t, f.Chown(os.Geteuid()+1, -1))
 		require.Contains(t, find(probe), "of user 1, this one of user 0")
 	}
@@ -37,6 +37,6 @@ func TestProbeFindsThisProcessAndNoOther(t *testing.T) {
 	p, err := os.OpenFile(pipe, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()
-	// Nobody writes: opening and reading it must not wait.
+	// The pipe has no writer: opening and reading it must not wait.
 	require.NotEmpty(t, find(link.Probe{PID: probe.PID, FD: int(p.Fd()), Nonce: probe.Nonce}))
 }

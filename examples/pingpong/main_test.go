@@ -25,8 +25,7 @@ func TestPingPong(t *testing.T) {
 	require.Contains(t, errors, "pingpong needs 2 ranks")
 }
 
-// -explain prints the tree of actors of each rank, once, with those that make its
-// connections.
+// -explain prints the tree of actors of each rank once, including the actors of its connections.
 func TestExplainedActors(t *testing.T) {
 	_, out := launch.ExampleEnds(t, 0, 2, []string{"-transport", "rdma", "-explain"}, "-rounds", "10")
 	for rank := range 2 {

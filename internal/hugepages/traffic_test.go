@@ -15,7 +15,7 @@ import (
 
 const (
 	block = 2 << 20
-	// price is what goes through a block before it is collapsed.
+	// price is how many bytes are copied from or to a block before it is collapsed.
 	price = 8 << 20
 )
 
@@ -29,7 +29,8 @@ func mapped(t *testing.T, n int) []byte {
 	return b[skip:][: n*block : n*block]
 }
 
-// recorder is a kernel that collapses within a time, or says why not.
+// recorder stands for the kernel: it records collapses, which take some time, or returns an
+// error.
 type recorder struct {
 	asked  []uintptr
 	answer error
@@ -42,8 +43,8 @@ func (r *recorder) collapse(addr uintptr, _ int) error {
 	return r.answer
 }
 
-// bubble runs a test with a clock of its own, and passes how to note copies: each is
-// followed by all that it starts, and by a second.
+// bubble runs a test with a clock of its own, and passes how to note copies: after each
+// copy it waits for the goroutines that the copy starts, and then for a second.
 func bubble(t *testing.T, r *recorder, run func(note func(b []byte))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,8 +72,8 @@ func TestBlockIsCollapsedOnceItHasPaid(t *testing.T) {
 	})
 }
 
-// Collapses that the kernel takes long for hold up no caller, are made one at a time,
-// and leave most of the time to others.
+// Slow collapses do not delay callers, are made one at a time, and with pauses between
+// them.
 func TestCollapsesTakeAShareOfTheTime(t *testing.T) {
 	const (
 		blocks = 8
@@ -115,7 +116,7 @@ func TestShortCopiesDoNotCount(t *testing.T) {
 	})
 }
 
-// A slice counts for every block by what it has of it.
+// A slice counts for each block with the bytes that lie in the block.
 func TestLongSliceIsSeveralBlocks(t *testing.T) {
 	var r recorder
 	b := mapped(t, 3)

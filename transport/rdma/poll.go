@@ -68,7 +68,8 @@ func (t *Transport) idle() bool {
 		len(t.stash)+len(t.ends)+len(t.leaving)+len(t.busy)+len(t.finished)+len(t.downs) == 0
 }
 
-// look is completions at the pace of the transport, and at once when it moves.
+// look calls completions: at every Poll or, beside shared memory, as often as the pace
+// allows, and at once if moves says that this Poll had other work.
 func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 	if !t.pace.companion {
 		events, _ := t.completions(h, left)
@@ -84,8 +85,8 @@ func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
 }
 
 // completions takes what the adapter has, until a batch was not full or the budget
-// is spent. It returns how much that was, and how much the adapter did beside it:
-// parts of long messages are no events yet.
+// is spent. It returns their number, and how much other work the adapter did, such as parts
+// of long messages, which are no completions yet.
 func (t *Transport) completions(h transport.Handler, left *int) (events, steps int) {
 	for *left > 0 {
 		most := min(*left, pollBatch)
@@ -235,7 +236,7 @@ func (t *Transport) connection(l *link, e *verbs.Event) {
 	}
 }
 
-// contactOf is how far an attempt came that ended with an event.
+// contactOf returns the stage that an attempt had reached when the event ended it.
 func contactOf(e *verbs.Event) peering.Contact {
 	switch e.Type {
 	case verbs.EventUnreachable:

@@ -12,7 +12,8 @@ const (
 	sendMemoryMax = 64 << 20
 	// sendChunk is how much of it is registered at a time.
 	sendChunk = 64 << 10
-	// classes is the number of sizes of buffers; classRatio is from one to the next.
+	// classes is the number of sizes of buffers; classRatio is the ratio of each size to
+	// the one before.
 	classes    = 3
 	classSmall = 256
 	classRatio = 8
@@ -63,7 +64,7 @@ func (m *sendMemory) take(n int) (buffer, bool, error) {
 	return b, true, nil
 }
 
-// bytes are those of a buffer: at least as many as its class has.
+// bytes returns the bytes of a buffer: at least as many as its class has.
 func (m *sendMemory) bytes(b *buffer) []byte { return b.whole[m.room.head:] }
 
 // framed returns the first n bytes of a buffer with the room around them.

@@ -47,9 +47,9 @@ func talk(tb testing.TB, ts []*shm.Transport, n int) {
 	}
 }
 
-// Producers that were killed between the claim of a slot and the moving of the tail
-// harm nobody, at whatever position of the inbox, one or several in a row: the others
-// go on for more than a lap.
+// Producers that were killed between the claim of a slot and the moving of the tail do not
+// block others, at any position of the inbox, one or several in a row: the others continue
+// for more than a lap.
 func TestClaimsWithoutTail(t *testing.T) {
 	for i, pos := range inboxPositions() {
 		dead := 1 + i%3
@@ -87,7 +87,8 @@ func TestSkipWithoutTail(t *testing.T) {
 	}
 }
 
-// Ranks that are killed right after the claims of a quarter of the inbox harm nobody.
+// Ranks that are killed right after the claims of a quarter of the inbox do not block
+// others.
 func TestKilledBetweenClaimAndTail(t *testing.T) {
 	s := newStage(t, "echo", 4, false)
 	for rank := 1; rank <= 2; rank++ {

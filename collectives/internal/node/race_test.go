@@ -2,6 +2,6 @@
 
 package node_test
 
-// stride is between two looks at which a member pauses: the race detector slows
-// everything tenfold.
+// stride is the number of reads of a word after which a waiting member pauses: the race
+// detector makes everything ten times slower.
 const stride = 7

@@ -17,13 +17,15 @@ const (
 	// written from where it lies: below, one more entry of a vector costs more than
 	// the copy.
 	copyMax = 2048
-	// aloneMax is the same for the first payload, if it is a Send's, behind which there
-	// may be nothing: a call with one piece of memory is shorter by more than the copy.
+	// aloneMax is the same for the first payload of a batch if it is a Send's, which is
+	// often the only one: a call with a single piece of memory saves more time than the
+	// copy costs.
 	aloneMax = 16 << 10
 	// vectorMax bounds the entries of one system call.
 	vectorMax = 64
-	// batchMax is when a system call has enough: with half as much TCP is slower, and
-	// with more, what was just summed is no longer in the cache.
+	// batchMax is the number of bytes from which a batch is written: with half of it TCP is
+	// slower, and with more, the payload whose checksum was just computed is no longer in
+	// the cache.
 	batchMax = 256 << 10
 )
 
@@ -53,7 +55,7 @@ type batchMemory struct {
 	vector []unix.Iovec
 }
 
-// lend gives a batch memory that another has left.
+// lend gives a batch the memory that another batch has returned.
 func (d *device) lend(b *batch) {
 	last := len(d.spare) - 1
 	if b.buffer == nil && last >= 0 {
@@ -84,7 +86,7 @@ func (b *batch) reset() {
 	b.sent, b.bytes, b.started = 0, 0, false
 }
 
-// open sees to it that a batch has memory.
+// open gives a batch memory if it has none.
 func (b *batch) open() {
 	if b.buffer == nil {
 		b.buffer = make([]byte, 0, bufferLength)
@@ -108,8 +110,8 @@ func (b *batch) copies(n int, tagged bool) bool {
 	return n <= copyMax || n <= aloneMax && !tagged && len(b.vector) == 0
 }
 
-// align begins an empty buffer so that a long payload behind a header of n bytes lies in
-// the lines of the cache as it does where it comes from.
+// align begins an empty buffer at an offset such that a long payload behind a header of n
+// bytes has the same offset within a cache line as in its source.
 func (b *batch) align(n int, place *placement) {
 	if len(b.buffer) == 0 && len(place.piece) > copyMax {
 		b.buffer = b.buffer[:linePhase(place.piece, mpa.HeaderLength+n)]

@@ -14,15 +14,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// breach is something a peer sends that it must not, and the Terminate it gets. The
-// items are those of the fault list.
+// breach is a violation that a peer sends, and the Terminate that answers it. The items are
+// those of the fault list.
 type breach struct {
 	name   string
 	ulpdus func(m *meeting) [][]byte
 	want   error
 }
 
-// meeting is what a breach can refer to.
+// meeting is the connection and the regions that a breach can refer to.
 type meeting struct {
 	region  *verbs.MemoryRegion // all rights
 	local   *verbs.MemoryRegion // none for peers
@@ -79,7 +79,7 @@ var headerBreaches = []breach{
 	{"12 a read request on the queue of Sends", one(untagged(ddp.Untagged{Last: true, Control: 0x41, MSN: 1}, make([]byte, 28))), rdmap.ErrOpcode},
 }
 
-// memoryBreaches are item 13 and, for reads, its like.
+// memoryBreaches are item 13, for Writes and for reads.
 var memoryBreaches = []breach{
 	{"13 unknown STag", one(write(0xdeadbeef, 0, []byte("x"))), ddp.ErrSTag},
 	{"13 STag of closed memory", func(m *meeting) [][]byte { return [][]byte{write(m.gone, 0, []byte("x"))} }, ddp.ErrSTag},

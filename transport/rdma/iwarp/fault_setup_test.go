@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// hasty is a configuration whose deadlines are over soon.
+// hasty is a configuration with short deadlines.
 func hasty() iwarp.Config {
 	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, ReplyTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Millisecond}
 }
@@ -262,7 +262,7 @@ func TestFaultPrivateData(t *testing.T) {
 	require.ErrorIs(t, a.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 509)})), verbs.ErrInvalidParameter)
 }
 
-// TestFaultDepths is item 6: what both ends are told.
+// TestFaultDepths is item 6: the depths that both ends report.
 func TestFaultDepths(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -395,8 +395,8 @@ func TestRTRs(t *testing.T) {
 	})
 }
 
-// TestStrangersAreGivenTime holds the pause before the first FPDU to a peer that is
-// not of this module, and that there is none to one that is.
+// TestStrangersAreGivenTime checks that there is a pause before the first FPDU to a peer
+// with another implementation, and none to a peer with this one.
 func TestStrangersAreGivenTime(t *testing.T) {
 	for _, kin := range []bool{false, true} {
 		s := newSide(t, iwarp.Config{Pause: time.Hour}, 64)
@@ -419,8 +419,9 @@ func TestStrangersAreGivenTime(t *testing.T) {
 	}
 }
 
-// TestSegmentsFitStrangers holds what is sent to a stranger to TCP's segments, and
-// what is sent to kin to the length field.
+// TestSegmentsFitStrangers checks that FPDUs to a peer with another implementation fit into
+// TCP's segments, and that those to a peer with this one are as long as the length field
+// allows.
 func TestSegmentsFitStrangers(t *testing.T) {
 	for _, kin := range []bool{false, true} {
 		s := newSide(t, hasty(), 1<<20)

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// goodbyesMax bounds the sockets of a device that are only kept for a last word.
+	// goodbyesMax bounds the sockets of a device that are kept only to send their last
+	// bytes.
 	goodbyesMax = 64
 	// drainMax bounds what is read of a peer that was told to stop: more than the
 	// buffers of both ends hold by default, which is what it may have sent before it is
@@ -15,11 +16,11 @@ const (
 	drainMax = 16 << 20
 )
 
-// goodbye is a socket whose queue pair is done with it: its last bytes go out, then
-// the end of the stream, and what the peer still sends is thrown away, because
-// closing a socket with unread bytes in it would make TCP throw away ours (RFC 5041
-// section 7.1: the Terminate has to arrive). It ends after Config.CloseTimeout at the
-// latest, earlier when the peer does not stop, or when many others begin.
+// goodbye is a socket whose queue pair has ended: its last bytes are sent, then the end of
+// the stream, and bytes that the peer still sends are discarded, because closing a socket
+// with unread bytes would make TCP discard ours (RFC 5041 section 7.1: the Terminate has to
+// arrive). It ends after Config.CloseTimeout at the latest, earlier when the peer does not
+// stop, or when many others begin.
 type goodbye struct {
 	entry
 	device  *device
@@ -33,7 +34,7 @@ type goodbye struct {
 // bid sends the last bytes of a connection and ends it in order.
 func (d *device) bid(fd int, last []byte) {
 	if len(d.goodbyes) == goodbyesMax {
-		d.goodbyes[0].end() // it has had the longest time
+		d.goodbyes[0].end() // the oldest one
 	}
 	f := &goodbye{device: d, fd: fd, rest: last}
 	f.timer.owner = f

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// stage is a provider that does what the test says: it keeps what it is given, and
-// the test makes the upcalls from within progress.
+// stage is a provider that the test controls: it stores the work that is posted, and the
+// test makes the upcalls from within progress.
 type stage struct {
 	attributes verbs.Attributes
 	pairs      []*actor
@@ -175,7 +175,7 @@ func (p *play) within(upcalls func()) {
 	p.adapter.Progress()
 }
 
-// next has whatever makes progress next run upcalls.
+// next registers upcalls for the next call of progress.
 func (p *play) next(upcalls func()) {
 	p.stage.progress = func() (int, error) {
 		p.stage.progress = nil
@@ -201,7 +201,7 @@ func (p *play) poll() []verbs.Completion {
 	return into[:p.queue.Poll(into)]
 }
 
-// events returns the types of the events queued, and nothing else may be.
+// events returns the types of the queued entries, which must all be events.
 func (p *play) events() []verbs.EventType {
 	var types []verbs.EventType
 	for _, c := range p.poll() {

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// UpdateReserve is the number of receives kept for updates: what makes the
-	// return of credit independent of credit.
+	// UpdateReserve is the number of receives reserved for updates, so that an update,
+	// which returns credit, needs none.
 	UpdateReserve = 2
 	// GoodbyeReserve is the number of receives kept for BYE and BYE-ACK.
 	GoodbyeReserve = 2
@@ -32,8 +32,8 @@ const (
 	Duplicate
 )
 
-// Flow is the small frames between this rank and one peer, both ways, for as long
-// as both live. It is not safe for concurrent use.
+// Flow controls the small frames between this rank and one peer, in both directions, over
+// all connections. It is not safe for concurrent use.
 //
 // Without a connection nothing is sent, but slots can be taken.
 type Flow struct {
@@ -130,8 +130,8 @@ func (f *Flow) Update() Word {
 // Goodbye returns the word of a BYE or a BYE-ACK, which the caller sends.
 func (f *Flow) Goodbye() Word { return f.stamp(0) }
 
-// Accept is Arrive of a frame that is to be delivered, as nearly all are. It returns
-// false, having done nothing, for every other: Arrive says what is the matter.
+// Accept is Arrive of a frame that is to be delivered, as nearly all are. For every other
+// frame it does nothing and returns false; Arrive then returns the verdict.
 func (f *Flow) Accept(w Word) (freed int, ok bool) {
 	r, s := &f.in, &f.out
 	if w.Sequence() != r.expected || r.arrived == r.said || w.confirmed()-r.confirmed > r.updates-r.confirmed || !s.sound(w) {
@@ -178,8 +178,8 @@ func (f *Flow) Return(n int) { f.in.returned += uint16(n) }
 // Widen says that n more receives were posted, and grants them.
 func (f *Flow) Widen(n int) { f.in.window = uint16(clamp(int(f.in.window) + n)) }
 
-// Starved reports whether the peer has less than a quarter of its window left as
-// far as it can know: a reason to Widen it.
+// Starved reports whether less than a quarter of the window granted to the peer is left,
+// counting only grants that were sent. Then Widen should follow.
 func (f *Flow) Starved() bool { return f.in.said-f.in.arrived <= f.in.window/4 }
 
 // Window is the number of receives granted to the peer, without Reserve.

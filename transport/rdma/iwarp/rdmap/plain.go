@@ -25,8 +25,8 @@ func PutPlain(b []byte, msn uint32) {
 
 // Plain returns the message sequence number of a plain Send that is the ULPDU b, whose
 // payload follows ddp.UntaggedLength octets of header. It returns false for all others,
-// also for some that are plain Sends in another spelling: they are looked at field by
-// field.
+// including plain Sends with another version or with reserved bits; these are parsed field
+// by field.
 func Plain(b []byte) (msn uint32, ok bool) {
 	if len(b) < ddp.UntaggedLength {
 		return 0, false
