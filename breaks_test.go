@@ -7,7 +7,8 @@ import (
 )
 
 // Every break in the tables of internal/mutation fits the sources as they are: it changes
-// exactly one place, and the result is Go. Whoever changes such a place changes the break.
+// exactly one place, and the result is Go. The author of a change of such a place changes
+// the break.
 func TestEveryBreakApplies(t *testing.T) {
 	packages, err := breaks.Packages(".")
 	if err != nil {

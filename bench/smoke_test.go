@@ -165,8 +165,8 @@ func TestNPB(t *testing.T) {
 	}
 }
 
-// TestLoss checks that survivors that wait for a killed rank hear of it. How soon
-// is for bench/peers to say.
+// TestLoss checks that survivors that wait for a killed rank are notified. How soon is for
+// bench/peers to say.
 func TestLoss(t *testing.T) {
 	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
 		"-np", "4", "-on-failure", "continue", filepath.Join(bin, "loss"), "-json")

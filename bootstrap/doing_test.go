@@ -36,7 +36,7 @@ func TestDoingOfOneRank(t *testing.T) {
 }
 
 // Ranks that do the same at the same lines are shown together, in order, with what each
-// has of its own; then who waits for a rank that has left its program.
+// has of its own; then the ranks that wait for a rank that has left its program.
 func TestDoingsTogether(t *testing.T) {
 	list := []bootstrap.Doing{
 		receiving(5, "rank 0, tag 7", "mesh.go:69", 3, 0),

@@ -19,7 +19,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// What somebody says of the length of what follows costs nothing before it is there.
+// A length that a peer announces costs no memory before the bytes arrive.
 func TestLengthsThatAreLiesCostNoMemory(t *testing.T) {
 	require.Less(t, allocated(func() {
 		mine, theirs := net.Pipe()

@@ -282,7 +282,7 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 	require.NoError(t, s.Finalize())
 }
 
-// recorded is a connection that has been heard already.
+// recorded is a connection whose bytes have all arrived.
 type recorded struct{ io.Reader }
 
 func (recorded) Write(p []byte) (int, error) { return len(p), nil }

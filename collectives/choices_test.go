@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// What was chosen is told of all communicators together, when somebody wants to know.
+// The choices of all communicators are explained together, if GORUN_EXPLAIN is set.
 func TestChoices(t *testing.T) {
 	for _, asked := range []string{"1", ""} {
 		t.Setenv("GORUN_EXPLAIN", asked)

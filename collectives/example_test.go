@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Ranks take turns: nobody begins a step before everybody has ended the one before.
+// Ranks take turns: no rank begins a step before all have ended the one before.
 func ExampleBarrier() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		c := w.Comm()

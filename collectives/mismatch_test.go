@@ -197,7 +197,7 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 			mine = odd
 		}
 		err = mine(d)
-		for err == nil { // nobody waits for a root: it learns later
+		for err == nil { // no member waits for a root: it detects the mismatch later
 			err = collectives.Barrier(d)
 		}
 		mu.Lock()
@@ -233,8 +233,8 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 	return blamed
 }
 
-// A call in which nobody receives anything, the last of its communicator, is found when
-// the communicator is closed, or with the World.
+// A call without a received message, the last of its communicator, is found when the
+// communicator is closed, or with the World.
 func TestMismatchIsFoundAtTheEnd(t *testing.T) {
 	ibcast := func(n, root int) step {
 		return func(c *runtime.Comm) error {

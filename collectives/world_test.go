@@ -291,8 +291,8 @@ func TestCancelBreaksTheCommunicator(t *testing.T) {
 	})
 }
 
-// Who is in an operation of a communicator that another member breaks hears where that
-// was: at its own line.
+// A member in an operation of a communicator that another member breaks is notified where
+// that was: at its own line.
 func TestBrokenOperationsNameTheirLine(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		t.Run(fmt.Sprintf("distant=%v", distant), func(t *testing.T) {

@@ -48,7 +48,7 @@ func everywhere(t *testing.T, n int, fn func(*World) error) {
 }
 
 // leases is how many leases of its arena a rank has out, after a look for those
-// that nobody uses any more.
+// that no member uses any more.
 func leases(w *World) int {
 	w.memory.sweep()
 	return w.memory.arena.Stats().Leases()

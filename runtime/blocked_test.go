@@ -44,8 +44,8 @@ func clog() (read *os.File, filled int) {
 	return os.NewFile(uintptr(p[0]), "unread"), filled
 }
 
-// reportIntoAFullPipe has rank 0 hear of the loss of rank 1 while it says what it is
-// doing and nobody reads that.
+// In reportIntoAFullPipe rank 0 is notified of the loss of rank 1 while it writes a report
+// that is not read.
 func reportIntoAFullPipe(w *runtime.World, read *os.File, filled int) error {
 	c := w.Comm()
 	if c.Rank() == 1 {
@@ -74,7 +74,7 @@ func reportIntoAFullPipe(w *runtime.World, read *os.File, filled int) error {
 	return err
 }
 
-// A rank whose reports nobody reads hears what becomes of the others.
+// A rank whose reports are not read still handles notices about the others.
 func TestReportsThatNobodyReadsHoldNothingUp(t *testing.T) {
 	r := launch(t, 2, "clogged", "-on-failure", "continue", "-timeout", "20s")
 	require.Contains(t, r.out, "rank 1 is down: was killed by SIGKILL", r.errors)

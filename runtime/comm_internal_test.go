@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A communicator has its members and nobody else, also one of the first ranks, which
+// A communicator has its members and no other ranks, also one of the first ranks, which
 // keeps no table of them.
 func TestCommHasItsMembers(t *testing.T) {
 	const worldSize = 5

@@ -379,7 +379,7 @@ func TestCanceledDupBreaksTheCommunicator(t *testing.T) {
 	local(t, 3, func(c *runtime.Comm) {
 		dup, err := c.Dup()
 		require.NoError(t, err)
-		if c.Rank() == 2 { // takes no part until it has heard that the others gave up
+		if c.Rank() == 2 { // takes no part until it is notified that the others have failed
 			_, err := runtime.Recv[int](c, nil, 0, 0)
 			require.NoError(t, err)
 			_, err = dup.Dup()

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// passOn exchanges messages with both neighbours and with nobody else.
+// passOn exchanges messages with both neighbours and with no other rank.
 func passOn(w *runtime.World) error {
 	c := w.Comm()
 	right, left := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()

@@ -33,7 +33,7 @@ func forge(w *World, to int, h transport.Header, body []byte) error {
 }
 
 // Memory that was given to one rank is not given back by another, nor by a rank that
-// names memory which nobody has given away.
+// names memory that was not given away.
 func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 	const n = 1 << 20
 	everywhere(t, 3, func(w *World) error {

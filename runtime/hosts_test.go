@@ -107,7 +107,7 @@ func TestCutCableIsMended(t *testing.T) {
 	next := func(want string) {
 		t.Helper()
 		if !lines.Scan() {
-			_ = cmd.Wait() // then nobody writes its errors any more
+			_ = cmd.Wait() // then its standard error is not written any more
 			require.Fail(t, "no line is "+want, errs.String())
 		}
 		require.Equal(t, want, lines.Text())
@@ -148,7 +148,8 @@ func TestHostsWithTheSameAddress(t *testing.T) {
 		`that is an address of this host, too: gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on`, r.errors)
 }
 
-// TestHostThatDropsEverything: nothing answers, and who waits is told what was tried.
+// TestHostThatDropsEverything: nothing answers, and the error of the wait says what was
+// tried.
 func TestHostThatDropsEverything(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	c.Cut("h1")

@@ -59,7 +59,7 @@ func TestQuestionsWithoutEnd(t *testing.T) {
 				}
 			}
 		}
-		require.NoError(t, meet(w)) // rank 0 has heard all when it gets there
+		require.NoError(t, meet(w)) // rank 0 has received all when it gets there
 		if w.Rank() == 0 {
 			require.Less(t, goruntime.NumGoroutine(), before+asked/10)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// TestLossInEitherOrder: a rank hears that rank 2 has died, and that rank 1 has broken the
-// communicator because of it, in either order. The loss is found in what ends in either.
+// TestLossInEitherOrder: a rank is notified that rank 2 has died, and that rank 1 has
+// broken the communicator because of it, in either order. The loss is found in what ends in
+// either.
 func TestLossInEitherOrder(t *testing.T) {
 	cause := &PeerError{Rank: 2, Op: "receive", Cause: &transport.PeerDown{Peer: 2, Cause: errors.New("it died")}}
 	elsewhere := func(w *World) error { return w.parseCause(1, appendCause(nil, cause)) }

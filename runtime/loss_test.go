@@ -55,7 +55,7 @@ func surviveRankOne(w *runtime.World) error {
 			return err
 		}
 	}
-	// AnySource hears of it once; then it receives from those who live.
+	// A receive from AnySource fails once; then it receives from the survivors.
 	if err := lostRankOne("any source", second(runtime.Recv(c, buf, runtime.AnySource, 6))); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestMatchedProbes(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/mprobe.c again, with nobody's message.
+// MPICH's pt2pt/mprobe.c again, with the message of ProcNull.
 func TestMatchedProbeOfNobody(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		m, err := runtime.Mprobe(c, runtime.ProcNull, 3)

@@ -195,7 +195,7 @@ func TestMainPrintsAPanicAndEndsTheJob(t *testing.T) {
 	require.Contains(t, r.errors, "aborted the job with code 2: panic: ouch")
 }
 
-// panicOrGoOn has rank 1 panic; the others hear of it and go on.
+// In panicOrGoOn rank 1 panics; the others are notified and continue.
 func panicOrGoOn(w *runtime.World) error {
 	if w.Rank() == 1 {
 		panicHere(errors.New("ouch"))

@@ -314,7 +314,7 @@ func TestWaitAllHearsOfEveryContext(t *testing.T) {
 			requests := make([]runtime.Request, 3)
 			for i := range requests {
 				if i == at {
-					requests[i] = runtime.Irecv(c.WithContext(ctx), make([]int, 1), 0, 2) // nobody sends it
+					requests[i] = runtime.Irecv(c.WithContext(ctx), make([]int, 1), 0, 2) // it is never sent
 				} else {
 					requests[i] = runtime.Irecv(c, make([]int, 1), 0, 1)
 					require.NoError(t, runtime.Send(c, []int{1}, 0, 1))

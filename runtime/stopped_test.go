@@ -103,7 +103,7 @@ func waitForStopped(w *runtime.World, lines <-chan string) error {
 }
 
 // TestStoppedRankIsWaitedFor: a rank that a debugger, or a user, stops before anybody
-// has spoken to it is not lost, and whoever waits for it says so.
+// has spoken to it is not lost, and a rank that waits for it reports so.
 func TestStoppedRankIsWaitedFor(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "pid")
 	require.NoError(t, unix.Mkfifo(fifo, 0o600))

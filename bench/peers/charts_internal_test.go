@@ -23,8 +23,8 @@ func decodePicture(t *testing.T, name string) image.Image {
 	return img
 }
 
-// The pictures in the tree are those of the samples in the tree: who changes one draws
-// the other. Other processors round the edges of letters differently.
+// The pictures in the tree are those of the samples in the tree: a change of one requires
+// drawing the other. Other processors round the edges of letters differently.
 func TestStoredPictures(t *testing.T) {
 	const results = "../results"
 	samples, err := filepath.Glob(filepath.Join(results, "*.json"))

@@ -73,7 +73,7 @@ func TestGraceBeginsOnce(t *testing.T) {
 	require.Equal(t, 143, code)
 }
 
-// SIGTERM is passed on as often as it comes, and kills nobody at once.
+// SIGTERM is passed on as often as it arrives, and kills no rank at once.
 func TestSecondTermIsLikeTheFirst(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-grace", "10m"}, "signals", "SIGUSR1"))
 	for range 3 {

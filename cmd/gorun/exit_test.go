@@ -92,7 +92,7 @@ func TestContinueTellsTheSurvivors(t *testing.T) {
 }
 
 func TestContinueKeepsTheFirstExitCode(t *testing.T) {
-	// The survivors exit with 6 after they have heard.
+	// The survivors exit with 6 after the notice.
 	got := gorun(t, nil, helper([]string{"-np", "3", "-on-failure", "continue"}, "die", "1", "9", "6")...)
 	require.Equal(t, 137, got.code)
 	require.Contains(t, got.err, "rank 1 ")
@@ -117,7 +117,8 @@ func TestTooFewDescriptors(t *testing.T) {
 }
 
 // TestHandledLossIsNoFailure: a rank says that the program has made up for the loss of
-// another one, which then does not count. Failures that nobody has made up for do.
+// another one, which then does not count. Failures from which the program has not recovered
+// do.
 func TestHandledLossIsNoFailure(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	got := gorun(t, nil, helper([]string{"-np", "4", "-on-failure", "continue", "-report", name}, "die", "2", "9", "0", "handle")...)

@@ -203,7 +203,7 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	h := hostOf(t, 16)
 	j := h.job
-	j.opts.onFailure = bootstrap.OnFailureContinue // the ranks are none: nobody is to be killed
+	j.opts.onFailure = bootstrap.OnFailureContinue // the ranks are no processes: none is to be killed
 	j.watch.running = len(j.ranks)
 	require.NoError(t, framesOf(link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{Rank: 2, Status: 7 << 8})), h.take))
 	close(j.ranks[0].served) // as at the end of listen

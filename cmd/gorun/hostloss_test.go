@@ -215,7 +215,7 @@ func TestSilentHostIsLost(t *testing.T) {
 	r, _ := ready(t, 4, "ready", nil, helper(onHosts(t), "grandchildren"))
 	pids := agents(t, r)
 	require.Len(t, pids, 2)
-	// As if the machine had stopped; the test awakes it, as nobody else can.
+	// As if the machine had stopped; only the test can continue it.
 	require.NoError(t, unix.Kill(pids[0], unix.SIGSTOP))
 	require.Equal(t, 125, r.wait(t))
 	require.Regexp(t, `host [ab] is lost with rank .*: it has been silent for 4s`, r.err.String())

@@ -162,7 +162,7 @@ func TestOutputThatNobodyReadsHoldsUpNothingElse(t *testing.T) {
 	defer func() { require.NoError(t, said.Close()) }()
 	r := command(t, nil, helper(onHosts(t), "flood", pipe)...)
 	r.Stdout = nil
-	_, err = r.StdoutPipe() // nobody reads it
+	_, err = r.StdoutPipe() // it is never read
 	require.NoError(t, err)
 	require.NoError(t, r.Start())
 	awaitLines(t, bufio.NewReader(said), 4, "fenced")

@@ -252,9 +252,9 @@ func TestNormalEndLeavesNothing(t *testing.T) {
 }
 
 func TestRankThatDiesTakesItsGroupFirst(t *testing.T) {
-	// Who hears that a rank is gone need not fear what it left in its group: that is
-	// killed before the notice. The survivor stays, so that the end of the job is not
-	// what kills it.
+	// When the end of a rank is reported, no process of its group is left: that is killed
+	// before the notice. The survivor stays, so that the end of the job is not what kills
+	// it.
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-on-failure", "continue"}, "grandchildren", "stay"))
 	ranks := children(t, r.Process.Pid, helperPrefix)
 	require.Len(t, ranks, 2)

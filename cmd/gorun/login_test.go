@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// loginOf is a shell program that says who it is by its environment.
+// loginOf is a shell program that prints the login variables of its environment.
 const loginOf = `echo "$GORUN_HOST $HOME $USER $LOGNAME $SHELL ${PATH%%:*} $FOO"`
 
 func TestLoginOfAnotherUserIsItsOwn(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What somebody else put in the place of a file that gorun writes.
+// What another user put in the place of a file that gorun writes.
 func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		file  string

@@ -162,7 +162,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 }
 
 // abortAndListen has the victim abort the job. When the others have been told to end, which
-// they say through a fifo, it sends itself SIGUSR1, and prints what it hears first.
+// they say through a fifo, it sends itself SIGUSR1, and prints the first notice.
 func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, unix.SIGTERM, unix.SIGUSR1)

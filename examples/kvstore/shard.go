@@ -71,8 +71,8 @@ func (h *shard) Receive(c actor.Context) {
 			h.waiting = h.waiting[1:]
 		}
 	case *actor.Terminated:
-		// The replica goes on as the only one, the primary too: its answers need
-		// nobody any more.
+		// The replica goes on as the only one, the primary too: its answers do not wait for
+		// a replica any more.
 		h.replica, h.primary = nil, nil
 		for i := range h.waiting {
 			c.Send(h.waiting[i].to, &h.waiting[i].answer)

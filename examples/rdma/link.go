@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// offer is the client's message: a round, and where its two regions are. Whoever has
-// a key can reach the memory, through a connection with an endpoint of the same
-// protection domain, until it is deregistered.
+// offer is the client's message: a round, and where its two regions are. A process that has
+// a key can reach the memory, through a connection with an endpoint of the same protection
+// domain, until it is deregistered.
 type offer struct {
 	Round, Length        uint32
 	SourceKey, SinkKey   uint32

@@ -28,7 +28,8 @@ func TestErrorKnowsItsLine(t *testing.T) {
 func inlinedTwice() error { return inlinedOnce() }
 func inlinedOnce() error  { return callsite.At(errWrong) }
 
-// An error has one place: who passes it on names another one only if it is elsewhere.
+// An error has one place: a caller that returns it adds another one only if it is
+// elsewhere.
 func TestErrorNamesALineOnce(t *testing.T) {
 	var before, after *callsite.Error
 	err := func() error { return callsite.At(fmt.Errorf("again: %w", inlinedTwice())) }()

@@ -15,14 +15,14 @@ import (
 // patience ends a test that would hang.
 const patience = 30 * time.Second
 
-// pipe is a writer that takes a line only when somebody reads it.
+// pipe is a writer that takes a line only when the test reads it.
 func pipe() (lines chan string, write func(string)) {
 	lines = make(chan string)
 	return lines, func(line string) { lines <- line }
 }
 
-// TestLogDoesNotWait: with nobody who reads, as many lines wait as there is room for, and
-// the others are counted where they are missing.
+// TestLogDoesNotWait: without a reader, as many lines wait as there is room for, and the
+// others are counted where they are missing.
 func TestLogDoesNotWait(t *testing.T) {
 	lines, write := pipe()
 	j := journal.New(write)

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// What was written before a store is there for whoever sees it.
+// A goroutine that sees a store sees everything written before it.
 func TestStorePublishes(t *testing.T) {
 	const rounds = 20000
 	var data, word uint64

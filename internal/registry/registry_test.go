@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/registry"
 )
 
-// Whoever was in the table before it was made smaller is found by name, ends, and
-// is not found then; so is whoever comes later.
+// An actor that was in the table before it was made smaller is found by name, ends, and is
+// not found afterwards; the same holds for later actors.
 func TestShrink(t *testing.T) {
 	s := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	defer s.Shutdown()
@@ -48,7 +48,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// One dead letter that nobody waits for is logged.
+// A single dead letter is logged.
 func TestDeadLettersAreLogged(t *testing.T) {
 	var text bytes.Buffer
 	s := registry.NewSystem(slog.New(slog.NewTextHandler(&text, nil)))

@@ -44,7 +44,7 @@ func TestCosts(t *testing.T) {
 		}, func(size, n int) (int, int) {
 			rounds := bits.Len(uint(size)) - 1
 			if !power(size) {
-				rounds++ // the way back to who was folded
+				rounds++ // the message back to the inactive partner
 			}
 			return rounds, rounds * n
 		}},

@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// heap is Memory for goroutines of this process. Whoever waits yields until the
+// heap is Memory for goroutines of this process. A goroutine that waits yields until the
 // word is there or the group gives up.
 type heap struct {
 	parts [][]byte

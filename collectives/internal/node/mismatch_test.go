@@ -35,8 +35,8 @@ func differing(t *testing.T, c node.Config, fn func(rank int, g *node.Group) err
 	return errs
 }
 
-// Members that do not call the same are told who differs in what, whatever they call,
-// and however often they called the same before.
+// Members whose calls differ get the rank and the call that differ, whatever they call, and
+// however often they called the same before.
 func TestMembersThatDiffer(t *testing.T) {
 	for _, op := range operations {
 		t.Run(op.name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 				if err := perform(g, rank, op, c); err != nil {
 					return err
 				}
-			} else if err := g.BarrierCounter(); err != nil { // nobody waits for a root: it learns later
+			} else if err := g.BarrierCounter(); err != nil { // no member waits for a root: it detects the mismatch later
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func TestSecondToNoticeKnowsBothLines(t *testing.T) {
 			g.Enter(said, trails[rank].Follow(said))
 		}
 	}
-	room.leave() // nobody waits for long
+	room.leave() // no member waits for long
 	var first, second *node.MismatchError
 	require.ErrorAs(t, groups[0].BarrierFlags(), &first)
 	require.ErrorAs(t, groups[1].BarrierFlags(), &second)

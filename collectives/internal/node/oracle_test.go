@@ -26,7 +26,7 @@ func compose(dst, a, b []byte) {
 
 var product = message.Reduction{Fn: compose, Elem: 8}
 
-// data returns n elements of 8 bytes that depend on who, in which round, where.
+// data returns n elements of 8 bytes that depend on the member, the round and the place.
 func data(round, who, n int) []byte {
 	v := make([]uint64, n)
 	x := uint64(round+1)*0x9e3779b97f4a7c15 + uint64(who)*0xbf58476d1ce4e5b9
@@ -284,7 +284,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-// Nobody leaves a barrier before everyone has come.
+// No member leaves a barrier before all have arrived.
 func TestBarriersHold(t *testing.T) {
 	for shape := range shapes {
 		for _, barrier := range []func(*node.Group) error{(*node.Group).BarrierFlags, (*node.Group).BarrierCounter} {

@@ -21,7 +21,7 @@ func (readerFunc) Process() uint64 { return 1 }
 func (f readerFunc) Read(p node.Process, addr uint64, dst []byte) error { return f(p, addr, dst) }
 
 // each runs fn as every member of a group with readers of their own, and returns
-// what it returned. Nobody ends the group for the others.
+// what it returned. The group is not ended for the others.
 func each(t *testing.T, room *room, readers []node.Reader, fn func(rank int, g *node.Group) error) []error {
 	t.Helper()
 	errs := make([]error, len(readers))
@@ -154,7 +154,7 @@ func TestProcessesAreKnownByTheirWords(t *testing.T) {
 	}
 }
 
-// Who keeps account of what is copied hears of both ends.
+// Config.Note is called for both ends of a copy.
 func TestPullTellsWhatIsCopied(t *testing.T) {
 	var mu sync.Mutex
 	told := map[*byte]int{}

@@ -38,7 +38,7 @@ const (
 	// StatusRemoteInvalidate says that the key to invalidate was not valid.
 	StatusRemoteInvalidate
 	// StatusReceiverNotReady says that the peer had no receive posted and all retries
-	// were in vain.
+	// failed.
 	StatusReceiverNotReady
 	// StatusTransport says that the connection failed under the request.
 	StatusTransport

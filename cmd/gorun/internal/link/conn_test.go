@@ -30,7 +30,7 @@ func TestConnKeepsTheOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, cut := pair(t)
 		for i := range 100 {
-			a.Send(link.KindDown, []byte{byte(i)}, []byte("x")) // nobody reads yet
+			a.Send(link.KindDown, []byte{byte(i)}, []byte("x")) // the other end does not read yet
 			a.Send(link.KindBeat)
 		}
 		for i := range 100 {

@@ -29,7 +29,7 @@ const (
 	accepted               // for the first message on an accepted connection
 	connected              // in use
 	closing                // BYE sent or received
-	over                   // for good
+	over                   // final
 )
 
 // end is why a machine is over.

@@ -32,7 +32,7 @@ type Network struct {
 	points map[netip.AddrPort]*point
 	pairs  map[netip.AddrPort]*pair
 	faults map[netip.Addr]Fault
-	// left are hosts whose adapter was closed: the machine still says that nobody
+	// left are hosts whose adapter was closed: the machine still answers that nothing
 	// listens.
 	left map[netip.Addr]bool
 	port uint16
