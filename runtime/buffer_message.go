@@ -34,7 +34,7 @@ func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if from.Peer == ProcNull {
 		return &Message{Status: nullStatus, buffer: Buffer{world: w, message: new(engine.Message)}}, nil
 	}
-	m := new(Message) // before the waiting, not after it
+	m := new(Message) // allocated before the wait, not after it
 	if m.carried, err = c.engine.RecvMessage(c.ctx, from, 0); err != nil {
 		return nil, c.failed(err)
 	}

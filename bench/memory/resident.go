@@ -7,8 +7,8 @@ import (
 )
 
 // residence is the proportional set size of this process in KiB, and the part of
-// it that lies in shared memory: the sum of that over all ranks is what they have
-// touched of it together.
+// it that lies in shared memory: its sum over all ranks is the shared memory that they have
+// touched.
 type residence struct{ total, shared float64 }
 
 // resident reads smaps_rollup, see proc(5).

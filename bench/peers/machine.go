@@ -29,8 +29,8 @@ func thisMachine() machine {
 	return m
 }
 
-// versionLine is what the line with its version has, for Open MPI (under the name of
-// its launcher's part), MPICH and gorun.
+// versionLine matches the line with the version in the output of Open MPI (under the name
+// of its launcher's part), MPICH and gorun.
 var versionLine = regexp.MustCompile(`\(Open MPI\)|\(OpenRTE\)|Version|gorun`)
 
 // version returns the first line a launcher prints about its version.

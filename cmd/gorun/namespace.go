@@ -15,7 +15,8 @@ import (
 // namespace. The second is the scratch directory of the one outside.
 const insideCommand = "-gorun-inside"
 
-// outsideFD is where a gorun inside has a pipe that ends with the one outside.
+// outsideFD is the descriptor, in the gorun inside, of a pipe that ends with the gorun
+// outside.
 const outsideFD = 3
 
 // endWithOutside ends this process, and with it everything in its namespace, when the gorun

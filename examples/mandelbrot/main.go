@@ -91,10 +91,10 @@ func write(picture image.Image) error {
 const (
 	// shades is how many colours a picture has: the first is that of the set.
 	shades = 256
-	// most is how many iterations decide that a point does not leave.
+	// most is the number of iterations after which a point counts as one of the set.
 	most = 500
-	// farther is where a point has left for certain; the farther it is, the smoother
-	// are the shades.
+	// farther is a distance at which a point has left the set for certain; a larger one
+	// makes the shades smoother.
 	farther = 1 << 8
 )
 
@@ -114,9 +114,9 @@ func lineOf(y int) []byte {
 	return pixels
 }
 
-// shade is that of a point that is at a distance after n iterations, 1 to 255. It goes
-// with the logarithm of how soon, since most points leave at once, and between the whole
-// numbers of iterations it is smooth.
+// shade is that of a point that is at a distance after n iterations, 1 to 255. It is
+// logarithmic in n, since most points leave at once, and interpolates between whole numbers
+// of iterations.
 func shade(n int, distance float64) byte {
 	soon := max(0, float64(n)-math.Log2(math.Log(distance)/math.Log(farther)))
 	return byte(1 + min(shades-2, (shades-2)*math.Log1p(soon)/math.Log1p(most/4)))

@@ -30,7 +30,8 @@ func NewSystem(log *slog.Logger) *actor.ActorSystem {
 	return s
 }
 
-// Buckets is how many remain, each with a lock for every 32nd of its actors.
+// Buckets is the number of buckets of the smaller table. A bucket has 32 maps with a lock
+// each.
 const Buckets = 16
 
 // Shrink makes the table of a system smaller. No other goroutine may use the system yet.

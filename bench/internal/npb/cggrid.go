@@ -53,8 +53,8 @@ func NewGrid(n, rank, size int) (*Grid, error) {
 		g.Block.FirstCol, g.Block.LastCol = share(n, col, g.Cols)
 		g.Transpose = rank%g.Rows*g.Rows + rank/g.Rows
 	} else {
-		// Two columns of the grid split one range of columns: the even one has the
-		// larger half, and likewise of the rows' sums.
+		// Two columns of the grid split one range of columns: the even one has the larger
+		// half. They split the sums of the rows in the same way.
 		first, last := share(n, col/2, g.Cols/2)
 		half := first + (last-first+1)/2
 		g.Block.FirstCol, g.Block.LastCol = first, half

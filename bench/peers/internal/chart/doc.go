@@ -2,6 +2,6 @@
 // sizes and bars of ratios. A picture is 850 points wide, what a page of a README
 // gives it, and has two pixels for each, so that a text of 12 points is legible there.
 //
-// Systems differ in the shape of their marks and losses in the side they point to, not
-// in colour alone, and the colours are distinguishable for the colour-blind.
+// Systems also differ in the shape of their marks, and bars of losses point to the other
+// side, and the colours are distinguishable for the colour-blind.
 package chart

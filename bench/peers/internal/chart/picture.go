@@ -111,7 +111,7 @@ func (p *picture) header(h *Header) {
 	}
 }
 
-// below returns where what follows a header begins.
+// below returns the place of the first line below a header.
 func (h *Header) below() vg.Length {
 	return margin + titleSize + lineGap + vg.Length(len(h.lines()))*(noteSize+lineGap) + lineGap
 }
