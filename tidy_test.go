@@ -85,10 +85,15 @@ var imports = map[string][]string{
 	},
 
 	"runtime/actors": {
-		"internal/processor", "internal/registry", "runtime", "runtime/internal/engine", "runtime/internal/port", "transport",
-		"github.com/asynkron/protoactor-go/actor",
+		"internal/processor", "internal/registry", "runtime", "runtime/actors/internal/codec", "runtime/actors/internal/deadlock",
+		"runtime/internal/engine", "runtime/internal/port", "transport", "github.com/asynkron/protoactor-go/actor",
+		"google.golang.org/protobuf/proto", // in tests
+	},
+	"runtime/actors/internal/codec": {
+		"runtime/internal/layout", "github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
 	},
+	"runtime/actors/internal/deadlock": {},
 
 	"bootstrap": {"internal/processor", "golang.org/x/sys/unix"},
 	"cmd/gorun": {"bootstrap", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},

@@ -12,7 +12,7 @@ import (
 // token would change between it and the actors.
 const conductor = "conductor"
 
-func init() { actors.Register[order]() }
+func init() { actors.RegisterType[order]() }
 
 // serve is the part of rank 1: it receives what isends sends, until dismissed.
 func serve(w *runtime.World, s *actors.System) error {

@@ -24,10 +24,10 @@ type crowd struct{ Idle, Each int64 }
 type heap struct{}
 
 func init() {
-	actors.Register[record]()
-	actors.Register[count]()
-	actors.Register[crowd]()
-	actors.Register[heap]()
+	actors.RegisterType[record]()
+	actors.RegisterType[count]()
+	actors.RegisterType[crowd]()
+	actors.RegisterType[heap]()
 }
 
 // sameBytes is the message that protoactor's remote is measured with.

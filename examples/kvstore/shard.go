@@ -23,9 +23,9 @@ type copied struct{ Change change }
 type outcome struct{ Number, Value int64 }
 
 func init() {
-	actors.Register[change]()
-	actors.Register[copied]()
-	actors.Register[outcome]()
+	actors.RegisterType[change]()
+	actors.RegisterType[copied]()
+	actors.RegisterType[outcome]()
 }
 
 // shard has the counters of a shard. One of two: the primary, whose replica is

@@ -20,9 +20,9 @@ type line struct {
 }
 
 func init() {
-	actors.Register[work]()
-	actors.Register[steal]()
-	actors.Register[line]()
+	actors.RegisterType[work]()
+	actors.RegisterType[steal]()
+	actors.RegisterType[line]()
 }
 
 // step tells a worker to go on. It never leaves its rank.

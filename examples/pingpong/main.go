@@ -19,7 +19,7 @@ import (
 // ball is the message: plain data, which travels as it is.
 type ball struct{ Bounces int64 }
 
-func init() { actors.Register[ball]() }
+func init() { actors.RegisterType[ball]() }
 
 func main() {
 	rounds := options.Int("rounds", 10000, 1, "`number` of round trips with each rank")

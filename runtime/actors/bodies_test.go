@@ -67,8 +67,8 @@ func (pickyCodec) Decode(b []byte, v *picky) error {
 }
 
 func init() {
-	actors.Register[spaced]()
-	actors.Register[listed]()
+	actors.RegisterType[spaced]()
+	actors.RegisterType[listed]()
 	actors.RegisterCodec[careless](carelessCodec{})
 	actors.RegisterCodec[picky](pickyCodec{})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
 // deadLetter publishes a message, maybe in its envelope, that cannot be delivered, logs it,
@@ -17,7 +18,7 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 		message, sender = m, nil
 	}
 	s.deadLetters.Add(1)
-	if errors.Is(why, errWire) {
+	if errors.Is(why, codec.ErrMalformed) {
 		s.rubbish.Add(1)
 	}
 	d := &DeadLetter{PID: pid, Message: m, Sender: sender, Reason: why}

@@ -46,7 +46,7 @@
 //	                   copied or read in place
 //	[]byte, string     copied; between nodes a long one is read in place
 //	proto.Message      marshalled
-//	registered types   T and *T of Register[T]: their bytes if T is plain data,
+//	registered types   T and *T of RegisterType[T]: their bytes if T is plain data,
 //	                   else encoded by the codec (gob by default)
 //
 // A T arrives as a T, a *T as a *T. A short *T that arrives shares up to 512 bytes of

@@ -5,12 +5,14 @@ import (
 	"fmt"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
 // Reasons of dead letters.
 var (
-	// ErrUnregistered refuses a message whose type is not registered, see Register.
-	ErrUnregistered = errors.New("type is not registered, see actors.Register")
+	// ErrUnregistered refuses a message whose type is not registered, see RegisterType.
+	ErrUnregistered = codec.ErrUnregistered
 	// ErrRoute refuses a message for which a router has no receiver.
 	ErrRoute = errors.New("no message for this router")
 	// ErrUnknownActor says that no actor of that name appeared in time.

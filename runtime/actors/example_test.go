@@ -73,8 +73,8 @@ func ExampleSystem_PID() {
 type point struct{ X, Y float64 }
 
 // Values of a registered type travel between ranks.
-func ExampleRegister() {
-	actors.Register[point]() // best in an init function
+func ExampleRegisterType() {
+	actors.RegisterType[point]() // best in an init function
 	err := runtime.Local(2, func(w *runtime.World) error {
 		s, err := actors.Of(w)
 		if err != nil {
@@ -179,7 +179,7 @@ func ExampleSystem_Route() {
 }
 
 // An actor is found by a name, on whatever rank it lives.
-func ExampleSystem_Lookup() {
+func ExampleSystem_LookupName() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		s, err := actors.Of(w)
 		if err != nil {
@@ -191,7 +191,7 @@ func ExampleSystem_Lookup() {
 			if err != nil {
 				return err
 			}
-			if err := s.Register("store", pid); err != nil {
+			if err := s.RegisterName("store", pid); err != nil {
 				return err
 			}
 			return runtime.Send(c, ready, 0, 0)
@@ -202,12 +202,12 @@ func ExampleSystem_Lookup() {
 		if _, err := runtime.Recv(c, ready, 2, 0); err != nil {
 			return err
 		}
-		pid, err := s.Lookup("store")
+		pid, err := s.LookupName("store")
 		if err != nil {
 			return err
 		}
 		fmt.Println("store is", pid.Id, "of", pid.Address)
-		_, err = s.Lookup("shop")
+		_, err = s.LookupName("shop")
 		fmt.Println("shop is unknown:", errors.Is(err, actors.ErrNoName))
 		return nil
 	})

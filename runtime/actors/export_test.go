@@ -5,8 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/asynkron/protoactor-go/actor"
-
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
@@ -24,32 +23,6 @@ func NewOver(w port.World, cfg Config) (*System, func()) {
 // Lose tells the engine that a rank is gone.
 func (s *System) Lose(rank int) { s.engine.MarkDown(rank, errors.New("killed by the test")) }
 
-// Cover holds a head for the tests of the wire format.
-type Cover struct {
-	Name    string
-	Sender  *actor.PID
-	Headers map[string]string
-}
-
-// AppendHead is head.append.
-func AppendHead(b []byte, c Cover, own string) ([]byte, error) {
-	h := head{c.Name, c.Sender, c.Headers}
-	return h.append(b, own)
-}
-
-// ParseHead is parseHead.
-func ParseHead(b []byte, from string) (Cover, error) {
-	r, err := parseHead(b)
-	c := Cover{Name: string(r.name), Headers: r.headers}
-	if r.hasSender {
-		c.Sender = actor.NewPID(from, string(r.sender))
-		if r.address != nil {
-			c.Sender.Address = string(r.address)
-		}
-	}
-	return c, err
-}
-
 // ParseAddress is parseAddress.
 func ParseAddress(a string) (rank int, epoch uint32, err error) { return parseAddress(a) }
 
@@ -58,9 +31,7 @@ func Address(rank int, epoch uint32) string { return address(rank, epoch) }
 
 // Probes is how often an actor of this rank has asked who it waits for.
 func (s *System) Probes() uint32 {
-	s.waits.mu.Lock()
-	defer s.waits.mu.Unlock()
-	return s.waits.number
+	return s.waits.Probes()
 }
 
 // Questions is how many requests this rank keeps as open.
@@ -72,9 +43,9 @@ func (s *System) Questions() int {
 
 // Travels says how a message travels: the name and the layout of its type, and its bytes.
 func Travels(m any) (name, layout string, body []byte, err error) {
-	c := codecOf(m)
-	body, err = c.append(nil, m)
-	return c.name, c.layout, body, err
+	c := codec.Of(m)
+	body, err = c.Append(nil, m)
+	return c.Name, c.Layout, body, err
 }
 
 // NameRequest and NameAnswer are what the actors of the names tell each other.

@@ -119,7 +119,7 @@ type actorMessage struct {
 	Load         []byte
 }
 
-func init() { actors.Register[actorMessage]() }
+func init() { actors.RegisterType[actorMessage]() }
 
 // Actors of four ranks tell each other messages of all sizes over a fabric that
 // refuses, delays and connects late, and one of the ranks dies: what arrives is in

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
 // futurePrefix begins the ids of protoactor's futures.
@@ -48,8 +50,8 @@ func (s *System) asks(sender *actor.PID) bool {
 
 // tellQuestion is tell for a request of a future. It is entered before it is sent, so
 // that no loss of the rank after that is missed, and taken out again if it is not sent.
-func (r *remote) tellQuestion(c *codec, m any, h *head) (bool, error) {
-	one := question{r.key.rank, r.key.id, h.sender}
+func (r *remote) tellQuestion(c *codec.Type, m any, h *codec.Head) (bool, error) {
+	one := question{r.key.rank, r.key.id, h.Sender}
 	r.s.enter(one)
 	sent, err := r.tellAny(c, m, h)
 	if !sent && !r.s.questions.take(one) && !r.s.namesake(one) {

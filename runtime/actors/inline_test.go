@@ -56,9 +56,9 @@ var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 		return second(runtime.NewRequest(c, func(c *runtime.Comm) error { return second(runtime.Recv(c, make([]byte, 1), 1, 0)) }).Wait())
 	},
 	"NewShared":  func(_ *actors.System, c *runtime.Comm) error { return second(runtime.NewShared(c, 8)) },
-	"Register":   func(s *actors.System, _ *runtime.Comm) error { return s.Register("name", s.PID(0, "in")) },
-	"Unregister": func(s *actors.System, _ *runtime.Comm) error { return s.Unregister("name") },
-	"Lookup":     func(s *actors.System, _ *runtime.Comm) error { return second(s.Lookup("name")) },
+	"Register":   func(s *actors.System, _ *runtime.Comm) error { return s.RegisterName("name", s.PID(0, "in")) },
+	"Unregister": func(s *actors.System, _ *runtime.Comm) error { return s.UnregisterName("name") },
+	"Lookup":     func(s *actors.System, _ *runtime.Comm) error { return second(s.LookupName("name")) },
 }
 
 // second drops a result.

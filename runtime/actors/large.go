@@ -2,12 +2,12 @@ package actors
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
@@ -17,18 +17,12 @@ import (
 // it, so that it keeps its place among the others:
 //
 //	sender                                      receiver
-//	SendActorMessage(tagUser, followed)   ------->    Irecv into the arena
+//	SendActorMessage(codec.KindUser, followed)   ------->    Irecv into the arena
 //	Isend                           =======>
 //	                                            the receive stream goes on when it is there
-//
-// The body of the announcement, after the head: length, 64 bits, and tag, 32 bits,
-// little endian.
 
 // contextLarge is the engine's context of long messages. No communicator has it.
 const contextLarge = 1<<32 - 2
-
-// announcementSize is the length of an announcement.
-const announcementSize = 12
 
 // push is a long message on its way out.
 type push struct {
@@ -39,8 +33,8 @@ type push struct {
 // pull is a long message on its way in.
 type pull struct {
 	handle  engine.Handle
-	message any    // the memory it comes into, then itself
-	codec   *codec // nil: it is cut off
+	message any         // the memory it comes into, then itself
+	codec   *codec.Type // nil: it is cut off
 	length  int
 	over    bool
 	lost    error // it did not come
@@ -86,10 +80,9 @@ func (t *transfers) over() bool {
 func (r *remote) sendLarge(l *engine.Stream, p engine.ActorMessage, head, b []byte, m any) (bool, error) {
 	t := &r.s.post.transfers
 	tag := t.tags.Add(1) & engine.TagMax
-	p.Tag = tagOf(tagLarge, len(head))
+	p.Tag = codec.Tag(codec.KindLarge, len(head))
 	// The body goes with the head, which is memory of the caller's stack.
-	head = binary.LittleEndian.AppendUint64(head, uint64(len(b)))
-	head = binary.LittleEndian.AppendUint32(head, tag)
+	head = codec.AppendAnnouncement(head, len(b), tag)
 	sent, err := r.s.engine.SendActorMessage(l, p, head, nil, streamCost(p, len(b)))
 	if !sent {
 		return false, err
@@ -106,14 +99,6 @@ func (r *remote) sendLarge(l *engine.Stream, p engine.ActorMessage, head, b []by
 	return true, nil
 }
 
-// parseAnnouncement takes an announcement apart.
-func parseAnnouncement(b []byte) (length, tag int, err error) {
-	if len(b) != announcementSize || binary.LittleEndian.Uint64(b) > 1<<46 || binary.LittleEndian.Uint32(b[8:]) > engine.TagMax {
-		return 0, 0, fmt.Errorf("%w: announcement of a long message", errWire)
-	}
-	return int(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint32(b[8:])), nil
-}
-
 // heapMax is the longest message that is received outside of the arena if that has
 // no room.
 const heapMax = 64 << 20
@@ -123,10 +108,10 @@ const heapMax = 64 << 20
 // meanwhile. What finds no room is a dead letter: the receive that cuts it off lets
 // its sender go on.
 func (p *post) fetch(a *arrival) {
-	length, tag, _ := parseAnnouncement(a.rare.bytes) // it was checked when it came
+	length, tag, _ := codec.ParseAnnouncement(a.rare.bytes) // it was checked when it came
 	m, room := p.hold(a, length)
 	b, _ := p.s.world.Bytes(m)
-	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: tag}
+	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: int(tag)}
 	a.rare.large = false
 	l := &pull{handle: p.s.engine.Irecv(from, 0, b[:room], 0), message: m, codec: a.rare.codec, length: length, in: a.in}
 	a.rare.pull = l
@@ -144,7 +129,7 @@ func (p *post) fetch(a *arrival) {
 // hold gets memory for a long message: bytes become what the actor is told, and the
 // rest lies in the arena. The arrival is a dead letter if there is none.
 func (p *post) hold(a *arrival, length int) (m any, room int) {
-	if a.rare.codec != codecBytes || length > heapMax {
+	if a.rare.codec != codec.Bytes || length > heapMax {
 		m, err := p.s.world.Hold(length)
 		if err == nil {
 			return m, length
@@ -214,22 +199,22 @@ func (l *pull) end(s *System) {
 		l.message = nil
 		return
 	case err == nil && status.Bytes != l.length:
-		err = fmt.Errorf("%w: %d bytes were announced and %d came", errWire, l.length, status.Bytes)
+		err = fmt.Errorf("%w: %d bytes were announced and %d came", codec.ErrMalformed, l.length, status.Bytes)
 	}
 	switch {
 	case err != nil:
 		s.world.Release(l.message)
 		l.message, l.lost = nil, fmt.Errorf("long message: %w", err)
-	case l.codec == codecBytes:
+	case l.codec == codec.Bytes:
 		b, _ := s.world.Bytes(l.message)
 		l.message = b
-	case l.codec != codecMessage:
+	case l.codec != codec.Message:
 		b, _ := s.world.Bytes(l.message)
-		value, err := l.codec.decode(b)
+		value, err := l.codec.Decode(b)
 		s.world.Release(l.message)
 		l.message = value
 		if err != nil {
-			l.bad = fmt.Errorf("%w: decode %s: %w", errWire, l.codec.name, err)
+			l.bad = fmt.Errorf("%w: decode %s: %w", codec.ErrMalformed, l.codec.Name, err)
 		}
 	}
 }

@@ -75,7 +75,7 @@ var lives = map[string]func(t *testing.T, all []*actors.System, n int){
 		t.Helper()
 		there, err := all[1].Spawn(idle(), "")
 		require.NoError(t, err)
-		require.NoError(t, all[0].Register(fmt.Sprint("name", n), there))
+		require.NoError(t, all[0].RegisterName(fmt.Sprint("name", n), there))
 		require.NoError(t, all[0].Root.StopFuture(actor.NewPID(there.Address, there.Id)).Wait())
 	},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -95,7 +96,7 @@ func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 	if settled {
 		return true
 	}
-	p := engine.ActorMessage{Stream: stream.Number(), Tag: tagOf(tagSettle, 0), ID: epoch}
+	p := engine.ActorMessage{Stream: stream.Number(), Tag: codec.Tag(codec.KindSettle, 0), ID: epoch}
 	_, err := s.engine.SendActorMessage(stream, p, nil, binary.LittleEndian.AppendUint32(nil, spent), 0)
 	return err != nil // the stream has ended
 }
@@ -120,7 +121,7 @@ func (l *line) drain() {
 // refused is told that an actor message of a stream was dropped. Maybe it was the first, and
 // nobody knows where the stream leads; so the next message makes another.
 func (l *line) refused(s *System, stream *engine.Stream) {
-	s.post.redefine(l.key.rank)
+	s.post.announced[l.key.rank].Clear() // it has refused something, maybe a definition
 	s.unfounded(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
 	s.deadLetter(l.key.pid(), nil, why)

@@ -289,7 +289,7 @@ func (m *mailbox) took(in *receiveStream, cost uint32) {
 		}
 	}
 	if m.reprieve.Load() > 0 && m.reprieve.Add(-1) == 0 {
-		m.s.probeAgain(m)
+		m.s.probe(m, m.s.waits.Targets(m)...)
 	}
 }
 

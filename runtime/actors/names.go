@@ -24,7 +24,7 @@ var ErrAnswer = errors.New("malformed answer")
 // namesID is the id of the actor that has a rank's part of the names.
 const namesID = "$names"
 
-// namesTime is how long Register, Unregister and Lookup wait for an answer.
+// namesTime is how long RegisterName, UnregisterName and LookupName wait for an answer.
 const namesTime = 10 * time.Second
 
 // What is done with a name.
@@ -57,8 +57,8 @@ type nameAnswer struct {
 type rankLost struct{ rank int }
 
 func init() {
-	Register[nameRequest]()
-	Register[nameAnswer]()
+	RegisterType[nameRequest]()
+	RegisterType[nameAnswer]()
 }
 
 // nameTable is who has which names.
@@ -227,13 +227,13 @@ func keeper(name string, size int, down func(rank int) bool) int {
 	return first
 }
 
-// Register gives an actor of any rank a name that every rank can look up. It ends with the
+// RegisterName gives an actor of any rank a name that every rank can look up. It ends with the
 // actor. The rank that stores it is chosen by a hash of the name; when that rank is lost
 // the next one stores it, as soon as the actor's rank has detected the loss: until then a
-// lookup fails and another actor can take the name. Register waits for answers, so in an
-// inline actor it fails with ErrInline, as Unregister and Lookup do. Else the error is
+// lookup fails and another actor can take the name. RegisterName waits for answers, so in an
+// inline actor it fails with ErrInline, as UnregisterName and LookupName do. Else the error is
 // ErrNameTaken, ErrAnswer or that of a request.
-func (s *System) Register(name string, pid *actor.PID) error {
+func (s *System) RegisterName(name string, pid *actor.PID) error {
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 	switch {
 	case err != nil:
@@ -244,8 +244,8 @@ func (s *System) Register(name string, pid *actor.PID) error {
 	return s.tellOwner(pid, nameRequest{What: nameOwn, Name: name, Address: pid.Address, ID: pid.Id, Keeper: at})
 }
 
-// Unregister removes a name. It is no error if there is none.
-func (s *System) Unregister(name string) error {
+// UnregisterName removes a name. It is no error if there is none.
+func (s *System) UnregisterName(name string) error {
 	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
 	if err != nil || a.Address == "" {
 		return err
@@ -258,8 +258,8 @@ func (s *System) Unregister(name string) error {
 	return err
 }
 
-// Lookup returns the actor that has a name. The error is ErrNoName or that of the request.
-func (s *System) Lookup(name string) (*actor.PID, error) {
+// LookupName returns the actor that has a name. The error is ErrNoName or that of the request.
+func (s *System) LookupName(name string) (*actor.PID, error) {
 	a, _, err := s.askNames(nameRequest{What: nameFind, Name: name})
 	if err != nil {
 		return nil, err

@@ -44,11 +44,11 @@ func TestAnswersThatAreNoNames(t *testing.T) {
 			pid, err := all[1].Spawn(idle(), "")
 			require.NoError(t, err)
 
-			_, err = all[1].Lookup(name)
+			_, err = all[1].LookupName(name)
 			require.ErrorIs(t, err, actors.ErrAnswer)
 			require.ErrorContains(t, err, "at rank 0")
-			require.ErrorIs(t, all[1].Register(name, pid), actors.ErrAnswer)
-			require.ErrorIs(t, all[1].Unregister(name), actors.ErrAnswer)
+			require.ErrorIs(t, all[1].RegisterName(name, pid), actors.ErrAnswer)
+			require.ErrorIs(t, all[1].UnregisterName(name), actors.ErrAnswer)
 		})
 	}
 }
@@ -105,8 +105,8 @@ func (w *wire) keepsNames(tb testing.TB) {
 	name := keptBy(1)
 	pid, err := w.s.Spawn(idle(), "")
 	require.NoError(tb, err)
-	require.NoError(tb, w.s.Register(name, pid))
-	found, err := w.s.Lookup(name)
+	require.NoError(tb, w.s.RegisterName(name, pid))
+	found, err := w.s.LookupName(name)
 	require.NoError(tb, err)
 	require.True(tb, pid.Equal(found))
 }

@@ -20,28 +20,28 @@ func TestNames(t *testing.T) {
 			pid, err := all[i%3].Spawn(idle(), "")
 			require.NoError(t, err)
 			pids = append(pids, pid)
-			require.NoError(t, all[0].Register(fmt.Sprint("name", i), pid))
-			require.NoError(t, all[1].Register(fmt.Sprint("name", i), pid), "again")
+			require.NoError(t, all[0].RegisterName(fmt.Sprint("name", i), pid))
+			require.NoError(t, all[1].RegisterName(fmt.Sprint("name", i), pid), "again")
 		}
 		for i, pid := range pids {
-			found, err := all[2].Lookup(fmt.Sprint("name", i))
+			found, err := all[2].LookupName(fmt.Sprint("name", i))
 			require.NoError(t, err)
 			require.True(t, pid.Equal(found))
 			ask(t, all[2], found, 1)
 		}
-		require.ErrorIs(t, all[0].Register("name1", pids[0]), actors.ErrNameTaken)
-		_, err := all[0].Lookup("never")
+		require.ErrorIs(t, all[0].RegisterName("name1", pids[0]), actors.ErrNameTaken)
+		_, err := all[0].LookupName("never")
 		require.ErrorIs(t, err, actors.ErrNoName)
-		require.NoError(t, all[0].Unregister("name1"))
-		require.NoError(t, all[0].Unregister("name1"))
-		require.NoError(t, all[0].Register("name1", pids[0]))
+		require.NoError(t, all[0].UnregisterName("name1"))
+		require.NoError(t, all[0].UnregisterName("name1"))
+		require.NoError(t, all[0].RegisterName("name1", pids[0]))
 		// A name ends with its actor.
 		require.NoError(t, all[1].Root.StopFuture(pids[2]).Wait())
 		require.Eventually(t, func() bool {
-			_, err := all[0].Lookup("name2")
+			_, err := all[0].LookupName("name2")
 			return err != nil
 		}, soon, time.Millisecond)
-		require.NoError(t, all[0].Register("name2", pids[0]))
+		require.NoError(t, all[0].RegisterName("name2", pids[0]))
 	})
 }
 
@@ -55,9 +55,9 @@ func TestNamesOutliveTheirKeepers(t *testing.T) {
 		pid, err := all[i%ranks].Spawn(idle(), fmt.Sprint("actor", i))
 		require.NoError(t, err)
 		pids = append(pids, pid)
-		require.NoError(t, all[(i+1)%ranks].Register(fmt.Sprint("name", i), actor.NewPID(pid.Address, pid.Id)))
+		require.NoError(t, all[(i+1)%ranks].RegisterName(fmt.Sprint("name", i), actor.NewPID(pid.Address, pid.Id)))
 	}
-	require.NoError(t, all[0].Unregister("name4"))
+	require.NoError(t, all[0].UnregisterName("name4"))
 	for _, victim := range []int{1, 2, 3} {
 		f.Kill(victim, errors.New("killed"))
 		for i, pid := range pids {
@@ -65,7 +65,7 @@ func TestNamesOutliveTheirKeepers(t *testing.T) {
 			alive := i%ranks == 0 || i%ranks > victim
 			for _, s := range []*actors.System{all[0], all[4]} {
 				require.Eventually(t, func() bool {
-					found, err := s.Lookup(text)
+					found, err := s.LookupName(text)
 					if !alive || i == 4 {
 						return errors.Is(err, actors.ErrNoName)
 					}
@@ -78,23 +78,23 @@ func TestNamesOutliveTheirKeepers(t *testing.T) {
 			other, err := all[0].Spawn(idle(), "")
 			require.NoError(t, err)
 			if i != 4 {
-				require.ErrorIs(t, all[4].Register(text, other), actors.ErrNameTaken)
+				require.ErrorIs(t, all[4].RegisterName(text, other), actors.ErrNameTaken)
 				continue
 			}
-			require.NoError(t, all[4].Register(text, other))
-			require.NoError(t, all[0].Unregister(text))
+			require.NoError(t, all[4].RegisterName(text, other))
+			require.NoError(t, all[0].UnregisterName(text))
 		}
 	}
 	// Those of the dead are free, at once.
-	require.NoError(t, all[0].Register("name1", pids[0]))
-	found, err := all[4].Lookup("name1")
+	require.NoError(t, all[0].RegisterName("name1", pids[0]))
+	found, err := all[4].LookupName("name1")
 	require.NoError(t, err)
 	require.True(t, found.Equal(pids[0]))
 	// A name ends with its actor, whoever keeps it.
 	require.NoError(t, all[0].Root.StopFuture(pids[0]).Wait())
 	require.Eventually(t, func() bool {
-		_, one := all[4].Lookup("name1")
-		_, two := all[4].Lookup("name0")
+		_, one := all[4].LookupName("name1")
+		_, two := all[4].LookupName("name0")
 		return errors.Is(one, actors.ErrNoName) && errors.Is(two, actors.ErrNoName)
 	}, soon, time.Millisecond)
 }

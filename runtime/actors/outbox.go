@@ -1,6 +1,10 @@
 package actors
 
-import "github.com/asynkron/protoactor-go/actor"
+import (
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+)
 
 // wait deals with a message for which there is no credit: an actor's waits in its
 // outbox, anybody else waits himself.
@@ -11,7 +15,7 @@ func (r *remote) wait(pid *actor.PID, message, m any) {
 		return
 	}
 	bytes := int64(weight(m))
-	begins, held := r.s.waits.hold(who, r, bytes)
+	begins, held := r.s.hold(who, r, bytes)
 	if !held {
 		r.s.deadLetter(pid, message, ErrMailboxFull)
 		return
@@ -32,11 +36,11 @@ func (r *remote) wait(pid *actor.PID, message, m any) {
 
 // block sends a message of a goroutine that is no actor when there is credit.
 func (r *remote) block(pid *actor.PID, message, m any) {
-	h := head{}
+	h := codec.Head{}
 	if env, ok := message.(*actor.MessageEnvelope); ok {
-		h.sender, h.headers = env.Sender, env.Header
+		h.Sender, h.Headers = env.Sender, env.Header
 	}
-	c := codecOf(m)
+	c := codec.Of(m)
 	for {
 		l, err := r.linked()
 		if err == nil {
@@ -73,11 +77,11 @@ func (r *remote) drain() {
 	r.mu.Lock()
 	for len(r.queue) > 0 {
 		w := r.queue[0]
-		m, h := w.message, head{}
+		m, h := w.message, codec.Head{}
 		if env, ok := w.message.(*actor.MessageEnvelope); ok {
-			m, h.sender, h.headers = env.Message, env.Sender, env.Header
+			m, h.Sender, h.Headers = env.Message, env.Sender, env.Header
 		}
-		ok, err := r.tell(codecOf(m), m, &h)
+		ok, err := r.tell(codec.Of(m), m, &h)
 		if !ok && err == nil {
 			break
 		}
@@ -103,6 +107,6 @@ func (r *remote) drain() {
 		if g := &all[i]; g.err != nil {
 			r.s.deadLetter(r.key.pid(), g.message, g.err)
 		}
-		r.s.waits.release(all[i].owner, r, all[i].bytes)
+		r.s.release(all[i].owner, r, all[i].bytes)
 	}
 }

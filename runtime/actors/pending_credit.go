@@ -35,3 +35,15 @@ func (in *receiveStream) due() uint32 {
 	returned := in.returned.Load() - in.told.Load()
 	return engine.StreamWindow/2 - min(returned, engine.StreamWindow/2)
 }
+
+// actorOverhead is charged for every message besides its bytes: about what a
+// receiver spends on one that waits.
+const actorOverhead = 128
+
+// costOf is what a message of n bytes takes of the credit of a stream. At most a
+// quarter of the window, so that several long ones are in flight at a time; and a
+// message that does not fit waits for bytes that the receiver will report, because
+// it reports each half of the window.
+func costOf(n int) uint32 {
+	return uint32(min(n+actorOverhead, engine.StreamWindow/4))
+}

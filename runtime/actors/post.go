@@ -1,12 +1,12 @@
 package actors
 
 import (
-	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -43,7 +43,7 @@ type arrival struct {
 type rarity struct {
 	headers map[string]string
 	// With codec the message is still to be made, from memory or from bytes.
-	codec  *codec
+	codec  *codec.Type
 	bytes  []byte
 	memory *engine.Message
 	stream *engine.Stream
@@ -81,7 +81,7 @@ type post struct {
 
 	// announced says which types a rank knows, a bit each; nobodies has one remote
 	// of each rank, for what needs no stream of its own.
-	announced [][typesMax / 64]atomic.Uint64
+	announced []codec.Announced
 	nobodies  []atomic.Pointer[remote]
 }
 
@@ -91,7 +91,7 @@ var _ engine.ActorReceiver = (*post)(nil)
 func (p *post) init(s *System) {
 	p.s = s
 	p.sources = make([]*source, s.world.Size())
-	p.announced = make([][typesMax / 64]atomic.Uint64, s.world.Size())
+	p.announced = make([]codec.Announced, s.world.Size())
 	p.nobodies = make([]atomic.Pointer[remote], s.world.Size())
 	p.expected = make(map[string][]*receiveStream)
 }
@@ -113,7 +113,7 @@ func (p *post) ActorMessage(from int, w engine.ActorMessage, body []byte, memory
 	if memory != nil {
 		a.more().memory = memory
 	}
-	tag, n := splitTag(w.Tag)
+	tag, n := codec.SplitTag(w.Tag)
 	var err error
 	src := p.sources[from]
 	if src == nil {
@@ -121,19 +121,19 @@ func (p *post) ActorMessage(from int, w engine.ActorMessage, body []byte, memory
 		p.sources[from] = src
 	}
 	switch {
-	case n > len(body) || tag == 0 || tag >= tagEnd || memory != nil && tag != tagUser:
-		err = fmt.Errorf("%w: tag %#x", errWire, w.Tag)
-	case tag == tagSettle:
+	case n > len(body) || tag == 0 || tag >= codec.KindEnd || memory != nil && tag != codec.KindUser:
+		err = fmt.Errorf("%w: tag %#x", codec.ErrMalformed, w.Tag)
+	case tag == codec.KindSettle:
 		if err = src.settle(&a, w, body); err == nil {
 			p.queue.add(a)
 			return
 		}
-	case tag == tagName:
+	case tag == codec.KindName:
 		if err = src.open(p.s, from, w.Stream, string(body)); err == nil {
 			return
 		}
-	case tag == tagDefine:
-		if err = src.define(w.Type, body); err == nil {
+	case tag == codec.KindDefine:
+		if err = src.types.Define(w.Type, body); err == nil {
 			return
 		}
 	default:
@@ -155,11 +155,11 @@ func (p *post) ActorMessage(from int, w engine.ActorMessage, body []byte, memory
 // it.
 func (p *post) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
-	tag, n := splitTag(w.Tag)
-	if tag != tagUser || src == nil || w.ID != p.s.epoch || n > len(body) {
+	tag, n := codec.SplitTag(w.Tag)
+	if tag != codec.KindUser || src == nil || w.ID != p.s.epoch || n > len(body) {
 		return false
 	}
-	decode := src.quickly(w.Type)
+	decode := src.types.Copied(w.Type)
 	if decode == nil {
 		return false
 	}
@@ -190,7 +190,7 @@ func (p *post) plain(from int, w engine.ActorMessage, body []byte) bool {
 
 // answer is plain for a message to a future of this rank, which the head names.
 func (p *post) answer(from int, head, body []byte, decode func(b []byte) (any, error)) bool {
-	id := sole(head, headName)
+	id := codec.Sole(head, codec.HeadName)
 	if id == nil {
 		return false
 	}
@@ -210,26 +210,26 @@ func (p *post) answer(from int, head, body []byte, decode func(b []byte) (any, e
 func (p *post) address(a *arrival, src *source, w engine.ActorMessage, raw []byte) error {
 	if w.Stream != 0 {
 		if a.in = src.receiveStream(w.Stream); a.in == nil {
-			return fmt.Errorf("%w: stream %d", errWire, w.Stream)
+			return fmt.Errorf("%w: stream %d", codec.ErrMalformed, w.Stream)
 		}
 	}
 	if a.sender = p.speaker(int(a.source), raw); a.sender == nil && len(raw) > 0 {
-		h, err := parseHead(raw)
+		h, err := codec.ParseHead(raw)
 		if err != nil {
 			return err
 		}
-		if len(h.name) > 0 && a.in == nil {
-			a.to = p.s.NewLocalPID(string(h.name))
+		if len(h.Name) > 0 && a.in == nil {
+			a.to = p.s.NewLocalPID(string(h.Name))
 		}
-		if h.headers != nil {
-			a.more().headers = h.headers
+		if h.Headers != nil {
+			a.more().headers = h.Headers
 		}
-		if h.hasSender {
+		if h.HasSender {
 			a.sender = p.sender(int(a.source), h)
 		}
 	}
 	if a.in == nil && a.to == nil {
-		return fmt.Errorf("%w: no addressee", errWire)
+		return fmt.Errorf("%w: no addressee", codec.ErrMalformed)
 	}
 	return nil
 }
@@ -237,26 +237,26 @@ func (p *post) address(a *arrival, src *source, w engine.ActorMessage, raw []byt
 // contents takes the message out of an actor message.
 func (p *post) contents(a *arrival, src *source, w engine.ActorMessage, tag int, body []byte) error {
 	switch tag {
-	case tagProbe:
+	case codec.KindProbe:
 		q, err := parseProbe(body)
 		a.kind, a.message = arrivalProbe, q
 		return err
-	case tagSystem:
-		if w.Type < typeWatch || w.Type > typeStop || a.sender == nil && w.Type != typeStop || w.Type == typeTerminated && len(body) != 1 {
-			return fmt.Errorf("%w: system message %d", errWire, w.Type)
+	case codec.KindSystem:
+		if w.Type < codec.NumberWatch || w.Type > codec.NumberStop || a.sender == nil && w.Type != codec.NumberStop || w.Type == codec.NumberTerminated && len(body) != 1 {
+			return fmt.Errorf("%w: system message %d", codec.ErrMalformed, w.Type)
 		}
 		a.kind, a.number = arrivalSystem, w.Type
 		a.more().bytes = append([]byte(nil), body...)
 		return nil
 	}
-	c, err := src.codec(w.Type)
+	c, err := src.types.Type(w.Type)
 	n, inMemory := len(body), a.rare != nil && a.rare.memory != nil
 	if inMemory {
 		n = len(a.rare.memory.Bytes)
 	}
-	if tag == tagLarge {
+	if tag == codec.KindLarge {
 		var bad error
-		if n, _, bad = parseAnnouncement(body); bad != nil {
+		if n, _, bad = codec.ParseAnnouncement(body); bad != nil {
 			return bad
 		}
 		r := a.more()
@@ -265,16 +265,16 @@ func (p *post) contents(a *arrival, src *source, w engine.ActorMessage, tag int,
 	if a.in != nil {
 		a.cost = costOf(n)
 	}
-	if err != nil || tag == tagLarge {
+	if err != nil || tag == codec.KindLarge {
 		return err
 	}
 	switch {
 	case inMemory:
 		a.rare.codec = c
-	case c == codecMessage:
+	case c == codec.Message:
 		a.message = p.s.world.Wrap(int(a.source), append([]byte(nil), body...))
-	case c.quick:
-		a.message, err = c.decode(body)
+	case c.Copied:
+		a.message, err = c.Decode(body)
 	default:
 		r := a.more()
 		r.codec, r.bytes = c, append([]byte(nil), body...)
@@ -299,7 +299,7 @@ func (p *post) Closed(from int, stream uint32) {
 		a.in = src.close(stream)
 	}
 	if a.in == nil {
-		a.kind, a.rare = arrivalMessage, &rarity{err: fmt.Errorf("%w: end of stream %d", errWire, stream)}
+		a.kind, a.rare = arrivalMessage, &rarity{err: fmt.Errorf("%w: end of stream %d", codec.ErrMalformed, stream)}
 	}
 	p.queue.add(a)
 }
@@ -311,83 +311,19 @@ func (p *post) Lost(peer int, cause error) {
 }
 
 // define tells a rank what the number of a type means, before its first use.
-func (p *post) define(l *engine.Stream, c *codec) error {
-	bit := c.number - typeDefined
-	word := &p.announced[l.Rank()][bit/64]
-	if word.Load()&(1<<(bit%64)) != 0 {
+func (p *post) define(l *engine.Stream, c *codec.Type) error {
+	known := &p.announced[l.Rank()]
+	if !known.Needs(c) {
 		return nil
 	}
-	body := binary.LittleEndian.AppendUint16(nil, uint16(len(c.name)))
-	body = append(append(body, c.name...), c.layout...)
-	// With the stream, so that we hear when it was refused.
-	_, err := p.s.engine.SendActorMessage(l, engine.ActorMessage{Stream: l.Number(), Tag: tagOf(tagDefine, 0), Type: c.number}, nil, body, 0)
+	// With the stream, so that a refusal is reported.
+	_, err := p.s.engine.SendActorMessage(l, engine.ActorMessage{Stream: l.Number(), Tag: codec.Tag(codec.KindDefine, 0), Type: c.Number}, nil, c.Definition(), 0)
 	if err == nil {
-		// Now, not before: another goroutine must not believe it too early. Twice
-		// does no harm.
-		word.Or(1 << (bit % 64))
+		// Now, not before: another goroutine must not rely on it too early. A second
+		// definition does no harm.
+		known.Add(c)
 	}
 	return err
-}
-
-// redefine has a rank told what types mean anew: it has refused something, which may
-// have said so.
-func (p *post) redefine(rank int) {
-	for i := range p.announced[rank] {
-		p.announced[rank][i].Store(0)
-	}
-}
-
-// define is the receiving end of post.define.
-func (src *source) define(number uint32, body []byte) error {
-	if len(body) < 2 || len(body)-2 < int(binary.LittleEndian.Uint16(body)) || number < typeDefined || number >= typeDefined+typesMax {
-		return fmt.Errorf("%w: definition of type %d", errWire, number)
-	}
-	n := 2 + int(binary.LittleEndian.Uint16(body))
-	for uint32(len(src.types)) <= number-typeDefined {
-		src.types, src.quick = append(src.types, nil), append(src.quick, nil)
-	}
-	c := lookup(string(body[2:n]), string(body[n:]))
-	src.types[number-typeDefined], src.quick[number-typeDefined] = c, nil
-	if c.quick {
-		src.quick[number-typeDefined] = c.decode
-	}
-	if c.slab != nil {
-		src.quick[number-typeDefined] = c.slab()
-	}
-	return nil
-}
-
-// quickly returns what decodes a type of the peer by copying, or nil.
-func (src *source) quickly(number uint32) func(b []byte) (any, error) {
-	switch at := number - typeDefined; {
-	case at < uint32(len(src.quick)):
-		return src.quick[at]
-	case number == typeBytes:
-		return codecBytes.decode
-	case number == typeString:
-		return codecString.decode
-	}
-	return nil
-}
-
-// codec returns how a type of the peer is decoded.
-func (src *source) codec(number uint32) (*codec, error) {
-	switch number {
-	case typeBytes:
-		return codecBytes, nil
-	case typeString:
-		return codecString, nil
-	case typeMessage:
-		return codecMessage, nil
-	}
-	at := number - typeDefined
-	if number < typeDefined || at >= uint32(len(src.types)) || src.types[at] == nil {
-		return nil, fmt.Errorf("%w: type %d", errWire, number)
-	}
-	if c := src.types[at]; c.decode != nil {
-		return c, nil
-	}
-	return nil, fmt.Errorf("%w: %s", ErrUnregistered, src.types[at].name)
 }
 
 // nobodyOf returns a remote of a rank that is no actor's. There is one.

@@ -111,7 +111,7 @@ func namesOutliveARank(w *runtime.World) error {
 	name := func(rank, i int) string { return "name" + strconv.Itoa(rank*each+i) }
 	moves := 0
 	for i := range each {
-		if err := s.Register(name(w.Rank(), i), pid); err != nil {
+		if err := s.RegisterName(name(w.Rank(), i), pid); err != nil {
 			return err
 		}
 		h := fnv.New32a()
@@ -144,7 +144,7 @@ func namesOutliveARank(w *runtime.World) error {
 	for rank := range 4 {
 		for i := range each {
 			err := until(name(rank, i), func() bool {
-				found, err := s.Lookup(name(rank, i))
+				found, err := s.LookupName(name(rank, i))
 				if rank == victim {
 					return errors.Is(err, actors.ErrNoName)
 				}
@@ -163,14 +163,14 @@ func namesOutliveARank(w *runtime.World) error {
 		return err
 	}
 	if w.Rank() == 0 { // the names of the dead are free
-		if err := s.Register(name(victim, 0), pid); err != nil {
+		if err := s.RegisterName(name(victim, 0), pid); err != nil {
 			return err
 		}
 	}
 	if err := meet(c, 0, 1, 3); err != nil {
 		return err
 	}
-	if found, err := s.Lookup(name(victim, 0)); err != nil || !found.Equal(s.PID(0, "actor")) {
+	if found, err := s.LookupName(name(victim, 0)); err != nil || !found.Equal(s.PID(0, "actor")) {
 		return fmt.Errorf("a name of the dead that was taken over: %v, %w", found, err)
 	}
 	if err := meet(c, 0, 1, 3); err != nil {

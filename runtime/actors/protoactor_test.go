@@ -28,7 +28,7 @@ func (*helloActor) Receive(c actor.Context) {
 	}
 }
 
-func init() { actors.Register[hello]() }
+func init() { actors.RegisterType[hello]() }
 
 // examples/actor-helloworld and actor-requestresponse.
 func TestExampleHelloWorld(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -145,9 +146,7 @@ const (
 type source struct {
 	// receiveStreams are those of open streams, by number - 1.
 	receiveStreams [][]*receiveStream
-	types          []*codec // by number - typeDefined; with an error where unknown
-	// quick decodes the types that are decoded by copying, nil for others.
-	quick []func(b []byte) (any, error)
+	types          codec.Definitions // of the peer
 
 	// mu guards closing: receive streams of streams that have ended, by name, as long as
 	// something may wait at them.
@@ -167,7 +166,7 @@ func (src *source) receiveStream(number uint32) *receiveStream {
 // open makes the receive stream of a new stream. The engine's lock is held.
 func (src *source) open(s *System, rank int, number uint32, name string) error {
 	if number == 0 || number > receiveStreamsMax || src.receiveStream(number) != nil {
-		return fmt.Errorf("%w: new stream %d", errWire, number)
+		return fmt.Errorf("%w: new stream %d", codec.ErrMalformed, number)
 	}
 	page, at := int(number-1)/receiveStreamsPage, int(number-1)%receiveStreamsPage
 	for len(src.receiveStreams) <= page {
@@ -184,11 +183,11 @@ func (src *source) open(s *System, rank int, number uint32, name string) error {
 	return nil
 }
 
-// settle makes an arrival of a tagSettle.
+// settle makes an arrival of a codec.KindSettle.
 func (src *source) settle(a *arrival, w engine.ActorMessage, body []byte) error {
 	in := src.receiveStream(w.Stream)
 	if in == nil || len(body) != 4 {
-		return fmt.Errorf("%w: settlement of stream %d, %d bytes", errWire, w.Stream, len(body))
+		return fmt.Errorf("%w: settlement of stream %d, %d bytes", codec.ErrMalformed, w.Stream, len(body))
 	}
 	a.kind, a.in, a.number = arrivalSettle, in, binary.LittleEndian.Uint32(body)
 	return nil

@@ -11,6 +11,8 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -72,11 +74,11 @@ func (r *remote) SendUserMessage(pid *actor.PID, message any) {
 // is not r, and travels without credit.
 func (r *remote) send(pid *actor.PID, message any, name string) {
 	defer goruntime.KeepAlive(r) // its stream must not be closed meanwhile
-	m, h := message, head{name: name}
+	m, h := message, codec.Head{Name: name}
 	if env, ok := message.(*actor.MessageEnvelope); ok {
-		m, h.sender, h.headers = env.Message, env.Sender, env.Header
+		m, h.Sender, h.Headers = env.Message, env.Sender, env.Header
 	}
-	c := codecOf(m)
+	c := codec.Of(m)
 	if c == nil {
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T", ErrUnregistered, m))
 		return
@@ -94,15 +96,15 @@ func (r *remote) send(pid *actor.PID, message any, name string) {
 }
 
 // tell sends a message if there is credit.
-func (r *remote) tell(c *codec, m any, h *head) (bool, error) {
-	if r.s.asks(h.sender) {
+func (r *remote) tell(c *codec.Type, m any, h *codec.Head) (bool, error) {
+	if r.s.asks(h.Sender) {
 		return r.tellQuestion(c, m, h)
 	}
 	return r.tellAny(c, m, h)
 }
 
 // tellAny is tell for what is no request of a future.
-func (r *remote) tellAny(c *codec, m any, h *head) (bool, error) {
+func (r *remote) tellAny(c *codec.Type, m any, h *codec.Head) (bool, error) {
 	for {
 		sent, err := r.try(c, m, h)
 		if err == nil || !errors.Is(err, engine.ErrLinkClosed) {
@@ -113,32 +115,28 @@ func (r *remote) tellAny(c *codec, m any, h *head) (bool, error) {
 }
 
 // try is tell through the stream there is.
-func (r *remote) try(c *codec, m any, h *head) (bool, error) {
+func (r *remote) try(c *codec.Type, m any, h *codec.Head) (bool, error) {
 	l, err := r.linked()
 	if err != nil {
 		return false, err
 	}
 	var space [192]byte
 	headBytes := space[:0]
-	if !h.empty() {
-		if headBytes, err = h.append(headBytes, r.s.Address()); err != nil {
-			return false, err
-		}
+	if headBytes, err = h.Append(headBytes, r.s.Address()); err != nil {
+		return false, err
 	}
-	if c.number >= typeDefined {
-		if err := r.s.post.define(l, c); err != nil {
-			return false, err
-		}
+	if err := r.s.post.define(l, c); err != nil {
+		return false, err
 	}
-	p := engine.ActorMessage{Tag: tagOf(tagUser, len(headBytes)), Type: c.number, ID: r.key.epoch}
-	if h.name == "" {
+	p := engine.ActorMessage{Tag: codec.Tag(codec.KindUser, len(headBytes)), Type: c.Number, ID: r.key.epoch}
+	if h.Name == "" {
 		p.Stream = l.Number()
 	}
-	if c == codecMessage {
+	if c == codec.Message {
 		return r.tellMessage(l, p, headBytes, m)
 	}
-	if c.view != nil {
-		body := c.view(m)
+	if c.View != nil {
+		body := c.View(m)
 		switch {
 		case body == nil:
 		case len(headBytes)+len(body) <= r.longest():
@@ -163,11 +161,11 @@ func streamCost(p engine.ActorMessage, n int) uint32 {
 var spare = sync.Pool{New: func() any { return new([]byte) }}
 
 // tellEncoded sends a message that has to be encoded, or is long.
-func (r *remote) tellEncoded(l *engine.Stream, p engine.ActorMessage, head []byte, c *codec, m any) (bool, error) {
+func (r *remote) tellEncoded(l *engine.Stream, p engine.ActorMessage, head []byte, c *codec.Type, m any) (bool, error) {
 	b := spare.Get().(*[]byte)
 	defer spare.Put(b)
 	var err error
-	if *b, err = c.append((*b)[:0], m); err != nil {
+	if *b, err = c.Append((*b)[:0], m); err != nil {
 		return false, fmt.Errorf("encode %T: %w", m, err)
 	}
 	if len(head)+len(*b) <= r.longest() {
@@ -259,7 +257,7 @@ func (r *remote) linked() (*engine.Stream, error) {
 		}
 		r.stream.CompareAndSwap(l, nil) // refused meanwhile
 	}
-	p := engine.ActorMessage{Tag: tagOf(tagName, 0), ID: r.key.epoch}
+	p := engine.ActorMessage{Tag: codec.Tag(codec.KindName, 0), ID: r.key.epoch}
 	l, err := r.s.engine.NewStream(r.key.rank, r.line, &p, []byte(r.key.id))
 	if err != nil {
 		return nil, err
@@ -269,15 +267,15 @@ func (r *remote) linked() (*engine.Stream, error) {
 	return l, nil
 }
 
-// ask sends a probe.
-func (r *remote) ask(p probe) {
+// probe sends a probe.
+func (r *remote) probe(p deadlock.Probe) {
 	defer goruntime.KeepAlive(r)
 	l, err := r.linked()
 	if err != nil {
 		return // who waits for a lost rank hears of it
 	}
-	words := engine.ActorMessage{Tag: tagOf(tagProbe, 0), Stream: l.Number(), ID: r.key.epoch}
-	_, _ = r.s.engine.SendActorMessage(l, words, nil, p.append(nil), 0)
+	words := engine.ActorMessage{Tag: codec.Tag(codec.KindProbe, 0), Stream: l.Number(), ID: r.key.epoch}
+	_, _ = r.s.engine.SendActorMessage(l, words, nil, p.Append(nil), 0)
 }
 
 // Stop implements actor.Process.
@@ -293,7 +291,7 @@ func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 // a name, of a future.
 func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
 	defer goruntime.KeepAlive(r)
-	h := head{name: name}
+	h := codec.Head{Name: name}
 	var body []byte
 	var number uint32
 	switch m := message.(type) {
@@ -302,15 +300,15 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 			r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
 			return
 		}
-		number, h.sender = typeWatch, m.Watcher
+		number, h.Sender = codec.NumberWatch, m.Watcher
 	case *actor.Unwatch:
 		r.s.unwatch(key.rank, m.Watcher.Id, key.id)
-		number, h.sender = typeUnwatch, m.Watcher
+		number, h.Sender = codec.NumberUnwatch, m.Watcher
 	case *actor.Terminated:
 		r.s.unwatchedBy(key.rank, m.Who.Id, pid)
-		number, h.sender, body = typeTerminated, m.Who, []byte{byte(m.Why)}
+		number, h.Sender, body = codec.NumberTerminated, m.Who, []byte{byte(m.Why)}
 	case *actor.Stop:
-		number = typeStop
+		number = codec.NumberStop
 	default:
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
 		return
@@ -319,28 +317,26 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	for errors.Is(err, engine.ErrLinkClosed) {
 		err = r.system(number, &h, body)
 	}
-	if err != nil && number == typeStop {
+	if err != nil && number == codec.NumberStop {
 		r.s.deadLetter(pid, message, err)
 	}
 }
 
 // system sends a system message. A rank that is lost has no use for it.
-func (r *remote) system(number uint32, h *head, body []byte) error {
+func (r *remote) system(number uint32, h *codec.Head, body []byte) error {
 	l, err := r.linked()
 	if err != nil {
 		return err
 	}
-	p := engine.ActorMessage{Tag: tagSystem, Type: number, ID: r.key.epoch}
-	if h.name == "" {
+	p := engine.ActorMessage{Tag: codec.KindSystem, Type: number, ID: r.key.epoch}
+	if h.Name == "" {
 		p.Stream = l.Number()
 	}
-	var headBytes []byte
-	if !h.empty() {
-		if headBytes, err = h.append(nil, r.s.Address()); err != nil {
-			return err
-		}
+	headBytes, err := h.Append(nil, r.s.Address())
+	if err != nil {
+		return err
 	}
-	p.Tag = tagOf(tagSystem, len(headBytes))
+	p.Tag = codec.Tag(codec.KindSystem, len(headBytes))
 	_, err = r.s.engine.SendActorMessage(l, p, headBytes, body, 0)
 	return err
 }

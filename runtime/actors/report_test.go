@@ -62,7 +62,7 @@ func TestMistakesAreLogged(t *testing.T) {
 				s.Root.Send(s.PID(1, "in"), struct{ C chan int }{})
 				line := log.await(t, "dead letter to rank:1/in")
 				require.Contains(t, line, "level=WARN")
-				require.Contains(t, line, "actors.Register: struct { C chan int }")
+				require.Contains(t, line, "actors.RegisterType: struct { C chan int }")
 				require.Contains(t, line, "rank=0 sender=nobody")
 
 				s.Root.Request(s.PID(1, "in"), "fail")

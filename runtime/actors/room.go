@@ -69,7 +69,7 @@ func (m *mailbox) postCrowded(i item) {
 		return
 	}
 	m.mu.Unlock()
-	begins, held := m.s.waits.hold(who, m, int64(i.cost))
+	begins, held := m.s.hold(who, m, int64(i.cost))
 	if !held {
 		m.s.deadLetter(m.pid, i.message, ErrMailboxFull)
 		return
@@ -124,6 +124,6 @@ func (m *mailbox) refilled() (all []waiting) {
 // moved makes the outboxes smaller from which messages were moved.
 func (m *mailbox) moved(all []waiting) {
 	for _, w := range all {
-		m.s.waits.release(w.owner, m, int64(w.cost))
+		m.s.release(w.owner, m, int64(w.cost))
 	}
 }

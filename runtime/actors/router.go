@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
 // Routing says which receivers get a message of a router.
@@ -93,12 +95,12 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 			return
 		}
 		var key string
-		if err := contained(func() error { key = h.Hash(); return nil }); err != nil {
+		if err := codec.Contained(func() error { key = h.Hash(); return nil }); err != nil {
 			r.s.deadLetter(pid, message, fmt.Errorf("%w: %T: %w", ErrRoute, m, err))
 			return
 		}
 		r.s.Root.Send(heaviest(to, key), message)
-	case codecOf(m) == codecMessage:
+	case codec.Of(m) == codec.Message:
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for one receiver", ErrRoute, m))
 	default:
 		var f *first

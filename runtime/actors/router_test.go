@@ -18,14 +18,14 @@ type keyed struct{ Key int64 }
 
 func (k keyed) Hash() string { return fmt.Sprint(k.Key) }
 
-func init() { actors.Register[keyed]() }
+func init() { actors.RegisterType[keyed]() }
 
 // initial is a message whose hash exists for no empty text.
 type initial struct{ Text string }
 
 func (i initial) Hash() string { return i.Text[:1] }
 
-func init() { actors.Register[initial]() }
+func init() { actors.RegisterType[initial]() }
 
 // A message whose Hash panics is a dead letter of the router, where it came from another
 // rank, too: there it is called where the rank's arrivals are delivered.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -23,9 +24,9 @@ type raw struct {
 // rawMessages are one of each kind, all of them good, for stream 1, which leads to "in".
 func rawMessages(tb testing.TB) map[string]raw {
 	tb.Helper()
-	head, err := actors.AppendHead(nil, actors.Cover{
+	head, err := (&codec.Head{
 		Name: "in", Sender: actor.NewPID("rank:1", "in"), Headers: map[string]string{"k": "v"},
-	}, "rank:0")
+	}).Append(nil, "rank:0")
 	require.NoError(tb, err)
 	withHead := func(tag int, body string) (uint32, []byte) {
 		return uint32(tag) | uint32(len(head))<<8, append(append([]byte(nil), head...), body...)
@@ -140,7 +141,7 @@ func TestSystemMessagesOfNobody(t *testing.T) {
 	total := 0
 	for _, to := range []string{"in", "router"} {
 		l := w.stream(t, to)
-		one, err := actors.AppendHead(nil, actors.Cover{Sender: actor.NewPID("rank:0", "x")}, "rank:0")
+		one, err := (&codec.Head{Sender: actor.NewPID("rank:0", "x")}).Append(nil, "rank:0")
 		require.NoError(t, err)
 		for what, r := range map[string]raw{
 			"watch":                   {l.Number(), wireSystem, wireWatch, 0, nil},

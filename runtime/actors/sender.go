@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
 // senders are recent senders of other ranks, by what a head with nothing else says
@@ -17,7 +19,7 @@ type senders [256]struct {
 
 // speaker returns the sender that a head names, nil if the head has anything else.
 func (p *post) speaker(from int, head []byte) *actor.PID {
-	id := sole(head, headSender)
+	id := codec.Sole(head, codec.HeadSender)
 	if id == nil {
 		return nil
 	}
@@ -34,11 +36,11 @@ func (p *post) speaker(from int, head []byte) *actor.PID {
 }
 
 // sender returns the sender that a head with other things names.
-func (p *post) sender(from int, h rawHead) *actor.PID {
-	if h.address != nil {
-		return actor.NewPID(string(h.address), string(h.sender))
+func (p *post) sender(from int, h codec.RawHead) *actor.PID {
+	if h.Address != nil {
+		return actor.NewPID(string(h.Address), string(h.Sender))
 	}
-	return actor.NewPID(p.s.addresses[from], string(h.sender))
+	return actor.NewPID(p.s.addresses[from], string(h.Sender))
 }
 
 const (

@@ -8,6 +8,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -136,7 +138,7 @@ func (p *post) bring(a *arrival, m *mailbox) {
 	}
 	switch a.kind {
 	case arrivalProbe:
-		p.s.asked(a.message.(probe), m)
+		p.s.probed(a.message.(deadlock.Probe), m)
 	case arrivalSystem:
 		if message := p.system(a); message != nil {
 			m.PostSystemMessage(message)
@@ -230,17 +232,17 @@ func (p *post) decode(a *arrival, r *rarity) (err error) {
 	}
 	r.codec, r.memory = nil, nil
 	switch {
-	case c == codecMessage:
+	case c == codec.Message:
 		a.message = p.s.world.Received(memory)
 		return nil
 	case memory != nil:
-		a.message, err = c.decode(memory.Bytes)
+		a.message, err = c.Decode(memory.Bytes)
 		memory.Release()
 	default:
-		a.message, err = c.decode(r.bytes)
+		a.message, err = c.Decode(r.bytes)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: decode %s: %w", errWire, c.name, err)
+		return fmt.Errorf("%w: decode %s: %w", codec.ErrMalformed, c.Name, err)
 	}
 	return nil
 }
@@ -249,18 +251,18 @@ func (p *post) decode(a *arrival, r *rarity) (err error) {
 // more.
 func (p *post) system(a *arrival) any {
 	switch a.number {
-	case typeWatch:
+	case codec.NumberWatch:
 		p.s.watchedBy(int(a.source), a.id(), a.sender)
 		return &actor.Watch{Watcher: a.sender}
-	case typeUnwatch:
+	case codec.NumberUnwatch:
 		p.s.unwatchedBy(int(a.source), a.id(), a.sender)
 		return &actor.Unwatch{Watcher: a.sender}
-	case typeTerminated:
+	case codec.NumberTerminated:
 		if !p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
 			return nil
 		}
 		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.rare.bytes[0])}
-	default: // typeStop
+	default: // codec.NumberStop
 		return &actor.Stop{}
 	}
 }
@@ -310,7 +312,7 @@ func (p *post) reject(a *arrival, why error) {
 	}
 	pid := p.addressee(a)
 	switch {
-	case a.kind == arrivalSystem && a.number == typeWatch:
+	case a.kind == arrivalSystem && a.number == codec.NumberWatch:
 		p.s.tellSystem(a.sender, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_NotFound})
 		return
 	case a.kind != arrivalMessage:
@@ -318,7 +320,7 @@ func (p *post) reject(a *arrival, why error) {
 	}
 	message := a.message
 	if r := a.rare; r != nil && r.memory != nil {
-		if r.codec == codecMessage {
+		if r.codec == codec.Message {
 			message = p.s.world.Received(r.memory)
 		} else {
 			r.memory.Release()
@@ -334,7 +336,7 @@ func (p *post) reject(a *arrival, why error) {
 // expect keeps an arrival for an actor that may appear, and what follows it. Its
 // credit bounds what is kept. A probe or a stop of nobody has no meaning.
 func (p *post) expect(a *arrival) {
-	if a.kind == arrivalProbe || a.kind == arrivalSystem && a.number != typeWatch {
+	if a.kind == arrivalProbe || a.kind == arrivalSystem && a.number != codec.NumberWatch {
 		return
 	}
 	in := a.in

@@ -92,7 +92,7 @@ type System struct {
 
 	questions questions
 
-	// deadLetters counts dead letters, rubbish those of them that are errWire.
+	// deadLetters counts dead letters, rubbish those of them that are codec.ErrMalformed.
 	deadLetters, rubbish atomic.Uint64
 
 	// local is what goroutines of this rank have for the serving one.
@@ -153,7 +153,6 @@ func newSystem(w port.World, cfg Config) *System {
 	s.Root.WithSpawnMiddleware(s.spawning)
 	s.workers = newWorkers(s)
 	s.post.init(s)
-	s.waits.init(s)
 	s.engine.SetActorReceiver(&s.post)
 	s.servers.start(s)
 	return s

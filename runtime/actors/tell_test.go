@@ -50,11 +50,11 @@ func (ownCodec) Append(b []byte, v *own) ([]byte, error) {
 func (ownCodec) Decode(b []byte, v *own) error { v.text = string(b); return nil }
 
 func init() {
-	actors.Register[plain]()
-	actors.Register[plain]() // again: changes nothing
-	actors.Register[padded]()
-	actors.Register[nothing]()
-	actors.Register[rich]()
+	actors.RegisterType[plain]()
+	actors.RegisterType[plain]() // again: changes nothing
+	actors.RegisterType[padded]()
+	actors.RegisterType[nothing]()
+	actors.RegisterType[rich]()
 	actors.RegisterCodec(ownCodec{})
 }
 

@@ -82,7 +82,7 @@ func actorsRank(w *runtime.World) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Register(fmt.Sprint("name", w.Rank()), pid); err != nil {
+	if err := s.RegisterName(fmt.Sprint("name", w.Rank()), pid); err != nil {
 		return err
 	}
 	next := (w.Rank() + 1) % w.Size()

@@ -1,8 +1,8 @@
-package actors
+package codec
 
 import "unsafe"
 
-// bytesOf returns the memory of a value of plain data.
+// bytesOf returns the memory of a value without pointers.
 func bytesOf[T any](v *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
@@ -20,8 +20,13 @@ type face struct {
 // description, which the runtime never moves. 0 for nil.
 func typeWord(m any) uintptr { return (*face)(unsafe.Pointer(&m)).typ }
 
-// bytesIn returns the memory of the plain value of size bytes, not 0, that m
-// holds; it must not be written to. Values without pointers are held by address.
+// bytesIn returns the memory of the value of size bytes that m holds, or points to, and
+// which has no pointers; it must not be written to. nil for a nil pointer. An interface
+// holds values without pointers by address, so both cases are one.
 func bytesIn(m any, size int) []byte {
-	return unsafe.Slice((*byte)((*face)(unsafe.Pointer(&m)).data), size)
+	data := (*face)(unsafe.Pointer(&m)).data
+	if data == nil {
+		return nil
+	}
+	return unsafe.Slice((*byte)(data), size)
 }

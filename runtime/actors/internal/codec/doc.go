@@ -1,0 +1,7 @@
+// Package codec defines the bytes of messages between actors of different ranks: which Go
+// types can be sent and how their values are encoded, the numbers by which a rank names its
+// types, and the head that says who a message is for and from.
+//
+// It sends nothing and receives nothing. What arrives may be malformed: every parser
+// returns an error that wraps ErrMalformed.
+package codec

@@ -1,0 +1,188 @@
+package codec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// ErrMalformed refuses what no correct peer sends.
+var ErrMalformed = errors.New("malformed actor message")
+
+// What an actor message is: bits 0-7 of its tag. Bits 8-30 are the length of the head in
+// bytes. The body is the head, if it has a length, and then the contents.
+const (
+	KindName   = 1 + iota // no head; the name of the actor that the stream leads to
+	KindUser              // a message of the program
+	KindSystem            // a message of protoactor itself: NumberWatch and the following
+	KindDefine            // no head; what the type means from now on: a Definition
+	KindProbe             // no head; a probe of package deadlock
+	KindLarge             // the Announcement of a message of the program
+	KindSettle            // no head; what was spent of the credit of the stream: 32 bits, little endian
+	KindEnd
+)
+
+// headMax bounds the length of a head.
+const headMax = 1<<23 - 1
+
+// Tag packs a tag.
+func Tag(kind, head int) uint32 { return uint32(kind) | uint32(head)<<8 }
+
+// SplitTag is the inverse of Tag.
+func SplitTag(t uint32) (kind, head int) { return int(t & 0xff), int(t >> 8) }
+
+// Head accompanies a message. All of it is optional.
+//
+//	byte 0  which follow: 1 name, 2 sender's id, 4 sender's address, 8 headers
+//	then    each as a string, the headers as a count and so many pairs; lengths
+//	        and counts are 16 bits, little endian
+type Head struct {
+	Name    string // of the addressee, where no stream says so
+	Sender  *actor.PID
+	Headers map[string]string
+}
+
+// What a head contains.
+const (
+	HeadName = 1 << iota
+	HeadSender
+	headAddress
+	headHeaders
+	headAll = HeadName | HeadSender | headAddress | headHeaders
+)
+
+// Append appends the head to dst: nothing if it is empty. own is the address of this
+// rank, which is left out. Strings beyond 65535 bytes do not fit.
+func (h *Head) Append(dst []byte, own string) ([]byte, error) {
+	if h.Name == "" && h.Sender == nil && len(h.Headers) == 0 {
+		return dst, nil
+	}
+	if one, form := h.sole(own); form != 0 {
+		return append(append(dst, form, byte(len(one)), 0), one...), nil
+	}
+	at := len(dst)
+	dst = append(dst, 0)
+	fits := true
+	put := func(bit byte, s string) {
+		dst[at] |= bit
+		fits = fits && len(s) <= math.MaxUint16
+		dst = append(binary.LittleEndian.AppendUint16(dst, uint16(len(s))), s...)
+	}
+	if h.Name != "" {
+		put(HeadName, h.Name)
+	}
+	if h.Sender != nil {
+		put(HeadSender, h.Sender.Id)
+		if h.Sender.Address != own {
+			put(headAddress, h.Sender.Address)
+		}
+	}
+	if n := len(h.Headers); n > 0 {
+		fits = fits && n <= math.MaxUint16
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(n))
+		for k, v := range h.Headers {
+			put(headHeaders, k)
+			put(headHeaders, v)
+		}
+	}
+	if !fits || len(dst)-at > headMax {
+		return dst[:at], fmt.Errorf("%w: a name or header of more than %d bytes", ErrMalformed, math.MaxUint16)
+	}
+	return dst, nil
+}
+
+// sole returns what the head has, if that is one string and short, as in most heads, and
+// which; else 0.
+func (h *Head) sole(own string) (one string, form byte) {
+	switch {
+	case h.Sender == nil:
+		one, form = h.Name, HeadName
+	case h.Name == "" && h.Sender.Address == own:
+		one, form = h.Sender.Id, HeadSender
+	}
+	if one == "" || len(one) > math.MaxUint8 || len(h.Headers) > 0 {
+		return "", 0
+	}
+	return one, form
+}
+
+// Sole returns the string that is all a head has, if it is of that form, else nil.
+func Sole(head []byte, form byte) []byte {
+	if n := len(head); n < 4 || head[0] != form || int(binary.LittleEndian.Uint16(head[1:])) != n-3 {
+		return nil
+	}
+	return head[3:]
+}
+
+// RawHead is a head as it arrives. Its slices are those of the body.
+type RawHead struct {
+	Name, Sender, Address []byte
+	HasSender             bool
+	Headers               map[string]string
+}
+
+// ParseHead is the inverse of Head.Append.
+func ParseHead(b []byte) (RawHead, error) {
+	var h RawHead
+	if len(b) == 0 {
+		return h, nil
+	}
+	form := b[0]
+	b = b[1:]
+	ok := form&^byte(headAll) == 0
+	take := func() []byte {
+		if len(b) < 2 || len(b)-2 < int(binary.LittleEndian.Uint16(b)) {
+			ok = false
+			return nil
+		}
+		n := int(binary.LittleEndian.Uint16(b))
+		s := b[2 : 2+n]
+		b = b[2+n:]
+		return s
+	}
+	if form&HeadName != 0 {
+		h.Name = take()
+	}
+	if form&HeadSender != 0 {
+		h.Sender, h.HasSender = take(), true
+	}
+	if form&headAddress != 0 {
+		h.Address = take()
+		ok = ok && h.HasSender
+	}
+	if form&headHeaders != 0 && len(b) >= 2 {
+		n := int(binary.LittleEndian.Uint16(b))
+		b = b[2:]
+		h.Headers = make(map[string]string)
+		for i := 0; i < n && ok; i++ {
+			k := string(take())
+			h.Headers[k] = string(take())
+		}
+	} else if form&headHeaders != 0 {
+		ok = false
+	}
+	if !ok || len(b) != 0 {
+		return RawHead{}, fmt.Errorf("%w: head", ErrMalformed)
+	}
+	return h, nil
+}
+
+// announcementSize is the length of an announcement.
+const announcementSize = 12
+
+// AppendAnnouncement appends what is sent in place of a long message: its length, 64 bits,
+// and the tag of the engine's message with the contents, 32 bits, little endian.
+func AppendAnnouncement(b []byte, length int, tag uint32) []byte {
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(b, uint64(length)), tag)
+}
+
+// ParseAnnouncement is the inverse of AppendAnnouncement.
+func ParseAnnouncement(b []byte) (length int, tag uint32, err error) {
+	if len(b) != announcementSize || binary.LittleEndian.Uint64(b) > 1<<46 || binary.LittleEndian.Uint32(b[8:]) > math.MaxInt32 {
+		return 0, 0, fmt.Errorf("%w: announcement of a long message", ErrMalformed)
+	}
+	return int(binary.LittleEndian.Uint64(b)), binary.LittleEndian.Uint32(b[8:]), nil
+}

@@ -1,0 +1,100 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/gob"
+	"fmt"
+	"reflect"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/layout"
+)
+
+// Codec is actors.Codec.
+type Codec[T any] interface {
+	Append(b []byte, v *T) ([]byte, error)
+	Decode(b []byte, v *T) error
+}
+
+func init() {
+	types.byType.Store(reflect.TypeFor[[]byte](), Bytes)
+	types.byType.Store(reflect.TypeFor[string](), String)
+	Register[bool]()
+	Register[int]()
+	Register[int32]()
+	Register[int64]()
+	Register[uint]()
+	Register[uint32]()
+	Register[uint64]()
+	Register[float32]()
+	Register[float64]()
+}
+
+// Register makes T and *T known: as their bytes if T has no pointers, else by gob. Later
+// registrations of the same type have no effect. It panics if there are too many types.
+func Register[T any]() {
+	if l := layout.Of(reflect.TypeFor[T]()); l.Kind == "" {
+		registerPlain[T](l)
+		return
+	}
+	RegisterCodec[T](gobCodec[T]{})
+}
+
+// RegisterCodec is Register with a codec of the program's own.
+func RegisterCodec[T any](c Codec[T]) {
+	register[T](&Type{
+		Append: func(b []byte, m any) ([]byte, error) { v := m.(T); return c.Append(b, &v) },
+		Decode: func(b []byte) (any, error) {
+			var v T
+			err := Contained(func() error { return c.Decode(b, &v) })
+			return v, err
+		},
+	}, &Type{
+		Append: func(b []byte, m any) ([]byte, error) {
+			v := m.(*T)
+			if v == nil {
+				return b, errNil // many codecs do not check, and gob panics
+			}
+			return c.Append(b, v)
+		},
+		Decode: func(b []byte) (any, error) {
+			v := new(T)
+			err := Contained(func() error { return c.Decode(b, v) })
+			return v, err
+		},
+	})
+}
+
+// register makes T and *T known.
+func register[T any](value, pointer *Type) {
+	t := reflect.TypeFor[T]()
+	value.Name = t.PkgPath() + "." + t.String()
+	pointer.Name = "*" + value.Name
+	if add(t, value) == nil || add(reflect.PointerTo(t), pointer) == nil {
+		panic(fmt.Sprintf("actors: more than %d types", TypesMax))
+	}
+}
+
+// Contained returns a panic of fn, which handles what a peer has sent, as an error.
+// Outside of an actor a panic would end the rank.
+func Contained(fn func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return fn()
+}
+
+// gobCodec is encoding/gob. Every message contains its type, because messages are
+// independent of each other.
+type gobCodec[T any] struct{}
+
+// Append implements Codec.
+func (gobCodec[T]) Append(b []byte, v *T) ([]byte, error) {
+	w := bytes.NewBuffer(b)
+	err := gob.NewEncoder(w).Encode(v)
+	return w.Bytes(), err
+}
+
+// Decode implements Codec.
+func (gobCodec[T]) Decode(b []byte, v *T) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }

@@ -1,0 +1,293 @@
+package codec_test
+
+import (
+	"encoding/hex"
+	"errors"
+	"testing"
+	"unsafe"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+)
+
+// A type for each way to encode a value.
+type (
+	plain struct{ A, B int32 }
+	// padded has three bytes of padding, and seven at its end.
+	padded struct {
+		A byte
+		B int32
+		C int64
+		D byte
+	}
+	listed struct{ Names []string } // by gob
+	own    struct{ Text string }    // by a codec of its own
+	empty  struct{}
+	wide   [100]int64 // too long to share memory
+)
+
+var errRefused = errors.New("refused")
+
+// ownCodec panics at "!" and refuses "?".
+type ownCodec struct{}
+
+func (ownCodec) Append(b []byte, v *own) ([]byte, error) { return append(b, v.Text...), nil }
+
+func (ownCodec) Decode(b []byte, v *own) error {
+	switch v.Text = string(b); v.Text {
+	case "!":
+		panic("as told")
+	case "?":
+		return errRefused
+	}
+	return nil
+}
+
+func init() {
+	codec.Register[plain]()
+	codec.Register[padded]()
+	codec.Register[listed]()
+	codec.Register[empty]()
+	codec.Register[wide]()
+	codec.RegisterCodec[own](ownCodec{})
+	codec.RegisterMessage[*message]()
+}
+
+// message stands for *runtime.Message.
+type message struct{}
+
+// there returns the types of a rank to which those of messages were defined.
+func there(t *testing.T, messages ...any) *codec.Definitions {
+	t.Helper()
+	d := &codec.Definitions{}
+	for _, m := range messages {
+		c := codec.Of(m)
+		if c.Number >= codec.NumberDefined {
+			require.NoError(t, d.Define(c.Number, c.Definition()))
+		}
+	}
+	return d
+}
+
+// What is encoded at one rank is decoded at another, as a value or as a pointer, at once
+// or, where it is a copy, by several at a time.
+func TestMessagesArrive(t *testing.T) {
+	word := "in place"
+	for _, m := range []any{
+		[]byte("bytes"), word, 7, true, 2.5, int32(-1), uint64(1 << 63), float32(1), int64(3), uint(4), uint32(5),
+		plain{1, 2},
+		&plain{3, 4},
+		padded{1, 2, 3, 4},
+		&padded{5, 6, 7, 8},
+		empty{},
+		&empty{}, &wide{1, 99: 2},
+		wide{3},
+		listed{[]string{"a"}},
+		&listed{[]string{"b", "c"}},
+		own{"x"},
+		&own{"y"},
+	} {
+		c := codec.Of(m)
+		require.NotNil(t, c, "%T", m)
+		require.Same(t, c, codec.Of(m))
+		prefix := []byte{0xff}
+		b, err := c.Append(prefix, m)
+		require.NoError(t, err)
+		require.Equal(t, byte(0xff), b[0])
+		b = b[1:]
+		if c.View != nil {
+			require.Equal(t, b, c.View(m), "%T", m)
+		}
+		d := there(t, m)
+		known, err := d.Type(c.Number)
+		require.NoError(t, err)
+		got, err := known.Decode(b)
+		require.NoError(t, err)
+		require.Equal(t, m, got)
+		copied := d.Copied(c.Number)
+		require.Equal(t, known.Copied, copied != nil, "%T", m)
+		for range 3 {
+			if copied == nil {
+				break
+			}
+			got, err := copied(b)
+			require.NoError(t, err)
+			require.Equal(t, m, got)
+			_, err = copied(append(b, 0))
+			if c.Layout != "" {
+				require.ErrorIs(t, err, codec.ErrMalformed, "%T", m)
+			}
+		}
+		if c.Layout != "" && len(b) > 0 {
+			_, err = known.Decode(b[1:])
+			require.ErrorIs(t, err, codec.ErrMalformed)
+		}
+	}
+	for _, m := range []any{nil, int8(1), struct{ X int }{}, []int{1}} {
+		require.Nil(t, codec.Of(m), "%T", m)
+	}
+	require.Same(t, codec.Message, codec.Of(&message{}))
+	require.Nil(t, codec.Message.Decode)
+}
+
+// Messages of protobuf need no registration.
+func TestProtobuf(t *testing.T) {
+	m := actor.NewPID("rank:0", "x")
+	c := codec.Of(m)
+	b, err := c.Append(nil, m)
+	require.NoError(t, err)
+	known, err := there(t, m).Type(c.Number)
+	require.NoError(t, err)
+	got, err := known.Decode(b)
+	require.NoError(t, err)
+	require.True(t, m.Equal(got.(*actor.PID)))
+	_, err = known.Decode([]byte{0xff})
+	require.Error(t, err)
+}
+
+// Padding is sent as zeros, not as what was in memory, and values with padding are not
+// sent in place.
+func TestPadding(t *testing.T) {
+	dirty := make([]byte, 24)
+	for i := range dirty {
+		dirty[i] = 0xff
+	}
+	v := padded{}
+	fill(&v, dirty)
+	for _, m := range []any{v, &v} {
+		c := codec.Of(m)
+		require.Nil(t, c.View)
+		b, err := c.Append(nil, m)
+		require.NoError(t, err)
+		require.Equal(t, "ff000000"+"ffffffff"+"ffffffffffffffff"+"ff00000000000000", hex.EncodeToString(b))
+	}
+}
+
+// Nil pointers are refused, whatever would encode them.
+func TestNilPointers(t *testing.T) {
+	for _, m := range []any{(*plain)(nil), (*padded)(nil), (*empty)(nil), (*listed)(nil), (*own)(nil)} {
+		c := codec.Of(m)
+		if c.View != nil {
+			require.Nil(t, c.View(m))
+		}
+		_, err := c.Append(nil, m)
+		require.EqualError(t, err, "nil points to no value", "%T", m)
+	}
+}
+
+// A codec of the program's own may refuse what a peer sent, or panic.
+func TestCodecsAreContained(t *testing.T) {
+	for _, m := range []any{own{}, &own{}} {
+		_, err := codec.Of(m).Decode([]byte("?"))
+		require.ErrorIs(t, err, errRefused)
+		_, err = codec.Of(m).Decode([]byte("!"))
+		require.EqualError(t, err, "panic: as told")
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	c := codec.Of(plain{})
+	require.Equal(t, c.Name+"{int32*2}", string(c.Definition()[2:]))
+	require.Equal(t, "*"+c.Name, codec.Of(&plain{}).Name)
+	d := &codec.Definitions{}
+	_, err := d.Type(c.Number)
+	require.ErrorIs(t, err, codec.ErrMalformed, "not defined")
+	require.Nil(t, d.Copied(c.Number))
+	require.NoError(t, d.Define(900, append([]byte{3, 0}, "foobar"...)))
+	_, err = d.Type(900)
+	require.EqualError(t, err, "type is not registered, see actors.RegisterType: foo is not known to the receiver")
+	require.Nil(t, d.Copied(900))
+	_, err = d.Type(899)
+	require.ErrorIs(t, err, codec.ErrMalformed, "not defined, though a later one is")
+	other := *c
+	other.Layout = "{int64}"
+	require.NoError(t, d.Define(899, other.Definition()))
+	_, err = d.Type(899)
+	require.ErrorIs(t, err, codec.ErrUnregistered)
+	require.ErrorContains(t, err, "another layout at the receiver: {int32*2} there, {int64} at the sender")
+	// A definition replaces an earlier one.
+	require.NoError(t, d.Define(899, c.Definition()))
+	require.NotNil(t, d.Copied(899))
+	require.NoError(t, d.Define(899, codec.Of(listed{}).Definition()))
+	require.Nil(t, d.Copied(899))
+	for name, bad := range map[string]struct {
+		number uint32
+		body   []byte
+	}{
+		"number":   {15, c.Definition()},
+		"too high": {16 + 1024, c.Definition()},
+		"short":    {16, []byte{0}},
+		"cut":      {16, []byte{2, 0, 'a'}},
+	} {
+		require.ErrorIs(t, d.Define(bad.number, bad.body), codec.ErrMalformed, name)
+	}
+	for _, number := range []uint32{0, codec.NumberWatch, 15, 16 + 1024, 1<<32 - 1} {
+		_, err := d.Type(number)
+		require.ErrorIs(t, err, codec.ErrMalformed, number)
+		require.Nil(t, d.Copied(number))
+	}
+}
+
+// A peer is told of a type once, and again when all was forgotten.
+func TestAnnounced(t *testing.T) {
+	a := &codec.Announced{}
+	one, other := codec.Of(plain{}), codec.Of(&plain{})
+	require.True(t, a.Needs(one))
+	a.Add(one)
+	require.False(t, a.Needs(one))
+	require.True(t, a.Needs(other))
+	a.Clear()
+	require.True(t, a.Needs(one))
+	for _, c := range []*codec.Type{codec.Bytes, codec.String, codec.Message} {
+		require.False(t, a.Needs(c), "it needs no definition")
+	}
+	a.Add(&codec.Type{Number: codec.NumberDefined + codec.TypesMax - 1})
+	require.False(t, a.Needs(&codec.Type{Number: codec.NumberDefined + codec.TypesMax - 1}))
+}
+
+// Of allocates nothing, nor does a view.
+func TestNoAllocations(t *testing.T) {
+	var m any = &plain{1, 2}
+	var sum int
+	require.Zero(t, testing.AllocsPerRun(100, func() { sum += len(codec.Of(m).View(m)) }))
+	b := make([]byte, 0, 64)
+	var v any = &padded{}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = codec.Of(v).Append(b, v) }))
+}
+
+// FuzzDefinition has a peer define a type and send a message of it.
+func FuzzDefinition(f *testing.F) {
+	for _, m := range []any{plain{1, 2}, &padded{}, listed{[]string{"a"}}, actor.NewPID("rank:0", "x")} {
+		c := codec.Of(m)
+		b, err := c.Append(nil, m)
+		require.NoError(f, err)
+		f.Add(uint32(16), c.Definition(), b)
+	}
+	f.Fuzz(func(t *testing.T, number uint32, definition, body []byte) {
+		d := &codec.Definitions{}
+		if err := d.Define(number, definition); err != nil {
+			require.ErrorIs(t, err, codec.ErrMalformed)
+			return
+		}
+		c, err := d.Type(number)
+		if err != nil {
+			require.ErrorIs(t, err, codec.ErrUnregistered)
+			return
+		}
+		m, err := c.Decode(body)
+		if copied := d.Copied(number); copied != nil {
+			_, again := copied(body)
+			require.Equal(t, err == nil, again == nil)
+		}
+		if err == nil {
+			require.Same(t, c, codec.Of(m))
+		}
+	})
+}
+
+// fill sets all memory of v, padding too, to b.
+func fill(v *padded, b []byte) {
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)), b)
+}

@@ -1,0 +1,190 @@
+package deadlock_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
+)
+
+// job is actors of several ranks that wait for each other. Actor i lives at rank i modulo
+// the number of ranks, and is named by its number.
+type job struct {
+	ranks []deadlock.Detector[int, int]
+	// transit are the probes on their way, with the actor that each is for.
+	transit []arrival
+	found   map[int]bool // actors that got their own probe back
+}
+
+type arrival struct {
+	p  deadlock.Probe
+	at int
+}
+
+func newJob(ranks int) *job {
+	return &job{ranks: make([]deadlock.Detector[int, int], ranks), found: map[int]bool{}}
+}
+
+func (j *job) rank(actor int) int { return actor % len(j.ranks) }
+
+func (j *job) origin(actor int) deadlock.Origin {
+	return deadlock.Origin{Rank: j.rank(actor), ID: fmt.Sprint(actor)}
+}
+
+// wait has an actor wait for another.
+func (j *job) wait(who, target int) {
+	d := &j.ranks[j.rank(who)]
+	if begins, _ := d.Hold(who, target, 1, 1<<30); begins {
+		j.transit = append(j.transit, arrival{d.Begin(j.origin(who)), target})
+	}
+}
+
+// arrive delivers one of the probes on their way.
+func (j *job) arrive(i int) {
+	a := j.transit[i]
+	j.transit = append(j.transit[:i], j.transit[i+1:]...)
+	if a.p.Origin == j.origin(a.at) {
+		j.found[a.at] = true
+		return
+	}
+	for _, next := range j.ranks[j.rank(a.at)].Pass(a.p, a.at) {
+		j.transit = append(j.transit, arrival{a.p, next})
+	}
+}
+
+// reaches returns which actors lead to which, by any number of edges.
+func reaches(n int, edges [][2]int) [][]bool {
+	r := make([][]bool, n)
+	for i := range r {
+		r[i] = make([]bool, n)
+	}
+	for _, e := range edges {
+		r[e[0]][e[1]] = true
+	}
+	for k := range n {
+		for i := range n {
+			for j := range n {
+				r[i][j] = r[i][j] || r[i][k] && r[k][j]
+			}
+		}
+	}
+	return r
+}
+
+// check has the waits begin in an order of their own, while probes arrive at any time. An
+// actor that gets its own probe back is in a cycle, and each cycle has such an actor.
+func check(t *testing.T, n, ranks int, edges [][2]int, r *rand.Rand) {
+	t.Helper()
+	j := newJob(ranks)
+	order := r.Perm(len(edges))
+	steps := 0
+	for len(order)+len(j.transit) > 0 {
+		steps++
+		require.Less(t, steps, 100_000, "probes are passed on for ever")
+		if k := r.IntN(len(order) + len(j.transit)); k < len(order) {
+			j.wait(edges[order[0]][0], edges[order[0]][1])
+			order = order[1:]
+		} else {
+			j.arrive(k - len(order))
+		}
+	}
+	leads := reaches(n, edges)
+	for i := range n {
+		require.False(t, j.found[i] && !leads[i][i], "%d is in no cycle of %v", i, edges)
+		together := false
+		for k := range n {
+			together = together || leads[i][k] && leads[k][i] && j.found[k]
+		}
+		require.Equal(t, leads[i][i], together, "the cycle of %d in %v", i, edges)
+	}
+}
+
+// All graphs of four actors, and some of many more.
+func TestCycles(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 4
+	var all [][2]int
+	for i := range n {
+		for k := range n {
+			if i != k {
+				all = append(all, [2]int{i, k})
+			}
+		}
+	}
+	for set := range 1 << len(all) {
+		var edges [][2]int
+		for i, e := range all {
+			if set>>i&1 == 1 {
+				edges = append(edges, e)
+			}
+		}
+		check(t, n, 1+set%3, edges, r)
+	}
+	for range 300 {
+		const many = 30
+		edges := make([][2]int, 0, 2*many)
+		for range r.IntN(2 * many) {
+			edges = append(edges, [2]int{r.IntN(many), r.IntN(many)})
+		}
+		check(t, many, 1+r.IntN(4), edges, r)
+	}
+}
+
+// Probes of one number are passed on once, later ones again, also when the numbers wrap.
+func TestProbesArePassedOnOnce(t *testing.T) {
+	d := &deadlock.Detector[string, int]{}
+	origin := deadlock.Origin{Rank: 9, ID: "x"}
+	require.Empty(t, d.Pass(deadlock.Probe{Origin: origin, Number: 1}, "a"), "it does not wait")
+	d.Hold("a", 5, 10, 100)
+	for _, c := range []struct {
+		number uint32
+		passed bool
+	}{{1<<32 - 2, true}, {1<<32 - 2, false}, {1<<32 - 3, false}, {1<<32 - 1, true}, {0, true}, {0, false}, {1, true}} {
+		require.Equal(t, c.passed, len(d.Pass(deadlock.Probe{Origin: origin, Number: c.number}, "a")) == 1, c.number)
+	}
+	require.Equal(t, []int{5}, d.Pass(deadlock.Probe{Origin: deadlock.Origin{Rank: 8, ID: "x"}, Number: 1}, "a"), "of another actor")
+}
+
+// The bytes that wait in an actor are bounded, but for one message; the actor waits for a
+// target until all bytes for it are gone.
+func TestHolding(t *testing.T) {
+	d := &deadlock.Detector[string, int]{}
+	begins, held := d.Hold("a", 1, 500, 100)
+	require.True(t, begins && held, "one message always fits")
+	_, held = d.Hold("a", 2, 1, 100)
+	require.False(t, held)
+	require.Equal(t, []int{1}, d.Targets("a"))
+	d.Release("a", 1, 450)
+	begins, held = d.Hold("a", 1, 20, 100)
+	require.True(t, !begins && held)
+	begins, held = d.Hold("a", 2, 30, 100)
+	require.True(t, begins && held)
+	require.ElementsMatch(t, []int{1, 2}, d.Targets("a"))
+	require.Empty(t, d.Targets("b"))
+	d.Release("a", 1, 70)
+	require.Equal(t, []int{2}, d.Targets("a"))
+	d.Release("a", 2, 30)
+	require.Empty(t, d.Targets("a"))
+	d.Release("a", 2, 30)
+	begins, held = d.Hold("a", 1, 200, 100)
+	require.True(t, begins && held)
+	require.Zero(t, d.Probes())
+}
+
+func TestProbesOnTheWire(t *testing.T) {
+	d := &deadlock.Detector[string, int]{}
+	d.Begin(deadlock.Origin{})
+	p := d.Begin(deadlock.Origin{Rank: 258, ID: "ab"})
+	require.Equal(t, uint32(2), d.Probes())
+	b := p.Append([]byte{1})
+	require.Equal(t, "01"+"02010000"+"02000000"+"6162", hex.EncodeToString(b))
+	got, ok := deadlock.Parse(b[1:])
+	require.True(t, ok)
+	require.Equal(t, p, got)
+	_, ok = deadlock.Parse(b[:7])
+	require.False(t, ok)
+}
