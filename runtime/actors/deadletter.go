@@ -11,7 +11,7 @@ import (
 )
 
 // deadLetter publishes a message, maybe in its envelope, that cannot be delivered, logs it,
-// and releases its memory. Who waits for it as for an answer is answered.
+// and releases its memory. A sender that waits for an answer gets one.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	_, m, sender := actor.UnwrapEnvelope(message)
 	if errors.Is(why, errEnded) {
@@ -46,6 +46,6 @@ func (s *System) tellSystem(pid *actor.PID, message any) {
 	case ok:
 		process.SendSystemMessage(pid, message)
 	case watch:
-		(&vacancy{s: s, id: pid.Id}).SendSystemMessage(pid, message)
+		s.receive(pid.Id, letter{pid: pid, message: message, system: true})
 	}
 }

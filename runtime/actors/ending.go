@@ -1,13 +1,10 @@
 package actors
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
-
-	"github.com/gorun-hpc/gorun/runtime"
 )
 
 // endWaits ends what waits for something that cannot come any more: messages for
@@ -16,13 +13,8 @@ import (
 // the workers have ended; an actor that has not returned is left alone.
 func (s *System) endWaits() {
 	s.closed.Store(true)
-	for _, waiting := range s.post.expected {
-		for _, in := range slices.Clone(waiting) {
-			s.post.giveUp(in, in.era, runtime.ErrClosed)
-		}
-	}
-	s.post.settle()
-	s.vacancies.close(s)
+	s.inbound.settle()
+	s.pending.close(s)
 	stuck := s.workers.boxes()
 	s.boxes.Range(func(_, v any) bool {
 		if m := v.(*mailbox); !slices.Contains(stuck, m) {
@@ -33,27 +25,16 @@ func (s *System) endWaits() {
 	s.endFutures()
 }
 
-// close makes dead letters of what waits for actors.
-func (v *vacancies) close(s *System) {
-	v.mu.Lock()
-	v.closed = true
-	kept := maps.Clone(v.kept)
-	v.mu.Unlock()
-	for id, w := range kept {
-		w.end.Stop()
-		s.despair(id, w, runtime.ErrClosed)
-	}
-}
-
-// close lets go on who waits for room, and ends the actor's timer. Nobody runs it.
+// close wakes the senders that wait for space, and ends the actor's timer. The actor does
+// not run.
 func (m *mailbox) close() {
 	if timed, ok := m.invoker.(interface{ CancelReceiveTimeout() }); ok {
 		timed.CancelReceiveTimeout()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.queueing != nil {
-		m.queueing.room.Broadcast()
+	if m.overflow != nil {
+		m.overflow.room.Broadcast()
 	}
 }
 

@@ -36,9 +36,9 @@ func (s *System) Probes() uint32 {
 
 // Questions is how many requests this rank keeps as open.
 func (s *System) Questions() int {
-	s.questions.mu.Lock()
-	defer s.questions.mu.Unlock()
-	return len(s.questions.all)
+	s.openRequests.mu.Lock()
+	defer s.openRequests.mu.Unlock()
+	return len(s.openRequests.all)
 }
 
 // Travels says how a message travels: the name and the layout of its type, and its bytes.
@@ -86,7 +86,7 @@ func (s *System) Lives(id string) bool {
 func (s *System) Lines(rank int) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key := range s.lines {
+	for key := range s.remotes {
 		if key.rank == rank && key.id != namesID && key.id != nobody {
 			n++
 		}

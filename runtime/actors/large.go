@@ -39,7 +39,7 @@ type pull struct {
 	over    bool
 	lost    error // it did not come
 	bad     error // it cannot be decoded
-	// It is for who is in kept of the receive stream, or for the arrival.
+	// It is for an arrival in kept of the receive stream, or for this one.
 	in      *receiveStream
 	arrival arrival
 }
@@ -74,24 +74,27 @@ func (t *transfers) over() bool {
 	return false
 }
 
-// sendLarge announces b and sends it. It returns false if there is no credit. m is
-// the *runtime.Message that b is of, which is the runtime's from then on, or nil;
-// then nobody changes b any more.
-func (r *remote) sendLarge(l *engine.Stream, p engine.ActorMessage, head, b []byte, m any) (bool, error) {
-	t := &r.s.post.transfers
+// announce sends a payload as a message of the engine, and an announcement in its place. It
+// returns false if there is no credit.
+func (r *remote) announce(f *frame, b *payload) (bool, error) {
+	t := &r.s.inbound.transfers
 	tag := t.tags.Add(1) & engine.TagMax
-	p.Tag = codec.Tag(codec.KindLarge, len(head))
-	// The body goes with the head, which is memory of the caller's stack.
-	head = codec.AppendAnnouncement(head, len(b), tag)
-	sent, err := r.s.engine.SendActorMessage(l, p, head, nil, streamCost(p, len(b)))
+	words := f.words
+	words.Tag = codec.Tag(codec.KindLarge, len(f.head))
+	// The announcement goes with the head, which is memory of the caller's stack.
+	head := codec.AppendAnnouncement(f.head, len(b.bytes), tag)
+	sent, err := r.s.engine.SendActorMessage(f.stream, words, head, nil, f.cost(len(b.bytes)))
 	if !sent {
 		return false, err
 	}
 	var own port.Detached
-	if m != nil {
-		own = r.s.world.Detach(m, r.key.rank)
+	if b.memory != nil {
+		own = r.s.world.Detach(b.memory, r.key.rank)
 	}
-	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b, engine.Standard, 0)
+	if b.buffer != nil {
+		b.buffer.bytes = nil // nobody else uses its memory while it is sent
+	}
+	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b.bytes, engine.Standard, 0)
 	t.mu.Lock()
 	t.pushes = append(t.pushes, push{h, own})
 	t.some.Store(true)
@@ -107,14 +110,14 @@ const heapMax = 64 << 20
 // is there, and so does what comes later, of which the long ones are fetched
 // meanwhile. What finds no room is a dead letter: the receive that cuts it off lets
 // its sender go on.
-func (p *post) fetch(a *arrival) {
-	length, tag, _ := codec.ParseAnnouncement(a.rare.bytes) // it was checked when it came
+func (p *inbound) fetch(a *arrival) {
+	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // it was checked when it came
 	m, room := p.hold(a, length)
 	b, _ := p.s.world.Bytes(m)
 	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: int(tag)}
-	a.rare.large = false
-	l := &pull{handle: p.s.engine.Irecv(from, 0, b[:room], 0), message: m, codec: a.rare.codec, length: length, in: a.in}
-	a.rare.pull = l
+	a.details.large = false
+	l := &pull{handle: p.s.engine.Irecv(from, 0, b[:room], 0), message: m, codec: a.details.codec, length: length, in: a.in}
+	a.details.pull = l
 	t := &p.transfers
 	t.pulls = append(t.pulls, l)
 	t.some.Store(true)
@@ -126,16 +129,16 @@ func (p *post) fetch(a *arrival) {
 	a.in.kept = append(a.in.kept, *a)
 }
 
-// hold gets memory for a long message: bytes become what the actor is told, and the
+// hold gets memory for a long message: bytes are the message itself, and the
 // rest lies in the arena. The arrival is a dead letter if there is none.
-func (p *post) hold(a *arrival, length int) (m any, room int) {
-	if a.rare.codec != codec.Bytes || length > heapMax {
+func (p *inbound) hold(a *arrival, length int) (m any, room int) {
+	if a.details.codec != codec.Bytes || length > heapMax {
 		m, err := p.s.world.Hold(length)
 		if err == nil {
 			return m, length
 		}
 		if length > heapMax {
-			a.rare.codec, a.rare.err = nil, fmt.Errorf("long message of %d bytes: %w", length, err)
+			a.details.codec, a.details.err = nil, fmt.Errorf("long message of %d bytes: %w", length, err)
 			return p.s.world.Wrap(int(a.source), nil), 0
 		}
 	}
@@ -143,7 +146,7 @@ func (p *post) hold(a *arrival, length int) (m any, room int) {
 }
 
 // settle ends the transfers that are over.
-func (p *post) settle() {
+func (p *inbound) settle() {
 	t := &p.transfers
 	if !t.some.Load() {
 		return
@@ -170,7 +173,7 @@ func (p *post) settle() {
 			kept = append(kept, o)
 			continue
 		}
-		_, _ = o.handle.Wait(context.Background()) // a loss is told of elsewhere
+		_, _ = o.handle.Wait(context.Background()) // a loss is reported elsewhere
 		p.s.world.Drop(o.memory)
 	}
 	clear(t.pushes[len(kept):])
@@ -181,7 +184,7 @@ func (p *post) settle() {
 
 // goOn delivers what waits at a receive stream, up to the next long message that is not
 // there.
-func (p *post) goOn(in *receiveStream) {
+func (p *inbound) goOn(in *receiveStream) {
 	in.pulling = false
 	waiting := in.take()
 	for i := range waiting {
@@ -220,24 +223,24 @@ func (l *pull) end(s *System) {
 }
 
 // there reports whether the message of an arrival is there, and puts it in. What
-// came after a message that is lost with its sender is lost, too: nobody sees a gap.
+// came after a message that is lost with its sender is lost, too: no actor sees a gap.
 func (a *arrival) there() bool {
-	if a.rare == nil || a.rare.pull == nil {
+	if a.details == nil || a.details.pull == nil {
 		return true
 	}
-	l := a.rare.pull
+	l := a.details.pull
 	if !l.over {
 		return false
 	}
-	a.message, a.rare.pull, a.rare.codec = l.message, nil, nil
+	a.message, a.details.pull, a.details.codec = l.message, nil, nil
 	switch {
 	case l.lost != nil:
-		a.rare.err = l.lost
+		a.details.err = l.lost
 		if a.in != nil {
 			a.in.lost = l.lost
 		}
 	case l.bad != nil:
-		a.rare.err = l.bad
+		a.details.err = l.bad
 	}
 	return true
 }

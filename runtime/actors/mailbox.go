@@ -16,9 +16,9 @@ const turnMax = 300
 // mailbox is what waits for one actor, in order. It runs the actor, one turn at a
 // time, on a worker or on the serving goroutine.
 //
-// What they write who post, what he writes who runs it, and what everybody only
-// reads lie in lines of the cache of their own: a line that two processors write in
-// turn costs more than all the rest of a message.
+// What the senders write, what the goroutine that runs the actor writes, and what is only
+// read lie in cache lines of their own: a line that two processors write in turn costs more
+// than all the rest of a message.
 type mailbox struct {
 	s       *System
 	invoker actor.MessageInvoker
@@ -33,20 +33,20 @@ type mailbox struct {
 	systems   atomic.Int32  // of system
 	reprieve  atomic.Int32  // messages it may take although its outbox is not empty
 	outbox    atomic.Int64  // bytes this actor has waiting for others
-	crowded   atomic.Uint64 // posted when somebody began to wait for room; 0: nobody does
+	fullAt    atomic.Uint64 // posted when a sender began to wait for space; 0: none waits
 	restarts  atomic.Int32
-	// mu guards system and queueing.
+	// mu guards system and overflow.
 	system   []any
-	queueing *queueing
+	overflow *overflow
 
 	// mu guards the fields up to the blank line.
 	mu        sync.Mutex
-	scheduled bool // somebody runs it, or will
+	scheduled bool // it runs, or will
 	started   bool // it may be run
 	user      queue
-	posted    uint64               // bytes of this rank ever put into user
-	limit     uint64               // posted may grow up to there, as far as is known
-	door      atomic.Pointer[door] // of streams that lead here, when the first does
+	posted    uint64                     // bytes of this rank ever put into user
+	limit     uint64                     // posted may grow up to there, as far as is known
+	ref       atomic.Pointer[mailboxRef] // of streams that lead here, when the first does
 	_         [8]byte
 
 	// These belong to whoever runs it. Others may look at taken and left, which are
@@ -55,7 +55,7 @@ type mailbox struct {
 	left          uint64
 	batch         []item
 	at            int32
-	lent          bool // batch belongs to who called run
+	lent          bool // batch belongs to the caller of run
 	pendingCredit pendingCredit
 }
 
@@ -140,8 +140,8 @@ func (m *mailbox) PostUserMessage(message any) {
 	}
 	i := item{message: message, cost: weight(message)}
 	m.mu.Lock()
-	if m.crowded.Load() != 0 || !m.admits(i.cost) {
-		m.postCrowded(i)
+	if m.fullAt.Load() != 0 || !m.admits(i.cost) {
+		m.postFull(i)
 		return
 	}
 	m.put(i)
@@ -154,21 +154,28 @@ func (m *mailbox) put(i item) {
 	m.user.push(i)
 }
 
+// postArrived appends a message of another rank, for which there is always room.
+func (m *mailbox) postArrived(i item) {
+	m.mu.Lock()
+	m.user.push(i)
+	m.arouse()
+}
+
 // accept takes messages of another rank, for which there is room always. They
-// stay the caller's. An inline actor that nobody runs takes them at once, one on a
+// stay the caller's. An inline actor that does not run takes them at once, one on a
 // worker is the serving goroutine's own if it has none yet and can leave. The serving
 // goroutine calls it.
-func (m *mailbox) accept(items []item, p *post) {
+func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {
 		m.user.pushAll(items)
-		if m.scheduled || !m.started || p.own != nil || !p.s.servers.relieved() {
+		if m.scheduled || !m.started || p.next != nil || !p.s.servers.relieved() {
 			m.arouse()
 			return
 		}
 		m.scheduled = true
 		m.mu.Unlock()
-		p.own = m
+		p.next = m
 		return
 	}
 	m.scheduled = true
@@ -284,7 +291,7 @@ func (m *mailbox) took(in *receiveStream, cost uint32) {
 		m.pendingCredit.add(in, cost)
 	} else {
 		processor.Store64(&m.taken, m.taken+uint64(cost))
-		if m.crowded.Load() != 0 && m.roomy() {
+		if m.fullAt.Load() != 0 && m.hasSpace() {
 			m.refill()
 		}
 	}
@@ -332,13 +339,13 @@ func (m *mailbox) notice() {
 		return
 	}
 	m.dead.Store(true)
-	if d := m.door.Load(); d != nil {
+	if d := m.ref.Load(); d != nil {
 		d.box.Store(nil)
 	}
 	m.s.unwatchAll(m.pid)
 	m.suspended.Store(false)
 	m.s.boxes.CompareAndDelete(m.pid.Id, m)
-	if m.crowded.Load() != 0 {
+	if m.fullAt.Load() != 0 {
 		m.refill()
 	}
 }

@@ -45,7 +45,7 @@ type nameRequest struct {
 	Keeper int
 }
 
-// nameAnswer is the answer: who has the name now, nobody if Address is empty, and
+// nameAnswer is the answer: the actor that has the name now, none if Address is empty, and
 // whether the request was refused.
 type nameAnswer struct {
 	Name        string
@@ -61,7 +61,7 @@ func init() {
 	RegisterType[nameAnswer]()
 }
 
-// nameTable is who has which names.
+// nameTable has names and their actors.
 type nameTable struct {
 	pids map[string]*actor.PID
 	by   map[string][]string // names by PID
@@ -119,7 +119,7 @@ func (n *names) Receive(c actor.Context) {
 		a.Name = m.Name
 		c.Respond(a)
 	case nameAnswer:
-		if m.Refused { // somebody else was quicker
+		if m.Refused { // another actor was first
 			n.release(c, &n.own, m.Name)
 		}
 	case *rankLost:
@@ -133,12 +133,12 @@ func (n *names) Receive(c actor.Context) {
 	}
 }
 
-// refuse makes a message a dead letter, of which who asked hears.
+// refuse makes a message a dead letter, and answers its sender.
 func (n *names) refuse(c actor.Context) {
 	n.s.deadLetter(c.Self(), &actor.MessageEnvelope{Message: c.Message(), Sender: c.Sender()}, ErrMessage)
 }
 
-// isDown reports whether the loss of a rank was told of.
+// isDown reports whether the loss of a rank was reported.
 func (n *names) isDown(rank int) bool { return n.down[rank] }
 
 // lost registers the names again that a lost rank has kept.
@@ -155,7 +155,7 @@ func (n *names) lost(c actor.Context, rank int) {
 	}
 }
 
-// again registers the name of an own actor at who keeps it now.
+// again registers the name of an own actor at the rank that keeps it now.
 func (n *names) again(c actor.Context, name string, pid *actor.PID) {
 	to := n.s.PID(keeper(name, n.s.Size(), n.isDown), namesID)
 	c.Request(to, nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})

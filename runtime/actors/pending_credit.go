@@ -4,8 +4,8 @@ import "github.com/gorun-hpc/gorun/runtime/internal/engine"
 
 // pendingCredit is credit of messages that were taken, to be returned to the receive stream they came
 // in by. It is returned together, because that costs an atomic addition: when the
-// sender is to hear of it, or when the next message came in elsewhere. Who runs a
-// mailbox owns it.
+// sender is to be told, or when the next message came in by another stream. The goroutine
+// that runs a mailbox owns it.
 type pendingCredit struct {
 	in        *receiveStream
 	owed, due uint32

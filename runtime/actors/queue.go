@@ -18,11 +18,11 @@ const (
 	pieceWhole = 256
 )
 
-// wholePieces are pieces that nobody uses.
+// wholePieces are unused pieces.
 var wholePieces = sync.Pool{New: func() any { return new([pieceWhole]item) }}
 
-// queue is the messages of a mailbox in order, in pieces: he who takes gets a piece
-// at a time, which he reads without those who push.
+// queue is the messages of a mailbox in order, in pieces: the reader takes a piece at a
+// time, which it reads without the senders.
 type queue struct {
 	last   []item   // is pushed to
 	full   [][]item // what was pushed before
@@ -73,7 +73,7 @@ func (q *queue) extend() {
 }
 
 // take returns the first piece; nil if the queue is empty. It belongs to the caller
-// until he gives it back, all of it zero.
+// until giveBack, all of it zero.
 func (q *queue) take() (first []item) {
 	switch {
 	case len(q.full) > 0:

@@ -69,7 +69,7 @@ func TestMailboxLines(t *testing.T) {
 		require.True(t, ok, name)
 		return f.Offset / line
 	}
-	require.Less(t, at("queueing"), at("mu"))
+	require.Less(t, at("overflow"), at("mu"))
 	require.Less(t, at("limit"), at("taken"))
 	require.Equal(t, at("taken"), at("lent"))
 	// Objects of a whole number of lines, up to 512 bytes, begin at one.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
@@ -24,37 +23,34 @@ type receiveStream struct {
 	// settling is settlingBit and what returned is to reach until the sender is told, if
 	// the sender waits for all of it.
 	settling atomic.Uint64
+	// existed says that the actor was there once.
+	existed atomic.Bool
 	// closed says that the stream has ended. The engine's lock guards it.
 	closed bool
 
 	// These belong to the serving goroutine.
-	door    *door // to the actor, nil until it was found
-	existed bool  // the actor was there once
-	// What comes waits in kept, in order, while the actor is expected (listed in
-	// post.expected) or a long message is on its way (pulling): never both.
+	ref *mailboxRef // to the actor, nil until it was found
+	// Arrivals wait in kept, in order, while a long message is on its way (pulling).
 	kept    []arrival
-	listed  bool
 	pulling bool
-	era     uint32      // changes when it is listed
-	end     *time.Timer // of the wait since then
-	lost    error       // a long message did not come: its sender is gone
+	lost    error // a long message did not come: its sender is gone
 	// before is the receive stream of an earlier stream of the same rank to the same name:
 	// while something waits there, what comes here waits behind it.
 	before *receiveStream
 }
 
-// door leads to a mailbox as long as its actor lives. So a stream that outlives the
+// mailboxRef leads to a mailbox as long as its actor lives. So a stream that outlives the
 // actor does not keep it.
-type door struct{ box atomic.Pointer[mailbox] }
+type mailboxRef struct{ box atomic.Pointer[mailbox] }
 
-// entrance returns the door to a mailbox, which is made on first use. The serving
+// reference returns the door to a mailbox, which is made on first use. The serving
 // goroutine calls it.
-func (m *mailbox) entrance() *door {
-	d := m.door.Load()
+func (m *mailbox) reference() *mailboxRef {
+	d := m.ref.Load()
 	if d == nil {
-		d = new(door)
+		d = new(mailboxRef)
 		d.box.Store(m)
-		m.door.Store(d)
+		m.ref.Store(d)
 		if m.dead.Load() {
 			d.box.Store(nil)
 		}
@@ -64,10 +60,10 @@ func (m *mailbox) entrance() *door {
 
 // box returns the mailbox of a living actor that the receive stream leads to, or nil.
 func (in *receiveStream) box() *mailbox {
-	if in.door == nil {
+	if in.ref == nil {
 		return nil
 	}
-	return in.door.box.Load()
+	return in.ref.box.Load()
 }
 
 // busy returns the receive stream at which what comes here has to wait, or nil.
@@ -76,10 +72,10 @@ func (in *receiveStream) busy() *receiveStream {
 		if b := in.before.busy(); b != nil {
 			return b
 		}
-		in.lost = in.before.lost // who sees nothing of that one must see no gap either
+		in.lost = in.before.lost // an actor that missed that message must see no gap either
 		in.before = nil          // its stream has ended: nothing comes there any more
 	}
-	if in.pulling || in.listed {
+	if in.pulling {
 		return in
 	}
 	return nil
@@ -88,7 +84,7 @@ func (in *receiveStream) busy() *receiveStream {
 // flowing returns the mailbox that what comes goes straight to, or nil.
 func (in *receiveStream) flowing() *mailbox {
 	to := in.box()
-	if to == nil || in.before != nil || in.pulling || in.listed || in.lost != nil || to.dead.Load() {
+	if to == nil || in.before != nil || in.pulling || in.lost != nil || to.dead.Load() {
 		return nil
 	}
 	return to
@@ -105,7 +101,7 @@ func (in *receiveStream) repay(cost uint32) {
 	}
 }
 
-// tell tells the sender what was returned in total, if it is to hear of it.
+// tell tells the sender what was returned in total, if that is due.
 func (in *receiveStream) tell(total uint32) {
 	told := in.told.Load()
 	due := total-told >= engine.StreamWindow/2 || total != told && in.settling.Load() == settlingBit|uint64(total)
@@ -119,13 +115,6 @@ func (in *receiveStream) tell(total uint32) {
 func (in *receiveStream) settle(spent uint32) {
 	in.settling.Store(settlingBit | uint64(spent))
 	in.tell(in.returned.Load())
-}
-
-// unlist ends the wait for the actor.
-func (in *receiveStream) unlist() {
-	in.listed = false
-	in.end.Stop()
-	in.end = nil
 }
 
 // take returns what was kept.

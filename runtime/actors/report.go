@@ -22,7 +22,7 @@ const (
 	framesMax = 6
 )
 
-// reports is what a rank has logged lately. Who loses messages by mistake loses many:
+// reports is what a rank has logged lately. A mistake loses many messages:
 // the first ones say all.
 type reports struct {
 	// mu guards the fields below it.

@@ -70,7 +70,7 @@ func (s *System) Route(how Routing, name string, to ...*actor.PID) (*actor.PID, 
 	return pid, nil
 }
 
-// members returns who is left.
+// members returns the receivers that are left.
 func (r *router) members() []*actor.PID {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +196,7 @@ func newFirst(s *System, to *actor.PID, n int) *first {
 	return f
 }
 
-// answer is the Process that takes one of the answers, or the loss of who was asked.
+// answer is the Process that takes one of the answers, or the loss of the actor that was asked.
 type answer struct {
 	*first
 	came atomic.Bool

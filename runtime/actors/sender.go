@@ -17,14 +17,14 @@ type senders [256]struct {
 	pid  *actor.PID
 }
 
-// speaker returns the sender that a head names, nil if the head has anything else.
-func (p *post) speaker(from int, head []byte) *actor.PID {
+// soleSender returns the sender that a head names, nil if the head has anything else.
+func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 	id := codec.Sole(head, codec.HeadSender)
 	if id == nil {
 		return nil
 	}
 	if strings.HasPrefix(string(id), futurePrefix) {
-		return p.askers.add(p.s, from, string(id))
+		return p.remoteFutures.add(p.s, from, string(id))
 	}
 	n := len(head)
 	known := &p.senders[(uint(head[n-1])+37*uint(head[n-2])+101*uint(from))%uint(len(p.senders))]
@@ -36,7 +36,7 @@ func (p *post) speaker(from int, head []byte) *actor.PID {
 }
 
 // sender returns the sender that a head with other things names.
-func (p *post) sender(from int, h codec.RawHead) *actor.PID {
+func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 	if h.Address != nil {
 		return actor.NewPID(string(h.Address), string(h.Sender))
 	}
@@ -45,12 +45,12 @@ func (p *post) sender(from int, h codec.RawHead) *actor.PID {
 
 const (
 	// envelopesTotal is how many envelopes are made at a time, envelopedMax the
-	// longest message that gets one of them: who keeps one keeps what is in the others.
+	// longest message that gets one of them: a reference to one keeps what is in the others.
 	envelopesTotal = 8
 	envelopedMax   = 512
 )
 
-// envelopes are such that nobody uses yet.
+// envelopes are not yet used.
 type envelopes []actor.MessageEnvelope
 
 // of returns a message of n bytes in an envelope.

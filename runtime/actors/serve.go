@@ -2,9 +2,7 @@ package actors
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -14,33 +12,30 @@ import (
 )
 
 // work delivers what has arrived, and does the deferredTasks of other goroutines. When an
-// actor on a worker is all that was told something, the goroutine leaves to run it.
-func (p *post) work() engine.Next {
+// actor on a worker is the only addressee, the goroutine leaves to run it.
+func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()
 	p.settle()
 	p.flush()
 	for p.s.local.some.Load() {
 		for _, e := range p.s.local.take() {
-			switch {
-			case e.run != nil:
+			if e.run != nil {
 				p.run(e.run)
-			case e.do != nil:
+			} else {
 				e.do()
-			default:
-				p.appeared(e.appeared)
 			}
 		}
 	}
 	woke = woke || p.s.workers.pushed.Load() != before
 	switch {
-	case p.own == nil && woke:
+	case p.next == nil && woke:
 		return engine.Yield
-	case p.own == nil:
+	case p.next == nil:
 		return engine.Stay
 	case woke:
-		p.s.workers.push(p.own)
-		p.own = nil
+		p.s.workers.push(p.next)
+		p.next = nil
 		return engine.Yield
 	default:
 		return engine.Leave
@@ -48,7 +43,7 @@ func (p *post) work() engine.Next {
 }
 
 // run runs an inline actor.
-func (p *post) run(m *mailbox) {
+func (p *inbound) run(m *mailbox) {
 	above := p.box
 	p.box = m
 	p.s.stallDetector.ran(m)
@@ -59,59 +54,53 @@ func (p *post) run(m *mailbox) {
 	}
 }
 
-// deliver brings an arrival where it belongs. It returns whether something else
-// than an actor of ours was told, which may have woken a goroutine.
-func (p *post) deliver(a *arrival) bool {
-	if to := p.to; to != nil && a.rare == nil && a.sender == nil && a.kind == arrivalMessage && a.in != nil && a.in.flowing() == to {
-		p.batch = append(p.batch, item{message: a.message, in: a.in, cost: a.cost})
-		return false
-	}
-	switch {
-	case a.kind == arrivalSettle:
+// deliver gives an arrival to its addressee. It returns whether a Process that is no actor
+// of ours got it, which may have woken a goroutine.
+func (p *inbound) deliver(a *arrival) (woke bool) {
+	switch a.kind {
+	case arrivalSettle:
 		a.in.settle(a.number)
 		return false
+	case arrivalCredit:
+		a.details.stream.Owner.(*remoteEntry).credited(p.s)
+		return true
+	case arrivalRefused:
+		a.details.stream.Owner.(*remoteEntry).refused(p.s, a.details.stream)
+		return true
+	case arrivalLost:
+		p.flush()
+		p.s.lost(int(a.source), a.details.err)
+		return true
+	default:
+	}
+	switch r := a.details; {
 	case a.in != nil && a.kind != arrivalProbe && p.keep(a):
-		return false
 	case a.kind == arrivalClosed:
 		a.in.forget()
-		return false
 	case !a.there():
 		a.in.pulling = true
 		a.in.kept = append(a.in.kept, *a)
-		return false
 	case a.in != nil && a.in.lost != nil && a.kind == arrivalMessage:
 		p.reject(a, a.in.lost)
-		return false
-	case a.rare != nil && a.rare.large:
+	case r != nil && r.large:
 		p.fetch(a)
-		return false
-	case a.kind == arrivalCredit:
-		a.rare.stream.Owner.(*line).credited(p.s)
-	case a.kind == arrivalRefused:
-		a.rare.stream.Owner.(*line).refused(p.s, a.rare.stream)
-	case a.kind == arrivalLost:
-		p.flush()
-		p.s.lost(int(a.source), a.rare.err)
-	case a.rare != nil && a.rare.err != nil:
-		p.reject(a, a.rare.err)
+	case r != nil && r.err != nil:
+		p.reject(a, r.err)
+		return true
 	default:
-		if box := a.box(); box != nil {
-			p.bring(a, box)
-			return false
-		}
-		return p.find(a)
+		return p.handIn(a)
 	}
-	return true
+	return false
 }
 
 // keep keeps an arrival behind what waits before it, if something does. Of long
 // messages behind a long one all are fetched.
-func (p *post) keep(a *arrival) bool {
+func (p *inbound) keep(a *arrival) bool {
 	at := a.in.busy()
 	switch {
 	case at == nil:
 		return false
-	case at == a.in && at.pulling && a.rare != nil && a.rare.large:
+	case at == a.in && at.pulling && a.details != nil && a.details.large:
 		p.fetch(a)
 	default:
 		at.kept = append(at.kept, *a)
@@ -120,7 +109,7 @@ func (p *post) keep(a *arrival) bool {
 }
 
 // flush delivers the messages that were brought.
-func (p *post) flush() {
+func (p *inbound) flush() {
 	if p.to == nil {
 		return
 	}
@@ -131,88 +120,86 @@ func (p *post) flush() {
 	p.batch = p.batch[:0]
 }
 
-// bring gives an arrival to an actor with a mailbox of ours.
-func (p *post) bring(a *arrival, m *mailbox) {
-	if p.to != m || a.kind != arrivalMessage {
-		p.flush()
-	}
-	switch a.kind {
-	case arrivalProbe:
-		p.s.probed(a.message.(deadlock.Probe), m)
-	case arrivalSystem:
-		if message := p.system(a); message != nil {
-			m.PostSystemMessage(message)
+// lookUp finds the addressee of an arrival: the mailbox of an actor of ours, another
+// Process, or neither if the actor may appear yet.
+func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err error) {
+	if a.in != nil {
+		if box = a.in.box(); box != nil {
+			return box, nil, nil
 		}
-	default:
-		message, err := p.open(a)
-		if err != nil {
-			p.reject(a, err)
-			return
-		}
-		p.to = m
-		p.batch = append(p.batch, item{message: message, in: a.in, cost: a.cost})
 	}
+	id := a.id()
+	process, exists := p.s.ProcessRegistry.GetLocal(id)
+	if !exists {
+		process = nil // it is that of dead letters
+	}
+	if a.in == nil && exists && strings.HasPrefix(id, futurePrefix) && !isActor(process) {
+		return nil, process, nil
+	}
+	if a.in != nil && p.s.pending.has(id) {
+		return nil, nil, nil
+	}
+	if b, ok := p.s.boxes.Load(id); ok {
+		box, process = b.(*mailbox), nil
+	}
+	switch {
+	case box == nil && !exists && (a.in == nil || a.in.existed.Load() || id == nobody):
+		return nil, nil, ErrStopped
+	case a.in != nil && box != nil:
+		a.in.ref = box.reference()
+		a.in.existed.Store(true)
+	}
+	return box, process, nil
 }
 
-// find looks for the actor of an arrival.
-func (p *post) find(a *arrival) bool {
-	id := a.id()
-	if a.in == nil && a.kind == arrivalMessage && strings.HasPrefix(id, futurePrefix) {
-		if process, ok := p.s.ProcessRegistry.GetLocal(id); ok && !isActor(process) {
-			p.bringProcess(a, process)
-			return true
-		}
-	}
-	if box, ok := p.s.boxes.Load(id); ok {
-		if a.in != nil {
-			a.in.door, a.in.existed = box.(*mailbox).entrance(), true
-		}
-		p.bring(a, box.(*mailbox))
-		return false
-	}
-	process, ok := p.s.ProcessRegistry.GetLocal(id)
+// handIn gives an arrival to its addressee, or keeps it for an actor that may appear. It
+// returns what deliver does.
+func (p *inbound) handIn(a *arrival) (woke bool) {
+	box, process, err := p.lookUp(a)
+	l := letter{in: a.in, cost: a.cost, system: a.kind == arrivalSystem}
 	switch {
-	case ok:
-		p.bringProcess(a, process)
-		return true
-	case a.in == nil || a.in.existed || id == nobody:
-		p.reject(a, ErrStopped)
+	case err != nil:
+	case a.kind == arrivalProbe:
+		if box != nil {
+			p.flush()
+			p.s.probed(a.message.(deadlock.Probe), box)
+		}
+		return process != nil
+	case l.system:
+		if l.message = p.system(a); l.message == nil {
+			return false
+		}
 	default:
-		p.expect(a)
+		l.message, err = p.open(a)
+	}
+	switch {
+	case err != nil:
+		p.reject(a, err)
+	case box == nil:
+		l.pid = p.addressee(a)
+		if process == nil {
+			p.s.receive(a.id(), l)
+			return false
+		}
+		l.give(p.s, process)
+		return true
+	case l.system:
+		p.flush()
+		box.PostSystemMessage(l.message)
+	default:
+		if p.to != box {
+			p.flush()
+		}
+		p.to = box
+		p.batch = append(p.batch, item{message: l.message, in: a.in, cost: a.cost})
 	}
 	return false
 }
 
-// bringProcess gives an arrival to a Process that is no actor of ours: a future,
-// an actor with a mailbox of its own.
-func (p *post) bringProcess(a *arrival, process actor.Process) {
-	pid := p.addressee(a)
-	if a.in != nil {
-		a.in.existed = true
-	}
-	switch a.kind {
-	case arrivalProbe:
-	case arrivalSystem:
-		if message := p.system(a); message != nil {
-			process.SendSystemMessage(pid, message)
-		}
-	default:
-		message, err := p.open(a)
-		if err != nil {
-			p.reject(a, err)
-			return
-		}
-		if a.in != nil {
-			a.in.repay(a.cost)
-		}
-		process.SendUserMessage(pid, message)
-	}
-}
-
 // open makes the message of an arrival, in its envelope if it has one.
-func (p *post) open(a *arrival) (any, error) {
+func (p *inbound) open(a *arrival) (any, error) {
 	var headers map[string]string
-	if r := a.rare; r != nil {
+	if r := a.details; r != nil {
 		headers = r.headers
 		if err := p.decode(a, r); err != nil {
 			return nil, err
@@ -225,16 +212,17 @@ func (p *post) open(a *arrival) (any, error) {
 }
 
 // decode makes the message of an arrival that is not made yet.
-func (p *post) decode(a *arrival, r *rarity) (err error) {
+func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 	c, memory := r.codec, r.memory
 	if c == nil {
 		return nil
 	}
 	r.codec, r.memory = nil, nil
 	switch {
-	case c == codec.Message:
+	case c == codec.Message && memory != nil:
 		a.message = p.s.world.Received(memory)
-		return nil
+	case c == codec.Message:
+		a.message = p.s.world.Wrap(int(a.source), r.bytes)
 	case memory != nil:
 		a.message, err = c.Decode(memory.Bytes)
 		memory.Release()
@@ -249,7 +237,7 @@ func (p *post) decode(a *arrival, r *rarity) (err error) {
 
 // system makes the system message of an arrival; nil if it has no meaning any
 // more.
-func (p *post) system(a *arrival) any {
+func (p *inbound) system(a *arrival) any {
 	switch a.number {
 	case codec.NumberWatch:
 		p.s.watchedBy(int(a.source), a.id(), a.sender)
@@ -261,18 +249,10 @@ func (p *post) system(a *arrival) any {
 		if !p.s.unwatch(int(a.source), a.id(), a.sender.Id) {
 			return nil
 		}
-		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.rare.bytes[0])}
+		return &actor.Terminated{Who: a.sender, Why: actor.TerminatedReason(a.details.bytes[0])}
 	default: // codec.NumberStop
 		return &actor.Stop{}
 	}
-}
-
-// box returns the mailbox of the addressee, if the stream has led there before.
-func (a *arrival) box() *mailbox {
-	if a.in == nil {
-		return nil
-	}
-	return a.in.box()
 }
 
 // id is the id of the addressee.
@@ -287,7 +267,7 @@ func (a *arrival) id() string {
 }
 
 // addressee is a PID of the addressee.
-func (p *post) addressee(a *arrival) *actor.PID {
+func (p *inbound) addressee(a *arrival) *actor.PID {
 	if a.to != nil {
 		return a.to
 	}
@@ -296,8 +276,8 @@ func (p *post) addressee(a *arrival) *actor.PID {
 
 // reject makes an arrival a dead letter. A Watch is answered. A long message is
 // fetched first: its sender keeps the memory until then.
-func (p *post) reject(a *arrival, why error) {
-	switch r := a.rare; {
+func (p *inbound) reject(a *arrival, why error) {
+	switch r := a.details; {
 	case r != nil && r.large && (a.in == nil || a.in.lost == nil):
 		r.err = why
 		p.fetch(a)
@@ -318,68 +298,15 @@ func (p *post) reject(a *arrival, why error) {
 	case a.kind != arrivalMessage:
 		return
 	}
-	message := a.message
-	if r := a.rare; r != nil && r.memory != nil {
-		if r.codec == codec.Message {
-			message = p.s.world.Received(r.memory)
-		} else {
-			r.memory.Release()
+	if r := a.details; r != nil {
+		_ = p.decode(a, r) // the message of a dead letter may be malformed
+		if r.memory != nil {
+			r.memory.Release() // of an unknown type
 		}
-		r.memory = nil
 	}
+	message := a.message
 	if a.sender != nil {
 		message = &actor.MessageEnvelope{Message: message, Sender: a.sender}
 	}
 	p.s.deadLetter(pid, message, why)
-}
-
-// expect keeps an arrival for an actor that may appear, and what follows it. Its
-// credit bounds what is kept. A probe or a stop of nobody has no meaning.
-func (p *post) expect(a *arrival) {
-	if a.kind == arrivalProbe || a.kind == arrivalSystem && a.number != codec.NumberWatch {
-		return
-	}
-	in := a.in
-	in.kept = append(in.kept, *a)
-	in.listed = true
-	in.era++
-	era := in.era
-	p.expected[in.name] = append(p.expected[in.name], in)
-	in.end = time.AfterFunc(p.s.cfg.Patience, func() {
-		p.s.deferTask(deferredTask{do: func() { p.giveUp(in, era, ErrUnknownActor) }})
-	})
-}
-
-// appeared delivers what waited for an actor.
-func (p *post) appeared(id string) {
-	waiting := p.expected[id]
-	delete(p.expected, id)
-	for _, in := range waiting {
-		in.unlist()
-		for _, a := range in.take() {
-			p.deliver(&a)
-		}
-	}
-	p.flush()
-}
-
-// giveUp makes dead letters of what waits at a receive stream since an era.
-func (p *post) giveUp(in *receiveStream, era uint32, why error) {
-	if !in.listed || in.era != era {
-		return
-	}
-	in.unlist()
-	all := p.expected[in.name]
-	if i := slices.Index(all, in); len(all) > 1 {
-		p.expected[in.name] = slices.Delete(all, i, i+1)
-	} else {
-		delete(p.expected, in.name)
-	}
-	for _, a := range in.take() {
-		if a.kind == arrivalClosed {
-			a.in.forget()
-			continue
-		}
-		p.reject(&a, why)
-	}
 }

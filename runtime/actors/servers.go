@@ -10,7 +10,7 @@ import (
 const serversTotal = 2
 
 // servers are two goroutines, of which one serves: it takes what arrives and runs
-// inline actors. When one actor on a worker is told something it leaves the serving to
+// inline actors. When one actor on a worker gets a message it leaves the serving to
 // the other, which has not to run for that, and runs the actor itself: as leaders and
 // followers do (Schmidt and others, 2000). To wake a worker and give way to it would
 // be one change of goroutines more before the actor runs, a third of what a request
@@ -39,7 +39,7 @@ func (v *servers) relieved() bool { return v.resting.Load() > 0 }
 
 // run is one of the goroutines.
 func (v *servers) run() {
-	p, me := &v.s.post, &worker{}
+	p, me := &v.s.inbound, &worker{}
 	ready, work := p.ready, p.work // once, for they are allocated
 	v.s.workers.enter(me)
 	defer v.s.workers.leave()
@@ -54,13 +54,13 @@ func (v *servers) run() {
 		err := v.s.engine.Serve(ready, work)
 		p.goroutine.Store(0)
 		if err != nil { // the engine has ended, or the job
-			v.s.unanswered(err, func(question) bool { return true })
+			v.s.unanswered(err, func(openRequest) bool { return true })
 			close(v.turn)
 			close(v.ended)
 			return
 		}
-		own := p.own
-		p.own = nil
+		own := p.next
+		p.next = nil
 		v.turn <- struct{}{}
 		v.s.workers.host(me, own)
 	}

@@ -25,7 +25,7 @@ type stallDetector struct {
 	serials uint32      // of inline actors, from 1 on
 	timer   *time.Timer // since the first of them
 	closed  bool
-	told    map[uint32]bool // of whom it was said
+	told    map[uint32]bool // the actors that were reported
 	box     *mailbox        // that ran at the last look
 	left    uint64          // messages that it had taken
 	at      time.Time
@@ -51,7 +51,7 @@ func (o *stallDetector) close() {
 	}
 }
 
-// ran notes who runs. The serving goroutine calls it.
+// ran notes which actor runs. The serving goroutine calls it.
 func (o *stallDetector) ran(m *mailbox) { processor.Store32(&o.running, m.serial) }
 
 // look says it of the actor that ran last if it is at the message that it was at before.
@@ -116,7 +116,7 @@ func (o *stallDetector) find(s *System) {
 	})
 }
 
-// running reports whether somebody runs the actor, or will.
+// running reports whether the actor runs, or will.
 func (m *mailbox) running() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

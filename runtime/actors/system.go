@@ -73,7 +73,7 @@ type System struct {
 	// addresses are those of all ranks in their epochs.
 	addresses []string
 	epochs    []uint32
-	post      post
+	inbound   inbound
 	workers   *workers
 	servers   servers
 
@@ -81,8 +81,8 @@ type System struct {
 	boxes sync.Map // string -> *mailbox
 
 	// mu guards the fields below it.
-	mu    sync.Mutex
-	lines map[remoteKey]*line
+	mu      sync.Mutex
+	remotes map[remoteKey]*remoteEntry
 	// down is why a rank is down.
 	down map[int]error
 	// watches are those of this rank's actors at others, by rank, watcher and who.
@@ -90,7 +90,7 @@ type System struct {
 	// watched are those of a rank's actors at this one's, by rank.
 	watched map[int]map[watchKey]watch
 
-	questions questions
+	openRequests openRequests
 
 	// deadLetters counts dead letters, rubbish those of them that are codec.ErrMalformed.
 	deadLetters, rubbish atomic.Uint64
@@ -103,7 +103,7 @@ type System struct {
 
 	waits         waits
 	stallDetector stallDetector
-	vacancies     vacancies
+	pending       pendingActors
 	reports       reports
 }
 
@@ -127,12 +127,12 @@ func OfConfig(w *runtime.World, cfg Config) (*System, error) {
 func newSystem(w port.World, cfg Config) *System {
 	s := &System{
 		cfg: cfg.withDefaults(), world: w, engine: w.Engine(), epoch: uint32(w.Epoch()),
-		lines:   make(map[remoteKey]*line),
+		remotes: make(map[remoteKey]*remoteEntry),
 		down:    make(map[int]error),
 		watches: make(map[int]map[string]map[string]watch),
 		watched: make(map[int]map[watchKey]watch),
 	}
-	s.vacancies.kept = make(map[string]*backlog)
+	s.pending.byName = make(map[string]*pendingActor)
 	// The actors of connections have a system already, or will: it is the same.
 	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {
 		s.ActorSystem, s.shared = shared, true
@@ -152,8 +152,8 @@ func newSystem(w port.World, cfg Config) *System {
 	s.ProcessRegistry.RegisterAddressResolver(s.resolve)
 	s.Root.WithSpawnMiddleware(s.spawning)
 	s.workers = newWorkers(s)
-	s.post.init(s)
-	s.engine.SetActorReceiver(&s.post)
+	s.inbound.init(s)
+	s.engine.SetActorReceiver(&s.inbound)
 	s.servers.start(s)
 	return s
 }
@@ -251,11 +251,10 @@ func chosen(props *actor.Props, field string) bool {
 func (s *System) String() string { return fmt.Sprintf("actors of %s", s.Address()) }
 
 // deferredTask is something that a goroutine of this rank leaves to the serving one: an
-// inline mailbox to run, or the id of an actor that appeared.
+// inline mailbox to run, or a function to call.
 type deferredTask struct {
-	run      *mailbox
-	appeared string
-	do       func()
+	run *mailbox
+	do  func()
 }
 
 // deferredTasks are those that were left.
@@ -272,7 +271,7 @@ func (s *System) deferTask(e deferredTask) {
 	l.mu.Lock()
 	l.queue = append(l.queue, e)
 	l.mu.Unlock()
-	if !l.some.Swap(true) && engine.Goroutine() != s.post.goroutine.Load() {
+	if !l.some.Swap(true) && engine.Goroutine() != s.inbound.goroutine.Load() {
 		s.engine.Rouse()
 	}
 }

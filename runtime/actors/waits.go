@@ -91,8 +91,8 @@ func parseProbe(b []byte) (deadlock.Probe, error) {
 // whether it is the serving one.
 func (s *System) running() (who *mailbox, serving bool) {
 	g := engine.Goroutine()
-	if g == s.post.goroutine.Load() {
-		return s.post.box, true
+	if g == s.inbound.goroutine.Load() {
+		return s.inbound.box, true
 	}
 	return s.workers.box(g), false
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// watchKey is who watches whom.
+// watchKey is a watcher and the actor that it watches.
 type watchKey struct{ watcher, who string }
 
 // watch is one that is in force.
@@ -33,7 +33,7 @@ func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 }
 
 // unwatch ends a watch of a rank. It returns false if there is none: the watcher
-// was told before, or does not want to know any more.
+// was told before, or has ended the watch.
 func (s *System) unwatch(rank int, watcher, who string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,9 +45,9 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 	return ok
 }
 
-// unfounded ends the watches of an actor of a rank that has no actors, and tells who
+// endWatches ends the watches of an actor of a rank that has no actors, and tells who
 // watched so.
-func (s *System) unfounded(key remoteKey) {
+func (s *System) endWatches(key remoteKey) {
 	var ended []watch
 	s.mu.Lock()
 	for watcher, all := range s.watches[key.rank] {
@@ -118,8 +118,8 @@ func (s *System) lost(rank int, cause error) {
 	watches, watched := s.watches[rank], s.watched[rank]
 	delete(s.watches, rank)
 	delete(s.watched, rank)
-	var there []*line
-	for key, l := range s.lines {
+	var there []*remoteEntry
+	for key, l := range s.remotes {
 		if key.rank == rank {
 			there = append(there, l)
 		}
@@ -136,6 +136,6 @@ func (s *System) lost(rank int, cause error) {
 	for _, l := range there {
 		l.drain()
 	}
-	s.unanswered(&runtime.PeerError{Rank: rank, Op: "request", Cause: cause}, func(one question) bool { return one.rank == rank })
+	s.unanswered(&runtime.PeerError{Rank: rank, Op: "request", Cause: cause}, func(one openRequest) bool { return one.rank == rank })
 	s.tellNames(rank)
 }

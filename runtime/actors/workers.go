@@ -63,7 +63,7 @@ func (w *workers) push(m *mailbox) {
 	w.mu.Unlock()
 }
 
-// staff finds somebody for the line, which is not empty. mu is held.
+// staff finds a worker for the line, which is not empty. mu is held.
 func (w *workers) staff() {
 	switch {
 	case w.idle > 0:
@@ -151,7 +151,7 @@ func (w *workers) end(g uintptr) {
 	w.mu.Unlock()
 }
 
-// ended tells close if nobody is left. mu is held, and one less is left than before.
+// ended tells close if no worker is left. mu is held, and one less is left than before.
 func (w *workers) ended() {
 	if w.closing && w.total+w.guests == 0 {
 		close(w.empty)

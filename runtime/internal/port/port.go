@@ -1,7 +1,6 @@
-// Package port is where package actors reaches the inside of a World. Package
-// runtime cannot hand it over itself: it does not import actors, so that a
-// program without actors carries none of their dependencies, and what it exports
-// is for everybody.
+// Package port is where package actors accesses the internals of a World. Package runtime
+// cannot pass them itself: it does not import actors, so that a program without actors does
+// not contain that package, and what runtime exports is for everybody.
 package port
 
 import (

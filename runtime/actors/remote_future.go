@@ -6,47 +6,47 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// asker is a future of another rank: its PID and its Process, in one piece, because
+// remoteFuture is a future of another rank: its PID and its Process, in one piece, because
 // every request makes both, and most make no other use of either than one answer.
-type asker struct {
+type remoteFuture struct {
 	pid     actor.PID
-	process reply
+	process futureProcess
 }
 
-// askersTotal is how many askers are made at a time: who keeps the PID of one keeps
+// remoteFuturesTotal is how many remoteFutures are made at a time: a reference to the PID of one keeps
 // the others.
-const askersTotal = 4
+const remoteFuturesTotal = 4
 
-// askers are the last ones that came, by their ids, so that the Process of a PID is
+// remoteFutures are the last ones that came, by their ids, so that the Process of a PID is
 // found without a look at its text. The engine's lock guards add; any goroutine may
 // call find.
-type askers struct {
-	recent [64]atomic.Pointer[asker]
-	// unused are such that nobody uses yet. The engine's lock guards it.
-	unused []asker
+type remoteFutures struct {
+	recent [64]atomic.Pointer[remoteFuture]
+	// unused are not yet used. The engine's lock guards it.
+	unused []remoteFuture
 }
 
 // slot is where a future may be. Its rank numbers its futures, at the end of their
 // ids.
-func (t *askers) slot(address, id string) *atomic.Pointer[asker] {
+func (t *remoteFutures) slot(address, id string) *atomic.Pointer[remoteFuture] {
 	return &t.recent[(uint(id[len(id)-1])+37*uint(address[len(address)-1]))%uint(len(t.recent))]
 }
 
 // add makes the PID of a future of a rank.
-func (t *askers) add(s *System, rank int, id string) *actor.PID {
+func (t *remoteFutures) add(s *System, rank int, id string) *actor.PID {
 	if len(t.unused) == 0 {
-		t.unused = make([]asker, askersTotal)
+		t.unused = make([]remoteFuture, remoteFuturesTotal)
 	}
 	a := &t.unused[0]
 	t.unused = t.unused[1:]
 	a.pid.Address, a.pid.Id = s.addresses[rank], id
-	a.process = reply{s: s, rank: rank}
+	a.process = futureProcess{s: s, rank: rank}
 	t.slot(a.pid.Address, id).Store(a)
 	return &a.pid
 }
 
 // find returns the future that a PID belongs to, or nil if others came since.
-func (t *askers) find(pid *actor.PID) *asker {
+func (t *remoteFutures) find(pid *actor.PID) *remoteFuture {
 	if pid.Address == "" {
 		return nil
 	}
@@ -62,35 +62,35 @@ func isActor(p actor.Process) bool {
 	return ok
 }
 
-// reply is a future of another rank as protoactor sees it: a Process. It takes one
+// futureProcess is a future of another rank as protoactor sees it: a Process. It takes one
 // answer, by name and without credit, and has no stream of its own: the answer goes
 // through that of nobody, whichever that is at the time. It is also what a PID leads to
 // whose address is of no rank or of an earlier life; then err says so, and it
 // refuses everything.
-type reply struct {
+type futureProcess struct {
 	s    *System
 	rank int
 	err  error
 }
 
-var _ actor.Process = (*reply)(nil)
+var _ actor.Process = (*futureProcess)(nil)
 
 // SendUserMessage implements actor.Process.
-func (r *reply) SendUserMessage(pid *actor.PID, message any) {
+func (r *futureProcess) SendUserMessage(pid *actor.PID, message any) {
 	if r.err != nil {
 		r.s.deadLetter(pid, message, r.err)
 		return
 	}
-	r.s.post.nobodyOf(r.rank).send(pid, message, pid.Id)
+	r.s.inbound.nobodyOf(r.rank).send(pid, message, pid.Id)
 }
 
 // Stop implements actor.Process.
-func (r *reply) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) }
+func (r *futureProcess) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) }
 
 // SendSystemMessage implements actor.Process.
-func (r *reply) SendSystemMessage(pid *actor.PID, message any) {
+func (r *futureProcess) SendSystemMessage(pid *actor.PID, message any) {
 	if r.err == nil {
-		r.s.post.nobodyOf(r.rank).sendSystem(pid, message, remoteKey{r.rank, r.s.epochs[r.rank], pid.Id}, pid.Id)
+		r.s.inbound.nobodyOf(r.rank).sendSystem(pid, message, remoteKey{r.rank, r.s.epochs[r.rank], pid.Id}, pid.Id)
 		return
 	}
 	switch m := message.(type) {

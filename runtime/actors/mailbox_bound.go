@@ -7,15 +7,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A mailbox is bounded in bytes of its own rank: posted, which they count who post,
-// less taken, which he counts who runs it. Each looks at the other's only when they
-// have to: those who post when their last look, limit, allows no more; he who runs
-// it when crowded says that somebody waits for room.
+// A mailbox is bounded in bytes of its own rank: posted, which the senders count, less
+// taken, which the goroutine that runs the actor counts. Each reads the other's counter only
+// when it must: a sender when the limit that it knows allows no more, the goroutine that runs
+// the actor when fullAt says that a sender waits for space.
 
-// queueing is who and what waits for room in a mailbox.
-type queueing struct {
-	overflow []waiting // of this rank's actors, after user
-	room     sync.Cond // others
+// overflow is the senders and messages that wait for space in a mailbox.
+type overflow struct {
+	waiting []waiting // of this rank's actors, after user
+	room    sync.Cond // others
 }
 
 // admits reports whether there is room for a message. An empty mailbox has room for
@@ -30,25 +30,25 @@ func (m *mailbox) admits(cost uint32) bool {
 	return after <= m.limit || taken == m.posted
 }
 
-// roomy reports whether half of what waited when somebody began to wait for room is
-// taken. Who runs the mailbox calls it, or holds mu.
-func (m *mailbox) roomy() bool {
-	return atomic.LoadUint64(&m.taken)+uint64(m.s.cfg.Mailbox)/2 >= m.crowded.Load() || m.dead.Load()
+// hasSpace reports whether half of what waited when a sender began to wait for space is
+// taken. The goroutine that runs the mailbox calls it, or one that holds mu.
+func (m *mailbox) hasSpace() bool {
+	return atomic.LoadUint64(&m.taken)+uint64(m.s.cfg.Mailbox)/2 >= m.fullAt.Load() || m.dead.Load()
 }
 
-// crowd makes the mailbox crowded. mu is held.
-func (m *mailbox) crowd() *queueing {
-	if m.queueing == nil {
-		m.queueing = &queueing{}
-		m.queueing.room.L = &m.mu
+// crowd makes the mailbox fullAt. mu is held.
+func (m *mailbox) markFull() *overflow {
+	if m.overflow == nil {
+		m.overflow = &overflow{}
+		m.overflow.room.L = &m.mu
 	}
-	m.crowded.Store(m.posted)
-	return m.queueing
+	m.fullAt.Store(m.posted)
+	return m.overflow
 }
 
-// postCrowded posts to a mailbox without room: an actor's message waits in its
-// outbox, anybody else waits himself. mu is held, and given up.
-func (m *mailbox) postCrowded(i item) {
+// postFull posts to a mailbox without room: an actor's message waits in its
+// outbox, any other goroutine waits. mu is held, and released.
+func (m *mailbox) postFull(i item) {
 	if m.dead.Load() {
 		m.put(i)
 		m.arouse()
@@ -62,7 +62,7 @@ func (m *mailbox) postCrowded(i item) {
 				m.s.deadLetter(m.pid, i.message, runtime.ErrClosed)
 				return
 			}
-			m.crowd().room.Wait()
+			m.markFull().room.Wait()
 		}
 		m.put(i)
 		m.arouse()
@@ -75,9 +75,9 @@ func (m *mailbox) postCrowded(i item) {
 		return
 	}
 	m.mu.Lock()
-	q := m.crowd()
-	q.overflow = append(q.overflow, waiting{item: i, owner: who})
-	emptied := m.roomy() // meanwhile
+	q := m.markFull()
+	q.waiting = append(q.waiting, waiting{item: i, owner: who})
+	emptied := m.hasSpace() // meanwhile
 	m.mu.Unlock()
 	if emptied {
 		m.refill()
@@ -97,26 +97,26 @@ func (m *mailbox) refill() {
 // refilled moves what waits for room into the mailbox, if there is any, and returns
 // it for moved. mu is held.
 func (m *mailbox) refilled() (all []waiting) {
-	if m.crowded.Load() == 0 || !m.roomy() {
+	if m.fullAt.Load() == 0 || !m.hasSpace() {
 		return nil
 	}
-	q := m.queueing
+	q := m.overflow
 	n := 0
-	for ; n < len(q.overflow); n++ {
-		w := q.overflow[n]
+	for ; n < len(q.waiting); n++ {
+		w := q.waiting[n]
 		if !m.admits(w.cost) && !m.dead.Load() {
 			break
 		}
 		m.put(w.item)
 		all = append(all, w)
 	}
-	q.overflow = append(q.overflow[:0], q.overflow[n:]...)
-	if len(q.overflow) > 0 {
-		m.crowded.Store(m.posted)
+	q.waiting = append(q.waiting[:0], q.waiting[n:]...)
+	if len(q.waiting) > 0 {
+		m.fullAt.Store(m.posted)
 		return all
 	}
-	q.overflow = nil
-	m.crowded.Store(0)
+	q.waiting = nil
+	m.fullAt.Store(0)
 	q.room.Broadcast()
 	return all
 }

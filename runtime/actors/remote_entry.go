@@ -23,13 +23,13 @@ type remoteKey struct {
 // pid is a PID of the actor.
 func (k remoteKey) pid() *actor.PID { return actor.NewPID(address(k.rank, k.epoch), k.id) }
 
-// line is what a System keeps of an actor of another rank, that is of a remote,
+// remoteEntry is what a System keeps of an actor of another rank, that is of a remote,
 // which lives as long as somebody uses it: PIDs lead to it, and messages that wait
 // in it hold it. The next remote of the actor has the same line. When there is none, and
 // all that was sent has been taken, the stream is closed, which frees the other end, too:
-// not before, because a new stream begins with a window of credit of its own, so that who
+// not before, because a new stream begins with a window of credit of its own, so that a program that
 // keeps no PID could send without bound.
-type line struct {
+type remoteEntry struct {
 	key remoteKey
 	// remote is guarded by System.mu.
 	remote weak.Pointer[remote]
@@ -42,29 +42,29 @@ type line struct {
 func (s *System) reach(key remoteKey) *remote {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.lines[key]
+	l := s.remotes[key]
 	if l == nil {
-		l = &line{key: key}
-		s.lines[key] = l
+		l = &remoteEntry{key: key}
+		s.remotes[key] = l
 	} else if r := l.remote.Value(); r != nil {
 		return r
 	}
-	r := &remote{s: s, key: key, line: l}
+	r := &remote{s: s, key: key, entry: l}
 	l.remote = weak.Make(r)
-	goruntime.AddCleanup(r, trail.end, trail{weak.Make(s), weak.Make(l)})
+	goruntime.AddCleanup(r, cleanup.end, cleanup{weak.Make(s), weak.Make(l)})
 	return r
 }
 
-// trail leads from a remote that is gone to its line. The garbage collector keeps it
+// cleanup leads from a remote that is gone to its line. The garbage collector keeps it
 // until then and would keep all that it leads to, by which a System, which leads to
 // remotes, would last for ever: so it leads nowhere by itself.
-type trail struct {
+type cleanup struct {
 	s weak.Pointer[System]
-	l weak.Pointer[line]
+	l weak.Pointer[remoteEntry]
 }
 
 // end is called when the remote is gone.
-func (t trail) end() {
+func (t cleanup) end() {
 	if s, l := t.s.Value(), t.l.Value(); s != nil && l != nil {
 		l.retire(s)
 	}
@@ -72,18 +72,18 @@ func (t trail) end() {
 
 // retire closes the stream of a line that has no remote any more and forgets the line. If
 // not all was taken that went through the stream it asks the receiver to tell when it is.
-func (l *line) retire(s *System) {
+func (l *remoteEntry) retire(s *System) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lines[l.key] != l || l.remote.Value() != nil {
+	if s.remotes[l.key] != l || l.remote.Value() != nil {
 		return
 	}
 	stream := l.stream.Load()
 	if stream != nil && !s.settle(stream, l.key.epoch) {
 		return
 	}
-	// mu is held: nobody finds that there is no line while its stream is still open.
-	delete(s.lines, l.key)
+	// mu is held: no goroutine finds the entry gone while its stream is still open.
+	delete(s.remotes, l.key)
 	if stream != nil && l.stream.CompareAndSwap(stream, nil) {
 		s.engine.CloseStream(stream)
 	}
@@ -103,7 +103,7 @@ func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 
 // credited is told that credit has come back: for messages that wait, or for the end of
 // the stream.
-func (l *line) credited(s *System) {
+func (l *remoteEntry) credited(s *System) {
 	if l.waiting.Load() != nil { // the remote lives
 		l.drain()
 		return
@@ -112,17 +112,17 @@ func (l *line) credited(s *System) {
 }
 
 // drain sends what waits.
-func (l *line) drain() {
+func (l *remoteEntry) drain() {
 	if r := l.waiting.Load(); r != nil {
 		r.drain()
 	}
 }
 
 // refused is told that an actor message of a stream was dropped. Maybe it was the first, and
-// nobody knows where the stream leads; so the next message makes another.
-func (l *line) refused(s *System, stream *engine.Stream) {
-	s.post.announced[l.key.rank].Clear() // it has refused something, maybe a definition
-	s.unfounded(l.key)
+// the peer does not know where the stream leads; so the next message makes another.
+func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
+	s.inbound.announced[l.key.rank].Clear() // it has refused something, maybe a definition
+	s.endWatches(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
 	s.deadLetter(l.key.pid(), nil, why)
 	// The line's first: a remote without a stream takes the line's.
@@ -138,6 +138,6 @@ func (l *line) refused(s *System, stream *engine.Stream) {
 		defer r.drain()
 	}
 	if first || r == nil { // what is asked through the next stream may be answered
-		s.unanswered(why, func(one question) bool { return one.rank == l.key.rank && one.id == l.key.id })
+		s.unanswered(why, func(one openRequest) bool { return one.rank == l.key.rank && one.id == l.key.id })
 	}
 }

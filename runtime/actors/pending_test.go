@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
 // What waits in vain for an actor of its own rank ends as at another rank: dead letters
 // say why, who asks and who watches hears so.
-func TestVacanciesEnd(t *testing.T) {
+func TestPendingActorsEnd(t *testing.T) {
 	local(t, 1, actors.Config{Patience: 10 * time.Millisecond, Mailbox: 1000}, func(all []*actors.System) {
 		s := all[0]
 		dead := letters(s)
@@ -37,8 +38,8 @@ func TestVacanciesEnd(t *testing.T) {
 	})
 }
 
-// A vacancy takes as much as a mailbox, and gives what it has to the actor.
-func TestVacanciesAreBounded(t *testing.T) {
+// A pending actor takes as much as a mailbox, and gives what it has to the actor.
+func TestPendingActorsAreBounded(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: 1000, Patience: soon}, func(all []*actors.System) {
 		s := all[0]
 		dead := letters(s)
@@ -54,7 +55,7 @@ func TestVacanciesAreBounded(t *testing.T) {
 		require.Equal(t, "0", next(t, in).(string)[:1])
 		require.Equal(t, "1", next(t, in).(string)[:1])
 
-		// The end came behind them. Its name is vacant again, and the same PID leads to
+		// The end came behind them. No actor has its name then, and the same PID leads to
 		// who has it next.
 		require.Eventually(t, func() bool {
 			_, lives := s.ProcessRegistry.GetLocal("late")
@@ -140,7 +141,7 @@ func TestNothingOvertakesABacklog(t *testing.T) {
 }
 
 // A router leads to an actor of its own rank that comes later, and hears of its end.
-func TestRouterToAVacancy(t *testing.T) {
+func TestRouterToAPendingActor(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
 		_, err := s.Spawn(idle(), "there")
@@ -159,5 +160,42 @@ func TestRouterToAVacancy(t *testing.T) {
 			}
 			return true
 		}, soon, time.Millisecond)
+	})
+}
+
+// Messages of this rank and of another wait for one actor in the order in which each sent
+// them, their senders' later ones behind them; the credit of those from the other rank is
+// returned when they are taken, and when they wait in vain.
+func TestAllRanksWaitForAPendingActor(t *testing.T) {
+	const size, messages = 1000, 3 * engine.StreamWindow / (1000 + 128)
+	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {
+		here := all[1]
+		var sent sync.WaitGroup
+		for from, s := range all {
+			sent.Go(func() {
+				pid := s.PID(1, "late")
+				for i := range messages {
+					s.Root.Send(pid, fmt.Sprintf("%d %d%*d", from, i, size, 0))
+				}
+			})
+		}
+		require.Eventually(t, all[0].Waiting, soon, time.Millisecond, "the credit is spent")
+		in := inbox(t, here, "late", here.Worker())
+		var got [2]int
+		for range 2 * messages {
+			var from, i int
+			_, err := fmt.Sscanf(next(t, in).(string), "%d %d", &from, &i)
+			require.NoError(t, err)
+			require.Equal(t, got[from], i, "of rank %d", from)
+			got[from]++
+		}
+		sent.Wait()
+	})
+	local(t, 2, actors.Config{Patience: 10 * time.Millisecond}, func(all []*actors.System) {
+		dead := letters(all[1])
+		for range messages { // without credit it would block
+			all[0].Root.Send(all[0].PID(1, "never"), make([]byte, size))
+		}
+		require.ErrorIs(t, next(t, dead), actors.ErrUnknownActor)
 	})
 }

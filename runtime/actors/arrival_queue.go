@@ -1,20 +1,20 @@
 package actors
 
-// inflow is what came from the engine, in order. Plain messages that come in a row
-// through one stream are one arrival, a run: who delivers them looks once where they
+// arrivalQueue is what came from the engine, in order. Plain messages that come in a row
+// through one stream are one arrival, a run: its addressee is looked up once, where they
 // go, and has them as items already.
-type inflow struct {
+type arrivalQueue struct {
 	list []arrival
 	// items are the messages of the runs in list, one run after the other.
 	items []item
 }
 
 // add appends an arrival.
-func (f *inflow) add(a arrival) { f.list = append(f.list, a) }
+func (f *arrivalQueue) add(a *arrival) { f.list = append(f.list, *a) }
 
-// plain appends a message that came through a stream from a rank, to the run there if
-// there is one.
-func (f *inflow) plain(from int, i item) {
+// addItem appends a message that came through a stream of a rank: to the run of the stream,
+// if that is the last arrival.
+func (f *arrivalQueue) addItem(from int, i item) {
 	f.items = append(f.items, i)
 	if n := len(f.list); n > 0 {
 		if last := &f.list[n-1]; last.kind == arrivalRun && last.in == i.in {
@@ -26,14 +26,14 @@ func (f *inflow) plain(from int, i item) {
 }
 
 // reset makes it empty, and keeps the memory.
-func (f *inflow) reset() {
+func (f *arrivalQueue) reset() {
 	clear(f.list)
 	clear(f.items)
 	f.list, f.items = f.list[:0], f.items[:0]
 }
 
 // deliverAll delivers what was taken. It returns what deliver does.
-func (p *post) deliverAll() (woke bool) {
+func (p *inbound) deliverAll() (woke bool) {
 	items := p.taken.items
 	for i := range p.taken.list {
 		a := &p.taken.list[i]
@@ -53,7 +53,7 @@ func (p *post) deliverAll() (woke bool) {
 const runWhole = 16
 
 // deliverRun is deliver for a run.
-func (p *post) deliverRun(a *arrival, items []item) (woke bool) {
+func (p *inbound) deliverRun(a *arrival, items []item) (woke bool) {
 	to := a.in.flowing()
 	if to == nil {
 		for _, i := range items {

@@ -1,0 +1,73 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/deadlock"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// control sends a message that needs no credit: a probe, or one of protoactor itself. The
+// error is the loss of the rank, or that of the head.
+func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) error {
+	defer goruntime.KeepAlive(r)
+	for {
+		f, err := r.frame(kind, number, h, nil)
+		if err == nil {
+			_, err = r.s.engine.SendActorMessage(f.stream, f.words, f.head, body, 0)
+		}
+		if !errors.Is(err, engine.ErrLinkClosed) {
+			return err
+		}
+	}
+}
+
+// probe sends a probe. Actors that wait for a lost rank are told of the loss.
+func (r *remote) probe(p deadlock.Probe) {
+	_ = r.control(codec.KindProbe, 0, &codec.Head{}, p.Append(nil))
+}
+
+// Stop implements actor.Process.
+func (r *remote) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) }
+
+// SendSystemMessage implements actor.Process. What protoactor sends to a child or
+// a parent only has no meaning at another rank and is a dead letter.
+func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
+	r.sendSystem(pid, message, r.key, "")
+}
+
+// sendSystem is SendSystemMessage to an actor with a key, which is that of r or, with
+// a name, of a future.
+func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
+	h := codec.Head{Name: name}
+	var body []byte
+	var number uint32
+	switch m := message.(type) {
+	case *actor.Watch:
+		if !r.s.watch(key, m.Watcher, pid) {
+			r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
+			return
+		}
+		number, h.Sender = codec.NumberWatch, m.Watcher
+	case *actor.Unwatch:
+		r.s.unwatch(key.rank, m.Watcher.Id, key.id)
+		number, h.Sender = codec.NumberUnwatch, m.Watcher
+	case *actor.Terminated:
+		r.s.unwatchedBy(key.rank, m.Who.Id, pid)
+		number, h.Sender, body = codec.NumberTerminated, m.Who, []byte{byte(m.Why)}
+	case *actor.Stop:
+		number = codec.NumberStop
+	default:
+		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
+		return
+	}
+	// A rank that is lost has no use for the others.
+	if err := r.control(codec.KindSystem, number, &h, body); err != nil && number == codec.NumberStop {
+		r.s.deadLetter(pid, message, err)
+	}
+}

@@ -1,0 +1,320 @@
+package actors
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// What an arrival is.
+type arrivalKind uint8
+
+const (
+	arrivalMessage arrivalKind = iota
+	arrivalRun                 // number messages, see arrivalQueue
+	arrivalSystem
+	arrivalProbe
+	arrivalCredit  // stream can be sent through again
+	arrivalRefused // the peer of stream has no actors
+	arrivalLost    // of a rank
+	arrivalClosed  // the stream of a receive stream has ended
+	arrivalSettle  // of a receive stream: number is what its sender has spent
+)
+
+// arrival is what a peer sent, or became of it, on the way from the engine to the
+// actor. It is small because there are many.
+type arrival struct {
+	kind    arrivalKind
+	number  uint32 // arrivalSystem: the type; arrivalRun: of messages; arrivalSettle: bytes
+	cost    uint32
+	source  int32
+	in      *receiveStream // nil if the head had the name
+	to      *actor.PID     // nil but if the head had the name
+	message any
+	sender  *actor.PID
+	details *arrivalDetails
+}
+
+// arrivalDetails is what few arrivals have.
+type arrivalDetails struct {
+	headers map[string]string
+	// With codec the message is still to be made, from memory or from bytes.
+	codec  *codec.Type
+	bytes  []byte
+	memory *engine.Message
+	stream *engine.Stream
+	large  bool  // bytes are an announcement
+	pull   *pull // it is on its way, or there
+	err    error // why it is a dead letter
+}
+
+// withDetails returns the rare part, which it makes if there is none.
+func (a *arrival) withDetails() *arrivalDetails {
+	if a.details == nil {
+		a.details = new(arrivalDetails)
+	}
+	return a.details
+}
+
+// inbound takes what the engine hands over and delivers it. The engine's lock guards
+// its fields up to the blank line.
+type inbound struct {
+	s             *System
+	sources       []*source
+	queue         arrivalQueue
+	envelopes     envelopes
+	senders       senders
+	remoteFutures remoteFutures // others may read it
+
+	taken     arrivalQueue // what work is at; the serving goroutine's while it works
+	transfers transfers
+	batch     []item // messages in a row for one actor, on their way to its mailbox
+	to        *mailbox
+	goroutine atomic.Uintptr
+	box       *mailbox // the inline actor that the serving goroutine runs
+	next      *mailbox // what it is to run when it has left
+
+	// announced says which types a rank knows, a bit each; nobodies has one remote
+	// of each rank, for what needs no stream of its own.
+	announced []codec.Announced
+	nobodies  []atomic.Pointer[remote]
+}
+
+var _ engine.ActorReceiver = (*inbound)(nil)
+
+// init makes the zero value usable.
+func (p *inbound) init(s *System) {
+	p.s = s
+	p.sources = make([]*source, s.world.Size())
+	p.announced = make([]codec.Announced, s.world.Size())
+	p.nobodies = make([]atomic.Pointer[remote], s.world.Size())
+}
+
+// ready reports whether there is something for work. The engine's lock is held.
+func (p *inbound) ready() bool {
+	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
+		p.taken, p.queue = p.queue, p.taken
+	}
+	return len(p.taken.list) > 0 || p.s.local.some.Load() || p.transfers.over()
+}
+
+// ActorMessage implements engine.ActorReceiver: it decodes what a peer sent.
+func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, memory *engine.Message) {
+	if memory == nil && p.plain(from, w, body) {
+		return
+	}
+	a := arrival{source: int32(from)}
+	if memory != nil {
+		a.withDetails().memory = memory
+	}
+	src := p.sources[from]
+	if src == nil {
+		src = &source{}
+		p.sources[from] = src
+	}
+	kind, n := codec.SplitTag(w.Tag)
+	var err error
+	switch {
+	case n > len(body) || memory != nil && kind != codec.KindUser:
+		err = fmt.Errorf("%w: tag %#x", codec.ErrMalformed, w.Tag)
+	case kind == codec.KindName:
+		if err = src.open(p.s, from, w.Stream, string(body)); err == nil {
+			return
+		}
+	case kind == codec.KindDefine:
+		if err = src.types.Define(w.Type, body); err == nil {
+			return
+		}
+	case kind == codec.KindSettle:
+		err = src.settle(&a, w, body)
+	default:
+		if err = p.address(&a, src, w, body[:n]); err == nil {
+			err = p.contents(&a, src, w, kind, body[n:])
+		}
+		if w.ID != p.s.epoch && err == nil {
+			err = fmt.Errorf("%w: epoch %d, not %d", ErrStale, p.s.epoch, w.ID)
+		}
+	}
+	if err != nil {
+		a.kind, a.withDetails().err = arrivalMessage, err // a dead letter, whatever it was to be
+	}
+	p.queue.add(&a)
+}
+
+// plain is the fast path of the most frequent messages: of a type that is decoded by
+// copying, with a sender of the peer alone in the head, or answers. It returns false for
+// any other, and for what is malformed.
+func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
+	src := p.sources[from]
+	kind, n := codec.SplitTag(w.Tag)
+	if kind != codec.KindUser || src == nil || w.ID != p.s.epoch || n > len(body) {
+		return false
+	}
+	decode := src.types.Copied(w.Type)
+	if decode == nil {
+		return false
+	}
+	head, body := body[:n], body[n:]
+	if w.Stream == 0 {
+		id := codec.Sole(head, codec.HeadName)
+		if id == nil {
+			return false
+		}
+		message, err := decode(body)
+		if err == nil {
+			p.queue.list = append(p.queue.list, arrival{source: int32(from), to: p.future(id), message: message})
+		}
+		return err == nil
+	}
+	in := src.receiveStream(w.Stream)
+	if in == nil {
+		return false
+	}
+	var sender *actor.PID
+	if n > 0 {
+		if sender = p.soleSender(from, head); sender == nil {
+			return false
+		}
+	}
+	message, err := decode(body)
+	if err != nil {
+		return false
+	}
+	if sender != nil {
+		message = p.envelopes.of(message, sender, len(body))
+	}
+	p.queue.addItem(from, item{message: message, in: in, cost: costOf(len(body))})
+	return true
+}
+
+// future returns the PID of a future of this rank, mostly that of the last request.
+func (p *inbound) future(id []byte) *actor.PID {
+	if to := p.s.openRequests.answered(id); to != nil {
+		return to
+	}
+	return p.s.NewLocalPID(string(id))
+}
+
+// address finds out who a message is for and from.
+func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head []byte) error {
+	if w.Stream != 0 {
+		if a.in = src.receiveStream(w.Stream); a.in == nil {
+			return fmt.Errorf("%w: stream %d", codec.ErrMalformed, w.Stream)
+		}
+	}
+	if len(head) > 0 {
+		if a.sender = p.soleSender(int(a.source), head); a.sender == nil {
+			if err := p.parse(a, head); err != nil {
+				return err
+			}
+		}
+	}
+	if a.in == nil && a.to == nil {
+		return fmt.Errorf("%w: no addressee", codec.ErrMalformed)
+	}
+	return nil
+}
+
+// parse is address for a head that has anything else than a sender of the peer.
+func (p *inbound) parse(a *arrival, head []byte) error {
+	h, err := codec.ParseHead(head)
+	if err != nil {
+		return err
+	}
+	if len(h.Name) > 0 && a.in == nil {
+		a.to = p.future(h.Name)
+	}
+	if h.Headers != nil {
+		a.withDetails().headers = h.Headers
+	}
+	if h.HasSender {
+		a.sender = p.sender(int(a.source), h)
+	}
+	return nil
+}
+
+// contents keeps the message, which is decoded when it is delivered, without the engine's
+// lock.
+func (p *inbound) contents(a *arrival, src *source, w engine.ActorMessage, kind int, body []byte) error {
+	switch kind {
+	case codec.KindUser, codec.KindLarge:
+	case codec.KindProbe:
+		q, err := parseProbe(body)
+		a.kind, a.message = arrivalProbe, q
+		return err
+	case codec.KindSystem:
+		if w.Type < codec.NumberWatch || w.Type > codec.NumberStop || a.sender == nil && w.Type != codec.NumberStop || w.Type == codec.NumberTerminated && len(body) != 1 {
+			return fmt.Errorf("%w: system message %d", codec.ErrMalformed, w.Type)
+		}
+		a.kind, a.number = arrivalSystem, w.Type
+		a.withDetails().bytes = append([]byte(nil), body...)
+		return nil
+	default:
+		return fmt.Errorf("%w: tag %#x", codec.ErrMalformed, w.Tag)
+	}
+	r := a.withDetails()
+	n := len(body)
+	var err error
+	switch {
+	case kind == codec.KindLarge:
+		if n, _, err = codec.ParseAnnouncement(body); err != nil {
+			return err
+		}
+		r.large = true
+	case r.memory != nil:
+		n = len(r.memory.Bytes)
+	}
+	if a.in != nil {
+		a.cost = costOf(n)
+	}
+	r.codec, err = src.types.Type(w.Type)
+	if r.memory == nil {
+		r.bytes = append([]byte(nil), body...)
+	}
+	return err
+}
+
+// Credit implements engine.ActorReceiver.
+func (p *inbound) Credit(l *engine.Stream) {
+	p.queue.add(&arrival{kind: arrivalCredit, details: &arrivalDetails{stream: l}})
+}
+
+// Refused implements engine.ActorReceiver.
+func (p *inbound) Refused(l *engine.Stream) {
+	p.queue.add(&arrival{kind: arrivalRefused, details: &arrivalDetails{stream: l}})
+}
+
+// Closed implements engine.ActorReceiver.
+func (p *inbound) Closed(from int, stream uint32) {
+	a := arrival{kind: arrivalClosed, source: int32(from)}
+	if src := p.sources[from]; src != nil {
+		a.in = src.close(stream)
+	}
+	if a.in == nil {
+		a.kind, a.details = arrivalMessage, &arrivalDetails{err: fmt.Errorf("%w: end of stream %d", codec.ErrMalformed, stream)}
+	}
+	p.queue.add(&a)
+}
+
+// Lost implements engine.ActorReceiver.
+func (p *inbound) Lost(peer int, cause error) {
+	p.sources[peer] = nil
+	p.queue.add(&arrival{kind: arrivalLost, source: int32(peer), details: &arrivalDetails{err: cause}})
+}
+
+// nobodyOf returns a remote of a rank that is no actor's. There is one.
+func (p *inbound) nobodyOf(rank int) *remote {
+	if r := p.nobodies[rank].Load(); r != nil {
+		return r
+	}
+	r, _ := p.s.resolve(p.s.PID(rank, nobody))
+	p.nobodies[rank].Store(r.(*remote))
+	return r.(*remote)
+}
+
+// nobody is the id that no actor has.
+const nobody = "$nobody"

@@ -1,0 +1,130 @@
+package actors
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// futurePrefix begins the ids of protoactor's futures.
+const futurePrefix = "future$"
+
+// openRequestsFew is how many openRequests are kept without a look at which are answered.
+const openRequestsFew = 64
+
+// errEnded says of a request that its future has ended by the loss of the rank, or
+// otherwise, while the message was being sent.
+var errEnded = errors.New("the request has ended")
+
+// openRequest is a request of a future of this rank to an actor of another one.
+type openRequest struct {
+	rank   int
+	id     string // of the actor
+	future *actor.PID
+}
+
+// openRequests are those that were sent and may still be open. An answer takes out the
+// last one alone, if it is its own, for to look for others would cost too much: when
+// there are twice as many as were open at the last look, those whose future is gone are
+// forgotten.
+//
+// The goroutine that takes an open request out answers it, and no other: two answers at a
+// time are a race within protoactor's Future.
+type openRequests struct {
+	mu   sync.Mutex
+	all  []openRequest
+	room int
+}
+
+// isFuture reports whether a sender is a future of this rank.
+func (s *System) isFuture(sender *actor.PID) bool {
+	return sender != nil && strings.HasPrefix(sender.Id, futurePrefix) && sender.Address == s.Address()
+}
+
+// withdraw takes out a openRequest that was not sent. If its future has ended meanwhile, the
+// error says so.
+func (s *System) withdraw(one openRequest, err error) error {
+	if s.openRequests.take(one) || s.isActorNamed(one) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errEnded, cmp.Or(err, actor.ErrDeadLetter))
+}
+
+// enter enters a openRequest.
+func (s *System) enter(one openRequest) {
+	q := &s.openRequests
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.all) >= q.room {
+		q.all = slices.DeleteFunc(q.all, func(one openRequest) bool { return !s.open(one) })
+		q.room = max(openRequestsFew, 2*len(q.all))
+	}
+	q.all = append(q.all, one)
+}
+
+// answered takes out the last openRequest, if it is of the future of that id, and returns
+// the future's PID, else nil.
+func (q *openRequests) answered(id []byte) *actor.PID {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.all) - 1
+	if n < 0 || q.all[n].future.Id != string(id) {
+		return nil
+	}
+	pid := q.all[n].future
+	q.all[n] = openRequest{}
+	q.all = q.all[:n]
+	return pid
+}
+
+// take takes a openRequest out, one of the last. It returns false if it is not there.
+func (q *openRequests) take(one openRequest) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, other := range slices.Backward(q.all) {
+		if other == one {
+			q.all = slices.Delete(q.all, i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// open reports whether a openRequest waits for its answer.
+func (s *System) open(one openRequest) bool {
+	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
+	return ok && !isActor(process)
+}
+
+// isActorNamed reports whether the sender is an actor with the name of a future, which has no
+// openRequests.
+func (s *System) isActorNamed(one openRequest) bool {
+	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
+	return ok && isActor(process)
+}
+
+// unanswered makes dead letters of the openRequests that will not be answered, which end
+// their futures.
+func (s *System) unanswered(why error, vain func(one openRequest) bool) {
+	q := &s.openRequests
+	var ended []openRequest
+	q.mu.Lock()
+	q.all = slices.DeleteFunc(q.all, func(one openRequest) bool {
+		if vain(one) {
+			ended = append(ended, one)
+			return true
+		}
+		return false
+	})
+	q.mu.Unlock()
+	for _, one := range ended {
+		if s.open(one) {
+			s.deadLetter(s.PID(one.rank, one.id), &actor.MessageEnvelope{Sender: one.future}, why)
+		}
+	}
+}

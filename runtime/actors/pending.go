@@ -1,0 +1,243 @@
+package actors
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// pendingActors are the actors of this rank that do not exist yet and have messages.
+type pendingActors struct {
+	// mu guards what byName contains. Nothing is called with it held.
+	mu     sync.Mutex
+	byName map[string]*pendingActor
+	closed bool // nothing is kept any more
+	// total is the length of byName, to be read without mu.
+	total atomic.Int32
+}
+
+// pendingActor is an actor that does not exist yet. Its messages wait in order, those of
+// this rank and those of others, until an actor has the name, or for Config.Patience. Of
+// this rank Config.Mailbox bounds their bytes, of others the credit of their streams.
+type pendingActor struct {
+	letters    []letter
+	bytes      int  // of this rank
+	delivering bool // the actor is there: somebody delivers the letters
+	patience   *time.Timer
+}
+
+// letter is a message for an actor of this rank: of protoactor itself, or any other.
+type letter struct {
+	pid     *actor.PID
+	message any
+	system  bool
+	in      *receiveStream // nil: of this rank
+	cost    uint32         // of the credit of in
+}
+
+// has reports whether an actor is pending: new messages must wait behind the others.
+func (p *pendingActors) has(name string) bool {
+	if p.total.Load() == 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.byName[name] != nil
+}
+
+// receive gives a letter to the actor, if it is there and no letter waits before it. Else
+// it keeps the letter.
+func (s *System) receive(name string, l letter) {
+	switch process, full := s.keep(name, l); {
+	case process != nil:
+		l.give(s, process)
+	case full != nil:
+		s.reject(l, full)
+	}
+}
+
+// keep keeps a letter, or returns the Process to give it to. full is why the letter
+// cannot be kept.
+func (s *System) keep(name string, l letter) (to actor.Process, full error) {
+	p := &s.pending
+	cost := 0
+	if l.in == nil && !l.system {
+		cost = int(weight(l.message))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.byName[name]
+	if w == nil {
+		if process, ok := s.ProcessRegistry.GetLocal(name); ok {
+			return process, nil
+		}
+		if _, watch := l.message.(*actor.Watch); l.system && !watch {
+			return nil, nil // it has no meaning for nobody
+		}
+		if p.closed {
+			return nil, runtime.ErrClosed
+		}
+		w = &pendingActor{}
+		w.patience = time.AfterFunc(s.cfg.Patience, func() {
+			s.deferTask(deferredTask{do: func() { s.giveUp(name, w, ErrUnknownActor) }})
+		})
+		p.byName[name] = w
+		p.total.Store(int32(len(p.byName)))
+	}
+	if cost > 0 && w.bytes > 0 && w.bytes+cost > s.cfg.Mailbox {
+		return nil, ErrMailboxFull
+	}
+	w.letters, w.bytes = append(w.letters, l), w.bytes+cost
+	return nil, nil
+}
+
+// remove ends the wait for an actor. mu is held.
+func (p *pendingActors) remove(name string) {
+	delete(p.byName, name)
+	p.total.Store(int32(len(p.byName)))
+}
+
+// appeared delivers the letters of an actor that was spawned, on the goroutine that
+// spawned it: what that goroutine sends next comes behind them.
+func (s *System) appeared(name string) {
+	p := &s.pending
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.byName[name]
+	if w == nil || w.delivering {
+		return
+	}
+	w.delivering = true
+	w.patience.Stop()
+	for len(w.letters) > 0 {
+		letters := w.letters
+		w.letters, w.bytes = nil, 0
+		p.mu.Unlock()
+		for _, l := range letters {
+			if process, ok := s.ProcessRegistry.GetLocal(name); ok {
+				l.give(s, process)
+			} else {
+				s.reject(l, ErrStopped)
+			}
+		}
+		p.mu.Lock()
+	}
+	p.remove(name)
+}
+
+// giveUp makes dead letters of the letters of an actor that did not appear in time.
+func (s *System) giveUp(name string, w *pendingActor, why error) {
+	p := &s.pending
+	p.mu.Lock()
+	if p.byName[name] != w || w.delivering {
+		p.mu.Unlock()
+		return
+	}
+	p.remove(name)
+	p.mu.Unlock()
+	for _, l := range w.letters {
+		s.reject(l, why)
+	}
+}
+
+// close makes dead letters of all letters, and of those to come.
+func (p *pendingActors) close(s *System) {
+	p.mu.Lock()
+	p.closed = true
+	all := maps.Clone(p.byName)
+	p.mu.Unlock()
+	for name, w := range all {
+		w.patience.Stop()
+		s.giveUp(name, w, runtime.ErrClosed)
+	}
+}
+
+// give gives a letter to a Process. A mailbox of ours returns the credit of the letter
+// when the actor takes it.
+func (l letter) give(s *System, to actor.Process) {
+	if l.in != nil {
+		l.in.existed.Store(true)
+	}
+	_, stop := l.message.(*actor.Stop)
+	switch {
+	case l.system && stop:
+		to.Stop(l.pid)
+	case l.system:
+		to.SendSystemMessage(l.pid, l.message)
+	case l.in == nil:
+		to.SendUserMessage(l.pid, l.message)
+	default:
+		if box, ok := s.boxes.Load(l.pid.Id); ok {
+			box.(*mailbox).postArrived(item{message: l.message, in: l.in, cost: l.cost})
+			return
+		}
+		l.in.repay(l.cost)
+		to.SendUserMessage(l.pid, l.message)
+	}
+}
+
+// reject makes a letter a dead letter. A Watch is answered.
+func (s *System) reject(l letter, why error) {
+	if l.in != nil {
+		l.in.repay(l.cost)
+	}
+	if !l.system {
+		s.deadLetter(l.pid, l.message, why)
+	} else if watch, ok := l.message.(*actor.Watch); ok {
+		s.tellSystem(watch.Watcher, &actor.Terminated{Who: l.pid, Why: actor.TerminatedReason_NotFound})
+	}
+}
+
+// pendingProcess is the Process of a PID of this rank that System.PID returned when there
+// was no actor of the name.
+type pendingProcess struct {
+	s    *System
+	name string
+	// box is the actor's mailbox, once it was found.
+	box atomic.Pointer[mailbox]
+}
+
+var _ actor.Process = (*pendingProcess)(nil)
+
+// own returns the PID of an actor of this rank.
+func (s *System) own(name string) *actor.PID {
+	if _, ok := s.ProcessRegistry.GetLocal(name); ok && !s.pending.has(name) {
+		return s.NewLocalPID(name)
+	}
+	// A PID keeps the Process that it led to first, which it does here while it is
+	// known by another name.
+	pid, _ := s.ProcessRegistry.Add(&pendingProcess{s: s, name: name}, "pending"+s.ProcessRegistry.NextId())
+	s.Root.Stop(pid)
+	s.ProcessRegistry.Remove(pid)
+	pid.Id = name
+	return pid
+}
+
+// SendUserMessage implements actor.Process.
+func (x *pendingProcess) SendUserMessage(pid *actor.PID, message any) {
+	if m := x.box.Load(); m != nil && !m.dead.Load() {
+		m.PostUserMessage(message)
+		return
+	}
+	if box, ok := x.s.boxes.Load(x.name); ok && !x.s.pending.has(x.name) {
+		x.box.Store(box.(*mailbox))
+	}
+	x.s.receive(x.name, letter{pid: pid, message: message})
+}
+
+// SendSystemMessage implements actor.Process.
+func (x *pendingProcess) SendSystemMessage(pid *actor.PID, message any) {
+	x.s.receive(x.name, letter{pid: pid, message: message, system: true})
+}
+
+// Stop implements actor.Process. Nothing is done for own, nor to nobody.
+func (x *pendingProcess) Stop(pid *actor.PID) {
+	if pid.Id == x.name {
+		x.SendSystemMessage(pid, &actor.Stop{})
+	}
+}

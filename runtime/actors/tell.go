@@ -1,0 +1,255 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"sync"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// Every message of the program to another rank takes the same steps:
+//
+//	address   outgoing: the addressee, the sender and the headers
+//	encode    payload: its bytes in place, in a buffer, or in the arena
+//	credit    the engine refuses what exceeds the credit of the stream; then the message
+//	          waits in the outbox of its actor, or its goroutine waits
+//	post      in a frame; else its memory is handed over; else, where that cannot be, it is
+//	          announced and sent as a message of the engine
+
+// outgoing is a message on its way to another rank, addressed.
+type outgoing struct {
+	head    codec.Head
+	codec   *codec.Type
+	content any // without its envelope
+}
+
+// addressed takes a message out of its envelope. With a name it is an answer to a future of
+// the rank, else for the actor that the stream leads to.
+func addressed(message any, name string) (o outgoing, err error) {
+	o.content, o.head.Name = message, name
+	if env, ok := message.(*actor.MessageEnvelope); ok {
+		o.content, o.head.Sender, o.head.Headers = env.Message, env.Sender, env.Header
+	}
+	if o.codec = codec.Of(o.content); o.codec == nil {
+		err = fmt.Errorf("%w: %T", ErrUnregistered, o.content)
+	}
+	return o, err
+}
+
+// send sends a message. With a name it is an answer to a future of the rank, which
+// is not r, and needs no credit.
+func (r *remote) send(pid *actor.PID, message any, name string) {
+	defer goruntime.KeepAlive(r) // its stream must not be closed meanwhile
+	o, err := addressed(message, name)
+	sent := false
+	if err == nil && (name != "" || !r.queued.Load()) {
+		sent, err = r.tell(&o)
+	}
+	switch {
+	case err != nil:
+		r.s.deadLetter(pid, message, err)
+	case !sent:
+		r.wait(pid, message, &o)
+	}
+}
+
+// tell encodes and posts a message. It returns false if there is no credit.
+func (r *remote) tell(o *outgoing) (sent bool, err error) {
+	// A request of a future is entered before it is sent, so that no loss of the rank after
+	// that is missed.
+	one := openRequest{r.key.rank, r.key.id, o.head.Sender}
+	asks := r.s.isFuture(o.head.Sender)
+	if asks {
+		r.s.enter(one)
+	}
+	for {
+		sent, err = r.encodeAndPost(o)
+		if err == nil || !errors.Is(err, engine.ErrLinkClosed) {
+			break
+		}
+		// The peer has refused a message: there is another stream, or will be.
+	}
+	if asks && !sent {
+		err = r.s.withdraw(one, err)
+	}
+	return sent, err
+}
+
+// frame is what goes with the payload of a message.
+type frame struct {
+	stream *engine.Stream
+	words  engine.ActorMessage
+	head   []byte
+}
+
+// frame makes the frame of a message whose head is appended to space.
+func (r *remote) frame(kind int, number uint32, h *codec.Head, space []byte) (f frame, err error) {
+	if f.stream, err = r.openStream(); err != nil {
+		return f, err
+	}
+	if f.head, err = h.Append(space, r.s.Address()); err != nil {
+		return f, err
+	}
+	f.words = engine.ActorMessage{Tag: codec.Tag(kind, len(f.head)), Type: number, ID: r.key.epoch}
+	if h.Name == "" {
+		f.words.Stream = f.stream.Number()
+	}
+	return f, nil
+}
+
+// cost is what a payload of n bytes takes of the credit of the stream, if the frame goes
+// through one.
+func (f *frame) cost(n int) uint32 {
+	if f.words.Stream == 0 {
+		return 0
+	}
+	return costOf(n)
+}
+
+// encodeAndPost is tell through the present stream.
+func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
+	var space [192]byte
+	f, err := r.frame(codec.KindUser, o.codec.Number, &o.head, space[:0])
+	if err == nil {
+		err = r.define(f.stream, o.codec)
+	}
+	if err != nil {
+		return false, err
+	}
+	var b payload
+	if err := r.encode(&b, o); err != nil {
+		return false, err
+	}
+	sent, err := r.post(&f, &b)
+	if b.buffer != nil {
+		b.buffer.giveBack()
+	}
+	return sent, err
+}
+
+// define tells the rank what the number of a type means, before its first use.
+func (r *remote) define(l *engine.Stream, c *codec.Type) error {
+	known := &r.s.inbound.announced[r.key.rank]
+	if !known.Needs(c) {
+		return nil
+	}
+	// With the stream, so that a refusal is reported.
+	_, err := r.s.engine.SendActorMessage(l, engine.ActorMessage{Stream: l.Number(), Tag: codec.Tag(codec.KindDefine, 0), Type: c.Number}, nil, c.Definition(), 0)
+	if err == nil {
+		// Now, not before: another goroutine must not rely on it too early. A second
+		// definition does no harm.
+		known.Add(c)
+	}
+	return err
+}
+
+// payload is the encoded contents of a message.
+type payload struct {
+	bytes []byte
+	// memory is the *runtime.Message that bytes are of, or nil; it is the receiver's when
+	// the payload is sent.
+	memory any
+	// buffer has bytes, unless they are in place.
+	buffer *buffer
+}
+
+// buffer is memory for encoded messages.
+type buffer struct{ bytes []byte }
+
+// buffers are unused.
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// bufferMax is the longest buffer that is kept.
+const bufferMax = 1 << 20
+
+// giveBack ends the use of a buffer.
+func (b *buffer) giveBack() {
+	if cap(b.bytes) > bufferMax {
+		b.bytes = nil
+	}
+	buffers.Put(b)
+}
+
+// encode makes the payload of a message: in place where its type allows that.
+func (r *remote) encode(b *payload, o *outgoing) (err error) {
+	if o.codec == codec.Message {
+		alive := false
+		if b.bytes, alive = r.s.world.Bytes(o.content); !alive {
+			return runtime.ErrBuffer
+		}
+		b.memory = o.content
+		return nil
+	}
+	if o.codec.View != nil {
+		if b.bytes = o.codec.View(o.content); b.bytes != nil {
+			return nil
+		}
+	}
+	b.buffer = buffers.Get().(*buffer)
+	if b.bytes, err = o.codec.Append(b.buffer.bytes[:0], o.content); err != nil {
+		b.buffer.giveBack()
+		return fmt.Errorf("encode %T: %w", o.content, err)
+	}
+	b.buffer.bytes = b.bytes
+	return nil
+}
+
+// smallMessage is the longest *runtime.Message that is copied where memory can change
+// hands: to hand it over and to get it back costs more.
+const smallMessage = 256
+
+// post sends a payload, which nobody changes from then on. It returns false if there is no
+// credit; then, and after an error, the payload is the caller's still.
+func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
+	n := len(b.bytes)
+	fits := len(f.head)+n <= int(r.frameMax.Load())
+	if (!fits || b.memory != nil && n > smallMessage) && !r.apart.Load() {
+		if sent, err = r.handOver(f, b); !errors.Is(err, transport.ErrNotSupported) {
+			return sent, err
+		}
+		r.apart.Store(true)
+	}
+	if !fits {
+		return r.announce(f, b)
+	}
+	sent, err = r.s.engine.SendActorMessage(f.stream, f.words, f.head, b.bytes, f.cost(n))
+	if sent && b.memory != nil {
+		r.s.world.Release(b.memory)
+	}
+	return sent, err
+}
+
+// handOver sends the memory of a payload by its name. What is not in the arena is copied
+// there first. The error is transport.ErrNotSupported where memory cannot change hands.
+func (r *remote) handOver(f *frame, b *payload) (sent bool, err error) {
+	memory, n := b.memory, len(b.bytes)
+	if memory == nil {
+		if memory, err = r.s.world.Hold(n); err != nil {
+			return false, fmt.Errorf("message of %d bytes: %w", n, err)
+		}
+		to, _ := r.s.world.Bytes(memory)
+		copy(to, b.bytes)
+		defer func() {
+			if !sent {
+				r.s.world.Release(memory)
+			}
+		}()
+	}
+	g, err := r.s.world.Give(memory, r.key.rank)
+	if err != nil {
+		return false, err
+	}
+	if sent, err = r.s.engine.SendActorMemory(f.stream, f.words, f.head, g.Key, n, f.cost(n)); sent {
+		r.s.world.Given(memory, g, r.key.rank)
+	} else {
+		r.s.world.Regain(memory, g)
+	}
+	return sent, err
+}
