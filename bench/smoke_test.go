@@ -145,7 +145,7 @@ func TestCollectives(t *testing.T) {
 			if strings.HasSuffix(op, "barrier") {
 				sizes = []int{0}
 			}
-			out := run(t, 3, "collective", "-op", op, "-type", "float32", "-m", "8,64K", "-i", "3", "-x", "1", "-full", "-json")
+			out := run(t, 3, "collective", "-op", op, "-type", "float32", "-m", "8,64K", "-i", "3", "-x", "1", "-full", "-json", "-write")
 			requireRows(t, out, 3, sizes, false)
 		})
 	}

@@ -18,7 +18,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-var operation = flag.String("op", "allreduce", "`operation`: "+strings.Join(operationNames, ", "))
+var (
+	operation = flag.String("op", "allreduce", "`operation`: "+strings.Join(operationNames, ", "))
+	write     = flag.Bool("write", false, "write the sent buffer before each call, not timed: what never changes stays in the caches of its readers")
+)
 
 func main() {
 	o := osu.Define("collective", "1:1M", osu.Collective)
@@ -64,7 +67,7 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 			return nil, err
 		}
 		timed, warmup := o.Loops(size)
-		mean, err := measure(c, call, timed, warmup)
+		mean, err := measure(c, call, renewal(send[:n*sendBlocks]), timed, warmup)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +79,23 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	})
 }
 
+// renewal returns what is done before each call, but not timed.
+func renewal[T osu.Element](send []T) func(i int) {
+	if !*write {
+		return func(int) {}
+	}
+	return func(i int) {
+		for k := range send {
+			send[k] = T(i%writtenValues + 1)
+		}
+	}
+}
+
+// writtenValues is how many values the written buffers have in turn; every type has them.
+const writtenValues = 64
+
 // measure returns the mean time of a call at this rank in microseconds.
-func measure(c *runtime.Comm, call func() error, timed, warmup int) (float64, error) {
+func measure(c *runtime.Comm, call func() error, renew func(i int), timed, warmup int) (float64, error) {
 	separate := !strings.HasSuffix(*operation, "barrier")
 	if err := collectives.Barrier(c); err != nil {
 		return 0, err
@@ -92,6 +110,7 @@ func measure(c *runtime.Comm, call func() error, timed, warmup int) (float64, er
 		if i >= warmup {
 			total += time.Since(origin) - start
 		}
+		renew(i)
 		if separate {
 			if err := collectives.Barrier(c); err != nil {
 				return 0, err

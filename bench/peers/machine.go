@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -20,13 +21,26 @@ type machine struct {
 
 func thisMachine() machine {
 	m := machine{Processors: goruntime.NumCPU(), Go: goruntime.Version() + " " + goruntime.GOARCH}
-	m.CPU = field(read("/proc/cpuinfo"), "model name")
+	cpu := read("/proc/cpuinfo")
+	m.CPU = field(cpu, "model name")
+	if family := field(cpu, "cpu family"); family != "" { // the name alone can hide the generation
+		m.CPU += fmt.Sprintf(" (family %s, model %s)", family, field(cpu, "model"))
+	}
 	m.Kernel = strings.TrimSpace(read("/proc/sys/kernel/osrelease"))
 	m.LoadBefore = strings.TrimSpace(read("/proc/loadavg"))
 	if out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output(); err == nil {
 		m.Commit = strings.TrimSpace(string(out))
 	}
 	return m
+}
+
+// text is a line about the machine.
+func (m *machine) text() string {
+	text := fmt.Sprintf("Measured on %s, %d processors, Linux %s, %s", m.CPU, m.Processors, m.Kernel, m.Go)
+	if m.Commit != "" {
+		text += ", commit " + m.Commit
+	}
+	return text + ".\n"
 }
 
 // versionLine matches the line with the version in the output of Open MPI (under the name

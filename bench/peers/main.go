@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // options are the command line.
@@ -22,6 +24,8 @@ type options struct {
 	only       *regexp.Regexp
 	quick, ucx bool
 	draw       bool
+	resume     bool
+	limit      time.Duration
 	nice       int
 	out        string
 }
@@ -34,6 +38,8 @@ func main() {
 	flag.BoolVar(&o.draw, "draw", false, "measure nothing: draw the pictures of the samples that are in the results")
 	flag.IntVar(&o.nice, "nice", 0, "run all systems with this `niceness`; a negative one (root) helps on a machine with other load")
 	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the tree; with -only and -quick none, as what they leave is not whole)")
+	flag.BoolVar(&o.resume, "resume", false, "go on with the results that are there: measure what lacks in them, with -only some of it, and write them again")
+	flag.DurationVar(&o.limit, "for", 0, "stop after this `time` and write what there is by then; needs -resume")
 	part := flag.String("part", strings.Join(partNames(), ","), "only these `comparisons`")
 	only := flag.String("only", "", "only rows whose name matches this `expression`")
 	flag.Parse()
@@ -71,6 +77,9 @@ func (o *options) complete(arguments []string, part, only string) error {
 	if o.rounds < 1 {
 		return fmt.Errorf("-rounds %d: at least one", o.rounds)
 	}
+	if o.resume && (o.draw || o.quick) || o.limit > 0 && !o.resume {
+		return errors.New("-for needs -resume, which neither -draw nor -quick goes with")
+	}
 	for name := range strings.SplitSeq(part, ",") {
 		if !slices.Contains(partNames(), name) {
 			return fmt.Errorf("-part %q: there are %s", name, strings.Join(partNames(), ", "))
@@ -81,7 +90,7 @@ func (o *options) complete(arguments []string, part, only string) error {
 	if o.only, err = regexp.Compile(only); err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	if o.out != "" || !o.draw && (only != "" || o.quick) {
+	if o.out != "" || !o.draw && !o.resume && (only != "" || o.quick) {
 		return nil
 	}
 	root, err := moduleDir()
@@ -96,6 +105,11 @@ func compare(ctx context.Context, o *options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if o.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.limit)
+		defer cancel()
+	}
 	compared := false
 	for _, p := range plans() {
 		c := &comparison{plan: p, dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
@@ -105,18 +119,45 @@ func compare(ctx context.Context, o *options) error {
 			continue
 		}
 		compared = true
+		if o.resume {
+			if err := c.resume(o.out); err != nil {
+				return err
+			}
+		}
 		if err := c.build(ctx, o.ucx); err != nil {
 			return err
 		}
-		if err := c.run(ctx); err != nil {
-			return err // results of an interrupted run do not replace complete ones
+		stopped := c.run(ctx)
+		if o.resume {
+			c.plan = p // what is there of other rows is reported, too
+		} else if stopped != nil {
+			return stopped // results of an interrupted run do not replace complete ones
 		}
-		if err := c.report(o.out); err != nil {
+		if err := errors.Join(c.report(o.out), stopped); err != nil {
 			return err
 		}
 	}
 	if !compared {
 		return errors.New("no row matches -only")
+	}
+	return nil
+}
+
+// resume takes the samples that were written before.
+func (c *comparison) resume(out string) error {
+	name := filepath.Join(out, c.name+".json")
+	before, err := stored(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case before.Quick || before.Machine.CPU != c.result.Machine.CPU || before.Machine.Processors != c.result.Machine.Processors:
+		return fmt.Errorf("%s: of another machine, %s, or of a quick run: it cannot be gone on with", name, before.Machine.CPU)
+	}
+	c.result.Samples, c.result.Problems = before.Samples, before.Problems
+	if c.result.Problems == nil {
+		c.result.Problems = map[string]map[string]string{}
 	}
 	return nil
 }
@@ -157,6 +198,10 @@ func (c *comparison) report(out string) error {
 	if c.quick {
 		add("A quick run tests the comparison; its figures mean nothing.\n")
 	}
+	if c.summary {
+		add(summary(c.result.Table))
+	}
+	add(c.result.Machine.text())
 	add(c.problems())
 	text := strings.Join(paragraphs, "\n")
 	fmt.Print(text)

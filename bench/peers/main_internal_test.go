@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -12,7 +13,7 @@ import (
 func TestOptions(t *testing.T) {
 	root, err := moduleDir()
 	require.NoError(t, err)
-	results, all := filepath.Join(root, "bench", "results"), "peers,crowd,rdma,actors,curves"
+	results, all := filepath.Join(root, "bench", "results"), "peers,osu,crowd,rdma,actors,curves"
 	for _, tc := range []struct {
 		given      options
 		arguments  []string
@@ -25,8 +26,11 @@ func TestOptions(t *testing.T) {
 		{given: options{rounds: 5, quick: true}, part: all},
 		{given: options{rounds: 5, quick: true, out: "there"}, part: all, only: "x", out: "there"},
 		{given: options{rounds: 5, draw: true, quick: true}, part: all, out: results},
+		{given: options{rounds: 5, resume: true}, part: "osu", only: "^allreduce", out: results},
+		{given: options{rounds: 5, resume: true, quick: true}, part: "osu", says: "-for needs -resume"},
+		{given: options{rounds: 5, limit: 1}, part: "osu", says: "-for needs -resume"},
 		{given: options{rounds: 0}, part: all, says: "-rounds 0"},
-		{given: options{rounds: 5}, part: "", says: `-part "": there are peers, crowd, rdma, actors, curves`},
+		{given: options{rounds: 5}, part: "", says: `-part "": there are peers, osu, crowd, rdma, actors, curves`},
 		{given: options{rounds: 5}, part: "rdma,boat", says: `-part "boat"`},
 		{given: options{rounds: 5}, part: all, only: "(", says: "-only: "},
 		{given: options{rounds: 5}, part: all, arguments: []string{"rdma"}, says: `unexpected argument "rdma"`},
@@ -57,4 +61,57 @@ func TestChoose(t *testing.T) {
 	c = &comparison{plan: curvePlan()}
 	c.choose(regexp.MustCompile("latency"))
 	require.Empty(t, c.curves, "curves are no rows")
+}
+
+// What was measured before on the same machine is not measured again, and what lacks is.
+func TestResume(t *testing.T) {
+	dir := t.TempDir()
+	fresh := func() *comparison { return &comparison{plan: osuPlan(), systems: systems("", false), result: newResult(2)} }
+	c := fresh()
+	require.NoError(t, c.resume(dir), "there is nothing yet")
+	m, ours := &c.measurements[0], &c.systems[0]
+	require.True(t, c.due(m, ours, 0))
+	c.result.add(m.key, ours.name, map[int]float64{8: 1})
+	c.result.fail(c.measurements[1].key, ours.name, errors.New("lost"))
+	require.NoError(t, c.result.write(filepath.Join(dir, "osu.json")))
+
+	again := fresh()
+	require.NoError(t, again.resume(dir))
+	require.False(t, again.due(m, ours, 0))
+	require.True(t, again.due(m, ours, 1))
+	require.True(t, again.due(m, &again.systems[1], 0))
+	require.True(t, again.due(&again.measurements[2], ours, 0))
+	require.False(t, again.due(&again.measurements[1], ours, 0), "what failed is not tried again")
+
+	other := fresh()
+	other.result.Machine.CPU = "another"
+	require.ErrorContains(t, other.resume(dir), "of another machine")
+}
+
+// Every operation has every size on every number of ranks, each in processes of its own
+// with OSU's counts.
+func TestOSUPlan(t *testing.T) {
+	p := osuPlan()
+	require.Len(t, p.rows, len(p.measurements), "a row per measurement")
+	names := make([]string, 0, len(p.rows))
+	for i := range p.rows {
+		names = append(names, p.rows[i].name)
+		m := p.measurements[i]
+		require.Equal(t, p.rows[i].measurement, m.key)
+		if m.program != "messagerate" { // whose own counts are not OSU's
+			require.NotContains(t, m.args, "-i")
+			require.NotContains(t, m.args, "-x")
+		}
+		require.Empty(t, m.ours)
+	}
+	for _, ranks := range []string{"2", "4", "8"} {
+		require.Contains(t, names, "barrier, "+ranks+" ranks")
+		for _, what := range []string{"latency", "messages of", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"} {
+			for _, size := range []string{"8 B", "1 KiB", "16 KiB", "64 KiB", "1 MiB"} {
+				require.Contains(t, names, what+" "+size+", "+ranks+" ranks")
+			}
+		}
+	}
+	require.Contains(t, names, "bidirectional bandwidth 1 MiB, 2 ranks")
+	require.Contains(t, names, "alltoall 64 KiB, buffers written, 2 ranks")
 }

@@ -35,13 +35,15 @@ type plan struct {
 	measurements []measurement
 	rows         []row
 	curves       []curve
+	// summary says that the rows are summed up below the table.
+	summary bool
 	// peers returns the systems, ours first; the programs are built in dir.
 	peers func(dir string, ucx bool) []system
 }
 
 // plans returns all comparisons.
 func plans() []plan {
-	return []plan{messagePlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan()}
+	return []plan{messagePlan(), osuPlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan()}
 }
 
 // messagePlan compares messages and collectives of two ranks, and whole jobs, with Open

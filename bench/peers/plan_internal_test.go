@@ -45,7 +45,7 @@ func TestPlanIsWhole(t *testing.T) {
 				require.False(t, keys[key].alone, "%s needs the peers", key)
 			}
 		}
-		require.Equal(t, p.title == "", len(p.rows) == 0, "%s: rows are a picture", p.name)
+		require.True(t, p.title == "" || len(p.rows) > 0, "%s: the picture is of rows", p.name)
 	}
 }
 

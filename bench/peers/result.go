@@ -51,6 +51,20 @@ func (r *result) add(measurement, system string, values map[int]float64) {
 	}
 }
 
+// rounds returns how many rounds of a measurement a system has done.
+func (r *result) rounds(measurement, system string) int {
+	done := 0
+	for key, bySystem := range r.Samples {
+		if measurementOf(key) != measurement {
+			continue
+		}
+		for _, samples := range bySystem[system] {
+			done = max(done, len(samples))
+		}
+	}
+	return done
+}
+
 // fail keeps why a run gave no values.
 func (r *result) fail(measurement, system string, err error) {
 	if r.Problems[measurement] == nil {

@@ -54,6 +54,8 @@ func (c *comparison) due(m *measurement, s *system, round int) bool {
 		return false
 	case m.times > 0 && round >= m.times:
 		return false
+	case c.result.rounds(m.key, s.name) > round: // of an earlier run
+		return false
 	case m.peers > 0 && !ours && round >= m.peers:
 		return false
 	}
@@ -79,6 +81,9 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	}
 	if errors.Is(err, launch.ErrTimeout) {
 		err = fmt.Errorf("hangs: %w", err)
+	}
+	if ctx.Err() != nil {
+		return
 	}
 	if err != nil {
 		c.result.fail(m.key, s.name, err)

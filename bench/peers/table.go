@@ -155,6 +155,33 @@ func (c *comparison) text(lines []line) string {
 	return b.String()
 }
 
+// summary counts the rows that miss their bars and takes the median of the ratios, of
+// which those are inverted where higher is better.
+func summary(lines []line) string {
+	var ratios []float64
+	below := 0
+	for i := range lines {
+		switch l := &lines[i]; {
+		case l.Verdict == unknown || l.Ratio <= 0:
+			continue
+		case l.Higher:
+			ratios = append(ratios, 1/l.Ratio)
+		default:
+			ratios = append(ratios, l.Ratio)
+		}
+		if lines[i].Verdict == missed {
+			below++
+		}
+	}
+	if len(ratios) == 0 {
+		return ""
+	}
+	slices.Sort(ratios)
+	median := (ratios[(len(ratios)-1)/2] + ratios[len(ratios)/2]) / 2
+	return fmt.Sprintf("%d rows, of which %d miss the bar. Median of the ratios, inverted where higher is better: %s.\n",
+		len(ratios), below, number(median, true))
+}
+
 // curveText returns the points of a curve in Markdown, medians and extremes, or
 // nothing when there are none.
 func (c *comparison) curveText(what *curve) string {

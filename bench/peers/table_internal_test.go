@@ -129,3 +129,15 @@ func TestReportWritesEverything(t *testing.T) {
 
 	require.NoError(t, c.report(""), "what is not whole is printed alone")
 }
+
+// The summary inverts the ratios of which higher ones are better, and leaves out rows
+// without figures.
+func TestSummary(t *testing.T) {
+	lines := []line{
+		{Ratio: 0.5, Verdict: attained}, {Ratio: 2, Verdict: missed}, {Ratio: 4, Higher: true, Verdict: attained},
+		{Verdict: unknown},
+	}
+	require.Equal(t, "3 rows, of which 1 miss the bar. Median of the ratios, inverted where higher is better: 0.5.\n", summary(lines))
+	require.Equal(t, "2 rows, of which 1 miss the bar. Median of the ratios, inverted where higher is better: 1.25.\n", summary(lines[:2]))
+	require.Empty(t, summary(lines[3:]))
+}

@@ -22,6 +22,11 @@ static void call(int n) {
     if (request != MPI_REQUEST_NULL) MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* Blocks of the message size that a rank sends. */
+static int blocks(void) {
+    return !strcmp(twin.op, "scatter") || !strcmp(twin.op, "alltoall") ? twin.size : 1;
+}
+
 int main(int argc, char **argv) {
     twin_init(&argc, &argv, "1:1M", COLLECTIVE);
     int barrier = strstr(twin.op, "barrier") != NULL;
@@ -37,6 +42,7 @@ int main(int argc, char **argv) {
             double start = MPI_Wtime();
             call(n);
             if (i >= warmup) total += MPI_Wtime() - start;
+            if (twin.write) memset(send, i % 64 + 1, twin.sizes[k] * blocks());
             if (!barrier) MPI_Barrier(MPI_COMM_WORLD);
         }
         total = total * 1e6 / timed;

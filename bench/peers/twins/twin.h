@@ -27,7 +27,7 @@ static struct {
     int warmup;           /* -1: by counts */
     MPI_Datatype type;
     const char *op;
-    int pairs, heard, block;
+    int pairs, heard, block, write;
     double seconds;
     counts_t counts;
     int rank, size;
@@ -82,6 +82,7 @@ static void twin_init(int *argc, char ***argv, const char *sizes, counts_t count
     for (int i = 1; i < *argc; i++) {
         const char *flag = (*argv)[i];
         if (!strcmp(flag, "-pairs")) { twin.pairs = 1; continue; }
+        if (!strcmp(flag, "-write")) { twin.write = 1; continue; }
         twin_check(i + 1 < *argc, "a flag without a value");
         const char *value = (*argv)[++i];
         if (!strcmp(flag, "-m")) twin_sizes(value);

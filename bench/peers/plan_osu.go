@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
+)
+
+// osuSizes are the sizes of messages in bytes, osuRanks the numbers of ranks.
+var (
+	osuSizes = []int{8, kib, 16 * kib, 64 * kib, mib}
+	osuRanks = []int{2, 4, 8}
+)
+
+// osuOperations are the collective operations with a size.
+var osuOperations = []string{"bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"}
+
+// osuPlan compares as OSU measures: each row in processes of its own, which do OSU's
+// default counts of iterations, timed and before, with buffers from the heap.
+func osuPlan() plan {
+	var p plan
+	p.name, p.peers, p.summary = "osu", systems, true
+	for _, ranks := range osuRanks {
+		p.addPoints(ranks)
+		p.addOSU(ranks, "barrier", "barrier", 0, measurement{program: "collective", args: []string{"-op", "barrier"}})
+		for _, operation := range osuOperations {
+			for _, size := range osuSizes {
+				p.addOSU(ranks, operation, operation+" "+chart.Bytes(size), size, collectiveOf(operation, size))
+			}
+		}
+	}
+	p.addWritten()
+	p.measurements = bounded(p.measurements)
+	return p
+}
+
+// addPoints adds what moves between pairs of ranks. Bandwidth is that of two ranks.
+func (p *plan) addPoints(ranks int) {
+	for _, size := range osuSizes {
+		of := func(program string, more ...string) measurement {
+			return measurement{program: program, args: append([]string{"-m", strconv.Itoa(size)}, more...)}
+		}
+		latency, windows := of("latency"), []string{"-i", "100", "-x", "10"} // osu_mbw_mr
+		if size > 8*kib {
+			windows = []string{"-i", "20", "-x", "2"}
+		}
+		if ranks > 2 {
+			latency = of("latency", "-pairs")
+		}
+		p.addOSU(ranks, "latency", "latency "+chart.Bytes(size), size, latency)
+		p.addOSU(ranks, "rate", "messages of "+chart.Bytes(size), size, of("messagerate", windows...))
+		if ranks == 2 {
+			p.addOSU(ranks, "bandwidth", "bandwidth "+chart.Bytes(size), size, of("bandwidth"))
+			p.addOSU(ranks, "bandwidth", "bidirectional bandwidth "+chart.Bytes(size), size, of("bibandwidth"))
+		}
+	}
+}
+
+// addWritten adds collectives of which every rank writes its buffer before each call:
+// buffers that never change stay in the caches of those who read them.
+func (p *plan) addWritten() {
+	for _, operation := range osuOperations {
+		for _, size := range []int{64 * kib, mib} {
+			m := collectiveOf(operation, size)
+			m.args = append(m.args, "-write")
+			p.addOSU(2, operation, operation+" "+chart.Bytes(size)+", buffers written", size, m)
+		}
+	}
+}
+
+// collectiveOf is the measurement of a collective operation.
+func collectiveOf(operation string, size int) measurement {
+	args := []string{"-op", operation, "-m", strconv.Itoa(size)}
+	if strings.HasSuffix(operation, "reduce") {
+		args = append(args, "-type", "float32") // as OSU
+	}
+	return measurement{program: "collective", args: args}
+}
+
+// addOSU adds a measurement and its row. Ranks that outnumber the cores are not bound,
+// and MPICH's, which spin, do fewer iterations.
+func (p *plan) addOSU(ranks int, kind, name string, size int, m measurement) {
+	r := row{unit: "us", size: size, against: better, bar: 1, aim: 0.7}
+	switch kind {
+	case "rate":
+		r.unit, r.higher, r.aim = "1/s", true, 2
+	case "bandwidth":
+		r.unit, r.higher, r.aim = "MB/s", true, 1.4
+	}
+	r.name = fmt.Sprintf("%s, %d ranks", name, ranks)
+	m.key, m.ranks, m.bound = r.name, ranks, ranks == 2
+	if !m.bound {
+		m.spinning = fewIterations
+	}
+	r.measurement = m.key
+	p.measurements, p.rows = append(p.measurements, m), append(p.rows, r)
+}
