@@ -84,6 +84,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		// Each rank is a node of its own: shared memory is not used.
 		w.job.Nodes, w.job.NodeRank = job.Size, job.Rank
 	}
+	t.Settle()
 	w.memory = newMemory(t, job.Rank, !node.Local(), setting(envDebug) == "1")
 	w.engine, err = engine.New(engine.Config{
 		Rank: job.Rank, Size: job.Size,

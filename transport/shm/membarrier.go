@@ -7,13 +7,14 @@ import (
 )
 
 // barriers is the registration of this process. It waits for a grace period of
-// the kernel, 10 ms and more, so it goes on beside the start of the program;
-// until it has ended this rank and its peers use fences.
-var barriers registration
+// the kernel, 5 ms and more, so it goes on beside the start of the rank; until it has
+// ended this rank and its peers use fences.
+var barriers = &registration{ended: make(chan struct{})}
 
 type registration struct {
 	once  sync.Once
 	ready atomic.Bool
+	ended chan struct{} // closed when ready is final
 }
 
 // start registers the process, once. It yields, so that the system call begins now: later,
@@ -21,9 +22,24 @@ type registration struct {
 // in the middle of the program, for several milliseconds.
 func (r *registration) start() {
 	r.once.Do(func() {
-		go func() { r.ready.Store(registerBarrier()) }()
+		go func() {
+			defer close(r.ended)
+			r.ready.Store(registerBarrier())
+		}()
 		goruntime.Gosched()
 	})
+}
+
+// Settle waits until the registration has ended, so that messages are published without
+// fences from the first one on: a fence waits until the line of the message before has
+// come back from the reader, which costs a sixth of the rate. It is called before the
+// peers are told that this rank is there, and before the first Poll.
+func (t *Transport) Settle() {
+	if t.node.locals != nil || t.cfg.DisableMembarrier || t.cfg.Alone {
+		return
+	}
+	<-barriers.ended
+	t.relax()
 }
 
 // relax goes from fences to barriers as soon as they can be had, here and at the

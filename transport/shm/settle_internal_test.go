@@ -1,0 +1,49 @@
+package shm
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A rank that has settled publishes without fences, and its peers see that in its state.
+// Where barriers cannot be had it goes on with fences.
+func TestSettle(t *testing.T) {
+	defer func(b *registration) { barriers = b }(barriers)
+	for _, ready := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			barriers = &registration{ended: make(chan struct{})}
+			tr := &Transport{node: &Node{ranks: 1}, fences: true, control: heapSegment(controlBytes)}
+			state := tr.control.word(offState)
+			*state = stateRunning | stateFences
+			settled := false
+			go func() {
+				tr.Settle()
+				settled = true
+			}()
+			synctest.Wait()
+			require.False(t, settled)
+			barriers.ready.Store(ready)
+			close(barriers.ended)
+			synctest.Wait()
+			require.True(t, settled)
+			require.Equal(t, !ready, tr.fences)
+			require.Equal(t, !ready, atomic.LoadUint64(state)&stateFences != 0)
+		})
+	}
+}
+
+// A rank that needs no barriers does not wait for them.
+func TestSettleAtOnce(t *testing.T) {
+	defer func(b *registration) { barriers = b }(barriers)
+	barriers = &registration{ended: make(chan struct{})} // never
+	for _, tr := range []*Transport{
+		{node: &Node{locals: []*localRange{}}},
+		{node: &Node{}, cfg: Config{Alone: true}},
+		{node: &Node{}, cfg: Config{DisableMembarrier: true}},
+	} {
+		tr.Settle()
+	}
+}
