@@ -114,4 +114,14 @@ func TestPagesOfSmallNodes(t *testing.T) {
 	require.GreaterOrEqual(t, rings(3), 2*shm.RingBytes)
 	require.Less(t, rings(3), 3*shm.RingBytes)
 	require.Zero(t, rings(shm.RingsPerRank+2))
+	for ranks, want := range map[int]int{2: shm.StagingBytes, 4: shm.StagingBytes, 5: 0} {
+		ts, node := mapped(t, ranks, shm.Config{})
+		n, err := resident(shm.Buffers(ts[0]))
+		require.NoError(t, err)
+		require.Equal(t, want, n, "%d ranks", ranks)
+		for _, tr := range ts {
+			require.NoError(t, tr.Close())
+		}
+		require.NoError(t, node.Close())
+	}
 }
