@@ -66,7 +66,9 @@ func TestChoose(t *testing.T) {
 // What was measured before on the same machine is not measured again, and what lacks is.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
-	fresh := func() *comparison { return &comparison{plan: osuPlan(), systems: systems("", false), result: newResult(2)} }
+	fresh := func() *comparison {
+		return &comparison{plan: osuPlan(), systems: systems("", false), result: newResult(2)}
+	}
 	c := fresh()
 	require.NoError(t, c.resume(dir), "there is nothing yet")
 	m, ours := &c.measurements[0], &c.systems[0]

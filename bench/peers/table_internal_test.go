@@ -134,7 +134,9 @@ func TestReportWritesEverything(t *testing.T) {
 // without figures.
 func TestSummary(t *testing.T) {
 	lines := []line{
-		{Ratio: 0.5, Verdict: attained}, {Ratio: 2, Verdict: missed}, {Ratio: 4, Higher: true, Verdict: attained},
+		{Ratio: 0.5, Verdict: attained},
+		{Ratio: 2, Verdict: missed},
+		{Ratio: 4, Higher: true, Verdict: attained},
 		{Verdict: unknown},
 	}
 	require.Equal(t, "3 rows, of which 1 miss the bar. Median of the ratios, inverted where higher is better: 0.5.\n", summary(lines))
