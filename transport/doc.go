@@ -20,6 +20,9 @@
 //   - A Handler may call Endpoint and Caps, Send, Get, Put, FetchAdd and Map,
 //     Expose, Conceal and MarkDown from within every callback. It may not call
 //     Poll, Arm or Close.
+//   - What Send accepted may be held back until the next Poll or Arm, so that short
+//     messages go together. A transport that holds something back outside of Poll
+//     sends it by itself soon (Locking), and rings a rank that is armed.
 //   - All methods of a Transport and its Endpoints are called under one lock of
 //     the engine, hence never concurrently, except where a comment says so.
 //   - A lost peer is reported once, by Handler.Down. Operations on it then return

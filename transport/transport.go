@@ -135,6 +135,14 @@ type Preparer interface {
 	Prepare()
 }
 
+// Locking is implemented by a Transport that works between the calls to it, as when a
+// timer ends.
+type Locking interface {
+	// UseLock is called once, before any other method. locked runs a function under the
+	// lock under which the methods are called, unless they are called no more.
+	UseLock(locked func(f func()))
+}
+
 // Arena is implemented by a transport whose ranks can name each other's memory:
 // it is this rank's range of node memory, without an allocator.
 type Arena interface {

@@ -43,6 +43,7 @@ func (t *Transport) Close() error {
 		return t.failure("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
+	t.batches.stop()
 	bell := make(chan struct{}, 1)
 	ring := func() {
 		select {
@@ -63,9 +64,6 @@ func (t *Transport) Close() error {
 	t.commands.end()
 	for _, d := range t.leaving {
 		d.timer.Stop()
-	}
-	if t.corked.timer != nil {
-		t.corked.timer.Stop()
 	}
 	err = errors.Join(err, t.supervision.stop(), t.adapter.Close())
 	t.log.Flush(flushMost)

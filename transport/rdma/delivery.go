@@ -101,6 +101,7 @@ func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 		p.acknowledged(freed)
 	}
 	p.activity++
+	p.batch.answered = true
 	*left--
 	h.Arrive(a.link.peer, header, payload)
 	t.release()
@@ -150,6 +151,7 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 		p.acknowledged(freed)
 		if err == nil && verdict == credit.Deliver {
 			p.activity++
+			p.batch.answered = true
 			d.at = headBytes
 			return true
 		}

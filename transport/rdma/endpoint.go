@@ -50,7 +50,8 @@ type endpoint struct {
 	// end is why nothing can be sent any more: *transport.PeerDown or ErrClosed.
 	end error
 
-	bulk bulk
+	bulk  bulk
+	batch batch
 	// activity counts frames, and quiet is what it was when the actor asked last.
 	activity, quiet uint64
 }
@@ -82,19 +83,31 @@ func (p *endpoint) Map(transport.Key, int) ([]byte, error) {
 
 func (p *endpoint) failure(op string, err error) error { return p.t.failure(op, p.peer, err) }
 
-// Send implements transport.Endpoint. What it accepts is on its way at once, if the
-// network takes it.
+// Send implements transport.Endpoint. When what it accepts is on its way, batches says.
 func (p *endpoint) Send(h transport.Header, payload []byte) error {
-	l := p.link
+	if p.batch.open && p.appendBatch(h, payload) {
+		return nil
+	}
+	l, n := p.link, recordBytes+padded(len(payload))
 	if l == nil || len(payload) > p.maxEager || !p.t.room(l) || !p.flow.Ready() {
 		return p.refuse("send", len(payload))
 	}
-	b, ok, err := p.t.sends.take(headBytes + recordBytes + padded(len(payload)))
+	held := p.holds(n)
+	n += headBytes
+	if held {
+		n = max(n, p.batch.size)
+	}
+	b, ok, err := p.t.sends.take(n)
 	if !ok || err != nil {
 		return p.refuseMemory("send", err)
 	}
-	n := headBytes + putRecord(p.t.sends.bytes(&b)[headBytes:], recordMessage, h, payload)
+	n = headBytes + putRecord(p.t.sends.bytes(&b)[headBytes:], recordMessage, h, payload)
+	if held {
+		p.openBatch(b, n)
+		return nil
+	}
 	p.send(l, b, n, nil)
+	p.begun()
 	return nil
 }
 
@@ -118,8 +131,10 @@ func (p *endpoint) postNext(l *link) bool {
 	return true
 }
 
-// post posts the frame of a slot with the word it has now.
+// post posts the frame of a slot with the word it has now. An open frame is closed: it
+// is the only one without a post.
 func (p *endpoint) post(l *link, w credit.Word, s *sent) {
+	p.batch.open = false
 	putHead(p.t.sends.bytes(&s.buffer), w, frameEager, false)
 	p.activity++
 	p.t.post(l, p.t.sends.framed(&s.buffer, s.length), s.lkey, p.t.sends.room.flag)
@@ -128,6 +143,9 @@ func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 // sendRecord sends a record that is not a message. It returns false when there is
 // no room.
 func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, put *operation) bool {
+	if p.batch.open {
+		p.postBatch()
+	}
 	l := p.link
 	if l == nil || !p.t.room(l) || !p.flow.Ready() {
 		return false
@@ -199,7 +217,7 @@ func (p *endpoint) retire(l *link) {
 		return
 	}
 	p.link.retired = true
-	p.link = nil
+	p.link, p.batch.open = nil, false
 	p.flow.Disconnect()
 	p.bulk.interrupt()
 	if p.end == nil && (p.flow.Unacknowledged() > 0 || p.bulk.any()) {
@@ -269,7 +287,7 @@ func (p *endpoint) rest() {
 
 // cut ends the endpoint permanently: every operation ends with err, and nothing is kept.
 func (p *endpoint) cut(err error) {
-	p.end, p.silent, p.search = err, time.Time{}, ""
+	p.end, p.silent, p.search, p.batch.open = err, time.Time{}, "", false
 	for _, l := range p.t.links {
 		if l.peer == p.peer {
 			p.t.forget(l)

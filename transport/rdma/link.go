@@ -3,7 +3,6 @@ package rdma
 import (
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
@@ -43,14 +42,13 @@ type link struct {
 	// posted counts Sends, done those of them that the adapter is known to be done
 	// with.
 	posted, done uint32
-	began        time.Duration // when a request began at once, from corking.base
-	used         bool          // it was put in use
-	retired      bool          // only control messages are sent and received
-	broken       bool          // the endpoint took a request no more
-	gone         bool          // the endpoint was freed
-	active       bool          // the actor knows of the first message
-	pressed      bool          // Close has asked for the last acknowledgement
-	marker       uint16        // sequence number of the frame that asked
+	used         bool   // it was put in use
+	retired      bool   // only control messages are sent and received
+	broken       bool   // the endpoint took a request no more
+	gone         bool   // the endpoint was freed
+	active       bool   // the actor knows of the first message
+	pressed      bool   // Close has asked for the last acknowledgement
+	marker       uint16 // sequence number of the frame that asked
 	held         []arrived
 }
 
@@ -205,14 +203,11 @@ func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlag
 	}
 	l.posted++
 	t.segments[0] = verbs.Segment{Data: b, LKey: lkey}
-	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: flags | t.flags(l, len(b)), Segments: t.segments[:]}
+	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: flags | t.flags(), Segments: t.segments[:]}
 	if l.posted%signalEvery != 0 {
 		t.request.Flags |= verbs.FlagUnsignalled
 	}
 	l.broken = l.endpoint.Post(&t.request) != nil
-	if t.request.Flags&verbs.FlagMore == 0 {
-		t.began(l)
-	}
 }
 
 // room reports whether an eager frame may be posted. Control frames always may.

@@ -191,7 +191,7 @@ func (b *bulk) drive(p *endpoint) {
 // as may be are under way.
 func (o *operation) step(p *endpoint) bool {
 	b, l := &p.bulk, p.link
-	w := verbs.WorkRequest{Flags: p.t.flags(l, len(o.data)-o.next), RemoteAddress: o.key.Addr + uint64(o.next), RKey: uint32(o.key.Token)}
+	w := verbs.WorkRequest{Flags: p.t.flags(), RemoteAddress: o.key.Addr + uint64(o.next), RKey: uint32(o.key.Token)}
 	n := len(o.data) - o.next
 	switch {
 	case o.kind == operationGet && b.reading < p.depth:
@@ -210,9 +210,6 @@ func (o *operation) step(p *endpoint) bool {
 	if l.endpoint.Post(&w) != nil {
 		l.broken = true // its end follows
 		return false
-	}
-	if w.Flags&verbs.FlagMore == 0 {
-		p.t.began(l)
 	}
 	o.next += n
 	o.flight++

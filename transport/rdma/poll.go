@@ -22,7 +22,6 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 	case t.reading:
 		return 0, t.failure("poll", -1, errReentered)
 	case t.pace.skips() && t.idle():
-		t.corked.fresh = true
 		return 0, nil
 	}
 	t.reading = true
@@ -38,7 +37,6 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 func (t *Transport) round(h transport.Handler, budget int) int {
 	t.begin()
 	t.release()
-	t.corked.fresh = true
 	t.supervision.yield()
 	events := t.obey()
 	left := budget
@@ -64,7 +62,7 @@ func (t *Transport) round(h transport.Handler, budget int) int {
 
 // idle reports whether a Poll has nothing to do but to look at the adapter.
 func (t *Transport) idle() bool {
-	return !t.commands.news.Load() && !t.corked.held && t.supervision.turns == 0 &&
+	return !t.commands.news.Load() && !t.batches.held && t.supervision.turns == 0 &&
 		len(t.stash)+len(t.ends)+len(t.leaving)+len(t.busy)+len(t.finished)+len(t.downs) == 0
 }
 
@@ -258,11 +256,11 @@ func (t *Transport) Arm() bool {
 	}
 	if t.release(); len(t.busy) > 0 {
 		t.service()
-		t.begin()
 	}
+	t.begin()
 	t.adapter.Progress() // what has arrived may not be queued yet
-	t.corked.armed = t.queue.Arm(t.ring) && !t.commands.news.Load()
-	return t.corked.armed
+	t.batches.armed = t.queue.Arm(t.ring) && !t.commands.news.Load()
+	return t.batches.armed
 }
 
 // restless reports whether Poll has something to do.
@@ -273,7 +271,7 @@ func (t *Transport) restless() bool {
 
 // Disarm implements transport.Transport.
 func (t *Transport) Disarm() {
-	t.corked.armed = false
+	t.batches.armed = false
 	if !t.closed {
 		t.queue.Disarm()
 	}

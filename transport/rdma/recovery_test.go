@@ -173,6 +173,9 @@ func TestNothingIsLostOrRepeatedWhenConnectionsBreak(t *testing.T) {
 			t.Logf("seed %#x", seed)
 			list := places(4)
 			ranks := newWorld(t, list, impatient).ranks(t)
+			for _, r := range ranks[:2] {
+				r.HoldBatches()
+			}
 			storm(t, ranks, rand.New(rand.NewPCG(seed, 1)))
 			closeAll(t, ranks)
 			cuts := int64(0)

@@ -24,7 +24,7 @@ type Transport struct {
 	domain     *verbs.ProtectionDomain
 	queue      *verbs.CompletionQueue
 	listener   *verbs.Listener
-	corked     corking
+	batches    batches
 
 	measure  measure
 	pool     *credit.Pool
@@ -89,7 +89,7 @@ func New(c Config) (*Transport, error) {
 		credentials: negotiation.Credentials{
 			Key: append([]byte(nil), c.Secret...), Job: negotiation.JobHash(c.Job), Rank: uint32(c.Rank), Size: uint32(c.Size),
 		},
-		ring: c.Sleeper.Ring, pace: pace{companion: c.Companion}, corked: corking{base: time.Now()},
+		ring: c.Sleeper.Ring, pace: pace{companion: c.Companion}, batches: batches{base: time.Now(), within: batchWithin},
 	}
 	t.supervision.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
 	var err error

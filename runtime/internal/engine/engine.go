@@ -169,6 +169,11 @@ func New(cfg Config) (*Engine, error) {
 	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
 	e.handler = (*arrivals)(e)
 	e.mail.bundles.base, e.mail.bundles.within = time.Now(), bundleWithin
+	for _, t := range cfg.Transports {
+		if l, ok := t.(transport.Locking); ok {
+			l.UseLock(e.locked)
+		}
+	}
 	e.background.wake = make(chan struct{}, 1)
 	e.background.ended = make(chan struct{})
 	return e, nil

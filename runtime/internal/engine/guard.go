@@ -31,6 +31,18 @@ func (e *Engine) unlock() {
 	e.mu.Unlock()
 }
 
+// locked runs a function of a transport under mu, unless no transport is to be called
+// any more.
+func (e *Engine) locked(f func()) {
+	e.lock()
+	defer e.unlock()
+	if !e.silent {
+		e.within++
+		f()
+		e.within--
+	}
+}
+
 // wreck gives mu up for a panic that the engine does not survive.
 func (e *Engine) wreck() {
 	defer e.mu.Unlock()

@@ -73,6 +73,11 @@ func (f *Flow) Ready() bool {
 	return f.up && s.cursor == s.next && s.frames != s.limit && s.next-s.acked != s.slots
 }
 
+// Take gives a new frame a slot: its sequence number modulo the number of slots.
+// It returns false when every slot is occupied. The slot is the frame's until
+// freed counts it. Next sends it.
+func (f *Flow) Take() (sequence uint16, ok bool) { return f.out.take() }
+
 // Slot returns the slot of a sequence number.
 func (f *Flow) Slot(sequence uint16) int { return int(sequence & (f.out.slots - 1)) }
 

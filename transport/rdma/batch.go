@@ -1,0 +1,185 @@
+package rdma
+
+import (
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// batches decides which messages share a frame and which requests begin together: a
+// system call for each is most of what a small message costs over TCP.
+//
+// A message goes at once if the peer has sent something since the last one that did,
+// which is what a dialogue needs, or if that one was sent long ago. Short messages that
+// follow it closely share a frame, until
+//
+//   - the next Poll or Arm; a rank that is armed is rung for it;
+//   - the frame is full, or something else is sent to the peer;
+//   - batchMost is over, because nobody polls.
+//
+// Short messages that are sent during a Poll share frames, and what is posted then
+// (answers, Reads, credits) begins at its end. What is held back is lost with a process
+// that is killed.
+type batches struct {
+	// locked runs a function under the lock under which the transport is called. It is
+	// nil without UseLock: nothing is held back outside of Poll then.
+	locked func(f func())
+	// open are the endpoints with an open frame.
+	open []*endpoint
+	// held says that something waits for begin, beginning that begin is at work.
+	held, beginning bool
+	// armed says that the rank may sleep, rung that it was rung for what is held.
+	armed, rung bool
+	// timer begins what no Poll has begun; running says that it runs.
+	timer   *time.Timer
+	running bool
+	// base is what times are measured from, which is cheaper than the time of day; within
+	// is batchWithin.
+	base   time.Time
+	within time.Duration
+}
+
+// batch is the open frame of an endpoint: the last one that has a slot, and the only
+// one that is not posted.
+type batch struct {
+	open, listed bool
+	sequence     uint16
+	// size is how large the next open frame is at least: as large as the one before, or
+	// larger after one that was filled.
+	size int
+	// answered says that the peer has sent something since a message went at once,
+	// began when that was, from batches.base.
+	answered bool
+	began    time.Duration
+}
+
+const (
+	// batchedMax is the longest record of an open frame: a longer one is worth a Send.
+	batchedMax = 2 << 10
+	// batchWithin is how closely messages follow each other that share a frame.
+	batchWithin = 20 * time.Microsecond
+	// batchMost is how long a message is held back, when the processor is free.
+	batchMost = 100 * time.Microsecond
+)
+
+var _ transport.Locking = (*Transport)(nil)
+
+// UseLock implements transport.Locking.
+func (t *Transport) UseLock(locked func(f func())) { t.batches.locked = locked }
+
+// flags returns whether a request that is posted now begins at once.
+func (t *Transport) flags() verbs.RequestFlags {
+	if !t.reading && !t.batches.beginning {
+		return 0
+	}
+	t.batches.held = true
+	return verbs.FlagMore
+}
+
+// holds reports whether a record of n bytes is held back.
+func (p *endpoint) holds(n int) bool {
+	switch c := &p.t.batches; {
+	case n > batchedMax:
+		return false
+	case p.t.reading:
+		return true
+	case c.locked == nil || p.batch.answered:
+		return false
+	default:
+		return time.Since(c.base)-p.batch.began <= c.within
+	}
+}
+
+// begun notes that a message went at once. It is called afterwards, so that the message
+// does not wait for the clock.
+func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, time.Since(p.t.batches.base) }
+
+// openBatch makes a frame the open one. The flow is ready.
+func (p *endpoint) openBatch(b buffer, length int) {
+	c := &p.t.batches
+	p.batch.sequence, p.batch.open = p.flow.Take()
+	p.slots[p.flow.Slot(p.batch.sequence)] = sent{b, length, nil}
+	if !p.batch.listed {
+		p.batch.listed = true
+		c.open = append(c.open, p)
+	}
+	c.held = true
+	if p.t.reading {
+		return
+	}
+	if c.armed && !c.rung {
+		c.rung = true
+		p.t.ring()
+	}
+	if !c.running && c.locked != nil {
+		c.running = true
+		p.t.startTimer()
+	}
+}
+
+// appendBatch adds a record to the open frame. If the record is too long for it, it posts
+// the frame, if it can, and returns false.
+func (p *endpoint) appendBatch(h transport.Header, payload []byte) bool {
+	s := &p.slots[p.flow.Slot(p.batch.sequence)]
+	n := recordBytes + padded(len(payload))
+	size := p.t.sends.sizes[s.class]
+	if n > batchedMax || s.length+n > min(size, headBytes+recordBytes+p.maxEager) {
+		p.batch.size = min(size+1, p.t.sends.sizes[classes-1])
+		p.postBatch()
+		return false
+	}
+	s.length += putRecord(p.t.sends.bytes(&s.buffer)[s.length:], recordMessage, h, payload)
+	return true
+}
+
+// postBatch posts the open frame, or leaves that to service.
+func (p *endpoint) postBatch() {
+	if l := p.link; !p.t.room(l) || !p.postNext(l) {
+		p.list()
+	}
+}
+
+// begin posts the open frames and begins what was held back.
+func (t *Transport) begin() {
+	c := &t.batches
+	if !c.held {
+		return
+	}
+	c.beginning = true
+	for _, p := range c.open {
+		p.batch.listed = false
+		if p.batch.open {
+			p.batch.size = p.slots[p.flow.Slot(p.batch.sequence)].length
+			p.postBatch()
+		}
+	}
+	clear(c.open)
+	c.open = c.open[:0]
+	c.held, c.beginning, c.rung = false, false, false
+	t.adapter.Begin()
+}
+
+// startTimer has begin called when batchMost is over.
+func (t *Transport) startTimer() {
+	c := &t.batches
+	if c.timer != nil {
+		c.timer.Reset(batchMost)
+		return
+	}
+	locked := c.locked
+	c.timer = time.AfterFunc(batchMost, func() {
+		locked(func() {
+			c.running = false
+			t.begin()
+		})
+	})
+}
+
+// stop ends the timer. Nothing is held back outside of Poll any more.
+func (c *batches) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.locked = nil
+}
