@@ -139,7 +139,8 @@ var imports = map[string][]string{
 	"internal/mutation":        {"internal/mutation/breaks"},
 	"internal/mutation/breaks": {},
 
-	"internal/testbed/...": {"golang.org/x/sys/unix"},
+	"internal/testbed/...":          {"golang.org/x/sys/unix"},
+	"internal/testbed/rdmavm/guest": {"internal/testbed/rdmavm"},
 }
 
 // testImports may be imported by every test on top of what its package may.
@@ -152,7 +153,7 @@ var testImports = []string{
 var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
-	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest"},
+	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 	"collectives":             {"internal/testbed/launch"},
 	"internal/simulate":       {"internal/simulate/program"},
 }

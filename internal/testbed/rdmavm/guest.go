@@ -1,0 +1,238 @@
+package rdmavm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// limitDefault ends a guest that has no other limit.
+	limitDefault = 2 * time.Minute
+	// memory of a guest in MiB.
+	memory = 1024
+	// processors of a guest: what spins must not keep the others from running.
+	processors = 2
+)
+
+// ErrGone is why a command has no status: its guest has ended before.
+var ErrGone = errors.New("rdmavm: the guest has ended")
+
+// Config says what a guest has.
+type Config struct {
+	// Share is a directory that the guest has as /share, where its commands run. "" is
+	// none.
+	Share string
+	// Devices are the RDMA devices, as TYPE:INTERFACE of types rxe and siw; interfaces are
+	// eth0 and dummyN, which gets the address 10.9.N.1. None means rxe:dummy0 and
+	// siw:dummy1.
+	Devices []string
+	// Forward are TCP ports of the guest that this machine reaches at Port.
+	Forward []int
+	// Limit is how long the guest may live. 0 means two minutes.
+	Limit time.Duration
+}
+
+// Guest is a machine that runs. Its methods may be called from any goroutine.
+type Guest struct {
+	dir   string // commands, their output, and the console
+	ports map[int]int
+	say   io.WriteCloser
+	qemu  *exec.Cmd
+	limit *time.Timer
+	ready chan struct{}
+	ended chan struct{} // closed when QEMU is gone
+
+	// mu guards the variables below it.
+	mu       sync.Mutex
+	commands []*Command
+}
+
+// Start boots a guest that ends with the test. It skips the test if nobody asked for
+// guests, or if this machine cannot have them.
+func Start(tb testing.TB, c Config) *Guest {
+	tb.Helper()
+	if os.Getenv("GORUN_RDMA_VM") != "1" {
+		tb.Skip("rdmavm: GORUN_RDMA_VM=1 is not set, which boots an emulated machine")
+	}
+	g, err := Boot(tb.Context(), c)
+	if errors.Is(err, ErrMissing) {
+		tb.Skip(err.Error())
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(g.Close)
+	return g
+}
+
+// Boot boots a guest, which ends with Close.
+func Boot(ctx context.Context, c Config) (*Guest, error) {
+	if err := need([2]string{"qemu-system-x86_64", "qemu-system-x86"}); err != nil {
+		return nil, err
+	}
+	image, err := Image(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "rdmavm-")
+	if err != nil {
+		return nil, err
+	}
+	g := &Guest{dir: dir, ports: map[int]int{}, ready: make(chan struct{}), ended: make(chan struct{})}
+	if err := g.boot(image, c); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	select {
+	case <-g.ready:
+		return g, nil
+	case <-g.ended:
+		err = g.gone()
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	g.Close()
+	return nil, err
+}
+
+// boot starts QEMU.
+func (g *Guest) boot(image string, c Config) error {
+	if len(c.Devices) == 0 {
+		c.Devices = []string{"rxe:dummy0", "siw:dummy1"}
+	}
+	share := "no"
+	if c.Share != "" {
+		share = "yes"
+	}
+	config := fmt.Sprintf("share=%s\ndevices='%s'\n", share, strings.Join(c.Devices, " "))
+	if err := os.WriteFile(filepath.Join(g.dir, "config"), []byte(config), 0o644); err != nil {
+		return err
+	}
+	network := "user,id=net"
+	for _, inside := range c.Forward {
+		outside, err := freePort()
+		if err != nil {
+			return err
+		}
+		g.ports[inside] = outside
+		network += fmt.Sprintf(",hostfwd=tcp:127.0.0.1:%d-:%d", outside, inside)
+	}
+	args := []string{
+		"-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35", "-smp", strconv.Itoa(processors), "-m", strconv.Itoa(memory),
+		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+		"-kernel", filepath.Join(image, "vmlinuz"), "-initrd", filepath.Join(image, "initrd"),
+		"-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable random.trust_cpu=on net.ifnames=0",
+		"-serial", "file:" + filepath.Join(g.dir, "console"),
+		"-chardev", "stdio,id=control,signal=off", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=control",
+		"-device", "virtio-rng-pci", "-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile=",
+		"-virtfs", "local,path=" + g.dir + ",mount_tag=job,security_model=none",
+	}
+	if c.Share != "" {
+		args = append(args, "-virtfs", "local,path="+c.Share+",mount_tag=share,security_model=none,multidevs=remap")
+	}
+	g.qemu = exec.Command("qemu-system-x86_64", args...)
+	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
+	errs, err := os.Create(filepath.Join(g.dir, "qemu"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = errs.Close() }()
+	g.qemu.Stderr = errs
+	if g.say, err = g.qemu.StdinPipe(); err != nil {
+		return err
+	}
+	hear, err := g.qemu.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	started := make(chan error)
+	go func() {
+		goruntime.LockOSThread() // QEMU gets its death signal with this thread
+		err := g.qemu.Start()
+		started <- err
+		if err == nil {
+			g.listen(hear)
+			_ = g.qemu.Wait() // how it ended does not matter: nobody ends it in order
+			close(g.ended)
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	if c.Limit <= 0 {
+		c.Limit = limitDefault
+	}
+	g.limit = time.AfterFunc(c.Limit, func() { _ = g.qemu.Process.Kill() })
+	return nil
+}
+
+// freePort returns a TCP port that nobody listened on a moment ago.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// listen hears what the first process says: "ready", then a number and a status for each
+// command that has ended.
+func (g *Guest) listen(hear io.Reader) {
+	lines := bufio.NewScanner(hear)
+	for lines.Scan() {
+		if lines.Text() == "ready" {
+			close(g.ready)
+			continue
+		}
+		number, status, _ := strings.Cut(lines.Text(), " ")
+		n, err1 := strconv.Atoi(number)
+		s, err2 := strconv.Atoi(status)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		g.mu.Lock()
+		if n < len(g.commands) {
+			g.commands[n].status = s
+			close(g.commands[n].ended)
+		}
+		g.mu.Unlock()
+	}
+}
+
+// gone returns an ErrGone with the last lines of the guest's console.
+func (g *Guest) gone() error {
+	said := func(file string) []byte {
+		text, err := os.ReadFile(filepath.Join(g.dir, file))
+		if err != nil {
+			return nil
+		}
+		return text[max(0, len(text)-2000):]
+	}
+	return fmt.Errorf("%w: %s%s", ErrGone, said("qemu"), said("console"))
+}
+
+// Close ends the guest.
+func (g *Guest) Close() {
+	g.limit.Stop()
+	_ = g.qemu.Process.Kill()
+	<-g.ended
+	_ = os.RemoveAll(g.dir)
+}
+
+// Port returns where this machine, at 127.0.0.1, reaches a port of Config.Forward.
+func (g *Guest) Port(inside int) int { return g.ports[inside] }

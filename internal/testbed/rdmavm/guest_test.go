@@ -1,0 +1,99 @@
+package rdmavm_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
+)
+
+// TestGuest boots one guest and looks at all that it promises.
+func TestGuest(t *testing.T) {
+	temporary, share := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	require.NoError(t, os.WriteFile(filepath.Join(share, "in"), []byte("from outside"), 0o644))
+	rdmavm.TestProgram(t, share)
+	t.Run("", func(t *testing.T) {
+		g := rdmavm.Start(t, rdmavm.Config{Share: share, Forward: []int{7000}})
+		run := func(command string, want int) string {
+			out, status, err := g.Run(command)
+			require.NoError(t, err)
+			require.Equal(t, want, status, "%s: %s", command, out)
+			return out
+		}
+		require.Equal(t, "from outside", run("cat in; echo from inside >out; exit 7", 7))
+		text, err := os.ReadFile(filepath.Join(share, "out"))
+		require.NoError(t, err)
+		require.Equal(t, "from inside\n", string(text))
+		require.Contains(t, run("./tests -test.run ^TestNothingIsAskedFor$ -test.v", 0), "PASS: TestNothingIsAskedFor")
+
+		// A command that waits for another one, and for this machine.
+		waits, err := g.Start("echo hello | nc -l -p 7000; echo heard")
+		require.NoError(t, err)
+		run("until grep -q ':1B58 ' /proc/net/tcp /proc/net/tcp6; do usleep 10000; done", 0)
+		c, err := net.Dial("tcp4", fmt.Sprintf("127.0.0.1:%d", g.Port(7000)))
+		require.NoError(t, err)
+		line, err := bufio.NewReader(c).ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "hello\n", line)
+		require.NoError(t, c.Close())
+		status, err := waits.Wait()
+		require.NoError(t, err)
+		require.Zero(t, status)
+		require.Equal(t, "heard\n", waits.Output())
+
+		// The kernel's RDMA in both kinds.
+		for device, address := range map[string]string{"rxe": "10.9.0.1", "siw": "10.9.1.1"} {
+			out := run("rdma link; rping -s -a "+address+" -C 2 & sleep 1; rping -c -v -C 2 -a "+address, 0)
+			require.Contains(t, out, device+"_dummy")
+			require.Contains(t, out, "ping data: rdma-ping-1: BCD")
+		}
+	})
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// TestGuestHasALimit: a guest that outlives its limit ends, and so do its commands.
+func TestGuestHasALimit(t *testing.T) {
+	if os.Getenv("GORUN_RDMA_VM") != "1" {
+		t.Skip("GORUN_RDMA_VM=1 is not set, which boots an emulated machine")
+	}
+	g, err := rdmavm.Boot(t.Context(), rdmavm.Config{Limit: 20 * time.Second})
+	if errors.Is(err, rdmavm.ErrMissing) {
+		t.Skip(err.Error())
+	}
+	if errors.Is(err, rdmavm.ErrGone) {
+		return // a slow machine: it was over before it was up
+	}
+	require.NoError(t, err)
+	_, _, err = g.Run("sleep 1000")
+	require.ErrorIs(t, err, rdmavm.ErrGone)
+	_, err = g.Start("true")
+	require.ErrorIs(t, err, rdmavm.ErrGone)
+	g.Close() // a dead one does not mind
+}
+
+// TestNothingIsAskedFor: what is missing is one reason to skip, and nothing is left.
+func TestNothingIsAskedFor(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := rdmavm.Boot(t.Context(), rdmavm.Config{})
+	require.ErrorIs(t, err, rdmavm.ErrMissing)
+	require.EqualError(t, err, "rdmavm: cannot have a guest: qemu-system-x86_64 is missing (apt-get install qemu-system-x86)")
+	_, err = rdmavm.Image(t.Context())
+	require.ErrorContains(t, err, "apt-get is missing (apt-get install apt)")
+	t.Setenv("GORUN_RDMA_VM", "")
+	skipped := t.Run("skips", func(t *testing.T) {
+		t.Cleanup(func() { require.True(t, t.Skipped()) })
+		rdmavm.Start(t, rdmavm.Config{})
+	})
+	require.True(t, skipped)
+}

@@ -1,0 +1,192 @@
+package rdmavm
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed" // image.sh and init.sh
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// recipe makes the image, first is the guest's first process.
+var (
+	//go:embed image.sh
+	recipe string
+	//go:embed init.sh
+	first string
+)
+
+// imageLimit ends the making of an image that hangs: packages may come slowly.
+const imageLimit = 15 * time.Minute
+
+// programs are the packages of Debian 12 that the guest's programs are in, and their
+// libraries.
+const programs = `libc6 libgcc-s1 busybox-static kmod libzstd1 liblzma5 libssl3
+	libibverbs1 librdmacm1 ibverbs-providers libibumad3 libnl-3-200 libnl-route-3-200
+	rdmacm-utils ibverbs-utils perftest libpci3 zlib1g libudev1
+	iproute2 libmnl0 libelf1 libbpf1 libbsd0 libmd0 libcap2 libselinux1 libpcre2-8-0 libtirpc3
+	libgssapi-krb5-2 libkrb5-3 libk5crypto3 libcom-err2 libkrb5support0 libkeyutils1 libxtables12 libdb5.3`
+
+// ErrMissing is why a guest cannot be had on this machine.
+var ErrMissing = errors.New("rdmavm: cannot have a guest")
+
+// missing returns an ErrMissing that says what is missing.
+func missing(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrMissing}, args...)...)
+}
+
+// need looks for programs, each given with its package.
+func need(tools ...[2]string) error {
+	for _, t := range tools {
+		if _, err := exec.LookPath(t[0]); err != nil {
+			return missing("%s is missing (apt-get install %s)", t[0], t[1])
+		}
+	}
+	return nil
+}
+
+// Image returns the directory of vmlinuz and initrd. The first call on a machine makes
+// them, which takes a minute; another process that makes them is waited for.
+func Image(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, imageLimit)
+	defer cancel()
+	if goruntime.GOARCH != "amd64" {
+		return "", missing("it is made for amd64 only")
+	}
+	if err := need([2]string{"apt-get", "apt"}, [2]string{"apt-cache", "apt"}, [2]string{"dpkg-deb", "dpkg"}); err != nil {
+		return "", err
+	}
+	kernel, packages, err := choose(ctx)
+	if err != nil {
+		return "", err
+	}
+	// Names and sums of all packages, without loading them.
+	list, err := output(ctx, "", "apt-get", append([]string{"download", "--print-uris"}, packages...)...)
+	if err != nil {
+		return "", err
+	}
+	content := []string{recipe, first, kernel}
+	for line := range strings.Lines(list) {
+		_, sum, _ := strings.Cut(line, "' ") // not where it comes from
+		content = append(content, sum)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(content, "\n")))
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", missing("%w", err)
+	}
+	home := filepath.Join(cache, "gorun-rdmavm")
+	dir := filepath.Join(home, fmt.Sprintf("%x", sum[:12]))
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return "", missing("%w", err)
+	}
+	lock, err := os.Create(filepath.Join(home, "lock"))
+	if err != nil {
+		return "", missing("%w", err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	return dir, build(ctx, home, dir, kernel, packages)
+}
+
+// choose returns the kernel that Debian has for this release, and the packages.
+func choose(ctx context.Context) (kernel string, packages []string, err error) {
+	kernels, err := depends(ctx, "linux-image-amd64", "linux-image-")
+	if err != nil {
+		return "", nil, err
+	}
+	kernel = strings.TrimPrefix(kernels[0], "linux-image-")
+	headers, err := depends(ctx, "linux-headers-"+kernel, "linux-")
+	if err != nil {
+		return "", nil, err
+	}
+	series := strings.Join(strings.SplitN(kernel, ".", 3)[:2], ".")
+	packages = append(packages, headers...)
+	packages = append(packages, kernels[0], "linux-headers-"+kernel, "linux-source-"+series)
+	for _, h := range headers {
+		if compiler, ok := strings.CutPrefix(h, "linux-compiler-"); ok {
+			compiler = strings.TrimSuffix(compiler, "-x86")
+			if err := need([2]string{compiler, compiler}); err != nil {
+				return "", nil, err
+			}
+		}
+	}
+	return kernel, append(packages, strings.Fields(programs)...), nil
+}
+
+// depends returns the packages with a prefix that a package depends on, at least one.
+func depends(ctx context.Context, name, prefix string) ([]string, error) {
+	text, err := output(ctx, "", "apt-cache", "depends", name)
+	var found []string
+	for line := range strings.Lines(text) {
+		if p, ok := strings.CutPrefix(strings.TrimSpace(line), "Depends: "); ok && strings.HasPrefix(p, prefix) {
+			found = append(found, p)
+		}
+	}
+	if err != nil || len(found) == 0 {
+		return nil, missing("apt does not know %s (apt-get update; it needs Debian)", name)
+	}
+	return found, nil
+}
+
+// build makes an image in a directory of its own, and moves it to its place.
+func build(ctx context.Context, home, dir, kernel string, packages []string) error {
+	err := need([2]string{"make", "make"}, [2]string{"tar", "tar"}, [2]string{"xz", "xz-utils"}, [2]string{"/usr/sbin/modprobe", "kmod"})
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(home, "making-")
+	if err != nil {
+		return missing("%w", err)
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	debs, made := filepath.Join(work, "debs"), filepath.Join(work, "made")
+	for _, d := range []string{debs, made} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			return missing("%w", err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(work, "init.sh"), []byte(first), 0o644); err != nil {
+		return missing("%w", err)
+	}
+	if _, err := output(ctx, debs, "apt-get", append([]string{"download", "-q"}, packages...)...); err != nil {
+		return err
+	}
+	if _, err := output(ctx, work, "sh", "-c", recipe, "image.sh", kernel); err != nil {
+		return err
+	}
+	for _, file := range []string{"vmlinuz", "initrd"} {
+		if err := os.Rename(filepath.Join(work, file), filepath.Join(made, file)); err != nil {
+			return err
+		}
+	}
+	return os.Rename(made, dir)
+}
+
+// output runs a command in a directory and returns what it prints. Without success there
+// is no guest, for the reason in its last line.
+func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+	var out, errs strings.Builder
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
+		return "", missing("%s: %w: %s", filepath.Base(name), err, lines[len(lines)-1])
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,46 @@
+#!/bin/sh
+# The first process of the guest: loads the modules, makes the RDMA devices, says "ready",
+# then runs the commands whose numbers come in, and says how each has ended.
+export PATH=/usr/sbin:/usr/bin HOME=/tmp
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/shm
+mount -t tmpfs shm /dev/shm
+modprobe -a virtio_pci virtio_console virtio_net virtio_rng 9pnet_virtio 9p
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 job /job
+. /job/config
+if [ "$share" = yes ]; then mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 share /share; fi
+ulimit -l unlimited
+ulimit -n 65536
+hostname guest
+# busybox has an ip of its own, which its shell prefers.
+/bin/ip link set lo up
+/bin/ip addr add 10.0.2.15/24 dev eth0
+/bin/ip link set eth0 up
+modprobe -a ib_uverbs rdma_ucm
+for device in $devices; do
+  type=${device%%:*} on=${device#*:}
+  case $on in
+  dummy*)
+    modprobe dummy numdummies=0
+    /bin/ip link add "$on" type dummy
+    /bin/ip addr add "10.9.${on#dummy}.1/24" dev "$on"
+    /bin/ip link set "$on" up
+    ;;
+  esac
+  case $type in rxe) modprobe rdma_rxe ;; *) modprobe "$type" ;; esac
+  rdma link add "${type}_$on" type "$type" netdev "$on" || echo "cannot make $device"
+done
+for port in /sys/class/virtio-ports/*; do
+  if [ "$(cat "$port/name")" = control ]; then control=/dev/${port##*/}; fi
+done
+exec 3<>"$control"
+echo ready >&3
+cd /share
+while read -r number <&3; do
+  (
+    sh "/job/$number.sh" </dev/null >"/job/$number.out" 2>&1 3>&-
+    echo "$number $?" >&3
+  ) &
+done

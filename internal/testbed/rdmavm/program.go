@@ -1,0 +1,50 @@
+package rdmavm
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestProgram puts the running test's program into a directory, as "tests", in a form
+// that runs in a guest: if this one needs the C library it builds another.
+func TestProgram(tb testing.TB, dir string) {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	to := filepath.Join(dir, "tests")
+	if !static(self) {
+		cmd := exec.CommandContext(tb.Context(), "go", "test", "-c", "-o", to)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			tb.Fatalf("rdmavm: go test -c: %v\n%s", err, out)
+		}
+		return
+	}
+	text, err := os.ReadFile(self)
+	if err == nil {
+		err = os.WriteFile(to, text, 0o755)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// static reports whether a program needs no interpreter.
+func static(file string) bool {
+	f, err := elf.Open(file)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return false
+		}
+	}
+	return true
+}
