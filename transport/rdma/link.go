@@ -111,7 +111,8 @@ func (t *Transport) dial(l *link) {
 		l.offer = t.policy.Request(uint16(l.window))
 		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, l.greeting.Nonce
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
-		err = l.endpoint.Connect(l.remote, verbs.ConnectOptions{Timeout: t.config.Attempt, Param: &verbs.ConnParam{
+		// Ranks are told of each other's addresses by the job, whose ranks have one provider.
+		err = l.endpoint.Connect(l.remote, verbs.ConnectOptions{Timeout: t.config.Attempt, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
 			PrivateData: l.offered, ResponderResources: l.offer.Depths.IRD, InitiatorDepth: l.offer.Depths.ORD,
 			RetryCount: retries, RNRRetryCount: retries,
 		}})

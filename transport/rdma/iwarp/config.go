@@ -12,6 +12,10 @@ type Config struct {
 	// Revision is the MPA revision of connects: 2 (also if 0) with negotiated depths
 	// and an RTR, or 1.
 	Revision uint8
+	// ReadRTR has a connect of revision 2 announce itself by a zero-length RDMA Read,
+	// whose response shows that the peer is there, in place of a Write, which is faster.
+	// The peer has to serve a Read then.
+	ReadRTR bool
 	// RequestTimeout is how long a peer may take from TCP's accept to the end of its
 	// MPA request. 0 means 5 s.
 	RequestTimeout time.Duration
@@ -24,9 +28,11 @@ type Config struct {
 	// UserTimeout is how long data may stay unacknowledged (TCP_USER_TIMEOUT), 0 means
 	// 20 s.
 	UserTimeout time.Duration
-	// Pause is the time between a stranger's reply and our first FPDU: the kernel's
-	// siw loses one that follows its reply at once. 0 means 300 ms. Peers of this
-	// module are known by their reply and need none.
+	// Pause is how long a peer of another kind may be silent after a connect before it
+	// is sent a zero-length RDMA Write, up to three times: the kernel's siw does not look
+	// for what came while it was ending its reply until more comes. As long may a peer be
+	// silent that has connected without an RTR before this side sends first, see doc.go.
+	// 0 means 300 ms.
 	Pause time.Duration
 	// HalfOpenMax is how many connections may be without an MPA request per listener.
 	// 0 means 256. It is never more than an eighth of the descriptors that the process

@@ -23,9 +23,12 @@ func (p *queuePair) Connect(remote netip.AddrPort, proposal *verbs.Proposal) (ne
 		return netip.AddrPort{}, invalidAddress("connect", err)
 	}
 	p.offer = mpa.Offer{
-		Revision: d.config.Revision, CRC: !d.config.NoCRC, Kin: true,
+		Revision: d.config.Revision, CRC: !d.config.NoCRC, Kin: proposal.SameProvider,
 		IRD: uint16(proposal.ResponderResources), ORD: uint16(proposal.InitiatorDepth),
 		PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead,
+	}
+	if d.config.ReadRTR {
+		p.offer.RTR = mpa.RTRRead
 	}
 	request, err := p.offer.Request(proposal.PrivateData)
 	if err != nil {
@@ -150,11 +153,12 @@ func (p *queuePair) runReplying() int {
 	}
 	p.reply = frameReader{}
 	p.tx.rtr = p.agreed.RTR
+	p.tx.held = false
 	p.device.touch(p)
-	if p.agreed.Kin {
-		p.tx.held = false
-	} else {
-		p.device.setTimer(&p.timer, p.device.config.Pause)
+	p.device.timers.stop(&p.timer)
+	if !p.agreed.Kin {
+		p.nudges = nudgesMax
+		p.await()
 	}
 	p.readable = true
 	return 1 + p.runOpen()

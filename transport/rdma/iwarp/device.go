@@ -22,9 +22,12 @@ const (
 	depthMax       = 128 // siw's; more is no use
 	depthDefault   = 16
 	completionsMax = 1 << 20
-	// privateDataMax is what MPA leaves beside the depths. Kernel consumers see no
-	// more than 251 bytes of it.
-	privateDataMax = mpa.PrivateDataMax - mpa.EnhancedLength
+	// privateDataMax is the private data sent to any peer: what Linux takes beside the
+	// depths, MPA_MAX_PRIVDATA of linux/drivers/infiniband/sw/siw/iwarp.h. Its rdma_cm
+	// has 8 bits for the length; 253 bytes are a connection that ends without a reason
+	// there, and 300 in a reject stop a kernel with siw. What a peer sends is taken up to
+	// the 508 bytes that MPA leaves.
+	privateDataMax = 256 - mpa.EnhancedLength
 
 	// headroom is the length of what precedes the payload of an untagged segment.
 	headroom = mpa.HeaderLength + ddp.UntaggedLength

@@ -43,7 +43,9 @@
 // The passive side sends nothing before the active side's first FPDU. With revision
 // 2 the active side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as
 // it has the reply, so consumers do not notice this; with revision 1 the passive
-// consumer's messages wait for the active consumer's first.
+// consumer's messages wait for the active consumer's first. A peer that connects with
+// revision 2 and without an RTR, as the kernel's siw does, is waited for until it had
+// time to leave its set-up ([Config].Pause): its consumers know nothing of the rule.
 //
 // # Strangers
 //

@@ -18,7 +18,7 @@ import (
 
 // hasty is a configuration with short deadlines.
 func hasty() iwarp.Config {
-	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, ReplyTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Millisecond}
+	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, ReplyTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Hour}
 }
 
 // TestFaultConnect is item 1.
@@ -247,7 +247,7 @@ func TestFaultBadReply(t *testing.T) {
 func TestFaultPrivateData(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	l := b.listen()
-	for _, n := range []int{0, 1, 2, 55, 56, 60, 196, 255, 256, 507, 508} {
+	for _, n := range []int{0, 1, 2, 55, 56, 60, 196, 251, 252} {
 		private := pattern(n, byte(n))
 		param := &verbs.ConnParam{PrivateData: private, ResponderResources: 1, InitiatorDepth: 1}
 		x, y := a.endpoint(), b.endpoint()
@@ -259,7 +259,7 @@ func TestFaultPrivateData(t *testing.T) {
 		require.NoError(t, r.Accept(y, param))
 		require.True(t, bytes.Equal(private, a.event(x, b).PrivateData))
 	}
-	require.ErrorIs(t, a.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 509)})), verbs.ErrInvalidParameter)
+	require.ErrorIs(t, a.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 253)})), verbs.ErrInvalidParameter)
 }
 
 // TestFaultDepths is item 6: the depths that both ends report.
@@ -395,28 +395,148 @@ func TestRTRs(t *testing.T) {
 	})
 }
 
-// TestStrangersAreGivenTime checks that there is a pause before the first FPDU to a peer
-// with another implementation, and none to a peer with this one.
-func TestStrangersAreGivenTime(t *testing.T) {
-	for _, kin := range []bool{false, true} {
-		s := newSide(t, iwarp.Config{Pause: time.Hour}, 64)
-		l, at := host(t)
-		ep := s.endpoint()
-		require.NoError(t, ep.Connect(at, connectOptions(nil)))
-		p := pick(t, s, l)
-		require.True(t, p.frame().Kin)
-		p.send(mpa.Frame{Reply: true, CRC: true, Kin: kin, Revision: 2, Enhanced: true, PrivateData: []byte{0x80, 1, 0x80, 1}}.Append(nil))
-		require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
-		if kin {
-			require.Equal(t, write(1, 0, nil), p.ulpdu())
-			continue
+// introduce connects an endpoint to a scripted peer, which answers with revision 2, four Reads
+// each way and these flags, and a Write as RTR where it was offered.
+func introduce(t *testing.T, s *side, flags verbs.ConnectFlags, kin bool) (*verbs.Endpoint, *peer, mpa.Frame) {
+	t.Helper()
+	l, at := host(t)
+	ep := s.endpoint()
+	o := connectOptions(nil)
+	o.Flags = flags
+	require.NoError(t, ep.Connect(at, o))
+	p := pick(t, s, l)
+	asked := p.frame()
+	p.send(mpa.Frame{Reply: true, CRC: true, Kin: kin, Revision: 2, Enhanced: true, PrivateData: []byte{0x80, 4, 0x80, 4}}.Append(nil))
+	require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+	return ep, p, asked
+}
+
+// TestReservedBitsAreZero: only a peer that the consumer knows to be of this provider is
+// asked for what only this provider knows.
+func TestReservedBitsAreZero(t *testing.T) {
+	for flags, want := range map[verbs.ConnectFlags]bool{verbs.ConnectDefault: false, verbs.ConnectSameProvider: true} {
+		_, _, asked := introduce(t, newSide(t, hasty(), 64), flags, false)
+		require.Equal(t, want, asked.Kin)
+		const reserved = 0x0f // RFC 5044 section 7.1.1
+		require.Equal(t, want, asked.Append(nil)[16]&reserved != 0)
+	}
+}
+
+// TestSilentPeersAreNudged: a peer of another kind that says nothing after a connect is
+// sent an empty Write three times, nobody else is. The connection is used at once.
+func TestSilentPeersAreNudged(t *testing.T) {
+	nudge := write(1, 0, nil)
+	quick := iwarp.Config{Pause: time.Millisecond}
+	t.Run("silent", func(t *testing.T) {
+		s := newSide(t, quick, 64)
+		_, p, _ := introduce(t, s, 0, false)
+		for range 1 + 3 {
+			require.Equal(t, nudge, p.ulpdu())
 		}
-		for range 20 {
+		for until := time.Now().Add(20 * time.Millisecond); time.Now().Before(until); {
 			s.poll()
 			p.take()
 		}
 		require.Empty(t, p.in)
+	})
+	for name, c := range map[string]struct {
+		kin    bool
+		config iwarp.Config
+		speaks bool
+	}{
+		"of this provider": {kin: true, config: quick},
+		"later":            {config: iwarp.Config{Pause: time.Hour}},
+		"has spoken":       {config: iwarp.Config{Pause: 200 * time.Millisecond}, speaks: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSide(t, c.config, 64)
+			ep, p, _ := introduce(t, s, verbs.ConnectSameProvider, c.kin)
+			if c.speaks {
+				require.NoError(t, ep.PostReceive(&verbs.ReceiveRequest{ID: 2}))
+				p.send(p.fpdu(message(1, nil)))
+				s.done(ep, 2)
+			}
+			require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
+			require.Equal(t, nudge, p.ulpdu(), "the RTR, at once")
+			require.Equal(t, message(1, nil), p.ulpdu(), "and what was posted")
+			for until := time.Now().Add(300 * time.Millisecond); time.Now().Before(until); {
+				s.poll()
+				p.take()
+			}
+			require.Empty(t, p.in)
+		})
 	}
+}
+
+// TestPassiveSideSpeaksFirst: a peer that connects without an RTR and is silent is sent
+// what is posted after the pause if it knows revision 2, and else the log says what is
+// waited for.
+func TestPassiveSideSpeaksFirst(t *testing.T) {
+	for _, revision := range []uint8{1, 2} {
+		lines := make(chan string, 9)
+		s := newSide(t, iwarp.Config{Pause: time.Millisecond, Log: func(line string) { lines <- line }}, 64)
+		p := dial(t, s, s.listen().Address())
+		o := strangerOffer()
+		o.Revision, o.PeerToPeer, o.RTR = revision, false, 0
+		f, err := o.Request(nil)
+		require.NoError(t, err)
+		p.send(f.Append(nil))
+		ep := s.endpoint()
+		require.NoError(t, s.request().Accept(ep, nil))
+		p.frame()
+		require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+		require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
+		if revision == 2 {
+			require.Equal(t, message(1, nil), p.ulpdu())
+			require.Empty(t, lines)
+			continue
+		}
+		p.pump(func() bool { return len(lines) > 0 })
+		require.Equal(t, "iwarp: messages to "+p.conn.LocalAddr().String()+" wait: it has connected with MPA revision 1, where it has to send first, and is silent", <-lines)
+		require.Empty(t, p.in)
+		p.send(p.fpdu(write(1, 0, nil)))
+		require.Equal(t, message(1, nil), p.ulpdu())
+		require.Empty(t, lines)
+	}
+}
+
+// TestReadRTRCanBeChosen has a connect offer a Read alone.
+func TestReadRTRCanBeChosen(t *testing.T) {
+	for read, want := range map[bool][]byte{false: {0x80, 16, 0xc0, 16}, true: {0x80, 16, 0x40, 16}} {
+		s := newSide(t, iwarp.Config{ReadRTR: read, Pause: time.Hour}, 64)
+		l, at := host(t)
+		require.NoError(t, s.endpoint().Connect(at, connectOptions(nil)))
+		require.Equal(t, want, pick(t, s, l).frame().PrivateData)
+	}
+}
+
+// TestPrivateDataFitsLinux: what is sent is what Linux takes, and what comes is taken up
+// to what MPA has.
+func TestPrivateDataFitsLinux(t *testing.T) {
+	s := newSide(t, hasty(), 64)
+	a := s.adapter.Attributes()
+	require.Equal(t, []int{252, 252, 252}, []int{a.MaxRequestData, a.MaxAcceptData, a.MaxRejectData})
+	l := s.listen()
+	err := s.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 253)}))
+	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
+	require.ErrorContains(t, err, "private data of 253 bytes, of which the transport carries 252")
+	p := dial(t, s, l.Address())
+	long := pattern(508, 1)
+	f, err := strangerOffer().Request(long)
+	require.NoError(t, err)
+	p.send(f.Append(nil))
+	request := s.request()
+	info, err := request.Query()
+	require.NoError(t, err)
+	require.Equal(t, long, info.Param.PrivateData)
+	require.ErrorContains(t, request.Accept(s.endpoint(), &verbs.ConnParam{PrivateData: long}), "508 bytes")
+	require.ErrorContains(t, request.Reject(long), "508 bytes")
+	require.NoError(t, request.Reject(long[:252]))
+	reply := p.frame()
+	require.True(t, reply.Reject)
+	_, private, err := reply.Split()
+	require.NoError(t, err)
+	require.Equal(t, long[:252], private)
 }
 
 // TestSegmentsFitStrangers checks that FPDUs to a peer with another implementation fit into
@@ -428,7 +548,7 @@ func TestSegmentsFitStrangers(t *testing.T) {
 		l, at := host(t)
 		require.NoError(t, setSegmentSize(l, 1460))
 		ep := s.endpoint()
-		require.NoError(t, ep.Connect(at, connectOptions(nil)))
+		require.NoError(t, ep.Connect(at, sameProvider(nil)))
 		p := pick(t, s, l)
 		p.frame()
 		p.send(mpa.Frame{Reply: true, CRC: true, Kin: kin, Revision: 2, Enhanced: true, PrivateData: []byte{0x80, 1, 0x80, 1}}.Append(nil))

@@ -60,6 +60,10 @@ func (h *handshake) Accept(qp verbs.QueuePair, answer *verbs.Proposal) {
 func (p *queuePair) open() {
 	p.state = pairOpen
 	p.device.timers.stop(&p.timer)
+	if p.agreed.RTR == 0 {
+		p.nudges = 1
+		p.await()
+	}
 	// Only the active side refuses depths.
 	_ = p.config.Upcalls.Established(nil, p.local, p.remote)
 }

@@ -42,6 +42,8 @@ type queuePair struct {
 	reply   frameReader
 	failure error // an attempt that failed before anybody could be told
 	active  bool
+	// nudges is how often something is still done about a peer's silence.
+	nudges int
 
 	// readable says that a read may find something, hungUp that the end of the stream
 	// is known to be there.
@@ -158,6 +160,9 @@ func (p *queuePair) pump() int {
 func (p *queuePair) RequestsPosted() {
 	if p.state == pairOpen && !p.post() {
 		p.transmit()
+		if p.tx.held {
+			p.await()
+		}
 	}
 }
 
@@ -198,8 +203,7 @@ func (p *queuePair) expire() {
 	case pairStarting:
 		p.fail(verbs.FailureTimedOut, nil, ErrNoFirstMessage)
 	case pairOpen:
-		p.tx.held = false // the pause before the first FPDU to a stranger
-		p.transmit()
+		p.silent()
 	case pairClosing:
 		p.breakOff(ErrNotClosed)
 	default:

@@ -4,7 +4,52 @@ import (
 	"fmt"
 	"net/netip"
 	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
+
+// nudgesMax is how often a peer of another kind is nudged, at the Pause and each time
+// after twice as long.
+const nudgesMax = 3
+
+// silent acts on the silence of a peer of another kind since its connection stands.
+//
+// The kernel's siw loses a wake-up when a segment comes between its reply and the end of
+// siw_accept (siw_cm.c), which installs the callback after it: the data lie in the socket
+// until more comes. A zero-length RDMA Write places nothing, whatever its STag
+// (RFC 5041 section 5.2), and the consumer there does not see it.
+//
+// A siw that connects offers no RTR, and siw that accepts sends without waiting for an
+// FPDU; consumers that know nothing else, as both are, would wait for each other for
+// ever. RFC 5044 section 7.1.2 wants the passive side to wait so that the other one has
+// had time to leave its set-up: a peer that said in revision 2 that it has no RTR is given
+// the Pause for that.
+func (p *queuePair) silent() {
+	switch {
+	case p.rx.first:
+		return
+	case p.active:
+		if !p.tx.message.active && p.tx.rtr == 0 { // else more is on its way
+			p.tx.rtr = mpa.RTRWrite
+		}
+		if p.nudges--; p.nudges > 0 {
+			p.device.setTimer(&p.timer, p.device.config.Pause<<(nudgesMax-p.nudges))
+		}
+	case p.agreed.Enhanced:
+		p.tx.held = false
+	case p.config.Sends.Len() > 0:
+		p.nudges = 0
+		p.device.provider.log.Log(fmt.Sprintf("iwarp: messages to %v wait: it has connected with MPA revision 1, where it has to send first, and is silent", p.remote))
+	}
+	p.transmit()
+}
+
+// await begins to wait for the first FPDU of a peer that may be waiting for ours.
+func (p *queuePair) await() {
+	if p.nudges > 0 && p.timer.place == 0 {
+		p.device.setTimer(&p.timer, p.device.config.Pause)
+	}
+}
 
 // stranger counts a connection that is dropped because it is none of a peer, and
 // writes about the first of a provider: a port scan must not fill a log.

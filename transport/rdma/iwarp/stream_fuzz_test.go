@@ -30,7 +30,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(fpdu(response(1, 2, []byte("hello"))), uint64(4))
 	f.Add(fpdu(untagged(ddp.Untagged{Last: true, Control: 0x47, QN: 2, MSN: 1}, []byte{0x12, 2, 0xc0, 0, 0, 18, 0x41})), uint64(5))
 	f.Add(append(fpdu(untagged(ddp.Untagged{Control: 0x43, MSN: 1}, make([]byte, 50))), fpdu(untagged(ddp.Untagged{Last: true, Control: 0x44, MSN: 1, MO: 50}, nil))...), uint64(6))
-	s := newSide(f, iwarp.Config{NoCRC: true, Pause: time.Nanosecond}, 4096)
+	s := newSide(f, iwarp.Config{NoCRC: true, Pause: time.Hour}, 4096)
 	l := s.listen()
 	guarded := pattern(1024, 1)
 	_, err := s.domain.Register(guarded, verbs.AccessLocalWrite)

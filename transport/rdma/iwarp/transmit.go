@@ -70,7 +70,7 @@ func (p *queuePair) transmit() int {
 	done := 0
 	for total := 0; ; {
 		if t.empty() {
-			if t.held || t.shut || !p.gather() {
+			if t.held && t.rtr == 0 || t.shut || !p.gather() {
 				break
 			}
 		}

@@ -134,12 +134,19 @@ func connectOptions(p *verbs.ConnParam) verbs.ConnectOptions {
 	return verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: p}
 }
 
+// sameProvider is connectOptions towards a peer of this provider.
+func sameProvider(p *verbs.ConnParam) verbs.ConnectOptions {
+	o := connectOptions(p)
+	o.Flags = verbs.ConnectSameProvider
+	return o
+}
+
 // join connects an endpoint of a with one of b.
 func join(tb testing.TB, a, b *side, changes ...func(*verbs.EndpointAttributes)) (*verbs.Endpoint, *verbs.Endpoint) {
 	tb.Helper()
 	l := b.listen()
 	x, y := a.endpoint(changes...), b.endpoint(changes...)
-	require.NoError(tb, x.Connect(l.Address(), connectOptions(nil)))
+	require.NoError(tb, x.Connect(l.Address(), sameProvider(nil)))
 	require.NoError(tb, b.request(a).Accept(y, nil))
 	require.Equal(tb, verbs.EventEstablished, a.event(x, b).Type)
 	require.Equal(tb, verbs.EventEstablished, b.event(y, a).Type)

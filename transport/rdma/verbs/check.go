@@ -1,6 +1,9 @@
 package verbs
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // check finds what is wrong with attributes under the limits of an adapter.
 func (e *EndpointAttributes) check(l *Attributes) error {
@@ -24,9 +27,16 @@ func (e *EndpointAttributes) check(l *Attributes) error {
 // check finds what is wrong with the parameters of a connection.
 func (p *ConnParam) check(l *Attributes, dataMax int) error {
 	depth := func(n, limit int) bool { return n >= DepthDefault && n <= limit }
-	if len(p.PrivateData) > dataMax || p.RNRRetryCount > retryCountMax ||
-		!depth(p.ResponderResources, l.MaxReadsIn) || !depth(p.InitiatorDepth, l.MaxReadsOut) {
+	if p.RNRRetryCount > retryCountMax || !depth(p.ResponderResources, l.MaxReadsIn) || !depth(p.InitiatorDepth, l.MaxReadsOut) {
 		return ErrInvalidParameter
+	}
+	return checkPrivateData(p.PrivateData, dataMax)
+}
+
+// checkPrivateData checks that private data fits.
+func checkPrivateData(data []byte, most int) error {
+	if len(data) > most {
+		return fmt.Errorf("%w: private data of %d bytes, of which the transport carries %d", ErrInvalidParameter, len(data), most)
 	}
 	return nil
 }

@@ -86,7 +86,8 @@ func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
 	ep.active, ep.flags = true, o.Flags
 	local, err := ep.queuePair.Connect(remote, &Proposal{
 		PrivateData: p.PrivateData, ResponderResources: in, InitiatorDepth: out, FlowControl: p.FlowControl,
-		RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount, QoS: o.QoS, Multipath: o.Flags&ConnectMultipath != 0,
+		RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount, QoS: o.QoS,
+		Multipath: o.Flags&ConnectMultipath != 0, SameProvider: o.Flags&ConnectSameProvider != 0,
 	})
 	if err != nil {
 		ep.state, ep.remote, ep.in, ep.out = StateUnconnected, netip.AddrPort{}, DepthDefault, DepthDefault

@@ -170,8 +170,8 @@ func (r *ConnectionRequest) Reject(privateData []byte) error {
 	}
 	a := r.listener.adapter
 	defer a.unlock()
-	if len(privateData) > a.limits.MaxRejectData {
-		return newError(op, a.provider, r.remote.String(), ErrInvalidParameter)
+	if err := checkPrivateData(privateData, a.limits.MaxRejectData); err != nil {
+		return newError(op, a.provider, r.remote.String(), err)
 	}
 	r.end()
 	if ep := r.endpoint; ep != nil {

@@ -38,8 +38,8 @@ const retryCountMax = 7
 // TimeoutInfinite as a timeout never ends (DAT_TIMEOUT_INFINITE).
 const TimeoutInfinite = time.Duration(math.MaxInt64)
 
-// ConnectFlags are the connect_flags of dat_ep_connect(3DAT). Only the least
-// significant bit counts.
+// ConnectFlags are the connect_flags of dat_ep_connect(3DAT), and one more. Other bits
+// do not count.
 type ConnectFlags uint32
 
 const (
@@ -47,6 +47,10 @@ const (
 	ConnectDefault ConnectFlags = 0
 	// ConnectMultipath asks for several paths.
 	ConnectMultipath ConnectFlags = 1
+	// ConnectSameProvider says that the peer's adapter is of the same provider, which
+	// the consumer knows by other means. The provider may then ask the peer for what only
+	// the two of them know. A peer of another one must not be asked.
+	ConnectSameProvider ConnectFlags = 2
 )
 
 // ConnectOptions are the arguments of Connect beside the address.

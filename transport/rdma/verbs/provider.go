@@ -142,9 +142,9 @@ type Proposal struct {
 	ResponderResources, InitiatorDepth int
 	FlowControl                        bool
 	RetryCount, RNRRetryCount          uint8
-	// QoS and Multipath are those of Connect.
-	QoS       QoS
-	Multipath bool
+	// QoS, Multipath and SameProvider are those of Connect.
+	QoS                     QoS
+	Multipath, SameProvider bool
 }
 
 // ServicePointConfig says where to listen and for whom.
