@@ -168,7 +168,7 @@ func (c *comparison) choose(only *regexp.Regexp) {
 	if only.String() == "" {
 		return
 	}
-	c.rows = slices.DeleteFunc(c.rows, func(r row) bool { return !only.MatchString(r.name) })
+	c.rows = slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool { return !only.MatchString(r.name) })
 	c.curves = nil
 	needed := map[string]bool{}
 	for _, r := range c.rows {
@@ -176,7 +176,7 @@ func (c *comparison) choose(only *regexp.Regexp) {
 			needed[measurementOf(key)] = true
 		}
 	}
-	c.measurements = slices.DeleteFunc(c.measurements, func(m measurement) bool { return !needed[m.key] })
+	c.measurements = slices.DeleteFunc(slices.Clone(c.measurements), func(m measurement) bool { return !needed[m.key] })
 }
 
 // report prints the tables and, if there is a directory for them, writes them, the

@@ -48,7 +48,8 @@ func TestOptions(t *testing.T) {
 
 // -only leaves out what no row that matches needs.
 func TestChoose(t *testing.T) {
-	c := &comparison{plan: messagePlan()}
+	whole := messagePlan()
+	c := &comparison{plan: whole}
 	c.choose(regexp.MustCompile(""))
 	require.Equal(t, len(messagePlan().rows), len(c.rows))
 	c.choose(regexp.MustCompile("from the arena$|^handover of 64 MiB, to latency"))
@@ -58,6 +59,8 @@ func TestChoose(t *testing.T) {
 		keys = append(keys, m.key)
 	}
 	require.ElementsMatch(t, []string{"bandwidth arena", "bandwidth", "handover", "latency"}, keys)
+	require.Equal(t, messagePlan().rows, whole.rows, "the plan stays as it is")
+	require.Equal(t, messagePlan().measurements, whole.measurements)
 	c = &comparison{plan: curvePlan()}
 	c.choose(regexp.MustCompile("latency"))
 	require.Empty(t, c.curves, "curves are no rows")
