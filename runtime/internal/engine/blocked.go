@@ -33,7 +33,7 @@ func (e *Engine) Blocked() []Blocked {
 	e.lock()
 	defer e.unlock()
 	var list []Blocked
-	for w := e.blocked.head; w != nil; w = w.lists[listBlocked].next {
+	for w := e.blocked.head; w != nil; w = w.next {
 		b := Blocked{
 			Op: w.op(), Peer: int(w.from.source), Tag: int(w.from.tag),
 			Context: w.from.context, PC: w.pc, Since: w.since,
@@ -44,8 +44,8 @@ func (e *Engine) Blocked() []Blocked {
 		if r := w.req; r != nil {
 			b.Peer, b.Tag, b.Context = int(r.target.source), int(r.target.tag), r.target.context
 			b.PC, b.Bytes = r.pc, len(r.buf)
-		} else if w.done != nil {
-			b.Peer, b.Tag, b.Await, b.Serves = -1, -1, true, w.serves
+		} else if w.done != nil || w.stream != nil {
+			b.Peer, b.Tag, b.Await, b.Serves = -1, -1, true, w == e.mail.server
 		}
 		list = append(list, b)
 	}

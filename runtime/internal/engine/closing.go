@@ -24,9 +24,7 @@ func (e *Engine) CloseStream(l *Stream) {
 		p.links[l.number-1] = nil
 	default:
 		e.post(p, header{kind: kindClose, context: l.number}, nil)
-		if l.wanted {
-			e.sleeper.Ring() // for AwaitCredit
-		}
+		e.credited(l)
 	}
 }
 

@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"context"
+	"slices"
+)
+
 // Costs and sizes of the flow control, in bytes.
 const (
 	// messageOverhead is charged for every eager message besides its bytes: what
@@ -75,5 +80,35 @@ func (b *budget) widen(i *incoming) {
 	if more > 0 {
 		b.free -= more
 		i.window += uint32(more)
+	}
+}
+
+// AwaitCredit waits until a stream that refused an actor message has credit again, or can
+// have none any more, being closed or of a peer that is down. The error is the one
+// of Await.
+func (e *Engine) AwaitCredit(l *Stream, what string) error {
+	e.lock()
+	defer e.unlock()
+	e.token.Called()
+	w := e.newWaiter()
+	defer e.freeWaiter(w)
+	w.what, w.stream = what, l
+	e.crediting = append(e.crediting, w)
+	var err error
+	for err == nil && l.wanted && !l.closed && l.peer.down == nil {
+		w.fired = false
+		err = e.wait(context.Background(), w)
+	}
+	i := slices.Index(e.crediting, w)
+	e.crediting = slices.Delete(e.crediting, i, i+1)
+	return err
+}
+
+// credited ends the waits for the credit of l, which it has got or never will.
+func (e *Engine) credited(l *Stream) {
+	for _, w := range e.crediting {
+		if w.stream == l && !w.fired {
+			e.fire(w)
+		}
 	}
 }

@@ -39,9 +39,11 @@
 // own, released by a plain store (docs/adr/0008), always by defer: a panic leaves it
 // free, and ends the engine if it came out of a transport or of a wait (guard.go).
 // A waiting goroutine polls: one goroutine holds the poll token, the others park until
-// the poller completes their request or passes the token on. A goroutine that finds the
-// poller asleep borrows the token and returns it armed. When no goroutine waits, a
-// background goroutine serves arrivals.
+// the poller completes their request or passes the token on. When no goroutine waits, a
+// background goroutine serves arrivals. Package progress decides all that, and the engine
+// carries it out (wait.go, background.go, serve.go): an event of the token is a call, and
+// obey does what it asks for. A wait ends by fire (requests, probes, credit), by its done
+// (words, which nobody reports), by its err, or with the engine.
 //
 // # Ownership
 //

@@ -7,17 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 	"github.com/gorun-hpc/gorun/transport"
 )
-
-// WaitPolicy says how long a waiting goroutine polls before it gives way.
-type WaitPolicy struct {
-	// Spin is how long it polls without giving way at all. 0 = not at all.
-	Spin time.Duration
-	// Yield is how long after that it polls between Sleeper.Yield calls. After
-	// it, it sleeps.
-	Yield time.Duration
-}
 
 // Config describes an engine. Rank and Size must be set, and Route when Size > 1.
 type Config struct {
@@ -126,15 +118,12 @@ type Engine struct {
 	frames   *frame
 	waiters  *waiter
 
-	poller  *waiter    // who holds the token
-	asleep  waiterList // who sleeps in the Sleeper, the background excepted
-	parked  waiterList // who waits for its channel
-	blocked waiterList // who waits for long
-	probing []*waiter  // who waits for an unexpected message
-	asking  int        // of parked and asleep: how many wait for a word of shared memory
-	armed   bool       // the transports ring
-	woke    bool       // a parked goroutine was made runnable
-	idle    uint       // nonblocking calls in a row that found nothing
+	token     progress.Token // who polls, sleeps, is parked and is woken
+	blocked   waiterList     // who waits for long
+	probing   []*waiter      // who waits for an unexpected message
+	crediting []*waiter      // who waits for the credit of a stream
+	armed     bool           // the transports ring
+	idle      uint           // nonblocking calls in a row that found nothing
 
 	deaths   []int          // ranks that are down, in order
 	reported map[uint32]int // context: how many of deaths its AnySource receives know
@@ -159,9 +148,6 @@ func New(cfg Config) (*Engine, error) {
 		window:   firstWindowOf(cfg.UnexpectedBudget, cfg.Size),
 		burst:    burstSpinning,
 		reported: make(map[uint32]int),
-		asleep:   waiterList{which: listAsleep},
-		parked:   waiterList{which: listParked},
-		blocked:  waiterList{which: listBlocked},
 	}
 	if cfg.Wait.Spin <= 0 {
 		e.burst = burstYielding
@@ -174,6 +160,7 @@ func New(cfg Config) (*Engine, error) {
 			l.UseLock(e.locked)
 		}
 	}
+	e.token.Init()
 	e.background.wake = make(chan struct{}, 1)
 	e.background.ended = make(chan struct{})
 	return e, nil
@@ -213,8 +200,8 @@ func (e *Engine) poll(budget int) int {
 
 // pollOnce is the poll of a call that does not wait.
 func (e *Engine) pollOnce() {
-	e.background.activity++
-	e.dislodge()
+	e.token.Called()
+	e.obey(e.token.Dislodge())
 	if e.poll(pollBudget) > 0 {
 		e.idle = 0
 	}
@@ -231,9 +218,7 @@ func (e *Engine) MarkDown(rank int, cause error) {
 		return
 	}
 	p.tr.MarkDown(rank, cause)
-	if e.poller != nil && e.poller.asleep {
-		e.sleeper.Ring()
-	}
+	e.urge()
 }
 
 // Prepare makes the ways to these ranks ready for messages, as far as that can be done
@@ -286,6 +271,6 @@ func (e *Engine) end() bool {
 	e.background.closing, e.silent = true, true
 	e.mail.bundles.stop()
 	e.mail.early.stop()
-	e.rouseBackground()
+	e.obey(e.token.Close())
 	return e.background.started
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"reflect"
 	"time"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
 // Held returns the bytes of unexpected messages that a rank keeps, by the
@@ -84,7 +86,7 @@ func (e *Engine) Idle() bool {
 			return false
 		}
 	}
-	return len(e.backlog) == 0 && e.moving == 0 && e.poller == nil
+	return len(e.backlog) == 0 && e.moving == 0 && e.token.State() == progress.Free
 }
 
 // Poll polls once, also after an Abort.

@@ -47,7 +47,8 @@ func (e *Engine) locked(f func()) {
 func (e *Engine) wreck() {
 	defer e.mu.Unlock()
 	e.within = 0
-	e.silent, e.poller, e.moving = true, nil, 0
+	e.silent, e.moving = true, 0
+	e.token.Wreck()
 	e.fail(ErrPanicked)
 	for i := range e.operations.slots {
 		if r := e.operations.slots[i].req; r != nil {

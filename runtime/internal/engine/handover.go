@@ -32,7 +32,7 @@ func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport
 	}
 	e.lock()
 	defer e.unlock()
-	e.background.activity++
+	e.token.Called()
 	if e.handOverNow(to, t, k, len(buf)) {
 		return nil
 	}

@@ -48,7 +48,11 @@ func (e *Engine) lose(p *peer, cause error) {
 	if c := e.mail.actorReceiver; c != nil {
 		c.Lost(p.rank, p.down)
 		e.callServer()
-		e.sleeper.Ring() // for AwaitCredit
+	}
+	for _, l := range p.links {
+		if l != nil {
+			e.credited(l)
+		}
 	}
 }
 
@@ -141,10 +145,8 @@ func (e *Engine) fail(err error) {
 		e.match.unpost(en)
 		e.complete(en.req, err)
 	})
-	for w := e.blocked.head; w != nil; w = w.lists[listBlocked].next {
-		if w.err == nil && w.req == nil {
-			w.err = err
-		}
+	e.token.Fail()
+	for w := e.blocked.head; w != nil; w = w.next {
 		e.rouse(w)
 	}
 }

@@ -142,7 +142,7 @@ func (m *Matched) Irecv(t Type, buf []byte, pc uintptr) Handle {
 // start gives the message to a new receive.
 func (m *Matched) start(o op, t Type, buf []byte, pc uintptr) *Request {
 	e, g := m.e, m.g
-	e.background.activity++
+	e.token.Called()
 	k := key{source: int32(g.peer.rank), tag: g.tag, context: g.links[shapeExact].context}
 	r := e.newRequest(o, t, k, buf, pc)
 	m.g = nil

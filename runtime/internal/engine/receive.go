@@ -28,7 +28,7 @@ func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 
 // startReceive finds the message of a receive, or posts it. mu is held.
 func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) *Request {
-	e.background.activity++
+	e.token.Called()
 	k := key{from.Context, int32(from.Peer), int32(from.Tag)}
 	r := e.newRequest(o, t, k, buf, pc)
 	if err := e.checkSource(from); err != nil {

@@ -64,7 +64,7 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	}
 	p.out.sent += cost
 	p.in.told = p.in.limit()
-	e.background.activity++
+	e.token.Called()
 	return true
 }
 
@@ -76,7 +76,7 @@ func (e *Engine) failed(r *Request, err error) *Request {
 
 // startSend begins a send by the protocol that suits it. mu is held.
 func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Request {
-	e.background.activity++
+	e.token.Called()
 	o := opSend
 	if m == Synchronous {
 		o = opSync

@@ -44,13 +44,14 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	e.lock()
 	defer e.unlock()
 	e.within++
-	e.mail.serving, e.mail.working = goroutine(), false
+	e.mail.serving = goroutine()
 	w := e.mail.server
 	if w == nil {
 		w = e.newWaiter()
-		w.serves, w.what = true, "serve actors"
+		w.what = "serve actors"
 		e.mail.server = w
 	}
+	e.token.Serve(&w.place)
 	w.done = ready
 	var err error
 	for err == nil {
@@ -58,23 +59,22 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 			e.pollOnce()
 		}
 		if ready() {
-			e.mail.working = true
-			e.mail.works++
+			e.ask() // before the work, which may take long
+			e.token.Work()
 			if e.work(work) == Leave {
 				// The token stays, and is given on if nobody comes for it.
 				e.mail.serving = 0
 				e.within--
 				return nil
 			}
-			e.mail.working = false
-			e.woke = true // who knows what a handler woke
+			e.token.Worked()
 			continue
 		}
 		w.fired = false
 		err = e.wait(context.Background(), w)
 	}
 	e.mail.serving, e.mail.server = 0, nil
-	e.release(w)
+	e.obey(e.token.StopServing())
 	e.freeWaiter(w)
 	e.within--
 	return err
@@ -90,34 +90,8 @@ func (e *Engine) work(work func() Next) Next {
 	return next
 }
 
-// callServer lets the goroutine of Serve have a look, on a processor that the
-// poller may keep, or asleep, or parked: then it becomes the poller.
-func (e *Engine) callServer() {
-	s := e.mail.server
-	switch {
-	case s == nil || s == e.poller && !s.asleep:
-	case s.asleep:
-		e.sleeper.Ring()
-	case s.parked:
-		if p := e.poller; p != nil && p.asleep {
-			e.dislodge()
-			e.disarm()
-		}
-		e.poller = s
-		e.fire(s)
-	default:
-		e.woke = true
-		e.urge()
-	}
-}
-
-// overdue reports whether the serving goroutine has the token and is still at the
-// work that it was at when this was asked last.
-func (m *mail) overdue(poller *waiter) bool {
-	late := m.working && poller == m.server && m.works == m.seen
-	m.seen = m.works
-	return late
-}
+// callServer tells the goroutine of Serve that something has come for it.
+func (e *Engine) callServer() { e.obey(e.token.Call()) }
 
 // Rouse makes Serve look at ready again, wherever it waits.
 func (e *Engine) Rouse() { e.sleeper.Ring() }
@@ -136,5 +110,5 @@ func (e *Engine) Inline(op string) error {
 // inline reports whether a wait is one of a handler that Serve called. The end of
 // a canceled operation may be waited for.
 func (e *Engine) inline(w *waiter) bool {
-	return !w.serves && (w.req == nil || !w.req.canceled) && e.mail.serving == goroutine()
+	return w != e.mail.server && (w.req == nil || !w.req.canceled) && e.mail.serving == goroutine()
 }

@@ -147,6 +147,52 @@ func TestServeKeepsTheToken(t *testing.T) {
 	}
 }
 
+// The serving goroutine tells the others what it has found for them before it works: its
+// work may take as long as it likes.
+func TestServerTellsOthersBeforeItWorks(t *testing.T) {
+	heard := 0
+	w := newWorldOf(t, 2, transporttest.FakeOptions{}, false, func(c *engine.Config) {
+		c.Wait = engine.WaitPolicy{Yield: time.Hour} // who sleeps would have the token
+		if c.Rank == 1 {
+			c.Notice = func(int, int, []byte) { heard++ }
+		}
+	})
+	e := w.engines[1]
+	told := make(chan error, 1)
+	go func() { told <- e.Await(none, func() bool { return heard > 0 }, 0, "notice") }()
+	soonTrue(t, func() bool { return blockedIn(e, "notice") })
+	works, inside, on := 0, make(chan struct{}), make(chan struct{})
+	c := &echo{before: func() {
+		if works++; works == 1 {
+			inside <- struct{}{}
+			<-on
+			return
+		}
+		select {
+		case err := <-told:
+			assert.NoError(t, err)
+		case <-time.After(20 * time.Second):
+			assert.Fail(t, "nobody was told")
+		}
+		inside <- struct{}{}
+	}}
+	c.serve(t, e)
+	soonTrue(t, func() bool { return blockedIn(e, "serve actors") })
+	l, err := w.engines[0].NewStream(1, nil, nil, nil)
+	require.NoError(t, err)
+	send := func() {
+		ok, err := w.engines[0].SendActorMessage(l, engine.ActorMessage{Stream: l.Number()}, nil, nil, 0)
+		require.True(t, ok)
+		require.NoError(t, err)
+	}
+	send()
+	<-inside
+	w.engines[0].Notify(1, 0, nil) // nobody polls: both are found at once
+	send()
+	close(on)
+	<-inside
+}
+
 // A goroutine that waits again and again polls for itself, although the serving one
 // had the token.
 func TestWaitsThatBeginPoll(t *testing.T) {

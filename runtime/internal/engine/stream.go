@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/gorun-hpc/gorun/transport"
@@ -75,10 +74,6 @@ type mail struct {
 	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
 	serving uintptr
 	server  *waiter
-	// working says that Serve is in work, works how often it was; seen is the
-	// background's.
-	working     bool
-	works, seen uint64
 }
 
 // SetActorReceiver hands the actor messages of all peers to c from now on, those that came
@@ -163,7 +158,7 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 		return false, fmt.Errorf("%w: actor message of %d bytes", transport.ErrTooLong, n)
 	}
 	l.out.sent += cost
-	e.background.activity++
+	e.token.Called()
 	if !l.peer.caps.CostlySend || !e.bundle(l.peer, p, head, body) {
 		if len(head) > 0 {
 			e.mail.scratch = append(append(e.mail.scratch[:0], head...), body...)
@@ -200,7 +195,7 @@ func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k trans
 	h := p.header()
 	h.flags = flagKey
 	l.out.sent += cost
-	e.background.activity++
+	e.token.Called()
 	e.post(l.peer, h, e.mail.scratch)
 	return true, nil
 }
@@ -313,7 +308,7 @@ func (e *Engine) arriveGrant(p *peer, h header) error {
 		l.wanted = false
 		e.mail.actorReceiver.Credit(l)
 		e.callServer()
-		e.sleeper.Ring() // for AwaitCredit
+		e.credited(l)
 	}
 	return nil
 }
@@ -324,13 +319,6 @@ func (p *peer) stream(number uint32) *Stream {
 		return nil
 	}
 	return p.links[number-1]
-}
-
-// AwaitCredit waits until a stream that refused an actor message has credit again, or can
-// have none any more, being closed or of a peer that is down. The error is the one
-// of Await.
-func (e *Engine) AwaitCredit(l *Stream, what string) error {
-	return e.Await(context.Background(), func() bool { return !l.wanted || l.closed || l.peer.down != nil }, 0, what)
 }
 
 // Over reports whether the operation of h is finished. It is for Serve's ready,

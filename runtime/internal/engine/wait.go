@@ -4,25 +4,23 @@ import (
 	"context"
 	goruntime "runtime"
 	"time"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
+
+// WaitPolicy says how long a waiting goroutine polls before it gives way.
+type WaitPolicy = progress.Policy
 
 // Polls between two looks at the clock and at others.
 const (
 	burstSpinning = 64 // about a microsecond
 	burstYielding = 8  // ranks outnumber processors: every poll delays others
-	yieldsPerLook = 16 // yields between two looks at the clock
-	yieldsPerGo   = 8  // yields between two Gosched when nobody is known to wait
-)
-
-// Sleeps of a poller that has frames to drive, for which no peer rings.
-const (
-	backlogFirst = 50 * time.Microsecond
-	backlogLast  = time.Millisecond
 )
 
 // wait waits until w is over. It returns nil when what w waits for is there, else
 // the error of ctx or of the engine; w may then be waited for again. mu is held,
-// but given up at times.
+// but given up at times. Package progress decides who polls, sleeps and is woken; the
+// engine carries that out.
 func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if w.over() {
 		return w.err
@@ -44,15 +42,17 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 
 // waitPolling is wait for what is not there yet: whoever waits polls.
 func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
-	if e.begin(w) {
+	if e.token.TryBegin(&w.place) || e.begin(w) {
 		budget := 1 // what w waits for is mostly the next to come
 		for range e.burstOf(w) {
 			got := e.poll(budget)
 			if w.over() {
-				e.release(w)
+				if !e.token.TryEnd(&w.place) {
+					e.obey(e.token.End(&w.place))
+				}
 				return w.err
 			}
-			if e.crowd.Load() != 0 || e.poller != w {
+			if e.crowd.Load() != 0 || !e.token.Has(&w.place) {
 				break
 			}
 			if got > 0 {
@@ -63,32 +63,25 @@ func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	return e.waitLong(ctx, w)
 }
 
+// begin is the begin of a wait while somebody has the token.
+func (e *Engine) begin(w *waiter) bool {
+	has, ready := e.token.Begin(&w.place)
+	e.obey(ready)
+	return has
+}
+
 // waitLong is wait for a goroutine that has polled in vain: it is listed among
 // the blocked and gives way to others.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
-	if e.err != nil && w.req == nil { // it ended at one of these polls
-		e.release(w)
-		return e.err
-	}
-	w.since = time.Now()
-	w.slept, w.depth = false, 0
+	w.since, w.depth = time.Now(), 0
+	w.place.Of, w.place.Word = w, w.done != nil
 	e.blocked.push(w)
 	var stop func() bool
 	if ctx != nil && ctx.Done() != nil {
 		era := w.era
 		stop = context.AfterFunc(ctx, func() { e.expire(ctx, w, era) })
 	}
-	for since := w.since; ; since = time.Now() {
-		if e.take(w) {
-			e.pollFor(w, since)
-		} else {
-			e.park(w)
-		}
-		if w.over() { // before the look at the clock, which takes as long as an arrival
-			break
-		}
-	}
-	e.release(w)
+	e.giveWay(w)
 	e.blocked.remove(w)
 	w.era++
 	if stop != nil {
@@ -96,7 +89,90 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	}
 	err := w.err
 	w.err = nil
+	if err == nil && !w.fired && w.req == nil {
+		err = e.err
+	}
 	return err
+}
+
+// giveWay does what the token says until w is over.
+func (e *Engine) giveWay(w *waiter) {
+	var in progress.Input
+	var ticket uint32
+	since := w.since // when w began to poll, or found something
+	var pace progress.Pace
+	pace.Start(e.cfg.Wait)
+	for {
+		in.Over = w.over() || e.err != nil && w.req == nil
+		action, ready := e.token.Next(&w.place, in)
+		e.obey(ready)
+		switch action {
+		case progress.Done:
+			return
+		case progress.Poll:
+			got := e.pollBurst(w)
+			if w.over() {
+				continue // before the look at the clock, which takes as long as an arrival
+			}
+			e.ask()
+			var polled time.Duration
+			switch {
+			case got > 0:
+				since = time.Now()
+			case pace.Timed():
+				polled = time.Since(since)
+			}
+			in.Pace = pace.Next(got > 0, polled)
+		case progress.Spin:
+			e.pulse()
+		case progress.Yield:
+			e.yield(pace.Wide())
+		case progress.Arm:
+			ticket = e.sleeper.Prepare()
+			if in.Armed = e.arm(); in.Armed {
+				e.ask()
+			}
+		case progress.Sleep:
+			e.sleep(w, ticket, pace.Nap())
+		case progress.Park:
+			e.park(w)
+			since = time.Now()
+			pace.Resume()
+		default: // of the background
+		}
+	}
+}
+
+// obey does what an event of the token asks for.
+func (e *Engine) obey(r progress.Ready) {
+	if r.Do&progress.Disarm != 0 {
+		e.disarm()
+	}
+	if r.Do&progress.Resume != 0 {
+		e.resumeBackground()
+	}
+	if r.Wake != nil {
+		r.Wake.Of.(*waiter).ch <- struct{}{}
+	}
+	if r.Do&progress.Ring != 0 {
+		e.sleeper.Ring()
+	}
+	if r.Do&progress.Lend != 0 {
+		e.ask()
+		e.obey(e.token.Lent(len(e.backlog) == 0 && e.arm()))
+	}
+}
+
+// ask ends the waits of those that are parked or asleep and whose word of shared memory
+// has changed: nobody reports that.
+func (e *Engine) ask() {
+	for p := e.token.Words(); p != nil; {
+		w := p.Of.(*waiter)
+		p = p.NextWord()
+		if !w.fired && w.done() {
+			e.fire(w)
+		}
+	}
 }
 
 // expire ends the wait of a context that is done.
@@ -106,98 +182,6 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	if w.era == era && !w.fired && w.err == nil {
 		w.err = &CancelError{Op: w.op(), Cause: context.Cause(ctx)}
 		e.rouse(w)
-	}
-}
-
-// begin is take for a wait that begins: the serving goroutine, which keeps the
-// token, gives way, so that a goroutine that receives again and again polls for
-// itself. It need not be told, it sees for itself.
-func (e *Engine) begin(w *waiter) bool {
-	if p := e.poller; p != nil && p.serves && !p.asleep {
-		e.poller = w
-	}
-	return e.take(w)
-}
-
-// take makes w the poller, if nobody is or if the poller sleeps.
-func (e *Engine) take(w *waiter) bool {
-	switch p := e.poller; {
-	case p == nil || p == w:
-	case !p.asleep:
-		return false
-	default:
-		e.dislodge()
-		e.disarm()
-	}
-	e.poller = w
-	return true
-}
-
-// dislodge ends the background's sleep as the poller, so that senders do not find
-// this rank armed while it is at work.
-func (e *Engine) dislodge() {
-	if b := &e.background.waiter; e.poller == b && b.asleep {
-		e.disarm()
-		e.poller = nil
-		e.sleeper.Ring()
-	}
-}
-
-// release gives the token on: to one who sleeps, by arming on his behalf without
-// waking him, or else to one who is parked. The serving goroutine keeps it.
-func (e *Engine) release(w *waiter) {
-	if e.poller != w || w.serves && e.asleep.head == nil && e.err == nil {
-		return
-	}
-	e.giveOn()
-}
-
-// giveOn takes the token from whoever has it and gives it on, see release.
-func (e *Engine) giveOn() {
-	e.poller = nil
-	if s := e.asleep.head; s != nil {
-		e.ask()
-		if len(e.backlog) == 0 && e.arm() {
-			e.poller = s
-			return
-		}
-		e.sleeper.Ring()
-		return
-	}
-	if e.parked.head != nil {
-		e.rouse(e.parked.head)
-	}
-}
-
-// pollFor polls as the poller until w is over or another goroutine has borrowed
-// the token during a sleep: it spins, then yields, then sleeps, and starts anew
-// whenever polling finds something. since is when the waiting began.
-func (e *Engine) pollFor(w *waiter, since time.Time) {
-	spinning, nap := e.cfg.Wait.Spin > 0 && !w.slept, backlogFirst
-	for turn := uint(1); e.poller == w; turn++ {
-		got := e.pollBurst(w)
-		if w.over() {
-			return
-		}
-		e.ask()
-		if got > 0 {
-			w.slept, nap = false, backlogFirst
-			spinning, since = e.cfg.Wait.Spin > 0, time.Now()
-		}
-		if spinning {
-			spinning = time.Since(since) < e.cfg.Wait.Spin
-			e.pulse()
-			continue
-		}
-		if !w.slept && (turn%yieldsPerLook != 0 || time.Since(since) < e.cfg.Wait.Spin+e.cfg.Wait.Yield) {
-			e.yield(turn)
-			continue
-		}
-		if e.sleep(w, nap) {
-			nap = min(2*nap, backlogLast)
-		} else {
-			e.yield(turn)
-		}
 	}
 }
 
@@ -216,7 +200,7 @@ func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for range e.burstOf(w) {
 		got += e.poll(pollBudget)
-		if w.over() || e.woke || e.crowd.Load() != 0 {
+		if w.over() || e.token.Stirred() || e.crowd.Load() != 0 {
 			break
 		}
 	}
@@ -225,18 +209,16 @@ func (e *Engine) pollBurst(w *waiter) int {
 
 // pulse lets in whoever waits for the lock or was made runnable.
 func (e *Engine) pulse() {
-	crowd := e.woke || e.crowd.Load() != 0
-	e.woke = false
+	crowd := e.token.Woken() || e.crowd.Load() != 0
 	defer e.stepIn(e.stepOut())
 	if crowd {
 		goruntime.Gosched()
 	}
 }
 
-// yield lets other goroutines run, then other processes.
-func (e *Engine) yield(turn uint) {
-	others := e.woke || e.crowd.Load() != 0 || e.parked.head != nil || turn%yieldsPerGo == 0
-	e.woke = false
+// yield lets other goroutines run, if some want to or wide is true, then other processes.
+func (e *Engine) yield(wide bool) {
+	others := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded()
 	defer e.stepIn(e.stepOut())
 	if others {
 		goruntime.Gosched()
@@ -244,45 +226,26 @@ func (e *Engine) yield(turn uint) {
 	e.sleeper.Yield()
 }
 
-// sleep sleeps until an arrival, or not longer than nap when there are frames to
-// drive. It returns false, at once, when there is something to poll for.
-func (e *Engine) sleep(w *waiter, nap time.Duration) bool {
-	ticket := e.sleeper.Prepare()
-	if !e.arm() {
-		return false
-	}
-	e.ask()
-	if w.over() || e.woke {
-		e.disarm()
-		return false
-	}
+// sleep sleeps until an arrival, or not longer than a nap when there are frames to drive,
+// and lets others in meanwhile.
+func (e *Engine) sleep(w *waiter, ticket uint32, nap time.Duration) {
 	w.locate()
 	nanos := int64(-1)
 	if len(e.backlog) > 0 {
 		nanos = int64(nap)
 	}
-	w.asleep, w.slept = true, true
-	e.asleep.push(w)
-	if w.done != nil && !w.serves {
-		e.asking++
-	}
-	e.doze(ticket, nanos)
-	if w.done != nil && !w.serves {
-		e.asking--
-	}
-	w.asleep = false
-	e.asleep.remove(w)
-	if e.poller == w {
-		e.disarm()
-	}
-	e.unparkBackground()
-	return true
-}
-
-// doze is Sleeper.Sleep, and lets others in meanwhile.
-func (e *Engine) doze(ticket uint32, nanos int64) {
 	defer e.stepIn(e.stepOut())
 	e.sleeper.Sleep(ticket, nanos)
+}
+
+// park waits until it is woken, and lets others in meanwhile.
+func (e *Engine) park(w *waiter) {
+	if w.ch == nil {
+		w.ch = make(chan struct{}, 1)
+	}
+	w.locate()
+	defer e.stepIn(e.stepOut())
+	<-w.ch
 }
 
 // arm asks every transport to ring. It returns false, with none armed, when one
@@ -315,11 +278,7 @@ func (e *Engine) disarm() {
 }
 
 // urge makes sure that somebody drives what was just queued.
-func (e *Engine) urge() {
-	if e.poller != nil && e.poller.asleep {
-		e.sleeper.Ring()
-	}
-}
+func (e *Engine) urge() { e.obey(e.token.Urge()) }
 
 // nothing counts a nonblocking call that found nothing, for rest.
 func (e *Engine) nothing() (idle uint) {
@@ -347,7 +306,7 @@ func (e *Engine) rest(idle uint) {
 func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
 	e.lock()
 	defer e.unlock()
-	e.background.activity++
+	e.token.Called()
 	w := e.newWaiter()
 	w.done, w.pc, w.what = done, pc, what
 	err := e.wait(ctx, w)

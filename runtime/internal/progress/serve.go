@@ -17,8 +17,9 @@ func (t *Token) Work() {
 	}
 }
 
-// Worked is the event that it is back.
+// Worked is the event that it is back. Nobody knows whom its work has made runnable.
 func (t *Token) Worked() {
+	t.woke = true
 	if t.state == Working {
 		t.state = Serving
 	}

@@ -205,12 +205,10 @@ func (w *world) serve() {
 		from := w.token.state
 		w.token.Worked()
 		w.event("Worked", from, Ready{})
-		w.token.woke = true
 	}
 	g.fired = false
 	if !w.failed && w.ready == 0 {
 		w.pollOnce()
-		w.ask()
 	}
 	switch {
 	case w.failed:
@@ -218,6 +216,7 @@ func (w *world) serve() {
 		g.at, w.lock = atEnd, -1
 	case w.ready > 0:
 		w.ready = 0
+		w.ask()
 		from := w.token.state
 		w.token.Work()
 		w.event("Work", from, Ready{})

@@ -64,6 +64,7 @@ type Token struct {
 	closed bool
 	rests  bool // the background rests until Resume
 	holder *Waiter
+	calls  uint64 // of the rank
 
 	asleep list // goroutines in Sleep, with or without the token; the background excepted
 	parked list
@@ -71,7 +72,7 @@ type Token struct {
 	server *Waiter
 
 	background        Waiter
-	calls, callsSeen  uint64 // calls of the rank; when the background looked last
+	callsSeen         uint64 // calls when the background looked last
 	shifts, shiftSeen uint64 // how often the server worked; when the background looked last
 }
 

@@ -3,16 +3,16 @@ package progress
 // Waiter is a goroutine's place at the token, which the driver embeds in its record of
 // a wait. It must not be copied while the goroutine waits.
 type Waiter struct {
-	// Of is the driver's record.
-	Of any
-	// Word says that nobody reports the end of the wait: the driver looks for it, at
-	// every waiter of Token.Words.
-	Word bool
-
 	role   role
 	last   Action // what Next, or NextBackground, said last
 	parked bool   // in Token.parked
 	asleep bool   // in Token.asleep
+
+	// Word says that nobody reports the end of the wait: the driver looks for it, at
+	// every waiter of Token.Words.
+	Word bool
+	// Of is the driver's record.
+	Of any
 
 	places [places]place
 }
