@@ -72,7 +72,7 @@ var imports = map[string][]string{
 	"internal/callsite":         {},
 	"internal/localjob":         {"transport"},
 	"internal/simulate":         {"internal/localjob", "runtime", "transport"},
-	"internal/simulate/program": {"internal/simulate", "runtime"},
+	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
 
 	"runtime/internal/progress": {},
 	"runtime/internal/engine":   {"transport", "internal/processor", "runtime/internal/progress"},

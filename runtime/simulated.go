@@ -12,7 +12,7 @@ import (
 
 func init() {
 	localjob.Start = func(c localjob.Config) (localjob.Job, error) {
-		j, err := newLocalJob(c.Ranks, engine.WaitPolicy{Yield: c.Yield}, c)
+		j, err := newLocalJob(c.Ranks, engine.WaitPolicy{}, c)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ package localjob
 
 import (
 	"context"
-	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -21,14 +20,12 @@ type Network interface {
 	Explain(rank, peer int) string
 }
 
-// Config describes a job.
+// Config describes a job. A waiting goroutine polls a few times before it sleeps.
 type Config struct {
 	// Ranks is the number of ranks.
 	Ranks int
 	// Network connects them.
 	Network Network
-	// Yield is how long a waiting goroutine polls before it sleeps.
-	Yield time.Duration
 	// Budget is a rank's memory in bytes for messages nobody asked for yet; 0 means the
 	// default.
 	Budget int64

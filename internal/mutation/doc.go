@@ -1,7 +1,10 @@
 // Command mutation measures what the tests of a package catch: it makes plausible
 // mistakes in the package, one at a time, and runs the package's own tests on each.
 //
-//	go run ./internal/mutation [-v] [-timeout D] [-only REGEXP] [PACKAGE-DIR ...]
+//	go run ./internal/mutation [-v] [-timeout D] [-only REGEXP] [-by PACKAGE-DIR] [PACKAGE-DIR ...]
+//
+// With -by the tests of another package are tried on the breaks, as those of
+// internal/simulate.
 //
 // Without a directory it takes every package that has a table of breaks. For each break
 // it prints whether a test caught it, the first test that failed, and the seconds it

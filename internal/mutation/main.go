@@ -51,6 +51,7 @@ type options struct {
 	verbose  bool
 	timeout  time.Duration
 	only     *regexp.Regexp // nil for every break
+	by       string         // the package whose tests run, empty for the break's own
 	packages []string
 }
 
@@ -64,6 +65,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		o.only, err = regexp.Compile(s)
 		return err
 	})
+	flags.StringVar(&o.by, "by", "", "run the tests of this `package` instead of the package's own")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -98,7 +100,7 @@ func run(ctx context.Context, root string, args []string, stdout, stderr io.Writ
 	defer func() { _ = os.RemoveAll(scratch) }()
 	r := report{
 		options: o, out: stdout,
-		trial: breaks.Trial{Root: root, Scratch: scratch, Timeout: o.timeout},
+		trial: breaks.Trial{Root: root, Scratch: scratch, Timeout: o.timeout, By: o.by},
 	}
 	for _, pkg := range o.packages {
 		if err := r.try(ctx, pkg); err != nil {

@@ -34,8 +34,6 @@ type Conditions struct {
 	AgainRate float64
 	AgainFor  time.Duration
 
-	// Yield is engine.WaitPolicy's.
-	Yield time.Duration
 	// Budget is a rank's memory for unexpected messages.
 	Budget int64
 	// Slow ranks wake up late, by up to Lag.
@@ -46,7 +44,24 @@ type Conditions struct {
 
 	// Death ends a rank, unless nil.
 	Death *Death
+	// Flaw makes the network break its contract, so that a test sees that this is found.
+	Flaw Flaw
 }
+
+// Flaw is what a network does wrong, now and then.
+type Flaw int
+
+// The flaws.
+const (
+	Sound   Flaw = iota
+	Loses        // a message is lost
+	Doubles      // a message is handed over twice
+	Swaps        // two messages of a pair are handed over in the wrong order
+	Deaf         // an arrival does not ring
+)
+
+// flawRate is how often a flaw shows.
+const flawRate = 0.05
 
 // Death is the end of a rank.
 type Death struct {
@@ -69,7 +84,6 @@ func Draw(seed int64, ranks int, mortal bool) Conditions {
 		Jitter:  Pick(r, 0, 2*time.Microsecond, 100*time.Microsecond, 20*time.Millisecond),
 		Connect: Pick(r, 0, 50*time.Microsecond, 30*time.Millisecond),
 		Lane:    Pick(r, 1, 2, 8, 64),
-		Yield:   Pick(r, 0, 20*time.Microsecond),
 		Budget:  int64(Pick(r, 4<<10, 64<<10, 64<<20) * ranks),
 		Slow:    map[int]bool{},
 	}
@@ -101,9 +115,9 @@ func Draw(seed int64, ranks int, mortal bool) Conditions {
 
 // String lists the conditions in one line.
 func (c Conditions) String() string {
-	text := fmt.Sprintf("eager %d/%d, reads %d, get %v alone %v put %v batched %v, latency %v+%v, stall %v/%v, connect %v, break %v/%v, lane %d, again %v/%v, yield %v, budget %d, slow %v by %v, early %v",
+	text := fmt.Sprintf("eager %d/%d, reads %d, get %v alone %v put %v batched %v, latency %v+%v, stall %v/%v, connect %v, break %v/%v, lane %d, again %v/%v, budget %d, slow %v by %v, early %v",
 		c.EagerBest, c.MaxEager, c.MaxReads, c.Get, c.Alone, c.Put, c.Batched, c.Latency, c.Jitter, c.StallRate, c.Stall, c.Connect,
-		c.BreakRate, c.Outage, c.Lane, c.AgainRate, c.AgainFor, c.Yield, c.Budget, c.Slow, c.Lag, c.EarlyWake)
+		c.BreakRate, c.Outage, c.Lane, c.AgainRate, c.AgainFor, c.Budget, c.Slow, c.Lag, c.EarlyWake)
 	if d := c.Death; d != nil {
 		text += fmt.Sprintf(", rank %d dies at event %d, noticed in %v, lossy %v", d.Rank, d.Event, d.Notice, d.Lossy)
 	}

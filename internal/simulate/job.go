@@ -56,6 +56,9 @@ type Rank struct {
 	Seed int64
 	// Conditions are the job's.
 	Conditions *Conditions
+	// Ended is closed when the job ends before its time, or the rank dies: waits that are
+	// not gorun's end with it.
+	Ended <-chan struct{}
 }
 
 // Result is what a run came to.
@@ -111,20 +114,34 @@ func (r *Result) String() string {
 
 // run is Run within the bubble.
 func (r *Result) run(p Program) {
+	ctx, hang := context.WithCancelCause(context.Background())
+	defer hang(nil)
+	ended, end := make([]context.Context, r.Ranks), make([]context.CancelFunc, r.Ranks)
+	for i := range ended {
+		ended[i], end[i] = context.WithCancel(ctx)
+	}
 	net := newNetwork(r.Ranks, r.Seed, r.Conditions, p.Trace)
 	job, err := localjob.Start(localjob.Config{
-		Ranks: r.Ranks, Network: net, Yield: r.Conditions.Yield, Budget: r.Conditions.Budget,
-		Main: func(world any) error { return p.Main(Rank{world.(*runtime.World), r.Seed, &r.Conditions}) },
+		Ranks: r.Ranks, Network: net, Budget: r.Conditions.Budget,
+		Main: func(world any) error {
+			w := world.(*runtime.World)
+			return p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done()})
+		},
 	})
 	if err != nil {
 		r.Err = err
 		return
 	}
-	ctx, hang := context.WithCancelCause(context.Background())
-	ended := make(chan struct{})
+	drained := make(chan struct{})
 	go func() {
-		defer close(ended)
-		net.run(func(rank int) bool { return job.Kill(rank, errKilled) }, func() {
+		defer close(drained)
+		net.run(func(rank int) bool {
+			if !job.Kill(rank, errKilled) {
+				return false
+			}
+			end[rank]()
+			return true
+		}, func() {
 			if ctx.Err() != nil {
 				r.finish(net, fmt.Errorf("%w; and the ranks do not return:\n%s", context.Cause(ctx), job.Report()))
 				fmt.Fprintln(os.Stderr, r)
@@ -137,7 +154,7 @@ func (r *Result) run(p Program) {
 	over.Stop()
 	hang(nil)
 	net.stop()
-	<-ended
+	<-drained
 	r.finish(net, err)
 	// What goroutines a program has left end by themselves, or the bubble panics.
 	time.Sleep(patience)

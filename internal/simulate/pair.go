@@ -108,5 +108,25 @@ func (p *pair) deliver() {
 	net.record.add(net.now(), "%d>%d %x %x %x, %d bytes %08x", p.from.rank, p.to.rank, m.header.A, m.header.B, m.header.C, len(m.payload), crc32.ChecksumIEEE(m.payload))
 	p.arrived = append(p.arrived, m)
 	p.to.waiting++
+	if flaw := net.conditions.Flaw; flaw != Sound && Chance(p.random, flawRate) {
+		p.spoil(flaw)
+	}
 	p.to.ring()
+}
+
+// spoil breaks the contract with the message that has just arrived.
+func (p *pair) spoil(flaw Flaw) {
+	last := len(p.arrived) - 1
+	switch m := p.arrived[last]; {
+	case flaw == Loses:
+		p.arrived = p.arrived[:last]
+		p.to.waiting--
+	case flaw == Doubles:
+		p.arrived = append(p.arrived, message{m.header, append([]byte(nil), m.payload...)})
+		p.to.waiting++
+	case flaw == Swaps && len(p.flight) > 0:
+		p.arrived[last], p.flight[0] = p.flight[0], m
+	case flaw == Deaf:
+		p.to.armed = false
+	}
 }

@@ -27,8 +27,8 @@ var (
 
 // Seeds that every test runs: of each program, from 1 on.
 const (
-	seedsShort = 15
-	seedsFull  = 60
+	seedsShort = 10
+	seedsFull  = 40
 )
 
 func TestMain(m *testing.M) {

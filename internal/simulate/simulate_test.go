@@ -84,3 +84,22 @@ func TestDeathOfARank(t *testing.T) {
 		}
 	}
 }
+
+// What a network does wrong is found, by a few seeds.
+func TestFlawsOfTheNetworkAreFound(t *testing.T) {
+	for flaw, name := range map[simulate.Flaw]string{
+		simulate.Loses: "loses", simulate.Doubles: "doubles", simulate.Swaps: "swaps", simulate.Deaf: "deaf",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := program.Exchange()
+			p.Adapt = func(c *simulate.Conditions) { c.Flaw = flaw }
+			for seed := int64(1); seed <= 20; seed++ {
+				if r := simulate.Run(t, p, seed, 3); r.Err != nil {
+					t.Logf("seed %d: %v", seed, r.Err)
+					return
+				}
+			}
+			t.Fatal("not found")
+		})
+	}
+}

@@ -6,20 +6,15 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// yieldTime is the longest time of a Yield.
-const yieldTime = 500 * time.Nanosecond
-
-// sleeper is a rank's Sleeper in virtual time: giving way takes some, and a slow rank
-// wakes up late.
+// sleeper is a rank's Sleeper in virtual time: a slow rank wakes up late. Giving way takes
+// no time: it may happen under a sync.Mutex, and who waits for that keeps the bubble's clock
+// from advancing.
 type sleeper struct {
 	transport.ChannelSleeper
 	node *node
 }
 
 var _ transport.Sleeper = (*sleeper)(nil)
-
-// Yield implements transport.Sleeper.
-func (s *sleeper) Yield() { time.Sleep(1 + s.draw(yieldTime)) }
 
 // Sleep implements transport.Sleeper.
 func (s *sleeper) Sleep(ticket uint32, nanos int64) {

@@ -36,6 +36,7 @@ type Trial struct {
 	Root    string        // of the module
 	Scratch string        // a directory for changed files, of this trial alone
 	Timeout time.Duration // for the tests of a package
+	By      string        // the package whose tests run, empty for the package of the break
 }
 
 // Result is the end of one run of a package's tests.
@@ -104,6 +105,9 @@ func (t *Trial) run(ctx context.Context, pkg string, race bool, overlay string) 
 		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	var out bytes.Buffer
+	if t.By != "" {
+		pkg = t.By
+	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./"+pkg)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = t.Root, env, &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

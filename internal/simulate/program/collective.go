@@ -1,0 +1,326 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Collectives is collective operations, blocking and not, on the communicator of the World
+// and on parts of it, with messages of a program between them.
+func Collectives() simulate.Program {
+	return simulate.Program{Name: "collectives", Ranks: []int{1, 2, 3, 4, 5, 7, 8}, Main: collective}
+}
+
+// BrokenCollectives is Collectives, during which a rank dies: every other rank ends, with
+// an error that names the rank if one of its operations fails.
+func BrokenCollectives() simulate.Program {
+	return simulate.Program{Name: "broken-collectives", Ranks: []int{2, 3, 5, 8}, Mortal: true, Main: collective}
+}
+
+// Streams of random numbers: the members of a communicator draw the same, each rank some
+// of its own.
+const (
+	streamSteps = 5000 + iota
+	streamMembers
+	streamOwn = 6000
+)
+
+// member is one rank in a communicator of the program.
+type member struct {
+	comm   *runtime.Comm
+	random *rand.Rand // the same at all members
+	own    *rand.Rand // the rank's
+	// world are the ranks of the members in the World.
+	world []int
+	step  int
+	open  []pending
+}
+
+// pending is a nonblocking operation and the check of its result.
+type pending struct {
+	request runtime.Request
+	check   func() error
+}
+
+func collective(r simulate.Rank) error {
+	lost := newLosses(r.Conditions)
+	err := collectiveSteps(r)
+	if err == nil || !lost.mortal || errors.Is(err, simulate.ErrGivenUp) {
+		return err
+	}
+	var peer *runtime.PeerError
+	if errors.Is(err, runtime.ErrCommBroken) || errors.As(err, &peer) && peer.Rank == lost.rank {
+		return nil
+	}
+	return err
+}
+
+// collectiveSteps does a number of operations. Where one fails, the communicators are
+// broken, so that members that were not in it do not wait for this rank.
+func collectiveSteps(r simulate.Rank) (err error) {
+	draw := r.Random(streamSteps)
+	color := make([]int, r.Size())
+	for i := range color {
+		color[i] = draw.IntN(2)
+	}
+	part, err := r.Comm().Split(color[r.Rank()], draw.IntN(3)*r.Rank()%2)
+	if err != nil {
+		// Others may be in the part already, where nobody can tell them.
+		if err = newLosses(r.Conditions).unexpected(err); err == nil {
+			err = simulate.ErrGivenUp
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			r.Comm().Break(err)
+			part.Break(err)
+		}
+	}()
+	own := r.Random(uint32(streamOwn + r.Rank()))
+	members := []*member{
+		{comm: r.Comm(), random: r.Random(streamMembers), own: own, world: worldRanks(r.Comm())},
+		{comm: part, random: r.Random(uint32(streamMembers + 1 + color[r.Rank()])), own: own, world: worldRanks(part)},
+	}
+	for range simulate.Pick(draw, 5, 40, 120) {
+		if simulate.Chance(own, 0.1) {
+			time.Sleep(simulate.Within(own, 20*time.Millisecond))
+		}
+		if err := members[draw.IntN(len(members))].next(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(members[0].settle(), members[1].settle())
+}
+
+// worldRanks returns the ranks of a communicator's members in the World.
+func worldRanks(c *runtime.Comm) []int {
+	list := make([]int, c.Size())
+	for i := range list {
+		list[i] = c.WorldRank(i)
+	}
+	return list
+}
+
+// value is what a member contributes to a step at an index.
+func (m *member) value(rank, i int) int64 {
+	return int64(uint32(m.world[rank]+1)*2654435761+uint32(m.step)*40503+uint32(i)*69069) % 1000
+}
+
+// values are those of a member, from an index on.
+func (m *member) values(rank, from, n int) []int64 {
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = m.value(rank, from+i)
+	}
+	return list
+}
+
+// next does one operation, the same at all members.
+func (m *member) next() error {
+	m.step++
+	kind, n, root := m.random.IntN(13), simulate.Pick(m.random, 0, 1, 2, 17, 100, 3000), m.random.IntN(m.comm.Size())
+	var err error
+	switch kind {
+	case 0:
+		err = collectives.Barrier(m.comm)
+	case 1:
+		err = m.bcast(n, root)
+	case 2, 3:
+		err = m.reduce(n, root)
+	case 4, 5:
+		err = m.allReduce(n)
+	case 6:
+		err = m.gather(n, root)
+	case 7:
+		err = m.scatter(n, root)
+	case 8:
+		err = m.allGather(n)
+	case 9:
+		err = m.allToAll(n)
+	case 10:
+		err = m.ring(n)
+	default:
+		m.begin(n, root)
+	}
+	if err != nil {
+		return fmt.Errorf("step %d, kind %d, %d elements, root %d: %w", m.step, kind, n, root, err)
+	}
+	if len(m.open) > m.random.IntN(4) {
+		return m.settle()
+	}
+	return nil
+}
+
+// equal compares a result with what it has to be.
+func equal(got, want []int64) error {
+	if slices.Equal(got, want) {
+		return nil
+	}
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	return fmt.Errorf("element %d of %d is wrong: got %v, want %v", i, len(want), got[i:min(i+3, len(got))], want[i:min(i+3, len(want))])
+}
+
+// folded is the naive reduction of all members' values.
+func (m *member) folded(n int, fn func(a, b int64) int64) []int64 {
+	all := m.values(0, 0, n)
+	for rank := 1; rank < m.comm.Size(); rank++ {
+		for i := range all {
+			all[i] = fn(all[i], m.value(rank, i))
+		}
+	}
+	return all
+}
+
+// operator is an operator with its meaning.
+type operator struct {
+	op collectives.Op
+	fn func(a, b int64) int64
+}
+
+// operators are some that commute and one that does not: a and b as the digits of a number
+// in base 1009, modulo a prime.
+func operators() []operator {
+	last := func(_, b int64) int64 { return b }
+	return []operator{
+		{collectives.Sum, func(a, b int64) int64 { return a + b }},
+		{collectives.Max, func(a, b int64) int64 { return max(a, b) }},
+		{collectives.Min, func(a, b int64) int64 { return min(a, b) }},
+		{collectives.Func(last, false), last},
+	}
+}
+
+func (m *member) bcast(n, root int) error {
+	buf := make([]int64, n)
+	if m.comm.Rank() == root {
+		buf = m.values(root, 0, n)
+	}
+	if err := collectives.Bcast(m.comm, buf, root); err != nil {
+		return err
+	}
+	return equal(buf, m.values(root, 0, n))
+}
+
+func (m *member) reduce(n, root int) error {
+	o := operators()[m.random.IntN(4)]
+	var got []int64
+	if m.comm.Rank() == root {
+		got = make([]int64, n)
+	}
+	if err := collectives.Reduce(m.comm, m.values(m.comm.Rank(), 0, n), got, o.op, root); err != nil || m.comm.Rank() != root {
+		return err
+	}
+	return equal(got, m.folded(n, o.fn))
+}
+
+func (m *member) allReduce(n int) error {
+	o, got := operators()[m.random.IntN(4)], make([]int64, n)
+	if err := collectives.AllReduce(m.comm, m.values(m.comm.Rank(), 0, n), got, o.op); err != nil {
+		return err
+	}
+	return equal(got, m.folded(n, o.fn))
+}
+
+// all are the values of all members, one behind the other.
+func (m *member) all(from, n int) []int64 {
+	list := make([]int64, 0, n*m.comm.Size())
+	for rank := range m.comm.Size() {
+		list = append(list, m.values(rank, from, n)...)
+	}
+	return list
+}
+
+func (m *member) gather(n, root int) error {
+	var got []int64
+	if m.comm.Rank() == root {
+		got = make([]int64, n*m.comm.Size())
+	}
+	if err := collectives.Gather(m.comm, m.values(m.comm.Rank(), 0, n), got, root); err != nil || m.comm.Rank() != root {
+		return err
+	}
+	return equal(got, m.all(0, n))
+}
+
+func (m *member) scatter(n, root int) error {
+	var send []int64
+	if m.comm.Rank() == root {
+		send = m.values(root, 0, n*m.comm.Size())
+	}
+	got := make([]int64, n)
+	if err := collectives.Scatter(m.comm, send, got, root); err != nil {
+		return err
+	}
+	return equal(got, m.values(root, n*m.comm.Rank(), n))
+}
+
+func (m *member) allGather(n int) error {
+	got := make([]int64, n*m.comm.Size())
+	if err := collectives.AllGather(m.comm, m.values(m.comm.Rank(), 0, n), got); err != nil {
+		return err
+	}
+	return equal(got, m.all(0, n))
+}
+
+func (m *member) allToAll(n int) error {
+	size := m.comm.Size()
+	got := make([]int64, n*size)
+	if err := collectives.AllToAll(m.comm, m.values(m.comm.Rank(), 0, n*size), got); err != nil {
+		return err
+	}
+	return equal(got, m.all(n*m.comm.Rank(), n))
+}
+
+// ring is a message of the program to the next member.
+func (m *member) ring(n int) error {
+	size, rank := m.comm.Size(), m.comm.Rank()
+	left, got := (rank+size-1)%size, make([]int64, n)
+	if _, err := runtime.SendRecv(m.comm, m.values(rank, 0, n), (rank+1)%size, m.step%100, got, left, m.step%100); err != nil {
+		return err
+	}
+	return equal(got, m.values(left, 0, n))
+}
+
+// begin starts a nonblocking operation.
+func (m *member) begin(n, root int) {
+	switch m.random.IntN(3) {
+	case 0:
+		m.open = append(m.open, pending{collectives.IBarrier(m.comm), func() error { return nil }})
+	case 1:
+		buf, want := make([]int64, n), m.values(root, 0, n)
+		if m.comm.Rank() == root {
+			copy(buf, want)
+		}
+		m.open = append(m.open, pending{collectives.IBcast(m.comm, buf, root), func() error { return equal(buf, want) }})
+	default:
+		o, got := operators()[m.random.IntN(4)], make([]int64, n)
+		want := m.folded(n, o.fn)
+		request := collectives.IAllReduce(m.comm, m.values(m.comm.Rank(), 0, n), got, o.op)
+		m.open = append(m.open, pending{request, func() error { return equal(got, want) }})
+	}
+}
+
+// settle waits for the nonblocking operations, in an order of the rank's own.
+func (m *member) settle() error {
+	for len(m.open) > 0 {
+		i := m.own.IntN(len(m.open))
+		o := m.open[i]
+		m.open = slices.Delete(m.open, i, i+1)
+		if _, err := o.request.Wait(); err != nil {
+			return fmt.Errorf("nonblocking operation before step %d: %w", m.step, err)
+		}
+		if err := o.check(); err != nil {
+			return fmt.Errorf("nonblocking operation before step %d: %w", m.step, err)
+		}
+	}
+	return nil
+}
