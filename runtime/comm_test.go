@@ -287,55 +287,6 @@ func TestPrivateTwin(t *testing.T) {
 	})
 }
 
-// closer counts its Closes.
-type closer struct{ order *[]int }
-
-func (c closer) Close() error {
-	*c.order = append(*c.order, len(*c.order))
-	return nil
-}
-
-func TestAttributes(t *testing.T) {
-	type key struct{ n int }
-	local(t, 2, func(c *runtime.Comm) {
-		dup, err := c.Dup()
-		require.NoError(t, err)
-		made := 0
-		var closed []int
-		create := func() (any, error) { made++; return closer{&closed}, nil }
-		broken := errors.New("broken")
-		_, err = dup.Attribute(key{1}, func() (any, error) { return nil, broken })
-		require.ErrorIs(t, err, broken)
-		for range 3 {
-			for _, view := range []*runtime.Comm{dup, dup.Private(), dup.WithContext(t.Context())} {
-				_, err := view.Attribute(key{1}, create)
-				require.NoError(t, err)
-				_, err = view.Attribute(key{2}, create)
-				require.NoError(t, err)
-			}
-		}
-		require.Equal(t, 2, made)
-		_, err = c.Attribute(key{1}, func() (any, error) { return "another communicator", nil })
-		require.NoError(t, err)
-		require.NoError(t, dup.Close())
-		require.Equal(t, []int{0, 1}, closed)
-	})
-}
-
-func TestAttributeIsMadeOnceByManyGoroutines(t *testing.T) {
-	local(t, 1, func(c *runtime.Comm) {
-		made := 0
-		var all sync.WaitGroup
-		for range 20 {
-			all.Go(func() {
-				_, _ = c.Attribute("key", func() (any, error) { made++; return made, nil })
-			})
-		}
-		all.Wait()
-		require.Equal(t, 1, made)
-	})
-}
-
 func TestBreakReachesEveryMember(t *testing.T) {
 	gone := errors.New("gone")
 	local(t, 4, func(c *runtime.Comm) {

@@ -1,0 +1,175 @@
+package runtime_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// waitForTheNext is a circle in which everybody waits, and says so.
+func waitForTheNext(w *runtime.World) error {
+	c := w.Comm()
+	fmt.Fprintln(os.Stdout, "joined")
+	go sayWhenBlocked("waitForTheNext(", "engine.(*Engine).sleep(")
+	if err := runtime.Send(c, []int{1}, (c.Rank()+c.Size()-1)%c.Size(), 8); err != nil { // another tag
+		return err
+	}
+	_, err := runtime.Recv(c, make([]int, 4), (c.Rank()+1)%c.Size(), 7)
+	return err
+}
+
+// leaveWithoutAWord has rank 1 end while rank 0 waits for it.
+func leaveWithoutAWord(w *runtime.World) error {
+	if w.Rank() == 1 {
+		go sayWhenBlocked("runtime.(*World).Close(", "bootstrap.(*Session).Fence(")
+		return nil
+	}
+	go sayWhenBlocked("leaveWithoutAWord(", "engine.(*Engine).sleep(")
+	return second(runtime.Recv(w.Comm(), make([]int, 1), 1, 0))
+}
+
+// sayWhenBlocked prints "blocked" when a goroutine waits in a function that another
+// one has called.
+func sayWhenBlocked(caller, function string) {
+	buf := make([]byte, 1<<20)
+	for {
+		for _, stack := range strings.Split(string(buf[:goruntime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(stack, caller) && strings.Contains(stack, function) {
+				fmt.Fprintln(os.Stdout, "blocked")
+				return
+			}
+		}
+		goruntime.Gosched()
+	}
+}
+
+// dumpOf starts a program, sends SIGQUIT to gorun when all ranks are blocked, and
+// returns what gorun prints until it is told to end, after a line that contains last.
+func dumpOf(t *testing.T, ranks int, program, last string) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, testbed.Gorun(t), "-np", strconv.Itoa(ranks), "-x", envProgram+"="+program, self)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(out)
+	for blocked := 0; blocked < ranks; {
+		require.True(t, lines.Scan())
+		if lines.Text() == "blocked" {
+			blocked++
+		}
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
+	var dump strings.Builder
+	lines = bufio.NewScanner(pipe)
+	for !strings.Contains(lines.Text(), last) {
+		require.True(t, lines.Scan(), dump.String())
+		dump.WriteString(lines.Text() + "\n")
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	for lines.Scan() {
+		dump.WriteString(lines.Text() + "\n")
+	}
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode(), dump.String())
+	return dump.String()
+}
+
+// SIGQUIT to gorun shows what the ranks wait for, and what has arrived and is not
+// received, because it has another tag.
+func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
+	const ranks = 3
+	dump := dumpOf(t, ranks, "wait", "rank 2: not received")
+	want := `(?m)^gorun: ranks 0-2 of 3: each 1 waiting\ngorun: {3}receive, .*, at program_test\.go:\d+ \(runtime_test\.waitForTheNext\)\n`
+	for rank := range ranks {
+		want += fmt.Sprintf(`gorun: {5}rank %d: rank %d, tag 7, world, 32 bytes\n`, rank, (rank+1)%ranks)
+	}
+	for rank := range ranks {
+		want += fmt.Sprintf(`gorun: {3}rank %d: not received: 8 bytes from rank %d, tag 8, world\n`, rank, (rank+1)%ranks)
+	}
+	require.Regexp(t, want, dump)
+}
+
+// The report of a job has what its ranks were doing when its time was over.
+func TestReportHasWhatRanksWaitedFor(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.json")
+	r := launch(t, 2, "leave", "-timeout", "1s", "-report", name)
+	require.Equal(t, 124, r.code, r.errors)
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	var report struct {
+		Ranks []struct{ Doing bootstrap.Doing }
+	}
+	require.NoError(t, json.Unmarshal(text, &report))
+	require.Len(t, report.Ranks, 2)
+	waits := report.Ranks[0].Doing.Waits
+	require.Len(t, waits, 1)
+	require.Equal(t, "receive", waits[0].Op)
+	require.Equal(t, 1, waits[0].Peer)
+	require.Contains(t, waits[0].Line, "program_test.go:")
+	require.True(t, report.Ranks[1].Doing.Finished)
+}
+
+// A rank that has finished says so: it is why others wait for ever.
+func TestDumpNamesARankThatHasFinished(t *testing.T) {
+	dump := dumpOf(t, 2, "leave", "has left its program")
+	require.Regexp(t, `(?m)^gorun: rank 0 of 2, process \d+: 1 waiting\ngorun: {3}receive, rank 1, tag 0, world, 8 bytes`, dump)
+	require.Regexp(t, `(?m)^gorun: rank 1 of 2, process \d+: has finished, and waits for the others to do so$`, dump)
+	require.Contains(t, dump, "gorun: rank 1 has left its program, and rank 0 waits for it\n")
+}
+
+// SIGQUIT shows what the rank waits for and ends nothing; two in a row are Go's.
+func TestQuitSignal(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), envProgram+"=wait")
+	pipe, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(pipe)
+	// The program says that it has joined, which is when it listens to signals, and
+	// that it is blocked.
+	said := bufio.NewScanner(out)
+	require.True(t, said.Scan())
+	require.True(t, said.Scan())
+	require.Equal(t, "blocked", said.Text())
+	require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
+	require.True(t, lines.Scan())
+	require.Contains(t, lines.Text(), "1 waiting")
+	require.True(t, lines.Scan())
+	require.Contains(t, lines.Text(), "receive, rank 0, tag 7, world, 32 bytes")
+	for range 2 {
+		require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
+	}
+	var rest strings.Builder
+	for lines.Scan() {
+		rest.WriteString(lines.Text() + "\n")
+	}
+	require.Error(t, cmd.Wait())
+	require.Contains(t, rest.String(), "SIGQUIT: quit")
+	require.Contains(t, rest.String(), "waitForTheNext")
+}

@@ -1,0 +1,266 @@
+package iwarp_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// TestPassiveIsSilentUntilTheFirstMessage is what RFC 5044 section 7.1.2 rule 4 asks
+// of us, with a peer of revision 1, which sends no RTR.
+func TestPassiveIsSilentUntilTheFirstMessage(t *testing.T) {
+	s := newSide(t, iwarp.Config{}, 64)
+	p := dial(t, s, s.listen().Address())
+	plain := mpa.Offer{Revision: 1, CRC: true}
+	f, err := plain.Request(nil)
+	require.NoError(t, err)
+	p.send(f.Append(nil))
+	ep := s.endpoint()
+	require.NoError(t, s.request().Accept(ep, nil))
+	require.Equal(t, uint8(1), p.frame().Revision)
+	require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+	require.NoError(t, ep.PostReceive(&verbs.ReceiveRequest{ID: 1}))
+	require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 2, Op: verbs.OpSend}))
+	for range 20 {
+		s.poll()
+		p.take()
+	}
+	require.Empty(t, p.in)
+	p.send(p.fpdu(message(1, nil)))
+	require.Equal(t, message(1, nil), p.ulpdu())
+	require.Equal(t, verbs.StatusSuccess, s.done(ep, 1).Status)
+	require.Equal(t, verbs.StatusSuccess, s.done(ep, 2).Status)
+}
+
+// TestRTRs lets a peer announce itself in each of the three ways.
+func TestRTRs(t *testing.T) {
+	for name, c := range map[string]struct {
+		rtr   mpa.RTR
+		ulpdu []byte
+		next  uint32 // MSN of the next Send
+	}{
+		"Write": {mpa.RTRWrite, write(1, 0, nil), 1},
+		"Read":  {mpa.RTRRead, readRequest(1, rdmap.ReadRequest{SinkSTag: 1, SourceSTag: 1}), 1},
+		"Send":  {mpa.RTRSend, message(1, nil), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSide(t, iwarp.Config{}, 64)
+			p := dial(t, s, s.listen().Address())
+			o := strangerOffer()
+			o.RTR = c.rtr
+			f, err := o.Request(nil)
+			require.NoError(t, err)
+			p.send(f.Append(nil))
+			ep := s.endpoint()
+			require.NoError(t, ep.PostReceive(&verbs.ReceiveRequest{ID: 1, Segments: []verbs.Segment{s.region.Segment(0, 64)}}))
+			require.NoError(t, s.request().Accept(ep, nil))
+			a, err := o.Conclude(p.frame())
+			require.NoError(t, err)
+			require.Equal(t, c.rtr, a.RTR)
+			for range 20 {
+				s.poll()
+			}
+			require.Empty(t, s.log, "without the RTR the connection does not stand")
+			p.send(p.fpdu(c.ulpdu))
+			require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+			p.send(p.fpdu(message(c.next, []byte("hello"))))
+			require.Equal(t, 5, s.done(ep, 1).Length, "the RTR has taken no receive")
+		})
+	}
+	t.Run("Read, ours", func(t *testing.T) {
+		s := newSide(t, hasty(), 64)
+		l, at := host(t)
+		ep := s.endpoint()
+		require.NoError(t, ep.Connect(at, connectOptions(nil)))
+		p := pick(t, s, l)
+		p.frame()
+		answer(0x80, 16, 0x40, 16)(p)
+		require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+		require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
+		require.Equal(t, readRequest(1, rdmap.ReadRequest{SinkSTag: 1, SourceSTag: 1}), p.ulpdu())
+		p.send(p.fpdu(response(1, 0, nil)))
+		require.Equal(t, message(1, nil), p.ulpdu())
+	})
+}
+
+// introduce connects an endpoint to a scripted peer, which answers with revision 2, four Reads
+// each way and these flags, and a Write as RTR where it was offered.
+func introduce(t *testing.T, s *side, flags verbs.ConnectFlags, kin bool) (*verbs.Endpoint, *peer, mpa.Frame) {
+	t.Helper()
+	l, at := host(t)
+	ep := s.endpoint()
+	o := connectOptions(nil)
+	o.Flags = flags
+	require.NoError(t, ep.Connect(at, o))
+	p := pick(t, s, l)
+	asked := p.frame()
+	p.send(mpa.Frame{Reply: true, CRC: true, Kin: kin, Revision: 2, Enhanced: true, PrivateData: []byte{0x80, 4, 0x80, 4}}.Append(nil))
+	require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+	return ep, p, asked
+}
+
+// TestReservedBitsAreZero: only a peer that the consumer knows to be of this provider is
+// asked for what only this provider knows.
+func TestReservedBitsAreZero(t *testing.T) {
+	for flags, want := range map[verbs.ConnectFlags]bool{verbs.ConnectDefault: false, verbs.ConnectSameProvider: true} {
+		_, _, asked := introduce(t, newSide(t, hasty(), 64), flags, false)
+		require.Equal(t, want, asked.Kin)
+		const reserved = 0x0f // RFC 5044 section 7.1.1
+		require.Equal(t, want, asked.Append(nil)[16]&reserved != 0)
+	}
+}
+
+// TestSilentPeersAreNudged: a peer of another kind that says nothing after a connect is
+// sent an empty Write three times, nobody else is. The connection is used at once.
+func TestSilentPeersAreNudged(t *testing.T) {
+	nudge := write(1, 0, nil)
+	quick := iwarp.Config{Pause: time.Millisecond}
+	t.Run("silent", func(t *testing.T) {
+		s := newSide(t, quick, 64)
+		_, p, _ := introduce(t, s, 0, false)
+		for range 1 + 3 {
+			require.Equal(t, nudge, p.ulpdu())
+		}
+		for until := time.Now().Add(20 * time.Millisecond); time.Now().Before(until); {
+			s.poll()
+			p.take()
+		}
+		require.Empty(t, p.in)
+	})
+	for name, c := range map[string]struct {
+		kin    bool
+		config iwarp.Config
+		speaks bool
+	}{
+		"of this provider": {kin: true, config: quick},
+		"later":            {config: iwarp.Config{Pause: time.Hour}},
+		"has spoken":       {config: iwarp.Config{Pause: 200 * time.Millisecond}, speaks: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSide(t, c.config, 64)
+			ep, p, _ := introduce(t, s, verbs.ConnectSameProvider, c.kin)
+			if c.speaks {
+				require.NoError(t, ep.PostReceive(&verbs.ReceiveRequest{ID: 2}))
+				p.send(p.fpdu(message(1, nil)))
+				s.done(ep, 2)
+			}
+			require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
+			require.Equal(t, nudge, p.ulpdu(), "the RTR, at once")
+			require.Equal(t, message(1, nil), p.ulpdu(), "and what was posted")
+			for until := time.Now().Add(300 * time.Millisecond); time.Now().Before(until); {
+				s.poll()
+				p.take()
+			}
+			require.Empty(t, p.in)
+		})
+	}
+}
+
+// TestPassiveSideSpeaksFirst: a peer that connects without an RTR and is silent is sent
+// what is posted after the pause if it knows revision 2, and else the log says what is
+// waited for.
+func TestPassiveSideSpeaksFirst(t *testing.T) {
+	for _, revision := range []uint8{1, 2} {
+		lines := make(chan string, 9)
+		s := newSide(t, iwarp.Config{Pause: time.Millisecond, Log: func(line string) { lines <- line }}, 64)
+		p := dial(t, s, s.listen().Address())
+		o := strangerOffer()
+		o.Revision, o.PeerToPeer, o.RTR = revision, false, 0
+		f, err := o.Request(nil)
+		require.NoError(t, err)
+		p.send(f.Append(nil))
+		ep := s.endpoint()
+		require.NoError(t, s.request().Accept(ep, nil))
+		p.frame()
+		require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+		require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
+		if revision == 2 {
+			require.Equal(t, message(1, nil), p.ulpdu())
+			require.Empty(t, lines)
+			continue
+		}
+		p.pump(func() bool { return len(lines) > 0 })
+		require.Equal(t, "iwarp: messages to "+p.conn.LocalAddr().String()+" wait: it has connected with MPA revision 1, where it has to send first, and is silent", <-lines)
+		require.Empty(t, p.in)
+		p.send(p.fpdu(write(1, 0, nil)))
+		require.Equal(t, message(1, nil), p.ulpdu())
+		require.Empty(t, lines)
+	}
+}
+
+// TestReadRTRCanBeChosen has a connect offer a Read alone.
+func TestReadRTRCanBeChosen(t *testing.T) {
+	for read, want := range map[bool][]byte{false: {0x80, 16, 0xc0, 16}, true: {0x80, 16, 0x40, 16}} {
+		s := newSide(t, iwarp.Config{ReadRTR: read, Pause: time.Hour}, 64)
+		l, at := host(t)
+		require.NoError(t, s.endpoint().Connect(at, connectOptions(nil)))
+		require.Equal(t, want, pick(t, s, l).frame().PrivateData)
+	}
+}
+
+// TestPrivateDataFitsLinux: what is sent is what Linux takes, and what comes is taken up
+// to what MPA has.
+func TestPrivateDataFitsLinux(t *testing.T) {
+	s := newSide(t, hasty(), 64)
+	a := s.adapter.Attributes()
+	require.Equal(t, []int{252, 252, 252}, []int{a.MaxRequestData, a.MaxAcceptData, a.MaxRejectData})
+	l := s.listen()
+	err := s.endpoint().Connect(l.Address(), connectOptions(&verbs.ConnParam{PrivateData: make([]byte, 253)}))
+	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
+	require.ErrorContains(t, err, "private data of 253 bytes, of which the transport carries 252")
+	p := dial(t, s, l.Address())
+	long := pattern(508, 1)
+	f, err := strangerOffer().Request(long)
+	require.NoError(t, err)
+	p.send(f.Append(nil))
+	request := s.request()
+	info, err := request.Query()
+	require.NoError(t, err)
+	require.Equal(t, long, info.Param.PrivateData)
+	require.ErrorContains(t, request.Accept(s.endpoint(), &verbs.ConnParam{PrivateData: long}), "508 bytes")
+	require.ErrorContains(t, request.Reject(long), "508 bytes")
+	require.NoError(t, request.Reject(long[:252]))
+	reply := p.frame()
+	require.True(t, reply.Reject)
+	_, private, err := reply.Split()
+	require.NoError(t, err)
+	require.Equal(t, long[:252], private)
+}
+
+// TestSegmentsFitStrangers checks that FPDUs to a peer with another implementation fit into
+// TCP's segments, and that those to a peer with this one are as long as the length field
+// allows.
+func TestSegmentsFitStrangers(t *testing.T) {
+	for _, kin := range []bool{false, true} {
+		s := newSide(t, hasty(), 1<<20)
+		l, at := host(t)
+		require.NoError(t, setSegmentSize(l, 1460))
+		ep := s.endpoint()
+		require.NoError(t, ep.Connect(at, sameProvider(nil)))
+		p := pick(t, s, l)
+		p.frame()
+		p.send(mpa.Frame{Reply: true, CRC: true, Kin: kin, Revision: 2, Enhanced: true, PrivateData: []byte{0x80, 1, 0x80, 1}}.Append(nil))
+		require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+		require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend, Segments: []verbs.Segment{s.region.Segment(0, 1<<20)}}))
+		p.ulpdu()
+		longest := 0
+		for at := 0; at < 1<<20; {
+			u := p.ulpdu()
+			longest = max(longest, mpa.FPDULength(len(u)))
+			at += len(u) - ddp.UntaggedLength
+		}
+		if kin {
+			require.Greater(t, longest, 60_000)
+		} else {
+			require.LessOrEqual(t, longest, 1460)
+			require.Greater(t, longest, 1300)
+		}
+	}
+}
