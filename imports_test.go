@@ -1,0 +1,211 @@
+package gorun_test
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// imports lists, for every package, the packages of this module and of other
+// modules it may import. The standard library is always allowed. A package
+// missing here fails the test: adding a package is a design decision. An entry
+// that ends in "/..." is for the packages below that have none of their own.
+var imports = map[string][]string{
+	".ci": {}, // run by file name, not a package of ./...
+
+	"transport":               {},
+	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
+	"internal/processor":      {},
+	"internal/blocking":       {},
+	"internal/monitor":        {"golang.org/x/sys/unix"},
+	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
+	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
+	"internal/journal":        {},
+	"transport/shm":           {"transport", "internal/blocking", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
+
+	"transport/rdma/verbs":           {},
+	"transport/rdma/verbs/verbstest": {"transport/rdma/verbs"},
+
+	"transport/rdma/iwarp/mpa":   {"golang.org/x/sys/cpu"},
+	"transport/rdma/iwarp/ddp":   {},
+	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
+	"transport/rdma/iwarp": {
+		"internal/blocking", "internal/journal", "transport/rdma/verbs", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
+	},
+
+	"transport/rdma/internal/negotiation": {},
+	"transport/rdma/internal/peering":     {"transport/rdma/internal/negotiation"},
+	"transport/rdma/internal/credit":      {},
+	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
+
+	"transport/rdma": {
+		"internal/journal", "internal/registry", "transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation",
+		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "github.com/asynkron/protoactor-go/actor",
+	},
+
+	"internal/callsite":         {},
+	"internal/localjob":         {"transport"},
+	"internal/simulate":         {"internal/localjob", "runtime", "transport"},
+	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+
+	"runtime/internal/progress": {},
+	"runtime/internal/engine":   {"transport", "internal/processor", "runtime/internal/progress"},
+	"runtime/internal/arena":    {"transport"},
+	"runtime/internal/layout":   {},
+	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
+	"runtime": {
+		"internal/callsite", "internal/journal", "internal/localjob", "internal/monitor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
+	},
+
+	"runtime/actors": {
+		"internal/processor", "internal/registry", "runtime", "runtime/actors/internal/codec", "runtime/actors/internal/deadlock",
+		"runtime/internal/engine", "runtime/internal/port", "transport", "github.com/asynkron/protoactor-go/actor",
+		"google.golang.org/protobuf/proto", // in tests
+	},
+	"runtime/actors/internal/codec": {
+		"runtime/internal/layout", "github.com/asynkron/protoactor-go/actor",
+		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
+	},
+	"runtime/actors/internal/deadlock": {},
+
+	"bootstrap": {"internal/processor", "golang.org/x/sys/unix"},
+	"cmd/gorun": {"bootstrap", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
+
+	"cmd/gorun/internal/linux": {},
+	"cmd/gorun/internal/link":  {},
+
+	"collectives": {
+		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
+		"collectives/internal/private", "internal/hugepages",
+	},
+	"collectives/internal/private": {"collectives/internal/node", "golang.org/x/sys/unix"},
+	"collectives/internal/kernel":  {},
+	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
+	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
+
+	"examples/...":              {"runtime", "collectives", "examples/internal/options", "examples/internal/palette", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/iwarp"},
+	"examples/internal/options": {"runtime"},
+	"examples/internal/palette": {},
+
+	"bench": {},
+	"bench/...": {
+		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb",
+	},
+	"bench/actors": {
+		"runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor",
+		"google.golang.org/protobuf/types/known/wrapperspb",
+	},
+	"bench/peers/protoactor": { // a module of its own
+		"github.com/asynkron/protoactor-go/actor", "github.com/asynkron/protoactor-go/remote", "google.golang.org/grpc",
+		"google.golang.org/protobuf/types/known/wrapperspb",
+	},
+	"bench/peers/netrpc": {},
+	"bench/peers":        {"internal/testbed/launch", "bench/peers/internal/chart"}, // a module of its own
+	"bench/peers/internal/chart": {
+		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
+		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
+	},
+	"bench/internal/osu": {"runtime", "collectives"},
+	"bench/internal/npb": {"runtime", "collectives"},
+
+	"internal/mutation":        {"internal/mutation/breaks"},
+	"internal/mutation/breaks": {},
+
+	"internal/testbed/...":          {"golang.org/x/sys/unix"},
+	"internal/testbed/rdmavm/guest": {"internal/testbed/rdmavm"},
+}
+
+// testImports may be imported by every test on top of what its package may.
+var testImports = []string{
+	"github.com/stretchr/testify/require", "github.com/stretchr/testify/assert", "golang.org/x/sys/unix",
+}
+
+// integration lists what the tests of a package may import on top, because they
+// run it over the real thing.
+var integration = map[string][]string{
+	"transport/rdma/verbs":    {"transport/rdma/iwarp"},
+	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
+	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
+	"collectives":             {"internal/testbed/launch"},
+	"internal/simulate":       {"internal/simulate/program"},
+}
+
+// cgoPackages may import "C".
+var cgoPackages []string
+
+// allowed returns what a package may import, and false if it has no entry.
+func allowed(dir string) ([]string, bool) {
+	if list, ok := imports[dir]; ok {
+		return list, true
+	}
+	for up := path.Dir(dir); up != "."; up = path.Dir(up) {
+		if list, ok := imports[up+"/..."]; ok {
+			return list, true
+		}
+	}
+	return nil, false
+}
+
+func TestImports(t *testing.T) {
+	for _, s := range sources(t) {
+		list, ok := allowed(s.dir)
+		if strings.Contains(s.dir, "testdata") || s.dir == "." {
+			continue
+		}
+		if !ok {
+			t.Errorf("%s: package %s is not in the import table", s.path, s.dir)
+			continue
+		}
+		for _, imp := range s.imported(t) {
+			rel := strings.TrimPrefix(imp, module+"/")
+			inModule := rel != imp
+			foreign := !inModule && strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
+			switch {
+			case !inModule && !foreign, slices.Contains(list, rel):
+			case s.isTest() && (inModule && mayTest(s.dir, rel) || slices.Contains(testImports, rel)):
+			default:
+				t.Errorf("%s: %s may not import %s", s.path, s.dir, rel)
+			}
+		}
+	}
+}
+
+// mayTest reports whether the tests of a package may import another one of the
+// module: itself, test support, and what lies below it in the layers.
+func mayTest(dir, imported string) bool {
+	if imported == dir || imported == "transport/transporttest" || slices.Contains(integration[dir], imported) || strings.HasPrefix(imported, "internal/testbed/") {
+		return true
+	}
+	list, _ := allowed(dir)
+	return slices.ContainsFunc(list, func(below string) bool {
+		return strings.HasPrefix(below+"/", imported+"/") || mayTest(below, imported)
+	})
+}
+
+// TestImportTable keeps the table itself downward: no cycles, no entry for a
+// package that it does not name as importable by a typing error.
+func TestImportTable(t *testing.T) {
+	var visit func(name string, above []string)
+	visit = func(name string, above []string) {
+		if slices.Contains(above, name) {
+			t.Fatalf("the table has a cycle: %v", append(above, name))
+		}
+		list, ok := allowed(name)
+		if !ok && !strings.Contains(strings.SplitN(name, "/", 2)[0], ".") && !strings.HasSuffix(name, "/...") {
+			t.Errorf("the table lets %v import %s, which has no entry", above, name)
+		}
+		if strings.HasSuffix(name, "/...") {
+			list = imports[name]
+		}
+		for _, below := range list {
+			visit(below, append(slices.Clone(above), name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(imports)) {
+		visit(name, nil)
+	}
+}

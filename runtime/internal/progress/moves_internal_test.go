@@ -1,0 +1,138 @@
+package progress
+
+// The moves. Below moveTick a move is a step of that goroutine, or, moveArm above it, one
+// whose Pace says Arm.
+const (
+	moveArm   = modelRoutines
+	moveTick  = 2 * modelRoutines
+	moveNap   = moveTick + 1 // of waiter 0, and so on, the background included
+	moveCome  = moveNap + modelRoutines
+	moveWord  = moveCome + 2
+	moveRing  = moveWord + modelWaiters
+	moveEnd   = moveRing + modelWaiters
+	moveAbort = moveEnd + 1
+	moveClose = moveEnd + 2
+	movePost  = moveEnd + 3
+	moveWork  = moveEnd + 4
+	moves     = moveEnd + 5
+)
+
+// class says who makes a move.
+type class uint8
+
+const (
+	never   class = iota
+	own           // the engine's goroutines: they go on as soon as they can
+	clock         // the time that passes
+	outside       // peers and the program
+)
+
+// can says whether a move is possible, and whose it is.
+func (w *world) can(m int, early bool) class {
+	free := w.lock < 0
+	outsideIf := func(ok bool) class {
+		if ok {
+			return outside
+		}
+		return never
+	}
+	switch {
+	case m < moveArm:
+		if !w.enabled(m) {
+			return never
+		}
+		if w.program(m) {
+			return outside
+		}
+		return own
+	case m < moveTick:
+		i := m - moveArm
+		if i >= modelBack || w.routines[i].kind == absent || w.routines[i].at != atPoll {
+			return never
+		}
+		return own
+	case m == moveTick:
+		if w.routines[modelBack].kind != absent && w.routines[modelBack].at == atPause {
+			return clock
+		}
+	case m < moveCome:
+		if g := &w.routines[m-moveNap]; free && g.at == atSleep && (early || g.naps) {
+			return clock
+		}
+	case m < moveWord:
+		return outsideIf(w.coming[m-moveCome] >= 0)
+	case m < moveRing:
+		g := &w.routines[m-moveWord]
+		return outsideIf(g.kind == word && !g.word && !g.ringing)
+	case m < moveEnd:
+		if w.routines[m-moveRing].ringing {
+			return own
+		}
+	case m == moveEnd:
+		at := w.routines[0].at
+		return outsideIf(w.cancels && free && at != atStart && at != atEnd)
+	case m == moveAbort:
+		return outsideIf(w.aborts && free)
+	case m == moveClose:
+		return outsideIf(w.closes && free)
+	case m == movePost:
+		return outsideIf(w.posts && free)
+	case m == moveWork:
+		return outsideIf(w.routines[modelServer].at == atWork)
+	}
+	return never
+}
+
+// make makes a move.
+func (w *world) make(m int) {
+	switch {
+	case m < moveArm:
+		w.step(m, Yield)
+	case m < moveTick:
+		w.step(m-moveArm, Arm)
+	case m == moveTick:
+		w.routines[modelBack].at = atWant
+	case m < moveCome:
+		w.step(m-moveNap, Yield)
+	case m < moveWord:
+		w.come(m - moveCome)
+	case m < moveRing:
+		g := &w.routines[m-moveWord]
+		g.word, g.ringing = w.flaw != ringBeforeWord, true
+		if !g.word {
+			w.ring()
+		}
+	case m < moveEnd:
+		g := &w.routines[m-moveRing]
+		g.word, g.ringing = true, false
+		if w.flaw != ringBeforeWord {
+			w.ring()
+		}
+	case m == moveEnd:
+		w.cancels, w.routines[0].canceled = false, true
+		w.tell("Rouse", func() Ready { return w.token.Rouse(&w.places[0]) })
+	case m == moveAbort:
+		w.aborts = false
+		w.fail()
+	case m == moveClose:
+		w.closes, w.closed = false, true
+		w.fail()
+		w.tell("Close", func() Ready { return w.token.Close() })
+	case m == movePost:
+		w.posts, w.backlog = false, true
+		w.tell("Urge", func() Ready { return w.token.Urge() })
+	case m == moveWork:
+		w.routines[modelServer].at = atServe
+	}
+}
+
+// come is an arrival.
+func (w *world) come(k int) {
+	w.arrivals[w.queued] = w.coming[k]
+	w.queued++
+	w.coming[k] = -1
+	if w.armed { // for one ring
+		w.armed = false
+		w.ring()
+	}
+}
