@@ -21,7 +21,7 @@ func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) er
 		if err == nil {
 			_, err = r.s.engine.SendActorMessage(f.stream, f.words, f.head, body, 0)
 		}
-		if !errors.Is(err, engine.ErrLinkClosed) {
+		if !errors.Is(err, engine.ErrStreamClosed) {
 			return err
 		}
 	}

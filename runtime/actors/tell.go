@@ -71,7 +71,7 @@ func (r *remote) tell(o *outgoing) (sent bool, err error) {
 	}
 	for {
 		sent, err = r.encodeAndPost(o)
-		if err == nil || !errors.Is(err, engine.ErrLinkClosed) {
+		if err == nil || !errors.Is(err, engine.ErrStreamClosed) {
 			break
 		}
 		// The peer has refused a message: there is another stream, or will be.

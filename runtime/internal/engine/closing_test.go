@@ -37,7 +37,7 @@ func TestClosedLinksGiveTheirNumberBack(t *testing.T) {
 			e.CloseStream(l)
 			e.CloseStream(l)
 			_, err = e.SendActorMessage(l, engine.ActorMessage{Stream: n}, nil, nil, 0)
-			require.ErrorIs(t, err, engine.ErrLinkClosed)
+			require.ErrorIs(t, err, engine.ErrStreamClosed)
 			want = append(want, fmt.Sprint("end of ", n))
 			soonTrue(t, func() bool { return c[1].count() == len(want) })
 			over = true

@@ -16,8 +16,8 @@ var (
 	// ErrPanicked is the cause of operations on an engine that a panic has left halfway:
 	// in a transport, or in a call that waits.
 	ErrPanicked = errors.New("the engine ended by a panic")
-	// ErrLinkClosed refuses an actor message of a stream that was closed.
-	ErrLinkClosed = errors.New("stream is closed")
+	// ErrStreamClosed refuses an actor message of a stream that was closed.
+	ErrStreamClosed = errors.New("stream is closed")
 	// ErrAddress says that a rank or a tag lies outside its range.
 	ErrAddress = errors.New("rank or tag out of range")
 	// ErrProtocol says that a peer sent what no correct peer sends.

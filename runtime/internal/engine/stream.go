@@ -234,7 +234,7 @@ func (e *Engine) sendable(l *Stream) error {
 		return l.peer.lostIn("tell")
 	}
 	if l.closed {
-		return ErrLinkClosed
+		return ErrStreamClosed
 	}
 	return nil
 }
