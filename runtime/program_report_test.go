@@ -101,7 +101,7 @@ func dumpOf(t *testing.T, ranks int, program, last string) string {
 func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	const ranks = 3
 	dump := dumpOf(t, ranks, "wait", "rank 2: not received")
-	want := `(?m)^gorun: ranks 0-2 of 3: each 1 waiting\ngorun: {3}receive, .*, at program_test\.go:\d+ \(runtime_test\.waitForTheNext\)\n`
+	want := `(?m)^gorun: ranks 0-2 of 3: each 1 waiting\ngorun: {3}receive, .*, at program_report_test\.go:\d+ \(runtime_test\.waitForTheNext\)\n`
 	for rank := range ranks {
 		want += fmt.Sprintf(`gorun: {5}rank %d: rank %d, tag 7, world, 32 bytes\n`, rank, (rank+1)%ranks)
 	}
@@ -127,7 +127,7 @@ func TestReportHasWhatRanksWaitedFor(t *testing.T) {
 	require.Len(t, waits, 1)
 	require.Equal(t, "receive", waits[0].Op)
 	require.Equal(t, 1, waits[0].Peer)
-	require.Contains(t, waits[0].Line, "program_test.go:")
+	require.Contains(t, waits[0].Line, "program_report_test.go:")
 	require.True(t, report.Ranks[1].Doing.Finished)
 }
 

@@ -1,3 +1,5 @@
+//go:build !race
+
 package progress
 
 // The moves. Below moveTick a move is a step of that goroutine, or, moveArm above it, one
