@@ -205,7 +205,9 @@ func (w *World) leave() error {
 	err = errors.Join(err, w.comm.core.end(&commFailure{ErrClosed}))
 	err = errors.Join(err, w.engine.Close())
 	w.actors.end()
-	err = errors.Join(err, w.network.close(), w.shm.Close())
+	err = errors.Join(err, w.network.close())
+	w.engine.EndMoves()
+	err = errors.Join(err, w.shm.Close())
 	w.stop()
 	if w.session != nil {
 		err = errors.Join(err, w.session.Finalize())

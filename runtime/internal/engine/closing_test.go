@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +14,7 @@ import (
 
 // The number of a closed stream is used again, but not before everything that was
 // meant for the old one is there; so the new one has its own credit.
-func TestClosedLinksGiveTheirNumberBack(t *testing.T) {
+func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 	for _, o := range []transporttest.FakeOptions{{}, {Seed: 3, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4}} {
 		w, c := actorReceivers(t, o)
 		e := w.engines[0]
@@ -81,4 +82,29 @@ func TestLinksAreClosedWhenever(t *testing.T) {
 	e.CloseStream(last)
 	require.NoError(t, e.Close())
 	e.CloseStream(last)
+}
+
+// A receive whose bytes a transport moves when the engine is closed ends when nothing moves
+// any more, and not before: the bytes are written until then.
+func TestReceivesOfMovingBytesEnd(t *testing.T) {
+	b, e := newBomb(t)
+	r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, 1000), 0)
+	b.announce(0x202, 1000)
+	e.Iprobe(engine.Match{Peer: 2, Tag: 1})
+	b.done = nil // its Get never ends
+	ends := make(chan error, 1)
+	go func() { _, err := r.Wait(none); ends <- err }()
+	for len(e.Blocked()) < 1 {
+		time.Sleep(100 * time.Microsecond) // between two looks
+	}
+	require.NoError(t, e.Close())
+	require.Len(t, e.Blocked(), 1)
+	require.Empty(t, ends)
+	e.EndMoves()
+	select {
+	case err := <-ends:
+		require.ErrorIs(t, err, engine.ErrClosed)
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "still waits")
+	}
 }

@@ -251,13 +251,32 @@ func (e *Engine) Abort(err error) {
 	e.fail(err)
 }
 
-// Close ends background progress, and every operation with ErrClosed. The
-// transports stay open.
+// Close ends background progress, and every operation with ErrClosed but for those whose
+// bytes a transport is moving: EndMoves ends them. The transports stay open.
 func (e *Engine) Close() error {
 	if e.end() {
 		<-e.background.ended
 	}
 	return nil
+}
+
+// EndMoves ends the operations whose bytes were on their way when the engine was closed. It
+// is called when nothing moves any more: after the transports that move bytes outside of
+// Poll are closed, and before the Sleeper is.
+func (e *Engine) EndMoves() {
+	e.lock()
+	defer e.unlock()
+	e.endMoves()
+}
+
+// endMoves is EndMoves under the lock.
+func (e *Engine) endMoves() {
+	e.moving = 0
+	for i := range e.operations.slots {
+		if r := e.operations.slots[i].req; r != nil {
+			e.complete(r, e.err)
+		}
+	}
 }
 
 // end is Close, once. It returns whether the background has yet to end.

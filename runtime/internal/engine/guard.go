@@ -47,14 +47,10 @@ func (e *Engine) locked(f func()) {
 func (e *Engine) wreck() {
 	defer e.mu.Unlock()
 	e.within = 0
-	e.silent, e.moving = true, 0
+	e.silent = true
 	e.token.Wreck()
 	e.fail(ErrPanicked)
-	for i := range e.operations.slots {
-		if r := e.operations.slots[i].req; r != nil {
-			e.complete(r, e.err) // nobody will hear of its bytes
-		}
-	}
+	e.endMoves() // the ends of their bytes will not be polled
 }
 
 // stepOut lets others in, in the middle of a call: mu is free until stepIn gets what
