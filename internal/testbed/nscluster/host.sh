@@ -15,7 +15,16 @@ echo ready
 read -r word
 ip link set lo up
 ip link set eth0 up
-if [ -e "$dir/$name.sshd" ]; then /usr/sbin/sshd -f "$dir/$name.sshd" -E "$dir/$name.log"; fi
+if [ -e "$dir/$name.sshd" ]; then
+	/usr/sbin/sshd -f "$dir/$name.sshd" -E "$dir/$name.log"
+	# It goes to the background before it listens.
+	tries=0
+	until grep -qs "Server listening" "$dir/$name.log"; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 1000 ]
+		sleep 0.01
+	done
+fi
 echo up
 exec >/dev/null 2>&1 </dev/null
 while :; do sleep 3600 & wait $!; done
