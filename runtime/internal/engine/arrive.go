@@ -87,8 +87,8 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 		return e.arriveRelease(p, payload)
 	case kindActor:
 		return e.arriveActorMessage(p, h, payload)
-	case kindBundle:
-		return e.arriveBundle(p, payload)
+	case kindBatch:
+		return e.arriveBatch(p, payload)
 	case kindGrant:
 		return e.arriveGrant(p, h)
 	case kindRefuse:

@@ -154,7 +154,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
 	e.handler = (*arrivals)(e)
-	e.mail.bundles.base, e.mail.bundles.within = time.Now(), bundleWithin
+	e.mail.batches.base, e.mail.batches.within = time.Now(), batchWithin
 	for _, t := range cfg.Transports {
 		if l, ok := t.(transport.Locking); ok {
 			l.UseLock(e.locked)
@@ -177,8 +177,8 @@ func (e *Engine) poll(budget int) int {
 		return n
 	}
 	e.within++
-	if len(e.mail.bundles.open) > 0 {
-		e.sendBundles()
+	if len(e.mail.batches.open) > 0 {
+		e.sendBatches()
 	}
 	for i, t := range e.cfg.Transports {
 		if i > 0 && n > 0 && e.rounds%8 != 0 {
@@ -240,7 +240,7 @@ func (e *Engine) Prepare(ranks []int) {
 // Flush waits until the lanes have taken every frame that was given to them. A
 // rank does it before it leaves: others wait for these frames.
 func (e *Engine) Flush(ctx context.Context) error {
-	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.bundles.open) == 0 }, 0, "flush")
+	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, 0, "flush")
 }
 
 // Abort ends every blocked and every future operation with err. Operations whose
@@ -288,7 +288,7 @@ func (e *Engine) end() bool {
 		return false
 	}
 	e.background.closing, e.silent = true, true
-	e.mail.bundles.stop()
+	e.mail.batches.stop()
 	e.mail.early.stop()
 	e.obey(e.token.Close())
 	return e.background.started

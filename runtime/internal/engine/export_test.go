@@ -96,10 +96,10 @@ func (e *Engine) Poll() {
 	e.poll(pollBudget)
 }
 
-// HoldBundles takes the clock away from bundles: only a peer that was heard has a
+// HoldBatches takes the clock away from batches: only a peer that was heard has a
 // actor message go at once. Without timer nothing but a poll sends them.
-func (e *Engine) HoldBundles(timer bool) {
+func (e *Engine) HoldBatches(timer bool) {
 	e.lock()
 	defer e.unlock()
-	e.mail.bundles.within, e.mail.bundles.running = time.Hour, !timer
+	e.mail.batches.within, e.mail.batches.running = time.Hour, !timer
 }

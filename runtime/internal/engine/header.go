@@ -27,7 +27,7 @@ const (
 	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope
 	kindGrant                     // the id is the new credit of the stream that is the context
 	kindRefuse                    // an actor message of the stream that is the context was dropped
-	kindBundle                    // actor messages that share a frame, see bundle.go
+	kindBatch                     // actor messages that share a frame, see batch.go
 	kindClose                     // the stream that is the context has ended
 	kindClosed                    // the addressee's stream that is the context is forgotten
 	kindEnd

@@ -19,7 +19,7 @@ func (e *Engine) lose(p *peer, cause error) {
 		return
 	}
 	p.down, p.eager = &transport.PeerDown{Peer: p.rank, Cause: cause}, -1
-	p.ignored, p.bundle = true, nil
+	p.ignored, p.batch = true, nil
 	for p.reads.head != nil {
 		p.reads.pop()
 	}

@@ -38,10 +38,10 @@ type peer struct {
 	links     []*Stream // by number - 1
 	unused    []uint32  // numbers in streams that lead nowhere
 
-	bundle   []byte        // actor messages that will share a frame
-	bundling bool          // is in bundles.open
+	batch    []byte        // actor messages that will share a frame
+	bundling bool          // is in batches.open
 	answered bool          // it has sent something since an actor message went alone
-	alone    time.Duration // when it did, from bundles.base
+	alone    time.Duration // when it did, from batches.base
 }
 
 // requests is a queue of requests, linked by their next.
@@ -140,7 +140,7 @@ func (p *peer) eagerLimit() int {
 
 // open sets the bound of the fast path, when there may be one.
 func (p *peer) open() {
-	if p.connected && p.down == nil && p.pending.head == nil && len(p.bundle) == 0 {
+	if p.connected && p.down == nil && p.pending.head == nil && len(p.batch) == 0 {
 		p.eager = p.eagerLimit()
 	}
 }
@@ -167,8 +167,8 @@ func (e *Engine) post(p *peer, h header, body []byte) {
 	if p.down != nil || e.silent {
 		return
 	}
-	if len(p.bundle) > 0 {
-		e.sendBundle(p)
+	if len(p.batch) > 0 {
+		e.sendBatch(p)
 	}
 	if p.pending.head == nil {
 		err := e.transmit(p, p.words(h), body)

@@ -180,8 +180,8 @@ func (e *Engine) enrol(r *Request) bool {
 // body of an eager message is not copied: the request keeps it.
 func (e *Engine) emit(r *Request, h header, body []byte) {
 	p := r.peer
-	if len(p.bundle) > 0 {
-		e.sendBundle(p)
+	if len(p.batch) > 0 {
+		e.sendBatch(p)
 	}
 	if p.pending.head == nil {
 		err := e.transmit(p, p.words(h), body)

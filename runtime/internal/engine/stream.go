@@ -70,7 +70,7 @@ type mail struct {
 	actorReceiver ActorReceiver
 	early         early
 	scratch       []byte
-	bundles       bundles
+	batches       batches
 	// serving is the goroutine of Serve, see ErrInline, and server its waiter.
 	serving uintptr
 	server  *waiter
@@ -159,7 +159,7 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 	}
 	l.out.sent += cost
 	e.token.Called()
-	if !l.peer.caps.CostlySend || !e.bundle(l.peer, p, head, body) {
+	if !l.peer.caps.CostlySend || !e.batch(l.peer, p, head, body) {
 		if len(head) > 0 {
 			e.mail.scratch = append(append(e.mail.scratch[:0], head...), body...)
 			body = e.mail.scratch

@@ -251,8 +251,8 @@ func (e *Engine) park(w *waiter) {
 // arm asks every transport to ring. It returns false, with none armed, when one
 // has something to poll for.
 func (e *Engine) arm() bool {
-	if len(e.mail.bundles.open) > 0 {
-		e.sendBundles()
+	if len(e.mail.batches.open) > 0 {
+		e.sendBatches()
 	}
 	for i, t := range e.cfg.Transports {
 		if !t.Arm() {

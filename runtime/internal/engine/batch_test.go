@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	actorKind  = 14
-	bundleKind = 17
+	actorKind = 14
+	batchKind = 17
 )
 
 // costly is a stranger whose Sends are costly. It keeps the frames that are sent to
@@ -74,7 +74,7 @@ func tell(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	require.True(tb, sent)
 }
 
-// naive is a bundle of actor messages as tell sends them.
+// naive is a batch of actor messages as tell sends them.
 func naive(numbers []int, n int) []byte {
 	var b []byte
 	for _, number := range numbers {
@@ -99,7 +99,7 @@ func (s *costly) kinds() []int {
 // or before any other frame. What comes from the peer ends the haste.
 func TestActorMessagesShareAFrame(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
-	e.HoldBundles(false)
+	e.HoldBatches(false)
 	poll := func() { e.Iprobe(engine.Match{Peer: 2}) }
 	heard := strange{1, transport.Header{A: 8}, nil} // a frame of credit
 	s.frames = append(s.frames, heard)
@@ -108,7 +108,7 @@ func TestActorMessagesShareAFrame(t *testing.T) {
 	require.Equal(t, []int{actorKind}, s.kinds())
 	require.Equal(t, append([]byte("head"), pattern(8, 0)...), s.bodies[0])
 	poll()
-	require.Equal(t, []int{actorKind, bundleKind}, s.kinds())
+	require.Equal(t, []int{actorKind, batchKind}, s.kinds())
 	require.Equal(t, naive([]int{1, 2, 3}, 8), s.bodies[1])
 	tellMany(t, e, l, 4, 2)
 	s.frames = append(s.frames, heard)
@@ -136,7 +136,7 @@ func TestActorMessagesShareAFrame(t *testing.T) {
 		require.Empty(t, s.sent)
 		other()
 		require.Len(t, s.sent, 2, name)
-		require.Equal(t, bundleKind, s.kinds()[0], "%s overtook", name)
+		require.Equal(t, batchKind, s.kinds()[0], "%s overtook", name)
 		require.Equal(t, naive([]int{0, 1, 2}, 8), s.bodies[0])
 		message() // by the fast path
 		require.Len(t, s.sent, 3)
@@ -151,9 +151,9 @@ func tellMany(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) 
 	}
 }
 
-// A bundle is split where a frame ends, whatever the sizes, and takes the same
+// A batch is split where a frame ends, whatever the sizes, and takes the same
 // credit as its actor messages.
-func TestBundlesAreSplit(t *testing.T) {
+func TestBatchesAreSplit(t *testing.T) {
 	for _, most := range []int{128, 700, 4096, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) { testSplit(t, most) })
 	}
@@ -162,7 +162,7 @@ func TestBundlesAreSplit(t *testing.T) {
 func testSplit(t *testing.T, most int) {
 	t.Helper()
 	s, e, _, l := newCostly(t, most)
-	e.HoldBundles(false)
+	e.HoldBatches(false)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var want []string
 	for i := range 200 {
@@ -192,10 +192,10 @@ func testSplit(t *testing.T, most int) {
 	}
 }
 
-// While the lane refuses frames the bundle grows; then it goes behind them.
-func TestBundlesWaitForTheLane(t *testing.T) {
+// While the lane refuses frames the batch grows; then it goes behind them.
+func TestBatchesWaitForTheLane(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
-	e.HoldBundles(false)
+	e.HoldBatches(false)
 	s.refuse = true
 	e.Grant(1, 5, engine.StreamWindow, new(bool))
 	for i := range 5 {
@@ -204,19 +204,19 @@ func TestBundlesWaitForTheLane(t *testing.T) {
 	}
 	s.refuse = false
 	require.NoError(t, e.Flush(none))
-	require.Equal(t, []int{15, bundleKind}, s.kinds())
+	require.Equal(t, []int{15, batchKind}, s.kinds())
 	require.Equal(t, naive([]int{0, 1, 2, 3, 4}, 8), s.bodies[1])
 }
 
-// Every truncation of a bundle, and every length that leads out of it: what is
+// Every truncation of a batch, and every length that leads out of it: what is
 // before the damage is delivered, its sender is given up.
-func TestBrokenBundles(t *testing.T) {
+func TestBrokenBatches(t *testing.T) {
 	const actorMessage = 20 + 4 + 8
 	whole := naive([]int{0, 1, 2}, 8)
 	hurt := func(name string, b []byte, actorMessages int) {
 		t.Run(name, func(t *testing.T) {
 			s, e, c, l := newCostly(t, 4096)
-			s.frames = append(s.frames, strange{1, transport.Header{A: bundleKind}, b})
+			s.frames = append(s.frames, strange{1, transport.Header{A: batchKind}, b})
 			e.Iprobe(engine.Match{Peer: 2})
 			require.Len(t, c.actorMessages, actorMessages)
 			for i, p := range c.actorMessages {
@@ -248,8 +248,8 @@ func TestBrokenBundles(t *testing.T) {
 }
 
 // Actor messages, names of streams and messages over a fabric that refuses, delays and
-// connects late: each arrives once and in order, as without bundles.
-func TestBundlesOverAFabric(t *testing.T) {
+// connects late: each arrives once and in order, as without batches.
+func TestBatchesOverAFabric(t *testing.T) {
 	for seed := range int64(5) {
 		w, c := actorReceivers(t, transporttest.FakeOptions{Seed: seed, AgainRate: 0.2, ConnectPolls: 10, DelayPolls: 4, CostlySend: true})
 		e := w.engines[0]
@@ -279,9 +279,9 @@ func TestBundlesOverAFabric(t *testing.T) {
 	}
 }
 
-// A bundle goes although nobody polls, and before who flushes leaves; a peer that
-// dies takes its bundle along.
-func TestBundlesAreNotForgotten(t *testing.T) {
+// A batch goes although nobody polls, and before who flushes leaves; a peer that
+// dies takes its batch along.
+func TestBatchesAreNotForgotten(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{CostlySend: true})
 	e := w.engines[0]
 	l, err := e.NewStream(1, nil, nil, nil)
@@ -307,10 +307,10 @@ func TestBundlesAreNotForgotten(t *testing.T) {
 	require.Equal(t, []int{1}, c[0].lost)
 }
 
-// A timer sends a bundle for which nobody polls at all.
-func TestBundlesHaveATimer(t *testing.T) {
+// A timer sends a batch for which nobody polls at all.
+func TestBatchesHaveATimer(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
-	e.HoldBundles(true)
+	e.HoldBatches(true)
 	tellMany(t, e, l, 0, 1) // of several the timer could separate some
 	soonTrue(t, func() bool { return s.count.Load() == 1 })
 	require.NoError(t, e.Close())
@@ -318,10 +318,10 @@ func TestBundlesHaveATimer(t *testing.T) {
 }
 
 // Actor messages that share frames cost no memory.
-func TestBundlesAllocateNothing(t *testing.T) {
+func TestBatchesAllocateNothing(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	s.forget = true
-	e.HoldBundles(false)
+	e.HoldBatches(false)
 	head, body, p := make([]byte, 20), make([]byte, 64), engine.ActorMessage{Stream: 1, Tag: 3}
 	send := func() { _, _ = e.SendActorMessage(l, p, head, body, 0) }
 	for range 1000 {

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// Where a Send costs much (transport.Caps.CostlySend) actor messages share one. The first
+// goes at once. What follows it closely, before anything was heard from the peer,
+// waits in a batch, one frame, until
+//
+//   - somebody polls, who is woken for it if he sleeps;
+//   - the batch is full;
+//   - another frame goes to the peer, so that all stay in order;
+//   - batchMost is over, because nobody polls.
+//
+// While the lane refuses frames the batch goes on growing. The body of the frame
+// is, for each actor message, five words of 32 bits, little endian, and its body:
+//
+//	stream, tag, type, ID, length of the body
+
+const (
+	// batchMax bounds the body of a batch, in bytes.
+	batchMax = 16 << 10
+	// batchdMax is the longest actor message of a batch: a longer one is worth a Send.
+	batchdMax = 2 << 10
+	// batchdHead is what precedes the body of an actor message.
+	batchdHead = 20
+	// batchWithin is how closely actor messages follow each other that share a batch.
+	batchWithin = 20 * time.Microsecond
+	// batchMost is how long a batch waits, when the processor is free.
+	batchMost = 100 * time.Microsecond
+)
+
+// batches are the peers with an open batch.
+type batches struct {
+	open []*peer
+	// rung says that somebody was woken to send them.
+	rung bool
+	// timer sends what nobody polls for; running says that it runs.
+	timer   *time.Timer
+	running bool
+	// base is what times are measured from, within is batchWithin.
+	base   time.Time
+	within time.Duration
+}
+
+// batch puts an actor message into the batch of a peer, or returns false: it is to be
+// posted.
+func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
+	n := batchdHead + len(head) + len(body)
+	if n > min(batchdMax, p.caps.MaxEager) || !p.connected {
+		return false
+	}
+	if len(p.batch) == 0 {
+		if now := time.Since(e.mail.batches.base); p.pending.head == nil && (p.answered || now-p.alone > e.mail.batches.within) {
+			p.answered, p.alone = false, now
+			return false
+		}
+		e.openBatch(p)
+	} else if len(p.batch)+n > min(batchMax, p.caps.MaxEager) {
+		e.sendBatch(p)
+	}
+	p.eager = -1 // nothing overtakes it
+	b := p.batch
+	b = binary.LittleEndian.AppendUint32(b, w.Stream)
+	b = binary.LittleEndian.AppendUint32(b, w.Tag)
+	b = binary.LittleEndian.AppendUint32(b, w.Type)
+	b = binary.LittleEndian.AppendUint32(b, w.ID)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(head)+len(body)))
+	p.batch = append(append(b, head...), body...)
+	return true
+}
+
+// openBatch sees to it that somebody will send the batch of p.
+func (e *Engine) openBatch(p *peer) {
+	s := &e.mail.batches
+	if !p.bundling {
+		p.bundling = true
+		s.open = append(s.open, p)
+	}
+	if !s.rung {
+		s.rung = true
+		e.urge()
+	}
+	switch {
+	case s.running:
+		return
+	case s.timer == nil:
+		s.timer = time.AfterFunc(batchMost, e.batchesDue)
+	default:
+		s.timer.Reset(batchMost)
+	}
+	s.running = true
+}
+
+// stop ends the timer. mu is held; one that fires nevertheless finds the engine
+// closing.
+func (s *batches) stop() {
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
+
+// batchesDue is the timer's.
+func (e *Engine) batchesDue() {
+	e.lock()
+	defer e.unlock()
+	e.mail.batches.running = false
+	if !e.background.closing {
+		e.sendBatches()
+	}
+}
+
+// sendBatches sends the open batches, but those to lanes that refuse frames.
+func (e *Engine) sendBatches() {
+	s := &e.mail.batches
+	s.rung = false
+	kept := s.open[:0]
+	for _, p := range s.open {
+		if p.pending.head != nil {
+			kept = append(kept, p)
+			continue
+		}
+		p.bundling = false
+		e.sendBatch(p)
+	}
+	clear(s.open[len(kept):])
+	s.open = kept
+}
+
+// sendBatch sends the batch of p, which may be empty: it has been sent already then.
+func (e *Engine) sendBatch(p *peer) {
+	if len(p.batch) == 0 {
+		return
+	}
+	body := p.batch
+	p.batch = body[:0]
+	e.post(p, header{kind: kindBatch}, body)
+	p.open()
+}
+
+// arriveBatch hands the actor messages of a batch to the actor receiver.
+func (e *Engine) arriveBatch(p *peer, b []byte) error {
+	for len(b) > 0 {
+		if len(b) < batchdHead {
+			return fmt.Errorf("%w: %d bytes at the end of a batch", ErrProtocol, len(b))
+		}
+		w := ActorMessage{
+			Stream: binary.LittleEndian.Uint32(b),
+			Tag:    binary.LittleEndian.Uint32(b[4:]),
+			Type:   binary.LittleEndian.Uint32(b[8:]),
+			ID:     binary.LittleEndian.Uint32(b[12:]),
+		}
+		n := binary.LittleEndian.Uint32(b[16:])
+		b = b[batchdHead:]
+		if w.Tag>>31 != 0 || uint64(n) > uint64(len(b)) {
+			return fmt.Errorf("%w: actor message with tag %#x of %d bytes, %d left in its batch", ErrProtocol, w.Tag, n, len(b))
+		}
+		e.takeMessage(p, w, b[:n], nil)
+		b = b[n:]
+	}
+	e.callServer()
+	return nil
+}
