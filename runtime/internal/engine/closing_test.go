@@ -108,3 +108,11 @@ func TestReceivesOfMovingBytesEnd(t *testing.T) {
 		require.Fail(t, "still waits")
 	}
 }
+
+// After the engine's end its owner closes what functions of Await ask.
+func TestNothingIsAskedAfterClose(t *testing.T) {
+	_, e := newBomb(t)
+	require.NoError(t, e.Close())
+	err := e.Await(none, func() bool { panic("asked") }, 0, "word")
+	require.ErrorIs(t, err, engine.ErrClosed)
+}

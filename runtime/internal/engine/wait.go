@@ -302,10 +302,14 @@ func (e *Engine) rest(idle uint) {
 
 // Await polls until done returns true, or ctx or the engine ends. done is called
 // with the engine's lock held, often: it reads a word of memory and must not call
-// the engine. Who makes it true rings the Sleeper. what is for Blocked.
+// the engine. Who makes it true rings the Sleeper. what is for Blocked. After Close it is
+// not called any more: what it asks is closed without the engine's lock.
 func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
 	e.lock()
 	defer e.unlock()
+	if e.silent {
+		return e.err
+	}
 	e.token.Called()
 	w := e.newWaiter()
 	w.done, w.pc, w.what = done, pc, what
