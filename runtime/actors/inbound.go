@@ -226,7 +226,8 @@ func (p *inbound) parse(a *arrival, head []byte) error {
 		return err
 	}
 	if len(h.Name) > 0 && a.in == nil {
-		a.to = p.future(h.Name)
+		// Its request stays open: a long answer has yet to come, and may be lost.
+		a.to = p.s.NewLocalPID(string(h.Name))
 	}
 	if h.Headers != nil {
 		a.withDetails().headers = h.Headers

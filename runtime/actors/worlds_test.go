@@ -72,9 +72,6 @@ func plainRank(w *runtime.World) error {
 	return shared.Close()
 }
 
-// answersWithin bounds a request that crosses the end of its job.
-const answersWithin = 5 * time.Second
-
 // actorsRank makes an actor that others ask, watch and find by name.
 func actorsRank(w *runtime.World) error {
 	s, err := actors.OfConfig(w, actors.Config{Patience: time.Hour, Logger: slog.New(slog.DiscardHandler)})
@@ -90,7 +87,7 @@ func actorsRank(w *runtime.World) error {
 	}
 	next := (w.Rank() + 1) % w.Size()
 	for _, m := range []any{1, strings.Repeat("m", 3000), strings.Repeat("l", 300_000)} {
-		if _, err := s.Root.RequestFuture(s.PID(next, "answer"), m, answersWithin).Result(); err != nil {
+		if _, err := s.Root.RequestFuture(s.PID(next, "answer"), m, soon).Result(); err != nil {
 			return err
 		}
 	}
@@ -108,7 +105,7 @@ func actorsRank(w *runtime.World) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Root.RequestFuture(router, 1, answersWithin).Result()
+	_, err = s.Root.RequestFuture(router, 1, soon).Result()
 	return err
 }
 
@@ -225,7 +222,7 @@ func worldsTotal() (total, once int) {
 	if testing.Short() {
 		return 6, 3
 	}
-	return 40, 20
+	return 200, 40
 }
 
 // A World leaves nothing behind, however it ends: no memory, no goroutine, no

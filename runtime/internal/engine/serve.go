@@ -71,7 +71,9 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 			continue
 		}
 		w.fired = false
-		err = e.wait(context.Background(), w)
+		if err = e.wait(context.Background(), w); err != nil && ready() {
+			err = nil // what came with the end is served first; the next wait fails again
+		}
 	}
 	e.mail.serving, e.mail.server = 0, nil
 	e.obey(e.token.StopServing())
