@@ -125,7 +125,11 @@ func (r *Result) run(p Program) {
 		Ranks: r.Ranks, Network: net, Budget: r.Conditions.Budget,
 		Main: func(world any) error {
 			w := world.(*runtime.World)
-			return p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done()})
+			err := p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done()})
+			if err != nil {
+				net.fail(w.Rank())
+			}
+			return err
 		},
 	})
 	if err != nil {

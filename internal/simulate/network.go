@@ -37,6 +37,7 @@ type Network struct {
 	agenda  agenda
 	record  record
 	faults  []string // misuse of the transport
+	failed  bool     // the job is aborted
 	stopped bool
 }
 
@@ -86,9 +87,19 @@ func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
 	}
 }
 
-// fault notes a misuse of the transport. mu is held.
+// fault notes a misuse of the transport. mu is held. In an aborted job every rank takes its
+// memory back at once, also what a peer reads.
 func (net *Network) fault(format string, args ...any) {
-	net.faults = append(net.faults, fmt.Sprintf(format, args...))
+	if !net.failed {
+		net.faults = append(net.faults, fmt.Sprintf(format, args...))
+	}
+}
+
+// fail says that the job is to be aborted because of a rank. That of a dead one ends alone.
+func (net *Network) fail(rank int) {
+	net.mu.Lock()
+	defer net.mu.Unlock()
+	net.failed = net.failed || !net.ranks[rank].dead
 }
 
 // stop ends run.

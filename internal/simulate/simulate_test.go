@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,6 +84,32 @@ func TestDeathOfARank(t *testing.T) {
 			require.Equal(t, 1, lost.Rank)
 		}
 	}
+}
+
+// When a rank gives the job up, the others are aborted, and take back memory that a peer
+// reads: that is no misuse.
+func TestAbortEndsTransfers(t *testing.T) {
+	r := simulate.Run(t, simulate.Program{Name: "abort", Ranks: []int{3}, Adapt: func(c *simulate.Conditions) {
+		*c = simulate.Conditions{MaxEager: 64, EagerBest: 64, MaxReads: 1, Get: true, Alone: true, Latency: time.Millisecond, Lane: 8, Budget: 1 << 20}
+	}, Main: func(r simulate.Rank) error {
+		c, buf, peer := r.Comm(), make([]byte, 1<<10), 1-r.Rank()
+		if r.Rank() < 2 { // so that the connections stand
+			if _, err := runtime.SendRecv(c, buf[:1], peer, 1, make([]byte, 1), peer, 1); err != nil {
+				return err
+			}
+		}
+		switch r.Rank() {
+		case 0:
+			return runtime.Send(c, buf, 1, 0)
+		case 1:
+			_, err := runtime.Recv(c, buf, 0, 0)
+			return err
+		}
+		time.Sleep(3500 * time.Microsecond) // virtual time: the Get is under way
+		return simulate.ErrGivenUp
+	}}, 1, 0)
+	require.NoError(t, r.Err)
+	require.Contains(t, r.Last, "1 get of 0, 1024 bytes")
 }
 
 // What a network does wrong is found, by a few seeds.

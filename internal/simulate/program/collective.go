@@ -50,20 +50,24 @@ type pending struct {
 }
 
 func collective(r simulate.Rank) error {
-	lost := newLosses(r.Conditions)
 	err := collectiveSteps(r)
-	if err == nil || !lost.mortal || errors.Is(err, simulate.ErrGivenUp) {
+	if errors.Is(err, simulate.ErrGivenUp) || !expected(r.Conditions, err) {
 		return err
 	}
+	return nil
+}
+
+// expected reports whether an error is a consequence of the loss of the rank that may be
+// lost. nil is.
+func expected(c *simulate.Conditions, err error) bool {
+	lost := newLosses(c)
 	var peer *runtime.PeerError
-	if errors.Is(err, runtime.ErrCommBroken) || errors.As(err, &peer) && peer.Rank == lost.rank {
-		return nil
-	}
-	return err
+	return err == nil || lost.mortal && (errors.Is(err, runtime.ErrCommBroken) || errors.As(err, &peer) && peer.Rank == lost.rank)
 }
 
 // collectiveSteps does a number of operations. Where one fails, the communicators are
-// broken, so that members that were not in it do not wait for this rank.
+// broken, so that members that were not in it do not wait for this rank, and the
+// nonblocking operations end.
 func collectiveSteps(r simulate.Rank) (err error) {
 	draw := r.Random(streamSteps)
 	color := make([]int, r.Size())
@@ -78,17 +82,24 @@ func collectiveSteps(r simulate.Rank) (err error) {
 		}
 		return err
 	}
-	defer func() {
-		if err != nil {
-			r.Comm().Break(err)
-			part.Break(err)
-		}
-	}()
 	own := r.Random(uint32(streamOwn + r.Rank()))
 	members := []*member{
 		{comm: r.Comm(), random: r.Random(streamMembers), own: own, world: worldRanks(r.Comm())},
 		{comm: part, random: r.Random(uint32(streamMembers + 1 + color[r.Rank()])), own: own, world: worldRanks(part)},
 	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, m := range members {
+			m.comm.Break(err)
+			for len(m.open) > 0 {
+				if late := m.settle(); !expected(r.Conditions, late) {
+					err = late
+				}
+			}
+		}
+	}()
 	for range simulate.Pick(draw, 5, 40, 120) {
 		if simulate.Chance(own, 0.1) {
 			time.Sleep(simulate.Within(own, 20*time.Millisecond))
