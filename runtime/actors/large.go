@@ -167,17 +167,20 @@ func (p *inbound) settle() {
 		}
 	}
 	t.mu.Lock()
-	kept := t.pushes[:0]
-	for _, o := range t.pushes {
-		if !o.handle.Zero() && !o.handle.Look() {
-			kept = append(kept, o)
-			continue
+	pushes := t.pushes
+	t.pushes = nil
+	t.mu.Unlock()
+	// Without mu: Look polls, which takes the engine's lock and may yield.
+	pushes = slices.DeleteFunc(pushes, func(o push) bool {
+		if !o.handle.Look() {
+			return false
 		}
 		_, _ = o.handle.Wait(context.Background()) // a loss is reported elsewhere
 		p.s.world.Drop(o.memory)
-	}
-	clear(t.pushes[len(kept):])
-	t.pushes = kept
+		return true
+	})
+	t.mu.Lock()
+	t.pushes = append(pushes, t.pushes...)
 	t.some.Store(len(t.pushes)+len(t.pulls) > 0)
 	t.mu.Unlock()
 }

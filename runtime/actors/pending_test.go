@@ -3,6 +3,7 @@ package actors_test
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,41 +104,58 @@ func TestOrderWhileAnActorAppears(t *testing.T) {
 	}
 }
 
-// slowBox is a mailbox that takes its first message when it may.
+// slowBox is a mailbox whose first message is delivered when may is closed; the later ones
+// are delivered at once.
 type slowBox struct {
 	actor.Mailbox
-	first      sync.Once
 	begun, may chan struct{}
+	later      atomic.Bool
 	got        chan any
 }
 
+func newSlowBox() *slowBox {
+	return &slowBox{Mailbox: actor.Unbounded()(), begun: make(chan struct{}), may: make(chan struct{}), got: make(chan any, 9)}
+}
+
 func (b *slowBox) PostUserMessage(m any) {
-	b.first.Do(func() { close(b.begun); <-b.may })
+	if !b.later.Swap(true) {
+		close(b.begun)
+		<-b.may
+	}
 	b.got <- m
 }
 
-// Nothing overtakes what an actor that has appeared is being given.
+// Nothing overtakes the backlog of an actor that has appeared, neither a message of its own
+// rank nor one of another rank.
 func TestNothingOvertakesABacklog(t *testing.T) {
-	local(t, 1, actors.Config{}, func(all []*actors.System) {
-		s := all[0]
-		box := &slowBox{actor.Unbounded()(), sync.Once{}, make(chan struct{}), make(chan struct{}), make(chan any, 9)}
-		pids := []*actor.PID{s.PID(0, "late"), s.PID(0, "late")}
-		s.Root.Send(pids[0], 0)
-		spawned := make(chan error)
-		go func() {
-			_, err := s.Spawn(idle().Configure(actor.WithMailbox(func() actor.Mailbox { return box })), "late")
-			spawned <- err
-		}()
-		next(t, box.begun)
-		for i, pid := range append(pids, s.PID(0, "late")) {
-			s.Root.Send(pid, i+1)
-		}
-		close(box.may)
-		require.NoError(t, next(t, spawned))
-		for i := range 4 {
-			require.Equal(t, i, next(t, box.got))
-		}
-	})
+	for name, from := range map[string]int{"own rank": 1, "other rank": 0} {
+		t.Run(name, func(t *testing.T) {
+			local(t, 2, actors.Config{}, func(all []*actors.System) {
+				s, sender := all[1], all[from]
+				_, err := s.Spawn(idle(), "idle")
+				require.NoError(t, err)
+				box := newSlowBox()
+				pids := []*actor.PID{sender.PID(1, "late"), sender.PID(1, "late")}
+				sender.Root.Send(pids[0], 0)
+				settle(t, sender, 1)
+				spawned := make(chan error)
+				go func() {
+					_, err := s.Spawn(idle().Configure(actor.WithMailbox(func() actor.Mailbox { return box })), "late")
+					spawned <- err
+				}()
+				next(t, box.begun)
+				for i, pid := range append(pids, sender.PID(1, "late")) {
+					sender.Root.Send(pid, i+1)
+				}
+				settle(t, sender, 1)
+				close(box.may)
+				require.NoError(t, next(t, spawned))
+				for i := range 4 {
+					require.Equal(t, i, next(t, box.got))
+				}
+			})
+		})
+	}
 }
 
 // A router leads to an actor of its own rank that comes later, and hears of its end.
