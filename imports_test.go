@@ -25,14 +25,15 @@ var imports = map[string][]string{
 	"internal/journal":        {},
 	"transport/shm":           {"transport", "internal/blocking", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
-	"transport/rdma/verbs":           {},
-	"transport/rdma/verbs/verbstest": {"transport/rdma/verbs"},
+	"transport/rdma/verbs/provider":  {},
+	"transport/rdma/verbs":           {"transport/rdma/verbs/provider"},
+	"transport/rdma/verbs/verbstest": {"transport/rdma/verbs", "transport/rdma/verbs/provider"},
 
 	"transport/rdma/iwarp/mpa":   {"golang.org/x/sys/cpu"},
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {
-		"internal/blocking", "internal/journal", "transport/rdma/verbs", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
+		"internal/blocking", "internal/journal", "transport/rdma/verbs", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
 	},
 
 	"transport/rdma/internal/negotiation": {},
