@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorun-hpc/gorun/internal/monitor"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -184,4 +185,10 @@ func (d dozer) Prepare() uint32 {
 		d.memory.mu.Unlock()
 	}
 	return d.Sleeper.Prepare()
+}
+
+// Sleep implements transport.Sleeper.
+func (d dozer) Sleep(ticket uint32, nanos int64) {
+	monitor.Restore()
+	d.Sleeper.Sleep(ticket, nanos)
 }

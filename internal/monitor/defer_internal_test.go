@@ -1,28 +1,38 @@
 package monitor
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
 
-// The thread that becomes a batch thread is the monitor's: no other one does, and no
-// goroutine ever runs on it. The policy is for good, so a process of its own has it.
-func TestDefer(t *testing.T) {
+// alone runs a test in a process of its own, which keeps its threads' policies. It returns
+// whether this is that process.
+func alone(t *testing.T) bool {
+	t.Helper()
 	const env = "GORUN_TEST_MONITOR"
-	if os.Getenv(env) == "" {
-		command := exec.Command(os.Args[0], "-test.run=^TestDefer$")
-		command.Env = append(os.Environ(), env+"=1")
-		out, err := command.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		return
+	if os.Getenv(env) != "" {
+		return true
 	}
+	command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	command.Env = append(os.Environ(), env+"=1")
+	out, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return false
+}
+
+// deferMonitor calls Defer and returns the monitor's thread.
+func deferMonitor(t *testing.T) int {
+	t.Helper()
 	Defer()
 	batch := batchThreads(t)
 	if len(batch) == 0 {
@@ -30,20 +40,85 @@ func TestDefer(t *testing.T) {
 	}
 	require.Len(t, batch, 1)
 	require.NotEqual(t, os.Getpid(), batch[0])
-	require.NotContains(t, threadsOfGoroutines(), batch[0])
+	return batch[0]
 }
 
-// batchThreads returns the threads of this process with the policy SCHED_BATCH.
-func batchThreads(t *testing.T) []int {
+// The thread that becomes a batch thread is the monitor's: no other one does, and no
+// goroutine ever runs on it.
+func TestDefer(t *testing.T) {
+	if alone(t) {
+		require.NotContains(t, threadsOfGoroutines(), deferMonitor(t))
+	}
+}
+
+// A thread that the monitor has started is no batch thread after Restore. The monitor stays
+// one, and the thread keeps its nice value.
+func TestRestore(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	monitor := deferMonitor(t)
+	var pipe [2]int
+	require.NoError(t, unix.Pipe(pipe[:]))
+	var blocked sync.WaitGroup
+	for range 3 * goruntime.GOMAXPROCS(0) {
+		blocked.Go(func() { _, _ = unix.Read(pipe[0], make([]byte, 1)) })
+	}
+	require.Eventually(t, func() bool { return len(batchThreads(t)) > 1 }, 10*time.Second, time.Millisecond,
+		"the monitor starts threads")
+	require.NoError(t, unix.Close(pipe[1])) // all read the end
+	blocked.Wait()
+
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	require.NoError(t, unix.Setpriority(unix.PRIO_PROCESS, 0, 3))
+	change(0, unix.SCHED_NORMAL, unix.SCHED_BATCH)
+	require.Contains(t, batchThreads(t), unix.Gettid())
+	Restore()
+	require.NotContains(t, batchThreads(t), unix.Gettid())
+	require.Contains(t, batchThreads(t), monitor)
+	a, err := unix.SchedGetAttr(0, 0)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, a.Nice)
+}
+
+// A process that was given SCHED_BATCH keeps it: Defer and Restore do nothing.
+func TestForeignPolicy(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	for _, tid := range threads(t) {
+		require.True(t, change(tid, unix.SCHED_NORMAL, unix.SCHED_BATCH))
+	}
+	Defer()
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	Restore()
+	require.Contains(t, batchThreads(t), unix.Gettid())
+}
+
+// threads returns the threads of this process.
+func threads(t *testing.T) (all []int) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(tasks, "*"))
 	require.NoError(t, err)
 	require.Greater(t, len(names), 1)
-	var batch []int
 	for _, name := range names {
 		tid, err := strconv.Atoi(filepath.Base(name))
 		require.NoError(t, err)
+		all = append(all, tid)
+	}
+	return all
+}
+
+// batchThreads returns the threads of this process with the policy SCHED_BATCH.
+func batchThreads(t *testing.T) (batch []int) {
+	t.Helper()
+	for _, tid := range threads(t) {
 		a, err := unix.SchedGetAttr(tid, 0)
+		if errors.Is(err, unix.ESRCH) {
+			continue // it has ended
+		}
 		require.NoError(t, err)
 		if a.Policy == unix.SCHED_BATCH {
 			batch = append(batch, tid)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,12 +12,37 @@ import (
 // tasks is where the threads of this process are listed (proc(5)).
 const tasks = "/proc/self/task"
 
-// Defer gives the monitor's thread the policy SCHED_BATCH. Where the thread is not found,
-// or the kernel refuses, nothing changes.
+// deferred says that the monitor's thread has the policy SCHED_BATCH.
+var deferred atomic.Bool
+
+// Defer gives the monitor's thread the policy SCHED_BATCH. Nothing changes where the thread
+// is not found, the process has another policy than SCHED_OTHER, or the kernel refuses.
 func Defer() {
-	if tid := thread(tasks, os.Getpid()); tid > 0 {
-		_ = unix.SchedSetAttr(tid, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_BATCH}, 0)
+	if tid := thread(tasks, os.Getpid()); tid > 0 && change(tid, unix.SCHED_NORMAL, unix.SCHED_BATCH) {
+		deferred.Store(true)
 	}
+}
+
+// Restore gives the calling thread the policy SCHED_OTHER back if it has inherited
+// SCHED_BATCH from the monitor. It is called before a sleep, because the policy matters only
+// when a thread wakes up.
+func Restore() {
+	if !deferred.Load() {
+		return
+	}
+	if policy, _, _ := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0); policy == unix.SCHED_BATCH {
+		change(0, unix.SCHED_BATCH, unix.SCHED_NORMAL)
+	}
+}
+
+// change gives a thread with one policy another one, and reports whether it did.
+func change(tid int, from, to uint32) bool {
+	a, err := unix.SchedGetAttr(tid, 0)
+	if err != nil || a.Policy != from {
+		return false
+	}
+	b := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: to, Flags: a.Flags, Nice: a.Nice}
+	return unix.SchedSetAttr(tid, &b, 0) == nil
 }
 
 // thread returns the number of the monitor's thread, 0 if it is not found. It is the first

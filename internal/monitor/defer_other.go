@@ -4,3 +4,6 @@ package monitor
 
 // Defer does nothing.
 func Defer() {}
+
+// Restore does nothing.
+func Restore() {}
