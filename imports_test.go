@@ -39,6 +39,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/negotiation": {},
 	"transport/rdma/internal/peering":     {"transport/rdma/internal/negotiation"},
 	"transport/rdma/internal/credit":      {},
+	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
 	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {

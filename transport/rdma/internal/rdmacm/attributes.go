@@ -1,0 +1,84 @@
+package rdmacm
+
+// State is a state of a queue pair (enum ib_qp_state).
+type State uint32
+
+// The states that a connection goes through.
+const (
+	StateInit  State = 1
+	StateReady State = 2 // to receive (RTR)
+	StateSend  State = 3 // to send (RTS)
+	StateError State = 6
+)
+
+// maskUser are the bits of Mask that ibv_modify_qp knows. The kernel's own for RoCE
+// (21 to 23) have reached programs (librdmacm masks them likewise).
+const maskUser = 1<<21 - 1
+
+// Attributes are what a queue pair is to be given with ibv_modify_qp(3) for its next state
+// (struct ib_uverbs_qp_attr). No connection has an alternate path.
+type Attributes struct {
+	// Mask says which of the others count (IBV_QP_*). 0 leaves nothing to do: on iWARP the
+	// kernel changes the states itself.
+	Mask          uint32
+	State         State
+	PathMTU       uint32
+	QKey          uint32
+	ReceivePSN    uint32
+	SendPSN       uint32
+	DestinationQP uint32
+	// Access is IBV_ACCESS_* that the peer has.
+	Access uint32
+	// Address is the way to the peer.
+	Address   AddressHandle
+	PKeyIndex uint16
+	// Reads is max_rd_atomic, ReadsServed max_dest_rd_atomic.
+	Reads, ReadsServed        uint8
+	MinRNRTimer               uint8
+	Port                      uint8
+	Timeout                   uint8
+	RetryCount, RNRRetryCount uint8
+}
+
+// AddressHandle is struct ib_uverbs_ah_attr.
+type AddressHandle struct {
+	DGID           [16]byte
+	FlowLabel      uint32
+	SGIDIndex      uint8
+	HopLimit       uint8
+	TrafficClass   uint8
+	DLID           uint16
+	ServiceLevel   uint8
+	SourcePathBits uint8
+	StaticRate     uint8
+	Global         bool
+	Port           uint8
+}
+
+// Attributes asks for them (rdma_init_qp_attr(3)).
+func (id *ID) Attributes(next State) (Attributes, error) {
+	body, answer := words(make([]byte, attributesSize)), words(make([]byte, qpSize))
+	body.put32(attributesState, uint32(next))
+	err := id.do("query queue pair attributes", attributesID, &Command{
+		Number: commandAttributes, Body: body, Memory: answer, Pointer: attributesResponse, Answers: true,
+	})
+	if err != nil {
+		return Attributes{}, err
+	}
+	ah := answer[qpAddress:]
+	return Attributes{
+		Mask: answer.at32(qpMask) & maskUser, State: State(answer.at32(qpState)),
+		PathMTU: answer.at32(qpPathMTU), QKey: answer.at32(qpQKey),
+		ReceivePSN: answer.at32(qpReceivePSN), SendPSN: answer.at32(qpSendPSN),
+		DestinationQP: answer.at32(qpDestination), Access: answer.at32(qpAccess),
+		Address: AddressHandle{
+			DGID: [16]byte(ah[ahDGID:]), FlowLabel: ah.at32(ahFlowLabel), SGIDIndex: ah[ahSGIDIndex],
+			HopLimit: ah[ahHopLimit], TrafficClass: ah[ahTrafficClass], DLID: ah.at16(ahDLID),
+			ServiceLevel: ah[ahServiceLevel], SourcePathBits: ah[ahSourcePath], StaticRate: ah[ahStaticRate],
+			Global: ah[ahGlobal] != 0, Port: ah[ahPort],
+		},
+		PKeyIndex: answer.at16(qpPKeyIndex), Reads: answer[qpReads], ReadsServed: answer[qpReadsServed],
+		MinRNRTimer: answer[qpMinRNRTimer], Port: answer[qpPort], Timeout: answer[qpTimeout],
+		RetryCount: answer[qpRetryCount], RNRRetryCount: answer[qpRNRRetryCount],
+	}, nil
+}

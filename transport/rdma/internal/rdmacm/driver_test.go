@@ -1,0 +1,133 @@
+package rdmacm_test
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
+)
+
+// Numbers of commands, as the kernel has them.
+const (
+	create  = 0
+	destroy = 1
+	connect = 6
+	accept  = 8
+	next    = 12
+	query   = 19
+)
+
+// ucma is a kernel's connection manager that a test writes.
+type ucma struct {
+	mu sync.Mutex
+	// answers are given by the number of the command, over and over.
+	answers map[uint32][]byte
+	// errors likewise, before.
+	errors map[uint32]error
+	// events are given one by one.
+	events [][]byte
+	// reading runs within the command that takes an event, after it has.
+	reading func()
+	// seen are the commands, without those that ask for events.
+	seen   []rdmacm.Command
+	last   uint32
+	closed bool
+}
+
+func newUcma() *ucma {
+	return &ucma{answers: map[uint32][]byte{}, errors: map[uint32]error{}}
+}
+
+// Do implements rdmacm.Driver.
+func (u *ucma) Do(c *rdmacm.Command) error {
+	u.mu.Lock()
+	reading := func() {}
+	defer func() { reading() }()
+	defer u.mu.Unlock()
+	if c.Number != next {
+		seen := *c
+		seen.Body = append([]byte{}, c.Body...)
+		if !c.Answers {
+			seen.Memory = append([]byte{}, c.Memory...)
+		}
+		u.seen = append(u.seen, seen)
+	}
+	switch err := u.errors[c.Number]; {
+	case err != nil:
+		return err
+	case c.Number == next && len(u.events) == 0:
+		return unix.EAGAIN
+	case c.Number == next:
+		copy(c.Memory, u.events[0])
+		u.events = u.events[1:]
+		if u.reading != nil {
+			reading = u.reading
+		}
+	case u.answers[c.Number] != nil:
+		copy(c.Memory, u.answers[c.Number])
+	case c.Number == create:
+		u.last++
+		binary.NativeEndian.PutUint32(c.Memory, u.last)
+	}
+	return nil
+}
+
+// Descriptor implements rdmacm.Driver.
+func (u *ucma) Descriptor() int { return -1 }
+
+// Close implements rdmacm.Driver.
+func (u *ucma) Close() error {
+	u.closed = true
+	return nil
+}
+
+// commands returns what was asked, by number.
+func (u *ucma) commands() []uint32 {
+	var all []uint32
+	for _, c := range u.seen {
+		all = append(all, c.Number)
+	}
+	return all
+}
+
+// wireEvent is struct rdma_ucm_event_resp.
+type wireEvent struct {
+	UID      uint64
+	ID, Kind uint32
+	Status   int32
+	QPNumber uint32
+	QKey     uint32
+	Data     [256]byte
+	Length   uint8
+	SRQ      uint8
+	In, Out  uint8
+	Flow     uint8
+	Retry    uint8
+	RNRRetry uint8
+	Valid    uint8
+	Union    [32]byte
+	Reserved uint32
+	ECE      [2]uint32
+}
+
+// bytes is the answer as the kernel gives it.
+func (e *wireEvent) bytes() []byte {
+	b, err := binary.Append(nil, binary.NativeEndian, e)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// decoded is what an event of n bytes of it says.
+func decoded(b []byte, n int) wireEvent {
+	var e wireEvent
+	whole := make([]byte, len(b))
+	copy(whole, b[:n])
+	if _, err := binary.Decode(whole, binary.NativeEndian, &e); err != nil {
+		panic(err)
+	}
+	return e
+}

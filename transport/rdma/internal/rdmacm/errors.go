@@ -1,0 +1,67 @@
+package rdmacm
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Error is a command that failed. errors.Is finds the kernel's errno, or os.ErrClosed for
+// an id or a channel that has ended.
+type Error struct {
+	// Op is the command.
+	Op string
+	// ID tells ids of a channel apart; 0 is none.
+	ID uint64
+	// Peer is the address of the command, if it has one.
+	Peer netip.AddrPort
+	// Err is the cause.
+	Err error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	var s strings.Builder
+	s.WriteString("rdma_cm: " + e.Op)
+	if e.ID != 0 {
+		fmt.Fprintf(&s, " id %d", e.ID)
+	}
+	if e.Peer.IsValid() {
+		s.WriteString(" " + e.Peer.String())
+	}
+	s.WriteString(": " + e.Err.Error())
+	if hint := e.hint(); hint != "" {
+		s.WriteString(" (" + hint + ")")
+	}
+	return s.String()
+}
+
+// hint says what an errno means here, where the kernel's word for it misleads.
+func (e *Error) hint() string {
+	switch {
+	case errors.Is(e.Err, unix.EACCES):
+		return "the process has changed its credentials since it opened the device"
+	case errors.Is(e.Err, unix.ENODEV) && (e.Op == "bind" || e.Op == "resolve address"):
+		return "no RDMA device has or reaches the address; rdma link lists them"
+	case errors.Is(e.Err, unix.EINVAL) && e.Op == "connect":
+		return "no such queue pair, too much private data, or depths beyond the device's"
+	case errors.Is(e.Err, unix.ENXIO):
+		return "the device was removed"
+	default:
+		return ""
+	}
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// at adds the address to the error of a command.
+func at(peer netip.AddrPort, err error) error {
+	if e, ok := err.(*Error); ok { //nolint:errorlint // it was just made, not wrapped
+		e.Peer = peer
+	}
+	return err
+}

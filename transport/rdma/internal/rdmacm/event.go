@@ -1,0 +1,100 @@
+package rdmacm
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kind is what an event says (enum rdma_cm_event_type). A newer kernel may have more.
+type Kind uint32
+
+// The kinds that ids of connections have.
+const (
+	AddressResolved Kind = 0
+	AddressError    Kind = 1
+	RouteResolved   Kind = 2
+	RouteError      Kind = 3
+	// ConnectRequest has reached a listener: Event.Request is the new id.
+	ConnectRequest Kind = 4
+	// ConnectResponse says that the peer has accepted: see Accept. Not on iWARP.
+	ConnectResponse Kind = 5
+	ConnectError    Kind = 6
+	Unreachable     Kind = 7
+	Rejected        Kind = 8
+	Established     Kind = 9
+	Disconnected    Kind = 10
+	// DeviceRemoval says that the device of the id is gone, and all it had with it.
+	DeviceRemoval Kind = 11
+	AddressChange Kind = 14
+	// TimewaitExit says that the queue pair may be used again.
+	TimewaitExit Kind = 15
+)
+
+var kindNames = [...]string{
+	AddressResolved: "ADDR_RESOLVED", AddressError: "ADDR_ERROR", RouteResolved: "ROUTE_RESOLVED", RouteError: "ROUTE_ERROR",
+	ConnectRequest: "CONNECT_REQUEST", ConnectResponse: "CONNECT_RESPONSE", ConnectError: "CONNECT_ERROR",
+	Unreachable: "UNREACHABLE", Rejected: "REJECTED", Established: "ESTABLISHED", Disconnected: "DISCONNECTED",
+	DeviceRemoval: "DEVICE_REMOVAL", AddressChange: "ADDR_CHANGE", TimewaitExit: "TIMEWAIT_EXIT",
+}
+
+// String returns the kernel's name, without RDMA_CM_EVENT_.
+func (k Kind) String() string {
+	if int64(k) < int64(len(kindNames)) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("event %d", uint32(k))
+}
+
+// Event is what has happened to an id. It shares no memory with the channel.
+type Event struct {
+	Kind Kind
+	// ID is the id it happened to; of a ConnectRequest the listener.
+	ID *ID
+	// Request is the id of a ConnectRequest. It has no events until it is accepted: a peer
+	// that gives up before shows when Accept fails.
+	Request *ID
+	// Status is 0, a negative errno, or the reason of a Rejected on InfiniBand and RoCE
+	// (enum ib_cm_rej_reason).
+	Status     int32
+	Parameters Parameters
+}
+
+// Reasons of a rejection that are worth a name (enum ib_cm_rej_reason).
+const (
+	ReasonTimeout          = 4
+	ReasonInvalidServiceID = 8
+	ReasonStaleConnection  = 10
+	ReasonConsumer         = 28
+)
+
+var reasonNames = map[int32]string{
+	ReasonTimeout: "timeout", ReasonInvalidServiceID: "nothing listens there", ReasonStaleConnection: "stale connection",
+	ReasonConsumer: "by the peer's program",
+}
+
+// decode reads a struct rdma_ucm_event_resp.
+func (e *Event) decode(from words) {
+	*e = Event{Kind: Kind(from.at32(eventKind)), Status: int32(from.at32(eventStatus))}
+	e.Parameters.decode(from[eventParameters:])
+}
+
+// Err returns nil for an event that is none of an error.
+func (e *Event) Err() error {
+	switch {
+	case e.Status < 0:
+		return fmt.Errorf("%v: %w", e.Kind, unix.Errno(-int64(e.Status)))
+	case e.Kind == Rejected && reasonNames[e.Status] != "":
+		return fmt.Errorf("%v: %w: %s", e.Kind, unix.ECONNREFUSED, reasonNames[e.Status])
+	case e.Kind == Rejected:
+		return fmt.Errorf("%v: %w: reason %d", e.Kind, unix.ECONNREFUSED, e.Status)
+	case e.Kind == Unreachable:
+		return fmt.Errorf("%v: %w: status %d", e.Kind, unix.EHOSTUNREACH, e.Status)
+	case e.Kind == DeviceRemoval:
+		return fmt.Errorf("%v: %w", e.Kind, unix.ENODEV)
+	case e.Kind == AddressError, e.Kind == RouteError, e.Kind == ConnectError:
+		return fmt.Errorf("%v: %w: status %d", e.Kind, unix.EIO, e.Status)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,93 @@
+package rdmacm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// file is the Driver of the kernel. Its descriptor is closed when the last command has
+// ended: the number may belong to another file after that.
+type file struct {
+	fd    int
+	write func(fd int, p []byte) (int, error) // unix.Write
+
+	// mu guards the variables below it.
+	mu     sync.Mutex
+	users  int
+	closed bool
+}
+
+// enter begins the use of the descriptor.
+func (f *file) enter() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return os.ErrClosed
+	}
+	f.users++
+	return nil
+}
+
+// leave ends it.
+func (f *file) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.users--
+	if f.closed && f.users == 0 {
+		_ = unix.Close(f.fd)
+	}
+}
+
+// Do implements Driver.
+func (f *file) Do(c *Command) error {
+	if err := f.enter(); err != nil {
+		return err
+	}
+	defer f.leave()
+	text := make([]byte, headerSize+len(c.Body))
+	w := words(text)
+	w.put32(headerCommand, c.Number)
+	w.put16(headerIn, uint16(len(c.Body)))
+	if c.Answers {
+		w.put16(headerOut, uint16(len(c.Memory)))
+	}
+	copy(text[headerSize:], c.Body)
+	if len(c.Memory) > 0 {
+		release := pin(text[headerSize+c.Pointer:], c.Memory)
+		defer release()
+	}
+	for {
+		n, err := f.write(f.fd, text)
+		switch {
+		case errors.Is(err, unix.EINTR): // siw connects its socket within the command
+		case err != nil:
+			return err
+		case n != len(text):
+			return fmt.Errorf("%w: %d of %d bytes", io.ErrShortWrite, n, len(text))
+		default:
+			return nil
+		}
+	}
+}
+
+// Descriptor implements Driver.
+func (f *file) Descriptor() int { return f.fd }
+
+// Close implements Driver.
+func (f *file) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return os.ErrClosed
+	}
+	f.closed = true
+	if f.users > 0 {
+		return nil
+	}
+	return unix.Close(f.fd)
+}

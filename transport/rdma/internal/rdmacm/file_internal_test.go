@@ -1,0 +1,83 @@
+package rdmacm
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// TestFile gives commands to a descriptor, as bytes, with the address of the answer in
+// them; signals interrupt it.
+func TestFile(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(pair[1])) }()
+	interruptions := 3
+	f := &file{fd: pair[0], write: func(fd int, p []byte) (int, error) {
+		if interruptions > 0 {
+			interruptions--
+			return 0, unix.EINTR
+		}
+		return unix.Write(fd, p)
+	}}
+	require.Equal(t, pair[0], f.Descriptor())
+	heard := func() []byte {
+		b := make([]byte, 512)
+		n, err := unix.Read(pair[1], b)
+		require.NoError(t, err)
+		return b[:n]
+	}
+
+	answer := make([]byte, 4)
+	body := make([]byte, 24)
+	body[0] = 0xaa
+	require.NoError(t, f.Do(&Command{Number: 0, Body: body, Memory: answer, Pointer: 8, Answers: true}))
+	require.Zero(t, interruptions)
+	b := heard()
+	require.Len(t, b, 32)
+	require.EqualValues(t, uintptr(unsafe.Pointer(&answer[0])), binary.NativeEndian.Uint64(b[8+8:]))
+	require.Equal(t, []byte{0, 0, 0, 0, 24, 0, 4, 0, 0xaa}, b[:9])
+
+	value := []byte{7}
+	require.NoError(t, f.Do(&Command{Number: 14, Body: make([]byte, 24), Memory: value, Pointer: 0}))
+	b = heard()
+	require.Equal(t, []byte{14, 0, 0, 0, 24, 0, 0, 0}, b[:8]) // no answer is asked for
+	require.EqualValues(t, uintptr(unsafe.Pointer(&value[0])), binary.NativeEndian.Uint64(b[8:]))
+
+	require.NoError(t, f.Do(&Command{Number: 10, Body: []byte{9, 0, 0, 0}}))
+	require.Equal(t, []byte{10, 0, 0, 0, 4, 0, 0, 0, 9, 0, 0, 0}, heard())
+
+	f.write = func(int, []byte) (int, error) { return 3, nil }
+	require.ErrorIs(t, f.Do(&Command{Number: 10, Body: make([]byte, 4)}), io.ErrShortWrite)
+	f.write = unix.Write
+	require.NoError(t, f.Close())
+	require.ErrorIs(t, f.Close(), os.ErrClosed)
+	require.ErrorIs(t, f.Do(&Command{Number: 10, Body: make([]byte, 4)}), os.ErrClosed)
+	_, err = unix.Read(pair[1], make([]byte, 1))
+	require.NoError(t, err) // the other end has been closed
+}
+
+// TestFileIsClosedLast: the descriptor's number is not free for others while a command
+// uses it.
+func TestFileIsClosedLast(t *testing.T) {
+	fds := make([]int, 2)
+	require.NoError(t, unix.Pipe2(fds, unix.O_CLOEXEC))
+	defer func() { require.NoError(t, unix.Close(fds[0])) }()
+	open := func() bool {
+		_, err := unix.FcntlInt(uintptr(fds[1]), unix.F_GETFD, 0)
+		return err == nil
+	}
+	var f *file
+	f = &file{fd: fds[1], write: func(_ int, p []byte) (int, error) {
+		require.NoError(t, f.Close())
+		require.True(t, open())
+		return len(p), nil
+	}}
+	require.NoError(t, f.Do(&Command{Number: 10, Body: make([]byte, 4)}))
+	require.False(t, open())
+}

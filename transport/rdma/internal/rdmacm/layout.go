@@ -1,0 +1,219 @@
+package rdmacm
+
+// Numbers of linux/rdma/rdma_user_cm.h, version abiVersion.
+const abiVersion = 4
+
+// Commands (RDMA_USER_CM_CMD_*).
+const (
+	commandCreate       = 0
+	commandDestroy      = 1
+	commandResolveRoute = 4
+	commandQueryRoute   = 5
+	commandConnect      = 6
+	commandListen       = 7
+	commandAccept       = 8
+	commandReject       = 9
+	commandDisconnect   = 10
+	commandAttributes   = 11
+	commandEvent        = 12
+	commandSetOption    = 14
+	commandNotify       = 15
+	commandQuery        = 19
+	commandBind         = 20
+	commandResolve      = 21
+)
+
+// struct rdma_ucm_cmd_hdr, which is before the body of every command.
+const (
+	headerCommand = 0
+	headerIn      = 4
+	headerOut     = 6
+	headerSize    = 8
+)
+
+// Every number of an id is the first field of the commands that have nothing before it.
+const (
+	createUID      = 0 // struct rdma_ucm_create_id
+	createResponse = 8
+	createSpace    = 16
+	createType     = 18
+	createSize     = 24
+	createdID      = 0 // struct rdma_ucm_create_id_resp
+	createdSize    = 4
+
+	destroyResponse = 0 // struct rdma_ucm_destroy_id
+	destroyID       = 8
+	destroySize     = 16
+	destroyedEvents = 0 // struct rdma_ucm_destroy_id_resp
+	destroyedSize   = 4
+
+	bindID          = 0 // struct rdma_ucm_bind
+	bindAddressSize = 4
+	bindAddress     = 8
+	bindSize        = 136
+
+	resolveID              = 0 // struct rdma_ucm_resolve_addr
+	resolveTimeout         = 4
+	resolveSourceSize      = 8
+	resolveDestinationSize = 10
+	resolveSource          = 16
+	resolveDestination     = 144
+	resolveSize            = 272
+
+	routeID      = 0 // struct rdma_ucm_resolve_route
+	routeTimeout = 4
+	routeSize    = 8
+
+	listenID      = 0 // struct rdma_ucm_listen
+	listenBacklog = 4
+	listenSize    = 8
+
+	parametersQPNumber  = 0 // struct rdma_ucm_conn_param
+	parametersData      = 8
+	parametersLength    = 264
+	parametersSRQ       = 265
+	parametersResources = 266
+	parametersDepth     = 267
+	parametersFlow      = 268
+	parametersRetry     = 269
+	parametersRNRRetry  = 270
+	parametersValid     = 271
+	parametersSize      = 272
+
+	connectParameters = 0 // struct rdma_ucm_connect
+	connectID         = 272
+	connectSize       = 288
+
+	acceptUID        = 0 // struct rdma_ucm_accept
+	acceptParameters = 8
+	acceptID         = 280
+	acceptSize       = 296
+
+	rejectID     = 0 // struct rdma_ucm_reject
+	rejectLength = 4
+	rejectData   = 8
+	rejectSize   = 264
+
+	disconnectID   = 0 // struct rdma_ucm_disconnect
+	disconnectSize = 4
+
+	attributesResponse = 0 // struct rdma_ucm_init_qp_attr
+	attributesID       = 8
+	attributesState    = 12
+	attributesSize     = 16
+
+	notifyID    = 0 // struct rdma_ucm_notify
+	notifyEvent = 4
+	notifySize  = 8
+
+	nextResponse = 0 // struct rdma_ucm_get_event
+	nextSize     = 8
+
+	optionValue  = 0 // struct rdma_ucm_set_option
+	optionID     = 8
+	optionLevel  = 12
+	optionName   = 16
+	optionLength = 20
+	optionSize   = 24
+
+	queryResponse = 0 // struct rdma_ucm_query
+	queryID       = 8
+	queryOption   = 12
+	querySize     = 16
+)
+
+// struct rdma_ucm_event_resp.
+const (
+	eventUID        = 0
+	eventID         = 8
+	eventKind       = 12
+	eventStatus     = 16
+	eventParameters = 20
+	eventSize       = 336
+)
+
+// struct rdma_ucm_query_addr_resp.
+const (
+	addressesGUID            = 0
+	addressesPort            = 8
+	addressesPKey            = 10
+	addressesSourceSize      = 12
+	addressesDestinationSize = 14
+	addressesSource          = 16
+	addressesDestination     = 144
+	addressesDevice          = 272
+	addressesSize            = 280
+)
+
+// struct rdma_ucm_query_route_resp and, in it, struct ib_user_path_rec.
+const (
+	pathsFirst  = 8
+	pathsNumber = 192
+	pathsSize   = 208
+
+	pathDGID         = 0
+	pathSGID         = 16
+	pathFlowLabel    = 40
+	pathMTU          = 48
+	pathPKey         = 52
+	pathHopLimit     = 54
+	pathTrafficClass = 55
+	pathServiceLevel = 57
+	pathRate         = 60
+	pathLifeTime     = 62
+	pathSize         = 64
+)
+
+// struct ib_uverbs_qp_attr and, in it, struct ib_uverbs_ah_attr.
+const (
+	qpMask          = 0
+	qpState         = 4
+	qpPathMTU       = 12
+	qpQKey          = 20
+	qpReceivePSN    = 24
+	qpSendPSN       = 28
+	qpDestination   = 32
+	qpAccess        = 36
+	qpAddress       = 40
+	qpPKeyIndex     = 124
+	qpReads         = 130
+	qpReadsServed   = 131
+	qpMinRNRTimer   = 132
+	qpPort          = 133
+	qpTimeout       = 134
+	qpRetryCount    = 135
+	qpRNRRetryCount = 136
+	qpSize          = 144
+
+	ahDGID         = 0
+	ahFlowLabel    = 16
+	ahSGIDIndex    = 20
+	ahHopLimit     = 21
+	ahTrafficClass = 22
+	ahDLID         = 24
+	ahServiceLevel = 26
+	ahSourcePath   = 27
+	ahStaticRate   = 28
+	ahGlobal       = 29
+	ahPort         = 30
+	ahSize         = 32
+)
+
+// Values.
+const (
+	spaceTCP     = 0x106 // RDMA_PS_TCP
+	queuePairRC  = 2     // IB_QPT_RC
+	queryAddress = 0     // RDMA_USER_CM_QUERY_ADDR
+
+	levelID            = 0 // RDMA_OPTION_ID
+	optionTOS          = 0 // RDMA_OPTION_ID_TOS
+	optionReuseAddress = 1 // RDMA_OPTION_ID_REUSEADDR
+	optionFamilyOnly   = 2 // RDMA_OPTION_ID_AFONLY
+	optionAckTimeout   = 3 // RDMA_OPTION_ID_ACK_TIMEOUT
+
+	eventCommunicationEstablished = 4 // IB_EVENT_COMM_EST
+)
+
+// PrivateDataMax is how many bytes fit into the ABI. A device takes less: see
+// rdma_connect(3), and the private data of Connect on InfiniBand is 56 bytes.
+const PrivateDataMax = 255

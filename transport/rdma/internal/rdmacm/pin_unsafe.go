@@ -1,0 +1,16 @@
+package rdmacm
+
+import (
+	goruntime "runtime"
+	"unsafe"
+)
+
+// pin writes the address of memory into a command and keeps memory where it is until
+// release.
+func pin(at, memory []byte) (release func()) {
+	var p goruntime.Pinner
+	first := unsafe.SliceData(memory)
+	p.Pin(first)
+	words(at).put64(0, uint64(uintptr(unsafe.Pointer(first))))
+	return p.Unpin
+}

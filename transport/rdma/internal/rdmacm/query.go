@@ -1,0 +1,89 @@
+package rdmacm
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// Addresses says where an id is (rdma_get_local_addr(3), rdma_get_peer_addr(3)) and on
+// which device.
+type Addresses struct {
+	// Source and Destination are invalid as long as there is none.
+	Source, Destination netip.AddrPort
+	// NodeGUID is that of the device, as sysfs has it in node_guid, or 0 for none.
+	NodeGUID uint64
+	// Device is its index; kernels before 5.8 do not say it.
+	Device uint32
+	// Port is 0 without a device.
+	Port uint8
+	PKey uint16
+}
+
+// Addresses asks for them.
+func (id *ID) Addresses() (Addresses, error) {
+	const op = "query addresses"
+	answer, err := id.query(op, commandQuery, queryAddress, addressesSize)
+	if err != nil {
+		return Addresses{}, err
+	}
+	a := Addresses{
+		NodeGUID: binary.BigEndian.Uint64(answer[addressesGUID:]),
+		Device:   answer.at32(addressesDevice),
+		Port:     answer[addressesPort],
+		PKey:     binary.BigEndian.Uint16(answer[addressesPKey:]),
+	}
+	if answer.at16(addressesSourceSize) > 0 {
+		if a.Source, err = address(answer[addressesSource:]); err != nil {
+			return Addresses{}, &Error{Op: op, ID: id.uid, Err: err}
+		}
+	}
+	if answer.at16(addressesDestinationSize) > 0 {
+		if a.Destination, err = address(answer[addressesDestination:]); err != nil {
+			return Addresses{}, &Error{Op: op, ID: id.uid, Err: err}
+		}
+	}
+	return a, nil
+}
+
+// Path is the way to the peer (struct ib_user_path_rec). iWARP has GIDs alone.
+type Path struct {
+	// Number is how many paths the kernel has: 0 before RouteResolved, and on iWARP.
+	Number int
+	// SGID and DGID are the ports' names. In RoCE v2 they are IP addresses.
+	SGID, DGID   [16]byte
+	PKey         uint16
+	FlowLabel    uint32
+	HopLimit     uint8
+	TrafficClass uint8
+	ServiceLevel uint8
+	// MTU is an enum ib_mtu: 1 for 256 bytes to 5 for 4096.
+	MTU      uint32
+	Rate     uint8
+	LifeTime uint8
+}
+
+// Path asks for the first one.
+func (id *ID) Path() (Path, error) {
+	answer, err := id.query("query path", commandQueryRoute, 0, pathsSize)
+	if err != nil {
+		return Path{}, err
+	}
+	first := answer[pathsFirst:]
+	return Path{
+		Number:    int(answer.at32(pathsNumber)),
+		SGID:      [16]byte(first[pathSGID:]),
+		DGID:      [16]byte(first[pathDGID:]),
+		PKey:      binary.BigEndian.Uint16(first[pathPKey:]),
+		FlowLabel: binary.BigEndian.Uint32(first[pathFlowLabel:]),
+		HopLimit:  first[pathHopLimit], TrafficClass: first[pathTrafficClass], ServiceLevel: first[pathServiceLevel],
+		MTU: first.at32(pathMTU), Rate: first[pathRate], LifeTime: first[pathLifeTime],
+	}, nil
+}
+
+// query asks for something of so many bytes.
+func (id *ID) query(op string, number, option uint32, size int) (words, error) {
+	body, answer := words(make([]byte, querySize)), words(make([]byte, size))
+	body.put32(queryOption, option)
+	err := id.do(op, queryID, &Command{Number: number, Body: body, Memory: answer, Pointer: queryResponse, Answers: true})
+	return answer, err
+}
