@@ -101,6 +101,9 @@ func TestPagesOfSmallNodes(t *testing.T) {
 	if err := unix.Madvise(page, unix.MADV_POPULATE_WRITE); err != nil {
 		t.Skipf("MADV_POPULATE_WRITE: %v", err)
 	}
+	if n, err := resident(page); err == nil && n == 0 {
+		t.Skip("madvise(MADV_POPULATE_WRITE): <nil>, and not done") // an emulator of a process
+	}
 	rings := func(ranks int) int {
 		ts, node := mapped(t, ranks, shm.Config{})
 		n, err := resident(shm.Control(ts[0], 0)[shm.OffRings:])
