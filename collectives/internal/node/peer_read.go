@@ -86,7 +86,8 @@ func (g *Group) CanPull() (bool, error) {
 	return l.granted, nil
 }
 
-// probe is the first peer read: of the cookie, which must equal its copy in shared memory.
+// probe reads nothing from every other member, which fails unless its process can be read
+// and has the cookie. All members must find that.
 func (l *peerReads) probe() (bool, error) {
 	_, _ = rand.Read(l.cookie) // never fails
 	mine := l.cards[l.g.rank]
@@ -95,33 +96,28 @@ func (l *peerReads) probe() (bool, error) {
 	if l.g.reader != nil {
 		mine.process.Store(l.g.reader.Process())
 	}
-	l.lend(l.cookie)
+	l.lend(nil)
 	verdict := uint64(granted)
-	for q := range l.cards {
+	for q, of := range l.cards {
 		if q == l.g.rank {
 			continue
 		}
-		var seen [8]byte
-		if err := l.await(l.cards[q].lent, 2*l.number); err != nil {
+		if err := l.await(of.lent, 2*l.number); err != nil {
 			return false, err
 		}
-		of := Process{ID: l.cards[q].process.Load(), Cookie: l.cards[q].cookie.Load(), CookieAt: l.cards[q].cookieAt.Load()}
-		l.processes[q] = of
-		if l.g.reader == nil || l.copy(q, 0, seen[:]) != nil || binary.NativeEndian.Uint64(seen[:]) != of.Cookie {
+		l.processes[q] = Process{ID: of.process.Load(), Cookie: of.cookie.Load(), CookieAt: of.cookieAt.Load()}
+		if l.g.reader == nil || l.g.reader.Read(l.processes[q], 0, nil) != nil {
 			verdict = refused
 			break
 		}
 	}
 	l.mem.Signal(mine.verdict, verdict)
-	if err := l.settle(); err != nil {
-		return false, err
-	}
 	all := true
-	for q := range l.cards {
-		if err := l.await(l.cards[q].verdict, refused); err != nil {
+	for _, of := range l.cards {
+		if err := l.await(of.verdict, refused); err != nil {
 			return false, err
 		}
-		all = all && l.cards[q].verdict.Load() == granted
+		all = all && of.verdict.Load() == granted
 	}
 	return all, nil
 }
