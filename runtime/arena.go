@@ -26,8 +26,6 @@ type memory struct {
 	node  neighbours
 	// base is the address in a Key of the arena's first byte.
 	base uint64
-	// private says that other ranks are other processes.
-	private bool
 
 	// losses counts the ranks that are down. A goroutine that waits for a word in shared
 	// memory compares it, and takes mu only after a change.
@@ -59,7 +57,7 @@ func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 	own := node.Arena()
 	return &memory{
 		arena: arena.New(own, cfg), node: node,
-		base: own.Key(0).Addr, private: private, down: make(map[int]error),
+		base: own.Key(0).Addr, down: make(map[int]error),
 	}
 }
 

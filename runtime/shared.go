@@ -35,8 +35,6 @@ type Shared struct {
 	// a bit for each. Both lie in the part of the first member on the node.
 	sleepers *Word
 	asleep   []*Word
-	// spins is how often Await looks at a word before it lets the engine wait.
-	spins int
 
 	// waiting counts the goroutines of this rank in Await, announced says that
 	// this rank is among the sleepers. memory.mu guards both.
@@ -129,14 +127,10 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 // newShared returns a Shared without memory.
 func newShared(c *Comm, bytesPerRank int) *Shared {
 	w := c.core.world
-	s := &Shared{
+	return &Shared{
 		world: w, memory: w.memory, members: c.members(), me: c.rank,
 		size: bytesPerRank, parts: make([][]byte, c.size),
 	}
-	if w.memory.private && !c.Oversubscribed() {
-		s.spins = sharedSpins
-	}
-	return s
 }
 
 // vote is a word that is not 0 for an error.

@@ -9,11 +9,6 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// sharedSpins is how often Await reads a word before it waits in the engine: about a
-// microsecond, which is longer than a change of the word takes to arrive from another
-// processor, and shorter than any work of the engine for other ranks.
-const sharedSpins = 2000
-
 // Signal stores v in a word and wakes the members of the node that sleep.
 func (s *Shared) Signal(w *Word, v uint64) {
 	w.v.Store(v)
@@ -49,21 +44,12 @@ func (s *Shared) wake() {
 // Await waits until the word is at least this large. Meanwhile the rank serves
 // its messages. It ends with an error when c's context ends, c is broken, the
 // job is aborted, or a member is lost, a PeerError; a word that is large enough
-// is no error in any case.
+// is no error in any case. A caller that expects the word to change within microseconds
+// reads it itself before.
 func (s *Shared) Await(c *Comm, w *Word, atLeast uint64) error {
-	for range s.spins {
-		if w.v.Load() >= atLeast {
-			return nil
-		}
-	}
 	if w.v.Load() >= atLeast {
 		return nil
 	}
-	return s.await(c, w, atLeast)
-}
-
-// await is Await after the first reads of the word.
-func (s *Shared) await(c *Comm, w *Word, atLeast uint64) error {
 	t := sharedWaits.Get().(*sharedWait)
 	defer sharedWaits.Put(t)
 	t.word, t.atLeast, t.memory, t.core = w, atLeast, s.memory, c.core

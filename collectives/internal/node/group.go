@@ -63,9 +63,9 @@ type Group struct {
 	lending *peerReads
 }
 
-// spins is how often a word is read before Memory waits for it, about a microsecond: most
+// spins is how often a word is read before Memory waits for it, some microseconds: most
 // changes by members on other processors arrive sooner.
-const spins = 1000
+const spins = 3000
 
 // New returns the state of one member and opens the memory of the small
 // operations; that of the large ones follows with the first of them.
