@@ -59,7 +59,7 @@ func local(t *testing.T, n int, fn func(c *runtime.Comm)) {
 }
 
 // sizes are numbers of bytes around the borders of the protocols.
-var sizes = []int{0, 1, 8, 63, 64, 65, 1000, 4096, 8191, 8192, 8193, 65536, 1<<20 + 3}
+var sizes = []int{0, 1, 8, 63, 64, 65, 1000, 4096, 8192, 16383, 16384, 16385, 65536, 1<<20 + 3}
 
 // pattern fills b with bytes that encode their sender and their position.
 func pattern(b []byte, seed int) []byte {

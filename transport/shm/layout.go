@@ -72,11 +72,11 @@ const (
 
 	// maxEager is the longest payload of one record. A record and the skip before
 	// it must fit into three quarters of a ring, since the reader gives space
-	// back by the quarter.
-	maxEager = 8 << 10
+	// back by the quarter. Of the longest records a ring takes three (docs/adr/0029).
+	maxEager = 16 << 10
 
 	layoutMagic   = 0x6d68736e75726f67 // "gorunshm", little endian
-	layoutVersion = 2
+	layoutVersion = 3
 )
 
 // Compile-time checks of the table above: each line fails to compile when the

@@ -73,7 +73,7 @@ func SpareMemory() func(n int) []byte {
 func (e *Engine) Idle() bool {
 	e.lock()
 	defer e.unlock()
-	if e.match.postedTotal() != 0 {
+	if e.match.tabled() != 0 || e.match.front.head != nil {
 		return false
 	}
 	for s := range e.match.unexpected {

@@ -44,10 +44,12 @@ func (k key) as(s shape) key {
 // exact shape and in those of the wildcard shapes that were ever asked for: a
 // program without wildcards does not pay for them.
 //
-// A receive that is posted when no other is stays out of the tables: it is older
-// than all that come while it waits, and mostly it is the only one there is.
+// The front is a queue of receives of one key that are in no table and are older than
+// all that are. A receive joins it if the tables are empty and no other key is in it.
+// Mostly that is where all receives are: a blocking one is alone, and those of a window of
+// messages ask for the same. Finding the front costs no hash.
 type matcher struct {
-	lone       *entry
+	front      queue
 	posted     [shapesTotal]table
 	unexpected [shapesTotal]table
 	indexed    [shapesTotal]bool // unexpected[s] is kept; [shapeExact] always is
@@ -58,27 +60,25 @@ type matcher struct {
 func (m *matcher) post(e *entry) {
 	m.seq++
 	e.seq = m.seq
-	if m.postedTotal() == 0 {
-		m.lone, e.in = e, true
+	if m.tabled() == 0 && (m.front.head == nil || m.front.head.key == e.key) {
+		m.front.push(e)
 		return
 	}
 	m.posted[shapeOf(e.key)].insert(e)
 }
 
-// postedTotal returns how many receives are posted.
-func (m *matcher) postedTotal() int {
-	n := m.posted[shapeExact].entries + m.posted[wildSource].entries + m.posted[wildTag].entries + m.posted[shapeAny].entries
-	if m.lone != nil {
-		n++
-	}
-	return n
+// tabled returns how many of the posted receives are in tables.
+func (m *matcher) tabled() int {
+	return m.posted[shapeExact].entries + m.posted[wildSource].entries + m.posted[wildTag].entries + m.posted[shapeAny].entries
 }
 
 // eachPosted calls f for every posted receive; f may remove the one it is given
 // and no other.
 func (m *matcher) eachPosted(f func(*entry)) {
-	if m.lone != nil {
-		f(m.lone)
+	for e := m.front.head; e != nil; {
+		next := e.next
+		f(e)
+		e = next
 	}
 	for s := range m.posted {
 		m.posted[s].each(f)
@@ -90,8 +90,8 @@ func (m *matcher) unpost(e *entry) bool {
 	switch {
 	case !e.in:
 		return false
-	case e == m.lone:
-		m.lone, e.in = nil, false
+	case e.ahead:
+		m.front.remove(e)
 	default:
 		m.posted[shapeOf(e.key)].remove(e)
 	}
@@ -107,8 +107,8 @@ func (k key) matches(g key) bool {
 // receive returns the oldest posted receive that matches a message with key k,
 // and takes it out; nil if there is none.
 func (m *matcher) receive(k key) *entry {
-	if e := m.lone; e != nil && e.matches(k) {
-		m.lone, e.in = nil, false
+	if e := m.front.head; e != nil && e.matches(k) {
+		m.front.remove(e)
 		return e
 	}
 	if m.posted[wildSource].entries+m.posted[wildTag].entries+m.posted[shapeAny].entries == 0 {

@@ -157,7 +157,7 @@ func TestMatcherAgreesWithTheNaiveOne(t *testing.T) {
 			}
 			require.Equal(t, w, g, "seed %d step %d key %v", seed, step, k)
 		}
-		require.Equal(t, len(want.posted), got.postedTotal(), "seed %d", seed)
+		require.Equal(t, len(want.posted), got.waiting(), "seed %d", seed)
 		require.Equal(t, len(want.stored), got.unexpected[shapeExact].entries, "seed %d", seed)
 	}
 }
@@ -187,30 +187,60 @@ func TestMatchingDoesNotSearchUnrelatedEntries(t *testing.T) {
 	require.Less(t, worst, 16, "entries compared for one lookup")
 }
 
-// A receive that comes when no other waits stays out of the tables, until it is
-// matched or cancelled; the next one is not alone while the tables hold any.
-func TestALoneReceiveIsInNoTable(t *testing.T) {
+// waiting returns how many receives are posted.
+func (r *real) waiting() (n int) {
+	r.eachPosted(func(*entry) { n++ })
+	return n
+}
+
+// Receives of one key stay out of the tables while these are empty, and are matched before
+// those in the tables; the next ones do not join them while the tables hold any.
+func TestReceivesOfOneKeyAreInNoTable(t *testing.T) {
 	m := newReal()
 	wild, exact := key{0, AnySource, AnyTag}, key{0, 3, 5}
-	for round, end := range []func() int{
-		func() int { return m.arrive(exact, 100) },
-		func() int { return m.cancel(10) },
+	for round, end := range []func(id int) int{
+		func(int) int { return m.arrive(exact, 100) },
+		m.cancel,
 	} {
-		m.post(wild, 10*round+0)
-		require.Same(t, m.receives[10*round], m.lone)
-		require.Zero(t, m.posted[shapeAny].entries)
-		m.post(exact, 10*round+1)
+		id := func(i int) int { return 10*round + i }
+		for i := range 3 {
+			m.post(wild, id(i))
+			require.Zero(t, m.tabled())
+			require.True(t, m.receives[id(i)].ahead)
+		}
+		require.Same(t, m.receives[id(0)], m.front.head)
+		require.Same(t, m.receives[id(2)], m.front.tail)
+		m.post(exact, id(3))
+		m.post(wild, id(4))
 		require.Equal(t, 1, m.posted[shapeExact].entries)
-		require.Equal(t, 10*round, end())
-		require.Nil(t, m.lone)
-		m.post(wild, 10*round+2)
-		require.Nil(t, m.lone, "older receives are in the tables")
-		require.Equal(t, 1, m.posted[shapeAny].entries)
-		require.Equal(t, 2, m.postedTotal())
-		require.Equal(t, 10*round+1, m.arrive(exact, 101))
-		require.Equal(t, 10*round+2, m.arrive(exact, 102))
-		require.Zero(t, m.postedTotal())
+		require.Equal(t, 1, m.posted[shapeAny].entries, "an older receive is in the tables")
+		require.Equal(t, id(1), m.cancel(id(1)), "from the middle")
+		require.Equal(t, -1, m.cancel(id(1)))
+		require.Equal(t, id(0), end(id(0)))
+		require.Equal(t, id(2), end(id(2)))
+		require.Equal(t, queue{}, m.front)
+		m.post(wild, id(5))
+		require.Nil(t, m.front.head, "older receives are in the tables")
+		for _, i := range []int{3, 4, 5} {
+			require.Equal(t, id(i), m.arrive(exact, 101))
+		}
+		require.Zero(t, m.waiting())
+		require.Equal(t, -1, m.cancel(id(5)))
 	}
+}
+
+// The tail of the front can go first, and the front goes on from the one before it.
+func TestTheFrontLosesItsTail(t *testing.T) {
+	m, k := newReal(), key{1, 0, 7}
+	for id := range 3 {
+		m.post(k, id)
+	}
+	require.Equal(t, 2, m.cancel(2))
+	m.post(k, 3)
+	for _, id := range []int{0, 1, 3} {
+		require.Equal(t, id, m.arrive(k, 100))
+	}
+	require.Equal(t, -1, m.arrive(k, 104))
 }
 
 var update = flag.Bool("update", false, "rewrite testdata")

@@ -20,9 +20,10 @@ func (k key) hash() uint32 {
 // chained in its bucket, the others are reached through the leader.
 type entry struct {
 	key
-	in  bool   // is in a table
-	led bool   // is the leader of its queue
-	seq uint64 // order of insertion among all tables of a matcher
+	in    bool   // is in a table, or in the front of a matcher
+	led   bool   // is the leader of its queue in a table
+	ahead bool   // is in the front
+	seq   uint64 // order of insertion among all tables of a matcher
 
 	chain      *entry // leaders: next leader of the bucket
 	next, prev *entry // neighbours in the queue; prev of the leader is nil

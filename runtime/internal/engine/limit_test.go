@@ -1,0 +1,120 @@
+package engine_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// nodeEager is the longest message that does not wait for its receiver on a node.
+const nodeEager = 16 << 10
+
+// numbered is a message whose bytes depend on its number.
+func numbered(number, size int) []byte {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(number*131 + i + i>>8)
+	}
+	return b
+}
+
+// sendNumbered starts the sends of messages of these sizes from rank 0 to rank 1.
+func sendNumbered(w *world, sizes []int, tag int) []engine.Handle {
+	sends := make([]engine.Handle, len(sizes))
+	for i, n := range sizes {
+		sends[i] = w.engines[0].Isend(engine.Match{Peer: 1, Tag: tag}, 0, numbered(i, n), engine.Standard, 0)
+	}
+	return sends
+}
+
+// recvNumbered receives message i of them.
+func recvNumbered(w *world, i, size, tag int) error {
+	buf := make([]byte, size+1)
+	s, err := w.engines[1].Recv(none, engine.Match{Peer: 0, Tag: tag}, 0, buf, 0)
+	if err == nil && (s.Bytes != size || !bytes.Equal(buf[:size], numbered(i, size))) {
+		err = fmt.Errorf("message %d of %d bytes: got %d, or other contents", i, size, s.Bytes)
+	}
+	return err
+}
+
+func TestAMessageUpToTheEagerLimitDoesNotWait(t *testing.T) {
+	for size, wait := range map[int]bool{0: false, nodeEager - 1: false, nodeEager: false, nodeEager + 1: true} {
+		w := newLocalWorld(t, 2, patient)
+		for tag := range 40 { // in the inbox, then in the ring
+			send := sendNumbered(w, []int{size}, tag)[0]
+			require.Equal(t, wait, !send.Look(), "%d bytes", size)
+			require.NoError(t, recvNumbered(w, 0, size, tag))
+			_, err := send.Wait(none)
+			require.NoError(t, err)
+		}
+	}
+}
+
+// Messages are matched in the order of their sends, whichever of them travel with their
+// bytes, and whether they find room, credit and a receive or not.
+func TestOrderAroundTheEagerLimit(t *testing.T) {
+	for seed := range uint64(soak(4)) {
+		rng := rand.New(rand.NewPCG(seed, 16))
+		w := newLocalWorld(t, 2, patient)
+		sizes := make([]int, 150)
+		for i := range sizes {
+			sizes[i] = []int{0, 1, nodeEager - 1, nodeEager, nodeEager + 1, 2 * nodeEager, 5 * nodeEager}[rng.IntN(7)]
+		}
+		w.each(t, func(rank int, e *engine.Engine) error {
+			if rank == 0 {
+				return errors.Join(e.WaitAll(none, sendNumbered(w, sizes, 3))...)
+			}
+			for i, n := range sizes {
+				if err := recvNumbered(w, i, n, 3); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// What is sent beyond the credit, or finds no room, waits; canceled, it does not arrive, and
+// the others arrive in order.
+func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
+	w := newLocalWorld(t, 2, patient)
+	sizes := make([]int, 60)
+	for i := range sizes {
+		sizes[i] = nodeEager
+	}
+	sends := sendNumbered(w, sizes, 3)
+	require.True(t, sends[0].Look(), "there is room for the first")
+	require.False(t, sends[len(sends)-1].Look(), "60 messages of 16 KiB are beyond the first credit")
+	canceled := map[int]bool{}
+	for i := 7; i < len(sends); i += 10 {
+		sends[i].Cancel()
+		_, err := sends[i].Wait(none)
+		require.ErrorIs(t, err, engine.ErrCanceled, "send %d", i)
+		canceled[i] = true
+	}
+	w.each(t, func(rank int, e *engine.Engine) error {
+		for i := range sends {
+			switch {
+			case canceled[i]:
+			case rank == 0:
+				if _, err := sends[i].Wait(none); err != nil {
+					return err
+				}
+			default:
+				if err := recvNumbered(w, i, nodeEager, 3); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	_, more, err := w.engines[1].Iprobe(engine.Match{Peer: 0, Tag: 3})
+	require.NoError(t, err)
+	require.False(t, more, "one that was canceled has arrived")
+}

@@ -1,0 +1,29 @@
+package engine
+
+// queue is a list of entries in the order of insertion.
+type queue struct{ head, tail *entry }
+
+// push appends e.
+func (q *queue) push(e *entry) {
+	e.in, e.ahead = true, true
+	if q.tail == nil {
+		q.head, q.tail = e, e
+		return
+	}
+	e.prev, q.tail.next, q.tail = q.tail, e, e
+}
+
+// remove takes e out, which is in.
+func (q *queue) remove(e *entry) {
+	if e.prev == nil {
+		q.head = e.next
+	} else {
+		e.prev.next = e.next
+	}
+	if e.next == nil {
+		q.tail = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+	e.in, e.ahead, e.next, e.prev = false, false, nil, nil
+}
