@@ -129,7 +129,7 @@ var testImports = []string{
 // integration lists what the tests of a package may import on top, because they
 // run it over the real thing.
 var integration = map[string][]string{
-	"transport/rdma/verbs":    {"transport/rdma/iwarp"},
+	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
 	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 	"collectives":             {"internal/testbed/launch"},

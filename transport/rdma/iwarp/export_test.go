@@ -24,6 +24,16 @@ func Cut(d verbs.Device, local netip.AddrPort) bool {
 	return false
 }
 
+// ReadsUnderWay returns how many Reads the queue pair with those ends has under way.
+func ReadsUnderWay(d verbs.Device, local, remote netip.AddrPort) int {
+	for p := range d.(*device).pairs {
+		if p.local == local && p.remote == remote {
+			return p.tx.outbound.Len()
+		}
+	}
+	return 0
+}
+
 // PresetMSN changes the number of the next Send, outbound and inbound.
 func PresetMSN(d verbs.Device, local netip.AddrPort, msn uint32) {
 	for p := range d.(*device).pairs {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -86,9 +87,26 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 			}
 			require.FailNow(tb, "no connection to cut")
 		}}, true
+	case verbstest.FaultMute:
+		// With revision 1 there is no RTR, and without the nudge nothing else.
+		a, err := verbs.Open(iwarp.New(iwarp.Config{Revision: 1, Pause: time.Hour}), h.name)
+		require.NoError(tb, err)
+		return verbstest.Scene{Adapter: a}, true
 	default:
 		return verbstest.Scene{}, false
 	}
+}
+
+// ReadsUnderWay implements verbstest.Observer.
+func (h *harness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
+	tb.Helper()
+	i, err := ep.Query()
+	require.NoError(tb, err)
+	n := 0
+	for _, d := range h.spy.devices {
+		n += iwarp.ReadsUnderWay(d, i.Local, i.Remote)
+	}
+	return n
 }
 
 // silence returns the address of a socket whose backlog is full: the system drops

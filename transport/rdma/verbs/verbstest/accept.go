@@ -47,7 +47,7 @@ var acceptStatements = []statement{
 		}
 	}},
 	{27, "accept_data_come_with_established", func(r *rig) {
-		private := pattern(9, 40)
+		private := pattern(9, r.p.limits.MaxAcceptData)
 		m := r.meet(r.a.endpoint(), r.p.endpoint(), nil, data(private))
 		r.sameData(r.a, m.activeEvent.PrivateData, private)
 		r.sameData(r.p, m.passiveEvent.PrivateData, nil)
@@ -132,6 +132,7 @@ var acceptStatements = []statement{
 			m := r.meet(r.a.endpoint(), r.p.endpoint(), param(in, out), param(out, in))
 			got := fmt.Sprint(m.activeEvent.ResponderResources, m.activeEvent.InitiatorDepth, m.passiveEvent.ResponderResources, m.passiveEvent.InitiatorDepth)
 			r.equal("depths", got, fmt.Sprint(in, out, out, in))
+			r.read(m)
 		}
 	}},
 	{36, "zero_and_unset_depths_and_one_winner", testPassiveDepthsAndWinner},

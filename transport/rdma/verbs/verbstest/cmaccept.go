@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -107,5 +108,32 @@ var cmAcceptStatements = []statement{
 		r.ok("at the limit", request.Reject(private))
 		r.sameData(r.a, r.a.expect(ep, verbs.EventPeerRejected, verbs.StateDisconnected).PrivateData, private)
 	}},
-	{71, "datagram_lookups_are_not_accepted_either", func(r *rig) { r.noDatagrams() }},
+	{71, "datagram_lookups_are_not_accepted_either", func(r *rig) {
+		// No service point takes them; one that was refused leaves nothing behind.
+		taken := r.p.listen()
+		ep := r.p.endpoint()
+		for _, other := range []verbs.Service{verbs.ServiceDatagram, verbs.ServiceDatagram + 1} {
+			for _, at := range []netip.AddrPort{{}, taken.Address()} {
+				l, err := r.p.adapter.Listen(verbs.ListenOptions{Queue: r.p.connections, Service: other, Address: at, Endpoint: ep})
+				r.is("listen", err, verbs.ErrModelNotSupported)
+				r.that(l == nil, "a listener beside the error")
+				r.state(ep, verbs.StateUnconnected)
+			}
+		}
+		// Nor can what accepts have that service, before and after a request has come.
+		datagrams := r.p.attributes()
+		datagrams.Service = verbs.ServiceDatagram
+		lookup := verbs.EndpointConfig{Attributes: &datagrams}
+		active := r.a.endpoint()
+		r.is("modify", ep.Modify(verbs.ParamAttributes, lookup), verbs.ErrModelNotSupported)
+		reserved := r.p.listen(func(o *verbs.ListenOptions) { o.Endpoint = ep })
+		r.is("modify", ep.Modify(verbs.ParamAttributes, lookup), verbs.ErrModelNotSupported)
+		r.connect(active, reserved.Address(), nil)
+		request := r.p.request()
+		r.is("modify", ep.Modify(verbs.ParamAttributes, lookup), verbs.ErrModelNotSupported)
+		r.ok("accept", request.Accept(nil, nil))
+		r.a.expect(active, verbs.EventEstablished, verbs.StateConnected)
+		r.p.expect(ep, verbs.EventEstablished, verbs.StateConnected)
+		r.talk(&meeting{active: active, passive: ep})
+	}},
 }

@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 	"time"
 
@@ -11,9 +12,35 @@ import (
 // cmConnectStatements are those of rdma_connect(3).
 var cmConnectStatements = []statement{
 	{52, "reliable_requests_and_datagram_lookups", func(r *rig) {
-		r.connect(r.a.endpoint(), r.p.listen().Address(), nil)
-		r.p.request()
-		r.noDatagrams()
+		// Of the reliable service, a connect reaches the peer's consumer as a request, and
+		// its accept makes a connection of two that is reliable and in order.
+		r.equal("default service", r.a.limits.Endpoint.Service, verbs.ServiceReliable)
+		m := r.connected()
+		const n = 8
+		for id := range uint64(n) {
+			r.p.receive(m.passive, id, int(id), 1)
+		}
+		copy(r.a.memory, pattern(2, n))
+		for id := range uint64(n) {
+			r.a.send(m.active, id, int(id), 1)
+		}
+		for id := range uint64(n) {
+			r.p.done(m.passive, verbs.StreamReceive, id, verbs.StatusSuccess)
+		}
+		r.equal("in order", string(r.p.memory[:n]), string(pattern(2, n)))
+		// There is no lookup: no adapter has the datagram service, no endpoint can have it.
+		r.that(slices.Equal(r.a.limits.Services, []verbs.Service{verbs.ServiceReliable}), "services %v", r.a.limits.Services)
+		for _, other := range []verbs.Service{verbs.ServiceDatagram, verbs.ServiceDatagram + 1} {
+			c := r.a.config()
+			c.Attributes.Service = other
+			_, err := r.a.adapter.NewEndpoint(c)
+			r.is("endpoint", err, verbs.ErrModelNotSupported)
+			ep := r.a.endpoint()
+			r.is("modify", ep.Modify(verbs.ParamAttributes, c), verbs.ErrModelNotSupported)
+			r.equal("service", must[verbs.EndpointInfo](r, "query")(ep.Query()).Attributes.Service, verbs.ServiceReliable)
+			r.connect(ep, r.p.listen().Address(), nil)
+			r.p.request()
+		}
 	}},
 	{53, "errors_wrap_an_errno", func(r *rig) {
 		ep := r.a.endpoint()
@@ -100,14 +127,35 @@ var cmConnectStatements = []statement{
 			want = 655360 * time.Microsecond
 		}
 		r.equal("minimum RNR timer", r.a.limits.MinRNRTimer, want)
+		r.equal("minimum RNR timer of the peer", r.p.limits.MinRNRTimer, want)
+		r.bubble(func(r *rig) { // and is the time that passes before a message is tried again
+			answer := param(1, 1)
+			answer.RNRRetryCount = 1
+			m := r.meet(r.a.endpoint(), r.p.endpoint(), nil, answer)
+			start := time.Now()
+			r.a.send(m.active, 1, 0, 8)
+			r.a.expect(m.active, verbs.EventBroken, verbs.StateDisconnected)
+			r.that(time.Since(start) >= want && time.Since(start) < want+want/2+time.Second, "failed after %v, the timer is %v", time.Since(start), want)
+		})
 	}},
 	{63, "the_active_side_speaks_first", func(r *rig) {
+		scene, mute := r.harness.Inject(r, FaultMute)
+		if !r.a.limits.ActiveSpeaksFirst {
+			mute = false
+		}
+		if mute {
+			r.a = r.wrap(scene.Adapter)
+		}
 		m := r.connected()
 		r.a.receive(m.active, 1, 0, 8)
 		r.p.receive(m.passive, 2, 0, 8)
 		r.p.send(m.passive, 3, 64, 8) // posted before the active side has spoken
 		if !r.a.limits.ActiveSpeaksFirst {
 			r.a.done(m.active, verbs.StreamReceive, 1, verbs.StatusSuccess)
+		}
+		if mute {
+			r.quiet()
+			r.equal("entries of an active side that is silent", len(r.a.log), 0)
 		}
 		r.a.send(m.active, 4, 64, 8)
 		r.p.done(m.passive, verbs.StreamReceive, 2, verbs.StatusSuccess)
@@ -118,17 +166,6 @@ var cmConnectStatements = []statement{
 		r.state(m.active, verbs.StateConnected)
 		r.state(m.passive, verbs.StateConnected)
 	}},
-}
-
-// noDatagrams checks an adapter without a datagram service.
-func (r *rig) noDatagrams() {
-	r.Helper()
-	c := r.a.config()
-	c.Attributes.Service = verbs.ServiceDatagram
-	_, err := r.a.adapter.NewEndpoint(c)
-	r.is("datagram endpoint", err, verbs.ErrModelNotSupported)
-	_, err = r.p.adapter.Listen(verbs.ListenOptions{Queue: r.p.connections, Service: verbs.ServiceDatagram})
-	r.is("datagram listener", err, verbs.ErrModelNotSupported)
 }
 
 // testDepthLimits tests the active side's IRD, or its ORD.
@@ -167,11 +204,12 @@ func testDepthLimits(r *rig, in bool) {
 	}
 }
 
-// testRetries posts a message for which there is no receive.
+// testRetries posts messages for which there is no receive, towards either side. Each
+// side says how often the other one's are tried again.
 func testRetries(r *rig) {
 	for _, retries := range []uint8{0, 7} {
 		answer := param(1, 1)
-		answer.RNRRetryCount = retries // how often the peer's messages are tried here
+		answer.RNRRetryCount = retries
 		m := r.meet(r.a.endpoint(), r.p.endpoint(), param(1, 1), answer)
 		if r.a.limits.CarriesConnParam {
 			r.that(m.request.Param.RetryCount == 7 && m.request.Param.RNRRetryCount == 7, "retry counts %+v", m.request.Param)
@@ -192,4 +230,57 @@ func testRetries(r *rig) {
 			r.a.done(m.active, verbs.StreamRequest, 1, verbs.StatusReceiverNotReady)
 		}
 	}
+	if r.a.limits.WaitsForReceive {
+		r.bubble(func(r *rig) {
+			for retries := range uint8(8) {
+				testRetriesOf(r, retries, false)
+				testRetriesOf(r, retries, true)
+			}
+		})
+	}
+}
+
+// testRetriesOf counts how often a message is tried again, of the active or of the passive
+// side: the time of each is known. Every message counts anew.
+func testRetriesOf(r *rig, retries uint8, ofPassive bool) {
+	r.Helper()
+	timer := r.a.limits.MinRNRTimer
+	ask, answer := param(1, 1), param(1, 1)
+	from, to := r.a, r.p
+	if ofPassive {
+		from, to = r.p, r.a
+		ask.RNRRetryCount, answer.RNRRetryCount = retries, 7-retries
+	} else {
+		ask.RNRRetryCount, answer.RNRRetryCount = 7-retries, retries
+	}
+	m := r.meet(r.a.endpoint(), r.p.endpoint(), ask, answer)
+	source, sink := m.active, m.passive
+	if ofPassive {
+		source, sink = m.passive, m.active
+	}
+	tries, messages := int(retries), 3
+	switch retries {
+	case 0:
+		messages = 0
+	case retriesForever:
+		tries = 50
+	}
+	for id := range uint64(messages) {
+		start := time.Now()
+		from.send(source, id, 0, 8)
+		before := time.Duration(tries)*timer - timer/2 // just before the last try
+		r.pump("the last try", func() bool { return time.Since(start) >= before })
+		to.receive(sink, id, 0, 8)
+		to.done(sink, verbs.StreamReceive, id, verbs.StatusSuccess)
+		from.done(source, verbs.StreamRequest, id, verbs.StatusSuccess)
+	}
+	if retries == retriesForever {
+		return
+	}
+	start := time.Now()
+	from.send(source, 9, 0, 8)
+	from.done(source, verbs.StreamRequest, 9, verbs.StatusReceiverNotReady)
+	r.equal("retries", int(time.Since(start)/timer), int(retries))
+	from.expect(source, verbs.EventBroken, verbs.StateDisconnected)
+	to.expect(sink, verbs.EventBroken, verbs.StateDisconnected)
 }

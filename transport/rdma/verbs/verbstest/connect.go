@@ -50,6 +50,7 @@ var connectStatements = []statement{
 		r.state(ep, verbs.StateActiveConnectionPending)
 		r.ok("accept", request.Accept(r.p.endpoint(), nil))
 		r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
+		r.bubble(testTimeouts)
 	}},
 	{7, "a_local_qos_is_listed_or_not_supported", testLocalQoS},
 	{15, "an_unusable_address_fails_at_once", func(r *rig) {
@@ -100,6 +101,27 @@ var connectStatements = []statement{
 			r.ok("connect", err)
 			r.p.request()
 		}
+		// Between adapters with several paths and with one, only the lowest bit matters.
+		scene, ok := r.harness.Inject(r, FaultMultipath)
+		if !ok {
+			return
+		}
+		several := r.wrap(scene.Adapter)
+		r.that(several.limits.Multipath && !r.p.limits.Multipath, "no adapter has several paths, or all have")
+		for _, flags := range []verbs.ConnectFlags{0, 2, 0xFFFFFFFE, 1, 3, 0xFFFFFFFF} {
+			for _, passive := range []*side{several, r.p} {
+				ep, l := several.endpoint(), passive.listen()
+				o := options(nil)
+				o.Flags = flags
+				r.ok("connect", ep.Connect(l.Address(), o))
+				if flags&1 != 0 && passive == r.p {
+					several.expect(ep, verbs.EventNonPeerRejected, verbs.StateDisconnected)
+				} else {
+					r.ok("accept", passive.request().Accept(passive.endpoint(), nil))
+					several.expect(ep, verbs.EventEstablished, verbs.StateConnected)
+				}
+			}
+		}
 	}},
 }
 
@@ -117,19 +139,52 @@ func testPeerIsAddressAndQualifier(r *rig) {
 	}
 }
 
+// testTimeouts has a finite timeout hold to the moment, and an infinite one for years.
+func testTimeouts(r *rig) {
+	l := r.p.listen()
+	finite, infinite := r.a.endpoint(), r.a.endpoint()
+	r.ok("connect", finite.Connect(l.Address(), verbs.ConnectOptions{Timeout: time.Hour}))
+	r.p.request()
+	r.connect(infinite, l.Address(), nil)
+	request := r.p.request()
+	time.Sleep(59 * time.Minute)
+	r.quiet()
+	r.state(finite, verbs.StateActiveConnectionPending)
+	time.Sleep(time.Minute)
+	r.a.expect(finite, verbs.EventTimedOut, verbs.StateDisconnected)
+	time.Sleep(20 * 365 * 24 * time.Hour)
+	r.quiet()
+	r.equal("events of the infinite one", len(r.a.log), 0)
+	r.state(infinite, verbs.StateActiveConnectionPending)
+	r.ok("accept", request.Accept(r.p.endpoint(), nil))
+	r.a.expect(infinite, verbs.EventEstablished, verbs.StateConnected)
+}
+
 func testPrivateDataArrive(r *rig) {
 	l := r.p.listen()
-	for i, n := range []int{1, 2, 3, 31, 55, 56, r.a.limits.MaxRequestData} {
+	requestMax, acceptMax, rejectMax := r.a.limits.MaxRequestData, r.p.limits.MaxAcceptData, r.p.limits.MaxRejectData
+	for i, n := range []int{1, 2, 3, 31, 55, 56, 57, 147, 148, 149, 195, 196, 197, 255, 256, acceptMax, rejectMax, requestMax} {
 		private := pattern(byte(i), n)
 		private[n-1] |= 1 // so that the end is not taken for padding
+		cut := func(most int) []byte {
+			if n <= most {
+				return private
+			}
+			return pattern(byte(i)|1, most) // whose end may be a zero: it is not padded
+		}
+		asked, accepted, rejected := cut(requestMax), cut(acceptMax), cut(rejectMax)
 		ep := r.a.endpoint()
-		r.connect(ep, l.Address(), data(private))
+		r.connect(ep, l.Address(), data(asked))
 		request := r.p.request()
 		info := must[verbs.RequestInfo](r, "query")(request.Query())
-		r.sameData(r.p, info.Param.PrivateData, private)
+		r.sameData(r.p, info.Param.PrivateData, asked)
 		// What providers tell each other beside it does not show.
-		r.ok("accept", request.Accept(r.p.endpoint(), data(private[:1])))
-		r.sameData(r.a, r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected).PrivateData, private[:1])
+		r.ok("accept", request.Accept(r.p.endpoint(), data(accepted)))
+		r.sameData(r.a, r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected).PrivateData, accepted)
+		ep = r.a.endpoint()
+		r.connect(ep, l.Address(), nil)
+		r.ok("reject", r.p.request().Reject(rejected))
+		r.sameData(r.a, r.a.expect(ep, verbs.EventPeerRejected, verbs.StateDisconnected).PrivateData, rejected)
 	}
 }
 

@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
@@ -55,21 +56,38 @@ var createStatements = []statement{
 	{43, "the_passive_side_may_take_its_attributes_from_the_request", func(r *rig) {
 		passive := r.p.endpoint(func(c *verbs.EndpointConfig) { c.Attributes = nil })
 		l, active := r.p.listen(), r.a.endpoint()
-		want := []byte{3, 2, 5} // depths and receives, by the consumers' own protocol
-		r.connect(active, l.Address(), &verbs.ConnParam{PrivateData: want, ResponderResources: 3, InitiatorDepth: 2})
+		// Depths and numbers, by the consumers' own protocol. Each is less than what the
+		// providers would agree on, and than the endpoint had.
+		want := []byte{3, 2, 5, 6, 100}
+		r.connect(active, l.Address(), &verbs.ConnParam{PrivateData: want, ResponderResources: 4, InitiatorDepth: 4})
 		request := r.p.request()
 		private := must[verbs.RequestInfo](r, "query")(request.Query()).Param.PrivateData
 		attributes := r.p.attributes()
 		attributes.ReadsOut, attributes.ReadsIn, attributes.MaxReceives = int(private[0]), int(private[1]), int(private[2])
+		attributes.MaxRequests, attributes.MaxMessage, attributes.MaxRDMA = int(private[3]), int(private[4]), int(private[4])
 		r.ok("modify", passive.Modify(verbs.ParamAttributes, verbs.EndpointConfig{Attributes: &attributes}))
+		r.equal("attributes", must[verbs.EndpointInfo](r, "query")(passive.Query()).Attributes, attributes)
 		r.ok("accept", request.Accept(passive, nil))
-		e := r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
-		r.equal("responder resources", e.ResponderResources, 2)
-		r.equal("initiator depth", e.InitiatorDepth, 3)
+		m := &meeting{active: active, passive: passive}
+		m.activeEvent = r.a.expect(active, verbs.EventEstablished, verbs.StateConnected)
+		m.passiveEvent = r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
+		r.equal("responder resources", m.passiveEvent.ResponderResources, 2)
+		r.equal("initiator depth", m.passiveEvent.InitiatorDepth, 3)
+		r.equal("attributes", must[verbs.EndpointInfo](r, "query")(passive.Query()).Attributes, attributes)
+		r.talk(m)
 		for id := range uint64(5) {
 			r.p.receive(passive, id, 0, 8)
 		}
 		r.is("one receive more", passive.PostReceive(&verbs.ReceiveRequest{}), verbs.ErrInsufficientResources)
+		for _, op := range []verbs.Opcode{verbs.OpSend, verbs.OpWrite, verbs.OpRead} {
+			w := verbs.WorkRequest{Op: op, Segments: []verbs.Segment{r.p.region.Segment(0, 101)}}
+			r.is("one byte more", passive.Post(&w), verbs.ErrInvalidParameter)
+		}
+		remote := r.a.region.Remote(0, 8)
+		read := verbs.WorkRequest{Op: verbs.OpRead, Segments: []verbs.Segment{r.p.region.Segment(0, 8)}, RemoteAddress: remote.Address, RKey: remote.RKey}
+		posted, err := passive.PostList([]verbs.WorkRequest{read, read, read, read, read, read, read})
+		r.is("one request more", err, verbs.ErrInsufficientResources)
+		r.equal("requests", posted, 6)
 	}},
 	{44, "an_overflow_kills_the_queue_and_its_endpoint", func(r *rig) {
 		small := r.a.queue(2)
@@ -191,12 +209,36 @@ func testCreateErrors(r *rig) {
 	r.ok("free", freed.Free())
 	refuse("freed queue", handle, func(c *verbs.EndpointConfig) { c.Requests = freed })
 	l := r.a.limits
-	refuse("receives", parameter, func(c *verbs.EndpointConfig) { c.Attributes.MaxReceives = l.MaxReceives + 1 })
-	refuse("requests", parameter, func(c *verbs.EndpointConfig) { c.Attributes.MaxRequests = -1 })
-	refuse("message", parameter, func(c *verbs.EndpointConfig) { c.Attributes.MaxMessage = l.MaxMessage + 1 })
-	refuse("segments", parameter, func(c *verbs.EndpointConfig) { c.Attributes.MaxRequestSegments = l.MaxSegments + 1 })
-	refuse("inline", parameter, func(c *verbs.EndpointConfig) { c.Attributes.MaxInline = l.MaxInline + 1 })
-	refuse("depth", parameter, func(c *verbs.EndpointConfig) { c.Attributes.ReadsIn = l.MaxReadsIn + 1 })
+	for _, bound := range []struct {
+		what        string
+		least, most int
+		of          func(a *verbs.EndpointAttributes) *int
+	}{
+		{"message", 0, l.MaxMessage, func(a *verbs.EndpointAttributes) *int { return &a.MaxMessage }},
+		{"RDMA", 0, l.MaxRDMA, func(a *verbs.EndpointAttributes) *int { return &a.MaxRDMA }},
+		{"receives", 0, l.MaxReceives, func(a *verbs.EndpointAttributes) *int { return &a.MaxReceives }},
+		{"requests", 0, l.MaxRequests, func(a *verbs.EndpointAttributes) *int { return &a.MaxRequests }},
+		{"segments of a receive", 0, l.MaxSegments, func(a *verbs.EndpointAttributes) *int { return &a.MaxReceiveSegments }},
+		{"segments of a request", 1, l.MaxSegments, func(a *verbs.EndpointAttributes) *int { return &a.MaxRequestSegments }},
+		{"inline", 0, l.MaxInline, func(a *verbs.EndpointAttributes) *int { return &a.MaxInline }},
+		{"reads in", verbs.DepthDefault, l.MaxReadsIn, func(a *verbs.EndpointAttributes) *int { return &a.ReadsIn }},
+		{"reads out", verbs.DepthDefault, l.MaxReadsOut, func(a *verbs.EndpointAttributes) *int { return &a.ReadsOut }},
+	} {
+		for _, n := range []int{bound.least - 1, bound.most + 1} {
+			refuse(fmt.Sprintf("%s %d", bound.what, n), parameter, func(c *verbs.EndpointConfig) { *bound.of(c.Attributes) = n })
+		}
+		for _, n := range []int{bound.least, bound.most} {
+			ep := r.a.endpoint(func(c *verbs.EndpointConfig) {
+				attributes := *good.Attributes
+				// Little memory beside the bound.
+				attributes.MaxReceives, attributes.MaxRequests = 1, 1
+				*bound.of(&attributes) = n
+				c.Attributes = &attributes
+			})
+			r.ok("free", ep.Free())
+		}
+	}
+	refuse("completion flags", parameter, func(c *verbs.EndpointConfig) { c.Attributes.ReceiveFlags = verbs.CompletionSolicitedWait + 1 })
 	refuse("solicited requests", parameter, func(c *verbs.EndpointConfig) { c.Attributes.RequestFlags = verbs.CompletionSolicitedWait })
 	refuse("qos", model, func(c *verbs.EndpointConfig) { c.Attributes.QoS = 77 })
 	refuse("service", model, func(c *verbs.EndpointConfig) { c.Attributes.Service = 77 })

@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -128,6 +129,10 @@ func (f *frame) execute(p *pair) {
 			f.refuse(p, verbs.OpRead, verbs.StatusRemoteAccess)
 			return
 		}
+		if f.underWay > p.serves {
+			f.refuse(p, verbs.OpRead, verbs.StatusRemoteOperation)
+			return
+		}
 		p.peer.device.send(frame{kind: frameAnswer, to: p.peer, data: append([]byte{}, from...)})
 	}
 	if p.silent {
@@ -157,7 +162,7 @@ func (f *frame) receive(p *pair) bool {
 	switch {
 	case r == nil && p.device.attributes.WaitsForReceive:
 		p.held = append([]frame{*f}, p.held...)
-		p.stall()
+		p.starve()
 		return false
 	case r == nil:
 		p.peer.device.send(frame{kind: frameBroken, to: p.peer})
@@ -192,22 +197,26 @@ func (p *pair) resume() int {
 			return n + p.starve()
 		}
 		f := p.held[0]
-		p.held = p.held[1:]
+		p.held, p.tried = p.held[1:], false
 		f.execute(p)
 		n++
 	}
 	return n
 }
 
-// starve counts a failed retry; after the last one the message fails.
+// starve counts a try of the first message that is held; after the last one it fails.
 func (p *pair) starve() int {
-	if p.retries == 0 {
+	if !p.tried {
+		p.tried, p.left = true, p.retries
+	}
+	if p.left == 0 {
 		p.held[0].refuse(p, verbs.OpSend, verbs.StatusReceiverNotReady)
 		return 1
 	}
-	if p.retries != retriesForever {
-		p.retries--
+	if p.left != retriesForever {
+		p.left--
 	}
+	p.again = time.Now().Add(p.device.attributes.MinRNRTimer)
 	p.stall()
 	return 0
 }
@@ -217,5 +226,6 @@ func (p *pair) stall() {
 	if !p.stalled {
 		p.stalled = true
 		p.device.stalled = append(p.device.stalled, p)
+		p.device.Wake() // a Sleep that does not know of it
 	}
 }

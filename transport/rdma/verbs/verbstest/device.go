@@ -18,10 +18,11 @@ type device struct {
 	// stalled are pairs whose next message waits for a receive.
 	stalled []*pair
 
-	inbox  sync.Mutex // guards frames and closed
+	inbox  sync.Mutex // guards the next three
 	frames []frame
 	closed bool
-	spare  []frame // under the adapter's lock
+	due    time.Time // of the next retry, as Idle has seen it
+	spare  []frame   // under the adapter's lock
 	awake  chan struct{}
 }
 
@@ -74,6 +75,7 @@ type frame struct {
 	address  uint64
 	key      uint32
 	length   int
+	underWay int // Reads, this one included
 	flags    verbs.RequestFlags
 	op       verbs.Opcode
 	status   verbs.Status
@@ -196,15 +198,25 @@ func (d *device) Idle() bool {
 	if len(d.frames) > 0 {
 		return false
 	}
+	d.due = time.Time{}
 	for _, p := range d.stalled {
-		if p.retries < retriesForever || p.config.Receives.Len() > 0 {
+		if p.config.Receives.Len() > 0 {
 			return false
+		}
+		if d.due.IsZero() || p.again.Before(d.due) {
+			d.due = p.again
 		}
 	}
 	return true
 }
 
 func (d *device) Sleep(until time.Time) {
+	d.inbox.Lock()
+	due := d.due
+	d.inbox.Unlock()
+	if until.IsZero() || !due.IsZero() && due.Before(until) {
+		until = due
+	}
 	if until.IsZero() {
 		<-d.awake
 		return
@@ -224,12 +236,17 @@ func (d *device) Wake() {
 	}
 }
 
-// retry lets messages that wait for a receive try again.
+// retry lets messages that wait for a receive try again, if there is one or their time has
+// come.
 func (d *device) retry() int {
 	stalled := d.stalled
 	d.stalled = nil
-	n := 0
+	n, now := 0, time.Now()
 	for _, p := range stalled {
+		if len(p.held) > 0 && p.config.Receives.Len() == 0 && now.Before(p.again) {
+			d.stalled = append(d.stalled, p)
+			continue
+		}
 		p.stalled = false
 		n += p.resume()
 	}

@@ -1,6 +1,7 @@
 package verbstest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,19 +13,39 @@ var eventStatements = []statement{
 	{8, "a_qos_the_peer_lacks_is_non_peer_rejected", func(r *rig) {
 		scene, ok := r.harness.Inject(r, FaultQoS)
 		if !ok {
-			// The peer has the same list: what it lacks is not supported here either.
+			// The peer has the same list, of one: what it lacks is not supported here either.
+			r.equal("qualities of service", len(r.a.limits.QoS), 1)
 			o := options(nil)
 			o.QoS = 77
 			r.is("connect", r.a.endpoint().Connect(r.p.listen().Address(), o), verbs.ErrModelNotSupported)
 			return
 		}
 		poor := r.wrap(scene.Adapter)
-		ep, l := r.a.endpoint(), poor.listen()
+		poor.domain, poor.region = must[*verbs.ProtectionDomain](r, "domain")(poor.adapter.NewProtectionDomain()), nil
+		rich, l := r.p.listen(), poor.listen(func(o *verbs.ListenOptions) { o.Backlog = 1 })
 		o := options(nil)
 		o.QoS = scene.QoS
-		r.ok("connect", ep.Connect(l.Address(), o))
-		r.a.expect(ep, verbs.EventNonPeerRejected, verbs.StateDisconnected)
-		r.that(len(poor.log) == 0, "the request reached the consumer")
+		for range 2 { // the backlog is not used up
+			ep := r.a.endpoint()
+			r.ok("connect", ep.Connect(l.Address(), o))
+			r.pump("refusal", func() bool { return len(r.a.log)+len(poor.log) > 0 })
+			r.equal("entries of the peer's consumer", len(poor.log), 0)
+			e := r.a.expect(ep, verbs.EventNonPeerRejected, verbs.StateDisconnected)
+			r.that(e.Err != nil, "no cause")
+		}
+		for _, peer := range []struct {
+			*side
+			listener *verbs.Listener
+			qos      verbs.QoS
+		}{{r.p, rich, scene.QoS}, {poor, l, verbs.QoSBestEffort}} {
+			ep := r.a.endpoint()
+			o.QoS = peer.qos
+			r.ok("connect", ep.Connect(peer.listener.Address(), o))
+			request := peer.request()
+			r.equal("qos", must[verbs.RequestInfo](r, "query")(request.Query()).QoS, peer.qos)
+			r.ok("accept", request.Accept(peer.endpoint(), nil))
+			r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
+		}
 	}},
 	{9, "non_peer_rejected_is_the_rest", testNonPeerRejected},
 	{10, "established_needs_consumer_and_transport", func(r *rig) {
@@ -77,15 +98,25 @@ var eventStatements = []statement{
 		r.equal("initiator depth", e.InitiatorDepth, 1)
 	}},
 	{20, "depths_may_travel_in_private_data", func(r *rig) {
-		l, ep := r.p.listen(), r.a.endpoint()
-		r.connect(ep, l.Address(), &verbs.ConnParam{PrivateData: []byte{3, 2}, ResponderResources: 3, InitiatorDepth: 2})
+		// The consumers agree by themselves: the active one says what it wants, IRD first,
+		// the passive one what it grants, and both set what was said. Every value differs
+		// from what the providers would have agreed on without them.
+		l, m := r.p.listen(), &meeting{active: r.a.endpoint(), passive: r.p.endpoint()}
+		r.connect(m.active, l.Address(), &verbs.ConnParam{PrivateData: []byte{3, 4}, ResponderResources: 3, InitiatorDepth: 4})
 		request := r.p.request()
-		private := must[verbs.RequestInfo](r, "query")(request.Query()).Param.PrivateData
-		in, out := min(int(private[1]), 2), min(int(private[0]), 2)
-		r.ok("accept", request.Accept(r.p.endpoint(), &verbs.ConnParam{PrivateData: []byte{byte(in), byte(out)}, ResponderResources: in, InitiatorDepth: out}))
-		e := r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
-		r.equal("initiator depth", e.InitiatorDepth, int(e.PrivateData[0]))
-		r.that(e.ResponderResources >= int(e.PrivateData[1]), "serves %d reads, the peer may have %d", e.ResponderResources, e.PrivateData[1])
+		wants := must[verbs.RequestInfo](r, "query")(request.Query()).Param.PrivateData
+		r.sameData(r.p, wants, []byte{3, 4})
+		in, out := int(wants[1])/2, int(wants[0])/3
+		r.ok("accept", request.Accept(m.passive, &verbs.ConnParam{PrivateData: []byte{byte(in), byte(out)}, ResponderResources: in, InitiatorDepth: out}))
+		m.activeEvent = r.a.expect(m.active, verbs.EventEstablished, verbs.StateConnected)
+		m.passiveEvent = r.p.expect(m.passive, verbs.EventEstablished, verbs.StateConnected)
+		granted := m.activeEvent.PrivateData
+		r.sameData(r.a, granted, []byte{2, 1})
+		r.equal("active initiator depth", m.activeEvent.InitiatorDepth, int(granted[0]))
+		r.that(m.activeEvent.ResponderResources >= int(granted[1]), "serves %d reads, the peer may have %d", m.activeEvent.ResponderResources, granted[1])
+		r.equal("passive responder resources", m.passiveEvent.ResponderResources, in)
+		r.equal("passive initiator depth", m.passiveEvent.InitiatorDepth, out)
+		r.read(m)
 	}},
 	{21, "zero_depths_connect_without_reads", func(r *rig) {
 		m := r.meet(r.a.endpoint(), r.p.endpoint(), param(0, 0), param(0, 0))
@@ -102,12 +133,28 @@ var eventStatements = []statement{
 		unset := func(c *verbs.EndpointConfig) {
 			c.Attributes.ReadsIn, c.Attributes.ReadsOut = verbs.DepthDefault, verbs.DepthDefault
 		}
-		m := r.connected(unset)
-		active := must[verbs.EndpointInfo](r, "query")(m.active.Query()).Attributes
-		passive := must[verbs.EndpointInfo](r, "query")(m.passive.Query()).Attributes
-		r.fit(r.a, r.p, &active, &passive)
-		r.equal("final depth of the event", m.activeEvent.InitiatorDepth, active.ReadsOut)
-		r.equal("final depth of the event", m.passiveEvent.ResponderResources, passive.ReadsIn)
+		// Unset on both sides; and on one, while the other one sets few.
+		for _, p := range [][2]*verbs.ConnParam{{nil, nil}, {nil, param(1, 2)}, {param(1, 2), nil}, {nil, param(0, 0)}} {
+			m := r.meet(r.a.endpoint(unset), r.p.endpoint(unset), p[0], p[1])
+			active := must[verbs.EndpointInfo](r, "query")(m.active.Query()).Attributes
+			passive := must[verbs.EndpointInfo](r, "query")(m.passive.Query()).Attributes
+			r.fit(r.a, r.p, &active, &passive)
+			for _, at := range []struct {
+				e *verbs.Event
+				a *verbs.EndpointAttributes
+			}{{m.activeEvent, &active}, {m.passiveEvent, &passive}} {
+				r.equal("IRD and ORD of query", fmt.Sprint(at.a.ReadsIn, at.a.ReadsOut), fmt.Sprint(at.e.ResponderResources, at.e.InitiatorDepth))
+			}
+			switch {
+			case p[1] != nil:
+				r.equal("IRD and ORD as accepted", fmt.Sprint(passive.ReadsIn, passive.ReadsOut), fmt.Sprint(p[1].ResponderResources, p[1].InitiatorDepth))
+				r.equal("ORD as granted", active.ReadsOut, p[1].ResponderResources)
+			case p[0] != nil:
+				r.equal("IRD and ORD as requested", fmt.Sprint(active.ReadsIn, active.ReadsOut), fmt.Sprint(p[0].ResponderResources, p[0].InitiatorDepth))
+				r.equal("ORD as offered", passive.ReadsOut, p[0].ResponderResources)
+			}
+			r.read(m)
+		}
 	}},
 	{23, "concurrent_connects_have_one_winner", func(r *rig) {
 		l, ep := r.p.listen(), r.a.endpoint()

@@ -41,7 +41,7 @@ func (f *frame) request(d *device) {
 func (h *handshake) Accept(qp verbs.QueuePair, answer *verbs.Proposal) {
 	p := qp.(*pair)
 	p.peer, p.local, p.remote, p.phase = h.from, h.local, h.remote, phaseAccepting
-	p.retries = answer.RNRRetryCount
+	p.retries, p.serves = answer.RNRRetryCount, answer.ResponderResources
 	h.from.device.send(frame{kind: frameAccept, to: h.from, from: p, proposal: h.device.network.carry(answer, h.device.attributes.MaxAcceptData)})
 	if h.from.device.gone() {
 		h.device.send(frame{kind: frameGone, to: p})

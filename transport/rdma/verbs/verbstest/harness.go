@@ -17,7 +17,7 @@ type Harness interface {
 	Inject(tb testing.TB, f Fault) (Scene, bool)
 }
 
-// Fault is something that goes wrong on demand.
+// Fault is something that goes wrong, or differs between the two sides, on demand.
 type Fault uint8
 
 const (
@@ -33,7 +33,30 @@ const (
 	FaultQoS
 	// FaultCut breaks an established connection: Scene.Cut.
 	FaultCut
+	// FaultMute is an adapter, Scene.Adapter, whose connects send nothing by themselves,
+	// so that a passive side hears nothing before the active consumer's first message. The
+	// suite closes it.
+	FaultMute
+	// FaultMultipath is an adapter, Scene.Adapter, that has several paths, which the
+	// others have not. The suite closes it.
+	FaultMultipath
 )
+
+// Virtual is a Harness whose adapters wait for nothing but channels and timers of the
+// process. Statements on time are proved on it, in a bubble of testing/synctest.
+type Virtual interface {
+	Harness
+	// Again returns a new harness of the same kind.
+	Again() Harness
+}
+
+// Observer is a Harness that sees what a consumer cannot.
+type Observer interface {
+	Harness
+	// ReadsUnderWay returns how many Reads of a connected endpoint have been sent and not
+	// been answered.
+	ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int
+}
 
 // Scene is a prepared fault.
 type Scene struct {
@@ -55,13 +78,33 @@ func NewMemoryHarness(style Style) Harness { return &memoryHarness{network: NewN
 
 func (h *memoryHarness) Open(tb testing.TB) *verbs.Adapter {
 	tb.Helper()
-	return h.open(tb, nil)
+	return h.open(tb, Host{})
 }
 
-func (h *memoryHarness) open(tb testing.TB, qos []verbs.QoS) *verbs.Adapter {
+// Again implements Virtual.
+func (h *memoryHarness) Again() Harness { return NewMemoryHarness(h.network.style) }
+
+// ReadsUnderWay implements Observer.
+func (h *memoryHarness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
+	tb.Helper()
+	i, err := ep.Query()
+	if err != nil {
+		tb.Fatalf("query: %v", err)
+	}
+	h.network.mu.Lock()
+	defer h.network.mu.Unlock()
+	if p := h.network.pairs[i.Local]; p != nil {
+		return len(p.reads)
+	}
+	return len(h.network.pairs[i.Remote].peer.reads) // the passive side has its listener's port
+}
+
+// open opens a host that has the particulars given.
+func (h *memoryHarness) open(tb testing.TB, particulars Host) *verbs.Adapter {
 	tb.Helper()
 	h.hosts++
-	host := &Host{Network: h.network, Addr: netip.AddrFrom4([4]byte{10, 0, 0, h.hosts}), QoS: qos}
+	host := &particulars
+	host.Network, host.Addr = h.network, netip.AddrFrom4([4]byte{10, 0, 0, h.hosts})
 	a, err := verbs.Open(host, host.Addr.String())
 	if err != nil {
 		tb.Fatalf("open %v: %v", host.Addr, err)
@@ -78,7 +121,11 @@ func (h *memoryHarness) Inject(tb testing.TB, f Fault) (Scene, bool) {
 	s := Scene{Remote: remote}
 	switch f {
 	case FaultQoS:
-		s.Adapter, s.QoS = h.open(tb, []verbs.QoS{verbs.QoSBestEffort}), verbs.QoSLowLatency
+		s.Adapter, s.QoS = h.open(tb, Host{QoS: []verbs.QoS{verbs.QoSBestEffort}}), verbs.QoSLowLatency
+	case FaultMute:
+		s.Adapter = h.open(tb, Host{}) // as all are
+	case FaultMultipath:
+		s.Adapter = h.open(tb, Host{Multipath: true})
 	case FaultCut:
 		s.Cut = func(ep *verbs.Endpoint) {
 			if i, err := ep.Query(); err == nil {

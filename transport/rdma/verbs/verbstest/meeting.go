@@ -87,3 +87,44 @@ func (r *rig) talk(m *meeting) {
 	r.speak(r.a, m.active, r.p, m.passive, 10)
 	r.speak(r.p, m.passive, r.a, m.active, 20)
 }
+
+// read has each side Read from the other, the active one first, three times as often as
+// may be under way at a time. The responder is not polled until all have been posted: it
+// finds as many at once as the requester may have under way, and one more would end the
+// connection.
+func (r *rig) read(m *meeting) {
+	r.Helper()
+	r.talk(m) // the passive side may have to wait for that
+	r.reads(r.a, m.active, m.activeEvent.InitiatorDepth, r.p)
+	r.reads(r.p, m.passive, m.passiveEvent.InitiatorDepth, r.a)
+	r.state(m.active, verbs.StateConnected)
+	r.state(m.passive, verbs.StateConnected)
+}
+
+func (r *rig) reads(by *side, ep *verbs.Endpoint, depth int, of *side) {
+	r.Helper()
+	const n, off = 16, 8192
+	n3 := min(3*depth, by.attributes().MaxRequests)
+	remote := of.region.Remote(off, memoryBytes-off)
+	copy(of.memory[off:], pattern(byte(depth), n3*n))
+	clear(by.memory[:n3*n])
+	read := func(i int) error {
+		return ep.Post(&verbs.WorkRequest{
+			ID: uint64(i), Op: verbs.OpRead, Segments: []verbs.Segment{by.region.Segment(i*n, n)},
+			RemoteAddress: remote.Address + uint64(i*n), RKey: remote.RKey,
+		})
+	}
+	if depth == 0 {
+		r.is("read", read(0), verbs.ErrModelNotSupported)
+	}
+	for i := range n3 {
+		r.ok("read", read(i))
+	}
+	if o, ok := r.harness.(Observer); ok {
+		r.equal("reads under way", o.ReadsUnderWay(r, ep), depth)
+	}
+	for i := range n3 {
+		by.done(ep, verbs.StreamRequest, uint64(i), verbs.StatusSuccess)
+	}
+	r.equal("bytes read", string(by.memory[:n3*n]), string(pattern(byte(depth), n3*n)))
+}

@@ -52,6 +52,8 @@ type Host struct {
 	Addr    netip.Addr
 	// QoS replaces the list of the adapter if it is not nil.
 	QoS []verbs.QoS
+	// Multipath says that the adapter has several paths.
+	Multipath bool
 }
 
 var _ verbs.Provider = (*Host)(nil)
@@ -74,6 +76,7 @@ func (h *Host) Open(string) (verbs.Device, error) {
 		network: n, addr: h.Addr, attributes: attributes(n.style, h.Addr, h.QoS),
 		awake: make(chan struct{}, 1), regions: map[uint32]*region{}, key: 0x100,
 	}
+	d.attributes.Multipath = h.Multipath
 	n.hosts[h.Addr] = d
 	return d, nil
 }

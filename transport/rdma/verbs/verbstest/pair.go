@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -33,11 +34,15 @@ type pair struct {
 	silent bool
 	// unacknowledged are Sends and Writes, reads are Reads, both in order.
 	unacknowledged, reads []*verbs.Request
-	// held are frames that wait for a receive, the first of them, and retries how
-	// often it may still try.
-	held    []frame
-	retries uint8
-	stalled bool
+	// serves is how many Reads of the peer may be under way.
+	serves int
+	// held are frames that wait for a receive, the first of them. It has been tried, may
+	// be tried left times more, and is at the time again. retries is how often each may.
+	held          []frame
+	retries, left uint8
+	tried         bool
+	again         time.Time
+	stalled       bool
 }
 
 var _ verbs.QueuePair = (*pair)(nil)
@@ -48,6 +53,7 @@ func (p *pair) Connect(remote netip.AddrPort, proposal *verbs.Proposal) (netip.A
 	}
 	n := p.device.network
 	p.phase, p.remote, p.retries = phaseConnecting, remote, proposal.RNRRetryCount
+	p.serves = proposal.ResponderResources
 	n.dial(p, remote, n.carry(proposal, p.device.attributes.MaxRequestData))
 	return p.local, nil
 }
@@ -70,6 +76,7 @@ func (p *pair) start(r *verbs.Request) {
 	case verbs.OpRead:
 		f.kind = frameRead
 		p.reads = append(p.reads, r)
+		f.underWay = len(p.reads)
 		p.peer.device.send(f)
 		return
 	case verbs.OpWrite:

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	goruntime "runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
@@ -28,6 +29,8 @@ type rig struct {
 	sides   []*side
 	// a and p are the active and the passive side.
 	a, p *side
+	// virtual says that this is in a bubble, whose clock goes on while all sleep.
+	virtual bool
 }
 
 // side is an adapter with a domain, a queue for each stream, and memory.
@@ -54,6 +57,30 @@ func newRig(tb testing.TB, h Harness) *rig {
 	r := &rig{TB: tb, harness: h}
 	r.a, r.p = r.side(), r.side()
 	return r
+}
+
+// bubble runs a test in virtual time, with adapters of its own, if the harness can. A
+// minute of it takes no time.
+func (r *rig) bubble(test func(r *rig)) {
+	r.Helper()
+	h, ok := r.harness.(Virtual)
+	if !ok {
+		return
+	}
+	synctest.Test(r.TB.(*testing.T), func(t *testing.T) {
+		v := newRig(t, h.Again())
+		v.virtual = true
+		test(v)
+	})
+}
+
+// idle lets others run, or time pass.
+func (r *rig) idle() {
+	if r.virtual {
+		time.Sleep(time.Millisecond)
+	} else {
+		goruntime.Gosched()
+	}
 }
 
 // side opens one more adapter.
@@ -214,7 +241,7 @@ func (s *side) poll() int {
 // pump polls all sides in turn until done says so.
 func (r *rig) pump(what string, done func() bool) {
 	r.Helper()
-	for end := time.Now().Add(patience); !done(); goruntime.Gosched() {
+	for end := time.Now().Add(patience); !done(); r.idle() {
 		n := 0
 		for _, s := range r.sides {
 			n += s.poll()
@@ -232,7 +259,7 @@ func (r *rig) quiet() {
 		for _, s := range r.sides {
 			s.poll()
 		}
-		goruntime.Gosched()
+		r.idle()
 	}
 }
 

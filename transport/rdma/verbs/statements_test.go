@@ -1,0 +1,17 @@
+package verbs_test
+
+import (
+	"testing"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+// TestStatements proves the statements of the manual pages on what this package does by
+// itself. The other providers run the same suite.
+func TestStatements(t *testing.T) {
+	for name, style := range map[string]verbstest.Style{"iWARP": verbstest.StyleIWARP, "InfiniBand": verbstest.StyleInfiniBand} {
+		t.Run(name, func(t *testing.T) {
+			verbstest.Run(t, func(testing.TB) verbstest.Harness { return verbstest.NewMemoryHarness(style) })
+		})
+	}
+}
