@@ -132,8 +132,10 @@ var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
 	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
-	"collectives":             {"internal/testbed/launch"},
-	"internal/simulate":       {"internal/simulate/program"},
+
+	"transport/rdma/internal/rdmacm": {"transport/rdma/verbs", "transport/rdma/iwarp"},
+	"collectives":                    {"internal/testbed/launch"},
+	"internal/simulate":              {"internal/simulate/program"},
 }
 
 // cgoPackages may import "C".

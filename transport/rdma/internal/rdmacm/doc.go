@@ -17,10 +17,15 @@
 //	ResolveRoute    -> RouteResolved
 //	Connect         ------------------>  ConnectRequest (Event.Request)
 //	                                     Accept or Reject
-//	ConnectResponse, then Accept(nil)  <-  InfiniBand, RoCE
-//	Established                        <-  iWARP
-//	                                     Established
-//	Disconnect      ------------------>  Disconnected on both sides
+//	ConnectResponse    <---------------  InfiniBand, RoCE
+//	Accept(nil)        --------------->  Established
+//	or Established     <---------------  Established, on iWARP
+//	Disconnect         --------------->  Disconnected
+//	Disconnected       <---------------  Disconnect
+//
+// On InfiniBand and RoCE the active side's connection stands when its Accept has succeeded:
+// no event says so (librdmacm makes one). The end of a connection is said to the side that
+// calls Disconnect when the other one has called it, too, or has gone.
 //
 // An ID that is not needed any more is destroyed in any state, also after an error.
 //

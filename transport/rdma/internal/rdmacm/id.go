@@ -125,8 +125,9 @@ func (id *ID) Connect(p *Parameters) error {
 	return id.do("connect", connectID, &Command{Number: commandConnect, Body: body})
 }
 
-// Accept answers a request (rdma_accept(3)): Established, or ConnectError, follows. On the
-// active side it confirms a ConnectResponse, with nil, when its queue pair is ready.
+// Accept answers a request (rdma_accept(3)): Established, or ConnectError, follows. With nil
+// it confirms a ConnectResponse on the active side, whose queue pair is ready (in StateSend):
+// the connection stands then.
 func (id *ID) Accept(p *Parameters) error {
 	body := words(make([]byte, acceptSize))
 	if p != nil {
@@ -149,7 +150,7 @@ func (id *ID) Reject(privateData []byte) error {
 	return id.do("reject", rejectID, &Command{Number: commandReject, Body: body})
 }
 
-// Disconnect ends a connection (rdma_disconnect(3)): Disconnected follows on both sides.
+// Disconnect ends a connection (rdma_disconnect(3)), or says that its end has been seen.
 func (id *ID) Disconnect() error {
 	body := make([]byte, disconnectSize)
 	return id.do("disconnect", disconnectID, &Command{Number: commandDisconnect, Body: body})

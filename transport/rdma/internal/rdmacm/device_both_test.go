@@ -1,0 +1,106 @@
+package rdmacm_test
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
+)
+
+// TestDeviceResolves: addresses of all kinds lead to the device.
+func TestDeviceResolves(t *testing.T) {
+	for _, ip := range deviceAddresses(t) {
+		t.Run(ip.String(), func(t *testing.T) {
+			active, passive := newSide(t), newSide(t)
+			listener, at := passive.listener(ip, 1)
+			a, err := listener.Addresses()
+			require.NoError(t, err)
+			require.Equal(t, guidOf(t), fmt.Sprintf("%016x", a.NodeGUID))
+			require.EqualValues(t, 1, a.Port)
+			id := active.resolved(at)
+			a, err = id.Addresses()
+			require.NoError(t, err)
+			require.Equal(t, guidOf(t), fmt.Sprintf("%016x", a.NodeGUID))
+			require.Equal(t, at, a.Destination)
+			require.Equal(t, ip, a.Source.Addr())
+			require.NotZero(t, a.Source.Port())
+			p, err := id.Path()
+			require.NoError(t, err)
+			require.NotEqual(t, [16]byte{}, p.SGID)
+			attributes, err := id.Attributes(rdmacm.StateInit)
+			require.NoError(t, err)
+			require.Equal(t, rdmacm.StateInit, attributes.State)
+			require.NotZero(t, attributes.Mask)
+			active.destroy(id, 2)
+			passive.destroy(listener, 0)
+			active.none()
+		})
+	}
+}
+
+// TestDeviceNotReached: addresses that lead nowhere, and to a network without a device.
+func TestDeviceNotReached(t *testing.T) {
+	device(t)
+	for _, to := range []string{"192.0.2.1:7", "10.0.2.2:7", "[2001:db8::1]:7"} {
+		t.Run(to, func(t *testing.T) {
+			s := newSide(t)
+			id := s.create()
+			err := id.ResolveAddress(netip.AddrPort{}, netip.MustParseAddrPort(to), time.Second)
+			if err == nil {
+				e := s.next(id, rdmacm.AddressError)
+				err = e.Err()
+			}
+			t.Log(err)
+			require.Error(t, err)
+			_, err = id.Destroy()
+			require.NoError(t, err)
+		})
+	}
+	s := newSide(t)
+	id := s.create()
+	err := id.Bind(netip.MustParseAddrPort("192.0.2.1:7"))
+	require.Error(t, err)
+	t.Log(err)
+	require.ErrorIs(t, id.Disconnect(), unix.EINVAL) // it has no device
+	require.ErrorIs(t, id.ResolveRoute(time.Second), unix.EINVAL)
+}
+
+// TestDeviceOptions sets them all.
+func TestDeviceOptions(t *testing.T) {
+	ip := device(t)
+	s := newSide(t)
+	id := s.create()
+	require.NoError(t, id.SetTypeOfService(0x20))
+	require.NoError(t, id.SetReuseAddress(true))
+	require.NoError(t, id.SetFamilyOnly(true))
+	require.NoError(t, id.SetAckTimeout(14))
+	require.NoError(t, id.Bind(netip.AddrPortFrom(ip, 0)))
+	require.NoError(t, id.Listen(0))
+	other := s.create()
+	a, err := id.Addresses()
+	require.NoError(t, err)
+	require.ErrorIs(t, other.Bind(a.Source), unix.EADDRINUSE)
+}
+
+// TestDeviceDestroyPending: events that nobody has taken go with their id.
+func TestDeviceDestroyPending(t *testing.T) {
+	ip := device(t)
+	s := newSide(t)
+	id := s.create()
+	require.NoError(t, id.ResolveAddress(netip.AddrPort{}, netip.AddrPortFrom(ip, 7), patience))
+	require.True(t, s.ready(patience))
+	s.destroy(id, 0)
+	s.none()
+	id = s.create()
+	require.NoError(t, id.ResolveAddress(netip.AddrPort{}, netip.AddrPortFrom(ip, 7), patience))
+	s.next(id, rdmacm.AddressResolved)
+	require.NoError(t, id.ResolveRoute(patience))
+	require.True(t, s.ready(patience))
+	s.destroy(id, 1)
+	s.none()
+}
