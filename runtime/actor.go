@@ -83,10 +83,18 @@ func (w *actorPort) Keep(open func() (any, func(), error)) (any, error) {
 	return k.value, nil
 }
 
+// actorHost is a fabric whose connections are actors.
+type actorHost interface {
+	// actors are those of the connections, actorSystem the system that they live in. The
+	// engine's lock is held.
+	actors() []port.Actor
+	actorSystem(log slog.Handler) any
+}
+
 // ActorSystem implements port.World.
 func (w *actorPort) ActorSystem(log slog.Handler) any {
 	var system any
-	if f := w.network.fabric; f != nil {
+	if f, ok := w.network.fabric.(actorHost); ok {
 		// After the end of the engine there is nothing to share.
 		_ = (*World)(w).ask(func() { system = f.actorSystem(log) })
 	}
@@ -102,10 +110,10 @@ func (w *actorPort) TransportActors() []port.Actor {
 
 // transportActors lists the actors of connections. The engine's lock is held.
 func (w *World) transportActors() []port.Actor {
-	if w.network.fabric == nil {
-		return nil
+	if f, ok := w.network.fabric.(actorHost); ok {
+		return f.actors()
 	}
-	return w.network.fabric.actors()
+	return nil
 }
 
 // actorTree lists all actors of the rank.

@@ -156,10 +156,19 @@ func goroutines() [][]uintptr {
 // spareGoroutines is room for goroutines that begin meanwhile.
 const spareGoroutines = 16
 
+// searcher is a fabric that connects ranks while they wait.
+type searcher interface {
+	// Silence and Search say why the rank does not reach a peer, "" if it does. The engine's
+	// lock is held.
+	Silence(peer int) string
+	Search(peer int) string
+}
+
 // contacts are lines about peers of waiting operations to which there is no connection:
 // what was tried, and whether the peer's node reports an unresponsive peer alive.
 func (w *World) contacts(waiting []engine.Blocked) []string {
-	if w.network.fabric == nil {
+	f, ok := w.network.fabric.(searcher)
+	if !ok {
 		return nil
 	}
 	var peers []int
@@ -172,7 +181,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 	var lines []string
 	_ = w.ask(func() { // an engine that has ended has nothing to say
 		for _, peer := range peers {
-			for _, s := range []string{w.network.fabric.silence(peer), w.network.fabric.search(peer)} {
+			for _, s := range []string{f.Silence(peer), f.Search(peer)} {
 				if s != "" {
 					lines = append(lines, fmt.Sprintf("rank %d: %s", peer, s))
 				}

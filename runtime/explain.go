@@ -51,7 +51,7 @@ func (w *World) way(peer int) string {
 	case r == transport.Transport(w.shm):
 		return w.shm.Explain(peer) + "; not rdma: the rank is on this node"
 	case w.network.fabric != nil && r == w.network.fabric.way():
-		return w.network.fabric.explain(peer) + "; not shm: " + w.notShared(peer)
+		return w.network.fabric.Explain(peer) + "; not shm: " + w.notShared(peer)
 	}
 	return fmt.Sprintf("rank %d: %v", peer, w.apart(peer))
 }
@@ -66,7 +66,7 @@ func (w *World) notShared(peer int) string {
 
 // met reports whether the rank has exchanged messages with a peer or tried to.
 func (w *World) met(peer int) bool {
-	return w.shm.Known(peer) || w.network.fabric != nil && w.network.fabric.known(peer)
+	return w.shm.Known(peer) || w.network.fabric != nil && w.network.fabric.Known(peer)
 }
 
 // explainTo writes a line for each peer in one piece, so that the lines of
@@ -117,10 +117,10 @@ func (w *World) explained() []string {
 
 // explain lists the refused connections and requests.
 func (n *network) explain() []string {
-	if n.fabric == nil {
-		return nil
+	if f, ok := n.fabric.(interface{ strangers() []string }); ok {
+		return f.strangers()
 	}
-	return n.fabric.strangers()
+	return nil
 }
 
 // explainActors writes the tree of the actors of a rank: a line for each, indented

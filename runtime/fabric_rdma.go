@@ -26,11 +26,15 @@ const providerName = iwarp.Name
 
 // iwarpFabric is transport/rdma by the provider iwarp.
 type iwarpFabric struct {
-	rdma  *rdma.Transport
+	*rdma.Transport
 	iwarp *iwarp.Provider
 }
 
-var _ fabric = (*iwarpFabric)(nil)
+var (
+	_ fabric    = (*iwarpFabric)(nil)
+	_ searcher  = (*iwarpFabric)(nil)
+	_ actorHost = (*iwarpFabric)(nil)
+)
 
 // openFabric chooses an address and listens there. Forced ranks of one node use it, too.
 func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
@@ -50,7 +54,7 @@ func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
 	f := &iwarpFabric{iwarp: iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})}
-	f.rdma, err = rdma.New(rdma.Config{
+	f.Transport, err = rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
 		Provider: f.iwarp, Interface: choice.Address.String(), NoCRC: withoutCRC,
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.sleeper, Companion: !forced,
@@ -68,19 +72,12 @@ func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
 }
 
-func (f *iwarpFabric) way() transport.Transport { return f.rdma }
-func (f *iwarpFabric) address() netip.AddrPort  { return f.rdma.Address() }
-func (f *iwarpFabric) provider() string         { return f.rdma.Attributes().Provider }
-func (f *iwarpFabric) known(peer int) bool      { return f.rdma.Known(peer) }
-func (f *iwarpFabric) explain(peer int) string  { return f.rdma.Explain(peer) }
-func (f *iwarpFabric) silence(peer int) string  { return f.rdma.Silence(peer) }
-func (f *iwarpFabric) search(peer int) string   { return f.rdma.Search(peer) }
-func (f *iwarpFabric) close() error             { return f.rdma.Close() }
-
-func (f *iwarpFabric) actorSystem(log slog.Handler) any { return f.rdma.ActorSystem(log) }
+func (f *iwarpFabric) way() transport.Transport         { return f.Transport }
+func (f *iwarpFabric) provider() string                 { return f.Attributes().Provider }
+func (f *iwarpFabric) actorSystem(log slog.Handler) any { return f.ActorSystem(log) }
 
 func (f *iwarpFabric) actors() []port.Actor {
-	connections := f.rdma.Actors()
+	connections := f.Actors()
 	all := make([]port.Actor, 0, len(connections))
 	for _, a := range connections {
 		all = append(all, port.Actor{ID: a.ID, Kind: a.Kind, State: a.State})
@@ -89,7 +86,7 @@ func (f *iwarpFabric) actors() []port.Actor {
 }
 
 func (f *iwarpFabric) strangers() []string {
-	s, c := f.rdma.Strangers(), f.iwarp.Counters()
+	s, c := f.Strangers(), f.iwarp.Counters()
 	return slices.Concat(
 		tally("connections dropped", []tallied{
 			{&c.HungUp, "closed by the peer before its request (as when two ranks connect to each other at the same time)"},

@@ -19,12 +19,12 @@ import (
 // TestEveryRefusalIsExplained: whatever was dropped or refused is in the explanation,
 // each kind with its number.
 func TestEveryRefusalIsExplained(t *testing.T) {
-	f := &iwarpFabric{rdma: &rdma.Transport{}, iwarp: iwarp.New(iwarp.Config{})}
+	f := &iwarpFabric{Transport: &rdma.Transport{}, iwarp: iwarp.New(iwarp.Config{})}
 	n := &network{fabric: f}
 	require.Empty(t, n.explain())
 	c := f.iwarp.Counters()
 	counters := []*atomic.Uint64{&c.HungUp, &c.Strangers, &c.Late, &c.Crowded, &c.Scarce, &c.Refused}
-	s := reflect.ValueOf(f.rdma.Strangers()).Elem()
+	s := reflect.ValueOf(f.Strangers()).Elem()
 	for i := range s.NumField() {
 		if s.Type().Field(i).IsExported() {
 			counters = append(counters, s.Field(i).Addr().Interface().(*atomic.Uint64))

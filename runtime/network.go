@@ -61,7 +61,7 @@ func (w *World) addresses(rank int) ([]netip.AddrPort, error) {
 		if f == nil {
 			return nil, fmt.Errorf("rank %d has no network", rank)
 		}
-		return []netip.AddrPort{f.address()}, nil
+		return []netip.AddrPort{f.Address()}, nil
 	}
 	card, err := w.card(rank)
 	if err != nil {
@@ -107,7 +107,7 @@ func (n *network) fill(c *bootstrap.Card) {
 	if n.fabric == nil {
 		return
 	}
-	at := n.fabric.address()
+	at := n.fabric.Address()
 	c.Provider = n.fabric.provider()
 	c.Addresses = []bootstrap.Address{{IP: at.Addr().As16(), Port: at.Port()}}
 }
@@ -146,7 +146,7 @@ func (n *network) close() error {
 	if n.fabric == nil {
 		return nil
 	}
-	return n.fabric.close()
+	return n.fabric.way().Close()
 }
 
 // newSecret is that of a job whose ranks share a process.

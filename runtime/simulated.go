@@ -1,12 +1,10 @@
 package runtime
 
 import (
-	"log/slog"
 	"net/netip"
 
 	"github.com/gorun-hpc/gorun/internal/localjob"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
-	"github.com/gorun-hpc/gorun/runtime/internal/port"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -70,14 +68,8 @@ func newSimulatedFabric(n localjob.Network, rank int) *simulatedFabric {
 	return &simulatedFabric{network: n, rank: rank, transport: n.Transport(rank)}
 }
 
-func (f *simulatedFabric) way() transport.Transport     { return f.transport }
-func (f *simulatedFabric) address() netip.AddrPort      { return netip.AddrPort{} }
-func (f *simulatedFabric) provider() string             { return f.transport.Name() }
-func (f *simulatedFabric) known(int) bool               { return true }
-func (f *simulatedFabric) explain(peer int) string      { return f.network.Explain(f.rank, peer) }
-func (f *simulatedFabric) silence(int) string           { return "" }
-func (f *simulatedFabric) search(int) string            { return "" }
-func (f *simulatedFabric) actors() []port.Actor         { return nil }
-func (f *simulatedFabric) actorSystem(slog.Handler) any { return nil }
-func (f *simulatedFabric) strangers() []string          { return nil }
-func (f *simulatedFabric) close() error                 { return f.transport.Close() }
+func (f *simulatedFabric) way() transport.Transport { return f.transport }
+func (f *simulatedFabric) Address() netip.AddrPort  { return netip.AddrPort{} }
+func (f *simulatedFabric) provider() string         { return f.transport.Name() }
+func (f *simulatedFabric) Known(int) bool           { return true }
+func (f *simulatedFabric) Explain(peer int) string  { return f.network.Explain(f.rank, peer) }
