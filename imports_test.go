@@ -40,6 +40,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/peering":     {"transport/rdma/internal/negotiation"},
 	"transport/rdma/internal/credit":      {},
 	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
+	"transport/rdma/internal/uverbs":      {"golang.org/x/sys/unix"},
 	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {
@@ -134,6 +135,7 @@ var integration = map[string][]string{
 	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 
 	"transport/rdma/internal/rdmacm": {"transport/rdma/verbs", "transport/rdma/iwarp"},
+	"transport/rdma/internal/uverbs": {"internal/testbed/rdmavm"},
 	"collectives":                    {"internal/testbed/launch"},
 	"internal/simulate":              {"internal/simulate/program"},
 }

@@ -1,0 +1,206 @@
+package uverbs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// TestTruncatedAnswers: a kernel says nothing of how much of an answer it has written, so
+// every prefix of a right one has to be found wrong, or to mean an object that works. What
+// was found wrong is destroyed and unmapped.
+func TestTruncatedAnswers(t *testing.T) {
+	create := map[uint32]func(c *Context, d *ProtectionDomain, cq *CompletionQueue) (closer, int, error){
+		cmdCreateCQ: func(c *Context, _ *ProtectionDomain, _ *CompletionQueue) (closer, int, error) {
+			q, err := c.NewCompletionQueue(3, nil, 1)
+			if err != nil {
+				return nil, 0, err
+			}
+			return q, q.Capacity(), nil
+		},
+		cmdCreateQP: func(c *Context, d *ProtectionDomain, cq *CompletionQueue) (closer, int, error) {
+			q, err := c.NewQueuePair(&QueuePairConfig{
+				Domain: d, Sends: cq, Receives: cq, Capacity: Capacity{Sends: 3, Receives: 3, SendSegments: 2, ReceiveSegments: 2, Inline: 64},
+			})
+			if err != nil {
+				return nil, 0, err
+			}
+			require.Equal(t, 2, q.Granted.SendSegments)
+			require.Equal(t, 64, q.Granted.Inline)
+			return q, min(q.Granted.Sends, q.Granted.Receives), nil
+		},
+		cmdCreateSRQ: func(_ *Context, d *ProtectionDomain, _ *CompletionQueue) (closer, int, error) {
+			s, err := d.NewSharedReceiveQueue(3, 2, 1, 1)
+			if err != nil {
+				return nil, 0, err
+			}
+			return s, s.Capacity(), nil
+		},
+	}
+	for command, make := range create {
+		eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
+			t.Helper()
+			d, err := c.NewProtectionDomain()
+			require.NoError(t, err)
+			cq, err := c.NewCompletionQueue(3, nil, 1)
+			require.NoError(t, err)
+			objects, mapped, wrong := k.objects, k.mapped, 0
+			for cut := range len(k.answers[command]) + 1 {
+				k.cut[command] = cut
+				o, capacity, err := make(c, d, cq)
+				if err != nil {
+					wrong++
+					require.True(t, isRefusal(err), "%d bytes: %v", cut, err)
+				} else {
+					require.GreaterOrEqual(t, capacity, 3)
+					require.NoError(t, o.Close())
+				}
+				require.Equal(t, objects, k.objects, "%d bytes", cut)
+				require.Equal(t, mapped, k.mapped, "%d bytes", cut)
+				if cut == len(k.answers[command]) {
+					require.NoError(t, err)
+				}
+			}
+			require.Greater(t, wrong, 8)
+		})
+	}
+}
+
+type closer interface{ Close() error }
+
+// isRefusal reports whether an error is one of nonsense, or of mapping what is not there.
+func isRefusal(err error) bool {
+	var e *Error
+	return asError(err, &e) && (e.Device == "fake0" && e.Op != "")
+}
+
+// TestHeadersThatAreWrong: what rxe says in the header of a queue is checked, too.
+func TestHeadersThatAreWrong(t *testing.T) {
+	for name, breakIt := range map[string]func(*rxeIndices){
+		"mask":            func(i *rxeIndices) { i.mask = 2 },
+		"mask too large":  func(i *rxeIndices) { i.mask = 7 },
+		"mask of all":     func(i *rxeIndices) { i.mask = 1<<32 - 1 },
+		"elements":        func(i *rxeIndices) { i.log2Size = 5 },
+		"huge elements":   func(i *rxeIndices) { i.log2Size = 40 },
+		"larger elements": func(i *rxeIndices) { i.log2Size = 9 },
+	} {
+		c, k := fakeDevice(rxe{})
+		breakIt(at[rxeIndices](k.queues[cqOffset], 0))
+		_, err := c.NewCompletionQueue(3, nil, 1)
+		require.ErrorIs(t, err, ErrAnswer, name)
+		require.Zero(t, k.mapped)
+		require.Zero(t, k.objects)
+	}
+}
+
+// TestSmallerQueues: a device that has made less than was asked for has failed.
+func TestSmallerQueues(t *testing.T) {
+	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
+		t.Helper()
+		cq, q := fakePair(t, c)
+		require.NoError(t, q.Close())
+		d, err := c.NewProtectionDomain()
+		require.NoError(t, err)
+		fits := Capacity{Sends: 3, Receives: 3, SendSegments: 2, ReceiveSegments: 2, Inline: 64}
+		for _, more := range []func(*Capacity){
+			func(c *Capacity) { c.Sends = 5 }, func(c *Capacity) { c.Receives = 5 }, func(c *Capacity) { c.SendSegments = 3 },
+			func(c *Capacity) { c.ReceiveSegments = 3 }, func(c *Capacity) { c.Inline = 65 },
+		} {
+			want := fits
+			more(&want)
+			_, err := c.NewQueuePair(&QueuePairConfig{Domain: d, Sends: cq, Receives: cq, Capacity: want})
+			require.ErrorIs(t, err, ErrAnswer)
+			require.Equal(t, 1, k.objects)
+		}
+		_, err = c.NewCompletionQueue(5, nil, 1)
+		require.ErrorIs(t, err, ErrAnswer)
+		_, err = d.NewSharedReceiveQueue(5, 2, 0, 1)
+		require.ErrorIs(t, err, ErrAnswer)
+	})
+}
+
+// TestRegister: the flags, the user's part of the key, and the remedies.
+func TestRegister(t *testing.T) {
+	c, k := fakeDevice(siw{})
+	d, err := c.NewProtectionDomain()
+	require.NoError(t, err)
+	memory := make([]byte, 100)
+	r, err := d.Register(memory, AccessLocalWrite|AccessRelaxedOrdering)
+	require.NoError(t, err)
+	require.EqualValues(t, 0x1100, r.LKey)
+	require.Equal(t, addressOf(memory), r.Address)
+	q := at[regionRequest](k.seen[len(k.seen)-1], 0)
+	require.EqualValues(t, 9, q.domain)
+	require.EqualValues(t, 100, q.length)
+	require.Equal(t, q.start, q.iova)
+	require.EqualValues(t, AccessLocalWrite|AccessRelaxedOrdering, q.access)
+	first := k.seen[len(k.seen)-1][sizeOf[regionRequest]()]
+	_, err = d.Register(memory, AccessLocalWrite)
+	require.NoError(t, err)
+	require.NotEqual(t, first, k.seen[len(k.seen)-1][sizeOf[regionRequest]()], "another key")
+
+	// An old kernel does not know relaxed ordering: tried again without.
+	k.refused[cmdRegMR] = unix.EINVAL
+	tries := len(k.seen)
+	_, err = d.Register(memory, AccessLocalWrite|AccessRelaxedOrdering)
+	require.ErrorIs(t, err, unix.EINVAL)
+	require.Len(t, k.seen, tries+2)
+	require.EqualValues(t, AccessLocalWrite, at[regionRequest](k.seen[tries+1], 0).access)
+
+	_, err = d.Register(nil, AccessLocalWrite)
+	require.EqualError(t, err, "uverbs: register memory, device fake0: invalid argument")
+}
+
+// TestMemlock: the error says the limit, what is used, what is needed, and the remedy.
+func TestMemlock(t *testing.T) {
+	const status = "Name:\tx\nVmLck:\t       4 kB\nVmPin:\t     60 kB\nVmRSS:\t 9999 kB\n"
+	require.EqualValues(t, 60<<10, lockedMemory(status))
+	require.Zero(t, lockedMemory("VmLck: many kB\nVmPin\n"))
+	err := memlockCause(4000, 4097, 65536, lockedMemory(status), 4096, unix.ENOMEM)
+	require.EqualError(t, err, "cannot allocate memory: RLIMIT_MEMLOCK allows 65536 bytes of locked memory, 61440 are locked and 8192 more are needed:"+
+		" raise it (ulimit -l unlimited, LimitMEMLOCK=infinity, or memlock in limits.conf)")
+	require.ErrorIs(t, err, unix.ENOMEM)
+	require.Equal(t, unix.ENOMEM, memlockCause(4096, 4096, 65536, 61440, 4096, unix.ENOMEM), "it would fit")
+	require.Equal(t, unix.ENOMEM, memlockCause(0, 1<<40, 1<<64-1, 0, 4096, unix.ENOMEM), "no limit")
+}
+
+// TestOpenErrors: what cannot be opened says why.
+func TestOpenErrors(t *testing.T) {
+	_, err := Open(&Device{Name: "mlx5_0", Driver: 1, ABI: 1})
+	require.ErrorIs(t, err, ErrUnknownDriver)
+	require.EqualError(t, err, "uverbs: open, device mlx5_0: the device's driver is neither siw nor rxe: it needs libibverbs")
+	_, err = Open(&Device{Name: "rxe0", Driver: DriverRXE, ABI: 3})
+	require.ErrorIs(t, err, ErrAnswer)
+	_, err = Open(&Device{Name: "rxe0", Driver: DriverRXE, ABI: 2, File: "dev/infiniband/uverbs99"})
+	require.ErrorIs(t, err, unix.ENOENT)
+	require.Contains(t, (&PermissionError{File: "/dev/infiniband/uverbs0", Err: unix.EACCES}).Error(), "/dev/infiniband/uverbs0: permission denied: ")
+
+	k := &fakeKernel{refused: map[uint32]error{cmdGetContext: unix.EIO}}
+	_, err = open(&Device{Name: "siw0"}, k, siw{})
+	require.ErrorIs(t, err, unix.EIO)
+	require.True(t, k.closed)
+	_, err = find([]Device{{Name: "a"}, {Name: "b"}}, "c")
+	require.ErrorIs(t, err, ErrNoDevice)
+	require.ErrorContains(t, err, "there is a, b")
+}
+
+// TestLimitsOfZero: a device without queues is not one.
+func TestLimitsOfZero(t *testing.T) {
+	c, k := fakeDevice(rxe{})
+	var a deviceAnswer
+	a.maxQP, a.maxQPWork, a.maxSegments, a.maxCQEntries, a.ports, a.maxReadsIn = 10, 20, 3, 1<<32-1, 1, 300
+	k.answers[cmdQueryDevice] = bytesOf(&a)
+	got, err := c.Attributes()
+	require.NoError(t, err)
+	require.Equal(t, 20, got.MaxWork)
+	require.Equal(t, 1<<31-1, got.MaxCompletions)
+	require.Equal(t, 300, got.MaxReadsIn)
+	for cut := range len(k.answers[cmdQueryDevice]) - 5 {
+		k.cut[cmdQueryDevice] = cut
+		_, err = c.Attributes()
+		require.ErrorIs(t, err, ErrAnswer)
+	}
+	_, err = c.Port(1)
+	require.ErrorIs(t, err, ErrAnswer)
+}

@@ -1,0 +1,213 @@
+package uverbs
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Context is an open device.
+type Context struct {
+	// Device is what was opened.
+	Device Device
+
+	kernel kernel
+	driver driver
+	events int // the descriptor of asynchronous events
+	// registrations counts them, for the part of a key that is the user's choice.
+	registrations atomic.Uint32
+}
+
+// Open opens a device. The error is a PermissionError, ErrUnknownDriver, or the kernel's.
+func Open(d *Device) (*Context, error) {
+	const op = "open"
+	known := driverOf(d.Driver)
+	if known == nil {
+		return nil, &Error{Op: op, Device: d.Name, Err: ErrUnknownDriver}
+	}
+	if d.ABI != known.abi() {
+		return nil, &Error{Op: op, Device: d.Name, Err: nonsense("version %d of the queues of %v; this is for %d", d.ABI, d.Driver, known.abi())}
+	}
+	fd, err := unix.Open("/"+d.File, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		err = &PermissionError{File: "/" + d.File, Err: err}
+	}
+	if err != nil {
+		return nil, &Error{Op: op, Device: d.Name, Err: err}
+	}
+	return open(d, file{fd}, known)
+}
+
+// open gets the context of a device file, which it closes when that fails.
+func open(d *Device, k kernel, known driver) (*Context, error) {
+	c := &Context{Device: *d, kernel: k, driver: known, events: -1}
+	var answer contextAnswer
+	if err := call(c, "open", cmdGetContext, &plainRequest{}, &answer, nil, make([]byte, known.rooms().context)); err != nil {
+		_ = k.close()
+		return nil, err
+	}
+	c.events = int(int32(answer.asyncFD))
+	if err := prepare(c.events); err != nil {
+		_ = k.close()
+		return nil, c.err("open", err)
+	}
+	return c, nil
+}
+
+// prepare makes a descriptor that the kernel has made one of ours.
+func prepare(fd int) error {
+	unix.CloseOnExec(fd)
+	return unix.SetNonblock(fd, true)
+}
+
+// Close ends the context. What was made of it should be closed before; the kernel ends the
+// rest.
+func (c *Context) Close() error {
+	k := c.kernel
+	if k == (closedKernel{}) {
+		return c.err("close", ErrClosed)
+	}
+	c.kernel = closedKernel{}
+	err := unix.Close(c.events)
+	if e := k.close(); err == nil {
+		err = e
+	}
+	return c.err("close", err)
+}
+
+// closedKernel refuses everything.
+type closedKernel struct{}
+
+func (closedKernel) command(_, _ []byte) error           { return ErrClosed }
+func (closedKernel) ring([]byte) error                   { return ErrClosed }
+func (closedKernel) mapQueue(int64, int) ([]byte, error) { return nil, ErrClosed }
+func (closedKernel) unmap(b []byte) error                { return unix.Munmap(b) }
+func (closedKernel) close() error                        { return ErrClosed }
+
+// Attributes are the limits of a device.
+type Attributes struct {
+	Vendor, Part                        uint32
+	MaxRegion                           uint64
+	MaxQueuePairs, MaxWork, MaxSegments int
+	MaxReadSegments                     int
+	MaxCompletionQueues, MaxCompletions int
+	MaxRegions, MaxDomains              int
+	MaxReadsIn, MaxReadsOut             int
+	MaxSharedQueues, MaxSharedWork      int
+	MaxSharedSegments                   int
+	Ports                               int
+	Atomics                             bool
+	ImageGUID                           uint64
+}
+
+// Attributes asks for the limits of the device.
+func (c *Context) Attributes() (Attributes, error) {
+	var a deviceAnswer
+	if err := call(c, "query device", cmdQueryDevice, &plainRequest{}, &a, nil, nil); err != nil {
+		return Attributes{}, err
+	}
+	limit := func(n uint32) int { return int(min(n, 1<<31-1)) }
+	got := Attributes{
+		Vendor: a.vendor, Part: a.part, MaxRegion: a.maxRegion, ImageGUID: a.imageGUID,
+		MaxQueuePairs: limit(a.maxQP), MaxWork: limit(a.maxQPWork), MaxSegments: limit(a.maxSegments), MaxReadSegments: limit(a.maxReadSegments),
+		MaxCompletionQueues: limit(a.maxCQ), MaxCompletions: limit(a.maxCQEntries), MaxRegions: limit(a.maxMR), MaxDomains: limit(a.maxPD),
+		MaxReadsIn: limit(a.maxReadsIn), MaxReadsOut: limit(a.maxReadsOut),
+		MaxSharedQueues: limit(a.maxSRQ), MaxSharedWork: limit(a.maxSRQWork), MaxSharedSegments: limit(a.maxSRQSegments),
+		Ports: int(a.ports), Atomics: a.atomics != 0,
+	}
+	if got.MaxQueuePairs == 0 || got.MaxWork == 0 || got.MaxSegments == 0 || got.MaxCompletions == 0 || got.Ports == 0 {
+		return got, c.err("query device", nonsense("limits of zero: %+v", got))
+	}
+	return got, nil
+}
+
+// PortState is the state of a port (enum ib_port_state).
+type PortState uint8
+
+// PortActive is the state of a port with a link.
+const PortActive PortState = 4
+
+// PortAttributes are those of a port.
+type PortAttributes struct {
+	State PortState
+	// MaxMessage is the longest message in bytes.
+	MaxMessage uint32
+	// ActiveMTU is in the kernel's steps: 1 is 256 bytes, 5 is 4096.
+	ActiveMTU uint8
+	LID       uint16
+	// Ethernet says that the link layer is not InfiniBand's: RoCE, iWARP.
+	Ethernet bool
+}
+
+// Port asks for the attributes of a port; they begin with 1.
+func (c *Context) Port(number int) (PortAttributes, error) {
+	var a portAnswer
+	if err := call(c, "query port", cmdQueryPort, &portRequest{port: uint8(number)}, &a, nil, nil); err != nil {
+		return PortAttributes{}, err
+	}
+	got := PortAttributes{State: PortState(a.state), MaxMessage: a.maxMessage, ActiveMTU: a.activeMTU, LID: a.lid, Ethernet: a.linkLayer == 2}
+	if got.MaxMessage == 0 {
+		return got, c.err("query port", nonsense("messages of zero bytes"))
+	}
+	return got, nil
+}
+
+// EventType is the kind of an asynchronous event (enum ibv_event_type).
+type EventType uint32
+
+// The events.
+const (
+	EventCompletionQueueError EventType = 0
+	EventQueuePairFatal       EventType = 1
+	EventQueuePairRequest     EventType = 2
+	EventQueuePairAccess      EventType = 3
+	EventDeviceFatal          EventType = 8
+	EventPortActive           EventType = 9
+	EventPortError            EventType = 10
+	EventSharedQueueLimit     EventType = 15
+)
+
+// Event is what happened to a device, a port, a queue or a queue pair.
+type Event struct {
+	Type EventType
+	// Element is the User value of the queue or queue pair, or the number of the port.
+	Element uint64
+}
+
+// eventSize is sizeof(struct ib_uverbs_async_event_desc).
+const eventSize = 16
+
+// EventFD is a descriptor that is readable when an event waits. It belongs to the context.
+func (c *Context) EventFD() int { return c.events }
+
+// NextEvent takes an event. It returns false when there is none. A device that was removed
+// reports EventDeviceFatal, then EIO for ever.
+func (c *Context) NextEvent() (Event, bool, error) {
+	var b [eventSize]byte
+	n, err := readEvent(c.events, b[:])
+	if n == 0 || err != nil {
+		return Event{}, false, c.err("read events", err)
+	}
+	return Event{Type: EventType(binary.NativeEndian.Uint32(b[8:])), Element: binary.NativeEndian.Uint64(b[:])}, true, nil
+}
+
+// readEvent reads one event, all of it. It returns 0 when there is none.
+func readEvent(fd int, b []byte) (int, error) {
+	for {
+		n, err := unix.Read(fd, b)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case n != len(b):
+			return 0, nonsense("an event of %d bytes in place of %d", n, len(b))
+		}
+		return n, nil
+	}
+}

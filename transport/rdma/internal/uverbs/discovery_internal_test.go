@@ -1,0 +1,156 @@
+package uverbs
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func asError(err error, target **Error) bool { return errors.As(err, target) }
+
+// machine is the sysfs of a machine with two devices.
+func machine() fstest.MapFS {
+	files := fstest.MapFS{}
+	add := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text)} }
+	add("sys/class/infiniband_verbs/abi_version", "6\n")
+	for i, name := range []string{"siw0", "mlx5_0"} {
+		at := "sys/class/infiniband_verbs/uverbs" + string(rune('0'+i))
+		add(at+"/ibdev", name+"\n")
+		add(at+"/abi_version", "1\n")
+		add("sys/class/infiniband/"+name+"/node_guid", "0102:0304:0506:0708\n")
+		add("sys/class/infiniband/"+name+"/node_type", []string{"4: RNIC\n", "1: CA\n"}[i])
+	}
+	add("sys/class/infiniband/mlx5_0/ports/1/gids/0", "fe80:0000:0000:0000:0202:0304:0506:0708\n")
+	add("sys/class/infiniband/mlx5_0/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a09:0001\n")
+	add("sys/class/infiniband/mlx5_0/ports/1/gids/2", "0000:0000:0000:0000:0000:0000:0000:0000\n")
+	add("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/1", "RoCE v2\n")
+	add("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth0\n")
+	return files
+}
+
+func TestDevicesOfSysfs(t *testing.T) {
+	known := func() (map[string]Driver, error) { return map[string]Driver{"siw0": DriverSIW}, nil }
+	all, err := devices(machine(), known)
+	require.NoError(t, err)
+	guid := binary.NativeEndian.Uint64([]byte{1, 2, 3, 4, 5, 6, 7, 8})
+	require.Equal(t, []Device{
+		{Name: "siw0", File: "dev/infiniband/uverbs0", ABI: 1, Driver: DriverSIW, GUID: guid, Transport: TransportIWARP},
+		{Name: "mlx5_0", File: "dev/infiniband/uverbs1", ABI: 1, GUID: guid},
+	}, all)
+
+	list, err := gids(machine(), "mlx5_0", 1)
+	require.NoError(t, err)
+	require.Len(t, list, 2, "free places are left out")
+	require.Equal(t, "RoCE v2", list[1].Kind)
+	require.Equal(t, "eth0", list[1].Interface)
+	require.Equal(t, "10.9.0.1", list[1].Address.Unmap().String())
+	require.Equal(t, 1, list[1].Index)
+
+	none, err := devices(fstest.MapFS{}, known)
+	require.NoError(t, err)
+	require.Empty(t, none)
+
+	removed := machine()
+	delete(removed, "sys/class/infiniband/siw0/node_guid")
+	all, err = devices(removed, known)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+
+	for _, name := range []string{"sys/class/infiniband/siw0/node_guid", "sys/class/infiniband_verbs/uverbs0/abi_version"} {
+		broken := machine()
+		broken[name] = &fstest.MapFile{Data: []byte("none\n")}
+		_, err = devices(broken, known)
+		require.ErrorContains(t, err, "siw0: ")
+	}
+	failed := errors.New("no netlink")
+	_, err = devices(machine(), func() (map[string]Driver, error) { return nil, failed })
+	require.ErrorIs(t, err, failed)
+}
+
+// message is a netlink message.
+func message(kind uint16, body []byte) []byte {
+	b := binary.NativeEndian.AppendUint32(nil, uint32(unix.NLMSG_HDRLEN+len(body)))
+	b = binary.NativeEndian.AppendUint16(b, kind)
+	b = append(b, make([]byte, 10)...)
+	b = append(b, body...)
+	return append(b, make([]byte, padding(len(body)))...)
+}
+
+func deviceMessage(name string, index uint32) []byte {
+	body := appendAttribute(nil, nldevIndex, binary.NativeEndian.AppendUint32(nil, index))
+	return message(nldevClient<<10|nldevGet, appendAttribute(body, nldevName, append([]byte(name), 0)))
+}
+
+// netlinkOf answers requests for drivers like a kernel with three devices: one without
+// verbs, and one that does not say which driver it has. The dump is cut.
+func netlinkOf(cut int) func([]byte, func([]byte) (bool, error)) error {
+	dump := append(deviceMessage("siw0", 7), deviceMessage("hfi0", 8)...)
+	dump = append(append(dump, deviceMessage("old0", 9)...), message(unix.NLMSG_DONE, words(0))...)
+	if cut >= 0 {
+		dump = dump[:cut:cut]
+	}
+	return func(request []byte, take func([]byte) (bool, error)) error {
+		if binary.NativeEndian.Uint16(request[4:]) == nldevClient<<10|nldevGet {
+			done, err := take(dump)
+			if err == nil && !done {
+				err = errMessage // a kernel goes on with another datagram
+			}
+			return err
+		}
+		attributes, err := parseAttributes(request[unix.NLMSG_HDRLEN:])
+		if err != nil {
+			return err
+		}
+		answer := message(unix.NLMSG_ERROR, words(^uint32(unix.ENOENT)+1))
+		switch binary.NativeEndian.Uint32(attributes[nldevIndex]) {
+		case 7:
+			answer = message(nldevClient<<10|nldevGetCharDevice, appendAttribute(nil, nldevDriver, words(uint32(DriverSIW))))
+		case 9:
+			answer = message(nldevClient<<10|nldevGetCharDevice, appendAttribute(nil, nldevIndex, words(9)))
+		}
+		_, err = take(answer)
+		return err
+	}
+}
+
+func TestDrivers(t *testing.T) {
+	all, err := drivers(netlinkOf(-1))
+	require.NoError(t, err)
+	require.Equal(t, map[string]Driver{"siw0": DriverSIW}, all)
+	whole := 0
+	for cut := 0; ; cut++ {
+		_, err := drivers(netlinkOf(cut))
+		if err == nil {
+			whole = cut
+			break
+		}
+		require.ErrorIs(t, err, errMessage)
+	}
+	require.Greater(t, whole, 3*unix.NLMSG_HDRLEN)
+	_, err = Devices() // those of this machine, whatever they are
+	require.NoError(t, err)
+}
+
+func FuzzMessages(f *testing.F) {
+	f.Add(append(deviceMessage("siw0", 7), message(unix.NLMSG_DONE, words(0))...))
+	f.Add(message(unix.NLMSG_ERROR, words(1<<32-2)))
+	f.Add(message(unix.NLMSG_ERROR, nil))
+	f.Add([]byte{17, 0, 0, 0, 1, 20})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n := 0
+		_, err := messages(b, func(attributes map[uint16][]byte) error {
+			n++
+			for _, v := range attributes {
+				require.Less(t, len(v), len(b))
+			}
+			return nil
+		})
+		if err == nil {
+			require.LessOrEqual(t, n*unix.NLMSG_HDRLEN, len(b))
+		}
+	})
+}

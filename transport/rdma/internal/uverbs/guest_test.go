@@ -1,0 +1,40 @@
+package uverbs_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
+)
+
+// inGuest is set where the tests of a real device run.
+const inGuest = "GORUN_TEST_UVERBS"
+
+// TestKernel runs the tests of this package that need a device in a guest machine.
+func TestKernel(t *testing.T) {
+	share := t.TempDir()
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 3 * time.Minute})
+	rdmavm.TestProgram(t, share)
+	for _, device := range []string{"rxe_dummy0", "siw_dummy1"} {
+		t.Run(device, func(t *testing.T) {
+			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDevice -test.v -test.timeout 100s")
+			require.NoError(t, err)
+			require.Zero(t, status, out)
+			require.Contains(t, out, "--- PASS: TestDeviceMemory")
+			t.Log(out)
+		})
+	}
+}
+
+// deviceName returns the device of the guest, or skips.
+func deviceName(t *testing.T) string {
+	t.Helper()
+	name := os.Getenv(inGuest)
+	if name == "" {
+		t.Skip("runs in a guest machine: see TestKernel")
+	}
+	return name
+}

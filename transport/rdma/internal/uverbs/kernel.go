@@ -1,0 +1,55 @@
+package uverbs
+
+import (
+	goruntime "runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// kernel is what a context asks of its device file. Tests have one without a device.
+type kernel interface {
+	// command carries out one command. The answer, if there is one, is in out when it
+	// returns; the kernel does not say how much of it was written.
+	command(in, out []byte) error
+	// ring carries out a command that has its answer's place in it already.
+	ring(in []byte) error
+	// mapQueue maps memory that the driver shares.
+	mapQueue(offset int64, length int) ([]byte, error)
+	unmap(b []byte) error
+	close() error
+}
+
+// file is a device file.
+type file struct{ fd int }
+
+func (f file) command(in, out []byte) error {
+	// The answer's address is in the command as a number, which does not keep it in its
+	// place.
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	if len(out) > 0 {
+		pin.Pin(&out[0])
+		setResponse(in, out)
+	}
+	for {
+		_, err := unix.Write(f.fd, in)
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func (f file) ring(in []byte) error {
+	if errno := ring(f.fd, in); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func (f file) mapQueue(offset int64, length int) ([]byte, error) {
+	return unix.Mmap(f.fd, offset, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+}
+
+func (f file) unmap(b []byte) error { return unix.Munmap(b) }
+
+func (f file) close() error { return unix.Close(f.fd) }

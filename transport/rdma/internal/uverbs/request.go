@@ -1,0 +1,122 @@
+package uverbs
+
+// Opcode is the kind of a request to a send queue (enum ibv_wr_opcode).
+type Opcode uint8
+
+// The requests.
+const (
+	OpWrite          Opcode = 0
+	OpWriteImmediate Opcode = 1
+	OpSend           Opcode = 2
+	OpSendImmediate  Opcode = 3
+	OpRead           Opcode = 4
+	OpCompareSwap    Opcode = 5
+	OpFetchAdd       Opcode = 6
+	OpSendInvalidate Opcode = 9
+)
+
+// Flags modify a request (enum ibv_send_flags).
+type Flags uint8
+
+// The flags.
+const (
+	// FlagFence starts the request when earlier Reads and atomics are complete. siw does not
+	// take it for a Read.
+	FlagFence Flags = 1
+	// FlagSignalled asks for a completion of a request that succeeds.
+	FlagSignalled Flags = 2
+	// FlagSolicited makes the peer's completion one that ArmSolicited waits for.
+	FlagSolicited Flags = 4
+	// FlagInline copies the bytes during the post; they need no region.
+	FlagInline Flags = 8
+)
+
+// Segment is memory of a request, in a region that its key names.
+type Segment struct {
+	Data []byte
+	LKey uint32
+}
+
+// SendRequest is a request to a send queue.
+type SendRequest struct {
+	// ID comes back in the Completion.
+	ID       uint64
+	Op       Opcode
+	Flags    Flags
+	Segments []Segment
+	// RemoteAddress and RKey are the peer's memory, of Write, Read and the atomics.
+	RemoteAddress uint64
+	RKey          uint32
+	// Immediate is the number that goes with a message of such an Opcode.
+	Immediate uint32
+	// Invalidate is the peer's key of OpSendInvalidate.
+	Invalidate uint32
+	// Compare and Swap are those of OpCompareSwap. Compare is the summand of OpFetchAdd.
+	Compare, Swap uint64
+}
+
+// ReceiveRequest is memory for one message.
+type ReceiveRequest struct {
+	ID       uint64
+	Segments []Segment
+}
+
+// Status is how a request ended (enum ibv_wc_status).
+type Status uint8
+
+// The statuses.
+const (
+	StatusSuccess          Status = 0
+	StatusLocalLength      Status = 1
+	StatusLocalOperation   Status = 2
+	StatusLocalProtection  Status = 4
+	StatusFlushed          Status = 5
+	StatusBadResponse      Status = 7
+	StatusLocalAccess      Status = 8
+	StatusRemoteInvalid    Status = 9
+	StatusRemoteAccess     Status = 10
+	StatusRemoteOperation  Status = 11
+	StatusRetries          Status = 12
+	StatusReceiverNotReady Status = 13
+	StatusGeneral          Status = 21
+)
+
+// Completed is what was completed (enum ibv_wc_opcode). It is not set if the status is an
+// error.
+type Completed uint8
+
+// What is completed.
+const (
+	CompletedSend             Completed = 0
+	CompletedWrite            Completed = 1
+	CompletedRead             Completed = 2
+	CompletedCompareSwap      Completed = 3
+	CompletedFetchAdd         Completed = 4
+	CompletedReceive          Completed = 128
+	CompletedReceiveImmediate Completed = 129
+)
+
+// Completion is an entry of a completion queue.
+type Completion struct {
+	// ID is that of the request.
+	ID uint64
+	// Length is what was received, sent, written or read.
+	Length uint32
+	// QueuePair is the number of the queue pair.
+	QueuePair uint32
+	// Immediate is valid with HasImmediate, Invalidated with HasInvalidated. siw does not
+	// say which key was invalidated.
+	Immediate, Invalidated       uint32
+	Status                       Status
+	Op                           Completed
+	HasImmediate, HasInvalidated bool
+}
+
+// total is the length of all segments.
+func total(segments []Segment) int {
+	n := 0
+	for i := range segments {
+		n += len(segments[i].Data)
+	}
+	return n
+}
