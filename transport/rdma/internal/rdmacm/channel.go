@@ -74,10 +74,13 @@ func (c *Channel) find(uid uint64) *ID {
 }
 
 // Next returns the next event (rdma_get_cm_event(3)), or false if there is none. It does
-// not wait.
+// not wait, and costs one system call when there is none.
 func (c *Channel) Next(e *Event) (bool, error) {
 	c.reading.Lock()
 	defer c.reading.Unlock()
+	if !c.driver.Ready() {
+		return false, nil
+	}
 	var body [nextSize]byte
 	for {
 		clear(c.answer[:])

@@ -60,6 +60,12 @@ func TestEventsAreMatchedByUID(t *testing.T) {
 	more, err = c.Next(&e)
 	require.NoError(t, err)
 	require.False(t, more)
+	u.quiet = true
+	u.errors[next] = unix.EIO // it is not asked
+	more, err = c.Next(&e)
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = c.Next(&e) }))
 	require.NoError(t, c.Close())
 	require.True(t, u.closed)
 }

@@ -6,6 +6,8 @@ import "encoding/binary"
 type Driver interface {
 	// Do carries out a command. It may be called from several goroutines.
 	Do(c *Command) error
+	// Ready reports whether there may be an event. It is cheap, and allocates nothing.
+	Ready() bool
 	// Descriptor is readable while there are events.
 	Descriptor() int
 	// Close ends every id. Commands under way may outlast it.

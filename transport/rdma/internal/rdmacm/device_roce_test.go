@@ -147,8 +147,9 @@ func TestRoCEBacklog(t *testing.T) {
 
 // TestRoCEKilled: the kernel ends the connections of a process that is killed.
 func TestRoCEKilled(t *testing.T) {
+	ip := device(t)
 	passive := newSide(t)
-	listener, at := passive.listener(device(t), 1)
+	listener, at := passive.listener(ip, 1)
 	peer := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestRoCEPeer$")
 	peer.Env = append(os.Environ(), devicePeer+"="+at.String())
 	require.NoError(t, peer.Start())

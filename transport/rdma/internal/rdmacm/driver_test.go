@@ -34,6 +34,8 @@ type ucma struct {
 	seen   []rdmacm.Command
 	last   uint32
 	closed bool
+	// quiet says that there is no event.
+	quiet bool
 }
 
 func newUcma() *ucma {
@@ -73,6 +75,9 @@ func (u *ucma) Do(c *rdmacm.Command) error {
 	}
 	return nil
 }
+
+// Ready implements rdmacm.Driver.
+func (u *ucma) Ready() bool { return !u.quiet }
 
 // Descriptor implements rdmacm.Driver.
 func (u *ucma) Descriptor() int { return -1 }

@@ -75,6 +75,17 @@ func (f *file) Do(c *Command) error {
 	}
 }
 
+// Ready implements Driver.
+func (f *file) Ready() bool {
+	if f.enter() != nil {
+		return true // Next says why
+	}
+	defer f.leave()
+	p := [1]unix.PollFd{{Fd: int32(f.fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p[:], 0)
+	return n != 0 || err != nil
+}
+
 // Descriptor implements Driver.
 func (f *file) Descriptor() int { return f.fd }
 

@@ -52,11 +52,20 @@ func TestFile(t *testing.T) {
 	require.NoError(t, f.Do(&Command{Number: 10, Body: []byte{9, 0, 0, 0}}))
 	require.Equal(t, []byte{10, 0, 0, 0, 4, 0, 0, 0, 9, 0, 0, 0}, heard())
 
+	require.False(t, f.Ready())
+	_, err = unix.Write(pair[1], []byte{1})
+	require.NoError(t, err)
+	require.True(t, f.Ready())
+	require.Zero(t, testing.AllocsPerRun(100, func() { f.Ready() }))
+	_, err = unix.Read(pair[0], make([]byte, 1))
+	require.NoError(t, err)
+
 	f.write = func(int, []byte) (int, error) { return 3, nil }
 	require.ErrorIs(t, f.Do(&Command{Number: 10, Body: make([]byte, 4)}), io.ErrShortWrite)
 	f.write = unix.Write
 	require.NoError(t, f.Close())
 	require.ErrorIs(t, f.Close(), os.ErrClosed)
+	require.True(t, f.Ready()) // so that somebody asks, and hears why not
 	require.ErrorIs(t, f.Do(&Command{Number: 10, Body: make([]byte, 4)}), os.ErrClosed)
 	_, err = unix.Read(pair[1], make([]byte, 1))
 	require.NoError(t, err) // the other end has been closed
