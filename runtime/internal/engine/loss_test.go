@@ -121,6 +121,32 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A probe that was woken for a message hears of the loss of its sender, with which the message
+// went before the probe could look.
+func TestLossTakesTheMessageOfAProbe(t *testing.T) {
+	for name, from := range map[string]engine.Match{"named": at(1, 9), "any": {Context: 1, Peer: engine.AnySource, Tag: engine.AnyTag}} {
+		t.Run(name, func(t *testing.T) {
+			s, e := newStranger(t)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends a hang
+			defer cancel()
+			done := make(chan error, 1)
+			go func() { _, err := e.Probe(ctx, from, 0); done <- err }()
+			for len(e.Blocked()) == 0 {
+				goruntime.Gosched()
+			}
+			// One poll finds both.
+			require.NoError(t, e.Await(none, func() bool {
+				s.frames = append(s.frames, strange{peer: 1, h: transport.Header{A: 2 | 1<<32, B: 9}, body: make([]byte, 24)})
+				s.down = append(s.down, 1)
+				return true
+			}, 0, "tell"))
+			var down *engine.PeerError
+			require.ErrorAs(t, <-done, &down)
+			require.Equal(t, 1, down.Rank)
+		})
+	}
+}
+
 // The transport hears that a peer was reaped that had been given up before.
 func TestMarkDownAfterLoss(t *testing.T) {
 	s, e := newStranger(t)

@@ -108,8 +108,15 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 	e.probing = append(e.probing, w)
 	for g == nil && err == nil {
 		w.fired = false
-		if err = e.wait(ctx, w); err == nil {
-			g = e.match.look(w.from) // another goroutine may have been faster
+		if err = e.wait(ctx, w); err != nil {
+			break
+		}
+		// The message may be gone again: taken, withdrawn, or lost with its sender. A loss or
+		// a break since the wake-up did not end this wait, which had ended already.
+		if g = e.match.look(w.from); g == nil {
+			if err = e.checkSource(from); err == nil {
+				err = e.knownLoss(w.from, what)
+			}
 		}
 	}
 	i := slices.Index(e.probing, w)

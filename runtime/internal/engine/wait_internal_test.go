@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	goruntime "runtime"
 	"testing"
 	"time"
 
@@ -36,4 +37,26 @@ func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
 	e.expire(ended, again, first+1)
 	require.False(t, again.over(), "by a context of who had the record before")
 	require.NoError(t, e.Close())
+}
+
+// A probe that was woken for a message, and finds that another goroutine has taken it, hears
+// of what ended the probes of its context meanwhile.
+func TestBreakWhileAProbeWakes(t *testing.T) {
+	e, err := New(Config{Size: 1})
+	require.NoError(t, err)
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends a hang
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { _, err := e.Probe(ctx, Match{Context: 1, Peer: 0, Tag: 1}, 0); done <- err }()
+	for len(e.Blocked()) == 0 {
+		goruntime.Gosched()
+	}
+	e.lock()
+	for _, w := range e.probing {
+		e.fire(w)
+	}
+	e.broken = map[uint32]error{1: ErrAddress}
+	e.unlock()
+	require.ErrorIs(t, <-done, ErrAddress)
 }
