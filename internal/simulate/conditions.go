@@ -84,7 +84,7 @@ func Draw(seed int64, ranks int, mortal bool) Conditions {
 		Jitter:  Pick(r, 0, 2*time.Microsecond, 100*time.Microsecond, 20*time.Millisecond),
 		Connect: Pick(r, 0, 50*time.Microsecond, 30*time.Millisecond),
 		Lane:    Pick(r, 1, 2, 8, 64),
-		Budget:  int64(Pick(r, 4<<10, 64<<10, 64<<20) * ranks),
+		Budget:  int64(Pick(r, 4<<10, 8<<10, 64<<10, 64<<20) * ranks),
 		Slow:    map[int]bool{},
 	}
 	c.EagerBest = Pick(r, c.MaxEager, c.MaxEager/2, 64)

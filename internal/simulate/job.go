@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,44 @@ type Rank struct {
 	// Ended is closed when the job ends before its time, or the rank dies: waits that are
 	// not gorun's end with it.
 	Ended <-chan struct{}
+
+	meeting *meeting
+}
+
+// Silence is longer than any message is under way.
+const Silence = 3 * time.Second
+
+// meeting is what the ranks of a job share for Meet.
+type meeting struct {
+	mu   sync.Mutex
+	n    int // ranks that are there
+	next chan struct{}
+}
+
+// Meet waits, without a message, until all ranks have called it. Where a rank may die it must
+// not be called.
+func (r Rank) Meet() error {
+	m := r.meeting
+	m.mu.Lock()
+	all := m.next
+	if m.n++; m.n == r.Size() {
+		m.n, m.next = 0, make(chan struct{})
+		close(all)
+	}
+	m.mu.Unlock()
+	select {
+	case <-all:
+		return nil
+	case <-r.Ended:
+		return ErrHang
+	}
+}
+
+// Calm is Meet, and then waits until nothing is under way.
+func (r Rank) Calm() error {
+	err := r.Meet()
+	time.Sleep(Silence) // virtual time
+	return err
 }
 
 // Result is what a run came to.
@@ -120,12 +159,13 @@ func (r *Result) run(p Program) {
 	for i := range ended {
 		ended[i], end[i] = context.WithCancel(ctx)
 	}
+	meet := &meeting{next: make(chan struct{})}
 	net := newNetwork(r.Ranks, r.Seed, r.Conditions, p.Trace)
 	job, err := localjob.Start(localjob.Config{
 		Ranks: r.Ranks, Network: net, Budget: r.Conditions.Budget,
 		Main: func(world any) error {
 			w := world.(*runtime.World)
-			err := p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done()})
+			err := p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done(), meet})
 			if err != nil {
 				net.fail(w.Rank())
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/internal/simulate"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -267,10 +266,9 @@ func (p *stage) await() error {
 			}
 		}
 	}
-	if err := collectives.Barrier(p.rank.Comm()); err != nil {
+	if err := p.rank.Calm(); err != nil {
 		return err
 	}
-	time.Sleep(silence)
 	if len(p.complete)+len(p.watched) > 0 {
 		return fmt.Errorf("%d letters and %d ends too many", len(p.complete), len(p.watched))
 	}

@@ -3,7 +3,6 @@ package program
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/gorun-hpc/gorun/internal/simulate"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -28,9 +27,6 @@ func Survive() simulate.Program {
 	return simulate.Program{Name: "survive", Ranks: []int{2, 3, 5, 8}, Mortal: true, Main: exchange}
 }
 
-// silence is how long nothing more may come at the end.
-const silence = 10 * time.Second
-
 func exchange(r simulate.Rank) error {
 	lost := newLosses(r.Conditions)
 	comms, err := classComms(r.Comm())
@@ -39,14 +35,15 @@ func exchange(r simulate.Rank) error {
 	}
 	draw := r.Random(streamPlan)
 	p := newPlan(draw, r.Size(), simulate.Pick(draw, 10, 50, 300), r.Conditions)
+	hasty := simulate.Chance(draw, 0.4)
 	jobs := []func() error{func() error {
-		s := &sender{world: r.World, comms: comms, random: r.Random(uint32(streamSenders + r.Rank())), lost: lost}
+		s := &sender{world: r.World, comms: comms, random: r.Random(uint32(streamSenders + r.Rank())), lost: lost, hasty: hasty}
 		return s.run(p.of(func(m *parcel) bool { return m.from == r.Rank() }))
 	}}
 	for k := range classes {
 		jobs = append(jobs, func() error {
 			in := &receiver{
-				comm: comms[k], class: k, random: r.Random(uint32(streamReceivers + 100*r.Rank() + int(k))), lost: lost, longest: p.longest,
+				comm: comms[k], class: k, random: r.Random(uint32(streamReceivers + 100*r.Rank() + int(k))), lost: lost, longest: p.longest, late: hasty,
 				due: p.of(func(m *parcel) bool { return m.to == r.Rank() && m.class == k }), posted: map[pattern]int{},
 			}
 			return in.run()
@@ -55,19 +52,25 @@ func exchange(r simulate.Rank) error {
 	if err := together(jobs); err != nil || lost.mortal {
 		return err
 	}
-	time.Sleep(silence)
-	for _, c := range comms {
+	if err := r.Calm(); err != nil {
+		return err
+	}
+	for _, c := range comms[:classes] {
 		if s, found, err := runtime.Iprobe(c, runtime.AnySource, runtime.AnyTag); found || err != nil {
 			return errors.Join(err, fmt.Errorf("after all messages there is one more: %+v", s))
 		}
 	}
+	if simulate.Chance(draw, 0.5) {
+		return credits(r, comms[classes])
+	}
 	return nil
 }
 
-// classComms returns the communicators of the classes.
+// classComms returns the communicators of the classes, and one more for the check of the
+// credit.
 func classComms(world *runtime.Comm) ([]*runtime.Comm, error) {
 	comms := []*runtime.Comm{world, world}
-	for range 2 {
+	for range classes + 1 - sourced {
 		c, err := world.Dup()
 		if err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ const (
 	tagged               // AnySource and the tag, on the communicator of the World
 	sourced              // the source and AnyTag
 	wild                 // AnySource and AnyTag
+	mixed                // all of these by chance: a rank has messages of one source and tag
 	classes
 )
 
@@ -42,14 +43,18 @@ func newPlan(r *rand.Rand, ranks, messages int, c *simulate.Conditions) *plan {
 	p := &plan{}
 	// Few pairs, classes and tags show a wrong order, many what mixes them up.
 	senders, tags := simulate.Pick(r, 1, ranks, ranks), simulate.Pick(r, 1, 3)
-	some := simulate.Pick(r, []class{named, tagged, sourced, wild}, []class{class(r.IntN(int(classes)))})
+	some := simulate.Pick(r, []class{named, tagged, sourced, wild, mixed}, []class{class(r.IntN(int(classes)))})
 	for i := range messages {
 		m := parcel{
 			from: r.IntN(senders), to: r.IntN(ranks), class: simulate.Pick(r, some...), tag: r.IntN(tags),
 			size: drawSize(r, c), number: uint32(i),
 		}
-		if m.class == tagged {
+		switch m.class {
+		case tagged:
 			m.tag += taggedTags
+		case mixed:
+			m.from, m.tag = m.to%senders, 0
+		default:
 		}
 		p.longest = max(p.longest, m.size)
 		p.parcels = append(p.parcels, m)
@@ -66,6 +71,8 @@ func drawSize(r *rand.Rand, c *simulate.Conditions) int {
 		return max(0, c.MaxEager+r.IntN(3)-1)
 	case 2:
 		return r.IntN(100 << 10)
+	case 3:
+		return 0
 	default:
 		return r.IntN(128)
 	}

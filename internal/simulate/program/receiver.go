@@ -20,6 +20,7 @@ type receiver struct {
 	// due are the messages that have not come, in the order of the plan.
 	due     []*parcel
 	longest int
+	late    bool
 	open    []incoming
 	bereft  bool // a rank was lost
 	// posted counts the receives under way by what they match.
@@ -56,6 +57,9 @@ func (p pattern) matches(m *parcel) bool {
 // run receives all. The first message that is due is always received for, so that no
 // sender that waits for its end waits in vain: after each result there may be another.
 func (r *receiver) run() error {
+	if r.late {
+		time.Sleep(time.Second) // virtual time: much has come when the first receive begins
+	}
 	for m := r.next(); m != nil || len(r.open) > 0; m = r.next() {
 		if simulate.Chance(r.random, 0.1) {
 			time.Sleep(simulate.Within(r.random, 10*time.Millisecond))
@@ -104,8 +108,20 @@ func (r *receiver) forgive(err error) error {
 	return r.lost.unexpected(err)
 }
 
+// loosen returns what a receive of a pattern asks for.
+func (r *receiver) loosen(p pattern) pattern {
+	if r.class == mixed && simulate.Chance(r.random, 0.5) {
+		p.source = runtime.AnySource
+	}
+	if r.class == mixed && simulate.Chance(r.random, 0.5) {
+		p.tag = runtime.AnyTag
+	}
+	return p
+}
+
 // receive waits for one message in one of the ways that there are.
 func (r *receiver) receive(p pattern) error {
+	p = r.loosen(p)
 	room := make([]byte, r.longest+1)
 	switch r.random.IntN(6) {
 	case 0:
@@ -128,7 +144,8 @@ func (r *receiver) receive(p pattern) error {
 func (r *receiver) post(p pattern) {
 	room := make([]byte, r.longest+1)
 	r.posted[p]++
-	r.open = append(r.open, incoming{runtime.Irecv(r.comm, room, p.source, p.tag), p, room})
+	ask := r.loosen(p)
+	r.open = append(r.open, incoming{runtime.Irecv(r.comm, room, ask.source, ask.tag), p, room})
 }
 
 // took checks what a receive has brought.

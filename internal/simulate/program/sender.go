@@ -17,6 +17,8 @@ type sender struct {
 	comms  []*runtime.Comm // by class
 	random *rand.Rand
 	lost   *losses
+	// hasty says that it waits for little.
+	hasty bool
 	// open are the nonblocking sends under way, with what is to be sent.
 	open []outgoing
 }
@@ -40,7 +42,7 @@ func (s *sender) run(list []*parcel) error {
 		if err := s.lost.unexpected(s.send(m)); err != nil {
 			return fmt.Errorf("send of %v: %w", m, err)
 		}
-		for len(s.open) > s.random.IntN(windowMax) {
+		for len(s.open) > s.random.IntN(s.window()) {
 			if err := s.lost.unexpected(s.finish()); err != nil {
 				return err
 			}
@@ -54,10 +56,22 @@ func (s *sender) run(list []*parcel) error {
 	return nil
 }
 
+// window is how many sends may stay under way.
+func (s *sender) window() int {
+	if s.hasty {
+		return 10 * windowMax
+	}
+	return windowMax
+}
+
 // send sends one message in one of the ways that there are.
 func (s *sender) send(m *parcel) error {
 	c, b := s.comms[m.class], m.fill(make([]byte, m.size))
-	switch s.random.IntN(9) {
+	how := s.random.IntN(9)
+	if s.hasty {
+		how = simulate.Pick(s.random, 5, 6, 8, 8)
+	}
+	switch how {
 	case 0:
 		return runtime.Send(c, b, m.to, m.tag)
 	case 1:

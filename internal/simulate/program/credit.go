@@ -1,0 +1,101 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	// creditCost is more credit than a message of one byte takes.
+	creditCost = 512
+	// flood is more messages than most lanes and windows hold.
+	flood = 40
+	// rounds is how often something is tried.
+	rounds = 3
+)
+
+// credits checks that all credit comes back: where everything was received, at least half of
+// the first window is free, so that sends end that nobody receives yet. A pair with messages
+// in one direction alone has to tell the credit by itself.
+func credits(r simulate.Rank, c *runtime.Comm) error {
+	rank, n := c.Rank(), c.Size()
+	affordable := make([]byte, min(r.Conditions.Budget/int64(4*n*creditCost), 16))
+	exchange := func(to, from int) error {
+		for i := 0; to < n && i < len(affordable); i++ {
+			if err := runtime.Send(c, affordable[:1], to, 0); err != nil {
+				return err
+			}
+		}
+		if err := r.Meet(); err != nil {
+			return err
+		}
+		for i := 0; from >= 0 && i < len(affordable); i++ {
+			if _, err := runtime.Recv(c, affordable[:1], from, 0); err != nil {
+				return err
+			}
+		}
+		return r.Calm()
+	}
+	for d := range n {
+		if err := exchange((rank+d)%n, (rank+n-d)%n); err != nil {
+			return err
+		}
+	}
+	for i := range 2 * rounds {
+		if i >= rounds { // a rank that is out of credit gets more: this comes last
+			if err := cancels(c, r.Conditions.EagerBest); err != nil {
+				return fmt.Errorf("sends that are cancelled: %w", err)
+			}
+			if err := r.Calm(); err != nil {
+				return err
+			}
+		}
+		if err := exchange(rank+1, rank-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancels sends many messages to the next rank and cancels three of four. The others
+// arrive, and none that was cancelled.
+func cancels(c *runtime.Comm, size int) error {
+	var open []runtime.Request
+	to, from := c.Rank()+1, c.Rank()-1
+	if to < c.Size() {
+		sent := []int{0}
+		for i := range flood {
+			r := runtime.Isend(c, make([]byte, size*(i/4%2)), to, 1)
+			if i%4 == 0 {
+				open = append(open, r)
+				continue
+			}
+			r.Cancel()
+			if _, err := r.Wait(); err == nil {
+				sent[0]++
+			} else if !errors.Is(err, runtime.ErrCanceled) {
+				return err
+			}
+		}
+		sent[0] += len(open)
+		open = append(open, runtime.Isend(c, sent, to, 2))
+	}
+	if from >= 0 {
+		want := []int{0}
+		if _, err := runtime.Recv(c, want, from, 2); err != nil {
+			return err
+		}
+		for range want[0] {
+			if _, err := runtime.Recv(c, make([]byte, size), from, 1); err != nil {
+				return err
+			}
+		}
+		if s, found, err := runtime.Iprobe(c, from, 1); found || err != nil {
+			return errors.Join(err, fmt.Errorf("one message too many: %+v", s))
+		}
+	}
+	return runtime.WaitAll(open)
+}
