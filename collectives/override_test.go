@@ -73,7 +73,7 @@ func TestBadOverridesAreNamed(t *testing.T) {
 		for list, want := range map[string]string{
 			"allreduce":            `"allreduce" is not operation=algorithm`,
 			"alreduce=ring":        `no operation "alreduce"; there are barrier, bcast`,
-			"bcast=ring":           `no algorithm "ring" for bcast; there are node-small, node-pair, node-pipeline, binomial, scatter-allgather`,
+			"bcast=ring":           `no algorithm "ring" for bcast; there are node-small, node-pipeline, node-pair, binomial, scatter-allgather`,
 			"allreduce=ring,bcast": `"bcast" is not operation=algorithm`,
 		} {
 			err := collectives.Override(c, list)
@@ -82,6 +82,19 @@ func TestBadOverridesAreNamed(t *testing.T) {
 		}
 		require.NoError(t, collectives.Override(c, ""))
 		require.NoError(t, collectives.Override(c, " allreduce = ring , bcast=auto,"))
+		return nil
+	})
+}
+
+// A broadcast between two ranks is a message from 64 KiB on, if they do not share a processor.
+func TestBcastOfTwoRanks(t *testing.T) {
+	world(t, 2, func(c *runtime.Comm) error {
+		for bytes, way := range map[int]string{64 << 10: "node-pipeline", 64<<10 + 1: "node-pair"} {
+			got := collectives.Explain(c, "bcast", bytes)
+			if !strings.Contains(got, way) && !c.Oversubscribed() {
+				return fmt.Errorf("%q does not say %q", got, way)
+			}
+		}
 		return nil
 	})
 }
@@ -100,18 +113,18 @@ func TestExplain(t *testing.T) {
 		if err := check("allreduce", 1<<20, "1048576 bytes", "3 ranks on one node", "node-segments"); err != nil {
 			return err
 		}
-		if err := check("alltoall", 4<<10, "3 ranks on one node", "node-pipeline"); err != nil {
+		if err := check("alltoall", 64<<10, "3 ranks on one node", "node-pipeline"); err != nil {
 			return err
 		}
-		if err := check("alltoall", long*4, "3 ranks on one node", "node-pull"); err != nil {
+		if err := check("alltoall", 8*long, "3 ranks on one node", "node-pull"); err != nil {
 			return err
 		}
-		blocks := make([]int32, 3*long)
-		if err := collectives.AllToAll(c, blocks, make([]int32, 3*long)); err != nil {
+		blocks := make([]int64, 3*long)
+		if err := collectives.AllToAll(c, blocks, make([]int64, 3*long)); err != nil {
 			return err
 		}
 		// Now it is known that these ranks have no memory that only a system call reaches.
-		if err := check("alltoall", long*4, "3 ranks on one node", "pairwise"); err != nil {
+		if err := check("alltoall", 8*long, "3 ranks on one node", "pairwise"); err != nil {
 			return err
 		}
 		if err := check("allrduce", 1, `no operation "allrduce"`, "alltoall"); err != nil {

@@ -41,14 +41,11 @@ const (
 // small operations: above it one counter is cheaper than so many cache lines.
 const flatMax = 8
 
-// An all-to-all on a node goes through shared memory, where each block is copied
-// twice, up to blocks of pipelineMax bytes: reading a peer's private memory costs
-// a system call. When ranks share processors the system call costs more; where it is
-// forbidden, messages cost more, too: then up to pipelineLong.
-const (
-	pipelineMax  = 4 << 10
-	pipelineLong = 32 << 10
-)
+// pipelineMax is up to how many bytes a broadcast between two ranks, and a block of an
+// all-to-all on a node, go through shared memory, where they are copied twice, in segments:
+// to copy them once, from the peer's private memory, costs a system call and its work on each
+// page (docs/adr/0030).
+const pipelineMax = 64 << 10
 
 // holds returns the conditions that hold.
 func (s *situation) holds() need {
@@ -87,6 +84,7 @@ var table = []rule{
 	{opBarrier, dissemination, 0, 0, 0, "ranks on several nodes"},
 
 	{opBcast, small, near | fits, 0, 0, "data and flag are in one cache line"},
+	{opBcast, pipeline, near, 0, pipelineMax, "readers copy from root's memory while it writes"},
 	{opBcast, pair, near | two, free | readable, 0, "one message, which is copied once by both ends"},
 	{opBcast, pipeline, near, 0, 0, "readers copy from root's memory while it writes"},
 	{opBcast, binomial, 0, 0, 32 << 10, "short: fewest messages"},
@@ -122,8 +120,6 @@ var table = []rule{
 
 	{opAllToAll, small, near | allFit, 0, 0, "every rank reads its blocks in place"},
 	{opAllToAll, pipeline, near, 0, pipelineMax, "every rank reads its blocks while they are written"},
-	{opAllToAll, pull, near | readable, free, 0, "every rank reads its blocks in place, copied once"},
-	{opAllToAll, pipeline, near, 0, pipelineLong, "every rank reads its blocks while they are written"},
 	{opAllToAll, pull, near | readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
 	{opAllToAll, bruck, 0, 0, 256, "short: fewest messages"},
 	{opAllToAll, pairwise, 0, 0, 0, "long: straight into recv, copied once instead of twice"},
