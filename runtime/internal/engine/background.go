@@ -6,14 +6,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// tick is how long the engine goes without a look at its transports while its rank
-// computes after recent calls; a rank without calls for that long sleeps until an
-// arrival.
+// tick is the time between two polls of the background while the rank makes calls. After a
+// tick without calls, the background sleeps until an arrival.
 const tick = 10 * time.Millisecond
 
-// background is the goroutine that serves arrivals when nobody waits, see
-// progress.Token.NextBackground. It sleeps in the Sleeper's Idle, so that a goroutine that
-// computes keeps Go's processor.
+// background is the goroutine that handles arrivals while no goroutine waits, see
+// progress.Token.NextBackground. It sleeps in Sleeper.Idle, so that a computing goroutine
+// keeps Go's processor.
 type background struct {
 	started bool
 	closing bool
@@ -67,13 +66,13 @@ func (e *Engine) runBackground() {
 	}
 }
 
-// lingerPolls is the number of polls without success after which the background
-// leaves Gets and Puts that are under way to later ticks: about a millisecond.
+// lingerPolls is the number of polls without success after which the background stops to poll
+// for Gets and Puts until the next tick: about a millisecond.
 const lingerPolls = 1000
 
-// drain polls until two polls in a row find nothing, or many while bytes move: to
-// let a goroutine that computes run in between would cost a slice of its time. It
-// lets callers in.
+// drain polls until two polls in a row find nothing, or lingerPolls while bytes move: if a
+// computing goroutine ran in between, the transfer would wait for a whole time slice. drain
+// releases the lock when other goroutines want it.
 func (e *Engine) drain() {
 	for empty := 0; empty < 2 || e.moving > 0 && empty < lingerPolls; {
 		if e.poll(pollBudget) > 0 {
@@ -93,7 +92,7 @@ func (e *Engine) drain() {
 	}
 }
 
-// sleepIdle is Sleeper.Idle, and lets others in meanwhile.
+// sleepIdle is Sleeper.Idle without the lock.
 func (e *Engine) sleepIdle(ticket uint32) {
 	nanos := int64(-1)
 	if len(e.backlog) > 0 {
@@ -103,14 +102,14 @@ func (e *Engine) sleepIdle(ticket uint32) {
 	e.sleeper.Idle(ticket, nanos)
 }
 
-// nap is Sleeper.Yield, and lets others in meanwhile.
+// nap is Sleeper.Yield without the lock.
 func (e *Engine) nap() {
 	defer e.stepIn(e.stepOut())
 	e.sleeper.Yield()
 }
 
-// pause waits for the next tick, which is sooner while there are frames to drive, and
-// lets others in meanwhile.
+// pause waits for the next tick, or for NapLast while frames are queued. It releases the lock
+// meanwhile.
 func (e *Engine) pause() {
 	b, most := &e.background, tick
 	if len(e.backlog) > 0 {
@@ -124,7 +123,7 @@ func (e *Engine) pause() {
 	}
 }
 
-// await receives from a channel, and lets others in meanwhile.
+// await receives from a channel without the lock.
 func (e *Engine) await(ch chan struct{}) {
 	defer e.stepIn(e.stepOut())
 	<-ch

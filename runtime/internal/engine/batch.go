@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// Where a Send costs much (transport.Caps.CostlySend) actor messages share one. The first
-// goes at once. What follows it closely, before anything was heard from the peer,
-// waits in a batch, one frame, until
+// Where a Send is costly (transport.Caps.CostlySend), actor messages share one. The first
+// message is sent at once. Messages that follow within batchWithin, before a frame of the
+// peer has arrived, wait in a batch, which is one frame. The batch is sent
 //
-//   - somebody polls, who is woken for it if he sleeps;
-//   - the batch is full;
-//   - another frame goes to the peer, so that all stay in order;
-//   - batchMost is over, because nobody polls.
+//   - by the next poll; a sleeping poller is woken for it;
+//   - when it is full;
+//   - before another frame to the peer, which keeps the order;
+//   - after batchMost, if no goroutine polls.
 //
-// While the lane refuses frames the batch goes on growing. The body of the frame
-// is, for each actor message, five words of 32 bits, little endian, and its body:
+// While the lane refuses frames, the batch grows. For each actor message, the body of the
+// frame contains five words of 32 bits, little endian, and the message's body:
 //
 //	stream, tag, type, ID, length of the body
 
 const (
 	// batchMax bounds the body of a batch, in bytes.
 	batchMax = 16 << 10
-	// batchdMax is the longest actor message of a batch: a longer one is worth a Send.
-	batchdMax = 2 << 10
-	// batchdHead is what precedes the body of an actor message.
-	batchdHead = 20
-	// batchWithin is how closely actor messages follow each other that share a batch.
+	// batchedMax is the longest actor message of a batch: a longer one is worth a Send.
+	batchedMax = 2 << 10
+	// batchedHead is what precedes the body of an actor message.
+	batchedHead = 20
+	// batchWithin is the longest time between two actor messages that share a batch.
 	batchWithin = 20 * time.Microsecond
-	// batchMost is how long a batch waits, when the processor is free.
+	// batchMost is how long a batch waits if the processor is free.
 	batchMost = 100 * time.Microsecond
 )
 
 // batches are the peers with an open batch.
 type batches struct {
 	open []*peer
-	// rung says that somebody was woken to send them.
+	// rung says that the poller was woken to send them.
 	rung bool
-	// timer sends what nobody polls for; running says that it runs.
+	// timer sends them if no goroutine polls; running says that it runs.
 	timer   *time.Timer
 	running bool
 	// base is what times are measured from, within is batchWithin.
@@ -46,11 +46,11 @@ type batches struct {
 	within time.Duration
 }
 
-// batch puts an actor message into the batch of a peer, or returns false: it is to be
-// posted.
+// batch appends an actor message to the batch of a peer. It returns false if the caller has
+// to post the message by itself.
 func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
-	n := batchdHead + len(head) + len(body)
-	if n > min(batchdMax, p.caps.MaxEager) || !p.connected {
+	n := batchedHead + len(head) + len(body)
+	if n > min(batchedMax, p.caps.MaxEager) || !p.connected {
 		return false
 	}
 	if len(p.batch) == 0 {
@@ -73,11 +73,11 @@ func (e *Engine) batch(p *peer, w ActorMessage, head, body []byte) bool {
 	return true
 }
 
-// openBatch sees to it that somebody will send the batch of p.
+// openBatch arranges that the batch of p will be sent.
 func (e *Engine) openBatch(p *peer) {
 	s := &e.mail.batches
-	if !p.bundling {
-		p.bundling = true
+	if !p.batching {
+		p.batching = true
 		s.open = append(s.open, p)
 	}
 	if !s.rung {
@@ -95,15 +95,15 @@ func (e *Engine) openBatch(p *peer) {
 	s.running = true
 }
 
-// stop ends the timer. mu is held; one that fires nevertheless finds the engine
-// closing.
+// stop ends the timer. mu is held. A timer function that is already running finds that the
+// engine is closing.
 func (s *batches) stop() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
 }
 
-// batchesDue is the timer's.
+// batchesDue is the function of the timer.
 func (e *Engine) batchesDue() {
 	e.lock()
 	defer e.unlock()
@@ -113,7 +113,7 @@ func (e *Engine) batchesDue() {
 	}
 }
 
-// sendBatches sends the open batches, but those to lanes that refuse frames.
+// sendBatches sends the open batches, except those to lanes that refuse frames.
 func (e *Engine) sendBatches() {
 	s := &e.mail.batches
 	s.rung = false
@@ -123,14 +123,14 @@ func (e *Engine) sendBatches() {
 			kept = append(kept, p)
 			continue
 		}
-		p.bundling = false
+		p.batching = false
 		e.sendBatch(p)
 	}
 	clear(s.open[len(kept):])
 	s.open = kept
 }
 
-// sendBatch sends the batch of p, which may be empty: it has been sent already then.
+// sendBatch sends the batch of p. An empty one has been sent already.
 func (e *Engine) sendBatch(p *peer) {
 	if len(p.batch) == 0 {
 		return
@@ -141,10 +141,10 @@ func (e *Engine) sendBatch(p *peer) {
 	p.open()
 }
 
-// arriveBatch hands the actor messages of a batch to the actor receiver.
+// arriveBatch passes the actor messages of a batch to the actor receiver.
 func (e *Engine) arriveBatch(p *peer, b []byte) error {
 	for len(b) > 0 {
-		if len(b) < batchdHead {
+		if len(b) < batchedHead {
 			return fmt.Errorf("%w: %d bytes at the end of a batch", ErrProtocol, len(b))
 		}
 		w := ActorMessage{
@@ -154,7 +154,7 @@ func (e *Engine) arriveBatch(p *peer, b []byte) error {
 			ID:     binary.LittleEndian.Uint32(b[12:]),
 		}
 		n := binary.LittleEndian.Uint32(b[16:])
-		b = b[batchdHead:]
+		b = b[batchedHead:]
 		if w.Tag>>31 != 0 || uint64(n) > uint64(len(b)) {
 			return fmt.Errorf("%w: actor message with tag %#x of %d bytes, %d left in its batch", ErrProtocol, w.Tag, n, len(b))
 		}

@@ -25,15 +25,14 @@ func eagerCost(n int) uint32 { return uint32(n) + messageOverhead }
 // mod 2^32.
 type outgoing struct {
 	sent  uint32 // cost of all eager messages sent
-	limit uint32 // what sent may reach
+	limit uint32 // upper bound of sent
 }
 
 // fits reports whether a message of that cost may be sent.
 func (o *outgoing) fits(cost uint32) bool { return int32(o.limit-o.sent-cost) >= 0 }
 
-// raise takes the limit of a frame. It reports false when no correct peer sends
-// it: a window larger than maxWindow. A limit that goes back is a damaged peer's
-// too, and is ignored.
+// raise takes the limit of a frame. It returns false if the window is larger than maxWindow,
+// which no correct peer sends. A lower limit than before is ignored.
 func (o *outgoing) raise(limit uint32) bool {
 	if int32(limit-o.limit) > 0 {
 		o.limit = limit
@@ -43,21 +42,21 @@ func (o *outgoing) raise(limit uint32) bool {
 
 // incoming is the receiver's side of the credit of one peer.
 type incoming struct {
-	arrived  uint32 // cost of all eager messages that came
+	arrived  uint32 // cost of all eager messages that arrived
 	returned uint32 // cost of those that were matched and copied out
-	window   uint32 // what may be outstanding
-	told     uint32 // the limit last told to the peer
+	window   uint32 // limit of arrived - returned
+	told     uint32 // the last limit that was sent to the peer
 }
 
-// limit is what the peer's sent may reach.
+// limit is the upper bound of the peer's sent.
 func (i *incoming) limit() uint32 { return i.returned + i.window }
 
-// due reports whether the peer should be told by a frame of its own: half of its
-// window has come back since it last heard.
+// due reports whether a frame should be sent for the limit alone: half of the window has been
+// returned since the last limit was sent.
 func (i *incoming) due() bool { return i.limit()-i.told >= i.window/2 && i.limit() != i.told }
 
-// admit accounts for an arriving eager message. It reports false when the peer
-// has not got the credit.
+// admit accounts for an arriving eager message. It returns false if the peer had no credit
+// for it.
 func (i *incoming) admit(cost uint32) bool {
 	i.arrived += cost
 	return i.arrived-i.returned <= i.window
@@ -67,14 +66,12 @@ func (i *incoming) admit(cost uint32) bool {
 // to a peer.
 type budget struct{ free int64 }
 
-// firstWindowOf is the window that every peer has from the start; half of the
-// budget goes to these.
+// firstWindowOf is the initial window of every peer. These windows take half of the budget.
 func firstWindowOf(total int64, size int) uint32 {
 	return uint32(min(firstWindow, total/int64(2*size)))
 }
 
-// widen doubles the window of a peer that ran out of credit, as far as the budget
-// goes.
+// widen doubles the window of a peer that ran out of credit, within the budget.
 func (b *budget) widen(i *incoming) {
 	more := min(int64(i.window)+messageOverhead, b.free, maxWindow-int64(i.window))
 	if more > 0 {
@@ -83,9 +80,8 @@ func (b *budget) widen(i *incoming) {
 	}
 }
 
-// AwaitCredit waits until a stream that refused an actor message has credit again, or can
-// have none any more, being closed or of a peer that is down. The error is the one
-// of Await.
+// AwaitCredit waits until a stream that refused an actor message has credit again, is closed,
+// or its peer is down. The error is that of Await.
 func (e *Engine) AwaitCredit(l *Stream, what string) error {
 	e.lock()
 	defer e.unlock()
@@ -104,7 +100,7 @@ func (e *Engine) AwaitCredit(l *Stream, what string) error {
 	return err
 }
 
-// credited ends the waits for the credit of l, which it has got or never will.
+// credited ends the waits for the credit of l: it has credit, or will never have any.
 func (e *Engine) credited(l *Stream) {
 	for _, w := range e.crediting {
 		if w.stream == l && !w.fired {

@@ -39,9 +39,9 @@ type peer struct {
 	unused    []uint32  // numbers in streams that lead nowhere
 
 	batch    []byte        // actor messages that will share a frame
-	bundling bool          // is in batches.open
-	answered bool          // it has sent something since an actor message went alone
-	alone    time.Duration // when it did, from batches.base
+	batching bool          // it is in batches.open
+	answered bool          // the peer has sent a frame since the last actor message that went at once
+	alone    time.Duration // when that message was sent, from batches.base
 }
 
 // requests is a queue of requests, linked by their next.

@@ -6,40 +6,40 @@ import (
 	goruntime "runtime"
 )
 
-// ErrInline refuses a call that would wait on the goroutine that serves actor messages:
-// what it waits for would wait for it.
+// ErrInline refuses a call that would wait on the goroutine that serves actor messages. That
+// wait would be a deadlock, because the same goroutine delivers what it waits for.
 var ErrInline = errors.New("an inline handler must not wait")
 
-// Goroutine names the calling goroutine while it lives. Names are used again.
+// Goroutine identifies the calling goroutine while it exists. Identifiers are reused.
 func Goroutine() uintptr { return goroutine() }
 
-// Next is what the goroutine of Serve does after work.
+// Next is what the goroutine in Serve does after work.
 type Next uint8
 
-// What it may do.
+// The values of Next.
 const (
-	// Stay goes on.
+	// Stay continues.
 	Stay Next = iota
-	// Yield goes on after others, which work made runnable: they run at once, even
-	// where the rank has one processor.
+	// Yield lets the goroutines run that work made runnable, and continues. They run at once,
+	// even if the rank has one processor.
 	Yield
 	// Leave ends Serve.
 	Leave
 )
 
-// Serve makes the calling goroutine the one that serves actor messages: it polls, and
-// gives way, as any goroutine that waits, until ready returns true; then it calls
-// work without the engine's lock, and so on until the engine ends, whose error it
-// returns. ready is called with the lock held, often, and must not call the
-// engine. Waiting within work fails with ErrInline.
+// Serve makes the calling goroutine the one that serves actor messages. It polls, yields and
+// sleeps, as any waiting goroutine does, until ready returns true. Then it calls work without
+// the engine's lock. It repeats this until the engine ends, and returns the engine's error.
+// ready is called often, with the lock held, and must not call the engine. A wait within work
+// fails with ErrInline.
 //
-// After work the goroutine goes on as it says. When it leaves, Serve returns nil and
-// another goroutine calls it soon, which goes on where this one was.
+// The result of work says how the goroutine continues. After Leave, Serve returns nil, and
+// another goroutine has to call it soon, which continues in the same state.
 //
-// The serving goroutine keeps the poll token, also during work: who polls when a
-// actor message comes hands the token to it, and while more come nobody else is woken. A
-// wait that begins takes the token away; what goroutines that wait already have
-// to hear of, it tells them, and the background sees to it when work takes long.
+// The serving goroutine keeps the poll token, also during work. A goroutine that polls an
+// actor message passes the token to it, and further messages wake no other goroutine. A wait
+// that begins takes the token. The serving goroutine ends the waits of parked goroutines whose
+// words of memory have changed; while work takes long, the background passes the token on.
 func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	e.lock()
 	defer e.unlock()
@@ -62,7 +62,8 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 			e.ask() // before the work, which may take long
 			e.token.Work()
 			if e.work(work) == Leave {
-				// The token stays, and is given on if nobody comes for it.
+				// The next call of Serve gets the token. If there is none soon, the
+				// background passes it on.
 				e.mail.serving = 0
 				e.within--
 				return nil
@@ -72,7 +73,7 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 		}
 		w.fired = false
 		if err = e.wait(context.Background(), w); err != nil && ready() {
-			err = nil // what came with the end is served first; the next wait fails again
+			err = nil // serve what arrived before the end; the next wait fails again
 		}
 	}
 	e.mail.serving, e.mail.server = 0, nil
@@ -82,7 +83,7 @@ func (e *Engine) Serve(ready func() bool, work func() Next) error {
 	return err
 }
 
-// work calls work of Serve, and lets others in meanwhile.
+// work calls work of Serve without the lock.
 func (e *Engine) work(work func() Next) Next {
 	defer e.stepIn(e.stepOut())
 	next := work()
@@ -92,14 +93,14 @@ func (e *Engine) work(work func() Next) Next {
 	return next
 }
 
-// callServer tells the goroutine of Serve that something has come for it.
+// callServer tells the goroutine in Serve that a message for it has arrived.
 func (e *Engine) callServer() { e.obey(e.token.Call()) }
 
-// Rouse makes Serve look at ready again, wherever it waits.
+// Rouse makes Serve call ready again, wherever it waits.
 func (e *Engine) Rouse() { e.sleeper.Ring() }
 
-// Inline returns the error of a call that would wait for something else than the
-// engine, if it is made in a handler that Serve called, else nil.
+// Inline returns ErrInline in an error of op if it is called in a handler that Serve runs,
+// else nil. Calls that wait for anything but the engine use it.
 func (e *Engine) Inline(op string) error {
 	e.lock()
 	defer e.unlock()
@@ -109,8 +110,8 @@ func (e *Engine) Inline(op string) error {
 	return &CancelError{Op: op, Cause: ErrInline}
 }
 
-// inline reports whether a wait is one of a handler that Serve called. The end of
-// a canceled operation may be waited for.
+// inline reports whether a handler that Serve runs begins the wait w. A handler may wait for
+// the end of a canceled operation.
 func (e *Engine) inline(w *waiter) bool {
 	return w != e.mail.server && (w.req == nil || !w.req.canceled) && e.mail.serving == goroutine()
 }

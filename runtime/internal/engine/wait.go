@@ -11,16 +11,16 @@ import (
 // WaitPolicy says how long a waiting goroutine polls before it gives way.
 type WaitPolicy = progress.Policy
 
-// Polls between two looks at the clock and at others.
+// Polls between two checks of the clock and of the other goroutines.
 const (
 	burstSpinning = 64 // about a microsecond
 	burstYielding = 8  // ranks outnumber processors: every poll delays others
 )
 
-// wait waits until w is over. It returns nil when what w waits for is there, else
-// the error of ctx or of the engine; w may then be waited for again. mu is held,
-// but given up at times. Package progress decides who polls, sleeps and is woken; the
-// engine carries that out.
+// wait waits until w is over. It returns nil on success, else the error of ctx or of the
+// engine; the caller may then wait for w again. mu is held on entry and return, and released
+// meanwhile. Package progress decides which goroutine polls, sleeps and is woken; the engine
+// carries that out.
 func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	if w.over() {
 		return w.err
@@ -40,10 +40,10 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// waitPolling is wait for what is not there yet: whoever waits polls.
+// waitPolling is wait for a w that is not over yet. It polls first.
 func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	if e.token.TryBegin(&w.place) || e.begin(w) {
-		budget := 1 // what w waits for is mostly the next to come
+		budget := 1 // mostly, the next arrival is the one that w waits for
 		for range e.burstOf(w) {
 			got := e.poll(budget)
 			if w.over() {
@@ -63,15 +63,15 @@ func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	return e.waitLong(ctx, w)
 }
 
-// begin is the begin of a wait while somebody has the token.
+// begin begins a wait while the token is not free.
 func (e *Engine) begin(w *waiter) bool {
 	has, ready := e.token.Begin(&w.place)
 	e.obey(ready)
 	return has
 }
 
-// waitLong is wait for a goroutine that has polled in vain: it is listed among
-// the blocked and gives way to others.
+// waitLong is wait for a goroutine whose first polls found nothing. It is listed as blocked
+// meanwhile.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
 	w.place.Of, w.place.Word = w, w.done != nil
@@ -95,11 +95,11 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	return err
 }
 
-// giveWay does what the token says until w is over.
+// giveWay carries out the actions that the token returns until w is over.
 func (e *Engine) giveWay(w *waiter) {
 	var in progress.Input
 	var ticket uint32
-	since := w.since // when w began to poll, or found something
+	since := w.since // when w began to poll or last found something
 	var pace progress.Pace
 	pace.Start(e.cfg.Wait)
 	for {
@@ -112,7 +112,7 @@ func (e *Engine) giveWay(w *waiter) {
 		case progress.Poll:
 			got := e.pollBurst(w)
 			if w.over() {
-				continue // before the look at the clock, which takes as long as an arrival
+				continue // without reading the clock, which takes as long as an arrival
 			}
 			e.ask()
 			var polled time.Duration
@@ -143,7 +143,7 @@ func (e *Engine) giveWay(w *waiter) {
 	}
 }
 
-// obey does what an event of the token asks for.
+// obey carries out the result of an event of the token.
 func (e *Engine) obey(r progress.Ready) {
 	if r.Do&progress.Disarm != 0 {
 		e.disarm()
@@ -163,8 +163,8 @@ func (e *Engine) obey(r progress.Ready) {
 	}
 }
 
-// ask ends the waits of those that are parked or asleep and whose word of shared memory
-// has changed: nobody reports that.
+// ask ends the waits of parked and sleeping goroutines whose word of shared memory has
+// changed. No event reports that.
 func (e *Engine) ask() {
 	for p := e.token.Words(); p != nil; {
 		w := p.Of.(*waiter)
@@ -175,7 +175,7 @@ func (e *Engine) ask() {
 	}
 }
 
-// expire ends the wait of a context that is done.
+// expire ends a wait whose context is done.
 func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	e.lock()
 	defer e.unlock()
@@ -185,9 +185,9 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	}
 }
 
-// burstOf returns how often the poller polls for w before it looks around. Where
-// ranks outnumber processors, what makes a word of shared memory change needs the
-// processor that polling for it takes; a message is mostly on its way.
+// burstOf returns how often the poller polls for w before it checks anything else. Where ranks
+// outnumber processors, the rank that changes a word of shared memory may need the processor
+// that polling takes. A message, in contrast, is mostly on its way already.
 func (e *Engine) burstOf(w *waiter) int {
 	if w.done != nil && e.cfg.Wait.Spin <= 0 {
 		return 1
@@ -195,7 +195,7 @@ func (e *Engine) burstOf(w *waiter) int {
 	return e.burst
 }
 
-// pollBurst polls until w is over or somebody else should have a look.
+// pollBurst polls until w is over, the burst ends or another goroutine needs the lock.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
 	for range e.burstOf(w) {
@@ -207,7 +207,7 @@ func (e *Engine) pollBurst(w *waiter) int {
 	return got
 }
 
-// pulse lets in whoever waits for the lock or was made runnable.
+// pulse releases the lock for a moment, and lets goroutines run that were made runnable.
 func (e *Engine) pulse() {
 	crowd := e.token.Woken() || e.crowd.Load() != 0
 	defer e.stepIn(e.stepOut())
@@ -216,7 +216,8 @@ func (e *Engine) pulse() {
 	}
 }
 
-// yield lets other goroutines run, if some want to or wide is true, then other processes.
+// yield lets other goroutines run, if some are runnable or wide is true, and then other
+// processes.
 func (e *Engine) yield(wide bool) {
 	others := e.token.Woken() || wide || e.crowd.Load() != 0 || e.token.Crowded()
 	defer e.stepIn(e.stepOut())
@@ -226,8 +227,8 @@ func (e *Engine) yield(wide bool) {
 	e.sleeper.Yield()
 }
 
-// sleep sleeps until an arrival, or not longer than a nap when there are frames to drive,
-// and lets others in meanwhile.
+// sleep sleeps until an arrival, but not longer than nap while frames are queued. It releases
+// the lock meanwhile.
 func (e *Engine) sleep(w *waiter, ticket uint32, nap time.Duration) {
 	w.locate()
 	nanos := int64(-1)
@@ -238,7 +239,7 @@ func (e *Engine) sleep(w *waiter, ticket uint32, nap time.Duration) {
 	e.sleeper.Sleep(ticket, nanos)
 }
 
-// park waits until it is woken, and lets others in meanwhile.
+// park waits until it is woken, without the lock.
 func (e *Engine) park(w *waiter) {
 	if w.ch == nil {
 		w.ch = make(chan struct{}, 1)
@@ -248,8 +249,8 @@ func (e *Engine) park(w *waiter) {
 	<-w.ch
 }
 
-// arm asks every transport to ring. It returns false, with none armed, when one
-// has something to poll for.
+// arm asks every transport to ring on an arrival. It returns false, with none armed, if a
+// transport has an arrival.
 func (e *Engine) arm() bool {
 	if len(e.mail.batches.open) > 0 {
 		e.sendBatches()
@@ -277,17 +278,17 @@ func (e *Engine) disarm() {
 	}
 }
 
-// urge makes sure that somebody drives what was just queued.
+// urge makes sure that a goroutine polls for frames that were just queued.
 func (e *Engine) urge() { e.obey(e.token.Urge()) }
 
-// nothing counts a nonblocking call that found nothing, for rest.
+// nothing counts a nonblocking call without result, for rest.
 func (e *Engine) nothing() (idle uint) {
 	e.idle++
 	return e.idle
 }
 
-// rest gives way now and then after nonblocking calls that found nothing, idle of them
-// in a row: callers tend to try again at once. mu is not held.
+// rest yields sometimes after nonblocking calls without result. idle is their number in a
+// row: callers tend to repeat them at once. mu is not held.
 func (e *Engine) rest(idle uint) {
 	if idle == 0 {
 		return
@@ -300,10 +301,10 @@ func (e *Engine) rest(idle uint) {
 	}
 }
 
-// Await polls until done returns true, or ctx or the engine ends. done is called
-// with the engine's lock held, often: it reads a word of memory and must not call
-// the engine. Who makes it true rings the Sleeper. what is for Blocked. After Close it is
-// not called any more: what it asks is closed without the engine's lock.
+// Await waits until done returns true, or ctx or the engine ends. done is called often, with
+// the engine's lock held; it reads a word of memory and must not call the engine. The code
+// that changes the word rings the Sleeper. what names the wait for Blocked. After Close, done
+// is not called any more, because the memory that it reads may be gone.
 func (e *Engine) Await(ctx context.Context, done func() bool, pc uintptr, what string) error {
 	e.lock()
 	defer e.unlock()

@@ -6,14 +6,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// waiter is a goroutine that waits, and what it waits for: a request, a word of
-// shared memory (done), an unexpected message (from) or the credit of a stream.
+// waiter is a waiting goroutine and what it waits for: a request, a word of shared memory
+// (done), an unexpected message (from) or the credit of a stream.
 type waiter struct {
 	req   *Request
 	done  func() bool
-	err   error           // why it will not come
-	fired bool            // it is there
-	era   uint32          // changes with every wait: a late context does not end the next
+	err   error           // the wait has failed
+	fired bool            // the wait has succeeded
+	era   uint32          // number of the wait, so that a late context does not end the next one
 	place progress.Waiter // at the poll token
 
 	what   string
@@ -21,10 +21,10 @@ type waiter struct {
 	stream *Stream
 	pc     uintptr
 
-	since time.Time     // when it began to give way
+	since time.Time     // when the first polls had found nothing
 	ch    chan struct{} // ends a park
 
-	stack *[stackDepth]uintptr // of its goroutine, depth frames of it
+	stack *[stackDepth]uintptr // of its goroutine; depth frames are used
 	depth int
 
 	next, prev *waiter // in Engine.blocked; next also in the free list
@@ -88,7 +88,7 @@ func (e *Engine) freeWaiter(w *waiter) {
 	e.waiters = w
 }
 
-// fire ends a wait.
+// fire ends a wait with success.
 func (e *Engine) fire(w *waiter) {
 	w.fired = true
 	if !w.place.Awake() {
@@ -96,5 +96,5 @@ func (e *Engine) fire(w *waiter) {
 	}
 }
 
-// rouse makes a waiter look at its state.
+// rouse makes a waiter check whether its wait is over.
 func (e *Engine) rouse(w *waiter) { e.obey(e.token.Rouse(&w.place)) }

@@ -1,10 +1,11 @@
 package progress
 
-// NextBackground is Next for the background, which polls when nobody else does.
+// NextBackground is Next for the background goroutine, which polls when no other goroutine
+// does.
 //
-// While the rank makes calls it looks around once per tick, so that it costs them
-// nothing. After a tick without calls it sleeps with the token, until an arrival or the
-// next call that polls. While a goroutine that waits sleeps it rests.
+// While the rank makes calls, the background polls once per tick, so that it does not slow
+// them down. After a tick without calls it sleeps with the token, until an arrival or the
+// next call that polls. While a waiting goroutine sleeps, the background rests.
 func (t *Token) NextBackground(in Input) (Action, Ready) {
 	b := &t.background
 	last := b.last
@@ -42,13 +43,13 @@ func (t *Token) NextBackground(in Input) (Action, Ready) {
 	return t.pause(), r
 }
 
-// Drains reports whether the background still polls for everybody: it has the token, and
-// nobody waits to take it.
+// Drains reports whether the background continues to poll: it has the token, and no parked
+// goroutine wants it.
 func (t *Token) Drains() bool {
 	return t.state == Draining && t.parked.first == nil && !t.closed
 }
 
-// tick is what the background does at each tick.
+// tick is the event that a tick is over.
 func (t *Token) tick() (Action, Ready) {
 	late := t.state == Working && t.shifts == t.shiftSeen
 	t.shiftSeen = t.shifts
@@ -69,7 +70,7 @@ func (t *Token) tick() (Action, Ready) {
 	return t.pause(), r
 }
 
-// pause ends a look around.
+// pause ends what the background does in a tick.
 func (t *Token) pause() Action {
 	t.callsSeen = t.calls
 	if t.closed {

@@ -1,37 +1,38 @@
-// Package progress decides which goroutine of a rank polls the transports, which sleeps,
-// which is parked, and who is woken. It is a state machine without a clock, goroutine,
-// channel or system call: its methods are events, and return what the driver, which is
-// package engine, has to do. So its tests try every order of events.
+// Package progress decides which goroutine of a rank polls the transports, and which ones
+// sleep, are parked and are woken. It is a state machine without a clock, goroutine, channel
+// or system call. Its methods are events and return what the driver, package engine, has to
+// do. Therefore its tests can try every order of events.
 //
 // # The poll token
 //
-// Whoever has the token polls for all. A goroutine that waits and does not get it is
-// parked. One that has polled in vain for long sleeps in the Sleeper with the token and
-// with the transports armed; another one takes the token from a sleeper without waking
-// it, and lends it back, armed, at its end. The serving goroutine, which works at what
-// comes for actors, keeps the token between two waits, and gets it when something comes
-// for it. The background takes it when nobody else has it. See State.
+// The goroutine that has the token polls for all goroutines of the rank. A waiting goroutine
+// that does not get the token is parked. If polling finds nothing for long, the goroutine
+// sleeps in the Sleeper, with the token and with the transports armed. Another goroutine that
+// begins to wait takes the token without waking the sleeper. When its wait ends, it arms the
+// transports and returns the token to the sleeper. The serving goroutine, which runs actors,
+// gets the token when a message for an actor arrives, and keeps it between two waits. The
+// background goroutine takes the token when it is free. See State.
 //
 // # A wait
 //
-//	Begin    the token is free, or its holder sleeps or serves: poll some times, at once
-//	End      if that was enough; else
-//	Next     says what to do, again and again: Poll, then Spin, Yield or Arm, as Pace
-//	         says; Sleep after Arm; Park without the token; at last Done
+//	Begin    takes the token if it is free or its holder sleeps or serves; poll some times
+//	End      if the wait is over by then; else
+//	Next     returns the next action, repeatedly: Poll; then Spin, Yield or Arm, as Pace
+//	         decides; Sleep after Arm; Park without the token; finally Done
 //
-// The lock of the driver is given up during Spin, Yield, Sleep and Park, and during Pause
-// and Rest of the background. Everything else that an Action, an event and its Ready ask
-// for is done while it is held. No ring is lost, because the Sleeper is prepared before
-// the transports are armed, these before the words are looked at, and all that before it
-// is known that the wait is not over.
+// The driver releases its lock during Spin, Yield, Sleep and Park, and during Pause and Rest
+// of the background. It carries out everything else with the lock held. No ring is lost,
+// because the order before a sleep is: prepare the Sleeper, arm the transports, check the
+// words of memory, check whether the wait is over.
 //
 // # Transitions
 //
-// Next=Sleep is the event Next that returns Sleep. A comma separates alternatives: the
-// states it may come from, the states it may lead to, what it may ask for (Wake is
-// Ready.Wake, - nothing). "same" is the state before. Any other event in any other state
-// changes neither the state nor asks for anything, but for Resume: Close asks for it, and
-// Next of the last that sleeps, when the background rests.
+// Next=Sleep is the event Next that returns Sleep. A comma separates alternatives: states
+// before the event, states after it, and what Ready contains (Wake is Ready.Wake, - means
+// nothing). "same" means that the state does not change. Any event that is not listed for a
+// state does not change it, and its Ready is empty. The exception is Resume, which is not
+// listed: it comes with Close, and with Next of the last sleeping goroutine while the
+// background rests.
 //
 //	event                  from                             to                does
 //	TryBegin               Free                             Polling, Serving  -

@@ -92,9 +92,9 @@ type world struct {
 	routines [modelRoutines]routine
 	lock     int8 // who has it, -1 nobody
 
-	arrivals [4]int8 // to whom, in order
+	arrivals [4]int8 // the goroutine of each arrival, in order
 	queued   int8
-	coming   [2]int8 // arrivals to come: to whom, -1 none, failing an error of the transport
+	coming   [2]int8 // the goroutine of each later arrival; -1: none, failing: an error of the transport
 	ready    int8    // arrivals that the server has to work at
 	armed    bool    // the transports
 

@@ -3,24 +3,25 @@ package progress
 // Action is what a goroutine does next.
 type Action uint8
 
-// The actions. Where it says so the goroutine gives the driver's lock up meanwhile.
+// The actions. "Without the lock" means that the goroutine releases the driver's lock
+// meanwhile.
 const (
 	// Done: the wait has ended.
 	Done Action = iota
 	// Poll: poll the transports, then look for words that have changed.
 	Poll
-	// Spin: let others have the lock, and go on at once.
+	// Spin: release the lock, take it again, and continue.
 	Spin
 	// Yield: give the processor to others, without the lock.
 	Yield
-	// Arm: Prepare the Sleeper, arm the transports, and look for words that have
-	// changed; Input.Armed says whether they are armed.
+	// Arm: prepare the Sleeper, arm the transports, and look for words that have changed.
+	// Input.Armed reports whether the transports are armed.
 	Arm
-	// Sleep: sleep in the Sleeper, with the ticket of Arm, without the lock.
+	// Sleep: sleep in the Sleeper with the ticket of the last Arm, without the lock.
 	Sleep
 	// Park: wait, without the lock, until this goroutine is Ready.Wake.
 	Park
-	// Pause: the background waits for its next tick, or Resume, without the lock.
+	// Pause: the background waits for its next tick or Resume, without the lock.
 	Pause
 	// Rest: the background waits for Resume, without the lock.
 	Rest
@@ -35,19 +36,19 @@ var actionNames = [...]string{
 // String returns the name.
 func (a Action) String() string { return actionNames[a] }
 
-// Input is what the driver knows after an action.
+// Input is the result of an action.
 type Input struct {
-	// Over says that the wait has ended: what it was for is there, or its error is.
+	// Over says that the wait is over, with success or an error.
 	Over bool
 	// Armed is the result of Arm.
 	Armed bool
-	// Pace is how to go on after Poll: Spin, Yield or Arm. See Pace.Next.
+	// Pace is what follows Poll: Spin, Yield or Arm. See Pace.Next.
 	Pace Action
 }
 
-// Next is the event that a goroutine that waits has done what Next said before; at first
-// nothing, or to poll some times after Begin. It says what comes next, after Ready.
-// What comes with Done has the effect of End.
+// Next is the event that a waiting goroutine has carried out the action that the last Next
+// returned. Before the first one it has done nothing, or has polled after Begin. Next returns
+// what the driver does at once, and then the goroutine's next action. Done includes End.
 func (t *Token) Next(w *Waiter, in Input) (Action, Ready) {
 	var r Ready
 	last := w.last
@@ -89,7 +90,7 @@ func (t *Token) Next(w *Waiter, in Input) (Action, Ready) {
 	return w.does(Park), r
 }
 
-// does notes the next action.
+// does records the next action.
 func (w *Waiter) does(a Action) Action {
 	w.last = a
 	return a
@@ -105,7 +106,7 @@ func (t *Token) fallAsleep(w *Waiter) {
 	}
 }
 
-// awaken is the inverse of fallAsleep; the token may be elsewhere by now.
+// awaken is the inverse of fallAsleep. Another goroutine may have taken the token meanwhile.
 func (t *Token) awaken(w *Waiter) (do Do) {
 	w.asleep = false
 	t.asleep.remove(w)

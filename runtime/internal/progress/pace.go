@@ -2,32 +2,32 @@ package progress
 
 import "time"
 
-// Policy says how long a goroutine that waits polls before it gives way.
+// Policy says how long a waiting goroutine polls before it yields and sleeps.
 type Policy struct {
-	// Spin is how long it polls without giving way at all. 0 = not at all.
+	// Spin is how long it polls without a yield. 0 means that it does not.
 	Spin time.Duration
-	// Yield is how long after that it polls between two Yields. After it, it sleeps.
+	// Yield is how long it then polls with a Yield after each poll, before it sleeps.
 	Yield time.Duration
 }
 
 const (
 	yieldsPerLook = 16 // yields between two looks at the clock
-	yieldsPerGo   = 8  // yields between two that let other goroutines run for sure
+	yieldsPerGo   = 8  // each eighth yield lets other goroutines run in any case
 )
 
-// Sleeps of a poller that has frames to drive, for which no peer rings.
+// Lengths of the sleeps of a poller with queued frames. No peer rings when these can be sent.
 const (
 	napFirst = 50 * time.Microsecond
 	NapLast  = time.Millisecond
 )
 
-// Pace is how a goroutine that polls gives way more and more: it spins, then yields, then
-// sleeps, and starts anew when a poll finds something.
+// Pace decides what a polling goroutine does after a poll: at first it spins, then it
+// yields, then it sleeps. It starts again when a poll finds something.
 type Pace struct {
 	policy   Policy
 	turn     uint
 	spinning bool
-	slept    bool // and has found nothing since
+	slept    bool // no poll has found anything since the last Sleep
 	nap      time.Duration
 }
 
@@ -37,19 +37,20 @@ func (p *Pace) Start(policy Policy) {
 	p.Resume()
 }
 
-// Resume goes on after a Park.
+// Resume continues after a Park.
 func (p *Pace) Resume() {
 	p.turn, p.nap = 0, napFirst
 	p.spinning = p.policy.Spin > 0 && !p.slept
 }
 
-// Timed reports whether Next needs the time: to read a clock takes as long as an arrival.
+// Timed reports whether Next needs the time. Reading a clock takes as long as handling an
+// arrival.
 func (p *Pace) Timed() bool {
 	return p.spinning || !p.slept && (p.turn+1)%yieldsPerLook == 0
 }
 
-// Next says how to go on after a Poll: Spin, Yield or Arm. found says whether the poll
-// found something, since how long ago the wait began, resumed or found something.
+// Next returns what follows a Poll: Spin, Yield or Arm. found says whether the poll found
+// something. since is the time since the wait began, was resumed or found something.
 func (p *Pace) Next(found bool, since time.Duration) Action {
 	p.turn++
 	if found {
@@ -66,13 +67,14 @@ func (p *Pace) Next(found bool, since time.Duration) Action {
 	return Arm
 }
 
-// Nap is how long the Sleep that follows lasts at most while frames wait to be driven.
+// Nap returns the longest time of the next Sleep while frames are queued. It doubles from
+// one Sleep to the next.
 func (p *Pace) Nap() time.Duration {
 	nap := p.nap
 	p.slept, p.nap = true, min(2*p.nap, NapLast)
 	return nap
 }
 
-// Wide reports whether a Yield lets other goroutines run although nobody is known to want
-// to.
+// Wide reports whether a Yield lets other goroutines run even if none is known to be
+// runnable.
 func (p *Pace) Wide() bool { return p.turn%yieldsPerGo == 0 }

@@ -45,7 +45,7 @@ func TestPace(t *testing.T) {
 			require.Equal(t, c.spins, said[progress.Spin])
 			require.Equal(t, c.yields, said[progress.Yield])
 
-			// Whoever has slept sleeps again at once, longer and longer.
+			// After a sleep that finds nothing, a longer sleep follows at once.
 			for _, nap := range []time.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, progress.NapLast, progress.NapLast} {
 				require.Equal(t, nap, p.Nap())
 				require.False(t, p.Timed())

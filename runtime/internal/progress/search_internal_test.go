@@ -14,7 +14,7 @@ type bounds struct {
 	waiters    [modelWaiters]kind
 	server     bool
 	background bool
-	arrivals   [2]int8 // to whom
+	arrivals   [2]int8 // the goroutine of each arrival
 	cancel     bool    // the end of the context of waiter 0
 	abort      bool
 	closes     bool

@@ -1,15 +1,16 @@
 package progress
 
-// Serve is the event that a goroutine begins to serve, with the place w: there is at most
-// one such goroutine. It goes on where the one before left.
+// Serve is the event that a goroutine begins to serve, with the place w. There is at most
+// one such goroutine. It continues in the state that its predecessor left.
 func (t *Token) Serve(w *Waiter) {
 	w.role = serving
 	t.server = w
 	t.Worked()
 }
 
-// Work is the event that the serving goroutine leaves the engine to work. If it has the
-// token it keeps it; the background gives it on when the work takes longer than a tick.
+// Work is the event that the serving goroutine leaves the engine to run handlers. It keeps
+// the token if it has it. The background passes the token on if that lasts from one of its
+// ticks to the next.
 func (t *Token) Work() {
 	t.shifts++
 	if t.holder == t.server {
@@ -17,7 +18,8 @@ func (t *Token) Work() {
 	}
 }
 
-// Worked is the event that it is back. Nobody knows whom its work has made runnable.
+// Worked is the event that the serving goroutine is back. Its handlers may have made any
+// goroutine runnable.
 func (t *Token) Worked() {
 	t.woke = true
 	if t.state == Working {
@@ -25,7 +27,7 @@ func (t *Token) Worked() {
 	}
 }
 
-// StopServing is the event that nobody serves any more.
+// StopServing is the event that the serving goroutine ends.
 func (t *Token) StopServing() Ready {
 	w := t.server
 	t.server = nil
@@ -35,8 +37,9 @@ func (t *Token) StopServing() Ready {
 	return t.giveOn()
 }
 
-// Call is the event that something came that the serving goroutine has to see. Where it
-// is parked it gets the token, from whoever has it: while more comes nobody else is woken.
+// Call is the event that a message arrived for the serving goroutine. If it is parked, it is
+// woken and gets the token from the present holder, so that further messages wake no other
+// goroutine.
 func (t *Token) Call() Ready {
 	s := t.server
 	switch {
@@ -44,7 +47,7 @@ func (t *Token) Call() Ready {
 		return Ready{}
 	case s.asleep:
 		return Ready{Do: Ring}
-	case !s.parked: // it looks before it waits
+	case !s.parked: // it checks for messages before it waits
 		t.woke = true
 		return Ready{}
 	}

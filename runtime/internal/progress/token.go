@@ -3,7 +3,7 @@ package progress
 // State says who has the token, and whether anybody polls.
 type State uint8
 
-// The states. Whoever sleeps without the token has lent it.
+// The states. A goroutine that sleeps without the token has lent it to another one.
 const (
 	// Free: nobody has it.
 	Free State = iota
@@ -13,11 +13,11 @@ const (
 	Serving
 	// Draining: the background polls.
 	Draining
-	// Asleep: a goroutine that waits, or serves, sleeps, and the transports are armed.
+	// Asleep: a waiting goroutine or the serving one sleeps, and the transports are armed.
 	Asleep
 	// Idle: the background sleeps, and the transports are armed.
 	Idle
-	// Working: the serving goroutine is outside of the engine. Nobody polls.
+	// Working: the serving goroutine runs handlers, outside of the engine. Nobody polls.
 	Working
 )
 
@@ -30,11 +30,10 @@ var stateNames = [...]string{
 // String returns the name.
 func (s State) String() string { return stateNames[s] }
 
-// Do is a set of things that the driver does after an event, before anything else, in
-// this order.
+// Do is a set of actions that the driver carries out at once after an event, in this order.
 type Do uint8
 
-// The things to do.
+// The actions after an event.
 const (
 	// Disarm: disarm the transports.
 	Disarm Do = 1 << iota
@@ -42,38 +41,38 @@ const (
 	Resume
 	// Ring: ring the Sleeper.
 	Ring
-	// Lend: look for words that have changed, then arm the transports, for a goroutine
-	// that sleeps without the token, and report it by Lent.
+	// Lend: a goroutine that sleeps without the token gets it. Look for words that have
+	// changed, arm the transports, and report the result by Lent.
 	Lend
 )
 
-// Ready is what the driver does after an event, in the order of the fields of Do and
-// with Wake before Ring.
+// Ready is what the driver does after an event, in the order of the bits of Do, with Wake
+// before Ring.
 type Ready struct {
 	Do Do
 	// Wake is the goroutine whose Park ends, or nil.
 	Wake *Waiter
 }
 
-// Token is the poll token of one rank. Its methods are the events; none of them may be
-// called at the same time as another one. Init comes first.
+// Token is the poll token of one rank. Its methods are the events. The caller serializes
+// them. Init comes first.
 type Token struct {
 	state  State
-	woke   bool // somebody was made runnable since Woken
+	woke   bool // a goroutine was made runnable since the last Woken
 	failed bool
 	closed bool
 	rests  bool // the background rests until Resume
 	holder *Waiter
 	calls  uint64 // of the rank
 
-	asleep list // goroutines in Sleep, with or without the token; the background excepted
+	asleep list // goroutines in Sleep, with or without the token, except the background
 	parked list
-	words  list // of both: those with Word
+	words  list // members of asleep and parked with Word
 	server *Waiter
 
 	background        Waiter
-	callsSeen         uint64 // calls when the background looked last
-	shifts, shiftSeen uint64 // how often the server worked; when the background looked last
+	callsSeen         uint64 // value of calls at the last tick of the background
+	shifts, shiftSeen uint64 // how often the server worked; its value at the last tick
 }
 
 // Init makes the token ready.
@@ -88,29 +87,30 @@ func (t *Token) State() State { return t.state }
 // Has reports whether w has the token.
 func (t *Token) Has(w *Waiter) bool { return t.holder == w }
 
-// Called notes a call of the rank: the background keeps out of the way.
+// Called counts a call of the rank. While a rank makes calls, the background does not sleep
+// with the token.
 func (t *Token) Called() { t.calls++ }
 
-// Woken reports whether somebody was made runnable since it was asked last.
+// Woken reports whether a goroutine was made runnable since the last call of Woken.
 func (t *Token) Woken() bool {
 	woke := t.woke
 	t.woke = false
 	return woke
 }
 
-// Stirred is Woken without an end: the next one reports the same.
+// Stirred reports the same as Woken, and does not reset it.
 func (t *Token) Stirred() bool { return t.woke }
 
-// Crowded reports whether somebody is parked.
+// Crowded reports whether a goroutine is parked.
 func (t *Token) Crowded() bool { return t.parked.first != nil }
 
 // Words returns the first of the goroutines that are parked or asleep for a word.
 func (t *Token) Words() *Waiter { return t.words.first }
 
-// NextWord returns the one after w, which is in that list.
+// NextWord returns the waiter that follows w in the list of Words.
 func (w *Waiter) NextWord() *Waiter { return w.places[placeWord].next }
 
-// TryBegin is Begin where nobody has the token. It is apart because it is inlined.
+// TryBegin is the part of Begin that is inlined: it takes a token that is free.
 func (t *Token) TryBegin(w *Waiter) bool {
 	if t.state != Free {
 		return false
@@ -119,10 +119,10 @@ func (t *Token) TryBegin(w *Waiter) bool {
 	return true
 }
 
-// Begin is the event that a wait begins. It returns whether w has the token: the
-// goroutine polls some times and then, as if it had none, calls Next or End. The serving
-// goroutine gives way, so that a goroutine that waits again and again polls for itself;
-// it is not told, because it looks before it polls.
+// Begin is the event that a wait begins. It returns whether w has got the token. If so, the
+// goroutine polls some times before it calls Next or End; else it calls Next. Begin takes
+// the token from the serving goroutine, so that a goroutine that waits repeatedly polls for
+// itself. The serving goroutine needs no notice: it checks for the token before it polls.
 func (t *Token) Begin(w *Waiter) (bool, Ready) {
 	if t.state == Serving || t.state == Working {
 		t.take(w)
@@ -131,7 +131,7 @@ func (t *Token) Begin(w *Waiter) (bool, Ready) {
 	return t.claim(w)
 }
 
-// TryEnd is End where nobody has to be told. It is apart because it is inlined.
+// TryEnd is the part of End that is inlined: no other goroutine is asleep or parked.
 func (t *Token) TryEnd(w *Waiter) bool {
 	if t.state != Polling || t.holder != w || t.asleep.first != nil || t.parked.first != nil {
 		return false
@@ -140,10 +140,10 @@ func (t *Token) TryEnd(w *Waiter) bool {
 	return true
 }
 
-// End is the event that a wait has ended. The token goes to a goroutine that sleeps
-// without it, which goes on sleeping, or else a parked one is woken to take it. Who was
-// woken to take it and ends instead passes that on. The serving goroutine keeps it while
-// nobody sleeps.
+// End is the event that a wait has ended. The token goes to a goroutine that sleeps without
+// it, which continues to sleep. If there is none, a parked goroutine is woken to take it. A
+// goroutine that was woken for the token, but whose own wait is over, wakes the next one in
+// the same way. The serving goroutine keeps the token while no goroutine sleeps.
 func (t *Token) End(w *Waiter) Ready {
 	switch {
 	case t.holder != w && t.state != Free:
@@ -154,8 +154,8 @@ func (t *Token) End(w *Waiter) Ready {
 	return t.giveOn()
 }
 
-// Lent is the event that the driver has done what Lend says; armed is whether the
-// transports are armed.
+// Lent is the event that the driver has carried out Lend. armed says whether the transports
+// are armed.
 func (t *Token) Lent(armed bool) Ready {
 	if !armed {
 		return Ready{Do: Ring}
@@ -164,7 +164,7 @@ func (t *Token) Lent(armed bool) Ready {
 	return Ready{}
 }
 
-// Rouse is the event that w has to look whether its wait is over.
+// Rouse is the event that w has to check whether its wait is over.
 func (t *Token) Rouse(w *Waiter) Ready {
 	switch {
 	case w.parked:
@@ -175,7 +175,7 @@ func (t *Token) Rouse(w *Waiter) Ready {
 	return Ready{}
 }
 
-// Urge is the event that something was queued that a poll has to drive.
+// Urge is the event that a frame was queued that only a poll can send.
 func (t *Token) Urge() Ready {
 	if t.state == Asleep || t.state == Idle {
 		return Ready{Do: Ring}
@@ -183,8 +183,8 @@ func (t *Token) Urge() Ready {
 	return Ready{}
 }
 
-// Dislodge is the event that a call is about to poll that does not wait: the background
-// ends its sleep, so that senders do not find this rank armed while it is at work.
+// Dislodge is the event that a nonblocking call is about to poll. The background ends its
+// sleep and disarms, so that senders do not have to ring a rank that is active.
 func (t *Token) Dislodge() Ready {
 	if t.state != Idle {
 		return Ready{}
@@ -193,7 +193,7 @@ func (t *Token) Dislodge() Ready {
 	return Ready{Do: Disarm | Ring}
 }
 
-// Fail is the event that every wait ends. The driver rouses those who wait.
+// Fail is the event that every wait ends. The driver rouses the waiting goroutines.
 func (t *Token) Fail() { t.failed = true }
 
 // Close is the event that the background ends.
@@ -205,10 +205,10 @@ func (t *Token) Close() Ready {
 	return Ready{Do: Resume}
 }
 
-// Wreck takes the token from whoever has it, because a panic came out of it.
+// Wreck frees the token after a panic of the goroutine that has it.
 func (t *Token) Wreck() { t.state, t.holder = Free, nil }
 
-// claim gives w the token if nobody has it, or if its holder sleeps.
+// claim gives w the token if it is free or its holder sleeps.
 func (t *Token) claim(w *Waiter) (bool, Ready) {
 	var r Ready
 	switch {
@@ -227,7 +227,7 @@ func (t *Token) claim(w *Waiter) (bool, Ready) {
 // take makes w the holder, awake.
 func (t *Token) take(w *Waiter) { t.state, t.holder = Polling+State(w.role), w }
 
-// giveOn takes the token from its holder, for the next one.
+// giveOn takes the token from its holder and passes it to the next goroutine.
 func (t *Token) giveOn() Ready {
 	t.state, t.holder = Free, nil
 	if t.asleep.first != nil {

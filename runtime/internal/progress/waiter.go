@@ -8,8 +8,8 @@ type Waiter struct {
 	parked bool   // in Token.parked
 	asleep bool   // in Token.asleep
 
-	// Word says that nobody reports the end of the wait: the driver looks for it, at
-	// every waiter of Token.Words.
+	// Word says that the wait is for a word of memory. Its change is not an event: the driver
+	// checks the words of all waiters of Token.Words.
 	Word bool
 	// Of is the driver's record.
 	Of any
@@ -17,8 +17,8 @@ type Waiter struct {
 	places [places]place
 }
 
-// role is whose place it is. The states of a token that is held by a goroutine awake are
-// Polling, Serving and Draining, in the order of the roles.
+// role is the role of the goroutine. The token's state is Polling + role while its holder is
+// awake: Polling, Serving or Draining.
 type role uint8
 
 const (
@@ -37,10 +37,10 @@ const (
 	places
 )
 
-// place is the links of one list.
+// place holds the links of one list.
 type place struct{ next, prev *Waiter }
 
-// list is one of waiters, in order of arrival.
+// list is a list of waiters in order of arrival.
 type list struct {
 	which       int
 	first, last *Waiter
