@@ -41,6 +41,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/credit":      {},
 	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/uverbs":      {"golang.org/x/sys/unix"},
+	"transport/rdma/internal/connection":  {"transport/rdma/verbs/provider", "transport/rdma/internal/rdmacm", "golang.org/x/sys/unix"},
 	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {

@@ -1,0 +1,175 @@
+package connection
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+// resolveTimeout bounds the search for an address and a route. The consumer's own timeout
+// is usually shorter.
+const resolveTimeout = 30 * time.Second
+
+// phase is how far a connection is.
+type phase uint8
+
+const (
+	phaseUnused phase = iota
+	phaseResolving
+	phaseRouting
+	phaseConnecting
+	phaseAccepting
+	phaseEstablished
+	phaseDisconnecting
+	phaseEnded
+)
+
+// Connection is the connection of one queue pair, which embeds it.
+type Connection struct {
+	device        *Device
+	pair          Pair
+	upcalls       provider.Upcalls
+	id            *rdmacm.ID
+	phase         phase
+	local, remote netip.AddrPort
+	parameters    rdmacm.Parameters
+	contacted     bool
+
+	// busy says that a goroutine gives a command, abandoned that it has to destroy the id.
+	// Both are guarded by Device.mu.
+	busy, abandoned bool
+}
+
+// NewConnection makes a connection that is not used yet.
+func (d *Device) NewConnection(p Pair, u provider.Upcalls) *Connection {
+	return &Connection{device: d, pair: p, upcalls: u}
+}
+
+// self is how a Handshake finds the Connection that a queue pair embeds.
+func (c *Connection) self() *Connection { return c }
+
+// enter changes the phase. Progress looks for events more often while some are expected.
+func (c *Connection) enter(p phase) {
+	waits := func(p phase) int {
+		switch p {
+		case phaseUnused, phaseEstablished, phaseEnded:
+			return 0
+		default:
+			return 1
+		}
+	}
+	c.device.attempts += waits(p) - waits(c.phase)
+	c.phase = p
+}
+
+// Connect implements provider.QueuePair.
+func (c *Connection) Connect(remote netip.AddrPort, p *provider.Proposal) (netip.AddrPort, error) {
+	source, err := c.device.source(remote.Addr())
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	if c.id, err = c.device.Channel.Create(c); err != nil {
+		return netip.AddrPort{}, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+	}
+	c.remote, c.local = remote, netip.AddrPortFrom(source, 0)
+	c.propose(p)
+	c.parameters.PrivateData = slices.Clone(p.PrivateData)
+	c.enter(phaseResolving)
+	err = c.id.ResolveAddress(c.local, remote, resolveTimeout)
+	switch {
+	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
+		c.fail(provider.FailureUnreachable, nil, err)
+		return c.local, nil
+	case err != nil:
+		c.release()
+		return netip.AddrPort{}, fmt.Errorf("%w: %w", provider.ErrInvalidAddress, err)
+	}
+	if a, err := c.id.Addresses(); err == nil {
+		c.local = a.Source
+	}
+	return c.local, nil
+}
+
+// propose is what Connect and Accept have in common. The private data stays the caller's.
+func (c *Connection) propose(p *provider.Proposal) {
+	c.parameters = rdmacm.Parameters{
+		PrivateData: p.PrivateData, QPNumber: c.pair.Number(), SRQ: c.pair.SharesReceives(),
+		ResponderResources: depth(p.ResponderResources), InitiatorDepth: depth(p.InitiatorDepth),
+		FlowControl: p.FlowControl, RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount,
+	}
+}
+
+// Contacted implements provider.QueuePair. InfiniBand does not tell before the answer.
+func (c *Connection) Contacted() bool { return c.contacted }
+
+// Disconnect implements provider.QueuePair. What it brings about is an event, also when
+// the peer has been faster.
+func (c *Connection) Disconnect() {
+	if c.phase != phaseEstablished {
+		return
+	}
+	c.enter(phaseDisconnecting)
+	_ = c.id.Disconnect()
+}
+
+// Abort implements provider.QueuePair.
+func (c *Connection) Abort() {
+	if c.phase != phaseUnused && c.phase != phaseEnded {
+		c.pair.Fail()
+	}
+	c.release()
+}
+
+// Break says that the queue pair has failed: Upcalls.Broken follows.
+func (c *Connection) Break(err error) {
+	if c.phase != phaseEstablished && c.phase != phaseDisconnecting {
+		return
+	}
+	c.pair.Fail()
+	c.release()
+	c.upcalls.Broken(err)
+}
+
+// Heard says that the queue pair has received something (IBV_EVENT_COMM_EST): on the
+// passive side the connection stands, whatever has become of the peer's confirmation.
+func (c *Connection) Heard() {
+	if c.phase == phaseAccepting {
+		_ = c.id.NotifyEstablished() // Established follows
+	}
+}
+
+// Busy reports whether a goroutine still gives the command Connect, which keeps the queue
+// pair in use by the kernel: to destroy it would wait. It is of interest after Abort.
+func (c *Connection) Busy() bool {
+	c.device.mu.Lock()
+	defer c.device.mu.Unlock()
+	return c.busy
+}
+
+// fail ends an attempt.
+func (c *Connection) fail(why provider.Failure, privateData []byte, err error) {
+	c.pair.Fail()
+	c.release()
+	c.upcalls.Failed(why, privateData, err)
+}
+
+// release ends the id. Nothing is heard of it afterwards.
+func (c *Connection) release() {
+	c.enter(phaseEnded)
+	id := c.id
+	c.id = nil
+	c.device.mu.Lock()
+	c.abandoned = c.busy
+	busy := c.busy
+	c.device.mu.Unlock()
+	if id != nil && !busy { // Destroy would wait for the command
+		_, _ = id.Destroy()
+	}
+}

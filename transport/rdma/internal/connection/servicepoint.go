@@ -1,0 +1,112 @@
+package connection
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+// servicePoint is a provider.ServicePoint.
+type servicePoint struct {
+	device  *Device
+	id      *rdmacm.ID
+	address netip.AddrPort
+	arrived func(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error
+}
+
+// Listen implements provider.Device. Without an address it listens at the device's first.
+func (d *Device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, error) {
+	at := c.Address
+	if !at.Addr().IsValid() || at.Addr().IsUnspecified() {
+		if len(d.Addresses) == 0 {
+			return nil, fmt.Errorf("%w: the device has no address", provider.ErrInvalidAddress)
+		}
+		at = netip.AddrPortFrom(d.Addresses[0].Addr(), at.Port())
+	}
+	s := &servicePoint{device: d, arrived: c.Arrived}
+	var err error
+	if s.id, err = d.Channel.Create(s); err != nil {
+		return nil, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+	}
+	if err = s.open(at, c.Backlog); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// open begins to listen.
+func (s *servicePoint) open(at netip.AddrPort, backlog int) error {
+	if err := s.id.Bind(at); err != nil {
+		return fmt.Errorf("%w: %w", provider.ErrInvalidAddress, err)
+	}
+	a, err := s.device.owns(s.id)
+	if err != nil {
+		return err
+	}
+	s.address = a.Source
+	if err := s.id.Listen(backlog); err != nil {
+		return fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+	}
+	return nil
+}
+
+// Address implements provider.ServicePoint.
+func (s *servicePoint) Address() netip.AddrPort { return s.address }
+
+// Close implements provider.ServicePoint. Requests that the kernel still has are refused.
+func (s *servicePoint) Close() { _, _ = s.id.Destroy() }
+
+// handle hands a request over.
+func (s *servicePoint) handle(e *rdmacm.Event) {
+	if e.Kind != rdmacm.ConnectRequest {
+		return
+	}
+	h := &handshake{device: s.device, id: e.Request}
+	a, err := e.Request.Addresses()
+	if err == nil {
+		h.local, h.remote = a.Source, a.Destination
+		err = s.arrived(h, h.local, h.remote, s.device.request(&e.Parameters))
+	}
+	if err != nil {
+		h.Refuse()
+	}
+}
+
+// handshake is a provider.Handshake.
+type handshake struct {
+	device        *Device
+	id            *rdmacm.ID
+	local, remote netip.AddrPort
+}
+
+// Accept implements provider.Handshake.
+func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
+	c := qp.(interface{ self() *Connection }).self()
+	c.id, c.local, c.remote, c.contacted = h.id, h.local, h.remote, true
+	h.id.Context = c
+	c.propose(answer)
+	c.enter(phaseAccepting)
+	err := c.modify(rdmacm.StateInit)
+	if err == nil {
+		err = c.ready()
+	}
+	if err == nil {
+		err = c.id.Accept(&c.parameters)
+	}
+	c.parameters.PrivateData = nil // the caller's
+	if err != nil {
+		c.fail(provider.FailureRefused, nil, err)
+	}
+}
+
+// Reject implements provider.Handshake.
+func (h *handshake) Reject(privateData []byte) {
+	_ = h.id.Reject(privateData) // the peer may have gone
+	_, _ = h.id.Destroy()
+}
+
+// Refuse implements provider.Handshake.
+func (h *handshake) Refuse() { h.Reject(refusal) }
