@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// arrivals is the engine as its transports see it: what Poll hands over. mu is
-// held by whoever polls.
+// arrivals is the engine as its transports see it: the Handler of Poll. The goroutine that
+// polls holds mu.
 type arrivals Engine
 
 var _ transport.Handler = (*arrivals)(nil)
@@ -18,8 +18,8 @@ const eagerWord = uint32(kindEager)
 // actorWord is that of an actor message without memory.
 const actorWord = uint32(kindActor)
 
-// Arrive takes one frame. A frame that no correct peer sends ends that peer and
-// nothing else.
+// Arrive takes one frame. A frame that no correct peer sends ends the connection to that peer
+// alone.
 func (a *arrivals) Arrive(rank int, w transport.Header, payload []byte) {
 	e := (*Engine)(a)
 	if uint(rank) >= uint(len(e.peers)) {
@@ -103,7 +103,7 @@ func (e *Engine) arriveOther(p *peer, w transport.Header, payload []byte) error 
 	}
 }
 
-// stray is the error of a frame that answers nothing.
+// stray is the error of a frame that answers no operation.
 func stray(what string, id uint32) error {
 	return fmt.Errorf("%w: %s for operation %#x", ErrProtocol, what, id)
 }
@@ -136,7 +136,7 @@ func (e *Engine) arriveEager(p *peer, h header, payload []byte) error {
 	return nil
 }
 
-// arriveRTS takes a message whose bytes are still with its sender.
+// arriveRTS takes the announcement of a message whose bytes the sender still has.
 func (e *Engine) arriveRTS(p *peer, h header, payload []byte) error {
 	v, err := parseEnvelope(payload)
 	if err != nil {
@@ -164,7 +164,7 @@ func (e *Engine) offer(g *message, context uint32) {
 	e.keepMessage(g, k)
 }
 
-// keepMessage makes a message unexpected and tells those who probe for it.
+// keepMessage makes a message unexpected and ends the probes that wait for it.
 func (e *Engine) keepMessage(g *message, k key) {
 	e.match.add(g, k)
 	for _, w := range e.probing {
@@ -184,7 +184,7 @@ func (e *Engine) arriveACK(p *peer, id uint32) error {
 	return nil
 }
 
-// Completed takes the end of a Get or a Put.
+// Completed takes the completion of a Get or a Put.
 func (a *arrivals) Completed(rank int, token, _ uint64, err error) {
 	(*Engine)(a).moved(rank, uint32(token), err)
 }

@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Blocked is an operation that a goroutine has been waiting for for some time.
+// Blocked is an operation for which a goroutine has waited for some time.
 type Blocked struct {
 	// Op is what it does: "receive", "send", "probe", or the what of Await.
 	Op string
-	// Await says that it is one of Await: Peer, Tag, Context and Bytes mean nothing,
-	// Peer and Tag are -1. Serves says that it is Serve's, which waits for whatever
-	// comes for actors.
+	// Await says that it is a wait of Await. Peer and Tag are -1 then, and Context and Bytes
+	// have no meaning. Serves says that it is a wait of Serve, for messages to actors.
 	Await, Serves bool
 	// Peer is the destination or source, or AnySource; Tag may be AnyTag.
 	Peer, Tag int
 	Context   uint32
-	// PC is the caller's, as it was given.
+	// PC is the program counter that the caller gave.
 	PC uintptr
 	// Stack is where the goroutine called the engine, innermost frame first, if PC
 	// is 0 and it has slept; for goruntime.CallersFrames.
 	Stack []uintptr
-	// Since is when the operation began to wait in earnest, about a microsecond
-	// after its start.
+	// Since is the time when the first polls had found nothing, about a microsecond after the
+	// operation's start.
 	Since time.Time
 	// Bytes is the length of the caller's buffer.
 	Bytes int

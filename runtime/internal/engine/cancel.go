@@ -1,9 +1,9 @@
 package engine
 
-// cancel asks for the end of an operation. cause is the error of the wait for it, or
-// nil. What is matched, or may be, goes on: a receive that has its message, a send
-// whose bytes move. A send whose envelope is out asks its peer to forget it, and
-// waits for the answer: kindWithdrawn, or the frame with which a match goes on.
+// cancel asks for the end of an operation. cause is the error of the wait for it, or nil. An
+// operation that is matched continues: a receive that has its message, a send whose bytes
+// move. A send whose envelope was sent asks its peer to forget the envelope. It ends with the
+// answer kindWithdrawn, or continues with the next frame of a match.
 func (e *Engine) cancel(r *Request, cause error) {
 	if r.canceled || r.phase == phaseDone {
 		return
@@ -26,8 +26,8 @@ func (e *Engine) cancel(r *Request, cause error) {
 	}
 }
 
-// cancelError is the result of a cancelled request: the error of the wait that asked
-// for it, which has the cause.
+// cancelError is the result of a cancelled request: the error of the wait that cancelled it,
+// which contains the cause.
 func (r *Request) cancelError() error {
 	if of, ok := r.cause.(*CancelError); ok { //nolint:errorlint // as wait made it
 		return of
@@ -44,8 +44,8 @@ func (e *Engine) unqueue(r *Request) {
 	e.complete(r, r.cancelError())
 }
 
-// arriveWithdraw forgets an envelope that nothing matched. When it is matched, or
-// gone with its peer, the frame says nothing new.
+// arriveWithdraw forgets an envelope that no receive has matched. It does nothing if the
+// envelope is matched, or was dropped with the peer.
 func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 	for g := p.envelopes; g != nil; g = g.after {
 		if g.id == id {

@@ -6,11 +6,11 @@ package engine
 //	CloseStream          ---- kindClose ---->  ActorReceiver.Closed   after all of its actor messages
 //	number is free     <---- kindClosed ---  after all of its grants and refusals
 //
-// So a number that is used again never gets what was meant for the stream before.
+// Therefore a new stream with the same number never gets a frame of the old one.
 
-// CloseStream ends a stream: its actor messages are on their way, and no other may follow; who
-// waits for its credit waits no longer. Closing it again, or after the end of the
-// engine, changes nothing.
+// CloseStream ends a stream. Messages that were sent are delivered, no other may follow, and
+// waits for its credit end. A second call, or a call after the end of the engine, does
+// nothing.
 func (e *Engine) CloseStream(l *Stream) {
 	e.lock()
 	defer e.unlock()
@@ -43,7 +43,7 @@ func (e *Engine) arriveClose(p *peer, number uint32) {
 	}
 }
 
-// closed tells an actor receiver, and then the peer that it was told.
+// closed tells the actor receiver that a stream has ended, and then confirms that to the peer.
 func (e *Engine) closed(c ActorReceiver, p *peer, number uint32) {
 	c.Closed(p.rank, number)
 	if p.down == nil {

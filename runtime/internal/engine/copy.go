@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// feedBurst is the number of bytes that go through a lane before the engine looks
-// at other things.
+// feedBurst is the number of bytes that go through a lane before the engine does anything
+// else.
 const feedBurst = 1 << 20
 
 // feed queues a matched send for DATA frames.
@@ -45,7 +45,7 @@ func (e *Engine) driveFeeds(p *peer) int {
 	return steps
 }
 
-// arriveData takes a part of a message that was asked for by CTS.
+// arriveData takes a part of a message that a CTS has requested.
 func (e *Engine) arriveData(p *peer, id uint32, offset uint64, payload []byte) error {
 	r := e.operations.find(id)
 	if r == nil || r.peer != p || !r.move.cleared {

@@ -1,7 +1,7 @@
 // Package engine is the message engine of a rank: it matches messages with
 // receives and moves them by the protocol that suits their size and the
-// endpoint's capabilities. It works on bytes and world ranks, and does no I/O of
-// its own: transports do.
+// endpoint's capabilities. It works on bytes and world ranks. It does no I/O; its transports
+// do.
 //
 // # What it guarantees
 //
@@ -10,14 +10,13 @@
 //     one ordered lane of its pair.
 //   - Matching costs the same however many unrelated receives are posted and
 //     unrelated messages wait.
-//   - A flood of messages fills the receiver's memory up to Config.UnexpectedBudget
-//     and no further, except for bytes lost to rounding, less than half. Beyond it a
-//     message is announced without its bytes, and its sender keeps them until it is
-//     matched: a blocking send waits. Each announced message costs the receiver a
-//     record of less than 512 bytes. Their number is that of the sends under way at
-//     all peers, which the program has to bound: to refuse one of them could
-//     deadlock, because the receiver may be waiting for that one.
-//   - Cancelling acts before the match only. A matched operation is completed, and no
+//   - Unexpected messages take at most Config.UnexpectedBudget of the receiver's memory, and
+//     less than as much again for rounding. Beyond that, a message is announced without its
+//     bytes, which its sender keeps until the match; a blocking send waits. Each announced
+//     message costs the receiver a record of less than 512 bytes. The program has to bound
+//     their number, which is that of the sends under way at all peers: refusing one of them
+//     could cause a deadlock, because the receiver may be waiting for it.
+//   - A cancellation has an effect only before the match. A matched operation is completed, and no
 //     call returns while the engine or a peer may still access the caller's slice.
 //   - Any number of goroutines may call any method at any time.
 //
@@ -36,14 +35,14 @@
 // # Locks and waiting
 //
 // Engine.mu guards everything, transports included. It is a lock of the engine's
-// own, released by a plain store (docs/adr/0008), always by defer: a panic leaves it
-// free, and ends the engine if it came out of a transport or of a wait (guard.go).
+// own, released by a plain store (docs/adr/0008) in a deferred call. So a panic releases it,
+// and ends the engine if it came out of a transport or of a wait (guard.go).
 // A waiting goroutine polls: one goroutine holds the poll token, the others park until
 // the poller completes their request or passes the token on. When no goroutine waits, a
 // background goroutine serves arrivals. Package progress decides all that, and the engine
 // carries it out (wait.go, background.go, serve.go): an event of the token is a call, and
-// obey does what it asks for. A wait ends by fire (requests, probes, credit), by its done
-// (words, which nobody reports), by its err, or with the engine.
+// obey carries out its result. A wait ends by fire (requests, probes, credit), when its done
+// returns true (words of memory), by its err, or with the engine.
 //
 // # Ownership
 //

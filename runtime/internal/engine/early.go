@@ -3,8 +3,8 @@ package engine
 import "time"
 
 const (
-	// earlyMax bounds the bytes of actor messages that wait for the ActorReceiver of this rank,
-	// all peers together.
+	// earlyMax bounds the bytes of actor messages of all peers that wait for the ActorReceiver
+	// of this rank.
 	earlyMax = 4 << 20
 	// defaultEarly is Config.Early when it is 0.
 	defaultEarly = 30 * time.Second
@@ -19,37 +19,38 @@ type earlyMessage struct {
 	memory       *Message
 }
 
-// early is what has come for the ActorReceiver of this rank before there is one.
+// early holds what has arrived for the ActorReceiver of this rank before it was set.
 type early struct {
 	actorMessages []earlyMessage
 	bytes         int
-	// patience ends the wait for the actor receiver, hopeless says that it has.
+	// patience is the timer that ends the wait for the actor receiver, hopeless says that the
+	// wait has ended.
 	patience *time.Timer
 	hopeless bool
 }
 
-// keep keeps an actor message that takes so many bytes.
+// keep keeps an actor message, which takes this many bytes.
 func (y *early) keep(p earlyMessage, cost int) {
 	y.actorMessages, y.bytes = append(y.actorMessages, p), y.bytes+cost
 }
 
-// take returns what was kept, and keeps it no more.
+// take removes and returns what was kept.
 func (y *early) take() []earlyMessage {
 	all := y.actorMessages
 	y.actorMessages, y.bytes = nil, 0
 	return all
 }
 
-// stop ends the wait for the actor receiver. A timer that fires nevertheless finds that
-// there is one, or that the engine has ended.
+// stop ends the wait for the actor receiver. A timer function that is already running finds
+// that the receiver is set or that the engine has ended.
 func (y *early) stop() {
 	if y.patience != nil {
 		y.patience.Stop()
 	}
 }
 
-// takeMessage gives an actor message to the actor receiver, or keeps it until there is one, but not
-// for ever.
+// takeMessage gives an actor message to the actor receiver. Before that is set, it keeps the
+// message for Config.Early.
 func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Message) {
 	if c := e.mail.actorReceiver; c != nil {
 		c.ActorMessage(p.rank, w, body, memory)
@@ -67,7 +68,7 @@ func (e *Engine) takeMessage(p *peer, w ActorMessage, body []byte, memory *Messa
 	y.keep(earlyMessage{source: p.rank, actorMessage: w, body: append([]byte(nil), body...), memory: memory}, cost)
 }
 
-// refuse drops an actor message and tells its sender so, whom that of no stream concerns not.
+// refuse drops an actor message. It tells the sender if the message came through a stream.
 func (e *Engine) refuse(p *peer, stream uint32, memory *Message) {
 	if memory != nil {
 		e.giveBack(p, memory.key)
@@ -77,8 +78,8 @@ func (e *Engine) refuse(p *peer, stream uint32, memory *Message) {
 	}
 }
 
-// despair refuses what has waited for the actor receiver, and what comes from now on until
-// there is one after all.
+// despair refuses the messages that wait for the actor receiver, and all later ones until the
+// receiver is set.
 func (e *Engine) despair() {
 	e.lock()
 	defer e.unlock()
@@ -97,7 +98,7 @@ func (e *Engine) despair() {
 	}
 }
 
-// arriveRefuse tells the actor receiver that the peer has none.
+// arriveRefuse tells the actor receiver that the peer has no actor receiver.
 func (e *Engine) arriveRefuse(p *peer, number uint32) error {
 	l := p.stream(number)
 	if l == nil {

@@ -15,43 +15,44 @@ import (
 type Config struct {
 	// Rank is this rank, in [0, Size).
 	Rank, Size int
-	// Route returns the transport that leads to peer, or nil if none does.
+	// Route returns the transport that reaches a peer, or nil if there is none.
 	Route func(peer int) transport.Transport
-	// Transports are all that have to be polled; the first is polled most often.
+	// Transports are the transports to poll; the first one is polled most often.
 	Transports []transport.Transport
-	// Sleeper is how waiting goroutines give way. nil = goroutines only.
+	// Sleeper is what waiting goroutines yield and sleep with. nil suits ranks that are
+	// goroutines.
 	Sleeper transport.Sleeper
 	// Wait is the policy of waiting goroutines.
 	Wait WaitPolicy
-	// UnexpectedBudget bounds the memory in bytes for messages nobody asked for
-	// yet, all peers together. It must be the same on all ranks. Default 64 MiB.
+	// UnexpectedBudget bounds the memory in bytes for unexpected messages of all peers. It
+	// must be the same on all ranks. Default 64 MiB.
 	UnexpectedBudget int64
 	// ChunkBytes is the longest single Get or Put. Default 64 MiB.
 	ChunkBytes int
-	// Allocate returns memory for n bytes of a message that RecvMessage receives, or
-	// why there is none: n is what a peer says. Called without the engine's lock. nil =
-	// Go's heap, for up to 1 GiB.
+	// Allocate returns n bytes of memory for a message that RecvMessage receives, or an error
+	// if there is no memory. n comes from a peer. It is called without the engine's lock. nil
+	// means Go's heap, for up to 1 GiB.
 	Allocate func(n int) ([]byte, error)
 	// TypeName returns the text of a Type of this rank. nil = decimal numbers.
 	// Called with the engine's lock held: it must not call the engine.
 	TypeName func(Type) string
-	// Member says whether a peer belongs to a context. It is asked when a peer is
-	// down, to decide in which contexts AnySource receives hear of it. nil = every
-	// peer belongs to every context. Called with the engine's lock held.
+	// Member reports whether a peer belongs to a context. It is called when a peer is down, to
+	// find the contexts in which a receive from AnySource ends with the loss. nil means that
+	// every peer belongs to every context. Called with the engine's lock held.
 	Member func(context uint32, peer int) bool
-	// Lost is told once of every peer that is down, and takes back the memory that was
-	// handed over to it. Called with the engine's lock held: it must not call the
-	// engine. May be nil.
+	// Lost is called once for every peer that is down. It reclaims the memory that was handed
+	// over to the peer. Called with the engine's lock held: it must not call the engine. May be
+	// nil.
 	Lost func(peer int, cause error)
-	// Release is told that holder, to whom memory of this rank was handed over, gives it
-	// back, or that the engine has brought its bytes there; off is the Addr of its key.
-	// What a peer says is not checked: whether it holds that memory, nor whether there is
-	// any. Called with the engine's lock held: it must not call the engine.
+	// Release is called when holder returns memory of this rank that was handed over to it, or
+	// when the engine has transferred its bytes. off is the Addr of its key. The values come
+	// from the peer and are not checked: the peer may not hold that memory, or it may not
+	// exist. Called with the engine's lock held: it must not call the engine.
 	Release func(holder int, off uint64)
-	// Early is how long actor messages wait for the actor receiver of this rank, before they are
-	// refused. Default 30 s.
+	// Early is how long actor messages wait for SetActorReceiver before they are refused.
+	// Default 30 s.
 	Early time.Duration
-	// Notice is told what a peer gave to Notify. text is valid during the call.
+	// Notice is called with the arguments of a peer's Notify. text is valid during the call.
 	// Called with the engine's lock held: it must not call the engine. May be nil.
 	Notice func(source, number int, text []byte)
 }
@@ -91,17 +92,18 @@ type Engine struct {
 	sleeper transport.Sleeper
 	handler transport.Handler // the engine itself, as the transports see it
 	window  uint32            // first window of every peer
-	burst   int               // polls between two looks at the world
+	burst   int               // polls between two checks of anything else
 
-	// crowd counts the goroutines that found mu taken; the poller lets them in.
+	// crowd counts the goroutines that wait for mu; the poller releases it for them.
 	crowd atomic.Int32
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. No lock of the engine is taken under it. See guard.go.
 	mu mutex
-	// within counts the calls, under way and nested, that nobody may unwind from: see unlock.
+	// within counts the nested calls that are under way and that a panic must not leave: see
+	// unlock.
 	within int32
-	// silent says that the transports are left alone: the engine is closed, and who did
-	// that closes them, or a panic came out of it.
+	// silent says that no transport may be called any more: the engine is closed, and the
+	// caller of Close closes the transports, or a panic came out of one.
 	silent bool
 
 	peers      []*peer // by rank; nil until met
@@ -109,27 +111,27 @@ type Engine struct {
 	operations operations
 	budget     budget
 	spare      spareMemory
-	backlog    []*peer             // with something to drive after a poll
+	backlog    []*peer             // peers with queued frames or transfers, for after a poll
 	moving     int                 // Gets and Puts under way
 	rounds     uint                // polls, to be fair to the transports
-	body       [clearanceSize]byte // of a frame that is being made
+	body       [clearanceSize]byte // of a frame under construction
 
 	requests *Request // free lists
 	frames   *frame
 	waiters  *waiter
 
-	token     progress.Token // who polls, sleeps, is parked and is woken
-	blocked   waiterList     // who waits for long
-	probing   []*waiter      // who waits for an unexpected message
-	crediting []*waiter      // who waits for the credit of a stream
+	token     progress.Token // which goroutine polls, sleeps, is parked and is woken
+	blocked   waiterList     // goroutines that wait for long
+	probing   []*waiter      // goroutines that wait for an unexpected message
+	crediting []*waiter      // goroutines that wait for the credit of a stream
 	armed     bool           // the transports ring
-	idle      uint           // nonblocking calls in a row that found nothing
+	idle      uint           // nonblocking calls in a row without result
 
 	deaths   []int          // ranks that are down, in order
-	reported map[uint32]int // context: how many of deaths its AnySource receives know
-	err      error          // every operation ends with it
+	reported map[uint32]int // by context: how many of deaths its AnySource receives have reported
+	err      error          // the error of every operation, if not nil
 
-	broken map[uint32]error // by context: what its operations end with
+	broken map[uint32]error // by context: the error of its operations
 
 	mail mail // actor messages
 
@@ -166,11 +168,11 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
-// pollBudget is the number of messages one poll of a transport hands over.
+// pollBudget is the largest number of messages of one poll of a transport.
 const pollBudget = 64
 
-// poll asks each transport for so many arrivals and drives what was refused. It
-// returns how much it found to do. mu is held.
+// poll polls each transport for up to budget arrivals and sends queued frames. It returns the
+// number of things done. mu is held.
 func (e *Engine) poll(budget int) int {
 	n := 0
 	if e.silent {
@@ -182,7 +184,7 @@ func (e *Engine) poll(budget int) int {
 	}
 	for i, t := range e.cfg.Transports {
 		if i > 0 && n > 0 && e.rounds%8 != 0 {
-			break // the busy first one, mostly
+			break // mostly, the first transport is the busy one
 		}
 		m, err := t.Poll(e.handler, budget)
 		n += m
@@ -198,7 +200,7 @@ func (e *Engine) poll(budget int) int {
 	return n
 }
 
-// pollOnce is the poll of a call that does not wait.
+// pollOnce is the poll of a nonblocking call.
 func (e *Engine) pollOnce() {
 	e.token.Called()
 	e.obey(e.token.Dislodge())
@@ -207,9 +209,9 @@ func (e *Engine) pollOnce() {
 	}
 }
 
-// MarkDown says that a peer is gone for good: it was reaped. The transport hears of it
-// also when the peer was given up before: what such a peer might still have written to
-// is free now. Safe at any time from any goroutine.
+// MarkDown says that the process of a peer was reaped. It is passed to the transport even if
+// the peer was given up before, because memory that the peer might have written to is free
+// from now on. Any goroutine may call it at any time.
 func (e *Engine) MarkDown(rank int, cause error) {
 	e.lock()
 	defer e.unlock()
@@ -221,8 +223,7 @@ func (e *Engine) MarkDown(rank int, cause error) {
 	e.urge()
 }
 
-// Prepare makes the ways to these ranks ready for messages, as far as that can be done
-// before the first one. They have joined the job.
+// Prepare prepares the transports for messages to these ranks, which have joined the job.
 func (e *Engine) Prepare(ranks []int) {
 	e.lock()
 	defer e.unlock()
@@ -237,8 +238,8 @@ func (e *Engine) Prepare(ranks []int) {
 	}
 }
 
-// Flush waits until the lanes have taken every frame that was given to them. A
-// rank does it before it leaves: others wait for these frames.
+// Flush waits until the lanes have taken every queued frame. A rank calls it before it
+// leaves, because others wait for these frames.
 func (e *Engine) Flush(ctx context.Context) error {
 	return e.Await(ctx, func() bool { return len(e.backlog)+len(e.mail.batches.open) == 0 }, 0, "flush")
 }
@@ -251,8 +252,8 @@ func (e *Engine) Abort(err error) {
 	e.fail(err)
 }
 
-// Close ends background progress, and every operation with ErrClosed but for those whose
-// bytes a transport is moving: EndMoves ends them. The transports stay open.
+// Close ends background progress, and ends every operation with ErrClosed, except those whose
+// bytes a transport is moving: EndMoves ends these. The transports stay open.
 func (e *Engine) Close() error {
 	if e.end() {
 		<-e.background.ended
@@ -260,9 +261,9 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// EndMoves ends the operations whose bytes were on their way when the engine was closed. It
-// is called when nothing moves any more: after the transports that move bytes outside of
-// Poll are closed, and before the Sleeper is.
+// EndMoves ends the operations whose bytes a transport was moving when the engine was closed.
+// It is called after the transports that move bytes outside of Poll are closed, and before the
+// Sleeper is.
 func (e *Engine) EndMoves() {
 	e.lock()
 	defer e.unlock()
@@ -279,7 +280,7 @@ func (e *Engine) endMoves() {
 	}
 }
 
-// end is Close, once. It returns whether the background has yet to end.
+// end is the first call of Close. It returns whether the background still runs.
 func (e *Engine) end() bool {
 	e.lock()
 	defer e.unlock()

@@ -13,19 +13,19 @@ var (
 	ErrCanceled = errors.New("operation was cancelled")
 	// ErrClosed is the cause of operations on a closed engine.
 	ErrClosed = errors.New("engine is closed")
-	// ErrPanicked is the cause of operations on an engine that a panic has left halfway:
-	// in a transport, or in a call that waits.
+	// ErrPanicked is the cause of operations on an engine in which a panic has left a
+	// transport, or a call that waits, unfinished.
 	ErrPanicked = errors.New("the engine ended by a panic")
 	// ErrStreamClosed refuses an actor message of a stream that was closed.
 	ErrStreamClosed = errors.New("stream is closed")
 	// ErrAddress says that a rank or a tag lies outside its range.
 	ErrAddress = errors.New("rank or tag out of range")
-	// ErrProtocol says that a peer sent what no correct peer sends.
+	// ErrProtocol says that a peer violated the protocol.
 	ErrProtocol = errors.New("peer broke the protocol")
 )
 
-// PeerError ends an operation whose peer is gone. For a receive from AnySource
-// Rank is the rank whose death is reported.
+// PeerError ends an operation whose peer is down. For a receive from AnySource, Rank is the
+// rank whose loss it reports.
 type PeerError struct {
 	Rank  int
 	Op    string
@@ -85,13 +85,13 @@ func (e *LabelError) Error() string {
 		e.Source, e.Tag, e.Sent, e.Want)
 }
 
-// MemoryError ends a RecvMessage whose message finds no memory. The message is lost;
+// MemoryError ends a RecvMessage if there is no memory for the message. The message is lost;
 // the sender is not affected.
 type MemoryError struct {
 	Source, Tag int
-	// Bytes is the length of the message, as its sender says.
+	// Bytes is the length of the message according to its sender.
 	Bytes int
-	// Cause is why there is no memory for it.
+	// Cause is the error of the allocation.
 	Cause error
 }
 
@@ -126,5 +126,5 @@ func (e *CancelError) Unwrap() []error {
 	return []error{ErrCanceled, e.Cause}
 }
 
-// errTooMany ends an operation beyond the 16 million that may wait for answers.
+// errTooMany ends an operation if 16 million others wait for answers.
 var errTooMany = errors.New("too many operations under way")

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// sendGiven sends arena memory by the other protocols and leaves it to the request,
-// which nobody waits for. mu is held.
+// sendGiven sends arena memory by the other protocols. The memory belongs to the request, for
+// which no goroutine waits. mu is held.
 func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	r := e.startSend(to, t, buf, Standard, pc)
 	r.gift = k.Addr
@@ -18,14 +18,14 @@ func (e *Engine) sendGiven(to Match, t Type, k transport.Key, buf []byte, pc uin
 	return err
 }
 
-// endGiven ends a request that nobody waits for.
+// endGiven ends a request for which no goroutine waits.
 func (e *Engine) endGiven(r *Request) {
 	e.reclaim(r)
-	_, _ = e.free(r) // its sender has been told that it is on its way
+	_, _ = e.free(r) // SendHandover has returned already
 }
 
-// reclaim gives back the memory of a sendGiven whose bytes have travelled. What was
-// given to a peer that is lost Config.Lost has taken back.
+// reclaim returns the memory of a sendGiven after the transfer of its bytes. If the peer is
+// lost, Config.Lost has reclaimed the memory.
 func (e *Engine) reclaim(r *Request) {
 	if e.cfg.Release != nil && !r.peer.reclaimed {
 		e.cfg.Release(r.peer.rank, r.gift)

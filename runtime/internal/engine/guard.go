@@ -2,18 +2,17 @@ package engine
 
 import "github.com/gorun-hpc/gorun/transport"
 
-// Every call into the engine takes mu and gives it up by a deferred unlock. So no panic
-// leaves it taken: not one of the code of others that runs under it (transports, the
-// functions of Config, actor receivers, what Await and Serve ask), not one of memory that the
-// program handed in (debug.SetPanicOnFault), not one of a mistake here.
+// Every call into the engine takes mu and releases it by a deferred unlock. So no panic leaves
+// it taken: neither one of foreign code under the lock (transports, functions of Config, actor
+// receivers, functions of Await and Serve), nor one of memory of the program
+// (debug.SetPanicOnFault), nor one of the engine itself.
 //
-// A panic in a transport or in a wait leaves the poller's token, and records of that
-// transport, in a state that nobody knows. Engine.within counts these calls; unlock
-// finds it above 0 only when it unwinds from a panic in one of them, and ends the
-// engine then: every operation ends with ErrPanicked, and no transport is called any
-// more. What is moving then may move on for a while.
+// A panic in a transport or in a wait leaves the poll token, and records of that transport, in
+// an unknown state. Engine.within counts these calls. unlock finds it above 0 only after a
+// panic in one of them. It then ends the engine: every operation ends with ErrPanicked, and no
+// transport is called any more. Transfers under way may continue for a while.
 
-// lock takes mu, asking a poller that holds it to let go.
+// lock takes mu. It asks a poller that holds mu to release it.
 func (e *Engine) lock() {
 	if !e.mu.TryLock() {
 		e.crowd.Add(1)
@@ -22,7 +21,7 @@ func (e *Engine) lock() {
 	}
 }
 
-// unlock is the inverse of lock. It is called by defer and in no other way.
+// unlock is the inverse of lock. It is always deferred.
 func (e *Engine) unlock() {
 	if e.within != 0 {
 		e.wreck()
@@ -31,8 +30,7 @@ func (e *Engine) unlock() {
 	e.mu.Unlock()
 }
 
-// locked runs a function of a transport under mu, unless no transport is to be called
-// any more.
+// locked runs a function of a transport under mu, unless no transport may be called any more.
 func (e *Engine) locked(f func()) {
 	e.lock()
 	defer e.unlock()
@@ -43,18 +41,18 @@ func (e *Engine) locked(f func()) {
 	}
 }
 
-// wreck gives mu up for a panic that the engine does not survive.
+// wreck ends the engine because of a panic, and releases mu.
 func (e *Engine) wreck() {
 	defer e.mu.Unlock()
 	e.within = 0
 	e.silent = true
 	e.token.Wreck()
 	e.fail(ErrPanicked)
-	e.endMoves() // the ends of their bytes will not be polled
+	e.endMoves() // their completions will not be polled
 }
 
-// stepOut lets others in, in the middle of a call: mu is free until stepIn gets what
-// stepOut returned. The two are one line, with a defer for the first:
+// stepOut releases mu in the middle of a call. stepIn takes it again with the result of
+// stepOut. The two are one line, with a defer for stepIn:
 //
 //	defer e.stepIn(e.stepOut())
 func (e *Engine) stepOut() (within int32) {

@@ -5,20 +5,20 @@ import (
 	"errors"
 )
 
-// Handle names a nonblocking operation. It is a value, so that starting an
-// operation allocates nothing; copies name the same operation. The zero Handle is
-// an operation that is finished and has no result.
+// Handle identifies a nonblocking operation. It is a value, so that starting an operation
+// allocates nothing; copies identify the same operation. The zero Handle is a finished
+// operation without result.
 //
 // The result of an operation is taken once. Its record then serves another one,
 // with another generation, and handles of the old generation say ErrTaken.
 type Handle struct {
 	request    *Request
 	generation uint32
-	// Unit is the caller's; the engine does not read it.
+	// Unit belongs to the caller; the engine does not read it.
 	Unit int32
 }
 
-// ErrTaken says that the result of an operation was taken before.
+// ErrTaken says that the result of an operation has already been taken.
 var ErrTaken = errors.New("the result was taken before")
 
 // handle returns the handle of r. mu is held.
@@ -33,10 +33,10 @@ func (h Handle) pending() *Request {
 	return h.request
 }
 
-// Zero reports whether h names no operation.
+// Zero reports whether h is the zero Handle.
 func (h Handle) Zero() bool { return h.request == nil }
 
-// Taken reports whether there is no result to take any more.
+// Taken reports whether there is no result left to take.
 func (h Handle) Taken() bool {
 	if h.request == nil {
 		return true
@@ -47,9 +47,9 @@ func (h Handle) Taken() bool {
 	return h.pending() == nil
 }
 
-// Wait waits for the end and takes the result. When ctx ends first the operation
-// is cancelled, which takes effect only if it was not matched yet; Wait returns
-// when nobody touches the slice any more. ctx may be nil.
+// Wait waits for the end and takes the result. If ctx ends first, the operation is cancelled,
+// which has an effect only before the match. When Wait returns, neither the engine nor a peer
+// accesses the slice any more. ctx may be nil.
 func (h Handle) Wait(ctx context.Context) (Status, error) {
 	if h.request == nil {
 		return Status{}, nil
@@ -106,7 +106,7 @@ func (e *Engine) look(r *Request) (idle uint) {
 	return e.nothing()
 }
 
-// Look is Test that leaves the result.
+// Look is Test without taking the result.
 func (h Handle) Look() bool {
 	if h.request == nil {
 		return true
@@ -128,8 +128,8 @@ func (h Handle) glance() (idle uint) {
 	return e.look(r)
 }
 
-// Cancel asks for the end of an operation that is not matched yet. Wait is still
-// due: it returns a *CancelError if that came in time, else the result.
+// Cancel asks for the end of an operation that is not matched yet. The caller still has to
+// Wait, which returns a *CancelError if the cancellation came in time, else the result.
 func (h Handle) Cancel() {
 	if h.request == nil {
 		return

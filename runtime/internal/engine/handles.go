@@ -37,7 +37,7 @@ func (e *Engine) WaitAny(ctx context.Context, n int, at func(i int) Handle) (int
 	}
 }
 
-// leave ends the part of a waiter in several operations.
+// leave removes a waiter from several operations.
 func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 	for i := range n {
 		if r := at(i).pending(); r != nil && r.waiter == w {
@@ -54,8 +54,8 @@ func (e *Engine) leave(w *waiter, n int, at func(i int) Handle) {
 func (e *Engine) WaitAll(ctx context.Context, hs []Handle) []error {
 	e.lock()
 	defer e.unlock()
-	// The last to be started is mostly the last to end: who waits for it first
-	// waits once.
+	// Mostly, the operation that was started last ends last. Waiting for it first means one
+	// wait.
 	for i := len(hs) - 1; i >= 0; i-- {
 		if r := hs[i].pending(); r != nil && r.phase != phaseDone {
 			e.waitRequest(ctx, r)

@@ -21,11 +21,10 @@ type Message struct {
 }
 
 // SendHandover gives buf away: arena memory of this rank that peers know as key.
-// The receiver owns it until Config.Release. Where memory cannot change hands the
-// engine owns it while the bytes travel, then calls Config.Release itself; when that
-// fails, or the peer is lost, the message is lost as one is that was handed over.
-// Either way the call does not wait for the receiver. After an error the memory is
-// still the caller's.
+// The receiver owns it until Config.Release. Where a handover is impossible, the engine owns
+// the memory until the bytes are transferred, and then calls Config.Release itself. If the
+// transfer fails or the peer is lost, the message is lost, as after a handover. The call does
+// not wait for the receiver. After an error the memory still belongs to the caller.
 func (e *Engine) SendHandover(ctx context.Context, to Match, t Type, k transport.Key, buf []byte, pc uintptr) error {
 	if ctx != nil && ctx.Err() != nil {
 		return &CancelError{Op: opNames[opSendHandover], Cause: context.Cause(ctx)}
@@ -74,8 +73,7 @@ func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key
 	return err
 }
 
-// handOverNow is the fast path: to a connected peer, and nothing before it. mu is
-// held.
+// handOverNow is the fast path: to a connected peer without queued frames. mu is held.
 func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 	if uint(to.Peer) >= uint(len(e.peers)) || uint(to.Tag) > TagMax {
 		return false
@@ -93,9 +91,8 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 }
 
 // RecvMessage receives a message of any length and type together with its memory:
-// the sender's arena when it was handed over, else new memory of this process. The
-// caller releases it. The error is a *MemoryError where there is no memory for it: the
-// message is lost then, and nothing else is.
+// the sender's arena after a handover, else new memory of this process. The caller releases
+// it. The error is a *MemoryError if there is no memory; only this message is lost then.
 func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
 	e.lock()
 	defer e.unlock()
@@ -120,9 +117,8 @@ func (e *Engine) arriveHandover(p *peer, h header, payload []byte) error {
 	return nil
 }
 
-// takeOver gives handed-over memory to a receive: as it is to RecvMessage, as a
-// copy to any other, which then releases it. b is the memory if its owner is this
-// rank.
+// takeOver gives handed-over memory to a receive. RecvMessage gets the memory itself; any
+// other receive gets a copy, and the memory is released. b is the memory if this rank owns it.
 func (e *Engine) takeOver(r *Request, tag int32, typ Type, k transport.Key, length int, b []byte) {
 	p, err := r.peer, error(nil)
 	if p.tr != nil {

@@ -16,14 +16,14 @@ const (
 	kindHandover                  // a message that is arena memory; body: envelope
 	kindCTS                       // answer to RTS: send the bytes; body: grant
 	kindData                      // bytes asked for by CTS; B is their offset
-	kindFIN                       // the bytes of a rendezvous are where they belong
+	kindFIN                       // the bytes of a rendezvous have been transferred
 	kindACK                       // a synchronous eager message was matched
-	kindCredit                    // nothing but the limit in C
+	kindCredit                    // only the limit in C
 	kindTypedef                   // the text of a type
 	kindWithdraw                  // forget the envelope, if it is not yet matched
 	kindWithdrawn                 // it is forgotten
-	kindRelease                   // handed-over memory comes back; body: key
-	kindNotice                    // tells Config.Notice a number, the tag; body: text
+	kindRelease                   // handed-over memory is returned; body: key
+	kindNotice                    // for Config.Notice; the tag is the number, the body the text
 	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope
 	kindGrant                     // the id is the new credit of the stream that is the context
 	kindRefuse                    // an actor message of the stream that is the context was dropped
@@ -141,8 +141,8 @@ func parseEnvelope(b []byte) (envelope, error) {
 	return v, nil
 }
 
-// clearance is the body of kindCTS: how many bytes are wanted, by which operation
-// of the receiver and, with flagKey, where they may be written.
+// clearance is the body of kindCTS: the number of bytes to send, the operation of the receiver
+// and, with flagKey, the memory to write to.
 //
 //	bytes 0-7 room, 8-15 key address, 16-23 key token, 24-27 id, little endian
 type clearance struct {

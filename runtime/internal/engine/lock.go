@@ -10,18 +10,18 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// mutex is mutual exclusion for short holds. It is given up by a release store,
-// not by a locked instruction: that would wait until the message just published
-// in a ring has taken its line from the reader, and would do so for every
-// message (half of a sender's time at full rate, measured). The price is that
-// nobody is woken: who finds it taken gives way and tries again. The holder lets
-// go for others every microsecond or so (Engine.crowd).
+// mutex is a lock that is held for short times. It is released by a release store, not by a
+// locked instruction. A locked instruction would wait until the message just published in a
+// ring has taken its cache line from the reader, for every message (half of a sender's time at
+// full rate, measured). The price is that Unlock wakes no goroutine: one that finds the lock
+// taken yields and tries again. The holder releases the lock for others about every
+// microsecond (Engine.crowd).
 //
 // The word is 0 when free, 1 when held.
 type mutex struct{ word uint32 }
 
-// Tries of a goroutine before it rests between them, and for how long: the
-// holder may have lost its processor.
+// Number of tries before a goroutine sleeps between two tries, and the length of that sleep:
+// the holder may have lost its processor.
 const (
 	lockTries = 200
 	lockRest  = 20 * time.Microsecond
@@ -41,5 +41,5 @@ func (m *mutex) Lock() {
 	}
 }
 
-// Unlock gives the mutex up.
+// Unlock releases the mutex.
 func (m *mutex) Unlock() { processor.Store32(&m.word, 0) }

@@ -8,12 +8,12 @@ func (p *peer) lost(r *Request) error { return p.lostIn(opNames[r.op]) }
 // lostIn is lost for an operation without a request.
 func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op, Cause: p.down} }
 
-// lose ends everything that names a peer. Messages of the peer that arrived
-// completely stay receivable; those whose bytes were still with it are gone.
+// lose ends all operations with a peer. Messages of the peer that arrived completely can still
+// be received; those whose bytes the peer still had are lost.
 //
-// In every context the peer belongs to, one receive or probe from AnySource hears
-// of the loss: the oldest that waits, else the next one that finds no message. It
-// ends with *PeerError, and those after it see nothing of this loss.
+// In every context of the peer, one receive or probe from AnySource reports the loss: the
+// oldest that waits, else the next one that finds no message. It ends with *PeerError, and
+// later ones are not affected by this loss.
 func (e *Engine) lose(p *peer, cause error) {
 	if p.down != nil {
 		return
@@ -56,7 +56,7 @@ func (e *Engine) lose(p *peer, cause error) {
 	}
 }
 
-// dropEnvelopes forgets the messages whose bytes died with their sender.
+// dropEnvelopes drops the announced messages of a lost sender.
 func (e *Engine) dropEnvelopes(p *peer) {
 	for g := p.envelopes; g != nil; {
 		after := g.after
@@ -100,8 +100,8 @@ func (e *Engine) failPosted(p *peer) {
 	}
 }
 
-// knownLoss is the error of a receive or a probe that found no message: that of
-// its source, or one that AnySource has not yet heard of in this context.
+// knownLoss is the error of a receive or a probe that found no message: the loss of its
+// source or, for AnySource, a loss that is not reported in this context yet.
 func (e *Engine) knownLoss(k key, op string) error {
 	if len(e.deaths) == 0 {
 		if k.source < 0 || e.peers[k.source].down == nil {
@@ -124,8 +124,8 @@ func (e *Engine) knownLoss(k key, op string) error {
 	return nil
 }
 
-// fail ends every operation with err, now and from now on. Requests whose bytes a
-// transport is still moving end with their last part.
+// fail ends every present and later operation with err. Requests whose bytes a transport is
+// still moving end with their last part.
 func (e *Engine) fail(err error) {
 	if e.err != nil {
 		return
@@ -151,8 +151,7 @@ func (e *Engine) fail(err error) {
 	}
 }
 
-// failPeer empties the queues of a peer, but for the frames that end what its own
-// operations wait for.
+// failPeer empties the queues of a peer, except for frames that end operations of that peer.
 func (e *Engine) failPeer(p *peer, err error) {
 	p.eager, p.ignored = -1, true
 	for p.reads.head != nil {

@@ -35,19 +35,19 @@ func (k key) as(s shape) key {
 	return k
 }
 
-// matcher brings posted receives and unexpected messages together. It knows
-// nothing of transports, bytes or time.
+// matcher matches posted receives and unexpected messages. It uses no transports, bytes or
+// time.
 //
 // A posted receive waits in the table of its shape. A message asks each table
 // that has entries, under its key with the wildcards of that shape, and takes the
 // oldest of at most four answers. An unexpected message waits in the table of the
-// exact shape and in those of the wildcard shapes that were ever asked for: a
+// exact shape and in those of the wildcard shapes that any receive or probe has used: a
 // program without wildcards does not pay for them.
 //
 // The front is a queue of receives of one key that are in no table and are older than
 // all that are. A receive joins it if the tables are empty and no other key is in it.
-// Mostly that is where all receives are: a blocking one is alone, and those of a window of
-// messages ask for the same. Finding the front costs no hash.
+// Mostly all receives are there: a blocking receive is the only one, and the receives of a
+// window of messages have the same key. The front needs no hash.
 type matcher struct {
 	front      queue
 	posted     [shapesTotal]table
@@ -72,8 +72,7 @@ func (m *matcher) tabled() int {
 	return m.posted[shapeExact].entries + m.posted[wildSource].entries + m.posted[wildTag].entries + m.posted[shapeAny].entries
 }
 
-// eachPosted calls f for every posted receive; f may remove the one it is given
-// and no other.
+// eachPosted calls f for every posted receive. f may remove that receive and no other.
 func (m *matcher) eachPosted(f func(*entry)) {
 	for e := m.front.head; e != nil; {
 		next := e.next
@@ -170,7 +169,7 @@ func (m *matcher) take(g *message) {
 	}
 }
 
-// index begins to keep the table of a wildcard shape.
+// index creates the table of a wildcard shape.
 func (m *matcher) index(s shape) {
 	m.indexed[s] = true
 	all := make([]*entry, 0, m.unexpected[shapeExact].entries)

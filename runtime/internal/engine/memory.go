@@ -7,28 +7,27 @@ import (
 
 // The memory of a message that RecvMessage takes:
 //
-//	the bytes                          the memory
-//	have come (eager)                  made when they come: its length is theirs
-//	are announced, at most directMax   the same
-//	are announced, more                asked for by the goroutine that receives, without
-//	                                   mu: the message is matched and waits (phaseHeld)
-//	are arena memory                   that itself
+//	message                            memory
+//	eager                              allocated on arrival
+//	announced, at most directMax       allocated on arrival
+//	announced, longer                  allocated by the receiving goroutine without mu; the
+//	                                   message is matched and waits (phaseHeld)
+//	arena memory                       the arena memory itself
 //
-// The length that a peer announces is a claim. Config.Allocate refuses what there is no
-// memory for, and that is the error of the receive; a length beyond messageMax no program
-// can have, and it is the end of the peer.
+// The length that a peer announces is not trusted. If Config.Allocate refuses it, the receive
+// ends with that error. A length beyond messageMax is impossible, and the peer is given up.
 
 const (
-	// directMax is the longest announced message whose memory is made at once.
+	// directMax is the longest announced message whose memory is allocated on arrival.
 	directMax = 64 << 10
-	// messageMax bounds the length of a message that is believed: Go has 48 bits of
-	// addresses for its heap (runtime/malloc.go, heapAddrBits), and a mapping no more.
+	// messageMax is the largest length that a peer may announce: Go's heap has 48 bits of
+	// addresses (runtime/malloc.go, heapAddrBits), and a mapping has no more.
 	messageMax = 1 << 48
-	// allocateMax bounds what is allocated where Config.Allocate is nil.
+	// allocateMax bounds one allocation if Config.Allocate is nil.
 	allocateMax = 1 << 30
 )
 
-// allocate is Config.Allocate when that is nil.
+// allocate is the default of Config.Allocate.
 func allocate(n int) ([]byte, error) {
 	if n > allocateMax {
 		return nil, fmt.Errorf("%d bytes are more than %d", n, allocateMax)
@@ -47,7 +46,7 @@ func (e *Engine) hold(r *Request, g *message) {
 	}
 }
 
-// awaitMessage waits for the end of a RecvMessage, of which it makes the memory.
+// awaitMessage waits for the end of a RecvMessage, and allocates its memory if needed.
 func (e *Engine) awaitMessage(ctx context.Context, r *Request) (Message, error) {
 	for r.phase != phaseDone {
 		if r.phase == phaseHeld {
@@ -64,7 +63,7 @@ func (e *Engine) awaitMessage(ctx context.Context, r *Request) (Message, error) 
 	return m, nil
 }
 
-// provide makes memory for the message that r holds, and goes on to receive it.
+// provide allocates memory for the message that r holds, and continues to receive it.
 func (e *Engine) provide(r *Request) {
 	g, p := r.held, r.peer
 	var b []byte
@@ -92,7 +91,7 @@ func (e *Engine) provide(r *Request) {
 	}
 }
 
-// allocateOutside is Config.Allocate, and lets others in meanwhile.
+// allocateOutside is Config.Allocate without the lock.
 func (e *Engine) allocateOutside(n int) ([]byte, error) {
 	defer e.stepIn(e.stepOut())
 	return e.cfg.Allocate(n)

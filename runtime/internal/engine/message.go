@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// message is one that arrived before its receive was posted, or that a matched
-// probe took. What it holds depends on kind: the bytes (eager), where they are
-// (RTS, handover) or the sender's request (self).
+// message is a message that arrived before its receive was posted, or that a matched probe
+// took. Its contents depend on kind: the bytes (eager), their memory (RTS, handover) or the
+// sender's request (self).
 type message struct {
 	links [shapesTotal]entry
 
@@ -50,15 +50,15 @@ func sortBySeq(es []*entry) {
 	})
 }
 
-// newMessage describes a message that has come.
+// newMessage describes a message that has arrived.
 func (e *Engine) newMessage(p *peer, h header) *message {
 	g := e.spare.record()
 	g.peer, g.kind, g.flags, g.tag, g.typ, g.id = p, h.kind, h.flags, h.tag, h.typ, h.id
 	return g
 }
 
-// freeMessage ends a message that is in no table any more and gives its memory
-// and its credit back.
+// freeMessage frees a message that is in no table any more, and returns its memory and its
+// credit.
 func (e *Engine) freeMessage(g *message) {
 	if g.waits {
 		g.peer.forget(g)
@@ -70,7 +70,7 @@ func (e *Engine) freeMessage(g *message) {
 	e.spare.drop(g)
 }
 
-// await puts g among the messages that its sender may withdraw.
+// await adds g to the messages that its sender may withdraw.
 func (p *peer) await(g *message) {
 	g.waits, g.after = true, p.envelopes
 	if p.envelopes != nil {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Notify sends a number and a short text to the Config.Notice of a peer. It is in
-// the lane like every frame, but beside matching and credit. A peer that is down
-// needs none.
+// Notify sends a number and a short text to the Config.Notice of a peer. The frame goes through
+// the lane as all frames do, without matching and credit. Nothing is sent to a peer that is
+// down.
 func (e *Engine) Notify(rank, number int, text []byte) {
 	e.lock()
 	defer e.unlock()
@@ -18,10 +18,10 @@ func (e *Engine) Notify(rank, number int, text []byte) {
 	e.post(p, header{kind: kindNotice, tag: int32(number)}, text[:min(len(text), noticeMax)])
 }
 
-// noticeMax bounds the text of a notice in bytes. Every transport takes so much.
+// noticeMax bounds the text of a notice in bytes. Every transport takes frames of that size.
 const noticeMax = 256
 
-// arriveNotice hands a notice over.
+// arriveNotice passes a notice to Config.Notice.
 func (e *Engine) arriveNotice(p *peer, number int32, text []byte) error {
 	if len(text) > noticeMax {
 		return fmt.Errorf("%w: notice of %d bytes", ErrProtocol, len(text))
@@ -32,9 +32,8 @@ func (e *Engine) arriveNotice(p *peer, number int32, text []byte) error {
 	return nil
 }
 
-// Break ends every waiting and every future operation of a context that has not
-// been matched with err; sends end with a *CancelError around it once their peer
-// has forgotten them.
+// Break ends every unmatched operation of a context, present or later, with err. Sends end
+// with a *CancelError around err when their peer has confirmed that it forgot them.
 func (e *Engine) Break(context uint32, err error) {
 	e.lock()
 	defer e.unlock()
@@ -61,8 +60,8 @@ func (e *Engine) Break(context uint32, err error) {
 	}
 }
 
-// unmatched lists the operations of a context that no message, or no receive, has
-// met yet as far as this rank knows.
+// unmatched lists the operations of a context that are not matched yet as far as this rank
+// knows.
 func (e *Engine) unmatched(context uint32) []*Request {
 	var found []*Request
 	e.match.eachPosted(func(en *entry) {

@@ -8,11 +8,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// peer is what an engine knows of one rank, itself included. It is made when the
-// rank is first met.
+// peer is the state of an engine for one rank, its own included. It is created at the first
+// contact.
 type peer struct {
 	rank int
-	tr   transport.Transport // nil: this rank itself, or no way there
+	tr   transport.Transport // nil: this rank itself, or no transport reaches it
 	ep   transport.Endpoint
 	caps transport.Caps
 
@@ -21,8 +21,8 @@ type peer struct {
 	eager     int
 	connected bool // a Send was accepted: caps are final
 	down      error
-	ignored   bool // nothing is taken from it: it is down, or the engine has failed
-	reclaimed bool // it is down, and what it held was taken back
+	ignored   bool // its frames are dropped: it is down, or the engine has failed
+	reclaimed bool // it is down, and the memory handed over to it was reclaimed
 
 	out outgoing
 	in  incoming
@@ -36,7 +36,7 @@ type peer struct {
 	announced typeSet   // types whose text this peer has
 	types     typeTexts // texts this peer announced
 	links     []*Stream // by number - 1
-	unused    []uint32  // numbers in streams that lead nowhere
+	unused    []uint32  // free numbers in links
 
 	batch    []byte        // actor messages that will share a frame
 	batching bool          // it is in batches.open
@@ -87,8 +87,8 @@ func (q *requests) remove(r *Request) {
 	}
 }
 
-// to returns the record of a rank. The error is ErrAddress or that of a peer that
-// nothing leads to.
+// to returns the record of a rank. The error is ErrAddress, or says that no transport reaches
+// the rank.
 func (e *Engine) to(rank int) (*peer, error) {
 	if uint(rank) >= uint(len(e.peers)) {
 		return nil, fmt.Errorf("%w: rank %d of %d", ErrAddress, rank, len(e.peers))
@@ -100,7 +100,7 @@ func (e *Engine) to(rank int) (*peer, error) {
 	return p, nil
 }
 
-// meet makes the record of a rank.
+// meet creates the record of a rank.
 func (e *Engine) meet(rank int) *peer {
 	p := &peer{rank: rank, eager: -1}
 	e.peers[rank] = p
@@ -138,14 +138,14 @@ func (p *peer) eagerLimit() int {
 	return p.caps.MaxEager
 }
 
-// open sets the bound of the fast path, when there may be one.
+// open sets the bound of the fast path if that is possible.
 func (p *peer) open() {
 	if p.connected && p.down == nil && p.pending.head == nil && len(p.batch) == 0 {
 		p.eager = p.eagerLimit()
 	}
 }
 
-// accepted notes that the lane took a frame.
+// accepted records that the lane took a frame.
 func (p *peer) accepted() {
 	p.in.told = p.in.limit()
 	if !p.connected {
@@ -155,14 +155,14 @@ func (p *peer) accepted() {
 	}
 }
 
-// words packs a header for this peer, with the credit that goes along.
+// words packs a header for this peer, including the credit.
 func (p *peer) words(h header) transport.Header {
 	h.limit = p.in.limit()
 	return h.pack()
 }
 
-// post sends a frame of the engine's own, or keeps it until the lane takes it. The
-// body is copied.
+// post sends a frame that belongs to no request, or keeps it until the lane takes it. The body
+// is copied.
 func (e *Engine) post(p *peer, h header, body []byte) {
 	if p.down != nil || e.silent {
 		return
@@ -186,8 +186,8 @@ func (e *Engine) post(p *peer, h header, body []byte) {
 	e.keep(p, f)
 }
 
-// refused deals with a lane that failed for good: the loss is reported by the
-// next Poll, unless the transport does not know of it.
+// refused handles a permanent error of a lane. The next Poll reports the loss, unless the
+// transport has not detected it.
 func (e *Engine) refused(p *peer, err error) {
 	if p.tr != nil && !errors.Is(err, transport.ErrPeerDown) && !errors.Is(err, transport.ErrClosed) {
 		p.tr.MarkDown(p.rank, err)
@@ -196,7 +196,7 @@ func (e *Engine) refused(p *peer, err error) {
 	e.urge()
 }
 
-// offend gives up a peer that broke the protocol.
+// offend gives up a peer that violated the protocol.
 func (e *Engine) offend(p *peer, err error) {
 	p.eager = -1
 	if p.tr != nil {
@@ -205,8 +205,8 @@ func (e *Engine) offend(p *peer, err error) {
 	e.lose(p, err)
 }
 
-// repay returns credit for an eager message of a peer and tells it when much has
-// come together.
+// repay returns credit for an eager message of a peer, and sends the new limit when it is
+// due.
 func (e *Engine) repay(p *peer, cost uint32) {
 	p.in.returned += cost
 	if p.tr == nil {

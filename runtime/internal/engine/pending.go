@@ -6,13 +6,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// frame is one that a lane refused. Everything that goes to the same peer later
-// queues behind it.
+// frame is a frame that a lane refused. Later frames to the same peer queue behind it.
 type frame struct {
 	next   *frame
 	header header
 	body   []byte
-	req    *Request // a send whose bytes, or envelope, this is; may be nil
+	req    *Request // the send whose bytes or envelope it carries; may be nil
 }
 
 // frames is the queue of a peer.
@@ -30,7 +29,7 @@ func (e *Engine) newFrame(h header) *frame {
 	return f
 }
 
-// freeFrame gives a record back. The memory of small bodies stays with it.
+// freeFrame returns a record to the free list. It keeps the memory of a small body.
 func (e *Engine) freeFrame(f *frame) {
 	if f.req != nil || cap(f.body) > 1<<10 {
 		f.body = nil
@@ -74,7 +73,7 @@ func (e *Engine) unkeep(p *peer, r *Request) (header, bool) {
 	return header{}, false
 }
 
-// list puts p among the peers that have something to drive after a poll.
+// list adds p to the backlog, for after a poll.
 func (e *Engine) list(p *peer) {
 	if !p.listed {
 		p.listed = true
@@ -83,8 +82,7 @@ func (e *Engine) list(p *peer) {
 	}
 }
 
-// drive goes on with everything that was refused. It returns how many steps were
-// made.
+// drive continues with all queued frames and transfers. It returns the number of steps.
 func (e *Engine) drive() int {
 	steps := 0
 	peers := e.backlog
@@ -105,7 +103,7 @@ func (e *Engine) drive() int {
 	return steps
 }
 
-// drivePeer goes on with one peer.
+// drivePeer is drive for one peer.
 func (e *Engine) drivePeer(p *peer) int {
 	steps := 0
 	for p.pending.head != nil && p.down == nil {

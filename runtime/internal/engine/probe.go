@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Matched is a message taken out of matching by a matched probe. It must be
-// received, once.
+// Matched is a message that a matched probe has taken out of matching. It must be received
+// once.
 type Matched struct {
 	e *Engine
 	g *message
 }
 
-// Probe waits for a message and describes it; it stays where it is.
+// Probe waits for a message and describes it. The message stays unexpected.
 func (e *Engine) Probe(ctx context.Context, from Match, pc uintptr) (Status, error) {
 	e.lock()
 	defer e.unlock()
@@ -111,8 +111,8 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 		if err = e.wait(ctx, w); err != nil {
 			break
 		}
-		// The message may be gone again: taken, withdrawn, or lost with its sender. A loss or
-		// a break since the wake-up did not end this wait, which had ended already.
+		// Meanwhile the message may have been taken, withdrawn, or lost with its sender. A loss
+		// or a break since the wake-up is not reported yet, because the wait had ended.
 		if g = e.match.look(w.from); g == nil {
 			if err = e.checkSource(from); err == nil {
 				err = e.knownLoss(w.from, what)

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Recv receives a message into buf and returns what it was. A message that is
-// longer than buf ends with *TruncatedError, one of another element type with
-// *TypeMismatchError. When ctx ends before the match no message is lost. ctx may
-// be nil.
+// Recv receives a message into buf and describes it. The error is a *TruncatedError if the
+// message is longer than buf, and a *TypeMismatchError if it has another element type. If ctx
+// ends before the match, no message is lost. ctx may be nil.
 func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc uintptr) (Status, error) {
 	e.lock()
 	defer e.unlock()
@@ -53,8 +52,8 @@ func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) 
 	return r
 }
 
-// sound reports whether from names a peer that is up, and a tag, and no receive has to fail:
-// checkSource and knownLoss would find nothing. It is apart because it is inlined.
+// sound reports whether checkSource and knownLoss have no error: from has a peer that is up
+// and a valid tag. It is a function of its own because it is inlined.
 func (e *Engine) sound(from Match) bool {
 	if e.err != nil || len(e.broken) != 0 || uint(from.Peer) >= uint(len(e.peers)) || uint(from.Tag) > TagMax {
 		return false
@@ -91,7 +90,7 @@ func (e *Engine) accept(r *Request, g *message) {
 	e.receive(r, g)
 }
 
-// receive is accept for a message that needs no memory, or for which there is some.
+// receive is accept for a message that needs no further memory.
 func (e *Engine) receive(r *Request, g *message) {
 	switch {
 	case g.self != nil:
@@ -123,15 +122,14 @@ func (e *Engine) deliver(r *Request, tag int32, typ Type, payload []byte) {
 	e.complete(r, nil)
 }
 
-// admit notes which message a receive got, and returns how many of its bytes the
-// receive takes: fewer than all after a truncation or a mismatch, whose error it
-// notes too.
+// admit records the message of a receive and returns how many of its bytes the receive takes.
+// These are fewer than all after a truncation or a mismatch, whose error it records, too.
 func (e *Engine) admit(r *Request, tag int32, typ Type, length int) int {
 	p := r.peer
 	r.phase = phaseMoving
 	r.status = Status{Source: p.rank, Tag: int(tag), Bytes: length, Type: typ}
 	if r.err != nil {
-		r.status.Bytes = 0 // it found no memory
+		r.status.Bytes = 0 // there was no memory
 		return 0
 	}
 	if r.op == opRecvMessage && r.buf == nil {

@@ -6,18 +6,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// transfer is how far the bytes of a rendezvous are.
+// transfer is the state of the transfer of a rendezvous.
 type transfer struct {
 	put     bool          // Put by the sender, else Get by the receiver
-	cleared bool          // the sender was asked by CTS, so nothing is got
+	cleared bool          // a CTS was sent to the sender, so there is no Get
 	total   int           // bytes to move
-	next    int           // bytes asked for, sent or received so far
+	next    int           // bytes requested, sent or received so far
 	flight  int           // Gets or Puts under way
 	from    transport.Key // the other side's memory
 	err     error         // of a Get or a Put
 }
 
-// pull begins to fetch a message whose bytes are still with its sender.
+// pull begins to fetch a message whose bytes the sender still has.
 func (e *Engine) pull(r *Request, g *message) {
 	p := r.peer
 	r.mate = g.id
@@ -134,11 +134,11 @@ func (e *Engine) issue(p *peer, r *Request, n int) error {
 	return p.ep.Get(b, k, uint64(r.id))
 }
 
-// moved notes the end of one Get or Put.
+// moved records the completion of one Get or Put.
 func (e *Engine) moved(rank int, id uint32, err error) {
 	r := e.operations.find(id)
 	if r == nil || r.peer == nil || r.peer.rank != rank || r.move.flight == 0 {
-		return // not one of ours
+		return // not an operation of this engine
 	}
 	p, m := r.peer, &r.move
 	m.flight--
@@ -157,9 +157,9 @@ func (e *Engine) moved(rank int, id uint32, err error) {
 	}
 }
 
-// settle ends a rendezvous by Get or Put whose last part is done, or goes on by
-// other means: after a failed Get the sender is asked, after a failed Put the
-// bytes go through the lane.
+// settle ends a rendezvous whose last Get or Put is complete. If one has failed, it continues
+// in another way: after a failed Get the sender gets a CTS, after a failed Put the bytes go
+// through the lane.
 func (e *Engine) settle(r *Request) {
 	p, m := r.peer, &r.move
 	switch {

@@ -23,47 +23,47 @@ var opNames = [...]string{
 	opRecvMessage: "receive message", opSendHandover: "send buffer",
 }
 
-// phase says how far a request is.
+// phase is the progress of a request.
 type phase uint8
 
 const (
 	phaseFree      phase = iota
 	phaseQueued          // send: its frame is in the pending list of its peer
-	phaseAnnounced       // send: its envelope is out, unmatched as far as known
+	phaseAnnounced       // send: its envelope was sent, and is unmatched as far as known
 	phaseMoving          // its bytes move; nothing can cancel it
 	phasePosted          // receive: unmatched
 	phaseHeld            // receive: its message waits for memory
 	phaseDone
 )
 
-// Request is the record of an operation, which callers know by a Handle. It holds
-// the caller's slice until it is done. Records come from a free list and go back
-// to it when the result is taken.
+// Request is the record of an operation, to which callers have a Handle. It holds the caller's
+// slice until it is done. Records come from a free list and return to it when the result is
+// taken.
 //
-// What a small receive touches comes first: with many under way the cache holds
-// these lines and no others.
+// The fields that a small receive uses come first, so that many receives under way need few
+// cache lines.
 type Request struct {
 	entry      entry // receives: place among the posted
 	e          *Engine
 	next       *Request // in one list of its peer or in the free list
 	peer       *peer    // sends, and receives once matched
 	buf        []byte
-	waiter     *waiter // who waits for it
+	waiter     *waiter // of the goroutine that waits for it
 	typ        Type
 	generation uint32 // of the record: how often its result was taken
 	id         uint32 // in Engine.operations, if answers are expected
 	op         op
 	phase      phase
-	exposed    bool // key is exposed by us
-	withdrawn  bool // a WITHDRAW is out
+	exposed    bool // this rank has exposed key
+	withdrawn  bool // a WITHDRAW was sent
 	canceled   bool // Cancel was called
-	given      bool // nobody waits for it, see sendGiven
+	given      bool // no goroutine waits for it, see sendGiven
 	status     Status
 	err        error
 	cause      error    // of the cancellation
-	message    *Message // RecvMessage: what came; the record's own
-	held       *message // RecvMessage: what waits for memory
-	target     key      // where to, or where from
+	message    *Message // RecvMessage: the result; the record owns it
+	held       *message // RecvMessage: the message that waits for memory
+	target     key      // destination or source
 	pc         uintptr
 
 	mate uint32 // id of the other side's operation
@@ -86,7 +86,7 @@ func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Reque
 	return r
 }
 
-// free gives a finished request back and returns its result.
+// free returns a finished request to the free list and returns its result.
 func (e *Engine) free(r *Request) (Status, error) {
 	s, err := r.status, r.err
 	r.phase = phaseFree
@@ -97,7 +97,7 @@ func (e *Engine) free(r *Request) (Status, error) {
 	return s, err
 }
 
-// carry notes the message that RecvMessage is to return.
+// carry records the message that RecvMessage will return.
 func (r *Request) carry(m Message) {
 	if r.message == nil {
 		r.message = new(Message)
@@ -105,7 +105,7 @@ func (r *Request) carry(m Message) {
 	*r.message = m
 }
 
-// carried takes what was given to carry, the zero Message if nothing was.
+// carried takes the message of carry, or the zero Message.
 func (r *Request) carried() Message {
 	if r.message == nil {
 		return Message{}
@@ -115,9 +115,8 @@ func (r *Request) carried() Message {
 	return m
 }
 
-// complete ends a request, with err unless it already has an error. Nobody
-// touches its slice from here on. The record is free afterwards if nobody waits
-// for it.
+// complete ends a request, with err unless it already has an error. Its slice is not accessed
+// any more. The record is free afterwards if no goroutine waits for it.
 func (e *Engine) complete(r *Request, err error) {
 	if r.phase == phaseDone {
 		return
@@ -141,7 +140,7 @@ func (e *Engine) complete(r *Request, err error) {
 	}
 }
 
-// unexpose takes back the memory that an exposed request showed to its peer.
+// unexpose conceals the memory of a request that was exposed to its peer.
 func (e *Engine) unexpose(r *Request) {
 	r.exposed = false
 	if err := r.peer.tr.Conceal(r.key); err != nil && r.err == nil {
@@ -164,8 +163,8 @@ func (e *Engine) waitRequest(ctx context.Context, r *Request) {
 }
 
 // operations gives requests ids that peers name in their answers. An id is an
-// index with a generation above it, so that an answer to a finished operation
-// does not meet its successor.
+// index with a generation above it, so that an answer to a finished operation is not taken
+// for one to its successor.
 //
 //	bits 0-23 index + 1, 24-31 generation
 type operations struct {

@@ -4,13 +4,13 @@ package engine
 // receive waits for it.
 const selfEager = 64 << 10
 
-// sendSelf sends to this rank: straight into the buffer of a waiting receive, else
-// as an unexpected message that holds a copy of the bytes or, when they are many or
-// the send is synchronous, the send itself.
+// sendSelf sends to this rank. It copies into the buffer of a waiting receive. Without one, the
+// message becomes unexpected. It holds a copy of the bytes or, if these are many or the send
+// is synchronous, the send itself.
 func (e *Engine) sendSelf(r *Request) {
 	p, cost := r.peer, eagerCost(len(r.buf))
 	copied := r.op != opSync && len(r.buf) <= selfEager && p.out.fits(cost)
-	if !copied && !e.enrol(r) { // so that it ends with the engine, if nothing else ends it
+	if !copied && !e.enrol(r) { // so that it ends with the engine at the latest
 		return
 	}
 	h := header{kind: kindEager, tag: r.target.tag, typ: r.typ}
@@ -35,7 +35,7 @@ func (e *Engine) sendSelf(r *Request) {
 	e.complete(r, nil)
 }
 
-// withdrawSelf ends a send of this rank to itself that nothing matched.
+// withdrawSelf ends a send of this rank to itself that no receive has matched.
 func (e *Engine) withdrawSelf(r *Request) {
 	for g := r.peer.envelopes; g != nil; g = g.after {
 		if g.self == r {

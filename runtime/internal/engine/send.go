@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Send sends buf and returns when it may be reused: at once when it was copied,
-// else when the receiver has it. Synchronous returns when it was matched. When ctx
-// ends first the message is withdrawn; if it was matched already, Send completes
-// it and returns nil. pc is recorded for Blocked. ctx may be nil.
+// Send sends buf and returns when the caller may reuse it: at once if it was copied, else when
+// the receiver has the bytes. In mode Synchronous it returns after the match. If ctx ends
+// first, the message is withdrawn; if it is already matched, Send completes it and returns
+// nil. pc is recorded for Blocked. ctx may be nil.
 func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode, pc uintptr) error {
 	if ctx != nil && ctx.Err() != nil {
 		return &CancelError{Op: opNames[opSend], Cause: context.Cause(ctx)}
@@ -29,8 +29,8 @@ func (e *Engine) Send(ctx context.Context, to Match, t Type, buf []byte, m Mode,
 	return err
 }
 
-// Isend starts a send; errors come from Wait. The zero Handle says that it is
-// finished, without error.
+// Isend starts a send; Wait returns its error. The zero Handle means that it is finished
+// without error.
 func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle {
 	e.lock()
 	defer e.unlock()
@@ -41,7 +41,7 @@ func (e *Engine) Isend(to Match, t Type, buf []byte, m Mode, pc uintptr) Handle 
 }
 
 // sendNow is the fast path: a small standard message to a connected peer, with
-// credit, and nothing before it.
+// credit and without queued frames.
 func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	if uint(to.Peer) >= uint(len(e.peers)) {
 		return false
@@ -98,7 +98,7 @@ func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Re
 	}
 	cost := eagerCost(len(buf))
 	if !p.out.fits(cost) {
-		e.pollOnce() // credit may lie there
+		e.pollOnce() // credit may have arrived
 	}
 	switch {
 	case e.err != nil:
@@ -168,7 +168,7 @@ func (e *Engine) sendEnvelope(r *Request, flags uint8) {
 
 // enrol gives r an id for the peer's answers.
 func (e *Engine) enrol(r *Request) bool {
-	r.move = transfer{} // of an operation that the record served before
+	r.move = transfer{} // of an earlier operation of the record
 	if r.id = e.operations.add(r); r.id == 0 {
 		e.complete(r, errTooMany)
 		return false
@@ -205,7 +205,7 @@ func (e *Engine) emit(r *Request, h header, body []byte) {
 	e.keep(p, f)
 }
 
-// sent notes that the lane took the frame of a request.
+// sent records that the lane took the frame of a request.
 func (e *Engine) sent(r *Request, h header) {
 	if h.kind == kindHandover || h.kind == kindEager && h.flags&flagSync == 0 {
 		e.complete(r, nil)

@@ -2,14 +2,14 @@ package engine
 
 import "math/bits"
 
-// Sizes of the memory that unexpected messages are copied to: powers of two and
-// those with a half added, from 64 bytes to 64 KiB, so that less than half of what
-// a message needs is lost. They are also sizes of Go's allocator.
+// Sizes of the memory for unexpected messages: powers of two and one and a half times these,
+// from 64 bytes to 64 KiB. So rounding adds less than half of a message's length. They are
+// also sizes of Go's allocator.
 const (
 	minClass = 2 * 6
 	maxClass = 2 * 16
-	// maxSpare and maxSpareRecords bound what is kept after a flood: bytes of
-	// messages, and records of them.
+	// maxSpare and maxSpareRecords bound the unused memory that is kept: bytes of messages,
+	// and records of messages.
 	maxSpare        = 4 << 20
 	maxSpareRecords = 8 << 10
 )
@@ -85,7 +85,7 @@ func (s *spareMemory) record() *message {
 	return g
 }
 
-// drop ends a record: it is kept for the next message if there are not many.
+// drop frees a record. It is kept for a later message unless there are many.
 func (s *spareMemory) drop(g *message) {
 	*g = message{}
 	if s.kept < maxSpareRecords {

@@ -6,21 +6,21 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Actor messages are frames for a ActorReceiver: beside matching and the credit of messages,
-// but in the lane like every frame, hence in order with everything else. A Stream
-// is a stream of actor messages to one addressee at a peer, with a credit of its own: an
-// addressee that takes nothing holds up its own streams and nobody else.
+// Actor messages are frames for an ActorReceiver. They use neither matching nor the credit of
+// messages, but go through the lane, in order with all other frames. A Stream carries actor
+// messages to one addressee at a peer and has a credit of its own. So an addressee that takes
+// no messages blocks its own streams only.
 //
 //	sender                                   receiver
 //	NewStream            ---- kindActor --->  ActorReceiver.ActorMessage   the first of stream n
 //	SendActorMessage(cost)   ---- kindActor --->  ActorReceiver.ActorMessage   takes up to StreamWindow
-//	   false: no credit                      Grant(n, limit)  when it is done with some
+//	   false: no credit                      Grant(n, limit)  when some are handled
 //	ActorReceiver.Credit     <---- kindGrant ----
 //	CloseStream          ---- kindClose --->   ActorReceiver.Closed
 //
-// What travels in an actor message, and what a stream leads to, only actor receivers know.
+// Only actor receivers interpret the contents of actor messages and the addressees of streams.
 
-// StreamWindow is how many bytes of cost a stream may have outstanding.
+// StreamWindow bounds the outstanding cost of a stream in bytes.
 const StreamWindow = 256 << 10
 
 // ActorMessage is the part of a frame's header that belongs to actor receivers.
@@ -29,43 +29,43 @@ type ActorMessage struct {
 	Stream uint32
 	// Tag is below 1<<31.
 	Tag uint32
-	// Type and ID are any.
+	// Type and ID may have any value.
 	Type, ID uint32
 }
 
-// ActorReceiver takes the actor messages of peers. Its methods are called with the engine's
-// lock held, on whatever goroutine polls: they must not call the engine.
+// ActorReceiver takes the actor messages of peers. The polling goroutine calls its methods with
+// the engine's lock held; they must not call the engine.
 type ActorReceiver interface {
-	// ActorMessage takes an actor message. body is valid during the call. memory is the arena
-	// memory that came along, or nil; the actor receiver owns it.
+	// ActorMessage takes an actor message. body is valid during the call. memory is arena
+	// memory that was handed over with it, or nil; the actor receiver owns it.
 	ActorMessage(source int, p ActorMessage, body []byte, memory *Message)
-	// Credit says that a stream that was refused can take actor messages again.
+	// Credit says that a stream that had no credit has credit again.
 	Credit(l *Stream)
-	// Refused says that an actor message was dropped: the peer has no actor receiver, and no room
-	// or no patience to keep it until there is one.
+	// Refused says that an actor message was dropped: the peer has no actor receiver, and had
+	// no space to keep the message or kept it for Config.Early.
 	Refused(l *Stream)
-	// Closed says that a stream of a peer has ended: after all of its actor messages. Its
-	// number may lead elsewhere from then on.
+	// Closed says that a stream of a peer has ended. It comes after all actor messages of the
+	// stream, whose number may then be reused.
 	Closed(source int, stream uint32)
-	// Lost says that a peer is down: once, after all of its actor messages.
+	// Lost says that a peer is down. It comes once, after all actor messages of the peer.
 	Lost(peer int, cause error)
 }
 
-// Stream is the sending end of a stream of actor messages. Its fields are the engine's.
+// Stream is the sending end of a stream of actor messages. Its fields belong to the engine.
 type Stream struct {
 	peer   *peer
 	number uint32
 	out    outgoing
 	wanted bool // an actor message was refused since the last grant
 	closed bool
-	// Owner is the actor receiver's own; the engine does not touch it.
+	// Owner belongs to the actor receiver; the engine does not use it.
 	Owner any
 }
 
-// Rank returns the peer that the stream leads to.
+// Rank returns the peer of the stream.
 func (l *Stream) Rank() int { return l.peer.rank }
 
-// mail is what an engine needs for actor messages.
+// mail is the state of an engine for actor messages.
 type mail struct {
 	actorReceiver ActorReceiver
 	early         early
@@ -76,8 +76,8 @@ type mail struct {
 	server  *waiter
 }
 
-// SetActorReceiver hands the actor messages of all peers to c from now on, those that came
-// before included, and then the losses so far. It is called once.
+// SetActorReceiver passes the actor messages of all peers to c: first those that have arrived,
+// then the losses so far, then all later ones. It is called once.
 func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	e.lock()
 	defer e.unlock()
@@ -95,9 +95,9 @@ func (e *Engine) SetActorReceiver(c ActorReceiver) {
 	}
 }
 
-// NewStream makes a stream to a peer and sends its first actor message, unless first is nil,
-// with the number of the stream, before anything else of that stream. The error is
-// ErrAddress, transport.ErrTooLong, or the loss of the peer or of the engine.
+// NewStream makes a stream to a peer. Unless first is nil, it sends first with the number of
+// the stream, before all other messages of the stream. The error is ErrAddress,
+// transport.ErrTooLong, the loss of the peer, or the end of the engine.
 func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte) (*Stream, error) {
 	e.lock()
 	defer e.unlock()
@@ -124,7 +124,7 @@ func (e *Engine) NewStream(rank int, owner any, first *ActorMessage, body []byte
 	return l, nil
 }
 
-// Number is the number of the stream, from 1: its own until CloseStream.
+// Number is the number of the stream, from 1. It is unique until CloseStream.
 func (l *Stream) Number() uint32 { return l.number }
 
 // Eager returns the longest actor message to a peer that SendActorMessage takes, head and body
@@ -140,11 +140,11 @@ func (e *Engine) Eager(rank int) int {
 	return min(p.eagerLimit(), StreamWindow)
 }
 
-// SendActorMessage sends head and body, which are copied, through a stream; cost is what
-// they take of its credit, at most StreamWindow; 0 always goes. It returns false
-// when the credit does not suffice: ActorReceiver.Credit follows when it is worth
-// trying again. It never blocks. The error is the loss of the peer, of the
-// engine, or transport.ErrTooLong.
+// SendActorMessage sends head and body, which are copied, through a stream. cost is the credit
+// that they take, at most StreamWindow; a cost of 0 needs no credit. It returns false if the
+// credit does not suffice; ActorReceiver.Credit follows when the stream has credit again. It
+// never blocks. The error is the loss of the peer, the end of the engine, or
+// transport.ErrTooLong.
 func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, cost uint32) (bool, error) {
 	e.lock()
 	defer e.unlock()
@@ -169,10 +169,9 @@ func (e *Engine) SendActorMessage(l *Stream, p ActorMessage, head, body []byte, 
 	return true, nil
 }
 
-// SendActorMemory sends head and gives away arena memory of this rank that peers
-// know as k. It comes back through Config.Release. The error is
-// transport.ErrNotSupported where memory cannot change hands; the memory is the
-// caller's then, as it is after any error and after false.
+// SendActorMemory sends head and gives away arena memory of this rank that peers know as k.
+// Config.Release returns it. The error is transport.ErrNotSupported where a handover is
+// impossible. After an error and after false, the memory still belongs to the caller.
 func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k transport.Key, n int, cost uint32) (bool, error) {
 	e.lock()
 	defer e.unlock()
@@ -200,21 +199,21 @@ func (e *Engine) SendActorMemory(l *Stream, p ActorMessage, head []byte, k trans
 	return true, nil
 }
 
-// Grant tells the sender of a stream up to where it may send: the cumulative cost of
-// what was taken, plus StreamWindow. closed, which the actor receiver sets in ActorReceiver.Closed,
-// says that the stream has ended; then it does nothing.
+// Grant sends a new limit to the sender of a stream: the cumulative cost of the messages that
+// were taken, plus StreamWindow. It does nothing if closed is true, which the actor receiver
+// sets in ActorReceiver.Closed.
 func (e *Engine) Grant(rank int, stream, limit uint32, closed *bool) {
 	e.lock()
 	defer e.unlock()
 	if *closed {
-		return // its number may lead elsewhere by now
+		return // another stream may have its number by now
 	}
 	if p, err := e.to(rank); err == nil && p.tr != nil && p.down == nil && e.err == nil {
 		e.post(p, header{kind: kindGrant, context: stream, id: limit}, nil)
 	}
 }
 
-// Down returns why nothing can be sent to a rank any more, or nil.
+// Down returns the error of sends to a rank that is down, or nil.
 func (e *Engine) Down(rank int) error {
 	e.lock()
 	defer e.unlock()
@@ -225,7 +224,7 @@ func (e *Engine) Down(rank int) error {
 	return p.down
 }
 
-// sendable returns why nothing can be sent through l, or nil.
+// sendable returns the error of sends through l, or nil.
 func (e *Engine) sendable(l *Stream) error {
 	if e.err != nil {
 		return e.err
@@ -239,8 +238,8 @@ func (e *Engine) sendable(l *Stream) error {
 	return nil
 }
 
-// admits reports whether the credit suffices, and remembers if it does not. A
-// stream with nothing outstanding admits anything.
+// admits reports whether the credit suffices, and records if it does not. A stream without
+// outstanding messages admits any message.
 func (l *Stream) admits(cost uint32) bool {
 	if cost == 0 || l.out.fits(cost) || l.out.limit-l.out.sent == StreamWindow {
 		return true
@@ -249,8 +248,8 @@ func (l *Stream) admits(cost uint32) bool {
 	return false
 }
 
-// Settled reports whether all of the credit that was spent on l has come back, or l has
-// ended. Otherwise spent is the total, mod 2^32, and ActorReceiver.Credit follows the next grant.
+// Settled reports whether all credit that was spent on l was returned, or l has ended.
+// Otherwise spent is the total, mod 2^32, and ActorReceiver.Credit follows the next grant.
 func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
 	e.lock()
 	defer e.unlock()
@@ -261,7 +260,7 @@ func (e *Engine) Settled(l *Stream) (spent uint32, settled bool) {
 	return l.out.sent, settled
 }
 
-// mostEager is the longest frame of a peer, whatever is the fastest way.
+// mostEager is the longest frame of a peer, even if another protocol is faster for it.
 func (p *peer) mostEager() int {
 	p.refresh()
 	return p.caps.MaxEager
@@ -272,7 +271,7 @@ func (p ActorMessage) header() header {
 	return header{kind: kindActor, context: p.Stream, tag: int32(p.Tag), typ: Type(p.Type), id: p.ID}
 }
 
-// arriveActorMessage hands an actor message to the actor receiver.
+// arriveActorMessage passes an actor message to the actor receiver.
 func (e *Engine) arriveActorMessage(p *peer, h header, body []byte) error {
 	actorMessage := ActorMessage{Stream: h.context, Tag: uint32(h.tag), Type: uint32(h.typ), ID: h.id}
 	var memory *Message
@@ -321,7 +320,7 @@ func (p *peer) stream(number uint32) *Stream {
 	return p.links[number-1]
 }
 
-// Over reports whether the operation of h is finished. It is for Serve's ready,
+// Over reports whether the operation of h is finished. It is for the function ready of Serve,
 // which is called with the engine's lock held.
 func (h Handle) Over() bool {
 	r := h.pending()

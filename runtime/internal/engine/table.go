@@ -1,7 +1,7 @@
 package engine
 
-// key is what a posted receive asks for and what a message carries. In the key
-// of a wildcard source or tag is -1.
+// key is the address of a message, and the one that a posted receive matches. -1 is the
+// wildcard of the source or the tag.
 type key struct {
 	context     uint32
 	source, tag int32
@@ -29,7 +29,7 @@ type entry struct {
 	next, prev *entry // neighbours in the queue; prev of the leader is nil
 	tail       *entry // leaders: last of the queue
 
-	req *Request // whose entry it is: one of the two
+	req *Request // the owner of the entry: req or msg
 	msg *message
 }
 
@@ -125,7 +125,7 @@ func (t *table) succeed(slot **entry, e *entry) {
 	*slot = heir
 }
 
-// out clears the streams of an entry that is in no queue any more.
+// out clears the links of an entry that is in no queue any more.
 func (t *table) out(e *entry) {
 	t.entries--
 	e.in, e.led = false, false
@@ -146,7 +146,7 @@ func (t *table) grow() {
 	}
 }
 
-// each calls f for every entry; f may remove the entry it is given and no other.
+// each calls f for every entry. f may remove that entry and no other.
 func (t *table) each(f func(*entry)) {
 	if t.entries == 0 {
 		return

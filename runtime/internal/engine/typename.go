@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what a peer may announce. Every transport takes a text of that length
-// in one frame.
+// Limits of the texts that a peer may announce. Every transport takes a text of that length in
+// one frame.
 const (
 	maxTypeText = 1 << 10
 	maxTypes    = 1 << 16
 )
 
-// typeSet is the set of types whose text a peer was told.
+// typeSet is the set of types whose text was sent to a peer.
 type typeSet struct {
-	last Type // the one asked for last
+	last Type // argument of the last call of has
 	all  map[Type]struct{}
 }
 
@@ -55,8 +55,8 @@ func (x *typeTexts) add(t Type, text []byte) error {
 	return nil
 }
 
-// typeName is the text of a type of this rank, as peers see it: the end of one
-// that is too long for a frame is replaced by a digest of the whole.
+// typeName is the text of a type of this rank for peers. If it is too long for a frame, a
+// digest of the whole text replaces its end.
 func (e *Engine) typeName(t Type) string {
 	if t == 0 {
 		return "bytes"
@@ -72,7 +72,7 @@ func (e *Engine) typeName(t Type) string {
 	return strings.ToValidUTF8(text[:maxTypeText-len(end)], "") + end
 }
 
-// announce tells a peer the text of a type before its first use.
+// announce sends the text of a type to a peer before its first use.
 func (e *Engine) announce(p *peer, t Type) {
 	if !t.texted() || p.announced.has(t) {
 		return
@@ -84,7 +84,7 @@ func (e *Engine) announce(p *peer, t Type) {
 	e.post(p, header{kind: kindTypedef, typ: t}, []byte(e.typeName(t)))
 }
 
-// agree reports whether a type of the peer has the layout of one of ours.
+// agree reports whether a type of the peer has the layout of a type of this rank.
 func (e *Engine) agree(p *peer, theirs, ours Type) bool {
 	if theirs == ours && theirs >= TypeLabel {
 		return true

@@ -19,11 +19,11 @@ type Type uint32
 // TypeNamed is the first Type whose text is announced to peers.
 const TypeNamed Type = 64
 
-// TypeLabel is the first of the Types that are labels: a library's word for what its
-// message belongs to. A label agrees with itself alone, and has no text.
+// TypeLabel is the first of the Types that are labels. A library labels its messages with
+// them. A label matches only the same label, and has no text.
 const TypeLabel Type = 1 << 31
 
-// texted reports whether peers learn a text of t before its first use.
+// texted reports whether peers get a text of t before its first use.
 func (t Type) texted() bool { return t-TypeNamed < TypeLabel-TypeNamed }
 
 // Mode says when a send is finished.
@@ -32,7 +32,7 @@ type Mode uint8
 const (
 	// Standard ends when the caller's bytes were copied or read.
 	Standard Mode = iota
-	// Synchronous ends when moreover the message was matched by a receive.
+	// Synchronous ends when, in addition, a receive has matched the message.
 	Synchronous
 )
 
