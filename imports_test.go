@@ -134,6 +134,7 @@ var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
 	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
+	"examples/rdma":           {"internal/testbed/rdmavm"},
 
 	"transport/rdma/internal/rdmacm": {"transport/rdma/verbs", "transport/rdma/iwarp"},
 	"transport/rdma/internal/uverbs": {"internal/testbed/rdmavm"},

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log"
@@ -42,12 +41,12 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	}
 	start := time.Now()
 	for i := range uint32(o.count) {
-		got, err := l.round(ctx, i, pattern(uint32(o.size), i))
+		got, err := l.round(ctx, pattern(uint32(o.size), i))
 		if err != nil {
 			return fmt.Errorf("round %d: %w", i, err)
 		}
 		if o.verbose {
-			out.Printf("round %d: %d bytes came back: %.32q", i, o.size, got)
+			out.Printf("round %d: %d bytes came back: %q", i, o.size, shown(got))
 		}
 	}
 	out.Printf("%d rounds of %d bytes verified, %v each", o.count, o.size, time.Since(start)/time.Duration(o.count))
@@ -61,7 +60,7 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 }
 
 // round does the client's part of a round and returns what came back.
-func (l *link) round(ctx context.Context, round uint32, data []byte) ([]byte, error) {
+func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	source, err := l.domain.Register(data, verbs.AccessRemoteRead)
 	if err != nil {
 		return nil, err
@@ -70,21 +69,15 @@ func (l *link) round(ctx context.Context, round uint32, data []byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	from, to := source.Remote(0, len(data)), sink.Remote(0, len(data))
-	message, err := binary.Append(nil, binary.BigEndian, offer{
-		Round: round, Length: uint32(len(data)),
-		SourceKey: from.RKey, SinkKey: to.RKey, SourceAddr: from.Address, SinkAddr: to.Address,
-	})
-	if err := errors.Join(err, l.expect()); err != nil {
-		return nil, err
-	}
-	// Inline: the post copies the bytes, which need no registered memory then.
-	err = l.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Flags: verbs.FlagInline, Segments: []verbs.Segment{{Data: message}}})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := l.await(ctx, verbs.OpReceive); err != nil {
-		return nil, err
+	// First the server Reads, then it Writes. It tells when it has.
+	for _, m := range []*verbs.MemoryRegion{source, sink} {
+		at := m.Remote(0, len(data))
+		if err := l.announce(announcement{Address: at.Address, Key: at.RKey, Length: uint32(len(data))}); err != nil {
+			return nil, err
+		}
+		if _, err := l.hear(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if !bytes.Equal(sink.Bytes(), data) {
 		return nil, errors.New("what came back is not what was offered")

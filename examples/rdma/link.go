@@ -10,13 +10,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// offer is the client's message: a round, and where its two regions are. A process that has
-// a key can reach the memory, through a connection with an endpoint of the same protection
-// domain, until it is deregistered.
-type offer struct {
-	Round, Length        uint32
-	SourceKey, SinkKey   uint32
-	SourceAddr, SinkAddr uint64
+// announcement is a message, rping's struct rping_rdma_info: where a region of the client
+// is. A process that has a key can reach the memory, through a connection with an endpoint
+// of the same protection domain, until it is deregistered. From the server it says only that
+// the client may go on, and is zero.
+type announcement struct {
+	Address     uint64
+	Key, Length uint32
 }
 
 // link is an endpoint and what it needs. Closing the adapter frees all of it.
@@ -37,7 +37,7 @@ func newLink(a *verbs.Adapter) (l link, err error) {
 	if l.queue, err = a.NewCompletionQueue(16); err != nil {
 		return l, err
 	}
-	l.message, err = l.domain.Register(make([]byte, binary.Size(offer{})), verbs.AccessLocalWrite)
+	l.message, err = l.domain.Register(make([]byte, binary.Size(announcement{})), verbs.AccessLocalWrite)
 	if err != nil {
 		return l, err
 	}
@@ -52,6 +52,32 @@ func newLink(a *verbs.Adapter) (l link, err error) {
 func (l *link) expect() error {
 	all := l.message.Segment(0, len(l.message.Bytes()))
 	return l.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{all}})
+}
+
+// announce sends a message. What comes in return has to find its memory posted.
+func (l *link) announce(a announcement) error {
+	message, err := binary.Append(nil, binary.BigEndian, a)
+	if err := errors.Join(err, l.expect()); err != nil {
+		return err
+	}
+	// Inline: the post copies the bytes, which need no registered memory then. The peer's
+	// answer tells that it has arrived; a completion is not needed.
+	return l.endpoint.Post(&verbs.WorkRequest{
+		Op: verbs.OpSend, Flags: verbs.FlagInline | verbs.FlagUnsignalled, Segments: []verbs.Segment{{Data: message}},
+	})
+}
+
+// hear waits for the peer's message.
+func (l *link) hear(ctx context.Context) (a announcement, err error) {
+	c, err := l.await(ctx, verbs.OpReceive)
+	if err != nil {
+		return a, err
+	}
+	if c.Length != binary.Size(a) {
+		return a, fmt.Errorf("a message of %d bytes, want %d", c.Length, binary.Size(a))
+	}
+	_, err = binary.Decode(l.message.Bytes(), binary.BigEndian, &a)
+	return a, err
 }
 
 // errEnded says that a connection has ended in order.
@@ -113,11 +139,19 @@ func explain(e *verbs.Event) error {
 	return fmt.Errorf("%v: %s (%w)", e.Remote, words, e.Err)
 }
 
-// pattern returns what the client offers in a round.
+// pattern returns what a client announces in a round, which is what rping's does: the
+// round, and characters from 'A' to 'z' that begin one further in each round, as far as a
+// zero at the end.
 func pattern(n, round uint32) []byte {
-	text := fmt.Sprintf("rdma-ping-%d: ", round)
-	for uint32(len(text)) < n {
-		text += text
+	const first, characters = 'A', 'z' - 'A' + 1
+	text := []byte(fmt.Sprintf("rdma-ping-%d: ", round))
+	for c := round; uint32(len(text)) < n; c++ {
+		text = append(text, byte(first+c%characters))
 	}
-	return []byte(text[:n])
+	text = text[:n]
+	text[n-1] = 0
+	return text
 }
+
+// shown is what is printed of a pattern.
+func shown(pattern []byte) []byte { return pattern[:min(len(pattern)-1, 32)] }

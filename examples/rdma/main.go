@@ -1,14 +1,23 @@
 // Command rdma is the rping(1) of this module: it shows how package verbs is used by
-// itself, without ranks and without gorun. In each round the client offers two
-// regions of its memory by a Send; the server Reads the first, checks what it has
-// got, Writes it into the second and says so by a Send; the client compares. Start it
-// in two shells, or on two machines:
+// itself, without ranks and without gorun. In each round the client announces a region of
+// its memory by a Send; the server Reads it, checks what it has got, and says so by a
+// Send. Then the client announces another region; the server Writes the same bytes there
+// and says so; the client compares. Start it in two shells, or on two machines:
 //
 //	go run ./examples/rdma -listen 127.0.0.1:7174 -v
 //	go run ./examples/rdma -connect 127.0.0.1:7174 -count 10 -size 65536 -v
 //
 // IPv6 addresses are written [::1]:7174. The provider is iWARP over TCP, which needs
 // no RDMA hardware and no privileges.
+//
+// The messages are those of rping, so that either side may be rping on an iWARP device,
+// such as Linux's siw (rdma link add siw0 type siw netdev eth0) at the address 10.0.0.2:
+//
+//	rping -s -v -a 10.0.0.2 -p 7174            # for -connect 10.0.0.2:7174
+//	rping -c -V -a 10.0.0.1 -p 7174 -C 10      # for -listen 10.0.0.1:7174
+//
+// An rping that serves has memory for 64 bytes, or as many as its -S says: -size is at most
+// that.
 package main
 
 import (

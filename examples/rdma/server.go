@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log"
@@ -39,50 +38,58 @@ func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger
 	if err := errors.Join(listener.Close(), l.expect(), c.Event.Request.Accept(l.endpoint, nil)); err != nil {
 		return err
 	}
-	for rounds := 0; ; rounds++ {
-		o, err := l.reflect(ctx, memory)
+	for round := uint32(0); ; round++ {
+		data, err := l.reflect(ctx, memory, round)
 		switch {
 		case errors.Is(err, errEnded):
-			out.Printf("%d rounds verified", rounds)
+			out.Printf("%d rounds verified", round)
 			return nil
 		case err != nil:
-			return fmt.Errorf("after %d rounds: %w", rounds, err)
+			return fmt.Errorf("after %d rounds: %w", round, err)
 		case verbose:
-			out.Printf("round %d: read and wrote %d bytes: %.32q", o.Round, o.Length, memory.Bytes())
+			out.Printf("round %d: read and wrote %d bytes: %q", round, len(data), shown(data))
 		}
 	}
 }
 
-// reflect does the server's part of a round.
-func (l *link) reflect(ctx context.Context, memory *verbs.MemoryRegion) (o offer, err error) {
-	c, err := l.await(ctx, verbs.OpReceive)
+// reflect does the server's part of a round and returns what it has read.
+func (l *link) reflect(ctx context.Context, memory *verbs.MemoryRegion, round uint32) ([]byte, error) {
+	source, err := l.hear(ctx)
 	if err != nil {
-		return o, err
+		return nil, err
 	}
-	if _, err := binary.Decode(l.message.Bytes()[:c.Length], binary.BigEndian, &o); err != nil || o.Length > sizeMax {
-		return o, fmt.Errorf("an offer of %d bytes in a message of %d", o.Length, c.Length)
+	if source.Length < 1 || source.Length > sizeMax {
+		return nil, fmt.Errorf("round %d: a source of %d bytes is announced", round, source.Length)
 	}
-	data := memory.Segment(0, int(o.Length))
+	data := memory.Segment(0, int(source.Length))
 	err = l.endpoint.Post(&verbs.WorkRequest{
-		Op: verbs.OpRead, Segments: []verbs.Segment{data}, RemoteAddress: o.SourceAddr, RKey: o.SourceKey,
+		Op: verbs.OpRead, Segments: []verbs.Segment{data}, RemoteAddress: source.Address, RKey: source.Key,
 	})
 	if err != nil {
-		return o, err
+		return nil, err
 	}
 	if _, err := l.await(ctx, verbs.OpRead); err != nil {
-		return o, err
+		return nil, err
 	}
-	if !bytes.Equal(data.Data, pattern(o.Length, o.Round)) {
-		return o, fmt.Errorf("round %d: what was read is not what a client offers", o.Round)
+	if !bytes.Equal(data.Data, pattern(source.Length, round)) {
+		return nil, fmt.Errorf("round %d: what was read is not what a client announces", round)
 	}
-	if err := l.expect(); err != nil {
-		return o, err
+	if err := l.announce(announcement{}); err != nil {
+		return nil, err
+	}
+	sink, err := l.hear(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("round %d: %w", round, err)
+	}
+	if sink.Length < source.Length {
+		return nil, fmt.Errorf("round %d: a sink of %d bytes is announced for %d", round, sink.Length, source.Length)
+	}
+	err = l.endpoint.Post(&verbs.WorkRequest{
+		Op: verbs.OpWrite, Flags: verbs.FlagUnsignalled, Segments: []verbs.Segment{data}, RemoteAddress: sink.Address, RKey: sink.Key,
+	})
+	if err != nil {
+		return nil, err
 	}
 	// A Send behind a Write arrives when the Write is placed: that tells the client.
-	// Neither makes a completion here; their places are free with the next Read's.
-	_, err = l.endpoint.PostList([]verbs.WorkRequest{
-		{Op: verbs.OpWrite, Flags: verbs.FlagUnsignalled, Segments: []verbs.Segment{data}, RemoteAddress: o.SinkAddr, RKey: o.SinkKey},
-		{Op: verbs.OpSend, Flags: verbs.FlagUnsignalled},
-	})
-	return o, err
+	return data.Data, l.announce(announcement{})
 }
