@@ -35,56 +35,70 @@ const (
 	siwClient = "GORUN_TEST_SIW_CLIENT"
 )
 
+// siwGuest is a guest machine with siw, and this program in its share.
+type siwGuest struct{ *rdmavm.Guest }
+
+// run runs a command, which has to succeed.
+func (g *siwGuest) run(t *testing.T, command string) {
+	t.Helper()
+	out, status, err := g.Run(command)
+	require.NoError(t, err)
+	require.Zero(t, status, "%s: %s", command, out)
+}
+
+// background runs a command until the end of the test, when it has to have succeeded.
+func (g *siwGuest) background(t *testing.T, command string) {
+	t.Helper()
+	c, err := g.Start(command)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		status, err := c.Wait()
+		require.NoError(t, err)
+		require.Zero(t, status, "%s: %s", command, c.Output())
+	})
+}
+
+// listening waits until something in the guest listens at a port.
+func (g *siwGuest) listening(t *testing.T, port int) {
+	t.Helper()
+	g.run(t, fmt.Sprintf("until grep -q ':%04X .* 0A ' /proc/net/tcp /proc/net/tcp6; do usleep 20000; done", port))
+}
+
 // TestSiw has one guest for everything.
 func TestSiw(t *testing.T) {
 	share := t.TempDir()
-	g := rdmavm.Start(t, rdmavm.Config{Share: share, Devices: []string{"siw:dummy1", "siw:eth0"}, Forward: []int{7174}, Limit: 4 * time.Minute})
+	g := &siwGuest{rdmavm.Start(t, rdmavm.Config{
+		Share: share, Devices: []string{"siw:dummy1", "siw:eth0"}, Forward: []int{7174, 7176, 7177}, Limit: 4 * time.Minute,
+	})}
 	rdmavm.TestProgram(t, share)
-	run := func(t *testing.T, command string) {
-		t.Helper()
-		out, status, err := g.Run(command)
-		require.NoError(t, err)
-		require.Zero(t, status, "%s: %s", command, out)
-	}
-	// background runs a command until the end of the test, when it has to have ended well.
-	background := func(t *testing.T, command string) {
-		t.Helper()
-		c, err := g.Start(command)
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			status, err := c.Wait()
-			require.NoError(t, err)
-			require.Zero(t, status, "%s: %s", command, c.Output())
-		})
-	}
-	const listening = "until grep -q ':%04X .* 0A ' /proc/net/tcp /proc/net/tcp6; do usleep 20000; done"
 	t.Run("server, from within", func(t *testing.T) {
-		background(t, "timeout 60 rping -s -a 10.9.1.1 -p 7180 -C "+strconv.Itoa(rpingRounds))
-		run(t, fmt.Sprintf(listening, 7180))
-		run(t, siwServer+"=10.9.1.1:7180 ./tests -test.run ^TestSiwServer$ -test.v")
+		g.background(t, "timeout 60 rping -s -a 10.9.1.1 -p 7180 -C "+strconv.Itoa(rpingRounds))
+		g.listening(t, 7180)
+		g.run(t, siwServer+"=10.9.1.1:7180 ./tests -test.run ^TestSiwServer$ -test.v")
 	})
 	t.Run("client, from within", func(t *testing.T) {
-		background(t, siwClient+"=10.9.1.1:7175 ./tests -test.run ^TestSiwClient$ -test.v")
-		run(t, fmt.Sprintf(listening, 7175))
-		run(t, "timeout 60 rping -c -v -a 10.9.1.1 -p 7175 -C "+strconv.Itoa(rpingRounds))
+		g.background(t, siwClient+"=10.9.1.1:7175 ./tests -test.run ^TestSiwClient$ -test.v")
+		g.listening(t, 7175)
+		g.run(t, "timeout 60 rping -c -v -a 10.9.1.1 -p 7175 -C "+strconv.Itoa(rpingRounds))
 	})
 	t.Run("server, from outside", func(t *testing.T) {
 		// More than once, as siw loses the wake-up of the first message now and then. Not with
 		// revision 1, where rping is told of no Reads and hangs up.
-		background(t, "timeout -s KILL 100 rping -s -P -a 10.0.2.15 -p 7174 >/tmp/rping 2>&1; true")
-		run(t, fmt.Sprintf(listening, 7174))
+		g.background(t, "timeout -s KILL 100 rping -s -P -a 10.0.2.15 -p 7174 >/tmp/rping 2>&1; true")
+		g.listening(t, 7174)
 		for i, c := range []iwarp.Config{{}, {NoCRC: true}, {ReadRTR: true}, {}, {}, {}, {}, {}} {
 			t.Run(strconv.Itoa(i), func(t *testing.T) {
 				pingServer(t, netip.AddrPortFrom(netip.MustParseAddr(loopback), uint16(g.Port(7174))), c)
 			})
 		}
-		run(t, "killall -9 rping")
+		g.run(t, "killall -9 rping")
 	})
 	t.Run("client, from outside", func(t *testing.T) {
 		pingClient(t, netip.AddrPortFrom(netip.MustParseAddr(loopback), 0), func(at netip.AddrPort) {
-			background(t, fmt.Sprintf("timeout 60 rping -c -v -a 10.0.2.2 -p %d -C %d", at.Port(), rpingRounds))
+			g.background(t, fmt.Sprintf("timeout 60 rping -c -v -a 10.0.2.2 -p %d -C %d", at.Port(), rpingRounds))
 		})
 	})
+	g.programs(t, 7176, 7177)
 }
 
 // siwAddress returns an address that the environment names, or skips.
@@ -97,37 +111,58 @@ func siwAddress(t *testing.T, name string) netip.AddrPort {
 	return netip.MustParseAddrPort(at)
 }
 
-// rping is one side of the protocol.
-type rping struct {
+// siwPeer is an endpoint that has a peer on siw.
+type siwPeer struct {
 	*side
 	ep  *verbs.Endpoint
 	ctx context.Context
 }
 
-func newRping(t *testing.T, at netip.AddrPort, c iwarp.Config) *rping {
+func newSiwPeer(t *testing.T, at netip.AddrPort, c iwarp.Config) *siwPeer {
 	t.Helper()
 	adapter, err := verbs.Open(iwarp.New(c), at.Addr().String())
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	r := &rping{side: wrap(t, adapter, 4096), ctx: ctx}
-	r.ep = r.endpoint()
+	p := &siwPeer{side: wrap(t, adapter, 4096), ctx: ctx}
+	p.ep = p.endpoint()
+	return p
+}
+
+// accept listens, says where, and accepts the first that connects.
+func (p *siwPeer) accept(at netip.AddrPort, ready func(netip.AddrPort)) {
+	p.tb.Helper()
+	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue, Address: at})
+	require.NoError(p.tb, err)
+	ready(l.Address())
+	request := p.next("request", func(c *verbs.Completion) bool { return c.Stream == verbs.StreamConnectionRequest }).Event.Request
+	require.NoError(p.tb, request.Accept(p.ep, depthOne()))
+	e := p.connection()
+	require.Equal(p.tb, verbs.EventEstablished, e.Type, "%v", e.Err)
+}
+
+// rping is one side of rping's protocol.
+type rping struct{ *siwPeer }
+
+func newRping(t *testing.T, at netip.AddrPort, c iwarp.Config) *rping {
+	t.Helper()
+	r := &rping{newSiwPeer(t, at, c)}
 	r.listenFor(0)
 	return r
 }
 
 // next waits for something that matches.
-func (r *rping) next(what string, match func(*verbs.Completion) bool) verbs.Completion {
-	r.tb.Helper()
+func (p *siwPeer) next(what string, match func(*verbs.Completion) bool) verbs.Completion {
+	p.tb.Helper()
 	for {
-		for i, c := range r.log {
+		for i, c := range p.log {
 			if match(&c) {
-				r.log = append(r.log[:i], r.log[i+1:]...)
+				p.log = append(p.log[:i], p.log[i+1:]...)
 				return c
 			}
 		}
-		require.NoError(r.tb, r.queue.Wait(r.ctx, 1), what)
-		r.poll()
+		require.NoError(p.tb, p.queue.Wait(p.ctx, 1), what)
+		p.poll()
 	}
 }
 
@@ -161,11 +196,11 @@ func (r *rping) announce(off, n int) {
 }
 
 // succeeded checks a completion; the end of the connection says why it is another one.
-func (r *rping) succeeded(c *verbs.Completion) {
-	r.tb.Helper()
+func (p *siwPeer) succeeded(c *verbs.Completion) {
+	p.tb.Helper()
 	if c.Status != verbs.StatusSuccess {
-		e := r.connection()
-		require.FailNow(r.tb, "request", "%v: %v: %v", c.Status, e.Type, e.Err)
+		e := p.connection()
+		require.FailNow(p.tb, "request", "%v: %v: %v", c.Status, e.Type, e.Err)
 	}
 }
 
@@ -177,9 +212,9 @@ func (r *rping) post(w verbs.WorkRequest) {
 	r.succeeded(&c)
 }
 
-func (r *rping) connection() *verbs.Event {
-	r.tb.Helper()
-	return r.next("event", func(c *verbs.Completion) bool { return c.Stream == verbs.StreamConnection }).Event
+func (p *siwPeer) connection() *verbs.Event {
+	p.tb.Helper()
+	return p.next("event", func(c *verbs.Completion) bool { return c.Stream == verbs.StreamConnection }).Event
 }
 
 func depthOne() *verbs.ConnParam {
@@ -223,12 +258,7 @@ func TestSiwClient(t *testing.T) {
 func pingClient(t *testing.T, at netip.AddrPort, ready func(netip.AddrPort)) {
 	t.Helper()
 	r := newRping(t, at, iwarp.Config{})
-	l, err := r.adapter.Listen(verbs.ListenOptions{Queue: r.queue, Address: at})
-	require.NoError(t, err)
-	ready(l.Address())
-	request := r.next("request", func(c *verbs.Completion) bool { return c.Stream == verbs.StreamConnectionRequest }).Event.Request
-	require.NoError(t, request.Accept(r.ep, depthOne()))
-	require.Equal(t, verbs.EventEstablished, r.connection().Type)
+	r.accept(at, ready)
 	for range rpingRounds {
 		address, key, length := r.heard()
 		local := []verbs.Segment{r.region.Segment(1024, length)}

@@ -1,6 +1,7 @@
 package iwarp_test
 
 import (
+	"io"
 	"testing"
 	"time"
 
@@ -193,6 +194,31 @@ func TestPassiveSideSpeaksFirst(t *testing.T) {
 		require.Equal(t, message(1, nil), p.ulpdu())
 		require.Empty(t, lines)
 	}
+}
+
+// TestPauseBeginsWithTheConnection: a message that is posted to a peer without an RTR when
+// the pause is over leaves with the post.
+func TestPauseBeginsWithTheConnection(t *testing.T) {
+	const pause = time.Millisecond
+	s := newSide(t, iwarp.Config{Pause: pause}, 64)
+	p := dial(t, s, s.listen().Address())
+	o := strangerOffer()
+	o.PeerToPeer, o.RTR = false, 0
+	f, err := o.Request(nil)
+	require.NoError(t, err)
+	p.send(f.Append(nil))
+	ep := s.endpoint()
+	require.NoError(t, s.request().Accept(ep, nil))
+	p.frame()
+	require.Equal(t, verbs.EventEstablished, s.event(ep).Type)
+	time.Sleep(pause) // it is over then
+	s.poll()
+	require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
+	// Nobody polls any more.
+	require.NoError(t, p.conn.SetReadDeadline(time.Now().Add(patience)))
+	var first [1]byte
+	_, err = io.ReadFull(p.conn, first[:])
+	require.NoError(t, err)
 }
 
 // TestReadRTRCanBeChosen has a connect offer a Read alone.
