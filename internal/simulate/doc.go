@@ -39,7 +39,8 @@
 //	go test ./internal/simulate -run TestPrograms -fresh 60s
 //
 // The programs are exchanges of messages with and without the death of a rank, collective
-// operations with and without one, and actors. TestFlawsOfTheNetworkAreFound shows that a
+// operations with and without one, collective operations of which one rank calls another
+// one, and actors. TestFlawsOfTheNetworkAreFound shows that a
 // network that loses, doubles, swaps or does not announce messages is found within a few
 // seeds. The tables of breaks can be tried on the programs:
 //

@@ -41,10 +41,8 @@ func init() {
 	actors.RegisterType[quit]()
 }
 
-// Times of the program.
-const (
-	futureTime = time.Minute
-)
+// futureTime is longer than all outages of a job together.
+const futureTime = 20 * time.Minute
 
 // cast is what the ranks do: all of them know it.
 type cast struct {

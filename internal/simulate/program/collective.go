@@ -43,6 +43,9 @@ type member struct {
 	open  []pending
 }
 
+// called is one call: what it is, of how many elements, its root if it has one.
+type called struct{ kind, n, root int }
+
 // pending is a nonblocking operation and the check of its result.
 type pending struct {
 	request runtime.Request
@@ -134,40 +137,70 @@ func (m *member) values(rank, from, n int) []int64 {
 	return list
 }
 
+// Kinds of operations.
+const (
+	kindBarrier = iota
+	kindBcast
+	kindReduce
+	kindAllReduce
+	kindGather
+	kindScatter
+	kindAllGather
+	kindAllToAll
+	kindRing    // messages of the program
+	kindStarted // a nonblocking operation
+)
+
+// draw draws a collective operation that blocks.
+func (m *member) draw() called {
+	kind := simulate.Pick(m.random, kindBarrier, kindBcast, kindReduce, kindReduce, kindAllReduce, kindAllReduce, kindGather, kindScatter, kindAllGather, kindAllToAll)
+	return called{kind, simulate.Pick(m.random, 0, 1, 2, 17, 100, 3000), m.random.IntN(m.comm.Size())}
+}
+
 // next does one operation, the same at all members.
 func (m *member) next() error {
 	m.step++
-	kind, n, root := m.random.IntN(13), simulate.Pick(m.random, 0, 1, 2, 17, 100, 3000), m.random.IntN(m.comm.Size())
-	var err error
-	switch kind {
+	c := m.draw()
+	switch m.random.IntN(13) {
 	case 0:
-		err = collectives.Barrier(m.comm)
-	case 1:
-		err = m.bcast(n, root)
-	case 2, 3:
-		err = m.reduce(n, root)
-	case 4, 5:
-		err = m.allReduce(n)
-	case 6:
-		err = m.gather(n, root)
-	case 7:
-		err = m.scatter(n, root)
-	case 8:
-		err = m.allGather(n)
-	case 9:
-		err = m.allToAll(n)
-	case 10:
-		err = m.ring(n)
-	default:
-		m.begin(n, root)
+		c.kind = kindRing
+	case 1, 2:
+		c.kind = kindStarted
 	}
-	if err != nil {
-		return fmt.Errorf("step %d, kind %d, %d elements, root %d: %w", m.step, kind, n, root, err)
+	if err := m.do(c); err != nil {
+		return fmt.Errorf("step %d, %+v: %w", m.step, c, err)
 	}
 	if len(m.open) > m.random.IntN(4) {
 		return m.settle()
 	}
 	return nil
+}
+
+// do does one operation and checks its result.
+func (m *member) do(c called) error {
+	switch c.kind {
+	case kindBarrier:
+		return collectives.Barrier(m.comm)
+	case kindBcast:
+		return m.bcast(c.n, c.root)
+	case kindReduce:
+		return m.reduce(c.n, c.root)
+	case kindAllReduce:
+		return m.allReduce(c.n)
+	case kindGather:
+		return m.gather(c.n, c.root)
+	case kindScatter:
+		return m.scatter(c.n, c.root)
+	case kindAllGather:
+		return m.allGather(c.n)
+	case kindAllToAll:
+		return m.allToAll(c.n)
+	case kindRing:
+		return m.ring(c.n)
+	default:
+		m.begin(c.n, c.root)
+		return nil
+	}
 }
 
 // equal compares a result with what it has to be.
