@@ -33,7 +33,7 @@ var imports = map[string][]string{
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {
-		"internal/blocking", "internal/journal", "transport/rdma/verbs", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
+		"internal/blocking", "internal/journal", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
 	},
 
 	"transport/rdma/internal/negotiation": {},
@@ -91,7 +91,7 @@ var imports = map[string][]string{
 	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
 
 	"examples/...":              {"runtime", "collectives", "examples/internal/options", "examples/internal/palette", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
-	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/iwarp"},
+	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/verbs/provider", "transport/rdma/iwarp"},
 	"examples/internal/options": {"runtime"},
 	"examples/internal/palette": {},
 
@@ -133,13 +133,14 @@ var testImports = []string{
 var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
-	"transport/rdma/iwarp":    {"transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 	"examples/rdma":           {"internal/testbed/rdmavm"},
 
 	"transport/rdma/internal/rdmacm": {"transport/rdma/verbs", "transport/rdma/iwarp"},
 	"transport/rdma/internal/uverbs": {"internal/testbed/rdmavm"},
 	"collectives":                    {"internal/testbed/launch"},
 	"internal/simulate":              {"internal/simulate/program"},
+	"transport/rdma/iwarp":           {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
+	"transport/rdma":                 {"transport/rdma/verbs/provider"},
 }
 
 // cgoPackages may import "C".

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	verbsprovider "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // provider is what drives no adapter, as there is none but for Linux.
@@ -21,6 +22,6 @@ func (nothing) Name() string { return "none" }
 func (nothing) Interfaces() ([]string, error) { return nil, nil }
 
 // Open implements verbs.Provider.
-func (nothing) Open(string) (verbs.Device, error) {
+func (nothing) Open(string, verbsprovider.Adapter) (verbsprovider.Device, error) {
 	return nil, fmt.Errorf("iwarp is for Linux: %w", errors.ErrUnsupported)
 }

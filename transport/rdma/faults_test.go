@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 var errCut = errors.New("cut by the test")
@@ -22,9 +23,9 @@ type scissors struct {
 	opened       uint64
 }
 
-// Open implements verbs.Provider.
-func (s *scissors) Open(name string) (verbs.Device, error) {
-	d, err := s.Provider.Open(name)
+// Open implements provider.Provider.
+func (s *scissors) Open(name string, a provider.Adapter) (provider.Device, error) {
+	d, err := s.Provider.Open(name, a)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func (s *scissors) cutAll() { s.orders.Add(1) }
 
 // fragile is one of its adapters.
 type fragile struct {
-	verbs.Device
+	provider.Device
 	scissors *scissors
 	random   *rand.Rand
 	obeyed   int64
@@ -46,20 +47,20 @@ type fragile struct {
 
 // end is one end of a connection.
 type end struct {
-	pair    verbs.QueuePair
-	upcalls *verbs.Upcalls
+	pair    provider.QueuePair
+	upcalls provider.Upcalls
 }
 
-// NewQueuePair implements verbs.Device.
-func (f *fragile) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
-	p, err := f.Device.NewQueuePair(c)
+// NewQueuePair implements provider.Device.
+func (f *fragile) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, verbs.EndpointAttributes, error) {
+	p, granted, err := f.Device.NewQueuePair(c)
 	if err == nil {
 		f.ends = append(f.ends, end{p, c.Upcalls})
 	}
-	return p, err
+	return p, granted, err
 }
 
-// Progress implements verbs.Device.
+// Progress implements provider.Device.
 func (f *fragile) Progress() (int, error) {
 	n, err := f.Device.Progress()
 	s := f.scissors
@@ -83,7 +84,7 @@ func (f *fragile) cut(i int) int {
 	f.ends = slices.Delete(f.ends, i, i+1)
 	e.pair.Abort()
 	// Of the two only the one that fits its state does anything.
-	e.upcalls.Failed(verbs.FailureRefused, nil, errCut)
+	e.upcalls.Failed(provider.FailureRefused, nil, errCut)
 	e.upcalls.Broken(errCut)
 	f.scissors.cuts.Add(1)
 	return 1

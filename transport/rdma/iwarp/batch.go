@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 const (
@@ -41,7 +41,7 @@ type batch struct {
 	// started says that a byte of it was written: what is left has to follow.
 	started bool
 	// done are the requests that are done when it is written.
-	done   []*verbs.Request
+	done   []*provider.Request
 	header unix.Msghdr
 }
 

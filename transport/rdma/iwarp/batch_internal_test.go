@@ -3,6 +3,7 @@ package iwarp
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,8 +11,18 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
+
+// lone is an adapter with nothing but a device.
+type lone struct{ sync.Mutex }
+
+func (*lone) Happened(provider.Event) {}
+
+// nothing is a send queue without requests.
+type nothing struct{ provider.Sends }
+
+func (nothing) Next() *provider.Request { return nil }
 
 // TestMemoryOfABatchGoes: a batch answers Reads of several regions, and some of it is
 // written. Whichever region is deregistered may be used for something else at once.
@@ -20,25 +31,26 @@ func TestMemoryOfABatchGoes(t *testing.T) {
 	for gone := range regions {
 		for whole := range regions {
 			t.Run(fmt.Sprintf("region %d after %d", gone, whole), func(t *testing.T) {
-				d, err := newDevice(New(Config{}), "", addresses{})
+				d, err := newDevice(New(Config{}), "", addresses{}, &lone{})
 				require.NoError(t, err)
-				p := &queuePair{device: d, fd: -1, config: verbs.QueuePairConfig{Sends: &verbs.SendQueue{}}}
+				in := &domain{device: d}
+				p := &queuePair{device: d, domain: in, fd: -1, config: provider.QueuePairConfig{Sends: nothing{}}}
 				d.pairs[p] = struct{}{}
 				p.tx.ulpduMax, p.rx.inbound = kinULPDU, rdmap.NewInboundQueue(regions)
 				var memory [regions][]byte
-				var keys [regions]uint32
+				var keys [regions]provider.Registered
 				for i := range regions {
 					memory[i] = bytes.Repeat([]byte{byte('a' + i)}, size)
-					r, err := d.Register(verbs.Registration{Data: memory[i], Access: verbs.AccessRemoteRead})
+					r, err := in.Register(memory[i], provider.AccessRemoteRead)
 					require.NoError(t, err)
-					keys[i] = r.LKey
+					keys[i] = r
 					require.NoError(t, p.rx.inbound.Push(rdmap.ReadRequest{Size: size, SourceSTag: r.RKey, SourceTO: r.Address}))
 				}
 				require.True(t, p.gather())
 				require.Zero(t, p.rx.inbound.Len())
 				p.tx.drop(whole*mpa.FPDULength(ddp.TaggedLength+size) + 100)
 				want, pieces := p.tx.rest(), len(p.tx.vector)
-				require.NoError(t, d.Deregister(keys[gone]))
+				require.NoError(t, in.Deregister(keys[gone]))
 				clear(memory[gone])
 				require.Equal(t, want, p.tx.rest())
 				if gone < whole {

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Connect implements verbs.QueuePair.
-func (p *queuePair) Connect(remote netip.AddrPort, proposal *verbs.Proposal) (netip.AddrPort, error) {
+// Connect implements provider.QueuePair.
+func (p *queuePair) Connect(remote netip.AddrPort, proposal *provider.Proposal) (netip.AddrPort, error) {
 	d := p.device
 	remote = netip.AddrPortFrom(remote.Addr().Unmap(), remote.Port())
 	source := d.addresses.of(remote.Addr())
 	if !source.IsValid() {
-		return netip.AddrPort{}, verbs.ErrInvalidAddress
+		return netip.AddrPort{}, provider.ErrInvalidAddress
 	}
 	to, err := sockaddr(remote)
 	if err != nil {
@@ -32,7 +32,7 @@ func (p *queuePair) Connect(remote netip.AddrPort, proposal *verbs.Proposal) (ne
 	}
 	request, err := p.offer.Request(proposal.PrivateData)
 	if err != nil {
-		return netip.AddrPort{}, verbs.ErrInvalidParameter
+		return netip.AddrPort{}, provider.ErrInvalidParameter
 	}
 	p.request = request.Append(nil)
 	fd, err := p.dial(netip.AddrPortFrom(source, 0), to)
@@ -89,12 +89,12 @@ func (p *queuePair) runConnecting() int {
 		return 0 // still connecting
 	}
 	if err := tune(p.fd, p.device.config.UserTimeout); err != nil {
-		p.fail(verbs.FailureRefused, nil, err)
+		p.fail(provider.FailureRefused, nil, err)
 		return 1
 	}
 	n, errno := send(p.fd, &p.request[0], len(p.request))
 	if errno != 0 || n < len(p.request) { // an empty send buffer takes a frame at once
-		p.fail(verbs.FailureRefused, nil, systemError("send", errno))
+		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return 1
 	}
 	p.request, p.state = nil, pairReplying
@@ -112,12 +112,12 @@ func errnoOf(err error) unix.Errno {
 }
 
 // connectFailure tells whether a host was reached that refused.
-func connectFailure(err error) verbs.Failure {
+func connectFailure(err error) provider.Failure {
 	switch errnoOf(err) {
 	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.ETIMEDOUT, unix.EACCES, unix.EPERM, unix.EINVAL:
-		return verbs.FailureUnreachable
+		return provider.FailureUnreachable
 	default:
-		return verbs.FailureRefused
+		return provider.FailureRefused
 	}
 }
 
@@ -128,14 +128,14 @@ func (p *queuePair) runReplying() int {
 	case errors.Is(err, mpa.ErrShort):
 		return 0
 	case err != nil:
-		p.fail(verbs.FailureRefused, nil, err)
+		p.fail(provider.FailureRefused, nil, err)
 		return 1
 	}
 	p.agreed, err = p.offer.Conclude(f)
 	_, private, _ := f.Split() // Conclude has split it already
 	switch {
 	case errors.Is(err, mpa.ErrRejected):
-		p.fail(verbs.FailureRejected, private, nil)
+		p.fail(provider.FailureRejected, private, nil)
 		return 1
 	case err != nil && !errors.Is(err, mpa.ErrInsufficient):
 		p.refuse(err)
@@ -144,7 +144,7 @@ func (p *queuePair) runReplying() int {
 	p.begin()
 	p.device.timers.stop(&p.timer)
 	p.state = pairOpen
-	answer := verbs.Proposal{
+	answer := provider.Proposal{
 		PrivateData: private, ResponderResources: depthOf(p.agreed.PeerIRD), InitiatorDepth: depthOf(p.agreed.PeerORD),
 	}
 	if err := p.config.Upcalls.Established(&answer, p.local, p.remote); err != nil {
@@ -170,13 +170,13 @@ func (p *queuePair) refuse(err error) {
 	p.agreed.CRC = p.agreed.CRC || p.offer.CRC // a reply that was not understood agrees on nothing
 	p.begin()
 	p.leave(mpa.CodeOf(err), segmentShown{})
-	p.config.Upcalls.Failed(verbs.FailureRefused, nil, err)
+	p.config.Upcalls.Failed(provider.FailureRefused, nil, err)
 }
 
 // depthOf is a depth in the terms of verbs.
 func depthOf(d uint16) int {
 	if d == mpa.DepthUnstated {
-		return verbs.DepthDefault
+		return provider.DepthDefault
 	}
 	return int(d)
 }

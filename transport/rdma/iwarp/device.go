@@ -9,7 +9,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Limits of a device. There is no hardware behind them; they bound memory.
@@ -38,10 +38,11 @@ const (
 	flushMost = time.Second
 )
 
-// device is an open interface. Like all in this package but Sleep and Wake it is
-// used under the lock of its adapter only.
+// device is an open interface. Like all in this package but Sleep, Wake and the two methods
+// of domain that take the lock of its adapter, it is used under that lock only.
 type device struct {
 	provider  *Provider
+	adapter   provider.Adapter
 	config    Config
 	counters  *Counters
 	name      string
@@ -75,11 +76,11 @@ type device struct {
 	slept [2]unix.PollFd
 }
 
-var _ verbs.Device = (*device)(nil)
+var _ provider.Device = (*device)(nil)
 
-func newDevice(p *Provider, name string, a addresses) (*device, error) {
+func newDevice(p *Provider, name string, at addresses, a provider.Adapter) (*device, error) {
 	d := &device{
-		provider: p, config: p.config, counters: &p.counters, name: name, addresses: a, epoll: -1, wakeup: -1,
+		provider: p, adapter: a, config: p.config, counters: &p.counters, name: name, addresses: at, epoll: -1, wakeup: -1,
 		pairs: map[*queuePair]struct{}{}, staging: make([]byte, stagingLength),
 	}
 	var err error
@@ -93,12 +94,12 @@ func newDevice(p *Provider, name string, a addresses) (*device, error) {
 	return d, nil
 }
 
-// Attributes implements verbs.Device.
-func (d *device) Attributes() verbs.Attributes {
-	return verbs.Attributes{
+// Attributes implements provider.Device.
+func (d *device) Attributes() provider.Attributes {
+	return provider.Attributes{
 		Provider: Name, Interface: d.name,
-		Services:   []verbs.Service{verbs.ServiceReliable},
-		QoS:        []verbs.QoS{verbs.QoSBestEffort},
+		Services:   []provider.Service{provider.ServiceReliable},
+		QoS:        []provider.QoS{provider.QoSBestEffort},
 		MaxMessage: messageMax, MaxRDMA: messageMax,
 		MaxRequests: requestsMax, MaxReceives: receivesMax,
 		MaxSegments: segmentsMax, MaxReadSegments: segmentsMax, MaxInline: inlineMax,
@@ -108,44 +109,22 @@ func (d *device) Attributes() verbs.Attributes {
 		MaxRequestData: privateDataMax, MaxAcceptData: privateDataMax, MaxRejectData: privateDataMax,
 		ActiveSpeaksFirst: true,
 		Transport:         fmt.Sprintf("MPA revision %d over TCP, %v", d.config.Revision, d.addresses.first()),
-		Endpoint: verbs.EndpointAttributes{
+		Endpoint: provider.EndpointAttributes{
 			MaxMessage: messageMax, MaxRDMA: messageMax, MaxReceives: 128, MaxRequests: 128,
 			MaxReceiveSegments: 4, MaxRequestSegments: 4, MaxInline: 64, ReadsIn: depthDefault, ReadsOut: depthDefault,
 		},
 	}
 }
 
-// Register implements verbs.Device.
-func (d *device) Register(r verbs.Registration) (verbs.Registered, error) {
-	m, err := d.regions.add(r)
-	if err != nil {
-		return verbs.Registered{}, err
-	}
-	return verbs.Registered{LKey: m.stag, RKey: m.stag, Address: m.address}, nil
-}
-
-// Deregister implements verbs.Device. What is about to be written from the memory, such as
-// a Read Response that is half written, is written from a copy, so that it may go at once.
-func (d *device) Deregister(key uint32) error {
-	m := d.regions.find(key)
-	if m == nil {
-		return verbs.ErrInvalidHandle
-	}
-	d.regions.remove(m)
-	for p := range d.pairs {
-		p.tx.detach(m.Data)
-	}
-	return nil
-}
-
-// NewQueuePair implements verbs.Device.
-func (d *device) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
-	p := &queuePair{device: d, config: c, fd: -1}
+// NewQueuePair implements provider.Device. All that was asked is granted.
+func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, provider.EndpointAttributes, error) {
+	p := &queuePair{device: d, config: c, domain: c.Domain.(*domain), fd: -1}
+	p.shared, _ = c.Shared.(*sharedReceives)
 	p.timer.owner = p
-	return p, nil
+	return p, c.Attributes, nil
 }
 
-// Close implements verbs.Device.
+// Close implements provider.Device.
 func (d *device) Close() error {
 	for len(d.goodbyes) > 0 {
 		d.goodbyes[0].end()

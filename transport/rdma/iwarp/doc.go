@@ -1,5 +1,5 @@
 // Package iwarp is RDMA over TCP in pure Go: MPA, DDP and RDMAP (RFC 5044, 5041,
-// 5040, 6581) as a provider of package verbs. It needs no privileges and no
+// 5040, 6581) as a provider of package verbs (see package verbs/provider). It needs no privileges and no
 // adapter, runs on every network, and speaks with the kernel's siw driver and with
 // iWARP adapters.
 //
@@ -15,7 +15,7 @@
 //
 // There is no goroutine here, except while a log line is written. Sockets are
 // non-blocking and are driven by the goroutine that polls the adapter: a post tries to
-// write at once, [verbs.Device] Progress reads arrived data. The most recently active
+// write at once, [provider.Device] Progress reads arrived data. The most recently active
 // sockets are read directly, the others through epoll, so that a ping-pong makes no more
 // system calls than over raw TCP. An idle caller sleeps on the epoll descriptor.
 //
@@ -30,7 +30,7 @@
 // call. A single segment of some KiB is copied, too, in both directions: a system call
 // with an I/O vector costs more than a copy within the cache, provided that source and
 // destination have the same offset in a cache line, which is arranged. Where the
-// consumer leaves room around its memory (verbs.FlagRoom) there is no such copy: the
+// consumer leaves room around its memory (provider.FlagRoom) there is no such copy: the
 // headers and the CRC of a single Send are written around it, and a Send is read with
 // them to the place where the next one is expected. See plain.go.
 //

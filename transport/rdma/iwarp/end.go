@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // release gives up the socket and returns it, or -1. Nothing of the consumer is
@@ -19,6 +19,7 @@ func (p *queuePair) release() int {
 	if fd < 0 {
 		return -1
 	}
+	p.abandon()
 	d.unwatch(fd)
 	d.timers.stop(&p.timer)
 	delete(d.pairs, p)
@@ -29,7 +30,7 @@ func (p *queuePair) release() int {
 }
 
 // fail ends an attempt.
-func (p *queuePair) fail(why verbs.Failure, private []byte, err error) {
+func (p *queuePair) fail(why provider.Failure, private []byte, err error) {
 	if fd := p.release(); fd >= 0 {
 		reset(fd)
 	}
@@ -50,7 +51,7 @@ func (p *queuePair) report(established bool, err error) {
 	if established {
 		p.config.Upcalls.Broken(err)
 	} else {
-		p.config.Upcalls.Failed(verbs.FailureRefused, nil, err)
+		p.config.Upcalls.Failed(provider.FailureRefused, nil, err)
 	}
 }
 
@@ -95,7 +96,8 @@ type segmentShown struct {
 // and is the last this side sends (RFC 5040 section 5.4).
 func (p *queuePair) breach(err error, shown segmentShown) {
 	if r := p.rx.message; r != nil && errors.Is(err, ddp.ErrTooLong) {
-		p.config.Receives.Fail(r, verbs.StatusLocalLength)
+		p.rx.message = nil
+		p.config.Receives.Fail(r, provider.StatusLocalLength)
 	}
 	established := p.established()
 	p.leave(err, shown)
@@ -133,9 +135,9 @@ func (p *queuePair) terminated(body []byte) {
 	reason := &rdmap.RemoteError{Code: m.Code, Other: m.Other, Ambiguous: m.Ambiguous}
 	if p.tx.outbound.Len() > 0 && m.Code.Layer == rdmap.LayerRDMAP && len(m.Read) > 0 {
 		if r := *p.tx.outbound.Front(); r != nil {
-			status := verbs.StatusRemoteOperation
+			status := provider.StatusRemoteOperation
 			if m.Code.Type == 1 {
-				status = verbs.StatusRemoteAccess
+				status = provider.StatusRemoteAccess
 			}
 			p.config.Sends.Fail(r, status)
 			p.tx.outbound.Pop()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Causes that events and errors carry beside those of mpa, ddp and rdmap and the
@@ -33,5 +33,5 @@ func systemError(call string, errno syscall.Errno) error {
 
 // invalidAddress makes the error of an address that cannot be used.
 func invalidAddress(call string, err error) error {
-	return fmt.Errorf("%w: %s: %w", verbs.ErrInvalidAddress, call, err)
+	return fmt.Errorf("%w: %s: %w", provider.ErrInvalidAddress, call, err)
 }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Cut breaks the TCP connection of the queue pair with that local end: both ends see
 // it fail. It reports whether there is one.
-func Cut(d verbs.Device, local netip.AddrPort) bool {
+func Cut(d provider.Device, local netip.AddrPort) bool {
 	for p := range d.(*device).pairs {
 		if p.local == local {
 			// It resets the connection and keeps the descriptor.
@@ -25,7 +25,7 @@ func Cut(d verbs.Device, local netip.AddrPort) bool {
 }
 
 // ReadsUnderWay returns how many Reads the queue pair with those ends has under way.
-func ReadsUnderWay(d verbs.Device, local, remote netip.AddrPort) int {
+func ReadsUnderWay(d provider.Device, local, remote netip.AddrPort) int {
 	for p := range d.(*device).pairs {
 		if p.local == local && p.remote == remote {
 			return p.tx.outbound.Len()
@@ -35,7 +35,7 @@ func ReadsUnderWay(d verbs.Device, local, remote netip.AddrPort) int {
 }
 
 // PresetMSN changes the number of the next Send, outbound and inbound.
-func PresetMSN(d verbs.Device, local netip.AddrPort, msn uint32) {
+func PresetMSN(d provider.Device, local netip.AddrPort, msn uint32) {
 	for p := range d.(*device).pairs {
 		if p.local == local {
 			p.tx.msn[rdmap.QueueSend] = msn
@@ -45,7 +45,7 @@ func PresetMSN(d verbs.Device, local netip.AddrPort, msn uint32) {
 }
 
 // Open returns how many sockets a device has, service points not counted.
-func Open(d verbs.Device) int { return len(d.(*device).pairs) + len(d.(*device).goodbyes) }
+func Open(d provider.Device) int { return len(d.(*device).pairs) + len(d.(*device).goodbyes) }
 
 // disconnect is connect(2) with AF_UNSPEC, for which x/sys has no address.
 func disconnect(fd int) error {

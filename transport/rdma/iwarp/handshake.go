@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // handshake is a connection whose MPA request has come and is not answered yet.
@@ -19,10 +19,10 @@ type handshake struct {
 	local, remote netip.AddrPort
 }
 
-var _ verbs.Handshake = (*handshake)(nil)
+var _ provider.Handshake = (*handshake)(nil)
 
-// Accept implements verbs.Handshake.
-func (h *handshake) Accept(qp verbs.QueuePair, answer *verbs.Proposal) {
+// Accept implements provider.Handshake.
+func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	p, ok := qp.(*queuePair)
 	if !ok {
 		panic("iwarp: accept with a queue pair of another provider")
@@ -34,20 +34,20 @@ func (h *handshake) Accept(qp verbs.QueuePair, answer *verbs.Proposal) {
 	}
 	p.local, p.remote = h.local, h.remote
 	if err := p.adopt(h.fd); err != nil {
-		p.fail(verbs.FailureRefused, nil, err)
+		p.fail(provider.FailureRefused, nil, err)
 		return
 	}
 	p.state = pairStarting
 	reply, agreed, err := p.offer.Accept(h.frame, answer.PrivateData)
 	if err != nil {
-		p.fail(verbs.FailureRefused, nil, err)
+		p.fail(provider.FailureRefused, nil, err)
 		return
 	}
 	p.agreed = agreed
 	frame := reply.Append(nil)
 	n, errno := send(p.fd, &frame[0], len(frame))
 	if errno != 0 || n < len(frame) { // an empty send buffer takes a frame at once
-		p.fail(verbs.FailureRefused, nil, systemError("send", errno))
+		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return
 	}
 	p.begin()
@@ -68,7 +68,7 @@ func (p *queuePair) open() {
 	_ = p.config.Upcalls.Established(nil, p.local, p.remote)
 }
 
-// Reject implements verbs.Handshake.
+// Reject implements provider.Handshake.
 func (h *handshake) Reject(privateData []byte) {
 	d := h.device
 	d.counters.Rejected.Add(1)
@@ -80,7 +80,7 @@ func (h *handshake) Reject(privateData []byte) {
 	dismiss(h.fd, reply.Append(nil), d.config.CloseTimeout)
 }
 
-// Refuse implements verbs.Handshake: TCP's reset in place of a reply.
+// Refuse implements provider.Handshake: TCP's reset in place of a reply.
 func (h *handshake) Refuse() { reset(h.fd) }
 
 // dismiss ends a connection without an owner in order, with a last frame. The system

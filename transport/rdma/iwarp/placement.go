@@ -3,18 +3,18 @@ package iwarp
 import (
 	"golang.org/x/sys/unix"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // placement is where the payload of a segment goes: the rest of one piece of memory,
 // then a list of them.
 type placement struct {
 	piece []byte
-	rest  []verbs.Segment
+	rest  []provider.Segment
 }
 
 // placeAt returns the memory of a list from an offset on.
-func placeAt(list []verbs.Segment, offset int) placement {
+func placeAt(list []provider.Segment, offset int) placement {
 	for i := range list {
 		if offset < len(list[i].Data) {
 			return placement{piece: list[i].Data[offset:], rest: list[i+1:]}

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // A plain Send comes and goes as one FPDU, alone: half of a dialogue. What a kernel
@@ -25,7 +25,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 	if !ok || !q.Awaits(msn) || !r.first || r.message != nil {
 		return false
 	}
-	m := p.config.Receives.Peek()
+	m := p.peekReceive()
 	payload := ulpdu[ddp.UntaggedLength:]
 	if m == nil || len(m.Segments) != 1 || len(payload) > m.Length {
 		return false
@@ -47,7 +47,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 		p.device.counters.BytesCopied.Add(uint64(r.payload))
 	}
 	q.Pass()
-	p.config.Receives.Deliver(m, len(payload))
+	p.deliver(m, len(payload))
 	return true
 }
 
@@ -59,14 +59,14 @@ func (p *queuePair) post() bool {
 		return false
 	}
 	r := p.config.Sends.Single()
-	if r == nil || r.Op != verbs.OpSend || r.Flags&(verbs.FlagSolicited|verbs.FlagInvalidate) != 0 ||
+	if r == nil || r.Op != provider.OpSend || r.Flags&(provider.FlagSolicited|provider.FlagInvalidate) != 0 ||
 		len(r.Segments) != 1 || r.Length > aloneMax || ddp.UntaggedLength+r.Length > t.ulpduMax {
 		return false
 	}
 	p.config.Sends.TakeSingle()
 	ulpdu := ddp.UntaggedLength + r.Length
 	b := r.Segments[0].Data
-	if r.Flags&verbs.FlagRoom == 0 {
+	if r.Flags&provider.FlagRoom == 0 {
 		b = p.alone(b)
 	}
 	b = b[:mpa.FPDULength(ulpdu)]
@@ -122,7 +122,7 @@ func (p *queuePair) ahead() []byte {
 		return p.device.staging[r.phase : r.phase+bulkHead]
 	}
 	if r.single && r.message == nil && r.deframer.Boundary() {
-		if m := p.config.Receives.Peek(); m != nil && m.Room {
+		if m := p.peekReceive(); m != nil && m.Room {
 			b := m.Segments[0].Data
 			return b[:min(len(b), stagingLength)]
 		}

@@ -11,7 +11,7 @@ import (
 // ones, which can wait a moment.
 const harvestEvery = 32
 
-// Progress implements verbs.Device.
+// Progress implements provider.Device.
 func (d *device) Progress() (int, error) {
 	n, cold := 0, len(d.pairs)
 	for _, p := range d.hot {
@@ -41,7 +41,7 @@ func (d *device) Progress() (int, error) {
 	return n, nil
 }
 
-// Idle implements verbs.Device.
+// Idle implements provider.Device.
 func (d *device) Idle() bool {
 	d.watchHot()
 	d.harvest()
@@ -57,7 +57,7 @@ func (d *device) Idle() bool {
 	return true
 }
 
-// Sleep implements verbs.Device. It polls the epoll descriptor itself, which leaves the
+// Sleep implements provider.Device. It polls the epoll descriptor itself, which leaves the
 // events to the next call of Progress under the lock.
 func (d *device) Sleep(until time.Time) {
 	if due := d.due.Load(); due != 0 {
@@ -79,7 +79,7 @@ func (d *device) Sleep(until time.Time) {
 	d.napping.Store(false)
 }
 
-// Wake implements verbs.Device.
+// Wake implements provider.Device.
 func (d *device) Wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/gorun-hpc/gorun/internal/journal"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Name is the name of the provider.
@@ -21,12 +21,12 @@ type Provider struct {
 	log *journal.Journal
 }
 
-var _ verbs.Provider = (*Provider)(nil)
+var _ provider.Provider = (*Provider)(nil)
 
 // New returns a provider.
 func New(c Config) *Provider { return &Provider{config: c.populate(), log: journal.New(c.Log)} }
 
-// Name implements verbs.Provider.
+// Name implements provider.Provider.
 func (p *Provider) Name() string { return Name }
 
 // Counters returns the counters of all devices of the provider.
@@ -39,10 +39,10 @@ func (p *Provider) Interfaces() ([]string, error) { return interfaceNames() }
 // Open opens a network interface, named by its name, by one of its addresses, or by
 // a prefix (CIDR) that contains one. Listeners and connections are bound to its
 // addresses, never to all of the machine's. The error wraps ErrNoInterface.
-func (p *Provider) Open(name string) (verbs.Device, error) {
+func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
 	found, err := findAddresses(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", verbs.ErrInvalidParameter, err)
+		return nil, fmt.Errorf("%w: %w", provider.ErrInvalidParameter, err)
 	}
-	return newDevice(p, name, found)
+	return newDevice(p, name, found, a)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // pairState is where a connection is.
@@ -29,7 +29,9 @@ const (
 type queuePair struct {
 	entry
 	device *device
-	config verbs.QueuePairConfig
+	config provider.QueuePairConfig
+	domain *domain
+	shared *sharedReceives // or nil
 	state  pairState
 	fd     int
 	local  netip.AddrPort
@@ -57,7 +59,7 @@ type queuePair struct {
 	tx       transmitter
 }
 
-var _ verbs.QueuePair = (*queuePair)(nil)
+var _ provider.QueuePair = (*queuePair)(nil)
 
 // begin readies both directions for what was agreed.
 func (p *queuePair) begin() {
@@ -78,7 +80,7 @@ func (p *queuePair) begin() {
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
 	// What was offered, since it is verbs that holds the final ORD, and one more: a Read
 	// as RTR is outstanding before the consumer's are, and those wait for it.
-	p.tx.outbound = rdmap.NewOutboundQueue[*verbs.Request](int(max(a.ORD, p.offer.ORD)) + 1)
+	p.tx.outbound = rdmap.NewOutboundQueue[*provider.Request](int(max(a.ORD, p.offer.ORD)) + 1)
 }
 
 // served is the number of Read Requests that are taken at a time where ird were agreed.
@@ -156,7 +158,7 @@ func (p *queuePair) pump() int {
 	return n
 }
 
-// RequestsPosted implements verbs.QueuePair.
+// RequestsPosted implements provider.QueuePair.
 func (p *queuePair) RequestsPosted() {
 	if p.state == pairOpen && !p.post() {
 		p.transmit()
@@ -166,14 +168,18 @@ func (p *queuePair) RequestsPosted() {
 	}
 }
 
-// ReceivesPosted implements verbs.QueuePair. Receives are looked for when a message
+// ReceivesPosted implements provider.QueuePair. Receives are looked for when a message
 // comes.
 func (p *queuePair) ReceivesPosted() {}
 
-// Contacted implements verbs.QueuePair.
+// Contacted implements provider.QueuePair.
 func (p *queuePair) Contacted() bool { return p.state > pairConnecting }
 
-// Disconnect implements verbs.QueuePair: what was posted is on its way already, what
+// Drain implements provider.QueuePair. Each request is reported when it is written or
+// answered.
+func (p *queuePair) Drain() {}
+
+// Disconnect implements provider.QueuePair: what was posted is on its way already, what
 // the peer has asked for is still answered, then comes the end of the stream.
 func (p *queuePair) Disconnect() {
 	if p.state != pairOpen {
@@ -185,23 +191,23 @@ func (p *queuePair) Disconnect() {
 	p.device.later(p)
 }
 
-// Abort implements verbs.QueuePair.
+// Abort implements provider.QueuePair.
 func (p *queuePair) Abort() {
 	if fd := p.release(); fd >= 0 {
 		reset(fd)
 	}
 }
 
-// Close implements verbs.QueuePair.
+// Close implements provider.QueuePair.
 func (p *queuePair) Close() { p.Abort() }
 
 // expire implements the owner of a timer.
 func (p *queuePair) expire() {
 	switch p.state {
 	case pairReplying:
-		p.fail(verbs.FailureTimedOut, nil, ErrNoReply)
+		p.fail(provider.FailureTimedOut, nil, ErrNoReply)
 	case pairStarting:
-		p.fail(verbs.FailureTimedOut, nil, ErrNoFirstMessage)
+		p.fail(provider.FailureTimedOut, nil, ErrNoFirstMessage)
 	case pairOpen:
 		p.silent()
 	case pairClosing:

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 const (
@@ -55,7 +55,7 @@ type receiver struct {
 	queues  [rdmap.Queues]ddp.Queue
 	inbound rdmap.InboundQueue
 	// message is the receive that a Send under way fills.
-	message *verbs.Receive
+	message *provider.Receive
 	// single says that the last read was a Send as a whole, and not a short one.
 	single bool
 	// phase is where reads into the staging memory begin, so that the payload of a

@@ -7,12 +7,14 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // region is registered memory.
 type region struct {
-	verbs.Registration
+	domain  *domain
+	data    []byte
+	access  provider.Access
 	stag    uint32
 	address uint64 // tagged offset of the first byte
 	// revoked says that peers may not use it any more: a peer's invalidate or
@@ -50,14 +52,14 @@ const (
 )
 
 // add registers memory.
-func (t *regions) add(r verbs.Registration) (*region, error) {
+func (t *regions) add(d *domain, data []byte, access provider.Access) (*region, error) {
 	if len(t.named) == regionsMax {
-		return nil, verbs.ErrInsufficientResources
+		return nil, provider.ErrInsufficientResources
 	}
 	if t.named == nil {
 		t.named = map[uint32]*region{}
 	}
-	m := &region{Registration: r, stag: t.unused(), address: addressOf(r.Data)}
+	m := &region{domain: d, data: data, access: access, stag: t.unused(), address: addressOf(data)}
 	t.named[m.stag] = m
 	return m, nil
 }
@@ -104,39 +106,39 @@ func (t *regions) remove(m *region) {
 // writable returns the bytes that a peer of a protection domain may write, or the
 // fault for which it is terminated: DDP's own, and RDMAP's for a lack of rights,
 // which DDP does not know.
-func (t *regions) writable(d *verbs.ProtectionDomain, stag uint32, to uint64, n int) (*region, []byte, error) {
+func (t *regions) writable(d *domain, stag uint32, to uint64, n int) (*region, []byte, error) {
 	m := t.find(stag)
 	switch {
 	case m == nil || m.revoked:
 		return nil, nil, ddp.ErrSTag
-	case m.Domain != d:
+	case m.domain != d:
 		return nil, nil, ddp.ErrNotAssociated
-	case m.Access&verbs.AccessRemoteWrite == 0:
+	case m.access&provider.AccessRemoteWrite == 0:
 		return nil, nil, rdmap.ErrAccess
 	}
-	at, err := ddp.Bounds(m.address, len(m.Data), to, n)
+	at, err := ddp.Bounds(m.address, len(m.data), to, n)
 	if err != nil {
 		return nil, nil, err
 	}
-	return m, m.Data[at : at+n], nil
+	return m, m.data[at : at+n], nil
 }
 
 // readable returns the bytes that a peer of a protection domain may read, or the
 // fault for which it is terminated.
-func (t *regions) readable(d *verbs.ProtectionDomain, stag uint32, to uint64, n int) ([]byte, error) {
+func (t *regions) readable(d *domain, stag uint32, to uint64, n int) ([]byte, error) {
 	m := t.find(stag)
 	switch {
 	case m == nil || m.revoked:
 		return nil, rdmap.ErrSTag
-	case m.Domain != d:
+	case m.domain != d:
 		return nil, rdmap.ErrNotAssociated
-	case m.Access&verbs.AccessRemoteRead == 0:
+	case m.access&provider.AccessRemoteRead == 0:
 		return nil, rdmap.ErrAccess
 	}
-	at, err := ddp.Bounds(m.address, len(m.Data), to, n)
+	at, err := ddp.Bounds(m.address, len(m.data), to, n)
 	switch {
 	case err == nil:
-		return m.Data[at : at+n], nil
+		return m.data[at : at+n], nil
 	case errors.Is(err, ddp.ErrWrap):
 		return nil, rdmap.ErrWrap
 	default:
@@ -146,12 +148,12 @@ func (t *regions) readable(d *verbs.ProtectionDomain, stag uint32, to uint64, n 
 
 // invalidate ends peers' access by an STag at the wish of a peer, whose protection
 // domain has to be that of the memory (RFC 5040 section 5.3).
-func (t *regions) invalidate(d *verbs.ProtectionDomain, stag uint32) error {
+func (t *regions) invalidate(d *domain, stag uint32) error {
 	m := t.find(stag)
 	switch {
 	case m == nil || m.revoked:
 		return rdmap.ErrInvalidate
-	case m.Domain != d:
+	case m.domain != d:
 		return rdmap.ErrProtectedSTag
 	}
 	m.revoked = true

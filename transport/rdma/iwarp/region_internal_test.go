@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // drawing returns a table that draws the given STags next.
@@ -21,7 +21,7 @@ func drawing(stags ...uint32) *regions {
 func TestRegionsDoNotDrawAgainWhatIsInUse(t *testing.T) {
 	table := drawing(0, 7, 7, 0, 7, 9, 7)
 	add := func() *region {
-		m, err := table.add(verbs.Registration{Data: make([]byte, 1), Access: verbs.AccessRemoteRead})
+		m, err := table.add(nil, make([]byte, 1), provider.AccessRemoteRead)
 		require.NoError(t, err)
 		return m
 	}
@@ -40,7 +40,7 @@ func TestRegionsForgetWhatIsRemoved(t *testing.T) {
 	for name, looked := range map[string]uint32{"looked up": 5, "its neighbor looked up": 5 + recentMax, "neither": 0} {
 		table := drawing(5, 5+recentMax)
 		add := func() *region {
-			m, err := table.add(verbs.Registration{Data: make([]byte, 1), Access: verbs.AccessRemoteRead})
+			m, err := table.add(nil, make([]byte, 1), provider.AccessRemoteRead)
 			require.NoError(t, err, name)
 			return m
 		}
@@ -58,7 +58,7 @@ func TestRegionsForgetWhatIsRemoved(t *testing.T) {
 func TestFindingRegionsAllocatesNothing(t *testing.T) {
 	table := drawing(5, 5+recentMax)
 	for range 2 {
-		_, err := table.add(verbs.Registration{Data: make([]byte, 1)})
+		_, err := table.add(nil, make([]byte, 1), provider.AccessRemoteRead)
 		require.NoError(t, err)
 	}
 	require.Zero(t, testing.AllocsPerRun(100, func() {

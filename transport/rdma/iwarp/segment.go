@@ -4,7 +4,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // beginSegment acts on the head of a segment: it finds what is wrong with it, or
@@ -70,7 +70,7 @@ func (p *queuePair) placeWrite() error {
 	if r.payload == 0 {
 		return nil
 	}
-	m, memory, err := p.device.regions.writable(p.config.Domain, r.tagged.STag, r.tagged.TO, r.payload)
+	m, memory, err := p.device.regions.writable(p.domain, r.tagged.STag, r.tagged.TO, r.payload)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *queuePair) placeSend(q *ddp.Queue) error {
 		return err
 	}
 	if r.message == nil {
-		if r.message = p.config.Receives.Next(); r.message == nil {
+		if r.message = p.takeReceive(); r.message == nil {
 			return ddp.ErrNoBuffer
 		}
 		if r.payload > r.message.Length {
@@ -209,20 +209,19 @@ func (p *queuePair) deliverSend() {
 	if !last {
 		return
 	}
-	var flags verbs.RequestFlags
-	var invalidated uint32
+	a := provider.Arrival{Length: length}
 	if r.opcode.Solicited() {
-		flags |= verbs.FlagSolicited
+		a.Flags |= provider.FlagSolicited
 	}
 	if r.opcode.Invalidates() {
-		if err := p.device.regions.invalidate(p.config.Domain, r.untagged.ULP); err != nil {
+		if err := p.device.regions.invalidate(p.domain, r.untagged.ULP); err != nil {
 			p.breach(err, r.shown())
 			return
 		}
-		flags |= verbs.FlagInvalidate
-		invalidated = r.untagged.ULP
+		a.Flags |= provider.FlagInvalidate
+		a.Invalidated = r.untagged.ULP
 	}
 	m := r.message
 	r.message = nil
-	p.config.Receives.Done(m, length, flags, invalidated)
+	p.config.Receives.Done(m, a)
 }

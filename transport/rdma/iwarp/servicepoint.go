@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 const (
@@ -31,16 +31,16 @@ type servicePoint struct {
 	device  *device
 	fd      int
 	address netip.AddrPort
-	sink    *verbs.RequestSink
+	arrived func(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error
 	// halfOpen are the connections without a request yet, the oldest first.
 	halfOpen []*halfOpen
 	timer    timer
 }
 
-var _ verbs.ServicePoint = (*servicePoint)(nil)
+var _ provider.ServicePoint = (*servicePoint)(nil)
 
-// Listen implements verbs.Device.
-func (d *device) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) {
+// Listen implements provider.Device.
+func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, error) {
 	at := netip.AddrPortFrom(c.Address.Addr().Unmap(), c.Address.Port())
 	if !at.Addr().IsValid() {
 		at = netip.AddrPortFrom(d.addresses.first(), at.Port())
@@ -53,7 +53,7 @@ func (d *device) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &servicePoint{device: d, fd: fd, sink: c.Requests}
+	s := &servicePoint{device: d, fd: fd, arrived: c.Arrived}
 	s.timer.owner = s
 	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	if err == nil {
@@ -77,10 +77,10 @@ func (d *device) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) 
 	return s, nil
 }
 
-// Address implements verbs.ServicePoint.
+// Address implements provider.ServicePoint.
 func (s *servicePoint) Address() netip.AddrPort { return s.address }
 
-// Close implements verbs.ServicePoint.
+// Close implements provider.ServicePoint.
 func (s *servicePoint) Close() {
 	if s.fd < 0 {
 		return
@@ -231,7 +231,7 @@ func (h *halfOpen) run() int {
 	peer, private, _ := f.Split() // Screen has split it already
 	a := &handshake{device: d, frame: f, local: localOf(h.fd), remote: h.remote}
 	a.fd = h.detach()
-	err = h.point.sink.Arrived(a, a.local, a.remote, &verbs.Proposal{
+	err = h.point.arrived(a, a.local, a.remote, &provider.Proposal{
 		PrivateData: private, ResponderResources: depthOf(peer.IRD), InitiatorDepth: depthOf(peer.ORD),
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/rdmap"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 const (
@@ -34,7 +34,7 @@ type transmitter struct {
 
 	msn      [rdmap.Queues]uint32
 	message  outgoing
-	outbound rdmap.OutboundQueue[*verbs.Request]
+	outbound rdmap.OutboundQueue[*provider.Request]
 	// answered counts Read Responses; the next one answers the request with that
 	// number plus ddp.FirstMSN.
 	answered uint32
@@ -47,7 +47,7 @@ type transmitter struct {
 type outgoing struct {
 	active  bool
 	opcode  rdmap.Opcode
-	request *verbs.Request // nil for a Read Response
+	request *provider.Request // nil for a Read Response
 	place   placement
 	// left bytes of the message follow, at the offset at.
 	left int
@@ -221,7 +221,7 @@ func (p *queuePair) nextMessage() bool {
 			continue
 		}
 		t.answer = true
-		if r.Op != verbs.OpRead {
+		if r.Op != provider.OpRead {
 			p.beginRequest(r)
 			return true
 		}
@@ -231,15 +231,15 @@ func (p *queuePair) nextMessage() bool {
 }
 
 // beginRequest begins a Send or Write.
-func (p *queuePair) beginRequest(r *verbs.Request) {
+func (p *queuePair) beginRequest(r *provider.Request) {
 	m := &p.tx.message
 	*m = outgoing{active: true, opcode: rdmap.Write, request: r, place: placeAt(r.Segments, 0), left: r.Length}
-	if r.Flags&verbs.FlagRoom != 0 {
+	if r.Flags&provider.FlagRoom != 0 {
 		m.place.piece = r.Segments[0].Data[headroom : headroom+r.Length]
 	}
 	m.stag, m.to = r.RKey, r.RemoteAddress
-	if r.Op == verbs.OpSend {
-		m.opcode = rdmap.SendOpcode(r.Flags&verbs.FlagSolicited != 0, r.Flags&verbs.FlagInvalidate != 0)
+	if r.Op == provider.OpSend {
+		m.opcode = rdmap.SendOpcode(r.Flags&provider.FlagSolicited != 0, r.Flags&provider.FlagInvalidate != 0)
 		m.stag = 0
 		if m.opcode.Invalidates() {
 			m.stag = r.Invalidate
@@ -249,7 +249,7 @@ func (p *queuePair) beginRequest(r *verbs.Request) {
 
 // requestRead appends the Read Request of a Read. The sink is named by its first
 // segment; the response is placed by the list, wherever that leads.
-func (p *queuePair) requestRead(r *verbs.Request) {
+func (p *queuePair) requestRead(r *provider.Request) {
 	q := rdmap.ReadRequest{Size: uint32(r.Length), SourceSTag: r.RKey, SourceTO: r.RemoteAddress}
 	for i := range r.Segments {
 		if len(r.Segments[i].Data) > 0 {
@@ -279,7 +279,7 @@ func (p *queuePair) segment(n int) bool {
 	if m.opcode == rdmap.ReadResponse && m.left > 0 {
 		// What is left as a whole, so that a bad request gets no data at all; again for
 		// each segment, because memory may go meanwhile.
-		memory, err := p.device.regions.readable(p.config.Domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
+		memory, err := p.device.regions.readable(p.domain, m.sourceSTag, m.sourceTO+uint64(m.at), m.left)
 		if err != nil {
 			p.breach(err, p.readShown())
 			return false

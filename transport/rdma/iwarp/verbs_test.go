@@ -11,17 +11,18 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
 // spy is a provider that remembers its devices.
 type spy struct {
 	*iwarp.Provider
-	devices []verbs.Device
+	devices []provider.Device
 }
 
-func (s *spy) Open(name string) (verbs.Device, error) {
-	d, err := s.Provider.Open(name)
+func (s *spy) Open(name string, a provider.Adapter) (provider.Device, error) {
+	d, err := s.Provider.Open(name, a)
 	if err == nil {
 		s.devices = append(s.devices, d)
 	}
@@ -153,9 +154,11 @@ func TestVerbs(t *testing.T) {
 		})
 	}
 	t.Run("IPv6", func(t *testing.T) {
-		if _, err := iwarp.New(iwarp.Config{}).Open("::1"); err != nil {
+		a, err := verbs.Open(iwarp.New(iwarp.Config{}), "::1")
+		if err != nil {
 			t.Skipf("no IPv6 loopback: %v", err)
 		}
+		require.NoError(t, a.Close())
 		verbstest.Run(t, func(testing.TB) verbstest.Harness {
 			return &harness{spy: &spy{Provider: iwarp.New(iwarp.Config{})}, name: "::1"}
 		})

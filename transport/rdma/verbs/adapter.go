@@ -5,14 +5,19 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Adapter is an open interface adapter (dat_ia_open(3DAT)), from which all other objects
 // are made. It is safe for concurrent use, and so is everything made on it.
 type Adapter struct {
 	provider string
-	device   Device
+	device   provider.Device
 	limits   Attributes
+	// registering counts calls that register or deregister memory without the lock, which
+	// Close waits for.
+	registering sync.WaitGroup
 
 	// mu guards everything below and everything in the objects of the adapter. It is a
 	// leaf for consumers; the provider is called under it.
@@ -24,6 +29,9 @@ type Adapter struct {
 	listeners map[*Listener]struct{}
 	requests  map[*ConnectionRequest]struct{}
 	queues    map[*CompletionQueue]struct{}
+	shared    map[*SharedReceiveQueue]struct{}
+	// events takes what happens to the adapter, or is nil.
+	events    *CompletionQueue
 	deadlines deadlines
 	// deferred are endpoints with something to do once no upcall is under way.
 	deferred []*Endpoint
@@ -32,6 +40,8 @@ type Adapter struct {
 	waiting waiting
 	closed  bool
 	failure error
+	// removal is why the device has said that it is gone.
+	removal error
 }
 
 // Open opens an interface of a provider.
@@ -39,21 +49,20 @@ func Open(p Provider, name string) (*Adapter, error) {
 	if p == nil {
 		return nil, &OpError{Op: "open", Fault: ErrInvalidHandle}
 	}
-	device, err := p.Open(name)
+	a := &Adapter{
+		provider: p.Name(), regions: map[uint32]*MemoryRegion{}, domains: map[*ProtectionDomain]struct{}{},
+		endpoints: map[*Endpoint]struct{}{}, listeners: map[*Listener]struct{}{},
+		requests: map[*ConnectionRequest]struct{}{}, queues: map[*CompletionQueue]struct{}{}, shared: map[*SharedReceiveQueue]struct{}{},
+	}
+	a.waiting.left.L = &a.mu
+	device, err := p.Open(name, (*owner)(a))
 	if err != nil {
 		return nil, newError("open", p.Name(), name, err)
 	}
-	limits := device.Attributes()
-	if err := limits.Endpoint.check(&limits); err != nil {
+	a.device, a.limits = device, device.Attributes()
+	if err := checkEndpoint(&a.limits.Endpoint, &a.limits); err != nil {
 		return nil, errors.Join(newError("open", p.Name(), name, fmt.Errorf("defaults of an endpoint: %w", err)), device.Close())
 	}
-	a := &Adapter{
-		provider: p.Name(), device: device, limits: limits,
-		regions: map[uint32]*MemoryRegion{}, domains: map[*ProtectionDomain]struct{}{},
-		endpoints: map[*Endpoint]struct{}{}, listeners: map[*Listener]struct{}{},
-		requests: map[*ConnectionRequest]struct{}{}, queues: map[*CompletionQueue]struct{}{},
-	}
-	a.waiting.left.L = &a.mu
 	return a, nil
 }
 
@@ -116,15 +125,23 @@ func (a *Adapter) Close() error {
 	for q := range a.queues {
 		q.close(ErrClosed)
 	}
-	var errs []error
-	for key := range a.regions {
-		errs = append(errs, a.device.Deregister(key))
+	for s := range a.shared {
+		s.queue.Close()
 	}
-	a.regions, a.recent = nil, [recentRegions]*MemoryRegion{}
 	a.stopWaiting()
-	errs = append(errs, a.device.Close())
 	a.mu.Unlock()
-	return errors.Join(errs...)
+	a.registering.Wait()
+	var errs []error
+	for _, m := range a.regions { // nothing changes them any more
+		errs = append(errs, m.domain.domain.Deregister(m.keys))
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.regions, a.recent = nil, [recentRegions]*MemoryRegion{}
+	for d := range a.domains {
+		errs = append(errs, d.domain.Close())
+	}
+	return errors.Join(append(errs, a.device.Close())...)
 }
 
 // drive makes progress under the lock and returns how much.
@@ -141,6 +158,9 @@ func (a *Adapter) drive() int {
 	}
 	if len(a.deferred) > 0 {
 		a.settle()
+	}
+	if err == nil {
+		err = a.removal
 	}
 	if err != nil {
 		a.fail(err)
@@ -162,6 +182,7 @@ func (a *Adapter) expire(now time.Time) int {
 // fail ends the adapter after an error of the device as a whole.
 func (a *Adapter) fail(err error) {
 	a.failure = err
+	a.tell(EventRemoved, err)
 	for ep := range a.endpoints {
 		ep.lost(err)
 	}

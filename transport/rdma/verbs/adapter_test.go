@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 var errBurnt = errors.New("device is burnt")
@@ -63,7 +64,7 @@ func TestPeerThatWantsMoreReadsThanAllowed(t *testing.T) {
 	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
 	p.Equal(2, p.actor.proposal.ResponderResources)
 	p.within(func() {
-		p.ErrorIs(p.actor.Upcalls.Established(&verbs.Proposal{InitiatorDepth: 3}, netip.AddrPort{}, remote), verbs.ErrDepthRefused)
+		p.ErrorIs(p.actor.Upcalls.Established(&provider.Proposal{InitiatorDepth: 3}, netip.AddrPort{}, remote), verbs.ErrDepthRefused)
 	})
 	all := p.poll()
 	p.Len(all, 1)
@@ -75,7 +76,7 @@ func TestPeerThatWantsMoreReadsThanAllowed(t *testing.T) {
 func TestUnknownDepths(t *testing.T) {
 	p := newPlay(t, nil)
 	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
-	unknown := &verbs.Proposal{ResponderResources: verbs.DepthDefault, InitiatorDepth: verbs.DepthDefault}
+	unknown := &provider.Proposal{ResponderResources: verbs.DepthDefault, InitiatorDepth: verbs.DepthDefault}
 	p.within(func() { p.NoError(p.actor.Upcalls.Established(unknown, netip.AddrPort{}, remote)) })
 	all := p.poll()
 	p.Equal(2, all[0].Event.InitiatorDepth)
@@ -105,8 +106,8 @@ func TestPrivateDataOfThePeerAreCopied(t *testing.T) {
 	}
 	buffer := []byte("as it was")
 	p.within(func() {
-		p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{PrivateData: buffer}, netip.AddrPort{}, remote))
-		other.Upcalls.Failed(verbs.FailureRejected, buffer, nil)
+		p.NoError(p.actor.Upcalls.Established(&provider.Proposal{PrivateData: buffer}, netip.AddrPort{}, remote))
+		other.Upcalls.Failed(provider.FailureRejected, buffer, nil)
 		copy(buffer, "changed!!")
 	})
 	all := p.poll()
@@ -121,9 +122,9 @@ func TestPassiveFailuresAreOneEvent(t *testing.T) {
 	p := newPlay(t, nil)
 	l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue})
 	p.NoError(err)
-	for _, why := range []verbs.Failure{verbs.FailureRefused, verbs.FailureRejected, verbs.FailureUnreachable, verbs.FailureTimedOut} {
+	for _, why := range []provider.Failure{provider.FailureRefused, provider.FailureRejected, provider.FailureUnreachable, provider.FailureTimedOut} {
 		p.within(func() {
-			p.NoError(p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &verbs.Proposal{}))
+			p.NoError(p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &provider.Proposal{}))
 		})
 		ep, a := p.make(nil)
 		p.NoError(p.poll()[0].Event.Request.Accept(ep, nil))
@@ -141,7 +142,7 @@ func TestRequestWithoutRoomIsRefused(t *testing.T) {
 	p.NoError(err)
 	for n := range 3 {
 		p.within(func() {
-			err := p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &verbs.Proposal{})
+			err := p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &provider.Proposal{})
 			if n < 2 {
 				p.NoError(err)
 			} else {
@@ -153,17 +154,17 @@ func TestRequestWithoutRoomIsRefused(t *testing.T) {
 }
 
 // silentHandshake keeps the answer.
-type silentHandshake struct{ answer verbs.Proposal }
+type silentHandshake struct{ answer provider.Proposal }
 
-func (h *silentHandshake) Accept(_ verbs.QueuePair, p *verbs.Proposal) { h.answer = *p }
-func (h *silentHandshake) Reject([]byte)                               {}
-func (h *silentHandshake) Refuse()                                     {}
+func (h *silentHandshake) Accept(_ provider.QueuePair, p *provider.Proposal) { h.answer = *p }
+func (h *silentHandshake) Reject([]byte)                                     {}
+func (h *silentHandshake) Refuse()                                           {}
 
 // TestProviderMayFailFromWithinConnect is a provider that knows the outcome at once.
 func TestProviderMayFailFromWithinConnect(t *testing.T) {
-	for why, want := range map[verbs.Failure]verbs.EventType{
-		verbs.FailureRefused: verbs.EventNonPeerRejected, verbs.FailureRejected: verbs.EventPeerRejected,
-		verbs.FailureUnreachable: verbs.EventUnreachable, verbs.FailureTimedOut: verbs.EventTimedOut,
+	for why, want := range map[provider.Failure]verbs.EventType{
+		provider.FailureRefused: verbs.EventNonPeerRejected, provider.FailureRejected: verbs.EventPeerRejected,
+		provider.FailureUnreachable: verbs.EventUnreachable, provider.FailureTimedOut: verbs.EventTimedOut,
 	} {
 		p := newPlay(t, nil)
 		hasty := &hastyStage{stage: p.stage, why: why}
@@ -188,22 +189,25 @@ func TestProviderMayFailFromWithinConnect(t *testing.T) {
 // hastyStage makes queue pairs that fail from within Connect.
 type hastyStage struct {
 	*stage
-	why verbs.Failure
+	why provider.Failure
 }
 
 // hastyActor is one of them.
 type hastyActor struct {
 	*actor
-	why verbs.Failure
+	why provider.Failure
 }
 
-func (s *hastyStage) Open(string) (verbs.Device, error) { return s, nil }
-
-func (s *hastyStage) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
-	return &hastyActor{&actor{QueuePairConfig: c}, s.why}, nil
+func (s *hastyStage) Open(_ string, a provider.Adapter) (provider.Device, error) {
+	s.adapter = a
+	return s, nil
 }
 
-func (a *hastyActor) Connect(netip.AddrPort, *verbs.Proposal) (netip.AddrPort, error) {
+func (s *hastyStage) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, verbs.EndpointAttributes, error) {
+	return &hastyActor{&actor{QueuePairConfig: c}, s.why}, c.Attributes, nil
+}
+
+func (a *hastyActor) Connect(netip.AddrPort, *provider.Proposal) (netip.AddrPort, error) {
 	a.Upcalls.Failed(a.why, nil, errBurnt)
 	return netip.AddrPort{}, nil
 }
@@ -222,7 +226,7 @@ func TestDupConnectKeepsTheFlags(t *testing.T) {
 	first, actor := p.make(nil)
 	p.NoError(first.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Flags: verbs.ConnectMultipath | 2}))
 	p.True(actor.proposal.Multipath)
-	p.within(func() { p.NoError(actor.Upcalls.Established(&verbs.Proposal{}, netip.AddrPort{}, remote)) })
+	p.within(func() { p.NoError(actor.Upcalls.Established(&provider.Proposal{}, netip.AddrPort{}, remote)) })
 	second, actor := p.make(nil)
 	p.NoError(second.DupConnect(first, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
 	p.True(actor.proposal.Multipath)

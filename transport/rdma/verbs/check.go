@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// check finds what is wrong with attributes under the limits of an adapter.
-func (e *EndpointAttributes) check(l *Attributes) error {
+// checkEndpoint finds what is wrong with attributes under the limits of an adapter.
+func checkEndpoint(e *EndpointAttributes, l *Attributes) error {
 	if !slices.Contains(l.Services, e.Service) || !slices.Contains(l.QoS, e.QoS) {
 		return ErrModelNotSupported
 	}
@@ -22,6 +22,25 @@ func (e *EndpointAttributes) check(l *Attributes) error {
 		return ErrInvalidParameter
 	}
 	return nil
+}
+
+// grant lowers attributes that were asked for to what a device grants. Queues are never
+// longer than was asked, because the consumer has sized completion queues by that.
+func grant(asked, granted *EndpointAttributes) {
+	for _, n := range [][2]*int{
+		{&asked.MaxRequests, &granted.MaxRequests},
+		{&asked.MaxReceives, &granted.MaxReceives},
+		{&asked.MaxRequestSegments, &granted.MaxRequestSegments},
+		{&asked.MaxReceiveSegments, &granted.MaxReceiveSegments},
+		{&asked.MaxInline, &granted.MaxInline},
+	} {
+		*n[0] = min(*n[0], *n[1])
+	}
+	for _, n := range [][2]*int{{&asked.ReadsIn, &granted.ReadsIn}, {&asked.ReadsOut, &granted.ReadsOut}} {
+		if *n[0] == DepthDefault || *n[1] != DepthDefault && *n[1] < *n[0] {
+			*n[0] = *n[1]
+		}
+	}
 }
 
 // check finds what is wrong with the parameters of a connection.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // TestCompletionQueueAgainstOracle fills a small queue by posts that are flushed at
@@ -107,7 +108,7 @@ func TestDataPathDoesNotAllocate(t *testing.T) {
 		if r == nil {
 			return 0, nil
 		}
-		p.actor.Receives.Done(r, 4, 0, 0)
+		p.actor.Receives.Done(r, provider.Arrival{Length: 4})
 		return 1, nil
 	}
 	segments := []verbs.Segment{p.region.Segment(0, 8), p.region.Segment(8, 8)}

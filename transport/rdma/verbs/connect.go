@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Connect requests a connection to the listener at remote (dat_ep_connect(3DAT),
@@ -84,7 +86,7 @@ func (ep *Endpoint) connect(remote netip.AddrPort, o *ConnectOptions) error {
 	// The state is set first: a provider may fail at once, from within Connect.
 	ep.state, ep.remote, ep.in, ep.out = StateActiveConnectionPending, remote, in, out
 	ep.active, ep.flags = true, o.Flags
-	local, err := ep.queuePair.Connect(remote, &Proposal{
+	local, err := ep.queuePair.Connect(remote, &provider.Proposal{
 		PrivateData: p.PrivateData, ResponderResources: in, InitiatorDepth: out, FlowControl: p.FlowControl,
 		RetryCount: p.RetryCount, RNRRetryCount: p.RNRRetryCount, QoS: o.QoS,
 		Multipath: o.Flags&ConnectMultipath != 0, SameProvider: o.Flags&ConnectSameProvider != 0,
@@ -114,8 +116,8 @@ func (ep *Endpoint) timedOut() {
 	ep.end(&Event{Type: t})
 }
 
-// established is Upcalls.Established.
-func (ep *Endpoint) established(answer *Proposal, local, remote netip.AddrPort) error {
+// established is provider.Upcalls.Established.
+func (ep *Endpoint) established(answer *provider.Proposal, local, remote netip.AddrPort) error {
 	active := ep.state == StateActiveConnectionPending
 	if !active && ep.state != StateCompletionPending {
 		return fmt.Errorf("%w: established while %v", ErrInvalidState, ep.state)
@@ -145,26 +147,26 @@ func (ep *Endpoint) established(answer *Proposal, local, remote netip.AddrPort) 
 	return nil
 }
 
-// failed is Upcalls.Failed.
-func (ep *Endpoint) failed(why Failure, privateData []byte, err error) {
+// failed is provider.Upcalls.Failed.
+func (ep *Endpoint) failed(why provider.Failure, privateData []byte, err error) {
 	e := Event{Type: EventNonPeerRejected, Err: err}
 	switch {
 	case ep.state == StateCompletionPending:
 		e.Type = EventAcceptCompletionError
 	case ep.state != StateActiveConnectionPending:
 		return
-	case why == FailureRejected:
+	case why == provider.FailureRejected:
 		e.Type = EventPeerRejected
 		e.PrivateData = append([]byte{}, privateData...)
-	case why == FailureUnreachable:
+	case why == provider.FailureUnreachable:
 		e.Type = EventUnreachable
-	case why == FailureTimedOut:
+	case why == provider.FailureTimedOut:
 		e.Type = EventTimedOut
 	}
 	ep.end(&e)
 }
 
-// ended is Upcalls.Disconnected and Upcalls.Broken.
+// ended is provider.Upcalls.Disconnected and Upcalls.Broken.
 func (ep *Endpoint) ended(t EventType, err error) {
 	if ep.state.transfers() {
 		ep.end(&Event{Type: t, Err: err})
@@ -238,7 +240,9 @@ func (ep *Endpoint) Disconnect(how CloseFlags) error {
 		if how == CloseGraceful {
 			ep.adapter.begin()
 			ep.state = StateDisconnectPending
-			ep.later(deferDisconnect)
+			if ep.later(deferDisconnect); ep.sends.Len() > 0 {
+				ep.queuePair.Drain()
+			}
 			return nil
 		}
 	case StateActiveConnectionPending, StateCompletionPending:

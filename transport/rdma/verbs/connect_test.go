@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // TestPeerServesFewerReads: no more Reads are under way than the peer serves, nor than were
@@ -19,7 +20,7 @@ func TestPeerServesFewerReads(t *testing.T) {
 			Timeout: verbs.TimeoutInfinite, Param: &verbs.ConnParam{ResponderResources: 2, InitiatorDepth: asked},
 		}))
 		p.within(func() {
-			p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{ResponderResources: serves}, netip.AddrPort{}, remote))
+			p.NoError(p.actor.Upcalls.Established(&provider.Proposal{ResponderResources: serves}, netip.AddrPort{}, remote))
 		})
 		p.Equal(want, p.poll()[0].Event.InitiatorDepth)
 		if want == 0 {
@@ -48,7 +49,7 @@ func TestPeerIsGrantedWhatItMayHave(t *testing.T) {
 	for wants, want := range map[int]int{0: 0, 1: 1, served: served, served + 1: served, 100: served} {
 		h := &silentHandshake{}
 		p.within(func() {
-			p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, &verbs.Proposal{InitiatorDepth: wants, ResponderResources: wants}))
+			p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, &provider.Proposal{InitiatorDepth: wants, ResponderResources: wants}))
 		})
 		ep, _ := p.make(nil)
 		p.NoError(p.poll()[0].Event.Request.Accept(ep, nil))
@@ -66,7 +67,7 @@ func TestExplicitDepthIsLoweredToThePeers(t *testing.T) {
 	for wants, want := range map[int]int{0: 0, 3: 3, 4: 4, 5: 4, verbs.DepthDefault: 4} {
 		h := &silentHandshake{}
 		p.within(func() {
-			p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, &verbs.Proposal{InitiatorDepth: wants, ResponderResources: 1}))
+			p.NoError(p.stage.sinks[0].Arrived(h, l.Address(), remote, &provider.Proposal{InitiatorDepth: wants, ResponderResources: 1}))
 		})
 		ep, actor := p.make(nil)
 		p.NoError(p.poll()[0].Event.Request.Accept(ep, &verbs.ConnParam{ResponderResources: 4, InitiatorDepth: 1}))
@@ -88,7 +89,7 @@ func TestConnectAgainNeedsReset(t *testing.T) {
 	p.NoError(again())
 	p.ErrorIs(again(), verbs.ErrInvalidState, "while it connects")
 	p.within(func() {
-		p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{}, netip.AddrPort{}, remote))
+		p.NoError(p.actor.Upcalls.Established(&provider.Proposal{}, netip.AddrPort{}, remote))
 	})
 	p.ErrorIs(again(), verbs.ErrInvalidState, "while it is connected")
 	p.NoError(p.endpoint.Disconnect(verbs.CloseAbrupt))
@@ -116,7 +117,7 @@ func TestAttemptThatSucceedsHasNoDeadline(t *testing.T) {
 	p.stage.asleep = make(chan time.Time)
 	p.NoError(p.endpoint.Connect(remote, verbs.ConnectOptions{Timeout: time.Hour}))
 	p.within(func() {
-		p.NoError(p.actor.Upcalls.Established(&verbs.Proposal{}, netip.AddrPort{}, remote))
+		p.NoError(p.actor.Upcalls.Established(&provider.Proposal{}, netip.AddrPort{}, remote))
 	})
 	p.Equal([]verbs.EventType{verbs.EventEstablished}, p.events())
 	result := wait(p.queue, 1)

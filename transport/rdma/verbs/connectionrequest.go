@@ -3,6 +3,8 @@ package verbs
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // ConnectionRequest is a request that has reached a Listener (DAT_CR). Exactly one
@@ -11,10 +13,10 @@ import (
 // follows. It is safe for concurrent use.
 type ConnectionRequest struct {
 	listener      *Listener
-	handshake     Handshake
+	handshake     provider.Handshake
 	local, remote netip.AddrPort
 	// proposal is the peer's, in its terms.
-	proposal Proposal
+	proposal provider.Proposal
 	// endpoint is the one of a reserved service point, or nil.
 	endpoint *Endpoint
 	answered bool
@@ -102,10 +104,10 @@ func (r *ConnectionRequest) Accept(ep *Endpoint, p *ConnParam) error {
 }
 
 // prepare chooses the endpoint and computes the answer without any effect.
-func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, Proposal, error) {
+func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, provider.Proposal, error) {
 	a := r.listener.adapter
 	l := &a.limits
-	var none Proposal
+	var none provider.Proposal
 	need := StateUnconnected
 	switch {
 	case r.endpoint != nil && ep != nil:
@@ -128,7 +130,7 @@ func (r *ConnectionRequest) prepare(ep *Endpoint, p *ConnParam) (*Endpoint, Prop
 	if p.InitiatorDepth != DepthDefault && peerIn != DepthDefault && p.InitiatorDepth > peerIn {
 		return nil, none, fmt.Errorf("%w: initiator depth %d, the peer serves %d", ErrInvalidParameter, p.InitiatorDepth, peerIn)
 	}
-	answer := Proposal{
+	answer := provider.Proposal{
 		PrivateData: p.PrivateData, FlowControl: p.FlowControl, RNRRetryCount: p.RNRRetryCount,
 		ResponderResources: accepted(p.ResponderResources, peerOut, ep.attributes.ReadsIn, l.Endpoint.ReadsIn, l.MaxReadsIn),
 		InitiatorDepth:     accepted(p.InitiatorDepth, peerIn, ep.attributes.ReadsOut, l.Endpoint.ReadsOut, l.MaxReadsOut),

@@ -1,8 +1,11 @@
 package verbs
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // EndpointConfig is what an endpoint is made from (dat_ep_create(3DAT)).
@@ -26,11 +29,9 @@ type Endpoint struct {
 	adapter    *Adapter
 	config     EndpointConfig
 	attributes EndpointAttributes
-	queuePair  QueuePair
-	sends      SendQueue
-	receives   ReceiveQueue
-	own        receiveRing
-	upcalls    Upcalls
+	queuePair  provider.QueuePair
+	sends      sendQueue
+	receives   receiveQueue
 
 	state State
 	// local and remote are the two ends; in and out are IRD and ORD, asked and in the
@@ -78,7 +79,7 @@ func (a *Adapter) NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 		return nil, a.err(op, ErrInvalidHandle)
 	}
 	ep := &Endpoint{adapter: a, state: StateUnconnected, in: DepthDefault, out: DepthDefault}
-	ep.upcalls.ep, ep.sends.ep, ep.receives.ep = ep, ep, ep
+	ep.sends.ep, ep.receives.ep, ep.sends.gated = ep, ep, !a.limits.HoldsReads
 	if err := ep.adopt(c); err != nil {
 		return nil, a.err(op, err)
 	}
@@ -98,7 +99,7 @@ func (ep *Endpoint) adopt(c EndpointConfig) error {
 	if err := c.check(a); err != nil {
 		return err
 	}
-	if err := attributes.check(&a.limits); err != nil {
+	if err := checkEndpoint(&attributes, &a.limits); err != nil {
 		return err
 	}
 	if !ep.holds(&c, &attributes) {
@@ -116,9 +117,7 @@ func (ep *Endpoint) adopt(c EndpointConfig) error {
 		}
 		return ErrInvalidParameter
 	}
-	queuePair, err := a.device.NewQueuePair(QueuePairConfig{
-		Domain: c.Domain, Attributes: attributes, Sends: &ep.sends, Receives: &ep.receives, Upcalls: &ep.upcalls,
-	})
+	queuePair, err := ep.newQueuePair(&c, &attributes)
 	if err != nil {
 		c.feed(&attributes, -1)
 		if had {
@@ -133,7 +132,30 @@ func (ep *Endpoint) adopt(c EndpointConfig) error {
 	c.use(1)
 	ep.resize(&c, &attributes)
 	ep.config, ep.attributes, ep.queuePair = c, attributes, queuePair
+	if ep.receives.len() > 0 {
+		queuePair.ReceivesPosted()
+	}
 	return nil
+}
+
+// newQueuePair makes a queue pair, and the attributes those that are granted.
+func (ep *Endpoint) newQueuePair(c *EndpointConfig, attributes *EndpointAttributes) (provider.QueuePair, error) {
+	q := provider.QueuePairConfig{
+		Domain: c.Domain.domain, Attributes: *attributes, Sends: &ep.sends, Receives: &ep.receives, Upcalls: (*upcalls)(ep),
+	}
+	if c.SharedReceives != nil {
+		q.Shared = c.SharedReceives.queue
+	}
+	queuePair, granted, err := ep.adapter.device.NewQueuePair(q)
+	if err != nil {
+		return nil, err
+	}
+	grant(attributes, &granted)
+	if !ep.holds(c, attributes) {
+		queuePair.Close()
+		return nil, fmt.Errorf("%w: %d receives of %d segments are granted, less than is posted", ErrInsufficientResources, granted.MaxReceives, granted.MaxReceiveSegments)
+	}
+	return queuePair, nil
 }
 
 // check finds what is wrong with the handles.
@@ -185,7 +207,7 @@ func (c *EndpointConfig) use(n int) {
 
 // holds reports whether the receives that are posted fit a new configuration.
 func (ep *Endpoint) holds(c *EndpointConfig, a *EndpointAttributes) bool {
-	posted := ep.own.count()
+	posted := ep.receives.len()
 	if posted == 0 {
 		return true
 	}
@@ -196,14 +218,14 @@ func (ep *Endpoint) holds(c *EndpointConfig, a *EndpointAttributes) bool {
 // resize makes the work queues fit, keeping the receives that are posted.
 func (ep *Endpoint) resize(c *EndpointConfig, a *EndpointAttributes) {
 	ep.sends.configure(a)
+	old := ep.receives
 	if c.SharedReceives != nil {
-		ep.own = receiveRing{}
-		ep.receives.ring = &c.SharedReceives.ring
+		ep.receives.configure(0, 0)
 		return
 	}
-	var posted []ReceiveRequest
-	var lengths []int
-	for r := ep.own.take(); r != nil; r = ep.own.take() {
+	ep.receives.configure(a.MaxReceives, a.MaxReceiveSegments)
+	for n := old.head; n != old.tail; n++ {
+		r := old.slot(n)
 		q := ReceiveRequest{ID: r.id, Segments: r.Segments}
 		if r.quiet {
 			q.Flags |= FlagQuiet
@@ -211,13 +233,7 @@ func (ep *Endpoint) resize(c *EndpointConfig, a *EndpointAttributes) {
 		if r.Room {
 			q.Flags |= FlagRoom
 		}
-		lengths = append(lengths, r.Length)
-		posted = append(posted, q)
-	}
-	ep.own.configure(a.MaxReceives, a.MaxReceiveSegments)
-	ep.receives.ring = &ep.own
-	for i := range posted {
-		ep.own.put(&posted[i], lengths[i])
+		ep.receives.put(&q, r.Length)
 	}
 }
 

@@ -16,7 +16,8 @@ type EndpointInfo struct {
 // EndpointStatus is what Status returns (dat_ep_get_status(3DAT)).
 type EndpointStatus struct {
 	State State
-	// ReceiveIdle and RequestIdle say that nothing posted is unfinished.
+	// ReceiveIdle and RequestIdle say that nothing posted is unfinished. Receives of a
+	// shared queue do not count.
 	ReceiveIdle, RequestIdle bool
 }
 
@@ -44,8 +45,7 @@ func (ep *Endpoint) Status() (EndpointStatus, error) {
 		return EndpointStatus{State: StateFreed}, err
 	}
 	defer ep.adapter.unlock()
-	idle := ep.receives.first == nil && (ep.config.SharedReceives != nil || ep.own.count() == 0)
-	return EndpointStatus{State: ep.state, ReceiveIdle: idle, RequestIdle: ep.sends.Len() == 0}, nil
+	return EndpointStatus{State: ep.state, ReceiveIdle: ep.receives.len() == 0, RequestIdle: ep.sends.Len() == 0}, nil
 }
 
 // Parameters selects what Modify changes.

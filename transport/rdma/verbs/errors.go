@@ -2,87 +2,37 @@ package verbs
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"syscall"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Fault is a return code of the manual pages. It is an error, and errors.Is finds
 // in it the errno that librdmacm would have set (rdma_connect(3), RETURN VALUE).
-type Fault uint8 //nolint:errname // a return code with the pages' names, of which the constants are the errors
+type Fault = provider.Fault
 
 // The faults, named as on the pages (DAT_INVALID_STATE is ErrInvalidState).
 const (
 	// ErrInvalidState says that an object was not in a state that allows the call.
-	ErrInvalidState Fault = iota + 1
+	ErrInvalidState = provider.ErrInvalidState
 	// ErrInvalidParameter says that an argument, or a combination of them, is out
 	// of range.
-	ErrInvalidParameter
+	ErrInvalidParameter = provider.ErrInvalidParameter
 	// ErrInvalidHandle says that an object is nil, was freed, or belongs to another
 	// adapter.
-	ErrInvalidHandle
+	ErrInvalidHandle = provider.ErrInvalidHandle
 	// ErrInvalidAddress says that an address cannot be used by this adapter.
-	ErrInvalidAddress
+	ErrInvalidAddress = provider.ErrInvalidAddress
 	// ErrInsufficientResources says that a limit or the machine is exhausted.
-	ErrInsufficientResources
+	ErrInsufficientResources = provider.ErrInsufficientResources
 	// ErrModelNotSupported says that the provider cannot do what was asked, ever.
-	ErrModelNotSupported
+	ErrModelNotSupported = provider.ErrModelNotSupported
 	// ErrProtectionViolation says that local memory of a posted request lies outside
 	// its region or in a region of another protection domain.
-	ErrProtectionViolation
+	ErrProtectionViolation = provider.ErrProtectionViolation
 	// ErrPrivilegesViolation says that a region lacks the access right needed.
-	ErrPrivilegesViolation
+	ErrPrivilegesViolation = provider.ErrPrivilegesViolation
 )
-
-// Error implements error.
-func (f Fault) Error() string {
-	switch f {
-	case ErrInvalidState:
-		return "invalid state"
-	case ErrInvalidParameter:
-		return "invalid parameter"
-	case ErrInvalidHandle:
-		return "invalid handle"
-	case ErrInvalidAddress:
-		return "invalid address"
-	case ErrInsufficientResources:
-		return "insufficient resources"
-	case ErrModelNotSupported:
-		return "model not supported"
-	case ErrProtectionViolation:
-		return "protection violation"
-	case ErrPrivilegesViolation:
-		return "privileges violation"
-	default:
-		return fmt.Sprintf("fault %d", uint8(f))
-	}
-}
-
-// Errno returns what a call of librdmacm leaves in errno for this fault.
-func (f Fault) Errno() syscall.Errno {
-	switch f {
-	case ErrInvalidHandle:
-		return syscall.EBADF
-	case ErrInvalidAddress:
-		return syscall.EADDRNOTAVAIL
-	case ErrInsufficientResources:
-		return syscall.ENOMEM
-	case ErrModelNotSupported:
-		return syscall.EOPNOTSUPP
-	case ErrProtectionViolation:
-		return syscall.EFAULT
-	case ErrPrivilegesViolation:
-		return syscall.EACCES
-	default:
-		return syscall.EINVAL
-	}
-}
-
-// Is makes errors.Is(err, syscall.EINVAL) and the like work.
-func (f Fault) Is(target error) bool {
-	errno, ok := target.(syscall.Errno)
-	return ok && errno == f.Errno()
-}
 
 // Causes of events and of refusals. They are found in Event.Err and in the Err of
 // an OpError.
@@ -99,6 +49,8 @@ var (
 	// ErrOverflow says that a completion queue had no room for an event. The queue
 	// is dead, and so is the endpoint that fed it.
 	ErrOverflow = errors.New("completion queue overflowed")
+	// ErrRemoved says that the device of the adapter is gone, or cannot be used any more.
+	ErrRemoved = errors.New("device was removed")
 	// ErrClosed says that the adapter or the completion queue was closed.
 	ErrClosed = errors.New("closed")
 )

@@ -34,13 +34,24 @@ const (
 	// EventLimitReached says that a shared receive queue holds fewer receives than its
 	// limit. It comes once for each SetLimit.
 	EventLimitReached
+	// EventRemoved says that the adapter has ended because its device is gone or has
+	// failed: every endpoint and queue of it is dead.
+	EventRemoved
+	// EventPortDown and EventPortUp say that the adapter's port lost or has its link. A
+	// connection that fails of it says so by an event of its own.
+	EventPortDown
+	EventPortUp
+	// EventAddressChanged says that addresses of the adapter's interface have changed:
+	// listeners and cards that name the old ones may be out of date.
+	EventAddressChanged
 )
 
 var eventNames = [...]string{
 	EventConnectionRequest: "CONNECTION_REQUEST", EventEstablished: "ESTABLISHED", EventPeerRejected: "PEER_REJECTED",
 	EventNonPeerRejected: "NON_PEER_REJECTED", EventAcceptCompletionError: "ACCEPT_COMPLETION_ERROR",
 	EventUnreachable: "UNREACHABLE", EventTimedOut: "TIMED_OUT", EventDisconnected: "DISCONNECTED",
-	EventBroken: "BROKEN", EventLimitReached: "LIMIT_REACHED",
+	EventBroken: "BROKEN", EventLimitReached: "LIMIT_REACHED", EventRemoved: "REMOVED",
+	EventPortDown: "PORT_DOWN", EventPortUp: "PORT_UP", EventAddressChanged: "ADDRESS_CHANGED",
 }
 
 // String returns the name on the pages, without DAT_CONNECTION_EVENT_.

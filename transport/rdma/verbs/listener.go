@@ -3,6 +3,8 @@ package verbs
 import (
 	"net/netip"
 	"slices"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // backlogDefault is the backlog of ListenOptions that give none.
@@ -32,8 +34,7 @@ type ListenOptions struct {
 type Listener struct {
 	adapter  *Adapter
 	queue    *CompletionQueue
-	point    ServicePoint
-	sink     RequestSink
+	point    provider.ServicePoint
 	endpoint *Endpoint // of a reserved service point, until its request comes
 	reserved bool
 	backlog  int
@@ -65,8 +66,7 @@ func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
 	if l.reserved {
 		l.backlog = 1
 	}
-	l.sink.listener = l
-	point, err := a.device.Listen(ServicePointConfig{Address: o.Address, Backlog: l.backlog, Requests: &l.sink})
+	point, err := a.device.Listen(provider.ServicePointConfig{Address: o.Address, Backlog: l.backlog, Arrived: l.arrived})
 	if err != nil {
 		o.Queue.feeds.add(StreamConnectionRequest, 0, -1)
 		return nil, newError(op, a.provider, o.Address.String(), err)
@@ -124,8 +124,8 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// arrived is RequestSink.Arrived.
-func (l *Listener) arrived(h Handshake, local, remote netip.AddrPort, p *Proposal) error {
+// arrived is the upcall of a request.
+func (l *Listener) arrived(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error {
 	switch {
 	case l.closed, l.reserved && l.endpoint == nil:
 		return ErrNotListening

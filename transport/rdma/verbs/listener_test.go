@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // TestBacklog: so many requests may be unanswered, and whichever answer makes room.
@@ -14,7 +15,7 @@ func TestBacklog(t *testing.T) {
 	p.NoError(err)
 	arrives := func() (err error) {
 		p.within(func() {
-			err = p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &verbs.Proposal{})
+			err = p.stage.sinks[0].Arrived(&silentHandshake{}, l.Address(), remote, &provider.Proposal{})
 		})
 		return err
 	}

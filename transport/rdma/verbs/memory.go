@@ -1,26 +1,40 @@
 package verbs
 
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
 // Access is what may be done with a memory region beside reading it locally.
-type Access uint8
+type Access = provider.Access
 
 // The rights of Register. They can be combined.
 const (
-	// AccessLocalWrite lets receives and Reads of this side fill the memory.
-	AccessLocalWrite Access = 1 << iota
+	// AccessLocalWrite lets receives, Reads and atomics of this side fill the memory.
+	AccessLocalWrite = provider.AccessLocalWrite
 	// AccessRemoteRead lets the peer's Reads.
-	AccessRemoteRead
+	AccessRemoteRead = provider.AccessRemoteRead
 	// AccessRemoteWrite lets the peer's Writes. It needs AccessLocalWrite.
-	AccessRemoteWrite
+	AccessRemoteWrite = provider.AccessRemoteWrite
+	// AccessRemoteAtomic lets the peer's atomics. It needs AccessLocalWrite, and
+	// Attributes.Atomics.
+	AccessRemoteAtomic = provider.AccessRemoteAtomic
 )
 
-// accessAll are all bits that mean something.
-const accessAll = AccessLocalWrite | AccessRemoteRead | AccessRemoteWrite
+const (
+	// accessWrite are the rights that need AccessLocalWrite.
+	accessWrite = AccessRemoteWrite | AccessRemoteAtomic
+	// accessAll are all bits that mean something.
+	accessAll = AccessLocalWrite | AccessRemoteRead | accessWrite
+)
 
 // ProtectionDomain ties memory and endpoints together (DAT_PZ): neither posted
 // requests nor peers reach memory of another domain.
 type ProtectionDomain struct {
 	adapter *Adapter
-	// users counts regions and endpoints.
+	domain  provider.ProtectionDomain
+	// users counts regions, shared receive queues and endpoints.
 	users int
 	freed bool
 }
@@ -32,7 +46,11 @@ func (a *Adapter) NewProtectionDomain() (*ProtectionDomain, error) {
 	if a.closed {
 		return nil, a.err("new protection domain", ErrInvalidHandle)
 	}
-	d := &ProtectionDomain{adapter: a}
+	domain, err := a.device.NewProtectionDomain()
+	if err != nil {
+		return nil, a.err("new protection domain", err)
+	}
+	d := &ProtectionDomain{adapter: a, domain: domain}
 	a.domains[d] = struct{}{}
 	return d, nil
 }
@@ -53,6 +71,9 @@ func (d *ProtectionDomain) Free() error {
 	}
 	d.freed = true
 	delete(a.domains, d)
+	if err := d.domain.Close(); err != nil {
+		return a.err("free protection domain", err)
+	}
 	return nil
 }
 
@@ -65,35 +86,53 @@ type MemoryRegion struct {
 	domain *ProtectionDomain
 	data   []byte
 	access Access
-	keys   Registered
+	keys   provider.Registered
 	closed bool
 }
 
 // Register makes b usable in posted requests of the domain's endpoints and, as
 // access says, by their peers. The region keeps b alive. An empty b is
-// ErrInvalidParameter, as is AccessRemoteWrite without AccessLocalWrite.
+// ErrInvalidParameter, as is a right of peers to write without AccessLocalWrite.
+// Registrations may take long, where memory has to be pinned; other calls go on meanwhile.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, error) {
 	const op = "register memory"
 	if d == nil {
 		return nil, &OpError{Op: op, Fault: ErrInvalidHandle}
 	}
 	a := d.adapter
+	if err := d.reserve(b, access); err != nil {
+		return nil, a.err(op, err)
+	}
+	defer a.registering.Done()
+	keys, err := d.domain.Register(b, access)
 	a.mu.Lock()
 	defer a.unlock()
-	switch {
-	case d.freed || a.closed:
-		return nil, a.err(op, ErrInvalidHandle)
-	case len(b) == 0, access&^accessAll != 0, access&(AccessRemoteWrite|AccessLocalWrite) == AccessRemoteWrite:
-		return nil, a.err(op, ErrInvalidParameter)
-	}
-	keys, err := a.device.Register(Registration{Domain: d, Data: b, Access: access})
 	if err != nil {
+		d.users--
 		return nil, a.err(op, err)
 	}
 	m := &MemoryRegion{domain: d, data: b[:len(b):len(b)], access: access, keys: keys}
 	a.regions[keys.LKey] = m
-	d.users++
 	return m, nil
+}
+
+// reserve checks the arguments of Register and holds a place for the region: until it is
+// there, neither the domain nor the adapter can end.
+func (d *ProtectionDomain) reserve(b []byte, access Access) error {
+	a := d.adapter
+	a.mu.Lock()
+	defer a.unlock()
+	switch {
+	case d.freed || a.closed:
+		return ErrInvalidHandle
+	case len(b) == 0, access&^accessAll != 0, access&accessWrite != 0 && access&AccessLocalWrite == 0:
+		return ErrInvalidParameter
+	case access&AccessRemoteAtomic != 0 && !a.limits.Atomics:
+		return fmt.Errorf("%w: %w", ErrModelNotSupported, errNoAtomics)
+	}
+	d.users++
+	a.registering.Add(1)
+	return nil
 }
 
 // Bytes returns the registered memory.
@@ -122,21 +161,36 @@ func (m *MemoryRegion) Close() error {
 		return &OpError{Op: "deregister memory", Fault: ErrInvalidHandle}
 	}
 	a := m.domain.adapter
+	if !m.retire() {
+		return a.err("deregister memory", ErrInvalidHandle)
+	}
+	defer a.registering.Done()
+	err := m.domain.domain.Deregister(m.keys)
+	a.mu.Lock()
+	defer a.unlock()
+	m.domain.users--
+	if err != nil {
+		return a.err("deregister memory", err)
+	}
+	return nil
+}
+
+// retire takes a region out of use, or reports that it is closed already. Neither the domain
+// nor the adapter can end before its memory is deregistered.
+func (m *MemoryRegion) retire() bool {
+	a := m.domain.adapter
 	a.mu.Lock()
 	defer a.unlock()
 	if m.closed || a.closed {
-		return a.err("deregister memory", ErrInvalidHandle)
+		return false
 	}
 	m.closed = true
-	m.domain.users--
 	delete(a.regions, m.keys.LKey)
 	if r := a.recentRegion(m.keys.LKey); *r == m {
 		*r = nil
 	}
-	if err := a.device.Deregister(m.keys.LKey); err != nil {
-		return a.err("deregister memory", err)
-	}
-	return nil
+	a.registering.Add(1)
+	return true
 }
 
 // recentRegions is the number of places for regions that are found without a look into the

@@ -1,5 +1,10 @@
 package verbs
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Post posts one request (dat_ep_post_send(3DAT), dat_ep_post_rdma_write(3DAT),
 // dat_ep_post_rdma_read(3DAT)) and starts it if it can, unless FlagMore is set. It neither blocks nor
 // allocates. It is legal in StateConnected, and in StateDisconnected, where the
@@ -9,7 +14,7 @@ package verbs
 // posted; ErrInvalidParameter for flags, lengths and numbers of segments;
 // ErrProtectionViolation and ErrPrivilegesViolation for local memory; and
 // ErrModelNotSupported for a Read on a connection that grants none (ORD 0) and for
-// what the adapter lacks. The connection is not touched by a failed post.
+// what the adapter lacks, such as immediate data and atomics. The connection is not touched by a failed post.
 func (ep *Endpoint) Post(w *WorkRequest) error {
 	if err := ep.lock("post"); err != nil {
 		return err
@@ -69,24 +74,27 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	a := &ep.attributes
 	length := segmentsLength(w.Segments)
 	lengthMax, segmentsMax, need := a.MaxRDMA, a.MaxRequestSegments, Access(0)
-	flags := FlagUnsignalled | FlagQuiet | FlagFence | FlagInline | FlagMore
+	flags := FlagUnsignalled | FlagQuiet | FlagFence | FlagMore
 	switch w.Op {
 	case OpSend:
 		lengthMax = a.MaxMessage
-		flags |= FlagSolicited | FlagInvalidate | FlagRoom
+		flags |= FlagInline | FlagSolicited | FlagInvalidate | FlagRoom | FlagImmediate
 		if w.Flags&FlagRoom != 0 {
 			need = AccessLocalWrite
-			if length = ep.adapter.limits.without(w.Segments, length); w.Flags&FlagInline != 0 {
+			if length = without(&ep.adapter.limits, w.Segments, length); w.Flags&FlagInline != 0 {
 				return ErrInvalidParameter
 			}
 		}
 	case OpWrite:
-	case OpRead:
+		flags |= FlagInline | FlagImmediate
+		if w.Flags&FlagImmediate != 0 {
+			flags |= FlagSolicited
+		}
+	case OpRead, OpFetchAdd, OpCompareSwap:
 		need = AccessLocalWrite
 		segmentsMax = min(segmentsMax, ep.adapter.limits.MaxReadSegments)
-		flags &^= FlagInline
-		if ep.state == StateConnected && ep.out == 0 {
-			return ErrModelNotSupported
+		if err := ep.checkRead(w, length); err != nil {
+			return err
 		}
 	case OpBind:
 		return ErrModelNotSupported
@@ -99,6 +107,8 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 		return ErrInvalidParameter
 	case length < 0, length > lengthMax, inline && length > a.MaxInline, !inline && len(w.Segments) > segmentsMax:
 		return ErrInvalidParameter
+	case w.Flags&FlagImmediate != 0 && (!ep.adapter.limits.ImmediateData || w.Flags&FlagInvalidate != 0):
+		return ep.checkImmediate()
 	case ep.sends.full():
 		return ErrInsufficientResources
 	}
@@ -111,9 +121,40 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	return nil
 }
 
+// What an adapter lacks, for people.
+var (
+	errNoImmediate = errors.New("the adapter has no immediate data")
+	errNoAtomics   = errors.New("the adapter has no atomics")
+)
+
+// atomicLength is the length of what an atomic works on.
+const atomicLength = 8
+
+// checkRead finds what is wrong with a Read or an atomic in particular.
+func (ep *Endpoint) checkRead(w *WorkRequest, length int) error {
+	atomic := w.Op.Atomic()
+	switch {
+	case atomic && !ep.adapter.limits.Atomics:
+		return fmt.Errorf("%w: %w", ErrModelNotSupported, errNoAtomics)
+	case atomic && (len(w.Segments) != 1 || length != atomicLength || w.RemoteAddress%atomicLength != 0):
+		return ErrInvalidParameter
+	case ep.state == StateConnected && ep.out == 0:
+		return ErrModelNotSupported
+	}
+	return nil
+}
+
+// checkImmediate is why a request cannot have immediate data.
+func (ep *Endpoint) checkImmediate() error {
+	if !ep.adapter.limits.ImmediateData {
+		return fmt.Errorf("%w: %w", ErrModelNotSupported, errNoImmediate)
+	}
+	return ErrInvalidParameter
+}
+
 // without returns the length of a message whose only segment has room around it, negative
 // if there is no such message.
-func (a *Attributes) without(list []Segment, length int) int {
+func without(a *Attributes, list []Segment, length int) int {
 	if len(list) != 1 {
 		return -1
 	}
@@ -156,7 +197,7 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 		if ep.attributes.ReceiveFlags == CompletionUnsignalled {
 			flags = FlagQuiet
 		}
-		err = ep.own.enqueue(r, ep.adapter, ep.config.Domain, ep.attributes.MaxReceiveSegments, flags)
+		err = ep.enqueueReceive(r, flags)
 	}
 	switch {
 	case err != nil:
@@ -170,21 +211,28 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	return err
 }
 
-// enqueue checks a receive, which may have the flags given, and puts it into the ring.
-func (g *receiveRing) enqueue(r *ReceiveRequest, a *Adapter, d *ProtectionDomain, segmentsMax int, flags RequestFlags) error {
-	length := segmentsLength(r.Segments)
-	if r.Flags&FlagRoom != 0 {
-		length = a.limits.without(r.Segments, length)
-	}
+// enqueueReceive checks a receive, which may have the flags given, and puts it into the
+// receive queue.
+func (ep *Endpoint) enqueueReceive(r *ReceiveRequest, flags RequestFlags) error {
+	length, err := ep.adapter.checkReceive(r, ep.config.Domain, ep.attributes.MaxReceiveSegments, flags)
 	switch {
-	case length < 0, len(r.Segments) > segmentsMax, r.Flags&^(flags|FlagRoom) != 0:
-		return ErrInvalidParameter
-	case g.full():
+	case err != nil:
+		return err
+	case ep.receives.full():
 		return ErrInsufficientResources
 	}
-	if err := a.checkAll(r.Segments, d, AccessLocalWrite); err != nil {
-		return err
-	}
-	g.put(r, length)
+	ep.receives.put(r, length)
 	return nil
+}
+
+// checkReceive checks a receive, which may have the flags given, and returns its length.
+func (a *Adapter) checkReceive(r *ReceiveRequest, d *ProtectionDomain, segmentsMax int, flags RequestFlags) (int, error) {
+	length := segmentsLength(r.Segments)
+	if r.Flags&FlagRoom != 0 {
+		length = without(&a.limits, r.Segments, length)
+	}
+	if length < 0 || len(r.Segments) > segmentsMax || r.Flags&^(flags|FlagRoom) != 0 {
+		return 0, ErrInvalidParameter
+	}
+	return length, a.checkAll(r.Segments, d, AccessLocalWrite)
 }

@@ -2,12 +2,14 @@ package verbs_test
 
 import (
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // stage is a provider that the test controls: it stores the work that is posted, and the
@@ -15,9 +17,15 @@ import (
 type stage struct {
 	attributes verbs.Attributes
 	pairs      []*actor
-	sinks      []*verbs.RequestSink
-	awake      chan struct{}
-	key        uint32
+	sinks      []provider.ServicePointConfig
+	shared     *sharedActor
+	adapter    provider.Adapter
+	// grants changes what is granted to queue pairs.
+	grants func(*verbs.EndpointAttributes)
+	// registering, if it is not nil, is run by Register, without the lock.
+	registering func()
+	awake       chan struct{}
+	key         atomic.Uint32
 	// progress is run by Progress, under the adapter's lock.
 	progress func() (int, error)
 	// asleep, if it is not nil, is told of every Sleep.
@@ -26,11 +34,48 @@ type stage struct {
 
 // actor is a queue pair of a stage.
 type actor struct {
-	verbs.QueuePairConfig
-	proposal             verbs.Proposal
-	contacted            bool
-	posted               func()
-	disconnected, closed int
+	provider.QueuePairConfig
+	proposal                                provider.Proposal
+	contacted                               bool
+	posted                                  func()
+	disconnected, closed, drained, receives int
+}
+
+// sharedActor is a shared receive queue of a stage.
+type sharedActor struct {
+	provider.SharedReceiveConfig
+	posted []*provider.Receive
+	limit  int
+	closed int
+}
+
+func (a *sharedActor) Post(r *provider.Receive) { a.posted = append(a.posted, r) }
+func (a *sharedActor) Close()                   { a.closed++ }
+
+func (a *sharedActor) SetLimit(n int) error {
+	a.limit = n
+	return nil
+}
+
+// stageDomain is a protection domain of a stage.
+type stageDomain struct {
+	stage  *stage
+	closed int
+}
+
+func (d *stageDomain) Deregister(provider.Registered) error { return nil }
+
+func (d *stageDomain) Close() error {
+	d.closed++
+	return nil
+}
+
+func (d *stageDomain) Register([]byte, verbs.Access) (provider.Registered, error) {
+	if d.stage.registering != nil {
+		d.stage.registering()
+	}
+	key := d.stage.key.Add(1)
+	return provider.Registered{LKey: key, RKey: key}, nil
 }
 
 // The room of FlagRoom on a stage.
@@ -55,28 +100,41 @@ func newStage() *stage {
 	}
 }
 
-func (s *stage) Name() string                      { return "stage" }
-func (s *stage) Interfaces() ([]string, error)     { return []string{"only"}, nil }
-func (s *stage) Open(string) (verbs.Device, error) { return s, nil }
-func (s *stage) Attributes() verbs.Attributes      { return s.attributes }
-func (s *stage) Deregister(uint32) error           { return nil }
-func (s *stage) Close() error                      { return nil }
-func (s *stage) Address() netip.AddrPort           { return netip.MustParseAddrPort("10.0.0.1:1") }
-func (s *stage) Idle() bool                        { return true }
-func (a *actor) Contacted() bool                   { return a.contacted }
-func (a *actor) ReceivesPosted()                   {}
-func (a *actor) Disconnect()                       { a.disconnected++ }
-func (a *actor) Abort()                            { a.closed++ }
-func (a *actor) Close()                            { a.closed++ }
-func (s *stage) Register(verbs.Registration) (verbs.Registered, error) {
-	s.key++
-	return verbs.Registered{LKey: s.key, RKey: s.key}, nil
+func (s *stage) Name() string                  { return "stage" }
+func (s *stage) Interfaces() ([]string, error) { return []string{"only"}, nil }
+func (s *stage) Attributes() verbs.Attributes  { return s.attributes }
+func (s *stage) Close() error                  { return nil }
+func (s *stage) Address() netip.AddrPort       { return netip.MustParseAddrPort("10.0.0.1:1") }
+func (s *stage) Idle() bool                    { return true }
+func (a *actor) Contacted() bool               { return a.contacted }
+func (a *actor) ReceivesPosted()               { a.receives++ }
+func (a *actor) Drain()                        { a.drained++ }
+func (a *actor) Disconnect()                   { a.disconnected++ }
+func (a *actor) Abort()                        { a.closed++ }
+func (a *actor) Close()                        { a.closed++ }
+
+func (s *stage) Open(_ string, a provider.Adapter) (provider.Device, error) {
+	s.adapter = a
+	return s, nil
 }
 
-func (s *stage) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
+func (s *stage) NewProtectionDomain() (provider.ProtectionDomain, error) {
+	return &stageDomain{stage: s}, nil
+}
+
+func (s *stage) NewSharedReceiveQueue(c provider.SharedReceiveConfig) (provider.SharedReceiveQueue, error) {
+	s.shared = &sharedActor{SharedReceiveConfig: c}
+	return s.shared, nil
+}
+
+func (s *stage) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, verbs.EndpointAttributes, error) {
 	a := &actor{QueuePairConfig: c}
 	s.pairs = append(s.pairs, a)
-	return a, nil
+	granted := c.Attributes
+	if s.grants != nil {
+		s.grants(&granted)
+	}
+	return a, granted, nil
 }
 
 // point is a service point of a stage.
@@ -84,8 +142,8 @@ type point struct{ *stage }
 
 func (point) Close() {}
 
-func (s *stage) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) {
-	s.sinks = append(s.sinks, c.Requests)
+func (s *stage) Listen(c provider.ServicePointConfig) (provider.ServicePoint, error) {
+	s.sinks = append(s.sinks, c)
 	return point{s}, nil
 }
 
@@ -117,7 +175,7 @@ func (s *stage) Wake() {
 	}
 }
 
-func (a *actor) Connect(_ netip.AddrPort, p *verbs.Proposal) (netip.AddrPort, error) {
+func (a *actor) Connect(_ netip.AddrPort, p *provider.Proposal) (netip.AddrPort, error) {
 	a.proposal = *p
 	return netip.MustParseAddrPort("10.0.0.1:2"), nil
 }
@@ -190,7 +248,7 @@ var remote = netip.MustParseAddrPort("10.0.0.2:7471")
 func (p *play) connect(ep *verbs.Endpoint, a *actor, out int) {
 	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite, Param: &verbs.ConnParam{ResponderResources: 2, InitiatorDepth: out}}))
 	p.within(func() {
-		p.NoError(a.Upcalls.Established(&verbs.Proposal{ResponderResources: out}, netip.AddrPort{}, remote))
+		p.NoError(a.Upcalls.Established(&provider.Proposal{ResponderResources: out}, netip.AddrPort{}, remote))
 	})
 	p.Equal([]verbs.EventType{verbs.EventEstablished}, p.events())
 }

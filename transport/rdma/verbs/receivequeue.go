@@ -1,205 +1,141 @@
 package verbs
 
-// Receive is a posted receive as a provider sees it, from ReceiveQueue.Next to
-// ReceiveQueue.Done or Fail.
-type Receive struct {
-	// Segments are the memory to fill, in order. Empty ones may be among them.
-	Segments []Segment
-	// Length is the longest message that fits: their total, without what Room leaves.
-	Length int
-	// Room says that FlagRoom is set: the message begins Attributes.Headroom bytes into
-	// the only segment, all of which the provider may write to.
-	Room bool
-	// Mark is the provider's own; it is 0 when Next returns the receive.
-	Mark uint64
+import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-	id          uint64
-	received    int
-	invalidated uint32
-	status      Status
-	flags       RequestFlags
-	done, quiet bool
-	// index is the place in the ring's slots, after the receive taken next by the same
-	// endpoint, or -1.
-	index, after int32
+// receiveSlot is a posted receive, and what its completion needs.
+type receiveSlot struct {
+	provider.Receive
+	id uint64
+	// posted says that the receive is not done, quiet that FlagQuiet is set.
+	posted, quiet bool
 }
 
-// receiveRing holds posted receives: those of one endpoint or those of a shared
-// receive queue. A slot is free, posted, or taken by one endpoint.
-type receiveRing struct {
-	slots    []Receive
-	segments []Segment
-	free     []int32
-	// posted is a ring of slot indices whose length is a power of two.
-	posted     []int32
-	head, tail uint64
-	depth      int
-	// shared is the queue whose limit is watched, or nil.
-	shared *SharedReceiveQueue
-}
-
-func (g *receiveRing) configure(depth, segmentsMax int) {
-	g.depth = depth
-	g.slots = make([]Receive, depth)
-	g.segments = make([]Segment, depth*segmentsMax)
-	g.free = make([]int32, depth)
-	g.posted = make([]int32, ringSize(depth))
-	g.head, g.tail = 0, 0
-	for i := range g.slots {
-		g.slots[i].index = int32(i)
-		g.slots[i].Segments = g.segments[i*segmentsMax : i*segmentsMax : (i+1)*segmentsMax]
-		g.free[i] = int32(depth - 1 - i)
+// makeReceives makes slots with lists of at most so many segments.
+func makeReceives(n, segmentsMax int) []receiveSlot {
+	slots, segments := make([]receiveSlot, n), make([]Segment, n*segmentsMax)
+	for i := range slots {
+		slots[i].Segments = segments[i*segmentsMax : i*segmentsMax : (i+1)*segmentsMax]
 	}
+	return slots
 }
 
-// full reports whether no more can be posted.
-func (g *receiveRing) full() bool { return len(g.free) == 0 }
-
-// count returns the number of receives posted and not taken.
-func (g *receiveRing) count() int { return int(g.tail - g.head) }
-
-// put appends a receive that was checked. There is room.
-func (g *receiveRing) put(r *ReceiveRequest, length int) {
-	i := g.free[len(g.free)-1]
-	g.free = g.free[:len(g.free)-1]
-	s := &g.slots[i]
+// fill makes the slot that of a receive that was checked.
+func (s *receiveSlot) fill(r *ReceiveRequest, number uint64, length int) {
 	s.Segments = setSegments(s.Segments, r.Segments)
-	s.Length, s.Mark, s.id, s.done, s.status, s.after = length, 0, r.ID, false, StatusSuccess, -1
-	s.received, s.flags, s.invalidated, s.quiet, s.Room = 0, 0, 0, r.Flags&FlagQuiet != 0, r.Flags&FlagRoom != 0
-	g.posted[g.tail&uint64(len(g.posted)-1)] = i
-	g.tail++
+	s.Number, s.Length, s.Room, s.Mark = number, length, r.Flags&FlagRoom != 0, 0
+	s.id, s.posted, s.quiet = r.ID, true, r.Flags&FlagQuiet != 0
 }
 
-// take removes a posted receive, or returns nil: the oldest of an endpoint, whose
-// messages fill its receives in order. No order is promised of a shared queue, and the
-// one posted last is taken, because its memory is the most likely to be in a cache.
-func (g *receiveRing) take() *Receive {
-	r := g.peek()
-	if r != nil {
-		g.drop()
-	}
-	return r
-}
-
-// drop removes what peek returns.
-func (g *receiveRing) drop() {
-	if g.shared != nil {
-		g.tail--
-	} else {
-		g.head++
-	}
-}
-
-// peek returns what take takes.
-func (g *receiveRing) peek() *Receive {
-	if g.head == g.tail {
-		return nil
-	}
-	at := g.head
-	if g.shared != nil {
-		at = g.tail - 1
-	}
-	return &g.slots[g.posted[at&uint64(len(g.posted)-1)]]
-}
-
-// release frees the slot of a receive that is complete.
-func (g *receiveRing) release(r *Receive) {
-	r.Segments = dropSegments(r.Segments)
-	g.free = append(g.free, r.index)
-}
-
-// ReceiveQueue is where the messages that reach an endpoint find their memory: its
-// own receives, or those of a shared receive queue.
-type ReceiveQueue struct {
-	ep   *Endpoint
-	ring *receiveRing
-	// first and last are the receives taken and not complete, or nil.
-	first, last *Receive
-}
-
-// Next takes a posted receive, the oldest of an endpoint's own, or returns nil: no
-// receive is posted. Each
-// message takes one when its first byte arrives, an empty message too.
-func (q *ReceiveQueue) Next() *Receive {
-	r := q.ring.take()
-	if r == nil {
-		return nil
-	}
-	if q.last == nil {
-		q.first = r
-	} else {
-		q.last.after = r.index
-	}
-	q.last = r
-	if q.ring.shared != nil {
-		q.ring.shared.watch()
-	}
-	return r
-}
-
-// Peek returns the receive that Next takes next, or nil, and leaves it.
-func (q *ReceiveQueue) Peek() *Receive { return q.ring.peek() }
-
-// Len returns the number of receives posted and not taken.
-func (q *ReceiveQueue) Len() int { return q.ring.count() }
-
-// Done says that a message is complete in the receive. length is its length, flags
-// are FlagSolicited and FlagInvalidate as the peer set them, invalidated is the key
-// of this adapter that the message has revoked.
-func (q *ReceiveQueue) Done(r *Receive, length int, flags RequestFlags, invalidated uint32) {
-	r.received, r.flags, r.invalidated = length, flags, invalidated
-	q.finish(r, StatusSuccess)
-}
-
-// Deliver is Next and Done at once, for a message that is there as a whole and carries
-// no flags. r is what Peek returns, and holds the message.
-func (q *ReceiveQueue) Deliver(r *Receive, length int) {
-	if q.first != nil {
-		q.Done(q.Next(), length, 0, 0)
-		return
-	}
-	q.ring.drop()
-	if s := q.ring.shared; s != nil && s.limit != 0 {
-		s.watch()
-	}
-	c := Completion{Endpoint: q.ep, ID: r.id, Length: length, Stream: StreamReceive, Op: OpReceive}
-	quiet := r.quiet
-	q.ring.release(r)
-	q.complete(&c, quiet)
-}
-
-// Fail says that a message could not be received. Upcalls.Broken follows.
-func (q *ReceiveQueue) Fail(r *Receive, s Status) { q.finish(r, s) }
-
-func (q *ReceiveQueue) finish(r *Receive, s Status) {
-	if r.done {
+// vacate ends the use of the slot.
+func (s *receiveSlot) vacate() {
+	if !s.posted {
 		panic("verbs: provider finished a receive twice")
 	}
-	r.done, r.status = true, s
-	for q.first != nil && q.first.done {
-		q.retire(q.first.status)
-	}
+	s.posted = false
+	s.Segments = dropSegments(s.Segments)
 }
 
-// retire completes the oldest receive taken.
-func (q *ReceiveQueue) retire(s Status) {
-	r := q.first
-	c := Completion{Endpoint: q.ep, ID: r.id, Stream: StreamReceive, Op: OpReceive, Status: s}
-	if s == StatusSuccess {
-		c.Length, c.Flags, c.Invalidated = r.received, r.flags, r.invalidated
+// receiveQueue holds an endpoint's own receives, in order, and takes what arrives, also in
+// receives of a shared queue.
+type receiveQueue struct {
+	ep *Endpoint
+	// slots is a ring whose length is a power of two; depth of them may be in use.
+	slots []receiveSlot
+	depth int
+	// head is the oldest receive that is not done, next the oldest one not taken by the
+	// provider, tail the next free one. They only grow, until all are done.
+	head, next, tail uint64
+}
+
+var _ provider.Receives = (*receiveQueue)(nil)
+
+// configure sizes the queue, which must be empty.
+func (q *receiveQueue) configure(depth, segmentsMax int) {
+	*q = receiveQueue{ep: q.ep, depth: depth, slots: makeReceives(ringSize(depth), segmentsMax)}
+}
+
+// slot returns the receive with a number.
+func (q *receiveQueue) slot(n uint64) *receiveSlot { return &q.slots[n&uint64(len(q.slots)-1)] }
+
+// full reports whether no more can be posted.
+func (q *receiveQueue) full() bool { return int(q.tail-q.head) >= q.depth }
+
+// len returns the number of receives posted and not done.
+func (q *receiveQueue) len() int { return int(q.tail - q.head) }
+
+// put appends a receive that was checked. There is room.
+func (q *receiveQueue) put(r *ReceiveRequest, length int) {
+	q.slot(q.tail).fill(r, q.tail, length)
+	q.tail++
+}
+
+// Next implements provider.Receives.
+func (q *receiveQueue) Next() *provider.Receive {
+	r := q.Peek()
+	if r != nil {
+		q.next++
 	}
-	if r.after >= 0 {
-		q.first = &q.ring.slots[r.after]
+	return r
+}
+
+// Peek implements provider.Receives.
+func (q *receiveQueue) Peek() *provider.Receive {
+	if q.next == q.tail {
+		return nil
+	}
+	return &q.slot(q.next).Receive
+}
+
+// At implements provider.Receives.
+func (q *receiveQueue) At(number uint64) *provider.Receive { return &q.slot(number).Receive }
+
+// Deliver implements provider.Receives.
+func (q *receiveQueue) Deliver(r *provider.Receive, length int) {
+	if q.ep.config.SharedReceives == nil {
+		q.next++
+	}
+	c := Completion{Endpoint: q.ep, Length: length, Stream: StreamReceive, Op: OpReceive}
+	q.retire(r, &c)
+}
+
+// Done implements provider.Receives.
+func (q *receiveQueue) Done(r *provider.Receive, a provider.Arrival) {
+	c := Completion{
+		Endpoint: q.ep, Length: a.Length, Stream: StreamReceive, Op: OpReceive,
+		Flags: a.Flags, Invalidated: a.Invalidated, Immediate: a.Immediate,
+	}
+	if a.Written {
+		c.Op = OpReceiveWrite
+	}
+	q.retire(r, &c)
+}
+
+// Fail implements provider.Receives.
+func (q *receiveQueue) Fail(r *provider.Receive, s Status) {
+	q.retire(r, &Completion{Endpoint: q.ep, Stream: StreamReceive, Op: OpReceive, Status: s})
+}
+
+// retire completes a receive: one of the shared queue, or the oldest.
+func (q *receiveQueue) retire(r *provider.Receive, c *Completion) {
+	var quiet bool
+	if shared := q.ep.config.SharedReceives; shared != nil {
+		c.ID = shared.release(r)
 	} else {
-		q.first, q.last = nil, nil
+		s := q.slot(q.head)
+		if r != &s.Receive || q.head == q.next {
+			panic("verbs: provider finished a receive out of turn")
+		}
+		c.ID, quiet = s.id, s.quiet
+		s.vacate()
+		if q.head++; q.head == q.tail {
+			q.head, q.next, q.tail = 0, 0, 0 // the next one comes where this one left the cache warm
+		}
 	}
-	quiet := r.quiet
-	q.ring.release(r)
-	q.complete(&c, quiet)
+	q.complete(c, quiet)
 }
 
 // complete hands a completion to the endpoint's queue.
-func (q *ReceiveQueue) complete(c *Completion, quiet bool) {
+func (q *receiveQueue) complete(c *Completion, quiet bool) {
 	to := q.ep.config.Receives
 	if to == nil {
 		return
@@ -210,22 +146,9 @@ func (q *ReceiveQueue) complete(c *Completion, quiet bool) {
 	to.push(c, !quiet || c.Status != StatusSuccess)
 }
 
-// flush completes what the endpoint has taken and, of its own receives, what is
-// posted, in order. Receives of a shared queue that no endpoint has taken stay there.
-func (q *ReceiveQueue) flush() {
-	for q.first != nil {
-		s := StatusFlushed
-		if q.first.done && q.first.status != StatusSuccess {
-			s = q.first.status
-		}
-		q.retire(s)
-	}
-	if q.ring.shared != nil {
-		return
-	}
-	for r := q.ring.take(); r != nil; r = q.ring.take() {
-		c := Completion{Endpoint: q.ep, ID: r.id, Stream: StreamReceive, Op: OpReceive, Status: StatusFlushed}
-		q.ring.release(r)
-		q.complete(&c, false)
+// flush completes the endpoint's own receives in order. Those of a shared queue stay there.
+func (q *receiveQueue) flush() {
+	for q.next = q.tail; q.head != q.tail; {
+		q.Fail(&q.slot(q.head).Receive, StatusFlushed)
 	}
 }

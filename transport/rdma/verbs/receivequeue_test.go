@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// TestReceiveQueuesAgainstOracle lets two endpoints take receives from their own
-// queues or from a shared one, finish them in any order, and end.
+// TestReceiveQueuesAgainstOracle lets two endpoints take receives from their own queues, in
+// order, or use those of a shared one, in any order, and end.
 func TestReceiveQueuesAgainstOracle(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -21,18 +22,19 @@ func TestReceiveQueuesAgainstOracle(t *testing.T) {
 
 // taker is an endpoint and the receives it has taken, oldest first.
 type taker struct {
-	ep     *verbs.Endpoint
-	actor  *actor
+	p     *play
+	ep    *verbs.Endpoint
+	actor *actor
+	// posted and used are the ids of receives posted and not taken, and of all not done.
 	posted *[]uint64
+	used   *int
 	taken  []*oracleReceive
 	shared bool
 }
 
 type oracleReceive struct {
-	id     uint64
-	r      *verbs.Receive
-	done   bool
-	length int
+	id uint64
+	r  *provider.Receive
 }
 
 func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
@@ -45,12 +47,12 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 		srq, err = p.adapter.NewSharedReceiveQueue(verbs.SharedReceiveConfig{Domain: p.domain, MaxReceives: depth, MaxSegments: 1})
 		require.NoError(t, err)
 	}
-	var common []uint64
+	common, used := []uint64{}, 0
 	takers := make([]*taker, 2)
 	for i := range takers {
-		k := &taker{posted: &common, shared: shared}
+		k := &taker{p: p, posted: &common, used: &used, shared: shared}
 		if !shared {
-			k.posted = new([]uint64)
+			k.posted, k.used = new([]uint64), new(int)
 		}
 		k.ep, k.actor = p.make(func(c *verbs.EndpointConfig) { c.SharedReceives, c.Attributes.MaxReceives = srq, depth })
 		p.connect(k.ep, k.actor, 1)
@@ -63,116 +65,130 @@ func runReceiveQueues(t *testing.T, r *rand.Rand, shared bool) {
 		if r.IntN(2) == 0 {
 			run = p.next
 		}
+		var want [][2]int
 		switch r.IntN(4) {
 		case 0:
 			q := verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{p.region.Segment(int(id), 8)}}
 			id++
-			used := len(*k.posted) + len(k.taken)
-			err := error(nil)
+			post := k.ep.PostReceive
 			if shared {
-				used += len(takers[0].taken) + len(takers[1].taken) - len(k.taken)
-				err = srq.PostReceive(&q)
-			} else {
-				err = k.ep.PostReceive(&q)
+				post = srq.PostReceive
 			}
-			if used == depth {
+			err := post(&q)
+			if *k.used == depth {
 				require.ErrorIs(t, err, verbs.ErrInsufficientResources)
 				break
 			}
 			require.NoError(t, err)
 			*k.posted = append(*k.posted, q.ID)
+			*k.used++
 		case 1:
 			run(func() { k.take(t) })
 		case 2:
-			run(func() { k.finish(r) })
+			run(func() { want = k.finish(r) })
 		case 3:
-			run(func() { k.deliver(t, r) })
+			run(func() { want = k.deliver(t, r) })
 		}
 		got := lengths(p.poll())
-		require.Equal(t, k.retire(), got)
-		require.Equal(t, len(*k.posted), k.actor.Receives.Len())
+		require.Equal(t, want, got)
 	}
 	for _, k := range takers {
-		k.end(t, p, shared)
+		k.end(t, p)
+	}
+	if shared {
+		require.Equal(t, len(common), srq.Len())
 	}
 }
 
-func (k *taker) take(t *testing.T) {
+// next returns the receive that a message takes, and removes it from the oracle. Those of a
+// shared queue are the stage's.
+func (k *taker) next(t *testing.T, own func() *provider.Receive) *oracleReceive {
 	t.Helper()
-	r := k.actor.Receives.Next()
+	r := (*provider.Receive)(nil)
+	if !k.shared {
+		r = own()
+	} else if list := &k.p.stage.shared.posted; len(*list) > 0 {
+		r = (*list)[0]
+		*list = (*list)[1:]
+	}
 	require.Equal(t, len(*k.posted) == 0, r == nil)
 	if r == nil {
-		return
+		return nil
 	}
 	require.Equal(t, 8, r.Length)
 	require.Zero(t, r.Mark)
 	r.Mark = 1
-	at := 0 // the oldest, of a shared queue the youngest
-	if k.shared {
-		at = len(*k.posted) - 1
+	if !k.shared {
+		require.Same(t, r, k.actor.Receives.At(r.Number))
 	}
-	k.taken = append(k.taken, &oracleReceive{id: (*k.posted)[at], r: r})
-	*k.posted = slices.Delete(*k.posted, at, at+1)
+	o := &oracleReceive{id: (*k.posted)[0], r: r}
+	*k.posted = (*k.posted)[1:]
+	return o
 }
 
-// deliver takes and finishes at once.
-func (k *taker) deliver(t *testing.T, r *rand.Rand) {
+func (k *taker) take(t *testing.T) {
 	t.Helper()
-	m := k.actor.Receives.Peek()
-	require.Equal(t, len(*k.posted) == 0, m == nil)
-	if m == nil {
-		return
+	if o := k.next(t, k.actor.Receives.Next); o != nil {
+		k.taken = append(k.taken, o)
 	}
-	at := 0
-	if k.shared {
-		at = len(*k.posted) - 1
+}
+
+// deliver takes and finishes at once, which only that can do which has nothing before it.
+func (k *taker) deliver(t *testing.T, r *rand.Rand) [][2]int {
+	t.Helper()
+	if !k.shared && len(k.taken) > 0 {
+		return nil
+	}
+	o := k.next(t, k.actor.Receives.Peek)
+	if o == nil {
+		return nil
 	}
 	length := r.IntN(8)
-	k.taken = append(k.taken, &oracleReceive{id: (*k.posted)[at], done: true, length: length})
-	*k.posted = slices.Delete(*k.posted, at, at+1)
-	k.actor.Receives.Deliver(m, length)
+	*k.used--
+	k.actor.Receives.Deliver(o.r, length)
+	return [][2]int{{int(o.id), length}}
 }
 
-func (k *taker) finish(r *rand.Rand) {
-	for _, q := range k.taken {
-		if !q.done && r.IntN(2) == 0 {
-			q.done, q.length = true, r.IntN(8)
-			k.actor.Receives.Done(q.r, q.length, verbs.FlagSolicited, 0)
-			return
-		}
+// finish ends the oldest receive, of a shared queue any.
+func (k *taker) finish(r *rand.Rand) [][2]int {
+	if len(k.taken) == 0 {
+		return nil
 	}
-}
-
-// retire removes what is done at the front and returns ids and lengths.
-func (k *taker) retire() [][2]int {
-	var all [][2]int
-	for len(k.taken) > 0 && k.taken[0].done {
-		all = append(all, [2]int{int(k.taken[0].id), k.taken[0].length})
-		k.taken = k.taken[1:]
+	at, length := 0, r.IntN(8)
+	if k.shared {
+		at = r.IntN(len(k.taken))
 	}
-	return all
+	o := k.taken[at]
+	k.taken = slices.Delete(k.taken, at, at+1)
+	*k.used--
+	k.actor.Receives.Done(o.r, provider.Arrival{Length: length, Flags: verbs.FlagSolicited})
+	return [][2]int{{int(o.id), length}}
 }
 
-// end breaks the connection: what was taken is flushed, and of its own receives what
-// is posted too.
-func (k *taker) end(t *testing.T, p *play, shared bool) {
+// end breaks the connection: its own receives are flushed, and those of the shared queue
+// that the provider reports.
+func (k *taker) end(t *testing.T, p *play) {
 	t.Helper()
 	var want []outcome
 	for _, q := range k.taken {
 		want = append(want, outcome{q.id, verbs.StatusFlushed})
 	}
-	k.taken = nil
-	if !shared {
+	if !k.shared {
 		for _, id := range *k.posted {
 			want = append(want, outcome{id, verbs.StatusFlushed})
 		}
-		*k.posted = nil
 	}
-	p.within(func() { k.actor.Upcalls.Broken(nil) })
+	p.within(func() {
+		for _, q := range k.taken {
+			if k.shared {
+				k.actor.Receives.Fail(q.r, verbs.StatusFlushed)
+			}
+		}
+		k.actor.Upcalls.Broken(nil)
+	})
 	all := p.poll()
 	require.Equal(t, verbs.EventBroken, all[len(all)-1].Event.Type)
 	require.Equal(t, want, outcomes(all[:len(all)-1]))
-	require.Equal(t, len(*k.posted), k.actor.Receives.Len())
 }
 
 // lengths returns ids and lengths of completions.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // TestRoom posts messages with room around them: it counts for no length.
@@ -48,12 +49,12 @@ func TestRoom(t *testing.T) {
 		p.Same(first, m)
 		p.True(m.Room)
 		p.Equal(10, m.Length)
-		p.actor.Receives.Done(m, 4, 0, 0)
+		p.actor.Receives.Done(m, provider.Arrival{Length: 4})
 		m = p.actor.Receives.Next()
 		p.False(m.Room)
 		p.Equal(room+10, m.Length)
 		p.Nil(p.actor.Receives.Peek())
-		p.actor.Receives.Done(m, 5, 0, 0)
+		p.actor.Receives.Done(m, provider.Arrival{Length: 5})
 	})
 	got := p.poll()
 	p.Len(got, 3)

@@ -1,52 +1,45 @@
 package verbs
 
-import "math/bits"
+import (
+	"math/bits"
 
-// Request is a posted work request as a provider sees it, from SendQueue.Next to
-// SendQueue.Done or Fail.
-type Request struct {
-	Op Opcode
-	// Flags of interest are FlagSolicited, FlagInvalidate and FlagRoom; package verbs
-	// handles the rest.
-	Flags RequestFlags
-	// Segments are the bytes, those of an inline request included. Empty ones may be
-	// among them.
-	Segments []Segment
-	// Length is their total, without the room of FlagRoom.
-	Length        int
-	RemoteAddress uint64
-	RKey          uint32
-	Invalidate    uint32
-	// Mark is the provider's own; it is 0 when Next returns the request.
-	Mark uint64
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
 
+// sendSlot is a posted request, and what its completion needs.
+type sendSlot struct {
 	id     uint64
 	status Status
 	done   bool
+	provider.Request
 }
 
-// SendQueue holds the requests posted to an endpoint, in order. The provider takes
-// them with Next, may finish them in any order, and need not keep count of anything:
+// sendQueue holds the requests posted to an endpoint, in order. The queue pair takes them
+// with Next, may finish them in any order, and need not keep count of anything:
 // completions are made in the order of posting.
-type SendQueue struct {
+type sendQueue struct {
 	ep *Endpoint
 	// slots is a ring whose length is a power of two; depth of them may be in use.
-	slots    []Request
+	slots    []sendSlot
 	segments []Segment // segmentsMax for each slot
 	inline   []byte    // inlineMax for each slot
 	depth    int
 	// head is the oldest request that is not retired, next the oldest one not taken by
-	// the provider, tail the next free one. They only grow.
+	// the provider, tail the next free one. They only grow, until all are done.
 	head, next, tail uint64
-	// reads counts Reads taken and not done; readsMax is the final ORD.
+	// gated says that Reads beyond readsMax, the final ORD, and fenced requests are held
+	// back here; reads counts Reads and atomics taken and not done then.
+	gated           bool
 	reads, readsMax int
 }
 
+var _ provider.Sends = (*sendQueue)(nil)
+
 // configure sizes the queue, which must be empty.
-func (q *SendQueue) configure(a *EndpointAttributes) {
+func (q *sendQueue) configure(a *EndpointAttributes) {
 	q.depth = a.MaxRequests
 	size := ringSize(q.depth)
-	q.slots = make([]Request, size)
+	q.slots = make([]sendSlot, size)
 	q.segments = make([]Segment, size*a.MaxRequestSegments)
 	q.inline = make([]byte, size*a.MaxInline)
 	q.head, q.next, q.tail = 0, 0, 0
@@ -63,59 +56,65 @@ func ringSize(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// slot returns the request with a sequence number.
-func (q *SendQueue) slot(n uint64) *Request { return &q.slots[n&uint64(len(q.slots)-1)] }
+// slot returns the request with a number.
+func (q *sendQueue) slot(n uint64) *sendSlot { return &q.slots[n&uint64(len(q.slots)-1)] }
 
 // full reports whether no more can be posted.
-func (q *SendQueue) full() bool { return int(q.tail-q.head) >= q.depth }
+func (q *sendQueue) full() bool { return int(q.tail-q.head) >= q.depth }
 
-// Len returns the number of requests posted and not complete.
-func (q *SendQueue) Len() int { return int(q.tail - q.head) }
+// Len implements provider.Sends.
+func (q *sendQueue) Len() int { return int(q.tail - q.head) }
 
-// Single returns the request that Next takes next, if it is the only one and may start
-// now, or nil.
-func (q *SendQueue) Single() *Request {
+// Single implements provider.Sends.
+func (q *sendQueue) Single() *provider.Request {
 	if q.tail-q.next != 1 || q.reads > 0 || q.ep.state != StateConnected {
 		return nil
 	}
-	return q.slot(q.next)
+	return &q.slot(q.next).Request
 }
 
-// TakeSingle takes the request that Single has returned.
-func (q *SendQueue) TakeSingle() { q.next++ }
+// TakeSingle implements provider.Sends.
+func (q *sendQueue) TakeSingle() { q.next++ }
 
-// Next takes the oldest request that was not taken yet and may start now, or returns
-// nil: when there is none, when it is a Read and as many Reads as the connection
-// allows (ORD) are under way, when its fence waits for one, or when the endpoint is
-// not connected. Requests go on the wire in the order in which Next returns them.
-func (q *SendQueue) Next() *Request {
+// Next implements provider.Sends.
+func (q *sendQueue) Next() *provider.Request {
 	if q.next == q.tail || !q.ep.state.transfers() {
 		return nil
 	}
-	r := q.slot(q.next)
-	if q.reads > 0 && (r.Flags&FlagFence != 0 || r.Op == OpRead && q.reads >= q.readsMax) {
+	r := &q.slot(q.next).Request
+	if q.reads > 0 && (r.Flags&FlagFence != 0 || r.Op.Reads() && q.reads >= q.readsMax) {
 		return nil
 	}
-	if r.Op == OpRead {
+	if q.gated && r.Op.Reads() {
 		q.reads++
 	}
 	q.next++
 	return r
 }
 
-// Done says that a request taken has succeeded and its memory is not touched any
-// more. A Send or Write may be done when it was handed to the transport.
-func (q *SendQueue) Done(r *Request) { q.finish(r, StatusSuccess) }
+// At implements provider.Sends.
+func (q *sendQueue) At(number uint64) *provider.Request { return &q.slot(number).Request }
 
-// Fail says that a request taken has failed. Upcalls.Broken follows.
-func (q *SendQueue) Fail(r *Request, s Status) { q.finish(r, s) }
+// Done implements provider.Sends.
+func (q *sendQueue) Done(r *provider.Request) { q.finish(r, StatusSuccess) }
 
-func (q *SendQueue) finish(r *Request, s Status) {
-	if r.done {
+// DoneBefore implements provider.Sends. The oldest one is never done: it is retired then.
+func (q *sendQueue) DoneBefore(number uint64) {
+	for q.head != q.next && q.head < number {
+		q.finish(&q.slot(q.head).Request, StatusSuccess)
+	}
+}
+
+// Fail implements provider.Sends.
+func (q *sendQueue) Fail(r *provider.Request, s Status) { q.finish(r, s) }
+
+func (q *sendQueue) finish(r *provider.Request, s Status) {
+	slot := q.slot(r.Number)
+	if slot.done {
 		panic("verbs: provider finished a request twice")
 	}
-	r.done, r.status = true, s
-	if r.Op == OpRead {
+	slot.done, slot.status = true, s
+	if q.gated && r.Op.Reads() {
 		q.reads--
 	}
 	for q.head != q.next {
@@ -134,7 +133,7 @@ func (q *SendQueue) finish(r *Request, s Status) {
 }
 
 // retire completes the oldest request.
-func (q *SendQueue) retire(r *Request, s Status) {
+func (q *sendQueue) retire(r *sendSlot, s Status) {
 	flags := r.Flags
 	c := Completion{Endpoint: q.ep, ID: r.id, Stream: StreamRequest, Op: r.Op, Status: s}
 	if s == StatusSuccess {
@@ -151,7 +150,7 @@ func (q *SendQueue) retire(r *Request, s Status) {
 // flush completes everything in order. What has failed keeps its status; what was
 // done behind something unfinished counts as flushed (dat_ep_disconnect(3DAT): after
 // one failure all that follow in the same direction fail).
-func (q *SendQueue) flush() {
+func (q *sendQueue) flush() {
 	for q.head != q.tail {
 		r := q.slot(q.head)
 		s := StatusFlushed
@@ -164,12 +163,15 @@ func (q *SendQueue) flush() {
 }
 
 // put appends a request that was checked. There is room.
-func (q *SendQueue) put(w *WorkRequest, length int) {
+func (q *sendQueue) put(w *WorkRequest, length int) {
 	n := q.tail & uint64(len(q.slots)-1)
 	r := &q.slots[n]
-	r.Op, r.Flags, r.Length = w.Op, w.Flags, length
-	r.RemoteAddress, r.RKey, r.Invalidate = w.RemoteAddress, w.RKey, w.Invalidate
+	r.Number, r.Op, r.Flags, r.Length = q.tail, w.Op, w.Flags, length
+	r.RemoteAddress, r.RKey, r.Invalidate, r.Immediate = w.RemoteAddress, w.RKey, w.Invalidate, w.Immediate
 	r.Mark, r.id, r.done, r.status = 0, w.ID, false, StatusSuccess
+	if w.Op.Atomic() {
+		r.Compare, r.Swap = w.Compare, w.Swap
+	}
 	if w.Flags&FlagInline == 0 {
 		r.Segments = setSegments(r.Segments, w.Segments)
 	} else {
@@ -179,7 +181,7 @@ func (q *SendQueue) put(w *WorkRequest, length int) {
 }
 
 // copyInline gathers the bytes of an inline request into the slot's own memory.
-func (q *SendQueue) copyInline(slot int, from []Segment, length int) []byte {
+func (q *sendQueue) copyInline(slot int, from []Segment, length int) []byte {
 	inlineMax := len(q.inline) / len(q.slots)
 	to := q.inline[slot*inlineMax : slot*inlineMax+length]
 	n := 0

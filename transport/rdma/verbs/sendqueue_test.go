@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // sendOracle is what a send queue does, said without a ring: a list of requests.
@@ -90,7 +91,7 @@ func runSendQueue(t *testing.T, r *rand.Rand, p *play, reads int) {
 	info, err := p.endpoint.Query()
 	require.NoError(t, err)
 	o := &sendOracle{depth: info.Attributes.MaxRequests, reads: reads}
-	taken := map[*oracleRequest]*verbs.Request{}
+	taken := map[*oracleRequest]*provider.Request{}
 	var id uint64
 	for range 200 {
 		var want []outcome
@@ -136,7 +137,7 @@ func runSendQueue(t *testing.T, r *rand.Rand, p *play, reads int) {
 }
 
 // endSendQueue ends the connection, perhaps with a failed request.
-func endSendQueue(t *testing.T, r *rand.Rand, p *play, o *sendOracle, taken map[*oracleRequest]*verbs.Request) {
+func endSendQueue(t *testing.T, r *rand.Rand, p *play, o *sendOracle, taken map[*oracleRequest]*provider.Request) {
 	t.Helper()
 	var want []outcome
 	i := slices.IndexFunc(o.list, func(q *oracleRequest) bool { return q.taken && !q.done && r.IntN(2) == 0 })
@@ -200,10 +201,10 @@ func TestFinishingTwicePanics(t *testing.T) {
 		second := p.actor.Sends.Next()
 		p.actor.Sends.Done(second)
 		p.Panics(func() { p.actor.Sends.Done(second) })
-		p.actor.Receives.Next()
-		late := p.actor.Receives.Next()
-		p.actor.Receives.Done(late, 0, 0, 0)
-		p.Panics(func() { p.actor.Receives.Fail(late, verbs.StatusTransport) })
+		first, late := p.actor.Receives.Next(), p.actor.Receives.Next()
+		p.Panics(func() { p.actor.Receives.Done(late, provider.Arrival{}) }, "out of turn")
+		p.actor.Receives.Done(first, provider.Arrival{})
+		p.Panics(func() { p.actor.Receives.Fail(first, verbs.StatusTransport) })
 	})
 }
 

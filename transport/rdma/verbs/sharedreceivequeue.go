@@ -1,5 +1,7 @@
 package verbs
 
+import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+
 // SharedReceiveConfig is what a shared receive queue is made from.
 type SharedReceiveConfig struct {
 	// Domain is that of its memory and of all its endpoints.
@@ -17,11 +19,14 @@ type SharedReceiveQueue struct {
 	adapter     *Adapter
 	domain      *ProtectionDomain
 	limits      *CompletionQueue
-	ring        receiveRing
+	queue       provider.SharedReceiveQueue
+	slots       []receiveSlot
+	free        []uint32 // slots, the one to use next at the end
 	segmentsMax int
-	limit       int
-	users       int
-	freed       bool
+	// limited says that SetLimit asks for an event that has not come.
+	limited bool
+	users   int
+	freed   bool
 }
 
 // NewSharedReceiveQueue makes a shared receive queue. It is ErrModelNotSupported on
@@ -46,8 +51,21 @@ func (a *Adapter) NewSharedReceiveQueue(c SharedReceiveConfig) (*SharedReceiveQu
 			return nil, a.err(op, ErrInvalidParameter)
 		}
 	}
-	s.ring.configure(c.MaxReceives, c.MaxSegments)
-	s.ring.shared = s
+	s.slots, s.free = makeReceives(c.MaxReceives, c.MaxSegments), make([]uint32, c.MaxReceives)
+	for i := range s.free {
+		s.free[i] = uint32(c.MaxReceives - 1 - i)
+	}
+	queue, err := a.device.NewSharedReceiveQueue(provider.SharedReceiveConfig{
+		Domain: c.Domain.domain, MaxReceives: c.MaxReceives, MaxSegments: c.MaxSegments, LimitReached: s.limitReached,
+	})
+	if err != nil {
+		if c.Limits != nil {
+			c.Limits.feeds.add(StreamLimit, 0, -1)
+		}
+		return nil, a.err(op, err)
+	}
+	s.queue = queue
+	a.shared[s] = struct{}{}
 	c.Domain.users++
 	return s, nil
 }
@@ -66,7 +84,7 @@ func (s *SharedReceiveQueue) PostReceive(r *ReceiveRequest) error {
 	a.mu.Lock()
 	var err error = ErrInvalidHandle
 	if !s.freed && !a.closed {
-		err = s.ring.enqueue(r, a, s.domain, s.segmentsMax, 0)
+		err = s.post(r)
 	}
 	a.unlock()
 	if err != nil {
@@ -75,11 +93,35 @@ func (s *SharedReceiveQueue) PostReceive(r *ReceiveRequest) error {
 	return nil
 }
 
-// Len returns the number of receives that are posted and not taken.
+// post posts a receive if it is right.
+func (s *SharedReceiveQueue) post(r *ReceiveRequest) error {
+	length, err := s.adapter.checkReceive(r, s.domain, s.segmentsMax, 0)
+	switch {
+	case err != nil:
+		return err
+	case len(s.free) == 0:
+		return ErrInsufficientResources
+	}
+	n := s.free[len(s.free)-1]
+	s.free = s.free[:len(s.free)-1]
+	s.slots[n].fill(r, uint64(n), length)
+	s.queue.Post(&s.slots[n].Receive)
+	return nil
+}
+
+// release ends the use of a receive and returns its ID.
+func (s *SharedReceiveQueue) release(r *provider.Receive) uint64 {
+	slot := &s.slots[r.Number]
+	slot.vacate()
+	s.free = append(s.free, uint32(r.Number))
+	return slot.id
+}
+
+// Len returns the number of receives that are posted and not complete.
 func (s *SharedReceiveQueue) Len() int {
 	s.adapter.mu.Lock()
 	defer s.adapter.unlock()
-	return s.ring.count()
+	return len(s.slots) - len(s.free)
 }
 
 // SetLimit asks for one EventLimitReached when fewer than n receives are left
@@ -95,23 +137,22 @@ func (s *SharedReceiveQueue) SetLimit(n int) error {
 	switch {
 	case s.freed || a.closed:
 		return a.err(op, ErrInvalidHandle)
-	case n < 0 || n > s.ring.depth:
+	case n < 0 || n > len(s.slots):
 		return a.err(op, ErrInvalidParameter)
 	}
-	s.limit = n
-	s.watch()
+	s.limited = n > 0
+	if err := s.queue.SetLimit(n); err != nil {
+		return a.err(op, err)
+	}
 	return nil
 }
 
-// watch makes the event when the limit is passed.
-func (s *SharedReceiveQueue) watch() {
-	if s.limit == 0 || s.ring.count() >= s.limit {
-		return
-	}
-	s.limit = 0
-	if s.limits != nil {
+// limitReached makes the event, once for each SetLimit.
+func (s *SharedReceiveQueue) limitReached() {
+	if s.limited && s.limits != nil {
 		s.limits.push(&Completion{Stream: StreamLimit, Event: &Event{Type: EventLimitReached, SharedReceiveQueue: s}}, true)
 	}
+	s.limited = false
 }
 
 // Free ends the queue and forgets the receives that are posted. It is
@@ -131,6 +172,8 @@ func (s *SharedReceiveQueue) Free() error {
 		return a.err(op, ErrInvalidState)
 	}
 	s.freed = true
+	s.queue.Close()
+	delete(a.shared, s)
 	if s.limits != nil {
 		s.limits.feeds.add(StreamLimit, 0, -1)
 	}

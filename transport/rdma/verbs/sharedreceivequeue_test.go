@@ -20,22 +20,29 @@ func TestLimitIsSaidOnce(t *testing.T) {
 		p.NoError(shared.PostReceive(&verbs.ReceiveRequest{ID: id}))
 	}
 	p.NoError(shared.SetLimit(6))
+	p.Equal(6, p.stage.shared.limit)
+	p.Len(p.stage.shared.posted, 8)
 	into := make([]verbs.Completion, 16)
-	for _, step := range []struct{ left, events int }{{7, 0}, {6, 0}, {5, 1}, {4, 0}} {
-		p.within(func() { a.Receives.Deliver(a.Receives.Peek(), 0) })
-		p.Equal(step.events, q.Poll(into), "%d are left", step.left)
-	}
+	p.within(p.stage.shared.LimitReached)
+	p.Equal(1, q.Poll(into))
 	p.Equal(verbs.EventLimitReached, into[0].Event.Type)
 	p.Same(shared, into[0].Event.SharedReceiveQueue)
+	p.within(p.stage.shared.LimitReached)
+	p.Zero(q.Poll(into), "it was said")
 	p.NoError(shared.SetLimit(5))
-	p.Equal(1, q.Poll(into), "it is so already")
-	p.NoError(shared.SetLimit(2))
-	p.Zero(q.Poll(into))
 	p.NoError(shared.SetLimit(0))
+	p.Zero(p.stage.shared.limit)
+	p.within(p.stage.shared.LimitReached) // it was under way
+	p.Zero(q.Poll(into), "it was taken back")
 	p.within(func() {
-		for range 4 {
-			a.Receives.Done(a.Receives.Next(), 0, 0, 0)
+		for _, r := range p.stage.shared.posted {
+			a.Receives.Deliver(r, 0)
 		}
 	})
-	p.Zero(q.Poll(into), "it was taken back")
+	p.Zero(shared.Len())
+	p.ErrorIs(shared.Free(), verbs.ErrInvalidState)
+	p.NoError(ep.Free())
+	p.NoError(shared.Free())
+	p.Equal(1, p.stage.shared.closed)
+	p.NoError(q.Free())
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // patience ends a test that would hang.
@@ -79,7 +80,7 @@ func TestParkedWaiterTakesTheSleepersPlace(t *testing.T) {
 	}
 	ep, a := p.make(func(c *verbs.EndpointConfig) { c.Connections = other })
 	p.NoError(ep.Connect(remote, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
-	p.within(func() { a.Upcalls.Failed(verbs.FailureRefused, nil, nil) })
+	p.within(func() { a.Upcalls.Failed(provider.FailureRefused, nil, nil) })
 	p.NoError(<-second)
 }
 

@@ -20,7 +20,7 @@
 //
 // What is done is reported to Sends and Receives of the endpoint: requests in any order, or
 // in the order of posting up to a number, which is what one completion of an adapter means
-// that does not signal each request ([Sends.DoneThrough]); receives in the order of the
+// that does not signal each request ([Sends.DoneBefore]); receives in the order of the
 // messages. Package verbs makes the consumer's completions of it, in order, and flushes what
 // is not done when the connection ends. Entries of an adapter that belong to a queue pair
 // which has ended are dropped.

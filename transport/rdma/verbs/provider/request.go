@@ -100,16 +100,18 @@ type Sends interface {
 	// now, or nil. TakeSingle takes it.
 	Single() *Request
 	TakeSingle()
+	// Len returns the number of requests posted and not complete.
+	Len() int
 	// At returns the request taken with that number. It is not done yet.
 	At(number uint64) *Request
 	// Done says that a request taken has succeeded and its memory is not touched any more.
 	// A Send or Write may be done when it was handed to the transport. Requests may be done
 	// in any order.
 	Done(r *Request)
-	// DoneThrough is Done for all that were taken and are not done, up to the number.
-	DoneThrough(number uint64)
+	// DoneBefore is Done for all that were taken and are not done, with a smaller number.
+	DoneBefore(number uint64)
 	// Fail says that a request taken has failed. Upcalls.Broken follows. Requests before it
-	// that are not reported done count as flushed, so that an adapter reports DoneThrough
-	// for those first.
+	// that are not reported done count as flushed, so that an adapter which does not signal
+	// each reports DoneBefore first.
 	Fail(r *Request, s Status)
 }

@@ -1,10 +1,12 @@
 package verbstest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // handle does what a frame says at the device it has reached.
@@ -20,7 +22,7 @@ func (f *frame) handle(d *device) {
 	case phaseAccepting:
 		f.confirm(p)
 	case phaseOpen, phaseClosing:
-		if len(p.held) > 0 && f.kind >= frameSend && f.kind <= frameRead {
+		if len(p.held) > 0 && f.kind >= frameSend && f.kind <= frameAtomic {
 			p.held = append(p.held, *f)
 			return
 		}
@@ -55,7 +57,7 @@ func (f *frame) confirm(p *pair) {
 	switch f.kind {
 	case frameGone, frameBroken:
 		p.die()
-		p.config.Upcalls.Failed(verbs.FailureRefused, nil, errReset)
+		p.config.Upcalls.Failed(provider.FailureRefused, nil, errReset)
 	case frameReady:
 		p.phase = phaseOpen
 		p.silent = p.device.attributes.ActiveSpeaksFirst
@@ -70,28 +72,20 @@ func (f *frame) confirm(p *pair) {
 // deliver does what a frame of an established connection says.
 func (f *frame) deliver(p *pair) {
 	switch f.kind {
-	case frameSend, frameWrite, frameRead:
+	case frameSend, frameWrite, frameRead, frameAtomic:
 		f.execute(p)
 	case frameAnswer:
-		r := p.reads[0]
-		p.reads = p.reads[1:]
 		data := f.data
+		r := p.config.Sends.At(f.number)
 		for i := range r.Segments {
 			data = data[copy(r.Segments[i].Data, data):]
 		}
-		p.config.Sends.Done(r)
-		p.RequestsPosted()
+		p.reads--
+		p.finished(f.number)
 	case frameAck:
-		r := p.unacknowledged[0]
-		p.unacknowledged = p.unacknowledged[1:]
-		p.config.Sends.Done(r)
+		p.finished(f.number)
 	case frameNak:
-		if f.op == verbs.OpRead {
-			p.config.Sends.Fail(p.reads[0], f.status)
-		} else if len(p.unacknowledged) > 0 {
-			p.config.Sends.Fail(p.unacknowledged[0], f.status)
-		}
-		p.broken(fmt.Errorf("peer: %v", f.status))
+		p.failed(f)
 	case frameBye:
 		p.peer.device.send(frame{kind: frameByeSeen, to: p.peer})
 		p.die()
@@ -110,82 +104,129 @@ func (f *frame) deliver(p *pair) {
 
 // execute does a request of the peer. The first one lets a passive side speak.
 func (f *frame) execute(p *pair) {
+	done := false
 	switch f.kind {
 	case frameSend:
-		if !f.receive(p) {
-			return
-		}
+		done = f.receive(p)
 	case frameWrite:
-		to, ok := p.device.reach(p.config.Domain, f.key, f.address, len(f.data), verbs.AccessRemoteWrite)
-		if !ok {
-			f.refuse(p, verbs.OpWrite, verbs.StatusRemoteAccess)
-			return
-		}
-		copy(to, f.data)
-		p.acknowledge()
+		done = f.write(p)
 	default:
-		from, ok := p.device.reach(p.config.Domain, f.key, f.address, f.length, verbs.AccessRemoteRead)
-		if !ok {
-			f.refuse(p, verbs.OpRead, verbs.StatusRemoteAccess)
-			return
-		}
-		if f.underWay > p.serves {
-			f.refuse(p, verbs.OpRead, verbs.StatusRemoteOperation)
-			return
-		}
-		p.peer.device.send(frame{kind: frameAnswer, to: p.peer, data: append([]byte{}, from...)})
+		done = f.serve(p)
 	}
-	if p.silent {
+	if done && p.silent {
 		p.silent = false
 		p.RequestsPosted()
 	}
 }
 
-// acknowledge tells the peer that its request is done.
-func (p *pair) acknowledge() {
-	if p.device.network.style == StyleInfiniBand {
-		p.peer.device.send(frame{kind: frameAck, to: p.peer})
+// write does a Write, and reports whether the connection goes on and it is dealt with.
+func (f *frame) write(p *pair) bool {
+	immediate := f.flags&verbs.FlagImmediate != 0
+	if immediate && !f.finds(p) {
+		return false
+	}
+	to, ok := p.device.reach(p.domain, f.key, f.address, len(f.data), verbs.AccessRemoteWrite)
+	if !ok {
+		f.refuse(p, verbs.StatusRemoteAccess)
+		return false
+	}
+	copy(to, f.data)
+	if immediate {
+		p.config.Receives.Done(p.take(), provider.Arrival{
+			Length: len(f.data), Flags: f.flags & arrivalFlags, Immediate: f.immediate, Written: true,
+		})
+	}
+	f.acknowledge(p)
+	return true
+}
+
+// arrivalFlags are those that the peer sees.
+const arrivalFlags = verbs.FlagSolicited | verbs.FlagInvalidate | verbs.FlagImmediate
+
+// serve answers a Read or an atomic.
+func (f *frame) serve(p *pair) bool {
+	need := verbs.AccessRemoteRead
+	if f.kind == frameAtomic {
+		need = verbs.AccessRemoteAtomic
+	}
+	from, ok := p.device.reach(p.domain, f.key, f.address, f.length, need)
+	if !ok {
+		f.refuse(p, verbs.StatusRemoteAccess)
+		return false
+	}
+	if f.underWay > p.serves {
+		f.refuse(p, verbs.StatusRemoteOperation)
+		return false
+	}
+	p.peer.device.send(frame{kind: frameAnswer, to: p.peer, number: f.number, data: append([]byte{}, from...)})
+	if f.kind == frameAtomic {
+		old := binary.NativeEndian.Uint64(from)
+		switch {
+		case f.op == verbs.OpFetchAdd:
+			binary.NativeEndian.PutUint64(from, old+f.swap)
+		case old == f.compare:
+			binary.NativeEndian.PutUint64(from, f.swap)
+		}
+	}
+	return true
+}
+
+// acknowledge tells the peer that its request is done, if it wants to know.
+func (f *frame) acknowledge(p *pair) {
+	if f.signalled {
+		p.peer.device.send(frame{kind: frameAck, to: p.peer, number: f.number})
 	}
 }
 
 // refuse tells the peer why its request is not done, and ends the connection.
-func (f *frame) refuse(p *pair, op verbs.Opcode, s verbs.Status) {
-	p.peer.device.send(frame{kind: frameNak, to: p.peer, op: op, status: s})
+func (f *frame) refuse(p *pair, s verbs.Status) {
+	p.peer.device.send(frame{kind: frameNak, to: p.peer, op: f.op, number: f.number, status: s})
 	p.broken(fmt.Errorf("request of the peer: %v", s))
+}
+
+// finds reports whether there is a receive. If not, the frame waits for one, or the
+// connection ends.
+func (f *frame) finds(p *pair) bool {
+	switch {
+	case p.available() > 0:
+		return true
+	case p.device.attributes.WaitsForReceive:
+		p.held = append([]frame{*f}, p.held...)
+		p.starve()
+	default:
+		p.peer.device.send(frame{kind: frameBroken, to: p.peer})
+		p.broken(errNoReceive)
+	}
+	return false
 }
 
 // receive puts a message into a receive, and reports whether the connection goes on
 // and the message is dealt with.
 func (f *frame) receive(p *pair) bool {
-	queue := p.config.Receives
-	r := queue.Next()
+	if !f.finds(p) {
+		return false
+	}
+	r := p.take()
+	a := provider.Arrival{Length: len(f.data), Flags: f.flags & arrivalFlags, Immediate: f.immediate}
 	switch {
-	case r == nil && p.device.attributes.WaitsForReceive:
-		p.held = append([]frame{*f}, p.held...)
-		p.starve()
-		return false
-	case r == nil:
-		p.peer.device.send(frame{kind: frameBroken, to: p.peer})
-		p.broken(errNoReceive)
-		return false
 	case len(f.data) > r.Length:
-		queue.Fail(r, verbs.StatusLocalLength)
-		f.refuse(p, verbs.OpSend, verbs.StatusRemoteOperation)
+		p.config.Receives.Fail(r, verbs.StatusLocalLength)
+		f.refuse(p, verbs.StatusRemoteOperation)
 		return false
-	case f.flags&verbs.FlagInvalidate != 0 && !p.device.revoke(p.config.Domain, f.key):
-		f.refuse(p, verbs.OpSend, verbs.StatusRemoteInvalidate)
-		return false
+	case f.flags&verbs.FlagInvalidate != 0:
+		if !p.device.revoke(p.domain, f.key) {
+			p.config.Receives.Fail(r, verbs.StatusFlushed)
+			f.refuse(p, verbs.StatusRemoteInvalidate)
+			return false
+		}
+		a.Invalidated = f.key
 	}
 	data := f.data
 	for i := range r.Segments {
 		data = data[copy(r.Segments[i].Data, data):]
 	}
-	var invalidated uint32
-	if f.flags&verbs.FlagInvalidate != 0 {
-		invalidated = f.key
-	}
-	queue.Done(r, len(f.data), f.flags&(verbs.FlagSolicited|verbs.FlagInvalidate), invalidated)
-	p.acknowledge()
+	p.config.Receives.Done(r, a)
+	f.acknowledge(p)
 	return true
 }
 
@@ -193,7 +234,7 @@ func (f *frame) receive(p *pair) bool {
 func (p *pair) resume() int {
 	n := 0
 	for len(p.held) > 0 {
-		if p.config.Receives.Len() == 0 && p.held[0].kind == frameSend {
+		if p.available() == 0 && (p.held[0].kind == frameSend || p.held[0].flags&verbs.FlagImmediate != 0) {
 			return n + p.starve()
 		}
 		f := p.held[0]
@@ -210,7 +251,7 @@ func (p *pair) starve() int {
 		p.tried, p.left = true, p.retries
 	}
 	if p.left == 0 {
-		p.held[0].refuse(p, verbs.OpSend, verbs.StatusReceiverNotReady)
+		p.held[0].refuse(p, verbs.StatusReceiverNotReady)
 		return 1
 	}
 	if p.left != retriesForever {

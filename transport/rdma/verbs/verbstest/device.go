@@ -6,17 +6,21 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // device is a host's interface adapter.
 type device struct {
 	network    *Network
+	adapter    provider.Adapter
 	addr       netip.Addr
 	attributes verbs.Attributes
 	regions    map[uint32]*region
 	key        uint32
 	// stalled are pairs whose next message waits for a receive.
 	stalled []*pair
+	// events is what the next Progress reports.
+	events []provider.Event
 
 	inbox  sync.Mutex // guards the next three
 	frames []frame
@@ -26,11 +30,13 @@ type device struct {
 	awake  chan struct{}
 }
 
-var _ verbs.Device = (*device)(nil)
+var _ provider.Device = (*device)(nil)
 
 // region is registered memory.
 type region struct {
-	verbs.Registration
+	domain  *domain
+	data    []byte
+	access  provider.Access
 	revoked bool
 }
 
@@ -38,7 +44,7 @@ type region struct {
 type point struct {
 	device  *device
 	address netip.AddrPort
-	config  verbs.ServicePointConfig
+	config  provider.ServicePointConfig
 }
 
 // frameKind says what a frame is.
@@ -53,7 +59,8 @@ const (
 	frameSend
 	frameWrite
 	frameRead
-	frameAnswer // of a read
+	frameAtomic
+	frameAnswer // of a read or an atomic
 	frameAck
 	frameNak // the peer could not do a request
 	frameBye
@@ -68,8 +75,8 @@ type frame struct {
 	to, from *pair
 	point    *point
 	source   netip.AddrPort
-	proposal verbs.Proposal
-	why      verbs.Failure
+	proposal provider.Proposal
+	why      provider.Failure
 	err      error
 	data     []byte
 	address  uint64
@@ -79,49 +86,80 @@ type frame struct {
 	flags    verbs.RequestFlags
 	op       verbs.Opcode
 	status   verbs.Status
+	// number is that of the request, which signalled says is to be acknowledged.
+	number        uint64
+	signalled     bool
+	immediate     uint32
+	compare, swap uint64
 }
 
 func (d *device) Attributes() verbs.Attributes { return d.attributes }
 
-func (d *device) Register(r verbs.Registration) (verbs.Registered, error) {
-	d.key += 0x101
-	d.regions[d.key] = &region{Registration: r}
-	return verbs.Registered{LKey: d.key, RKey: d.key, Address: uint64(d.key) << 32}, nil
+// happen has the next Progress report an event.
+func (d *device) happen(e provider.Event) {
+	d.inbox.Lock()
+	d.events = append(d.events, e)
+	d.inbox.Unlock()
+	d.Wake()
 }
 
-func (d *device) Deregister(lkey uint32) error {
-	delete(d.regions, lkey)
+// domain is a protection domain.
+type domain struct{ device *device }
+
+func (d *device) NewProtectionDomain() (provider.ProtectionDomain, error) {
+	return &domain{d}, nil
+}
+
+func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
+	on := d.device
+	on.adapter.Lock()
+	defer on.adapter.Unlock()
+	on.key += 0x101
+	on.regions[on.key] = &region{domain: d, data: data, access: access}
+	return provider.Registered{LKey: on.key, RKey: on.key, Address: uint64(on.key) << 32}, nil
+}
+
+func (d *domain) Deregister(r provider.Registered) error {
+	d.device.adapter.Lock()
+	defer d.device.adapter.Unlock()
+	delete(d.device.regions, r.LKey)
 	return nil
 }
 
+func (d *domain) Close() error { return nil }
+
 // reach returns n bytes that a peer names, or false if it may not.
-func (d *device) reach(domain *verbs.ProtectionDomain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
+func (d *device) reach(domain *domain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
 	}
 	r := d.regions[key]
 	off := address - uint64(key)<<32
-	if r == nil || r.revoked || r.Domain != domain || r.Access&need == 0 || off > uint64(len(r.Data)) || uint64(n) > uint64(len(r.Data))-off {
+	if r == nil || r.revoked || r.domain != domain || r.access&need == 0 || off > uint64(len(r.data)) || uint64(n) > uint64(len(r.data))-off {
 		return nil, false
 	}
-	return r.Data[off : off+uint64(n)], true
+	return r.data[off : off+uint64(n)], true
 }
 
 // revoke ends what peers may do by a key, or returns false if it is not theirs.
-func (d *device) revoke(domain *verbs.ProtectionDomain, key uint32) bool {
+func (d *device) revoke(domain *domain, key uint32) bool {
 	r := d.regions[key]
-	if r == nil || r.revoked || r.Domain != domain {
+	if r == nil || r.revoked || r.domain != domain {
 		return false
 	}
 	r.revoked = true
 	return true
 }
 
-func (d *device) NewQueuePair(c verbs.QueuePairConfig) (verbs.QueuePair, error) {
-	return &pair{device: d, config: c}, nil
+func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, provider.EndpointAttributes, error) {
+	p := &pair{device: d, config: c, domain: c.Domain.(*domain)}
+	p.shared, _ = c.Shared.(*sharedReceives)
+	granted := c.Attributes
+	granted.MaxRequests++ // as adapters do that round up
+	return p, granted, nil
 }
 
-func (d *device) Listen(c verbs.ServicePointConfig) (verbs.ServicePoint, error) {
+func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, error) {
 	n := d.network
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -161,7 +199,7 @@ func (d *device) Close() error {
 	for i := range frames {
 		switch f := &frames[i]; f.kind {
 		case frameRequest:
-			f.from.device.send(frame{kind: frameFailed, to: f.from, why: verbs.FailureRefused, err: errReset})
+			f.from.device.send(frame{kind: frameFailed, to: f.from, why: provider.FailureRefused, err: errReset})
 		case frameAccept:
 			f.from.device.send(frame{kind: frameGone, to: f.from})
 		default:
@@ -179,8 +217,13 @@ func (d *device) Progress() (int, error) {
 	d.inbox.Lock()
 	frames := d.frames
 	d.frames = d.spare[:0]
+	events := d.events
+	d.events = nil
 	d.inbox.Unlock()
-	n := len(frames)
+	for _, e := range events {
+		d.adapter.Happened(e)
+	}
+	n := len(frames) + len(events)
 	for i := range frames {
 		frames[i].handle(d)
 	}
@@ -195,12 +238,12 @@ func (d *device) Progress() (int, error) {
 func (d *device) Idle() bool {
 	d.inbox.Lock()
 	defer d.inbox.Unlock()
-	if len(d.frames) > 0 {
+	if len(d.frames)+len(d.events) > 0 {
 		return false
 	}
 	d.due = time.Time{}
 	for _, p := range d.stalled {
-		if p.config.Receives.Len() > 0 {
+		if p.available() > 0 {
 			return false
 		}
 		if d.due.IsZero() || p.again.Before(d.due) {
@@ -243,7 +286,7 @@ func (d *device) retry() int {
 	d.stalled = nil
 	n, now := 0, time.Now()
 	for _, p := range stalled {
-		if len(p.held) > 0 && p.config.Receives.Len() == 0 && now.Before(p.again) {
+		if len(p.held) > 0 && p.available() == 0 && now.Before(p.again) {
 			d.stalled = append(d.stalled, p)
 			continue
 		}

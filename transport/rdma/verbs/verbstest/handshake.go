@@ -3,7 +3,7 @@ package verbstest
 import (
 	"net/netip"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // handshake is a request that waits for its answer.
@@ -11,13 +11,13 @@ type handshake struct {
 	device        *device
 	from          *pair
 	local, remote netip.AddrPort
-	proposal      verbs.Proposal
+	proposal      provider.Proposal
 }
 
-var _ verbs.Handshake = (*handshake)(nil)
+var _ provider.Handshake = (*handshake)(nil)
 
 // carry returns what the other side sees of a proposal.
-func (n *Network) carry(p *verbs.Proposal, pad int) verbs.Proposal {
+func (n *Network) carry(p *provider.Proposal, pad int) provider.Proposal {
 	c := *p
 	size := len(p.PrivateData)
 	if n.style == StyleInfiniBand {
@@ -33,12 +33,12 @@ func (n *Network) carry(p *verbs.Proposal, pad int) verbs.Proposal {
 // request hands a request to its service point, or refuses it.
 func (f *frame) request(d *device) {
 	h := &handshake{device: d, from: f.from, local: f.point.address, remote: f.source, proposal: f.proposal}
-	if err := f.point.config.Requests.Arrived(h, h.local, h.remote, &h.proposal); err != nil {
-		f.from.device.send(frame{kind: frameFailed, to: f.from, why: verbs.FailureRefused, err: err})
+	if err := f.point.config.Arrived(h, h.local, h.remote, &h.proposal); err != nil {
+		f.from.device.send(frame{kind: frameFailed, to: f.from, why: provider.FailureRefused, err: err})
 	}
 }
 
-func (h *handshake) Accept(qp verbs.QueuePair, answer *verbs.Proposal) {
+func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	p := qp.(*pair)
 	p.peer, p.local, p.remote, p.phase = h.from, h.local, h.remote, phaseAccepting
 	p.retries, p.serves = answer.RNRRetryCount, answer.ResponderResources
@@ -49,12 +49,12 @@ func (h *handshake) Accept(qp verbs.QueuePair, answer *verbs.Proposal) {
 }
 
 func (h *handshake) Reject(privateData []byte) {
-	answer := h.device.network.carry(&verbs.Proposal{PrivateData: privateData}, h.device.attributes.MaxRejectData)
-	h.from.device.send(frame{kind: frameFailed, to: h.from, why: verbs.FailureRejected, proposal: answer})
+	answer := h.device.network.carry(&provider.Proposal{PrivateData: privateData}, h.device.attributes.MaxRejectData)
+	h.from.device.send(frame{kind: frameFailed, to: h.from, why: provider.FailureRejected, proposal: answer})
 }
 
 func (h *handshake) Refuse() {
-	h.from.device.send(frame{kind: frameFailed, to: h.from, why: verbs.FailureRefused, err: errReset})
+	h.from.device.send(frame{kind: frameFailed, to: h.from, why: provider.FailureRefused, err: errReset})
 }
 
 // gone reports whether a device is closed.

@@ -94,9 +94,9 @@ func (h *memoryHarness) ReadsUnderWay(tb testing.TB, ep *verbs.Endpoint) int {
 	h.network.mu.Lock()
 	defer h.network.mu.Unlock()
 	if p := h.network.pairs[i.Local]; p != nil {
-		return len(p.reads)
+		return p.reads
 	}
-	return len(h.network.pairs[i.Remote].peer.reads) // the passive side has its listener's port
+	return h.network.pairs[i.Remote].peer.reads // the passive side has its listener's port
 }
 
 // open opens a host that has the particulars given.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Style is what a Network behaves like.
@@ -17,7 +18,8 @@ const (
 	// that speaks first; a Send or Write is done when it is on its way.
 	StyleIWARP Style = iota
 	// StyleInfiniBand pads private data, carries the connection's parameters, waits
-	// for receives (RNR), and completes what the peer has acknowledged.
+	// for receives (RNR), has immediate data and atomics, and completes what the peer has
+	// acknowledged, which it does for requests that are signalled.
 	StyleInfiniBand
 )
 
@@ -65,7 +67,7 @@ func (h *Host) Name() string { return "memory" }
 func (h *Host) Interfaces() ([]string, error) { return []string{h.Addr.String()}, nil }
 
 // Open opens the interface. Two may not be open at one address.
-func (h *Host) Open(string) (verbs.Device, error) {
+func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 	n := h.Network
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,7 +75,7 @@ func (h *Host) Open(string) (verbs.Device, error) {
 		return nil, verbs.ErrInsufficientResources
 	}
 	d := &device{
-		network: n, addr: h.Addr, attributes: attributes(n.style, h.Addr, h.QoS),
+		network: n, adapter: a, addr: h.Addr, attributes: attributes(n.style, h.Addr, h.QoS),
 		awake: make(chan struct{}, 1), regions: map[uint32]*region{}, key: 0x100,
 	}
 	d.attributes.Multipath = h.Multipath
@@ -99,6 +101,7 @@ func attributes(style Style, addr netip.Addr, qos []verbs.QoS) verbs.Attributes 
 	}
 	if style == StyleInfiniBand {
 		a.MaxRequestData, a.MaxAcceptData, a.MaxRejectData = 56, 196, 148
+		a.ImmediateData, a.Atomics = true, true
 		a.PadsPrivateData, a.CarriesConnParam, a.WaitsForReceive, a.ActiveSpeaksFirst = true, true, true, false
 		a.MinRNRTimer = 655360 * time.Microsecond
 	}
@@ -139,7 +142,7 @@ var (
 )
 
 // dial sends the request of a pair to the listener at remote.
-func (n *Network) dial(p *pair, remote netip.AddrPort, proposal verbs.Proposal) {
+func (n *Network) dial(p *pair, remote netip.AddrPort, proposal provider.Proposal) {
 	n.mu.Lock()
 	n.bind(p)
 	fault, at := n.faults[remote.Addr()], n.points[remote]
@@ -148,12 +151,12 @@ func (n *Network) dial(p *pair, remote netip.AddrPort, proposal verbs.Proposal) 
 	switch {
 	case fault == FaultSilence:
 	case fault == FaultTransport:
-		p.device.send(frame{kind: frameFailed, to: p, why: verbs.FailureRefused, err: errReset})
+		p.device.send(frame{kind: frameFailed, to: p, why: provider.FailureRefused, err: errReset})
 	case host == nil && !left:
-		p.device.send(frame{kind: frameFailed, to: p, why: verbs.FailureUnreachable, err: errNoHost})
+		p.device.send(frame{kind: frameFailed, to: p, why: provider.FailureUnreachable, err: errNoHost})
 	case at == nil:
 		p.contacted = true
-		p.device.send(frame{kind: frameFailed, to: p, why: verbs.FailureRefused, err: verbs.ErrNotListening})
+		p.device.send(frame{kind: frameFailed, to: p, why: provider.FailureRefused, err: verbs.ErrNotListening})
 	default:
 		p.contacted = true
 		host.send(frame{kind: frameRequest, point: at, from: p, source: p.local, proposal: proposal})

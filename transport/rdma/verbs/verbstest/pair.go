@@ -1,10 +1,12 @@
 package verbstest
 
 import (
+	"fmt"
 	"net/netip"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // phase is how far a pair has come.
@@ -25,17 +27,24 @@ const retriesForever = 7
 // pair is a queue pair.
 type pair struct {
 	device        *device
-	config        verbs.QueuePairConfig
+	config        provider.QueuePairConfig
+	domain        *domain
+	shared        *sharedReceives
 	phase         phase
 	peer          *pair
 	local, remote netip.AddrPort
 	contacted     bool
 	// silent says that this is a passive side whose active side has not spoken.
 	silent bool
-	// unacknowledged are Sends and Writes, reads are Reads, both in order.
-	unacknowledged, reads []*verbs.Request
-	// serves is how many Reads of the peer may be under way.
-	serves int
+	// posted are the receives of the endpoint that no message has taken.
+	posted []*provider.Receive
+	// quiet counts the requests since the last one that is signalled, last is the number of
+	// the last one, draining says that no more are posted.
+	quiet    int
+	last     uint64
+	draining bool
+	// reads counts Reads and atomics under way, serves is how many of the peer may be.
+	reads, serves int
 	// held are frames that wait for a receive, the first of them. It has been tried, may
 	// be tried left times more, and is at the time again. retries is how often each may.
 	held          []frame
@@ -45,9 +54,9 @@ type pair struct {
 	stalled       bool
 }
 
-var _ verbs.QueuePair = (*pair)(nil)
+var _ provider.QueuePair = (*pair)(nil)
 
-func (p *pair) Connect(remote netip.AddrPort, proposal *verbs.Proposal) (netip.AddrPort, error) {
+func (p *pair) Connect(remote netip.AddrPort, proposal *provider.Proposal) (netip.AddrPort, error) {
 	if remote.Addr().Is4() != p.device.addr.Is4() {
 		return netip.AddrPort{}, verbs.ErrInvalidAddress
 	}
@@ -68,36 +77,95 @@ func (p *pair) RequestsPosted() {
 	for r := p.config.Sends.Next(); r != nil; r = p.config.Sends.Next() {
 		p.start(r)
 	}
+	if p.draining && p.quiet > 0 { // an empty Write that is signalled
+		p.quiet = 0
+		p.peer.device.send(frame{kind: frameWrite, op: provider.OpWrite, to: p.peer, number: p.last, signalled: true})
+	}
 }
 
-func (p *pair) start(r *verbs.Request) {
-	f := frame{to: p.peer, flags: r.Flags, address: r.RemoteAddress, key: r.RKey, length: r.Length}
-	switch r.Op {
-	case verbs.OpRead:
+func (p *pair) Drain() {
+	p.draining = true
+	p.RequestsPosted()
+}
+
+func (p *pair) start(r *provider.Request) {
+	f := frame{
+		to: p.peer, op: r.Op, flags: r.Flags, address: r.RemoteAddress, key: r.RKey, length: r.Length,
+		number: r.Number, signalled: p.signals(r), immediate: r.Immediate, compare: r.Compare, swap: r.Swap,
+	}
+	switch {
+	case r.Op.Atomic():
+		f.kind = frameAtomic
+	case r.Op == provider.OpRead:
 		f.kind = frameRead
-		p.reads = append(p.reads, r)
-		f.underWay = len(p.reads)
-		p.peer.device.send(f)
-		return
-	case verbs.OpWrite:
+	case r.Op == provider.OpWrite:
 		f.kind = frameWrite
 	default:
-		f.kind, f.key = frameSend, r.Invalidate
+		f.kind = frameSend
+		if r.Flags&provider.FlagInvalidate != 0 {
+			f.key = r.Invalidate
+		}
 	}
-	f.data = make([]byte, 0, r.Length)
-	for i := range r.Segments {
-		f.data = append(f.data, r.Segments[i].Data...)
+	if r.Op.Reads() {
+		p.reads++
+		f.underWay = p.reads
+	} else {
+		f.data = make([]byte, 0, r.Length)
+		for i := range r.Segments {
+			f.data = append(f.data, r.Segments[i].Data...)
+		}
 	}
 	p.peer.device.send(f)
-	if p.device.network.style == StyleInfiniBand {
-		p.unacknowledged = append(p.unacknowledged, r)
-	} else {
+	if p.device.network.style == StyleIWARP && !r.Op.Reads() {
 		p.config.Sends.Done(r)
 	}
 }
 
-// ReceivesPosted lets a message that waits have its receive.
-func (p *pair) ReceivesPosted() { p.resume() }
+// signals reports whether a request is to be acknowledged: if the consumer wants its
+// completion, if it is answered anyway, and often enough for the queue to have room again.
+func (p *pair) signals(r *provider.Request) bool {
+	if p.device.network.style == StyleIWARP {
+		return false
+	}
+	p.last = r.Number
+	p.quiet++
+	if r.Flags&provider.FlagUnsignalled != 0 && !r.Op.Reads() && 2*p.quiet < p.config.Attributes.MaxRequests {
+		return false
+	}
+	p.quiet = 0
+	return true
+}
+
+// finished takes note that a request is done and, on InfiniBand, all before it.
+func (p *pair) finished(number uint64) {
+	if p.device.network.style == StyleInfiniBand {
+		p.config.Sends.DoneBefore(number + 1)
+	} else {
+		p.config.Sends.Done(p.config.Sends.At(number))
+	}
+	p.RequestsPosted()
+}
+
+// failed takes note that the peer could not do a request. On iWARP a Send or Write is done
+// when it is on its way.
+func (p *pair) failed(f *frame) {
+	infiniBand := p.device.network.style == StyleInfiniBand
+	if infiniBand {
+		p.config.Sends.DoneBefore(f.number)
+	}
+	if infiniBand || f.op.Reads() {
+		p.config.Sends.Fail(p.config.Sends.At(f.number), f.status)
+	}
+	p.broken(fmt.Errorf("peer: %v", f.status))
+}
+
+// ReceivesPosted takes them all. A message that waits has its receive.
+func (p *pair) ReceivesPosted() {
+	for r := p.config.Receives.Next(); r != nil; r = p.config.Receives.Next() {
+		p.posted = append(p.posted, r)
+	}
+	p.resume()
+}
 
 func (p *pair) Disconnect() {
 	p.phase = phaseClosing
@@ -118,7 +186,7 @@ func (p *pair) Close() { p.Abort() }
 
 // die forgets everything.
 func (p *pair) die() {
-	p.phase, p.held, p.reads, p.unacknowledged = phaseDead, nil, nil, nil
+	p.phase, p.held, p.posted = phaseDead, nil, nil
 	n := p.device.network
 	n.mu.Lock()
 	defer n.mu.Unlock()

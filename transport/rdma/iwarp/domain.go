@@ -1,0 +1,44 @@
+package iwarp
+
+import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+
+// domain is a protection domain. It is told from others by its address.
+type domain struct{ device *device }
+
+var _ provider.ProtectionDomain = (*domain)(nil)
+
+// NewProtectionDomain implements provider.Device.
+func (d *device) NewProtectionDomain() (provider.ProtectionDomain, error) {
+	return &domain{device: d}, nil
+}
+
+// Register implements provider.ProtectionDomain. Nothing is pinned.
+func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
+	d.device.adapter.Lock()
+	defer d.device.adapter.Unlock()
+	m, err := d.device.regions.add(d, data, access)
+	if err != nil {
+		return provider.Registered{}, err
+	}
+	return provider.Registered{LKey: m.stag, RKey: m.stag, Address: m.address}, nil
+}
+
+// Deregister implements provider.ProtectionDomain. What is about to be written from the
+// memory, such as a Read Response that is half written, is written from a copy, so that it
+// may go at once.
+func (d *domain) Deregister(r provider.Registered) error {
+	d.device.adapter.Lock()
+	defer d.device.adapter.Unlock()
+	m := d.device.regions.find(r.LKey)
+	if m == nil {
+		return provider.ErrInvalidHandle
+	}
+	d.device.regions.remove(m)
+	for p := range d.device.pairs {
+		p.tx.detach(m.data)
+	}
+	return nil
+}
+
+// Close implements provider.ProtectionDomain.
+func (d *domain) Close() error { return nil }

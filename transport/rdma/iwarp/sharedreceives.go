@@ -1,0 +1,91 @@
+package iwarp
+
+import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+
+// sharedReceives is a shared receive queue. A message takes the receive that was posted
+// last, because its memory is the most likely to be in a cache.
+type sharedReceives struct {
+	posted []*provider.Receive
+	// limit is the number below which reached is called, or 0.
+	limit   int
+	reached func()
+}
+
+var _ provider.SharedReceiveQueue = (*sharedReceives)(nil)
+
+// NewSharedReceiveQueue implements provider.Device.
+func (d *device) NewSharedReceiveQueue(c provider.SharedReceiveConfig) (provider.SharedReceiveQueue, error) {
+	return &sharedReceives{posted: make([]*provider.Receive, 0, c.MaxReceives), reached: c.LimitReached}, nil
+}
+
+// Post implements provider.SharedReceiveQueue.
+func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted, r) }
+
+// SetLimit implements provider.SharedReceiveQueue.
+func (s *sharedReceives) SetLimit(n int) error {
+	s.limit = n
+	s.watch()
+	return nil
+}
+
+// Close implements provider.SharedReceiveQueue.
+func (s *sharedReceives) Close() { s.posted = nil }
+
+// peek returns what drop takes, or nil.
+func (s *sharedReceives) peek() *provider.Receive {
+	if len(s.posted) == 0 {
+		return nil
+	}
+	return s.posted[len(s.posted)-1]
+}
+
+// drop takes a receive, of which there is one.
+func (s *sharedReceives) drop() {
+	s.posted = s.posted[:len(s.posted)-1]
+	s.watch()
+}
+
+// watch says that the limit is passed.
+func (s *sharedReceives) watch() {
+	if len(s.posted) < s.limit {
+		s.limit = 0
+		s.reached()
+	}
+}
+
+// peekReceive returns the receive that the next message takes, or nil.
+func (p *queuePair) peekReceive() *provider.Receive {
+	if p.shared != nil {
+		return p.shared.peek()
+	}
+	return p.config.Receives.Peek()
+}
+
+// takeReceive takes it.
+func (p *queuePair) takeReceive() *provider.Receive {
+	if p.shared == nil {
+		return p.config.Receives.Next()
+	}
+	r := p.shared.peek()
+	if r != nil {
+		p.shared.drop()
+	}
+	return r
+}
+
+// deliver completes a message without flags in the receive that peekReceive has returned.
+func (p *queuePair) deliver(r *provider.Receive, length int) {
+	if p.shared != nil {
+		p.shared.drop()
+	}
+	p.config.Receives.Deliver(r, length)
+}
+
+// abandon ends a message that is under way. Package verbs flushes a receive of the endpoint
+// itself.
+func (p *queuePair) abandon() {
+	if m := p.rx.message; m != nil && p.shared != nil {
+		p.rx.message = nil
+		p.config.Receives.Fail(m, provider.StatusFlushed)
+	}
+}

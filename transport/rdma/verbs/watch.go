@@ -1,0 +1,69 @@
+package verbs
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+// Watch has a queue take what happens to the adapter as a whole (the asynchronous EVD of
+// dat_ia_open(3DAT)): EventRemoved, EventPortDown, EventPortUp and EventAddressChanged, as
+// far as its provider learns of them. It replaces the queue of an earlier call; nil ends
+// that. It is ErrInvalidParameter when completion flags that feed the queue do not allow it.
+func (a *Adapter) Watch(q *CompletionQueue) error {
+	const op = "watch"
+	a.mu.Lock()
+	defer a.unlock()
+	if a.closed || q != nil && !q.valid(a) {
+		return a.err(op, ErrInvalidHandle)
+	}
+	if q != nil {
+		q.feeds.add(StreamAdapter, 0, 1)
+		if !q.feeds.legal() {
+			q.feeds.add(StreamAdapter, 0, -1)
+			return a.err(op, ErrInvalidParameter)
+		}
+	}
+	if a.events != nil {
+		a.events.feeds.add(StreamAdapter, 0, -1)
+	}
+	a.events = q
+	return nil
+}
+
+// tell queues an event of the adapter.
+func (a *Adapter) tell(t EventType, err error) {
+	if a.events != nil {
+		a.events.push(&Completion{Stream: StreamAdapter, Event: &Event{Type: t, Err: err}}, true)
+	}
+}
+
+// owner is the adapter as its device sees it.
+type owner Adapter
+
+var _ provider.Adapter = (*owner)(nil)
+
+// Lock implements provider.Adapter.
+func (o *owner) Lock() { o.mu.Lock() }
+
+// Unlock implements provider.Adapter.
+func (o *owner) Unlock() { o.mu.Unlock() }
+
+// Happened implements provider.Adapter. A removal is acted on when Progress has returned,
+// because what it ends is the provider's.
+func (o *owner) Happened(e provider.Event) {
+	a := (*Adapter)(o)
+	switch e.Kind {
+	case provider.EventRemoved:
+		a.removal = ErrRemoved
+		if e.Err != nil {
+			a.removal = fmt.Errorf("%w: %w", ErrRemoved, e.Err)
+		}
+	case provider.EventPortDown:
+		a.tell(EventPortDown, e.Err)
+	case provider.EventPortUp:
+		a.tell(EventPortUp, e.Err)
+	case provider.EventAddressChanged:
+		a.tell(EventAddressChanged, e.Err)
+	}
+}
