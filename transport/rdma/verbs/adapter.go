@@ -230,8 +230,8 @@ func (a *Adapter) conclude() {
 func (a *Adapter) err(op string, cause error) error { return newError(op, a.provider, "", cause) }
 
 // newError makes an OpError, taking the fault out of its cause.
-func newError(op, provider, peer string, cause error) error {
-	e := &OpError{Op: op, Provider: provider, Peer: peer, Fault: ErrInsufficientResources, Err: cause}
+func newError(op, name, peer string, cause error) error {
+	e := &OpError{Op: op, Provider: name, Peer: peer, Fault: ErrInsufficientResources, Err: cause}
 	var fault Fault
 	if errors.As(cause, &fault) {
 		e.Fault = fault

@@ -9,7 +9,7 @@ import (
 
 // Fault is a return code of the manual pages. It is an error, and errors.Is finds
 // in it the errno that librdmacm would have set (rdma_connect(3), RETURN VALUE).
-type Fault = provider.Fault
+type Fault = provider.Fault //nolint:errname // as there
 
 // The faults, named as on the pages (DAT_INVALID_STATE is ErrInvalidState).
 const (

@@ -37,9 +37,10 @@ const (
 	// EventRemoved says that the adapter has ended because its device is gone or has
 	// failed: every endpoint and queue of it is dead.
 	EventRemoved
-	// EventPortDown and EventPortUp say that the adapter's port lost or has its link. A
-	// connection that fails of it says so by an event of its own.
+	// EventPortDown says that the adapter's port lost its link. A connection that fails of it
+	// says so by an event of its own.
 	EventPortDown
+	// EventPortUp says that the port has its link.
 	EventPortUp
 	// EventAddressChanged says that addresses of the adapter's interface have changed:
 	// listeners and cards that name the old ones may be out of date.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // Harness makes the adapters that Run tests. One harness serves one subtest.
@@ -40,6 +41,8 @@ const (
 	// FaultMultipath is an adapter, Scene.Adapter, that has several paths, which the
 	// others have not. The suite closes it.
 	FaultMultipath
+	// FaultDevice is what happens to a device as a whole: Scene.Happen.
+	FaultDevice
 )
 
 // Virtual is a Harness whose adapters wait for nothing but channels and timers of the
@@ -65,6 +68,8 @@ type Scene struct {
 	QoS     verbs.QoS
 	// Cut breaks the connection of an endpoint so that both ends see it fail.
 	Cut func(ep *verbs.Endpoint)
+	// Happen has the device of an adapter of the harness report an event.
+	Happen func(a *verbs.Adapter, e provider.Event)
 }
 
 // memoryHarness opens hosts of a Network.
@@ -126,6 +131,13 @@ func (h *memoryHarness) Inject(tb testing.TB, f Fault) (Scene, bool) {
 		s.Adapter = h.open(tb, Host{}) // as all are
 	case FaultMultipath:
 		s.Adapter = h.open(tb, Host{Multipath: true})
+	case FaultDevice:
+		s.Happen = func(a *verbs.Adapter, e provider.Event) {
+			h.network.mu.Lock()
+			d := h.network.hosts[netip.MustParseAddr(a.Attributes().Interface)]
+			h.network.mu.Unlock()
+			d.happen(e)
+		}
 	case FaultCut:
 		s.Cut = func(ep *verbs.Endpoint) {
 			if i, err := ep.Query(); err == nil {
