@@ -180,7 +180,7 @@ func testSharedOrder(r *rig) {
 			posted[k]++
 			r.a.send(pairs[k].active, 1, i, 1)
 		}
-		var used []uint64
+		used := make([]uint64, 0, slots)
 		for i := range slots {
 			k := i % 2
 			c := r.p.completion(pairs[k].passive, verbs.StreamReceive)
@@ -212,9 +212,9 @@ func testGranted(r *rig) {
 	for i := range granted.MaxReceives {
 		r.p.receive(m.passive, uint64(i), 0, granted.MaxRequestSegments)
 	}
-	list := make([]verbs.Segment, granted.MaxRequestSegments)
-	for i := range list {
-		list[i] = r.a.region.Segment(i, 1)
+	list := make([]verbs.Segment, 0, granted.MaxRequestSegments+1)
+	for i := range granted.MaxRequestSegments {
+		list = append(list, r.a.region.Segment(i, 1))
 	}
 	r.ok("segments", m.active.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend, Segments: list}))
 	r.is("one segment more", m.active.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: append(list, list[0])}), verbs.ErrInvalidParameter)
@@ -234,8 +234,9 @@ func testGranted(r *rig) {
 // testUnpolled has as many completions outstanding as several endpoints may have, on both
 // sides, before any is taken.
 func testUnpolled(r *rig) {
-	var pairs []*meeting
-	for range 4 {
+	const count = 4
+	pairs := make([]*meeting, 0, count)
+	for range count {
 		pairs = append(pairs, r.connected())
 	}
 	n := min(r.a.attributes().MaxRequests, r.p.attributes().MaxReceives)
