@@ -19,9 +19,9 @@ type Config struct {
 	// RequestTimeout is how long a peer may take from TCP's accept to the end of its
 	// MPA request. 0 means 5 s.
 	RequestTimeout time.Duration
-	// ReplyTimeout is how long a peer may take from our MPA request to the end of its
-	// reply, and after our reply to its first FPDU. 0 means 10 s.
-	ReplyTimeout time.Duration
+	// StartTimeout is how long a peer may take from our MPA reply to its first FPDU. 0
+	// means 10 s. How long it may take to its own reply is for the consumer to say.
+	StartTimeout time.Duration
 	// CloseTimeout is how long a peer may take to end its side of a connection that
 	// this side has ended. 0 means 5 s.
 	CloseTimeout time.Duration
@@ -56,7 +56,7 @@ func (c Config) populate() Config {
 		}
 	}
 	def(&c.RequestTimeout, 5*time.Second)
-	def(&c.ReplyTimeout, 10*time.Second)
+	def(&c.StartTimeout, 10*time.Second)
 	def(&c.CloseTimeout, 5*time.Second)
 	def(&c.UserTimeout, 20*time.Second)
 	def(&c.Pause, 300*time.Millisecond)

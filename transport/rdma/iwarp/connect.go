@@ -97,8 +97,7 @@ func (p *queuePair) runConnecting() int {
 		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return 1
 	}
-	p.request, p.state = nil, pairReplying
-	p.device.setTimer(&p.timer, p.device.config.ReplyTimeout)
+	p.request, p.state = nil, pairReplying // for as long as the consumer likes: verbs keeps its timeout
 	return 1 + p.runReplying()
 }
 
@@ -142,7 +141,6 @@ func (p *queuePair) runReplying() int {
 		return 1
 	}
 	p.begin()
-	p.device.timers.stop(&p.timer)
 	p.state = pairOpen
 	answer := provider.Proposal{
 		PrivateData: private, ResponderResources: depthOf(p.agreed.PeerIRD), InitiatorDepth: depthOf(p.agreed.PeerORD),
@@ -155,7 +153,6 @@ func (p *queuePair) runReplying() int {
 	p.tx.rtr = p.agreed.RTR
 	p.tx.held = false
 	p.device.touch(p)
-	p.device.timers.stop(&p.timer)
 	if !p.agreed.Kin {
 		p.nudges = nudgesMax
 		p.await()

@@ -11,8 +11,6 @@ import (
 // Causes that events and errors carry beside those of mpa, ddp and rdmap and the
 // errno of the system.
 var (
-	// ErrNoReply says that the peer took the connection and sent no MPA reply in time.
-	ErrNoReply = errors.New("iwarp: no MPA reply in time")
 	// ErrNoFirstMessage says that an accepted peer sent no first FPDU in time.
 	ErrNoFirstMessage = errors.New("iwarp: no first FPDU in time")
 	// ErrHungUp says that the peer closed the connection in place of an MPA reply or

@@ -17,7 +17,7 @@ import (
 
 // hasty is a configuration with short deadlines.
 func hasty() iwarp.Config {
-	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, ReplyTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Hour}
+	return iwarp.Config{RequestTimeout: 30 * time.Millisecond, StartTimeout: 30 * time.Millisecond, CloseTimeout: 30 * time.Millisecond, Pause: time.Hour}
 }
 
 // TestFaultConnect is item 1.
@@ -46,7 +46,19 @@ func TestFaultConnect(t *testing.T) {
 	})
 	t.Run("taken and not answered", func(t *testing.T) {
 		_, at := host(t)
-		try(t, at, time.Minute, verbs.EventTimedOut, iwarp.ErrNoReply)
+		try(t, at, 20*time.Millisecond, verbs.EventTimedOut, nil)
+	})
+	t.Run("taken and answered late", func(t *testing.T) {
+		l, at := host(t)
+		ep := s.endpoint()
+		require.NoError(t, ep.Connect(at, verbs.ConnectOptions{Timeout: verbs.TimeoutInfinite}))
+		p := pick(t, s, l)
+		p.frame()
+		time.Sleep(2 * hasty().StartTimeout) // the timeouts of the provider have passed
+		s.poll()
+		p.send(mpa.Frame{Reply: true, CRC: true, Revision: 2, Enhanced: true, PrivateData: []byte{0x80, 4, 0x80, 4}}.Append(nil))
+		e := s.event(ep)
+		require.Equal(t, verbs.EventEstablished, e.Type, "%v", e.Err)
 	})
 	t.Run("another family than the adapter's", func(t *testing.T) {
 		err := s.endpoint().Connect(netip.MustParseAddrPort("[::1]:1"), connectOptions(nil))

@@ -51,7 +51,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 		return
 	}
 	p.begin()
-	d.setTimer(&p.timer, d.config.ReplyTimeout)
+	d.setTimer(&p.timer, d.config.StartTimeout)
 	p.readable = true
 	d.later(p)
 }

@@ -204,8 +204,6 @@ func (p *queuePair) Close() { p.Abort() }
 // expire implements the owner of a timer.
 func (p *queuePair) expire() {
 	switch p.state {
-	case pairReplying:
-		p.fail(provider.FailureTimedOut, nil, ErrNoReply)
 	case pairStarting:
 		p.fail(provider.FailureTimedOut, nil, ErrNoFirstMessage)
 	case pairOpen:

@@ -111,10 +111,13 @@ func (s *side) waitFor(ep *verbs.Endpoint) *verbs.Event {
 // TestSleepersWakeForTimers waits for events that only a clock brings.
 func TestSleepersWakeForTimers(t *testing.T) {
 	s := newSide(t, hasty(), 64)
-	_, at := host(t)
+	p := dial(t, s, s.listen().Address())
+	f, err := strangerOffer().Request(nil)
+	require.NoError(t, err)
+	p.send(f.Append(nil))
 	ep := s.endpoint()
-	require.NoError(t, ep.Connect(at, connectOptions(nil)))
-	require.ErrorIs(t, s.waitFor(ep).Err, iwarp.ErrNoReply)
+	require.NoError(t, s.request().Accept(ep, nil))
+	require.ErrorIs(t, s.waitFor(ep).Err, iwarp.ErrNoFirstMessage)
 }
 
 // TestSleepersWakeForOthersWork has one goroutine sleep while another leaves work.
