@@ -40,7 +40,7 @@
 //
 // The programs are exchanges of messages with and without the death of a rank, collective
 // operations with and without one, collective operations of which one rank calls another
-// one, and actors. TestFlawsOfTheNetworkAreFound shows that a
+// one, and actors with and without the death of a rank. TestFlawsOfTheNetworkAreFound shows that a
 // network that loses, doubles, swaps or does not announce messages is found within a few
 // seeds. The tables of breaks can be tried on the programs:
 //
@@ -64,8 +64,8 @@
 //
 // The ranks are nodes of their own, so nothing runs over shared memory. The network stands
 // in for transport/rdma, whose own recovery is not part of the job. Giving way takes no
-// virtual time. Actors are run without the death of a rank: a program that waits in
-// protoactor does not hear that it was killed.
+// virtual time. A program that waits in protoactor does not hear that it was killed, so it has to wait
+// for Rank.Ended, too.
 //
 // A seed that found a defect is listed in testdata/seeds.txt with what it found.
 package simulate

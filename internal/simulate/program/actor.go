@@ -21,6 +21,12 @@ func Actors() simulate.Program {
 	return simulate.Program{Name: "actors", Ranks: []int{1, 2, 2, 3, 5}, Main: runActors}
 }
 
+// BrokenActors is Actors, during which a rank dies: what the others send each other arrives,
+// requests to that rank end, and every watcher hears once of the end of its actor.
+func BrokenActors() simulate.Program {
+	return simulate.Program{Name: "broken-actors", Ranks: []int{2, 3, 5}, Mortal: true, Main: runActors}
+}
+
 // Streams of random numbers.
 const (
 	streamCast   = 7000 // drawn by all ranks alike
@@ -64,7 +70,10 @@ func runActors(r simulate.Rank) error {
 	if err != nil {
 		return err
 	}
-	p := &stage{rank: r, cast: c, system: s, random: r.Random(uint32(streamActors + r.Rank()))}
+	p := &stage{rank: r, cast: c, system: s, random: r.Random(uint32(streamActors + r.Rank())), mortal: -1}
+	if r.Conditions.Death != nil {
+		p.mortal = r.Conditions.Death.Rank
+	}
 	return p.run()
 }
 
@@ -74,6 +83,7 @@ type stage struct {
 	cast   cast
 	system *actors.System
 	random *rand.Rand
+	mortal int // the rank that may die, or -1
 
 	mu       sync.Mutex
 	wrong    error
@@ -159,7 +169,9 @@ func (p *stage) sink(c actor.Context) {
 		p.wrong = fmt.Errorf("letter %d of rank %d has %d bytes", m.Number, m.From, len(m.Text))
 	}
 	p.mu.Unlock()
-	p.complete <- struct{}{}
+	if m.From != p.mortal {
+		p.complete <- struct{}{}
+	}
 }
 
 // length is that of a letter's text.
@@ -213,6 +225,7 @@ func (p *stage) ask() error {
 		to := (p.rank.Rank() + i) % p.rank.Size()
 		answer, err := p.system.Root.RequestFuture(p.system.PID(to, "echo"), i, futureTime).Result()
 		switch {
+		case to == p.mortal && errors.Is(err, actor.ErrDeadLetter):
 		case err != nil:
 			return fmt.Errorf("request %d of rank %d to rank %d: %w", i, p.rank.Rank(), to, err)
 		case answer != i+1:
@@ -230,7 +243,11 @@ func (p *stage) watcher(c actor.Context) {
 		for rank := range p.rank.Size() {
 			c.Watch(p.system.PID(rank, "worker"))
 		}
-		c.Send(p.system.PID((p.rank.Rank()+1)%p.rank.Size(), "worker"), &quit{})
+		to := (p.rank.Rank() + 1) % p.rank.Size()
+		if p.mortal >= 0 {
+			to = p.rank.Rank() // who else ends the worker may die
+		}
+		c.Send(p.system.PID(to, "worker"), &quit{})
 	case *actor.Terminated:
 		rank, ok := p.system.RankOf(m.Who)
 		if !ok {
@@ -254,7 +271,7 @@ func (p *stage) await() error {
 	}
 	for rank := range p.rank.Size() {
 		for k := range p.cast.senders {
-			if p.to(rank, k) != p.rank.Rank() {
+			if p.to(rank, k) != p.rank.Rank() || rank == p.mortal {
 				continue
 			}
 			for range p.cast.letters {
@@ -263,6 +280,9 @@ func (p *stage) await() error {
 				}
 			}
 		}
+	}
+	if p.mortal >= 0 {
+		return nil
 	}
 	if err := p.rank.Calm(); err != nil {
 		return err
