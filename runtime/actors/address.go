@@ -11,8 +11,8 @@ import (
 // address is the address of the actors of a rank in its epoch.
 func address(rank int, epoch uint32) string { return port.Address(rank, epoch) }
 
-// parseAddress is the inverse of address. It takes nothing that address does not
-// make, and makes no string: every answer to a Future passes here.
+// parseAddress is the inverse of address. It accepts only what address makes. It allocates no
+// string, because every answer to a Future calls it.
 func parseAddress(a string) (rank int, epoch uint32, err error) {
 	rest, ok := strings.CutPrefix(a, port.AddressPrefix)
 	number, life, later := strings.Cut(rest, "@")
@@ -29,8 +29,8 @@ func parseAddress(a string) (rank int, epoch uint32, err error) {
 	return int(r), uint32(e), nil
 }
 
-// parseNumber parses a decimal number of so many bits at most, as it is written:
-// without a sign, and without zeros before it.
+// parseNumber parses a decimal number of at most this many bits, without sign or leading
+// zeros.
 func parseNumber(text string, bits int) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(text, 10, bits)
 	return n, err == nil && (text[0] != '0' || len(text) == 1)

@@ -1,8 +1,8 @@
 package actors
 
-// arrivalQueue is what came from the engine, in order. Plain messages that come in a row
-// through one stream are one arrival, a run: its addressee is looked up once, where they
-// go, and has them as items already.
+// arrivalQueue holds the arrivals from the engine, in order. Consecutive plain messages of one
+// stream are one arrival, a run. Its addressee is looked up once, and its messages are stored
+// as items of a mailbox.
 type arrivalQueue struct {
 	list []arrival
 	// items are the messages of the runs in list, one run after the other.
@@ -12,8 +12,8 @@ type arrivalQueue struct {
 // add appends an arrival.
 func (f *arrivalQueue) add(a *arrival) { f.list = append(f.list, *a) }
 
-// addItem appends a message that came through a stream of a rank: to the run of the stream,
-// if that is the last arrival.
+// addItem appends a message of a stream. If the last arrival is a run of that stream, it
+// appends to the run.
 func (f *arrivalQueue) addItem(from int, i item) {
 	f.items = append(f.items, i)
 	if n := len(f.list); n > 0 {
@@ -25,14 +25,14 @@ func (f *arrivalQueue) addItem(from int, i item) {
 	f.list = append(f.list, arrival{kind: arrivalRun, number: 1, source: int32(from), in: i.in})
 }
 
-// reset makes it empty, and keeps the memory.
+// reset empties the queue and keeps its memory.
 func (f *arrivalQueue) reset() {
 	clear(f.list)
 	clear(f.items)
 	f.list, f.items = f.list[:0], f.items[:0]
 }
 
-// deliverAll delivers what was taken. It returns what deliver does.
+// deliverAll delivers what was taken. Its result is that of deliver.
 func (p *inbound) deliverAll() (woke bool) {
 	items := p.taken.items
 	for i := range p.taken.list {
@@ -48,8 +48,8 @@ func (p *inbound) deliverAll() (woke bool) {
 	return woke
 }
 
-// runWhole is the length from which a run goes to its mailbox by itself, and not
-// together with others.
+// runWhole is the smallest length of a run that is copied to its mailbox by itself, not
+// collected with other messages.
 const runWhole = 16
 
 // deliverRun is deliver for a run.

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// control sends a message that needs no credit: a probe, or one of protoactor itself. The
-// error is the loss of the rank, or that of the head.
+// control sends a message that needs no credit: a probe, or a message of protoactor itself. The
+// error is the loss of the rank, or an error of the head's encoding.
 func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) error {
 	defer goruntime.KeepAlive(r)
 	for {
@@ -27,7 +27,7 @@ func (r *remote) control(kind int, number uint32, h *codec.Head, body []byte) er
 	}
 }
 
-// probe sends a probe. Actors that wait for a lost rank are told of the loss.
+// probe sends a probe. It ignores errors: the loss of the rank ends the actors' waits.
 func (r *remote) probe(p deadlock.Probe) {
 	_ = r.control(codec.KindProbe, 0, &codec.Head{}, p.Append(nil))
 }
@@ -35,14 +35,13 @@ func (r *remote) probe(p deadlock.Probe) {
 // Stop implements actor.Process.
 func (r *remote) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.Stop{}) }
 
-// SendSystemMessage implements actor.Process. What protoactor sends to a child or
-// a parent only has no meaning at another rank and is a dead letter.
+// SendSystemMessage implements actor.Process. System messages that protoactor sends only
+// between parent and child are dead letters, because these are on one rank.
 func (r *remote) SendSystemMessage(pid *actor.PID, message any) {
 	r.sendSystem(pid, message, r.key, "")
 }
 
-// sendSystem is SendSystemMessage to an actor with a key, which is that of r or, with
-// a name, of a future.
+// sendSystem is SendSystemMessage to the actor of key. That is r or, if name is set, a future.
 func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name string) {
 	h := codec.Head{Name: name}
 	var body []byte
@@ -66,7 +65,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
 		return
 	}
-	// A rank that is lost has no use for the others.
+	// The other system messages need no delivery to a lost rank.
 	if err := r.control(codec.KindSystem, number, &h, body); err != nil && number == codec.NumberStop {
 		r.s.deadLetter(pid, message, err)
 	}

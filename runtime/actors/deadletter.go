@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// deadLetter publishes a message, maybe in its envelope, that cannot be delivered, logs it,
-// and releases its memory. A sender that waits for an answer gets one.
+// deadLetter publishes a message that cannot be delivered, which may be in its envelope, logs
+// it, and releases its memory. If the sender waits for an answer, it answers.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	_, m, sender := actor.UnwrapEnvelope(message)
 	if errors.Is(why, errEnded) {
@@ -25,7 +25,7 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	s.EventStream.Publish(d)
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		s.reportLetter(d)
-		// It answers the sender.
+		// protoactor's Process of dead letters answers the sender.
 		s.DeadLetter.SendUserMessage(pid, message)
 		if strings.HasPrefix(pid.Id, futurePrefix) && pid.Address != s.Address() {
 			s.Root.Send(pid, &actor.DeadLetterResponse{Target: pid})

@@ -7,10 +7,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// endWaits ends what waits for something that cannot come any more: messages for
-// actors that did not appear, senders that wait for room, futures, the timers of actors.
-// Each of them would keep the World until its time is over, or for ever. The engine and
-// the workers have ended; an actor that has not returned is left alone.
+// endWaits ends all waits: of messages for pending actors, of senders for space, of futures, and
+// the timers of actors. Each of them would keep the World in memory until its timeout, or for
+// ever. The engine and the workers have ended. It does not touch an actor whose handler has not
+// returned.
 func (s *System) endWaits() {
 	s.closed.Store(true)
 	s.inbound.settle()
@@ -25,8 +25,8 @@ func (s *System) endWaits() {
 	s.endFutures()
 }
 
-// close wakes the senders that wait for space, and ends the actor's timer. The actor does
-// not run.
+// close wakes the senders that wait for space, and ends the actor's timer. The actor is not
+// running.
 func (m *mailbox) close() {
 	if timed, ok := m.invoker.(interface{ CancelReceiveTimeout() }); ok {
 		timed.CancelReceiveTimeout()
@@ -38,7 +38,7 @@ func (m *mailbox) close() {
 	}
 }
 
-// endFutures answers the requests to actors of this rank that nobody has answered.
+// endFutures answers the open requests to actors of this rank with dead letters.
 func (s *System) endFutures() {
 	var open []string
 	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {

@@ -14,7 +14,7 @@ var (
 	// ErrUnregistered refuses a message whose type is not registered, see RegisterType.
 	ErrUnregistered = codec.ErrUnregistered
 	// ErrRoute refuses a message for which a router has no receiver.
-	ErrRoute = errors.New("no message for this router")
+	ErrRoute = errors.New("the router has no receiver for the message")
 	// ErrUnknownActor says that no actor of that name appeared in time.
 	ErrUnknownActor = errors.New("no actor of that name appeared")
 	// ErrStopped says that the actor stopped before it received the message.
@@ -23,7 +23,7 @@ var (
 	ErrMailboxFull = errors.New("mailbox and outbox are full")
 	// ErrNoRank refuses an address that is no rank of this World.
 	ErrNoRank = errors.New("no such rank")
-	// ErrStale refuses a PID of a rank's earlier life.
+	// ErrStale refuses a PID of a rank from before its restart.
 	ErrStale = errors.New("the rank was restarted in the meantime")
 	// ErrMessage refuses a message of a type that an actor of this package does not accept.
 	ErrMessage = errors.New("the actor does not accept messages of this type")
@@ -39,12 +39,12 @@ var (
 type DeadLetter struct {
 	// PID is the addressee.
 	PID *actor.PID
-	// Message is the message; nil if this rank does not have it any more. A
+	// Message is the message, or nil if this rank does not have it any more. A
 	// *runtime.Message is released after the event.
 	Message any
 	// Sender is the actor that expects an answer, or nil.
 	Sender *actor.PID
-	// Reason is why.
+	// Reason is the cause.
 	Reason error
 }
 
@@ -56,7 +56,7 @@ func (d *DeadLetter) Error() string {
 // Unwrap returns the reason.
 func (d *DeadLetter) Unwrap() error { return d.Reason }
 
-// name is a PID in one word.
+// name returns a PID as one word.
 func name(pid *actor.PID) string {
 	if pid == nil {
 		return "nobody"

@@ -14,10 +14,9 @@ import (
 var ErrMember = errors.New("not a member of the group")
 
 // Group is a communicator whose members are actors, one or several of each rank.
-// A round of it, an AllReduce for example, begins for an actor with a call of
-// Contribute, which returns at once, and ends with a message: in between the actor
-// takes other messages. Rounds are collective: the n-th call of every member
-// belongs to the n-th round.
+// A round, for example an AllReduce, begins for an actor with a call of Contribute, which
+// returns at once, and ends with a message. Meanwhile the actor handles other messages. Rounds
+// are collective: the n-th call of every member belongs to the n-th round.
 type Group struct {
 	s       *System
 	comm    *runtime.Comm
@@ -25,16 +24,16 @@ type Group struct {
 
 	// mu guards the fields below it.
 	mu      sync.Mutex
-	rounds  []*round       // begun, not yet run, in order
+	rounds  []*round       // begun and not yet run, in order
 	next    int            // number of rounds[0]
 	calls   map[string]int // by id of the member
 	running bool
 }
 
-// round is what the members of this rank have contributed.
+// round holds the contributions of the members of this rank.
 type round struct {
 	here int
-	// run makes the result of sum, which is the part of this rank.
+	// run computes the result from sum, which is the part of this rank.
 	run func(c *runtime.Comm) (any, error)
 	sum any
 	err error
@@ -44,14 +43,14 @@ type round struct {
 type Result[T any] struct {
 	// Round counts from 0.
 	Round int
-	// Values are the result, which the members of a rank share: they only read it.
+	// Values are the result. The members of a rank share it and must only read it.
 	Values []T
-	// Err is the error if there is none.
+	// Err is the error of the round, or nil.
 	Err error
 }
 
-// NewGroup makes a group of actors of this rank and of those that the other
-// members of c name. It is collective over c; every rank names at least one.
+// NewGroup makes a group of actors of all ranks of c. It is collective over c. Every rank passes
+// at least one actor of its own.
 func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error) {
 	if len(members) == 0 {
 		return nil, fmt.Errorf("%w: rank %d names no actor", ErrMember, c.Rank())
@@ -65,9 +64,9 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 
 // Contribute gives a member's part of its next round. When every member of this rank has
 // given its part, and join has summed the parts in the order of the calls (into += values),
-// run is called with the sum, on a goroutine of the group and with its communicator: it
-// makes the result of all ranks, mostly by one collective. Every member of this rank
-// receives the *Result[T]. values must not be changed afterwards.
+// run is called with the sum, on a goroutine of the group and with its communicator. It computes
+// the result of all ranks, mostly by one collective. Every member of this rank receives the
+// *Result[T]. values must not be changed afterwards.
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -20,39 +20,39 @@ const (
 	arrivalProbe
 	arrivalCredit  // stream can be sent through again
 	arrivalRefused // the peer of stream has no actors
-	arrivalLost    // of a rank
-	arrivalClosed  // the stream of a receive stream has ended
-	arrivalSettle  // of a receive stream: number is what its sender has spent
+	arrivalLost    // a rank is lost
+	arrivalClosed  // a stream has ended
+	arrivalSettle  // number is the credit that the sender of a stream has spent
 )
 
-// arrival is what a peer sent, or became of it, on the way from the engine to the
-// actor. It is small because there are many.
+// arrival is an event of the engine on its way to an actor: mostly a message of a peer. It is
+// small because there are many.
 type arrival struct {
 	kind    arrivalKind
 	number  uint32 // arrivalSystem: the type; arrivalRun: of messages; arrivalSettle: bytes
 	cost    uint32
 	source  int32
 	in      *receiveStream // nil if the head had the name
-	to      *actor.PID     // nil but if the head had the name
+	to      *actor.PID     // nil unless the head had the name
 	message any
 	sender  *actor.PID
 	details *arrivalDetails
 }
 
-// arrivalDetails is what few arrivals have.
+// arrivalDetails are the fields that few arrivals need.
 type arrivalDetails struct {
 	headers map[string]string
-	// With codec the message is still to be made, from memory or from bytes.
+	// If codec is not nil, the message is not decoded yet: memory or bytes contain it.
 	codec  *codec.Type
 	bytes  []byte
 	memory *engine.Message
 	stream *engine.Stream
 	large  bool  // bytes are an announcement
-	pull   *pull // it is on its way, or there
-	err    error // why it is a dead letter
+	pull   *pull // the receive of a long message
+	err    error // the reason if it is a dead letter
 }
 
-// withDetails returns the rare part, which it makes if there is none.
+// withDetails returns the details, which it allocates if necessary.
 func (a *arrival) withDetails() *arrivalDetails {
 	if a.details == nil {
 		a.details = new(arrivalDetails)
@@ -60,26 +60,26 @@ func (a *arrival) withDetails() *arrivalDetails {
 	return a.details
 }
 
-// inbound takes what the engine hands over and delivers it. The engine's lock guards
-// its fields up to the blank line.
+// inbound takes the messages of the engine and delivers them. The engine's lock guards its
+// fields up to the blank line.
 type inbound struct {
 	s             *System
 	sources       []*source
 	queue         arrivalQueue
 	envelopes     envelopes
 	senders       senders
-	remoteFutures remoteFutures // others may read it
+	remoteFutures remoteFutures // any goroutine may read it
 
-	taken     arrivalQueue // what work is at; the serving goroutine's while it works
+	taken     arrivalQueue // being delivered; it belongs to the serving goroutine during work
 	transfers transfers
-	batch     []item // messages in a row for one actor, on their way to its mailbox
+	batch     []item // consecutive messages for the mailbox to
 	to        *mailbox
 	goroutine atomic.Uintptr
 	box       *mailbox // the inline actor that the serving goroutine runs
-	next      *mailbox // what it is to run when it has left
+	next      *mailbox // the actor that it runs after it has left Serve
 
-	// announced says which types a rank knows, a bit each; nobodies has one remote
-	// of each rank, for what needs no stream of its own.
+	// announced has a bit for each type that was defined to a rank. nobodies has one remote for
+	// each rank, for messages that need no stream.
 	announced []codec.Announced
 	nobodies  []atomic.Pointer[remote]
 }
@@ -94,7 +94,7 @@ func (p *inbound) init(s *System) {
 	p.nobodies = make([]atomic.Pointer[remote], s.world.Size())
 }
 
-// ready reports whether there is something for work. The engine's lock is held.
+// ready reports whether work has something to do. The engine's lock is held.
 func (p *inbound) ready() bool {
 	if len(p.taken.list) == 0 && len(p.queue.list) > 0 {
 		p.taken, p.queue = p.queue, p.taken
@@ -102,7 +102,7 @@ func (p *inbound) ready() bool {
 	return len(p.taken.list) > 0 || p.s.local.some.Load() || p.transfers.over()
 }
 
-// ActorMessage implements engine.ActorReceiver: it decodes what a peer sent.
+// ActorMessage implements engine.ActorReceiver: it decodes a message of a peer.
 func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, memory *engine.Message) {
 	if memory == nil && p.plain(from, w, body) {
 		return
@@ -140,14 +140,14 @@ func (p *inbound) ActorMessage(from int, w engine.ActorMessage, body []byte, mem
 		}
 	}
 	if err != nil {
-		a.kind, a.withDetails().err = arrivalMessage, err // a dead letter, whatever it was to be
+		a.kind, a.withDetails().err = arrivalMessage, err // a dead letter
 	}
 	p.queue.add(&a)
 }
 
-// plain is the fast path of the most frequent messages: of a type that is decoded by
-// copying, with a sender of the peer alone in the head, or answers. It returns false for
-// any other, and for what is malformed.
+// plain is the fast path for the most frequent messages: those of a type that is decoded by
+// copying, whose head contains at most a sender of the peer, and answers. It returns false for
+// any other message, and for a malformed one.
 func (p *inbound) plain(from int, w engine.ActorMessage, body []byte) bool {
 	src := p.sources[from]
 	kind, n := codec.SplitTag(w.Tag)
@@ -199,7 +199,7 @@ func (p *inbound) future(id []byte) *actor.PID {
 	return p.s.NewLocalPID(string(id))
 }
 
-// address finds out who a message is for and from.
+// address finds the addressee and the sender of a message.
 func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head []byte) error {
 	if w.Stream != 0 {
 		if a.in = src.receiveStream(w.Stream); a.in == nil {
@@ -219,14 +219,14 @@ func (p *inbound) address(a *arrival, src *source, w engine.ActorMessage, head [
 	return nil
 }
 
-// parse is address for a head that has anything else than a sender of the peer.
+// parse is address for a head with more than a sender of the peer.
 func (p *inbound) parse(a *arrival, head []byte) error {
 	h, err := codec.ParseHead(head)
 	if err != nil {
 		return err
 	}
 	if len(h.Name) > 0 && a.in == nil {
-		// Its request stays open: a long answer has yet to come, and may be lost.
+		// The request stays open: a long answer has not arrived yet, and may be lost.
 		a.to = p.s.NewLocalPID(string(h.Name))
 	}
 	if h.Headers != nil {
@@ -238,8 +238,7 @@ func (p *inbound) parse(a *arrival, head []byte) error {
 	return nil
 }
 
-// contents keeps the message, which is decoded when it is delivered, without the engine's
-// lock.
+// contents stores the message for its delivery, which decodes it without the engine's lock.
 func (p *inbound) contents(a *arrival, src *source, w engine.ActorMessage, kind int, body []byte) error {
 	switch kind {
 	case codec.KindUser, codec.KindLarge:
@@ -307,7 +306,7 @@ func (p *inbound) Lost(peer int, cause error) {
 	p.queue.add(&arrival{kind: arrivalLost, source: int32(peer), details: &arrivalDetails{err: cause}})
 }
 
-// nobodyOf returns a remote of a rank that is no actor's. There is one.
+// nobodyOf returns the remote in nobodies of a rank.
 func (p *inbound) nobodyOf(rank int) *remote {
 	if r := p.nobodies[rank].Load(); r != nil {
 		return r
@@ -317,5 +316,5 @@ func (p *inbound) nobodyOf(rank int) *remote {
 	return r.(*remote)
 }
 
-// nobody is the id that no actor has.
+// nobody is an id that no actor has.
 const nobody = "$nobody"

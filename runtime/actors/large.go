@@ -12,45 +12,45 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// Where memory cannot change hands, a message that is too long for an actor message goes as
-// a message of the engine, which chooses among its protocols; an actor message announces
-// it, so that it keeps its place among the others:
+// Where a handover is impossible, a message that is too long for an actor message is sent as a
+// message of the engine, which chooses a protocol. An actor message announces it, so that it
+// keeps its place in the order of the others:
 //
 //	sender                                      receiver
 //	SendActorMessage(codec.KindUser, followed)   ------->    Irecv into the arena
 //	Isend                           =======>
-//	                                            the receive stream goes on when it is there
+//	                                            the receive stream continues when it is received
 
-// contextLarge is the engine's context of long messages. No communicator has it.
+// contextLarge is the engine's context for long messages. No communicator has it.
 const contextLarge = 1<<32 - 2
 
-// push is a long message on its way out.
+// push is a long message that is being sent.
 type push struct {
 	handle engine.Handle
 	memory port.Detached
 }
 
-// pull is a long message on its way in.
+// pull is a long message that is being received.
 type pull struct {
 	handle  engine.Handle
-	message any         // the memory it comes into, then itself
-	codec   *codec.Type // nil: it is cut off
+	message any         // the memory that it is received into, later the message
+	codec   *codec.Type // nil: it is a dead letter and truncated
 	length  int
 	over    bool
-	lost    error // it did not come
+	lost    error // it was not received
 	bad     error // it cannot be decoded
-	// It is for an arrival in kept of the receive stream, or for this one.
+	// Its arrival is in kept of the receive stream in or, if in is nil, is arrival.
 	in      *receiveStream
 	arrival arrival
 }
 
-// transfers are the long messages of a rank that are on their way.
+// transfers are the long messages that a rank is sending or receiving.
 type transfers struct {
 	tags atomic.Uint32
 	// mu guards pushes; the engine's lock may be held when it is taken.
 	mu     sync.Mutex
 	pushes []push
-	pulls  []*pull // the serving goroutine's
+	pulls  []*pull // they belong to the serving goroutine
 	some   atomic.Bool
 }
 
@@ -74,14 +74,14 @@ func (t *transfers) over() bool {
 	return false
 }
 
-// announce sends a payload as a message of the engine, and an announcement in its place. It
+// announce sends an announcement of a payload, and the payload as a message of the engine. It
 // returns false if there is no credit.
 func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	t := &r.s.inbound.transfers
 	tag := t.tags.Add(1) & engine.TagMax
 	words := f.words
 	words.Tag = codec.Tag(codec.KindLarge, len(f.head))
-	// The announcement goes with the head, which is memory of the caller's stack.
+	// The announcement is appended to the head, which is memory of the caller's stack.
 	head := codec.AppendAnnouncement(f.head, len(b.bytes), tag)
 	sent, err := r.s.engine.SendActorMessage(f.stream, words, head, nil, f.cost(len(b.bytes)))
 	if !sent {
@@ -92,7 +92,7 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 		own = r.s.world.Detach(b.memory, r.key.rank)
 	}
 	if b.buffer != nil {
-		b.buffer.bytes = nil // nobody else uses its memory while it is sent
+		b.buffer.bytes = nil // its memory must not be reused while it is sent
 	}
 	h := r.s.engine.Isend(engine.Match{Context: contextLarge, Peer: r.key.rank, Tag: int(tag)}, 0, b.bytes, engine.Standard, 0)
 	t.mu.Lock()
@@ -102,16 +102,15 @@ func (r *remote) announce(f *frame, b *payload) (bool, error) {
 	return true, nil
 }
 
-// heapMax is the longest message that is received outside of the arena if that has
-// no room.
+// heapMax is the longest message that is received into the heap if the arena is full.
 const heapMax = 64 << 20
 
-// fetch begins to receive what an arrival announces. It waits in its receive stream until it
-// is there, and so does what comes later, of which the long ones are fetched
-// meanwhile. What finds no room is a dead letter: the receive that cuts it off lets
-// its sender go on.
+// fetch begins to receive the long message that an arrival announces. The arrival waits in its
+// receive stream until the message is received, and later arrivals wait behind it; long ones
+// among these are fetched at the same time. A message without memory is a dead letter. It is
+// received truncated, which completes its send.
 func (p *inbound) fetch(a *arrival) {
-	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // it was checked when it came
+	length, tag, _ := codec.ParseAnnouncement(a.details.bytes) // it was checked on arrival
 	m, room := p.hold(a, length)
 	b, _ := p.s.world.Bytes(m)
 	from := engine.Match{Context: contextLarge, Peer: int(a.source), Tag: int(tag)}
@@ -129,8 +128,8 @@ func (p *inbound) fetch(a *arrival) {
 	a.in.kept = append(a.in.kept, *a)
 }
 
-// hold gets memory for a long message: bytes are the message itself, and the
-// rest lies in the arena. The arrival is a dead letter if there is none.
+// hold gets memory for a long message: of the heap for bytes, which are the message itself,
+// else of the arena. Without memory the arrival becomes a dead letter.
 func (p *inbound) hold(a *arrival, length int) (m any, room int) {
 	if a.details.codec != codec.Bytes || length > heapMax {
 		m, err := p.s.world.Hold(length)
@@ -145,7 +144,7 @@ func (p *inbound) hold(a *arrival, length int) (m any, room int) {
 	return p.s.world.Wrap(int(a.source), make([]byte, length)), length
 }
 
-// settle ends the transfers that are over.
+// settle ends the transfers that are complete.
 func (p *inbound) settle() {
 	t := &p.transfers
 	if !t.some.Load() {
@@ -185,8 +184,8 @@ func (p *inbound) settle() {
 	t.mu.Unlock()
 }
 
-// goOn delivers what waits at a receive stream, up to the next long message that is not
-// there.
+// goOn delivers the arrivals that wait at a receive stream, up to the next long message that is
+// not received yet.
 func (p *inbound) goOn(in *receiveStream) {
 	in.pulling = false
 	waiting := in.take()
@@ -195,13 +194,13 @@ func (p *inbound) goOn(in *receiveStream) {
 	}
 }
 
-// end makes the message of a pull that is over.
+// end decodes the message of a pull that is complete.
 func (l *pull) end(s *System) {
 	l.over = true
 	status, err := l.handle.Wait(context.Background())
 	switch {
 	case l.codec == nil:
-		s.world.Release(l.message) // it was cut off
+		s.world.Release(l.message) // it was truncated
 		l.message = nil
 		return
 	case err == nil && status.Bytes != l.length:
@@ -225,8 +224,9 @@ func (l *pull) end(s *System) {
 	}
 }
 
-// there reports whether the message of an arrival is there, and puts it in. What
-// came after a message that is lost with its sender is lost, too: no actor sees a gap.
+// there reports whether the long message of an arrival is received, and stores it in the
+// arrival. If it is lost with its sender, the later messages of the stream are lost, too, so
+// that the actor sees no gap.
 func (a *arrival) there() bool {
 	if a.details == nil || a.details.pull == nil {
 		return true

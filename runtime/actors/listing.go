@@ -25,7 +25,8 @@ var (
 	_ runtime.Explainer = (*System)(nil)
 )
 
-// Explain says how many dead letters this rank has found, if any, for gorun -explain.
+// Explain returns a line with the number of dead letters of this rank, if there are any, for
+// gorun -explain.
 func (s *System) Explain() []string {
 	n := s.deadLetters.Load()
 	if n == 0 {
@@ -35,8 +36,8 @@ func (s *System) Explain() []string {
 }
 
 // Actors lists the actors and routers that live on this rank, children after their parents:
-// those of the program, and those that make the rank's connections. Of an actor with a
-// custom mailbox little is known. It visits every actor, and waits for the engine; in an
+// those of the program, and those of the rank's connections. Of an actor with a custom mailbox,
+// only the ID and the kind are known. It visits every actor, and waits for the engine. In an
 // inline actor, which must not wait, it lists the program's actors only.
 func (s *System) Actors() []Actor {
 	all := s.world.TransportActors()
@@ -57,7 +58,7 @@ func (s *System) Actors() []Actor {
 	return all
 }
 
-// observe says what a process is, and false if it is no actor.
+// observe describes a Process. It returns false if that is no actor.
 func (s *System) observe(id string, process actor.Process) (Actor, bool) {
 	if box, ok := s.boxes.Load(id); ok {
 		return box.(*mailbox).observe(id), true
@@ -72,7 +73,7 @@ func (s *System) observe(id string, process actor.Process) (Actor, bool) {
 	}
 }
 
-// observe says how the actor is.
+// observe describes the state of the actor.
 func (m *mailbox) observe(id string) Actor {
 	a := Actor{ID: id, Kind: "worker", Restarts: int(m.restarts.Load())}
 	if m.inline {

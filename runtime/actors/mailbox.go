@@ -13,12 +13,12 @@ import (
 // turnMax is the number of messages after which an actor lets others run.
 const turnMax = 300
 
-// mailbox is what waits for one actor, in order. It runs the actor, one turn at a
-// time, on a worker or on the serving goroutine.
+// mailbox holds the messages that wait for one actor, in order. It runs the actor, one turn at
+// a time, on a worker or on the serving goroutine.
 //
-// What the senders write, what the goroutine that runs the actor writes, and what is only
-// read lie in cache lines of their own: a line that two processors write in turn costs more
-// than all the rest of a message.
+// Fields that the senders write, fields that the goroutine of the actor writes, and fields that
+// rarely change are in separate cache lines. A line that two processors write in turn costs
+// more than the rest of a message.
 type mailbox struct {
 	s       *System
 	invoker actor.MessageInvoker
@@ -29,11 +29,11 @@ type mailbox struct {
 
 	// These are read for every message and change rarely.
 	dead      atomic.Bool
-	suspended atomic.Bool   // written by whoever runs it
+	suspended atomic.Bool   // written by the goroutine that runs the actor
 	systems   atomic.Int32  // of system
-	reprieve  atomic.Int32  // messages it may take although its outbox is not empty
-	outbox    atomic.Int64  // bytes this actor has waiting for others
-	fullAt    atomic.Uint64 // posted when a sender began to wait for space; 0: none waits
+	reprieve  atomic.Int32  // messages that it may handle although its outbox is not empty
+	outbox    atomic.Int64  // bytes of this actor that wait for others
+	fullAt    atomic.Uint64 // value of posted when a sender began to wait for space; 0: none waits
 	restarts  atomic.Int32
 	// mu guards system and overflow.
 	system   []any
@@ -41,16 +41,16 @@ type mailbox struct {
 
 	// mu guards the fields up to the blank line.
 	mu        sync.Mutex
-	scheduled bool // it runs, or will
+	scheduled bool // it runs, or is in a queue to run
 	started   bool // it may be run
 	user      queue
 	posted    uint64                     // bytes of this rank ever put into user
-	limit     uint64                     // posted may grow up to there, as far as is known
-	ref       atomic.Pointer[mailboxRef] // of streams that lead here, when the first does
+	limit     uint64                     // upper bound of posted, as far as the senders know
+	ref       atomic.Pointer[mailboxRef] // for streams to this actor; nil before the first
 	_         [8]byte
 
-	// These belong to whoever runs it. Others may look at taken and left, which are
-	// published: bytes of this rank, and messages of all, that ever left.
+	// These belong to the goroutine that runs the actor. taken and left are published for
+	// others: the bytes of this rank, and the number of all messages, that have left the queue.
 	taken         uint64
 	left          uint64
 	batch         []item
@@ -80,8 +80,8 @@ func (m *mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatc
 	}
 }
 
-// Start implements actor.Mailbox. Its process was known before: messages may be
-// here already.
+// Start implements actor.Mailbox. The actor's Process is known before, so messages may have
+// arrived already.
 func (m *mailbox) Start() {
 	m.mu.Lock()
 	m.started = true
@@ -103,7 +103,7 @@ func (m *mailbox) PostSystemMessage(message any) {
 	m.arouse()
 }
 
-// arouse schedules the actor, if it is not. mu is held, and given up.
+// arouse schedules the actor, unless it is scheduled already. mu is held, and released.
 func (m *mailbox) arouse() {
 	if m.scheduled || !m.started {
 		m.mu.Unlock()
@@ -114,7 +114,7 @@ func (m *mailbox) arouse() {
 	m.schedule()
 }
 
-// schedule puts the mailbox in line.
+// schedule puts the mailbox in a queue to run.
 func (m *mailbox) schedule() {
 	if m.inline {
 		m.s.deferTask(deferredTask{run: m})
@@ -161,10 +161,10 @@ func (m *mailbox) postArrived(i item) {
 	m.arouse()
 }
 
-// accept takes messages of another rank, for which there is room always. They
-// stay the caller's. An inline actor that does not run takes them at once, one on a
-// worker is the serving goroutine's own if it has none yet and can leave. The serving
-// goroutine calls it.
+// accept takes messages of another rank, for which there is always space. items belongs to the
+// caller again afterwards. An idle inline actor handles them at once. The serving goroutine,
+// which calls accept, runs an idle actor of a worker itself if it can leave Serve and has no
+// other one to run.
 func (m *mailbox) accept(items []item, p *inbound) {
 	m.mu.Lock()
 	if !m.inline || m.scheduled || !m.started {
@@ -195,7 +195,7 @@ func (m *mailbox) accept(items []item, p *inbound) {
 	}
 }
 
-// weight is what a message of this rank takes of a mailbox.
+// weight is the size of a message of this rank in a mailbox.
 func weight(message any) uint32 {
 	n := 0
 	switch m := actor.UnwrapEnvelopeMessage(message).(type) {
@@ -211,12 +211,11 @@ func weight(message any) uint32 {
 	return uint32(min(n, 1<<30)) + actorOverhead/2
 }
 
-// held reports whether the actor may take no message because its outbox is not
-// empty.
+// held reports whether the actor may handle no message because its outbox is not empty.
 func (m *mailbox) held() bool { return m.outbox.Load() > 0 && m.reprieve.Load() <= 0 }
 
-// run runs the actor until nothing is left or its turn is over; then it returns
-// true and is to be put in line again.
+// run runs the actor until it has no message, or its turn is over. In the second case it returns
+// true, and the caller has to schedule the mailbox again.
 func (m *mailbox) run() (again bool) {
 	left := turnMax
 	for {
@@ -248,8 +247,8 @@ func (m *mailbox) fetch() {
 	m.batch, m.at, m.lent = m.user.take(), 0, false
 }
 
-// turn runs the actor while it may and there is something at hand. It returns true
-// after a panic of the actor, which is its supervisor's business.
+// turn runs the actor until the batch is empty or the actor may not run. It returns true after
+// a panic of the actor, which it reports to the supervisor.
 func (m *mailbox) turn(left *int) (failed bool) {
 	var message any
 	defer func() {
@@ -284,7 +283,7 @@ func (m *mailbox) turn(left *int) (failed bool) {
 	return false
 }
 
-// took returns what a message took of the credit of a receive stream, or of the mailbox.
+// took returns the credit of a message to its receive stream, or its space to the mailbox.
 func (m *mailbox) took(in *receiveStream, cost uint32) {
 	processor.Store64(&m.left, m.left+1)
 	if in != nil {
@@ -329,8 +328,8 @@ func (m *mailbox) invokeSystem(message any) {
 	}
 }
 
-// notice looks whether the actor has stopped. What still waits for it then are
-// dead letters.
+// notice checks whether the actor has stopped. Messages that still wait for it then become dead
+// letters.
 func (m *mailbox) notice() {
 	if m.pid == nil || m.dead.Load() {
 		return

@@ -7,19 +7,19 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A mailbox is bounded in bytes of its own rank: posted, which the senders count, less
-// taken, which the goroutine that runs the actor counts. Each reads the other's counter only
-// when it must: a sender when the limit that it knows allows no more, the goroutine that runs
-// the actor when fullAt says that a sender waits for space.
+// The bytes of its own rank in a mailbox are bounded. They are posted, which the senders count,
+// minus taken, which the goroutine that runs the actor counts. A sender reads taken only when
+// posted reaches the known limit. The goroutine that runs the actor reads posted only when
+// fullAt says that a sender waits for space.
 
-// overflow is the senders and messages that wait for space in a mailbox.
+// overflow contains the senders and messages that wait for space in a mailbox.
 type overflow struct {
-	waiting []waiting // of this rank's actors, after user
-	room    sync.Cond // others
+	waiting []waiting // messages of this rank's actors; they follow those in user
+	room    sync.Cond // of the other goroutines
 }
 
-// admits reports whether there is room for a message. An empty mailbox has room for
-// any. mu is held.
+// admits reports whether there is space for a message. An empty mailbox admits any message. mu
+// is held.
 func (m *mailbox) admits(cost uint32) bool {
 	after := m.posted + uint64(cost)
 	if after <= m.limit {
@@ -30,13 +30,13 @@ func (m *mailbox) admits(cost uint32) bool {
 	return after <= m.limit || taken == m.posted
 }
 
-// hasSpace reports whether half of what waited when a sender began to wait for space is
-// taken. The goroutine that runs the mailbox calls it, or one that holds mu.
+// hasSpace reports whether the actor has taken half of the bytes that waited when a sender
+// began to wait for space. The caller runs the mailbox or holds mu.
 func (m *mailbox) hasSpace() bool {
 	return atomic.LoadUint64(&m.taken)+uint64(m.s.cfg.Mailbox)/2 >= m.fullAt.Load() || m.dead.Load()
 }
 
-// crowd makes the mailbox fullAt. mu is held.
+// crowd sets fullAt. mu is held.
 func (m *mailbox) markFull() *overflow {
 	if m.overflow == nil {
 		m.overflow = &overflow{}
@@ -46,8 +46,8 @@ func (m *mailbox) markFull() *overflow {
 	return m.overflow
 }
 
-// postFull posts to a mailbox without room: an actor's message waits in its
-// outbox, any other goroutine waits. mu is held, and released.
+// postFull posts to a mailbox without space: a message of an actor waits in the actor's outbox,
+// any other goroutine waits. mu is held, and released.
 func (m *mailbox) postFull(i item) {
 	if m.dead.Load() {
 		m.put(i)
@@ -86,7 +86,7 @@ func (m *mailbox) postFull(i item) {
 	}
 }
 
-// refill moves what waits for room into the mailbox, and schedules the actor.
+// refill moves messages that wait for space into the mailbox, and schedules the actor.
 func (m *mailbox) refill() {
 	m.mu.Lock()
 	all := m.refilled()
@@ -94,8 +94,8 @@ func (m *mailbox) refill() {
 	m.moved(all)
 }
 
-// refilled moves what waits for room into the mailbox, if there is any, and returns
-// it for moved. mu is held.
+// refilled moves messages that wait for space into the mailbox, and returns them for moved. mu
+// is held.
 func (m *mailbox) refilled() (all []waiting) {
 	if m.fullAt.Load() == 0 || !m.hasSpace() {
 		return nil
@@ -121,7 +121,7 @@ func (m *mailbox) refilled() (all []waiting) {
 	return all
 }
 
-// moved makes the outboxes smaller from which messages were moved.
+// moved releases the space of moved messages in the outboxes of their senders.
 func (m *mailbox) moved(all []waiting) {
 	for _, w := range all {
 		m.s.release(w.owner, m, int64(w.cost))

@@ -32,28 +32,28 @@ const (
 	nameAdd = iota
 	nameRemove
 	nameFind
-	nameOwn    // asks the rank of the actor, which registers it again when its keeper dies
+	nameOwn    // for the rank of the actor, which registers the name again if its keeper is lost
 	nameDisown // the inverse
 )
 
-// nameRequest asks the rank that has a name, or that of its actor.
+// nameRequest is a request to the keeper of a name, or to the rank of its actor.
 type nameRequest struct {
 	What        int
 	Name        string
 	Address, ID string
-	// Keeper is the rank that has the name.
+	// Keeper is the rank that stores the name.
 	Keeper int
 }
 
-// nameAnswer is the answer: the actor that has the name now, none if Address is empty, and
-// whether the request was refused.
+// nameAnswer is the answer: the actor that has the name now, and whether the request was
+// refused. Address is empty if no actor has the name.
 type nameAnswer struct {
 	Name        string
 	Address, ID string
 	Refused     bool
 }
 
-// rankLost tells names of the loss of a rank.
+// rankLost is the message to the actor names about the loss of a rank.
 type rankLost struct{ rank int }
 
 func init() {
@@ -61,7 +61,7 @@ func init() {
 	RegisterType[nameAnswer]()
 }
 
-// nameTable has names and their actors.
+// nameTable maps names to actors.
 type nameTable struct {
 	pids map[string]*actor.PID
 	by   map[string][]string // names by PID
@@ -97,9 +97,9 @@ func (t *nameTable) removeAll(pid *actor.PID) {
 	delete(t.by, name(pid))
 }
 
-// names is the actor that has the names that its rank keeps, and knows those of its
-// rank's own actors. When the keeper of one of these is lost it is registered again,
-// at the next one. A name ends with its actor.
+// names is the actor that stores the names for which its rank is the keeper, and the names of its
+// rank's own actors. If the keeper of one of the latter is lost, names registers the name again
+// at the next keeper. A name ends with its actor.
 type names struct {
 	s    *System
 	kept nameTable
@@ -141,7 +141,7 @@ func (n *names) refuse(c actor.Context) {
 // isDown reports whether the loss of a rank was reported.
 func (n *names) isDown(rank int) bool { return n.down[rank] }
 
-// lost registers the names again that a lost rank has kept.
+// lost registers the names again whose keeper is lost.
 func (n *names) lost(c actor.Context, rank int) {
 	var homeless []string
 	for name := range n.own.pids {
@@ -155,13 +155,13 @@ func (n *names) lost(c actor.Context, rank int) {
 	}
 }
 
-// again registers the name of an own actor at the rank that keeps it now.
+// again registers the name of an own actor at its present keeper.
 func (n *names) again(c actor.Context, name string, pid *actor.PID) {
 	to := n.s.PID(keeper(name, n.s.Size(), n.isDown), namesID)
 	c.Request(to, nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
 }
 
-// answer does what is asked.
+// answer carries out a request and returns the answer.
 func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 	held := n.kept.pids[m.Name]
 	pid := actor.NewPID(m.Address, m.ID)
@@ -208,13 +208,13 @@ func (n *names) release(c actor.Context, t *nameTable, name string) {
 	}
 }
 
-// knows reports whether an actor has a name here.
+// knows reports whether this rank stores a name of an actor.
 func (n *names) knows(pid *actor.PID) bool {
 	return len(n.kept.by[name(pid)])+len(n.own.by[name(pid)]) > 0
 }
 
-// keeper is the rank that keeps a name: the one that its hash says, or the next that
-// is not down.
+// keeper is the rank that stores a name: the one that its hash selects, or the next one that is
+// not down.
 func keeper(name string, size int, down func(rank int) bool) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name)) // a hash takes everything
@@ -227,11 +227,11 @@ func keeper(name string, size int, down func(rank int) bool) int {
 	return first
 }
 
-// RegisterName gives an actor of any rank a name that every rank can look up. It ends with the
-// actor. The rank that stores it is chosen by a hash of the name; when that rank is lost
-// the next one stores it, as soon as the actor's rank has detected the loss: until then a
-// lookup fails and another actor can take the name. RegisterName waits for answers, so in an
-// inline actor it fails with ErrInline, as UnregisterName and LookupName do. Else the error is
+// RegisterName gives an actor of any rank a name that every rank can look up. The name ends with
+// the actor. A hash of the name selects the rank that stores it. If that rank is lost, the next
+// one stores the name as soon as the actor's rank has detected the loss. Until then a lookup
+// fails, and another actor can take the name. RegisterName waits for answers, so in an inline
+// actor it fails with ErrInline, as UnregisterName and LookupName do. Otherwise the error is
 // ErrNameTaken, ErrAnswer or that of a request.
 func (s *System) RegisterName(name string, pid *actor.PID) error {
 	a, at, err := s.askNames(nameRequest{What: nameAdd, Name: name, Address: pid.Address, ID: pid.Id})
@@ -250,7 +250,7 @@ func (s *System) UnregisterName(name string) error {
 	if err != nil || a.Address == "" {
 		return err
 	}
-	// The owner first: it must not register the name again.
+	// The actor's rank comes first, so that it does not register the name again.
 	err = s.tellOwner(actor.NewPID(a.Address, a.ID), nameRequest{What: nameDisown, Name: name, Address: a.Address, ID: a.ID})
 	if err == nil {
 		_, _, err = s.askNames(nameRequest{What: nameRemove, Name: name})
@@ -270,13 +270,13 @@ func (s *System) LookupName(name string) (*actor.PID, error) {
 	return actor.NewPID(a.Address, a.ID), nil
 }
 
-// tellOwner asks the rank of an actor, unless that is down: the names there end.
+// tellOwner sends a request to the rank of an actor, unless that is down.
 func (s *System) tellOwner(pid *actor.PID, m nameRequest) error {
 	rank, ok := s.RankOf(pid)
 	if !ok {
 		return nil
 	}
-	// Its caller has asked names before, so it may wait.
+	// The caller has waited for an answer before, so it may wait.
 	_, err := s.askRank(rank, m)
 	if err != nil && s.engine.Down(rank) == nil {
 		return fmt.Errorf("name %q at rank %d: %w", m.Name, rank, err)
@@ -284,7 +284,7 @@ func (s *System) tellOwner(pid *actor.PID, m nameRequest) error {
 	return nil
 }
 
-// askNames asks the rank that has a name, and returns which that is.
+// askNames sends a request to the keeper of a name, and returns the keeper, too.
 func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
 	if _, serving := s.running(); serving {
 		return nameAnswer{}, 0, fmt.Errorf("name %q: %w", m.Name, runtime.ErrInline)
@@ -301,7 +301,7 @@ func (s *System) askNames(m nameRequest) (nameAnswer, int, error) {
 	}
 }
 
-// askRank asks the names of a rank, until that is lost.
+// askRank sends a request to the actor names of a rank, and waits until the rank is lost.
 func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
 	v, err := s.Root.RequestFuture(s.PID(rank, namesID), m, namesTime).Result()
 	if err != nil {
@@ -324,7 +324,7 @@ func (s *System) tellNames(rank int) {
 	}
 }
 
-// spawnNames starts this rank's part.
+// spawnNames spawns the actor names of this rank.
 func (s *System) spawnNames() error {
 	_, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor {
 		table := func() nameTable {

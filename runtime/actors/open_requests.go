@@ -14,11 +14,11 @@ import (
 // futurePrefix begins the ids of protoactor's futures.
 const futurePrefix = "future$"
 
-// openRequestsFew is how many openRequests are kept without a look at which are answered.
+// openRequestsFew is the number of openRequests up to which answered ones are not removed.
 const openRequestsFew = 64
 
-// errEnded says of a request that its future has ended by the loss of the rank, or
-// otherwise, while the message was being sent.
+// errEnded says that the future of a request has ended while the message was being sent, for
+// example by the loss of the rank.
 var errEnded = errors.New("the request has ended")
 
 // openRequest is a request of a future of this rank to an actor of another one.
@@ -28,13 +28,12 @@ type openRequest struct {
 	future *actor.PID
 }
 
-// openRequests are those that were sent and may still be open. An answer takes out the
-// last one alone, if it is its own, for to look for others would cost too much: when
-// there are twice as many as were open at the last look, those whose future is gone are
-// forgotten.
+// openRequests are the requests that were sent and may still be open. An answer removes its
+// request only if that is the last one, because a search would cost too much. When there are
+// twice as many as were open at the last check, those that are answered are removed.
 //
-// The goroutine that takes an open request out answers it, and no other: two answers at a
-// time are a race within protoactor's Future.
+// Only the goroutine that removes an open request may answer it: two concurrent answers are a
+// race within protoactor's Future.
 type openRequests struct {
 	mu   sync.Mutex
 	all  []openRequest
@@ -46,7 +45,7 @@ func (s *System) isFuture(sender *actor.PID) bool {
 	return sender != nil && strings.HasPrefix(sender.Id, futurePrefix) && sender.Address == s.Address()
 }
 
-// withdraw takes out a openRequest that was not sent. If its future has ended meanwhile, the
+// withdraw takes out an openRequest that was not sent. If its future has ended meanwhile, the
 // error says so.
 func (s *System) withdraw(one openRequest, err error) error {
 	if s.openRequests.take(one) || s.isActorNamed(one) {
@@ -55,7 +54,7 @@ func (s *System) withdraw(one openRequest, err error) error {
 	return fmt.Errorf("%w: %w", errEnded, cmp.Or(err, actor.ErrDeadLetter))
 }
 
-// enter enters a openRequest.
+// enter enters an openRequest.
 func (s *System) enter(one openRequest) {
 	q := &s.openRequests
 	q.mu.Lock()
@@ -82,7 +81,7 @@ func (q *openRequests) answered(id []byte) *actor.PID {
 	return pid
 }
 
-// take takes a openRequest out, one of the last. It returns false if it is not there.
+// take removes an openRequest, which is one of the last. It returns false if it is not there.
 func (q *openRequests) take(one openRequest) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,21 +94,20 @@ func (q *openRequests) take(one openRequest) bool {
 	return false
 }
 
-// open reports whether a openRequest waits for its answer.
+// open reports whether an openRequest waits for its answer.
 func (s *System) open(one openRequest) bool {
 	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && !isActor(process)
 }
 
-// isActorNamed reports whether the sender is an actor with the name of a future, which has no
+// isActorNamed reports whether the sender is an actor that has the name of a future. It has no
 // openRequests.
 func (s *System) isActorNamed(one openRequest) bool {
 	process, ok := s.ProcessRegistry.GetLocal(one.future.Id)
 	return ok && isActor(process)
 }
 
-// unanswered makes dead letters of the openRequests that will not be answered, which end
-// their futures.
+// unanswered ends the futures of requests that will not be answered, by dead letters.
 func (s *System) unanswered(why error, vain func(one openRequest) bool) {
 	q := &s.openRequests
 	var ended []openRequest

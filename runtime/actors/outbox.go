@@ -2,8 +2,8 @@ package actors
 
 import "github.com/asynkron/protoactor-go/actor"
 
-// wait deals with a message for which there is no credit: that of an actor waits in its
-// outbox, any other goroutine blocks.
+// wait handles a message without credit: a message of an actor waits in the actor's outbox, any
+// other goroutine blocks.
 func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	who, serving := r.s.running()
 	if who == nil && !serving {
@@ -23,14 +23,14 @@ func (r *remote) wait(pid *actor.PID, message any, o *outgoing) {
 	r.entry.waiting.Store(r)
 	r.mu.Unlock()
 	if first {
-		r.drain() // credit may have come meanwhile; else it is yet to come
+		r.drain() // credit may have arrived meanwhile; else it will arrive later
 	}
 	if begins && who.held() {
 		r.s.probe(who, r)
 	}
 }
 
-// block sends a message of a goroutine that is no actor when there is credit.
+// block waits for credit and sends a message of a goroutine that is no actor.
 func (r *remote) block(pid *actor.PID, message any, o *outgoing) {
 	for sent := false; !sent; {
 		l, err := r.openStream()
@@ -50,8 +50,8 @@ func (r *remote) block(pid *actor.PID, message any, o *outgoing) {
 	}
 }
 
-// unqueued is what waits no more: messages of one actor in a row, or one that could
-// not be sent, and why.
+// unqueued are messages that do not wait any more: consecutive ones of one actor, or one that
+// could not be sent, with the error.
 type unqueued struct {
 	owner   *mailbox
 	bytes   int64
@@ -59,7 +59,7 @@ type unqueued struct {
 	err     error
 }
 
-// drain sends messages that wait, as far as the credit goes.
+// drain sends waiting messages as far as the credit allows.
 func (r *remote) drain() {
 	var all []unqueued
 	r.mu.Lock()

@@ -13,25 +13,25 @@ import (
 
 // pendingActors are the actors of this rank that do not exist yet and have messages.
 type pendingActors struct {
-	// mu guards what byName contains. Nothing is called with it held.
+	// mu guards byName and its entries. Nothing is called with it held.
 	mu     sync.Mutex
 	byName map[string]*pendingActor
-	closed bool // nothing is kept any more
-	// total is the length of byName, to be read without mu.
+	closed bool // no letter is kept any more
+	// total is the length of byName. It is read without mu.
 	total atomic.Int32
 }
 
-// pendingActor is an actor that does not exist yet. Its messages wait in order, those of
-// this rank and those of others, until an actor has the name, or for Config.Patience. Of
-// this rank Config.Mailbox bounds their bytes, of others the credit of their streams.
+// pendingActor is an actor that does not exist yet. Messages of all ranks wait for it in order,
+// until an actor has the name, or for Config.Patience. Config.Mailbox bounds the bytes of
+// this rank's messages, the credit of their streams those of other ranks.
 type pendingActor struct {
 	letters    []letter
 	bytes      int  // of this rank
-	delivering bool // the actor is there: somebody delivers the letters
+	delivering bool // the actor exists, and a goroutine delivers the letters
 	patience   *time.Timer
 }
 
-// letter is a message for an actor of this rank: of protoactor itself, or any other.
+// letter is a message for an actor of this rank. system says that it is one of protoactor.
 type letter struct {
 	pid     *actor.PID
 	message any
@@ -40,7 +40,7 @@ type letter struct {
 	cost    uint32         // of the credit of in
 }
 
-// has reports whether an actor is pending: new messages must wait behind the others.
+// has reports whether an actor is pending. New messages for it must wait behind the others.
 func (p *pendingActors) has(name string) bool {
 	if p.total.Load() == 0 {
 		return false
@@ -50,8 +50,8 @@ func (p *pendingActors) has(name string) bool {
 	return p.byName[name] != nil
 }
 
-// receive gives a letter to the actor, if it is there and no letter waits before it. Else
-// it keeps the letter.
+// receive gives a letter to the actor if that exists and no letter waits for it. Otherwise it
+// keeps the letter.
 func (s *System) receive(name string, l letter) {
 	switch process, full := s.keep(name, l); {
 	case process != nil:
@@ -77,7 +77,7 @@ func (s *System) keep(name string, l letter) (to actor.Process, full error) {
 			return process, nil
 		}
 		if _, watch := l.message.(*actor.Watch); l.system && !watch {
-			return nil, nil // it has no meaning for nobody
+			return nil, nil // it has no meaning without an actor
 		}
 		if p.closed {
 			return nil, runtime.ErrClosed
@@ -102,8 +102,8 @@ func (p *pendingActors) remove(name string) {
 	p.total.Store(int32(len(p.byName)))
 }
 
-// appeared delivers the letters of an actor that was spawned, on the goroutine that
-// spawned it: what that goroutine sends next comes behind them.
+// appeared delivers the letters of an actor that was spawned. The goroutine that spawned it
+// calls appeared, so that its next messages come after the letters.
 func (s *System) appeared(name string) {
 	p := &s.pending
 	p.mu.Lock()
@@ -130,7 +130,7 @@ func (s *System) appeared(name string) {
 	p.remove(name)
 }
 
-// giveUp makes dead letters of the letters of an actor that did not appear in time.
+// giveUp makes dead letters of the letters for an actor that was not spawned in time.
 func (s *System) giveUp(name string, w *pendingActor, why error) {
 	p := &s.pending
 	p.mu.Lock()
@@ -145,7 +145,7 @@ func (s *System) giveUp(name string, w *pendingActor, why error) {
 	}
 }
 
-// close makes dead letters of all letters, and of those to come.
+// close makes dead letters of all letters, present and later.
 func (p *pendingActors) close(s *System) {
 	p.mu.Lock()
 	p.closed = true
@@ -193,8 +193,8 @@ func (s *System) reject(l letter, why error) {
 	}
 }
 
-// pendingProcess is the Process of a PID of this rank that System.PID returned when there
-// was no actor of the name.
+// pendingProcess is the Process of a PID of this rank that System.PID returned before an actor
+// had the name.
 type pendingProcess struct {
 	s    *System
 	name string
@@ -209,8 +209,8 @@ func (s *System) own(name string) *actor.PID {
 	if _, ok := s.ProcessRegistry.GetLocal(name); ok && !s.pending.has(name) {
 		return s.NewLocalPID(name)
 	}
-	// A PID keeps the Process that it led to first, which it does here while it is
-	// known by another name.
+	// A PID caches the Process that it finds first. Therefore the PID finds the pendingProcess
+	// here under another name.
 	pid, _ := s.ProcessRegistry.Add(&pendingProcess{s: s, name: name}, "pending"+s.ProcessRegistry.NextId())
 	s.Root.Stop(pid)
 	s.ProcessRegistry.Remove(pid)
@@ -235,7 +235,7 @@ func (x *pendingProcess) SendSystemMessage(pid *actor.PID, message any) {
 	x.s.receive(x.name, letter{pid: pid, message: message, system: true})
 }
 
-// Stop implements actor.Process. Nothing is done for own, nor to nobody.
+// Stop implements actor.Process. It does nothing for the temporary name of own.
 func (x *pendingProcess) Stop(pid *actor.PID) {
 	if pid.Id == x.name {
 		x.SendSystemMessage(pid, &actor.Stop{})

@@ -2,16 +2,16 @@ package actors
 
 import "sync"
 
-// item is a message in a mailbox. in is where it came in, nil if it is of this
-// rank; cost is what it takes of the credit there, or of the mailbox.
+// item is a message in a mailbox. in is its receive stream, nil for a message of this rank. cost
+// is its credit there, or its size in the mailbox.
 type item struct {
 	message any
 	in      *receiveStream
 	cost    uint32
 }
 
-// Lengths of the pieces of a queue: the first are an actor's own and grow, those
-// of a long queue are whole and belong to all actors.
+// Lengths of the pieces of a queue. The first pieces belong to one actor and grow; those of a long
+// queue have the full length and are shared by all actors.
 const (
 	pieceFirst = 4
 	pieceOwn   = 16
@@ -21,13 +21,13 @@ const (
 // wholePieces are unused pieces.
 var wholePieces = sync.Pool{New: func() any { return new([pieceWhole]item) }}
 
-// queue is the messages of a mailbox in order, in pieces: the reader takes a piece at a
-// time, which it reads without the senders.
+// queue holds the messages of a mailbox in order, in pieces. The reader takes one piece at a
+// time, and then reads it without a lock.
 type queue struct {
-	last   []item   // is pushed to
-	full   [][]item // what was pushed before
+	last   []item   // the piece that push appends to
+	full   [][]item // the pieces before it
 	spare  []item   // an empty piece of the actor's own
-	pushed uint64   // items ever
+	pushed uint64   // number of items so far
 }
 
 // push appends an item.
@@ -56,10 +56,10 @@ func (q *queue) pushAll(items []item) {
 	}
 }
 
-// empty reports whether nothing is in the queue.
+// empty reports whether the queue has no item.
 func (q *queue) empty() bool { return len(q.last) == 0 && len(q.full) == 0 }
 
-// extend makes room in last, which is full.
+// extend makes space in last, which is full.
 func (q *queue) extend() {
 	switch n := len(q.last); {
 	case n < pieceOwn:
@@ -72,8 +72,8 @@ func (q *queue) extend() {
 	}
 }
 
-// take returns the first piece; nil if the queue is empty. It belongs to the caller
-// until giveBack, all of it zero.
+// take removes and returns the first piece, or nil if the queue is empty. It belongs to the
+// caller until giveBack, when all its items must be zero.
 func (q *queue) take() (first []item) {
 	switch {
 	case len(q.full) > 0:

@@ -18,32 +18,33 @@ type receiveStream struct {
 	number uint32
 	name   string
 
-	// returned is the cost of what was taken, told what the sender knows of it.
+	// returned is the cost of the messages that were taken, told the part of it that was
+	// reported to the sender.
 	returned, told atomic.Uint32
-	// settling is settlingBit and what returned is to reach until the sender is told, if
-	// the sender waits for all of it.
+	// settling is settlingBit plus a value of returned, if the sender waits for a report of
+	// that value.
 	settling atomic.Uint64
-	// existed says that the actor was there once.
+	// existed says that the actor has existed.
 	existed atomic.Bool
 	// closed says that the stream has ended. The engine's lock guards it.
 	closed bool
 
 	// These belong to the serving goroutine.
 	ref *mailboxRef // to the actor, nil until it was found
-	// Arrivals wait in kept, in order, while a long message is on its way (pulling).
+	// Arrivals wait in kept, in order, while a long message is being received (pulling).
 	kept    []arrival
 	pulling bool
-	lost    error // a long message did not come: its sender is gone
-	// before is the receive stream of an earlier stream of the same rank to the same name:
-	// while something waits there, what comes here waits behind it.
+	lost    error // a long message was lost with its sender
+	// before is the receive stream of an earlier stream of the same rank to the same name.
+	// While arrivals wait there, those of this stream wait behind them.
 	before *receiveStream
 }
 
-// mailboxRef leads to a mailbox as long as its actor lives. So a stream that outlives the
-// actor does not keep it.
+// mailboxRef refers to a mailbox as long as its actor lives. So a stream that outlives the actor
+// does not keep the mailbox.
 type mailboxRef struct{ box atomic.Pointer[mailbox] }
 
-// reference returns the door to a mailbox, which is made on first use. The serving
+// reference returns the mailboxRef of a mailbox, which it makes on first use. The serving
 // goroutine calls it.
 func (m *mailbox) reference() *mailboxRef {
 	d := m.ref.Load()
@@ -58,7 +59,7 @@ func (m *mailbox) reference() *mailboxRef {
 	return d
 }
 
-// box returns the mailbox of a living actor that the receive stream leads to, or nil.
+// box returns the mailbox of the stream's actor, or nil if it is unknown or the actor has ended.
 func (in *receiveStream) box() *mailbox {
 	if in.ref == nil {
 		return nil
@@ -66,14 +67,14 @@ func (in *receiveStream) box() *mailbox {
 	return in.ref.box.Load()
 }
 
-// busy returns the receive stream at which what comes here has to wait, or nil.
+// busy returns the receive stream at which arrivals of this one have to wait, or nil.
 func (in *receiveStream) busy() *receiveStream {
 	if in.before != nil {
 		if b := in.before.busy(); b != nil {
 			return b
 		}
-		in.lost = in.before.lost // an actor that missed that message must see no gap either
-		in.before = nil          // its stream has ended: nothing comes there any more
+		in.lost = in.before.lost // the actor must see no gap
+		in.before = nil          // its stream has ended, and has no more arrivals
 	}
 	if in.pulling {
 		return in
@@ -81,7 +82,7 @@ func (in *receiveStream) busy() *receiveStream {
 	return nil
 }
 
-// flowing returns the mailbox that what comes goes straight to, or nil.
+// flowing returns the mailbox that gets arrivals of the stream directly, or nil.
 func (in *receiveStream) flowing() *mailbox {
 	to := in.box()
 	if to == nil || in.before != nil || in.pulling || in.lost != nil || to.dead.Load() {
@@ -93,15 +94,15 @@ func (in *receiveStream) flowing() *mailbox {
 // settlingBit is set in receive stream.settling when the sender waits.
 const settlingBit = 1 << 32
 
-// repay returns credit, and tells the sender when half of it came together, or all that
-// it waits for.
+// repay returns credit. It reports to the sender when half of the window, or all that the
+// sender waits for, was returned.
 func (in *receiveStream) repay(cost uint32) {
 	if cost != 0 {
 		in.tell(in.returned.Add(cost))
 	}
 }
 
-// tell tells the sender what was returned in total, if that is due.
+// tell reports the returned credit to the sender, if that is due.
 func (in *receiveStream) tell(total uint32) {
 	told := in.told.Load()
 	due := total-told >= engine.StreamWindow/2 || total != told && in.settling.Load() == settlingBit|uint64(total)
@@ -110,14 +111,14 @@ func (in *receiveStream) tell(total uint32) {
 	}
 }
 
-// settle is told what the sender has spent, which it wants back before it closes the
-// stream.
+// settle handles the sender's request to report when all spent credit was returned. The sender
+// then closes the stream.
 func (in *receiveStream) settle(spent uint32) {
 	in.settling.Store(settlingBit | uint64(spent))
 	in.tell(in.returned.Load())
 }
 
-// take returns what was kept.
+// take removes and returns what was kept.
 func (in *receiveStream) take() []arrival {
 	kept := in.kept
 	in.kept = nil
@@ -131,14 +132,14 @@ const (
 	receiveStreamsMax = 1 << 22
 )
 
-// source is what arrived from one rank.
+// source is the state of the arrivals from one rank.
 type source struct {
 	// receiveStreams are those of open streams, by number - 1.
 	receiveStreams [][]*receiveStream
 	types          codec.Definitions // of the peer
 
-	// mu guards closing: receive streams of streams that have ended, by name, as long as
-	// something may wait at them.
+	// mu guards closing: the receive streams of streams that have ended, by name, as long as
+	// arrivals may wait at them.
 	mu      sync.Mutex
 	closing map[string]*receiveStream
 }
@@ -182,8 +183,8 @@ func (src *source) settle(a *arrival, w engine.ActorMessage, body []byte) error 
 	return nil
 }
 
-// close takes out the receive stream of a stream that has ended; nil if there is none. The
-// engine's lock is held.
+// close removes and returns the receive stream of a stream that has ended, or nil. The engine's
+// lock is held.
 func (src *source) close(number uint32) *receiveStream {
 	in := src.receiveStream(number)
 	if in == nil {
@@ -200,7 +201,7 @@ func (src *source) close(number uint32) *receiveStream {
 	return in
 }
 
-// forget is called when nothing waits any more at a receive stream whose stream has ended.
+// forget is called when the stream has ended and no arrival waits at the receive stream.
 func (in *receiveStream) forget() {
 	in.from.mu.Lock()
 	if in.from.closing[in.name] == in {

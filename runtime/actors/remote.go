@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// remote is an actor of another rank as protoactor sees it: a Process. All PIDs
-// of one actor share it, hence its stream and its credit. When no PID leads to it any
-// more it is collected as garbage, and its line closed.
+// remote is an actor of another rank as protoactor sees it: a Process. All PIDs of one actor share
+// it, and so its stream and its credit. When no PID refers to it any more, it becomes garbage,
+// and its entry closes the stream.
 type remote struct {
 	s     *System
 	key   remoteKey
@@ -22,17 +22,17 @@ type remote struct {
 
 	// making guards stream while it is made.
 	making sync.Mutex
-	// stream leads to the actor.
+	// stream is the stream to the actor.
 	stream atomic.Pointer[engine.Stream]
-	// mu guards queue. No lock of an actor is taken under it, but for making and the
-	// engine's.
+	// mu guards queue. Of other locks, only making and the engine's may be taken while it is
+	// held.
 	mu sync.Mutex
-	// queue waits for credit, in order; queued says that it is not empty.
+	// queue holds the messages that wait for credit, in order; queued says that it is not empty.
 	queue  []waiting
 	queued atomic.Bool
-	// frameMax is the longest frame, when there is a stream.
+	// frameMax is the longest frame, once there is a stream.
 	frameMax atomic.Int64
-	// apart says that memory cannot change hands on the way there.
+	// apart says that memory cannot be handed over to the rank.
 	apart atomic.Bool
 }
 
@@ -65,7 +65,7 @@ func (r *remote) SendUserMessage(pid *actor.PID, message any) {
 	r.send(pid, message, "")
 }
 
-// openStream returns the stream, which is made on first use.
+// openStream returns the stream, which it makes on first use.
 func (r *remote) openStream() (*engine.Stream, error) {
 	if l := r.stream.Load(); l != nil {
 		return l, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// remoteKey names an actor of another rank.
+// remoteKey identifies an actor of another rank.
 type remoteKey struct {
 	rank  int
 	epoch uint32
@@ -23,18 +23,17 @@ type remoteKey struct {
 // pid is a PID of the actor.
 func (k remoteKey) pid() *actor.PID { return actor.NewPID(address(k.rank, k.epoch), k.id) }
 
-// remoteEntry is what a System keeps of an actor of another rank, that is of a remote,
-// which lives as long as somebody uses it: PIDs lead to it, and messages that wait
-// in it hold it. The next remote of the actor has the same line. When there is none, and
-// all that was sent has been taken, the stream is closed, which frees the other end, too:
-// not before, because a new stream begins with a window of credit of its own, so that a program that
-// keeps no PID could send without bound.
+// remoteEntry is the state of a System for an actor of another rank. Its remote lives as long as
+// PIDs refer to it or messages wait in it. The next remote of the actor gets the same entry. The
+// stream is closed, which frees the receiving end, too, when there is no remote and the receiver
+// has taken all messages. It is not closed before: a new stream begins with a full window of
+// credit, so that a program that keeps no PID could send without bound.
 type remoteEntry struct {
 	key remoteKey
 	// remote is guarded by System.mu.
 	remote weak.Pointer[remote]
 	stream atomic.Pointer[engine.Stream]
-	// waiting is the remote while messages wait in it.
+	// waiting refers to the remote while messages wait in it.
 	waiting atomic.Pointer[remote]
 }
 
@@ -55,23 +54,23 @@ func (s *System) reach(key remoteKey) *remote {
 	return r
 }
 
-// cleanup leads from a remote that is gone to its line. The garbage collector keeps it
-// until then and would keep all that it leads to, by which a System, which leads to
-// remotes, would last for ever: so it leads nowhere by itself.
+// cleanup finds the entry of a remote that became garbage. The garbage collector keeps the
+// cleanup, and all memory that it refers to, until then. A System refers to remotes; if cleanup
+// referred to the System, both would stay for ever. Therefore its pointers are weak.
 type cleanup struct {
 	s weak.Pointer[System]
 	l weak.Pointer[remoteEntry]
 }
 
-// end is called when the remote is gone.
+// end is called when the remote has become garbage.
 func (t cleanup) end() {
 	if s, l := t.s.Value(), t.l.Value(); s != nil && l != nil {
 		l.retire(s)
 	}
 }
 
-// retire closes the stream of a line that has no remote any more and forgets the line. If
-// not all was taken that went through the stream it asks the receiver to tell when it is.
+// retire closes the stream of an entry without remote and removes the entry. If the receiver has
+// not taken all messages of the stream, retire requests a report of that instead.
 func (l *remoteEntry) retire(s *System) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +88,8 @@ func (l *remoteEntry) retire(s *System) {
 	}
 }
 
-// settle reports whether all was taken that went through a stream, and asks for the rest
-// if not.
+// settle reports whether the receiver has taken all messages of a stream. If not, it requests a
+// report of that.
 func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 	spent, settled := s.engine.Settled(stream)
 	if settled {
@@ -101,8 +100,7 @@ func (s *System) settle(stream *engine.Stream, epoch uint32) bool {
 	return err != nil // the stream has ended
 }
 
-// credited is told that credit has come back: for messages that wait, or for the end of
-// the stream.
+// credited handles returned credit. It sends messages that wait, or closes the stream.
 func (l *remoteEntry) credited(s *System) {
 	if l.waiting.Load() != nil { // the remote lives
 		l.drain()
@@ -111,21 +109,22 @@ func (l *remoteEntry) credited(s *System) {
 	l.retire(s)
 }
 
-// drain sends what waits.
+// drain sends the messages that wait.
 func (l *remoteEntry) drain() {
 	if r := l.waiting.Load(); r != nil {
 		r.drain()
 	}
 }
 
-// refused is told that an actor message of a stream was dropped. Maybe it was the first, and
-// the peer does not know where the stream leads; so the next message makes another.
+// refused handles the report that the peer has dropped an actor message of a stream. It may have
+// been the first one, with the name of the actor. Therefore the next message makes a new
+// stream.
 func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
-	s.inbound.announced[l.key.rank].Clear() // it has refused something, maybe a definition
+	s.inbound.announced[l.key.rank].Clear() // the dropped message may have been a definition
 	s.endWatches(l.key)
 	why := fmt.Errorf("%w: rank %d", ErrNoActors, l.key.rank)
 	s.deadLetter(l.key.pid(), nil, why)
-	// The line's first: a remote without a stream takes the line's.
+	// First that of the entry, because a remote without stream takes the stream of the entry.
 	first := l.stream.CompareAndSwap(stream, nil)
 	if first {
 		s.engine.CloseStream(stream)
@@ -137,7 +136,7 @@ func (l *remoteEntry) refused(s *System, stream *engine.Stream) {
 		r.stream.CompareAndSwap(stream, nil)
 		defer r.drain()
 	}
-	if first || r == nil { // what is asked through the next stream may be answered
+	if first || r == nil { // later requests go through a new stream and may be answered
 		s.unanswered(why, func(one openRequest) bool { return one.rank == l.key.rank && one.id == l.key.id })
 	}
 }

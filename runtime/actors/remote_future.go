@@ -6,28 +6,26 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// remoteFuture is a future of another rank: its PID and its Process, in one piece, because
-// every request makes both, and most make no other use of either than one answer.
+// remoteFuture is a future of another rank: its PID and its Process in one allocation. Every
+// request needs both, and mostly for a single answer.
 type remoteFuture struct {
 	pid     actor.PID
 	process futureProcess
 }
 
-// remoteFuturesTotal is how many remoteFutures are made at a time: a reference to the PID of one keeps
-// the others.
+// remoteFuturesTotal is the number of remoteFutures in one allocation. A reference to the PID of
+// one keeps the memory of all.
 const remoteFuturesTotal = 4
 
-// remoteFutures are the last ones that came, by their ids, so that the Process of a PID is
-// found without a look at its text. The engine's lock guards add; any goroutine may
-// call find.
+// remoteFutures are the most recent ones, by their ids, so that the Process of a PID is found
+// without parsing the PID. The engine's lock guards add; any goroutine may call find.
 type remoteFutures struct {
 	recent [64]atomic.Pointer[remoteFuture]
 	// unused are not yet used. The engine's lock guards it.
 	unused []remoteFuture
 }
 
-// slot is where a future may be. Its rank numbers its futures, at the end of their
-// ids.
+// slot is the index of a future. The id of a future ends with a number that its rank counts.
 func (t *remoteFutures) slot(address, id string) *atomic.Pointer[remoteFuture] {
 	return &t.recent[(uint(id[len(id)-1])+37*uint(address[len(address)-1]))%uint(len(t.recent))]
 }
@@ -45,7 +43,7 @@ func (t *remoteFutures) add(s *System, rank int, id string) *actor.PID {
 	return &a.pid
 }
 
-// find returns the future that a PID belongs to, or nil if others came since.
+// find returns the future of a PID, or nil if a later one has replaced it.
 func (t *remoteFutures) find(pid *actor.PID) *remoteFuture {
 	if pid.Address == "" {
 		return nil
@@ -62,11 +60,10 @@ func isActor(p actor.Process) bool {
 	return ok
 }
 
-// futureProcess is a future of another rank as protoactor sees it: a Process. It takes one
-// answer, by name and without credit, and has no stream of its own: the answer goes
-// through that of nobody, whichever that is at the time. It is also what a PID leads to
-// whose address is of no rank or of an earlier life; then err says so, and it
-// refuses everything.
+// futureProcess is a future of another rank as protoactor sees it: a Process. It takes one answer,
+// which is addressed by name and needs no credit. It has no stream of its own; the answer uses
+// the remote nobody of the rank. A PID whose address is of no rank, or of a rank before its
+// restart, has a futureProcess, too. Its err says so, and it refuses all messages.
 type futureProcess struct {
 	s    *System
 	rank int
@@ -96,7 +93,7 @@ func (r *futureProcess) SendSystemMessage(pid *actor.PID, message any) {
 	switch m := message.(type) {
 	case *actor.Watch:
 		r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
-	case *actor.Unwatch, *actor.Terminated: // there is nothing to undo
+	case *actor.Unwatch, *actor.Terminated: // a future is not watched
 	default:
 		r.s.deadLetter(pid, message, r.err)
 	}

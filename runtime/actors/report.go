@@ -22,8 +22,8 @@ const (
 	framesMax = 6
 )
 
-// reports is what a rank has logged lately. A mistake loses many messages:
-// the first ones say all.
+// reports counts the recent log lines of a rank. One mistake can lose many messages, and the
+// first lines are enough.
 type reports struct {
 	// mu guards the fields below it.
 	mu    sync.Mutex
@@ -31,8 +31,8 @@ type reports struct {
 	total int
 }
 
-// next counts a report. It returns false if there were too many, and what the last
-// one is to add.
+// next counts a report. It returns false if there were too many, and a text that the last one
+// adds.
 func (r *reports) next(now time.Time) (more []any, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,8 +45,8 @@ func (r *reports) next(now time.Time) (more []any, ok bool) {
 	return more, r.total <= reportsMax
 }
 
-// reportLetter logs a dead letter. One for an actor or a rank that has ended, as
-// programs leave them when they end, is of less interest than those of mistakes.
+// reportLetter logs a dead letter. One to an actor or a rank that has ended gets a lower level:
+// programs leave such messages when they end.
 func (s *System) reportLetter(d *DeadLetter) {
 	var lost *runtime.PeerError
 	ended := errors.Is(d.Reason, ErrStopped) || errors.Is(d.Reason, runtime.ErrClosed) || errors.Is(d.Reason, runtime.ErrAborted)
@@ -59,9 +59,9 @@ func (s *System) reportLetter(d *DeadLetter) {
 	}
 }
 
-// reportFailure logs the panic of an actor at a message, and where it was. It is
-// called by a function that the panic deferred: its supervisor hears of the reason
-// alone, and mostly makes a new one without a word.
+// reportFailure logs the panic of an actor, with the message and the source lines. The caller is
+// a deferred function. The supervisor gets the reason only, and mostly restarts the actor
+// without a log line.
 func (s *System) reportFailure(pid *actor.PID, message, reason any) {
 	if more, ok := s.reports.next(time.Now()); ok {
 		m := actor.UnwrapEnvelopeMessage(message)

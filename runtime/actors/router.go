@@ -15,14 +15,14 @@ import (
 type Routing uint8
 
 const (
-	// RoundRobin gives each message to the next one.
+	// RoundRobin gives each message to the next receiver.
 	RoundRobin Routing = iota
 	// Broadcast gives each message to all. A *runtime.Message has one owner, so it is a
 	// dead letter.
 	Broadcast
-	// ConsistentHash gives messages with the same Hash to the same one, as long as
-	// that lives; the end of another changes nothing for them (highest random
-	// weight, Thaler and Ravishankar 1998). A message must be a Hasher.
+	// ConsistentHash gives messages with the same Hash to the same receiver as long as it
+	// lives. The end of another receiver does not change that (highest random weight, Thaler
+	// and Ravishankar 1998). A message must be a Hasher.
 	ConsistentHash
 	// FirstAnswer gives a request to all; the first answer counts.
 	FirstAnswer
@@ -34,8 +34,8 @@ type Hasher interface {
 	Hash() string
 }
 
-// router is a Process that passes messages on at once, on the goroutine of the
-// sender: it costs no hop and has no mailbox.
+// router is a Process without mailbox. It passes messages on at once, on the goroutine of the
+// sender.
 type router struct {
 	s    *System
 	pid  *actor.PID
@@ -44,7 +44,7 @@ type router struct {
 
 	// mu guards the fields below it.
 	mu       sync.Mutex
-	to       []*actor.PID // never changed, but replaced
+	to       []*actor.PID // replaced, never modified
 	watchers []*actor.PID
 }
 
@@ -116,7 +116,7 @@ func (r *router) SendUserMessage(pid *actor.PID, message any) {
 	}
 }
 
-// heaviest returns the one with the largest hash of itself and the key.
+// heaviest returns the PID with the largest hash of PID and key.
 func heaviest(to []*actor.PID, key string) *actor.PID {
 	var best *actor.PID
 	var most uint64
@@ -124,7 +124,7 @@ func heaviest(to []*actor.PID, key string) *actor.PID {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(name(t) + "\x00" + key)) // a hash takes everything
 		w := h.Sum64()
-		w ^= w >> 33 // fnv mixes its last bytes little
+		w ^= w >> 33 // FNV mixes the last bytes badly
 		w *= 0xff51afd7ed558ccd
 		w ^= w >> 33
 		if best == nil || w > most {
@@ -154,7 +154,7 @@ func (r *router) SendSystemMessage(pid *actor.PID, message any) {
 	}
 }
 
-// without returns the PIDs that are not pid.
+// without returns all PIDs except pid.
 func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
 	kept := make([]*actor.PID, 0, len(all))
 	for _, p := range all {
@@ -165,7 +165,7 @@ func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
 	return kept
 }
 
-// Stop implements actor.Process. It ends the router, not those it leads to.
+// Stop implements actor.Process. It ends the router, not its receivers.
 func (r *router) Stop(*actor.PID) {
 	r.s.ProcessRegistry.Remove(r.pid)
 	r.mu.Lock()
@@ -180,8 +180,8 @@ func (r *router) Stop(*actor.PID) {
 	}
 }
 
-// first passes on the first of several answers. That one cannot answer counts only if
-// nobody can.
+// first passes on the first of several answers. It passes on a failure only if no receiver can
+// answer.
 type first struct {
 	s    *System
 	to   *actor.PID
@@ -189,14 +189,14 @@ type first struct {
 	done atomic.Bool
 }
 
-// newFirst returns what waits for n answers.
+// newFirst returns a first for n answers.
 func newFirst(s *System, to *actor.PID, n int) *first {
 	f := &first{s: s, to: to}
 	f.left.Store(int32(n))
 	return f
 }
 
-// answer is the Process that takes one of the answers, or the loss of the actor that was asked.
+// answer is the Process that takes one of the answers, or the end of the actor that was asked.
 type answer struct {
 	*first
 	came atomic.Bool
@@ -204,8 +204,8 @@ type answer struct {
 
 // one returns the PID to which an answer is to be sent.
 func (f *first) one() *actor.PID {
-	// By its name it is a future: to other ranks, where it takes no credit, and when
-	// they are lost.
+	// It has the name of a future. So other ranks answer without credit, and the loss of a rank
+	// ends it.
 	pid, _ := f.s.ProcessRegistry.Add(&answer{first: f}, futurePrefix+"first"+f.s.ProcessRegistry.NextId())
 	return pid
 }

@@ -8,16 +8,15 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
 )
 
-// senders are recent senders of other ranks, by what a head with nothing else says
-// of them: messages of one have the same PID, which spares making it and looking up
-// its Process.
+// senders is a cache of recent senders of other ranks, by the bytes of a head that contains only
+// the sender. Messages of one sender share a PID, so that it and its Process are made once.
 type senders [256]struct {
 	from int
 	head string
 	pid  *actor.PID
 }
 
-// soleSender returns the sender that a head names, nil if the head has anything else.
+// soleSender returns the sender in a head, or nil if the head contains anything else.
 func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 	id := codec.Sole(head, codec.HeadSender)
 	if id == nil {
@@ -35,7 +34,7 @@ func (p *inbound) soleSender(from int, head []byte) *actor.PID {
 	return known.pid
 }
 
-// sender returns the sender that a head with other things names.
+// sender returns the sender in a parsed head.
 func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 	if h.Address != nil {
 		return actor.NewPID(string(h.Address), string(h.Sender))
@@ -44,13 +43,13 @@ func (p *inbound) sender(from int, h codec.RawHead) *actor.PID {
 }
 
 const (
-	// envelopesTotal is how many envelopes are made at a time, envelopedMax the
-	// longest message that gets one of them: a reference to one keeps what is in the others.
+	// envelopesTotal is the number of envelopes in one allocation, envelopedMax the longest
+	// message that gets one of them: a reference to one keeps the messages in the others.
 	envelopesTotal = 8
 	envelopedMax   = 512
 )
 
-// envelopes are not yet used.
+// envelopes are unused envelopes.
 type envelopes []actor.MessageEnvelope
 
 // of returns a message of n bytes in an envelope.

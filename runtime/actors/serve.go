@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// work delivers what has arrived, and does the deferredTasks of other goroutines. When an
-// actor on a worker is the only addressee, the goroutine leaves to run it.
+// work delivers the arrivals and carries out the deferred tasks of other goroutines. If an actor
+// on a worker is the only addressee, the goroutine leaves Serve to run it.
 func (p *inbound) work() engine.Next {
 	before := p.s.workers.pushed.Load()
 	woke := p.deliverAll()
@@ -54,8 +54,8 @@ func (p *inbound) run(m *mailbox) {
 	}
 }
 
-// deliver gives an arrival to its addressee. It returns whether a Process that is no actor
-// of ours got it, which may have woken a goroutine.
+// deliver gives an arrival to its addressee. It returns whether a Process got it that is not one
+// of this package's mailboxes: that may have made a goroutine runnable.
 func (p *inbound) deliver(a *arrival) (woke bool) {
 	switch a.kind {
 	case arrivalSettle:
@@ -93,8 +93,8 @@ func (p *inbound) deliver(a *arrival) (woke bool) {
 	return false
 }
 
-// keep keeps an arrival behind what waits before it, if something does. Of long
-// messages behind a long one all are fetched.
+// keep queues an arrival behind those that wait at its receive stream, and returns false if
+// none does. It fetches a long message behind another one at once.
 func (p *inbound) keep(a *arrival) bool {
 	at := a.in.busy()
 	switch {
@@ -108,7 +108,7 @@ func (p *inbound) keep(a *arrival) bool {
 	return true
 }
 
-// flush delivers the messages that were brought.
+// flush delivers the collected messages to their mailbox.
 func (p *inbound) flush() {
 	if p.to == nil {
 		return
@@ -120,8 +120,8 @@ func (p *inbound) flush() {
 	p.batch = p.batch[:0]
 }
 
-// lookUp finds the addressee of an arrival: the mailbox of an actor of ours, another
-// Process, or neither if the actor may appear yet.
+// lookUp finds the addressee of an arrival: a mailbox of this package, or another Process. It
+// returns neither if the actor may still be spawned.
 func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err error) {
 	if a.in != nil {
 		if box = a.in.box(); box != nil {
@@ -131,7 +131,7 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 	id := a.id()
 	process, exists := p.s.ProcessRegistry.GetLocal(id)
 	if !exists {
-		process = nil // it is that of dead letters
+		process = nil // it is the Process of dead letters
 	}
 	if a.in == nil && exists && strings.HasPrefix(id, futurePrefix) && !isActor(process) {
 		return nil, process, nil
@@ -152,8 +152,8 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 	return box, process, nil
 }
 
-// handIn gives an arrival to its addressee, or keeps it for an actor that may appear. It
-// returns what deliver does.
+// handIn gives an arrival to its addressee, or keeps it for an actor that may still be spawned.
+// Its result is that of deliver.
 func (p *inbound) handIn(a *arrival) (woke bool) {
 	box, process, err := p.lookUp(a)
 	l := letter{in: a.in, cost: a.cost, system: a.kind == arrivalSystem}
@@ -196,7 +196,7 @@ func (p *inbound) handIn(a *arrival) (woke bool) {
 	return false
 }
 
-// open makes the message of an arrival, in its envelope if it has one.
+// open returns the message of an arrival, in an envelope if it has a sender or headers.
 func (p *inbound) open(a *arrival) (any, error) {
 	var headers map[string]string
 	if r := a.details; r != nil {
@@ -211,7 +211,7 @@ func (p *inbound) open(a *arrival) (any, error) {
 	return &actor.MessageEnvelope{Header: headers, Message: a.message, Sender: a.sender}, nil
 }
 
-// decode makes the message of an arrival that is not made yet.
+// decode decodes the message of an arrival, unless that is done.
 func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 	c, memory := r.codec, r.memory
 	if c == nil {
@@ -235,8 +235,7 @@ func (p *inbound) decode(a *arrival, r *arrivalDetails) (err error) {
 	return nil
 }
 
-// system makes the system message of an arrival; nil if it has no meaning any
-// more.
+// system returns the system message of an arrival, or nil if it has no meaning any more.
 func (p *inbound) system(a *arrival) any {
 	switch a.number {
 	case codec.NumberWatch:
@@ -274,8 +273,8 @@ func (p *inbound) addressee(a *arrival) *actor.PID {
 	return p.s.NewLocalPID(a.id())
 }
 
-// reject makes an arrival a dead letter. A Watch is answered. A long message is
-// fetched first: its sender keeps the memory until then.
+// reject makes an arrival a dead letter. It answers a Watch. It fetches a long message first,
+// because the sender keeps its memory until then.
 func (p *inbound) reject(a *arrival, why error) {
 	switch r := a.details; {
 	case r != nil && r.large && (a.in == nil || a.in.lost == nil):

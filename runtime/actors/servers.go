@@ -6,22 +6,22 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// serversTotal is how many goroutines serve in turn.
+// serversTotal is the number of goroutines that serve in turn.
 const serversTotal = 2
 
-// servers are two goroutines, of which one serves: it takes what arrives and runs
-// inline actors. When one actor on a worker gets a message it leaves the serving to
-// the other, which has not to run for that, and runs the actor itself: as leaders and
-// followers do (Schmidt and others, 2000). To wake a worker and give way to it would
-// be one change of goroutines more before the actor runs, a third of what a request
-// to it takes. While the other one is still at an actor, workers run all that come.
+// servers are two goroutines, of which one serves: it takes the arrivals and runs inline actors.
+// If the arrivals are for a single actor of a worker, it passes the role to the other goroutine
+// and runs the actor itself (leader/followers, Schmidt and others, 2000). The other goroutine
+// does not have to run before that. Waking a worker and yielding to it would be one more
+// goroutine switch before the actor runs, a third of the time of a request. While the other
+// goroutine still runs an actor, workers run all actors.
 type servers struct {
 	s *System
-	// turn has a value for the next that serves. It is closed when the engine has
-	// ended, and ended is.
+	// turn has a value when the next goroutine may serve. turn and ended are closed when the
+	// engine has ended.
 	turn  chan struct{}
 	ended chan struct{}
-	// resting is how many wait for their turn.
+	// resting is the number of goroutines that wait for their turn.
 	resting atomic.Int32
 }
 
@@ -34,13 +34,14 @@ func (v *servers) start(s *System) {
 	}
 }
 
-// relieved reports whether the serving goroutine, which calls it, may leave.
+// relieved reports whether the other goroutine waits, so that the serving one, which calls it,
+// may leave Serve.
 func (v *servers) relieved() bool { return v.resting.Load() > 0 }
 
 // run is one of the goroutines.
 func (v *servers) run() {
 	p, me := &v.s.inbound, &worker{}
-	ready, work := p.ready, p.work // once, for they are allocated
+	ready, work := p.ready, p.work // once: a method value is an allocation
 	v.s.workers.enter(me)
 	defer v.s.workers.leave()
 	for {

@@ -8,13 +8,13 @@ import (
 	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
-// inlineTime is how long an inline actor may be at one message until that is said.
+// inlineTime is how long an inline actor may handle one message before that is reported.
 const inlineTime = time.Second
 
-// stallDetector says which inline actor is at one message for long. Most likely it waits for
-// a Future: that is protoactor's, which waits by itself and cannot be refused, and no
-// answer of another rank arrives meanwhile. It looks every inlineTime; to the actors
-// that is one store a turn.
+// stallDetector reports an inline actor that handles one message for long. Most likely the actor
+// waits for a Future of protoactor. This package cannot refuse that wait, and no answer of
+// another rank arrives meanwhile. The detector checks every inlineTime. It costs the actors one
+// store per turn.
 type stallDetector struct {
 	// running is the serial of the inline actor that ran last, published by the serving
 	// goroutine.
@@ -23,11 +23,11 @@ type stallDetector struct {
 	// mu guards the fields below it.
 	mu      sync.Mutex
 	serials uint32      // of inline actors, from 1 on
-	timer   *time.Timer // since the first of them
+	timer   *time.Timer // started with the first inline actor
 	closed  bool
 	told    map[uint32]bool // the actors that were reported
-	box     *mailbox        // that ran at the last look
-	left    uint64          // messages that it had taken
+	box     *mailbox        // the actor that ran at the last check
+	left    uint64          // number of messages that it had taken then
 	at      time.Time
 }
 
@@ -42,7 +42,7 @@ func (s *System) enroll() uint32 {
 	return o.serials
 }
 
-// close ends the looking.
+// close ends the checks.
 func (o *stallDetector) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,12 +51,12 @@ func (o *stallDetector) close() {
 	}
 }
 
-// ran notes which actor runs. The serving goroutine calls it.
+// ran records the actor that runs. The serving goroutine calls it.
 func (o *stallDetector) ran(m *mailbox) { processor.Store32(&o.running, m.serial) }
 
-// look says it of the actor that ran last if it is at the message that it was at before.
-// It looks again later than it has said so: nothing is locked then, since the reader of a
-// log may be slow, or never come.
+// look reports the actor that ran last if it still handles the message of the last check. It
+// writes the log without a lock, because the reader of the log may be slow, and starts the
+// timer again afterwards.
 func (s *System) look() {
 	if m := s.stallDetector.held(s); m != nil {
 		s.cfg.Logger.Warn("an inline actor holds up all that arrives at its rank: if it waits for a Future it should use ReenterAfter, if it computes it should be a Worker",
@@ -65,7 +65,7 @@ func (s *System) look() {
 	s.stallDetector.again()
 }
 
-// again makes the timer run once more.
+// again starts the timer again.
 func (o *stallDetector) again() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,8 +74,8 @@ func (o *stallDetector) again() {
 	}
 }
 
-// held returns the actor that ran last if it is at the message that it was at before, and
-// that is to be said.
+// held returns the actor that ran last if it still handles the message of the last check and
+// was not reported for it.
 func (o *stallDetector) held(s *System) *mailbox {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -87,7 +87,7 @@ func (o *stallDetector) held(s *System) *mailbox {
 		return nil
 	}
 	o.left, o.at = atomic.LoadUint64(&o.box.left), time.Now()
-	// When it was much longer the process was suspended.
+	// If much more time has passed, the process was suspended.
 	if o.box != box || o.left != left || since > 2*inlineTime || !o.box.running() || o.told[box.serial] {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (o *stallDetector) held(s *System) *mailbox {
 	return box
 }
 
-// find looks for the actor that ran last, if that is another one. mu is held.
+// find finds the actor that ran last, if it is not box. mu is held.
 func (o *stallDetector) find(s *System) {
 	serial := atomic.LoadUint32(&o.running)
 	if o.box != nil && o.box.serial == serial {
@@ -116,7 +116,7 @@ func (o *stallDetector) find(s *System) {
 	})
 }
 
-// running reports whether the actor runs, or will.
+// running reports whether the actor runs or is in a queue to run.
 func (m *mailbox) running() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

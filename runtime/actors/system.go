@@ -27,9 +27,9 @@ type Config struct {
 	// Patience is how long messages wait for an actor that does not exist yet.
 	// Default 5 s.
 	Patience time.Duration
-	// Logger takes what protoactor logs, and dead letters and failures of actors: at
-	// most ten of these a second, those of actors and ranks that have ended below
-	// warnings. Default: warnings and errors, to standard error.
+	// Logger gets the log of protoactor, dead letters and failures of actors: of the latter two
+	// at most ten a second. The level is below a warning for dead letters to actors and ranks
+	// that have ended. The default logs warnings and errors to standard error.
 	Logger *slog.Logger
 }
 
@@ -40,7 +40,7 @@ const (
 	defaultPatience = 5 * time.Second
 )
 
-// withDefaults fills in what was left zero.
+// withDefaults replaces zero values by the defaults.
 func (c Config) withDefaults() Config {
 	if c.Mailbox <= 0 {
 		c.Mailbox = defaultMailbox
@@ -57,20 +57,19 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// System is the actors of one rank. It is a protoactor ActorSystem: Root sends,
-// asks and spawns, EventStream tells of dead letters. The actors that make the rank's
-// connections live in it, too, below "$rdma". All methods may be called by
-// any goroutine.
+// System is the actor system of one rank. It is a protoactor ActorSystem: Root sends, requests and
+// spawns, EventStream publishes dead letters. The actors of the rank's connections live in it,
+// too, below "$rdma". Any goroutine may call any method.
 type System struct {
 	*actor.ActorSystem
 
 	cfg    Config
-	shared bool // with the transports' actors, whose end is later
+	shared bool // with the actors of connections, which end later
 	world  port.World
 	engine *engine.Engine
 	epoch  uint32
 
-	// addresses are those of all ranks in their epochs.
+	// addresses are the addresses of all ranks in their epochs.
 	addresses []string
 	epochs    []uint32
 	inbound   inbound
@@ -83,22 +82,23 @@ type System struct {
 	// mu guards the fields below it.
 	mu      sync.Mutex
 	remotes map[remoteKey]*remoteEntry
-	// down is why a rank is down.
+	// down is the cause of each loss, by rank.
 	down map[int]error
-	// watches are those of this rank's actors at others, by rank, watcher and who.
+	// watches are the watches of this rank's actors on actors of other ranks, by rank, watcher
+	// and watched actor.
 	watches map[int]map[string]map[string]watch
-	// watched are those of a rank's actors at this one's, by rank.
+	// watched are the watches of other ranks' actors on actors of this rank, by rank.
 	watched map[int]map[watchKey]watch
 
 	openRequests openRequests
 
-	// deadLetters counts dead letters, rubbish those of them that are codec.ErrMalformed.
+	// deadLetters counts dead letters, rubbish those with codec.ErrMalformed.
 	deadLetters, rubbish atomic.Uint64
 
-	// local is what goroutines of this rank have for the serving one.
+	// local are the tasks of this rank's goroutines for the serving one.
 	local deferredTasks
 
-	// closed says that nothing is taken any more.
+	// closed says that no message is accepted any more.
 	closed atomic.Bool
 
 	waits         waits
@@ -107,10 +107,10 @@ type System struct {
 	reports       reports
 }
 
-// Of returns the actors of a rank, which are made on the first call.
+// Of returns the System of a rank. The first call makes it.
 func Of(w *runtime.World) (*System, error) { return OfConfig(w, Config{}) }
 
-// OfConfig is Of with a configuration, which only the first call applies.
+// OfConfig is Of with a configuration. Only the first call uses it.
 func OfConfig(w *runtime.World, cfg Config) (*System, error) {
 	p := port.Of(w)
 	kept, err := p.Keep(func() (any, func(), error) {
@@ -123,7 +123,7 @@ func OfConfig(w *runtime.World, cfg Config) (*System, error) {
 	return kept.(*System), nil
 }
 
-// newSystem makes the actors of a rank.
+// newSystem makes the System of a rank.
 func newSystem(w port.World, cfg Config) *System {
 	s := &System{
 		cfg: cfg.withDefaults(), world: w, engine: w.Engine(), epoch: uint32(w.Epoch()),
@@ -133,7 +133,7 @@ func newSystem(w port.World, cfg Config) *System {
 		watched: make(map[int]map[watchKey]watch),
 	}
 	s.pending.byName = make(map[string]*pendingActor)
-	// The actors of connections have a system already, or will: it is the same.
+	// The actors of connections use the same protoactor system.
 	if shared, ok := w.ActorSystem(s.cfg.Logger.Handler()).(*actor.ActorSystem); ok {
 		s.ActorSystem, s.shared = shared, true
 	} else {
@@ -158,7 +158,7 @@ func newSystem(w port.World, cfg Config) *System {
 	return s
 }
 
-// close ends the goroutines of the system, and what waits. The engine has ended.
+// close ends the goroutines of the System and all waits. The engine has ended.
 func (s *System) close() {
 	<-s.servers.ended
 	s.stallDetector.close()
@@ -175,19 +175,19 @@ func (s *System) Rank() int { return s.world.Rank() }
 // Size returns the number of ranks.
 func (s *System) Size() int { return s.world.Size() }
 
-// PID names an actor of any rank. It need not exist yet.
+// PID returns a PID of an actor of any rank. The actor need not exist yet.
 func (s *System) PID(rank int, name string) *actor.PID {
 	switch {
 	case rank < 0 || rank >= len(s.addresses):
-		return actor.NewPID(address(rank, 0), name) // what is sent there says so
+		return actor.NewPID(address(rank, 0), name) // a message to it is a dead letter with ErrNoRank
 	case rank == s.Rank():
 		return s.own(name)
 	}
 	return actor.NewPID(s.addresses[rank], name)
 }
 
-// RankOf returns the rank of an actor, and false if the PID is of no rank of this
-// World.
+// RankOf returns the rank of an actor. It returns false if the address of the PID is no rank of
+// this World.
 func (s *System) RankOf(pid *actor.PID) (int, bool) {
 	if pid == nil {
 		return 0, false
@@ -209,19 +209,19 @@ func (s *System) Spawn(props *actor.Props, name string) (*actor.PID, error) {
 	return pid, nil
 }
 
-// Inline makes an actor run on the goroutine that polls, see the package comment.
+// Inline makes an actor run on the polling goroutine, see the package comment.
 func (s *System) Inline() actor.PropsOption { return s.mailboxes(true) }
 
 // Worker makes an actor run on the workers, which is the default.
 func (s *System) Worker() actor.PropsOption { return s.mailboxes(false) }
 
-// mailboxes gives an actor a mailbox of ours.
+// mailboxes gives an actor a mailbox of this package.
 func (s *System) mailboxes(inline bool) actor.PropsOption {
 	return actor.WithMailbox(func() actor.Mailbox { return newMailbox(s, inline) })
 }
 
-// spawning sees to it that every actor has a mailbox of ours unless its props say
-// otherwise, and that its children do.
+// spawning gives every actor a mailbox of this package unless its props contain another one, and
+// does the same for its children.
 func (s *System) spawning(next actor.SpawnFunc) actor.SpawnFunc {
 	return func(system *actor.ActorSystem, id string, props *actor.Props, parent actor.SpawnerContext) (*actor.PID, error) {
 		mine := props.Clone(actor.WithSpawnMiddleware(s.spawning))
@@ -250,22 +250,22 @@ func chosen(props *actor.Props, field string) bool {
 // String returns the address.
 func (s *System) String() string { return fmt.Sprintf("actors of %s", s.Address()) }
 
-// deferredTask is something that a goroutine of this rank leaves to the serving one: an
-// inline mailbox to run, or a function to call.
+// deferredTask is a task of a goroutine of this rank for the serving one: an inline mailbox to
+// run, or a function to call.
 type deferredTask struct {
 	run *mailbox
 	do  func()
 }
 
-// deferredTasks are those that were left.
+// deferredTasks is a queue of tasks.
 type deferredTasks struct {
 	mu    sync.Mutex
 	queue []deferredTask
-	taken []deferredTask // the serving goroutine's
+	taken []deferredTask // it belongs to the serving goroutine
 	some  atomic.Bool
 }
 
-// deferTask leaves something to the serving goroutine.
+// deferTask queues a task for the serving goroutine.
 func (s *System) deferTask(e deferredTask) {
 	l := &s.local
 	l.mu.Lock()
@@ -276,7 +276,7 @@ func (s *System) deferTask(e deferredTask) {
 	}
 }
 
-// take returns what was left, until the next call.
+// take returns the queued tasks. The slice is valid until the next call.
 func (l *deferredTasks) take() []deferredTask {
 	l.mu.Lock()
 	l.some.Store(false)

@@ -17,21 +17,21 @@ import (
 // Every message of the program to another rank takes the same steps:
 //
 //	address   outgoing: the addressee, the sender and the headers
-//	encode    payload: its bytes in place, in a buffer, or in the arena
+//	encode    payload: bytes in place, in a buffer, or in the arena
 //	credit    the engine refuses what exceeds the credit of the stream; then the message
 //	          waits in the outbox of its actor, or its goroutine waits
-//	post      in a frame; else its memory is handed over; else, where that cannot be, it is
-//	          announced and sent as a message of the engine
+//	post      in a frame; if it is too long, its memory is handed over; where that is
+//	          impossible, it is announced and sent as a message of the engine
 
-// outgoing is a message on its way to another rank, addressed.
+// outgoing is a message to another rank with its address.
 type outgoing struct {
 	head    codec.Head
 	codec   *codec.Type
 	content any // without its envelope
 }
 
-// addressed takes a message out of its envelope. With a name it is an answer to a future of
-// the rank, else for the actor that the stream leads to.
+// addressed takes a message out of its envelope. If name is set, the message is an answer to a
+// future of the rank, else it is for the actor of the stream.
 func addressed(message any, name string) (o outgoing, err error) {
 	o.content, o.head.Name = message, name
 	if env, ok := message.(*actor.MessageEnvelope); ok {
@@ -43,10 +43,10 @@ func addressed(message any, name string) (o outgoing, err error) {
 	return o, err
 }
 
-// send sends a message. With a name it is an answer to a future of the rank, which
-// is not r, and needs no credit.
+// send sends a message. If name is set, the message is an answer to a future of the rank and needs
+// no credit.
 func (r *remote) send(pid *actor.PID, message any, name string) {
-	defer goruntime.KeepAlive(r) // its stream must not be closed meanwhile
+	defer goruntime.KeepAlive(r) // so that its stream is not closed meanwhile
 	o, err := addressed(message, name)
 	sent := false
 	if err == nil && (name != "" || !r.queued.Load()) {
@@ -62,8 +62,8 @@ func (r *remote) send(pid *actor.PID, message any, name string) {
 
 // tell encodes and posts a message. It returns false if there is no credit.
 func (r *remote) tell(o *outgoing) (sent bool, err error) {
-	// A request of a future is entered before it is sent, so that no loss of the rank after
-	// that is missed.
+	// A request of a future is recorded before it is sent, so that no later loss of the rank is
+	// missed.
 	one := openRequest{r.key.rank, r.key.id, o.head.Sender}
 	asks := r.s.isFuture(o.head.Sender)
 	if asks {
@@ -74,7 +74,7 @@ func (r *remote) tell(o *outgoing) (sent bool, err error) {
 		if err == nil || !errors.Is(err, engine.ErrStreamClosed) {
 			break
 		}
-		// The peer has refused a message: there is another stream, or will be.
+		// The peer has refused a message. The next attempt uses a new stream.
 	}
 	if asks && !sent {
 		err = r.s.withdraw(one, err)
@@ -82,7 +82,7 @@ func (r *remote) tell(o *outgoing) (sent bool, err error) {
 	return sent, err
 }
 
-// frame is what goes with the payload of a message.
+// frame is everything that is sent with the payload of a message.
 type frame struct {
 	stream *engine.Stream
 	words  engine.ActorMessage
@@ -104,8 +104,7 @@ func (r *remote) frame(kind int, number uint32, h *codec.Head, space []byte) (f 
 	return f, nil
 }
 
-// cost is what a payload of n bytes takes of the credit of the stream, if the frame goes
-// through one.
+// cost is the credit of a payload of n bytes, or 0 without a stream.
 func (f *frame) cost(n int) uint32 {
 	if f.words.Stream == 0 {
 		return 0
@@ -113,7 +112,7 @@ func (f *frame) cost(n int) uint32 {
 	return costOf(n)
 }
 
-// encodeAndPost is tell through the present stream.
+// encodeAndPost is one attempt of tell, through the present stream.
 func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
 	var space [192]byte
 	f, err := r.frame(codec.KindUser, o.codec.Number, &o.head, space[:0])
@@ -134,7 +133,7 @@ func (r *remote) encodeAndPost(o *outgoing) (bool, error) {
 	return sent, err
 }
 
-// define tells the rank what the number of a type means, before its first use.
+// define sends the definition of a type to the rank before the first use.
 func (r *remote) define(l *engine.Stream, c *codec.Type) error {
 	known := &r.s.inbound.announced[r.key.rank]
 	if !known.Needs(c) {
@@ -143,8 +142,8 @@ func (r *remote) define(l *engine.Stream, c *codec.Type) error {
 	// With the stream, so that a refusal is reported.
 	_, err := r.s.engine.SendActorMessage(l, engine.ActorMessage{Stream: l.Number(), Tag: codec.Tag(codec.KindDefine, 0), Type: c.Number}, nil, c.Definition(), 0)
 	if err == nil {
-		// Now, not before: another goroutine must not rely on it too early. A second
-		// definition does no harm.
+		// Not before the send, because another goroutine would rely on the definition too
+		// early. A second definition has no effect.
 		known.Add(c)
 	}
 	return err
@@ -153,17 +152,17 @@ func (r *remote) define(l *engine.Stream, c *codec.Type) error {
 // payload is the encoded contents of a message.
 type payload struct {
 	bytes []byte
-	// memory is the *runtime.Message that bytes are of, or nil; it is the receiver's when
-	// the payload is sent.
+	// memory is the *runtime.Message of bytes, or nil. It belongs to the receiver when the
+	// payload is sent.
 	memory any
-	// buffer has bytes, unless they are in place.
+	// buffer contains bytes, unless they are in place.
 	buffer *buffer
 }
 
 // buffer is memory for encoded messages.
 type buffer struct{ bytes []byte }
 
-// buffers are unused.
+// buffers are unused buffers.
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // bufferMax is the longest buffer that is kept.
@@ -177,7 +176,7 @@ func (b *buffer) giveBack() {
 	buffers.Put(b)
 }
 
-// encode makes the payload of a message: in place where its type allows that.
+// encode returns the payload of a message, in place where its type allows that.
 func (r *remote) encode(b *payload, o *outgoing) (err error) {
 	if o.codec == codec.Message {
 		alive := false
@@ -201,12 +200,12 @@ func (r *remote) encode(b *payload, o *outgoing) (err error) {
 	return nil
 }
 
-// smallMessage is the longest *runtime.Message that is copied where memory can change
-// hands: to hand it over and to get it back costs more.
+// smallMessage is the longest *runtime.Message that is copied although a handover is possible:
+// the handover and the return of the memory cost more.
 const smallMessage = 256
 
-// post sends a payload, which nobody changes from then on. It returns false if there is no
-// credit; then, and after an error, the payload is the caller's still.
+// post sends a payload, which must not be changed afterwards. It returns false if there is no
+// credit. In that case, and after an error, the payload still belongs to the caller.
 func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
 	n := len(b.bytes)
 	fits := len(f.head)+n <= int(r.frameMax.Load())
@@ -226,8 +225,8 @@ func (r *remote) post(f *frame, b *payload) (sent bool, err error) {
 	return sent, err
 }
 
-// handOver sends the memory of a payload by its name. What is not in the arena is copied
-// there first. The error is transport.ErrNotSupported where memory cannot change hands.
+// handOver hands over the memory of a payload. A payload that is not in the arena is copied there
+// first. The error is transport.ErrNotSupported where a handover is impossible.
 func (r *remote) handOver(f *frame, b *payload) (sent bool, err error) {
 	memory, n := b.memory, len(b.bytes)
 	if memory == nil {

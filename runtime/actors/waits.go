@@ -8,8 +8,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// waiting is a message in the outbox of an actor: it waits in the queue of its addressee
-// for room there. owner is nil if no actor sent it.
+// waiting is a message in the outbox of an actor. It waits in the queue of its addressee for
+// space. owner is nil if no actor sent it.
 type waiting struct {
 	item
 	owner *mailbox
@@ -19,13 +19,13 @@ type waiting struct {
 // waits, and sends probes, again.
 const reprieveLength = 256
 
-// waits knows which actors of this rank wait, and for whom: a *mailbox or a *remote.
-// Actors in a cycle run although their outboxes are not empty.
+// waits records which actors of this rank wait, and the *mailbox or *remote for which each
+// waits. Actors in a cycle run although their outboxes are not empty.
 type waits = deadlock.Detector[*mailbox, any]
 
-// hold enters bytes of an actor that wait for a *mailbox or a *remote. It returns whether
-// nothing of it waited there before: then probe is due. held is false, and nothing
-// entered, if the outbox has no room. The outbox of no actor has room always.
+// hold records that bytes of an actor wait for a *mailbox or a *remote. begins says that none
+// waited there before, so that the caller has to call probe. If the outbox has no space, held
+// is false and nothing is recorded. owner may be nil: then there is always space.
 func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held bool) {
 	if owner == nil {
 		return false, true
@@ -36,7 +36,7 @@ func (s *System) hold(owner *mailbox, target any, bytes int64) (begins, held boo
 	return begins, held
 }
 
-// release is the inverse of hold. The actor continues when nothing of it waits.
+// release is the inverse of hold. The actor continues when none of its messages waits.
 func (s *System) release(owner *mailbox, target any, bytes int64) {
 	if owner == nil {
 		return
@@ -87,8 +87,8 @@ func parseProbe(b []byte) (deadlock.Probe, error) {
 	return p, nil
 }
 
-// running returns the actor that the calling goroutine runs, if it does, and
-// whether it is the serving one.
+// running returns the actor that the calling goroutine runs, or nil, and whether that is the
+// serving goroutine.
 func (s *System) running() (who *mailbox, serving bool) {
 	g := engine.Goroutine()
 	if g == s.inbound.goroutine.Load() {

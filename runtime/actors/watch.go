@@ -9,11 +9,11 @@ import (
 // watchKey is a watcher and the actor that it watches.
 type watchKey struct{ watcher, who string }
 
-// watch is one that is in force.
+// watch is a watch of an actor of this rank on one of another rank.
 type watch struct{ watcher, who *actor.PID }
 
-// watch remembers that an actor of this rank watches one of another. It returns
-// false if that rank is down.
+// watch records that an actor of this rank watches one of another rank. It returns false if that
+// rank is down.
 func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,8 +32,8 @@ func (s *System) watch(key remoteKey, watcher, who *actor.PID) bool {
 	return true
 }
 
-// unwatch ends a watch of a rank. It returns false if there is none: the watcher
-// was told before, or has ended the watch.
+// unwatch ends a watch. It returns false if there is none: the watcher has got its Terminated, or
+// has ended the watch.
 func (s *System) unwatch(rank int, watcher, who string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *System) unwatch(rank int, watcher, who string) bool {
 	return ok
 }
 
-// endWatches ends the watches of an actor of a rank that has no actors, and tells who
-// watched so.
+// endWatches ends the watches on an actor of a rank that has no actors. Each watcher gets a
+// Terminated.
 func (s *System) endWatches(key remoteKey) {
 	var ended []watch
 	s.mu.Lock()
@@ -65,8 +65,8 @@ func (s *System) endWatches(key remoteKey) {
 	}
 }
 
-// unwatchAll ends the watches of an actor that has ended. Another may have its name
-// by now, and watch in its turn, but not its PID.
+// unwatchAll ends the watches of an actor that has ended. It compares PIDs, because another actor
+// may have the name by now and watch others.
 func (s *System) unwatchAll(watcher *actor.PID) {
 	var ended []watch
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *System) unwatchAll(watcher *actor.PID) {
 	}
 }
 
-// watchedBy remembers that an actor of another rank watches one of this rank.
+// watchedBy records that an actor of another rank watches one of this rank.
 func (s *System) watchedBy(rank int, id string, watcher *actor.PID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,9 +105,9 @@ func (s *System) unwatchedBy(rank int, id string, watcher *actor.PID) {
 	delete(s.watched[rank], watchKey{watcher.Id, id})
 }
 
-// lost tells every watcher of an actor of a rank that is down, once, and forgets
-// its watchers. What waits for credit there are dead letters, and requests that will
-// not be answered.
+// lost handles the loss of a rank. Every watcher of one of its actors gets one Terminated, and the
+// rank's own watches are removed. Messages that wait for credit become dead letters, and open
+// requests to the rank end.
 func (s *System) lost(rank int, cause error) {
 	s.mu.Lock()
 	if s.down[rank] != nil {

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// workersMax bounds the workers that blocked actors make necessary.
+	// workersMax bounds the number of workers, which grows with the number of blocked actors.
 	workersMax = 1 << 15
 	// workersIdleMax is the number of idle workers that are kept.
 	workersIdleMax = 16
-	// stallTime is how long mailboxes wait in line, with every worker in an actor,
-	// until there is one more worker.
+	// stallTime is how long mailboxes wait while every worker runs an actor, before another
+	// worker is added.
 	stallTime = 2 * time.Millisecond
 	// closeTime is how long close waits for actors that do not return.
 	closeTime = time.Second
 )
 
-// workers run mailboxes: as many at a time as there are processors, and more
-// when those block. They persist, because a new goroutine grows its stack anew for
-// every burst of messages, which costs more than the messages.
+// workers run mailboxes: as many at a time as there are processors, and more if those block. They
+// persist: new goroutines would have to grow their stacks for every burst of messages, which
+// costs more than the messages.
 type workers struct {
 	s *System
 	// pushed counts the calls of push.
@@ -36,7 +36,7 @@ type workers struct {
 	total    int
 	guests   int    // servers that have not ended
 	allowed  int    // workers that may exist
-	turns    uint64 // begun
+	turns    uint64 // number of turns so far
 	watching bool   // the timer runs
 	closing  bool
 	wake     sync.Cond
@@ -47,14 +47,14 @@ type workers struct {
 // worker is one goroutine.
 type worker struct{ box *mailbox }
 
-// newWorkers returns workers, none yet.
+// newWorkers returns workers without goroutines.
 func newWorkers(s *System) *workers {
 	w := &workers{s: s, guests: serversTotal, allowed: goruntime.GOMAXPROCS(0), running: make(map[uintptr]*worker), empty: make(chan struct{})}
 	w.wake.L = &w.mu
 	return w
 }
 
-// push puts a mailbox in line.
+// push puts a mailbox in the queue.
 func (w *workers) push(m *mailbox) {
 	w.pushed.Add(1)
 	w.mu.Lock()
@@ -63,7 +63,7 @@ func (w *workers) push(m *mailbox) {
 	w.mu.Unlock()
 }
 
-// staff finds a worker for the line, which is not empty. mu is held.
+// staff finds a worker for the queue, which is not empty. mu is held.
 func (w *workers) staff() {
 	switch {
 	case w.idle > 0:
@@ -76,8 +76,8 @@ func (w *workers) staff() {
 	}
 }
 
-// watch looks after stallTime whether turns have begun since, and makes one more
-// worker if not. mu is held.
+// watch starts a timer of stallTime. If no turn has begun by then, another worker is added. mu is
+// held.
 func (w *workers) watch() {
 	w.watching = true
 	before := w.turns
@@ -97,7 +97,7 @@ func (w *workers) watch() {
 	})
 }
 
-// work is a worker.
+// work is the goroutine of a worker.
 func (w *workers) work() {
 	me := &worker{}
 	g := engine.Goroutine()
@@ -118,18 +118,18 @@ func (w *workers) work() {
 			return
 		}
 		m := w.line.pop()
-		w.turns++ // before watch looks at them
+		w.turns++ // before watch reads it
 		if w.line.n > 0 {
-			// Who was pushed before this worker woke has found it idle, too, and this
-			// turn may block.
+			// Mailboxes that were pushed before this worker woke were assigned to it, too, and
+			// this turn may block.
 			w.staff()
 		}
 		w.turn(me, m)
 	}
 }
 
-// turn runs a mailbox on the calling goroutine, which is me, and returns whether it is
-// in line again. mu is held, but not while the actor runs.
+// turn runs a mailbox on the calling goroutine, which is me, and returns whether it is in the queue
+// again. mu is held, except while the actor runs.
 func (w *workers) turn(me *worker, m *mailbox) (again bool) {
 	me.box = m
 	w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *workers) turn(me *worker, m *mailbox) (again bool) {
 	return again
 }
 
-// end ends a worker. mu is held, and given up.
+// end ends a worker. mu is held, and released.
 func (w *workers) end(g uintptr) {
 	delete(w.running, g)
 	w.total--
@@ -151,15 +151,14 @@ func (w *workers) end(g uintptr) {
 	w.mu.Unlock()
 }
 
-// ended tells close if no worker is left. mu is held, and one less is left than before.
+// ended tells close when the last worker has ended. mu is held.
 func (w *workers) ended() {
 	if w.closing && w.total+w.guests == 0 {
 		close(w.empty)
 	}
 }
 
-// enter lets the calling goroutine run actors beside the workers, as me, until
-// leave.
+// enter adds the calling goroutine, which is me, to those that run actors, until leave.
 func (w *workers) enter(me *worker) {
 	w.mu.Lock()
 	w.running[engine.Goroutine()] = me
@@ -185,7 +184,7 @@ func (w *workers) host(me *worker, m *mailbox) {
 	w.mu.Unlock()
 }
 
-// close ends the workers, and waits for those that run an actor, for a while.
+// close ends the workers. It waits for those that run an actor, at most closeTime.
 func (w *workers) close() {
 	w.mu.Lock()
 	w.closing = true
@@ -198,7 +197,7 @@ func (w *workers) close() {
 	}
 }
 
-// box returns the mailbox that a goroutine runs, if it is a worker.
+// box returns the mailbox that a goroutine runs, or nil if it is no worker.
 func (w *workers) box(g uintptr) *mailbox {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -240,7 +239,7 @@ func (r *ring) push(m *mailbox) {
 	r.n++
 }
 
-// pop takes the first out. There is one.
+// pop removes and returns the first mailbox. The queue is not empty.
 func (r *ring) pop() *mailbox {
 	m := r.slots[r.head]
 	r.slots[r.head] = nil

@@ -6,17 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// Definition is the message that tells a peer what the number of a type means: the length
-// of the name, 16 bits, little endian, the name and the layout.
+// Definition is the message that defines the number of a type for a peer: the length of the name,
+// 16 bits, little endian, the name and the layout.
 func (t *Type) Definition() []byte {
 	b := binary.LittleEndian.AppendUint16(nil, uint16(len(t.Name)))
 	return append(append(b, t.Name...), t.Layout...)
 }
 
-// Definitions is what the numbers of a peer's types mean. Its caller excludes concurrent
-// use.
+// Definitions are the definitions of a peer. The caller excludes concurrent use.
 type Definitions struct {
-	types []*Type // by number - NumberDefined; with an error where unknown
+	types []*Type // by number - NumberDefined; an unknown type has no Decode
 	// copied decodes the types that are decoded by copying, nil for others.
 	copied []func(b []byte) (any, error)
 }
@@ -42,7 +41,7 @@ func (d *Definitions) Define(number uint32, body []byte) error {
 	return nil
 }
 
-// Copied returns what decodes a type of the peer by copying, or nil.
+// Copied returns the function that decodes a type of the peer by copying, or nil.
 func (d *Definitions) Copied(number uint32) func(b []byte) (any, error) {
 	switch at := number - NumberDefined; {
 	case at < uint32(len(d.copied)):
@@ -55,7 +54,7 @@ func (d *Definitions) Copied(number uint32) func(b []byte) (any, error) {
 	return nil
 }
 
-// Type returns how a type of the peer is decoded.
+// Type returns the type for a number of the peer.
 func (d *Definitions) Type(number uint32) (*Type, error) {
 	switch number {
 	case NumberBytes:
@@ -75,22 +74,22 @@ func (d *Definitions) Type(number uint32) (*Type, error) {
 	return nil, fmt.Errorf("%w: %s", ErrUnregistered, d.types[at].Name)
 }
 
-// Announced says which types were defined to a peer. Any goroutine may use it.
+// Announced is the set of types that were defined to a peer. Any goroutine may use it.
 type Announced [TypesMax / 64]atomic.Uint64
 
-// Needs reports whether a type has still to be defined.
+// Needs reports whether a type is not defined yet.
 func (a *Announced) Needs(t *Type) bool {
 	bit := t.Number - NumberDefined
 	return t.Number >= NumberDefined && a[bit/64].Load()&(1<<(bit%64)) == 0
 }
 
-// Add says that a type was defined.
+// Add adds a type that was defined.
 func (a *Announced) Add(t *Type) {
 	bit := t.Number - NumberDefined
 	a[bit/64].Or(1 << (bit % 64))
 }
 
-// Clear forgets all.
+// Clear removes all types.
 func (a *Announced) Clear() {
 	for i := range a {
 		a[i].Store(0)

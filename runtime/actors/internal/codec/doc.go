@@ -1,7 +1,7 @@
 // Package codec defines the bytes of messages between actors of different ranks: which Go
 // types can be sent and how their values are encoded, the numbers by which a rank names its
-// types, and the head that says who a message is for and from.
+// types, and the head with the addressee and the sender of a message.
 //
-// It sends nothing and receives nothing. What arrives may be malformed: every parser
-// returns an error that wraps ErrMalformed.
+// It does no communication. Its input may be malformed: every parser returns an error that wraps
+// ErrMalformed.
 package codec

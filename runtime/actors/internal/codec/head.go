@@ -9,19 +9,19 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// ErrMalformed refuses what no correct peer sends.
+// ErrMalformed refuses bytes that no correct peer sends.
 var ErrMalformed = errors.New("malformed actor message")
 
-// What an actor message is: bits 0-7 of its tag. Bits 8-30 are the length of the head in
-// bytes. The body is the head, if it has a length, and then the contents.
+// Kinds of actor messages: bits 0-7 of the tag. Bits 8-30 are the length of the head in bytes. The
+// body is the head, which may be empty, and then the contents.
 const (
 	KindName   = 1 + iota // no head; the name of the actor that the stream leads to
 	KindUser              // a message of the program
 	KindSystem            // a message of protoactor itself: NumberWatch and the following
-	KindDefine            // no head; what the type means from now on: a Definition
+	KindDefine            // no head; the Definition of the type
 	KindProbe             // no head; a probe of package deadlock
 	KindLarge             // the Announcement of a message of the program
-	KindSettle            // no head; what was spent of the credit of the stream: 32 bits, little endian
+	KindSettle            // no head; the spent credit of the stream: 32 bits, little endian
 	KindEnd
 )
 
@@ -36,16 +36,16 @@ func SplitTag(t uint32) (kind, head int) { return int(t & 0xff), int(t >> 8) }
 
 // Head accompanies a message. All of it is optional.
 //
-//	byte 0  which follow: 1 name, 2 sender's id, 4 sender's address, 8 headers
-//	then    each as a string, the headers as a count and so many pairs; lengths
+//	byte 0  the parts that follow: 1 name, 2 sender's id, 4 sender's address, 8 headers
+//	then    each part as a string, the headers as a count and that many pairs; lengths
 //	        and counts are 16 bits, little endian
 type Head struct {
-	Name    string // of the addressee, where no stream says so
+	Name    string // of the addressee, for a message without stream
 	Sender  *actor.PID
 	Headers map[string]string
 }
 
-// What a head contains.
+// Bits of the parts of a head.
 const (
 	HeadName = 1 << iota
 	HeadSender
@@ -54,8 +54,8 @@ const (
 	headAll = HeadName | HeadSender | headAddress | headHeaders
 )
 
-// Append appends the head to dst: nothing if it is empty. own is the address of this
-// rank, which is left out. Strings beyond 65535 bytes do not fit.
+// Append appends the head to dst, or nothing if it is empty. It omits a sender's address that equals
+// own, the address of this rank. Strings of more than 65535 bytes are an error.
 func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	if h.Name == "" && h.Sender == nil && len(h.Headers) == 0 {
 		return dst, nil
@@ -94,8 +94,8 @@ func (h *Head) Append(dst []byte, own string) ([]byte, error) {
 	return dst, nil
 }
 
-// sole returns what the head has, if that is one string and short, as in most heads, and
-// which; else 0.
+// sole returns the only part of a head and its bit, if that is one short string, as in most heads;
+// else 0.
 func (h *Head) sole(own string) (one string, form byte) {
 	switch {
 	case h.Sender == nil:
@@ -109,7 +109,7 @@ func (h *Head) sole(own string) (one string, form byte) {
 	return one, form
 }
 
-// Sole returns the string that is all a head has, if it is of that form, else nil.
+// Sole returns the string of a head that has only this part, else nil.
 func Sole(head []byte, form byte) []byte {
 	if n := len(head); n < 4 || head[0] != form || int(binary.LittleEndian.Uint16(head[1:])) != n-3 {
 		return nil
@@ -117,7 +117,7 @@ func Sole(head []byte, form byte) []byte {
 	return head[3:]
 }
 
-// RawHead is a head as it arrives. Its slices are those of the body.
+// RawHead is a parsed head. Its slices refer to the body.
 type RawHead struct {
 	Name, Sender, Address []byte
 	HasSender             bool
@@ -173,8 +173,8 @@ func ParseHead(b []byte) (RawHead, error) {
 // announcementSize is the length of an announcement.
 const announcementSize = 12
 
-// AppendAnnouncement appends what is sent in place of a long message: its length, 64 bits,
-// and the tag of the engine's message with the contents, 32 bits, little endian.
+// AppendAnnouncement appends the announcement of a long message: its length, 64 bits, and the tag
+// of the engine's message with the contents, 32 bits, little endian.
 func AppendAnnouncement(b []byte, length int, tag uint32) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(b, uint64(length)), tag)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
 )
 
-// slabBytes is the memory that values of a short type share: a reference to one of them
-// keeps so much memory, at most.
+// slabBytes bounds the memory that values of a short type share. A reference to one of them keeps at
+// most this much.
 const slabBytes = 512
 
 // registerPlain is Register for a type without pointers, whose values are sent as their
@@ -55,7 +55,7 @@ func registerPlain[T any](l *layout.Layout) {
 	register[T](&value, &pointer)
 }
 
-// set sets v to the value that b is.
+// set sets v to the value in b.
 func set[T any](v *T, b []byte) error {
 	if to := bytesOf(v); copy(to, b) != len(to) || len(b) != len(to) {
 		return fmt.Errorf("%w: %d bytes for a value of %d", ErrMalformed, len(b), len(to))

@@ -16,13 +16,13 @@ type face struct {
 	data unsafe.Pointer
 }
 
-// typeWord tells the dynamic types of messages apart: the address of the type's
-// description, which the runtime never moves. 0 for nil.
+// typeWord identifies the dynamic type of a message: it is the address of the type's description,
+// which the runtime never moves. It is 0 for nil.
 func typeWord(m any) uintptr { return (*face)(unsafe.Pointer(&m)).typ }
 
-// bytesIn returns the memory of the value of size bytes that m holds, or points to, and
-// which has no pointers; it must not be written to. nil for a nil pointer. An interface
-// holds values without pointers by address, so both cases are one.
+// bytesIn returns the memory of the value in m, or of the value that m points to, of size bytes and
+// without pointers. It must not be written to. It is nil for a nil pointer. An interface stores
+// values without pointers by address, so both cases are the same.
 func bytesIn(m any, size int) []byte {
 	data := (*face)(unsafe.Pointer(&m)).data
 	if data == nil {

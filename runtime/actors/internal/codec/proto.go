@@ -12,7 +12,7 @@ import (
 // protoPrefix begins the names of protobuf messages.
 const protoPrefix = "proto:"
 
-// protoType is how protobuf messages of the type of m are sent.
+// protoType returns the Type for protobuf messages of the type of m.
 func protoType(m proto.Message) *Type {
 	t := m.ProtoReflect().Type()
 	return &Type{
@@ -27,9 +27,8 @@ func protoType(m proto.Message) *Type {
 	}
 }
 
-// find returns the type that a peer defines; one that cannot decode if it is not
-// registered in this process, or differs. Types of protobuf are registered by the first
-// definition.
+// find returns the type that a peer defines. If the type is not registered in this process, or
+// differs, the result cannot decode. The first definition registers a type of protobuf.
 func find(name, layout string) *Type {
 	types.mu.Lock()
 	c := types.byName[name]

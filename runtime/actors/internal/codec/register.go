@@ -29,7 +29,7 @@ func init() {
 	Register[float64]()
 }
 
-// Register makes T and *T known: as their bytes if T has no pointers, else by gob. Later
+// Register registers T and *T. They are sent as their bytes if T has no pointers, else by gob. Later
 // registrations of the same type have no effect. It panics if there are too many types.
 func Register[T any]() {
 	if l := layout.Of(reflect.TypeFor[T]()); l.Kind == "" {
@@ -39,7 +39,7 @@ func Register[T any]() {
 	RegisterCodec[T](gobCodec[T]{})
 }
 
-// RegisterCodec is Register with a codec of the program's own.
+// RegisterCodec is Register with a codec of the program.
 func RegisterCodec[T any](c Codec[T]) {
 	register[T](&Type{
 		Append: func(b []byte, m any) ([]byte, error) { v := m.(T); return c.Append(b, &v) },
@@ -64,7 +64,7 @@ func RegisterCodec[T any](c Codec[T]) {
 	})
 }
 
-// register makes T and *T known.
+// register registers T and *T.
 func register[T any](value, pointer *Type) {
 	t := reflect.TypeFor[T]()
 	value.Name = t.PkgPath() + "." + t.String()
@@ -74,8 +74,8 @@ func register[T any](value, pointer *Type) {
 	}
 }
 
-// Contained returns a panic of fn, which handles what a peer has sent, as an error.
-// Outside of an actor a panic would end the rank.
+// Contained calls fn, which handles data of a peer, and returns a panic of it as an error. Outside of
+// an actor a panic would end the rank.
 func Contained(fn func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

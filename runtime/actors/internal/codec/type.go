@@ -9,16 +9,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Numbers of types that need no definition. The numbers are sent: they only ever grow.
+// Numbers of types that need no definition. They are sent, so a number is never reused.
 const (
 	NumberBytes = 1 + iota
 	NumberString
 	NumberMessage
 	NumberWatch      // the head's sender is the watcher
 	NumberUnwatch    // as NumberWatch
-	NumberTerminated // the head's sender is the actor that has ended, the body is one byte, why
+	NumberTerminated // the head's sender is the actor that has ended, the body is one byte, the reason
 	NumberStop
-	NumberDefined = 16 // the first that needs a definition
+	NumberDefined = 16 // the first number that needs a definition
 )
 
 // TypesMax bounds the types of a process.
@@ -30,35 +30,35 @@ var ErrUnregistered = errors.New("type is not registered, see actors.RegisterTyp
 // errNil refuses a nil pointer to a registered type.
 var errNil = errors.New("nil points to no value")
 
-// Type is how the values of one Go type are sent. T and *T are two.
+// Type describes how the values of one Go type are sent. T and *T are two types.
 type Type struct {
-	// Name is what ranks know it by, Layout what they must agree on besides.
+	// Name identifies the type for all ranks. Layout must be equal on all ranks, too.
 	Name, Layout string
-	// Number is the type on the wire, in terms of this process.
+	// Number is the number of the type that this process sends.
 	Number uint32
-	// View returns the bytes of a message in place; nil if it has none. View is nil if no
-	// message of the type has.
+	// View returns the bytes of a message in place, or nil if that is impossible. View is nil if
+	// it is impossible for all messages of the type.
 	View func(m any) []byte
-	// Append appends the bytes of a message. Decode is its inverse, nil if this process
-	// does not know the type; b is valid during the call.
+	// Append appends the bytes of a message. Decode is its inverse, and nil if this process does
+	// not have the type. b is valid during the call.
 	Append func(b []byte, m any) ([]byte, error)
 	Decode func(b []byte) (any, error)
-	// Copied says that Decode is a copy, which may be done under a lock.
+	// Copied says that Decode only copies, so that it may be called under a lock.
 	Copied bool
-	// slab returns a Decode for one goroutine at a time that allocates for several values
-	// at once. nil if there is none.
+	// slab returns a Decode that allocates several values at once, for one goroutine at a time. It
+	// is nil if there is none.
 	slab func() func(b []byte) (any, error)
 }
 
 // types are the types of this process.
 var types = struct {
-	// mu guards the fields; it is taken when a type is new, never per message.
+	// mu guards the fields. It is taken for each new type, not for each message.
 	mu     sync.Mutex
 	byName map[string]*Type
 	all    []*Type // by number - NumberDefined
 
 	byType sync.Map // reflect.Type -> *Type
-	// recent answers for most messages, by the address of their type.
+	// recent is a cache by typeWord.
 	recent [256]atomic.Pointer[recentType]
 }{byName: make(map[string]*Type)}
 
@@ -90,7 +90,7 @@ var (
 // RegisterMessage makes T the Go type of Message.
 func RegisterMessage[T any]() { types.byType.Store(reflect.TypeFor[T](), Message) }
 
-// add makes a type known, once. It returns nil if there are too many.
+// add adds a type once. It returns nil if there are too many.
 func add(t reflect.Type, c *Type) *Type {
 	types.mu.Lock()
 	defer types.mu.Unlock()
@@ -107,7 +107,7 @@ func add(t reflect.Type, c *Type) *Type {
 	return c
 }
 
-// Of returns how a message is sent, or nil if its type is not registered.
+// Of returns the Type of a message, or nil if it is not registered.
 func Of(m any) *Type {
 	word := typeWord(m)
 	slot := &types.recent[word>>5%256]

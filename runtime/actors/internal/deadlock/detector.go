@@ -14,14 +14,14 @@ type Origin struct {
 // Probe asks whether its origin waits for itself.
 type Probe struct {
 	Origin Origin
-	// Number tells the probes of an origin apart. It grows.
+	// Number identifies a probe of its origin. It grows.
 	Number uint32
 }
 
-// Detector has the actors of one rank that wait, and the targets that each waits for:
-// actors of this rank or of others. Any goroutine may use it.
+// Detector records the waiting actors of one rank and the targets of each: actors of this rank or of
+// others. Any goroutine may use it.
 type Detector[Actor, Target comparable] struct {
-	// mu is taken when an actor begins to wait or ends, never else.
+	// mu is taken only when an actor begins or ends to wait, and for probes.
 	mu     sync.Mutex
 	actors map[Actor]*waiter[Target]
 	number uint32 // of the last probe
@@ -29,15 +29,15 @@ type Detector[Actor, Target comparable] struct {
 
 // waiter is an actor that waits.
 type waiter[Target comparable] struct {
-	at    map[Target]int64 // bytes that wait for each
+	at    map[Target]int64 // bytes that wait for each target
 	total int64
-	// seen is the newest probe of each origin that was passed on.
+	// seen is the number of the newest probe of each origin that was passed on.
 	seen map[Origin]uint32
 }
 
-// Hold enters bytes of an actor that wait for a target, at most limit bytes of one actor,
-// but always one message. begins says that nothing of the actor waited for the target
-// before: a probe is due. held is false, and nothing entered, if there is no room.
+// Hold records that bytes of an actor wait for a target. It admits at most limit bytes of one actor,
+// but always one message. begins says that no bytes of the actor waited for the target before,
+// so that a probe is due. held is false, and nothing is recorded, if the limit is exceeded.
 func (d *Detector[Actor, Target]) Hold(who Actor, target Target, bytes, limit int64) (begins, held bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,8 +90,8 @@ func (d *Detector[Actor, Target]) Targets(who Actor) []Target {
 	return d.targets(who)
 }
 
-// Pass returns the targets that a probe which has reached an actor is to be passed on to:
-// none if the actor does not wait, or has passed on this probe or a newer one.
+// Pass returns the targets that get a probe which has reached an actor. There are none if the actor
+// does not wait, or has passed on this probe or a newer one.
 func (d *Detector[Actor, Target]) Pass(p Probe, at Actor) []Target {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,22 +119,22 @@ func (d *Detector[Actor, Target]) targets(who Actor) []Target {
 	return all
 }
 
-// Probes is how many probes have begun here.
+// Probes returns the number of probes of this rank.
 func (d *Detector[Actor, Target]) Probes() uint32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.number
 }
 
-// Append appends a probe as it is sent: rank and number, 32 bits each, little endian, and
-// the origin's id.
+// Append appends the encoded probe: rank and number, 32 bits each, little endian, and the origin's
+// id.
 func (p Probe) Append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(p.Origin.Rank))
 	b = binary.LittleEndian.AppendUint32(b, p.Number)
 	return append(b, p.Origin.ID...)
 }
 
-// Parse is the inverse of Append. It returns false for what is no probe.
+// Parse is the inverse of Append. It returns false for malformed bytes.
 func Parse(b []byte) (p Probe, ok bool) {
 	if len(b) < 8 {
 		return p, false

@@ -6,5 +6,5 @@
 //	A waits for B, B for C, C for A:
 //	A ---- probe of A ---> B ---- probe of A ---> C ---- probe of A ---> A: a cycle
 //
-// The package has the bookkeeping of one rank: it sends no probes and runs no actors.
+// The package does the bookkeeping of one rank. It sends no probes and runs no actors.
 package deadlock
