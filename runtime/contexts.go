@@ -33,7 +33,7 @@ type comms struct {
 	early map[earlyBreak]*BrokenError
 }
 
-// earlyBreak says which communicator is broken, and by whom.
+// earlyBreak is a broken communicator and the rank that has broken it.
 type earlyBreak struct {
 	number uint32
 	by     int // world rank

@@ -33,7 +33,7 @@
 //
 // # Ownership
 //
-//	what                        who may access it
+//	memory                      may be accessed by
 //	slice given to Send, Recv   the call, until it returns
 //	slice given to Isend, Irecv the request, until Wait or Test reports its end
 //	Buffer given to SendBuffer  only the receiver, from the call on

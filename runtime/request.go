@@ -37,7 +37,7 @@ type rest struct {
 	err     error
 }
 
-// nobody is the rest of an operation with ProcNull.
+// nobody is the rest of an operation with ProcNull, which has no peer.
 var nobody = new(rest)
 
 // failedRequest is an operation that could not be started.

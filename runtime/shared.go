@@ -48,7 +48,7 @@ type Shared struct {
 //	0             bytesPerRank     the members' data                 everybody
 //	sleepers      8                ranks that may sleep              the first on the node
 //	asleep        8 per 64 members which ranks these are             the first on the node
-//	gone          8 per 64 members who will not use the part again   everybody
+//	gone          8 per 64 members that will not use the part again  all members
 type sharedLayout struct {
 	sleepers, asleep, gone int
 	words                  int // of each set of members

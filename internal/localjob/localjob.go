@@ -1,6 +1,6 @@
-// Package localjob runs the ranks of a runtime.Local over a network that the caller
-// brings: the simulator's. It is a package of its own because what package runtime
-// exports is for every program, and its internal packages are for those below it alone.
+// Package localjob runs the ranks of a runtime.Local over a network of the caller, which is the
+// simulator. It is a package of its own because the API of package runtime is for every program,
+// and the internal packages of runtime cannot be imported from elsewhere.
 package localjob
 
 import (
@@ -26,8 +26,7 @@ type Config struct {
 	Ranks int
 	// Network connects them.
 	Network Network
-	// Budget is a rank's memory in bytes for messages nobody asked for yet; 0 means the
-	// default.
+	// Budget is a rank's memory in bytes for unexpected messages; 0 means the default.
 	Budget int64
 	// Main is the program of each rank. world is its *runtime.World.
 	Main func(world any) error
@@ -35,14 +34,14 @@ type Config struct {
 
 // Job is a job under way.
 type Job interface {
-	// Wait returns when all ranks have returned, with the failure that came first, as
-	// runtime.LocalContext does; that of a killed rank is none. The job ends with ctx.
+	// Wait returns when all ranks have returned. Its error is the first failure, as that of
+	// runtime.LocalContext; the failure of a killed rank does not count. The job ends with ctx.
 	Wait(ctx context.Context) error
 	// Report says what all ranks are doing.
 	Report() string
-	// Kill ends the operations of one rank with cause, and has nobody wait for it. The
-	// network has it that the others hear of the loss. It returns false, having done
-	// nothing, when the rank has left its program.
+	// Kill ends the operations of one rank with cause, and no rank waits for it at the end. The
+	// network reports the loss to the others. It returns false and does nothing if the rank has
+	// left its program.
 	Kill(rank int, cause error) bool
 }
 

@@ -7,35 +7,34 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// batches decides which messages share a frame and which requests begin together: a
-// system call for each is most of what a small message costs over TCP.
+// batches decides which messages share a frame and which requests begin together: over TCP, the
+// system call for each is most of the cost of a small message.
 //
-// A message goes at once if the peer has sent something since the last one that did,
-// which is what a dialogue needs, or if that one was sent long ago. Short messages that
-// follow it closely share a frame, until
+// A message is sent at once if the peer has sent something since the last such message, as in a
+// dialogue, or if that message was sent more than batchWithin ago. Short messages that follow
+// share a frame. It is sent
 //
-//   - the next Poll or Arm; a rank that is armed is rung for it;
-//   - the frame is full, or something else is sent to the peer;
-//   - batchMost is over, because nobody polls.
+//   - by the next Poll or Arm; an armed rank is rung for it;
+//   - when it is full, or something else is sent to the peer;
+//   - after batchMost, if no goroutine polls.
 //
-// Short messages that are sent during a Poll share frames, and what is posted then
-// (answers, Reads, credits) begins at its end. What is held back is lost with a process
-// that is killed.
+// Short messages that are sent during a Poll share frames, and requests that are posted then
+// (answers, Reads, credits) begin at its end. If the process is killed, open frames are lost.
 type batches struct {
-	// locked runs a function under the lock under which the transport is called. It is
-	// nil without UseLock: nothing is held back outside of Poll then.
+	// locked runs a function under the caller's lock. It is nil without UseLock: then messages
+	// share frames during Poll only.
 	locked func(f func())
 	// open are the endpoints with an open frame.
 	open []*endpoint
-	// held says that something waits for begin, beginning that begin is at work.
+	// held says that something waits for begin, beginning that begin is running.
 	held, beginning bool
-	// armed says that the rank may sleep, rung that it was rung for what is held.
+	// armed says that the rank may sleep, rung that it was rung for what waits for begin.
 	armed, rung bool
-	// timer begins what no Poll has begun; running says that it runs.
+	// timer calls begin if no Poll does; running says that it runs.
 	timer   *time.Timer
 	running bool
-	// base is what times are measured from, which is cheaper than the time of day; within
-	// is batchWithin.
+	// base is the origin of times, since a monotonic difference is cheaper than the time of day.
+	// within is batchWithin.
 	base   time.Time
 	within time.Duration
 }
@@ -45,11 +44,11 @@ type batches struct {
 type batch struct {
 	open, listed bool
 	sequence     uint16
-	// size is how large the next open frame is at least: as large as the one before, or
-	// larger after one that was filled.
+	// size is the smallest size of the next open frame: the length of the last one, or more if
+	// that was full.
 	size int
-	// answered says that the peer has sent something since a message went at once,
-	// began when that was, from batches.base.
+	// answered says that the peer has sent something since the last message that was sent at
+	// once. began is the time of that message, from batches.base.
 	answered bool
 	began    time.Duration
 }
@@ -57,9 +56,10 @@ type batch struct {
 const (
 	// batchedMax is the longest record of an open frame: a longer one is worth a Send.
 	batchedMax = 2 << 10
-	// batchWithin is how closely messages follow each other that share a frame.
+	// batchWithin is the longest time between a message and the next one for which they share a
+	// frame.
 	batchWithin = 20 * time.Microsecond
-	// batchMost is how long a message is held back, when the processor is free.
+	// batchMost is how long a message waits if the processor is free.
 	batchMost = 100 * time.Microsecond
 )
 
@@ -68,7 +68,7 @@ var _ transport.Locking = (*Transport)(nil)
 // UseLock implements transport.Locking.
 func (t *Transport) UseLock(locked func(f func())) { t.batches.locked = locked }
 
-// flags returns whether a request that is posted now begins at once.
+// flags returns the flags of a request: FlagMore if it begins later.
 func (t *Transport) flags() verbs.RequestFlags {
 	if !t.reading && !t.batches.beginning {
 		return 0
@@ -77,7 +77,7 @@ func (t *Transport) flags() verbs.RequestFlags {
 	return verbs.FlagMore
 }
 
-// holds reports whether a record of n bytes is held back.
+// holds reports whether a record of n bytes waits in an open frame.
 func (p *endpoint) holds(n int) bool {
 	switch c := &p.t.batches; {
 	case n > batchedMax:
@@ -91,11 +91,11 @@ func (p *endpoint) holds(n int) bool {
 	}
 }
 
-// begun notes that a message went at once. It is called afterwards, so that the message
-// does not wait for the clock.
+// begun records that a message was sent at once. It is called afterwards, so that the message does
+// not wait for the clock.
 func (p *endpoint) begun() { p.batch.answered, p.batch.began = false, time.Since(p.t.batches.base) }
 
-// openBatch makes a frame the open one. The flow is ready.
+// openBatch makes a frame the open one. The flow has a free slot.
 func (p *endpoint) openBatch(b buffer, length int) {
 	c := &p.t.batches
 	p.batch.sequence, p.batch.open = p.flow.Take()
@@ -118,8 +118,8 @@ func (p *endpoint) openBatch(b buffer, length int) {
 	}
 }
 
-// appendBatch adds a record to the open frame. If the record is too long for it, it posts
-// the frame, if it can, and returns false.
+// appendBatch adds a record to the open frame. If the record does not fit, it posts the frame, if
+// that is possible, and returns false.
 func (p *endpoint) appendBatch(h transport.Header, payload []byte) bool {
 	s := &p.slots[p.flow.Slot(p.batch.sequence)]
 	n := recordBytes + padded(len(payload))
@@ -140,7 +140,7 @@ func (p *endpoint) postBatch() {
 	}
 }
 
-// begin posts the open frames and begins what was held back.
+// begin posts the open frames and begins the requests that wait.
 func (t *Transport) begin() {
 	c := &t.batches
 	if !c.held {
@@ -160,7 +160,7 @@ func (t *Transport) begin() {
 	t.adapter.Begin()
 }
 
-// startTimer has begin called when batchMost is over.
+// startTimer starts the timer, which calls begin after batchMost.
 func (t *Transport) startTimer() {
 	c := &t.batches
 	if c.timer != nil {
@@ -176,7 +176,7 @@ func (t *Transport) startTimer() {
 	})
 }
 
-// stop ends the timer. Nothing is held back outside of Poll any more.
+// stop ends the timer. From then on messages share frames during Poll only.
 func (c *batches) stop() {
 	if c.timer != nil {
 		c.timer.Stop()

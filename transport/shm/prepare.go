@@ -2,30 +2,29 @@ package shm
 
 import "sync/atomic"
 
-// Peers of a small node, which have a ring each at every rank, change from the inbox
-// to their rings before the first message, and the pages of these rings are there by
-// then. A page fault takes longer than a hundred messages, and a lap of a ring takes
-// sixteen of them on either side (20 to 60 us each, measured on a virtual machine). On
-// a larger node it is not known which pairs will exchange messages, and memory is used when
-// touched.
+// On a small node, every pair of ranks has a ring. The ranks change from the inbox to the rings
+// before the first message, and the pages of the rings are allocated before, too. A page fault
+// takes longer than a hundred messages (20 to 60 us, measured on a virtual machine), and the
+// first lap of a ring causes sixteen on either side. On a larger node it is not known which
+// pairs will exchange messages, and pages are allocated when they are touched.
 
-// small says that every pair of ranks of the node can have a ring.
+// small reports whether every pair of ranks of the node can have a ring.
 func (t *Transport) small() bool {
 	return t.node.locals == nil && !t.cfg.Alone && t.node.ranks-1 <= ringsPerRank
 }
 
-// fewRanks is up to how many ranks of a node have the pages of their staging buffers from
-// the start, too: half a mebibyte each, which with eight ranks takes a seventh of the
-// time of the job's start.
+// fewRanks is the largest number of ranks of a node for which the pages of staging buffers are
+// allocated at the start, too. These are half a mebibyte for each rank; with eight ranks that
+// would take a seventh of the time of the job's start.
 const fewRanks = 4
 
-// few says that the node is small and has few ranks.
+// few reports whether the node is small and has few ranks.
 func (t *Transport) few() bool {
 	return t.small() && t.node.ranks > 1 && t.node.ranks <= fewRanks
 }
 
-// Partners are the other ranks of a small node, none on a large one: those with which
-// every rank has a ring in common from the start, if it is prepared.
+// Partners returns the other ranks of a small node, and none on a large one. With each of them,
+// this rank can prepare a ring before the first message.
 func (t *Transport) Partners() []int {
 	if !t.small() {
 		return nil
@@ -39,8 +38,7 @@ func (t *Transport) Partners() []int {
 	return partners
 }
 
-// touch makes the pages of this rank's control area, as far as the peers of a small
-// node will use it.
+// touch allocates the pages of this rank's control area that the peers of a small node will use.
 func (t *Transport) touch() {
 	if t.small() && t.node.ranks > 1 {
 		populate(t.control.bytes[:offRings+(t.node.ranks-1)*ringBytes])
@@ -50,8 +48,8 @@ func (t *Transport) touch() {
 	}
 }
 
-// Prepare implements transport.Preparer. A peer that has not joined yet, or is on a large
-// node, is left for its first messages.
+// Prepare implements transport.Preparer. It does nothing for a peer that has not joined yet or is on
+// a large node; such peers begin with the inbox.
 func (e *endpoint) Prepare() {
 	if !e.t.small() || e.t.closed || e.down != nil || e.ring.words != nil || e.introduce() != nil || !e.introduced {
 		return

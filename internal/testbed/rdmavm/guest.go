@@ -61,8 +61,8 @@ type Guest struct {
 	commands []*Command
 }
 
-// Start boots a guest that ends with the test. It skips the test if nobody asked for
-// guests, or if this machine cannot have them.
+// Start boots a guest that ends with the test. It skips the test unless GORUN_RDMA_VM is 1 and this
+// machine can have guests.
 func Start(tb testing.TB, c Config) *Guest {
 	tb.Helper()
 	if os.Getenv("GORUN_RDMA_VM") != "1" {
@@ -166,7 +166,7 @@ func (g *Guest) boot(image string, c Config) error {
 		started <- err
 		if err == nil {
 			g.listen(hear)
-			_ = g.qemu.Wait() // how it ended does not matter: nobody ends it in order
+			_ = g.qemu.Wait() // its status does not matter, because it is always killed
 			close(g.ended)
 		}
 	}()
@@ -180,7 +180,7 @@ func (g *Guest) boot(image string, c Config) error {
 	return nil
 }
 
-// freePort returns a TCP port that nobody listened on a moment ago.
+// freePort returns a TCP port that was free a moment ago.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

@@ -1,11 +1,11 @@
 package progress
 
-// State says who has the token, and whether anybody polls.
+// State says which goroutine has the token, and whether one polls.
 type State uint8
 
 // The states. A goroutine that sleeps without the token has lent it to another one.
 const (
-	// Free: nobody has it.
+	// Free: no goroutine has it.
 	Free State = iota
 	// Polling: a goroutine that waits polls.
 	Polling
@@ -17,7 +17,7 @@ const (
 	Asleep
 	// Idle: the background sleeps, and the transports are armed.
 	Idle
-	// Working: the serving goroutine runs handlers, outside of the engine. Nobody polls.
+	// Working: the serving goroutine runs handlers, outside of the engine. No goroutine polls.
 	Working
 )
 
