@@ -135,12 +135,13 @@ var integration = map[string][]string{
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
 	"examples/rdma":           {"internal/testbed/rdmavm"},
 
-	"transport/rdma/internal/rdmacm": {"transport/rdma/verbs", "transport/rdma/iwarp"},
-	"transport/rdma/internal/uverbs": {"internal/testbed/rdmavm"},
-	"collectives":                    {"internal/testbed/launch"},
-	"internal/simulate":              {"internal/simulate/program"},
-	"transport/rdma/iwarp":           {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
-	"transport/rdma":                 {"transport/rdma/verbs/provider"},
+	"transport/rdma/internal/rdmacm":     {"transport/rdma/verbs", "transport/rdma/iwarp"},
+	"transport/rdma/internal/uverbs":     {"internal/testbed/rdmavm"},
+	"collectives":                        {"internal/testbed/launch"},
+	"internal/simulate":                  {"internal/simulate/program"},
+	"transport/rdma/iwarp":               {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
+	"transport/rdma":                     {"transport/rdma/verbs/provider"},
+	"transport/rdma/internal/connection": {"transport/rdma/internal/uverbs"},
 }
 
 // cgoPackages may import "C".

@@ -41,6 +41,8 @@ type Connection struct {
 	local, remote netip.AddrPort
 	parameters    rdmacm.Parameters
 	contacted     bool
+	// concluded says that the attempt has an outcome, so that its end does not wait.
+	concluded bool
 
 	// busy says that a goroutine gives a command, abandoned that it has to destroy the id.
 	// Both are guarded by Device.mu.
@@ -91,7 +93,7 @@ func (c *Connection) Connect(remote netip.AddrPort, p *provider.Proposal) (netip
 		c.release()
 		return netip.AddrPort{}, fmt.Errorf("%w: %w", provider.ErrInvalidAddress, err)
 	}
-	if a, err := c.id.Addresses(); err == nil {
+	if a, err := c.device.addresses(c.id); err == nil {
 		c.local = a.Source
 	}
 	return c.local, nil
@@ -145,7 +147,7 @@ func (c *Connection) Heard() {
 	}
 }
 
-// Busy reports whether a goroutine still gives the command Connect, which keeps the queue
+// Busy reports whether a goroutine still makes or ends the attempt, which keeps the queue
 // pair in use by the kernel: to destroy it would wait. It is of interest after Abort.
 func (c *Connection) Busy() bool {
 	c.device.mu.Lock()
@@ -153,23 +155,40 @@ func (c *Connection) Busy() bool {
 	return c.busy
 }
 
-// fail ends an attempt.
+// fail ends an attempt that has its outcome.
 func (c *Connection) fail(why provider.Failure, privateData []byte, err error) {
+	c.concluded = true
 	c.pair.Fail()
 	c.release()
 	c.upcalls.Failed(why, privateData, err)
 }
 
-// release ends the id. Nothing is heard of it afterwards.
+// release ends the id. Nothing is heard of it afterwards. On iWARP the end of an attempt
+// waits for the peer's answer (iwcm's destroy_cm_id): a goroutine does.
 func (c *Connection) release() {
-	c.enter(phaseEnded)
-	id := c.id
+	id, waits := c.id, c.device.IWARP && c.phase == phaseConnecting && !c.concluded
 	c.id = nil
+	c.enter(phaseEnded)
+	if id == nil {
+		return
+	}
 	c.device.mu.Lock()
-	c.abandoned = c.busy
 	busy := c.busy
+	c.abandoned, c.busy = busy, busy || waits
 	c.device.mu.Unlock()
-	if id != nil && !busy { // Destroy would wait for the command
+	switch {
+	case busy: // the goroutine that it is busy with ends it
+	case waits:
+		go c.end(id)
+	default:
 		_, _ = id.Destroy()
 	}
+}
+
+// end destroys an id on a goroutine.
+func (c *Connection) end(id *rdmacm.ID) {
+	_, _ = id.Destroy()
+	c.device.mu.Lock()
+	c.busy = false
+	c.device.mu.Unlock()
 }

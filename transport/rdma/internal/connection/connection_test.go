@@ -268,13 +268,21 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// TestAbortWhileConnecting: the command of siw ends when it likes; nothing waits for it.
+// TestAbortWhileConnecting: the command of siw ends when it likes, and the end of an
+// attempt when the peer answers; nothing waits for them.
 func TestAbortWhileConnecting(t *testing.T) {
-	for _, err := range []error{nil, unix.ECONNREFUSED} {
+	for _, test := range []struct {
+		blocks uint32
+		err    error
+	}{{connect, nil}, {connect, unix.ECONNREFUSED}, {destroy, nil}} {
 		w := newWorld(t, true)
-		w.blocked = make(chan struct{})
-		w.errors[connect] = err
+		w.blocked, w.blocks = make(chan struct{}), test.blocks
+		w.errors[connect] = test.err
 		p := w.requested()
+		if test.blocks == destroy {
+			<-w.woken
+			w.progress()
+		}
 		p.Abort()
 		require.True(t, p.Busy())
 		require.Equal(t, []string{"flush"}, p.log)
@@ -282,11 +290,28 @@ func TestAbortWhileConnecting(t *testing.T) {
 		w.progress()
 		require.Equal(t, 1, w.ids())
 		close(w.blocked)
-		require.Eventually(t, func() bool { return w.ids() == 0 }, patience, 1e6)
+		require.Eventually(t, func() bool { return !p.Busy() }, patience, 1e6)
+		require.Zero(t, w.ids())
 		w.progress()
 		require.Equal(t, []string{"flush"}, p.log)
 		require.Empty(t, w.woken)
-		require.False(t, p.Busy())
+	}
+}
+
+// TestSource: the address that a connection comes from is of the network it goes to.
+func TestSource(t *testing.T) {
+	for remote, want := range map[string][]byte{
+		"10.9.0.2:1":          {2, 0, 0, 0, 10, 9, 0, 1},
+		"192.0.2.1:1":         {2, 0, 0, 0, 10, 9, 0, 1},
+		"[::ffff:10.9.0.2]:1": {2, 0, 0, 0, 10, 9, 0, 1},
+		"[fd00::2]:1":         {10, 0, 0, 0, 0, 0, 0, 0, 0xfd},
+		"[fe80::2%lo]:1":      {10, 0, 0, 0, 0, 0, 0, 0, 0xfe, 0x80},
+	} {
+		w := newWorld(t, false)
+		w.device.Interface = "lo"
+		_, err := w.pair().Connect(netip.MustParseAddrPort(remote), asked())
+		require.NoError(t, err)
+		require.Equal(t, want, w.bodies[resolve][16:16+len(want)], remote)
 	}
 }
 

@@ -40,7 +40,9 @@ type Config struct {
 	GUID uint64
 	// IWARP says that the device is one of iWARP.
 	IWARP bool
-	// Addresses are those of the device's network interface.
+	// Interface is the device's network interface, the zone of its link-local addresses.
+	Interface string
+	// Addresses are those of the interface.
 	Addresses []netip.Prefix
 	// Wake ends a Sleep. It is called from any goroutine, not after Close.
 	Wake func()
@@ -145,11 +147,10 @@ func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	remote = remote.Unmap()
 	var found netip.Addr
 	for _, p := range d.Addresses {
-		a := p.Addr().Unmap()
+		a := d.zoned(p.Addr())
 		switch {
-		case a.Is4() != remote.Is4() || a.IsLinkLocalUnicast() != remote.IsLinkLocalUnicast():
-		case a.IsLinkLocalUnicast() && a.Is6() && a.Zone() != remote.Zone():
-		case p.Masked().Contains(remote):
+		case a.Is4() != remote.Is4() || a.IsLinkLocalUnicast() != remote.IsLinkLocalUnicast() || a.Zone() != remote.Zone():
+		case p.Contains(remote.WithZone("")):
 			return a, nil
 		case !found.IsValid():
 			found = a
@@ -161,9 +162,26 @@ func (d *Device) source(remote netip.Addr) (netip.Addr, error) {
 	return found, nil
 }
 
+// zoned is an address as it is bound to, or as the peer is reached: the kernel does not say
+// the zone of a request on RoCE.
+func (d *Device) zoned(a netip.Addr) netip.Addr {
+	if a = a.Unmap(); a.Is6() && a.IsLinkLocalUnicast() && a.Zone() == "" {
+		return a.WithZone(d.Interface)
+	}
+	return a
+}
+
+// addresses are those of an id, with zones.
+func (d *Device) addresses(id *rdmacm.ID) (rdmacm.Addresses, error) {
+	a, err := id.Addresses()
+	a.Source = netip.AddrPortFrom(d.zoned(a.Source.Addr()), a.Source.Port())
+	a.Destination = netip.AddrPortFrom(d.zoned(a.Destination.Addr()), a.Destination.Port())
+	return a, err
+}
+
 // owns checks that an id is on this device: two devices may be on one network interface.
 func (d *Device) owns(id *rdmacm.ID) (rdmacm.Addresses, error) {
-	a, err := id.Addresses()
+	a, err := d.addresses(id)
 	if err == nil && a.NodeGUID != d.GUID {
 		err = fmt.Errorf("%w: %v is of the device with GUID %016x, not of this one with %016x", provider.ErrInvalidAddress, a.Source, a.NodeGUID, d.GUID)
 	}

@@ -7,9 +7,9 @@
 //	Accept  ->                         accepting  -> established -> ended
 //	                         Disconnect: established -> disconnecting -> ended
 //
-// All of it is called under the adapter's lock, but for Stir. One thing blocks: siw makes
-// its TCP connection within the command Connect, so that on iWARP a goroutine gives that
-// command, and Progress takes its result. An Abort meanwhile leaves the id to that goroutine.
+// All of it is called under the adapter's lock, but for Stir. Two things block, on iWARP: siw
+// makes its TCP connection within the command Connect, and the end of an attempt waits for
+// the peer's answer. Goroutines do both; Progress takes their results.
 //
 // # Two kinds of device
 //

@@ -85,9 +85,9 @@ func (c *Connection) connect(id *rdmacm.ID, p *rdmacm.Parameters) {
 	err := id.Connect(p)
 	d := c.device
 	d.mu.Lock()
-	c.busy = false
 	abandoned := c.abandoned
 	if !abandoned {
+		c.busy = false
 		d.results = append(d.results, result{c, err})
 		if !d.closed {
 			d.Stir()
@@ -96,7 +96,7 @@ func (c *Connection) connect(id *rdmacm.ID, p *rdmacm.Parameters) {
 	}
 	d.mu.Unlock()
 	if abandoned {
-		_, _ = id.Destroy()
+		c.end(id)
 	}
 }
 
@@ -166,7 +166,7 @@ func (c *Connection) confirmed(e *rdmacm.Event) {
 func (c *Connection) establish(answer *provider.Proposal) {
 	c.contacted = true
 	c.enter(phaseEstablished)
-	if a, err := c.id.Addresses(); err == nil {
+	if a, err := c.device.addresses(c.id); err == nil {
 		c.local = a.Source
 	}
 	if c.upcalls.Established(answer, c.local, c.remote) != nil {

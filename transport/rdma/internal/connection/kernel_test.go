@@ -47,8 +47,9 @@ type kernel struct {
 	seen   []uint32
 	bodies map[uint32][]byte // the last of each number
 	events [][]byte
-	// blocked keeps the command Connect until it is closed.
+	// blocked keeps the command blocks until it is closed.
 	blocked chan struct{}
+	blocks  uint32
 	// guid is what the kernel calls the device of all addresses.
 	guid uint64
 	mask uint32
@@ -56,7 +57,7 @@ type kernel struct {
 
 // Do implements rdmacm.Driver.
 func (k *kernel) Do(c *rdmacm.Command) error {
-	if c.Number == connect && k.blocked != nil {
+	if c.Number == k.blocks && k.blocked != nil {
 		<-k.blocked
 	}
 	k.mu.Lock()
@@ -204,7 +205,7 @@ func newWorld(t *testing.T, iwarp bool) *world {
 		w.mask = 0
 	}
 	w.device = connection.New(connection.Config{
-		Channel: rdmacm.New(w.kernel), GUID: guid, IWARP: iwarp,
+		Channel: rdmacm.New(w.kernel), GUID: guid, IWARP: iwarp, Interface: "rocks",
 		Addresses: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fd00::1/64"), netip.MustParsePrefix("fe80::1/64")},
 		Wake:      func() { w.woken <- struct{}{} },
 		Happened:  func(e provider.Event) { w.happened = append(w.happened, e) },

@@ -23,7 +23,7 @@ func (d *Device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 		if len(d.Addresses) == 0 {
 			return nil, fmt.Errorf("%w: the device has no address", provider.ErrInvalidAddress)
 		}
-		at = netip.AddrPortFrom(d.Addresses[0].Addr(), at.Port())
+		at = netip.AddrPortFrom(d.zoned(d.Addresses[0].Addr()), at.Port())
 	}
 	s := &servicePoint{device: d, arrived: c.Arrived}
 	var err error
@@ -65,7 +65,7 @@ func (s *servicePoint) handle(e *rdmacm.Event) {
 		return
 	}
 	h := &handshake{device: s.device, id: e.Request}
-	a, err := e.Request.Addresses()
+	a, err := s.device.addresses(e.Request)
 	if err == nil {
 		h.local, h.remote = a.Source, a.Destination
 		err = s.arrived(h, h.local, h.remote, s.device.request(&e.Parameters))

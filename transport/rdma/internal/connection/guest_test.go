@@ -1,0 +1,34 @@
+package connection_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
+)
+
+// The variables that the tests of a device have in a guest: its name and its interface.
+const (
+	deviceName      = "GORUN_TEST_CONNECTION"
+	deviceInterface = "GORUN_TEST_CONNECTION_INTERFACE"
+)
+
+// TestKernel runs the tests of this package that need a device in a guest machine.
+func TestKernel(t *testing.T) {
+	share := t.TempDir()
+	g := rdmavm.Start(t, rdmavm.Config{Share: share})
+	rdmavm.TestProgram(t, share)
+	for number, name := range []string{"rxe", "siw"} {
+		t.Run(name, func(t *testing.T) {
+			on := fmt.Sprintf("dummy%d", number)
+			out, status, err := g.Run(fmt.Sprintf("/bin/ip addr add fd00:%d::1/64 dev %s nodad; %s=%s_%s %s=%s ./tests -test.run '^TestDevice' -test.v -test.timeout 50s",
+				number, on, deviceName, name, on, deviceInterface, on))
+			t.Log(out)
+			require.NoError(t, err)
+			require.Zero(t, status)
+			require.Contains(t, out, "--- PASS: TestDeviceConnects")
+		})
+	}
+}
