@@ -43,10 +43,10 @@ const (
 	// CompletionThreshold is the default: every completion counts toward the
 	// threshold of Wait.
 	CompletionThreshold = provider.CompletionThreshold
-	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
+	// Of the pages, and used by verbstest only: CompletionUnsignalled allows requests and receives with FlagQuiet, whose
 	// completions are queued but wake no goroutine.
 	CompletionUnsignalled = provider.CompletionUnsignalled
-	// CompletionSolicitedWait is for receives only: those of messages sent with
+	// Of the pages, too: CompletionSolicitedWait is for receives only: those of messages sent with
 	// FlagSolicited wake, others do not.
 	CompletionSolicitedWait = provider.CompletionSolicitedWait
 )

@@ -41,7 +41,7 @@ func (ep *Endpoint) Connect(remote netip.AddrPort, o ConnectOptions) error {
 
 // DupConnect is Connect to the address and with the flags of the last Connect of
 // other, which must be connected (dat_ep_dup_connect(3DAT)). Options' Flags are not
-// used.
+// used. Of the pages: only verbstest calls it.
 func (ep *Endpoint) DupConnect(other *Endpoint, o ConnectOptions) error {
 	const op = "dup connect"
 	if err := ep.lock(op); err != nil {

@@ -67,7 +67,7 @@ const (
 // StateUnconnected, the others also in StateReserved and
 // StatePassiveConnectionPending, that is until Connect or Accept. Receives that are
 // posted stay; a change that has no place for them is ErrInvalidState. When it fails
-// nothing has changed.
+// nothing has changed. Of the pages: only verbstest calls it.
 func (ep *Endpoint) Modify(which Parameters, to EndpointConfig) error {
 	const op = "modify"
 	if err := ep.lock(op); err != nil {

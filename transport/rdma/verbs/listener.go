@@ -21,7 +21,8 @@ type ListenOptions struct {
 	Backlog int
 	// Endpoint makes this a reserved service point (dat_rsp_create(3DAT)) for one
 	// request, which carries the endpoint. It must be in StateUnconnected and is then
-	// in StateReserved. Nil makes a public service point (dat_psp_create(3DAT)).
+	// in StateReserved. Nil makes a public service point (dat_psp_create(3DAT)). Of the
+	// pages: only verbstest uses reserved ones.
 	Endpoint *Endpoint
 	// Service is ServiceReliable, or ErrModelNotSupported where there is no other.
 	Service Service

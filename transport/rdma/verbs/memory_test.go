@@ -1,7 +1,10 @@
 package verbs_test
 
 import (
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,4 +65,52 @@ func TestMemoryOfAnotherDomain(t *testing.T) {
 		p.ErrorIs(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: segments}), verbs.ErrProtectionViolation)
 		p.ErrorIs(p.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: segments}), verbs.ErrProtectionViolation)
 	}
+}
+
+// TestRegistrationDoesNotHoldTheLock: the adapter makes progress while memory is pinned.
+func TestRegistrationDoesNotHoldTheLock(t *testing.T) {
+	p := newPlay(t, nil)
+	went := false
+	p.stage.registering = func() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.adapter.Progress()
+		}()
+		select {
+		case <-done:
+			went = true
+		case <-time.After(10 * time.Second):
+		}
+	}
+	_, err := p.domain.Register(make([]byte, 8), 0)
+	p.NoError(err)
+	p.True(went)
+}
+
+// TestCloseWaitsForRegistrations: memory that is being registered is deregistered before the
+// device is closed, and its domain is in use meanwhile.
+func TestCloseWaitsForRegistrations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlay(t, nil)
+		release := make(chan struct{})
+		p.stage.registering = func() { <-release }
+		var all sync.WaitGroup
+		all.Go(func() {
+			m, err := p.domain.Register(make([]byte, 8), 0)
+			p.NoError(err)
+			p.ErrorIs(m.Close(), verbs.ErrInvalidHandle, "the adapter is closed")
+		})
+		synctest.Wait()
+		p.ErrorIs(p.domain.Free(), verbs.ErrInvalidState)
+		all.Go(func() { p.NoError(p.adapter.Close()) })
+		synctest.Wait()
+		p.Zero(p.stage.closed)
+		_, err := p.domain.Register(make([]byte, 8), 0)
+		p.ErrorIs(err, verbs.ErrInvalidHandle, "not while it closes")
+		close(release)
+		all.Wait()
+		p.Equal(1, p.stage.closed)
+		p.Equal(p.stage.registered.Load(), p.stage.deregistered.Load())
+	})
 }

@@ -26,6 +26,9 @@ type stage struct {
 	registering func()
 	awake       chan struct{}
 	key         atomic.Uint32
+	// registered and deregistered count regions, closed calls of Close.
+	registered, deregistered atomic.Int64
+	closed                   int
 	// progress is run by Progress, under the adapter's lock.
 	progress func() (int, error)
 	// asleep, if it is not nil, is told of every Sleep.
@@ -63,7 +66,10 @@ type stageDomain struct {
 	closed int
 }
 
-func (d *stageDomain) Deregister(provider.Registered) error { return nil }
+func (d *stageDomain) Deregister(provider.Registered) error {
+	d.stage.deregistered.Add(1)
+	return nil
+}
 
 func (d *stageDomain) Close() error {
 	d.closed++
@@ -74,6 +80,7 @@ func (d *stageDomain) Register([]byte, verbs.Access) (provider.Registered, error
 	if d.stage.registering != nil {
 		d.stage.registering()
 	}
+	d.stage.registered.Add(1)
 	key := d.stage.key.Add(1)
 	return provider.Registered{LKey: key, RKey: key}, nil
 }
@@ -103,7 +110,6 @@ func newStage() *stage {
 func (s *stage) Name() string                  { return "stage" }
 func (s *stage) Interfaces() ([]string, error) { return []string{"only"}, nil }
 func (s *stage) Attributes() verbs.Attributes  { return s.attributes }
-func (s *stage) Close() error                  { return nil }
 func (s *stage) Address() netip.AddrPort       { return netip.MustParseAddrPort("10.0.0.1:1") }
 func (s *stage) Idle() bool                    { return true }
 func (a *actor) Contacted() bool               { return a.contacted }
@@ -116,6 +122,11 @@ func (a *actor) Close()                        { a.closed++ }
 func (s *stage) Open(_ string, a provider.Adapter) (provider.Device, error) {
 	s.adapter = a
 	return s, nil
+}
+
+func (s *stage) Close() error {
+	s.closed++
+	return nil
 }
 
 func (s *stage) NewProtectionDomain() (provider.ProtectionDomain, error) {

@@ -235,3 +235,102 @@ func TestInlineBytesAreGathered(t *testing.T) {
 		})
 	}
 }
+
+// TestRequestsDoneByNumber completes all before a number, as one completion of an adapter
+// does, some of them done already.
+func TestRequestsDoneByNumber(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	for id := range uint64(6) {
+		p.NoError(p.endpoint.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpSend, Flags: verbs.RequestFlags(id%2) * verbs.FlagUnsignalled}))
+	}
+	p.within(func() {
+		for id := range uint64(5) {
+			r := p.actor.Sends.Next()
+			p.Equal(id, r.Number)
+			p.Same(r, p.actor.Sends.At(id))
+		}
+		p.actor.Sends.Done(p.actor.Sends.At(2))
+		p.actor.Sends.DoneBefore(0)
+	})
+	p.Empty(p.poll())
+	p.within(func() { p.actor.Sends.DoneBefore(1) })
+	p.Equal([]outcome{{0, verbs.StatusSuccess}}, outcomes(p.poll()))
+	p.within(func() { p.actor.Sends.DoneBefore(4) })
+	p.Equal([]outcome{{2, verbs.StatusSuccess}}, outcomes(p.poll()), "the others are unsignalled")
+	p.within(func() { p.actor.Sends.DoneBefore(100) })
+	p.Equal([]outcome{{4, verbs.StatusSuccess}}, outcomes(p.poll()), "the last one is not taken")
+	p.Equal(1, p.actor.Sends.Len())
+	p.within(func() {
+		r := p.actor.Sends.Next()
+		p.Equal(uint64(5), r.Number)
+		p.actor.Sends.DoneBefore(r.Number + 1)
+	})
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{ID: 7, Op: verbs.OpSend}))
+	p.within(func() { p.Zero(p.actor.Sends.Next().Number, "it begins again when all are done") })
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{ID: 8, Op: verbs.OpSend}))
+	p.within(func() {
+		p.actor.Sends.Next()
+		p.actor.Sends.DoneBefore(1)
+		p.actor.Sends.Fail(p.actor.Sends.At(1), verbs.StatusRemoteAccess)
+		p.actor.Upcalls.Broken(nil)
+	})
+	p.Equal([]outcome{{7, verbs.StatusSuccess}, {8, verbs.StatusRemoteAccess}}, outcomes(p.poll()[:2]))
+}
+
+// TestReadsOfAnAdapterThatHoldsThem are all given to it, fences too.
+func TestReadsOfAnAdapterThatHoldsThem(t *testing.T) {
+	for _, holds := range []bool{false, true} {
+		p := newPlay(t, nil)
+		p.stage.attributes.HoldsReads, p.stage.attributes.Atomics = holds, true
+		var err error
+		p.adapter, err = verbs.Open(p.stage, "only") // reads the attributes again
+		p.NoError(err)
+		defer p.adapter.Close()
+		p.domain, err = p.adapter.NewProtectionDomain()
+		p.NoError(err)
+		p.region, err = p.domain.Register(make([]byte, 64), verbs.AccessLocalWrite)
+		p.NoError(err)
+		p.queue, err = p.adapter.NewCompletionQueue(64)
+		p.NoError(err)
+		ep, a := p.make(nil)
+		p.connect(ep, a, 1)
+		word := []verbs.Segment{p.region.Segment(0, 8)}
+		for _, w := range []verbs.WorkRequest{
+			{Op: verbs.OpRead, Segments: word},
+			{Op: verbs.OpFetchAdd, Segments: word, Swap: 5},
+			{Op: verbs.OpCompareSwap, Segments: word, Compare: 6, Swap: 7},
+			{Op: verbs.OpSend, Flags: verbs.FlagFence},
+		} {
+			p.NoError(ep.Post(&w))
+		}
+		p.within(func() {
+			for i := range 4 {
+				r := a.Sends.Next()
+				if !holds && i > 0 {
+					p.Nil(r, "one is under way")
+					a.Sends.DoneBefore(uint64(i))
+					r = a.Sends.Next()
+				}
+				p.NotNil(r)
+				if r.Op.Atomic() {
+					p.Equal([][2]uint64{1: {0, 5}, 2: {6, 7}}[i], [2]uint64{r.Compare, r.Swap})
+				}
+			}
+			a.Sends.DoneBefore(4)
+		})
+		p.Len(p.poll(), 4)
+	}
+}
+
+// TestGracefulEndAsksForTheLastCompletions of requests that are not signalled.
+func TestGracefulEndAsksForTheLastCompletions(t *testing.T) {
+	p := newPlay(t, nil)
+	p.connect(p.endpoint, p.actor, 1)
+	p.NoError(p.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Flags: verbs.FlagUnsignalled}))
+	p.within(func() { p.actor.Sends.Next() })
+	p.NoError(p.endpoint.Disconnect(verbs.CloseGraceful))
+	p.Equal([2]int{1, 0}, [2]int{p.actor.drained, p.actor.disconnected})
+	p.within(func() { p.actor.Sends.DoneBefore(1) })
+	p.Equal([2]int{1, 1}, [2]int{p.actor.drained, p.actor.disconnected})
+}
