@@ -43,11 +43,11 @@ const (
 	// CompletionThreshold is the default: every completion counts toward the
 	// threshold of Wait.
 	CompletionThreshold = provider.CompletionThreshold
-	// Of the pages, and used by verbstest only: CompletionUnsignalled allows requests and receives with FlagQuiet, whose
-	// completions are queued but wake no goroutine.
+	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
+	// completions are queued but wake no goroutine. Of the pages, for verbstest.
 	CompletionUnsignalled = provider.CompletionUnsignalled
-	// Of the pages, too: CompletionSolicitedWait is for receives only: those of messages sent with
-	// FlagSolicited wake, others do not.
+	// CompletionSolicitedWait is for receives only: those of messages sent with
+	// FlagSolicited wake, others do not. Of the pages, for verbstest.
 	CompletionSolicitedWait = provider.CompletionSolicitedWait
 )
 
