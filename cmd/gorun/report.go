@@ -45,7 +45,7 @@ type reportRank struct {
 	ExitCode      int       `json:"exit_code"`
 	Signal        string    `json:"signal,omitempty"`
 	Clean         bool      `json:"clean"`
-	Handled       bool      `json:"loss_handled,omitempty"` // the program has made up for it
+	Handled       bool      `json:"loss_handled,omitempty"` // the program has recovered from the loss
 	Started       time.Time `json:"started"`
 	Seconds       float64   `json:"seconds"`
 	UserSeconds   float64   `json:"user_seconds"`

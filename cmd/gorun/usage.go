@@ -41,8 +41,8 @@ hosts: gorun and the program must be on every host, at the same path as here
   ends, all processes of the job there are killed.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
-  a rank whose loss the program has made up for, under -on-failure continue, and
-  has said so (World.Handled), does not count;
+  with -on-failure continue, a rank does not count if the program has recovered
+  from its loss and called World.Handled;
   124 timeout, 125 error of gorun (flags, build, start), 126 the program
   cannot be executed, 127 it was not found.
 

@@ -62,7 +62,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	case *actor.Stop:
 		number = codec.NumberStop
 	default:
-		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is local", ErrUnregistered, message))
+		r.s.deadLetter(pid, message, fmt.Errorf("%w: %T is for actors of one rank", ErrUnregistered, message))
 		return
 	}
 	// The other system messages need no delivery to a lost rank.

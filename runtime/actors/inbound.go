@@ -306,7 +306,7 @@ func (p *inbound) Lost(peer int, cause error) {
 	p.queue.add(&arrival{kind: arrivalLost, source: int32(peer), details: &arrivalDetails{err: cause}})
 }
 
-// nobodyOf returns the remote in nobodies of a rank.
+// nobodyOf returns the element of nobodies for a rank, which it makes on first use.
 func (p *inbound) nobodyOf(rank int) *remote {
 	if r := p.nobodies[rank].Load(); r != nil {
 		return r

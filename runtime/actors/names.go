@@ -21,13 +21,13 @@ var ErrNoName = errors.New("no such name")
 // ErrAnswer says that the answer of a rank to a request about a name was malformed.
 var ErrAnswer = errors.New("malformed answer")
 
-// namesID is the id of the actor that has a rank's part of the names.
+// namesID is the id of the actor names of each rank.
 const namesID = "$names"
 
 // namesTime is how long RegisterName, UnregisterName and LookupName wait for an answer.
 const namesTime = 10 * time.Second
 
-// What is done with a name.
+// Operations on a name.
 const (
 	nameAdd = iota
 	nameRemove
@@ -67,14 +67,14 @@ type nameTable struct {
 	by   map[string][]string // names by PID
 }
 
-// add enters a name.
+// add adds a name.
 func (t *nameTable) add(n string, pid *actor.PID) {
 	t.remove(n)
 	t.pids[n] = pid
 	t.by[name(pid)] = append(t.by[name(pid)], n)
 }
 
-// remove takes a name out.
+// remove removes a name.
 func (t *nameTable) remove(n string) {
 	pid := t.pids[n]
 	if pid == nil {
@@ -89,7 +89,7 @@ func (t *nameTable) remove(n string) {
 	}
 }
 
-// removeAll takes all names of an actor out.
+// removeAll removes all names of an actor.
 func (t *nameTable) removeAll(pid *actor.PID) {
 	for _, n := range t.by[name(pid)] {
 		delete(t.pids, n)
@@ -170,7 +170,7 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 	case nameOwn:
 		n.take(c, &n.own, m.Name, pid)
 		if keeper(m.Name, n.s.Size(), n.isDown) != m.Keeper {
-			n.again(c, m.Name, pid) // it was lost before this was asked
+			n.again(c, m.Name, pid) // the keeper was lost before this request
 		}
 		return nameAnswer{Address: m.Address, ID: m.ID}
 	case nameDisown:
@@ -192,7 +192,7 @@ func (n *names) answer(c actor.Context, m nameRequest) nameAnswer {
 	return nameAnswer{Address: held.Address, ID: held.Id, Refused: refused}
 }
 
-// take enters a name in one of the tables.
+// take adds a name to one of the tables.
 func (n *names) take(c actor.Context, t *nameTable, name string, pid *actor.PID) {
 	if !n.knows(pid) {
 		c.Watch(pid)
@@ -200,7 +200,7 @@ func (n *names) take(c actor.Context, t *nameTable, name string, pid *actor.PID)
 	t.add(name, pid)
 }
 
-// release takes a name out of one of the tables.
+// release removes a name from one of the tables.
 func (n *names) release(c actor.Context, t *nameTable, name string) {
 	pid := t.pids[name]
 	if t.remove(name); pid != nil && !n.knows(pid) {
@@ -317,7 +317,7 @@ func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
 	return a, nil
 }
 
-// tellNames tells the actor of the names of the loss of a rank.
+// tellNames reports the loss of a rank to the actor names.
 func (s *System) tellNames(rank int) {
 	if _, ok := s.ProcessRegistry.GetLocal(namesID); ok {
 		s.Root.Send(s.PID(s.Rank(), namesID), &rankLost{rank})

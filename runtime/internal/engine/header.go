@@ -14,8 +14,8 @@ const (
 	kindEager     kind = 1 + iota // a message with its bytes
 	kindRTS                       // a message without its bytes; body: envelope
 	kindHandover                  // a message that is arena memory; body: envelope
-	kindCTS                       // answer to RTS: send the bytes; body: grant
-	kindData                      // bytes asked for by CTS; B is their offset
+	kindCTS                       // answer to RTS: send the bytes; body: clearance
+	kindData                      // bytes requested by CTS; B is their offset
 	kindFIN                       // the bytes of a rendezvous have been transferred
 	kindACK                       // a synchronous eager message was matched
 	kindCredit                    // only the limit in C
@@ -25,11 +25,11 @@ const (
 	kindRelease                   // handed-over memory is returned; body: key
 	kindNotice                    // for Config.Notice; the tag is the number, the body the text
 	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope
-	kindGrant                     // the id is the new credit of the stream that is the context
-	kindRefuse                    // an actor message of the stream that is the context was dropped
+	kindGrant                     // new limit of a stream; the context is its number, the id the limit
+	kindRefuse                    // an actor message was dropped; the context is the number of its stream
 	kindBatch                     // actor messages that share a frame, see batch.go
-	kindClose                     // the stream that is the context has ended
-	kindClosed                    // the addressee's stream that is the context is forgotten
+	kindClose                     // a stream has ended; the context is its number
+	kindClosed                    // answer to kindClose: the number of the stream may be reused
 	kindEnd
 )
 

@@ -11,7 +11,7 @@ type Policy struct {
 }
 
 const (
-	yieldsPerLook = 16 // yields between two looks at the clock
+	yieldsPerLook = 16 // yields between two readings of the clock
 	yieldsPerGo   = 8  // each eighth yield lets other goroutines run in any case
 )
 

@@ -4,7 +4,7 @@ package progress
 // a wait. It must not be copied while the goroutine waits.
 type Waiter struct {
 	role   role
-	last   Action // what Next, or NextBackground, said last
+	last   Action // the last result of Next or NextBackground
 	parked bool   // in Token.parked
 	asleep bool   // in Token.asleep
 
