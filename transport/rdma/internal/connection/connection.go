@@ -108,7 +108,8 @@ func (c *Connection) propose(p *provider.Proposal) {
 	}
 }
 
-// Contacted implements provider.QueuePair. InfiniBand does not tell before the answer.
+// Contacted implements provider.QueuePair. On InfiniBand a host counts that the route has
+// been resolved to: it does not say that it has the request before it answers.
 func (c *Connection) Contacted() bool { return c.contacted }
 
 // Disconnect implements provider.QueuePair. What it brings about is an event, also when

@@ -30,7 +30,7 @@ func (c *Connection) handle(e *rdmacm.Event) {
 		c.fail(provider.FailureUnreachable, nil, e.Err())
 	case rdmacm.Unreachable:
 		why := provider.FailureUnreachable
-		if c.contacted {
+		if c.device.IWARP && c.contacted {
 			why = provider.FailureTimedOut
 		}
 		c.fail(why, nil, e.Err())
@@ -76,7 +76,9 @@ func (c *Connection) routed() {
 	default:
 		if err = c.id.Connect(&c.parameters); err != nil {
 			c.fail(provider.FailureRefused, nil, err)
+			return
 		}
+		c.contacted = true
 	}
 }
 

@@ -1,12 +1,19 @@
 package connection
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
+
+// kernelBacklogMin is how many requests may wait in the kernel, which rejects others as if
+// the consumer had: ServicePointConfig.Backlog is kept by Arrived, which takes them soon.
+const kernelBacklogMin = 128
 
 // servicePoint is a provider.ServicePoint.
 type servicePoint struct {
@@ -39,7 +46,10 @@ func (d *Device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 
 // open begins to listen.
 func (s *servicePoint) open(at netip.AddrPort, backlog int) error {
-	if err := s.id.Bind(at); err != nil {
+	switch err := s.id.Bind(at); {
+	case errors.Is(err, unix.EADDRINUSE):
+		return fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+	case err != nil:
 		return fmt.Errorf("%w: %w", provider.ErrInvalidAddress, err)
 	}
 	a, err := s.device.owns(s.id)
@@ -47,7 +57,7 @@ func (s *servicePoint) open(at netip.AddrPort, backlog int) error {
 		return err
 	}
 	s.address = a.Source
-	if err := s.id.Listen(backlog); err != nil {
+	if err := s.id.Listen(max(backlog, kernelBacklogMin)); err != nil {
 		return fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}
 	return nil

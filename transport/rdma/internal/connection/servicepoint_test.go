@@ -39,7 +39,7 @@ func TestAccepts(t *testing.T) {
 		s, number := w.listening(&refuse, &all)
 		require.Equal(w, "10.9.0.1:7", s.Address().String())
 		require.Equal(w, []byte{2, 0, 0, 0, 10, 9, 0, 1}, w.bodies[bind][8:16])
-		require.EqualValues(w, 3, binary.NativeEndian.Uint32(w.bodies[listen][4:]))
+		require.EqualValues(w, 128, binary.NativeEndian.Uint32(w.bodies[listen][4:])) // Arrived keeps the limit
 		w.say(number, rdmacm.ConnectRequest, 0, rdmacm.Parameters{PrivateData: []byte("question"), ResponderResources: 5, InitiatorDepth: 7, RetryCount: 6, RNRRetryCount: 3})
 		w.progress()
 		require.Len(w, all, 1)
@@ -118,14 +118,21 @@ func TestRejects(t *testing.T) {
 
 // TestListenFails: nothing is left in the kernel.
 func TestListenFails(t *testing.T) {
-	for number, fault := range map[uint32]provider.Fault{
-		create: provider.ErrInsufficientResources, bind: provider.ErrInvalidAddress, listen: provider.ErrInsufficientResources,
+	for _, test := range []struct {
+		number uint32
+		errno  unix.Errno
+		fault  provider.Fault
+	}{
+		{create, unix.EMFILE, provider.ErrInsufficientResources},
+		{bind, unix.EADDRNOTAVAIL, provider.ErrInvalidAddress},
+		{bind, unix.EADDRINUSE, provider.ErrInsufficientResources},
+		{listen, unix.EADDRINUSE, provider.ErrInsufficientResources},
 	} {
 		w := newWorld(t, false)
-		w.errors[number] = unix.EADDRINUSE
+		w.errors[test.number] = test.errno
 		_, err := w.device.Listen(provider.ServicePointConfig{Address: to})
-		require.ErrorIs(t, err, fault)
-		require.ErrorIs(t, err, unix.EADDRINUSE)
+		require.ErrorIs(t, err, test.fault)
+		require.ErrorIs(t, err, test.errno)
 		require.Zero(t, w.ids())
 	}
 }
