@@ -3,6 +3,7 @@ package verbstest
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -40,6 +41,8 @@ var cmAcceptStatements = []statement{
 		e := r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
 		r.equal("depths", fmt.Sprint(e.ResponderResources, e.InitiatorDepth), "3 2")
 		r.equal("private data", string(e.PrivateData[:5]), "hello")
+		e = r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected)
+		r.equal("depths of the passive side", fmt.Sprint(e.ResponderResources, e.InitiatorDepth), "2 3")
 	}},
 	{66, "nil_takes_the_values_adjusted_down", func(r *rig) {
 		m := r.meet(r.a.endpoint(), r.p.endpoint(), param(3, 2), nil)
@@ -55,6 +58,18 @@ var cmAcceptStatements = []statement{
 		m = r.meet(r.a.endpoint(wide), r.p.endpoint(wide), most, nil)
 		r.equal("responder resources", m.passiveEvent.ResponderResources, min(r.a.limits.MaxReadsOut, r.p.limits.MaxReadsIn))
 		r.equal("initiator depth", m.passiveEvent.InitiatorDepth, min(r.a.limits.MaxReadsIn, r.p.limits.MaxReadsOut))
+		if !r.a.limits.WaitsForReceive {
+			return
+		}
+		r.bubble(func(r *rig) { // the retries of the request, too
+			ask := param(1, 1)
+			ask.RNRRetryCount = 3
+			m := r.meet(r.a.endpoint(), r.p.endpoint(), ask, nil)
+			start := time.Now()
+			r.a.send(m.active, 1, 0, 8)
+			r.a.done(m.active, verbs.StreamRequest, 1, verbs.StatusReceiverNotReady)
+			r.equal("retries", int(time.Since(start)/r.a.limits.MinRNRTimer), 3)
+		})
 	}},
 	{67, "responder_resources_are_within_the_adapter", func(r *rig) {
 		l, ep := r.p.listen(), r.a.endpoint()
@@ -63,6 +78,12 @@ var cmAcceptStatements = []statement{
 		r.is("beyond the adapter", request.Accept(passive, param(r.p.limits.MaxReadsIn+1, 0)), verbs.ErrInvalidParameter)
 		r.ok("fewer than asked", request.Accept(passive, param(2, 0)))
 		r.equal("initiator depth", r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected).InitiatorDepth, 2)
+		r.equal("responder resources", r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected).ResponderResources, 2)
+		ep, passive = r.a.endpoint(), r.p.endpoint()
+		r.connect(ep, l.Address(), param(0, 3))
+		r.ok("at the limit", r.p.request().Accept(passive, param(r.p.limits.MaxReadsIn, 0)))
+		r.equal("initiator depth", r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected).InitiatorDepth, 3)
+		r.equal("what the peer can use", r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected).ResponderResources, 3)
 	}},
 	{68, "initiator_depth_is_within_adapter_and_request", func(r *rig) {
 		l, ep := r.p.listen(), r.a.endpoint()
@@ -73,6 +94,14 @@ var cmAcceptStatements = []statement{
 		r.ok("as requested", request.Accept(passive, param(0, 3)))
 		r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
 		r.equal("initiator depth", r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected).InitiatorDepth, 3)
+		ep, passive = r.a.endpoint(), r.p.endpoint()
+		r.connect(ep, l.Address(), param(r.a.limits.MaxReadsIn, 0))
+		request = r.p.request()
+		r.is("beyond the adapter, not the request", request.Accept(passive, param(0, r.p.limits.MaxReadsOut+1)), verbs.ErrInvalidParameter)
+		most := min(r.a.limits.MaxReadsIn, r.p.limits.MaxReadsOut)
+		r.ok("at the limit", request.Accept(passive, param(0, most)))
+		r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
+		r.equal("initiator depth", r.p.expect(passive, verbs.EventEstablished, verbs.StateConnected).InitiatorDepth, most)
 	}},
 	{69, "accept_ignores_the_retry_count_and_more", func(r *rig) {
 		l, ep, passive := r.p.listen(), r.a.endpoint(), r.p.endpoint()

@@ -202,6 +202,11 @@ func testDepthLimits(r *rig, in bool) {
 			r.equal("initiator depth", e.InitiatorDepth, n/2)
 		}
 	}
+	// The limit itself may be asked for, although it is more than the peer can use.
+	ep := r.a.endpoint()
+	r.connect(ep, l.Address(), ask(limit))
+	r.ok("accept", r.p.request().Accept(r.p.endpoint(), param(0, 0)))
+	r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
 }
 
 // testRetries posts messages for which there is no receive, towards either side. Each

@@ -33,6 +33,8 @@ var connectStatements = []statement{
 			info := must[verbs.RequestInfo](r, "query")(r.p.request().Query())
 			r.sameData(r.p, info.Param.PrivateData, nil)
 		}
+		r.connect(r.a.endpoint(), l.Address(), data(make([]byte, r.a.limits.MaxRequestData)))
+		r.p.request()
 		// A slice has no negative size; too large a one is the error left.
 		ep := r.a.endpoint()
 		r.is("too long", ep.Connect(l.Address(), options(data(make([]byte, r.a.limits.MaxRequestData+1)))), verbs.ErrInvalidParameter)

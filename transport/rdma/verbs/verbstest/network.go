@@ -88,15 +88,16 @@ func attributes(style Style, addr netip.Addr, qos []verbs.QoS) verbs.Attributes 
 	if qos == nil {
 		qos = []verbs.QoS{verbs.QoSBestEffort, verbs.QoSLowLatency}
 	}
+	// No two limits are equal, so that none is taken for another one.
 	a := verbs.Attributes{
 		Provider: "memory", Interface: addr.String(), Transport: "frames in memory",
 		Services: []verbs.Service{verbs.ServiceReliable}, QoS: qos,
-		MaxMessage: 1 << 30, MaxRDMA: 1 << 30, MaxRequests: 1024, MaxReceives: 1024, MaxSegments: 8, MaxReadSegments: 4,
-		MaxInline: 64, MaxReadsIn: 32, MaxReadsOut: 32, MaxSharedReceives: 4096, MaxCompletions: 1 << 16,
-		MaxRequestData: 508, MaxAcceptData: 508, MaxRejectData: 508, ActiveSpeaksFirst: true,
+		MaxMessage: 1 << 30, MaxRDMA: 1 << 29, MaxRequests: 1024, MaxReceives: 2048, MaxSegments: 8, MaxReadSegments: 4,
+		MaxInline: 64, MaxReadsIn: 32, MaxReadsOut: 24, MaxSharedReceives: 4096, MaxCompletions: 1 << 16,
+		MaxRequestData: 508, MaxAcceptData: 507, MaxRejectData: 506, ActiveSpeaksFirst: true,
 		Endpoint: verbs.EndpointAttributes{
-			MaxMessage: 1 << 20, MaxRDMA: 1 << 30, MaxReceives: 16, MaxRequests: 16, MaxReceiveSegments: 2, MaxRequestSegments: 2,
-			ReadsIn: 8, ReadsOut: 8,
+			MaxMessage: 1 << 20, MaxRDMA: 1 << 29, MaxReceives: 16, MaxRequests: 16, MaxReceiveSegments: 2, MaxRequestSegments: 2,
+			ReadsIn: 8, ReadsOut: 6,
 		},
 	}
 	if style == StyleInfiniBand {
