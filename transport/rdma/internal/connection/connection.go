@@ -13,9 +13,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// resolveTimeout bounds the search for an address and a route. The consumer's own timeout
-// is usually shorter.
-const resolveTimeout = 30 * time.Second
+// How long the kernel may look. A host that does not say where it is has been asked three
+// times in the first; a subnet manager may have much to do in the second.
+const (
+	addressTimeout = 4 * time.Second
+	routeTimeout   = 30 * time.Second
+)
 
 // phase is how far a connection is.
 type phase uint8
@@ -84,7 +87,7 @@ func (c *Connection) Connect(remote netip.AddrPort, p *provider.Proposal) (netip
 	c.propose(p)
 	c.parameters.PrivateData = slices.Clone(p.PrivateData)
 	c.enter(phaseResolving)
-	err = c.id.ResolveAddress(c.local, remote, resolveTimeout)
+	err = c.id.ResolveAddress(c.local, remote, addressTimeout)
 	switch {
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
 		c.fail(provider.FailureUnreachable, nil, err)

@@ -44,7 +44,7 @@ func TestConnects(t *testing.T) {
 		require.Equal(w, []byte{8, 1, 7, 5, 1, 6, 3, 1}, body[264:272])
 		// The peer grants 4 Reads and wants 6; the kernels say so in different places.
 		e := rdmacm.Parameters{PrivateData: []byte("answer"), ResponderResources: 6, InitiatorDepth: 4}
-		steps := []uint32{create, resolve, query, query, route, attributes, connect, attributes, attributes, accept, query}
+		steps := []uint32{create, resolve, query, query, route, attributes, connect, attributes, attributes, attributes, accept, query}
 		if w.device.IWARP {
 			e.ResponderResources, e.InitiatorDepth = 4, 6
 			steps = []uint32{create, resolve, query, query, route, attributes, connect, query}
@@ -62,7 +62,7 @@ func TestConnects(t *testing.T) {
 		if w.device.IWARP {
 			require.Empty(w, states)
 		} else {
-			require.Equal(w, []rdmacm.State{rdmacm.StateInit, rdmacm.StateReady, rdmacm.StateSend}, states)
+			require.Equal(w, []rdmacm.State{rdmacm.StateInit, rdmacm.StateInit, rdmacm.StateReady, rdmacm.StateSend}, states)
 			require.Zero(w, binary.NativeEndian.Uint64(w.bodies[accept]))
 		}
 

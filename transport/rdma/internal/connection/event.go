@@ -54,7 +54,7 @@ func (c *Connection) resolved() {
 	if err == nil {
 		c.local = a.Source
 		c.enter(phaseRouting)
-		err = c.id.ResolveRoute(resolveTimeout)
+		err = c.id.ResolveRoute(routeTimeout)
 	}
 	if err != nil {
 		c.fail(provider.FailureRefused, nil, err)
@@ -140,9 +140,13 @@ func (c *Connection) ready() error {
 	return nil
 }
 
-// answered confirms the peer's answer: the connection stands.
+// answered confirms the peer's answer: the connection stands. The first state is entered
+// once more, because the kernel knows only now what access the peer has.
 func (c *Connection) answered(e *rdmacm.Event) {
-	err := c.ready()
+	err := c.modify(rdmacm.StateInit)
+	if err == nil {
+		err = c.ready()
+	}
 	if err == nil {
 		err = c.id.Accept(nil)
 	}
