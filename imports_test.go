@@ -42,7 +42,10 @@ var imports = map[string][]string{
 	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/uverbs":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/connection":  {"transport/rdma/verbs/provider", "transport/rdma/internal/rdmacm", "golang.org/x/sys/unix"},
-	"transport/rdma/probe":                {"transport", "golang.org/x/sys/unix"},
+	"transport/rdma/kernel": {
+		"transport/rdma/internal/connection", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
+	},
+	"transport/rdma/probe": {"transport", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {
 		"internal/journal", "internal/registry", "transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation",
@@ -142,6 +145,7 @@ var integration = map[string][]string{
 	"transport/rdma/iwarp":               {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 	"transport/rdma":                     {"transport/rdma/verbs/provider"},
 	"transport/rdma/internal/connection": {"transport/rdma/internal/uverbs"},
+	"transport/rdma/kernel":              {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 }
 
 // cgoPackages may import "C".

@@ -107,8 +107,8 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 		return ErrInvalidParameter
 	case length < 0, length > lengthMax, inline && length > a.MaxInline, !inline && len(w.Segments) > segmentsMax:
 		return ErrInvalidParameter
-	case w.Flags&FlagImmediate != 0 && (!ep.adapter.limits.ImmediateData || w.Flags&FlagInvalidate != 0):
-		return ep.checkImmediate()
+	case w.Flags&(FlagImmediate|FlagInvalidate) != 0 && !ep.carries(w.Flags):
+		return ep.checkCarried(w.Flags)
 	case ep.sends.full():
 		return ErrInsufficientResources
 	}
@@ -123,8 +123,9 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 
 // What an adapter lacks, for people.
 var (
-	errNoImmediate = errors.New("the adapter has no immediate data")
-	errNoAtomics   = errors.New("the adapter has no atomics")
+	errNoImmediate  = errors.New("the adapter has no immediate data")
+	errNoInvalidate = errors.New("the adapter does not tell which key a message has revoked")
+	errNoAtomics    = errors.New("the adapter has no atomics")
 )
 
 // atomicLength is the length of what an atomic works on.
@@ -144,10 +145,21 @@ func (ep *Endpoint) checkRead(w *WorkRequest, length int) error {
 	return nil
 }
 
-// checkImmediate is why a request cannot have immediate data.
-func (ep *Endpoint) checkImmediate() error {
-	if !ep.adapter.limits.ImmediateData {
+// carries reports whether messages with immediate data, or that revoke a key, are possible.
+func (ep *Endpoint) carries(flags RequestFlags) bool {
+	if flags&FlagInvalidate != 0 {
+		return flags&FlagImmediate == 0 && !ep.adapter.limits.HidesFlags
+	}
+	return ep.adapter.limits.ImmediateData
+}
+
+// checkCarried is why they are not.
+func (ep *Endpoint) checkCarried(flags RequestFlags) error {
+	switch {
+	case flags&FlagImmediate != 0 && !ep.adapter.limits.ImmediateData:
 		return fmt.Errorf("%w: %w", ErrModelNotSupported, errNoImmediate)
+	case flags&FlagImmediate == 0:
+		return fmt.Errorf("%w: %w", ErrModelNotSupported, errNoInvalidate)
 	}
 	return ErrInvalidParameter
 }

@@ -141,7 +141,7 @@ func (q *receiveQueue) complete(c *Completion, quiet bool) {
 		return
 	}
 	if q.ep.attributes.ReceiveFlags == CompletionSolicitedWait {
-		quiet = c.Flags&FlagSolicited == 0
+		quiet = c.Flags&FlagSolicited == 0 && !q.ep.adapter.limits.HidesFlags
 	}
 	to.push(c, !quiet || c.Status != StatusSuccess)
 }

@@ -2,7 +2,6 @@ package connection_test
 
 import (
 	"bytes"
-	"math/bits"
 	"net"
 	"net/netip"
 	"os"
@@ -59,7 +58,7 @@ func newHost(t *testing.T) *host {
 	channel, err := rdmacm.Open()
 	require.NoError(t, err)
 	h.Device = connection.New(connection.Config{
-		Channel: channel, GUID: bits.ReverseBytes64(d.GUID), IWARP: d.Transport == uverbs.TransportIWARP, Addresses: h.addresses, Interface: i.Name,
+		Channel: channel, GUID: d.GUID, IWARP: d.Transport == uverbs.TransportIWARP, Addresses: h.addresses, Interface: i.Name,
 		Wake:     func() { _, _ = unix.Write(h.wakeup, []byte{1, 0, 0, 0, 0, 0, 0, 0}) },
 		Happened: func(e provider.Event) { t.Error(e) },
 	})

@@ -14,6 +14,7 @@ const (
 	cmdDestroyCQ        = 20
 	cmdRequestNotify    = 23
 	cmdCreateQP         = 24
+	cmdQueryQP          = 25
 	cmdModifyQP         = 26
 	cmdDestroyQP        = 27
 	cmdPostSend         = 28
@@ -253,6 +254,20 @@ type modifyRequest struct {
 	alternatePort uint8
 	alternateTime uint8
 	_             [2]uint8
+}
+
+// stateRequest is struct ib_uverbs_query_qp.
+type stateRequest struct {
+	_      answered
+	handle uint32
+	mask   uint32
+}
+
+// stateAnswer is struct ib_uverbs_query_qp_resp.
+type stateAnswer struct {
+	_     [108]uint8
+	state uint8
+	_     [19]uint8
 }
 
 // sharedRequest is struct ib_uverbs_create_srq.

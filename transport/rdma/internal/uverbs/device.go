@@ -1,7 +1,6 @@
 package uverbs
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,11 +53,12 @@ type Device struct {
 	ABI int
 	// Driver is 0 if the kernel does not say.
 	Driver Driver
-	// GUID is that of the node, as the connection manager has it (network byte order in
-	// memory).
+	// GUID is that of the node.
 	GUID uint64
 	// Transport is the protocol.
 	Transport Transport
+	// Interface is the network interface of the first port, or "".
+	Interface string
 }
 
 const (
@@ -69,11 +69,11 @@ const (
 
 // Devices lists the devices of this machine. An error is one of reading what is there: no
 // device at all is none.
-func Devices() ([]Device, error) { return devices(os.DirFS("/"), askDrivers) }
+func Devices() ([]Device, error) { return devices(os.DirFS("/"), askKernel) }
 
-// devices reads them from a file system whose root is this machine's. drivers says which
-// drivers they have.
-func devices(root fs.FS, drivers func() (map[string]Driver, error)) ([]Device, error) {
+// devices reads them from a file system whose root is this machine's. ask says what
+// netlink says.
+func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, error) {
 	entries, err := fs.ReadDir(root, verbsClass)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -98,12 +98,13 @@ func devices(root fs.FS, drivers func() (map[string]Driver, error)) ([]Device, e
 	if len(all) == 0 {
 		return nil, nil
 	}
-	known, err := drivers()
+	known, err := ask()
 	if err != nil {
 		return nil, fmt.Errorf("uverbs: list devices: ask the kernel for their drivers: %w", err)
 	}
 	for i := range all {
-		all[i].Driver = known[all[i].Name]
+		p := known[all[i].Name]
+		all[i].Driver, all[i].Interface = p.driver, p.on
 	}
 	return all, nil
 }
@@ -151,9 +152,7 @@ func parseGUID(text string) (uint64, error) {
 	if err != nil || len(digits) != 16 {
 		return 0, fmt.Errorf("%q is not a GUID", text)
 	}
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], v)
-	return binary.NativeEndian.Uint64(b[:]), nil
+	return v, nil
 }
 
 // Find returns the device of a name. The error is ErrNoDevice with what there is.

@@ -119,6 +119,7 @@ func TestDeviceAttributes(t *testing.T) {
 	all, err := b.context.Device.GIDs(1)
 	require.NoError(t, err)
 	require.NotEmpty(t, all)
+	require.Equal(t, map[uverbs.Driver]string{uverbs.DriverRXE: "dummy0", uverbs.DriverSIW: "dummy1"}[b.context.Device.Driver], b.context.Device.Interface)
 	switch b.context.Device.Driver {
 	case uverbs.DriverSIW:
 		require.Equal(t, 6, a.MaxSegments)

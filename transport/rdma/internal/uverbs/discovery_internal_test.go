@@ -33,12 +33,14 @@ func machine() fstest.MapFS {
 }
 
 func TestDevicesOfSysfs(t *testing.T) {
-	known := func() (map[string]Driver, error) { return map[string]Driver{"siw0": DriverSIW}, nil }
+	known := func() (map[string]particulars, error) {
+		return map[string]particulars{"siw0": {driver: DriverSIW, on: "eth1"}}, nil
+	}
 	all, err := devices(machine(), known)
 	require.NoError(t, err)
-	guid := binary.NativeEndian.Uint64([]byte{1, 2, 3, 4, 5, 6, 7, 8})
+	const guid = 0x0102030405060708
 	require.Equal(t, []Device{
-		{Name: "siw0", File: "dev/infiniband/uverbs0", ABI: 1, Driver: DriverSIW, GUID: guid, Transport: TransportIWARP},
+		{Name: "siw0", File: "dev/infiniband/uverbs0", ABI: 1, Driver: DriverSIW, GUID: guid, Transport: TransportIWARP, Interface: "eth1"},
 		{Name: "mlx5_0", File: "dev/infiniband/uverbs1", ABI: 1, GUID: guid},
 	}, all)
 
@@ -67,7 +69,7 @@ func TestDevicesOfSysfs(t *testing.T) {
 		require.ErrorContains(t, err, "siw0: ")
 	}
 	failed := errors.New("no netlink")
-	_, err = devices(machine(), func() (map[string]Driver, error) { return nil, failed })
+	_, err = devices(machine(), func() (map[string]particulars, error) { return nil, failed })
 	require.ErrorIs(t, err, failed)
 }
 
@@ -87,7 +89,7 @@ func deviceMessage(name string, index uint32) []byte {
 
 // netlinkOf answers requests for drivers like a kernel with three devices: one without
 // verbs, and one that does not say which driver it has. The dump is cut.
-func netlinkOf(cut int) func([]byte, func([]byte) (bool, error)) error {
+func netlinkOf(cut int) exchange {
 	dump := append(deviceMessage("siw0", 7), deviceMessage("hfi0", 8)...)
 	dump = append(append(dump, deviceMessage("old0", 9)...), message(unix.NLMSG_DONE, words(0))...)
 	if cut >= 0 {
@@ -106,10 +108,13 @@ func netlinkOf(cut int) func([]byte, func([]byte) (bool, error)) error {
 			return err
 		}
 		answer := message(unix.NLMSG_ERROR, words(^uint32(unix.ENOENT)+1))
-		switch binary.NativeEndian.Uint32(attributes[nldevIndex]) {
-		case 7:
+		isPort := binary.NativeEndian.Uint16(request[4:]) == nldevClient<<10|nldevGetPort
+		switch index := binary.NativeEndian.Uint32(attributes[nldevIndex]); {
+		case index == 7 && isPort:
+			answer = message(nldevClient<<10|nldevGetPort, appendAttribute(nil, nldevInterface, []byte("eth1\x00")))
+		case index == 7:
 			answer = message(nldevClient<<10|nldevGetCharDevice, appendAttribute(nil, nldevDriver, words(uint32(DriverSIW))))
-		case 9:
+		case index == 9:
 			answer = message(nldevClient<<10|nldevGetCharDevice, appendAttribute(nil, nldevIndex, words(9)))
 		}
 		_, err = take(answer)
@@ -117,13 +122,13 @@ func netlinkOf(cut int) func([]byte, func([]byte) (bool, error)) error {
 	}
 }
 
-func TestDrivers(t *testing.T) {
-	all, err := drivers(netlinkOf(-1))
+func TestParticulars(t *testing.T) {
+	all, err := ask(netlinkOf(-1))
 	require.NoError(t, err)
-	require.Equal(t, map[string]Driver{"siw0": DriverSIW}, all)
+	require.Equal(t, map[string]particulars{"siw0": {driver: DriverSIW, on: "eth1"}, "hfi0": {}, "old0": {}}, all)
 	whole := 0
 	for cut := 0; ; cut++ {
-		_, err := drivers(netlinkOf(cut))
+		_, err := ask(netlinkOf(cut))
 		if err == nil {
 			whole = cut
 			break

@@ -169,6 +169,13 @@ var commandLayouts = []layout{
 		{"alt_port_num", unsafe.Offsetof(modifyRequest{}.alternatePort), 108},
 		{"alt_timeout", unsafe.Offsetof(modifyRequest{}.alternateTime), 109},
 	}},
+	{"struct ib_uverbs_query_qp", sizeOf[stateRequest](), 16, true, []field{
+		{"qp_handle", unsafe.Offsetof(stateRequest{}.handle), 8},
+		{"attr_mask", unsafe.Offsetof(stateRequest{}.mask), 12},
+	}},
+	{"struct ib_uverbs_query_qp_resp", sizeOf[stateAnswer](), 128, false, []field{
+		{"qp_state", unsafe.Offsetof(stateAnswer{}.state), 108},
+	}},
 	{"struct ib_uverbs_create_srq", sizeOf[sharedRequest](), 32, true, []field{
 		{"user_handle", unsafe.Offsetof(sharedRequest{}.user), 8},
 		{"pd_handle", unsafe.Offsetof(sharedRequest{}.domain), 16},

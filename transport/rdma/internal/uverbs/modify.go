@@ -104,3 +104,12 @@ func (q *QueuePair) Modify(a *PairAttributes) error {
 func (q *QueuePair) SetState(s State) error {
 	return q.Modify(&PairAttributes{Mask: MaskState, State: s})
 }
+
+// QueryState asks for the state. siw does not keep it (siw_query_qp).
+func (q *QueuePair) QueryState() (State, error) {
+	var a stateAnswer
+	if err := call(q.context, "query queue pair", cmdQueryQP, &stateRequest{handle: q.handle, mask: uint32(MaskState)}, &a, nil, nil); err != nil {
+		return 0, err
+	}
+	return State(a.state), nil
+}

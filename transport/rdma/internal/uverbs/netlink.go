@@ -9,29 +9,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Which driver a device has is said by the kernel's RDMA netlink alone
+// Which driver and which network interface a device has is said by the kernel's RDMA netlink
 // (rdma/rdma_netlink.h).
 const (
 	nldevClient         = 5  // RDMA_NL_NLDEV
 	nldevGet            = 1  // RDMA_NLDEV_CMD_GET
+	nldevGetPort        = 5  // RDMA_NLDEV_CMD_PORT_GET
 	nldevGetCharDevice  = 15 // RDMA_NLDEV_CMD_GET_CHARDEV
 	nldevIndex          = 1  // RDMA_NLDEV_ATTR_DEV_INDEX
 	nldevName           = 2  // RDMA_NLDEV_ATTR_DEV_NAME
+	nldevPort           = 3  // RDMA_NLDEV_ATTR_PORT_INDEX
 	nldevCharDeviceType = 69 // RDMA_NLDEV_ATTR_CHARDEV_TYPE
+	nldevInterface      = 51 // RDMA_NLDEV_ATTR_NDEV_NAME
 	nldevDriver         = 73 // RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID
 )
 
 // errMessage says that a message of netlink is not one.
 var errMessage = errors.New("truncated netlink message")
 
-// askDrivers asks for the drivers of all devices, by name.
-func askDrivers() (map[string]Driver, error) {
+// particulars are what netlink alone says of a device.
+type particulars struct {
+	driver Driver
+	// on is the network interface of the first port, or "".
+	on string
+}
+
+// exchange sends a request of netlink and hands over the datagrams that come, until take has
+// the last one.
+type exchange func(request []byte, take func([]byte) (bool, error)) error
+
+// askKernel asks for the particulars of all devices, by name.
+func askKernel() (map[string]particulars, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_RDMA)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	return drivers(func(request []byte, take func([]byte) (bool, error)) error {
+	return ask(func(request []byte, take func([]byte) (bool, error)) error {
 		if err := unix.Sendto(fd, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 			return err
 		}
@@ -51,45 +65,64 @@ func askDrivers() (map[string]Driver, error) {
 	})
 }
 
-// drivers asks by means of exchange, which sends a request and hands over datagrams until
-// take has the last one.
-func drivers(exchange func(request []byte, take func([]byte) (bool, error)) error) (map[string]Driver, error) {
+// ask asks for the particulars.
+func ask(e exchange) (map[string]particulars, error) {
 	names := map[string]uint32{}
-	err := exchange(nldevRequest(nldevGet, unix.NLM_F_DUMP), func(b []byte) (bool, error) {
+	err := e(nldevRequest(nldevGet, unix.NLM_F_DUMP), func(b []byte) (bool, error) {
 		return messages(b, func(attributes map[uint16][]byte) error {
 			name, index := attributes[nldevName], attributes[nldevIndex]
 			if len(index) != 4 {
 				return errMessage
 			}
-			names[string(bytes.TrimRight(name, "\x00"))] = binary.NativeEndian.Uint32(index)
+			names[text(name)] = binary.NativeEndian.Uint32(index)
 			return nil
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]Driver{}
+	all := map[string]particulars{}
 	for name, index := range names {
-		request := nldevRequest(nldevGetCharDevice, 0)
-		request = appendAttribute(request, nldevIndex, binary.NativeEndian.AppendUint32(nil, index))
-		request = appendAttribute(request, nldevCharDeviceType, []byte("uverbs\x00"))
-		binary.NativeEndian.PutUint32(request, uint32(len(request)))
-		err := exchange(request, func(b []byte) (bool, error) {
-			_, err := messages(b, func(attributes map[uint16][]byte) error {
-				if id := attributes[nldevDriver]; len(id) == 4 { // old drivers do not say
-					all[name] = Driver(binary.NativeEndian.Uint32(id))
-				}
-				return nil
-			})
-			return true, err // one message is the answer
-		})
-		var refused unix.Errno
-		if err != nil && !errors.As(err, &refused) { // refused: removed meanwhile, or without verbs
+		var p particulars
+		if err := e.one(nldevGetCharDevice, index, nldevCharDeviceType, []byte("uverbs\x00"), func(attributes map[uint16][]byte) {
+			if id := attributes[nldevDriver]; len(id) == 4 { // old drivers do not say
+				p.driver = Driver(binary.NativeEndian.Uint32(id))
+			}
+		}); err != nil {
 			return nil, fmt.Errorf("driver of %s: %w", name, err)
 		}
+		if err := e.one(nldevGetPort, index, nldevPort, []byte{1, 0, 0, 0}, func(attributes map[uint16][]byte) {
+			p.on = text(attributes[nldevInterface])
+		}); err != nil {
+			return nil, fmt.Errorf("interface of %s: %w", name, err)
+		}
+		all[name] = p
 	}
 	return all, nil
 }
+
+// one asks something of one device, which may refuse.
+func (e exchange) one(command uint16, index uint32, kind uint16, value []byte, take func(map[uint16][]byte)) error {
+	request := nldevRequest(command, 0)
+	request = appendAttribute(request, nldevIndex, binary.NativeEndian.AppendUint32(nil, index))
+	request = appendAttribute(request, kind, value)
+	binary.NativeEndian.PutUint32(request, uint32(len(request)))
+	err := e(request, func(b []byte) (bool, error) {
+		_, err := messages(b, func(attributes map[uint16][]byte) error {
+			take(attributes)
+			return nil
+		})
+		return true, err // one message is the answer
+	})
+	var refused unix.Errno
+	if errors.As(err, &refused) {
+		return nil // removed meanwhile, or without verbs
+	}
+	return err
+}
+
+// text is a string of netlink.
+func text(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
 // nldevRequest is a request without attributes.
 func nldevRequest(command, flags uint16) []byte {

@@ -87,6 +87,10 @@ type Attributes struct {
 	// HoldsReads says that the adapter itself holds back Reads and atomics beyond ORD, and
 	// requests with FlagFence, so that it can be given them all.
 	HoldsReads bool
+	// HidesFlags says that the adapter tells neither whether a message was solicited nor
+	// which key it has revoked, as those of the kernel: every message counts as solicited
+	// for CompletionSolicitedWait then, and FlagInvalidate is refused.
+	HidesFlags bool
 	// CarriesConnParam says that FlowControl and the retry counts reach the peer.
 	CarriesConnParam bool
 	// WaitsForReceive says that a message that finds no receive posted is retried

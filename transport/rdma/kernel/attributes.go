@@ -1,0 +1,56 @@
+package kernel
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+const (
+	// messageMost bounds a request: longer ones are cut by whoever posts, because siw adds
+	// lengths as int (siw_check_sgl_tx).
+	messageMost = 1 << 30
+	// depthMost bounds read depths to what librdmacm's messages carry in 8 bits.
+	depthMost = 254
+	// workMost bounds queues, whose memory the kernel allocates when they are made.
+	workMost = 1 << 14
+	// inlineSIW is what siw has room for, inlineRXE what is worth the copy.
+	inlineSIW = 80
+	inlineRXE = 256
+	// rnrTimer is that of code 0, which the connection manager gives a queue pair (cma.c).
+	rnrTimer = 655360 * time.Microsecond
+)
+
+// attributesOf are the attributes of a device.
+func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortAttributes) provider.Attributes {
+	message := int(min(port.MaxMessage, messageMost))
+	depths := [2]int{min(l.MaxReadsIn, depthMost), min(l.MaxReadsOut, depthMost)}
+	a := provider.Attributes{
+		Provider: Name, Interface: name,
+		HidesFlags: true,
+		Services:   []provider.Service{provider.ServiceReliable}, QoS: []provider.QoS{provider.QoSBestEffort},
+		MaxMessage: message, MaxRDMA: message,
+		MaxRequests: min(l.MaxWork, workMost), MaxReceives: min(l.MaxWork, workMost),
+		MaxSegments: l.MaxSegments, MaxReadSegments: min(max(l.MaxReadSegments, 1), l.MaxSegments),
+		MaxInline: inlineRXE, MaxReadsIn: depths[0], MaxReadsOut: depths[1],
+		MaxSharedReceives: min(l.MaxSharedWork, workMost), MaxCompletions: 1 << 20,
+		Transport: fmt.Sprintf("%v, device %s, %v", p.device.Driver, p.device.Name, p.prefixes[0].Addr()),
+	}
+	if l.MaxSharedQueues == 0 {
+		a.MaxSharedReceives = 0
+	}
+	if p.device.Transport == uverbs.TransportIWARP {
+		a.MaxInline, a.ActiveSpeaksFirst = inlineSIW, true
+	} else {
+		a.ImmediateData, a.Atomics, a.PadsPrivateData, a.CarriesConnParam = true, l.Atomics, true, true
+		a.WaitsForReceive, a.MinRNRTimer = true, rnrTimer
+	}
+	a.Endpoint = provider.EndpointAttributes{
+		MaxMessage: message, MaxRDMA: message, MaxReceives: min(128, a.MaxReceives), MaxRequests: min(128, a.MaxRequests),
+		MaxReceiveSegments: min(4, a.MaxSegments), MaxRequestSegments: min(4, a.MaxSegments), MaxInline: min(64, a.MaxInline),
+		ReadsIn: min(16, depths[0]), ReadsOut: min(16, depths[1]),
+	}
+	return a
+}

@@ -1,0 +1,153 @@
+package kernel
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/connection"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+// device is an open adapter. It is used under the lock of its adapter, but for Sleep and
+// Wake, and for registrations.
+type device struct {
+	adapter     provider.Adapter
+	context     *uverbs.Context
+	channel     *uverbs.Channel
+	connections *connection.Device
+	attributes  provider.Attributes
+	// completionsMost bounds one completion queue.
+	completionsMost int
+
+	queues []*completionQueue
+	// pairs are those that are open, by their numbers.
+	pairs map[uint32]*queuePair
+	// recent is the pair that completed something last.
+	recent *queuePair
+	// shared are the shared receive queues, by their numbers, which their events have.
+	shared map[uint64]*sharedReceives
+	// generation is that of the next queue pair.
+	generation uint16
+	nextUser   uint64
+	// broken are queue pairs with a failed request, whose connections are to be ended.
+	broken []*queuePair
+	// quiet are queue pairs that wait for the active side to speak.
+	quiet []*queuePair
+	// waiting is what Idle has found.
+	waiting []uverbs.Completion
+	// rounds counts calls of Progress, of which some look for events.
+	rounds uint
+	// failure is why the device cannot be used any more, removed that this was said.
+	failure error
+	removed bool
+
+	sends    [postMost]uverbs.SendRequest
+	segments []uverbs.Segment // segmentsMax for each of sends
+	receives [postMost]uverbs.ReceiveRequest
+	polled   [pollMost]uverbs.Completion
+
+	// lingering counts queue pairs that the kernel cannot end yet.
+	lingering atomic.Int32
+
+	wakeup int // eventfd
+	// due is when Sleep has to end, in Unix nanoseconds, or 0.
+	due atomic.Int64
+}
+
+var _ provider.Device = (*device)(nil)
+
+const (
+	// postMost is how many requests one doorbell starts, pollMost how many completions one
+	// poll takes.
+	postMost = 16
+	pollMost = 32
+	// eventRounds is after how many calls of Progress the events of the device are looked
+	// for, which costs a system call.
+	eventRounds = 1024
+)
+
+func open(name string, p place, a provider.Adapter) (*device, error) {
+	d := &device{adapter: a, pairs: map[uint32]*queuePair{}, shared: map[uint64]*sharedReceives{}, wakeup: -1}
+	err := d.start(name, p)
+	if err != nil {
+		_ = d.Close() // the first error counts
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *device) start(name string, p place) error {
+	var err error
+	if d.context, err = uverbs.Open(&p.device); err != nil {
+		return err
+	}
+	limits, err := d.context.Attributes()
+	if err != nil {
+		return err
+	}
+	port, err := d.context.Port(1)
+	if err != nil {
+		return err
+	}
+	if d.channel, err = d.context.NewChannel(); err != nil {
+		return err
+	}
+	if d.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return fmt.Errorf("kernel: eventfd: %w", err)
+	}
+	channel, err := rdmacm.Open()
+	if err != nil {
+		return err
+	}
+	d.connections = connection.New(connection.Config{
+		Channel: channel, GUID: p.device.GUID, IWARP: p.device.Transport == uverbs.TransportIWARP, Addresses: p.prefixes,
+		Interface: p.device.Interface, Wake: d.wake, Happened: d.adapter.Happened,
+	})
+	d.completionsMost = limits.MaxCompletions
+	d.attributes = attributesOf(name, p, &limits, &port)
+	d.attributes.MaxRequestData, d.attributes.MaxAcceptData, d.attributes.MaxRejectData = d.connections.Limits()
+	d.segments = make([]uverbs.Segment, postMost*d.attributes.MaxSegments)
+	return nil
+}
+
+// Attributes implements provider.Device.
+func (d *device) Attributes() provider.Attributes { return d.attributes }
+
+// Listen implements provider.Device.
+func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, error) {
+	return d.connections.Listen(c)
+}
+
+// Close implements provider.Device. What a lingering queue pair needs goes with the process.
+func (d *device) Close() error {
+	if d.lingering.Load() > 0 {
+		return d.connections.Close()
+	}
+	var first error
+	keep := func(err error) {
+		if err != nil && first == nil {
+			first = err
+		}
+	}
+	if d.connections != nil {
+		keep(d.connections.Close())
+	}
+	for _, q := range d.queues {
+		keep(q.queue.Close())
+	}
+	d.queues = nil
+	if d.channel != nil {
+		keep(d.channel.Close())
+	}
+	if d.context != nil {
+		keep(d.context.Close())
+	}
+	if d.wakeup >= 0 {
+		keep(unix.Close(d.wakeup))
+	}
+	return first
+}

@@ -1,0 +1,27 @@
+package kernel_test
+
+// siwDepths is why rows on read depths differ: siw raises the IRD of an accept to what the
+// peer has asked for, and its initiator takes the ORD of the answer even above its own
+// (siw_accept, siw_proc_mpareply), so that an accept lowers nothing.
+const siwDepths = "siw does not let an accept lower the read depths"
+
+// siwSilent is why the side that has broken the rules sees an end in order.
+const siwSilent = "siw tells nothing of a Terminate that has come: the connection counts as disconnected"
+
+var siwExceptions = map[string]string{
+	"19": siwDepths, "20": siwDepths, "22": siwDepths, "34": siwDepths, "57": siwDepths, "66": siwDepths, "67": siwDepths,
+	"40": siwSilent, "59": siwSilent, "rule_a_message_longer_than_its_receive": siwSilent,
+}
+
+// rxeAddress is why a host that does not answer is found missing late: the kernel asks for its
+// address in Ethernet before anything else, for as long as a search may last.
+const rxeAddress = "a host that is not there is an address without an answer, until the search ends"
+
+// rxeAccess is why a Read toward the active side fails.
+const rxeAccess = "the active side does not let its peer read"
+
+var rxeExceptions = map[string]string{
+	"12": rxeAddress, "13": rxeAddress, "14": rxeAddress, "30": rxeAddress, "54": rxeAddress,
+	"20": rxeAccess, "22": rxeAccess, "35": rxeAccess,
+	"59": "a peer that was refused sees an end in order",
+}

@@ -1,0 +1,110 @@
+package kernel_test
+
+import (
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
+	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+// inGuest names the device where the tests of a real one run.
+const inGuest = "GORUN_TEST_KERNEL"
+
+// exceptions are the statements that do not hold over a device, with what it does instead.
+var exceptions = map[string]map[string]string{
+	"siw_dummy1": siwExceptions,
+	"rxe_dummy0": rxeExceptions,
+}
+
+// TestKernel runs the specification of package verbs over each device, in a guest machine
+// of its own: faults of siw can end one.
+func TestKernel(t *testing.T) {
+	for device, list := range exceptions {
+		t.Run(device, func(t *testing.T) {
+			share := t.TempDir()
+			g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute})
+			rdmavm.TestProgram(t, share)
+			skip := ""
+			if rows := names(list); len(rows) > 0 {
+				skip = " -test.skip '^TestDeviceVerbs$/^(" + strings.Join(rows, "|") + ")_'"
+			}
+			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDevice" + skip + " -test.v -test.timeout 300s")
+			require.NoError(t, err)
+			require.Zero(t, status, out)
+			require.Contains(t, out, "--- PASS: TestDeviceVerbs")
+			for row, reason := range list {
+				t.Logf("not run: %s: %s", row, reason)
+			}
+		})
+	}
+}
+
+// names returns the beginnings of the rows' names.
+func names(list map[string]string) []string {
+	all := make([]string, 0, len(list))
+	for row := range list {
+		all = append(all, row)
+	}
+	return all
+}
+
+func deviceName(tb testing.TB) string {
+	tb.Helper()
+	name := os.Getenv(inGuest)
+	if name == "" {
+		tb.Skip("runs in a guest machine: see TestKernel")
+	}
+	return name
+}
+
+// harness opens adapters on a device.
+type harness struct{ name string }
+
+// Open implements verbstest.Harness.
+func (h *harness) Open(tb testing.TB) *verbs.Adapter {
+	tb.Helper()
+	a, err := verbs.Open(kernel.New(), h.name)
+	require.NoError(tb, err)
+	return a
+}
+
+// Inject implements verbstest.Harness.
+func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, bool) {
+	tb.Helper()
+	if f == verbstest.FaultUnreachable {
+		return verbstest.Scene{Remote: netip.MustParseAddrPort("198.51.100.1:7471")}, true
+	}
+	return verbstest.Scene{}, false
+}
+
+// TestDeviceVerbs runs the specification.
+func TestDeviceVerbs(t *testing.T) {
+	name := deviceName(t)
+	verbstest.Run(t, func(testing.TB) verbstest.Harness { return &harness{name: name} })
+}
+
+// TestDeviceNames: a device is known by its name, its interface and its address.
+func TestDeviceNames(t *testing.T) {
+	device := deviceName(t)
+	all, err := kernel.New().Interfaces()
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"rxe_dummy0", "siw_dummy1"}, all)
+	_, on, _ := strings.Cut(device, "_")
+	for _, name := range []string{device, on, map[string]string{"dummy0": "10.9.0.1", "dummy1": "10.9.1.1"}[on]} {
+		a, err := verbs.Open(kernel.New(), name)
+		require.NoError(t, err)
+		require.Contains(t, a.Attributes().Transport, device)
+		require.NoError(t, a.Close())
+	}
+	_, err = verbs.Open(kernel.New(), "mlx5_0")
+	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
+	require.ErrorContains(t, err, "mlx5_0")
+}

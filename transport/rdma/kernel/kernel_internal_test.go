@@ -1,0 +1,100 @@
+package kernel
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+func limits() (*uverbs.Attributes, *uverbs.PortAttributes) {
+	return &uverbs.Attributes{
+		MaxWork: 1 << 20, MaxSegments: 6, MaxReadSegments: 1, MaxReadsIn: 300, MaxReadsOut: 128, MaxSharedQueues: 1, MaxSharedWork: 100, Atomics: true,
+	}, &uverbs.PortAttributes{MaxMessage: 1<<32 - 1}
+}
+
+func placeOf(t uverbs.Transport) place {
+	return place{device: uverbs.Device{Name: "a0", Transport: t}, prefixes: []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24")}}
+}
+
+// TestAttributes: what the kernel says, within what the rest of the way carries.
+func TestAttributes(t *testing.T) {
+	l, port := limits()
+	a := attributesOf("x", placeOf(uverbs.TransportIWARP), l, port)
+	require.Equal(t, messageMost, a.MaxMessage)
+	require.Equal(t, workMost, a.MaxRequests)
+	require.Equal(t, 1, a.MaxReadSegments)
+	require.Equal(t, depthMost, a.MaxReadsIn, "8 bits in librdmacm's messages, of which the last means the device's most")
+	require.Equal(t, 128, a.MaxReadsOut)
+	require.Equal(t, 100, a.MaxSharedReceives)
+	require.True(t, a.ActiveSpeaksFirst)
+	require.False(t, a.Atomics, "iWARP has none here, whatever the device says")
+	require.False(t, a.ImmediateData)
+	require.Contains(t, a.Transport, "10.9.0.1")
+	require.LessOrEqual(t, a.Endpoint.MaxRequests, a.MaxRequests)
+
+	l.MaxSharedQueues, l.MaxReadSegments, l.MaxWork, l.MaxSegments, port.MaxMessage = 0, 0, 3, 2, 4096
+	a = attributesOf("x", placeOf(uverbs.TransportInfiniBand), l, port)
+	require.Zero(t, a.MaxSharedReceives)
+	require.Equal(t, 1, a.MaxReadSegments, "a device that says 0 has one")
+	require.Equal(t, 4096, a.MaxRDMA)
+	require.Equal(t, 3, a.Endpoint.MaxRequests)
+	require.Equal(t, 2, a.Endpoint.MaxRequestSegments)
+	require.True(t, a.Atomics && a.ImmediateData && a.WaitsForReceive && a.PadsPrivateData)
+	require.True(t, a.HidesFlags)
+}
+
+// TestStatuses: nothing that failed counts as success.
+func TestStatuses(t *testing.T) {
+	for s := range 256 {
+		require.NotEqual(t, provider.StatusSuccess, statusOf(uverbs.Status(s)), "%d", s)
+	}
+	require.Equal(t, provider.StatusRemoteAccess, statusOf(uverbs.StatusRemoteAccess))
+	require.Equal(t, provider.StatusReceiverNotReady, statusOf(uverbs.StatusReceiverNotReady))
+	require.Equal(t, provider.StatusTransport, statusOf(uverbs.StatusRetries))
+	require.Equal(t, provider.StatusTransport, statusOf(200))
+}
+
+// TestContains: an interface is found by an address of its own alone.
+func TestContains(t *testing.T) {
+	all := []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fe80::1/64")}
+	require.True(t, contains(all, "10.9.0.1"))
+	require.True(t, contains(all, "fe80::1%dummy0"))
+	for _, name := range []string{"10.9.0.2", "dummy0", "", "10.9.0.0"} {
+		require.False(t, contains(all, name), name)
+	}
+}
+
+// TestOpenNothing: a device that is not there is named with those that are.
+func TestOpenNothing(t *testing.T) {
+	_, err := New().Open("mlx5_0", nil)
+	require.ErrorIs(t, err, provider.ErrInvalidParameter)
+	require.ErrorIs(t, err, uverbs.ErrNoDevice)
+	require.ErrorContains(t, err, "device mlx5_0")
+}
+
+// TestSharedReceives: a receive is taken once, and the limit is reported once.
+func TestSharedReceives(t *testing.T) {
+	reached := 0
+	s := &sharedReceives{posted: make([]*provider.Receive, 4), reached: func() { reached++ }}
+	for i := range 3 {
+		s.posted[i] = &provider.Receive{Number: uint64(i)}
+		s.count++
+	}
+	require.NoError(t, s.SetLimit(2))
+	require.Zero(t, reached)
+	require.EqualValues(t, 1, s.take(1).Number)
+	require.Nil(t, s.take(1))
+	require.Nil(t, s.take(3), "not posted")
+	require.Nil(t, s.take(4), "no such one")
+	require.Zero(t, reached)
+	require.NotNil(t, s.take(0))
+	require.Equal(t, 1, reached)
+	require.NotNil(t, s.take(2))
+	require.Equal(t, 1, reached, "once")
+	require.NoError(t, s.SetLimit(1))
+	require.Equal(t, 2, reached, "at once")
+}

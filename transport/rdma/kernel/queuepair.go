@@ -1,0 +1,193 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/connection"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+// queuePair is one end of one connection.
+type queuePair struct {
+	*connection.Connection
+
+	device     *device
+	config     provider.QueuePairConfig
+	domain     *domain
+	pair       *uverbs.QueuePair
+	queue      *completionQueue
+	shared     *sharedReceives
+	generation uint64
+	// user is what events of the device call it.
+	user uint64
+	// sends and receives are the room in the completion queue.
+	sends, receives int
+	// spare holds the bytes of inline requests that the device cannot take inline.
+	spare *spare
+	// failed says that the queue pair does nothing any more, ending that Progress is to
+	// break the connection for the reason failure, closed that it is destroyed.
+	failed, ending, closed bool
+	// halted says that the device has been told to end.
+	halted  bool
+	failure error
+	// established says that package verbs knows of the connection, early is what was
+	// complete before.
+	established bool
+	early       []uverbs.Completion
+	// isQuiet says that requests wait for the active side to speak, but not after quietUntil.
+	isQuiet    bool
+	quietUntil time.Time
+}
+
+var (
+	_ provider.QueuePair = (*queuePair)(nil)
+	_ connection.Pair    = (*queuePair)(nil)
+)
+
+// The parts of the number of a request (wr_id).
+const (
+	numberBits     = 48
+	numberMask     = 1<<numberBits - 1
+	receiveBit     = 1 << 63
+	generationMask = 1<<15 - 1
+)
+
+// NewQueuePair implements provider.Device.
+func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, provider.EndpointAttributes, error) {
+	a := c.Attributes
+	p := &queuePair{device: d, config: c, domain: c.Domain.(*domain)}
+	var shared *uverbs.SharedReceiveQueue
+	p.sends, p.receives = max(a.MaxRequests, 1), a.MaxReceives
+	if c.Shared != nil {
+		p.shared = c.Shared.(*sharedReceives)
+		shared, p.receives = p.shared.queue, p.shared.capacity
+	}
+	var err error
+	if p.queue, err = d.reserve(p.sends, p.receives, p.shared); err != nil {
+		return nil, a, err
+	}
+	d.generation++
+	d.nextUser++
+	p.generation = uint64(d.generation&generationMask) << numberBits
+	p.pair, err = d.context.NewQueuePair(&uverbs.QueuePairConfig{
+		Domain: p.domain.domain, Sends: p.queue.queue, Receives: p.queue.queue, Shared: shared, User: d.nextUser,
+		Capacity: uverbs.Capacity{
+			Sends: p.sends, Receives: a.MaxReceives, SendSegments: max(a.MaxRequestSegments, 1), ReceiveSegments: a.MaxReceiveSegments, Inline: a.MaxInline,
+		},
+	})
+	if err != nil {
+		p.queue.release(p.sends, p.receives, p.shared)
+		return nil, a, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+	}
+	p.user = d.nextUser
+	d.pairs[p.pair.Number] = p
+	p.Connection = d.connections.NewConnection(p, (*outcome)(p))
+	if a.ReadsIn == provider.DepthDefault {
+		a.ReadsIn = d.attributes.MaxReadsIn
+	}
+	if a.ReadsOut == provider.DepthDefault {
+		a.ReadsOut = d.attributes.MaxReadsOut
+	}
+	return p, a, nil
+}
+
+// Number implements connection.Pair.
+func (p *queuePair) Number() uint32 { return p.pair.Number }
+
+// SharesReceives implements connection.Pair.
+func (p *queuePair) SharesReceives() bool { return p.shared != nil }
+
+// Modify implements connection.Pair.
+func (p *queuePair) Modify(a *rdmacm.Attributes) error {
+	if a.Mask == 0 {
+		return nil // the kernel does it
+	}
+	h := &a.Address
+	return p.pair.Modify(&uverbs.PairAttributes{
+		Mask: uverbs.Mask(a.Mask), State: uverbs.State(a.State), PathMTU: uint8(a.PathMTU), Qkey: a.QKey,
+		ReceivePSN: a.ReceivePSN, SendPSN: a.SendPSN, Remote: a.DestinationQP, Access: uverbs.Access(a.Access), PkeyIndex: a.PKeyIndex,
+		Path: uverbs.Path{
+			GID: h.DGID, FlowLabel: h.FlowLabel, LID: h.DLID, GIDIndex: h.SGIDIndex, HopLimit: h.HopLimit, TrafficClass: h.TrafficClass,
+			ServiceLevel: h.ServiceLevel, PathBits: h.SourcePathBits, StaticRate: h.StaticRate, Port: h.Port, Global: h.Global,
+		},
+		ReadsOut: a.Reads, ReadsIn: a.ReadsServed, RNRTimer: a.MinRNRTimer, Port: a.Port, Timeout: a.Timeout,
+		Retries: a.RetryCount, RNRRetries: a.RNRRetryCount,
+	})
+}
+
+// Take implements connection.Pair: it reports what is complete, and breaks the connection if
+// the device has ended it.
+func (p *queuePair) Take() {
+	p.device.poll()
+	// An error is one of the device, which Progress says.
+	_ = p.device.takeEvents()
+	if state, err := p.pair.QueryState(); err == nil && state == uverbs.StateError {
+		p.end(errEnded)
+	}
+	if p.ending && !p.failed {
+		p.Break(p.failure)
+	}
+}
+
+// errEnded is why a connection is broken whose queue pair has failed by itself.
+var errEnded = errors.New("the device has ended the connection after an error")
+
+// Fail implements connection.Pair: nothing that is posted is carried out any more.
+func (p *queuePair) Fail() {
+	if p.halted {
+		return
+	}
+	p.halted = true
+	// An error means that the device is gone, and the queue pair with it.
+	_ = p.pair.SetState(uverbs.StateError)
+	p.device.poll()
+	p.failed = true
+}
+
+// Abort implements provider.QueuePair. What is complete and was not reported counts as
+// flushed.
+func (p *queuePair) Abort() {
+	p.failed = true
+	p.Connection.Abort()
+	p.Fail()
+}
+
+// Drain implements provider.QueuePair. All requests are signalled.
+func (p *queuePair) Drain() {}
+
+// Close implements provider.QueuePair. The connection ends first: a queue pair of iWARP
+// stays as long as one refers to it.
+func (p *queuePair) Close() {
+	if p.closed {
+		return
+	}
+	p.Abort()
+	p.closed = true
+	p.destroy()
+	p.device.poll()
+	delete(p.device.pairs, p.pair.Number)
+	if p.device.recent == p {
+		p.device.recent = nil
+	}
+	p.queue.release(p.sends, p.receives, p.shared)
+	p.spare.close()
+}
+
+// destroy ends the queue pair in the kernel. While a connect is under way that cannot be
+// interrupted, that waits, in the background.
+func (p *queuePair) destroy() {
+	// Whatever the error is, the kernel ends the queue pair with the device at the latest.
+	if !p.Busy() {
+		_ = p.pair.Close()
+		return
+	}
+	p.device.lingering.Add(1)
+	go func() {
+		defer p.device.lingering.Add(-1)
+		_ = p.pair.Close()
+	}()
+}
