@@ -17,12 +17,14 @@
 // all others run until they block before the next. No two events have the same time and
 // pair. So ranks influence each other in the order of the events alone, and a rank with one
 // goroutine repeats exactly. The goroutines of one rank take turns as Go's scheduler has
-// it: the tests set GOMAXPROCS to 1 and collect no garbage during a run. What is left is
-// Go's own: every 61st turn of its scheduler takes the goroutine that gave way, and one
-// that runs for 10 ms of real time is preempted. So a seed repeats most runs event by event,
-// but not all: of 60 seeds, each four times in a process of its own, 47 (exchange) and 53
-// (survive) had the same events every time. TestSeedRepeatsTheRun counts them. With the race
-// detector, which shuffles goroutines, a seed repeats the network's decisions alone.
+// it: the tests set GOMAXPROCS to 1 and collect no garbage during a run. Go orders by chance
+// the timers of a bubble that expire at the same time (timerWhen.less in runtime/time.go), so
+// the sleeps of a rank get lengths of their own, and the record sorts what happens at one time.
+// What is left is that a goroutine that runs for 10 ms of real time is preempted, and that
+// every 61st turn of the scheduler takes the goroutine that gave way. Of 30 seeds, each four
+// times in a process of its own, 30 (exchange) and 30 (survive) had the same events every time.
+// TestSeedRepeatsTheRun counts them. With the race detector, which shuffles goroutines, a seed
+// repeats the network's decisions alone.
 //
 // # Hangs
 //

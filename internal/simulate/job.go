@@ -96,7 +96,7 @@ func (r Rank) Meet() error {
 // Calm is Meet, and then waits until nothing is under way.
 func (r Rank) Calm() error {
 	err := r.Meet()
-	time.Sleep(Silence) // virtual time
+	time.Sleep(Silence + time.Duration(r.Rank())) // virtual time, another for each rank
 	return err
 }
 
@@ -201,13 +201,14 @@ func (r *Result) run(p Program) {
 	<-drained
 	r.finish(net, err)
 	// What goroutines a program has left end by themselves, or the bubble panics.
-	time.Sleep(patience)
+	time.Sleep(patience) // virtual time
 }
 
 // finish takes note of the end.
 func (r *Result) finish(net *Network, err error) {
 	net.mu.Lock()
 	defer net.mu.Unlock()
+	net.record.settle()
 	r.Events, r.Sum, r.Last, r.Virtual = net.record.events, net.record.sum.Sum64(), net.record.last(), net.now()
 	if r.Err = err; errors.Is(err, ErrGivenUp) {
 		r.Err = nil

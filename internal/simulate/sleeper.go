@@ -22,9 +22,12 @@ func (s *sleeper) Sleep(ticket uint32, nanos int64) {
 	if c.EarlyWake > 0 && s.draw(time.Second).Seconds() < c.EarlyWake {
 		return
 	}
+	if nanos > 0 {
+		nanos += int64(s.draw(time.Microsecond)) // no two goroutines wake at the same time
+	}
 	s.ChannelSleeper.Sleep(ticket, nanos)
 	if c.Slow[s.node.rank] {
-		time.Sleep(1 + s.draw(c.Lag))
+		time.Sleep(1 + s.draw(c.Lag)) // virtual time
 	}
 }
 

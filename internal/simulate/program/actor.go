@@ -157,7 +157,7 @@ func (p *stage) sink(c actor.Context) {
 		return
 	}
 	if p.cast.slow > 0 && !p.cast.inline && m.Number%16 == 0 {
-		time.Sleep(p.cast.slow)
+		time.Sleep(p.cast.slow) // virtual time
 	}
 	p.mu.Lock()
 	from := [2]int{m.From, m.Sender}
@@ -190,7 +190,7 @@ func (p *stage) sender(k int, r *rand.Rand) func() error {
 		return func() error {
 			for i := range p.cast.letters {
 				if simulate.Chance(r, 0.05) {
-					time.Sleep(simulate.Within(r, time.Millisecond))
+					time.Sleep(simulate.Within(r, time.Millisecond)) // virtual time
 				}
 				p.system.Root.Send(pid, next(i))
 			}
@@ -251,7 +251,7 @@ func (p *stage) watcher(c actor.Context) {
 	case *actor.Terminated:
 		rank, ok := p.system.RankOf(m.Who)
 		if !ok {
-			p.fail(fmt.Errorf("terminated: %v, who is of no rank", m.Who))
+			p.fail(fmt.Errorf("terminated: %v, of no rank", m.Who))
 		}
 		p.mu.Lock()
 		if p.ended[rank]++; p.ended[rank] > 1 && p.wrong == nil {

@@ -105,7 +105,7 @@ func collectiveSteps(r simulate.Rank) (err error) {
 	}()
 	for range simulate.Pick(draw, 5, 40, 120) {
 		if simulate.Chance(own, 0.1) {
-			time.Sleep(simulate.Within(own, 20*time.Millisecond))
+			time.Sleep(simulate.Within(own, 20*time.Millisecond)) // virtual time
 		}
 		if err := members[draw.IntN(len(members))].next(); err != nil {
 			return err

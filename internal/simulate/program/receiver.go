@@ -58,11 +58,13 @@ func (p pattern) matches(m *parcel) bool {
 // sender that waits for its end waits in vain: after each result there may be another.
 func (r *receiver) run() error {
 	if r.late {
-		time.Sleep(time.Second) // virtual time: much has come when the first receive begins
+		// Virtual time: much has come when the first receive begins. Go wakes by chance what
+		// it wakes at the same time.
+		time.Sleep(time.Second + time.Duration(r.class))
 	}
 	for m := r.next(); m != nil || len(r.open) > 0; m = r.next() {
 		if simulate.Chance(r.random, 0.1) {
-			time.Sleep(simulate.Within(r.random, 10*time.Millisecond))
+			time.Sleep(simulate.Within(r.random, 10*time.Millisecond)) // virtual time
 		}
 		var err error
 		switch blocking := simulate.Chance(r.random, 0.6); {
@@ -256,7 +258,7 @@ func (r *receiver) impatient(p pattern, room []byte) error {
 func (r *receiver) canceled(p pattern, room []byte) error {
 	request := runtime.Irecv(r.comm, room, p.source, p.tag)
 	if simulate.Chance(r.random, 0.5) {
-		time.Sleep(simulate.Within(r.random, time.Millisecond))
+		time.Sleep(simulate.Within(r.random, time.Millisecond)) // virtual time
 	}
 	request.Cancel()
 	s, err := request.Wait()

@@ -37,7 +37,7 @@ const windowMax = 8
 func (s *sender) run(list []*parcel) error {
 	for _, m := range list {
 		if simulate.Chance(s.random, 0.1) {
-			time.Sleep(simulate.Within(s.random, 10*time.Millisecond))
+			time.Sleep(simulate.Within(s.random, 10*time.Millisecond)) // virtual time
 		}
 		if err := s.lost.unexpected(s.send(m)); err != nil {
 			return fmt.Errorf("send of %v: %w", m, err)
@@ -136,7 +136,7 @@ func (s *sender) canceled(c *runtime.Comm, m *parcel, b []byte) error {
 	start := simulate.Pick(s.random, runtime.Isend[byte], runtime.Issend[byte])
 	r := start(c, b, m.to, m.tag)
 	if simulate.Chance(s.random, 0.5) {
-		time.Sleep(simulate.Within(s.random, time.Millisecond))
+		time.Sleep(simulate.Within(s.random, time.Millisecond)) // virtual time
 	}
 	r.Cancel()
 	_, err := r.Wait()
@@ -185,6 +185,6 @@ const patientTries = 100
 // pause rests before the next of many tries: what is waited for may take seconds.
 func pause(try int) {
 	if try > patientTries {
-		time.Sleep(time.Duration(min(try, 1000)) * time.Microsecond)
+		time.Sleep(time.Duration(min(try, 1000)) * time.Microsecond) // virtual time
 	}
 }
