@@ -79,7 +79,7 @@ var imports = map[string][]string{
 	"runtime/actors/internal/deadlock": {},
 
 	"bootstrap": {"internal/processor", "golang.org/x/sys/unix"},
-	"cmd/gorun": {"bootstrap", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
+	"cmd/gorun": {"bootstrap", "internal/blocking", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/linux": {},
 	"cmd/gorun/internal/link":  {},

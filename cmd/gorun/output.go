@@ -157,9 +157,9 @@ func (o *output) copy() {
 	events := make([]unix.EpollEvent, 64)
 	var deadline time.Time // set by finish
 	for o.open > 0 || deadline.IsZero() {
-		n, err := unix.EpollWait(o.epoll, events, o.patience(deadline))
-		if err != nil && err != unix.EINTR {
-			o.fail(fmt.Errorf("epoll_wait: %w", err))
+		n, errno := awaitEvents(o.epoll, events, o.patience(deadline))
+		if errno != 0 && errno != unix.EINTR {
+			o.fail(fmt.Errorf("epoll_wait: %w", errno))
 			break
 		}
 		for _, e := range events[:max(n, 0)] {

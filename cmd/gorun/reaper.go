@@ -25,15 +25,13 @@ func (n *node) reap() {
 	for {
 		// The process is looked up first: until a zombie is collected, its ID cannot be
 		// that of another process or group.
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil)
-		if err == unix.EINTR {
+		pid, errno := awaitChild()
+		if errno == unix.EINTR {
 			continue
 		}
-		if err != nil {
+		if errno != 0 {
 			return
 		}
-		pid := childPID(&info)
 		r := byPID[pid]
 		if r != nil {
 			// The rest of the rank's process group is killed before the end of the rank is

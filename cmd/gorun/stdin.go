@@ -140,8 +140,8 @@ func (f *stdinFeed) trim() {
 func readInput(buf []byte) (int, error) {
 	for {
 		poll := []unix.PollFd{{Fd: 0, Events: unix.POLLIN}}
-		if _, err := unix.Poll(poll, -1); err != nil && err != unix.EINTR {
-			return 0, err
+		if errno := awaitReady(poll); errno != 0 && errno != unix.EINTR {
+			return 0, errno
 		}
 		if isTerminal(0) && !inForeground(0) {
 			// There is no notification when the shell returns the terminal.

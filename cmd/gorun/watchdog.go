@@ -65,6 +65,9 @@ func (w *watchdog) dismiss() error {
 // watchOver is the main function of the watchdog process.
 func watchOver(orders []string) int {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP)
+	// In nonblocking mode Go's poller waits for the pipe, and the monitor of its scheduler
+	// rests: it would look at a read(2) every 20 us at first.
+	_ = syscall.SetNonblock(watchdogFD, true)
 	word, err := io.ReadAll(os.NewFile(watchdogFD, "gorun"))
 	if err == nil && len(word) > 0 && word[0] == watchdogClean {
 		return 0
