@@ -20,6 +20,10 @@
 //	private data         56, 196, 148 bytes, padded        251 bytes, as sent
 //	nobody listens       rejected with reason 8            ECONNREFUSED of Connect
 //
+// siw serves as many Reads as the active side asks for, whatever the answer says, and tells
+// that number (relaxed_ird_negotiation): an answer does not lower what the peer may have under
+// way there. Consumers that need the limit say it in private data.
+//
 // The kernel takes no answer that is not the program's: Handshake.Refuse rejects with
 // private data of its own, which this package knows again on the active side; strangers see
 // a rejection. A process that is killed, and an Abort, look like an end in order to the
