@@ -72,13 +72,13 @@ type Request struct {
 	Number uint64
 	Op     Opcode
 	Flags  RequestFlags
+	RKey   uint32
 	// Segments are the bytes, those of an inline request included. Empty ones may be among
 	// them.
 	Segments []Segment
 	// Length is their total, without the room of FlagRoom.
 	Length        int
 	RemoteAddress uint64
-	RKey          uint32
 	// Invalidate and Immediate belong to their flags. Peers of either byte order see the
 	// number of Immediate.
 	Invalidate, Immediate uint32
