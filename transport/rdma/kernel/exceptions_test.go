@@ -17,11 +17,7 @@ var siwExceptions = map[string]string{
 // address in Ethernet before anything else, for as long as a search may last.
 const rxeAddress = "a host that is not there is an address without an answer, until the search ends"
 
-// rxeAccess is why a Read toward the active side fails.
-const rxeAccess = "the active side does not let its peer read"
-
 var rxeExceptions = map[string]string{
 	"12": rxeAddress, "13": rxeAddress, "14": rxeAddress, "30": rxeAddress, "54": rxeAddress,
-	"20": rxeAccess, "22": rxeAccess, "35": rxeAccess,
 	"59": "a peer that was refused sees an end in order",
 }
