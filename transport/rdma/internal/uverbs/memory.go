@@ -75,7 +75,7 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 		err = call(c, op, cmdRegMR, &q, &a, tell, make([]byte, c.driver.rooms().region))
 	}
 	if errors.Is(err, unix.ENOMEM) {
-		return nil, c.err(op, memlock(r.Address, uint64(len(b)), unix.ENOMEM))
+		return nil, c.err(op, MemlockCause(r.Address, uint64(len(b)), unix.ENOMEM))
 	}
 	if err != nil {
 		return nil, err
@@ -93,9 +93,9 @@ func (r *Region) Close() error {
 	return nil
 }
 
-// memlock is a MemlockError if the limit is the likely cause of an error of registering
+// MemlockCause is a MemlockError if the limit is the likely cause of an error of registering
 // length bytes, and that error otherwise.
-func memlock(address, length uint64, err error) error {
+func MemlockCause(address, length uint64, err error) error {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil {
 		return err
