@@ -41,6 +41,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/credit":      {},
 	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/uverbs":      {"golang.org/x/sys/unix"},
+	"transport/rdma/internal/ibverbs":     {"transport/rdma/internal/uverbs", "golang.org/x/sys/unix"},
 	"transport/rdma/internal/connection":  {"transport/rdma/verbs/provider", "transport/rdma/internal/rdmacm", "golang.org/x/sys/unix"},
 	"transport/rdma/kernel": {
 		"transport/rdma/internal/connection", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
@@ -140,6 +141,7 @@ var integration = map[string][]string{
 
 	"transport/rdma/internal/rdmacm":     {"transport/rdma/verbs", "transport/rdma/iwarp"},
 	"transport/rdma/internal/uverbs":     {"internal/testbed/rdmavm"},
+	"transport/rdma/internal/ibverbs":    {"internal/testbed/rdmavm"},
 	"collectives":                        {"internal/testbed/launch"},
 	"internal/simulate":                  {"internal/simulate/program"},
 	"transport/rdma/iwarp":               {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
@@ -149,7 +151,7 @@ var integration = map[string][]string{
 }
 
 // cgoPackages may import "C".
-var cgoPackages []string
+var cgoPackages = []string{"transport/rdma/internal/ibverbs"}
 
 // allowed returns what a package may import, and false if it has no entry.
 func allowed(dir string) ([]string, bool) {

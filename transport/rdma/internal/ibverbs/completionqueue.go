@@ -1,0 +1,190 @@
+package ibverbs
+
+import (
+	"math/bits"
+	goruntime "runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+const (
+	// maxEntries bounds what is asked of a queue.
+	maxEntries = 1 << 22
+	// pollBatch is how many completions one call takes.
+	pollBatch = 32
+)
+
+// Channel is where completion queues report that they have something.
+type Channel struct {
+	context *Context
+	object  *channelObject
+}
+
+// NewChannel makes a channel.
+func (c *Context) NewChannel() (*Channel, error) {
+	const op = "create completion channel"
+	o, err := begin[channelObject](c, op, c.library.createChannel, addressOf(c.object), 0, 0, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	ch := &Channel{context: c, object: o}
+	if err := unix.SetNonblock(int(o.fd), true); err != nil {
+		_ = ch.Close()
+		return nil, c.err(op, err)
+	}
+	return ch, nil
+}
+
+// FD is a descriptor that is readable when an event waits. It belongs to the channel.
+func (ch *Channel) FD() int { return int(ch.object.fd) }
+
+// Next takes an event and returns the User value of the completion queue. It returns false
+// when there is none.
+func (ch *Channel) Next() (user uint64, ok bool, err error) {
+	const op = "read completion channel"
+	c := ch.context
+	if ch.object == nil {
+		return 0, false, c.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	answer := new(struct{ queue, user uintptr })
+	pin.Pin(answer)
+	err = status(call(c.library.getCQEvent, addressOf(ch.object), addressOf(&answer.queue), addressOf(&answer.user), 0, 0))
+	if again(err) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, c.err(op, err)
+	}
+	// Until its events are acknowledged a queue cannot be destroyed.
+	_, _ = call(c.library.ackCQEvents, answer.queue, 1, 0, 0, 0)
+	return uint64(answer.user), true, nil
+}
+
+// Close ends the channel. It is EBUSY while a queue reports there.
+func (ch *Channel) Close() error {
+	return end(ch.context, "close completion channel", ch.context.library.destroyChannel, &ch.object)
+}
+
+// CompletionQueue is where requests are reported done.
+type CompletionQueue struct {
+	context *Context
+	object  *completionsObject
+	poll    function
+	failure error
+	// answers is where the library writes.
+	answers *[pollBatch]completion
+	pin     goruntime.Pinner
+}
+
+// NewCompletionQueue makes a queue for at least so many entries. channel may be nil; user
+// comes back in its events, and in those of the device.
+func (c *Context) NewCompletionQueue(entries int, channel *Channel, user uint64) (*CompletionQueue, error) {
+	const op = "create completion queue"
+	if entries < 1 || entries > maxEntries {
+		return nil, c.err(op, unix.EINVAL)
+	}
+	var report uintptr
+	if channel != nil {
+		if channel.object == nil {
+			return nil, c.err(op, uverbs.ErrClosed)
+		}
+		report = addressOf(channel.object)
+	}
+	o, err := begin[completionsObject](c, op, c.library.createCQ, addressOf(c.object), uintptr(entries), uintptr(user), report, 0)
+	if err != nil {
+		return nil, c.memlock(op, 0, uint64(entries)*uint64(sizeOf[completion]()), err)
+	}
+	q := &CompletionQueue{context: c, object: o, poll: c.object.pollCQ, answers: new([pollBatch]completion)}
+	q.pin.Pin(q.answers)
+	held.Store(q, nil)
+	if int(o.entries) < entries {
+		_ = q.Close()
+		return nil, c.err(op, nonsense("%d entries in place of %d", o.entries, entries))
+	}
+	return q, nil
+}
+
+// Capacity is how many entries fit. One more is an error of the device.
+func (q *CompletionQueue) Capacity() int {
+	if q.object == nil {
+		return 0
+	}
+	return int(q.object.entries)
+}
+
+// Poll takes completions, and returns how many. It makes no system call. When the library
+// fails to poll there are none any more, and Err says why.
+func (q *CompletionQueue) Poll(out []uverbs.Completion) int {
+	done := 0
+	for done < len(out) && q.object != nil {
+		want := min(len(out)-done, pollBatch)
+		n := invoke(q.poll, addressOf(q.object), uintptr(want), addressOf(q.answers))
+		if n < 0 || n > want {
+			q.failure = q.context.err("poll", nonsense("%d completions of %d", n, want))
+			return done
+		}
+		for i := range q.answers[:n] {
+			take(&out[done+i], &q.answers[i])
+		}
+		done += n
+		if n < want {
+			break
+		}
+	}
+	return done
+}
+
+// take translates a completion.
+func take(to *uverbs.Completion, from *completion) {
+	*to = uverbs.Completion{
+		ID: from.id, Length: from.length, QueuePair: from.pair, Status: uverbs.Status(from.status), Op: uverbs.Completed(from.op),
+	}
+	if from.status != 0 {
+		to.Length, to.Op = 0, 0 // not set by the device
+		return
+	}
+	if from.flags&flagImmediate != 0 {
+		to.Immediate, to.HasImmediate = bigEndian(from.extra), true
+	}
+	if from.flags&flagInvalidated != 0 {
+		to.Invalidated, to.HasInvalidated = from.extra, true
+	}
+}
+
+// bigEndian is the byte order of immediate data; amd64 and arm64 have the other one.
+func bigEndian(v uint32) uint32 { return bits.ReverseBytes32(v) }
+
+// Err is why polling has failed, or nil. Its queue pairs are lost.
+func (q *CompletionQueue) Err() error { return q.failure }
+
+// Arm asks for one event of the channel: at the next completion, or at the next one that
+// is solicited or an error. Completions from before it need a Poll after it.
+func (q *CompletionQueue) Arm(solicitedOnly bool) error {
+	const op = "arm completion queue"
+	if q.object == nil {
+		return q.context.err(op, uverbs.ErrClosed)
+	}
+	var solicited uintptr
+	if solicitedOnly {
+		solicited = 1
+	}
+	if n := invoke(q.context.object.requestNotify, addressOf(q.object), solicited, 0); n != 0 {
+		return q.context.err(op, syscall.Errno(max(n, -n)))
+	}
+	return nil
+}
+
+// Close ends the queue. It is EBUSY while a queue pair uses it.
+func (q *CompletionQueue) Close() error {
+	if err := end(q.context, "destroy completion queue", q.context.library.destroyCQ, &q.object); err != nil {
+		return err
+	}
+	q.pin.Unpin()
+	held.Delete(q)
+	return nil
+}

@@ -1,0 +1,257 @@
+package ibverbs
+
+import (
+	"errors"
+	"io/fs"
+	goruntime "runtime"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+// Context is an open device.
+type Context struct {
+	// Device is what was opened.
+	Device uverbs.Device
+
+	library *library
+	object  *contextObject
+	// made counts the objects that are open: the library frees the memory that they refer
+	// to when the context is closed.
+	made atomic.Int64
+}
+
+// Devices lists the names of the devices that the library has a provider for.
+func Devices() ([]string, error) {
+	l, err := loaded()
+	if err != nil {
+		return nil, err
+	}
+	return l.names()
+}
+
+func (l *library) names() ([]string, error) {
+	var names []string
+	err := l.devices(func(_ uintptr, name string) { names = append(names, name) })
+	return names, err
+}
+
+// devices calls visit with every device. The library keeps devices that are open.
+func (l *library) devices(visit func(device uintptr, name string)) error {
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	n := new(int32)
+	pin.Pin(n)
+	list, errno := call(l.getDeviceList, addressOf(n), 0, 0, 0, 0)
+	if list == 0 {
+		if errno == 0 {
+			errno = syscall.EIO
+		}
+		if errno == syscall.ENOSYS {
+			return &ModuleError{Err: errno}
+		}
+		return errno
+	}
+	defer func() { _, _ = call(l.freeDeviceList, list, 0, 0, 0, 0) }()
+	for _, device := range arrayOf[uintptr](list, int(*n)) {
+		name, _ := call(l.getDeviceName, device, 0, 0, 0, 0)
+		visit(device, textOf(name))
+	}
+	return nil
+}
+
+// Open opens a device of the kernel by the library. The cause is what Available says, a
+// ModuleError, a ProviderError, a uverbs.PermissionError, or the library's errno.
+func Open(d *uverbs.Device) (*Context, error) {
+	l, err := loaded()
+	if err != nil {
+		return nil, &uverbs.Error{Op: "open", Device: d.Name, Err: err}
+	}
+	return l.open(d)
+}
+
+func (l *library) open(d *uverbs.Device) (*Context, error) {
+	c := &Context{Device: *d, library: l}
+	cause := error(&ProviderError{})
+	var known []string
+	err := l.devices(func(device uintptr, name string) {
+		known = append(known, name)
+		if name == d.Name {
+			c.object, cause = object[contextObject](l.openDevice, device, 0, 0, 0, 0)
+		}
+	})
+	var missing *ProviderError
+	switch {
+	case err != nil:
+		return nil, c.err("open", err)
+	case errors.As(cause, &missing):
+		missing.Known = known
+	case errors.Is(cause, fs.ErrPermission):
+		cause = &uverbs.PermissionError{File: "/" + d.File, Err: cause}
+	}
+	if cause != nil {
+		return nil, c.err("open", cause)
+	}
+	o := c.object
+	if o.postSend == 0 || o.postReceive == 0 || o.pollCQ == 0 || o.requestNotify == 0 {
+		err = nonsense("a context without functions to post and to poll")
+	} else {
+		err = unix.SetNonblock(int(o.asyncFD), true)
+	}
+	if err != nil {
+		_, _ = call(l.closeDevice, addressOf(o), 0, 0, 0, 0)
+		return nil, c.err("open", err)
+	}
+	return c, nil
+}
+
+// Close ends the context. It is EBUSY while something of it is open.
+func (c *Context) Close() error {
+	const op = "close"
+	if c.object == nil {
+		return c.err(op, uverbs.ErrClosed)
+	}
+	if c.made.Load() != 0 {
+		return c.err(op, unix.EBUSY)
+	}
+	err := status(call(c.library.closeDevice, addressOf(c.object), 0, 0, 0, 0))
+	c.object = nil
+	return c.err(op, err)
+}
+
+// status is the error of a function that returns 0, an errno with either sign, or -1 with
+// errno.
+func status(v uintptr, errno syscall.Errno) error {
+	switch n := int32(v); {
+	case n == 0:
+		return nil
+	case n == -1 && errno != 0:
+		return errno
+	case n < 0:
+		return syscall.Errno(-n)
+	default:
+		return syscall.Errno(n)
+	}
+}
+
+// end destroys an object once.
+func end[T any](c *Context, op string, f function, o **T) error {
+	if *o == nil {
+		return c.err(op, uverbs.ErrClosed)
+	}
+	if err := status(call(f, addressOf(*o), 0, 0, 0, 0)); err != nil {
+		return c.err(op, err)
+	}
+	*o = nil
+	c.made.Add(-1)
+	return nil
+}
+
+// begin makes an object.
+func begin[T any](c *Context, op string, f function, a, b, d, e, g uintptr) (*T, error) {
+	if c.object == nil {
+		return nil, c.err(op, uverbs.ErrClosed)
+	}
+	o, err := object[T](f, a, b, d, e, g)
+	if err != nil {
+		return nil, c.err(op, err)
+	}
+	c.made.Add(1)
+	return o, nil
+}
+
+// Attributes asks for the limits of the device.
+func (c *Context) Attributes() (uverbs.Attributes, error) {
+	const op = "query device"
+	if c.object == nil {
+		return uverbs.Attributes{}, c.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	a := new(deviceAnswer)
+	pin.Pin(a)
+	if err := status(call(c.library.queryDevice, addressOf(c.object), addressOf(a), 0, 0, 0)); err != nil {
+		return uverbs.Attributes{}, c.err(op, err)
+	}
+	limit := func(n uint32) int { return int(min(n, 1<<31-1)) }
+	got := uverbs.Attributes{
+		Vendor: a.vendor, Part: a.part, MaxRegion: a.maxRegion, ImageGUID: a.imageGUID,
+		MaxQueuePairs: limit(a.maxQP), MaxWork: limit(a.maxQPWork), MaxSegments: limit(a.maxSegments), MaxReadSegments: limit(a.maxReadSegments),
+		MaxCompletionQueues: limit(a.maxCQ), MaxCompletions: limit(a.maxCQEntries), MaxRegions: limit(a.maxMR), MaxDomains: limit(a.maxPD),
+		MaxReadsIn: limit(a.maxReadsIn), MaxReadsOut: limit(a.maxReadsOut),
+		MaxSharedQueues: limit(a.maxSRQ), MaxSharedWork: limit(a.maxSRQWork), MaxSharedSegments: limit(a.maxSRQSegments),
+		Ports: int(a.ports), Atomics: a.atomics != 0,
+	}
+	if got.MaxQueuePairs == 0 || got.MaxWork == 0 || got.MaxSegments == 0 || got.MaxCompletions == 0 || got.Ports == 0 {
+		return got, c.err(op, nonsense("limits of zero: %+v", got))
+	}
+	return got, nil
+}
+
+// Port asks for the attributes of a port; they begin with 1.
+func (c *Context) Port(number int) (uverbs.PortAttributes, error) {
+	const op = "query port"
+	if c.object == nil {
+		return uverbs.PortAttributes{}, c.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	a := new(portAnswer)
+	pin.Pin(a)
+	if err := status(call(c.library.queryPort, addressOf(c.object), uintptr(uint8(number)), addressOf(a), 0, 0)); err != nil {
+		return uverbs.PortAttributes{}, c.err(op, err)
+	}
+	got := uverbs.PortAttributes{
+		State: uverbs.PortState(a.state), MaxMessage: a.maxMessage, ActiveMTU: uint8(a.activeMTU), LID: a.lid, Ethernet: a.linkLayer == linkEthernet,
+	}
+	if got.MaxMessage == 0 {
+		return got, c.err(op, nonsense("messages of zero bytes"))
+	}
+	return got, nil
+}
+
+// EventFD is a descriptor that is readable when an event waits. It belongs to the context.
+func (c *Context) EventFD() int { return int(c.object.asyncFD) }
+
+// NextEvent takes an event. It returns false when there is none.
+func (c *Context) NextEvent() (uverbs.Event, bool, error) {
+	const op = "read events"
+	if c.object == nil {
+		return uverbs.Event{}, false, c.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	e := new(event)
+	pin.Pin(e)
+	err := status(call(c.library.getAsyncEvent, addressOf(c.object), addressOf(e), 0, 0, 0))
+	if again(err) {
+		return uverbs.Event{}, false, nil
+	}
+	if err != nil {
+		return uverbs.Event{}, false, c.err(op, err)
+	}
+	got := uverbs.Event{Type: uverbs.EventType(e.kind), Element: elementNumber(e)}
+	// Until an event is acknowledged its object cannot be destroyed.
+	_, _ = call(c.library.ackAsyncEvent, addressOf(e), 0, 0, 0, 0)
+	return got, true, nil
+}
+
+// elementNumber is the user's number of the object of an event, or the port.
+func elementNumber(e *event) uint64 {
+	switch {
+	case e.kind == uint32(uverbs.EventCompletionQueueError):
+		return uint64(elementOf[completionsObject](e).user)
+	case e.kind <= eventPathError, e.kind == eventLastReceive:
+		return uint64(elementOf[pairObject](e).user)
+	case e.kind == eventSharedError, e.kind == eventSharedLimit:
+		return uint64(elementOf[sharedObject](e).user)
+	default:
+		return e.element & (1<<32 - 1)
+	}
+}
+
+// again reports whether a descriptor had nothing to read.
+func again(err error) bool { return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR) }

@@ -1,0 +1,202 @@
+package ibverbs_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/ibverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+// bench is one device with memory and a completion queue.
+type bench struct {
+	*testing.T
+	context *ibverbs.Context
+	domain  *ibverbs.ProtectionDomain
+	channel *ibverbs.Channel
+	queue   *ibverbs.CompletionQueue
+	memory  []byte
+	region  *ibverbs.Region
+	log     []uverbs.Completion
+}
+
+const (
+	allAccess  = uverbs.AccessLocalWrite | uverbs.AccessRemoteRead | uverbs.AccessRemoteWrite
+	queueUser  = 77
+	benchPages = 16
+)
+
+func newBench(t *testing.T, access uverbs.Access) *bench {
+	t.Helper()
+	d, err := uverbs.Find(deviceName(t))
+	require.NoError(t, err)
+	b := &bench{T: t}
+	b.context, err = ibverbs.Open(&d)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.context.Close()) })
+	b.domain, err = b.context.NewProtectionDomain()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.domain.Close()) })
+	b.channel, err = b.context.NewChannel()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.channel.Close()) })
+	b.queue, err = b.context.NewCompletionQueue(100, b.channel, queueUser)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.queue.Close()) })
+	b.memory, err = unix.Mmap(-1, 0, benchPages*4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Munmap(b.memory)) })
+	b.region, err = b.domain.Register(b.memory, access|uverbs.AccessRelaxedOrdering)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.region.Close()) })
+	return b
+}
+
+// pair makes a queue pair.
+func (b *bench) pair(shared *ibverbs.SharedReceiveQueue) *ibverbs.QueuePair {
+	b.Helper()
+	q, err := b.context.NewQueuePair(&ibverbs.QueuePairConfig{
+		Domain: b.domain, Sends: b.queue, Receives: b.queue, Shared: shared, User: 5,
+		Capacity: uverbs.Capacity{Sends: 10, Receives: 10, SendSegments: 3, ReceiveSegments: 3, Inline: 64},
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, q.Close()) })
+	return q
+}
+
+func (b *bench) segment(off, n int) []uverbs.Segment {
+	return []uverbs.Segment{{Data: b.memory[off : off+n], LKey: b.region.LKey}}
+}
+
+// next waits for the completion of a request.
+func (b *bench) next(id uint64) uverbs.Completion {
+	b.Helper()
+	for {
+		for i, c := range b.log {
+			if c.ID == id {
+				b.log = append(b.log[:i], b.log[i+1:]...)
+				return c
+			}
+		}
+		var out [4]uverbs.Completion
+		if n := b.queue.Poll(out[:]); n > 0 {
+			b.log = append(b.log, out[:n]...)
+			continue
+		}
+		require.NoError(b, b.queue.Arm(false))
+		if n := b.queue.Poll(out[:]); n > 0 {
+			b.log = append(b.log, out[:n]...)
+			continue
+		}
+		fds := []unix.PollFd{{Fd: int32(b.channel.FD()), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 20_000)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		require.NoError(b, err)
+		require.Equal(b, 1, n, "no completion of %d; have %+v", id, b.log)
+		user, ok, err := b.channel.Next()
+		require.NoError(b, err)
+		require.True(b, ok)
+		require.EqualValues(b, queueUser, user)
+	}
+}
+
+// TestDeviceAttributes: the limits are those that ibv_devinfo says.
+func TestDeviceAttributes(t *testing.T) {
+	b := newBench(t, allAccess)
+	a, err := b.context.Attributes()
+	require.NoError(t, err)
+	p, err := b.context.Port(1)
+	require.NoError(t, err)
+	require.Equal(t, uverbs.PortActive, p.State)
+	require.Equal(t, 1, a.Ports)
+	require.Equal(t, 128, a.MaxReadsIn)
+	require.Equal(t, 128, a.MaxReadsOut)
+	all, err := b.context.Device.GIDs(1)
+	require.NoError(t, err)
+	require.NotEmpty(t, all)
+	switch b.context.Device.Driver {
+	case uverbs.DriverSIW:
+		require.Equal(t, 6, a.MaxSegments)
+		require.False(t, a.Atomics)
+		require.EqualValues(t, math.MaxUint32, p.MaxMessage)
+		require.Equal(t, uverbs.TransportIWARP, b.context.Device.Transport)
+	case uverbs.DriverRXE:
+		require.Equal(t, 32, a.MaxSegments)
+		require.True(t, a.Atomics)
+		require.EqualValues(t, 8<<20, p.MaxMessage)
+		require.True(t, p.Ethernet)
+		require.Equal(t, "RoCE v2", all[len(all)-1].Kind)
+		require.Equal(t, "dummy0", all[len(all)-1].Interface)
+	}
+	_, err = b.context.Port(2)
+	require.ErrorIs(t, err, unix.EINVAL)
+}
+
+// TestDeviceMemory: regions, and the reasons why there is none.
+func TestDeviceMemory(t *testing.T) {
+	b := newBench(t, allAccess)
+	heap := make([]byte, 10_000)
+	r, err := b.domain.Register(heap[100:], uverbs.AccessLocalWrite)
+	require.NoError(t, err)
+	require.NotEqual(t, b.region.LKey, r.LKey)
+	require.ErrorIs(t, b.domain.Close(), unix.EBUSY)
+	require.NoError(t, r.Close())
+	require.ErrorIs(t, r.Close(), uverbs.ErrClosed)
+	_, err = b.domain.Register(nil, uverbs.AccessLocalWrite)
+	require.ErrorIs(t, err, unix.EINVAL)
+
+	// A user with a limit.
+	var old unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_MEMLOCK, &old))
+	limit := unix.Rlimit{Cur: 4096 * (benchPages + 4), Max: old.Max}
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &limit))
+	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_MEMLOCK, &old)) }()
+	if b.context.Device.Driver != uverbs.DriverSIW {
+		return // root may lock more there (CAP_IPC_LOCK)
+	}
+	_, err = b.domain.Register(make([]byte, 1<<20), uverbs.AccessLocalWrite)
+	var locked *uverbs.MemlockError
+	require.ErrorAs(t, err, &locked)
+	require.ErrorIs(t, err, unix.ENOMEM)
+	require.EqualValues(t, limit.Cur, locked.Limit)
+	require.GreaterOrEqual(t, locked.Need, uint64(1<<20))
+}
+
+// TestDeviceFlush: receives of a queue pair that fails come back, in order, with their IDs.
+// This needs no peer.
+func TestDeviceFlush(t *testing.T) {
+	b := newBench(t, allAccess)
+	q := b.pair(nil)
+	if b.context.Device.Driver == uverbs.DriverRXE {
+		initialise(t, q)
+	}
+	// Providers may have more room than they say.
+	list := make([]uverbs.ReceiveRequest, 100)
+	for i := range list {
+		list[i] = uverbs.ReceiveRequest{ID: uint64(1000 + i), Segments: b.segment(i*64, 64)}
+	}
+	n, err := q.PostReceives(list)
+	require.ErrorIs(t, err, uverbs.ErrFull)
+	require.GreaterOrEqual(t, n, q.Granted.Receives)
+	list = list[:n]
+	require.NoError(t, q.SetState(uverbs.StateError))
+	for i := range list {
+		require.Equal(t, uverbs.StatusFlushed, b.next(uint64(1000+i)).Status)
+	}
+	require.Empty(t, b.log)
+}
+
+// initialise brings a queue pair of InfiniBand to INIT.
+func initialise(t *testing.T, q *ibverbs.QueuePair) {
+	t.Helper()
+	require.NoError(t, q.Modify(&uverbs.PairAttributes{
+		Mask: uverbs.MaskState | uverbs.MaskPkeyIndex | uverbs.MaskPort | uverbs.MaskAccess, State: uverbs.StateInit, Port: 1,
+		Access: allAccess | uverbs.AccessRemoteAtomic,
+	}))
+}

@@ -1,0 +1,73 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+// ErrNotLinked says that the program cannot call C.
+var ErrNotLinked = errors.New("the program was built without cgo and cannot call libibverbs, which adapters other than siw and rxe need: build it with CGO_ENABLED=1 and a C compiler (no header is needed)")
+
+// LibraryError says that the library cannot be loaded.
+type LibraryError struct {
+	// File is what was searched, Reason the dynamic loader's text.
+	File, Reason string
+}
+
+// Error implements error.
+func (e *LibraryError) Error() string {
+	return fmt.Sprintf("%s cannot be loaded (%s): adapters other than siw and rxe need it: install the packages libibverbs1 and ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE)", e.File, e.Reason)
+}
+
+// VersionError says that the library is too old.
+type VersionError struct {
+	// File is the library, Symbol the function that it lacks.
+	File, Symbol string
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s has no function %s: it is older than what is needed: install rdma-core 28 or later", e.File, e.Symbol)
+}
+
+// ModuleError says that the kernel has no interface for the library.
+type ModuleError struct{ Err error }
+
+// Error implements error.
+func (e *ModuleError) Error() string {
+	return fmt.Sprintf("the kernel offers no RDMA to programs (%v): its module ib_uverbs is needed: load it (modprobe ib_uverbs)", e.Err)
+}
+
+// Unwrap returns the errno.
+func (e *ModuleError) Unwrap() error { return e.Err }
+
+// ProviderError says that the library does not know a device of the kernel.
+type ProviderError struct {
+	// Known are the devices that the library knows.
+	Known []string
+}
+
+// Error implements error.
+func (e *ProviderError) Error() string {
+	known := "no device"
+	if len(e.Known) > 0 {
+		known = strings.Join(e.Known, ", ")
+	}
+	return fmt.Sprintf("the kernel has the device, libibverbs has %s: the library needs a provider for the device's driver: install the package ibverbs-providers (Debian, Ubuntu) or libibverbs (Red Hat, SUSE) of the library's version", known)
+}
+
+// err is the error of a call.
+func (c *Context) err(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &uverbs.Error{Op: op, Device: c.Device.Name, Err: err}
+}
+
+// nonsense is an ErrAnswer with the reason.
+func nonsense(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{uverbs.ErrAnswer}, args...)...)
+}

@@ -1,0 +1,59 @@
+package ibverbs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/ibverbs"
+)
+
+// inGuest is set where the tests of a real device run.
+const inGuest = "GORUN_TEST_IBVERBS"
+
+// TestLibrary runs the tests of this package that need a device in a guest machine, which
+// has the real library with its providers.
+func TestLibrary(t *testing.T) {
+	share := t.TempDir()
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 4 * time.Minute})
+	if _, err := exec.LookPath("cc"); err != nil {
+		t.Skip("no C compiler (cc)")
+	}
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", filepath.Join(share, "tests"))
+	build.Env = append(os.Environ(), "CGO_ENABLED=1")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, device := range []string{"rxe_dummy0", "siw_dummy1"} {
+		t.Run(device, func(t *testing.T) {
+			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDevice -test.v -test.timeout 100s")
+			require.NoError(t, err)
+			require.Zero(t, status, out)
+			require.Contains(t, out, "--- PASS: TestDeviceMemory")
+			t.Log(out)
+		})
+	}
+}
+
+// deviceName returns the device of the guest, or skips.
+func deviceName(t *testing.T) string {
+	t.Helper()
+	name := os.Getenv(inGuest)
+	if name == "" {
+		t.Skip("runs in a guest machine: see TestLibrary")
+	}
+	return name
+}
+
+// TestDeviceNames: the library knows the devices that the kernel has.
+func TestDeviceNames(t *testing.T) {
+	name := deviceName(t)
+	require.NoError(t, ibverbs.Available())
+	names, err := ibverbs.Devices()
+	require.NoError(t, err)
+	require.Contains(t, names, name)
+}

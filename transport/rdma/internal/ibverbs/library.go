@@ -1,0 +1,78 @@
+package ibverbs
+
+import "sync"
+
+// libraryName is the file of every version of rdma-core so far.
+const libraryName = "libibverbs.so.1"
+
+// function is the address of a function of C, or 0.
+type function uintptr
+
+// library has the functions of libibverbs that are used.
+type library struct {
+	getDeviceList, freeDeviceList, getDeviceName    function
+	openDevice, closeDevice, queryDevice, queryPort function
+	getAsyncEvent, ackAsyncEvent                    function
+	allocPD, deallocPD                              function
+	regMR, deregMR                                  function
+	createChannel, destroyChannel                   function
+	getCQEvent, ackCQEvents                         function
+	createCQ, destroyCQ                             function
+	createQP, modifyQP, destroyQP                   function
+	createSRQ, modifySRQ, destroySRQ                function
+}
+
+// symbols are the names of the functions.
+func (l *library) symbols() map[string]*function {
+	return map[string]*function{
+		"ibv_get_device_list": &l.getDeviceList, "ibv_free_device_list": &l.freeDeviceList, "ibv_get_device_name": &l.getDeviceName,
+		"ibv_open_device": &l.openDevice, "ibv_close_device": &l.closeDevice, "ibv_query_device": &l.queryDevice, "ibv_query_port": &l.queryPort,
+		"ibv_get_async_event": &l.getAsyncEvent, "ibv_ack_async_event": &l.ackAsyncEvent,
+		"ibv_alloc_pd": &l.allocPD, "ibv_dealloc_pd": &l.deallocPD,
+		// The later form of ibv_reg_mr: it leaves out what is optional and the kernel
+		// does not know, relaxed ordering for instance.
+		"ibv_reg_mr_iova2": &l.regMR, "ibv_dereg_mr": &l.deregMR,
+		"ibv_create_comp_channel": &l.createChannel, "ibv_destroy_comp_channel": &l.destroyChannel,
+		"ibv_get_cq_event": &l.getCQEvent, "ibv_ack_cq_events": &l.ackCQEvents,
+		"ibv_create_cq": &l.createCQ, "ibv_destroy_cq": &l.destroyCQ,
+		"ibv_create_qp": &l.createQP, "ibv_modify_qp": &l.modifyQP, "ibv_destroy_qp": &l.destroyQP,
+		"ibv_create_srq": &l.createSRQ, "ibv_modify_srq": &l.modifySRQ, "ibv_destroy_srq": &l.destroySRQ,
+	}
+}
+
+// load opens a library and finds its functions. A library is never closed: its providers
+// register themselves in it.
+func load(name string) (*library, error) {
+	handle, reason, err := openLibrary(name)
+	if err != nil {
+		return nil, err
+	}
+	if handle == 0 {
+		return nil, &LibraryError{File: name, Reason: reason}
+	}
+	l := &library{}
+	first := ""
+	for name, f := range l.symbols() {
+		if *f = symbol(handle, name); *f == 0 && (first == "" || name < first) {
+			first = name
+		}
+	}
+	if first != "" {
+		return nil, &VersionError{File: name, Symbol: first}
+	}
+	return l, nil
+}
+
+// loaded is the library of this process.
+var loaded = sync.OnceValues(func() (*library, error) { return load(libraryName) })
+
+// held are the objects whose memory the library or the device uses. They stay reachable until
+// they are closed, also when closing fails and the user forgets them.
+var held sync.Map
+
+// Available is nil if devices can be opened by the library, and otherwise says what is
+// missing: ErrNotLinked, a LibraryError or a VersionError.
+func Available() error {
+	_, err := loaded()
+	return err
+}

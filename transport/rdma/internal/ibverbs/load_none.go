@@ -1,0 +1,15 @@
+//go:build !linux || !cgo || !(amd64 || arm64)
+
+package ibverbs
+
+import "syscall"
+
+// openLibrary fails: without cgo there is no way to call C.
+func openLibrary(string) (handle uintptr, reason string, err error) {
+	return 0, "", ErrNotLinked
+}
+
+// Nothing is called where no library is opened.
+func symbol(uintptr, string) function                                 { return 0 }
+func call(_ function, _, _, _, _, _ uintptr) (uintptr, syscall.Errno) { return 0, syscall.ENOSYS }
+func invoke(_ function, _, _, _ uintptr) int                          { return int(syscall.ENOSYS) }

@@ -1,0 +1,94 @@
+package ibverbs
+
+import (
+	"errors"
+	goruntime "runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+// AccessOnDemand asks for pages that are pinned only while they are used. It is left out for
+// devices that do not offer it.
+const AccessOnDemand uverbs.Access = 1 << 6
+
+// ProtectionDomain ties memory, queue pairs and shared receive queues together.
+type ProtectionDomain struct {
+	context *Context
+	object  *domainObject
+}
+
+// NewProtectionDomain makes a domain.
+func (c *Context) NewProtectionDomain() (*ProtectionDomain, error) {
+	o, err := begin[domainObject](c, "allocate protection domain", c.library.allocPD, addressOf(c.object), 0, 0, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &ProtectionDomain{context: c, object: o}, nil
+}
+
+// Close ends the domain. It is EBUSY while something is in it.
+func (d *ProtectionDomain) Close() error {
+	return end(d.context, "free protection domain", d.context.library.deallocPD, &d.object)
+}
+
+// Region is registered memory.
+type Region struct {
+	// LKey is for local segments, RKey for peers. Peers name the first byte by Address.
+	LKey, RKey uint32
+	Address    uint64
+
+	context *Context
+	object  *regionObject
+	// pin keeps memory of Go's heap alive and in its place as long as the device may use it.
+	pin goruntime.Pinner
+}
+
+// Register makes memory usable. The kernel pins it, which takes a while. The error may be a
+// uverbs.MemlockError.
+func (d *ProtectionDomain) Register(b []byte, access uverbs.Access) (*Region, error) {
+	const op = "register memory"
+	c := d.context
+	if d.object == nil {
+		return nil, c.err(op, uverbs.ErrClosed)
+	}
+	if len(b) == 0 {
+		return nil, c.err(op, unix.EINVAL)
+	}
+	r := &Region{context: c}
+	r.pin.Pin(&b[0])
+	at := addressOfBytes(b)
+	register := func(access uverbs.Access) (*regionObject, error) {
+		return begin[regionObject](c, op, c.library.regMR, addressOf(d.object), at, uintptr(len(b)), at, uintptr(access))
+	}
+	o, err := register(access)
+	if err != nil && access&AccessOnDemand != 0 && !errors.Is(err, unix.ENOMEM) {
+		o, err = register(access &^ AccessOnDemand)
+	}
+	if err != nil {
+		r.pin.Unpin()
+		return nil, c.memlock(op, uint64(at), uint64(len(b)), err)
+	}
+	r.object, r.LKey, r.RKey, r.Address = o, o.lkey, o.rkey, uint64(at)
+	held.Store(r, nil)
+	return r, nil
+}
+
+// memlock explains an error of pinning memory by the limit, if that is the likely cause.
+func (c *Context) memlock(op string, address, length uint64, err error) error {
+	if !errors.Is(err, unix.ENOMEM) {
+		return err
+	}
+	return c.err(op, uverbs.MemlockCause(address, length, unix.ENOMEM))
+}
+
+// Close deregisters the memory. When it returns, no device touches it.
+func (r *Region) Close() error {
+	if err := end(r.context, "deregister memory", r.context.library.deregMR, &r.object); err != nil {
+		return err
+	}
+	r.pin.Unpin()
+	held.Delete(r)
+	return nil
+}

@@ -1,0 +1,239 @@
+package ibverbs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	goruntime "runtime"
+	"syscall"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+const (
+	// listMax is the longest list of one call.
+	listMax = 32
+	// listSegments and listInline are the segments and the inline bytes of a list, at
+	// least: a list ends before the request for which they do not suffice.
+	listSegments = 64
+	listInline   = 1024
+)
+
+// segments are the segments of a list.
+type segments struct {
+	array []segment
+	used  int
+	max   int // of one request
+	pin   goruntime.Pinner
+}
+
+func (s *segments) init(limit int) {
+	s.array, s.max = make([]segment, max(limit, listSegments)), limit
+	s.pin.Pin(&s.array[0])
+}
+
+// add puts a request's segments there. full says that they are for the next list. Segments
+// of no bytes are left out: for some devices a length of 0 is one of 2 GiB.
+func (s *segments) add(list []uverbs.Segment) (at uintptr, n int32, full bool, err error) {
+	if len(list) > s.max {
+		return 0, 0, false, uverbs.ErrRequest
+	}
+	if s.used+len(list) > len(s.array) {
+		return 0, 0, true, nil
+	}
+	first := s.used
+	for i := range list {
+		if len(list[i].Data) > math.MaxInt32 {
+			return 0, 0, false, uverbs.ErrRequest
+		}
+		if len(list[i].Data) > 0 {
+			s.array[s.used] = segment{address: uint64(addressOfBytes(list[i].Data)), length: uint32(len(list[i].Data)), lkey: list[i].LKey}
+			s.used++
+		}
+	}
+	if s.used == first {
+		return 0, 0, false, nil
+	}
+	return addressOf(&s.array[first]), int32(s.used - first), false, nil
+}
+
+// sendList is a list of requests as the library reads it. It is pinned.
+type sendList struct {
+	works    [listMax]sendWork
+	bad      uintptr
+	segments segments
+	// inline has copies of inline bytes: they may be on a stack, which moves.
+	inline     []byte
+	inlineUsed int
+	inlineMax  int
+	pin        goruntime.Pinner
+}
+
+func newSendList(maxSegments, maxInline int) *sendList {
+	l := &sendList{inline: make([]byte, max(maxInline, listInline)), inlineMax: maxInline}
+	l.segments.init(maxSegments)
+	l.pin.Pin(l)
+	l.pin.Pin(&l.inline[0])
+	return l
+}
+
+func (l *sendList) close() {
+	l.pin.Unpin()
+	l.segments.pin.Unpin()
+}
+
+// fill makes a list of the first requests and returns how many. The error is that of the
+// next one.
+func (l *sendList) fill(list []uverbs.SendRequest) (int, error) {
+	l.segments.used, l.inlineUsed = 0, 0
+	n := 0
+	for n < len(list) && n < listMax {
+		r, w := &list[n], &l.works[n]
+		at, count, full, err := l.place(r)
+		if err != nil {
+			return n, err
+		}
+		if full {
+			break
+		}
+		*w = sendWork{id: r.ID, segments: at, count: count, op: uint32(r.Op), flags: uint32(r.Flags)}
+		switch r.Op {
+		case uverbs.OpSend:
+		case uverbs.OpSendImmediate:
+			w.extra = bigEndian(r.Immediate)
+		case uverbs.OpSendInvalidate:
+			w.extra = r.Invalidate
+		case uverbs.OpWrite, uverbs.OpRead:
+			w.remote = remoteMemory{address: r.RemoteAddress, operand: uint64(r.RKey)}
+		case uverbs.OpWriteImmediate:
+			w.remote, w.extra = remoteMemory{address: r.RemoteAddress, operand: uint64(r.RKey)}, bigEndian(r.Immediate)
+		case uverbs.OpCompareSwap, uverbs.OpFetchAdd:
+			w.remote = remoteMemory{address: r.RemoteAddress, operand: r.Compare, swap: r.Swap, atomicKey: r.RKey}
+		default:
+			return n, uverbs.ErrRequest
+		}
+		if n > 0 {
+			l.works[n-1].next = addressOf(w)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// place puts the segments of a request into the list.
+func (l *sendList) place(r *uverbs.SendRequest) (at uintptr, n int32, full bool, err error) {
+	if r.Flags&uverbs.FlagInline == 0 {
+		return l.segments.add(r.Segments)
+	}
+	length := 0
+	for i := range r.Segments {
+		length += len(r.Segments[i].Data)
+	}
+	switch {
+	case length > l.inlineMax:
+		return 0, 0, false, uverbs.ErrRequest
+	case length == 0:
+		return 0, 0, false, nil
+	case l.inlineUsed+length > len(l.inline) || l.segments.used == len(l.segments.array):
+		return 0, 0, true, nil
+	}
+	first := l.inlineUsed
+	for i := range r.Segments {
+		l.inlineUsed += copy(l.inline[l.inlineUsed:], r.Segments[i].Data)
+	}
+	s := &l.segments.array[l.segments.used]
+	*s = segment{address: uint64(addressOf(&l.inline[first])), length: uint32(length)}
+	l.segments.used++
+	return addressOf(s), 1, false, nil
+}
+
+// start posts a list of n and returns how many were posted.
+func (l *sendList) start(f function, queue uintptr, n int) (int, error) {
+	l.works[n-1].next = 0
+	l.bad = 0
+	return posted(invoke(f, queue, addressOf(&l.works), addressOf(&l.bad)), addressOf(&l.works), l.bad, sizeOf[sendWork](), n)
+}
+
+// receiveList is a list of receives as the library reads it. It is pinned.
+type receiveList struct {
+	works    [listMax]receiveWork
+	bad      uintptr
+	segments segments
+	pin      goruntime.Pinner
+}
+
+func newReceiveList(maxSegments int) *receiveList {
+	l := &receiveList{}
+	l.segments.init(maxSegments)
+	l.pin.Pin(l)
+	return l
+}
+
+func (l *receiveList) close() {
+	l.pin.Unpin()
+	l.segments.pin.Unpin()
+}
+
+// post posts receives to a queue.
+func (l *receiveList) post(c *Context, f function, queue uintptr, list []uverbs.ReceiveRequest) (int, error) {
+	done := 0
+	for done < len(list) {
+		n, wrong := l.fill(list[done:])
+		if n > 0 {
+			l.works[n-1].next, l.bad = 0, 0
+			m, err := posted(invoke(f, queue, addressOf(&l.works), addressOf(&l.bad)), addressOf(&l.works), l.bad, sizeOf[receiveWork](), n)
+			if done += m; err != nil {
+				return done, c.postError("post receives", err)
+			}
+		}
+		if wrong != nil {
+			return done, wrong
+		}
+	}
+	return done, nil
+}
+
+func (l *receiveList) fill(list []uverbs.ReceiveRequest) (int, error) {
+	l.segments.used = 0
+	n := 0
+	for n < len(list) && n < listMax {
+		at, count, full, err := l.segments.add(list[n].Segments)
+		if err != nil {
+			return n, err
+		}
+		if full {
+			break
+		}
+		w := &l.works[n]
+		*w = receiveWork{id: list[n].ID, segments: at, count: count}
+		if n > 0 {
+			l.works[n-1].next = addressOf(w)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// posted is how many requests of a list the library took: those before the bad one.
+func posted(answer int, first, bad, size uintptr, n int) (int, error) {
+	if answer == 0 {
+		return n, nil
+	}
+	errno := syscall.Errno(max(answer, -answer))
+	if bad < first || bad >= first+uintptr(n)*size {
+		return 0, nonsense("%v without the request that is wrong", errno)
+	}
+	return int((bad - first) / size), errno
+}
+
+// postError translates the errno of a post: a full queue is no rarity.
+func (c *Context) postError(op string, err error) error {
+	switch errno, _ := errors.AsType[syscall.Errno](err); errno {
+	case syscall.ENOMEM, syscall.ENOSPC, syscall.EAGAIN:
+		return uverbs.ErrFull
+	case syscall.EINVAL, syscall.EOPNOTSUPP, syscall.ENOSYS:
+		return c.err(op, fmt.Errorf("%w: %w", uverbs.ErrRequest, err))
+	default:
+		return c.err(op, err)
+	}
+}

@@ -1,0 +1,168 @@
+package ibverbs
+
+import (
+	goruntime "runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+// QueuePairConfig says what a queue pair is.
+type QueuePairConfig struct {
+	Domain *ProtectionDomain
+	// Sends and Receives take the completions.
+	Sends, Receives *CompletionQueue
+	// Shared is where receives come from, or nil for a queue of its own.
+	Shared *SharedReceiveQueue
+	// Capacity is what is wanted, at least.
+	Capacity uverbs.Capacity
+	// User comes back in events.
+	User uint64
+}
+
+// QueuePair is one end of a reliable connection.
+type QueuePair struct {
+	// Number is what peers and completions call it.
+	Number uint32
+	// Granted is what there is room for.
+	Granted uverbs.Capacity
+
+	context  *Context
+	object   *pairObject
+	sends    *sendList
+	receives *receiveList // nil with a shared queue
+}
+
+// NewQueuePair makes a queue pair in its first state.
+func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
+	const op = "create queue pair"
+	want := &config.Capacity
+	for _, n := range []int{want.Sends, want.Receives, want.SendSegments, want.ReceiveSegments, want.Inline} {
+		if n < 0 || n > maxEntries {
+			return nil, c.err(op, unix.EINVAL)
+		}
+	}
+	if config.Domain.object == nil || config.Sends.object == nil || config.Receives.object == nil || config.Shared != nil && config.Shared.object == nil {
+		return nil, c.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	request := &pairRequest{
+		user: uintptr(config.User), sends: addressOf(config.Sends.object), receives: addressOf(config.Receives.object), kind: pairReliable,
+		capacity: capacity{
+			sends: uint32(want.Sends), receives: uint32(want.Receives), sendSegments: uint32(want.SendSegments),
+			receiveSegments: uint32(want.ReceiveSegments), inline: uint32(want.Inline),
+		},
+	}
+	if config.Shared != nil {
+		request.shared, request.capacity.receives, request.capacity.receiveSegments = addressOf(config.Shared.object), 0, 0
+	}
+	pin.Pin(request)
+	o, err := begin[pairObject](c, op, c.library.createQP, addressOf(config.Domain.object), addressOf(request), 0, 0, 0)
+	if err != nil {
+		return nil, c.memlock(op, 0, memoryOf(want), err)
+	}
+	got := &request.capacity
+	q := &QueuePair{Number: o.number, context: c, object: o, Granted: uverbs.Capacity{
+		Sends: int(got.sends), Receives: int(got.receives), SendSegments: int(got.sendSegments), ReceiveSegments: int(got.receiveSegments), Inline: int(got.inline),
+	}}
+	held.Store(q, nil)
+	q.sends = newSendList(q.Granted.SendSegments, q.Granted.Inline)
+	if config.Shared == nil {
+		q.receives = newReceiveList(q.Granted.ReceiveSegments)
+	}
+	if g := &q.Granted; g.Sends < want.Sends || g.SendSegments < want.SendSegments || g.Inline < want.Inline ||
+		config.Shared == nil && (g.Receives < want.Receives || g.ReceiveSegments < want.ReceiveSegments) {
+		_ = q.Close()
+		return nil, c.err(op, nonsense("%+v in place of %+v", *g, *want))
+	}
+	return q, nil
+}
+
+// memoryOf estimates what the queues of a queue pair take.
+func memoryOf(c *uverbs.Capacity) uint64 {
+	send := uint64(sizeOf[sendWork]()) + uint64(c.SendSegments)*uint64(sizeOf[segment]()) + uint64(c.Inline)
+	return uint64(c.Sends)*send + uint64(c.Receives)*uint64(c.ReceiveSegments)*uint64(sizeOf[segment]())
+}
+
+// Modify changes attributes of a queue pair, its state among them.
+func (q *QueuePair) Modify(a *uverbs.PairAttributes) error {
+	const op = "modify queue pair"
+	if q.object == nil {
+		return q.context.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	p := &a.Path
+	request := &pairAttributes{
+		state: uint32(a.State), currentState: uint32(a.CurrentState), pathMTU: uint32(a.PathMTU), migration: uint32(a.Migration), qkey: a.Qkey,
+		receivePSN: a.ReceivePSN, sendPSN: a.SendPSN, remote: a.Remote, access: uint32(a.Access), pkeyIndex: a.PkeyIndex, readsOut: a.ReadsOut,
+		readsIn: a.ReadsIn, rnrTimer: a.RNRTimer, port: a.Port, timeout: a.Timeout, retries: a.Retries, rnrRetries: a.RNRRetries,
+		path: destination{
+			gid: p.GID, flowLabel: p.FlowLabel, gidIndex: p.GIDIndex, hopLimit: p.HopLimit, trafficClass: p.TrafficClass, lid: p.LID,
+			serviceLevel: p.ServiceLevel, pathBits: p.PathBits, staticRate: p.StaticRate, port: p.Port,
+		},
+	}
+	if p.Global {
+		request.path.global = 1
+	}
+	pin.Pin(request)
+	return q.context.err(op, status(call(q.context.library.modifyQP, addressOf(q.object), addressOf(request), uintptr(a.Mask), 0, 0)))
+}
+
+// SetState changes the state alone: to StateError, which flushes what is posted, or to
+// StateReset.
+func (q *QueuePair) SetState(s uverbs.State) error {
+	return q.Modify(&uverbs.PairAttributes{Mask: uverbs.MaskState, State: s})
+}
+
+// PostSends posts requests, in order, and starts them: as one list, or as several if it is
+// long. It returns how many were posted: fewer than all with ErrFull, ErrRequest, or an
+// error of the library.
+func (q *QueuePair) PostSends(list []uverbs.SendRequest) (int, error) {
+	if q.object == nil {
+		return 0, q.context.err("post sends", uverbs.ErrClosed)
+	}
+	done := 0
+	for done < len(list) {
+		n, wrong := q.sends.fill(list[done:])
+		if n > 0 {
+			posted, err := q.sends.start(q.context.object.postSend, addressOf(q.object), n)
+			if done += posted; err != nil {
+				return done, q.context.postError("post sends", err)
+			}
+		}
+		if wrong != nil {
+			return done, wrong
+		}
+	}
+	return done, nil
+}
+
+// PostReceives posts receives, in order, and returns how many: fewer than all with ErrFull,
+// ErrRequest, or an error of the library.
+func (q *QueuePair) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
+	if q.object == nil {
+		return 0, q.context.err("post receives", uverbs.ErrClosed)
+	}
+	if q.receives == nil {
+		return 0, uverbs.ErrRequest // there is a shared one
+	}
+	return q.receives.post(q.context, q.context.object.postReceive, addressOf(q.object), list)
+}
+
+// Close destroys the queue pair. When it returns, the device uses neither its queues nor
+// the memory of its requests any more; their completions that were not polled may be there
+// or not.
+func (q *QueuePair) Close() error {
+	if err := end(q.context, "destroy queue pair", q.context.library.destroyQP, &q.object); err != nil {
+		return err
+	}
+	held.Delete(q)
+	q.sends.close()
+	if q.receives != nil {
+		q.receives.close()
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package ibverbs_test
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/ibverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+// connect brings two queue pairs of one RoCE device to a connection, without a connection
+// manager.
+func (b *bench) connect(a, z *ibverbs.QueuePair) {
+	b.Helper()
+	all, err := b.context.Device.GIDs(1)
+	require.NoError(b, err)
+	gid := all[len(all)-1] // the IPv4 address
+	for _, p := range [][2]*ibverbs.QueuePair{{a, z}, {z, a}} {
+		initialise(b.T, p[0])
+		require.NoError(b, p[0].Modify(&uverbs.PairAttributes{
+			Mask:  uverbs.MaskState | uverbs.MaskPath | uverbs.MaskPathMTU | uverbs.MaskRemote | uverbs.MaskReceivePSN | uverbs.MaskReadsIn | uverbs.MaskRNRTimer,
+			State: uverbs.StateReceive, PathMTU: 3, Remote: p[1].Number, ReceivePSN: 1, ReadsIn: 4, RNRTimer: 12,
+			Path: uverbs.Path{GID: netip.AddrFrom16(gid.Address.As16()).As16(), GIDIndex: uint8(gid.Index), HopLimit: 64, Port: 1, Global: true},
+		}))
+		require.NoError(b, p[0].Modify(&uverbs.PairAttributes{
+			Mask:  uverbs.MaskState | uverbs.MaskTimeout | uverbs.MaskRetries | uverbs.MaskRNRRetries | uverbs.MaskSendPSN | uverbs.MaskReadsOut,
+			State: uverbs.StateSend, Timeout: 14, Retries: 7, RNRRetries: 7, SendPSN: 1, ReadsOut: 4,
+		}))
+	}
+}
+
+// TestDeviceRoCE moves every kind of request over a connection within the process.
+func TestDeviceRoCE(t *testing.T) {
+	b := newBench(t, allAccess|uverbs.AccessRemoteAtomic)
+	if b.context.Device.Driver != uverbs.DriverRXE {
+		t.Skip("connections of iWARP need the connection manager")
+	}
+	a, z := b.pair(nil), b.pair(nil)
+	b.connect(a, z)
+	b.exchange(a, z)
+
+	// Immediate data and atomics, which iWARP lacks.
+	b.receive(z, 50, 4096, 64)
+	b.receive(z, 51, 4160, 64)
+	copy(b.memory, "immediately")
+	b.post(a, uverbs.SendRequest{ID: 52, Op: uverbs.OpSendImmediate, Immediate: 0x01020304, Segments: b.segment(0, 11)})
+	c := b.next(50)
+	require.Equal(t, uverbs.Completion{ID: 50, Length: 11, QueuePair: z.Number, Immediate: 0x01020304, Op: uverbs.CompletedReceive, HasImmediate: true}, c)
+	require.Equal(t, "immediately", string(b.memory[4096:4107]))
+	b.post(a, uverbs.SendRequest{
+		ID: 53, Op: uverbs.OpWriteImmediate, Immediate: 7, Segments: b.segment(0, 11), RemoteAddress: b.region.Address + 8192, RKey: b.region.RKey,
+	})
+	c = b.next(51)
+	require.Equal(t, uverbs.CompletedReceiveImmediate, c.Op)
+	require.EqualValues(t, 7, c.Immediate)
+	require.EqualValues(t, 11, c.Length)
+	require.Equal(t, "immediately", string(b.memory[8192:8203]))
+
+	word := b.memory[12288:12296]
+	binary.NativeEndian.PutUint64(word, 40)
+	remote := uverbs.SendRequest{Segments: b.segment(0, 8), RemoteAddress: b.region.Address + 12288, RKey: b.region.RKey}
+	remote.ID, remote.Op, remote.Compare = 54, uverbs.OpFetchAdd, 2
+	b.post(a, remote)
+	require.EqualValues(t, 40, binary.NativeEndian.Uint64(b.memory))
+	require.EqualValues(t, 42, binary.NativeEndian.Uint64(word))
+	remote.ID, remote.Op, remote.Compare, remote.Swap = 55, uverbs.OpCompareSwap, 42, 1<<40
+	b.post(a, remote)
+	require.EqualValues(t, 42, binary.NativeEndian.Uint64(b.memory))
+	require.EqualValues(t, 1<<40, binary.NativeEndian.Uint64(word))
+	remote.ID, remote.Compare, remote.Swap = 56, 1, 2
+	b.post(a, remote)
+	require.EqualValues(t, 1<<40, binary.NativeEndian.Uint64(word), "compared with another value")
+	b.breach(a, z)
+}
+
+// TestDeviceShared: receives of two queue pairs come from one queue, which says that it runs
+// low.
+func TestDeviceShared(t *testing.T) {
+	b := newBench(t, allAccess)
+	if b.context.Device.Driver != uverbs.DriverRXE {
+		t.Skip("connections of iWARP need the connection manager")
+	}
+	s, err := b.domain.NewSharedReceiveQueue(8, 1, 2, 99)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	a, z := b.pair(s), b.pair(s)
+	b.connect(a, z)
+	require.ErrorIs(t, s.Close(), unix.EBUSY)
+	list := make([]uverbs.ReceiveRequest, 100) // providers may have more room than they say
+	for i := range list {
+		list[i] = uverbs.ReceiveRequest{ID: uint64(100 + i), Segments: b.segment(4096+64*i, 64)}
+	}
+	n, err := s.PostReceives(list[:4])
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	for i, q := range []*ibverbs.QueuePair{a, z, a} {
+		copy(b.memory, []string{"one", "two", "six"}[i])
+		b.post(q, uverbs.SendRequest{ID: uint64(i), Op: uverbs.OpSend, Segments: b.segment(0, 3)})
+		c := b.next(uint64(100 + i))
+		to := z
+		if q == z {
+			to = a
+		}
+		require.Equal(t, uverbs.Completion{ID: uint64(100 + i), Length: 3, QueuePair: to.Number, Op: uverbs.CompletedReceive}, c)
+		require.Equal(t, []string{"one", "two", "six"}[i], string(b.memory[4096+64*i:][:3]))
+	}
+	for want := true; want; {
+		e, ok, err := b.context.NextEvent()
+		require.NoError(t, err)
+		require.True(t, ok, "no event of the limit")
+		want = e != uverbs.Event{Type: uverbs.EventSharedQueueLimit, Element: 99}
+	}
+	n, err = s.PostReceives(list)
+	require.ErrorIs(t, err, uverbs.ErrFull)
+	require.GreaterOrEqual(t, n, s.Capacity()-1)
+}
+
+// receive posts a receive.
+func (b *bench) receive(q *ibverbs.QueuePair, id uint64, off, n int) {
+	b.Helper()
+	_, err := q.PostReceives([]uverbs.ReceiveRequest{{ID: id, Segments: b.segment(off, n)}})
+	require.NoError(b, err)
+}
+
+// post posts a signalled request and waits for its success.
+func (b *bench) post(q *ibverbs.QueuePair, r uverbs.SendRequest) {
+	b.Helper()
+	r.Flags |= uverbs.FlagSignalled
+	_, err := q.PostSends([]uverbs.SendRequest{r})
+	require.NoError(b, err)
+	c := b.next(r.ID)
+	require.Equal(b, uverbs.StatusSuccess, c.Status, "request %d", r.ID)
+	require.Equal(b, q.Number, c.QueuePair)
+}
+
+// exchange moves what both kinds of device have, from a to z.
+func (b *bench) exchange(a, z *ibverbs.QueuePair) {
+	b.Helper()
+	// Sends as one list, of several segments and none, inline and not, of which the last
+	// one alone is signalled.
+	for i := range 4 {
+		b.receive(z, uint64(10+i), 4096+256*i, 256)
+	}
+	copy(b.memory, "one two three")
+	keyed := func(off, n int) uverbs.Segment { return b.segment(off, n)[0] }
+	private := []byte("from the heap")
+	n, err := a.PostSends([]uverbs.SendRequest{
+		{ID: 20, Op: uverbs.OpSend, Segments: []uverbs.Segment{keyed(0, 4), {}, keyed(8, 5), keyed(4, 3)}},
+		{ID: 21, Op: uverbs.OpSend},
+		{ID: 22, Op: uverbs.OpSend, Flags: uverbs.FlagInline | uverbs.FlagSolicited, Segments: []uverbs.Segment{{Data: private[:5]}, {Data: private[5:]}}},
+		{ID: 23, Op: uverbs.OpSend, Flags: uverbs.FlagSignalled, Segments: b.segment(0, 3)},
+	})
+	require.NoError(b, err)
+	require.Equal(b, 4, n)
+	clear(private)
+	for i, want := range []string{"one threetwo", "", "from the heap", "one"} {
+		c := b.next(uint64(10 + i))
+		require.Equal(b, uverbs.Completion{ID: uint64(10 + i), Length: uint32(len(want)), QueuePair: z.Number, Op: uverbs.CompletedReceive}, c)
+		require.Equal(b, want, string(b.memory[4096+256*i:][:len(want)]))
+	}
+	require.Equal(b, uverbs.CompletedSend, b.next(23).Op)
+	require.Empty(b, b.log, "unsignalled")
+
+	// Writes and Reads, longer than a packet; a Read that a fence follows.
+	for i := range b.memory[:8000] {
+		b.memory[i] = byte(i * 7)
+	}
+	remote := b.region.Address
+	b.post(a, uverbs.SendRequest{ID: 30, Op: uverbs.OpWrite, Segments: b.segment(0, 8000), RemoteAddress: remote + 16384, RKey: b.region.RKey})
+	b.post(a, uverbs.SendRequest{ID: 31, Op: uverbs.OpRead, Segments: b.segment(32768, 8000), RemoteAddress: remote + 16384, RKey: b.region.RKey})
+	require.Equal(b, b.memory[:8000], b.memory[32768:40768])
+	b.receive(z, 32, 4096, 256)
+	n, err = a.PostSends([]uverbs.SendRequest{
+		{ID: 33, Op: uverbs.OpRead, Segments: b.segment(40960, 4), RemoteAddress: remote, RKey: b.region.RKey},
+		{ID: 34, Op: uverbs.OpSend, Flags: uverbs.FlagFence | uverbs.FlagSignalled, Segments: b.segment(40960, 4)},
+	})
+	require.NoError(b, err)
+	require.Equal(b, 2, n)
+	b.next(34)
+	b.next(32)
+	require.Equal(b, b.memory[:4], b.memory[4096:4100], "sent what the Read has brought")
+	b.post(a, uverbs.SendRequest{ID: 35, Op: uverbs.OpWrite, Segments: nil, RemoteAddress: remote, RKey: b.region.RKey})
+	b.post(a, uverbs.SendRequest{ID: 36, Op: uverbs.OpRead, Segments: nil, RemoteAddress: remote, RKey: b.region.RKey})
+
+	// More requests than the queue has, so that it wraps.
+	for i := range 3 * a.Granted.Sends {
+		b.receive(z, uint64(100+i), 4096, 8)
+		b.post(a, uverbs.SendRequest{ID: uint64(200 + i), Op: uverbs.OpSend, Segments: b.segment(0, 8)})
+		require.EqualValues(b, 8, b.next(uint64(100+i)).Length)
+	}
+}
+
+// breach ends a connection by the use of a key that the peer has ended.
+func (b *bench) breach(a, z *ibverbs.QueuePair) {
+	b.Helper()
+	granted, err := b.domain.Register(make([]byte, 4096), allAccess)
+	require.NoError(b, err)
+	if b.context.Device.Driver == uverbs.DriverSIW {
+		defer func() { require.NoError(b, granted.Close()) }()
+	}
+	request := uverbs.SendRequest{ID: 60, Op: uverbs.OpWrite, Segments: b.segment(0, 8), RemoteAddress: granted.Address, RKey: granted.RKey}
+	b.post(a, request)
+	b.receive(z, 61, 4096, 64)
+	if b.context.Device.Driver == uverbs.DriverSIW {
+		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSendInvalidate, Invalidate: granted.RKey, Segments: b.segment(0, 8)})
+	} else {
+		// Peers invalidate regions of kernels and memory windows there, not regions of users.
+		b.post(a, uverbs.SendRequest{ID: 62, Op: uverbs.OpSend, Segments: b.segment(0, 8)})
+		require.NoError(b, granted.Close())
+	}
+	require.Equal(b, uverbs.StatusSuccess, b.next(61).Status)
+	b.receive(z, 63, 4096, 64)
+	request.ID, request.Flags = 64, uverbs.FlagSignalled
+	if b.context.Device.Driver == uverbs.DriverSIW {
+		request.Op = uverbs.OpRead // a Write is complete before the peer has seen it
+	}
+	_, err = a.PostSends([]uverbs.SendRequest{request, {ID: 65, Op: uverbs.OpSend, Segments: b.segment(0, 8)}})
+	require.NoError(b, err)
+	require.NotEqual(b, uverbs.StatusSuccess, b.next(64).Status)
+	require.NoError(b, z.SetState(uverbs.StateError))
+	require.NoError(b, a.SetState(uverbs.StateError))
+	require.Equal(b, uverbs.StatusFlushed, b.next(65).Status)
+	require.NotEqual(b, uverbs.StatusSuccess, b.next(63).Status)
+}

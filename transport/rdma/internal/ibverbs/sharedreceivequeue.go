@@ -1,0 +1,89 @@
+package ibverbs
+
+import (
+	goruntime "runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+)
+
+// SharedReceiveQueue holds the receives of several queue pairs.
+type SharedReceiveQueue struct {
+	// Segments is how many a receive may have.
+	Segments int
+
+	context  *Context
+	object   *sharedObject
+	capacity int
+	receives *receiveList
+}
+
+// NewSharedReceiveQueue makes a queue for at least so many receives. When fewer than limit
+// are left, an event says so, once; 0 is none.
+func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, user uint64) (*SharedReceiveQueue, error) {
+	const op = "create shared receive queue"
+	c := d.context
+	if d.object == nil {
+		return nil, c.err(op, uverbs.ErrClosed)
+	}
+	if entries < 1 || entries > maxEntries || segments < 0 || segments > maxEntries || limit < 0 || limit > entries {
+		return nil, c.err(op, unix.EINVAL)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	request := &sharedRequest{user: uintptr(user), limits: sharedLimits{entries: uint32(entries), segments: uint32(segments)}}
+	pin.Pin(request)
+	o, err := begin[sharedObject](c, op, c.library.createSRQ, addressOf(d.object), addressOf(request), 0, 0, 0)
+	if err != nil {
+		return nil, c.memlock(op, 0, uint64(entries)*uint64(segments+1)*uint64(sizeOf[segment]()), err)
+	}
+	s := &SharedReceiveQueue{Segments: int(request.limits.segments), context: c, object: o, capacity: int(request.limits.entries)}
+	s.receives = newReceiveList(s.Segments)
+	held.Store(s, nil)
+	if s.capacity < entries || s.Segments < segments {
+		err = c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))
+	} else if limit > 0 {
+		err = s.SetLimit(limit) // what is asked for when a queue is made is ignored
+	}
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Capacity is how many receives fit.
+func (s *SharedReceiveQueue) Capacity() int { return s.capacity }
+
+// PostReceives posts receives, in order, and returns how many: fewer than all with ErrFull,
+// ErrRequest, or an error of the library.
+func (s *SharedReceiveQueue) PostReceives(list []uverbs.ReceiveRequest) (int, error) {
+	if s.object == nil {
+		return 0, s.context.err("post receives", uverbs.ErrClosed)
+	}
+	return s.receives.post(s.context, s.context.object.postShared, addressOf(s.object), list)
+}
+
+// SetLimit asks for one more event when fewer than limit receives are left.
+func (s *SharedReceiveQueue) SetLimit(limit int) error {
+	const op = "set limit"
+	if s.object == nil {
+		return s.context.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	request := &sharedLimits{limit: uint32(limit)}
+	pin.Pin(request)
+	return s.context.err(op, status(call(s.context.library.modifySRQ, addressOf(s.object), addressOf(request), sharedLimitBit, 0, 0)))
+}
+
+// Close destroys the queue. It is EBUSY while a queue pair uses it.
+func (s *SharedReceiveQueue) Close() error {
+	if err := end(s.context, "destroy shared receive queue", s.context.library.destroySRQ, &s.object); err != nil {
+		return err
+	}
+	held.Delete(s)
+	s.receives.close()
+	return nil
+}
