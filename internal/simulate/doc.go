@@ -48,19 +48,19 @@
 //
 //	go run ./internal/mutation -by internal/simulate -only 'credit that came back' runtime/internal/engine
 //
-// Of ten breaks of the engine, the first seeds of the programs (-short) find all:
+// Of ten breaks of the engine, -short finds all:
 //
 //	break                                               found by
-//	a synchronous send is not told of its match         exchange, seed 1
-//	a withdrawn envelope is still matched               exchange, seed 1
+//	a synchronous send is not told of its match         exchange
+//	a withdrawn envelope is still matched               exchange
 //	a cancelled receive stays posted                    exchange
-//	the end of a Get is not told to the sender          exchange, seed 1
-//	what is posted for a lost peer waits for ever       survive, seed 4
-//	probes are not told of a loss                       survive, seed 8
-//	the credit of a cancelled queued send is lost       exchange
-//	credit that came back is not told to its peer       exchange
+//	the end of a Get is not told to the sender          exchange
+//	what is posted for a lost peer waits for ever       survive
+//	probes are not told of a loss                       survive, a regression seed
+//	the credit of a cancelled queued send is lost       exchange, TestSeedRepeatsTheRun
+//	credit that came back is not told to its peer       exchange, TestSeedRepeatsTheRun
 //	the youngest of the receives that match is taken    exchange
-//	an empty rendezvous is not acknowledged             exchange
+//	an empty rendezvous is not acknowledged             collectives
 //
 // # Limits
 //
@@ -69,5 +69,5 @@
 // virtual time. A program that waits in protoactor does not hear that it was killed, so it has to wait
 // for Rank.Ended, too.
 //
-// A seed that found a defect is listed in testdata/seeds.txt with what it found.
+// A seed that found a defect, or a break that others do not find, is listed in testdata/seeds.txt with what it found.
 package simulate
