@@ -149,7 +149,6 @@ func (l *sendList) place(r *uverbs.SendRequest) (at uintptr, n int32, full bool,
 
 // start posts a list of n and returns how many were posted.
 func (l *sendList) start(f function, queue uintptr, n int) (int, error) {
-	l.works[n-1].next = 0
 	l.bad = 0
 	return posted(invoke(f, queue, addressOf(&l.works), addressOf(&l.bad)), addressOf(&l.works), l.bad, sizeOf[sendWork](), n)
 }
@@ -180,7 +179,7 @@ func (l *receiveList) post(c *Context, f function, queue uintptr, list []uverbs.
 	for done < len(list) {
 		n, wrong := l.fill(list[done:])
 		if n > 0 {
-			l.works[n-1].next, l.bad = 0, 0
+			l.bad = 0
 			m, err := posted(invoke(f, queue, addressOf(&l.works), addressOf(&l.bad)), addressOf(&l.works), l.bad, sizeOf[receiveWork](), n)
 			if done += m; err != nil {
 				return done, c.postError("post receives", err)

@@ -36,7 +36,7 @@ func TestRequests(t *testing.T) {
 		{ID: 7, Op: uverbs.OpFetchAdd, RemoteAddress: 1 << 21, Compare: 19, RKey: 23, Segments: data[:1]},
 		{ID: 8, Op: uverbs.OpWriteImmediate, Immediate: 29, Segments: data[:1]},
 		{ID: 9, Op: uverbs.OpSend, Flags: uverbs.FlagInline, Segments: []uverbs.Segment{{Data: private[:5]}, {Data: private[5:]}}},
-		{ID: 10, Op: uverbs.OpWrite, Flags: uverbs.FlagInline, Segments: []uverbs.Segment{{Data: private[:4]}}},
+		{ID: 10, Op: uverbs.OpWrite, Flags: uverbs.FlagInline, Segments: []uverbs.Segment{{Data: private[5:9]}}},
 		{ID: 11, Op: uverbs.OpSend, Flags: uverbs.FlagInline},
 		{ID: 12, Op: uverbs.OpSend, Flags: uverbs.FlagFence, Segments: data},
 	})
@@ -52,7 +52,7 @@ func TestRequests(t *testing.T) {
 		{ID: 7, Length: 10, Immediate: 1<<21 + 3*19 + 7*23, Op: 6, HasImmediate: true},
 		{ID: 8, Length: 10, Immediate: 29, Op: 1, HasImmediate: true},
 		{ID: 9, Length: 12, Immediate: sumOf("from a stack"), HasImmediate: true},
-		{ID: 10, Length: 4, Immediate: sumOf("from"), Op: 0, HasImmediate: true},
+		{ID: 10, Length: 4, Immediate: sumOf("a st"), Op: 0, HasImmediate: true},
 		{ID: 11, HasImmediate: true},
 		{ID: 12, Status: uverbs.StatusFlushed},
 	}

@@ -77,7 +77,10 @@ static int post_send(struct qp *q, struct send_wr *w, struct send_wr **bad) {
 	for (; w; w = w->next) {
 		struct wc c = { .id = w->id, .opcode = w->opcode, .qp = q->number, .imm = w->imm, .flags = 2, .src = w->count };
 		int e = q->send->used >= q->capacity ? ENOMEM : w->opcode == 4 && (w->flags & 8) ? EINVAL : 0;
-		for (int i = 0; i < w->count; i++) c.length += w->list[i].length;
+		for (int i = 0; i < w->count; i++) {
+			if (!w->list[i].length) e = EINVAL;
+			c.length += w->list[i].length;
+		}
 		if (w->opcode == 5 || w->opcode == 6) c.imm = __builtin_bswap32((uint32_t)(w->remote + 3 * w->word + 5 * w->swap + 7 * w->rkey));
 		else if (w->opcode != 3 && w->opcode != 1 && w->opcode != 9) c.imm = __builtin_bswap32((uint32_t)(w->remote + 3 * (uint32_t)w->word));
 		if (w->opcode == 9) c.flags = 8;
