@@ -65,7 +65,7 @@ var imports = map[string][]string{
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime": {
 		"internal/callsite", "internal/journal", "internal/localjob", "internal/monitor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
-		"transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
+		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 
 	"runtime/actors": {

@@ -43,6 +43,9 @@ const (
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto; unset is auto.
 	EnvTransport = "GORUN_TRANSPORT"
+	// EnvRDMADevice is the RDMA adapter of the kernel that each rank uses: its name, as in
+	// rxe0, that of its network interface or an address of it; unset is iWARP over TCP.
+	EnvRDMADevice = "GORUN_RDMA_DEVICE"
 )
 
 // Policies after the first failure of a rank, as in Job.OnFailure.

@@ -85,6 +85,9 @@
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
 //	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
 //	GORUN_NET=eth0        the network between nodes, an interface or a prefix: gorun -net
+//	GORUN_RDMA_DEVICE=rxe0
+//	                      the adapter that nodes use, in place of iWARP over TCP: its name,
+//	                      its interface or an address of that: gorun -rdma-device
 //	GORUN_CRC=0           no checksums between nodes, where both sides agree
 //	GORUN_NET_TIMEOUT=20s how long another node may leave what was sent unacknowledged
 //	                      before the connection is made again

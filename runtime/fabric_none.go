@@ -7,8 +7,5 @@ import "errors"
 // errNoFabric says why the program reaches no other node.
 var errNoFabric = errors.New("the program was built without the network (go build -tags gorun_shm): build it without that tag")
 
-// providerName is that of no provider.
-const providerName = "none"
-
 // openFabric opens nothing.
 func (*World) openFabric(bool, []byte) (fabric, error) { return nil, errNoFabric }

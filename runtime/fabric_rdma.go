@@ -18,45 +18,61 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// providerName is that of the provider.
-const providerName = iwarp.Name
-
-// iwarpFabric is transport/rdma by the provider iwarp.
-type iwarpFabric struct {
+// rdmaFabric is transport/rdma.
+type rdmaFabric struct {
 	*rdma.Transport
-	iwarp *iwarp.Provider
+	iwarp *iwarp.Provider // nil with an adapter of the kernel
 }
 
 var (
-	_ fabric    = (*iwarpFabric)(nil)
-	_ searcher  = (*iwarpFabric)(nil)
-	_ actorHost = (*iwarpFabric)(nil)
+	_ fabric    = (*rdmaFabric)(nil)
+	_ searcher  = (*rdmaFabric)(nil)
+	_ actorHost = (*rdmaFabric)(nil)
 )
 
-// openFabric chooses an address and listens there. Forced ranks of one node use it, too.
-func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
+// adapter is what a fabric opens: an adapter of the kernel if one was asked for, else an
+// address for iWARP over TCP. Forced ranks of one node use it, too.
+func (f *rdmaFabric) adapter(forced bool, c iwarp.Config) (verbs.Provider, string, error) {
+	if device := setting(bootstrap.EnvRDMADevice); device != "" {
+		if wish := setting(bootstrap.EnvNet); wish != "" {
+			return nil, "", fmt.Errorf("rdma: %s=%s and %s=%s exclude each other", bootstrap.EnvRDMADevice, device, bootstrap.EnvNet, wish)
+		}
+		return kernel.New(), device, nil
+	}
 	wish := setting(bootstrap.EnvNet)
 	if wish == "" && forced {
 		wish = "127.0.0.1,::1" // no other host is to be reached
 	}
 	choice, err := probe.System().Network(wish)
 	if err != nil {
-		return nil, fmt.Errorf("rdma: %w", err)
+		return nil, "", fmt.Errorf("rdma: %w", err)
 	}
+	f.iwarp = iwarp.New(c)
+	return f.iwarp, choice.Address.String(), nil
+}
+
+// openFabric opens an adapter and listens there.
+func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
 	withoutCRC := setting(envCRC) == "0"
 	var timeout, idle, giveUp time.Duration
-	err = errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
+	err := errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
 	if err != nil {
 		return nil, err
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
-	f := &iwarpFabric{iwarp: iwarp.New(iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})}
+	f := &rdmaFabric{}
+	provider, adapter, err := f.adapter(forced, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})
+	if err != nil {
+		return nil, err
+	}
 	f.Transport, err = rdma.New(rdma.Config{
 		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
-		Provider: f.iwarp, Interface: choice.Address.String(), NoCRC: withoutCRC,
+		Provider: provider, Interface: adapter, NoCRC: withoutCRC,
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.sleeper, Companion: !forced,
 		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
@@ -72,11 +88,11 @@ func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
 }
 
-func (f *iwarpFabric) way() transport.Transport         { return f.Transport }
-func (f *iwarpFabric) provider() string                 { return f.Attributes().Provider }
-func (f *iwarpFabric) actorSystem(log slog.Handler) any { return f.ActorSystem(log) }
+func (f *rdmaFabric) way() transport.Transport         { return f.Transport }
+func (f *rdmaFabric) provider() string                 { return f.Attributes().Provider }
+func (f *rdmaFabric) actorSystem(log slog.Handler) any { return f.ActorSystem(log) }
 
-func (f *iwarpFabric) actors() []port.Actor {
+func (f *rdmaFabric) actors() []port.Actor {
 	connections := f.Actors()
 	all := make([]port.Actor, 0, len(connections))
 	for _, a := range connections {
@@ -85,8 +101,11 @@ func (f *iwarpFabric) actors() []port.Actor {
 	return all
 }
 
-func (f *iwarpFabric) strangers() []string {
-	s, c := f.Strangers(), f.iwarp.Counters()
+func (f *rdmaFabric) strangers() []string {
+	s, c := f.Strangers(), &iwarp.Counters{}
+	if f.iwarp != nil {
+		c = f.iwarp.Counters()
+	}
 	return slices.Concat(
 		tally("connections dropped", []tallied{
 			{&c.HungUp, "closed by the peer before its request (as when two ranks connect to each other at the same time)"},

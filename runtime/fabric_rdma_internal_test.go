@@ -19,7 +19,7 @@ import (
 // TestEveryRefusalIsExplained: whatever was dropped or refused is in the explanation,
 // each kind with its number.
 func TestEveryRefusalIsExplained(t *testing.T) {
-	f := &iwarpFabric{Transport: &rdma.Transport{}, iwarp: iwarp.New(iwarp.Config{})}
+	f := &rdmaFabric{Transport: &rdma.Transport{}, iwarp: iwarp.New(iwarp.Config{})}
 	n := &network{fabric: f}
 	require.Empty(t, n.explain())
 	c := f.iwarp.Counters()

@@ -96,8 +96,8 @@ func (w *World) card(rank int) (bootstrap.Card, error) {
 		return card, fmt.Errorf("rank %d ended before it published its address", rank)
 	case len(card.Addresses) == 0:
 		return card, fmt.Errorf("rank %d on %s has no address: that host has no suitable network interface", rank, card.Host)
-	case card.Provider != providerName:
-		return card, fmt.Errorf("rank %d on %s uses RDMA provider %q, this rank uses %s", rank, card.Host, card.Provider, providerName)
+	case w.network.fabric != nil && card.Provider != w.network.fabric.provider():
+		return card, fmt.Errorf("rank %d on %s uses RDMA provider %q, this rank uses %q", rank, card.Host, card.Provider, w.network.fabric.provider())
 	}
 	return card, nil
 }

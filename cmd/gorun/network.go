@@ -67,6 +67,16 @@ func namesNetwork(v string) bool {
 	return !strings.ContainsAny(v, "/: \t\n") && v != "" && v != "." && v != ".." && len(v) <= interfaceBytesMax
 }
 
+// setRDMADevice takes the name of an adapter, of its network interface, or an address. Each
+// host checks whether it has it.
+func setRDMADevice(o *options, _ *app, v string) error {
+	if v == "" || strings.ContainsAny(v, "/, \t\n") {
+		return errors.New("want the name of an RDMA adapter such as mlx5_0, of its network interface, or an address of that")
+	}
+	o.rdmaDevice = v
+	return nil
+}
+
 func setTransport(o *options, _ *app, v string) error {
 	return setOneOf(&o.transport, v, transportShm, transportRDMA, transportAuto)
 }
@@ -79,6 +89,9 @@ func (o *options) environ() []string {
 	}
 	if o.net != "" {
 		env = append(env, bootstrap.EnvNet+"="+o.net)
+	}
+	if o.rdmaDevice != "" {
+		env = append(env, bootstrap.EnvRDMADevice+"="+o.rdmaDevice)
 	}
 	if o.transport != "" {
 		env = append(env, bootstrap.EnvTransport+"="+o.transport)

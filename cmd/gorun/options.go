@@ -41,12 +41,13 @@ type options struct {
 	grace     time.Duration
 	onFailure string
 
-	hosts     hostList // nil for this machine alone
-	rsh       []string // nil for rshDefault
-	agentPath string   // "" for this executable
-	answer    time.Duration
-	net       string
-	transport string
+	hosts      hostList // nil for this machine alone
+	rsh        []string // nil for rshDefault
+	agentPath  string   // "" for this executable
+	answer     time.Duration
+	net        string
+	transport  string
+	rdmaDevice string
 
 	race       bool
 	buildFlags []string
@@ -101,6 +102,7 @@ var flags = []flag{
 	{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
 	{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts)", setTransport},
+	{[]string{"rdma-device"}, "NAME", "RDMA adapter of each host: its name, its network interface or an address of that (default: iWARP over TCP)", setRDMADevice},
 	{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},
 	{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
 	{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},

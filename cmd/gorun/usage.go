@@ -60,7 +60,7 @@ environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
 
 settings of a rank, from this shell's environment or -x, with their defaults
   (go doc github.com/gorun-hpc/gorun/runtime explains them):
-  GORUN_TRANSPORT=auto, GORUN_NET=  as -transport and -net
+  GORUN_TRANSPORT=auto, GORUN_NET=, GORUN_RDMA_DEVICE=  as -transport, -net, -rdma-device
   GORUN_NET_GIVEUP=30s   how long a connection to a rank of another node is attempted
                          before the rank counts as lost; a stopped rank is waited
                          for as long as its node reports it alive
