@@ -138,6 +138,9 @@ var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
 	"examples/rdma":           {"internal/testbed/rdmavm"},
+	"examples/heat":           {"internal/simulate"},
+	"examples/pi":             {"internal/simulate"},
+	"examples/ring":           {"internal/simulate"},
 
 	"transport/rdma/internal/rdmacm":     {"transport/rdma/verbs", "transport/rdma/iwarp"},
 	"transport/rdma/internal/uverbs":     {"internal/testbed/rdmavm"},

@@ -44,15 +44,19 @@ func main() {
 		if err := prepare(w.Rank()); err != nil {
 			return fmt.Errorf("-out: %w", err)
 		}
-		b := newBlock(w.Comm(), img)
-		for step := 1; step <= *steps && err == nil; step++ {
-			err = b.swapHalos()
-			if change := b.step(); err == nil && (step%*every == 0 || step == *steps) {
-				err = b.show(step, change)
-			}
-		}
-		return err
+		return newBlock(w.Comm(), img).run()
 	})
+}
+
+// run does all iterations.
+func (b *block) run() (err error) {
+	for step := 1; step <= *steps && err == nil; step++ {
+		err = b.swapHalos()
+		if change := b.step(); err == nil && (step%*every == 0 || step == *steps) {
+			err = b.show(step, change)
+		}
+	}
+	return err
 }
 
 // frameName is the name of the frame of a step.

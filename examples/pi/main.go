@@ -17,16 +17,24 @@ import (
 func main() {
 	intervals := options.Int("n", 100_000_000, 1, "`number` of intervals")
 	options.Parse()
-	runtime.Main(func(w *runtime.World) error { return pi(w.Comm(), *intervals) })
+	runtime.Main(func(w *runtime.World) error {
+		start := time.Now()
+		sum, err := pi(w.Comm(), *intervals)
+		if err == nil && w.Rank() == 0 {
+			fmt.Printf("pi is about %.13f, error %.1e, %d ranks, %v\n",
+				sum, math.Abs(sum-math.Pi), w.Size(), time.Since(start).Round(time.Microsecond))
+		}
+		return err
+	})
 }
 
-func pi(c *runtime.Comm, intervals int) error {
+// pi returns the sum at rank 0.
+func pi(c *runtime.Comm, intervals int) (float64, error) {
 	// Rank 0 decides, as it would if it had asked a user.
 	n := []int{intervals}
 	if err := collectives.Bcast(c, n, 0); err != nil {
-		return err
+		return 0, err
 	}
-	start := time.Now()
 	width := 1 / float64(n[0])
 	var part float64
 	for i := c.Rank(); i < n[0]; i += c.Size() {
@@ -34,12 +42,6 @@ func pi(c *runtime.Comm, intervals int) error {
 		part += 4 / (1 + x*x)
 	}
 	whole := make([]float64, 1)
-	if err := collectives.Reduce(c, []float64{part * width}, whole, collectives.Sum, 0); err != nil {
-		return err
-	}
-	if c.Rank() == 0 {
-		fmt.Printf("pi is about %.13f, error %.1e, %d ranks, %v\n",
-			whole[0], math.Abs(whole[0]-math.Pi), c.Size(), time.Since(start).Round(time.Microsecond))
-	}
-	return nil
+	err := collectives.Reduce(c, []float64{part * width}, whole, collectives.Sum, 0)
+	return whole[0], err
 }

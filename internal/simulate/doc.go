@@ -42,9 +42,10 @@
 //
 // The programs are exchanges of messages with and without the death of a rank, collective
 // operations with and without one, collective operations of which one rank calls another
-// one, and actors with and without the death of a rank. TestFlawsOfTheNetworkAreFound shows that a
-// network that loses, doubles, swaps or does not announce messages is found within a few
-// seeds. The tables of breaks can be tried on the programs:
+// one, and actors with and without the death of a rank. The examples heat, pi and ring are run
+// by TestSimulated of their own packages. TestFlawsOfTheNetworkAreFound shows that a network
+// that loses, doubles, swaps or does not announce messages is found within a few seeds. The
+// tables of breaks can be tried on the programs:
 //
 //	go run ./internal/mutation -by internal/simulate -only 'credit that came back' runtime/internal/engine
 //

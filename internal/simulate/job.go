@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	goruntime "runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +48,8 @@ type Program struct {
 	Adapt func(*Conditions)
 	// Trace gets a line for each event, unless nil.
 	Trace io.Writer
+	// Repeat is the command that repeats a run, "" for that of TestPrograms.
+	Repeat string
 	// Main is run by each rank. It returns an error if what gorun did is wrong.
 	Main func(Rank) error
 }
@@ -116,6 +120,24 @@ type Result struct {
 	Err error
 	// Last are the last events.
 	Last string
+
+	repeat string
+}
+
+// RunSeeds runs a program of another package under the seeds from 1 to n, each in a subtest
+// that has its number.
+func RunSeeds(t *testing.T, p Program, n int64) {
+	t.Helper()
+	// The goroutines of a rank take turns in the same order each time.
+	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
+	for seed := int64(1); seed <= n; seed++ {
+		t.Run(strconv.FormatInt(seed, 10), func(t *testing.T) {
+			p.Repeat = fmt.Sprintf("go test -run '%s$' (in the directory of the program)", t.Name())
+			if r := Run(t, p, seed, 0); r.Err != nil {
+				t.Fatal(r.String())
+			}
+		})
+	}
 }
 
 // Run runs a program under a seed in a bubble of its own. ranks is 0 where the seed is to
@@ -126,7 +148,7 @@ func Run(t *testing.T, p Program, seed int64, ranks int) (result Result) {
 	if chosen := Pick(r, p.Ranks...); ranks == 0 {
 		ranks = chosen
 	}
-	result = Result{Program: p.Name, Seed: seed, Ranks: ranks, Conditions: Draw(seed, ranks, p.Mortal)}
+	result = Result{Program: p.Name, Seed: seed, Ranks: ranks, Conditions: Draw(seed, ranks, p.Mortal), repeat: p.Repeat}
 	if p.Adapt != nil {
 		p.Adapt(&result.Conditions)
 	}
@@ -142,6 +164,9 @@ func Run(t *testing.T, p Program, seed int64, ranks int) (result Result) {
 
 // Command repeats the run.
 func (r *Result) Command() string {
+	if r.repeat != "" {
+		return r.repeat
+	}
 	return fmt.Sprintf("go test ./internal/simulate -run 'TestPrograms/%s$' -seed %d -ranks %d", r.Program, r.Seed, r.Ranks)
 }
 
