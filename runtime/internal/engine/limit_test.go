@@ -91,17 +91,21 @@ func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
 	sends := sendNumbered(w, sizes, 3)
 	require.True(t, sends[0].Look(), "there is room for the first")
 	require.False(t, sends[len(sends)-1].Look(), "60 messages of 16 KiB are beyond the first credit")
-	canceled := map[int]bool{}
+	canceled, waited := map[int]bool{}, map[int]bool{}
 	for i := 7; i < len(sends); i += 10 {
 		sends[i].Cancel()
 		_, err := sends[i].Wait(none)
-		require.ErrorIs(t, err, engine.ErrCanceled, "send %d", i)
-		canceled[i] = true
+		waited[i] = true
+		if err != nil { // else the receiver's background has made room for it meanwhile
+			require.ErrorIs(t, err, engine.ErrCanceled, "send %d", i)
+			canceled[i] = true
+		}
 	}
+	require.NotEmpty(t, canceled)
 	w.each(t, func(rank int, e *engine.Engine) error {
 		for i := range sends {
 			switch {
-			case canceled[i]:
+			case canceled[i], rank == 0 && waited[i]:
 			case rank == 0:
 				if _, err := sends[i].Wait(none); err != nil {
 					return err
