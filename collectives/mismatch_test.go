@@ -192,6 +192,10 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 				return err
 			}
 		}
+		// A break would also end the last Barrier of a rank that has not returned from it.
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
 		mine := rest
 		if c.Rank() == oddRank {
 			mine = odd
