@@ -23,6 +23,7 @@ func TestAdapter(t *testing.T) {
 		{"rxe, actors", "-np 2 -rdma-device rxe_dummy0 ./kvstore", "50 counters, sum 2000"},
 		{"siw, ring", "-np 2 -rdma-device siw_dummy1 -explain ./ring", "rdma by kernel on siw_dummy1"},
 		{"siw by its interface, heat", "-np 4 -rdma-device dummy1 ./heat -steps 40", "residual 1.349e-02"},
+		{"siw, actors", "-np 2 -rdma-device siw_dummy1 ./kvstore", "50 counters, sum 2000"},
 	} {
 		t.Run(job.name, func(t *testing.T) {
 			out, status, err := g.Run("HOME=/tmp ./gorun -transport rdma -timeout 60s " + job.command)
