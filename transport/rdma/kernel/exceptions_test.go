@@ -8,8 +8,13 @@ const siwDepths = "siw does not let an accept lower the read depths"
 // siwSilent is why the side that has broken the rules sees an end in order.
 const siwSilent = "siw tells nothing of a Terminate that has come: the connection counts as disconnected"
 
+// siwLingers is why an accept of an attempt that was given up succeeds: siw's connect cannot be
+// interrupted, so that the attempt goes on without its endpoint until the peer has answered.
+const siwLingers = "an attempt that was given up is established first, and then disconnected"
+
 var siwExceptions = map[string]string{
 	"19": siwDepths, "20": siwDepths, "22": siwDepths, "34": siwDepths, "57": siwDepths, "66": siwDepths, "67": siwDepths,
+	"30": siwLingers, "31": siwLingers,
 	"40": siwSilent, "59": siwSilent, "rule_a_message_longer_than_its_receive": siwSilent,
 }
 

@@ -1,9 +1,12 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	goruntime "runtime"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
@@ -11,6 +14,7 @@ import (
 
 // domain is a protection domain.
 type domain struct {
+	device *device
 	domain *uverbs.ProtectionDomain
 	// mu guards regions: memory is registered without the adapter's lock.
 	mu      sync.Mutex
@@ -31,7 +35,7 @@ func (d *device) NewProtectionDomain() (provider.ProtectionDomain, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &domain{domain: pd, regions: map[uint32]*region{}}, nil
+	return &domain{device: d, domain: pd, regions: map[uint32]*region{}}, nil
 }
 
 // Register implements provider.ProtectionDomain.
@@ -74,5 +78,12 @@ func (d *domain) Deregister(keys provider.Registered) error {
 	return nil
 }
 
-// Close implements provider.ProtectionDomain.
-func (d *domain) Close() error { return d.domain.Close() }
+// Close implements provider.ProtectionDomain. What a lingering queue pair needs goes with the
+// process, as in Close of the device.
+func (d *domain) Close() error {
+	lingers := d.device.lingering.Load() > 0
+	if err := d.domain.Close(); !lingers || !errors.Is(err, unix.EBUSY) {
+		return err
+	}
+	return nil
+}
