@@ -18,7 +18,7 @@ var imports = map[string][]string{
 	"transport":               {},
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
 	"internal/processor":      {},
-	"internal/blocking":       {},
+	"internal/blocking":       {"golang.org/x/sys/unix"},
 	"internal/monitor":        {"golang.org/x/sys/unix"},
 	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
 	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
@@ -44,7 +44,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/ibverbs":     {"transport/rdma/internal/uverbs", "golang.org/x/sys/unix"},
 	"transport/rdma/internal/connection":  {"transport/rdma/verbs/provider", "transport/rdma/internal/rdmacm", "golang.org/x/sys/unix"},
 	"transport/rdma/kernel": {
-		"transport/rdma/internal/connection", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
+		"internal/blocking", "transport/rdma/internal/connection", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
 	},
 	"transport/rdma/probe": {"transport", "golang.org/x/sys/unix"},
 

@@ -11,7 +11,8 @@ import (
 
 // The calls in which gorun sleeps while the job runs keep no P of Go's scheduler. The
 // scheduler's monitor would look at such a P every 20 us for 10 ms, on a processor of a rank
-// that has just started: a sixth of that processor's time, measured. What Go's poller waits for (connections, the watchdog's pipe) keeps none anyway.
+// that has just started: a sixth of that processor's time, measured. What Go's poller waits
+// for (connections, the watchdog's pipe) keeps none anyway.
 
 // childInfo is the part of siginfo_t that waitid(2) fills, on 64-bit Linux.
 type childInfo struct {
@@ -31,10 +32,4 @@ func awaitChild() (int, syscall.Errno) {
 func awaitEvents(epoll int, events []unix.EpollEvent, millis int) (int, syscall.Errno) {
 	n, _, errno := blocking.Syscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(millis), 0, 0)
 	return int(n), errno
-}
-
-// awaitReady is poll(2) without a limit in time.
-func awaitReady(fds []unix.PollFd) syscall.Errno {
-	_, _, errno := blocking.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), 0, 0, 0, 0)
-	return errno
 }

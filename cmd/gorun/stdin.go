@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
 // stdinFeed copies standard input to the ranks that get it. One rank alone gets
@@ -140,7 +142,7 @@ func (f *stdinFeed) trim() {
 func readInput(buf []byte) (int, error) {
 	for {
 		poll := []unix.PollFd{{Fd: 0, Events: unix.POLLIN}}
-		if errno := awaitReady(poll); errno != 0 && errno != unix.EINTR {
+		if errno := blocking.Poll(poll, nil); errno != 0 && errno != unix.EINTR {
 			return 0, errno
 		}
 		if isTerminal(0) && !inForeground(0) {

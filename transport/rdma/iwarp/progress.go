@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
 // harvestEvery is how often epoll is asked when it watches no connection: for new
@@ -71,7 +73,7 @@ func (d *device) Sleep(until time.Time) {
 		timeout = &ts
 	}
 	d.slept = [2]unix.PollFd{{Fd: int32(d.epoll), Events: unix.POLLIN}, {Fd: int32(d.wakeup), Events: unix.POLLIN}}
-	awaitEvents(d.slept[:], timeout)
+	_ = blocking.Poll(d.slept[:], timeout) // it may end early
 	if d.slept[1].Revents != 0 {
 		var count [8]byte
 		_, _ = unix.Read(d.wakeup, count[:]) // it was only there to end the sleep

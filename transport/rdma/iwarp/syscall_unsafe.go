@@ -5,8 +5,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/gorun-hpc/gorun/internal/blocking"
 )
 
 // The calls of the data path go past Go's scheduler: on non-blocking descriptors they
@@ -43,12 +41,6 @@ func sendVector(fd int, h *unix.Msghdr, v []unix.Iovec) (int, syscall.Errno) {
 func harvestEvents(fd int, events []unix.EpollEvent) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(fd), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), 0, 0, 0)
 	return int(n), errno
-}
-
-// awaitEvents waits for events of descriptors, or until timeout, nil for none. It may
-// return early. Others have Go's processor meanwhile.
-func awaitEvents(fds []unix.PollFd, timeout *unix.Timespec) {
-	_, _, _ = blocking.Syscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds[0])), uintptr(len(fds)), uintptr(unsafe.Pointer(timeout)), 0, 0, 0)
 }
 
 // addressOf returns the address of the first byte: the tagged offset by which peers

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/internal/blocking"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
@@ -66,7 +67,7 @@ func (d *device) Sleep(until time.Time) {
 		timeout = &t
 	}
 	// Whatever ends it, Progress finds out what there is.
-	if n, err := unix.Ppoll(fds[:], timeout, nil); n <= 0 || err != nil {
+	if errno := blocking.Poll(fds[:], timeout); errno != 0 {
 		return
 	}
 	if fds[0].Revents != 0 {
