@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// messageMost bounds a request: longer ones are cut by whoever posts, because siw adds
-	// lengths as int (siw_check_sgl_tx).
+	// messageMost bounds a request, because siw adds lengths as int (siw_check_sgl_tx).
 	messageMost = 1 << 30
 	// depthMost bounds read depths to what librdmacm's messages carry in 8 bits.
 	depthMost = 254

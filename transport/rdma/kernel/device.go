@@ -28,11 +28,8 @@ type device struct {
 	pairs map[uint32]*queuePair
 	// recent is the pair that completed something last.
 	recent *queuePair
-	// shared are the shared receive queues, by their numbers, which their events have.
-	shared map[uint64]*sharedReceives
-	// generation is that of the next queue pair.
-	generation uint16
-	nextUser   uint64
+	// nextUser counts the queue pairs that were made.
+	nextUser uint64
 	// broken are queue pairs with a failed request, whose connections are to be ended.
 	broken []*queuePair
 	// quiet are queue pairs that wait for the active side to speak.
@@ -71,7 +68,7 @@ const (
 )
 
 func open(name string, p place, a provider.Adapter) (*device, error) {
-	d := &device{adapter: a, pairs: map[uint32]*queuePair{}, shared: map[uint64]*sharedReceives{}, wakeup: -1}
+	d := &device{adapter: a, pairs: map[uint32]*queuePair{}, wakeup: -1}
 	err := d.start(name, p)
 	if err != nil {
 		_ = d.Close() // the first error counts

@@ -82,8 +82,9 @@ func (d *domain) Deregister(keys provider.Registered) error {
 // process, as in Close of the device.
 func (d *domain) Close() error {
 	lingers := d.device.lingering.Load() > 0
-	if err := d.domain.Close(); !lingers || !errors.Is(err, unix.EBUSY) {
-		return err
+	err := d.domain.Close()
+	if lingers && errors.Is(err, unix.EBUSY) {
+		return nil
 	}
-	return nil
+	return err
 }

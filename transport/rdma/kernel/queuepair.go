@@ -70,9 +70,8 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	if p.queue, err = d.reserve(p.sends, p.receives, p.shared); err != nil {
 		return nil, a, err
 	}
-	d.generation++
 	d.nextUser++
-	p.generation = uint64(d.generation&generationMask) << numberBits
+	p.generation = d.nextUser & generationMask << numberBits
 	p.pair, err = d.context.NewQueuePair(&uverbs.QueuePairConfig{
 		Domain: p.domain.domain, Sends: p.queue.queue, Receives: p.queue.queue, Shared: shared, User: d.nextUser,
 		Capacity: uverbs.Capacity{

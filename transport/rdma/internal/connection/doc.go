@@ -1,7 +1,7 @@
 // Package connection is the part of a provider of verbs that makes connections of the
 // kernel's devices, through package rdmacm: what QueuePair, Handshake and ServicePoint of
-// package provider say of connections. It moves no data. Whoever has queue pairs (through
-// uverbs or a library) embeds a Connection in each, and gives this package a Pair.
+// package provider say of connections. It moves no data. A provider, which has its queue pairs
+// from uverbs or a library, embeds a Connection in each and implements Pair.
 //
 //	Connect -> resolving -> routing -> connecting -> established -> ended
 //	Accept  ->                         accepting  -> established -> ended

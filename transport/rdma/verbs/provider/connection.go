@@ -105,7 +105,7 @@ type Upcalls interface {
 	Broken(err error)
 }
 
-// ServicePointConfig says where to listen and for whom.
+// ServicePointConfig is the address to listen at and the upcall for requests.
 type ServicePointConfig struct {
 	// Address may have port 0 for any free one, and no address for the adapter's own.
 	Address netip.AddrPort
