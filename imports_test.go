@@ -19,6 +19,7 @@ var imports = map[string][]string{
 	"transport/transporttest": {"transport", "github.com/stretchr/testify/require"},
 	"internal/processor":      {},
 	"internal/blocking":       {"golang.org/x/sys/unix"},
+	"internal/cgroup":         {"golang.org/x/sys/unix"},
 	"internal/monitor":        {"golang.org/x/sys/unix"},
 	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
 	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
@@ -44,7 +45,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/ibverbs":     {"transport/rdma/internal/uverbs", "golang.org/x/sys/unix"},
 	"transport/rdma/internal/connection":  {"transport/rdma/verbs/provider", "transport/rdma/internal/rdmacm", "golang.org/x/sys/unix"},
 	"transport/rdma/kernel": {
-		"internal/blocking", "transport/rdma/internal/connection", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
+		"internal/blocking", "transport/rdma/internal/connection", "transport/rdma/internal/ibverbs", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
 	},
 	"transport/rdma/probe": {"transport", "golang.org/x/sys/unix"},
 
@@ -63,6 +64,7 @@ var imports = map[string][]string{
 	"runtime/internal/arena":    {"transport"},
 	"runtime/internal/layout":   {},
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
+	"runtime/internal/cost":     {}, // benchmarks alone
 	"runtime": {
 		"internal/callsite", "internal/journal", "internal/localjob", "internal/monitor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
@@ -79,11 +81,13 @@ var imports = map[string][]string{
 	},
 	"runtime/actors/internal/deadlock": {},
 
-	"bootstrap": {"internal/processor", "golang.org/x/sys/unix"},
-	"cmd/gorun": {"bootstrap", "internal/blocking", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
+	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "golang.org/x/sys/unix"},
+	"bootstrap/internal/pmi": {},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
 
-	"cmd/gorun/internal/linux": {},
-	"cmd/gorun/internal/link":  {},
+	"cmd/gorun/internal/allocation": {},
+	"cmd/gorun/internal/linux":      {},
+	"cmd/gorun/internal/link":       {},
 
 	"collectives": {
 		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
@@ -103,6 +107,7 @@ var imports = map[string][]string{
 	"bench/...": {
 		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb",
 	},
+	"bench/adapters": {"transport/rdma/kernel", "transport/rdma/probe", "transport/rdma/verbs", "golang.org/x/sys/unix"},
 	"bench/actors": {
 		"runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/types/known/wrapperspb",
@@ -124,7 +129,10 @@ var imports = map[string][]string{
 	"internal/mutation/breaks": {},
 
 	"internal/testbed/...":          {"golang.org/x/sys/unix"},
+	"internal/testbed/nscluster":    {"internal/cgroup", "golang.org/x/sys/unix"},
 	"internal/testbed/rdmavm/guest": {"internal/testbed/rdmavm"},
+	"internal/testbed/slurm":        {"internal/testbed/nscluster"},
+	"internal/testbed/nulldevice":   {"transport/rdma/verbs/provider"},
 }
 
 // testImports may be imported by every test on top of what its package may.
@@ -137,10 +145,15 @@ var testImports = []string{
 var integration = map[string][]string{
 	"transport/rdma/verbs":    {"transport/rdma/iwarp", "transport/rdma/verbs/verbstest"},
 	"runtime/internal/engine": {"transport/shm", "transport/rdma", "transport/rdma/iwarp"},
-	"examples/rdma":           {"internal/testbed/rdmavm"},
-	"examples/heat":           {"internal/simulate"},
-	"examples/pi":             {"internal/simulate"},
-	"examples/ring":           {"internal/simulate"},
+	"runtime/internal/cost": {
+		"internal/localjob", "runtime", "runtime/internal/engine", "transport", "transport/rdma", "transport/rdma/verbs", "transport/rdma/verbs/provider",
+	},
+	"internal/testbed/nulldevice": {"transport/rdma/verbs", "transport/rdma/verbs/verbstest"},
+
+	"examples/rdma": {"internal/testbed/rdmavm"},
+	"examples/heat": {"internal/simulate"},
+	"examples/pi":   {"internal/simulate"},
+	"examples/ring": {"internal/simulate"},
 
 	"transport/rdma/internal/rdmacm":     {"transport/rdma/verbs", "transport/rdma/iwarp"},
 	"transport/rdma/internal/uverbs":     {"internal/testbed/rdmavm"},
@@ -148,7 +161,7 @@ var integration = map[string][]string{
 	"collectives":                        {"internal/testbed/launch"},
 	"internal/simulate":                  {"internal/simulate/program"},
 	"transport/rdma/iwarp":               {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
-	"transport/rdma":                     {"transport/rdma/verbs/provider"},
+	"transport/rdma":                     {"transport/rdma/verbs/provider", "transport/rdma/kernel", "internal/testbed/rdmavm"},
 	"transport/rdma/internal/connection": {"transport/rdma/internal/uverbs"},
 	"transport/rdma/kernel":              {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 }

@@ -94,7 +94,7 @@ func TestExamplesAreListed(t *testing.T) {
 	}
 }
 
-// What GitHub runs is the check that everybody runs.
+// GitHub runs the same check as the developers.
 func TestWorkflowRunsTheCheck(t *testing.T) {
 	text, err := os.ReadFile(".github/workflows/ci.yml")
 	if err != nil {

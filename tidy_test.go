@@ -1,5 +1,5 @@
-// Package gorun_test checks properties of the source tree itself: who may
-// import whom, where unsafe and cgo may appear, how long files and functions
+// Package gorun_test checks properties of the source tree itself: which package may
+// import which, where unsafe and cgo may appear, how long files and functions
 // are, and that every package says what it is for. It reads the sources, every
 // build variant of them, and needs no tool.
 package gorun_test
@@ -23,14 +23,14 @@ import (
 
 const (
 	module = "github.com/gorun-hpc/gorun"
-	// functionLinesMax and fileLinesMax bound what a reader has to hold at once.
+	// functionLinesMax and fileLinesMax bound the lines that must be understood together.
 	// The functions of tests are tables and transcripts, and may be longer.
 	functionLinesMax     = 70
 	testFunctionLinesMax = 110
 	fileLinesMax         = 400
 )
 
-// vague are names that say nothing of what a file or a type is.
+// vague are names that do not describe a file or a type.
 var vague = regexp.MustCompile(`(?i)^(utils?|helpers?|managers?|common|misc)$|(Manager|Helper|Util|Utils)$`)
 
 // unwanted is what the text of the tree may not contain: notes to oneself and

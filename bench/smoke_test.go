@@ -24,7 +24,7 @@ const timeout = 2 * time.Minute
 // programs are the benchmarks, and bin is where TestMain built them.
 var (
 	programs = []string{
-		"allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
+		"adapters", "allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
 		"handover", "latency", "loss", "memory", "messagerate", "npb", "stall", "startup",
 	}
 	bin string
@@ -214,6 +214,16 @@ func TestHelp(t *testing.T) {
 	out, err := start(t, 3, "latency", "-h")
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(out.Errors, "-heard"), out.Errors)
+}
+
+// TestAdapters reports on what is here: nothing, in most places, which is no failure.
+func TestAdapters(t *testing.T) {
+	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "adapters"), "-quick", "-bin", bin)
+	require.NoError(t, err)
+	require.Contains(t, out.Out, "# gorun over RDMA adapters\n")
+	require.Regexp(t, `No RDMA adapter is here|\n## `, out.Out)
+	_, err = launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "adapters"), "-device", "no such device", "-bin", bin)
+	require.ErrorContains(t, err, "exit status 1")
 }
 
 func TestWholeJobs(t *testing.T) {

@@ -175,7 +175,7 @@ func Together(list []Doing) string {
 // writeGroup writes what ranks have in common, and then what each has of its own.
 func writeGroup(b *strings.Builder, group []Doing) {
 	all := ranksOf(group)
-	fmt.Fprintf(b, "ranks %s of %d: each %s\n", formatRanks(all), group[0].Size, group[0].state())
+	fmt.Fprintf(b, "ranks %s of %d: each %s\n", FormatRanks(all), group[0].Size, group[0].state())
 	for _, in := range group[0].In {
 		fmt.Fprintf(b, "  in %s\n", in)
 	}
@@ -231,7 +231,7 @@ func verb(ranks []int, one, many string) string {
 	if len(ranks) == 1 {
 		return strings.TrimRight(fmt.Sprintf("rank %d %s", ranks[0], one), " ")
 	}
-	return strings.TrimRight(fmt.Sprintf("ranks %s %s", formatRanks(ranks), many), " ")
+	return strings.TrimRight(fmt.Sprintf("ranks %s %s", FormatRanks(ranks), many), " ")
 }
 
 func ranksOf(group []Doing) []int {

@@ -35,8 +35,8 @@ func TestDoingOfOneRank(t *testing.T) {
 	require.Equal(t, d, back)
 }
 
-// Ranks that do the same at the same lines are shown together, in order, with what each
-// has of its own; then the ranks that wait for a rank that has left its program.
+// Ranks with the same operation at the same line are shown together, in order, with the
+// details of each; then the ranks that wait for a rank that has left its program.
 func TestDoingsTogether(t *testing.T) {
 	list := []bootstrap.Doing{
 		receiving(5, "rank 0, tag 7", "mesh.go:69", 3, 0),
@@ -75,7 +75,7 @@ rank 1 has left its program, and ranks 0,2-4 wait for it
 	require.Empty(t, bootstrap.Together(nil))
 }
 
-// A report that is too long says less, and is a report.
+// A report that is too long is shortened, and still valid.
 func TestLongDoing(t *testing.T) {
 	d := bootstrap.Doing{Size: 1}
 	for range 1000 {

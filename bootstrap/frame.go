@@ -24,6 +24,7 @@ const (
 	kindFenceDone kind = 17
 	kindPeerDown  kind = 18
 	kindDump      kind = 19
+	kindEnd       kind = 20
 )
 
 const (

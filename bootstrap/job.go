@@ -44,14 +44,15 @@ const (
 	// EnvTransport is shm, rdma or auto; unset is auto.
 	EnvTransport = "GORUN_TRANSPORT"
 	// EnvRDMADevice is the RDMA adapter of the kernel that each rank uses: its name, as in
-	// rxe0, that of its network interface or an address of it; unset is iWARP over TCP.
+	// rxe0, that of its network interface or an address of it; none; unset is auto: all that
+	// can be used.
 	EnvRDMADevice = "GORUN_RDMA_DEVICE"
 )
 
 // Policies after the first failure of a rank, as in Job.OnFailure.
 const (
 	OnFailureKill     = "kill"     // the job ends
-	OnFailureContinue = "continue" // the survivors are told and go on
+	OnFailureContinue = "continue" // the survivors are notified and continue
 )
 
 // sizeMax bounds the ranks of a world, so that a damaged environment or frame cannot cause
@@ -88,7 +89,7 @@ func (j Job) Environ() []string {
 		EnvNodes + "=" + strconv.Itoa(j.Nodes),
 		EnvNode + "=" + hex.EncodeToString(j.Node[:]),
 		EnvHost + "=" + j.Host,
-		EnvPeers + "=" + formatRanks(j.Peers),
+		EnvPeers + "=" + FormatRanks(j.Peers),
 		EnvJob + "=" + j.ID,
 		EnvEpoch + "=" + strconv.Itoa(j.Epoch),
 		EnvProcessors + "=" + strconv.Itoa(j.Processors),
@@ -139,8 +140,8 @@ func ParseJob(getenv func(string) string) (Job, error) {
 	return j, e.err
 }
 
-// formatRanks writes ascending ranks as in "0-3,8"; nothing for nil.
-func formatRanks(ranks []int) string {
+// FormatRanks writes ascending numbers, such as ranks, as in "0-3,8"; nothing for nil.
+func FormatRanks(ranks []int) string {
 	var b strings.Builder
 	for i := 0; i < len(ranks); i++ {
 		first := i
@@ -158,7 +159,7 @@ func formatRanks(ranks []int) string {
 	return b.String()
 }
 
-// parseRanks is the inverse of formatRanks for n ranks of a world.
+// parseRanks is the inverse of FormatRanks for n ranks of a world.
 func parseRanks(text string, n, size int) ([]int, error) {
 	if text == "" {
 		return nil, nil

@@ -134,3 +134,9 @@ func FuzzDescriptors(f *testing.F) {
 		require.Len(t, slices.Compact(fds), 3, "each once")
 	})
 }
+
+func TestFormatRanks(t *testing.T) {
+	for want, ranks := range map[string][]int{"": nil, "3": {3}, "0-1": {0, 1}, "0,2-4,9": {0, 2, 3, 4, 9}} {
+		require.Equal(t, want, bootstrap.FormatRanks(ranks))
+	}
+}

@@ -11,10 +11,14 @@ import (
 
 // Join makes this process a rank of its job. It reads the environment and
 // the inherited descriptors, which become close-on-exec before anything else.
-// Without GORUN_FDS the process is a world of one rank.
+// Without GORUN_FDS it joins the processes that another launcher has started with it, see
+// [FindForeign], or is a world of one rank.
 func Join() (*Session, error) {
 	text, ok := os.LookupEnv(EnvFDs)
 	if !ok {
+		if f, found := findLauncher(os.Getenv); found {
+			return joinForeign(f)
+		}
 		return joinAlone()
 	}
 	fds, err := parseDescriptors(text)
@@ -29,6 +33,12 @@ func Join() (*Session, error) {
 	}
 	if err := os.Unsetenv(EnvFDs); err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+	// What started gorun, such as a step of Slurm, has not started the children of this rank.
+	if f, found := findLauncher(os.Getenv); found {
+		if err := f.hide(); err != nil {
+			return nil, fmt.Errorf("bootstrap: %w", err)
+		}
 	}
 	job, err := ParseJob(os.Getenv)
 	if err != nil {
@@ -51,10 +61,6 @@ func Join() (*Session, error) {
 }
 
 func joinAlone() (*Session, error) {
-	secret, err := NewSecret()
-	if err != nil {
-		return nil, err
-	}
 	node, err := ThisNode()
 	if err != nil {
 		return nil, err
@@ -67,7 +73,7 @@ func joinAlone() (*Session, error) {
 	return Attach(Job{
 		Size: 1, LocalSize: 1, Nodes: 1, ID: fmt.Sprintf("alone-%d", os.Getpid()), Node: node,
 		Processors: processors, OnFailure: OnFailureKill,
-	}, nil, nil, secret), nil
+	}, nil, nil, NewSecret()), nil
 }
 
 // readSecret reads by position: the descriptor's offset is shared by all

@@ -3,7 +3,6 @@
 package bootstrap
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -16,10 +15,8 @@ func Join() (*Session, error) {
 	if _, ok := os.LookupEnv(EnvFDs); ok {
 		return nil, errors.New("bootstrap: jobs of several processes are for Linux; elsewhere runtime.Local runs ranks as goroutines")
 	}
-	var secret [32]byte
-	_, _ = rand.Read(secret[:]) // never fails
 	return Attach(Job{
 		Size: 1, LocalSize: 1, Nodes: 1, ID: fmt.Sprintf("alone-%d", os.Getpid()),
 		Processors: goruntime.NumCPU(), OnFailure: OnFailureKill,
-	}, nil, nil, secret), nil
+	}, nil, nil, NewSecret()), nil
 }

@@ -66,19 +66,6 @@ func SecretFile(secret [32]byte) (*os.File, error) {
 	})
 }
 
-// NewSecret returns 32 bytes from the kernel's generator.
-func NewSecret() ([32]byte, error) {
-	var s [32]byte
-	for at := 0; at < len(s); {
-		n, err := unix.Getrandom(s[at:], 0)
-		if err != nil && err != unix.EINTR {
-			return s, fmt.Errorf("bootstrap: getrandom: %w", err)
-		}
-		at += max(n, 0)
-	}
-	return s, nil
-}
-
 func sealed(name string, seals int, fill func(*os.File) error) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {

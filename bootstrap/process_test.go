@@ -1,3 +1,5 @@
+//go:build !portable
+
 package bootstrap_test
 
 import (
@@ -17,7 +19,7 @@ import (
 
 const (
 	// limitEnv makes the test binary print the size of node memory for two ranks under a
-	// limit of so many bytes for files.
+	// limit, in bytes, for files.
 	limitEnv = "BOOTSTRAP_TEST_LIMIT"
 	// shmEnv makes it print its node with a /dev/shm of its own.
 	shmEnv = "BOOTSTRAP_TEST_SHM"
@@ -73,7 +75,7 @@ func TestContainersAreNodesOfTheirOwn(t *testing.T) {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
 	}
-	// Nothing that is mounted there shows here.
+	// Mounts there are not visible here.
 	attr.Unshareflags = syscall.CLONE_NEWNS
 	out, err := again(t, shmEnv+"=1", attr)
 	if err != nil || strings.HasPrefix(out, "skip") {

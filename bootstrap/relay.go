@@ -1,8 +1,6 @@
 package bootstrap
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -42,19 +40,7 @@ func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 		return fmt.Errorf("bootstrap: rank %d is not one of this node", rank)
 	}
 	out.connect(conn)
-	in := bufio.NewReaderSize(conn, 512)
-	for {
-		k, body, err := readFrame(in, rankFrameMax)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = r.up(rank, slices.Insert(body, 0, byte(k)))
-		}
-		if err != nil {
-			return fmt.Errorf("rank %d: %w", rank, err)
-		}
-	}
+	return readFrames(rank, conn, func(k kind, body []byte) error { return r.up(rank, slices.Insert(body, 0, byte(k))) })
 }
 
 // Tell passes whole frames of the server on to every connected rank. The relay keeps

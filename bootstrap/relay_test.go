@@ -181,7 +181,7 @@ func TestServerJudgesWhatItTakes(t *testing.T) {
 	}
 }
 
-// What a relay passes up and the server takes is what a server of its own takes.
+// A server accepts the same frames through a relay as from its own ranks.
 func FuzzRelay(f *testing.F) {
 	card := frame(bootstrap.KindCard, encoded(f, richCard(0)))
 	for n := 0; n <= len(card); n += 5 {

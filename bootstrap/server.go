@@ -63,6 +63,7 @@ const (
 //	17  fence done agent   4 bytes number of complete fences
 //	18  peer down  agent   4 bytes rank, cause
 //	19  dump       agent   empty
+//	20  end        agent   4 bytes 0, cause: only where no agent can send signals
 type Server struct {
 	events func(Event)
 
@@ -99,6 +100,11 @@ func NewServer(size int, events func(Event)) *Server {
 // at the end of the stream between two frames; any other end is an error.
 func (s *Server) Serve(rank int, conn io.ReadWriter) error {
 	s.members[rank].out.connect(conn)
+	return readFrames(rank, conn, func(k kind, body []byte) error { return s.take(rank, k, body) })
+}
+
+// readFrames calls take with the frames of a rank until its connection ends or take fails.
+func readFrames(rank int, conn io.Reader, take func(k kind, body []byte) error) error {
 	r := bufio.NewReaderSize(conn, 512)
 	for {
 		k, body, err := readFrame(r, rankFrameMax)
@@ -106,7 +112,7 @@ func (s *Server) Serve(rank int, conn io.ReadWriter) error {
 			return nil
 		}
 		if err == nil {
-			err = s.take(rank, k, body)
+			err = take(k, body)
 		}
 		if err != nil {
 			return fmt.Errorf("rank %d: %w", rank, err)
@@ -182,6 +188,13 @@ func (s *Server) Dump() int {
 	return asked
 }
 
+// End tells every connected rank to end, where nobody can send it a signal.
+func (s *Server) End(cause string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(kindEnd, numbered(0, cause), RankStarted)
+}
+
 // take acts on one frame of a rank.
 func (s *Server) take(rank int, k kind, body []byte) error {
 	e := Event{Rank: rank}
@@ -210,7 +223,7 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 		if err == nil && (e.Code < 0 || e.Code >= len(s.members) || e.Text != "") {
 			err = fmt.Errorf("bootstrap: loss of rank %d of %d handled: %w", e.Code, len(s.members), ErrMalformed)
 		}
-	case kindBook, kindFenceDone, kindPeerDown, kindDump:
+	case kindBook, kindFenceDone, kindPeerDown, kindDump, kindEnd:
 		fallthrough
 	default:
 		err = fmt.Errorf("bootstrap: frame of kind %d from a rank: %w", k, ErrMalformed)

@@ -260,7 +260,7 @@ func TestNoticesNeverBlockTheSession(t *testing.T) {
 	for rank := 1; rank < 5; rank++ {
 		w.server.Gone(rank, "exited")
 	}
-	require.NoError(t, w.sessions[0].Fence(t.Context())) // answered behind all of it
+	require.NoError(t, w.sessions[0].Fence(t.Context())) // answered after all of it
 	down := 0
 	for range len(w.sessions[0].Notices()) {
 		if n := <-w.sessions[0].Notices(); n.Kind == bootstrap.PeerDown {
@@ -276,9 +276,9 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, b.Size())
 	require.NoError(t, s.Fence(t.Context()))
-	require.NoError(t, s.Report("nobody listens"))
-	s.Abort(1, "nobody listens")
-	require.Error(t, s.Fail(0, "nobody listens"))
+	require.NoError(t, s.Report("there is no agent"))
+	s.Abort(1, "there is no agent")
+	require.Error(t, s.Fail(0, "there is no agent"))
 	require.NoError(t, s.Finalize())
 }
 
@@ -303,12 +303,12 @@ func TestServerRefusesMalformedFrames(t *testing.T) {
 		"card and more":         frame(bootstrap.KindCard, append(encoded(t, plainCard(0)), 0)),
 		"second card":           append(card, card...),
 		"short abort":           frame(bootstrap.KindAbort, []byte{1, 2, 3}),
-		"failure of nobody":     frame(kindFailed, []byte{255, 255, 255, 255, 'x'}),
+		"failure of no rank":    frame(kindFailed, []byte{255, 255, 255, 255, 'x'}),
 		"failure of a stranger": frame(kindFailed, []byte{2, 0, 0, 0, 'x'}),
 		"short failure":         frame(kindFailed, []byte{1, 0, 0}),
 		"short handled":         frame(bootstrap.KindHandled, []byte{1, 0, 0}),
-		"handled of nobody":     frame(bootstrap.KindHandled, []byte{2, 0, 0, 0}),
-		"handled below nobody":  frame(bootstrap.KindHandled, []byte{255, 255, 255, 255}),
+		"handled of no rank":    frame(bootstrap.KindHandled, []byte{2, 0, 0, 0}),
+		"handled below rank 0":  frame(bootstrap.KindHandled, []byte{255, 255, 255, 255}),
 		"handled and more":      frame(bootstrap.KindHandled, []byte{1, 0, 0, 0, 'x'}),
 		"long fence":            frame(bootstrap.KindFence, []byte{1}),
 		"long finalize":         frame(bootstrap.KindFinalize, []byte{1}),

@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -60,15 +61,42 @@ type Session struct {
 	carded  bool
 	leaving bool
 
+	away selfReliant // nil under an agent of gorun
+
 	fencing sync.Mutex  // one fence of a rank at a time; guards fences
 	fences  uint32      // fences called so far
 	fenced  chan uint32 // newest fence that is complete; holds one value
+}
+
+// NewSecret returns the secret of a new job: random bytes.
+func NewSecret() (s [32]byte) {
+	_, _ = rand.Read(s[:]) // never fails
+	return s
+}
+
+// selfReliant is what a rank does itself where another launcher than gorun has started it.
+type selfReliant interface {
+	// finalize leaves the launcher's job after the session has left its own.
+	finalize() error
+	// abort prints why the rank ends the job, and asks the launcher to end it.
+	abort(rank, code int, reason string)
+	// end ends this process, or lets it clean up for a while.
+	end()
 }
 
 // Attach makes a session from its parts, as Join does from the environment.
 // conn nil makes a world of one, for which job must say so. The session owns
 // conn; memory may be nil.
 func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) *Session {
+	s := newSession(job, conn, memory, secret)
+	if conn != nil {
+		go s.listen()
+	}
+	return s
+}
+
+// newSession makes a session that does not listen yet.
+func newSession(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) *Session {
 	s := &Session{
 		job: job, conn: conn, memory: memory, secret: secret,
 		books:  make(chan *Book, 1),
@@ -83,7 +111,6 @@ func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) 
 	// channel is full.
 	s.notices = make(chan Notice, job.Size+dumpsMax+1)
 	s.down = make([]bool, job.Size)
-	go s.listen()
 	return s
 }
 
@@ -98,7 +125,7 @@ func (s *Session) Memory() *os.File { return s.memory }
 func (s *Session) Secret() [32]byte { return s.secret }
 
 // Notices returns the channel of notices. It is closed after Finalize or
-// AgentLost, and is silent in a world of one.
+// AgentLost, and does nothing in a world of one.
 func (s *Session) Notices() <-chan Notice { return s.notices }
 
 // Card returns this rank's card without an RDMA provider.
@@ -163,13 +190,14 @@ func (s *Session) Fence(ctx context.Context) error {
 	}
 }
 
-// Abort tells the agent that this rank ends the job with an exit code and a
-// reason for its report. The caller exits with the same code afterwards; the
+// Abort tells the agent, or rank 0 and the launcher where there is no agent, that this rank
+// ends the job with an exit code and a reason for its report. The caller exits with the same code afterwards; the
 // agent ends the other ranks. Errors are not reported: the process is about to exit.
 func (s *Session) Abort(code int, reason string) {
-	if s.conn != nil {
-		_ = s.send(kindAbort, numbered(code, reason))
+	if s.away != nil { // first: rank 0 may tell this process to end as soon as it knows
+		s.away.abort(s.job.Rank, code, reason)
 	}
+	_ = s.send(kindAbort, numbered(code, reason))
 }
 
 // Fail says that this rank is about to end with an error, the text, that was caused by
@@ -177,28 +205,21 @@ func (s *Session) Abort(code int, reason string) {
 // all ranks that say the same. Where there is no agent to do so the error says why, and
 // the caller prints it.
 func (s *Session) Fail(origin int, text string) error {
-	if s.conn == nil {
+	if s.conn == nil || s.away != nil && origin == s.job.Rank {
 		return errNoAgent
+	}
+	if s.away != nil {
+		return nil // rank 0 names the rank that failed first
 	}
 	return s.send(kindFailed, numbered(origin, text))
 }
 
 // Report answers a Dump with text of at most 64 KiB; the rest is cut.
-func (s *Session) Report(text string) error {
-	if s.conn == nil {
-		return nil
-	}
-	return s.send(kindReport, numbered(0, text))
-}
+func (s *Session) Report(text string) error { return s.send(kindReport, numbered(0, text)) }
 
 // Handled says that the program has recovered from the loss of a rank: with
 // OnFailureContinue the loss is then no failure of the job.
-func (s *Session) Handled(rank int) error {
-	if s.conn == nil {
-		return nil
-	}
-	return s.send(kindHandled, numbered(rank, ""))
-}
+func (s *Session) Handled(rank int) error { return s.send(kindHandled, numbered(rank, "")) }
 
 // Finalize says that this rank leaves the job on purpose and closes the
 // session. A rank that ends without it has failed, whatever its exit code.
@@ -210,10 +231,18 @@ func (s *Session) Finalize() error {
 	s.sending.Lock()
 	s.leaving = true
 	s.sending.Unlock()
-	return errors.Join(err, s.conn.Close())
+	err = errors.Join(err, s.conn.Close())
+	if s.away != nil {
+		err = errors.Join(err, s.away.finalize())
+	}
+	return err
 }
 
+// send sends a frame, if there is an agent.
 func (s *Session) send(k kind, body []byte) error {
+	if s.conn == nil {
+		return nil
+	}
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	if s.leaving {
@@ -245,6 +274,9 @@ func (s *Session) listen() {
 		_ = s.conn.Close() // after a malformed frame the connection is not used any more
 		if !leaving {
 			s.notices <- Notice{Kind: AgentLost, Cause: err.Error()}
+			if s.away != nil {
+				s.away.end()
+			}
 		}
 		return
 	}
@@ -289,6 +321,11 @@ func (s *Session) take(k kind, body []byte) error {
 		if len(s.notices) < dumpsMax {
 			s.notices <- Notice{Kind: Dump}
 		}
+	case kindEnd:
+		if s.away == nil {
+			return fmt.Errorf("bootstrap: an agent does not send signals in frames: %w", ErrMalformed)
+		}
+		s.away.end()
 	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed, kindHandled:
 		fallthrough
 	default:

@@ -95,9 +95,9 @@ func TestRankThatLeavesIsNotWaitedFor(t *testing.T) {
 		require.NoError(t, w.sessions[1].Finalize()) // without a fence
 		require.NoError(t, w.sessions[0].Fence(t.Context()))
 		synctest.Wait()
-		require.Empty(t, w.sessions[0].Notices(), "nobody is down")
+		require.Empty(t, w.sessions[0].Notices(), "no rank is down")
 		for range w.sessions[1].Notices() {
-			t.Fatal("who leaves has not lost its agent")
+			t.Fatal("a rank that leaves has not lost its agent")
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestExchangeEndsWithItsAgent(t *testing.T) {
 	})
 }
 
-// slow is a connection of which each Write takes until it is let go.
+// slow is a connection whose Writes wait for the test.
 type slow struct {
 	io.Reader
 	writing chan []byte

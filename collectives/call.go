@@ -29,7 +29,7 @@ type MismatchError struct {
 	odd int
 }
 
-// FailureOrigin returns the world rank of the one of the two ranks whose call differs from
+// FailureOrigin returns the world rank of that one of the two ranks whose call differs from
 // that of a third rank, or of the lower one if no other rank knows.
 func (e *MismatchError) FailureOrigin() int { return e.odd }
 

@@ -203,7 +203,7 @@ func ExampleAllToAll() {
 func ExampleIBarrier() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
-		if c.Rank() == 1 { // comes to the barrier when it is told to
+		if c.Rank() == 1 { // enters the barrier after a message
 			if _, err := runtime.Recv(c, make([]int, 1), 0, 0); err != nil {
 				return err
 			}
@@ -252,7 +252,7 @@ func ExampleIBcast() {
 	// <nil>
 }
 
-// A reduction goes on while the rank exchanges messages with its neighbours; then it
+// A reduction progresses while the rank exchanges messages with its neighbours; then it
 // waits for all of it together.
 func ExampleIAllReduce() {
 	err := runtime.Local(3, func(w *runtime.World) error {

@@ -27,10 +27,10 @@ func TestArgumentErrorsNameTheLine(t *testing.T) {
 			return at, err
 		}
 		for name, call := range map[string]func() (string, error){
-			"root":    func() (string, error) { return here(), collectives.Bcast(c, one, 9) },
-			"length":  func() (string, error) { return here(), collectives.AllGather(c, one, three) },
-			"nobody":  func() (string, error) { return here(), collectives.Barrier(nil) },
-			"started": started,
+			"root":            func() (string, error) { return here(), collectives.Bcast(c, one, 9) },
+			"length":          func() (string, error) { return here(), collectives.AllGather(c, one, three) },
+			"no communicator": func() (string, error) { return here(), collectives.Barrier(nil) },
+			"started":         started,
 		} {
 			at, err := call()
 			if err == nil {

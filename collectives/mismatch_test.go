@@ -208,7 +208,7 @@ func mismatchedAt(t *testing.T, size, oddRank, before int, distant bool, odd, re
 		defer mu.Unlock()
 		var blames interface{ FailureOrigin() int }
 		if !errors.As(err, &blames) {
-			return fmt.Errorf("rank %d: %w blames nobody", c.Rank(), err)
+			return fmt.Errorf("rank %d: %w blames no rank", c.Rank(), err)
 		}
 		blamed[c.Rank()] = blames.FailureOrigin()
 		var m *collectives.MismatchError

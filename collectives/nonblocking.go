@@ -55,7 +55,7 @@ func IAllReduce[T any](c *runtime.Comm, send, recv []T, op Op) runtime.Request {
 	})
 }
 
-// start numbers an operation, at once, so that the numbers agree at all members,
+// start numbers an operation before anything else, so that the numbers agree at all members,
 // checks its arguments and runs it.
 func start(c *runtime.Comm, what call, check func(*group) error, run func(*group, *peer) error) runtime.Request {
 	g, private, err := find(c)

@@ -105,7 +105,7 @@ func TestIBcast(t *testing.T) {
 	}
 }
 
-// Wrong arguments come out of Wait, and nothing was sent.
+// Wait returns the error of wrong arguments, and nothing was sent.
 func TestNonblockingRefusals(t *testing.T) {
 	world(t, 2, func(c *runtime.Comm) error {
 		for _, err := range []error{

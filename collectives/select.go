@@ -38,7 +38,7 @@ const (
 )
 
 // flatMax is the largest group in which every rank reads from all others in
-// small operations: above it one counter is cheaper than so many cache lines.
+// small operations: above it one counter is cheaper than a cache line per member.
 const flatMax = 8
 
 // pipelineMax is up to how many bytes a broadcast between two ranks, and a block of an

@@ -111,6 +111,7 @@ func TestPingPongDoesNotAllocate(t *testing.T) {
 			_, _ = runtime.Recv(c, buf, peer, 0)
 		})
 	})
-	// Who sleeps on a channel makes one: some rounds in a thousand do.
+	// A goroutine that sleeps on a channel allocates once: this happens in some rounds of a
+	// thousand.
 	require.Less(t, allocs, 1.0)
 }

@@ -27,8 +27,8 @@ func TestAllocate(t *testing.T) {
 	}
 }
 
-// Where a limit of the process is in the way, that is an error too, and not its end. The
-// limit is for a process of its own.
+// Memory beyond a limit of the process is an error, too, and does not end the process. The
+// test sets the limit in a process of its own.
 func TestAllocateUnderALimit(t *testing.T) {
 	const env, more = "GORUN_TEST_LIMITED", 1 << 30
 	if os.Getenv(env) == "" {
@@ -59,8 +59,8 @@ func dataBytes(t *testing.T) uint64 {
 	return kilobytes << 10
 }
 
-// A message that this rank has no memory for is the error of its receive, with the rank
-// of the sender in the communicator. The rank goes on.
+// A receive whose message does not fit into memory ends with an error that has the rank
+// of the sender in the communicator. The rank continues.
 func TestMessageWithoutMemory(t *testing.T) {
 	const length = 1 << 45
 	everywhere(t, 3, func(w *World) error {

@@ -48,13 +48,14 @@ type memory struct {
 // newMemory returns the memory of a rank with its range. private says that other ranks are
 // other processes: only then is the range a mapping of its own, so that access to guarded
 // memory can be removed for this rank alone.
-func newMemory(node neighbours, rank int, private, guarded bool) *memory {
+//
+// own is its range, node.Arena() or what stands in its place.
+func newMemory(node neighbours, own transport.Arena, rank int, private, guarded bool) *memory {
 	cfg := arena.Config{Rank: rank, Contiguous: private, Guarded: private && guarded}
 	if !private {
 		// The garbage collector returns the heap's memory.
 		cfg.Keep = math.MaxInt
 	}
-	own := node.Arena()
 	return &memory{
 		arena: arena.New(own, cfg), node: node,
 		base: own.Key(0).Addr, down: make(map[int]error),
@@ -65,7 +66,7 @@ func newMemory(node neighbours, rank int, private, guarded bool) *memory {
 // its sleep to the ranks that share memory with it.
 func (m *memory) sleeper(s transport.Sleeper) transport.Sleeper { return dozer{s, m} }
 
-// released records that a rank gave back the memory at an address of a Key. A rank that
+// released records that a rank returned the memory at an address of a Key. A rank that
 // does not hold it, or an address of no such memory, changes nothing. It may be called with
 // the engine's lock held.
 func (m *memory) released(holder int, addr uint64) { _ = m.arena.Return(addr-m.base, holder) }

@@ -47,8 +47,8 @@ func everywhere(t *testing.T, n int, fn func(*World) error) {
 	require.NoError(t, mapped(t, n, fn), "in a memfd")
 }
 
-// leases is how many leases of its arena a rank has out, after a look for those
-// that no member uses any more.
+// leases is the number of leases of a rank's arena, after it has ended those that no member
+// uses any more.
 func leases(w *World) int {
 	w.memory.sweep()
 	return w.memory.arena.Stats().Leases()
@@ -87,7 +87,7 @@ func TestMemoryComesHome(t *testing.T) {
 				m.Close()
 			}
 		}
-		// What was released before meets the owner before: one lane per pair. Two
+		// A release that was sent before a message arrives before it: one lane per pair. Two
 		// rounds reach every pair of three ranks.
 		if err := errors.Join(meet(w), meet(w)); err != nil {
 			return err
@@ -109,8 +109,8 @@ func TestMemoryOfALostHolderComesHome(t *testing.T) {
 			m, err := RecvMessage(c, 0, 0)
 			require.NoError(t, err)
 			require.Len(t, m.Bytes(), 1<<20)
-			// Rank 0 gives rank 1 up, though it lives; it says so in a word, for no
-			// message of it is heard any more.
+			// Rank 0 declares rank 1 lost, though it lives, and sets a word, because no
+			// message of it arrives any more.
 			for s.Word(1, 0).Load() == 0 {
 				goruntime.Gosched()
 			}

@@ -27,7 +27,7 @@ func TestArguments(t *testing.T) {
 			"Send with a negative tag":        {runtime.Send(c, buf, 0, -3), runtime.ErrTag},
 			"Send with AnyTag":                {runtime.Send(c, buf, 0, runtime.AnyTag), runtime.ErrTag},
 			"Send with a tag too high":        {runtime.Send(c, buf, 0, runtime.TagMax+1), runtime.ErrTag},
-			"Send to nobody with a bad tag":   {runtime.Send(c, buf, runtime.ProcNull, -7), runtime.ErrTag},
+			"Send to ProcNull with a bad tag": {runtime.Send(c, buf, runtime.ProcNull, -7), runtime.ErrTag},
 			"Send without a communicator":     {runtime.Send(none, buf, 0, 0), runtime.ErrComm},
 			"Send on a closed one":            {runtime.Send(closed, buf, 0, 0), runtime.ErrCommClosed},
 			"Ssend to a rank too high":        {runtime.Ssend(c, buf, 2, 0), runtime.ErrRank},

@@ -23,8 +23,8 @@ func init() {
 	}
 }
 
-// clog makes standard error a pipe that is full. It returns the end from which nobody
-// reads, and how much is in it.
+// clog replaces standard error with a full pipe. It returns the end to read from, and how
+// many bytes are in it.
 func clog() (read *os.File, filled int) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -75,7 +75,7 @@ func reportIntoAFullPipe(w *runtime.World, read *os.File, filled int) error {
 }
 
 // A rank whose reports are not read still handles notices about the others.
-func TestReportsThatNobodyReadsHoldNothingUp(t *testing.T) {
+func TestReportsIntoAFullPipeBlockNothing(t *testing.T) {
 	r := launch(t, 2, "clogged", "-on-failure", "continue", "-timeout", "20s")
 	require.Contains(t, r.out, "rank 1 is down: was killed by SIGKILL", r.errors)
 	require.Contains(t, r.out, "rank 0 of 2, process ")

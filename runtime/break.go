@@ -52,8 +52,7 @@ func (core *commCore) blame(why *BrokenError, world int) {
 //	rest     text
 func appendCause(b []byte, cause error) []byte {
 	lost := uint64(0)
-	var peer *PeerError
-	if errors.As(cause, &peer) {
+	if peer, ok := errors.AsType[*PeerError](cause); ok {
 		lost = uint64(peer.Rank) + 1
 	}
 	return append(binary.AppendUvarint(b, lost), cause.Error()...)

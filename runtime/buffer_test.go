@@ -13,8 +13,8 @@ import (
 // first returns the address of a slice's first element.
 func first[T any](s []T) *T { return &s[0] }
 
-// acknowledge and acknowledged are an empty message: what the sender did before
-// is done when the receiver returns.
+// acknowledge and acknowledged send and receive an empty message: everything that the
+// sender did before has happened when the receiver returns.
 func acknowledge(c *runtime.Comm, dest int) error {
 	return runtime.Send(c, []byte{}, dest, 99)
 }
@@ -85,7 +85,7 @@ func TestRefusedBufferStaysAlive(t *testing.T) {
 		require.ErrorIs(t, runtime.SendBuffer[string](c, b, 0, 0), runtime.ErrElementType)
 		require.ErrorIs(t, runtime.SendBuffer[byte](nil, b, 0, 0), runtime.ErrComm)
 		require.Len(t, b.Bytes(), 12)
-		require.NoError(t, runtime.SendBuffer[byte](c, b, runtime.ProcNull, 0), "nobody gets it")
+		require.NoError(t, runtime.SendBuffer[byte](c, b, runtime.ProcNull, 0), "it has no receiver")
 		require.Panics(t, func() { b.Bytes() })
 		m, err := runtime.RecvMessage(c, runtime.ProcNull, 0)
 		require.NoError(t, err)

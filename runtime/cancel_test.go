@@ -14,8 +14,8 @@ func init() {
 	programs["recall"] = func() { runtime.Main(recall) }
 }
 
-// recall has rank 0 cancel small sends. The first may wait for a connection; the others
-// are taken at once. What Wait says of each is what rank 1 finds.
+// recall makes rank 0 cancel small sends. The first may wait for a connection; the others
+// are copied at once. Rank 1 gets exactly those for which Wait reports no cancellation.
 func recall(w *runtime.World) error {
 	const rounds, messages, rhythm, total = 20, 5, 6, 7
 	c := w.Comm()
@@ -59,7 +59,7 @@ func recall(w *runtime.World) error {
 }
 
 // TestCancelOfASmallSend: one that was copied is on its way and cannot be canceled, one
-// that waits for a connection can. Either way Wait says which.
+// that waits for a connection can. In both cases Wait reports it.
 func TestCancelOfASmallSend(t *testing.T) {
 	for _, transport := range []string{"shm", "rdma"} {
 		r := launch(t, 2, "recall", "-transport", transport)

@@ -19,8 +19,8 @@ func grow(depth int) int {
 	return grow(depth-1) + block[depth%256]
 }
 
-// A rendezvous goes on while the collector runs and stacks move: what is sent and
-// received stays reachable, though only requests know it.
+// A rendezvous continues while the collector runs and stacks move: its buffers stay
+// reachable, although only requests refer to them.
 func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 	const n, flights, rounds = 300_000, 6, 5
 	local(t, 2, func(c *runtime.Comm) {
@@ -35,7 +35,7 @@ func TestRendezvousDuringCollectionsAndStackGrowth(t *testing.T) {
 					runtime.Isend(c, pattern(make([]byte, n), round+i), peer, i))
 				goruntime.GC()
 				require.Positive(t, grow(200+i*50))
-				_ = make([]byte, n) // takes the place of what was freed too early
+				_ = make([]byte, n) // overwrites memory that was freed too early
 			}
 			require.NoError(t, runtime.WaitAll(requests))
 			for i := range flights {

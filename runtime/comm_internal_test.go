@@ -31,7 +31,7 @@ func TestCommHasItsMembers(t *testing.T) {
 	}
 }
 
-// A number is taken once, and those below it never again.
+// A number is used once, and lower ones never again.
 func TestNumbersAreTakenOnce(t *testing.T) {
 	var s comms
 	for _, c := range []struct {

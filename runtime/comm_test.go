@@ -175,7 +175,7 @@ func TestCreateOfRandomSubsets(t *testing.T) {
 }
 
 // Many communicators are made at the same time by goroutines of the same ranks,
-// over parents that overlap, and nothing of one reaches another.
+// over parents that overlap, and no message of one reaches another.
 func TestCommunicatorsMadeAtTheSameTime(t *testing.T) {
 	const ranks, parents, rounds = 4, 5, 10
 	local(t, ranks, func(c *runtime.Comm) {
@@ -195,7 +195,7 @@ func TestCommunicatorsMadeAtTheSameTime(t *testing.T) {
 	})
 }
 
-// churn makes communicators over and over and talks in them.
+// churn makes communicators repeatedly and sends messages in them.
 func churn(parent *runtime.Comm, seed, rounds int) error {
 	for round := range rounds {
 		c, err := parent.Dup()
@@ -316,7 +316,7 @@ func TestBreakReachesEveryMember(t *testing.T) {
 			require.EqualError(t, broken.Cause, "gone", name)
 			require.Equal(t, "world.split(1)", broken.Comm)
 		}
-		// Its parent is as good as ever.
+		// Its parent still works.
 		got := make([]int, 1)
 		peer := 1 + c.Rank()%3
 		_, err = runtime.SendRecv(c, []int{c.Rank()}, peer, 0, got, runtime.AnySource, 0)

@@ -26,6 +26,8 @@ const (
 	// envNetGiveUp is a duration: for how long a connection to a rank of another node is
 	// attempted before that rank counts as lost. 0 stands for the default.
 	envNetGiveUp = "GORUN_NET_GIVEUP"
+	// envRDMALibrary set to 1 has libibverbs drive siw and rxe, too.
+	envRDMALibrary = "GORUN_RDMA_LIBRARY"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
 	// envExplain set to 1 makes World.Close print the ways to the peers.

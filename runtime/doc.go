@@ -86,8 +86,11 @@
 //	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
 //	GORUN_NET=eth0        the network between nodes, an interface or a prefix: gorun -net
 //	GORUN_RDMA_DEVICE=rxe0
-//	                      the adapter that nodes use, in place of iWARP over TCP: its name,
-//	                      its interface or an address of that: gorun -rdma-device
+//	                      the RDMA adapter of each node: its name, its interface or an
+//	                      address of that; none; or auto, which is all that can be used:
+//	                      gorun -rdma-device. iWARP over TCP is the last resort
+//	GORUN_RDMA_LIBRARY=1  libibverbs drives the adapters siw and rxe, too, as it does all
+//	                      others: those two need no library otherwise
 //	GORUN_CRC=0           no checksums between nodes, where both sides agree
 //	GORUN_NET_TIMEOUT=20s how long another node may leave what was sent unacknowledged
 //	                      before the connection is made again
@@ -101,7 +104,8 @@
 //	GORUN_YIELD=100us     how long after that it polls and yields, before it sleeps
 //	GORUN_EXPLAIN=1       World.Close prints World.Explain of the peers to standard
 //	                      error: of all in a World of up to 8, else of those it has
-//	                      exchanged messages with; then refused connections, dead
+//	                      exchanged messages with; then what drives the RDMA adapters
+//	                      of the node or is missing for that, refused connections, dead
 //	                      letters, and the algorithms of collectives; gorun -explain
 //	                      sets it
 //	GORUN_COLL            see package collectives

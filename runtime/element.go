@@ -109,8 +109,8 @@ func makeElement(t reflect.Type, word uintptr) *element {
 	return actual.(*element)
 }
 
-// numberOf returns the engine.Type of a layout. One kind in a row has the number of the
-// kind, so that [3]float64 and float64 agree.
+// numberOf returns the engine.Type of a layout. A layout of one kind only has the
+// number of the kind, however often it repeats: [3]float64 agrees with float64.
 func numberOf(l *layout.Layout) engine.Type {
 	if kind, single := l.Single(); single {
 		return kindTypes[kind]

@@ -31,7 +31,7 @@ func ExampleComm_Split() {
 }
 
 // Messages of a communicator's duplicate do not meet those of the original, even with
-// the same tag, so a library can send without a look at what the program sends.
+// the same tag, so a library can choose its tags independently of the program.
 func ExampleComm_Dup() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()
@@ -61,7 +61,7 @@ func ExampleComm_Dup() {
 	// <nil>
 }
 
-// A receive is given up after a while, and the message that comes later is not lost.
+// A receive ends after a timeout, and the message that arrives later is not lost.
 func ExampleComm_WithContext() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

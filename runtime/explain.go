@@ -88,11 +88,14 @@ func (w *World) explainTo(out io.Writer) {
 		if more > 0 {
 			fmt.Fprintf(&b, "rank %d: ... and %d more\n", w.Rank(), more)
 		}
+		for _, line := range w.network.explain() {
+			fmt.Fprintf(&b, "rank %d: %s\n", w.Rank(), line)
+		}
 	})
 	if err != nil {
 		fmt.Fprintf(&b, "rank %d: no explanation: %v\n", w.Rank(), err)
 	}
-	for _, line := range append(w.network.explain(), w.explained()...) {
+	for _, line := range append(w.network.devices(w.job.LocalRank == 0), w.explained()...) {
 		fmt.Fprintf(&b, "rank %d: %s\n", w.Rank(), line)
 	}
 	explainActors(&b, w.Rank(), w.actorTree())
@@ -115,10 +118,24 @@ func (w *World) explained() []string {
 	return lines
 }
 
-// explain lists the refused connections and requests.
+// explain says how memory is registered, and lists the refused connections and requests. The
+// engine's lock is held.
 func (n *network) explain() []string {
+	var lines []string
+	if f, ok := n.fabric.(interface{ memory() []string }); ok {
+		lines = append(lines, f.memory()...)
+	}
 	if f, ok := n.fabric.(interface{ strangers() []string }); ok {
-		return f.strangers()
+		lines = append(lines, f.strangers()...)
+	}
+	return lines
+}
+
+// devices are the lines about the host's adapters, of one rank per host. Adapters may be slow
+// to answer, so that the engine's lock is not held.
+func (n *network) devices(first bool) []string {
+	if f, ok := n.fabric.(interface{ devices() []string }); ok && first {
+		return f.devices()
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ func passOn(w *runtime.World) error {
 	return err
 }
 
-// greetEverybody exchanges messages with all ranks.
-func greetEverybody(w *runtime.World) error {
+// greetAll exchanges messages with all ranks.
+func greetAll(w *runtime.World) error {
 	c := w.Comm()
 	for away := range c.Size() {
 		to, from := (c.Rank()+away)%c.Size(), (c.Rank()+c.Size()-away)%c.Size()
@@ -61,7 +61,7 @@ func TestNothingIsExplainedUnasked(t *testing.T) {
 	require.Empty(t, r.errors)
 }
 
-// In a small World all peers are listed, in a larger one those that had to do with
+// In a small World all peers are listed, in a larger one those that exchanged messages with
 // the rank, and never more than a screenful.
 func TestExplainedPeers(t *testing.T) {
 	for _, c := range []struct {
@@ -73,7 +73,7 @@ func TestExplainedPeers(t *testing.T) {
 		for rank := range c.ranks {
 			lines := explained(r, rank)
 			require.Len(t, lines, c.want, r.errors)
-			for _, line := range lines { // no message was long enough to ask
+			for _, line := range lines { // no message was long enough to probe it
 				if strings.Contains(line, "... and") {
 					continue
 				}
@@ -92,7 +92,7 @@ type opinion []string
 
 func (o opinion) Explain() []string { return o }
 
-// remark has rank 1 leave remarks with the World's communicator.
+// remark makes rank 1 set attributes of the World's communicator.
 func remark(w *runtime.World) error {
 	if w.Rank() != 1 {
 		return nil
@@ -104,7 +104,7 @@ func remark(w *runtime.World) error {
 	return err
 }
 
-// Who has something to say has it said after the ways.
+// The lines of attributes follow those of the transports.
 func TestExplainedAttributes(t *testing.T) {
 	r := launch(t, 2, "remark", "-explain")
 	require.Zero(t, r.code, r.errors)
@@ -116,7 +116,7 @@ func TestExplainedAttributes(t *testing.T) {
 // intrude has the rank whose peer accepted their connection speak to that as a browser
 // does.
 func intrude(w *runtime.World) error {
-	if err := greetEverybody(w); err != nil {
+	if err := greetAll(w); err != nil {
 		return err
 	}
 	_, to, _ := strings.Cut(w.Explain(1-w.Rank()), " -> ")

@@ -1,8 +1,7 @@
 package runtime
 
 import (
-	"net/netip"
-
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -12,9 +11,8 @@ import (
 type fabric interface {
 	// way is what the engine polls. Its Close leaves the network: peers see an orderly end.
 	way() transport.Transport
-	// Address is where this rank listens, by provider.
-	Address() netip.AddrPort
-	provider() string
+	// fill writes into a card where this rank listens.
+	fill(c *bootstrap.Card)
 	// Known reports whether the rank has exchanged messages with a peer or tried to.
 	// Explain says how it reaches a peer.
 	Known(peer int) bool

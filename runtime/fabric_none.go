@@ -8,4 +8,4 @@ import "errors"
 var errNoFabric = errors.New("the program was built without the network (go build -tags gorun_shm): build it without that tag")
 
 // openFabric opens nothing.
-func (*World) openFabric(bool, []byte) (fabric, error) { return nil, errNoFabric }
+func (*World) openFabric(bool, [32]byte) (fabric, error) { return nil, errNoFabric }

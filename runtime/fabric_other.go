@@ -8,4 +8,4 @@ import "errors"
 var errNoFabric = errors.New("the network between machines is for Linux")
 
 // openFabric opens nothing.
-func (*World) openFabric(bool, []byte) (fabric, error) { return nil, errNoFabric }
+func (*World) openFabric(bool, [32]byte) (fabric, error) { return nil, errNoFabric }

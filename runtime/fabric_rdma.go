@@ -13,20 +13,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
 	"github.com/gorun-hpc/gorun/transport/rdma/probe"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // rdmaFabric is transport/rdma.
 type rdmaFabric struct {
 	*rdma.Transport
-	iwarp *iwarp.Provider // nil with an adapter of the kernel
+	iwarp *iwarp.Provider // nil without TCP
 }
 
 var (
@@ -35,29 +33,13 @@ var (
 	_ actorHost = (*rdmaFabric)(nil)
 )
 
-// adapter is what a fabric opens: an adapter of the kernel if one was asked for, else an
-// address for iWARP over TCP. Forced ranks of one node use it, too.
-func (f *rdmaFabric) adapter(forced bool, c iwarp.Config) (verbs.Provider, string, error) {
-	if device := setting(bootstrap.EnvRDMADevice); device != "" {
-		if wish := setting(bootstrap.EnvNet); wish != "" {
-			return nil, "", fmt.Errorf("rdma: %s=%s and %s=%s exclude each other", bootstrap.EnvRDMADevice, device, bootstrap.EnvNet, wish)
-		}
-		return kernel.New(), device, nil
-	}
-	wish := setting(bootstrap.EnvNet)
-	if wish == "" && forced {
-		wish = "127.0.0.1,::1" // no other host is to be reached
-	}
-	choice, err := probe.System().Network(wish)
-	if err != nil {
-		return nil, "", fmt.Errorf("rdma: %w", err)
-	}
-	f.iwarp = iwarp.New(c)
-	return f.iwarp, choice.Address.String(), nil
+// adapters are the kernel's.
+func adapters() *kernel.Provider {
+	return kernel.New(kernel.Config{Library: setting(envRDMALibrary) == "1"})
 }
 
-// openFabric opens an adapter and listens there.
-func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
+// openFabric opens adapters and listens there.
+func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	withoutCRC := setting(envCRC) == "0"
 	var timeout, idle, giveUp time.Duration
 	err := errors.Join(setDuration(&timeout, envNetTimeout), setDuration(&idle, envNetIdle), setDuration(&giveUp, envNetGiveUp))
@@ -66,14 +48,18 @@ func (w *World) openFabric(forced bool, secret []byte) (fabric, error) {
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
 	f := &rdmaFabric{}
-	provider, adapter, err := f.adapter(forced, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})
+	rails, missing, err := f.rails(forced, w.job.LocalRank, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})
 	if err != nil {
 		return nil, err
 	}
+	var own transport.Arena
+	if w.local == nil {
+		own = w.shm.Arena()
+	}
 	f.Transport, err = rdma.New(rdma.Config{
-		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret,
-		Provider: provider, Interface: adapter, NoCRC: withoutCRC,
-		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.addresses, Sleeper: w.sleeper, Companion: !forced,
+		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret[:], Arena: own,
+		Rails: rails, Missing: missing, NoCRC: withoutCRC,
+		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.locations, Sleeper: w.sleeper, Companion: !forced,
 		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
 	if err != nil {
@@ -89,7 +75,6 @@ func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 }
 
 func (f *rdmaFabric) way() transport.Transport         { return f.Transport }
-func (f *rdmaFabric) provider() string                 { return f.Attributes().Provider }
 func (f *rdmaFabric) actorSystem(log slog.Handler) any { return f.ActorSystem(log) }
 
 func (f *rdmaFabric) actors() []port.Actor {
@@ -100,6 +85,26 @@ func (f *rdmaFabric) actors() []port.Actor {
 	}
 	return all
 }
+
+// arena implements what network.arena asks for. Where ranks share a process, their arenas are
+// pieces of its heap, which adapters do not keep registered.
+func (f *rdmaFabric) arena(own transport.Arena) transport.Arena {
+	if a := f.Arena(); a != nil {
+		return a
+	}
+	return own
+}
+
+// memory says how memory is registered.
+func (f *rdmaFabric) memory() []string {
+	if line := f.ExplainMemory(); line != "" {
+		return []string{line}
+	}
+	return nil
+}
+
+// devices says what drives the adapters of this node.
+func (f *rdmaFabric) devices() []string { return adapters().Explain() }
 
 func (f *rdmaFabric) strangers() []string {
 	s, c := f.Strangers(), &iwarp.Counters{}

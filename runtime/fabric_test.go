@@ -10,9 +10,9 @@ import (
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// A program that is built with the tag gorun_shm carries no package of anybody else but
-// golang.org/x/sys, runs on a node as any other, and says what to do where the network is
-// asked for.
+// A program that is built with the tag gorun_shm contains no package of another module but
+// golang.org/x/sys, runs on a node as any other, and has an error that names the tag if the
+// network is requested.
 func TestProgramWithoutTheNetwork(t *testing.T) {
 	const tags, hello = "-tags=gorun_shm", "github.com/gorun-hpc/gorun/examples/hello"
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", tags, hello).Output()

@@ -43,7 +43,7 @@ func TestGroupSetOperations(t *testing.T) {
 	require.Equal(t, runtime.Similar, without.Compare(odd))
 	require.Equal(t, runtime.Identical, without.Compare(include(t, world, 1, 3, 5, 7)))
 	require.Equal(t, runtime.Unequal, without.Compare(low))
-	require.Equal(t, runtime.Identical, include(t, world).Compare(runtime.Group{}), "nobody is nobody")
+	require.Equal(t, runtime.Identical, include(t, world).Compare(runtime.Group{}), "two empty groups")
 	require.Equal(t, "similar", runtime.Similar.String())
 }
 

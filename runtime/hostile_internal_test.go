@@ -20,7 +20,7 @@ const (
 	frameKey = 2 << 8
 )
 
-// forge sends a frame of the engine as no program can.
+// forge sends a frame of the engine that no program sends.
 func forge(w *World, to int, h transport.Header, body []byte) error {
 	var err error
 	asked := w.ask(func() {
@@ -32,8 +32,8 @@ func forge(w *World, to int, h transport.Header, body []byte) error {
 	return errors.Join(asked, err)
 }
 
-// Memory that was given to one rank is not given back by another, nor by a rank that
-// names memory that was not given away.
+// Memory that was handed over to one rank cannot be returned by another, and memory that was
+// not handed over cannot be returned.
 func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 	const n = 1 << 20
 	everywhere(t, 3, func(w *World) error {
@@ -79,7 +79,7 @@ func TestOnlyTheHolderGivesMemoryBack(t *testing.T) {
 	})
 }
 
-// pattern fills b with bytes that tell where they belong.
+// pattern fills b with bytes that encode their position.
 func pattern(b []byte, seed int) []byte {
 	for i := range b {
 		b[i] = byte(i*7 + i>>8 + seed*31)
@@ -87,8 +87,8 @@ func pattern(b []byte, seed int) []byte {
 	return b
 }
 
-// A communicator is broken by its members alone: not by other ranks, and no notice of
-// one that there is not is kept for ever.
+// Only its members can break a communicator, not other ranks, and no notice about an unknown
+// one is stored for ever.
 func TestOnlyMembersBreakACommunicator(t *testing.T) {
 	everywhere(t, 3, func(w *World) error {
 		c := w.Comm()
@@ -116,7 +116,7 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 		require.NoError(t, meet(w))
 		require.NoError(t, part.Err())
 		require.Empty(t, w.comms.early)
-		// The next ones are whole.
+		// The next ones are complete.
 		next, err := part.Dup()
 		require.NoError(t, err)
 		require.NoError(t, meet(w))
@@ -125,7 +125,7 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 	})
 }
 
-// What members agree on comes whole, or not at all.
+// An agreement of members arrives completely, or not at all.
 func TestShortAnswersAreNoAgreement(t *testing.T) {
 	require.NoError(t, Local(2, func(w *World) error {
 		c := w.Comm()
@@ -186,7 +186,7 @@ func (s *Shared) again() *Shared {
 	return n
 }
 
-// FuzzSharedCards gives NewShared cards of the others that say anything. It is an error, or
+// FuzzSharedCards gives NewShared arbitrary cards of the others. The result is an error, or
 // memory that can be used.
 func FuzzSharedCards(f *testing.F) {
 	const size = 100

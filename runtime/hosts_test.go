@@ -55,7 +55,7 @@ func TestSurvivorsOnOtherHostsGoOn(t *testing.T) {
 }
 
 // outlast exchanges messages with numbers until the connection has been lost and made
-// again. A rank that has lost it says so.
+// again. A rank that has lost it reports that.
 func outlast(w *runtime.World) error {
 	c := w.Comm()
 	peer := 1 - c.Rank()
@@ -91,7 +91,7 @@ func outlast(w *runtime.World) error {
 }
 
 // TestCutCableIsMended is item 23 of the faults: a host's cable is pulled until the connection is given up, and
-// put back. The job goes on, no message is lost and none comes twice.
+// put back. The job continues, no message is lost and none arrives twice.
 func TestCutCableIsMended(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	self, err := os.Executable()
@@ -124,7 +124,7 @@ func TestCutCableIsMended(t *testing.T) {
 	require.Subset(t, rest, []string{"rank 0 has them all", "rank 1 has them all"})
 }
 
-// alien has rank 0 send to rank 1, which it cannot reach, and say what came of it.
+// alien makes rank 0 send to rank 1, which it cannot reach, and print the error.
 func alien(w *runtime.World) error {
 	c := w.Comm()
 	if c.Rank() == 1 {
@@ -138,7 +138,7 @@ func alien(w *runtime.World) error {
 }
 
 // TestHostsWithTheSameAddress: two hosts have no network in common, and each listens at
-// an address that the other one has, too. The rank that sends is told, and what to do.
+// an address that the other one has, too. The sender gets an error that says what to do.
 func TestHostsWithTheSameAddress(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	r := launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "lo", "-timeout", "20s")
@@ -148,8 +148,8 @@ func TestHostsWithTheSameAddress(t *testing.T) {
 		`that is an address of this host, too: gorun -net INTERFACE, ADDRESS or CIDR chooses a network that all hosts are on`, r.errors)
 }
 
-// TestHostThatDropsEverything: nothing answers, and the error of the wait says what was
-// tried.
+// TestHostThatDropsEverything: nothing answers, and the error of the wait lists the
+// attempts.
 func TestHostThatDropsEverything(t *testing.T) {
 	c := nscluster.Start(t, 2)
 	c.Cut("h1")

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Subjects of oracle: an answer to the first takes until it is let.
+// Subjects of oracle: the answer to the first waits for the test.
 const (
 	subjectHard = 1
 	subjectEasy = 2
@@ -32,8 +32,8 @@ func (o *oracle) Answer(subject uint64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, subject)
 }
 
-// A rank that asks more than it can be told starts one goroutine for it, has what is too
-// much dropped, and keeps no other rank from being answered, nor itself later.
+// A rank that asks faster than it is answered starts one goroutine at the other rank, which
+// drops excess questions, still answers other ranks, and later this one again.
 func TestQuestionsWithoutEnd(t *testing.T) {
 	const asked = 1000
 	everywhere(t, 3, func(w *World) error {

@@ -78,7 +78,7 @@ func (c *Comm) Break(cause error) {
 	}
 	w := c.core.world
 	origin := w.Rank()
-	if b := originator(nil); errors.As(cause, &b) {
+	if b, ok := errors.AsType[originator](cause); ok {
 		origin = b.FailureOrigin()
 	}
 	if !w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}) {

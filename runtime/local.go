@@ -49,7 +49,7 @@ type localJob struct {
 	worlds []*World
 	node   *shm.Node
 	wait   engine.WaitPolicy
-	secret []byte
+	secret [32]byte
 	// simulated is the configuration of a job over a network of its own, else zero.
 	simulated localjob.Config
 	// running are the goroutines of the ranks.
@@ -79,7 +79,7 @@ func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*loc
 		return nil, err
 	}
 	j := &localJob{
-		worlds: make([]*World, n), node: node, wait: wait, secret: newSecret(), simulated: simulated,
+		worlds: make([]*World, n), node: node, wait: wait, secret: bootstrap.NewSecret(), simulated: simulated,
 		dead: make(map[int]bool), over: make(chan struct{}),
 	}
 	for rank := range n {
@@ -153,8 +153,8 @@ func (j *localJob) fail(rank int, why error) {
 	if j.isDead(rank) || !j.blame(&RankError{Rank: rank, Err: why}) {
 		return
 	}
-	var abort *AbortError
-	if !errors.As(why, &abort) {
+	abort, ok := errors.AsType[*AbortError](why)
+	if !ok {
 		abort = &AbortError{Rank: rank, Code: 1, Cause: why}
 	}
 	j.abort(abort)

@@ -25,7 +25,7 @@ func lostRankOne(what string, err error) error {
 	return nil
 }
 
-// surviveRankOne kills rank 1 and goes on without it.
+// surviveRankOne kills rank 1 and continues without it.
 func surviveRankOne(w *runtime.World) error {
 	c := w.Comm()
 	buf := make([]byte, 1<<20)
@@ -77,8 +77,8 @@ func surviveRankOne(w *runtime.World) error {
 	return nil
 }
 
-// MPICH's ft/recvdead.c, ft/irecvdead.c, ft/anysource.c and ft/sendalive.c: what names
-// a dead rank ends, the rest goes on.
+// MPICH's ft/recvdead.c, ft/irecvdead.c, ft/anysource.c and ft/sendalive.c: operations that
+// name a dead rank end, the rest continue.
 func TestSurvivorsGoOn(t *testing.T) {
 	for _, way := range []string{"auto", "rdma"} {
 		t.Run(way, func(t *testing.T) {

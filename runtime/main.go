@@ -55,7 +55,7 @@ func failed(session *bootstrap.Session, err error) {
 	}
 	rank := session.Job().Rank
 	origin := rank
-	if b := originator(nil); errors.As(err, &b) {
+	if b, ok := errors.AsType[originator](err); ok {
 		if o := b.FailureOrigin(); o >= 0 && o < session.Job().Size {
 			origin = o
 		}
@@ -140,8 +140,7 @@ func enter(session *bootstrap.Session) (*World, error) {
 		return nil, err
 	}
 	// Join the node first: when the book is complete, every rank has joined its node.
-	secret := session.Secret()
-	w, err := newWorld(job, node, job.Peers, wait, secret[:], nil)
+	w, err := newWorld(job, node, job.Peers, wait, session.Secret(), nil)
 	if err == nil {
 		err = w.meet(session)
 	}

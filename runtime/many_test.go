@@ -41,7 +41,8 @@ func hearFromAll(w *runtime.World) error {
 	return nil
 }
 
-// Every rank talks to every other, many more of them than processors and rings.
+// Every rank exchanges messages with every other, with many more ranks than processors and
+// rings.
 func TestManyRanksExchangeWithAll(t *testing.T) {
 	n := 64
 	if soak() {
@@ -59,7 +60,7 @@ func TestManyRanksExchangeWithAll(t *testing.T) {
 func TestNoNetworkInterfaceIsNeeded(t *testing.T) {
 	alone := []string{"-n"}
 	if exec.Command("unshare", "-n", "true").Run() != nil {
-		alone = []string{"-r", "-n"} // as a user with a namespace of his own
+		alone = []string{"-r", "-n"} // as a user with a user namespace
 		if err := exec.Command("unshare", "-r", "-n", "true").Run(); err != nil {
 			t.Skip("needs leave for a network namespace: unshare:", err)
 		}

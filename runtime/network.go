@@ -1,10 +1,8 @@
 package runtime
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/transport"
@@ -31,7 +29,7 @@ func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportR
 
 // openNetwork opens what connects the nodes of a job. Where it is missing that is an
 // error only if it was asked for by name: the ranks of a node still reach each other.
-func openNetwork(w *World, secret []byte) (network, error) {
+func openNetwork(w *World, secret [32]byte) (network, error) {
 	if w.local.isSimulated() {
 		return network{fabric: newSimulatedFabric(w.local.simulated.Network, w.Rank()), forced: true}, nil
 	}
@@ -52,26 +50,6 @@ func openNetwork(w *World, secret []byte) (network, error) {
 		return n, n.why
 	}
 	return n, nil
-}
-
-// addresses returns where a rank listens, as its card says. It is rdma's Lookup.
-func (w *World) addresses(rank int) ([]netip.AddrPort, error) {
-	if w.local != nil {
-		f := w.local.worlds[rank].network.fabric
-		if f == nil {
-			return nil, fmt.Errorf("rank %d has no network", rank)
-		}
-		return []netip.AddrPort{f.Address()}, nil
-	}
-	card, err := w.card(rank)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]netip.AddrPort, len(card.Addresses))
-	for i, a := range card.Addresses {
-		list[i] = netip.AddrPortFrom(netip.AddrFrom16(a.IP).Unmap(), a.Port)
-	}
-	return list, nil
 }
 
 // hostOf returns the name of the host of a rank, "" if it is not known.
@@ -96,10 +74,19 @@ func (w *World) card(rank int) (bootstrap.Card, error) {
 		return card, fmt.Errorf("rank %d ended before it published its address", rank)
 	case len(card.Addresses) == 0:
 		return card, fmt.Errorf("rank %d on %s has no address: that host has no suitable network interface", rank, card.Host)
-	case w.network.fabric != nil && card.Provider != w.network.fabric.provider():
-		return card, fmt.Errorf("rank %d on %s uses RDMA provider %q, this rank uses %q", rank, card.Host, card.Provider, w.network.fabric.provider())
 	}
 	return card, nil
+}
+
+// arena returns what a rank's allocator is to use in place of its range: adapters may have
+// parts of it registered.
+func (n *network) arena(own transport.Arena) transport.Arena {
+	if f, ok := n.fabric.(interface {
+		arena(transport.Arena) transport.Arena
+	}); ok {
+		return f.arena(own)
+	}
+	return own
 }
 
 // fill writes into a card where this rank listens.
@@ -107,9 +94,7 @@ func (n *network) fill(c *bootstrap.Card) {
 	if n.fabric == nil {
 		return
 	}
-	at := n.fabric.Address()
-	c.Provider = n.fabric.provider()
-	c.Addresses = []bootstrap.Address{{IP: at.Addr().As16(), Port: at.Port()}}
+	n.fabric.fill(c)
 }
 
 // transports are those that the engine polls.
@@ -147,11 +132,4 @@ func (n *network) close() error {
 		return nil
 	}
 	return n.fabric.way().Close()
-}
-
-// newSecret is that of a job whose ranks share a process.
-func newSecret() []byte {
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // never fails
-	return secret
 }

@@ -40,9 +40,9 @@ func crossNodes(w *runtime.World) error {
 	return nil
 }
 
-// crossBuffers hands a Buffer round all ranks: as it is within a node, as a copy
-// between nodes. Every rank sends before it receives: a sender that waited for its
-// receiver would wait for itself.
+// crossBuffers passes a Buffer round all ranks: in place within a node, as a copy
+// between nodes. Every rank sends before it receives, so a sender that waited for its
+// receiver would wait for ever.
 func crossBuffers(c *runtime.Comm) error {
 	const length = 5 << 20
 	b, err := runtime.Alloc[byte](c.World(), length)
@@ -92,7 +92,7 @@ func TestNetworkOfOneNode(t *testing.T) {
 	require.Regexp(t, `2 to rank 0: rdma by iwarp on 127\.0\.0\.1 .*, CRC off, .*; not shm: GORUN_TRANSPORT=rdma`, r.out)
 }
 
-// A program without actors of its own has those that make its connections.
+// A program without actors of its own has only the actors of its connections.
 func TestExplainedConnectionActors(t *testing.T) {
 	r := launch(t, 2, "circle", "-transport", "rdma", "-explain")
 	require.Zero(t, r.code, r.errors)
@@ -107,7 +107,7 @@ func TestNetworkThatIsNotThere(t *testing.T) {
 	require.Contains(t, r.errors, `-net nosuch0: there is no interface "nosuch0"`)
 }
 
-// rests has rank 0 send once more when its connection has ended because it was idle.
+// rests makes rank 0 send again after its connection has ended because it was unused.
 func rests(w *runtime.World) error {
 	c := w.Comm()
 	word := make([]int, 1)
@@ -138,7 +138,7 @@ func rests(w *runtime.World) error {
 	return nil
 }
 
-// TestIdleConnectionsOfAJob: GORUN_NET_IDLE ends them, and the next message makes them.
+// TestIdleConnectionsOfAJob: GORUN_NET_IDLE ends them, and the next message makes new ones.
 func TestIdleConnectionsOfAJob(t *testing.T) {
 	r := launch(t, 2, "rests", "-transport", "rdma", "-x", "GORUN_NET_IDLE=5ms")
 	require.Zero(t, r.code, r.errors)
@@ -153,7 +153,7 @@ func init() {
 	programs["scanned"] = func() { runtime.Main(scanned) }
 }
 
-// scanned has rank 0 behave as a stranger at the port of rank 1, between two messages.
+// scanned makes rank 0 behave as a port scanner at the port of rank 1, between two messages.
 func scanned(w *runtime.World) error {
 	c := w.Comm()
 	if c.Rank() == 1 {
@@ -176,7 +176,7 @@ func scanned(w *runtime.World) error {
 		if err != nil {
 			return err
 		}
-		// It may be dropped while it speaks.
+		// The connection may be dropped while it is written to.
 		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: gorun\r\n\r\n")
 		if n, _ := io.Copy(io.Discard, conn); n != 0 {
 			return fmt.Errorf("%d bytes were answered", n)
@@ -188,7 +188,7 @@ func scanned(w *runtime.World) error {
 	return runtime.Send(c, []int{1}, 1, 1)
 }
 
-// TestStrangersAtThePortOfARank: the job runs on, and says so once.
+// TestStrangersAtThePortOfARank: the job runs on, and logs the stranger once.
 func TestStrangersAtThePortOfARank(t *testing.T) {
 	r := launch(t, 2, "scanned", "-transport", "rdma")
 	require.Zero(t, r.code, r.errors)

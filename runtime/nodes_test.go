@@ -26,7 +26,7 @@ func onNodes(t *testing.T) []string {
 	return []string{"-host", "h1:2,h2:2", "-rsh", rsh}
 }
 
-// talkOnNodes exchanges messages within the nodes, and tries to between them.
+// talkOnNodes exchanges messages within the nodes, and attempts to between them.
 func talkOnNodes(w *runtime.World) error {
 	c := w.Comm()
 	mine := [][]int{{0, 1, 4, 5}, {2, 3}}[w.NodeRank()]
@@ -76,8 +76,8 @@ func TestSeveralNodesWithoutANetwork(t *testing.T) {
 	}
 }
 
-// dieOnNodes makes a rank of each node disappear before it joins, and the others
-// go on.
+// dieOnNodes makes a rank of each node end before it joins, and the others
+// continue.
 func dieOnNodes() {
 	switch os.Getenv("GORUN_RANK") {
 	case "1", "2":

@@ -52,7 +52,7 @@ func TestMatchedProbes(t *testing.T) {
 }
 
 // MPICH's pt2pt/mprobe.c again, with the message of ProcNull.
-func TestMatchedProbeOfNobody(t *testing.T) {
+func TestMatchedProbeOfProcNull(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		m, err := runtime.Mprobe(c, runtime.ProcNull, 3)
 		require.NoError(t, err)

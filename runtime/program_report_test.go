@@ -22,7 +22,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// waitForTheNext is a circle in which everybody waits, and says so.
+// waitForTheNext makes every rank wait for the next one, after a line of output.
 func waitForTheNext(w *runtime.World) error {
 	c := w.Comm()
 	fmt.Fprintln(os.Stdout, "joined")
@@ -34,7 +34,7 @@ func waitForTheNext(w *runtime.World) error {
 	return err
 }
 
-// leaveWithoutAWord has rank 1 end while rank 0 waits for it.
+// leaveWithoutAWord makes rank 1 end while rank 0 waits for it.
 func leaveWithoutAWord(w *runtime.World) error {
 	if w.Rank() == 1 {
 		go sayWhenBlocked("runtime.(*World).Close(", "bootstrap.(*Session).Fence(")
@@ -60,7 +60,7 @@ func sayWhenBlocked(caller, function string) {
 }
 
 // dumpOf starts a program, sends SIGQUIT to gorun when all ranks are blocked, and
-// returns what gorun prints until it is told to end, after a line that contains last.
+// returns what gorun prints before it is ended, after a line that contains last.
 func dumpOf(t *testing.T, ranks int, program, last string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -111,7 +111,7 @@ func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 	require.Regexp(t, want, dump)
 }
 
-// The report of a job has what its ranks were doing when its time was over.
+// The report of a job that was ended by its timeout contains what its ranks were doing.
 func TestReportHasWhatRanksWaitedFor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	r := launch(t, 2, "leave", "-timeout", "1s", "-report", name)
@@ -131,7 +131,7 @@ func TestReportHasWhatRanksWaitedFor(t *testing.T) {
 	require.True(t, report.Ranks[1].Doing.Finished)
 }
 
-// A rank that has finished says so: it is why others wait for ever.
+// The report of a rank that has finished says that: others may wait for it for ever.
 func TestDumpNamesARankThatHasFinished(t *testing.T) {
 	dump := dumpOf(t, 2, "leave", "has left its program")
 	require.Regexp(t, `(?m)^gorun: rank 0 of 2, process \d+: 1 waiting\ngorun: {3}receive, rank 1, tag 0, world, 8 bytes`, dump)
@@ -139,7 +139,8 @@ func TestDumpNamesARankThatHasFinished(t *testing.T) {
 	require.Contains(t, dump, "gorun: rank 1 has left its program, and rank 0 waits for it\n")
 }
 
-// SIGQUIT shows what the rank waits for and ends nothing; two in a row are Go's.
+// SIGQUIT shows what the rank waits for and ends nothing; the second of two in a row is
+// handled by Go.
 func TestQuitSignal(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

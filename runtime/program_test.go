@@ -18,7 +18,7 @@ import (
 // the tests.
 const envProgram = "GORUN_TEST_PROGRAM"
 
-// programs are what such processes run.
+// programs are the programs of such processes.
 var programs = map[string]func(){
 	"greet":   func() { runtime.Main(greet) },
 	"fail":    func() { runtime.Main(fail) },
@@ -33,7 +33,7 @@ var programs = map[string]func(){
 	"init":    initTwice,
 	"all":     func() { runtime.Main(hearFromAll) },
 	"circle":  func() { runtime.Main(passOn) },
-	"crowd":   func() { runtime.Main(greetEverybody) },
+	"crowd":   func() { runtime.Main(greetAll) },
 	"nodes":   func() { runtime.Main(talkOnNodes) },
 	"fewer":   dieOnNodes,
 	"cross":   func() { runtime.Main(crossNodes) },
@@ -69,7 +69,7 @@ func finish(t *testing.T, env []string, command ...string) result {
 	return result{r.Code, r.Out, r.Errors}
 }
 
-// Processes that another launcher started say once that each is a world of its own.
+// Processes that another launcher started report once that each is a world of its own.
 func TestForeignLauncherIsNamed(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestMainEndsWithOneAfterAnError(t *testing.T) {
 }
 
 // breakAsRankTwo breaks a communicator whose ranks are in another order than the world's,
-// and lives for a while.
+// and continues for a while.
 func breakAsRankTwo(w *runtime.World) error {
 	c, err := w.Comm().Split(0, -w.Rank())
 	if err != nil {
@@ -152,7 +152,7 @@ func breakAsRankTwo(w *runtime.World) error {
 		c.Break(errors.New("no luck today"))
 	}
 	_, err = runtime.Recv(c, make([]int, 1), (c.Rank()+1)%c.Size(), 0)
-	for w.Rank() == 2 && !errors.Is(err, runtime.ErrAborted) && err != nil { // until it is told to end
+	for w.Rank() == 2 && !errors.Is(err, runtime.ErrAborted) && err != nil { // until it gets a signal to end
 		_, err = runtime.Recv(w.Comm(), make([]int, 1), 0, 0)
 	}
 	return err
@@ -196,7 +196,7 @@ func panicOrGoOn(w *runtime.World) error {
 	return err
 }
 
-// A panic is a failure of its rank like others, where the survivors go on.
+// If survivors continue, a panic is a failure of its rank like others.
 func TestPanicOfARankLeavesTheSurvivors(t *testing.T) {
 	r := launch(t, 3, "outlive", "-on-failure", "continue")
 	require.Equal(t, 2, r.code, r.errors)
@@ -283,7 +283,7 @@ func TestAllSizesBetweenProcesses(t *testing.T) {
 	}
 }
 
-// initTwice joins by Init, and shows that a process joins once.
+// initTwice joins by Init, and checks that a process joins once.
 func initTwice() {
 	w, err := runtime.Init()
 	if err != nil {

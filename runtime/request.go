@@ -17,7 +17,7 @@ import (
 // each time.
 type Request struct {
 	comm *Comm
-	// rest is what is left to do at the end of the operation; mostly nil.
+	// rest is the work left at the end of the operation; mostly nil.
 	rest *rest
 	// operation is the engine's, zero if there is none. Its Unit is the size of an element
 	// in bytes, sendUnit for a send.
@@ -37,8 +37,8 @@ type rest struct {
 	err     error
 }
 
-// nobody is the rest of an operation with ProcNull, which has no peer.
-var nobody = new(rest)
+// nullRest is the rest of an operation with ProcNull, which has no peer.
+var nullRest = new(rest)
 
 // failedRequest is an operation that could not be started.
 func failedRequest(err error) Request { return Request{rest: &rest{err: err}} }
@@ -48,7 +48,7 @@ func unstarted(err error) Request {
 	if err != nil {
 		return failedRequest(err)
 	}
-	return Request{rest: nobody}
+	return Request{rest: nullRest}
 }
 
 // zero reports whether r is the zero Request.
@@ -73,7 +73,7 @@ func (r Request) Wait() (Status, error) {
 	ctx := r.comm.ctx
 	if r.task() != nil {
 		if err := r.comm.engine.Inline("wait"); err != nil && !r.operation.Look() {
-			return emptyStatus, err // and the request goes on
+			return emptyStatus, err // the request continues
 		}
 		ctx = nil // it has a context of its own
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// MPICH's pt2pt/waittestnull.c and pt2pt/waitany_null.c: to wait for nothing is to be
-// done at once.
+// MPICH's pt2pt/waittestnull.c and pt2pt/waitany_null.c: a wait for no request ends at
+// once.
 func TestWaitForNothing(t *testing.T) {
 	local(t, 1, func(*runtime.Comm) {
 		var none, other runtime.Request
@@ -85,8 +85,8 @@ func TestDroppedSendArrives(t *testing.T) {
 	})
 }
 
-// MPICH's pt2pt/cancelanysrc.c: a canceled receive from anybody takes nothing from
-// the one after it.
+// MPICH's pt2pt/cancelanysrc.c: a canceled receive from any source takes no message
+// from the next one.
 func TestCanceledReceiveTakesNothing(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {
 		if c.Rank() == 0 {

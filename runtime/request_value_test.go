@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// A result is taken once, also by copies, and what was taken stays away from the
-// operation that uses the same record next.
+// A result is returned once, also to copies of the request, and an old request does not
+// affect the next operation with the same record.
 func TestResultIsTakenOnce(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		got := make([]int, 2)
@@ -152,7 +152,7 @@ func TestEarlyRequests(t *testing.T) {
 	})
 }
 
-// Nothing keeps the memory of a request that was dropped, once it is complete.
+// The memory of a dropped request is freed when it is complete.
 func TestDroppedRequestIsCollected(t *testing.T) {
 	local(t, 1, func(c *runtime.Comm) {
 		freed := make(chan struct{})

@@ -45,7 +45,7 @@ type Shared struct {
 // sharedLayout says what a part is made of. Every group begins a cache line.
 //
 //	offset        bytes            what                              in the part of
-//	0             bytesPerRank     the members' data                 everybody
+//	0             bytesPerRank     the members' data                 all members
 //	sleepers      8                ranks that may sleep              the first on the node
 //	asleep        8 per 64 members which ranks these are             the first on the node
 //	gone          8 per 64 members that will not use the part again  all members

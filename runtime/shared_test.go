@@ -31,7 +31,7 @@ func TestSharedPartsAreOneMemory(t *testing.T) {
 					require.Len(t, s.Part(r), 100)
 					require.Equal(t, 100, cap(s.Part(r)), "the control words are not the user's")
 				}
-				// Everyone writes to its part and says so in everyone's word.
+				// Every member writes to its part and then sets a word in each part.
 				mine := runtime.SharedView[uint16](s.Part(c.Rank())[64:])
 				require.Len(t, mine, 18)
 				mine[17] = uint16(1000 + c.Rank())

@@ -1,8 +1,7 @@
 package runtime
 
 import (
-	"net/netip"
-
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/internal/localjob"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport"
@@ -69,7 +68,6 @@ func newSimulatedFabric(n localjob.Network, rank int) *simulatedFabric {
 }
 
 func (f *simulatedFabric) way() transport.Transport { return f.transport }
-func (f *simulatedFabric) Address() netip.AddrPort  { return netip.AddrPort{} }
-func (f *simulatedFabric) provider() string         { return f.transport.Name() }
+func (f *simulatedFabric) fill(*bootstrap.Card)     {}
 func (f *simulatedFabric) Known(int) bool           { return true }
 func (f *simulatedFabric) Explain(peer int) string  { return f.network.Explain(f.rank, peer) }

@@ -101,8 +101,7 @@ const (
 // giveUp breaks the communicator after a collective operation failed.
 func (c *Comm) giveUp(op string, err error) error {
 	c.Break(fmt.Errorf("%s: %w", op, err))
-	var lost *PeerError
-	if errors.As(err, &lost) {
+	if _, ok := errors.AsType[*PeerError](err); ok {
 		err = lossBesides(err, c.Err())
 	}
 	return callsite.At(fmt.Errorf("%s on %s: %w", op, c.core.name, err))

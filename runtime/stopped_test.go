@@ -29,7 +29,7 @@ func init() {
 	}
 }
 
-// tee makes what is written to standard error readable for the program itself, too.
+// tee makes the program's output to standard error readable by itself, too.
 func tee() <-chan string {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -47,8 +47,8 @@ func tee() <-chan string {
 	return lines
 }
 
-// waitForStopped has rank 0 send its first message to rank 1, which is stopped, and let
-// that go on when it was said often enough that it does not answer.
+// waitForStopped makes rank 0 send its first message to rank 1, which is stopped, and
+// continue rank 1 after some log lines that it does not answer.
 func waitForStopped(w *runtime.World, lines <-chan string) error {
 	c, word := w.Comm(), []int{42}
 	if c.Rank() == 1 {
@@ -102,8 +102,8 @@ func waitForStopped(w *runtime.World, lines <-chan string) error {
 	return nil
 }
 
-// TestStoppedRankIsWaitedFor: a rank that a debugger, or a user, stops before anybody
-// has spoken to it is not lost, and a rank that waits for it reports so.
+// TestStoppedRankIsWaitedFor: a rank that a debugger, or a user, stops before its
+// first connection is not lost, and a rank that waits for it reports that.
 func TestStoppedRankIsWaitedFor(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "pid")
 	require.NoError(t, unix.Mkfifo(fifo, 0o600))

@@ -116,7 +116,7 @@ func scatter[T any](buf []T, s Strided, from []T) {
 	}
 }
 
-// strides is what is left to do when a strided operation ends.
+// strides is the work left when a strided operation ends.
 type strides struct {
 	packed *space
 	// unpack distributes the first n bytes of packed; nil for sends.

@@ -23,7 +23,7 @@ const unexpectedEach = 8 << 10
 // envUnexpected says how many messages there are.
 const envUnexpected = "GORUN_TEST_UNEXPECTED"
 
-// unexpected has rank 1 flood rank 0, which receives the messages when all have reached
+// unexpected makes rank 1 flood rank 0, which receives the messages when all have reached
 // it. Rank 0 prints by how much its heap had grown at most, in bytes.
 func unexpected(w *runtime.World) error {
 	messages, err := strconv.Atoi(os.Getenv(envUnexpected))

@@ -63,7 +63,7 @@ type World struct {
 // newWorld connects a rank with the others of its node. peers are the world ranks
 // of the local ranks, nil when they are the same; secret is that of the job. local
 // is the job of Local, else nil.
-func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret []byte, local *localJob) (*World, error) {
+func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
 	w := &World{job: job, local: local, stop: func() {}, reports: newReports()}
 	t, err := shm.New(node, shm.Config{
 		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0",
@@ -85,7 +85,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		w.job.Nodes, w.job.NodeRank = job.Size, job.Rank
 	}
 	t.Settle()
-	w.memory = newMemory(t, job.Rank, !node.Local(), setting(envDebug) == "1")
+	w.memory = newMemory(t, w.network.arena(t.Arena()), job.Rank, !node.Local(), setting(envDebug) == "1")
 	w.engine, err = engine.New(engine.Config{
 		Rank: job.Rank, Size: job.Size,
 		Route:      w.route,
@@ -186,7 +186,7 @@ func (w *World) Close() error {
 	return w.closeErr
 }
 
-// leave is Close, once. The engine goes on serving the peers until all are here.
+// leave is Close, once. The engine continues to serve the peers until all are here.
 func (w *World) leave() error {
 	var err error
 	w.leaving.Store(true)

@@ -54,7 +54,7 @@ func TestChannelSleeperSleepsAsLongAsItIsTold(t *testing.T) {
 	})
 }
 
-// A ring wakes all who sleep, with an end of their sleep or without, and does so again.
+// A ring wakes all sleepers, with and without a deadline, and so does the next one.
 func TestChannelSleeperRingWakesEverySleeper(t *testing.T) {
 	for _, nanos := range []int64{-1, int64(time.Hour)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestChannelSleeperRingWakesEverySleeper(t *testing.T) {
 				s.Ring()
 				synctest.Wait()
 				require.Len(t, woken, 4)
-				s.Ring() // nobody sleeps
+				s.Ring() // no goroutine sleeps
 			}
 			require.Zero(t, time.Since(start))
 		})

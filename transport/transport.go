@@ -14,7 +14,7 @@ type Caps struct {
 	// MaxEager is the largest payload in bytes that Send accepts.
 	MaxEager int
 	// EagerBest is the largest payload in bytes for which Send is the fastest
-	// way; above it the engine prefers a rendezvous when Get or Put can be had.
+	// way; above it the engine prefers a rendezvous if Get or Put works.
 	EagerBest int
 	// Get says that exposed memory of the peer can be read.
 	Get bool
@@ -92,7 +92,9 @@ type Transport interface {
 	// Disarm takes Arm back. It may be called when nothing is armed.
 	Disarm()
 	// Expose makes b accessible to peers for what access says; any other operation on it
-	// ends with ErrBadKey and touches nothing. The caller keeps b alive until Conceal.
+	// ends with ErrBadKey and touches nothing, except that memory of an arena may be open to
+	// its peers as a whole. The caller keeps b alive until Conceal and, with AccessRead alone,
+	// does not change it: peers may read a copy.
 	Expose(b []byte, access Access) (Key, error)
 	// Conceal ends an Expose. On return no peer touches the memory any more, or
 	// the error says why that cannot be known.

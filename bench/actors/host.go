@@ -14,7 +14,8 @@ import (
 // record is a plain message of 64 bytes.
 type record [8]int64
 
-// count asks a counter to answer when it has got so many messages since the last.
+// count asks a counter to answer when it has received Expect messages since its last
+// answer.
 type count struct{ Expect int64 }
 
 // crowd asks a conductor for actors that do nothing, or that send.
@@ -72,7 +73,7 @@ func (r *returner) Receive(c actor.Context) {
 	}
 }
 
-// counter counts messages, and answers when so many have come as are expected.
+// counter counts messages, and answers when the expected number has arrived.
 type counter struct {
 	got    int64
 	expect int64
@@ -128,7 +129,7 @@ func (f *founder) Receive(c actor.Context) {
 	}
 }
 
-// burst tells an actor to send so many messages to another.
+// burst tells an actor to send each messages to another one.
 type burst struct {
 	to   *actor.PID
 	each int64

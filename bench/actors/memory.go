@@ -55,7 +55,7 @@ func (b *bench) memoryOfLink() (float64, error) {
 	})
 }
 
-// acquaint has rank 1 make actors, tells each something, and returns how much
+// acquaint makes rank 1 spawn actors, sends each a message, and returns how much
 // that adds for each to what is used.
 func (b *bench) acquaint(used func() (int64, error)) (float64, error) {
 	n := b.times(4000)

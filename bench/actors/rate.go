@@ -27,13 +27,13 @@ func (b *bench) tellMany(peer *actor.PID, m any, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds() / 1e6, err
 }
 
-// counted waits until a counter has got n messages.
+// counted waits until a counter has received n messages.
 func (b *bench) counted(peer *actor.PID, n int) error {
 	_, err := b.s.Root.RequestFuture(peer, &count{int64(n)}, patience).Result()
 	return err
 }
 
-// message returns a Message of so many bytes in memory of the arena.
+// message returns a Message of the given length in memory of the arena.
 func (b *bench) message(bytes int) (*runtime.Message, error) {
 	buf, err := runtime.Alloc[byte](b.w, bytes)
 	if err != nil {
@@ -88,8 +88,8 @@ const (
 	window  = 64
 )
 
-// order tells rank 1 how many windows of messages of which size it is to receive;
-// none ends it.
+// order tells rank 1 how many windows of messages to receive, and the size of a message.
+// An order of no windows ends its part.
 type order struct{ Windows, Bytes int64 }
 
 // isends measures the rate of messages without actors, for comparison, in millions

@@ -16,8 +16,8 @@ func main() {
 }
 
 // run does the part of one rank. In a round trip each rank sends and receives
-// one message, so the mallocs of both over the round trips and 2 is the number
-// of allocations per message.
+// one message, so the number of allocations per message is the mallocs of both,
+// divided by twice the number of round trips.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	table, err := osu.NewTable(w, o, "Allocations")
@@ -26,25 +26,20 @@ func run(w *runtime.World, o *osu.Options) error {
 	}
 	peer := 1 - c.Rank()
 	s, r := make([]byte, o.Largest()), make([]byte, o.Largest())
-	for _, size := range o.Sizes {
+	return table.Rows(func(size int) ([]float64, error) {
 		timed, warmup := o.Loops(size)
 		if _, err := osu.PingPong(c, peer, c.Rank() == 0, s[:size], r[:size], warmup, 0); err != nil {
-			return err
+			return nil, err
 		}
 		before := mallocs()
 		if _, err := osu.PingPong(c, peer, c.Rank() == 0, s[:size], r[:size], timed, 0); err != nil {
-			return err
+			return nil, err
 		}
 		var theirs [1]uint64
 		mine := [1]uint64{mallocs() - before}
-		if _, err := runtime.SendRecv(c, mine[:], peer, 1, theirs[:], peer, 1); err != nil {
-			return err
-		}
-		if err := table.Row(size, float64(mine[0]+theirs[0])/float64(2*timed)); err != nil {
-			return err
-		}
-	}
-	return table.Close()
+		_, err := runtime.SendRecv(c, mine[:], peer, 1, theirs[:], peer, 1)
+		return []float64{float64(mine[0]+theirs[0]) / float64(2*timed)}, err
+	})
 }
 
 // mallocs returns the number of heap objects allocated so far.

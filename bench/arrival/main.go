@@ -6,8 +6,8 @@
 //	gorun -host a:2,b:2 -rsh "env GORUN_HOSTID=%h" -np 4 ./bench/arrival -busy 1
 //
 // Rank 0 receives from any source. The last rank sends to it now and then. Rank 1 sends
-// all the time, -busy messages before it waits for an answer: 1 is a ping-pong, 64 a flood,
-// 0 none.
+// without pause and waits for an answer after every -busy messages: 1 is a ping-pong, 64 a
+// flood; with 0 it sends nothing.
 package main
 
 import (
@@ -25,7 +25,7 @@ const (
 	tagHello  = 1 // the last rank has started
 	tagTimed  = 2 // when it was sent, in nanoseconds
 	tagBusy   = 3 // the neighbour's
-	tagAnswer = 4 // to the neighbour: 1 to go on, 0 to end
+	tagAnswer = 4 // to the neighbour: 1 to continue, 0 to end
 )
 
 // pause is between two messages that are timed.
@@ -59,10 +59,7 @@ func run(w *runtime.World, o *osu.Options) error {
 		}
 		times = times[warmup:]
 		slices.Sort(times)
-		if err := table.Row(8, osu.Micros(times[len(times)/2]), osu.Micros(times[len(times)*9/10])); err != nil {
-			return err
-		}
-		return table.Close()
+		return table.Only(8, osu.Micros(times[len(times)/2]), osu.Micros(times[len(times)*9/10]))
 	case 1:
 		return distract(c)
 	case c.Size() - 1:
@@ -103,7 +100,7 @@ func receive(c *runtime.Comm, n int) ([]time.Duration, error) {
 	return times, finish(c)
 }
 
-// finish ends the neighbour's part: two windows of its messages may still arrive.
+// finish ends the neighbour's part. Up to two windows of its messages are not received.
 func finish(c *runtime.Comm) error {
 	if *busy == 0 {
 		return nil
@@ -116,7 +113,7 @@ func answer(c *runtime.Comm, word int64) error {
 	return runtime.Send(c, []int64{word}, 1, tagAnswer)
 }
 
-// distract is the part of rank 1. It is a window ahead of the answers.
+// distract is the part of rank 1: windows of -busy messages, with an answer to each.
 func distract(c *runtime.Comm) error {
 	var word [1]int64
 	for goOn := *busy > 0; goOn; goOn = word[0] == 1 {

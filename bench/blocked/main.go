@@ -24,7 +24,7 @@ func main() {
 	o.Main(2, func(w *runtime.World, o *osu.Options) error { return run(w, o, *wait) })
 }
 
-// run does the part of one rank: rank 0 is silent for a while, rank 1 waits for
+// run does the part of one rank: rank 0 sends nothing for a while, rank 1 waits for
 // it and reports.
 func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 	c := w.Comm()
@@ -55,10 +55,7 @@ func run(w *runtime.World, o *osu.Options, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := table.Row(8, share[0]); err != nil {
-		return err
-	}
-	return table.Close()
+	return table.Only(8, share[0])
 }
 
 // processorTime returns the time this process has spent on processors.

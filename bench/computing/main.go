@@ -34,24 +34,21 @@ func run(w *runtime.World, o *osu.Options, compute time.Duration) error {
 	if err != nil {
 		return err
 	}
-	for _, size := range o.Sizes {
+	return table.Rows(func(size int) ([]float64, error) {
 		timed, warmup := o.Loops(size)
-		var sum [2]float64
+		mean := make([]float64, 2)
 		for i := range warmup + timed {
 			times, err := once(c, slice[:size], compute)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if i >= warmup {
-				sum[0] += times[0]
-				sum[1] += times[1]
+				mean[0] += times[0] / float64(timed)
+				mean[1] += times[1] / float64(timed)
 			}
 		}
-		if err := table.Row(size, sum[0]/float64(timed), sum[1]/float64(timed)); err != nil {
-			return err
-		}
-	}
-	return table.Close()
+		return mean, nil
+	})
 }
 
 // once does one send. At rank 0 it returns the times of the send and of the

@@ -57,10 +57,7 @@ func run(w *runtime.World, o *osu.Options) error {
 			times[i] = append(times[i], took)
 		}
 	}
-	if err := table.Row(len(message), osu.Micros(median(times[0])), osu.Micros(median(times[1]))); err != nil {
-		return err
-	}
-	return table.Close()
+	return table.Only(len(message), osu.Micros(median(times[0])), osu.Micros(median(times[1])))
 }
 
 // serve is the part of the ranks that are measured.

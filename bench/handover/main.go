@@ -33,21 +33,15 @@ func run(w *runtime.World, o *osu.Options) error {
 	if err != nil || c.Rank() > 1 {
 		return err
 	}
-	for _, size := range o.Sizes {
+	return table.Rows(func(size int) ([]float64, error) {
 		touch, err := touchAndRead(w, size)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		timed, warmup := o.Loops(size)
 		oneWay, err := pingPong(w, size, timed, warmup)
-		if err != nil {
-			return err
-		}
-		if err := table.Row(size, oneWay, touch[0], touch[1], touch[2]); err != nil {
-			return err
-		}
-	}
-	return table.Close()
+		return append([]float64{oneWay}, touch[:]...), err
+	})
 }
 
 // pingPong returns the time of one way in microseconds. Each rank gives away a

@@ -5,7 +5,7 @@
 //
 // With -pairs all ranks take part, rank i with rank i+N/2 (osu_multi_lat). With -heard N
 // ranks 0 and 1 first receive a message from each of that many other ranks, which then
-// block in a receive: this shows the cost of peers that have sent before and are silent
+// block in a receive: this shows the cost of peers that have sent before and now send nothing
 // now.
 package main
 

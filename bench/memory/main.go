@@ -17,7 +17,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The all-to-all: words per block, and rounds unless -i says so. A pair that has
+// The all-to-all: words per block, and rounds unless -i is given. A pair that has
 // exchanged some messages may get a ring of its own.
 const (
 	blockWords = 16
@@ -70,10 +70,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	if err != nil {
 		return err
 	}
-	if err := table.Row(0, values...); err != nil {
-		return err
-	}
-	return table.Close()
+	return table.Only(0, values...)
 }
 
 // exchange does the all-to-alls and checks the last.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What cannot be fetched is one line that names the peer.
+// A peer that cannot be fetched gets one line with its name.
 func TestBuildWithoutNetwork(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -35,8 +35,8 @@ func TestBuildTellsVersions(t *testing.T) {
 	require.Empty(t, s.version(dir))
 }
 
-// Launchers tell their version in words of their own; one of them refuses root without
-// its environment.
+// Launchers print their version in different forms; one of them refuses root without its
+// environment.
 func TestVersionOfLaunchers(t *testing.T) {
 	launcher := filepath.Join(t.TempDir(), "mpirun")
 	for said, want := range map[string]string{

@@ -129,7 +129,7 @@ func compare(ctx context.Context, o *options) error {
 		}
 		stopped := c.run(ctx)
 		if o.resume {
-			c.plan = p // what is there of other rows is reported, too
+			c.plan = p // stored results of other rows are reported, too
 		} else if stopped != nil {
 			return stopped // results of an interrupted run do not replace complete ones
 		}

@@ -19,14 +19,14 @@ const (
 func actorPlan() plan {
 	once, few := []string{"-rounds", "1"}, []string{"-scale", "0.01"}
 	measurements := []measurement{
-		{key: onNode, program: "actors", ranks: 2, bound: true, named: true, alone: true, args: once, quick: few, timeout: timeoutActors},
+		{key: onNode, program: "actors", ranks: 2, bound: true, named: true, alone: true, ours: once, quick: few, timeout: timeoutActors},
 		{
 			key: overTCP, program: "actors", ranks: 2, bound: true, named: true, network: true, partners: []string{protoactor, netRPC},
-			args: once, quick: few, timeout: timeoutActors,
+			ours: once, quick: few, timeout: timeoutActors,
 		},
 		{
 			key: within, program: "actors", ranks: 1, named: true, partners: []string{protoactor},
-			args: append([]string{"-local"}, once...), quick: few, timeout: timeoutActors,
+			args: []string{"-local"}, ours: once, quick: few, timeout: timeoutActors,
 		},
 	}
 	return plan{

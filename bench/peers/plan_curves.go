@@ -2,14 +2,14 @@ package main
 
 // curve is a picture of something over the size of a message.
 type curve struct {
-	name         string // of the picture's file
+	name         string // of the file of the picture
 	title        string
 	unit         string
 	measurements []string // keys; of each some of the sizes
 }
 
-// Counts of the curves, by what a message or a window of 64 takes. Half of them and
-// more are not timed, so that the first sizes do not show what starts with a process.
+// Counts of the curves, chosen by the duration of a message or of a window of 64. Half of
+// them or more are warm-up, so that the first sizes do not contain the start of a process.
 var (
 	curveShort       = []string{"-m", "1:8K", "-i", "20000", "-x", "20000"}
 	curveLong        = []string{"-m", "16K:4M", "-i", "1000", "-x", "1000"}

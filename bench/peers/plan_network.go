@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// rawTCP is the program that measures TCP itself: what it prints is not of gorun's
-// messages.
+// rawTCP is the program that measures TCP itself, without gorun's messages.
 const rawTCP = "rawtcp"
 
 // timeoutNetwork is for the runs over loopback.
 const timeoutNetwork = 60 * time.Second
 
 // Counts for messages that take microseconds each, and for windows of 64 of them:
-// some tenths of a second, after as much that is not timed, in which TCP's buffers
+// some tenths of a second, after a warm-up of the same length, in which TCP's buffers
 // grow.
 var (
 	netWarm    = []string{"-i", "20000", "-x", "10000"}

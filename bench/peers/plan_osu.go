@@ -59,7 +59,7 @@ func (p *plan) addPoints(ranks int) {
 }
 
 // addWritten adds collectives of which every rank writes its buffer before each call:
-// buffers that never change stay in the caches of those who read them.
+// buffers that never change stay in the caches of their readers.
 func (p *plan) addWritten() {
 	for _, operation := range osuOperations {
 		for _, size := range []int{64 * kib, mib} {

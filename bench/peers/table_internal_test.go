@@ -84,7 +84,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// What is missing or fails is said.
+// The report lists missing systems and failed measurements.
 func TestProblems(t *testing.T) {
 	c := fabricated()
 	c.measurements = []measurement{{key: "latency"}}
@@ -127,11 +127,10 @@ func TestReportWritesEverything(t *testing.T) {
 	decodePicture(t, filepath.Join(out, "latency.png"))
 	require.NoFileExists(t, filepath.Join(out, "bandwidth.png"), "there were no figures")
 
-	require.NoError(t, c.report(""), "what is not whole is printed alone")
+	require.NoError(t, c.report(""), "an incomplete report is printed, not stored")
 }
 
-// The summary inverts the ratios of which higher ones are better, and leaves out rows
-// without figures.
+// The summary inverts ratios for which higher is better, and omits rows without figures.
 func TestSummary(t *testing.T) {
 	lines := []line{
 		{Ratio: 0.5, Verdict: attained},

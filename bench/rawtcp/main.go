@@ -48,23 +48,17 @@ func run(w *runtime.World, o *osu.Options) error {
 		return err
 	}
 	memory := make([]byte, o.Largest())
-	for _, size := range o.Sizes {
+	return table.Rows(func(size int) ([]float64, error) {
 		if size == 0 {
-			return errors.New("no byte is no message to TCP")
+			return nil, errors.New("no byte is no message to TCP")
 		}
 		timed, warmup := o.Loops(size)
 		if *stream && o.Iterations == 0 {
 			timed, warmup = timed/100, max(1, warmup/100)
 		}
 		value, err := measure(s, c.Rank() == 0, memory[:size], timed, warmup)
-		if err != nil {
-			return err
-		}
-		if err := table.Row(size, value); err != nil {
-			return err
-		}
-	}
-	return table.Close()
+		return []float64{value}, err
+	})
 }
 
 // connect connects the two ranks.

@@ -14,30 +14,66 @@ import (
 // TestAdapter runs whole jobs over the kernel's RDMA adapters, in a guest machine.
 func TestAdapter(t *testing.T) {
 	share := t.TempDir()
-	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 5 * time.Minute})
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 8 * time.Minute})
 	t.Setenv("CGO_ENABLED", "0")
-	require.NoError(t, launch.Install(filepath.Join("..", ".."), share, nil, "cmd/gorun", "examples/ring", "examples/heat", "examples/kvstore"))
+	require.NoError(t, launch.Install(filepath.Join("..", ".."), share, nil, "cmd/gorun", "examples/ring", "examples/heat", "examples/kvstore", "bench/npb", "bench/loss"))
 	for _, job := range []struct{ name, command, want string }{
 		{"rxe, ring", "-np 2 -rdma-device rxe_dummy0 -explain ./ring", "rdma by kernel on rxe_dummy0"},
 		{"rxe by its address, heat", "-np 4 -rdma-device 10.9.0.1 ./heat -steps 40", "residual 1.349e-02"},
+		{"rxe, conjugate gradient, 2 ranks", "-np 2 -rdma-device rxe_dummy0 ./npb -kernel cg -class S", "VERIFICATION SUCCESSFUL"},
 		{"rxe, actors", "-np 2 -rdma-device rxe_dummy0 ./kvstore", "50 counters, sum 2000"},
 		{"siw, ring", "-np 2 -rdma-device siw_dummy1 -explain ./ring", "rdma by kernel on siw_dummy1"},
 		{"siw by its interface, heat", "-np 4 -rdma-device dummy1 ./heat -steps 40", "residual 1.349e-02"},
+		{"siw, conjugate gradient, 2 ranks", "-np 2 -rdma-device siw_dummy1 ./npb -kernel cg -class S", "VERIFICATION SUCCESSFUL"},
+		{"siw, conjugate gradient, 4 ranks", "-np 4 -rdma-device siw_dummy1 ./npb -kernel cg -class S", "VERIFICATION SUCCESSFUL"},
 		{"siw, actors", "-np 2 -rdma-device siw_dummy1 ./kvstore", "50 counters, sum 2000"},
 	} {
 		t.Run(job.name, func(t *testing.T) {
-			out, status, err := g.Run("HOME=/tmp ./gorun -transport rdma -timeout 60s " + job.command)
+			out, status, err := g.Run("HOME=/tmp ./gorun -transport rdma -timeout 120s " + job.command)
 			require.NoError(t, err)
 			require.Zero(t, status, out)
 			require.Contains(t, out, job.want)
 		})
 	}
+	t.Run("no message comes without a receive", func(t *testing.T) {
+		out, status, err := g.Run("cd /sys/class/infiniband/rxe_dummy0/ports/1/hw_counters && cat rcvd_rnr_err send_rnr_err retry_rnr_exceeded_err")
+		require.NoError(t, err)
+		require.Zero(t, status, out)
+		require.Equal(t, "0\n0\n0\n", out)
+	})
+	// Not over rxe, where under emulation a rank may have read all when the word of its first
+	// bytes arrives.
+	t.Run("siw, a rank is killed that others read from", func(t *testing.T) { rankIsKilled(t, g, "siw_dummy1") })
 	t.Run("no such device", func(t *testing.T) {
 		out, status, err := g.Run("HOME=/tmp ./gorun -transport rdma -np 2 -rdma-device mlx5_0 ./ring")
 		require.NoError(t, err)
 		require.Equal(t, 1, status, out)
 		require.Contains(t, out, "device mlx5_0: no such RDMA device; there is rxe_dummy0, siw_dummy1")
 	})
+}
+
+// rankIsKilled runs a job in which rank 1 is killed while others read from its memory. They are
+// notified of that rank's loss, and nothing is left of any.
+func rankIsKilled(t *testing.T, g *rdmavm.Guest, device string) {
+	t.Helper()
+	for onFailure, want := range map[string]string{
+		"continue": "was killed by SIGKILL (signal 9, killed); the others go on", "kill": "was killed by SIGKILL (signal 9, killed)",
+	} {
+		out, status, err := g.Run("HOME=/tmp ./gorun -np 3 -transport rdma -timeout 60s -rdma-device " + device + " -on-failure " + onFailure + " ./loss -reading 67108864")
+		require.NoError(t, err)
+		require.Equal(t, 128+9, status, out)
+		require.Contains(t, out, want)
+		require.Regexp(t, `first failure: rank 1 .* was killed by SIGKILL`, out)
+		if onFailure == "continue" {
+			require.Regexp(t, `(?m)^0 +\d+\.\d+$`, out, "rank 0 has heard from rank 2 that it was notified, too")
+			require.NotContains(t, out, "exited with code")
+		}
+	}
+	// What is left is the connection manager's own queue pair.
+	out, status, err := g.Run("pidof loss; rdma resource; rdma resource show qp link " + device + " | grep -v GSI; true")
+	require.NoError(t, err)
+	require.Zero(t, status, out)
+	require.Regexp(t, `^0: rxe_dummy0: pd 1 cq 1 qp 1 cm_id 0 mr 0 ctx 0 srq 0 *\n1: siw_dummy1: pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0 srq 0 *\n$`, out)
 }
 
 // TestAdapterIsNamed: the flag reaches the ranks, and what no adapter can be called is refused.

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // allowedCPUs returns the processors this process may run on, ascending.
@@ -32,25 +32,7 @@ func bindThread(cpus []int) error {
 		set.Set(c)
 	}
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("bind to processors %s: %w", cpuList(cpus), err)
+		return fmt.Errorf("bind to processors %s: %w", bootstrap.FormatRanks(cpus), err)
 	}
 	return nil
-}
-
-// cpuList formats ascending numbers as in "0-3,8".
-func cpuList(cpus []int) string {
-	var parts []string
-	for i := 0; i < len(cpus); {
-		j := i
-		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(cpus[i])
-		if j > i {
-			part += "-" + strconv.Itoa(cpus[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
 }

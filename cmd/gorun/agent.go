@@ -49,10 +49,7 @@ func runAgent(scratch string, inside bool) int {
 }
 
 func (a *agent) run(scratch string, inside bool) (int, error) {
-	id, err := newID()
-	if err != nil {
-		return exitLauncher, err
-	}
+	id := newID()
 	contain, err := newContainment(id, inside)
 	if err != nil {
 		return exitLauncher, err

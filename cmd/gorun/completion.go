@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// completion returns a script for bash that completes command lines of gorun: flags, the
-// values of those that have a few, hosts, files and directories, and then file names for
-// the program's arguments.
+// completion returns a script for bash that completes command lines of gorun: flags, their
+// values (if there are few), hosts, files and directories, and then file names for the
+// program's arguments.
 func completion() string {
 	names, valued := make([]string, 0, 2*len(flags)), make([]string, 0, 2*len(flags))
 	var values strings.Builder
@@ -53,8 +53,8 @@ func valueCompletion(f flag) string {
 	return "-W '" + strings.Join(words, " ") + "'"
 }
 
-// completionScript is the script without the flags that have a value, what to offer for
-// these, and all flags. Words are those of the line between blanks: bash itself splits at
+// completionScript is the script; its three blanks are the flags that have a value, what to
+// offer for these, and all flags. Words are those of the line between blanks: bash itself splits at
 // : and =, too.
 const completionScript = `# Completion of gorun in bash: source <(gorun -completion bash)
 _gorun() {

@@ -39,7 +39,7 @@ type containment interface {
 	prepare(attr *syscall.SysProcAttr)
 	// kill kills everything inside and returns when nothing is left.
 	kill() error
-	// remove gives back what the containment occupies; nothing is inside.
+	// remove frees the resources of the containment; no process is inside.
 	remove() error
 	// orders are the watchdog's arguments for doing both when gorun cannot.
 	orders() []string
@@ -71,13 +71,13 @@ func newContainment(id string, inside bool) (containment, error) {
 }
 
 // scan finds processes by their environment and their parent.
-type scan struct{ id string }
+type scan struct {
+	outside
+	id string
+}
 
-func (scan) name() string                 { return containScan }
-func (scan) make() error                  { return nil }
-func (scan) prepare(*syscall.SysProcAttr) {}
-func (scan) remove() error                { return nil }
-func (s scan) orders() []string           { return []string{"-job", s.id} }
+func (scan) name() string       { return containScan }
+func (s scan) orders() []string { return []string{"-job", s.id} }
 
 // kill repeats until a search finds no process: a process may fork during the search.
 func (s scan) kill() error {
@@ -97,7 +97,7 @@ func (s scan) kill() error {
 // so searches are many and cheap.
 const scanRounds = 10000
 
-var _, _, _, _ containment = (*cgroup)(nil), outside{}, namespace{}, scan{}
+var _, _, _, _ containment = (*ownCgroup)(nil), outside{}, namespace{}, scan{}
 
 // envAgent names the process that has started a rank. It is not the job's name:
 // two agents of a job may be on one machine.

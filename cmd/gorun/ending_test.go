@@ -25,8 +25,8 @@ func awaitStopped(t *testing.T, pid string) {
 	}, limit, 1)
 }
 
-// What ends a job ends a rank that is stopped, too: it is woken, not killed after the
-// grace.
+// The end of a job also ends a rank that is stopped: it is continued, not killed after the
+// grace period.
 func TestStoppedRanksEndWithTheJob(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		r := command(t, []string{"GORUN_CONTAIN=scan"}, "-np", "2", "-grace", "10m", "sh", "-c", stopped)
@@ -51,7 +51,7 @@ func TestStoppedRanksEndWithTheJob(t *testing.T) {
 	})
 }
 
-// The grace is over when it is, however often a job is told to end.
+// The grace period does not start again when a job is asked to end again.
 func TestGraceBeginsOnce(t *testing.T) {
 	r, _ := ready(t, 2, "ready", nil, []string{"-np", "2", "-grace", "200ms", "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"})
 	over, told := make(chan struct{}), make(chan struct{})
@@ -73,7 +73,7 @@ func TestGraceBeginsOnce(t *testing.T) {
 	require.Equal(t, 143, code)
 }
 
-// SIGTERM is passed on as often as it arrives, and kills no rank at once.
+// Each SIGTERM is passed on, and kills no rank at once.
 func TestSecondTermIsLikeTheFirst(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, helper([]string{"-np", "2", "-grace", "10m"}, "signals", "SIGUSR1"))
 	for range 3 {
@@ -85,7 +85,7 @@ func TestSecondTermIsLikeTheFirst(t *testing.T) {
 	require.Zero(t, r.wait(t))
 }
 
-// A signal is for all that a rank has started in its group.
+// A signal goes to all processes of a rank's group.
 func TestSignalsAreForTheGroupOfARank(t *testing.T) {
 	r, out := ready(t, 2, "ready", nil, []string{
 		"-np", "2", "sh", "-c",
@@ -106,7 +106,7 @@ func TestAbortWithoutACode(t *testing.T) {
 	}
 }
 
-// A rank that aborts the job ends by itself: the others are told to.
+// A rank that aborts the job ends by itself: gorun ends the others.
 func TestWhoAbortsIsNotTold(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, unix.Mkfifo(filepath.Join(dir, "told"), 0o600))
@@ -115,13 +115,13 @@ func TestWhoAbortsIsNotTold(t *testing.T) {
 	require.Equal(t, "user defined signal 1\n", got.out)
 }
 
-// A failure before a timeout is told, and the timeout decides.
+// A failure before a timeout is reported, and the timeout determines the exit code.
 func TestTimeoutAfterAFailure(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-on-failure", "continue", "-timeout", "1s", "sh", "-c", "[ $GORUN_RANK = 0 ] || exit 3; exec sleep 1000")
 	require.Equal(t, 124, got.code, got.err)
 }
 
-// Without its watchdog, too, gorun takes its ranks along.
+// The ranks end with gorun also without its watchdog.
 func TestRanksEndWithGorunAlone(t *testing.T) {
 	r, _ := ready(t, 2, "ready", []string{"GORUN_CONTAIN=scan"}, helper([]string{"-np", "2"}, "signals"))
 	for _, dog := range watchdogs(r.Process.Pid) {
@@ -133,7 +133,7 @@ func TestRanksEndWithGorunAlone(t *testing.T) {
 	gone(t, r)
 }
 
-// Programs that look a variable up as getenv(3) does see what was asked for.
+// Programs that look a variable up as getenv(3) does see the requested value.
 func TestVariablesAreThereOnce(t *testing.T) {
 	r := command(t, []string{"OLD=old"}, "-x", "OLD=new", "-wdir", "/", "env")
 	require.NoError(t, r.Start())
@@ -148,7 +148,7 @@ func TestVariablesAreThereOnce(t *testing.T) {
 	require.Equal(t, "/", seen["PWD"])
 }
 
-// A report that cannot take its place leaves nothing behind.
+// A report that cannot be renamed to its place leaves no file.
 func TestReportWhosePlaceIsTaken(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
 	got := gorun(t, nil, "-report", name, "mkdir", name)

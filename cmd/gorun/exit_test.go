@@ -71,7 +71,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestFollowersAreNotBlamed(t *testing.T) {
-	// The others answer the end of the job with failures of their own.
+	// The other ranks fail after the signal that ends the job.
 	got := gorun(t, nil, "-np", "8", "sh", "-c", `
 		if [ $GORUN_RANK = 5 ]; then echo broken >&2; exit 3; fi
 		trap 'echo also broken >&2; exit 4' TERM
@@ -99,8 +99,8 @@ func TestContinueKeepsTheFirstExitCode(t *testing.T) {
 	require.Contains(t, got.err, "exited with code 6; the others go on")
 }
 
-// A limit of descriptors that is too low is named, with what is needed, and so much as
-// is said to be needed is enough.
+// If the limit of descriptors is too low, the error has the limit and the need, and a limit
+// of that number is enough.
 func TestTooFewDescriptors(t *testing.T) {
 	const ranks = 30
 	limited := func(n int) result {
@@ -116,7 +116,7 @@ func TestTooFewDescriptors(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 }
 
-// TestHandledLossIsNoFailure: a rank says that the program has made up for the loss of
+// TestHandledLossIsNoFailure: a rank reports that the program has recovered from the loss of
 // another one, which then does not count. Failures from which the program has not recovered
 // do.
 func TestHandledLossIsNoFailure(t *testing.T) {
@@ -134,5 +134,5 @@ func TestHandledLossIsNoFailure(t *testing.T) {
 	require.NotContains(t, got.err, "first failure: rank 1 ")
 
 	got = gorun(t, nil, helper([]string{"-np", "3"}, "die", "1", "9", "0", "handle")...)
-	require.Equal(t, 137, got.code, "nobody goes on without it")
+	require.Equal(t, 137, got.code, "no rank goes on without it")
 }

@@ -55,13 +55,11 @@ func (f *forwarder) add(r *rank, which stream, fd int) error {
 // run starts the copying, after all pipes were added.
 func (f *forwarder) run() {
 	for _, s := range f.streams {
-		f.copying.Add(1)
-		go func() {
-			defer f.copying.Done()
+		f.copying.Go(func() {
 			f.copy(s)
 			f.conn.Send(link.KindOutputEnd, s.target.Append(nil))
 			_ = s.pipe.Close()
-		}()
+		})
 	}
 }
 

@@ -117,7 +117,7 @@ func FuzzAgentFrames(f *testing.F) {
 	})
 }
 
-// What no agent of gorun's does, which gorun has to notice all the same.
+// Violations of the protocol by an agent, which gorun detects.
 func TestAgentsThatBreakTheProtocol(t *testing.T) {
 	big := make([]byte, link.WindowBytes)
 	status := func(rank int, s uint32) []byte {
@@ -179,7 +179,7 @@ func FuzzGorunFrames(f *testing.F) {
 	})
 }
 
-// What no gorun does, which its agent has to notice all the same.
+// Violations of the protocol by gorun, which its agent detects.
 func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	plan := link.Encode(link.Plan{
 		Size: 1, Nodes: 1, Secret: make([]byte, link.SecretBytes), Ranks: []link.Rank{{}},
@@ -199,7 +199,7 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	require.ErrorIs(t, framesOf(link.AppendFrame(nil, link.KindKill), early.obey), link.ErrMalformed, "an order before the plan")
 }
 
-// What an agent has said of its ranks before it was lost counts.
+// Reports of an agent about its ranks before it was lost are used.
 func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	h := hostOf(t, 16)
 	j := h.job
@@ -219,7 +219,7 @@ func TestEndsBeforeTheLossOfAHost(t *testing.T) {
 	require.Equal(t, exitLauncher, j.ranks[0].code())
 }
 
-// The end of a rank is told when all that the rank said has been passed on.
+// The end of a rank is reported after all its output and frames were passed on.
 func TestAnAgentTellsAnEndLast(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestAnAgentTellsAnEndLast(t *testing.T) {
 		a.report()
 	}()
 	a.node.exits <- exit{rank: r}
-	for !errors.Is(err, unix.EPIPE) { // until the rank could say nothing more
+	for !errors.Is(err, unix.EPIPE) { // until the rank cannot write any more
 		_, err = unix.Write(pair[1], []byte{0})
 	}
 	for range 1000 {

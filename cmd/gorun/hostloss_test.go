@@ -75,7 +75,7 @@ func gorunVersion(t *testing.T) string {
 	cmd := exec.Command(binary, "-gorun-agent")
 	cmd.Stdin = bytes.NewReader(nil)
 	out, err := cmd.Output()
-	require.Error(t, err, "an agent that nobody speaks to fails")
+	require.Error(t, err, "an agent without a launcher fails")
 	_, version, err := link.ReadPreamble(bufio.NewReader(bytes.NewReader(out)))
 	require.NoError(t, err)
 	return version

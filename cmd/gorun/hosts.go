@@ -112,13 +112,11 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup
 	for i, h := range j.hosts {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
+		wait.Go(func() {
 			timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
 			defer timer.Stop()
 			errs[i] = f(h)
-		}()
+		})
 	}
 	wait.Wait()
 	return errors.Join(errs...)
@@ -274,14 +272,9 @@ func (j *job) dismiss(patient bool) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup
 	for i, h := range j.hosts {
-		if h.command == nil || h.command.Process == nil {
-			continue
+		if h.command != nil && h.command.Process != nil {
+			wait.Go(func() { errs[i] = h.dismiss(patient) })
 		}
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			errs[i] = h.dismiss(patient)
-		}()
 	}
 	wait.Wait()
 	return errors.Join(errs...)

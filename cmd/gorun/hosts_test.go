@@ -19,8 +19,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// rsh makes a command that runs others on this machine, as if it were the host
-// it is told. Hosts of different names are different nodes, unless they are
+// rsh makes a command that runs others on this machine, as if it were the given
+// host. Hosts of different names are different nodes, unless they are
 // "same" and something.
 func rsh(t *testing.T) string {
 	t.Helper()
@@ -145,7 +145,7 @@ func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	out, err := r.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, r.Start())
-	_, err = out.Read(make([]byte, 1)) // the ranks are at work, against full pipes and windows
+	_, err = out.Read(make([]byte, 1)) // the ranks run, with full pipes and windows
 	require.NoError(t, err)
 	var all bytes.Buffer
 	_, err = all.ReadFrom(out)
@@ -154,7 +154,7 @@ func TestSlowReaderOfHostsLosesNothing(t *testing.T) {
 	require.Equal(t, 2*200000, bytes.Count(all.Bytes(), []byte("\n")))
 }
 
-func TestOutputThatNobodyReadsHoldsUpNothingElse(t *testing.T) {
+func TestUnreadOutputStallsNothingElse(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))
 	said, err := os.OpenFile(pipe, os.O_RDWR, 0)
@@ -195,7 +195,7 @@ func TestStdinOfHostsIsByteExact(t *testing.T) {
 			}
 		}
 	}
-	// A rank that wants none of it holds up nothing.
+	// A rank that reads no input delays no other.
 	got := gorun(t, bytes.NewReader(noise(3, 4<<20)), append(onHosts(t), "sh", "-c", "exec <&-; echo done")...)
 	require.Zero(t, got.code, got.err)
 	require.Equal(t, strings.Repeat("done\n", 4), got.out)
@@ -321,7 +321,7 @@ func TestNothingSecretIsInArgumentsOrEnvironment(t *testing.T) {
 	gone(t, r)
 }
 
-// gone waits until nothing of a run is left.
+// gone waits until no process of a run is left.
 func gone(t *testing.T, r *run) {
 	t.Helper()
 	for pids := launch.Marked(r.mark); len(pids) > 0; pids = launch.Marked(r.mark) {

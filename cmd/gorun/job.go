@@ -38,16 +38,12 @@ type job struct {
 // newJob prepares a job. inside says that this gorun is process 1 of a PID
 // namespace made for the job; scratch is then that of the one outside.
 func newJob(o *options, scratch string, inside bool) (*job, error) {
-	id, err := newID()
-	if err != nil {
-		return nil, err
-	}
 	if o.report != "" {
 		if err := checkReport(o.report); err != nil {
 			return nil, err
 		}
 	}
-	j := &job{opts: o, id: id, started: time.Now()}
+	j := &job{opts: o, id: newID(), started: time.Now()}
 	for i := range o.apps {
 		a := &o.apps[i]
 		if a.wdir != "" && len(o.hosts) == 0 {
@@ -60,6 +56,7 @@ func newJob(o *options, scratch string, inside bool) (*job, error) {
 		}
 	}
 	var contain containment = outside{} // nothing runs here
+	var err error
 	if len(o.hosts) == 0 {
 		if contain, err = newContainment(j.id, inside); err != nil {
 			return nil, err
@@ -79,9 +76,9 @@ func newJob(o *options, scratch string, inside bool) (*job, error) {
 }
 
 // newID returns a name that is unique on this machine.
-func newID() (string, error) {
-	salt, err := bootstrap.NewSecret()
-	return fmt.Sprintf("%d-%x", os.Getpid(), salt[:4]), err
+func newID() string {
+	salt := bootstrap.NewSecret()
+	return fmt.Sprintf("%d-%x", os.Getpid(), salt[:4])
 }
 
 // launch runs the job and returns its exit code. args is the command line for another
@@ -138,11 +135,7 @@ func (j *job) run() (code int, err error) {
 	j.news = make(chan news, len(j.ranks))
 	j.lost = make(chan *host, len(j.hosts))
 	j.server = bootstrap.NewServer(len(j.ranks), j.observe)
-	secret, err := bootstrap.NewSecret()
-	if err != nil {
-		return 0, err
-	}
-	began := time.Now()
+	secret, began := bootstrap.NewSecret(), time.Now()
 	if len(j.hosts) > 0 {
 		if err := j.startHosts(secret); err != nil {
 			return 0, errors.Join(err, j.dismiss(false))
@@ -293,7 +286,7 @@ func (j *job) reportStart() {
 			if j.opts.bindTo == bindCore {
 				bound = "bound to"
 			}
-			complain("rank %d is %s processor %s%s", r.number, bound, cpuList(r.cpus), where)
+			complain("rank %d is %s processor %s%s", r.number, bound, bootstrap.FormatRanks(r.cpus), where)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 )
 
-// contains are the ways of keeping hold of processes, each of which must do.
+// contains are the kinds of containment, each of which must end all processes.
 // Without the right to make cgroups the first is missing, for noCgroup, and tests
 // that ask for none get the last, which has no gorun inside of gorun either.
 var (
@@ -27,7 +27,7 @@ var (
 	noCgroup string
 )
 
-// probeContains leaves out what this user of this machine cannot do.
+// probeContains removes kinds for which this user of this machine has no permission.
 func probeContains() {
 	probe := exec.Command(binary, "-np", "1", "true")
 	probe.Env = append(os.Environ(), "GORUN_CONTAIN=cgroup")
@@ -157,7 +157,7 @@ func watchdogs(gorun int) []int {
 	return found
 }
 
-// nothingLeft checks that a killed gorun is cleaned up after.
+// nothingLeft checks that no process, cgroup or file of a killed gorun is left.
 func nothingLeft(t *testing.T, r *run) {
 	t.Helper()
 	for {

@@ -18,7 +18,7 @@ import (
 const loginOf = `echo "$GORUN_HOST $HOME $USER $LOGNAME $SHELL ${PATH%%:*} $FOO"`
 
 func TestLoginOfAnotherUserIsItsOwn(t *testing.T) {
-	// A host where everybody has a login.
+	// A host where every user can log in.
 	theirs := script(t, `while :; do case $1 in -l) shift 2 ;; -*) shift ;; *) break ;; esac; done
 h=$1; shift
 export GORUN_HOSTID=$h HOME=/theirs USER=they LOGNAME=they SHELL=/theirs/sh PATH=/theirs/bin:$PATH
@@ -30,7 +30,7 @@ exec "$@"
 		rsh, host, want string
 		flags           []string
 	}{
-		"nobody is named":    {theirs, "a", me, nil},
+		"no user is named":   {theirs, "a", me, nil},
 		"with the host":      {theirs, "they@a", they, nil},
 		"with the command":   {theirs + " they@%h", "a", they, nil},
 		"by an option":       {theirs + " -l they", "a", they, nil},
@@ -49,8 +49,8 @@ exec "$@"
 	}
 }
 
-// Who ssh logs in as may be in its own configuration: the agent says it.
-func TestLoginOfAnotherUserThatNobodyNamed(t *testing.T) {
+// The user of a login may be named in ssh's own configuration alone: the agent reports it.
+func TestLoginOfAUserFromTheConfiguration(t *testing.T) {
 	for _, user := range []int{os.Geteuid(), os.Geteuid() + 1} {
 		rsh := strings.Join([]string{self, helperPrefix + "agent", gorunVersion(t), fmt.Sprint(user)}, " ")
 		r := command(t, []string{"HOME=/mine", "FOO=foo"}, "-host", "a", "-rsh", rsh, "true")
@@ -61,8 +61,8 @@ func TestLoginOfAnotherUserThatNobodyNamed(t *testing.T) {
 	}
 }
 
-// pretendToBeAgent is an agent of another user that starts nothing: it says what
-// environment the ranks would have got.
+// pretendToBeAgent is an agent of another user that starts nothing: it prints the
+// environment that the ranks would have got.
 func pretendToBeAgent(version, user string) int {
 	hello := link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}}
 	var err error

@@ -34,6 +34,8 @@ func run(args []string) int {
 	case o.informs():
 		fmt.Print(information(o))
 		return 0
+	case o.took != "":
+		complain("%s", o.took)
 	}
 	j, err := newJob(o, scratch, inside)
 	if err != nil {

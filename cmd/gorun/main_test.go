@@ -25,7 +25,7 @@ var binary, self string
 // helperPrefix marks the argument that makes the test binary a rank.
 const helperPrefix = "helper:"
 
-// soak makes long loops as long as they should be once in a while.
+// soak makes loops long, for occasional runs.
 var soak = os.Getenv("GORUN_SOAK") == "1"
 
 func TestMain(m *testing.M) {
@@ -112,7 +112,7 @@ func (r *run) wait(t *testing.T) int {
 	err := r.Wait()
 	require.True(t, timer.Stop(), "gorun hangs\n%s\n%s", r.out, r.err)
 	r.exited = true
-	require.NotErrorIs(t, err, exec.ErrWaitDelay, "somebody still holds the output")
+	require.NotErrorIs(t, err, exec.ErrWaitDelay, "a process still has the output open")
 	return exitStatus(r.ProcessState)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page of the tree is that of -man: go generate ./cmd/gorun writes it.
+// The page in the repository equals the output of -man: go generate ./cmd/gorun writes it.
 func TestManualIsCurrent(t *testing.T) {
 	page, err := os.ReadFile("../../docs/gorun.1")
 	require.NoError(t, err)

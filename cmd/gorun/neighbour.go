@@ -17,10 +17,7 @@ import (
 // snapshot, cannot; neither can a container with other processes. The descriptor has no
 // name that could be left behind.
 func newProbe() (*os.File, link.Probe, error) {
-	nonce, err := bootstrap.NewSecret()
-	if err != nil {
-		return nil, link.Probe{}, err
-	}
+	nonce := bootstrap.NewSecret()
 	f, err := bootstrap.SecretFile(nonce)
 	if err != nil {
 		return nil, link.Probe{}, err

@@ -67,11 +67,11 @@ func namesNetwork(v string) bool {
 	return !strings.ContainsAny(v, "/: \t\n") && v != "" && v != "." && v != ".." && len(v) <= interfaceBytesMax
 }
 
-// setRDMADevice takes the name of an adapter, of its network interface, or an address. Each
-// host checks whether it has it.
+// setRDMADevice takes the name of an adapter, of its network interface, or an address, none or
+// auto. Each host checks whether it has it.
 func setRDMADevice(o *options, _ *app, v string) error {
 	if v == "" || strings.ContainsAny(v, "/, \t\n") {
-		return errors.New("want the name of an RDMA adapter such as mlx5_0, of its network interface, or an address of that")
+		return errors.New("want the name of an RDMA adapter such as mlx5_0, of its network interface, or an address of that, or none or auto")
 	}
 	o.rdmaDevice = v
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// empty checks that no process is left on any host, which may take the last of
-// them a moment.
+// empty checks that no process is left on any host; the last of them may take a moment to
+// end.
 func empty(t *testing.T, c *nscluster.Cluster) {
 	t.Helper()
 	for _, h := range c.Hosts() {
@@ -43,7 +43,7 @@ func TestNamespacesAreHosts(t *testing.T) {
 }
 
 func TestIPNetnsExecIsARsh(t *testing.T) {
-	nscluster.Start(t, 1) // skips if namespaces cannot be had
+	nscluster.Start(t, 1) // skips where namespaces are not permitted
 	got := gorun(t, nil, "-host", "nowhere", "-rsh", "ip netns exec", "true")
 	require.Equal(t, 125, got.code)
 	require.Contains(t, got.err, "host nowhere: it cannot be reached")
@@ -51,7 +51,7 @@ func TestIPNetnsExecIsARsh(t *testing.T) {
 }
 
 func TestHostsThatLookLikeOneNodeButAreNot(t *testing.T) {
-	nscluster.Start(t, 1) // skips if namespaces cannot be had
+	nscluster.Start(t, 1) // skips where namespaces are not permitted
 	// One boot id, one /dev/shm, and processes that do not see each other.
 	apart := script(t, "shift; exec unshare --pid --fork --kill-child --mount-proc -- \"$@\"\n")
 	got := gorun(t, nil, helper([]string{"-v", "-host", "a:2,b:2", "-rsh", apart}, "book")...)
@@ -147,5 +147,5 @@ func TestCutCableIsNoticedOnBothSides(t *testing.T) {
 	c.Cut("h2")
 	require.Equal(t, 125, r.wait(t))
 	require.Contains(t, r.err.String(), "host h2 is lost with rank 2, 3: it has been silent for 4s")
-	empty(t, c) // on h2 as well, which nobody could tell
+	empty(t, c) // on h2 as well, which could not be told
 }

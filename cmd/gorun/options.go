@@ -42,6 +42,7 @@ type options struct {
 	onFailure string
 
 	hosts      hostList // nil for this machine alone
+	took       string   // says which allocation the hosts are from, "" for none
 	rsh        []string // nil for rshDefault
 	agentPath  string   // "" for this executable
 	answer     time.Duration
@@ -101,8 +102,8 @@ var flags = []flag{
 	{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
 	{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
-	{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts)", setTransport},
-	{[]string{"rdma-device"}, "NAME", "RDMA adapter of each host: its name, its network interface or an address of that (default: iWARP over TCP)", setRDMADevice},
+	{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts, by adapters or TCP)", setTransport},
+	{[]string{"rdma-device"}, "NAME|none|auto", "RDMA adapter of each host: name, interface or address (default auto: those that work, then TCP)", setRDMADevice},
 	{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},
 	{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
 	{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
@@ -140,6 +141,16 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 			break
 		}
 		args = rest
+	}
+	value := func(name string) string {
+		v, ok := getenv(name)
+		if !ok {
+			return ""
+		}
+		return v
+	}
+	if err := o.findHosts(value); err != nil {
+		return o, err
 	}
 	if len(o.apps) == 1 && o.apps[0].ranks == 0 {
 		o.apps[0].ranks = o.hosts.slots()

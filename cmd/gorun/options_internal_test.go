@@ -136,12 +136,6 @@ func TestUsageNamesEverySetting(t *testing.T) {
 	}
 }
 
-func TestCPUList(t *testing.T) {
-	for want, cpus := range map[string][]int{"": nil, "3": {3}, "0-1": {0, 1}, "0,2-4,9": {0, 2, 3, 4, 9}} {
-		require.Equal(t, want, cpuList(cpus))
-	}
-}
-
 func TestLastWins(t *testing.T) {
 	require.Equal(t, []string{"B=2", "A=3", "C="}, lastWins([]string{"A=1", "B=2", "A=3", "C="}))
 }

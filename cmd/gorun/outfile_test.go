@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What another user put in the place of a file that gorun writes.
+// Files that another user made where gorun writes its own.
 func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		file  string
@@ -27,7 +27,7 @@ func TestFilesOfAJobAreNotWrittenElsewhere(t *testing.T) {
 				"a symbolic link":     func(at string) error { return os.Symlink(precious, at) },
 				"not a regular file":  func(at string) error { return unix.Mkfifo(at, 0o666) },
 				"not a regular file ": func(at string) error { return os.Mkdir(at, 0o755) },
-				"": func(at string) error { // another name of a regular file: the name is taken, not the file
+				"": func(at string) error { // another name of a regular file: the name is replaced, not the file
 					return os.Link(precious, at)
 				},
 			} {

@@ -95,12 +95,12 @@ func TestTags(t *testing.T) {
 
 func TestTaggedLineWithoutNewlineEnds(t *testing.T) {
 	got := gorun(t, nil, "-np", "2", "-l", "sh", "-c", "printf x$GORUN_RANK")
-	// A rank that ends late has the start of its line shown before, and marked.
+	// The start of an unfinished line of a slow rank is printed early, with a mark.
 	out := strings.ReplaceAll(got.out, "\\\n", "\n")
 	require.ElementsMatch(t, []string{"[0] x0", "[1] x1", ""}, strings.Split(out, "\n"))
 }
 
-// That a line stays whole that comes in time is tested with the splitter; here the
+// That lines which end in time stay whole is tested with the splitter; here the
 // time is that of the machine.
 func TestTaggedLongLineLosesNothing(t *testing.T) {
 	long := strings.Repeat("abcdefghij", 50_000)

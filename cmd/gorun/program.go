@@ -39,8 +39,7 @@ func exitErrorf(code int, format string, args ...any) error {
 
 // exitCode returns the exit code for an error of gorun.
 func exitCode(err error) int {
-	var e *exitError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*exitError](err); ok {
 		return e.code
 	}
 	return exitLauncher

@@ -160,8 +160,8 @@ func allowedProcessors(t *testing.T) []int {
 	return allowed
 }
 
-// Jobs that bind their ranks do not share a processor, however they are contained: who
-// comes first has it until the end of the job, be that a kill.
+// Jobs that bind their ranks do not share a processor, however they are contained:
+// the first job has it until its end, also if it is killed.
 func TestBoundJobsDoNotShareAProcessor(t *testing.T) {
 	launch.Processors(t)
 	allowed := allowedProcessors(t)

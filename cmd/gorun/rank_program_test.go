@@ -80,7 +80,7 @@ func printBook(b *bootstrap.Book) {
 	fmt.Println(strings.Join(line, " "))
 }
 
-// joinedMain goes on after the exchange.
+// joinedMain continues after the exchange.
 func joinedMain(s *bootstrap.Session, name string, args []string) int {
 	victim := len(args) > 0 && args[0] == strconv.Itoa(s.Job().Rank)
 	switch {
@@ -90,7 +90,7 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 		}
 		fmt.Printf("rank %d of %d\n", s.Job().Rank, s.Job().Size)
 		return finalize(s, 0)
-	case name == "fail": // says with what error it ends, of its own or of another rank
+	case name == "fail": // prints the error with which it ends, of its own or of another rank
 		if err := s.Fence(context.Background()); err != nil {
 			panic(err)
 		}
@@ -107,13 +107,13 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 			origin = s.Job().Rank
 		}
 		if s.Job().Rank == origin && len(args) > 2 && args[2] == "stays" {
-			select {} // until it is told to end
+			select {} // until it gets a signal to end
 		}
 		if err := s.Fail(origin, args[1]); err != nil {
 			panic(err)
 		}
 		return 1
-	case name == "flood": // writes for ever, and fences all the same, and says so in a pipe
+	case name == "flood": // writes for ever and fences, and reports that through a pipe
 		go func() {
 			for {
 				fmt.Println(strings.Repeat("x", 1000))
@@ -161,8 +161,8 @@ func joinedMain(s *bootstrap.Session, name string, args []string) int {
 	return listen(s, code, slices.Contains(args, "stay"), slices.Contains(args, "handle") && s.Job().Rank == 0)
 }
 
-// abortAndListen has the victim abort the job. When the others have been told to end, which
-// they say through a fifo, it sends itself SIGUSR1, and prints the first notice.
+// abortAndListen makes the victim abort the job. When the others have got their signal, which
+// they report through a fifo, it sends itself SIGUSR1, and prints the first notice.
 func abortAndListen(s *bootstrap.Session, victim bool, fifo string) int {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, unix.SIGTERM, unix.SIGUSR1)

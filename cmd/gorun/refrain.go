@@ -55,7 +55,7 @@ func (s *refrains) counts() []string {
 		case 1:
 			lines = append(lines, fmt.Sprintf("1 more rank, %d, failed with the error of rank %d", others[0], first))
 		default:
-			lines = append(lines, fmt.Sprintf("%d more ranks, %s, failed with the error of rank %d", len(others), cpuList(others), first))
+			lines = append(lines, fmt.Sprintf("%d more ranks, %s, failed with the error of rank %d", len(others), bootstrap.FormatRanks(others), first))
 		}
 	}
 	return lines

@@ -42,7 +42,7 @@ func TestErrorOfManyRanksIsShownOnce(t *testing.T) {
 			require.Contains(t, string(text), want)
 		}
 	}
-	// It is not lost if the output is closed.
+	// The error is not lost if the output is closed.
 	got := gorun(t, nil, helper([]string{"-np", "2", "-on-failure", "continue"}, "fail", "own", "why", "closed")...)
 	require.Regexp(t, `(?m)^rank \d: why$`, got.err)
 	got = gorun(t, nil, helper([]string{"-np", "2", "-l", "-on-failure", "continue"}, "fail", "own", "why")...)

@@ -73,7 +73,7 @@ func writeReport(j *job, code int) error {
 	}
 	for _, k := range j.ranks {
 		one := reportRank{
-			Rank: k.number, Host: k.host, PID: k.pid, Program: k.path, Processors: cpuList(k.cpus),
+			Rank: k.number, Host: k.host, PID: k.pid, Program: k.path, Processors: bootstrap.FormatRanks(k.cpus),
 			ExitCode: k.code(), Clean: k.clean, Handled: k.handled, Started: k.started, Seconds: k.ended.Sub(k.started).Seconds(),
 			UserSeconds: seconds(k.usage.Utime), SystemSeconds: seconds(k.usage.Stime),
 			MaxRSSBytes: k.usage.Maxrss << 10, // getrusage(2) counts KiB

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
 // processorDirectory has a directory for each processor of the machine. A lock on it
@@ -23,7 +25,7 @@ type reservation struct {
 
 // reserve takes as many of the processors as there are ranks, or all of them where
 // there are more ranks. The error says which of them other jobs have. Where the
-// machine shows no processors warning says so, and nothing is reserved.
+// machine shows no processors warning says that, and nothing is reserved.
 func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, err error) {
 	r = &reservation{}
 	var taken []int
@@ -46,7 +48,7 @@ func reserve(directory string, cpus []int, ranks int) (r *reservation, warning, 
 	if len(r.cpus) < wanted {
 		r.release()
 		return nil, nil, fmt.Errorf("-bind-to core: %d of the processors %s are wanted, and other jobs have bound ranks to %s: wait for their end, start fewer ranks, or leave -bind-to out",
-			wanted, cpuList(cpus), cpuList(taken))
+			wanted, bootstrap.FormatRanks(cpus), bootstrap.FormatRanks(taken))
 	}
 	return r, nil, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,7 +15,7 @@ func machine(t *testing.T, n int) (string, []int) {
 	dir := t.TempDir()
 	var cpus []int
 	for cpu := range n {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, "cpu"+cpuList([]int{cpu})), 0o500))
+		require.NoError(t, os.Mkdir(filepath.Join(dir, fmt.Sprint("cpu", cpu)), 0o500))
 		cpus = append(cpus, cpu)
 	}
 	return dir, cpus
@@ -38,7 +39,7 @@ func TestJobsReserveDifferentProcessors(t *testing.T) {
 	require.EqualError(t, err, "-bind-to core: 2 of the processors 0-3 are wanted, and other jobs have bound ranks to 0-2: wait for their end, start fewer ranks, or leave -bind-to out")
 	_, _, err = reserve(dir, cpus[1:], 9)
 	require.ErrorContains(t, err, "-bind-to core: 3 of the processors 1-3 are wanted, and other jobs have bound ranks to 1-2:")
-	third := take(cpus, 1, 3) // those that were refused have given back what they had
+	third := take(cpus, 1, 3) // the refused jobs have returned their processors
 	first.release()
 	take(cpus[:1], 9, 0).release()
 	second.release()
@@ -46,7 +47,8 @@ func TestJobsReserveDifferentProcessors(t *testing.T) {
 	take(cpus, 9, 0, 1, 2, 3).release()
 }
 
-// A machine that does not show its processors binds ranks all the same, and says so.
+// On a machine that does not list its processors, ranks are bound nevertheless, with a
+// warning.
 func TestProcessorsThatAreNotShownAreNotReserved(t *testing.T) {
 	dir, cpus := machine(t, 2)
 	require.NoError(t, os.Remove(filepath.Join(dir, "cpu1")))

@@ -10,7 +10,7 @@ import (
 )
 
 // gorun's threads sleep while a rank starts. A system call that sleeps with a P of Go's
-// scheduler would have the scheduler's monitor look at it every 20 us for 10 ms, on a
+// scheduler would make the scheduler's monitor poll every 20 us for 10 ms, on a
 // processor that the rank may need.
 func TestGorunSleepsWhileARankStarts(t *testing.T) {
 	const script = `

@@ -95,6 +95,7 @@ func isThisMachine(name string) bool {
 // those of their own host.
 var hostVariables = []string{
 	"HOSTNAME", "HOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "MAIL", "OLDPWD", "SHLVL", "_",
+	"SLURMD_NODENAME", "SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS", "SLURM_TASK_PID",
 }
 
 // loginVariables are variables that name the user and the places of the user's files. A

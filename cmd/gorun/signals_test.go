@@ -114,7 +114,7 @@ func TestQuitAsksWhatRanksAreBlockedIn(t *testing.T) {
 		"gorun: rank 1: blocked in Recv from rank 3":            true,
 		"gorun: rank 2: blocked in Recv from rank 3":            true,
 	}, seen)
-	// One that does not follow within a second is answered as the first was.
+	// One that follows after more than a second has the effect of the first.
 	<-time.After(1100 * time.Millisecond)
 	require.NoError(t, r.Process.Signal(unix.SIGQUIT))
 	lines := bufio.NewScanner(errors)

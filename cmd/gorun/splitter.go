@@ -13,14 +13,14 @@ const (
 	// lineBytesMax is how much of a line is held back. A longer line is
 	// written in pieces.
 	lineBytesMax = 1 << 20
-	// continued marks, on tagged output, a line that goes on in a later one.
+	// continued marks, on tagged output, a line that continues in a later one.
 	continued = "\\\n"
 )
 
 // splitter cuts one stream into whole lines and tags them. It is pure: bytes
 // in, bytes out, and the time is given.
 //
-// Without a tag the bytes that come out are exactly those that went in.
+// Without a tag the output has exactly the bytes of the input.
 type splitter struct {
 	tag   func(dst []byte, now time.Time) []byte // nil without tags
 	hold  bool                                   // hold back starts of lines
@@ -124,7 +124,7 @@ func (s *splitter) partial(now time.Time) {
 	s.drop()
 }
 
-// drop empties held and gives back the memory of an unusually long line.
+// drop empties held and frees the memory of an unusually long line.
 func (s *splitter) drop() {
 	if cap(s.held) > outputBufferBytes {
 		s.held = nil

@@ -21,7 +21,7 @@ func clock() func(step time.Duration) time.Time {
 
 func plainTag(dst []byte, _ time.Time) []byte { return append(dst, "> "...) }
 
-// feedAll feeds data in random pieces and returns what comes out.
+// feedAll feeds data in random pieces and returns the output.
 func feedAll(s *splitter, r *rand.Rand, data []byte) []byte {
 	tick := clock()
 	var out []byte

@@ -60,7 +60,7 @@ func TestStdinIsByteExact(t *testing.T) {
 	}
 }
 
-func TestStdinThatNobodyReadsIsLeft(t *testing.T) {
+func TestUnreadStdinIsLeft(t *testing.T) {
 	// As in: while read line; do gorun ...; done < file.
 	f := file(t, []byte("first\nsecond\n"))
 	got := gorun(t, f, "-np", "2", "true")

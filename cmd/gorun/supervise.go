@@ -31,9 +31,9 @@ type watch struct {
 	running int
 	ending  bool              // the ranks have been asked to end
 	kill    <-chan time.Time  // the grace period is over
-	dump    <-chan time.Time  // reports are waited for until then
-	reports int               // still to come
-	doing   []bootstrap.Doing // those that have
+	dump    <-chan time.Time  // the wait for reports is over
+	reports int               // how many have not arrived
+	doing   []bootstrap.Doing // those that have arrived
 	quit    time.Time         // of the last QUIT
 }
 
@@ -51,7 +51,7 @@ func (j *job) observe(e bootstrap.Event) {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
-		// The server has them when the rank ends.
+		// The server's record of them is read when the rank ends.
 	}
 }
 
@@ -256,7 +256,7 @@ func (j *job) reported(r *rank, text string) {
 		d.Rank = r.number
 		r.doing = &d
 		j.watch.doing = append(j.watch.doing, d)
-	default: // it took its time
+	default: // after the wait for reports
 		r.doing = &d
 		complain("%s", strings.TrimRight(d.String(), "\n"))
 	}
@@ -324,7 +324,7 @@ func (j *job) signaled(sig os.Signal) {
 			h.resume()
 		}
 		j.pass(s)
-	case unix.SIGPIPE: // the write that caused it says so
+	case unix.SIGPIPE: // the write that caused it has an error
 	default:
 		j.pass(s)
 	}

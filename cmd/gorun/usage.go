@@ -29,6 +29,7 @@ examples:
   gorun -np 8 -x GOMAXPROCS=2 -bind-to none ./prog < input
   gorun -host h1:2,h2:2 ./prog             four ranks on two hosts, by ssh
   gorun -hostfile F -np 64 -net 10.1.0.0/16 ./prog
+  salloc -N2 -n8 gorun ./prog              eight ranks on the two hosts of an allocation
   gorun -host p1,p2 -rsh 'kubectl exec -i %h --' -agent-path /usr/bin/gorun ./prog
 
 hosts: gorun and the program must be on every host, at the same path as here
@@ -39,6 +40,15 @@ hosts: gorun and the program must be on every host, at the same path as here
   this shell, except HOME, USER, LOGNAME, SHELL and PATH on hosts with a user
   name (user@host) or where the user differs. When the connection to a host
   ends, all processes of the job there are killed.
+
+schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
+  one line that says which, and fails if the list is not whole. In an allocation of Slurm
+  (salloc, sbatch) these are its hosts, with a slot per task, and agents start by
+  srun --overlap; in the launcher of Kubernetes' MPI Operator those of its host file, by
+  ssh. -host localhost runs on this machine all the same. A program that mpiexec of
+  MPICH, mpirun of Open MPI or srun starts as several processes needs no gorun: they are
+  the ranks of one world. Without PMI (mpirun, srun) they meet by a file in a directory
+  that all hosts share: GORUN_RENDEZVOUS, else gorun in the user's cache directory.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   with -on-failure continue, a rank does not count if the program has recovered
@@ -61,6 +71,8 @@ environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
 settings of a rank, from this shell's environment or -x, with their defaults
   (go doc github.com/gorun-hpc/gorun/runtime explains them):
   GORUN_TRANSPORT=auto, GORUN_NET=, GORUN_RDMA_DEVICE=  as -transport, -net, -rdma-device
+  GORUN_RDMA_LIBRARY=0   1: libibverbs drives the RDMA adapters siw and rxe, too; all
+                         others need it, and a program that was built with cgo
   GORUN_NET_GIVEUP=30s   how long a connection to a rank of another node is attempted
                          before the rank counts as lost; a stopped rank is waited
                          for as long as its node reports it alive
@@ -68,6 +80,8 @@ settings of a rank, from this shell's environment or -x, with their defaults
                          before the connection is made again
   GORUN_NET_IDLE=0       a connection between nodes ends after that time without
                          traffic; 0: never
+  GORUN_ANSWER_WITHIN=1m  how long ranks that another launcher has started wait for
+                         each other
   GORUN_CRC=1, GORUN_CMA=1  0: no checksums between nodes; no process_vm_readv
   GORUN_SPIN=50us, GORUN_YIELD=100us  how long a waiting rank polls before it sleeps, if
                          it has a processor of its own

@@ -25,7 +25,7 @@ type verdict struct {
 	later     []failure      // after the first, in order
 	interrupt syscall.Signal // that ended the job, 0 for none
 	timeout   time.Duration  // that ended the job, 0 for none
-	silent    bool           // the reader of gorun's output is gone
+	silent    bool           // gorun's output has no reader any more
 }
 
 // blame records a failure.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
 // The watchdog is a small process of gorun's own that reads a pipe from it.
@@ -75,7 +77,7 @@ func watchOver(orders []string) int {
 	for i := 0; i+1 < len(orders); i += 2 {
 		switch value := orders[i+1]; orders[i] {
 		case "-cgroup":
-			err = errors.Join(err, killCgroup(value), removeCgroup(value))
+			err = errors.Join(err, cgroup.Kill(value), cgroup.Remove(value))
 		case "-job":
 			err = errors.Join(err, scan{id: value}.kill())
 		case "-scratch":

@@ -23,7 +23,7 @@ type film struct {
 	frames []*image.Paletted
 	last   *image.Paletted
 	seen   int
-	step   int // one frame of so many is kept
+	step   int // every how many frames one is kept
 }
 
 // add adds a frame.

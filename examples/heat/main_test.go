@@ -69,7 +69,7 @@ func TestFramesHaveAPlaceFirst(t *testing.T) {
 	require.Contains(t, errors, "-out: mkdir "+file+": not a directory")
 }
 
-// requireFrame compares a picture of so many colours with temperatures.
+// requireFrame compares a picture, in a number of colours, with temperatures.
 func requireFrame(t *testing.T, want [][]float64, img image.Image, colours int) {
 	t.Helper()
 	glow, levels := palette.Glow(colours), float64(colours-1)

@@ -28,8 +28,8 @@ func init() {
 	actors.RegisterType[outcome]()
 }
 
-// shard has the counters of a shard. One of two: the primary, whose replica is
-// set as long as it lives, or the replica, whose primary is.
+// shard has the counters of a shard. It is either the primary, with its replica in replica,
+// or the replica, with its primary in primary; the field is nil when the other one is lost.
 type shard struct {
 	replica, primary *actor.PID
 	counters         map[string]int64
@@ -65,14 +65,14 @@ func (h *shard) Receive(c actor.Context) {
 	case *copied:
 		answer := h.apply(&m.Change)
 		c.Respond(&answer)
-	case *outcome: // the replica has what it was sent first
+	case *outcome: // the replica has made the oldest of the changes
 		if len(h.waiting) > 0 {
 			c.Send(h.waiting[0].to, &h.waiting[0].answer)
 			h.waiting = h.waiting[1:]
 		}
 	case *actor.Terminated:
-		// The replica goes on as the only one, the primary too: its answers do not wait for
-		// a replica any more.
+		// The one that is left continues alone. If it is the primary, its answers need not
+		// wait for a replica any more.
 		h.replica, h.primary = nil, nil
 		for i := range h.waiting {
 			c.Send(h.waiting[i].to, &h.waiting[i].answer)

@@ -8,6 +8,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"image"
@@ -82,10 +83,7 @@ func write(picture image.Image) error {
 	if err != nil {
 		return err
 	}
-	if err := png.Encode(f, picture); err != nil {
-		return err
-	}
-	return f.Close()
+	return errors.Join(png.Encode(f, picture), f.Close())
 }
 
 const (

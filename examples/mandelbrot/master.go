@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"image"
+	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -39,15 +40,9 @@ func (m *master) Receive(c actor.Context) {
 			m.done <- m.picture
 		}
 	case *actor.Terminated:
-		kept := m.workers[:0]
-		for _, w := range m.workers {
-			if !w.Equal(got.Who) {
-				kept = append(kept, w)
-			}
-		}
-		m.workers = kept
+		m.workers = slices.DeleteFunc(m.workers, got.Who.Equal)
 		if m.count < len(m.have) {
-			fmt.Printf("%s is lost, %d workers go on\n", got.Who.Address, len(kept))
+			fmt.Printf("%s is lost, %d workers go on\n", got.Who.Address, len(m.workers))
 			m.handOut(c)
 		}
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/examples/internal/options"
@@ -25,7 +27,7 @@ func init() {
 	actors.RegisterType[line]()
 }
 
-// step tells a worker to go on. It never leaves its rank.
+// step makes a worker continue. It never leaves its rank.
 type step struct{}
 
 // worker computes lines, one per message, so that it answers thieves in between.
@@ -63,12 +65,7 @@ func (k *worker) Receive(c actor.Context) {
 		k.going = false
 		k.compute(c)
 	case *actor.Terminated:
-		for i, other := range k.others {
-			if other.Equal(m.Who) {
-				k.others = append(k.others[:i], k.others[i+1:]...)
-				break
-			}
-		}
+		k.others = slices.DeleteFunc(k.others, m.Who.Equal)
 	}
 }
 

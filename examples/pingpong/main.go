@@ -63,7 +63,7 @@ func pong(c actor.Context) {
 	}
 }
 
-// serve plays so many rounds against peer and returns what they took.
+// serve plays a number of rounds with peer and returns their time.
 func serve(s *actors.System, mode actor.PropsOption, peer *actor.PID, rounds int64) time.Duration {
 	took := make(chan time.Duration)
 	var start time.Time

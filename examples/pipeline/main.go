@@ -94,7 +94,7 @@ func brighten(c actor.Context, next *actor.PID) {
 	c.Send(next, m)
 }
 
-// sink counts frames and checks that they come in order and whole.
+// sink counts frames and checks that they arrive in order and complete.
 type sink struct {
 	want, got int
 	stages    byte

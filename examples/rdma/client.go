@@ -15,7 +15,7 @@ import (
 
 // ping is the client.
 func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) error {
-	// A socket that sends nothing tells from which address packets to the peer leave.
+	// The local address of an unused socket is that of packets to the peer.
 	probe, err := net.Dial("udp", to.String())
 	if err != nil {
 		return fmt.Errorf("no way to %v: %w", to, err)
@@ -31,7 +31,7 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	if err != nil {
 		return err
 	}
-	// The server is to Read, one at a time, and we are not.
+	// The server Reads, one at a time; the client does not.
 	param := verbs.ConnParam{ResponderResources: 1, InitiatorDepth: 0}
 	if err := l.endpoint.Connect(to, verbs.ConnectOptions{Timeout: o.timeout, Param: &param}); err != nil {
 		return err
@@ -59,7 +59,7 @@ func ping(ctx context.Context, to netip.AddrPort, o *options, out *log.Logger) e
 	return nil
 }
 
-// round does the client's part of a round and returns what came back.
+// round does the client's part of a round and returns the data that came back.
 func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	source, err := l.domain.Register(data, verbs.AccessRemoteRead)
 	if err != nil {
@@ -69,7 +69,7 @@ func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// First the server Reads, then it Writes. It tells when it has.
+	// First the server Reads, then it Writes, and it reports each.
 	for _, m := range []*verbs.MemoryRegion{source, sink} {
 		at := m.Remote(0, len(data))
 		if err := l.announce(announcement{Address: at.Address, Key: at.RKey, Length: uint32(len(data))}); err != nil {
@@ -82,5 +82,5 @@ func (l *link) round(ctx context.Context, data []byte) ([]byte, error) {
 	if !bytes.Equal(sink.Bytes(), data) {
 		return nil, errors.New("what came back is not what was offered")
 	}
-	return sink.Bytes(), errors.Join(source.Close(), sink.Close()) // the keys are worth nothing now
+	return sink.Bytes(), errors.Join(source.Close(), sink.Close()) // the keys are invalid now
 }

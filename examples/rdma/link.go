@@ -54,7 +54,7 @@ func (l *link) expect() error {
 	return l.endpoint.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{all}})
 }
 
-// announce sends a message. What comes in return has to find its memory posted.
+// announce sends a message. The receive of the answer has to be posted before.
 func (l *link) announce(a announcement) error {
 	message, err := binary.Append(nil, binary.BigEndian, a)
 	if err := errors.Join(err, l.expect()); err != nil {

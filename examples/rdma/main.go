@@ -1,6 +1,6 @@
 // Command rdma is the rping(1) of this module: it shows how package verbs is used by
 // itself, without ranks and without gorun. In each round the client announces a region of
-// its memory by a Send; the server Reads it, checks what it has got, and says so by a
+// its memory by a Send; the server Reads it, checks it, and reports that with a
 // Send. Then the client announces another region; the server Writes the same bytes there
 // and says so; the client compares. Start it in two shells, or on two machines:
 //

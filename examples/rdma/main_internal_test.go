@@ -102,7 +102,7 @@ func TestUnexpectedArgument(t *testing.T) {
 	require.Contains(t, said.String(), "unexpected argument: stray\nUsage of ")
 }
 
-// TestInterruptedServer has the program end on ^C and say so.
+// TestInterruptedServer: the program ends on ^C and reports that.
 func TestInterruptedServer(t *testing.T) {
 	server, serverErrors := program(t, "-listen", "127.0.0.1:0")
 	pipe, err := server.StdoutPipe()
@@ -187,8 +187,8 @@ func stranger(t *testing.T, do func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// deaf listens and has no room for one more connection.
-func deaf(t *testing.T) string {
+// full listens and has no room for another connection.
+func full(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -221,13 +221,13 @@ func TestWhatANewcomerMeets(t *testing.T) {
 		{"no address", options{listen: ":7174", count: 1, size: 1, timeout: short}, "which address"},
 		{"not ours", options{listen: "192.0.2.1:7174", count: 1, size: 1, timeout: short}, "no such interface"},
 		{"taken", options{listen: closed, count: 1, size: 1, timeout: short}, "address already in use"},
-		{"nobody", options{connect: "127.0.0.1:1", count: 1, size: 1, timeout: patience}, "nothing listens there"},
+		{"no listener", options{connect: "127.0.0.1:1", count: 1, size: 1, timeout: patience}, "nothing listens there"},
 		{"closes", options{connect: closed, count: 1, size: 1, timeout: patience}, "no RDMA server"},
 		{"another protocol", options{connect: stranger(t, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") // the peer may have gone
 		}), count: 1, size: 1, timeout: patience}, "no RDMA server"},
 		{"silent", options{connect: stranger(t, func(net.Conn) {}), count: 1, size: 1, timeout: short}, "no answer"},
-		{"deaf", options{connect: deaf(t), count: 1, size: 1, timeout: short}, "not reached"},
+		{"full", options{connect: full(t), count: 1, size: 1, timeout: short}, "not reached"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			require.ErrorContains(t, run(t.Context(), &tc.o, log.New(io.Discard, "", 0)), tc.says)

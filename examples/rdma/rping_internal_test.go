@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestRping has the program be either side of rping, which runs on Linux's siw in a guest
+// TestRping uses the program as either side of rping, which runs on Linux's siw in a guest
 // machine: the program within the guest, too, and from here.
 func TestRping(t *testing.T) {
 	const rounds, size = 5, 4000

@@ -52,7 +52,7 @@ func serve(ctx context.Context, at netip.AddrPort, verbose bool, out *log.Logger
 	}
 }
 
-// reflect does the server's part of a round and returns what it has read.
+// reflect does the server's part of a round and returns the data that it has read.
 func (l *link) reflect(ctx context.Context, memory *verbs.MemoryRegion, round uint32) ([]byte, error) {
 	source, err := l.hear(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // Others run while a goroutine sleeps in the kernel, on the only processor, and wake it.
-// Collections meanwhile find its stack in order.
+// Garbage collections meanwhile can scan its stack.
 func TestOthersRunMeanwhile(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	const rounds = 50
@@ -39,7 +39,7 @@ func TestOthersRunMeanwhile(t *testing.T) {
 	other.Wait()
 }
 
-// What the kernel says comes back.
+// Results and errors of the system call are returned.
 func TestResults(t *testing.T) {
 	r1, _, errno := blocking.Syscall6(unix.SYS_GETPPID, 0, 0, 0, 0, 0, 0)
 	require.Zero(t, errno)
@@ -57,7 +57,7 @@ func ring(t *testing.T, fd int) {
 	}
 }
 
-// await sleeps until an eventfd is, and empties it.
+// await sleeps until an eventfd is readable, and reads it.
 func await(t *testing.T, fd int) {
 	t.Helper()
 	n, errno := readBlocking(fd, make([]byte, 8))

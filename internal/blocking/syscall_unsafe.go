@@ -16,12 +16,12 @@ func entersyscallblock()
 //go:linkname exitsyscall runtime.exitsyscall
 func exitsyscall()
 
-// Syscall6 is syscall.Syscall6 for a call that sleeps: other goroutines have the
-// processor from its beginning. That wakes a thread, so a call that is likely to
-// return soon is better made by the other.
+// Syscall6 is syscall.Syscall6 for a call that sleeps: other goroutines get Go's
+// processor when it begins. That wakes a thread, so syscall.Syscall6 is better for a call
+// that is likely to return soon.
 //
-// Nothing may look at the stack between the scheduler's two functions, nor use a
-// processor as the race detector does.
+// Between the scheduler's two functions nothing may read the stack, nor use Go's processor
+// (as the race detector does).
 //
 //go:noinline
 //go:norace

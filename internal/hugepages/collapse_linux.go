@@ -7,8 +7,8 @@ import (
 )
 
 // collapse asks the kernel for one huge page in place of the pages of a range
-// (madvise(2), since Linux 6.1). Their contents are kept. The call sleeps, without Go's
-// processor.
+// (madvise(2), since Linux 6.1). Their contents are kept. The call sleeps and
+// releases Go's processor meanwhile.
 func collapse(addr uintptr, bytes int) error {
 	if _, _, errno := blocking.Syscall6(unix.SYS_MADVISE, addr, uintptr(bytes), unix.MADV_COLLAPSE, 0, 0, 0); errno != 0 {
 		return errno

@@ -76,7 +76,7 @@ func TestLastLinesAreMissed(t *testing.T) {
 	require.Regexp(t, `^[56] lines were dropped here`, last)
 }
 
-// TestLinesKeepTheirOrder: those of a goroutine come in its order, each once, and the
+// TestLinesKeepTheirOrder: those of a goroutine are in its order, each once, and the
 // writer is never called twice at a time.
 func TestLinesKeepTheirOrder(t *testing.T) {
 	const writers, each = 4, 500
@@ -127,8 +127,8 @@ func TestNothingIsLeft(t *testing.T) {
 	require.Equal(t, []string{"0", "1", "2"}, got)
 }
 
-// TestNobodyReads: without a writer there is nothing to do.
-func TestNobodyReads(t *testing.T) {
+// TestWithoutAWriter: a journal without a writer drops its lines.
+func TestWithoutAWriter(t *testing.T) {
 	j := journal.New(nil)
 	j.Log("line")
 	require.True(t, j.Flush(0))

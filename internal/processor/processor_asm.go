@@ -20,13 +20,13 @@ func Store32(p *uint32, v uint32)
 //go:noescape
 func PrefetchWrite(p *uint64)
 
-// PrefetchWriteLines is PrefetchWrite for all lines of so many bytes from p on.
+// PrefetchWriteLines is PrefetchWrite for all cache lines of a range from p on.
 // They must lie in one allocation.
 //
 //go:noescape
 func PrefetchWriteLines(p *uint64, bytes uint64)
 
-// DemoteLines moves all lines of so many bytes from p on to a cache that is shared
+// DemoteLines moves all cache lines of a range from p on to a cache that is shared
 // with other processors, where there is an instruction for it, so that another one
 // reads them sooner. They must lie in one allocation.
 //

@@ -53,6 +53,6 @@ func TestDeadLettersAreLogged(t *testing.T) {
 	var text bytes.Buffer
 	s := registry.NewSystem(slog.New(slog.NewTextHandler(&text, nil)))
 	defer s.Shutdown()
-	s.Root.Send(s.NewLocalPID("nobody"), "a letter")
+	s.Root.Send(s.NewLocalPID("none"), "a letter")
 	require.Contains(t, text.String(), `message="a letter"`)
 }

@@ -8,19 +8,20 @@ import (
 // Conditions are what a network and its ranks are like. A seed draws them; a test may set
 // them.
 type Conditions struct {
-	// Caps of every endpoint, once its connection stands.
+	// Caps of every endpoint, once it is connected.
 	MaxEager, EagerBest, MaxReads int
 	Get, Put, Batched             bool
 
 	// Alone says that the memory of a peer is reached without a Poll of its rank.
 	Alone bool
 
-	// Latency is the least time of a message under way, Jitter what chance adds at most.
+	// Latency is the shortest time of a message under way, Jitter the maximum of the random
+	// time added to it.
 	Latency, Jitter time.Duration
 	// StallRate is the chance that a message takes up to Stall longer.
 	StallRate float64
 	Stall     time.Duration
-	// Connect is the longest time until a connection stands.
+	// Connect is the longest time until a connection is established.
 	Connect time.Duration
 	// BreakRate is the chance that a message finds its connection lost. Nothing is sent
 	// between the two ranks then for up to Outage; what was under way arrives afterwards.
@@ -68,7 +69,7 @@ type Death struct {
 	Rank int
 	// Event is the number of the event of the network at which it ends.
 	Event int
-	// Notice is the longest time until another rank hears of it.
+	// Notice is the longest time until another rank is notified.
 	Notice time.Duration
 	// Lossy says that messages under way may be lost with the rank.
 	Lossy bool

@@ -67,7 +67,7 @@
 //
 // The ranks are nodes of their own, so nothing runs over shared memory. The network stands
 // in for transport/rdma, whose own recovery is not part of the job. Giving way takes no
-// virtual time. A program that waits in protoactor does not hear that it was killed, so it has to wait
+// virtual time. A program that waits in protoactor does not notice that it was killed, so it has to wait
 // for Rank.Ended, too.
 //
 // A seed that found a defect, or a break that others do not find, is listed in testdata/seeds.txt with what it found.

@@ -30,7 +30,7 @@ const (
 var (
 	// ErrHang says that all goroutines of a job are blocked and no event is to come.
 	ErrHang = errors.New("the job hangs: every goroutine is blocked, and nothing is under way")
-	// ErrGivenUp ends a job whose program cannot go on after a loss. It is no failure.
+	// ErrGivenUp ends a job whose program cannot continue after a loss. It is not a failure.
 	ErrGivenUp = errors.New("the program gives up because of a loss, as it may")
 	// ErrLimit says that a job has not ended in time, though there are events.
 	ErrLimit = errors.New("the job does not end: events go on, or timers")

@@ -160,7 +160,7 @@ func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending,
 	return 0, true, false
 }
 
-// die ends a rank: nothing leaves it any more, and the others hear of it in time. mu is
+// die ends a rank: nothing leaves it any more, and the others are notified in time. mu is
 // held, but given up for kill.
 func (net *Network) die(d *Death, kill func(rank int) bool) {
 	node := net.ranks[d.Rank]

@@ -75,7 +75,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// runFresh runs a program under seeds that nobody has seen, for some time.
+// runFresh runs a program under new seeds, for some time.
 func runFresh(t *testing.T, p simulate.Program, span time.Duration) {
 	t.Helper()
 	n, events := 0, 0

@@ -25,7 +25,7 @@ func (r Rank) Random(number uint32) *rand.Rand {
 	return stream(r.Seed, streamPrograms+uint64(number))
 }
 
-// Chance is true in so many cases of one.
+// Chance is true with this probability.
 func Chance(r *rand.Rand, p float64) bool { return r.Float64() < p }
 
 // Pick returns one of the values.

@@ -36,8 +36,8 @@ func TestSeedRepeatsTheRun(t *testing.T) {
 	}
 }
 
-// A job whose ranks wait for what nobody sends ends, and the report says who waits where
-// and how to repeat the run.
+// A job whose ranks wait for messages that are not sent ends, and the report says where
+// each rank waits and how to repeat the run.
 func TestHangIsFound(t *testing.T) {
 	hang := simulate.Program{Name: "hang", Ranks: []int{3}, Main: func(r simulate.Rank) error {
 		c, buf := r.Comm(), make([]int, 1)

@@ -6,9 +6,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// sleeper is a rank's Sleeper in virtual time: a slow rank wakes up late. Giving way takes
-// no time: it may happen under a sync.Mutex, and who waits for that keeps the bubble's clock
-// from advancing.
+// sleeper is a rank's Sleeper in virtual time: a slow rank wakes up late. Yield takes no time:
+// it may be called under a sync.Mutex, and a goroutine that waits for the mutex keeps the
+// bubble's clock from advancing.
 type sleeper struct {
 	transport.ChannelSleeper
 	node *node

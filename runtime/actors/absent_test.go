@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A rank without actors holds up nobody for ever: what it was told becomes dead letters
-// that say so, who watches there hears that there is nobody, and when it has actors
-// after all they are told of the types that it has missed.
+// A rank without actors blocks no sender for ever: messages to it become dead letters with
+// that reason, and a watch of its actors gets Terminated. When the rank has actors after
+// all, they get the definitions of types that were sent before.
 func TestRankWithoutActors(t *testing.T) {
 	f := transporttest.NewFake(2, transporttest.FakeOptions{NoHandover: true})
 	s := fakeRank(t, f, 2, 0, engine.Config{})(0)

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// What an actor message is and what it carries, as on the wire.
+// Kinds of actor messages and of their contents, as on the wire.
 const (
 	wireName = 1 + iota
 	wireUser
@@ -39,8 +39,8 @@ func (ignore) Refused(*engine.Stream)                                         {}
 func (ignore) Closed(int, uint32)                                             {}
 func (ignore) Lost(int, error)                                                {}
 
-// wire is a rank 0 whose every actor message the test makes itself, beside the actors of
-// rank 1.
+// wire is the engine of a rank 0 without actors, for which the test makes each actor
+// message, and the actors of rank 1.
 type wire struct {
 	e *engine.Engine
 	s *actors.System
@@ -71,7 +71,7 @@ func newWire(tb testing.TB, cfg actors.Config) *wire {
 	return &wire{all[0], s}
 }
 
-// priceOf is what an actor message takes of the credit of its stream.
+// priceOf is the credit that an actor message takes from its stream.
 func priceOf(tag, head int, body []byte) uint64 {
 	switch {
 	case tag == wireUser && len(body) >= head:
@@ -117,7 +117,7 @@ func (w *wire) long(tag int, b []byte) engine.Handle {
 	return w.e.Isend(engine.Match{Context: contextLarge, Peer: 1, Tag: tag}, 0, b, engine.Standard, 0)
 }
 
-// barrier returns when rank 1 has dealt with everything that was sent before.
+// barrier returns when rank 1 has handled everything that was sent before.
 func (w *wire) barrier(tb testing.TB, done <-chan any) {
 	tb.Helper()
 	w.text(tb, w.stream(tb, "barrier"), "x")
@@ -128,12 +128,12 @@ func (w *wire) barrier(tb testing.TB, done <-chan any) {
 	}
 }
 
-// What comes for an actor while it does not exist yet, and while a long message is
-// on its way, stays in order, whichever of the two ends first.
+// Messages that arrive for an actor before it exists and while a long message is on its
+// way stay in order, whichever of the two ends first.
 func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 	long := func(first byte) []byte { b := make([]byte, 5000); b[0] = first; return b }
 	for name, c := range map[string]struct {
-		late  bool // the actor appears when the long messages are there
+		late  bool // the actor is spawned after the long messages have arrived
 		first bool // the first message is long
 	}{
 		"short, appears": {false, false}, "short, appears later": {true, false},
@@ -174,8 +174,8 @@ func TestOrderOfLongMessagesToALateActor(t *testing.T) {
 	}
 }
 
-// Long messages for one actor are fetched together, so the first does not hold up
-// the others, and delivered in their order with the short ones between them.
+// Long messages for one actor are fetched together, so that the first does not delay the
+// others, and are delivered in order with the short ones between them.
 func TestLongMessagesComeTogether(t *testing.T) {
 	for name, kind := range map[string]uint32{"string": wireString, "bytes": wireBytes} {
 		t.Run(name, func(t *testing.T) {
@@ -219,8 +219,8 @@ func pattern(n, seed int) []byte {
 	return b
 }
 
-// When the sender dies while several long messages are on their way, what is behind
-// the first that did not come is lost with it, whether it came or not.
+// If the sender dies while several long messages are on their way, the first one that did
+// not arrive is lost with all later messages, whether these arrived or not.
 func TestDeathAmongLongMessages(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
@@ -248,8 +248,8 @@ func TestDeathAmongLongMessages(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// What another stream to the same actor brought while a long message was on its way is
-// lost with that: nobody sees a gap.
+// Messages of another stream to the same actor that arrived while a long message was on its
+// way are lost with it: no receiver sees a gap.
 func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
@@ -258,7 +258,7 @@ func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	for _, behind := range []string{"first", "second"} {
 		l := w.stream(t, "in")
 		if behind == "first" {
-			w.announce(t, l, wireString, 5000, 1) // it never comes
+			w.announce(t, l, wireString, 5000, 1) // it never arrives
 		}
 		w.text(t, l, behind)
 		w.e.CloseStream(l)
@@ -276,8 +276,8 @@ func TestLossOfALongMessageBeforeAnotherLink(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// A long message of which nothing can become at the receiver is a dead letter there,
-// and its sender gets its memory back.
+// A long message that the receiver cannot decode is a dead letter there, and its sender
+// gets its memory back.
 func TestLongDeadLetters(t *testing.T) {
 	const short = 20 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -285,7 +285,7 @@ func TestLongDeadLetters(t *testing.T) {
 		kind   uint32
 		length uint64
 		want   error
-		first  bool // it comes after a short one
+		first  bool // it follows a short one
 	}{
 		"unknown type":         {"in", 999, 5000, nil, false},
 		"unknown actor":        {"never", wireString, 5000, actors.ErrUnknownActor, false},

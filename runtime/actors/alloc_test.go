@@ -17,8 +17,8 @@ import (
 
 // A Tell to another rank allocates nothing at the sender: not for a message of
 // any length, nor for plain data or bytes that are boxed already. The receiver, in
-// the same process here, is kept from looking; the least of several runs counts,
-// for its background looks now and then.
+// the same process here, is kept from polling; the minimum of several runs counts,
+// because its background polls now and then.
 func TestTellAllocatesNothing(t *testing.T) {
 	for _, way := range []string{"shm", "rdma"} {
 		t.Run(way, func(t *testing.T) {
@@ -30,8 +30,8 @@ func TestTellAllocatesNothing(t *testing.T) {
 
 func testTellAllocates(t *testing.T) {
 	t.Helper()
-	// The messages of a round are within half the credit: the other half may not be back
-	// yet. A busy machine has the receiver look during every try of a round, not of all.
+	// The messages of a round are within half the credit: the other half may not have been
+	// returned yet. On a busy machine the receiver may poll during some rounds, but not all.
 	const rounds, tries, runs = 20, 5, 4
 	gate := make(chan struct{})
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -58,7 +58,7 @@ func testTellAllocates(t *testing.T) {
 			"bytes":         func() any { return make([]byte, 64) },
 		}
 		for kind, next := range kinds {
-			s.Root.Send(pid, next()) // the first of a kind defines the type
+			s.Root.Send(pid, next()) // the first of a type defines it
 			least := 1e9
 			for range rounds {
 				var messages []any
@@ -86,7 +86,7 @@ func testTellAllocates(t *testing.T) {
 	}))
 }
 
-// Many actors, on many ranks: each is spawned, told something, answers and ends.
+// Many actors, on many ranks: each is spawned, gets a message, answers and ends.
 func TestHundredThousandActors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -13,11 +13,11 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// blocked is what a rank says of itself when it hangs.
+// blocked returns the report of a rank that hangs.
 func blocked(w *runtime.World) string { return port.Of(w).(interface{ Blocked() string }).Blocked() }
 
-// A program of actors that hangs says who waits for which actor, in the program's own
-// line, and which actor is at a message. That actors are served is not worth a word.
+// The report of a hanging program names each goroutine that waits for an actor, with its
+// source line, and each actor that handles a message. It leaves the serving goroutine out.
 func TestBlockedActorsAreNamed(t *testing.T) {
 	begun, seen, may := make(chan bool), make(chan bool), make(chan bool)
 	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
@@ -59,7 +59,7 @@ func TestBlockedActorsAreNamed(t *testing.T) {
 	}))
 }
 
-// A rank that waits for the answer to a request to an actor says where.
+// The report of a rank that waits for an actor's answer has the source line.
 func TestWaitForAFutureIsNamed(t *testing.T) {
 	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
 		s, err := actors.Of(w)

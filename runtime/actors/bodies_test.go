@@ -16,7 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A type for each way to make a message of its bytes, beside those of the package.
+// A type for each way to decode a message, in addition to those of the package.
 type (
 	spaced struct { // plain data with padding
 		A byte
@@ -26,11 +26,11 @@ type (
 		Names []string
 		Deep  map[string][]int
 	}
-	careless struct{ Values []uint32 } // by a codec that believes what it reads
-	picky    struct{ Text string }     // by a codec that refuses what is not its own
+	careless struct{ Values []uint32 } // by a codec that does not check its input
+	picky    struct{ Text string }     // by a codec that does
 )
 
-// carelessCodec writes a count and so many numbers.
+// carelessCodec writes a count and then that many numbers.
 type carelessCodec struct{}
 
 func (carelessCodec) Append(b []byte, v *careless) ([]byte, error) {
@@ -89,8 +89,8 @@ var bodies = []any{
 	&picky{"q"}, actor.NewPID("rank:0", "proto"),
 }
 
-// numbers returns the number of the type of a message on the wire, whose definition it
-// sends where that is needed, and its bytes.
+// numbers returns the number of the type of a message on the wire, and the message's bytes.
+// It sends the definition of the type if necessary.
 func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any, number uint32) (kind uint32, body []byte) {
 	tb.Helper()
 	name, layout, body, err := actors.Travels(m)
@@ -106,8 +106,8 @@ func (w *wire) numbers(tb testing.TB, l *engine.Stream, m any, number uint32) (k
 	return number, body
 }
 
-// outcome waits until a message was taken, and returns it, or until it was found to be a
-// dead letter of a body that is none.
+// outcome waits until a message was delivered, and returns it, or until it became a dead
+// letter because of a malformed body.
 func outcome(tb testing.TB, got <-chan any, dead <-chan *actors.DeadLetter) (any, *actors.DeadLetter) {
 	tb.Helper()
 	select {
@@ -123,8 +123,8 @@ func outcome(tb testing.TB, got <-chan any, dead <-chan *actors.DeadLetter) (any
 }
 
 // Every truncation of the body of every kind of message, and a byte more, in an actor message
-// and after an announcement, is a message of its type or a dead letter that is counted,
-// one of both; whoever sent it as a request is no exception. What comes after it comes.
+// and after an announcement, is either a message of its type or a dead letter that is
+// counted, also if it is a request. Later messages arrive.
 func TestTruncatedBodies(t *testing.T) {
 	for i, m := range bodies {
 		t.Run(fmt.Sprintf("%d %T", i, m), func(t *testing.T) {
@@ -176,7 +176,7 @@ func same(tb testing.TB, want, got any) {
 	require.Equal(tb, want, got)
 }
 
-// FuzzBody has any bytes arrive as the body of a message of any type.
+// FuzzBody sends any bytes as the body of a message of any type.
 func FuzzBody(f *testing.F) {
 	for i, m := range bodies {
 		_, _, body, err := actors.Travels(m)
@@ -217,7 +217,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// garbled is a type whose bytes its own codec does not take: how is what it says then.
+// garbled is a type whose codec cannot decode what it has encoded: how chooses its failure.
 type garbled struct{ how byte }
 
 type garbledCodec struct{}
@@ -233,8 +233,8 @@ func (garbledCodec) Decode(b []byte, _ *garbled) error {
 
 func init() { actors.RegisterCodec[garbled](garbledCodec{}) }
 
-// A request that cannot be decoded is one dead letter at the rank that was asked, counted
-// as what no correct rank sends, and an answer to who asked.
+// A request that cannot be decoded is one dead letter at its receiver, counted as malformed,
+// and its sender gets an answer.
 func TestRequestsOfRubbishAreAnswered(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{MaxEager: 700, EagerBest: 300}, nil)
 	in := inbox(t, all[1], "in", all[1].Worker())

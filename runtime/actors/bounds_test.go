@@ -19,8 +19,8 @@ import (
 // small is a configuration in which bounds are reached soon.
 var small = actors.Config{Mailbox: 4 << 10, Outbox: 8 << 10}
 
-// An actor that tells itself more than fits: what fits is delivered in order, the
-// rest are dead letters, and nothing hangs.
+// An actor sends itself more messages than its mailbox takes: those that fit are delivered
+// in order, the rest are dead letters, and nothing hangs.
 func TestSelfFlood(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSelfFlood(t *testing.T) {
 	}
 }
 
-// chatter tells its neighbour more than it was told, forever, until it is stopped.
+// chatter sends its neighbour more messages than it gets, until it is stopped.
 type chatter struct {
 	next   *actor.PID
 	taken  *atomic.Int64
@@ -83,8 +83,8 @@ func (a *chatter) Receive(c actor.Context) {
 	}
 }
 
-// Three actors in a circle, each of which tells the next more than it is told: all
-// of them go on, although the surplus is lost.
+// Three actors in a circle, each of which sends the next more messages than it gets: all
+// of them continue, although the surplus is lost.
 func TestCycleOfThree(t *testing.T) {
 	t.Run("memory", testCycleOfThree)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testCycleOfThree(t) })
@@ -124,8 +124,8 @@ func testCycleOfThree(t *testing.T) {
 	}
 }
 
-// A chain in which the last is slow: nobody loses anything, and what waits stays
-// within its bounds.
+// In a chain of actors whose last one is slow, no message is lost, and the messages that
+// wait stay within their bounds.
 func TestBackPressureThroughAChain(t *testing.T) {
 	t.Run("memory", testBackPressureThroughAChain)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testBackPressureThroughAChain(t) })
@@ -190,7 +190,7 @@ func testBackPressureThroughAChain(t *testing.T) {
 	}
 }
 
-// One stuck actor holds up nobody but those who tell it something.
+// A stuck actor delays only the actors that send to it.
 func TestStuckActorBesideAFastOne(t *testing.T) {
 	t.Run("memory", testStuckActorBesideAFastOne)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testStuckActorBesideAFastOne(t) })
@@ -232,8 +232,8 @@ func testStuckActorBesideAFastOne(t *testing.T) {
 	})
 }
 
-// An actor asks who it waits for when it begins to wait, not with every message
-// that waits; and each of them is sent when there is room.
+// An actor sends a probe when it begins to wait for another one, not with every message
+// that waits. Each of these messages is sent when there is room.
 func TestWaitingActorsAskOnce(t *testing.T) {
 	t.Run("memory", testWaitingActorsAskOnce)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testWaitingActorsAskOnce(t) })

@@ -59,7 +59,7 @@ func (d *DeadLetter) Unwrap() error { return d.Reason }
 // name returns a PID as one word.
 func name(pid *actor.PID) string {
 	if pid == nil {
-		return "nobody"
+		return "none"
 	}
 	return pid.Address + "/" + pid.Id
 }

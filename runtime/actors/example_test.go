@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// An actor of rank 0 adds up what it is told by actors and ranks anywhere.
+// An actor of rank 0 adds up the numbers in messages of actors and ranks anywhere.
 func ExampleSystem_Spawn() {
 	err := runtime.Local(3, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -98,7 +98,7 @@ func ExampleRegisterType() {
 	// <nil>
 }
 
-// An actor watches one of another rank, and hears of its end.
+// An actor watches one of another rank, and is notified of its end.
 func Example_watch() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		s, err := actors.Of(w)
@@ -218,7 +218,7 @@ func ExampleSystem_LookupName() {
 	// <nil>
 }
 
-// An actor starts a receive and takes other messages until it is told the result.
+// An actor starts a receive and handles other messages until it gets the result.
 func ExampleSystem_PipeTo() {
 	err := runtime.Local(2, func(w *runtime.World) error {
 		c := w.Comm()

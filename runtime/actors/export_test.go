@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 )
 
-// NewOver makes a System over a World of the test's own, and returns what closes
-// it when the engine has ended.
+// NewOver makes a System over a World of the test's own, and returns a function that closes
+// it after the end of the engine.
 func NewOver(w port.World, cfg Config) (*System, func()) {
 	s := newSystem(w, cfg)
 	if err := s.spawnNames(); err != nil {
@@ -20,7 +20,7 @@ func NewOver(w port.World, cfg Config) (*System, func()) {
 	return s, s.close
 }
 
-// Lose tells the engine that a rank is gone.
+// Lose reports the loss of a rank to the engine.
 func (s *System) Lose(rank int) { s.engine.MarkDown(rank, errors.New("killed by the test")) }
 
 // ParseAddress is parseAddress.
@@ -29,26 +29,26 @@ func ParseAddress(a string) (rank int, epoch uint32, err error) { return parseAd
 // Address is address.
 func Address(rank int, epoch uint32) string { return address(rank, epoch) }
 
-// Probes is how often an actor of this rank has asked who it waits for.
+// Probes is how many probes for cycles of waiting actors this rank has begun.
 func (s *System) Probes() uint32 {
 	return s.waits.Probes()
 }
 
-// Questions is how many requests this rank keeps as open.
+// Questions is the number of open requests of this rank.
 func (s *System) Questions() int {
 	s.openRequests.mu.Lock()
 	defer s.openRequests.mu.Unlock()
 	return len(s.openRequests.all)
 }
 
-// Travels says how a message travels: the name and the layout of its type, and its bytes.
+// Travels returns how a message is encoded: the name and the layout of its type, and its bytes.
 func Travels(m any) (name, layout string, body []byte, err error) {
 	c := codec.Of(m)
 	body, err = c.Append(nil, m)
 	return c.Name, c.Layout, body, err
 }
 
-// NameRequest and NameAnswer are what the actors of the names tell each other.
+// NameRequest and NameAnswer are the messages between the actors of the names.
 func NameRequest(what int, name, address, id string, keeper int) any {
 	return nameRequest{what, name, address, id, keeper}
 }
@@ -61,7 +61,7 @@ func NameAnswer(name, address, id string, refused bool) any {
 // NamesID is the id of the actor of the names.
 const NamesID = namesID
 
-// NameFind is the What of a NameRequest that only asks, NameEnd the first that is none.
+// NameFind is the What of a NameRequest that looks a name up, NameEnd the first invalid one.
 const (
 	NameFind = nameFind
 	NameEnd  = nameDisown + 1
@@ -70,31 +70,31 @@ const (
 // Keeper returns which of size ranks keeps a name.
 func Keeper(name string, size int) int { return keeper(name, size, func(int) bool { return false }) }
 
-// Letters returns how many dead letters this rank has found, and how many of them no
-// correct rank sends.
+// Letters returns how many dead letters this rank has counted, and how many of them were
+// malformed messages.
 func (s *System) Letters() (deadLetters, rubbish uint64) {
 	return s.deadLetters.Load(), s.rubbish.Load()
 }
 
-// Lives reports whether an actor of this rank has not ended, with all that its end brings.
+// Lives reports whether an actor of this rank exists, or its end is not complete.
 func (s *System) Lives(id string) bool {
 	_, ok := s.boxes.Load(id)
 	return ok
 }
 
-// Lines is how many actors of a rank this one keeps a stream to, or has yet to close it.
+// Lines is to how many actors of a rank this one has a stream, open or about to close.
 func (s *System) Lines(rank int) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.remotes {
-		if key.rank == rank && key.id != namesID && key.id != nobody {
+		if key.rank == rank && key.id != namesID && key.id != namelessID {
 			n++
 		}
 	}
 	return n
 }
 
-// Waiting reports whether a goroutine that is no actor waits for credit.
+// Waiting reports whether a goroutine other than an actor waits for credit.
 func (s *System) Waiting() bool {
 	return slices.ContainsFunc(s.engine.Blocked(), func(b engine.Blocked) bool { return strings.HasPrefix(b.Op, "tell ") })
 }

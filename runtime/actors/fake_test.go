@@ -94,14 +94,13 @@ func fakeRank(t *testing.T, f *transporttest.Fake, n, rank int, cfg engine.Confi
 	}
 }
 
-// A PID of a rank's earlier life does not reach the actor of the same name in its
-// next one.
+// A PID of a rank before its restart does not reach the actor of the same name after it.
 func TestEpochs(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, map[int]int{1: 1})
 	require.Equal(t, "rank:1@1", all[1].Address())
 	in := inbox(t, all[1], "in", all[1].Worker())
 	dead := letters(all[1])
-	// Rank 0 has not heard of the restart.
+	// Rank 0 does not know of the restart.
 	_, err := all[0].Root.RequestFuture(all[0].PID(1, "in"), "old", soon).Result()
 	require.ErrorIs(t, err, actor.ErrDeadLetter)
 	d := next(t, dead)
@@ -113,7 +112,7 @@ func TestEpochs(t *testing.T) {
 	require.Equal(t, "new", next(t, in))
 }
 
-// actor message is what the soak sends: who sent it, its number, and bytes.
+// actorMessage is what the soak sends: the sender's rank, a number, and bytes.
 type actorMessage struct {
 	From, Number int
 	Load         []byte
@@ -121,10 +120,10 @@ type actorMessage struct {
 
 func init() { actors.RegisterType[actorMessage]() }
 
-// Actors of four ranks tell each other messages of all sizes over a fabric that
-// refuses, delays and connects late, and one of the ranks dies: what arrives is in
-// order and whole, nothing of a living rank is missing, and each watcher hears of
-// each death once. GORUN_SOAK=FIRST:COUNT soaks with other seeds.
+// Actors of four ranks send each other messages of all sizes over a fabric that
+// refuses, delays and connects late, and one of the ranks dies: messages arrive whole and
+// in order, none of a living rank is missing, and each watcher is notified of each death
+// once. GORUN_SOAK=FIRST:COUNT soaks with other seeds.
 func TestSoak(t *testing.T) {
 	first, count := int64(0), int64(6)
 	if text := os.Getenv("GORUN_SOAK"); strings.Contains(text, ":") {

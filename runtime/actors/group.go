@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -70,11 +71,7 @@ func (s *System) NewGroup(c *runtime.Comm, members ...*actor.PID) (*Group, error
 func Contribute[T any](g *Group, member *actor.PID, values []T, join func(into, values []T), run func(c *runtime.Comm, sum []T) ([]T, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	known := false
-	for _, m := range g.members {
-		known = known || m.Equal(member)
-	}
-	if !known {
+	if !slices.ContainsFunc(g.members, member.Equal) {
 		return fmt.Errorf("%w: %s", ErrMember, name(member))
 	}
 	n := g.calls[member.Id] - g.next

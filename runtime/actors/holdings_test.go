@@ -13,8 +13,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// collect runs the garbage collector, and returns when it has found what it can and
-// has called the cleanups of objects that it found before.
+// collect runs the garbage collector, and returns when it has freed what it can and
+// has called the cleanups of objects that it freed before.
 func collect() {
 	done := make(chan struct{})
 	goruntime.AddCleanup(new([64]byte), func(done chan struct{}) { close(done) }, done)
@@ -22,7 +22,7 @@ func collect() {
 	<-done
 }
 
-// collected waits until the garbage collector has found every World.
+// collected waits until the garbage collector has freed every World.
 func collected(t *testing.T, all []weak.Pointer[runtime.World]) {
 	t.Helper()
 	left := 0
@@ -41,14 +41,14 @@ func collected(t *testing.T, all []weak.Pointer[runtime.World]) {
 	require.Zero(t, left, "of %d Worlds something leads to these", len(all))
 }
 
-// holding is what this process has at a time.
+// holding is the resources of this process at a time.
 type holding struct {
 	heap                int64 // bytes
 	goroutines          int
 	descriptors, shared []string
 }
 
-// holdings looks at this process.
+// holdings returns those of this process now.
 func holdings(t *testing.T) holding {
 	t.Helper()
 	collect()
@@ -72,7 +72,7 @@ func holdings(t *testing.T) holding {
 	return h
 }
 
-// heapSlack is how much the heap may differ for no reason: much less than a World.
+// heapSlack is by how much the heap may differ by chance: much less than a World.
 const heapSlack = 256 << 10
 
 // unchanged waits until this process has no more than before.

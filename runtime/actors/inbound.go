@@ -78,10 +78,10 @@ type inbound struct {
 	box       *mailbox // the inline actor that the serving goroutine runs
 	next      *mailbox // the actor that it runs after it has left Serve
 
-	// announced has a bit for each type that was defined to a rank. nobodies has one remote for
+	// announced has a bit for each type that was defined to a rank. nameless has one remote for
 	// each rank, for messages that need no stream.
 	announced []codec.Announced
-	nobodies  []atomic.Pointer[remote]
+	nameless  []atomic.Pointer[remote]
 }
 
 var _ engine.ActorReceiver = (*inbound)(nil)
@@ -91,7 +91,7 @@ func (p *inbound) init(s *System) {
 	p.s = s
 	p.sources = make([]*source, s.world.Size())
 	p.announced = make([]codec.Announced, s.world.Size())
-	p.nobodies = make([]atomic.Pointer[remote], s.world.Size())
+	p.nameless = make([]atomic.Pointer[remote], s.world.Size())
 }
 
 // ready reports whether work has something to do. The engine's lock is held.
@@ -306,15 +306,15 @@ func (p *inbound) Lost(peer int, cause error) {
 	p.queue.add(&arrival{kind: arrivalLost, source: int32(peer), details: &arrivalDetails{err: cause}})
 }
 
-// nobodyOf returns the element of nobodies for a rank, which it makes on first use.
-func (p *inbound) nobodyOf(rank int) *remote {
-	if r := p.nobodies[rank].Load(); r != nil {
+// namelessOf returns the element of nameless for a rank, which it makes on first use.
+func (p *inbound) namelessOf(rank int) *remote {
+	if r := p.nameless[rank].Load(); r != nil {
 		return r
 	}
-	r, _ := p.s.resolve(p.s.PID(rank, nobody))
-	p.nobodies[rank].Store(r.(*remote))
+	r, _ := p.s.resolve(p.s.PID(rank, namelessID))
+	p.nameless[rank].Store(r.(*remote))
 	return r.(*remote)
 }
 
-// nobody is an id that no actor has.
-const nobody = "$nobody"
+// namelessID is an id that no actor has.
+const namelessID = "$nameless"

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// waitingCalls are calls that would wait: nobody sends or receives at the other rank.
+// waitingCalls are calls that would wait: the other rank neither sends nor receives.
 var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 	"Send":  func(_ *actors.System, c *runtime.Comm) error { return runtime.Send(c, make([]byte, 1<<20), 1, 0) },
 	"Ssend": func(_ *actors.System, c *runtime.Comm) error { return runtime.Ssend(c, make([]byte, 1), 1, 0) },

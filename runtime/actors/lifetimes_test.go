@@ -27,15 +27,15 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// livesOnce is how many come and go, patience how long the collector may take for
-// what is left of them.
+// livesOnce is the number of objects made and dropped, patience how long the collector may
+// take to free them.
 const (
 	livesOnce = 2000
 	patience  = 5 * time.Second
 )
 
-// lives are what comes and goes between two ranks, one after the other. n tells
-// one from the other.
+// lives make and drop objects between two ranks, one after the other. n distinguishes
+// them.
 var lives = map[string]func(t *testing.T, all []*actors.System, n int){
 	"requests": func(t *testing.T, all []*actors.System, _ int) {
 		t.Helper()
@@ -80,7 +80,7 @@ var lives = map[string]func(t *testing.T, all []*actors.System, n int){
 	},
 }
 
-// warm fills the tables of protoactor, which are many and grow with use.
+// warm fills the tables of protoactor, which grow with use.
 func warm(s *actors.System) {
 	for i := range 150_000 {
 		pid, _ := s.ProcessRegistry.Add(s.DeadLetter, fmt.Sprint(i))
@@ -88,8 +88,7 @@ func warm(s *actors.System) {
 	}
 }
 
-// What comes and goes leaves nothing: the memory of a rank does not grow with what
-// was there once.
+// The memory of a rank does not grow with objects that were dropped.
 func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 	local(t, 2, actors.Config{Patience: time.Millisecond}, func(all []*actors.System) {
 		warm(all[0])
@@ -105,7 +104,7 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 				}
 			}
 			some(livesOnce)
-			const little = livesOnce * 60 // bytes: less than the smallest thing that could be left of each
+			const little = livesOnce * 60 // bytes: less than the smallest object that each could leave
 			grown := int64(little)
 			for round := 0; grown >= little && round < 5; round++ { // a table may grow, but not each time
 				before := heap()
@@ -120,8 +119,8 @@ func TestNothingIsKeptOfWhatHasEnded(t *testing.T) {
 	})
 }
 
-// Actors of eight ranks that were told something from afar and stopped leave nothing,
-// and a request neither. GORUN_SOAK=1 has 100,000 of them at a time, and a million
+// Actors of eight ranks that got messages of other ranks and were stopped leave no memory
+// in use, nor do requests. GORUN_SOAK=1 has 100,000 of them at a time, and a million
 // requests.
 func TestManyLeaveNothing(t *testing.T) {
 	const ranks, little = 8, 60 // bytes of each, as above

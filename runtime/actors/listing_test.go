@@ -82,8 +82,8 @@ func TestTreeOfActors(t *testing.T) {
 	})
 }
 
-// The actors that make connections are in the tree of the program's, whichever are
-// first, and can be watched, from other ranks too. Who stops one loses the peer.
+// The transport's connection actors are in the tree with those of the program, whichever
+// are started first. Other ranks can watch them. Stopping one makes its peer lost.
 func TestTransportActorsAreInTheTree(t *testing.T) {
 	overNetwork(t)
 	for name, early := range map[string]bool{"connected before": true, "connected later": false} {

@@ -16,7 +16,7 @@ type numbered struct{ from, number int }
 
 // Goroutines and actors that tell an actor of their rank more than it takes: the
 // mailbox never holds more than its bound, nothing is lost, and the messages of
-// each come in their order, whether the actor stands still or runs.
+// each arrive in order, whether the actor is idle or runs.
 func TestSendersWaitForRoom(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: small.Mailbox}, func(all []*actors.System) {
 		const n, goroutines, both = 20_000, 3, 5

@@ -20,8 +20,8 @@ func keptBy(rank int) string {
 	}
 }
 
-// A rank that answers a question about a name with something else gets nobody into
-// trouble: who asked gets an error that says so.
+// A rank that answers a question about a name with another message does no harm: the
+// caller gets an error that describes the answer.
 func TestAnswersThatAreNoNames(t *testing.T) {
 	name := keptBy(0)
 	for what, answer := range map[string]any{
@@ -53,8 +53,8 @@ func TestAnswersThatAreNoNames(t *testing.T) {
 	}
 }
 
-// Who asks the actor of the names something else, or to do what there is not, gets no
-// answer, and at once; it is a dead letter.
+// A message to the actor of the names that is no request for a name, or an unknown
+// request, becomes a dead letter at once, without an answer.
 func TestRequestsThatAreNoNames(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	dead := letters(all[1])
@@ -79,7 +79,7 @@ var nameMessages = map[string]any{
 	"answer":  actors.NameAnswer("name", "rank:0", "in", true),
 }
 
-// Every truncation of what is told the actor of the names is a dead letter, and it goes
+// Every truncation of a message to the actor of the names is a dead letter, and it goes
 // on.
 func TestTruncatedNames(t *testing.T) {
 	for what, m := range nameMessages {

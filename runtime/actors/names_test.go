@@ -45,8 +45,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// The names of living actors outlive the ranks that kept them, one after the other,
-// and can be registered and ended as before; those of dead actors are free.
+// The names of living actors outlive the ranks that stored them, one after the other,
+// and can be registered and unregistered as before; those of dead actors are free.
 func TestNamesOutliveTheirKeepers(t *testing.T) {
 	const ranks, count = 5, 40
 	f, all := fake(t, ranks, transporttest.FakeOptions{Seed: 1, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20}, nil)
@@ -90,7 +90,7 @@ func TestNamesOutliveTheirKeepers(t *testing.T) {
 	found, err := all[4].LookupName("name1")
 	require.NoError(t, err)
 	require.True(t, found.Equal(pids[0]))
-	// A name ends with its actor, whoever keeps it.
+	// A name ends with its actor, on whichever rank the name is stored.
 	require.NoError(t, all[0].Root.StopFuture(pids[0]).Wait())
 	require.Eventually(t, func() bool {
 		_, one := all[4].LookupName("name1")

@@ -18,14 +18,14 @@ import (
 // errKilled is why the ranks of tests are lost.
 var errKilled = errors.New("killed")
 
-// silent spawns an actor that takes messages and answers none.
+// silent spawns an actor that handles messages and answers none.
 func silent(t *testing.T, s *actors.System, name string) <-chan any {
 	t.Helper()
 	return inbox(t, s, name, s.Worker())
 }
 
-// Whoever asks an actor of a rank and however, the loss of the rank ends the request: it
-// has no other end here.
+// The loss of a rank ends every kind of request to its actors: here, no request ends
+// otherwise.
 func TestFuturesEndWithTheRank(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestFuturesEndWithTheRank(t *testing.T) {
 			}
 
 			// An actor asks, and goes on when that has ended; another one, whose name is
-			// like a future's, asks in its own name and hears nothing.
+			// like a future's, asks under its own name and gets no message.
 			reentered, piped := make(chan error, 1), make(chan any, 1)
 			asker, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
 				switch m := c.Message().(type) {
@@ -91,8 +91,8 @@ func TestFuturesEndWithTheRank(t *testing.T) {
 	}
 }
 
-// Who cannot answer the first answer's request, or is lost, or both, ends it only if
-// nobody is left who can.
+// A request to a router with FirstAnswer ends without an answer only when every receiver
+// has refused it, cannot answer or is lost.
 func TestFirstAnswerWithoutTheLost(t *testing.T) {
 	f, all := fake(t, 4, transporttest.FakeOptions{}, nil)
 	s := all[0]
@@ -124,8 +124,7 @@ func TestFirstAnswerWithoutTheLost(t *testing.T) {
 	require.ErrorIs(t, future.Wait(), actor.ErrDeadLetter)
 }
 
-// Requests of an actor that wait for credit end with the rank as those do that were
-// sent.
+// The loss of a rank ends also requests of an actor that still wait for credit.
 func TestWaitingFuturesEndWithTheRank(t *testing.T) {
 	const requests = 3 * engine.StreamWindow / 1000
 	f, all := fake(t, 2, transporttest.FakeOptions{}, nil)
@@ -160,8 +159,8 @@ func TestWaitingFuturesEndWithTheRank(t *testing.T) {
 	}
 }
 
-// Many ask two ranks side by side, one of which dies meanwhile: every request of the
-// other is answered, and every one of the lost ends.
+// Many actors send requests to two ranks, one of which dies meanwhile: every request to the
+// other one is answered, and every request to the lost one ends.
 func TestFuturesRaceWithTheLoss(t *testing.T) {
 	const goroutines, requests = 8, 50
 	for seed := range int64(2) {
@@ -203,7 +202,7 @@ func TestFuturesRaceWithTheLoss(t *testing.T) {
 	}
 }
 
-// What a rank keeps of its requests does not grow with their number.
+// The memory of a rank does not grow with the number of its requests.
 func TestAnsweredFuturesAreForgotten(t *testing.T) {
 	_, all := fake(t, 2, transporttest.FakeOptions{}, nil)
 	s := all[0]
@@ -234,8 +233,8 @@ func TestAnsweredFuturesAreForgotten(t *testing.T) {
 	require.LessOrEqual(t, s.Questions(), open)
 }
 
-// A request to another rank ends when the job is aborted, whatever its time: nobody will
-// answer it. So does one that comes later.
+// A request to another rank ends when the job is aborted, whatever its timeout,
+// because no answer can arrive. So does a request made afterwards.
 func TestRequestsEndWithTheJob(t *testing.T) {
 	ended := make(chan error, 2)
 	err := runtime.Local(2, func(w *runtime.World) error {

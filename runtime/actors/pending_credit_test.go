@@ -11,9 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// The credit of messages that an actor has taken is the sender's again as soon as
-// half of the window has come together, although the actor is still at the last of
-// them.
+// The credit of handled messages is returned to the sender as soon as it is half of the
+// window, although the actor still handles the last of them.
 func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const length, overhead = 1000, 128
@@ -46,8 +45,8 @@ func TestCreditReturnsWhileAnActorIsAtWork(t *testing.T) {
 	})
 }
 
-// The credit of what an actor took before it stopped is the sender's again, although it is
-// less than half of the window, and what comes later is not the actor's any more.
+// The credit of messages that an actor handled before it stopped is returned to the sender,
+// although it is less than half of the window, and later messages do not reach the actor.
 func TestCreditOfAnActorThatHasStopped(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		const overhead = 128

@@ -14,13 +14,14 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// What waits in vain for an actor of its own rank ends as at another rank: dead letters
-// say why, who asks and who watches hears so.
+// Waiting for an actor that never exists ends in the same way for its own rank and for
+// others: messages become dead letters with the reason, requests get an answer, and watches
+// get Terminated.
 func TestPendingActorsEnd(t *testing.T) {
 	local(t, 1, actors.Config{Patience: 10 * time.Millisecond, Mailbox: 1000}, func(all []*actors.System) {
 		s := all[0]
 		dead := letters(s)
-		for range 2 { // what comes later waits again
+		for range 2 { // later messages wait again
 			_, err := s.Root.RequestFuture(s.PID(0, "never"), "x", soon).Result()
 			require.ErrorIs(t, err, actor.ErrDeadLetter)
 			d := next(t, dead)
@@ -31,7 +32,7 @@ func TestPendingActorsEnd(t *testing.T) {
 		watcher, heard := watcher(t, s, "watcher")
 		ask(t, s, watcher, s.PID(0, "never"))
 		require.Equal(t, actor.TerminatedReason_NotFound, next(t, heard).Why)
-		s.Root.Stop(s.PID(0, "never")) // means nothing
+		s.Root.Stop(s.PID(0, "never")) // has no effect
 		in := inbox(t, s, "never", s.Worker())
 		s.Root.Send(s.PID(0, "never"), "lives")
 		require.Equal(t, "lives", next(t, in))
@@ -39,7 +40,7 @@ func TestPendingActorsEnd(t *testing.T) {
 	})
 }
 
-// A pending actor takes as much as a mailbox, and gives what it has to the actor.
+// A pending actor takes as many messages as a mailbox, and passes them to the actor.
 func TestPendingActorsAreBounded(t *testing.T) {
 	local(t, 1, actors.Config{Mailbox: 1000, Patience: soon}, func(all []*actors.System) {
 		s := all[0]
@@ -56,8 +57,8 @@ func TestPendingActorsAreBounded(t *testing.T) {
 		require.Equal(t, "0", next(t, in).(string)[:1])
 		require.Equal(t, "1", next(t, in).(string)[:1])
 
-		// The end came behind them. No actor has its name then, and the same PID leads to
-		// who has it next.
+		// The end arrived after them. Then no actor has its name, and the same PID leads to
+		// the next actor of that name.
 		require.Eventually(t, func() bool {
 			_, lives := s.ProcessRegistry.GetLocal("late")
 			return !lives
@@ -68,7 +69,7 @@ func TestPendingActorsAreBounded(t *testing.T) {
 	})
 }
 
-// Messages of each sender keep their order while the actor appears, whatever PIDs of
+// Messages of each sender keep their order while the actor is spawned, whichever PIDs of
 // System.PID they use.
 func TestOrderWhileAnActorAppears(t *testing.T) {
 	const senders, messages = 4, 300
@@ -125,7 +126,7 @@ func (b *slowBox) PostUserMessage(m any) {
 	b.got <- m
 }
 
-// Nothing overtakes the backlog of an actor that has appeared, neither a message of its own
+// Nothing overtakes the backlog of an actor that was spawned, neither a message of its own
 // rank nor one of another rank.
 func TestNothingOvertakesABacklog(t *testing.T) {
 	for name, from := range map[string]int{"own rank": 1, "other rank": 0} {
@@ -158,7 +159,7 @@ func TestNothingOvertakesABacklog(t *testing.T) {
 	}
 }
 
-// A router leads to an actor of its own rank that comes later, and hears of its end.
+// A router leads to an actor of its own rank that is spawned later, and is notified of its end.
 func TestRouterToAPendingActor(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -182,8 +183,8 @@ func TestRouterToAPendingActor(t *testing.T) {
 }
 
 // Messages of this rank and of another wait for one actor in the order in which each sent
-// them, their senders' later ones behind them; the credit of those from the other rank is
-// returned when they are taken, and when they wait in vain.
+// them, followed by their senders' later ones; the credit of those from the other rank is
+// returned when the actor takes them, and when it is never spawned.
 func TestAllRanksWaitForAPendingActor(t *testing.T) {
 	const size, messages = 1000, 3 * engine.StreamWindow / (1000 + 128)
 	local(t, 2, actors.Config{Patience: soon}, func(all []*actors.System) {

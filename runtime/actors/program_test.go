@@ -23,8 +23,7 @@ import (
 // the tests.
 const envProgram = "GORUN_TEST_PROGRAM"
 
-// programs are what such processes run: all of them with rank victim, which is
-// killed.
+// programs are the programs of such processes. In each, rank victim is killed.
 var programs = map[string]func(w *runtime.World) error{
 	"names":         namesOutliveARank,
 	"before actors": func(w *runtime.World) error { return dieIn(w, nil) },
@@ -53,8 +52,8 @@ func survive(t *testing.T, transport, program string) {
 	require.Equal(t, 128+int(syscall.SIGKILL), r.Code, r.Errors)
 }
 
-// Names outlive a process that is killed and that kept some of them; and what was told
-// to a rank, and watches there, end when it is killed, in whatever phase.
+// Names outlive a killed process that stored some of them; and requests to a rank, and
+// watches of its actors, end when it is killed, in whatever phase.
 func TestKilledRanks(t *testing.T) {
 	for program := range programs {
 		for _, transport := range []string{"shm", "rdma"} {
@@ -95,7 +94,7 @@ func until(what string, ok func() bool) error {
 	return nil
 }
 
-// namesOutliveARank registers names, of which victim keeps some, has that killed from
+// namesOutliveARank registers names, of which victim stores some, has it killed from
 // outside and looks the names up.
 func namesOutliveARank(w *runtime.World) error {
 	const each = 10
@@ -181,7 +180,7 @@ func namesOutliveARank(w *runtime.World) error {
 }
 
 // killAfter is the number of messages after which victim dies: of those that follow
-// some are on their way, some wait for credit, and one is being told.
+// some are on their way, some wait for credit, and one is being sent.
 const killAfter = 100
 
 // tellAfter is the number of messages after which a victim without actors is told to
@@ -193,7 +192,7 @@ const tellAfter = 40
 // any actors.
 func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error {
 	if w.Rank() == victim && mode == nil {
-		// When it is told this, others have told its actors much.
+		// When it gets this, others have sent its actors many messages.
 		_, err := runtime.Recv(w.Comm(), make([]byte, 1), 0, 3)
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		return err
@@ -262,7 +261,7 @@ func dieIn(w *runtime.World, mode func(*actors.System) actor.PropsOption) error 
 	if _, err := s.Root.RequestFuture(s.PID(victim, "in"), "late", soon).Result(); !errors.Is(err, actor.ErrDeadLetter) {
 		return fmt.Errorf("a request to the dead: %w", err)
 	}
-	for _, rank := range []int{0, 1, 3} { // the others go on, and are told once
+	for _, rank := range []int{0, 1, 3} { // the others continue, and are notified once
 		if v, err := s.Root.RequestFuture(s.PID(rank, "watcher"), 7, soon).Result(); err != nil || v != 7 {
 			return fmt.Errorf("asked rank %d: %v, %w", rank, v, err)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// The examples of protoactor's documentation, with the actor on one rank and who
-// uses it on another. Nothing differs but where the PIDs come from.
+// The examples of protoactor's documentation, with the actor on one rank and its
+// user on another. Nothing differs but where the PIDs come from.
 
 // far is a PID as another rank has it. Ranks of one process must not share PIDs,
 // which remember their Process.
@@ -79,7 +79,7 @@ func TestExampleBehavior(t *testing.T) {
 }
 
 // examples/actor-supervision: a child panics and is restarted by its parent's
-// strategy; examples/actor-lifecycleevents: it is told so.
+// strategy; examples/actor-lifecycleevents: it gets the events of that.
 func TestExampleSupervision(t *testing.T) {
 	strategies := map[string]actor.SupervisorStrategy{
 		"one for one": actor.NewOneForOneStrategy(10, time.Second, func(any) actor.Directive { return actor.RestartDirective }),

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is pushed comes out in order, whatever the lengths of bursts and however
-// many pieces are taken in between; a piece that was given back does not turn up
-// while it is somebody else's.
+// Pushed items are popped in order, whatever the lengths of bursts and however many pieces
+// are allocated in between; a piece that was freed is not in the queue while something
+// else uses it.
 func TestQueueKeepsOrder(t *testing.T) {
 	for _, burst := range []int{1, 3, pieceOwn, pieceOwn + 1, pieceWhole, 5 * pieceWhole} {
 		rng := rand.New(rand.NewPCG(1, uint64(burst)))
@@ -50,7 +50,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 }
 
-// A queue that was long keeps no more than a few items' room when it is empty.
+// A queue that was long has room for no more than a few items when it is empty.
 func TestQueueGivesRoomBack(t *testing.T) {
 	var q queue
 	q.pushAll(make([]item, 20*pieceWhole))
@@ -60,8 +60,8 @@ func TestQueueGivesRoomBack(t *testing.T) {
 	require.LessOrEqual(t, cap(q.last)+cap(q.spare)+cap(q.full), 2*pieceOwn)
 }
 
-// Lines of the cache: who posts writes none that who runs the mailbox writes, nor
-// one that both read for every message.
+// Cache lines: a sender writes no line that the goroutine running the mailbox writes, and
+// no line that both read for every message.
 func TestMailboxLines(t *testing.T) {
 	const line = 64
 	at := func(name string) uintptr {

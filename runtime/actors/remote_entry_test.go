@@ -16,9 +16,9 @@ import (
 )
 
 // A stream ends when no PID leads to it any more, and the next PID makes another:
-// what is sent stays in order and comes once, while long messages of the stream before
+// messages arrive in order and once, also while long messages of the previous stream
 // are still on their way and before the actor exists.
-func TestOrderFromLinkToLink(t *testing.T) {
+func TestOrderFromStreamToStream(t *testing.T) {
 	for seed := range int64(3) {
 		_, all := fake(t, 2, transporttest.FakeOptions{
 			Seed: seed, AgainRate: 0.1, DelayPolls: 5, ConnectPolls: 20, MaxEager: 700, EagerBest: 300,
@@ -32,7 +32,7 @@ func TestOrderFromLinkToLink(t *testing.T) {
 			}
 			all[0].Root.Send(all[0].PID(1, "in"), string(rune(i))+pad)
 			if i%15 == 0 {
-				goruntime.GC() // closes the stream, if it has time for it
+				goruntime.GC() // closes the stream if the finalizer runs in time
 				goruntime.Gosched()
 			}
 			if i == messages/6 { // within the first window
@@ -45,9 +45,9 @@ func TestOrderFromLinkToLink(t *testing.T) {
 	}
 }
 
-// The test makes the end of a stream itself: what comes by the next one to the same
-// actor waits behind what waits at the first, at the second as well.
-func TestOrderBehindClosedLinks(t *testing.T) {
+// The test ends streams by hand: arrivals of a later stream to the same actor wait behind
+// those that wait at an earlier one, with two earlier streams as well.
+func TestOrderBehindClosedStreams(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	done := inbox(t, w.s, "barrier", w.s.Worker())
 	got := inbox(t, w.s, "in", w.s.Worker())
@@ -73,7 +73,8 @@ func TestOrderBehindClosedLinks(t *testing.T) {
 	for _, want := range "12345" {
 		require.Equal(t, string(want), next(t, got).(string)[:1])
 	}
-	// Nothing waits: the next one goes straight on, on the number of the first.
+	// Nothing waits: the arrivals of the next stream, which reuses the first number, are
+	// delivered at once.
 	w.e.CloseStream(three)
 	w.barrier(t, done)
 	w.text(t, w.stream(t, "in"), "6")
@@ -81,12 +82,12 @@ func TestOrderBehindClosedLinks(t *testing.T) {
 	require.NoError(t, w.e.Down(1))
 }
 
-// The end of a stream that there is not is a dead letter, and no more.
-func TestEndOfNoLink(t *testing.T) {
+// The end of an unknown stream is a dead letter and has no other effect.
+func TestEndOfAnUnknownStream(t *testing.T) {
 	w := newWire(t, actors.Config{})
 	dead := letters(w.s)
 	got := inbox(t, w.s, "in", w.s.Worker())
-	l, err := w.e.NewStream(1, nil, nil, nil) // nobody was told of it
+	l, err := w.e.NewStream(1, nil, nil, nil) // it was announced to no rank
 	require.NoError(t, err)
 	w.e.CloseStream(l)
 	require.Contains(t, next(t, dead).Error(), "end of stream 1")
@@ -94,9 +95,9 @@ func TestEndOfNoLink(t *testing.T) {
 	require.Equal(t, "x", next(t, got))
 }
 
-// An actor that takes nothing gets no more than a window of credit, though its sender
-// keeps no PID, so that the garbage collector ends the sender's end of the stream again and
-// again. All comes in the end, in order and once, and then the stream is closed.
+// An actor that handles nothing gets no more than a window of credit, although its sender
+// stores no PID, so that the garbage collector closes the sender's end of the stream again
+// and again. In the end all messages arrive, in order and once, and the stream is closed.
 func TestWindowOutlivesItsPIDs(t *testing.T) {
 	t.Run("memory", testWindowOutlivesItsPIDs)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testWindowOutlivesItsPIDs(t) })

@@ -10,9 +10,9 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// Requests of two ranks that wait at once, more than are remembered, get each its own
-// answer, in whatever order the answers are given. So does one whose PID was made
-// anew from its text.
+// Each of many open requests of two ranks, more than the table of recent ones has, gets its
+// own answer, in whatever order the answers are sent. So does one whose PID was made from
+// its text.
 func TestAnswersFindTheirFutures(t *testing.T) {
 	const each = 150
 	local(t, 3, actors.Config{}, func(all []*actors.System) {
@@ -55,8 +55,8 @@ func TestAnswersFindTheirFutures(t *testing.T) {
 	})
 }
 
-// An actor may have a name that begins as those of futures do, and be told by it; a
-// future that has its answer, or none ever had the name, leaves dead letters.
+// An actor may have a name that begins as those of futures do, and gets messages by it.
+// Messages to a future that has its answer, or that never existed, are dead letters.
 func TestNamesOfFutures(t *testing.T) {
 	for name, mode := range modes {
 		local(t, 2, actors.Config{}, func(all []*actors.System) {
@@ -65,7 +65,7 @@ func TestNamesOfFutures(t *testing.T) {
 			for i := range 3 {
 				all[0].Root.Send(all[0].PID(1, "future$mine"), i)
 				require.Equal(t, i, next(t, c), name)
-				all[0].Root.Send(all[0].PID(1, "future$nobody"), fmt.Sprint("lost ", i))
+				all[0].Root.Send(all[0].PID(1, "future$unknown"), fmt.Sprint("lost ", i))
 				require.Equal(t, fmt.Sprint("lost ", i), next(t, dead).Message, name)
 			}
 		})

@@ -48,9 +48,8 @@ func (r *reports) next(now time.Time) (more []any, ok bool) {
 // reportLetter logs a dead letter. One to an actor or a rank that has ended gets a lower level:
 // programs leave such messages when they end.
 func (s *System) reportLetter(d *DeadLetter) {
-	var lost *runtime.PeerError
 	ended := errors.Is(d.Reason, ErrStopped) || errors.Is(d.Reason, runtime.ErrClosed) || errors.Is(d.Reason, runtime.ErrAborted)
-	if ended || errors.As(d.Reason, &lost) {
+	if _, lost := errors.AsType[*runtime.PeerError](d.Reason); ended || lost {
 		s.cfg.Logger.Info(d.Error(), "rank", s.Rank())
 		return
 	}

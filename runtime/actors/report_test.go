@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// logged is what was logged.
+// logged stores a log.
 type logged struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -43,7 +43,7 @@ func (l *logged) await(t *testing.T, text string) (line string) {
 	return line
 }
 
-// A program that loses messages, or actors, by mistake reads so without having asked.
+// Mistakes that lose messages or actors are logged by default.
 func TestMistakesAreLogged(t *testing.T) {
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestMistakesAreLogged(t *testing.T) {
 				s := all[0]
 				_, err := all[1].Spawn(actor.PropsFromFunc(func(c actor.Context) {
 					if m, ok := c.Message().(string); ok && m == "fail" {
-						var nobody *plain
-						nobody.A++
+						var none *plain
+						none.A++
 					} else if ok {
 						c.Respond(m)
 					}
@@ -63,7 +63,7 @@ func TestMistakesAreLogged(t *testing.T) {
 				line := log.await(t, "dead letter to rank:1/in")
 				require.Contains(t, line, "level=WARN")
 				require.Contains(t, line, "actors.RegisterType: struct { C chan int }")
-				require.Contains(t, line, "rank=0 sender=nobody")
+				require.Contains(t, line, "rank=0 sender=none")
 
 				s.Root.Request(s.PID(1, "in"), "fail")
 				line = log.await(t, "actor rank:1/in failed handling string")
@@ -72,7 +72,7 @@ func TestMistakesAreLogged(t *testing.T) {
 				require.Regexp(t, `rank=1 at="report_test.go:\d+ \(actors_test.TestMistakesAreLogged`, line)
 				require.Equal(t, "lives", call(t, s, s.PID(1, "in"), "lives"))
 
-				// What comes for who has ended is no mistake.
+				// A message to an actor that has ended is not a mistake.
 				require.NoError(t, s.Root.StopFuture(s.PID(1, "in")).Wait())
 				s.Root.Send(s.PID(1, "in"), "too late")
 				require.Contains(t, log.await(t, "the actor has stopped"), "level=INFO")
@@ -89,7 +89,7 @@ func call(t *testing.T, s *actors.System, pid *actor.PID, m any) any {
 	return v
 }
 
-// Who waits for an answer that cannot travel hears so.
+// A request whose answer cannot be sent ends with an error that says so.
 func TestAnswersThatCannotTravel(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		s := all[0]
@@ -108,7 +108,7 @@ func TestAnswersThatCannotTravel(t *testing.T) {
 	})
 }
 
-// A name is given once, and the error says which it is.
+// A name can be used once, and the error contains it.
 func TestSpawnTwice(t *testing.T) {
 	local(t, 1, actors.Config{}, func(all []*actors.System) {
 		inbox(t, all[0], "in", all[0].Worker())

@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -156,13 +157,7 @@ func (r *router) SendSystemMessage(pid *actor.PID, message any) {
 
 // without returns all PIDs except pid.
 func without(all []*actor.PID, pid *actor.PID) []*actor.PID {
-	kept := make([]*actor.PID, 0, len(all))
-	for _, p := range all {
-		if !p.Equal(pid) {
-			kept = append(kept, p)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(all), pid.Equal)
 }
 
 // Stop implements actor.Process. It ends the router, not its receivers.

@@ -20,15 +20,15 @@ func (k keyed) Hash() string { return fmt.Sprint(k.Key) }
 
 func init() { actors.RegisterType[keyed]() }
 
-// initial is a message whose hash exists for no empty text.
+// initial is a message whose Hash panics with an empty text.
 type initial struct{ Text string }
 
 func (i initial) Hash() string { return i.Text[:1] }
 
 func init() { actors.RegisterType[initial]() }
 
-// A message whose Hash panics is a dead letter of the router, where it came from another
-// rank, too: there it is called where the rank's arrivals are delivered.
+// A message whose Hash panics is a dead letter of the router, also if it came from another
+// rank: then the goroutine that delivers the rank's arrivals calls Hash.
 func TestHashThatPanics(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
 		dead := letters(all[1])
@@ -45,7 +45,7 @@ func TestHashThatPanics(t *testing.T) {
 	})
 }
 
-// tellers spawns an actor per rank that tells its rank when it is told anything.
+// tellers spawns an actor per rank that reports its rank for each message.
 func tellers(t *testing.T, all []*actors.System) []*actor.PID {
 	t.Helper()
 	var pids []*actor.PID

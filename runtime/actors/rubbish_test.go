@@ -15,13 +15,13 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
-// raw is an actor message as a peer that is out of its mind may send it.
+// raw is an actor message, well-formed or not.
 type raw struct {
 	stream, tag, kind, epoch uint32
 	body                     []byte
 }
 
-// rawMessages are one of each kind, all of them good, for stream 1, which leads to "in".
+// rawMessages are one valid message of each kind, for stream 1, which leads to "in".
 func rawMessages(tb testing.TB) map[string]raw {
 	tb.Helper()
 	head, err := (&codec.Head{
@@ -47,7 +47,7 @@ func rawMessages(tb testing.TB) map[string]raw {
 	}
 }
 
-// hurl sends an actor message whatever is in it.
+// hurl sends an actor message, well-formed or not.
 func (w *wire) hurl(tb testing.TB, l *engine.Stream, r raw) {
 	tb.Helper()
 	p := engine.ActorMessage{Stream: r.stream, Tag: r.tag & (1<<31 - 1), Type: r.kind, ID: r.epoch}
@@ -57,7 +57,7 @@ func (w *wire) hurl(tb testing.TB, l *engine.Stream, r raw) {
 	require.True(tb, sent)
 }
 
-// unharmed finds out whether rank 1 lives on, and its traffic.
+// unharmed checks that rank 1 still works, and delivers messages.
 func (w *wire) unharmed(tb testing.TB, done <-chan any) {
 	tb.Helper()
 	w.barrier(tb, done)
@@ -65,7 +65,7 @@ func (w *wire) unharmed(tb testing.TB, done <-chan any) {
 }
 
 // Every truncation of every kind of actor message, and one byte more, does no harm: other
-// traffic goes on.
+// traffic continues.
 func TestTruncatedActorMessages(t *testing.T) {
 	for name, good := range rawMessages(t) {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestTruncatedActorMessages(t *testing.T) {
 	}
 }
 
-// What makes no sense is a dead letter that says so, one for each actor message.
+// A malformed actor message is a dead letter with that reason, one for each message.
 func TestRubbishIsADeadLetter(t *testing.T) {
 	w := newWire(t, actors.Config{Patience: time.Millisecond})
 	done := inbox(t, w.s, "barrier", w.s.Worker())
@@ -117,15 +117,15 @@ func TestRubbishIsADeadLetter(t *testing.T) {
 		require.Contains(t, next(t, dead).Error(), "malformed actor message", name)
 	}
 	require.Empty(t, dead)
-	w.s.Root.Send(w.s.PID(9, "nobody"), "a dead letter that is no rubbish")
+	w.s.Root.Send(w.s.PID(9, "none"), "a dead letter that is no rubbish")
 	next(t, dead)
 	require.Equal(t, []string{fmt.Sprintf("actors: dead letters: %d, of these malformed actor messages: %d", len(rubbish)+1, len(rubbish))}, w.s.Explain())
 	w.unharmed(t, done)
 }
 
-// A system message of nobody, or that is none, is a dead letter. Neither an actor nor a
-// router, which takes it where the rank's arrivals are delivered, comes to harm.
-func TestSystemMessagesOfNobody(t *testing.T) {
+// A system message without a sender, or with an unknown type, is a dead letter. It disturbs
+// neither an actor nor a router, which handles it where the rank's arrivals are delivered.
+func TestSystemMessagesWithoutASender(t *testing.T) {
 	w := newWire(t, actors.Config{Patience: time.Millisecond})
 	done := inbox(t, w.s, "barrier", w.s.Worker())
 	dead := letters(w.s)
@@ -163,7 +163,7 @@ func TestSystemMessagesOfNobody(t *testing.T) {
 	w.unharmed(t, done)
 }
 
-// FuzzActorMessage sends any actor message to the actors of a rank, which live on.
+// FuzzActorMessage sends any actor message to the actors of a rank, which continue.
 func FuzzActorMessage(f *testing.F) {
 	for _, r := range rawMessages(f) {
 		f.Add(r.stream, r.tag, r.kind, r.epoch, r.body)

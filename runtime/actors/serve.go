@@ -54,8 +54,8 @@ func (p *inbound) run(m *mailbox) {
 	}
 }
 
-// deliver gives an arrival to its addressee. It returns whether a Process got it that is not one
-// of this package's mailboxes: that may have made a goroutine runnable.
+// deliver gives an arrival to its addressee. It returns true if that is a Process other than
+// this package's mailboxes, which may have made a goroutine runnable.
 func (p *inbound) deliver(a *arrival) (woke bool) {
 	switch a.kind {
 	case arrivalSettle:
@@ -143,7 +143,7 @@ func (p *inbound) lookUp(a *arrival) (box *mailbox, process actor.Process, err e
 		box, process = b.(*mailbox), nil
 	}
 	switch {
-	case box == nil && !exists && (a.in == nil || a.in.existed.Load() || id == nobody):
+	case box == nil && !exists && (a.in == nil || a.in.existed.Load() || id == namelessID):
 		return nil, nil, ErrStopped
 	case a.in != nil && box != nil:
 		a.in.ref = box.reference()

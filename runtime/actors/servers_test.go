@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// Actors on workers that wait within their handlers for others, of this rank and of
-// another in turn, hold up nobody: each question leads to the next one.
+// Actors on workers may wait within their handlers for actors of this rank and of another
+// one in turn: although each request causes the next one, all are answered.
 func TestHandlersThatAskFurther(t *testing.T) {
 	t.Run("memory", testAskFurther)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testAskFurther(t) })
@@ -49,9 +49,9 @@ func testAskFurther(t *testing.T) {
 	})
 }
 
-// An actor on a worker that is told something by another rank may wait for a message
-// of the World, which an inline one may not, although the goroutine that took the
-// message in runs it; other actors are served meanwhile.
+// An actor on a worker that handles a message of another rank may wait for a message
+// of the World, although the goroutine that received its own message runs it; an inline
+// actor may not. Other actors are served meanwhile.
 func TestHandlersThatReceive(t *testing.T) {
 	const times = 50
 	got := make(chan error, 1)

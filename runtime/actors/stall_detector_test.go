@@ -20,7 +20,7 @@ func (r records) Handle(_ context.Context, record slog.Record) error { r <- reco
 func (r records) WithAttrs([]slog.Attr) slog.Handler                 { return r }
 func (r records) WithGroup(string) slog.Handler                      { return r }
 
-// An inline actor that waits for what cannot arrive is named, and no other is.
+// The log names an inline actor that waits for a message that cannot arrive, and no other.
 func TestInlineActorsThatWaitAreNamed(t *testing.T) {
 	logged := make(records, 10)
 	local(t, 2, actors.Config{Logger: slog.New(logged)}, func(all []*actors.System) {
@@ -45,7 +45,7 @@ func TestInlineActorsThatWaitAreNamed(t *testing.T) {
 			ask(t, s, s.PID(0, name), 1)
 		}
 		s.Root.Send(s.PID(0, "waits"), "wait")
-		ask(t, s, s.PID(0, "after"), 1) // it was held up, no more
+		ask(t, s, s.PID(0, "after"), 1) // it was only delayed
 		record := next(t, named)
 		require.Contains(t, record.Message, "ReenterAfter")
 		var attributes []string
@@ -58,7 +58,7 @@ func TestInlineActorsThatWaitAreNamed(t *testing.T) {
 	})
 }
 
-// unread is a slog.Handler whose records nobody takes before the test ends.
+// unread is a slog.Handler that blocks with every record until the test ends.
 type unread struct {
 	records
 	logging, over chan struct{}
@@ -70,8 +70,8 @@ func (u unread) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// A log that nobody reads keeps no actor from being made.
-func TestALookoutThatCannotSayItHoldsNothingUp(t *testing.T) {
+// A blocked log does not keep actors from being spawned.
+func TestStallDetectorWithABlockedLog(t *testing.T) {
 	logged := unread{logging: make(chan struct{}, 1), over: make(chan struct{})}
 	local(t, 1, actors.Config{Logger: slog.New(logged)}, func(all []*actors.System) {
 		defer close(logged.over)

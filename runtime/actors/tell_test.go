@@ -93,7 +93,7 @@ func testMessages(t *testing.T) {
 	}
 }
 
-// message makes a message of n bytes that all are the same.
+// message makes a message of n equal bytes.
 func message(t *testing.T, w *runtime.World, n int, v byte) *runtime.Message {
 	t.Helper()
 	b, err := runtime.Alloc[byte](w, n)
@@ -169,8 +169,8 @@ func TestMessageIsNotCopied(t *testing.T) {
 	}))
 }
 
-// Several senders, messages of all sizes, to one actor that appears late: each
-// sender's come in order and once.
+// Several senders send messages of all sizes to one actor that is spawned late: those of
+// each sender arrive in order and once.
 func TestOrder(t *testing.T) {
 	t.Run("memory", testOrder)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testOrder(t) })
@@ -211,7 +211,7 @@ func testOrder(t *testing.T) {
 	}
 }
 
-// Everything of a request travels: its sender, wherever that is, its headers, and
+// All parts of a request arrive: its sender, wherever that is, its headers, and
 // PIDs in it.
 func TestRequestForwardAndPIDs(t *testing.T) {
 	for name, mode := range modes {
@@ -240,7 +240,7 @@ func TestRequestForwardAndPIDs(t *testing.T) {
 				envelope := &actor.MessageEnvelope{Message: "hello ", Sender: all[0].PID(0, "in"), Header: map[string]string{"who": "you"}}
 				all[0].Root.Send(all[0].PID(2, "answer"), envelope)
 				require.Equal(t, "hello you", next(t, in))
-				all[0].Root.RequestWithCustomSender(all[0].PID(1, "forward"), "third", all[0].PID(2, "nobody"))
+				all[0].Root.RequestWithCustomSender(all[0].PID(1, "forward"), "third", all[0].PID(2, "none"))
 				all[0].Root.Send(all[0].PID(2, "answer"), &rich{Reply: all[0].PID(0, "in")})
 				require.Equal(t, "to in", next(t, in))
 			})
@@ -339,7 +339,7 @@ func waitsForTheActor(t *testing.T, s *actors.System, rank int, there *actors.Sy
 	v, err = first.Result()
 	require.NoError(t, err)
 	require.Equal(t, "one", v)
-	// What comes behind the watch: the actor is stopped when it is watched.
+	// The message after the watch: the actor is stopped when it is watched.
 	_, err = s.Root.RequestFuture(s.PID(rank, "late"), "three", soon).Result()
 	require.NoError(t, err)
 	require.Equal(t, []string{"one", "two", "three"}, order)

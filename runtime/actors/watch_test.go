@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// watcher watches who it is told to, and tells of every Terminated.
+// watcher watches the actors named in its messages, and reports every Terminated.
 func watcher(t *testing.T, s *actors.System, name string) (*actor.PID, <-chan *actor.Terminated) {
 	t.Helper()
 	heard := make(chan *actor.Terminated, 1<<12)
@@ -82,7 +82,7 @@ func testWatchAcrossRanks(t *testing.T) {
 			require.Equal(t, there.Id, m.Who.Id, name)
 			require.Equal(t, "rank:1", m.Who.Address, name)
 			require.Equal(t, actor.TerminatedReason_Stopped, m.Why, name)
-			// It is gone, or about to go: who watches it now hears so at once.
+			// It has ended, or is about to: a watch that begins now gets Terminated at once.
 			ask(t, s, pid, actor.NewPID(there.Address, there.Id))
 			require.Contains(t, []actor.TerminatedReason{actor.TerminatedReason_NotFound, actor.TerminatedReason_Stopped}, next(t, heard).Why, name)
 		}
@@ -101,8 +101,8 @@ func testWatchAcrossRanks(t *testing.T) {
 	})
 }
 
-// Watches race with stops, and both with the loss of the rank: every watcher hears
-// once of each actor, whatever comes first.
+// Watches race with stops, and both with the loss of the rank: every watcher gets
+// one Terminated per actor, whatever comes first.
 func TestWatchRaces(t *testing.T) {
 	t.Run("memory", testWatchRaces)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testWatchRaces(t) })
@@ -158,8 +158,8 @@ func testWatchRaces(t *testing.T) {
 	}
 }
 
-// What waits at a rank that is lost, in an outbox or in a blocked call, and what is
-// sent to it later, are dead letters that say so.
+// Messages to a lost rank, in an outbox, in a blocked call or sent later, are dead letters
+// with that reason.
 func TestLossOfARank(t *testing.T) {
 	t.Run("memory", testLossOfARank)
 	t.Run("network", func(t *testing.T) { overNetwork(t); testLossOfARank(t) })

@@ -17,10 +17,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// soon is how long tests wait for what comes at once.
+// soon is how long tests wait for something that happens at once.
 const soon = 20 * time.Second
 
-// overNetwork makes ranks of this process speak by the network instead of memory.
+// overNetwork makes ranks of this process use the network instead of shared memory.
 func overNetwork(t *testing.T) {
 	t.Helper()
 	t.Setenv("GORUN_TRANSPORT", "rdma")
@@ -98,7 +98,7 @@ var modes = map[string]func(*actors.System) actor.PropsOption{
 	"inline": (*actors.System).Inline,
 }
 
-// inbox spawns an actor that passes on what it is told.
+// inbox spawns an actor that passes on its messages.
 func inbox(t *testing.T, s *actors.System, name string, mode actor.PropsOption) <-chan any {
 	t.Helper()
 	c := make(chan any, 1<<17)
@@ -113,7 +113,7 @@ func inbox(t *testing.T, s *actors.System, name string, mode actor.PropsOption) 
 	return c
 }
 
-// next returns what comes next.
+// next returns the next value.
 func next[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
 	select {

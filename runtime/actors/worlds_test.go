@@ -18,20 +18,20 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
 
-// worldRanks is the size of the worlds that come and go.
+// worldRanks is the size of the worlds.
 const worldRanks = 4
 
 // errWanted fails a world on purpose.
 var errWanted = errors.New("wanted")
 
-// worldPrograms are what the ranks of a world do, and how it ends.
+// worldPrograms are the programs of the ranks of a world, with its error.
 var worldPrograms = map[string]struct {
 	run  func(w *runtime.World) error
 	want error
 }{
 	"plain":                       {plainRank, nil},
 	"actors":                      {actorsRank, nil},
-	"actors that nobody finds":    {strandedRank, nil},
+	"actors that are not found":   {strandedRank, nil},
 	"failing":                     {failingRank(plainRank), errWanted},
 	"failing, actors":             {failingRank(actorsRank), errWanted},
 	"failing, actors with queues": {failingRank(strandedRank), errWanted},
@@ -109,7 +109,7 @@ func actorsRank(w *runtime.World) error {
 	return err
 }
 
-// answerer sends back what comes.
+// answerer answers each request with its message.
 func answerer(mode actor.PropsOption) *actor.Props {
 	return actor.PropsFromFunc(func(c actor.Context) {
 		if c.Sender() != nil {
@@ -118,10 +118,10 @@ func answerer(mode actor.PropsOption) *actor.Props {
 	}, mode)
 }
 
-// strandedRank leaves what waits for an hour or for ever: messages for actors that
-// never exist, at its own rank and at another, more than go there without credit; a
-// request; an actor that is to be told of the time; and a goroutine that waits for room
-// in the mailbox of an actor that does not run, because its own messages wait.
+// strandedRank returns while operations are pending for an hour or for ever: messages for
+// actors that never exist, at its own rank and, beyond the window of credit, at another
+// one; a request; a timeout of an actor; and a goroutine that waits for room in the mailbox
+// of an actor that does not run, because its own messages are pending.
 func strandedRank(w *runtime.World) error {
 	s, err := actors.OfConfig(w, actors.Config{Patience: time.Hour, Mailbox: 10_000, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -210,14 +210,14 @@ func cancelledRank(program func(w *runtime.World) error) func(w *runtime.World) 
 	}
 }
 
-// untilDone waits for a message that does not come.
+// untilDone waits for a message that does not arrive.
 func untilDone(c *runtime.Comm) error {
 	_, err := runtime.Recv(c, make([]byte, 1), 0, 10)
 	return err
 }
 
-// worldsTotal is how many worlds of a kind come and go, worldsOnce how many of them
-// until the collector has to find them.
+// worldsTotal returns how many worlds of a kind a test makes, and how many of them between
+// two checks that the garbage collector has freed them.
 func worldsTotal() (total, once int) {
 	if testing.Short() {
 		return 6, 3
@@ -225,8 +225,7 @@ func worldsTotal() (total, once int) {
 	return 200, 40
 }
 
-// A World leaves nothing behind, however it ends: no memory, no goroutine, no
-// descriptor, no mapping.
+// A World frees everything, however it ends: memory, goroutines, descriptors and mappings.
 func TestWorldsLeaveNothing(t *testing.T) {
 	total, once := worldsTotal()
 	for _, way := range []string{"shm", "rdma"} {
@@ -247,7 +246,7 @@ func TestWorldsLeaveNothing(t *testing.T) {
 					}
 					collected(t, all)
 				}
-				live(once) // what is made once stays
+				live(once) // makes what is made once per process
 				before := holdings(t)
 				for range total/once - 1 {
 					live(once)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // batches decides which messages share a frame and which requests begin together: over TCP, the
@@ -68,15 +67,6 @@ var _ transport.Locking = (*Transport)(nil)
 // UseLock implements transport.Locking.
 func (t *Transport) UseLock(locked func(f func())) { t.batches.locked = locked }
 
-// flags returns the flags of a request: FlagMore if it begins later.
-func (t *Transport) flags() verbs.RequestFlags {
-	if !t.reading && !t.batches.beginning {
-		return 0
-	}
-	t.batches.held = true
-	return verbs.FlagMore
-}
-
 // holds reports whether a record of n bytes waits in an open frame.
 func (p *endpoint) holds(n int) bool {
 	switch c := &p.t.batches; {
@@ -123,13 +113,13 @@ func (p *endpoint) openBatch(b buffer, length int) {
 func (p *endpoint) appendBatch(h transport.Header, payload []byte) bool {
 	s := &p.slots[p.flow.Slot(p.batch.sequence)]
 	n := recordBytes + padded(len(payload))
-	size := p.t.sends.sizes[s.class]
+	size := p.sends.sizes[s.class]
 	if n > batchedMax || s.length+n > min(size, headBytes+recordBytes+p.maxEager) {
-		p.batch.size = min(size+1, p.t.sends.sizes[classes-1])
+		p.batch.size = min(size+1, p.sends.sizes[classes-1])
 		p.postBatch()
 		return false
 	}
-	s.length += putRecord(p.t.sends.bytes(&s.buffer)[s.length:], recordMessage, h, payload)
+	s.length += putRecord(p.sends.bytes(&s.buffer)[s.length:], recordMessage, h, payload)
 	return true
 }
 
@@ -157,7 +147,12 @@ func (t *Transport) begin() {
 	clear(c.open)
 	c.open = c.open[:0]
 	c.held, c.beginning, c.rung = false, false, false
-	t.adapter.Begin()
+	for _, r := range t.polled {
+		if r.held {
+			r.held = false
+			r.adapter.Begin()
+		}
+	}
 }
 
 // startTimer starts the timer, which calls begin after batchMost.

@@ -55,7 +55,10 @@ func (t *Transport) Close() error {
 	if t.supervision.supervisor != nil {
 		t.settle(ring, bell)
 	}
-	err := t.listener.Close() // not before: a peer may have to connect again
+	var err error
+	for _, r := range t.polled {
+		err = errors.Join(err, r.listener.Close()) // not before: a peer may have to connect again
+	}
 	if t.supervision.supervisor != nil {
 		t.supervision.send(ending{})
 		t.linger(ring, bell, goodbyeMost, t.parted)
@@ -65,7 +68,12 @@ func (t *Transport) Close() error {
 	for _, d := range t.leaving {
 		d.timer.Stop()
 	}
-	err = errors.Join(err, t.supervision.stop(), t.adapter.Close())
+	err = errors.Join(err, t.supervision.stop())
+	t.closing.Wait()
+	for _, r := range t.polled {
+		err = errors.Join(err, r.adapter.Close())
+		r.registered.close()
+	}
 	t.log.Flush(flushMost)
 	return err
 }
@@ -98,7 +106,7 @@ func (t *Transport) linger(ring func(), bell chan struct{}, most time.Duration, 
 			continue
 		}
 		// What the round has sent again may have been all that done waited for.
-		if done() || !t.queue.Arm(ring) {
+		if done() || !t.arm(ring) {
 			continue
 		}
 		select {

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // Config is the identity of a rank, its addresses, and its time limits. Rank, Size,
-// Provider, Secret, Lookup and Sleeper are required; durations and numbers of 0 are the
+// Rails, Secret, Lookup and Sleeper are required; durations and numbers of 0 are the
 // defaults.
 type Config struct {
 	// Rank is this rank, in [0, Size). Incarnation counts its lives.
@@ -20,14 +20,14 @@ type Config struct {
 	// Job names the job, Secret proves membership in it. Neither is changed.
 	Job    string
 	Secret []byte
-	// Provider and Interface say what to open; Listen is where to listen there, the
-	// zero value being any free port of the interface's own address.
-	Provider  verbs.Provider
-	Interface string
-	Listen    netip.AddrPort
-	// Lookup returns where a rank listens, best first, or an error that says why it
-	// has no address. It is called when a connection is made, on any goroutine.
-	Lookup func(rank int) ([]netip.AddrPort, error)
+	// Rails are the adapters to open, in the order in which connections are tried on them;
+	// at least one and at most 256. The last resort is the last one, usually iWARP over TCP.
+	Rails []Rail
+	// Missing says of adapters that are not among the rails why, for Explain.
+	Missing []string
+	// Lookup returns where the rails of a rank listen, best first, or an error that says why
+	// it has no address. It is called when a connection is made, on any goroutine.
+	Lookup func(rank int) ([]Location, error)
 	// Sleeper is rung at arrivals while armed, and when a connection makes progress.
 	Sleeper transport.Sleeper
 	// Log takes one line for people, without a newline, about what happens once: the
@@ -38,6 +38,17 @@ type Config struct {
 	// ActorAddress is the address in the PIDs of the actors of connections. "" is
 	// protoactor's own, which is valid in this process alone.
 	ActorAddress string
+
+	// Arena is memory of the rank that lasts: where registrations pin pages
+	// (verbs.Attributes.PinsMemory), what lies there is registered once. Its allocator gets
+	// Transport.Arena in its place. It must be a mapping of its own, may be nil, and is not
+	// used otherwise.
+	Arena transport.Arena
+	// CopyBelow is the length of a Get or Put in bytes below which, outside of the arena, its
+	// bytes are copied through registered memory, where registrations pin pages. 0 means
+	// that it is measured, a negative number that they are copied only where they cannot be
+	// registered.
+	CopyBelow int
 
 	// Slot is the size of an eager receive in bytes; 16 KiB. It becomes less where
 	// many ranks share the memory for receives.
@@ -82,6 +93,9 @@ type Config struct {
 	// Linger bounds how long Close waits for peers none of which acknowledges any message
 	// that was sent (30 s). What is not acknowledged then may be lost, and the log says so.
 	Linger time.Duration
+	// Recovery is for how long after the loss of its connection an adapter is tried after all
+	// others (10 s).
+	Recovery time.Duration
 	// Idle is how long a connection stays without traffic; 0 means for ever.
 	Idle time.Duration
 }
@@ -95,7 +109,9 @@ const (
 	giveUpDefault  = 30 * time.Second
 	attemptDefault = 5 * time.Second
 	lingerDefault  = 30 * time.Second
-	departDefault  = 250 * time.Millisecond
+	// recoveryDefault is longer than a link takes that comes and goes.
+	recoveryDefault = 10 * time.Second
+	departDefault   = 250 * time.Millisecond
 )
 
 // populate checks the configuration and fills in the defaults.
@@ -103,8 +119,12 @@ func (c *Config) populate() error {
 	switch {
 	case c.Size < 1 || c.Rank < 0 || c.Rank >= c.Size:
 		return fmt.Errorf("rdma: rank %d of %d", c.Rank, c.Size)
-	case c.Provider == nil || c.Lookup == nil || c.Sleeper == nil:
-		return errors.New("rdma: Config needs Provider, Lookup and Sleeper")
+	case len(c.Rails) == 0 || c.Lookup == nil || c.Sleeper == nil:
+		return errors.New("rdma: Config needs Rails, Lookup and Sleeper")
+	case len(c.Rails) > railsMax:
+		return fmt.Errorf("rdma: %d rails, at most %d", len(c.Rails), railsMax)
+	case slices.ContainsFunc(c.Rails, func(r Rail) bool { return r.Provider == nil }):
+		return errors.New("rdma: a rail needs a Provider")
 	case len(c.Secret) == 0:
 		return errors.New("rdma: Config.Secret is missing: connections could not be told from those of strangers")
 	}
@@ -123,7 +143,7 @@ func (c *Config) populate() error {
 	for _, d := range []struct {
 		at    *time.Duration
 		value time.Duration
-	}{{&c.Attempt, attemptDefault}, {&c.Goodbye, goodbyeDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}, {&c.Linger, lingerDefault}} {
+	}{{&c.Attempt, attemptDefault}, {&c.Goodbye, goodbyeDefault}, {&c.GiveUp, giveUpDefault}, {&c.Departure, departDefault}, {&c.Linger, lingerDefault}, {&c.Recovery, recoveryDefault}} {
 		if *d.at <= 0 {
 			*d.at = d.value
 		}

@@ -16,12 +16,14 @@ func TestConformance(t *testing.T) {
 		style  verbstest.Style
 		change func(c *rdma.Config)
 		long   bool // not with -short
+		pins   bool // registrations are costly
 	}{
-		{"iwarp", verbstest.StyleIWARP, nil, false},
-		{"infiniband", verbstest.StyleInfiniBand, nil, false},
-		{"without-reads", verbstest.StyleIWARP, func(c *rdma.Config) { c.NoReads = true }, true},
-		{"small-slots", verbstest.StyleIWARP, func(c *rdma.Config) { c.Slot = 1024; c.ReadsOut = 1 }, true},
-		{"companion", verbstest.StyleIWARP, func(c *rdma.Config) { c.Companion = true }, false},
+		{"iwarp", verbstest.StyleIWARP, nil, false, false},
+		{"infiniband", verbstest.StyleInfiniBand, nil, false, false},
+		{"without-reads", verbstest.StyleIWARP, func(c *rdma.Config) { c.NoReads = true }, true, false},
+		{"small-slots", verbstest.StyleIWARP, func(c *rdma.Config) { c.Slot = 1024; c.ReadsOut = 1 }, true, false},
+		{"companion", verbstest.StyleIWARP, func(c *rdma.Config) { c.Companion = true }, false, false},
+		{"copies", verbstest.StyleInfiniBand, func(c *rdma.Config) { c.CopyBelow = 1 << 30 }, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && c.long {
@@ -29,7 +31,11 @@ func TestConformance(t *testing.T) {
 			}
 			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 				tb.Helper()
-				return newWorld(tb, memory(c.style, ranks), c.change).fabric()
+				places := memory(c.style, ranks)
+				if c.pins {
+					pinning(places)
+				}
+				return newWorld(tb, places, c.change).fabric()
 			})
 		})
 	}

@@ -32,6 +32,10 @@ type connector struct {
 	search search
 	// met says that one was.
 	met bool
+	// losses are the last losses of connections in use, by their rails.
+	losses map[pair]loss
+	// resort is how far the last attempt on the last rail came.
+	resort peering.Contact
 	// idle asks now and then whether the connection in use is needed.
 	idle *time.Timer
 }
@@ -45,7 +49,7 @@ func newConnector(t *Transport, peer int) *connector {
 	_, _ = crypto.Read(seed[:]) // never fails
 	c := &t.config
 	return &connector{
-		t: t, peer: peer, began: time.Now(), links: map[peering.Conn]*link{},
+		t: t, peer: peer, began: time.Now(), links: map[peering.Conn]*link{}, losses: map[pair]loss{},
 		machine: peering.New(peering.Config{
 			Rank: uint32(c.Rank), Peer: uint32(peer), Incarnation: c.Incarnation,
 			Attempt: c.Attempt + attemptGrace,
@@ -121,19 +125,58 @@ func (a *connector) step(c actor.Context, e peering.Event) {
 // to be this host's own there is no way to it, and the machine is told so.
 func (a *connector) tried(e peering.Event) peering.Event {
 	l := a.links[e.Conn]
-	if e.Kind != peering.Lost || l == nil || !e.Conn.Active || l.answered {
-		return e // not an attempt, or one that the peer has answered
-	}
-	a.search.note(l.remote, e.Err, a.t.config.Own(a.peer, l.remote.Addr()) || errors.Is(e.Err, errSelf))
-	a.publish()
-	if !absent(e.Err) {
+	if e.Kind != peering.Lost || l == nil {
 		return e
 	}
-	e.Contact = peering.Absent
-	if list, err := a.t.config.Lookup(a.peer); err == nil && a.search.over(list) {
+	if conn, ok := a.machine.InUse(); ok && conn == e.Conn {
+		a.losses[pair{l.rail.index, l.peerRail}] = loss{time.Now(), e.Err}
+	}
+	if !e.Conn.Active || l.answered {
+		return e // not an attempt, or one that the peer has answered
+	}
+	a.search.note(l.way, e.Err, a.t.config.Own(a.peer, l.remote.Addr()) || errors.Is(e.Err, errSelf))
+	a.publish()
+	if absent(e.Err) {
+		e.Contact = peering.Absent
+	}
+	list, err := a.lookup()
+	if err != nil {
+		return e
+	}
+	if e.Contact == peering.Absent && a.search.over(list) {
 		return peering.Event{Kind: peering.Gone, Err: fmt.Errorf("%w: %w", peering.ErrAbsent, e.Err)}
 	}
+	// Whether the peer is there the last resort says; an adapter may fail for reasons of its own,
+	// and its connection manager refuses for other reasons than that nothing listens.
+	if l.rail.index < resortOf(list) {
+		e.Contact = a.resort
+	} else {
+		a.resort = e.Contact
+	}
 	return e
+}
+
+// resortOf returns the number of the last rail on which there is a way.
+func resortOf(list []candidate) uint8 {
+	last := uint8(0)
+	for _, c := range list {
+		last = max(last, c.rail.index)
+	}
+	return last
+}
+
+// trials says what became of each rail on which a connection was asked for, or lost lately.
+func (a *connector) trials() map[uint8]string {
+	says := map[uint8]string{}
+	for rails, lost := range a.losses {
+		says[rails.own] = fmt.Sprintf("its connection was lost: %v", lost.err)
+	}
+	for _, t := range a.search.tries {
+		if t.Err != nil {
+			says[t.way.rail.index] = t.String()
+		}
+	}
+	return says
 }
 
 // publish lets Poll's side say how the search goes.
@@ -197,6 +240,7 @@ func (a *connector) answered(c actor.Context, m answered) {
 	l := m.link
 	reply, err := a.t.credentials.OpenReply(m.data, l.offered, uint32(a.peer))
 	if err == nil {
+		l.peerRail = reply.Rail
 		l.terms, err = negotiation.Conclude(&l.offer, &reply)
 	}
 	if err != nil {
@@ -235,10 +279,11 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 	case peering.Refuse:
 		a.refuse(l, action.Reject)
 	case peering.Use:
+		trials := a.trials()
 		a.met, a.search = true, search{}
 		t.command(func() {
 			p := t.meet(a.peer)
-			p.search = ""
+			p.search, p.trials = "", trials
 			p.use(l, l.terms)
 		})
 		a.inspect(c)
@@ -288,22 +333,25 @@ func (a *connector) conclude(c actor.Context, action *peering.Action) {
 	}
 }
 
-// dial asks for a connection, at one address of the peer after the other.
+// dial asks for a connection, in one way to the peer after the other.
 func (a *connector) dial(action *peering.Action) error {
-	list, err := a.t.config.Lookup(a.peer)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("rank %d has no address", a.peer)
-	}
+	list, err := a.lookup()
 	if err != nil {
 		return err
 	}
-	remote, ok := a.search.next(list)
+	way, ok := a.search.next(list)
 	if !ok {
 		return errSelf // and it was so at once, unless the addresses have changed meanwhile
 	}
-	l := &link{conn: action.Conn, peer: a.peer, greeting: action.Greeting, remote: remote}
+	l := &link{
+		conn: action.Conn, peer: a.peer, greeting: action.Greeting, way: way, rail: way.rail, remote: way.to.Address,
+		timeout: a.t.config.Attempt,
+	}
+	if len(list) > 1 && way != list[len(list)-1] {
+		l.timeout = min(l.timeout, trialMost)
+	}
 	a.links[l.conn] = l
-	if remote == a.t.Address() {
+	if a.t.owns(l.remote) {
 		return errSelf
 	}
 	a.publish()

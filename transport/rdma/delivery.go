@@ -38,11 +38,11 @@ func (t *Transport) unstash(h transport.Handler, left *int) int {
 // was all of it. Its receive is posted again then.
 func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	l := d.link
-	b := t.receives.bytes(d.slot, d.length)
+	b := l.rail.receives.bytes(d.slot, d.length)
 	p := t.meet(l.peer)
 	if d.at == 0 {
 		if l.gone {
-			t.recycle(d.slot)
+			l.rail.recycle(d.slot)
 			return true
 		}
 		if !l.used {
@@ -88,7 +88,7 @@ func (t *Transport) single(h transport.Handler, a *arrived, left *int) bool {
 	if p == nil || p.link != a.link || p.end != nil || h == nil || *left == 0 || a.length < headBytes+recordBytes {
 		return false
 	}
-	b := t.receives.bytes(a.slot, a.length)
+	b := a.link.rail.receives.bytes(a.slot, a.length)
 	w, header, payload, ok := parseSingle(b)
 	if !ok {
 		return false
@@ -122,7 +122,7 @@ func (t *Transport) release() {
 func (t *Transport) returnUsed() {
 	l := t.used.link
 	t.used.link = nil
-	t.recycle(t.used.slot)
+	l.rail.recycle(t.used.slot)
 	if p := t.peers[l.peer]; p.link == l {
 		p.flow.Return(1)
 		p.arrived()
@@ -156,13 +156,13 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 			return true
 		}
 		if err == nil {
-			t.recycle(d.slot)
+			l.rail.recycle(d.slot)
 			p.flow.Return(1)
 			p.arrived()
 			return false
 		}
 	}
-	t.recycle(d.slot)
+	l.rail.recycle(d.slot)
 	if err == nil && f.kind != frameEager {
 		err = t.control(p, l, f)
 	}
@@ -211,13 +211,14 @@ func (p *endpoint) arrived() {
 
 // widen grants the peer more receives.
 func (p *endpoint) widen() {
-	t, l := p.t, p.link
-	more := t.pool.Widen(min(l.window, t.measure.slots-l.window))
+	l := p.link
+	r := l.rail
+	more := r.pool.Widen(min(l.window, p.t.measure.slots-l.window))
 	if more == 0 {
 		return
 	}
 	l.window += more
-	if err := t.receives.need(t.granted()); err != nil {
+	if err := r.receives.need(r.granted()); err != nil {
 		return // they are accounted for and come back with the link
 	}
 	p.flow.Widen(more)

@@ -43,7 +43,11 @@ func (t *Transport) depart(peer int, cause error) {
 func (t *Transport) dismiss(h transport.Handler, left *int) int {
 	events := 0
 	for n := 1; n > 0 && *left > 0; events += n {
-		n, _ = t.completions(h, left)
+		n = 0
+		for _, r := range t.polled {
+			found, _ := r.completions(h, left)
+			n += found
+		}
 	}
 	kept := t.leaving[:0]
 	for _, d := range t.leaving {

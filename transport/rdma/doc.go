@@ -25,6 +25,14 @@
 // The actor system is made with the first connection. An actor that panics is
 // stopped, and its peer is lost.
 //
+// # Rails
+//
+// A rail is an adapter with its receives, send memory, completion queue and listener
+// (rail.go). A transport has one or more: adapters, and iWARP over TCP as the last resort.
+// The connector asks for connections between rails of one fabric, best first (candidate.go);
+// lanes and operations outlive that a connection is lost and the next one is on another
+// rail. Poll visits the first rail always and the others as their pace allows.
+//
 // # Small messages
 //
 // A message is copied into a registered buffer and posted as a Send into the
@@ -48,12 +56,14 @@
 //	          they are placed (RFC 5040 section 5.5: a Write's completion does not)
 //	FetchAdd  a message to the owner, which is delivered exactly once
 //
-// interruption.go says how a lost connection affects them. Memory is registered
-// by Expose, and for the time of an operation, wherever it lies: bytes are transferred
-// from the sender's slice or Buffer directly into the receiver's. The arena is not
-// registered in chunks, since for a provider in software a registration is an entry in a
-// table; a provider that pins pages could cache registrations in its Register, which gets
-// the same addresses again.
+// interruption.go says how a lost connection affects them. Bytes are transferred from the
+// sender's slice or Buffer directly into the receiver's. For a provider in software a
+// registration is an entry in a table: memory is registered by Expose, and for the time of an
+// operation. Where that pins pages, the chunks of the arena stay registered, short slices of
+// the heap are copied through registered memory, and only long ones are registered, and
+// pinned, for their time: registrations.go. There a peer's key of an exposure reaches more
+// memory than that, the whole chunk, until it is deregistered: the ranks of a job trust each
+// other with their arenas, as on a node.
 //
 // # Waiting
 //

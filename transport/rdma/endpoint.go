@@ -8,6 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // sent is an eager frame that is not acknowledged.
@@ -25,7 +26,11 @@ type endpoint struct {
 	peer int
 	// link is the connection in use, or nil.
 	link *link
-	flow *credit.Flow
+	// rail is that of the last connection, or the first one, and sends its memory, in which
+	// the frames of slots lie.
+	rail  *rail
+	sends *sendMemory
+	flow  *credit.Flow
 	// slots are the frames that are not acknowledged; acked is the sequence number of
 	// the oldest.
 	slots []sent
@@ -43,6 +48,8 @@ type endpoint struct {
 	silent time.Time
 	// search says how the actor's attempts to connect go, in words; "" if there are none.
 	search string
+	// trials is what became of attempts on other rails, by their numbers.
+	trials map[uint8]string
 	// prompt says that the peer waits for an acknowledgement.
 	prompt bool
 	// listed says that the endpoint is in Transport.busy.
@@ -59,9 +66,10 @@ type endpoint struct {
 var _ transport.Endpoint = (*endpoint)(nil)
 
 func newEndpoint(t *Transport, peer int) *endpoint {
+	r := t.rails[0]
 	return &endpoint{
-		t: t, peer: peer, flow: credit.New(t.measure.slots), slots: make([]sent, t.measure.slots),
-		maxEager: eagerMax(t.pool.Slot()), depth: t.policy.Limits.Offer().ORD, bulk: newBulk(),
+		t: t, peer: peer, rail: r, sends: r.sends, flow: credit.New(t.measure.slots), slots: make([]sent, t.measure.slots),
+		maxEager: eagerMax(t.slot), depth: r.policy.Limits.Offer().ORD, bulk: newBulk(),
 	}
 }
 
@@ -97,11 +105,11 @@ func (p *endpoint) Send(h transport.Header, payload []byte) error {
 	if held {
 		n = max(n, p.batch.size)
 	}
-	b, ok, err := p.t.sends.take(n)
+	b, ok, err := p.sends.take(n)
 	if !ok || err != nil {
 		return p.refuseMemory("send", err)
 	}
-	n = headBytes + putRecord(p.t.sends.bytes(&b)[headBytes:], recordMessage, h, payload)
+	n = headBytes + putRecord(p.sends.bytes(&b)[headBytes:], recordMessage, h, payload)
 	if held {
 		p.openBatch(b, n)
 		return nil
@@ -135,9 +143,9 @@ func (p *endpoint) postNext(l *link) bool {
 // is the only one without a post.
 func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	p.batch.open = false
-	putHead(p.t.sends.bytes(&s.buffer), w, frameEager, false)
+	putHead(p.sends.bytes(&s.buffer), w, frameEager, false)
 	p.activity++
-	p.t.post(l, p.t.sends.framed(&s.buffer, s.length), s.lkey, p.t.sends.room.flag)
+	p.t.post(l, p.sends.framed(&s.buffer, s.length), s.lkey, p.sends.room.flag)
 }
 
 // sendRecord sends a record that is not a message. It returns false when there is
@@ -150,11 +158,11 @@ func (p *endpoint) sendRecord(k recordKind, h transport.Header, payload []byte, 
 	if l == nil || !p.t.room(l) || !p.flow.Ready() {
 		return false
 	}
-	b, ok, err := p.t.sends.take(headBytes + recordBytes + padded(len(payload)))
+	b, ok, err := p.sends.take(headBytes + recordBytes + padded(len(payload)))
 	if !ok || err != nil {
 		return false
 	}
-	p.send(l, b, headBytes+putRecord(p.t.sends.bytes(&b)[headBytes:], k, h, payload), put)
+	p.send(l, b, headBytes+putRecord(p.sends.bytes(&b)[headBytes:], k, h, payload), put)
 	return true
 }
 
@@ -191,7 +199,12 @@ func (p *endpoint) want() {
 
 // use puts a link in use: what was not acknowledged is sent again.
 func (p *endpoint) use(l *link, terms negotiation.Terms) {
+	t := p.t
 	if l.gone || l.used || p.end != nil {
+		return
+	}
+	if err := p.board(l.rail); err != nil {
+		l.failed(t, err)
 		return
 	}
 	l.used, p.link, p.terms, p.wanted = true, l, terms, false
@@ -200,14 +213,59 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 	if info, err := l.endpoint.Query(); err == nil {
 		p.route = fmt.Sprintf("%v -> %v", info.Local, info.Remote)
 	}
-	p.flow.Connect(l.window, int(terms.SendCredits), p.t.measure.slots)
-	p.t.stash = append(p.t.stash, stashed(l.held)...)
+	p.flow.Connect(l.window, int(terms.SendCredits), t.measure.slots)
+	t.stash = append(t.stash, stashed(l.held)...)
 	l.held = nil
 	if l.conn.Active {
 		p.update() // the active side speaks first
 	}
 	p.bulk.resume(p)
 	p.list()
+}
+
+// board moves the frames that are not acknowledged into the memory of another rail, which the
+// connection to be used needs: they have the same size there. On an error nothing has
+// changed that matters.
+func (p *endpoint) board(r *rail) error {
+	if r == p.rail {
+		return nil
+	}
+	moved := make([]buffer, p.flow.Unacknowledged())
+	for i := range moved {
+		s := &p.slots[p.flow.Slot(p.acked+uint16(i))]
+		b, err := r.sends.lend(s.length)
+		if err != nil {
+			for _, b := range moved[:i] {
+				r.sends.give(b)
+			}
+			return err
+		}
+		copy(r.sends.bytes(&b), p.sends.bytes(&s.buffer)[:s.length])
+		moved[i] = b
+	}
+	before := p.latest()
+	for i, b := range moved {
+		s := &p.slots[p.flow.Slot(p.acked+uint16(i))]
+		if before != nil {
+			before.left = append(before.left, s.buffer)
+		} else {
+			p.sends.give(s.buffer)
+		}
+		s.buffer = b
+	}
+	p.rail, p.sends = r, r.sends
+	return nil
+}
+
+// latest returns a connection on the rail of the frames that is not free yet, whose adapter
+// may still read them, or nil.
+func (p *endpoint) latest() *link {
+	for _, l := range p.t.links {
+		if l.peer == p.peer && l.rail == p.rail && l.used {
+			return l
+		}
+	}
+	return nil
 }
 
 // retire takes the link in use out of use. Frames keep their slots, Reads and Writes
@@ -217,9 +275,13 @@ func (p *endpoint) retire(l *link) {
 		return
 	}
 	p.link.retired = true
+	if p.bulk.reaches() {
+		// An error means that the connection has ended: its memory is not used any more.
+		_ = p.link.endpoint.Disconnect(verbs.CloseAbrupt)
+	}
 	p.link, p.batch.open = nil, false
 	p.flow.Disconnect()
-	p.bulk.interrupt()
+	p.bulk.interrupt(p)
 	if p.end == nil && (p.flow.Unacknowledged() > 0 || p.bulk.any()) {
 		p.want()
 	}
@@ -230,7 +292,7 @@ func (p *endpoint) acknowledged(freed int) {
 	for range freed {
 		s := &p.slots[p.flow.Slot(p.acked)]
 		p.acked++
-		p.t.sends.give(s.buffer)
+		p.sends.give(s.buffer)
 		if s.put != nil {
 			s.put.marked(p)
 		}
@@ -296,7 +358,7 @@ func (p *endpoint) cut(err error) {
 	p.bulk.end(p, err)
 	for p.flow.Unacknowledged() > 0 && p.slots[p.flow.Slot(p.acked)].whole != nil {
 		s := &p.slots[p.flow.Slot(p.acked)]
-		p.t.sends.give(s.buffer)
+		p.sends.give(s.buffer)
 		*s = sent{}
 		p.acked++
 	}

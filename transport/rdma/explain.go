@@ -2,6 +2,7 @@ package rdma
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -17,9 +18,12 @@ func (t *Transport) Explain(peer int) string {
 	if err := t.Reach(peer); err != nil {
 		return err.Error()
 	}
-	a := &t.limits
+	p, r := t.peers[peer], t.rails[0]
+	if p != nil {
+		r = p.rail
+	}
+	a := &r.limits
 	s := fmt.Sprintf("rank %d: rdma by %s on %s (%s)", peer, a.Provider, a.Interface, a.Transport)
-	p := t.peers[peer]
 	switch {
 	case p == nil || p.connects == 0 && p.end == nil:
 		return s + ", not connected so far" + t.silence(peer)
@@ -40,7 +44,31 @@ func (t *Transport) Explain(peer int) string {
 	if p.link == nil {
 		s += ", not connected now" + t.silence(peer)
 	}
-	return s
+	return s + t.others(p)
+}
+
+// others says why other adapters are not in use with a peer.
+func (t *Transport) others(p *endpoint) string {
+	if len(t.rails) == 1 {
+		return t.reasons(p.rail, nil, nil)
+	}
+	peer, err := t.config.Lookup(p.peer)
+	if err != nil {
+		return ""
+	}
+	return t.reasons(p.rail, peer, p.trials)
+}
+
+// ExplainMemory says in one line how the memory of Gets, Puts and exposures is registered. It
+// is "" where that costs nothing.
+func (t *Transport) ExplainMemory() string {
+	var all []string
+	for _, r := range t.rails {
+		if line := r.registered.explain(); line != "" {
+			all = append(all, r.name()+": "+line)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // silenceUnit is to what a silence is rounded for people.

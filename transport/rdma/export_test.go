@@ -1,32 +1,55 @@
 package rdma
 
-import "errors"
+import (
+	"errors"
+	"net/netip"
+)
 
 // Vanish ends the transport as the death of its process does: no peer hears of it.
 func (t *Transport) Vanish() error {
 	t.closed = true
 	t.commands.end()
-	return errors.Join(t.supervision.stop(), t.adapter.Close())
+	err := t.supervision.stop()
+	for _, r := range t.rails {
+		err = errors.Join(err, r.adapter.Close())
+	}
+	return err
 }
 
 // InFlight returns the Sends to a peer of which the adapter is not known to be done,
 // and how many of them its queue has room for besides control frames.
 func (t *Transport) InFlight(peer int) (sends, room int) {
 	if l := t.peers[peer].link; l != nil {
-		sends = int(l.posted - l.done)
+		return int(l.posted - l.done), int(l.frames)
 	}
-	return sends, int(t.measure.frames)
+	return 0, int(t.measure.frames)
 }
 
 // Receives returns how many receives are posted, and how many connections need.
-func (t *Transport) Receives() (posted, needed int) { return t.receives.queue.Len(), t.granted() }
+func (t *Transport) Receives() (posted, needed int) {
+	return t.rails[0].receives.queue.Len(), t.rails[0].granted()
+}
+
+// Address is where the first rail listens.
+func (t *Transport) Address() netip.AddrPort { return t.rails[0].listener.Address() }
+
+// ReceiveBytes returns how much memory is registered for receives.
+func (t *Transport) ReceiveBytes() int {
+	n := 0
+	for _, c := range t.rails[0].receives.chunks {
+		n += len(c.Bytes())
+	}
+	return n
+}
 
 // SendMemory returns how many bytes of it are in use, and how many frames to a peer are not
 // acknowledged.
 func (t *Transport) SendMemory(peer int) (used, frames int) {
-	used = t.sends.total
-	for class, list := range t.sends.free {
-		used -= len(list) * t.sends.sizes[class]
+	for _, r := range t.rails {
+		used += r.sends.total
+		for class, list := range r.sends.free {
+			used -= len(list) * r.sends.sizes[class]
+		}
 	}
 	return used, t.peers[peer].flow.Unacknowledged()
 }
@@ -38,4 +61,18 @@ func (t *Transport) HoldBatches() {
 		t.UseLock(func(func()) {})
 	}
 	t.batches.within, t.batches.running = 1<<62, true
+}
+
+// Bounces returns how many pieces of the memory to copy through are in use, and how many
+// operations and exposures have been copied.
+func (t *Transport) Bounces() (lent, copied int) {
+	r := t.rails[0].registered
+	return r.bounces.total - len(r.bounces.free), r.counts.copied
+}
+
+// Registered returns how many parts of the arena are registered, and how often memory was:
+// parts of the arena, and memory for one operation.
+func (t *Transport) Registered() (parts, lasting, single int) {
+	r := t.rails[0].registered
+	return len(r.lasting), r.counts.lasting, r.counts.single
 }

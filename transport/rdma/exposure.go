@@ -1,6 +1,8 @@
 package rdma
 
 import (
+	"errors"
+
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -8,13 +10,32 @@ import (
 // exposure is memory that this rank has exposed. What peers Get and Put is checked
 // by the adapter; this is for what they ask by message.
 type exposure struct {
-	region *verbs.MemoryRegion
+	data   []byte
 	access transport.Access
+	rights verbs.Access
 	empty  bool
+	// home is the rail whose key the peers were given, for data at address. memory is the
+	// registration there, unless data are a copy in bounce. others are those on other rails,
+	// made when a peer asks; nil if none did.
+	home    *rail
+	address uint64
+	memory  registration
+	bounce  bounce
+	copied  bool
+	others  map[*rail]registration
 }
 
-// exposures by the Token of their Key.
+// exposures by the Token of their Key: the key of the adapter in the lower 32 bits, the
+// number of its rail above and, if the adapter's key is one of more memory than theirs, a
+// number of the exposure above that.
 type exposures map[uint64]*exposure
+
+// railShift is where the number of the rail begins in a Token, numberShift where that of the
+// exposure does.
+const (
+	railShift   = 32
+	numberShift = 40
+)
 
 // slice returns n bytes at a key that a peer names, or false if it may not.
 func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byte, bool) {
@@ -22,42 +43,96 @@ func (x exposures) slice(k transport.Key, n int, access transport.Access) ([]byt
 	if e == nil || e.empty || e.access&access != access || n < 0 {
 		return nil, false
 	}
-	b := e.region.Bytes()
-	off := k.Addr - e.region.Remote(0, 0).Address
+	b := e.data
+	off := k.Addr - e.address
 	if off > uint64(len(b)) || uint64(n) > uint64(len(b))-off {
 		return nil, false
 	}
 	return b[off : off+uint64(n)], true
 }
 
-// Expose implements transport.Transport: it registers the memory.
+// on returns the key of the same byte on another rail.
+func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err error) {
+	e := x[k.Token]
+	if r == e.home {
+		return k.Addr, uint32(k.Token), nil
+	}
+	m, ok := e.others[r]
+	if !ok {
+		if m, err = r.registered.take(e.data, e.rights); err != nil {
+			return 0, 0, err
+		}
+		if e.others == nil {
+			e.others = map[*rail]registration{}
+		}
+		e.others[r] = m
+	}
+	at := m.region.Remote(m.off, 0)
+	return k.Addr - e.address + at.Address, at.RKey, nil
+}
+
+// home is the rail on which memory is exposed: that of most connections.
+func (t *Transport) home() *rail {
+	best := t.polled[0]
+	for _, r := range t.polled[1:] {
+		if r.links > best.links || best.out() != nil && r.out() == nil {
+			best = r
+		}
+	}
+	return best
+}
+
+// Expose implements transport.Transport: it registers the memory, or copies a few bytes.
 func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, error) {
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
 	}
-	e := &exposure{access: access, empty: len(b) == 0}
-	rights := verbs.Access(0)
+	e := &exposure{data: b, access: access, empty: len(b) == 0, home: t.home()}
 	if access&transport.AccessRead != 0 {
-		rights |= verbs.AccessRemoteRead
+		e.rights |= verbs.AccessRemoteRead
 	}
 	if access&transport.AccessWrite != 0 {
-		rights |= verbs.AccessRemoteWrite | verbs.AccessLocalWrite
+		e.rights |= verbs.AccessRemoteWrite | verbs.AccessLocalWrite
 	}
 	if e.empty {
-		b, rights = make([]byte, 1), 0 // a key of its own that reaches nothing
+		e.data, e.rights = make([]byte, 1), 0 // a key of its own that reaches nothing
+	}
+	g := e.home.registered
+	if access == transport.AccessRead && len(b) > 0 && len(b) <= bounceBytes && g.copies(b) {
+		if e.bounce, e.copied = g.bounces.expose(); e.copied {
+			e.data = e.bounce.bytes(len(b))
+			copy(e.data, b)
+			g.counts.copied++
+			return t.enter(e, e.bounce.region, e.bounce.off, true), nil
+		}
 	}
 	var err error
-	if e.region, err = t.domain.Register(b, rights); err != nil {
+	if e.memory, err = g.take(e.data, e.rights); err != nil {
+		if g.pins {
+			t.complain(err)
+		}
 		return transport.Key{}, t.failure("expose", -1, err)
 	}
-	r := e.region.Remote(0, 0)
-	k := transport.Key{Addr: r.Address, Token: uint64(r.RKey)}
-	t.exposed[k.Token] = e
-	return k, nil
+	return t.enter(e, e.memory.region, e.memory.off, e.memory.lasting != nil), nil
 }
 
-// Conceal implements transport.Transport: when it returns the adapter refuses the
-// key.
+// enter makes the key of an exposure that begins in a region. shared says that the region's
+// key is not its alone.
+func (t *Transport) enter(e *exposure, region *verbs.MemoryRegion, off int, shared bool) transport.Key {
+	at := region.Remote(off, 0)
+	e.address = at.Address
+	own := uint64(at.RKey) | uint64(e.home.index)<<railShift
+	k := transport.Key{Addr: at.Address, Token: own}
+	for taken := shared; taken; _, taken = t.exposed[k.Token] {
+		t.exposures++
+		k.Token = own | uint64(max(t.exposures, 1))<<numberShift
+	}
+	t.exposed[k.Token] = e
+	return k
+}
+
+// Conceal implements transport.Transport: when it returns the adapter refuses the key, except
+// that memory of the arena, and a copy, are registered as a whole.
 func (t *Transport) Conceal(k transport.Key) error {
 	if t.closed {
 		return t.failure("conceal", -1, transport.ErrClosed)
@@ -67,7 +142,18 @@ func (t *Transport) Conceal(k transport.Key) error {
 		return t.failure("conceal", -1, transport.ErrBadKey)
 	}
 	delete(t.exposed, k.Token)
-	if err := e.region.Close(); err != nil {
+	var err error
+	if e.copied {
+		e.home.registered.bounces.conceal(e.bounce)
+	} else if err = e.home.registered.give(e.memory); e.home.removed {
+		err = nil // the registration went with the adapter
+	}
+	for r, m := range e.others {
+		if other := r.registered.give(m); !r.removed {
+			err = errors.Join(err, other)
+		}
+	}
+	if err != nil {
 		return t.failure("conceal", -1, err)
 	}
 	return nil

@@ -32,10 +32,27 @@ func memory(style verbstest.Style, n int) []place {
 	return places
 }
 
+// pinning makes the registrations at places costly.
+func pinning(places []place) []place {
+	for _, p := range places {
+		p.provider.(*verbstest.Host).PinsMemory = true
+	}
+	return places
+}
+
 // world is the transports of n ranks of one process.
 type world struct {
 	transports []*rdma.Transport
 	sleepers   []transport.Sleeper
+}
+
+// at returns locations in the fabric of TCP.
+func at(addresses ...netip.AddrPort) []rdma.Location {
+	list := make([]rdma.Location, len(addresses))
+	for i, a := range addresses {
+		list[i] = rdma.Location{Fabric: rdma.FabricTCP, Address: a}
+	}
+	return list
 }
 
 // newWorld makes the transports of the ranks at places. change, if not nil, may
@@ -43,18 +60,18 @@ type world struct {
 func newWorld(tb testing.TB, places []place, change func(c *rdma.Config)) *world {
 	tb.Helper()
 	w := &world{}
-	lookup := func(rank int) ([]netip.AddrPort, error) {
+	lookup := func(rank int) ([]rdma.Location, error) {
 		if rank >= len(w.transports) {
 			return nil, fmt.Errorf("rank %d has not joined", rank)
 		}
-		return []netip.AddrPort{w.transports[rank].Address()}, nil
+		return w.transports[rank].Locations(), nil
 	}
 	list := make([]*rdma.Transport, len(places))
 	for i, p := range places {
 		s := new(transport.ChannelSleeper)
 		c := rdma.Config{
 			Rank: i, Size: len(places), Job: "test", Secret: []byte("a secret of the tests"),
-			Provider: p.provider, Interface: p.name, Lookup: lookup, Sleeper: s, Goodbye: 10 * time.Millisecond, Linger: 10 * time.Millisecond,
+			Rails: []rdma.Rail{{Provider: p.provider, Interface: p.name}}, Lookup: lookup, Sleeper: s, Goodbye: 10 * time.Millisecond, Linger: 10 * time.Millisecond,
 			Absence: 10 * time.Millisecond,
 		}
 		if change != nil {

@@ -21,6 +21,10 @@ type scissors struct {
 	// orders counts cuts of every connection that were ordered, cuts those done.
 	orders, cuts atomic.Int64
 	opened       uint64
+	// events are what happens to this provider's adapters as a whole.
+	events chan provider.Event
+	// grants, if not 0, is how many requests a queue pair gets at most.
+	grants int
 }
 
 // Open implements provider.Provider.
@@ -30,7 +34,7 @@ func (s *scissors) Open(name string, a provider.Adapter) (provider.Device, error
 		return nil, err
 	}
 	s.opened++
-	return &fragile{Device: d, scissors: s, random: rand.New(rand.NewPCG(s.seed, s.opened))}, nil
+	return &fragile{Device: d, adapter: a, scissors: s, random: rand.New(rand.NewPCG(s.seed, s.opened))}, nil
 }
 
 // cutAll breaks every connection of this provider's adapters at their next look.
@@ -39,6 +43,7 @@ func (s *scissors) cutAll() { s.orders.Add(1) }
 // fragile is one of its adapters.
 type fragile struct {
 	provider.Device
+	adapter  provider.Adapter
 	scissors *scissors
 	random   *rand.Rand
 	obeyed   int64
@@ -54,6 +59,9 @@ type end struct {
 // NewQueuePair implements provider.Device.
 func (f *fragile) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, verbs.EndpointAttributes, error) {
 	p, granted, err := f.Device.NewQueuePair(c)
+	if err == nil && f.scissors.grants != 0 {
+		granted.MaxRequests = f.scissors.grants
+	}
 	if err == nil {
 		f.ends = append(f.ends, end{p, c.Upcalls})
 	}
@@ -64,6 +72,12 @@ func (f *fragile) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, 
 func (f *fragile) Progress() (int, error) {
 	n, err := f.Device.Progress()
 	s := f.scissors
+	select {
+	case e := <-s.events:
+		f.adapter.Happened(e)
+		n++
+	default:
+	}
 	if len(f.ends) == 0 || err != nil {
 		return n, err
 	}

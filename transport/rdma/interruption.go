@@ -17,7 +17,7 @@ import (
 
 // interrupt makes the Gets and Puts under way uncertain. FetchAdds are messages, and
 // messages are not lost.
-func (b *bulk) interrupt() {
+func (b *bulk) interrupt(p *endpoint) {
 	b.moving, b.reading, b.writing = nil, 0, 0
 	b.asking = slices.DeleteFunc(b.asking, func(o *operation) bool { return o.kind != operationFetchAdd && !o.uncertain })
 	ids := make([]uint32, 0, len(b.all))
@@ -30,9 +30,25 @@ func (b *bulk) interrupt() {
 		if o.kind == operationFetchAdd || o.uncertain {
 			continue
 		}
-		o.uncertain, o.asked, o.next, o.flight = true, false, 0, 0
+		o.abandon()
+		if o.placed {
+			p.finish(o, 0, nil)
+			continue
+		}
+		o.interrupted, o.uncertain, o.asked, o.next, o.flight = true, true, false, 0, 0
 		b.asking = append(b.asking, o)
 	}
+}
+
+// reaches reports whether the adapter may still use memory of Reads and Writes under way that
+// stays registered when their operations end.
+func (b *bulk) reaches() bool {
+	for _, o := range b.all {
+		if o.flight > 0 && (o.copied || o.memory.lasting != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 // resume goes on after a connection was put in use.
@@ -51,10 +67,16 @@ func (b *bulk) end(p *endpoint, err error) {
 	b.moving, b.asking, b.answers = nil, nil, nil
 }
 
-// Statuses of recordFetched and recordChecked, in B.
+// Statuses of recordFetched and recordChecked, in the lowest byte of B. A recordChecked has
+// the number of the owner's rail in the next byte of B and the key there in the upper half; A is
+// the address there.
 const (
 	statusGood = iota
 	statusBadKey
+
+	statusMask       = 1<<8 - 1
+	checkedRailShift = 8
+	checkedKeyShift  = 32
 )
 
 // serve takes a record that is not a message.
@@ -67,7 +89,7 @@ func (p *endpoint) serve(r *record) error {
 		if len(r.payload) != questionBytes || len(b.answers) >= operationsMax {
 			return fmt.Errorf("%w: question of %d bytes, %d are unanswered", transport.ErrDamaged, len(r.payload), len(b.answers))
 		}
-		b.answers = append(b.answers, p.t.answer(r))
+		b.answers = append(b.answers, p.answer(r))
 	case recordFetched, recordChecked:
 		if o := b.all[uint32(r.header.C)]; o != nil && o.asked && o.uncertain == (r.kind == recordChecked) {
 			o.answered(p, &r.header)
@@ -78,14 +100,23 @@ func (p *endpoint) serve(r *record) error {
 	return nil
 }
 
-// answer does what a record asks of this rank's memory.
-func (t *Transport) answer(r *record) answer {
+// answer does what a record asks of this rank's memory. That of a check names the memory on
+// the rail of the last connection, and the rail: until the answer arrives there may be another
+// connection.
+func (p *endpoint) answer(r *record) answer {
+	t := p.t
 	id := uint64(binary.LittleEndian.Uint32(r.payload))
 	k := transport.Key{Addr: r.header.A, Token: r.header.B}
 	a := answer{recordChecked, transport.Header{B: statusGood, C: id}}
 	var ok bool
 	if r.kind == recordCheck {
-		_, ok = t.exposed.slice(k, int(r.header.C), transport.Access(r.payload[4]))
+		if _, ok = t.exposed.slice(k, int(r.header.C), transport.Access(r.payload[4])); ok {
+			var key uint32
+			var err error
+			a.header.A, key, err = t.exposed.on(k, p.rail)
+			a.header.B = uint64(key)<<checkedKeyShift | uint64(p.rail.index)<<checkedRailShift
+			ok = err == nil || p.rail.removed // then the peer asks again, on the next connection
+		}
 	} else {
 		a.kind = recordFetched
 		var word []byte
@@ -102,15 +133,25 @@ func (t *Transport) answer(r *record) answer {
 // answered takes the answer of the owner.
 func (o *operation) answered(p *endpoint, h *transport.Header) {
 	switch {
-	case h.B != statusGood:
+	case h.B&statusMask != statusGood:
 		p.finish(o, 0, transport.ErrBadKey)
 	case o.kind == operationFetchAdd:
 		p.finish(o, h.A, nil)
-	case o.kind == operationPut || o.tries == readTries:
+	case o.interrupted && (o.kind == operationPut || o.tries == readTries):
 		p.finish(o, 0, errInterrupted)
+	case p.link == nil || uint8(h.B>>checkedRailShift) != p.link.peerRail:
+		o.asked = false // the key is that of a rail which is not in use any more
+		p.bulk.asking = append(p.bulk.asking, o)
 	default:
-		o.tries++
-		o.uncertain, o.asked = false, false
+		if err := o.register(p.link.rail); err != nil {
+			p.finish(o, 0, err)
+			return
+		}
+		if o.interrupted {
+			o.tries++
+		}
+		o.address, o.rkey = h.A, uint32(h.B>>checkedKeyShift)
+		o.interrupted, o.uncertain, o.asked = false, false, false
 		p.bulk.moving = append(p.bulk.moving, o)
 	}
 }

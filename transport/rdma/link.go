@@ -3,6 +3,7 @@ package rdma
 import (
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
@@ -16,8 +17,15 @@ import (
 type link struct {
 	// conn, peer, greeting and, of a passive one, request and proposal are set by the
 	// actor and constant.
+	// So is rail, the own one; peerRail is the number of the peer's, which the side that knows it
+	// first sets, as it does terms.
 	conn     peering.Conn
 	peer     int
+	rail     *rail
+	peerRail uint8
+	way      candidate // of an active one
+	// timeout is how long the request of an active one may take.
+	timeout  time.Duration
 	greeting peering.Greeting
 	remote   netip.AddrPort
 	request  *verbs.ConnectionRequest
@@ -39,8 +47,10 @@ type link struct {
 	window   int // receives of the pool, without those reserved
 	control  buffer
 	updates  int
-	// posted counts Sends, done those of them that the adapter is known to be done
+	// frames is the number of eager frames that may be posted of which the adapter is not known
+	// to be done. posted counts Sends, done those of them that the adapter is known to be done
 	// with.
+	frames       uint32
 	posted, done uint32
 	used         bool   // it was put in use
 	retired      bool   // only control messages are sent and received
@@ -50,6 +60,9 @@ type link struct {
 	pressed      bool   // Close has asked for the last acknowledgement
 	marker       uint16 // sequence number of the frame that asked
 	held         []arrived
+	// left are buffers of frames that moved to another rail while the adapter might still
+	// read them.
+	left []buffer
 }
 
 // arrived is a message in a receive.
@@ -75,25 +88,37 @@ func (l *link) failed(t *Transport, err error) {
 
 // open makes the endpoint of a link and reserves what it needs.
 func (t *Transport) open(l *link) error {
-	if len(t.links) >= t.linksMax {
-		return fmt.Errorf("%w: %d connections are open", verbs.ErrInsufficientResources, len(t.links))
+	r := l.rail
+	if err := r.out(); err != nil {
+		return fmt.Errorf("adapter %s: %w", r.name(), err)
 	}
-	control, ok, err := t.sends.take(controlFrames * headBytes)
+	if r.links >= r.linksMax {
+		return fmt.Errorf("%w: %d connections are open", verbs.ErrInsufficientResources, r.links)
+	}
+	control, ok, err := r.sends.take(controlFrames * headBytes)
 	if err != nil || !ok {
 		return fmt.Errorf("memory for control frames: %w", orFull(err))
 	}
-	ep, err := t.adapter.NewEndpoint(verbs.EndpointConfig{
-		Domain: t.domain, Receives: t.queue, Requests: t.queue, Connections: t.queue,
-		SharedReceives: t.receives.queue, Attributes: &t.attributes,
+	ep, err := r.adapter.NewEndpoint(verbs.EndpointConfig{
+		Domain: r.domain, Receives: r.queue, Requests: r.queue, Connections: r.queue,
+		SharedReceives: r.receives.queue, Attributes: &r.attributes,
 	})
 	if err != nil {
-		t.sends.give(control)
+		r.sends.give(control)
 		return err
 	}
 	l.endpoint, l.control = ep, control
-	l.window = t.pool.Join()
+	l.window = r.pool.Join()
 	t.links[ep] = l
-	return t.receives.need(t.granted())
+	r.links++
+	info, err := ep.Query()
+	if err != nil {
+		return err
+	}
+	if l.frames, err = t.measure.granted(info.Attributes.MaxRequests, r.attributes.ReadsOut); err != nil {
+		return err
+	}
+	return r.receives.need(r.granted())
 }
 
 // orFull is the cause of a refusal for want of send memory.
@@ -108,11 +133,11 @@ func orFull(err error) error {
 func (t *Transport) dial(l *link) {
 	err := t.open(l)
 	if err == nil {
-		l.offer = t.policy.Request(uint16(l.window))
+		l.offer = l.rail.policy.Request(uint16(l.window))
 		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, l.greeting.Nonce
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
 		// Ranks are told of each other's addresses by the job, whose ranks have one provider.
-		err = l.endpoint.Connect(l.remote, verbs.ConnectOptions{Timeout: t.config.Attempt, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
+		err = l.endpoint.Connect(zoned(l.remote, l.rail.location().Address.Addr().Zone()), verbs.ConnectOptions{Timeout: l.timeout, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
 			PrivateData: l.offered, ResponderResources: l.offer.Depths.IRD, InitiatorDepth: l.offer.Depths.ORD,
 			RetryCount: retries, RNRRetryCount: retries,
 		}})
@@ -120,6 +145,15 @@ func (t *Transport) dial(l *link) {
 	if err != nil {
 		l.failed(t, err)
 	}
+}
+
+// zoned gives a link-local address of a peer the zone of the own address: what peers say of
+// theirs carries none, since it is a matter of each host (RFC 4007 section 6).
+func zoned(a netip.AddrPort, zone string) netip.AddrPort {
+	if ip := a.Addr(); ip.Is6() && ip.IsLinkLocalUnicast() {
+		return netip.AddrPortFrom(ip.WithZone(zone), a.Port())
+	}
+	return a
 }
 
 // retries is the most that the parameters of a connection can say.
@@ -130,7 +164,7 @@ func (t *Transport) accept(l *link) {
 	err := t.open(l)
 	var reply negotiation.Record
 	if err == nil {
-		reply, l.terms = t.policy.Accept(&l.proposal, l.event, uint16(l.window))
+		reply, l.terms = l.rail.policy.Accept(&l.proposal, l.event, uint16(l.window))
 	}
 	if err == nil {
 		reply.Incarnation, reply.Attempt = l.greeting.Incarnation, l.greeting.Attempt
@@ -156,8 +190,9 @@ func (t *Transport) forget(l *link) {
 	if p := t.peers[l.peer]; p != nil && p.link == l {
 		p.retire(nil)
 	}
+	r := l.rail
 	for _, a := range l.held {
-		t.recycle(a.slot)
+		r.recycle(a.slot)
 	}
 	l.held = nil
 	if l.endpoint == nil {
@@ -166,9 +201,14 @@ func (t *Transport) forget(l *link) {
 	// It can be freed in every state that a link is in.
 	_ = l.endpoint.Free()
 	delete(t.links, l.endpoint)
-	t.sends.give(l.control)
-	t.pool.Leave(l.window)
-	t.receives.wanted = t.granted()
+	r.links--
+	r.sends.give(l.control)
+	for _, b := range l.left {
+		r.sends.give(b)
+	}
+	l.left = nil
+	r.pool.Leave(l.window)
+	r.receives.wanted = r.granted()
 	t.lastLink = nil
 }
 
@@ -182,7 +222,7 @@ func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool)
 		place++
 	default:
 	}
-	b := t.sends.bytes(&l.control)[place*headBytes : (place+1)*headBytes : (place+1)*headBytes]
+	b := l.rail.sends.bytes(&l.control)[place*headBytes : (place+1)*headBytes : (place+1)*headBytes]
 	putHead(b, w, k, final)
 	if k == frameUpdate {
 		l.updates++
@@ -204,7 +244,7 @@ func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlag
 	}
 	l.posted++
 	t.segments[0] = verbs.Segment{Data: b, LKey: lkey}
-	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: flags | t.flags(), Segments: t.segments[:]}
+	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: flags | l.rail.flags(), Segments: t.segments[:]}
 	if l.posted%signalEvery != 0 {
 		t.request.Flags |= verbs.FlagUnsignalled
 	}
@@ -212,7 +252,7 @@ func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlag
 }
 
 // room reports whether an eager frame may be posted. Control frames always may.
-func (t *Transport) room(l *link) bool { return l.posted-l.done < t.measure.frames && !l.broken }
+func (t *Transport) room(l *link) bool { return l.posted-l.done < l.frames && !l.broken }
 
 // idKind says what the ID of a work request means.
 type idKind uint8

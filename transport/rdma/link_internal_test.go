@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,10 +13,10 @@ import (
 // over each other.
 func TestControlFramesHavePlacesOfTheirOwn(t *testing.T) {
 	x := newExposedTest(t)
-	control, ok, err := x.t.sends.take(controlFrames * headBytes)
+	control, ok, err := x.t.rails[0].sends.take(controlFrames * headBytes)
 	require.NoError(t, err)
 	require.True(t, ok)
-	l := &link{control: control, broken: true} // nothing is posted
+	l := &link{rail: x.t.rails[0], control: control, broken: true} // nothing is posted
 	kinds := []frameKind{frameBye, frameByeAck}
 	for range credit.UpdateReserve {
 		kinds = append(kinds, frameUpdate)
@@ -26,11 +27,26 @@ func TestControlFramesHavePlacesOfTheirOwn(t *testing.T) {
 	}
 	found := map[head]bool{}
 	for i := range controlFrames {
-		h, err := parseHead(x.t.sends.bytes(&control)[i*headBytes : (i+1)*headBytes])
+		h, err := parseHead(x.t.rails[0].sends.bytes(&control)[i*headBytes : (i+1)*headBytes])
 		require.NoError(t, err)
 		found[h] = true
 	}
 	for i, k := range kinds {
 		require.True(t, found[head{credit.Word(i), k, i%2 == 0}], "frame %d", i)
+	}
+}
+
+// TestZoned: of the addresses of peers, which have no zone, only link-local ones of IPv6 need
+// one: that of the own interface.
+func TestZoned(t *testing.T) {
+	for _, c := range []struct{ address, zone, want string }{
+		{"fe80::1", "eth0", "fe80::1%eth0"},
+		{"fe80::1", "", "fe80::1"},
+		{"fd00::1", "eth0", "fd00::1"},
+		{"::1", "lo", "::1"},
+		{"169.254.1.1", "eth0", "169.254.1.1"},
+		{"10.0.0.1", "eth0", "10.0.0.1"},
+	} {
+		require.Equal(t, c.want, zoned(netip.AddrPortFrom(netip.MustParseAddr(c.address), 7), c.zone).Addr().String())
 	}
 }

@@ -1,5 +1,11 @@
 package rdma
 
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
 // measure is what a connection may use. Both ends compute it from the size of the
 // job, so that it need not be said.
 type measure struct {
@@ -26,3 +32,15 @@ func measureOf(peers int) measure {
 
 // requests is the number of requests posted to an endpoint with so many Reads.
 func (m measure) requests(reads int) int { return int(m.frames) + controlFrames + reads + writesMax }
+
+// granted is the number of eager frames that may be posted to an endpoint whose adapter has
+// granted so many requests, of which it may do so many Reads. It fails if they are too few for
+// a completion to come among them.
+func (m *measure) granted(requests, reads int) (uint32, error) {
+	frames := requests - controlFrames - reads - writesMax
+	if frames < signalEvery {
+		return 0, fmt.Errorf("%w: the adapter grants %d requests, a connection needs %d",
+			verbs.ErrInsufficientResources, requests, requests-frames+signalEvery)
+	}
+	return min(uint32(frames), m.frames), nil
+}

@@ -30,8 +30,8 @@ func newExposedTest(tb testing.TB) *exposedTest {
 	addr := netip.AddrFrom4([4]byte{10, 0, 0, 1})
 	host := &verbstest.Host{Network: verbstest.NewNetwork(verbstest.StyleIWARP), Addr: addr}
 	t, err := New(Config{
-		Size: 2, Job: "test", Secret: []byte("secret"), Provider: host, Interface: addr.String(),
-		Lookup: func(int) ([]netip.AddrPort, error) { return nil, nil }, Sleeper: new(transport.ChannelSleeper),
+		Size: 2, Job: "test", Secret: []byte("secret"), Rails: []Rail{{Provider: host, Interface: addr.String()}},
+		Lookup: func(int) ([]Location, error) { return nil, nil }, Sleeper: new(transport.ChannelSleeper),
 	})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, t.Close()) })
@@ -106,7 +106,7 @@ func (x *exposedTest) serve(tb testing.TB, b []byte) error {
 		_, _, ok := x.allows(k, int64(r.header.C), transport.Access(r.payload[4]))
 		want := answer{recordChecked, transport.Header{B: statusBadKey, C: uint64(binary.LittleEndian.Uint32(r.payload))}}
 		if ok {
-			want.header.B = statusGood
+			want.header.A, want.header.B = k.Addr, k.Token<<checkedKeyShift
 		}
 		require.Equal(tb, []answer{want}, x.p.bulk.answers)
 	}
@@ -142,7 +142,7 @@ func TestQuestionsAboutMemory(t *testing.T) {
 	good := 0
 	for _, b := range x.questions() {
 		require.NoError(t, x.serve(t, b))
-		if x.p.bulk.answers[0].header.B == statusGood {
+		if x.p.bulk.answers[0].header.B&statusMask == statusGood {
 			good++
 		}
 		for n := range recordBytes + 1 {

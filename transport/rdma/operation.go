@@ -43,15 +43,25 @@ type operation struct {
 	token uint64
 	key   transport.Key
 	delta uint64
-	// data is registered in region until the end.
-	data   []byte
-	region *verbs.MemoryRegion
+	// data is usable by memory until the end, on rail, or, if copied is set, copied through its
+	// bounces; flights are what is under way then, in the order of posting. address and rkey
+	// are the peer's names of its memory on the connection.
+	data    []byte
+	memory  registration
+	copied  bool
+	flights []flight
+	rail    *rail
+	address uint64
+	rkey    uint32
 	// next is how much of data has been asked for, flight the Reads under way.
 	next, flight int
 	tries        int
-	// uncertain says that the connection was lost: the owner is asked whether the key
-	// was the reason.
-	uncertain bool
+	// interrupted says that the connection was lost while bytes were under way, uncertain that
+	// the owner is asked about the key: whether it was the reason, or what it is on the rail of
+	// the connection.
+	interrupted, uncertain bool
+	// placed says that the bytes of a Put are in place.
+	placed bool
 	// asked says that the record of the operation was sent: the marker, the question,
 	// or the FetchAdd.
 	asked bool
@@ -94,15 +104,8 @@ func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token
 	}
 	p.t.operations++
 	o := &operation{kind: kind, id: p.t.operations, token: token, key: k, data: data}
-	if len(data) > 0 {
-		rights := verbs.Access(0)
-		if kind == operationGet {
-			rights = verbs.AccessLocalWrite
-		}
-		var err error
-		if o.region, err = p.t.domain.Register(data, rights); err != nil {
-			return nil, p.failure(name, err)
-		}
+	if err := o.register(p.link.rail); err != nil {
+		return nil, p.failure(name, err)
 	}
 	p.bulk.all[o.id] = o
 	p.list()
@@ -127,13 +130,47 @@ func (p *endpoint) move(kind operationKind, data []byte, k transport.Key, token 
 		return err
 	case len(data) == 0:
 		p.finish(o, 0, nil)
-	case k.Token>>32 != 0:
-		p.finish(o, 0, transport.ErrBadKey)
+	case uint8(k.Token>>railShift) != p.link.peerRail:
+		o.uncertain = true // until the owner has said what the key is on this rail
+		p.bulk.asking = append(p.bulk.asking, o)
+		p.bulk.drive(p)
 	default:
+		o.address, o.rkey = k.Addr, uint32(k.Token)
 		p.bulk.moving = append(p.bulk.moving, o)
 		p.bulk.drive(p)
 	}
 	return nil
+}
+
+// register makes the bytes of an operation usable on a rail.
+func (o *operation) register(r *rail) error {
+	if len(o.data) == 0 || o.rail == r {
+		return nil
+	}
+	rights := verbs.Access(0)
+	if o.kind == operationGet {
+		rights = verbs.AccessLocalWrite
+	}
+	memory, copied, err := r.furnish(o.data, rights)
+	if err != nil {
+		return err
+	}
+	_ = o.deregister() // an error concerns the rail before, which has failed
+	o.memory, o.copied, o.rail = memory, copied, r
+	return nil
+}
+
+// deregister ends the registration, if there is one.
+func (o *operation) deregister() error {
+	if o.memory.region == nil {
+		return nil
+	}
+	err := o.rail.registered.give(o.memory)
+	o.memory = registration{}
+	if o.rail.removed {
+		return nil // it went with the adapter
+	}
+	return err
 }
 
 // FetchAdd implements transport.Endpoint: by a message to the owner of the word,
@@ -152,9 +189,7 @@ func (p *endpoint) FetchAdd(dst transport.Key, delta, token uint64) error {
 // finish ends an operation; Poll hands it over.
 func (p *endpoint) finish(o *operation, value uint64, err error) {
 	delete(p.bulk.all, o.id)
-	if o.region != nil {
-		err = errors.Join(err, o.region.Close())
-	}
+	err = errors.Join(err, o.deregister())
 	if err != nil {
 		err = p.failure(operationNames[o.kind], err)
 	}
@@ -191,21 +226,23 @@ func (b *bulk) drive(p *endpoint) {
 // as may be are under way.
 func (o *operation) step(p *endpoint) bool {
 	b, l := &p.bulk, p.link
-	w := verbs.WorkRequest{Flags: p.t.flags(), RemoteAddress: o.key.Addr + uint64(o.next), RKey: uint32(o.key.Token)}
-	n := len(o.data) - o.next
+	w := verbs.WorkRequest{Flags: l.rail.flags(), RemoteAddress: o.address + uint64(o.next), RKey: o.rkey}
+	n := min(len(o.data)-o.next, l.rail.attributes.MaxRDMA)
+	var count *int
 	switch {
 	case o.kind == operationGet && b.reading < p.depth:
-		w.Op, w.ID = verbs.OpRead, idOf(idRead, o.id)
-		n = min(n, readChunk, p.t.attributes.MaxRDMA)
-		b.reading++
+		w.Op, w.ID, n, count = verbs.OpRead, idOf(idRead, o.id), min(n, readChunk), &b.reading
 	case o.kind == operationPut && b.writing < writesMax:
-		w.Op, w.ID = verbs.OpWrite, idOf(idWrite, o.id)
-		n = min(n, writeChunk, p.t.attributes.MaxRDMA)
-		b.writing++
+		w.Op, w.ID, n, count = verbs.OpWrite, idOf(idWrite, o.id), min(n, writeChunk), &b.writing
 	default:
 		return false
 	}
-	p.t.segments[0] = o.region.Segment(o.next, n)
+	if !o.copied {
+		p.t.segments[0] = o.memory.region.Segment(o.memory.off+o.next, n)
+	} else if n = o.copyNext(p.t, n); n == 0 {
+		return false
+	}
+	*count++
 	w.Segments = p.t.segments[:]
 	if l.endpoint.Post(&w) != nil {
 		l.broken = true // its end follows
@@ -233,14 +270,22 @@ func (b *bulk) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 		return
 	}
 	o.flight--
-	if o.kind == operationGet && o.flight == 0 && o.next == len(o.data) {
+	if o.copied {
+		o.landed()
+	}
+	if (o.kind == operationGet || o.placed) && o.flight == 0 && o.next == len(o.data) {
 		p.finish(o, 0, nil)
 	}
 }
 
-// marked takes note that the marker behind a Put was acknowledged.
+// marked takes note that the marker behind a Put was acknowledged. That may come before the
+// completions of its Writes, until which the adapter may have to send them again (InfiniBand:
+// a message of the peer overtakes its acknowledgement).
 func (o *operation) marked(p *endpoint) {
-	if !o.uncertain && p.bulk.all[o.id] == o {
+	if o.uncertain || p.bulk.all[o.id] != o {
+		return
+	}
+	if o.placed = o.flight > 0; !o.placed {
 		p.finish(o, 0, nil)
 	}
 }

@@ -21,14 +21,16 @@ func (t *Transport) Poll(h transport.Handler, budget int) (int, error) {
 		return 0, t.failure("poll", -1, transport.ErrClosed)
 	case t.reading:
 		return 0, t.failure("poll", -1, errReentered)
-	case t.pace.skips() && t.idle():
+	case t.skips() && t.idle():
 		return 0, nil
 	}
 	t.reading = true
 	events := t.round(h, max(budget, 1))
 	t.reading = false
-	if err := t.queue.Err(); err != nil {
-		return events, t.failure("poll", -1, err)
+	for _, r := range t.polled {
+		if err := r.queue.Err(); err != nil && !r.remove(err) {
+			return events, t.failure("poll", -1, err)
+		}
 	}
 	return events, nil
 }
@@ -66,31 +68,80 @@ func (t *Transport) idle() bool {
 		len(t.stash)+len(t.ends)+len(t.leaving)+len(t.busy)+len(t.finished)+len(t.downs) == 0
 }
 
-// look calls completions: at every Poll or, beside shared memory, as often as the pace
-// allows, and at once if moves says that this Poll had other work.
-func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
-	if !t.pace.companion {
-		events, _ := t.completions(h, left)
-		return events
+// skips counts a Poll, and reports whether it passes over every rail.
+func (t *Transport) skips() bool {
+	all := true
+	for _, r := range t.polled {
+		r.skipped = r.pace.skips()
+		all = all && r.skipped
 	}
-	began := t.pace.now()
-	if !t.pace.due(began) && !moves {
+	return all
+}
+
+// look takes what the rails have.
+func (t *Transport) look(h transport.Handler, left *int, moves bool) int {
+	if len(t.polled) == 1 {
+		return t.polled[0].look(h, left, moves)
+	}
+	first := t.nextFirst()
+	events := lookAt(t.polled[first:], h, left, moves)
+	return events + lookAt(t.polled[:first], h, left, moves)
+}
+
+// turnEvery is how often another rail than the first is looked at first: one that always has
+// more than the budget would leave the others none.
+const turnEvery = 8
+
+// nextFirst returns the rail that is looked at first, by its place among those polled.
+func (t *Transport) nextFirst() int {
+	t.looks++
+	if t.looks%turnEvery != 0 {
 		return 0
 	}
-	events, steps := t.completions(h, left)
-	t.pace.note(events+steps, began, t.pace.now())
+	return 1 + int(t.looks/turnEvery)%(len(t.polled)-1)
+}
+
+func lookAt(rails []*rail, h transport.Handler, left *int, moves bool) int {
+	events := 0
+	for _, r := range rails {
+		if *left > 0 {
+			events += r.look(h, left, moves)
+		}
+	}
+	return events
+}
+
+// look calls completions: at every Poll or, beside shared memory and on later rails, as often
+// as the pace allows, and at once if moves says that this Poll had other work.
+func (r *rail) look(h transport.Handler, left *int, moves bool) int {
+	if !r.pace.companion {
+		events, _ := r.completions(h, left)
+		return events
+	}
+	skipped := r.skipped
+	r.skipped = false // of this Poll
+	if skipped && !moves {
+		return 0
+	}
+	began := r.pace.now()
+	if !r.pace.due(began) && !moves {
+		return 0
+	}
+	events, steps := r.completions(h, left)
+	r.pace.note(events+steps, began, r.pace.now())
 	return events
 }
 
 // completions takes what the adapter has, until a batch was not full or the budget
 // is spent. It returns their number, and how much other work the adapter did, such as parts
 // of long messages, which are no completions yet.
-func (t *Transport) completions(h transport.Handler, left *int) (events, steps int) {
+func (r *rail) completions(h transport.Handler, left *int) (events, steps int) {
+	t := r.t
 	for *left > 0 {
 		most := min(*left, pollBatch)
-		n, did := t.queue.Advance(t.batch[:most])
+		n, did := r.queue.Advance(t.batch[:most])
 		for i := range t.batch[:n] {
-			t.completed(h, &t.batch[i], left)
+			r.completed(h, &t.batch[i], left)
 		}
 		events += n
 		steps += did
@@ -102,12 +153,13 @@ func (t *Transport) completions(h transport.Handler, left *int) (events, steps i
 }
 
 // completed deals with one entry of the queue.
-func (t *Transport) completed(h transport.Handler, c *verbs.Completion, left *int) {
+func (r *rail) completed(h transport.Handler, c *verbs.Completion, left *int) {
+	t := r.t
 	switch c.Stream {
 	case verbs.StreamReceive:
 		l := t.link(c.Endpoint)
 		if c.Status != verbs.StatusSuccess || l == nil {
-			t.recycle(uint32(c.ID))
+			r.recycle(uint32(c.ID))
 			return
 		}
 		a := arrived{l, uint32(c.ID), c.Length}
@@ -128,7 +180,10 @@ func (t *Transport) completed(h transport.Handler, c *verbs.Completion, left *in
 		}
 		c.Event = nil
 	case verbs.StreamConnectionRequest:
-		t.supervision.send(requested{c.Event.Request})
+		t.supervision.send(requested{c.Event.Request, r})
+		c.Event = nil
+	case verbs.StreamAdapter:
+		r.happened(c.Event)
 		c.Event = nil
 	default:
 	}
@@ -143,15 +198,6 @@ func (t *Transport) link(ep *verbs.Endpoint) *link {
 	l := t.links[ep]
 	t.lastLink = l
 	return l
-}
-
-// recycle posts a receive again.
-func (t *Transport) recycle(slot uint32) {
-	if err := t.receives.recycle(slot); err != nil {
-		// The slot is among those that were posted, so only a dead adapter refuses it,
-		// which the queue's error says.
-		t.receives.active--
-	}
 }
 
 // requestDone takes the completion of a Send, Read or Write.
@@ -258,8 +304,7 @@ func (t *Transport) Arm() bool {
 		t.service()
 	}
 	t.begin()
-	t.adapter.Progress() // what has arrived may not be queued yet
-	t.batches.armed = t.queue.Arm(t.ring) && !t.commands.news.Load()
+	t.batches.armed = t.arm(t.ring) && !t.commands.news.Load()
 	return t.batches.armed
 }
 
@@ -273,6 +318,8 @@ func (t *Transport) restless() bool {
 func (t *Transport) Disarm() {
 	t.batches.armed = false
 	if !t.closed {
-		t.queue.Disarm()
+		for _, r := range t.polled {
+			r.queue.Disarm()
+		}
 	}
 }

@@ -59,7 +59,7 @@ func (room) aligned(n int) int { return (n + line - 1) &^ (line - 1) }
 // one size in a shared receive queue. A slot is spare, posted, or in use between
 // its completion and the next post.
 type receives struct {
-	domain *verbs.ProtectionDomain
+	domain registrar
 	queue  *verbs.SharedReceiveQueue
 	slot   int // bytes
 	lead   int // of the first slot of a chunk

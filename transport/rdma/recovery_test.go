@@ -148,6 +148,13 @@ func providers(cut func(verbs.Provider) *scissors) map[string]func(n int) []plac
 			}
 			return places
 		},
+		"copies": func(n int) []place {
+			places := pinning(memory(verbstest.StyleInfiniBand, n))
+			for i := range places {
+				places[i].provider = cut(places[i].provider)
+			}
+			return places
+		},
 		"tcp": func(n int) []place { return loopback(cut(iwarp.New(iwarp.Config{})), n) },
 	}
 }
@@ -155,6 +162,7 @@ func providers(cut func(verbs.Provider) *scissors) map[string]func(n int) []plac
 // impatient makes lost attempts end soon.
 func impatient(c *rdma.Config) {
 	c.Attempt, c.Confirm, c.RetryMin = 200*time.Millisecond, 200*time.Millisecond, time.Millisecond
+	c.CopyBelow = 1 << 20 // where registrations are costly
 }
 
 // TestNothingIsLostOrRepeatedWhenConnectionsBreak lets connections break at random
@@ -177,6 +185,13 @@ func TestNothingIsLostOrRepeatedWhenConnectionsBreak(t *testing.T) {
 				r.HoldBatches()
 			}
 			storm(t, ranks, rand.New(rand.NewPCG(seed, 1)))
+			all := 0
+			for _, r := range ranks {
+				lent, copied := r.Bounces()
+				require.Zero(t, lent, "all pieces to copy through come back")
+				all += copied
+			}
+			require.Equal(t, name == "copies", all > 0)
 			closeAll(t, ranks)
 			cuts := int64(0)
 			seen := map[*scissors]bool{}

@@ -2,7 +2,6 @@ package rdma_test
 
 import (
 	"encoding/binary"
-	"net/netip"
 	"regexp"
 	"strconv"
 	"sync/atomic"
@@ -105,7 +104,7 @@ func TestMessagesOutliveAGoodbye(t *testing.T) {
 	var lookups atomic.Int32
 	r, u := lone(t, 2, func(c *rdma.Config) {
 		impatient(c)
-		c.Lookup = func(int) ([]netip.AddrPort, error) {
+		c.Lookup = func(int) ([]rdma.Location, error) {
 			lookups.Add(1)
 			return nil, transport.ErrNotSupported
 		}

@@ -15,6 +15,8 @@ import (
 
 // Try is one address at which a connection with a peer was asked for.
 type Try struct {
+	// Adapter is the own one on which it was, "" if there is no other.
+	Adapter string
 	// Address is where the peer should listen, as its Lookup says.
 	Address netip.AddrPort
 	// Attempts is how often it was asked for a connection.
@@ -24,6 +26,8 @@ type Try struct {
 	Own bool
 	// Err is why the last attempt failed, nil while none has.
 	Err error
+
+	way candidate
 }
 
 // String is the address and what became of it.
@@ -33,6 +37,9 @@ func (t Try) String() string {
 		times = fmt.Sprintf("%d times", t.Attempts)
 	}
 	s := fmt.Sprintf("%v (asked %s): ", t.Address, times)
+	if t.Adapter != "" {
+		s = fmt.Sprintf("%v on %s (asked %s): ", t.Address, t.Adapter, times)
+	}
 	if t.Err == nil {
 		return s + "no answer so far"
 	}
@@ -151,7 +158,7 @@ func absent(err error) bool {
 	return errors.Is(err, verbs.ErrNotListening) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, errSelf)
 }
 
-// search is what is known of the addresses of a peer while a connection is asked for.
+// search is what is known of the ways to a peer while a connection is asked for.
 // The actor of the peer owns it.
 type search struct {
 	began time.Time
@@ -159,19 +166,23 @@ type search struct {
 	turn  int
 }
 
-// at returns the record of an address.
-func (s *search) at(a netip.AddrPort) *Try {
-	i := slices.IndexFunc(s.tries, func(t Try) bool { return t.Address == a })
+// at returns the record of a way.
+func (s *search) at(a candidate) *Try {
+	i := slices.IndexFunc(s.tries, func(t Try) bool { return t.way == a })
 	if i < 0 {
 		i = len(s.tries)
-		s.tries = append(s.tries, Try{Address: a})
+		t := Try{Address: a.to.Address, way: a}
+		if len(a.rail.t.rails) > 1 {
+			t.Adapter = a.rail.name()
+		}
+		s.tries = append(s.tries, t)
 	}
 	return &s.tries[i]
 }
 
-// next chooses the address for the next attempt: each in its turn, but for those that
+// next chooses the way of the next attempt: each in its turn, but for addresses that
 // turned out to be this host's own. It returns false when none is left.
-func (s *search) next(list []netip.AddrPort) (netip.AddrPort, bool) {
+func (s *search) next(list []candidate) (candidate, bool) {
 	for range list {
 		a := list[s.turn%len(list)]
 		s.turn++
@@ -183,19 +194,19 @@ func (s *search) next(list []netip.AddrPort) (netip.AddrPort, bool) {
 			return a, true
 		}
 	}
-	return netip.AddrPort{}, false
+	return candidate{}, false
 }
 
 // note takes the end of an attempt. own says that the address is one of this host's.
-func (s *search) note(a netip.AddrPort, err error, own bool) {
+func (s *search) note(a candidate, err error, own bool) {
 	t := s.at(a)
 	t.Err, t.Own = err, own && absent(err)
 }
 
 // over reports whether every one of the addresses is known to lead to this host.
-func (s *search) over(list []netip.AddrPort) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(a netip.AddrPort) bool {
-		return !slices.ContainsFunc(s.tries, func(t Try) bool { return t.Address == a && t.Own })
+func (s *search) over(list []candidate) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(a candidate) bool {
+		return !slices.ContainsFunc(s.tries, func(t Try) bool { return t.way == a && t.Own })
 	})
 }
 

@@ -35,7 +35,7 @@ func seeker(t *testing.T, change func(c *rdma.Config), addresses ...netip.AddrPo
 	t.Helper()
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, func(c *rdma.Config) {
 		c.Host = func(int) string { return "far" }
-		c.Lookup = func(int) ([]netip.AddrPort, error) { return addresses, nil }
+		c.Lookup = func(int) ([]rdma.Location, error) { return at(addresses...), nil }
 		c.Absence = patience
 		change(c)
 	})
@@ -87,7 +87,7 @@ func TestPeerAtAnAddressOfThisHost(t *testing.T) {
 func TestPeerAtTheAddressOfThisRank(t *testing.T) {
 	var r *rank
 	r, _ = loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, func(c *rdma.Config) {
-		c.Lookup = func(int) ([]netip.AddrPort, error) { return []netip.AddrPort{r.Address()}, nil }
+		c.Lookup = func(int) ([]rdma.Location, error) { return r.Locations(), nil }
 		c.Absence = patience
 	})
 	require.ErrorIs(t, r.to(1).Send(transport.Header{}, nil), transport.ErrAgain)

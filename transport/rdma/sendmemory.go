@@ -30,7 +30,7 @@ type buffer struct {
 
 // sendMemory lends buffers of a few sizes, the largest being that of a receive.
 type sendMemory struct {
-	domain *verbs.ProtectionDomain
+	domain registrar
 	sizes  [classes]int
 	free   [classes][]buffer
 	total  int
@@ -46,10 +46,7 @@ func newSendMemory(a *verbs.Adapter, d *verbs.ProtectionDomain, slot int) *sendM
 // take returns a buffer of at least n bytes, or false when too much is lent. n is
 // at most the size of a receive.
 func (m *sendMemory) take(n int) (buffer, bool, error) {
-	c := 0
-	for m.sizes[c] < n {
-		c++
-	}
+	c := m.class(n)
 	if len(m.free[c]) == 0 {
 		if m.total+m.sizes[c] > sendMemoryMax {
 			return buffer{}, false, nil
@@ -58,10 +55,35 @@ func (m *sendMemory) take(n int) (buffer, bool, error) {
 			return buffer{}, false, err
 		}
 	}
+	return m.pop(c), true, nil
+}
+
+// lend is take without the bound: for frames that were built for another rail.
+func (m *sendMemory) lend(n int) (buffer, error) {
+	c := m.class(n)
+	if len(m.free[c]) == 0 {
+		if err := m.grow(uint8(c)); err != nil {
+			return buffer{}, err
+		}
+	}
+	return m.pop(c), nil
+}
+
+// class returns the smallest class of buffers of at least n bytes.
+func (m *sendMemory) class(n int) int {
+	c := 0
+	for m.sizes[c] < n {
+		c++
+	}
+	return c
+}
+
+// pop takes a buffer of a class that has a free one.
+func (m *sendMemory) pop(c int) buffer {
 	free := m.free[c]
 	b := free[len(free)-1]
 	m.free[c] = free[:len(free)-1]
-	return b, true, nil
+	return b
 }
 
 // bytes returns the bytes of a buffer: at least as many as its class has.

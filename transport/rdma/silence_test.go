@@ -72,7 +72,7 @@ func TestSilentPeerIsWaitedFor(t *testing.T) {
 	}
 	p.pump("its end", func() bool { return p.r.Silence(1) == "" })
 	d.await(t, "\nrdma: rank 1 answers")
-	require.Contains(t, p.r.Explain(1), "window now")
+	p.pump("the connection", func() bool { return strings.Contains(p.r.Explain(1), "window now") })
 	require.NoError(t, p.r.Close())
 }
 
@@ -106,8 +106,8 @@ func TestPeersThatAreNotWaitedFor(t *testing.T) {
 		r, _ := loneAt(t, memory(verbstest.StyleInfiniBand, 2), 2, func(c *rdma.Config) {
 			brief(c)
 			c.Supervised = true
-			c.Lookup = func(int) ([]netip.AddrPort, error) {
-				return []netip.AddrPort{netip.MustParseAddrPort("10.9.9.9:9")}, nil
+			c.Lookup = func(int) ([]rdma.Location, error) {
+				return at(netip.MustParseAddrPort("10.9.9.9:9")), nil
 			}
 		})
 		require.ErrorIs(t, r.to(1).Send(transport.Header{}, nil), transport.ErrAgain)
@@ -120,7 +120,7 @@ func TestPeersThatAreNotWaitedFor(t *testing.T) {
 		r, _ := loneAt(t, memory(verbstest.StyleInfiniBand, 2), 2, func(c *rdma.Config) {
 			brief(c)
 			c.Supervised = true
-			c.Lookup = func(int) ([]netip.AddrPort, error) { return nil, missing }
+			c.Lookup = func(int) ([]rdma.Location, error) { return nil, missing }
 		})
 		require.ErrorIs(t, r.to(1).Send(transport.Header{}, nil), transport.ErrAgain)
 		pump(t, []*rank{r}, "the loss", func() bool { return len(r.downs) == 1 })

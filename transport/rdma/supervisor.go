@@ -67,7 +67,10 @@ type (
 		err  error
 	}
 	// requested is a connection request of an unverified sender.
-	requested struct{ request *verbs.ConnectionRequest }
+	requested struct {
+		request *verbs.ConnectionRequest
+		rail    *rail
+	}
 	// invited is a request with a record that verifies, for the actor of its peer.
 	invited struct{ link *link }
 	// ending says that this rank ends, finishing that a peer's actor has.
@@ -163,7 +166,7 @@ func (d *supervisor) Receive(c actor.Context) {
 	case rejected:
 		c.Send(d.actor(c, m.link.peer), m)
 	case requested:
-		d.request(c, m.request)
+		d.request(c, m.rail, m.request)
 	case finishing:
 		d.finished++
 		d.leave()
@@ -236,7 +239,7 @@ func (d *supervisor) terminated(id string) {
 }
 
 // request determines the sender of a request, and refuses those without a valid one.
-func (d *supervisor) request(c actor.Context, request *verbs.ConnectionRequest) {
+func (d *supervisor) request(c actor.Context, r *rail, request *verbs.ConnectionRequest) {
 	info, err := request.Query()
 	if err != nil {
 		return // answered meanwhile, by the end of the adapter
@@ -253,7 +256,7 @@ func (d *supervisor) request(c actor.Context, request *verbs.ConnectionRequest) 
 		return
 	}
 	l := &link{
-		peer: int(record.Source), request: request, proposal: record, asked: info.Param.PrivateData, remote: info.Remote,
+		peer: int(record.Source), rail: r, peerRail: record.Rail, request: request, proposal: record, asked: info.Param.PrivateData, remote: info.Remote,
 		event: eventDepths(&info.Param),
 	}
 	c.Send(d.actor(c, l.peer), invited{l})

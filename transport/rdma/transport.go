@@ -1,13 +1,14 @@
 package rdma
 
 import (
+	"errors"
 	"fmt"
-	"net/netip"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/transport"
-	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
@@ -15,22 +16,24 @@ import (
 // Transport connects a rank with ranks of other nodes. It must be made by New.
 type Transport struct {
 	config      Config
-	policy      negotiation.Policy
 	credentials negotiation.Credentials
 
-	adapter    *verbs.Adapter
-	limits     verbs.Attributes
-	attributes verbs.EndpointAttributes
-	domain     *verbs.ProtectionDomain
-	queue      *verbs.CompletionQueue
-	listener   *verbs.Listener
-	batches    batches
+	// rails are the adapters in the order of preference, by Location.Rail; polled are those
+	// that are not gone. slot is the size of a receive on each.
+	rails, polled []*rail
+	slot          int
+	// looks counts those at several rails.
+	looks uint32
+	// missing are the adapters that are no rails, with the reasons.
+	missing []string
+	batches batches
 
-	measure  measure
-	pool     *credit.Pool
-	receives *receives
-	sends    *sendMemory
-	exposed  exposures
+	measure measure
+	exposed exposures
+	// exposures counts those with a number. complained says that a refusal to register memory
+	// was logged.
+	exposures  uint32
+	complained bool
 
 	// commands and supervision are how actors and Poll speak with each other.
 	commands    commands
@@ -41,7 +44,6 @@ type Transport struct {
 	peers    []*endpoint
 	links    map[*verbs.Endpoint]*link
 	lastLink *link
-	linksMax int
 	// busy are the endpoints with something to go on with.
 	busy []*endpoint
 
@@ -59,7 +61,6 @@ type Transport struct {
 	batch    [pollBatch]verbs.Completion
 	segments [1]verbs.Segment
 	request  verbs.WorkRequest
-	pace     pace
 	// used is the receive of the message that was handed over last, if it has a link.
 	used arrived
 
@@ -67,7 +68,9 @@ type Transport struct {
 	log *journal.Journal
 
 	reading, closed, over bool
-	strangers             Strangers
+	// closing are the ends of adapters that are gone.
+	closing   sync.WaitGroup
+	strangers Strangers
 }
 
 var _ transport.Transport = (*Transport)(nil)
@@ -79,96 +82,83 @@ type finished struct {
 	err          error
 }
 
-// New opens the interface and listens there. Connections are made when needed.
+// New opens the rails and listens there. Connections are made when needed.
 func New(c Config) (*Transport, error) {
 	if err := c.populate(); err != nil {
 		return nil, err
 	}
 	t := &Transport{
-		config: c, exposed: exposures{}, peers: make([]*endpoint, c.Size), links: map[*verbs.Endpoint]*link{},
+		config: c, missing: slices.Clone(c.Missing), exposed: exposures{}, peers: make([]*endpoint, c.Size), links: map[*verbs.Endpoint]*link{},
 		credentials: negotiation.Credentials{
 			Key: append([]byte(nil), c.Secret...), Job: negotiation.JobHash(c.Job), Rank: uint32(c.Rank), Size: uint32(c.Size),
 		},
-		ring: c.Sleeper.Ring, pace: pace{companion: c.Companion}, batches: batches{base: time.Now(), within: batchWithin},
+		ring: c.Sleeper.Ring, measure: measureOf(max(c.Size-1, 1)), batches: batches{base: time.Now(), within: batchWithin},
 	}
 	t.supervision.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
-	var err error
-	if t.adapter, err = verbs.Open(c.Provider, c.Interface); err != nil {
-		return nil, t.failure("open", -1, err)
-	}
-	t.limits = t.adapter.Attributes()
-	if err = t.prepare(); err != nil {
-		_ = t.adapter.Close() // the first error says what is wrong
+	if err := t.openRails(); err != nil {
+		for _, r := range t.rails {
+			_ = r.adapter.Close() // the first error says what is wrong
+		}
 		return nil, t.failure("open", -1, err)
 	}
 	return t, nil
 }
 
-// prepare makes everything that needs no peer.
-func (t *Transport) prepare() error {
-	a := &t.limits
-	if a.MaxSharedReceives == 0 || a.WaitsForReceive && a.MaxRequestData < negotiation.Size {
-		return fmt.Errorf("%w: %s has no shared receive queues", transport.ErrNotSupported, a.Provider)
+// openRails opens the adapters and listens there.
+func (t *Transport) openRails() error {
+	slot := min(t.config.Slot, negotiation.MaxSlot)
+	for _, c := range t.config.Rails {
+		r, err := t.openRail(c)
+		if err != nil {
+			if err = t.miss(&c, err); err != nil {
+				return err
+			}
+			continue
+		}
+		slot = min(slot, r.limits.MaxMessage)
+		t.rails = append(t.rails, r)
 	}
-	peers := max(t.config.Size-1, 1)
-	t.measure = measureOf(peers)
-	t.pool = credit.NewPool(peers, min(t.config.Slot, a.MaxMessage, negotiation.MaxSlot))
-	t.policy = negotiation.Policy{
-		Slot: t.pool.Slot(),
-		Limits: negotiation.Limits{
-			Want:   negotiation.Depths{IRD: min(t.config.ReadsIn, t.measure.reads), ORD: min(t.config.ReadsOut, t.measure.reads)},
-			Device: negotiation.Depths{IRD: a.MaxReadsIn, ORD: a.MaxReadsOut},
-		},
+	for _, r := range slices.Clone(t.rails) {
+		if err := r.prepare(slot); err != nil {
+			if err = t.miss(&r.config, err); err != nil {
+				return err
+			}
+			_ = r.adapter.Close() // the first error says what is wrong
+			t.rails = slices.DeleteFunc(t.rails, func(o *rail) bool { return o == r })
+		}
 	}
-	if t.config.NoCRC {
-		t.policy.Features = negotiation.WithoutCRC
+	if len(t.rails) == 0 {
+		return errors.New("no adapter could be opened")
 	}
-	offer := t.policy.Limits.Offer()
-	t.attributes = a.Endpoint
-	t.attributes.MaxMessage, t.attributes.MaxRDMA = t.pool.Slot(), a.MaxRDMA
-	t.attributes.MaxReceives, t.attributes.MaxReceiveSegments = 0, 1
-	t.attributes.MaxRequests, t.attributes.MaxRequestSegments = min(t.measure.requests(offer.ORD), a.MaxRequests), 1
-	t.attributes.MaxInline, t.attributes.ReadsIn, t.attributes.ReadsOut = 0, offer.IRD, offer.ORD
-	var err error
-	if t.domain, err = t.adapter.NewProtectionDomain(); err != nil {
-		return err
+	t.polled, t.slot = t.rails, t.rails[0].pool.Slot()
+	for i, r := range t.rails {
+		r.index, r.policy.Rail = uint8(i), uint8(i)
+		// A later rail carries little: what it costs to look there must not delay the first.
+		r.pace.companion = t.config.Companion || i > 0
 	}
-	// A pair may have two connections for a moment: the one that was lost at one end
-	// and the one that replaces it.
-	most := min(2*peers*(t.measure.slots+credit.Reserve), credit.BudgetBytes/t.pool.Slot()+peers*credit.Reserve, a.MaxSharedReceives)
-	if t.receives, err = newReceives(t.adapter, t.domain, t.pool.Slot(), most); err != nil {
-		return err
-	}
-	t.sends = newSendMemory(t.adapter, t.domain, t.pool.Slot())
-	perLink := t.attributes.MaxRequests + linkEvents
-	entries := min(most+(peers+spareLinks)*perLink+backlog, a.MaxCompletions)
-	t.linksMax = max((entries-most-backlog)/perLink, 1)
-	if t.queue, err = t.adapter.NewCompletionQueue(entries); err != nil {
-		return err
-	}
-	t.listener, err = t.adapter.Listen(verbs.ListenOptions{Address: t.config.Listen, Queue: t.queue, Backlog: backlog})
-	return err
+	return nil
 }
 
-const (
-	// backlog is the number of requests that may wait for their answer.
-	backlog = 64
-	// spareLinks is the number of connections beyond one for each peer: those that were
-	// lost at one end and are being replaced.
-	spareLinks = 16
-)
-
-// granted is the number of receives that connections need.
-func (t *Transport) granted() int { return t.pool.Bytes() / t.pool.Slot() }
+// miss notes that a rail is missing, or returns the error if it has to be there.
+func (t *Transport) miss(c *Rail, err error) error {
+	if !c.Optional {
+		return err
+	}
+	t.missing = append(t.missing, fmt.Sprintf("%s: %v", c.Interface, err))
+	return nil
+}
 
 // Name implements transport.Transport.
 func (t *Transport) Name() string { return "rdma" }
 
-// Address is where this rank listens: what other ranks' Lookup is to return for it.
-func (t *Transport) Address() netip.AddrPort { return t.listener.Address() }
-
-// Attributes are those of the adapter.
-func (t *Transport) Attributes() verbs.Attributes { return t.limits }
+// Locations are where this rank listens: what other ranks' Lookup is to return for it.
+func (t *Transport) Locations() []Location {
+	list := make([]Location, len(t.rails))
+	for i, r := range t.rails {
+		list[i] = r.location()
+	}
+	return list
+}
 
 // Reach implements transport.Transport.
 func (t *Transport) Reach(peer int) error {

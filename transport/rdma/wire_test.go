@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"slices"
 	"testing"
@@ -174,8 +173,8 @@ func newPair(t *testing.T, number int, change func(c *rdma.Config)) *pair {
 	r, _ := loneAt(t, loopback(iwarp.New(iwarp.Config{}), 2), 2, func(c *rdma.Config) {
 		impatient(c)
 		c.Rank, c.Attempt, c.RetryMax, c.GiveUp = number, patience, time.Millisecond, 10*patience
-		c.Lookup = func(int) ([]netip.AddrPort, error) {
-			return []netip.AddrPort{l.Addr().(*net.TCPAddr).AddrPort()}, nil
+		c.Lookup = func(int) ([]rdma.Location, error) {
+			return at(l.Addr().(*net.TCPAddr).AddrPort()), nil
 		}
 		if change != nil {
 			change(c)

@@ -38,7 +38,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Pages are given back to the machine.
+// Pages are returned to the machine.
 func TestDiscardFreesMemory(t *testing.T) {
 	fd, err := unix.MemfdCreate("gorun-test", unix.MFD_CLOEXEC)
 	require.NoError(t, err)

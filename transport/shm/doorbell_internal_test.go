@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closedPage is a page that faults whoever touches it before it is opened. (The race
+// closedPage is a page that faults on every access before it is opened. (The race
 // detector's atomic operations would not survive it.)
 func closedPage(t *testing.T) (s segment, open func()) {
 	t.Helper()
@@ -36,7 +36,7 @@ func faultOf(f func()) (address uint64) {
 
 // The ringer counts the ring before it looks for sleepers, and the sleeper counts itself
 // before it looks whether it was rung. In any other order both can miss each other. The
-// word that is touched first is told by the fault.
+// word that is touched first is known from the fault.
 func TestDoorbellOrder(t *testing.T) {
 	words, openWord := closedPage(t)
 	sleeping, openSleepers := closedPage(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// Goroutines of a rank that no other process rings sleep where the scheduler of Go
-// sees it: a bubble waits for ever for one that sleeps in a system call.
+// Goroutines of a rank that no other process rings sleep by a channel, which Go's scheduler
+// sees: a synctest bubble would wait for ever for one that sleeps in a system call.
 func TestAloneSleepsWithoutAProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ts, node := mapped(t, 1, shm.Config{Alone: true})
@@ -43,8 +43,8 @@ func TestAloneSleepsWithoutAProcessor(t *testing.T) {
 	})
 }
 
-// Goroutines of a rank with connections sleep until it is rung, or as long as they
-// want to, while others of its only processor run.
+// Goroutines of a rank with connections sleep until it is rung, or until their timeout,
+// while others run on its only processor.
 func TestConnectedSleeps(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(1))
 	ts, node := mapped(t, 2, shm.Config{Connected: true})

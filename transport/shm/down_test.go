@@ -86,8 +86,8 @@ func TestBuffersOfTheReaped(t *testing.T) {
 	require.True(t, bytes.Equal(source, dst))
 }
 
-// Who gives a ring back leaves the wish for it to the owner of the ring: it may be for
-// the next writer by the time at which it could be cleared.
+// A writer that returns a ring does not clear the request for it; the owner of the ring
+// does. When the writer could clear it, it may already be a request of the next writer.
 func TestWishIsTakenBackByTheOwner(t *testing.T) {
 	ts := local(t, 2, false)
 	intoRing(t, ts[1], ts[0], 1, 0)

@@ -119,7 +119,7 @@ func HookBarrier(t *Transport, f func()) {
 	}
 }
 
-// Kinds of notes: in which ring a rank goes on, and a request for a copy.
+// Kinds of notes: in which ring a rank continues, and a request for a copy.
 const (
 	NoteLane  = kindLane
 	NoteServe = kindServe

@@ -27,7 +27,7 @@ type completion struct {
 	err          error
 }
 
-// log is a Handler that keeps what it is told.
+// log is a Handler that stores its calls.
 type log struct {
 	arrivals []arrival
 	done     []completion

@@ -34,7 +34,7 @@ func poll(tb testing.TB, tr *shm.Transport, h transport.Handler, n int) {
 	}
 }
 
-// A damaged ring costs its writer, and nobody else.
+// A damaged ring makes its writer lost, and no other rank.
 func TestDamagedRing(t *testing.T) {
 	ts := local(t, 3, false)
 	intoRing(t, ts[1], ts[0], 1, 0)
@@ -93,7 +93,7 @@ func TestClaimOfTheDead(t *testing.T) {
 	require.Zero(t, shm.RingOwner(ts[0], taken), "its ring is free")
 }
 
-// A rank that says it goes on in a ring that another one has taken is damaged.
+// A sender that claims to continue in a ring that another one has taken is damaged.
 func TestRingOfAnother(t *testing.T) {
 	ts := local(t, 3, false)
 	taken := shm.TakeRing(ts[1], 0)
@@ -131,7 +131,7 @@ func TestLastWords(t *testing.T) {
 	require.Len(t, l.downs, 1)
 }
 
-// More peers than rings: rings that fall silent go to those who want one.
+// More peers than rings: rings without traffic go to peers that want one.
 func TestRingsChangeHands(t *testing.T) {
 	const ranks = shm.RingsPerRank + 3
 	ts := local(t, ranks, false)
@@ -153,7 +153,7 @@ func TestRingsChangeHands(t *testing.T) {
 		require.Less(t, sent, uint64(100_000))
 	}
 	require.EqualValues(t, sent, o.next[ranks-1])
-	// Whoever gave its ring back goes on in the inbox, and later in a ring again.
+	// A sender that has given its ring back uses the inbox, and later a ring again.
 	for r := 1; r <= shm.RingsPerRank; r++ {
 		require.NoError(t, sendAll(ts[r], &log{}, endpointTo(t, ts[r], 0), transport.Header{A: 99}, nil))
 	}

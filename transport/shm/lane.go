@@ -141,14 +141,14 @@ func (t *Transport) freeRings(slot int) {
 	}
 }
 
-// Rings that were silent for idlePolls polls are asked back when a peer wants
+// Rings that were unused for idlePolls polls are asked back when a peer wants
 // one. The wish is looked at every lookPolls polls.
 const (
 	lookPolls = 256
 	idlePolls = 4096
 )
 
-// reclaim asks for the ring that was silent longest, if some peer has found none
+// reclaim asks for the ring that was unused longest, if some peer has found none
 // free. Its writer is rung, since it may sleep.
 func (t *Transport) reclaim() {
 	wanted := t.control.word(offWanted)

@@ -131,7 +131,7 @@ func TestRingWithoutAnnouncement(t *testing.T) {
 	}
 }
 
-// A ring that a rank has given back can be filled by the next one before anything of it is
+// A ring that a rank has returned can be filled by the next one before anything of it is
 // read: nothing of its last reader is left in it.
 func TestRingThatWasGivenBackIsAsNew(t *testing.T) {
 	ts := local(t, 3, false)

@@ -28,7 +28,7 @@ func TestRingEndsTheSleepOfAnotherRank(t *testing.T) {
 	s := ts[1].Sleeper()
 	ticket := s.Prepare()
 	ts[0].Ring(1)
-	s.Sleep(ticket, -1) // returns, for it was rung since Prepare
+	s.Sleep(ticket, -1) // returns, because it was rung since Prepare
 
 	ticket = s.Prepare()
 	slept := make(chan struct{})

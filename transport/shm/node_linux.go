@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapMemory maps so many bytes of a file.
+// mapMemory maps a number of bytes of a file.
 func mapMemory(fd int, size int64) ([]byte, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

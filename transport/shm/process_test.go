@@ -68,7 +68,7 @@ func (p *player) Arrive(peer int, h transport.Header, payload []byte) {
 	p.log.Arrive(peer, h, payload)
 }
 
-// poll polls until done says so.
+// poll polls until done returns true.
 func (p *player) poll(done func() bool) error {
 	for !done() {
 		if _, err := p.tr.Poll(p, 64); err != nil {

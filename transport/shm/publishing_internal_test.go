@@ -19,7 +19,7 @@ func record(n uint64) (transport.Header, []byte) {
 	return transport.Header{A: n, B: ^n, C: uint64(len(payload))}, payload
 }
 
-// Whoever sees the word of a record sees all of the record, and whoever sees that a
+// A rank that sees the word of a record sees all of the record, and one that sees that a
 // reader has moved on may write where it read: the race detector looks at both, which
 // it can where node memory is of the heap, whatever way of publishing is used there.
 func TestRecordsArePublished(t *testing.T) {

@@ -30,8 +30,8 @@ const (
 const (
 	kindMessage = iota // for the engine
 	kindSkip           // nothing up to the end of the ring
-	kindLane           // the sender goes on in ring A
-	kindReturn         // the sender goes on in the inbox
+	kindLane           // the sender continues in ring A
+	kindReturn         // the sender continues in the inbox
 	kindAssist         // the sender reads bulk by descriptor A; help if you can
 	kindServe          // copy a piece of exposed memory, see staging.go
 	kinds

@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// verdict is what became of an attempt to write a record.
+// verdict is the result of an attempt to write a record.
 type verdict uint8
 
 const (

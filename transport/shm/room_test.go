@@ -11,8 +11,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/shm"
 )
 
-// A rank whose message was refused may sleep once it is armed: who reads from the
-// full lane rings it. The contract does not ask for that, this transport does it.
+// A rank whose message was refused may sleep once it is armed: the reader
+// of the full lane rings it. This goes beyond the contract of transports.
 func TestRefusedSenderIsRungForRoom(t *testing.T) {
 	const patience = 30 * time.Second
 	for name, messages := range map[string]int{"inbox": 0, "ring": 1000} {
@@ -26,7 +26,7 @@ func TestRefusedSenderIsRungForRoom(t *testing.T) {
 			defer func() { require.NoError(t, node.Close()) }()
 			var here, there counter
 			to := endpointTo(t, ts[0], 1)
-			for range messages { // a pair that talks gets a ring
+			for range messages { // a pair that exchanges messages gets a ring
 				require.NoError(t, sendAll(ts[0], &here, to, transport.Header{}, nil))
 				for done := false; !done; {
 					n, err := ts[1].Poll(&there, 16)
@@ -59,7 +59,7 @@ func TestRefusedSenderIsRungForRoom(t *testing.T) {
 			}()
 			began := time.Now()
 			ts[0].Sleeper().Sleep(ticket, int64(patience))
-			require.Less(t, time.Since(began), patience, "slept until the end: nobody has rung")
+			require.Less(t, time.Since(began), patience, "slept until the end: no ring arrived")
 			ts[0].Disarm()
 			require.NoError(t, <-read)
 			require.NoError(t, to.Send(transport.Header{}, payload))

@@ -9,7 +9,7 @@ import (
 )
 
 // A rank that has settled publishes without fences, and its peers see that in its state.
-// Where barriers cannot be had it goes on with fences.
+// Without barriers in the kernel it keeps the fences.
 func TestSettle(t *testing.T) {
 	defer func(b *registration) { barriers = b }(barriers)
 	for _, ready := range []bool{true, false} {

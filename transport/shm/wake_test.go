@@ -142,9 +142,9 @@ func TestArmLooksBehindTheBarrier(t *testing.T) {
 	}
 }
 
-// Who sends to a rank that cannot make others pass a barrier orders by fences, and so
-// does who cannot do it himself.
-func TestFencesForWhoHasNoBarriers(t *testing.T) {
+// A sender orders its stores by fences if the receiver cannot make other processes pass a
+// memory barrier (membarrier(2)), or if it cannot do so itself.
+func TestFencesWithoutMembarrier(t *testing.T) {
 	fd := memory(t, 3)
 	node, err := shm.OpenNode(fd, 3, rangeBytes)
 	require.NoError(t, err)

@@ -198,14 +198,7 @@ func (m *member) addRepeatedly(k transport.Key, rounds int) error {
 		return err
 	}
 	for range rounds {
-		token := m.nextToken()
-		if err := m.drive(func() error { return e.FetchAdd(k, 1, token) }); err != nil {
-			return err
-		}
-		if err := m.wait("fetch-add", func() bool { _, ok := m.completions[token]; return ok }); err != nil {
-			return err
-		}
-		if err := m.completions[token].err; err != nil {
+		if err := m.complete("fetch-add", func(token uint64) error { return e.FetchAdd(k, 1, token) }); err != nil {
 			return err
 		}
 	}
@@ -239,10 +232,7 @@ func testGetPutMixed(r *rig) {
 	require.NoError(r, r.ranks[2].transport.Conceal(to))
 	require.Equal(r, source, dst)
 	require.Equal(r, src, target)
-	for i, a := range r.ranks[2].arrivals {
-		require.Equal(r, uint64(i), a.header.A)
-		r.requirePattern(a.payload, uint64(i))
-	}
+	r.requireInOrder(r.ranks[2].arrivals)
 }
 
 // testBulkInHandler lets a receiver expose, read and conceal from within Arrive,

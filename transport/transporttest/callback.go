@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// testCallBack has a handler make every call that a handler may make, from within
+// testCallBack makes a handler do every call that a handler may do, from within
 // each of its callbacks.
 func testCallBack(r *rig) {
 	_, caps := r.connected(0, 1)

@@ -149,7 +149,7 @@ func granting(granted func(asked transport.Access) transport.Access) func(d *def
 	}
 }
 
-// defects are what a transport may get wrong, each with the rule that says so.
+// defects are mistakes of transports, each with the rule that has to find it.
 var defects = []struct {
 	name, rule string
 	make       func(d *defective, f *Fake, rank int)
@@ -225,13 +225,13 @@ var defects = []struct {
 		}
 	}},
 	{"rights are not looked at", "AccessIsWhatWasGranted", granting(func(transport.Access) transport.Access { return everyRight })},
-	{"who may read may write", "AccessIsWhatWasGranted", granting(func(a transport.Access) transport.Access {
+	{"the right to read is one to write", "AccessIsWhatWasGranted", granting(func(a transport.Access) transport.Access {
 		if a&transport.AccessRead != 0 {
 			a |= transport.AccessWrite
 		}
 		return a
 	})},
-	{"who may write may add", "AccessIsWhatWasGranted", granting(func(a transport.Access) transport.Access {
+	{"the right to write is one to add", "AccessIsWhatWasGranted", granting(func(a transport.Access) transport.Access {
 		if a&transport.AccessWrite != 0 {
 			a |= transport.AccessAtomic
 		}
@@ -263,7 +263,7 @@ var defects = []struct {
 	{"a close looks like a loss", "CloseIsAnOrderlyEnd", func(d *defective, f *Fake, rank int) {
 		d.close = func() error { f.Kill(rank, errors.New("closed")); return nil }
 	}},
-	{"a send to who has closed speaks of a loss", "SendToAClosedPeerSaysSo", func(d *defective, _ *Fake, _ int) {
+	{"a send to a closed peer reports a loss", "SendToAClosedPeerSaysSo", func(d *defective, _ *Fake, _ int) {
 		sending(d, func(e transport.Endpoint, h transport.Header, payload []byte) error {
 			err := e.Send(h, payload)
 			if errors.Is(err, transport.ErrClosed) {
@@ -272,7 +272,7 @@ var defects = []struct {
 			return err
 		})
 	}},
-	{"a poll lets nobody call back", "EveryCallbackMayCallBack", func(d *defective, _ *Fake, _ int) {
+	{"a poll lets no callback call back", "EveryCallbackMayCallBack", func(d *defective, _ *Fake, _ int) {
 		polls := false
 		d.poll = func(h transport.Handler, budget int) (int, error) {
 			polls = true
@@ -323,8 +323,8 @@ func judge(t *testing.T, name string, patience time.Duration, newFabric Make) bo
 	return !w.Failed()
 }
 
-// TestSuiteFindsDefects breaks one rule at a time. A transport that is told to be
-// broken gets little patience, for nothing is lost when it fails by that.
+// TestSuiteFindsDefects breaks one rule at a time. Rules have short timeouts with a
+// defective transport, because a failure by timeout is expected there.
 func TestSuiteFindsDefects(t *testing.T) {
 	for _, d := range defects {
 		t.Run(d.name, func(t *testing.T) {

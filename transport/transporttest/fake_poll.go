@@ -83,7 +83,7 @@ func (t *fakeTransport) next() int {
 }
 
 // hand gives the oldest message of a peer to the handler, and spoils the payload
-// afterwards, for it is not the handler's any more. The fabric's lock is held at
+// afterwards, because it is not the handler's any more. The fabric's lock is held at
 // the call and not on return.
 func (t *fakeTransport) hand(h transport.Handler, peer int) {
 	header, payload := t.fabric.lane(peer, t.rank).pop(t.payload)

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// log is a handler that writes down what it is told.
+// log is a handler that stores its calls.
 type log struct {
 	lines    []string
 	onArrive func()
@@ -83,7 +83,7 @@ func TestFakeDoesNotAllocateForMessages(t *testing.T) {
 	require.Equal(t, 101, arrivals)
 }
 
-// silent is a handler that keeps nothing.
+// silent is a handler that stores nothing.
 type silent struct{ onArrive func() }
 
 func (s *silent) Arrive(int, transport.Header, []byte) { s.onArrive() }

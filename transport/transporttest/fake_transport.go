@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// peerState is what one rank knows of the life of another.
+// peerState is what one rank knows about the loss of another.
 type peerState struct {
 	// cause is why the peer is down; nil while it is up.
 	cause error

@@ -36,7 +36,7 @@ func testMarkDown(r *rig) {
 	require.Equal(r, 1, m.downs[0].Peer)
 	require.ErrorIs(r, m.downs[0], errReaped)
 	require.ErrorIs(r, m.downs[0], transport.ErrPeerDown)
-	require.Empty(r, r.ranks[2].downs, "who was not told knows nothing")
+	require.Empty(r, r.ranks[2].downs, "a rank that was not told of the loss reports none")
 }
 
 // testLossEndsBulk relies on member, which refuses completions after the loss.
@@ -113,10 +113,7 @@ func testLossOfOne(r *rig) {
 	for _, rank := range []int{2, 3, 0} {
 		m := r.ranks[rank]
 		r.pump("messages of the living", func() bool { return len(m.arrivals) == count })
-		for i, a := range m.arrivals {
-			require.Equal(r, uint64(i), a.header.A)
-			r.requirePattern(a.payload, uint64(i))
-		}
+		r.requireInOrder(m.arrivals)
 	}
 	r.pump("the loss", func() bool { return r.ranks[0].isDown(1) })
 	require.Empty(r, r.ranks[2].downs)
@@ -170,10 +167,7 @@ func testClose(r *rig) {
 	r.send(2, 0, transport.Header{A: count}, nil)
 	r.pump("a message of another", func() bool { return len(m.arrivals) == count+1 })
 	r.quiet()
-	for i, a := range m.arrivals {
-		require.Equal(r, uint64(i), a.header.A)
-		r.requirePattern(a.payload, uint64(i))
-	}
+	r.requireInOrder(m.arrivals)
 	require.Empty(r, m.downs, "an orderly end is no loss")
 	require.Empty(r, r.ranks[2].downs)
 }

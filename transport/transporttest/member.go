@@ -118,7 +118,7 @@ func (m *member) close() error {
 	return m.transport.Close()
 }
 
-// wait polls, yields and sleeps as an engine does until done says so. A sleep
+// wait polls, yields and sleeps as an engine does until done returns true. A sleep
 // that is not ended by a ring is a lost wake-up.
 func (m *member) wait(what string, done func() bool) error {
 	deadline := time.Now().Add(m.rig.patience)
@@ -155,6 +155,28 @@ func (m *member) send(to int, h transport.Header, payload []byte) error {
 		return err
 	}
 	return m.drive(func() error { return e.Send(h, payload) })
+}
+
+// complete begins an operation, waits for its end and returns its error.
+func (m *member) complete(what string, operation func(token uint64) error) error {
+	token := m.nextToken()
+	if err := m.drive(func() error { return operation(token) }); err != nil {
+		return err
+	}
+	if err := m.wait(what, func() bool { _, ok := m.completions[token]; return ok }); err != nil {
+		return err
+	}
+	return m.completions[token].err
+}
+
+// stream sends numbered messages of n bytes, which checkStreams checks.
+func (m *member) stream(to int, count uint64, n int) error {
+	for i := range count {
+		if err := m.send(to, transport.Header{A: i, B: uint64(n)}, pattern(i, n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drive repeats an operation that was refused, polling in between.

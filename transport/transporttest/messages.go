@@ -112,10 +112,7 @@ func testRefusal(r *rig) {
 	r.pump("what was accepted", func() bool { return len(r.ranks[1].arrivals) >= accepted })
 	r.quiet()
 	require.Len(r, r.ranks[1].arrivals, accepted)
-	for i, a := range r.ranks[1].arrivals {
-		require.Equal(r, uint64(i), a.header.A)
-		r.requirePattern(a.payload, uint64(i))
-	}
+	r.requireInOrder(r.ranks[1].arrivals)
 }
 
 func testTooLong(r *rig) {

@@ -73,7 +73,7 @@ func (r *rig) close() {
 	}
 }
 
-// pump polls the ranks in turn until done says so.
+// pump polls the ranks in turn until done returns true.
 func (r *rig) pump(what string, done func() bool) {
 	r.Helper()
 	deadline := time.Now().Add(r.patience)
@@ -232,6 +232,15 @@ var noise = func() []byte {
 func writePattern(b []byte, key uint64) {
 	for from := int(key * 0x9e3779b97f4a7c15 >> 48); len(b) > 0; from = 0 {
 		b = b[copy(b, noise[from:]):]
+	}
+}
+
+// requireInOrder checks that the arrivals have the numbers 0, 1, ... and their patterns.
+func (r *rig) requireInOrder(arrivals []arrival) {
+	r.Helper()
+	for i, a := range arrivals {
+		require.Equal(r, uint64(i), a.header.A)
+		r.requirePattern(a.payload, uint64(i))
 	}
 }
 

@@ -144,45 +144,24 @@ func testDisarm(r *rig) {
 	r.connected(1, 0)
 }
 
-// testPingPongAsleep sleeps before every message. One lost wake-up stops it.
-func testPingPongAsleep(r *rig) {
-	rounds := r.rounds(2000)
-	got := make([]int, 2)
-	for i, m := range r.ranks {
-		m.onArrive = func(int, transport.Header, []byte) { got[i]++ }
-	}
-	r.parallel(func(m *member) error {
-		for i := range rounds {
-			if m.rank == 0 {
-				if err := m.send(1, transport.Header{A: uint64(i)}, nil); err != nil {
-					return err
-				}
-			}
-			if err := m.wait("the ball", func() bool { return got[m.rank] > i }); err != nil {
-				return fmt.Errorf("round %d: %w", i, err)
-			}
-			if m.rank == 1 {
-				if err := m.send(0, transport.Header{A: uint64(i)}, nil); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-}
+// testPingPongAsleep and testRingAsleep sleep before every message. One lost wake-up stops
+// them.
+func testPingPongAsleep(r *rig) { r.passToken(r.rounds(2000)) }
 
-// testRingAsleep passes a token round all ranks.
-func testRingAsleep(r *rig) {
-	rounds := r.rounds(300)
+func testRingAsleep(r *rig) { r.passToken(r.rounds(300)) }
+
+// passToken passes a token round all ranks, each of which waits asleep.
+func (r *rig) passToken(rounds int) {
+	r.Helper()
 	got := make([]int, len(r.ranks))
 	for i, m := range r.ranks {
 		m.onArrive = func(int, transport.Header, []byte) { got[i]++ }
 	}
 	r.parallel(func(m *member) error {
-		next := (m.rank + 1) % len(r.ranks)
+		pass := func() error { return m.send((m.rank+1)%len(r.ranks), transport.Header{}, nil) }
 		for i := range rounds {
 			if m.rank == 0 {
-				if err := m.send(next, transport.Header{}, nil); err != nil {
+				if err := pass(); err != nil {
 					return err
 				}
 			}
@@ -190,7 +169,7 @@ func testRingAsleep(r *rig) {
 				return fmt.Errorf("round %d: %w", i, err)
 			}
 			if m.rank != 0 {
-				if err := m.send(next, transport.Header{}, nil); err != nil {
+				if err := pass(); err != nil {
 					return err
 				}
 			}
@@ -199,7 +178,7 @@ func testRingAsleep(r *rig) {
 	})
 }
 
-// testBulkAsleep lets a rank get from one that sleeps until it is told that the
+// testBulkAsleep lets a rank get from one that sleeps until it is notified that the
 // bytes are there.
 func testBulkAsleep(r *rig) {
 	e, caps := r.connected(0, 1)
@@ -216,11 +195,7 @@ func testBulkAsleep(r *rig) {
 			return m.wait("the last word", func() bool { return told == rounds })
 		}
 		for range rounds {
-			token := m.nextToken()
-			if err := m.drive(func() error { return e.Get(dst, k, token) }); err != nil {
-				return err
-			}
-			if err := m.wait("the bytes", func() bool { _, ok := m.completions[token]; return ok }); err != nil {
+			if err := m.complete("the bytes", func(token uint64) error { return e.Get(dst, k, token) }); err != nil {
 				return err
 			}
 			if err := m.send(1, transport.Header{}, nil); err != nil {

@@ -18,7 +18,7 @@ type Fabric struct {
 }
 
 // Make returns a new fabric of the given number of ranks, or fails or skips the
-// test. A transport that has what the machine lacks skips with ErrNotSupported.
+// test. If the machine lacks what a transport needs, Make skips with ErrNotSupported.
 type Make func(tb testing.TB, ranks int) *Fabric
 
 // rule is one sentence of the contract and its test.
@@ -29,7 +29,7 @@ type rule struct {
 }
 
 // Run tests every rule of package transport on fabrics that newFabric returns.
-// What the transport's capabilities exclude is skipped with a line that says so.
+// Rules that the transport's capabilities exclude are skipped, with the reason.
 func Run(t *testing.T, newFabric Make) {
 	t.Helper()
 	for _, rules := range [][]rule{messageRules, bulkRules, memoryRules, sleepRules, lossRules, trafficRules} {
@@ -45,7 +45,7 @@ func Run(t *testing.T, newFabric Make) {
 }
 
 // few returns the number of ranks of a rule: with -short not more than most rules
-// need, for each costs what its transport takes to begin and to end.
+// need, because each rank costs the time to open and close its transport.
 func few(ranks int) int {
 	if testing.Short() {
 		return min(ranks, 12)

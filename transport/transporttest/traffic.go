@@ -117,10 +117,8 @@ func testManyRanks(r *rig) {
 	}
 	r.parallel(func(m *member) error {
 		next, last := (m.rank+1)%len(r.ranks), (m.rank+len(r.ranks)-1)%len(r.ranks)
-		for i := range uint64(count) {
-			if err := m.send(next, transport.Header{A: i, B: shortMessage}, pattern(i, shortMessage)); err != nil {
-				return err
-			}
+		if err := m.stream(next, count, shortMessage); err != nil {
+			return err
 		}
 		return m.wait("the neighbour", func() bool { return all[m.rank][last].next == count })
 	})
@@ -134,10 +132,8 @@ func testBothDirections(r *rig) {
 	all := [][]stream{r.ranks[0].checkStreams(), r.ranks[1].checkStreams()}
 	r.parallel(func(m *member) error {
 		peer := 1 - m.rank
-		for i := range count {
-			if err := m.send(peer, transport.Header{A: i, B: uint64(n)}, pattern(i, n)); err != nil {
-				return err
-			}
+		if err := m.stream(peer, count, n); err != nil {
+			return err
 		}
 		return m.wait("the other pipeline", func() bool { return all[m.rank][peer].next == count })
 	})

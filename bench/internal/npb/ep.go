@@ -149,7 +149,7 @@ func (s *epSums) addPairs(x, y, t []float64) {
 	x, y = x[:len(t)], y[:len(t)]
 	ln := logarithms[:len(t)]
 	sumX, sumY := s.x, s.y
-	var count [2][16]int64 // two, because most pairs fall into one annulus: a chain through memory
+	var count [2][16]int64 // two, because most pairs fall into one annulus: additions to one counter would wait for each other
 	for i, square := range t {
 		factor := math.Sqrt(-2 * ln[i] / square)
 		gx, gy := math.Abs(x[i]*factor), math.Abs(y[i]*factor)

@@ -2,8 +2,8 @@ package npb
 
 import "math"
 
-// A logarithm for EP, which takes one per pair. math.Log is a chain of two
-// divisions' latency; this one looks up a reciprocal and has none, so the
+// A logarithm for EP, which computes one per pair. math.Log has two dependent
+// divisions; this one looks up a reciprocal and has no division, so the
 // processor overlaps several. Its error is below 1e-15 of max(1, |log x|).
 
 const (

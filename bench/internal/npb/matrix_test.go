@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
 )
 
-// dense returns the whole matrix of CG made the plain way of its definition.
+// dense returns the whole matrix of CG, computed directly from its definition.
 func dense(n, nonzer int, shift float64) [][]float64 {
 	a := make([][]float64, n)
 	for i := range a {
@@ -49,7 +49,7 @@ func dense(n, nonzer int, shift float64) [][]float64 {
 }
 
 // TestMatrixEqualsDefinition compares every block of several grids with the
-// matrix made the plain way.
+// matrix of dense.
 func TestMatrixEqualsDefinition(t *testing.T) {
 	const n, nonzer, shift = 150, 5, 7
 	want := dense(n, nonzer, shift)

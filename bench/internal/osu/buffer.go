@@ -3,6 +3,7 @@ package osu
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/gorun-hpc/gorun/runtime"
@@ -61,11 +62,7 @@ func Slice[T Element](w *runtime.World, o *Options, n int) ([]T, error) {
 
 // Largest returns the largest of the sizes.
 func (o *Options) Largest() int {
-	largest := 0
-	for _, size := range o.Sizes {
-		largest = max(largest, size)
-	}
-	return largest
+	return slices.Max(o.Sizes)
 }
 
 // Micros returns a duration in microseconds.

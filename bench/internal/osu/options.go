@@ -151,11 +151,10 @@ func ParseSizes(s string) ([]int, error) {
 
 func parseSize(s string) (int, error) {
 	digits, factor := s, 1
-	switch {
-	case strings.HasSuffix(s, "K"):
-		digits, factor = s[:len(s)-1], 1<<10
-	case strings.HasSuffix(s, "M"):
-		digits, factor = s[:len(s)-1], 1<<20
+	if kibi, ok := strings.CutSuffix(s, "K"); ok {
+		digits, factor = kibi, 1<<10
+	} else if mebi, ok := strings.CutSuffix(s, "M"); ok {
+		digits, factor = mebi, 1<<20
 	}
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 0 || n > 1<<40 {

@@ -67,6 +67,14 @@ func (t *Table) Rows(measure func(size int) ([]float64, error)) error {
 	return t.Close()
 }
 
+// Only is a table of one row.
+func (t *Table) Only(size int, values ...float64) error {
+	if err := t.Row(size, values...); err != nil {
+		return err
+	}
+	return t.Close()
+}
+
 // Row adds a line.
 func (t *Table) Row(size int, values ...float64) error {
 	t.result.Rows = append(t.result.Rows, Row{size, values})

@@ -28,16 +28,8 @@ type Stream[T Element] struct {
 func (s *Stream[T]) RunSize(o *Options, size int, send, recv []T) (time.Duration, error) {
 	s.Windows, s.Warmup = o.Loops(size)
 	n := Count[T](size)
-	s.Send, s.Recv = head(send, n), head(recv, n)
+	s.Send, s.Recv = send[:min(n, len(send))], recv[:min(n, len(recv))]
 	return s.Run()
-}
-
-// head returns the first n elements, nil of nil.
-func head[T any](slice []T, n int) []T {
-	if slice == nil {
-		return nil
-	}
-	return slice[:n]
 }
 
 // Run runs the test and returns the time of the timed windows.

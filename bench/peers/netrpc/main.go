@@ -15,14 +15,12 @@ import (
 	"net/rpc"
 	"os"
 	"os/exec"
-	"slices"
 	"time"
 )
 
 var (
-	serve  = flag.Bool("serve", false, "be the peer")
-	rounds = flag.Int("rounds", 5, "`times` that each is measured, after a tenth that is not; the median is printed")
-	scale  = flag.Float64("scale", 1, "`factor` for the numbers of calls")
+	serve = flag.Bool("serve", false, "be the peer")
+	scale = flag.Float64("scale", 1, "`factor` for the numbers of calls")
 )
 
 // window is how many calls are in flight.
@@ -114,20 +112,14 @@ func line(name, unit string, run func(scale float64) (float64, error)) error {
 	if _, err := run(*scale / 10); err != nil {
 		return err
 	}
-	values := make([]float64, 0, *rounds)
-	for range *rounds {
-		v, err := run(*scale)
-		if err != nil {
-			return err
-		}
-		values = append(values, v)
+	v, err := run(*scale)
+	if err == nil {
+		fmt.Printf("%-36s %14.3f %s\n", name, v, unit)
 	}
-	slices.Sort(values)
-	fmt.Printf("%-36s %14.3f %s\n", name, values[len(values)/2], unit)
-	return nil
+	return err
 }
 
-// calls measures a call of so many bytes that are answered, in microseconds.
+// calls measures a call of a given length that is answered, in microseconds.
 func calls(c *rpc.Client, bytes int, times float64) (float64, error) {
 	n := max(1, int(times))
 	in, out := make([]byte, bytes), make([]byte, 0, bytes)

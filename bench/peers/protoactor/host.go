@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// What the actors are told: 64 bytes or 64 KiB are a BytesValue; an Int64Value
-// asks a counter to answer when so many have come; a PID names whom to send to; a
+// The messages of the actors: 64 bytes or 64 KiB are a BytesValue; an Int64Value
+// asks a counter to answer after that many messages; a PID is where to send; a
 // UInt64Value is how many each of the crowd sends, an Int32Value how many actors
 // that do nothing are wanted.
 
@@ -39,7 +39,7 @@ func echo(c actor.Context) {
 // record is a message within a process.
 type record [8]int64
 
-// returner tells an actor, which it was told of before, what it is told.
+// returner forwards messages to an actor whose PID it was sent before.
 type returner struct{ partner *actor.PID }
 
 // Receive implements actor.Actor.
@@ -52,7 +52,7 @@ func (r *returner) Receive(c actor.Context) {
 	}
 }
 
-// counter counts messages, and answers when so many have come as are expected.
+// counter counts messages, and answers when the expected number has arrived.
 type counter struct {
 	got    int64
 	expect int64
@@ -105,7 +105,7 @@ func (f *founder) Receive(c actor.Context) {
 	}
 }
 
-// burst tells an actor to send so many messages to another.
+// burst tells an actor to send each messages to another one.
 type burst struct {
 	to   *actor.PID
 	each uint64

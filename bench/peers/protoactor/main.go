@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"slices"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/remote"
@@ -26,10 +25,9 @@ import (
 )
 
 var (
-	serve  = flag.Bool("serve", false, "be the peer")
-	local  = flag.Bool("local", false, "measure actors of one process")
-	rounds = flag.Int("rounds", 5, "`times` that each is measured, after a tenth that is not; the median is printed")
-	scale  = flag.Float64("scale", 1, "`factor` for the numbers of messages and actors")
+	serve = flag.Bool("serve", false, "be the peer")
+	local = flag.Bool("local", false, "measure actors of one process")
+	scale = flag.Float64("scale", 1, "`factor` for the numbers of messages and actors")
 )
 
 func main() {
@@ -52,7 +50,7 @@ func main() {
 	}
 }
 
-// system returns an actor system. Its log is silent: that a connection ends with
+// system returns an actor system. Its log is discarded: that a connection ends with
 // the peer is no error here, and others are errors of a measurement.
 func system() *actor.ActorSystem {
 	return actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
@@ -120,16 +118,11 @@ func measure(b *bench, all []measurement) error {
 		if _, err := m.run(&bench{s: b.s, address: b.address, scale: b.scale / 10}); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		values := make([]float64, 0, *rounds)
-		for range *rounds {
-			v, err := m.run(b)
-			if err != nil {
-				return fmt.Errorf("%s: %w", m.name, err)
-			}
-			values = append(values, v)
+		v, err := m.run(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		slices.Sort(values)
-		fmt.Printf("%-36s %14.3f %s\n", m.name, values[len(values)/2], m.unit)
+		fmt.Printf("%-36s %14.3f %s\n", m.name, v, m.unit)
 	}
 	return nil
 }

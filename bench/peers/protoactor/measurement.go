@@ -26,8 +26,8 @@ type measurement struct {
 	run        func(*bench) (float64, error)
 }
 
-// bench is what a measurement has: a system, and where the actors are that it is
-// measured with.
+// bench is the set-up of a measurement: this process's actor system and the address of
+// the peer's.
 type bench struct {
 	s       *actor.ActorSystem
 	address string
@@ -57,17 +57,16 @@ var withinProcess = []measurement{
 	{"memory per actor", "B", (*bench).memoryOfActor},
 }
 
-// bytes returns a message of so many.
+// bytes returns a message of n bytes.
 func bytes(n int) *wrapperspb.BytesValue { return wrapperspb.Bytes(make([]byte, n)) }
 
 // times scales a number of messages or actors.
 func (b *bench) times(n int) int { return max(1, int(float64(n)*b.scale)) }
 
-// pid names an actor that it is measured with.
+// pid returns the PID of an actor of the peer.
 func (b *bench) pid(name string) *actor.PID { return actor.NewPID(b.address, name) }
 
-// oneWay measures an actor and one of the peer that tell each other: half of the
-// time there and back.
+// oneWay measures half of the round trip between an actor and one of the peer.
 func (b *bench) oneWay() (float64, error) {
 	peer, m := b.pid("return"), bytes(small)
 	both, err := b.pingPong(2000, func(c actor.Context) { c.Send(peer, c.Self()) }, func(c actor.Context) { c.Send(peer, m) })
@@ -116,8 +115,8 @@ func (b *bench) futures(peer *actor.PID, m any, n int) (float64, error) {
 	return micros(time.Since(start), n), nil
 }
 
-// beyondLocal measures what RequestFuture takes to an actor of the peer more than
-// to the same of this process.
+// beyondLocal measures how much longer RequestFuture takes with an actor of the peer than
+// with the same actor of this process.
 func (b *bench) beyondLocal() (float64, error) {
 	here, err := b.futures(b.s.NewLocalPID("echo"), bytes(small), 2000)
 	if err != nil {
@@ -127,7 +126,7 @@ func (b *bench) beyondLocal() (float64, error) {
 	return there - here, err
 }
 
-// tells measures the rate of one-way messages, in millions a second.
+// tells measures the rate of one-way messages, in millions per second.
 func (b *bench) tells(m any, n int) (float64, error) {
 	n = b.times(n)
 	peer := b.pid("count")
@@ -139,7 +138,7 @@ func (b *bench) tells(m any, n int) (float64, error) {
 	return float64(n) / time.Since(start).Seconds() / 1e6, err
 }
 
-// counted waits until a counter has got n messages.
+// counted waits until a counter has received n messages.
 func (b *bench) counted(peer *actor.PID, n int) error {
 	v, err := b.s.Root.RequestFuture(peer, wrapperspb.Int64(int64(n)), patience).Result()
 	if err != nil {
@@ -151,7 +150,8 @@ func (b *bench) counted(peer *actor.PID, n int) error {
 	return nil
 }
 
-// fanIn measures what one actor gets from many of the peer, in millions a second.
+// fanIn measures the rate of messages from many actors of the peer to one, in millions per
+// second.
 func (b *bench) fanIn() (float64, error) {
 	each, founder := b.times(100), b.pid("founder")
 	if _, err := b.s.Root.RequestFuture(founder, wrapperspb.UInt64(uint64(each)), patience).Result(); err != nil {
@@ -164,8 +164,8 @@ func (b *bench) fanIn() (float64, error) {
 	return float64(each*fanInActors) / time.Since(start).Seconds() / 1e6, err
 }
 
-// memoryOfPID measures the bytes that this process keeps for an actor of the peer
-// that it has told something.
+// memoryOfPID measures the bytes that this process stores for an actor of the peer after
+// a message to it.
 func (b *bench) memoryOfPID() (float64, error) {
 	n := b.times(4000)
 	v, err := b.s.Root.RequestFuture(b.pid("founder"), wrapperspb.Int32(int32(n)), patience).Result()
@@ -174,7 +174,7 @@ func (b *bench) memoryOfPID() (float64, error) {
 	}
 	last, ok := v.(*wrapperspb.Int64Value)
 	if !ok {
-		return 0, fmt.Errorf("%T is no number of actors", v)
+		return 0, fmt.Errorf("%T is not a number of actors", v)
 	}
 	pids := make([]*actor.PID, n)
 	before := heapInUse()
@@ -190,7 +190,7 @@ func (b *bench) memoryOfPID() (float64, error) {
 	return float64(after-before) / float64(n), nil
 }
 
-// memoryOfActor measures the bytes that an actor takes which does nothing.
+// memoryOfActor measures the bytes of an idle actor.
 func (b *bench) memoryOfActor() (float64, error) {
 	n := b.times(10_000)
 	pids := make([]*actor.PID, n)

@@ -37,3 +37,10 @@ func Overlap(a, b []byte) (same, partial bool) {
 	}
 	return false, x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
+
+// Copy copies src to dst unless both are the same memory.
+func Copy(dst, src []byte) {
+	if same, _ := Overlap(dst, src); !same {
+		copy(dst, src)
+	}
+}

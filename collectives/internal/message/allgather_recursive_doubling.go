@@ -1,5 +1,7 @@
 package message
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // AllGatherRecursiveDoubling collects the blocks send of all ranks in recv of all
 // ranks: in round k, ranks whose numbers differ in bit k exchange all they have.
 // Thakur, Rabenseifner and Gropp (2005), section 4.1. send may be this rank's
@@ -13,7 +15,7 @@ func AllGatherRecursiveDoubling(p Peer, send, recv []byte) error {
 		return AllGatherBruck(p, send, recv)
 	}
 	b := blocks{size, size, len(send)}
-	place(b.of(recv, rank), send)
+	kernel.Copy(b.of(recv, rank), send)
 	for mask := 1; mask < size; mask <<= 1 {
 		mine := rank &^ (mask - 1)
 		other := mine ^ mask

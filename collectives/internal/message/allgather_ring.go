@@ -1,5 +1,7 @@
 package message
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // AllGatherRing collects the blocks send of all ranks in recv of all ranks:
 // every rank passes on to the next what it got from the one before. send may be
 // this rank's block of recv.
@@ -7,13 +9,19 @@ package message
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best
 // for large ones, for neighbours only talk to neighbours.
 func AllGatherRing(p Peer, send, recv []byte) error {
+	b := blocks{p.Size(), p.Size(), len(send)}
+	kernel.Copy(b.of(recv, p.Rank()), send)
+	return passOn(p, b, recv, p.Rank())
+}
+
+// passOn passes the blocks of buf around the ring of the ranks. Each rank has one at first,
+// this one block own, the next one the block after it.
+func passOn(p Peer, b blocks, buf []byte, own int) error {
 	rank, size := p.Rank(), p.Size()
 	next, prev := (rank+1)%size, (rank-1+size)%size
-	b := blocks{size, size, len(send)}
-	place(b.of(recv, rank), send)
 	for step := range size - 1 {
-		out, in := (rank-step+size)%size, (rank-step-1+size)%size
-		if err := p.Exchange(next, b.of(recv, out), prev, b.of(recv, in)); err != nil {
+		out, in := (own-step+size)%size, (own-step-1+size)%size
+		if err := p.Exchange(next, b.of(buf, out), prev, b.of(buf, in)); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,7 @@
 package message
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // AllReduceRabenseifner combines by a reduce-scatter with recursive halving and
 // an allgather with recursive doubling. R. Rabenseifner, "Optimization of
 // collective reduction operations", International Conference on Computational
@@ -10,7 +12,7 @@ package message
 // for each block is finished by one rank. recv may be send.
 // Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma for a power of two.
 func AllReduceRabenseifner(p Peer, send, recv []byte, r Reduction) error {
-	place(recv, send)
+	kernel.Copy(recv, send)
 	in := p.Scratch(len(recv))
 	f := foldOf(p)
 	if active, err := f.enter(p, recv, in, r); err != nil || !active {

@@ -1,5 +1,7 @@
 package message
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // AllReduceRing combines by a reduce-scatter and an allgather around a ring.
 // P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters
 // of workstations", Journal of Parallel and Distributed Computing 69 (2009).
@@ -9,7 +11,7 @@ package message
 // empty. recv may be send.
 // Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma; best for large n.
 func AllReduceRing(p Peer, send, recv []byte, r Reduction) error {
-	place(recv, send)
+	kernel.Copy(recv, send)
 	rank, size := p.Rank(), p.Size()
 	next, prev := (rank+1)%size, (rank-1+size)%size
 	b := cut(len(recv), r.Elem, size)
@@ -23,11 +25,5 @@ func AllReduceRing(p Peer, send, recv []byte, r Reduction) error {
 		}
 		r.Fn(mine, got, mine)
 	}
-	for step := range size - 1 {
-		out, in := (rank-step+1+size)%size, (rank-step+size)%size
-		if err := p.Exchange(next, b.of(recv, out), prev, b.of(recv, in)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return passOn(p, b, recv, (rank+1)%size)
 }

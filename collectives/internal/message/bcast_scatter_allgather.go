@@ -14,14 +14,7 @@ func BcastScatterAllGather(p Peer, buf []byte, root int) error {
 	if err := scatterBlocks(p, b, buf, root, me); err != nil {
 		return err
 	}
-	next, prev := (p.Rank()+1)%size, (p.Rank()-1+size)%size
-	for step := range size - 1 {
-		out, in := (me-step+size)%size, (me-step-1+size)%size
-		if err := p.Exchange(next, b.of(buf, out), prev, b.of(buf, in)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return passOn(p, b, buf, me)
 }
 
 // scatterBlocks leaves block v of buf at the rank that is v after root.

@@ -1,6 +1,10 @@
 package message
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+import (
+	"math/bits"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+)
 
 // Peer is one rank's view of a group in which one collective operation runs.
 // Messages between two ranks arrive in order and meet no others.
@@ -55,17 +59,4 @@ func (b blocks) of(buf []byte, i int) []byte { return buf[b.off(i):b.off(i+1)] }
 func (b blocks) span(buf []byte, i, j int) []byte { return buf[b.off(i):b.off(j)] }
 
 // powerBelow returns the largest power of two that is at most n.
-func powerBelow(n int) int {
-	p := 1
-	for p*2 <= n {
-		p *= 2
-	}
-	return p
-}
-
-// place copies src to dst unless they are the same memory.
-func place(dst, src []byte) {
-	if same, _ := kernel.Overlap(dst, src); !same {
-		copy(dst, src)
-	}
-}
+func powerBelow(n int) int { return 1 << (bits.Len(uint(n)) - 1) }

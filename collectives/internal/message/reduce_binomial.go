@@ -1,5 +1,7 @@
 package message
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // ReduceBinomial combines send of all ranks at root along a binomial tree whose
 // ranks are counted from root. recv is used at root only, where it may be send.
 //
@@ -35,6 +37,6 @@ func reduceTree(p Peer, send, acc, in []byte, lead int, r Reduction) error {
 		r.Fn(acc, have, in)
 		have = acc
 	}
-	place(acc, have)
+	kernel.Copy(acc, have)
 	return nil
 }

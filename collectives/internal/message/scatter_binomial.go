@@ -1,5 +1,7 @@
 package message
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // ScatterBinomial hands block i of send at root to recv of rank i, along a
 // binomial tree counted from root. send is used at root only; recv may be its
 // own block there.
@@ -27,6 +29,6 @@ func ScatterBinomial(p Peer, send, recv []byte, root int) error {
 			}
 		}
 	}
-	place(recv, room[:n])
+	kernel.Copy(recv, room[:n])
 	return nil
 }

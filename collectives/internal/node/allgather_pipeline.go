@@ -1,5 +1,7 @@
 package node
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // AllGatherPipeline lays large contributions side by side in everyone's recv, in
 // segments: every member copies its own in and the others' out. send may be this
 // member's block of recv.
@@ -19,7 +21,7 @@ func (g *Group) AllGatherPipeline(send, recv []byte) error {
 		if err := f.put(window(send, i, each), s); err != nil {
 			return err
 		}
-		copyOwn(window(own, i, each), window(send, i, each))
+		kernel.Copy(window(own, i, each), window(send, i, each))
 		if err := f.fetchAll(recv, size, i, each, s); err != nil {
 			return err
 		}

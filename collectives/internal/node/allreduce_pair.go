@@ -13,21 +13,15 @@ func (g *Group) AllReducePair(send, recv []byte, r message.Reduction) error {
 	if err != nil {
 		return err
 	}
-	step := unit(r.Elem)
-	if step > f.size {
-		step = r.Elem
-	}
+	step := f.unit(r.Elem)
 	each, count := f.cut(len(send), step, f.size)
 	first, peer := f.claim(count), 1-g.rank
 	for i := range count {
 		s := first + uint64(i)
-		mine, err := f.acquire(s)
-		if err != nil {
+		in := window(send, i, each)
+		if err := f.put(in, s); err != nil {
 			return err
 		}
-		in := window(send, i, each)
-		copy(mine, in)
-		f.publish(s)
 		theirs, err := f.written(peer, s)
 		if err != nil {
 			return err

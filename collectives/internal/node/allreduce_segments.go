@@ -27,10 +27,7 @@ func (g *Group) reduceSegments(send, recv []byte, root int, r message.Reduction)
 	if err != nil {
 		return err
 	}
-	step := unit(r.Elem)
-	if step > f.size {
-		step = r.Elem
-	}
+	step := f.unit(r.Elem)
 	each, count := f.cut(len(send), step, f.size)
 	if count == 0 {
 		return nil

@@ -4,7 +4,7 @@ package node
 // with flags in shared memory, one cache line each: a member writes the flag of
 // the one 2^k after it and waits for its own.
 //
-// Restrictions: slow when members outnumber processors, for it switches between
+// Restrictions: slow when members outnumber processors, because it switches between
 // them ceil(log p) times. Cost: ceil(log p) alpha, alpha one cache line.
 func (g *Group) BarrierFlags() error {
 	g.step++

@@ -15,12 +15,9 @@ func (g *Group) BcastPipeline(buf []byte, root int) error {
 	for i := range count {
 		s, part := first+uint64(i), window(buf, i, each)
 		if g.rank == root {
-			mine, err := f.acquire(s)
-			if err != nil {
+			if err := f.put(part, s); err != nil {
 				return err
 			}
-			copy(mine, part)
-			f.publish(s)
 		} else {
 			theirs, err := f.written(root, s)
 			if err != nil {

@@ -13,8 +13,8 @@ import (
 
 var sumFloat32 = message.Reduction{Fn: kernel.Of(kernel.Sum, kernel.Float32), Elem: 4, Commutative: true}
 
-// Two members on threads of their own: what the algorithms cost when nobody
-// else gets in between.
+// Two members on threads of their own: what the algorithms cost when no
+// other goroutine runs in between.
 func BenchmarkPair(b *testing.B) {
 	type run func(g *node.Group, send, recv []byte) error
 	for _, c := range []struct {

@@ -1,5 +1,7 @@
 package node
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // GatherPipeline lays large contributions side by side in recv of root, in
 // segments: every member but root copies its own in, root copies them out. send
 // of root may be its block of recv.
@@ -13,7 +15,7 @@ func (g *Group) GatherPipeline(send, recv []byte, root int) error {
 	each, count := f.cut(len(send), 1, f.size)
 	first := f.claim(count)
 	if g.rank == root {
-		copyOwn(recv[root*len(send):][:len(send)], send)
+		kernel.Copy(recv[root*len(send):][:len(send)], send)
 	}
 	for i := range count {
 		s := first + uint64(i)

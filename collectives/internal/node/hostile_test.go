@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// ghost is the memory of a group of which one member is there. What the others write is
-// a script: whenever the member waits, so many bytes of it are one write.
+// ghost is the memory of a group with one real member. A script contains the writes of the
+// others: whenever the member waits, the next bytes of the script are one write.
 //
 //	byte  0   the part, and in bits 6 and 7 what is written
 //	bytes 1-2 where, in words of 8 bytes
@@ -72,7 +72,7 @@ func FuzzOthers(f *testing.F) {
 		const size = 3
 		op := operations[int(which)%len(operations)]
 		if op.name == "allreduce pair" {
-			return // of two
+			return // it is for two members, not three
 		}
 		rank := int(shape>>2) % size
 		g, err := node.New(node.Config{

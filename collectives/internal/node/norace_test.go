@@ -2,5 +2,5 @@
 
 package node_test
 
-// stride is between two looks at which a member pauses.
+// stride is the distance between two of the reads at which a member pauses.
 const stride = 1

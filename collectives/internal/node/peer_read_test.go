@@ -47,10 +47,10 @@ func TestMembersAgreeWhoCanPull(t *testing.T) {
 		odd  node.Reader
 		want bool
 	}{
-		"all can":      {own, true},
-		"none there":   {nil, false},
-		"refused":      {readerFunc(func(_ node.Process, _ uint64, _ []byte) error { return errors.New("not permitted") }), false},
-		"nobody there": {readerFunc(func(node.Process, uint64, []byte) error { return syscall.ESRCH }), false},
+		"all can":          {own, true},
+		"none there":       {nil, false},
+		"refused":          {readerFunc(func(_ node.Process, _ uint64, _ []byte) error { return errors.New("not permitted") }), false},
+		"no process there": {readerFunc(func(node.Process, uint64, []byte) error { return syscall.ESRCH }), false},
 	} {
 		for odd := range 3 {
 			readers := []node.Reader{own, own, own}

@@ -1,7 +1,5 @@
 package node
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
-
 // ring is the memory of the large operations: in each part, depth segments that
 // are used in turn. Segments are numbered through all operations.
 //
@@ -125,12 +123,12 @@ func (f *ring) cut(n, unit, limit int) (each, count int) {
 
 // unit returns a multiple of an element's size at which segments and blocks may
 // begin: whole cache lines where that is not too coarse.
-func unit(elem int) int {
+func (f *ring) unit(elem int) int {
 	u := elem
 	for u%line != 0 && u < line*line {
 		u += elem
 	}
-	if u%line != 0 {
+	if u%line != 0 || u > f.size {
 		return elem
 	}
 	return u
@@ -140,11 +138,4 @@ func unit(elem int) int {
 func window(b []byte, i, each int) []byte {
 	from := min(i*each, len(b))
 	return b[from:min(from+each, len(b))]
-}
-
-// copyOwn copies unless both are the same memory.
-func copyOwn(dst, src []byte) {
-	if same, _ := kernel.Overlap(dst, src); !same {
-		copy(dst, src)
-	}
 }

@@ -1,5 +1,7 @@
 package node
 
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
 // ScatterPipeline gives large block q of send of root to member q, in segments
 // that hold a piece of every block. recv of root may be its block of send.
 //
@@ -28,7 +30,7 @@ func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
 		f.finish(s)
 	}
 	if g.rank == root {
-		copyOwn(recv, send[root*size:][:size])
+		kernel.Copy(recv, send[root*size:][:size])
 	}
 	return nil
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
 
-// schedule lets one member of a group pause at one of its looks at shared memory, until
-// none of the others can go on without it.
+// schedule makes one member of a group pause at one of its reads of shared memory, until
+// none of the others can continue without it.
 type schedule struct {
 	mu      sync.Mutex
 	members []progress
 	sleeper int // the member that pauses
-	at      int // after so many looks
+	at      int // at which of its reads
 }
 
 // progress is where a member is.
@@ -30,8 +30,8 @@ type progress struct {
 	v    uint64
 }
 
-// stuck reports whether all but the sleeper have ended or wait for a word that is not
-// there. Nobody who could write it runs.
+// stuck reports whether all but the sleeper have ended or wait for a value that no
+// running goroutine can write.
 func (s *schedule) stuck() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +69,8 @@ type watched struct {
 	rank int
 }
 
-// Signal holds the schedule's lock, so that no word changes while it is looked at who
-// is stuck.
+// Signal holds the schedule's lock, so that no word changes while stuck
+// looks at the members.
 func (w watched) Signal(word *node.Word, v uint64) {
 	w.s.change(w.rank, func(*progress) { w.Memory.Signal(word, v) })
 	w.s.look(w.rank)
@@ -113,7 +113,7 @@ func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *nod
 	return s.members[s.sleeper].looks
 }
 
-// A member that pauses, at any point, can still read its data when it goes on: the
+// A member that pauses, at any point, can still read its data when it continues: the
 // others have not overwritten it. So every operation goes round its slots or
 // segments more than once, with each member pausing at each of its looks.
 func TestMemberThatPausesAnywhere(t *testing.T) {
@@ -152,8 +152,8 @@ func pauseEverywhere(t *testing.T, op operation, c node.Config, sleeper int) {
 	}
 }
 
-// An operation in which everyone waits for everyone leaves no word behind that it is
-// done: slots are used again when the next one has begun.
+// An operation in which every member waits for every other one stores no word for its end:
+// slots are reused when the next one has begun.
 func TestMemberThatPausesBeforeBroadcasts(t *testing.T) {
 	named := func(name string) operation {
 		return operations[slices.IndexFunc(operations, func(o operation) bool { return o.name == name })]

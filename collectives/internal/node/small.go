@@ -1,6 +1,9 @@
 package node
 
-import "github.com/gorun-hpc/gorun/collectives/internal/message"
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
 
 // The small operations: contributions of at most SmallMax bytes, each through one
 // slot. Cost: alpha + n beta for a reader, n the bytes it reads.
@@ -37,7 +40,7 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 	if g.rank == root {
 		copy(mine.room(len(send)), send)
 		g.announce(mine, n)
-		copyOwn(recv, send[root*size:][:size])
+		kernel.Copy(recv, send[root*size:][:size])
 	} else {
 		from, err := g.awaitSlot(root, n)
 		if err != nil {

@@ -22,7 +22,7 @@ func Actors() simulate.Program {
 }
 
 // BrokenActors is Actors, during which a rank dies: what the others send each other arrives,
-// requests to that rank end, and every watcher hears once of the end of its actor.
+// requests to that rank end, and every watcher is notified once of the end of its actor.
 func BrokenActors() simulate.Program {
 	return simulate.Program{Name: "broken-actors", Ranks: []int{2, 3, 5}, Mortal: true, Main: runActors}
 }
@@ -50,7 +50,7 @@ func init() {
 // futureTime is longer than all outages of a job together.
 const futureTime = 20 * time.Minute
 
-// cast is what the ranks do: all of them know it.
+// cast is the plan of a job, the same at all ranks.
 type cast struct {
 	senders, letters int
 	longest          int
@@ -180,7 +180,7 @@ func length(number, longest int) int { return number * 7919 % longest }
 // to is the rank to which a sender of a rank writes.
 func (p *stage) to(rank, sender int) int { return (rank + sender) % p.rank.Size() }
 
-// sender sends letters, from a goroutine or from an actor, as its number has it.
+// sender sends letters, from a goroutine or from an actor, depending on its number.
 func (p *stage) sender(k int, r *rand.Rand) func() error {
 	pid := p.system.PID(p.to(p.rank.Rank(), k), "sink")
 	next := func(i int) *letter {
@@ -235,8 +235,8 @@ func (p *stage) ask() error {
 	return nil
 }
 
-// watcher watches the workers of all ranks, ends that of the next one, and counts what it
-// hears.
+// watcher watches the workers of all ranks, ends that of the next one, and counts the
+// notices.
 func (p *stage) watcher(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
@@ -245,7 +245,7 @@ func (p *stage) watcher(c actor.Context) {
 		}
 		to := (p.rank.Rank() + 1) % p.rank.Size()
 		if p.mortal >= 0 {
-			to = p.rank.Rank() // who else ends the worker may die
+			to = p.rank.Rank() // any other rank that ends the worker may die
 		}
 		c.Send(p.system.PID(to, "worker"), &quit{})
 	case *actor.Terminated:
@@ -262,7 +262,7 @@ func (p *stage) watcher(c actor.Context) {
 	}
 }
 
-// await waits until all that is due has come.
+// await waits until all expected letters and notices have arrived.
 func (p *stage) await() error {
 	for range p.rank.Size() {
 		if err := p.wait(p.watched); err != nil {

@@ -79,7 +79,7 @@ func collectiveSteps(r simulate.Rank) (err error) {
 	}
 	part, err := r.Comm().Split(color[r.Rank()], draw.IntN(3)*r.Rank()%2)
 	if err != nil {
-		// Others may be in the part already, where nobody can tell them.
+		// Other ranks may be in the part already, where they cannot be told.
 		if err = newLosses(r.Conditions).unexpected(err); err == nil {
 			err = simulate.ErrGivenUp
 		}
@@ -203,7 +203,7 @@ func (m *member) do(c called) error {
 	}
 }
 
-// equal compares a result with what it has to be.
+// equal compares a result with the expected one.
 func equal(got, want []int64) error {
 	if slices.Equal(got, want) {
 		return nil

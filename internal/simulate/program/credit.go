@@ -17,8 +17,8 @@ const (
 	rounds = 3
 )
 
-// credits checks that all credit comes back: where everything was received, at least half of
-// the first window is free, so that sends end that nobody receives yet. A pair with messages
+// credits checks that all credit is returned: where everything was received, at least half of
+// the first window is free, so that sends end before they are received. A pair with messages
 // in one direction alone has to tell the credit by itself.
 func credits(r simulate.Rank, c *runtime.Comm) error {
 	rank, n := c.Rank(), c.Size()

@@ -10,7 +10,7 @@ import (
 // losses says which errors of an operation are to be expected.
 type losses struct {
 	mortal bool // a rank may die
-	rank   int  // it
+	rank   int  // which one
 }
 
 func newLosses(c *simulate.Conditions) *losses {

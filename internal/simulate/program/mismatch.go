@@ -52,11 +52,11 @@ func mismatch(r simulate.Rank) error {
 			return differing(err)
 		}
 	}
-	// Some ranks of an operation wait for nobody.
+	// Some ranks of an operation wait for no other one.
 	if err := collectives.Barrier(r.Comm()); err != nil {
 		return differing(err)
 	}
-	return fmt.Errorf("call %+v differs from those of others, and nobody says so", call)
+	return fmt.Errorf("call %+v differs from those of others, and no rank reports that", call)
 }
 
 // differing returns nil for the error of calls that differ, at this rank or at others.

@@ -38,7 +38,7 @@ type plan struct {
 	longest int
 }
 
-// newPlan draws a plan of so many messages.
+// newPlan draws the plan of an exchange of messages.
 func newPlan(r *rand.Rand, ranks, messages int, c *simulate.Conditions) *plan {
 	p := &plan{}
 	// Few pairs, classes and tags show a wrong order, many what mixes them up.

@@ -235,7 +235,7 @@ func (r *receiver) probed(p pattern, room []byte) error {
 	if err != nil {
 		return err
 	}
-	// The same message, since nobody else receives here.
+	// The same message, since no other goroutine receives here.
 	got, err := runtime.Recv(r.comm, room[:s.Bytes], s.Source, s.Tag)
 	if err == nil && got != s {
 		err = fmt.Errorf("the probe says %+v, the receive %+v", s, got)

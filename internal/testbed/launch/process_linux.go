@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// group runs a command in a process group of its own, which is told to end with it.
+// group runs a command in a process group of its own, which gets a signal to end with it.
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

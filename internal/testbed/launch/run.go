@@ -35,7 +35,7 @@ type Result struct {
 var jobs atomic.Int64
 
 // Execute runs a command, with additional environment, to its end. A command that takes
-// longer than timeout is told to end, then killed with all processes that it has
+// longer than timeout gets a signal to end, then is killed with all processes that it has
 // started, and the error is ErrTimeout. An exit code above 0 is an error, too; the
 // Result is there nevertheless.
 func Execute(ctx context.Context, timeout time.Duration, env []string, command ...string) (Result, error) {

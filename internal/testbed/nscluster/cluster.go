@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
 // script is what the first process of a host runs.
@@ -216,7 +218,7 @@ func (c *Cluster) down() {
 	}
 	close(c.close)
 	if c.group != "" {
-		if err := errors.Join(emptyCgroup(c.group), removeCgroup(c.group)); err != nil {
+		if err := errors.Join(cgroup.Kill(c.group), cgroup.Remove(c.group)); err != nil {
 			c.tb.Errorf("nscluster: %v", err)
 		}
 	}

@@ -12,7 +12,7 @@
 //	    h0      h1      h2      10.77.0.1, .2, .3/24 and fd77::1, ::2, ::3/64 on eth0
 //
 // It needs root, iproute2 and util-linux; SSH needs openssh-server as well. What
-// is missing skips the test with a line that says so. Nothing is left behind,
+// is missing skips the test with a line that names it. Nothing is left behind,
 // even if the test is killed: the first process of a host dies with the thread
 // that has started it, and the kernel kills the rest of the host.
 package nscluster

@@ -18,11 +18,7 @@ func TestProgram(tb testing.TB, dir string) {
 	}
 	to := filepath.Join(dir, "tests")
 	if !static(self) {
-		cmd := exec.CommandContext(tb.Context(), "go", "test", "-c", "-o", to)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			tb.Fatalf("rdmavm: go test -c: %v\n%s", err, out)
-		}
+		buildTests(tb, to, "CGO_ENABLED=0")
 		return
 	}
 	text, err := os.ReadFile(self)
@@ -31,6 +27,26 @@ func TestProgram(tb testing.TB, dir string) {
 	}
 	if err != nil {
 		tb.Fatal(err)
+	}
+}
+
+// LinkedTestProgram is TestProgram for tests that call C: the guest's C library is that of
+// Debian 12. Without a C compiler it skips the test.
+func LinkedTestProgram(tb testing.TB, dir string) {
+	tb.Helper()
+	if _, err := exec.LookPath("cc"); err != nil {
+		tb.Skip("rdmavm: no C compiler (apt-get install gcc libc6-dev)")
+	}
+	buildTests(tb, filepath.Join(dir, "tests"), "CGO_ENABLED=1")
+}
+
+// buildTests builds the tests of the package whose tests run.
+func buildTests(tb testing.TB, to, setting string) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "go", "test", "-c", "-o", to)
+	cmd.Env = append(os.Environ(), setting)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("rdmavm: go test -c: %v\n%s", err, out)
 	}
 }
 

@@ -29,7 +29,7 @@ type Config struct {
 	// Rank is the rank that owns the range.
 	Rank int
 	// Keep is how many bytes of freed pages stay backed by memory; what was freed
-	// longest ago is given back to the machine first. 0 means 256 MiB, a negative
+	// longest ago is returned to the machine first. 0 means 256 MiB, a negative
 	// number nothing at all.
 	Keep int
 	// Contiguous says that the range is one mapping, so memory may cross what was
@@ -262,7 +262,7 @@ func (a *Arena) chunk(mem []byte) (*chunk, error) {
 	return c, nil
 }
 
-// release makes the pages of s free and gives back to the machine what exceeds
+// release frees the pages of s and returns to the machine what exceeds
 // the limit.
 func (a *Arena) release(s *span) {
 	if a.guarded {

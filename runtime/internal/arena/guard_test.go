@@ -50,6 +50,6 @@ func TestGuardedArenaFaultsOnUseAfterTheEnd(t *testing.T) {
 		require.False(t, faults(again.Bytes))
 		require.NoError(t, a.Free(again))
 	}
-	// The memory is the process's again at the end, for Munmap's sake and others'.
+	// In the end all memory is accessible again, for Munmap and others.
 	require.NoError(t, arena.Guard(mapped, false))
 }

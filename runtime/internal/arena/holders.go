@@ -19,7 +19,7 @@ func (a *Arena) Free(l Lease) error {
 	if err != nil {
 		return err
 	}
-	e.holder = nobody
+	e.holder = noHolder
 	a.settle(e, s, l.Off)
 	return nil
 }

@@ -136,9 +136,9 @@ func TestTakeBackWhenAHolderIsDown(t *testing.T) {
 	}
 	leases, _ = a.TakeBack(1)
 	require.Zero(t, leases)
-	for _, nobody := range []int{0, -1, math.MinInt, math.MaxInt} {
-		leases, _ = a.TakeBack(nobody)
-		require.Zero(t, leases, "rank %d", nobody)
+	for _, none := range []int{0, -1, math.MinInt, math.MaxInt} {
+		leases, _ = a.TakeBack(none)
+		require.Zero(t, leases, "rank %d", none)
 	}
 	leases, _ = a.TakeBack(2)
 	require.Equal(t, 2, leases)

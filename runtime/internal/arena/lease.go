@@ -50,20 +50,20 @@ type Lease struct {
 	epoch uint64
 }
 
-// nobody is the holder of memory that was freed or returned.
-const nobody = -1
+// noHolder is the holder of memory that was freed or returned.
+const noHolder = -1
 
 // lease is an entry of the table.
 type lease struct {
 	epoch  uint64 // of the Lease that names it; 0: not leased
 	n      int    // bytes asked for
-	holder int32  // the rank that owns it now, or nobody
+	holder int32  // the rank that owns it now, or noHolder
 	given  bool   // away: no Lease is good but for Confirm and Regain
 	flight bool   // given, but the giver has not confirmed it yet
 }
 
 // dead reports whether no rank holds the memory any more.
-func (l *lease) dead() bool { return l.holder == nobody && !l.flight }
+func (l *lease) dead() bool { return l.holder == noHolder && !l.flight }
 
 // drop ends the hold of a rank that the memory was given to. It returns false if rank
 // has none; memory of this rank that was not given away has no such hold.
@@ -71,6 +71,6 @@ func (l *lease) drop(rank int) bool {
 	if !l.given || l.holder != int32(rank) {
 		return false
 	}
-	l.holder = nobody
+	l.holder = noHolder
 	return true
 }

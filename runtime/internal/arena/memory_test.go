@@ -9,8 +9,8 @@ import (
 )
 
 // memory is a transport.Arena over the heap. With pieces it behaves like ranks
-// of one process: what was given in one call is one allocation, and no later
-// call can cross it.
+// of one process: the bytes of one call are one allocation, and no later call can cross
+// its ends.
 type memory struct {
 	size      int
 	whole     []byte // unless pieces

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 )
 
-// model is the arena as simply as it can be said: a list of leases and their holders.
+// model is the simplest implementation of the arena: a list of leases and their holders.
 type model struct {
 	t      *testing.T
 	a      *arena.Arena
@@ -24,10 +24,10 @@ type model struct {
 type entry struct {
 	l      arena.Lease
 	given  arena.Lease // what Give returned
-	good   bool        // l is no stale handle: it was not given away
+	good   bool        // l is not a stale handle: the lease was not given away
 	flight bool
 	stamp  uint64
-	holder int // -1: nobody
+	holder int // -1: none
 }
 
 const self = 0
@@ -75,7 +75,7 @@ func (e *entry) places() []int {
 	return []int{0, (n - 8) / 2, n - 8}
 }
 
-// drop mirrors the end of a hold. It says whether rank had one.
+// drop mirrors the end of a hold. It reports whether rank had one.
 func (m *model) drop(e *entry, rank int) bool {
 	if e.holder != rank || e.good {
 		return false
@@ -154,7 +154,7 @@ func (m *model) odd(e *entry, rank, arg int) {
 	}
 }
 
-// finish ends every lease and sees that the whole range can be had again.
+// finish ends every lease and checks that the whole range can be allocated again.
 func (m *model) finish(size int) {
 	for _, e := range slices.Clone(m.leases) {
 		switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // An answer to an operation counts when it comes from the peer of that operation. From
-// another peer it breaks the protocol: that peer is given up, and the operation goes on.
+// another peer it violates the protocol: that peer is given up, and the operation continues.
 func TestAnswersOfAnotherPeer(t *testing.T) {
 	to, from := engine.Match{Peer: 1, Tag: 1}, engine.Match{Peer: 1, Tag: 1}
 	announced := func(e *engine.Engine) engine.Handle {
@@ -49,7 +49,7 @@ func TestAnswersOfAnotherPeer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, e := newStranger(t)
 			r := c.begin(s, e)
-			e.Poll() // what the operation itself is about
+			e.Poll() // the messages of the operation itself
 			s.frames = append(s.frames, strange{2, c.answer, c.body})
 			e.Poll()
 			require.ErrorIs(t, e.Down(2), engine.ErrProtocol)

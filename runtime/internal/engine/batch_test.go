@@ -21,7 +21,7 @@ const (
 	batchKind = 17
 )
 
-// costly is a stranger whose Sends are costly. It keeps the frames that are sent to
+// costly is a stranger whose Sends are costly. It stores the frames that are sent to
 // it.
 type costly struct {
 	stranger
@@ -65,7 +65,7 @@ func newCostly(tb testing.TB, most int) (*costly, *engine.Engine, *actorReceiver
 	return s, e, c, l
 }
 
-// tell sends an actor message of so many bytes with a number as its tag.
+// tell sends an actor message of a given length with a number as its tag.
 func tell(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	tb.Helper()
 	p := engine.ActorMessage{Stream: l.Number(), Tag: uint32(number), Type: 7, ID: 9}
@@ -74,7 +74,7 @@ func tell(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) {
 	require.True(tb, sent)
 }
 
-// naive is a batch of actor messages as tell sends them.
+// naive builds a batch of the actor messages that tell sends.
 func naive(numbers []int, n int) []byte {
 	var b []byte
 	for _, number := range numbers {
@@ -95,8 +95,9 @@ func (s *costly) kinds() []int {
 	return all
 }
 
-// The first actor message goes at once, those that follow share a frame: at the next poll,
-// or before any other frame. What comes from the peer ends the haste.
+// The first actor message is sent at once. Those that follow share a frame, which is sent at
+// the next poll, or before any other frame. After a frame of the peer the next one is sent
+// at once.
 func TestActorMessagesShareAFrame(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBatches(false)
@@ -151,8 +152,8 @@ func tellMany(tb testing.TB, e *engine.Engine, l *engine.Stream, number, n int) 
 	}
 }
 
-// A batch is split where a frame ends, whatever the sizes, and takes the same
-// credit as its actor messages.
+// Batches are split at the maximum length of a frame, for all sizes, and cost the same
+// credit as their actor messages.
 func TestBatchesAreSplit(t *testing.T) {
 	for _, most := range []int{128, 700, 4096, 1 << 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) { testSplit(t, most) })
@@ -192,7 +193,7 @@ func testSplit(t *testing.T, most int) {
 	}
 }
 
-// While the lane refuses frames the batch grows; then it goes behind them.
+// While the lane refuses frames the batch grows; then it is sent after them.
 func TestBatchesWaitForTheLane(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBatches(false)
@@ -208,8 +209,8 @@ func TestBatchesWaitForTheLane(t *testing.T) {
 	require.Equal(t, naive([]int{0, 1, 2, 3, 4}, 8), s.bodies[1])
 }
 
-// Every truncation of a batch, and every length that leads out of it: what is
-// before the damage is delivered, its sender is given up.
+// Every truncation of a batch, and every length that exceeds it: messages before the
+// damage are delivered, and the sender is given up.
 func TestBrokenBatches(t *testing.T) {
 	const actorMessage = 20 + 4 + 8
 	whole := naive([]int{0, 1, 2}, 8)
@@ -279,8 +280,8 @@ func TestBatchesOverAFabric(t *testing.T) {
 	}
 }
 
-// A batch goes although nobody polls, and before who flushes leaves; a peer that
-// dies takes its batch along.
+// A batch is sent although no goroutine polls, and before a rank that flushes leaves. The
+// batch to a peer that is lost is dropped.
 func TestBatchesAreNotForgotten(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{CostlySend: true})
 	e := w.engines[0]
@@ -307,11 +308,11 @@ func TestBatchesAreNotForgotten(t *testing.T) {
 	require.Equal(t, []int{1}, c[0].lost)
 }
 
-// A timer sends a batch for which nobody polls at all.
+// A timer sends a batch when no goroutine polls at all.
 func TestBatchesHaveATimer(t *testing.T) {
 	s, e, _, l := newCostly(t, 4096)
 	e.HoldBatches(true)
-	tellMany(t, e, l, 0, 1) // of several the timer could separate some
+	tellMany(t, e, l, 0, 1) // the timer could send several in two frames
 	soonTrue(t, func() bool { return s.count.Load() == 1 })
 	require.NoError(t, e.Close())
 	require.Equal(t, naive([]int{0}, 8), s.bodies[0])

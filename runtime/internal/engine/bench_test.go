@@ -10,8 +10,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// mirror is a transport that costs next to nothing: what is sent to it arrives
-// from the same peer, from a small ring.
+// mirror is a transport with little cost: frames to a peer arrive from the same peer,
+// through a small ring.
 type mirror struct {
 	headers [256]transport.Header
 	bytes   [256][64]byte

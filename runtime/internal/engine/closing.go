@@ -9,8 +9,8 @@ package engine
 // Therefore a new stream with the same number never gets a frame of the old one.
 
 // CloseStream ends a stream. Messages that were sent are delivered, no other may follow, and
-// waits for its credit end. A second call, or a call after the end of the engine, does
-// nothing.
+// operations that wait for its credit end. A second call, or a call after the end of the
+// engine, does nothing.
 func (e *Engine) CloseStream(l *Stream) {
 	e.lock()
 	defer e.unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// The number of a closed stream is used again, but not before everything that was
-// meant for the old one is there; so the new one has its own credit.
+// The number of a closed stream is reused, but not before all frames of the old one have
+// arrived; so the new one has its own credit.
 func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 	for _, o := range []transporttest.FakeOptions{{}, {Seed: 3, AgainRate: 0.3, ConnectPolls: 10, DelayPolls: 4}} {
 		w, c := actorReceivers(t, o)
@@ -31,8 +31,8 @@ func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 			require.True(t, sent, "the credit of a new stream")
 			want = append(want, first, last)
 			soonTrue(t, func() bool { return c[1].count() == len(want) })
-			// What is granted before the receiver knows of the end is for nobody, and
-			// nothing is granted after it.
+			// Credit that is granted before the receiver knows of the end has no effect, and
+			// none is granted after it.
 			over := false
 			w.engines[1].Grant(0, n, 2*engine.StreamWindow, &over)
 			e.CloseStream(l)
@@ -51,7 +51,7 @@ func TestClosedStreamsGiveTheirNumberBack(t *testing.T) {
 }
 
 // The end of a stream waits for the actor receiver as its actor messages do, and of a peer that is
-// down or an engine that is closed it says nothing.
+// down, or after the engine is closed, it is not reported.
 func TestLinksAreClosedWhenever(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]
@@ -70,7 +70,7 @@ func TestLinksAreClosedWhenever(t *testing.T) {
 	}(), engine.ActorMessage{}, nil, nil, 0)
 	require.NoError(t, err)
 	require.NoError(t, e.Await(none, func() bool { w.engines[1].Poll(); return true }, 0, "look"))
-	require.Equal(t, uint32(2), open().Number(), "nobody was told of the end")
+	require.Equal(t, uint32(2), open().Number(), "the end was announced to no rank")
 	late := &actorReceiver{}
 	w.engines[1].SetActorReceiver(late)
 	soonTrue(t, func() bool { return late.count() == 3 })
@@ -84,8 +84,8 @@ func TestLinksAreClosedWhenever(t *testing.T) {
 	e.CloseStream(last)
 }
 
-// A receive whose bytes a transport moves when the engine is closed ends when nothing moves
-// any more, and not before: the bytes are written until then.
+// A receive whose bytes a transport moves when the engine is closed ends when the transport
+// has finished, and not before: until then the bytes are written.
 func TestReceivesOfMovingBytesEnd(t *testing.T) {
 	b, e := newBomb(t)
 	r := e.Irecv(engine.Match{Peer: 1, Tag: 1}, 0, make([]byte, 1000), 0)
@@ -109,7 +109,7 @@ func TestReceivesOfMovingBytesEnd(t *testing.T) {
 	}
 }
 
-// After the engine's end its owner closes what functions of Await ask.
+// After the engine's end its owner closes what functions of Await read.
 func TestNothingIsAskedAfterClose(t *testing.T) {
 	_, e := newBomb(t)
 	require.NoError(t, e.Close())

@@ -9,11 +9,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// A peer that sends and is sent nothing hears of the credit that came back before it has
+// A peer that sends and is sent nothing gets the credit that came back before it has
 // used more than half of its window, and not by a frame for each message.
 func TestCreditThatCameBackIsTold(t *testing.T) {
 	const (
-		window = 256 << 10 // of a peer that did not ask for more
+		window = 256 << 10 // of a peer that has not requested more
 		n      = 256
 		cost   = n + 448
 		many   = 4 * window / cost

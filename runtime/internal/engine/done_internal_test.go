@@ -1,6 +1,6 @@
 package engine
 
-// Done reports whether the operation is finished, and leaves the result. It does
+// Done reports whether the operation is finished, without taking the result. It does
 // not poll.
 func (h Handle) Done() bool {
 	if h.request == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// dozer is a Sleeper that tells of every Sleep that begins.
+// dozer is a Sleeper that reports the begin of every Sleep.
 type dozer struct {
 	transport.Sleeper
 	dozing chan struct{}
@@ -24,10 +24,10 @@ func (d *dozer) Sleep(ticket uint32, nanos int64) {
 	d.Sleeper.Sleep(ticket, nanos)
 }
 
-// A goroutine that sleeps hears of what it awaits from the one that took the token
-// from it and found it there: nobody rings for an arrival while one polls.
-func TestSleeperHearsFromWhoPollsInItsPlace(t *testing.T) {
-	for name, goesOn := range map[string]bool{"who waits on": true, "whose wait ends with it": false} {
+// A sleeping goroutine whose message is found by the goroutine that polls in its place is
+// woken by that one: an arrival rings no doorbell while a goroutine polls.
+func TestSleeperIsWokenByThePollerInItsPlace(t *testing.T) {
+	for name, goesOn := range map[string]bool{"the poller waits on": true, "the poller's wait ends with it": false} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // of a hang
 			defer cancel()
@@ -61,7 +61,7 @@ func TestSleeperHearsFromWhoPollsInItsPlace(t *testing.T) {
 	}
 }
 
-// idler is a Sleeper that tells how goroutines go to sleep.
+// idler is a Sleeper that reports how goroutines go to sleep.
 type idler struct {
 	transport.Sleeper
 	slept, idled chan struct{}

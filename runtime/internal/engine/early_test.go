@@ -11,7 +11,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Actor messages wait for the actor receiver, up to a bound; then their sender hears so. Losses
+// Actor messages wait for the actor receiver, up to a bound; then their sender is notified. Losses
 // wait, too.
 func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
@@ -37,9 +37,9 @@ func TestActorMessagesWaitForTheActorReceiver(t *testing.T) {
 	soonTrue(t, func() bool { _, err := e.SendActorMessage(l, engine.ActorMessage{}, nil, nil, 0); return err != nil })
 }
 
-// Actor messages do not wait for ever: those that have waited are refused, those that come
-// later are refused at once, of no stream concerns nobody, and ends of streams are
-// answered, until there is an actor receiver after all.
+// Actor messages do not wait for ever: those that have waited are refused, later ones are
+// refused at once, those without a stream are dropped, and ends of streams are answered,
+// until there is an actor receiver after all.
 func TestActorMessagesDoNotWaitForEver(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, func(c *engine.Config) { c.Early = time.Millisecond })
 	sender, receiver := &actorReceiver{}, &actorReceiver{}
@@ -54,7 +54,7 @@ func TestActorMessagesDoNotWaitForEver(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, sent)
 	}
-	for round := range 2 { // in the second nothing waits
+	for round := range 2 { // in the second no message waits
 		l, err := e.NewStream(1, nil, &engine.ActorMessage{}, []byte("name"))
 		require.NoError(t, err)
 		send(l, l.Number())

@@ -102,7 +102,7 @@ type Engine struct {
 	// within counts the nested calls that are under way and that a panic must not leave: see
 	// unlock.
 	within int32
-	// silent says that no transport may be called any more: the engine is closed, and the
+	// silent is set when no transport may be called any more: the engine is closed, and the
 	// caller of Close closes the transports, or a panic came out of one.
 	silent bool
 

@@ -7,8 +7,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// Held returns the bytes of unexpected messages that a rank keeps, by the
-// reckoning of its credits, and the number of such messages.
+// Held returns the bytes of unexpected messages that a rank stores, as counted by its
+// credits, and the number of such messages.
 func (e *Engine) Held() (bytes, messages int) {
 	e.lock()
 	defer e.unlock()
@@ -20,8 +20,8 @@ func (e *Engine) Held() (bytes, messages int) {
 	return bytes, e.match.unexpected[shapeExact].entries
 }
 
-// Spent returns what the eager messages to a peer have cost of its credit, and Charged
-// what those of a peer have cost here.
+// Spent returns the credit that eager messages to a peer have used, and Charged the credit
+// that those of a peer have used here.
 func (e *Engine) Spent(peer int) uint32 {
 	e.lock()
 	defer e.unlock()
@@ -43,8 +43,8 @@ func (e *Engine) Charged(peer int) uint32 {
 	return p.in.arrived
 }
 
-// Occupied returns the bytes of memory that a rank's unexpected messages take, and
-// what is kept for the next ones.
+// Occupied returns the bytes of memory that a rank's unexpected messages take, and those
+// that are kept for the next ones.
 func (e *Engine) Occupied() (used, kept int) {
 	e.lock()
 	defer e.unlock()
@@ -56,8 +56,8 @@ func (e *Engine) Occupied() (used, kept int) {
 // RecordBytes bounds what a message takes besides its bytes.
 const RecordBytes = messageOverhead
 
-// SpareMemory returns n bytes as they are got for an unexpected message, after
-// giving back those of the call before.
+// SpareMemory allocates n bytes as for an unexpected message, after it has freed those of
+// the previous call.
 func SpareMemory() func(n int) []byte {
 	var s spareMemory
 	var last []byte
@@ -96,8 +96,8 @@ func (e *Engine) Poll() {
 	e.poll(pollBudget)
 }
 
-// HoldBatches takes the clock away from batches: only a peer that was heard has a
-// actor message go at once. Without timer nothing but a poll sends them.
+// HoldBatches stops the clock of batches: only after a frame of the peer is an actor
+// message sent at once. Without timer only a poll sends batches.
 func (e *Engine) HoldBatches(timer bool) {
 	e.lock()
 	defer e.unlock()

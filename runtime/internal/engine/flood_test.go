@@ -12,9 +12,9 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// worstOfFlood has each of the senders send rank 0 so many messages of 0 to 3 times
-// unit bytes that it does not ask for, looks at them, then receives and checks them
-// all. It returns the most memory that rank 0 held.
+// worstOfFlood makes each of the senders send rank 0 a number of messages of 0 to 3 times
+// unit bytes without posted receives, then receives and checks them all. It returns the
+// maximum of the memory that rank 0 used.
 func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
 	t.Helper()
 	worst := 0
@@ -28,7 +28,7 @@ func worstOfFlood(t *testing.T, w *world, senders, each, unit int) int {
 			}
 			return nil
 		}
-		// Look at the flood while nothing is received.
+		// Measure the flood while nothing is received.
 		for range 3000 {
 			e.Iprobe(engine.Match{Peer: 1, Tag: 2})
 			held, _ := e.Held()
@@ -60,13 +60,13 @@ func TestFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	w := newWorld(t, senders+1, o, func(c *engine.Config) { c.UnexpectedBudget = budget })
 	worst := worstOfFlood(t, w, senders, each, 1000)
 	require.LessOrEqual(t, worst, budget)
-	require.Greater(t, worst, budget/8, "the budget is not used") // how much of it, chance decides
+	require.Greater(t, worst, budget/8, "the budget is not used") // how much of it is random
 	held, messages := w.engines[0].Held()
 	require.Zero(t, held)
 	require.Zero(t, messages)
 }
 
-// Floods of many peers share the budget, and every peer gets its messages through.
+// Floods of many peers share the budget, and the messages of every peer arrive.
 func TestFloodOfManyPeers(t *testing.T) {
 	const budget, senders, each = 1 << 20, 24, 150
 	o := transporttest.FakeOptions{MaxEager: 4096, EagerBest: 4096}
@@ -74,8 +74,8 @@ func TestFloodOfManyPeers(t *testing.T) {
 	require.LessOrEqual(t, worstOfFlood(t, w, senders, each, 1000), budget)
 }
 
-// Sends that nobody waits for are announced beyond the budget: a record each, and
-// any of them can be received first. Little of it is kept afterwards.
+// Messages without a posted receive are announced beyond the budget: each takes a record,
+// and any of them can be received first. Afterwards most of the memory is freed.
 func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 	const budget, many, n = 64 << 10, 5000, 100
 	for _, senders := range []int{1, 5} {
@@ -89,7 +89,7 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 				}
 				return errors.Join(e.WaitAll(context.Background(), rs)...)
 			}
-			for source := 1; source <= senders; source++ { // all are there
+			for source := 1; source <= senders; source++ { // all have arrived
 				if _, err := e.Probe(none, engine.Match{Peer: source, Tag: each - 1}, 0); err != nil {
 					return err
 				}
@@ -118,7 +118,8 @@ func TestAnnouncedMessagesTakeARecordEach(t *testing.T) {
 	}
 }
 
-// The memory of a message is at least as long, and less than half again.
+// The memory of a message is at least as long as the message, and less than 1.5 times as
+// long.
 func TestSizesOfSpareMemory(t *testing.T) {
 	get := engine.SpareMemory()
 	require.Nil(t, get(0))

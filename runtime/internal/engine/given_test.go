@@ -27,8 +27,8 @@ func newLedger(ranks int) ledger {
 	return l
 }
 
-// keep has the engine of c note what comes back. Each rank gives to its successor: what
-// another one gives back is noted under a key that nobody expects.
+// keep makes the engine of c record returned memory. Each rank gives to its successor:
+// memory that another rank returns is recorded under a key that does not occur otherwise.
 func (l ledger) keep(c *engine.Config) {
 	back, successor := l[c.Rank], (c.Rank+1)%c.Size
 	c.Release = func(holder int, off uint64) {
@@ -39,15 +39,15 @@ func (l ledger) keep(c *engine.Config) {
 	}
 }
 
-// settled waits until so many pieces of memory of a rank are back, and says which.
+// settled waits until a number of pieces of memory of a rank are returned, and returns them.
 func (l ledger) settled(t *testing.T, e *engine.Engine, rank, want int) map[uint64]int {
 	t.Helper()
 	require.NoError(t, e.Await(none, func() bool { return len(l[rank]) == want }, 0, "release"))
 	return l[rank]
 }
 
-// giveAround has every rank give buffers of all lengths to its successor before it
-// receives any: who waited for its receiver would wait for itself.
+// giveAround makes every rank give buffers of all lengths to its successor before it
+// receives any: a rank that waited for its receiver would wait for ever.
 func giveAround(rank, size int, e *engine.Engine) error {
 	for i, n := range givenLengths {
 		to := engine.Match{Peer: (rank + 1) % size, Tag: i}
@@ -120,7 +120,7 @@ func TestGivenMemoryComesBackOnce(t *testing.T) {
 			for i := range uint64(3) {
 				require.NoError(t, w.engines[0].SendHandover(none, to, 0, transport.Key{Addr: i}, long, 0))
 			}
-			require.Empty(t, back.settled(t, w.engines[0], 0, 0), "nobody has received them")
+			require.Empty(t, back.settled(t, w.engines[0], 0, 0), "no rank has received them")
 			end(w)
 			if name != "end of the engine" {
 				back.settled(t, w.engines[0], 0, 3)

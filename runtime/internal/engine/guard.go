@@ -15,10 +15,15 @@ import "github.com/gorun-hpc/gorun/transport"
 // lock takes mu. It asks a poller that holds mu to release it.
 func (e *Engine) lock() {
 	if !e.mu.TryLock() {
-		e.crowd.Add(1)
-		e.mu.Lock()
-		e.crowd.Add(-1)
+		e.lockTaken()
 	}
+}
+
+// lockTaken is lock while another goroutine holds mu. It is apart so that lock is inlined.
+func (e *Engine) lockTaken() {
+	e.crowd.Add(1)
+	e.mu.Lock()
+	e.crowd.Add(-1)
 }
 
 // unlock is the inverse of lock. It is always deferred.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryLockIsGivenUpByADefer holds the rule of guard.go: a function that takes the
-// lock defers giving it up in the next statement, and nothing else touches mu.
+// TestEveryLockIsGivenUpByADefer checks the rule of guard.go: a function that takes the
+// lock defers its release in the next statement, and no other code uses mu.
 func TestEveryLockIsGivenUpByADefer(t *testing.T) {
 	files := token.NewFileSet()
 	packages, err := parser.ParseDir(files, ".", func(f fs.FileInfo) bool { //nolint:staticcheck // build tags are of no interest here

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A handle whose result was taken says so, and leaves alone the operation that has its
+// A handle whose result was taken returns ErrTaken, and does not touch the operation that has its
 // record now.
 func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
 	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]

@@ -126,8 +126,8 @@ func TestDamageWhileBytesMove(t *testing.T) {
 	}
 }
 
-// TestDataThatNobodyAskedFor comes for a receive that still waits for its turn to Get.
-func TestDataThatNobodyAskedFor(t *testing.T) {
+// TestUnrequestedData sends DATA for a receive that still waits for its turn to Get.
+func TestUnrequestedData(t *testing.T) {
 	s, e := newStranger(t)
 	m := engine.Match{Peer: 1, Tag: 1}
 	var rs []engine.Handle
@@ -184,9 +184,9 @@ func TestLengthsOf64Bits(t *testing.T) {
 	}
 }
 
-// TestAnnouncedLengthIsNotBelieved: the length of an envelope costs no memory that there
-// is not. What is too long for this machine is the error of its receive; what is too
-// long for any ends the peer that says so. In both cases all else goes on.
+// TestAnnouncedLengthIsNotBelieved: the length in an envelope alone allocates nothing. A
+// message that is too long for this machine fails its receive; a length that no machine has
+// ends the peer that sent it. In both cases everything else continues.
 func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	for how, receive := range map[string]func(s *stranger, e *engine.Engine, f strange) error{
@@ -221,7 +221,7 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 						require.NoError(t, e.Down(1))
 						require.Equal(t, uint64(6), s.sent[len(s.sent)-1].A, "the sender hears that it has ended")
 					}
-					// The engine goes on.
+					// The engine continues.
 					require.NoError(t, e.Send(none, engine.Match{Peer: 2, Tag: 1}, 0, []byte("x"), engine.Standard, 0))
 					s.frames = append(s.frames, strange{2, transport.Header{A: 1, B: 1}, []byte("x")})
 					_, err = e.Recv(none, engine.Match{Peer: 2, Tag: 1}, 0, make([]byte, 1), 0)
@@ -234,7 +234,7 @@ func TestAnnouncedLengthIsNotBelieved(t *testing.T) {
 }
 
 // FuzzFrames feeds frames of a peer to an engine that has all kinds of operations
-// under way. The peer may be given up; the engine must go on.
+// under way. The peer may be given up; the engine must continue.
 //
 // A frame of the script is 11 bytes and its body: kind, flags, context, unused, tag, type,
 // three unused, id, the length of the body.
@@ -254,7 +254,7 @@ func FuzzFrames(f *testing.F) {
 		}
 		f.Add(frame(3, 0, 2, 7, append(envelope(n), make([]byte, 16)...)...))
 	}
-	// A receive whose Gets are to come, and DATA that nobody asked for.
+	// A receive whose Gets are to come, and DATA that was not requested.
 	f.Add(append(frame(2, 2, 1, 7, append(envelope(100), make([]byte, 16)...)...), frame(5, 0, 0, 3, make([]byte, 100)...)...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, e := newStrangerOf(t, func(c *engine.Config) {
@@ -307,7 +307,7 @@ func FuzzFrames(f *testing.F) {
 			for range 100 {
 				if _, ok, err := r.Test(); ok {
 					if err != nil && errors.Is(err, engine.ErrCanceled) {
-						t.Fatal("cancelled by nobody")
+						t.Fatal("cancelled without a call of Cancel")
 					}
 					break
 				}

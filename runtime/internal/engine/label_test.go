@@ -10,8 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// A message that bears a label is received as one with that label and no other, whatever
-// protocol it travels by.
+// A message with a label is received with that label and no other, by every protocol.
 func TestLabelsAgreeWhenTheyAreTheSame(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	for _, size := range []int{0, 8, 20_000} {

@@ -80,7 +80,7 @@ func TestOrderAroundTheEagerLimit(t *testing.T) {
 	}
 }
 
-// What is sent beyond the credit, or finds no room, waits; canceled, it does not arrive, and
+// Messages beyond the credit, or without room, wait; a canceled one does not arrive, and
 // the others arrive in order.
 func TestCreditAndCancelAtTheEagerLimit(t *testing.T) {
 	w := newLocalWorld(t, 2, patient)

@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One holder at a time, what it wrote is there for the next, and everybody gets
-// the mutex in the end: also where all share a processor with a holder that gives
-// way while it holds.
+// The mutex has one holder at a time, the next one sees what it wrote, and every goroutine
+// gets the mutex in the end, also where all share a processor with a holder that yields.
 func TestMutexExcludes(t *testing.T) {
 	const goroutines, rounds, giveWay = 8, 2000, 50
 	for _, processors := range []int{1, 2} {
@@ -43,7 +42,7 @@ func TestMutexExcludes(t *testing.T) {
 	}
 }
 
-// A mutex that is held is not taken, one that was given up is.
+// TryLock fails while the mutex is held, and succeeds after it was released.
 func TestMutexTryLock(t *testing.T) {
 	var m mutex
 	require.True(t, m.TryLock())

@@ -42,7 +42,7 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 	require.False(t, b.Done())
 	require.False(t, foreign.Done(), "rank 2 is no member of context 9")
 
-	// Context 2 has not heard of it: its next receive does, unless it finds a message.
+	// Context 2 has not reported the loss: its next receive does, unless it finds a message.
 	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard, 0))
 	for range 10 {
 		e.Iprobe(at(1, 9))
@@ -54,7 +54,7 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 	c := anyOf(2)
 	require.False(t, c.Done())
 
-	// The survivors go on.
+	// The survivors continue.
 	for _, r := range []struct {
 		r engine.Handle
 		c uint32
@@ -121,7 +121,7 @@ func TestMarkDownEndsWhoWaits(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A probe that was woken for a message hears of the loss of its sender, with which the message
+// A probe that was woken for a message finds the loss of its sender, with which the message
 // went before the probe could look.
 func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 	for name, from := range map[string]engine.Match{"named": at(1, 9), "any": {Context: 1, Peer: engine.AnySource, Tag: engine.AnyTag}} {
@@ -147,7 +147,7 @@ func TestLossTakesTheMessageOfAProbe(t *testing.T) {
 	}
 }
 
-// The transport hears that a peer was reaped that had been given up before.
+// The transport is told of the end of a peer that had been given up before.
 func TestMarkDownAfterLoss(t *testing.T) {
 	s, e := newStranger(t)
 	s.MarkDown(1, transport.ErrDamaged)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// naive is matching as its definition says it: lists searched from their front.
+// naive is matching by its definition: lists that are searched from their front.
 type naive struct {
 	posted []key // with the index of the receive in ids
 	ids    []int
@@ -75,7 +75,7 @@ func (n *naive) probe(k key) int {
 	return -1
 }
 
-// real is the matcher with the same face.
+// real is the matcher with the same interface.
 type real struct {
 	matcher
 	receives map[int]*entry
@@ -229,7 +229,7 @@ func TestReceivesOfOneKeyAreInNoTable(t *testing.T) {
 	}
 }
 
-// The tail of the front can go first, and the front goes on from the one before it.
+// The tail of the front can be removed first; the front then ends with the one before it.
 func TestTheFrontLosesItsTail(t *testing.T) {
 	m, k := newReal(), key{1, 0, 7}
 	for id := range 3 {
@@ -246,7 +246,7 @@ func TestTheFrontLosesItsTail(t *testing.T) {
 var update = flag.Bool("update", false, "rewrite testdata")
 
 // TestMatcherTranscripts runs testdata/*.match: lines of commands, each followed
-// by what came of it.
+// by its result.
 func TestMatcherTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.match")
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Who has a message by a matched probe receives it: its sender's cancel comes too late.
+// A message that a matched probe has taken is received: a cancel of its sender is too late.
 func TestCancelAfterAMatchedProbeIsTooLate(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// store is a Config.Allocate that waits, so that something can happen meanwhile.
+// store is a Config.Allocate that waits for the test.
 type store struct {
 	asked chan int
 	give  chan error
@@ -45,8 +45,8 @@ func (s *store) receiving(ctx context.Context, e *engine.Engine, from engine.Mat
 	return done
 }
 
-// While memory is made for a message others send and receive, and what happens to the
-// message then is told when the memory is there.
+// While memory is allocated for a message, other operations continue. What happens to the
+// message meanwhile takes effect when there is memory.
 func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 	const n = 200_000
 	errEmpty, errEnd := errors.New("the store is empty"), errors.New("the job ends")
@@ -121,7 +121,7 @@ func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 					send = w.engines[c.from].Isend(at(1, 1), 0, pattern(n, 3), engine.Standard, 0)
 				}
 				require.Equal(t, n, <-s.asked)
-				// Nobody waits for that.
+				// No other operation waits for the memory.
 				require.NoError(t, w.engines[2].Send(none, at(1, 2), 0, []byte("x"), engine.Standard, 0))
 				_, err := e.Recv(none, at(2, 2), 0, make([]byte, 1), 0)
 				require.NoError(t, err)
@@ -147,8 +147,8 @@ func TestMemoryIsMadeOutsideTheLock(t *testing.T) {
 	}
 }
 
-// Short messages, and those whose bytes are there, cost no second step: their memory is
-// made when they come, and is as long as they are.
+// Short messages, and those whose bytes have arrived, need no second step: their memory is
+// allocated on arrival, with their length.
 func TestMemoryOfShortMessages(t *testing.T) {
 	for name, o := range map[string]transporttest.FakeOptions{
 		"eager": {MaxEager: 1 << 20, EagerBest: 1 << 20}, "rendezvous": {MaxEager: 64, EagerBest: 64},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -32,7 +31,7 @@ func newNetworkWorld(tb testing.TB, on nodes, change func(*engine.Config)) *worl
 	return newNetworkWorldOf(tb, on, change, rdma.Config{})
 }
 
-// newNetworkWorldOf is newNetworkWorld with more to say of the network.
+// newNetworkWorldOf is newNetworkWorld with more options for the network.
 func newNetworkWorldOf(tb testing.TB, on nodes, change func(*engine.Config), network rdma.Config) *world {
 	tb.Helper()
 	n := len(on)
@@ -45,8 +44,8 @@ func newNetworkWorldOf(tb testing.TB, on nodes, change func(*engine.Config), net
 		require.NoError(tb, err)
 		far, err := rdma.New(rdma.Config{
 			Rank: rank, Size: n, Job: "test", Secret: []byte("a secret of the tests"), Sleeper: near.Sleeper(),
-			Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1", Companion: true, Goodbye: 100 * time.Millisecond, NoReads: network.NoReads,
-			Lookup: func(rank int) ([]netip.AddrPort, error) { return []netip.AddrPort{networks[rank].Address()}, nil },
+			Rails: []rdma.Rail{{Provider: iwarp.New(iwarp.Config{}), Interface: "127.0.0.1"}}, Companion: true, Goodbye: 100 * time.Millisecond, NoReads: network.NoReads,
+			Lookup: func(rank int) ([]rdma.Location, error) { return networks[rank].Locations(), nil },
 		})
 		require.NoError(tb, err)
 		networks[rank] = far
@@ -93,7 +92,7 @@ func TestNetworkGoroutineStorm(t *testing.T) {
 	newNetworkWorld(t, nodes{0, 0, 1}, nil).storm(t, 12, 50)
 }
 
-// TestNetworkFloodFillsTheBudgetAndNoMore: messages that nobody asked for take the
+// TestNetworkFloodFillsTheBudgetAndNoMore: messages without a posted receive take the
 // receiver's budget and no more, from whichever transport they come.
 func TestNetworkFloodFillsTheBudgetAndNoMore(t *testing.T) {
 	const budget, senders, each = 1 << 20, 2, 3000
@@ -103,7 +102,7 @@ func TestNetworkFloodFillsTheBudgetAndNoMore(t *testing.T) {
 }
 
 // TestAnySourceServesEveryTransport: a flood by one transport does not keep the
-// messages of another from an AnySource receive. The flood ends when they are there.
+// messages of another from an AnySource receive. The flood ends when they have arrived.
 func TestAnySourceServesEveryTransport(t *testing.T) {
 	const quiet = 200
 	for name, on := range map[string]nodes{"flood by shm": {0, 0, 1}, "flood by rdma": {0, 1, 0}} {

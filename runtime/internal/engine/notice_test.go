@@ -27,7 +27,7 @@ func TestNoticeReachesThePeer(t *testing.T) {
 	require.Equal(t, notice{0, 7, "seven"}, <-heard)
 	w.engines[0].Notify(1, 8, []byte(strings.Repeat("x", 1000)))
 	require.Len(t, (<-heard).text, 256)
-	w.engines[0].Notify(0, 1, nil) // oneself and nobody hear nothing
+	w.engines[0].Notify(0, 1, nil) // a rank itself and a rank that does not exist get no notice
 	w.engines[0].Notify(5, 1, nil)
 }
 
@@ -70,8 +70,8 @@ func TestBreakEndsTheOperationsOfAContext(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A goroutine that sleeps shows where it called from; one that was given a
-// program counter shows that.
+// The report of a sleeping goroutine has the line of its caller, or of the program counter
+// that it was given.
 func TestBlockedShowsTheStack(t *testing.T) {
 	w := newWorld(t, 1, transporttest.FakeOptions{}, nil)
 	e := w.engines[0]

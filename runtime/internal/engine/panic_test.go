@@ -15,8 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// bomb is a transport, and everything else that runs under the engine's lock: what is
-// armed panics.
+// bomb is a transport, and all other callbacks that run under the engine's lock: the armed
+// one panics.
 type bomb struct {
 	*stranger
 	transport.ChannelSleeper
@@ -72,7 +72,7 @@ func (b *bomb) Poll(h transport.Handler, n int) (int, error) {
 	return b.stranger.Poll(h, n)
 }
 
-// The bomb as a ActorReceiver.
+// The bomb as an ActorReceiver.
 func (b *bomb) ActorMessage(int, engine.ActorMessage, []byte, *engine.Message) { b.at("ActorMessage") }
 func (b *bomb) Credit(*engine.Stream)                                          { b.at("Credit") }
 func (b *bomb) Refused(*engine.Stream)                                         { b.at("Refused") }
@@ -99,16 +99,16 @@ func newBomb(tb testing.TB) (*bomb, *engine.Engine) {
 	return b, e
 }
 
-// announce has rank 1 send an envelope or another frame with 24 bytes.
+// announce makes rank 1 send an envelope or another frame with 24 bytes.
 func (b *bomb) announce(a uint64, length int) {
 	body := make([]byte, 24)
 	binary.LittleEndian.PutUint64(body, uint64(length))
 	b.frames = append(b.frames, strange{1, transport.Header{A: a, B: 1, C: 5}, body})
 }
 
-// TestNoPanicLeavesTheLockTaken lets everything panic that runs under the engine's lock.
-// Who recovers from it, and everybody else, finds an engine that answers: it goes on, or
-// says that it was left.
+// TestNoPanicLeavesTheLockTaken makes each callback panic that runs under the engine's lock.
+// For the goroutine that recovers, and every other one, the engine then works, or returns
+// the error that a panic ended it.
 func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	m := engine.Match{Peer: 1, Tag: 1}
 	never := func() bool { return false }
@@ -205,8 +205,8 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 	}
 }
 
-// answers finds out whether an engine still answers everybody: it works, or says that a
-// panic left it.
+// answers checks that every call of an engine returns: it works, or returns the error
+// that a panic ended it.
 func answers(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	done := make(chan error, 1)
@@ -231,8 +231,8 @@ func answers(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// A goroutine that panics while it polls for the others does not leave them waiting, nor
-// what a transport still moves.
+// A panic of the goroutine that polls for the others does not make them wait for ever, and
+// operations under way in a transport end.
 func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	b, e := newBomb(t)
 	m := engine.Match{Peer: 1, Tag: 1}
@@ -276,8 +276,8 @@ func TestWhoWaitsHearsOfThePanicOfThePoller(t *testing.T) {
 	require.ErrorIs(t, e.Send(none, m, 0, nil, engine.Standard, 0), engine.ErrPanicked)
 }
 
-// Memory of the caller that is not there panics where the program has asked for that
-// (debug.SetPanicOnFault): the file behind a mapping was cut off.
+// An access to unmapped memory of the caller panics if the program has set
+// debug.SetPanicOnFault: the file of a mapping was truncated.
 func TestMemoryThatFaultsDoesNotLeaveTheLockTaken(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "cut")
 	require.NoError(t, err)

@@ -33,8 +33,8 @@ type peer struct {
 	moving    int       // Gets and Puts under way
 	listed    bool      // is in Engine.backlog
 	envelopes *message  // unexpected messages that their sender may withdraw
-	announced typeSet   // types whose text this peer has
-	types     typeTexts // texts this peer announced
+	announced typeSet   // types whose text was sent to this peer
+	types     typeTexts // texts this peer has sent
 	links     []*Stream // by number - 1
 	unused    []uint32  // free numbers in links
 

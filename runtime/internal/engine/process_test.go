@@ -168,7 +168,7 @@ func waitOf(e *engine.Engine, rank int) error {
 		fmt.Fprintf(os.Stdout, "64 MiB to a rank that computes: %v\n", time.Since(start))
 		return nil
 	}
-	time.Sleep(pause) // the measured thing
+	time.Sleep(pause) // what is measured
 	fmt.Fprintf(os.Stdout, "without a call: %v of %v\n", spent()-before, pause)
 	r := e.Irecv(m, 0, long, 0)
 	if err := e.Send(none, m, 0, nil, engine.Standard, 0); err != nil {

@@ -283,7 +283,7 @@ func TestContextsEndBlockingCalls(t *testing.T) {
 	for rank := range w.engines {
 		require.Zero(t, w.fake.Exposed(rank))
 	}
-	// Nothing of all that is left.
+	// No state of all that is left.
 	out := e.Isend(at(1, 1), 0, pattern(9, 1), engine.Standard, 0)
 	in := make([]byte, 9)
 	_, err := w.engines[1].Recv(none, at(0, 1), 0, in, 0)

@@ -12,7 +12,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// Serve calls work when ready says so, and what it calls cannot wait.
+// Serve calls work when ready returns true, and what it calls cannot wait.
 func TestServe(t *testing.T) {
 	w, _ := actorReceivers(t, transporttest.FakeOptions{})
 	e := w.engines[0]
@@ -43,7 +43,7 @@ func TestServe(t *testing.T) {
 	require.Equal(t, engine.Goroutine(), engine.Goroutine())
 }
 
-// echo is an actor receiver of which a serving goroutine sends every actor message back.
+// echo is an actor receiver; a serving goroutine sends each of its actor messages back.
 type echo struct {
 	actorReceiver
 	engine *engine.Engine
@@ -109,9 +109,8 @@ func pinger(t *testing.T, e *engine.Engine) func() {
 	}
 }
 
-// While actor messages come the serving goroutine polls for itself and wakes nobody else,
-// although another one waits, and polled before; that one still hears of what it
-// waits for.
+// While actor messages arrive, the serving goroutine polls and wakes no other goroutine,
+// although another one waits and polled before; that one still gets its message.
 func TestServeKeepsTheToken(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[1]
@@ -147,12 +146,12 @@ func TestServeKeepsTheToken(t *testing.T) {
 	}
 }
 
-// The serving goroutine tells the others what it has found for them before it works: its
-// work may take as long as it likes.
+// The serving goroutine wakes the others whose messages it has polled before it works: its
+// work may take any time.
 func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	heard := 0
 	w := newWorldOf(t, 2, transporttest.FakeOptions{}, false, func(c *engine.Config) {
-		c.Wait = engine.WaitPolicy{Yield: time.Hour} // who sleeps would have the token
+		c.Wait = engine.WaitPolicy{Yield: time.Hour} // a sleeper would have the token
 		if c.Rank == 1 {
 			c.Notice = func(int, int, []byte) { heard++ }
 		}
@@ -172,7 +171,7 @@ func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 		case err := <-told:
 			assert.NoError(t, err)
 		case <-time.After(20 * time.Second):
-			assert.Fail(t, "nobody was told")
+			assert.Fail(t, "no goroutine was woken")
 		}
 		inside <- struct{}{}
 	}}
@@ -187,7 +186,7 @@ func TestServerTellsOthersBeforeItWorks(t *testing.T) {
 	}
 	send()
 	<-inside
-	w.engines[0].Notify(1, 0, nil) // nobody polls: both are found at once
+	w.engines[0].Notify(1, 0, nil) // no goroutine polls: both are found at once
 	send()
 	close(on)
 	<-inside
@@ -247,9 +246,9 @@ func blockedIn(e *engine.Engine, op string) bool {
 	return false
 }
 
-// A handler that blocks holds up nobody who waits, whether he waited before or
-// begins to meanwhile.
-func TestWorkThatBlocksHoldsUpNobody(t *testing.T) {
+// A handler that blocks delays no goroutine that waits, whether it waited before or begins
+// to meanwhile.
+func TestBlockedWorkDelaysNoWaiter(t *testing.T) {
 	for name, early := range map[string]bool{"waits before": true, "waits later": false} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
@@ -293,8 +292,8 @@ func TestWorkThatBlocksHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// Goroutines serve in turn: who has left may wait, and what comes is served by the
-// next. While nobody serves, who waits gets what is for him all the same.
+// Goroutines serve in turn: one that has left may wait, and the next one serves what
+// arrives. While none serves, waiting goroutines still get their messages.
 func TestServeInTurn(t *testing.T) {
 	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
 	e := w.engines[1]

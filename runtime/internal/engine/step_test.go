@@ -16,7 +16,7 @@ import (
 // A step is one poll of one rank. The tests of this file run a message through
 // every protocol and interfere after every possible number of steps.
 
-// nowhere is a receive that nothing matches; looking for it polls.
+// nowhere is a receive that no message matches; a probe for it polls.
 var nowhere = engine.Match{Context: 999, Peer: 0, Tag: 1}
 
 // quiet returns a world whose engines move only when they are stepped.
@@ -132,7 +132,7 @@ func TestCancelOfTheSendAtEveryStep(t *testing.T) {
 				send, receive, in := play(w, s, steps, func(send, _ engine.Handle) { send.Cancel() })
 				_, err := w.finish(t, send)
 				if errors.Is(err, engine.ErrCanceled) {
-					// Nothing came: a later message meets the receive.
+					// No message arrived: a later one matches the receive.
 					canceled++
 					again := w.engines[0].Isend(engine.Match{Context: 1, Peer: 1, Tag: 4}, 0, pattern(s.size, 3), engine.Standard, 0)
 					_, err = w.finish(t, again)
@@ -204,7 +204,7 @@ func TestDeathAtEveryStep(t *testing.T) {
 							require.Equal(t, pattern(s.size, 3), in, "after %d steps", steps)
 						}
 					}
-					// The survivor goes on.
+					// The survivor continues.
 					e := w.engines[1-victim]
 					self := engine.Match{Peer: 1 - victim, Tag: 1}
 					require.NoError(t, e.Send(none, self, 0, []byte("x"), engine.Standard, 0))

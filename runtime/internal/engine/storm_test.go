@@ -77,8 +77,8 @@ var policies = []engine.WaitPolicy{
 	{Spin: 10 * time.Microsecond, Yield: time.Second},
 }
 
-// TestSleeperLendsTheToken has a goroutine that sleeps as the poller while another
-// one talks; afterwards the first is still woken by its own message.
+// TestSleeperLendsTheToken: a goroutine sleeps as the poller while another one sends and
+// receives; afterwards the first is still woken by its own message.
 func TestSleeperLendsTheToken(t *testing.T) {
 	for i, policy := range policies[:3] {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -163,8 +163,8 @@ func chat(e *engine.Engine, rng *rand.Rand, rank, ranks, each int) error {
 	return errors.Join(e.WaitAll(none, out)...)
 }
 
-// TestGoroutineStorm has many goroutines in every rank, each talking with its
-// twin, some from AnySource in a context of their own.
+// TestGoroutineStorm: many goroutines of every rank exchange messages, each with its
+// counterpart, some from AnySource in a context of their own.
 func TestGoroutineStorm(t *testing.T) {
 	const ranks, goroutines = 3, 12
 	rounds := soak(60)
@@ -181,7 +181,7 @@ func TestGoroutineStorm(t *testing.T) {
 	}
 }
 
-// storm has so many goroutines in every rank play pingpong, and does more in each
+// storm makes a number of goroutines in every rank play pingpong, and does more in each
 // rank beside them.
 func (w *world) storm(tb testing.TB, goroutines, rounds int, beside ...func(e *engine.Engine)) {
 	tb.Helper()

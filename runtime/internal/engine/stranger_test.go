@@ -88,7 +88,7 @@ func newStranger(tb testing.TB) (*stranger, *engine.Engine) {
 	return newStrangerOf(tb, func(*engine.Config) {})
 }
 
-// newStrangerOf is newStranger with more to say of the configuration.
+// newStrangerOf is newStranger with more options of the configuration.
 func newStrangerOf(tb testing.TB, change func(*engine.Config)) (*stranger, *engine.Engine) {
 	tb.Helper()
 	s := &stranger{

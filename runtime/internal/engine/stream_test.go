@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-// actor receiver notes what it is handed.
+// actorReceiver records its calls.
 type actorReceiver struct {
 	mu            sync.Mutex
 	bodies        []string
@@ -44,14 +44,14 @@ func (c *actorReceiver) Closed(_ int, stream uint32) {
 }
 func (c *actorReceiver) Lost(peer int, _ error) { c.lost = append(c.lost, peer) }
 
-// count returns how many actor messages came.
+// count returns how many actor messages arrived.
 func (c *actorReceiver) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.bodies)
 }
 
-// actor receivers makes two engines with actor receivers.
+// actorReceivers makes two engines with actor receivers.
 func actorReceivers(t *testing.T, o transporttest.FakeOptions) (*world, [2]*actorReceiver) {
 	t.Helper()
 	w := newWorld(t, 2, o, nil)
@@ -62,7 +62,7 @@ func actorReceivers(t *testing.T, o transporttest.FakeOptions) (*world, [2]*acto
 	return w, c
 }
 
-// soonTrue waits for what comes in the background.
+// soonTrue waits for an effect of the background.
 func soonTrue(t *testing.T, f func() bool) {
 	t.Helper()
 	require.Eventually(t, f, 10*time.Second, time.Millisecond)
@@ -98,8 +98,8 @@ func TestActorMessagesArriveInOrder(t *testing.T) {
 	require.ErrorIs(t, err, transport.ErrTooLong)
 }
 
-// A stream takes its window and no more, until it is granted more; another stream is
-// not concerned, nor is what costs nothing.
+// A stream sends its window and no more, until it is granted more; other streams, and
+// messages without cost, are not limited by it.
 func TestLinkCredit(t *testing.T) {
 	w, c := actorReceivers(t, transporttest.FakeOptions{})
 	e := w.engines[0]
@@ -125,7 +125,7 @@ func TestLinkCredit(t *testing.T) {
 	require.Equal(t, []*engine.Stream{full}, c[0].credits)
 	require.True(t, send(full, engine.StreamWindow/2))
 	require.False(t, send(full, 1))
-	// More than was ever sent is no grant.
+	// A grant of more than was ever sent is invalid.
 	w.engines[1].Grant(0, full.Number(), 10*engine.StreamWindow, new(bool))
 	soonTrue(t, func() bool { _, err := e.SendActorMessage(full, engine.ActorMessage{}, nil, nil, 0); return err != nil })
 	var lost *engine.PeerError

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// WaitPolicy says how long a waiting goroutine polls before it gives way.
+// WaitPolicy says how long a waiting goroutine polls before it yields or sleeps.
 type WaitPolicy = progress.Policy
 
 // Polls between two checks of the clock and of the other goroutines.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The end of a context may come when the wait that it should end is over and the next
-// one of the same record has begun. That one goes on.
+// A context may end after the wait that it should end, when the next wait of the same
+// record has begun. That one continues.
 func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
 	e, err := New(Config{Size: 1, Wait: WaitPolicy{Spin: time.Hour}})
 	require.NoError(t, err)
@@ -35,12 +35,12 @@ func TestLateContextDoesNotEndTheNextWait(t *testing.T) {
 	require.Same(t, w, again)
 	again.done = func() bool { return false }
 	e.expire(ended, again, first+1)
-	require.False(t, again.over(), "by a context of who had the record before")
+	require.False(t, again.over(), "by a context of an earlier wait with the record")
 	require.NoError(t, e.Close())
 }
 
-// A probe that was woken for a message, and finds that another goroutine has taken it, hears
-// of what ended the probes of its context meanwhile.
+// A probe that was woken for a message, and finds that another goroutine has taken it, ends
+// with what has ended the probes of its context meanwhile.
 func TestBreakWhileAProbeWakes(t *testing.T) {
 	e, err := New(Config{Size: 1})
 	require.NoError(t, err)

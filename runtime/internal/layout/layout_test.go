@@ -80,7 +80,7 @@ func TestSingleKinds(t *testing.T) {
 	}
 }
 
-// A type with pointers names the first of them, and has no layout.
+// The error for a type with pointers names the first of them.
 func TestPointers(t *testing.T) {
 	type inner struct{ Names []string }
 	for _, c := range []struct {

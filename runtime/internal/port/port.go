@@ -1,6 +1,6 @@
 // Package port is where package actors accesses the internals of a World. Package runtime
 // cannot pass them itself: it does not import actors, so that a program without actors does
-// not contain that package, and what runtime exports is for everybody.
+// not contain that package, and what runtime exports is for every user.
 package port
 
 import (

@@ -9,8 +9,8 @@ import (
 
 // A model of a rank: the token, the goroutines of the driver as programs of steps, the
 // lock, the Sleeper's tickets, the transports' arming, and what comes from outside. A
-// step is what nobody can interrupt who needs the lock; what comes from outside does not
-// need it and comes between any two.
+// step cannot be interrupted by a goroutine that needs the lock; events from outside do not
+// need it and occur between any two steps.
 
 // Places of the goroutines.
 const (
@@ -64,7 +64,7 @@ type routine struct {
 	fired    bool
 	canceled bool // its error is there
 	word     bool // has the value that it waits for
-	ringing  bool // who changed the word has yet to ring
+	ringing  bool // the goroutine that changed the word has yet to ring
 	told     bool // of the engine's end, where the driver tells the listed
 }
 
@@ -74,12 +74,12 @@ type flaw uint8
 const (
 	flawless flaw = iota
 	prepareLate
-	askNobody
+	askNone
 	askParkedOnly
 	lendBlindly
 	fireQuietly
 	tellListedOnly
-	resumeNobody
+	resumeNone
 	keepArmed
 	ringBeforeWord
 	sleepOver
@@ -90,7 +90,7 @@ type world struct {
 	token    Token
 	places   [modelServer + 1]Waiter
 	routines [modelRoutines]routine
-	lock     int8 // who has it, -1 nobody
+	lock     int8 // its holder, -1 for none
 
 	arrivals [4]int8 // the goroutine of each arrival, in order
 	queued   int8
@@ -232,7 +232,7 @@ func (w *world) obey(r Ready) {
 	if r.Do&Disarm != 0 && w.flaw != keepArmed {
 		w.armed = false
 	}
-	if r.Do&Resume != 0 && w.flaw != resumeNobody {
+	if r.Do&Resume != 0 && w.flaw != resumeNone {
 		w.routines[modelBack].signal = true
 	}
 	if r.Wake != nil {
@@ -257,7 +257,7 @@ func (w *world) obey(r Ready) {
 
 // ask fires those whose word has changed.
 func (w *world) ask() {
-	if w.flaw == askNobody {
+	if w.flaw == askNone {
 		return
 	}
 	for p := w.token.Words(); p != nil; {
@@ -312,7 +312,7 @@ func (w *world) poll(most int8) {
 		case to == modelServer:
 			w.ready++
 			w.tell("Call", func() Ready { return w.token.Call() })
-		case w.routines[to].kind == word: // which nobody reports
+		case w.routines[to].kind == word: // which is not reported
 			w.routines[to].word = true
 		case !w.routines[to].fired:
 			w.fire(int(to))

@@ -19,7 +19,7 @@ const (
 	moves     = moveEnd + 5
 )
 
-// class says who makes a move.
+// class says whether a move is one of a goroutine, the clock or the environment.
 type class uint8
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 )
 
-// steps lets a Pace go on until it says Arm, with a clock that goes on by so much at each
+// steps runs a Pace until it returns Arm, with a clock that goes on by so much at each
 // step and is shown only when Timed asks for it; it returns how often it said what.
 func steps(t *testing.T, p *progress.Pace, step time.Duration) map[progress.Action]int {
 	t.Helper()

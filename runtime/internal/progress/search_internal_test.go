@@ -48,9 +48,9 @@ func (w *world) wrong(still, stopped bool) string {
 		t.state == Draining && h.role != background:
 		return "the holder sleeps"
 	case (t.state == Asleep || t.state == Idle) && !w.armed && !w.routines[w.index(h)].rung:
-		return "the holder sleeps, nothing is armed, and nobody rang"
+		return "the holder sleeps, nothing is armed, and no ring was sent"
 	case w.armed && t.state != Asleep && t.state != Idle && w.lock < 0:
-		return "the transports are armed, and nobody sleeps"
+		return "the transports are armed, and no goroutine sleeps"
 	}
 	if !still {
 		return ""
@@ -62,20 +62,20 @@ func (w *world) wrong(still, stopped bool) string {
 		}
 		waiting = true
 		if w.over(i) && (t.state != Working || w.routines[i].kind != word || stopped) {
-			return fmt.Sprintf("goroutine %d waits for what is there", i)
+			return fmt.Sprintf("goroutine %d waits for something that has arrived", i)
 		}
 	}
 	switch {
 	case w.closed && (waiting || w.routines[modelBack].at != atEnd && w.routines[modelBack].at != atStart && w.routines[modelBack].kind != absent):
-		return "somebody waits after the close"
+		return "a goroutine waits after the close"
 	case waiting && t.state != Asleep && t.state != Working:
-		return "goroutines wait, and nobody polls or sleeps for them"
+		return "goroutines wait, and none polls or sleeps for them"
 	case waiting && t.state == Working && stopped && w.routines[modelBack].kind != absent:
 		return "goroutines wait for work that takes long"
 	case w.queued > 0 && !w.failed && (waiting && t.state != Working || stopped && w.routines[modelBack].kind != absent && w.routines[modelBack].at != atStart):
-		return "nobody takes an arrival"
+		return "no goroutine takes an arrival"
 	case w.backlog && !w.failed && stopped && waiting && t.state != Working:
-		return "nobody drives a frame"
+		return "no goroutine drives a frame"
 	}
 	return ""
 }
@@ -205,7 +205,7 @@ func search(c bounds) found {
 		}
 	}
 	if at := cornered(len(nodes), edges, ends); c.closes && at >= 0 {
-		return found{len(nodes), "a close does not end everybody", trace(c, nodes, at)}
+		return found{len(nodes), "a close does not end all waits", trace(c, nodes, at)}
 	}
 	return found{states: len(nodes)}
 }

@@ -19,8 +19,8 @@ func (w *world) enabled(i int) bool {
 	return true
 }
 
-// program reports whether the step is of the program, not of the engine: nobody may rely
-// on it.
+// program reports whether the step is of the program, not of the engine: it may never be
+// taken.
 func (w *world) program(i int) bool { return w.routines[i].at == atStart && i != modelBack }
 
 // step makes goroutine i go on; pace is what its Pace says after a Poll. What nothing

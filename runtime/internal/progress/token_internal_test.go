@@ -33,9 +33,9 @@ var longSearches = []bounds{
 	{name: "all", waiters: [3]kind{message, word, message}, server: true, background: true, arrivals: [2]int8{modelServer, 0}, cancel: true, abort: true, closes: true},
 }
 
-// Whatever the order of events: nobody sleeps while something is there for it, one
-// goroutine at most has the token, no ring is lost, and a close ends everybody. What
-// happens is what the table of the package comment says, no more and no less.
+// In every order of events, no goroutine sleeps while something is there for it, at most
+// one has the token, no ring is lost, and a close ends all waits. The transitions that
+// occur are exactly those in the table of the package comment.
 func TestEveryOrderOfEvents(t *testing.T) {
 	all, met := searches, make(transitions)
 	if os.Getenv("GORUN_SOAK") == "1" {
@@ -119,16 +119,16 @@ func TestSearchFindsFlawsOfTheDriver(t *testing.T) {
 		flaw  flaw
 		fault string
 	}{
-		{"the Sleeper is prepared after the transports are armed", prepareLate, "nobody rang"},
-		{"nobody looks for words", askNobody, "waits for what is there"},
-		{"only the parked are told that their word has changed", askParkedOnly, "waits for what is there"},
-		{"the token is lent without a look for words", lendBlindly, "waits for what is there"},
-		{"whose wait is over is not roused", fireQuietly, "waits for what is there"},
-		{"the end of the engine is told only to those that wait for long", tellListedOnly, "somebody waits after the close"},
-		{"the background rests for ever", resumeNobody, "somebody waits after the close"},
-		{"the transports stay armed", keepArmed, "nobody sleeps"},
-		{"a peer rings before it changes the word", ringBeforeWord, "waits for what is there"},
-		{"nobody looks whether the wait is over before it sleeps", sleepOver, "waits for what is there"},
+		{"the Sleeper is prepared after the transports are armed", prepareLate, "no ring was sent"},
+		{"no goroutine looks at the words", askNone, "waits for something that has arrived"},
+		{"only the parked are told that their word has changed", askParkedOnly, "waits for something that has arrived"},
+		{"the token is lent without a look for words", lendBlindly, "waits for something that has arrived"},
+		{"whose wait is over is not roused", fireQuietly, "waits for something that has arrived"},
+		{"the end of the engine is told only to those that wait for long", tellListedOnly, "a goroutine waits after the close"},
+		{"the background rests for ever", resumeNone, "a goroutine waits after the close"},
+		{"the transports stay armed", keepArmed, "no goroutine sleeps"},
+		{"a peer rings before it changes the word", ringBeforeWord, "waits for something that has arrived"},
+		{"no goroutine looks whether its wait is over before it sleeps", sleepOver, "waits for something that has arrived"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f found

@@ -16,9 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write what the transcripts of testdata lead to into them")
 
-// The transcripts of testdata are orders of events that were defects once, or are the
-// reason of a rule. A file says in comments what, then who takes part, then the moves,
-// each with the state that it leads to. The path that a failed search prints is one.
+// The transcripts of testdata are orders of events that once led to a defect, or that
+// explain a rule. A file describes itself in comments, then lists the goroutines and the
+// moves, each with the state that it leads to. The path that a failed search prints is such a
+// transcript.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	require.NoError(t, err)
@@ -71,7 +72,7 @@ func replay(t *testing.T, text string) string {
 	return out.String()
 }
 
-// parseBounds reads who takes part.
+// parseBounds reads the list of goroutines and events.
 func parseBounds(t *testing.T, line string) bounds {
 	t.Helper()
 	c := bounds{arrivals: [2]int8{none, none}, cancel: true, abort: true, closes: true, post: true, call: true}

@@ -107,8 +107,8 @@ func TestDescriptorsNotSpared(t *testing.T) {
 	require.Zero(t, s.provider.Counters().Scarce.Load())
 }
 
-// TestStrangersGiveTheirDescriptors: with few descriptors left, who connects gets that of
-// a connection without a request.
+// TestStrangersGiveTheirDescriptors: with few descriptors left, a new connection gets
+// that of a connection without a request.
 func TestStrangersGiveTheirDescriptors(t *testing.T) {
 	s := newSide(t, iwarp.Config{RequestTimeout: time.Hour}, 64)
 	l := s.listen()
@@ -150,7 +150,7 @@ func TestHalfOpenAreAShare(t *testing.T) {
 	first.ended()
 }
 
-// TestRejectedKeepNoDescriptor: whoever is rejected and goes on holds no descriptor,
+// TestRejectedKeepNoDescriptor: a peer that is rejected and stays holds no descriptor,
 // whatever it says.
 func TestRejectedKeepNoDescriptor(t *testing.T) {
 	s := newSide(t, iwarp.Config{CloseTimeout: time.Hour}, 64)
@@ -174,7 +174,7 @@ func TestRejectedKeepNoDescriptor(t *testing.T) {
 	require.Equal(t, uint64(3), s.provider.Counters().Rejected.Load())
 }
 
-// TestRefusedRequestsAreCounted: those of which the consumer never hears.
+// TestRefusedRequestsAreCounted: those that the consumer never gets.
 func TestRefusedRequestsAreCounted(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	l, err := s.adapter.Listen(verbs.ListenOptions{Queue: s.queue, Backlog: 1})

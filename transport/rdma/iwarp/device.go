@@ -19,14 +19,14 @@ const (
 	receivesMax    = 65536
 	segmentsMax    = 16
 	inlineMax      = 256
-	depthMax       = 128 // siw's; more is no use
+	depthMax       = 128 // the maximum of siw; more has no advantage
 	depthDefault   = 16
 	completionsMax = 1 << 20
-	// privateDataMax is the private data sent to any peer: what Linux takes beside the
-	// depths, MPA_MAX_PRIVDATA of linux/drivers/infiniband/sw/siw/iwarp.h. Its rdma_cm
-	// has 8 bits for the length; 253 bytes are a connection that ends without a reason
-	// there, and 300 in a reject stop a kernel with siw. What a peer sends is taken up to
-	// the 508 bytes that MPA leaves.
+	// privateDataMax is the maximum of private data sent: as much as Linux accepts beside
+	// the depths, MPA_MAX_PRIVDATA of linux/drivers/infiniband/sw/siw/iwarp.h. Its rdma_cm
+	// has 8 bits for the length; with 253 bytes the connection ends there without a reason,
+	// and 300 bytes in a reject stop a kernel with siw. Private data of a peer may have 508
+	// bytes, the maximum of MPA.
 	privateDataMax = 256 - mpa.EnhancedLength
 
 	// headroom is the length of what precedes the payload of an untagged segment.
@@ -61,7 +61,7 @@ type device struct {
 	hot    [hotMax]*queuePair
 	rounds uint
 
-	// staging takes what a read brings beyond its target; it is empty between reads.
+	// staging takes the bytes of a read after those for its target; it is empty between reads.
 	staging []byte
 	vector  [segmentsMax + 1]unix.Iovec
 	// spare is memory of batches that have nothing to write.
@@ -72,7 +72,7 @@ type device struct {
 	// when it has to end, in Unix nanoseconds, or 0.
 	napping atomic.Bool
 	due     atomic.Int64
-	// slept is what Sleep waits for.
+	// slept are the descriptors that Sleep waits for.
 	slept [2]unix.PollFd
 }
 
@@ -136,7 +136,7 @@ func (d *device) Close() error {
 	if e := unix.Close(d.wakeup); err == nil {
 		err = e
 	}
-	d.provider.log.Flush(flushMost) // what it was about is over, and nothing waits for this adapter
+	d.provider.log.Flush(flushMost) // nothing waits for this adapter any more
 	if err != nil {
 		return fmt.Errorf("iwarp: close: %w", err)
 	}

@@ -1,6 +1,6 @@
 // Package iwarp is RDMA over TCP in pure Go: MPA, DDP and RDMAP (RFC 5044, 5041,
 // 5040, 6581) as a provider of package verbs (see package verbs/provider). It needs no privileges and no
-// adapter, runs on every network, and speaks with the kernel's siw driver and with
+// adapter, runs on every network, and interoperates with the kernel's siw driver and with
 // iWARP adapters.
 //
 //	verbs      endpoints, work queues, completions, states

@@ -2,7 +2,7 @@ package iwarp
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// domain is a protection domain. It is told from others by its address.
+// domain is a protection domain. Domains are compared by address.
 type domain struct{ device *device }
 
 var _ provider.ProtectionDomain = (*domain)(nil)

@@ -153,8 +153,8 @@ var queueBreaches = []breach{
 	{"14 a read request in two segments", one(untagged(ddp.Untagged{Control: 0x41, QN: 1, MSN: 1}, make([]byte, 28))), mpa.ErrLength},
 	{"14 a read request too long", one(untagged(ddp.Untagged{Last: true, Control: 0x41, QN: 1, MSN: 1}, make([]byte, 29))), ddp.ErrTooLong},
 	{"14 a read request out of order", one(readRequest(2, rdmap.ReadRequest{})), ddp.ErrSequence},
-	{"15 a response nobody asked for", one(response(1, 0, []byte("x"))), rdmap.ErrOpcode},
-	{"15 an empty response nobody asked for", one(response(1, 0, nil)), rdmap.ErrOpcode},
+	{"15 an unrequested response", one(response(1, 0, []byte("x"))), rdmap.ErrOpcode},
+	{"15 an empty unrequested response", one(response(1, 0, nil)), rdmap.ErrOpcode},
 	{"18 no receive", many(message(1, nil), message(2, nil), message(3, nil)), ddp.ErrNoBuffer},
 }
 

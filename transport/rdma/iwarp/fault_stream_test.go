@@ -207,7 +207,7 @@ func TestFaultReadResponses(t *testing.T) {
 	}
 }
 
-// TestFaultTerminates is item 17: what a peer's Terminate does, in whatever shape.
+// TestFaultTerminates is item 17: the effect of a peer's Terminate, well-formed or not.
 func TestFaultTerminates(t *testing.T) {
 	terminate := func(body ...byte) []byte {
 		return untagged(ddp.Untagged{Last: true, Control: 0x47, QN: 2, MSN: 1}, body)
@@ -274,7 +274,7 @@ func TestMemoryGoesDuringATransfer(t *testing.T) {
 		p.send(b[30_000:])
 		require.Equal(t, rdmap.CodeOf(ddp.ErrSTag), p.terminated().Code)
 		require.ErrorIs(t, s.event(ep).Err, ddp.ErrSTag)
-		require.Equal(t, kept, memory, "nobody has touched it since")
+		require.Equal(t, kept, memory, "it has not changed since")
 	})
 	t.Run("Read", func(t *testing.T) {
 		const size = 16 << 20 // more than a socket holds

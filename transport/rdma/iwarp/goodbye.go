@@ -10,7 +10,7 @@ const (
 	// goodbyesMax bounds the sockets of a device that are kept only to send their last
 	// bytes.
 	goodbyesMax = 64
-	// drainMax bounds what is read of a peer that was told to stop: more than the
+	// drainMax bounds what is read of a peer that was asked to stop: more than the
 	// buffers of both ends hold by default, which is what it may have sent before it is
 	// notified.
 	drainMax = 16 << 20

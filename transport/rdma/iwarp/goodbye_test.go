@@ -47,8 +47,8 @@ func TestGoodbyeReadsSoMuch(t *testing.T) {
 	<-ended
 }
 
-// TestGoodbyesAreFew: of many peers that were told to stop, and neither do nor go away,
-// the first give way. They were told all the same.
+// TestGoodbyesAreFew: of many peers that were told to stop, and neither do nor close,
+// the first are closed. They were told all the same.
 func TestGoodbyesAreFew(t *testing.T) {
 	const most, more = 64, 3
 	s, sockets := patient(t)

@@ -56,7 +56,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	d.later(p)
 }
 
-// open tells the consumer of the passive side that the connection stands.
+// open tells the consumer of the passive side that the connection is established.
 func (p *queuePair) open() {
 	p.state = pairOpen
 	p.device.timers.stop(&p.timer)
@@ -83,10 +83,10 @@ func (h *handshake) Reject(privateData []byte) {
 // Refuse implements provider.Handshake: TCP's reset in place of a reply.
 func (h *handshake) Refuse() { reset(h.fd) }
 
-// dismiss ends a connection without an owner in order, with a last frame. The system
-// handles the rest, for as long as patience: a peer that keeps its end open and continues
-// to send occupies no descriptor. An initiator that keeps to the rules has sent nothing
-// behind its request, so that the frame arrives.
+// dismiss ends a connection without an owner in order, with a last frame. The kernel
+// handles the rest, until patience is over, so that a peer that keeps its end open and
+// continues to send occupies no descriptor. The frame arrives at an initiator that follows
+// the protocol, because that has sent nothing after its request.
 func dismiss(fd int, last []byte, patience time.Duration) {
 	n, errno := send(fd, &last[0], len(last))
 	if errno != 0 || n < len(last) { // an empty send buffer takes a frame at once
@@ -94,6 +94,6 @@ func dismiss(fd int, last []byte, patience time.Duration) {
 		return
 	}
 	seconds := max(int(patience/time.Second), 1)
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_LINGER2, seconds) // else as long as the system likes
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_LINGER2, seconds) // else the kernel's default applies
 	_ = unix.Close(fd)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // peer is a scripted MPA peer over a plain TCP connection: it sends what it is told
-// to, right or wrong. Whenever it has to wait it polls the side it speaks with.
+// to, right or wrong. Whenever it has to wait it polls the side that it is connected to.
 type peer struct {
 	t    *testing.T
 	s    *side
@@ -72,7 +72,7 @@ func pick(t *testing.T, s *side, l *net.TCPListener) *peer {
 	return p
 }
 
-// pump polls the side until done says so.
+// pump polls the side until done returns true.
 func (p *peer) pump(done func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); !done(); {

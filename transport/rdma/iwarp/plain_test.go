@@ -17,7 +17,7 @@ func TestPlainSend(t *testing.T) {
 		func(s *side, i, n int) []verbs.Segment { return []verbs.Segment{s.region.Segment(1, n+i%2)} })
 }
 
-// TestPlainSendBeyondItsReceive has a receive that is too short, and none at all.
+// TestPlainSendBeyondItsReceive: the receive is too short, or there is none.
 func TestPlainSendBeyondItsReceive(t *testing.T) {
 	for room, fault := range map[int]error{4: ddp.ErrTooLong, -1: ddp.ErrNoBuffer} {
 		s, _, p, ep := meet(t)

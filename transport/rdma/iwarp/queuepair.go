@@ -94,7 +94,8 @@ func served(ird int) int {
 	return 1 << bits.Len(uint(ird-1))
 }
 
-// established reports whether the consumer was told that the connection stands.
+// established reports whether the consumer was notified that the connection is
+// established.
 func (p *queuePair) established() bool { return p.state == pairOpen || p.state == pairClosing }
 
 // adopt takes a socket.
@@ -137,7 +138,7 @@ func (p *queuePair) run() int {
 	}
 }
 
-// runOpen reads and writes what can be, because something is known to be there.
+// runOpen reads and writes as much as it can; something is known to be there.
 func (p *queuePair) runOpen() int {
 	n := 0
 	if p.readable {

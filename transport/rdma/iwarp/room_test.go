@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// roomSlot is the longest message of TestRoom, roomGuard what lies around each.
+	// roomSlot is the longest message of TestRoom, roomGuard the guard bytes around each.
 	roomSlot  = 20_000
 	roomGuard = 64
 )
@@ -79,7 +79,7 @@ func TestRoom(t *testing.T) {
 					}
 					list = append(list, w)
 				}
-				if r.IntN(3) == 0 { // its request comes before what is posted next
+				if r.IntN(3) == 0 { // its request precedes the next posts
 					from := b.region.Remote(b.at(receives+1), 100)
 					require.NoError(t, x.Post(&verbs.WorkRequest{
 						ID: 99, Op: verbs.OpRead, Flags: verbs.FlagMore, RemoteAddress: from.Address, RKey: from.RKey,

@@ -6,27 +6,17 @@ import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 // last, because its memory is the most likely to be in a cache.
 type sharedReceives struct {
 	posted []*provider.Receive
-	// limit is the number below which reached is called, or 0.
-	limit   int
-	reached func()
 }
 
 var _ provider.SharedReceiveQueue = (*sharedReceives)(nil)
 
 // NewSharedReceiveQueue implements provider.Device.
 func (d *device) NewSharedReceiveQueue(c provider.SharedReceiveConfig) (provider.SharedReceiveQueue, error) {
-	return &sharedReceives{posted: make([]*provider.Receive, 0, c.MaxReceives), reached: c.LimitReached}, nil
+	return &sharedReceives{posted: make([]*provider.Receive, 0, c.MaxReceives)}, nil
 }
 
 // Post implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted, r) }
-
-// SetLimit implements provider.SharedReceiveQueue.
-func (s *sharedReceives) SetLimit(n int) error {
-	s.limit = n
-	s.watch()
-	return nil
-}
 
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() { s.posted = nil }
@@ -42,15 +32,6 @@ func (s *sharedReceives) peek() *provider.Receive {
 // drop takes a receive, of which there is one.
 func (s *sharedReceives) drop() {
 	s.posted = s.posted[:len(s.posted)-1]
-	s.watch()
-}
-
-// watch says that the limit is passed.
-func (s *sharedReceives) watch() {
-	if len(s.posted) < s.limit {
-		s.limit = 0
-		s.reached()
-	}
 }
 
 // peekReceive returns the receive that the next message takes, or nil.

@@ -111,7 +111,7 @@ func besieged() error {
 	for {
 		from := orders
 		if most == filesLast && provider.Counters().Scarce.Load() == 0 {
-			from = nil // not before somebody has come
+			from = nil // not before a connection was made
 		}
 		select {
 		case order, ok := <-from:
@@ -146,7 +146,7 @@ func besieged() error {
 	}
 }
 
-// respond accepts who knows the password, and sends back what comes.
+// respond accepts a request with the password, and sends back what arrives.
 func respond(a *verbs.Adapter, d *verbs.ProtectionDomain, q *verbs.CompletionQueue, c *verbs.Completion) error {
 	switch {
 	case c.Stream == verbs.StreamConnectionRequest:
@@ -289,7 +289,7 @@ func TestStrangersLeaveTheProgramItsFiles(t *testing.T) {
 		f.besiege(each, &gone)
 		f.visit(s)
 	}
-	// The last descriptors are the program's, and those who wait are let go for it.
+	// The last descriptors are the program's: waiting connections are closed for it.
 	f.order("all")
 	f.besiege(each, &gone)
 	f.order("some")

@@ -120,7 +120,7 @@ func (x *exchange) client(t *testing.T, at netip.AddrPort) {
 	require.Equal(t, verbs.EventDisconnected, e.Type, "%v", e.Err)
 }
 
-// serve takes the server's side. It says where it listens.
+// serve takes the server's side and calls ready with the address at which it listens.
 func (x *exchange) serve(t *testing.T, at netip.AddrPort, ready func(netip.AddrPort)) {
 	t.Helper()
 	p := x.prepare(t, at)

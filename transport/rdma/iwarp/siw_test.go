@@ -17,12 +17,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// The tests of this file speak with the kernel's siw driver through rping of
+// The tests of this file connect to the kernel's siw driver through rping of
 // rdmacm-utils, in a guest machine: from within it, where this program runs again, and
 // from here through QEMU's network.
 //
-// rping's client announces a source; the server reads it, says so, is told of a
-// sink, and writes the same bytes there. Announcements are messages of 16 bytes:
+// rping's client announces a source; the server reads it and answers, the client announces a
+// sink, and the server writes the same bytes there. Announcements are messages of 16 bytes:
 // address, key and length, big-endian.
 const (
 	rpingLength = 64
@@ -83,7 +83,7 @@ func TestSiw(t *testing.T) {
 	})
 	t.Run("server, from outside", func(t *testing.T) {
 		// More than once, as siw loses the wake-up of the first message now and then. Not with
-		// revision 1, where rping is told of no Reads and hangs up.
+		// revision 1, where no read depth is exchanged and rping hangs up.
 		g.background(t, "timeout -s KILL 100 rping -s -P -a 10.0.2.15 -p 7174 >/tmp/rping 2>&1; true")
 		g.listening(t, 7174)
 		for i, c := range []iwarp.Config{{}, {NoCRC: true}, {ReadRTR: true}, {}, {}, {}, {}, {}} {
@@ -195,7 +195,8 @@ func (r *rping) announce(off, n int) {
 	r.post(verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{r.region.Segment(32, 16)}})
 }
 
-// succeeded checks a completion; the end of the connection says why it is another one.
+// succeeded checks that a completion is a success. If it is not, the failure shows why the
+// connection ended.
 func (p *siwPeer) succeeded(c *verbs.Completion) {
 	p.tb.Helper()
 	if c.Status != verbs.StatusSuccess {
@@ -254,7 +255,7 @@ func TestSiwClient(t *testing.T) {
 	pingClient(t, siwAddress(t, siwClient), func(netip.AddrPort) {})
 }
 
-// pingClient is rping's server. It says where it listens.
+// pingClient is rping's server and calls ready with the address at which it listens.
 func pingClient(t *testing.T, at netip.AddrPort, ready func(netip.AddrPort)) {
 	t.Helper()
 	r := newRping(t, at, iwarp.Config{})

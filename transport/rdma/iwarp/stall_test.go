@@ -47,9 +47,9 @@ func TestStallOfAHotConnection(t *testing.T) {
 	}
 }
 
-// TestTerminateOfAStalledConnection has a peer break a rule while it reads nothing:
-// what is half written is finished before the Terminate comes, which arrives although
-// the peer goes on sending.
+// TestTerminateOfAStalledConnection: a peer that reads nothing violates the protocol. The
+// unfinished segment is completed before the Terminate, which arrives although the peer
+// continues to send.
 func TestTerminateOfAStalledConnection(t *testing.T) {
 	spied := &spy{Provider: iwarp.New(iwarp.Config{CloseTimeout: time.Hour})}
 	adapter, err := verbs.Open(spied, loopback)
@@ -72,8 +72,7 @@ func TestTerminateOfAStalledConnection(t *testing.T) {
 	p.pump(func() bool { return iwarp.Open(spied.devices[0]) == 0 })
 }
 
-// TestReadsAreAnsweredUnderALoadOfSends holds that requests and Read Responses take
-// turns.
+// TestReadsAreAnsweredUnderALoadOfSends checks that requests and Read Responses alternate.
 func TestReadsAreAnsweredUnderALoadOfSends(t *testing.T) {
 	const parts = 30
 	s, m, p, ep := meet(t)
@@ -91,8 +90,8 @@ func TestReadsAreAnsweredUnderALoadOfSends(t *testing.T) {
 	require.Less(t, sends, parts)
 }
 
-// waitFor waits for a connection event of an endpoint in the kernel, never polling
-// but once for each wakeup.
+// waitFor waits for a connection event of an endpoint in the kernel. It polls once per
+// wake-up.
 func (s *side) waitFor(ep *verbs.Endpoint) *verbs.Event {
 	s.tb.Helper()
 	ctx, cancel := context.WithTimeout(s.tb.Context(), patience)
@@ -108,7 +107,7 @@ func (s *side) waitFor(ep *verbs.Endpoint) *verbs.Event {
 	}
 }
 
-// TestSleepersWakeForTimers waits for events that only a clock brings.
+// TestSleepersWakeForTimers waits for events that only a timer causes.
 func TestSleepersWakeForTimers(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	p := dial(t, s, s.listen().Address())
@@ -120,7 +119,7 @@ func TestSleepersWakeForTimers(t *testing.T) {
 	require.ErrorIs(t, s.waitFor(ep).Err, iwarp.ErrNoFirstMessage)
 }
 
-// TestSleepersWakeForOthersWork has one goroutine sleep while another leaves work.
+// TestSleepersWakeForOthersWork: a goroutine sleeps while another one posts work.
 func TestSleepersWakeForOthersWork(t *testing.T) {
 	a, b := newSide(t, iwarp.Config{}, 64), newSide(t, iwarp.Config{}, 64)
 	x, y := join(t, a, b)
@@ -129,7 +128,7 @@ func TestSleepersWakeForOthersWork(t *testing.T) {
 		defer close(fell)
 		_ = b.queue.Wait(t.Context(), 1)
 	}()
-	// Whenever the other falls asleep, before or after: the end has to reach it.
+	// The other one must get the end, whether it falls asleep before or after this.
 	require.NoError(t, x.Disconnect(verbs.CloseGraceful))
 	require.Equal(t, verbs.EventDisconnected, a.waitFor(x).Type)
 	<-fell

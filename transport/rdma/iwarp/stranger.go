@@ -12,7 +12,8 @@ import (
 // after twice as long.
 const nudgesMax = 3
 
-// silent acts on the silence of a peer of another kind since its connection stands.
+// silent acts if a peer of another implementation has sent nothing since its connection was
+// established.
 //
 // The kernel's siw loses a wake-up when a segment comes between its reply and the end of
 // siw_accept (siw_cm.c), which installs the callback after it: the data lie in the socket
@@ -20,10 +21,10 @@ const nudgesMax = 3
 // (RFC 5041 section 5.2), and the consumer there does not see it.
 //
 // A siw that connects offers no RTR, and siw that accepts sends without waiting for an
-// FPDU; consumers that know nothing else, as both are, would wait for each other for
-// ever. RFC 5044 section 7.1.2 wants the passive side to wait so that the other one has
-// had time to leave its set-up: a peer that said in revision 2 that it has no RTR is given
-// the Pause for that.
+// FPDU; consumers that follow these rules would wait for each other for
+// ever. RFC 5044 section 7.1.2 makes the passive side wait so that the other one has
+// time to complete its set-up: a peer of revision 2 that offered no RTR gets the Pause
+// for that.
 func (p *queuePair) silent() {
 	switch {
 	case p.rx.first:
@@ -51,8 +52,8 @@ func (p *queuePair) await() {
 	}
 }
 
-// stranger counts a connection that is dropped because it is none of a peer, and
-// writes about the first of a provider: a port scan must not fill a log.
+// stranger counts a dropped connection that was not made by a peer. Only the first one of a
+// provider is logged: a port scan must not fill a log.
 func (d *device) stranger(counter *atomic.Uint64, from netip.AddrPort, why string) {
 	counter.Add(1)
 	d.provider.strange.Do(func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// TestPassiveIsSilentUntilTheFirstMessage is what RFC 5044 section 7.1.2 rule 4 asks
-// of us, with a peer of revision 1, which sends no RTR.
+// TestPassiveIsSilentUntilTheFirstMessage is RFC 5044 section 7.1.2 rule 4,
+// for a peer of revision 1, which sends no RTR.
 func TestPassiveIsSilentUntilTheFirstMessage(t *testing.T) {
 	s := newSide(t, iwarp.Config{}, 64)
 	p := dial(t, s, s.listen().Address())
@@ -107,8 +107,8 @@ func introduce(t *testing.T, s *side, flags verbs.ConnectFlags, kin bool) (*verb
 	return ep, p, asked
 }
 
-// TestReservedBitsAreZero: only a peer that the consumer knows to be of this provider is
-// asked for what only this provider knows.
+// TestReservedBitsAreZero: extensions of this provider are requested only from a peer that
+// the consumer knows to be of this provider.
 func TestReservedBitsAreZero(t *testing.T) {
 	for flags, want := range map[verbs.ConnectFlags]bool{verbs.ConnectDefault: false, verbs.ConnectSameProvider: true} {
 		_, _, asked := introduce(t, newSide(t, hasty(), 64), flags, false)
@@ -118,8 +118,8 @@ func TestReservedBitsAreZero(t *testing.T) {
 	}
 }
 
-// TestSilentPeersAreNudged: a peer of another kind that says nothing after a connect is
-// sent an empty Write three times, nobody else is. The connection is used at once.
+// TestSilentPeersAreNudged: a peer of another implementation that sends nothing after a
+// connect gets three empty Writes, no other peer does. The connection can be used at once.
 func TestSilentPeersAreNudged(t *testing.T) {
 	nudge := write(1, 0, nil)
 	quick := iwarp.Config{Pause: time.Millisecond}
@@ -164,9 +164,9 @@ func TestSilentPeersAreNudged(t *testing.T) {
 	}
 }
 
-// TestPassiveSideSpeaksFirst: a peer that connects without an RTR and is silent is sent
-// what is posted after the pause if it knows revision 2, and else the log says what is
-// waited for.
+// TestPassiveSideSpeaksFirst: a peer of revision 2 that connects without an RTR and sends
+// nothing gets the posted messages after the pause. With revision 1 they wait, and the log
+// says for what.
 func TestPassiveSideSpeaksFirst(t *testing.T) {
 	for _, revision := range []uint8{1, 2} {
 		lines := make(chan string, 9)
@@ -214,7 +214,7 @@ func TestPauseBeginsWithTheConnection(t *testing.T) {
 	time.Sleep(pause) // it is over then
 	s.poll()
 	require.NoError(t, ep.Post(&verbs.WorkRequest{ID: 1, Op: verbs.OpSend}))
-	// Nobody polls any more.
+	// No goroutine polls any more.
 	require.NoError(t, p.conn.SetReadDeadline(time.Now().Add(patience)))
 	var first [1]byte
 	_, err = io.ReadFull(p.conn, first[:])
@@ -231,8 +231,8 @@ func TestReadRTRCanBeChosen(t *testing.T) {
 	}
 }
 
-// TestPrivateDataFitsLinux: what is sent is what Linux takes, and what comes is taken up
-// to what MPA has.
+// TestPrivateDataFitsLinux: private data are sent up to the maximum of Linux, and accepted
+// up to the maximum of MPA.
 func TestPrivateDataFitsLinux(t *testing.T) {
 	s := newSide(t, hasty(), 64)
 	a := s.adapter.Attributes()

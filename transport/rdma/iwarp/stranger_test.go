@@ -11,7 +11,7 @@ import (
 )
 
 // TestStrangersAreLoggedOnce: each kind of stranger is dropped and counted, and people
-// hear of the first one of whichever kind.
+// notice the first one, of whichever kind.
 func TestStrangersAreLoggedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -89,8 +89,8 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 	})
 }
 
-// TestNobodyReadsTheLog: a line that nobody takes holds up neither strangers nor peers.
-func TestNobodyReadsTheLog(t *testing.T) {
+// TestUnreadLog: a blocked log delays neither strangers nor peers.
+func TestUnreadLog(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	b := newSide(t, iwarp.Config{Log: func(string) { close(entered); <-leave }}, 64)
 	t.Cleanup(func() { close(leave) })

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
@@ -15,15 +14,14 @@ const (
 	depthMost = 254
 	// workMost bounds queues, whose memory the kernel allocates when they are made.
 	workMost = 1 << 14
-	// inlineSIW is what siw has room for, inlineRXE what is worth the copy.
-	inlineSIW = 80
-	inlineRXE = 256
-	// rnrTimer is that of code 0, which the connection manager gives a queue pair (cma.c).
-	rnrTimer = 655360 * time.Microsecond
+	// rnrTimer is how long a peer waits before it sends a message again that found no receive,
+	// rnrTimerCode the adapter's word for it (InfiniBand 1.4, table 45).
+	rnrTimer     = 640 * time.Microsecond
+	rnrTimerCode = 12
 )
 
-// attributesOf are the attributes of a device.
-func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortAttributes) provider.Attributes {
+// attributesOf are the attributes of a device whose requests may have so many bytes inline.
+func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortAttributes, inline int) provider.Attributes {
 	message := int(min(port.MaxMessage, messageMost))
 	depths := [2]int{min(l.MaxReadsIn, depthMost), min(l.MaxReadsOut, depthMost)}
 	a := provider.Attributes{
@@ -33,15 +31,14 @@ func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortA
 		MaxMessage: message, MaxRDMA: message,
 		MaxRequests: min(l.MaxWork, workMost), MaxReceives: min(l.MaxWork, workMost),
 		MaxSegments: l.MaxSegments, MaxReadSegments: min(max(l.MaxReadSegments, 1), l.MaxSegments),
-		MaxInline: inlineRXE, MaxReadsIn: depths[0], MaxReadsOut: depths[1],
+		MaxInline: inline, MaxReadsIn: depths[0], MaxReadsOut: depths[1],
 		MaxSharedReceives: min(l.MaxSharedWork, workMost), MaxCompletions: 1 << 20,
-		Transport: fmt.Sprintf("%v, device %s, %v", p.device.Driver, p.device.Name, p.prefixes[0].Addr()),
 	}
 	if l.MaxSharedQueues == 0 {
 		a.MaxSharedReceives = 0
 	}
 	if p.device.Transport == uverbs.TransportIWARP {
-		a.MaxInline, a.ActiveSpeaksFirst = inlineSIW, true
+		a.ActiveSpeaksFirst = true
 	} else {
 		a.ImmediateData, a.Atomics, a.PadsPrivateData, a.CarriesConnParam = true, l.Atomics, true, true
 		a.WaitsForReceive, a.MinRNRTimer = true, rnrTimer

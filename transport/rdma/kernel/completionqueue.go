@@ -3,7 +3,6 @@ package kernel
 import (
 	"fmt"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
@@ -12,7 +11,7 @@ const completionsLeast = 4096
 
 // completionQueue has room for all that its queue pairs can have posted.
 type completionQueue struct {
-	queue *uverbs.CompletionQueue
+	queue completions
 	used  int
 	// shared counts the queue pairs of each shared receive queue, all of whose receives may
 	// be completed here.
@@ -40,7 +39,7 @@ func (d *device) reserve(sends, receives int, s *sharedReceives) (*completionQue
 	if n > d.completionsMost {
 		return nil, fmt.Errorf("%w: %d completions, the device has queues of %d", provider.ErrInsufficientResources, n, d.completionsMost)
 	}
-	made, err := d.context.NewCompletionQueue(min(max(n, completionsLeast), d.completionsMost), d.channel, 0)
+	made, err := d.context.newCompletions(min(max(n, completionsLeast), d.completionsMost), d.channel)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,10 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -15,9 +18,11 @@ import (
 // device is an open adapter. It is used under the lock of its adapter, but for Sleep and
 // Wake, and for registrations.
 type device struct {
+	// name is the kernel's.
+	name        string
 	adapter     provider.Adapter
-	context     *uverbs.Context
-	channel     *uverbs.Channel
+	context     adapter
+	channel     channel
 	connections *connection.Device
 	attributes  provider.Attributes
 	// completionsMost bounds one completion queue.
@@ -47,12 +52,18 @@ type device struct {
 	receives [postMost]uverbs.ReceiveRequest
 	polled   [pollMost]uverbs.Completion
 
-	// lingering counts queue pairs that the kernel cannot end yet.
+	// lingering counts queue pairs that the kernel cannot end yet, left is what could not be
+	// ended because of one, in the order in which it can be, ends waits for them.
 	lingering atomic.Int32
+	left      []io.Closer
+	ends      sync.WaitGroup
 
 	wakeup int // eventfd
 	// due is when Sleep has to end, in Unix nanoseconds, or 0.
 	due atomic.Int64
+	// sources are what Sleep waits for, deadline until when.
+	sources  [4]unix.PollFd
+	deadline unix.Timespec
 }
 
 var _ provider.Device = (*device)(nil)
@@ -67,9 +78,9 @@ const (
 	eventRounds = 1024
 )
 
-func open(name string, p place, a provider.Adapter) (*device, error) {
+func open(name string, p place, a provider.Adapter, byLibrary bool) (*device, error) {
 	d := &device{adapter: a, pairs: map[uint32]*queuePair{}, wakeup: -1}
-	err := d.start(name, p)
+	err := d.start(name, p, byLibrary)
 	if err != nil {
 		_ = d.Close() // the first error counts
 		return nil, err
@@ -77,11 +88,12 @@ func open(name string, p place, a provider.Adapter) (*device, error) {
 	return d, nil
 }
 
-func (d *device) start(name string, p place) error {
-	var err error
-	if d.context, err = uverbs.Open(&p.device); err != nil {
+func (d *device) start(name string, p place, byLibrary bool) error {
+	context, way, err := openAdapter(&p.device, byLibrary)
+	if err != nil {
 		return err
 	}
+	d.context, d.name = context, p.device.Name
 	limits, err := d.context.Attributes()
 	if err != nil {
 		return err
@@ -90,25 +102,43 @@ func (d *device) start(name string, p place) error {
 	if err != nil {
 		return err
 	}
-	if d.channel, err = d.context.NewChannel(); err != nil {
+	inline, err := d.context.inline()
+	if err != nil {
+		return err
+	}
+	if d.channel, err = d.context.newChannel(); err != nil {
 		return err
 	}
 	if d.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("kernel: eventfd: %w", err)
 	}
-	channel, err := rdmacm.Open()
+	manager, err := rdmacm.Open()
 	if err != nil {
 		return err
 	}
 	d.connections = connection.New(connection.Config{
-		Channel: channel, GUID: p.device.GUID, IWARP: p.device.Transport == uverbs.TransportIWARP, Addresses: p.prefixes,
-		Interface: p.device.Interface, Wake: d.wake, Happened: d.adapter.Happened,
+		Channel: manager, GUID: p.device.GUID, IWARP: p.device.Transport == uverbs.TransportIWARP, Addresses: p.prefixes,
+		Interface: p.device.Interface, Wake: d.wake, Happened: d.happened,
 	})
 	d.completionsMost = limits.MaxCompletions
-	d.attributes = attributesOf(name, p, &limits, &port)
+	d.attributes = attributesOf(name, p, &limits, &port, inline)
+	d.attributes.Transport = fmt.Sprintf("%v %s, device %s, %v", p.device.Driver, way, p.device.Name, p.prefixes[0].Addr())
+	d.attributes.PinsMemory, d.attributes.MaxPinned = true, pinnedMost()
 	d.attributes.MaxRequestData, d.attributes.MaxAcceptData, d.attributes.MaxRejectData = d.connections.Limits()
+	for i, fd := range []int{d.wakeup, d.channel.FD(), d.connections.Descriptor(), d.context.EventFD()} {
+		d.sources[i] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+	}
 	d.segments = make([]uverbs.Segment, postMost*d.attributes.MaxSegments)
 	return nil
+}
+
+// happened passes an event on. The reason of a removal names the device: a process may have
+// several.
+func (d *device) happened(e provider.Event) {
+	if e.Kind == provider.EventRemoved {
+		e.Err = fmt.Errorf("device %s: %w", d.name, e.Err)
+	}
+	d.adapter.Happened(e)
 }
 
 // Attributes implements provider.Device.
@@ -119,20 +149,35 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 	return d.connections.Listen(c)
 }
 
-// Close implements provider.Device. What a lingering queue pair needs goes with the process.
+// Close implements provider.Device. What a lingering queue pair needs ends after it, in the
+// background.
 func (d *device) Close() error {
-	if d.lingering.Load() > 0 {
-		return d.connections.Close()
+	var first error
+	if d.connections != nil {
+		first = d.connections.Close()
 	}
+	if d.lingering.Load() == 0 {
+		return errors.Join(first, d.end())
+	}
+	go func() {
+		d.ends.Wait()
+		_ = d.end() // nobody is left to tell
+	}()
+	return first
+}
+
+// end ends what is left when no queue pair is.
+func (d *device) end() error {
 	var first error
 	keep := func(err error) {
 		if err != nil && first == nil {
 			first = err
 		}
 	}
-	if d.connections != nil {
-		keep(d.connections.Close())
+	for _, o := range d.left {
+		keep(o.Close())
 	}
+	d.left = nil
 	for _, q := range d.queues {
 		keep(q.queue.Close())
 	}

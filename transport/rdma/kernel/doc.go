@@ -1,6 +1,7 @@
-// Package kernel is the provider of RDMA adapters that the kernel drives, without a library
-// and without C: connections by rdma_cm, memory and work by uverbs. Its devices are those
-// whose queues package uverbs knows, siw (iWARP) and rxe (RoCE v2).
+// Package kernel is the provider of RDMA adapters that the kernel drives: connections by
+// rdma_cm, memory and work by uverbs. siw (iWARP) and rxe (RoCE v2) are driven in Go, by
+// package uverbs, without a library and without C; all others by libibverbs, which package
+// ibverbs opens at run time in programs that were built with cgo.
 //
 //	Sends.Next -> SendRequest -> ring in mapped memory -> doorbell
 //	ring of completions -> wr_id -> queue pair, number -> Sends.Done, Receives.Done

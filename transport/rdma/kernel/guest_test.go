@@ -15,8 +15,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
-// inGuest names the device where the tests of a real one run.
-const inGuest = "GORUN_TEST_KERNEL"
+// inGuest names the device where the tests of a real one run, byLibrary says that the library
+// drives it.
+const (
+	inGuest   = "GORUN_TEST_KERNEL"
+	byLibrary = "GORUN_TEST_KERNEL_LIBRARY"
+)
 
 // exceptions are the statements that do not hold over a device, with what it does instead.
 var exceptions = map[string]map[string]string{
@@ -27,23 +31,34 @@ var exceptions = map[string]map[string]string{
 // TestKernel runs the specification of package verbs over each device, in a guest machine
 // of its own: faults of siw can end one.
 func TestKernel(t *testing.T) {
-	for device, list := range exceptions {
-		t.Run(device, func(t *testing.T) {
-			share := t.TempDir()
-			g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute})
-			rdmavm.TestProgram(t, share)
-			skip := ""
-			if rows := names(list); len(rows) > 0 {
-				skip = " -test.skip '^TestDeviceVerbs$/^(" + strings.Join(rows, "|") + ")_'"
-			}
-			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDevice" + skip + " -test.v -test.timeout 300s")
-			require.NoError(t, err)
-			require.Zero(t, status, out)
-			require.Contains(t, out, "--- PASS: TestDeviceVerbs")
-			for row, reason := range list {
-				t.Logf("not run: %s: %s", row, reason)
-			}
-		})
+	for device := range exceptions {
+		t.Run(device, func(t *testing.T) { testSpecification(t, device, rdmavm.TestProgram, "") })
+	}
+}
+
+// TestKernelByLibrary does it with libibverbs and its providers, as for all other adapters.
+func TestKernelByLibrary(t *testing.T) {
+	for device := range exceptions {
+		t.Run(device, func(t *testing.T) { testSpecification(t, device, rdmavm.LinkedTestProgram, byLibrary+"=1 ") })
+	}
+}
+
+// testSpecification runs this package's tests of a device in a guest.
+func testSpecification(t *testing.T, device string, build func(tb testing.TB, dir string), settings string) {
+	t.Helper()
+	share := t.TempDir()
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute})
+	build(t, share)
+	list, skip := exceptions[device], ""
+	if rows := names(list); len(rows) > 0 {
+		skip = " -test.skip '^TestDeviceVerbs$/^(" + strings.Join(rows, "|") + ")_'"
+	}
+	out, status, err := g.Run(settings + inGuest + "=" + device + " ./tests -test.run ^TestDevice" + skip + " -test.v -test.timeout 300s")
+	require.NoError(t, err)
+	require.Zero(t, status, out)
+	require.Contains(t, out, "--- PASS: TestDeviceVerbs")
+	for row, reason := range list {
+		t.Logf("not run: %s: %s", row, reason)
 	}
 }
 
@@ -65,13 +80,18 @@ func deviceName(tb testing.TB) string {
 	return name
 }
 
+// newProvider is the provider under test.
+func newProvider() *kernel.Provider {
+	return kernel.New(kernel.Config{Library: os.Getenv(byLibrary) != ""})
+}
+
 // harness opens adapters on a device.
 type harness struct{ name string }
 
 // Open implements verbstest.Harness.
 func (h *harness) Open(tb testing.TB) *verbs.Adapter {
 	tb.Helper()
-	a, err := verbs.Open(kernel.New(), h.name)
+	a, err := verbs.Open(newProvider(), h.name)
 	require.NoError(tb, err)
 	return a
 }
@@ -94,17 +114,22 @@ func TestDeviceVerbs(t *testing.T) {
 // TestDeviceNames: a device is known by its name, its interface and its address.
 func TestDeviceNames(t *testing.T) {
 	device := deviceName(t)
-	all, err := kernel.New().Interfaces()
+	all, err := newProvider().Interfaces()
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"rxe_dummy0", "siw_dummy1"}, all)
 	_, on, _ := strings.Cut(device, "_")
 	for _, name := range []string{device, on, map[string]string{"dummy0": "10.9.0.1", "dummy1": "10.9.1.1"}[on]} {
-		a, err := verbs.Open(kernel.New(), name)
+		a, err := verbs.Open(newProvider(), name)
 		require.NoError(t, err)
 		require.Contains(t, a.Attributes().Transport, device)
+		if os.Getenv(byLibrary) != "" {
+			require.Regexp(t, `^(rxe|siw) by libibverbs\.so\.1\.[0-9.]+, device`, a.Attributes().Transport)
+		} else {
+			require.Regexp(t, "^(rxe|siw) in Go, device", a.Attributes().Transport)
+		}
 		require.NoError(t, a.Close())
 	}
-	_, err = verbs.Open(kernel.New(), "mlx5_0")
+	_, err = verbs.Open(newProvider(), "mlx5_0")
 	require.ErrorIs(t, err, verbs.ErrInvalidParameter)
 	require.ErrorContains(t, err, "mlx5_0")
 }

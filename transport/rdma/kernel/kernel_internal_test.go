@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
@@ -23,7 +24,7 @@ func placeOf(t uverbs.Transport) place {
 // TestAttributes: what the kernel says, within what the rest of the way carries.
 func TestAttributes(t *testing.T) {
 	l, port := limits()
-	a := attributesOf("x", placeOf(uverbs.TransportIWARP), l, port)
+	a := attributesOf("x", placeOf(uverbs.TransportIWARP), l, port, 70)
 	require.Equal(t, messageMost, a.MaxMessage)
 	require.Equal(t, workMost, a.MaxRequests)
 	require.Equal(t, 1, a.MaxReadSegments)
@@ -33,11 +34,12 @@ func TestAttributes(t *testing.T) {
 	require.True(t, a.ActiveSpeaksFirst)
 	require.False(t, a.Atomics, "iWARP has none here, whatever the device says")
 	require.False(t, a.ImmediateData)
-	require.Contains(t, a.Transport, "10.9.0.1")
+	require.Equal(t, 70, a.MaxInline)
+	require.Equal(t, 64, a.Endpoint.MaxInline)
 	require.LessOrEqual(t, a.Endpoint.MaxRequests, a.MaxRequests)
 
 	l.MaxSharedQueues, l.MaxReadSegments, l.MaxWork, l.MaxSegments, port.MaxMessage = 0, 0, 3, 2, 4096
-	a = attributesOf("x", placeOf(uverbs.TransportInfiniBand), l, port)
+	a = attributesOf("x", placeOf(uverbs.TransportInfiniBand), l, port, 0)
 	require.Zero(t, a.MaxSharedReceives)
 	require.Equal(t, 1, a.MaxReadSegments, "a device that says 0 has one")
 	require.Equal(t, 4096, a.MaxRDMA)
@@ -45,6 +47,7 @@ func TestAttributes(t *testing.T) {
 	require.Equal(t, 2, a.Endpoint.MaxRequestSegments)
 	require.True(t, a.Atomics && a.ImmediateData && a.WaitsForReceive && a.PadsPrivateData)
 	require.True(t, a.HidesFlags)
+	require.Zero(t, a.Endpoint.MaxInline)
 }
 
 // TestStatuses: nothing that failed counts as success.
@@ -70,31 +73,45 @@ func TestContains(t *testing.T) {
 
 // TestOpenNothing: a device that is not there is named with those that are.
 func TestOpenNothing(t *testing.T) {
-	_, err := New().Open("mlx5_0", nil)
+	_, err := New(Config{}).Open("mlx5_0", nil)
 	require.ErrorIs(t, err, provider.ErrInvalidParameter)
 	require.ErrorIs(t, err, uverbs.ErrNoDevice)
 	require.ErrorContains(t, err, "device mlx5_0")
 }
 
-// TestSharedReceives: a receive is taken once, and the limit is reported once.
+// TestSharedReceives: a receive is taken once.
 func TestSharedReceives(t *testing.T) {
-	reached := 0
-	s := &sharedReceives{posted: make([]*provider.Receive, 4), reached: func() { reached++ }}
+	s := &sharedReceives{posted: make([]*provider.Receive, 4)}
 	for i := range 3 {
 		s.posted[i] = &provider.Receive{Number: uint64(i)}
-		s.count++
 	}
-	require.NoError(t, s.SetLimit(2))
-	require.Zero(t, reached)
 	require.EqualValues(t, 1, s.take(1).Number)
 	require.Nil(t, s.take(1))
 	require.Nil(t, s.take(3), "not posted")
 	require.Nil(t, s.take(4), "no such one")
-	require.Zero(t, reached)
 	require.NotNil(t, s.take(0))
-	require.Equal(t, 1, reached)
 	require.NotNil(t, s.take(2))
-	require.Equal(t, 1, reached, "once")
-	require.NoError(t, s.SetLimit(1))
-	require.Equal(t, 2, reached, "at once")
+}
+
+// listener is an adapter that keeps the last event.
+type listener struct {
+	provider.Adapter
+	last provider.Event
+}
+
+func (l *listener) Happened(e provider.Event) { l.last = e }
+
+// TestRemovalNamesTheDevice: whether the kernel says so by an event of the device or of a
+// connection.
+func TestRemovalNamesTheDevice(t *testing.T) {
+	l := &listener{}
+	d := &device{adapter: l, name: "a0", failure: errFatal}
+	require.NoError(t, d.takeEvents())
+	require.Equal(t, provider.EventRemoved, l.last.Kind)
+	require.EqualError(t, l.last.Err, "device a0: "+errFatal.Error())
+	d.happened(provider.Event{Kind: provider.EventRemoved, Err: unix.ENODEV})
+	require.EqualError(t, l.last.Err, "device a0: no such device")
+	require.ErrorIs(t, l.last.Err, unix.ENODEV)
+	d.happened(provider.Event{Kind: provider.EventPortUp})
+	require.Equal(t, provider.Event{Kind: provider.EventPortUp}, l.last)
 }

@@ -3,7 +3,8 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	goruntime "runtime"
+	"io"
+	"math"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -15,51 +16,50 @@ import (
 // domain is a protection domain.
 type domain struct {
 	device *device
-	domain *uverbs.ProtectionDomain
+	domain protection
 	// mu guards regions: memory is registered without the adapter's lock.
 	mu      sync.Mutex
-	regions map[uint32]*region
-}
-
-// region is registered memory. It is pinned for Go's collector as it is for the kernel.
-type region struct {
-	*uverbs.Region
-	pin goruntime.Pinner
+	regions map[uint32]io.Closer
 }
 
 var _ provider.ProtectionDomain = (*domain)(nil)
 
 // NewProtectionDomain implements provider.Device.
 func (d *device) NewProtectionDomain() (provider.ProtectionDomain, error) {
-	pd, err := d.context.NewProtectionDomain()
+	pd, err := d.context.newDomain()
 	if err != nil {
 		return nil, err
 	}
-	return &domain{device: d, domain: pd, regions: map[uint32]*region{}}, nil
+	return &domain{device: d, domain: pd, regions: map[uint32]io.Closer{}}, nil
+}
+
+// rights translate those of package provider.
+var rights = [...]struct {
+	of provider.Access
+	is uverbs.Access
+}{
+	{provider.AccessLocalWrite, uverbs.AccessLocalWrite},
+	{provider.AccessRemoteRead, uverbs.AccessRemoteRead},
+	{provider.AccessRemoteWrite, uverbs.AccessRemoteWrite},
+	{provider.AccessRemoteAtomic, uverbs.AccessRemoteAtomic},
 }
 
 // Register implements provider.ProtectionDomain.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
-	rights := uverbs.AccessRelaxedOrdering
-	for from, to := range map[provider.Access]uverbs.Access{
-		provider.AccessLocalWrite: uverbs.AccessLocalWrite, provider.AccessRemoteRead: uverbs.AccessRemoteRead,
-		provider.AccessRemoteWrite: uverbs.AccessRemoteWrite, provider.AccessRemoteAtomic: uverbs.AccessRemoteAtomic,
-	} {
-		if access&from != 0 {
-			rights |= to
+	asked := uverbs.AccessRelaxedOrdering
+	for _, r := range rights {
+		if access&r.of != 0 {
+			asked |= r.is
 		}
 	}
-	r := &region{}
-	r.pin.Pin(&data[0])
-	var err error
-	if r.Region, err = d.domain.Register(data, rights); err != nil {
-		r.pin.Unpin()
-		return provider.Registered{}, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+	keys, region, err := d.domain.register(data, asked)
+	if err != nil {
+		return keys, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}
 	d.mu.Lock()
-	d.regions[r.LKey] = r
+	d.regions[keys.LKey] = region
 	d.mu.Unlock()
-	return provider.Registered{LKey: r.LKey, RKey: r.RKey, Address: r.Address}, nil
+	return keys, nil
 }
 
 // Deregister implements provider.ProtectionDomain.
@@ -71,19 +71,31 @@ func (d *domain) Deregister(keys provider.Registered) error {
 	if r == nil {
 		return provider.ErrInvalidHandle
 	}
-	if err := r.Close(); err != nil {
-		return err // the memory stays pinned: the device may use it
-	}
-	r.pin.Unpin()
-	return nil
+	return r.Close() // after an error the memory stays pinned: the device may use it
 }
 
-// Close implements provider.ProtectionDomain. What a lingering queue pair needs goes with the
-// process, as in Close of the device.
+// pinnedMost is how many bytes the process may have registered at a time, or 0 if there is no
+// limit (ib_umem_get; siw does not heed the capability, so that registrations fail earlier).
+func pinnedMost() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) != nil || limit.Cur > math.MaxInt {
+		return 0
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var capabilities [2]unix.CapUserData
+	if unix.Capget(&header, &capabilities[0]) == nil && capabilities[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0 {
+		return 0
+	}
+	return max(int(limit.Cur), 1)
+}
+
+// Close implements provider.ProtectionDomain. What a lingering queue pair needs ends with the
+// device.
 func (d *domain) Close() error {
-	lingers := d.device.lingering.Load() > 0
+	lingers := len(d.device.left) > 0 || d.device.lingering.Load() > 0
 	err := d.domain.Close()
 	if lingers && errors.Is(err, unix.EBUSY) {
+		d.device.left = append(d.device.left, d.domain)
 		return nil
 	}
 	return err

@@ -28,6 +28,9 @@ func (o *outcome) Established(answer *provider.Proposal, local, remote netip.Add
 		return err
 	}
 	p.established = true
+	if p.ending { // before there was a connection to break
+		p.device.broken = append(p.device.broken, p)
+	}
 	early := p.early
 	p.early = nil
 	p.device.report(early)

@@ -65,7 +65,7 @@ func (d *device) report(list []uverbs.Completion) {
 	for i := range list {
 		c := &list[i]
 		p := d.recent
-		if p == nil || p.pair.Number != c.QueuePair {
+		if p == nil || p.number != c.QueuePair {
 			if p = d.pairs[c.QueuePair]; p == nil {
 				continue // of one that has ended
 			}
@@ -131,6 +131,7 @@ func (p *queuePair) sent(c *uverbs.Completion) bool {
 		return false // package verbs flushes it when the connection ends
 	}
 	r := p.config.Sends.At(c.ID & numberMask)
+	doneBefore(p.config.Sends, r)
 	if c.Status != uverbs.StatusSuccess {
 		p.config.Sends.Fail(r, statusOf(c.Status))
 		p.end(fmt.Errorf("a request has failed: %v", statusOf(c.Status)))
@@ -138,6 +139,10 @@ func (p *queuePair) sent(c *uverbs.Completion) bool {
 	}
 	waits := r.Op.Reads()
 	p.config.Sends.Done(r)
+	p.signals.underWay--
+	if p.signals.draining {
+		p.flush()
+	}
 	return waits
 }
 

@@ -48,7 +48,7 @@ func (p *queuePair) translate(n int, r *provider.Request) error {
 	d := p.device
 	s := &d.sends[n]
 	*s = uverbs.SendRequest{
-		ID: p.generation | r.Number&numberMask, Op: opcodes[r.Op], Flags: uverbs.FlagSignalled,
+		ID: p.generation | r.Number&numberMask, Op: opcodes[r.Op], Flags: p.signals.flagsOf(r),
 		RemoteAddress: r.RemoteAddress, RKey: r.RKey, Compare: r.Compare, Swap: r.Swap,
 	}
 	if r.Op == provider.OpFetchAdd {

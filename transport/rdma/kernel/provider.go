@@ -17,13 +17,22 @@ const Name = "kernel"
 // ErrNoAddress says that a device has no address to bind connections to.
 var ErrNoAddress = errors.New("no network address leads to the device")
 
+// ErrNoDevices says that the kernel has no RDMA device.
+var ErrNoDevices = fmt.Errorf("%w: the kernel has none at all: load the adapter's driver (modprobe mlx5_ib, irdma, bnxt_re, ...), or make a device in software (rdma link add siw0 type siw netdev eth0)", uverbs.ErrNoDevice)
+
+// Config says how adapters are driven.
+type Config struct {
+	// Library says that siw and rxe are driven by libibverbs, too.
+	Library bool
+}
+
 // Provider opens adapters of the kernel. It is safe for concurrent use.
-type Provider struct{}
+type Provider struct{ config Config }
 
 var _ provider.Provider = (*Provider)(nil)
 
 // New returns a provider.
-func New() *Provider { return &Provider{} }
+func New(c Config) *Provider { return &Provider{c} }
 
 // Name implements provider.Provider.
 func (p *Provider) Name() string { return Name }
@@ -36,11 +45,28 @@ func (p *Provider) Interfaces() ([]string, error) {
 	}
 	var names []string
 	for i := range all {
-		if all[i].Driver == uverbs.DriverSIW || all[i].Driver == uverbs.DriverRXE {
+		if _, err := wayOf(&all[i], p.config.Library); err == nil {
 			names = append(names, all[i].Name)
 		}
 	}
 	return names, nil
+}
+
+// Explain says of each device of the kernel what drives it, or what is missing for that.
+func (p *Provider) Explain() []string {
+	all, err := uverbs.Devices()
+	if err != nil {
+		return []string{"RDMA devices: " + err.Error()}
+	}
+	lines := make([]string, 0, len(all))
+	for i := range all {
+		way, err := wayOf(&all[i], p.config.Library)
+		if err != nil {
+			way = "not usable: " + err.Error()
+		}
+		lines = append(lines, fmt.Sprintf("RDMA device %s, %v: %s", all[i].Name, all[i].Driver, way))
+	}
+	return lines
 }
 
 // Open opens a device, named by its name, by its network interface or by an address of that.
@@ -49,7 +75,7 @@ func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", provider.ErrInvalidParameter, err)
 	}
-	d, err := open(name, found, a)
+	d, err := open(name, found, a, p.config.Library)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}
@@ -67,6 +93,9 @@ func find(name string) (place, error) {
 	all, err := uverbs.Devices()
 	if err != nil {
 		return place{}, err
+	}
+	if len(all) == 0 {
+		return place{}, fmt.Errorf("kernel: device %s: %w", name, ErrNoDevices)
 	}
 	names := make([]string, 0, len(all))
 	for i := range all {

@@ -18,7 +18,8 @@ type queuePair struct {
 	device     *device
 	config     provider.QueuePairConfig
 	domain     *domain
-	pair       *uverbs.QueuePair
+	pair       pair
+	number     uint32
 	queue      *completionQueue
 	shared     *sharedReceives
 	generation uint64
@@ -26,6 +27,7 @@ type queuePair struct {
 	user uint64
 	// sends and receives are the room in the completion queue.
 	sends, receives int
+	signals         signals
 	// spare holds the bytes of inline requests that the device cannot take inline.
 	spare *spare
 	// failed says that the queue pair does nothing any more, ending that Progress is to
@@ -60,21 +62,22 @@ const (
 func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, provider.EndpointAttributes, error) {
 	a := c.Attributes
 	p := &queuePair{device: d, config: c, domain: c.Domain.(*domain)}
-	var shared *uverbs.SharedReceiveQueue
+	var shared receives
 	p.sends, p.receives = max(a.MaxRequests, 1), a.MaxReceives
 	if c.Shared != nil {
 		p.shared = c.Shared.(*sharedReceives)
 		shared, p.receives = p.shared.queue, p.shared.capacity
 	}
+	p.signals = signalsOf(p.sends)
 	var err error
 	if p.queue, err = d.reserve(p.sends, p.receives, p.shared); err != nil {
 		return nil, a, err
 	}
 	d.nextUser++
 	p.generation = d.nextUser & generationMask << numberBits
-	p.pair, err = d.context.NewQueuePair(&uverbs.QueuePairConfig{
-		Domain: p.domain.domain, Sends: p.queue.queue, Receives: p.queue.queue, Shared: shared, User: d.nextUser,
-		Capacity: uverbs.Capacity{
+	made, err := d.context.newPair(&pairConfig{
+		domain: p.domain.domain, queue: p.queue.queue, shared: shared, user: d.nextUser,
+		capacity: uverbs.Capacity{
 			Sends: p.sends, Receives: a.MaxReceives, SendSegments: max(a.MaxRequestSegments, 1), ReceiveSegments: a.MaxReceiveSegments, Inline: a.MaxInline,
 		},
 	})
@@ -82,8 +85,13 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 		p.queue.release(p.sends, p.receives, p.shared)
 		return nil, a, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}
-	p.user = d.nextUser
-	d.pairs[p.pair.Number] = p
+	p.pair, p.number, p.user = made.pair, made.number, d.nextUser
+	if err := p.prepare(); err != nil {
+		_ = p.pair.Close() // the first error counts
+		p.queue.release(p.sends, p.receives, p.shared)
+		return nil, a, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
+	}
+	d.pairs[p.number] = p
 	p.Connection = d.connections.NewConnection(p, (*outcome)(p))
 	if a.ReadsIn == provider.DepthDefault {
 		a.ReadsIn = d.attributes.MaxReadsIn
@@ -94,13 +102,26 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	return p, a, nil
 }
 
+// prepare makes the queue pair take receives, which adapters of InfiniBand and RoCE refuse, or
+// forget, in the first state (InfiniBand 1.4, section 10.3.1). The connection says later what
+// else the next state needs, and enters it once more.
+func (p *queuePair) prepare() error {
+	if p.device.attributes.ActiveSpeaksFirst {
+		return nil // iWARP
+	}
+	return p.pair.Modify(&uverbs.PairAttributes{
+		Mask: uverbs.MaskState | uverbs.MaskPkeyIndex | uverbs.MaskPort | uverbs.MaskAccess, State: uverbs.StateInit, Port: 1,
+	})
+}
+
 // Number implements connection.Pair.
-func (p *queuePair) Number() uint32 { return p.pair.Number }
+func (p *queuePair) Number() uint32 { return p.number }
 
 // SharesReceives implements connection.Pair.
 func (p *queuePair) SharesReceives() bool { return p.shared != nil }
 
-// Modify implements connection.Pair.
+// Modify implements connection.Pair. The connection manager leaves the RNR timer at code 0,
+// which is 655 ms (cm_init_qp_rtr_attr).
 func (p *queuePair) Modify(a *rdmacm.Attributes) error {
 	if a.Mask == 0 {
 		return nil // the kernel does it
@@ -113,7 +134,7 @@ func (p *queuePair) Modify(a *rdmacm.Attributes) error {
 			GID: h.DGID, FlowLabel: h.FlowLabel, LID: h.DLID, GIDIndex: h.SGIDIndex, HopLimit: h.HopLimit, TrafficClass: h.TrafficClass,
 			ServiceLevel: h.ServiceLevel, PathBits: h.SourcePathBits, StaticRate: h.StaticRate, Port: h.Port, Global: h.Global,
 		},
-		ReadsOut: a.Reads, ReadsIn: a.ReadsServed, RNRTimer: a.MinRNRTimer, Port: a.Port, Timeout: a.Timeout,
+		ReadsOut: a.Reads, ReadsIn: a.ReadsServed, RNRTimer: rnrTimerCode, Port: a.Port, Timeout: a.Timeout,
 		Retries: a.RetryCount, RNRRetries: a.RNRRetryCount,
 	})
 }
@@ -145,6 +166,10 @@ func (p *queuePair) Fail() {
 	_ = p.pair.SetState(uverbs.StateError)
 	p.device.poll()
 	p.failed = true
+	// A connection that has failed takes no messages: shared receives are given back.
+	early := p.early
+	p.early = nil
+	p.device.report(early)
 }
 
 // Abort implements provider.QueuePair. What is complete and was not reported counts as
@@ -155,9 +180,6 @@ func (p *queuePair) Abort() {
 	p.Fail()
 }
 
-// Drain implements provider.QueuePair. All requests are signalled.
-func (p *queuePair) Drain() {}
-
 // Close implements provider.QueuePair. The connection ends first: a queue pair of iWARP
 // stays as long as one refers to it.
 func (p *queuePair) Close() {
@@ -166,9 +188,10 @@ func (p *queuePair) Close() {
 	}
 	p.Abort()
 	p.closed = true
+	p.device.poll() // libraries forget the completions of a queue pair that is destroyed
 	p.destroy()
 	p.device.poll()
-	delete(p.device.pairs, p.pair.Number)
+	delete(p.device.pairs, p.number)
 	if p.device.recent == p {
 		p.device.recent = nil
 	}
@@ -184,8 +207,15 @@ func (p *queuePair) destroy() {
 		_ = p.pair.Close()
 		return
 	}
+	p.linger()
+}
+
+// linger destroys the queue pair in the background. The device ends after it.
+func (p *queuePair) linger() {
 	p.device.lingering.Add(1)
+	p.device.ends.Add(1)
 	go func() {
+		defer p.device.ends.Done()
 		defer p.device.lingering.Add(-1)
 		_ = p.pair.Close()
 	}()

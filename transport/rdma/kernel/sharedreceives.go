@@ -1,35 +1,32 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+	"golang.org/x/sys/unix"
+
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 // sharedReceives is a shared receive queue.
 type sharedReceives struct {
 	device   *device
-	queue    *uverbs.SharedReceiveQueue
+	queue    receives
 	capacity int
-	// posted are the receives by their numbers, count how many.
+	// posted are the receives by their numbers.
 	posted []*provider.Receive
-	count  int
-	// limit is the number below which reached is called, or 0.
-	limit   int
-	reached func()
 }
 
 var _ provider.SharedReceiveQueue = (*sharedReceives)(nil)
 
-// NewSharedReceiveQueue implements provider.Device. The limit is counted here: the device's
-// event would say the same later.
+// NewSharedReceiveQueue implements provider.Device.
 func (d *device) NewSharedReceiveQueue(c provider.SharedReceiveConfig) (provider.SharedReceiveQueue, error) {
-	q, err := c.Domain.(*domain).domain.NewSharedReceiveQueue(c.MaxReceives, c.MaxSegments, 0, 0)
+	q, err := c.Domain.(*domain).domain.newReceives(c.MaxReceives, c.MaxSegments)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}
-	return &sharedReceives{device: d, queue: q, capacity: c.MaxReceives, posted: make([]*provider.Receive, c.MaxReceives), reached: c.LimitReached}, nil
+	return &sharedReceives{device: d, queue: q, capacity: c.MaxReceives, posted: make([]*provider.Receive, c.MaxReceives)}, nil
 }
 
 // Post implements provider.SharedReceiveQueue.
@@ -37,7 +34,6 @@ func (s *sharedReceives) Post(r *provider.Receive) {
 	d := s.device
 	d.translateReceive(0, receiveBit|r.Number&numberMask, r)
 	s.posted[r.Number] = r
-	s.count++
 	// There is room: the queue is as long as package verbs lets it become. Where a device
 	// that is gone takes no more, the adapter ends.
 	if _, err := s.queue.PostReceives(d.receives[:1]); err != nil {
@@ -55,29 +51,14 @@ func (s *sharedReceives) take(number uint64) *provider.Receive {
 		return nil
 	}
 	s.posted[number] = nil
-	s.count--
-	s.watch()
 	return r
-}
-
-// SetLimit implements provider.SharedReceiveQueue.
-func (s *sharedReceives) SetLimit(n int) error {
-	s.limit = n
-	s.watch()
-	return nil
-}
-
-// watch says that the limit is passed.
-func (s *sharedReceives) watch() {
-	if s.count < s.limit {
-		s.limit = 0
-		s.reached()
-	}
 }
 
 // Close implements provider.SharedReceiveQueue.
 func (s *sharedReceives) Close() {
 	clear(s.posted)
-	// An error means that the device is gone, and the queue with it.
-	_ = s.queue.Close()
+	// Another error means that the device is gone, and the queue with it.
+	if err := s.queue.Close(); errors.Is(err, unix.EBUSY) {
+		s.device.left = append(s.device.left, s.queue)
+	}
 }

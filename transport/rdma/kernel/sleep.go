@@ -52,29 +52,23 @@ func (d *device) Idle() bool {
 
 // Sleep implements provider.Progress.
 func (d *device) Sleep(until time.Time) {
-	fds := [...]unix.PollFd{
-		{Fd: int32(d.wakeup), Events: unix.POLLIN},
-		{Fd: int32(d.channel.FD()), Events: unix.POLLIN},
-		{Fd: int32(d.connections.Descriptor()), Events: unix.POLLIN},
-		{Fd: int32(d.context.EventFD()), Events: unix.POLLIN},
-	}
 	var timeout *unix.Timespec
 	if due := d.due.Load(); due != 0 && (until.IsZero() || due < until.UnixNano()) {
 		until = time.Unix(0, due)
 	}
 	if !until.IsZero() {
-		t := unix.NsecToTimespec(max(time.Until(until), 0).Nanoseconds())
-		timeout = &t
+		d.deadline = unix.NsecToTimespec(max(time.Until(until), 0).Nanoseconds())
+		timeout = &d.deadline
 	}
 	// Whatever ends it, Progress finds out what there is.
-	if errno := blocking.Poll(fds[:], timeout); errno != 0 {
+	if errno := blocking.Poll(d.sources[:], timeout); errno != 0 {
 		return
 	}
-	if fds[0].Revents != 0 {
+	if d.sources[0].Revents != 0 {
 		var b [8]byte
 		_, _ = unix.Read(d.wakeup, b[:]) // it counts how often it was rung, which does not matter
 	}
-	if fds[2].Revents != 0 {
+	if d.sources[2].Revents != 0 {
 		d.connections.Stir()
 	}
 }
@@ -116,7 +110,7 @@ func (d *device) takeEvents() error {
 		case uverbs.EventDeviceFatal:
 			d.failure = errFatal
 		case uverbs.EventCompletionQueueError:
-			return fmt.Errorf("kernel: device %s: a completion queue has overflowed", d.context.Device.Name)
+			return fmt.Errorf("kernel: device %s: a completion queue has overflowed", d.name)
 		case uverbs.EventPortError:
 			d.adapter.Happened(provider.Event{Kind: provider.EventPortDown})
 		case uverbs.EventPortActive:
@@ -128,7 +122,7 @@ func (d *device) takeEvents() error {
 	}
 	if !d.removed {
 		d.removed = true
-		d.adapter.Happened(provider.Event{Kind: provider.EventRemoved, Err: d.failure})
+		d.happened(provider.Event{Kind: provider.EventRemoved, Err: d.failure})
 	}
 	return nil
 }

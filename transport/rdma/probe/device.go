@@ -56,6 +56,11 @@ func (h *Host) Devices() []Device {
 		case line(h.Files, path.Join(port, "link_layer")) == "Ethernet":
 			d.Kind = "RoCE"
 		}
+		if d.Interface == "" { // that of IP over InfiniBand is not named by the GID
+			if nets, err := fs.ReadDir(h.Files, path.Join(at, "device/net")); err == nil && len(nets) > 0 {
+				d.Interface = nets[0].Name()
+			}
+		}
 		state := line(h.Files, path.Join(port, "state"))
 		d.Active = strings.HasPrefix(state, "4")
 		_, d.State, _ = strings.Cut(state, ": ")

@@ -48,17 +48,11 @@ type actor struct {
 type sharedActor struct {
 	provider.SharedReceiveConfig
 	posted []*provider.Receive
-	limit  int
 	closed int
 }
 
 func (a *sharedActor) Post(r *provider.Receive) { a.posted = append(a.posted, r) }
 func (a *sharedActor) Close()                   { a.closed++ }
-
-func (a *sharedActor) SetLimit(n int) error {
-	a.limit = n
-	return nil
-}
 
 // stageDomain is a protection domain of a stage.
 type stageDomain struct {

@@ -134,17 +134,16 @@ func (q *sendQueue) finish(r *provider.Request, s Status) {
 
 // retire completes the oldest request.
 func (q *sendQueue) retire(r *sendSlot, s Status) {
-	flags := r.Flags
+	r.Segments = dropSegments(r.Segments)
+	q.head++
+	if s == StatusSuccess && r.Flags&FlagUnsignalled != 0 || q.ep.config.Requests == nil {
+		return
+	}
 	c := Completion{Endpoint: q.ep, ID: r.id, Stream: StreamRequest, Op: r.Op, Status: s}
 	if s == StatusSuccess {
 		c.Length = r.Length
 	}
-	r.Segments = dropSegments(r.Segments)
-	q.head++
-	if s == StatusSuccess && flags&FlagUnsignalled != 0 || q.ep.config.Requests == nil {
-		return
-	}
-	q.ep.config.Requests.push(&c, flags&FlagQuiet == 0 || s != StatusSuccess)
+	q.ep.config.Requests.push(&c, r.Flags&FlagQuiet == 0 || s != StatusSuccess)
 }
 
 // flush completes everything in order. What has failed keeps its status; what was

@@ -23,10 +23,10 @@ type SharedReceiveQueue struct {
 	slots       []receiveSlot
 	free        []uint32 // slots, the one to use next at the end
 	segmentsMax int
-	// limited says that SetLimit asks for an event that has not come.
-	limited bool
-	users   int
-	freed   bool
+	// limit is the number below which an event comes, or 0.
+	limit int
+	users int
+	freed bool
 }
 
 // NewSharedReceiveQueue makes a shared receive queue. It is ErrModelNotSupported on
@@ -56,7 +56,7 @@ func (a *Adapter) NewSharedReceiveQueue(c SharedReceiveConfig) (*SharedReceiveQu
 		s.free[i] = uint32(c.MaxReceives - 1 - i)
 	}
 	queue, err := a.device.NewSharedReceiveQueue(provider.SharedReceiveConfig{
-		Domain: c.Domain.domain, MaxReceives: c.MaxReceives, MaxSegments: c.MaxSegments, LimitReached: s.limitReached,
+		Domain: c.Domain.domain, MaxReceives: c.MaxReceives, MaxSegments: c.MaxSegments,
 	})
 	if err != nil {
 		if c.Limits != nil {
@@ -114,6 +114,7 @@ func (s *SharedReceiveQueue) release(r *provider.Receive) uint64 {
 	slot := &s.slots[r.Number]
 	slot.vacate()
 	s.free = append(s.free, uint32(r.Number))
+	s.watch()
 	return slot.id
 }
 
@@ -140,19 +141,20 @@ func (s *SharedReceiveQueue) SetLimit(n int) error {
 	case n < 0 || n > len(s.slots):
 		return a.err(op, ErrInvalidParameter)
 	}
-	s.limited = n > 0
-	if err := s.queue.SetLimit(n); err != nil {
-		return a.err(op, err)
-	}
+	s.limit = n
+	s.watch()
 	return nil
 }
 
-// limitReached makes the event, once for each SetLimit.
-func (s *SharedReceiveQueue) limitReached() {
-	if s.limited && s.limits != nil {
+// watch makes the event, once for each SetLimit.
+func (s *SharedReceiveQueue) watch() {
+	if len(s.slots)-len(s.free) >= s.limit {
+		return
+	}
+	s.limit = 0
+	if s.limits != nil {
 		s.limits.push(&Completion{Stream: StreamLimit, Event: &Event{Type: EventLimitReached, SharedReceiveQueue: s}}, true)
 	}
-	s.limited = false
 }
 
 // Free ends the queue and forgets the receives that are posted. It is

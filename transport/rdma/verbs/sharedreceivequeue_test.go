@@ -20,25 +20,30 @@ func TestLimitIsSaidOnce(t *testing.T) {
 		p.NoError(shared.PostReceive(&verbs.ReceiveRequest{ID: id}))
 	}
 	p.NoError(shared.SetLimit(6))
-	p.Equal(6, p.stage.shared.limit)
 	p.Len(p.stage.shared.posted, 8)
 	into := make([]verbs.Completion, 16)
-	p.within(p.stage.shared.LimitReached)
+	use := func(n int) {
+		p.within(func() {
+			for _, r := range p.stage.shared.posted[:n] {
+				a.Receives.Deliver(r, 0)
+			}
+			p.stage.shared.posted = p.stage.shared.posted[n:]
+		})
+	}
+	use(2)
+	p.Zero(q.Poll(into), "6 are left")
+	use(1)
 	p.Equal(1, q.Poll(into))
 	p.Equal(verbs.EventLimitReached, into[0].Event.Type)
 	p.Same(shared, into[0].Event.SharedReceiveQueue)
-	p.within(p.stage.shared.LimitReached)
+	use(1)
 	p.Zero(q.Poll(into), "it was said")
 	p.NoError(shared.SetLimit(5))
+	p.Equal(1, q.Poll(into), "at once")
+	p.NoError(shared.SetLimit(4))
 	p.NoError(shared.SetLimit(0))
-	p.Zero(p.stage.shared.limit)
-	p.within(p.stage.shared.LimitReached) // it was under way
+	use(4)
 	p.Zero(q.Poll(into), "it was taken back")
-	p.within(func() {
-		for _, r := range p.stage.shared.posted {
-			a.Receives.Deliver(r, 0)
-		}
-	})
 	p.Zero(shared.Len())
 	p.ErrorIs(shared.Free(), verbs.ErrInvalidState)
 	p.NoError(ep.Free())

@@ -27,7 +27,7 @@ func sweep(name string, to int, value float64) Series {
 	return s
 }
 
-// charts are charts as they come and at the edges of what they may show.
+// charts returns typical charts and extreme ones.
 func charts() map[string]drawing {
 	long := Header{Title: "A title", Notes: []string{"A note.", string(bytes.Repeat([]byte("many words that need more than a line, "), 8))}}
 	crowd := &Bars{Header: long, First: "gorun"}
@@ -50,7 +50,7 @@ func charts() map[string]drawing {
 	}
 }
 
-// Every text is whole, within the margins, and lies on no other one.
+// No text is cut, crosses the margins or overlaps another one.
 func TestTextsAreWhole(t *testing.T) {
 	for name, c := range charts() {
 		p, err := c.draw()
@@ -67,7 +67,7 @@ func TestTextsAreWhole(t *testing.T) {
 	}
 }
 
-// What is drawn, letters or not, ends before the edge of the picture.
+// Nothing is drawn at the edge of the picture.
 func TestNothingTouchesTheEdge(t *testing.T) {
 	for name, c := range charts() {
 		img := render(t, c)
@@ -139,7 +139,7 @@ func TestReduced(t *testing.T) {
 	}
 }
 
-// Losses have a color of their own, and every curve has.
+// Losses have a color of their own, and so has every curve.
 func TestColors(t *testing.T) {
 	for name, c := range map[string]struct{ wins, losses bool }{
 		"bars": {true, true}, "a win alone": {true, false}, "a loss alone": {false, true}, "even": {false, false},
@@ -154,7 +154,8 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// A bar begins at the line of 1 and ends at its ratio: twice as far for the square.
+// A bar begins at the line of 1 and ends at its ratio, on a logarithmic scale: the bar of 4
+// is twice as long as that of 2.
 func TestLengthOfBars(t *testing.T) {
 	b := &Bars{First: "gorun", Rows: []Ratio{{"a", 2, 2, 2, "1", "2", "x"}, {"b", 4, 4, 4, "1", "4", "x"}}}
 	p, err := b.draw()

@@ -26,7 +26,7 @@ type Series struct {
 	Points []Point
 }
 
-// Point is what was measured for a message of so many bytes.
+// Point is what was measured for one length of messages.
 type Point struct {
 	Size              int
 	Low, Median, High float64

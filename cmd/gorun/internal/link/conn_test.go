@@ -80,7 +80,7 @@ func TestFlushWaitsForTheReader(t *testing.T) {
 		flushed := make(chan error, 1)
 		go func() { flushed <- a.Flush() }()
 		synctest.Wait()
-		require.Empty(t, flushed, "nobody has read it")
+		require.Empty(t, flushed, "it was not read")
 		_, _, err := b.Receive()
 		require.NoError(t, err)
 		require.NoError(t, <-flushed)
@@ -129,7 +129,7 @@ func TestSilenceIsNoticed(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-lost:
-			t.Fatal("nobody listened, so nobody can say that it was silent")
+			t.Fatal("no goroutine was in Receive, so there was no silence")
 		default:
 		}
 		began := time.Now()

@@ -3,7 +3,7 @@
 // agent.
 //
 //	agent                                   launcher
-//	preamble: "gorun-agent 2 v1.2.3\n"  ->                protocol and version
+//	preamble: "gorun-agent 3 v1.2.3\n"  ->                protocol and version
 //	Hello                               ->                its node and processors
 //	                                    <-  Probe         is that process on your node?
 //	Probed                              ->
@@ -20,7 +20,8 @@
 // have a window of [WindowBytes] each, so that a slow reader stalls only the stream that
 // it reads, and neither side needs to buffer more.
 //
-// A frame is 4 bytes length of the rest, little endian, 1 byte kind, body.
-// Bodies are JSON where they are rare, and a [Target] with bytes where they are
-// many. A malformed frame is an error, never a panic or a large allocation.
+// A frame is 4 bytes length of kind and body, little endian, 1 byte kind, body, and an
+// end of line, without which a scheduler that passes on whole lines would keep it. Bodies
+// are JSON where they are rare, and a [Target] with bytes where they are many. A malformed
+// frame is an error, never a panic or a large allocation.
 package link

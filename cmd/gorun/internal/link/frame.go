@@ -40,6 +40,9 @@ const (
 
 const (
 	frameHeader = 5
+	// frameEnd is the last byte of a frame. slurmstepd keeps what a task of a job step writes
+	// until the end of a line (srun(1), --unbuffered, which is no remedy: it makes a terminal).
+	frameEnd = '\n'
 	// FrameBytesMax bounds kind and body: a book of a very large job.
 	FrameBytesMax = 1 << 30
 	// WindowBytes is how much of a stream may be on its way.
@@ -64,7 +67,7 @@ func AppendFrame(dst []byte, k Kind, parts ...[]byte) []byte {
 	for _, p := range parts {
 		dst = append(dst, p...)
 	}
-	return dst
+	return append(dst, frameEnd)
 }
 
 // ReadFrame reads a frame. The body is the caller's. At the end of the stream
@@ -79,7 +82,7 @@ func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
 		return 0, nil, fmt.Errorf("frame of kind %d and %d bytes: %w", k, n, ErrMalformed)
 	}
 	var body []byte
-	for left := int(n - 1); left > 0; {
+	for left := int(n); left > 0; { // with the end of the frame
 		at, step := len(body), min(left, growStep)
 		body = append(body, make([]byte, step)...)
 		if _, err := io.ReadFull(r, body[at:]); err != nil {
@@ -90,7 +93,10 @@ func ReadFrame(r *bufio.Reader) (Kind, []byte, error) {
 		}
 		left -= step
 	}
-	return k, body, nil
+	if body[n-1] != frameEnd {
+		return 0, nil, fmt.Errorf("frame of kind %d and %d bytes ends with %#x: %w", k, n, body[n-1], ErrMalformed)
+	}
+	return k, body[:n-1], nil
 }
 
 // Encode returns the body of a frame that is JSON. v is one of this package's

@@ -26,8 +26,8 @@ func plan() link.Plan {
 
 func TestFrameGolden(t *testing.T) {
 	b := link.AppendFrame(nil, link.KindOutput, link.Target{Rank: 258, Stream: link.Stderr}.Append(nil), []byte("hi"))
-	require.Equal(t, "08000000"+"09"+"02010000"+"02"+"6869", hex.EncodeToString(b))
-	require.Equal(t, "01000000"+"13", hex.EncodeToString(link.AppendFrame(nil, link.KindBeat)))
+	require.Equal(t, "08000000"+"09"+"02010000"+"02"+"6869"+"0a", hex.EncodeToString(b))
+	require.Equal(t, "01000000"+"13"+"0a", hex.EncodeToString(link.AppendFrame(nil, link.KindBeat)))
 }
 
 func TestFramesRoundTripAndTruncated(t *testing.T) {
@@ -59,6 +59,7 @@ func TestBadFrames(t *testing.T) {
 		"kind 0":       {1, 0, 0, 0, 0},
 		"unknown kind": {1, 0, 0, 0, 200},
 		"far too long": {255, 255, 255, 255, 1},
+		"no end":       {1, 0, 0, 0, 2, 0},
 		"text":         []byte("Welcome to h1!\n"),
 	} {
 		_, _, err := link.ReadFrame(reader(b))

@@ -12,7 +12,7 @@ import (
 
 // Protocol is the version of this protocol. It changes with every change of a
 // frame; the preamble never changes.
-const Protocol = 2
+const Protocol = 3
 
 // preambleName starts the preamble, which tells an agent from other programs.
 const preambleName = "gorun-agent"
@@ -22,7 +22,7 @@ const preambleBytesMax = 256
 
 // NoiseError is the error of ReadPreamble about bytes that no agent sends.
 type NoiseError struct {
-	// Said is the start of what came instead.
+	// Said is the start of the bytes that arrived instead.
 	Said []byte
 }
 

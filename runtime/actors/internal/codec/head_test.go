@@ -29,7 +29,7 @@ var heads = map[string]struct {
 	},
 }
 
-// parsed returns the head that b is.
+// parsed returns the head in b.
 func parsed(b []byte) (codec.Head, error) {
 	r, err := codec.ParseHead(b)
 	h := codec.Head{Name: string(r.Name), Headers: r.Headers}
@@ -63,7 +63,7 @@ func TestHeadsOnTheWire(t *testing.T) {
 		_, err = codec.ParseHead(append(b, 0, 0))
 		require.ErrorIs(t, err, codec.ErrMalformed, "%s with two bytes more", name)
 	}
-	for name, b := range map[string][]byte{"unknown bit": {0x10}, "an address of nobody": {0x04, 0, 0}} {
+	for name, b := range map[string][]byte{"unknown bit": {0x10}, "an address without a sender": {0x04, 0, 0}} {
 		_, err := codec.ParseHead(b)
 		require.ErrorIs(t, err, codec.ErrMalformed, name)
 	}
@@ -72,7 +72,7 @@ func TestHeadsOnTheWire(t *testing.T) {
 	require.ErrorIs(t, err, codec.ErrMalformed)
 }
 
-// Sole finds the one string of a head that has no other, whatever its length.
+// Sole finds the string of a head that has one only, whatever its length.
 func TestSoleStrings(t *testing.T) {
 	long := string(make([]byte, 300))
 	for name, c := range map[string]struct {

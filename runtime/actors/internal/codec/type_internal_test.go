@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// When there is no room for another type a peer that defines one is told that it cannot be
+// When there is no room for another type, a peer that defines one is notified that it cannot be
 // sent, a message of one is refused, and Register panics.
 func TestTypesAreFull(t *testing.T) {
 	const name = protoPrefix + "actor.Unwatch"

@@ -177,7 +177,7 @@ func TestNilPointers(t *testing.T) {
 	}
 }
 
-// A codec of the program's own may refuse what a peer sent, or panic.
+// A codec of the program may refuse a peer's message, or panic.
 func TestCodecsAreContained(t *testing.T) {
 	for _, m := range []any{own{}, &own{}} {
 		_, err := codec.Of(m).Decode([]byte("?"))
@@ -230,7 +230,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// A peer is told of a type once, and again when all was forgotten.
+// A type is defined to a peer once, and again after all definitions were dropped.
 func TestAnnounced(t *testing.T) {
 	a := &codec.Announced{}
 	one, other := codec.Of(plain{}), codec.Of(&plain{})
@@ -257,7 +257,7 @@ func TestNoAllocations(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = codec.Of(v).Append(b, v) }))
 }
 
-// FuzzDefinition has a peer define a type and send a message of it.
+// FuzzDefinition makes a peer define a type and send a message of it.
 func FuzzDefinition(f *testing.F) {
 	for _, m := range []any{plain{1, 2}, &padded{}, listed{[]string{"a"}}, actor.NewPID("rank:0", "x")} {
 		c := codec.Of(m)

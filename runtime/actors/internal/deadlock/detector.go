@@ -2,6 +2,8 @@ package deadlock
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -112,11 +114,7 @@ func (d *Detector[Actor, Target]) targets(who Actor) []Target {
 	if w == nil {
 		return nil
 	}
-	all := make([]Target, 0, len(w.at))
-	for target := range w.at {
-		all = append(all, target)
-	}
-	return all
+	return slices.Collect(maps.Keys(w.at))
 }
 
 // Probes returns the number of probes of this rank.

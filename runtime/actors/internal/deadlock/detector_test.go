@@ -35,7 +35,7 @@ func (j *job) origin(actor int) deadlock.Origin {
 	return deadlock.Origin{Rank: j.rank(actor), ID: fmt.Sprint(actor)}
 }
 
-// wait has an actor wait for another.
+// wait makes an actor wait for another.
 func (j *job) wait(who, target int) {
 	d := &j.ranks[j.rank(who)]
 	if begins, _ := d.Hold(who, target, 1, 1<<30); begins {
@@ -75,7 +75,7 @@ func reaches(n int, edges [][2]int) [][]bool {
 	return r
 }
 
-// check has the waits begin in an order of their own, while probes arrive at any time. An
+// check begins the waits in random order, while probes arrive at any time. An
 // actor that gets its own probe back is in a cycle, and each cycle has such an actor.
 func check(t *testing.T, n, ranks int, edges [][2]int, r *rand.Rand) {
 	t.Helper()

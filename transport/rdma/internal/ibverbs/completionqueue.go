@@ -75,7 +75,6 @@ type CompletionQueue struct {
 	context *Context
 	object  *completionsObject
 	poll    function
-	failure error
 	// answers is where the library writes.
 	answers *[pollBatch]completion
 	pin     goruntime.Pinner
@@ -118,14 +117,15 @@ func (q *CompletionQueue) Capacity() int {
 }
 
 // Poll takes completions, and returns how many. It makes no system call. When the library
-// fails to poll there are none any more, and Err says why.
+// fails to poll there are none any more, and Arm and NextEvent say why.
 func (q *CompletionQueue) Poll(out []uverbs.Completion) int {
 	done := 0
 	for done < len(out) && q.object != nil {
 		want := min(len(out)-done, pollBatch)
 		n := invoke(q.poll, addressOf(q.object), uintptr(want), addressOf(q.answers))
 		if n < 0 || n > want {
-			q.failure = q.context.err("poll", nonsense("%d completions of %d", n, want))
+			failure := q.context.err("poll", nonsense("%d completions of %d", n, want))
+			q.context.failure.CompareAndSwap(nil, &failure)
 			return done
 		}
 		for i := range q.answers[:n] {
@@ -159,15 +159,15 @@ func take(to *uverbs.Completion, from *completion) {
 // bigEndian is the byte order of immediate data; amd64 and arm64 have the other one.
 func bigEndian(v uint32) uint32 { return bits.ReverseBytes32(v) }
 
-// Err is why polling has failed, or nil. Its queue pairs are lost.
-func (q *CompletionQueue) Err() error { return q.failure }
-
 // Arm asks for one event of the channel: at the next completion, or at the next one that
 // is solicited or an error. Completions from before it need a Poll after it.
 func (q *CompletionQueue) Arm(solicitedOnly bool) error {
 	const op = "arm completion queue"
 	if q.object == nil {
 		return q.context.err(op, uverbs.ErrClosed)
+	}
+	if failure := q.context.failure.Load(); failure != nil {
+		return *failure
 	}
 	var solicited uintptr
 	if solicitedOnly {

@@ -22,6 +22,8 @@ type Context struct {
 	// made counts the objects that are open: the library frees the memory that they refer
 	// to when the context is closed.
 	made atomic.Int64
+	// failure is why a completion queue cannot be polled any more.
+	failure atomic.Pointer[error]
 }
 
 // Devices lists the names of the devices that the library has a provider for.
@@ -91,6 +93,11 @@ func (l *library) open(d *uverbs.Device) (*Context, error) {
 		missing.Known = known
 	case errors.Is(cause, fs.ErrPermission):
 		cause = &uverbs.PermissionError{File: "/" + d.File, Err: cause}
+	case cause != nil:
+		// The library searches on after a refusal, and says that of the last place.
+		if err := unix.Access("/"+d.File, unix.R_OK|unix.W_OK); errors.Is(err, fs.ErrPermission) {
+			cause = &uverbs.PermissionError{File: "/" + d.File, Err: err}
+		}
 	}
 	if cause != nil {
 		return nil, c.err("open", cause)
@@ -107,6 +114,9 @@ func (l *library) open(d *uverbs.Device) (*Context, error) {
 	}
 	return c, nil
 }
+
+// isSIW reports whether libsiw drives the device.
+func (c *Context) isSIW() bool { return c.Device.Driver == uverbs.DriverSIW }
 
 // Close ends the context. It is EBUSY while something of it is open.
 func (c *Context) Close() error {
@@ -221,6 +231,9 @@ func (c *Context) NextEvent() (uverbs.Event, bool, error) {
 	const op = "read events"
 	if c.object == nil {
 		return uverbs.Event{}, false, c.err(op, uverbs.ErrClosed)
+	}
+	if failure := c.failure.Load(); failure != nil {
+		return uverbs.Event{}, false, *failure
 	}
 	var pin goruntime.Pinner
 	defer pin.Unpin()

@@ -91,6 +91,15 @@ func TestWhatIsMissing(t *testing.T) {
 	domain, err := c.NewProtectionDomain()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, domain.Close()) }()
+	queue, err := c.NewCompletionQueue(8, nil, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, queue.Close()) }()
+	pair, err := c.NewQueuePair(&QueuePairConfig{Domain: domain, Sends: queue, Receives: queue})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, pair.Close()) }()
+	state, err := pair.QueryState()
+	require.NoError(t, err)
+	require.Equal(t, uverbs.StateSend, state)
 	for _, test := range []struct {
 		name, variable string
 		do             func() error
@@ -106,6 +115,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{"permission", "FAKE_OPEN", open, []string{"/dev/infiniband/uverbs7", "permission denied", "udev"}, unix.EACCES},
 		{"functions", "FAKE_OPS", open, []string{"without functions"}, uverbs.ErrAnswer},
 		{"memory", "FAKE_MEMORY", func() error { _, err := domain.Register(make([]byte, 1<<20), uverbs.AccessLocalWrite); return err }, []string{"register memory, device fake0"}, unix.ENOMEM},
+		{"state", "FAKE_QUERY", func() error { _, err := pair.QueryState(); return err }, []string{"query queue pair, device fake0"}, unix.EIO},
 		{"attributes", "FAKE_QUERY", func() error { _, err := c.Attributes(); return err }, []string{"query device"}, unix.EIO},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,6 +130,17 @@ func TestWhatIsMissing(t *testing.T) {
 				require.ErrorIs(t, err, test.is)
 			}
 		})
+	}
+}
+
+// TestVersion: the file that is mapped says it.
+func TestVersion(t *testing.T) {
+	const maps = "55d0-55d1 r--p 00000000 08:01 77 /usr/bin/prog\n7f10-7f11 rw-p 00000000 00:00 0\n" +
+		"7f20-7f21 r--p 00000000 08:01 78                         /usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.44.0\n"
+	require.Equal(t, "libibverbs.so.1.14.44.0", versionOf(maps))
+	require.Equal(t, "libibverbs.so.1", versionOf("7f10-7f11 rw-p 00000000 00:00 0\n"))
+	if Available() == nil {
+		require.Contains(t, Version(), "libibverbs.so.1.")
 	}
 }
 
@@ -226,6 +247,7 @@ func TestClosed(t *testing.T) {
 	failed(d.Register(make([]byte, 1), 0))
 	failed(d.NewSharedReceiveQueue(1, 1, 0, 0))
 	failed(nil, q.SetState(uverbs.StateError))
+	failed(q.QueryState())
 	failed(nil, s.SetLimit(1))
 	failed(nil, cq.Arm(false))
 	_, _, err = ch.Next()

@@ -2,8 +2,6 @@ package ibverbs_test
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,13 +19,7 @@ const inGuest = "GORUN_TEST_IBVERBS"
 func TestLibrary(t *testing.T) {
 	share := t.TempDir()
 	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 4 * time.Minute})
-	if _, err := exec.LookPath("cc"); err != nil {
-		t.Skip("no C compiler (cc)")
-	}
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", filepath.Join(share, "tests"))
-	build.Env = append(os.Environ(), "CGO_ENABLED=1")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	rdmavm.LinkedTestProgram(t, share)
 	for _, device := range []string{"rxe_dummy0", "siw_dummy1"} {
 		t.Run(device, func(t *testing.T) {
 			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDevice -test.v -test.timeout 100s")

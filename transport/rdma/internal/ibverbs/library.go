@@ -1,6 +1,11 @@
 package ibverbs
 
-import "sync"
+import (
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
 
 // libraryName is the file of every version of rdma-core so far.
 const libraryName = "libibverbs.so.1"
@@ -18,7 +23,7 @@ type library struct {
 	createChannel, destroyChannel                   function
 	getCQEvent, ackCQEvents                         function
 	createCQ, destroyCQ                             function
-	createQP, modifyQP, destroyQP                   function
+	createQP, modifyQP, queryQP, destroyQP          function
 	createSRQ, modifySRQ, destroySRQ                function
 }
 
@@ -35,7 +40,7 @@ func (l *library) symbols() map[string]*function {
 		"ibv_create_comp_channel": &l.createChannel, "ibv_destroy_comp_channel": &l.destroyChannel,
 		"ibv_get_cq_event": &l.getCQEvent, "ibv_ack_cq_events": &l.ackCQEvents,
 		"ibv_create_cq": &l.createCQ, "ibv_destroy_cq": &l.destroyCQ,
-		"ibv_create_qp": &l.createQP, "ibv_modify_qp": &l.modifyQP, "ibv_destroy_qp": &l.destroyQP,
+		"ibv_create_qp": &l.createQP, "ibv_modify_qp": &l.modifyQP, "ibv_query_qp": &l.queryQP, "ibv_destroy_qp": &l.destroyQP,
 		"ibv_create_srq": &l.createSRQ, "ibv_modify_srq": &l.modifySRQ, "ibv_destroy_srq": &l.destroySRQ,
 	}
 }
@@ -65,6 +70,28 @@ func load(name string) (*library, error) {
 
 // loaded is the library of this process.
 var loaded = sync.OnceValues(func() (*library, error) { return load(libraryName) })
+
+// Version is the file of the library that is loaded, in the name of which is its version, as
+// libibverbs.so.1.14.44.0 of rdma-core 44.
+func Version() string {
+	maps, _ := os.ReadFile("/proc/self/maps") // without it the name is known
+	return versionOf(string(maps))
+}
+
+// versionOf finds it among the mappings of a process (proc(5)): the last word of a line is
+// the file.
+func versionOf(maps string) string {
+	for line := range strings.Lines(maps) {
+		fields := strings.Fields(line)
+		if len(fields) == mapsFields && strings.HasPrefix(path.Base(fields[mapsFields-1]), libraryName) {
+			return path.Base(fields[mapsFields-1])
+		}
+	}
+	return libraryName
+}
+
+// mapsFields are the words of a line of a mapping with a file.
+const mapsFields = 6
 
 // held are the objects whose memory the library or the device uses. They stay reachable until
 // they are closed, also when closing fails and the user forgets them.

@@ -33,12 +33,13 @@ func (s *segments) init(limit int) {
 }
 
 // add puts a request's segments there. full says that they are for the next list. Segments
-// of no bytes are left out: for some devices a length of 0 is one of 2 GiB.
-func (s *segments) add(list []uverbs.Segment) (at uintptr, n int32, full bool, err error) {
+// of no bytes are left out, because for some devices a length of 0 is one of 2 GiB, unless the
+// request is then to have one.
+func (s *segments) add(list []uverbs.Segment, one bool) (at uintptr, n int32, full bool, err error) {
 	if len(list) > s.max {
 		return 0, 0, false, uverbs.ErrRequest
 	}
-	if s.used+len(list) > len(s.array) {
+	if s.used+max(len(list), 1) > len(s.array) {
 		return 0, 0, true, nil
 	}
 	first := s.used
@@ -52,7 +53,11 @@ func (s *segments) add(list []uverbs.Segment) (at uintptr, n int32, full bool, e
 		}
 	}
 	if s.used == first {
-		return 0, 0, false, nil
+		if !one {
+			return 0, 0, false, nil
+		}
+		s.array[s.used] = segment{}
+		s.used++
 	}
 	return addressOf(&s.array[first]), int32(s.used - first), false, nil
 }
@@ -66,11 +71,13 @@ type sendList struct {
 	inline     []byte
 	inlineUsed int
 	inlineMax  int
-	pin        goruntime.Pinner
+	// siw says that it is for libsiw: a Read has a segment there, also one of no bytes.
+	siw bool
+	pin goruntime.Pinner
 }
 
-func newSendList(maxSegments, maxInline int) *sendList {
-	l := &sendList{inline: make([]byte, max(maxInline, listInline)), inlineMax: maxInline}
+func newSendList(maxSegments, maxInline int, siw bool) *sendList {
+	l := &sendList{inline: make([]byte, max(maxInline, listInline)), inlineMax: maxInline, siw: siw}
 	l.segments.init(maxSegments)
 	l.pin.Pin(l)
 	l.pin.Pin(&l.inline[0])
@@ -123,7 +130,7 @@ func (l *sendList) fill(list []uverbs.SendRequest) (int, error) {
 // place puts the segments of a request into the list.
 func (l *sendList) place(r *uverbs.SendRequest) (at uintptr, n int32, full bool, err error) {
 	if r.Flags&uverbs.FlagInline == 0 {
-		return l.segments.add(r.Segments)
+		return l.segments.add(r.Segments, l.siw && r.Op == uverbs.OpRead)
 	}
 	length := 0
 	for i := range r.Segments {
@@ -158,11 +165,13 @@ type receiveList struct {
 	works    [listMax]receiveWork
 	bad      uintptr
 	segments segments
-	pin      goruntime.Pinner
+	// siw says that it is for libsiw, which refuses receives without a segment.
+	siw bool
+	pin goruntime.Pinner
 }
 
-func newReceiveList(maxSegments int) *receiveList {
-	l := &receiveList{}
+func newReceiveList(maxSegments int, siw bool) *receiveList {
+	l := &receiveList{siw: siw}
 	l.segments.init(maxSegments)
 	l.pin.Pin(l)
 	return l
@@ -196,7 +205,7 @@ func (l *receiveList) fill(list []uverbs.ReceiveRequest) (int, error) {
 	l.segments.used = 0
 	n := 0
 	for n < len(list) && n < listMax {
-		at, count, full, err := l.segments.add(list[n].Segments)
+		at, count, full, err := l.segments.add(list[n].Segments, l.siw)
 		if err != nil {
 			return n, err
 		}

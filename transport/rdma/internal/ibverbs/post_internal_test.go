@@ -205,10 +205,40 @@ func TestEvents(t *testing.T) {
 	t.Setenv("FAKE_ARM", "1")
 	require.ErrorIs(t, f.queue.Arm(true), unix.EIO)
 	require.ErrorIs(t, q.Modify(&uverbs.PairAttributes{Mask: 1 << 19}), unix.EPERM, "-1 without errno is an error, too")
-	require.NoError(t, f.queue.Err())
 	t.Setenv("FAKE_POLL", "1")
 	require.Zero(t, f.queue.Poll(make([]uverbs.Completion, 1)))
-	require.ErrorIs(t, f.queue.Err(), uverbs.ErrAnswer)
+	require.ErrorIs(t, f.queue.Arm(false), uverbs.ErrAnswer)
+	_, _, err = f.NextEvent()
+	require.ErrorIs(t, err, uverbs.ErrAnswer)
+}
+
+// TestNoBytes: libsiw wants a segment of a receive and of a Read, others none.
+func TestNoBytes(t *testing.T) {
+	empty := []uverbs.Segment{{}, {LKey: 3}}
+	for _, siw := range []bool{false, true} {
+		want := int32(0)
+		if siw {
+			want = 1
+		}
+		receives := newReceiveList(2, siw)
+		n, err := receives.fill(make([]uverbs.ReceiveRequest, listMax))
+		require.NoError(t, err)
+		require.Equal(t, listMax, n)
+		n, err = receives.fill([]uverbs.ReceiveRequest{{}, {Segments: empty}})
+		require.NoError(t, err)
+		require.Equal(t, 2, n)
+		for i := range 2 {
+			require.Equal(t, want, receives.works[i].count)
+			require.Zero(t, receives.segments.array[i])
+		}
+		receives.close()
+		sends := newSendList(2, 64, siw)
+		n, err = sends.fill([]uverbs.SendRequest{{Op: uverbs.OpRead, Segments: empty}, {Op: uverbs.OpSend}, {Op: uverbs.OpWrite}})
+		require.NoError(t, err)
+		require.Equal(t, 3, n)
+		require.Equal(t, []int32{want, 0, 0}, []int32{sends.works[0].count, sends.works[1].count, sends.works[2].count})
+		sends.close()
+	}
 }
 
 // TestModify: all attributes are where the library has them.

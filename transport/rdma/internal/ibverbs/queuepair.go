@@ -48,10 +48,10 @@ func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 	}
 	var pin goruntime.Pinner
 	defer pin.Unpin()
-	request := &pairRequest{
+	request := &pairRequest{ // libsiw has no queue for no receives
 		user: uintptr(config.User), sends: addressOf(config.Sends.object), receives: addressOf(config.Receives.object), kind: pairReliable,
 		capacity: capacity{
-			sends: uint32(want.Sends), receives: uint32(want.Receives), sendSegments: uint32(want.SendSegments),
+			sends: uint32(want.Sends), receives: uint32(max(want.Receives, 1)), sendSegments: uint32(want.SendSegments),
 			receiveSegments: uint32(want.ReceiveSegments), inline: uint32(want.Inline),
 		},
 	}
@@ -68,9 +68,9 @@ func (c *Context) NewQueuePair(config *QueuePairConfig) (*QueuePair, error) {
 		Sends: int(got.sends), Receives: int(got.receives), SendSegments: int(got.sendSegments), ReceiveSegments: int(got.receiveSegments), Inline: int(got.inline),
 	}}
 	held.Store(q, nil)
-	q.sends = newSendList(q.Granted.SendSegments, q.Granted.Inline)
+	q.sends = newSendList(q.Granted.SendSegments, q.Granted.Inline, c.isSIW())
 	if config.Shared == nil {
-		q.receives = newReceiveList(q.Granted.ReceiveSegments)
+		q.receives = newReceiveList(q.Granted.ReceiveSegments, c.isSIW())
 	}
 	if g := &q.Granted; g.Sends < want.Sends || g.SendSegments < want.SendSegments || g.Inline < want.Inline ||
 		config.Shared == nil && (g.Receives < want.Receives || g.ReceiveSegments < want.ReceiveSegments) {
@@ -115,6 +115,26 @@ func (q *QueuePair) Modify(a *uverbs.PairAttributes) error {
 // StateReset.
 func (q *QueuePair) SetState(s uverbs.State) error {
 	return q.Modify(&uverbs.PairAttributes{Mask: uverbs.MaskState, State: s})
+}
+
+// QueryState asks for the state. siw does not keep it.
+func (q *QueuePair) QueryState() (uverbs.State, error) {
+	const op = "query queue pair"
+	if q.object == nil {
+		return 0, q.context.err(op, uverbs.ErrClosed)
+	}
+	var pin goruntime.Pinner
+	defer pin.Unpin()
+	answer := new(struct {
+		attributes pairAttributes
+		request    pairRequest
+	})
+	pin.Pin(answer)
+	err := status(call(q.context.library.queryQP, addressOf(q.object), addressOf(&answer.attributes), uintptr(uverbs.MaskState), addressOf(&answer.request), 0))
+	if err != nil {
+		return 0, q.context.err(op, err)
+	}
+	return uverbs.State(answer.attributes.state), nil
 }
 
 // PostSends posts requests, in order, and starts them: as one list, or as several if it is

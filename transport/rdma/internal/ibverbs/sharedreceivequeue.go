@@ -39,7 +39,7 @@ func (d *ProtectionDomain) NewSharedReceiveQueue(entries, segments, limit int, u
 		return nil, c.memlock(op, 0, uint64(entries)*uint64(segments+1)*uint64(sizeOf[segment]()), err)
 	}
 	s := &SharedReceiveQueue{Segments: int(request.limits.segments), context: c, object: o, capacity: int(request.limits.entries)}
-	s.receives = newReceiveList(s.Segments)
+	s.receives = newReceiveList(s.Segments, c.isSIW())
 	held.Store(s, nil)
 	if s.capacity < entries || s.Segments < segments {
 		err = c.err(op, nonsense("%d entries of %d segments in place of %d of %d", s.capacity, s.Segments, entries, segments))

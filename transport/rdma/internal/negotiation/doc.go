@@ -22,7 +22,7 @@
 //	 17   1  ORD offered or granted, 0..254
 //	 18   2  eager credits: receives posted for the reader of the record
 //	 20   1  eager slot, code n: (n+1) KiB
-//	 21   1  reserved: 0
+//	 21   1  number of the source's adapter, 0 for the first one
 //	 22   2  features, see the table below
 //	 24  12  reserved: 0
 //	 36   4  nonce

@@ -70,6 +70,8 @@ type Record struct {
 	// Slot is the size in bytes of each of these receives, a multiple of 1 KiB up
 	// to MaxSlot. The codec rounds down, at least to 1 KiB.
 	Slot int
+	// Rail is the number of the source's adapter on which the connection is made.
+	Rail uint8
 	// Features are the bits the source can do.
 	Features Features
 	// Nonce is chosen at random by the active side; a reply echoes it.
@@ -92,7 +94,7 @@ func (r *Record) append(b []byte, k kind) []byte {
 	b = binary.BigEndian.AppendUint16(b, r.Attempt)
 	b = append(b, depthByte(r.Depths.IRD), depthByte(r.Depths.ORD))
 	b = binary.BigEndian.AppendUint16(b, r.Credits)
-	b = append(b, byte(slotOf(r.Slot)/slotUnit-1), 0)
+	b = append(b, byte(slotOf(r.Slot)/slotUnit-1), r.Rail)
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Features))
 	b = append(b, make([]byte, reservedSize)...)
 	return binary.BigEndian.AppendUint32(b, r.Nonce)
@@ -111,6 +113,7 @@ func parse(b []byte) Record {
 		Depths:      Depths{IRD: min(int(b[16]), MaxDepth), ORD: min(int(b[17]), MaxDepth)},
 		Credits:     binary.BigEndian.Uint16(b[18:]),
 		Slot:        (int(b[20]) + 1) * slotUnit,
+		Rail:        b[21],
 		Features:    Features(binary.BigEndian.Uint16(b[22:])),
 		Nonce:       binary.BigEndian.Uint32(b[nonceAt:]),
 	}

@@ -8,6 +8,8 @@ type Policy struct {
 	// Slot is the size of this side's eager receives in bytes, Features what it can do.
 	Slot     int
 	Features Features
+	// Rail is the number of this side's adapter.
+	Rail uint8
 }
 
 // Terms are what two sides agreed on. They mirror each other: what is Send at
@@ -38,7 +40,7 @@ func (t Terms) String() string {
 // Request returns the record of a request without its sender and the number of the attempt.
 // credits is the number of receives granted to the peer.
 func (p *Policy) Request(credits uint16) Record {
-	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features}
+	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features, Rail: p.Rail}
 }
 
 // Accept computes the reply to a request and the terms of the passive side. The

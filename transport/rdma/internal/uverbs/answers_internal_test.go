@@ -1,6 +1,7 @@
 package uverbs
 
 import (
+	goruntime "runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -169,9 +170,10 @@ func TestMemlock(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	_, err := Open(&Device{Name: "mlx5_0", Driver: 1, ABI: 1})
 	require.ErrorIs(t, err, ErrUnknownDriver)
-	require.EqualError(t, err, "uverbs: open, device mlx5_0: the device's driver is neither siw nor rxe: it needs libibverbs")
+	require.EqualError(t, err, "uverbs: open, device mlx5_0: the queues of the device's driver are known to libibverbs alone (mlx5, version 1)")
 	_, err = Open(&Device{Name: "rxe0", Driver: DriverRXE, ABI: 3})
-	require.ErrorIs(t, err, ErrAnswer)
+	require.ErrorIs(t, err, ErrUnknownDriver)
+	require.ErrorContains(t, err, "(rxe, version 3)")
 	_, err = Open(&Device{Name: "rxe0", Driver: DriverRXE, ABI: 2, File: "dev/infiniband/uverbs99"})
 	require.ErrorIs(t, err, unix.ENOENT)
 	require.Contains(t, (&PermissionError{File: "/dev/infiniband/uverbs0", Err: unix.EACCES}).Error(), "/dev/infiniband/uverbs0: permission denied: ")
@@ -183,6 +185,31 @@ func TestOpenErrors(t *testing.T) {
 	_, err = find([]Device{{Name: "a"}, {Name: "b"}}, "c")
 	require.ErrorIs(t, err, ErrNoDevice)
 	require.ErrorContains(t, err, "there is a, b")
+}
+
+// TestWhatCannotBeClosedStaysPinned: the device may still use it, also when nobody else
+// refers to it any more. Go's runtime ends a process that forgets what is pinned.
+func TestWhatCannotBeClosedStaysPinned(t *testing.T) {
+	eachDriver(t, func(t *testing.T, c *Context, k *fakeKernel) {
+		t.Helper()
+		removed := func() {
+			d, err := c.NewProtectionDomain()
+			require.NoError(t, err)
+			r, err := d.Register(make([]byte, 1<<16), AccessLocalWrite)
+			require.NoError(t, err)
+			cq, err := c.NewCompletionQueue(3, nil, 0)
+			require.NoError(t, err)
+			q, err := c.NewQueuePair(&QueuePairConfig{Domain: d, Sends: cq, Receives: cq, Capacity: Capacity{Sends: 1, Receives: 1}})
+			require.NoError(t, err)
+			k.refused[cmdDeregMR], k.refused[cmdDestroyQP] = unix.EIO, unix.EIO
+			require.ErrorIs(t, r.Close(), unix.EIO)
+			require.ErrorIs(t, q.Close(), unix.EIO)
+		}
+		removed()
+		for range 3 {
+			goruntime.GC() // a finalizer would panic
+		}
+	})
 }
 
 // TestLimitsOfZero: a device without queues is not one.

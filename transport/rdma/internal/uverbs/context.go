@@ -3,6 +3,7 @@ package uverbs
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"sync/atomic"
 
@@ -24,12 +25,8 @@ type Context struct {
 // Open opens a device. The error is a PermissionError, ErrUnknownDriver, or the kernel's.
 func Open(d *Device) (*Context, error) {
 	const op = "open"
-	known := driverOf(d.Driver)
-	if known == nil {
-		return nil, &Error{Op: op, Device: d.Name, Err: ErrUnknownDriver}
-	}
-	if d.ABI != known.abi() {
-		return nil, &Error{Op: op, Device: d.Name, Err: nonsense("version %d of the queues of %v; this is for %d", d.ABI, d.Driver, known.abi())}
+	if !Drives(d) {
+		return nil, &Error{Op: op, Device: d.Name, Err: fmt.Errorf("%w (%v, version %d)", ErrUnknownDriver, d.Driver, d.ABI)}
 	}
 	fd, err := unix.Open("/"+d.File, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrPermission) {
@@ -38,7 +35,7 @@ func Open(d *Device) (*Context, error) {
 	if err != nil {
 		return nil, &Error{Op: op, Device: d.Name, Err: err}
 	}
-	return open(d, file{fd}, known)
+	return open(d, file{fd}, driverOf(d.Driver))
 }
 
 // open gets the context of a device file, which it closes when that fails.

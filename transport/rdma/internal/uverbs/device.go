@@ -20,16 +20,18 @@ const (
 	DriverSIW Driver = 18
 )
 
+// driverNames are those of enum rdma_driver_id.
+var driverNames = [...]string{
+	"a driver without a name", "mlx5", "mlx4", "cxgb3", "cxgb4", "mthca", "bnxt_re", "ocrdma", "nes", "irdma", "vmw_pvrdma", "qedr", "hns", "usnic",
+	"rxe", "hfi1", "qib", "efa", "siw", "erdma", "mana",
+}
+
 // String implements fmt.Stringer.
 func (d Driver) String() string {
-	switch d {
-	case DriverRXE:
-		return "rxe"
-	case DriverSIW:
-		return "siw"
-	default:
-		return fmt.Sprintf("driver %d", uint32(d))
+	if int64(d) < int64(len(driverNames)) {
+		return driverNames[d]
 	}
+	return fmt.Sprintf("driver %d", uint32(d))
 }
 
 // Transport is the protocol of a device.
@@ -41,6 +43,8 @@ const (
 	TransportInfiniBand Transport = iota
 	// TransportIWARP is iWARP: connections are made by the kernel's connection manager alone.
 	TransportIWARP
+	// TransportOther is one of a vendor, as that of efa: rdma_cm makes no connections of it.
+	TransportOther
 )
 
 // Device is an RDMA device of the kernel.
@@ -65,6 +69,9 @@ const (
 	verbsClass  = "sys/class/infiniband_verbs"
 	deviceClass = "sys/class/infiniband"
 	deviceFiles = "dev/infiniband"
+	netClass    = "sys/class/net"
+	// linkInfiniBand is ARPHRD_INFINIBAND (linux/if_arp.h).
+	linkInfiniBand = "32"
 )
 
 // Devices lists the devices of this machine. An error is one of reading what is there: no
@@ -105,8 +112,33 @@ func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, 
 	for i := range all {
 		p := known[all[i].Name]
 		all[i].Driver, all[i].Interface = p.driver, p.on
+		if p.on == "" {
+			all[i].Interface = overInfiniBand(root, all[i].Name)
+		}
 	}
 	return all, nil
+}
+
+// overInfiniBand is the network interface of IP over InfiniBand of a device, or "". Its
+// hardware is the device's; its dev_port counts ports from 0.
+func overInfiniBand(root fs.FS, device string) string {
+	entries, err := fs.ReadDir(root, netClass)
+	if err != nil {
+		return ""
+	}
+	is := func(name, attribute, value string) bool {
+		text, err := fs.ReadFile(root, path.Join(netClass, name, attribute))
+		return err == nil && strings.TrimSpace(string(text)) == value
+	}
+	for _, e := range entries {
+		if _, err := fs.Stat(root, path.Join(netClass, e.Name(), "device/infiniband", device)); err != nil {
+			continue
+		}
+		if is(e.Name(), "type", linkInfiniBand) && is(e.Name(), "dev_port", "0") {
+			return e.Name()
+		}
+	}
+	return ""
 }
 
 func readDevice(root fs.FS, entry string) (Device, error) {
@@ -134,15 +166,22 @@ func readDevice(root fs.FS, entry string) (Device, error) {
 	if d.GUID, err = parseGUID(guid); err != nil {
 		return d, fmt.Errorf("%s: node_guid: %w", d.Name, err)
 	}
-	// node_type is "1: CA" or "4: RNIC" (Documentation/ABI/stable/sysfs-class-infiniband).
 	kind, err := line(path.Join(deviceClass, d.Name, "node_type"))
-	if err != nil {
-		return d, err
+	d.Transport = transportOf(kind)
+	return d, err
+}
+
+// transportOf is the transport of a node_type, which is "1: CA" or "4: RNIC" of those that
+// rdma_cm knows (Documentation/ABI/stable/sysfs-class-infiniband).
+func transportOf(kind string) Transport {
+	switch number, _, _ := strings.Cut(kind, ":"); number {
+	case "1":
+		return TransportInfiniBand
+	case "4":
+		return TransportIWARP
+	default:
+		return TransportOther
 	}
-	if strings.HasPrefix(kind, "4") {
-		d.Transport = TransportIWARP
-	}
-	return d, nil
 }
 
 // parseGUID reads 0123:4567:89ab:cdef, whose order is that of the network.

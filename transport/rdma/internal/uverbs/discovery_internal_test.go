@@ -3,6 +3,7 @@ package uverbs
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/fstest"
 
@@ -44,6 +45,24 @@ func TestDevicesOfSysfs(t *testing.T) {
 		{Name: "mlx5_0", File: "dev/infiniband/uverbs1", ABI: 1, GUID: guid},
 	}, all)
 
+	over := machine()
+	for name, files := range map[string]map[string]string{
+		"ib1": {"type": "32", "dev_port": "1", "device/infiniband/mlx5_0": ""}, // of another port
+		"ib0": {"type": "32", "dev_port": "0", "device/infiniband/mlx5_0": ""},
+		"ib2": {"type": "32", "dev_port": "0", "device/infiniband/mlx5_1": ""},
+		"e0":  {"type": "1", "dev_port": "0", "device/infiniband/mlx5_0": ""}, // of Ethernet
+	} {
+		for file, text := range files {
+			over["sys/class/net/"+name+"/"+file] = &fstest.MapFile{Data: []byte(text + "\n")}
+		}
+	}
+	over["sys/class/infiniband/siw0/node_type"] = &fstest.MapFile{Data: []byte("8: unspecified\n")}
+	all, err = devices(over, known)
+	require.NoError(t, err)
+	require.Equal(t, "ib0", all[1].Interface, "IP over InfiniBand")
+	require.Equal(t, "eth1", all[0].Interface)
+	require.Equal(t, TransportOther, all[0].Transport, "efa and usnic have no connections of rdma_cm")
+
 	list, err := gids(machine(), "mlx5_0", 1)
 	require.NoError(t, err)
 	require.Len(t, list, 2, "free places are left out")
@@ -68,6 +87,7 @@ func TestDevicesOfSysfs(t *testing.T) {
 		_, err = devices(broken, known)
 		require.ErrorContains(t, err, "siw0: ")
 	}
+	require.Equal(t, "mlx5 siw driver 99", fmt.Sprint(Driver(1), DriverSIW, Driver(99)))
 	failed := errors.New("no netlink")
 	_, err = devices(machine(), func() (map[string]particulars, error) { return nil, failed })
 	require.ErrorIs(t, err, failed)

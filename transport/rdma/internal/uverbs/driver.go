@@ -55,6 +55,12 @@ func driverOf(d Driver) driver {
 	}
 }
 
+// Drives reports whether Open drives a device: the layout of its queues is known.
+func Drives(d *Device) bool {
+	known := driverOf(d.Driver)
+	return known != nil && known.abi() == d.ABI
+}
+
 // mapping is the memory that one object shares with the driver.
 type mapping struct {
 	kernel kernel

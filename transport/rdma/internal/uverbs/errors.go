@@ -11,7 +11,7 @@ var (
 	ErrNoDevice = errors.New("no such RDMA device")
 	// ErrUnknownDriver says that the layout of a device's queues is known to its driver's
 	// library alone.
-	ErrUnknownDriver = errors.New("the device's driver is neither siw nor rxe: it needs libibverbs")
+	ErrUnknownDriver = errors.New("the queues of the device's driver are known to libibverbs alone")
 	// ErrAnswer says that the driver's answer to a command makes no sense.
 	ErrAnswer = errors.New("the driver's answer cannot be right")
 	// ErrFull says that a queue has no room.

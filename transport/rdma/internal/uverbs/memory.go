@@ -4,8 +4,10 @@ import (
 	"errors"
 	"math"
 	"os"
+	goruntime "runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,12 +47,16 @@ const (
 	AccessRelaxedOrdering Access = 1 << 20
 )
 
+// held are the objects that have memory of Go's heap pinned for the device. They stay
+// reachable until they are closed, also when closing fails and the user forgets them.
+var held sync.Map
+
 // Region is registered memory.
 type Region struct {
 	context *Context
 	handle  uint32
-	// data keeps the memory alive as long as the device may use it.
-	data []byte
+	// pin keeps memory of Go's heap alive and in its place as long as the device may use it.
+	pin goruntime.Pinner
 	// LKey is for local segments, RKey for peers. Peers name the first byte by Address.
 	LKey, RKey uint32
 	Address    uint64
@@ -64,7 +70,8 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 	if len(b) == 0 {
 		return nil, c.err(op, unix.EINVAL)
 	}
-	r := &Region{context: c, data: b, Address: addressOf(b)}
+	r := &Region{context: c, Address: addressOf(b)}
+	r.pin.Pin(&b[0])
 	q := regionRequest{start: r.Address, length: uint64(len(b)), iova: r.Address, domain: d.handle, access: uint32(access)}
 	// The driver is told a byte, of which the next registration gets another.
 	tell := c.driver.region(uint8(c.registrations.Add(1)))
@@ -74,13 +81,15 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*Region, error) {
 		q.access &^= uint32(AccessRelaxedOrdering)
 		err = call(c, op, cmdRegMR, &q, &a, tell, make([]byte, c.driver.rooms().region))
 	}
-	if errors.Is(err, unix.ENOMEM) {
-		return nil, c.err(op, MemlockCause(r.Address, uint64(len(b)), unix.ENOMEM))
-	}
 	if err != nil {
+		r.pin.Unpin()
+		if errors.Is(err, unix.ENOMEM) {
+			err = c.err(op, MemlockCause(r.Address, uint64(len(b)), unix.ENOMEM))
+		}
 		return nil, err
 	}
 	r.handle, r.LKey, r.RKey = a.handle, a.lkey, a.rkey
+	held.Store(r, nil)
 	return r, nil
 }
 
@@ -89,7 +98,8 @@ func (r *Region) Close() error {
 	if err := tellKernel(r.context, "deregister memory", cmdDeregMR, &handleRequest{handle: r.handle}); err != nil {
 		return err
 	}
-	r.data = nil
+	r.pin.Unpin()
+	held.Delete(r)
 	return nil
 }
 

@@ -97,6 +97,7 @@ func (q *QueuePair) open(want *Capacity, a *pairAnswer, part []byte) error {
 	q.bell, q.answer = append([]byte(nil), bytesOf(&doorbellRequest{handle: q.handle, wqeSize: sendRequestSize})...), make([]byte, 8)
 	setHeader(q.bell, cmdPostSend, 4)
 	q.pin.Pin(&q.answer[0])
+	held.Store(q, nil)
 	setResponse(q.bell, q.answer)
 	return nil
 }
@@ -137,6 +138,7 @@ func (q *QueuePair) Close() error {
 		return err
 	}
 	q.pin.Unpin()
+	held.Delete(q)
 	return nil
 }
 

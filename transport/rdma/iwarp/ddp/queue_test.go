@@ -59,7 +59,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueuePass takes messages of one segment the short way and the long way.
+// TestQueuePass: Pass has the same effect as Advance with a message of one segment.
 func TestQueuePass(t *testing.T) {
 	short, long := ddp.NewQueue(math.MaxUint32-2), ddp.NewQueue(math.MaxUint32-2)
 	for msn := uint32(math.MaxUint32 - 2); msn != 3; msn++ {

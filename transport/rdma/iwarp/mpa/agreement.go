@@ -23,7 +23,7 @@ type Offer struct {
 	RTR RTR
 }
 
-// Agreement is what a connection runs by.
+// Agreement is what both sides of a connection have agreed on.
 type Agreement struct {
 	// Revision is the peer's, 1 or 2.
 	Revision uint8
@@ -84,7 +84,7 @@ func Screen(request Frame) error {
 }
 
 // Accept returns the reply to a request that passed Screen, and what both sides
-// then run by (RFC 6581 sections 9.1 and 9.2). The responder lowers its own
+// have then agreed on (RFC 6581 sections 9.1 and 9.2). The responder lowers its own
 // depths to what the initiator can use and serve, copies the initiator's model,
 // and names one RTR: a Write if it may, which consumes nothing.
 func (o Offer) Accept(request Frame, private []byte) (Frame, Agreement, error) {
@@ -147,8 +147,8 @@ func (o Offer) Reject(request Frame, private []byte) (Frame, error) {
 // Conclude reads the reply to the request that this offer made.
 //
 // ErrRejected comes with the responder's depths in the agreement, and its
-// private data is in the frame. A FaultError is an error for which the initiator
-// sends a Terminate before it closes; so does any other error, as ErrFrame.
+// private data is in the frame. The initiator sends a Terminate before it closes: of a
+// FaultError with its code, of any other error with that of ErrFrame.
 func (o Offer) Conclude(reply Frame) (Agreement, error) {
 	peer, _, err := reply.Split()
 	switch {

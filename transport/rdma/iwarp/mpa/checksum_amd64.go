@@ -10,8 +10,8 @@ const (
 )
 
 // folds says that the processor multiplies polynomials four at a time. It folds some
-// three times as fast as CRC32 instructions sum, which is felt where a sender and a
-// receiver look at every byte.
+// three times as fast as CRC32 instructions sum, which shows where a sender and a
+// receiver checksum every byte.
 var folds = cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasAVX512F && cpu.X86.HasSSE42
 
 // sums says that the processor sums eight bytes an instruction.

@@ -20,7 +20,7 @@ var (
 	// ErrPrivateData says that the frame announces more private data than the
 	// protocol allows, or that the caller wants to send more.
 	ErrPrivateData = errors.New("mpa: more than 512 bytes of private data")
-	// ErrRevision says that the peer speaks a revision other than 1 or 2, or
+	// ErrRevision says that the peer uses a revision other than 1 or 2, or
 	// answered in one that was not asked for.
 	ErrRevision = errors.New("mpa: revision not supported")
 	// ErrMarkers says that the peer requires markers.

@@ -135,7 +135,7 @@ func ParseFrame(b []byte) (Frame, int, error) {
 }
 
 // Missing returns how many bytes the frame that begins with b still lacks, as far as
-// b tells: at least one while ParseFrame returns ErrShort. Who reads no more than
+// b tells: at least one while ParseFrame returns ErrShort. A reader that takes no more than
 // that from a stream takes nothing of what follows the frame.
 func Missing(b []byte) int {
 	if len(b) < FrameLength {

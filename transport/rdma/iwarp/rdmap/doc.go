@@ -1,6 +1,6 @@
 // Package rdmap is the Remote Direct Memory Access Protocol (RFC 5040) above DDP:
-// which messages there are, which segment may carry which, the Read Request, the
-// queues that hold reads to their negotiated depths, and the Terminate message.
+// the kinds of message, the kind of segment that carries each, the Read Request, the
+// queues that limit reads to their negotiated depths, and the Terminate message.
 //
 // It is pure: no sockets, no goroutines, no clocks.
 //

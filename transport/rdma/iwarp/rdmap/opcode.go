@@ -24,7 +24,7 @@ const (
 	AtomicRequest           Opcode = 0xa
 	AtomicResponse          Opcode = 0xb
 
-	// opcodeMax is the last opcode that is spoken here.
+	// opcodeMax is the last opcode that this package implements.
 	opcodeMax = TerminateOpcode
 )
 

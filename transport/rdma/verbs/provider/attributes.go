@@ -70,6 +70,11 @@ type Attributes struct {
 	// Headroom and Tailroom are the bytes that FlagRoom leaves for the provider, 0 if it
 	// does not use them.
 	Headroom, Tailroom int
+	// PinsMemory says that a registration pins pages, by a system call: a consumer that can
+	// had better keep memory registered, or copy a few bytes. MaxPinned bounds what is
+	// registered at a time in bytes, as far as that is known (RLIMIT_MEMLOCK); 0 is no bound.
+	PinsMemory bool
+	MaxPinned  int
 	// MaxReadsIn (IRD, max_qp_rd_atom) and MaxReadsOut (ORD, max_qp_init_rd_atom)
 	// bound the Reads and atomics under way toward and from one endpoint.
 	MaxReadsIn, MaxReadsOut int

@@ -6,8 +6,7 @@
 //	---------------------------------------------------------------------------
 //	calls down      Provider, Device, ProtectionDomain, SharedReceiveQueue,
 //	                QueuePair, ServicePoint, Handshake
-//	calls up        Adapter, Sends, Receives, Upcalls, ServicePointConfig.Arrived,
-//	                SharedReceiveConfig.LimitReached
+//	calls up        Adapter, Sends, Receives, Upcalls, ServicePointConfig.Arrived
 //
 // # Work
 //

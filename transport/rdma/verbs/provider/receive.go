@@ -63,8 +63,6 @@ type SharedReceiveConfig struct {
 	Domain ProtectionDomain
 	// MaxReceives is how many may be posted, MaxSegments bounds each list.
 	MaxReceives, MaxSegments int
-	// LimitReached is the upcall of SetLimit.
-	LimitReached func()
 }
 
 // SharedReceiveQueue holds receives for the queue pairs made with it. Which of them takes
@@ -73,9 +71,6 @@ type SharedReceiveQueue interface {
 	// Post hands over a receive. It stays valid until it is reported to Receives of the
 	// endpoint whose queue pair has used it.
 	Post(r *Receive)
-	// SetLimit asks for one LimitReached when fewer than n receives are left, at once (from
-	// within or with the next Progress) if that is so already. 0 takes it back.
-	SetLimit(n int) error
 	// Close frees the queue, of which no queue pair is left. Its receives are not touched
 	// any more.
 	Close()

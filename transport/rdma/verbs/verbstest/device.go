@@ -1,6 +1,7 @@
 package verbstest
 
 import (
+	"fmt"
 	"net/netip"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ type device struct {
 	attributes verbs.Attributes
 	regions    map[uint32]*region
 	key        uint32
+	// pinned is how many bytes are registered, at most pinMost if that is not 0.
+	pinned, pinMost int
 	// stalled are pairs whose next message waits for a receive.
 	stalled []*pair
 	// events is what the next Progress reports.
@@ -114,6 +117,10 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 	on := d.device
 	on.adapter.Lock()
 	defer on.adapter.Unlock()
+	if on.pinMost > 0 && on.pinned+len(data) > on.pinMost {
+		return provider.Registered{}, fmt.Errorf("%w: %d bytes are pinned of at most %d, and %d more are needed", provider.ErrInsufficientResources, on.pinned, on.pinMost, len(data))
+	}
+	on.pinned += len(data)
 	on.key += 0x101
 	on.regions[on.key] = &region{domain: d, data: data, access: access}
 	return provider.Registered{LKey: on.key, RKey: on.key, Address: uint64(on.key) << 32}, nil
@@ -122,6 +129,9 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 func (d *domain) Deregister(r provider.Registered) error {
 	d.device.adapter.Lock()
 	defer d.device.adapter.Unlock()
+	if m := d.device.regions[r.LKey]; m != nil {
+		d.device.pinned -= len(m.data)
+	}
 	delete(d.device.regions, r.LKey)
 	return nil
 }

@@ -54,8 +54,10 @@ type Host struct {
 	Addr    netip.Addr
 	// QoS replaces the list of the adapter if it is not nil.
 	QoS []verbs.QoS
-	// Multipath says that the adapter has several paths.
-	Multipath bool
+	// Multipath says that the adapter has several paths, PinsMemory that its registrations
+	// count as costly. PinMost bounds what is registered at a time, in bytes, if it is not 0.
+	Multipath, PinsMemory bool
+	PinMost               int
 }
 
 var _ verbs.Provider = (*Host)(nil)
@@ -78,7 +80,8 @@ func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 		network: n, adapter: a, addr: h.Addr, attributes: attributes(n.style, h.Addr, h.QoS),
 		awake: make(chan struct{}, 1), regions: map[uint32]*region{}, key: 0x100,
 	}
-	d.attributes.Multipath = h.Multipath
+	d.attributes.Multipath, d.attributes.PinsMemory, d.attributes.MaxPinned = h.Multipath, h.PinsMemory, h.PinMost
+	d.pinMost = h.PinMost
 	n.hosts[h.Addr] = d
 	return d, nil
 }

@@ -4,32 +4,16 @@ import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
 // sharedReceives is a shared receive queue, in order.
 type sharedReceives struct {
-	posted  []*provider.Receive
-	limit   int
-	reached func()
+	posted []*provider.Receive
 }
 
-func (d *device) NewSharedReceiveQueue(c provider.SharedReceiveConfig) (provider.SharedReceiveQueue, error) {
-	return &sharedReceives{reached: c.LimitReached}, nil
+func (d *device) NewSharedReceiveQueue(provider.SharedReceiveConfig) (provider.SharedReceiveQueue, error) {
+	return &sharedReceives{}, nil
 }
 
 func (s *sharedReceives) Post(r *provider.Receive) { s.posted = append(s.posted, r) }
 
-func (s *sharedReceives) SetLimit(n int) error {
-	s.limit = n
-	s.watch()
-	return nil
-}
-
 func (s *sharedReceives) Close() { s.posted = nil }
-
-// watch says that the limit is passed.
-func (s *sharedReceives) watch() {
-	if len(s.posted) < s.limit {
-		s.limit = 0
-		s.reached()
-	}
-}
 
 // available returns how many messages find a receive.
 func (p *pair) available() int {
@@ -44,7 +28,6 @@ func (p *pair) take() *provider.Receive {
 	from := &p.posted
 	if p.shared != nil {
 		from = &p.shared.posted
-		defer p.shared.watch()
 	}
 	r := (*from)[0]
 	*from = (*from)[1:]

@@ -212,6 +212,11 @@ int ibv_modify_qp(struct qp *q, char *a, int mask) {
 	}
 	return mask & 1 << 19 ? -1 : 0;
 }
+int ibv_query_qp(struct qp *q, int *a, int mask, struct qp_init *i) {
+	if (mask != 1) return EINVAL;
+	*a = 3, i->kind = 2;
+	return fails("FAKE_QUERY") ? EIO : 0;
+}
 int ibv_destroy_qp(struct qp *q) { if (now.unacked) return EBUSY; free(q); return 0; }
 struct srq *ibv_create_srq(struct pd *pd, struct srq_init *i) {
 	struct srq *s = calloc(1, sizeof *s);

@@ -1,7 +1,8 @@
-package main
+//go:build linux
+
+package cgroup
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestCgroupOfAProcess(t *testing.T) {
 		"nothing":                  {"", "", ""},
 		"an empty path":            {mountLine("/", point, "rw"), "0::\n", ""},
 	} {
-		got, err := cgroupDir(c.mounts, c.self)
+		got, err := dirOf(c.mounts, c.self)
 		require.Equal(t, c.want, got, name)
 		require.Equal(t, c.want == "", err != nil, name)
 	}
@@ -55,7 +56,7 @@ func FuzzCgroup(f *testing.F) {
 	}
 	f.Add(mountLine("/", `/a\040b\`, "rw"), "0::/../../etc\n")
 	f.Fuzz(func(t *testing.T, mounts, self string) {
-		dir, err := cgroupDir(mounts, self)
+		dir, err := dirOf(mounts, self)
 		if err != nil {
 			require.Empty(t, dir)
 			return
@@ -70,37 +71,4 @@ func FuzzCgroup(f *testing.F) {
 		}
 		require.True(t, found, dir)
 	})
-}
-
-func FuzzStat(f *testing.F) {
-	const rest = " 42 42 0 -1 4194560 1 0 0 0 0 0"
-	for _, name := range []string{"sh", "a b", ") Z 1 (", "", "\n)", "x) R 7"} {
-		f.Add(name, "S", " 41"+rest)
-	}
-	whole := " 41" + rest
-	for n := range whole {
-		f.Add("sh", "S", whole[:n])
-	}
-	f.Add("sh", "Z", whole)
-	f.Fuzz(func(t *testing.T, name, state, rest string) {
-		parent, alive := statParent([]byte("42 (" + name + ") " + state + rest))
-		if !alive {
-			require.Zero(t, parent)
-		}
-		// The name does not matter, whatever it holds.
-		if !strings.Contains(state+rest, ")") {
-			other, same := statParent([]byte("42 (sh) " + state + rest))
-			require.Equal(t, []any{parent, alive}, []any{other, same})
-		}
-	})
-}
-
-func TestParentOfAProcess(t *testing.T) {
-	for state, alive := range map[string]bool{"R": true, "S": true, "D": true, "T": true, "t": true, "Z": false, "X": false} {
-		parent, ok := statParent([]byte(fmt.Sprintf("42 (a) (b) Z 1) %s 41 42 42 0 -1", state)))
-		require.Equal(t, alive, ok, state)
-		if alive {
-			require.Equal(t, 41, parent)
-		}
-	}
 }

@@ -1,0 +1,129 @@
+// Command adapters reports what the RDMA adapters of this host are and how fast gorun is over
+// them, for an issue or a list:
+//
+//	go run ./bench/adapters
+//	go run ./bench/adapters -host nodeA,nodeB -rsh ssh
+//
+// It lists devices, ports, GIDs and limits, says by what each is driven, measures registration
+// of memory, and runs bench/latency, bandwidth and messagerate between two ranks over each
+// adapter that can be used, of this host or of two, and perftest beside them where it is
+// installed. Without an adapter it says so. It builds what it runs, unless -bin says where that
+// is.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
+	"github.com/gorun-hpc/gorun/transport/rdma/probe"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// options are the flags.
+type options struct {
+	device, hosts, rsh, bin string
+	quick                   bool
+	limit                   time.Duration
+}
+
+func main() {
+	o := &options{}
+	flag.StringVar(&o.device, "device", "", "only the adapter of this `name`")
+	flag.StringVar(&o.hosts, "host", "", "`hosts` of the two ranks, as gorun has them; default: both on this one")
+	flag.StringVar(&o.rsh, "rsh", "", "`command` that runs another on a host, as gorun has it")
+	flag.StringVar(&o.bin, "bin", "", "`directory` with gorun, latency, bandwidth and messagerate; default: they are built")
+	flag.BoolVar(&o.quick, "quick", false, "few messages: shows that it works, not how fast")
+	flag.DurationVar(&o.limit, "limit", 2*time.Minute, "`time` after which a measurement is ended")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "adapters: argument %q: it takes flags alone (-h lists them)\n", flag.Arg(0))
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	out := &page{to: os.Stdout}
+	if err := errors.Join(report(ctx, out, o), out.err); err != nil {
+		fmt.Fprintln(os.Stderr, "adapters:", err)
+		os.Exit(1)
+	}
+}
+
+// page is where the report is written, and the first error of that.
+type page struct {
+	to  io.Writer
+	err error
+}
+
+// say writes text.
+func (p *page) say(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.to, format, args...)
+	}
+}
+
+// errNoDevice says that there is no adapter of the name that was asked for.
+var errNoDevice = errors.New("no such adapter")
+
+// report writes everything. It goes on after a measurement that fails, and returns its error.
+func report(ctx context.Context, out *page, o *options) error {
+	host := probe.System()
+	writeHost(out)
+	devices := host.Devices()
+	if len(devices) == 0 {
+		out.say("No RDMA adapter is here, so nothing is measured.\n")
+		if err := host.Kernel(); err != nil {
+			out.say("%v\n", err)
+		}
+		if o.device != "" {
+			return fmt.Errorf("%w: %s", errNoDevice, o.device)
+		}
+		return nil
+	}
+	jobs := &jobs{options: o}
+	defer jobs.close()
+	var errs []error
+	found := false
+	for i := range devices {
+		if o.device != "" && devices[i].Name != o.device {
+			continue
+		}
+		found = true
+		if err := reportDevice(ctx, out, o, jobs, &devices[i]); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", devices[i].Name, err))
+		}
+	}
+	if !found {
+		errs = append(errs, fmt.Errorf("%w: %s", errNoDevice, o.device))
+	}
+	return errors.Join(errs...)
+}
+
+// reportDevice writes what concerns one adapter.
+func reportDevice(ctx context.Context, out *page, o *options, j *jobs, d *probe.Device) error {
+	out.say("\n## %s\n\n", d)
+	writeFiles(out, os.DirFS("/"), d.Name)
+	a, err := verbs.Open(kernel.New(kernel.Config{}), d.Name)
+	if err != nil {
+		out.say("driven by: nothing; gorun uses iWARP over TCP on this host\n  because: %v\n", err)
+		return nil
+	}
+	writeAttributes(out, a.Attributes())
+	err = writeRegistrations(out, a)
+	if err = errors.Join(err, a.Close()); err != nil {
+		out.say("registration: %v\n", err)
+	}
+	return errors.Join(err, j.run(ctx, out, d.Name), runPerftest(ctx, out, o, d))
+}
+
+// indented is text with two spaces before each line.
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
+}

@@ -1,0 +1,99 @@
+//go:build !portable
+
+package bootstrap
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownAddress is an address of this machine.
+type ownAddress struct {
+	ip        netip.Addr
+	link      int // index of its interface
+	loopback  bool
+	otherwise bool // of one link only, or not usable
+}
+
+// ownAddresses asks the kernel for the addresses of this machine (rtnetlink(7)).
+func ownAddresses() ([]ownAddress, error) {
+	table, err := syscall.NetlinkRIB(unix.RTM_GETADDR, unix.AF_UNSPEC)
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: addresses of this machine: %w", err)
+	}
+	messages, err := syscall.ParseNetlinkMessage(table)
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: addresses of this machine: %w", err)
+	}
+	var all []ownAddress
+	for i := range messages {
+		m := &messages[i]
+		if m.Header.Type != unix.RTM_NEWADDR || len(m.Data) < unix.SizeofIfAddrmsg {
+			continue
+		}
+		attributes, err := syscall.ParseNetlinkRouteAttr(m)
+		if err != nil {
+			return nil, fmt.Errorf("bootstrap: addresses of this machine: %w", err)
+		}
+		scope := m.Data[3]
+		own := ownAddress{link: int(binary.NativeEndian.Uint32(m.Data[4:])), loopback: scope == unix.RT_SCOPE_HOST, otherwise: scope == unix.RT_SCOPE_LINK}
+		for _, a := range attributes {
+			// Of a point-to-point interface IFA_ADDRESS is the other end.
+			if ip, ok := netip.AddrFromSlice(a.Value); ok && (a.Attr.Type == unix.IFA_LOCAL || a.Attr.Type == unix.IFA_ADDRESS && !own.ip.IsValid()) {
+				own.ip = ip
+			}
+		}
+		if own.ip.IsValid() {
+			all = append(all, own)
+		}
+	}
+	return all, nil
+}
+
+// meetingAddresses returns the addresses at which other machines may reach this one: those of
+// the networks and interfaces that a list names (GORUN_NET), all if it is empty, those of the
+// loopback interface if there are no others, one of them if all ranks are here.
+func meetingAddresses(all []ownAddress, wish string, here bool) ([]netip.Addr, error) {
+	var far, near []netip.Addr
+	for _, a := range all {
+		switch {
+		case a.otherwise || wish != "" && !here && !wanted(a, wish):
+		case a.loopback:
+			near = append(near, a.ip)
+		default:
+			far = append(far, a.ip)
+		}
+	}
+	if len(far) == 0 {
+		far = near
+	}
+	if here && len(near) > 0 {
+		far = near[:1] // so that rank 0 listens there alone
+	}
+	if len(far) == 0 {
+		return nil, fmt.Errorf("bootstrap: no network interface is up and has an address of %s=%q", EnvNet, clip(wish, 80))
+	}
+	return far[:min(len(far), pointAddressesMax)], nil
+}
+
+// wanted reports whether a list of networks, addresses and interfaces has an address.
+func wanted(a ownAddress, list string) bool {
+	return slices.ContainsFunc(strings.Split(list, ","), func(part string) bool {
+		if p, err := netip.ParsePrefix(part); err == nil {
+			return p.Contains(a.ip)
+		}
+		if ip, err := netip.ParseAddr(part); err == nil {
+			return ip == a.ip
+		}
+		index, err := os.ReadFile("/sys/class/net/" + strings.ReplaceAll(part, "/", "") + "/ifindex")
+		return err == nil && strings.TrimSpace(string(index)) == strconv.Itoa(a.link)
+	})
+}

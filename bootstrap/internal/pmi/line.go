@@ -1,0 +1,64 @@
+package pmi
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// lineBytesMax bounds a line of a launcher: MPICH's PMIU_MAXLINE.
+const lineBytesMax = 1024
+
+// ErrMalformed is wrapped by every error about bytes that violate the protocol.
+var ErrMalformed = errors.New("malformed")
+
+// message is a line: a command and its fields.
+type message struct {
+	command string
+	fields  map[string]string
+}
+
+// parse reads a line without its end: "cmd=X key=value ...". Words without "=" belong to the
+// value before them, as launchers write text without quotes.
+func parse(line string) (message, error) {
+	m := message{fields: map[string]string{}}
+	last := ""
+	for i, word := range strings.Fields(line) {
+		name, value, ok := strings.Cut(word, "=")
+		switch {
+		case i == 0 && (name != "cmd" || value == ""):
+			return message{}, fmt.Errorf("PMI: line %.80q does not begin with cmd=: %w", line, ErrMalformed)
+		case i == 0:
+			m.command = value
+		case ok && name != "":
+			last = name
+			m.fields[name] = value
+		case last != "":
+			m.fields[last] += " " + word
+		default:
+			return message{}, fmt.Errorf("PMI: line %.80q: %w", line, ErrMalformed)
+		}
+	}
+	if m.command == "" {
+		return message{}, fmt.Errorf("PMI: empty line: %w", ErrMalformed)
+	}
+	return m, nil
+}
+
+// format writes a request. Fields are names and values in turn.
+func format(command string, fields ...string) (string, error) {
+	line := "cmd=" + command
+	for i := 0; i+1 < len(fields); i += 2 {
+		value := fields[i+1]
+		for _, c := range []byte(value) {
+			if c <= ' ' || c > '~' || c == '=' || c == ';' || c == '\\' {
+				return "", fmt.Errorf("PMI: value %.80q of %s: byte %#x cannot be sent", value, fields[i], c)
+			}
+		}
+		line += " " + fields[i] + "=" + value
+	}
+	if len(line)+1 > lineBytesMax {
+		return "", fmt.Errorf("PMI: request %s of %d bytes: at most %d", command, len(line)+1, lineBytesMax)
+	}
+	return line + "\n", nil
+}

@@ -1,0 +1,326 @@
+//go:build !portable
+
+package bootstrap
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap/internal/pmi"
+)
+
+func TestPoints(t *testing.T) {
+	p := point{secret: NewSecret()}
+	for range pointAddressesMax {
+		p.addresses = append(p.addresses, Address{IP: netip.MustParseAddr("fd77::12").As16(), Port: 65535})
+		text := p.encode()
+		require.LessOrEqual(t, len(text), 1000, "Hydra cuts longer values")
+		got, err := parsePoint(text)
+		require.NoError(t, err)
+		require.Equal(t, p, got)
+		for n := range text {
+			if cut, err := parsePoint(text[:n]); err == nil { // at the end of an address
+				require.Equal(t, p.addresses[:len(cut.addresses)], cut.addresses)
+			}
+		}
+	}
+	for _, text := range []string{"", "=", "AQ", "a b", p.encode() + "AAAA", p.encode() + "\n"} {
+		_, err := parsePoint(text)
+		require.ErrorIs(t, err, ErrMalformed)
+	}
+}
+
+// about returns the presence of a process on a node.
+func about(node byte, processors ...int) presence {
+	p := presence{node: NodeID{node}, host: string('a' + rune(node)), file: foreignFile{user: 1, pid: 100 + int(node), fd: 5, nonce: [16]byte{node}}}
+	for _, n := range processors {
+		p.processors[n/64] |= 1 << (n % 64)
+	}
+	return p
+}
+
+func TestRanksGetTheirPlaces(t *testing.T) {
+	all := []presence{about(2, 0), about(1, 0, 1), about(2, 70), about(2, 0), about(3)}
+	require.Equal(t, [][]int{{0, 2, 3}, {1}, {4}}, company(all))
+	jobs := assign(all, "id", OnFailureContinue)
+	for rank, want := range []Job{
+		{LocalRank: 0, LocalSize: 3, NodeRank: 0, Peers: []int{0, 2, 3}, Processors: 2, Host: "c"},
+		{LocalRank: 0, LocalSize: 1, NodeRank: 1, Peers: []int{1}, Processors: 2, Host: "b"},
+		{LocalRank: 1, LocalSize: 3, NodeRank: 0, Peers: []int{0, 2, 3}, Processors: 2, Host: "c"},
+		{LocalRank: 2, LocalSize: 3, NodeRank: 0, Peers: []int{0, 2, 3}, Processors: 2, Host: "c"},
+		{LocalRank: 0, LocalSize: 1, NodeRank: 2, Peers: []int{4}, Processors: 1, Host: "d"},
+	} {
+		want.Rank, want.Size, want.Nodes, want.ID, want.OnFailure, want.Node = rank, 5, 3, "id", OnFailureContinue, all[rank].node
+		require.Equal(t, want, jobs[rank])
+		want.NodeRange = 1 << 30
+		got, err := parsePlace(place{job: want, memory: all[0].file}.encode())
+		require.NoError(t, err)
+		require.Equal(t, place{job: want, memory: all[0].file}, got)
+		back, err := parsePresence(all[rank].encode())
+		require.NoError(t, err)
+		require.Equal(t, all[rank], back)
+	}
+	all[2].alone(2)
+	all[3].alone(3)
+	require.Equal(t, [][]int{{0}, {1}, {2}, {3}, {4}}, company(all), "who does not see the others is a node of its own")
+}
+
+func TestProof(t *testing.T) {
+	right, wrong := NewSecret(), NewSecret()
+	for name, tc := range map[string]struct {
+		theirs, ours [32]byte
+		rank         int
+		want         error
+	}{
+		"a rank":             {right, right, 3, nil},
+		"a stranger":         {wrong, right, 3, ErrUnproved},
+		"a rank of no world": {right, right, 4, ErrMalformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := net.Pipe()
+			result := make(chan error, 1)
+			go func() {
+				result <- introduce(a, tc.theirs, tc.rank, [nonceBytes]byte{1})
+				_ = a.Close()
+			}()
+			rank, err := examine(b, tc.ours, 4, [nonceBytes]byte{2})
+			_ = b.Close()
+			if tc.want == nil {
+				require.NoError(t, err)
+				require.NoError(t, <-result)
+				require.Equal(t, tc.rank, rank)
+				return
+			}
+			require.Error(t, <-result)
+			require.Error(t, err)
+			if errors.Is(tc.want, ErrMalformed) {
+				require.ErrorIs(t, err, tc.want)
+			}
+		})
+	}
+	// Without the secret, what rank 0 says in answer is of no use to prove anything.
+	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '1', 1, []byte("a"), []byte("b")))
+	require.NotEqual(t, proof(right, '0', 1, []byte("a"), []byte("b")), proof(right, '0', 2, []byte("a"), []byte("b")))
+}
+
+func TestRecordedProofIsRefused(t *testing.T) {
+	secret := NewSecret()
+	record := append([]byte(joinMagic), 1, 0, 0, 0)
+	record = append(record, make([]byte, nonceBytes)...)
+	mac := proof(secret, '1', 1, make([]byte, nonceBytes), make([]byte, nonceBytes)) // for rank 0's nonce of then
+	a, b := net.Pipe()
+	go func() {
+		_, _ = a.Write(record)
+		_, _ = a.Read(make([]byte, nonceBytes+macBytes))
+		_, _ = a.Write(mac)
+	}()
+	_, err := examine(b, secret, 2, [nonceBytes]byte{7})
+	require.ErrorIs(t, err, ErrUnproved)
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+}
+
+// Strangers that come first, say nothing or anything, keep no rank out.
+func TestStrangersAtTheMeeting(t *testing.T) {
+	until := time.Now().Add(20 * time.Second)
+	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
+	require.NoError(t, err)
+	at := Address{IP: netip.MustParseAddr("127.0.0.1").As16(), Port: l.port}
+	for i := range 2 * strangersMax / 3 {
+		conn, err := dial(at, until)
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		_, err = conn.Write(bytes.Repeat([]byte{byte(i)}, i))
+		require.NoError(t, err)
+	}
+	g := &meeting{secret: NewSecret(), until: until, proof: proofTimeout, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 2)}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	require.NoError(t, err)
+	result := make(chan error, 3)
+	go func() { result <- g.gather(l, os.NewFile(uintptr(pair[1]), "rank")) }()
+	own := os.NewFile(uintptr(pair[0]), "meeting")
+	require.NoError(t, introduce(own, g.secret, 0, [nonceBytes]byte{}))
+	_, err = knock(at, 1, NewSecret(), until)
+	require.ErrorIs(t, err, ErrUnproved, "rank 0 of another job")
+	conn, _, err := reach(1, until, func() (point, error) { return point{secret: g.secret, addresses: []Address{at}}, nil })
+	require.NoError(t, err)
+	both := []*newcomer{{rank: 0, conn: own}, {rank: 1, conn: conn}}
+	for _, n := range both {
+		go func() { result <- n.attend(until) }()
+	}
+	for range 3 {
+		require.NoError(t, <-result)
+	}
+	for rank, n := range both {
+		require.Equal(t, []int{0, 1}, n.job.Peers)
+		require.Equal(t, rank, n.job.LocalRank)
+		require.NoError(t, n.memory.Close())
+		require.NoError(t, n.conn.Close())
+		require.NoError(t, g.ranks[rank].conn.Close())
+	}
+}
+
+// Rank 0 may have to wait for the last rank, in a barrier of the launcher, before it proves
+// itself to its own server: that has the time of the meeting.
+func TestRank0ProvesItselfLate(t *testing.T) {
+	until := time.Now().Add(20 * time.Second)
+	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
+	require.NoError(t, err)
+	// No stranger is ever in time.
+	g := &meeting{secret: NewSecret(), until: until, proof: -time.Second, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 1)}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	require.NoError(t, err)
+	result := make(chan error, 1)
+	go func() { result <- g.gather(l, os.NewFile(uintptr(pair[1]), "rank")) }()
+	n := &newcomer{conn: os.NewFile(uintptr(pair[0]), "meeting")}
+	require.NoError(t, introduce(n.conn, g.secret, 0, [nonceBytes]byte{}))
+	require.NoError(t, n.attend(until))
+	require.NoError(t, <-result)
+	require.NoError(t, errors.Join(n.memory.Close(), n.conn.Close(), g.ranks[0].conn.Close()))
+}
+
+// launcherOf returns a rank whose launcher answers it once, and the request that came.
+func launcherOf(t *testing.T, answer string) (*abroad, <-chan string) {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	require.NoError(t, err)
+	stream, theirs := os.NewFile(uintptr(pair[0]), "PMI"), os.NewFile(uintptr(pair[1]), "launcher")
+	asked := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(theirs).ReadString('\n')
+		_, _ = theirs.WriteString(answer)
+		_ = theirs.Close()
+		asked <- line
+	}()
+	t.Cleanup(func() { _ = stream.Close() })
+	return &abroad{launcher: pmi.New(stream), stream: stream}, asked
+}
+
+// The time for which ranks wait for each other does not bound the job.
+func TestTheLauncherIsAskedAfterTheMeeting(t *testing.T) {
+	past := time.Now().Add(-time.Second)
+	a, asked := launcherOf(t, "cmd=finalize_ack\n")
+	require.NoError(t, a.stream.SetDeadline(past))
+	require.NoError(t, a.finalize())
+	require.Equal(t, "cmd=finalize\n", <-asked)
+
+	a, asked = launcherOf(t, "")
+	require.NoError(t, a.stream.SetDeadline(past))
+	a.abort(1, 3, "test")
+	require.Equal(t, "cmd=abort exitcode=3\n", <-asked)
+
+	a, asked = launcherOf(t, "cmd=x\n")
+	require.NoError(t, a.stream.SetDeadline(past))
+	require.NoError(t, a.met())
+	_, err := a.stream.WriteString("\n")
+	require.NoError(t, err)
+	require.Equal(t, "\n", <-asked)
+	<-a.watched // what the launcher says unasked does not end this process
+}
+
+// A launcher that does not pass on the place to meet is not asked for it again.
+func TestARankThatTheLauncherDoesNotAnswer(t *testing.T) {
+	a, asked := launcherOf(t, "cmd=barrier_out rc=7 msg=no\n")
+	_, _, err := reach(1, time.Now().Add(2*time.Second), (&store{client: a.launcher}).find)
+	require.ErrorIs(t, err, errUnpublished)
+	require.ErrorContains(t, err, "code 7: no")
+	require.Equal(t, "cmd=barrier_in\n", <-asked)
+}
+
+// The others need the server of rank 0 until they have left.
+func TestRank0LeavesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &abroad{ready: make(chan struct{}), host: &host{}}
+		a.host.left.Add(1)
+		close(a.ready)
+		left := false
+		go func() {
+			require.NoError(t, a.finalize())
+			left = true
+		}()
+		synctest.Wait()
+		require.False(t, left)
+		a.host.left.Done()
+		synctest.Wait()
+		require.True(t, left)
+	})
+}
+
+func TestMeetingAddresses(t *testing.T) {
+	own := func(ip string, loopback, link bool) ownAddress {
+		return ownAddress{ip: netip.MustParseAddr(ip), link: 1 << 20, loopback: loopback, otherwise: link}
+	}
+	all := []ownAddress{own("127.0.0.1", true, false), own("10.77.0.1", false, false), own("fe80::1", false, true), own("fd77::1", false, false)}
+	for name, tc := range map[string]struct {
+		all  []ownAddress
+		wish string
+		here bool
+		want string
+	}{
+		"all":             {all, "", false, "[10.77.0.1 fd77::1]"},
+		"a network":       {all, "10.0.0.0/8", false, "[10.77.0.1]"},
+		"an address":      {all, "fd77::1", false, "[fd77::1]"},
+		"one of several":  {all, "10.9.0.0/16,fd00::/8", false, "[fd77::1]"},
+		"one node":        {append([]ownAddress{own("::1", true, false)}, all...), "10.0.0.0/8", true, "[::1]"},
+		"only loopback":   {all[:1], "", false, "[127.0.0.1]"},
+		"nothing of it":   {all, "192.168.0.0/16", false, ""},
+		"no interface":    {all, "nosuch0", false, ""},
+		"a path as name":  {all, "../../..", false, ""},
+		"nothing at all":  {nil, "", false, ""},
+		"a link's own":    {all[2:3], "", false, ""},
+		"loopback wished": {all, "127.0.0.0/8", false, "[127.0.0.1]"},
+	} {
+		got, err := meetingAddresses(tc.all, tc.wish, tc.here)
+		if tc.want == "" {
+			require.ErrorContains(t, err, EnvNet, name)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, tc.want, fmtAll(got), name)
+	}
+	mine, err := ownAddresses()
+	require.NoError(t, err)
+	require.NotEmpty(t, mine)
+}
+
+func fmtAll(ips []netip.Addr) string {
+	text := "["
+	for i, ip := range ips {
+		if i > 0 {
+			text += " "
+		}
+		text += ip.String()
+	}
+	return text + "]"
+}
+
+func FuzzMeeting(f *testing.F) {
+	f.Add(about(1, 3).encode())
+	f.Add(place{job: assign([]presence{about(1), about(1)}, "id", OnFailureKill)[1], memory: about(1).file}.encode())
+	f.Add([]byte(point{secret: [32]byte{1}, addresses: []Address{{Port: 1}}}.encode()))
+	f.Add(append([]byte{0, 0, 0, 1, 0, 0, 0, 0}, about(1).file.append(nil)...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if p, err := parsePresence(b); err == nil {
+			require.Equal(t, b, p.encode())
+		}
+		if p, err := parsePlace(b); err == nil {
+			again, err := parsePlace(p.encode())
+			require.NoError(t, err)
+			require.Equal(t, p, again)
+		}
+		if p, err := parsePoint(string(b)); err == nil {
+			require.Equal(t, string(b), p.encode())
+		}
+		_, _, _ = parseMemory(b)
+	})
+}

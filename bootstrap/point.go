@@ -1,0 +1,49 @@
+package bootstrap
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// point is where the ranks that another launcher has started meet, and the secret by which
+// they know each other. Rank 0 makes it; it is the one value that passes through the
+// launcher, or through a file.
+type point struct {
+	secret    [32]byte
+	addresses []Address // of rank 0, at least one
+}
+
+const (
+	pointVersion = 1
+	// pointAddressesMax keeps an encoded point within the value of any launcher.
+	pointAddressesMax = 32
+)
+
+// encode returns the point in characters that every launcher passes on: 1 byte version, 32
+// bytes secret, 18 bytes for each address, in base64 for URLs.
+func (p point) encode() string {
+	b := append([]byte{pointVersion}, p.secret[:]...)
+	for _, a := range p.addresses[:min(len(p.addresses), pointAddressesMax)] {
+		b = append(b, a.IP[:]...)
+		b = binary.LittleEndian.AppendUint16(b, a.Port)
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// parsePoint is the inverse of encode. Its errors leave out the text, which has the secret.
+func parsePoint(text string) (point, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || strings.ContainsAny(text, "\r\n") || len(b) < 1+32+addressBytes || (len(b)-33)%addressBytes != 0 || (len(b)-33)/addressBytes > pointAddressesMax {
+		return point{}, fmt.Errorf("bootstrap: place to meet of %d characters: %w", len(text), ErrMalformed)
+	}
+	if b[0] != pointVersion {
+		return point{}, fmt.Errorf("bootstrap: place to meet of version %d, this program knows %d: rank 0 is another program: %w", b[0], pointVersion, ErrMalformed)
+	}
+	p := point{secret: [32]byte(b[1:33])}
+	for b = b[33:]; len(b) > 0; b = b[addressBytes:] {
+		p.addresses = append(p.addresses, Address{IP: [16]byte(b), Port: binary.LittleEndian.Uint16(b[16:])})
+	}
+	return p, nil
+}

@@ -1,0 +1,78 @@
+package bootstrap
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The first bytes of a connection between a rank and rank 0, where no gorun connects them.
+// Both prove that they know the secret before anything else is read:
+//
+//	rank     "gorun-join\x01", 4 bytes rank, 16 bytes nonce
+//	rank 0   16 bytes nonce, 16 bytes HMAC("0", rank, both nonces)
+//	rank     16 bytes HMAC("1", rank, both nonces)
+const (
+	joinMagic  = "gorun-join\x01"
+	nonceBytes = 16
+	macBytes   = 16
+)
+
+// ErrUnproved is the error about a peer that does not know the job's secret.
+var ErrUnproved = errors.New("the other side does not know the job's secret")
+
+// proof returns the HMAC of one side.
+func proof(secret [32]byte, side byte, rank int, nonces ...[]byte) []byte {
+	h := hmac.New(sha256.New, secret[:])
+	h.Write([]byte{side})
+	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(rank)))
+	for _, n := range nonces {
+		h.Write(n)
+	}
+	return h.Sum(nil)[:macBytes]
+}
+
+// introduce is the part of a rank.
+func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]byte) error {
+	b := binary.LittleEndian.AppendUint32([]byte(joinMagic), uint32(rank))
+	if _, err := conn.Write(append(b, nonce[:]...)); err != nil {
+		return err
+	}
+	var answer [nonceBytes + macBytes]byte
+	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+		return fmt.Errorf("no proof: %w", err)
+	}
+	theirs := answer[:nonceBytes]
+	if !hmac.Equal(answer[nonceBytes:], proof(secret, '0', rank, nonce[:], theirs)) {
+		return ErrUnproved
+	}
+	_, err := conn.Write(proof(secret, '1', rank, nonce[:], theirs))
+	return err
+}
+
+// examine is the part of rank 0. It returns the rank of the other side.
+func examine(conn io.ReadWriter, secret [32]byte, size int, nonce [nonceBytes]byte) (int, error) {
+	var first [len(joinMagic) + 4 + nonceBytes]byte
+	if _, err := io.ReadFull(conn, first[:]); err != nil {
+		return 0, err
+	}
+	rank := int(binary.LittleEndian.Uint32(first[len(joinMagic):]))
+	if string(first[:len(joinMagic)]) != joinMagic || rank >= size {
+		return 0, fmt.Errorf("bootstrap: first bytes %q: %w", first[:len(joinMagic)], ErrMalformed)
+	}
+	theirs := first[len(joinMagic)+4:]
+	if _, err := conn.Write(append(nonce[:], proof(secret, '0', rank, theirs, nonce[:])...)); err != nil {
+		return 0, err
+	}
+	var mac [macBytes]byte
+	if _, err := io.ReadFull(conn, mac[:]); err != nil {
+		return 0, err
+	}
+	if !hmac.Equal(mac[:], proof(secret, '1', rank, theirs, nonce[:])) {
+		return 0, ErrUnproved
+	}
+	return rank, nil
+}

@@ -1,0 +1,85 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/slurm"
+)
+
+// launchers start a program as four processes, without gorun.
+var launchers = []struct {
+	name    string
+	command []string
+}{
+	{"MPICH", []string{"mpiexec.hydra", "-n", "4"}},
+	{"MPICH, by a port", []string{"mpiexec.hydra", "-pmi-port", "-n", "4"}},
+	{"Open MPI", []string{"mpirun.openmpi", "--mca", "oob_tcp_if_include", "lo", "--oversubscribe", "-np", "4"}},
+}
+
+// abroad runs a program of the test's by another launcher.
+func abroad(t *testing.T, launcher []string, program ...string) result {
+	t.Helper()
+	if _, err := exec.LookPath(launcher[0]); err != nil {
+		t.Skipf("needs %s (apt-get install mpich openmpi-bin)", launcher[0])
+	}
+	r := command(t, []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "GORUN_RENDEZVOUS=" + t.TempDir()})
+	path, err := exec.LookPath(launcher[0])
+	require.NoError(t, err)
+	r.Path, r.Args = path, slices.Concat(launcher, program)
+	require.NoError(t, r.Start())
+	code := r.wait(t)
+	return result{code: code, out: r.out.String(), err: r.err.String()}
+}
+
+func TestOtherLaunchersMakeAWorld(t *testing.T) {
+	own, err := os.Hostname()
+	require.NoError(t, err)
+	for _, l := range launchers {
+		t.Run(l.name, func(t *testing.T) {
+			got := abroad(t, l.command, helper(nil, "book")...)
+			require.Zero(t, got.code, got.err)
+			line := fmt.Sprintf("%[1]s0=0 %[1]s1=0 %[1]s2=0 %[1]s3=0\n", own)
+			require.Equal(t, strings.Repeat(line, 4), got.out, got.err)
+			got = abroad(t, l.command, helper(nil, "die", "2", "9")...)
+			require.NotZero(t, got.code, "a rank that is killed ends the job")
+			got = abroad(t, l.command, helper(nil, "abort", "2")...)
+			require.NotZero(t, got.code, "the rank's words may be lost: MPICH's proxy exits at once when it is told of an abort")
+			got = abroad(t, l.command, binary, "true")
+			require.NotZero(t, got.code)
+			require.Contains(t, got.err, "has started gorun 4 times")
+		})
+	}
+}
+
+// TestStepsOfSlurmMakeAWorld: srun starts the ranks themselves, on hosts that share no memory.
+func TestStepsOfSlurmMakeAWorld(t *testing.T) {
+	c := slurm.Start(t, 3)
+	for _, mpi := range []string{"none", "pmi2"} {
+		t.Run(mpi, func(t *testing.T) {
+			step := []string{"srun", "--mpi=" + mpi, "-N3", "-n5", "--distribution=block", "env", "GORUN_RENDEZVOUS=" + t.TempDir()}
+			got := inSlurm(t, c, slices.Concat(step, helper(nil, "book"))...)
+			require.Zero(t, got.code, got.err)
+			require.Equal(t, strings.Repeat("h00=0 h01=0 h02=0 h10=1 h20=2\n", 5), got.out, got.err)
+			step[4] = "--distribution=cyclic"
+			got = inSlurm(t, c, slices.Concat(step, helper(nil, "book"))...)
+			require.Zero(t, got.code, got.err)
+			require.Equal(t, strings.Repeat("h00=0 h10=1 h20=2 h01=0 h02=0\n", 5), got.out, got.err)
+			got = inSlurm(t, c, slices.Concat(step, helper(nil, "die", "3", "9"))...)
+			require.NotZero(t, got.code)
+			require.Contains(t, got.err, "gorun: rank 3 (host h0, pid ")
+		})
+	}
+	t.Run("two steps at once", func(t *testing.T) {
+		one := "srun --overlap --mpi=none -N2 -n2 " + strings.Join(helper(nil, "join"), " ")
+		got := inSlurm(t, c, "env", "GORUN_RENDEZVOUS="+t.TempDir(), "salloc", "-N2", "-n2", "sh", "-c", one+" & "+one+"; wait")
+		require.Zero(t, got.code, got.err)
+		require.Equal(t, 4, strings.Count(got.out, " of 2\n"), got.out)
+	})
+}

@@ -1,0 +1,49 @@
+package allocation
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Host is a host of an allocation.
+type Host struct {
+	Name  string
+	Slots int // ranks that it takes
+}
+
+// Allocation is what a scheduler has given to a job.
+type Allocation struct {
+	Source string   // the scheduler and its name of the job, for messages
+	From   string   // the variables that say so, for messages
+	Hosts  []Host   // in the scheduler's order; nil if File names them
+	File   string   // a file with the hosts, "" if Hosts has them
+	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
+	Args   []string // to be added to the default command
+}
+
+// errUnset is the cause of an error about a variable that has no value.
+var errUnset = errors.New("is not set")
+
+// Find returns the allocation that the environment describes, nil if it describes none.
+// getenv returns "" for a variable that is not set. A scheduler takes precedence over a
+// host file of a container platform.
+func Find(getenv func(string) string) (*Allocation, error) {
+	for _, find := range []func(func(string) string) (*Allocation, error){slurm, hostFile} {
+		if a, err := find(getenv); a != nil || err != nil {
+			return a, err
+		}
+	}
+	return nil, nil //nolint:nilnil // no allocation is no error
+}
+
+// assemble joins the names of hosts with their counts.
+func assemble(names []string, counts []int) ([]Host, error) {
+	if len(names) != len(counts) {
+		return nil, fmt.Errorf("%d hosts, and numbers of ranks for %d", len(names), len(counts))
+	}
+	hosts := make([]Host, len(names))
+	for i, name := range names {
+		hosts[i] = Host{Name: name, Slots: counts[i]}
+	}
+	return hosts, nil
+}

@@ -1,0 +1,169 @@
+package allocation_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
+)
+
+func TestHostlists(t *testing.T) {
+	for text, want := range map[string]string{
+		"n0":                    "n0",
+		"n[0-1]":                "n0 n1",
+		"n[1-3,07-09]x":         "n1x n2x n3x n07x n08x n09x",
+		"h[0-3,7],x[01-03]":     "h0 h1 h2 h3 h7 x01 x02 x03",
+		"r[1-2]n[8-10]":         "r1n8 r1n9 r1n10 r2n8 r2n9 r2n10",
+		"a,b.example.org,c[5]":  "a b.example.org c5",
+		"x[098-101]":            "x098 x099 x100 x101",
+		"[1-2]a,n0,n0":          "1a 2a n0 n0",
+		"tux[1-2]-ib0,login[3]": "tux1-ib0 tux2-ib0 login3",
+	} {
+		got, err := allocation.ParseHostlist(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, strings.Join(got, " "), text)
+	}
+	for text, want := range map[string]string{
+		"":                                  "empty",
+		"a,,b":                              "empty",
+		"n[1-3":                             "not closed",
+		"n]1":                               "no name",
+		"n[3-1]":                            "no range",
+		"n[x]":                              "no range",
+		"n[]":                               "no range",
+		"n[-1]":                             "no range",
+		"n[1-99999999]":                     "more than",
+		"n[0-65535],m":                      "more than",
+		"n[0-999][0-999]":                   "more than",
+		"n[18446744073709551616]":           "no range",
+		"a b":                               "no name",
+		"n[0-1]" + strings.Repeat("x", 255): "bytes",
+	} {
+		_, err := allocation.ParseHostlist(text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestCounts(t *testing.T) {
+	for text, want := range map[string][]int{
+		"1":         {1},
+		"2(x3),1":   {2, 2, 2, 1},
+		"4,2,1(x2)": {4, 2, 1, 1},
+	} {
+		got, err := allocation.ParseCounts(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "0", "x", "2(x3", "2(x)", "2(x0)", "-1", "2(3)", "1,", "2(x99999999)", "1(x65536),1", "99999999"} {
+		_, err := allocation.ParseCounts(text)
+		require.Error(t, err, text)
+	}
+}
+
+// in returns a function that reads an environment.
+func in(env map[string]string) func(string) string {
+	return func(name string) string { return env[name] }
+}
+
+func TestFind(t *testing.T) {
+	slurm := func(more ...string) map[string]string {
+		env := map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[0-1]", "SLURM_TASKS_PER_NODE": "2,1", "SLURM_JOB_NUM_NODES": "2", "SLURM_NTASKS": "3"}
+		for i := 0; i < len(more); i += 2 {
+			env[more[i]] = more[i+1]
+		}
+		return env
+	}
+	hosts := []allocation.Host{{Name: "n0", Slots: 2}, {Name: "n1", Slots: 1}}
+	for name, tc := range map[string]struct {
+		env map[string]string
+		// want of the allocation, or what the error says
+		source string
+		hosts  []allocation.Host
+		file   string
+		args   []string
+		err    string
+	}{
+		"nothing":        {},
+		"salloc":         {env: slurm(), source: "job 7 of Slurm", hosts: hosts},
+		"a batch script": {env: slurm("SLURM_PROCID", "0", "SLURM_NODEID", "0"), source: "job 7 of Slurm", hosts: hosts},
+		"the interactive step of salloc": {
+			env:    slurm("SLURM_PROCID", "0", "SLURM_STEP_ID", "4294967290", "SLURM_STEP_NUM_TASKS", "1", "SLURM_STEP_TASKS_PER_NODE", "1"),
+			source: "job 7 of Slurm", hosts: hosts,
+		},
+		"fewer tasks than slots":  {env: slurm("SLURM_NTASKS", "2"), source: "job 7 of Slurm", hosts: hosts},
+		"no list":                 {env: slurm("SLURM_JOB_NODELIST", ""), err: "job 7 of Slurm: SLURM_JOB_NODELIST is not set"},
+		"no counts":               {env: slurm("SLURM_TASKS_PER_NODE", ""), err: "SLURM_TASKS_PER_NODE is not set"},
+		"a step of one host":      {env: slurm("SLURM_TASKS_PER_NODE", "1"), err: "2 hosts, and numbers of ranks for 1"},
+		"more hosts than named":   {env: slurm("SLURM_JOB_NUM_NODES", "3"), err: "SLURM_JOB_NUM_NODES=3, and the lists have room for 2 hosts"},
+		"more ranks than counted": {env: slurm("SLURM_NTASKS", "4"), err: "SLURM_NTASKS=4, and the lists have room for 3 ranks"},
+		"a damaged list":          {env: slurm("SLURM_JOB_NODELIST", "n[0-"), err: "SLURM_JOB_NODELIST: list of hosts"},
+		"damaged counts":          {env: slurm("SLURM_TASKS_PER_NODE", "2(x"), err: "SLURM_TASKS_PER_NODE: ranks per host"},
+		"a heterogeneous job":     {env: slurm("SLURM_HET_SIZE", "2"), err: "of 2 components"},
+		"MPI Operator, Open MPI": {
+			env:    map[string]string{"K_MPI_JOB_ROLE": "launcher", "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile", "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10"},
+			source: "the list of hosts /etc/mpi/hostfile", file: "/etc/mpi/hostfile", args: []string{"-o", "ConnectionAttempts=10"},
+		},
+		"MPI Operator, MPICH": {env: map[string]string{"HYDRA_HOST_FILE": "/f"}, source: "the list of hosts /f", file: "/f"},
+		"MPI Operator, Intel": {env: map[string]string{"I_MPI_HYDRA_HOST_FILE": "/g"}, source: "the list of hosts /g", file: "/g"},
+		"MPI Operator, a launcher without variables": {
+			env: map[string]string{"K_MPI_JOB_ROLE": "launcher"}, source: "the list of hosts /etc/mpi/hostfile", file: "/etc/mpi/hostfile",
+		},
+		"MPI Operator, a worker": {env: map[string]string{"K_MPI_JOB_ROLE": "worker"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := allocation.Find(in(tc.env))
+			if tc.err != "" {
+				require.ErrorContains(t, err, tc.err)
+				require.Nil(t, a)
+				return
+			}
+			require.NoError(t, err)
+			if tc.source == "" {
+				require.Nil(t, a)
+				return
+			}
+			require.Equal(t, tc.source, a.Source)
+			require.Equal(t, tc.hosts, a.Hosts)
+			require.Equal(t, tc.file, a.File)
+			require.ElementsMatch(t, tc.args, a.Args)
+			require.Equal(t, tc.file == "", a.Remote != nil)
+		})
+	}
+}
+
+func FuzzHostlist(f *testing.F) {
+	for _, text := range []string{"n[1-3,07-12]x", "n[0-1],a,b[2][3-4]", "n[", "n]", "a,,", "[", "n[1-", "n[0-65535]"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		names, err := allocation.ParseHostlist(text)
+		if err != nil {
+			require.Empty(t, names)
+			return
+		}
+		require.NotEmpty(t, names)
+		for _, name := range names {
+			require.NotEmpty(t, name)
+			require.NotContains(t, name, "[")
+			require.NotContains(t, name, ",")
+		}
+		again, err := allocation.ParseHostlist(strings.Join(names, ","))
+		require.NoError(t, err)
+		require.Equal(t, names, again, "expanded names are names")
+	})
+}
+
+func FuzzCounts(f *testing.F) {
+	for _, text := range []string{"2(x3),1", "1", "4,2,1(x2)", "2(x", "(x3)", ",", "1(x-1)"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		counts, err := allocation.ParseCounts(text)
+		require.Equal(t, err == nil, len(counts) > 0)
+		for _, n := range counts {
+			require.Positive(t, n)
+		}
+	})
+}

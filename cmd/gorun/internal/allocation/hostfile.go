@@ -1,0 +1,29 @@
+package allocation
+
+import "strings"
+
+// mpiHostFile is where the MPI Operator of Kubernetes mounts the list of its workers.
+const mpiHostFile = "/etc/mpi/hostfile"
+
+// fileVariables name a file with hosts, as set for the launchers of Open MPI, MPICH and
+// Intel MPI.
+var fileVariables = []string{"OMPI_MCA_orte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
+
+// hostFile finds a file with hosts, whose containers run sshd: the MPI Operator and the
+// trainers of Kubeflow give the launcher's container such a file, and the arguments of ssh
+// in a variable for Open MPI.
+func hostFile(getenv func(string) string) (*Allocation, error) {
+	a := &Allocation{Args: strings.Fields(getenv("OMPI_MCA_plm_rsh_args"))}
+	for _, name := range fileVariables {
+		if a.File = getenv(name); a.File != "" {
+			a.Source, a.From = "the list of hosts "+a.File, name
+			return a, nil
+		}
+	}
+	if getenv("K_MPI_JOB_ROLE") == "launcher" {
+		a.File = mpiHostFile
+		a.Source, a.From = "the list of hosts "+a.File, "K_MPI_JOB_ROLE=launcher"
+		return a, nil
+	}
+	return nil, nil //nolint:nilnil // no allocation is no error
+}

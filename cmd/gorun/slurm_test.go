@@ -1,0 +1,138 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/slurm"
+)
+
+// inSlurm runs a command on the first host of a Slurm.
+func inSlurm(t *testing.T, c *slurm.Cluster, words ...string) result {
+	t.Helper()
+	r := command(t, nil)
+	on := c.Command(words...)
+	r.Path, r.Args = on.Path, on.Args
+	require.NoError(t, r.Start())
+	code := r.wait(t)
+	c.Empty()
+	return result{code: code, out: r.out.String(), err: r.err.String()}
+}
+
+// batch submits a script and returns where its output goes.
+func batch(t *testing.T, c *slurm.Cluster, script string, flags ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(name, []byte("#!/bin/sh\n"+script), 0o755))
+	words := slices.Concat([]string{"sbatch", "--parsable", "--chdir=/tmp", "-o", name + ".%a"}, flags, []string{name})
+	out, err := c.Command(words...).CombinedOutput()
+	require.NoError(t, err, string(out))
+	return name
+}
+
+// content returns what a file has, nothing if it does not exist.
+func content(name string) string {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func TestSlurmAllocation(t *testing.T) {
+	c := slurm.Start(t, 3)
+	t.Run("salloc", func(t *testing.T) {
+		got := inSlurm(t, c, slices.Concat([]string{"salloc", "-N3", "-n4", binary}, helper([]string{"-l"}, "book"))...)
+		require.Zero(t, got.code, got.err)
+		require.Contains(t, got.err, "of Slurm (SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE): 4 slots on 3 hosts, h0:2 h1:1 h2:1; agents start by srun\n")
+		for rank := range 4 {
+			require.Contains(t, got.out, fmt.Sprintf("[%d] h00=0 h01=0 h10=1 h20=2\n", rank))
+		}
+	})
+	t.Run("counts of hosts differ", func(t *testing.T) {
+		got := inSlurm(t, c, "salloc", "-N3", "-n9", "-m", "plane=4", binary, "sh", "-c", "echo $GORUN_HOST $SLURMD_NODENAME")
+		require.Zero(t, got.code, got.err)
+		require.Equal(t, 9, strings.Count(got.out, "\n"), got.out)
+		for i := range 3 {
+			require.Contains(t, got.out, fmt.Sprintf("h%d h%d\n", i, i), "ranks see the variables of their own host")
+		}
+	})
+	t.Run("input, output and exit code", func(t *testing.T) {
+		data := noise(3, 1<<20)
+		name := file(t, data).Name()
+		dir := t.TempDir()
+		got := inSlurm(t, c, "salloc", "-N2", "-n2", "sh", "-c",
+			fmt.Sprintf("%s -stdin all -output-dir %s sh -c 'cat; exit $((GORUN_RANK * 7))' <%s", binary, dir, name))
+		require.Equal(t, 7, got.code, got.err)
+		for rank := range 2 {
+			require.Equal(t, string(data), content(filepath.Join(dir, fmt.Sprintf("rank.%d.out", rank))))
+		}
+		require.Contains(t, got.err, "first failure: rank 1")
+	})
+	t.Run("beside a step that has everything", func(t *testing.T) {
+		got := inSlurm(t, c, "salloc", "-N2", "-n8", "sh", "-c", "srun sleep 1000 & "+binary+" -np 2 echo here; kill $!; wait")
+		require.Equal(t, "here\nhere\n", got.out, got.err)
+	})
+	t.Run("the program does not exist", func(t *testing.T) {
+		got := inSlurm(t, c, "salloc", "-N2", binary, "-agent-path", "/no/gorun", "true")
+		require.Equal(t, 125, got.code)
+		require.Contains(t, got.err, "host h0: ")
+		require.Contains(t, got.err, "/no/gorun")
+	})
+	t.Run("gorun as a step of several tasks", func(t *testing.T) {
+		got := inSlurm(t, c, "srun", "-n2", binary, "true")
+		require.NotZero(t, got.code)
+		require.Contains(t, got.err, "srun has started gorun 2 times")
+	})
+	t.Run("less than the allocation names", func(t *testing.T) {
+		got := inSlurm(t, c, "salloc", "-N2", "env", "SLURM_TASKS_PER_NODE=1", binary, "true")
+		require.Equal(t, 125, got.code)
+		require.Contains(t, got.err, "2 hosts, and numbers of ranks for 1")
+	})
+}
+
+func TestSlurmBatch(t *testing.T) {
+	c := slurm.Start(t, 2)
+	name := batch(t, c, binary+" sh -c 'echo $SLURM_ARRAY_TASK_ID: $GORUN_RANK/$GORUN_SIZE'", "-N2", "-n3", "--array=1-2")
+	c.Empty()
+	for i := range 2 {
+		for rank := range 3 {
+			require.Contains(t, content(fmt.Sprintf("%s.%d", name, i+1)), fmt.Sprintf("%d: %d/3\n", i+1, rank))
+		}
+	}
+}
+
+// TestSlurmEndsJobs runs jobs that Slurm ends: no process is left, and the output says who
+// ended them.
+func TestSlurmEndsJobs(t *testing.T) {
+	c := slurm.Start(t, 2)
+	t.Run("scancel", func(t *testing.T) {
+		name := batch(t, c, "exec "+binary+" "+strings.Join(helper(nil, "grandchildren"), " "), "-N2", "-n4", "--array=0-0")
+		c.Await("four ranks are ready", func() bool {
+			require.NotContains(t, content(name+".0"), "first failure")
+			return strings.Count(content(name+".0"), "ready\n") >= 4
+		})
+		out, err := c.Command("scancel", "-u", "root").CombinedOutput()
+		require.NoError(t, err, string(out))
+		c.Empty()
+		require.Contains(t, content(name+".0"), "CANCELLED")
+	})
+	t.Run("the host of a rank fails", func(t *testing.T) {
+		r := command(t, nil)
+		on := c.Command(slices.Concat([]string{"salloc", "-N2", "-n2", binary}, helper(nil, "grandchildren"))...)
+		r.Path, r.Args = on.Path, on.Args
+		out := r.lines(t)
+		require.NoError(t, r.Start())
+		awaitLines(t, out, 2, "ready")
+		c.Kill("h1")
+		require.Equal(t, 125, r.wait(t), r.err.String())
+		require.Contains(t, r.err.String(), "host h1 is lost with rank 1")
+		c.Await("no process of the job is left on h0", func() bool { return len(c.Processes("h0")) == 0 })
+	})
+}

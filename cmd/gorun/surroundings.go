@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
+)
+
+// shownHostsMax is how many hosts of an allocation are printed by name.
+const shownHostsMax = 4
+
+// findHosts takes the hosts that a scheduler has given to this job, if the command line
+// names none. o.took then says so.
+func (o *options) findHosts(getenv func(string) string) error {
+	if len(o.hosts) > 0 {
+		return nil
+	}
+	if f, found := bootstrap.FindForeign(getenv); found {
+		return fmt.Errorf("%s has started gorun %d times, and each would start the whole job: run gorun once, or the program itself by %s; -host localhost runs a job in each process",
+			f.Launcher, f.Size, f.Launcher)
+	}
+	a, err := allocation.Find(getenv)
+	if a == nil || err != nil {
+		return err
+	}
+	if err := o.addAllocation(a); err != nil {
+		return fmt.Errorf("%s, which %s names: %w (-host and -hostfile name other hosts)", a.Source, a.From, err)
+	}
+	if o.rsh == nil && a.Remote != nil {
+		if _, err := exec.LookPath(a.Remote[0]); err != nil {
+			return fmt.Errorf("%s: its hosts are reached by %s, which is not in PATH: %w; -rsh names another command", a.Source, a.Remote[0], errors.Unwrap(err))
+		}
+		o.rsh = a.Remote
+	}
+	if o.rsh == nil && len(a.Args) > 0 {
+		o.rsh = slices.Concat(rshDefault, a.Args)
+	}
+	by := rshDefault[0]
+	if o.rsh != nil {
+		by = o.rsh[0]
+	}
+	o.took = fmt.Sprintf("taking %s (%s): %d slots on %s; agents start by %s", a.Source, a.From, o.hosts.slots(), o.hosts, by)
+	return nil
+}
+
+// addAllocation takes the hosts of an allocation.
+func (o *options) addAllocation(a *allocation.Allocation) error {
+	if a.File != "" {
+		l, err := readHostFile(a.File)
+		return o.addHosts(l, err)
+	}
+	var l hostList
+	for _, h := range a.Hosts {
+		if err := checkHostName(h.Name); err != nil {
+			return err
+		}
+		l = l.add(hostSlots{name: h.Name, slots: h.Slots})
+	}
+	return o.addHosts(l, nil)
+}
+
+// String returns the number of hosts and the names of the first ones.
+func (l hostList) String() string {
+	names := make([]string, 0, shownHostsMax)
+	for _, h := range l[:min(len(l), shownHostsMax)] {
+		names = append(names, fmt.Sprintf("%s:%d", h.name, h.slots))
+	}
+	text := fmt.Sprintf("%d hosts, %s", len(l), strings.Join(names, " "))
+	if len(l) > shownHostsMax {
+		text += " ..."
+	}
+	return text
+}

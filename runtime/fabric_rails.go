@@ -1,0 +1,128 @@
+//go:build linux && !gorun_shm && !portable
+
+package runtime
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/probe"
+)
+
+// Values of bootstrap.EnvRDMADevice that name no adapter.
+const (
+	deviceAuto = "auto"
+	deviceNone = "none"
+)
+
+// rails are the adapters of the kernel that were asked for, or all that can be used, and iWARP
+// over TCP as the last resort. missing says why others are not among them. Forced ranks
+// of one node use them, too.
+func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
+	host := probe.System()
+	switch device := setting(bootstrap.EnvRDMADevice); device {
+	case deviceNone:
+		missing = []string{"an adapter: " + bootstrap.EnvRDMADevice + "=" + deviceNone}
+	case "", deviceAuto:
+		var may unix.CPUSet
+		_ = unix.SchedGetaffinity(0, &may) // without it, no adapter is nearer than another
+		var usable []probe.Adapter
+		usable, missing = host.Adapters(&may, localRank)
+		for i := range usable {
+			rails = append(rails, rdma.Rail{Provider: adapters(), Interface: usable[i].Name, Fabric: usable[i].Fabric, Optional: true})
+		}
+	default:
+		a, _ := host.Adapter(device) // that there is none says Open, with those that there are
+		rails = append(rails, rdma.Rail{Provider: adapters(), Interface: device, Fabric: a.Fabric})
+	}
+	wish := setting(bootstrap.EnvNet)
+	asked := wish != ""
+	if wish == "" && forced {
+		wish = "127.0.0.1,::1" // no other host is to be reached
+	}
+	choice, err := host.Network(wish)
+	switch {
+	case err == nil:
+		f.iwarp = iwarp.New(c)
+		rails = append(rails, rdma.Rail{Provider: f.iwarp, Interface: choice.Address.String(), Fabric: rdma.FabricTCP})
+	case len(rails) == 0 || asked:
+		return nil, nil, fmt.Errorf("rdma: %w", err)
+	default:
+		missing = append(missing, fmt.Sprintf("TCP: %v", err))
+	}
+	return rails, missing, nil
+}
+
+// The data of a card, for each rail that is not TCP's:
+//
+//	offset  bytes  field
+//	0       1      number of the rail
+//	1       1      length f of the name of its fabric
+//	2       f      fabric
+//	+0      16     IP address (IPv4 mapped)
+//	+16     2      port, little endian
+//
+// TCP's rail has the address of the card, and the number behind all others.
+const railBytes = 2 + 16 + 2
+
+// fill implements fabric. Rails for which there is no room are not told.
+func (f *rdmaFabric) fill(c *bootstrap.Card) {
+	for _, l := range f.Locations() {
+		ip := l.Address.Addr().As16()
+		if l.Fabric == rdma.FabricTCP {
+			c.Provider = iwarp.Name
+			c.Addresses = []bootstrap.Address{{IP: ip, Port: l.Address.Port()}}
+			continue
+		}
+		if len(l.Fabric) > 255 || len(c.Data)+railBytes+len(l.Fabric) > bootstrap.DataBytesMax {
+			continue
+		}
+		c.Data = append(c.Data, l.Rail, byte(len(l.Fabric)))
+		c.Data = append(append(c.Data, l.Fabric...), ip[:]...)
+		c.Data = binary.LittleEndian.AppendUint16(c.Data, l.Address.Port())
+	}
+}
+
+// locationsOf reads where a rank listens from its card.
+func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
+	var list []rdma.Location
+	address := func(ip [16]byte, port uint16) netip.AddrPort {
+		return netip.AddrPortFrom(netip.AddrFrom16(ip).Unmap(), port)
+	}
+	next := uint8(0)
+	for b := c.Data; len(b) > 0; {
+		if len(b) < railBytes || len(b) < railBytes+int(b[1]) {
+			return nil, fmt.Errorf("the card of rank %d: its rails are cut short: %w", c.Rank, bootstrap.ErrMalformed)
+		}
+		n := 2 + int(b[1])
+		name, rest := b[2:n], b[n:]
+		list = append(list, rdma.Location{Rail: b[0], Fabric: string(name), Address: address([16]byte(rest), binary.LittleEndian.Uint16(rest[16:]))})
+		next, b = b[0]+1, rest[18:]
+	}
+	for _, a := range c.Addresses {
+		list = append(list, rdma.Location{Rail: next, Fabric: rdma.FabricTCP, Address: address(a.IP, a.Port)})
+	}
+	return list, nil
+}
+
+// locations returns where a rank listens. It is rdma's Lookup.
+func (w *World) locations(rank int) ([]rdma.Location, error) {
+	if w.local != nil {
+		f, ok := w.local.worlds[rank].network.fabric.(*rdmaFabric)
+		if !ok {
+			return nil, fmt.Errorf("rank %d has no network", rank)
+		}
+		return f.Locations(), nil
+	}
+	card, err := w.card(rank)
+	if err != nil {
+		return nil, err
+	}
+	return locationsOf(&card)
+}

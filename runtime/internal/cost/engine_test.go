@@ -1,0 +1,115 @@
+package cost_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// newEngines makes engines of two ranks that wait as those of a job of processes do.
+func newEngines(tb testing.TB, discard bool, carried func()) [2]*engine.Engine {
+	tb.Helper()
+	w := newNetwork(tb, discard, carried)
+	var engines [2]*engine.Engine
+	for i, t := range w.transports {
+		var err error
+		engines[i], err = engine.New(engine.Config{
+			Rank: i, Size: 2, Transports: []transport.Transport{t}, Route: func(int) transport.Transport { return t }, Sleeper: w.sleepers[i],
+			Wait: engine.WaitPolicy{Spin: 20 * time.Microsecond, Yield: 100 * time.Microsecond},
+		})
+		require.NoError(tb, err)
+	}
+	for _, e := range engines {
+		e.Start()
+	}
+	tb.Cleanup(func() {
+		closed := make(chan error)
+		for i, e := range engines {
+			go func() { closed <- errors.Join(e.Close(), w.transports[i].Close()) }()
+		}
+		require.NoError(tb, errors.Join(<-closed, <-closed))
+	})
+	return engines
+}
+
+func engineMessages(tb testing.TB, n int, carried func()) *dialogue {
+	tb.Helper()
+	engines := newEngines(tb, false, carried)
+	d := &dialogue{}
+	for i, e := range engines {
+		buf, peer := make([]byte, n), engine.Match{Peer: 1 - i, Tag: 1}
+		d.send[i] = func() { check(e.Send(none, peer, 0, buf, engine.Standard, 0)) }
+		d.flush[i] = func() {
+			_, _, err := e.Iprobe(peer)
+			check(err)
+		}
+		var posted engine.Handle
+		isPosted := false
+		d.expect[i] = func() { posted, isPosted = e.Irecv(peer, 0, buf, 0), true }
+		d.receive[i] = func() {
+			var err error
+			if isPosted {
+				isPosted = false
+				_, err = posted.Wait(none)
+			} else {
+				_, err = e.Recv(none, peer, 0, buf, 0)
+			}
+			check(err)
+		}
+	}
+	return meet(d)
+}
+
+// none is no context: calls cannot be cancelled.
+var none context.Context
+
+// check ends the program with an error.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// meet sends the first messages: a connection needs both sides at a time.
+func meet(d *dialogue) *dialogue {
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		d.send[0]()
+		d.receive[0]()
+	}()
+	d.receive[1]()
+	d.send[1]()
+	<-sent
+	return d
+}
+
+func engineReads(tb testing.TB, n int) func() {
+	tb.Helper()
+	engines := newEngines(tb, true, nil)
+	e, of := engines[0], engines[1]
+	from, to := engine.Match{Peer: 1, Tag: 1}, engine.Match{Peer: 0, Tag: 1}
+	out, in := make([]byte, n), make([]byte, n)
+	read := func() {
+		h := of.Isend(to, 0, out, engine.Standard, 0)
+		_, err := e.Recv(none, from, 0, in, 0)
+		check(err)
+		_, err = h.Wait(none)
+		check(err)
+	}
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		check(of.Send(none, to, 0, out[:1], engine.Standard, 0))
+	}()
+	_, err := e.Recv(none, from, 0, in, 0)
+	check(err)
+	<-sent
+	return read
+}

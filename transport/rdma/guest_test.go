@@ -1,0 +1,54 @@
+package rdma_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// inGuest names the device where the tests of a real one run.
+const inGuest = "GORUN_TEST_RDMA"
+
+// siwExcept is the rule that siw breaks: it sends a Read Response from any registered memory,
+// whether or not peers may read it (siw_qp_sq_proc_tx asks for no right).
+const siwExcept = " -test.skip '^TestDeviceConformance$/^AccessIsWhatWasGranted$'"
+
+// TestKernel runs the suite of package transport over the kernel's devices, in a guest
+// machine.
+func TestKernel(t *testing.T) {
+	share := t.TempDir()
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute})
+	rdmavm.TestProgram(t, share)
+	for device, except := range map[string]string{"rxe_dummy0": "", "siw_dummy1": siwExcept} {
+		t.Run(device, func(t *testing.T) {
+			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDeviceConformance$" + except + " -test.v -test.short -test.timeout 170s")
+			require.NoError(t, err)
+			require.Zero(t, status, out)
+			require.Contains(t, out, "--- PASS: TestDeviceConformance")
+			require.NotContains(t, out, "--- SKIP: TestDeviceConformance ")
+		})
+	}
+}
+
+// TestDeviceConformance is the suite.
+func TestDeviceConformance(t *testing.T) {
+	device := os.Getenv(inGuest)
+	if device == "" {
+		t.Skip("runs in a guest machine: see TestKernel")
+	}
+	transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
+		tb.Helper()
+		places := make([]place, ranks)
+		for i := range places {
+			places[i] = place{kernel.New(kernel.Config{}), device}
+		}
+		return newWorld(tb, places, func(c *rdma.Config) { c.Goodbye = 200 * time.Millisecond }).fabric()
+	})
+}

@@ -1,0 +1,149 @@
+package kernel
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+// wire is a send queue of package verbs and a device below it. Only what signals uses is there.
+type wire struct {
+	provider.Sends
+	tb       testing.TB
+	requests map[uint64]*provider.Request
+	// carried are those that the device has carried out and that are not reported.
+	carried     map[uint64]bool
+	next        uint64
+	completions int
+}
+
+func newWire(tb testing.TB) *wire {
+	tb.Helper()
+	return &wire{tb: tb, requests: map[uint64]*provider.Request{}, carried: map[uint64]bool{}}
+}
+
+func (w *wire) post(r provider.Request) *provider.Request {
+	r.Number = w.next
+	w.next++
+	w.requests[r.Number] = &r
+	return &r
+}
+
+// At implements provider.Sends.
+func (w *wire) At(number uint64) *provider.Request {
+	r := w.requests[number]
+	require.NotNil(w.tb, r, "request %d is done or not posted", number)
+	return r
+}
+
+// Done implements provider.Sends: numbers begin again when all are done.
+func (w *wire) Done(r *provider.Request) {
+	require.True(w.tb, w.carried[r.Number], "request %d is under way", r.Number)
+	require.Same(w.tb, w.requests[r.Number], r)
+	delete(w.requests, r.Number)
+	delete(w.carried, r.Number)
+	if len(w.requests) == 0 {
+		w.next = 0
+	}
+}
+
+// complete is a completion as queuePair.sent takes it.
+func (w *wire) complete(number uint64) {
+	w.completions++
+	r := w.At(number)
+	doneBefore(w, r)
+	w.Done(r)
+}
+
+// TestSignals: whatever a device carries out in which order it may, each request is reported
+// once, not before it is carried out, and the queue never waits for a completion that does
+// not come.
+func TestSignals(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		depth := 1 + r.IntN(20)
+		readsLate := seed%2 == 0 // siw
+		s, w := signalsOf(depth), newWire(t)
+		type entry struct {
+			number          uint64
+			read, signalled bool
+		}
+		var queue []entry
+		carry := func() {
+			// The oldest is carried out, or on siw what is behind a Read.
+			at := 0
+			for readsLate && at < len(queue)-1 && queue[at].read && r.IntN(2) == 0 {
+				at++
+			}
+			if queue[at].read && at > 0 {
+				at = 0 // Reads keep their order
+			}
+			e := queue[at]
+			queue = append(queue[:at], queue[at+1:]...)
+			w.carried[e.number] = true
+			if e.signalled {
+				s.underWay--
+				w.complete(e.number)
+			}
+		}
+		for range 500 {
+			if len(w.requests) == depth || len(queue) > 0 && r.IntN(2) == 0 {
+				require.NotEmpty(t, queue, "the queue is full and nothing comes")
+				carry()
+				continue
+			}
+			p := provider.Request{Op: []provider.Opcode{provider.OpSend, provider.OpWrite, provider.OpRead}[r.IntN(3)]}
+			if r.IntN(8) > 0 {
+				p.Flags = provider.FlagUnsignalled
+			}
+			q := w.post(p)
+			flags := s.flagsOf(q)
+			require.True(t, flags == uverbs.FlagSignalled || q.Flags&provider.FlagUnsignalled != 0)
+			queue = append(queue, entry{q.Number, q.Op.Reads(), flags == uverbs.FlagSignalled})
+		}
+		for len(queue) > 0 {
+			carry()
+		}
+		require.Zero(t, s.underWay)
+		require.Len(t, w.requests, s.silent)
+		require.Less(t, s.silent, depth, "flush has room")
+		if s.silent > 0 { // an empty Write counts as the last of them
+			w.complete(s.last)
+		}
+		require.Empty(t, w.requests)
+	}
+}
+
+// TestSignalsWhileDraining: nothing stays behind when no more is posted.
+func TestSignalsWhileDraining(t *testing.T) {
+	s := signalsOf(100)
+	quiet := &provider.Request{Op: provider.OpSend, Flags: provider.FlagUnsignalled}
+	require.Zero(t, s.flagsOf(quiet))
+	s.draining = true
+	require.Equal(t, uverbs.FlagSignalled, s.flagsOf(quiet))
+	require.Zero(t, s.silent)
+}
+
+// TestCompletionsPerMessage: of messages of which every eighth is signalled, as those of
+// package rdma, the device completes every eighth.
+func TestCompletionsPerMessage(t *testing.T) {
+	const messages, each = 1000, 8
+	s, w := signalsOf(64), newWire(t)
+	for n := 1; n <= messages; n++ {
+		p := provider.Request{Op: provider.OpSend}
+		if n%each != 0 {
+			p.Flags = provider.FlagUnsignalled
+		}
+		q := w.post(p)
+		w.carried[q.Number] = true
+		if s.flagsOf(q) != 0 {
+			w.complete(q.Number)
+		}
+	}
+	require.Equal(t, messages/each, w.completions)
+	require.Empty(t, w.requests)
+}

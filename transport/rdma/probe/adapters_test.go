@@ -1,0 +1,127 @@
+package probe_test
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/probe"
+)
+
+// cpus is a set of processors.
+func cpus(list ...int) *unix.CPUSet {
+	set := new(unix.CPUSet)
+	for _, c := range list {
+		set.Set(c)
+	}
+	return set
+}
+
+// nic is an interface of the adapter with an address.
+func nic(name string, addresses ...string) probe.Interface {
+	i := probe.Interface{Name: name, Up: true}
+	for _, a := range addresses {
+		i.Addresses = append(i.Addresses, netip.MustParsePrefix(a))
+	}
+	return i
+}
+
+// together is a host with the devices of several.
+func together(interfaces []probe.Interface, devices ...fstest.MapFS) *probe.Host {
+	h := host(interfaces...)
+	all := fstest.MapFS{}
+	for _, d := range devices {
+		maps.Copy(all, d)
+	}
+	h.Files = all
+	return h
+}
+
+// local adds the processors that are near to a device.
+func local(device fstest.MapFS, name, list string) fstest.MapFS {
+	device["sys/class/infiniband/"+name+"/device/local_cpulist"] = text(list)
+	return device
+}
+
+func roce(name, on string) fstest.MapFS { return kernel(name, "1: CA", "Ethernet", "4: ACTIVE", on) }
+
+func names(list []probe.Adapter) string {
+	all := make([]string, len(list))
+	for i, a := range list {
+		all[i] = a.Name
+	}
+	return strings.Join(all, " ")
+}
+
+// TestNearestAdapter: a rank that is bound to processors of one adapter gets it first; others
+// share those that are equally near, evenly.
+func TestNearestAdapter(t *testing.T) {
+	interfaces := []probe.Interface{nic("eth0", "10.0.0.1/24"), nic("eth1", "10.0.1.1/24"), nic("eth2", "10.0.2.1/24")}
+	h := together(interfaces, local(roce("mlx5_0", "eth0"), "mlx5_0", "0-3"), local(roce("mlx5_1", "eth1"), "mlx5_1", "4-5,6-7"), roce("rxe0", "eth2"))
+	two := together(interfaces, local(roce("mlx5_0", "eth0"), "mlx5_0", "0-3"), local(roce("mlx5_1", "eth1"), "mlx5_1", "4-5,6-7"))
+	for _, c := range []struct {
+		name string
+		host *probe.Host
+		may  *unix.CPUSet
+		want []string // by number on the node
+	}{
+		{"on the first", two, cpus(1, 2), []string{"mlx5_0 mlx5_1", "mlx5_0 mlx5_1"}},
+		{"on the second", two, cpus(6), []string{"mlx5_1 mlx5_0", "mlx5_1 mlx5_0"}},
+		{"mostly on the second", two, cpus(3, 4, 5), []string{"mlx5_1 mlx5_0", "mlx5_1 mlx5_0"}},
+		{"on both", two, cpus(0, 1, 2, 3, 4, 5, 6, 7), []string{"mlx5_0 mlx5_1", "mlx5_1 mlx5_0", "mlx5_0 mlx5_1"}},
+		{"far from both", two, cpus(9), []string{"mlx5_0 mlx5_1", "mlx5_1 mlx5_0"}},
+		{"one in software", h, cpus(5), []string{"mlx5_1 rxe0 mlx5_0", "rxe0 mlx5_1 mlx5_0", "mlx5_1 rxe0 mlx5_0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for turn, want := range c.want {
+				usable, others := c.host.Adapters(c.may, turn)
+				require.Equal(t, want, names(usable))
+				require.Empty(t, others)
+			}
+		})
+	}
+	for _, odd := range []string{"", "x", "1-", "-4"} {
+		usable, _ := together(interfaces, local(roce("mlx5_0", "eth0"), "mlx5_0", odd)).Adapters(cpus(1), 0)
+		require.Len(t, usable, 1)
+	}
+}
+
+// TestUsableAdapters: what cannot be used has its reason, and fabrics tell which adapters can be
+// connected.
+func TestUsableAdapters(t *testing.T) {
+	ib := kernel("mlx5_0", "1: CA", "InfiniBand", "4: ACTIVE", "")
+	ib["sys/class/infiniband/mlx5_0/ports/1/gids/0"] = text("fec0:0000:0000:0001:0002:c903:0000:1491")
+	ib["sys/class/infiniband/mlx5_0/device/net/ib0/mtu"] = text("2044")
+	h := together(
+		[]probe.Interface{nic("eth0", "fe80::1/64", "10.0.0.1/24"), nic("eth1", "fe80::2/64"), nic("eth2", "10.2.0.1/16"), nic("ib0", "fd00::1/64")},
+		ib, roce("rxe0", "eth0"), roce("rxe1", "eth1"), kernel("siw0", "4: RNIC", "Ethernet", "1: DOWN", "eth2"), kernel("siw2", "4: RNIC", "Ethernet", "4: ACTIVE", "eth2"),
+	)
+	usable, others := h.Adapters(nil, 0)
+	require.Equal(t, "mlx5_0 rxe0 siw2", names(usable))
+	fabrics := []string{}
+	for _, a := range usable {
+		fabrics = append(fabrics, a.Fabric)
+	}
+	require.Equal(t, []string{"ib-fec0000000000001", "roce", "iwarp"}, fabrics)
+	require.Equal(t, "10.0.0.1", usable[1].Address.String())
+	require.Equal(t, []string{`rxe1: its interface "eth1" has no address that other hosts reach`, "siw0: its port is down"}, slices.Sorted(slices.Values(others)))
+
+	for _, name := range []string{"rxe0", "eth0", "10.0.0.1"} {
+		a, ok := h.Adapter(name)
+		require.True(t, ok)
+		require.Equal(t, "rxe0", a.Name)
+		require.Equal(t, "roce", a.Fabric)
+	}
+	_, ok := h.Adapter("mlx4_0")
+	require.False(t, ok)
+
+	usable, others = host(eth0).Adapters(cpus(1), 3)
+	require.Empty(t, usable)
+	require.Equal(t, []string{"an adapter: the kernel has no RDMA device"}, others)
+}

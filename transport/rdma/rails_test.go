@@ -1,0 +1,362 @@
+package rdma_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+// rails are the places of ranks on two networks: adapters, and TCP.
+type rails struct{ first, second []place }
+
+// config has a rank of a test open both.
+func (r *rails) config(c *rdma.Config) {
+	first, second := r.first[c.Rank], r.second[c.Rank]
+	c.Rails = []rdma.Rail{{Provider: first.provider, Interface: first.name, Fabric: "roce"}, {Provider: second.provider, Interface: second.name}}
+}
+
+// fragileRails are adapters like those of InfiniBand, which tests break, and memory like iWARP.
+func fragileRails(n int) (*rails, []*scissors) {
+	r := &rails{first: memory(verbstest.StyleInfiniBand, n), second: memory(verbstest.StyleIWARP, n)}
+	var all []*scissors
+	for i := range r.first {
+		s := &scissors{Provider: r.first[i].provider, seed: uint64(i), events: make(chan provider.Event, 4)}
+		r.first[i].provider = s
+		all = append(all, s)
+	}
+	return r, all
+}
+
+// lines keeps what ranks log.
+type lines struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (l *lines) log(line string) {
+	l.mu.Lock()
+	l.all = append(l.all, line)
+	l.mu.Unlock()
+}
+
+// count returns how many lines contain a text.
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, line := range l.all {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// The suite of package transport runs with two rails, of which the first one is used, and the
+// second one where there is no way on the first.
+func TestConformanceOnTwoRails(t *testing.T) {
+	for name, second := range map[string]bool{"first": false, "second": true} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && second {
+				t.Skip("the same code as with one rail: without -short")
+			}
+			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
+				tb.Helper()
+				r := &rails{memory(verbstest.StyleInfiniBand, ranks), memory(verbstest.StyleIWARP, ranks)}
+				return newWorld(tb, r.first, func(c *rdma.Config) {
+					if r.config(c); second {
+						c.Rails[0].Fabric = fmt.Sprint("island", c.Rank)
+					}
+				}).fabric()
+			})
+		})
+	}
+}
+
+// TestFailoverUnderAStorm: connections of the first rail break at random under messages, Gets
+// and FetchAdds, and the ranks go over to TCP and back. Everything happens once and in order.
+func TestFailoverUnderAStorm(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	r := &rails{first: memory(verbstest.StyleInfiniBand, 4), second: loopback(iwarp.New(iwarp.Config{}), 4)}
+	var all []*scissors
+	for i := range r.first {
+		s := &scissors{Provider: r.first[i].provider, every: 60, seed: seed + uint64(i)}
+		r.first[i].provider = s
+		all = append(all, s)
+	}
+	cut := &scissors{Provider: r.second[0].provider, every: 120, seed: seed}
+	for i := range r.second {
+		r.second[i].provider = cut
+	}
+	ranks := newWorld(t, r.first, func(c *rdma.Config) {
+		impatient(c)
+		r.config(c)
+		c.Recovery = time.Millisecond
+	}).ranks(t)
+	storm(t, ranks, rand.New(rand.NewPCG(seed, 1)))
+	closeAll(t, ranks)
+	cuts := int64(0)
+	for _, s := range all {
+		cuts += s.cuts.Load()
+	}
+	require.Positive(t, cuts, "no connection broke")
+	require.Positive(t, cut.cuts.Load(), "nothing went by TCP")
+}
+
+// stream sends numbered messages of many lengths from one rank to another, and calls at after so
+// many of them.
+func stream(t *testing.T, ranks []*rank, from, to, n, at int, then func()) {
+	t.Helper()
+	e, first := ranks[from].to(to), ranks[to].next[from]
+	for i := range n {
+		if i == at {
+			then()
+		}
+		number := first + uint64(i)
+		length := min(i*37%5000, e.Caps().MaxEager)
+		h := transport.Header{A: number, B: uint64(length)}
+		require.NoError(t, drive(t, ranks, "send", func() error { return e.Send(h, numbered(number, length)) }))
+	}
+	pump(t, ranks, "all messages", func() bool { return ranks[to].next[from] == first+uint64(n) })
+}
+
+// TestAdapterIsRemoved: the device of one rank vanishes in the middle of a stream, with a Get, a
+// Put and a FetchAdd under way. What is a message arrives once and in order, a Get starts again,
+// a Put fails and says why; memory that was exposed before can still be reached.
+func TestAdapterIsRemoved(t *testing.T) {
+	for _, gone := range []int{0, 1} {
+		t.Run(fmt.Sprint("of rank ", gone), func(t *testing.T) {
+			r, cut := fragileRails(2)
+			log := new(lines)
+			ranks := newWorld(t, r.first, func(c *rdma.Config) {
+				impatient(c)
+				r.config(c)
+				c.Log = log.log
+			}).ranks(t)
+			source, target, word := numbered(3, 5<<20), make([]byte, 5<<20), make([]uint64, 1)
+			from, err := ranks[1].Expose(source, transport.AccessRead)
+			require.NoError(t, err)
+			into, err := ranks[1].Expose(target, transport.AccessWrite)
+			require.NoError(t, err)
+			at, err := ranks[1].Expose(bytesOfWords(word), transport.AccessAtomic)
+			require.NoError(t, err)
+			stream(t, ranks, 0, 1, 100, 0, func() {})
+			require.Contains(t, ranks[0].Explain(1), "rdma by memory on 10.0.0.1 (")
+			e, dst := ranks[0].to(1), make([]byte, len(source))
+			get, put, add := ranks[0].token(), ranks[0].token(), ranks[0].token()
+			stream(t, ranks, 0, 1, 200, 50, func() {
+				require.NoError(t, e.Get(dst, from, get))
+				require.NoError(t, e.Put(numbered(4, len(target)), into, put))
+				require.NoError(t, e.FetchAdd(at, 5, add))
+				cut[gone].events <- provider.Event{Kind: provider.EventRemoved}
+			})
+			pump(t, ranks, "the operations", func() bool { return len(ranks[0].done) == 3 })
+			require.NoError(t, ranks[0].done[get])
+			require.Equal(t, source, dst)
+			if err := ranks[0].done[put]; err != nil {
+				require.ErrorContains(t, err, "the connection was lost meanwhile")
+			} else { // it was faster than the removal
+				require.Equal(t, numbered(4, len(target)), target)
+			}
+			require.NoError(t, ranks[0].done[add])
+			require.Equal(t, uint64(5), word[0])
+			stream(t, ranks, 1, 0, 100, 0, func() {})
+
+			again := ranks[0].token()
+			require.NoError(t, drive(t, ranks, "put", func() error { return e.Put(numbered(5, len(target)), into, again) }))
+			pump(t, ranks, "the second put", func() bool { _, ok := ranks[0].done[again]; return ok })
+			require.NoError(t, ranks[0].done[again])
+			require.Equal(t, numbered(5, len(target)), target)
+			for _, k := range []transport.Key{from, into, at} {
+				require.NoError(t, ranks[1].Conceal(k))
+			}
+			token := ranks[0].token()
+			require.NoError(t, e.Get(dst, from, token))
+			pump(t, ranks, "a get of what is concealed", func() bool { _, ok := ranks[0].done[token]; return ok })
+			require.ErrorIs(t, ranks[0].done[token], transport.ErrBadKey)
+
+			why := ranks[gone].Explain(1 - gone)
+			require.Contains(t, why, "connected 2 times")
+			require.Regexp(t, `; not 10\.0\.0\.\d: .*removed`, why)
+			require.Contains(t, ranks[1-gone].Explain(gone), "; not 10.0.0.")
+			require.Empty(t, append(ranks[0].downs, ranks[1].downs...))
+			closeAll(t, ranks)
+			require.Equal(t, 1, log.count("its connections are made again on other adapters"))
+		})
+	}
+}
+
+// TestPortDown: the ranks leave an adapter whose port is down, which is logged once by its name,
+// and come back to it with a later connection when it is up.
+func TestPortDown(t *testing.T) {
+	r, cut := fragileRails(2)
+	second := &scissors{Provider: r.second[0].provider}
+	r.second[0].provider = second
+	log := new(lines)
+	ranks := newWorld(t, r.first, func(c *rdma.Config) {
+		impatient(c)
+		r.config(c)
+		c.Log, c.Recovery = log.log, time.Millisecond
+	}).ranks(t)
+	stream(t, ranks, 0, 1, 300, 100, func() {
+		for range 2 {
+			cut[0].events <- provider.Event{Kind: provider.EventPortDown}
+		}
+	})
+	require.Contains(t, ranks[0].Explain(1), "; not 10.0.0.1: its port is down")
+	require.Contains(t, ranks[0].Explain(1), "connected 2 times")
+	cut[0].events <- provider.Event{Kind: provider.EventPortUp}
+	stream(t, ranks, 1, 0, 10, 0, func() {})
+	require.Contains(t, ranks[0].Explain(1), "connected 2 times", "a connection that works stays")
+	pump(t, ranks, "the port is up", func() bool { return log.count("its port is up again") == 1 })
+	second.cutAll()
+	stream(t, ranks, 0, 1, 300, 0, func() {})
+	pump(t, ranks, "another connection", func() bool { return strings.Contains(ranks[0].Explain(1), "connected 3 times") })
+	require.NotContains(t, ranks[0].Explain(1), "; not")
+	closeAll(t, ranks)
+	require.Equal(t, 1, log.count("adapter 10.0.0.1: its port is down"))
+}
+
+// TestLostWayIsTriedLast: an adapter works, but a connection on it was lost. Both ends ask on
+// another one next, and say why.
+func TestLostWayIsTriedLast(t *testing.T) {
+	r, cut := fragileRails(2)
+	ranks := newWorld(t, r.first, func(c *rdma.Config) {
+		r.config(c)
+		c.RetryMin = time.Millisecond // attempts have their time: the first one is to succeed
+		c.Recovery = patience
+	}).ranks(t)
+	stream(t, ranks, 0, 1, 300, 100, cut[0].cutAll)
+	stream(t, ranks, 1, 0, 10, 0, func() {})
+	for i, k := range ranks {
+		require.Contains(t, k.Explain(1-i), "connected 2 times")
+		require.Regexp(t, `; not 10\.0\.0\.\d: its connection was lost: `, k.Explain(1-i))
+	}
+	closeAll(t, ranks)
+}
+
+// TestChoiceOfTheRail: of the ways to a peer the best one is taken that works, and Explain says
+// why the others were not.
+func TestChoiceOfTheRail(t *testing.T) {
+	nowhere := netip.MustParseAddrPort("10.7.7.7:7")
+	for _, c := range []struct {
+		name   string
+		change func(c *rdma.Config)
+		wish   string
+	}{
+		{"the first", func(*rdma.Config) {}, "CRC on, .* bulk by Read$"},
+		{
+			"another fabric", func(c *rdma.Config) { c.Rails[0].Fabric = fmt.Sprint("ib", c.Rank) },
+			"; not 10.0.0.1: it is in fabric ib0, the peer's in ib1$",
+		},
+		{"the peer has none", func(c *rdma.Config) {
+			if c.Rank == 1 {
+				c.Rails = c.Rails[1:]
+			}
+		}, "; not 10.0.0.1: the peer has no adapter$"},
+		{"no way to it", func(c *rdma.Config) {
+			lookup := c.Lookup
+			c.Lookup = func(rank int) ([]rdma.Location, error) {
+				list, err := lookup(rank)
+				if err == nil {
+					list[0].Address = nowhere
+				}
+				return list, err
+			}
+		}, `; not 10.0.0.1: 10.7.7.7:7 on 10.0.0.1 \(asked once\): no such host$`},
+		{"it cannot be opened", func(c *rdma.Config) {
+			if c.Rank == 0 {
+				c.Rails[0].Provider, c.Rails[0].Interface, c.Rails[0].Optional = absentProvider{}, "mlx5_0", true
+			}
+		}, "; not mlx5_0: open absent .*no link$"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &rails{first: memory(verbstest.StyleInfiniBand, 2), second: memory(verbstest.StyleIWARP, 2)}
+			ranks := newWorld(t, r.first, func(config *rdma.Config) {
+				impatient(config)
+				r.config(config)
+				c.change(config)
+			}).ranks(t)
+			stream(t, ranks, 0, 1, 10, 0, func() {})
+			require.Regexp(t, c.wish, ranks[0].Explain(1))
+			closeAll(t, ranks)
+		})
+	}
+}
+
+// absentProvider has no adapter that could be opened.
+type absentProvider struct{ verbs.Provider }
+
+func (absentProvider) Name() string { return "absent" }
+
+func (absentProvider) Open(string, provider.Adapter) (provider.Device, error) {
+	return nil, fmt.Errorf("%w: no link", provider.ErrInsufficientResources)
+}
+
+// TestFewRequestsAreGranted: an adapter grants less room for requests than was asked for. The
+// rank keeps within it, or says what it needs.
+func TestFewRequestsAreGranted(t *testing.T) {
+	for grants, works := range map[int]bool{48: true, 16: false} {
+		places := memory(verbstest.StyleIWARP, 2)
+		places[0].provider = &scissors{Provider: places[0].provider, grants: grants}
+		ranks := newWorld(t, places, func(c *rdma.Config) {
+			impatient(c)
+			c.GiveUp = 100 * time.Millisecond
+		}).ranks(t)
+		if works {
+			stream(t, ranks, 0, 1, 1000, 0, func() {})
+			require.Empty(t, ranks[0].downs)
+			require.NotContains(t, ranks[0].Explain(1), "times")
+		} else {
+			_ = drive(t, ranks, "send", func() error { return ranks[0].to(1).Send(transport.Header{}, nil) })
+			pump(t, ranks, "the loss", func() bool { return len(ranks[0].downs) == 1 })
+			require.ErrorContains(t, ranks[0].downs[0], "the adapter grants 16 requests, a connection needs")
+		}
+		closeAll(t, ranks)
+	}
+}
+
+// TestLaterRailIsLookedAt: a rank that takes one message at a time, and always finds one on its
+// first rail, finds those on its other rail, too.
+func TestLaterRailIsLookedAt(t *testing.T) {
+	r := &rails{first: memory(verbstest.StyleInfiniBand, 3), second: memory(verbstest.StyleIWARP, 3)}
+	ranks := newWorld(t, r.first, func(c *rdma.Config) {
+		if r.config(c); c.Rank == 2 {
+			c.Rails = c.Rails[1:]
+		}
+	}).ranks(t)
+	ranks[0].check = func(int, transport.Header, []byte) {}
+	for _, from := range []int{1, 2} {
+		require.NoError(t, drive(t, ranks, "send", func() error { return ranks[from].to(0).Send(transport.Header{}, nil) }))
+	}
+	pump(t, ranks, "the first messages", func() bool { return ranks[0].arrivals == 2 })
+	require.NoError(t, ranks[2].to(0).Send(transport.Header{}, nil))
+	e := ranks[1].to(0)
+	ranks[0].order = nil
+	pump(t, ranks[1:], "the message on the other rail", func() bool {
+		for i := 0; i < 8 && e.Send(transport.Header{}, nil) == nil; i++ {
+			ranks[1].poll()
+		}
+		_, err := ranks[0].Poll(ranks[0], 1)
+		require.NoError(t, err)
+		require.Less(t, len(ranks[0].order), 100_000, "only the first rail is looked at")
+		return slices.Contains(ranks[0].order, 2)
+	})
+	closeAll(t, ranks)
+}

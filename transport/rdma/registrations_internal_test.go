@@ -1,0 +1,215 @@
+package rdma
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
+)
+
+// wideArena is an arena without memory of its own: every part of it has the same bytes.
+type wideArena struct {
+	size   int
+	memory []byte
+}
+
+func (a *wideArena) Size() int                      { return a.size }
+func (a *wideArena) Bytes(_, n int) ([]byte, error) { return a.memory[:n], nil }
+
+// newStore is registrations with an arena of so many chunks, of which most bytes stay
+// registered.
+func newStore(t *testing.T, chunks, most int) *registrations {
+	t.Helper()
+	addr := netip.AddrFrom4([4]byte{10, 0, 0, 1})
+	host := &verbstest.Host{Network: verbstest.NewNetwork(verbstest.StyleIWARP), Addr: addr, PinsMemory: true}
+	a, err := verbs.Open(host, "")
+	require.NoError(t, err)
+	d, err := a.NewProtectionDomain()
+	require.NoError(t, err)
+	limits := a.Attributes()
+	limits.MaxPinned = 2 * most
+	r, err := newRegistrations(d, &limits, nil, -1)
+	require.NoError(t, err)
+	w := &wideArena{size: chunks * arenaChunk, memory: make([]byte, chunks*arenaChunk)}
+	r.arena = struct {
+		*wideArena
+		unusedArena
+	}{w, unusedArena{}}
+	t.Cleanup(func() {
+		require.NoError(t, a.Close())
+		r.close()
+		require.Empty(t, r.lasting)
+		require.Zero(t, r.bytes)
+	})
+	return r
+}
+
+// TestOldestPartGoesFirst: what stays registered has a bound, what was not used for longest
+// makes room, and what is used does not.
+func TestOldestPartGoesFirst(t *testing.T) {
+	r := newStore(t, 6, 3*arenaChunk)
+	use := func(chunk int) *lasting { return r.stay(chunk*arenaChunk+5, chunk*arenaChunk+10) }
+	end := func(m *lasting) { require.NoError(t, r.give(registration{m.region, 0, m})) }
+	chunks := func() []int {
+		var all []int
+		for _, m := range r.lasting {
+			all = append(all, m.from/arenaChunk)
+		}
+		return all
+	}
+	zero := use(0)
+	end(use(1))
+	end(use(2))
+	end(use(1))
+	require.Equal(t, 3*arenaChunk, r.bytes)
+	end(use(3))
+	require.ElementsMatch(t, []int{0, 1, 3}, chunks(), "2 was not used for longest")
+	one, three := use(1), use(3)
+	require.Nil(t, use(4), "all are in use")
+	require.ElementsMatch(t, []int{0, 1, 3}, chunks())
+	require.Equal(t, 1, r.counts.evicted)
+	end(zero)
+	end(one)
+	end(three)
+	require.Nil(t, r.stay(0, 4*arenaChunk), "more than may stay registered")
+	require.ElementsMatch(t, []int{0, 1, 3}, chunks(), "nothing is evicted for it")
+	// A part within a larger one is dropped when nothing uses it.
+	five := use(5)
+	end(use(4))
+	wide := r.stay(4*arenaChunk, 6*arenaChunk)
+	require.ElementsMatch(t, []*lasting{five, wide}, r.lasting)
+	require.Same(t, wide, use(4))
+}
+
+// scarce is a domain with room for so many registrations, which counts the others.
+type scarce struct {
+	registrar
+	room, refused int
+}
+
+func (s *scarce) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error) {
+	if s.room == 0 {
+		s.refused++
+		return nil, verbs.ErrInsufficientResources
+	}
+	s.room--
+	return s.registrar.Register(data, access)
+}
+
+// TestExposuresLeavePieces: however few pieces can be registered, exposures leave half of them
+// for operations, and a registration that has failed is not tried at each use.
+func TestExposuresLeavePieces(t *testing.T) {
+	for _, c := range []struct{ room, total, refused int }{
+		{1, bouncesAtOnce, 1},
+		{2, 2 * bouncesAtOnce, 1},
+		{bouncesMost, bouncesMost, 0},
+	} {
+		r := newStore(t, 1, arenaChunk)
+		domain := &scarce{registrar: r, room: c.room}
+		s := &bounces{domain: domain, most: bouncesMost}
+		var exposed, taken []bounce
+		for b, ok := s.expose(); ok; b, ok = s.expose() {
+			exposed = append(exposed, b)
+		}
+		for b, ok := s.take(); ok; b, ok = s.take() {
+			taken = append(taken, b)
+		}
+		require.Len(t, exposed, c.total/2)
+		require.Len(t, taken, c.total/2)
+		for range 3 {
+			require.False(t, s.ready())
+			_, ok := s.expose()
+			require.False(t, ok)
+		}
+		require.Equal(t, c.refused, domain.refused)
+		s.give(taken[0])
+		_, ok := s.expose()
+		require.False(t, ok, "what an operation gives back is for operations")
+		s.conceal(exposed[0])
+		_, ok = s.expose()
+		require.True(t, ok)
+	}
+}
+
+// TestPiecesEvict: a part of the arena that nothing uses makes room for pieces.
+func TestPiecesEvict(t *testing.T) {
+	r := newStore(t, 1, 2*arenaChunk)
+	domain := &scarce{registrar: r.domain, room: 1}
+	r.domain = domain
+	require.NoError(t, r.give(registration{lasting: r.stay(0, 1)}))
+	require.Len(t, r.lasting, 1)
+	require.Error(t, r.bounces.grow())
+	require.Empty(t, r.lasting)
+	require.Equal(t, 1, r.counts.evicted)
+}
+
+// TestCrossing: the length from which on registering costs less than copying.
+func TestCrossing(t *testing.T) {
+	const short, long = 1 << 16, 1 << 18
+	for _, c := range []struct {
+		name                string
+		constant, page, one float64 // ns, ns for each byte
+		want                int
+	}{
+		{"a copy of 10 GB/s, 5 µs and 0.02 ns for each byte", 5000, 0.02, 0.1, 62500},
+		{"registering costs nothing", 0, 0, 0.1, 0},
+		{"each page costs more than its copy", 100, 0.2, 0.1, copyMost},
+		{"as much", 100, 0.1, 0.1, copyMost},
+		{"a registration of a second", 1e9, 0, 0.1, copyMost},
+		{"measured less for more", 5000, -0.001, 0.1, 49344},
+	} {
+		got := crossing(c.constant+c.page*short, c.constant+c.page*long, c.one*long, short, long)
+		require.InDelta(t, c.want, got, 1, c.name)
+	}
+}
+
+// TestMeasureCopies: what is measured is a length, wherever it is.
+func TestMeasureCopies(t *testing.T) {
+	r := newStore(t, 1, arenaChunk)
+	n := measureCopies(r.domain)
+	require.GreaterOrEqual(t, n, 0)
+	require.LessOrEqual(t, n, copyMost)
+}
+
+// TestMarkerOvertakesWrites: a Put whose marker is acknowledged ends when its Writes are
+// complete, not before, since the adapter may have to send them again.
+func TestMarkerOvertakesWrites(t *testing.T) {
+	x := newExposedTest(t)
+	p, data := x.p, make([]byte, 8)
+	begin := func(id uint32) *operation {
+		o := &operation{kind: operationPut, id: id, data: data, next: len(data), flight: 1}
+		p.bulk.all[id], p.bulk.writing = o, 1
+		return o
+	}
+	o := begin(1)
+	o.marked(p)
+	require.Empty(t, x.t.finished)
+	p.bulk.moved(p, idWrite, 1, verbs.StatusSuccess)
+	require.Len(t, x.t.finished, 1)
+	require.NoError(t, x.t.finished[0].err)
+
+	// The other way round, and with a connection that is lost in between.
+	o = begin(2)
+	p.bulk.moved(p, idWrite, 2, verbs.StatusSuccess)
+	require.Len(t, x.t.finished, 1)
+	o.marked(p)
+	require.Len(t, x.t.finished, 2)
+	o = begin(3)
+	o.marked(p)
+	p.bulk.interrupt(p)
+	require.Len(t, x.t.finished, 3)
+	require.NoError(t, x.t.finished[2].err)
+	require.Empty(t, p.bulk.all)
+	x.t.finished = nil
+}
+
+// unusedArena has the methods of an arena that are not called.
+type unusedArena struct{}
+
+func (unusedArena) Discard(int, int) error    { panic("unused") }
+func (unusedArena) Key(int) transport.Key     { panic("unused") }
+func (unusedArena) Offset([]byte) (int, bool) { panic("unused") }
