@@ -1,3 +1,5 @@
+//go:build !portable
+
 package bootstrap_test
 
 import (
@@ -7,8 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -28,7 +33,8 @@ type joined struct {
 	Cards   int
 	CloExec []bool
 	FDsLeft string
-	Secrets int // descriptors of the secret that are open
+	Secrets int  // descriptors of the secret that are open
+	Foreign bool // its children take themselves for ranks of another launcher
 }
 
 func TestMain(m *testing.M) {
@@ -66,6 +72,7 @@ func rankMain() joined {
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 		out.CloExec = append(out.CloExec, err == nil && flags&unix.FD_CLOEXEC != 0)
 	}
+	_, out.Foreign = bootstrap.FindForeign(os.Getenv)
 	links, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil {
 		return joined{Err: err.Error()}
@@ -80,6 +87,20 @@ func rankMain() joined {
 		return joined{Err: err.Error()}
 	}
 	out.Cards = b.Size()
+	if victim := os.Getenv(diesEnv); victim != "" {
+		if victim == strconv.Itoa(s.Job().Rank) {
+			os.Exit(3)
+		}
+		if victim == "abort "+strconv.Itoa(s.Job().Rank) {
+			s.Abort(3, "test")
+			os.Exit(3)
+		}
+		if victim == "nobody" {
+			<-time.After(time.Minute) // a fence of all would be complete before the end of the launcher is seen
+			return joined{Err: "nothing has ended this process"}
+		}
+		return joined{Err: fmt.Sprint(s.Fence(context.Background()))}
+	}
 	if err := s.Finalize(); err != nil {
 		return joined{Err: err.Error()}
 	}
@@ -127,7 +148,8 @@ func TestJoinWithAgent(t *testing.T) {
 	served := make(chan error, 1)
 	server := bootstrap.NewServer(1, func(bootstrap.Event) {})
 	go func() { served <- server.Serve(0, agent) }()
-	got := runRank(t, append(job.Environ(), bootstrap.EnvFDs+"=3,4,5"), socket, memory, secret)
+	step := []string{"SLURM_PROCID=1", "SLURM_STEP_NUM_TASKS=2", "SLURM_JOB_ID=3", "SLURM_STEP_ID=0", "PMI_RANK=1", "PMI_SIZE=2", "PMI_FD=9"}
+	got := runRank(t, slices.Concat(job.Environ(), step, []string{bootstrap.EnvFDs + "=3,4,5"}), socket, memory, secret)
 	require.NoError(t, socket.Close())
 	require.NoError(t, <-served)
 	require.Equal(t, bootstrap.RankFinalized, server.State(0))
@@ -137,6 +159,7 @@ func TestJoinWithAgent(t *testing.T) {
 	require.Equal(t, job.NodeRange, got.Memory)
 	require.Equal(t, 1, got.Cards)
 	require.Empty(t, got.FDsLeft, "children of the rank must not take themselves for ranks")
+	require.False(t, got.Foreign, "nor for those of what started gorun")
 	require.Equal(t, []bool{true, true}, got.CloExec[3:5])
 	require.Zero(t, got.Secrets, "a copy of the rank's memory has it once, and no descriptor")
 }
