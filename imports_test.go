@@ -83,11 +83,12 @@ var imports = map[string][]string{
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
-	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/allocation": {},
 	"cmd/gorun/internal/linux":      {},
-	"cmd/gorun/internal/link":       {},
+	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement"},
+	"cmd/gorun/internal/placement":  {},
 
 	"collectives": {
 		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",

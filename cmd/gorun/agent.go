@@ -111,7 +111,7 @@ func (a *agent) connect() error {
 	if err != nil {
 		return err
 	}
-	hello := link.Hello{Node: self, User: os.Geteuid()}
+	hello := link.Hello{Node: self, User: os.Geteuid(), Machine: a.node.machine}
 	if a.probe, hello.Probe, err = newProbe(); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 // framesOf calls f for each frame in a stream, until f returns an error or the stream
@@ -182,7 +183,7 @@ func FuzzGorunFrames(f *testing.F) {
 // Violations of the protocol by gorun, which its agent detects.
 func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	plan := link.Encode(link.Plan{
-		Size: 1, Nodes: 1, Secret: make([]byte, link.SecretBytes), Ranks: []link.Rank{{}},
+		Size: 1, Nodes: 1, Secret: make([]byte, link.SecretBytes), Ranks: []link.Rank{{}}, Bind: placement.None,
 		Programs: []link.Program{{Path: "/x", Args: []link.Text{"x"}}},
 	})
 	for name, stream := range map[string][]byte{

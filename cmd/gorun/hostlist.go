@@ -151,17 +151,3 @@ func parseHostFile(r io.Reader) (hostList, error) {
 	}
 	return l, l.check()
 }
-
-// deal returns the host of each of n ranks: hosts are filled in the order of the list, and
-// again from the first when all are full.
-func (l hostList) deal(n int) []int {
-	to := make([]int, 0, n)
-	for len(to) < n {
-		for i, h := range l {
-			for range min(h.slots, n-len(to)) {
-				to = append(to, i)
-			}
-		}
-	}
-	return to
-}

@@ -105,13 +105,6 @@ func FuzzHostFile(f *testing.F) {
 	})
 }
 
-func TestDealing(t *testing.T) {
-	l := hostList{{"a", 2}, {"b", 1}, {"c", 3}}
-	require.Equal(t, []int{0, 0, 1, 2, 2, 2}, l.deal(6))
-	require.Equal(t, []int{0, 0, 1}, l.deal(3))
-	require.Equal(t, []int{0, 0, 1, 2, 2, 2, 0, 0, 1, 2}, l.deal(10), "more ranks than slots are normal")
-}
-
 func FuzzHostList(f *testing.F) {
 	for _, s := range []string{"h1:4,h2", "[fe80::1%eth0]:2", "user@h:1", "a,a,a", ":,:"} {
 		f.Add(s)
@@ -129,7 +122,6 @@ func FuzzHostList(f *testing.F) {
 			require.False(t, seen[h.name])
 			seen[h.name] = true
 		}
-		require.Len(t, l.deal(l.slots()), l.slots())
 	})
 }
 
@@ -219,7 +211,6 @@ func TestOptionsOfHosts(t *testing.T) {
 		"-hostfile /no/such a":      "no such file",
 		"-rsh 'x a":                 "not closed",
 		"-answer-within 0 a":        "want a duration",
-		"-ppn 2 a":                  "-host H1:N,H2:N",
 		"-mca plm_rsh_agent a":      "no MCA",
 	} {
 		_, err := parse(line)

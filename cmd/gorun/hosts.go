@@ -17,7 +17,7 @@ import (
 // place gives every rank its host. Hosts without a rank are not used.
 func (j *job) place() {
 	byIndex := map[int]*host{}
-	for number, i := range j.opts.hosts.deal(len(j.ranks)) {
+	for number, i := range j.opts.dealt {
 		h := byIndex[i]
 		if h == nil {
 			h = &host{job: j, name: j.opts.hosts[i].name}
@@ -30,19 +30,28 @@ func (j *job) place() {
 	}
 }
 
+// patience is how long a host may take to answer.
+func (j *job) patience() time.Duration {
+	if j.opts.answer == 0 {
+		return answerDefault
+	}
+	return j.opts.answer
+}
+
+// findHosts starts the agents and returns the hosts that run ranks.
+func (j *job) findHosts() ([]*host, error) {
+	if err := j.startAgents(); err != nil {
+		return nil, err
+	}
+	if err := j.each(j.patience(), (*host).greet); err != nil {
+		return nil, err
+	}
+	return j.neighbours()
+}
+
 // startHosts starts the agents and through them the ranks.
 func (j *job) startHosts(secret [32]byte) error {
-	if err := j.startAgents(); err != nil {
-		return err
-	}
-	patience := j.opts.answer
-	if patience == 0 {
-		patience = answerDefault
-	}
-	if err := j.each(patience, (*host).greet); err != nil {
-		return err
-	}
-	kept, err := j.neighbours()
+	kept, err := j.findHosts()
 	if err != nil {
 		return err
 	}
@@ -54,7 +63,7 @@ func (j *job) startHosts(secret [32]byte) error {
 		return err
 	}
 	j.wireHosts(kept)
-	if err := j.each(patience, func(h *host) error {
+	if err := j.each(j.patience(), func(h *host) error {
 		if at := slices.Index(kept, h); at >= 0 {
 			return h.order(plan, at, len(kept))
 		}
@@ -166,7 +175,7 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	p := link.Plan{
 		Job: j.id, Size: len(j.ranks), OnFailure: j.opts.onFailure, Secret: secret[:], Dir: link.Text(dir),
 		Env:  link.Texts(append(portable(rankEnviron(os.Environ())), j.opts.environ()...)),
-		Bind: j.opts.bindTo == bindCore, Merge: j.opts.mergeStderr,
+		Bind: j.opts.bindTo, Merge: j.opts.mergeStderr,
 	}
 	for i, r := range j.ranks {
 		if i > 0 && j.ranks[i-1].app == r.app {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 // job is one run of gorun, from the command line to the exit code.
@@ -67,7 +68,7 @@ func newJob(o *options, scratch string, inside bool) (*job, error) {
 	}
 	j.node.scratch, j.node.say = scratch, j.say
 	if len(o.hosts) == 0 {
-		j.node.assign(j.ranks, o.bindTo == bindCore)
+		j.node.assign(j.ranks, o.bindTo)
 	} else {
 		j.node.exits = make(chan exit, len(j.ranks))
 		j.place()
@@ -84,6 +85,9 @@ func newID() string {
 // launch runs the job and returns its exit code. args is the command line for another
 // gorun, if one has to run the job.
 func (j *job) launch(args []string) (code int, err error) {
+	if j.opts.dryRun {
+		return 0, j.dryRun()
+	}
 	defer func() { err = errors.Join(err, j.node.cleanUp()) }()
 	builds := slices.ContainsFunc(j.opts.apps, func(a app) bool { return needsBuild(a.program) })
 	if !builds && (j.opts.race || len(j.opts.buildFlags) > 0) {
@@ -283,7 +287,7 @@ func (j *job) reportStart() {
 		j.say("rank %d is process %d%s: %s", r.number, r.pid, where, r.path)
 		if j.opts.reportBindings {
 			bound := "not bound, may run on"
-			if j.opts.bindTo == bindCore {
+			if j.opts.bindTo != placement.None {
 				bound = "bound to"
 			}
 			complain("rank %d is %s processor %s%s", r.number, bound, bootstrap.FormatRanks(r.cpus), where)

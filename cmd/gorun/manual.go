@@ -13,12 +13,15 @@ func manual() string {
 	synopsis, description, _ := strings.Cut(rest, "\n")
 	b.WriteString(".SH SYNOPSIS\n" + roff(synopsis) + "\n.SH DESCRIPTION\n" + paragraphs(description))
 	b.WriteString(".SH OPTIONS\n")
-	for _, f := range flags {
-		names := "\\fB" + roff("-"+strings.Join(f.names, ", -")) + "\\fR"
-		if f.value != "" {
-			names += " \\fI" + roff(f.value) + "\\fR"
+	for _, g := range flagGroups {
+		fmt.Fprintf(&b, ".SS %s\n", strings.ToUpper(g.title[:1])+g.title[1:])
+		for _, f := range g.flags {
+			names := "\\fB" + roff("-"+strings.Join(f.names, ", -")) + "\\fR"
+			if f.value != "" {
+				names += " \\fI" + roff(f.value) + "\\fR"
+			}
+			fmt.Fprintf(&b, ".TP\n%s\n%s\n", names, roff(f.help))
 		}
-		fmt.Fprintf(&b, ".TP\n%s\n%s\n", names, roff(f.help))
 	}
 	for part := range strings.SplitSeq(strings.Trim(usageTail, "\n"), "\n\n") {
 		title, text, _ := strings.Cut(part, ":")

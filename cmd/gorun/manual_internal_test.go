@@ -23,6 +23,10 @@ func TestManualIsWhole(t *testing.T) {
 		require.Contains(t, page, "\n\\fB"+roff("-"+strings.Join(f.names, ", -"))+"\\fR")
 		require.Contains(t, page, "\n"+roff(f.help)+"\n")
 	}
+	for _, g := range flagGroups {
+		require.Contains(t, page, ".SS "+strings.ToUpper(g.title[:1])+g.title[1:]+"\n")
+		require.Contains(t, usage(), "\n"+g.title+":\n")
+	}
 	for _, title := range []string{"SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "HOSTS", "EXIT CODE", "SIGNALS", "ENVIRONMENT OF A RANK"} {
 		require.Contains(t, page, ".SH "+title+"\n")
 	}

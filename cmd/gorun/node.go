@@ -7,13 +7,16 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 // node is this machine's part of a job: the processes of its ranks, and their containment.
 type node struct {
-	id      string // unique on this machine
-	cpus    []int  // allowed to gorun
-	bind    bool   // each rank to one of them
+	id      string             // unique on this machine
+	cpus    []int              // allowed to gorun
+	machine []placement.Domain // the same by NUMA nodes
+	bind    placement.Kind
 	bound   *reservation
 	ranks   []*rank // by local number
 	contain containment
@@ -26,35 +29,40 @@ type node struct {
 // newNode makes the part of this machine, without ranks yet.
 func newNode(id string, contain containment) (*node, error) {
 	cpus, err := allowedCPUs()
-	return &node{id: id, cpus: cpus, contain: contain, say: func(string, ...any) {}}, err
+	if err != nil {
+		return nil, err
+	}
+	machine, err := readMachine(nodeDirectory, cpus)
+	return &node{id: id, cpus: cpus, machine: machine, contain: contain, say: func(string, ...any) {}}, err
 }
 
-// assign gives the node its ranks, and these their local numbers and processors.
-func (n *node) assign(ranks []*rank, bind bool) {
+// assign gives the node its ranks, and these their local numbers.
+func (n *node) assign(ranks []*rank, bind placement.Kind) {
 	n.ranks, n.bind, n.exits = ranks, bind, make(chan exit, len(ranks))
 	for i, r := range ranks {
-		r.local, r.cpus = i, n.cpus
+		r.local = i
 	}
 }
 
-// bindRanks gives each rank one processor, if that was asked for, that no other job has
-// bound a rank to. They are the job's for as long as this process lives.
+// bindRanks gives each rank its processors. With a core for each, these are processors that
+// no other job has bound a rank to, and they are the job's for as long as this process lives.
 func (n *node) bindRanks() error {
-	if !n.bind {
-		return nil
+	machine := n.machine
+	if n.bind == placement.Core {
+		r, warning, err := reserve(processorDirectory, n.cpus, len(n.ranks))
+		if err != nil {
+			return err
+		}
+		if warning != nil {
+			complain("%v", warning)
+		}
+		n.bound, machine = r, []placement.Domain{{Node: -1, Processors: r.cpus}}
 	}
-	r, warning, err := reserve(processorDirectory, n.cpus, len(n.ranks))
-	if err != nil {
-		return err
+	bindings, err := placement.Bind(n.bind, machine, len(n.ranks))
+	for i, b := range bindings {
+		n.ranks[i].place, n.ranks[i].cpus = b, b.Processors
 	}
-	if warning != nil {
-		complain("%v", warning)
-	}
-	n.bound = r
-	for i, k := range n.ranks {
-		k.cpus = r.cpus[i%len(r.cpus) : i%len(r.cpus)+1]
-	}
-	return nil
+	return err
 }
 
 // contained reports, after guard, whether this process runs the ranks. If not, another

@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
-// Values of -stdin and -bind-to.
+// Values of -stdin.
 const (
 	stdinFirst = "0"
 	stdinAll   = "all"
 	stdinNone  = "none"
-	bindNone   = "none"
-	bindCore   = "core"
 )
 
 const (
@@ -53,8 +52,11 @@ type options struct {
 	race       bool
 	buildFlags []string
 
-	bindTo         string
+	policy         placement.Policy
+	dealt          []int // index of each rank's host in hosts; nil without hosts
+	bindTo         placement.Kind
 	reportBindings bool
+	dryRun         bool
 	report         string
 	explain        bool
 	verbose        bool
@@ -93,45 +95,79 @@ type flag struct {
 	set   func(o *options, a *app, value string) error
 }
 
-// flags lists every flag in the order of the help.
-var flags = []flag{
-	{[]string{"np", "n"}, "N", "start N ranks (default 1, with hosts one per slot)", setRanks},
-	{[]string{"host"}, "H:N,...", "run on these hosts, with N slots each, filled in order (default 1)", setHosts},
-	{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
-	{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
-	{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
-	{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
-	{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
-	{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts, by adapters or TCP)", setTransport},
-	{[]string{"rdma-device"}, "NAME|none|auto", "RDMA adapter of each host: name, interface or address (default auto: those that work, then TCP)", setRDMADevice},
-	{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},
-	{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
-	{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
-	{[]string{"prefix"}, "PATTERN", "start every line with PATTERN: %r rank, %l local rank, %h host, %p pid, %s stream, %t time, %% percent", setPrefix},
-	{[]string{"timestamp"}, "", "start every line with the time", func(o *options, _ *app, _ string) error { o.timestamp = true; return nil }},
-	{[]string{"output-dir"}, "DIR", "write the output of rank N to DIR/rank.N.out and DIR/rank.N.err", func(o *options, _ *app, v string) error { o.outputDir = v; return nil }},
-	{[]string{"merge-stderr"}, "", "join standard error to standard output", func(o *options, _ *app, _ string) error { o.mergeStderr = true; return nil }},
-	{[]string{"stdin"}, "N|all|none", "which rank gets standard input (default 0; the others read end of file)", setStdin},
-	{[]string{"race"}, "", "build Go code with the race detector, which needs gcc", func(o *options, _ *app, _ string) error { o.race = true; return nil }},
-	{[]string{"build-flags"}, "FLAGS", "flags for go build, as in -build-flags '-tags debug -trimpath'", setBuildFlags},
-	{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print the operation that blocks each rank and end the job: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
-	{[]string{"grace"}, "D", "time between asking the ranks to end (SIGTERM) and SIGKILL (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
-	{[]string{"on-failure"}, "kill|continue", "when a rank fails, kill the others or let them continue (default kill)", setOnFailure},
-	{[]string{"bind-to"}, "none|core", "bind each rank to one processor, in turn (default none)", setBindTo},
-	{[]string{"report-bindings"}, "", "print the processors that each rank may use", func(o *options, _ *app, _ string) error { o.reportBindings = true; return nil }},
-	{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
-	{[]string{"explain"}, "", "print at the end the transport of each pair and why, refused connections, and the algorithms of collectives", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
-	{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
-	{[]string{"completion"}, "bash", "print what completes command lines in a shell: source <(gorun -completion bash)", setCompletion},
-	{[]string{"man"}, "", "print the manual page: gorun -man | man -l -", func(o *options, _ *app, _ string) error { o.man = true; return nil }},
-	{[]string{"version"}, "", "print the version", func(o *options, _ *app, _ string) error { o.version = true; return nil }},
-	{[]string{"h", "help"}, "", "print this help", func(o *options, _ *app, _ string) error { o.help = true; return nil }},
+// flagGroup is the flags of one task.
+type flagGroup struct {
+	title string
+	flags []flag
 }
+
+// flagGroups lists every flag in the order of the help.
+var flagGroups = []flagGroup{
+	{"programs and ranks", []flag{
+		{[]string{"np", "n"}, "N", "start N ranks (default 1, with hosts one per slot)", setRanks},
+		{[]string{"x"}, "VAR[=V]", "pass an environment variable to this program, or set it to V (visible to all users in ps)", setEnv},
+		{[]string{"wdir"}, "DIR", "run this program in DIR", func(_ *options, a *app, v string) error { a.wdir = v; return nil }},
+		{[]string{"race"}, "", "build Go code with the race detector, which needs gcc", func(o *options, _ *app, _ string) error { o.race = true; return nil }},
+		{[]string{"build-flags"}, "FLAGS", "flags for go build, as in -build-flags '-tags debug -trimpath'", setBuildFlags},
+	}},
+	{"hosts", []flag{
+		{[]string{"host"}, "H:N,...", "run on these hosts, with N slots each, filled in order (default 1)", setHosts},
+		{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
+		{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
+		{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
+		{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
+	}},
+	{"placement", []flag{
+		{[]string{"ppn"}, "N", "start N ranks on each host, whatever its slots (the same as -map-by ppr:N)", setPerHost},
+		{[]string{"map-by"}, "slot|node|ppr:N", "fill the hosts' slots in order, give each host a rank in turn, or N ranks to each host (default slot)", setMapBy},
+		{[]string{"bind-to"}, "none|core|numa", "bind each rank to one processor, in turn, or to the processors and the memory of a NUMA node (default none)", setBindTo},
+		{[]string{"report-bindings"}, "", "print the processors that each rank may use", func(o *options, _ *app, _ string) error { o.reportBindings = true; return nil }},
+		{[]string{"dry-run"}, "", "reach the hosts and print which ranks would run where, with which processors; nothing is built or run", func(o *options, _ *app, _ string) error { o.dryRun = true; return nil }},
+	}},
+	{"communication between ranks", []flag{
+		{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
+		{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts, by adapters or TCP)", setTransport},
+		{[]string{"rdma-device"}, "NAME|none|auto", "RDMA adapter of each host: name, interface or address (default auto: those that work, then TCP)", setRDMADevice},
+	}},
+	{"input and output", []flag{
+		{[]string{"l", "tag-output"}, "", "start every line with the rank: \"[3] text\"", func(o *options, _ *app, _ string) error { o.label = true; return nil }},
+		{[]string{"prefix"}, "PATTERN", "start every line with PATTERN: %r rank, %l local rank, %h host, %p pid, %s stream, %t time, %% percent", setPrefix},
+		{[]string{"timestamp"}, "", "start every line with the time", func(o *options, _ *app, _ string) error { o.timestamp = true; return nil }},
+		{[]string{"output-dir"}, "DIR", "write the output of rank N to DIR/rank.N.out and DIR/rank.N.err", func(o *options, _ *app, v string) error { o.outputDir = v; return nil }},
+		{[]string{"merge-stderr"}, "", "join standard error to standard output", func(o *options, _ *app, _ string) error { o.mergeStderr = true; return nil }},
+		{[]string{"stdin"}, "N|all|none", "which rank gets standard input (default 0; the others read end of file)", setStdin},
+	}},
+	{"end of the job", []flag{
+		{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print the operation that blocks each rank and end the job: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
+		{[]string{"grace"}, "D", "time between asking the ranks to end (SIGTERM) and SIGKILL (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
+		{[]string{"on-failure"}, "kill|continue", "when a rank fails, kill the others or let them continue (default kill)", setOnFailure},
+	}},
+	{"diagnosis", []flag{
+		{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
+		{[]string{"explain"}, "", "print at the end the transport of each pair and why, refused connections, and the algorithms of collectives", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
+		{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
+	}},
+	{"about gorun", []flag{
+		{[]string{"completion"}, "bash", "print what completes command lines in a shell: source <(gorun -completion bash)", setCompletion},
+		{[]string{"man"}, "", "print the manual page: gorun -man | man -l -", func(o *options, _ *app, _ string) error { o.man = true; return nil }},
+		{[]string{"version"}, "", "print the version", func(o *options, _ *app, _ string) error { o.version = true; return nil }},
+		{[]string{"h", "help"}, "", "print this help", func(o *options, _ *app, _ string) error { o.help = true; return nil }},
+	}},
+}
+
+// flags are those of all groups.
+var flags = func() []flag {
+	var all []flag
+	for _, g := range flagGroups {
+		all = append(all, g.flags...)
+	}
+	return all
+}()
 
 // parseOptions reads a command line without the program's name. getenv serves
 // -x VAR.
 func parseOptions(args []string, getenv func(string) (string, bool)) (*options, error) {
-	o := &options{grace: graceDefault, stdin: stdinFirst, bindTo: bindNone, onFailure: bootstrap.OnFailureKill}
+	o := &options{grace: graceDefault, stdin: stdinFirst, bindTo: placement.None, onFailure: bootstrap.OnFailureKill}
 	for {
 		rest, err := parseApp(o, args, getenv)
 		if err != nil || o.informs() {
@@ -152,16 +188,10 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 	if err := o.findHosts(value); err != nil {
 		return o, err
 	}
-	if len(o.apps) == 1 && o.apps[0].ranks == 0 {
-		o.apps[0].ranks = o.hosts.slots()
-	}
-	for i := range o.apps {
-		o.apps[i].ranks = max(1, o.apps[i].ranks)
+	if err := o.deal(); err != nil {
+		return o, err
 	}
 	n := o.size()
-	if n > ranksMax {
-		return o, fmt.Errorf("%d ranks: at most %d", n, ranksMax)
-	}
 	if o.inputRank() >= n {
 		return o, fmt.Errorf("-stdin %s: there are ranks 0 to %d", o.stdin, n-1)
 	}
@@ -300,17 +330,19 @@ func setBuildFlags(o *options, _ *app, v string) error {
 	return nil
 }
 
-func setBindTo(o *options, _ *app, v string) error { return setOneOf(&o.bindTo, v, bindNone, bindCore) }
-
 func setCompletion(o *options, _ *app, v string) error { return setOneOf(&o.completion, v, "bash") }
 
 func setOnFailure(o *options, _ *app, v string) error {
 	return setOneOf(&o.onFailure, v, bootstrap.OnFailureKill, bootstrap.OnFailureContinue)
 }
 
-func setOneOf(to *string, v string, allowed ...string) error {
+func setOneOf[T ~string](to *T, v T, allowed ...T) error {
 	if !slices.Contains(allowed, v) {
-		return fmt.Errorf("want one of %s", strings.Join(allowed, ", "))
+		names := make([]string, len(allowed))
+		for i, a := range allowed {
+			names[i] = string(a)
+		}
+		return fmt.Errorf("want one of %s", strings.Join(names, ", "))
 	}
 	*to = v
 	return nil

@@ -39,6 +39,29 @@ func TestOptionsOfTheJob(t *testing.T) {
 	}, o)
 }
 
+// With -ppn the hosts' slots do not count, and -np is what all hosts together take.
+func TestPlacementOptions(t *testing.T) {
+	for line, want := range map[string][]int{
+		"-host h1:2,h2 a":                     {0, 0, 1},
+		"-host h1:2,h2 -map-by node a":        {0, 1, 0},
+		"-host h1:4,h2 -ppn 2 a":              {0, 0, 1, 1},
+		"-host h1:4,h2 -map-by ppr:2:node a":  {0, 0, 1, 1},
+		"-map-by node -ppn 2 -host h1:4,h2 a": {0, 1, 0, 1},
+		"-ppn 2 -map-by node -host h1:4,h2 a": {0, 1, 0, 1},
+		"-host h1,h2 -ppn 2 -n 1 a : -n 2 b":  {0, 0, 1},
+		"-host h1,h2 -np 5 a":                 {0, 1, 0, 1, 0},
+	} {
+		o, err := parse(line)
+		require.NoError(t, err, line)
+		require.Equal(t, want, o.dealt, line)
+		require.Equal(t, len(want), o.size(), line)
+	}
+	o, err := parse("-ppn 3 a")
+	require.NoError(t, err)
+	require.Equal(t, 3, o.size())
+	require.Nil(t, o.dealt)
+}
+
 func TestSeveralPrograms(t *testing.T) {
 	o, err := parse("-n 1 -x A=1 -x SET -wdir /tmp a x : -np 3 -- b : -y : c")
 	require.NoError(t, err)
@@ -79,8 +102,14 @@ func TestOptionErrors(t *testing.T) {
 		"-completion fish a":     "want one of bash",
 		"-build-flags 'x a":      "a quote is not closed",
 		"-build-flags -o=x a":    "gorun itself chooses the output file",
-		"-bind-to socket a":      "want one of none, core",
+		"-bind-to socket a":      "want one of none, core, numa",
 		"-on-failure pray a":     "want one of kill, continue",
+		"-map-by core a":         "-map-by core: want slot, node or ppr:N",
+		"-map-by ppr:0 a":        "after ppr: want a number of ranks per host from 1",
+		"-ppn none a":            "-ppn none: want a number of ranks per host",
+		"-ppn 2 -map-by ppr:3 a": "2 ranks per host were asked for before",
+		"-ppn 2 -np 3 a":         "3 ranks, and 1 hosts with 2 ranks each take 2",
+		"-N 2 a":                 "use -ppn N",
 		"-timeout soon a":        "want a duration",
 		"-timeout 0 a":           "want a duration",
 		"-grace -1s a":           "want a duration",

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 // rank is the state of one rank in gorun. The fields up to started are set before
@@ -17,10 +18,11 @@ type rank struct {
 	number  int
 	local   int // number among the ranks of its node
 	app     *app
-	host    string // the machine it is on, for messages
-	remote  *host  // whose agent has started it, nil if this process has
-	path    string // of the executable
-	cpus    []int  // processors it may use
+	host    string            // the machine it is on, for messages
+	remote  *host             // whose agent has started it, nil if this process has
+	path    string            // of the executable
+	cpus    []int             // processors it may use
+	place   placement.Binding // of a rank that this process starts
 	pid     int
 	conn    *os.File      // gorun's end of the bootstrap socket, nil for a remote one
 	served  chan struct{} // closed when all frames of the rank have been read

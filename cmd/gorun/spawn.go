@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 // spawnersMax bounds the threads that start ranks. The parent's thread sleeps
@@ -126,8 +127,8 @@ func (s *spawner) start() error {
 					failed.Store(true)
 				}
 			}
-			if s.node.bind {
-				errs[w] = errors.Join(errs[w], bindThread(s.node.cpus))
+			if s.node.bind != placement.None {
+				errs[w] = errors.Join(errs[w], bindThread(s.node.cpus), preferMemory(-1))
 			}
 			wait.Done()
 			select {}
@@ -144,8 +145,8 @@ func (s *spawner) startRank(r *rank) error {
 		return err
 	}
 	defer pipes.closeChild()
-	if s.node.bind {
-		if err := bindThread(r.cpus); err != nil {
+	if s.node.bind != placement.None {
+		if err := errors.Join(bindThread(r.cpus), preferMemory(r.place.Node)); err != nil {
 			return err
 		}
 	}
@@ -193,8 +194,7 @@ func (s *spawner) rankEnv(r *rank) []string {
 		}
 	}
 	if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "GOMAXPROCS=") }) {
-		share := max(1, len(s.node.cpus)/len(s.node.ranks))
-		env = append(env, "GOMAXPROCS="+strconv.Itoa(min(share, len(r.cpus))))
+		env = append(env, "GOMAXPROCS="+strconv.Itoa(r.place.Share))
 	}
 	env = append(env, me.Environ()...)
 	return lastWins(append(env, fmt.Sprintf("%s=%d,%d,%d", bootstrap.EnvFDs, rankSocketFD, rankMemoryFD, rankSecretFD)))

@@ -29,6 +29,7 @@ examples:
   gorun -np 8 -x GOMAXPROCS=2 -bind-to none ./prog < input
   gorun -host h1:2,h2:2 ./prog             four ranks on two hosts, by ssh
   gorun -hostfile F -np 64 -net 10.1.0.0/16 ./prog
+  gorun -hostfile F -ppn 2 -bind-to numa -dry-run ./prog
   salloc -N2 -n8 gorun ./prog              eight ranks on the two hosts of an allocation
   gorun -host p1,p2 -rsh 'kubectl exec -i %h --' -agent-path /usr/bin/gorun ./prog
 
@@ -94,13 +95,18 @@ settings of a rank, from this shell's environment or -x, with their defaults
 func usage() string {
 	var b strings.Builder
 	b.WriteString(usageHead)
-	b.WriteString("flags:\n")
-	for _, f := range flags {
-		left := "-" + strings.Join(f.names, ", -")
-		if f.value != "" {
-			left += " " + f.value
+	for i, g := range flagGroups {
+		if i > 0 {
+			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "  %-26s %s\n", left, f.help)
+		fmt.Fprintf(&b, "%s:\n", g.title)
+		for _, f := range g.flags {
+			left := "-" + strings.Join(f.names, ", -")
+			if f.value != "" {
+				left += " " + f.value
+			}
+			fmt.Fprintf(&b, "  %-26s %s\n", left, f.help)
+		}
 	}
 	b.WriteString(usageTail)
 	return b.String()
@@ -113,8 +119,9 @@ var foreign = map[string]string{
 	"machinefile":       "use -hostfile F",
 	"hosts":             "use -host H:N,...",
 	"f":                 "use -hostfile F",
-	"ppn":               "write -host H1:N,H2:N",
-	"N":                 "write -host H1:N,H2:N",
+	"N":                 "use -ppn N",
+	"npernode":          "use -ppn N",
+	"perhost":           "use -ppn N",
 	"genv":              "use -x VAR=VALUE",
 	"env":               "use -x VAR=VALUE",
 	"genvlist":          "use -x VAR",

@@ -3,7 +3,7 @@
 // agent.
 //
 //	agent                                   launcher
-//	preamble: "gorun-agent 3 v1.2.3\n"  ->                protocol and version
+//	preamble: "gorun-agent 4 v1.2.3\n"  ->                protocol and version
 //	Hello                               ->                its node and processors
 //	                                    <-  Probe         is that process on your node?
 //	Probed                              ->

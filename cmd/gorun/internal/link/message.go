@@ -3,6 +3,9 @@ package link
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 // Text is a string of any bytes: names of files, arguments and variables need
@@ -41,9 +44,10 @@ func Strings(from []Text) []string {
 
 // Hello is what an agent says of itself.
 type Hello struct {
-	Node  [16]byte // bootstrap.NodeID of its host
-	User  int      // effective user id
-	Probe Probe    // how another agent can find it
+	Node    [16]byte           // bootstrap.NodeID of its host
+	User    int                // effective user id
+	Probe   Probe              // how another agent can find it
+	Machine []placement.Domain // processors that its ranks may use
 }
 
 // Probe names a descriptor of a process, which agents on the same node can open below
@@ -60,6 +64,11 @@ const NonceBytes = 16
 func (h Hello) check() error {
 	if h.User < 0 {
 		return fmt.Errorf("user %d", h.User)
+	}
+	for _, d := range h.Machine {
+		if len(d.Processors) == 0 || d.Node < -1 || !slices.IsSorted(d.Processors) || d.Processors[0] < 0 {
+			return fmt.Errorf("processors %v of node %d", d.Processors, d.Node)
+		}
 	}
 	return h.Probe.check()
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
 func hello() link.Hello {
-	return link.Hello{Node: [16]byte{1, 15: 2}, User: 1000, Probe: probe()}
+	return link.Hello{Node: [16]byte{1, 15: 2}, User: 1000, Probe: probe(), Machine: []placement.Domain{{Node: -1, Processors: []int{0, 3}}}}
 }
 
 func probe() link.Probe { return link.Probe{PID: 1, FD: 3, Nonce: make([]byte, link.NonceBytes)} }
@@ -81,6 +82,7 @@ func TestMessagesOutOfRange(t *testing.T) {
 		"input":            func(p *link.Plan) { p.Input = 3 },
 		"input rank":       func(p *link.Plan) { p.InputRank = 4 },
 		"no input rank":    func(p *link.Plan) { p.InputRank = -1 },
+		"binding":          func(p *link.Plan) { p.Bind = "socket" },
 	} {
 		p := plan()
 		change(&p)
@@ -102,7 +104,13 @@ func TestMessagesOutOfRange(t *testing.T) {
 		"exit":    {`{"Rank":-1}`, `{"Status":-1}`, `{"Status":4991}`, `{"Status":65535}`, `{"Status":127}`},
 		"started": {`{"Ranks":[{"PID":0}]}`, `{"Ranks":[{"PID":1},{"PID":-5}]}`, `{"Ranks":[{"PID":1,"Processors":[-1]}]}`},
 		"probed":  {`{"Why":"","Unknown":1}`},
-		"hello":   {`{"User":-1,"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="}}`},
+		"hello": {
+			`{"User":-1,"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="}}`,
+			`{"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="},"Machine":[{"Node":0,"Processors":[]}]}`,
+			`{"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="},"Machine":[{"Node":-2,"Processors":[1]}]}`,
+			`{"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="},"Machine":[{"Node":0,"Processors":[-1,1]}]}`,
+			`{"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="},"Machine":[{"Node":0,"Processors":[2,1]}]}`,
+		},
 	} {
 		for _, text := range texts {
 			_, err := decode(kind, []byte(text))

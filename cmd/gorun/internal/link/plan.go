@@ -1,6 +1,10 @@
 package link
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
+)
 
 // Plan is what an agent is to do.
 type Plan struct {
@@ -19,8 +23,8 @@ type Plan struct {
 	Ranks     []Rank    // of this agent, ascending by number
 	Input     InputMode // which of them get the standard input
 	InputRank int       // the one that does with InputOne
-	Bind      bool      // each rank to one processor
-	Merge     bool      // standard error into standard output
+	Bind      placement.Kind
+	Merge     bool // standard error into standard output
 }
 
 // SecretBytes is the length of a job's secret.
@@ -56,6 +60,9 @@ func (p Plan) check() error {
 	}
 	if p.InputRank < 0 || p.InputRank >= p.Size {
 		return fmt.Errorf("input to rank %d of %d", p.InputRank, p.Size)
+	}
+	if p.Bind != placement.None && p.Bind != placement.Core && p.Bind != placement.NUMA {
+		return fmt.Errorf("binding to %q", p.Bind)
 	}
 	last := -1
 	for _, r := range p.Ranks {

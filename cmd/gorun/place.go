@@ -1,0 +1,126 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
+)
+
+func setPerHost(o *options, _ *app, v string) error {
+	n, err := placement.ParsePerHost(v)
+	if err == nil {
+		err = o.setPolicy(placement.Policy{PerHost: n, ByNode: o.policy.ByNode})
+	}
+	return err
+}
+
+func setMapBy(o *options, _ *app, v string) error {
+	p, err := placement.ParsePolicy(v)
+	if err == nil {
+		err = o.setPolicy(p)
+	}
+	return err
+}
+
+// setPolicy joins -ppn and -map-by.
+func (o *options) setPolicy(p placement.Policy) error {
+	if p.PerHost > 0 && o.policy.PerHost > 0 && p.PerHost != o.policy.PerHost {
+		return fmt.Errorf("%d ranks per host were asked for before", o.policy.PerHost)
+	}
+	p.PerHost = max(p.PerHost, o.policy.PerHost)
+	o.policy = p
+	return nil
+}
+
+func setBindTo(o *options, _ *app, v string) error {
+	return setOneOf(&o.bindTo, placement.Kind(v), placement.None, placement.Core, placement.NUMA)
+}
+
+// deal decides how many ranks the programs have and which host runs each. Without hosts
+// this machine is the only one.
+func (o *options) deal() error {
+	slots := []int{1}
+	if len(o.hosts) > 0 {
+		slots = slots[:0]
+		for _, h := range o.hosts {
+			slots = append(slots, h.slots)
+		}
+	}
+	if len(o.apps) == 1 && o.apps[0].ranks == 0 {
+		o.apps[0].ranks = o.policy.Room(slots)
+	}
+	for i := range o.apps {
+		o.apps[i].ranks = max(1, o.apps[i].ranks)
+	}
+	n := o.size()
+	if n > ranksMax {
+		return fmt.Errorf("%d ranks: at most %d", n, ranksMax)
+	}
+	dealt, err := o.policy.Deal(slots, n)
+	if len(o.hosts) > 0 {
+		o.dealt = dealt
+	}
+	return err
+}
+
+// nodeDirectory has a directory for each NUMA node of the machine.
+const nodeDirectory = "/sys/devices/system/node"
+
+// readMachine divides processors among the NUMA nodes. A kernel without such nodes has no
+// directory of them.
+func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
+	names, err := filepath.Glob(filepath.Join(directory, "node[0-9]*", "cpulist"))
+	if err != nil {
+		return nil, err
+	}
+	nodes := map[int][]int{}
+	for _, name := range names {
+		number, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(name)), "node"))
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("processors of NUMA node %d: %w", number, err)
+		}
+		if nodes[number], err = placement.ParseList(string(text)); err != nil {
+			return nil, fmt.Errorf("processors of NUMA node %d: %w", number, err)
+		}
+	}
+	return placement.Machine(nodes, cpus), nil
+}
+
+// refusedPolicy makes the warning below appear once.
+var refusedPolicy sync.Once
+
+// preferMemory makes the calling thread, and with it the processes it starts, prefer the
+// memory of a NUMA node; -1 is for no preference. Containers may forbid this (seccomp(2)),
+// and kernels without NUMA do not have it: ranks run without it.
+func preferMemory(node int) error {
+	mode, mask := unix.MPOL_DEFAULT, &unix.CPUSet{}
+	if node >= 0 {
+		mode = unix.MPOL_PREFERRED
+		mask.Set(node)
+	}
+	err := unix.SetMemPolicy(mode, mask)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+		if node >= 0 {
+			refusedPolicy.Do(func() {
+				complain("-bind-to numa: the memory of the NUMA nodes is not preferred: set_mempolicy: %v", err)
+			})
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("prefer the memory of NUMA node %d: set_mempolicy: %w", node, err)
+	}
+	return nil
+}
