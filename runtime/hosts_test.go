@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 func init() {
 	programs["outlast"] = func() { runtime.Main(outlast) }
+	programs["bear"] = func() { runtime.Main(bear) }
 	programs["alien"] = func() { runtime.Main(alien) }
 }
 
@@ -122,6 +124,86 @@ func TestCutCableIsMended(t *testing.T) {
 	}
 	require.NoError(t, cmd.Wait(), errs.String())
 	require.Subset(t, rest, []string{"rank 0 has them all", "rank 1 has them all"})
+}
+
+// bear exchanges messages with numbers until rank 0 reads the end of its input.
+func bear(w *runtime.World) error {
+	c := w.Comm()
+	peer, ended := 1-c.Rank(), make(chan error, 1)
+	if c.Rank() == 0 {
+		go func() { _, err := io.Copy(io.Discard, os.Stdin); ended <- err }()
+	}
+	in, out := make([]int, 40), make([]int, 40)
+	for n, last := 0, false; !last; n++ {
+		for i := range out {
+			out[i] = n + i
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				return err
+			}
+			out[0], last = -1, true
+		default:
+		}
+		if _, err := runtime.SendRecv(c, out, peer, 0, in, peer, 0); err != nil {
+			return err
+		}
+		if in[1] != n+1 || in[39] != n+39 {
+			return fmt.Errorf("exchange %d brought %v", n, in)
+		}
+		if last = last || in[0] == -1; n == 100 && c.Rank() == 0 {
+			fmt.Fprintln(os.Stdout, "going")
+		}
+	}
+	fmt.Fprintf(os.Stdout, "rank %d has them all: %s\n", c.Rank(), w.Explain(peer))
+	return nil
+}
+
+// TestLinkThatIsCutForAMoment: a network that fails for 2 s and comes back is no loss of a
+// host, neither to gorun, which reaches its hosts by ssh, nor to the ranks, whose connection
+// remains. If this test is so late that it fails for longer, it has not shown anything, and
+// begins again.
+func TestLinkThatIsCutForAMoment(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for seconds")
+	}
+	t.Parallel() // it waits most of the time
+	c := nscluster.StartSSH(t, 3)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for {
+		cmd := c.Command("h0", testbed.Gorun(t), "-host", "h1,h2", "-rsh", c.SSH(), "-x", envProgram+"=bear", self)
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		stdin, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewReader(stdout)
+		line, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "going\n", line)
+		began := time.Now()
+		c.Cut("h2")
+		<-time.After(2 * time.Second)
+		c.Join("h2")
+		failed := time.Since(began)
+		_ = stdin.Close() // gorun may have ended
+		rest, err := io.ReadAll(lines)
+		require.NoError(t, err)
+		err = cmd.Wait()
+		if err != nil && strings.Contains(errs.String(), "silent for") && failed > 2500*time.Millisecond {
+			continue
+		}
+		require.NoError(t, err, errs.String())
+		for rank := range 2 {
+			require.Contains(t, string(rest), fmt.Sprintf("rank %d has them all: ", rank))
+		}
+		require.NotContains(t, string(rest), " times", "no connection was made again")
+		return
+	}
 }
 
 // alien makes rank 0 send to rank 1, which it cannot reach, and print the error.

@@ -75,8 +75,14 @@ func TestPowerFailureOfAHost(t *testing.T) {
 // onFirst prepares a gorun that runs on h0 and reaches the others by ssh.
 func onFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
 	t.Helper()
+	return onHost(t, c, "h0", args...)
+}
+
+// onHost prepares a gorun that runs on a host.
+func onHost(t *testing.T, c *nscluster.Cluster, host string, args ...string) *run {
+	t.Helper()
 	r := command(t, nil, args...)
-	on := c.Command("h0")
+	on := c.Command(host)
 	r.Args = append(append(on.Args, r.Path), r.Args[1:]...)
 	r.Path = on.Path
 	return r
@@ -135,17 +141,4 @@ func TestKilledGorunLeavesNothingOverSSH(t *testing.T) {
 	}
 	require.Equal(t, 137, r.wait(t))
 	empty(t, c)
-}
-
-func TestCutCableIsNoticedOnBothSides(t *testing.T) {
-	t.Parallel() // it waits most of the time
-	c := nscluster.StartSSH(t, 3)
-	r := onFirst(t, c, helper([]string{"-host", "h1:2,h2:2", "-rsh", c.SSH()}, "grandchildren")...)
-	out := r.lines(t)
-	require.NoError(t, r.Start())
-	awaitLines(t, out, 4, "ready")
-	c.Cut("h2")
-	require.Equal(t, 125, r.wait(t))
-	require.Contains(t, r.err.String(), "host h2 is lost with rank 2, 3: it has been silent for 4s")
-	empty(t, c) // on h2 as well, which could not be told
 }

@@ -55,6 +55,7 @@ type output struct {
 	// The rest belongs to the copying goroutine, too.
 	buf     []byte
 	partial []*source // those with the start of a line
+	writers writers   // who has written lately
 	open    int       // sources not yet at their end
 	fed     int       // of these, those of agents
 }
@@ -162,6 +163,7 @@ func (o *output) copy() {
 			o.fail(fmt.Errorf("epoll_wait: %w", errno))
 			break
 		}
+		woke := time.Now()
 		for _, e := range events[:max(n, 0)] {
 			if e.Fd < 0 {
 				if o.takeChunks() && deadline.IsZero() {
@@ -171,7 +173,9 @@ func (o *output) copy() {
 			}
 			o.read(o.sources[e.Fd])
 		}
-		o.flushPartial(time.Now())
+		now := time.Now()
+		o.stalled(now.Sub(woke))
+		o.flushPartial(now)
 		if n == 0 && o.fed == 0 && !deadline.IsZero() && time.Now().After(deadline) {
 			break // held open by an escaped process; all of its output is written
 		}
@@ -199,7 +203,7 @@ func (o *output) patience(deadline time.Time) int {
 		wait = max(0, time.Until(deadline))
 	}
 	for _, s := range o.partial {
-		due := max(0, time.Until(s.lines.due()))
+		due := max(0, time.Until(s.lines.dueAmong(o.writers.others(s))))
 		if wait < 0 || due < wait {
 			wait = due
 		}
@@ -231,8 +235,9 @@ func (o *output) move(s *source, data []byte) {
 	if s.which == streamErr {
 		o.keepTail(s.rank, data)
 	}
-	had := s.lines.pending()
-	o.write(s, s.lines.feed(data, time.Now()))
+	had, now := s.lines.pending(), time.Now()
+	o.writers.wrote(s, now)
+	o.write(s, s.lines.feed(data, now))
 	if !had && s.lines.pending() {
 		o.partial = append(o.partial, s)
 	}
@@ -257,7 +262,7 @@ func (o *output) end(s *source) {
 func (o *output) flushPartial(now time.Time) {
 	keep := o.partial[:0]
 	for _, s := range o.partial {
-		if s.lines.pending() && !s.lines.due().After(now) {
+		if s.lines.pending() && !s.lines.dueAmong(o.writers.others(s)).After(now) {
 			o.write(s, s.lines.flush())
 		}
 		if s.lines.pending() {

@@ -10,6 +10,10 @@ const (
 	partialDelay = 100 * time.Millisecond
 	// partialAgeMax is how long it waits for its end.
 	partialAgeMax = time.Second
+	// crowdDelay and crowdAgeMax take the place of partialDelay and partialAgeMax where other
+	// ranks write: on a crowded machine a rank may wait in the midst of a line for its turn.
+	crowdDelay  = time.Second
+	crowdAgeMax = 10 * time.Second
 	// lineBytesMax is how much of a line is held back. A longer line is
 	// written in pieces.
 	lineBytesMax = 1 << 20
@@ -27,6 +31,7 @@ type splitter struct {
 	held  []byte                                 // the start of a line
 	since time.Time                              // when held became non-empty
 	last  time.Time                              // when held grew
+	stall time.Duration                          // since then the stream was not looked at for so long
 	out   []byte                                 // reused for results
 }
 
@@ -41,11 +46,30 @@ func (s *splitter) pending() bool { return len(s.held) > 0 }
 // due returns when the start of a line has waited long enough: it has not
 // grown for a while, as a prompt, or it grows slowly, as a row of dots.
 func (s *splitter) due() time.Time {
-	quiet, old := s.last.Add(partialDelay), s.since.Add(partialAgeMax)
+	quiet, old := s.last.Add(partialDelay), s.since.Add(s.stall+partialAgeMax)
 	if old.Before(quiet) {
 		return old
 	}
 	return quiet
+}
+
+// dueAmong is due where other streams have last written at a time, with which the line would
+// mix: it waits until they are quiet, too.
+func (s *splitter) dueAmong(others time.Time) time.Time {
+	due, quiet, old := s.due(), others.Add(crowdDelay), s.since.Add(s.stall+crowdAgeMax)
+	switch {
+	case quiet.Before(due):
+		return due
+	case old.Before(quiet):
+		return old
+	default:
+		return quiet
+	}
+}
+
+// stalled says that the stream was not looked at for a time, which is no silence of its writer.
+func (s *splitter) stalled(d time.Duration) {
+	s.last, s.stall = s.last.Add(d), s.stall+d
 }
 
 // feed takes bytes of the stream and returns what may be written now. The
@@ -61,7 +85,7 @@ func (s *splitter) feed(data []byte, now time.Time) []byte {
 	}
 	if rest := data[end:]; len(rest) > 0 {
 		if len(s.held) == 0 {
-			s.since = now
+			s.since, s.stall = now, 0
 		}
 		s.held, s.last = append(s.held, rest...), now
 		if len(s.held) >= lineBytesMax {

@@ -113,6 +113,39 @@ func TestWhenALineIsDue(t *testing.T) {
 	require.Equal(t, last.Add(partialDelay), s.due())
 }
 
+func TestALineWaitsForOthersToBeQuiet(t *testing.T) {
+	start := clock()(0)
+	s := newSplitter(plainTag, true)
+	s.feed([]byte("a"), start)
+	var w writers
+	a, b := new(source), new(source)
+	require.Equal(t, start.Add(partialDelay), s.dueAmong(w.others(a)))
+	w.wrote(a, start)
+	require.Equal(t, start.Add(partialDelay), s.dueAmong(w.others(a)), "its own writing is none of another")
+	w.wrote(b, start.Add(time.Millisecond))
+	w.wrote(a, start.Add(2*time.Millisecond))
+	w.wrote(a, start.Add(3*time.Millisecond))
+	require.Equal(t, start.Add(time.Millisecond+crowdDelay), s.dueAmong(w.others(a)))
+	require.Equal(t, start.Add(3*time.Millisecond+crowdDelay), s.dueAmong(w.others(b)))
+	w.wrote(b, start.Add(time.Hour))
+	require.Equal(t, start.Add(crowdAgeMax), s.dueAmong(w.others(a)), "not for ever")
+}
+
+func TestATimeWithoutLookingIsNoSilence(t *testing.T) {
+	start := clock()(0)
+	a := &source{lines: newSplitter(plainTag, true)}
+	o := &output{partial: []*source{a}}
+	a.lines.feed([]byte("a"), start)
+	o.writers.wrote(new(source), start)
+	o.stalled(time.Hour)
+	require.Equal(t, start.Add(time.Hour+crowdDelay), a.lines.dueAmong(o.writers.others(a)))
+	require.Equal(t, start.Add(time.Hour+partialDelay), a.lines.due())
+	o.writers.wrote(new(source), start.Add(2*time.Hour))
+	require.Equal(t, start.Add(time.Hour+crowdAgeMax), a.lines.dueAmong(o.writers.others(a)))
+	a.lines.feed([]byte("\nb"), start)
+	require.Equal(t, start.Add(partialDelay), a.lines.due(), "another line has not waited")
+}
+
 func TestEndlessLineComesInPieces(t *testing.T) {
 	s := newSplitter(plainTag, true)
 	tick := clock()

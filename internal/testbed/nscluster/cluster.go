@@ -244,7 +244,14 @@ func (c *Cluster) Join(name string) { c.tb.Helper(); c.cable(name, "up") }
 
 func (c *Cluster) cable(name, state string) {
 	c.tb.Helper()
-	c.ip(c.hub.pid, "link set "+c.host(name).cable+" "+state)
+	c.ip(c.hub.pid, "link set "+c.host(name).cable+" master br0 "+state)
+}
+
+// Lose drops every frame to and from a host, whose network interface notices nothing. Join
+// ends that.
+func (c *Cluster) Lose(name string) {
+	c.tb.Helper()
+	c.ip(c.hub.pid, "link set "+c.host(name).cable+" nomaster")
 }
 
 // Hosts returns the names of the hosts. They are resolved on the hosts alone.
@@ -272,55 +279,6 @@ func (c *Cluster) Rsh() string { return filepath.Join(c.dir, "rsh") }
 // Command returns a command that runs on a host.
 func (c *Cluster) Command(name string, arg ...string) *exec.Cmd {
 	return exec.Command(c.Rsh(), append([]string{name}, arg...)...)
-}
-
-// Processes returns the processes of a host but its first and those of sshd,
-// with their numbers outside of it.
-func (c *Cluster) Processes(name string) []int {
-	c.tb.Helper()
-	h := c.host(name)
-	if h.first == nil {
-		return nil
-	}
-	own, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", h.first.pid))
-	if err != nil {
-		c.tb.Fatalf("nscluster: %s: %v", name, err)
-	}
-	names, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		c.tb.Fatal(err)
-	}
-	var found []int
-	for _, n := range names {
-		pid, err := strconv.Atoi(filepath.Base(n))
-		if err != nil || pid == h.first.pid {
-			continue
-		}
-		if ns, err := os.Readlink(n + "/ns/pid"); err != nil || ns != own {
-			continue
-		}
-		word, err := os.ReadFile(n + "/comm")
-		if comm := strings.TrimSpace(string(word)); err != nil || comm == "sleep" && parent(n) == h.first.pid || strings.HasPrefix(comm, "sshd") {
-			continue
-		}
-		found = append(found, pid)
-	}
-	return found
-}
-
-// parent returns the parent of the process with a directory below /proc.
-func parent(dir string) int {
-	status, err := os.ReadFile(dir + "/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), "\nPPid:\t")
-	number, _, _ := strings.Cut(rest, "\n")
-	pid, err := strconv.Atoi(number)
-	if err != nil {
-		return 0
-	}
-	return pid
 }
 
 func (c *Cluster) host(name string) *host {

@@ -52,10 +52,12 @@ func TestHostsReachEachOtherUntilTheCableIsCut(t *testing.T) {
 		return exit.ExitCode() == 1
 	}
 	require.True(t, reach())
-	c.Cut("h1")
-	require.False(t, reach())
-	c.Join("h1")
-	require.True(t, reach())
+	for _, cut := range []func(string){c.Cut, c.Lose} {
+		cut("h1")
+		require.False(t, reach())
+		c.Join("h1")
+		require.True(t, reach())
+	}
 }
 
 func TestKilledHostLeavesNothing(t *testing.T) {

@@ -132,12 +132,14 @@ func (c *Conn) Receive() (Kind, []byte, error) {
 }
 
 // Silence is the time without frames after which gorun and its agents count each other as
-// lost.
-const Silence = 4 * time.Second
+// lost. A network that fails for 2 s and comes back ends no job: TCP sends a lost beat again
+// 3.0 s (at 100 ms round trip 4.3 s) after it at the latest, since the pauses between its
+// attempts double.
+const Silence = 6 * time.Second
 
 // beats is how many beats are sent during the time of silence after which the other side
 // counts as lost.
-const beats = 4
+const beats = 12
 
 // Watch sends beats, and calls lost once if Receive has waited for the time of silence,
 // unless the other side announced a pause. Silence is counted in beats and not read from a

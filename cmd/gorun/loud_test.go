@@ -1,0 +1,80 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	// loudRanks write at the same time, each loudLine as often as said.
+	loudRanks = 64
+	loudTail  = " of a program whose lines are long enough to be cut by the pipe in between, nearly always, somewhere"
+	// loudMemory is what gorun may use at most meanwhile, in KiB: a window per stream, and itself.
+	loudMemory = 128 << 10
+)
+
+// TestLoudRanks: 64 ranks write at the same time, whole 100 MB each in long runs. No line is
+// lost, none is mixed with another one, and gorun does not keep what it has not written.
+func TestLoudRanks(t *testing.T) {
+	lines := 2000
+	if soak {
+		lines = 100 << 20 / len(loudTail)
+	}
+	script := fmt.Sprintf(`seq -f "rank $GORUN_RANK line %%.0f%s" 0 %d; cat`, loudTail, lines-1)
+	for name, flags := range map[string][]string{"here": {"-np", strconv.Itoa(loudRanks)}, "on hosts": {"-host", "a:32,b:32", "-rsh", rsh(t)}} {
+		t.Run(name, func(t *testing.T) {
+			r := command(t, nil, append(flags, "sh", "-c", script)...)
+			in, err := r.StdinPipe() // rank 0 reads it, so that the job goes on until it ends
+			require.NoError(t, err)
+			out := r.lines(t)
+			require.NoError(t, r.Start())
+			readLoud(t, out, lines)
+			memory := peakMemory(t, r.Process.Pid)
+			t.Logf("%d KiB", memory)
+			require.NoError(t, in.Close())
+			require.Zero(t, r.wait(t), r.err.String())
+			if !raceEnabled { // which multiplies memory
+				require.Less(t, memory, loudMemory)
+			}
+		})
+	}
+}
+
+// readLoud reads all lines of all ranks.
+func readLoud(t *testing.T, out *bufio.Reader, lines int) {
+	t.Helper()
+	var next [loudRanks]int
+	var want []byte
+	for range loudRanks * lines {
+		text, err := out.ReadSlice('\n')
+		require.NoError(t, err, "%s", text)
+		word, _, _ := strings.Cut(strings.TrimPrefix(string(text[:min(len(text), 10)]), "rank "), " ")
+		rank, err := strconv.Atoi(word)
+		require.NoError(t, err, "%s", text)
+		want = append(append(append(want[:0], "rank "...), word...), " line "...)
+		want = append(append(strconv.AppendInt(want, int64(next[rank]), 10), loudTail...), '\n')
+		if !bytes.Equal(want, text) {
+			require.Equal(t, string(want), string(text))
+		}
+		next[rank]++
+	}
+}
+
+// peakMemory returns the most memory in KiB that a process has used until now.
+func peakMemory(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kib, err := strconv.Atoi(number)
+	require.NoError(t, err)
+	return kib
+}
