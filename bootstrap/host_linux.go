@@ -44,7 +44,7 @@ func (h *host) serve(rank int) {
 		cause = err.Error()
 	}
 	if h.first() {
-		fmt.Fprintf(os.Stderr, "gorun: rank %d (host %s, pid %d) is lost: %s\n", rank, v.presence.host, v.presence.file.pid, cause)
+		fmt.Fprintf(os.Stderr, "gorun: rank %d (host %s, pid %d) is lost: %s\n", rank, v.presence.host, v.presence.file.PID, cause)
 	}
 	if h.onFailure == OnFailureKill {
 		h.end(fmt.Sprintf("rank %d is lost", rank)) // before Gone: without the rank a fence may be complete

@@ -146,19 +146,20 @@ func (f Foreign) convene(by exchange, until time.Time, away *abroad) (point, *os
 	if os.Getenv(EnvOnFailure) == OnFailureContinue {
 		policy = OnFailureContinue
 	}
-	g := &meeting{secret: p.secret, until: until, onFailure: policy, over: by.over, proof: proofTimeout, ranks: make([]*visitor, f.Size)}
+	door := newDoor(l, p.secret, f.Size)
+	g := &meeting{until: until, onFailure: policy, over: by.over, ranks: make([]*visitor, f.Size)}
 	var salt [4]byte
 	_, _ = rand.Read(salt[:]) // never fails
 	g.id = fmt.Sprintf("%s-%d-%x", f.Launcher, os.Getpid(), salt)
 	away.ready = make(chan struct{})
 	go func() {
-		if g.gather(l, own[1]) == nil { // else the ranks know why, this one too
+		if g.gather(door, own[1]) == nil { // else the ranks know why, this one too
 			away.host = newHost(g)
 		}
 		close(away.ready)
 	}()
 	if err := by.publish(p); err != nil {
-		return p, nil, errors.Join(err, l.file.Close(), own[0].Close())
+		return p, nil, errors.Join(err, door.Close(), own[0].Close())
 	}
 	var nonce [nonceBytes]byte
 	return p, own[0], introduce(own[0], p.secret, 0, nonce)

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,7 +44,7 @@ func TestPoints(t *testing.T) {
 
 // about returns the presence of a process on a node.
 func about(node byte, processors ...int) presence {
-	p := presence{node: NodeID{node}, host: string('a' + rune(node)), file: foreignFile{user: 1, pid: 100 + int(node), fd: 5, nonce: [16]byte{node}}}
+	p := presence{node: NodeID{node}, host: string('a' + rune(node)), file: Witness{PID: 100 + int(node), FD: 5, Nonce: [16]byte{node}}}
 	for _, n := range processors {
 		p.processors[n/64] |= 1 << (n % 64)
 	}
@@ -94,6 +96,9 @@ func TestProof(t *testing.T) {
 				_ = a.Close()
 			}()
 			rank, err := examine(b, tc.ours, 4, [nonceBytes]byte{2})
+			if err == nil {
+				err = welcome(b)
+			}
 			_ = b.Close()
 			if tc.want == nil {
 				require.NoError(t, err)
@@ -143,16 +148,17 @@ func TestStrangersAtTheMeeting(t *testing.T) {
 		_, err = conn.Write(bytes.Repeat([]byte{byte(i)}, i))
 		require.NoError(t, err)
 	}
-	g := &meeting{secret: NewSecret(), until: until, proof: proofTimeout, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 2)}
+	door := newDoor(l, NewSecret(), 2)
+	g := &meeting{until: until, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 2)}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	require.NoError(t, err)
 	result := make(chan error, 3)
-	go func() { result <- g.gather(l, os.NewFile(uintptr(pair[1]), "rank")) }()
+	go func() { result <- g.gather(door, os.NewFile(uintptr(pair[1]), "rank")) }()
 	own := os.NewFile(uintptr(pair[0]), "meeting")
-	require.NoError(t, introduce(own, g.secret, 0, [nonceBytes]byte{}))
-	_, err = knock(at, 1, NewSecret(), until)
+	require.NoError(t, introduce(own, door.secret, 0, [nonceBytes]byte{}))
+	_, err = Knock(at, 1, NewSecret(), until)
 	require.ErrorIs(t, err, ErrUnproved, "rank 0 of another job")
-	conn, _, err := reach(1, until, func() (point, error) { return point{secret: g.secret, addresses: []Address{at}}, nil })
+	conn, _, err := reach(1, until, func() (point, error) { return point{secret: door.secret, addresses: []Address{at}}, nil })
 	require.NoError(t, err)
 	both := []*newcomer{{rank: 0, conn: own}, {rank: 1, conn: conn}}
 	for _, n := range both {
@@ -170,6 +176,45 @@ func TestStrangersAtTheMeeting(t *testing.T) {
 	}
 }
 
+// The connection without proof that has waited longest makes room for the next one.
+func TestStrangersMakeRoom(t *testing.T) {
+	until := time.Now().Add(20 * time.Second)
+	door, err := OpenDoor(0, NewSecret(), 1)
+	require.NoError(t, err)
+	door.proof = time.Hour
+	come := make(chan *os.File)
+	served := make(chan error, 1)
+	go func() { served <- door.Serve(func(_ int, conn *os.File) { come <- conn }) }()
+	at := Address{IP: netip.MustParseAddr("127.0.0.1").As16(), Port: door.Port()}
+	var strangers []*os.File
+	for range strangersMax + 3 {
+		conn, err := dial(at, until)
+		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(until))
+		strangers = append(strangers, conn)
+		defer func() { _ = conn.Close() }()
+	}
+	for i := range 2 { // one that came too much for the size, and for the limit
+		_, err := strangers[i].Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+	}
+	rank, err := Knock(at, 0, door.secret, until)
+	require.NoError(t, err, "whoever belongs here comes in")
+	require.NoError(t, errors.Join(rank.Close(), (<-come).Close()))
+	_, err = strangers[2].Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	require.ErrorIs(t, door.leave(strangers[0]), errMadeRoom)
+	require.NoError(t, door.Close())
+	require.Error(t, <-served)
+	door.mu.Lock()
+	waiting := slices.Clone(door.waiting)
+	door.mu.Unlock()
+	require.Len(t, waiting, strangersMax, "the others wait")
+	for _, conn := range waiting {
+		require.NoError(t, conn.Close())
+	}
+}
+
 // Rank 0 may have to wait for the last rank, in a barrier of the launcher, before it proves
 // itself to its own server: that has the time of the meeting.
 func TestRank0ProvesItselfLate(t *testing.T) {
@@ -177,13 +222,15 @@ func TestRank0ProvesItselfLate(t *testing.T) {
 	l, err := listen(Address{IP: netip.MustParseAddr("127.0.0.1").As16()})
 	require.NoError(t, err)
 	// No stranger is ever in time.
-	g := &meeting{secret: NewSecret(), until: until, proof: -time.Second, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 1)}
+	door := newDoor(l, NewSecret(), 1)
+	door.proof = -time.Second
+	g := &meeting{until: until, onFailure: OnFailureKill, id: "id", over: func() error { return nil }, ranks: make([]*visitor, 1)}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	require.NoError(t, err)
 	result := make(chan error, 1)
-	go func() { result <- g.gather(l, os.NewFile(uintptr(pair[1]), "rank")) }()
+	go func() { result <- g.gather(door, os.NewFile(uintptr(pair[1]), "rank")) }()
 	n := &newcomer{conn: os.NewFile(uintptr(pair[0]), "meeting")}
-	require.NoError(t, introduce(n.conn, g.secret, 0, [nonceBytes]byte{}))
+	require.NoError(t, introduce(n.conn, door.secret, 0, [nonceBytes]byte{}))
 	require.NoError(t, n.attend(until))
 	require.NoError(t, <-result)
 	require.NoError(t, errors.Join(n.memory.Close(), n.conn.Close(), g.ranks[0].conn.Close()))

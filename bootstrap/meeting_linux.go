@@ -4,7 +4,6 @@ package bootstrap
 
 import (
 	"bufio"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -16,20 +15,13 @@ import (
 // Server. Bodies are described at their types.
 const (
 	kindPresence kind = 32 // from a rank: presence
-	kindProbe    kind = 33 // to a rank: foreignFile of a rank that may be on its node
+	kindProbe    kind = 33 // to a rank: Witness of a rank that may be on its node
 	kindProbed   kind = 34 // from a rank: why it is not, nothing if it is
 	kindPlace    kind = 35 // to a rank: place
-	kindMemory   kind = 36 // from the rank that has made the node's memory: 8 bytes range, foreignFile
+	kindMemory   kind = 36 // from the rank that has made the node's memory: 8 bytes range, Witness
 	kindReady    kind = 37 // from the others of the node: they have the memory
 	kindStart    kind = 38 // to all ranks
 	kindRefused  kind = 39 // to all ranks: why there is no job
-)
-
-const (
-	// proofTimeout is how long a connection may take to prove that it is a rank's.
-	proofTimeout = 5 * time.Second
-	// strangersMax is how many connections may wait for that beyond one for each rank.
-	strangersMax = 64
 )
 
 // visitor is the connection of a rank at rank 0.
@@ -62,9 +54,7 @@ func (v *visitor) expect(want kind) ([]byte, error) {
 
 // meeting gathers the ranks of a job at rank 0.
 type meeting struct {
-	secret    [32]byte
 	until     time.Time
-	proof     time.Duration // proofTimeout
 	onFailure string
 	id        string
 	over      func() error // removes the place to meet, when nobody is waited for any more
@@ -74,8 +64,8 @@ type meeting struct {
 
 // gather waits for all ranks, of which rank 0 is at the other end of own, gives each its
 // identity and starts them. If that fails, it tells those that are there why.
-func (m *meeting) gather(l *listener, own *os.File) error {
-	err := errors.Join(m.await(l, own), l.file.Close())
+func (m *meeting) gather(d *Door, own *os.File) error {
+	err := errors.Join(m.await(d, own), d.Close())
 	_ = m.over() // a file that stays is harmless: nobody else takes the secret that it has
 	if err == nil {
 		err = m.settle()
@@ -95,7 +85,7 @@ func (m *meeting) gather(l *listener, own *os.File) error {
 }
 
 // await returns when all ranks are there.
-func (m *meeting) await(l *listener, own *os.File) error {
+func (m *meeting) await(d *Door, own *os.File) error {
 	arrivals, done := make(chan arrival), make(chan struct{})
 	defer close(done)
 	deliver := func(a arrival) {
@@ -109,22 +99,19 @@ func (m *meeting) await(l *listener, own *os.File) error {
 	}
 	// This process proves itself when it has published the place, for which a launcher may
 	// have to wait until the last rank comes.
-	go func() { deliver(m.admit(own, m.until)) }()
 	go func() {
-		room := make(chan struct{}, len(m.ranks)+strangersMax)
-		for {
-			conn, err := l.accept()
-			if err != nil {
-				deliver(arrival{fatal: err})
-				return
-			}
-			room <- struct{}{}
-			go func() {
-				a := m.admit(conn, time.Now().Add(m.proof))
-				<-room
-				deliver(a)
-			}()
+		rank, err := d.prove(own, m.until)
+		if err == nil {
+			err = welcome(own)
 		}
+		if err != nil {
+			_ = own.Close()
+			return
+		}
+		deliver(m.admit(rank, own, m.until))
+	}()
+	go func() {
+		deliver(arrival{fatal: d.Serve(func(rank int, conn *os.File) { deliver(m.admit(rank, conn, time.Now().Add(proofTimeout))) })})
 	}()
 	late := time.NewTimer(time.Until(m.until))
 	defer late.Stop()
@@ -135,7 +122,7 @@ func (m *meeting) await(l *listener, own *os.File) error {
 			case a.fatal != nil:
 				return a.fatal
 			case a.visitor == nil:
-				continue // a stranger
+				continue // it went
 			case m.ranks[a.rank] == nil:
 				missing--
 			default: // it did not get its proof in time, and tried again
@@ -161,24 +148,18 @@ func (m *meeting) absent() []int {
 	return ranks
 }
 
-// arrival is a connection that has shown whose it is, a stranger's without a visitor, or the
-// end of the listener.
+// arrival is a connection that has shown whose it is, without a visitor if it went again, or
+// the end of the door.
 type arrival struct {
 	rank    int
 	visitor *visitor
 	fatal   error
 }
 
-// admit lets a connection prove before a point in time that it is a rank's.
-func (m *meeting) admit(conn *os.File, until time.Time) arrival {
-	var nonce [nonceBytes]byte
-	_, _ = rand.Read(nonce[:]) // never fails
-	err := conn.SetDeadline(until)
-	rank := 0
-	if err == nil {
-		rank, err = examine(conn, m.secret, len(m.ranks), nonce)
-	}
+// admit lets a rank say before a point in time where it is.
+func (m *meeting) admit(rank int, conn *os.File, until time.Time) arrival {
 	v := &visitor{in: bufio.NewReaderSize(conn, 512), conn: conn}
+	err := conn.SetDeadline(until)
 	var body []byte
 	if err == nil {
 		body, err = v.expect(kindPresence)
@@ -274,5 +255,5 @@ func (m *meeting) start() error {
 // lost makes the error about a rank that went while the job began.
 func (m *meeting) lost(rank int, err error) error {
 	p := m.ranks[rank].presence
-	return fmt.Errorf("bootstrap: rank %d (host %s, pid %d) was lost before the job began: %w", rank, p.host, p.file.pid, err)
+	return fmt.Errorf("bootstrap: rank %d (host %s, pid %d) was lost before the job began: %w", rank, p.host, p.file.PID, err)
 }

@@ -4,8 +4,6 @@ package bootstrap
 
 import (
 	"bufio"
-	"bytes"
-	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,7 +38,7 @@ func reach(rank int, until time.Time, find func() (point, error)) (*os.File, poi
 			return nil, point{}, fmt.Errorf("bootstrap: rank %d: %w", rank, err)
 		}
 		for _, a := range p.addresses {
-			conn, e := knock(a, rank, p.secret, until)
+			conn, e := Knock(a, rank, p.secret, until)
 			if e == nil {
 				return conn, p, nil
 			}
@@ -54,23 +52,6 @@ func reach(rank int, until time.Time, find func() (point, error)) (*os.File, poi
 		}
 		time.Sleep(retryDelay) // nothing announces that rank 0 listens
 	}
-}
-
-// knock connects to an address at which rank 0 may be.
-func knock(a Address, rank int, secret [32]byte, until time.Time) (*os.File, error) {
-	if late := time.Now().Add(proofTimeout); late.Before(until) {
-		until = late
-	}
-	conn, err := dial(a, until)
-	if err != nil {
-		return nil, err
-	}
-	var nonce [nonceBytes]byte
-	_, _ = rand.Read(nonce[:]) // never fails
-	if err := errors.Join(conn.SetDeadline(until), introduce(conn, secret, rank, nonce)); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
 }
 
 // attend tells rank 0 about this process and follows what it says until the job begins.
@@ -111,11 +92,15 @@ func (m *newcomer) lost(err error) error {
 func (m *newcomer) follow(k kind, body []byte) error {
 	switch k {
 	case kindProbe:
-		f, err := parseForeignFile(body)
+		w, err := parseWitness(body)
 		if err != nil {
 			return err
 		}
-		return m.send(kindProbed, []byte(f.find()))
+		why := w.Find()
+		if why == "" {
+			why = w.apart()
+		}
+		return m.send(kindProbed, []byte(why))
 	case kindPlace:
 		p, err := parsePlace(body)
 		if err != nil {
@@ -147,54 +132,9 @@ func (m *newcomer) describe() (presence, error) {
 	for i := range set {
 		p.processors[i%len(p.processors)] = uint64(set[i])
 	}
-	// The ID of this process in the PID namespace in which /proc was mounted.
-	self, err := os.Readlink("/proc/self")
-	if err == nil {
-		_, err = fmt.Sscan(self, &m.pid)
-	}
-	if err != nil {
-		return p, fmt.Errorf("bootstrap: /proc/self: %w", err)
-	}
-	p.file = foreignFile{user: os.Geteuid(), pid: m.pid}
-	_, _ = rand.Read(p.file.nonce[:]) // never fails
-	m.probe, err = sealed("gorun-probe", unix.F_SEAL_WRITE, func(f *os.File) error {
-		_, err := f.WriteAt(p.file.nonce[:], 0)
-		return err
-	})
-	if err == nil {
-		p.file.fd = int(m.probe.Fd())
-	}
+	m.probe, p.file, err = NewWitness()
+	m.pid = p.file.PID
 	return p, err
-}
-
-// open opens the file of the other process.
-func (f foreignFile) open(flags int) (int, error) {
-	// If the process is another one and it is a pipe, opening it must not wait.
-	return unix.Open(fmt.Sprintf("/proc/%d/fd/%d", f.pid, f.fd), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-}
-
-// find says why the process of the file is not on this node, "" if it is.
-func (f foreignFile) find() string {
-	if own := os.Geteuid(); own != f.user {
-		return fmt.Sprintf("process %d is of user %d, this one of user %d", f.pid, f.user, own)
-	}
-	fd, err := f.open(unix.O_RDONLY)
-	if err != nil {
-		return fmt.Sprintf("process %d: %v", f.pid, err)
-	}
-	defer func() { _ = unix.Close(fd) }()
-	var nonce [nonceBytes]byte
-	n, err := unix.Pread(fd, nonce[:], 0)
-	if err != nil || !bytes.Equal(nonce[:n], f.nonce[:]) {
-		return fmt.Sprintf("process %d is another one's", f.pid)
-	}
-	// Ranks of a node read each other's memory by their process numbers.
-	var theirs, ours unix.Stat_t
-	err = errors.Join(unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", f.pid), &theirs), unix.Stat("/proc/self/ns/pid", &ours))
-	if err != nil || theirs.Ino != ours.Ino {
-		return fmt.Sprintf("process %d is in another PID namespace", f.pid)
-	}
-	return ""
 }
 
 // settle takes the place of this process: it makes the memory of the node, or opens it.
@@ -204,16 +144,16 @@ func (m *newcomer) settle(p place) error {
 		return fmt.Errorf("bootstrap: place of rank %d for rank %d: %w", m.job.Rank, m.rank, ErrMalformed)
 	}
 	var err error
-	if p.memory.pid == 0 {
+	if p.memory.PID == 0 {
 		if m.memory, m.job.NodeRange, err = NodeMemory(m.job.LocalSize); err != nil {
 			return err
 		}
 		body := binary.LittleEndian.AppendUint64(nil, uint64(m.job.NodeRange))
-		return m.send(kindMemory, foreignFile{user: os.Geteuid(), pid: m.pid, fd: int(m.memory.Fd())}.append(body))
+		return m.send(kindMemory, Witness{PID: m.pid, FD: int(m.memory.Fd())}.append(body))
 	}
 	fd, err := p.memory.open(unix.O_RDWR)
 	if err != nil {
-		return fmt.Errorf("bootstrap: node memory of process %d: %w", p.memory.pid, err)
+		return fmt.Errorf("bootstrap: node memory of process %d: %w", p.memory.PID, err)
 	}
 	if m.memory, err = openMemory(fd, m.job); err != nil {
 		return errors.Join(err, unix.Close(fd))
@@ -222,12 +162,12 @@ func (m *newcomer) settle(p place) error {
 }
 
 // parseMemory decodes the body of kindMemory.
-func parseMemory(b []byte) (int64, foreignFile, error) {
-	if len(b) != 8+foreignFileBytes {
-		return 0, foreignFile{}, fmt.Errorf("bootstrap: memory in %d bytes: %w", len(b), ErrMalformed)
+func parseMemory(b []byte) (int64, Witness, error) {
+	if len(b) != 8+witnessBytes {
+		return 0, Witness{}, fmt.Errorf("bootstrap: memory in %d bytes: %w", len(b), ErrMalformed)
 	}
-	f, err := parseForeignFile(b[8:])
-	return int64(binary.LittleEndian.Uint64(b) & (1<<62 - 1)), f, err
+	w, err := parseWitness(b[8:])
+	return int64(binary.LittleEndian.Uint64(b) & (1<<62 - 1)), w, err
 }
 
 func (m *newcomer) send(k kind, body []byte) error {

@@ -11,48 +11,46 @@ import (
 
 // presence is what a rank that another launcher has started tells rank 0 about itself.
 //
-// Encoded, little endian: 16 bytes node, the file, 128 bytes set of processors, the host's
+// Encoded, little endian: 16 bytes node, the witness, 128 bytes set of processors, the host's
 // name.
 type presence struct {
 	node       NodeID
-	file       foreignFile // a file with a nonce, for peers that may be on the same node
-	processors [16]uint64  // a bit for each
+	file       Witness    // for peers that may be on the same node
+	processors [16]uint64 // a bit for each
 	host       string
 }
 
-// foreignFile is an open file of another process, below /proc of the node.
-//
-// Encoded, little endian: 4 bytes each user, process and descriptor, 16 bytes nonce.
-type foreignFile struct {
-	user, pid, fd int
-	nonce         [nonceBytes]byte
-}
-
 const (
-	foreignFileBytes = 12 + nonceBytes
-	presenceBytes    = 16 + foreignFileBytes + 128
+	// An encoded Witness, little endian: 4 bytes each process and descriptor, 16 bytes nonce.
+	witnessBytes  = 8 + nonceBytes
+	presenceBytes = 16 + witnessBytes + 128
 )
 
-func (f foreignFile) append(b []byte) []byte {
-	for _, v := range [...]int{f.user, f.pid, f.fd} {
-		b = binary.LittleEndian.AppendUint32(b, uint32(v))
-	}
-	return append(b, f.nonce[:]...)
+// Witness is an open file of a process with a nonce: a process that can read it below /proc is
+// on the same node. Another machine with the same boot ID, such as a copy of a snapshot,
+// cannot; neither can a container with other processes. The file has no name that could be
+// left behind.
+type Witness struct {
+	PID, FD int
+	Nonce   [nonceBytes]byte
 }
 
-// parseForeignFile decodes a file at the start of b.
-func parseForeignFile(b []byte) (foreignFile, error) {
-	if len(b) < foreignFileBytes {
-		return foreignFile{}, fmt.Errorf("bootstrap: file in %d bytes: %w", len(b), ErrMalformed)
+func (w Witness) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(w.PID))
+	b = binary.LittleEndian.AppendUint32(b, uint32(w.FD))
+	return append(b, w.Nonce[:]...)
+}
+
+// parseWitness decodes a witness at the start of b.
+func parseWitness(b []byte) (Witness, error) {
+	if len(b) < witnessBytes {
+		return Witness{}, fmt.Errorf("bootstrap: witness in %d bytes: %w", len(b), ErrMalformed)
 	}
-	f := foreignFile{
-		user: int(binary.LittleEndian.Uint32(b)), pid: int(binary.LittleEndian.Uint32(b[4:])), fd: int(binary.LittleEndian.Uint32(b[8:])),
-		nonce: [nonceBytes]byte(b[12:]),
+	w := Witness{PID: int(binary.LittleEndian.Uint32(b)), FD: int(binary.LittleEndian.Uint32(b[4:])), Nonce: [nonceBytes]byte(b[8:])}
+	if w.PID > 1<<31-1 || w.FD > 1<<31-1 {
+		return w, fmt.Errorf("bootstrap: file %d of process %d: %w", w.FD, w.PID, ErrMalformed)
 	}
-	if f.pid > 1<<31-1 || f.fd > 1<<31-1 {
-		return f, fmt.Errorf("bootstrap: file %d of process %d: %w", f.fd, f.pid, ErrMalformed)
-	}
-	return f, nil
+	return w, nil
 }
 
 func (p presence) encode() []byte {
@@ -69,9 +67,9 @@ func parsePresence(b []byte) (presence, error) {
 	}
 	p := presence{node: NodeID(b)}
 	var err error
-	p.file, err = parseForeignFile(b[16:])
+	p.file, err = parseWitness(b[16:])
 	for i := range p.processors {
-		p.processors[i] = binary.LittleEndian.Uint64(b[16+foreignFileBytes+8*i:])
+		p.processors[i] = binary.LittleEndian.Uint64(b[16+witnessBytes+8*i:])
 	}
 	p.host = string(b[presenceBytes:])
 	return p, err
@@ -122,13 +120,13 @@ func (p *presence) alone(rank int) {
 	p.node = NodeID(sum[:len(p.node)])
 }
 
-// place is the identity of a rank, and where the memory of its node is: nowhere for the rank
+// place is the identity of a rank, and which process has the memory of its node: none for the rank
 // that makes it.
 //
-// Encoded: the file, then the variables of the identity with a zero byte between them.
+// Encoded: the witness, then the variables of the identity with a zero byte between them.
 type place struct {
 	job    Job
-	memory foreignFile
+	memory Witness
 }
 
 func (p place) encode() []byte {
@@ -136,11 +134,11 @@ func (p place) encode() []byte {
 }
 
 func parsePlace(b []byte) (place, error) {
-	memory, err := parseForeignFile(b)
+	memory, err := parseWitness(b)
 	if err != nil {
 		return place{}, err
 	}
-	variables := strings.Split(string(b[foreignFileBytes:]), "\x00")
+	variables := strings.Split(string(b[witnessBytes:]), "\x00")
 	job, err := ParseJob(func(name string) string {
 		i := slices.IndexFunc(variables, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		if i < 0 {

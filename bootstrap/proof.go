@@ -12,11 +12,12 @@ import (
 // The first bytes of a connection between a rank and rank 0, where no gorun connects them.
 // Both prove that they know the secret before anything else is read:
 //
-//	rank     "gorun-join\x01", 4 bytes rank, 16 bytes nonce
+//	rank     "gorun-join\x02", 4 bytes rank, 16 bytes nonce
 //	rank 0   16 bytes nonce, 16 bytes HMAC("0", rank, both nonces)
 //	rank     16 bytes HMAC("1", rank, both nonces)
+//	rank 0   1 byte: come in
 const (
-	joinMagic  = "gorun-join\x01"
+	joinMagic  = "gorun-join\x02"
 	nonceBytes = 16
 	macBytes   = 16
 )
@@ -49,11 +50,23 @@ func introduce(conn io.ReadWriter, secret [32]byte, rank int, nonce [nonceBytes]
 	if !hmac.Equal(answer[nonceBytes:], proof(secret, '0', rank, nonce[:], theirs)) {
 		return ErrUnproved
 	}
-	_, err := conn.Write(proof(secret, '1', rank, nonce[:], theirs))
+	if _, err := conn.Write(proof(secret, '1', rank, nonce[:], theirs)); err != nil {
+		return err
+	}
+	// Until then the connection is one of many strangers', which may have to make room.
+	if _, err := io.ReadFull(conn, answer[:1]); err != nil {
+		return fmt.Errorf("not let in: %w", err)
+	}
+	return nil
+}
+
+// welcome ends the part of rank 0, after examine.
+func welcome(conn io.Writer) error {
+	_, err := conn.Write([]byte{1})
 	return err
 }
 
-// examine is the part of rank 0. It returns the rank of the other side.
+// examine is the part of rank 0 up to the proof. It returns the rank of the other side.
 func examine(conn io.ReadWriter, secret [32]byte, size int, nonce [nonceBytes]byte) (int, error) {
 	var first [len(joinMagic) + 4 + nonceBytes]byte
 	if _, err := io.ReadFull(conn, first[:]); err != nil {

@@ -47,14 +47,20 @@ type listener struct {
 	port uint16
 }
 
-// listen listens at an address, on a port that the system chooses.
+// listen listens at an address, on its port or on one that the system chooses.
 func listen(a Address) (*listener, error) {
 	fd, sa, err := a.socket()
 	if err != nil {
 		return nil, err
 	}
 	l := &listener{file: os.NewFile(uintptr(fd), "gorun-meeting")}
-	if err = unix.Bind(fd, sa); err == nil {
+	if a.Port != 0 { // the connections of one that has just ended are no obstacle
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	}
+	if err == nil {
+		err = unix.Bind(fd, sa)
+	}
+	if err == nil {
 		err = unix.Listen(fd, unix.SOMAXCONN)
 	}
 	if err == nil {

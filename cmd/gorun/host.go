@@ -55,7 +55,7 @@ func (h *host) start() error {
 		return errors.Join(err, theirs[0].Close(), h.in.Close())
 	}
 	c := exec.Command(h.line[0], h.line[1:]...)
-	c.Env = rankEnviron(os.Environ())
+	c.Env = h.job.opts.commandEnviron()
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
 	// A session of its own: gorun forwards Ctrl-C itself, and the command cannot ask for a
 	// password on gorun's terminal.

@@ -92,7 +92,7 @@ func (j *job) startAgents() error {
 	for _, h := range j.hosts {
 		switch {
 		case j.opts.rsh != nil:
-			h.line = agentCommandLine(j.opts.rsh, h.name, path)
+			h.line = agentCommandLine(j.opts.through(h.name), h.name, path)
 		case isThisMachine(h.name):
 			h.line = []string{path, agentCommand}
 		default:

@@ -40,10 +40,13 @@ type options struct {
 	grace     time.Duration
 	onFailure string
 
-	hosts      hostList // nil for this machine alone
-	took       string   // says which allocation the hosts are from, "" for none
-	rsh        []string // nil for rshDefault
-	agentPath  string   // "" for this executable
+	hosts      hostList               // nil for this machine alone
+	took       string                 // says which allocation the hosts are from, "" for none
+	asked      int                    // ranks that the allocation is for, 0 for one per slot
+	rsh        []string               // nil for rshDefault
+	hidden     func(name string) bool // variables that rsh is not to see; nil for none
+	groups     map[string]string      // arguments of rsh by host, for those that need one
+	agentPath  string                 // "" for this executable
 	answer     time.Duration
 	net        string
 	transport  string

@@ -56,6 +56,9 @@ func (o *options) deal() error {
 	}
 	if len(o.apps) == 1 && o.apps[0].ranks == 0 {
 		o.apps[0].ranks = o.policy.Room(slots)
+		if o.policy.PerHost == 0 && o.asked > 0 {
+			o.apps[0].ranks = min(o.asked, o.apps[0].ranks)
+		}
 	}
 	for i := range o.apps {
 		o.apps[i].ranks = max(1, o.apps[i].ranks)

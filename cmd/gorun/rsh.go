@@ -70,6 +70,26 @@ func agentCommandLine(rsh []string, host, gorun string) []string {
 	return append(line, shellWord(gorun), agentCommand)
 }
 
+// through returns -rsh as it is for one host.
+func (o *options) through(host string) []string {
+	if o.groups[host] == "" {
+		return o.rsh
+	}
+	return slices.Insert(slices.Clone(o.rsh), 1, o.groups[host])
+}
+
+// commandEnviron returns the environment of the commands that reach hosts.
+func (o *options) commandEnviron() []string {
+	env := rankEnviron(os.Environ())
+	if o.hidden == nil {
+		return env
+	}
+	return slices.DeleteFunc(env, func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return o.hidden(name)
+	})
+}
+
 // shellWord quotes a word for a shell if it needs that.
 func shellWord(w string) string {
 	plain := func(c rune) bool {

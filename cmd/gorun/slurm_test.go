@@ -68,12 +68,30 @@ func TestSlurmAllocation(t *testing.T) {
 		name := file(t, data).Name()
 		dir := t.TempDir()
 		got := inSlurm(t, c, "salloc", "-N2", "-n2", "sh", "-c",
-			fmt.Sprintf("%s -stdin all -output-dir %s sh -c 'cat; exit $((GORUN_RANK * 7))' <%s", binary, dir, name))
+			fmt.Sprintf("%s -stdin all -on-failure continue -output-dir %s sh -c 'cat; exit $((GORUN_RANK * 7))' <%s", binary, dir, name))
 		require.Equal(t, 7, got.code, got.err)
 		for rank := range 2 {
 			require.Equal(t, string(data), content(filepath.Join(dir, fmt.Sprintf("rank.%d.out", rank))))
 		}
 		require.Contains(t, got.err, "first failure: rank 1")
+	})
+	t.Run("variables that are for other steps", func(t *testing.T) {
+		got := inSlurm(t, c, "salloc", "-N2", "-n2", "env", "SLURM_LABELIO=1", "SLURM_UNBUFFEREDIO=1", "SLURM_STDINMODE=none", "SLURM_STDOUTMODE=/dev/null",
+			"SLURM_STDERRMODE=/dev/null", "SLURM_DISTRIBUTION=arbitrary", "SLURM_OPEN_MODE=append", "SRUN_CPUS_PER_TASK=3", binary, "sh", "-c", "echo $SLURM_LABELIO $SLURM_DISTRIBUTION")
+		require.Zero(t, got.code, got.err)
+		require.Equal(t, "1 arbitrary\n1 arbitrary\n", got.out, "the ranks see them")
+	})
+	t.Run("fewer tasks than slots", func(t *testing.T) {
+		got := inSlurm(t, c, "salloc", "-N2", "-n4", "env", "SLURM_NTASKS=3", binary, "echo", "here")
+		require.Zero(t, got.code, got.err)
+		require.Equal(t, strings.Repeat("here\n", 3), got.out)
+		require.Contains(t, got.err, "3 ranks for 4 slots on 2 hosts")
+	})
+	t.Run("a heterogeneous job", func(t *testing.T) {
+		got := inSlurm(t, c, slices.Concat([]string{"salloc", "-N1", "-n2", ":", "-N2", "-n2", binary}, helper([]string{"-l"}, "book"))...)
+		require.Zero(t, got.code, got.err)
+		require.Contains(t, got.err, "of 2 components): 4 slots on 3 hosts, h0:2 h1:1 h2:1")
+		require.Contains(t, got.out, "[3] h00=0 h01=0 h10=1 h20=2\n")
 	})
 	t.Run("beside a step that has everything", func(t *testing.T) {
 		got := inSlurm(t, c, "salloc", "-N2", "-n8", "sh", "-c", "srun sleep 1000 & "+binary+" -np 2 echo here; kill $!; wait")

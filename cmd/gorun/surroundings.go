@@ -31,11 +31,12 @@ func (o *options) findHosts(getenv func(string) string) error {
 	if err := o.addAllocation(a); err != nil {
 		return fmt.Errorf("%s, which %s names: %w (-host and -hostfile name other hosts)", a.Source, a.From, err)
 	}
+	o.asked = a.Ranks
 	if o.rsh == nil && a.Remote != nil {
 		if _, err := exec.LookPath(a.Remote[0]); err != nil {
 			return fmt.Errorf("%s: its hosts are reached by %s, which is not in PATH: %w; -rsh names another command", a.Source, a.Remote[0], errors.Unwrap(err))
 		}
-		o.rsh = a.Remote
+		o.rsh, o.hidden = a.Remote, a.Hidden
 	}
 	if o.rsh == nil && len(a.Args) > 0 {
 		o.rsh = slices.Concat(rshDefault, a.Args)
@@ -44,7 +45,11 @@ func (o *options) findHosts(getenv func(string) string) error {
 	if o.rsh != nil {
 		by = o.rsh[0]
 	}
-	o.took = fmt.Sprintf("taking %s (%s): %d slots on %s; agents start by %s", a.Source, a.From, o.hosts.slots(), o.hosts, by)
+	ranks := ""
+	if a.Ranks > 0 && a.Ranks < o.hosts.slots() {
+		ranks = fmt.Sprintf("%d ranks for ", a.Ranks)
+	}
+	o.took = fmt.Sprintf("taking %s (%s): %s%d slots on %s; agents start by %s", a.Source, a.From, ranks, o.hosts.slots(), o.hosts, by)
 	return nil
 }
 
@@ -55,11 +60,15 @@ func (o *options) addAllocation(a *allocation.Allocation) error {
 		return o.addHosts(l, err)
 	}
 	var l hostList
+	o.groups = map[string]string{}
 	for _, h := range a.Hosts {
 		if err := checkHostName(h.Name); err != nil {
 			return err
 		}
 		l = l.add(hostSlots{name: h.Name, slots: h.Slots})
+		if h.Group != "" {
+			o.groups[h.Name] = h.Group
+		}
 	}
 	return o.addHosts(l, nil)
 }

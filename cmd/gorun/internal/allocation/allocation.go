@@ -8,7 +8,8 @@ import (
 // Host is a host of an allocation.
 type Host struct {
 	Name  string
-	Slots int // ranks that it takes
+	Slots int    // ranks that it takes
+	Group string // an argument of Remote that hosts of this part of the job need, "" for none
 }
 
 // Allocation is what a scheduler has given to a job.
@@ -16,9 +17,13 @@ type Allocation struct {
 	Source string   // the scheduler and its name of the job, for messages
 	From   string   // the variables that say so, for messages
 	Hosts  []Host   // in the scheduler's order; nil if File names them
+	Ranks  int      // that were asked for, 0 for one per slot
 	File   string   // a file with the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
 	Args   []string // to be added to the default command
+
+	// Hidden reports whether the command is not to see a variable, nil if it may see all.
+	Hidden func(name string) bool
 }
 
 // errUnset is the cause of an error about a variable that has no value.
@@ -37,13 +42,13 @@ func Find(getenv func(string) string) (*Allocation, error) {
 }
 
 // assemble joins the names of hosts with their counts.
-func assemble(names []string, counts []int) ([]Host, error) {
+func assemble(names []string, counts []int, group string) ([]Host, error) {
 	if len(names) != len(counts) {
 		return nil, fmt.Errorf("%d hosts, and numbers of ranks for %d", len(names), len(counts))
 	}
 	hosts := make([]Host, len(names))
 	for i, name := range names {
-		hosts[i] = Host{Name: name, Slots: counts[i]}
+		hosts[i] = Host{Name: name, Slots: counts[i], Group: group}
 	}
 	return hosts, nil
 }

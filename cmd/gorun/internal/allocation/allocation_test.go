@@ -76,11 +76,18 @@ func TestFind(t *testing.T) {
 		return env
 	}
 	hosts := []allocation.Host{{Name: "n0", Slots: 2}, {Name: "n1", Slots: 1}}
+	mixed := func(more ...string) map[string]string {
+		return slurm(append([]string{
+			"SLURM_HET_SIZE", "2", "SLURM_JOB_NODELIST_HET_GROUP_0", "n0", "SLURM_TASKS_PER_NODE_HET_GROUP_0", "4", "SLURM_NTASKS_HET_GROUP_0", "2",
+			"SLURM_JOB_NODELIST_HET_GROUP_1", "n[2-3]", "SLURM_TASKS_PER_NODE_HET_GROUP_1", "1(x2)",
+		}, more...)...)
+	}
 	for name, tc := range map[string]struct {
 		env map[string]string
 		// want of the allocation, or what the error says
 		source string
 		hosts  []allocation.Host
+		ranks  int // 0 for one per slot
 		file   string
 		args   []string
 		err    string
@@ -92,7 +99,7 @@ func TestFind(t *testing.T) {
 			env:    slurm("SLURM_PROCID", "0", "SLURM_STEP_ID", "4294967290", "SLURM_STEP_NUM_TASKS", "1", "SLURM_STEP_TASKS_PER_NODE", "1"),
 			source: "job 7 of Slurm", hosts: hosts,
 		},
-		"fewer tasks than slots":  {env: slurm("SLURM_NTASKS", "2"), source: "job 7 of Slurm", hosts: hosts},
+		"fewer tasks than slots":  {env: slurm("SLURM_NTASKS", "2"), source: "job 7 of Slurm", hosts: hosts, ranks: 2},
 		"no list":                 {env: slurm("SLURM_JOB_NODELIST", ""), err: "job 7 of Slurm: SLURM_JOB_NODELIST is not set"},
 		"no counts":               {env: slurm("SLURM_TASKS_PER_NODE", ""), err: "SLURM_TASKS_PER_NODE is not set"},
 		"a step of one host":      {env: slurm("SLURM_TASKS_PER_NODE", "1"), err: "2 hosts, and numbers of ranks for 1"},
@@ -100,7 +107,14 @@ func TestFind(t *testing.T) {
 		"more ranks than counted": {env: slurm("SLURM_NTASKS", "4"), err: "SLURM_NTASKS=4, and the lists have room for 3 ranks"},
 		"a damaged list":          {env: slurm("SLURM_JOB_NODELIST", "n[0-"), err: "SLURM_JOB_NODELIST: list of hosts"},
 		"damaged counts":          {env: slurm("SLURM_TASKS_PER_NODE", "2(x"), err: "SLURM_TASKS_PER_NODE: ranks per host"},
-		"a heterogeneous job":     {env: slurm("SLURM_HET_SIZE", "2"), err: "of 2 components"},
+		"a heterogeneous job": {
+			env: mixed(), source: "job 7 of Slurm", ranks: 4,
+			hosts: []allocation.Host{{Name: "n0", Slots: 4, Group: "--het-group=0"}, {Name: "n2", Slots: 1, Group: "--het-group=1"}, {Name: "n3", Slots: 1, Group: "--het-group=1"}},
+		},
+		"a component without a list":   {env: mixed("SLURM_HET_SIZE", "3"), err: "SLURM_JOB_NODELIST_HET_GROUP_2 is not set"},
+		"a component with more":        {env: mixed("SLURM_NTASKS_HET_GROUP_1", "9"), err: "SLURM_NTASKS_HET_GROUP_1=9, and the lists have room for 2 ranks"},
+		"a number of no components":    {env: mixed("SLURM_HET_SIZE", "two"), err: "SLURM_HET_SIZE=\"two\""},
+		"a heterogeneous job, damaged": {env: mixed("SLURM_TASKS_PER_NODE_HET_GROUP_1", "1"), err: "SLURM_JOB_NODELIST_HET_GROUP_1=n[2-3] SLURM_TASKS_PER_NODE_HET_GROUP_1=1: 2 hosts"},
 		"MPI Operator, Open MPI": {
 			env:    map[string]string{"K_MPI_JOB_ROLE": "launcher", "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile", "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10"},
 			source: "the list of hosts /etc/mpi/hostfile", file: "/etc/mpi/hostfile", args: []string{"-o", "ConnectionAttempts=10"},
@@ -126,10 +140,30 @@ func TestFind(t *testing.T) {
 			}
 			require.Equal(t, tc.source, a.Source)
 			require.Equal(t, tc.hosts, a.Hosts)
+			if slots := 0; tc.ranks == 0 {
+				for _, h := range a.Hosts {
+					slots += h.Slots
+				}
+				tc.ranks = slots
+			}
+			require.Equal(t, tc.ranks, a.Ranks)
 			require.Equal(t, tc.file, a.File)
 			require.ElementsMatch(t, tc.args, a.Args)
 			require.Equal(t, tc.file == "", a.Remote != nil)
 		})
+	}
+}
+
+// What tells srun how to start other steps is not for the agents'.
+func TestVariablesThatSrunDoesNotSee(t *testing.T) {
+	a, err := allocation.Find(in(map[string]string{"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n0", "SLURM_TASKS_PER_NODE": "1"}))
+	require.NoError(t, err)
+	for name, hidden := range map[string]bool{
+		"SLURM_LABELIO": true, "SLURM_STDINMODE": true, "SLURM_STDOUTMODE": true, "SLURM_STDERRMODE": true, "SLURM_UNBUFFEREDIO": true,
+		"SLURM_DISTRIBUTION": true, "SLURM_NTASKS": true, "SRUN_CPUS_PER_TASK": true, "SLURM_CPU_BIND": true, "SLURM_EXCLUSIVE": true,
+		"SLURM_JOB_ID": false, "SLURM_CONF": false, "SLURM_JOB_ID_HET_GROUP_1": false, "SLURM_HET_SIZE": false, "PATH": false, "SLURMER": false,
+	} {
+		require.Equal(t, hidden, a.Hidden(name), name)
 	}
 }
 

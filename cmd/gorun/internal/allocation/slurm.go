@@ -2,7 +2,9 @@ package allocation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // srun starts an agent on a host. --overlap: beside other steps of the job; the ranks are no
@@ -12,46 +14,104 @@ var srun = []string{
 	"--mpi=none", "--cpu-bind=none", "--export=ALL", "--kill-on-bad-exit=0", "--quiet",
 }
 
+// srunNeeds are the variables of Slurm that srun may see: those by which it finds the job. The
+// others are defaults for its flags, such as SLURM_LABELIO, which would put the number of the
+// task before each line of the agent, or SRUN_CPUS_PER_TASK, which would bind it to as many
+// processors (srun(1), "INPUT ENVIRONMENT VARIABLES").
+var srunNeeds = []string{
+	"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS",
+	"SLURM_WORKING_CLUSTER", "SLURM_JWT", "SLURM_HET_SIZE",
+}
+
+// hiddenFromSrun reports whether srun is not to see a variable.
+func hiddenFromSrun(name string) bool {
+	return (strings.HasPrefix(name, "SLURM_") || strings.HasPrefix(name, "SRUN_")) &&
+		!slices.Contains(srunNeeds, name) && !strings.HasPrefix(name, "SLURM_JOB_ID_HET_GROUP_")
+}
+
 // slurm finds an allocation of Slurm: in the shell of salloc, a batch script, or a job step
-// of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES").
+// of one task (salloc(1), sbatch(1), srun(1), "OUTPUT ENVIRONMENT VARIABLES"). The variables
+// of a heterogeneous job have a suffix for each of its components.
 func slurm(getenv func(string) string) (*Allocation, error) {
 	id := getenv("SLURM_JOB_ID")
 	if id == "" {
 		return nil, nil //nolint:nilnil // no allocation is no error
 	}
-	a := &Allocation{Source: "job " + id + " of Slurm", From: "SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE", Remote: srun}
-	if n, err := strconv.Atoi(getenv("SLURM_HET_SIZE")); err == nil && n > 1 {
-		return nil, fmt.Errorf("%s: it is heterogeneous, of %d components, which gorun does not join: name the hosts by -host or -hostfile", a.Source, n)
+	a := &Allocation{Source: "job " + id + " of Slurm", From: "SLURM_JOB_NODELIST, SLURM_TASKS_PER_NODE", Remote: srun, Hidden: hiddenFromSrun}
+	components := 1
+	if text := getenv("SLURM_HET_SIZE"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > hostsMax {
+			return nil, a.wrong(fmt.Errorf("SLURM_HET_SIZE=%.20q is no number of components", text))
+		}
+		components = n
 	}
-	names, err := fromVariable(getenv, "SLURM_JOB_NODELIST", ParseHostlist)
-	if err != nil {
-		return nil, a.wrong(err)
+	if components > 1 {
+		a.From += fmt.Sprintf(" of %d components", components)
 	}
-	counts, err := fromVariable(getenv, "SLURM_TASKS_PER_NODE", ParseCounts)
-	if err != nil {
-		return nil, a.wrong(err)
-	}
-	if a.Hosts, err = assemble(names, counts); err != nil {
-		return nil, a.wrong(fmt.Errorf("SLURM_JOB_NODELIST=%s SLURM_TASKS_PER_NODE=%s: %w", getenv("SLURM_JOB_NODELIST"), getenv("SLURM_TASKS_PER_NODE"), err))
-	}
-	for _, check := range []struct {
-		name string
-		is   int
-		what string
-	}{
-		{"SLURM_JOB_NUM_NODES", len(names), "hosts"},
-		{"SLURM_NTASKS", a.slots(), "ranks"},
-	} {
-		if n, err := strconv.Atoi(getenv(check.name)); err == nil && n > check.is {
-			return nil, a.wrong(fmt.Errorf("%s=%d, and the lists have room for %d %s", check.name, n, check.is, check.what))
+	for i := range components {
+		suffix, group := "", ""
+		if components > 1 {
+			suffix, group = fmt.Sprintf("_HET_GROUP_%d", i), fmt.Sprintf("--het-group=%d", i)
+		}
+		if err := a.addSlurm(func(name string) (string, string) { return name + suffix, getenv(name + suffix) }, group); err != nil {
+			return nil, a.wrong(err)
 		}
 	}
 	return a, nil
 }
 
+// addSlurm adds the hosts of a component of a job. variable returns the full name of one of
+// its variables, and the value.
+func (a *Allocation) addSlurm(variable func(string) (name, value string), group string) error {
+	names, err := fromVariable(variable, "SLURM_JOB_NODELIST", ParseHostlist)
+	if err != nil {
+		return err
+	}
+	counts, err := fromVariable(variable, "SLURM_TASKS_PER_NODE", ParseCounts)
+	if err != nil {
+		return err
+	}
+	hosts, err := assemble(names, counts, group)
+	if err != nil {
+		list, nodes := variable("SLURM_JOB_NODELIST")
+		per, tasks := variable("SLURM_TASKS_PER_NODE")
+		return fmt.Errorf("%s=%s %s=%s: %w", list, nodes, per, tasks, err)
+	}
+	slots := 0
+	for _, n := range counts {
+		slots += n
+	}
+	asked := 0
+	for _, check := range []struct {
+		name string
+		is   int
+		what string
+		to   *int
+	}{
+		{"SLURM_JOB_NUM_NODES", len(names), "hosts", new(int)},
+		{"SLURM_NTASKS", slots, "ranks", &asked},
+	} {
+		name, text := variable(check.name)
+		n, err := strconv.Atoi(text)
+		if err == nil && n > check.is {
+			return fmt.Errorf("%s=%d, and the lists have room for %d %s", name, n, check.is, check.what)
+		}
+		if err == nil && n > 0 {
+			*check.to = n
+		}
+	}
+	a.Hosts = append(a.Hosts, hosts...)
+	if asked == 0 {
+		asked = slots
+	}
+	a.Ranks += asked
+	return nil
+}
+
 // fromVariable parses the value of a variable that must be set.
-func fromVariable[T any](getenv func(string) string, name string, parse func(string) (T, error)) (T, error) {
-	text := getenv(name)
+func fromVariable[T any](variable func(string) (name, value string), name string, parse func(string) (T, error)) (T, error) {
+	name, text := variable(name)
 	if text == "" {
 		var none T
 		return none, fmt.Errorf("%s %w", name, errUnset)
@@ -66,13 +126,4 @@ func fromVariable[T any](getenv func(string) string, name string, parse func(str
 // wrong makes the error about an allocation that cannot be used.
 func (a *Allocation) wrong(err error) error {
 	return fmt.Errorf("%s: %w: run gorun in the shell of salloc or in a batch script, or name the hosts by -host", a.Source, err)
-}
-
-// slots returns the ranks that the hosts take.
-func (a *Allocation) slots() int {
-	n := 0
-	for _, h := range a.Hosts {
-		n += h.Slots
-	}
-	return n
 }

@@ -1,0 +1,77 @@
+//go:build !portable
+
+package bootstrap
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// NewWitness makes a witness of this process, for as long as the file is open.
+func NewWitness() (*os.File, Witness, error) {
+	w := Witness{}
+	_, _ = rand.Read(w.Nonce[:]) // never fails
+	// The ID of this process in the PID namespace in which /proc was mounted.
+	self, err := os.Readlink("/proc/self")
+	if err == nil {
+		_, err = fmt.Sscan(self, &w.PID)
+	}
+	if err != nil {
+		return nil, w, fmt.Errorf("bootstrap: /proc/self: %w", err)
+	}
+	f, err := sealed("gorun-witness", unix.F_SEAL_WRITE, func(f *os.File) error {
+		_, err := f.WriteAt(w.Nonce[:], 0)
+		return err
+	})
+	if err == nil {
+		w.FD = int(f.Fd())
+	}
+	return f, w, err
+}
+
+// Find says why the process of the witness is not on this node, "" if it is.
+func (w Witness) Find() string {
+	// If it is a pipe of another process, opening it must not wait.
+	f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = f.Close() }()
+	// Root can read the processes of all users, but the ranks of two users are two nodes.
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return err.Error()
+	}
+	if own := os.Geteuid(); int(st.Uid) != own {
+		return fmt.Sprintf("process %d is of user %d, this one of user %d", w.PID, st.Uid, own)
+	}
+	var nonce [nonceBytes]byte
+	if _, err := f.ReadAt(nonce[:], 0); err != nil {
+		return err.Error()
+	}
+	if nonce != w.Nonce {
+		return f.Name() + " is another one's"
+	}
+	return ""
+}
+
+// apart says why this process and that of the witness have different numbers of processes, ""
+// if they do not: ranks of a node read each other's memory by these.
+func (w Witness) apart() string {
+	var theirs, ours unix.Stat_t
+	err := errors.Join(unix.Stat(fmt.Sprintf("/proc/%d/ns/pid", w.PID), &theirs), unix.Stat("/proc/self/ns/pid", &ours))
+	if err != nil || theirs.Ino != ours.Ino {
+		return fmt.Sprintf("process %d is in another PID namespace", w.PID)
+	}
+	return ""
+}
+
+// open opens the file of the other process.
+func (w Witness) open(flags int) (int, error) {
+	// If the process is another one and it is a pipe, opening it must not wait.
+	return unix.Open(fmt.Sprintf("/proc/%d/fd/%d", w.PID, w.FD), flags|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+}
