@@ -90,18 +90,28 @@ func meet(d *dialogue) *dialogue {
 	return d
 }
 
-func engineReads(tb testing.TB, n int) func() {
+func engineReads(tb testing.TB, n, atOnce int) func() {
 	tb.Helper()
 	engines := newEngines(tb, true, nil)
 	e, of := engines[0], engines[1]
 	from, to := engine.Match{Peer: 1, Tag: 1}, engine.Match{Peer: 0, Tag: 1}
 	out, in := make([]byte, n), make([]byte, n)
+	sends, receives := make([]engine.Handle, atOnce), make([]engine.Handle, atOnce)
 	read := func() {
-		h := of.Isend(to, 0, out, engine.Standard, 0)
-		_, err := e.Recv(none, from, 0, in, 0)
+		for i := range sends {
+			receives[i] = e.Irecv(from, 0, in, 0)
+		}
+		for i := range sends {
+			sends[i] = of.Isend(to, 0, out, engine.Standard, 0)
+		}
+		_, _, err := of.Iprobe(to) // as the end of a long stream, which waits: what shares a frame goes
 		check(err)
-		_, err = h.Wait(none)
-		check(err)
+		for _, h := range [][]engine.Handle{receives, sends} {
+			for i := range h {
+				_, err := h[i].Wait(none)
+				check(err)
+			}
+		}
 	}
 	sent := make(chan struct{})
 	go func() {

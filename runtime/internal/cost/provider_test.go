@@ -32,11 +32,12 @@ type bare struct {
 	shared  provider.SharedReceiveQueue
 	pair    provider.QueuePair
 	request provider.Request
-	// posted says that the request waits for Next. count are the requests taken, complete
-	// those that are done.
-	posted, established bool
-	count, complete     uint64
-	receive             provider.Receive
+	// posted counts the requests that wait for Next, which are all the same one. count are the
+	// requests taken, complete those that are done.
+	posted          int
+	established     bool
+	count, complete uint64
+	receive         provider.Receive
 	// arrived counts messages that were not received.
 	arrived int
 }
@@ -45,10 +46,11 @@ func (s *bare) Happened(provider.Event) {}
 
 // Next, Done and the others are the two queues of a bare side.
 func (s *bare) Next() *provider.Request {
-	if !s.posted {
+	if s.posted == 0 {
 		return nil
 	}
-	s.posted, s.request.Number = false, s.count
+	s.posted--
+	s.request.Number = s.count
 	s.count++
 	return &s.request
 }
@@ -135,7 +137,7 @@ func (s *bare) progress() {
 
 // post posts the request.
 func (s *bare) post() {
-	s.posted = true
+	s.posted++
 	s.pair.RequestsPosted()
 }
 
@@ -159,7 +161,7 @@ func (s *bare) await() {
 	s.shared.Post(&s.receive)
 }
 
-func bareReads(tb testing.TB, n int) func() {
+func bareReads(tb testing.TB, n, atOnce int) func() {
 	tb.Helper()
 	sides := newBare(tb, n, true, nil)
 	s, of := sides[0], sides[1].memory
@@ -167,7 +169,9 @@ func bareReads(tb testing.TB, n int) func() {
 		Op: provider.OpRead, Length: n, Segments: []provider.Segment{{Data: s.bytes, LKey: s.memory.LKey}}, RKey: of.RKey, RemoteAddress: of.Address,
 	}
 	return func() {
-		s.post()
+		for range atOnce {
+			s.post()
+		}
 		for s.complete != s.count {
 			s.progress()
 		}

@@ -70,7 +70,7 @@ func runtimeMessages(tb testing.TB, n int, carried func()) *dialogue {
 	return meet(d)
 }
 
-func runtimeReads(tb testing.TB, n int) func() {
+func runtimeReads(tb testing.TB, n, atOnce int) func() {
 	tb.Helper()
 	comms := newComms(tb, true, nil)
 	c, of := comms[0], comms[1]
@@ -83,11 +83,21 @@ func runtimeReads(tb testing.TB, n int) func() {
 	_, err := runtime.Recv(c, in, 1, tag)
 	check(err)
 	<-sent
+	sends, receives := make([]runtime.Request, atOnce), make([]runtime.Request, atOnce)
 	return func() {
-		r := runtime.Isend(of, out, 0, tag)
-		_, err := runtime.Recv(c, in, 1, tag)
+		for i := range sends {
+			receives[i] = runtime.Irecv(c, in, 1, tag)
+		}
+		for i := range sends {
+			sends[i] = runtime.Isend(of, out, 0, tag)
+		}
+		_, _, err := runtime.Iprobe(of, 0, tag)
 		check(err)
-		_, err = r.Wait()
-		check(err)
+		for _, r := range [][]runtime.Request{receives, sends} {
+			for i := range r {
+				_, err := r[i].Wait()
+				check(err)
+			}
+		}
 	}
 }

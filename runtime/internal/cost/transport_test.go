@@ -135,19 +135,21 @@ func transportMessages(tb testing.TB, n int, carried func()) *dialogue {
 	return d
 }
 
-func transportReads(tb testing.TB, n int) func() {
+func transportReads(tb testing.TB, n, atOnce int) func() {
 	tb.Helper()
 	ranks := newRanks(tb, n, true, nil)
 	of, r := ranks[1], ranks[0]
 	key, err := of.transport.Expose(of.payload, transport.AccessRead)
 	require.NoError(tb, err)
 	return func() {
-		if err := r.endpoint.Get(r.payload, key, 1); err != nil {
-			tb.Fatal(err)
+		for range atOnce {
+			if err := r.endpoint.Get(r.payload, key, 1); err != nil {
+				tb.Fatal(err)
+			}
 		}
-		for r.completed == 0 {
+		for r.completed < atOnce {
 			r.poll()
 		}
-		r.completed--
+		r.completed = 0
 	}
 }

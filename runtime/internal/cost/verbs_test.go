@@ -85,13 +85,17 @@ func verbsMessages(tb testing.TB, n int, carried func()) *dialogue {
 // post posts the request.
 func (s *verbsSide) post() { check(s.endpoint.Post(&s.request)) }
 
-func verbsReads(tb testing.TB, n int) func() {
+func verbsReads(tb testing.TB, n, atOnce int) func() {
 	tb.Helper()
 	sides := newVerbs(tb, n, true, nil)
 	s, of := sides[0], sides[1].region.Remote(0, n)
 	s.request = verbs.WorkRequest{Op: verbs.OpRead, Segments: []verbs.Segment{s.region.Segment(0, n)}, RKey: of.RKey, RemoteAddress: of.Address}
 	return func() {
-		s.post()
-		s.poll(verbs.StreamRequest)
+		for range atOnce {
+			s.post()
+		}
+		for range atOnce {
+			s.poll(verbs.StreamRequest)
+		}
 	}
 }
