@@ -244,7 +244,7 @@ func (t *Transport) post(l *link, b []byte, lkey uint32, flags verbs.RequestFlag
 	}
 	l.posted++
 	t.segments[0] = verbs.Segment{Data: b, LKey: lkey}
-	t.request = verbs.WorkRequest{ID: idOf(idSend, l.posted), Op: verbs.OpSend, Flags: flags | l.rail.flags(), Segments: t.segments[:]}
+	t.request.ID, t.request.Flags = idOf(idSend, l.posted), flags|l.rail.flags()
 	if l.posted%signalEvery != 0 {
 		t.request.Flags |= verbs.FlagUnsignalled
 	}

@@ -68,8 +68,9 @@ type receives struct {
 	// active counts the slots that are posted or in use, wanted how many are needed.
 	active, wanted int
 	spare          []uint32
-	request        verbs.ReceiveRequest
-	segments       [1]verbs.Segment
+	// request is a receive of segments, of which post sets the rest.
+	request  verbs.ReceiveRequest
+	segments [1]verbs.Segment
 }
 
 // newReceives makes a queue for at most so many slots.
@@ -78,7 +79,9 @@ func newReceives(a *verbs.Adapter, d *verbs.ProtectionDomain, slot, most int) (*
 	if err != nil {
 		return nil, err
 	}
-	return &receives{domain: d, queue: queue, slot: slot, lead: leadOf(slot), room: roomOf(a, slot)}, nil
+	r := &receives{domain: d, queue: queue, slot: slot, lead: leadOf(slot), room: roomOf(a, slot)}
+	r.request.Flags, r.request.Segments = r.room.flag, r.segments[:]
+	return r, nil
 }
 
 // need sees to it that at least n slots are active.
@@ -127,7 +130,7 @@ func (r *receives) bytes(id uint32, n int) []byte {
 // post posts a slot.
 func (r *receives) post(id uint32) error {
 	r.segments[0] = r.chunks[id/receivesPerChunk].Segment(r.offset(id)-r.room.head, r.room.head+r.slot+r.room.tail)
-	r.request = verbs.ReceiveRequest{ID: uint64(id), Flags: r.room.flag, Segments: r.segments[:]}
+	r.request.ID = uint64(id)
 	return r.queue.PostReceive(&r.request)
 }
 

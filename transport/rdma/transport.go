@@ -58,9 +58,10 @@ type Transport struct {
 	downs      []*transport.PeerDown
 	operations uint32
 
-	batch    [pollBatch]verbs.Completion
-	segments [1]verbs.Segment
+	batch [pollBatch]verbs.Completion
+	// request is a Send of segments, of which post sets the rest.
 	request  verbs.WorkRequest
+	segments [1]verbs.Segment
 	// used is the receive of the message that was handed over last, if it has a link.
 	used arrived
 
@@ -94,6 +95,7 @@ func New(c Config) (*Transport, error) {
 		},
 		ring: c.Sleeper.Ring, measure: measureOf(max(c.Size-1, 1)), batches: batches{base: time.Now(), within: batchWithin},
 	}
+	t.request.Op, t.request.Segments = verbs.OpSend, t.segments[:]
 	t.supervision.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
 	if err := t.openRails(); err != nil {
 		for _, r := range t.rails {
