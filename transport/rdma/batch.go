@@ -162,13 +162,11 @@ func (t *Transport) startTimer() {
 		c.timer.Reset(batchMost)
 		return
 	}
-	locked := c.locked
-	c.timer = time.AfterFunc(batchMost, func() {
-		locked(func() {
-			c.running = false
-			t.begin()
-		})
-	})
+	locked, late := c.locked, func() {
+		c.running = false
+		t.begin()
+	}
+	c.timer = time.AfterFunc(batchMost, func() { locked(late) })
 }
 
 // stop ends the timer. From then on messages share frames during Poll only.
