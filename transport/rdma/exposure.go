@@ -87,7 +87,8 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 	if t.closed {
 		return transport.Key{}, t.failure("expose", -1, transport.ErrClosed)
 	}
-	e := &exposure{data: b, access: access, empty: len(b) == 0, home: t.home()}
+	e := t.spareExposures.take()
+	*e = exposure{data: b, access: access, empty: len(b) == 0, home: t.home()}
 	if access&transport.AccessRead != 0 {
 		e.rights |= verbs.AccessRemoteRead
 	}
@@ -153,6 +154,8 @@ func (t *Transport) Conceal(k transport.Key) error {
 			err = errors.Join(err, other)
 		}
 	}
+	*e = exposure{}
+	t.spareExposures.give(e)
 	if err != nil {
 		return t.failure("conceal", -1, err)
 	}

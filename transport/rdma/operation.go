@@ -103,7 +103,8 @@ func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token
 		return nil, transport.ErrAgain
 	}
 	p.t.operations++
-	o := &operation{kind: kind, id: p.t.operations, token: token, key: k, data: data}
+	o := p.t.spareOperations.take()
+	*o = operation{kind: kind, id: p.t.operations, token: token, key: k, data: data, flights: o.flights}
 	if err := o.register(p.link.rail); err != nil {
 		return nil, p.failure(name, err)
 	}
@@ -275,6 +276,9 @@ func (b *bulk) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	}
 	if (o.kind == operationGet || o.placed) && o.flight == 0 && o.next == len(o.data) {
 		p.finish(o, 0, nil)
+		if o.kind == operationGet && !o.asked {
+			p.t.spareOperations.give(o) // nothing else refers to it
+		}
 	}
 }
 

@@ -58,6 +58,9 @@ type Transport struct {
 	downs      []*transport.PeerDown
 	operations uint32
 
+	spareExposures  spare[exposure]
+	spareOperations spare[operation]
+
 	batch [pollBatch]verbs.Completion
 	// request is a Send of segments, of which post sets the rest.
 	request  verbs.WorkRequest
