@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -20,18 +21,19 @@ type pair struct{ own, peer uint8 }
 
 func (c candidate) pair() pair { return pair{c.rail.index, c.to.Rail} }
 
-// loss is when and why a connection in use was lost.
+// loss is when and why a connection in use was lost, or a look at a better way failed.
 type loss struct {
-	at  time.Time
-	err error
+	at   time.Time
+	err  error
+	look bool
 }
 
 // trialMost bounds an attempt on an adapter when there is another way: long enough for the
 // connection managers' own retransmissions.
 const trialMost = 2 * time.Second
 
-// candidates are the ways to a peer, best first: in the order of the own rails, then in that
-// of the peer; but those whose connection was lost lately come last, the oldest loss first.
+// candidates are the ways to a peer, best first: in the order of both ends' rails; but those
+// whose connection was lost lately come last, the oldest loss first.
 func (a *connector) candidates(list []Location) []candidate {
 	var all []candidate
 	for _, r := range a.t.rails {
@@ -44,6 +46,7 @@ func (a *connector) candidates(list []Location) []candidate {
 			}
 		}
 	}
+	slices.SortStableFunc(all, func(x, y candidate) int { return cmp.Compare(x.pair().worse(), y.pair().worse()) })
 	now := time.Now()
 	for p, lost := range a.losses {
 		if now.Sub(lost.at) >= a.t.config.Recovery {

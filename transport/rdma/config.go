@@ -94,7 +94,8 @@ type Config struct {
 	// that was sent (30 s). What is not acknowledged then may be lost, and the log says so.
 	Linger time.Duration
 	// Recovery is for how long after the loss of its connection an adapter is tried after all
-	// others (10 s).
+	// others, and how long a connection on a worse one lasts before the better one is looked at
+	// (10 s); the next looks come after pauses that double.
 	Recovery time.Duration
 	// Idle is how long a connection stays without traffic; 0 means for ever.
 	Idle time.Duration

@@ -37,7 +37,8 @@ type connector struct {
 	// resort is how far the last attempt on the last rail came.
 	resort peering.Contact
 	// idle asks now and then whether the connection in use is needed.
-	idle *time.Timer
+	idle     *time.Timer
+	comeback comeback
 }
 
 // attemptGrace is how much later than the deadline of the endpoint, which says how far
@@ -76,11 +77,17 @@ func (a *connector) Receive(c actor.Context) {
 		a.answered(c, m)
 	case rejected:
 		a.rejected(c, m)
+	case errandEnded:
+		a.errand(c, m.link, 0, m.err)
+	case lookout:
+		a.look(c)
+	case revived:
+		a.revived(c)
 	case inspection:
 		a.t.command(func() { a.t.meet(a.peer).rest() })
 		a.inspect(c)
 	case *actor.Stopping:
-		for _, timer := range []*time.Timer{a.timer, a.idle} {
+		for _, timer := range []*time.Timer{a.timer, a.idle, a.comeback.timer} {
 			if timer != nil {
 				timer.Stop()
 			}
@@ -128,9 +135,7 @@ func (a *connector) tried(e peering.Event) peering.Event {
 	if e.Kind != peering.Lost || l == nil {
 		return e
 	}
-	if conn, ok := a.machine.InUse(); ok && conn == e.Conn {
-		a.losses[pair{l.rail.index, l.peerRail}] = loss{time.Now(), e.Err}
-	}
+	a.lostInUse(e.Conn, e.Err)
 	if !e.Conn.Active || l.answered {
 		return e // not an attempt, or one that the peer has answered
 	}
@@ -170,6 +175,9 @@ func (a *connector) trials() map[uint8]string {
 	says := map[uint8]string{}
 	for rails, lost := range a.losses {
 		says[rails.own] = fmt.Sprintf("its connection was lost: %v", lost.err)
+		if lost.look {
+			says[rails.own] = fmt.Sprintf("it was looked at in vain: %v", lost.err)
+		}
 	}
 	for _, t := range a.search.tries {
 		if t.Err != nil {
@@ -220,6 +228,10 @@ func (a *connector) schedule(c actor.Context) {
 
 // invited takes a request with a record that verifies.
 func (a *connector) invited(c actor.Context, l *link) {
+	if l.purpose != negotiation.Lane {
+		a.requested(l)
+		return
+	}
 	a.number++
 	l.conn = peering.Conn{Number: a.number}
 	a.links[l.conn] = l
@@ -238,6 +250,11 @@ func (a *connector) refuse(l *link, r negotiation.Reject) {
 // answered checks the reply of the peer and computes the terms.
 func (a *connector) answered(c actor.Context, m answered) {
 	l := m.link
+	if l.purpose != negotiation.Lane {
+		a.t.command(func() { a.t.forget(l) })
+		a.errand(c, l, 0, errNoLook)
+		return
+	}
 	reply, err := a.t.credentials.OpenReply(m.data, l.offered, uint32(a.peer))
 	if err == nil {
 		l.peerRail = reply.Rail
@@ -260,6 +277,12 @@ func (a *connector) rejected(c actor.Context, m rejected) {
 	reject, err := a.t.credentials.OpenReject(m.data, m.link.offered, uint32(a.peer))
 	if err != nil {
 		a.t.strangers.Refusals.Add(1)
+	}
+	if m.link.purpose != negotiation.Lane {
+		a.errand(c, m.link, reject.Reason, err)
+		return
+	}
+	if err != nil {
 		a.step(c, a.tried(peering.Event{Kind: peering.Lost, Conn: m.link.conn, Err: fmt.Errorf("%w: %w", m.err, err)}))
 		return
 	}
@@ -287,7 +310,12 @@ func (a *connector) perform(c actor.Context, action *peering.Action) error {
 			p.use(l, l.terms)
 		})
 		a.inspect(c)
+		a.settled(c, l)
 	case peering.Retire:
+		if errors.Is(action.Err, peering.ErrReplaced) {
+			a.lostInUse(action.Conn, action.Err) // by the peer, which has asked again
+		}
+		a.unsettled()
 		t.command(func() { t.meet(a.peer).retire(l) })
 	case peering.Drop:
 		delete(a.links, action.Conn)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
 // departure is a peer that was marked down: a process that is gone, or was given up.
@@ -71,7 +72,7 @@ func (t *Transport) dismiss(h transport.Handler, left *int) int {
 // whether messages may still be on their way to the handler.
 func (t *Transport) speaks(d *departure) bool {
 	for _, l := range t.links {
-		if l.peer != d.peer {
+		if l.peer != d.peer || l.purpose != negotiation.Lane {
 			continue
 		}
 		t.adopt(l)

@@ -31,7 +31,8 @@
 // (rail.go). A transport has one or more: adapters, and iWARP over TCP as the last resort.
 // The connector asks for connections between rails of one fabric, best first (candidate.go);
 // lanes and operations outlive that a connection is lost and the next one is on another
-// rail. Poll visits the first rail always and the others as their pace allows.
+// rail. A pair that is on a worse rail than it could be comes back to the better one when that
+// works again (comeback.go). Poll visits the first rail always and the others as their pace allows.
 //
 // # Small messages
 //

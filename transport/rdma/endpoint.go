@@ -53,7 +53,8 @@ type endpoint struct {
 	// prompt says that the peer waits for an acknowledgement.
 	prompt bool
 	// listed says that the endpoint is in Transport.busy.
-	listed bool
+	listed  bool
+	leaving leaving
 	// end is why nothing can be sent any more: *transport.PeerDown or ErrClosed.
 	end error
 
@@ -279,10 +280,11 @@ func (p *endpoint) retire(l *link) {
 		// An error means that the connection has ended: its memory is not used any more.
 		_ = p.link.endpoint.Disconnect(verbs.CloseAbrupt)
 	}
-	p.link, p.batch.open = nil, false
+	moves := p.leaving != staying
+	p.link, p.batch.open, p.leaving = nil, false, staying
 	p.flow.Disconnect()
 	p.bulk.interrupt(p)
-	if p.end == nil && (p.flow.Unacknowledged() > 0 || p.bulk.any()) {
+	if p.end == nil && (moves || p.flow.Unacknowledged() > 0 || p.bulk.any()) {
 		p.want()
 	}
 }
@@ -327,7 +329,7 @@ func (p *endpoint) service() bool {
 	if p.flow.Due() || p.prompt && p.flow.Owed() {
 		p.update()
 	}
-	return p.flow.Queued() > 0 || p.prompt || p.bulk.waits()
+	return p.leaving != staying && p.part() || p.flow.Queued() > 0 || p.prompt || p.bulk.waits()
 }
 
 // rest is asked now and then by the actor. When there was no frame since and nothing

@@ -28,6 +28,7 @@ const (
 	recordMarker                        // follows the Writes of a Put; is acknowledged at once
 	recordCheck                         // asks whether memory may be accessed
 	recordChecked                       // its answer
+	recordLeave                         // asks for the orderly end of the connection, see leave.go
 )
 
 const (
@@ -128,7 +129,7 @@ func parseRecord(b []byte) (record, int, error) {
 	}
 	first := binary.LittleEndian.Uint64(b)
 	n, k := int(uint32(first)), recordKind(first>>32)
-	if k < recordMessage || k > recordChecked || first>>40 != 0 || n > len(b)-recordBytes || padded(n) > len(b)-recordBytes {
+	if k < recordMessage || k > recordLeave || first>>40 != 0 || n > len(b)-recordBytes || padded(n) > len(b)-recordBytes {
 		return record{}, 0, fmt.Errorf("%w: a record of kind %d with %d bytes of %d", transport.ErrDamaged, k, n, len(b))
 	}
 	h := transport.Header{

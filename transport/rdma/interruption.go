@@ -85,6 +85,8 @@ func (p *endpoint) serve(r *record) error {
 	switch r.kind {
 	case recordMarker:
 		p.prompt = true
+	case recordLeave:
+		p.prompt, p.leaving = true, max(p.leaving, agreed)
 	case recordFetch, recordCheck:
 		if len(r.payload) != questionBytes || len(b.answers) >= operationsMax {
 			return fmt.Errorf("%w: question of %d bytes, %d are unanswered", transport.ErrDamaged, len(r.payload), len(b.answers))

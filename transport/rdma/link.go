@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
@@ -23,6 +24,7 @@ type link struct {
 	peer     int
 	rail     *rail
 	peerRail uint8
+	purpose  negotiation.Purpose
 	way      candidate // of an active one
 	// timeout is how long the request of an active one may take.
 	timeout  time.Duration
@@ -83,7 +85,7 @@ const (
 // failure to make a link, as the actor is told.
 func (l *link) failed(t *Transport, err error) {
 	t.forget(l)
-	t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Err: err})
+	t.lost(l, peering.Answered, err)
 }
 
 // open makes the endpoint of a link and reserves what it needs.
@@ -108,7 +110,9 @@ func (t *Transport) open(l *link) error {
 		return err
 	}
 	l.endpoint, l.control = ep, control
-	l.window = r.pool.Join()
+	if l.purpose == negotiation.Lane {
+		l.window = r.pool.Join()
+	}
 	t.links[ep] = l
 	r.links++
 	info, err := ep.Query()
@@ -131,9 +135,15 @@ func orFull(err error) error {
 
 // dial requests the connection.
 func (t *Transport) dial(l *link) {
-	err := t.open(l)
+	var err error
+	if t.closed && l.purpose != negotiation.Lane {
+		err = transport.ErrClosed
+	} else {
+		err = t.open(l)
+	}
 	if err == nil {
 		l.offer = l.rail.policy.Request(uint16(l.window))
+		l.offer.Purpose = l.purpose
 		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, l.greeting.Nonce
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
 		// Ranks are told of each other's addresses by the job, whose ranks have one provider.
@@ -207,7 +217,9 @@ func (t *Transport) forget(l *link) {
 		r.sends.give(b)
 	}
 	l.left = nil
-	r.pool.Leave(l.window)
+	if l.purpose == negotiation.Lane {
+		r.pool.Leave(l.window)
+	}
 	r.receives.wanted = r.granted()
 	t.lastLink = nil
 }

@@ -45,7 +45,7 @@ func (t *Transport) endLinks() int {
 	t.ends = nil
 	for _, e := range list {
 		t.forget(e.link)
-		t.tell(e.link.peer, peering.Event{Kind: peering.Lost, Conn: e.link.conn, Contact: e.contact, Err: e.cause})
+		t.lost(e.link, e.contact, e.cause)
 	}
 	return len(list)
 }

@@ -95,7 +95,7 @@ func (b *bulk) waits() bool { return len(b.moving)+len(b.asking)+len(b.answers) 
 func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token uint64) (*operation, error) {
 	name := operationNames[kind]
 	switch {
-	case p.t.closed || p.end != nil || p.link == nil:
+	case p.t.closed || p.end != nil || p.link == nil || p.leaving != staying:
 		return nil, p.refuse(name, 0)
 	case kind == operationGet && p.depth == 0:
 		return nil, p.failure(name, transport.ErrNotSupported)

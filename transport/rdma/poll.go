@@ -276,7 +276,7 @@ func (t *Transport) connection(l *link, e *verbs.Event) {
 			return
 		}
 		t.forget(l)
-		t.tell(l.peer, peering.Event{Kind: peering.Lost, Conn: l.conn, Contact: contactOf(e), Err: eventError(e)})
+		t.lost(l, contactOf(e), eventError(e))
 	}
 }
 

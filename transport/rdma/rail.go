@@ -212,6 +212,9 @@ func (r *rail) happened(e *verbs.Event) {
 		if r.out() != nil && !r.removed {
 			r.fault.Store(nil)
 			r.t.log.Log(fmt.Sprintf("rdma: adapter %s: its port is up again", r.name()))
+			if r.t.supervision.supervisor != nil {
+				r.t.supervision.send(revived{})
+			}
 		}
 	default:
 	}

@@ -165,6 +165,12 @@ func (d *supervisor) Receive(c actor.Context) {
 		c.Send(d.actor(c, m.link.peer), m)
 	case rejected:
 		c.Send(d.actor(c, m.link.peer), m)
+	case errandEnded:
+		c.Send(d.actor(c, m.link.peer), m)
+	case revived:
+		for _, pid := range d.connectors {
+			c.Send(pid, m)
+		}
 	case requested:
 		d.request(c, m.rail, m.request)
 	case finishing:
@@ -257,7 +263,7 @@ func (d *supervisor) request(c actor.Context, r *rail, request *verbs.Connection
 	}
 	l := &link{
 		peer: int(record.Source), rail: r, peerRail: record.Rail, request: request, proposal: record, asked: info.Param.PrivateData, remote: info.Remote,
-		event: eventDepths(&info.Param),
+		event: eventDepths(&info.Param), purpose: record.Purpose,
 	}
 	c.Send(d.actor(c, l.peer), invited{l})
 }

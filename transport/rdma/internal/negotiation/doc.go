@@ -24,7 +24,8 @@
 //	 20   1  eager slot, code n: (n+1) KiB
 //	 21   1  number of the source's adapter, 0 for the first one
 //	 22   2  features, see the table below
-//	 24  12  reserved: 0
+//	 24   1  purpose of a request: 0 a connection, 1 a look, which is always refused
+//	 25  11  reserved: 0
 //	 36   4  nonce
 //	 40  16  HMAC-SHA256(job key, label, bytes 0..39, destination rank,
 //	         and in a reply the whole request), first 16 bytes

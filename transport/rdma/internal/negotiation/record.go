@@ -27,8 +27,8 @@ const (
 	nonceAt = 36
 	// slotUnit is the granularity of the eager slot on the wire, in bytes.
 	slotUnit = 1 << 10
-	// reservedSize is what lies between the features and the nonce, in bytes.
-	reservedSize = 12
+	// reservedSize is what lies between the purpose and the nonce, in bytes.
+	reservedSize = 11
 )
 
 // MaxSlot is the largest eager slot in bytes that a record can name.
@@ -49,6 +49,17 @@ type Features uint16
 
 // WithoutCRC says that the source can do without checksums.
 const WithoutCRC Features = 1 << 5
+
+// Purpose says what a request is for.
+type Purpose uint8
+
+const (
+	// Lane is the connection of two ranks, for everything.
+	Lane Purpose = iota
+	// Look asks whether a connection could be made this way. It is refused, with Reachable if
+	// it could.
+	Look
+)
 
 // Record is what one side says about itself and offers or grants.
 type Record struct {
@@ -74,6 +85,8 @@ type Record struct {
 	Rail uint8
 	// Features are the bits the source can do.
 	Features Features
+	// Purpose is what a request is for.
+	Purpose Purpose
 	// Nonce is chosen at random by the active side; a reply echoes it.
 	Nonce uint32
 }
@@ -96,6 +109,7 @@ func (r *Record) append(b []byte, k kind) []byte {
 	b = binary.BigEndian.AppendUint16(b, r.Credits)
 	b = append(b, byte(slotOf(r.Slot)/slotUnit-1), r.Rail)
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Features))
+	b = append(b, byte(r.Purpose))
 	b = append(b, make([]byte, reservedSize)...)
 	return binary.BigEndian.AppendUint32(b, r.Nonce)
 }
@@ -115,6 +129,7 @@ func parse(b []byte) Record {
 		Slot:        (int(b[20]) + 1) * slotUnit,
 		Rail:        b[21],
 		Features:    Features(binary.BigEndian.Uint16(b[22:])),
+		Purpose:     Purpose(b[24]),
 		Nonce:       binary.BigEndian.Uint32(b[nonceAt:]),
 	}
 }

@@ -196,7 +196,7 @@ func randomRecord(r *rand.Rand, source uint32) negotiation.Record {
 	return negotiation.Record{
 		Job: negotiation.JobHash("job 7"), Source: source, Incarnation: uint16(r.Uint32()), Attempt: uint16(r.Uint32()),
 		Depths:  negotiation.Depths{IRD: r.IntN(255), ORD: r.IntN(255)},
-		Credits: uint16(r.Uint32()), Slot: (r.IntN(256) + 1) << 10,
+		Credits: uint16(r.Uint32()), Slot: (r.IntN(256) + 1) << 10, Purpose: negotiation.Purpose(r.IntN(3)),
 		Features: negotiation.Features(r.Uint32()), Nonce: r.Uint32(),
 	}
 }

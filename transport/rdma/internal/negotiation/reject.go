@@ -31,6 +31,7 @@ const (
 	Depth                          // the reply wants more reads in flight than were offered
 	Shutdown                       // the refusing side is ending
 	BadLength                      // no record, or one of another form
+	Reachable                      // the answer to a Look: the way works
 )
 
 // reasons are the names of the reasons, and what one can do.
@@ -46,6 +47,7 @@ var reasons = [...]struct{ name, remedy string }{
 	Depth:        {"depth", "the peer grants more than it was offered: run the same release of gorun on every node"},
 	Shutdown:     {"shutdown", "the peer has finished: send before it does"},
 	BadLength:    {"no record", "something that is not a rank of gorun answers or asks there, or private data were lost on the way"},
+	Reachable:    {"reachable", "the request only asked whether the way works"},
 }
 
 // String returns the name of the reason.

@@ -64,7 +64,7 @@ func TestRefusalsProveTheirSource(t *testing.T) {
 		change(&r)
 		return credentials(3).AppendRequest(nil, &r, 1)
 	}
-	for reason := range negotiation.BadLength + 2 {
+	for reason := range negotiation.Reachable + 2 {
 		r := negotiation.Reject{Reason: reason, Retry: time.Hour}
 		b := credentials(1).AppendReject(nil, &r, asked)
 		got, err := credentials(3).OpenReject(b, asked, 1)
@@ -145,7 +145,7 @@ func TestWhatIsNoRefusal(t *testing.T) {
 func TestReasonsSayWhatToDo(t *testing.T) {
 	temporary := map[negotiation.Reason]bool{negotiation.Duplicate: true, negotiation.Simultaneous: true, negotiation.Busy: true}
 	seen := map[string]negotiation.Reason{}
-	for r := negotiation.Version; r <= negotiation.BadLength; r++ {
+	for r := negotiation.Version; r <= negotiation.Reachable; r++ {
 		require.NotContains(t, r.String(), "reason", "reason %d has a name", uint16(r))
 		require.NotEmpty(t, r.Remedy())
 		require.NotContains(t, seen, r.Remedy())
@@ -182,7 +182,7 @@ func FuzzOpenReject(f *testing.F) {
 	for n := range len(good) + 1 {
 		f.Add(good[:n])
 	}
-	for reason := range negotiation.BadLength + 2 {
+	for reason := range negotiation.Reachable + 2 {
 		f.Add(credentials(2).AppendReject(nil, &negotiation.Reject{Reason: reason}, req))
 	}
 	f.Add(req)
