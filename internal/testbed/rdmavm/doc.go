@@ -11,7 +11,11 @@
 //	  Config.Share <----------------> /share
 //	                                  rxe on dummy0 10.9.0.1, siw on dummy1 10.9.1.1
 //
-// It boots in about ten seconds of one core, so that one guest serves a group of tests,
+// Two guests of StartPair are hosts of one network, where gorun finds ssh:
+//
+//	guest1: eth1 10.8.0.1 <----------------> guest2: eth1 10.8.0.2
+//
+// A guest boots in about six seconds of one core, so that one guest serves a group of tests,
 // and only tests that are asked for boot one: GORUN_RDMA_VM=1. Every guest has a limit of
 // time, because siw's faults can stop a kernel.
 //

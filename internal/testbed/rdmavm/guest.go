@@ -3,6 +3,7 @@ package rdmavm
 import (
 	"bufio"
 	"context"
+	_ "embed" // init.sh
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,11 @@ const (
 	processors = 2
 )
 
+// first is what a guest's first process does.
+//
+//go:embed init.sh
+var first string
+
 // ErrGone is why a command has no status: its guest has ended before.
 var ErrGone = errors.New("rdmavm: the guest has ended")
 
@@ -37,13 +43,17 @@ type Config struct {
 	// none.
 	Share string
 	// Devices are the RDMA devices, as TYPE:INTERFACE of types rxe and siw; interfaces are
-	// eth0 and dummyN, which gets the address 10.9.N.1. None means rxe:dummy0 and
-	// siw:dummy1.
+	// eth0, eth1 of guests with a wire, and dummyN, which gets the address 10.9.N.1. None means
+	// rxe:dummy0 and siw:dummy1.
 	Devices []string
 	// Forward are TCP ports of the guest that this machine reaches at Port.
 	Forward []int
 	// Limit is how long the guest may live. 0 means two minutes.
 	Limit time.Duration
+
+	// wire is the directory of the sockets between two guests, number which of them this is.
+	wire   string
+	number int
 }
 
 // Guest is a machine that runs. Its methods may be called from any goroutine.
@@ -65,18 +75,30 @@ type Guest struct {
 // machine can have guests.
 func Start(tb testing.TB, c Config) *Guest {
 	tb.Helper()
+	wanted(tb)
+	g, err := Boot(tb.Context(), c)
+	booted(tb, err)
+	tb.Cleanup(g.Close)
+	return g
+}
+
+// wanted skips a test that nobody asked for.
+func wanted(tb testing.TB) {
+	tb.Helper()
 	if os.Getenv("GORUN_RDMA_VM") != "1" {
 		tb.Skip("rdmavm: GORUN_RDMA_VM=1 is not set, which boots an emulated machine")
 	}
-	g, err := Boot(tb.Context(), c)
+}
+
+// booted skips the test if there cannot be a guest, and fails it on other errors.
+func booted(tb testing.TB, err error) {
+	tb.Helper()
 	if errors.Is(err, ErrMissing) {
 		tb.Skip(err.Error())
 	}
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(g.Close)
-	return g
 }
 
 // Boot boots a guest, which ends with Close.
@@ -118,33 +140,22 @@ func (g *Guest) boot(image string, c Config) error {
 	if c.Share != "" {
 		share = "yes"
 	}
-	config := fmt.Sprintf("share=%s\ndevices='%s'\n", share, strings.Join(c.Devices, " "))
-	if err := os.WriteFile(filepath.Join(g.dir, "config"), []byte(config), 0o644); err != nil {
-		return err
+	number := ""
+	if c.number > 0 {
+		number = strconv.Itoa(c.number)
 	}
-	network := "user,id=net"
-	for _, inside := range c.Forward {
-		outside, err := freePort()
-		if err != nil {
+	config := fmt.Sprintf("share=%s\ndevices='%s'\nnumber=%s\n", share, strings.Join(c.Devices, " "), number)
+	for name, text := range map[string]string{"config": config, "init.sh": first} {
+		if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o644); err != nil {
 			return err
 		}
-		g.ports[inside] = outside
-		network += fmt.Sprintf(",hostfwd=tcp:127.0.0.1:%d-:%d", outside, inside)
 	}
-	args := []string{
-		"-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35", "-smp", strconv.Itoa(processors), "-m", strconv.Itoa(memory),
-		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
-		"-kernel", filepath.Join(image, "vmlinuz"), "-initrd", filepath.Join(image, "initrd"),
-		"-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable random.trust_cpu=on net.ifnames=0",
-		"-serial", "file:" + filepath.Join(g.dir, "console"),
-		"-chardev", "stdio,id=control,signal=off", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=control",
-		"-device", "virtio-rng-pci", "-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile=",
-		"-virtfs", "local,path=" + g.dir + ",mount_tag=job,security_model=none",
-	}
-	if c.Share != "" {
-		args = append(args, "-virtfs", "local,path="+c.Share+",mount_tag=share,security_model=none,multidevs=remap")
+	args, err := g.arguments(image, &c)
+	if err != nil {
+		return err
 	}
 	g.qemu = exec.Command("qemu-system-x86_64", args...)
+	g.qemu.Dir = c.wire // so that the names of sockets are short
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	errs, err := os.Create(filepath.Join(g.dir, "qemu"))
 	if err != nil {
@@ -178,6 +189,37 @@ func (g *Guest) boot(image string, c Config) error {
 	}
 	g.limit = time.AfterFunc(c.Limit, func() { _ = g.qemu.Process.Kill() })
 	return nil
+}
+
+// arguments returns those of QEMU.
+func (g *Guest) arguments(image string, c *Config) ([]string, error) {
+	network := "user,id=net"
+	for _, inside := range c.Forward {
+		outside, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		g.ports[inside] = outside
+		network += fmt.Sprintf(",hostfwd=tcp:127.0.0.1:%d-:%d", outside, inside)
+	}
+	args := []string{
+		"-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35", "-smp", strconv.Itoa(processors), "-m", strconv.Itoa(memory),
+		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+		"-kernel", filepath.Join(image, "vmlinux"), "-initrd", filepath.Join(image, "initrd"),
+		"-append", "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable random.trust_cpu=on net.ifnames=0 cryptomgr.notests",
+		"-serial", "file:" + filepath.Join(g.dir, "console"),
+		"-chardev", "stdio,id=control,signal=off", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=control,name=control",
+		"-device", "virtio-rng-pci", "-netdev", network, "-device", "virtio-net-pci,netdev=net,romfile=",
+		"-virtfs", "local,path=" + g.dir + ",mount_tag=job,security_model=none",
+	}
+	if c.Share != "" {
+		args = append(args, "-virtfs", "local,path="+c.Share+",mount_tag=share,security_model=none,multidevs=remap")
+	}
+	if c.number > 0 {
+		args = append(args, "-device", fmt.Sprintf("virtio-net-pci,netdev=wire,romfile=,mac=52:54:00:00:00:%02x", c.number), "-netdev",
+			fmt.Sprintf("dgram,id=wire,local.type=unix,local.path=%d,remote.type=unix,remote.path=%d", c.number, 3-c.number))
+	}
+	return args, nil
 }
 
 // freePort returns a TCP port that was free a moment ago.

@@ -3,7 +3,7 @@ package rdmavm
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed" // image.sh and init.sh
+	_ "embed" // image.sh
 	"errors"
 	"fmt"
 	"os"
@@ -16,13 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recipe makes the image, first is the guest's first process.
-var (
-	//go:embed image.sh
-	recipe string
-	//go:embed init.sh
-	first string
-)
+// recipe makes the image.
+//
+//go:embed image.sh
+var recipe string
 
 // imageLimit ends the making of an image that hangs: packages may come slowly.
 const imageLimit = 15 * time.Minute
@@ -33,7 +30,8 @@ const programs = `libc6 libgcc-s1 busybox-static kmod libzstd1 liblzma5 libssl3
 	libibverbs1 librdmacm1 ibverbs-providers libibumad3 libnl-3-200 libnl-route-3-200
 	rdmacm-utils ibverbs-utils perftest libpci3 zlib1g libudev1
 	iproute2 libmnl0 libelf1 libbpf1 libbsd0 libmd0 libcap2 libselinux1 libpcre2-8-0 libtirpc3
-	libgssapi-krb5-2 libkrb5-3 libk5crypto3 libcom-err2 libkrb5support0 libkeyutils1 libxtables12 libdb5.3`
+	libgssapi-krb5-2 libkrb5-3 libk5crypto3 libcom-err2 libkrb5support0 libkeyutils1 libxtables12 libdb5.3
+	dropbear-bin xz-utils libtomcrypt1 libtommath1 libgmp10 libcrypt1`
 
 // ErrMissing is why a guest cannot be had on this machine.
 var ErrMissing = errors.New("rdmavm: cannot have a guest")
@@ -53,7 +51,7 @@ func need(tools ...[2]string) error {
 	return nil
 }
 
-// Image returns the directory of vmlinuz and initrd. The first call on a machine makes
+// Image returns the directory of vmlinux and initrd. The first call on a machine makes
 // them, which takes a minute; another process that makes them is waited for.
 func Image(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, imageLimit)
@@ -73,7 +71,7 @@ func Image(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	content := []string{recipe, first, kernel}
+	content := []string{recipe, kernel}
 	for line := range strings.Lines(list) {
 		_, sum, _ := strings.Cut(line, "' ") // not where it comes from
 		content = append(content, sum)
@@ -144,9 +142,16 @@ func depends(ctx context.Context, name, prefix string) ([]string, error) {
 
 // build makes an image in a directory of its own, and moves it to its place.
 func build(ctx context.Context, home, dir, kernel string, packages []string) error {
-	err := need([2]string{"make", "make"}, [2]string{"tar", "tar"}, [2]string{"xz", "xz-utils"}, [2]string{"/usr/sbin/modprobe", "kmod"})
+	if err := need([2]string{"make", "make"}, [2]string{"tar", "tar"}, [2]string{"strip", "binutils"}); err != nil {
+		return err
+	}
+	// What those left that were killed: the caller has the lock.
+	left, err := filepath.Glob(filepath.Join(home, "making-*"))
 	if err != nil {
 		return err
+	}
+	for _, l := range left {
+		_ = os.RemoveAll(l)
 	}
 	work, err := os.MkdirTemp(home, "making-")
 	if err != nil {
@@ -159,16 +164,13 @@ func build(ctx context.Context, home, dir, kernel string, packages []string) err
 			return missing("%w", err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(work, "init.sh"), []byte(first), 0o644); err != nil {
-		return missing("%w", err)
-	}
 	if _, err := output(ctx, debs, "apt-get", append([]string{"download", "-q"}, packages...)...); err != nil {
 		return err
 	}
 	if _, err := output(ctx, work, "sh", "-c", recipe, "image.sh", kernel); err != nil {
 		return err
 	}
-	for _, file := range []string{"vmlinuz", "initrd"} {
+	for _, file := range []string{"vmlinux", "initrd"} {
 		if err := os.Rename(filepath.Join(work, file), filepath.Join(made, file)); err != nil {
 			return err
 		}

@@ -1,23 +1,21 @@
-#!/bin/sh
-# The first process of the guest: loads the modules, makes the RDMA devices, says "ready",
-# then runs the commands whose numbers come in, and says how each has ended.
-export PATH=/usr/sbin:/usr/bin HOME=/tmp
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
+# What the first process of the guest does: makes the RDMA devices, says "ready", then runs
+# the commands whose numbers come in, and says how each has ended.
+. /job/config
 mkdir -p /dev/shm
 mount -t tmpfs shm /dev/shm
-modprobe -a virtio_pci virtio_console virtio_net virtio_rng 9pnet_virtio 9p
-mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 job /job
-. /job/config
 if [ "$share" = yes ]; then mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 share /share; fi
 ulimit -l unlimited
 ulimit -n 65536
-hostname guest
+hostname "guest$number"
 # busybox has an ip of its own, which its shell prefers.
 /bin/ip link set lo up
 /bin/ip addr add 10.0.2.15/24 dev eth0
 /bin/ip link set eth0 up
+if [ -n "$number" ]; then
+  /bin/ip addr add "10.8.0.$number/24" dev eth1
+  /bin/ip link set eth1 up
+  dropbear -r /etc/key -s
+fi
 modprobe -a ib_uverbs rdma_ucm
 for device in $devices; do
   type=${device%%:*} on=${device#*:}

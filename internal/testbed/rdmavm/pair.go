@@ -1,0 +1,32 @@
+package rdmavm
+
+import (
+	"sync"
+	"testing"
+)
+
+// StartPair is Start for two guests, whose eth1 are one network: guest1 is 10.8.0.1, guest2
+// 10.8.0.2. They reach each other by ssh. Both have the same share.
+func StartPair(tb testing.TB, c Config) (one, two *Guest) {
+	tb.Helper()
+	wanted(tb)
+	wire := tb.TempDir()
+	var guests [2]*Guest
+	var errs [2]error
+	var both sync.WaitGroup
+	for i := range guests {
+		config := c
+		config.wire, config.number = wire, i+1
+		both.Go(func() { guests[i], errs[i] = Boot(tb.Context(), config) })
+	}
+	both.Wait()
+	for _, g := range guests {
+		if g != nil {
+			tb.Cleanup(g.Close)
+		}
+	}
+	for _, err := range errs {
+		booted(tb, err)
+	}
+	return guests[0], guests[1]
+}
