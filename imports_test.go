@@ -83,10 +83,11 @@ var imports = map[string][]string{
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
-	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "golang.org/x/sys/unix"},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/allocation": {},
 	"cmd/gorun/internal/linux":      {},
+	"cmd/gorun/internal/doctor":     {"golang.org/x/sys/unix"},
 	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement"},
 	"cmd/gorun/internal/placement":  {},
 

@@ -26,6 +26,12 @@ func run(args []string) int {
 	if len(args) > 0 && args[0] == agentCommand {
 		return runAgent(scratch, inside)
 	}
+	if len(args) > 0 && args[0] == doctorWord {
+		return runDoctor(args[1:], os.Stdout)
+	}
+	if len(args) > 0 && args[0] == examinedCommand {
+		return runExamined(args[1:])
+	}
 	o, err := parseOptions(args, os.LookupEnv)
 	switch {
 	case err != nil:

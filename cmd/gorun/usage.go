@@ -42,6 +42,12 @@ hosts: gorun and the program must be on every host, at the same path as here
   name (user@host) or where the user differs. When the connection to a host
   ends, all processes of the job there are killed.
 
+doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whether a
+  host is reached, has the same gorun and can connect to the others, and which limits,
+  clocks and permissions prevent jobs or make them slow. A line for each check, with the
+  remedy; exit code 1 if jobs are prevented; gorun doctor -h prints its flags. A program
+  of that name is ./doctor or comes after --.
+
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
   one line that says which, and fails if the list is not whole. In an allocation of Slurm
   (salloc, sbatch) these are its hosts, with a slot per task, and agents start by
@@ -101,15 +107,20 @@ func usage() string {
 		}
 		fmt.Fprintf(&b, "%s:\n", g.title)
 		for _, f := range g.flags {
-			left := "-" + strings.Join(f.names, ", -")
-			if f.value != "" {
-				left += " " + f.value
-			}
-			fmt.Fprintf(&b, "  %-26s %s\n", left, f.help)
+			b.WriteString(f.line())
 		}
 	}
 	b.WriteString(usageTail)
 	return b.String()
+}
+
+// line is the line of a flag in the help.
+func (f flag) line() string {
+	left := "-" + strings.Join(f.names, ", -")
+	if f.value != "" {
+		left += " " + f.value
+	}
+	return fmt.Sprintf("  %-26s %s\n", left, f.help)
 }
 
 // foreign maps flags of other launchers to what a user of gorun should know.

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/doctor"
+)
+
+const (
+	// doctorWord as the first argument makes gorun examine machines.
+	doctorWord = "doctor"
+	// examinedCommand makes gorun what examines the machine that it runs on, for the gorun
+	// at the other end of its standard input and output.
+	examinedCommand = "-gorun-examined"
+)
+
+// doctorFlags are the flags that gorun doctor takes.
+var doctorFlags = []string{"host", "hostfile", "rsh", "agent-path", "answer-within", "net"}
+
+const doctorUsage = `usage: gorun doctor [flags] [host ...]
+
+Examines this machine, or the hosts: whether each is reached, has the same gorun, can
+connect to all others, and what there would prevent jobs or make them slow. A line for
+each check, with the remedy. The exit code is 1 if something prevents jobs.
+
+flags:
+`
+
+// runDoctor carries out gorun doctor and returns the exit code.
+func runDoctor(args []string, out io.Writer) int {
+	o, help, err := parseDoctor(args)
+	switch {
+	case err != nil:
+		complain("doctor: %v", err)
+		return exitLauncher
+	case help:
+		_, _ = io.WriteString(out, doctorHelp())
+		return 0
+	case o.took != "":
+		complain("%s", o.took)
+	}
+	hosts, err := patients(o)
+	if err != nil {
+		complain("doctor: %v", err)
+		return exitLauncher
+	}
+	doctor.Examine(hosts, moduleVersion(), o.answer)
+	code := 0
+	for _, h := range hosts {
+		name := ""
+		if len(o.hosts) > 0 {
+			name = h.Name + ": "
+		}
+		for _, f := range h.Findings {
+			_, _ = fmt.Fprintln(out, name+strings.ReplaceAll(f.String(), "\n", "\n"+name))
+			if f.Level == doctor.Fail {
+				code = 1
+			}
+		}
+	}
+	return code
+}
+
+// doctorHelp is the help of gorun doctor.
+func doctorHelp() string {
+	text := doctorUsage
+	for _, f := range flags {
+		if slices.Contains(doctorFlags, f.names[0]) {
+			text += f.line()
+		}
+	}
+	return text
+}
+
+// parseDoctor reads the command line after the word.
+func parseDoctor(args []string) (o *options, help bool, err error) {
+	o = &options{answer: answerDefault}
+	for len(args) > 0 {
+		name, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+		switch {
+		case !strings.HasPrefix(args[0], "-"):
+			if err := setHosts(o, nil, args[0]); err != nil {
+				return o, false, fmt.Errorf("%s: %w", args[0], err)
+			}
+			args = args[1:]
+		case name == "h" || name == "help":
+			return o, true, nil
+		case !slices.Contains(doctorFlags, name):
+			return o, false, fmt.Errorf("unknown flag -%s (gorun doctor -h lists the flags)", name)
+		default:
+			if args, err = parseFlag(o, nil, args); err != nil {
+				return o, false, err
+			}
+		}
+	}
+	return o, false, o.findHosts(os.Getenv)
+}
+
+// patients returns the hosts to examine.
+func patients(o *options) ([]*doctor.Host, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	path := o.agentPath
+	if path == "" {
+		path = self
+	}
+	rsh := o.rsh
+	if rsh == nil {
+		rsh = rshDefault
+	}
+	if len(o.hosts) == 0 {
+		return []*doctor.Host{{Name: "localhost", Line: []string{self, examinedCommand, o.net}, Gorun: self, By: self + " -version"}}, nil
+	}
+	hosts := make([]*doctor.Host, 0, len(o.hosts))
+	for _, h := range o.hosts {
+		line := agentCommandLine(rsh, h.name, path)
+		line[len(line)-1] = examinedCommand
+		if o.rsh == nil && isThisMachine(h.name) {
+			line = []string{path, examinedCommand}
+		}
+		by := strings.Join(line[:len(line)-1], " ") + " -version"
+		if o.net != "" {
+			line = append(line, o.net)
+		}
+		hosts = append(hosts, &doctor.Host{Name: h.name, Line: line, Gorun: path, By: by})
+	}
+	return hosts, nil
+}
+
+// runExamined is what runs on a host.
+func runExamined(args []string) int {
+	cpus, err := allowedCPUs()
+	if err == nil {
+		err = doctor.Serve(os.Stdin, os.Stdout, doctor.This(len(cpus)), moduleVersion(), strings.Join(args, ","))
+	}
+	if err != nil && !errors.Is(err, os.ErrClosed) {
+		complain("doctor: %v", err)
+		return exitLauncher
+	}
+	return 0
+}

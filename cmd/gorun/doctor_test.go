@@ -1,0 +1,48 @@
+package main_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+)
+
+func TestDoctorOfThisMachine(t *testing.T) {
+	got := gorun(t, nil, "doctor")
+	require.Contains(t, got.out, "  memory        shared memory is made by memfd_create")
+	require.Contains(t, got.out, "ok    version       gorun "+gorunVersion(t)+"\n")
+	got = gorun(t, nil, "doctor", "-h")
+	require.Zero(t, got.code)
+	require.Contains(t, got.out, "-rsh CMD")
+	for _, args := range [][]string{{"-np", "2"}, {"-rsh"}, {"a:b:c"}} {
+		got = gorun(t, nil, append([]string{"doctor"}, args...)...)
+		require.Equal(t, 125, got.code, got.err)
+		require.Contains(t, got.err, "gorun: doctor: ")
+	}
+}
+
+func TestDoctorOfHosts(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	c := nscluster.Start(t, 4)
+	got := gorun(t, nil, "doctor", "-rsh", c.Rsh(), "-host", "h0,h1", "h2")
+	require.Zero(t, got.code, got.out+got.err)
+	require.Contains(t, got.out, "h0: ok    network       reaches h1 at 10.77.0.2 and fd77::2, h2 at 10.77.0.3 and fd77::3\n")
+	require.Contains(t, got.out, "h2: ok    clock ")
+
+	// h1 sends longer packets than the others, and h3 is behind a firewall.
+	require.NoError(t, c.Command("h1", "ip", "link", "set", "eth0", "mtu", "9000").Run())
+	c.Lose("h3")
+	got = gorun(t, nil, "doctor", "-net", "10.77.0.0/24", "-rsh", c.Rsh(), "h0", "h1", "h2", "h3", "h9")
+	require.Equal(t, 1, got.code, got.err)
+	for _, want := range []string{
+		`(?m)^h0: ok    network       reaches h1 at 10\.77\.0\.2, h2 at 10\.77\.0\.3$`,
+		`(?m)^h0: FAIL  network       host h3 cannot be reached: .*: let firewalls pass TCP`,
+		`(?m)^h1: warn  MTU           eth0 is 9000 here and 1500 on host h0, in one network \(10\.77\.0\.0/24\): `,
+		`(?m)^h9: FAIL  reach         it cannot be reached: .*: try by hand: .*/rsh h9 .* -version$`,
+		`(?m)^h3: ok    version`,
+	} {
+		require.Regexp(t, want, got.out)
+	}
+	empty(t, c)
+}

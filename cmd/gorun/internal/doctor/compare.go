@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// skewMax is how far the clocks of hosts may be apart before what they log cannot be compared.
+const skewMax = time.Second
+
+// compare adds what a host does not see by itself to the findings of the hosts.
+func compare(hosts []*Host, version string) {
+	widths := map[netip.Prefix]*width{}
+	for _, h := range hosts {
+		if h.Report == nil {
+			continue
+		}
+		for _, a := range h.Report.Addresses {
+			w := widths[a.Network]
+			if w == nil {
+				widths[a.Network] = &width{host: h.Name, address: a}
+			} else if w.address.MTU != a.MTU {
+				h.Findings = append(h.Findings, warn("MTU", "ip link set dev "+a.Interface+" mtu N on one of the two",
+					"%s is %d here and %d on host %s, in one network (%v)", a.Interface, a.MTU, w.address.MTU, w.host, a.Network))
+			}
+		}
+		h.Findings = append(h.Findings, h.versions(version))
+		h.Findings = append(h.Findings, h.Report.Findings...)
+		if len(hosts) > 1 {
+			h.Findings = append(append(h.Findings, h.clock()), h.ways(hosts)...)
+		}
+	}
+}
+
+// width is the MTU of the first host in a network.
+type width struct {
+	host    string
+	address Address
+}
+
+// versions checks the version of a host.
+func (h *Host) versions(version string) Finding {
+	if h.Report.Version != version {
+		return fail("version", "copy this gorun there, or name the right one with -agent-path", "its gorun is %s, this one is %s", h.Report.Version, version)
+	}
+	return ok("version", "gorun %s", version)
+}
+
+// clock checks the clock of a host.
+func (h *Host) clock() Finding {
+	if skew := h.Skew.Abs(); skew > skewMax+h.Within {
+		return warn("clock", "start chronyd or ntpd there: times of its log lines are wrong", "it is %v off", h.Skew.Round(time.Millisecond))
+	}
+	return ok("clock", "within %v of this machine's", (h.Skew.Abs() + h.Within).Round(time.Millisecond))
+}
+
+// ways checks that a host has reached all others.
+func (h *Host) ways(hosts []*Host) []Finding {
+	const check = "network"
+	const firewall = "let firewalls pass TCP between the hosts, on every port, or choose another network with -net"
+	var found []Finding
+	var good []string
+	for _, other := range hosts {
+		if other == h || other.Report == nil {
+			continue
+		}
+		var reached, failed []string
+		stalled := false
+		for _, a := range h.Answers {
+			if a.Peer != other.Name {
+				continue
+			}
+			if a.Err == "" {
+				reached = append(reached, a.Address.At.Addr().String())
+			} else {
+				failed = append(failed, a.Err)
+				stalled = stalled || a.Stalled
+			}
+		}
+		switch {
+		case len(reached) > 0:
+			good = append(good, fmt.Sprintf("%s at %s", other.Name, strings.Join(reached, " and ")))
+		case len(failed) == 0:
+			found = append(found, fail(check, "give it one, or start ranks on the others alone", "host %s has no address that others can reach", other.Name))
+		case stalled:
+			found = append(found, fail(check, "lower the MTU of the interface, or repair path MTU discovery (ICMP)", "host %s is reached, but long messages do not arrive there: %s", other.Name, strings.Join(failed, "; ")))
+		default:
+			found = append(found, fail(check, firewall, "host %s cannot be reached: %s", other.Name, strings.Join(failed, "; ")))
+		}
+	}
+	if len(good) > 0 {
+		found = append(found, ok(check, "reaches %s", strings.Join(good, ", ")))
+	}
+	return found
+}

@@ -1,0 +1,192 @@
+package doctor
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Host is a host to examine.
+type Host struct {
+	Name string
+	Line []string // the command that runs Serve there
+	// Gorun is the path of gorun there.
+	Gorun string
+	By    string // how to try the command by hand
+
+	Report   *Report // nil if it did not answer
+	Findings []Finding
+	Skew     time.Duration // of its clock, at most Within wrong
+	Within   time.Duration
+	Answers  []Answer
+
+	command *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	replies *json.Decoder
+	errs    bytes.Buffer
+	pid     atomic.Int64 // of the command, 0 if it does not run
+	late    atomic.Bool
+}
+
+// Examine examines hosts at the same time. A host that takes longer than patience for anything
+// is given up. version is the one that all should have.
+func Examine(hosts []*Host, version string, patience time.Duration) {
+	each := func(f func(*Host) error) {
+		var all sync.WaitGroup
+		for _, h := range hosts {
+			all.Go(func() { h.attempt(patience, f) })
+		}
+		all.Wait()
+	}
+	each((*Host).start)
+	each(func(h *Host) error {
+		if h.Report == nil || len(hosts) == 1 {
+			return nil
+		}
+		return h.call(hosts)
+	})
+	for _, h := range hosts {
+		h.end()
+	}
+	compare(hosts, version)
+}
+
+// attempt calls a function, which ends when the patience does.
+func (h *Host) attempt(patience time.Duration, f func(*Host) error) {
+	timer := time.AfterFunc(patience, func() {
+		h.late.Store(true)
+		h.kill()
+	})
+	err := f(h)
+	timer.Stop()
+	if err == nil {
+		return
+	}
+	h.Report = nil
+	text := err.Error()
+	if h.late.Load() {
+		text = fmt.Sprintf("no answer within %v", patience)
+	}
+	_ = h.wait()
+	for line := range strings.Lines(h.errs.String()) {
+		text += "\n  | " + strings.TrimRight(line, "\n")
+	}
+	h.Findings = append(h.Findings, fail("reach", "try by hand: "+h.By, "%s", text))
+}
+
+// start starts the command and reads the report.
+func (h *Host) start() error {
+	c := exec.Command(h.Line[0], h.Line[1:]...)
+	c.Stderr = &h.errs
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no questions on the terminal
+	c.WaitDelay = time.Second
+	in, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	h.in, h.out = in, bufio.NewReader(out)
+	if err := c.Start(); err != nil {
+		return err
+	}
+	h.command = c
+	if h.pid.Store(int64(c.Process.Pid)); h.late.Load() {
+		h.kill()
+	}
+	first, err := h.out.ReadString('\n')
+	if rest, ok := strings.CutPrefix(first, greeting); !ok || err != nil {
+		return h.stranger(first)
+	} else if h.replies = json.NewDecoder(h.out); rest == "" {
+		return errors.New("an empty version")
+	}
+	h.Report = &Report{}
+	if err := h.replies.Decode(h.Report); err != nil {
+		return fmt.Errorf("its report: %w", err)
+	}
+	before := time.Now()
+	a, err := h.ask(request{Clock: true})
+	took := time.Since(before)
+	h.Skew, h.Within = time.Duration(a.Nanoseconds-before.Add(took/2).UnixNano()), took/2
+	return err
+}
+
+// stranger says why a first line is none of this package's.
+func (h *Host) stranger(line string) error {
+	if line != "" {
+		return fmt.Errorf("something else answers in place of gorun, or another version of it: %q: copy this gorun there, and let start-up files of the shell print in interactive shells only", strings.TrimSpace(line))
+	}
+	err := h.wait()
+	const notExecuted, notFound = 126, 127
+	if exit := new(exec.ExitError); errors.As(err, &exit) && (exit.ExitCode() == notExecuted || exit.ExitCode() == notFound) {
+		return fmt.Errorf("there is no gorun at %s (%w): copy this one there, or say where it is with -agent-path", h.Gorun, err)
+	}
+	if err == nil {
+		err = errors.New("the connection ended")
+	}
+	return fmt.Errorf("it cannot be reached: %w", err)
+}
+
+// ask sends a request and returns the reply.
+func (h *Host) ask(q request) (a reply, err error) {
+	if err := json.NewEncoder(h.in).Encode(q); err != nil {
+		return a, err
+	}
+	err = h.replies.Decode(&a)
+	return a, err
+}
+
+// call has the host call all others.
+func (h *Host) call(hosts []*Host) error {
+	var q request
+	for _, other := range hosts {
+		if other != h && other.Report != nil {
+			q.Calls = append(q.Calls, Peer{Name: other.Name, Addresses: other.Report.Addresses, Token: other.Report.Token})
+		}
+	}
+	a, err := h.ask(q)
+	h.Answers = a.Answers
+	return err
+}
+
+// end ends the command.
+func (h *Host) end() {
+	if h.command == nil || h.command.ProcessState != nil {
+		return
+	}
+	_ = h.in.Close()
+	end := time.AfterFunc(callDelay, h.kill)
+	_ = h.wait()
+	end.Stop()
+}
+
+// kill ends the command and what it has started.
+func (h *Host) kill() {
+	if pid := int(h.pid.Load()); pid > 0 {
+		_ = unix.Kill(-pid, unix.SIGKILL)
+	}
+}
+
+// wait waits for the end of the command.
+func (h *Host) wait() error {
+	if h.command == nil || h.command.ProcessState != nil {
+		return nil
+	}
+	_ = h.in.Close()
+	defer h.pid.Store(0)
+	return h.command.Wait()
+}

@@ -1,0 +1,114 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/doctor"
+)
+
+// patience is what no answer takes that comes.
+const patience = time.Minute
+
+// TestMain makes the test binary a host.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "serve" {
+		if err := doctor.Serve(os.Stdin, os.Stdout, doctor.This(1), os.Args[2], strings.Join(os.Args[3:], "")); err != nil {
+			os.Stderr.WriteString(err.Error() + "\n")
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// host returns a host of a version.
+func host(t *testing.T, name, version string, more ...string) *doctor.Host {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return &doctor.Host{Name: name, Line: append([]string{self, "serve", version}, more...), Gorun: "/x/gorun", By: "ssh " + name}
+}
+
+// lines returns the findings of a host.
+func lines(h *doctor.Host) string {
+	var b strings.Builder
+	for _, f := range h.Findings {
+		b.WriteString(f.String() + "\n")
+	}
+	return b.String()
+}
+
+func TestHostsOfDifferentVersions(t *testing.T) {
+	a, b := host(t, "a", "v1"), host(t, "b", "v2")
+	doctor.Examine([]*doctor.Host{a, b}, "v1", patience)
+	require.Contains(t, lines(a), "ok    version       gorun v1\n")
+	require.Contains(t, lines(b), "FAIL  version       its gorun is v2, this one is v1: copy this gorun there")
+	require.Contains(t, lines(b), "ok    clock ")
+	if len(a.Report.Addresses) > 0 {
+		require.Contains(t, lines(a), "ok    network       reaches b at "+b.Report.Addresses[0].At.Addr().String())
+	}
+}
+
+func TestHostWithoutANetwork(t *testing.T) {
+	a, b := host(t, "a", "v1", "203.0.113.9"), host(t, "b", "v1")
+	doctor.Examine([]*doctor.Host{a, b}, "v1", patience)
+	require.Contains(t, lines(a), "FAIL  network       no interface that is up fits -net 203.0.113.9")
+	require.Contains(t, lines(b), "FAIL  network       host a has no address that others can reach")
+}
+
+func TestHostsThatDoNotAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		script, want string
+		patience     time.Duration
+	}{
+		"unreachable": {"echo no route >&2; exit 255", "FAIL  reach         it cannot be reached: exit status 255: try by hand: ssh b\n  | no route\n", patience},
+		"no gorun":    {"exit 127", "there is no gorun at /x/gorun (exit status 127)", patience},
+		"old gorun":   {"echo unknown flag; exit 125", `something else answers in place of gorun, or another version of it: "unknown flag"`, patience},
+		"ends well":   {"exit 0", "it cannot be reached: the connection ended", patience},
+		"no report":   {"echo gorun-doctor v1", "its report: EOF", patience},
+		"odd report":  {"echo gorun-doctor v1; echo hello; cat", "its report: invalid character", patience},
+		"half":        {"printf gorun-doctor", "something else answers", patience},
+		"silent":      {"exec sleep 1000", "no answer within 100ms: try by hand: ssh b", 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &doctor.Host{Name: "b", Line: []string{"sh", "-c", c.script}, Gorun: "/x/gorun", By: "ssh b"}
+			doctor.Examine([]*doctor.Host{b}, "v1", c.patience)
+			require.Contains(t, lines(b), c.want)
+			require.Nil(t, b.Report)
+		})
+	}
+	b := &doctor.Host{Name: "b", Line: []string{"/no/such/rsh"}, By: "ssh b"}
+	doctor.Examine([]*doctor.Host{b}, "v1", patience)
+	require.Contains(t, lines(b), "no such file or directory")
+}
+
+// TestLongMessagesThatDoNotArrive: connections are made, and nothing is read of them, as where
+// long packets are dropped on the way.
+func TestLongMessagesThatDoNotArrive(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	report, err := json.Marshal(doctor.Report{Version: "v1", Addresses: []doctor.Address{{At: netip.MustParseAddrPort(l.Addr().String())}}})
+	require.NoError(t, err)
+	a := host(t, "a", "v1")
+	b := &doctor.Host{Name: "b", Line: []string{"sh", "-c", `echo gorun-doctor v1; echo '` + string(report) + `'; while read -r x; do echo '{}'; done`}}
+	doctor.Examine([]*doctor.Host{a, b}, "v1", patience)
+	require.Contains(t, lines(a), "FAIL  network       host b is reached, but long messages do not arrive there: ")
+	require.Contains(t, lines(b), "warn  clock         it is -")
+}
+
+func TestServeEndsWithItsInput(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, doctor.Serve(strings.NewReader(""), &out, doctor.This(1), "v1", ""))
+	require.True(t, strings.HasPrefix(out.String(), "gorun-doctor v1\n{"))
+	require.Error(t, doctor.Serve(strings.NewReader("x"), &out, doctor.This(1), "v1", ""))
+}

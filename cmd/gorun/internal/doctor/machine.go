@@ -1,0 +1,87 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Machine is what the checks of one machine look at.
+type Machine struct {
+	// Root is where the machine's files are: "/" or a directory of a test.
+	Root string
+	// Root user or not, and the processors that this process may use.
+	Superuser  bool
+	Processors int
+	// Memfd and ReadMemory try a memfd_create(2) and a process_vm_readv(2).
+	Memfd, ReadMemory func() error
+}
+
+// Check makes all checks of a machine by itself.
+func (m *Machine) Check() []Finding {
+	found := []Finding{m.memfd(), m.readMemory()}
+	found = append(found, m.limits()...)
+	found = append(found, m.groups()...)
+	found = append(found, m.hugePages())
+	return append(found, m.adapters()...)
+}
+
+// read returns the words of a file, nil if it cannot be read.
+func (m *Machine) read(name string) []string {
+	text, err := os.ReadFile(filepath.Join(m.Root, name))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text))
+}
+
+// number returns the number in a file, absent if there is none.
+func (m *Machine) number(name string, absent int64) int64 {
+	words := m.read(name)
+	if len(words) == 0 {
+		return absent
+	}
+	n, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil {
+		return absent
+	}
+	return n
+}
+
+// memfd checks what the shared memory of a node is made of.
+func (m *Machine) memfd() Finding {
+	if err := m.Memfd(); err != nil {
+		return fail("memory", "let the container's seccomp profile permit memfd_create", "no shared memory can be made (memfd_create: %v)", err)
+	}
+	return ok("memory", "shared memory is made by memfd_create; /dev/shm is not used")
+}
+
+// readMemory checks the way of long messages between ranks of a node.
+func (m *Machine) readMemory() Finding {
+	const (
+		check  = "copies"
+		slower = "long messages within this machine are copied twice, through shared memory"
+	)
+	if err := m.ReadMemory(); err != nil {
+		return warn(check, "let the container permit process_vm_readv (docker run --cap-add=SYS_PTRACE)", "process_vm_readv: %v; %s", err, slower)
+	}
+	if scope := m.number("proc/sys/kernel/yama/ptrace_scope", 0); scope > 0 && !m.Superuser {
+		return warn(check, "sysctl kernel.yama.ptrace_scope=0", "kernel.yama.ptrace_scope is %d; %s", scope, slower)
+	}
+	return ok(check, "ranks read each other's memory by process_vm_readv")
+}
+
+// hugePages checks whether memory that is copied often can get huge pages.
+func (m *Machine) hugePages() Finding {
+	const check = "huge pages"
+	text := strings.Join(m.read("sys/kernel/mm/transparent_hugepage/enabled"), " ")
+	switch {
+	case text == "":
+		return warn(check, "a kernel with CONFIG_TRANSPARENT_HUGEPAGE copies long messages faster", "the kernel has no transparent huge pages")
+	case strings.Contains(text, "[never]"):
+		return warn(check, "echo madvise >/sys/kernel/mm/transparent_hugepage/enabled", "transparent huge pages are switched off; long messages take longer")
+	default:
+		return ok(check, "transparent: %s", text)
+	}
+}
