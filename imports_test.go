@@ -66,7 +66,7 @@ var imports = map[string][]string{
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime/internal/cost":     {}, // benchmarks alone
 	"runtime": {
-		"internal/callsite", "internal/journal", "internal/localjob", "internal/monitor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 

@@ -18,6 +18,9 @@ type neighbours interface {
 	Shared(rank int, k transport.Key, n int) ([]byte, error)
 	// Ring ends the sleep of a rank of the node.
 	Ring(rank int)
+	// Barred reports whether the processors of this process pass a barrier before that rank
+	// sleeps.
+	Barred(rank int) bool
 }
 
 // memory is this rank's arena, and what is needed to use those of its node.

@@ -35,6 +35,8 @@ type Shared struct {
 	// a bit for each. Both lie in the part of the first member on the node.
 	sleepers *Word
 	asleep   []*Word
+	// barred says that the processors of this process pass a barrier before a member sleeps.
+	barred bool
 
 	// waiting counts the goroutines of this rank in Await, announced says that
 	// this rank is among the sleepers. memory.mu guards both.
@@ -163,6 +165,7 @@ func (s *Shared) allocate() ([]uint64, error) {
 func (s *Shared) attach(cards []uint64) error {
 	card := func(rank int) []uint64 { return cards[rank*cardWords:][:cardWords] }
 	first := s.me
+	s.barred = true
 	for rank := range s.members {
 		switch theirs := card(rank); {
 		case theirs[cardFailed] != 0:
@@ -181,6 +184,7 @@ func (s *Shared) attach(cards []uint64) error {
 			}
 			s.parts[rank] = part
 			first = min(first, rank)
+			s.barred = s.barred && s.memory.node.Barred(s.members[rank])
 		}
 	}
 	s.sleepers = wordAt(s.parts[first], s.layout.sleepers)

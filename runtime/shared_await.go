@@ -9,9 +9,20 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Signal stores v in a word and wakes the members of the node that sleep.
+// Signal stores v in a word and wakes the members of the node that sleep. What the rank wrote
+// before is seen by every rank that has seen v. What it loads afterwards may be older than v:
+// where that matters, Store comes first.
+//
+// The fence of a Store would wait until the line of the word has come from the member that
+// reads it in a loop, which is most of the time of a small collective. Without it, the order
+// of the two lines below is due to the sleeper: it counts itself, and the barrier that it then
+// makes all processors pass comes before its last look at the word.
 func (s *Shared) Signal(w *Word, v uint64) {
-	w.v.Store(v)
+	if s.barred {
+		w.publish(v)
+	} else {
+		w.v.Store(v)
+	}
 	if s.sleepers.v.Load() != 0 {
 		s.wake()
 	}
@@ -29,7 +40,8 @@ func (s *Shared) SignalAdd(w *Word, d uint64) uint64 {
 
 // wake rings every rank that sleeps. The word is changed before sleepers is read, and a
 // sleeper counts itself before it reads the word a last time, so one of the two sees the
-// other.
+// other. Engine.wait does that: it calls Sleeper.Prepare, Transport.Arm with the barrier, and
+// then asks whether the wait is over.
 func (s *Shared) wake() {
 	for i, set := range s.asleep {
 		for left := set.Load(); left != 0; left &= left - 1 {

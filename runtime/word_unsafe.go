@@ -3,6 +3,8 @@ package runtime
 import (
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/gorun-hpc/gorun/internal/processor"
 )
 
 // Word is a 64-bit word in memory that ranks share. Its methods are atomic and
@@ -15,6 +17,9 @@ func (w *Word) Load() uint64 { return w.v.Load() }
 
 // Store changes the word. It wakes no sleeping rank: see Shared.Signal.
 func (w *Word) Store(v uint64) { w.v.Store(v) }
+
+// publish is Store without a fence behind it.
+func (w *Word) publish(v uint64) { processor.Store64((*uint64)(unsafe.Pointer(w)), v) }
 
 // Add adds d and returns the new value. It wakes no sleeping rank: see Shared.SignalAdd.
 func (w *Word) Add(d uint64) uint64 { return w.v.Add(d) }

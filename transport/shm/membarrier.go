@@ -40,6 +40,7 @@ func (t *Transport) Settle() {
 	}
 	<-barriers.ended
 	t.relax()
+	t.settled.Store(!t.fences)
 }
 
 // relax goes from fences to barriers as soon as they can be had, here and at the

@@ -2,6 +2,7 @@ package shm
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -13,6 +14,14 @@ func (t *Transport) Ring(peer int) {
 	if s := t.slot(peer); s >= 0 {
 		t.node.bell(s).Ring()
 	}
+}
+
+// Barred reports whether the processors of this process pass a barrier whenever another rank of
+// this node arms: what this rank stores before it looks whether that one may sleep needs no
+// fence then. It may be called from any goroutine; once true it stays so.
+func (t *Transport) Barred(peer int) bool {
+	s := t.slot(peer)
+	return s >= 0 && t.settled.Load() && atomic.LoadUint64(t.node.control(s).word(offState)) == stateRunning
 }
 
 // Shared returns n bytes of the arena of a rank of this node, this rank

@@ -45,9 +45,11 @@ type Transport struct {
 	bell    transport.Sleeper
 	arena   arena
 
-	// fences says that barriers do not work here, so publishing needs a fence.
-	fences bool
-	closed bool
+	// fences says that barriers do not work here, so publishing needs a fence. settled says
+	// that they did when Settle returned.
+	fences  bool
+	settled atomic.Bool
+	closed  bool
 	// slots maps a world rank to a local rank, -1 for ranks elsewhere.
 	slots []int32
 	// endpoints by local rank, nil until requested or until a message arrives.

@@ -143,7 +143,8 @@ func TestArmLooksBehindTheBarrier(t *testing.T) {
 }
 
 // A sender orders its stores by fences if the receiver cannot make other processes pass a
-// memory barrier (membarrier(2)), or if it cannot do so itself.
+// memory barrier (membarrier(2)), or if it cannot do so itself. Stores into shared memory that
+// are no messages need none where both have said so.
 func TestFencesWithoutMembarrier(t *testing.T) {
 	fd := memory(t, 3)
 	node, err := shm.OpenNode(fd, 3, rangeBytes)
@@ -162,8 +163,18 @@ func TestFencesWithoutMembarrier(t *testing.T) {
 			if from != to {
 				require.NoError(t, endpointTo(t, ts[from], to).Send(transport.Header{}, nil))
 				require.Equal(t, from == 1 || to == 1, shm.Fenced(ts[from], to), "from %d to %d", from, to)
+				require.False(t, ts[from].Barred(to), "it has not settled")
 			}
 		}
+	}
+	for _, tr := range ts {
+		tr.Settle()
+	}
+	for from := range ts {
+		for to := range ts {
+			require.Equal(t, from != 1 && to != 1, ts[from].Barred(to), "from %d to %d", from, to)
+		}
+		require.False(t, ts[from].Barred(len(ts)), "it is not on the node")
 	}
 	for _, tr := range ts {
 		require.NoError(t, tr.Close())
