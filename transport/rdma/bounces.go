@@ -10,6 +10,8 @@ import (
 // bounces lends registered memory through which bytes are copied, in pieces of bounceBytes.
 type bounces struct {
 	domain registrar
+	// access are the rights of their memory. Peers are lent pieces if they may read it.
+	access verbs.Access
 	free   []bounce
 	// total is how many pieces there are, most how many there may be: no more than there are
 	// once no more could be registered.
@@ -54,9 +56,9 @@ func (s *bounces) take() (bounce, bool) {
 func (s *bounces) give(b bounce) { s.free = append(s.free, b) }
 
 // expose lends a piece for longer, and leaves half of them for operations: peers that wait for
-// each other's would wait for ever.
+// each other's would wait for ever. None is lent where its key would allow peers to write.
 func (s *bounces) expose() (bounce, bool) {
-	if s.exposed >= s.total/2 && (s.total >= s.most || s.grow() != nil) {
+	if s.access&verbs.AccessRemoteRead == 0 || s.exposed >= s.total/2 && (s.total >= s.most || s.grow() != nil) {
 		return bounce{}, false
 	}
 	b, ok := s.take()
@@ -72,10 +74,9 @@ func (s *bounces) conceal(b bounce) {
 	s.give(b)
 }
 
-// grow registers more pieces, and is not called again once that fails. Peers may read them: what
-// is exposed may lie there.
+// grow registers more pieces, and is not called again once that fails.
 func (s *bounces) grow() error {
-	region, err := s.domain.Register(make([]byte, bouncesAtOnce*bounceBytes), verbs.AccessLocalWrite|verbs.AccessRemoteRead)
+	region, err := s.domain.Register(make([]byte, bouncesAtOnce*bounceBytes), s.access)
 	if err != nil {
 		s.most = s.total
 		return fmt.Errorf("register %d pieces of %d bytes to copy through: %w", bouncesAtOnce, bounceBytes, err)

@@ -59,7 +59,7 @@ func (x exposures) on(k transport.Key, r *rail) (address uint64, key uint32, err
 	}
 	m, ok := e.others[r]
 	if !ok {
-		if m, err = r.registered.take(e.data, e.rights); err != nil {
+		if m, err = r.registered.expose(e.data, e.rights); err != nil {
 			return 0, 0, err
 		}
 		if e.others == nil {
@@ -108,7 +108,7 @@ func (t *Transport) Expose(b []byte, access transport.Access) (transport.Key, er
 		}
 	}
 	var err error
-	if e.memory, err = g.take(e.data, e.rights); err != nil {
+	if e.memory, err = g.expose(e.data, e.rights); err != nil {
 		if g.pins {
 			t.complain(err)
 		}

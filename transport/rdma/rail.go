@@ -124,7 +124,7 @@ func (r *rail) prepare(slot int) error {
 	if r.domain, err = r.adapter.NewProtectionDomain(); err != nil {
 		return err
 	}
-	if r.registered, err = newRegistrations(r.domain, a, c.Arena, c.CopyBelow); err != nil {
+	if r.registered, err = newRegistrations(r.domain, a, r.t.pinned, c.Arena, c.CopyBelow); err != nil {
 		return err
 	}
 	// A pair may have two connections for a moment: the one that was lost at one end

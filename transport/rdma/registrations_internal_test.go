@@ -24,15 +24,29 @@ func (a *wideArena) Bytes(_, n int) ([]byte, error) { return a.memory[:n], nil }
 // registered.
 func newStore(t *testing.T, chunks, most int) *registrations {
 	t.Helper()
-	addr := netip.AddrFrom4([4]byte{10, 0, 0, 1})
-	host := &verbstest.Host{Network: verbstest.NewNetwork(verbstest.StyleIWARP), Addr: addr, PinsMemory: true}
-	a, err := verbs.Open(host, "")
+	return newStores(t, 1, chunks, most)[0]
+}
+
+// newStores are those of so many rails.
+func newStores(t *testing.T, rails, chunks, most int) []*registrations {
+	t.Helper()
+	pool := newPinned([]*rail{{}, {limits: verbs.Attributes{PinsMemory: true, MaxPinned: 2 * most}}, {limits: verbs.Attributes{PinsMemory: true}}})
+	stores := make([]*registrations, rails)
+	for i := range stores {
+		stores[i] = addStore(t, byte(i+1), chunks, pool)
+	}
+	return stores
+}
+
+func addStore(t *testing.T, host byte, chunks int, pool *pinned) *registrations {
+	t.Helper()
+	addr := netip.AddrFrom4([4]byte{10, 0, 0, host})
+	a, err := verbs.Open(&verbstest.Host{Network: verbstest.NewNetwork(verbstest.StyleIWARP), Addr: addr, PinsMemory: true}, "")
 	require.NoError(t, err)
 	d, err := a.NewProtectionDomain()
 	require.NoError(t, err)
 	limits := a.Attributes()
-	limits.MaxPinned = 2 * most
-	r, err := newRegistrations(d, &limits, nil, -1)
+	r, err := newRegistrations(d, &limits, pool, nil, -1)
 	require.NoError(t, err)
 	w := &wideArena{size: chunks * arenaChunk, memory: make([]byte, chunks*arenaChunk)}
 	r.arena = struct {
@@ -52,7 +66,7 @@ func newStore(t *testing.T, chunks, most int) *registrations {
 // makes room, and what is used does not.
 func TestOldestPartGoesFirst(t *testing.T) {
 	r := newStore(t, 6, 3*arenaChunk)
-	use := func(chunk int) *lasting { return r.stay(chunk*arenaChunk+5, chunk*arenaChunk+10) }
+	use := func(chunk int) *lasting { return r.stay(chunk*arenaChunk+5, chunk*arenaChunk+10, r.own) }
 	end := func(m *lasting) { require.NoError(t, r.give(registration{m.region, 0, m})) }
 	chunks := func() []int {
 		var all []int
@@ -75,15 +89,67 @@ func TestOldestPartGoesFirst(t *testing.T) {
 	end(zero)
 	end(one)
 	end(three)
-	require.Nil(t, r.stay(0, 4*arenaChunk), "more than may stay registered")
+	require.Nil(t, r.stay(0, 4*arenaChunk, r.own), "more than may stay registered")
 	require.ElementsMatch(t, []int{0, 1, 3}, chunks(), "nothing is evicted for it")
 	// A part within a larger one is dropped when nothing uses it.
 	five := use(5)
 	end(use(4))
-	wide := r.stay(4*arenaChunk, 6*arenaChunk)
+	wide := r.stay(4*arenaChunk, 6*arenaChunk, r.own)
 	require.ElementsMatch(t, []*lasting{five, wide}, r.lasting)
 	require.Same(t, wide, use(4))
+	// One with other rights is another one.
+	r.read = verbs.AccessRemoteRead
+	end(wide)
+	end(wide)
+	end(r.stay(4*arenaChunk, 6*arenaChunk-1, r.own))
+	r.pool.most *= 3
+	readable := r.stay(4*arenaChunk, 6*arenaChunk, r.read)
+	require.NotSame(t, wide, readable)
+	require.Contains(t, r.lasting, wide)
+	require.Equal(t, verbs.AccessRemoteRead, readable.access)
 }
+
+// TestRailsShareThePinnedMemory: what stays registered on all rails together has the bound of
+// the process, and what was not used for longest on any of them makes room.
+func TestRailsShareThePinnedMemory(t *testing.T) {
+	stores := newStores(t, 2, 6, 3*arenaChunk)
+	use := func(rail, chunk int) {
+		r := stores[rail]
+		m := r.stay(chunk*arenaChunk, chunk*arenaChunk+1, r.own)
+		require.NotNil(t, m)
+		require.NoError(t, r.give(registration{lasting: m}))
+		require.LessOrEqual(t, stores[0].bytes+stores[1].bytes, 3*arenaChunk)
+	}
+	use(0, 0)
+	use(0, 1)
+	use(1, 0)
+	use(1, 1)
+	require.Len(t, stores[0].lasting, 1)
+	require.Equal(t, arenaChunk, stores[0].lasting[0].from)
+	require.Len(t, stores[1].lasting, 2)
+	for chunk := range 3 {
+		use(1, chunk)
+	}
+	require.Empty(t, stores[0].lasting)
+	require.Equal(t, 2, stores[0].counts.evicted)
+	// What is registered for one operation makes room on the other rail, too.
+	stores[0].domain = &scarce{registrar: stores[0].domain}
+	_, err := stores[0].alone(make([]byte, 1), verbs.AccessLocalWrite)
+	require.Error(t, err)
+	require.Empty(t, stores[1].lasting)
+	// A chunk that the other rail has registered is not given back as it is.
+	use(1, 4)
+	stores[0].arena, stores[1].arena = nil, nil
+	a := &pinnedArena{&discarded{}, stores[0].pool}
+	require.NoError(t, a.Discard(4*arenaChunk, 4096))
+	require.Empty(t, stores[1].lasting)
+	require.Zero(t, stores[0].pool.bytes)
+}
+
+// discarded is an arena that only gives back.
+type discarded struct{ transport.Arena }
+
+func (*discarded) Discard(int, int) error { return nil }
 
 // scarce is a domain with room for so many registrations, which counts the others.
 type scarce struct {
@@ -110,7 +176,7 @@ func TestExposuresLeavePieces(t *testing.T) {
 	} {
 		r := newStore(t, 1, arenaChunk)
 		domain := &scarce{registrar: r, room: c.room}
-		s := &bounces{domain: domain, most: bouncesMost}
+		s := &bounces{domain: domain, access: r.own, most: bouncesMost}
 		var exposed, taken []bounce
 		for b, ok := s.expose(); ok; b, ok = s.expose() {
 			exposed = append(exposed, b)
@@ -140,7 +206,7 @@ func TestPiecesEvict(t *testing.T) {
 	r := newStore(t, 1, 2*arenaChunk)
 	domain := &scarce{registrar: r.domain, room: 1}
 	r.domain = domain
-	require.NoError(t, r.give(registration{lasting: r.stay(0, 1)}))
+	require.NoError(t, r.give(registration{lasting: r.stay(0, 1, r.own)}))
 	require.Len(t, r.lasting, 1)
 	require.Error(t, r.bounces.grow())
 	require.Empty(t, r.lasting)

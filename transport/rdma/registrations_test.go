@@ -1,6 +1,9 @@
 package rdma_test
 
 import (
+	"bytes"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,9 +71,9 @@ func bulk(t *testing.T, ranks []*rank, begin func(token uint64) error) error {
 	return ranks[0].done[token]
 }
 
-// TestArenaIsRegisteredOnce: however often what lies in the arena is exposed, read and
-// written, at either end, its chunks are registered once, and again after they were given back
-// to the machine.
+// TestArenaIsRegisteredOnce: however often what lies in the arena is exposed, read and sent, at
+// either end, its chunks are registered once, and again after they were given back to the
+// machine. What is exposed to be written is registered each time, and gives away no more.
 func TestArenaIsRegisteredOnce(t *testing.T) {
 	const chunk, length = 4 << 20, 100_000
 	ranks, all := arenas(t, 3*chunk, 0)
@@ -78,21 +81,24 @@ func TestArenaIsRegisteredOnce(t *testing.T) {
 		at := i % 2 * (chunk - length/2) // in the first chunk, and across its end
 		source, target := all[1].memory[at:at+length], all[0].memory[at:at+length]
 		copy(source, numbered(uint64(i), length))
-		k, err := ranks[1].Expose(source, transport.AccessRead|transport.AccessWrite)
+		k, err := ranks[1].Expose(source, transport.AccessRead)
 		require.NoError(t, err)
 		require.NoError(t, pull(t, ranks, target, k))
 		require.Equal(t, source, target)
+		require.NoError(t, ranks[1].Conceal(k))
+		require.ErrorIs(t, ranks[1].Conceal(k), transport.ErrBadKey)
+		k, err = ranks[1].Expose(source, transport.AccessRead|transport.AccessWrite)
+		require.NoError(t, err)
 		target[7]++
 		require.NoError(t, push(t, ranks, target, k))
 		require.Equal(t, target, source)
 		require.NoError(t, ranks[1].Conceal(k))
-		require.ErrorIs(t, ranks[1].Conceal(k), transport.ErrBadKey)
 	}
-	for _, r := range ranks {
+	for i, r := range ranks {
 		parts, lasting, single := r.Registered()
 		require.Equal(t, 1, parts, "the first chunk is a part of the two")
 		require.Equal(t, 2, lasting)
-		require.Zero(t, single)
+		require.Equal(t, 20*i, single)
 	}
 	// What is in use is not given back, what is not is no more registered.
 	k, err := ranks[1].Expose(all[1].memory[:10], transport.AccessRead)
@@ -112,6 +118,75 @@ func TestArenaIsRegisteredOnce(t *testing.T) {
 	require.Contains(t, ranks[1].ExplainMemory(), "1 parts of the arena with 4096 KiB, registered 3 times")
 	closeAll(t, ranks)
 	require.NoError(t, ranks[1].Arena().Discard(0, 4096), "after the end the arena is only an arena")
+}
+
+// TestKeysGiveNoMore: whatever was exposed, or read and written by this side, before and at the
+// same time, a key lets a peer write nothing that it was not given to write, in the arena and
+// outside, whether or not the adapter lets peers write what Reads fill.
+func TestKeysGiveNoMore(t *testing.T) {
+	for _, sinks := range []bool{false, true} {
+		for _, inArena := range []bool{true, false} {
+			t.Run(fmt.Sprintf("sinks are writable %v, arena %v", sinks, inArena), func(t *testing.T) { testKeysGiveNoMore(t, sinks, inArena) })
+		}
+	}
+}
+
+func testKeysGiveNoMore(t *testing.T, sinks, inArena bool) {
+	t.Helper()
+	const length = 100_000
+	places := pinning(memory(verbstest.StyleInfiniBand, 2))
+	for _, p := range places {
+		p.provider.(*verbstest.Host).SinksAreWritable = sinks
+	}
+	arena := &testArena{memory: numbered(7, 4<<20)}
+	ranks := newWorld(t, places, func(c *rdma.Config) {
+		if c.CopyBelow = 32 << 10; c.Rank == 1 {
+			c.Arena = arena
+		}
+	}).ranks(t)
+	require.NoError(t, drive(t, ranks, "send", func() error { return ranks[0].to(1).Send(transport.Header{}, nil) }))
+	whole := arena.memory
+	if !inArena {
+		whole = numbered(7, 4<<20)
+	}
+	// This side fills memory of it by a Get, from the right.
+	other := numbered(8, length)
+	k, err := ranks[0].Expose(other, transport.AccessRead)
+	require.NoError(t, err)
+	token := ranks[1].token()
+	require.NoError(t, drive(t, ranks, "get", func() error { return ranks[1].to(0).Get(whole[:length], k, token) }))
+	pump(t, ranks, "the end", func() bool { _, ok := ranks[1].done[token]; return ok })
+	require.NoError(t, ranks[1].done[token])
+	require.Equal(t, other, whole[:length])
+	// Then parts of it are exposed: one to be written, one to be read, short ones and long ones.
+	writable, err := ranks[1].Expose(whole[length:2*length], transport.AccessRead|transport.AccessWrite)
+	require.NoError(t, err)
+	before := slices.Clone(whole)
+	refused := func(k transport.Key, n int) {
+		t.Helper()
+		require.ErrorIs(t, push(t, ranks, make([]byte, n), k), transport.ErrBadKey)
+		require.True(t, bytes.Equal(before, whole), "nothing was written")
+	}
+	for _, n := range []int{100, length} {
+		readable, err := ranks[1].Expose(whole[:n], transport.AccessRead)
+		require.NoError(t, err)
+		refused(readable, n)
+		refused(readable.At(n/2), 8)
+		got := make([]byte, n)
+		require.NoError(t, pull(t, ranks, got, readable))
+		require.Equal(t, whole[:n], got)
+		require.NoError(t, ranks[1].Conceal(readable))
+	}
+	words, err := ranks[1].Expose(whole[:64], transport.AccessAtomic)
+	require.NoError(t, err)
+	refused(words, 8)
+	require.ErrorIs(t, pull(t, ranks, make([]byte, 8), words), transport.ErrBadKey)
+	refused(writable.At(length), 8) // behind it
+	refused(writable.At(-8), 16)
+	require.NoError(t, push(t, ranks, make([]byte, length), writable))
+	clear(before[length : 2*length])
+	require.True(t, bytes.Equal(before, whole))
+	closeAll(t, ranks)
 }
 
 // TestArenaKeys: exposures of one chunk have a key each, and a question about one that has

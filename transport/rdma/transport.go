@@ -29,6 +29,8 @@ type Transport struct {
 	batches batches
 
 	measure measure
+	// pinned is the memory that stays registered.
+	pinned  *pinned
 	exposed exposures
 	// exposures counts those with a number. complained says that a refusal to register memory
 	// was logged.
@@ -123,6 +125,7 @@ func (t *Transport) openRails() error {
 		slot = min(slot, r.limits.MaxMessage)
 		t.rails = append(t.rails, r)
 	}
+	t.pinned = newPinned(t.rails)
 	for _, r := range slices.Clone(t.rails) {
 		if err := r.prepare(slot); err != nil {
 			if err = t.miss(&r.config, err); err != nil {

@@ -111,10 +111,10 @@ func TestWays(t *testing.T) {
 // InfiniBand.
 func TestPrepare(t *testing.T) {
 	a := &fakeAdapter{}
-	d := &device{}
+	d := &device{port: 2}
 	p := &queuePair{pair: a.object(), device: d}
 	require.NoError(t, p.prepare())
-	require.Equal(t, uverbs.PairAttributes{Mask: 1<<0 | 1<<3 | 1<<4 | 1<<5, State: uverbs.StateInit, Port: 1}, a.modified)
+	require.Equal(t, uverbs.PairAttributes{Mask: 1<<0 | 1<<3 | 1<<4 | 1<<5, State: uverbs.StateInit, Port: 2}, a.modified)
 	a.modified = uverbs.PairAttributes{}
 	d.attributes.ActiveSpeaksFirst = true
 	require.NoError(t, p.prepare())

@@ -38,7 +38,9 @@ func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortA
 		a.MaxSharedReceives = 0
 	}
 	if p.device.Transport == uverbs.TransportIWARP {
-		a.ActiveSpeaksFirst = true
+		// Adapters take a Read Response as a message to a key of this side; siw looks for
+		// the local right alone (siw_rresp_check_ntoh).
+		a.ActiveSpeaksFirst, a.SinksAreWritable = true, p.device.Driver != uverbs.DriverSIW
 	} else {
 		a.ImmediateData, a.Atomics, a.PadsPrivateData, a.CarriesConnParam = true, l.Atomics, true, true
 		a.WaitsForReceive, a.MinRNRTimer = true, rnrTimer

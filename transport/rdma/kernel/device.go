@@ -43,9 +43,15 @@ type device struct {
 	waiting []uverbs.Completion
 	// rounds counts calls of Progress, of which some look for events.
 	rounds uint
+	// port is the number of the port that is used, announcesLast says that the device has an
+	// event for the last shared receive of a queue pair that has failed.
+	port          int
+	announcesLast bool
 	// failure is why the device cannot be used any more, removed that this was said.
 	failure error
 	removed bool
+	// queueFailed says that failure is that of a queue.
+	queueFailed bool
 
 	sends    [postMost]uverbs.SendRequest
 	segments []uverbs.Segment // segmentsMax for each of sends
@@ -93,12 +99,13 @@ func (d *device) start(name string, p place, byLibrary bool) error {
 	if err != nil {
 		return err
 	}
-	d.context, d.name = context, p.device.Name
+	d.context, d.name, d.port = context, p.device.Name, 1
+	d.announcesLast = p.device.Driver != uverbs.DriverSIW && p.device.Driver != uverbs.DriverRXE
 	limits, err := d.context.Attributes()
 	if err != nil {
 		return err
 	}
-	port, err := d.context.Port(1)
+	port, err := d.context.Port(d.port)
 	if err != nil {
 		return err
 	}

@@ -93,13 +93,14 @@ func TestSharedReceives(t *testing.T) {
 	require.NotNil(t, s.take(2))
 }
 
-// listener is an adapter that keeps the last event.
+// listener is an adapter that keeps the events, the last one apart.
 type listener struct {
 	provider.Adapter
 	last provider.Event
+	all  []provider.EventKind
 }
 
-func (l *listener) Happened(e provider.Event) { l.last = e }
+func (l *listener) Happened(e provider.Event) { l.last, l.all = e, append(l.all, e.Kind) }
 
 // TestRemovalNamesTheDevice: whether the kernel says so by an event of the device or of a
 // connection.

@@ -47,6 +47,9 @@ var rights = [...]struct {
 // Register implements provider.ProtectionDomain.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
+	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
+		asked |= uverbs.AccessRemoteWrite
+	}
 	for _, r := range rights {
 		if access&r.of != 0 {
 			asked |= r.is

@@ -20,6 +20,7 @@ var _ provider.Upcalls = (*outcome)(nil)
 // Established implements provider.Upcalls.
 func (o *outcome) Established(answer *provider.Proposal, local, remote netip.AddrPort) error {
 	p := (*queuePair)(o)
+	p.receiving = true
 	if answer == nil && p.device.attributes.ActiveSpeaksFirst {
 		p.isQuiet, p.quietUntil = true, time.Now().Add(quietMost)
 		p.device.quiet = append(p.device.quiet, p)

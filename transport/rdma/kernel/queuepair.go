@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/connection"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
@@ -33,9 +35,10 @@ type queuePair struct {
 	// failed says that the queue pair does nothing any more, ending that Progress is to
 	// break the connection for the reason failure, closed that it is destroyed.
 	failed, ending, closed bool
-	// halted says that the device has been told to end.
-	halted  bool
-	failure error
+	// halted says that the device has been told to end, last that it takes no more shared
+	// receives since then. receiving says that it may have taken some.
+	halted, last, receiving bool
+	failure                 error
 	// established says that package verbs knows of the connection, early is what was
 	// complete before.
 	established bool
@@ -110,7 +113,7 @@ func (p *queuePair) prepare() error {
 		return nil // iWARP
 	}
 	return p.pair.Modify(&uverbs.PairAttributes{
-		Mask: uverbs.MaskState | uverbs.MaskPkeyIndex | uverbs.MaskPort | uverbs.MaskAccess, State: uverbs.StateInit, Port: 1,
+		Mask: uverbs.MaskState | uverbs.MaskPkeyIndex | uverbs.MaskPort | uverbs.MaskAccess, State: uverbs.StateInit, Port: uint8(p.device.port),
 	})
 }
 
@@ -126,6 +129,7 @@ func (p *queuePair) Modify(a *rdmacm.Attributes) error {
 	if a.Mask == 0 {
 		return nil // the kernel does it
 	}
+	p.receiving = p.receiving || uverbs.State(a.State) == uverbs.StateReceive
 	h := &a.Address
 	return p.pair.Modify(&uverbs.PairAttributes{
 		Mask: uverbs.Mask(a.Mask), State: uverbs.State(a.State), PathMTU: uint8(a.PathMTU), Qkey: a.QKey,
@@ -163,13 +167,39 @@ func (p *queuePair) Fail() {
 	}
 	p.halted = true
 	// An error means that the device is gone, and the queue pair with it.
-	_ = p.pair.SetState(uverbs.StateError)
+	if p.pair.SetState(uverbs.StateError) == nil {
+		p.awaitLast(time.Now().Add(lastMost))
+	}
 	p.device.poll()
 	p.failed = true
 	// A connection that has failed takes no messages: shared receives are given back.
 	early := p.early
 	p.early = nil
 	p.device.report(early)
+}
+
+// lastMost is how long the device may take to complete the shared receives of a queue pair that
+// has failed. It takes microseconds; the bound is for one that does not say when it is done.
+const lastMost = 20 * time.Millisecond
+
+// awaitLast waits until all shared receives that the queue pair has taken are complete: those
+// that are not when it is destroyed never are (InfiniBand 1.4, section 10.3.1.5).
+func (p *queuePair) awaitLast(until time.Time) {
+	d := p.device
+	if p.shared == nil || !p.receiving || !d.announcesLast {
+		return
+	}
+	for !p.last {
+		// An error is one of the device, which Progress says.
+		_ = d.takeEvents()
+		left := time.Until(until)
+		if p.last || d.failure != nil || left <= 0 {
+			return
+		}
+		wait := []unix.PollFd{{Fd: int32(d.context.EventFD()), Events: unix.POLLIN}}
+		// Whatever ends it, the events say.
+		_, _ = unix.Poll(wait, int(left/time.Millisecond)+1)
+	}
 }
 
 // Abort implements provider.QueuePair. What is complete and was not reported counts as

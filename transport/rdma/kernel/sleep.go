@@ -83,16 +83,21 @@ func (d *device) wake() {
 	_, _ = unix.Write(d.wakeup, one[:])
 }
 
-// errFatal is what the kernel says of a device that cannot be used any more.
-var errFatal = errors.New("the device has failed or was removed")
+// What the kernel says of a device that cannot be used any more.
+var (
+	errFatal        = errors.New("the device has failed or was removed")
+	errCompletions  = errors.New("a completion queue has overflowed or failed")
+	errSharedFailed = errors.New("a shared receive queue has failed")
+)
 
-// endOf breaks the connection of a queue pair that has failed by itself.
-func (d *device) endOf(user uint64) {
+// ofPair returns the queue pair of an event, or nil.
+func (d *device) ofPair(user uint64) *queuePair {
 	for _, p := range d.pairs {
 		if p.user == user {
-			p.end(errEnded)
+			return p
 		}
 	}
+	return nil
 }
 
 // takeEvents takes the events of the device.
@@ -106,23 +111,49 @@ func (d *device) takeEvents() error {
 		if !ok {
 			return nil
 		}
-		switch e.Type {
-		case uverbs.EventDeviceFatal:
-			d.failure = errFatal
-		case uverbs.EventCompletionQueueError:
-			return fmt.Errorf("kernel: device %s: a completion queue has overflowed", d.name)
-		case uverbs.EventPortError:
-			d.adapter.Happened(provider.Event{Kind: provider.EventPortDown})
-		case uverbs.EventPortActive:
-			d.adapter.Happened(provider.Event{Kind: provider.EventPortUp})
-		case uverbs.EventQueuePairFatal, uverbs.EventQueuePairRequest, uverbs.EventQueuePairAccess:
-			d.endOf(e.Element)
-		default: // of no interest
-		}
+		d.take(e)
+	}
+	if d.queueFailed {
+		return d.failure
 	}
 	if !d.removed {
 		d.removed = true
 		d.happened(provider.Event{Kind: provider.EventRemoved, Err: d.failure})
 	}
 	return nil
+}
+
+// failQueue ends the use of the device, which is there: queues are shared by all connections.
+func (d *device) failQueue(err error) {
+	d.failure, d.queueFailed = fmt.Errorf("kernel: device %s: %w", d.name, err), true
+}
+
+// take serves an event.
+func (d *device) take(e uverbs.Event) {
+	switch e.Type {
+	case uverbs.EventDeviceFatal:
+		d.failure = errFatal
+	case uverbs.EventCompletionQueueError:
+		d.failQueue(errCompletions)
+	case uverbs.EventSharedQueueError:
+		d.failQueue(errSharedFailed)
+	case uverbs.EventPortError, uverbs.EventPortActive:
+		if e.Element != uint64(d.port) {
+			return
+		}
+		kind := provider.EventPortDown
+		if e.Type == uverbs.EventPortActive {
+			kind = provider.EventPortUp
+		}
+		d.adapter.Happened(provider.Event{Kind: kind})
+	case uverbs.EventQueuePairFatal, uverbs.EventQueuePairRequest, uverbs.EventQueuePairAccess:
+		if p := d.ofPair(e.Element); p != nil {
+			p.end(errEnded)
+		}
+	case uverbs.EventLastReceive:
+		if p := d.ofPair(e.Element); p != nil {
+			p.last = true
+		}
+	default: // of no interest
+	}
 }

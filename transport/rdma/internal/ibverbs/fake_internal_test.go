@@ -198,6 +198,11 @@ func TestQueries(t *testing.T) {
 	require.NoError(t, r.Close())
 	_, err = f.domain.Register(nil, access)
 	require.ErrorIs(t, err, unix.EINVAL)
+	t.Setenv("FAKE_GONE", "1")
+	r, err = f.domain.Register(b, access)
+	require.NoError(t, err)
+	require.NoError(t, r.Close(), "of a device that was removed")
+	require.NotContains(t, os.Environ(), "RDMAV_ALLOW_DISASSOC_DESTROY=1", "programs that are started are on their own")
 }
 
 // TestAnswers: what the library grants is checked, and what fails leaves nothing open.

@@ -33,8 +33,10 @@ static uintptr_t invoke(uintptr_t f, uintptr_t a, uintptr_t b, uintptr_t c) {
 	return ((function)f)(a, b, c, 0, 0);
 }
 
-// dlerror is the calling thread's.
+// dlerror is the calling thread's. What is destroyed after the device was removed counts as
+// destroyed: otherwise the objects of an adapter that is gone could not be ended.
 static void *load(const char *name, char **why) {
+	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", 0);
 	void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	*why = handle ? NULL : dlerror();
 	return handle;

@@ -164,7 +164,11 @@ const (
 	EventDeviceFatal          EventType = 8
 	EventPortActive           EventType = 9
 	EventPortError            EventType = 10
+	EventSharedQueueError     EventType = 14
 	EventSharedQueueLimit     EventType = 15
+	// EventLastReceive says that a queue pair that has failed takes no more shared receives, and
+	// that those that it has taken are complete.
+	EventLastReceive EventType = 16
 )
 
 // Event is what happened to a device, a port, a queue or a queue pair.

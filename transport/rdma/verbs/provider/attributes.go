@@ -75,6 +75,10 @@ type Attributes struct {
 	// registered at a time in bytes, as far as that is known (RLIMIT_MEMLOCK); 0 is no bound.
 	PinsMemory bool
 	MaxPinned  int
+	// SinksAreWritable says that a peer that knows the key of memory with AccessLocalWrite can
+	// write there without AccessRemoteWrite: the adapter needs that right for what Reads fill
+	// (iWARP in hardware, where a Read Response is a message to a key of this side).
+	SinksAreWritable bool
 	// MaxReadsIn (IRD, max_qp_rd_atom) and MaxReadsOut (ORD, max_qp_init_rd_atom)
 	// bound the Reads and atomics under way toward and from one endpoint.
 	MaxReadsIn, MaxReadsOut int

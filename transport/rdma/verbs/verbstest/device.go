@@ -120,6 +120,9 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 	if on.pinMost > 0 && on.pinned+len(data) > on.pinMost {
 		return provider.Registered{}, fmt.Errorf("%w: %d bytes are pinned of at most %d, and %d more are needed", provider.ErrInsufficientResources, on.pinned, on.pinMost, len(data))
 	}
+	if on.attributes.SinksAreWritable && access&provider.AccessLocalWrite != 0 {
+		access |= provider.AccessRemoteWrite
+	}
 	on.pinned += len(data)
 	on.key += 0x101
 	on.regions[on.key] = &region{domain: d, data: data, access: access}

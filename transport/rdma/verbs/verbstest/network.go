@@ -58,6 +58,8 @@ type Host struct {
 	// count as costly. PinMost bounds what is registered at a time, in bytes, if it is not 0.
 	Multipath, PinsMemory bool
 	PinMost               int
+	// SinksAreWritable is the attribute.
+	SinksAreWritable bool
 }
 
 var _ verbs.Provider = (*Host)(nil)
@@ -81,7 +83,7 @@ func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 		awake: make(chan struct{}, 1), regions: map[uint32]*region{}, key: 0x100,
 	}
 	d.attributes.Multipath, d.attributes.PinsMemory, d.attributes.MaxPinned = h.Multipath, h.PinsMemory, h.PinMost
-	d.pinMost = h.PinMost
+	d.pinMost, d.attributes.SinksAreWritable = h.PinMost, h.SinksAreWritable
 	n.hosts[h.Addr] = d
 	return d, nil
 }

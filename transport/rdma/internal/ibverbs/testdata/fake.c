@@ -166,7 +166,14 @@ __attribute__((unused)) static struct mr *reg(struct pd *pd, void *addr, size_t 
 #ifndef NO_IOVA2
 struct mr *ibv_reg_mr_iova2(struct pd *pd, void *addr, size_t n, uint64_t iova, unsigned access) { return reg(pd, addr, n, iova, access); }
 #endif
-int ibv_dereg_mr(struct mr *m) { if (fails("FAKE_DEREG")) return EBUSY; free(m); return 0; }
+static int gone; /* the device was removed, which the library lets destroy or not */
+__attribute__((constructor)) static void begin(void) { gone = !getenv("RDMAV_ALLOW_DISASSOC_DESTROY"); }
+int ibv_dereg_mr(struct mr *m) {
+	if (fails("FAKE_DEREG")) return EBUSY;
+	if (fails("FAKE_GONE") && gone) return EIO;
+	free(m);
+	return 0;
+}
 struct channel *ibv_create_comp_channel(struct context *c) {
 	int fd[2];
 	if (pipe2(fd, O_CLOEXEC)) return NULL;

@@ -1,0 +1,184 @@
+package kernel
+
+import (
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
+
+// speaker is an adapter with events of a test: each read of a descriptor is one of them.
+type speaker struct {
+	adapter
+	events []uverbs.Event
+	fd     int
+	// silent is how often it says that there is none before the first one.
+	silent int
+	// then is done when the last one is taken.
+	then func()
+}
+
+func (s *speaker) EventFD() int { return s.fd }
+
+func (s *speaker) NextEvent() (uverbs.Event, bool, error) {
+	if s.silent > 0 {
+		s.silent--
+		return uverbs.Event{}, false, nil
+	}
+	if len(s.events) == 0 {
+		return uverbs.Event{}, false, nil
+	}
+	e := s.events[0]
+	if s.events = s.events[1:]; len(s.events) == 0 && s.then != nil {
+		s.then()
+	}
+	return e, true, nil
+}
+
+// TestEvents: what the kernel says of the device, of queues, of the port in use and of queue
+// pairs has its effect, and what it says of others has none.
+func TestEvents(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		event   uverbs.Event
+		all     []provider.EventKind
+		failure error
+		ended   bool
+	}{
+		{"device", uverbs.Event{Type: uverbs.EventDeviceFatal}, []provider.EventKind{provider.EventRemoved}, errFatal, false},
+		{"completion queue", uverbs.Event{Type: uverbs.EventCompletionQueueError}, nil, errCompletions, false},
+		{"shared receive queue", uverbs.Event{Type: uverbs.EventSharedQueueError}, nil, errSharedFailed, false},
+		{"limit of one", uverbs.Event{Type: uverbs.EventSharedQueueLimit}, nil, nil, false},
+		{"port down", uverbs.Event{Type: uverbs.EventPortError, Element: 2}, []provider.EventKind{provider.EventPortDown}, nil, false},
+		{"port up", uverbs.Event{Type: uverbs.EventPortActive, Element: 2}, []provider.EventKind{provider.EventPortUp}, nil, false},
+		{"other port down", uverbs.Event{Type: uverbs.EventPortError, Element: 1}, nil, nil, false},
+		{"other port up", uverbs.Event{Type: uverbs.EventPortActive, Element: 3}, nil, nil, false},
+		{"queue pair", uverbs.Event{Type: uverbs.EventQueuePairFatal, Element: 5}, nil, nil, true},
+		{"its request", uverbs.Event{Type: uverbs.EventQueuePairRequest, Element: 5}, nil, nil, true},
+		{"its access", uverbs.Event{Type: uverbs.EventQueuePairAccess, Element: 5}, nil, nil, true},
+		{"other queue pair", uverbs.Event{Type: uverbs.EventQueuePairFatal, Element: 6}, nil, nil, false},
+		{"last receive of another", uverbs.Event{Type: uverbs.EventLastReceive, Element: 6}, nil, nil, false},
+		{"unknown", uverbs.Event{Type: 99, Element: 5}, nil, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &listener{}
+			d := &device{adapter: l, name: "a0", port: 2, context: &speaker{events: []uverbs.Event{c.event}}}
+			p := &queuePair{device: d, user: 5}
+			d.pairs = map[uint32]*queuePair{7: p}
+			for range 2 { // once, and it stays
+				err := d.takeEvents()
+				require.ErrorIs(t, d.failure, c.failure)
+				require.Equal(t, c.all, l.all)
+				if c.failure != nil && c.all == nil {
+					require.ErrorIs(t, err, c.failure, "the device is there, and of no use")
+					require.ErrorContains(t, err, "device a0")
+				} else {
+					require.NoError(t, err)
+				}
+			}
+			require.Equal(t, c.failure == nil, d.failure == nil)
+			require.Equal(t, c.ended, p.ending)
+			require.False(t, p.last)
+		})
+	}
+}
+
+// TestLastReceive: the shared receives of a queue pair that has failed are taken back when the
+// device says that it takes no more, before it is destroyed; a device that does not say it, or a
+// queue pair that takes none, is not waited for.
+func TestLastReceive(t *testing.T) {
+	for _, c := range []struct {
+		name                           string
+		announces, receiving, isShared bool
+		want                           []uint64
+	}{
+		{"waits", true, true, true, []uint64{0, 2}},
+		{"software", false, true, true, nil},
+		{"never connected", true, false, true, nil},
+		{"receives of its own", true, true, false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var found []uverbs.Completion
+			p, back := sharing(&found)
+			fd, err := unix.Eventfd(1, unix.EFD_CLOEXEC) // readable
+			require.NoError(t, err)
+			defer func() { require.NoError(t, unix.Close(fd)) }()
+			p.user, p.receiving, p.device.announcesLast = 5, c.receiving, c.announces
+			if !c.isShared {
+				p.shared = nil
+			}
+			p.device.context = &speaker{
+				fd: fd, silent: 3, events: []uverbs.Event{{Type: uverbs.EventLastReceive, Element: 5}},
+				then: func() {
+					found = []uverbs.Completion{arrivalOf(0, uverbs.StatusFlushed), arrivalOf(2, uverbs.StatusFlushed)}
+				},
+			}
+			p.Abort()
+			require.Equal(t, c.want, back.numbers)
+			require.Equal(t, c.want != nil, p.last)
+		})
+	}
+}
+
+// TestNoLastReceive: a device that does not keep its word is not waited for longer than the
+// bound, nor one that fails.
+func TestNoLastReceive(t *testing.T) {
+	var found []uverbs.Completion
+	p, _ := sharing(&found)
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(fd)) }()
+	p.receiving, p.device.announcesLast = true, true
+	p.device.context = &speaker{fd: fd}
+	p.awaitLast(time.Now())
+	require.False(t, p.last)
+	p.device.context, p.device.adapter = &speaker{fd: fd, events: []uverbs.Event{{Type: uverbs.EventDeviceFatal}}}, &listener{}
+	p.awaitLast(time.Now().Add(time.Hour))
+	require.ErrorIs(t, p.device.failure, errFatal)
+}
+
+// asked is a domain that keeps what it was asked for.
+type asked struct {
+	protection
+	access uverbs.Access
+}
+
+func (a *asked) register(_ []byte, access uverbs.Access) (provider.Registered, io.Closer, error) {
+	a.access = access
+	return provider.Registered{}, nil, nil
+}
+
+// TestSinks: adapters of iWARP get the right to write to what Reads fill, and say what that
+// means; siw and InfiniBand do not.
+func TestSinks(t *testing.T) {
+	const local = uverbs.AccessLocalWrite | uverbs.AccessRelaxedOrdering
+	for _, c := range []struct {
+		transport uverbs.Transport
+		driver    uverbs.Driver
+		want      uverbs.Access
+	}{
+		{uverbs.TransportIWARP, 4, local | uverbs.AccessRemoteWrite}, // cxgb4
+		{uverbs.TransportIWARP, 9, local | uverbs.AccessRemoteWrite}, // irdma
+		{uverbs.TransportIWARP, uverbs.DriverSIW, local},
+		{uverbs.TransportInfiniBand, 1, local}, // mlx5
+		{uverbs.TransportInfiniBand, 9, local}, // irdma as RoCE
+	} {
+		l, port := limits()
+		at := placeOf(c.transport)
+		at.device.Driver = c.driver
+		into := &asked{}
+		d := &domain{device: &device{attributes: attributesOf("x", at, l, port, 0)}, domain: into, regions: map[uint32]io.Closer{}}
+		_, err := d.Register(make([]byte, 1), provider.AccessLocalWrite)
+		require.NoError(t, err)
+		require.Equal(t, c.want, into.access, "%v", c.driver)
+		require.Equal(t, c.want != local, d.device.attributes.SinksAreWritable)
+		_, err = d.Register(make([]byte, 1), provider.AccessRemoteRead)
+		require.NoError(t, err)
+		require.Equal(t, uverbs.AccessRemoteRead|uverbs.AccessRelaxedOrdering, into.access)
+	}
+}
