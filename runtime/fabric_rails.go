@@ -35,7 +35,7 @@ func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []
 		var usable []probe.Adapter
 		usable, missing = host.Adapters(&may, localRank)
 		for i := range usable {
-			rails = append(rails, rdma.Rail{Provider: adapters(), Interface: usable[i].Name, Fabric: usable[i].Fabric, Optional: true})
+			rails = append(rails, rdma.Rail{Provider: adapters(), Interface: usable[i].Spelling(), Fabric: usable[i].Fabric, Optional: true})
 		}
 	default:
 		a, _ := host.Adapter(device) // that there is none says Open, with those that there are

@@ -110,7 +110,7 @@ func report(ctx context.Context, out *page, o *options) error {
 func reportDevice(ctx context.Context, out *page, o *options, j *jobs, d *probe.Device) error {
 	out.say("\n## %s\n\n", d)
 	writeFiles(out, os.DirFS("/"), d.Name)
-	a, err := verbs.Open(kernel.New(kernel.Config{}), d.Name)
+	a, err := verbs.Open(kernel.New(kernel.Config{}), d.Spelling())
 	if err != nil {
 		out.say("driven by: nothing; gorun uses iWARP over TCP on this host\n  because: %v\n", err)
 		return nil
@@ -120,7 +120,7 @@ func reportDevice(ctx context.Context, out *page, o *options, j *jobs, d *probe.
 	if err = errors.Join(err, a.Close()); err != nil {
 		out.say("registration: %v\n", err)
 	}
-	return errors.Join(err, j.run(ctx, out, d.Name), runPerftest(ctx, out, o, d))
+	return errors.Join(err, j.run(ctx, out, d.Spelling()), runPerftest(ctx, out, o, d))
 }
 
 // indented is text with two spaces before each line.

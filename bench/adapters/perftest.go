@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,10 +41,13 @@ func runPerftest(ctx context.Context, out *page, o *options, d *probe.Device) er
 			continue
 		}
 		args := append([]string{"-d", d.Name}, p[1:]...)
+		if d.Port > 1 {
+			args = append(args, "-i", strconv.Itoa(d.Port))
+		}
 		address := "127.0.0.1"
-		if d.Kind == "iWARP" { // its queue pairs are connected by rdma_cm, through the device
+		if d.Kind == "iWARP" && len(d.Interfaces) > 0 { // its queue pairs are connected by rdma_cm, through the device
 			args = append(args, "-R")
-			address = addressOf(d.Interface)
+			address = addressOf(d.Interfaces[0])
 		}
 		out.say("\n%s %s:\n\n", p[0], strings.Join(args, " "))
 		text, err := pair(ctx, o, p[0], args, address)

@@ -99,7 +99,7 @@ func (d *device) start(name string, p place, byLibrary bool) error {
 	if err != nil {
 		return err
 	}
-	d.context, d.name, d.port = context, p.device.Name, 1
+	d.context, d.name, d.port = context, p.device.Name, p.site.Port
 	d.announcesLast = p.device.Driver != uverbs.DriverSIW && p.device.Driver != uverbs.DriverRXE
 	limits, err := d.context.Attributes()
 	if err != nil {
@@ -125,11 +125,11 @@ func (d *device) start(name string, p place, byLibrary bool) error {
 	}
 	d.connections = connection.New(connection.Config{
 		Channel: manager, GUID: p.device.GUID, IWARP: p.device.Transport == uverbs.TransportIWARP, Addresses: p.prefixes,
-		Interface: p.device.Interface, Wake: d.wake, Happened: d.happened,
+		Interface: p.site.Interface, Wake: d.wake, Happened: d.happened,
 	})
 	d.completionsMost = limits.MaxCompletions
 	d.attributes = attributesOf(name, p, &limits, &port, inline)
-	d.attributes.Transport = fmt.Sprintf("%v %s, device %s, %v", p.device.Driver, way, p.device.Name, p.prefixes[0].Addr())
+	d.attributes.Transport = fmt.Sprintf("%v %s, %v", p.device.Driver, way, &p)
 	d.attributes.PinsMemory, d.attributes.MaxPinned = true, pinnedMost()
 	d.attributes.MaxRequestData, d.attributes.MaxAcceptData, d.attributes.MaxRejectData = d.connections.Limits()
 	for i, fd := range []int{d.wakeup, d.channel.FD(), d.connections.Descriptor(), d.context.EventFD()} {

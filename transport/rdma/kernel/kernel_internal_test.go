@@ -61,16 +61,6 @@ func TestStatuses(t *testing.T) {
 	require.Equal(t, provider.StatusTransport, statusOf(200))
 }
 
-// TestContains: an interface is found by an address of its own alone.
-func TestContains(t *testing.T) {
-	all := []netip.Prefix{netip.MustParsePrefix("10.9.0.1/24"), netip.MustParsePrefix("fe80::1/64")}
-	require.True(t, contains(all, "10.9.0.1"))
-	require.True(t, contains(all, "fe80::1%dummy0"))
-	for _, name := range []string{"10.9.0.2", "dummy0", "", "10.9.0.0"} {
-		require.False(t, contains(all, name), name)
-	}
-}
-
 // TestOpenNothing: a device that is not there is named with those that are.
 func TestOpenNothing(t *testing.T) {
 	_, err := New(Config{}).Open("mlx5_0", nil)

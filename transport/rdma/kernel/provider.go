@@ -3,9 +3,6 @@ package kernel
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
-	"strings"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
@@ -69,9 +66,14 @@ func (p *Provider) Explain() []string {
 	return lines
 }
 
-// Open opens a device, named by its name, by its network interface or by an address of that.
+// Open opens a device, named by its name, its name and the number of a port (mlx4_0:2), by a
+// network interface that leads to it, or by an address of that.
 func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error) {
-	found, err := find(name)
+	all, err := uverbs.Devices()
+	var found place
+	if err == nil {
+		found, err = choose(all, (*uverbs.Device).Sites, prefixesOf, name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", provider.ErrInvalidParameter, err)
 	}
@@ -80,68 +82,4 @@ func (p *Provider) Open(name string, a provider.Adapter) (provider.Device, error
 		return nil, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}
 	return d, nil
-}
-
-// place is a device and where it is in the network.
-type place struct {
-	device   uverbs.Device
-	prefixes []netip.Prefix
-}
-
-// find returns the device of a name.
-func find(name string) (place, error) {
-	all, err := uverbs.Devices()
-	if err != nil {
-		return place{}, err
-	}
-	if len(all) == 0 {
-		return place{}, fmt.Errorf("kernel: device %s: %w", name, ErrNoDevices)
-	}
-	names := make([]string, 0, len(all))
-	for i := range all {
-		names = append(names, all[i].Name)
-		on := all[i].Interface
-		prefixes := prefixesOf(on)
-		if all[i].Name != name && (on == "" || on != name) && !contains(prefixes, name) {
-			continue
-		}
-		if len(prefixes) == 0 {
-			return place{}, fmt.Errorf("kernel: device %s: %w", all[i].Name, ErrNoAddress)
-		}
-		return place{device: all[i], prefixes: prefixes}, nil
-	}
-	return place{}, fmt.Errorf("kernel: device %s: %w; there is %s", name, uverbs.ErrNoDevice, strings.Join(append(names, "no other"), ", "))
-}
-
-// prefixesOf returns the addresses of an interface with their networks.
-func prefixesOf(name string) []netip.Prefix {
-	i, err := net.InterfaceByName(name)
-	if err != nil {
-		return nil
-	}
-	list, err := i.Addrs()
-	if err != nil {
-		return nil
-	}
-	var all []netip.Prefix
-	for _, a := range list {
-		if p, err := netip.ParsePrefix(a.String()); err == nil {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// contains reports whether an address is among those of an interface.
-func contains(prefixes []netip.Prefix, name string) bool {
-	a, err := netip.ParseAddr(name)
-	if err != nil {
-		return false
-	}
-	for _, p := range prefixes {
-		if p.Addr() == a.WithZone("") {
-			return true
-		}
-	}
-	return false
 }

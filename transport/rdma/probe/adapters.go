@@ -17,7 +17,7 @@ type Adapter struct {
 	// Fabric names what connects it with other adapters: "roce", "iwarp", or "ib-" and the
 	// subnet prefix. Adapters of one fabric can be connected, as far as can be seen.
 	Fabric string
-	// Address is the first one of its interface that other hosts can reach.
+	// Address is the first one of its interfaces that other hosts can reach.
 	Address netip.Addr
 	// Near is the share of the rank's processors that are the adapter's nearest ones, in
 	// percent; 100 if the host does not say.
@@ -46,12 +46,12 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 		return nil, []string{fmt.Sprintf("an adapter: %v", err)}
 	}
 	for _, d := range devices {
-		a := Adapter{Device: d, Fabric: h.fabric(&d), Address: reachable(interfaces, d.Interface), Near: h.near(d.Name, may)}
+		a := Adapter{Device: d, Fabric: h.fabric(&d), Address: reachable(interfaces, d.Interfaces), Near: h.near(d.Name, may)}
 		switch {
 		case !d.Active:
-			others = append(others, fmt.Sprintf("%s: its port is %s", d.Name, strings.ToLower(d.State)))
+			others = append(others, fmt.Sprintf("%s: its port is %s", d.Spelling(), strings.ToLower(d.State)))
 		case !a.Address.IsValid():
-			others = append(others, fmt.Sprintf("%s: its interface %q has no address that other hosts reach", d.Name, d.Interface))
+			others = append(others, fmt.Sprintf("%s: its interface %q has no address that other hosts reach", d.Spelling(), strings.Join(d.Interfaces, ", ")))
 		default:
 			usable = append(usable, a)
 		}
@@ -68,33 +68,38 @@ func (h *Host) Adapters(may CPUs, turn int) (usable []Adapter, others []string) 
 	return usable, others
 }
 
-// Adapter returns the device of a name, of an interface, or of an address of that, whether it
-// can be used or not; false if there is none.
+// Adapter returns the device of a name, with or without the number of a port, of an interface, or
+// of an address of that in any spelling, whether it can be used or not; false if there is none.
 func (h *Host) Adapter(name string) (Adapter, bool) {
 	interfaces, err := h.Interfaces()
 	if err != nil {
 		interfaces = nil
 	}
+	address, _ := netip.ParseAddr(name) // not valid: no address is
+	zone, address := address.Zone(), address.WithZone("").Unmap()
 	for _, d := range h.Devices() {
 		owns := slices.ContainsFunc(interfaces, func(i Interface) bool {
-			return i.Name == d.Interface && slices.ContainsFunc(i.Addresses, func(p netip.Prefix) bool { return p.Addr().String() == name })
+			return slices.Contains(d.Interfaces, i.Name) && (zone == "" || zone == i.Name) &&
+				slices.ContainsFunc(i.Addresses, func(p netip.Prefix) bool { return p.Addr() == address })
 		})
-		if d.Name == name || d.Interface != "" && d.Interface == name || owns {
-			return Adapter{Device: d, Fabric: h.fabric(&d), Address: reachable(interfaces, d.Interface)}, true
+		if d.Name == name || d.Name+":"+strconv.Itoa(d.Port) == name || slices.Contains(d.Interfaces, name) || owns {
+			return Adapter{Device: d, Fabric: h.fabric(&d), Address: reachable(interfaces, d.Interfaces)}, true
 		}
 	}
 	return Adapter{}, false
 }
 
-// reachable returns the first address of an interface that means something on other hosts.
-func reachable(interfaces []Interface, name string) netip.Addr {
-	for i := range interfaces {
-		if interfaces[i].Name != name || name == "" || !interfaces[i].Up {
-			continue
-		}
-		for _, p := range interfaces[i].Addresses {
-			if a := p.Addr(); !a.IsLinkLocalUnicast() && !a.IsUnspecified() {
-				return a
+// reachable returns the first address of interfaces that means something on other hosts.
+func reachable(interfaces []Interface, names []string) netip.Addr {
+	for _, name := range names {
+		for i := range interfaces {
+			if interfaces[i].Name != name || !interfaces[i].Up {
+				continue
+			}
+			for _, p := range interfaces[i].Addresses {
+				if a := p.Addr(); !a.IsLinkLocalUnicast() && !a.IsUnspecified() {
+					return a
+				}
 			}
 		}
 	}
@@ -108,7 +113,7 @@ func (h *Host) fabric(d *Device) string {
 	}
 	// The subnet prefix is the first half of every GID, fe80:0000:0000:0000:0002:c903:0000:1491.
 	const prefix = len("fe80:0000:0000:0000")
-	gid := line(h.Files, path.Join(deviceClass, d.Name, "ports/1/gids/0"))
+	gid := line(h.Files, path.Join(portOf(d.Name, d.Port), "gids/0"))
 	if len(gid) < prefix {
 		return "ib"
 	}

@@ -92,6 +92,29 @@ func TestNearestAdapter(t *testing.T) {
 	}
 }
 
+// TestPorts: each port of an adapter is one, with the interfaces of its VLANs and bonds, of which
+// the first with an address is enough.
+func TestPorts(t *testing.T) {
+	device := roce("mlx4_0", "eth0")
+	at := "sys/class/infiniband/mlx4_0/ports/"
+	device[at+"1/state"] = text("1: DOWN")
+	device[at+"2/state"], device[at+"2/link_layer"] = text("4: ACTIVE"), text("Ethernet")
+	device[at+"2/gid_attrs/ndevs/0"], device[at+"2/gid_attrs/ndevs/1"] = text("eth1"), text("eth1")
+	device[at+"2/gid_attrs/ndevs/10"], device[at+"2/gid_attrs/ndevs/9"] = text("eth1.7"), text("bond0")
+	h := together([]probe.Interface{nic("eth0", "10.0.0.1/24"), nic("eth1", "fe80::1/64"), nic("eth1.7", "10.7.0.1/24"), nic("bond0")}, device)
+	usable, others := h.Adapters(nil, 0)
+	require.Equal(t, []string{"mlx4_0: its port is down"}, others)
+	require.Len(t, usable, 1)
+	require.Equal(t, "mlx4_0:2", usable[0].Spelling())
+	require.Equal(t, []string{"eth1", "bond0", "eth1.7"}, usable[0].Interfaces)
+	require.Equal(t, "10.7.0.1", usable[0].Address.String())
+	for name, port := range map[string]int{"mlx4_0": 1, "mlx4_0:1": 1, "mlx4_0:2": 2, "bond0": 2, "10.7.0.1": 2, "eth0": 1} {
+		a, ok := h.Adapter(name)
+		require.True(t, ok)
+		require.Equal(t, port, a.Port, name)
+	}
+}
+
 // TestUsableAdapters: what cannot be used has its reason, and fabrics tell which adapters can be
 // connected.
 func TestUsableAdapters(t *testing.T) {
@@ -112,14 +135,16 @@ func TestUsableAdapters(t *testing.T) {
 	require.Equal(t, "10.0.0.1", usable[1].Address.String())
 	require.Equal(t, []string{`rxe1: its interface "eth1" has no address that other hosts reach`, "siw0: its port is down"}, slices.Sorted(slices.Values(others)))
 
-	for _, name := range []string{"rxe0", "eth0", "10.0.0.1"} {
+	for _, name := range []string{"rxe0", "rxe0:1", "eth0", "10.0.0.1", "::ffff:10.0.0.1", "fe80::1", "fe80:0::1%eth0"} {
 		a, ok := h.Adapter(name)
 		require.True(t, ok)
 		require.Equal(t, "rxe0", a.Name)
 		require.Equal(t, "roce", a.Fabric)
 	}
-	_, ok := h.Adapter("mlx4_0")
-	require.False(t, ok)
+	for _, name := range []string{"mlx4_0", "rxe0:2", "fe80::1%eth1", "10.0.0.2", ""} {
+		_, ok := h.Adapter(name)
+		require.False(t, ok, name)
+	}
 
 	usable, others = host(eth0).Adapters(cpus(1), 3)
 	require.Empty(t, usable)

@@ -4,30 +4,42 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// Device is an RDMA device that the kernel drives.
+// Device is a port of an RDMA device that the kernel drives.
 type Device struct {
-	// Name is the kernel's: mlx5_0, rxe0, siw0.
+	// Name is the kernel's: mlx5_0, rxe0, siw0. Port counts from 1.
 	Name string
+	Port int
 	// Kind is "InfiniBand", "RoCE" or "iWARP".
 	Kind string
-	// Interface is the network interface of its first port, or "".
-	Interface string
-	// Active says that its first port has a link.
+	// Interfaces are the network interfaces that lead to the port: of RoCE those of its VLANs
+	// and bonds, too.
+	Interfaces []string
+	// Active says that the port has a link.
 	Active bool
-	// State is the state of that port as the kernel says it.
+	// State is the state of the port as the kernel says it.
 	State string
+}
+
+// Spelling is what the device is opened by: its name, with the port unless it is the first.
+func (d *Device) Spelling() string {
+	if d.Port > 1 {
+		return d.Name + ":" + strconv.Itoa(d.Port)
+	}
+	return d.Name
 }
 
 // String is the device in one line.
 func (d *Device) String() string {
-	s := d.Name + " " + d.Kind
-	if d.Interface != "" {
-		s += " on " + d.Interface
+	s := d.Spelling() + " " + d.Kind
+	if len(d.Interfaces) > 0 {
+		s += " on " + strings.Join(d.Interfaces, ", ")
 	}
 	return s + ", port " + strings.ToLower(d.State)
 }
@@ -37,7 +49,7 @@ const (
 	deviceFiles = "dev/infiniband"
 )
 
-// Devices lists the RDMA devices of the kernel. There may be some that cannot be
+// Devices lists the ports of the RDMA devices of the kernel. There may be some that cannot be
 // used: see Kernel.
 func (h *Host) Devices() []Device {
 	entries, err := fs.ReadDir(h.Files, deviceClass)
@@ -46,28 +58,65 @@ func (h *Host) Devices() []Device {
 	}
 	var all []Device
 	for _, e := range entries {
-		at := path.Join(deviceClass, e.Name())
-		port := path.Join(at, "ports/1")
-		d := Device{Name: e.Name(), Kind: "InfiniBand", Interface: line(h.Files, path.Join(port, "gid_attrs/ndevs/0"))}
-		// node_type is "1: CA" or "4: RNIC", state "4: ACTIVE" (sysfs-class-infiniband).
-		switch {
-		case strings.HasPrefix(line(h.Files, path.Join(at, "node_type")), "4"):
-			d.Kind = "iWARP"
-		case line(h.Files, path.Join(port, "link_layer")) == "Ethernet":
-			d.Kind = "RoCE"
+		for port := 1; port == 1 || exists(h.Files, portOf(e.Name(), port)); port++ {
+			all = append(all, h.device(e.Name(), port))
 		}
-		if d.Interface == "" { // that of IP over InfiniBand is not named by the GID
-			if nets, err := fs.ReadDir(h.Files, path.Join(at, "device/net")); err == nil && len(nets) > 0 {
-				d.Interface = nets[0].Name()
+	}
+	return all
+}
+
+// portOf is where the kernel tells of a port.
+func portOf(name string, port int) string {
+	return path.Join(deviceClass, name, "ports", strconv.Itoa(port))
+}
+
+// device reads what the kernel tells of a port.
+func (h *Host) device(name string, number int) Device {
+	port := portOf(name, number)
+	d := Device{Name: name, Port: number, Kind: "InfiniBand", Interfaces: h.interfacesOf(port)}
+	// node_type is "1: CA" or "4: RNIC", state "4: ACTIVE" (sysfs-class-infiniband).
+	switch {
+	case strings.HasPrefix(line(h.Files, path.Join(deviceClass, name, "node_type")), "4"):
+		d.Kind = "iWARP"
+	case line(h.Files, path.Join(port, "link_layer")) == "Ethernet":
+		d.Kind = "RoCE"
+	}
+	if len(d.Interfaces) == 0 { // those of IP over InfiniBand are not named by GIDs
+		nets, _ := fs.ReadDir(h.Files, path.Join(deviceClass, name, "device/net")) // none for a device in software
+		for _, n := range nets {
+			if at := line(h.Files, path.Join(deviceClass, name, "device/net", n.Name(), "dev_port")); at == "" || at == strconv.Itoa(number-1) {
+				d.Interfaces = append(d.Interfaces, n.Name())
 			}
 		}
-		state := line(h.Files, path.Join(port, "state"))
-		d.Active = strings.HasPrefix(state, "4")
-		_, d.State, _ = strings.Cut(state, ": ")
-		if d.State == "" {
-			d.State = "state unknown"
+	}
+	state := line(h.Files, path.Join(port, "state"))
+	d.Active = strings.HasPrefix(state, "4")
+	_, d.State, _ = strings.Cut(state, ": ")
+	if d.State == "" {
+		d.State = "state unknown"
+	}
+	return d
+}
+
+// interfacesOf lists the interfaces of the GIDs of a port, in the order of their numbers.
+func (h *Host) interfacesOf(port string) []string {
+	entries, err := fs.ReadDir(h.Files, path.Join(port, "gid_attrs/ndevs"))
+	if err != nil {
+		return nil
+	}
+	var indices []int
+	for _, e := range entries {
+		if index, err := strconv.Atoi(e.Name()); err == nil {
+			indices = append(indices, index)
 		}
-		all = append(all, d)
+	}
+	slices.Sort(indices)
+	var all []string
+	for _, index := range indices {
+		name := line(h.Files, path.Join(port, "gid_attrs/ndevs", strconv.Itoa(index)))
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
 	}
 	return all
 }
@@ -76,8 +125,10 @@ func (h *Host) Devices() []Device {
 func (h *Host) deviceOf() map[string]string {
 	of := map[string]string{}
 	for _, d := range h.Devices() {
-		if d.Interface != "" && d.Active && of[d.Interface] == "" {
-			of[d.Interface] = d.Name
+		for _, on := range d.Interfaces {
+			if d.Active && of[on] == "" {
+				of[on] = d.Spelling()
+			}
 		}
 	}
 	return of

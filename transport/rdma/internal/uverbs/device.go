@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path"
 	"strconv"
@@ -61,7 +60,8 @@ type Device struct {
 	GUID uint64
 	// Transport is the protocol.
 	Transport Transport
-	// Interface is the network interface of the first port, or "".
+	// Interface is the network interface of the first port, or "". There may be more that lead
+	// to the device: see Sites.
 	Interface string
 }
 
@@ -113,32 +113,12 @@ func devices(root fs.FS, ask func() (map[string]particulars, error)) ([]Device, 
 		p := known[all[i].Name]
 		all[i].Driver, all[i].Interface = p.driver, p.on
 		if p.on == "" {
-			all[i].Interface = overInfiniBand(root, all[i].Name)
+			if over := overInfiniBand(root, all[i].Name, 1); len(over) > 0 {
+				all[i].Interface = over[0]
+			}
 		}
 	}
 	return all, nil
-}
-
-// overInfiniBand is the network interface of IP over InfiniBand of a device, or "". Its
-// hardware is the device's; its dev_port counts ports from 0.
-func overInfiniBand(root fs.FS, device string) string {
-	entries, err := fs.ReadDir(root, netClass)
-	if err != nil {
-		return ""
-	}
-	is := func(name, attribute, value string) bool {
-		text, err := fs.ReadFile(root, path.Join(netClass, name, attribute))
-		return err == nil && strings.TrimSpace(string(text)) == value
-	}
-	for _, e := range entries {
-		if _, err := fs.Stat(root, path.Join(netClass, e.Name(), "device/infiniband", device)); err != nil {
-			continue
-		}
-		if is(e.Name(), "type", linkInfiniBand) && is(e.Name(), "dev_port", "0") {
-			return e.Name()
-		}
-	}
-	return ""
 }
 
 func readDevice(root fs.FS, entry string) (Device, error) {
@@ -216,56 +196,4 @@ func find(all []Device, name string) (Device, error) {
 		there = "there is " + strings.Join(names, ", ")
 	}
 	return Device{}, &Error{Op: "find", Device: name, Err: fmt.Errorf("%w: %s", ErrNoDevice, there)}
-}
-
-// GID is an address of a port.
-type GID struct {
-	// Index is the place in the port's table.
-	Index int
-	// Address is all 16 bytes; of RoCE v2 an IPv6 address, or an IPv4 address mapped to one.
-	Address netip.Addr
-	// Kind is the kernel's text: "RoCE v2", "IB/RoCE v1".
-	Kind string
-	// Interface is the network interface, or "".
-	Interface string
-}
-
-// GIDs lists the addresses of a port; those that are all zero are places that are free.
-func (d *Device) GIDs(port int) ([]GID, error) {
-	all, err := gids(os.DirFS("/"), d.Name, port)
-	if err != nil {
-		return nil, &Error{Op: "list GIDs", Device: d.Name, Err: err}
-	}
-	return all, nil
-}
-
-func gids(root fs.FS, name string, port int) ([]GID, error) {
-	at := path.Join(deviceClass, name, "ports", strconv.Itoa(port))
-	entries, err := fs.ReadDir(root, path.Join(at, "gids"))
-	if err != nil {
-		return nil, err
-	}
-	var all []GID
-	for _, e := range entries {
-		index, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		text, err := fs.ReadFile(root, path.Join(at, "gids", e.Name()))
-		if err != nil {
-			continue // a place that is free, on some drivers
-		}
-		address, err := netip.ParseAddr(strings.TrimSpace(string(text)))
-		if err != nil {
-			return nil, fmt.Errorf("GID %d: %w", index, err)
-		}
-		if address.IsUnspecified() {
-			continue
-		}
-		// iWARP has no types, InfiniBand no interfaces.
-		kind, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/types", e.Name()))
-		on, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/ndevs", e.Name()))
-		all = append(all, GID{Index: index, Address: address, Kind: strings.TrimSpace(string(kind)), Interface: strings.TrimSpace(string(on))})
-	}
-	return all, nil
 }

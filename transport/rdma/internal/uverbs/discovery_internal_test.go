@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
+	"strconv"
 	"testing"
 	"testing/fstest"
 
@@ -31,6 +33,35 @@ func machine() fstest.MapFS {
 	add("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/1", "RoCE v2\n")
 	add("sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth0\n")
 	return files
+}
+
+func list4(address string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} }
+
+// TestSites: each VLAN and bond of a RoCE port is a site, with the addresses that are GIDs, in the
+// order of their numbers, and the kinds told apart.
+func TestSites(t *testing.T) {
+	files := fstest.MapFS{}
+	add := func(port, index int, gid, kind, on string) {
+		at := fmt.Sprintf("sys/class/infiniband/mlx5_0/ports/%d/", port)
+		for name, text := range map[string]string{"gids/": gid, "gid_attrs/types/": kind, "gid_attrs/ndevs/": on} {
+			files[at+name+strconv.Itoa(index)] = &fstest.MapFile{Data: []byte(text + "\n")}
+		}
+	}
+	const v4 = "0000:0000:0000:0000:0000:ffff:0a0"
+	add(1, 0, "fe80:0000:0000:0000:0000:0000:0000:0001", "IB/RoCE v1", "eth0")
+	add(1, 1, "fe80:0000:0000:0000:0000:0000:0000:0001", "RoCE v2", "eth0")
+	add(1, 10, v4+"2:0001", "RoCE v2", "bond0")
+	add(1, 2, v4+"1:0001", "IB/RoCE v1", "eth0.100")
+	add(1, 3, v4+"1:0002", "RoCE v2", "eth0.100")
+	add(2, 0, v4+"3:0001", "RoCE v2", "eth1")
+	one := netip.MustParseAddr("fe80::1")
+	require.Equal(t, []Site{
+		{Port: 1, Interface: "eth0", Addresses: []netip.Addr{one}, Version2: []netip.Addr{one}},
+		{Port: 1, Interface: "eth0.100", Addresses: append(list4("10.1.0.1"), list4("10.1.0.2")...), Version2: list4("10.1.0.2")},
+		{Port: 1, Interface: "bond0", Addresses: list4("10.2.0.1"), Version2: list4("10.2.0.1")},
+		{Port: 2, Interface: "eth1", Addresses: list4("10.3.0.1"), Version2: list4("10.3.0.1")},
+	}, sites(files, &Device{Name: "mlx5_0", Interface: "eth0"}))
+	require.Empty(t, sites(fstest.MapFS{}, &Device{Name: "mlx5_0"}))
 }
 
 func TestDevicesOfSysfs(t *testing.T) {
@@ -62,6 +93,11 @@ func TestDevicesOfSysfs(t *testing.T) {
 	require.Equal(t, "ib0", all[1].Interface, "IP over InfiniBand")
 	require.Equal(t, "eth1", all[0].Interface)
 	require.Equal(t, TransportOther, all[0].Transport, "efa and usnic have no connections of rdma_cm")
+
+	require.Equal(t, []Site{{Port: 1, Interface: "ib0"}, {Port: 1, Interface: "eth0", Addresses: list4("10.9.0.1"), Version2: list4("10.9.0.1")}}, sites(over, &all[1]))
+	over["sys/class/infiniband/mlx5_0/ports/2/gids/0"] = &fstest.MapFile{Data: []byte("fe80:0000:0000:0000:0202:0304:0506:0708\n")}
+	require.Equal(t, Site{Port: 2, Interface: "ib1"}, sites(over, &all[1])[2])
+	require.Equal(t, []Site{{Port: 1, Interface: "eth1"}}, sites(over, &all[0]))
 
 	list, err := gids(machine(), "mlx5_0", 1)
 	require.NoError(t, err)

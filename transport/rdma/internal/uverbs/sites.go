@@ -1,0 +1,146 @@
+package uverbs
+
+import (
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// GID is an address of a port.
+type GID struct {
+	// Index is the place in the port's table.
+	Index int
+	// Address is all 16 bytes; of RoCE v2 an IPv6 address, or an IPv4 address mapped to one.
+	Address netip.Addr
+	// Kind is the kernel's text: "RoCE v2", "IB/RoCE v1".
+	Kind string
+	// Interface is the network interface, or "".
+	Interface string
+}
+
+// GIDs lists the addresses of a port; those that are all zero are places that are free.
+func (d *Device) GIDs(port int) ([]GID, error) {
+	all, err := gids(os.DirFS("/"), d.Name, port)
+	if err != nil {
+		return nil, &Error{Op: "list GIDs", Device: d.Name, Err: err}
+	}
+	return all, nil
+}
+
+func gids(root fs.FS, name string, port int) ([]GID, error) {
+	at := path.Join(deviceClass, name, "ports", strconv.Itoa(port))
+	entries, err := fs.ReadDir(root, path.Join(at, "gids"))
+	if err != nil {
+		return nil, err
+	}
+	var all []GID
+	for _, e := range entries {
+		index, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		text, err := fs.ReadFile(root, path.Join(at, "gids", e.Name()))
+		if err != nil {
+			continue // a place that is free, on some drivers
+		}
+		address, err := netip.ParseAddr(strings.TrimSpace(string(text)))
+		if err != nil {
+			return nil, fmt.Errorf("GID %d: %w", index, err)
+		}
+		if address.IsUnspecified() {
+			continue
+		}
+		// iWARP has no types, InfiniBand no interfaces.
+		kind, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/types", e.Name()))
+		on, _ := fs.ReadFile(root, path.Join(at, "gid_attrs/ndevs", e.Name()))
+		all = append(all, GID{Index: index, Address: address, Kind: strings.TrimSpace(string(kind)), Interface: strings.TrimSpace(string(on))})
+	}
+	slices.SortFunc(all, func(a, b GID) int { return a.Index - b.Index }) // the names are in the order of text
+	return all, nil
+}
+
+// kindRoCEv2 is the Kind of a GID whose packets are UDP, which routers forward; those of the
+// other kind of RoCE stay in their network.
+const kindRoCEv2 = "RoCE v2"
+
+// Site is a network interface that leads to a port of a device. Of RoCE there is one for each
+// VLAN and each bond, too.
+type Site struct {
+	Port      int
+	Interface string
+	// Addresses are those of the interface that the port has as GIDs; nil if they are not
+	// addresses of IP, as on InfiniBand and iWARP.
+	Addresses []netip.Addr
+	// Version2 are those of them with which RoCE v2 is spoken.
+	Version2 []netip.Addr
+}
+
+// Sites lists them in the order of ports, and of each port's GIDs.
+func (d *Device) Sites() []Site { return sites(os.DirFS("/"), d) }
+
+func sites(root fs.FS, d *Device) []Site {
+	var all []Site
+	for port := 1; ; port++ {
+		if _, err := fs.Stat(root, path.Join(deviceClass, d.Name, "ports", strconv.Itoa(port))); err != nil && port > 1 {
+			return all
+		}
+		at := func(name string) *Site {
+			i := slices.IndexFunc(all, func(s Site) bool { return s.Port == port && s.Interface == name })
+			if i < 0 {
+				i = len(all)
+				all = append(all, Site{Port: port, Interface: name})
+			}
+			return &all[i]
+		}
+		if port == 1 && d.Interface != "" {
+			at(d.Interface)
+		}
+		list, _ := gids(root, d.Name, port) // a device without them has no other sites
+		for _, g := range list {
+			if g.Interface == "" {
+				continue
+			}
+			s := at(g.Interface)
+			if !strings.Contains(g.Kind, "RoCE") {
+				continue
+			}
+			if a := g.Address.Unmap(); !slices.Contains(s.Addresses, a) {
+				s.Addresses = append(s.Addresses, a)
+			}
+			if g.Kind == kindRoCEv2 {
+				s.Version2 = append(s.Version2, g.Address.Unmap())
+			}
+		}
+		for _, name := range overInfiniBand(root, d.Name, port) {
+			at(name)
+		}
+	}
+}
+
+// overInfiniBand are the network interfaces of IP over InfiniBand of a port. Their hardware is
+// the device's; their dev_port counts ports from 0.
+func overInfiniBand(root fs.FS, device string, port int) []string {
+	entries, err := fs.ReadDir(root, netClass)
+	if err != nil {
+		return nil
+	}
+	is := func(name, attribute, value string) bool {
+		text, err := fs.ReadFile(root, path.Join(netClass, name, attribute))
+		return err == nil && strings.TrimSpace(string(text)) == value
+	}
+	var all []string
+	for _, e := range entries {
+		if _, err := fs.Stat(root, path.Join(netClass, e.Name(), "device/infiniband", device)); err != nil {
+			continue
+		}
+		if is(e.Name(), "type", linkInfiniBand) && is(e.Name(), "dev_port", strconv.Itoa(port-1)) {
+			all = append(all, e.Name())
+		}
+	}
+	return all
+}
