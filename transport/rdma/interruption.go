@@ -73,6 +73,8 @@ func (b *bulk) end(p *endpoint, err error) {
 const (
 	statusGood = iota
 	statusBadKey
+	// statusRefused says that the key is good and the owner's adapter does not take the memory.
+	statusRefused
 
 	statusMask       = 1<<8 - 1
 	checkedRailShift = 8
@@ -117,7 +119,10 @@ func (p *endpoint) answer(r *record) answer {
 			var err error
 			a.header.A, key, err = t.exposed.on(k, p.rail)
 			a.header.B = uint64(key)<<checkedKeyShift | uint64(p.rail.index)<<checkedRailShift
-			ok = err == nil || p.rail.removed // then the peer asks again, on the next connection
+			if err != nil && !p.rail.removed { // else the peer asks again, on the next connection
+				t.complain(err)
+				a.header.B = statusRefused
+			}
 		}
 	} else {
 		a.kind = recordFetched
@@ -134,8 +139,10 @@ func (p *endpoint) answer(r *record) answer {
 
 // answered takes the answer of the owner.
 func (o *operation) answered(p *endpoint, h *transport.Header) {
-	switch {
-	case h.B&statusMask != statusGood:
+	switch status := h.B & statusMask; {
+	case status == statusRefused:
+		p.finish(o, 0, errRefused)
+	case status != statusGood:
 		p.finish(o, 0, transport.ErrBadKey)
 	case o.kind == operationFetchAdd:
 		p.finish(o, h.A, nil)

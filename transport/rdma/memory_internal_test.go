@@ -165,6 +165,44 @@ func TestQuestionsAboutMemory(t *testing.T) {
 	}
 }
 
+// TestRefusedMemory: memory that the adapter of the connection does not take is answered as what
+// it is, not as a bad key; the operation fails with that, and the log of the owner says why, once.
+func TestRefusedMemory(t *testing.T) {
+	x := newExposedTest(t)
+	m := x.memory[1]
+	e := x.t.exposed[m.key.Token]
+	home, there := e.home, x.p.rail.registered.domain
+	e.home = &rail{index: 1}
+	x.p.rail.registered.domain = &scarce{registrar: there}
+	check := question(recordCheck, transport.Header{A: m.key.Addr, B: m.key.Token, C: 8}, 9, byte(transport.AccessWrite))
+	ask := func() answer {
+		r, _, err := parseRecord(check)
+		require.NoError(t, err)
+		x.p.bulk.answers = nil
+		require.NoError(t, x.p.serve(&r))
+		require.Len(t, x.p.bulk.answers, 1)
+		return x.p.bulk.answers[0]
+	}
+	refused := ask()
+	require.Equal(t, answer{recordChecked, transport.Header{B: statusRefused, C: 9}}, refused)
+	require.True(t, x.t.complained)
+	o := &operation{kind: operationPut, id: 9, data: make([]byte, 8), uncertain: true, asked: true}
+	x.p.bulk.all[9] = o
+	o.answered(x.p, &refused.header)
+	require.Len(t, x.t.finished, 1)
+	require.ErrorIs(t, x.t.finished[0].err, errRefused)
+	require.NotErrorIs(t, x.t.finished[0].err, transport.ErrBadKey)
+	// A rail that is gone is asked about again; one with room answers where the memory is.
+	x.p.rail.removed = true
+	require.EqualValues(t, statusGood, ask().header.B&statusMask)
+	x.p.rail.removed = false
+	x.p.rail.registered.domain = there
+	require.EqualValues(t, statusGood, ask().header.B&statusMask)
+	require.Contains(t, e.others, x.p.rail)
+	e.home = home
+	x.t.finished, x.p.bulk.answers = nil, nil
+}
+
 // TestQuestionsHaveABound: a peer asks no more than it may have under way.
 func TestQuestionsHaveABound(t *testing.T) {
 	x := newExposedTest(t)

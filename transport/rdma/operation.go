@@ -25,6 +25,10 @@ const (
 // errInterrupted ends a Put, and a Get at last, whose connection was lost.
 var errInterrupted = errors.New("the connection was lost meanwhile")
 
+// errRefused ends an operation whose bytes have to travel in another way: as messages, which the
+// engine does.
+var errRefused = errors.New("the owner of the memory cannot register it on the adapter of the connection (its log says why)")
+
 // operationKind is what the engine asked for.
 type operationKind uint8
 
