@@ -76,9 +76,17 @@ func (o *part) Poll(out []uverbs.Completion) int {
 }
 
 // silent is a Driver of rdma_cm without ids.
-type silent struct{ rdmacm.Driver }
+type silent struct {
+	rdmacm.Driver
+	of *plant
+}
 
-func (silent) Close() error { return nil }
+func (s silent) Close() error {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	s.of.ended = append(s.of.ended, "connections")
+	return nil
+}
 
 // TestLingering: an adapter that is closed while an attempt is under way leaves nothing open
 // when that has ended, and each object ends after those that use it.
@@ -92,7 +100,7 @@ func TestLingering(t *testing.T) {
 		require.NoError(t, write.Close())
 		d := &device{
 			context: plant.part("context", "domain", "shared", "queue", "channel", "pair"), channel: plant.part("channel", "queue"), wakeup: wakeup,
-			connections: connection.New(connection.Config{Channel: rdmacm.New(silent{})}),
+			connections: connection.New(connection.Config{Channel: rdmacm.New(silent{of: plant})}),
 			queues:      []*completionQueue{{queue: plant.part("queue", "pair")}},
 		}
 		q := plant.part("pair")
@@ -110,6 +118,9 @@ func TestLingering(t *testing.T) {
 		require.NoError(t, pd.Close())
 		require.NoError(t, d.Close())
 		if lingers {
+			plant.mu.Lock()
+			require.Empty(t, plant.ended, "to end the connections waits for the attempt")
+			plant.mu.Unlock()
 			close(q.gate)
 		}
 		n, _ := read.Read(make([]byte, 1)) // it ends when the last descriptor is closed
@@ -117,7 +128,11 @@ func TestLingering(t *testing.T) {
 		require.NoError(t, read.Close())
 		plant.mu.Lock()
 		require.Empty(t, plant.open)
-		require.Equal(t, []string{"pair", "shared", "domain", "queue", "channel", "context"}, plant.ended)
+		if lingers {
+			require.Equal(t, []string{"pair", "connections", "shared", "domain", "queue", "channel", "context"}, plant.ended)
+		} else {
+			require.Equal(t, []string{"pair", "shared", "domain", "connections", "queue", "channel", "context"}, plant.ended)
+		}
 		plant.mu.Unlock()
 	}
 }

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -157,20 +156,17 @@ func (d *device) Listen(c provider.ServicePointConfig) (provider.ServicePoint, e
 }
 
 // Close implements provider.Device. What a lingering queue pair needs ends after it, in the
-// background.
+// background, connections among it: the kernel waits for the end of an attempt on iWARP, 10 s
+// if the peer does not answer, before it lets go of them.
 func (d *device) Close() error {
-	var first error
-	if d.connections != nil {
-		first = d.connections.Close()
-	}
 	if d.lingering.Load() == 0 {
-		return errors.Join(first, d.end())
+		return d.end()
 	}
 	go func() {
 		d.ends.Wait()
 		_ = d.end() // nobody is left to tell
 	}()
-	return first
+	return nil
 }
 
 // end ends what is left when no queue pair is.
@@ -180,6 +176,9 @@ func (d *device) end() error {
 		if err != nil && first == nil {
 			first = err
 		}
+	}
+	if d.connections != nil {
+		keep(d.connections.Close())
 	}
 	for _, o := range d.left {
 		keep(o.Close())
