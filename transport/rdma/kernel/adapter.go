@@ -16,6 +16,8 @@ type (
 	adapter interface {
 		Attributes() (uverbs.Attributes, error)
 		Port(number int) (uverbs.PortAttributes, error)
+		// OnDemand says that memory can be registered that is not pinned.
+		OnDemand() bool
 		EventFD() int
 		NextEvent() (uverbs.Event, bool, error)
 		Close() error

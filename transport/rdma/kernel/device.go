@@ -46,6 +46,8 @@ type device struct {
 	// event for the last shared receive of a queue pair that has failed.
 	port          int
 	announcesLast bool
+	// onDemand says that the device pages memory that cannot be pinned.
+	onDemand bool
 	// failure is why the device cannot be used any more, removed that this was said.
 	failure error
 	removed bool
@@ -129,7 +131,10 @@ func (d *device) start(name string, p place, byLibrary bool) error {
 	d.completionsMost = limits.MaxCompletions
 	d.attributes = attributesOf(name, p, &limits, &port, inline)
 	d.attributes.Transport = fmt.Sprintf("%v %s, %v", p.device.Driver, way, &p)
-	d.attributes.PinsMemory, d.attributes.MaxPinned = true, pinnedMost()
+	d.onDemand, d.attributes.PinsMemory = d.context.OnDemand(), true
+	if !d.onDemand {
+		d.attributes.MaxPinned = pinnedMost()
+	}
 	d.attributes.MaxRequestData, d.attributes.MaxAcceptData, d.attributes.MaxRejectData = d.connections.Limits()
 	for i, fd := range []int{d.wakeup, d.channel.FD(), d.connections.Descriptor(), d.context.EventFD()} {
 		d.sources[i] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}

@@ -142,15 +142,47 @@ func TestNoLastReceive(t *testing.T) {
 	require.ErrorIs(t, p.device.failure, errFatal)
 }
 
-// asked is a domain that keeps what it was asked for.
+// asked is a domain that keeps what it was asked for, and refuses what would be pinned with an
+// error, if there is one.
 type asked struct {
 	protection
-	access uverbs.Access
+	access  uverbs.Access
+	refusal error
 }
 
 func (a *asked) register(_ []byte, access uverbs.Access) (provider.Registered, io.Closer, error) {
 	a.access = access
+	if access&uverbs.AccessOnDemand == 0 {
+		return provider.Registered{}, nil, a.refusal
+	}
 	return provider.Registered{}, nil, nil
+}
+
+// TestPaging: memory that cannot be pinned is paged by devices that do it, and memory that can be
+// pinned, or is refused for another reason, is not.
+func TestPaging(t *testing.T) {
+	for _, c := range []struct {
+		onDemand  bool
+		refusal   error
+		paged, ok bool
+	}{
+		{true, nil, false, true},
+		{true, &uverbs.MemlockError{Err: unix.ENOMEM}, true, true},
+		{true, unix.EINVAL, false, false},
+		{false, unix.ENOMEM, false, false},
+	} {
+		into := &asked{refusal: c.refusal}
+		d := &domain{device: &device{onDemand: c.onDemand}, domain: into, regions: map[uint32]io.Closer{}}
+		_, err := d.Register(make([]byte, 1), provider.AccessRemoteRead)
+		require.Equal(t, c.ok, err == nil)
+		require.Equal(t, c.paged, into.access&uverbs.AccessOnDemand != 0)
+	}
+}
+
+// TestAbilities: a device without shared receive queues is none for jobs.
+func TestAbilities(t *testing.T) {
+	require.Equal(t, ", not for jobs: has no shared receive queues, all memory is pinned, relaxed ordering is asked for", abilitiesOf(&uverbs.Attributes{}, false))
+	require.Equal(t, ", memory that cannot be pinned is paged on demand, relaxed ordering is asked for", abilitiesOf(&uverbs.Attributes{MaxSharedQueues: 1}, true))
 }
 
 // TestSinks: adapters of iWARP get the right to write to what Reads fill, and say what that

@@ -44,7 +44,9 @@ var rights = [...]struct {
 	{provider.AccessRemoteAtomic, uverbs.AccessRemoteAtomic},
 }
 
-// Register implements provider.ProtectionDomain.
+// Register implements provider.ProtectionDomain. Memory that cannot be pinned is paged on demand
+// where the device can do that, not all: a page that is not there stops the connection for a
+// while.
 func (d *domain) Register(data []byte, access provider.Access) (provider.Registered, error) {
 	asked := uverbs.AccessRelaxedOrdering
 	if access&provider.AccessLocalWrite != 0 && d.device.attributes.SinksAreWritable {
@@ -56,6 +58,9 @@ func (d *domain) Register(data []byte, access provider.Access) (provider.Registe
 		}
 	}
 	keys, region, err := d.domain.register(data, asked)
+	if d.device.onDemand && errors.Is(err, unix.ENOMEM) {
+		keys, region, err = d.domain.register(data, asked|uverbs.AccessOnDemand)
+	}
 	if err != nil {
 		return keys, fmt.Errorf("%w: %w", provider.ErrInsufficientResources, err)
 	}

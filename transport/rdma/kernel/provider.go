@@ -60,10 +60,37 @@ func (p *Provider) Explain() []string {
 		way, err := wayOf(&all[i], p.config.Library)
 		if err != nil {
 			way = "not usable: " + err.Error()
+		} else {
+			way += abilities(&all[i], p.config.Library)
 		}
 		lines = append(lines, fmt.Sprintf("RDMA device %s, %v: %s", all[i].Name, all[i].Driver, way))
 	}
 	return lines
+}
+
+// abilities says what a device offers of what jobs use if it is there.
+func abilities(d *uverbs.Device, byLibrary bool) string {
+	a, _, err := openAdapter(d, byLibrary)
+	if err != nil {
+		return ", not usable: " + err.Error()
+	}
+	defer func() { _ = a.Close() }() // nothing was made of it
+	limits, err := a.Attributes()
+	if err != nil {
+		return ", not usable: " + err.Error()
+	}
+	return abilitiesOf(&limits, a.OnDemand())
+}
+
+func abilitiesOf(l *uverbs.Attributes, onDemand bool) string {
+	text := ""
+	if l.MaxSharedQueues == 0 {
+		text += ", not for jobs: has no shared receive queues"
+	}
+	if onDemand {
+		return text + ", memory that cannot be pinned is paged on demand, relaxed ordering is asked for"
+	}
+	return text + ", all memory is pinned, relaxed ordering is asked for"
 }
 
 // Open opens a device, named by its name, its name and the number of a port (mlx4_0:2), by a

@@ -223,6 +223,10 @@ func (c *Context) Port(number int) (uverbs.PortAttributes, error) {
 	return got, nil
 }
 
+// OnDemand reports whether memory can be registered with uverbs.AccessOnDemand and used as any
+// other.
+func (c *Context) OnDemand() bool { return uverbs.OnDemand(int(c.object.commandFD)) }
+
 // EventFD is a descriptor that is readable when an event waits. It belongs to the context.
 func (c *Context) EventFD() int { return int(c.object.asyncFD) }
 

@@ -16,7 +16,7 @@ type contextObject struct {
 	postSend      function
 	postReceive   function
 	_             [5]function
-	_             int32 // cmd_fd
+	commandFD     int32
 	asyncFD       int32
 }
 

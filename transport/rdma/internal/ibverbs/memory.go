@@ -9,10 +9,6 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
-// AccessOnDemand asks for pages that are pinned only while they are used. It is left out for
-// devices that do not offer it.
-const AccessOnDemand uverbs.Access = 1 << 6
-
 // ProtectionDomain ties memory, queue pairs and shared receive queues together.
 type ProtectionDomain struct {
 	context *Context
@@ -59,13 +55,7 @@ func (d *ProtectionDomain) Register(b []byte, access uverbs.Access) (*Region, er
 	r := &Region{context: c}
 	r.pin.Pin(&b[0])
 	at := addressOfBytes(b)
-	register := func(access uverbs.Access) (*regionObject, error) {
-		return begin[regionObject](c, op, c.library.regMR, addressOf(d.object), at, uintptr(len(b)), at, uintptr(access))
-	}
-	o, err := register(access)
-	if err != nil && access&AccessOnDemand != 0 && !errors.Is(err, unix.ENOMEM) {
-		o, err = register(access &^ AccessOnDemand)
-	}
+	o, err := begin[regionObject](c, op, c.library.regMR, addressOf(d.object), at, uintptr(len(b)), at, uintptr(access))
 	if err != nil {
 		r.pin.Unpin()
 		return nil, c.memlock(op, uint64(at), uint64(len(b)), err)
