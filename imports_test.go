@@ -34,7 +34,7 @@ var imports = map[string][]string{
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {
-		"internal/blocking", "internal/journal", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "golang.org/x/sys/unix",
+		"internal/blocking", "internal/journal", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "github.com/klauspost/compress/s2", "golang.org/x/sys/unix",
 	},
 
 	"transport/rdma/internal/negotiation": {},

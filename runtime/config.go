@@ -17,6 +17,8 @@ const (
 	envCMA = "GORUN_CMA"
 	// envCRC set to 0 omits checksums between nodes if both sides agree.
 	envCRC = "GORUN_CRC"
+	// envCompress set to 0 sends payload to other nodes as it is over slow links, too.
+	envCompress = "GORUN_COMPRESS"
 	// envNetTimeout is a duration: how long what was sent to another node may stay
 	// unacknowledged before its connection is made again.
 	envNetTimeout = "GORUN_NET_TIMEOUT"

@@ -38,6 +38,14 @@ func adapters() *kernel.Provider {
 	return kernel.New(kernel.Config{Library: setting(envRDMALibrary) == "1"})
 }
 
+// packing says whether payload over TCP may be compressed.
+func packing() iwarp.Packing {
+	if setting(envCompress) == "0" {
+		return iwarp.PackNever
+	}
+	return iwarp.PackAuto
+}
+
 // openFabric opens adapters and listens there.
 func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	withoutCRC := setting(envCRC) == "0"
@@ -48,7 +56,7 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
 	f := &rdmaFabric{}
-	rails, missing, err := f.rails(forced, w.job.LocalRank, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Log: log})
+	rails, missing, err := f.rails(forced, w.job.LocalRank, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Packing: packing(), Log: log})
 	if err != nil {
 		return nil, err
 	}

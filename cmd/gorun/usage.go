@@ -89,6 +89,7 @@ settings of a rank, from this shell's environment or -x, with their defaults
                          traffic; 0: never
   GORUN_ANSWER_WITHIN=1m  how long ranks that another launcher has started wait for
                          each other
+  GORUN_COMPRESS=1       0: payload to other nodes is not compressed where links are slow
   GORUN_CRC=1, GORUN_CMA=1  0: no checksums between nodes; no process_vm_readv
   GORUN_SPIN=50us, GORUN_YIELD=100us  how long a waiting rank polls before it sleeps, if
                          it has a processor of its own

@@ -43,6 +43,8 @@ func (t *Transport) Explain(peer int) string {
 	}
 	if p.link == nil {
 		s += ", not connected now" + t.silence(peer)
+	} else if i, err := p.link.endpoint.Query(); err == nil && i.Explained != "" {
+		s += ", " + i.Explained
 	}
 	return s + t.others(p)
 }

@@ -27,6 +27,7 @@ func TestConformanceOverTCP(t *testing.T) {
 		change func(c *rdma.Config)
 	}{
 		{"crc", iwarp.Config{}, nil},
+		{"compressed", iwarp.Config{NoCRC: true, Packing: iwarp.PackAlways}, nil},
 		{"without-crc-and-reads", iwarp.Config{NoCRC: true}, func(c *rdma.Config) { c.NoCRC, c.NoReads = true, true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

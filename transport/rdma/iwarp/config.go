@@ -38,6 +38,8 @@ type Config struct {
 	// 0 means 256. It is never more than an eighth of the descriptors that the process
 	// may have.
 	HalfOpenMax int
+	// Packing says whether payload to peers of this module is compressed.
+	Packing Packing
 	// SegmentMax bounds the ULPDUs sent, in bytes: a test reaches messages of many
 	// segments with few bytes. 0 means the most that the peer takes.
 	SegmentMax int
@@ -89,4 +91,6 @@ type Counters struct {
 	// payload read straight into its target and BytesCopied payload copied there out
 	// of a receive buffer.
 	Reads, Writes, BytesPlaced, BytesCopied atomic.Uint64
+	// PackedFrom and PackedTo count payload sent compressed, before and after.
+	PackedFrom, PackedTo atomic.Uint64
 }

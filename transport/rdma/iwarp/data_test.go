@@ -18,6 +18,7 @@ var configs = map[string]iwarp.Config{
 	"revision 1":  {Revision: 1},
 	"segments":    {SegmentMax: 1454},
 	"bare shorts": {SegmentMax: 100, NoCRC: true},
+	"packed":      {Packing: iwarp.PackAlways},
 }
 
 // lengths are those of fault list item 19, as far as they fit into memory.

@@ -48,7 +48,8 @@ type device struct {
 	name      string
 	addresses addresses
 	epoll     int
-	wakeup    int // eventfd
+	unpacked  []byte // a ULPDU whose payload was compressed; nil before the first one
+	wakeup    int    // eventfd
 
 	regions regions
 	timers  timers

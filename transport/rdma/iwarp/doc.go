@@ -38,6 +38,14 @@
 // nothing is delivered, as RFC 5044 section 8 requires, but registered memory may have
 // been written; cut-through adapters do the same. TCP has a checksum of its own below.
 //
+// # Slow links
+//
+// A segment to a peer that is this module, too, may have its payload compressed by S2; a bit
+// says so that RFC 5041 reserves, and MPA and its CRC know nothing of it. packer.go decides for
+// each connection: when its socket has been full, and TCP says that the link and not the peer
+// is what is slow, one segment is tried, and those after it as long as it takes less time than
+// it saves on the link. A look in vain doubles the payload until the next one, up to 64 MiB.
+//
 // # Which side may send
 //
 // The passive side sends nothing before the active side's first FPDU. With revision

@@ -57,9 +57,14 @@ type queuePair struct {
 	quiet    int
 	rx       receiver
 	tx       transmitter
+	// packedFrom and packedTo are what was sent compressed, before and after.
+	packedFrom, packedTo uint64
 }
 
-var _ provider.QueuePair = (*queuePair)(nil)
+var (
+	_ provider.QueuePair = (*queuePair)(nil)
+	_ provider.Explainer = (*queuePair)(nil)
+)
 
 // begin readies both directions for what was agreed.
 func (p *queuePair) begin() {
@@ -77,6 +82,7 @@ func (p *queuePair) begin() {
 		ulpdu = min(ulpdu, max(limit, ulpduMin))
 	}
 	p.tx = transmitter{crc: a.CRC, ulpduMax: ulpdu, held: true}
+	p.tx.packer = newPacker(p.device.config.Packing)
 	p.tx.msn = [rdmap.Queues]uint32{ddp.FirstMSN, ddp.FirstMSN, ddp.FirstMSN}
 	// What was offered, since it is verbs that holds the final ORD, and one more: a Read
 	// as RTR is outstanding before the consumer's are, and those wait for it.

@@ -37,11 +37,14 @@ type receiver struct {
 
 	// The segment under way, while it comes in pieces: its head so far, and where its
 	// payload goes.
-	head   [headMax]byte
-	held   int
-	begun  bool // the head is complete and was acted on
-	opcode rdmap.Opcode
-	tagged ddp.Tagged
+	head  [headMax]byte
+	held  int
+	begun bool // the head is complete and was acted on
+	// packing says that it is compressed, and packed is what there is of it.
+	packing bool
+	packed  []byte
+	opcode  rdmap.Opcode
+	tagged  ddp.Tagged
 	// untagged is the header of an untagged segment.
 	untagged ddp.Untagged
 	// payload is the length of what follows the header, left what of it is missing.
@@ -197,6 +200,13 @@ func (p *queuePair) consume(b []byte) {
 
 // whole acts on a ULPDU that is there as a whole, and whose CRC is right.
 func (p *queuePair) whole(ulpdu []byte) {
+	if p.agreed.Kin && len(ulpdu) > 0 && ulpdu[0]&flagPacked != 0 {
+		var err error
+		if ulpdu, err = p.unpacked(ulpdu); err != nil {
+			p.breach(err, segmentShown{})
+			return
+		}
+	}
 	if p.plain(ulpdu) {
 		return
 	}
@@ -219,6 +229,10 @@ func (p *queuePair) whole(ulpdu []byte) {
 func (p *queuePair) absorb(part []byte) []byte {
 	r := &p.rx
 	ulpdu := r.deframer.ULPDU()
+	if r.packing || p.agreed.Kin && !r.begun && r.held == 0 && part[0]&flagPacked != 0 {
+		r.packing, r.payload, r.packed = true, 0, append(r.packed, part...)
+		return part
+	}
 	if !r.begun {
 		need := headNeed(r.head[:r.held], ulpdu)
 		n := copy(r.head[r.held:need], part)

@@ -132,6 +132,12 @@ func (p *queuePair) swallows() bool {
 // complete acts on a segment that is there as a whole, and whose CRC is right.
 func (p *queuePair) complete() {
 	r := &p.rx
+	if r.packing {
+		whole := r.packed
+		r.packing, r.packed = false, r.packed[:0]
+		p.whole(whole)
+		return
+	}
 	if !r.begun {
 		p.beginSegment(0) // a ULPDU of length zero has no head
 	}

@@ -32,6 +32,10 @@ type transmitter struct {
 	// sent.
 	blocked, wanted, shut bool
 
+	packer packer
+	// busy and stalled are TCP_INFO's times at the last look.
+	busy, stalled uint64
+
 	msn      [rdmap.Queues]uint32
 	message  outgoing
 	outbound rdmap.OutboundQueue[*provider.Request]
@@ -79,7 +83,7 @@ func (p *queuePair) transmit() int {
 		case errno == unix.EINTR:
 			continue
 		case errno == unix.EAGAIN:
-			t.blocked = true
+			t.blocked, t.packer.blocked = true, true
 			p.watch()
 			return done
 		case errno != 0:
@@ -111,6 +115,7 @@ func (p *queuePair) settle() {
 		p.config.Sends.Done(r)
 	}
 	p.tx.reset()
+	p.tx.packer.release()
 }
 
 // writeLost acts on an error of a write. The peer may have said why before it went:
@@ -127,6 +132,7 @@ func (p *queuePair) writeLost(errno unix.Errno) {
 func (p *queuePair) gather() bool {
 	t := &p.tx
 	t.reset()
+	t.packer.release()
 	p.device.lend(&t.batch)
 	if t.rtr != 0 {
 		p.gatherRTR()
@@ -286,19 +292,25 @@ func (p *queuePair) segment(n int) bool {
 		}
 		m.place = placement{piece: memory[:n]}
 	}
+	length, place, flag := n, &m.place, byte(0)
+	if packed := p.pack(n); packed != nil {
+		length, place, flag = len(packed), &placement{piece: packed}, flagPacked
+	}
 	if m.opcode.Tagged() {
 		h := ddp.Tagged{Last: last, Control: m.opcode.Control(), STag: m.stag, TO: m.to + uint64(m.at)}
 		start, at := t.head(ddp.TaggedLength)
 		h.Put(at)
-		t.fpdu(start, n, &m.place, true, t.crc)
+		at[0] |= flag
+		t.fpdu(start, length, place, true, t.crc)
 	} else {
-		t.align(ddp.UntaggedLength, &m.place)
+		t.align(ddp.UntaggedLength, place)
 		h := ddp.Untagged{
 			Last: last, Control: m.opcode.Control(), ULP: m.stag, MSN: t.msn[rdmap.QueueSend], MO: uint32(m.at),
 		}
 		start, at := t.head(ddp.UntaggedLength)
 		h.Put(at)
-		t.fpdu(start, n, &m.place, false, t.crc)
+		at[0] |= flag
+		t.fpdu(start, length, place, false, t.crc)
 	}
 	m.at += n
 	m.left -= n

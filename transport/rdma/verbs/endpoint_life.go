@@ -1,6 +1,10 @@
 package verbs
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
+)
 
 // EndpointInfo is what Query returns (dat_ep_query(3DAT)).
 type EndpointInfo struct {
@@ -11,6 +15,8 @@ type EndpointInfo struct {
 	Attributes EndpointAttributes
 	// Local and Remote are the two ends, as far as they are known.
 	Local, Remote netip.AddrPort
+	// Explained is what the provider says of what was sent so far, "" if nothing.
+	Explained string
 }
 
 // EndpointStatus is what Status returns (dat_ep_get_status(3DAT)).
@@ -33,6 +39,9 @@ func (ep *Endpoint) Query() (EndpointInfo, error) {
 	}
 	if ep.out != DepthDefault {
 		i.Attributes.ReadsOut = ep.out
+	}
+	if x, ok := ep.queuePair.(provider.Explainer); ok {
+		i.Explained = x.Explain()
 	}
 	attributes := i.Attributes
 	i.Config.Attributes = &attributes

@@ -16,6 +16,12 @@ type QueuePairConfig struct {
 	Upcalls Upcalls
 }
 
+// Explainer is what a QueuePair may be, too: Explain says what is special about what it has
+// sent so far, "" if nothing is.
+type Explainer interface {
+	Explain() string
+}
+
 // QueuePair is one end of one connection. It is used once: the endpoint makes a new one
 // after Reset.
 type QueuePair interface {

@@ -1,0 +1,116 @@
+package runtime_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func init() { programs["haul"] = func() { runtime.Main(haul) } }
+
+// haul exchanges the edges of a plate with a neighbour: HAUL_ROUNDS times HAUL_BYTES each way, or
+// one way. They are those of a field that changes slowly from cell to cell, or random.
+func haul(w *runtime.World) error {
+	c, peer := w.Comm(), 1-w.Rank()
+	bytes, err := strconv.Atoi(os.Getenv("HAUL_BYTES"))
+	if err != nil {
+		return err
+	}
+	rounds, err := strconv.Atoi(os.Getenv("HAUL_ROUNDS"))
+	if err != nil {
+		return err
+	}
+	out, in := make([]float64, bytes/8), make([]float64, bytes/8)
+	for i := range out {
+		if out[i] = math.Round(float64(i) / 1000); os.Getenv("HAUL_DATA") == "random" {
+			out[i] = rand.Float64()
+		}
+	}
+	want := append([]float64(nil), out...)
+	if os.Getenv("HAUL_DATA") == "random" {
+		want = nil
+	}
+	if _, err := runtime.SendRecv(c, out[:1], peer, 0, in[:1], peer, 0); err != nil {
+		return err
+	}
+	began := time.Now()
+	for range rounds {
+		if _, err := runtime.SendRecv(c, out, peer, 0, in, peer, 0); err != nil {
+			return err
+		}
+	}
+	took := time.Since(began)
+	for i := range want {
+		if in[i] != want[i] {
+			return fmt.Errorf("value %d is %v", i, in[i])
+		}
+	}
+	if w.Rank() == 0 {
+		fmt.Printf("%.1f MB/s\n%s\n", float64(bytes*rounds)/took.Seconds()/1e6, w.Explain(peer))
+	}
+	return nil
+}
+
+// hauled runs haul over the slow link and returns the rate and the explanation.
+func hauled(t *testing.T, c *nscluster.Cluster, bytes, rounds int, data, compress string) (float64, string) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), testbed.Gorun(t), "-host", "h0,h1", "-rsh", c.Rsh(), "-net", c.SlowNetwork().String(),
+		"-x", envProgram+"=haul", "-x", fmt.Sprintf("HAUL_BYTES=%d", bytes), "-x", fmt.Sprintf("HAUL_ROUNDS=%d", rounds), "-x", "HAUL_DATA="+data,
+		"-x", "GORUN_COMPRESS="+compress, self)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	var rate float64
+	_, err = fmt.Sscanf(string(out), "%f MB/s", &rate)
+	require.NoError(t, err, string(out))
+	return rate, strings.SplitN(string(out), "\n", 2)[1]
+}
+
+// TestSlowLinkCompresses: over a link of 40 Mbit/s what gets shorter is compressed, and nothing
+// else.
+func TestSlowLinkCompresses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for a slow link")
+	}
+	c := nscluster.Start(t, 2)
+	c.Slow("h0", "h1", nscluster.Slow{Rate: 40e6, Delay: time.Millisecond})
+	_, said := hauled(t, c, 1<<20, 10, "smooth", "1") // more than its socket holds
+	require.Regexp(t, `, \d+\.\d MiB sent compressed to \d+\.\d MiB`, said)
+	_, said = hauled(t, c, 1<<20, 1, "random", "1")
+	require.NotContains(t, said, "compressed")
+	_, said = hauled(t, c, 1<<20, 2, "smooth", "0")
+	require.NotContains(t, said, "compressed")
+}
+
+// TestSlowLinks prints what compression is worth on a link of 1 Gbit/s and 20 ms.
+func TestSlowLinks(t *testing.T) {
+	if !soak() {
+		t.Skip("a measurement: GORUN_SOAK=1")
+	}
+	c := nscluster.Start(t, 2)
+	c.Slow("h0", "h1", nscluster.Slow{Rate: 1e9, Delay: 10 * time.Millisecond})
+	for _, data := range []string{"smooth", "random"} {
+		var rates [2][]float64
+		for range 5 {
+			for compress := range rates {
+				rate, said := hauled(t, c, 8<<20, 6, data, strconv.Itoa(compress))
+				t.Log(data, compress, rate, said)
+				rates[compress] = append(rates[compress], rate)
+			}
+		}
+		t.Logf("%s: as it is %v, compressed %v MB/s", data, rates[0], rates[1])
+	}
+}

@@ -1,0 +1,91 @@
+package iwarp
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/klauspost/compress/s2"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
+)
+
+// flagPacked in the first octet of a segment, a bit that RFC 5041 reserves, says that its payload
+// is a block of S2. Only a peer that is this module gets such a segment.
+const flagPacked = 0x20
+
+// look looks at the way to the peer.
+func (p *queuePair) look() pace {
+	info, err := unix.GetsockoptTCPInfo(p.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return pace{}
+	}
+	busy, stalled := info.Busy_time-p.tx.busy, info.Rwnd_limited-p.tx.stalled
+	p.tx.busy, p.tx.stalled = info.Busy_time, info.Rwnd_limited
+	// Where the peer does not read, its processor may be what is slow.
+	return pace{rate: float64(info.Delivery_rate), bound: stalled < busy/2}
+}
+
+// pack compresses the next n bytes of the message under way, if that is worth it, and returns
+// nil if not.
+func (p *queuePair) pack(n int) []byte {
+	k := &p.tx.packer
+	if !p.agreed.Kin || !k.wants(n, p.look) {
+		return nil
+	}
+	from := p.tx.message.place
+	payload := from.next(n)
+	if len(payload) < n {
+		k.whole = append(k.whole[:0], payload...)
+		for len(k.whole) < n {
+			k.whole = append(k.whole, from.next(n-len(k.whole))...)
+		}
+		payload = k.whole
+	}
+	began := time.Now()
+	packed := k.pack(payload)
+	if packed == nil || !k.judge(n, len(packed), time.Since(began)) {
+		return nil
+	}
+	k.keep(packed)
+	p.tx.message.place = from
+	p.packedFrom += uint64(n)
+	p.packedTo += uint64(len(packed))
+	p.device.counters.PackedFrom.Add(uint64(n))
+	p.device.counters.PackedTo.Add(uint64(len(packed)))
+	return packed
+}
+
+// unpacked returns a ULPDU as it was before its payload was compressed. It is valid until the
+// next call for any connection of the device.
+func (p *queuePair) unpacked(ulpdu []byte) ([]byte, error) {
+	header := ddp.Length(ulpdu[0])
+	if len(ulpdu) <= header {
+		return nil, mpa.ErrLength
+	}
+	n, err := s2.DecodedLen(ulpdu[header:])
+	if err != nil || header+n > mpa.ULPDUMax {
+		return nil, mpa.ErrLength
+	}
+	d := p.device
+	if d.unpacked == nil {
+		d.unpacked = make([]byte, mpa.ULPDUMax)
+	}
+	b := d.unpacked[:header+n]
+	if _, err := s2.Decode(b[header:], ulpdu[header:]); err != nil {
+		return nil, mpa.ErrLength
+	}
+	copy(b, ulpdu[:header])
+	b[0] &^= flagPacked
+	return b, nil
+}
+
+// Explain says how much was compressed, "" if nothing was.
+func (p *queuePair) Explain() string {
+	const mib = 1 << 20
+	if p.packedFrom == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f MiB sent compressed to %.1f MiB", float64(p.packedFrom)/mib, float64(p.packedTo)/mib)
+}
