@@ -103,3 +103,6 @@ func (e *Engine) HoldBatches(timer bool) {
 	defer e.unlock()
 	e.mail.batches.within, e.mail.batches.running = time.Hour, !timer
 }
+
+// Crowded says that a goroutine is parked. The caller holds the lock, as functions of Await do.
+func (e *Engine) Crowded() bool { return e.token.Crowded() }

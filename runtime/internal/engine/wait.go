@@ -158,8 +158,10 @@ func (e *Engine) obey(r progress.Ready) {
 		e.sleeper.Ring()
 	}
 	if r.Do&progress.Lend != 0 {
+		e.sleeper.Prepare() // for waits that began when the sleeper was asleep
+		armed := len(e.backlog) == 0 && e.arm()
 		e.ask()
-		e.obey(e.token.Lent(len(e.backlog) == 0 && e.arm()))
+		e.obey(e.token.Lent(armed))
 	}
 }
 

@@ -246,10 +246,10 @@ func (w *world) obey(r Ready) {
 		w.ring()
 	}
 	if r.Do&Lend != 0 {
+		armed := !w.backlog && w.arm()
 		if w.flaw != lendBlindly {
 			w.ask()
 		}
-		armed := !w.backlog && w.arm()
 		from := w.token.state
 		w.event(map[bool]string{true: "Lent(true)", false: "Lent(false)"}[armed], from, w.token.Lent(armed))
 	}

@@ -41,8 +41,9 @@ const (
 	Resume
 	// Ring: ring the Sleeper.
 	Ring
-	// Lend: a goroutine that sleeps without the token gets it. Look for words that have
-	// changed, arm the transports, and report the result by Lent.
+	// Lend: a goroutine that sleeps without the token gets it. Prepare the Sleeper, arm the
+	// transports, look for words that have changed, and report by Lent whether the transports
+	// are armed.
 	Lend
 )
 
