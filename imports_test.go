@@ -162,7 +162,7 @@ var integration = map[string][]string{
 	"transport/rdma/internal/ibverbs":    {"internal/testbed/rdmavm"},
 	"collectives":                        {"internal/testbed/launch"},
 	"internal/simulate":                  {"internal/simulate/program"},
-	"transport/rdma/iwarp":               {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
+	"transport/rdma/iwarp":               {"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 	"transport/rdma":                     {"transport/rdma/verbs/provider", "transport/rdma/kernel", "internal/testbed/rdmavm"},
 	"transport/rdma/internal/connection": {"transport/rdma/internal/uverbs"},
 	"transport/rdma/kernel":              {"transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},

@@ -3,7 +3,9 @@
 . /job/config
 mkdir -p /dev/shm
 mount -t tmpfs shm /dev/shm
-if [ "$share" = yes ]; then mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 share /share; fi
+# With a cache, because programs start from it; what a command has written there is outside when
+# it has ended.
+if [ "$share" = yes ]; then mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144,cache=loose share /share; fi
 ulimit -l unlimited
 ulimit -n 65536
 hostname "guest$number"
@@ -34,11 +36,14 @@ for port in /sys/class/virtio-ports/*; do
   if [ "$(cat "$port/name")" = control ]; then control=/dev/${port##*/}; fi
 done
 exec 3<>"$control"
-echo ready >&3
+read -r uptime _ </proc/uptime
+echo "ready $uptime" >&3
 cd /share
 while read -r number <&3; do
   (
     sh "/job/$number.sh" </dev/null >"/job/$number.out" 2>&1 3>&-
-    echo "$number $?" >&3
+    status=$?
+    sync
+    echo "$number $status" >&3
   ) &
 done

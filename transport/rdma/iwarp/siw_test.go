@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/kernel"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
@@ -29,10 +30,12 @@ const (
 	rpingRounds = 5
 )
 
-// siwPeer names the variables of a test that runs within the guest.
+// The variables of a test that runs within the guest: an address, and that this side is the
+// kernel's adapter at the address, too.
 const (
 	siwServer = "GORUN_TEST_SIW_SERVER"
 	siwClient = "GORUN_TEST_SIW_CLIENT"
+	byKernel  = "GORUN_TEST_SIW_KERNEL"
 )
 
 // siwGuest is a guest machine with siw, and this program in its share.
@@ -64,11 +67,17 @@ func (g *siwGuest) listening(t *testing.T, port int) {
 	g.run(t, fmt.Sprintf("until grep -q ':%04X .* 0A ' /proc/net/tcp /proc/net/tcp6; do usleep 20000; done", port))
 }
 
+// announced waits until a program of librdmacm listens at an address.
+func (g *siwGuest) announced(t *testing.T, at netip.AddrPort) {
+	t.Helper()
+	g.run(t, fmt.Sprintf("until rdma resource show cm_id | grep -qE 'LISTEN.*src-addr .*:%d( |$)'; do usleep 20000; done", at.Port()))
+}
+
 // TestSiw has one guest for everything.
 func TestSiw(t *testing.T) {
 	share := t.TempDir()
 	g := &siwGuest{rdmavm.Start(t, rdmavm.Config{
-		Share: share, Devices: []string{"siw:dummy1", "siw:eth0"}, Forward: []int{7174, 7176, 7177}, Limit: 4 * time.Minute,
+		Share: share, Devices: []string{"rxe:dummy0", "siw:dummy1", "siw:eth0"}, Forward: []int{7174, 7176, 7177}, Limit: 5 * time.Minute,
 	})}
 	rdmavm.TestProgram(t, share)
 	t.Run("server, from within", func(t *testing.T) {
@@ -99,6 +108,37 @@ func TestSiw(t *testing.T) {
 		})
 	})
 	g.programs(t, 7176, 7177)
+	for _, address := range []string{"10.9.0.1", "10.9.1.1"} {
+		t.Run("by the kernel, "+address, func(t *testing.T) { g.byKernel(t, netip.MustParseAddr(address)) })
+	}
+}
+
+// byKernel has each side of rping and of each exchange run in the guest, with this program as
+// the other one on the kernel's adapter.
+func (g *siwGuest) byKernel(t *testing.T, address netip.Addr) {
+	t.Helper()
+	within := func(setting, test string) string {
+		return fmt.Sprintf("%s=1 %s ./tests -test.run ^%s$ -test.v", byKernel, setting, test)
+	}
+	both := func(name, server, client string, port uint16, asClient, asServer string) {
+		serverAt, clientAt := netip.AddrPortFrom(address, port), netip.AddrPortFrom(address, port+1)
+		t.Run(name+", server", func(t *testing.T) {
+			g.background(t, "timeout 60 "+fmt.Sprintf(server, address, serverAt.Port()))
+			g.announced(t, serverAt)
+			g.run(t, fmt.Sprintf(asClient, serverAt))
+		})
+		t.Run(name+", client", func(t *testing.T) {
+			g.background(t, fmt.Sprintf(asServer, clientAt))
+			g.announced(t, clientAt)
+			g.run(t, "timeout 60 "+fmt.Sprintf(client, address, clientAt.Port()))
+		})
+	}
+	both("rping", "rping -s -a %v -p %d", fmt.Sprintf("rping -c -v -C %d -a %%v -p %%d", rpingRounds), 7200,
+		within(siwServer+"=%v", "TestSiwServer"), within(siwClient+"=%v", "TestSiwClient"))
+	for i, x := range exchanges {
+		both(x.name, x.server, x.name+" -s %v -p %d", uint16(7210+10*i),
+			within(siwExchange+"='"+x.name+" client %v'", "TestSiwExchange"), within(siwExchange+"='"+x.name+" server %v'", "TestSiwExchange"))
+	}
 }
 
 // siwAddress returns an address that the environment names, or skips.
@@ -120,7 +160,11 @@ type siwPeer struct {
 
 func newSiwPeer(t *testing.T, at netip.AddrPort, c iwarp.Config) *siwPeer {
 	t.Helper()
-	adapter, err := verbs.Open(iwarp.New(c), at.Addr().String())
+	var provider verbs.Provider = iwarp.New(c)
+	if os.Getenv(byKernel) != "" {
+		provider = kernel.New(kernel.Config{})
+	}
+	adapter, err := verbs.Open(provider, at.Addr().String())
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
