@@ -1,7 +1,9 @@
 package runtime_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -47,7 +49,21 @@ func haul(w *runtime.World) error {
 	}
 	began := time.Now()
 	for range rounds {
-		if _, err := runtime.SendRecv(c, out, peer, 0, in, peer, 0); err != nil {
+		var err error
+		switch {
+		case os.Getenv("HAUL_DATA") != "one way":
+			_, err = runtime.SendRecv(c, out, peer, 0, in, peer, 0)
+		case w.Rank() == 0:
+			if err = runtime.Send(c, out, peer, 0); err == nil {
+				_, err = runtime.Recv(c, in[:1], peer, 0)
+			}
+			copy(in, out)
+		default:
+			if _, err = runtime.Recv(c, in, peer, 0); err == nil {
+				err = runtime.Send(c, out[:1], peer, 0)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -93,6 +109,41 @@ func TestSlowLinkCompresses(t *testing.T) {
 	require.NotContains(t, said, "compressed")
 	_, said = hauled(t, c, 1<<20, 2, "smooth", "0")
 	require.NotContains(t, said, "compressed")
+}
+
+// TestLongFatLink prints how fast 64 MiB come over a link of 1 Gbit/s and 50 ms there and back that
+// loses a packet of 1000, beside iperf3 with one socket in turn.
+func TestLongFatLink(t *testing.T) {
+	if !soak() {
+		t.Skip("a measurement: GORUN_SOAK=1")
+	}
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		t.Skip("needs iperf3 (apt-get install iperf3)")
+	}
+	c := nscluster.Start(t, 2)
+	c.Slow("h0", "h1", nscluster.Slow{Rate: 1e9, Delay: 25 * time.Millisecond, Loss: 0.001})
+	for range 5 {
+		server := c.Command("h1", "iperf3", "-s", "-1", "--forceflush")
+		said, err := server.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, server.Start())
+		_, err = said.Read(make([]byte, 1)) // it listens
+		require.NoError(t, err)
+		go func() { _, _ = io.Copy(io.Discard, said) }()
+		text, err := c.Command("h0", "iperf3", "-c", "10.78.0.2", "-n", "64M", "-J").Output()
+		require.NoError(t, err, string(text))
+		require.NoError(t, server.Wait())
+		var peer struct {
+			End struct {
+				Received struct {
+					Rate float64 `json:"bits_per_second"`
+				} `json:"sum_received"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(text, &peer))
+		ours, _ := hauled(t, c, 64<<20, 1, "one way", "0")
+		t.Logf("gorun %.1f MB/s, iperf3 %.1f MB/s, ratio %.2f", ours, peer.End.Received.Rate/8e6, ours*8e6/peer.End.Received.Rate)
+	}
 }
 
 // TestSlowLinks prints what compression is worth on a link of 1 Gbit/s and 20 ms.
