@@ -83,7 +83,7 @@ var imports = map[string][]string{
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
-	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "golang.org/x/sys/unix"},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/allocation": {},
 	"cmd/gorun/internal/linux":      {},

@@ -27,10 +27,13 @@ const agentCommand = "-gorun-agent"
 type agent struct {
 	node    *node
 	conn    *link.Conn
-	probe   *os.File         // what Hello.Probe names
+	probe   *os.File // what Hello.Probe names
+	hello   link.Hello
+	greeted bool
 	relay   *bootstrap.Relay // nil before the plan
 	out     *forwarder
 	feed    *stdinFeed // nil if no rank here gets the input
+	inbox   inbox
 	started chan struct{}
 	over    sync.Once   // cleaning up, after which the process ends
 	alone   atomic.Bool // gorun is lost: ends of ranks are not reported any more
@@ -57,7 +60,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	if a.node, err = newNode(id, contain); err != nil {
 		return exitLauncher, err
 	}
-	a.node.scratch = scratch
+	a.node.scratch, a.inbox.dir = scratch, scratch
 	if err := a.node.guard(false); err != nil {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
 	}
@@ -111,8 +114,8 @@ func (a *agent) connect() error {
 	if err != nil {
 		return err
 	}
-	hello := link.Hello{Node: self, User: os.Geteuid(), Machine: a.node.machine}
-	if a.probe, hello.Probe, err = newProbe(); err != nil {
+	a.hello = link.Hello{Node: self, User: os.Geteuid(), Machine: a.node.machine, Platform: platform()}
+	if a.probe, a.hello.Probe, err = newProbe(); err != nil {
 		return err
 	}
 	if _, err := streams[1].Write(link.Preamble(moduleVersion())); err != nil {
@@ -120,7 +123,6 @@ func (a *agent) connect() error {
 	}
 	a.conn = link.NewConn(bufio.NewReader(streams[0]), streams[1])
 	a.out.conn = a.conn
-	a.conn.Send(link.KindHello, link.Encode(hello))
 	return nil
 }
 
@@ -141,27 +143,58 @@ func (a *agent) lost(why error) {
 	})
 }
 
-// obey carries out a frame. An error ends the agent.
-func (a *agent) obey(k link.Kind, body []byte) error {
-	if a.relay == nil && k != link.KindProbe && k != link.KindPlan {
-		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
+// prepare carries out a frame that comes before the ranks.
+func (a *agent) prepare(k link.Kind, body []byte) error {
+	if !a.greeted && k != link.KindGreet {
+		return fmt.Errorf("frame of kind %d before the greeting: %w", k, link.ErrMalformed)
 	}
 	switch k {
+	case link.KindGreet:
+		g, err := link.Decode[link.Greet](body)
+		if err == nil && a.greeted {
+			err = fmt.Errorf("second greeting: %w", link.ErrMalformed)
+		}
+		if err == nil {
+			a.greet(g)
+		}
+		return err
 	case link.KindProbe:
 		p, err := link.Decode[link.Probe](body)
 		if err == nil {
 			a.conn.Send(link.KindProbed, link.Encode(link.Probed{Why: find(p)}))
 		}
 		return err
+	case link.KindFile:
+		return a.inbox.begin(body)
+	case link.KindFileData:
+		return a.inbox.data(body)
 	case link.KindPlan:
 		p, err := link.Decode[link.Plan](body)
-		if err == nil && a.relay != nil {
-			err = fmt.Errorf("second plan: %w", link.ErrMalformed)
-		}
 		if err == nil {
 			a.follow(p)
 		}
 		return err
+	default:
+		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
+	}
+}
+
+// greet answers the greeting.
+func (a *agent) greet(g link.Greet) {
+	a.greeted, a.inbox.paths = true, link.Strings(g.Programs)
+	for _, path := range a.inbox.paths {
+		a.hello.Programs = append(a.hello.Programs, digest(path))
+	}
+	a.hello.Gorun = ownDigest()
+	a.conn.Send(link.KindHello, link.Encode(a.hello))
+}
+
+// obey carries out a frame. An error ends the agent.
+func (a *agent) obey(k link.Kind, body []byte) error {
+	if a.relay == nil {
+		return a.prepare(k, body)
+	}
+	switch k {
 	case link.KindDown:
 		a.relay.Tell(body)
 	case link.KindCredit:
@@ -210,6 +243,10 @@ func (a *agent) follow(p link.Plan) {
 // start starts the ranks of a plan, or some of them and returns an error.
 func (a *agent) start(p link.Plan) error {
 	ranks, numbers, err := planned(p)
+	err = errors.Join(a.inbox.err, err)
+	for _, r := range ranks {
+		r.path = a.inbox.local(r.path)
+	}
 	a.node.assign(ranks, p.Bind)
 	a.relay = bootstrap.NewRelay(numbers, func(rank int, frame []byte) error {
 		<-a.started

@@ -120,8 +120,7 @@ func patients(o *options) ([]*doctor.Host, error) {
 	}
 	hosts := make([]*doctor.Host, 0, len(o.hosts))
 	for _, h := range o.hosts {
-		line := agentCommandLine(rsh, h.name, path)
-		line[len(line)-1] = examinedCommand
+		line := append(rshLine(rsh, h.name), shellWord(path), examinedCommand)
 		if o.rsh == nil && isThisMachine(h.name) {
 			line = []string{path, examinedCommand}
 		}

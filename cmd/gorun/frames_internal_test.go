@@ -197,7 +197,21 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	}
 	early := agentOf()
 	early.relay = nil
+	require.ErrorIs(t, framesOf(link.AppendFrame(nil, link.KindPlan, plan), early.obey), link.ErrMalformed, "a plan before the greeting")
+	early.greeted = true
 	require.ErrorIs(t, framesOf(link.AppendFrame(nil, link.KindKill), early.obey), link.ErrMalformed, "an order before the plan")
+	greet := link.AppendFrame(nil, link.KindGreet, link.Encode(link.Greet{}))
+	require.ErrorIs(t, framesOf(greet, early.obey), link.ErrMalformed, "a second greeting")
+	header := append([]byte{1, 0, 0, 0}, make([]byte, 32)...)
+	for name, stream := range map[string][]byte{
+		"a file that was not asked for": link.AppendFrame(nil, link.KindFile, header),
+		"half a header":                 link.AppendFrame(nil, link.KindFile, header[:35]),
+		"a piece of no file":            link.AppendFrame(nil, link.KindFileData, []byte("x")),
+		"the end of no file":            link.AppendFrame(nil, link.KindFileData),
+	} {
+		early.inbox = inbox{paths: []string{"/x"}}
+		require.ErrorIs(t, framesOf(stream, early.obey), link.ErrMalformed, name)
+	}
 }
 
 // Reports of an agent about its ranks before it was lost are used.

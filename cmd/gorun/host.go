@@ -21,10 +21,11 @@ import (
 // host is another machine, or another part of this one, on which an agent runs
 // ranks of this job. It starts as a name; a command makes the connection.
 type host struct {
-	job   *job
-	name  string
-	line  []string // the command that starts the agent
-	ranks []*rank  // by number; none if a neighbour runs them
+	job      *job
+	name     string
+	line     []string // the command that starts the agent
+	ranks    []*rank  // by number; none if a neighbour runs them
+	installs bool     // the command is a shell, which gorun is sent to
 
 	command  *exec.Cmd
 	out      *os.File // the agent's standard output
@@ -100,18 +101,24 @@ func (h *host) reason() error {
 // greet waits for the agent's Hello. The error names the fault of the host and the remedy.
 func (h *host) greet() error {
 	in := bufio.NewReader(h.out)
+	if h.installs {
+		if err := install(in, h.in); err != nil {
+			return h.noAnswer(err)
+		}
+	}
 	protocol, version, err := link.ReadPreamble(in)
 	if err != nil {
 		return h.noAnswer(err)
 	}
 	if own := moduleVersion(); protocol != link.Protocol || version != own {
 		return fmt.Errorf("host %s: its gorun is version %s (protocol %d), this one is %s (protocol %d): "+
-			"copy this one there, or name the right one with -agent-path", h.name, version, protocol, own, link.Protocol)
+			"copy this one there, name the right one with -agent-path, or send it with -copy", h.name, version, protocol, own, link.Protocol)
 	}
 	h.conn = link.NewConn(in, h.in)
 	h.quit = h.conn.Watch(link.Silence, func() {
 		h.giveUp(fmt.Errorf("it has been silent for %v: the host or the network is down", link.Silence))
 	})
+	h.conn.Send(link.KindGreet, link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths)}))
 	body, err := h.expect(link.KindHello)
 	if err == nil {
 		h.hello, err = link.Decode[link.Hello](body)
@@ -168,9 +175,12 @@ func (h *host) noAnswer(err error) error {
 		remedy = "let start-up files of its shell (.bashrc, .profile) print in interactive shells only"
 	case h.reason() != nil:
 		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"
+	case h.installs && h.reason() == nil:
+		what = "gorun cannot be copied to it: " + what
+		remedy = "it takes a shell with mktemp, head and gzip, and a temporary directory (TMPDIR on the host, or /tmp) where programs may be executed; try by hand: " + strings.Join(h.line, " ")
 	case code == exitNotFound || code == exitNotExecuted:
 		what = fmt.Sprintf("there is no gorun at %s (%s)", h.line[len(h.line)-2], what)
-		remedy = "copy this one there, or say where it is with -agent-path"
+		remedy = "send it with -copy, copy this one there, or say where it is with -agent-path"
 	default:
 		what = "it cannot be reached: " + what
 		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"

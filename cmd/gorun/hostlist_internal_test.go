@@ -148,10 +148,8 @@ func TestRshCommands(t *testing.T) {
 		require.NoError(t, err, "%q", text)
 		require.Equal(t, want, got, "%q", text)
 	}
-	require.Equal(t, []string{"ip", "netns", "exec", "h1", "/bin/gorun", agentCommand},
-		agentCommandLine([]string{"ip", "netns", "exec"}, "h1", "/bin/gorun"))
-	require.Equal(t, []string{"kubectl", "exec", "-i", "h1", "--", "/bin/gorun", agentCommand},
-		agentCommandLine([]string{"kubectl", "exec", "-i", "%h", "--"}, "h1", "/bin/gorun"))
+	require.Equal(t, []string{"ip", "netns", "exec", "h1"}, rshLine([]string{"ip", "netns", "exec"}, "h1"))
+	require.Equal(t, []string{"kubectl", "exec", "-i", "h1", "--"}, rshLine([]string{"kubectl", "exec", "-i", "%h", "--"}, "h1"))
 	require.Equal(t, `'/a b/it'\''s'`, shellWord("/a b/it's"))
 	require.Equal(t, "''", shellWord(""))
 }

@@ -40,13 +40,18 @@ func (j *job) patience() time.Duration {
 
 // findHosts starts the agents and returns the hosts that run ranks.
 func (j *job) findHosts() ([]*host, error) {
+	j.files = j.newFiles()
 	if err := j.startAgents(); err != nil {
 		return nil, err
 	}
 	if err := j.each(j.patience(), (*host).greet); err != nil {
 		return nil, err
 	}
-	return j.neighbours()
+	kept, err := j.neighbours()
+	if err == nil {
+		err = j.compare(kept)
+	}
+	return kept, err
 }
 
 // startHosts starts the agents and through them the ranks.
@@ -90,13 +95,14 @@ func (j *job) startAgents() error {
 		path = own
 	}
 	for _, h := range j.hosts {
+		rsh := j.opts.through(h.name)
 		switch {
-		case j.opts.rsh != nil:
-			h.line = agentCommandLine(j.opts.through(h.name), h.name, path)
-		case isThisMachine(h.name):
+		case j.opts.rsh == nil && isThisMachine(h.name):
 			h.line = []string{path, agentCommand}
+		case j.opts.copies:
+			h.line, h.installs = append(rshLine(rsh, h.name), "sh"), true
 		default:
-			h.line = agentCommandLine(rshDefault, h.name, path)
+			h.line = append(rshLine(rsh, h.name), shellWord(path), agentCommand)
 		}
 	}
 	result := make(chan error)
@@ -238,6 +244,11 @@ func (h *host) order(p link.Plan, at, nodes int) error {
 	for _, r := range h.ranks {
 		p.Ranks = append(p.Ranks, link.Rank{Number: r.number, Program: program[r.app]})
 	}
+	if h.job.opts.copies {
+		if err := h.sendFiles(); err != nil {
+			return err
+		}
+	}
 	h.conn.Send(link.KindPlan, link.Encode(p))
 	k, body, err := h.conn.Receive()
 	switch {
@@ -266,7 +277,7 @@ func (h *host) failed(body []byte) error {
 	}
 	hint := ""
 	if scratch := h.job.node.scratch; scratch != "" && strings.Contains(f.Text, scratch) {
-		hint = "\nit was built into " + scratch + ", which that host does not see: build it to a directory that all hosts share (go build -o), or set TMPDIR to one"
+		hint = "\nit was built into " + scratch + ", which that host does not see: send it with -copy, build it to a directory that all hosts share (go build -o), or set TMPDIR to one"
 	}
 	return exitErrorf(f.Code, "host %s: %s%s", h.name, f.Text, hint)
 }

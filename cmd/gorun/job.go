@@ -21,6 +21,7 @@ type job struct {
 	ranks []*rank
 	node  *node   // this machine's part, without ranks if there are hosts
 	hosts []*host // that run the ranks instead, if any were named
+	files *files  // that the hosts compare
 
 	server *bootstrap.Server
 	out    *output

@@ -73,11 +73,13 @@ func pretendToBeAgent(version, user string) int {
 		panic(err)
 	}
 	c := link.NewConn(bufio.NewReader(os.Stdin), os.Stdout)
-	c.Send(link.KindHello, link.Encode(hello))
 	for {
 		k, body, err := c.Receive()
 		if err != nil {
 			return 1
+		}
+		if k == link.KindGreet {
+			c.Send(link.KindHello, link.Encode(hello))
 		}
 		if k != link.KindPlan {
 			continue

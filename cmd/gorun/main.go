@@ -24,6 +24,9 @@ func run(args []string) int {
 		endWithOutside()
 	}
 	if len(args) > 0 && args[0] == agentCommand {
+		if len(args) > 1 {
+			scratch = args[1]
+		}
 		return runAgent(scratch, inside)
 	}
 	if len(args) > 0 && args[0] == doctorWord {

@@ -47,6 +47,7 @@ type options struct {
 	hidden     func(name string) bool // variables that rsh is not to see; nil for none
 	groups     map[string]string      // arguments of rsh by host, for those that need one
 	agentPath  string                 // "" for this executable
+	copies     bool                   // gorun and the programs to the hosts
 	answer     time.Duration
 	net        string
 	transport  string
@@ -118,6 +119,7 @@ var flagGroups = []flagGroup{
 		{[]string{"hostfile"}, "F", "the same from a file: lines \"host slots=N\" or \"host:N\"", setHostFile},
 		{[]string{"rsh"}, "CMD", "command that reaches a host; the host replaces %h in CMD or follows CMD (default ssh)", setRsh},
 		{[]string{"agent-path"}, "F", "path of gorun on the hosts (default: the path of this gorun)", func(o *options, _ *app, v string) error { o.agentPath = v; return nil }},
+		{[]string{"copy"}, "", "send gorun and the program to a temporary directory of each host that lacks them, removed at the end", func(o *options, _ *app, _ string) error { o.copies = true; return nil }},
 		{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	}},
 	{"placement", []flag{

@@ -54,10 +54,10 @@ func splitCommand(text string) ([]string, error) {
 	return words, nil
 }
 
-// agentCommandLine returns the command that starts the agent of a host. The
-// host's own shell may see the path; it is quoted only if it has to be, since
-// not every command has a shell at its end.
-func agentCommandLine(rsh []string, host, gorun string) []string {
+// rshLine returns the command that runs on a host what is appended to it. The host's own
+// shell may see these words; they are quoted only if they have to be, since not every command
+// has a shell at its end.
+func rshLine(rsh []string, host string) []string {
 	line := make([]string, 0, len(rsh)+3)
 	named := false
 	for _, w := range rsh {
@@ -67,11 +67,14 @@ func agentCommandLine(rsh []string, host, gorun string) []string {
 	if !named {
 		line = append(line, host)
 	}
-	return append(line, shellWord(gorun), agentCommand)
+	return line
 }
 
 // through returns -rsh as it is for one host.
 func (o *options) through(host string) []string {
+	if o.rsh == nil {
+		return rshDefault
+	}
 	if o.groups[host] == "" {
 		return o.rsh
 	}

@@ -29,12 +29,14 @@ examples:
   gorun -np 8 -x GOMAXPROCS=2 -bind-to none ./prog < input
   gorun -host h1:2,h2:2 ./prog             four ranks on two hosts, by ssh
   gorun -hostfile F -np 64 -net 10.1.0.0/16 ./prog
+  gorun -host h1:2,h2:2 -copy ./examples/ring
   gorun -hostfile F -ppn 2 -bind-to numa -dry-run ./prog
   salloc -N2 -n8 gorun ./prog              eight ranks on the two hosts of an allocation
   gorun -host p1,p2 -rsh 'kubectl exec -i %h --' -agent-path /usr/bin/gorun ./prog
 
 hosts: gorun and the program must be on every host, at the same path as here
-  (-agent-path names another gorun); nothing is copied. -rsh CMD is any command
+  (-agent-path names another gorun), or -copy sends them; files that are not the
+  same everywhere are named before a rank starts. -rsh CMD is any command
   that connects standard input and output with a command on the host; the
   host's name replaces %h in CMD, or else follows CMD. This machine (localhost
   or its own name) needs no -rsh. Ranks get the environment and directory of

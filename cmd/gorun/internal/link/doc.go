@@ -3,10 +3,12 @@
 // agent.
 //
 //	agent                                   launcher
-//	preamble: "gorun-agent 4 v1.2.3\n"  ->                protocol and version
-//	Hello                               ->                its node and processors
+//	preamble: "gorun-agent 5 v1.2.3\n"  ->                protocol and version
+//	                                    <-  Greet         the job's files
+//	Hello                               ->                its node, processors and digests of the files
 //	                                    <-  Probe         is that process on your node?
 //	Probed                              ->
+//	                                    <-  File, FileData...   with -copy: files that differ
 //	                                    <-  Plan          ranks, programs, environment, secret
 //	Started or Failed                   ->
 //	Up, Output, OutputEnd, Exit         ->

@@ -15,9 +15,12 @@ type Kind uint8
 
 // Kinds of frames and their bodies.
 const (
-	KindHello     Kind = iota + 1 // Hello
+	KindGreet     Kind = iota + 1 // Greet
+	KindHello                     // Hello
 	KindProbe                     // Probe
 	KindProbed                    // Probed
+	KindFile                      // 4 bytes number in Greet.Programs, hash: pieces of the file follow
+	KindFileData                  // a piece of the file, compressed by zstd; an empty one ends it
 	KindPlan                      // Plan
 	KindStarted                   // Started
 	KindFailed                    // Failed

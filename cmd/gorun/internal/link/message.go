@@ -42,12 +42,26 @@ func Strings(from []Text) []string {
 	return to
 }
 
+// Greet asks an agent what it has.
+type Greet struct {
+	Programs []Text // paths of files, whose digests are asked for
+}
+
+// Digest is the SHA-256 of a file, or why it has none.
+type Digest struct {
+	Hash []byte
+	Why  string
+}
+
 // Hello is what an agent says of itself.
 type Hello struct {
-	Node    [16]byte           // bootstrap.NodeID of its host
-	User    int                // effective user id
-	Probe   Probe              // how another agent can find it
-	Machine []placement.Domain // processors that its ranks may use
+	Node     [16]byte           // bootstrap.NodeID of its host
+	User     int                // effective user id
+	Probe    Probe              // how another agent can find it
+	Machine  []placement.Domain // processors that its ranks may use
+	Platform string             // GOOS/GOARCH of gorun
+	Gorun    Digest             // of itself, zero if its version says what it is
+	Programs []Digest           // of the files of Greet
 }
 
 // Probe names a descriptor of a process, which agents on the same node can open below

@@ -13,7 +13,7 @@ import (
 )
 
 func hello() link.Hello {
-	return link.Hello{Node: [16]byte{1, 15: 2}, User: 1000, Probe: probe(), Machine: []placement.Domain{{Node: -1, Processors: []int{0, 3}}}}
+	return link.Hello{Node: [16]byte{1, 15: 2}, User: 1000, Probe: probe(), Machine: []placement.Domain{{Node: -1, Processors: []int{0, 3}}}, Platform: "linux/amd64", Programs: []link.Digest{{Hash: []byte{1}}, {Why: "no such file"}}}
 }
 
 func probe() link.Probe { return link.Probe{PID: 1, FD: 3, Nonce: make([]byte, link.NonceBytes)} }
@@ -25,7 +25,7 @@ func started() link.Started {
 // messages are one of each kind.
 func messages() map[string]any {
 	return map[string]any{
-		"hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
+		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
 		"failed": link.Failed{Code: 127, Text: "no such file"}, "exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},
 	}
 }
@@ -33,6 +33,8 @@ func messages() map[string]any {
 // decode decodes a body as a message of some kind.
 func decode(kind string, body []byte) (any, error) {
 	switch kind {
+	case "greet":
+		return link.Decode[link.Greet](body)
 	case "hello":
 		return link.Decode[link.Hello](body)
 	case "probe":

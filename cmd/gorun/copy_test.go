@@ -1,0 +1,135 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+)
+
+// copiedFirst runs gorun on the first host, in whose private directory /run/here are gorun, the
+// program and a script.
+func copiedFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
+	t.Helper()
+	out, err := c.Command("h0", "sh", "-c", fmt.Sprintf("mkdir -p /run/here && cp %s /run/here/gorun && cp %s /run/here/prog", binary, self)).CombinedOutput()
+	require.NoError(t, err, string(out))
+	r := command(t, nil)
+	// Each host has /run for itself.
+	on := c.Command("h0", append([]string{"/run/here/gorun", "-rsh", c.SSH() + " %h env TMPDIR=/run"}, args...)...)
+	r.Path, r.Args = on.Path, on.Args
+	return r
+}
+
+// temporary lists what is in the temporary directory of a host.
+func temporary(t *testing.T, c *nscluster.Cluster, host string) string {
+	t.Helper()
+	out, err := c.Command(host, "sh", "-c", "ls -d /run/gorun-* 2>/dev/null; true").Output()
+	require.NoError(t, err)
+	return string(out)
+}
+
+// Hosts without gorun and without the program get both, and keep neither.
+func TestCopyToHosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("copies executables of tens of MB through ssh")
+	}
+	c := nscluster.StartSSH(t, 3)
+	hosts := []string{"-host", "h0,h1:2,h2"}
+	r := copiedFirst(t, c, append(hosts, helper([]string{"-l"}, "book")...)...)
+	r.Args[len(r.Args)-2] = "/run/here/prog"
+	require.NoError(t, r.Start())
+	require.Equal(t, 125, r.wait(t))
+	require.Contains(t, r.err.String(), "host h1: there is no gorun at /run/here/gorun")
+	require.Contains(t, r.err.String(), "send it with -copy")
+
+	r = copiedFirst(t, c, append(append(hosts, "-copy", "-v"), helper([]string{"-l"}, "book")...)...)
+	r.Args[len(r.Args)-2] = "/run/here/prog"
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	for rank := range 4 {
+		require.Contains(t, r.out.String(), fmt.Sprintf("[%d] h00=0 h10=1 h11=1 h20=2\n", rank))
+	}
+	require.NotContains(t, r.err.String(), "host h0: sending", "it has the file")
+	require.Equal(t, 1, strings.Count(r.err.String(), "host h1: sending /run/here/prog, "))
+	require.Equal(t, 1, strings.Count(r.err.String(), "host h2: sending /run/here/prog, "))
+	require.Empty(t, temporary(t, c, "h1"))
+
+	// However gorun ends.
+	r = copiedFirst(t, c, append(append(hosts, "-copy"), helper(nil, "grandchildren")...)...)
+	r.Args[len(r.Args)-2] = "/run/here/prog"
+	out := r.lines(t)
+	require.NoError(t, r.Start())
+	awaitLines(t, out, 4, "ready")
+	require.NotEmpty(t, temporary(t, c, "h1"))
+	for _, pid := range c.Processes("h0") {
+		if strings.HasPrefix(commandLine(pid), "/run/here/gorun -rsh") {
+			kill9(pid)
+		}
+	}
+	require.NotZero(t, r.wait(t))
+	empty(t, c)
+	require.Empty(t, temporary(t, c, "h1"))
+}
+
+// Files of the same name with other contents are found before a rank starts.
+func TestDifferentProgramsAreNamed(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "prog")
+	swap := script(t, fmt.Sprintf("h=$1; shift; export GORUN_HOSTID=$h; [ $h = b ] && cp %s.b %s.new && mv %s.new %s; exec \"$@\"", name, name, name, name))
+	text, err := os.ReadFile(self)
+	require.NoError(t, err)
+	for what, files := range map[string][2][]byte{
+		"program": {text, append(text[:len(text):len(text)], 0)},
+		"script":  {[]byte("#!/bin/sh\necho one\n"), []byte("#!/bin/sh\necho two\n")},
+	} {
+		require.NoError(t, os.WriteFile(name, files[0], 0o755))
+		require.NoError(t, os.WriteFile(name+".b", files[1], 0o755))
+		got := gorun(t, nil, "-host", "b", "-rsh", swap, name, helperPrefix+"join")
+		require.Contains(t, got.err, "host b: "+name+" is not the file that it is here")
+		if what == "script" {
+			require.Zero(t, got.code, got.err)
+			require.Equal(t, "two\n", got.out)
+			continue
+		}
+		require.Equal(t, 125, got.code)
+		require.Contains(t, got.err, "send it with -copy")
+		require.Empty(t, got.out, "no rank runs")
+	}
+}
+
+// A gorun of the same version that was built from other code is found, too.
+func TestDifferentBuildsOfGorunAreNamed(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "gorun")
+	text, err := os.ReadFile(binary)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(other, append(text, 0), 0o755))
+	got := gorun(t, nil, "-host", "a,b", "-rsh", rsh(t), "-agent-path", other, "true")
+	require.Equal(t, 125, got.code)
+	require.Contains(t, got.err, "host a, b: its gorun is another build of version ")
+}
+
+// What a host cannot do is said, with the remedy.
+func TestCopyThatFails(t *testing.T) {
+	if _, err := exec.LookPath("gzip"); err != nil {
+		t.Skip("no gzip: ", err)
+	}
+	for name, c := range map[string]struct{ rsh, want string }{
+		"no directory": {"shift; TMPDIR=/no/such exec \"$@\"", "gorun cannot be copied to it: "},
+		"no shell":     {"exit 127", "gorun cannot be copied to it: "},
+		"noise":        {"shift; echo hello; exec \"$@\"", `in place of gorun: "hello"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := gorun(t, nil, "-copy", "-host", "a", "-rsh", script(t, c.rsh+"\n"), "true")
+			require.Equal(t, 125, got.code)
+			require.Contains(t, got.err, "host a: ")
+			require.Contains(t, got.err, c.want)
+		})
+	}
+}
