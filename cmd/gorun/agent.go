@@ -34,6 +34,7 @@ type agent struct {
 	out     *forwarder
 	feed    *stdinFeed // nil if no rank here gets the input
 	inbox   inbox
+	below   *branches
 	started chan struct{}
 	over    sync.Once   // cleaning up, after which the process ends
 	alone   atomic.Bool // gorun is lost: ends of ranks are not reported any more
@@ -74,6 +75,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	if err := errors.Join(adopt(), a.connect()); err != nil {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
 	}
+	a.below = newBranches(a.conn)
 	stop := a.conn.Watch(link.Silence, func() { a.lost(fmt.Errorf("it has been silent for %v", link.Silence)) })
 	defer stop()
 	for {
@@ -174,6 +176,9 @@ func (a *agent) prepare(k link.Kind, body []byte) error {
 			a.follow(p)
 		}
 		return err
+	case link.KindDown: // a neighbour's agent runs the ranks of this host
+		a.below.tell(body)
+		return nil
 	default:
 		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
 	}
@@ -191,11 +196,15 @@ func (a *agent) greet(g link.Greet) {
 
 // obey carries out a frame. An error ends the agent.
 func (a *agent) obey(k link.Kind, body []byte) error {
+	if done, err := a.below.take(k, body); done {
+		return err
+	}
 	if a.relay == nil {
 		return a.prepare(k, body)
 	}
 	switch k {
 	case link.KindDown:
+		a.below.tell(body)
 		a.relay.Tell(body)
 	case link.KindCredit:
 		t, n, err := link.ParseAmount(body)
@@ -375,6 +384,7 @@ func (a *agent) report() {
 // end cleans up after the last rank and ends the process.
 func (a *agent) end() {
 	a.over.Do(func() {
+		a.below.running.Wait() // they may be among what is killed
 		err := a.node.contain.kill()
 		a.out.finish()
 		err = errors.Join(err, a.node.cleanUp())

@@ -152,6 +152,7 @@ func TestAgentsThatBreakTheProtocol(t *testing.T) {
 func agentOf() *agent {
 	a := &agent{node: &node{contain: outside{}}, out: newForwarder(), feed: newFeed(true, -1), started: make(chan struct{})}
 	a.conn = link.NewConn(bufio.NewReader(bytes.NewReader(nil)), io.Discard)
+	a.below = newBranches(a.conn)
 	a.relay = bootstrap.NewRelay([]int{0}, func(int, []byte) error { return nil })
 	target := link.Target{Stream: link.Stdout}
 	a.out.streams[target] = &forwarded{target: target, room: newWindow()}
@@ -192,6 +193,8 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 		"credit for no stream":      frame(link.KindCredit, 0, link.Stderr, link.Amount(0)),
 		"a frame of an agent's":     link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{})),
 		"a signal without a number": frame(link.KindSignal, 0, 0),
+		"a command of no words":     link.AppendFrame(nil, link.KindExec, link.Encode(link.Exec{})),
+		"input without a command":   link.AppendFrame(nil, link.KindExecInput, []byte("x")),
 	} {
 		require.ErrorIs(t, framesOf(stream, agentOf().obey), link.ErrMalformed, name)
 	}

@@ -25,15 +25,25 @@ type host struct {
 	name     string
 	line     []string // the command that starts the agent
 	ranks    []*rank  // by number; none if a neighbour runs them
+	here     bool     // it is this machine
 	installs bool     // the command is a shell, which gorun is sent to
 
-	command  *exec.Cmd
-	out      *os.File // the agent's standard output
-	in       *os.File // and input
+	via    *host   // whose agent runs the command, nil if this process does
+	number int     // of the command among those of that agent
+	below  []*host // whose commands the agent of this host runs
+	frames *frames // what the agent has sent, if there are hosts below; else conn has it
+
+	command  *exec.Cmd // nil if another host runs it
+	begun    bool      // the command was started
+	out      *os.File  // the agent's standard output
+	deliver  *os.File  // where that is written to if another host runs the command
+	in       io.WriteCloser
 	conn     *link.Conn
-	errs     *remarks // what the command says on standard error
-	quit     func()   // ends the watch over silence
-	exited   chan struct{}
+	errs     *remarks      // what the command says on standard error
+	quit     func()        // ends the watch over silence
+	exited   chan struct{} // closed when the command has ended, after code and how were set
+	code     int           // exit code of the command, -1 without one
+	how      string        // how it ended, in words
 	readDone chan struct{} // closed when nothing more is received; nil before listen
 
 	hello link.Hello
@@ -48,13 +58,15 @@ type host struct {
 func (h *host) start() error {
 	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
 	var theirs [2]*os.File
+	var in *os.File
 	var err error
-	if theirs[0], h.in, err = os.Pipe(); err != nil {
+	if theirs[0], in, err = os.Pipe(); err != nil {
 		return err
 	}
 	if h.out, theirs[1], err = os.Pipe(); err != nil {
-		return errors.Join(err, theirs[0].Close(), h.in.Close())
+		return errors.Join(err, theirs[0].Close(), in.Close())
 	}
+	h.in, h.code = in, -1
 	c := exec.Command(h.line[0], h.line[1:]...)
 	c.Env = h.job.opts.commandEnviron()
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
@@ -69,8 +81,10 @@ func (h *host) start() error {
 		close(h.exited)
 		return fmt.Errorf("host %s: cannot run %s: %w; -rsh names another command", h.name, h.line[0], err)
 	}
+	h.begun = true
 	go func() {
 		_ = c.Wait() // the process state has the result
+		h.code, h.how = c.ProcessState.ExitCode(), c.ProcessState.String()
 		close(h.exited)
 	}()
 	return nil
@@ -84,7 +98,12 @@ func (h *host) giveUp(why error) {
 		h.why = why
 	}
 	h.mu.Unlock()
-	if first && h.command.Process != nil {
+	switch {
+	case !first || !h.begun:
+	case h.via != nil:
+		h.via.conn.Send(link.KindExecKill, link.Numbered(h.number))
+		_ = h.out.Close()
+	default:
 		// The session of the command, and no other process.
 		_ = unix.Kill(-h.command.Process.Pid, unix.SIGKILL)
 		_ = h.out.Close()
@@ -133,7 +152,7 @@ func (h *host) greet() error {
 
 // expect receives a frame of one kind.
 func (h *host) expect(want link.Kind) ([]byte, error) {
-	k, body, err := h.conn.Receive()
+	k, body, err := h.receive()
 	if err == nil && k != want {
 		err = fmt.Errorf("frame of kind %d in place of %d: %w", k, want, link.ErrMalformed)
 	}
@@ -153,7 +172,7 @@ func (h *host) ending(err error) string {
 	}
 	select {
 	case <-h.exited:
-		return fmt.Sprintf("the connection ended (%s: %v)", h.line[0], h.command.ProcessState)
+		return fmt.Sprintf("the connection ended (%s: %s)", h.line[0], h.how)
 	case <-time.After(exitDelay):
 		return "the connection ended"
 	}
@@ -166,7 +185,7 @@ func (h *host) noAnswer(err error) error {
 	code := -1
 	select {
 	case <-h.exited:
-		code = h.command.ProcessState.ExitCode()
+		code = h.code
 	default:
 	}
 	switch {
@@ -184,6 +203,9 @@ func (h *host) noAnswer(err error) error {
 	default:
 		what = "it cannot be reached: " + what
 		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"
+	}
+	if h.via != nil {
+		remedy += ", on host " + h.via.name + ", from which it is reached; " + radixEnv + "=1000 reaches all hosts from here"
 	}
 	text := fmt.Sprintf("host %s: %s", h.name, what)
 	for _, line := range h.errs.last() {

@@ -44,7 +44,7 @@ func (j *job) findHosts() ([]*host, error) {
 	if err := j.startAgents(); err != nil {
 		return nil, err
 	}
-	if err := j.each(j.patience(), (*host).greet); err != nil {
+	if err := j.greetAll(nextTo(j.hosts)); err != nil {
 		return nil, err
 	}
 	kept, err := j.neighbours()
@@ -76,42 +76,22 @@ func (j *job) startHosts(secret [32]byte) error {
 	}); err != nil {
 		return err
 	}
-	for _, h := range j.hosts {
-		if !slices.Contains(kept, h) {
-			h.conn.Send(link.KindEnd) // the other agent of the node runs its ranks
-		}
-	}
 	return nil
 }
 
 // startAgents runs the commands that start the agents.
 func (j *job) startAgents() error {
-	own, err := os.Executable()
-	if err != nil {
+	if err := j.writeLines(); err != nil {
 		return err
 	}
-	path := j.opts.agentPath
-	if path == "" {
-		path = own
-	}
-	for _, h := range j.hosts {
-		rsh := j.opts.through(h.name)
-		switch {
-		case j.opts.rsh == nil && isThisMachine(h.name):
-			h.line = []string{path, agentCommand}
-		case j.opts.copies:
-			h.line, h.installs = append(rshLine(rsh, h.name), "sh"), true
-		default:
-			h.line = append(rshLine(rsh, h.name), shellWord(path), agentCommand)
-		}
-	}
+	j.grow()
 	result := make(chan error)
 	go func() {
 		// As in spawner.start: the commands get their death signal when
 		// this thread ends.
 		goruntime.LockOSThread()
 		var err error
-		for _, h := range j.hosts {
+		for _, h := range nextTo(j.hosts) {
 			if err = h.start(); err != nil {
 				break
 			}
@@ -122,19 +102,45 @@ func (j *job) startAgents() error {
 	return <-result
 }
 
+// writeLines decides which command starts the agent of each host.
+func (j *job) writeLines() error {
+	path := j.opts.agentPath
+	if path == "" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	for _, h := range j.hosts {
+		rsh := j.opts.through(h.name)
+		switch {
+		case j.opts.rsh == nil && isThisMachine(h.name):
+			h.line, h.here = []string{path, agentCommand}, true
+		case j.opts.copies:
+			h.line, h.installs = append(rshLine(rsh, h.name), "sh"), true
+		default:
+			h.line = append(rshLine(rsh, h.name), shellWord(path), agentCommand)
+		}
+	}
+	return nil
+}
+
 // each runs f for all hosts at once. A host that takes too long is lost.
 func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup
 	for i, h := range j.hosts {
-		wait.Go(func() {
-			timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
-			defer timer.Stop()
-			errs[i] = f(h)
-		})
+		wait.Go(func() { errs[i] = h.within(patience, f) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)
+}
+
+// within runs f for a host, which is lost if it takes too long.
+func (h *host) within(patience time.Duration, f func(h *host) error) error {
+	timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
+	defer timer.Stop()
+	return f(h)
 }
 
 // neighbours finds hosts that are one node under several names: the first agent of a node
@@ -207,14 +213,17 @@ func absolute(dir, path string) string {
 // wireHosts prepares the handling of frames from the agents before any rank runs.
 func (j *job) wireHosts(kept []*host) {
 	for _, h := range kept {
-		numbers := make([]int, len(h.ranks))
 		for i, r := range h.ranks {
-			numbers[i], r.local, r.served = r.number, i, make(chan struct{})
+			r.local, r.served = i, make(chan struct{})
 			j.out.addRemote(r, j.opts.mergeStderr, func(which stream, n int) {
 				h.conn.Send(link.KindCredit, link.Target{Rank: r.number, Stream: linkStream(which)}.Append(nil), link.Amount(n))
 			})
 		}
-		j.server.Link(numbers, down{h.conn})
+	}
+	for _, h := range nextTo(j.hosts) {
+		if numbers := h.numbers(); len(numbers) > 0 {
+			j.server.Link(numbers, down{h.conn})
+		}
 	}
 	j.inputThere(kept)
 }
@@ -250,7 +259,7 @@ func (h *host) order(p link.Plan, at, nodes int) error {
 		}
 	}
 	h.conn.Send(link.KindPlan, link.Encode(p))
-	k, body, err := h.conn.Receive()
+	k, body, err := h.receive()
 	switch {
 	case err != nil:
 		return fmt.Errorf("host %s: the ranks were not started: %s", h.name, h.ending(err))
@@ -292,7 +301,7 @@ func (j *job) dismiss(patient bool) error {
 	errs := make([]error, len(j.hosts))
 	var wait sync.WaitGroup
 	for i, h := range j.hosts {
-		if h.command != nil && h.command.Process != nil {
+		if h.begun {
 			wait.Go(func() { errs[i] = h.dismiss(patient) })
 		}
 	}

@@ -22,7 +22,7 @@ func (h *host) listen() {
 	for {
 		var k link.Kind
 		var body []byte
-		k, body, err = h.conn.Receive()
+		k, body, err = h.receive()
 		if err == nil && k == link.KindDone {
 			break
 		}
@@ -137,6 +137,9 @@ func (h *host) exit(r *rank, x link.Exit) error {
 
 // lostHost acts on the loss of a host: its agent ends the ranks, if it still can.
 func (j *job) lostHost(h *host) {
+	if h.via != nil && h.via.reason() != nil {
+		j.lostHost(h.via) // it is the cause
+	}
 	// Frames that arrived before come first.
 	for len(j.news) > 0 {
 		j.handle(<-j.news)

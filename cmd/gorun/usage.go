@@ -42,7 +42,9 @@ hosts: gorun and the program must be on every host, at the same path as here
   or its own name) needs no -rsh. Ranks get the environment and directory of
   this shell, except HOME, USER, LOGNAME, SHELL and PATH on hosts with a user
   name (user@host) or where the user differs. When the connection to a host
-  ends, all processes of the job there are killed.
+  ends, all processes of the job there are killed. Of more than 32 hosts (or
+  GORUN_RADIX=N) gorun starts the agents of 32, which start the others by the
+  same command.
 
 doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whether a
   host is reached, has the same gorun and can connect to the others, and which limits,

@@ -23,6 +23,7 @@ type Conn struct {
 	queue   []byte
 	writing bool // a goroutine writes
 	pausing bool // between Pause and Resume: no beats
+	closing bool // an empty write follows the queue
 	err     error
 
 	received  atomic.Uint64 // frames received
@@ -69,10 +70,28 @@ func (c *Conn) send(k Kind, parts ...[]byte) {
 		return
 	}
 	c.queue = AppendFrame(c.queue, k, parts...)
+	c.wake()
+}
+
+// wake starts the goroutine that writes the queue.
+func (c *Conn) wake() {
 	if !c.writing {
 		c.writing = true
 		go c.write()
 	}
+}
+
+// Pass queues whole frames of another link. Nothing at all is the end of what is written,
+// and reaches the writer as an empty write.
+func (c *Conn) Pass(frames []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.queue = append(c.queue, frames...)
+	c.closing = c.closing || len(frames) == 0
+	c.wake()
 }
 
 // Room waits until the queue is short. It is called before a Send whose amount of data is
@@ -99,9 +118,12 @@ func (c *Conn) Flush() error {
 func (c *Conn) write() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(c.queue) > 0 && c.err == nil {
+	for (len(c.queue) > 0 || c.closing) && c.err == nil {
 		queue := c.queue
 		c.queue = nil
+		if len(queue) == 0 {
+			c.closing = false
+		}
 		c.changed.Broadcast()
 		c.mu.Unlock()
 		_, err := c.out.Write(queue)

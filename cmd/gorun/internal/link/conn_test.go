@@ -175,3 +175,24 @@ func TestBeatsAndPausesAreNoSilence(t *testing.T) {
 		cut()
 	})
 }
+
+// Frames of another link are passed on in their order, and then its end.
+func TestConnPassesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		c := link.NewConn(nil, writerFunc(func(p []byte) (int, error) {
+			got = append(got, string(p))
+			return len(p), nil
+		}))
+		c.Pass([]byte("one"))
+		synctest.Wait()
+		c.Pass([]byte("two"))
+		c.Pass(nil)
+		require.NoError(t, c.Flush())
+		require.Equal(t, []string{"one", "two", ""}, got)
+	})
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -14,8 +14,14 @@
 //	Up, Output, OutputEnd, Exit         ->
 //	                                    <-  Down, Input, InputEnd, Signal, Kill
 //	Credit (of input)                   <-> Credit (of output)
+//	                                    <-  Exec, ExecInput, ExecKill      an agent below this one
+//	ExecOutput, ExecRemark, ExecEnd     ->
 //	                                    <-  End           no rank is left: clean up
 //	Done                                ->
+//
+// The agents of many hosts form a tree: an agent runs the commands that start those below it,
+// and passes their streams on, so that the link to each of them is one of gorun's. What goes
+// to all ranks (Down) is sent to the agents next to gorun once, and each hands it on.
 //
 // Each side sends Beat while it has nothing else to send, and declares the other lost
 // after some silence; Pause announces a longer one. A stream of output and the input

@@ -15,30 +15,36 @@ type Kind uint8
 
 // Kinds of frames and their bodies.
 const (
-	KindGreet     Kind = iota + 1 // Greet
-	KindHello                     // Hello
-	KindProbe                     // Probe
-	KindProbed                    // Probed
-	KindFile                      // 4 bytes number in Greet.Programs, hash: pieces of the file follow
-	KindFileData                  // a piece of the file, compressed by zstd; an empty one ends it
-	KindPlan                      // Plan
-	KindStarted                   // Started
-	KindFailed                    // Failed
-	KindUp                        // Target and one frame of a rank for bootstrap.Server.Take
-	KindDown                      // frames for bootstrap.Relay.Tell
-	KindOutput                    // Target and bytes of a stream
-	KindOutputEnd                 // Target
-	KindCredit                    // Target and Amount: so many bytes have left the window
-	KindInput                     // bytes of the standard input
-	KindInputEnd                  // empty
-	KindSignal                    // Target and Amount: the number of the signal
-	KindKill                      // empty: kill every process of the job
-	KindExit                      // Exit
-	KindEnd                       // empty
-	KindDone                      // empty
-	KindBeat                      // empty
-	KindPause                     // empty
-	kindEnd                       // one more than the last
+	KindGreet      Kind = iota + 1 // Greet
+	KindHello                      // Hello
+	KindProbe                      // Probe
+	KindProbed                     // Probed
+	KindFile                       // 4 bytes number in Greet.Programs, hash: pieces of the file follow
+	KindFileData                   // a piece of the file, compressed by zstd; an empty one ends it
+	KindPlan                       // Plan
+	KindStarted                    // Started
+	KindFailed                     // Failed
+	KindUp                         // Target and one frame of a rank for bootstrap.Server.Take
+	KindDown                       // frames for bootstrap.Relay.Tell
+	KindOutput                     // Target and bytes of a stream
+	KindOutputEnd                  // Target
+	KindCredit                     // Target and Amount: so many bytes have left the window
+	KindInput                      // bytes of the standard input
+	KindInputEnd                   // empty
+	KindSignal                     // Target and Amount: the number of the signal
+	KindKill                       // empty: kill every process of the job
+	KindExit                       // Exit
+	KindEnd                        // empty
+	KindDone                       // empty
+	KindBeat                       // empty
+	KindPause                      // empty
+	KindExec                       // Exec: run a command that starts the agent of another host
+	KindExecInput                  // 4 bytes number of the command, whole bytes for its input; none for its end
+	KindExecKill                   // 4 bytes number of the command
+	KindExecOutput                 // 4 bytes number of the command, bytes of its output
+	KindExecRemark                 // 4 bytes number of the command, bytes of its standard error
+	KindExecEnd                    // ExecEnd
+	kindEnd                        // one more than the last
 )
 
 const (

@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -92,6 +93,39 @@ func (p Probe) check() error {
 		return fmt.Errorf("process %d, descriptor %d, nonce of %d bytes", p.PID, p.FD, len(p.Nonce))
 	}
 	return nil
+}
+
+// Exec is a command that an agent runs for gorun, in order to start the agent of another
+// host.
+type Exec struct {
+	Number int // of the command among those of the agent
+	Line   []Text
+}
+
+func (e Exec) check() error {
+	if e.Number < 0 || len(e.Line) == 0 {
+		return fmt.Errorf("command %d of %d words", e.Number, len(e.Line))
+	}
+	return nil
+}
+
+// ExecEnd is the end of such a command. Nothing of it follows.
+type ExecEnd struct {
+	Number int
+	Code   int    // exit code, -1 if there is none
+	Text   string // how it ended, in words; why it could not be started
+}
+
+// Numbered returns the encoded number of a command.
+func Numbered(n int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(n)) }
+
+// ParseNumbered decodes the number at the start of a body, and returns what follows it,
+// which is part of body.
+func ParseNumbered(body []byte) (int, []byte, error) {
+	if len(body) < 4 {
+		return 0, nil, fmt.Errorf("number in %d bytes: %w", len(body), ErrMalformed)
+	}
+	return int(binary.LittleEndian.Uint32(body)), body[4:], nil
 }
 
 // Probed is the answer to a Probe: Why is empty if the process is a neighbour,

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
+)
+
+// radixEnv is how many agents gorun and each agent start, in place of radixDefault.
+const (
+	radixEnv     = "GORUN_RADIX"
+	radixDefault = 32
+)
+
+// radix returns the number of agents that one process starts.
+func radix() int {
+	n, err := strconv.Atoi(os.Getenv(radixEnv))
+	if err != nil || n < 1 {
+		return radixDefault
+	}
+	return n
+}
+
+// grow makes a tree of the hosts, if there are more than one process starts. Agents on this
+// machine are next to gorun, and so are those that a scheduler starts: it sees to the load
+// itself, and its command is told what gorun knows of the surroundings.
+func (j *job) grow() {
+	if j.opts.hidden != nil {
+		return
+	}
+	var away []*host
+	for _, h := range j.hosts {
+		if !h.here {
+			away = append(away, h)
+		}
+	}
+	for i, parent := range placement.Tree(len(away), radix()) {
+		if parent < 0 {
+			continue
+		}
+		h, via := away[i], away[parent]
+		h.via, h.number = via, len(via.below)
+		via.below = append(via.below, h)
+	}
+}
+
+// nextTo returns the hosts whose commands this process runs.
+func nextTo(hosts []*host) []*host {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h *host) bool { return h.via != nil })
+}
+
+// numbers returns the ranks of a host and of those below it.
+func (h *host) numbers() []int {
+	var all []int
+	for _, r := range h.ranks {
+		all = append(all, r.number)
+	}
+	for _, b := range h.below {
+		all = append(all, b.numbers()...)
+	}
+	return all
+}
+
+// greetAll waits for the agents of hosts, and then starts those below them.
+func (j *job) greetAll(hosts []*host) error {
+	errs := make([]error, len(hosts))
+	var wait sync.WaitGroup
+	for i, h := range hosts {
+		wait.Go(func() {
+			errs[i] = h.within(j.patience(), (*host).greet)
+			if errs[i] != nil || len(h.below) == 0 {
+				return
+			}
+			for _, b := range h.below {
+				errs[i] = errors.Join(errs[i], b.startThere())
+			}
+			h.frames = newFrames()
+			go h.sort()
+			if errs[i] == nil {
+				errs[i] = j.greetAll(h.below)
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// frames are what an agent has sent and nobody has received yet. The windows of the protocol
+// bound them: while the agents below are asked, nobody receives those of this one.
+type frames struct {
+	mu   sync.Mutex // guards what follows
+	more *sync.Cond
+	list []received
+}
+
+// received is a frame, or the error that ends the link.
+type received struct {
+	kind link.Kind
+	body []byte
+	err  error
+}
+
+func newFrames() *frames {
+	f := &frames{}
+	f.more = sync.NewCond(&f.mu)
+	return f
+}
+
+func (f *frames) put(r received) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, r)
+	f.more.Signal()
+}
+
+// take waits for a frame. The end of the link stays.
+func (f *frames) take() received {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.list) == 0 {
+		f.more.Wait()
+	}
+	first := f.list[0]
+	if first.err == nil {
+		f.list[0] = received{}
+		f.list = f.list[1:]
+	}
+	return first
+}
+
+// receive returns the next frame of the agent that is not of a host below it.
+func (h *host) receive() (link.Kind, []byte, error) {
+	if h.frames == nil {
+		return h.conn.Receive()
+	}
+	f := h.frames.take()
+	return f.kind, f.body, f.err
+}
+
+// startThere starts the command on the host above.
+func (h *host) startThere() error {
+	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
+	var err error
+	h.in, h.code = tunnel{h}, -1
+	if h.out, h.deliver, err = os.Pipe(); err != nil {
+		return err
+	}
+	h.begun = true
+	h.job.say("host %s: from host %s: %q", h.name, h.via.name, h.line)
+	h.via.conn.Send(link.KindExec, link.Encode(link.Exec{Number: h.number, Line: link.Texts(h.line)}))
+	return nil
+}
+
+// tunnel is the input of a command on the host above.
+type tunnel struct{ h *host }
+
+// Write sends bytes, which begin and end with a frame once there are frames: the agent above
+// puts others between them.
+func (t tunnel) Write(p []byte) (int, error) {
+	t.h.via.conn.Room()
+	t.h.via.conn.Send(link.KindExecInput, link.Numbered(t.h.number), p)
+	return len(p), nil
+}
+
+// Close ends the input.
+func (t tunnel) Close() error {
+	t.h.via.conn.Send(link.KindExecInput, link.Numbered(t.h.number))
+	return nil
+}
+
+// sort hands the frames of an agent to the hosts that they are of, until the link ends.
+func (h *host) sort() {
+	ended := make([]bool, len(h.below))
+	for {
+		k, body, err := h.conn.Receive()
+		if err == nil {
+			err = h.handOn(k, body, ended)
+		}
+		if err == nil && k == link.KindDone {
+			return // and the commands of those below have ended before
+		}
+		if err == nil {
+			continue
+		}
+		h.giveUp(errors.New(h.ending(err)))
+		h.frames.put(received{err: err})
+		for i, b := range h.below {
+			if b.begun && !ended[i] {
+				b.mu.Lock()
+				if b.why == nil {
+					b.why = fmt.Errorf("it was reached through host %s, which is lost: %w", h.name, h.reason())
+				}
+				b.mu.Unlock()
+				b.finish(-1, "host "+h.name+" is lost")
+			}
+		}
+		return
+	}
+}
+
+// handOn hands over one frame.
+func (h *host) handOn(k link.Kind, body []byte, ended []bool) error {
+	switch k {
+	case link.KindExecOutput, link.KindExecRemark:
+		number, rest, err := link.ParseNumbered(body)
+		if err != nil || number >= len(ended) || ended[number] {
+			return fmt.Errorf("output of command %d: %w", number, errors.Join(err, link.ErrMalformed))
+		}
+		if k == link.KindExecRemark {
+			_, err = h.below[number].errs.Write(rest)
+			return err
+		}
+		// A host that was given up is not read any more.
+		_, _ = h.below[number].deliver.Write(rest)
+		return nil
+	case link.KindExecEnd:
+		e, err := link.Decode[link.ExecEnd](body)
+		if err != nil || e.Number < 0 || e.Number >= len(ended) || ended[e.Number] {
+			return fmt.Errorf("end of command %d: %w", e.Number, errors.Join(err, link.ErrMalformed))
+		}
+		ended[e.Number] = true
+		h.below[e.Number].finish(e.Code, e.Text)
+		return nil
+	default:
+		h.frames.put(received{kind: k, body: body})
+		return nil
+	}
+}
+
+// finish ends the streams of a command on another host.
+func (h *host) finish(code int, how string) {
+	h.code, h.how = code, how
+	close(h.exited)
+	_ = h.deliver.Close()
+}

@@ -1,0 +1,142 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+)
+
+// binaryTree makes gorun and its agents start two agents each.
+var binaryTree = []string{"GORUN_RADIX=2"}
+
+// six are the flags for six hosts, of two ranks each, in a tree of depth two: a starts b and
+// c, d starts e and f.
+func six(t *testing.T, flags ...string) []string {
+	t.Helper()
+	return append([]string{"-host", "a:2,b:2,c:2,d:2,e:2,f:2", "-rsh", rsh(t)}, flags...)
+}
+
+func TestTreeOfAgents(t *testing.T) {
+	r := command(t, binaryTree, helper(six(t, "-v", "-l"), "book")...)
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	for rank := range 12 {
+		require.Contains(t, r.out.String(), fmt.Sprintf("[%2d] a0=0 a1=0 b0=1 b1=1 c0=2 c1=2 d0=3 d1=3 e0=4 e1=4 f0=5 f1=5\n", rank))
+	}
+	for below, above := range map[string]string{"b": "a", "c": "a", "e": "d", "f": "d"} {
+		require.Contains(t, r.err.String(), fmt.Sprintf("host %s: from host %s: ", below, above))
+	}
+	gone(t, r)
+}
+
+func TestOutputAndInputThroughTheTree(t *testing.T) {
+	data := noise(11, 1<<20+5)
+	name := file(t, data).Name()
+	t.Setenv("GORUN_RADIX", "2")
+	for rank, got := range copyInput(t, bytes.NewReader(data), 12, six(t, "-stdin", "all")...) {
+		require.True(t, bytes.Equal(data, got), "%d bytes to rank %d", len(got), rank)
+	}
+	r := command(t, binaryTree, six(t, "-l", "sh", "-c", "cat "+name+" | cksum; seq 5000")...)
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	lines := strings.Split(strings.TrimSuffix(r.out.String(), "\n"), "\n")
+	require.Len(t, lines, 12*5001)
+	for _, line := range lines {
+		require.Regexp(t, `^\[[ 1]\d\] \d+( 1048581)?$`, line)
+	}
+}
+
+func TestEndsInTheTree(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		err  string
+	}{
+		"a rank fails":  {[]string{"sh", "-c", "[ $GORUN_RANK = 10 ] && exit 7; exec sleep 1000"}, 7, "first failure: rank 10 (sh, host f, pid "},
+		"not there":     {[]string{"./no-such-program"}, 127, "no such file"},
+		"a bad host":    {[]string{"-host", "g", "-rsh", script(t, "[ $1 = e ] && { echo no way >&2; exit 255; }\nexport GORUN_HOSTID=$1; shift; exec \"$@\"\n"), "true"}, 125, "host e: it cannot be reached"},
+		"a bad parent":  {[]string{"-rsh", script(t, "[ $1 = d ] && { echo no way >&2; exit 255; }\nexport GORUN_HOSTID=$1; shift; exec \"$@\"\n"), "true"}, 125, "host d: it cannot be reached"},
+		"one node each": {[]string{"-rsh", script(t, "shift; exec \"$@\"\n"), "true"}, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := command(t, binaryTree, six(t, c.args...)...)
+			require.NoError(t, r.Start())
+			require.Equal(t, c.code, r.wait(t), r.err.String())
+			require.Contains(t, r.err.String(), c.err)
+			gone(t, r)
+		})
+	}
+}
+
+// killAgent kills the agents of a host, of which a PID namespace has two.
+func killAgent(t *testing.T, r *run, host string) {
+	t.Helper()
+	victims := slices.DeleteFunc(agents(t, r), func(pid int) bool { return hostOf(t, pid) != host })
+	require.NotEmpty(t, victims)
+	for _, pid := range victims {
+		kill9(pid)
+	}
+}
+
+// An agent that is killed takes those below it along, and is the one that is named.
+func TestLossOfAnInnerAgent(t *testing.T) {
+	for _, contain := range contains {
+		r, _ := ready(t, 12, "ready", append([]string{"GORUN_CONTAIN=" + contain}, binaryTree...), helper(six(t), "grandchildren"))
+		killAgent(t, r, "d")
+		require.Equal(t, 125, r.wait(t), r.err.String())
+		require.Contains(t, r.err.String(), "first failure: host d is lost with rank 6, 7: ")
+		gone(t, r)
+	}
+}
+
+func TestSurvivorsGoOnWithoutABranch(t *testing.T) {
+	r, _ := ready(t, 12, "ready", binaryTree, helper(six(t, "-on-failure", "continue"), "grandchildren"))
+	killAgent(t, r, "d")
+	require.Equal(t, 125, r.wait(t), r.err.String())
+	for _, lost := range []string{"host d is lost with rank 6, 7: ", "host e is lost with rank 8, 9: it was reached through host d", "host f is lost with rank 10, 11: it was reached through host d"} {
+		require.Contains(t, r.err.String(), lost)
+	}
+	gone(t, r)
+}
+
+func TestKilledGorunEndsTheTree(t *testing.T) {
+	r, _ := ready(t, 12, "ready", binaryTree, helper(six(t), "grandchildren"))
+	kill9(r.Process.Pid)
+	require.Equal(t, 137, r.wait(t))
+	gone(t, r)
+}
+
+func TestSignalsThroughTheTree(t *testing.T) {
+	r, out := ready(t, 12, "ready", binaryTree, helper(six(t), "signals", "SIGTERM"))
+	for _, sig := range []unix.Signal{unix.SIGUSR1, unix.SIGTERM} {
+		require.NoError(t, r.Process.Signal(sig))
+		awaitLines(t, out, 12, unix.SignalName(sig))
+	}
+	require.Zero(t, r.wait(t), r.err.String())
+}
+
+// A host without network takes those below it along within seconds.
+func TestCutHostInATree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the silence of a host")
+	}
+	c := nscluster.StartSSH(t, 6)
+	r := onFirst(t, c, helper([]string{"-host", "h1,h2,h3,h4,h5", "-rsh", c.SSH()}, "grandchildren")...)
+	r.Env = append(r.Env, binaryTree...)
+	out := r.lines(t)
+	require.NoError(t, r.Start())
+	awaitLines(t, out, 5, "ready")
+	c.Cut("h1") // which has started h2
+	require.Equal(t, 125, r.wait(t), r.err.String())
+	require.Contains(t, r.err.String(), "first failure: host h1 is lost with rank 0: ")
+	c.Join("h1")
+	empty(t, c)
+}
