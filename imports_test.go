@@ -81,7 +81,7 @@ var imports = map[string][]string{
 	},
 	"runtime/actors/internal/deadlock": {},
 
-	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "golang.org/x/sys/unix"},
+	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
 	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 

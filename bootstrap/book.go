@@ -1,79 +1,151 @@
 package bootstrap
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 )
 
 // Book holds the cards of all ranks of a world. It never changes.
 //
-// Encoded, little endian: 4 bytes number of ranks, then per rank 2 bytes
-// length of its card and the card; length 0 stands for a rank that was gone
-// before it had a card.
+// Encoded, little endian: 4 bytes number of ranks; for each rank and once more 4 bytes where
+// its card begins, counted from the end of these; the cards. A rank without bytes was gone
+// before it had a card. A node keeps one encoded book for all its ranks, which look into it
+// where it is.
 type Book struct {
-	cards []byte
-	at    []int // offset of each rank's card in cards, -1 without card
+	raw  []byte
+	size int
 }
 
+// bookHead is the number of bytes before the cards.
+func bookHead(size int) int { return 4 + 4*(size+1) }
+
+// bookBytesMax bounds a book of so many ranks.
+func bookBytesMax(size int) int { return bookHead(size) + size*CardBytesMax }
+
 // Size returns the number of ranks.
-func (b *Book) Size() int { return len(b.at) }
+func (b *Book) Size() int { return b.size }
 
 // Card returns the card of a rank; false if the rank had none because it
 // ended before it joined.
 func (b *Book) Card(rank int) (Card, bool) {
-	if rank < 0 || rank >= len(b.at) || b.at[rank] < 0 {
+	if rank < 0 || rank >= b.size {
 		return Card{}, false
 	}
-	c, _, err := ParseCard(b.cards[b.at[rank]:])
-	return c, err == nil
+	raw := b.card(rank)
+	if len(raw) == 0 {
+		return Card{}, false
+	}
+	c, n, err := ParseCard(raw)
+	return c, err == nil && n == len(raw) && c.Rank == rank
+}
+
+// card returns the bytes of a rank's card, none if they are not within the book: other ranks
+// of the node might write to its memory.
+func (b *Book) card(rank int) []byte {
+	at := 4 + 4*rank
+	begin, end := int(binary.LittleEndian.Uint32(b.raw[at:])), int(binary.LittleEndian.Uint32(b.raw[at+4:]))
+	cards := b.raw[bookHead(b.size):]
+	if begin > end || end > len(cards) {
+		return nil
+	}
+	return cards[begin:end]
 }
 
 // appendBook appends a book made of encoded cards; nil for a missing one.
 func appendBook(dst []byte, cards [][]byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(cards)))
+	at := uint32(0)
 	for _, c := range cards {
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(len(c)))
+		dst = binary.LittleEndian.AppendUint32(dst, at)
+		at += uint32(len(c))
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, at)
+	for _, c := range cards {
 		dst = append(dst, c...)
 	}
 	return dst
 }
 
-// parseBook checks b, which the book keeps, and indexes it.
-func parseBook(b []byte) (*Book, error) {
+// openBook returns the book in b, which it keeps, without a look at the cards.
+func openBook(b []byte) (*Book, error) {
 	if len(b) < 4 {
 		return nil, fmt.Errorf("bootstrap: book of %d bytes: %w", len(b), ErrMalformed)
 	}
 	size := int(binary.LittleEndian.Uint32(b))
-	if size < 1 || size > sizeMax || size > (len(b)-4)/2 {
+	if size < 1 || size > sizeMax || bookHead(size) > len(b) {
 		return nil, fmt.Errorf("bootstrap: book of %d ranks in %d bytes: %w", size, len(b), ErrMalformed)
 	}
-	book := &Book{cards: b, at: make([]int, size)}
-	pos := 4
-	for rank := range size {
-		if len(b)-pos < 2 {
-			return nil, fmt.Errorf("bootstrap: book ends before rank %d: %w", rank, ErrMalformed)
+	return &Book{raw: b, size: size}, nil
+}
+
+// parseBook checks all of b, which the book keeps.
+func parseBook(b []byte) (*Book, error) {
+	book, err := openBook(b)
+	if err != nil {
+		return nil, err
+	}
+	end := 0
+	for rank := range book.size {
+		at := int(binary.LittleEndian.Uint32(b[4+4*rank:]))
+		raw := book.card(rank)
+		if at != end {
+			return nil, fmt.Errorf("bootstrap: card of rank %d at %d of the book, not %d: %w", rank, at, end, ErrMalformed)
 		}
-		n := int(binary.LittleEndian.Uint16(b[pos:]))
-		pos += 2
-		if n > len(b)-pos {
-			return nil, fmt.Errorf("bootstrap: book ends within rank %d: %w", rank, ErrMalformed)
-		}
-		book.at[rank] = -1
-		if n == 0 {
+		end += len(raw)
+		if len(raw) == 0 {
 			continue
 		}
-		c, used, err := ParseCard(b[pos : pos+n])
+		c, used, err := ParseCard(raw)
 		if err != nil {
 			return nil, fmt.Errorf("rank %d: %w", rank, err)
 		}
-		if used != n || c.Rank != rank {
+		if used != len(raw) || c.Rank != rank {
 			return nil, fmt.Errorf("bootstrap: book has the card of rank %d for rank %d: %w", c.Rank, rank, ErrMalformed)
 		}
-		book.at[rank] = pos
-		pos += n
 	}
-	if pos != len(b) {
-		return nil, fmt.Errorf("bootstrap: %d bytes after the book: %w", len(b)-pos, ErrMalformed)
+	if last := int(binary.LittleEndian.Uint32(b[4+4*book.size:])); last != end || bookHead(book.size)+end != len(b) {
+		return nil, fmt.Errorf("bootstrap: book of %d bytes ends at %d: %w", len(b), bookHead(book.size)+end, ErrMalformed)
+	}
+	return book, nil
+}
+
+// packedHead is the number of bytes before the cards of a packed book.
+const packedHead = 4 + 4 + sha256.Size
+
+// packBook returns the form in which a book goes from node to node: 4 bytes epoch, which is
+// the number of books before it, 4 bytes number of ranks, the SHA-256 of the encoded book,
+// packed cards.
+func packBook(book []byte, cards [][]byte, epoch uint32) ([]byte, error) {
+	packed, err := packCards(cards)
+	sum := sha256.Sum256(book)
+	head := binary.LittleEndian.AppendUint32(nil, epoch)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(cards)))
+	return append(append(head, sum[:]...), packed...), err
+}
+
+// unpackBook returns the encoded book of a packed one.
+func unpackBook(b []byte, epoch uint32) ([]byte, error) {
+	if len(b) < packedHead {
+		return nil, fmt.Errorf("bootstrap: packed book of %d bytes: %w", len(b), ErrMalformed)
+	}
+	size := binary.LittleEndian.Uint32(b[4:])
+	if got := binary.LittleEndian.Uint32(b); got != epoch || size < 1 || size > sizeMax {
+		return nil, fmt.Errorf("bootstrap: packed book %d of %d ranks in place of %d: %w", got, size, epoch, ErrMalformed)
+	}
+	list, err := unpackCards(b[packedHead:], int(size))
+	if err != nil {
+		return nil, err
+	}
+	cards := make([][]byte, size)
+	for _, c := range list {
+		if cards[c.Rank], err = c.Append(make([]byte, 0, c.Len())); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		}
+	}
+	book := appendBook(nil, cards)
+	if sha256.Sum256(book) != [sha256.Size]byte(b[8:packedHead]) {
+		return nil, fmt.Errorf("bootstrap: packed book with another hash: %w", ErrMalformed)
 	}
 	return book, nil
 }

@@ -1,9 +1,14 @@
 package bootstrap
 
+import "testing"
+
 // Names of internals for the package's black-box tests.
 var (
 	AppendBook  = appendBook
 	ParseBook   = parseBook
+	PackCards   = packCards
+	UnpackCards = unpackCards
+	PackBook    = packBook
 	AppendFrame = func(dst []byte, k uint8, body []byte) []byte { return appendFrame(dst, kind(k), body) }
 	ParseRanks  = parseRanks
 	ParseFDs    = func(s string) (socket, memory, secret int, err error) {
@@ -21,6 +26,9 @@ const (
 	KindReport    = uint8(kindReport)
 	KindHandled   = uint8(kindHandled)
 	KindBook      = uint8(kindBook)
+	KindCards     = uint8(kindCards)
+	KindPacked    = uint8(kindPacked)
+	KindShelved   = uint8(kindShelved)
 	KindFenceDone = uint8(kindFenceDone)
 	KindPeerDown  = uint8(kindPeerDown)
 	KindDump      = uint8(kindDump)
@@ -32,4 +40,21 @@ func JobOf(f Foreign) string { return f.job }
 // StalePoint returns a place to meet where nobody listens.
 func StalePoint() string {
 	return point{addresses: []Address{{IP: [16]byte{10: 0xff, 11: 0xff, 12: 127, 15: 1}, Port: 1}}}.encode()
+}
+
+// Compress and Decompress make and open the outer form of packed cards.
+func Compress(b []byte) []byte {
+	enc, _ := codec()
+	return enc.EncodeAll(b, nil)
+}
+
+// Decompress is the inverse of Compress.
+func Decompress(tb testing.TB, b []byte) []byte {
+	tb.Helper()
+	_, dec := codec()
+	flat, err := dec.DecodeAll(b, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return flat
 }

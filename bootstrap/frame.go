@@ -19,12 +19,15 @@ const (
 	kindReport   kind = 5
 	kindFailed   kind = 6
 	kindHandled  kind = 7
+	kindCards    kind = 8 // relay to server, for its ranks
 
 	kindBook      kind = 16 // agent to rank
 	kindFenceDone kind = 17
 	kindPeerDown  kind = 18
 	kindDump      kind = 19
 	kindEnd       kind = 20
+	kindPacked    kind = 21 // server to relay
+	kindShelved   kind = 22 // agent to rank
 )
 
 const (
@@ -33,8 +36,8 @@ const (
 	reportBytesMax = 64 << 10
 	// rankFrameMax bounds what a rank may send in one frame.
 	rankFrameMax = 1 + 4 + reportBytesMax
-	// agentFrameMax bounds what an agent may send: a book of 100,000 ranks
-	// has about 8 MB.
+	// agentFrameMax bounds what an agent may send: a book of 100,000 ranks has some 10 MB
+	// where the ranks cannot map it.
 	agentFrameMax = 1 << 30
 )
 

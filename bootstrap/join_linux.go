@@ -57,7 +57,12 @@ func Join() (*Session, error) {
 	if err := unix.SetNonblock(fds.socket, true); err != nil {
 		return nil, fmt.Errorf("bootstrap: socket: %w", err)
 	}
-	return Attach(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), memory, secret), nil
+	s := newSession(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), memory, secret)
+	if s.shelf, err = mapShelf(memory, job); err != nil {
+		return nil, err
+	}
+	go s.listen()
+	return s, nil
 }
 
 func joinAlone() (*Session, error) {

@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -24,17 +25,57 @@ const (
 // power of two, about the machine's memory, less for many ranks or under a
 // file size limit.
 func NodeMemory(ranks int) (*os.File, int64, error) {
-	rangeBytes, err := rangeBytes(ranks)
-	if err != nil {
-		return nil, 0, err
-	}
-	f, err := sealed("gorun-node", unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL, func(f *os.File) error {
-		return f.Truncate(int64(ranks) * rangeBytes)
-	})
-	return f, rangeBytes, err
+	f, each, _, err := nodeMemory(ranks, 0)
+	return f, each, err
 }
 
-func rangeBytes(ranks int) (int64, error) {
+// SharedMemory is NodeMemory with, behind the ranges, the shelf for the book of a world of
+// size ranks; nil if there is no room for it. The caller closes the file; the
+// shelf stays open for as long as the process lives.
+func SharedMemory(ranks, size int) (*os.File, int64, *Shelf, error) {
+	return nodeMemory(ranks, int64(bookBytesMax(size)))
+}
+
+func nodeMemory(ranks int, shelf int64) (*os.File, int64, *Shelf, error) {
+	each, err := rangeBytes(ranks, shelf)
+	if err != nil {
+		shelf = 0
+		each, err = rangeBytes(ranks, 0)
+	}
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	f, err := sealed("gorun-node", unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL, func(f *os.File) error {
+		return f.Truncate(int64(ranks)*each + shelf)
+	})
+	if err != nil || shelf == 0 {
+		return f, each, nil, err
+	}
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, 0, nil, errors.Join(fmt.Errorf("bootstrap: node memory: %w", err), f.Close())
+	}
+	return f, each, &Shelf{file: os.NewFile(uintptr(fd), "gorun-book"), at: int64(ranks) * each, bytes: shelf}, nil
+}
+
+// mapShelf maps what is behind the ranges of the ranks, for as long as the process lives.
+func mapShelf(memory *os.File, job Job) ([]byte, error) {
+	st, err := memory.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: node memory: %w", err)
+	}
+	at := int64(job.LocalSize) * job.NodeRange
+	if st.Size() == at {
+		return nil, nil
+	}
+	shelf, err := unix.Mmap(int(memory.Fd()), at, int(st.Size()-at), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: node memory: map the book: %w", err)
+	}
+	return shelf, nil
+}
+
+func rangeBytes(ranks int, shelf int64) (int64, error) {
 	if ranks < 1 || ranks > sizeMax {
 		return 0, fmt.Errorf("bootstrap: node memory for %d ranks", ranks)
 	}
@@ -48,7 +89,7 @@ func rangeBytes(ranks int) (int64, error) {
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
 		total = min(total, limit.Cur)
 	}
-	each := total / uint64(ranks)
+	each := (max(total, uint64(shelf)) - uint64(shelf)) / uint64(ranks)
 	each = min(each, uint64(1)<<bits.Len64(info.Totalram*uint64(info.Unit)-1))
 	if each < rangeBytesMin {
 		return 0, fmt.Errorf("bootstrap: node memory for %d ranks: %d bytes each are too few (ulimit -f?)", ranks, each)

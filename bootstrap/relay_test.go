@@ -45,8 +45,7 @@ func newNodes(t *testing.T, count, perNode int) *nodes {
 		n.relays, n.down = append(n.relays, relay), append(n.down, down)
 		n.server.Link(ranks, writerFunc(func(p []byte) (int, error) {
 			down <- slices.Clone(p)
-			relay.Tell(slices.Clone(p))
-			return len(p), nil
+			return len(p), relay.Tell(slices.Clone(p))
 		}))
 		for _, rank := range ranks {
 			serve[rank] = relay.Serve

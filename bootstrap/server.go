@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 )
@@ -59,19 +60,26 @@ const (
 //	5   report     rank    4 bytes 0, text
 //	6   failed     rank    4 bytes rank whose failure it is, error
 //	7   handled    rank    4 bytes rank
+//	8   cards      relay   packed cards of its ranks
 //	16  book       agent   book
 //	17  fence done agent   4 bytes number of complete fences
 //	18  peer down  agent   4 bytes rank, cause
 //	19  dump       agent   empty
 //	20  end        agent   4 bytes 0, cause: only where no agent can send signals
+//	21  packed     server  packed book, to relays
+//	22  shelved    agent   8 bytes length of the book on the node's shelf
 type Server struct {
 	events func(Event)
 
 	mu      sync.Mutex // orders the frames to the ranks; guards the rest
 	members []member
 	links   []link
+	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // ranks that have neither a card nor are gone
+	books   uint32 // that were sent
 	fences  uint32 // complete for every rank
+	active  int    // ranks that take part in fences
+	behind  int    // of these, ranks that have called no other fence
 }
 
 // member is the agent's view of one rank.
@@ -93,7 +101,7 @@ type link struct {
 // the goroutines in Serve, in the order of the rank's frames; it may call the
 // server's methods.
 func NewServer(size int, events func(Event)) *Server {
-	return &Server{events: events, members: make([]member, size), missing: size}
+	return &Server{events: events, members: make([]member, size), missing: size, active: size, behind: size}
 }
 
 // Serve reads the frames of a rank until its connection ends. It returns nil
@@ -139,6 +147,9 @@ func (s *Server) Take(rank int, frame []byte) error {
 	if len(frame) == 0 {
 		return fmt.Errorf("rank %d: bootstrap: frame without a kind: %w", rank, ErrMalformed)
 	}
+	if kind(frame[0]) == kindCards {
+		return s.takeCards(frame[1:])
+	}
 	if err := s.take(rank, kind(frame[0]), frame[1:]); err != nil {
 		return fmt.Errorf("rank %d: %w", rank, err)
 	}
@@ -162,6 +173,7 @@ func (s *Server) Gone(rank int, cause string) {
 	if was == RankGone {
 		return
 	}
+	s.leave(m)
 	m.state = RankGone
 	m.out.drop()
 	if was != RankFinalized {
@@ -223,7 +235,7 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 		if err == nil && (e.Code < 0 || e.Code >= len(s.members) || e.Text != "") {
 			err = fmt.Errorf("bootstrap: loss of rank %d of %d handled: %w", e.Code, len(s.members), ErrMalformed)
 		}
-	case kindBook, kindFenceDone, kindPeerDown, kindDump, kindEnd:
+	case kindCards, kindBook, kindFenceDone, kindPeerDown, kindDump, kindEnd, kindPacked, kindShelved:
 		fallthrough
 	default:
 		err = fmt.Errorf("bootstrap: frame of kind %d from a rank: %w", k, ErrMalformed)
@@ -242,13 +254,21 @@ func (s *Server) takeCard(rank int, body []byte) error {
 	if n != len(body) || c.Rank != rank {
 		return fmt.Errorf("bootstrap: card of rank %d, %d bytes of %d: %w", c.Rank, n, len(body), ErrMalformed)
 	}
+	return s.accept(rank, body)
+}
+
+// accept takes a card that is well-formed.
+func (s *Server) accept(rank int, card []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &s.members[rank]
-	if m.state != RankStarted {
+	switch {
+	case m.state == RankGone && m.linked && m.card == nil:
+		return nil // it has ended while its card was gathered
+	case m.state != RankStarted:
 		return fmt.Errorf("bootstrap: second card: %w", ErrMalformed)
 	}
-	m.state, m.card = RankJoined, body
+	m.state, m.card = RankJoined, card
 	s.arrived()
 	return nil
 }
@@ -259,6 +279,9 @@ func (s *Server) takeFence(rank int, body []byte) error {
 	m := &s.members[rank]
 	if len(body) != 0 || m.state > RankJoined {
 		return fmt.Errorf("bootstrap: fence of %d bytes after %d: %w", len(body), m.state, ErrMalformed)
+	}
+	if m.fences == s.fences {
+		s.behind--
 	}
 	m.fences++
 	s.fence()
@@ -275,6 +298,7 @@ func (s *Server) takeFinalize(rank int, body []byte) error {
 	if m.state == RankStarted {
 		s.arrived()
 	}
+	s.leave(m)
 	m.state = RankFinalized
 	s.fence()
 	return nil
@@ -289,25 +313,41 @@ func (s *Server) arrived() {
 	}
 	cards := make([][]byte, len(s.members))
 	for i := range s.members {
-		cards[i] = s.members[i].card
+		cards[i], s.members[i].card = s.members[i].card, nil
 	}
-	s.tell(kindBook, appendBook(nil, cards), RankStarted)
+	s.publish(cards)
+}
+
+// leave takes a rank out of the fences. Callers hold mu.
+func (s *Server) leave(m *member) {
+	if m.state > RankJoined {
+		return
+	}
+	s.active--
+	if m.fences == s.fences {
+		s.behind--
+	}
 }
 
 // fence tells the ranks when a fence is complete for all that take part.
 // Callers hold mu.
 func (s *Server) fence() {
-	var low uint32
-	any := false
+	if s.active == 0 || s.behind > 0 {
+		return
+	}
+	low := uint32(math.MaxUint32)
 	for i := range s.members {
-		if m := &s.members[i]; m.state <= RankJoined && (!any || m.fences < low) {
-			low, any = m.fences, true
+		m := &s.members[i]
+		switch {
+		case m.state > RankJoined:
+		case m.fences < low:
+			low, s.behind = m.fences, 1
+		case m.fences == low:
+			s.behind++
 		}
 	}
-	if any && low > s.fences {
-		s.fences = low
-		s.tell(kindFenceDone, binary.LittleEndian.AppendUint32(nil, low), RankStarted)
-	}
+	s.fences = low
+	s.tell(kindFenceDone, binary.LittleEndian.AppendUint32(nil, low), RankStarted)
 }
 
 // tell sends a frame to every connected rank that has reached the state from, and to the

@@ -49,6 +49,7 @@ type Session struct {
 	job    Job
 	secret [32]byte
 	memory *os.File
+	shelf  []byte             // mapped memory that has the book of the node, nil for none
 	conn   io.ReadWriteCloser // nil in a world of one
 
 	books   chan *Book    // the answer to the card, once
@@ -282,11 +283,22 @@ func (s *Session) listen() {
 	}
 }
 
+// bookOf returns the book that a frame has or tells of.
+func (s *Session) bookOf(k kind, body []byte) (*Book, error) {
+	if k == kindBook {
+		return parseBook(body)
+	}
+	if len(body) != 8 || binary.LittleEndian.Uint64(body) > uint64(len(s.shelf)) {
+		return nil, fmt.Errorf("bootstrap: book on a shelf of %d bytes, told in %d: %w", len(s.shelf), len(body), ErrMalformed)
+	}
+	return openBook(s.shelf[:binary.LittleEndian.Uint64(body)])
+}
+
 // take acts on one frame of the agent. It never blocks.
 func (s *Session) take(k kind, body []byte) error {
 	switch k {
-	case kindBook:
-		b, err := parseBook(body)
+	case kindBook, kindShelved:
+		b, err := s.bookOf(k, body)
 		if err != nil {
 			return err
 		}
@@ -326,7 +338,7 @@ func (s *Session) take(k kind, body []byte) error {
 			return fmt.Errorf("bootstrap: an agent does not send signals in frames: %w", ErrMalformed)
 		}
 		s.away.end()
-	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed, kindHandled:
+	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed, kindHandled, kindCards, kindPacked:
 		fallthrough
 	default:
 		return fmt.Errorf("bootstrap: frame of kind %d from the agent: %w", k, ErrMalformed)

@@ -145,55 +145,6 @@ func (a *agent) lost(why error) {
 	})
 }
 
-// prepare carries out a frame that comes before the ranks.
-func (a *agent) prepare(k link.Kind, body []byte) error {
-	if !a.greeted && k != link.KindGreet {
-		return fmt.Errorf("frame of kind %d before the greeting: %w", k, link.ErrMalformed)
-	}
-	switch k {
-	case link.KindGreet:
-		g, err := link.Decode[link.Greet](body)
-		if err == nil && a.greeted {
-			err = fmt.Errorf("second greeting: %w", link.ErrMalformed)
-		}
-		if err == nil {
-			a.greet(g)
-		}
-		return err
-	case link.KindProbe:
-		p, err := link.Decode[link.Probe](body)
-		if err == nil {
-			a.conn.Send(link.KindProbed, link.Encode(link.Probed{Why: find(p)}))
-		}
-		return err
-	case link.KindFile:
-		return a.inbox.begin(body)
-	case link.KindFileData:
-		return a.inbox.data(body)
-	case link.KindPlan:
-		p, err := link.Decode[link.Plan](body)
-		if err == nil {
-			a.follow(p)
-		}
-		return err
-	case link.KindDown: // a neighbour's agent runs the ranks of this host
-		a.below.tell(body)
-		return nil
-	default:
-		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
-	}
-}
-
-// greet answers the greeting.
-func (a *agent) greet(g link.Greet) {
-	a.greeted, a.inbox.paths = true, link.Strings(g.Programs)
-	for _, path := range a.inbox.paths {
-		a.hello.Programs = append(a.hello.Programs, digest(path))
-	}
-	a.hello.Gorun = ownDigest()
-	a.conn.Send(link.KindHello, link.Encode(a.hello))
-}
-
 // obey carries out a frame. An error ends the agent.
 func (a *agent) obey(k link.Kind, body []byte) error {
 	if done, err := a.below.take(k, body); done {
@@ -205,7 +156,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 	switch k {
 	case link.KindDown:
 		a.below.tell(body)
-		a.relay.Tell(body)
+		return a.relay.Tell(body)
 	case link.KindCredit:
 		t, n, err := link.ParseAmount(body)
 		if err == nil {
@@ -281,6 +232,7 @@ func (a *agent) start(p link.Plan) error {
 	if err != nil {
 		return err
 	}
+	a.relay.Shelve(s.shelf)
 	return errors.Join(s.start(), s.close())
 }
 

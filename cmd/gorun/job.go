@@ -187,6 +187,7 @@ func (j *job) startHere(secret [32]byte) error {
 	if err != nil {
 		return err
 	}
+	j.server.Shelve(s.shelf)
 	if err := errors.Join(s.start(), s.close()); err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type spawner struct {
 	wires    *wiring
 	environ  []string // of every rank
 	memory   *os.File
+	shelf    *bootstrap.Shelf // part of it, for as long as the process lives
 	secret   *os.File
 	null     *os.File
 	describe bootstrap.Job // what all ranks have in common
@@ -66,7 +67,7 @@ func newSpawner(n *node, common bootstrap.Job, secret [32]byte, environ []string
 	if err != nil {
 		return nil, err
 	}
-	if s.memory, s.describe.NodeRange, err = bootstrap.NodeMemory(len(n.ranks)); err != nil {
+	if s.memory, s.describe.NodeRange, s.shelf, err = bootstrap.SharedMemory(len(n.ranks), common.Size); err != nil {
 		return nil, err
 	}
 	if s.secret, err = bootstrap.SecretFile(secret); err != nil {

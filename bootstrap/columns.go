@@ -1,0 +1,283 @@
+package bootstrap
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Cards of many ranks travel in columns: what the ranks have in common is in tables, and
+// what grows from rank to rank is written as differences, so that a card of 100 bytes needs
+// some 10, and less after compression.
+//
+// Packed, before compression by zstd: uvarint number of cards, then the columns, each with
+// its length as uvarint. Numbers are zigzag varints of the difference to the value before,
+// unless said otherwise.
+//
+//	rank        minus one more than the one before
+//	pid
+//	slot
+//	node        index; one that is new is the next entry of the table of nodes
+//	provider    index, in the same way
+//	addresses   number
+//	ip          index of each address, in the same way
+//	port        of each address
+//	data        length
+//	nodes       table: 16 bytes node, host
+//	providers   table
+//	ips         table: 16 bytes
+//	bytes       data of all
+//
+// Strings are a uvarint length and bytes.
+type columns struct {
+	numbers [colNumbers][]byte
+	last    [colNumbers]int
+	tables  [colTables][]byte
+	index   [colTables]map[string]int
+	count   int
+}
+
+// Columns of numbers, and tables.
+const (
+	colRank = iota
+	colPID
+	colSlot
+	colNode
+	colProvider
+	colAddresses
+	colIP
+	colPort
+	colData
+	colNumbers
+)
+
+const (
+	colNodes = iota
+	colProviders
+	colIPs
+	colBytes
+	colTables
+)
+
+// columnsBytesMax bounds what is unpacked.
+const columnsBytesMax = 1 << 30
+
+// codec is the compression; both ends may be used from any goroutine.
+var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(columnsBytesMax))
+	if err != nil {
+		panic(err)
+	}
+	return enc, dec
+})
+
+// packCards packs cards that are well-formed, in ascending order of their ranks.
+func packCards(cards [][]byte) ([]byte, error) {
+	var c columns
+	for i := range c.index {
+		c.index[i] = map[string]int{}
+	}
+	c.last[colRank] = -1
+	for _, raw := range cards {
+		if raw == nil {
+			continue
+		}
+		card, _, err := ParseCard(raw)
+		if err != nil {
+			return nil, err
+		}
+		c.add(card)
+	}
+	flat := binary.AppendUvarint(nil, uint64(c.count))
+	for _, column := range c.numbers {
+		flat = append(binary.AppendUvarint(flat, uint64(len(column))), column...)
+	}
+	for _, table := range c.tables {
+		flat = append(binary.AppendUvarint(flat, uint64(len(table))), table...)
+	}
+	enc, _ := codec()
+	return enc.EncodeAll(flat, nil), nil
+}
+
+func (c *columns) add(card Card) {
+	c.count++
+	c.number(colRank, card.Rank-1)
+	c.last[colRank] = card.Rank
+	c.number(colPID, card.PID)
+	c.number(colSlot, card.Slot)
+	c.entry(colNode, colNodes, append(card.Node[:len(card.Node):len(card.Node)], text(card.Host)...))
+	c.entry(colProvider, colProviders, text(card.Provider))
+	c.number(colAddresses, len(card.Addresses))
+	for _, a := range card.Addresses {
+		c.entry(colIP, colIPs, a.IP[:])
+		c.number(colPort, int(a.Port))
+	}
+	c.number(colData, len(card.Data))
+	c.tables[colBytes] = append(c.tables[colBytes], card.Data...)
+}
+
+func (c *columns) number(column, v int) {
+	c.numbers[column] = binary.AppendVarint(c.numbers[column], int64(v-c.last[column]))
+	c.last[column] = v
+}
+
+// entry writes the index of a value, and the value if it is new.
+func (c *columns) entry(column, table int, value []byte) {
+	i, ok := c.index[table][string(value)]
+	if !ok {
+		i = len(c.index[table])
+		c.index[table][string(value)] = i
+		c.tables[table] = append(c.tables[table], value...)
+	}
+	c.number(column, i)
+}
+
+func text(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(s))), s...) }
+
+// unpackCards is the inverse of packCards; the cards are of ranks below size.
+func unpackCards(packed []byte, size int) ([]Card, error) {
+	_, dec := codec()
+	flat, err := dec.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("bootstrap: packed cards: %w: %w", ErrMalformed, err)
+	}
+	all := scanner{rest: flat}
+	count := all.uvarint(size)
+	var u unpacking
+	for i := range u.numbers {
+		u.numbers[i].rest = all.take(all.uvarint(len(flat)))
+	}
+	for i := range u.tables {
+		u.tables[i].rest = all.take(all.uvarint(len(flat)))
+	}
+	// Each card has a byte of rank at least, so that a number without cards takes no memory.
+	if all.bad || len(all.rest) > 0 || count > len(u.numbers[colRank].rest) {
+		return nil, fmt.Errorf("bootstrap: %d packed cards in %d bytes: %w", count, len(flat), ErrMalformed)
+	}
+	u.last[colRank] = -1
+	cards := make([]Card, 0, count)
+	for range count {
+		card, ok := u.card(size)
+		if !ok {
+			return nil, fmt.Errorf("bootstrap: packed card %d of %d: %w", len(cards), count, ErrMalformed)
+		}
+		cards = append(cards, card)
+	}
+	for _, s := range append(u.numbers[:], u.tables[:]...) {
+		if len(s.rest) > 0 {
+			return nil, fmt.Errorf("bootstrap: %d bytes after a column of packed cards: %w", len(s.rest), ErrMalformed)
+		}
+	}
+	return cards, nil
+}
+
+// unpacking is the state of unpackCards.
+type unpacking struct {
+	numbers   [colNumbers]scanner
+	last      [colNumbers]int
+	tables    [colTables]scanner
+	nodes     []nodeEntry
+	providers []string
+	ips       [][16]byte
+	bad       bool
+}
+
+type nodeEntry struct {
+	node NodeID
+	host string
+}
+
+// card returns the next card, false if it is not well-formed.
+func (u *unpacking) card(size int) (Card, bool) {
+	before := u.last[colRank]
+	c := Card{Rank: u.number(colRank, size) + 1}
+	u.last[colRank] = c.Rank
+	c.PID, c.Slot = u.number(colPID, 1<<31-1), u.number(colSlot, 1<<31-1)
+	n := lookUp(u, colNode, &u.nodes, func() nodeEntry {
+		return nodeEntry{node: NodeID(u.tables[colNodes].array()), host: u.tables[colNodes].text()}
+	})
+	c.Node, c.Host = n.node, n.host
+	c.Provider = lookUp(u, colProvider, &u.providers, u.tables[colProviders].text)
+	for range u.number(colAddresses, 255) {
+		ip := lookUp(u, colIP, &u.ips, u.tables[colIPs].array)
+		c.Addresses = append(c.Addresses, Address{IP: ip, Port: uint16(u.number(colPort, 1<<16-1))})
+	}
+	if n := u.number(colData, DataBytesMax); n > 0 {
+		c.Data = u.tables[colBytes].take(n)
+	}
+	for _, t := range u.tables {
+		u.bad = u.bad || t.bad
+	}
+	return c, !u.bad && c.Rank > before && c.Rank < size
+}
+
+// number returns the next number of a column, which is from 0 to most, but for ranks.
+func (u *unpacking) number(column, most int) int {
+	s := &u.numbers[column]
+	d, n := binary.Varint(s.rest)
+	if n <= 0 {
+		u.bad = true
+		return 0
+	}
+	s.rest = s.rest[n:]
+	v := int64(u.last[column]) + d
+	least := int64(0)
+	if column == colRank {
+		least = -1
+	}
+	if v < least || v > int64(most) || d > int64(most)+1 || d < -int64(most)-1 {
+		u.bad = true
+		return 0
+	}
+	u.last[column] = int(v)
+	return int(v)
+}
+
+// lookUp returns the entry of a table that a column names, after it was read if it is new.
+func lookUp[T any](u *unpacking, column int, table *[]T, read func() T) T {
+	i := u.number(column, len(*table))
+	if i == len(*table) {
+		*table = append(*table, read())
+	}
+	return (*table)[i]
+}
+
+// scanner reads bytes, and is bad after what is not there.
+type scanner struct {
+	rest []byte
+	bad  bool
+}
+
+func (s *scanner) take(n int) []byte {
+	if n > len(s.rest) {
+		s.bad, s.rest = true, nil
+		return nil
+	}
+	b := s.rest[:n:n]
+	s.rest = s.rest[n:]
+	return b
+}
+
+func (s *scanner) uvarint(most int) int {
+	v, n := binary.Uvarint(s.rest)
+	if n <= 0 || v > uint64(most) {
+		s.bad, s.rest = true, nil
+		return 0
+	}
+	s.rest = s.rest[n:]
+	return int(v)
+}
+
+func (s *scanner) text() string { return string(s.take(s.uvarint(255))) }
+
+func (s *scanner) array() [16]byte {
+	var a [16]byte
+	copy(a[:], s.take(len(a)))
+	return a
+}

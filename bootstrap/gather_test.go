@@ -1,0 +1,156 @@
+package bootstrap_test
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// gathered is a relay of ranks 0 to n-1 whose frames go to a list.
+func gathered(n int) (r *bootstrap.Relay, up *[][]byte) {
+	up = &[][]byte{}
+	ranks := make([]int, n)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	return bootstrap.NewRelay(ranks, func(rank int, f []byte) error {
+		*up = append(*up, append([]byte{byte(rank)}, f...))
+		return nil
+	}), up
+}
+
+// says serves what a rank sends.
+func says(t *testing.T, r *bootstrap.Relay, rank int, frames ...[]byte) {
+	t.Helper()
+	require.NoError(t, r.Serve(rank, recorded{bytesOf(slices.Concat(frames...))}))
+}
+
+func card(tb testing.TB, rank int) []byte {
+	tb.Helper()
+	return frame(bootstrap.KindCard, encoded(tb, plainCard(rank)))
+}
+
+// heads are the ranks and kinds of frames.
+func heads(frames [][]byte) (h [][2]byte) {
+	for _, f := range frames {
+		h = append(h, [2]byte(f))
+	}
+	return h
+}
+
+func TestCardsOfANodeGoUpTogether(t *testing.T) {
+	r, up := gathered(3)
+	for _, rank := range []int{2, 0} {
+		says(t, r, rank, card(t, rank))
+	}
+	require.Empty(t, *up)
+	says(t, r, 1, card(t, 1))
+	require.Equal(t, [][2]byte{{0, bootstrap.KindCards}}, heads(*up))
+	var joined []int
+	s := bootstrap.NewServer(3, func(e bootstrap.Event) { joined = append(joined, e.Rank) })
+	s.Link([]int{0, 1, 2}, io.Discard)
+	require.NoError(t, s.Take(0, (*up)[0][1:]))
+	require.Equal(t, []int{0, 1, 2}, joined)
+	require.ErrorIs(t, s.Take(0, (*up)[0][1:]), bootstrap.ErrMalformed, "second cards")
+	other := bootstrap.NewServer(3, func(bootstrap.Event) {})
+	other.Link([]int{0, 1}, io.Discard)
+	require.ErrorIs(t, other.Take(0, (*up)[0][1:]), bootstrap.ErrMalformed, "a rank of the server's own node")
+	require.ErrorIs(t, r.Serve(1, recorded{bytesOf(frame(bootstrap.KindCards, (*up)[0][2:]))}), bootstrap.ErrMalformed, "a rank has one card")
+}
+
+// No frame of the node overtakes a card, and no card waits for a rank that does not come.
+func TestCardsDoNotWaitForEver(t *testing.T) {
+	report := frame(bootstrap.KindReport, []byte{0, 0, 0, 0, 'x'})
+	r, up := gathered(3)
+	says(t, r, 0, card(t, 0), report)
+	says(t, r, 1, card(t, 1))
+	r.Gone(2)
+	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}, {0, bootstrap.KindReport}, {1, bootstrap.KindCard}}, heads(*up))
+
+	r, up = gathered(2)
+	says(t, r, 0, frame(bootstrap.KindCard, encoded(t, plainCard(1))))
+	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}}, heads(*up), "the server judges a wrong card")
+
+	synctest.Test(t, func(t *testing.T) {
+		r, up := gathered(3)
+		says(t, r, 0, card(t, 0))
+		says(t, r, 2, card(t, 2))
+		require.Empty(t, *up)
+		time.Sleep(time.Second)
+		require.Equal(t, [][2]byte{{0, bootstrap.KindCards}}, heads(*up))
+	})
+}
+
+// A relay takes each book once, and only as it was sent.
+func TestBookOfAnotherHashOrEpoch(t *testing.T) {
+	cards := [][]byte{encoded(t, richCard(0)), nil, encoded(t, plainCard(2))}
+	book := bootstrap.AppendBook(nil, cards)
+	whole, err := bootstrap.PackBook(book, cards, 0)
+	require.NoError(t, err)
+	r, _ := gathered(1)
+	require.NoError(t, r.Tell(frame(bootstrap.KindPacked, whole)))
+	require.ErrorIs(t, r.Tell(frame(bootstrap.KindPacked, whole)), bootstrap.ErrMalformed, "a book that was sent before")
+	for n := range whole {
+		r, _ = gathered(1)
+		require.ErrorIs(t, r.Tell(frame(bootstrap.KindPacked, whole[:n])), bootstrap.ErrMalformed, "%d bytes", n)
+		damaged := bytes.Clone(whole)
+		damaged[n] ^= 1
+		// zstd has bits without a meaning; the hash is of what is unpacked.
+		if err := r.Tell(frame(bootstrap.KindPacked, damaged)); err != nil || n < 40 {
+			require.ErrorIs(t, err, bootstrap.ErrMalformed, "byte %d", n)
+		}
+	}
+}
+
+// BenchmarkWireUp is the exchange of the cards of 100,000 ranks on 1,000 nodes: all relays
+// gather and pack, the server joins the cards and packs the book, and one node, which
+// stands for all that do so at the same time, unpacks it.
+func BenchmarkWireUp(b *testing.B) {
+	const nodes, perNode = 1000, 100
+	cards := cluster(b, nodes*perNode, perNode)
+	frames := make([][]byte, len(cards))
+	for rank := range cards {
+		frames[rank] = frame(bootstrap.KindCard, cards[rank])
+	}
+	var down []byte
+	up := 0
+	for b.Loop() {
+		down, up = nil, 0
+		s := bootstrap.NewServer(len(cards), func(bootstrap.Event) {})
+		relays := make([]*bootstrap.Relay, nodes)
+		arrived := make(chan struct{}, 1)
+		for node := range nodes {
+			ranks := make([]int, perNode)
+			for i := range ranks {
+				ranks[i] = node*perNode + i
+			}
+			relays[node] = bootstrap.NewRelay(ranks, func(rank int, f []byte) error { up += len(f); return s.Take(rank, f) })
+			s.Link(ranks, writerFunc(func(p []byte) (int, error) {
+				if node == 0 {
+					down = p
+					arrived <- struct{}{}
+				}
+				return len(p), nil
+			}))
+		}
+		for rank, f := range frames {
+			if err := relays[rank/perNode].Serve(rank, recorded{bytesOf(f)}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		<-arrived
+		if err := relays[0].Tell(down); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(up), "B-up")
+	b.ReportMetric(float64(len(down)), "B-book")
+	b.ReportMetric(float64(len(bootstrap.AppendBook(nil, cards))), "B/node")
+}

@@ -1,0 +1,72 @@
+package bootstrap
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// takeCards takes cards of linked ranks that a relay has gathered.
+func (s *Server) takeCards(packed []byte) error {
+	cards, err := unpackCards(packed, len(s.members))
+	if err != nil {
+		return err
+	}
+	for _, c := range cards {
+		if !s.members[c.Rank].linked {
+			return fmt.Errorf("rank %d: bootstrap: its card comes from another node: %w", c.Rank, ErrMalformed)
+		}
+		raw, err := c.Append(make([]byte, 0, c.Len()))
+		if err == nil {
+			err = s.accept(c.Rank, raw)
+		}
+		if err != nil {
+			return fmt.Errorf("rank %d: %w", c.Rank, err)
+		}
+		s.events(Event{Kind: EventJoined, Rank: c.Rank})
+	}
+	return nil
+}
+
+// publish sends the book. Callers hold mu.
+func (s *Server) publish(cards [][]byte) {
+	book := appendBook(nil, cards)
+	var frame []byte
+	for rank := range s.members {
+		m := &s.members[rank]
+		if m.linked || m.state > RankJoined {
+			continue
+		}
+		if frame == nil {
+			frame = bookFrame(s.shelf, book)
+		}
+		m.out.push(frame)
+	}
+	if len(s.links) > 0 {
+		packed, err := packBook(book, cards, s.books)
+		if err != nil {
+			panic(err) // the cards were checked when they came
+		}
+		frame := appendFrame(nil, kindPacked, packed)
+		for _, l := range s.links {
+			l.out.push(frame)
+		}
+	}
+	s.books++
+}
+
+// bookFrame puts the book on a shelf, and returns the frame that tells ranks of it; where
+// that cannot be done the frame is the book.
+func bookFrame(shelf *Shelf, book []byte) []byte {
+	if !shelf.put(book) {
+		return appendFrame(nil, kindBook, book)
+	}
+	return appendFrame(nil, kindShelved, binary.LittleEndian.AppendUint64(nil, uint64(len(book))))
+}
+
+// Shelve sets where the book for the ranks of the server's own node is put. It is called
+// before the first rank is served.
+func (s *Server) Shelve(shelf *Shelf) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shelf = shelf
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// prepare carries out a frame that comes before the ranks.
+func (a *agent) prepare(k link.Kind, body []byte) error {
+	if !a.greeted && k != link.KindGreet {
+		return fmt.Errorf("frame of kind %d before the greeting: %w", k, link.ErrMalformed)
+	}
+	switch k {
+	case link.KindGreet:
+		g, err := link.Decode[link.Greet](body)
+		if err == nil && a.greeted {
+			err = fmt.Errorf("second greeting: %w", link.ErrMalformed)
+		}
+		if err == nil {
+			a.greet(g)
+		}
+		return err
+	case link.KindProbe:
+		p, err := link.Decode[link.Probe](body)
+		if err == nil {
+			a.conn.Send(link.KindProbed, link.Encode(link.Probed{Why: find(p)}))
+		}
+		return err
+	case link.KindFile:
+		return a.inbox.begin(body)
+	case link.KindFileData:
+		return a.inbox.data(body)
+	case link.KindPlan:
+		p, err := link.Decode[link.Plan](body)
+		if err == nil {
+			a.follow(p)
+		}
+		return err
+	case link.KindDown: // a neighbour's agent runs the ranks of this host
+		a.below.tell(body)
+		return nil
+	default:
+		return fmt.Errorf("frame of kind %d before the plan: %w", k, link.ErrMalformed)
+	}
+}
+
+// greet answers the greeting.
+func (a *agent) greet(g link.Greet) {
+	a.greeted, a.inbox.paths = true, link.Strings(g.Programs)
+	for _, path := range a.inbox.paths {
+		a.hello.Programs = append(a.hello.Programs, digest(path))
+	}
+	a.hello.Gorun = ownDigest()
+	a.conn.Send(link.KindHello, link.Encode(a.hello))
+}
