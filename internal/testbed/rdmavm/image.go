@@ -83,6 +83,9 @@ func Image(ctx context.Context) (string, error) {
 	}
 	home := filepath.Join(cache, "gorun-rdmavm")
 	dir := filepath.Join(home, fmt.Sprintf("%x", sum[:12]))
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil // not behind the lock: another one may be made, for minutes
+	}
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return "", missing("%w", err)
 	}
