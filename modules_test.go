@@ -13,9 +13,10 @@ import (
 // one is a design decision. Programs of the tree that need more are modules of
 // their own.
 var requirements = map[string][]string{
-	".":                      {"github.com/asynkron/protoactor-go", "github.com/klauspost/compress", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
-	"bench/peers":            {module, "github.com/stretchr/testify", "gonum.org/v1/plot"},
-	"bench/peers/protoactor": {"github.com/asynkron/protoactor-go", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	".":                           {"github.com/asynkron/protoactor-go", "github.com/klauspost/compress", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
+	"bench/peers":                 {module, "github.com/stretchr/testify", "gonum.org/v1/plot"},
+	"bench/peers/protoactor":      {"github.com/asynkron/protoactor-go", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"cmd/gorun/testdata/manifest": {module, "github.com/stretchr/testify", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml"},
 }
 
 var (

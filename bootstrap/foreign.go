@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,8 @@ type Foreign struct {
 	Rank, Size int
 	// Local is the number of processes on this node, 0 if that is not said.
 	Local int
+	// Pods says that the processes are containers, in each of which gorun is to be started.
+	Pods bool
 
 	pmi bool   // the launcher offers PMI-1 to this process
 	job string // tells the job from others of the user, "" if nothing does
@@ -37,7 +40,15 @@ var foreign = []struct {
 	{"flux run", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "", false, []string{"FLUX_JOB_ID"}},
 	{"mpiexec", "PMI_RANK", "PMI_SIZE", "", false, nil},
 	{"mpiexec", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "", false, nil},
+	{podsOfTrainer, "PET_NODE_RANK", "PET_NNODES", "", false, nil},
+	{podsOfJob, "JOB_COMPLETION_INDEX", "GORUN_PODS", "", false, nil},
 }
+
+// Platforms that start containers.
+const (
+	podsOfTrainer = "Kubeflow's Trainer"
+	podsOfJob     = "Kubernetes"
+)
 
 // EnvJoined names the job of another launcher that a process has joined, so that the
 // processes which it starts do not join in its place. [Join] sets it.
@@ -56,10 +67,14 @@ func FindForeign(getenv func(string) string) (Foreign, bool) {
 		if err != nil || size > sizeMax || rank < 0 || rank >= size {
 			continue
 		}
+		pods := f.launcher == podsOfTrainer || f.launcher == podsOfJob
+		if pods && getenv(EnvRank) != "" { // a process that gorun's rank has started
+			continue
+		}
 		if size == 1 { // other variables are those of a launcher that has started this one
 			return Foreign{}, false
 		}
-		found := Foreign{Launcher: f.launcher, Rank: rank, Size: size, pmi: f.pmi}
+		found := Foreign{Launcher: f.launcher, Rank: rank, Size: size, Pods: pods, pmi: f.pmi}
 		if local, err := strconv.Atoi(getenv(f.local)); f.local != "" && err == nil && local > 0 && local <= size {
 			found.Local = local
 		}
@@ -96,6 +111,14 @@ func findLauncher(getenv func(string) string) (Foreign, bool) {
 	}
 	f, found := FindForeign(getenv)
 	return f, found && f.Joins()
+}
+
+// Remedy says how the processes become one job.
+func (f Foreign) Remedy() string {
+	if f.Pods {
+		return "put gorun before the program in the command of the containers"
+	}
+	return fmt.Sprintf("start them by gorun -np %d instead", f.Size)
 }
 
 // Joins reports whether the processes that the launcher started can join each other. If not,

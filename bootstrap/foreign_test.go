@@ -51,12 +51,16 @@ func TestForeignLaunchers(t *testing.T) {
 		"a batch script":           {map[string]string{"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_JOB_ID": "1"}, bootstrap.Foreign{}, false},
 		"Open MPI within a step":   {map[string]string{"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2", "OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_SIZE": "8"}, bootstrap.Foreign{Launcher: "mpirun of Open MPI", Rank: 5, Size: 8}, false},
 		"Flux":                     {map[string]string{"FLUX_TASK_RANK": "3", "FLUX_JOB_SIZE": "4"}, bootstrap.Foreign{Launcher: "flux run", Rank: 3, Size: 4}, false},
+		"Trainer":                  {map[string]string{"PET_NODE_RANK": "1", "PET_NNODES": "2", "JOB_COMPLETION_INDEX": "1"}, bootstrap.Foreign{Launcher: "Kubeflow's Trainer", Rank: 1, Size: 2, Pods: true}, false},
+		"Trainer, one node":        {map[string]string{"PET_NODE_RANK": "0", "PET_NNODES": "1"}, bootstrap.Foreign{}, false},
+		"gorun's manifest":         {map[string]string{"JOB_COMPLETION_INDEX": "1", "GORUN_PODS": "2"}, bootstrap.Foreign{Launcher: "Kubernetes", Rank: 1, Size: 2, Pods: true}, false},
+		"a child of gorun's rank":  {map[string]string{"JOB_COMPLETION_INDEX": "1", "GORUN_PODS": "2", "GORUN_RANK": "3"}, bootstrap.Foreign{}, false},
 		"nonsense":                 {map[string]string{"PMI_RANK": "x", "PMI_SIZE": "4"}, bootstrap.Foreign{}, false},
 		"a rank out of range":      {map[string]string{"PMI_RANK": "4", "PMI_SIZE": "4"}, bootstrap.Foreign{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found := bootstrap.FindForeign(func(key string) string { return tc.env[key] })
-			require.Equal(t, tc.want, bootstrap.Foreign{Launcher: got.Launcher, Rank: got.Rank, Size: got.Size, Local: got.Local})
+			require.Equal(t, tc.want, bootstrap.Foreign{Launcher: got.Launcher, Rank: got.Rank, Size: got.Size, Local: got.Local, Pods: got.Pods})
 			require.Equal(t, tc.want != bootstrap.Foreign{}, found)
 			require.Equal(t, tc.joins, got.Joins())
 		})

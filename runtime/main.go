@@ -156,8 +156,8 @@ func enter(session *bootstrap.Session) (*World, error) {
 // of which is a world of one rank. Only one of them prints the warning.
 func warnOfForeign() {
 	if f, found := bootstrap.FindForeign(os.Getenv); found && f.Rank == 0 {
-		fmt.Fprintf(os.Stderr, "gorun: %s started %d processes of this program, which do not join each other: each is a world of one rank; start them by gorun -np %d instead\n",
-			f.Launcher, f.Size, f.Size)
+		fmt.Fprintf(os.Stderr, "gorun: %s started %d processes of this program, which do not join each other: each is a world of one rank; %s\n",
+			f.Launcher, f.Size, f.Remedy())
 	}
 }
 

@@ -71,6 +71,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	}
 	// Caught and dropped, not ignored: ranks would inherit ignored signals. Signals for the
 	// job arrive through the connection.
+	a.heedTerm()
 	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
 	if err := errors.Join(adopt(), a.connect()); err != nil {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
@@ -127,6 +128,31 @@ func (a *agent) connect() error {
 	a.out.conn = a.conn
 	return nil
 }
+
+// heedTerm passes SIGTERM on to the ranks: a scheduler or a container platform asks the job to
+// end here, and kills it later. Without ranks the agent ends.
+func (a *agent) heedTerm() {
+	terms := make(chan os.Signal, 1)
+	signal.Notify(terms, unix.SIGTERM)
+	go func() {
+		for range terms {
+			select {
+			case <-a.started:
+				complain("agent: SIGTERM is passed on to the ranks of this host")
+				a.mu.Lock()
+				for _, r := range a.node.ranks {
+					r.signal(unix.SIGTERM)
+				}
+				a.mu.Unlock()
+			default:
+				a.lost(errTerminated)
+			}
+		}
+	}()
+}
+
+// errTerminated is the end of an agent that has no ranks to pass SIGTERM on to.
+var errTerminated = errors.New("SIGTERM before the ranks were started")
 
 // lost ends the process, because there is no launcher any more. It prints nothing if gorun
 // closed the connection: the job may have failed because of another host.
@@ -228,7 +254,11 @@ func (a *agent) start(p link.Plan) error {
 	}
 	environ := append(rankEnviron(os.Environ()), link.Strings(p.Env)...)
 	w := &wiring{input: a.inputOf, merge: p.Merge, output: a.out.add, serve: a.serve}
-	s, err := newSpawner(a.node, common, [link.SecretBytes]byte(p.Secret), environ, w)
+	secret, err := secretOf(p)
+	if err != nil {
+		return err
+	}
+	s, err := newSpawner(a.node, common, secret, environ, w)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 type host struct {
 	job      *job
 	name     string
-	line     []string // the command that starts the agent
+	line     []string // the command that starts the agent; nil for a pod, whose agent connects by itself
 	ranks    []*rank  // by number; none if a neighbour runs them
 	here     bool     // it is this machine
 	installs bool     // the command is a shell, which gorun is sent to
@@ -33,8 +33,8 @@ type host struct {
 	below  []*host // whose commands the agent of this host runs
 	frames *frames // what the agent has sent, if there are hosts below; else conn has it
 
-	command  *exec.Cmd // nil if another host runs it
-	begun    bool      // the command was started
+	command  *exec.Cmd // nil if another host runs it, and for a pod
+	begun    bool      // the command was started, or the pod has come
 	out      *os.File  // the agent's standard output
 	deliver  *os.File  // where that is written to if another host runs the command
 	in       io.WriteCloser
@@ -104,8 +104,10 @@ func (h *host) giveUp(why error) {
 		h.via.conn.Send(link.KindExecKill, link.Numbered(h.number))
 		_ = h.out.Close()
 	default:
-		// The session of the command, and no other process.
-		_ = unix.Kill(-h.command.Process.Pid, unix.SIGKILL)
+		if h.command != nil {
+			// The session of the command, and no other process.
+			_ = unix.Kill(-h.command.Process.Pid, unix.SIGKILL)
+		}
 		_ = h.out.Close()
 	}
 }
@@ -119,6 +121,9 @@ func (h *host) reason() error {
 
 // greet waits for the agent's Hello. The error names the fault of the host and the remedy.
 func (h *host) greet() error {
+	if h.conn != nil {
+		return nil // a pod that has come
+	}
 	in := bufio.NewReader(h.out)
 	if h.installs {
 		if err := install(in, h.in); err != nil {
@@ -170,6 +175,9 @@ func (h *host) ending(err error) string {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, os.ErrClosed) {
 		return err.Error()
 	}
+	if h.line == nil {
+		return "the connection ended"
+	}
 	select {
 	case <-h.exited:
 		return fmt.Sprintf("the connection ended (%s: %s)", h.line[0], h.how)
@@ -180,6 +188,9 @@ func (h *host) ending(err error) string {
 
 // noAnswer explains why the agent did not start.
 func (h *host) noAnswer(err error) error {
+	if h.line == nil {
+		return &noAnswerError{fmt.Sprintf("host %s: its agent went: %s: the log of the pod says more", h.name, h.ending(err))}
+	}
 	var noise *link.NoiseError
 	what, remedy := h.ending(err), ""
 	code := -1

@@ -85,6 +85,11 @@ func (j *job) startAgents() error {
 		return err
 	}
 	j.grow()
+	if j.opts.pods != nil {
+		if err := j.awaitPods(); err != nil {
+			return err
+		}
+	}
 	result := make(chan error)
 	go func() {
 		// As in spawner.start: the commands get their death signal when
@@ -92,6 +97,9 @@ func (j *job) startAgents() error {
 		goruntime.LockOSThread()
 		var err error
 		for _, h := range nextTo(j.hosts) {
+			if h.begun {
+				continue // a pod
+			}
 			if err = h.start(); err != nil {
 				break
 			}
@@ -111,9 +119,14 @@ func (j *job) writeLines() error {
 			return err
 		}
 	}
-	for _, h := range j.hosts {
+	for i, h := range j.hosts {
 		rsh := j.opts.through(h.name)
 		switch {
+		case j.opts.pods != nil:
+			h.here = true // it is reached from nowhere else
+			if i == 0 {
+				h.line = []string{path, agentCommand}
+			}
 		case j.opts.rsh == nil && isThisMachine(h.name):
 			h.line, h.here = []string{path, agentCommand}, true
 		case j.opts.copies:
@@ -184,10 +197,14 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	if err != nil {
 		return link.Plan{}, err
 	}
+	environ := portable(rankEnviron(os.Environ()))
+	if j.opts.pods != nil {
+		environ, secret = nil, j.salt // each container has its own
+	}
 	p := link.Plan{
 		Job: j.id, Size: len(j.ranks), OnFailure: j.opts.onFailure, Secret: secret[:], Dir: link.Text(dir),
-		Env:  link.Texts(append(portable(rankEnviron(os.Environ())), j.opts.environ()...)),
-		Bind: j.opts.bindTo, Merge: j.opts.mergeStderr,
+		Env:  link.Texts(append(environ, j.opts.environ()...)),
+		Bind: j.opts.bindTo, Merge: j.opts.mergeStderr, Salted: j.opts.pods != nil,
 	}
 	for i, r := range j.ranks {
 		if i > 0 && j.ranks[i-1].app == r.app {

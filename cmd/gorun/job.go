@@ -27,6 +27,7 @@ type job struct {
 	out    *output
 	stdin  *stdinFeed // copies standard input to ranks of this machine, or nil
 	input  []*host    // to which it is sent
+	salt   [32]byte   // of the secret, for pods
 	news   chan news
 	lost   chan *host
 	sigs   chan os.Signal
@@ -141,6 +142,12 @@ func (j *job) run() (code int, err error) {
 	j.lost = make(chan *host, len(j.hosts))
 	j.server = bootstrap.NewServer(len(j.ranks), j.observe)
 	secret, began := bootstrap.NewSecret(), time.Now()
+	if j.opts.pods != nil { // the secret is not to be seen on the network of the pods
+		j.salt = secret
+		if secret, err = saltedSecret(j.opts.pods, j.salt[:]); err != nil {
+			return 0, err
+		}
+	}
 	if len(j.hosts) > 0 {
 		if err := j.startHosts(secret); err != nil {
 			return 0, errors.Join(err, j.dismiss(false))

@@ -43,6 +43,16 @@ func run(args []string) int {
 	case o.informs():
 		fmt.Print(information(o))
 		return 0
+	case o.manifest:
+		text, err := printManifest(o, args)
+		if err != nil {
+			complain("%v", err)
+			return exitLauncher
+		}
+		fmt.Print(text)
+		return 0
+	case o.pods != nil && o.pods.Index > 0:
+		return joinPods(o)
 	case o.took != "":
 		complain("%s", o.took)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
 
@@ -46,12 +47,16 @@ type options struct {
 	rsh        []string               // nil for rshDefault
 	hidden     func(name string) bool // variables that rsh is not to see; nil for none
 	groups     map[string]string      // arguments of rsh by host, for those that need one
+	pods       *allocation.Pods       // that run the agents, in one of which this gorun is; nil for none
 	agentPath  string                 // "" for this executable
 	copies     bool                   // gorun and the programs to the hosts
 	answer     time.Duration
 	net        string
 	transport  string
 	rdmaDevice string
+
+	manifest bool
+	image    string
 
 	race       bool
 	buildFlags []string
@@ -122,6 +127,10 @@ var flagGroups = []flagGroup{
 		{[]string{"copy"}, "", "send gorun and the program to a temporary directory of each host that lacks them, removed at the end", func(o *options, _ *app, _ string) error { o.copies = true; return nil }},
 		{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	}},
+	{"containers", []flag{
+		{[]string{flagManifest}, "", "print what runs this job in Kubernetes, for kubectl apply -f -", func(o *options, _ *app, _ string) error { o.manifest = true; return nil }},
+		{[]string{flagImage}, "I", "the image of -k8s-manifest, with gorun in its PATH and the program", func(o *options, _ *app, v string) error { o.image = v; return nil }},
+	}},
 	{"placement", []flag{
 		{[]string{"ppn"}, "N", "start N ranks on each host, whatever its slots (the same as -map-by ppr:N)", setPerHost},
 		{[]string{"map-by"}, "slot|node|ppr:N", "fill the hosts' slots in order, give each host a rank in turn, or N ranks to each host (default slot)", setMapBy},
@@ -189,6 +198,9 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 			return ""
 		}
 		return v
+	}
+	if o.manifest { // which is for elsewhere
+		return o, o.forPods()
 	}
 	if err := o.findHosts(value); err != nil {
 		return o, err

@@ -26,6 +26,13 @@ func helperMain(name string, args []string) int {
 	switch name {
 	case "signals": // prints what arrives, after "ready"
 		return printSignals(args)
+	case "environ": // prints variables
+		values := make([]string, len(args))
+		for i, name := range args {
+			values[i] = os.Getenv(name)
+		}
+		fmt.Println(strings.Join(values, "|"))
+		return 0
 	case "agent": // in place of a gorun on another host
 		return pretendToBeAgent(args[0], args[1])
 	case "grandchildren": // leaves a child and a child in a session of its own

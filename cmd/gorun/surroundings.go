@@ -20,7 +20,7 @@ func (o *options) findHosts(getenv func(string) string) error {
 	if len(o.hosts) > 0 {
 		return nil
 	}
-	if f, found := bootstrap.FindForeign(getenv); found {
+	if f, found := bootstrap.FindForeign(getenv); found && !f.Pods {
 		return fmt.Errorf("%s has started gorun %d times, and each would start the whole job: run gorun once, or the program itself by %s; -host localhost runs a job in each process",
 			f.Launcher, f.Size, f.Launcher)
 	}
@@ -28,7 +28,11 @@ func (o *options) findHosts(getenv func(string) string) error {
 	if a == nil || err != nil {
 		return err
 	}
-	if err := o.addAllocation(a); err != nil {
+	add := func() error { return o.addAllocation(a) }
+	if a.Pods != nil {
+		add = func() error { return o.takePods(a.Pods) }
+	}
+	if err := add(); err != nil {
 		return fmt.Errorf("%s, which %s names: %w (-host and -hostfile name other hosts)", a.Source, a.From, err)
 	}
 	o.asked = a.Ranks
@@ -41,15 +45,18 @@ func (o *options) findHosts(getenv func(string) string) error {
 	if o.rsh == nil && len(a.Args) > 0 {
 		o.rsh = slices.Concat(rshDefault, a.Args)
 	}
-	by := rshDefault[0]
+	by := "start by " + rshDefault[0]
 	if o.rsh != nil {
-		by = o.rsh[0]
+		by = "start by " + o.rsh[0]
+	}
+	if a.Pods != nil {
+		by = "connect to this one"
 	}
 	ranks := ""
 	if a.Ranks > 0 && a.Ranks < o.hosts.slots() {
 		ranks = fmt.Sprintf("%d ranks for ", a.Ranks)
 	}
-	o.took = fmt.Sprintf("taking %s (%s): %s%d slots on %s; agents start by %s", a.Source, a.From, ranks, o.hosts.slots(), o.hosts, by)
+	o.took = fmt.Sprintf("taking %s (%s): %s%d slots on %s; agents %s", a.Source, a.From, ranks, o.hosts.slots(), o.hosts, by)
 	return nil
 }
 

@@ -32,6 +32,7 @@ examples:
   gorun -host h1:2,h2:2 -copy ./examples/ring
   gorun -hostfile F -ppn 2 -bind-to numa -dry-run ./prog
   salloc -N2 -n8 gorun ./prog              eight ranks on the two hosts of an allocation
+  gorun -k8s-manifest -np 8 -ppn 4 -image I prog | kubectl apply -f -
   gorun -host p1,p2 -rsh 'kubectl exec -i %h --' -agent-path /usr/bin/gorun ./prog
 
 hosts: gorun and the program must be on every host, at the same path as here
@@ -56,10 +57,12 @@ schedulers: without -host and -hostfile, gorun runs on the hosts that it was giv
   one line that says which, and fails if the list is not whole. In an allocation of Slurm
   (salloc, sbatch) these are its hosts, with a slot per task, and agents start by
   srun --overlap; in the launcher of Kubernetes' MPI Operator those of its host file, by
-  ssh. -host localhost runs on this machine all the same. A program that mpiexec of
-  MPICH, mpirun of Open MPI or srun starts as several processes needs no gorun: they are
-  the ranks of one world. Without PMI (mpirun, srun) they meet by a file in a directory
-  that all hosts share: GORUN_RENDEZVOUS, else gorun in the user's cache directory.
+  ssh. In the pods of -k8s-manifest, and of Kubeflow's Trainer for torch, gorun is started
+  in each: the first leads, the others connect to it (docs/kubernetes.md). -host localhost
+  runs on this machine all the same. A program that mpiexec of MPICH, mpirun of Open MPI
+  or srun starts as several processes needs no gorun: they are the ranks of one world.
+  Without PMI (mpirun, srun) they meet by a file in a directory that all hosts share:
+  GORUN_RENDEZVOUS (mpirun -x GORUN_RENDEZVOUS), else gorun in the user's cache directory.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   with -on-failure continue, a rank does not count if the program has recovered

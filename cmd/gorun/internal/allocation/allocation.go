@@ -21,6 +21,7 @@ type Allocation struct {
 	File   string   // a file with the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
 	Args   []string // to be added to the default command
+	Pods   *Pods    // the containers that run the hosts' agents by themselves, nil if none do
 
 	// Hidden reports whether the command is not to see a variable, nil if it may see all.
 	Hidden func(name string) bool
@@ -30,10 +31,10 @@ type Allocation struct {
 var errUnset = errors.New("is not set")
 
 // Find returns the allocation that the environment describes, nil if it describes none.
-// getenv returns "" for a variable that is not set. A scheduler takes precedence over a
-// host file of a container platform.
+// getenv returns "" for a variable that is not set. A scheduler takes precedence over what a
+// container platform says.
 func Find(getenv func(string) string) (*Allocation, error) {
-	for _, find := range []func(func(string) string) (*Allocation, error){slurm, hostFile} {
+	for _, find := range []func(func(string) string) (*Allocation, error){slurm, pods, hostFile, indexed} {
 		if a, err := find(getenv); a != nil || err != nil {
 			return a, err
 		}

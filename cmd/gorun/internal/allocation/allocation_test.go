@@ -124,7 +124,13 @@ func TestFind(t *testing.T) {
 		"MPI Operator, a launcher without variables": {
 			env: map[string]string{"K_MPI_JOB_ROLE": "launcher"}, source: "the list of hosts /etc/mpi/hostfile", file: "/etc/mpi/hostfile",
 		},
-		"MPI Operator, a worker": {env: map[string]string{"K_MPI_JOB_ROLE": "worker"}},
+		"MPI Operator, Open MPI 5": {env: map[string]string{"PRTE_MCA_prte_default_hostfile": "/f"}, source: "the list of hosts /f", file: "/f"},
+		"MPI Operator, a worker":   {env: map[string]string{"K_MPI_JOB_ROLE": "worker"}, err: "run gorun in its launcher"},
+		"a launcher in a JobSet": {
+			env:    map[string]string{"HYDRA_HOST_FILE": "/f", "JOB_COMPLETION_INDEX": "0"},
+			source: "the list of hosts /f", file: "/f",
+		},
+		"a pod that knows no others": {env: map[string]string{"JOB_COMPLETION_INDEX": "3"}, err: "nothing says how many there are"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, err := allocation.Find(in(tc.env))
@@ -150,6 +156,69 @@ func TestFind(t *testing.T) {
 			require.Equal(t, tc.file, a.File)
 			require.ElementsMatch(t, tc.args, a.Args)
 			require.Equal(t, tc.file == "", a.Remote != nil)
+		})
+	}
+}
+
+func TestPods(t *testing.T) {
+	of := func(pairs ...string) map[string]string {
+		env := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			env[pairs[i]] = pairs[i+1]
+		}
+		return env
+	}
+	own := func(pairs ...string) map[string]string {
+		return of(append([]string{"GORUN_PODS", "4", "GORUN_POD_ROOT", "job-0.job:29400", "JOB_COMPLETION_INDEX", "3"}, pairs...)...)
+	}
+	torch := func(pairs ...string) map[string]string {
+		return of(append([]string{
+			"PET_NNODES", "2", "PET_NPROC_PER_NODE", "8", "PET_NODE_RANK", "1", "PET_MASTER_ADDR", "t-node-0-0.t", "PET_MASTER_PORT", "29500",
+			"JOB_COMPLETION_INDEX", "1",
+		}, pairs...)...)
+	}
+	for name, tc := range map[string]struct {
+		env  map[string]string
+		want allocation.Pods
+		err  string
+	}{
+		"gorun's manifest": {env: own(), want: allocation.Pods{Index: 3, Count: 4, Slots: 1, Root: "job-0.job", Port: 29400, Secret: "/etc/gorun/secret"}},
+		"all that it may say": {
+			env:  own("GORUN_POD_SLOTS", "6", "GORUN_SECRET_FILE", "/s", "GORUN_ATTEMPT", "2", "GORUN_POD_ROOT", "[fd00::1]:1"),
+			want: allocation.Pods{Index: 3, Count: 4, Slots: 6, Root: "fd00::1", Port: 1, Secret: "/s", Attempt: "2"},
+		},
+		"no index":         {env: own("JOB_COMPLETION_INDEX", ""), err: "JOB_COMPLETION_INDEX is not set"},
+		"an index too far": {env: own("JOB_COMPLETION_INDEX", "4"), err: `JOB_COMPLETION_INDEX="4": want a number from 0 to 3`},
+		"no number":        {env: own("GORUN_PODS", "many"), err: `GORUN_PODS="many"`},
+		"no slots":         {env: own("GORUN_POD_SLOTS", "0"), err: "GORUN_POD_SLOTS"},
+		"no root":          {env: own("GORUN_POD_ROOT", ""), err: "GORUN_POD_ROOT"},
+		"no port":          {env: own("GORUN_POD_ROOT", "job-0.job"), err: "GORUN_POD_ROOT"},
+		"port 0":           {env: own("GORUN_POD_ROOT", "job-0.job:0"), err: "GORUN_POD_ROOT"},
+		"an address, bare": {env: own("GORUN_POD_ROOT", "fd00::1:29400"), err: "GORUN_POD_ROOT"},
+		"a name in []":     {env: own("GORUN_POD_ROOT", "[job-0]:29400"), err: "GORUN_POD_ROOT"},
+		"Trainer":          {env: torch(), want: allocation.Pods{Index: 1, Count: 2, Slots: 8, Root: "t-node-0-0.t", Port: 29500, Secret: "/etc/gorun/secret"}},
+		"a rank for each processor": {
+			env:  torch("PET_NPROC_PER_NODE", "auto", "PET_NODE_RANK", "", "PET_NNODES", "2:2"),
+			want: allocation.Pods{Index: 1, Count: 2, Root: "t-node-0-0.t", Port: 29500, Secret: "/etc/gorun/secret"},
+		},
+		"one node":      {env: of("PET_NNODES", "1", "PET_NODE_RANK", "0"), want: allocation.Pods{Count: 1, Slots: 1, Secret: "/etc/gorun/secret"}},
+		"elastic":       {env: torch("PET_NNODES", "1:4"), err: "elastic"},
+		"GPUs":          {env: torch("PET_NPROC_PER_NODE", "gpu"), err: "numProcPerNode"},
+		"no ranks":      {env: torch("PET_NPROC_PER_NODE", "0"), err: "PET_NPROC_PER_NODE"},
+		"no number of":  {env: torch("PET_NODE_RANK", "", "JOB_COMPLETION_INDEX", ""), err: "PET_NODE_RANK is not set"},
+		"too far":       {env: torch("PET_NODE_RANK", "2"), err: "PET_NODE_RANK"},
+		"no master":     {env: torch("PET_MASTER_ADDR", ""), err: "PET_MASTER_ADDR"},
+		"no port of it": {env: torch("PET_MASTER_PORT", ""), err: "PET_MASTER_PORT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := allocation.Find(in(tc.env))
+			if tc.err != "" {
+				require.ErrorContains(t, err, tc.err)
+				require.ErrorContains(t, err, "-host localhost")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, &tc.want, a.Pods)
 		})
 	}
 }

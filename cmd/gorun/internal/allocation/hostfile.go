@@ -1,13 +1,16 @@
 package allocation
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // mpiHostFile is where the MPI Operator of Kubernetes mounts the list of its workers.
 const mpiHostFile = "/etc/mpi/hostfile"
 
 // fileVariables name a file with hosts, as set for the launchers of Open MPI, MPICH and
 // Intel MPI.
-var fileVariables = []string{"OMPI_MCA_orte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
+var fileVariables = []string{"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile", "HYDRA_HOST_FILE", "I_MPI_HYDRA_HOST_FILE"}
 
 // hostFile finds a file with hosts, whose containers run sshd: the MPI Operator and the
 // trainers of Kubeflow give the launcher's container such a file, and the arguments of ssh
@@ -20,10 +23,14 @@ func hostFile(getenv func(string) string) (*Allocation, error) {
 			return a, nil
 		}
 	}
-	if getenv("K_MPI_JOB_ROLE") == "launcher" {
+	switch role := getenv("K_MPI_JOB_ROLE"); role {
+	case "":
+	case "launcher":
 		a.File = mpiHostFile
 		a.Source, a.From = "the list of hosts "+a.File, "K_MPI_JOB_ROLE=launcher"
 		return a, nil
+	default:
+		return nil, fmt.Errorf("K_MPI_JOB_ROLE=%.40s: this is a worker of an MPIJob: run gorun in its launcher; -host localhost runs a job in this pod alone", role)
 	}
 	return nil, nil //nolint:nilnil // no allocation is no error
 }

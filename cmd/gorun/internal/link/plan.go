@@ -16,6 +16,7 @@ type Plan struct {
 	Nodes     int
 	OnFailure string
 	Secret    []byte // of the job, SecretBytes
+	Salted    bool   // Secret is only what makes that of the pods the job's
 
 	Dir       Text      // where the ranks run unless their program says otherwise
 	Env       []Text    // variables of every rank, beyond those of the agent

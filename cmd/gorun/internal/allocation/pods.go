@@ -1,0 +1,164 @@
+package allocation
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Variables by which the containers of a job find each other, as gorun -k8s-manifest sets
+// them. The number of a container among them is that of Kubernetes, JOB_COMPLETION_INDEX.
+const (
+	EnvPods       = "GORUN_PODS"        // how many there are
+	EnvPodSlots   = "GORUN_POD_SLOTS"   // the ranks that each takes, 1 if it is not set
+	EnvPodRoot    = "GORUN_POD_ROOT"    // name and port of the first: "job-0.job:29400"
+	EnvSecretFile = "GORUN_SECRET_FILE" // what only they can read
+	EnvAttempt    = "GORUN_ATTEMPT"     // tells the attempts of a job that is restarted from each other
+)
+
+// SecretFile is where the secret of the pods is mounted if EnvSecretFile is not set.
+const SecretFile = "/etc/gorun/secret"
+
+// Pods is what a container platform says to the containers of a job, in each of which it has
+// started the same command line: in the first gorun leads the job, in the others it is an
+// agent.
+type Pods struct {
+	Index, Count int
+	Slots        int    // of each, 0 for one per processor
+	Root         string // name or address of the first
+	Port         uint16
+	Secret       string // name of the file
+	Attempt      string
+}
+
+// podsMax bounds the containers of a job: Kubernetes has no Indexed Job with more.
+const podsMax = 100000
+
+// pods finds the containers of a job by the variables of gorun's own manifest, or by those that
+// the runtime for torch of Kubeflow's Trainer sets for torchrun.
+func pods(getenv func(string) string) (*Allocation, error) {
+	p := &Pods{Secret: getenv(EnvSecretFile), Attempt: getenv(EnvAttempt)}
+	if p.Secret == "" {
+		p.Secret = SecretFile
+	}
+	var a *Allocation
+	var err error
+	switch {
+	case getenv(EnvPods) != "":
+		a = &Allocation{Source: "the pods of an Indexed Job", From: EnvPods + ", " + EnvPodRoot}
+		err = p.own(getenv)
+	case getenv("PET_NNODES") != "":
+		a = &Allocation{Source: "the pods of a TrainJob", From: "PET_NNODES, PET_NPROC_PER_NODE, PET_MASTER_ADDR"}
+		err = p.torch(getenv)
+	default:
+		return nil, nil //nolint:nilnil // no allocation is no error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w (-host localhost runs a job in this pod alone)", a.Source, err)
+	}
+	a.Pods = p
+	return a, nil
+}
+
+// own reads the variables of gorun's manifest.
+func (p *Pods) own(getenv func(string) string) error {
+	var port string
+	var separated bool
+	p.Root, port, separated = cutPort(getenv(EnvPodRoot))
+	var e1, e2, e3, e4 error
+	p.Count, e1 = number(getenv, EnvPods, 1, podsMax)
+	p.Index, e2 = number(getenv, "JOB_COMPLETION_INDEX", 0, max(0, p.Count-1))
+	p.Slots = 1
+	if getenv(EnvPodSlots) != "" {
+		p.Slots, e3 = number(getenv, EnvPodSlots, 1, hostsMax)
+	}
+	if p.Port, e4 = parsePort(port); e4 != nil || p.Root == "" || !separated {
+		e4 = fmt.Errorf("%s=%.80q: want the name and the port of the first pod: job-0.job:29400", EnvPodRoot, getenv(EnvPodRoot))
+	}
+	return errors.Join(e1, e2, e3, e4)
+}
+
+// torch reads the variables of torchrun (torch.distributed.run, "Environment Variables").
+func (p *Pods) torch(getenv func(string) string) error {
+	if low, high, elastic := strings.Cut(getenv("PET_NNODES"), ":"); elastic && low != high {
+		return fmt.Errorf("PET_NNODES=%.40s is elastic, and the number of gorun's ranks is fixed: set one number of nodes", getenv("PET_NNODES"))
+	}
+	once := func(name string) string {
+		text := getenv(name)
+		if name == "PET_NNODES" {
+			text, _, _ = strings.Cut(text, ":")
+		}
+		if name == "PET_NODE_RANK" && text == "" {
+			text = getenv("JOB_COMPLETION_INDEX")
+		}
+		return text
+	}
+	var e1, e2, e3, e4 error
+	p.Count, e1 = number(once, "PET_NNODES", 1, podsMax)
+	p.Index, e2 = number(once, "PET_NODE_RANK", 0, max(0, p.Count-1))
+	switch getenv("PET_NPROC_PER_NODE") {
+	case "":
+		p.Slots = 1
+	case "auto", "cpu":
+		p.Slots = 0
+	case "gpu":
+		e3 = errors.New("PET_NPROC_PER_NODE=gpu: gorun counts no GPUs: set numProcPerNode to a number")
+	default:
+		p.Slots, e3 = number(getenv, "PET_NPROC_PER_NODE", 1, hostsMax)
+	}
+	if p.Root = getenv("PET_MASTER_ADDR"); p.Root == "" && p.Count > 1 {
+		e4 = fmt.Errorf("PET_MASTER_ADDR %w: it names the first pod", errUnset)
+	} else if p.Port, e4 = parsePort(getenv("PET_MASTER_PORT")); e4 != nil && p.Count > 1 {
+		e4 = fmt.Errorf("PET_MASTER_PORT=%.20q: want the port at which the first pod listens", getenv("PET_MASTER_PORT"))
+	} else {
+		e4 = nil
+	}
+	return errors.Join(e1, e2, e3, e4)
+}
+
+// indexed refuses the pod of an Indexed Job, or of a JobSet, that says nothing of the others.
+func indexed(getenv func(string) string) (*Allocation, error) {
+	index := getenv("JOB_COMPLETION_INDEX")
+	if index == "" {
+		return nil, nil //nolint:nilnil // no allocation is no error
+	}
+	return nil, fmt.Errorf("JOB_COMPLETION_INDEX=%.20s: this is one of the pods of an Indexed Job, and nothing says how many there are and where the first is: "+
+		"set %s and %s as gorun -k8s-manifest does; -host localhost runs a job in this pod alone", index, EnvPods, EnvPodRoot)
+}
+
+// number reads a variable that must be a number within bounds.
+func number(getenv func(string) string, name string, low, high int) (int, error) {
+	text := getenv(name)
+	if text == "" {
+		return 0, fmt.Errorf("%s %w", name, errUnset)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("%s=%.40q: want a number from %d to %d", name, text, low, high)
+	}
+	return n, nil
+}
+
+// cutPort splits "name:port" or "[address]:port".
+func cutPort(text string) (host, port string, ok bool) {
+	at := strings.LastIndexByte(text, ':')
+	if at < 0 {
+		return text, "", false
+	}
+	host, port = text[:at], text[at+1:]
+	if inside, closed := strings.CutSuffix(strings.TrimPrefix(host, "["), "]"); closed {
+		_, err := netip.ParseAddr(inside)
+		return inside, port, err == nil
+	}
+	return host, port, !strings.Contains(host, ":")
+}
+
+func parsePort(text string) (uint16, error) {
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err == nil && n == 0 {
+		err = strconv.ErrRange
+	}
+	return uint16(n), err
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+const (
+	// podsAnswerDefault is how long pods wait for each other: they are scheduled one by one,
+	// and each node has to load the image.
+	podsAnswerDefault = 10 * time.Minute
+	// podRetryMin and podRetryMax are the times between two attempts to reach the first pod.
+	podRetryMin, podRetryMax = 100 * time.Millisecond, 2 * time.Second
+	// podSecretBytesMin is the shortest secret of pods: less is no secret.
+	podSecretBytesMin = 16
+)
+
+// takePods makes the hosts of a job from its pods.
+func (o *options) takePods(p *allocation.Pods) error {
+	slots := p.Slots
+	if slots == 0 {
+		cpus, err := allowedCPUs()
+		if err != nil {
+			return err
+		}
+		slots = len(cpus)
+	}
+	if p.Count == 1 { // like any machine
+		return o.addHosts(hostList{{name: "localhost", slots: slots}}, nil)
+	}
+	var l hostList
+	for i := range p.Count {
+		name, err := podName(p.Index, i)
+		if err != nil {
+			return err
+		}
+		l = append(l, hostSlots{name: name, slots: slots})
+	}
+	if o.answer == 0 {
+		o.answer = podsAnswerDefault
+	}
+	o.pods = p
+	return o.addHosts(l, nil)
+}
+
+// podName returns the name of a pod: the hosts of a Job's pods differ in the number at the end.
+func podName(own, i int) (string, error) {
+	name, err := os.Hostname()
+	if base, ok := strings.CutSuffix(name, "-"+strconv.Itoa(own)); ok && err == nil && checkHostName(base) == nil {
+		return base + "-" + strconv.Itoa(i), nil
+	}
+	return "pod-" + strconv.Itoa(i), err
+}
+
+// podSecret returns what the pods of this attempt of the job know, and nobody else.
+func podSecret(p *allocation.Pods) ([32]byte, error) {
+	text, err := os.ReadFile(p.Secret)
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("the secret by which the pods of a job know each other: %w: mount a Secret there, or at %s", err, allocation.EnvSecretFile)
+	}
+	text = bytes.TrimSpace(text)
+	if len(text) < podSecretBytesMin {
+		return [32]byte{}, fmt.Errorf("%s: a secret has at least %d bytes, this one has %d", p.Secret, podSecretBytesMin, len(text))
+	}
+	return derive(text, "pods", p.Attempt), nil
+}
+
+// saltedSecret returns the secret of a job of pods.
+func saltedSecret(p *allocation.Pods, salt []byte) ([32]byte, error) {
+	secret, err := podSecret(p)
+	if err != nil {
+		return secret, err
+	}
+	return derive(secret[:], "job", string(salt)), nil
+}
+
+// secretOf returns the job's secret for the ranks of a plan.
+func secretOf(p link.Plan) ([link.SecretBytes]byte, error) {
+	if !p.Salted {
+		return [link.SecretBytes]byte(p.Secret), nil
+	}
+	a, err := allocation.Find(os.Getenv)
+	if err == nil && (a == nil || a.Pods == nil) {
+		err = errors.New("the plan is for a pod, and this is none")
+	}
+	if err != nil {
+		return [link.SecretBytes]byte{}, err
+	}
+	return saltedSecret(a.Pods, p.Secret)
+}
+
+// derive makes a secret of another one, for a purpose.
+func derive(secret []byte, purpose, detail string) [32]byte {
+	h := hmac.New(sha256.New, secret)
+	h.Write([]byte("gorun " + purpose + "\x00" + detail))
+	return [32]byte(h.Sum(nil))
+}
+
+// visit is a pod that has reached the first one.
+type visit struct {
+	number int
+	conn   *os.File
+}
+
+// awaitPods returns when the agents of all other pods have said hello. They are greeted as
+// they come, since both sides count silence from then on.
+func (j *job) awaitPods() error {
+	p := j.opts.pods
+	if len(j.hosts) < p.Count {
+		return fmt.Errorf("-np %d leaves pods without a rank: there are %d pods", len(j.ranks), p.Count)
+	}
+	secret, err := podSecret(p)
+	if err != nil {
+		return err
+	}
+	door, err := bootstrap.OpenDoor(p.Port, secret, p.Count)
+	if err != nil {
+		return err
+	}
+	come, done, closed := make(chan visit), make(chan struct{}), make(chan error, 1)
+	defer close(done)
+	go func() {
+		closed <- door.Serve(func(number int, conn *os.File) {
+			select {
+			case come <- visit{number, conn}:
+			case <-done:
+				_ = conn.Close()
+			}
+		})
+	}()
+	return errors.Join(j.receivePods(come, closed), door.Close())
+}
+
+// receivePods takes the pods that come until all are there.
+func (j *job) receivePods(come <-chan visit, closed <-chan error) error {
+	late := time.NewTimer(j.opts.answer)
+	defer late.Stop()
+	for {
+		var missing []string
+		for _, h := range j.hosts[1:] {
+			if h.conn == nil {
+				missing = append(missing, h.name)
+			}
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case v := <-come:
+			if v.number == 0 {
+				_ = v.conn.Close() // a second first pod
+				continue
+			}
+			if err := j.hosts[v.number].meet(v.conn); err != nil {
+				return err
+			}
+		case err := <-closed:
+			return err
+		case <-late.C:
+			shown := missing[:min(len(missing), shownHostsMax)]
+			return fmt.Errorf("%d of %d pods did not come within %v: %s: are they scheduled, and can they resolve and reach %s at port %d? (kubectl get pods; -answer-within)",
+				len(missing), len(j.hosts), j.opts.answer, strings.Join(shown, " "), j.opts.pods.Root, j.opts.pods.Port)
+		}
+	}
+}
+
+// meet greets the agent of a pod. One that goes before it has said hello comes again, as
+// does one whose container was started again; the newer connection counts.
+func (h *host) meet(conn *os.File) error {
+	if h.conn != nil {
+		h.quit()
+		_ = h.out.Close()
+		h.conn = nil
+	}
+	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
+	close(h.exited) // there is no command
+	h.in, h.out, h.begun, h.code, h.why = conn, conn, true, -1, nil
+	err := h.greet()
+	var gone *noAnswerError
+	if errors.As(err, &gone) {
+		h.job.say("%v", err)
+		h.conn = nil
+		return conn.Close()
+	}
+	if err == nil {
+		h.job.say("%s has come", h.name)
+	}
+	return errors.Join(err, conn.SetDeadline(time.Time{}))
+}
+
+// noAnswerError is the error about an agent that has connected and does not say hello.
+type noAnswerError struct{ text string }
+
+// Error implements error.
+func (e *noAnswerError) Error() string { return e.text }
+
+// joinPods makes this gorun an agent of the one in the first pod, and returns its exit code.
+func joinPods(o *options) int {
+	p := o.pods
+	secret, err := podSecret(p)
+	if err != nil {
+		complain("%v", err)
+		return exitLauncher
+	}
+	until := time.Now().Add(o.answer)
+	conn, err := reachPod(p, secret, until)
+	if err == nil {
+		err = takeConnection(conn)
+	}
+	if err != nil {
+		complain("pod %d of %d: %v", p.Index, p.Count, err)
+		return exitLauncher
+	}
+	return runAgent("", false)
+}
+
+// reachPod connects to the first pod, which may not be scheduled, and whose name may not be
+// known, for some time.
+func reachPod(p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, error) {
+	ctx, cancel := context.WithDeadline(context.Background(), until)
+	defer cancel()
+	delay := podRetryMin
+	for first := true; ; first = false {
+		conn, failure := knockOnce(ctx, p, secret, until)
+		if failure == nil {
+			return conn, nil
+		}
+		if first {
+			complain("pod %d of %d waits for the first one: %v", p.Index, p.Count, failure)
+		}
+		if time.Until(until) < delay {
+			return nil, fmt.Errorf("the first pod, %s at port %d, was not reached in time: %w (-answer-within; its log says more)", p.Root, p.Port, failure)
+		}
+		time.Sleep(delay) // nothing announces that the first pod listens
+		delay = min(2*delay, podRetryMax)
+	}
+}
+
+// knockOnce tries all addresses of the first pod.
+func knockOnce(ctx context.Context, p *allocation.Pods, secret [32]byte, until time.Time) (*os.File, error) {
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", p.Root)
+	if err != nil {
+		return nil, err
+	}
+	for _, ip := range ips {
+		conn, e := bootstrap.Knock(bootstrap.Address{IP: ip.As16(), Port: p.Port}, p.Index, secret, until)
+		if e == nil {
+			return conn, nil
+		}
+		err = errors.Join(err, e)
+	}
+	return nil, err
+}
+
+// takeConnection makes a connection the standard input and output of this process, as they are
+// when a command has started an agent.
+func takeConnection(conn *os.File) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failure error
+	err = raw.Control(func(fd uintptr) {
+		failure = errors.Join(unix.Dup3(int(fd), 0, 0), unix.Dup3(int(fd), 1, 0))
+	})
+	return errors.Join(err, failure, conn.Close(), unix.SetNonblock(0, false))
+}
