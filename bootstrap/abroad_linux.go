@@ -20,6 +20,7 @@ import (
 type abroad struct {
 	launcher *pmi.Client   // nil if the launcher gives no connection
 	stream   *os.File      // of launcher
+	parent   *os.File      // pidfd of the process that has started this one, nil if it is not watched
 	watched  chan struct{} // closed when nobody reads the stream any more; nil before the ranks have met
 	ready    chan struct{} // closed when host is set or never will be; nil in other ranks than 0
 	host     *host         // that serves all ranks, in rank 0
@@ -37,6 +38,7 @@ const launcherTimeout = 30 * time.Second
 // it ends before, so does this process, as the launcher's own processes do.
 func (a *abroad) met() error {
 	if a.stream == nil {
+		go a.watchParent()
 		return nil
 	}
 	if err := a.stream.SetDeadline(time.Time{}); err != nil {
@@ -52,6 +54,45 @@ func (a *abroad) met() error {
 	return nil
 }
 
+// openParent makes it possible to watch the process that has started this one: a launcher that
+// gives no connection, or a wrapper that it has started. Where the kernel has no pidfd, or the
+// launcher is in another PID namespace, the end of the launcher is not heeded.
+func (a *abroad) openParent() {
+	pid := os.Getppid()
+	if pid <= 0 {
+		return
+	}
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return
+	}
+	f := os.NewFile(uintptr(fd), "parent")
+	if os.Getppid() != pid { // it has gone, and the number may be another one's
+		_ = f.Close()
+		return
+	}
+	a.parent = f
+}
+
+// watchParent ends this process when its parent ends before the rank has left.
+func (a *abroad) watchParent() {
+	if a.parent == nil {
+		return
+	}
+	raw, err := a.parent.SyscallConn()
+	if err != nil {
+		return
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+		return n > 0 && err == nil
+	})
+	if err == nil {
+		fmt.Fprintln(os.Stderr, "gorun: the launcher of this rank is gone")
+		a.end()
+	}
+}
+
 // finalize implements selfReliant. Rank 0 waits for the others, which it serves.
 func (a *abroad) finalize() error {
 	if a.ready != nil {
@@ -59,6 +100,9 @@ func (a *abroad) finalize() error {
 		if a.host != nil {
 			a.host.left.Wait()
 		}
+	}
+	if a.parent != nil {
+		_ = a.parent.Close() // nobody needs the launcher any more
 	}
 	if a.launcher == nil {
 		return nil

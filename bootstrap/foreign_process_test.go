@@ -343,3 +343,32 @@ func TestRanksEndWithTheirLauncher(t *testing.T) {
 		require.True(t, end.Signaled() && end.Signal() == syscall.SIGTERM, "rank %d: %v %+v %s", rank, end, h.said[rank], h.errs[rank])
 	}
 }
+
+// A launcher that gives no connection is the parent of its ranks: they end with it.
+func TestRanksEndWithTheirParent(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	of := mpirun(t.TempDir(), 2)
+	// The shell is the launcher.
+	parent := exec.Command("sh", "-c", `OMPI_COMM_WORLD_RANK=0 "$0" & OMPI_COMM_WORLD_RANK=1 "$0" & wait`, exe)
+	parent.Env = append(append(os.Environ(), helperEnv+"=1", "GORACE=atexit_sleep_ms=0", diesEnv+"=nobody"), of(0)[1:]...)
+	out, err := parent.StdoutPipe()
+	require.NoError(t, err)
+	errs, err := parent.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, parent.Start())
+	in := bufio.NewReader(errs)
+	for range 2 {
+		line, err := in.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "met\n", line)
+	}
+	require.NoError(t, parent.Process.Kill())
+	rest, err := io.ReadAll(in) // until both have ended; the end of rank 0 may be the other one's
+	require.NoError(t, err)
+	require.Contains(t, string(rest), "gorun: the launcher of this rank is gone\n")
+	said, err := io.ReadAll(out) // until both have ended
+	require.NoError(t, err)
+	require.Empty(t, said, "nothing but a signal has ended them")
+	require.Error(t, parent.Wait())
+}

@@ -50,6 +50,7 @@ func joinForeign(f Foreign) (*Session, error) {
 		err = connectPMI(&f, away, until)
 		by = &store{client: away.launcher}
 	} else {
+		away.openParent()
 		by, err = newMeetingFile(f.job)
 	}
 	if err != nil {

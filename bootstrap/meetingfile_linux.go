@@ -64,7 +64,8 @@ func (f *meetingFile) find() (point, error) {
 	fd, err := unix.Open(f.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.refresh()
-		return point{}, fmt.Errorf("there is no %s: if rank 0 is on another host, %s must name a directory that all share: %w", f.name, EnvRendezvous, err)
+		return point{}, fmt.Errorf("there is no %s: if rank 0 is on another host, %s must name a directory that all share (mpirun -x %s passes it on): %w",
+			f.name, EnvRendezvous, EnvRendezvous, err)
 	}
 	if err != nil {
 		return point{}, fmt.Errorf("%s: %w", f.name, err)

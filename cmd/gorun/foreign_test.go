@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/internal/testbed/slurm"
 )
 
@@ -26,6 +27,15 @@ var launchers = []struct {
 // abroad runs a program of the test's by another launcher.
 func abroad(t *testing.T, launcher []string, program ...string) result {
 	t.Helper()
+	r := startAbroad(t, launcher, program...)
+	require.NoError(t, r.Start())
+	code := r.wait(t)
+	return result{code: code, out: r.out.String(), err: r.err.String()}
+}
+
+// startAbroad prepares another launcher.
+func startAbroad(t *testing.T, launcher []string, program ...string) *run {
+	t.Helper()
 	if _, err := exec.LookPath(launcher[0]); err != nil {
 		t.Skipf("needs %s (apt-get install mpich openmpi-bin)", launcher[0])
 	}
@@ -33,9 +43,7 @@ func abroad(t *testing.T, launcher []string, program ...string) result {
 	path, err := exec.LookPath(launcher[0])
 	require.NoError(t, err)
 	r.Path, r.Args = path, slices.Concat(launcher, program)
-	require.NoError(t, r.Start())
-	code := r.wait(t)
-	return result{code: code, out: r.out.String(), err: r.err.String()}
+	return r
 }
 
 func TestOtherLaunchersMakeAWorld(t *testing.T) {
@@ -54,6 +62,24 @@ func TestOtherLaunchersMakeAWorld(t *testing.T) {
 			got = abroad(t, l.command, binary, "true")
 			require.NotZero(t, got.code)
 			require.Contains(t, got.err, "has started gorun 4 times")
+		})
+	}
+}
+
+// Open MPI's mpirun is no process that ranks are connected to, and yet they end with it.
+func TestRanksEndWithAKilledLauncher(t *testing.T) {
+	for _, l := range launchers {
+		t.Run(l.name, func(t *testing.T) {
+			r := startAbroad(t, l.command, helper(nil, "listen")...)
+			out := r.lines(t)
+			require.NoError(t, r.Start())
+			awaitLines(t, out, 4, "waiting")
+			kill9(r.Process.Pid)
+			_ = rest(out) // until no rank has it open
+			require.Equal(t, 137, r.wait(t))
+			for _, pid := range launch.Marked(r.mark) { // they may take a moment to be reaped
+				await(t, pid)
+			}
 		})
 	}
 }

@@ -1,0 +1,57 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
+)
+
+// SIGURG is what Go's scheduler preempts goroutines with. Some supervisors of containers pass on
+// their own to the process that they have started (argoproj/argo-workflows, "SIGURG").
+func TestUrgentSignalsDisturbNoRank(t *testing.T) {
+	const enough, laps = 1000, 100
+	for _, transport := range []string{"shm", "rdma"} {
+		mark := fmt.Sprintf("GORUN_TEST_URGENT=%d-%s", os.Getpid(), transport)
+		command := []string{launch.Gorun(t), "-np", "4", "-transport", transport, launch.Build(t, "program", "."), "-laps", fmt.Sprint(laps)}
+		for sent := 0; sent < enough; { // a job may be short
+			done, total := make(chan struct{}), make(chan int)
+			go func() { total <- urge(mark, 5, done) }()
+			r := launch.Run(t, []string{mark}, command...)
+			close(done)
+			sent += <-total
+			require.Zero(t, r.Code, r.Errors)
+			require.Contains(t, r.Out, fmt.Sprintf("%d hops around 4 ranks, sum %d, ", 4*laps, 6*laps))
+			require.Empty(t, r.Errors)
+		}
+	}
+}
+
+// urge sends SIGURG to all processes with a mark, again and again until done is closed, and
+// returns how often it has sent it to as many as all of them.
+func urge(mark string, all int, done <-chan struct{}) int {
+	const pace = 100 * time.Microsecond // so that the job goes on
+	var pids []int
+	count := 0
+	for round := 0; ; round++ {
+		select {
+		case <-done:
+			return count
+		case <-time.After(pace):
+		}
+		if len(pids) < all || round%100 == 0 {
+			pids = launch.Marked(mark)
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGURG) // it may have ended
+		}
+		if len(pids) >= all {
+			count++
+		}
+	}
+}
