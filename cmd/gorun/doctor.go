@@ -111,16 +111,12 @@ func patients(o *options) ([]*doctor.Host, error) {
 	if path == "" {
 		path = self
 	}
-	rsh := o.rsh
-	if rsh == nil {
-		rsh = rshDefault
-	}
-	if len(o.hosts) == 0 {
+	if len(o.hosts) == 0 || o.pods != nil { // no pod reaches another one
 		return []*doctor.Host{{Name: "localhost", Line: []string{self, examinedCommand, o.net}, Gorun: self, By: self + " -version"}}, nil
 	}
 	hosts := make([]*doctor.Host, 0, len(o.hosts))
 	for _, h := range o.hosts {
-		line := append(rshLine(rsh, h.name), shellWord(path), examinedCommand)
+		line := append(rshLine(o.through(h.name), h.name), shellWord(path), examinedCommand)
 		if o.rsh == nil && isThisMachine(h.name) {
 			line = []string{path, examinedCommand}
 		}

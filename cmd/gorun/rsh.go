@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
 // rshDefault reaches a host by ssh: without questions, terminal and display, and with a
@@ -75,10 +77,10 @@ func (o *options) through(host string) []string {
 	if o.rsh == nil {
 		return rshDefault
 	}
-	if o.groups[host] == "" {
+	if o.groups == nil { // -rsh of the command line
 		return o.rsh
 	}
-	return slices.Insert(slices.Clone(o.rsh), 1, o.groups[host])
+	return allocation.Command(o.rsh, o.groups[host])
 }
 
 // commandEnviron returns the environment of the commands that reach hosts.

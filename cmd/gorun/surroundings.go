@@ -28,6 +28,11 @@ func (o *options) findHosts(getenv func(string) string) error {
 	if a == nil || err != nil {
 		return err
 	}
+	if a.Ask != nil {
+		if err := ask(a); err != nil {
+			return err
+		}
+	}
 	add := func() error { return o.addAllocation(a) }
 	if a.Pods != nil {
 		add = func() error { return o.takePods(a.Pods) }
@@ -41,6 +46,10 @@ func (o *options) findHosts(getenv func(string) string) error {
 			return fmt.Errorf("%s: its hosts are reached by %s, which is not in PATH: %w; -rsh names another command", a.Source, a.Remote[0], errors.Unwrap(err))
 		}
 		o.rsh, o.hidden = a.Remote, a.Hidden
+		o.groups = map[string]string{}
+		for _, h := range a.Hosts {
+			o.groups[h.Name] = h.Group
+		}
 	}
 	if o.rsh == nil && len(a.Args) > 0 {
 		o.rsh = slices.Concat(rshDefault, a.Args)
@@ -60,6 +69,24 @@ func (o *options) findHosts(getenv func(string) string) error {
 	return nil
 }
 
+// ask lets a scheduler say which hosts an allocation has. It does not say how many ranks each
+// takes: one per processor, as many as there are here.
+func ask(a *allocation.Allocation) error {
+	cpus, err := allowedCPUs()
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(a.Ask[0], a.Ask[1:]...).Output()
+	if err != nil {
+		why := ""
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			why = ": " + strings.TrimSpace(string(e.Stderr))
+		}
+		return fmt.Errorf("%s (%s): %s: %w%s; -host localhost runs on this machine alone", a.Source, a.From, strings.Join(a.Ask, " "), err, why)
+	}
+	return a.Answer(strings.TrimSpace(string(out)), len(cpus))
+}
+
 // addAllocation takes the hosts of an allocation.
 func (o *options) addAllocation(a *allocation.Allocation) error {
 	if a.File != "" {
@@ -67,15 +94,11 @@ func (o *options) addAllocation(a *allocation.Allocation) error {
 		return o.addHosts(l, err)
 	}
 	var l hostList
-	o.groups = map[string]string{}
 	for _, h := range a.Hosts {
 		if err := checkHostName(h.Name); err != nil {
 			return err
 		}
 		l = l.add(hostSlots{name: h.Name, slots: h.Slots})
-		if h.Group != "" {
-			o.groups[h.Name] = h.Group
-		}
 	}
 	return o.addHosts(l, nil)
 }

@@ -55,14 +55,15 @@ doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whe
 
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
   one line that says which, and fails if the list is not whole. In an allocation of Slurm
-  (salloc, sbatch) these are its hosts, with a slot per task, and agents start by
-  srun --overlap; in the launcher of Kubernetes' MPI Operator those of its host file, by
-  ssh. In the pods of -k8s-manifest, and of Kubeflow's Trainer for torch, gorun is started
-  in each: the first leads, the others connect to it (docs/kubernetes.md). -host localhost
-  runs on this machine all the same. A program that mpiexec of MPICH, mpirun of Open MPI
-  or srun starts as several processes needs no gorun: they are the ranks of one world.
-  Without PMI (mpirun, srun) they meet by a file in a directory that all hosts share:
-  GORUN_RENDEZVOUS (mpirun -x GORUN_RENDEZVOUS), else gorun in the user's cache directory.
+  (salloc, sbatch) these are its hosts, with a slot per task, and agents start by srun
+  --overlap; in the launcher of Kubernetes' MPI Operator those of its host file, by ssh; in
+  an instance of Flux its hosts, by flux exec. In the pods of -k8s-manifest, and of
+  Kubeflow's Trainer for torch, gorun is started in each: the first leads, the others
+  connect to it (docs/kubernetes.md). -host localhost runs on this machine all the same. A
+  program that mpiexec of MPICH, mpirun of Open MPI or srun starts as several processes
+  needs no gorun: they are the ranks of one world. Without PMI (mpirun, srun) they meet by a
+  file in a directory that all hosts share: GORUN_RENDEZVOUS (mpirun -x GORUN_RENDEZVOUS),
+  else gorun in the user's cache directory.
 
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   with -on-failure continue, a rank does not count if the program has recovered

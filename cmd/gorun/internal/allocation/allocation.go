@@ -21,10 +21,28 @@ type Allocation struct {
 	File   string   // a file with the hosts, "" if Hosts has them
 	Remote []string // the command that starts a process on a host, which replaces %h; nil for gorun's default
 	Args   []string // to be added to the default command
+	Ask    []string // a command that prints the hosts, for Answer; nil if they are known
 	Pods   *Pods    // the containers that run the hosts' agents by themselves, nil if none do
 
 	// Hidden reports whether the command is not to see a variable, nil if it may see all.
 	Hidden func(name string) bool
+}
+
+// groupArgument stands for Host.Group in Remote; it is left out for a host without one.
+const groupArgument = "%g"
+
+// Command returns the words of Remote for a host of a group.
+func Command(remote []string, group string) []string {
+	words := make([]string, 0, len(remote))
+	for _, w := range remote {
+		if w == groupArgument {
+			w = group
+		}
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return words
 }
 
 // errUnset is the cause of an error about a variable that has no value.
@@ -34,7 +52,7 @@ var errUnset = errors.New("is not set")
 // getenv returns "" for a variable that is not set. A scheduler takes precedence over what a
 // container platform says.
 func Find(getenv func(string) string) (*Allocation, error) {
-	for _, find := range []func(func(string) string) (*Allocation, error){slurm, pods, hostFile, indexed} {
+	for _, find := range []func(func(string) string) (*Allocation, error){slurm, pods, hostFile, flux, indexed} {
 		if a, err := find(getenv); a != nil || err != nil {
 			return a, err
 		}

@@ -270,3 +270,24 @@ func FuzzCounts(f *testing.F) {
 		}
 	})
 }
+
+func TestFlux(t *testing.T) {
+	for name, env := range map[string]map[string]string{
+		"nothing":                 {},
+		"a task of flux run":      {"FLUX_URI": "local:///x", "FLUX_JOB_ID": "f1", "FLUX_TASK_RANK": "0", "FLUX_JOB_SIZE": "1"},
+		"a job, but no instance":  {"FLUX_JOB_ID": "f1"},
+		"an instance of no hosts": {"FLUX_URI": ""},
+	} {
+		a, err := allocation.Find(in(env))
+		require.NoError(t, err, name)
+		require.Nil(t, a, name)
+	}
+	a, err := allocation.Find(in(map[string]string{"FLUX_URI": "local:///run/flux"}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"flux", "getattr", "hostlist"}, a.Ask)
+	require.ErrorContains(t, a.Answer("n[", 2), "the instance of Flux: list of hosts")
+	require.NoError(t, a.Answer("n[7-8],x", 2))
+	require.Equal(t, []allocation.Host{{Name: "n7", Slots: 2, Group: "--rank=0"}, {Name: "n8", Slots: 2, Group: "--rank=1"}, {Name: "x", Slots: 2, Group: "--rank=2"}}, a.Hosts)
+	require.Equal(t, []string{"flux", "exec", "--rank=1"}, allocation.Command(a.Remote, a.Hosts[1].Group))
+	require.Equal(t, []string{"flux", "exec"}, allocation.Command(a.Remote, ""))
+}

@@ -10,7 +10,7 @@ import (
 // srun starts an agent on a host. --overlap: beside other steps of the job; the ranks are no
 // tasks of Slurm's, so that neither its PMI nor its binding is for the agent.
 var srun = []string{
-	"srun", "--overlap", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1", "--nodelist=%h",
+	"srun", groupArgument, "--overlap", "--nodes=1", "--ntasks=1", "--ntasks-per-node=1", "--nodelist=%h",
 	"--mpi=none", "--cpu-bind=none", "--export=ALL", "--kill-on-bad-exit=0", "--quiet",
 }
 
