@@ -84,6 +84,7 @@ func TestCardsDoNotWaitForEver(t *testing.T) {
 		says(t, r, 2, card(t, 2))
 		require.Empty(t, *up)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		require.Equal(t, [][2]byte{{0, bootstrap.KindCards}}, heads(*up))
 	})
 }
