@@ -2,7 +2,6 @@ package rdma
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -120,7 +119,7 @@ func (a *connector) lookNext(c actor.Context) {
 	way := b.ways[0]
 	b.ways = b.ways[1:]
 	b.looking = &link{
-		conn: peering.Conn{Active: true}, greeting: peering.Greeting{Incarnation: a.t.config.Incarnation, Nonce: rand.Uint32()},
+		conn: peering.Conn{Active: true}, greeting: peering.Greeting{Incarnation: a.t.config.Incarnation},
 		peer: a.peer, purpose: negotiation.Look, way: way, rail: way.rail, peerRail: way.to.Rail, remote: way.to.Address,
 		timeout: min(a.t.config.Attempt, trialMost),
 	}

@@ -236,7 +236,7 @@ func (a *connector) invited(c actor.Context, l *link) {
 	l.conn = peering.Conn{Number: a.number}
 	a.links[l.conn] = l
 	a.step(c, peering.Event{Kind: peering.Requested, Conn: l.conn, Greeting: peering.Greeting{
-		Incarnation: l.proposal.Incarnation, Attempt: l.proposal.Attempt, Nonce: l.proposal.Nonce,
+		Incarnation: l.proposal.Incarnation, Attempt: l.proposal.Attempt,
 	}})
 }
 
@@ -265,9 +265,9 @@ func (a *connector) answered(c actor.Context, m answered) {
 		a.step(c, a.tried(peering.Event{Kind: peering.Lost, Conn: l.conn, Err: fmt.Errorf("reply of %v: %w", l.remote, err)}))
 		return
 	}
-	l.answered = true
+	l.answered, l.replied = true, m.data
 	a.step(c, peering.Event{Kind: peering.Established, Conn: l.conn, Greeting: peering.Greeting{
-		Incarnation: reply.Incarnation, Attempt: reply.Attempt, Nonce: reply.Nonce,
+		Incarnation: reply.Incarnation, Attempt: reply.Attempt,
 	}})
 }
 

@@ -1,6 +1,8 @@
 package rdma
 
 import (
+	"fmt"
+
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
@@ -130,13 +132,22 @@ func (t *Transport) returnUsed() {
 }
 
 // hold keeps a message of an accepted connection that is not in use yet. The first
-// one tells the actor that the active side believes in the connection.
+// one has to prove that the request was not recorded: it tells the actor that the active side
+// believes in the connection.
 func (t *Transport) hold(l *link, a arrived) {
-	l.held = append(l.held, a)
 	if !l.active && !l.conn.Active {
+		b := l.rail.receives.bytes(a.slot, a.length)
+		if err := t.credentials.OpenProof(b, l.asked, l.replied); err != nil {
+			l.rail.recycle(a.slot)
+			t.strangers.count(t, l.remote, err)
+			l.failed(t, err)
+			return
+		}
 		l.active = true
+		l.endpoint.Trust()
 		t.tell(l.peer, peering.Event{Kind: peering.FirstMessage, Conn: l.conn})
 	}
+	l.held = append(l.held, a)
 }
 
 // admit looks at a frame. It returns false when that was all: the frame is none to
@@ -175,9 +186,15 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 // control takes a control frame, whose receive was posted again. One of a link that
 // was retired in order still counts.
 func (t *Transport) control(p *endpoint, l *link, f head) error {
+	if f.kind == frameProof {
+		if l.conn.Active || l.greeted {
+			return fmt.Errorf("%w: a proof that is not due", transport.ErrDamaged)
+		}
+		l.greeted = true
+	}
 	if p.link == l {
 		freed, err := 0, error(nil)
-		if f.kind == frameUpdate {
+		if f.kind == frameUpdate || f.kind == frameProof {
 			freed, err = p.flow.ArriveUpdate(f.word)
 		} else {
 			freed, err = p.flow.ArriveGoodbye(f.word)

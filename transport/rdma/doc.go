@@ -93,9 +93,15 @@
 //
 // # Strangers
 //
+// Both sides prove that they know the job's secret before anything else of theirs is taken:
+// by records in the private data of the request and the reply, and a proof in the first message
+// of the active side, which package negotiation defines. Until then the endpoint is guarded
+// (verbs.EndpointConfig).
+//
 // The provider drops garbage and half-open connections, by deadline and by a maximum
 // number. A request whose record does not verify is refused with its reason, without
 // notice to the actor of a peer, and counted; the first one of either kind is logged. A
+// first message without the proof ends its connection and is counted with them. A
 // refusal that does not verify is counted, too, and ends one attempt.
 //
 // Unstable: any release may change this package, also after v1.

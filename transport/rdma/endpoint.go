@@ -218,8 +218,10 @@ func (p *endpoint) use(l *link, terms negotiation.Terms) {
 	t.stash = append(t.stash, stashed(l.held)...)
 	l.held = nil
 	if l.conn.Active {
-		p.update() // the active side speaks first
+		p.prompt = false
+		t.sendProof(l, p.flow.Update()) // the active side speaks first
 	}
+	l.endpoint.Trust()
 	p.bulk.resume(p)
 	p.list()
 }

@@ -23,7 +23,7 @@ func rejecting(private []byte) []byte {
 // untagged is a refusal as anybody can write it, in the form that had no tag and a
 // nonce in place of it.
 func untagged(reason negotiation.Reason, nonce uint32) []byte {
-	b := []byte{0x67, 0x52, 0x10, 0x35}
+	b := []byte{0x67, 0x52, 0x20, 0x35}
 	b = binary.BigEndian.AppendUint16(b, uint16(reason))
 	b = append(b, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
 	return binary.BigEndian.AppendUint32(b, nonce)
@@ -33,8 +33,7 @@ func untagged(reason negotiation.Reason, nonce uint32) []byte {
 // end that attempt, and no more.
 func TestForgedRefusalsEndNothing(t *testing.T) {
 	p := newPair(t, 0, nil)
-	peer, stranger := credentials(1, 2), credentials(1, 2)
-	stranger.Key = []byte("a guess")
+	peer, stranger := credentials(1, 2), guessing(1, 2)
 	count := uint64(0)
 	forge := func(what string, forged func(asked []byte) []byte) {
 		w, asked := p.dialled()

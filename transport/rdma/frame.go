@@ -6,6 +6,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
 // frameKind says what a Send is; package credit says what it needs.
@@ -16,6 +17,7 @@ const (
 	frameUpdate
 	frameBye
 	frameByeAck
+	frameProof // an update, the first message of the active side
 )
 
 // recordKind says what a record of an eager frame is.
@@ -40,6 +42,8 @@ const (
 	//	  9   1   1 in a BYE of a rank that ends
 	//	 10   6   0
 	headBytes = 16
+	// proofBytes is a frame of frameProof: a head, and negotiation's proof behind it.
+	proofBytes = headBytes + negotiation.ProofSize
 	// recordBytes is the head of a record, of which an eager frame has one or more:
 	//
 	//	off bytes field
@@ -78,10 +82,18 @@ func parseHead(b []byte) (head, error) {
 	}
 	second := binary.LittleEndian.Uint64(b[8:])
 	h := head{credit.Word(binary.LittleEndian.Uint64(b)), frameKind(second), second>>8&1 != 0}
-	if h.kind < frameEager || h.kind > frameByeAck || second>>9 != 0 || h.kind != frameEager && len(b) != headBytes {
+	if h.kind < frameEager || h.kind > frameProof || second>>9 != 0 || h.kind != frameEager && len(b) != h.kind.bytes() {
 		return head{}, fmt.Errorf("%w: a frame of kind %d with %d bytes", transport.ErrDamaged, h.kind, len(b))
 	}
 	return h, nil
+}
+
+// bytes is the length of a control frame.
+func (k frameKind) bytes() int {
+	if k == frameProof {
+		return proofBytes
+	}
+	return headBytes
 }
 
 // putRecord writes a record at the start of b and returns its length.

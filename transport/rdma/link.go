@@ -1,6 +1,7 @@
 package rdma
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/netip"
 	"time"
@@ -35,6 +36,9 @@ type link struct {
 	event    negotiation.Event
 	asked    []byte // the peer's request as it came
 	answered bool   // by the peer, which the actor alone looks at
+	// replied is the private data of the reply: Poll sets what a passive one sends, the actor what
+	// an active one gets, before it is used.
+	replied []byte
 
 	// offer and offered are the record sent and its bytes. Poll sets them before the
 	// request goes out; the actor reads them when it is told of the answer.
@@ -58,7 +62,8 @@ type link struct {
 	retired      bool   // only control messages are sent and received
 	broken       bool   // the endpoint took a request no more
 	gone         bool   // the endpoint was freed
-	active       bool   // the actor knows of the first message
+	active       bool   // the actor knows of the first message, which was the proof of the peer
+	greeted      bool   // that was delivered, and no other one is due
 	pressed      bool   // Close has asked for the last acknowledgement
 	marker       uint16 // sequence number of the frame that asked
 	held         []arrived
@@ -80,6 +85,8 @@ const (
 	// controlFrames is how many control frames may be on their way, each in its place
 	// of the link's control buffer: updates in turn, then BYE and BYE-ACK.
 	controlFrames = credit.UpdateReserve + 2
+	// controlBytes is the memory for them, and for the proof that the active side begins with.
+	controlBytes = controlFrames*headBytes + proofBytes
 )
 
 // failure to make a link, as the actor is told.
@@ -97,13 +104,13 @@ func (t *Transport) open(l *link) error {
 	if r.links >= r.linksMax {
 		return fmt.Errorf("%w: %d connections are open", verbs.ErrInsufficientResources, r.links)
 	}
-	control, ok, err := r.sends.take(controlFrames * headBytes)
+	control, ok, err := r.sends.take(controlBytes)
 	if err != nil || !ok {
 		return fmt.Errorf("memory for control frames: %w", orFull(err))
 	}
 	ep, err := r.adapter.NewEndpoint(verbs.EndpointConfig{
 		Domain: r.domain, Receives: r.queue, Requests: r.queue, Connections: r.queue,
-		SharedReceives: r.receives.queue, Attributes: &r.attributes,
+		SharedReceives: r.receives.queue, Attributes: &r.attributes, Guarded: true,
 	})
 	if err != nil {
 		r.sends.give(control)
@@ -144,7 +151,7 @@ func (t *Transport) dial(l *link) {
 	if err == nil {
 		l.offer = l.rail.policy.Request(uint16(l.window))
 		l.offer.Purpose = l.purpose
-		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, l.greeting.Nonce
+		l.offer.Incarnation, l.offer.Attempt, l.offer.Nonce = l.greeting.Incarnation, l.greeting.Attempt, newNonce()
 		l.offered = t.credentials.AppendRequest(nil, &l.offer, uint32(l.peer))
 		// Ranks are told of each other's addresses by the job, whose ranks have one provider.
 		err = l.endpoint.Connect(zoned(l.remote, l.rail.location().Address.Addr().Zone()), verbs.ConnectOptions{Timeout: l.timeout, Flags: verbs.ConnectSameProvider, Param: &verbs.ConnParam{
@@ -166,6 +173,12 @@ func zoned(a netip.AddrPort, zone string) netip.AddrPort {
 	return a
 }
 
+// newNonce makes the nonce of a record.
+func newNonce() (n negotiation.Nonce) {
+	_, _ = rand.Read(n[:]) // never fails
+	return n
+}
+
 // retries is the most that the parameters of a connection can say.
 const retries = 7
 
@@ -177,10 +190,10 @@ func (t *Transport) accept(l *link) {
 		reply, l.terms = l.rail.policy.Accept(&l.proposal, l.event, uint16(l.window))
 	}
 	if err == nil {
-		reply.Incarnation, reply.Attempt = l.greeting.Incarnation, l.greeting.Attempt
+		reply.Incarnation, reply.Attempt, reply.Nonce = l.greeting.Incarnation, l.greeting.Attempt, newNonce()
+		l.replied = t.credentials.AppendReply(nil, &reply, uint32(l.peer), l.asked)
 		err = l.request.Accept(l.endpoint, &verbs.ConnParam{
-			PrivateData:        t.credentials.AppendReply(nil, &reply, uint32(l.peer), l.asked),
-			ResponderResources: reply.Depths.IRD, InitiatorDepth: reply.Depths.ORD, RNRRetryCount: retries,
+			PrivateData: l.replied, ResponderResources: reply.Depths.IRD, InitiatorDepth: reply.Depths.ORD, RNRRetryCount: retries,
 		})
 	}
 	if err != nil {
@@ -240,6 +253,13 @@ func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool)
 		l.updates++
 	}
 	t.post(l, b, l.control.lkey, 0)
+}
+
+// sendProof sends the first message of the active side: an update with its proof.
+func (t *Transport) sendProof(l *link, w credit.Word) {
+	b := l.rail.sends.bytes(&l.control)[controlFrames*headBytes : controlFrames*headBytes+headBytes : controlBytes]
+	putHead(b, w, frameProof, false)
+	t.post(l, t.credentials.AppendProof(b, l.offered, l.replied), l.control.lkey, 0)
 }
 
 // signalEvery is how often a Send makes a completion: adapters free the places of

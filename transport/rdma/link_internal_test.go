@@ -13,7 +13,7 @@ import (
 // over each other.
 func TestControlFramesHavePlacesOfTheirOwn(t *testing.T) {
 	x := newExposedTest(t)
-	control, ok, err := x.t.rails[0].sends.take(controlFrames * headBytes)
+	control, ok, err := x.t.rails[0].sends.take(controlBytes)
 	require.NoError(t, err)
 	require.True(t, ok)
 	l := &link{rail: x.t.rails[0], control: control, broken: true} // nothing is posted

@@ -22,6 +22,8 @@ import (
 // what it says is made when it is said, and what it hears is only counted.
 type caller struct {
 	fd, heard int
+	// last is where hear has written.
+	last []byte
 	// segments is the number of Sends said, of FPDUs that are not RTRs.
 	segments uint32
 }
@@ -83,6 +85,7 @@ func (c *caller) hear(tb testing.TB) int {
 		require.Fail(tb, "the connection ended", "%v", err)
 	}
 	c.heard += n
+	c.last = b[:n]
 	return c.heard
 }
 
@@ -130,12 +133,14 @@ func testMemory(t *testing.T, peers int) {
 	const reply = 20 + 4 + 56
 	for i := range peers {
 		k, n := credentials(i+1, peers+1), request(1)
-		c := call(t, r.Address(), k.AppendRequest(nil, &n, 0))
+		asked := k.AppendRequest(nil, &n, 0)
+		c := call(t, r.Address(), asked)
 		callers = append(callers, c)
 		await(r, "an answer", func() bool { return c.hear(t) >= reply })
 		require.Equal(t, reply, c.heard, "accepted")
 		c.rtr(t)
-		c.say(t, frame(word(0, 0, 8, 0), kindUpdate))
+		c.say(t, prove(frame(word(0, 0, 8, 0), kindUpdate), asked, c.last[24:]))
+		c.last = nil
 		c.say(t, frame(word(0, 0, 8, 0), kindEager, message(0, "x")...))
 	}
 	await(r, "a message of each", func() bool { return r.arrivals == peers })

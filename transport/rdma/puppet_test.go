@@ -42,6 +42,8 @@ type hand struct {
 	asked []byte
 	event *verbs.Event
 	heard int
+	// proved says that the first message was said.
+	proved bool
 }
 
 func newPuppet(tb testing.TB, p place, hands int) *puppet {
@@ -89,15 +91,26 @@ func (u *puppet) poll() int {
 
 // credentials are those of a rank of the tests' job.
 func credentials(rank, size int) negotiation.Credentials {
-	return negotiation.Credentials{
-		Key: []byte("a secret of the tests"), Job: negotiation.JobHash("test"), Rank: uint32(rank), Size: uint32(size),
-	}
+	return negotiation.NewCredentials([]byte("a secret of the tests"), "test", uint32(rank), uint32(size))
+}
+
+// guessing are those of a stranger that knows everything but the secret.
+func guessing(rank, size int) negotiation.Credentials {
+	return negotiation.NewCredentials([]byte("a guess"), "test", uint32(rank), uint32(size))
+}
+
+// prove makes an update the first message of a connection that was made by request and
+// reply.
+func prove(update, request, reply []byte) []byte {
+	c := credentials(0, 2) // no proof says more of its rank than request and reply
+	update[8] = kindProof
+	return c.AppendProof(update, request, reply)
 }
 
 // request is a record of a first attempt.
 func request(attempt uint16) negotiation.Record {
 	return negotiation.Record{
-		Attempt: attempt, Depths: negotiation.Depths{IRD: 4, ORD: 4}, Credits: 8, Slot: 16 << 10, Nonce: uint32(attempt) + 77,
+		Attempt: attempt, Depths: negotiation.Depths{IRD: 4, ORD: 4}, Credits: 8, Slot: 16 << 10, Nonce: negotiation.Nonce{byte(attempt), 77},
 	}
 }
 
@@ -135,9 +148,13 @@ func (h *hand) answer(r *rank) *verbs.Event {
 	return h.event
 }
 
-// say sends a frame as it is.
+// say sends a frame as it is, but for the proof in the first one, an update.
 func (h *hand) say(frame []byte) {
 	h.Helper()
+	if !h.proved {
+		h.proved = true
+		frame = prove(frame, h.asked, h.event.PrivateData)
+	}
 	s := h.memory.Segment(puppetReceive, len(frame))
 	copy(s.Data, frame)
 	require.NoError(h, h.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{s}}))
@@ -171,6 +188,7 @@ const (
 	kindEager  = 1
 	kindUpdate = 2
 	kindBye    = 3
+	kindProof  = 5
 
 	// recordCheck is a kind of record.
 	recordCheck = 5

@@ -16,7 +16,7 @@ import (
 // goroutine.
 type Strangers struct {
 	// OtherJob counts records of another job, Unproved those whose tag does not
-	// verify, Foreign what is no record or one of another version, Misplaced records
+	// verify and first messages without the proof, Foreign what is no record or one of another version, Misplaced records
 	// of ranks outside of the job.
 	OtherJob, Unproved, Foreign, Misplaced atomic.Uint64
 	// Repeated counts requests whose record verifies and is not the newest one of its

@@ -80,7 +80,7 @@ func TestStrangersAreRefusedWithTheirReason(t *testing.T) {
 		{"a record cut short", good[:55], negotiation.Auth}, // the network pads with zeros
 		{"another version", other, negotiation.Version},
 		{"another job", as(func(c *negotiation.Credentials, _ *negotiation.Record) { c.Job++ }), negotiation.Job},
-		{"another secret", as(func(c *negotiation.Credentials, _ *negotiation.Record) { c.Key = []byte("guess") }), negotiation.Auth},
+		{"another secret", as(func(c *negotiation.Credentials, _ *negotiation.Record) { *c = guessing(1, size) }), negotiation.Auth},
 		{"another destination", func() []byte {
 			c, n := credentials(1, size), request(1)
 			return c.AppendRequest(nil, &n, 2)
@@ -146,11 +146,13 @@ func TestDamagedFramesEndTheirPeer(t *testing.T) {
 		return list
 	}
 	for name, frames := range map[string][][]byte{
-		"an empty frame":         {{}},
-		"half a head":            {hello[:12]},
-		"a kind that is none":    {frame(word(0, 0, 8, 0), 9)},
-		"flags that are none":    {append(append([]byte{}, hello[:9]...), 2, 0, 0, 0, 0, 0, 0)},
-		"an update with more":    {append(append([]byte{}, hello...), 1)},
+		"an empty frame":         {hello, {}},
+		"half a head":            {hello, hello[:12]},
+		"a kind that is none":    {hello, frame(word(0, 0, 8, 0), 9)},
+		"flags that are none":    {hello, append(append([]byte{}, hello[:9]...), 2, 0, 0, 0, 0, 0, 0)},
+		"an update with more":    {hello, append(append([]byte{}, hello...), 1)},
+		"a proof without one":    {hello, frame(word(0, 0, 8, 0), kindProof)},
+		"a second proof":         {hello, frame(word(0, 0, 8, 0), kindProof, make([]byte, negotiation.ProofSize)...)},
 		"half a record":          {hello, frame(word(0, 0, 8, 0), kindEager, long[:20]...)},
 		"a record too long":      {hello, frame(word(0, 0, 8, 0), kindEager, long...)},
 		"a record that is none":  {hello, frame(word(0, 0, 8, 0), kindEager, kind...)},
@@ -182,6 +184,9 @@ func damage(t *testing.T, frames [][]byte) {
 	good.say(frame(word(0, 0, 8, 0), kindUpdate))
 	// The rank does not poll meanwhile: it would grant more credit.
 	for i, f := range frames {
+		if i == 0 {
+			f = prove(bytes.Clone(f), bad.asked, bad.event.PrivateData)
+		}
 		s := bad.memory.Segment(puppetReceive+i*frameRoom, len(f))
 		copy(s.Data, f)
 		require.NoError(t, bad.endpoint.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{s}}))

@@ -95,10 +95,8 @@ func New(c Config) (*Transport, error) {
 	}
 	t := &Transport{
 		config: c, missing: slices.Clone(c.Missing), exposed: exposures{}, peers: make([]*endpoint, c.Size), links: map[*verbs.Endpoint]*link{},
-		credentials: negotiation.Credentials{
-			Key: append([]byte(nil), c.Secret...), Job: negotiation.JobHash(c.Job), Rank: uint32(c.Rank), Size: uint32(c.Size),
-		},
-		ring: c.Sleeper.Ring, measure: measureOf(max(c.Size-1, 1)), batches: batches{base: time.Now(), within: batchWithin},
+		credentials: negotiation.NewCredentials(c.Secret, c.Job, uint32(c.Rank), uint32(c.Size)),
+		ring:        c.Sleeper.Ring, measure: measureOf(max(c.Size-1, 1)), batches: batches{base: time.Now(), within: batchWithin},
 	}
 	t.request.Op, t.request.Segments = verbs.OpSend, t.segments[:]
 	t.supervision.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)

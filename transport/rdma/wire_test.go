@@ -118,7 +118,6 @@ func record(from uint32, incarnation, attempt uint16) []byte {
 // reply is the answer of a rank of two to the record that the other sent.
 func reply(from uint32, asked []byte) []byte {
 	c, n := credentials(int(from), 2), request(1)
-	n.Nonce = binary.BigEndian.Uint32(asked[36:])
 	return startup(replyKey, c.AppendReply(nil, &n, 1-from, asked))
 }
 

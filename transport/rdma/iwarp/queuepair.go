@@ -69,7 +69,7 @@ var (
 // begin readies both directions for what was agreed.
 func (p *queuePair) begin() {
 	a := &p.agreed
-	p.rx = receiver{deframer: mpa.NewDeframer(a.CRC), crc: a.CRC}
+	p.rx = receiver{deframer: mpa.NewDeframer(a.CRC), crc: a.CRC, guard: p.guarded()}
 	for i := range p.rx.queues {
 		p.rx.queues[i] = ddp.NewQueue(ddp.FirstMSN)
 	}

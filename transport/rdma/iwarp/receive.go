@@ -34,6 +34,8 @@ type receiver struct {
 	crc      bool
 	// first says that an FPDU has come.
 	first bool
+	// guard says what is taken of a peer that has not proved what it is.
+	guard guard
 
 	// The segment under way, while it comes in pieces: its head so far, and where its
 	// payload goes.
@@ -86,6 +88,9 @@ func (r *receiver) shown() segmentShown {
 func (p *queuePair) receive() int {
 	done := 0
 	for total := 0; total < receiveBudget; {
+		if p.rx.guard == guardShut {
+			return done
+		}
 		n, want, errno := p.read()
 		switch {
 		case errno == unix.EINTR:
@@ -126,8 +131,11 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 	if r.region != nil && r.region.revoked && r.left > 0 {
 		r.place, r.region, r.fault = placement{}, nil, ddp.ErrSTag
 	}
-	if r.left < directMin || r.fault != nil {
+	if r.left < directMin || r.fault != nil || r.guard != guardNone {
 		b := p.ahead()
+		if r.guard != guardNone {
+			b = d.staging[:min(r.deframer.Left(), stagingLength)]
+		}
 		n, errno = receive(p.fd, b)
 		if n <= 0 {
 			return n, len(b), errno

@@ -31,6 +31,9 @@ func (p *queuePair) checkSegment(head []byte) error {
 	if len(head) < n {
 		return mpa.ErrLength
 	}
+	if r.guard != guardNone && !r.guarded() {
+		return rdmap.ErrOpcode
+	}
 	if r.opcode.Tagged() {
 		if r.tagged, err = ddp.ParseTagged(head); err != nil {
 			return err
@@ -199,6 +202,9 @@ func (p *queuePair) deliverReadRequest() {
 	r := &p.rx
 	r.queues[rdmap.QueueRead].Advance(&r.untagged, r.payload)
 	request, err := rdmap.ParseReadRequest(r.head[ddp.UntaggedLength:r.held])
+	if err == nil && r.guard != guardNone && request.Size > 0 {
+		err = rdmap.ErrOpcode
+	}
 	if err == nil {
 		err = r.inbound.Push(request)
 	}
@@ -229,5 +235,8 @@ func (p *queuePair) deliverSend() {
 	}
 	m := r.message
 	r.message = nil
+	if r.guard != guardNone {
+		r.guard = guardShut // until the consumer has looked at it
+	}
 	p.config.Receives.Done(m, a)
 }

@@ -17,6 +17,10 @@ type EndpointConfig struct {
 	Receives, Requests, Connections *CompletionQueue
 	// SharedReceives replaces the endpoint's own receives.
 	SharedReceives *SharedReceiveQueue
+	// Guarded says that the peer has to prove first that it is one: until Trust an active
+	// endpoint takes nothing from it, and a passive one nothing but a single Send; neither its
+	// Reads nor its Writes. Adapters whose queue pairs are no provider.Guard do not look at it.
+	Guarded bool
 	// Attributes may be nil for Attributes.Endpoint of the adapter. Query shows what
 	// that is; Modify changes it.
 	Attributes *EndpointAttributes
@@ -142,6 +146,7 @@ func (ep *Endpoint) adopt(c EndpointConfig) error {
 func (ep *Endpoint) newQueuePair(c *EndpointConfig, attributes *EndpointAttributes) (provider.QueuePair, error) {
 	q := provider.QueuePairConfig{
 		Domain: c.Domain.domain, Attributes: *attributes, Sends: &ep.sends, Receives: &ep.receives, Upcalls: (*upcalls)(ep),
+		Guarded: c.Guarded,
 	}
 	if c.SharedReceives != nil {
 		q.Shared = c.SharedReceives.queue

@@ -145,6 +145,17 @@ func (ep *Endpoint) Reset() error {
 	return nil
 }
 
+// Trust ends what EndpointConfig.Guarded began, for the connection that stands: the peer has
+// proved what it is. What it has sent is taken from the next progress on. Elsewhere it does
+// nothing.
+func (ep *Endpoint) Trust() {
+	ep.adapter.mu.Lock()
+	defer ep.adapter.unlock()
+	if g, ok := ep.queuePair.(provider.Guard); ok && ep.state.transfers() {
+		g.Trust()
+	}
+}
+
 // Free ends the endpoint (dat_ep_free(3DAT)). A connection or an attempt ends
 // abruptly, without an event; what is posted is flushed. It is ErrInvalidState in
 // StateReserved and in StatePassiveConnectionPending: close the listener or reject

@@ -1,27 +1,49 @@
 package negotiation
 
 import (
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 )
 
-// labels keep a tag of one purpose from being used for another.
+// labels are what the keys of the tags are derived for, so that a tag of one purpose cannot
+// be used for another.
 var labels = [...]string{
-	kindRequest: "gorun rdma request 1",
-	kindReply:   "gorun rdma reply 1",
-	kindReject:  "gorun rdma reject 1",
+	kindRequest: "gorun rdma request 2",
+	kindReply:   "gorun rdma reply 2",
+	kindReject:  "gorun rdma reject 2",
+	kindProof:   "gorun rdma proof 2",
 }
 
 // Credentials are what a rank proves its membership in the job with, and checks
-// that of others.
+// that of others. NewCredentials makes them.
 type Credentials struct {
-	// Key is the job's secret, or a key derived from it. It is only read.
-	Key []byte
 	// Job is JobHash of the job's id.
 	Job uint32
 	// Rank is this process, Size the number of ranks.
 	Rank, Size uint32
+
+	keys [len(labels)][sha256.Size]byte
+}
+
+// NewCredentials derives the keys of a rank from the job's secret and id.
+func NewCredentials(secret []byte, job string, rank, size uint32) Credentials {
+	c := Credentials{Job: JobHash(job), Rank: rank, Size: size}
+	for k, label := range labels {
+		copy(c.keys[k][:], DeriveKey(secret, job, label))
+	}
+	return c
+}
+
+// DeriveKey returns 32 bytes for one purpose, which the label names, of one job: HKDF
+// (RFC 5869) with SHA-256, the job's id as salt.
+func DeriveKey(secret []byte, job, label string) []byte {
+	key, err := hkdf.Key(sha256.New, secret, []byte(job), label, sha256.Size)
+	if err != nil {
+		panic("negotiation: " + err.Error()) // only of lengths that HKDF does not have
+	}
+	return key
 }
 
 // AppendRequest adds the request r for the rank to to b. It sets Job and Source
@@ -66,9 +88,6 @@ func (c *Credentials) OpenReply(b, request []byte, from uint32) (Record, error) 
 	if r.Source != from {
 		return Record{}, refuse(WrongRank, "rank %d answered a request to rank %d", r.Source, from)
 	}
-	if asked := binary.BigEndian.Uint32(request[nonceAt:]); r.Nonce != asked {
-		return Record{}, refuse(Auth, "the reply echoes nonce %#08x, the request had %#08x", r.Nonce, asked)
-	}
 	return r, nil
 }
 
@@ -89,13 +108,32 @@ func (c *Credentials) open(b []byte, k kind, request []byte) (Record, error) {
 	return r, nil
 }
 
-// tag returns the tag over what a record or a reject says before it. rank is the
-// destination of a record and the source of a reject.
-func (c *Credentials) tag(head []byte, k kind, rank uint32, request []byte) []byte {
-	mac := hmac.New(sha256.New, c.Key)
-	mac.Write([]byte(labels[k]))
+// AppendProof adds the proof of the active side to head, the rest of its first message, all of
+// which it covers. request and reply are the private data of both sides, as they were sent;
+// padding is ignored.
+func (c *Credentials) AppendProof(head, request, reply []byte) []byte {
+	return append(head, c.tag(head, kindProof, 0, request[:Size], reply[:Size])...)
+}
+
+// OpenProof checks the first message of the active side of a connection that was made by
+// request and reply: that it ends with the proof that both are known to a rank of the job.
+func (c *Credentials) OpenProof(message, request, reply []byte) error {
+	at := len(message) - ProofSize
+	if at < 0 || !hmac.Equal(message[at:], c.tag(message[:at], kindProof, 0, request[:Size], reply[:Size])) {
+		return refuse(Auth, "the first message does not prove that the request was not recorded")
+	}
+	return nil
+}
+
+// tag returns the tag over what a record, a reject or a proof says before it. rank is the
+// destination of a record, the source of a reject, and 0 in a proof, whose ranks are in the
+// records that it covers.
+func (c *Credentials) tag(head []byte, k kind, rank uint32, records ...[]byte) []byte {
+	mac := hmac.New(sha256.New, c.keys[k][:])
 	mac.Write(head)
 	mac.Write(binary.BigEndian.AppendUint32(nil, rank))
-	mac.Write(request)
+	for _, r := range records {
+		mac.Write(r)
+	}
 	return mac.Sum(nil)[:tagSize]
 }

@@ -5,30 +5,33 @@ import (
 	"encoding/binary"
 )
 
-// Size is the length of a Record in bytes.
-const Size = 56
+// Size is the length of a Record in bytes, ProofSize that of a proof.
+const (
+	Size      = 56
+	ProofSize = tagSize
+)
 
 // The version of the record that this package writes.
 const (
-	Major = 1
+	Major = 2
 	Minor = 0
 )
 
 // The range of major versions that this package reads.
 const (
-	majorMin = 1
-	majorMax = 1
+	majorMin = 2
+	majorMax = 2
 )
 
 const (
 	magic   = 0x6752
 	tagAt   = 40
 	tagSize = Size - tagAt
-	nonceAt = 36
+	nonceAt = 28
 	// slotUnit is the granularity of the eager slot on the wire, in bytes.
 	slotUnit = 1 << 10
 	// reservedSize is what lies between the purpose and the nonce, in bytes.
-	reservedSize = 11
+	reservedSize = 3
 )
 
 // MaxSlot is the largest eager slot in bytes that a record can name.
@@ -41,6 +44,7 @@ const (
 	kindRequest kind = 1
 	kindReply   kind = 2
 	kindReject  kind = 3
+	kindProof   kind = 4 // no record: the end of the first message
 )
 
 // Features are what a connection can do beyond sends. Both sides' bits are
@@ -87,9 +91,13 @@ type Record struct {
 	Features Features
 	// Purpose is what a request is for.
 	Purpose Purpose
-	// Nonce is chosen at random by the active side; a reply echoes it.
-	Nonce uint32
+	// Nonce is new in each record.
+	Nonce Nonce
 }
+
+// Nonce is what makes a record unlike every other one. It comes from the system's
+// generator of random numbers.
+type Nonce [12]byte
 
 // JobHash is how a record names a job.
 func JobHash(id string) uint32 {
@@ -111,7 +119,7 @@ func (r *Record) append(b []byte, k kind) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Features))
 	b = append(b, byte(r.Purpose))
 	b = append(b, make([]byte, reservedSize)...)
-	return binary.BigEndian.AppendUint32(b, r.Nonce)
+	return append(b, r.Nonce[:]...)
 }
 
 // slotOf returns the slot that the wire can say.
@@ -130,7 +138,7 @@ func parse(b []byte) Record {
 		Rail:        b[21],
 		Features:    Features(binary.BigEndian.Uint16(b[22:])),
 		Purpose:     Purpose(b[24]),
-		Nonce:       binary.BigEndian.Uint32(b[nonceAt:]),
+		Nonce:       Nonce(b[nonceAt:]),
 	}
 }
 

@@ -14,11 +14,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// The golden records were made by Python's struct and hmac from the table in
-// doc.go.
+// The golden bytes were made by Python's struct and hmac from doc.go.
 const (
-	goldenRequest = "6752101e9baabbff000000030002000510fe000807000121000000000000000000000000cafef00ddb0f6173b2a4a23d89e2046168912a2f"
-	goldenReply   = "6752102e9baabbff00000001ffff00090410000403000020000000000000000000000000cafef00df503a8924e2d807663b60e1077b4b3fa"
+	goldenRequest = "6752201e9baabbff000000030002000510fe00080700012100000000cafef00d0102030405060708d5d89cf714df409986e637ee2938ff44"
+	goldenReply   = "6752202e9baabbff00000001ffff0009041000040300002000000000a0a1a2a3a4a5a6a7a8a9aaab968786f43e5e6b763d30180dd0f1bd70"
+	// goldenProof is a first message: its head, and the proof.
+	goldenProof = "0000080000000000050000000000000089f49438583826ae6c7bd5318c0c6537"
 )
 
 func unhex(tb testing.TB, s string) []byte {
@@ -37,14 +38,19 @@ func key() []byte {
 }
 
 func credentials(rank uint32) *negotiation.Credentials {
-	return &negotiation.Credentials{Key: key(), Job: negotiation.JobHash("job 7"), Rank: rank, Size: 4}
+	return new(negotiation.NewCredentials(key(), "job 7", rank, 4))
+}
+
+// guessing are the credentials of a stranger that does not know the secret.
+func guessing(rank uint32) *negotiation.Credentials {
+	return new(negotiation.NewCredentials(make([]byte, 32), "job 7", rank, 4))
 }
 
 func request() negotiation.Record {
 	return negotiation.Record{
 		Job: negotiation.JobHash("job 7"), Source: 3, Incarnation: 2, Attempt: 5,
 		Depths: negotiation.Depths{IRD: 16, ORD: 254}, Credits: 8, Slot: 8192,
-		Features: negotiation.WithoutCRC | 0x101, Nonce: 0xCAFEF00D,
+		Features: negotiation.WithoutCRC | 0x101, Nonce: negotiation.Nonce{0xCA, 0xFE, 0xF0, 0x0D, 1, 2, 3, 4, 5, 6, 7, 8},
 	}
 }
 
@@ -52,7 +58,8 @@ func reply() negotiation.Record {
 	return negotiation.Record{
 		Job: negotiation.JobHash("job 7"), Source: 1, Incarnation: 65535, Attempt: 9,
 		Depths: negotiation.Depths{IRD: 4, ORD: 16}, Credits: 4, Slot: 4096,
-		Features: negotiation.WithoutCRC, Nonce: 0xCAFEF00D,
+		Features: negotiation.WithoutCRC,
+		Nonce:    negotiation.Nonce{0xA0, 0xA1, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xAA, 0xAB},
 	}
 }
 
@@ -130,9 +137,11 @@ func TestRefusals(t *testing.T) {
 	}
 	same := func(*negotiation.Credentials, *negotiation.Record) {}
 	major := seal(same, 1)
-	major[2] = 0x20
+	major[2] = 0x30
 	zero := seal(same, 1)
 	zero[2] = 0x01
+	older := seal(same, 1)
+	older[2] = 0x10
 	turned := seal(same, 1)
 	turned[3] = 0x2E
 	shorter := seal(same, 1)
@@ -145,12 +154,13 @@ func TestRefusals(t *testing.T) {
 		"garbage":                {bytes.Repeat([]byte("GET / "), 20), negotiation.BadLength},
 		"newer major":            {major, negotiation.Version},
 		"major 0":                {zero, negotiation.Version},
-		"major 2, four bytes":    {major[:4], negotiation.Version},
+		"major 1":                {older, negotiation.Version},
+		"major 3, four bytes":    {major[:4], negotiation.Version},
 		"a reply as request":     {turned, negotiation.BadLength},
 		"another length":         {shorter, negotiation.BadLength},
 		"meant for another rank": {seal(same, 2), negotiation.Auth},
 		"another key": {seal(func(c *negotiation.Credentials, _ *negotiation.Record) {
-			c.Key = make([]byte, 32)
+			*c = *guessing(3)
 		}, 1), negotiation.Auth},
 		"another job": {seal(func(c *negotiation.Credentials, _ *negotiation.Record) {
 			c.Job = negotiation.JobHash("job 8")
@@ -187,9 +197,54 @@ func TestReplyFitsOneRequest(t *testing.T) {
 	require.ErrorIs(t, err, negotiation.Refused(negotiation.Auth))
 	_, err = credentials(3).OpenReply(a, a, 1)
 	require.ErrorIs(t, err, negotiation.Refused(negotiation.BadLength), "a request sent back")
-	rep.Nonce++
-	_, err = credentials(3).OpenReply(credentials(1).AppendReply(nil, &rep, 3, a), a, 1)
-	require.ErrorIs(t, err, negotiation.Refused(negotiation.Auth))
+}
+
+// TestProofFitsOneConnection: the first message of a connection is good for that one and
+// for nothing else, and no other rank can write it without the secret.
+func TestProofFitsOneConnection(t *testing.T) {
+	req, rep, message := unhex(t, goldenRequest), unhex(t, goldenReply), unhex(t, goldenProof)
+	head := message[:len(message)-negotiation.ProofSize]
+	passive := credentials(1)
+	require.Equal(t, message, credentials(3).AppendProof(bytes.Clone(head), req, rep))
+	require.NoError(t, passive.OpenProof(message, req, rep))
+	require.NoError(t, passive.OpenProof(message, append(bytes.Clone(req), 0xA5), append(bytes.Clone(rep), 0xA5)), "padded")
+	refused := func(m, req, rep []byte, what string, arguments ...any) {
+		t.Helper()
+		require.ErrorIs(t, passive.OpenProof(m, req, rep), negotiation.Refused(negotiation.Auth), append([]any{what}, arguments...)...)
+	}
+	for n := range message {
+		refused(message[:n], req, rep, "%d bytes", n)
+	}
+	refused(append(bytes.Clone(message), 0), req, rep, "a byte more")
+	flip := func(b []byte, bit int) []byte {
+		b = bytes.Clone(b)
+		b[bit/8] ^= 0x80 >> (bit % 8)
+		return b
+	}
+	for bit := range len(message) * 8 {
+		refused(flip(message, bit), req, rep, "bit %d", bit)
+	}
+	for bit := range negotiation.Size * 8 {
+		refused(message, flip(req, bit), rep, "bit %d of the request", bit)
+		refused(message, req, flip(rep, bit), "bit %d of the reply", bit)
+	}
+	refused(guessing(3).AppendProof(bytes.Clone(head), req, rep), req, rep, "a guess")
+	refused(message, rep, req, "the other direction")
+}
+
+// TestKeysAreOfOnePurpose: a key for one label, job or secret says nothing of another.
+func TestKeysAreOfOnePurpose(t *testing.T) {
+	seen := map[string]bool{}
+	for _, secret := range [][]byte{key(), make([]byte, 32)} {
+		for _, job := range []string{"job 7", "job 8"} {
+			for _, label := range []string{"gorun rdma request 2", "gorun rdma reply 2"} {
+				k := negotiation.DeriveKey(secret, job, label)
+				require.Len(t, k, 32)
+				seen[string(k)] = true
+			}
+		}
+	}
+	require.Len(t, seen, 8)
 }
 
 func randomRecord(r *rand.Rand, source uint32) negotiation.Record {
@@ -197,7 +252,7 @@ func randomRecord(r *rand.Rand, source uint32) negotiation.Record {
 		Job: negotiation.JobHash("job 7"), Source: source, Incarnation: uint16(r.Uint32()), Attempt: uint16(r.Uint32()),
 		Depths:  negotiation.Depths{IRD: r.IntN(255), ORD: r.IntN(255)},
 		Credits: uint16(r.Uint32()), Slot: (r.IntN(256) + 1) << 10, Purpose: negotiation.Purpose(r.IntN(3)),
-		Features: negotiation.Features(r.Uint32()), Nonce: r.Uint32(),
+		Features: negotiation.Features(r.Uint32()), Nonce: negotiation.Nonce{byte(r.Uint32()), 11: byte(r.Uint32())},
 	}
 }
 
@@ -227,8 +282,7 @@ func TestOutOfRangeIsClamped(t *testing.T) {
 
 	b := credentials(3).AppendRequest(nil, &r, 1)
 	b[16], b[17], b[21] = 255, 255, 255
-	mac := hmac.New(sha256.New, key())
-	mac.Write([]byte("gorun rdma request 1"))
+	mac := hmac.New(sha256.New, negotiation.DeriveKey(key(), "job 7", "gorun rdma request 2"))
 	mac.Write(b[:40])
 	mac.Write([]byte{0, 0, 0, 1})
 	got, err = credentials(1).OpenRequest(mac.Sum(b[:40])[:negotiation.Size])

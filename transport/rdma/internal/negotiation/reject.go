@@ -81,7 +81,7 @@ func (r Reason) Temporary() bool { return r == Duplicate || r == Simultaneous ||
 //	  8   2  reserved: 0
 //	 10   2  newest incarnation of the refused side that is known (StaleEpoch)
 //	 12   4  retry after so many milliseconds (Busy)
-//	 16  16  HMAC-SHA256(job key, label, bytes 0..15, rank that refuses, the whole
+//	 16  16  HMAC-SHA256(key of rejects, bytes 0..15, rank that refuses, the whole
 //	         request as it came), first 16 bytes
 //
 // Only a refusal with a valid tag ends more than one attempt: an attacker that can write to

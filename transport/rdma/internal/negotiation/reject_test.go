@@ -16,7 +16,7 @@ import (
 
 // goldenReject was made by Python's struct and hmac from the table at Reject; it
 // answers goldenRequest.
-const goldenReject = "675210380009010100000708000005dc4a589fe2f1ef0c75f18ff5d63e24479d"
+const goldenReject = "675220380009020200000708000005dce0cde9c14cf3ad6216a913a5f1e39894"
 
 func depthReject() negotiation.Reject {
 	return negotiation.Reject{
@@ -30,7 +30,7 @@ func TestRejectGoldenBytes(t *testing.T) {
 	require.Equal(t, "before"+string(unhex(t, goldenReject)), string(b))
 	b = b[len("before"):]
 	require.Len(t, b, negotiation.RejectSize)
-	r.MajorMin, r.MajorMax = 1, 1
+	r.MajorMin, r.MajorMax = 2, 2
 	for _, n := range []int{0, 4, 148 - negotiation.RejectSize} {
 		got, err := credentials(3).OpenReject(append(bytes.Clone(b), bytes.Repeat([]byte{0xA5}, n)...), req, 1)
 		require.NoError(t, err, "padded by %d", n)
@@ -89,8 +89,8 @@ func TestRefusalsProveTheirSource(t *testing.T) {
 		unproved(t, reason, untagged, asked, 1)
 		unproved(t, reason, b, asked, 2)
 		for name, request := range map[string][]byte{
-			"nonce":       other(func(r *negotiation.Record) { r.Nonce++ }),
-			"nonce 0":     other(func(r *negotiation.Record) { r.Nonce = 0 }),
+			"nonce":       other(func(r *negotiation.Record) { r.Nonce[11]++ }),
+			"nonce 0":     other(func(r *negotiation.Record) { r.Nonce = negotiation.Nonce{} }),
 			"attempt":     other(func(r *negotiation.Record) { r.Attempt++ }),
 			"incarnation": other(func(r *negotiation.Record) { r.Incarnation++ }),
 			"cut short":   asked[:55],
@@ -100,9 +100,7 @@ func TestRefusalsProveTheirSource(t *testing.T) {
 			unproved(t, reason, credentials(1).AppendReject(nil, &r, request), asked, 1)
 			require.NotEqual(t, b, credentials(1).AppendReject(nil, &r, request), name)
 		}
-		guess := credentials(1)
-		guess.Key = make([]byte, 32)
-		unproved(t, reason, guess.AppendReject(nil, &r, asked), asked, 1)
+		unproved(t, reason, guessing(1).AppendReject(nil, &r, asked), asked, 1)
 	}
 }
 
@@ -111,19 +109,18 @@ func TestRejectOfAnotherMajor(t *testing.T) {
 	req := unhex(t, goldenRequest)
 	c := credentials(1)
 	b := c.AppendReject(nil, &negotiation.Reject{Reason: negotiation.Version}, req)
-	b[2], b[6], b[7] = 0x30, 2, 3
+	b[2], b[6], b[7] = 0x40, 3, 4
 	unproved(t, negotiation.Version, b, req, 1)
 	// The tag as any version makes it.
-	mac := hmac.New(sha256.New, c.Key)
-	mac.Write([]byte("gorun rdma reject 1"))
+	mac := hmac.New(sha256.New, negotiation.DeriveKey(key(), "job 7", "gorun rdma reject 2"))
 	mac.Write(b[:16])
 	mac.Write([]byte{0, 0, 0, 1})
 	mac.Write(req)
 	got, err := credentials(3).OpenReject(mac.Sum(b[:16])[:32], req, 1)
 	require.NoError(t, err)
 	err = &negotiation.RefusalError{Reject: got, Remote: true}
-	require.ErrorContains(t, err, "versions 2 to 3")
-	require.ErrorContains(t, err, "1.0")
+	require.ErrorContains(t, err, "versions 3 to 4")
+	require.ErrorContains(t, err, "2.0")
 }
 
 // TestWhatIsNoRefusal: other data of a rejected connection, and records turned back.

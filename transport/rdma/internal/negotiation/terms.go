@@ -37,17 +37,18 @@ func (t Terms) String() string {
 		t.Depths.IRD, t.Depths.ORD, t.SendCredits, t.ReceiveCredits, t.Slot, crc)
 }
 
-// Request returns the record of a request without its sender and the number of the attempt.
+// Request returns the record of a request without its sender, the number of the attempt and
+// the nonce.
 // credits is the number of receives granted to the peer.
 func (p *Policy) Request(credits uint16) Record {
 	return Record{Depths: p.Limits.Offer(), Credits: credits, Slot: slotOf(p.Slot), Features: p.Features, Rail: p.Rail}
 }
 
 // Accept computes the reply to a request and the terms of the passive side. The
-// caller sets Incarnation and Attempt of the reply.
+// caller sets Incarnation, Attempt and Nonce of the reply.
 func (p *Policy) Accept(request *Record, ev Event, credits uint16) (Record, Terms) {
 	reply := p.Request(credits)
-	reply.Depths, reply.Nonce = p.Limits.Grant(request.Depths, ev), request.Nonce
+	reply.Depths = p.Limits.Grant(request.Depths, ev)
 	return reply, agree(&reply, request, reply.Depths)
 }
 

@@ -34,8 +34,7 @@ type Config struct {
 	// Without that event a peer whose host accepts requests, but which does not answer
 	// them, was stopped and does not count as lost.
 	Supervised bool
-	// Random makes nonces and pauses. Nonces should not be predictable. It is used
-	// during Step only.
+	// Random makes pauses. It is used during Step only.
 	Random Random
 }
 

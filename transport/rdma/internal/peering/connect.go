@@ -32,8 +32,7 @@ func (m *Machine) dial(now time.Duration, out []Action) []Action {
 	m.number++
 	m.phase, m.conn, m.timer = dialing, Conn{Active: true, Number: m.number}, now+m.config.Attempt
 	m.turned = false
-	nonce := uint32(m.config.Random.Uint64())
-	return append(out, Action{Kind: Dial, Conn: m.conn, Greeting: Greeting{m.config.Incarnation, m.attempt, nonce}})
+	return append(out, Action{Kind: Dial, Conn: m.conn, Greeting: Greeting{m.config.Incarnation, m.attempt}})
 }
 
 // missed ends an attempt, active or passive, to which the peer gave no answer, as far
@@ -171,7 +170,7 @@ func (m *Machine) requested(now time.Duration, e Event, out []Action) []Action {
 	m.seen, m.seenKnown = g.Attempt, true
 	m.phase, m.conn, m.timer, m.goodbye, m.turned = accepted, e.Conn, now+m.config.Confirm, false, false
 	return append(out, Action{
-		Kind: Accept, Conn: e.Conn, Greeting: Greeting{m.config.Incarnation, m.attempt, g.Nonce},
+		Kind: Accept, Conn: e.Conn, Greeting: Greeting{m.config.Incarnation, m.attempt},
 	})
 }
 

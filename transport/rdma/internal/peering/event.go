@@ -25,10 +25,7 @@ func (c Conn) String() string {
 }
 
 // Greeting is what the machine needs of a negotiation record.
-type Greeting struct {
-	Incarnation, Attempt uint16
-	Nonce                uint32
-}
+type Greeting struct{ Incarnation, Attempt uint16 }
 
 // EventKind says what happened.
 type EventKind uint8
@@ -51,7 +48,8 @@ const (
 	Established
 	// Refused: the peer refused Conn; Reject says why.
 	Refused
-	// FirstMessage: the first message came in on Conn, a passive one.
+	// FirstMessage: the first message came in on Conn, a passive one, and proves that the
+	// request was not recorded.
 	FirstMessage
 	// Lost: Conn failed or ended, in whatever state it was; Err says why, and Contact
 	// how far an attempt of this side had come.

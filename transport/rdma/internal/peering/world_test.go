@@ -116,7 +116,7 @@ func (w *world) key() string {
 			add(int(l.name[s].Number), len(l.toward[s]))
 			for _, m := range l.toward[s] {
 				g, r := m.greeting, m.reject
-				add(int(m.kind), int(g.Incarnation), int(g.Attempt), int(g.Nonce))
+				add(int(m.kind), int(g.Incarnation), int(g.Attempt))
 				add(int(r.Reason), int(r.MajorMin), int(r.MajorMax))
 				add(int(r.Incarnation), int(r.Retry))
 				flag(m.final)

@@ -14,6 +14,15 @@ type QueuePairConfig struct {
 	Shared SharedReceiveQueue
 	// Upcalls take what happens to the connection.
 	Upcalls Upcalls
+	// Guarded says that until Guard.Trust an active queue pair takes nothing of what the peer
+	// sends, and a passive one a single Send.
+	Guarded bool
+}
+
+// Guard is what a QueuePair implements that obeys QueuePairConfig.Guarded.
+type Guard interface {
+	// Trust says that the connection, which is established, is not guarded any more.
+	Trust()
 }
 
 // Explainer is what a QueuePair may be, too: Explain says what is special about what it has
