@@ -35,9 +35,11 @@ var imports = map[string][]string{
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {
 		"internal/blocking", "internal/journal", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "github.com/klauspost/compress/s2", "golang.org/x/sys/unix",
+		"transport/rdma/internal/certificate", // in tests
 	},
 
 	"transport/rdma/internal/negotiation": {},
+	"transport/rdma/internal/certificate": {"transport/rdma/internal/negotiation"},
 	"transport/rdma/internal/peering":     {"transport/rdma/internal/negotiation"},
 	"transport/rdma/internal/credit":      {},
 	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
@@ -50,7 +52,7 @@ var imports = map[string][]string{
 	"transport/rdma/probe": {"transport", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {
-		"internal/journal", "internal/registry", "transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation",
+		"internal/journal", "internal/registry", "transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation", "transport/rdma/internal/certificate",
 		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "github.com/asynkron/protoactor-go/actor",
 	},
 

@@ -43,10 +43,20 @@ const (
 	EnvNet = "GORUN_NET"
 	// EnvTransport is shm, rdma or auto; unset is auto.
 	EnvTransport = "GORUN_TRANSPORT"
+	// EnvEncrypt says whether connections between nodes are encrypted: one of the values below;
+	// unset is auto.
+	EnvEncrypt = "GORUN_ENCRYPT"
 	// EnvRDMADevice is the RDMA adapter of the kernel that each rank uses: its name, as in
 	// rxe0, that of its network interface or an address of it; none; unset is auto: all that
 	// can be used.
 	EnvRDMADevice = "GORUN_RDMA_DEVICE"
+)
+
+// Values of EnvEncrypt.
+const (
+	EncryptYes  = "yes"  // all connections, which are over TCP alone
+	EncryptNo   = "no"   // none
+	EncryptAuto = "auto" // those over TCP, if a rank has an address there that is not private
 )
 
 // Policies after the first failure of a rank, as in Job.OnFailure.

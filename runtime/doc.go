@@ -91,6 +91,8 @@
 //	                      gorun -rdma-device. iWARP over TCP is the last resort
 //	GORUN_RDMA_LIBRARY=1  libibverbs drives the adapters siw and rxe, too, as it does all
 //	                      others: those two need no library otherwise
+//	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which are over TCP alone then;
+//	                      no; or auto, which is yes for TCP if an address is public: gorun -encrypt
 //	GORUN_CRC=0           no checksums between nodes, where both sides agree
 //	GORUN_COMPRESS=0      no compression of what goes by TCP to other nodes; without it a
 //	                      connection compresses as long as that is faster: on links slower

@@ -26,10 +26,14 @@ const (
 // of one node use them, too.
 func (f *rdmaFabric) rails(forced bool, localRank int, c iwarp.Config) (rails []rdma.Rail, missing []string, err error) {
 	host := probe.System()
-	switch device := setting(bootstrap.EnvRDMADevice); device {
-	case deviceNone:
+	switch device := setting(bootstrap.EnvRDMADevice); {
+	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && (device == "" || device == deviceAuto):
+		missing = []string{"an adapter: " + bootstrap.EnvEncrypt + "=" + bootstrap.EncryptYes + ", and what goes through one is not encrypted"}
+	case setting(bootstrap.EnvEncrypt) == bootstrap.EncryptYes && device != deviceNone:
+		return nil, nil, fmt.Errorf("rdma: what goes through adapter %s cannot be encrypted (%s=%s): leave out one of the two", device, bootstrap.EnvEncrypt, bootstrap.EncryptYes)
+	case device == deviceNone:
 		missing = []string{"an adapter: " + bootstrap.EnvRDMADevice + "=" + deviceNone}
-	case "", deviceAuto:
+	case device == "", device == deviceAuto:
 		var may unix.CPUSet
 		_ = unix.SchedGetaffinity(0, &may) // without it, no adapter is nearer than another
 		var usable []probe.Adapter

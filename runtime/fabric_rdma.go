@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
@@ -54,6 +55,10 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	if err != nil {
 		return nil, err
 	}
+	encrypt, err := encryption()
+	if err != nil {
+		return nil, err
+	}
 	log := func(line string) { fmt.Fprintf(os.Stderr, "rank %d: %s\n", w.job.Rank, line) }
 	f := &rdmaFabric{}
 	rails, missing, err := f.rails(forced, w.job.LocalRank, iwarp.Config{NoCRC: withoutCRC, UserTimeout: timeout, Packing: packing(), Log: log})
@@ -70,6 +75,9 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.locations, Sleeper: w.sleeper, Companion: !forced,
 		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
+	if err == nil && encrypt == bootstrap.EncryptYes {
+		err = f.Encrypt()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +134,7 @@ func (f *rdmaFabric) strangers() []string {
 			{&c.Late, "without a request in time"},
 			{&c.Crowded, "without a request, because too many were open"},
 			{&c.Scarce, "because the process has no descriptors left"},
+			{&c.Unsealed, "because their encryption was broken"},
 		}), tally("requests refused", []tallied{
 			{&s.OtherJob, "of another job"},
 			{&s.Unproved, "without the job's secret"},

@@ -97,6 +97,17 @@ func (n *network) fill(c *bootstrap.Card) {
 	n.fabric.fill(c)
 }
 
+// met tells the network that the cards of all ranks have come, before any connection is
+// made.
+func (n *network) met(w *World, book *bootstrap.Book) error {
+	if f, ok := n.fabric.(interface {
+		met(*World, *bootstrap.Book) error
+	}); ok {
+		return f.met(w, book)
+	}
+	return nil
+}
+
 // transports are those that the engine polls.
 func (w *World) transports() []transport.Transport {
 	switch {

@@ -21,6 +21,9 @@ func (w *World) meet(session *bootstrap.Session) error {
 	if err != nil {
 		return err
 	}
+	if err := w.network.met(w, book); err != nil {
+		return err
+	}
 	w.engine.Prepare(w.shm.Partners())
 	return nil
 }

@@ -16,7 +16,7 @@ func completion() string {
 		dashed := make([]string, 0, len(f.names))
 		for _, n := range f.names {
 			dashed = append(dashed, "-"+n)
-			if f.value != "" {
+			if f.value != "" && !f.optional() {
 				valued = append(valued, "-"+n, "--"+n)
 			}
 		}
@@ -41,7 +41,7 @@ func valueCompletion(f flag) string {
 		return "-A hostname"
 	case f.value == "CMD":
 		return "-c"
-	case f.value == strings.ToUpper(f.value):
+	case f.value == strings.ToUpper(f.value), f.optional():
 		return ""
 	}
 	var words []string

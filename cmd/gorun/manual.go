@@ -18,7 +18,7 @@ func manual() string {
 		for _, f := range g.flags {
 			names := "\\fB" + roff("-"+strings.Join(f.names, ", -")) + "\\fR"
 			if f.value != "" {
-				names += " \\fI" + roff(f.value) + "\\fR"
+				names += f.separator() + "\\fI" + roff(f.value) + "\\fR"
 			}
 			fmt.Fprintf(&b, ".TP\n%s\n%s\n", names, roff(f.help))
 		}

@@ -81,6 +81,13 @@ func setTransport(o *options, _ *app, v string) error {
 	return setOneOf(&o.transport, v, transportShm, transportRDMA, transportAuto)
 }
 
+func setEncrypt(o *options, _ *app, v string) error {
+	if v == "" {
+		v = bootstrap.EncryptYes
+	}
+	return setOneOf(&o.encrypt, v, bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto)
+}
+
 // environ returns the variables by which flags reach the ranks.
 func (o *options) environ() []string {
 	var env []string
@@ -92,6 +99,9 @@ func (o *options) environ() []string {
 	}
 	if o.rdmaDevice != "" {
 		env = append(env, bootstrap.EnvRDMADevice+"="+o.rdmaDevice)
+	}
+	if o.encrypt != "" {
+		env = append(env, bootstrap.EnvEncrypt+"="+o.encrypt)
 	}
 	if o.transport != "" {
 		env = append(env, bootstrap.EnvTransport+"="+o.transport)

@@ -54,6 +54,7 @@ type options struct {
 	net        string
 	transport  string
 	rdmaDevice string
+	encrypt    string // a value of bootstrap.EnvEncrypt, "" for the default
 
 	manifest bool
 	image    string
@@ -141,6 +142,7 @@ var flagGroups = []flagGroup{
 	{"communication between ranks", []flag{
 		{[]string{"net"}, "CIDR|IFACE", "the network that ranks of different hosts use", setNet},
 		{[]string{"transport"}, "shm|rdma|auto", "transport between ranks (default auto: shm on a host, rdma between hosts, by adapters or TCP)", setTransport},
+		{[]string{"encrypt"}, "[=yes|no|auto]", "encrypt connections between hosts by TLS, over TCP only (default auto: if a host has a public address)", setEncrypt},
 		{[]string{"rdma-device"}, "NAME|none|auto", "RDMA adapter of each host: name, interface or address (default auto: those that work, then TCP)", setRDMADevice},
 	}},
 	{"input and output", []flag{
@@ -256,6 +258,17 @@ func parseApp(o *options, args []string, getenv func(string) (string, bool)) ([]
 	return args[end+1:], nil
 }
 
+// separator is what precedes the value in the help.
+func (f flag) separator() string {
+	if f.optional() {
+		return ""
+	}
+	return " "
+}
+
+// optional reports whether the flag may come without its value, which follows an = then.
+func (f flag) optional() bool { return strings.HasPrefix(f.value, "[=") }
+
 // parseFlag reads the flag at the start of args and returns what follows it.
 func parseFlag(o *options, a *app, args []string) ([]string, error) {
 	shown := args[0]
@@ -270,7 +283,7 @@ func parseFlag(o *options, a *app, args []string) ([]string, error) {
 	switch {
 	case f.value == "" && given:
 		return nil, fmt.Errorf("-%s takes no value", name)
-	case f.value != "" && !given:
+	case f.value != "" && !given && !f.optional():
 		if len(args) == 0 {
 			return nil, fmt.Errorf("-%s needs a value: -%s %s", name, name, f.value)
 		}

@@ -86,6 +86,7 @@ environment of a rank: GORUN_RANK, GORUN_SIZE, GORUN_LOCAL_RANK,
 settings of a rank, from this shell's environment or -x, with their defaults
   (go doc github.com/gorun-hpc/gorun/runtime explains them):
   GORUN_TRANSPORT=auto, GORUN_NET=, GORUN_RDMA_DEVICE=  as -transport, -net, -rdma-device
+  GORUN_ENCRYPT=auto     as -encrypt
   GORUN_RDMA_LIBRARY=0   1: libibverbs drives the RDMA adapters siw and rxe, too; all
                          others need it, and a program that was built with cgo
   GORUN_NET_GIVEUP=30s   how long a connection to a rank of another node is attempted
@@ -127,7 +128,7 @@ func usage() string {
 func (f flag) line() string {
 	left := "-" + strings.Join(f.names, ", -")
 	if f.value != "" {
-		left += " " + f.value
+		left += f.separator() + f.value
 	}
 	return fmt.Sprintf("  %-26s %s\n", left, f.help)
 }

@@ -23,7 +23,7 @@ func (t *Transport) Explain(peer int) string {
 		r = p.rail
 	}
 	a := &r.limits
-	s := fmt.Sprintf("rank %d: rdma by %s on %s (%s)", peer, a.Provider, a.Interface, a.Transport)
+	s := fmt.Sprintf("rank %d: rdma by %s on %s (%s%s)", peer, a.Provider, a.Interface, a.Transport, r.encryption())
 	switch {
 	case p == nil || p.connects == 0 && p.end == nil:
 		return s + ", not connected so far" + t.silence(peer)
@@ -47,6 +47,14 @@ func (t *Transport) Explain(peer int) string {
 		s += ", " + i.Explained
 	}
 	return s + t.others(p)
+}
+
+// encryption says that the connections of a rail are encrypted, behind a comma.
+func (r *rail) encryption() string {
+	if r.encrypted {
+		return ", encrypted by TLS 1.3"
+	}
+	return ""
 }
 
 // others says why other adapters are not in use with a peer.

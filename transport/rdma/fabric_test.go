@@ -86,6 +86,14 @@ func newWorld(tb testing.TB, places []place, change func(c *rdma.Config)) *world
 	return w
 }
 
+// encrypt encrypts the connections of all ranks.
+func (w *world) encrypt(tb testing.TB) {
+	tb.Helper()
+	for _, t := range w.transports {
+		require.NoError(tb, t.Encrypt())
+	}
+}
+
 // fabric wraps a world for the suite.
 func (w *world) fabric() *transporttest.Fabric {
 	f := &transporttest.Fabric{Sleepers: w.sleepers}

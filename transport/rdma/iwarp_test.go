@@ -25,24 +25,30 @@ func TestConformanceOverTCP(t *testing.T) {
 		name   string
 		config iwarp.Config
 		change func(c *rdma.Config)
+		sealed bool
 	}{
-		{"crc", iwarp.Config{}, nil},
-		{"compressed", iwarp.Config{NoCRC: true, Packing: iwarp.PackAlways}, nil},
-		{"without-crc-and-reads", iwarp.Config{NoCRC: true}, func(c *rdma.Config) { c.NoCRC, c.NoReads = true, true }},
+		{"crc", iwarp.Config{}, nil, false},
+		{"compressed", iwarp.Config{NoCRC: true, Packing: iwarp.PackAlways}, nil, false},
+		{"without-crc-and-reads", iwarp.Config{NoCRC: true}, func(c *rdma.Config) { c.NoCRC, c.NoReads = true, true }, false},
+		{"encrypted", iwarp.Config{}, nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && c.config.NoCRC {
+			if testing.Short() && (c.config.NoCRC || c.sealed) {
 				t.Skip("the same code as with CRC and Reads: without -short")
 			}
 			transporttest.Run(t, func(tb testing.TB, ranks int) *transporttest.Fabric {
 				tb.Helper()
-				return newWorld(tb, loopback(iwarp.New(c.config), ranks), func(rc *rdma.Config) {
+				w := newWorld(tb, loopback(iwarp.New(c.config), ranks), func(rc *rdma.Config) {
 					// The kernel may hold the last bytes back for a delayed acknowledgement, 40 ms.
 					rc.Goodbye = 80 * time.Millisecond
 					if c.change != nil {
 						c.change(rc)
 					}
-				}).fabric()
+				})
+				if c.sealed {
+					w.encrypt(tb)
+				}
+				return w.fabric()
 			})
 		})
 	}

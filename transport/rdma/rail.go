@@ -52,6 +52,8 @@ type rail struct {
 	t      *Transport
 	index  uint8
 	config Rail
+	// encrypted says that its connections are.
+	encrypted bool
 
 	adapter    *verbs.Adapter
 	limits     verbs.Attributes

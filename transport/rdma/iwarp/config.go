@@ -87,6 +87,9 @@ type Counters struct {
 	// Terminated counts connections ended by a Terminate of ours, TerminatedByPeer
 	// those ended by the peer's.
 	Terminated, TerminatedByPeer atomic.Uint64
+	// Unsealed counts encrypted connections lost because bytes of them were not as TLS has
+	// them, or because TLS's own end was missing.
+	Unsealed atomic.Uint64
 	// Reads and Writes count system calls on connections that moved bytes, BytesPlaced
 	// payload read straight into its target and BytesCopied payload copied there out
 	// of a receive buffer.

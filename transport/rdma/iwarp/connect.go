@@ -23,7 +23,7 @@ func (p *queuePair) Connect(remote netip.AddrPort, proposal *provider.Proposal) 
 		return netip.AddrPort{}, invalidAddress("connect", err)
 	}
 	p.offer = mpa.Offer{
-		Revision: d.config.Revision, CRC: !d.config.NoCRC, Kin: proposal.SameProvider,
+		Revision: d.config.Revision, CRC: !d.provider.withoutCRC(), Kin: proposal.SameProvider,
 		IRD: uint16(proposal.ResponderResources), ORD: uint16(proposal.InitiatorDepth),
 		PeerToPeer: true, RTR: mpa.RTRWrite | mpa.RTRRead,
 	}
@@ -92,8 +92,28 @@ func (p *queuePair) runConnecting() int {
 		p.fail(provider.FailureRefused, nil, err)
 		return 1
 	}
-	n, errno := send(p.fd, &p.request[0], len(p.request))
-	if errno != 0 || n < len(p.request) { // an empty send buffer takes a frame at once
+	if p.sealed = p.device.seal(p.fd, true); p.sealed != nil {
+		p.state = pairSealing
+		return 1 + p.runSealing()
+	}
+	return 1 + p.ask()
+}
+
+// runSealing goes on with the handshake of TLS.
+func (p *queuePair) runSealing() int {
+	done, err := p.sealed.step()
+	switch {
+	case err != nil:
+		p.fail(provider.FailureRefused, nil, err)
+	case done:
+		return 1 + p.ask()
+	}
+	return 1
+}
+
+// ask sends the MPA request.
+func (p *queuePair) ask() int {
+	if errno := say(p.fd, p.sealed, p.request); errno != 0 { // an empty send buffer takes a frame at once
 		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return 1
 	}
@@ -122,7 +142,7 @@ func connectFailure(err error) provider.Failure {
 
 // runReplying reads the MPA reply.
 func (p *queuePair) runReplying() int {
-	f, err := p.reply.read(p.fd)
+	f, err := p.reply.read(p.fd, p.sealed)
 	switch {
 	case errors.Is(err, mpa.ErrShort):
 		return 0

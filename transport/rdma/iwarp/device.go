@@ -65,6 +65,8 @@ type device struct {
 	// staging takes the bytes of a read after those for its target; it is empty between reads.
 	staging []byte
 	vector  [segmentsMax + 1]unix.Iovec
+	// plaintext collects what is encrypted together; it is empty between writes.
+	plaintext []byte
 	// spare is memory of batches that have nothing to write.
 	spare  []batchMemory
 	events [eventsMax]unix.EpollEvent

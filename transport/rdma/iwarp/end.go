@@ -19,6 +19,8 @@ func (p *queuePair) release() int {
 	if fd < 0 {
 		return -1
 	}
+	p.sealed.stop()
+	p.sealed = nil
 	p.abandon()
 	d.unwatch(fd)
 	d.timers.stop(&p.timer)
@@ -77,6 +79,11 @@ func (p *queuePair) disconnected() {
 
 // streamLost acts on an error of a read or write.
 func (p *queuePair) streamLost(call string, errno unix.Errno) {
+	if p.sealed != nil && p.sealed.fault != nil && p.state != pairClosing {
+		p.device.counters.Unsealed.Add(1)
+		p.breakOff(p.sealed.fault)
+		return
+	}
 	if p.state == pairClosing {
 		// A peer that closes with bytes unread sends a reset in place of an end.
 		p.disconnected()
@@ -115,7 +122,7 @@ func (p *queuePair) leave(err error, shown segmentShown) {
 	ulpdu := make([]byte, ddp.UntaggedLength, ddp.UntaggedLength+rdmap.TerminateLengthMax)
 	h.Put(ulpdu)
 	ulpdu = m.Append(ulpdu)
-	last := mpa.AppendFPDU(p.tx.remainder(), ulpdu, p.tx.crc)
+	last := p.sealed.last(mpa.AppendFPDU(p.tx.remainder(), ulpdu, p.tx.crc))
 	d := p.device
 	if fd := p.release(); fd >= 0 {
 		d.counters.Terminated.Add(1)

@@ -20,6 +20,11 @@ var (
 	ErrCut = errors.New("iwarp: connection ended within an FPDU")
 	// ErrNotClosed says that the peer did not end its side in time.
 	ErrNotClosed = errors.New("iwarp: peer did not close in time")
+	// ErrNotSealed says that the peer does not speak TLS, does not know the secret, or that
+	// somebody on the way has changed a byte; ErrTruncated that the connection ended without
+	// TLS's own end, which anybody on the way can bring about.
+	ErrNotSealed = errors.New("iwarp: encrypted connection")
+	ErrTruncated = errors.New("iwarp: encrypted connection was cut")
 	// ErrNoInterface says that a name names no interface with an address.
 	ErrNoInterface = errors.New("iwarp: no such interface")
 )

@@ -15,7 +15,7 @@ type frameReader struct{ held []byte }
 // read reads what has arrived. Without the whole frame yet the error is
 // mpa.ErrShort; ErrHungUp, the system's error or that of the frame end it. The
 // frame's private data lies in the reader.
-func (r *frameReader) read(fd int) (mpa.Frame, error) {
+func (r *frameReader) read(fd int, s *sealed) (mpa.Frame, error) {
 	for {
 		f, _, err := mpa.ParseFrame(r.held)
 		if !errors.Is(err, mpa.ErrShort) {
@@ -23,7 +23,7 @@ func (r *frameReader) read(fd int) (mpa.Frame, error) {
 		}
 		at := len(r.held)
 		r.held = append(r.held, make([]byte, mpa.Missing(r.held))...)
-		n, errno := receive(fd, r.held[at:])
+		n, errno := hear(fd, s, r.held[at:])
 		r.held = r.held[:at+max(n, 0)]
 		switch {
 		case errno == unix.EINTR:

@@ -15,6 +15,7 @@ import (
 type handshake struct {
 	device        *device
 	fd            int
+	sealed        *sealed
 	frame         mpa.Frame
 	local, remote netip.AddrPort
 }
@@ -29,10 +30,10 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 	}
 	d := h.device
 	p.offer = mpa.Offer{
-		CRC: !d.config.NoCRC, IRD: uint16(answer.ResponderResources), ORD: uint16(answer.InitiatorDepth),
+		CRC: !d.provider.withoutCRC(), IRD: uint16(answer.ResponderResources), ORD: uint16(answer.InitiatorDepth),
 		RTR: mpa.RTRWrite | mpa.RTRRead | mpa.RTRSend,
 	}
-	p.local, p.remote = h.local, h.remote
+	p.local, p.remote, p.sealed = h.local, h.remote, h.sealed
 	if err := p.adopt(h.fd); err != nil {
 		p.fail(provider.FailureRefused, nil, err)
 		return
@@ -44,9 +45,7 @@ func (h *handshake) Accept(qp provider.QueuePair, answer *provider.Proposal) {
 		return
 	}
 	p.agreed = agreed
-	frame := reply.Append(nil)
-	n, errno := send(p.fd, &frame[0], len(frame))
-	if errno != 0 || n < len(frame) { // an empty send buffer takes a frame at once
+	if errno := say(p.fd, p.sealed, reply.Append(nil)); errno != 0 { // an empty send buffer takes a frame at once
 		p.fail(provider.FailureRefused, nil, systemError("send", errno))
 		return
 	}
@@ -77,7 +76,7 @@ func (h *handshake) Reject(privateData []byte) {
 		h.Refuse()
 		return
 	}
-	dismiss(h.fd, reply.Append(nil), d.config.CloseTimeout)
+	dismiss(h.fd, h.sealed.last(reply.Append(nil)), d.config.CloseTimeout)
 }
 
 // Refuse implements provider.Handshake: TCP's reset in place of a reply.

@@ -55,7 +55,7 @@ func (p *queuePair) plain(ulpdu []byte) bool {
 // when it has not, or not all of it: transmit goes on.
 func (p *queuePair) post() bool {
 	t := &p.tx
-	if len(t.vector) > 0 || t.blocked || t.held || t.rtr != 0 || t.message.active || p.rx.inbound.Len() > 0 {
+	if len(t.vector) > 0 || p.sealed != nil || t.blocked || t.held || t.rtr != 0 || t.message.active || p.rx.inbound.Len() > 0 {
 		return false
 	}
 	r := p.config.Sends.Single()

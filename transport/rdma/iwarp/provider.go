@@ -1,8 +1,10 @@
 package iwarp
 
 import (
+	"crypto/tls"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
@@ -15,6 +17,8 @@ const Name = "iwarp"
 type Provider struct {
 	config   Config
 	counters Counters
+	// secure is the configuration of TLS, or nil.
+	secure atomic.Pointer[tls.Config]
 	// strange says that the first stranger has been logged.
 	strange sync.Once
 	// log is where: it is written to under the locks of adapters.
@@ -25,6 +29,13 @@ var _ provider.Provider = (*Provider)(nil)
 
 // New returns a provider.
 func New(c Config) *Provider { return &Provider{config: c.populate(), log: journal.New(c.Log)} }
+
+// Secure encrypts every connection from now on by TLS, with one configuration for both
+// sides, and does without CRC; what does not speak TLS is dropped.
+func (p *Provider) Secure(c *tls.Config) { p.secure.Store(c) }
+
+// withoutCRC reports whether connections can do without CRC32C.
+func (p *Provider) withoutCRC() bool { return p.config.NoCRC || p.secure.Load() != nil }
 
 // Name implements provider.Provider.
 func (p *Provider) Name() string { return Name }

@@ -18,6 +18,7 @@ type pairState uint8
 const (
 	pairFresh      pairState = iota // no socket
 	pairConnecting                  // active: TCP connects
+	pairSealing                     // active: TLS begins
 	pairReplying                    // active: the MPA request is out, its reply is due
 	pairStarting                    // passive: the reply is out, the first FPDU is due
 	pairOpen                        // messages pass
@@ -34,6 +35,7 @@ type queuePair struct {
 	shared *sharedReceives // or nil
 	state  pairState
 	fd     int
+	sealed *sealed // TLS on the socket, or nil
 	local  netip.AddrPort
 	remote netip.AddrPort
 	timer  timer
@@ -130,6 +132,8 @@ func (p *queuePair) run() int {
 	switch p.state {
 	case pairConnecting:
 		return p.runConnecting()
+	case pairSealing:
+		return p.runSealing()
 	case pairReplying:
 		return p.runReplying()
 	case pairStarting:

@@ -111,7 +111,7 @@ func (p *queuePair) receive() int {
 		p.device.counters.Reads.Add(1)
 		done++
 		total += n
-		if n < want && !p.hungUp {
+		if n < want && !p.hungUp && p.sealed == nil {
 			// TCP had no more; what comes next makes an event.
 			p.readable = false
 			p.device.touch(p)
@@ -136,7 +136,11 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 		if r.guard != guardNone {
 			b = d.staging[:min(r.deframer.Left(), stagingLength)]
 		}
-		n, errno = receive(p.fd, b)
+		if p.sealed == nil {
+			n, errno = receive(p.fd, b)
+		} else {
+			n, errno = p.sealed.read(b)
+		}
 		if n <= 0 {
 			return n, len(b), errno
 		}
@@ -156,7 +160,11 @@ func (p *queuePair) read() (n, want int, errno unix.Errno) {
 		want = tailLength
 	}
 	want += direct
-	n, errno = receiveVector(p.fd, d.vector[:entries])
+	if p.sealed == nil {
+		n, errno = receiveVector(p.fd, d.vector[:entries])
+	} else {
+		n, errno = p.sealed.read(bytesOf(&d.vector[0]))
+	}
 	if n <= 0 {
 		return n, want, errno
 	}
@@ -237,7 +245,7 @@ func (p *queuePair) whole(ulpdu []byte) {
 func (p *queuePair) absorb(part []byte) []byte {
 	r := &p.rx
 	ulpdu := r.deframer.ULPDU()
-	if r.packing || p.agreed.Kin && !r.begun && r.held == 0 && part[0]&flagPacked != 0 {
+	if r.packing || p.agreed.Kin && r.guard == guardNone && !r.begun && r.held == 0 && part[0]&flagPacked != 0 {
 		r.packing, r.payload, r.packed = true, 0, append(r.packed, part...)
 		return part
 	}

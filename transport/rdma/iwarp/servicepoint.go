@@ -1,6 +1,7 @@
 package iwarp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -143,7 +144,7 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 		s.evict(&d.counters.Scarce, scarce)
 		fd = lowest(fd)
 	}
-	h := &halfOpen{point: s, fd: fd, remote: from}
+	h := &halfOpen{point: s, fd: fd, sealed: d.seal(fd, false), remote: from}
 	h.timer.owner = h
 	s.halfOpen = append(s.halfOpen, h)
 	if tune(fd, d.config.UserTimeout) != nil || d.watch(fd, h, eventsIn) != nil {
@@ -170,6 +171,7 @@ type halfOpen struct {
 	entry
 	point  *servicePoint
 	fd     int
+	sealed *sealed
 	remote netip.AddrPort
 	reader frameReader
 	timer  timer
@@ -198,14 +200,17 @@ func (h *halfOpen) detach() int {
 }
 
 // drop closes the connection without a word.
-func (h *halfOpen) drop() { reset(h.detach()) }
+func (h *halfOpen) drop() {
+	h.sealed.stop()
+	reset(h.detach())
+}
 
 // run implements task: it reads the request, and hands it over when it is there.
 func (h *halfOpen) run() int {
 	if h.fd < 0 {
 		return 0
 	}
-	f, err := h.reader.read(h.fd)
+	f, err := h.hear()
 	if errors.Is(err, mpa.ErrShort) {
 		return 0
 	}
@@ -229,7 +234,7 @@ func (h *halfOpen) run() int {
 		return 1
 	}
 	peer, private, _ := f.Split() // Screen has split it already
-	a := &handshake{device: d, frame: f, local: localOf(h.fd), remote: h.remote}
+	a := &handshake{device: d, sealed: h.sealed, frame: f, local: localOf(h.fd), remote: h.remote}
 	a.fd = h.detach()
 	err = h.point.arrived(a, a.local, a.remote, &provider.Proposal{
 		PrivateData: private, ResponderResources: depthOf(peer.IRD), InitiatorDepth: depthOf(peer.ORD),
@@ -241,6 +246,16 @@ func (h *halfOpen) run() int {
 	return 1
 }
 
+// hear reads the request, behind the handshake of TLS if there is one.
+func (h *halfOpen) hear() (mpa.Frame, error) {
+	if h.sealed != nil {
+		if done, err := h.sealed.step(); !done {
+			return mpa.Frame{}, cmp.Or(err, mpa.ErrShort)
+		}
+	}
+	return h.reader.read(h.fd, h.sealed)
+}
+
 // rejectMarkers answers that markers are not supported.
 func (h *halfOpen) rejectMarkers(f mpa.Frame) {
 	d := h.point.device
@@ -249,5 +264,5 @@ func (h *halfOpen) rejectMarkers(f mpa.Frame) {
 		h.drop()
 		return
 	}
-	dismiss(h.detach(), reply.Append(nil), d.config.CloseTimeout)
+	dismiss(h.detach(), h.sealed.last(reply.Append(nil)), d.config.CloseTimeout)
 }

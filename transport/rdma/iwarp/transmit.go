@@ -73,12 +73,15 @@ func (p *queuePair) transmit() int {
 	}
 	done := 0
 	for total := 0; ; {
-		if t.empty() {
+		n, errno := 0, p.unload()
+		if errno == 0 && t.empty() {
 			if t.held && t.rtr == 0 || t.shut || !p.gather() {
 				break
 			}
 		}
-		n, errno := t.write(p.fd)
+		if errno == 0 {
+			n, errno = p.write()
+		}
 		switch {
 		case errno == unix.EINTR:
 			continue
@@ -103,10 +106,39 @@ func (p *queuePair) transmit() int {
 	p.device.takeBack(&t.batch)
 	if p.state == pairClosing && !t.shut && p.fd >= 0 {
 		t.shut = true
+		p.sealed.last(nil)
+		if p.unload() == unix.EAGAIN {
+			t.blocked = true // the peer takes the end of TLS for the end
+			p.watch()
+			return done
+		}
 		_ = unix.Shutdown(p.fd, unix.SHUT_WR) // a read shows what is wrong
 		done++
 	}
 	return done
+}
+
+// write writes what it can of the batch. With TLS that is all of it, as far as the batch
+// knows.
+func (p *queuePair) write() (int, unix.Errno) {
+	t := &p.tx
+	if p.sealed == nil {
+		return t.write(p.fd)
+	}
+	n := p.sealed.addAll(p.device, t.vector[t.sent:])
+	t.drop(n)
+	if errno := p.sealed.flush(); errno != unix.EAGAIN {
+		return n, errno
+	}
+	return n, 0
+}
+
+// unload sends what TLS has left of earlier batches.
+func (p *queuePair) unload() unix.Errno {
+	if p.sealed == nil {
+		return 0
+	}
+	return p.sealed.flush()
 }
 
 // settle ends a batch that is written.

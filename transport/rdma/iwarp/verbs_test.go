@@ -1,6 +1,7 @@
 package iwarp_test
 
 import (
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"testing"
@@ -33,6 +34,8 @@ func (s *spy) Open(name string, a provider.Adapter) (provider.Device, error) {
 type harness struct {
 	spy  *spy
 	name string
+	// secure is nil without TLS.
+	secure *tls.Config
 }
 
 // Open implements verbstest.Harness.
@@ -90,7 +93,9 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 		}}, true
 	case verbstest.FaultMute:
 		// With revision 1 there is no RTR, and without the nudge nothing else.
-		a, err := verbs.Open(iwarp.New(iwarp.Config{Revision: 1, Pause: time.Hour}), h.name)
+		p := iwarp.New(iwarp.Config{Revision: 1, Pause: time.Hour})
+		p.Secure(h.secure)
+		a, err := verbs.Open(p, h.name)
 		require.NoError(tb, err)
 		return verbstest.Scene{Adapter: a}, true
 	default:
@@ -141,6 +146,16 @@ func silence(tb testing.TB, a netip.Addr) netip.AddrPort {
 		_ = unix.Connect(c, s) // it is under way
 	}
 	return to
+}
+
+// TestVerbsEncrypted is TestVerbs over TLS.
+func TestVerbsEncrypted(t *testing.T) {
+	verbstest.Run(t, func(tb testing.TB) verbstest.Harness {
+		tb.Helper()
+		h := &harness{spy: &spy{Provider: iwarp.New(iwarp.Config{})}, name: loopback, secure: secret(tb)}
+		h.spy.Secure(h.secure)
+		return h
+	})
 }
 
 // TestVerbs runs the specification of package verbs. Not with revision 1, whose

@@ -1,0 +1,58 @@
+//go:build linux && !gorun_shm && !portable
+
+package runtime
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// encryption returns the value of bootstrap.EnvEncrypt.
+func encryption() (string, error) {
+	switch v := setting(bootstrap.EnvEncrypt); v {
+	case "":
+		return bootstrap.EncryptAuto, nil
+	case bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto:
+		return v, nil
+	default:
+		return "", fmt.Errorf("bad %s: %q is none of %s, %s and %s",
+			bootstrap.EnvEncrypt, v, bootstrap.EncryptYes, bootstrap.EncryptNo, bootstrap.EncryptAuto)
+	}
+}
+
+// met encrypts the connections of a job one of whose ranks listens at an address that is not
+// private. All ranks have the same cards and so decide alike.
+func (f *rdmaFabric) met(w *World, book *bootstrap.Book) error {
+	if v, err := encryption(); err != nil || v != bootstrap.EncryptAuto {
+		return err
+	}
+	card, address, ok := public(book)
+	if !ok {
+		return nil
+	}
+	if w.Rank() == 0 {
+		fmt.Fprintf(os.Stderr, "rank 0: connections over TCP are encrypted, because the address %v of rank %d on %s is public: gorun -encrypt=no leaves them in clear\n",
+			address, card.Rank, card.Host)
+	}
+	return f.Encrypt()
+}
+
+// public returns the first card with an address that anybody may reach.
+func public(book *bootstrap.Book) (bootstrap.Card, netip.Addr, bool) {
+	for rank := range book.Size() {
+		card, _ := book.Card(rank)
+		for _, a := range card.Addresses {
+			if ip := netip.AddrFrom16(a.IP).Unmap(); !private(ip) {
+				return card, ip, true
+			}
+		}
+	}
+	return bootstrap.Card{}, netip.Addr{}, false
+}
+
+// private reports whether an address is of a network of one's own: RFC 1918, RFC 4193,
+// loopback and link-local ones.
+func private(a netip.Addr) bool { return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() }
