@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,15 +14,29 @@ import (
 	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
+// frames are what a relay has sent up, each after the number of the rank.
+type frames struct {
+	mu   sync.Mutex // guards list: a timer of the relay sends, too
+	list [][]byte
+}
+
+func (f *frames) all() [][]byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.list)
+}
+
 // gathered is a relay of ranks 0 to n-1 whose frames go to a list.
-func gathered(n int) (r *bootstrap.Relay, up *[][]byte) {
-	up = &[][]byte{}
+func gathered(n int) (*bootstrap.Relay, *frames) {
+	up := &frames{}
 	ranks := make([]int, n)
 	for i := range ranks {
 		ranks[i] = i
 	}
 	return bootstrap.NewRelay(ranks, func(rank int, f []byte) error {
-		*up = append(*up, append([]byte{byte(rank)}, f...))
+		up.mu.Lock()
+		defer up.mu.Unlock()
+		up.list = append(up.list, append([]byte{byte(rank)}, f...))
 		return nil
 	}), up
 }
@@ -46,23 +61,27 @@ func heads(frames [][]byte) (h [][2]byte) {
 }
 
 func TestCardsOfANodeGoUpTogether(t *testing.T) {
+	synctest.Test(t, cardsGoUpTogether) // no time passes
+}
+
+func cardsGoUpTogether(t *testing.T) {
 	r, up := gathered(3)
 	for _, rank := range []int{2, 0} {
 		says(t, r, rank, card(t, rank))
 	}
-	require.Empty(t, *up)
+	require.Empty(t, up.all())
 	says(t, r, 1, card(t, 1))
-	require.Equal(t, [][2]byte{{0, bootstrap.KindCards}}, heads(*up))
+	require.Equal(t, [][2]byte{{0, bootstrap.KindCards}}, heads(up.all()))
 	var joined []int
 	s := bootstrap.NewServer(3, func(e bootstrap.Event) { joined = append(joined, e.Rank) })
 	s.Link([]int{0, 1, 2}, io.Discard)
-	require.NoError(t, s.Take(0, (*up)[0][1:]))
+	require.NoError(t, s.Take(0, up.all()[0][1:]))
 	require.Equal(t, []int{0, 1, 2}, joined)
-	require.ErrorIs(t, s.Take(0, (*up)[0][1:]), bootstrap.ErrMalformed, "second cards")
+	require.ErrorIs(t, s.Take(0, up.all()[0][1:]), bootstrap.ErrMalformed, "second cards")
 	other := bootstrap.NewServer(3, func(bootstrap.Event) {})
 	other.Link([]int{0, 1}, io.Discard)
-	require.ErrorIs(t, other.Take(0, (*up)[0][1:]), bootstrap.ErrMalformed, "a rank of the server's own node")
-	require.ErrorIs(t, r.Serve(1, recorded{bytesOf(frame(bootstrap.KindCards, (*up)[0][2:]))}), bootstrap.ErrMalformed, "a rank has one card")
+	require.ErrorIs(t, other.Take(0, up.all()[0][1:]), bootstrap.ErrMalformed, "a rank of the server's own node")
+	require.ErrorIs(t, r.Serve(1, recorded{bytesOf(frame(bootstrap.KindCards, up.all()[0][2:]))}), bootstrap.ErrMalformed, "a rank has one card")
 }
 
 // No frame of the node overtakes a card, and no card waits for a rank that does not come.
@@ -72,20 +91,20 @@ func TestCardsDoNotWaitForEver(t *testing.T) {
 	says(t, r, 0, card(t, 0), report)
 	says(t, r, 1, card(t, 1))
 	r.Gone(2)
-	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}, {0, bootstrap.KindReport}, {1, bootstrap.KindCard}}, heads(*up))
+	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}, {0, bootstrap.KindReport}, {1, bootstrap.KindCard}}, heads(up.all()))
 
 	r, up = gathered(2)
 	says(t, r, 0, frame(bootstrap.KindCard, encoded(t, plainCard(1))))
-	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}}, heads(*up), "the server judges a wrong card")
+	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}}, heads(up.all()), "the server judges a wrong card")
 
 	synctest.Test(t, func(t *testing.T) {
 		r, up := gathered(3)
 		says(t, r, 0, card(t, 0))
 		says(t, r, 2, card(t, 2))
-		require.Empty(t, *up)
+		require.Empty(t, up.all())
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, [][2]byte{{0, bootstrap.KindCards}}, heads(*up))
+		require.Equal(t, [][2]byte{{0, bootstrap.KindCards}}, heads(up.all()))
 	})
 }
 
