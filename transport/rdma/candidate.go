@@ -3,7 +3,6 @@ package rdma
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -70,14 +69,37 @@ func (a *connector) lookup() ([]candidate, error) {
 	}
 	all := a.candidates(list)
 	if len(all) == 0 {
-		return nil, fmt.Errorf("no adapter of this rank that works is in a fabric of rank %d", a.peer)
+		return nil, fmt.Errorf("no adapter of this rank that works is in a fabric of rank %d (here: %s; there: %s): all ranks need a network for TCP, which -net chooses",
+			a.peer, a.t.fabrics(), fabricsOf(list))
 	}
 	return all, nil
 }
 
-// owns reports whether the rank itself listens at an address.
-func (t *Transport) owns(address netip.AddrPort) bool {
-	return slices.ContainsFunc(t.rails, func(r *rail) bool { return r.listener.Address() == address })
+// fabrics names the own ones, with why one is not used.
+func (t *Transport) fabrics() string {
+	all := make([]string, len(t.rails))
+	for i, r := range t.rails {
+		all[i] = r.config.Fabric
+		if err := r.out(); err != nil {
+			all[i] += fmt.Sprintf(" (%v)", err)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// fabricsOf names those of a peer.
+func fabricsOf(list []Location) string {
+	all := make([]string, len(list))
+	for i, l := range list {
+		all[i] = l.Fabric
+	}
+	return strings.Join(all, ", ")
+}
+
+// owns reports whether the rank itself listens at a location: in another fabric a peer may have
+// the same address.
+func (t *Transport) owns(l Location) bool {
+	return slices.ContainsFunc(t.rails, func(r *rail) bool { return r.config.Fabric == l.Fabric && r.listener.Address() == l.Address })
 }
 
 // reasons says of each adapter why it is not the one in use: of those before it, and of those

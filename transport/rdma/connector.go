@@ -379,7 +379,7 @@ func (a *connector) dial(action *peering.Action) error {
 		l.timeout = min(l.timeout, trialMost)
 	}
 	a.links[l.conn] = l
-	if a.t.owns(l.remote) {
+	if a.t.owns(way.to) {
 		return errSelf
 	}
 	a.publish()

@@ -39,7 +39,7 @@ func (m measure) requests(reads int) int { return int(m.frames) + controlFrames 
 func (m *measure) granted(requests, reads int) (uint32, error) {
 	frames := requests - controlFrames - reads - writesMax
 	if frames < signalEvery {
-		return 0, fmt.Errorf("%w: the adapter grants %d requests, a connection needs %d",
+		return 0, fmt.Errorf("%w: the adapter grants %d requests, a connection needs %d: choose another one by -rdma-device",
 			verbs.ErrInsufficientResources, requests, requests-frames+signalEvery)
 	}
 	return min(uint32(frames), m.frames), nil

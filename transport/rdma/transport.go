@@ -1,9 +1,9 @@
 package rdma
 
 import (
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,7 +134,7 @@ func (t *Transport) openRails() error {
 		}
 	}
 	if len(t.rails) == 0 {
-		return errors.New("no adapter could be opened")
+		return fmt.Errorf("no adapter could be opened (%s): choose another one by -rdma-device, or a network for TCP by -net", strings.Join(t.missing, "; "))
 	}
 	t.polled, t.slot = t.rails, t.rails[0].pool.Slot()
 	for i, r := range t.rails {
