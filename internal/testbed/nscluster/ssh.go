@@ -36,6 +36,8 @@ func (c *Cluster) configureSSH() {
 	var known strings.Builder
 	for i, name := range c.names {
 		fmt.Fprintf(&known, "%s,10.77.0.%d %s", name, i+1, key)
+		// Another home has no start-up files of a shell: those of this machine's user may wait
+		// for a lock that a killed host has left.
 		c.write(name+".sshd", fmt.Sprintf(`ListenAddress 10.77.0.%d
 HostKey %s/hostkey
 AuthorizedKeysFile %s/id.pub
@@ -47,7 +49,8 @@ PidFile none
 UseDNS no
 MaxStartups 500
 MaxSessions 500
-`, i+1, c.dir, c.dir), 0o600)
+SetEnv HOME=%s
+`, i+1, c.dir, c.dir, c.dir), 0o600)
 	}
 	c.write("known_hosts", known.String(), 0o644)
 	c.write("ssh_config", fmt.Sprintf(`Host *
