@@ -30,7 +30,7 @@ const (
 	recordMarker                        // follows the Writes of a Put; is acknowledged at once
 	recordCheck                         // asks whether memory may be accessed
 	recordChecked                       // its answer
-	recordLeave                         // asks for the orderly end of the connection, see leave.go
+	recordLeave                         // asks for the orderly end of the connection with a nonce, see leave.go
 )
 
 const (

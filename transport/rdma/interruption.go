@@ -88,7 +88,8 @@ func (p *endpoint) serve(r *record) error {
 	case recordMarker:
 		p.prompt = true
 	case recordLeave:
-		p.prompt, p.leaving = true, max(p.leaving, agreed)
+		p.prompt = true
+		p.agree(r.header.A)
 	case recordFetch, recordCheck:
 		if len(r.payload) != questionBytes || len(b.answers) >= operationsMax {
 			return fmt.Errorf("%w: question of %d bytes, %d are unanswered", transport.ErrDamaged, len(r.payload), len(b.answers))

@@ -1,6 +1,8 @@
 package rdma
 
 import (
+	"encoding/binary"
+
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
@@ -33,6 +35,25 @@ func (p *endpoint) leave(l *link) {
 	}
 }
 
+// agree takes the peer's wish to end the connection of a nonce. The record of a connection that
+// was lost meanwhile is sent again on the next one, which the peer does not want to end: Puts of
+// it may be under way there.
+func (p *endpoint) agree(nonce uint64) {
+	if p.link != nil && p.link.nonce() == nonce {
+		p.leaving = max(p.leaving, agreed)
+	}
+}
+
+// nonce is from the request for a link, so that it is the same at both ends, and another one for
+// each connection.
+func (l *link) nonce() uint64 {
+	request := &l.proposal
+	if l.conn.Active {
+		request = &l.offer
+	}
+	return binary.LittleEndian.Uint64(request.Nonce[:])
+}
+
 // part goes on with that. It returns false when it is the peer's or the actor's turn.
 func (p *endpoint) part() bool {
 	switch {
@@ -43,7 +64,7 @@ func (p *endpoint) part() bool {
 		p.leaving = told
 		p.t.tell(p.peer, peering.Event{Kind: peering.Idle})
 		return false
-	case p.sendRecord(recordLeave, transport.Header{}, nil, nil):
+	case p.sendRecord(recordLeave, transport.Header{A: p.link.nonce()}, nil, nil):
 		p.leaving = proposed
 		return false
 	}
