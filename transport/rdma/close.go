@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
@@ -43,6 +44,11 @@ func (t *Transport) Close() error {
 		return t.failure("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
+	for _, l := range t.links {
+		if l.purpose != negotiation.Lane {
+			t.forget(l) // nobody needs to know whether the way works
+		}
+	}
 	t.batches.stop()
 	bell := make(chan struct{}, 1)
 	ring := func() {

@@ -3,10 +3,12 @@ package rdma
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
@@ -77,4 +79,30 @@ func TestReplacedWayIsTriedLast(t *testing.T) {
 		require.Equal(t, c.want, got)
 		require.NoError(t, tr.Close())
 	}
+}
+
+// TestCloseEndsLooks: a look at a way whose peer does not answer is not waited for by Close.
+func TestCloseEndsLooks(t *testing.T) {
+	network := verbstest.NewNetwork(verbstest.StyleInfiniBand)
+	var ranks [2]*Transport
+	for i := range ranks {
+		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
+		var err error
+		ranks[i], err = New(Config{
+			Rank: i, Size: 2, Job: "test", Secret: []byte("secret"), Goodbye: time.Millisecond,
+			Rails:  []Rail{{Provider: &verbstest.Host{Network: network, Addr: addr}, Interface: addr.String()}},
+			Lookup: func(rank int) ([]Location, error) { return ranks[rank].Locations(), nil }, Sleeper: new(transport.ChannelSleeper),
+		})
+		require.NoError(t, err)
+	}
+	look := &link{
+		conn: peering.Conn{Active: true}, peer: 1, purpose: negotiation.Look, rail: ranks[0].rails[0],
+		remote: ranks[1].Locations()[0].Address, timeout: time.Hour,
+	}
+	ranks[0].dial(look)
+	require.Len(t, ranks[0].links, 1)
+	ranks[0].tell(1, peering.Event{Kind: peering.Idle}) // there is a connector to be ended
+	require.NoError(t, ranks[0].Close())
+	require.Empty(t, ranks[0].links)
+	require.NoError(t, ranks[1].Close())
 }
