@@ -34,8 +34,12 @@ func (p *queuePair) guarded() guard {
 	}
 }
 
-// guarded reports whether the segment under way may come before the proof.
+// guarded reports whether the segment under way may come before the proof. A compressed one may
+// not: no rank sends one so early, and the decoder is more than a stranger need reach.
 func (r *receiver) guarded() bool {
+	if r.head[0]&flagPacked != 0 {
+		return false
+	}
 	switch r.opcode {
 	case rdmap.Write:
 		return r.payload == 0

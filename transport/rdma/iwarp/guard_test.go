@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
@@ -87,6 +88,34 @@ func TestGuardedRefusesBeforeTheProof(t *testing.T) {
 			require.Equal(t, verbs.EventBroken, s.event(ep).Type)
 			require.Zero(t, s.memory[1000])
 			ep.Trust() // too late, and harmless
+			require.NoError(t, ep.Free())
+		})
+	}
+}
+
+// TestGuardedRefusesWhatIsCompressed: before the proof nothing is decoded, nor taken as it is.
+func TestGuardedRefusesWhatIsCompressed(t *testing.T) {
+	for name, split := range map[string]int{"at once": 1 << 16, "in pieces": 3} {
+		t.Run(name, func(t *testing.T) {
+			s := newSide(t, iwarp.Config{}, 4096)
+			l := s.listen()
+			ep := s.guarded()
+			s.receive(ep, 1)
+			p := dial(t, s, l.Address())
+			o := strangerOffer()
+			o.Kin = true
+			p.open(o, ep)
+			packed := message(1, s2.Encode(nil, []byte("a proof")))
+			packed[0] |= 0x20
+			stream := p.fpdu(packed)
+			for at := 0; at < len(stream); at += split {
+				p.send(stream[at:min(at+split, len(stream))])
+				s.poll()
+			}
+			p.terminated()
+			require.Equal(t, verbs.EventBroken, s.event(ep).Type)
+			require.Equal(t, verbs.StatusFlushed, s.done(ep, 1).Status, "it was delivered")
+			require.Equal(t, make([]byte, 16), s.memory[16:32])
 			require.NoError(t, ep.Free())
 		})
 	}

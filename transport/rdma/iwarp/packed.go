@@ -57,6 +57,12 @@ func (p *queuePair) pack(n int) []byte {
 	return packed
 }
 
+// isPacked reports whether a segment that begins with an octet is compressed. A peer that has not
+// proved what it is has nothing decoded: see guarded.
+func (p *queuePair) isPacked(first byte) bool {
+	return first&flagPacked != 0 && p.agreed.Kin && p.rx.guard == guardNone
+}
+
 // unpacked returns a ULPDU as it was before its payload was compressed. It is valid until the
 // next call for any connection of the device.
 func (p *queuePair) unpacked(ulpdu []byte) ([]byte, error) {

@@ -216,7 +216,7 @@ func (p *queuePair) consume(b []byte) {
 
 // whole acts on a ULPDU that is there as a whole, and whose CRC is right.
 func (p *queuePair) whole(ulpdu []byte) {
-	if p.agreed.Kin && len(ulpdu) > 0 && ulpdu[0]&flagPacked != 0 {
+	if len(ulpdu) > 0 && p.isPacked(ulpdu[0]) {
 		var err error
 		if ulpdu, err = p.unpacked(ulpdu); err != nil {
 			p.breach(err, segmentShown{})
@@ -245,7 +245,7 @@ func (p *queuePair) whole(ulpdu []byte) {
 func (p *queuePair) absorb(part []byte) []byte {
 	r := &p.rx
 	ulpdu := r.deframer.ULPDU()
-	if r.packing || p.agreed.Kin && r.guard == guardNone && !r.begun && r.held == 0 && part[0]&flagPacked != 0 {
+	if r.packing || !r.begun && r.held == 0 && p.isPacked(part[0]) {
 		r.packing, r.payload, r.packed = true, 0, append(r.packed, part...)
 		return part
 	}
