@@ -272,7 +272,7 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 // dropped and counted; whoever is silent is at the deadline. No goroutine is left.
 func TestSealedListenerTakesNothingInClear(t *testing.T) {
 	goroutines := goruntime.NumGoroutine()
-	s := newSealed(t, iwarp.Config{RequestTimeout: 300 * time.Millisecond}, 64)
+	s := newSealed(t, iwarp.Config{RequestTimeout: patience}, 64) // else a slow handshake is a late one
 	l := s.listen()
 	count := s.provider.Counters()
 	f, err := strangerOffer().Request(nil)
@@ -300,11 +300,15 @@ func TestSealedListenerTakesNothingInClear(t *testing.T) {
 		require.NoError(t, raw.Close())
 	}
 
+	require.NoError(t, l.Close())
+
+	s = newSealed(t, iwarp.Config{RequestTimeout: 300 * time.Millisecond}, 64)
+	l = s.listen()
 	silent := dial(t, s, l.Address())
 	half := dial(t, s, l.Address())
 	half.send([]byte{22, 3, 1, 2, 0, 1, 0})
 	silent.pump(func() bool { silent.take(); half.take(); return silent.eof && half.eof })
-	require.Equal(t, uint64(2), count.Late.Load())
+	require.Equal(t, uint64(2), s.provider.Counters().Late.Load())
 	require.NoError(t, l.Close())
 	for end := time.Now().Add(patience); goruntime.NumGoroutine() > goroutines+1; goruntime.Gosched() {
 		require.True(t, time.Now().Before(end), "goroutines are left")
