@@ -13,8 +13,8 @@
 //
 // # No thread of its own
 //
-// There is no goroutine here, except while a log line is written. Sockets are
-// non-blocking and are driven by the goroutine that polls the adapter: a post tries to
+// There is no goroutine here, except while a log line is written, and during a handshake of
+// TLS. Sockets are non-blocking and are driven by the goroutine that polls the adapter: a post tries to
 // write at once, [provider.Device] Progress reads arrived data. The most recently active
 // sockets are read directly, the others through epoll, so that a ping-pong makes no more
 // system calls than over raw TCP. An idle caller sleeps on the epoll descriptor.
