@@ -23,7 +23,7 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 	n := &network{fabric: f}
 	require.Empty(t, n.explain())
 	c := f.iwarp.Counters()
-	counters := []*atomic.Uint64{&c.HungUp, &c.Strangers, &c.Late, &c.Crowded, &c.Scarce, &c.Refused}
+	counters := []*atomic.Uint64{&c.HungUp, &c.Strangers, &c.Late, &c.Crowded, &c.Scarce, &c.Unsealed, &c.Refused}
 	s := reflect.ValueOf(f.Strangers()).Elem()
 	for i := range s.NumField() {
 		if s.Type().Field(i).IsExported() {

@@ -92,6 +92,17 @@ func TestNetworkOfOneNode(t *testing.T) {
 	require.Regexp(t, `2 to rank 0: rdma by iwarp on 127\.0\.0\.1 .*, CRC off, .*; not shm: GORUN_TRANSPORT=rdma`, r.out)
 }
 
+// TestEncryptedNetwork: -encrypt reaches the connections of the ranks, and its absence leaves
+// those of private addresses in clear.
+func TestEncryptedNetwork(t *testing.T) {
+	for _, encrypt := range []string{"yes", "auto"} {
+		r := launch(t, 2, "cross", "-transport", "rdma", "-encrypt="+encrypt)
+		require.Zero(t, r.code, r.errors)
+		require.Regexp(t, `1 to rank 0: rdma by iwarp on 127\.0\.0\.1 `, r.out)
+		require.Equal(t, encrypt == "yes", strings.Contains(r.out, "encrypted by TLS 1.3"), r.out)
+	}
+}
+
 // A program without actors of its own has only the actors of its connections.
 func TestExplainedConnectionActors(t *testing.T) {
 	r := launch(t, 2, "circle", "-transport", "rdma", "-explain")
