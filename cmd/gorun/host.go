@@ -31,7 +31,7 @@ type host struct {
 	via    *host   // whose agent runs the command, nil if this process does
 	number int     // of the command among those of that agent
 	below  []*host // whose commands the agent of this host runs
-	frames *frames // what the agent has sent, if there are hosts below; else conn has it
+	frames *frames // what the agent has sent, if its link has others within or is in another; else conn has it
 
 	command  *exec.Cmd // nil if another host runs it, and for a pod
 	begun    bool      // the command was started, or the pod has come

@@ -74,12 +74,14 @@ func (j *job) greetAll(hosts []*host) error {
 	for i, h := range hosts {
 		wait.Go(func() {
 			errs[i] = h.within(j.patience(), (*host).greet)
-			if errs[i] != nil || len(h.below) == 0 {
+			if errs[i] != nil || len(h.below) == 0 && h.via == nil {
 				return
 			}
 			for _, b := range h.below {
 				errs[i] = errors.Join(errs[i], b.startThere())
 			}
+			// Whoever reads a shared link must not wait for one host: what another says is
+			// behind it.
 			h.frames = newFrames()
 			go h.sort()
 			if errs[i] == nil {
@@ -92,7 +94,7 @@ func (j *job) greetAll(hosts []*host) error {
 }
 
 // frames are what an agent has sent and nobody has received yet. The windows of the protocol
-// bound them: while the agents below are asked, nobody receives those of this one.
+// bound them: while other agents are asked, nobody receives those of this one.
 type frames struct {
 	mu   sync.Mutex // guards what follows
 	more *sync.Cond

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
+)
+
+// branchOutput is the output of a command of an agent.
+type branchOutput struct {
+	conn   *link.Conn
+	number int
+}
+
+func (o branchOutput) Write(p []byte) (int, error) {
+	o.conn.Send(link.KindExecOutput, link.Numbered(o.number), p)
+	return len(p), nil
+}
+
+// serveBranches is an agent with commands that reach agents. Each of these says that it is
+// there; the first writes a whole window of output, and only then the second starts its ranks.
+func serveBranches(in, out *os.File) {
+	hello := link.Encode(link.Hello{Probe: link.Probe{PID: 1, Nonce: make([]byte, link.NonceBytes)}, Machine: []placement.Domain{{Processors: []int{0}}}})
+	_, _ = out.Write(link.Preamble(moduleVersion()))
+	conn := link.NewConn(bufio.NewReader(in), out)
+	defer conn.Watch(link.Silence, func() {})()
+	var below []*link.Conn
+	for {
+		k, _, err := conn.Receive()
+		switch {
+		case err != nil:
+			return
+		case k == link.KindGreet:
+			conn.Send(link.KindHello, hello)
+		case k == link.KindExec:
+			to := branchOutput{conn, len(below)}
+			_, _ = to.Write(link.Preamble(moduleVersion()))
+			b := link.NewConn(nil, to)
+			defer b.Watch(link.Silence, func() {})()
+			b.Send(link.KindHello, hello)
+			if below = append(below, b); len(below) < 2 {
+				continue
+			}
+			below[0].Send(link.KindOutput, link.Target{Stream: link.Stdout}.Append(nil), make([]byte, link.WindowBytes))
+			_ = below[0].Flush()
+			below[1].Send(link.KindStarted, link.Encode(link.Started{}))
+		}
+	}
+}
+
+// Output of a host whose ranks run already holds up no other host that is reached through the
+// same one: nobody takes the output before all ranks run.
+func TestOutputDelaysNoStart(t *testing.T) {
+	j := &job{opts: &options{}, files: &files{}}
+	top := &host{job: j, name: "a", input: newWindow(), exited: make(chan struct{}), errs: &remarks{job: j}, begun: true}
+	for i, name := range []string{"b", "c"} {
+		top.below = append(top.below, &host{job: j, name: name, line: []string{"rsh", name, "gorun", agentCommand}, via: top, number: i})
+	}
+	in, toAgent, err := os.Pipe()
+	require.NoError(t, err)
+	fromAgent, out, err := os.Pipe()
+	require.NoError(t, err)
+	top.in, top.out = toAgent, fromAgent
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		serveBranches(in, out)
+	}()
+	require.NoError(t, j.greetAll([]*host{top}))
+	for _, want := range []struct {
+		from *host
+		kind link.Kind
+	}{{top.below[1], link.KindStarted}, {top.below[0], link.KindOutput}} {
+		require.NoError(t, want.from.within(time.Minute, func(h *host) error {
+			_, err := h.expect(want.kind)
+			return err
+		}))
+	}
+	for _, h := range append(top.below, top) {
+		h.quit()
+	}
+	require.NoError(t, toAgent.Close())
+	<-ended
+	require.NoError(t, out.Close()) // the loss of the agent closes the rest
+	require.Error(t, top.frames.take().err)
+	for _, h := range top.below {
+		require.Error(t, h.frames.take().err)
+	}
+	require.NoError(t, in.Close())
+}
