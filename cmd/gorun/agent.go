@@ -36,15 +36,16 @@ type agent struct {
 	inbox   inbox
 	below   *branches
 	started chan struct{}
-	over    sync.Once   // cleaning up, after which the process ends
-	alone   atomic.Bool // gorun is lost: ends of ranks are not reported any more
+	over    sync.Once     // cleaning up, after which the process ends
+	alone   atomic.Bool   // gorun is lost: ends of ranks are not reported any more
+	left    chan struct{} // closed when gorun is lost
 
 	mu sync.Mutex // guards the ends of the ranks
 }
 
 // runAgent is the agent's main function. scratch and inside are as in newJob.
 func runAgent(scratch string, inside bool) int {
-	a := &agent{started: make(chan struct{}), out: newForwarder()}
+	a := &agent{started: make(chan struct{}), left: make(chan struct{}), out: newForwarder()}
 	code, err := a.run(scratch, inside)
 	if err != nil {
 		complain("agent: %v", err)
@@ -158,7 +159,9 @@ var errTerminated = errors.New("SIGTERM before the ranks were started")
 // closed the connection: the job may have failed because of another host.
 func (a *agent) lost(why error) {
 	a.out.abandon()
-	a.alone.Store(true)
+	if !a.alone.Swap(true) {
+		close(a.left)
+	}
 	a.over.Do(func() {
 		err := errors.Join(a.node.contain.kill(), a.node.cleanUp())
 		if !errors.Is(why, io.EOF) {
@@ -198,7 +201,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 		}
 		return err
 	case link.KindKill:
-		return a.node.contain.kill()
+		return a.kill()
 	default:
 		return fmt.Errorf("frame of kind %d from gorun: %w", k, link.ErrMalformed)
 	}
@@ -208,7 +211,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 // follow starts the ranks of a plan, and reports the result.
 func (a *agent) follow(p link.Plan) {
 	if err := scarce(a.start(p), len(p.Ranks)); err != nil {
-		err = errors.Join(err, a.node.contain.kill())
+		err = errors.Join(err, a.kill())
 		a.conn.Send(link.KindFailed, link.Encode(link.Failed{Code: exitCode(err), Text: err.Error()}))
 		return
 	}
@@ -366,7 +369,7 @@ func (a *agent) report() {
 // end cleans up after the last rank and ends the process.
 func (a *agent) end() {
 	a.over.Do(func() {
-		a.below.running.Wait() // they may be among what is killed
+		a.unlessLost(a.below.running.Wait) // they may be among what is killed
 		err := a.node.contain.kill()
 		a.out.finish()
 		err = errors.Join(err, a.node.cleanUp())
@@ -374,9 +377,11 @@ func (a *agent) end() {
 			complain("agent: %v", err)
 		}
 		a.conn.Send(link.KindDone)
-		if err := a.conn.Flush(); err != nil {
-			complain("agent: %v", err)
-		}
+		a.unlessLost(func() {
+			if err := a.conn.Flush(); err != nil {
+				complain("agent: %v", err)
+			}
+		})
 		os.Exit(0)
 	})
 }

@@ -75,6 +75,13 @@ func (b *branches) find(number int) *branch {
 	return b.list[number]
 }
 
+// idle reports whether no command runs.
+func (b *branches) idle() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list) == 0
+}
+
 // tell sends to all agents below what goes to all ranks.
 func (b *branches) tell(body []byte) {
 	b.mu.Lock()
@@ -171,4 +178,31 @@ func (i *input) Write(p []byte) (int, error) {
 		return 0, i.to.Close()
 	}
 	return i.to.Write(p)
+}
+
+// kill kills every process of the job on this host. The commands that reach hosts below may
+// be among them: while these run, only the ranks are killed, and the end does the rest.
+func (a *agent) kill() error {
+	if a.below.idle() {
+		return a.node.contain.kill()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.node.ranks {
+		r.signal(unix.SIGKILL)
+	}
+	return nil
+}
+
+// unlessLost calls wait, and returns early when gorun is lost: nobody would end the wait.
+func (a *agent) unlessLost(wait func()) {
+	done := make(chan struct{})
+	go func() {
+		wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-a.left:
+	}
 }

@@ -140,3 +140,21 @@ func TestCutHostInATree(t *testing.T) {
 	c.Join("h1")
 	empty(t, c)
 }
+
+// The processes of an inner host are killed, and not the commands to the hosts below it: these
+// report the ends of their ranks, and are not lost.
+func TestKillInTheTree(t *testing.T) {
+	for _, contain := range contains {
+		env := append([]string{"GORUN_CONTAIN=" + contain}, binaryTree...)
+		r, out := ready(t, 12, "ready", env, helper(six(t, "-grace", "10m", "-on-failure", "continue"), "signals"))
+		for i := range 2 {
+			require.NoError(t, r.Process.Signal(unix.SIGINT))
+			if i == 0 {
+				awaitLines(t, out, 12, "SIGINT")
+			}
+		}
+		require.Equal(t, 130, r.wait(t), r.err.String())
+		require.NotContains(t, r.err.String(), "is lost")
+		gone(t, r)
+	}
+}
