@@ -237,14 +237,6 @@ func (h *host) kill() {
 	}
 }
 
-// pause tells the agent not to count silence: gorun is about to stop.
-func (h *host) pause() {
-	h.conn.Pause()
-	if err := h.conn.Flush(); err != nil {
-		h.job.say("host %s: %v", h.name, err)
-	}
-}
-
 // resume ends a pause.
 func (h *host) resume() { h.conn.Resume() }
 

@@ -314,9 +314,7 @@ func (j *job) signaled(sig os.Signal) {
 		complain("what the ranks are doing (%d of %d have joined):", j.ask(), len(j.ranks))
 	case unix.SIGTSTP:
 		j.pass(s)
-		for _, h := range j.hosts {
-			h.pause()
-		}
+		j.pause()
 		// Stopping oneself takes SIGSTOP: SIGTSTP is caught.
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 	case unix.SIGCONT:

@@ -55,6 +55,19 @@ func nextTo(hosts []*host) []*host {
 	return slices.DeleteFunc(slices.Clone(hosts), func(h *host) bool { return h.via != nil })
 }
 
+// pause tells the agents not to count silence: gorun is about to stop. What is written to a
+// host goes through those above it, which come before it in the list.
+func (j *job) pause() {
+	for _, h := range j.hosts {
+		h.conn.Pause()
+	}
+	for _, h := range slices.Backward(j.hosts) {
+		if err := h.conn.Flush(); err != nil {
+			j.say("host %s: %v", h.name, err)
+		}
+	}
+}
+
 // numbers returns the ranks of a host and of those below it.
 func (h *host) numbers() []int {
 	var all []int

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"io"
 	"os"
+	goruntime "runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,4 +97,55 @@ func TestOutputDelaysNoStart(t *testing.T) {
 		require.Error(t, h.frames.take().err)
 	}
 	require.NoError(t, in.Close())
+}
+
+// safeBuffer is written to by another goroutine.
+type safeBuffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// lateWriter lets others go first.
+type lateWriter struct{ to io.Writer }
+
+func (w lateWriter) Write(p []byte) (int, error) {
+	for range 1000 {
+		goruntime.Gosched()
+	}
+	return w.to.Write(p)
+}
+
+// Before gorun stops, all agents have been told so, those below others too.
+func TestPauseReachesTheTree(t *testing.T) {
+	var said safeBuffer
+	top := &host{name: "a", conn: link.NewConn(nil, &said)}
+	middle := &host{name: "b", via: top}
+	middle.conn = link.NewConn(nil, tunnel{middle})
+	leaf := &host{name: "c", via: middle}
+	leaf.conn = link.NewConn(nil, lateWriter{tunnel{leaf}})
+	j := &job{opts: &options{}, hosts: []*host{top, middle, leaf}}
+	j.pause()
+	said.mu.Lock()
+	defer said.mu.Unlock()
+	level, pauses := said.text.Bytes(), 0
+	for range j.hosts {
+		var inner []byte
+		require.NoError(t, framesOf(level, func(k link.Kind, body []byte) error {
+			if k == link.KindPause {
+				pauses++
+				return nil
+			}
+			_, rest, err := link.ParseNumbered(body)
+			inner = append(inner, rest...)
+			return err
+		}))
+		level = inner
+	}
+	require.Equal(t, len(j.hosts), pauses)
 }
