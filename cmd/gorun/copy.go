@@ -23,8 +23,9 @@ const installWord = "gorun-copy "
 // installScript is for the shell of a host. It is sent as the shell's input, since no
 // quoting suits both commands that have a shell at their end and those that have none.
 // It takes %d bytes of its input, and no more are sent before it has said its line. The
-// shell removes the directory unless gorun takes its place, which removes it itself.
-const installScript = `umask 077; d=$(mktemp -d "${TMPDIR:-/tmp}/` + scratchPrefix + `XXXXXXXX") && trap 'rm -rf "$d"' EXIT && ` +
+// shell removes the directory, which is its user's alone (mktemp(1)), unless gorun takes its
+// place, which removes it itself. The umask remains that of the login: ranks inherit it.
+const installScript = `d=$(mktemp -d "${TMPDIR:-/tmp}/` + scratchPrefix + `XXXXXXXX") && trap 'rm -rf "$d"' EXIT && ` +
 	`echo "` + installWord + `$d" && head -c %d | gzip -dc >"$d/gorun" && chmod 700 "$d/gorun" && exec "$d/gorun" ` + agentCommand + ` "$d"; exit` + "\n"
 
 // packedGorun returns this executable in a form that every host can unpack.

@@ -114,6 +114,16 @@ func TestDifferentBuildsOfGorunAreNamed(t *testing.T) {
 	require.Contains(t, got.err, "host a, b: its gorun is another build of version ")
 }
 
+// Files that ranks make are as those of a gorun that is there.
+func TestCopyLeavesTheUmask(t *testing.T) {
+	if _, err := exec.LookPath("gzip"); err != nil {
+		t.Skip("no gzip: ", err)
+	}
+	got := gorun(t, nil, "-copy", "-host", "a", "-rsh", script(t, "shift; umask 026; exec \"$@\"\n"), "sh", "-c", "umask")
+	require.Zero(t, got.code, got.err)
+	require.Regexp(t, `^0*26\n$`, got.out)
+}
+
 // What a host cannot do is said, with the remedy.
 func TestCopyThatFails(t *testing.T) {
 	if _, err := exec.LookPath("gzip"); err != nil {
