@@ -106,7 +106,8 @@ var refusedPolicy sync.Once
 
 // preferMemory makes the calling thread, and with it the processes it starts, prefer the
 // memory of a NUMA node; -1 is for no preference. Containers may forbid this (seccomp(2)),
-// and kernels without NUMA do not have it: ranks run without it.
+// kernels without NUMA do not have it, and a node without memory, or whose memory the cpuset
+// leaves out, is no valid one (EINVAL): ranks run without it.
 func preferMemory(node int) error {
 	mode, mask := unix.MPOL_DEFAULT, &unix.CPUSet{}
 	if node >= 0 {
@@ -114,7 +115,7 @@ func preferMemory(node int) error {
 		mask.Set(node)
 	}
 	err := unix.SetMemPolicy(mode, mask)
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) || node >= 0 && errors.Is(err, unix.EINVAL) {
 		if node >= 0 {
 			refusedPolicy.Do(func() {
 				complain("-bind-to numa: the memory of the NUMA nodes is not preferred: set_mempolicy: %v", err)
