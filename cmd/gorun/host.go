@@ -140,6 +140,7 @@ func (h *host) greet() error {
 	}
 	h.conn = link.NewConn(in, h.in)
 	h.quit = h.conn.Watch(link.Silence, func() {
+		h.yield()
 		h.giveUp(fmt.Errorf("it has been silent for %v: the host or the network is down", link.Silence))
 	})
 	h.conn.Send(link.KindGreet, link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths)}))

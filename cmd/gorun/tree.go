@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
@@ -65,6 +66,17 @@ func (j *job) pause() {
 		if err := h.conn.Flush(); err != nil {
 			j.say("host %s: %v", h.name, err)
 		}
+	}
+}
+
+// levelDelay is how much longer a silent host is waited for than the one above it. If that one
+// is the cause, both are silent, and each is noticed at a beat of its own watch.
+const levelDelay = 2 * time.Second
+
+// yield lets the loss of the hosts above be noticed first.
+func (h *host) yield() {
+	for up := h.via; up != nil; up = up.via {
+		time.Sleep(levelDelay)
 	}
 }
 
