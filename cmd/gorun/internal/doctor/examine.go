@@ -79,7 +79,7 @@ func (h *Host) attempt(patience time.Duration, f func(*Host) error) {
 	if h.late.Load() {
 		text = fmt.Sprintf("no answer within %v", patience)
 	}
-	_ = h.wait()
+	h.end() // what it has said is whole then; it may not end by itself
 	for line := range strings.Lines(h.errs.String()) {
 		text += "\n  | " + strings.TrimRight(line, "\n")
 	}

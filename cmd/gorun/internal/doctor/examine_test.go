@@ -65,6 +65,7 @@ func TestHostWithoutANetwork(t *testing.T) {
 }
 
 func TestHostsThatDoNotAnswer(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	for name, c := range map[string]struct {
 		script, want string
 		patience     time.Duration
@@ -76,6 +77,7 @@ func TestHostsThatDoNotAnswer(t *testing.T) {
 		"no report":   {"echo gorun-doctor v1", "its report: EOF", patience},
 		"odd report":  {"echo gorun-doctor v1; echo hello; cat", "its report: invalid character", patience},
 		"half":        {"printf gorun-doctor", "something else answers", patience},
+		"never ends":  {"echo welcome; exec sleep 1000", `something else answers in place of gorun, or another version of it: "welcome"`, patience},
 		"silent":      {"exec sleep 1000", "no answer within 100ms: try by hand: ssh b", 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

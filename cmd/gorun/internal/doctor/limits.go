@@ -78,8 +78,8 @@ func (m *Machine) openFiles(hard map[string]int64) Finding {
 func (m *Machine) locked(hard map[string]int64) Finding {
 	const check = "locked memory"
 	n, known := hard["Max locked memory"]
-	if known && n < lockedFew && len(m.devices()) > 0 && !m.Superuser {
-		return warn(check, "ulimit -l unlimited: memlock in /etc/security/limits.conf, or LimitMEMLOCK=infinity of sshd and slurmd",
+	if known && n < lockedFew && len(m.devices()) > 0 && !m.capable(capIPCLock) {
+		return warn(check, "ulimit -l unlimited: memlock in /etc/security/limits.conf, LimitMEMLOCK=infinity of sshd and slurmd, or the capability IPC_LOCK for a container of root",
 			"%d KiB (ulimit -l) are too few for RDMA adapters; ranks use TCP then", n>>10)
 	}
 	if !known {

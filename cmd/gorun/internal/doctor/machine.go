@@ -49,6 +49,25 @@ func (m *Machine) number(name string, absent int64) int64 {
 	return n
 }
 
+// Capabilities (capabilities(7)).
+const (
+	capIPCLock   = 14
+	capSysPtrace = 19
+)
+
+// capable reports whether this process has a capability: the root user of a container lacks
+// most of them.
+func (m *Machine) capable(capability int) bool {
+	words := m.read("proc/self/status")
+	for i, w := range words[:max(0, len(words)-1)] {
+		if w == "CapEff:" {
+			set, err := strconv.ParseUint(words[i+1], 16, 64)
+			return err == nil && set>>capability&1 != 0
+		}
+	}
+	return m.Superuser
+}
+
 // memfd checks what the shared memory of a node is made of.
 func (m *Machine) memfd() Finding {
 	if err := m.Memfd(); err != nil {
@@ -66,8 +85,8 @@ func (m *Machine) readMemory() Finding {
 	if err := m.ReadMemory(); err != nil {
 		return warn(check, "let the container permit process_vm_readv (docker run --cap-add=SYS_PTRACE)", "process_vm_readv: %v; %s", err, slower)
 	}
-	if scope := m.number("proc/sys/kernel/yama/ptrace_scope", 0); scope > 0 && !m.Superuser {
-		return warn(check, "sysctl kernel.yama.ptrace_scope=0", "kernel.yama.ptrace_scope is %d; %s", scope, slower)
+	if scope := m.number("proc/sys/kernel/yama/ptrace_scope", 0); scope > 0 && !m.capable(capSysPtrace) {
+		return warn(check, "sysctl kernel.yama.ptrace_scope=0, or the capability SYS_PTRACE for a container of root", "kernel.yama.ptrace_scope is %d; %s", scope, slower)
 	}
 	return ok(check, "ranks read each other's memory by process_vm_readv")
 }

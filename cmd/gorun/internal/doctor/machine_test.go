@@ -69,9 +69,20 @@ func TestMachinesWithAFault(t *testing.T) {
 		on    func(m *doctor.Machine)
 		line  string // "" for no fault
 	}{
-		"no memfd":             {on: func(m *doctor.Machine) { m.Memfd = func() error { return none } }, line: "FAIL  memory        no shared memory can be made (memfd_create: operation not permitted): let the container's seccomp"},
-		"no process_vm_readv":  {on: func(m *doctor.Machine) { m.ReadMemory = func() error { return none } }, line: "warn  copies        process_vm_readv: operation not permitted; long messages"},
-		"ptrace_scope":         {files: map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1\n"}, line: "warn  copies        kernel.yama.ptrace_scope is 1; long messages within this machine are copied twice, through shared memory: sysctl kernel.yama.ptrace_scope=0"},
+		"no memfd":            {on: func(m *doctor.Machine) { m.Memfd = func() error { return none } }, line: "FAIL  memory        no shared memory can be made (memfd_create: operation not permitted): let the container's seccomp"},
+		"no process_vm_readv": {on: func(m *doctor.Machine) { m.ReadMemory = func() error { return none } }, line: "warn  copies        process_vm_readv: operation not permitted; long messages"},
+		"ptrace_scope":        {files: map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1\n"}, line: "warn  copies        kernel.yama.ptrace_scope is 1; long messages within this machine are copied twice, through shared memory: sysctl kernel.yama.ptrace_scope=0"},
+		"root of a container": {
+			files: map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1\n", "proc/self/status": "Name:\tgorun\nCapEff:\t00000000a80425fb\n"},
+			on:    func(m *doctor.Machine) { m.Superuser = true }, line: "warn  copies        kernel.yama.ptrace_scope is 1; ",
+		},
+		"its memory to lock": {
+			files: map[string]string{"proc/self/limits": limits("4096", "65536", "unlimited"), "proc/self/status": "CapEff:\t00000000a80425fb\n"},
+			on:    func(m *doctor.Machine) { m.Superuser = true }, line: "warn  locked memory 64 KiB (ulimit -l) are too few",
+		},
+		"with the capabilities": {
+			files: map[string]string{"proc/self/limits": limits("4096", "65536", "unlimited"), "proc/sys/kernel/yama/ptrace_scope": "1\n", "proc/self/status": "CapEff:\t0000000000084000\n"},
+		},
 		"its root user":        {files: map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1\n"}, on: func(m *doctor.Machine) { m.Superuser = true }},
 		"without yama":         {files: map[string]string{"proc/sys/kernel/yama/ptrace_scope": "-"}},
 		"few files":            {files: map[string]string{"proc/self/limits": limits("512", "unlimited", "unlimited")}, line: "warn  open files    a process may have 512, and a rank needs one for each peer"},
