@@ -57,6 +57,9 @@ func listen(a Address) (*listener, error) {
 	if a.Port != 0 { // the connections of one that has just ended are no obstacle
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
+	if _, six := sa.(*unix.SockaddrInet6); six && err == nil { // whatever net.ipv6.bindv6only says
+		err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0)
+	}
 	if err == nil {
 		err = unix.Bind(fd, sa)
 	}
@@ -96,14 +99,31 @@ func (l *listener) accept() (*os.File, error) {
 			return nil, err
 		case errors.Is(e, unix.EINTR), errors.Is(e, unix.ECONNABORTED):
 			continue
-		case errors.Is(e, unix.EMFILE), errors.Is(e, unix.ENFILE), errors.Is(e, unix.ENOBUFS), errors.Is(e, unix.ENOMEM):
+		case errors.Is(e, unix.EMFILE), errors.Is(e, unix.ENFILE), errors.Is(e, unix.ENOBUFS), errors.Is(e, unix.ENOMEM), ofNewConnection(e):
 			time.Sleep(retryDelay) // nothing announces that the kernel has room again
 			continue
 		case e != nil:
 			return nil, fmt.Errorf("bootstrap: accept: %w", e)
 		}
-		return os.NewFile(uintptr(fd), "gorun-rank"), prepare(fd)
+		if err := prepare(fd); err != nil { // it is of no use, and the next may be
+			_ = unix.Close(fd)
+			continue
+		}
+		return os.NewFile(uintptr(fd), "gorun-rank"), nil
 	}
+}
+
+// ofNewConnection reports whether an error of accept is one of the connection that it would
+// have returned, and none of the listener (accept(2), "Error handling").
+func ofNewConnection(err error) bool {
+	for _, e := range [...]error{
+		unix.ENETDOWN, unix.EPROTO, unix.ENOPROTOOPT, unix.EHOSTDOWN, unix.ENONET, unix.EHOSTUNREACH, unix.EOPNOTSUPP, unix.ENETUNREACH, unix.EPERM,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // dial connects to an address before a point in time.
