@@ -111,10 +111,24 @@ func derive(secret []byte, purpose, detail string) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
+// podHelloTimeout is how long the agent of a pod may take to say hello. A slow node keeps
+// nobody else waiting.
+const podHelloTimeout = 30 * time.Second
+
 // visit is a pod that has reached the first one.
 type visit struct {
 	number int
 	conn   *os.File
+	host   *host // nil before the agent was greeted
+	err    error // of that
+}
+
+// end ends the connection of a pod that is not needed.
+func (v visit) end() {
+	if v.host != nil && v.host.quit != nil {
+		v.host.quit()
+	}
+	_ = v.conn.Close()
 }
 
 // awaitPods returns when the agents of all other pods have said hello. They are greeted as
@@ -134,20 +148,24 @@ func (j *job) awaitPods() error {
 	}
 	come, done, closed := make(chan visit), make(chan struct{}), make(chan error, 1)
 	defer close(done)
+	deliver := func(v visit) {
+		select {
+		case come <- v:
+		case <-done:
+			v.end()
+		}
+	}
 	go func() {
 		closed <- door.Serve(func(number int, conn *os.File) {
-			select {
-			case come <- visit{number, conn}:
-			case <-done:
-				_ = conn.Close()
-			}
+			deliver(visit{number: number, conn: conn})
 		})
 	}()
-	return errors.Join(j.receivePods(come, closed), door.Close())
+	return errors.Join(j.receivePods(come, deliver, closed), door.Close())
 }
 
-// receivePods takes the pods that come until all are there.
-func (j *job) receivePods(come <-chan visit, closed <-chan error) error {
+// receivePods takes the pods that come until all are there. Each is greeted by a goroutine,
+// which calls deliver.
+func (j *job) receivePods(come <-chan visit, deliver func(visit), closed <-chan error) error {
 	late := time.NewTimer(j.opts.answer)
 	defer late.Stop()
 	for {
@@ -162,12 +180,17 @@ func (j *job) receivePods(come <-chan visit, closed <-chan error) error {
 		}
 		select {
 		case v := <-come:
-			if v.number == 0 {
-				_ = v.conn.Close() // a second first pod
-				continue
-			}
-			if err := j.hosts[v.number].meet(v.conn); err != nil {
-				return err
+			switch {
+			case v.number == 0: // a second first pod
+				v.end()
+			case v.host == nil:
+				h := j.hosts[v.number]
+				v.host = &host{job: j, name: h.name, here: h.here, ranks: h.ranks}
+				go func() { deliver(v.greet()) }()
+			default:
+				if err := j.take(v); err != nil {
+					return err
+				}
 			}
 		case err := <-closed:
 			return err
@@ -179,28 +202,43 @@ func (j *job) receivePods(come <-chan visit, closed <-chan error) error {
 	}
 }
 
-// meet greets the agent of a pod. One that goes before it has said hello comes again, as
-// does one whose container was started again; the newer connection counts.
-func (h *host) meet(conn *os.File) error {
-	if h.conn != nil {
-		h.quit()
-		_ = h.out.Close()
-		h.conn = nil
-	}
+// greet greets the agent of a pod.
+func (v visit) greet() visit {
+	h := v.host
 	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
 	close(h.exited) // there is no command
-	h.in, h.out, h.begun, h.code, h.why = conn, conn, true, -1, nil
-	err := h.greet()
+	h.in, h.out, h.begun, h.code = v.conn, v.conn, true, -1
+	if v.err = v.conn.SetDeadline(time.Now().Add(podHelloTimeout)); v.err == nil {
+		v.err = h.greet()
+	}
+	if v.err == nil {
+		v.err = v.conn.SetDeadline(time.Time{})
+	}
+	return v
+}
+
+// take makes an agent that was greeted that of its host. One that goes before it has said
+// hello comes again, as does one whose container was started again; the newer connection counts.
+func (j *job) take(v visit) error {
 	var gone *noAnswerError
-	if errors.As(err, &gone) {
-		h.job.say("%v", err)
-		h.conn = nil
-		return conn.Close()
+	if v.err != nil {
+		v.end()
+		if errors.As(v.err, &gone) {
+			j.say("%v", v.err)
+			return nil
+		}
+		return v.err
 	}
-	if err == nil {
-		h.job.say("%s has come", h.name)
+	if old := j.hosts[v.number]; old.conn != nil {
+		old.quit()
+		_ = old.out.Close()
 	}
-	return errors.Join(err, conn.SetDeadline(time.Time{}))
+	j.hosts[v.number] = v.host
+	for _, r := range v.host.ranks {
+		r.remote = v.host
+	}
+	j.say("%s has come", v.host.name)
+	return nil
 }
 
 // noAnswerError is the error about an agent that has connected and does not say hello.
