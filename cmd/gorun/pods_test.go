@@ -47,8 +47,10 @@ for f in $(ldd "$gorun" "$prog" 2>/dev/null | grep -o '/[^ )]*' | grep -v :); do
 done
 mount -t proc proc proc
 mount -t tmpfs shm dev/shm
-mknod -m 666 dev/null c 1 3
-mknod -m 666 dev/urandom c 1 9
+for f in null urandom; do # by bind mounts, which containers permit that forbid mknod
+	: >dev/$f
+	mount --bind /dev/$f dev/$f
+done
 cp "$dir/hosts" etc/hosts
 cp "$dir/secret" etc/gorun/secret
 echo "$name" >proc/sys/kernel/hostname
