@@ -28,6 +28,9 @@ func (o *options) findHosts(getenv func(string) string) error {
 	if a == nil || err != nil {
 		return err
 	}
+	if a.Pods != nil && getenv(bootstrap.EnvRank) != "" {
+		return nil // a rank has started this gorun, and no pod listens for its agents
+	}
 	if a.Ask != nil {
 		if err := ask(a); err != nil {
 			return err

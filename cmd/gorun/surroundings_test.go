@@ -86,3 +86,12 @@ exec "$@"
 		require.Equal(t, strings.Repeat("option ConnectionAttempts=10\n", 2), content(log))
 	}
 }
+
+// A rank in a pod that starts gorun has a job in this pod: the others wait for the end of theirs.
+func TestGorunOfARankInAPod(t *testing.T) {
+	env := []string{"GORUN_PODS=2", "JOB_COMPLETION_INDEX=1", "GORUN_POD_ROOT=127.0.0.1:1", "GORUN_RANK=1"}
+	r := command(t, env, helper([]string{"-np", "2"}, "join")...)
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	require.Equal(t, 2, strings.Count(r.out.String(), " of 2\n"), r.out.String())
+}
