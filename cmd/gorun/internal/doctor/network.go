@@ -14,8 +14,9 @@ const (
 	// messageBytes are more than one packet of any network: where long packets are dropped on
 	// the way, the connection is made and the message does not arrive.
 	messageBytes = 256 << 10
-	// callDelay bounds a call, and what a caller may take.
-	callDelay = 3 * time.Second
+	// callDelay bounds a call, and what a caller may take: the third attempt of TCP to connect
+	// comes after 3 s.
+	callDelay = 5 * time.Second
 	// callersMax are served at a time.
 	callersMax = 256
 )
