@@ -89,7 +89,7 @@ var imports = map[string][]string{
 
 	"cmd/gorun/internal/allocation": {},
 	"cmd/gorun/internal/linux":      {},
-	"cmd/gorun/internal/doctor":     {"golang.org/x/sys/unix"},
+	"cmd/gorun/internal/doctor":     {"cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
 	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement"},
 	"cmd/gorun/internal/placement":  {},
 

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux" // elsewhere its error is the only one
 )
 
 // This returns the machine that this process runs on.
