@@ -40,13 +40,13 @@ func (a *testArena) Offset(b []byte) (int, bool) {
 }
 
 // arenas are two connected ranks with an arena each, on adapters that pin memory.
-func arenas(t *testing.T, bytes, pinMost int) ([]*rank, []*testArena) {
+func arenas(t *testing.T, length, pinMost int) ([]*rank, []*testArena) {
 	t.Helper()
 	places := pinning(memory(verbstest.StyleInfiniBand, 2))
 	for _, p := range places {
 		p.provider.(*verbstest.Host).PinMost = pinMost
 	}
-	all := []*testArena{{memory: make([]byte, bytes)}, {memory: make([]byte, bytes)}}
+	all := []*testArena{{memory: make([]byte, length)}, {memory: make([]byte, length)}}
 	ranks := newWorld(t, places, func(c *rdma.Config) { c.Arena, c.CopyBelow = all[c.Rank], 32<<10 }).ranks(t)
 	require.NoError(t, drive(t, ranks, "send", func() error { return ranks[0].to(1).Send(transport.Header{}, nil) }))
 	return ranks, all
