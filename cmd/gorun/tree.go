@@ -105,8 +105,8 @@ func (j *job) greetAll(hosts []*host) error {
 			for _, b := range h.below {
 				errs[i] = errors.Join(errs[i], b.startThere())
 			}
-			// Whoever reads a shared link must not wait for one host: what another says is
-			// behind it.
+			// The goroutine that reads a shared link must not wait for one host: the frames
+			// of the other hosts are behind it.
 			h.frames = newFrames()
 			go h.sort()
 			if errs[i] == nil {

@@ -269,7 +269,7 @@ func TestSealedBytesCannotBeChanged(t *testing.T) {
 }
 
 // TestSealedListenerTakesNothingInClear: what is no TLS, or TLS without the secret, is
-// dropped and counted; whoever is silent is at the deadline. No goroutine is left.
+// dropped and counted; a silent peer is dropped at the deadline. No goroutine is left.
 func TestSealedListenerTakesNothingInClear(t *testing.T) {
 	goroutines := goruntime.NumGoroutine()
 	s := newSealed(t, iwarp.Config{RequestTimeout: patience}, 64) // else a slow handshake is a late one
