@@ -14,9 +14,9 @@ const behavioursPage = "docs/behaviours.md"
 
 var (
 	// behaviourRow is a row of a table there: behaviour, origin, test.
-	behaviourRow = regexp.MustCompile(`^\| ([^|]+) \| ([a-z0-9]+(?:/[a-z0-9_]+)+\.c) \| ([\w/]+)\.(Test\w+) \|$`)
-	// origin is a file of MPICH's suite in a comment.
-	origin = regexp.MustCompile(`\b(?:pt2pt|comm|group|coll|datatype|init|ft|threads)/[a-z0-9_/]+\.c\b`)
+	behaviourRow = regexp.MustCompile(`^\| ([^|]+) \| ([a-z0-9]+(?:/[a-z0-9_-]+)+\.c) \| ([\w/]+)\.(Test\w+) \|$`)
+	// origin is a file of MPICH's suite, or of ULFM's, in a comment.
+	origin = regexp.MustCompile(`\b(?:pt2pt|comm|group|coll|datatype|init|ft|threads|topo|api|stress)/[a-z0-9_/-]+\.c\b`)
 )
 
 // testComments returns the comment of every test of the module by "package.Test".

@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
 	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
 	"internal/journal":        {},
+	"internal/ranges":         {},
 	"transport/shm":           {"transport", "internal/blocking", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
 	"transport/rdma/verbs/provider":  {},
@@ -42,6 +43,7 @@ var imports = map[string][]string{
 	"transport/rdma/internal/certificate": {"transport/rdma/internal/negotiation"},
 	"transport/rdma/internal/peering":     {"transport/rdma/internal/negotiation"},
 	"transport/rdma/internal/credit":      {},
+	"transport/rdma/internal/stripe":      {},
 	"transport/rdma/internal/rdmacm":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/uverbs":      {"golang.org/x/sys/unix"},
 	"transport/rdma/internal/ibverbs":     {"transport/rdma/internal/uverbs", "golang.org/x/sys/unix"},
@@ -49,15 +51,17 @@ var imports = map[string][]string{
 	"transport/rdma/kernel": {
 		"internal/blocking", "transport/rdma/internal/connection", "transport/rdma/internal/ibverbs", "transport/rdma/internal/rdmacm", "transport/rdma/internal/uverbs", "transport/rdma/verbs/provider", "golang.org/x/sys/unix",
 	},
-	"transport/rdma/probe": {"transport", "golang.org/x/sys/unix"},
+	"transport/rdma/probe": {"internal/ranges", "transport", "transport/rdma/internal/uverbs", "golang.org/x/sys/unix"},
 
 	"transport/rdma": {
 		"internal/journal", "internal/registry", "transport", "transport/rdma/verbs", "transport/rdma/iwarp", "transport/rdma/internal/negotiation", "transport/rdma/internal/certificate",
-		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "github.com/asynkron/protoactor-go/actor",
+		"transport/rdma/internal/peering", "transport/rdma/internal/credit", "transport/rdma/internal/stripe", "github.com/asynkron/protoactor-go/actor",
 	},
 
 	"internal/callsite":         {},
+	"internal/goroutine":        {},
 	"internal/localjob":         {"transport"},
+	"internal/malice":           {"github.com/asynkron/protoactor-go/actor"}, // tests alone
 	"internal/simulate":         {"internal/localjob", "runtime", "transport"},
 	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
 
@@ -67,8 +71,9 @@ var imports = map[string][]string{
 	"runtime/internal/layout":   {},
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime/internal/cost":     {}, // benchmarks alone
+	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
-		"internal/callsite", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/goroutine", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 
@@ -78,32 +83,48 @@ var imports = map[string][]string{
 		"google.golang.org/protobuf/proto", // in tests
 	},
 	"runtime/actors/internal/codec": {
-		"runtime/internal/layout", "github.com/asynkron/protoactor-go/actor",
+		"runtime/internal/layout", "runtime/internal/value", "github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/proto", "google.golang.org/protobuf/reflect/protoreflect", "google.golang.org/protobuf/reflect/protoregistry",
 	},
 	"runtime/actors/internal/deadlock": {},
 
-	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
-	"bootstrap/internal/pmi": {},
-	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
+	"runtime/checkpoint": {"collectives", "runtime"},
 
-	"cmd/gorun/internal/allocation": {},
+	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "internal/ranges", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
+	"bootstrap/internal/pmi": {},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/inspection", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
+
+	"cmd/gorun/internal/allocation": {"internal/ranges"},
 	"cmd/gorun/internal/linux":      {},
 	"cmd/gorun/internal/doctor":     {"cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
+	"cmd/gorun/internal/inspection": {"bootstrap", "golang.org/x/sys/unix"},
 	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement"},
-	"cmd/gorun/internal/placement":  {},
+	"cmd/gorun/internal/placement":  {"internal/ranges"},
 
 	"collectives": {
 		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
-		"collectives/internal/private", "internal/hugepages",
+		"collectives/internal/private", "collectives/internal/tier", "internal/hugepages",
 	},
-	"collectives/internal/private": {"collectives/internal/node", "golang.org/x/sys/unix"},
-	"collectives/internal/kernel":  {},
-	"collectives/internal/message": {"runtime", "collectives/internal/kernel"},
-	"collectives/internal/node":    {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
+	"collectives/internal/private":             {"collectives/internal/node", "golang.org/x/sys/unix"},
+	"collectives/internal/kernel":              {},
+	"collectives/internal/message":             {"runtime", "collectives/internal/kernel"},
+	"collectives/internal/message/messagetest": {"collectives/internal/kernel", "collectives/internal/message"},
+	"collectives/internal/tier":                {"collectives/internal/message", "collectives/internal/node"},
+	"collectives/internal/node":                {"runtime", "collectives/internal/kernel", "collectives/internal/message", "internal/processor"},
+	"collectives/simulation":                   {"collectives/internal/message", "collectives/internal/virtual"},
+	"collectives/internal/virtual":             {"collectives/internal/kernel", "collectives/internal/message", "golang.org/x/sys/unix"},
 
-	"examples/...":              {"runtime", "collectives", "examples/internal/options", "examples/internal/palette", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
-	"examples/rdma":             {"transport/rdma/verbs", "transport/rdma/verbs/provider", "transport/rdma/iwarp"},
+	"examples/...":  {"runtime", "runtime/checkpoint", "collectives", "examples/internal/options", "examples/internal/palette", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"examples/rdma": {"transport/rdma/verbs", "transport/rdma/verbs/provider", "transport/rdma/iwarp"},
+	"examples/arrow": { // a module of its own
+		"runtime", "examples/arrow/arena", "github.com/apache/arrow-go/v18/arrow", "github.com/apache/arrow-go/v18/arrow/array",
+	},
+	"examples/arrow/arena": {
+		"runtime", "github.com/apache/arrow-go/v18/arrow", "github.com/apache/arrow-go/v18/arrow/array", "github.com/apache/arrow-go/v18/arrow/memory",
+	},
+	"examples/gonum": { // a module of its own
+		"runtime", "collectives", "gonum.org/v1/gonum/blas/blas64", "gonum.org/v1/gonum/mat",
+	},
 	"examples/internal/options": {"runtime"},
 	"examples/internal/palette": {},
 
@@ -112,6 +133,7 @@ var imports = map[string][]string{
 		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb",
 	},
 	"bench/adapters": {"transport/rdma/kernel", "transport/rdma/probe", "transport/rdma/verbs", "golang.org/x/sys/unix"},
+	"bench/launch":   {"internal/testbed/launch", "internal/testbed/nscluster"},
 	"bench/actors": {
 		"runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/types/known/wrapperspb",
@@ -126,17 +148,19 @@ var imports = map[string][]string{
 		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
 		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
 	},
+	"bench/simulate":     {"bench/internal/osu", "collectives/simulation"},
 	"bench/internal/osu": {"runtime", "collectives"},
 	"bench/internal/npb": {"runtime", "collectives"},
 
 	"internal/mutation":        {"internal/mutation/breaks"},
 	"internal/mutation/breaks": {},
 
-	"internal/testbed/...":          {"golang.org/x/sys/unix"},
-	"internal/testbed/nscluster":    {"internal/cgroup", "golang.org/x/sys/unix"},
-	"internal/testbed/rdmavm/guest": {"internal/testbed/rdmavm"},
-	"internal/testbed/slurm":        {"internal/testbed/nscluster"},
-	"internal/testbed/nulldevice":   {"transport/rdma/verbs/provider"},
+	"internal/testbed/...":           {"golang.org/x/sys/unix"},
+	"internal/testbed/nscluster":     {"internal/cgroup", "golang.org/x/sys/unix"},
+	"internal/testbed/rdmavm/guest":  {"internal/testbed/rdmavm"},
+	"internal/testbed/rdmavm/stream": {"collectives", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"internal/testbed/slurm":         {"internal/testbed/nscluster"},
+	"internal/testbed/nulldevice":    {"transport/rdma/verbs/provider"},
 }
 
 // testImports may be imported by every test on top of what its package may.
@@ -152,6 +176,9 @@ var integration = map[string][]string{
 	"runtime/internal/cost": {
 		"internal/localjob", "runtime", "runtime/internal/engine", "transport", "transport/rdma", "transport/rdma/verbs", "transport/rdma/verbs/provider",
 	},
+	"internal/malice": {
+		"bootstrap", "internal/localjob", "runtime", "runtime/actors", "transport", "transport/rdma", "transport/rdma/iwarp",
+	},
 	"internal/testbed/nulldevice": {"transport/rdma/verbs", "transport/rdma/verbs/verbstest"},
 
 	"examples/rdma": {"internal/testbed/rdmavm"},
@@ -163,6 +190,8 @@ var integration = map[string][]string{
 	"transport/rdma/internal/uverbs":     {"internal/testbed/rdmavm"},
 	"transport/rdma/internal/ibverbs":    {"internal/testbed/rdmavm"},
 	"collectives":                        {"internal/testbed/launch"},
+	"collectives/internal/virtual":       {"collectives/internal/message/messagetest"},
+	"collectives/internal/message":       {"collectives/internal/message/messagetest"},
 	"internal/simulate":                  {"internal/simulate/program"},
 	"transport/rdma/iwarp":               {"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/verbs/verbstest", "internal/testbed/rdmavm"},
 	"transport/rdma":                     {"transport/rdma/verbs/provider", "transport/rdma/kernel", "internal/testbed/rdmavm"},

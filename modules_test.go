@@ -16,6 +16,8 @@ var requirements = map[string][]string{
 	".":                           {"github.com/asynkron/protoactor-go", "github.com/klauspost/compress", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
 	"bench/peers":                 {module, "github.com/stretchr/testify", "gonum.org/v1/plot"},
 	"bench/peers/protoactor":      {"github.com/asynkron/protoactor-go", "google.golang.org/grpc", "google.golang.org/protobuf"},
+	"examples/arrow":              {"github.com/apache/arrow-go/v18", module, "github.com/stretchr/testify"},
+	"examples/gonum":              {module, "github.com/stretchr/testify", "gonum.org/v1/gonum"},
 	"cmd/gorun/testdata/manifest": {module, "github.com/stretchr/testify", "k8s.io/api", "k8s.io/apimachinery", "sigs.k8s.io/yaml"},
 }
 

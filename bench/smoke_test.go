@@ -25,7 +25,7 @@ const timeout = 2 * time.Minute
 var (
 	programs = []string{
 		"adapters", "allall", "allocations", "arrival", "bandwidth", "bibandwidth", "blocked", "collective", "computing", "connect",
-		"handover", "latency", "loss", "memory", "messagerate", "npb", "stall", "startup",
+		"handover", "latency", "loss", "memory", "messagerate", "npb", "overlap", "simulate", "stall", "startup", "survive", "tune",
 	}
 	bin string
 )
@@ -100,6 +100,7 @@ func TestTables(t *testing.T) {
 		{"stall after a barrier", 3, []string{"stall", "-for", "1ms"}, []int{8}, false},
 		{"stall after an allreduce", 2, []string{"stall", "-op", "allreduce", "-for", "1ms"}, []int{8}, false},
 		{"stall after an exchange", 3, []string{"stall", "-op", "exchange", "-m", "8,1M", "-for", "1ms"}, []int{8, 1 << 20}, false},
+		{"a nonblocking allreduce beside work", 3, []string{"overlap", "-m", "8,1M", "-for", "1ms"}, []int{8, 1 << 20}, false},
 		{"allocations", 2, []string{"allocations", "-m", "8,1K"}, []int{8, 1024}, true},
 		{"connect", 4, []string{"connect"}, []int{8}, false},
 		{"arrival", 3, []string{"arrival"}, []int{8}, false},
@@ -139,6 +140,7 @@ func requireRows(t *testing.T, text string, np int, sizes []int, zero bool) {
 func TestCollectives(t *testing.T) {
 	for _, op := range []string{
 		"allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "scatter", "iallreduce", "ibcast", "barrier", "ibarrier",
+		"allgatherv", "alltoallv", "exscan", "gatherv", "reducescatter", "reducescatterblock", "scan", "scatterv",
 	} {
 		t.Run(op, func(t *testing.T) {
 			sizes := []int{8, 64 << 10}
@@ -151,12 +153,28 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestNPB verifies class S of both kernels through gorun.
+// TestSimulate compares predictions with what the programs measure, by a model that is made of
+// their figures.
+func TestSimulate(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "model.json")
+	simulate := func(args ...string) string {
+		command := append([]string{filepath.Join(bin, "simulate"), "-measure", bin, "-i", "3", "-rounds", "1"}, args...)
+		out, err := launch.Execute(t.Context(), timeout, nil, command...)
+		require.NoError(t, err)
+		return out.Out
+	}
+	require.NoError(t, os.WriteFile(model, []byte(simulate("-calibrate")), 0o600))
+	text := simulate("-model", model, "-op", "bcast", "-alg", "binomial", "-ranks", "2,3", "-bytes", "8,32K")
+	require.Len(t, regexp.MustCompile(`(?m)^ +[23] +(8|32768) binomial +\d+\.\d\d +\d+\.\d\d +[+-]\d+\.\d%$`).FindAllString(text, -1), 4, text)
+	require.Regexp(t, `(?m)^# mean of the deviations of 4 rows, without their signs: \d+\.\d%$`, text)
+}
+
+// TestNPB verifies class S of the kernels through gorun.
 func TestNPB(t *testing.T) {
 	for _, tc := range []struct {
 		kernel string
 		np     int
-	}{{"cg", 1}, {"cg", 2}, {"cg", 4}, {"ep", 1}, {"ep", 2}, {"ep", 4}} {
+	}{{"cg", 1}, {"cg", 2}, {"cg", 4}, {"ep", 1}, {"ep", 2}, {"ep", 4}, {"is", 2}, {"mg", 2}, {"ft", 2}, {"lu", 2}} {
 		out := run(t, tc.np, "npb", "-kernel", tc.kernel, "-class", "s")
 		require.Contains(t, out, " VERIFICATION SUCCESSFUL\n")
 		require.Regexp(t, `Total processes = +`+strconv.Itoa(tc.np)+`\n`, out)
@@ -174,6 +192,13 @@ func TestLoss(t *testing.T) {
 	requireRows(t, out.Out, 4, []int{0}, false)
 }
 
+func TestSurvive(t *testing.T) {
+	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
+		"-np", "3", "-on-failure", "continue", filepath.Join(bin, "survive"), "-json", "-i", "3")
+	require.NoError(t, err)
+	requireRows(t, out.Out, 3, []int{0}, false)
+}
+
 // TestNPBClassA is the class that the README's job runs, of the kernel it does not.
 func TestNPBClassA(t *testing.T) {
 	require.Contains(t, run(t, 4, "npb", "-kernel", "ep", "-class", "A"), " VERIFICATION SUCCESSFUL\n")
@@ -186,7 +211,7 @@ func TestRefusals(t *testing.T) {
 		command string
 		says    string
 	}{
-		{1, "npb -kernel ft", `"ft"`},
+		{1, "npb -kernel dt", `"dt"`},
 		{1, "npb -class Z", `"Z"`},
 		{3, "npb -kernel cg -class S", "power of two"},
 		{1, "latency", "latency needs 2 ranks or more, not 1: gorun -np 2"},
@@ -246,4 +271,15 @@ func TestBlocksOfEveryLength(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTune writes a table and gives it to a job.
+func TestTune(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "table")
+	run(t, 2, "tune", "-op", "allreduce,barrier", "-m", "8,1024", "-i", "1", "-o", table)
+	text, err := os.ReadFile(table)
+	require.NoError(t, err)
+	require.Regexp(t, `^#.*\n(allreduce +2 +2 +(8|\*)  [a-z-]+\n){1,2}barrier +2 +2 +\*  [a-z-]+\n$`, string(text))
+	t.Setenv("GORUN_COLL_TABLE", table)
+	run(t, 2, "collective", "-op", "allreduce", "-m", "8", "-i", "1")
 }

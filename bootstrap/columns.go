@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -61,16 +62,27 @@ const (
 	colTables
 )
 
-// columnsBytesMax bounds what is unpacked.
+// columnsBytesMax bounds what is unpacked of all.
 const columnsBytesMax = 1 << 30
+
+// unpackedMax bounds the columns of the ranks of a world.
+func unpackedMax(size int) int {
+	const (
+		number    = binary.MaxVarintLen64
+		head      = (1 + colNumbers + colTables) * number
+		addresses = 255 * (2*number + 16)
+		card      = colNumbers*number + addresses + 16 + 2*(2+255) + DataBytesMax
+	)
+	return min(columnsBytesMax, head+min(size, columnsBytesMax/card)*card)
+}
 
 // codec is the compression; both ends may be used from any goroutine.
 var codec = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithSingleSegment(true)) // with its length in front
 	if err != nil {
 		panic(err) // the options are constants
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(columnsBytesMax))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(columnsBytesMax), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		panic(err)
 	}
@@ -142,8 +154,15 @@ func text(s string) []byte { return append(binary.AppendUvarint(nil, uint64(len(
 
 // unpackCards is the inverse of packCards; the cards are of ranks below size.
 func unpackCards(packed []byte, size int) ([]Card, error) {
+	// Packed cards say how long they are: the book of a small world cannot claim the memory of
+	// a large one.
+	var head zstd.Header
+	most := unpackedMax(size)
+	if err := head.Decode(packed); err != nil || !head.HasFCS || head.FrameContentSize > uint64(most) {
+		return nil, fmt.Errorf("bootstrap: packed cards of %d bytes for %d ranks, want at most %d: %w", head.FrameContentSize, size, most, errors.Join(ErrMalformed, err))
+	}
 	_, dec := codec()
-	flat, err := dec.DecodeAll(packed, nil)
+	flat, err := dec.DecodeAll(packed, make([]byte, 0, head.FrameContentSize))
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap: packed cards: %w: %w", ErrMalformed, err)
 	}

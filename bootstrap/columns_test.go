@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,6 +78,33 @@ func TestPackedCardsTruncatedOrDamaged(t *testing.T) {
 		require.ErrorIs(t, err, bootstrap.ErrMalformed, "%d bytes", n)
 	}
 	_, err := bootstrap.UnpackCards(bootstrap.Compress(append(flat, 0)), 4)
+	require.ErrorIs(t, err, bootstrap.ErrMalformed)
+}
+
+// What is unpacked is bounded by the ranks of the world, and the largest cards are within it.
+func TestPackedCardsOfASmallWorld(t *testing.T) {
+	long := strings.Repeat("x", 255)
+	var cards [][]byte
+	for rank := range 3 {
+		c := bootstrap.Card{Rank: rank, PID: 1<<31 - 1 - rank*(1<<29), Slot: rank, Host: long[rank:], Provider: long[rank:], Addresses: make([]bootstrap.Address, 255), Data: make([]byte, bootstrap.DataBytesMax)}
+		for i := range c.Addresses {
+			c.Addresses[i] = bootstrap.Address{IP: [16]byte{byte(i), byte(rank)}, Port: uint16(i * 257)}
+		}
+		cards = append(cards, encoded(t, c))
+	}
+	got, err := bootstrap.UnpackCards(packed(t, cards), 3)
+	require.NoError(t, err)
+	require.Len(t, got, 3)
+	flat := append(bootstrap.Decompress(t, packed(t, cards)), make([]byte, 100_000)...)
+	_, err = bootstrap.UnpackCards(bootstrap.Compress(flat), 3)
+	require.ErrorIs(t, err, bootstrap.ErrMalformed)
+	require.ErrorContains(t, err, "for 3 ranks, want at most ")
+	require.NotContains(t, err.Error(), "%!", "no other error is missing in the text")
+	_, err = bootstrap.UnpackCards(bootstrap.Compress(flat), 100)
+	require.ErrorContains(t, err, "packed cards in 1", "a world for which these are not too many")
+	// A second frame behind the first is none of the length that the first says.
+	two := append(packed(t, cards), packed(t, cards)...)
+	_, err = bootstrap.UnpackCards(two, 3)
 	require.ErrorIs(t, err, bootstrap.ErrMalformed)
 }
 

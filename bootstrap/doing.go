@@ -24,6 +24,25 @@ type Doing struct {
 	Waits []Wait `json:"waits,omitempty"`
 	// Notes are lines about everything else: unreceived messages, connections, actors.
 	Notes []string `json:"notes,omitempty"`
+	// Stuck is not 0 if nothing but another rank can end a wait of this one: all its goroutines
+	// wait or are in World.Close, and none waits for a time. Another wait has another number,
+	// and so has the same after the rank has handled a message.
+	Stuck int64 `json:"stuck,omitempty"`
+	// Quiet is for how long in seconds the rank has neither called gorun nor ended a wait.
+	Quiet float64 `json:"quiet,omitempty"`
+	// Line and Function are where the goroutine of the program's main function is, if it does
+	// not wait.
+	Line     string `json:"line,omitempty"`
+	Function string `json:"function,omitempty"`
+	// Lanes are the positions of the network's lanes, for messages under way.
+	Lanes []Lane `json:"lanes,omitempty"`
+}
+
+// Lane is how many frames a rank has sent to a peer and received from it, modulo 65536.
+type Lane struct {
+	Peer     int    `json:"peer"`
+	Sent     uint16 `json:"sent"`
+	Received uint16 `json:"received"`
 }
 
 // Wait is what one goroutine waits for.
@@ -33,6 +52,9 @@ type Wait struct {
 	What string `json:"what,omitempty"`
 	// Peer is the world rank that it waits for, -1 if it is not one alone.
 	Peer int `json:"peer"`
+	// Among are the world ranks that can end the wait, one alone or several together, as
+	// FormatRanks writes them; "" if that is not known.
+	Among string `json:"among,omitempty"`
 	// Seconds is for how long, 0 if that is not known.
 	Seconds float64 `json:"seconds,omitempty"`
 	// Line and Function are where the program called.
@@ -40,14 +62,16 @@ type Wait struct {
 	Function string `json:"function,omitempty"`
 }
 
-// Encode is the report of a rank. What does not fit is left out, and that is said.
+// Encode is the report of a rank. What does not fit is left out; without all its waits and lanes
+// a rank is not Stuck.
 func (d Doing) Encode() string {
 	for {
 		text, err := json.Marshal(d)
 		if err == nil && len(text) <= reportBytesMax {
 			return string(text)
 		}
-		before := len(d.Notes) + len(d.Waits) + len(d.In)
+		before := len(d.Notes) + len(d.Waits) + len(d.In) + len(d.Lanes)
+		d.Stuck, d.Lanes = 0, nil
 		d.Notes, d.Waits, d.In = d.Notes[:len(d.Notes)/2], d.Waits[:(len(d.Waits)+1)/2], d.In[:(len(d.In)+1)/2]
 		if len(d.Notes)+len(d.Waits)+len(d.In) == before {
 			return "a report that is too long"
@@ -85,7 +109,7 @@ func (d Doing) state() string {
 	case d.Finished:
 		return "has finished, and waits for the others to do so"
 	default:
-		return "waits for no message"
+		return "waits for no message" + Wait{Line: d.Line, Function: d.Function}.at()
 	}
 }
 

@@ -82,11 +82,17 @@ func TestLongDoing(t *testing.T) {
 		d.Notes = append(d.Notes, strings.Repeat("x", 100))
 		d.Waits = append(d.Waits, bootstrap.Wait{Op: strings.Repeat("y", 100)})
 	}
+	d.Stuck = 1
 	text := d.Encode()
 	require.LessOrEqual(t, len(text), 64<<10)
 	back, ok := bootstrap.ParseDoing(text)
 	require.True(t, ok)
 	require.NotEmpty(t, back.Waits)
+	require.Zero(t, back.Stuck, "the other waits may end")
+	many := bootstrap.Doing{Size: 1, Stuck: 1, Waits: []bootstrap.Wait{{Op: "receive"}}, Lanes: make([]bootstrap.Lane, 3000)}
+	back, ok = bootstrap.ParseDoing(many.Encode())
+	require.True(t, ok)
+	require.Zero(t, back.Stuck)
 	_, ok = bootstrap.ParseDoing(bootstrap.Doing{Size: 1, Waits: []bootstrap.Wait{{Op: strings.Repeat("y", 100<<10)}}}.Encode())
 	require.False(t, ok)
 }

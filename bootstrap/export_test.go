@@ -11,7 +11,14 @@ var (
 	PackBook    = packBook
 	AppendFrame = func(dst []byte, k uint8, body []byte) []byte { return appendFrame(dst, kind(k), body) }
 	ParseRanks  = parseRanks
-	ParseFDs    = func(s string) (socket, memory, secret int, err error) {
+	AppendRanks = appendRanks
+	ReadRanks   = func(b []byte, size int) (ranks []int, ok bool) {
+		r := reader{b: b, size: size}
+		ranks = r.ranks()
+		return ranks, !r.bad && len(r.b) == 0
+	}
+	ParsePoll = func(b []byte, size int) error { _, err := parsePoll(b, size); return err }
+	ParseFDs  = func(s string) (socket, memory, secret int, err error) {
 		d, err := parseDescriptors(s)
 		return d.socket, d.memory, d.secret, err
 	}
@@ -52,7 +59,7 @@ func Compress(b []byte) []byte {
 func Decompress(tb testing.TB, b []byte) []byte {
 	tb.Helper()
 	_, dec := codec()
-	flat, err := dec.DecodeAll(b, nil)
+	flat, err := dec.DecodeAll(b, make([]byte, 0, 1<<20))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -20,6 +20,11 @@ const (
 	kindFailed   kind = 6
 	kindHandled  kind = 7
 	kindCards    kind = 8 // relay to server, for its ranks
+	kindStalled  kind = 9
+	kindVote     kind = 10
+	kindRevoke   kind = 11
+	kindPoll     kind = 12 // relay to server, for its ranks
+	kindRejoin   kind = 13
 
 	kindBook      kind = 16 // agent to rank
 	kindFenceDone kind = 17
@@ -28,6 +33,9 @@ const (
 	kindEnd       kind = 20
 	kindPacked    kind = 21 // server to relay
 	kindShelved   kind = 22 // agent to rank
+	kindDecided   kind = 23
+	kindRevoked   kind = 24
+	kindRenew     kind = 25
 )
 
 const (

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
 // Names of the environment variables of a rank. Each but the last holds the field of
@@ -24,6 +26,7 @@ const (
 	EnvPeers      = "GORUN_PEERS"
 	EnvJob        = "GORUN_JOB"
 	EnvEpoch      = "GORUN_EPOCH"
+	EnvGeneration = "GORUN_GENERATION"
 	EnvProcessors = "GORUN_PROCESSORS"
 	EnvOnFailure  = "GORUN_ON_FAILURE"
 	EnvNodeRange  = "GORUN_NODE_RANGE"
@@ -63,6 +66,7 @@ const (
 const (
 	OnFailureKill     = "kill"     // the job ends
 	OnFailureContinue = "continue" // the survivors are notified and continue
+	OnFailureRespawn  = "respawn"  // the rank is started again, and the others meet it in the next generation
 )
 
 // sizeMax bounds the ranks of a world, so that a damaged environment or frame cannot cause
@@ -78,12 +82,13 @@ type Job struct {
 	LocalRank, LocalSize int    // among the ranks of the node
 	NodeRank, Nodes      int    // of the node among the nodes
 	Epoch                int    // how often this rank has been started before
+	Generation           int    // how often ranks of the job were started again before
 	ID                   string // names the job on every node, unique on the launcher's machine
 	Node                 NodeID
 	Host                 string // the launcher's name of the node, for messages
 	Peers                []int  // ranks of this node by local rank, ascending; nil if they are 0, 1, ...
 	Processors           int    // processors that the ranks of this node may use
-	OnFailure            string // OnFailureKill or OnFailureContinue
+	OnFailure            string // OnFailureKill, OnFailureContinue or OnFailureRespawn
 	NodeRange            int64  // bytes of node memory per rank, a power of two; 0 without node memory
 }
 
@@ -102,6 +107,7 @@ func (j Job) Environ() []string {
 		EnvPeers + "=" + FormatRanks(j.Peers),
 		EnvJob + "=" + j.ID,
 		EnvEpoch + "=" + strconv.Itoa(j.Epoch),
+		EnvGeneration + "=" + strconv.Itoa(j.Generation),
 		EnvProcessors + "=" + strconv.Itoa(j.Processors),
 		EnvOnFailure + "=" + j.OnFailure,
 		EnvNodeRange + "=" + strconv.FormatInt(j.NodeRange, 10),
@@ -117,6 +123,7 @@ func ParseJob(getenv func(string) string) (Job, error) {
 		LocalSize:  e.count(EnvLocalSize, 1, sizeMax),
 		Nodes:      e.count(EnvNodes, 1, sizeMax),
 		Epoch:      e.count(EnvEpoch, 0, 1<<30),
+		Generation: e.count(EnvGeneration, 0, 1<<30),
 		ID:         getenv(EnvJob),
 		Host:       clip(getenv(EnvHost), 255),
 		Processors: e.count(EnvProcessors, 1, 1<<20),
@@ -134,8 +141,8 @@ func ParseJob(getenv func(string) string) (Job, error) {
 	if j.ID == "" {
 		e.fail(EnvJob, "want the name of the job")
 	}
-	if j.OnFailure != OnFailureKill && j.OnFailure != OnFailureContinue {
-		e.fail(EnvOnFailure, "want "+OnFailureKill+" or "+OnFailureContinue)
+	if j.OnFailure != OnFailureKill && j.OnFailure != OnFailureContinue && j.OnFailure != OnFailureRespawn {
+		e.fail(EnvOnFailure, "want "+OnFailureKill+", "+OnFailureContinue+" or "+OnFailureRespawn)
 	}
 	peers, err := parseRanks(getenv(EnvPeers), j.LocalSize, j.Size)
 	if err == nil && peers != nil && peers[j.LocalRank] != j.Rank {
@@ -151,46 +158,15 @@ func ParseJob(getenv func(string) string) (Job, error) {
 }
 
 // FormatRanks writes ascending numbers, such as ranks, as in "0-3,8"; nothing for nil.
-func FormatRanks(ranks []int) string {
-	var b strings.Builder
-	for i := 0; i < len(ranks); i++ {
-		first := i
-		for i+1 < len(ranks) && ranks[i+1] == ranks[i]+1 {
-			i++
-		}
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Itoa(ranks[first]))
-		if i > first {
-			b.WriteString("-" + strconv.Itoa(ranks[i]))
-		}
-	}
-	return b.String()
-}
+func FormatRanks(numbers []int) string { return ranges.Format(numbers) }
 
 // parseRanks is the inverse of FormatRanks for n ranks of a world.
 func parseRanks(text string, n, size int) ([]int, error) {
 	if text == "" {
 		return nil, nil
 	}
-	ranks := make([]int, 0, n)
-	for part := range strings.SplitSeq(text, ",") {
-		low, high, two := strings.Cut(part, "-")
-		if !two {
-			high = low
-		}
-		from, e1 := strconv.Atoi(low)
-		to, e2 := strconv.Atoi(high)
-		ascends := len(ranks) == 0 || from > ranks[len(ranks)-1]
-		if e1 != nil || e2 != nil || from < 0 || !ascends || to < from || to >= size || to-from >= n-len(ranks) {
-			return nil, fmt.Errorf("want %d ascending ranks of %d", n, size)
-		}
-		for rank := from; rank <= to; rank++ {
-			ranks = append(ranks, rank)
-		}
-	}
-	if len(ranks) != n {
+	ranks, err := ranges.Parse(text, ranges.Limits{Below: size, Count: n, Ascending: true})
+	if err != nil || len(ranks) != n {
 		return nil, fmt.Errorf("want %d ascending ranks of %d", n, size)
 	}
 	return ranks, nil

@@ -95,19 +95,27 @@ func readSecret(fd int) ([32]byte, error) {
 	return s, unix.Close(fd)
 }
 
-// openMemory checks that the node memory is as large as the job says and
-// cannot shrink under the ranks.
+// openMemory opens the node memory after its check.
 func openMemory(fd int, job Job) (*os.File, error) {
+	if err := checkMemory(fd, job); err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "gorun-node"), nil
+}
+
+// checkMemory checks that the node memory is as large as the job says and
+// cannot shrink under the ranks.
+func checkMemory(fd int, job Job) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, fmt.Errorf("bootstrap: node memory: %w", err)
+		return fmt.Errorf("bootstrap: node memory: %w", err)
 	}
 	if job.NodeRange == 0 || st.Size/job.NodeRange < int64(job.LocalSize) {
-		return nil, fmt.Errorf("bootstrap: node memory of %d bytes for %d ranks of %d: %w", st.Size, job.LocalSize, job.NodeRange, ErrMalformed)
+		return fmt.Errorf("bootstrap: node memory of %d bytes for %d ranks of %d: %w", st.Size, job.LocalSize, job.NodeRange, ErrMalformed)
 	}
 	seals, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	if err != nil || seals&unix.F_SEAL_SHRINK == 0 {
-		return nil, fmt.Errorf("bootstrap: node memory is not sealed against shrinking: %w", ErrMalformed)
+		return fmt.Errorf("bootstrap: node memory is not sealed against shrinking: %w", ErrMalformed)
 	}
-	return os.NewFile(uintptr(fd), "gorun-node"), nil
+	return nil
 }

@@ -13,6 +13,8 @@ const (
 	// nodeBytesMaxBits bounds the node memory: a rank maps it whole, and a
 	// process has 47 bits of addresses for everything.
 	nodeBytesMaxBits = 45
+	// allBytesMaxBits bounds those of all generations of a job together: a process keeps each mapped.
+	allBytesMaxBits = 46
 	// rangeBytesMin is the smallest range worth having, headers and rings
 	// included.
 	rangeBytesMin = 4 << 20
@@ -25,22 +27,23 @@ const (
 // power of two, about the machine's memory, less for many ranks or under a
 // file size limit.
 func NodeMemory(ranks int) (*os.File, int64, error) {
-	f, each, _, err := nodeMemory(ranks, 0)
+	f, each, _, err := nodeMemory(ranks, 0, 1)
 	return f, each, err
 }
 
 // SharedMemory is NodeMemory with, behind the ranges, the shelf for the book of a world of
-// size ranks; nil if there is no room for it. The caller closes the file; the
-// shelf stays open for as long as the process lives.
-func SharedMemory(ranks, size int) (*os.File, int64, *Shelf, error) {
-	return nodeMemory(ranks, int64(bookBytesMax(size)))
+// size ranks; nil if there is no room for it. generations is how many of them, one for each
+// generation of the job, a rank may map. The caller closes the file; the shelf stays open for as long as
+// the process lives.
+func SharedMemory(ranks, size, generations int) (*os.File, int64, *Shelf, error) {
+	return nodeMemory(ranks, int64(bookBytesMax(size)), generations)
 }
 
-func nodeMemory(ranks int, shelf int64) (*os.File, int64, *Shelf, error) {
-	each, err := rangeBytes(ranks, shelf)
+func nodeMemory(ranks int, shelf int64, generations int) (*os.File, int64, *Shelf, error) {
+	each, err := rangeBytes(ranks, shelf, generations)
 	if err != nil {
 		shelf = 0
-		each, err = rangeBytes(ranks, 0)
+		each, err = rangeBytes(ranks, 0, generations)
 	}
 	if err != nil {
 		return nil, 0, nil, err
@@ -75,7 +78,7 @@ func mapShelf(memory *os.File, job Job) ([]byte, error) {
 	return shelf, nil
 }
 
-func rangeBytes(ranks int, shelf int64) (int64, error) {
+func rangeBytes(ranks int, shelf int64, generations int) (int64, error) {
 	if ranks < 1 || ranks > sizeMax {
 		return 0, fmt.Errorf("bootstrap: node memory for %d ranks", ranks)
 	}
@@ -83,7 +86,7 @@ func rangeBytes(ranks int, shelf int64) (int64, error) {
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0, fmt.Errorf("bootstrap: sysinfo: %w", err)
 	}
-	total := uint64(1) << nodeBytesMaxBits
+	total := min(uint64(1)<<nodeBytesMaxBits, uint64(1)<<allBytesMaxBits/uint64(generations))
 	// Truncate beyond RLIMIT_FSIZE is a signal, not only an error.
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil {
@@ -92,7 +95,7 @@ func rangeBytes(ranks int, shelf int64) (int64, error) {
 	each := (max(total, uint64(shelf)) - uint64(shelf)) / uint64(ranks)
 	each = min(each, uint64(1)<<bits.Len64(info.Totalram*uint64(info.Unit)-1))
 	if each < rangeBytesMin {
-		return 0, fmt.Errorf("bootstrap: node memory for %d ranks: %d bytes each are too few (ulimit -f?)", ranks, each)
+		return 0, fmt.Errorf("bootstrap: node memory for %d ranks in %d generations: %d bytes each are too few (ulimit -f?)", ranks, generations, each)
 	}
 	return int64(1) << (bits.Len64(each) - 1), nil
 }

@@ -42,6 +42,21 @@ func TestNodeMemoryOfOneRankHoldsTheMachine(t *testing.T) {
 	require.Less(t, each, 2*ram)
 }
 
+// A rank can map the memory of all generations of its job: it has 47 bits of addresses.
+func TestNodeMemoryOfGenerations(t *testing.T) {
+	for _, ranks := range []int{1, 4, 4096} {
+		for _, generations := range []int{1, 4, 100} {
+			f, each, shelf, err := bootstrap.SharedMemory(ranks, ranks, generations)
+			require.NoError(t, err)
+			require.NotNil(t, shelf)
+			require.LessOrEqual(t, int64(ranks)*each*int64(generations), int64(1)<<46)
+			require.NoError(t, f.Close())
+		}
+	}
+	_, _, _, err := bootstrap.SharedMemory(1<<20, 1, 10001)
+	require.ErrorContains(t, err, "in 10001 generations")
+}
+
 func TestNodeMemoryErrors(t *testing.T) {
 	for _, ranks := range []int{0, -1, 1 << 30} {
 		_, _, err := bootstrap.NodeMemory(ranks)

@@ -2,17 +2,27 @@ package bootstrap
 
 import (
 	"io"
+	"os"
 	"sync"
 )
 
 // outlet is the queue of frames to be written to a connection. No caller waits for it: a
-// peer that does not read blocks only its own outlet. The protocol bounds the queue: one
-// book, one notice per rank, one answer per fence.
+// peer that does not read blocks only its own outlet. The queue has one book, one notice per
+// rank, one answer per fence, the decisions of agreements in which the rank has voted, and the
+// revocations of any communicator of the job.
 type outlet struct {
 	mu     sync.Mutex // guards what follows; nothing is called under it
 	conn   io.Writer  // nil while there is no connection
-	queue  [][]byte   // whole frames, shared with other outlets and not written to
+	queue  []parcel   // of whole frames, shared with other outlets and not written to
 	flying bool       // a goroutine writes the queue
+	// dropped says that nothing is written any more.
+	dropped bool
+}
+
+// parcel is what is written at once.
+type parcel struct {
+	frames []byte
+	file   *os.File // a descriptor that goes with the frames, nil for none; closed afterwards
 }
 
 // connect gives the outlet its connection and starts to write what was pushed before.
@@ -24,18 +34,35 @@ func (o *outlet) connect(conn io.Writer) {
 }
 
 // push queues whole frames, which must not be changed afterwards.
-func (o *outlet) push(frames []byte) {
+func (o *outlet) push(frames []byte) { o.pushWith(frames, nil) }
+
+// pushWith queues frames with a descriptor, which is the outlet's from now on; nil for none.
+func (o *outlet) pushWith(frames []byte, file *os.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.queue = append(o.queue, frames)
+	if o.dropped {
+		parcel{file: file}.release()
+		return
+	}
+	o.queue = append(o.queue, parcel{frames, file})
 	o.launch()
+}
+
+// release closes the descriptor of a parcel that was written, or will not be.
+func (p parcel) release() {
+	if p.file != nil {
+		_ = p.file.Close() // a copy of a descriptor of a memfd
+	}
 }
 
 // drop removes the connection and the queue; later pushes are ignored.
 func (o *outlet) drop() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.conn, o.queue = nil, nil
+	for _, p := range o.queue {
+		p.release()
+	}
+	o.conn, o.queue, o.dropped = nil, nil, true
 }
 
 // launch starts the writer if there is something to write. Callers hold mu.
@@ -58,9 +85,14 @@ func (o *outlet) write(conn io.Writer) {
 			return
 		}
 		o.mu.Unlock()
-		for _, frames := range queue {
+		for _, p := range queue {
 			// The reader of the connection detects a peer that is gone.
-			_, _ = conn.Write(frames)
+			if p.file == nil {
+				_, _ = conn.Write(p.frames)
+			} else {
+				_ = pass(conn, p.frames, p.file)
+			}
+			p.release()
 		}
 	}
 }

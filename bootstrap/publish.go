@@ -12,7 +12,7 @@ func (s *Server) takeCards(packed []byte) error {
 		return err
 	}
 	for _, c := range cards {
-		if !s.members[c.Rank].linked {
+		if s.members[c.Rank].linked == nil {
 			return fmt.Errorf("rank %d: bootstrap: its card comes from another node: %w", c.Rank, ErrMalformed)
 		}
 		raw, err := c.Append(make([]byte, 0, c.Len()))
@@ -33,7 +33,7 @@ func (s *Server) publish(cards [][]byte) {
 	var frame []byte
 	for rank := range s.members {
 		m := &s.members[rank]
-		if m.linked || m.state > RankJoined {
+		if m.linked != nil || m.state > RankJoined {
 			continue
 		}
 		if frame == nil {

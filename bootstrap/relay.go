@@ -25,6 +25,8 @@ type Relay struct {
 	waiting   map[int]bool   // ranks without a card
 	cards     map[int][]byte // not sent yet
 	timer     *time.Timer    // sends them, nil if there are none
+	local     map[int]bool   // ranks that have neither ended nor left
+	polls     map[round]*poll
 }
 
 // gatherDelay is how long a card waits for those of the other ranks of the node. A rank that
@@ -35,10 +37,10 @@ const gatherDelay = 100 * time.Millisecond
 // time, in the order of each rank's frames, and may keep frame, which is to be given to
 // Server.Take.
 func NewRelay(ranks []int, up func(rank int, frame []byte) error) *Relay {
-	r := &Relay{up: up, outlets: make(map[int]*outlet, len(ranks)), waiting: make(map[int]bool, len(ranks)), cards: map[int][]byte{}}
+	r := &Relay{up: up, outlets: make(map[int]*outlet, len(ranks)), waiting: make(map[int]bool, len(ranks)), cards: map[int][]byte{}, local: make(map[int]bool, len(ranks)), polls: map[round]*poll{}}
 	for _, rank := range ranks {
 		r.outlets[rank] = &outlet{}
-		r.waiting[rank] = true
+		r.waiting[rank], r.local[rank] = true, true
 	}
 	return r
 }
@@ -68,8 +70,8 @@ func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 func (r *Relay) take(rank int, k kind, body []byte) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
-	if k == kindCards {
-		return fmt.Errorf("bootstrap: cards of other ranks: %w", ErrMalformed)
+	if k == kindCards || k == kindPoll {
+		return fmt.Errorf("bootstrap: frame of kind %d of other ranks: %w", k, ErrMalformed)
 	}
 	if k == kindCard && r.waiting[rank] && isCardOf(rank, body) {
 		delete(r.waiting, rank)
@@ -88,6 +90,16 @@ func (r *Relay) take(rank int, k kind, body []byte) error {
 	}
 	if err := r.flush(); err != nil {
 		return err
+	}
+	switch k {
+	case kindVote:
+		return r.vote(rank, body)
+	case kindFinalize:
+		delete(r.local, rank)
+		if err := r.count(rank); err != nil {
+			return err
+		}
+	default:
 	}
 	return r.up(rank, slices.Insert(body, 0, byte(k)))
 }
@@ -154,6 +166,8 @@ func (r *Relay) Gone(rank int) {
 	if len(r.waiting) == 0 {
 		_ = r.flush() // the link is lost, and the agent hears of it
 	}
+	delete(r.local, rank)
+	_ = r.count(rank)
 	r.gathering.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()

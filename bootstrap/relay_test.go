@@ -2,10 +2,14 @@ package bootstrap_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -115,7 +119,7 @@ func TestPeerDownCrossesNodes(t *testing.T) {
 	n.exchange(t, n.all())
 	n.relays[0].Gone(1) // first of the second node
 	n.server.Gone(1, "was killed by SIGKILL")
-	require.Equal(t, 5, n.server.Dump())
+	require.Equal(t, 5, n.server.Dump(1))
 	for _, rank := range []int{0, 2, 3, 4, 5} {
 		require.Equal(t, bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "was killed by SIGKILL"}, <-n.sessions[rank].Notices())
 		require.Equal(t, bootstrap.Dump, (<-n.sessions[rank].Notices()).Kind)
@@ -130,8 +134,8 @@ func TestPeerDownCrossesNodes(t *testing.T) {
 func TestReportAndAbortComeThroughTheLink(t *testing.T) {
 	n := newNodes(t, 2, 1)
 	n.exchange(t, n.all())
-	require.NoError(t, n.sessions[1].Report("blocked"))
-	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventReport, Rank: 1, Text: "blocked"}, n.next(t, bootstrap.EventReport))
+	require.NoError(t, n.sessions[1].Report(5, "blocked"))
+	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventReport, Rank: 1, Code: 5, Text: "blocked"}, n.next(t, bootstrap.EventReport))
 	n.sessions[1].Abort(7, "enough")
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventAborted, Rank: 1, Code: 7, Text: "enough"}, n.next(t, bootstrap.EventAborted))
 }
@@ -140,9 +144,49 @@ func TestDumpSkipsANodeWithoutJoinedRanks(t *testing.T) {
 	n := newNodes(t, 2, 1)
 	go func() { _, _ = n.sessions[0].Exchange(t.Context(), n.sessions[0].Card()) }()
 	n.next(t, bootstrap.EventJoined)
-	require.Equal(t, 1, n.server.Dump())
+	require.Equal(t, 1, n.server.Dump(1))
 	require.Equal(t, bootstrap.Dump, (<-n.sessions[0].Notices()).Kind)
 	require.Empty(t, n.down[0])
+}
+
+func TestDumpSkipsRanksThatHaveNotJoined(t *testing.T) {
+	w := newWorld(t, 2)
+	go func() { _, _ = w.sessions[0].Exchange(t.Context(), w.sessions[0].Card()) }()
+	w.next(t, bootstrap.EventJoined)
+	require.Equal(t, 1, w.server.Dump(1))
+	require.Equal(t, bootstrap.Dump, (<-w.sessions[0].Notices()).Kind)
+	w.server.Gone(0, "lost")
+	require.Equal(t, bootstrap.PeerDown, (<-w.sessions[1].Notices()).Kind, "and not the dump")
+}
+
+// A node whose ranks have all ended is told of no more losses, and other nodes are told of each.
+func TestLossesAreToldWhereRanksLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := bootstrap.NewServer(6, func(bootstrap.Event) {}) // ranks 0 and 1 are on its own node
+		var told [2][]byte
+		for i := range told {
+			s.Link([]int{2 + 2*i, 3 + 2*i}, writerFunc(func(p []byte) (int, error) {
+				told[i] = append(told[i], p...)
+				return len(p), nil
+			}))
+		}
+		gone := func(rank int, want ...string) {
+			t.Helper()
+			s.Gone(rank, fmt.Sprintf("<%d>", rank))
+			synctest.Wait()
+			for i := range told {
+				require.Equal(t, want[i], strings.Join(regexp.MustCompile(`<\d>`).FindAllString(string(told[i]), -1), ""), "after the loss of rank %d", rank)
+				told[i] = nil
+			}
+		}
+		require.Zero(t, s.Dump(1))
+		gone(2, "<2>", "<2>")
+		gone(0, "<0>", "<0>")
+		gone(3, "", "<3>")
+		gone(4, "", "<4>")
+		gone(1, "", "<1>")
+		gone(5, "", "")
+	})
 }
 
 func TestRelayPassesWholeFramesOnly(t *testing.T) {

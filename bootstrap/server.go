@@ -19,9 +19,10 @@ const (
 	EventJoined    EventKind = iota + 1 // handed in its card
 	EventAborted                        // ends the job with Code; Text is the reason
 	EventFinalized                      // left on purpose
-	EventReport                         // Text answers a dump
+	EventReport                         // Text answers the dump of the number Code
 	EventFailed                         // is about to end with the error Text; Origin is the rank whose failure it is
 	EventHandled                        // the program has recovered from the loss of the rank Code
+	EventStalled                        // has waited for some time; Text is its report
 )
 
 // Event is what a rank told its agent.
@@ -57,29 +58,41 @@ const (
 //	2   fence      rank    empty
 //	3   abort      rank    4 bytes exit code, reason
 //	4   finalize   rank    empty
-//	5   report     rank    4 bytes 0, text
+//	5   report     rank    4 bytes number of the dump, text
 //	6   failed     rank    4 bytes rank whose failure it is, error
 //	7   handled    rank    4 bytes rank
 //	8   cards      relay   packed cards of its ranks
+//	9   stalled    rank    4 bytes 0, report
+//	10  vote       rank    votes of itself
+//	11  revoke     rank    revocation
+//	12  poll       relay   votes of its ranks
+//	13  rejoin     rank    4 bytes generation that the rank enters
 //	16  book       agent   book
 //	17  fence done agent   4 bytes number of complete fences
 //	18  peer down  agent   4 bytes rank, cause
-//	19  dump       agent   empty
+//	19  dump       agent   4 bytes number of the dump
 //	20  end        agent   4 bytes 0, cause: only where no agent can send signals
 //	21  packed     server  packed book, to relays
 //	22  shelved    agent   8 bytes length of the book on the node's shelf
+//	23  decided    agent   decision, to all ranks of nodes that have a member
+//	24  revoked    agent   revocation
+//	25  renew      agent   see appendRenewal; the node memory's descriptor goes with it
 type Server struct {
 	events func(Event)
 
 	mu      sync.Mutex // orders the frames to the ranks; guards the rest
 	members []member
-	links   []link
+	near    []int // ranks without a link, but for those that have ended; nil before the first frame to all
+	links   []*link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // ranks that have neither a card nor are gone
 	books   uint32 // that were sent
 	fences  uint32 // complete for every rank
 	active  int    // ranks that take part in fences
 	behind  int    // of these, ranks that have called no other fence
+	council *Council
+	// generation counts the calls of Renew.
+	generation int
 }
 
 // member is the agent's view of one rank.
@@ -87,27 +100,31 @@ type member struct {
 	state  RankState
 	card   []byte
 	fences uint32
-	out    outlet // unused when linked
-	linked bool
-}
-
-// link is the way to the ranks of another node.
-type link struct {
-	ranks []int
-	out   *outlet
+	// stale says that the rank has not rejoined since the last Renew: what it sends is of an
+	// older generation.
+	stale  bool
+	out    *outlet // unused when linked
+	linked *link   // nil for a rank that Serve is called for
 }
 
 // NewServer returns the server of a job of size ranks. events is called from
 // the goroutines in Serve, in the order of the rank's frames; it may call the
 // server's methods.
 func NewServer(size int, events func(Event)) *Server {
-	return &Server{events: events, members: make([]member, size), missing: size, active: size, behind: size}
+	s := &Server{events: events, members: make([]member, size), missing: size, active: size, behind: size, council: NewCouncil(size)}
+	for i := range s.members {
+		s.members[i].out = &outlet{}
+	}
+	return s
 }
 
 // Serve reads the frames of a rank until its connection ends. It returns nil
 // at the end of the stream between two frames; any other end is an error.
 func (s *Server) Serve(rank int, conn io.ReadWriter) error {
-	s.members[rank].out.connect(conn)
+	s.mu.Lock()
+	out := s.members[rank].out
+	s.mu.Unlock()
+	out.connect(conn)
 	return readFrames(rank, conn, func(k kind, body []byte) error { return s.take(rank, k, body) })
 }
 
@@ -128,27 +145,17 @@ func readFrames(rank int, conn io.Reader, take func(k kind, body []byte) error) 
 	}
 }
 
-// Link makes conn the way to some ranks, all of one node, for which Serve is not
-// called then. What is written to conn are whole frames for Relay.Tell; a slow conn delays
-// no other rank. Link is called before the first frame of these ranks is taken.
-func (s *Server) Link(ranks []int, conn io.Writer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := &outlet{}
-	out.connect(conn)
-	for _, rank := range ranks {
-		s.members[rank].linked = true
-	}
-	s.links = append(s.links, link{ranks: ranks, out: out})
-}
-
 // Take acts on one frame of a linked rank, as Relay's up function got it.
 func (s *Server) Take(rank int, frame []byte) error {
 	if len(frame) == 0 {
 		return fmt.Errorf("rank %d: bootstrap: frame without a kind: %w", rank, ErrMalformed)
 	}
-	if kind(frame[0]) == kindCards {
+	switch kind(frame[0]) {
+	case kindCards:
 		return s.takeCards(frame[1:])
+	case kindPoll:
+		return s.takePoll(frame[1:])
+	default:
 	}
 	if err := s.take(rank, kind(frame[0]), frame[1:]); err != nil {
 		return fmt.Errorf("rank %d: %w", rank, err)
@@ -174,11 +181,12 @@ func (s *Server) Gone(rank int, cause string) {
 		return
 	}
 	s.leave(m)
-	m.state = RankGone
+	m.reach(RankGone)
 	m.out.drop()
 	if was != RankFinalized {
 		body := numbered(rank, cause)
 		s.tell(kindPeerDown, body, RankStarted)
+		s.decided(s.council.Died(rank)...)
 	}
 	if was == RankStarted {
 		s.arrived()
@@ -186,8 +194,9 @@ func (s *Server) Gone(rank int, cause string) {
 	s.fence()
 }
 
-// Dump asks every joined rank for a report and returns how many were asked.
-func (s *Server) Dump() int {
+// Dump asks every joined rank for a report and returns how many were asked. The answers have
+// the number, by which those to an earlier dump are told apart.
+func (s *Server) Dump(number int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := 0
@@ -196,7 +205,7 @@ func (s *Server) Dump() int {
 			asked++
 		}
 	}
-	s.tell(kindDump, nil, RankJoined)
+	s.tell(kindDump, numbered(number, ""), RankJoined)
 	return asked
 }
 
@@ -210,6 +219,9 @@ func (s *Server) End(cause string) {
 // take acts on one frame of a rank.
 func (s *Server) take(rank int, k kind, body []byte) error {
 	e := Event{Rank: rank}
+	if old, err := s.outdated(rank, k, body); old || err != nil {
+		return err
+	}
 	var err error
 	switch k {
 	case kindCard:
@@ -218,11 +230,18 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 		err = s.takeFence(rank, body)
 	case kindFinalize:
 		e.Kind, err = EventFinalized, s.takeFinalize(rank, body)
+	case kindVote:
+		err = s.takeVote(rank, body)
+	case kindRevoke:
+		err = s.takeRevoke(rank, body)
 	case kindAbort:
 		e.Kind = EventAborted
 		e.Code, e.Text, err = parseNumbered(body)
 	case kindReport:
 		e.Kind = EventReport
+		e.Code, e.Text, err = parseNumbered(body)
+	case kindStalled:
+		e.Kind = EventStalled
 		_, e.Text, err = parseNumbered(body)
 	case kindFailed:
 		e.Kind = EventFailed
@@ -235,7 +254,7 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 		if err == nil && (e.Code < 0 || e.Code >= len(s.members) || e.Text != "") {
 			err = fmt.Errorf("bootstrap: loss of rank %d of %d handled: %w", e.Code, len(s.members), ErrMalformed)
 		}
-	case kindCards, kindBook, kindFenceDone, kindPeerDown, kindDump, kindEnd, kindPacked, kindShelved:
+	case kindCards, kindPoll, kindBook, kindFenceDone, kindPeerDown, kindDump, kindEnd, kindPacked, kindShelved, kindDecided, kindRevoked, kindRejoin, kindRenew:
 		fallthrough
 	default:
 		err = fmt.Errorf("bootstrap: frame of kind %d from a rank: %w", k, ErrMalformed)
@@ -263,12 +282,13 @@ func (s *Server) accept(rank int, card []byte) error {
 	defer s.mu.Unlock()
 	m := &s.members[rank]
 	switch {
-	case m.state == RankGone && m.linked && m.card == nil:
+	case m.state == RankGone && m.linked != nil && m.card == nil:
 		return nil // it has ended while its card was gathered
 	case m.state != RankStarted:
 		return fmt.Errorf("bootstrap: second card: %w", ErrMalformed)
 	}
-	m.state, m.card = RankJoined, card
+	m.card = card
+	m.reach(RankJoined)
 	s.arrived()
 	return nil
 }
@@ -299,7 +319,8 @@ func (s *Server) takeFinalize(rank int, body []byte) error {
 		s.arrived()
 	}
 	s.leave(m)
-	m.state = RankFinalized
+	m.reach(RankFinalized)
+	s.decided(s.council.Left(rank)...)
 	s.fence()
 	return nil
 }
@@ -351,17 +372,26 @@ func (s *Server) fence() {
 }
 
 // tell sends a frame to every connected rank that has reached the state from, and to the
-// other ranks of its node if it is linked. Callers hold mu.
+// other ranks of its node if it is linked. Callers hold mu. It costs no look at each rank of
+// the world: when many ranks are lost at once, there is a frame for each of them.
 func (s *Server) tell(k kind, body []byte, from RankState) {
 	frame := appendFrame(nil, k, body)
-	there := func(rank int) bool { return s.members[rank].state >= from && s.members[rank].state <= RankJoined }
-	for rank := range s.members {
-		if m := &s.members[rank]; !m.linked && there(rank) {
+	if s.near == nil {
+		s.near = make([]int, 0, len(s.members))
+		for rank := range s.members {
+			if s.members[rank].linked == nil {
+				s.near = append(s.near, rank)
+			}
+		}
+	}
+	s.near = slices.DeleteFunc(s.near, func(rank int) bool { return s.members[rank].state > RankJoined })
+	for _, rank := range s.near {
+		if m := &s.members[rank]; m.state >= from {
 			m.out.push(frame)
 		}
 	}
 	for _, l := range s.links {
-		if slices.ContainsFunc(l.ranks, there) {
+		if l.has(from) {
 			l.out.push(frame)
 		}
 	}

@@ -141,7 +141,7 @@ func TestFenceWaitsForTheLast(t *testing.T) {
 	for _, rank := range []int{0, 1} {
 		go func() { done <- w.sessions[rank].Fence(t.Context()) }()
 	}
-	require.NoError(t, w.sessions[2].Report("before the fence"))
+	require.NoError(t, w.sessions[2].Report(1, "before the fence"))
 	w.next(t, bootstrap.EventReport)
 	require.Empty(t, done)
 	require.NoError(t, w.sessions[2].Fence(t.Context()))
@@ -176,11 +176,11 @@ func TestPeerDownIsToldOnceToTheOthers(t *testing.T) {
 	w.exchange(t, w.all())
 	w.server.Gone(1, "was killed by SIGKILL")
 	w.server.Gone(1, "was killed by SIGKILL")
-	w.server.Dump() // comes after everything before it
+	w.server.Dump(7) // comes after everything before it
 	for _, rank := range []int{0, 2} {
 		want := bootstrap.Notice{Kind: bootstrap.PeerDown, Rank: 1, Cause: "was killed by SIGKILL"}
 		require.Equal(t, want, <-w.sessions[rank].Notices())
-		require.Equal(t, bootstrap.Notice{Kind: bootstrap.Dump}, <-w.sessions[rank].Notices())
+		require.Equal(t, bootstrap.Notice{Kind: bootstrap.Dump, Number: 7}, <-w.sessions[rank].Notices())
 	}
 	require.Equal(t, bootstrap.RankGone, w.server.State(1))
 	// The survivors' fences no longer wait for it.
@@ -215,7 +215,7 @@ func TestFinalizedRankIsNotDown(t *testing.T) {
 	require.NoError(t, <-w.served[1])
 	w.server.Gone(1, "exited with code 0")
 	require.NoError(t, w.sessions[0].Fence(t.Context()))
-	w.server.Dump()
+	w.server.Dump(1)
 	require.Equal(t, bootstrap.Dump, (<-w.sessions[0].Notices()).Kind)
 	require.Error(t, w.sessions[1].Fence(t.Context()), "a finalized rank has no fences")
 }
@@ -223,9 +223,9 @@ func TestFinalizedRankIsNotDown(t *testing.T) {
 func TestAbortAndReport(t *testing.T) {
 	w := newWorld(t, 2)
 	w.exchange(t, w.all())
-	require.Equal(t, 2, w.server.Dump())
-	require.NoError(t, w.sessions[1].Report(strings.Repeat("x", 100<<10)))
-	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventReport, Rank: 1, Text: strings.Repeat("x", 64<<10)}, w.next(t, bootstrap.EventReport))
+	require.Equal(t, 2, w.server.Dump(1))
+	require.NoError(t, w.sessions[1].Report(9, strings.Repeat("x", 100<<10)))
+	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventReport, Rank: 1, Code: 9, Text: strings.Repeat("x", 64<<10)}, w.next(t, bootstrap.EventReport))
 	require.NoError(t, w.sessions[1].Fail(0, "it was rank 0"))
 	require.Equal(t, bootstrap.Event{Kind: bootstrap.EventFailed, Rank: 1, Origin: 0, Text: "it was rank 0"}, w.next(t, bootstrap.EventFailed))
 	require.NoError(t, w.sessions[0].Fail(1, ""))
@@ -248,14 +248,14 @@ func TestAgentLost(t *testing.T) {
 	require.Equal(t, bootstrap.AgentLost, n.Kind)
 	_, ok = <-w.sessions[0].Notices()
 	require.False(t, ok)
-	require.ErrorIs(t, w.sessions[0].Report("x"), bootstrap.ErrAgentLost)
+	require.ErrorIs(t, w.sessions[0].Report(1, "x"), bootstrap.ErrAgentLost)
 }
 
 func TestNoticesNeverBlockTheSession(t *testing.T) {
 	w := newWorld(t, 5)
 	w.exchange(t, w.all())
 	for range 20 {
-		w.server.Dump()
+		w.server.Dump(1)
 	}
 	for rank := 1; rank < 5; rank++ {
 		w.server.Gone(rank, "exited")
@@ -276,7 +276,7 @@ func TestWorldOfOneWithoutAgent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, b.Size())
 	require.NoError(t, s.Fence(t.Context()))
-	require.NoError(t, s.Report("there is no agent"))
+	require.NoError(t, s.Report(1, "there is no agent"))
 	s.Abort(1, "there is no agent")
 	require.Error(t, s.Fail(0, "there is no agent"))
 	require.NoError(t, s.Finalize())
@@ -375,7 +375,7 @@ func FuzzServer(f *testing.F) {
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			require.ErrorIs(t, err, bootstrap.ErrMalformed)
 		}
-		s.Dump()
+		s.Dump(1)
 		s.Gone(0, "exited")
 		require.Equal(t, bootstrap.RankGone, s.State(0))
 	})
@@ -384,7 +384,7 @@ func FuzzServer(f *testing.F) {
 func FuzzSession(f *testing.F) {
 	f.Add(frame(bootstrap.KindBook, bootstrap.AppendBook(nil, [][]byte{encoded(f, plainCard(0)), encoded(f, richCard(1))})))
 	f.Add(append(frame(bootstrap.KindFenceDone, []byte{1, 0, 0, 0}), frame(bootstrap.KindPeerDown, []byte{1, 0, 0, 0, 'x'})...))
-	f.Add(frame(bootstrap.KindDump, nil))
+	f.Add(append(frame(bootstrap.KindDump, []byte{1, 0, 0, 0}), frame(bootstrap.KindDump, nil)...))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		mine, theirs := net.Pipe()
 		s := bootstrap.Attach(bootstrap.Job{Size: 2, LocalSize: 2, Nodes: 1}, theirs, nil, [32]byte{})

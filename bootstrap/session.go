@@ -20,8 +20,13 @@ const (
 	// PeerDown: rank Notice.Rank has ended and was reaped; Cause is its exit
 	// status in words. It comes once per rank.
 	PeerDown NoticeKind = iota + 1
-	// Dump: report with Report what this rank is blocked in.
+	// Dump: report with Report, and the number of the notice, what this rank is blocked in.
 	Dump
+	// Decided: Decision ends an agreement. The notices of the ends that it counts come before it.
+	Decided
+	// Revoked: a rank has broken a communicator, see Revocation. It may come more than once, and
+	// to ranks that are no members.
+	Revoked
 	// AgentLost: the connection to the agent broke; Cause says how. The
 	// agent's ranks are about to be killed.
 	AgentLost
@@ -29,9 +34,13 @@ const (
 
 // Notice is an unsolicited message of the agent.
 type Notice struct {
-	Kind  NoticeKind
-	Rank  int // PeerDown only
-	Cause string
+	Kind   NoticeKind
+	Rank   int // PeerDown only
+	Number int // Dump only
+	Cause  string
+	// Decision is set in Decided, Revocation in Revoked.
+	Decision   *Decision
+	Revocation *Revocation
 }
 
 // ErrAgentLost ends the operations of a session whose agent was lost.
@@ -46,10 +55,8 @@ const dumpsMax = 4
 // Session is a rank's membership in its job. Its methods may be called from
 // any goroutine.
 type Session struct {
-	job    Job
 	secret [32]byte
 	memory *os.File
-	shelf  []byte             // mapped memory that has the book of the node, nil for none
 	conn   io.ReadWriteCloser // nil in a world of one
 
 	books   chan *Book    // the answer to the card, once
@@ -59,8 +66,15 @@ type Session struct {
 	down    []bool // ranks of which PeerDown arrived; only listen uses it
 
 	sending sync.Mutex // keeps frames whole; guards the fields below
+	job     Job
+	shelf   []byte // mapped memory that has the book of the node, nil for none
 	carded  bool
 	leaving bool
+	left    chan struct{} // closed when leaving is set
+	next    *pending      // the newest renewal, nil if the generation is not over
+	renewed chan struct{} // closed when next is set
+	// renewals has a value when next was set or replaced.
+	renewals chan struct{}
 
 	away selfReliant // nil under an agent of gorun
 
@@ -73,16 +87,6 @@ type Session struct {
 func NewSecret() (s [32]byte) {
 	_, _ = rand.Read(s[:]) // never fails
 	return s
-}
-
-// selfReliant is what a rank does itself where another launcher than gorun has started it.
-type selfReliant interface {
-	// finalize leaves the launcher's job after the session has left its own.
-	finalize() error
-	// abort prints why the rank ends the job, and asks the launcher to end it.
-	abort(rank, code int, reason string)
-	// end ends this process, or lets it clean up for a while.
-	end()
 }
 
 // Attach makes a session from its parts, as Join does from the environment.
@@ -100,23 +104,29 @@ func Attach(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) 
 func newSession(job Job, conn io.ReadWriteCloser, memory *os.File, secret [32]byte) *Session {
 	s := &Session{
 		job: job, conn: conn, memory: memory, secret: secret,
-		books:  make(chan *Book, 1),
-		lost:   make(chan struct{}),
-		fenced: make(chan uint32, 1),
+		books:   make(chan *Book, 1),
+		lost:    make(chan struct{}),
+		left:    make(chan struct{}),
+		fenced:  make(chan uint32, 1),
+		renewed: make(chan struct{}), renewals: make(chan struct{}, 1),
 	}
 	if conn == nil {
 		s.notices = make(chan Notice)
 		return s
 	}
-	// One PeerDown per rank and the loss of the agent always fit; dumps are dropped if the
-	// channel is full.
+	// One PeerDown per rank and the loss of the agent fit, if nothing else comes; dumps are
+	// dropped if the channel is full.
 	s.notices = make(chan Notice, job.Size+dumpsMax+1)
 	s.down = make([]bool, job.Size)
 	return s
 }
 
-// Job returns the identity of this rank.
-func (s *Session) Job() Job { return s.job }
+// Job returns the identity of this rank in the present generation of the job.
+func (s *Session) Job() Job {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	return s.job
+}
 
 // Memory returns the node memory, nil in a world of one. The session keeps
 // the descriptor; it may be closed once it is mapped.
@@ -131,13 +141,15 @@ func (s *Session) Notices() <-chan Notice { return s.notices }
 
 // Card returns this rank's card without an RDMA provider.
 func (s *Session) Card() Card {
-	return Card{Rank: s.job.Rank, PID: os.Getpid(), Slot: s.job.LocalRank, Node: s.job.Node, Host: s.job.Host}
+	job := s.Job()
+	return Card{Rank: job.Rank, PID: os.Getpid(), Slot: job.LocalRank, Node: job.Node, Host: job.Host}
 }
 
 // Exchange hands in this rank's card and returns the book of all cards when
-// every rank has handed in its own or is down. It is called once.
+// every rank has handed in its own or is down. It is called once in each generation of the
+// job, the end of which is ErrRenewed.
 func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
-	c.Rank = s.job.Rank
+	c.Rank = s.Job().Rank
 	body, err := c.Append(make([]byte, 0, c.Len()))
 	if err != nil {
 		return nil, err
@@ -145,6 +157,7 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	s.sending.Lock()
 	again := s.carded
 	s.carded = true
+	renewed := s.renewed
 	s.sending.Unlock()
 	if again {
 		return nil, errors.New("bootstrap: second Exchange of a session")
@@ -160,13 +173,16 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 		return b, nil
 	case <-s.lost:
 		return nil, s.lostErr
+	case <-renewed:
+		return nil, ErrRenewed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
 // Fence returns when every rank that is neither down nor finalized has called
-// it as often. A fence that ended with the context's error counts as called.
+// it as often. A fence that ended with the context's error counts as called. The end of the
+// generation of the job is ErrRenewed.
 func (s *Session) Fence(ctx context.Context) error {
 	if s.conn == nil {
 		return ctx.Err()
@@ -174,6 +190,7 @@ func (s *Session) Fence(ctx context.Context) error {
 	s.fencing.Lock()
 	defer s.fencing.Unlock()
 	s.fences++
+	renewed := s.Renewed()
 	if err := s.send(kindFence, nil); err != nil {
 		return err
 	}
@@ -185,6 +202,8 @@ func (s *Session) Fence(ctx context.Context) error {
 			}
 		case <-s.lost:
 			return s.lostErr
+		case <-renewed:
+			return ErrRenewed
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -196,7 +215,7 @@ func (s *Session) Fence(ctx context.Context) error {
 // agent ends the other ranks. Errors are not reported: the process is about to exit.
 func (s *Session) Abort(code int, reason string) {
 	if s.away != nil { // first: rank 0 may tell this process to end as soon as it knows
-		s.away.abort(s.job.Rank, code, reason)
+		s.away.abort(s.Job().Rank, code, reason)
 	}
 	_ = s.send(kindAbort, numbered(code, reason))
 }
@@ -206,7 +225,7 @@ func (s *Session) Abort(code int, reason string) {
 // all ranks that say the same. Where there is no agent to do so the error says why, and
 // the caller prints it.
 func (s *Session) Fail(origin int, text string) error {
-	if s.conn == nil || s.away != nil && origin == s.job.Rank {
+	if s.conn == nil || s.away != nil && origin == s.Job().Rank {
 		return errNoAgent
 	}
 	if s.away != nil {
@@ -215,8 +234,14 @@ func (s *Session) Fail(origin int, text string) error {
 	return s.send(kindFailed, numbered(origin, text))
 }
 
-// Report answers a Dump with text of at most 64 KiB; the rest is cut.
-func (s *Session) Report(text string) error { return s.send(kindReport, numbered(0, text)) }
+// Report answers the Dump of a number with text of at most 64 KiB; the rest is cut.
+func (s *Session) Report(number int, text string) error {
+	return s.send(kindReport, numbered(number, text))
+}
+
+// Stalled says that this rank has waited for some time; text is a [Doing]. No answer
+// follows.
+func (s *Session) Stalled(text string) error { return s.send(kindStalled, numbered(0, text)) }
 
 // Handled says that the program has recovered from the loss of a rank: with
 // OnFailureContinue the loss is then no failure of the job.
@@ -230,7 +255,10 @@ func (s *Session) Finalize() error {
 	}
 	err := s.send(kindFinalize, nil)
 	s.sending.Lock()
-	s.leaving = true
+	if !s.leaving {
+		s.leaving = true
+		close(s.left)
+	}
 	s.sending.Unlock()
 	err = errors.Join(err, s.conn.Close())
 	if s.away != nil {
@@ -246,6 +274,11 @@ func (s *Session) send(k kind, body []byte) error {
 	}
 	s.sending.Lock()
 	defer s.sending.Unlock()
+	return s.write(k, body)
+}
+
+// write is send with sending held.
+func (s *Session) write(k kind, body []byte) error {
 	if s.leaving {
 		return errors.New("bootstrap: session is finalized")
 	}
@@ -258,10 +291,16 @@ func (s *Session) send(k kind, body []byte) error {
 // listen delivers the frames of the agent until the connection ends.
 func (s *Session) listen() {
 	defer close(s.notices)
-	r := bufio.NewReaderSize(s.conn, 512)
+	from, files := newPassage(s.conn)
+	defer files.close()
+	r := bufio.NewReaderSize(from, 512)
 	for {
 		k, body, err := readFrame(r, agentFrameMax)
-		if err == nil {
+		switch {
+		case err != nil:
+		case k == kindRenew:
+			err = s.takeRenewal(body, files)
+		default:
 			err = s.take(k, body)
 		}
 		if err == nil {
@@ -274,7 +313,7 @@ func (s *Session) listen() {
 		close(s.lost)
 		_ = s.conn.Close() // after a malformed frame the connection is not used any more
 		if !leaving {
-			s.notices <- Notice{Kind: AgentLost, Cause: err.Error()}
+			s.pass(Notice{Kind: AgentLost, Cause: err.Error()})
 			if s.away != nil {
 				s.away.end()
 			}
@@ -283,18 +322,16 @@ func (s *Session) listen() {
 	}
 }
 
-// bookOf returns the book that a frame has or tells of.
-func (s *Session) bookOf(k kind, body []byte) (*Book, error) {
-	if k == kindBook {
-		return parseBook(body)
+// pass passes a notice on of which there may be any number. It waits until the rank takes it or
+// leaves.
+func (s *Session) pass(n Notice) {
+	select {
+	case s.notices <- n:
+	case <-s.left:
 	}
-	if len(body) != 8 || binary.LittleEndian.Uint64(body) > uint64(len(s.shelf)) {
-		return nil, fmt.Errorf("bootstrap: book on a shelf of %d bytes, told in %d: %w", len(s.shelf), len(body), ErrMalformed)
-	}
-	return openBook(s.shelf[:binary.LittleEndian.Uint64(body)])
 }
 
-// take acts on one frame of the agent. It never blocks.
+// take acts on one frame of the agent.
 func (s *Session) take(k kind, body []byte) error {
 	switch k {
 	case kindBook, kindShelved:
@@ -302,8 +339,8 @@ func (s *Session) take(k kind, body []byte) error {
 		if err != nil {
 			return err
 		}
-		if b.Size() != s.job.Size {
-			return fmt.Errorf("bootstrap: book of %d ranks in a world of %d: %w", b.Size(), s.job.Size, ErrMalformed)
+		if b.Size() != len(s.down) {
+			return fmt.Errorf("bootstrap: book of %d ranks in a world of %d: %w", b.Size(), len(s.down), ErrMalformed)
 		}
 		select {
 		case s.books <- b:
@@ -324,21 +361,37 @@ func (s *Session) take(k kind, body []byte) error {
 		if err != nil {
 			return err
 		}
-		if rank < 0 || rank >= s.job.Size || s.down[rank] {
-			return fmt.Errorf("bootstrap: rank %d of %d is down: %w", rank, s.job.Size, ErrMalformed)
+		if rank < 0 || rank >= len(s.down) || s.down[rank] {
+			return fmt.Errorf("bootstrap: rank %d of %d is down: %w", rank, len(s.down), ErrMalformed)
 		}
 		s.down[rank] = true
-		s.notices <- Notice{Kind: PeerDown, Rank: rank, Cause: cause}
+		s.pass(Notice{Kind: PeerDown, Rank: rank, Cause: cause})
+	case kindDecided:
+		d, err := parseDecision(body, len(s.down))
+		if err != nil {
+			return err
+		}
+		s.pass(Notice{Kind: Decided, Decision: d})
+	case kindRevoked:
+		r, err := parseRevocation(body, len(s.down))
+		if err != nil {
+			return err
+		}
+		s.pass(Notice{Kind: Revoked, Revocation: r})
 	case kindDump:
+		number, rest, err := parseNumbered(body)
+		if err != nil || rest != "" {
+			return fmt.Errorf("bootstrap: dump of %d bytes: %w", len(body), ErrMalformed)
+		}
 		if len(s.notices) < dumpsMax {
-			s.notices <- Notice{Kind: Dump}
+			s.notices <- Notice{Kind: Dump, Number: number}
 		}
 	case kindEnd:
 		if s.away == nil {
 			return fmt.Errorf("bootstrap: an agent does not send signals in frames: %w", ErrMalformed)
 		}
 		s.away.end()
-	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed, kindHandled, kindCards, kindPacked:
+	case kindCard, kindFence, kindAbort, kindFinalize, kindReport, kindFailed, kindHandled, kindStalled, kindVote, kindRevoke, kindPoll, kindCards, kindPacked, kindRejoin, kindRenew:
 		fallthrough
 	default:
 		return fmt.Errorf("bootstrap: frame of kind %d from the agent: %w", k, ErrMalformed)

@@ -19,3 +19,10 @@ func (s *Shelf) put(book []byte) bool {
 	_, err := s.file.WriteAt(book, s.at)
 	return err == nil
 }
+
+// close ends the use of a shelf whose generation of the job is over.
+func (s *Shelf) close() {
+	if s != nil {
+		_ = s.file.Close() // a descriptor of a memfd
+	}
+}

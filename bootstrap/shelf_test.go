@@ -28,7 +28,7 @@ func (c counted) Write(p []byte) (int, error) {
 // A rank reads the book where the node has it, and is only told how long it is.
 func TestRankReadsTheBookOfItsNode(t *testing.T) {
 	agent, socket, _, secret, job := inheritance(t)
-	memory, each, shelf, err := bootstrap.SharedMemory(1, 1)
+	memory, each, shelf, err := bootstrap.SharedMemory(1, 1, 1)
 	require.NoError(t, err)
 	require.NotNil(t, shelf)
 	defer func() { require.NoError(t, memory.Close()) }()
@@ -48,7 +48,7 @@ func TestRankReadsTheBookOfItsNode(t *testing.T) {
 
 // The book is in one place of the node's memory, behind the ranges of the ranks.
 func TestShelfIsBehindTheRanges(t *testing.T) {
-	memory, each, shelf, err := bootstrap.SharedMemory(2, 3)
+	memory, each, shelf, err := bootstrap.SharedMemory(2, 3, 1)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, memory.Close()) }()
 	cards := [][]byte{encoded(t, richCard(0)), nil, encoded(t, plainCard(2))}

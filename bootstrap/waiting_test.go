@@ -70,7 +70,7 @@ func TestAnswersToCancelledFencesHoldUpNothing(t *testing.T) {
 			require.NoError(t, w.sessions[1].Fence(t.Context()))
 			synctest.Wait()
 		}
-		w.server.Dump()
+		w.server.Dump(1)
 		synctest.Wait()
 		require.Len(t, w.sessions[0].Notices(), 1)
 	})
@@ -110,7 +110,7 @@ func TestRankThatHasNotJoined(t *testing.T) {
 			return err
 		})
 		synctest.Wait()
-		require.Equal(t, 1, w.server.Dump())
+		require.Equal(t, 1, w.server.Dump(1))
 		synctest.Wait()
 		require.Empty(t, w.sessions[1].Notices(), "it is not asked what it does")
 		w.server.Gone(1, "exited with code 3")

@@ -9,44 +9,25 @@ import (
 // AllGather concatenates send of all members in recv of all members, in the order of the
 // ranks. recv is Size times as long as send.
 func AllGather[T any](c *runtime.Comm, send, recv []T) error {
-	g, err := enterFor[T](c)
-	in, out := kernel.Bytes(send), kernel.Bytes(recv)
-	if err == nil {
-		err = g.checkBlocks("recv", in, out, len(send), len(recv))
-	}
-	if err != nil {
-		return refuse(opAllGather, err)
-	}
-	if len(in) == 0 {
-		return nil
-	}
-	if g.size == 1 {
-		copy(out, in)
-		return nil
-	}
-	return g.end(opAllGather, g.allGather(in, out))
+	return allGather(new(call), c, send, recv).wait()
 }
 
-func (g entry) allGather(send, recv []byte) error {
-	if err := g.begin(call{op: opAllGather, root: anyRoot, bytes: len(send)}); err != nil {
-		return err
+// IAllGather starts an AllGather.
+func IAllGather[T any](c *runtime.Comm, send, recv []T) runtime.Request {
+	return allGather(new(call), c, send, recv).start()
+}
+
+// AllGatherInit sets up an AllGather.
+func AllGatherInit[T any](c *runtime.Comm, send, recv []T) *runtime.Persistent {
+	return allGather(new(call), c, send, recv).persist()
+}
+
+func allGather[T any](k *call, c *runtime.Comm, send, recv []T) *call {
+	if !onFor[T](k, c, message.AllGather) {
+		return k
 	}
-	alg := g.choose(opAllGather, len(send), 0, true)
-	switch alg {
-	case recursiveDoubling:
-		return message.AllGatherRecursiveDoubling(&g.peer, send, recv)
-	case bruck:
-		return message.AllGatherBruck(&g.peer, send, recv)
-	case ring:
-		return message.AllGatherRing(&g.peer, send, recv)
-	default:
-	}
-	n, err := g.shared()
-	if err != nil {
-		return err
-	}
-	if alg == small {
-		return n.AllGatherSmall(send, recv)
-	}
-	return n.AllGatherPipeline(send, recv)
+	k.Send, k.Recv = kernel.Bytes(send), kernel.Bytes(recv)
+	k.RecvParts = message.Equal(len(k.Send))
+	k.checkBlocks("recv", k.Send, k.Recv, len(send), len(recv))
+	return k.of(len(k.Send), len(k.Send))
 }

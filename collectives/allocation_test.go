@@ -28,12 +28,37 @@ func TestNoAllocations(t *testing.T) {
 			"reduce": func(c *runtime.Comm, b *buffers) error {
 				return collectives.Reduce(c, b.one, b.sum, collectives.Sum, 1)
 			},
-			"allgather": func(c *runtime.Comm, b *buffers) error { return collectives.AllGather(c, b.one, b.all[:c.Size()]) },
-			"alltoall":  func(c *runtime.Comm, b *buffers) error { return collectives.AllToAll(c, b.many, b.all) },
+			"allgather":         func(c *runtime.Comm, b *buffers) error { return collectives.AllGather(c, b.one, b.all[:c.Size()]) },
+			"alltoall":          func(c *runtime.Comm, b *buffers) error { return collectives.AllToAll(c, b.many, b.all) },
+			"alltoall in place": func(c *runtime.Comm, b *buffers) error { return collectives.AllToAll(c, b.all, b.all) },
+			"reducescatterblock": func(c *runtime.Comm, b *buffers) error {
+				return collectives.ReduceScatterBlock(c, b.all[:c.Size()], b.sum, collectives.Sum)
+			},
+			"reducescatter large": func(c *runtime.Comm, b *buffers) error {
+				return collectives.ReduceScatter(c, b.many, b.all[:b.counts[c.Rank()]], b.counts, collectives.Sum)
+			},
+			"scan":       func(c *runtime.Comm, b *buffers) error { return collectives.Scan(c, b.one, b.sum, collectives.Sum) },
+			"scan large": func(c *runtime.Comm, b *buffers) error { return collectives.Scan(c, b.many, b.all, collectives.Max) },
+			"exscan":     func(c *runtime.Comm, b *buffers) error { return collectives.ExScan(c, b.one, b.sum, collectives.Sum) },
+			"allgatherv": func(c *runtime.Comm, b *buffers) error {
+				return collectives.AllGatherV(c, b.many[:b.counts[c.Rank()]], b.all, b.counts, b.displs)
+			},
+			"gatherv": func(c *runtime.Comm, b *buffers) error {
+				return collectives.GatherV(c, b.one, b.all, b.ones, b.displs, 1)
+			},
+			"scatterv": func(c *runtime.Comm, b *buffers) error {
+				return collectives.ScatterV(c, b.all, b.ones, b.displs, b.one, 1)
+			},
+			"alltoallv": func(c *runtime.Comm, b *buffers) error {
+				return collectives.AllToAllV(c, b.many, b.ones, b.displs, b.all, b.ones, nil)
+			},
+			"alltoallv large": func(c *runtime.Comm, b *buffers) error {
+				return collectives.AllToAllV(c, b.many, b.equal, nil, b.all, b.equal, nil)
+			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				world(t, size, func(c *runtime.Comm) error {
-					b := &buffers{make([]float64, 1), make([]float64, 1), make([]float64, 6000), make([]float64, 6000)}
+					b := newBuffers(c.Size())
 					var failed error
 					step := func() {
 						if err := op(c, b); err != nil {
@@ -58,6 +83,23 @@ func TestNoAllocations(t *testing.T) {
 }
 
 // buffers are what one rank's operations work on.
-type buffers struct{ one, sum, many, all []float64 }
+type buffers struct {
+	one, sum, many, all []float64
+	// counts are uneven, ones and equal are not; displs are those of blocks in the opposite order of the ranks.
+	counts, ones, equal, displs []int
+}
+
+func newBuffers(size int) *buffers {
+	b := &buffers{one: make([]float64, 1), sum: make([]float64, 1), many: make([]float64, 6000), all: make([]float64, 6000)}
+	each, last := 6000/size, size-1
+	for i := range size {
+		b.ones, b.equal, b.counts = append(b.ones, 1), append(b.equal, each), append(b.counts, each)
+		b.displs = append(b.displs, 100+each*(last-i))
+	}
+	b.counts[0] -= 100
+	b.counts[last] += 100
+	b.displs[last] = 0
+	return b
+}
 
 var plus = collectives.Func(add, true)

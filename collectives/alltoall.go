@@ -3,7 +3,6 @@ package collectives
 import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
-	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -11,71 +10,32 @@ import (
 // all i and j. send and recv have the same length, a multiple of Size, and may be
 // the same slice.
 func AllToAll[T any](c *runtime.Comm, send, recv []T) error {
-	g, err := enterFor[T](c)
-	in, out := kernel.Bytes(send), kernel.Bytes(recv)
-	if err == nil {
-		err = checkReduce(in, out, max(kernel.SizeOf[T](), 1))
-	}
-	if err == nil && len(send)%g.size != 0 {
-		err = lengthError("send", len(send), (len(send)/g.size+1)*g.size)
-	}
-	if err != nil {
-		return refuse(opAllToAll, err)
-	}
-	if len(in) == 0 {
-		return nil
-	}
-	if g.size == 1 {
-		copy(out, in)
-		return nil
-	}
-	return g.end(opAllToAll, g.allToAll(in, out))
+	return allToAll(new(call), c, send, recv).wait()
 }
 
-func (g entry) allToAll(send, recv []byte) error {
-	if err := g.begin(call{op: opAllToAll, root: anyRoot, bytes: len(send)}); err != nil {
-		return err
-	}
-	return g.allToAllAnyhow(send, recv)
+// IAllToAll starts an AllToAll.
+func IAllToAll[T any](c *runtime.Comm, send, recv []T) runtime.Request {
+	return allToAll(new(call), c, send, recv).start()
 }
 
-// allToAllAnyhow is allToAll after the call was announced.
-func (g *group) allToAllAnyhow(send, recv []byte) error {
-	alg := g.choose(opAllToAll, len(send)/g.size, 0, true)
-	if same, _ := kernel.Overlap(send, recv); same && alg != bruck && alg != small {
-		send = append([]byte(nil), send...)
-	}
-	switch alg {
-	case bruck:
-		return message.AllToAllBruck(&g.peer, send, recv)
-	case pairwise:
-		return message.AllToAllPairwise(&g.peer, send, recv)
-	default:
-	}
-	n, err := g.shared()
-	if err != nil {
-		return err
-	}
-	switch alg {
-	case small:
-		return n.AllToAllSmall(send, recv)
-	case pull:
-		return g.pullOr(n, send, recv)
-	default:
-		return n.AllToAllPipeline(send, recv)
-	}
+// AllToAllInit sets up an AllToAll.
+func AllToAllInit[T any](c *runtime.Comm, send, recv []T) *runtime.Persistent {
+	return allToAll(new(call), c, send, recv).persist()
 }
 
-// pullOr reads the members' blocks in place. The first call finds out whether that is
-// possible; if not, it and later calls choose another algorithm.
-func (g *group) pullOr(n *node.Group, send, recv []byte) error {
-	ok, err := n.CanPull()
-	if err != nil {
-		return err
+func allToAll[T any](k *call, c *runtime.Comm, send, recv []T) *call {
+	if !onFor[T](k, c, message.AllToAll) {
+		return k
 	}
-	if ok {
-		return n.AllToAllPull(send, recv)
+	k.Send, k.Recv = kernel.Bytes(send), kernel.Bytes(recv)
+	if !k.checkReduce(max(kernel.SizeOf[T](), 1)) {
+		return k
 	}
-	g.readable = false
-	return g.allToAllAnyhow(send, recv)
+	size := k.group.size
+	if len(send)%size != 0 {
+		k.err = lengthError("send", len(send), (len(send)/size+1)*size)
+	}
+	k.SendParts = message.Equal(len(k.Send) / size)
+	k.RecvParts = k.SendParts
+	return k.of(len(k.Send), len(k.Send)/size)
 }

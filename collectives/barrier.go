@@ -6,31 +6,18 @@ import (
 )
 
 // Barrier returns when all members have called it.
-func Barrier(c *runtime.Comm) error {
-	g, err := enter(c)
-	if err != nil {
-		return refuse(opBarrier, err)
-	}
-	if g.size == 1 {
-		return nil
-	}
-	return g.end(opBarrier, g.barrier())
+func Barrier(c *runtime.Comm) error { return barrier(new(call), c).wait() }
+
+// IBarrier starts a Barrier: its request is complete when all members have
+// started theirs.
+func IBarrier(c *runtime.Comm) runtime.Request { return barrier(new(call), c).start() }
+
+// BarrierInit sets up a Barrier.
+func BarrierInit(c *runtime.Comm) *runtime.Persistent {
+	return barrier(new(call), c).persist()
 }
 
-func (g entry) barrier() error {
-	if err := g.begin(call{op: opBarrier, root: anyRoot}); err != nil {
-		return err
-	}
-	alg := g.choose(opBarrier, 0, 0, true)
-	if alg == dissemination {
-		return message.BarrierDissemination(&g.peer)
-	}
-	n, err := g.shared()
-	if err != nil {
-		return err
-	}
-	if alg == flags {
-		return n.BarrierFlags()
-	}
-	return n.BarrierCounter()
+func barrier(k *call, c *runtime.Comm) *call {
+	k.on(c, message.Barrier)
+	return k
 }

@@ -1,114 +1,166 @@
 package collectives
 
 import (
-	"errors"
-	"fmt"
-	"math"
-
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
-	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// ErrMismatch says that members of a communicator did not call the same
-// operation, or not with the same length, root or operator.
-var ErrMismatch = errors.New("ranks call different collective operations")
-
-// MismatchError names two ranks that call different operations. It is ErrMismatch. The
-// communicator is broken by it, so the other ranks get runtime.ErrCommBroken with its text.
-type MismatchError struct {
-	// Rank is this rank, Peer the other one.
-	Rank, Peer int
-	// Call and PeerCall say what they called, as in "bcast of 8 bytes from root 0".
-	// PeerCall is empty if Peer is Rank: then it is not known which rank differs.
-	Call, PeerCall string
-	// Line and PeerLine are the source lines, as in "main.go:12". PeerLine is empty if the
-	// peer does not answer, or does not remember the call: it stores its last calls only.
-	Line, PeerLine string
-	// odd is the world rank whose call differs from those of the others.
-	odd int
-}
-
-// FailureOrigin returns the world rank of that one of the two ranks whose call differs from
-// that of a third rank, or of the lower one if no other rank knows.
-func (e *MismatchError) FailureOrigin() int { return e.odd }
-
-// Error implements error.
-func (e *MismatchError) Error() string {
-	at := func(line string) string {
-		if line == "" {
-			return ""
-		}
-		return " at " + line
-	}
-	text := fmt.Sprintf("%v: rank %d: %s%s", ErrMismatch, e.Rank, e.Call, at(e.Line))
-	if e.Peer != e.Rank {
-		text += fmt.Sprintf("; rank %d: %s%s", e.Peer, e.PeerCall, at(e.PeerLine))
-	}
-	return text
-}
-
-// Is makes it ErrMismatch.
-func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
-
-// call is what the members of an operation must agree on.
+// call is one operation with its arguments. A function per operation checks the arguments
+// of this member and fills it in; the blocking, the nonblocking and the persistent form
+// then carry it out in their ways. It is on the stack of a blocking operation.
 type call struct {
-	op operation
-	// root is anyRoot where there is none, operator 0.
-	root     int
-	operator uint8
-	kind     kernel.Kind
-	bytes    int
+	message.Call
+	group *group
+	// comm is the communicator that the caller named, view the one that the operation
+	// communicates through.
+	comm, view *runtime.Comm
+	op         message.Operation
+	kind       kernel.Kind
+	// bytes is the length that all members agree on, block that of one rank's contribution
+	// or block, on which the choice of the algorithm depends. Both are 0 if each member
+	// knows another one.
+	bytes, block int
+	// counts is the checksum of the counts that all members agree on.
+	counts uint64
+	// idle says that no member has anything to send.
+	idle bool
+	// err is why the call is refused.
+	err error
 }
 
-const anyRoot = -1
-
-// The word of a call that names all but its length.
-//
-//	bits 56-63  1 + operation
-//	bits 48-55  operator of a reduction, see message.Reduction
-//	bits 40-47  kind of the elements
-//	bits  0-31  1 + root, 0 without one
-const (
-	callOperation = 56
-	callOperator  = 48
-	callKind      = 40
-)
-
-func (c call) statement() node.Call {
-	return node.Call{
-		What:  uint64(c.op+1)<<callOperation | uint64(c.operator)<<callOperator | uint64(c.kind)<<callKind | uint64(c.root+1)&math.MaxUint32,
-		Bytes: uint64(c.bytes),
-	}
+// on begins a call without elements.
+func (k *call) on(c *runtime.Comm, op message.Operation) bool {
+	k.comm, k.op = c, op
+	k.group, k.view, k.err = find(c)
+	return k.err == nil
 }
 
-// describe is the inverse of statement, in words.
-func describe(c node.Call) string {
-	if c == (node.Call{}) {
-		return "another operation"
+// onFor begins a call with elements of type T. It reports whether to go on.
+func onFor[T any](k *call, c *runtime.Comm, op message.Operation) bool {
+	if !k.on(c, op) {
+		return false
 	}
-	text := operation(c.What>>callOperation - 1).String()
-	if c.Bytes > 0 {
-		text += fmt.Sprintf(" of %d bytes", c.Bytes)
+	if k.kind = kernel.KindOf[T](); k.kind == kernel.Other {
+		k.err = runtime.Element[T]()
 	}
-	kind := kernel.Kind(uint8(c.What >> callKind))
-	switch operator := uint8(c.What >> callOperator); operator {
-	case 0:
-	case message.UserOperator:
-		text += " with a Func"
+	return k.err == nil
+}
+
+// from sets the root.
+func (k *call) from(root int) bool {
+	k.Root = root
+	if root < 0 || root >= k.group.size {
+		k.err = rootError(root, k.group.size)
+	}
+	return k.err == nil
+}
+
+// with sets the operator.
+func with[T any](k *call, op Op) bool {
+	k.Reduction, k.err = bind[T](op)
+	return k.err == nil
+}
+
+// of sets the lengths, in bytes.
+func (k *call) of(bytes, block int) *call {
+	k.bytes, k.block, k.idle = bytes, block, bytes == 0
+	return k
+}
+
+// wait carries the call out before it returns.
+func (k *call) wait() error {
+	err := k.complete()
+	k.SendParts.Release()
+	k.RecvParts.Release()
+	return err
+}
+
+func (k *call) complete() error {
+	if k.err != nil {
+		return refuse(k.op, k.err)
+	}
+	if k.idle {
+		return nil
+	}
+	if k.group.size == 1 {
+		return k.alone()
+	}
+	err := k.group.claim(k.op)
+	if err != nil {
+		return refuse(k.op, err)
+	}
+	if err = k.group.begin(k); err == nil {
+		err = k.group.run(k)
+	}
+	return k.group.end(k.op, err)
+}
+
+// alone is the call of the only member.
+func (k *call) alone() error {
+	in, out := k.Send, k.Recv
+	switch k.op {
+	case message.Barrier, message.Bcast, message.ExScan:
+		return nil
+	case message.NeighborAllGather, message.NeighborAllGatherV, message.NeighborAllToAll, message.NeighborAllToAllV:
+		if err := message.NeighborDistance(&k.group.peer, &k.Call); err != nil {
+			return refuse(k.op, err)
+		}
+		return nil
+	case message.GatherV, message.AllGatherV:
+		out = k.RecvParts.Of(out, 0)
+	case message.ScatterV:
+		in = k.SendParts.Of(in, 0)
+	case message.AllToAllV:
+		in, out = k.SendParts.Of(in, 0), k.RecvParts.Of(out, 0)
 	default:
-		text += fmt.Sprintf(" with %v", Builtin(operator-1))
 	}
-	if c.Bytes > 0 {
-		text += fmt.Sprintf(" of %v", kind)
-	}
-	if root := uint32(c.What); root > 0 {
-		text += fmt.Sprintf(", root %d", root-1)
-	}
-	return text
+	copy(out, in)
+	return nil
 }
 
-// reduction is the call of a reduction.
-func reduction(op operation, root int, r message.Reduction, bytes int) call {
-	return call{op: op, root: root, operator: r.Operator, bytes: bytes}
+// failed refuses the call if err is not nil.
+func (k *call) failed(err error) bool {
+	k.err = err
+	return err != nil
+}
+
+// sendsBlocks checks and sets the blocks that this member sends.
+func (k *call) sendsBlocks(b *ragged) bool {
+	if k.failed(b.check(k.group.size)) {
+		return false
+	}
+	k.Send, k.SendParts = b.bytes, b.parts()
+	return true
+}
+
+// receivesBlocks checks and sets the blocks that this member receives.
+func (k *call) receivesBlocks(b *ragged) bool {
+	return k.receivesParts(b, k.group.size)
+}
+
+// checkReduce checks the buffers of a reduction where both are used.
+func (k *call) checkReduce(elem int) bool {
+	if len(k.Send) != len(k.Recv) {
+		k.err = lengthError("recv", len(k.Recv)/elem, len(k.Send)/elem)
+	} else if _, partial := kernel.Overlap(k.Send, k.Recv); partial {
+		k.err = aliasError("send", "recv")
+	}
+	return k.err == nil
+}
+
+// checkBlocks checks one block of n elements against all blocks, total elements:
+// block may be this rank's among all, and nothing else of it.
+func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
+	if total != n*k.group.size {
+		k.err = lengthError(name, total, n*k.group.size)
+		return
+	}
+	own := all[k.group.rank*len(block):][:len(block)]
+	if same, _ := kernel.Overlap(block, own); same {
+		return
+	}
+	if same, partial := kernel.Overlap(block, all); same || partial {
+		k.err = aliasError("send", "recv")
+	}
 }

@@ -66,7 +66,7 @@ func (l *choices) Explain() []string {
 		if c.least < c.most {
 			bytes = fmt.Sprintf("%d to %d", c.least, c.most)
 		}
-		lines = append(lines, fmt.Sprintf("collectives: %d x %v of %s bytes: %v (%s)", c.times, r.op, bytes, r.alg, r.why))
+		lines = append(lines, fmt.Sprintf("collectives: %d x %v of %s bytes: %v (%s)", c.times, r.op, bytes, r.name, r.why))
 	}
 	return lines
 }

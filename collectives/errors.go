@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -11,7 +12,7 @@ var (
 	// ErrOp refuses an operator that is not defined for the element type.
 	ErrOp = errors.New("operator does not fit the element type")
 	// ErrLength refuses buffers whose lengths do not fit together.
-	ErrLength = errors.New("buffer has the wrong length")
+	ErrLength = message.ErrLength
 	// ErrOverride refuses a GORUN_COLL that names an operation or an algorithm
 	// that does not exist.
 	ErrOverride = errors.New("bad GORUN_COLL")

@@ -2,9 +2,9 @@ package collectives
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -16,11 +16,11 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	if err != nil {
 		return err.Error()
 	}
-	i := slices.Index(operationNames[:], op)
-	if i < 0 {
-		return fmt.Sprintf("no operation %q; there are %s", op, strings.Join(operationNames[:], ", "))
+	i, names := operationOf(op)
+	if i == message.Operations {
+		return fmt.Sprintf("no operation %q; there are %s", op, strings.Join(names, ", "))
 	}
-	s := g.situation(operation(i), bytes, 1, true)
+	s := g.assumed(i, bytes)
 	where, crowd := "several nodes", "a processor each"
 	if s.near {
 		where = "one node"
@@ -28,14 +28,22 @@ func Explain(c *runtime.Comm, op string, bytes int) string {
 	if s.crowded {
 		crowd = "more ranks than processors"
 	}
-	r := choose(&s, g.override[i])
+	r := choose(&s, g.override[i], g.table)
 	why := r.why
 	switch asked := g.override[i]; asked {
 	case automatic:
-	case r.alg:
+		if g.table != nil && g.table.choice(&s) == r.name {
+			why = "the fastest in the table that was measured"
+		}
+	case r.name:
 		why = "asked for by GORUN_COLL"
 	default:
 		why += fmt.Sprintf("; %v, asked for by GORUN_COLL, cannot serve this", asked)
 	}
-	return fmt.Sprintf("%s of %d bytes, %d ranks on %s, %s: %v (%s)", op, bytes, s.ranks, where, crowd, r.alg, why)
+	return fmt.Sprintf("%s of %d bytes, %d ranks on %s, %s: %v (%s)", op, bytes, s.ranks, where, crowd, r.name, why)
+}
+
+// assumed is the situation of an operation of which the length alone is known.
+func (g *group) assumed(op message.Operation, bytes int) situation {
+	return g.situation(&call{op: op, block: bytes, Call: message.Call{Reduction: message.Reduction{Elem: 1, Commutative: true}}})
 }

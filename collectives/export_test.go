@@ -1,11 +1,14 @@
 package collectives
 
-import "github.com/gorun-hpc/gorun/runtime"
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
 
 // Override does for one communicator what GORUN_COLL does for all. All members
 // call it with the same list.
 func Override(c *runtime.Comm, list string) error {
-	g, err := enter(c)
+	g, _, err := find(c)
 	if err != nil {
 		return err
 	}
@@ -16,18 +19,36 @@ func Override(c *runtime.Comm, list string) error {
 // Algorithms returns, for every operation, the names of its algorithms.
 func Algorithms() map[string][]string {
 	all := make(map[string][]string)
-	for op := range operations {
-		_, names := algorithmOf(op, "")
-		all[op.String()] = names
+	for op := range message.Operations {
+		all[op.String()] = algorithmsOf(op)
 	}
 	return all
 }
 
 // Distant makes a communicator behave as if its members were on several nodes.
 func Distant(c *runtime.Comm) error {
-	g, err := enter(c)
+	g, _, err := find(c)
 	if err == nil {
-		g.near = false
+		g.place(apart(g.size))
+	}
+	return err
+}
+
+// apart are as many nodes.
+func apart(size int) []int {
+	nodes := make([]int, size)
+	for i := range nodes {
+		nodes[i] = i
+	}
+	return nodes
+}
+
+// Placed makes a communicator behave as if its members were on these nodes, which are numbered in
+// the order of their first members. No operation has begun.
+func Placed(c *runtime.Comm, nodes []int) error {
+	g, _, err := find(c)
+	if err == nil {
+		g.place(nodes)
 	}
 	return err
 }
@@ -38,7 +59,7 @@ func Memories(c *runtime.Comm) ([]*runtime.Shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.memories, nil
+	return g.memories.all, nil
 }
 
 // Choices returns what GORUN_EXPLAIN prints of the operations of a World.
@@ -58,3 +79,6 @@ func Doing(c *runtime.Comm) string {
 	}
 	return g.Doing()
 }
+
+// ReadTable reads a file as that of GORUN_COLL_TABLE.
+func ReadTable(name string) (*Table, error) { return readTable(name) }

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	goruntime "runtime"
+	"strconv"
+	"sync"
 	"sync/atomic"
 
-	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 	"github.com/gorun-hpc/gorun/internal/callsite"
-	"github.com/gorun-hpc/gorun/internal/hugepages"
 	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -20,16 +24,27 @@ type group struct {
 	// peer sends with tagBlocking through the view of the current operation.
 	peer
 	near, crowded bool
-	// readable says that members can read each other's private memory, or that none has
-	// tried yet.
-	readable          bool
-	smallMax, elemMax int
-	override          overrides
-	choices           *choices // nil if they are not to be explained
+	// nested says that several members share a node and not all do, inOrder that the members of
+	// each node precede those of the next.
+	nested, inOrder bool
+	// widest is the largest number of members on a node.
+	widest int
+	// parts are the nodes of the members, levels the operations within nodes and between them;
+	// levels is nil until the first operation, and if each member is on a node of its own.
+	parts                      tier.Parts
+	levels                     *tier.Nested
+	smallMax, elemMax, laneMax int
+	override                   overrides
+	// fixed says that reductions combine from left to right (GORUN_REPRODUCIBLE).
+	fixed   bool
+	table   *Table   // nil for the built-in choice
+	choices *choices // nil if they are not to be explained
+	// call is what the operation under way works on.
+	call message.Call
 	// node is nil until the first operation through shared memory, memories are
 	// what it has opened.
 	node     *node.Group
-	memories []*runtime.Shared
+	memories *memories
 	// number is that of the latest blocking call, counted from 1; trail is the fingerprint
 	// of all of them.
 	number uint64
@@ -37,6 +52,8 @@ type group struct {
 
 	// The fields below may be used by any goroutine.
 
+	// unreadable says that members have tried to read each other's private memory, and cannot.
+	unreadable atomic.Bool
 	// home is the communicator itself, without the context of a view.
 	home *runtime.Comm
 	// busy is 1 while a blocking operation is under way, which owns the fields above.
@@ -50,20 +67,6 @@ type group struct {
 
 // groupKey is the key of the attribute.
 type groupKey struct{}
-
-// entry is a blocking call before it has begun: the group, the view through which it will
-// communicate, and the kind of its elements.
-type entry struct {
-	*group
-	view *runtime.Comm
-	kind kernel.Kind
-}
-
-// enter returns the entry of an operation without elements.
-func enter(c *runtime.Comm) (entry, error) {
-	g, p, err := find(c)
-	return entry{group: g, view: p}, err
-}
 
 // find returns the group of a communicator and the view through which it communicates. It
 // changes nothing, so that it may be called during an operation.
@@ -81,17 +84,56 @@ func find(c *runtime.Comm) (*group, *runtime.Comm, error) {
 
 // Close returns the shared memory when the communicator is closed. Its error names calls
 // that did not match those of other members and that no operation has detected.
+//
+// An operation of another goroutine that is under way, which ends with an error, may still use
+// that memory: it is then returned when nothing refers to the group any more.
 func (g *group) Close() error {
 	g.watch.end()
-	err := g.leftovers()
-	for _, s := range g.memories {
+	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) { // it stays busy: no operation begins
+		goruntime.AddCleanup(g, func(m *memories) { _ = m.close() }, g.memories)
+		return nil
+	}
+	return errors.Join(g.leftovers(), g.memories.close())
+}
+
+// memories is the shared memory that a group has opened.
+type memories struct {
+	mu  sync.Mutex // guards all
+	all []*runtime.Shared
+}
+
+// add keeps memory until close.
+func (m *memories) add(s *runtime.Shared) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, s)
+}
+
+// close returns the memory.
+func (m *memories) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var err error
+	for _, s := range m.all {
 		err = errors.Join(err, s.Close())
 	}
+	m.all = nil
 	return err
 }
 
 func newGroup(c *runtime.Comm) (*group, error) {
+	if c.Remote() {
+		return nil, fmt.Errorf("%w: the ranks of %s are those of another group; InterBarrier and its like are for it", runtime.ErrComm, c.Name())
+	}
 	override, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	measured, err := environmentTable()
+	if err != nil {
+		return nil, err
+	}
+	fixed, err := reproducible()
 	if err != nil {
 		return nil, err
 	}
@@ -99,106 +141,86 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{override: override, choices: noted, near: c.World().Nodes() == 1, crowded: c.Oversubscribed()}
-	g.readable = g.near
+	g := &group{memories: new(memories), override: override, table: measured, fixed: fixed, choices: noted, crowded: c.Oversubscribed()}
 	g.home = c.WithContext(context.Background())
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
-	g.smallMax, g.elemMax = node.Limits(g.size, g.crowded)
+	g.place(c.Placement())
+	g.smallMax, g.elemMax, g.laneMax = node.Limits(g.size, g.crowded)
 	return g, nil
 }
 
-// enterFor is enter for elements of type T.
-func enterFor[T any](c *runtime.Comm) (entry, error) {
-	e, err := enter(c)
-	e.kind = kernel.KindOf[T]()
-	if err == nil {
-		err = element[T]()
+// reproducible reads GORUN_REPRODUCIBLE.
+func reproducible() (bool, error) {
+	text := os.Getenv("GORUN_REPRODUCIBLE")
+	if text == "" {
+		return false, nil
 	}
-	return e, err
+	fixed, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("%w: GORUN_REPRODUCIBLE=%s is neither true nor false", runtime.ErrArgument, text)
+	}
+	return fixed, nil
 }
 
-// element returns nil if T can be sent.
-func element[T any]() error {
-	if kernel.KindOf[T]() != kernel.Other {
-		return nil
-	}
-	return runtime.Element[T]()
-}
-
-func (g *group) situation(op operation, bytes, elem int, commutative bool) situation {
+// situation is what the choice of an algorithm for a call depends on.
+func (g *group) situation(k *call) situation {
 	return situation{
-		op: op, bytes: bytes, elem: elem, commutative: commutative,
-		ranks: g.size, near: g.near, crowded: g.crowded, readable: g.readable, smallMax: g.smallMax, elemMax: g.elemMax,
+		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
+		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), fixed: g.fixed && k.op.Reduces(),
+		smallMax: g.smallMax, elemMax: g.elemMax, laneMax: g.laneMax,
 	}
 }
 
-// choose returns the algorithm for an operation.
-func (g *group) choose(op operation, bytes, elem int, commutative bool) algorithm {
-	s := g.situation(op, bytes, elem, commutative)
-	return g.take(&s)
-}
-
-// take returns the algorithm for a situation, and records the choice.
-func (g *group) take(s *situation) algorithm {
-	r := choose(s, g.override[s.op])
+// take returns the rule for a situation, and records the choice.
+func (g *group) take(s *situation) *rule {
+	r := choose(s, g.override[s.op], g.table)
 	if g.choices != nil {
 		g.choices.note(s, r)
 	}
-	return r.alg
-}
-
-// shared returns the state of the shared-memory algorithms.
-func (g *group) shared() (*node.Group, error) {
-	if g.node != nil {
-		return g.node, nil
-	}
-	n, err := node.New(node.Config{Rank: g.rank, Size: g.size, Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.place, Open: g.open})
-	g.node = n
-	return n, err
+	return r
 }
 
 // refuse names the operation, and where it was called, in its error.
-func refuse(op operation, err error) error {
+func refuse(op message.Operation, err error) error {
 	return callsite.At(fmt.Errorf("collectives: %v: %w", op, err))
+}
+
+// claim makes this goroutine the one whose blocking operation is under way. Unless it fails, end
+// follows.
+func (g *group) claim(op message.Operation) error {
+	if atomic.CompareAndSwapUint32(&g.busy, 0, 1) {
+		return nil
+	}
+	if err := g.home.Err(); err != nil { // Close has claimed it
+		return err
+	}
+	err := g.inUse(op)
+	g.home.Break(err)
+	return err
 }
 
 // begin starts a blocking operation: it announces this member's call before it chooses the
 // algorithm. It is called once per operation, so that the numbers of operations agree at
-// all members whichever algorithm they use. Unless it fails, end follows.
-func (e entry) begin(c call) error {
-	g := e.group
-	if !atomic.CompareAndSwapUint32(&g.busy, 0, 1) {
-		return g.inUse(c.op)
-	}
-	g.comm = e.view
-	c.kind = e.kind
-	said := c.statement()
+// all members whichever algorithm they use.
+func (g *group) begin(k *call) error {
+	g.comm = k.view
+	said := k.statement()
 	g.number++
 	trail := g.trail.Follow(said)
 	bears := label(trail, g.number)
 	g.blocking.note(g.number, said, bears)
 	g.label.Set(bears)
 	g.watch.wake(g)
-	if !g.near {
-		return nil
-	}
-	n, err := g.shared()
-	if err == nil {
-		n.Enter(said, trail)
-	}
-	return err
+	return g.enterNode(said, trail)
 }
 
 // end finishes an operation that was begun. If the operation failed, the members are out of
 // step, so the communicator is broken.
-func (g *group) end(op operation, err error) error {
+func (g *group) end(op message.Operation, err error) error {
 	if err == nil {
+		g.call.Send, g.call.Recv = nil, nil // they are the caller's
 		processor.Store32(&g.busy, 0)
 		return nil
-	}
-	if errors.Is(err, runtime.ErrInUse) {
-		g.home.Break(err)
-		return refuse(op, err)
 	}
 	err = g.explain(g.comm, err, &g.blocking, 0)
 	g.comm.Break(err)
@@ -219,12 +241,4 @@ func lostWithin(c *runtime.Comm, err error) error {
 		return broken
 	}
 	return fmt.Errorf("%w: %w", err, broken)
-}
-
-// checkRoot returns an error unless root is a rank of the group.
-func (g *group) checkRoot(root int) error {
-	if root < 0 || root >= g.size {
-		return rootError(root, g.size)
-	}
-	return nil
 }

@@ -45,3 +45,35 @@ func TestArgumentErrorsNameTheLine(t *testing.T) {
 		return nil
 	})
 }
+
+// TestMismatchOfPersistentNamesTheLine: two persistent operations that do not match are named by
+// the lines of their starts.
+func TestMismatchOfPersistentNamesTheLine(t *testing.T) {
+	starts := map[string]func(p *runtime.Persistent) error{
+		"start": func(p *runtime.Persistent) error { return p.Start() },
+		"all":   func(p *runtime.Persistent) error { return runtime.StartAll([]*runtime.Persistent{p}) },
+	}
+	for name, start := range starts {
+		t.Run(name, func(t *testing.T) {
+			world(t, 2, func(w *runtime.Comm) error {
+				c, err := w.Dup()
+				if err != nil {
+					return err
+				}
+				p := collectives.BarrierInit(c)
+				if c.Rank() == 1 {
+					p = collectives.AllReduceInit(c, []int{1}, []int{1}, collectives.Sum)
+				}
+				if err := start(p); err != nil {
+					return err
+				}
+				_, err = p.Wait()
+				var differ *collectives.MismatchError
+				require.ErrorAs(t, err, &differ)
+				require.Contains(t, differ.Line, "line_test.go:")
+				require.Contains(t, differ.PeerLine, "line_test.go:")
+				return nil
+			})
+		})
+	}
+}

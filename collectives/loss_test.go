@@ -25,6 +25,8 @@ func TestMain(m *testing.M) {
 		runtime.Main(loseRankTwo)
 	case "leave":
 		runtime.Main(leaveOut)
+	case "nodes":
+		runtime.Main(operateOnNodes)
 	}
 	code := m.Run()
 	launch.Clean()
@@ -101,7 +103,7 @@ func leaveOut(w *runtime.World) error {
 func TestReportNamesTheRankThatLeft(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r := launch.Run(t, nil, launch.Gorun(t), "-np", "4", "-timeout", "1s", "-x", envLoss+"=leave", self)
+	r := launch.Run(t, nil, launch.Gorun(t), "-np", "4", "-on-deadlock", "ignore", "-timeout", "1s", "-x", envLoss+"=leave", self)
 	require.Equal(t, 124, r.Code, r.Errors)
 	require.Regexp(t, `(?m)^gorun: ranks 0,2-3 of 4: each .*\ngorun: {3}in world, barrier, call 2, at loss_test\.go:\d+$`, r.Errors)
 	require.Contains(t, r.Errors, "gorun: rank 1 has left its program, and ranks 0,2-3 wait for it\n")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime"
@@ -69,6 +70,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 // source lines only of members that have detected the mismatch.
 func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 	number := e.Number % labelNumbers
+	e.Member, e.Other = g.parts.Mine()[e.Member], g.parts.Mine()[e.Other]
 	if own, known := g.blocking.of(number); known {
 		e.Mine, e.Here = own.Call, own.line
 	}
@@ -145,6 +147,9 @@ func (g *group) leftovers() error {
 		}
 	}
 	for _, u := range g.home.Unreceived() {
+		if u.Tag == tagValue {
+			continue
+		}
 		mine, started := &g.blocking, uint64(0)
 		if u.Tag != tagBlocking {
 			mine, started = &g.nonblocking, subjectStarted
@@ -159,7 +164,7 @@ func (g *group) leftovers() error {
 
 // inUse is the error of a blocking operation that begins while another one of the same
 // rank is under way on the communicator.
-func (g *group) inUse(op operation) error {
+func (g *group) inUse(op message.Operation) error {
 	var here callsite.Site
 	here.Note()
 	other, _ := g.blocking.of(g.blocking.highest() % labelNumbers)
@@ -167,8 +172,8 @@ func (g *group) inUse(op operation) error {
 		runtime.ErrInUse, op, here.Line(packagePath), describe(other.Call), other.line)
 }
 
-// place returns the source line of the blocking operation under way.
-func (g *group) place() string {
+// line returns the source line of the blocking operation under way.
+func (g *group) line() string {
 	s, _ := g.blocking.of(g.number % labelNumbers)
 	return s.line
 }

@@ -79,6 +79,25 @@ func reduceTo(n, root int) step {
 	}
 }
 
+func scanOf(scan func(c *runtime.Comm, send, recv []int64, op collectives.Op) error) step {
+	return func(c *runtime.Comm) error { return scan(c, make([]int64, 3), make([]int64, 3), collectives.Sum) }
+}
+
+// sharesOf is a ReduceScatter with counts that are first at rank 0, last at the last rank.
+func sharesOf(first, last int) step {
+	return func(c *runtime.Comm) error {
+		counts := make([]int, c.Size())
+		counts[0], counts[c.Size()-1] = first, last
+		return collectives.ReduceScatter(c, make([]int64, first+last), make([]int64, counts[c.Rank()]), counts, collectives.Sum)
+	}
+}
+
+func locatedWith(op collectives.Op) step {
+	return func(c *runtime.Comm) error {
+		return collectives.AllReduce(c, make([]collectives.Located[int], 2), make([]collectives.Located[int], 2), op)
+	}
+}
+
 // both does two steps, the second only after the first.
 func both(first, second step) step {
 	return func(c *runtime.Comm) error {
@@ -119,6 +138,9 @@ func TestMismatchedCalls(t *testing.T) {
 		{"two broadcasts in another order", both(bcastOf(10, 0), bcastOf(10, 1)), both(bcastOf(10, 1), bcastOf(10, 0)), []string{"root 0", "root 1"}},
 		{"two broadcasts of other lengths in another order", both(bcastOf(10, 0), bcastOf(11, 0)), both(bcastOf(11, 0), bcastOf(10, 0)), []string{"of 80 bytes", "of 88 bytes"}},
 		{"a barrier and a gather", collectives.Barrier, gatherTo(10, 1), []string{"barrier", "gather of 80 bytes"}},
+		{"scan and exscan", scanOf(collectives.Scan[int64]), scanOf(collectives.ExScan[int64]), []string{"scan of 24 bytes with Sum of int64", "exscan of 24 bytes with Sum of int64"}},
+		{"counts that all know", sharesOf(3, 1), sharesOf(1, 3), []string{"reducescatter of", "counts with the checksum"}},
+		{"the operator MinLoc", locatedWith(collectives.MinLoc[int]()), locatedWith(collectives.MaxLoc[int]()), []string{"with MinLoc", "with MaxLoc"}},
 		{"gather and allgather", gatherOf(3), allGatherOf(3), []string{"gather of 24 bytes of int64, root 0", "allgather of 24 bytes"}},
 	} {
 		for _, distant := range []bool{false, true} {

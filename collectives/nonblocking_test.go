@@ -17,8 +17,7 @@ func waited(r runtime.Request) error {
 }
 
 // MPICH's coll/iallred.c: outstanding IAllReduce are waited for in any order, beside a
-// blocking one. With the two tests below every nonblocking operation there is gives
-// the right result (coll/nonblocking2.c).
+// blocking one.
 func TestOutstandingIAllReduce(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		world(t, size, func(c *runtime.Comm) error {
@@ -185,5 +184,44 @@ func TestCancelOfANonblockingOperationBreaksTheCommunicator(t *testing.T) {
 			return fmt.Errorf("barrier of a broken communicator: %w", err)
 		}
 		return collectives.Barrier(w) // others are not affected
+	})
+}
+
+// The first blocking AllToAll of long blocks finds out whether members can read each other's memory;
+// nonblocking operations choose their algorithms at that time, which the race detector watches.
+func TestUnreadableMemoryIsFoundBesideNonblocking(t *testing.T) {
+	t.Setenv("GORUN_CMA", "0")
+	world(t, 2, func(c *runtime.Comm) error {
+		requests := make([]runtime.Request, 0, 4)
+		for range cap(requests) {
+			requests = append(requests, collectives.IBarrier(c))
+		}
+		send, recv := make([]float64, 2*long), make([]float64, 2*long)
+		err := collectives.AllToAll(c, send, recv)
+		for _, r := range requests {
+			err = errors.Join(err, waited(r))
+		}
+		return err
+	})
+}
+
+// Elements of no size are no contribution, whichever algorithm is asked for.
+func TestNonblockingOfElementsWithoutSize(t *testing.T) {
+	for _, fixed := range []string{"", "1"} {
+		t.Setenv("GORUN_REPRODUCIBLE", fixed)
+		testElementsWithoutSize(t)
+	}
+}
+
+func testElementsWithoutSize(t *testing.T) {
+	t.Helper()
+	first := collectives.Func(func(a, _ struct{}) struct{} { return a }, true)
+	world(t, 3, func(c *runtime.Comm) error {
+		v := make([]struct{}, 2)
+		return errors.Join(
+			waited(collectives.IAllReduce(c, v, v, first)), waited(collectives.IReduce(c, v, v, first, 1)),
+			waited(collectives.IScan(c, v, v, first)), waited(collectives.IExScan(c, v, v, first)),
+			waited(collectives.IReduceScatterBlock(c, make([]struct{}, 3), make([]struct{}, 1), first)),
+			collectives.AllReduce(c, v, v, first))
 	})
 }

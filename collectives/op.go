@@ -23,9 +23,14 @@ type Builtin uint8
 
 // The built-in operators. Sum and Prod fit all numbers, Min and Max all but
 // complex ones, LAnd, LOr and LXor integers and bools, BAnd, BOr and BXor
-// integers. Integers wrap around. Min and Max of floats are NaN if an operand is.
-// The logical ones take zero as false and give 0 or 1. Types whose underlying
-// type is one of these are numbers too.
+// integers. The logical ones take zero as false and give 0 or 1. Types whose
+// underlying type is one of these are numbers too; arrays and structs of them take
+// a Func, or MinLoc and MaxLoc.
+//
+// Results are those of Go's operators and of its min and max. Integers wrap around
+// modulo 2^bits, without an error. A sum or product of floats that is too large is
+// an infinity. Min and Max of floats are NaN if an operand is, and -0 is less than
+// +0. Which of several NaNs a result is may differ between processors.
 const (
 	Sum  = Builtin(kernel.Sum)
 	Prod = Builtin(kernel.Prod)
@@ -63,12 +68,15 @@ func Func[T any](fn func(a, b T) T, commutative bool) Op {
 		Elem:        kernel.SizeOf[T](),
 		Commutative: commutative,
 		Operator:    message.UserOperator,
-	}}
+	}, "Func"}
 }
 
-type userOp[T any] struct{ reduction message.Reduction }
+type userOp[T any] struct {
+	reduction message.Reduction
+	name      string
+}
 
-func (u *userOp[T]) String() string    { return fmt.Sprintf("Func of %v", reflect.TypeFor[T]()) }
+func (u *userOp[T]) String() string    { return fmt.Sprintf("%s of %v", u.name, reflect.TypeFor[T]()) }
 func (u *userOp[T]) Commutative() bool { return u.reduction.Commutative }
 func (u *userOp[T]) op()               {}
 

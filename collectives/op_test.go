@@ -70,8 +70,8 @@ func smallest(a, b place) place {
 	return a
 }
 
-// MPICH's coll/opmaxloc.c, coll/opminloc.c and coll/coll12.c: where an extreme is, and
-// that of equal ones the lowest rank's counts.
+// MPICH's coll/coll12.c: where an extreme is, and that of equal ones the lowest rank's
+// counts, by functions of the program.
 func TestPlacesOfExtremes(t *testing.T) {
 	const n = 300
 	value := func(rank, i int) float64 { return float64((rank*5 + i*i) % 4) } // with ties

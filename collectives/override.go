@@ -6,10 +6,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
 // overrides holds the algorithm that is asked for, or automatic, per operation.
-type overrides [operations]algorithm
+type overrides [message.Operations]string
+
+// automatic leaves the choice to the table.
+const automatic = ""
 
 // environment reads GORUN_COLL once.
 var environment = sync.OnceValues(func() (overrides, error) { return parseOverrides(os.Getenv("GORUN_COLL")) })
@@ -24,29 +29,41 @@ func parseOverrides(list string) (o overrides, err error) {
 		if !found {
 			return o, fmt.Errorf("%w: %q is not operation=algorithm", ErrOverride, item)
 		}
-		op := slices.Index(operationNames[:], strings.TrimSpace(name))
-		if op < 0 {
-			return o, fmt.Errorf("%w: no operation %q; there are %s", ErrOverride, name, strings.Join(operationNames[:], ", "))
+		op, known := operationOf(strings.TrimSpace(name))
+		if op == message.Operations {
+			return o, fmt.Errorf("%w: no operation %q; there are %s", ErrOverride, name, strings.Join(known, ", "))
 		}
-		alg, known := algorithmOf(operation(op), strings.TrimSpace(want))
-		if alg == automatic && want != automatic.String() {
-			return o, fmt.Errorf("%w: no algorithm %q for %v; there are %s", ErrOverride, want, operation(op), strings.Join(known, ", "))
+		known = algorithmsOf(op)
+		switch want = strings.TrimSpace(want); {
+		case want == "auto":
+			o[op] = automatic
+		case slices.Contains(known, want):
+			o[op] = want
+		default:
+			return o, fmt.Errorf("%w: no algorithm %q for %v; there are %s", ErrOverride, want, op, strings.Join(known, ", "))
 		}
-		o[op] = alg
 	}
 	return o, nil
 }
 
-// algorithmOf returns the algorithm of an operation by its name, or automatic,
-// and the names of all.
-func algorithmOf(op operation, name string) (alg algorithm, names []string) {
-	for _, r := range table[first[op]:first[op+1]] {
-		if r.alg.String() == name {
-			alg = r.alg
-		}
-		if !slices.Contains(names, r.alg.String()) {
-			names = append(names, r.alg.String())
+// operationOf returns the operation with a name, or message.Operations, and the names of all.
+func operationOf(name string) (op message.Operation, names []string) {
+	op = message.Operations
+	for o := range message.Operations {
+		if names = append(names, o.String()); o.String() == name {
+			op = o
 		}
 	}
-	return alg, names
+	return op, names
+}
+
+// algorithmsOf returns the names of the algorithms of an operation.
+func algorithmsOf(op message.Operation) []string {
+	var names []string
+	for _, r := range table[first[op]:first[op+1]] {
+		if !slices.Contains(names, r.name) {
+			names = append(names, r.name)
+		}
+	}
+	return names
 }

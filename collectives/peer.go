@@ -3,6 +3,7 @@ package collectives
 import (
 	"fmt"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -15,16 +16,18 @@ type peer struct {
 	tag        int
 	label      runtime.Label // names the operation
 	scratch    []byte
+	copied     []byte // see separate
 }
 
 var _ message.Peer = (*peer)(nil)
 
 // Tags of the private communicator: blocking operations follow each other, so
-// one is enough; nonblocking ones are numbered.
+// one is enough; nonblocking ones are numbered. tagValue is for values, which have no labels.
 const (
 	tagBlocking = 0
 	tagStarted  = 1
 	tagsStarted = 1 << 20
+	tagValue    = tagStarted + tagsStarted
 )
 
 func (p *peer) Rank() int { return p.rank }
@@ -57,3 +60,6 @@ func (p *peer) Scratch(n int) []byte {
 	}
 	return p.scratch[:n]
 }
+
+// Copy copies in memory.
+func (*peer) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }

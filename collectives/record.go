@@ -51,7 +51,7 @@ func (r *record) of(low uint64) (statement, bool) {
 	if n == 0 || n%labelNumbers != low || atomic.LoadUint64(&s.number) != n {
 		return statement{}, false
 	}
-	found.line = site.Line(packagePath)
+	found.line = site.Line(packagePath, runtimePath)
 	return found, true
 }
 
@@ -89,8 +89,12 @@ func (r *record) highest() uint64 {
 	return n
 }
 
-// packagePath begins the names of the functions that work on behalf of the caller.
-const packagePath = "github.com/gorun-hpc/gorun/collectives"
+// packagePath and runtimePath begin the names of the functions that work on behalf of the
+// caller; those of package runtime start persistent operations.
+const (
+	packagePath = "github.com/gorun-hpc/gorun/collectives"
+	runtimePath = "github.com/gorun-hpc/gorun/runtime."
+)
 
 // statement describes one call of a member.
 //

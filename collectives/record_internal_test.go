@@ -16,11 +16,11 @@ var said = map[string]struct {
 	line string
 	text string
 }{
-	"barrier": {call{op: opBarrier, root: anyRoot}, "main.go:1", "barrier"},
-	"bcast":   {call{op: opBcast, root: 3, kind: kernel.Float64, bytes: 8}, "main.go:22", "bcast of 8 bytes of float64, root 3"},
-	"reduce":  {call{op: opReduce, root: 0, operator: uint8(Max) + 1, kind: kernel.Int32, bytes: 40}, "", "reduce of 40 bytes with Max of int32, root 0"},
+	"barrier": {call{op: message.Barrier}, "main.go:1", "barrier"},
+	"bcast":   {call{op: message.Bcast, Call: message.Call{Root: 3}, kind: kernel.Float64, bytes: 8}, "main.go:22", "bcast of 8 bytes of float64, root 3"},
+	"reduce":  {call{op: message.Reduce, Call: message.Call{Reduction: message.Reduction{Operator: uint8(Max) + 1}}, kind: kernel.Int32, bytes: 40}, "", "reduce of 40 bytes with Max of int32, root 0"},
 	"func": {
-		call{op: opAllReduce, root: anyRoot, operator: message.UserOperator, kind: kernel.Other, bytes: 1 << 40},
+		call{op: message.AllReduce, Call: message.Call{Reduction: message.Reduction{Operator: message.UserOperator}}, kind: kernel.Other, bytes: 1 << 40},
 		"a b.go:3",
 		"allreduce of 1099511627776 bytes with a Func of " + kernel.Other.String(),
 	},

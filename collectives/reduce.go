@@ -9,60 +9,26 @@ import (
 // Reduce combines send of all members, element by element, in recv of root.
 // recv is as long as send there, may be send, and is not used elsewhere.
 func Reduce[T any](c *runtime.Comm, send, recv []T, op Op, root int) error {
-	g, err := enterFor[T](c)
-	var r message.Reduction
-	if err == nil {
-		r, err = bind[T](op)
-	}
-	if err == nil {
-		err = g.checkRoot(root)
-	}
-	in, out := kernel.Bytes(send), kernel.Bytes(recv)
-	if err == nil && g.rank == root {
-		err = checkReduce(in, out, max(r.Elem, 1))
-	}
-	if err != nil {
-		return refuse(opReduce, err)
-	}
-	if len(in) == 0 {
-		return nil
-	}
-	if g.size == 1 {
-		copy(out, in)
-		return nil
-	}
-	return g.end(opReduce, g.reduce(in, out, root, r))
+	return reduce(new(call), c, send, recv, op, root).wait()
 }
 
-// checkReduce checks the buffers of a reduction where both are used.
-func checkReduce(send, recv []byte, elem int) error {
-	if len(send) != len(recv) {
-		return lengthError("recv", len(recv)/elem, len(send)/elem)
-	}
-	if _, partial := kernel.Overlap(send, recv); partial {
-		return aliasError("send", "recv")
-	}
-	return nil
+// IReduce starts a Reduce.
+func IReduce[T any](c *runtime.Comm, send, recv []T, op Op, root int) runtime.Request {
+	return reduce(new(call), c, send, recv, op, root).start()
 }
 
-func (g entry) reduce(send, recv []byte, root int, r message.Reduction) error {
-	if err := g.begin(reduction(opReduce, root, r, len(send))); err != nil {
-		return err
+// ReduceInit sets up a Reduce.
+func ReduceInit[T any](c *runtime.Comm, send, recv []T, op Op, root int) *runtime.Persistent {
+	return reduce(new(call), c, send, recv, op, root).persist()
+}
+
+func reduce[T any](k *call, c *runtime.Comm, send, recv []T, op Op, root int) *call {
+	if !onFor[T](k, c, message.Reduce) || !with[T](k, op) || !k.from(root) {
+		return k
 	}
-	alg := g.choose(opReduce, len(send), r.Elem, r.Commutative)
-	switch alg {
-	case binomial:
-		return message.ReduceBinomial(&g.peer, send, recv, root, r)
-	case ordered:
-		return message.ReduceOrdered(&g.peer, send, recv, root, r)
-	default:
+	k.Send, k.Recv = kernel.Bytes(send), kernel.Bytes(recv)
+	if k.group.rank == root {
+		k.checkReduce(max(k.Reduction.Elem, 1))
 	}
-	n, err := g.shared()
-	if err != nil {
-		return err
-	}
-	if alg == small {
-		return n.ReduceSmall(send, recv, root, r)
-	}
-	return n.ReduceSegments(send, recv, root, r)
+	return k.of(len(k.Send), len(k.Send))
 }

@@ -9,41 +9,27 @@ import (
 // Scatter copies block i of send of root to recv of member i. send is Size times
 // as long as recv there; it is not used elsewhere.
 func Scatter[T any](c *runtime.Comm, send, recv []T, root int) error {
-	g, err := enterFor[T](c)
-	if err == nil {
-		err = g.checkRoot(root)
-	}
-	in, out := kernel.Bytes(send), kernel.Bytes(recv)
-	if err == nil && g.rank == root {
-		err = g.checkBlocks("send", out, in, len(recv), len(send))
-	}
-	if err != nil {
-		return refuse(opScatter, err)
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	if g.size == 1 {
-		copy(out, in)
-		return nil
-	}
-	return g.end(opScatter, g.scatter(in, out, root))
+	return scatter(new(call), c, send, recv, root).wait()
 }
 
-func (g entry) scatter(send, recv []byte, root int) error {
-	if err := g.begin(call{op: opScatter, root: root, bytes: len(recv)}); err != nil {
-		return err
+// IScatter starts a Scatter.
+func IScatter[T any](c *runtime.Comm, send, recv []T, root int) runtime.Request {
+	return scatter(new(call), c, send, recv, root).start()
+}
+
+// ScatterInit sets up a Scatter.
+func ScatterInit[T any](c *runtime.Comm, send, recv []T, root int) *runtime.Persistent {
+	return scatter(new(call), c, send, recv, root).persist()
+}
+
+func scatter[T any](k *call, c *runtime.Comm, send, recv []T, root int) *call {
+	if !onFor[T](k, c, message.Scatter) || !k.from(root) {
+		return k
 	}
-	alg := g.choose(opScatter, len(recv), 0, true)
-	if alg == binomial {
-		return message.ScatterBinomial(&g.peer, send, recv, root)
+	k.Send, k.Recv = kernel.Bytes(send), kernel.Bytes(recv)
+	k.SendParts = message.Equal(len(k.Recv))
+	if k.group.rank == root {
+		k.checkBlocks("send", k.Recv, k.Send, len(recv), len(send))
 	}
-	n, err := g.shared()
-	if err != nil {
-		return err
-	}
-	if alg == small {
-		return n.ScatterSmall(send, recv, root)
-	}
-	return n.ScatterPipeline(send, recv, root)
+	return k.of(len(k.Recv), len(k.Recv))
 }

@@ -1,10 +1,17 @@
 package collectives
 
-import "github.com/gorun-hpc/gorun/collectives/internal/node"
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/collectives/internal/tier"
+)
 
 // situation is what the choice of an algorithm depends on.
 type situation struct {
-	op operation
+	op message.Operation
 	// bytes is the length of one rank's contribution or block.
 	bytes int
 	// elem is the size of an element of a reduction, else 0.
@@ -12,16 +19,23 @@ type situation struct {
 	// commutative is a property of the operator, true where there is none.
 	commutative bool
 	ranks       int
+	// fixed: a reduction combines from left to right.
+	fixed bool
 	// near: all ranks share memory. crowded: ranks outnumber processors.
 	near, crowded bool
+	// nested: several ranks share a node and not all do; inOrder: the ranks of a node precede
+	// those of the next.
+	nested, inOrder bool
+	// perNode is the largest number of ranks on a node.
+	perNode int
 	// readable: ranks can read each other's private memory, or have not tried yet.
 	readable bool
-	// smallMax and elemMax are the limits of the algorithms of package node in bytes.
-	smallMax, elemMax int
+	// smallMax, elemMax and laneMax are the limits of the algorithms of package node in bytes.
+	smallMax, elemMax, laneMax int
 }
 
 // A need is a condition on the situation.
-type need uint16
+type need uint32
 
 const (
 	near        need = 1 << iota // all ranks share memory
@@ -31,15 +45,26 @@ const (
 	allFit                       // the blocks of all ranks fit into a slot
 	two                          // exactly two ranks
 	few                          // at most flatMax ranks
+	many                         // more than linearMax ranks
 	flagged                      // the barrier has a flag for every round
 	whole                        // an element fits into a segment
+	laned                        // an element fits into what a segment has for each member
+	listed                       // a slot has room for a table of the members
 	power                        // the number of ranks is a power of two
+	anyOrder                     // a reduction need not combine from left to right
 	readable                     // ranks can read each other's private memory
+	nested                       // several ranks share a node, and not all do
+	inOrder                      // the ranks of each node precede those of the next
+	asked                        // never holds: GORUN_COLL alone takes the algorithm
 )
 
 // flatMax is the largest group in which every rank reads from all others in
 // small operations: above it one counter is cheaper than a cache line per member.
 const flatMax = 8
+
+// linearMax is the largest group in which root exchanges short blocks with each rank in less time
+// than along a tree, as bench/simulate says.
+const linearMax = 40
 
 // pipelineMax is up to how many bytes a broadcast between two ranks, and a block of an
 // all-to-all on a node, go through shared memory, where they are copied twice, in segments:
@@ -51,8 +76,9 @@ const pipelineMax = 64 << 10
 func (s *situation) holds() need {
 	return near.when(s.near) | free.when(!s.crowded) | commutative.when(s.commutative) |
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
-		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | flagged.when(s.ranks <= node.FlagsMax) |
-		whole.when(s.elem <= s.elemMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable)
+		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
+		whole.when(s.elem <= s.elemMax) | laned.when(s.elem <= s.laneMax) | listed.when(s.ranks <= node.TableMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable) |
+		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed)
 }
 
 // when returns n if it holds, else nothing.
@@ -63,87 +89,215 @@ func (n need) when(ok bool) need {
 	return 0
 }
 
-// rule is a line of the table.
-type rule struct {
-	op  operation
-	alg algorithm
-	// must are the conditions without which the algorithm gives wrong results;
-	// best are those that make it the fastest.
+// line is a line of the table.
+type line struct {
+	op   message.Operation
+	name string
+	// must are the conditions without which the algorithm gives wrong results, besides
+	// its limits; best are those that make it the fastest.
 	must, best need
 	// most is the largest number of bytes for which it is best, 0 for any.
 	most int
 	why  string
 }
 
+// rule is a line with its algorithm, one of the three.
+type rule struct {
+	line
+	limits  message.Limits
+	near    func(g *group, n *node.Group, c *message.Call) error
+	levels  func(n *tier.Nested, c *message.Call) error
+	message *message.Algorithm
+}
+
 // table is searched from the top for the operation; the first rule whose
 // conditions hold is taken. The last one of each operation has none. The limits
 // of the message algorithms follow MPICH's (Thakur, Rabenseifner, Gropp 2005).
-var table = []rule{
-	{opBarrier, flags, near | flagged, free, 0, "one cache line per round"},
-	{opBarrier, counter, near, 0, 0, "one switch per rank"},
-	{opBarrier, dissemination, 0, 0, 0, "ranks on several nodes"},
+var table = resolve([]line{
+	{message.Barrier, "node-flags", flagged, free, 0, "one cache line per round"},
+	{message.Barrier, "node-counter", 0, 0, 0, "one switch per rank"},
+	{message.Barrier, twoLevel, 0, 0, 0, "one rank of each node sends"},
+	{message.Barrier, "k-nomial", 0, asked, 0, "fewest messages in all"},
+	{message.Barrier, "dissemination", 0, 0, 0, "ranks on several nodes"},
 
-	{opBcast, small, near | fits, 0, 0, "data and flag are in one cache line"},
-	{opBcast, pipeline, near, 0, pipelineMax, "readers copy from root's memory while it writes"},
-	{opBcast, pair, near | two, free | readable, 0, "one message, which is copied once by both ends"},
-	{opBcast, pipeline, near, 0, 0, "readers copy from root's memory while it writes"},
-	{opBcast, binomial, 0, 0, 32 << 10, "short: fewest messages"},
-	{opBcast, scatterAllGather, 0, 0, 0, "long: every rank sends a share"},
+	{message.Bcast, "node-small", fits, 0, 0, "data and flag are in one cache line"},
+	{message.Bcast, "node-pipeline", 0, 0, pipelineMax, "readers copy from root's memory while it writes"},
+	{message.Bcast, "node-pair", two, free | readable, 0, "one message, which is copied once by both ends"},
+	{message.Bcast, "node-pipeline", 0, 0, 0, "readers copy from root's memory while it writes"},
+	{message.Bcast, "binomial", 0, inOrder, 32 << 10, "short: fewest messages, few of them between nodes"},
+	{message.Bcast, twoLevel, 0, 0, 0, "data crosses to a node once"},
+	{message.Bcast, "binomial", 0, 0, 32 << 10, "short: fewest messages"},
+	{message.Bcast, "k-nomial", 0, asked, 0, "fewest levels"},
+	{message.Bcast, "scatter-doubling", 0, asked, 0, "every rank sends a share, in few messages"},
+	{message.Bcast, "chain", 0, asked, 0, "every byte leaves a rank once"},
+	{message.Bcast, "scatter-allgather", 0, 0, 0, "long: every rank sends a share"},
 
-	{opReduce, small, near | fits, 0, 0, "root reads the contributions in place"},
-	{opReduce, segments, near | whole, 0, 0, "every rank combines a share in place"},
-	{opReduce, binomial, commutative, 0, 0, "fewest messages"},
-	{opReduce, ordered, 0, 0, 0, "the operator does not commute"},
+	{message.Reduce, "node-small", fits, 0, 0, "root reads the contributions in place"},
+	{message.Reduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
+	{message.Reduce, "binomial", 0, inOrder, 0, "fewest messages, few of them between nodes"},
+	{message.Reduce, twoLevel, commutative, 0, 0, "one rank of each node sends"},
+	{message.Reduce, twoLevel, inOrder, 0, 0, "one rank of each node sends, in the order of the ranks"},
+	{message.Reduce, "binomial", 0, 0, 0, "fewest messages"},
+	{message.Reduce, "rabenseifner", 0, asked, 0, "every rank combines a share"},
+	{message.Reduce, "ordered", 0, 0, 0, "the operator does not commute"},
+	{message.Reduce, "in-order", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
 
-	{opAllReduce, exchange, near | fits, free | few, 0, "every rank combines all contributions"},
-	{opAllReduce, counter, near | fits, 0, 0, "the last rank to arrive combines: one switch per rank"},
-	{opAllReduce, pair, near | whole | two, 0, 0, "two ranks combine straight into recv"},
-	{opAllReduce, segments, near | whole, 0, 0, "every rank combines a share in place"},
-	{opAllReduce, recursiveDoubling, 0, 0, 8 << 10, "short: fewest messages"},
-	{opAllReduce, rabenseifner, commutative, 0, 512 << 10, "every byte travels about twice"},
-	{opAllReduce, ring, commutative, 0, 0, "long: neighbours only"},
-	{opAllReduce, recursiveDoubling, 0, 0, 0, "the operator does not commute"},
+	{message.AllReduce, "node-exchange", fits, free | few, 0, "every rank combines all contributions"},
+	{message.AllReduce, "node-counter", fits, 0, 0, "the last rank to arrive combines: one switch per rank"},
+	{message.AllReduce, "node-pair", whole | two, 0, 0, "two ranks combine straight into recv"},
+	{message.AllReduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
+	{message.AllReduce, twoLevel, commutative, 0, 0, "one rank of each node sends"},
+	{message.AllReduce, twoLevel, inOrder, 0, 0, "one rank of each node sends, in the order of the ranks"},
+	{message.AllReduce, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
+	{message.AllReduce, "rabenseifner", 0, 0, 512 << 10, "every byte travels about twice"},
+	{message.AllReduce, "ring", 0, 0, 0, "long: neighbours only"},
+	{message.AllReduce, "recursive-doubling", 0, 0, 0, "the operator does not commute"},
+	{message.AllReduce, "in-order", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
 
-	{opGather, small, near | fits, 0, 0, "root reads the contributions in place"},
-	{opGather, pipeline, near, 0, 0, "root reads the contributions while they are written"},
-	{opGather, binomial, 0, 0, 0, "fewest messages"},
+	{message.ReduceScatter, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
+	{message.ReduceScatter, "node-segments", laned, 0, 0, "every rank combines its part in place"},
+	{message.ReduceScatter, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
+	{message.ReduceScatter, "halving", 0, asked, 0, "fewest messages"},
+	{message.ReduceScatter, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
+	{message.ReduceScatter, "ring", 0, asked, 0, "neighbours only"},
+	{message.ReduceScatter, "in-order", 0, 0, 0, "the operands stay in order"},
 
-	{opScatter, small, near | allFit, 0, 0, "each rank reads its block in place"},
-	{opScatter, pipeline, near, 0, 0, "each rank reads its block while root writes"},
-	{opScatter, binomial, 0, 0, 0, "fewest messages"},
+	{message.ReduceScatterBlock, "node-small", allFit, 0, 0, "every rank reads what it combines in place"},
+	{message.ReduceScatterBlock, "node-segments", laned, 0, 0, "every rank combines its part in place"},
+	{message.ReduceScatterBlock, "pairwise", 0, 0, 0, "straight to the rank that needs it"},
+	{message.ReduceScatterBlock, "halving", 0, asked, 0, "fewest messages"},
+	{message.ReduceScatterBlock, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
+	{message.ReduceScatterBlock, "ring", 0, asked, 0, "neighbours only"},
+	{message.ReduceScatterBlock, "in-order", 0, 0, 0, "the operands stay in order"},
 
-	{opAllGather, small, near | fits, 0, 0, "every rank reads all contributions in place"},
-	{opAllGather, pipeline, near, 0, 0, "every rank reads the contributions while they are written"},
-	{opAllGather, recursiveDoubling, power, 0, 8 << 10, "short: fewest messages"},
-	{opAllGather, bruck, 0, 0, 8 << 10, "short: fewest messages"},
-	{opAllGather, ring, 0, 0, 0, "long: neighbours only"},
+	{message.Gather, "node-small", fits, 0, 0, "root reads the contributions in place"},
+	{message.Gather, "node-pipeline", 0, 0, 0, "root reads the contributions while they are written"},
+	{message.Gather, twoLevel, 0, 0, 0, "one rank of each node sends"},
+	{message.Gather, "binomial", 0, 0, 0, "fewest messages"},
 
-	{opAllToAll, small, near | allFit, 0, 0, "every rank reads its blocks in place"},
-	{opAllToAll, pipeline, near, 0, pipelineMax, "every rank reads its blocks while they are written"},
-	{opAllToAll, pull, near | readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
-	{opAllToAll, bruck, 0, 0, 256, "short: fewest messages"},
-	{opAllToAll, pairwise, 0, 0, 0, "long: straight into recv, copied once instead of twice"},
+	{message.GatherV, "node-slots", 0, 0, 0, "short blocks lie in the slots, beside their lengths"},
+	{message.GatherV, "binomial", 0, many, 0, "few messages at root; long contributions go straight"},
+	{message.GatherV, "linear", 0, 0, 0, "root alone knows the lengths"},
+
+	{message.Scatter, "node-small", allFit, 0, 0, "each rank reads its block in place"},
+	{message.Scatter, "node-pipeline", 0, 0, 0, "each rank reads its block while root writes"},
+	{message.Scatter, twoLevel, 0, 0, 0, "one rank of each node sends"},
+	{message.Scatter, "binomial", 0, 0, 0, "fewest messages"},
+
+	{message.ScatterV, "node-slots", listed, 0, 0, "short blocks lie in the slots, beside their lengths"},
+	{message.ScatterV, "binomial", 0, many, 0, "few messages at root; long parts go straight"},
+	{message.ScatterV, "linear", 0, 0, 0, "root alone knows the lengths"},
+
+	{message.AllGather, "node-small", fits, 0, 0, "every rank reads all contributions in place"},
+	{message.AllGather, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
+	{message.AllGather, twoLevel, 0, 0, 0, "one rank of each node sends"},
+	{message.AllGather, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
+	{message.AllGather, "bruck", 0, 0, 8 << 10, "short: fewest messages"},
+	{message.AllGather, "pat", 0, asked, 0, "long messages go to near ranks"},
+	{message.AllGather, "ring", 0, 0, 0, "long: neighbours only"},
+
+	{message.AllGatherV, "node-small", fits, 0, 0, "every rank reads all contributions in place"},
+	{message.AllGatherV, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
+	{message.AllGatherV, "bruck", 0, asked, 0, "fewest messages"},
+	{message.AllGatherV, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
+	{message.AllGatherV, "ring", 0, 0, 0, "neighbours only"},
+
+	{message.AllToAll, "node-small", allFit, 0, 0, "every rank reads its blocks in place"},
+	{message.AllToAll, "node-pipeline", 0, 0, pipelineMax, "every rank reads its blocks while they are written"},
+	{message.AllToAll, "node-pull", readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
+	{message.AllToAll, twoLevel, 0, 0, 256, "short: one rank of each node sends"},
+	{message.AllToAll, "bruck", 0, 0, 256, "short: fewest messages"},
+	{message.AllToAll, "pairwise", 0, 0, 0, "long: straight into recv, copied once instead of twice"},
+
+	{message.AllToAllV, "node-slots", listed, 0, 0, "short blocks lie in the slots, beside their lengths"},
+	{message.AllToAllV, "bruck", 0, asked, 0, "short: fewest messages"},
+	{message.AllToAllV, "pairwise", 0, 0, 0, "straight into recv"},
+
+	{message.Scan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},
+	{message.Scan, "node-pipeline", whole, 0, 0, "every rank adds to what the one before it has combined"},
+	{message.Scan, "recursive-doubling", 0, 0, 0, "fewest messages"},
+	{message.Scan, "tree", 0, asked, 0, "fewest messages in all"},
+	{message.Scan, "pipeline", 0, asked, 0, "from left to right, in segments"},
+	{message.Scan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
+
+	{message.ExScan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},
+	{message.ExScan, "node-pipeline", whole, 0, 0, "every rank adds to what the one before it has combined"},
+	{message.ExScan, "recursive-doubling", 0, 0, 0, "fewest messages"},
+	{message.ExScan, "tree", 0, asked, 0, "fewest messages in all"},
+	{message.ExScan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
+
+	{message.NeighborAllGather, "distance", 0, 0, 0, "one message for each neighbor"},
+	{message.NeighborAllGatherV, "distance", 0, 0, 0, "one message for each neighbor"},
+	{message.NeighborAllToAll, "distance", 0, 0, 0, "one message for each neighbor"},
+	{message.NeighborAllToAllV, "distance", 0, 0, 0, "one message for each neighbor"},
+})
+
+// resolve finds the algorithms and adds their limits to the conditions.
+func resolve(lines []line) []rule {
+	rules := make([]rule, len(lines))
+	for i, l := range lines {
+		r := rule{line: l}
+		for _, n := range nearbys {
+			if n.op == l.op && n.name == l.name {
+				r.near, r.limits = n.run, n.limits
+				r.must |= near
+			}
+		}
+		if l.name == twoLevel {
+			r.levels = leveled[l.op]
+			r.must |= nested
+		}
+		if r.near == nil && r.levels == nil {
+			if r.message = message.Find(l.op, l.name); r.message == nil {
+				panic(fmt.Sprintf("no algorithm %s of %v", l.name, l.op))
+			}
+			r.limits = r.message.Limits
+		}
+		leftToRight := r.near != nil || r.message != nil && r.message.LeftToRight
+		r.must |= commutative.when(r.limits&message.Commutes != 0) | power.when(r.limits&message.PowerOfTwo != 0) |
+			anyOrder.when(l.op.Reduces() && !leftToRight)
+		rules[i] = r
+	}
+	return rules
 }
 
 // first[op] is where the rules of an operation begin.
-var first = func() (at [operations + 1]int) {
-	for i := len(table) - 1; i >= 0; i-- {
-		at[table[i].op] = i
+var first = func() (at [message.Operations + 1]int) {
+	next := len(table)
+	for op := message.Operations; ; op-- {
+		for next > 0 && table[next-1].op >= op {
+			next--
+		}
+		at[op] = next
+		if op == 0 {
+			return at
+		}
 	}
-	at[operations] = len(table)
-	return at
 }()
 
-// choose returns the rule for a situation. An override has priority if it can serve the
-// call.
-func choose(s *situation, override algorithm) *rule {
+// separate gives an algorithm that needs it a copy of what it sends, if it is to receive into
+// the same slice. The copy is in room, which grows.
+func separate(c *message.Call, r *rule, room *[]byte) {
+	if r.limits&message.Apart == 0 {
+		return
+	}
+	if same, _ := kernel.Overlap(c.Send, c.Recv); same {
+		*room = append((*room)[:0], c.Send...)
+		c.Send = *room
+	}
+}
+
+// choose returns the rule for a situation. An override has priority, and after it what was measured
+// (nil if nothing was), if they can serve the call.
+func choose(s *situation, override string, measured *Table) *rule {
 	have := s.holds()
 	rules := table[first[s.op]:first[s.op+1]]
-	if override != automatic {
-		for i := range rules {
-			if rules[i].alg == override && have&rules[i].must == rules[i].must {
-				return &rules[i]
-			}
+	if r := named(rules, have, override); r != nil {
+		return r
+	}
+	if measured != nil {
+		if r := named(rules, have, measured.choice(s)); r != nil {
+			return r
 		}
 	}
 	for i := range rules {
@@ -153,4 +307,17 @@ func choose(s *situation, override algorithm) *rule {
 		}
 	}
 	return &rules[len(rules)-1]
+}
+
+// named returns the first of some rules that has a name and can serve the call, or nil.
+func named(rules []rule, have need, name string) *rule {
+	if name == automatic {
+		return nil
+	}
+	for i := range rules {
+		if rules[i].name == name && have&rules[i].must == rules[i].must {
+			return &rules[i]
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/collectives/internal/private"
+	"github.com/gorun-hpc/gorun/internal/hugepages"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -20,15 +21,28 @@ var _ node.Memory = shared{}
 // Await waits with the communicator, and hence the context, of the operation.
 func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
 
-// open is the Open of node.Config. The memory lives as long as the
-// communicator.
+// open is the Open of node.Config for the members of this rank's node. The memory lives as long as
+// the communicator.
 func (g *group) open(bytes int) (node.Memory, error) {
-	s, err := runtime.NewShared(g.comm, bytes)
+	s, err := runtime.NewSharedAmong(g.comm, g.parts.Mine(), bytes)
 	if err != nil {
 		return nil, err
 	}
-	g.memories = append(g.memories, s)
+	g.memories.add(s)
 	return shared{s, g}, nil
+}
+
+// shared returns the state of the shared-memory algorithms of the members on this node, which are
+// at least two.
+func (g *group) shared() (*node.Group, error) {
+	if g.node != nil {
+		return g.node, nil
+	}
+	n, err := node.New(node.Config{
+		Rank: g.parts.Place, Size: len(g.parts.Mine()), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.line, Open: g.open,
+	})
+	g.node = n
+	return n, err
 }
 
 // reader returns the way to other ranks' private memory, nil where GORUN_CMA

@@ -62,8 +62,8 @@ func (w *actorPort) Rank() int { return w.job.Rank }
 // Size implements port.World.
 func (w *actorPort) Size() int { return w.job.Size }
 
-// Epoch implements port.World.
-func (w *actorPort) Epoch() int { return w.job.Epoch }
+// Epoch implements port.World. Every rank has another actor system in each generation of the job.
+func (w *actorPort) Epoch() int { return w.job.Generation }
 
 // Keep implements port.World.
 func (w *actorPort) Keep(open func() (any, func(), error)) (any, error) {
@@ -126,6 +126,14 @@ func (w *World) actorTree() []port.Actor {
 		return kept.Actors()
 	}
 	return (*actorPort)(w).TransportActors()
+}
+
+// hasActors reports whether the program uses actors.
+func (w *World) hasActors() bool {
+	k := &w.actors
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.value != nil
 }
 
 // Blocked returns the rank's report of blocked operations, for the tests of package actors:

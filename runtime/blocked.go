@@ -1,9 +1,7 @@
 package runtime
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	goruntime "runtime"
@@ -49,6 +47,8 @@ func (w *World) listen() {
 	go func() {
 		defer close(stopped)
 		var last time.Time
+		looks := time.NewTicker(stalledLook)
+		defer looks.Stop()
 		notices := w.session.Notices()
 		for {
 			select {
@@ -60,12 +60,16 @@ func (w *World) listen() {
 				}
 				last = time.Now()
 				w.reports.Log(w.blocked())
+			case now := <-looks.C:
+				w.look(now)
 			case n, ok := <-notices:
 				if !ok {
 					notices = nil // no more events
 					continue
 				}
 				w.notice(n)
+			case <-w.session.Renewals():
+				w.renewed()
 			}
 		}
 	}()
@@ -75,10 +79,15 @@ func (w *World) listen() {
 func (w *World) notice(n bootstrap.Notice) {
 	switch n.Kind {
 	case bootstrap.PeerDown:
+		w.deaths.announce(n.Rank, causeError(n.Cause))
 		w.engine.MarkDown(n.Rank, causeError(n.Cause))
+	case bootstrap.Decided:
+		w.decided(n.Decision)
+	case bootstrap.Revoked:
+		w.takeRevocation(n.Revocation)
 	case bootstrap.Dump:
 		w.asked = time.Now()
-		if d := w.doing(); w.session.Report(d.Encode()) != nil {
+		if d := w.doing(); w.session.Report(n.Number, d.Encode()) != nil {
 			w.reports.Log(d.String())
 		}
 	case bootstrap.AgentLost:
@@ -101,11 +110,14 @@ func (w *World) blocked() string { return w.doing().String() }
 func (w *World) doing() bootstrap.Doing {
 	d := bootstrap.Doing{Rank: w.Rank(), Size: w.Size(), Process: os.Getpid(), Finished: w.leaving.Load()}
 	d.In, d.All = w.comms.doing()
-	waiting := slices.DeleteFunc(w.engine.Blocked(), func(o engine.Blocked) bool { return o.Serves })
+	waiting := w.waiting()
 	now := time.Now()
 	for _, o := range waiting {
 		d.Waits = append(d.Waits, w.describe(o, now))
 	}
+	d.Stuck = w.dependence(waiting, d.Waits)
+	d.Lanes = w.lanes()
+	w.whereabouts(&d, now)
 	d.Waits = append(d.Waits, w.futures()...)
 	d.Notes = append(w.unreceived(), w.contacts(waiting)...)
 	busy := slices.DeleteFunc(w.actorTree(), func(a port.Actor) bool { return !a.Busy })
@@ -194,10 +206,7 @@ func (w *World) contacts(waiting []engine.Blocked) []string {
 // doing lists what attributes say that the rank is doing, by communicator, and reports
 // whether one of them is that of all ranks.
 func (s *comms) doing() (list []string, all bool) {
-	s.mu.RLock()
-	cores := slices.SortedFunc(maps.Values(s.live), func(a, b *commCore) int { return cmp.Compare(a.number, b.number) })
-	s.mu.RUnlock()
-	for _, core := range cores {
+	for _, core := range s.all() {
 		for _, v := range core.attributes.values() {
 			if d, ok := v.(Describer); ok {
 				if doing := d.Doing(); doing != "" {
@@ -230,7 +239,7 @@ func (w *World) unreceived() []string {
 
 // describe is one waiting operation.
 func (w *World) describe(o engine.Blocked, now time.Time) bootstrap.Wait {
-	b := bootstrap.Wait{Op: o.Op, Peer: noPeer, Seconds: now.Sub(o.Since).Seconds()}
+	b := bootstrap.Wait{Op: o.Op, Peer: noPeer, Among: w.among(o), Seconds: now.Sub(o.Since).Seconds()}
 	if !o.Await {
 		b.What, b.Peer = w.describeMessage(o), max(o.Peer, noPeer)
 	}

@@ -4,44 +4,75 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
 )
 
-// broken ends a communicator at this rank and reports whether it was whole.
-func (w *World) broken(core *commCore, why *BrokenError) bool {
+// broken ends a communicator at this rank, and that of its own group if it is an Intercomm's.
+// If it was whole, and notice is not nil, the other members are told: by the launcher, which does
+// so even if this rank ends now, and by messages, which may be faster.
+func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
+	core.breaking.Lock()
+	defer core.breaking.Unlock()
 	if !core.failure.CompareAndSwap(nil, &commFailure{why}) {
-		return false
+		return
 	}
 	core.broken.Store(true)
 	for i := range uint32(contextStride) {
 		w.engine.Break(core.number*contextStride+i, why)
 	}
+	if core.own != nil {
+		w.broken(core.own, why, nil)
+	}
 	w.wake()
-	return true
+	if notice == nil {
+		return
+	}
+	_ = w.council.Revoke(bootstrap.Revocation{ // fails only when the job, or its generation, ends
+		Generation: w.job.Generation, Comm: core.identity, Number: core.number, Rank: w.Rank(),
+		Text: notice[1:min(len(notice), bootstrap.RevocationMax)],
+	})
+	for _, world := range core.all() {
+		if world != w.Rank() {
+			w.engine.Notify(world, int(core.number), notice)
+		}
+	}
 }
 
 // takeBreak takes the notice of another member that it broke a communicator: four bytes
 // of the world rank whose failure it is, then the cause. The engine calls it with its lock
 // held.
 func (w *World) takeBreak(source, number int, text []byte) {
-	if len(text) < 4 {
-		return
+	if core, why := w.readBreak(source, number, 0, text); core != nil {
+		go w.broken(core, why, nil)
 	}
-	why := &BrokenError{Cause: w.parseCause(source, text[4:]), origin: source}
+}
+
+// readBreak reads such a notice about a communicator of this identity, unless that is 0. core is
+// nil if there is nothing to do.
+func (w *World) readBreak(source, number int, identity uint64, text []byte) (core *commCore, why *BrokenError) {
+	if len(text) < 4 {
+		return nil, nil
+	}
+	why = &BrokenError{Cause: w.parseCause(source, text[4:]), origin: source}
 	if o := binary.LittleEndian.Uint32(text); o < uint32(w.Size()) {
 		why.origin = int(o)
 	}
-	core := w.comms.findBroken(uint32(number), source, why)
+	core = w.comms.findBroken(uint32(number), identity, source, why)
 	if core == nil || !core.has(source) || core.failure.Load() != nil {
-		return
+		return nil, nil
 	}
 	core.blame(why, source)
-	go w.broken(core, why)
+	return core, why
 }
 
 // blame fills in which communicator was broken by which world rank.
 func (core *commCore) blame(why *BrokenError, world int) {
 	why.Comm, why.Rank = core.name, world
-	if core.index != nil {
+	if i := slices.Index(core.allies, world); i >= 0 {
+		why.Rank = i
+	} else if core.index != nil {
 		why.Rank = core.index[world]
 	}
 }

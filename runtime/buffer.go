@@ -55,7 +55,11 @@ func Alloc[T any](w *World, n int) (*Buffer, error) {
 	if n < 0 || e.size > 0 && n > math.MaxInt/e.size {
 		return nil, callsite.At(fmt.Errorf("%w: a buffer of %d elements", ErrArgument, n))
 	}
-	return w.alloc(n * e.size)
+	b, err := w.alloc(n * e.size)
+	if err == nil {
+		w.check.opened(b, "the Buffer allocated")
+	}
+	return b, err
 }
 
 // alloc is Alloc of bytes.
@@ -96,7 +100,10 @@ func (b *Buffer) Close() {
 }
 
 // finish ends the Buffer.
-func (b *Buffer) finish(how bufferEnd) { b.end, b.lease.Bytes = how, nil }
+func (b *Buffer) finish(how bufferEnd) {
+	b.end, b.lease.Bytes = how, nil
+	b.world.check.closed(b)
+}
 
 // dead is the error of using a dead Buffer.
 func (b *Buffer) dead() error {

@@ -40,6 +40,7 @@ func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	}
 	m.Status = c.status(m.carried.Status, 1)
 	m.buffer = Buffer{world: w, lease: arena.Lease{Bytes: m.carried.Bytes}, message: &m.carried}
+	w.check.opened(&m.buffer, "the Message received")
 	return m, nil
 }
 

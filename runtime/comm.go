@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -34,10 +35,12 @@ type Comm struct {
 // The contexts of a communicator in the engine: its number times contextStride
 // plus one of these.
 const (
-	contextUser    = iota // the user's messages
-	contextPrivate        // those of libraries, see Comm.Private
-	contextControl        // those of Dup, Split and Create
-	contextStride         // how many there are
+	contextUser          = iota // the user's messages
+	contextPrivate              // those of libraries, see Comm.Private
+	contextControl              // those of Dup, Split and Create
+	contextStream               // frames and credits of the user's streams
+	contextPrivateStream        // those of libraries' streams
+	contextStride               // how many there are
 )
 
 // commCore is what all views of a communicator share.
@@ -46,6 +49,9 @@ type commCore struct {
 	// number is agreed among the members; no other communicator of any of them
 	// has it.
 	number uint32
+	// identity is the same at all members and that of no other communicator of the job, however
+	// often the number is used again.
+	identity uint64
 	// name is how the communicator appears in diagnosis.
 	name string
 	// ranks are those of Comm, index finds a member by its world rank and is nil
@@ -53,13 +59,31 @@ type commCore struct {
 	ranks []int
 	index map[int]int
 	size  int
+	// allies are the world ranks of this rank's own group in an Intercomm, where ranks are
+	// those of the other one; else nil.
+	allies []int
+	// own is the communicator of this rank's group that belongs to an Intercomm; else nil. A
+	// break of the Intercomm breaks it, too: operations on an Intercomm use both, and a rank
+	// that has not begun one leaves the members of its group waiting on own.
+	own *commCore
 	// failure is why the communicator cannot be used: it was closed or broken; else nil.
 	failure atomic.Pointer[commFailure]
 	// broken says that failure is, or was before Close, that it was broken.
-	broken   atomic.Bool
+	broken atomic.Bool
+	// breaking is held while the communicator is broken, so that no part of that comes after
+	// its end.
+	breaking sync.Mutex
+	// departed are the world ranks of the other members that have closed it; comms.mu guards
+	// it.
+	departed map[int]bool
 	agreeing agreeing
+	mourning mourning
+	// topology says who the neighbors of each rank are; nil if there is none.
+	topology topology
 	// attributes belong to libraries.
 	attributes attributes
+	// check is that of the World, nil without one.
+	check *check
 }
 
 // commFailure boxes an error for an atomic pointer.
@@ -68,13 +92,38 @@ type commFailure struct{ err error }
 // newComm makes a communicator. ranks are the world ranks of its members, rank is
 // the caller's place among them.
 func newComm(w *World, number uint32, name string, ranks []int, rank int) *Comm {
-	core := &commCore{world: w, number: number, name: name, size: len(ranks)}
+	core := newCore(w, number, name, ranks)
+	w.comms.identify(core)
+	w.comms.add(core)
+	return core.view(context.Background(), w.engine, rank)
+}
+
+// newIntercomm makes the communicator of an Intercomm: ranks are the world ranks of the other
+// group, allies those of the caller's, whose own communicator is local.
+func newIntercomm(local *Comm, number uint32, name string, ranks, allies []int) *Comm {
+	w := local.core.world
+	core := newCore(w, number, name, ranks)
+	core.allies, core.own = allies, local.core
+	w.comms.identify(core)
+	w.comms.add(core)
+	made := core.view(context.Background(), w.engine, local.rank)
+	if why, ok := errors.AsType[*BrokenError](made.Err()); ok { // by a member that was faster
+		w.broken(core.own, why, nil)
+	}
+	return made
+}
+
+// newCore is what views of a communicator share.
+func newCore(w *World, number uint32, name string, ranks []int) *commCore {
+	core := &commCore{world: w, number: number, name: name, size: len(ranks), check: w.check}
 	if !identity(ranks) {
 		core.ranks = ranks
 		core.index = Group{ranks}.index()
 	}
-	w.comms.add(core)
-	return core.view(context.Background(), w.engine, rank)
+	if number != 0 {
+		w.check.opened(core, "the communicator "+name+" made")
+	}
+	return core
 }
 
 // view returns a view and its private twin.
@@ -163,8 +212,11 @@ func (c *Comm) Context() context.Context {
 }
 
 // Close ends the communicator; attributes that are io.Closers are closed. Operations on it,
-// on its views and on its Private twin fail afterwards. It is local and does not wait:
-// operations under way should have ended. The communicator of the World cannot be closed.
+// on its views and on its Private twin fail afterwards, receives that wait end with
+// ErrCommClosed, and messages that no receive has matched are dropped: a send that waits to be
+// matched ends with ErrCommClosed at the sender. Close is local and does not wait: operations
+// under way should have ended. All members close a communicator; its number is used again
+// when they have. The communicator of the World cannot be closed.
 func (c *Comm) Close() error {
 	if c == nil {
 		return callsite.At(ErrComm)
@@ -183,8 +235,9 @@ func (core *commCore) end(why *commFailure) error {
 	if last := core.failure.Swap(why); last != nil && errors.Is(last.err, why.err) {
 		return why.err
 	}
+	core.check.closed(core)
 	err := core.attributes.close() // attributes may exchange questions with other members
-	core.world.comms.remove(core)
+	core.world.leaveComm(core)
 	return err
 }
 
@@ -211,13 +264,33 @@ func (c *Comm) rankOf(world int) int {
 // members returns the world ranks of the members, not to be changed.
 func (c *Comm) members() []int { return c.Group().ranks }
 
-// has reports whether a world rank is a member.
+// has reports whether a world rank is a member, of either group of an Intercomm.
 func (core *commCore) has(world int) bool {
-	if core.index == nil {
-		return world < core.size
+	if core.index == nil && world < core.size {
+		return true
 	}
 	_, ok := core.index[world]
-	return ok
+	return ok || slices.Contains(core.allies, world)
+}
+
+// all returns the world ranks of the members, of both groups of an Intercomm.
+func (core *commCore) all() []int {
+	if core.ranks != nil {
+		return append(slices.Clip(core.ranks), core.allies...)
+	}
+	return append(identityOrder(core.size), core.allies...)
+}
+
+// ready returns why the communicator cannot make others or share memory: it has ended, or its
+// ranks are those of another group.
+func (c *Comm) ready() error {
+	if err := c.Err(); err != nil {
+		return err
+	}
+	if c.core.allies != nil {
+		return fmt.Errorf("%w: %s connects two groups", ErrComm, c.core.name)
+	}
+	return nil
 }
 
 // checkPeer refuses a rank that cannot be the destination of a message.
@@ -255,6 +328,9 @@ func (c *Comm) reason(err error) error {
 	}
 	if f := c.core.failure.Load(); f != nil {
 		return lossBesides(err, f.err)
+	}
+	if errors.Is(err, engine.ErrForgotten) {
+		return fmt.Errorf("%w by the receiver, which had not received the message", ErrCommClosed)
 	}
 	// A context that ended with a cause of its own: errors.Is finds its error as well.
 	var canceled *engine.CancelError

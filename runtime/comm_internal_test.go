@@ -30,16 +30,3 @@ func TestCommHasItsMembers(t *testing.T) {
 		require.True(t, w.comms.member(c.id+contextStride, worldSize), "of a communicator that is not known")
 	}
 }
-
-// A number is used once, and lower ones never again.
-func TestNumbersAreTakenOnce(t *testing.T) {
-	var s comms
-	for _, c := range []struct {
-		number uint32
-		taken  bool
-	}{{0, true}, {0, false}, {3, true}, {3, false}, {2, false}, {4, true}, {4, false}} {
-		require.Equal(t, c.taken, s.claim(c.number), "%d", c.number)
-	}
-	require.EqualValues(t, 5, s.propose(0))
-	require.EqualValues(t, 9, s.propose(9))
-}

@@ -32,6 +32,8 @@ const (
 	envRDMALibrary = "GORUN_RDMA_LIBRARY"
 	// envDebug set to 1 makes the use of memory that was given away fault.
 	envDebug = "GORUN_DEBUG"
+	// envCheck set to 1 looks for mistakes in the use of this package, see CheckError.
+	envCheck = "GORUN_CHECK"
 	// envExplain set to 1 makes World.Close print the ways to the peers.
 	envExplain = "GORUN_EXPLAIN"
 	// envSpin and envYield are durations, see engine.WaitPolicy.

@@ -1,43 +1,52 @@
 package runtime
 
 import (
-	"errors"
-	"fmt"
 	"maps"
+	"slices"
 	"sync"
 )
 
-// contextsMax is the number of communicators a rank can make in its life. Numbers
-// are not used again, so that a late message never meets a new communicator.
-const contextsMax = 1<<30 - 1
-
-// earlyWindow is how far below the newest number a communicator may still be in
-// the making; notices for older ones are about communicators that were closed. No
-// member can know of one with a higher number: this rank has claimed the number before
-// any member has agreed on it.
-const earlyWindow = 1 << 10
-
-// errContexts ends the making of communicators.
-var errContexts = errors.New("communicator numbers are used up")
-
-// comms are the communicators of a rank.
+// comms are the communicators of a rank, and the numbers that it cannot give to new ones.
+//
+// A number is free, claimed by an agreement under way, that of a live communicator, or that of
+// one that was closed here. It is free again when every other member has said, in its lane,
+// that it has closed the communicator, too: no message of the old one follows then, and those
+// that had arrived are dropped before the number can be claimed. A number whose agreement
+// failed, or whose communicator has lost a member, stays taken: others may use it.
 type comms struct {
 	// mu guards the fields. The engine's lock may be held when it is taken, hence
 	// nothing is called with it held.
-	mu sync.RWMutex
-	// next is above every number that a communicator of this rank ever had.
-	next uint32
-	live map[uint32]*commCore
-	// early are notices of breaks of communicators that this rank has not made yet, from
-	// other members or from ranks that claim to be members.
-	early map[earlyBreak]*BrokenError
+	mu    sync.RWMutex
+	taken numbers
+	live  map[uint32]*commCore
+	// closed are those that were closed here and that members have not closed yet, as far as
+	// this rank knows.
+	closed map[uint32]*commCore
+	// settled are the numbers of those that all members have closed, before recycle.
+	settled []uint32
+	// untold are those whose end the other members have not been told.
+	untold []*commCore
+	// claimed are the numbers of agreements under way, with the notices about communicators
+	// that other members have made already, from them or from ranks that claim to be members.
+	claimed map[uint32][]earlyNotice
+	// serials are those of the agreements on numbers that are claimed, agreements how many this
+	// rank has taken part in.
+	serials    map[uint32]uint64
+	agreements uint32
 }
 
-// earlyBreak is a broken communicator and the rank that has broken it.
-type earlyBreak struct {
-	number uint32
-	by     int // world rank
+// earlyNotice is a notice about a communicator that this rank has not made yet.
+type earlyNotice struct {
+	by  int          // world rank
+	why *BrokenError // nil if the notice is that the rank has closed it
+	// identity is that of the communicator in a revocation, 0 if it can be no other one.
+	identity uint64
 }
+
+// untoldMost bounds how many communicators a rank closes before it tells the other members,
+// in one notice to each. It tells them as soon as it has closed as many as a communicator has
+// members: then a Close costs one notice on average.
+const untoldMost = 32
 
 // add makes a communicator known.
 func (s *comms) add(core *commCore) {
@@ -47,42 +56,119 @@ func (s *comms) add(core *commCore) {
 		s.live = make(map[uint32]*commCore)
 	}
 	s.live[core.number] = core
-	s.next = max(s.next, core.number+1)
-	for early, why := range s.early {
-		if early.number != core.number {
-			continue
-		}
-		delete(s.early, early)
-		if core.has(early.by) {
-			core.blame(why, early.by)
-			core.failure.Store(&commFailure{why})
+	s.taken.take(core.number)
+	for _, n := range s.claimed[core.number] {
+		switch {
+		case !core.has(n.by), n.identity != 0 && n.identity != core.identity:
+		case n.why == nil:
+			core.depart(n.by)
+		default:
+			core.blame(n.why, n.by)
+			core.failure.CompareAndSwap(nil, &commFailure{n.why})
 			core.broken.Store(true)
 		}
 	}
+	delete(s.claimed, core.number)
+	delete(s.serials, core.number)
 }
 
-// findBroken returns the communicator of a number. If it is not there yet, the
-// notice is kept for it.
-func (s *comms) findBroken(number uint32, by int, why *BrokenError) *commCore {
+// findBroken returns the communicator of a number and, unless that is 0, identity. If it is not
+// there yet, the notice is kept for it.
+func (s *comms) findBroken(number uint32, identity uint64, by int, why *BrokenError) *commCore {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	oldest := s.next - min(s.next, earlyWindow)
-	if core := s.live[number]; core != nil || number < oldest || number >= s.next {
+	if core := s.live[number]; core != nil {
+		if identity != 0 && identity != core.identity {
+			return nil
+		}
 		return core
 	}
-	if s.early == nil {
-		s.early = make(map[earlyBreak]*BrokenError)
-	}
-	maps.DeleteFunc(s.early, func(e earlyBreak, _ *BrokenError) bool { return e.number < oldest })
-	s.early[earlyBreak{number, by}] = why
+	s.keep(number, earlyNotice{by, why, identity})
 	return nil
 }
 
-// remove forgets a communicator.
-func (s *comms) remove(core *commCore) {
+// serial returns the serial number of the next agreement of this rank, which no other agreement
+// of any rank has.
+func (s *comms) serial(rank int) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agreements++
+	return uint64(rank)<<32 | uint64(s.agreements)
+}
+
+// stamp notes the serial number of the agreement on a number that is claimed.
+func (s *comms) stamp(number uint32, serial uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serials == nil {
+		s.serials = make(map[uint32]uint64)
+	}
+	s.serials[number] = serial
+}
+
+// identify gives a communicator that is about to be made its identity.
+func (s *comms) identify(core *commCore) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	core.identity = identityOf(s.serials[core.number], core.all())
+}
+
+// keep keeps a notice if its number is claimed. Of notices of one kind the first counts. mu
+// is held.
+func (s *comms) keep(number uint32, n earlyNotice) {
+	early, ok := s.claimed[number]
+	same := func(o earlyNotice) bool {
+		return o.by == n.by && (o.why == nil) == (n.why == nil) && o.identity == n.identity
+	}
+	if ok && !slices.ContainsFunc(early, same) {
+		s.claimed[number] = append(early, n)
+	}
+}
+
+// close ends the use of a communicator here. It returns those whose end the other members
+// are to be told now.
+func (s *comms) close(core *commCore) (tell []*commCore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.live, core.number)
+	if s.closed == nil {
+		s.closed = make(map[uint32]*commCore)
+	}
+	s.closed[core.number] = core
+	s.settle(core)
+	if core.others() > 0 {
+		s.untold = append(s.untold, core)
+	}
+	if len(s.untold) < min(core.size, untoldMost) {
+		return nil
+	}
+	tell, s.untold = s.untold, nil
+	return tell
+}
+
+// departed takes the notice that another rank has closed a communicator.
+func (s *comms) departed(number uint32, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	core := s.live[number]
+	if core == nil {
+		core = s.closed[number]
+	}
+	switch {
+	case core == nil:
+		s.keep(number, earlyNotice{by: by})
+	case core.has(by):
+		core.depart(by)
+		s.settle(core)
+	}
+}
+
+// settle records that all members have closed a communicator, if they have. mu is held.
+func (s *comms) settle(core *commCore) {
+	if s.closed[core.number] == core && len(core.departed) == core.others() {
+		delete(s.closed, core.number)
+		s.settled = append(s.settled, core.number)
+	}
 }
 
 // find returns the communicator that an engine's context belongs to, or nil.
@@ -98,116 +184,70 @@ func (s *comms) member(context uint32, peer int) bool {
 	return core == nil || core.has(peer)
 }
 
-// propose returns the lowest number this rank could agree to, at least atLeast.
-func (s *comms) propose(atLeast uint32) uint32 {
+// all returns the communicators that can be used, by number.
+func (s *comms) all() []*commCore {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return max(s.next, atLeast)
+	cores := make([]*commCore, 0, len(s.live))
+	for _, number := range slices.Sorted(maps.Keys(s.live)) {
+		cores = append(cores, s.live[number])
+	}
+	return cores
 }
 
-// claim takes a number permanently if it is still free here.
+// propose returns the numbers from one on that this rank could agree to.
+func (s *comms) propose(from uint32) proposal {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.taken.propose(from)
+}
+
+// claim takes a number if it is free here.
 func (s *comms) claim(number uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if number < s.next {
+	if !s.taken.take(number) {
 		return false
 	}
-	s.next = number + 1
+	if s.claimed == nil {
+		s.claimed = make(map[uint32][]earlyNotice)
+	}
+	s.claimed[number] = nil
 	return true
 }
 
-// agreement is a group of ranks that agrees on the number of a communicator.
-type agreement struct {
-	comm  *Comm
-	ranks []int // world ranks of the group
-	rank  int   // the caller's place among them
-	tag   int   // keeps agreements of overlapping groups apart
+// release gives back a claimed number of which this rank makes no communicator.
+func (s *comms) release(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claimed, number)
+	delete(s.serials, number)
+	s.taken.free(number)
 }
 
-// run agrees on a number that is free at every rank of the group, and returns the
-// words of all ranks beside it, as allgather does.
-//
-// Every rank proposes the lowest number that is free here; the highest proposal
-// is tried. It may have been taken meanwhile by another goroutine that agrees on
-// another communicator, so each says whether it could claim it, and all try again with a
-// higher one if a rank could not. Numbers only increase, so the loop ends, unless other
-// agreements take each number first.
-//
-// Another goroutine of this rank in the same agreement is ErrInUse: it would be undefined
-// which of them agrees with which goroutine of another rank.
-func (a *agreement) run(words ...uint64) (number uint32, all []uint64, err error) {
-	core := a.comm.core
-	if err := core.agreeing.enter(a.tag); err != nil {
-		return 0, nil, err
-	}
-	defer core.agreeing.leave(a.tag)
-	known := &core.world.comms
-	var atLeast uint32
-	for round := 0; ; round++ {
-		got, err := a.allgather(append([]uint64{uint64(known.propose(atLeast))}, words...))
-		if err != nil {
-			return 0, nil, err
-		}
-		width, highest := len(words)+1, uint64(0)
-		for at := 0; at < len(got); at += width {
-			highest = max(highest, got[at])
-		}
-		if highest > contextsMax {
-			return 0, nil, errContexts
-		}
-		number = uint32(highest)
-		var refused uint64
-		if !known.claim(number) {
-			refused = 1
-		}
-		votes, err := a.allgather([]uint64{refused})
-		if err != nil {
-			return 0, nil, err
-		}
-		for _, v := range votes {
-			refused |= v
-		}
-		if refused == 0 {
-			return number, got, nil
-		}
-		atLeast = number + 1
-	}
+// abandon ends a claim whose agreement failed. Other ranks may have made the communicator, so
+// the number stays taken.
+func (s *comms) abandon(number uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claimed, number)
+	delete(s.serials, number)
 }
 
-// allgather returns the words of every rank of the group in order, len(mine) of
-// each. All give the same number of words.
-//
-// Algorithm: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for
-// all-to-all communications in multiport message-passing systems" (1997): the
-// blocks known double in each of ceil(log2 n) rounds. Any number of ranks.
-// Cost = log2(n) alpha + (n-1) m beta.
-func (a *agreement) allgather(mine []uint64) ([]uint64, error) {
-	n, width := len(a.ranks), len(mine)
-	near := make([]uint64, n*width) // block i is that of rank a.rank+i
-	copy(near, mine)
-	for have := 1; have < n; have *= 2 {
-		more := min(have, n-have)
-		to, from := a.ranks[(a.rank-have+n)%n], a.ranks[(a.rank+have)%n]
-		in := bytesOf(near[have*width : (have+more)*width])
-		if err := a.exchange(bytesOf(near[:more*width]), to, in, from); err != nil {
-			return nil, err
-		}
+// recycle frees the numbers of communicators that all members have closed. forget drops what
+// has arrived for them; mu is not held.
+func (s *comms) recycle(forget func(numbers []uint32)) {
+	s.mu.Lock()
+	settled := s.settled
+	s.settled = nil
+	s.mu.Unlock()
+	if len(settled) == 0 {
+		return
 	}
-	all := make([]uint64, n*width)
-	turn := (n - a.rank) % n * width // where rank 0's block is
-	copy(all, near[turn:])
-	copy(all[len(near)-turn:], near[:turn])
-	return all, nil
-}
-
-// exchange sends and receives at the same time.
-func (a *agreement) exchange(out []byte, to int, in []byte, from int) error {
-	s, err := a.comm.exchange(
-		outgoing{a.comm.control(to, a.tag), byteElement, out},
-		incoming{a.comm.control(from, a.tag), byteElement, in},
-	)
-	if err == nil && s.Bytes != len(in) {
-		err = fmt.Errorf("%w: %d bytes of world rank %d, not %d: all members must make the same call", ErrArgument, s.Bytes, from, len(in))
+	forget(settled)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, number := range settled {
+		s.taken.free(number)
 	}
-	return err
 }

@@ -31,6 +31,14 @@
 // array is its elements in a row, and a []byte on either side matches anything.
 // Padding of structs travels as zeros.
 //
+// # Values
+//
+// SendValue and RecvValue take one value of any type, such as a map or a struct with strings and
+// slices, of whatever length: the value is encoded. Package collectives has BcastValue,
+// GatherValues and so on. Sender and receiver agree when the names of their types and codecs
+// agree; RegisterCodec selects another codec than gob for a type. SendStream and Stream carry a
+// sequence of values of which the receiver takes one after the other.
+//
 // # Ownership
 //
 //	memory                      may be accessed by
@@ -55,11 +63,55 @@
 // make collective calls (Dup, Split, NewShared) in the same order; Create is called by
 // the members of the new group. Comm.Close is local and does not wait.
 //
+// # Two groups
+//
+// CreateIntercomm connects two groups of ranks, such as the two parts of a coupled program:
+// messages in the Comm of an Intercomm go to ranks of the other group, and Merge makes a
+// communicator of both.
+//
+// # Topologies
+//
+// SplitType finds the ranks that share memory. CreateCart makes a grid of the ranks, whose
+// sizes DimsCreate balances; CreateGraph and CreateGraphAdjacent make a graph. Their ranks have
+// Neighbors, with which the neighborhood operations of package collectives exchange data. The
+// ranks of a node can get places side by side.
+//
 // # Errors
 //
 // errors.Is and errors.As distinguish errors: PeerError for a lost rank,
 // TruncatedError, TypeMismatchError, ErrCanceled, ErrCommBroken and the others of this
 // package. An error of one operation does not affect other operations.
+//
+// # Going on after a failure
+//
+// Under gorun -on-failure continue a job outlives its ranks. What needs a lost rank ends with
+// PeerError; everything else goes on, and a communicator without the rank is not disturbed. These
+// are the semantics of ULFM, the User Level Failure Mitigation of MPI:
+//
+//	Comm.Failed   which members are lost, as far as this rank knows
+//	Comm.Ack      acknowledges that: receives from AnySource wait for the others again
+//	Comm.Revoke   ends the operations of all members, which may wait for this rank
+//	Comm.Agree    the same answer at all members that live, whatever fails meanwhile
+//	Comm.Shrink   a communicator of those that live
+//	World.Handled the loss does not decide the exit code of the job
+//
+// A program that goes on with the ranks that are left calls Revoke when an operation fails, then
+// all call Shrink, and continue with what that returns:
+//
+//	for step := 0; step < steps; {
+//		err := compute(c, step)
+//		if err != nil {
+//			c.Revoke(err) // the others may wait for this rank
+//		}
+//		if all, _ := c.Agree(flag(err == nil)); all == 1 {
+//			step++
+//			continue
+//		}
+//		if c, err = c.Shrink(); err != nil {
+//			return err
+//		}
+//		restore(c, step)
+//	}
 //
 // # For libraries
 //
@@ -70,17 +122,22 @@
 //	                          [Comm.SendLabeled], [Comm.RecvLabeled], [Comm.SendRecvLabeled]
 //	a state per communicator  [Comm.Attribute]
 //	nonblocking operations    [NewRequest]
+//	persistent operations     [NewPersistent]
 //	abandoned operations      [Comm.Break], [Comm.Broken], [Comm.Inquire], [Answerer],
 //	                          [AnswerMax], [ErrNoAnswer]
 //	reports                   [Describer], [Explainer], [Comm.AwaitedRanks],
 //	                          [Comm.Unreceived], [Unreceived]
-//	checks before it begins   [Element], [Comm.Oversubscribed]
+//	checks before it begins   [Element], [Comm.Oversubscribed], [Comm.Remote]
+//	neighbors                 [Comm.SendOrder]
+//	ranks of one node         [Comm.Placement], [NewSharedAmong]
+//	values of any type        [AppendValue], [AppendFailure], [DecodeValue], [AllocateValues]
 //
 // # Environment
 //
 // gorun describes the job to a rank in variables that only package bootstrap
 // reads. These tune a rank:
 //
+//	GORUN_CHECK=1         mistakes in the use of this package are named at the end, see CheckError
 //	GORUN_DEBUG=1         access to memory that was given away faults
 //	GORUN_CMA=0           no process_vm_readv, as in containers that forbid it
 //	GORUN_TRANSPORT=rdma  shm, rdma or auto: gorun -transport, also for Local
@@ -114,6 +171,8 @@
 //	                      letters, and the algorithms of collectives; gorun -explain
 //	                      sets it
 //	GORUN_COLL            see package collectives
+//	GORUN_REPRODUCIBLE=1  see package collectives; gorun -reproducible sets it
+//	GORUN_COLL_TABLE      the same
 //
 // Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms.
 // GORUN_SPIN=0 or GORUN_YIELD=0 skips that phase. Any other value is an error of Init.

@@ -28,6 +28,8 @@ var (
 	ErrInUse = errors.New("communicator is in use")
 	// ErrComm refuses a nil communicator.
 	ErrComm = errors.New("no communicator")
+	// ErrTopology refuses a communicator without a topology where one is needed.
+	ErrTopology = errors.New("communicator has no topology")
 	// ErrRank refuses a rank that is not in the communicator or group.
 	ErrRank = errors.New("rank out of range")
 	// ErrTag refuses a tag outside of 0..TagMax.

@@ -70,9 +70,9 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 		own = w.shm.Arena()
 	}
 	f.Transport, err = rdma.New(rdma.Config{
-		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: w.job.ID, Secret: secret[:], Arena: own,
+		Rank: w.job.Rank, Size: w.job.Size, Incarnation: uint16(w.job.Epoch), Job: generationID(w.job), Secret: secret[:], Arena: own,
 		Rails: rails, Missing: missing, NoCRC: withoutCRC,
-		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Epoch)), Lookup: w.locations, Sleeper: w.sleeper, Companion: !forced,
+		ActorAddress: port.Address(w.job.Rank, uint32(w.job.Generation)), Lookup: w.locations, Sleeper: w.sleeper, Companion: !forced,
 		Own: w.ownsAddress, Host: w.hostOf, Idle: idle, GiveUp: giveUp, Supervised: w.local == nil, Log: log,
 	})
 	if err == nil && encrypt == bootstrap.EncryptYes {
@@ -84,12 +84,21 @@ func (w *World) openFabric(forced bool, secret [32]byte) (fabric, error) {
 	return f, nil
 }
 
+// generationID names the job in the network: ranks of different generations do not connect.
+func generationID(j bootstrap.Job) string {
+	if j.Generation == 0 {
+		return j.ID
+	}
+	return fmt.Sprintf("%s.%d", j.ID, j.Generation)
+}
+
 // ownsAddress reports whether an address of a rank of another node is one of this host's,
 // too. For ranks of this node it returns false.
 func (w *World) ownsAddress(rank int, a netip.Addr) bool {
 	return w.shm.Reach(rank) != nil && probe.System().Owns(a)
 }
 
+func (f *rdmaFabric) abandon() error                   { return f.Abandon() }
 func (f *rdmaFabric) way() transport.Transport         { return f.Transport }
 func (f *rdmaFabric) actorSystem(log slog.Handler) any { return f.ActorSystem(log) }
 

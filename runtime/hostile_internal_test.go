@@ -115,7 +115,7 @@ func TestOnlyMembersBreakACommunicator(t *testing.T) {
 		require.NoError(t, meet(w))
 		require.NoError(t, meet(w))
 		require.NoError(t, part.Err())
-		require.Empty(t, w.comms.early)
+		require.Empty(t, w.comms.claimed)
 		// The next ones are complete.
 		next, err := part.Dup()
 		require.NoError(t, err)
@@ -167,7 +167,7 @@ func sharedOf(tb testing.TB, size int) (*Shared, []uint64) {
 	var all []uint64
 	var first *Shared
 	for rank, w := range worlds {
-		s := newShared(w.Comm(), size)
+		s := newShared(w.Comm(), w.Comm().members(), w.Rank(), size)
 		card, err := s.allocate()
 		require.NoError(tb, err)
 		all = append(all, card...)

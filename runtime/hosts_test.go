@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
@@ -244,4 +245,30 @@ func TestHostThatDropsEverything(t *testing.T) {
 	r = launch(t, 2, "alien", "-host", "h0,h1", "-rsh", c.Rsh(), "-net", "eth0", "-timeout", "2s")
 	require.NotZero(t, r.code)
 	require.Regexp(t, `(?m)^gorun:   send, rank 1, tag 3, world, 8 bytes, .*\ngorun:   rank 1: not connected: 10\.77\.0\.2:\d+ \(asked .*\): `, r.errors)
+}
+
+// TestPublicAddressIsEncrypted: ranks that listen at addresses that anybody may reach encrypt
+// without being told to, and one of them says so; they do not on a private network, nor if they
+// are told not to.
+func TestPublicAddressIsEncrypted(t *testing.T) {
+	const public = "203.0.113.0/24" // RFC 5737 section 3
+	c := nscluster.Start(t, 2)
+	for i, name := range c.Hosts() {
+		c.Add(name, netip.MustParsePrefix(fmt.Sprintf("203.0.113.%d/24", i+1)))
+	}
+	for _, test := range []struct {
+		flags   []string
+		encrypt bool
+	}{
+		{[]string{"-net", public}, true},
+		{[]string{"-net", public, "-encrypt=no"}, false},
+		{[]string{"-net", c.Network().String()}, false},
+	} {
+		r := launch(t, 2, "cross", append([]string{"-host", "h0,h1", "-rsh", c.Rsh()}, test.flags...)...)
+		require.Zero(t, r.code, r.errors)
+		require.Equal(t, test.encrypt, strings.Contains(r.out, "encrypted by TLS 1.3"), "%v: %s", test.flags, r.out)
+		said := strings.Count(r.errors, "rank 0: connections over TCP are encrypted, because the address 203.0.113.1 of rank 0 on h0 is public: gorun -encrypt=no leaves them in clear\n")
+		require.Equal(t, test.encrypt, said == 1, r.errors)
+		require.Equal(t, test.encrypt, strings.Contains(r.errors, "encrypted"), r.errors)
+	}
 }

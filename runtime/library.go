@@ -21,6 +21,10 @@ func (c *Comm) Oversubscribed() bool {
 	return c.core.world.LocalSize() > c.core.world.Processors()
 }
 
+// Remote reports whether the ranks of the communicator are those of another group: it is that of
+// an Intercomm.
+func (c *Comm) Remote() bool { return c != nil && c.core.allies != nil }
+
 // Element returns nil if values of type T can be sent in messages, else an ElementTypeError
 // that names the field in the way.
 func Element[T any]() error { return elementOf[T]().err }
@@ -52,7 +56,7 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	t := &task{done: make(chan struct{}), cancel: cancel}
 	w := c.core.world
 	end := engine.Match{Context: contextTask, Peer: w.Rank(), Tag: int(w.tasks.Add(1) & engine.TagMax)}
-	r := Request{comm: c, rest: &rest{task: t}, operation: c.engine.Irecv(end, 0, nil, 0)}
+	r := Request{comm: c, rest: &rest{task: t, watched: w.check.startTask()}, operation: c.engine.Irecv(end, 0, nil, 0)}
 	go func() {
 		defer func() {
 			cancel()
@@ -64,6 +68,10 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	}()
 	return r
 }
+
+// NewPersistent returns an operation that start starts, each time that Start or StartAll is
+// called. It is not called while an operation that it has started is under way.
+func NewPersistent(start func() Request) *Persistent { return &Persistent{launch: start} }
 
 // Break marks the communicator as broken: operations on it, on its views and on its Private
 // twin, those under way included, end with an error that is ErrCommBroken and cause, at
@@ -81,15 +89,8 @@ func (c *Comm) Break(cause error) {
 	if b, ok := errors.AsType[originator](cause); ok {
 		origin = b.FailureOrigin()
 	}
-	if !w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}) {
-		return
-	}
-	text := appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
-	for rank := range c.size {
-		if rank != c.rank {
-			w.engine.Notify(c.WorldRank(rank), int(c.core.number), text)
-		}
-	}
+	notice := appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
+	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}, notice)
 }
 
 // Broken reports whether a member broke the communicator, also when it was closed since.

@@ -45,11 +45,14 @@ func (c *Comm) Inquire(rank int, subject uint64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), inquiryTime)
 	defer cancel()
 	w.engine.Notify(c.WorldRank(rank), int(c.core.number), question{id, subject}.append(nil))
-	if err := w.engine.Await(ctx, q.answered.Load, 0, "answer"); err != nil || len(q.text) == 0 {
+	if err := w.engine.Await(ctx, q.answered.Load, 0, inquiryWait); err != nil || len(q.text) == 0 {
 		return nil, fmt.Errorf("%w: rank %d of communicator %s", ErrNoAnswer, rank, c.core.name)
 	}
 	return q.text, nil
 }
+
+// inquiryWait is how the wait for an answer appears in diagnosis and errors.
+const inquiryWait = "answer"
 
 // AwaitedRanks lists the members that blocking calls of this view and of others of the
 // same kind, Private or not, wait for at this moment in order to receive.

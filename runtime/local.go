@@ -47,9 +47,11 @@ func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 // localJob is what the ranks of a Local share.
 type localJob struct {
 	worlds []*World
-	node   *shm.Node
-	wait   engine.WaitPolicy
-	secret [32]byte
+	// council stands for the launcher.
+	council *localCouncil
+	node    *shm.Node
+	wait    engine.WaitPolicy
+	secret  [32]byte
 	// simulated is the configuration of a job over a network of its own, else zero.
 	simulated localjob.Config
 	// running are the goroutines of the ranks.
@@ -82,6 +84,7 @@ func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*loc
 		worlds: make([]*World, n), node: node, wait: wait, secret: bootstrap.NewSecret(), simulated: simulated,
 		dead: make(map[int]bool), over: make(chan struct{}),
 	}
+	j.council = newLocalCouncil(j.worlds, simulated.Launcher, j.isSilent)
 	for rank := range n {
 		if j.worlds[rank], err = j.join(node, rank); err != nil {
 			return nil, errors.Join(err, j.close(), node.Close())
@@ -108,10 +111,14 @@ func (j *localJob) Wait(ctx context.Context) error {
 // join makes the World of one rank.
 func (j *localJob) join(node *shm.Node, rank int) (*World, error) {
 	size := len(j.worlds)
-	return newWorld(bootstrap.Job{
+	w, err := newWorld(bootstrap.Job{
 		Rank: rank, Size: size, LocalRank: rank, LocalSize: size, Nodes: 1,
 		Processors: goruntime.GOMAXPROCS(0), ID: "local",
 	}, node, nil, j.wait, j.secret, j)
+	if err == nil {
+		w.council = j.council.of(rank)
+	}
+	return w, err
 }
 
 // run runs fn as one rank.

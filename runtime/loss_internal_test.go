@@ -32,7 +32,7 @@ func TestLossInEitherOrder(t *testing.T) {
 					return err
 				}
 				if c.broken != nil {
-					w.broken(comm.core, &BrokenError{Comm: "x", Rank: 1, Cause: c.broken(w)})
+					w.broken(comm.core, &BrokenError{Comm: "x", Rank: 1, Cause: c.broken(w)}, nil)
 				}
 				err = comm.failed(c.err)
 				var lost *PeerError

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -22,7 +23,8 @@ const (
 
 // Main joins the job, runs fn, leaves the job and ends the process: with 0, or
 // with 1 after printing the error. A panic in fn prints its stack and ends the
-// job, with 2; under gorun -on-failure continue it ends this rank, like an error.
+// job, with 2; under gorun -on-failure continue it ends this rank, like an error, and under
+// -on-failure respawn the rank is started again.
 // Main does not return.
 func Main(fn func(*World) error) {
 	w, session, err := initialize()
@@ -79,7 +81,7 @@ func (w *World) panicked(v any) {
 		v = errGoexit
 	}
 	fmt.Fprintf(os.Stderr, "rank %d: panic: %v\n\n%s", w.Rank(), v, panicStack())
-	if w.job.OnFailure == bootstrap.OnFailureContinue {
+	if w.job.OnFailure == bootstrap.OnFailureContinue || w.job.OnFailure == bootstrap.OnFailureRespawn {
 		os.Exit(exitPanic)
 	}
 	w.abort(exitPanic, fmt.Sprintf("panic: %v", v), nil)
@@ -119,12 +121,22 @@ func initialize() (*World, *bootstrap.Session, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := enter(session)
+	role := Initial
+	if session.Job().Epoch > 0 {
+		role = Recovered
+	}
+	w, err := enter(session, role)
+	for errors.Is(err, bootstrap.ErrRenewed) { // a rank was lost before all were there
+		if err = session.Renew(); err == nil {
+			w, err = enter(session, role)
+		}
+	}
 	return w, session, err
 }
 
-// enter makes the World of a session.
-func enter(session *bootstrap.Session) (*World, error) {
+// enter makes the World of a session's generation of the job. It is bootstrap.ErrRenewed, and
+// nothing is left of the World, if the generation ends before all ranks are there.
+func enter(session *bootstrap.Session, role Role) (*World, error) {
 	job := session.Job()
 	if session.Memory() == nil {
 		warnOfForeign()
@@ -141,13 +153,19 @@ func enter(session *bootstrap.Session) (*World, error) {
 	}
 	// Join the node first: when the book is complete, every rank has joined its node.
 	w, err := newWorld(job, node, job.Peers, wait, session.Secret(), nil)
-	if err == nil {
-		err = w.meet(session)
-	}
 	if err != nil {
 		return nil, err
 	}
-	w.session = session
+	w.session, w.council, w.role = session, session, role
+	if job.Size == 1 {
+		w.council = newLocalCouncil([]*World{w}, nil, func(int) bool { return false }).of(w.Rank())
+	}
+	if err := w.meet(session); err != nil {
+		if errors.Is(err, bootstrap.ErrRenewed) {
+			err = cmp.Or(w.abandon(), err)
+		}
+		return nil, err
+	}
 	w.listen()
 	return w, nil
 }

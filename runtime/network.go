@@ -137,6 +137,14 @@ func (w *World) route(peer int) transport.Transport {
 	return w.network.fabric.way()
 }
 
+// abandon leaves the network without waiting for peers, which leave it, too, or are lost.
+func (n *network) abandon() error {
+	if f, ok := n.fabric.(interface{ abandon() error }); ok {
+		return f.abandon()
+	}
+	return n.close()
+}
+
 // close leaves the network. Peers see an orderly end.
 func (n *network) close() error {
 	if n.fabric == nil {

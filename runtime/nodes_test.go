@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,12 @@ func talkOnNodes(w *runtime.World) error {
 	mine := [][]int{{0, 1, 4, 5}, {2, 3}}[w.NodeRank()]
 	if w.LocalSize() != len(mine) || mine[w.LocalRank()] != w.Rank() {
 		return fmt.Errorf("local rank %d of %d", w.LocalRank(), w.LocalSize())
+	}
+	if got := c.Placement(); !slices.Equal(got, []int{0, 0, 1, 1, 0, 0}) {
+		return fmt.Errorf("the ranks are on the nodes %v", got)
+	}
+	if err := shareAmong(w, mine); err != nil {
+		return err
 	}
 	n := len(mine)
 	right, left := mine[(w.LocalRank()+1)%n], mine[(w.LocalRank()+n-1)%n]
@@ -62,6 +69,26 @@ func talkOnNodes(w *runtime.World) error {
 	}
 	fmt.Fprintf(os.Stdout, "rank %d of %d, node %d of %d: %s\n", w.Rank(), w.Size(), w.NodeRank(), w.Nodes(), w.Explain(other))
 	return nil
+}
+
+// shareAmong has the ranks of a node write in memory of their own, and read there.
+func shareAmong(w *runtime.World, mine []int) error {
+	s, err := runtime.NewSharedAmong(w.Comm(), mine, 16)
+	if err != nil {
+		return err
+	}
+	own := s.Word(w.LocalRank(), 8)
+	s.Signal(own, uint64(w.Rank()+1))
+	for place, rank := range mine {
+		theirs := s.Word(place, 8)
+		if err := s.Await(w.Comm(), theirs, 1); err != nil {
+			return err
+		}
+		if got := theirs.Load(); got != uint64(rank+1) {
+			return fmt.Errorf("part %d of %v has %d", place, mine, got)
+		}
+	}
+	return s.Close()
 }
 
 func TestSeveralNodesWithoutANetwork(t *testing.T) {

@@ -4,6 +4,7 @@ package runtime
 // communicator.
 const (
 	noticeBreak    = 'b' // the communicator is broken; why
+	noticeClosed   = 'c' // the sender has closed communicators; see World.tell
 	noticeQuestion = 'q' // see Comm.Inquire
 	noticeAnswer   = 'a'
 )
@@ -17,6 +18,8 @@ func (w *World) takeNotice(source, number int, text []byte) {
 	switch text[0] {
 	case noticeBreak:
 		w.takeBreak(source, number, text[1:])
+	case noticeClosed:
+		w.takeClosed(source, number, text[1:])
 	case noticeQuestion:
 		w.takeQuestion(source, number, text)
 	case noticeAnswer:

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
@@ -16,7 +17,9 @@ type Persistent struct {
 	peer, tag int
 	direction direction
 	mode      engine.Mode
-	request   Request
+	// launch starts an operation of a library, nil for a message.
+	launch  func() Request
+	request Request
 	// state says whether an operation is under way and whether Close was called.
 	state persistentState
 }
@@ -40,7 +43,11 @@ const (
 
 // SendInit sets up a Send of buf, which Start sends as it is then.
 func SendInit[T any](c *Comm, buf []T, dest, tag int) *Persistent {
-	return &Persistent{comm: c, element: elementOf[T](), buf: bytesOf(buf), peer: dest, tag: tag}
+	p := &Persistent{comm: c, element: elementOf[T](), buf: bytesOf(buf), peer: dest, tag: tag}
+	if c != nil {
+		c.core.check.opened(p, "the persistent operation made")
+	}
+	return p
 }
 
 // SsendInit sets up an Ssend.
@@ -67,9 +74,12 @@ func (p *Persistent) Start() error {
 		return callsite.At(fmt.Errorf("%w: closed", ErrRequest))
 	default:
 	}
-	if p.direction == receiving {
+	switch {
+	case p.launch != nil:
+		p.request = p.launch()
+	case p.direction == receiving:
 		p.request = p.comm.irecv(p.element, p.buf, p.peer, p.tag)
-	} else {
+	default:
 		p.request = p.comm.isend(p.element, p.buf, p.peer, p.tag, p.mode)
 	}
 	p.state = persistentStarted
@@ -82,8 +92,11 @@ func (p *Persistent) Wait() (Status, error) {
 	if p.state != persistentStarted {
 		return emptyStatus, nil
 	}
-	p.state = persistentIdle
-	return p.request.Wait()
+	s, err := p.request.Wait()
+	if !errors.Is(err, ErrInline) || p.request.Done() {
+		p.state = persistentIdle // a handler that may not wait leaves the operation under way
+	}
+	return s, err
 }
 
 // Test reports whether the operation started last has ended, and its result if
@@ -117,7 +130,12 @@ func (p *Persistent) Cancel() {
 }
 
 // Close ends the use of the operation. One that is under way completes without Wait.
-func (p *Persistent) Close() { p.state = persistentClosed }
+func (p *Persistent) Close() {
+	p.state = persistentClosed
+	if p.comm != nil {
+		p.comm.core.check.closed(p)
+	}
+}
 
 // StartAll starts all operations in order, up to the first that fails to start.
 func StartAll(operations []*Persistent) error {

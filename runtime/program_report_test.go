@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,7 +68,7 @@ func dumpOf(t *testing.T, ranks int, program, last string) string {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, testbed.Gorun(t), "-np", strconv.Itoa(ranks), "-x", envProgram+"="+program, self)
+	cmd := exec.CommandContext(ctx, testbed.Gorun(t), "-np", strconv.Itoa(ranks), "-on-deadlock", "ignore", "-x", envProgram+"="+program, self)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	pipe, err := cmd.StderrPipe()
@@ -81,19 +82,26 @@ func dumpOf(t *testing.T, ranks int, program, last string) string {
 		}
 	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGQUIT))
-	var dump strings.Builder
-	lines = bufio.NewScanner(pipe)
+	return readUntil(t, cmd, pipe, last)
+}
+
+// readUntil reads what a gorun prints on standard error, ends it after a line that contains
+// last, and returns all of it.
+func readUntil(t *testing.T, cmd *exec.Cmd, errors io.Reader, last string) string {
+	t.Helper()
+	var text strings.Builder
+	lines := bufio.NewScanner(errors)
 	for !strings.Contains(lines.Text(), last) {
-		require.True(t, lines.Scan(), dump.String())
-		dump.WriteString(lines.Text() + "\n")
+		require.True(t, lines.Scan(), text.String())
+		text.WriteString(lines.Text() + "\n")
 	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	for lines.Scan() {
-		dump.WriteString(lines.Text() + "\n")
+		text.WriteString(lines.Text() + "\n")
 	}
 	require.Error(t, cmd.Wait())
-	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode(), dump.String())
-	return dump.String()
+	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode(), text.String())
+	return text.String()
 }
 
 // SIGQUIT to gorun shows what the ranks wait for, and what has arrived and is not
@@ -114,7 +122,7 @@ func TestDumpNamesWhatEachRankWaitsFor(t *testing.T) {
 // The report of a job that was ended by its timeout contains what its ranks were doing.
 func TestReportHasWhatRanksWaitedFor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.json")
-	r := launch(t, 2, "leave", "-timeout", "1s", "-report", name)
+	r := launch(t, 2, "leave", "-on-deadlock", "ignore", "-timeout", "1s", "-report", name)
 	require.Equal(t, 124, r.code, r.errors)
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)

@@ -30,6 +30,7 @@ var programs = map[string]func(){
 	"deliver": func() { runtime.Main(deliverAndLeave) },
 	"sizes":   func() { runtime.Main(allSizes) },
 	"wait":    func() { runtime.Main(waitForTheNext) },
+	"hang":    func() { runtime.Main(hang) },
 	"init":    initTwice,
 	"all":     func() { runtime.Main(hearFromAll) },
 	"circle":  func() { runtime.Main(passOn) },

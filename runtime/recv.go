@@ -8,7 +8,8 @@ import (
 )
 
 // Recv receives one message into buf. A message longer than buf fills it and ends with a
-// TruncatedError; a shorter one is no error: Status.Count returns its length.
+// TruncatedError; a shorter one is no error: Status.Count returns its length. From AnySource it
+// ends with a PeerError if no message is there and a member is lost, until Comm.Ack.
 func Recv[T any](c *Comm, buf []T, source, tag int) (Status, error) {
 	return c.recv(elementOf[T](), bytesOf(buf), source, tag)
 }
@@ -106,7 +107,8 @@ func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 	if err != nil || from.Peer == ProcNull {
 		return unstarted(err)
 	}
-	return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0))
+	p := c.core.check.start("Irecv", b, false)
+	return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0)).watched(p)
 }
 
 // receiving is the request of a receive of e that was started.

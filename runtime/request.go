@@ -35,6 +35,8 @@ type rest struct {
 	task    *task
 	strides strides
 	err     error
+	// watched is for the check, nil without one.
+	watched *watched
 }
 
 // nullRest is the rest of an operation with ProcNull, which has no peer.
@@ -49,6 +51,20 @@ func unstarted(err error) Request {
 		return failedRequest(err)
 	}
 	return Request{rest: nullRest}
+}
+
+// watched returns r, watched by the check unless p is nil.
+func (r Request) watched(p *watched) Request {
+	switch {
+	case p == nil:
+	case r.operation.Zero():
+		p.end() // there is no result to take
+	case r.rest == nil:
+		r.rest = &rest{watched: p}
+	default:
+		r.rest.watched = p
+	}
+	return r
 }
 
 // zero reports whether r is the zero Request.
@@ -136,6 +152,7 @@ func (r Request) result(s engine.Status, err error) (Status, error) {
 		return emptyStatus, err
 	}
 	if rest := r.rest; rest != nil {
+		rest.watched.end()
 		if t := rest.task; t != nil {
 			<-t.done
 			return emptyStatus, t.err

@@ -35,6 +35,9 @@ func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error
 	if c.ranks != nil {
 		dest = c.ranks[dest]
 	}
+	if c.core.check != nil {
+		mode = c.core.check.mode(c, mode)
+	}
 	err := c.engine.Send(c.ctx, engine.Match{Context: c.id, Peer: dest, Tag: tag}, e.typ, b, mode, 0)
 	if err != nil {
 		return c.failed(err)
@@ -108,7 +111,11 @@ func (c *Comm) isend(e *element, b []byte, dest, tag int, mode engine.Mode) Requ
 		}
 		to, b = o.to, o.b
 	}
+	var p *watched
+	if c.core.check != nil {
+		p, mode = c.core.check.start("Isend", b, true), c.core.check.mode(c, mode)
+	}
 	r := Request{comm: c, operation: c.engine.Isend(to, e.typ, b, mode, 0)}
 	r.operation.Unit = sendUnit
-	return r
+	return r.watched(p)
 }

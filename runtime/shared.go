@@ -93,10 +93,16 @@ var errSharedMember = errors.New("another member could not take part")
 // it with the same size, and all of them get an error if one does. Members on
 // other nodes take part, but have no part that can be seen here.
 func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
-	if err := c.Err(); err != nil {
+	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
 	}
-	s := newShared(c, bytesPerRank)
+	return newSharedOf(c, c.members(), c.rank, bytesPerRank)
+}
+
+// newSharedOf is NewShared for the members with these world ranks; me is the caller's place among
+// them.
+func newSharedOf(c *Comm, members []int, me, bytesPerRank int) (*Shared, error) {
+	s := newShared(c, members, me, bytesPerRank)
 	a := agreement{comm: c, ranks: s.members, rank: s.me, tag: tagShared}
 	card, err := s.allocate()
 	cards, lost := a.allgather(card)
@@ -127,11 +133,11 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 }
 
 // newShared returns a Shared without memory.
-func newShared(c *Comm, bytesPerRank int) *Shared {
+func newShared(c *Comm, members []int, me, bytesPerRank int) *Shared {
 	w := c.core.world
 	return &Shared{
-		world: w, memory: w.memory, members: c.members(), me: c.rank,
-		size: bytesPerRank, parts: make([][]byte, c.size),
+		world: w, memory: w.memory, members: members, me: me,
+		size: bytesPerRank, parts: make([][]byte, len(members)),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -220,6 +221,42 @@ func TestSharedFreedByItsCommunicator(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
 		require.Error(t, s.(*runtime.Shared).Close())
+		return nil
+	}))
+}
+
+// Memory of some members alone: several groups of them make theirs at the same time, then one
+// that overlaps with both.
+func TestSharedAmongSomeMembers(t *testing.T) {
+	require.NoError(t, runtime.Local(5, func(w *runtime.World) error {
+		c := w.Comm()
+		require.Equal(t, []int{0, 0, 0, 0, 0}, c.Placement())
+		for _, ranks := range [][]int{{0, 2, 4}, {1, 3}, {0, 3}} {
+			me := slices.Index(ranks, w.Rank())
+			if me < 0 {
+				continue
+			}
+			s, err := runtime.NewSharedAmong(c, ranks, 8)
+			if err != nil {
+				return err
+			}
+			next := (me + 1) % len(ranks)
+			s.Signal(s.Word(next, 0), uint64(ranks[next]+1))
+			own := s.Word(me, 0)
+			if err := s.Await(c, own, 1); err != nil {
+				return err
+			}
+			if own.Load() != uint64(w.Rank()+1) {
+				return fmt.Errorf("rank %d has %d", w.Rank(), own.Load())
+			}
+			if err := s.Close(); err != nil {
+				return err
+			}
+		}
+		for _, ranks := range [][]int{nil, {(w.Rank() + 1) % 5}, {w.Rank(), 5}, {w.Rank(), w.Rank()}} {
+			_, err := runtime.NewSharedAmong(c, ranks, 8)
+			require.ErrorIs(t, err, runtime.ErrRank)
+		}
 		return nil
 	}))
 }

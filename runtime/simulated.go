@@ -44,7 +44,16 @@ func (j *localJob) Kill(rank int, cause error) bool {
 	j.leave()
 	j.mu.Unlock()
 	w.engine.Abort(cause)
+	if !j.isSimulated() || j.simulated.Launcher != nil {
+		j.council.died(rank, cause)
+	}
 	return true
+}
+
+// isSilent reports whether the launcher receives nothing of a rank: the rank was killed, or a job
+// that is simulated has none.
+func (j *localJob) isSilent(rank int) bool {
+	return j.isDead(rank) || j.isSimulated() && j.simulated.Launcher == nil
 }
 
 // isDead reports whether a rank was killed.

@@ -13,7 +13,7 @@ import (
 // it. The context of a view ends the call, but does not apply to the new communicator; the
 // same holds for Split and Create.
 func (c *Comm) Dup() (*Comm, error) {
-	if err := c.Err(); err != nil {
+	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
 	}
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagDup}
@@ -29,23 +29,32 @@ func (c *Comm) Dup() (*Comm, error) {
 // by their rank in c. A member that gives Undefined gets nil. All members call
 // it. Other negative colors are ErrArgument, at every member.
 func (c *Comm) Split(color, key int) (*Comm, error) {
-	if err := c.Err(); err != nil {
+	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
 	}
+	return c.split(color, key, byColor, fmt.Sprintf(".split(%d)", color))
+}
+
+// byColor is the Sharing of a Split by color.
+const byColor Sharing = -1
+
+// split is Split and SplitType. All members have to give the same what, unless their color is
+// Undefined.
+func (c *Comm) split(color, key int, what Sharing, name string) (*Comm, error) {
+	const width = 3 // words per rank
 	a := agreement{comm: c, ranks: c.members(), rank: c.rank, tag: tagSplit}
-	number, all, err := a.run(uint64(color), uint64(key))
+	number, all, err := a.run(uint64(color), uint64(key), uint64(what))
 	if err != nil {
 		return nil, c.giveUp("Split", err)
 	}
-	const width = 3 // words per rank: proposal, color, key
-	colorOf := func(rank int) int { return int(all[rank*width+1]) }
-	keyOf := func(rank int) int { return int(all[rank*width+2]) }
-	for rank := range c.size {
-		if color := colorOf(rank); color < 0 && color != Undefined {
-			return nil, callsite.At(fmt.Errorf("%w: color %d of rank %d", ErrArgument, color, rank))
-		}
+	colorOf := func(rank int) int { return int(all[width*rank]) }
+	keyOf := func(rank int) int { return int(all[width*rank+1]) }
+	if err := checkColors(all, width); err != nil {
+		c.core.world.comms.release(number)
+		return nil, callsite.At(err)
 	}
 	if color == Undefined {
+		c.core.world.comms.release(number)
 		return nil, nil
 	}
 	var ranks []int
@@ -58,8 +67,25 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 			ranks = append(ranks, a.ranks[rank])
 		}
 	}
-	name := fmt.Sprintf("%s.split(%d)", c.core.name, color)
-	return newComm(c.core.world, number, name, ranks, mine), nil
+	return newComm(c.core.world, number, c.core.name+name, ranks, mine), nil
+}
+
+// checkColors refuses negative colors, and ways to split that differ.
+func checkColors(all []uint64, width int) error {
+	first := Sharing(Undefined)
+	for at := 0; at < len(all); at += width {
+		color, what := int(all[at]), Sharing(all[at+2])
+		switch {
+		case color == Undefined:
+		case color < 0:
+			return fmt.Errorf("%w: color %d of rank %d", ErrArgument, color, at/width)
+		case first == Undefined:
+			first = what
+		case what != first:
+			return fmt.Errorf("%w: rank %d splits by %v, a rank before it by %v", ErrArgument, at/width, what, first)
+		}
+	}
+	return nil
 }
 
 // Create returns a communicator of the members of g, in that order. Only they
@@ -67,7 +93,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 // that overlap in time. A caller that is not in g, and a member of g that is not
 // in c, is ErrRank.
 func (c *Comm) Create(g Group, tag int) (*Comm, error) {
-	if err := c.Err(); err != nil {
+	if err := c.ready(); err != nil {
 		return nil, callsite.At(err)
 	}
 	if err := checkTag(tag); err != nil {
@@ -95,6 +121,10 @@ func (c *Comm) Create(g Group, tag int) (*Comm, error) {
 const (
 	tagDup = iota
 	tagSplit
+	tagCart
+	tagGraph
+	tagInter
+	tagVote   // of Agree and Shrink, which send no messages
 	tagCreate // plus the tag of the call
 )
 

@@ -128,7 +128,9 @@ func (s strides) finish(n int) {
 	if s.unpack != nil {
 		s.unpack(n)
 	}
-	s.packed.free()
+	if s.packed != nil {
+		s.packed.free()
+	}
 }
 
 // after returns r with s to be done at its end.
@@ -136,7 +138,10 @@ func (r Request) after(s strides) Request {
 	if r.operation.Zero() {
 		s.packed.free() // ended already: sent, refused, or with ProcNull
 	} else {
-		r.rest = &rest{strides: s}
+		if r.rest == nil {
+			r.rest = new(rest)
+		}
+		r.rest.strides = s // the rest is this request's own
 	}
 	return r
 }

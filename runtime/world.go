@@ -33,12 +33,26 @@ type World struct {
 	memory  *memory
 	// tasks counts the goroutines of NewRequest.
 	tasks atomic.Uint32
+	// streams counts the streams that the rank sends.
+	streams atomic.Uint32
 	// book has the cards of all ranks, nil on a single node.
 	book atomic.Pointer[bootstrap.Book]
 	// session is the connection to the node agent, nil in Local.
 	session *bootstrap.Session
 	// local is the job of Local, nil in a process of its own.
 	local *localJob
+	// council is the way to the launcher for agreements, deaths is what the rank knows of the
+	// end of others, rulings are the agreements under way.
+	council council
+	deaths  deaths
+	rulings rulings
+	// revocations are those of which no message of their rank has come yet.
+	revocations revocations
+	// role says how this rank has come into the World. next is the World after it, nil if there
+	// is none. resumed says that Resume was called.
+	role    Role
+	next    atomic.Pointer[World]
+	resumed atomic.Bool
 
 	// inquiries are the questions to other ranks that are under way, questions those of
 	// other ranks.
@@ -52,10 +66,13 @@ type World struct {
 	closeErr error
 	// leaving says that Close waits for the other ranks.
 	leaving atomic.Bool
+	stalls  stalls
 	// asked is when the node agent last asked for a report. Only listen uses it.
 	asked time.Time
 	// stop ends the listening to signals and notices.
 	stop func()
+	// check looks for mistakes of the program, nil if it is not asked for.
+	check *check
 	// reports writes the rank's reports.
 	reports *journal.Journal
 }
@@ -64,7 +81,7 @@ type World struct {
 // of the local ranks, nil when they are the same; secret is that of the job. local
 // is the job of Local, else nil.
 func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPolicy, secret [32]byte, local *localJob) (*World, error) {
-	w := &World{job: job, local: local, stop: func() {}, reports: newReports()}
+	w := &World{job: job, local: local, stop: func() {}, reports: newReports(), check: newCheck()}
 	t, err := shm.New(node, shm.Config{
 		Rank: job.Rank, LocalRank: job.LocalRank, Peers: peers, DisableCMA: setting(envCMA) == "0",
 		Alone:     node.Ranks() == 1 || forcesNetwork() || local.isSimulated(),
@@ -95,7 +112,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Allocate:   allocate,
 		TypeName:   typeName,
 		Member:     w.comms.member,
-		Lost:       w.memory.lost,
+		Lost:       w.lost,
 		Release:    w.memory.released,
 		Notice:     w.takeNotice,
 
@@ -180,8 +197,9 @@ func (w *World) abort(code int, reason string, why error) {
 
 // Close leaves the job. It waits until every rank does so, because a peer may still read
 // this rank's memory. The World cannot be used afterwards. Main and Local call it; closing
-// twice is no error.
+// twice is no error. The World of Main closes the last one of Resume.
 func (w *World) Close() error {
+	w = w.last()
 	w.closing.Do(func() { w.closeErr = w.leave() })
 	return w.closeErr
 }
@@ -202,7 +220,7 @@ func (w *World) leave() error {
 	} else {
 		err = errors.Join(err, w.session.Fence(context.Background()))
 	}
-	err = errors.Join(err, w.comm.core.end(&commFailure{ErrClosed}))
+	err = errors.Join(err, w.check.findings(w), w.comm.core.end(&commFailure{ErrClosed}))
 	err = errors.Join(err, w.engine.Close())
 	w.actors.end()
 	err = errors.Join(err, w.network.close())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
 	"github.com/gorun-hpc/gorun/collectives"
@@ -10,13 +11,15 @@ import (
 
 // operationNames are the values of -op.
 var operationNames = []string{
-	"allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter",
+	"allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "exscan",
+	"gather", "gatherv", "reduce", "reducescatter", "reducescatterblock", "scan", "scatter", "scatterv",
 	"iallreduce", "ibarrier", "ibcast",
 }
 
-// blocks returns how many blocks of the message size a rank sends and receives.
+// blocks returns how many blocks of the message size a rank sends and receives. In operations that
+// reduce and scatter, the message is what each rank sends.
 func blocks(operation string, ranks int) (send, recv int) {
-	switch operation {
+	switch strings.TrimSuffix(operation, "v") {
 	case "allgather", "gather":
 		return 1, ranks
 	case "scatter":
@@ -59,6 +62,9 @@ func newCall[T osu.Element](operation string, c *runtime.Comm, send, recv []T) (
 	case "ibcast":
 		return func() error { return wait(collectives.IBcast(c, send, root)) }, nil
 	default:
+		if call := newPartedCall(operation, c, send, recv); call != nil {
+			return call, nil
+		}
 		return nil, fmt.Errorf("unknown operation %q", operation)
 	}
 }

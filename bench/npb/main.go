@@ -10,7 +10,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
@@ -21,15 +23,20 @@ import (
 var kernels = map[string]func(*runtime.Comm, npb.Class) (*npb.Report, error){
 	"cg": npb.CG,
 	"ep": npb.EP,
+	"ft": npb.FT,
+	"is": npb.IS,
+	"lu": npb.LU,
+	"mg": npb.MG,
 }
 
 var errVerification = errors.New("npb: verification failed")
 
 func main() {
-	name := flag.String("kernel", "cg", "`kernel`: cg (a power of two of ranks) or ep (any number of ranks)")
+	names := strings.Join(slices.Sorted(maps.Keys(kernels)), ", ")
+	name := flag.String("kernel", "cg", "`kernel`, one of "+names+": ep runs on any number of ranks, the others on powers of two")
 	className := flag.String("class", "S", "problem size `class`: S, W, A or B")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "Usage: gorun -np 4 ./bench/npb [-kernel cg|ep] [-class S|W|A|B]")
+		fmt.Fprintln(os.Stderr, "Usage: gorun -np 4 ./bench/npb [-kernel name] [-class S|W|A|B]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -37,7 +44,7 @@ func main() {
 	class, err := npb.ParseClass(*className)
 	switch {
 	case !ok:
-		err = fmt.Errorf("npb: kernel %q is not one of cg, ep", *name)
+		err = fmt.Errorf("npb: kernel %q is not one of %s", *name, names)
 	case flag.NArg() > 0:
 		err = fmt.Errorf("npb: unexpected argument %q", flag.Arg(0))
 	}

@@ -43,7 +43,7 @@ type plan struct {
 
 // plans returns all comparisons.
 func plans() []plan {
-	return []plan{messagePlan(), osuPlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan()}
+	return []plan{messagePlan(), osuPlan(), collectivePlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan()}
 }
 
 // messagePlan compares messages and collectives of two ranks, and whole jobs, with Open

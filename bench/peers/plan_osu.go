@@ -73,7 +73,7 @@ func (p *plan) addWritten() {
 // collectiveOf is the measurement of a collective operation.
 func collectiveOf(operation string, size int) measurement {
 	args := []string{"-op", operation, "-m", strconv.Itoa(size)}
-	if strings.HasSuffix(operation, "reduce") {
+	if strings.Contains(operation, "reduce") || strings.HasSuffix(operation, "scan") {
 		args = append(args, "-type", "float32") // as OSU
 	}
 	return measurement{program: "collective", args: args}

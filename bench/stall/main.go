@@ -9,7 +9,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/gorun-hpc/gorun/bench/internal/osu"
@@ -17,12 +16,7 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-const (
-	tag = 1
-	// alone is how often the work is timed before the first operation. The shortest of
-	// these times is the unit.
-	alone = 10
-)
+const tag = 1
 
 var (
 	operation = flag.String("op", "barrier", "`operation` before the work: barrier, allreduce or exchange")
@@ -48,11 +42,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	if err != nil {
 		return err
 	}
-	terms := calibrated(*work)
-	shortest := compute(terms)
-	for range alone {
-		shortest = min(shortest, compute(terms))
-	}
+	terms, shortest := osu.Work(*work)
 	table, err := osu.NewTable(w, o, "Stretch")
 	if err != nil {
 		return err
@@ -64,7 +54,7 @@ func run(w *runtime.World, o *osu.Options) error {
 			if err := communicate(c, mine[:size], theirs[:size]); err != nil {
 				return nil, err
 			}
-			if took := compute(terms); i >= warmup {
+			if took := osu.Compute(terms); i >= warmup {
 				total += took
 			}
 		}
@@ -93,27 +83,4 @@ func communicate(c *runtime.Comm, mine, theirs []byte) error {
 	default:
 		return fmt.Errorf("unknown operation %q", *operation)
 	}
-}
-
-// calibrated returns how many terms of the series take as long as d.
-func calibrated(d time.Duration) int {
-	const sample = 1 << 20
-	shortest := compute(sample)
-	for range alone {
-		shortest = min(shortest, compute(sample))
-	}
-	return int(float64(sample) * float64(d) / float64(shortest))
-}
-
-// compute adds up terms of the harmonic series and returns how long that took.
-func compute(terms int) time.Duration {
-	start, sum := time.Now(), 0.0
-	for i := range terms {
-		sum += 1 / float64(i+1)
-	}
-	took := time.Since(start)
-	if sum < 1 {
-		fmt.Fprintln(os.Stderr, "stall: the sum of a harmonic series is at least 1")
-	}
-	return took
 }

@@ -33,7 +33,8 @@ type agent struct {
 	relay   *bootstrap.Relay // nil before the plan
 	out     *forwarder
 	feed    *stdinFeed // nil if no rank here gets the input
-	inbox   inbox
+	up      *window    // for what the ranks say to gorun
+	inbox   *inbox
 	below   *branches
 	started chan struct{}
 	over    sync.Once     // cleaning up, after which the process ends
@@ -45,7 +46,7 @@ type agent struct {
 
 // runAgent is the agent's main function. scratch and inside are as in newJob.
 func runAgent(scratch string, inside bool) int {
-	a := &agent{started: make(chan struct{}), left: make(chan struct{}), out: newForwarder()}
+	a := &agent{started: make(chan struct{}), left: make(chan struct{}), out: newForwarder(), up: newWindow()}
 	code, err := a.run(scratch, inside)
 	if err != nil {
 		complain("agent: %v", err)
@@ -62,7 +63,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 	if a.node, err = newNode(id, contain); err != nil {
 		return exitLauncher, err
 	}
-	a.node.scratch, a.inbox.dir = scratch, scratch
+	a.node.scratch = scratch
 	if err := a.node.guard(false); err != nil {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
 	}
@@ -78,6 +79,7 @@ func (a *agent) run(scratch string, inside bool) (int, error) {
 		return exitLauncher, errors.Join(err, a.node.cleanUp())
 	}
 	a.below = newBranches(a.conn)
+	a.inbox = newInbox(scratch, a.conn, a.below)
 	stop := a.conn.Watch(link.Silence, func() { a.lost(fmt.Errorf("it has been silent for %v", link.Silence)) })
 	defer stop()
 	for {
@@ -159,6 +161,7 @@ var errTerminated = errors.New("SIGTERM before the ranks were started")
 // closed the connection: the job may have failed because of another host.
 func (a *agent) lost(why error) {
 	a.out.abandon()
+	a.up.close()
 	if !a.alone.Swap(true) {
 		close(a.left)
 	}
@@ -188,8 +191,12 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 		return a.relay.Tell(body)
 	case link.KindCredit:
 		t, n, err := link.ParseAmount(body)
-		if err == nil {
+		switch {
+		case err != nil:
+		case t.Stream != link.Stdin:
 			err = a.out.credit(t, n)
+		case !a.up.give(n):
+			err = fmt.Errorf("credit of %d bytes for the frames of ranks: %w", n, link.ErrMalformed)
 		}
 		return err
 	case link.KindInput, link.KindInputEnd:
@@ -232,15 +239,16 @@ func (a *agent) follow(p link.Plan) {
 // start starts the ranks of a plan, or some of them and returns an error.
 func (a *agent) start(p link.Plan) error {
 	ranks, numbers, err := planned(p)
-	err = errors.Join(a.inbox.err, err)
 	for _, r := range ranks {
 		r.path = a.inbox.local(r.path)
 	}
 	a.node.assign(ranks, p.Bind)
 	a.relay = bootstrap.NewRelay(numbers, func(rank int, frame []byte) error {
 		<-a.started
-		a.conn.Room() // a rank may send any amount
-		a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
+		// A rank may send any amount. Only one goroutine is here, so that the room remains.
+		if a.up.wait() > 0 && a.up.spend(len(frame)) {
+			a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
+		}
 		return nil
 	})
 	if err != nil {
@@ -261,7 +269,7 @@ func (a *agent) start(p link.Plan) error {
 	if err != nil {
 		return err
 	}
-	s, err := newSpawner(a.node, common, secret, environ, w)
+	s, err := newSpawner(a.node, common, 1, secret, environ, w)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -113,7 +114,13 @@ func (b *branches) start(e link.Exec) {
 	b.list[e.Number] = r
 	b.mu.Unlock()
 	var streams sync.WaitGroup
-	streams.Go(func() { b.copy(link.KindExecOutput, e.Number, out) })
+	streams.Go(func() {
+		from := bufio.NewReaderSize(out, link.ChunkBytesMax)
+		if e.Gorun != nil {
+			b.install(e, from, in)
+		}
+		b.copy(link.KindExecOutput, e.Number, from)
+	})
 	streams.Go(func() { b.copy(link.KindExecRemark, e.Number, remarks) })
 	b.running.Go(func() {
 		streams.Wait()
@@ -129,6 +136,22 @@ func (b *branches) start(e link.Exec) {
 		}
 		b.end(e.Number, r.command.ProcessState.ExitCode(), how)
 	})
+}
+
+// install sends gorun to the shell that a command reaches. What the shell says in place of its
+// line is passed on, as gorun reads the answers; gorun writes nothing to it before it has one.
+func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
+	err := install(from, to, e.Gorun)
+	var noise *link.NoiseError
+	switch {
+	case errors.As(err, &noise):
+		b.conn.Send(link.KindExecOutput, link.Numbered(e.Number), noise.Said, []byte("\n"))
+	case err != nil && !errors.Is(err, io.EOF):
+		b.conn.Send(link.KindExecRemark, link.Numbered(e.Number), []byte(err.Error()+"\n"))
+	}
+	if r := b.find(e.Number); err != nil && r != nil {
+		_ = unix.Kill(-r.command.Process.Pid, unix.SIGKILL)
+	}
 }
 
 func (b *branches) end(number, code int, how string) {

@@ -40,7 +40,7 @@ func TestCompletion(t *testing.T) {
 		"gorun -wdir ":                           {"program"},
 		"gorun -np 2 ./p":                        {"./program"},
 		"gorun -np 2 prog":                       {"program"},
-		"gorun -host h1:2,h2:2 -np 4 -on":        {"-on-failure"},
+		"gorun -host h1:2,h2:2 -np 4 -on":        {"-on-deadlock", "-on-failure"},
 		"gorun -np 2 ./program -bi":              nil, // the program's own
 		"gorun -np 2 ./program : -bi":            {"-bind-to"},
 		"gorun -np 2 -- ./program : -bi":         nil,

@@ -3,7 +3,8 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
+	"crypto/sha256"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -28,27 +29,45 @@ const installWord = "gorun-copy "
 const installScript = `d=$(mktemp -d "${TMPDIR:-/tmp}/` + scratchPrefix + `XXXXXXXX") && trap 'rm -rf "$d"' EXIT && ` +
 	`echo "` + installWord + `$d" && head -c %d | gzip -dc >"$d/gorun" && chmod 700 "$d/gorun" && exec "$d/gorun" ` + agentCommand + ` "$d"; exit` + "\n"
 
-// packedGorun returns this executable in a form that every host can unpack.
-var packedGorun = sync.OnceValues(func() ([]byte, error) {
+// packed is a file that was read once.
+type packed struct {
+	bytes []byte // compressed
+	hash  []byte // SHA-256 of what is not
+	err   error
+}
+
+// ownPacked is this executable in a form that every host can unpack.
+var ownPacked = sync.OnceValue(func() (p packed) {
 	f, err := os.Open(ownFile)
 	if err != nil {
-		return nil, err
+		return packed{err: err}
 	}
 	defer func() { _ = f.Close() }()
 	var to bytes.Buffer
+	sum := sha256.New()
 	w, err := gzip.NewWriterLevel(&to, gzip.BestSpeed)
 	if err == nil {
-		_, err = io.Copy(w, f)
+		_, err = io.Copy(io.MultiWriter(w, sum), f)
 	}
 	if err == nil {
 		err = w.Close()
 	}
-	return to.Bytes(), err
+	return packed{to.Bytes(), sum.Sum(nil), err}
 })
 
-// install sends gorun to the host's shell, which starts it.
-func install(in *bufio.Reader, out io.Writer) error {
-	packed, err := packedGorun()
+// packedGorun returns ownPacked and the hash of the executable.
+func packedGorun() (text, hash []byte, err error) {
+	p := ownPacked()
+	return p.bytes, p.hash, p.err
+}
+
+// install sends gorun to the host's shell, which starts it. hash is the one that gorun has to
+// have, nil for any.
+func install(in *bufio.Reader, out io.Writer, hash []byte) error {
+	packed, own, err := packedGorun()
+	if err == nil && hash != nil && !bytes.Equal(own, hash) {
+		err = errors.New("the gorun of this host is another one")
+	}
 	if err != nil {
 		return fmt.Errorf("gorun cannot be copied: %w", err)
 	}
@@ -65,6 +84,29 @@ func install(in *bufio.Reader, out io.Writer) error {
 	_, err = out.Write(packed)
 	return err
 }
+
+// loaderRemedy says what an executable needs on another host to be run there, "" if nothing.
+func loaderRemedy(path string) string {
+	executable, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = executable.Close() }()
+	for _, p := range executable.Progs {
+		if p.Type != elf.PT_INTERP || p.Filesz > loaderBytesMax {
+			continue
+		}
+		loader, err := io.ReadAll(p.Open())
+		if err != nil {
+			return ""
+		}
+		return fmt.Sprintf("; this gorun is linked with the C library and needs its %s there: one that is built with CGO_ENABLED=0 needs nothing", bytes.TrimRight(loader, "\x00"))
+	}
+	return ""
+}
+
+// loaderBytesMax bounds the path of a loader.
+const loaderBytesMax = 4096
 
 // installLineMax bounds the line of the script.
 const installLineMax = 4096
@@ -86,7 +128,7 @@ func readLine(in *bufio.Reader) (string, error) {
 	return "", &link.NoiseError{Said: line}
 }
 
-// packed returns a file compressed; it is read once for all hosts.
+// pack returns a file compressed; it is read once for all hosts.
 func (f *files) pack(i int) ([]byte, error) {
 	f.packing.Lock()
 	defer f.packing.Unlock()
@@ -106,35 +148,9 @@ func (f *files) pack(i int) ([]byte, error) {
 	if err == nil {
 		err = w.Close()
 	}
+	if err != nil {
+		return nil, err // and not what there is of it, to the next host either
+	}
 	f.packed[i] = to.Bytes()
-	return f.packed[i], err
-}
-
-// sendFiles sends the programs that the host does not have at the same path with the same
-// contents.
-func (h *host) sendFiles() error {
-	f := h.job.files
-	if len(h.hello.Programs) != len(f.paths) {
-		return fmt.Errorf("host %s: %d of %d files were compared: %w", h.name, len(h.hello.Programs), len(f.paths), link.ErrMalformed)
-	}
-	for i, there := range h.hello.Programs {
-		if bytes.Equal(there.Hash, f.digests[i].Hash) {
-			continue
-		}
-		packed, err := f.pack(i)
-		if err != nil {
-			return fmt.Errorf("-copy: %w", err)
-		}
-		h.job.say("host %s: sending %s, %d bytes compressed", h.name, f.paths[i], len(packed))
-		number := binary.LittleEndian.AppendUint32(nil, uint32(i))
-		h.conn.Send(link.KindFile, number, f.digests[i].Hash)
-		for len(packed) > 0 {
-			n := min(len(packed), link.ChunkBytesMax)
-			h.conn.Room()
-			h.conn.Send(link.KindFileData, packed[:n])
-			packed = packed[n:]
-		}
-		h.conn.Send(link.KindFileData)
-	}
-	return nil
+	return f.packed[i], nil
 }

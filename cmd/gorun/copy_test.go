@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -77,6 +78,68 @@ func TestCopyToHosts(t *testing.T) {
 	require.Empty(t, temporary(t, c, "h1"))
 }
 
+// Each host receives gorun and the program once, from the one above it, and keeps neither however
+// the job ends.
+func TestCopyAlongTheTree(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("copies executables of tens of MB through ssh")
+	}
+	t.Parallel() // it waits for copies
+	c := nscluster.StartSSH(t, 7)
+	tree := func(env []string, flags []string, name string) *run {
+		r := copiedFirst(t, c, append(append(flags, "-copy", "-host", "h1,h2,h3,h4,h5,h6"), helper(nil, name)...)...)
+		for i, a := range r.Args {
+			if a == self {
+				r.Args[i] = "/run/here/prog"
+			}
+		}
+		r.Env = append(r.Env, env...)
+		return r
+	}
+	kept := func() (all string) {
+		for _, h := range c.Hosts()[1:] {
+			if list := temporary(t, c, h); list != "" {
+				all += h + ": " + list
+			}
+		}
+		return all
+	}
+	r := tree(binaryTree, []string{"-v", "-l"}, "book")
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t), r.err.String())
+	require.Equal(t, 6, strings.Count(r.out.String(), "h10=0 h20=1 h30=2 h40=3 h50=4 h60=5\n"))
+	sent := regexp.MustCompile(`host h\d: sending .*`).FindAllString(r.err.String(), -1)
+	require.Len(t, sent, 2, "gorun sends to h1 and h4 alone")
+	for _, line := range sent {
+		require.Regexp(t, `^host h[14]: sending /run/here/prog, \d+ bytes compressed, which passes it on to 2 more$`, line)
+	}
+	require.Empty(t, kept())
+	victims := map[string]string{"h0": "/run/here/gorun -rsh"}
+	if soak {
+		victims["h4"] = "-gorun-agent"
+	}
+	for host, word := range victims {
+		r = tree(binaryTree, nil, "grandchildren")
+		out := r.lines(t)
+		require.NoError(t, r.Start())
+		awaitLines(t, out, 6, "ready")
+		for _, h := range c.Hosts()[1:] {
+			require.NotEmpty(t, temporary(t, c, h), h)
+		}
+		killed := 0
+		for _, pid := range c.Processes(host) {
+			if strings.Contains(commandLine(pid), word) {
+				kill9(pid)
+				killed++
+			}
+		}
+		require.NotZero(t, killed, host)
+		require.NotZero(t, r.wait(t), host)
+		empty(t, c)
+		require.Empty(t, kept(), host)
+	}
+}
+
 // Files of the same name with other contents are found before a rank starts.
 func TestDifferentProgramsAreNamed(t *testing.T) {
 	dir := t.TempDir()
@@ -101,6 +164,16 @@ func TestDifferentProgramsAreNamed(t *testing.T) {
 		require.Contains(t, got.err, "send it with -copy")
 		require.Empty(t, got.out, "no rank runs")
 	}
+}
+
+// A program that is a FIFO on another host is not waited for, and not taken for one that differs.
+func TestProgramThatIsAFIFOThere(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "prog")
+	require.NoError(t, os.WriteFile(name, []byte("#!/bin/sh\n"), 0o755))
+	swap := script(t, fmt.Sprintf("shift; rm %s; mkfifo -m 700 %s; exec \"$@\"", name, name))
+	got := gorun(t, nil, "-host", "b", "-rsh", swap, name)
+	require.Equal(t, 126, got.code, got.err)
+	require.Contains(t, got.err, "host b: start "+name+": permission denied")
 }
 
 // A gorun of the same version that was built from other code is found, too.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"debug/buildinfo"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -13,25 +14,76 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
 // ownFile is the executable of this process, even if the file was replaced since.
 const ownFile = "/proc/self/exe"
 
-// digest returns the hash of a file, or why it has none.
-func digest(path string) link.Digest {
-	f, err := os.Open(path)
+// digest tells the contents of a file from others, or says why it cannot. Of an executable
+// that the go command has built it is the build ID with the length of the file: the last part
+// of that ID is a hash of the whole file, and reading tens of MB on each host costs more than
+// the start of the agent. whole asks for a hash of the bytes in any case.
+func digest(path string, whole bool) link.Digest {
+	// Nonblocking: opening a FIFO would wait for a writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return link.Digest{Why: err.Error()}
 	}
 	defer func() { _ = f.Close() }()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return link.Digest{Why: err.Error()}
+	case !st.Mode().IsRegular():
+		return link.Digest{Why: path + " is no regular file"}
+	}
+	if id := buildID(f); id != "" && !whole {
+		return link.Digest{Hash: fmt.Appendf(nil, "%s %d", id, st.Size())}
+	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return link.Digest{Why: err.Error()}
 	}
 	return link.Digest{Hash: sum.Sum(nil)}
 }
+
+// contentID is the form of a build ID that ends with a hash of the executable: action and
+// content of the executable around those of its main package (cmd/go/internal/work,
+// buildid.go). Other linkers, and -ldflags=-buildid=, make other ones or none.
+var contentID = regexp.MustCompile(`^[0-9A-Za-z_-]{20}(/[0-9A-Za-z_-]{20}){3}$`)
+
+// buildID returns the go command's ID of an executable, "" if it has none that names its
+// contents. It reads the file at offsets of its own.
+func buildID(f io.ReaderAt) string {
+	executable, err := elf.NewFile(f)
+	if err != nil {
+		return ""
+	}
+	note := executable.Section(".note.go.buildid")
+	if note == nil || note.Size > buildIDBytesMax {
+		return ""
+	}
+	b, err := note.Data()
+	// Lengths of name and description, type 4, name, description (cmd/internal/buildid).
+	const header = 16
+	if err != nil || len(b) < header || string(b[12:header]) != "Go\x00\x00" {
+		return ""
+	}
+	id := string(b[header:])
+	if n := int64(executable.ByteOrder.Uint32(b[4:])); n < int64(len(id)) {
+		id = id[:n]
+	}
+	if !contentID.MatchString(id) {
+		return ""
+	}
+	return id
+}
+
+// buildIDBytesMax bounds the note with a build ID.
+const buildIDBytesMax = 4096
 
 // released is the version of a gorun that everybody builds from the same code. Others name
 // no code: those of the go command's "(devel)", or of a commit that was changed.
@@ -63,19 +115,20 @@ func (j *job) newFiles() *files {
 	go func() {
 		defer close(f.ready)
 		for _, path := range f.paths {
-			f.digests = append(f.digests, digest(path))
+			f.digests = append(f.digests, digest(path, j.opts.copies))
 		}
-		f.own = ownDigest()
+		f.own = ownDigest(j.opts.copies)
 	}()
 	return f
 }
 
-// ownDigest tells one gorun from another of the same version.
-func ownDigest() link.Digest {
-	if released.MatchString(moduleVersion()) {
+// ownDigest tells one gorun from another of the same version, or, if whole, one that was copied
+// from another that was not.
+func ownDigest(whole bool) link.Digest {
+	if !whole && released.MatchString(moduleVersion()) {
 		return link.Digest{}
 	}
-	return digest(ownFile)
+	return digest(ownFile, whole)
 }
 
 // add adds a file, unless it is one of them.

@@ -9,7 +9,7 @@
 // gorun -h prints every flag. The rules it follows:
 //
 //   - The exit code is that of the first rank that failed, 128+n for signal n;
-//     124 after -timeout, 125 for an error of gorun itself (bad flags, a
+//     86 after a deadlock, 124 after -timeout, 125 for an error of gorun itself (bad flags, a
 //     failed build, no processes), 126 for a program that cannot be executed,
 //     127 for one that is not there.
 //   - Ranks that die because the job is being ended are never reported as the cause.

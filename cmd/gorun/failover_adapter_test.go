@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"path/filepath"
-	"regexp"
 	"testing"
 	"time"
 
@@ -12,13 +11,14 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
 )
 
-// TestFailoverOfAdapters: in a guest machine a job takes an adapter by itself, and goes over to
-// TCP when the adapter is deleted in its midst, with the same result.
+// TestFailoverOfAdapters: in a guest machine a job takes an adapter by itself. When that is deleted
+// in its midst it goes on over another one, and over TCP when that is deleted, too. Program stream
+// fails unless every message comes once, in order and whole.
 func TestFailoverOfAdapters(t *testing.T) {
 	share := t.TempDir()
-	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 5 * time.Minute, Devices: []string{"rxe:dummy0"}})
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})
 	t.Setenv("CGO_ENABLED", "0")
-	require.NoError(t, launch.Install(filepath.Join("..", ".."), share, nil, "cmd/gorun", "examples/ring", "examples/heat"))
+	require.NoError(t, launch.Install(filepath.Join("..", ".."), share, nil, "cmd/gorun", "examples/ring", "internal/testbed/rdmavm/stream"))
 	run := func(t *testing.T, command string) string {
 		t.Helper()
 		out, status, err := g.Run("export HOME=/tmp; " + command)
@@ -26,28 +26,42 @@ func TestFailoverOfAdapters(t *testing.T) {
 		require.Zero(t, status, out)
 		return out
 	}
-	const gorun = "./gorun -transport rdma -timeout 100s -np 2 -explain "
+	const gorun = "./gorun -transport rdma -timeout 150s -np 2 -explain "
+	// stream runs the program with an action after its fifth round and one after its fifteenth.
+	stream := func(t *testing.T, device, first, second string) string {
+		t.Helper()
+		out := run(t, `rm -f out
+			{ `+gorun+device+` ./stream -rounds 25 >out 2>&1; echo "status $?" >>out; } &
+			reached() { until grep -qE "^(round $1|status .*)$" out; do sleep 0.05; done; }
+			used() { rdma resource show qp | sed -n 's,^link \([^/]*\)/.* type RC state RTS .* comm stream.*,\1,p' | head -n 1; }
+			reached 5; `+first+`
+			reached 15; `+second+`
+			wait; cat out; grep -qx "status 0" out`)
+		require.Contains(t, out, "25 rounds: each message once, in order and whole")
+		return out
+	}
 	t.Run("without an adapter", func(t *testing.T) {
 		out := run(t, gorun+"-rdma-device none ./ring")
 		require.Regexp(t, `rdma by iwarp on 127\.0\.0\.1 .*; not an adapter: GORUN_RDMA_DEVICE=none`, out)
 	})
 	t.Run("by itself", func(t *testing.T) {
 		out := run(t, gorun+"./ring")
-		require.Contains(t, out, "rdma by kernel on rxe_dummy0")
+		require.Regexp(t, `rdma by kernel on rxe_dummy[02] `, out)
 		require.NotContains(t, out, "rdma by iwarp")
 	})
-	t.Run("deleted", func(t *testing.T) {
-		residual := regexp.MustCompile(`step 60 of 60, residual \S+`)
-		want := residual.FindString(run(t, gorun+"-rdma-device none ./heat -steps 60 -every 10"))
-		require.NotEmpty(t, want)
-		out := run(t, gorun+`./heat -steps 60 -every 10 >out 2>&1 &
-			until grep -q 'step' out; do sleep 0.05; done
-			rdma link delete rxe_dummy0
-			wait $! || status=$?
-			cat out; exit $status`)
-		require.Contains(t, out, want)
-		require.Regexp(t, `adapter rxe_dummy0: .*; its connections are made again on other adapters`, out)
-		require.Regexp(t, `rdma by iwarp on 127\.0\.0\.1 .*connected 2 times.*; not rxe_dummy0: `, out)
+	t.Run("siw is deleted", func(t *testing.T) {
+		out := stream(t, "-rdma-device siw_dummy1", "rdma link delete siw_dummy1", "true")
+		require.Contains(t, out, "adapter siw_dummy1: device was removed: ")
+		require.Regexp(t, `rdma by iwarp on 127\.0\.0\.1 .*connected [2-9] times.*; not siw_dummy1: `, out)
+	})
+	t.Run("rxe is deleted, and the other one", func(t *testing.T) {
+		const remove = `until d=$(used); [ -n "$d" ] || grep -q ^status out; do sleep 0.05; done; echo "left: $d"; rdma link delete "$d"`
+		out := stream(t, "", remove, remove)
+		for _, name := range []string{"rxe_dummy0", "rxe_dummy2"} {
+			require.Contains(t, out, "left: "+name)
+			require.Regexp(t, `adapter `+name+`: device was removed: .*; its connections are made again on other adapters`, out)
+		}
+		require.Regexp(t, `rdma by iwarp on 127\.0\.0\.1 .*connected [3-9] times.*; not rxe_dummy[02]: `, out)
 	})
 	t.Run("no device", func(t *testing.T) {
 		out := run(t, gorun+"./ring")

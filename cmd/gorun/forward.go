@@ -107,6 +107,7 @@ func (f *forwarder) copy(s *forwarded) {
 		n, err := read(buf[:room])
 		if n > 0 {
 			s.room.take(n) // cannot fail: only this goroutine takes
+			f.conn.Room()  // the windows of many ranks are much together
 			f.conn.Send(link.KindOutput, s.target.Append(nil), buf[:n])
 		}
 		switch {

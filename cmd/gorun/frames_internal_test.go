@@ -52,7 +52,7 @@ func hostOf(t *testing.T, room int) *host {
 			require.NoError(t, unix.Close(fd))
 		}
 	})
-	h := &host{job: j, name: "a", input: newWindow()}
+	h := &host{job: j, name: "a", input: newWindow(), conn: link.NewConn(nil, io.Discard)}
 	for number := range 3 {
 		r := &rank{number: number, pid: 1, served: make(chan struct{})}
 		j.ranks = append(j.ranks, r)
@@ -150,9 +150,10 @@ func TestAgentsThatBreakTheProtocol(t *testing.T) {
 
 // agentOf returns an agent with rank 0, which writes and reads nothing.
 func agentOf() *agent {
-	a := &agent{node: &node{contain: outside{}}, out: newForwarder(), feed: newFeed(true, -1), started: make(chan struct{})}
+	a := &agent{node: &node{contain: outside{}}, out: newForwarder(), feed: newFeed(true, -1), started: make(chan struct{}), up: newWindow()}
 	a.conn = link.NewConn(bufio.NewReader(bytes.NewReader(nil)), io.Discard)
 	a.below = newBranches(a.conn)
+	a.inbox = &inbox{}
 	a.relay = bootstrap.NewRelay([]int{0}, func(int, []byte) error { return nil })
 	target := link.Target{Stream: link.Stdout}
 	a.out.streams[target] = &forwarded{target: target, room: newWindow()}
@@ -188,13 +189,14 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 		Programs: []link.Program{{Path: "/x", Args: []link.Text{"x"}}},
 	})
 	for name, stream := range map[string][]byte{
-		"a second plan":             link.AppendFrame(nil, link.KindPlan, plan),
-		"credit beyond the window":  frame(link.KindCredit, 0, link.Stdout, link.Amount(1)),
-		"credit for no stream":      frame(link.KindCredit, 0, link.Stderr, link.Amount(0)),
-		"a frame of an agent's":     link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{})),
-		"a signal without a number": frame(link.KindSignal, 0, 0),
-		"a command of no words":     link.AppendFrame(nil, link.KindExec, link.Encode(link.Exec{})),
-		"input without a command":   link.AppendFrame(nil, link.KindExecInput, []byte("x")),
+		"a second plan":                 link.AppendFrame(nil, link.KindPlan, plan),
+		"credit beyond the window":      frame(link.KindCredit, 0, link.Stdout, link.Amount(1)),
+		"credit for no frames of ranks": frame(link.KindCredit, 0, link.Stdin, link.Amount(1)),
+		"credit for no stream":          frame(link.KindCredit, 0, link.Stderr, link.Amount(0)),
+		"a frame of an agent's":         link.AppendFrame(nil, link.KindExit, link.Encode(link.Exit{})),
+		"a signal without a number":     frame(link.KindSignal, 0, 0),
+		"a command of no words":         link.AppendFrame(nil, link.KindExec, link.Encode(link.Exec{})),
+		"input without a command":       link.AppendFrame(nil, link.KindExecInput, []byte("x")),
 	} {
 		require.ErrorIs(t, framesOf(stream, agentOf().obey), link.ErrMalformed, name)
 	}
@@ -207,13 +209,17 @@ func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	require.ErrorIs(t, framesOf(greet, early.obey), link.ErrMalformed, "a second greeting")
 	header := append([]byte{1, 0, 0, 0}, make([]byte, 32)...)
 	for name, stream := range map[string][]byte{
+		"a file that is shared, and was not asked for": link.AppendFrame(nil, link.KindShare, []byte{1, 0, 0, 0}),
+		"half a share":                  link.AppendFrame(nil, link.KindShare, []byte{0, 0}),
 		"a file that was not asked for": link.AppendFrame(nil, link.KindFile, header),
 		"half a header":                 link.AppendFrame(nil, link.KindFile, header[:35]),
 		"a piece of no file":            link.AppendFrame(nil, link.KindFileData, []byte("x")),
 		"the end of no file":            link.AppendFrame(nil, link.KindFileData),
 	} {
-		early.inbox = inbox{paths: []string{"/x"}}
+		early.inbox = newInbox("", early.conn, early.below)
+		early.inbox.paths = []string{"/x"}
 		require.ErrorIs(t, framesOf(stream, early.obey), link.ErrMalformed, name)
+		early.inbox.close()
 	}
 }
 

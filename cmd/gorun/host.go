@@ -49,14 +49,23 @@ type host struct {
 	hello link.Hello
 	node  bootstrap.NodeID
 	input *window // for standard input
+	files *window // for the files of -copy
+	due   int     // bytes of frames of its ranks that are to be returned to the agent's window
 
-	mu  sync.Mutex // guards why
-	why error      // why the connection was given up, nil if it was not
+	mu   sync.Mutex    // guards what follows
+	why  error         // why the connection was given up, nil if it was not
+	gone chan struct{} // closed with the reason; nil if nobody has asked
+}
+
+// open makes what every connection has, before it is begun.
+func (h *host) open() {
+	h.exited, h.errs = make(chan struct{}), &remarks{job: h.job, host: h.name}
+	h.input, h.files = newWindow(), newWindowOf(link.FileWindowBytes)
 }
 
 // start starts the command. The calling thread must live as long as gorun.
 func (h *host) start() error {
-	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
+	h.open()
 	var theirs [2]*os.File
 	var in *os.File
 	var err error
@@ -90,14 +99,37 @@ func (h *host) start() error {
 	return nil
 }
 
+// lose sets the reason for which the connection is given up, and reports whether it is the
+// first one.
+func (h *host) lose(why error) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.why != nil {
+		return false
+	}
+	h.why = why
+	if h.gone != nil {
+		close(h.gone)
+	}
+	return true
+}
+
+// lost returns a channel that is closed when the connection has been given up.
+func (h *host) lost() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gone == nil {
+		h.gone = make(chan struct{})
+		if h.why != nil {
+			close(h.gone)
+		}
+	}
+	return h.gone
+}
+
 // giveUp ends the connection for a reason. Only the first counts.
 func (h *host) giveUp(why error) {
-	h.mu.Lock()
-	first := h.why == nil
-	if first {
-		h.why = why
-	}
-	h.mu.Unlock()
+	first := h.lose(why)
 	switch {
 	case !first || !h.begun:
 	case h.via != nil:
@@ -125,8 +157,8 @@ func (h *host) greet() error {
 		return nil // a pod that has come
 	}
 	in := bufio.NewReader(h.out)
-	if h.installs {
-		if err := install(in, h.in); err != nil {
+	if h.installs && h.via == nil {
+		if err := install(in, h.in, nil); err != nil {
 			return h.noAnswer(err)
 		}
 	}
@@ -139,11 +171,8 @@ func (h *host) greet() error {
 			"copy this one there, name the right one with -agent-path, or send it with -copy", h.name, version, protocol, own, link.Protocol)
 	}
 	h.conn = link.NewConn(in, h.in)
-	h.quit = h.conn.Watch(link.Silence, func() {
-		h.yield()
-		h.giveUp(fmt.Errorf("it has been silent for %v: the host or the network is down", link.Silence))
-	})
-	h.conn.Send(link.KindGreet, link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths)}))
+	h.quit = h.conn.Watch(link.Silence, func() { h.giveUp(h.silence()) })
+	h.conn.Send(link.KindGreet, link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies}))
 	body, err := h.expect(link.KindHello)
 	if err == nil {
 		h.hello, err = link.Decode[link.Hello](body)
@@ -209,6 +238,9 @@ func (h *host) noAnswer(err error) error {
 	case h.installs && h.reason() == nil:
 		what = "gorun cannot be copied to it: " + what
 		remedy = "it takes a shell with mktemp, head and gzip, and a temporary directory (TMPDIR on the host, or /tmp) where programs may be executed; try by hand: " + strings.Join(h.line, " ")
+		if code == exitNotFound || code == exitNotExecuted {
+			remedy += loaderRemedy(ownFile)
+		}
 	case code == exitNotFound || code == exitNotExecuted:
 		what = fmt.Sprintf("there is no gorun at %s (%s)", h.line[len(h.line)-2], what)
 		remedy = "send it with -copy, copy this one there, or say where it is with -agent-path"
@@ -216,7 +248,12 @@ func (h *host) noAnswer(err error) error {
 		what = "it cannot be reached: " + what
 		remedy = "try by hand: " + strings.Join(h.line[:len(h.line)-1], " ") + " -version"
 	}
-	if h.via != nil {
+	switch {
+	case h.via != nil && code < 0 && h.reason() == nil && !errors.As(err, &noise):
+		// The end of a command that could not be started has its error in words.
+		what = fmt.Sprintf("host %s, from which it is reached, cannot run %s: %s", h.via.name, h.line[0], h.how)
+		remedy = "the command of -rsh has to be there as well; " + radixEnv + "=1000 reaches all hosts from here"
+	case h.via != nil:
 		remedy += ", on host " + h.via.name + ", from which it is reached; " + radixEnv + "=1000 reaches all hosts from here"
 	}
 	text := fmt.Sprintf("host %s: %s", h.name, what)

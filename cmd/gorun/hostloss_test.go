@@ -82,11 +82,29 @@ func gorunVersion(t *testing.T) string {
 }
 
 func TestAllBadHostsAreNamed(t *testing.T) {
-	got := gorun(t, nil, "-host", "a,b,c", "-rsh", script(t, "echo no route to $1 >&2; exit 255"), "true")
+	// None fails before all of them are there.
+	dir := t.TempDir()
+	got := gorun(t, nil, "-host", "a,b,c", "-rsh", script(t, "touch "+dir+"/$1; until [ -e "+dir+"/a -a -e "+dir+"/b -a -e "+dir+"/c ]; do sleep 0.01; done\necho no route to $1 >&2; exit 255"), "true")
 	require.Equal(t, 125, got.code)
 	for _, h := range []string{"a", "b", "c"} {
 		require.Contains(t, got.err, "host "+h+": it cannot be reached")
 		require.Contains(t, got.err, "  | no route to "+h)
+	}
+}
+
+// When a host has failed, gorun does not wait for one that takes its time: no job will be.
+func TestFailureEndsTheWaitForOthers(t *testing.T) {
+	for _, hosts := range []string{"slow,bad", "bad,slow", "good,slow,bad,d,e,f"} {
+		t.Run(hosts, func(t *testing.T) {
+			t.Parallel()
+			r := command(t, binaryTree, "-answer-within", "1h", "-host", hosts, "-rsh",
+				script(t, "case $1 in slow) exec sleep 1000;; bad) echo no way >&2; exit 255;; esac\nexport GORUN_HOSTID=$1; shift; exec \"$@\"\n"), "true")
+			require.NoError(t, r.Start())
+			require.Equal(t, 125, r.wait(t), r.err.String())
+			require.Contains(t, r.err.String(), "host bad: it cannot be reached")
+			require.NotContains(t, r.err.String(), "host slow")
+			gone(t, r)
+		})
 	}
 }
 

@@ -67,6 +67,11 @@ func (j *job) startHosts(secret [32]byte) error {
 	if err != nil {
 		return err
 	}
+	if j.opts.copies {
+		if err := j.copyFiles(kept); err != nil {
+			return err
+		}
+	}
 	j.wireHosts(kept)
 	if err := j.each(j.patience(), func(h *host) error {
 		if at := slices.Index(kept, h); at >= 0 {
@@ -84,7 +89,9 @@ func (j *job) startAgents() error {
 	if err := j.writeLines(); err != nil {
 		return err
 	}
-	j.grow()
+	if err := j.grow(); err != nil {
+		return err
+	}
 	if j.opts.pods != nil {
 		if err := j.awaitPods(); err != nil {
 			return err
@@ -149,11 +156,22 @@ func (j *job) each(patience time.Duration, f func(h *host) error) error {
 	return errors.Join(errs...)
 }
 
-// within runs f for a host, which is lost if it takes too long.
+// within runs f for a host, which is lost if it takes too long. When f has failed for another
+// host there will be no job, and this one has only failureDelay left, without an error.
 func (h *host) within(patience time.Duration, f func(h *host) error) error {
 	timer := time.AfterFunc(patience, func() { h.giveUp(fmt.Errorf("no answer within %v", patience)) })
 	defer timer.Stop()
-	return f(h)
+	leave := h.job.failures.await(func() { h.giveUp(errNoJob) })
+	defer leave()
+	err := f(h)
+	switch {
+	case err == nil:
+	case errors.Is(h.reason(), errNoJob):
+		return nil // the host that has failed is named
+	default:
+		h.job.failures.first()
+	}
+	return err
 }
 
 // neighbours finds hosts that are one node under several names: the first agent of a node
@@ -169,8 +187,11 @@ func (j *job) neighbours() ([]*host, error) {
 			kept = append(kept, h)
 			continue
 		}
-		why, err := h.probe(f)
-		if err != nil {
+		why := ""
+		if err := h.within(j.patience(), func(h *host) (err error) {
+			why, err = h.probe(f)
+			return err
+		}); err != nil {
 			return nil, err
 		}
 		if why != "" {
@@ -269,11 +290,6 @@ func (h *host) order(p link.Plan, at, nodes int) error {
 	}
 	for _, r := range h.ranks {
 		p.Ranks = append(p.Ranks, link.Rank{Number: r.number, Program: program[r.app]})
-	}
-	if h.job.opts.copies {
-		if err := h.sendFiles(); err != nil {
-			return err
-		}
 	}
 	h.conn.Send(link.KindPlan, link.Encode(p))
 	k, body, err := h.receive()

@@ -23,6 +23,8 @@ type job struct {
 	hosts []*host // that run the ranks instead, if any were named
 	files *files  // that the hosts compare
 
+	failures failures // of hosts, before the ranks run
+
 	server *bootstrap.Server
 	out    *output
 	stdin  *stdinFeed // copies standard input to ranks of this machine, or nil
@@ -36,6 +38,8 @@ type job struct {
 	verdict verdict
 	said    refrains
 	watch   watch // the supervising goroutine's own
+	// restarts is the supervising goroutine's, too.
+	restarts restarts
 }
 
 // newJob prepares a job. inside says that this gorun is process 1 of a PID
@@ -190,12 +194,20 @@ func (j *job) startHere(secret [32]byte) error {
 	}
 	j.sigs = catchSignals()
 	common := bootstrap.Job{Size: len(j.ranks), Nodes: 1, ID: j.id, Node: self, Host: hostname(), OnFailure: j.opts.onFailure}
-	s, err := newSpawner(j.node, common, secret, append(rankEnviron(os.Environ()), j.opts.environ()...), w)
+	s, err := newSpawner(j.node, common, 1+j.opts.restarts, secret, append(rankEnviron(os.Environ()), j.opts.environ()...), w)
 	if err != nil {
 		return err
 	}
 	j.server.Shelve(s.shelf)
-	if err := errors.Join(s.start(), s.close()); err != nil {
+	err = s.start()
+	if err == nil && j.opts.onFailure == bootstrap.OnFailureRespawn {
+		err = s.memory.Close() // each generation has its own
+		w.input = inputAgain
+		j.restarts.spawner = s // which keeps what the next start needs
+	} else {
+		err = errors.Join(err, s.close())
+	}
+	if err != nil {
 		return err
 	}
 	go j.node.reap()

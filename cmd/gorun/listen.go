@@ -72,6 +72,7 @@ func (h *host) take(k link.Kind, body []byte) error {
 		if err := h.job.server.Take(r.number, rest); errors.Is(err, bootstrap.ErrMalformed) {
 			h.job.news <- news{Event: bootstrap.Event{Rank: r.number}, err: err}
 		}
+		h.taken(len(rest))
 	case link.KindCredit:
 		_, n, err := link.ParseAmount(body)
 		if err == nil && !h.input.give(n) {
@@ -89,6 +90,14 @@ func (h *host) take(k link.Kind, body []byte) error {
 		return fmt.Errorf("frame of kind %d from an agent: %w", k, link.ErrMalformed)
 	}
 	return nil
+}
+
+// taken returns room to the agent for frames of its ranks, much at a time.
+func (h *host) taken(n int) {
+	if h.due += n; h.due >= link.WindowBytes/4 {
+		h.conn.Send(link.KindCredit, link.Target{}.Append(nil), link.Amount(h.due))
+		h.due = 0
+	}
 }
 
 // rank returns one of the ranks of the host, nil if it has none of that number.
@@ -162,7 +171,7 @@ func (j *job) lostHost(h *host) {
 	if !j.watch.ending || j.verdict.interrupt != 0 {
 		how := fmt.Sprintf("host %s is lost with rank %s: %v", h.name, strings.Join(numbers, ", "), h.reason())
 		j.verdict.blame(failure{rank: -1, code: exitLauncher, how: how})
-		if j.opts.onFailure == bootstrap.OnFailureKill {
+		if j.opts.onFailure != bootstrap.OnFailureContinue {
 			j.end()
 		} else {
 			complain("%s; the others go on", how)

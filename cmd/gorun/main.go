@@ -32,6 +32,9 @@ func run(args []string) int {
 	if len(args) > 0 && args[0] == doctorWord {
 		return runDoctor(args[1:], os.Stdout)
 	}
+	if len(args) > 0 && args[0] == inspectWord {
+		return runInspect(args[1:], os.Stdout)
+	}
 	if len(args) > 0 && args[0] == examinedCommand {
 		return runExamined(args[1:])
 	}
@@ -88,7 +91,7 @@ const complaint = "gorun: "
 
 // complain prints a message of gorun itself.
 func complain(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := printable(fmt.Sprintf(format, args...))
 	// One write, so that lines of gorun and of ranks do not mix.
 	_, _ = os.Stderr.WriteString(complaint + strings.ReplaceAll(text, "\n", "\n"+complaint) + "\n")
 }

@@ -94,6 +94,12 @@ func (o *options) environ() []string {
 	if o.explain {
 		env = append(env, "GORUN_EXPLAIN=1")
 	}
+	if o.reproducible {
+		env = append(env, "GORUN_REPRODUCIBLE=1")
+	}
+	if o.check {
+		env = append(env, "GORUN_CHECK=1")
+	}
 	if o.net != "" {
 		env = append(env, bootstrap.EnvNet+"="+o.net)
 	}

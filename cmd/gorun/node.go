@@ -23,7 +23,9 @@ type node struct {
 	scratch string // directory of what was built, "" if nothing was
 	dog     *watchdog
 	exits   chan exit
-	say     func(format string, args ...any) // prints with -v
+	// children are the ranks' processes.
+	children children
+	say      func(format string, args ...any) // prints with -v
 }
 
 // newNode makes the part of this machine, without ranks yet.

@@ -40,6 +40,10 @@ type options struct {
 	timeout   time.Duration // 0 for none
 	grace     time.Duration
 	onFailure string
+	restarts  int           // of a job with respawn
+	stall     time.Duration // 0 for never
+
+	onDeadlock string
 
 	hosts      hostList               // nil for this machine alone
 	took       string                 // says which allocation the hosts are from, "" for none
@@ -69,6 +73,8 @@ type options struct {
 	dryRun         bool
 	report         string
 	explain        bool
+	reproducible   bool
+	check          bool
 	verbose        bool
 	completion     string // "" or the shell
 	man            bool
@@ -156,11 +162,15 @@ var flagGroups = []flagGroup{
 	{"end of the job", []flag{
 		{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print the operation that blocks each rank and end the job: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
 		{[]string{"grace"}, "D", "time between asking the ranks to end (SIGTERM) and SIGKILL (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
-		{[]string{"on-failure"}, "kill|continue", "when a rank fails, kill the others or let them continue (default kill)", setOnFailure},
+		{[]string{"on-deadlock"}, "end|report|ignore", "after a deadlock report and end the job: exit code 86; report; or nothing (default end)", setOnDeadlock},
+		{[]string{"stall"}, "D|off", "report once what the ranks do when nothing has moved for D (default 60s)", setStall},
+		{[]string{"on-failure"}, "kill|continue|respawn[=N]", "when a rank fails, kill the others (default), let them continue, or start it again (N times, 3)", setOnFailure},
 	}},
 	{"diagnosis", []flag{
 		{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},
 		{[]string{"explain"}, "", "print at the end the transport of each pair and why, refused connections, and the algorithms of collectives", func(o *options, _ *app, _ string) error { o.explain = true; return nil }},
+		{[]string{"reproducible"}, "", "combine reductions from left to right: the same bits wherever the ranks are; slower between nodes", func(o *options, _ *app, _ string) error { o.reproducible = true; return nil }},
+		{[]string{"check"}, "", "look for requests, buffers and communicators used in a wrong way, and make every send synchronous", func(o *options, _ *app, _ string) error { o.check = true; return nil }},
 		{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
 	}},
 	{"about gorun", []flag{
@@ -183,7 +193,8 @@ var flags = func() []flag {
 // parseOptions reads a command line without the program's name. getenv serves
 // -x VAR.
 func parseOptions(args []string, getenv func(string) (string, bool)) (*options, error) {
-	o := &options{grace: graceDefault, stdin: stdinFirst, bindTo: placement.None, onFailure: bootstrap.OnFailureKill}
+	o := &options{grace: graceDefault, stall: stallDefault, stdin: stdinFirst, bindTo: placement.None}
+	o.onFailure, o.onDeadlock = bootstrap.OnFailureKill, deadlockEnd
 	for {
 		rest, err := parseApp(o, args, getenv)
 		if err != nil || o.informs() {
@@ -208,6 +219,9 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 		return o, err
 	}
 	if err := o.deal(); err != nil {
+		return o, err
+	}
+	if err := o.mayRespawn(); err != nil {
 		return o, err
 	}
 	n := o.size()
@@ -361,32 +375,3 @@ func setBuildFlags(o *options, _ *app, v string) error {
 }
 
 func setCompletion(o *options, _ *app, v string) error { return setOneOf(&o.completion, v, "bash") }
-
-func setOnFailure(o *options, _ *app, v string) error {
-	return setOneOf(&o.onFailure, v, bootstrap.OnFailureKill, bootstrap.OnFailureContinue)
-}
-
-func setOneOf[T ~string](to *T, v T, allowed ...T) error {
-	if !slices.Contains(allowed, v) {
-		names := make([]string, len(allowed))
-		for i, a := range allowed {
-			names[i] = string(a)
-		}
-		return fmt.Errorf("want one of %s", strings.Join(names, ", "))
-	}
-	*to = v
-	return nil
-}
-
-// setDuration reads a Go duration or a number of seconds.
-func setDuration(to *time.Duration, v string) error {
-	d, err := time.ParseDuration(v)
-	if err != nil {
-		d, err = time.ParseDuration(v + "s")
-	}
-	if err != nil || d <= 0 {
-		return errors.New("want a duration such as 90s, 5m, or a number of seconds")
-	}
-	*to = d
-	return nil
-}

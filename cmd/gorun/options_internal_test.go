@@ -23,19 +23,19 @@ func TestOptionDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &options{
 		apps: []app{{ranks: 1, program: "prog", args: []string{}}}, stdin: "0", grace: 5 * time.Second,
-		onFailure: bootstrap.OnFailureKill, bindTo: "none",
+		onFailure: bootstrap.OnFailureKill, bindTo: "none", stall: time.Minute, onDeadlock: "end",
 	}, o)
 }
 
 func TestOptionsOfTheJob(t *testing.T) {
 	o, err := parse("--np=4 -l -prefix %r: -timestamp -output-dir d -merge-stderr -stdin all -timeout 90 -grace=1m " +
-		"-on-failure continue -bind-to core -report-bindings -report f.json -explain -v prog -np 9")
+		"-on-failure continue -stall off -on-deadlock report -bind-to core -report-bindings -report f.json -explain -reproducible -v prog -np 9")
 	require.NoError(t, err)
 	require.Equal(t, &options{
 		apps:  []app{{ranks: 4, program: "prog", args: []string{"-np", "9"}}},
 		label: true, prefix: "%r:", timestamp: true, outputDir: "d", mergeStderr: true, stdin: "all",
 		timeout: 90 * time.Second, grace: time.Minute, onFailure: bootstrap.OnFailureContinue,
-		bindTo: "core", reportBindings: true, report: "f.json", explain: true, verbose: true,
+		onDeadlock: "report", bindTo: "core", reportBindings: true, report: "f.json", explain: true, reproducible: true, verbose: true,
 	}, o)
 }
 
@@ -104,6 +104,8 @@ func TestOptionErrors(t *testing.T) {
 		"-build-flags -o=x a":    "gorun itself chooses the output file",
 		"-bind-to socket a":      "want one of none, core, numa",
 		"-on-failure pray a":     "want one of kill, continue",
+		"-on-deadlock pray a":    "want one of end, report, ignore",
+		"-stall never a":         "want a duration",
 		"-map-by core a":         "-map-by core: want slot, node or ppr:N",
 		"-map-by ppr:0 a":        "after ppr: want a number of ranks per host from 1",
 		"-ppn none a":            "-ppn none: want a number of ranks per host",

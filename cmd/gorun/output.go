@@ -46,7 +46,9 @@ type output struct {
 
 	mu       sync.Mutex // guards what follows; sources until run alone
 	sources  []*source  // by index in the epoll data
+	errors   []*source  // by rank: where its error goes, standard error unless that is merged
 	chunks   []chunk    // from agents, in order
+	running  bool       // run was called
 	finished bool       // no rank is left
 	closed   bool       // the copying has ended
 
@@ -81,7 +83,7 @@ func newOutput(o *options, size int) (*output, error) {
 	}
 	out := &output{
 		layout: newLayout(o, size), epoll: epoll, done: make(chan struct{}),
-		broken: make(chan error, 1), tails: make([]*[]byte, size),
+		broken: make(chan error, 1), tails: make([]*[]byte, size), errors: make([]*source, size),
 		buf: make([]byte, outputBufferBytes),
 	}
 	out.passThrough = size == 1 && len(o.hosts) == 0 && !out.layout.tagged() && o.outputDir == "" && !o.mergeStderr
@@ -105,18 +107,50 @@ func (o *output) watch(fd, index int) error {
 }
 
 // add takes over the reading end of a pipe of a rank, which does not block.
+// After run, the copying goroutine takes it.
 func (o *output) add(r *rank, which stream, fd int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.sources = append(o.sources, &source{rank: r.number, which: which, fd: fd})
+	s := &source{rank: r.number, which: which, fd: fd}
+	if !o.running {
+		o.append(s)
+		return nil
+	}
+	s.lines = newSplitter(o.layout.tag(r, which), o.holdsLines())
+	o.direct(s)
+	o.chunks = append(o.chunks, chunk{source: s, late: true})
+	o.ring()
 	return nil
+}
+
+// adopt begins to copy a source that was added after run. Callers hold mu.
+func (o *output) adopt(s *source) {
+	o.append(s)
+	o.open++
+	if err := o.watch(s.fd, len(o.sources)-1); err != nil {
+		o.fail(err)
+		o.end(s)
+	}
+}
+
+// append adds a source. Callers hold mu.
+func (o *output) append(s *source) {
+	o.sources = append(o.sources, s)
+	o.direct(s)
+}
+
+// direct makes a source that of its rank's errors, if it is. Callers hold mu.
+func (o *output) direct(s *source) {
+	if o.errors[s.rank] == nil || s.which == streamErr {
+		o.errors[s.rank] = s
+	}
 }
 
 // run starts the copying, after all sources were added.
 func (o *output) run(ranks []*rank) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.open = len(o.sources)
+	o.open, o.running = len(o.sources), true
 	for i, s := range o.sources {
 		s.lines = newSplitter(o.layout.tag(ranks[s.rank], s.which), o.holdsLines())
 		if s.written != nil {

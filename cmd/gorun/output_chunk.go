@@ -9,6 +9,7 @@ type chunk struct {
 	data   []byte // nil at the end
 	failed bool   // data is the error of a rank
 	again  bool   // that another rank has reported before
+	late   bool   // the source is new
 }
 
 // addFailure adds the error that a rank ends with after its output. An error that another
@@ -16,13 +17,7 @@ type chunk struct {
 func (o *output) addFailure(rank int, text string, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var to *source
-	for _, s := range o.sources {
-		if s.rank == rank && (to == nil || s.which == streamErr) {
-			to = s
-		}
-	}
-	if to != nil {
+	if to := o.errors[rank]; to != nil {
 		o.chunks = append(o.chunks, chunk{source: to, data: []byte(text), failed: true, again: again && o.files == nil})
 		o.ring()
 	}
@@ -53,7 +48,7 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 			s.room.give(n) // the agent gets its credit only now
 			written(which, n)
 		}
-		o.sources = append(o.sources, s)
+		o.append(s)
 		r.streams[which] = s
 	}
 }
@@ -82,9 +77,15 @@ func (o *output) takeChunks() (finished bool) {
 	o.mu.Lock()
 	chunks, finished := o.chunks, o.finished
 	o.chunks = nil
+	for _, c := range chunks {
+		if c.late {
+			o.adopt(c.source)
+		}
+	}
 	o.mu.Unlock()
 	for _, c := range chunks {
 		switch {
+		case c.late:
 		case c.failed:
 			o.moveFailure(c)
 		case c.source.ended:

@@ -205,7 +205,7 @@ func (j *job) receivePods(come <-chan visit, deliver func(visit), closed <-chan 
 // greet greets the agent of a pod.
 func (v visit) greet() visit {
 	h := v.host
-	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
+	h.open()
 	close(h.exited) // there is no command
 	h.in, h.out, h.begun, h.code = v.conn, v.conn, true, -1
 	if v.err = v.conn.SetDeadline(time.Now().Add(podHelloTimeout)); v.err == nil {

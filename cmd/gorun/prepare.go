@@ -27,13 +27,14 @@ func (a *agent) prepare(k link.Kind, body []byte) error {
 			a.conn.Send(link.KindProbed, link.Encode(link.Probed{Why: find(p)}))
 		}
 		return err
-	case link.KindFile:
-		return a.inbox.begin(body)
-	case link.KindFileData:
-		return a.inbox.data(body)
+	case link.KindShare:
+		return a.inbox.share(body)
+	case link.KindFile, link.KindFileData:
+		return a.inbox.take(k, body)
 	case link.KindPlan:
 		p, err := link.Decode[link.Plan](body)
 		if err == nil {
+			a.inbox.close()
 			a.follow(p)
 		}
 		return err
@@ -49,8 +50,8 @@ func (a *agent) prepare(k link.Kind, body []byte) error {
 func (a *agent) greet(g link.Greet) {
 	a.greeted, a.inbox.paths = true, link.Strings(g.Programs)
 	for _, path := range a.inbox.paths {
-		a.hello.Programs = append(a.hello.Programs, digest(path))
+		a.hello.Programs = append(a.hello.Programs, digest(path, g.Whole))
 	}
-	a.hello.Gorun = ownDigest()
+	a.hello.Gorun = ownDigest(g.Whole)
 	a.conn.Send(link.KindHello, link.Encode(a.hello))
 }

@@ -250,6 +250,11 @@ func TestExplainReachesTheRanks(t *testing.T) {
 	require.Equal(t, "1\n1\n", got.out)
 }
 
+func TestReproducibleReachesTheRanks(t *testing.T) {
+	got := gorun(t, nil, "-np", "2", "-reproducible", "sh", "-c", "echo $GORUN_REPRODUCIBLE")
+	require.Equal(t, "1\n1\n", got.out)
+}
+
 func TestHelpAndVersion(t *testing.T) {
 	got := gorun(t, nil, "-h")
 	require.Zero(t, got.code)

@@ -29,14 +29,19 @@ type rank struct {
 	streams [2]*source    // of a remote rank
 	started time.Time
 
-	ended   time.Time // zero while it runs
-	status  syscall.WaitStatus
-	usage   unix.Rusage
-	clean   bool             // ended in order
-	doing   *bootstrap.Doing // its last report of blocked operations, nil if there is none
-	handled bool             // the program has recovered from its loss
-	lost    string           // why its node was lost with it, "" if it was not
-	said    *bootstrap.Event // the error that it ends with, nil if it reported none
+	ended  time.Time // zero while it runs
+	status syscall.WaitStatus
+	usage  unix.Rusage
+	clean  bool             // ended in order
+	doing  *bootstrap.Doing // its last report of blocked operations, nil if there is none
+	epoch  int              // how often it was started before
+	// stillborn is how often in a row it has ended before it had joined the job.
+	stillborn int
+	joined    bool             // its process has joined the job, in whatever generation
+	handled   bool             // the program has recovered from its loss
+	answered  int              // the last question that it has answered
+	lost      string           // why its node was lost with it, "" if it was not
+	said      *bootstrap.Event // the error that it ends with, nil if it reported none
 }
 
 // running reports whether the rank has not been reaped.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"testing"
 
@@ -25,31 +26,99 @@ func sent(tb testing.TB, content, hash []byte) []byte {
 		link.AppendFrame(nil, link.KindFileData, packed[half:]), link.AppendFrame(nil, link.KindFileData))
 }
 
+// inboxOf returns an inbox of one file, below which are agents, and what it says to gorun.
+func inboxOf(dir string, below ...*safeBuffer) (*inbox, *safeBuffer) {
+	var said safeBuffer
+	conn := link.NewConn(nil, &said)
+	under := newBranches(conn)
+	for number, to := range below {
+		under.list[number] = &branch{number: number, in: link.NewConn(nil, to)}
+	}
+	b := newInbox(dir, conn, under)
+	b.paths = []string{"/bin/prog"}
+	return b, &said
+}
+
+// takeAll gives an inbox a stream of frames and returns why its files are not there.
+func takeAll(t *testing.T, b *inbox, said *safeBuffer, stream []byte, files int) (why []string) {
+	t.Helper()
+	require.NoError(t, framesOf(stream, func(k link.Kind, body []byte) error {
+		if k == link.KindShare {
+			return b.share(body)
+		}
+		return b.take(k, body)
+	}))
+	credit := 0
+	for len(why) < files {
+		goruntime.Gosched()
+		require.NoError(t, b.conn.Flush())
+		why, credit = nil, 0
+		said.mu.Lock()
+		require.NoError(t, framesOf(said.text.Bytes(), func(k link.Kind, body []byte) error {
+			if k == link.KindCredit {
+				_, n, err := link.ParseAmount(body)
+				credit += n
+				return err
+			}
+			f, err := link.Decode[link.Filed](body)
+			why = append(why, f.Why)
+			return err
+		}))
+		said.mu.Unlock()
+	}
+	b.close()
+	_ = framesOf(stream, func(k link.Kind, body []byte) error {
+		if k == link.KindFileData {
+			credit -= len(body)
+		}
+		return nil
+	})
+	require.Zero(t, credit, "what was taken leaves the window")
+	return why
+}
+
 func TestFilesArriveWhole(t *testing.T) {
 	content := bytes.Repeat([]byte("program"), 1000)
 	hash := sha256.Sum256(content)
 	whole := sent(t, content, hash[:])
-	take := func(stream []byte, dir string) *inbox {
-		b := &inbox{dir: dir, paths: []string{"/bin/prog"}}
-		require.NoError(t, framesOf(stream, func(k link.Kind, body []byte) error {
-			if k == link.KindFile {
-				return b.begin(body)
-			}
-			return b.data(body)
-		}))
-		return b
-	}
-	b := take(slices.Concat(whole, whole), t.TempDir())
-	require.NoError(t, b.err)
+	b, said := inboxOf(t.TempDir())
+	require.Equal(t, []string{"", ""}, takeAll(t, b, said, slices.Concat(whole, whole), 2))
 	require.Equal(t, "/bin/other", b.local("/bin/other"))
 	require.Equal(t, "prog", filepath.Base(b.local("/bin/prog")))
 	got, err := os.ReadFile(b.local("/bin/prog"))
 	require.NoError(t, err)
 	require.Equal(t, content, got)
-
-	require.ErrorContains(t, take(sent(t, content[1:], hash[:]), t.TempDir()).err, "has other contents than were sent")
-	require.ErrorContains(t, take(whole, "").err, "takes no programs")
-	require.ErrorContains(t, take(whole, os.DevNull).err, "-copy: mkdir "+os.DevNull)
 	garbage := slices.Concat(link.AppendFrame(nil, link.KindFile, []byte{0, 0, 0, 0}, hash[:]), link.AppendFrame(nil, link.KindFileData, []byte("no zstd")), link.AppendFrame(nil, link.KindFileData))
-	require.ErrorContains(t, take(garbage, t.TempDir()).err, "-copy: ")
+	for name, c := range map[string]struct {
+		stream    []byte
+		dir, want string
+	}{
+		"other contents": {sent(t, content[1:], hash[:]), t.TempDir(), "has other contents than were sent"},
+		"no directory":   {whole, "", "takes no programs"},
+		"a bad one":      {whole, os.DevNull, "-copy: mkdir " + os.DevNull},
+		"garbage":        {garbage, t.TempDir(), "-copy: "},
+	} {
+		b, said := inboxOf(c.dir)
+		why := takeAll(t, b, said, c.stream, 1)
+		require.Contains(t, why[0], c.want, name)
+		require.Equal(t, "/bin/prog", b.local("/bin/prog"), name)
+	}
+}
+
+// A file is passed on as it comes, to the agents that are to have it and to no other, whatever
+// becomes of it here.
+func TestFilesArePassedOn(t *testing.T) {
+	content := bytes.Repeat([]byte("program"), 1000)
+	hash := sha256.Sum256(content)
+	whole := sent(t, content, hash[:])
+	share := link.AppendFrame(nil, link.KindShare, []byte{0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0})
+	for _, dir := range []string{t.TempDir(), ""} {
+		var below [3]safeBuffer
+		b, said := inboxOf(dir, &below[0], &below[1], &below[2])
+		takeAll(t, b, said, slices.Concat(share, whole), 1)
+		for number, want := range [][]byte{whole, nil, whole} {
+			require.NoError(t, b.below.find(number).in.Flush())
+			require.Equal(t, want, below[number].text.Bytes())
+		}
+	}
 }

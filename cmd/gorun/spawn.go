@@ -41,6 +41,8 @@ type spawner struct {
 	secret   *os.File
 	null     *os.File
 	describe bootstrap.Job // what all ranks have in common
+	// generations is how many the job may have.
+	generations int
 }
 
 // wiring says where the streams and the bootstrap sockets of a node's ranks
@@ -60,14 +62,14 @@ type wiring struct {
 }
 
 // newSpawner makes what the ranks of a node share. common is what is the same
-// for all ranks of the world.
-func newSpawner(n *node, common bootstrap.Job, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
-	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common}
+// for all ranks of the world, generations how many the job may have.
+func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
+	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common, generations: generations}
 	err := n.bindRanks()
 	if err != nil {
 		return nil, err
 	}
-	if s.memory, s.describe.NodeRange, s.shelf, err = bootstrap.SharedMemory(len(n.ranks), common.Size); err != nil {
+	if s.memory, s.describe.NodeRange, s.shelf, err = bootstrap.SharedMemory(len(n.ranks), common.Size, generations); err != nil {
 		return nil, err
 	}
 	if s.secret, err = bootstrap.SecretFile(secret); err != nil {
@@ -182,10 +184,16 @@ func startError(r *rank, err error) error {
 	}
 }
 
+// jobOf returns the identity of a rank.
+func (s *spawner) jobOf(r *rank) bootstrap.Job {
+	j := s.describe
+	j.Rank, j.LocalRank, j.Epoch = r.number, r.local, r.epoch
+	return j
+}
+
 // rankEnv returns the environment of one rank.
 func (s *spawner) rankEnv(r *rank) []string {
-	me := s.describe
-	me.Rank, me.LocalRank = r.number, r.local
+	me := s.jobOf(r)
 	env := make([]string, 0, len(s.environ)+len(r.app.env)+20)
 	env = append(env, s.environ...)
 	env = append(env, r.app.env...)

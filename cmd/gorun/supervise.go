@@ -28,13 +28,18 @@ type news struct {
 
 // watch is the state of supervision.
 type watch struct {
-	running int
-	ending  bool              // the ranks have been asked to end
-	kill    <-chan time.Time  // the grace period is over
-	dump    <-chan time.Time  // the wait for reports is over
-	reports int               // how many have not arrived
-	doing   []bootstrap.Doing // those that have arrived
-	quit    time.Time         // of the last QUIT
+	running  int
+	ending   bool              // the ranks have been asked to end
+	kill     <-chan time.Time  // the grace period is over
+	dump     <-chan time.Time  // the wait for reports is over
+	question int               // number of the last one to the ranks
+	reports  int               // how many answers to it have not arrived
+	doing    []bootstrap.Doing // those that have arrived
+	quit     time.Time         // of the last QUIT
+	shown    bool              // the reports are for the user
+	late     bool              // those that arrive after the wait are, too
+	hang     hang
+	inspectors
 }
 
 // serve reads the frames of a rank until its socket ends.
@@ -48,7 +53,7 @@ func (j *job) serve(r *rank) {
 // observe passes on the events that supervision acts on.
 func (j *job) observe(e bootstrap.Event) {
 	switch e.Kind {
-	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled:
+	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled, bootstrap.EventStalled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
 		// The server's record of them is read when the rank ends.
@@ -62,6 +67,8 @@ func (j *job) supervise() {
 		timeout = time.After(j.opts.timeout)
 	}
 	j.watch.running = len(j.ranks)
+	j.openInspection()
+	defer j.closeInspection()
 	for j.watch.running > 0 {
 		select {
 		case x := <-j.node.exits:
@@ -76,6 +83,12 @@ func (j *job) supervise() {
 			j.timedOut()
 		case <-j.watch.dump:
 			j.dumpEnded()
+		case answer := <-j.watch.asked:
+			j.inspected(answer)
+		case <-j.watch.hang.stall:
+			j.stallEnded()
+		case <-j.watch.hang.retry:
+			j.suspect()
 		case <-j.watch.kill:
 			j.graceEnded()
 		case err := <-j.out.broken:
@@ -108,11 +121,14 @@ func (j *job) reaped(x exit) {
 			code = exitSignalOffset + int(j.verdict.interrupt) // killed by gorun after the grace period
 		}
 		f := r.failure(code)
+		if j.respawn(r, &f) {
+			return
+		}
 		if j.opts.onFailure == bootstrap.OnFailureContinue {
 			f.lost = r
 		}
 		j.verdict.blame(f)
-		if j.opts.onFailure == bootstrap.OnFailureKill {
+		if j.opts.onFailure != bootstrap.OnFailureContinue {
 			j.end()
 		} else {
 			complain("rank %d (%spid %d) %s; the others go on", r.number, r.where(), r.pid, r.how())
@@ -167,7 +183,9 @@ func (j *job) handle(n news) {
 		r.signal(unix.SIGKILL)
 		j.end()
 	case n.Kind == bootstrap.EventReport:
-		j.reported(r, n.Text)
+		j.reported(r, n.Code, n.Text)
+	case n.Kind == bootstrap.EventStalled:
+		j.stalled(r, n.Text)
 	case n.Kind == bootstrap.EventFailed:
 		j.failing(r, n.Event)
 	case n.Kind == bootstrap.EventHandled:
@@ -231,34 +249,44 @@ func (j *job) timedOut() {
 	}
 	j.verdict.timeout = j.opts.timeout
 	complain("timeout after %v; what the ranks are doing:", j.opts.timeout)
+	j.watch.shown = true
 	if j.ask() == 0 {
 		complain("no rank has joined the job")
 		j.end()
 	}
 }
 
-// ask asks every rank that has joined for a report, and returns their number.
+// ask asks every rank that has joined for a report, and returns their number. Answers to the
+// question before are not waited for any longer: its asker gets the answers to this one.
 func (j *job) ask() int {
-	j.watch.doing, j.watch.reports = nil, j.server.Dump()
+	j.watch.question++
+	j.watch.late = false
+	j.watch.doing, j.watch.reports = nil, j.server.Dump(j.watch.question)
 	if j.watch.reports > 0 {
 		j.watch.dump = time.After(dumpDelay)
 	}
 	return j.watch.reports
 }
 
-// reported takes the report of a rank. The reports of all ranks are shown together.
-func (j *job) reported(r *rank, text string) {
-	d, ok := bootstrap.ParseDoing(text)
+// reported takes the answer of a rank to a question. The reports of all ranks are shown together.
+func (j *job) reported(r *rank, question int, text string) {
+	if question != j.watch.question || r.answered == question {
+		return // the rank has been asked again, and answers that, too
+	}
+	r.answered = question
+	d, ok := j.parseDoing(r, text)
 	switch {
-	case !ok:
+	case !ok && (j.watch.shown || j.watch.late):
 		complain("%s", signed(r.number, text))
+	case !ok: // it cannot be used otherwise
 	case j.watch.reports > 0:
-		d.Rank = r.number
 		r.doing = &d
 		j.watch.doing = append(j.watch.doing, d)
 	default: // after the wait for reports
 		r.doing = &d
-		complain("%s", strings.TrimRight(d.String(), "\n"))
+		if j.watch.late {
+			complain("%s", strings.TrimRight(d.String(), "\n"))
+		}
 	}
 	if j.watch.reports > 0 {
 		if j.watch.reports--; j.watch.reports == 0 {
@@ -270,14 +298,20 @@ func (j *job) reported(r *rank, text string) {
 // dumpEnded shows the reports that have arrived, and continues a timeout.
 func (j *job) dumpEnded() {
 	j.watch.dump = nil
-	if len(j.watch.doing) > 0 {
-		complain("%s", strings.TrimRight(bootstrap.Together(j.watch.doing), "\n"))
-		j.watch.doing = nil
+	doing, missing := j.watch.doing, j.watch.reports
+	j.watch.late = j.watch.shown
+	j.watch.doing, j.watch.reports = nil, 0
+	if j.watch.shown {
+		j.watch.shown = false
+		if len(doing) > 0 {
+			complain("%s", strings.TrimRight(bootstrap.Together(doing), "\n"))
+		}
+		if missing > 0 {
+			complain("%d ranks did not answer", missing)
+		}
 	}
-	if j.watch.reports > 0 {
-		complain("%d ranks did not answer", j.watch.reports)
-		j.watch.reports = 0
-	}
+	j.judge(doing)
+	j.answerInspectors(doing)
 	if j.verdict.timeout > 0 {
 		j.end()
 	}
@@ -311,6 +345,7 @@ func (j *job) signaled(sig os.Signal) {
 			j.interrupted(s)
 			return
 		}
+		j.watch.shown = true
 		complain("what the ranks are doing (%d of %d have joined):", j.ask(), len(j.ranks))
 	case unix.SIGTSTP:
 		j.pass(s)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
@@ -20,20 +19,25 @@ const (
 )
 
 // radix returns the number of agents that one process starts.
-func radix() int {
-	n, err := strconv.Atoi(os.Getenv(radixEnv))
-	if err != nil || n < 1 {
-		return radixDefault
+func radix() (int, error) {
+	text, set := os.LookupEnv(radixEnv)
+	if !set || text == "" {
+		return radixDefault, nil
 	}
-	return n
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%s=%.40s: want the number of hosts that gorun and each agent start agents on, 1 or more", radixEnv, text)
+	}
+	return n, nil
 }
 
 // grow makes a tree of the hosts, if there are more than one process starts. Agents on this
 // machine are next to gorun, and so are those that a scheduler starts: it sees to the load
 // itself, and its command is told what gorun knows of the surroundings.
-func (j *job) grow() {
-	if j.opts.hidden != nil {
-		return
+func (j *job) grow() error {
+	most, err := radix()
+	if err != nil || j.opts.hidden != nil {
+		return err
 	}
 	var away []*host
 	for _, h := range j.hosts {
@@ -41,7 +45,7 @@ func (j *job) grow() {
 			away = append(away, h)
 		}
 	}
-	for i, parent := range placement.Tree(len(away), radix()) {
+	for i, parent := range placement.Tree(len(away), most) {
 		if parent < 0 {
 			continue
 		}
@@ -49,6 +53,7 @@ func (j *job) grow() {
 		h.via, h.number = via, len(via.below)
 		via.below = append(via.below, h)
 	}
+	return nil
 }
 
 // nextTo returns the hosts whose commands this process runs.
@@ -69,15 +74,24 @@ func (j *job) pause() {
 	}
 }
 
-// levelDelay is how much longer a silent host is waited for than the one above it. If that one
-// is the cause, both are silent, and each is noticed at a beat of its own watch.
-const levelDelay = 2 * time.Second
-
-// yield lets the loss of the hosts above be noticed first.
-func (h *host) yield() {
+// silence is why a host that says nothing is given up. What it says comes through the hosts
+// above it: as soon as one of these is heard, or lost, it is known which one is the cause.
+func (h *host) silence() error {
 	for up := h.via; up != nil; up = up.via {
-		time.Sleep(levelDelay)
+		select {
+		case <-up.lost():
+			return up.took()
+		case <-h.lost():
+			return h.reason() // it was given up for another reason meanwhile
+		case <-up.conn.Heard():
+		}
 	}
+	return fmt.Errorf("it has been silent for %v: the host or the network is down", link.Silence)
+}
+
+// took is why a host below a lost one is lost.
+func (h *host) took() error {
+	return fmt.Errorf("it was reached through host %s, which is lost: %w", h.name, h.reason())
 }
 
 // numbers returns the ranks of a host and of those below it.
@@ -99,7 +113,7 @@ func (j *job) greetAll(hosts []*host) error {
 	for i, h := range hosts {
 		wait.Go(func() {
 			errs[i] = h.within(j.patience(), (*host).greet)
-			if errs[i] != nil || len(h.below) == 0 && h.via == nil {
+			if errs[i] != nil || h.reason() != nil || len(h.below) == 0 && h.via == nil {
 				return
 			}
 			for _, b := range h.below {
@@ -172,15 +186,21 @@ func (h *host) receive() (link.Kind, []byte, error) {
 
 // startThere starts the command on the host above.
 func (h *host) startThere() error {
-	h.exited, h.errs, h.input = make(chan struct{}), &remarks{job: h.job, host: h.name}, newWindow()
+	h.open()
+	e := link.Exec{Number: h.number, Line: link.Texts(h.line)}
 	var err error
+	if h.installs {
+		if _, e.Gorun, err = packedGorun(); err != nil {
+			return fmt.Errorf("gorun cannot be copied: %w", err)
+		}
+	}
 	h.in, h.code = tunnel{h}, -1
 	if h.out, h.deliver, err = os.Pipe(); err != nil {
 		return err
 	}
 	h.begun = true
 	h.job.say("host %s: from host %s: %q", h.name, h.via.name, h.line)
-	h.via.conn.Send(link.KindExec, link.Encode(link.Exec{Number: h.number, Line: link.Texts(h.line)}))
+	h.via.conn.Send(link.KindExec, link.Encode(e))
 	return nil
 }
 
@@ -219,11 +239,7 @@ func (h *host) sort() {
 		h.frames.put(received{err: err})
 		for i, b := range h.below {
 			if b.begun && !ended[i] {
-				b.mu.Lock()
-				if b.why == nil {
-					b.why = fmt.Errorf("it was reached through host %s, which is lost: %w", h.name, h.reason())
-				}
-				b.mu.Unlock()
+				b.lose(h.took())
 				b.finish(-1, "host "+h.name+" is lost")
 			}
 		}

@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	goruntime "runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -148,4 +150,45 @@ func TestPauseReachesTheTree(t *testing.T) {
 		level = inner
 	}
 	require.Equal(t, len(j.hosts), pauses)
+}
+
+// A host that says nothing is the cause as soon as the host above it is heard, and its victim as
+// soon as that is lost.
+func TestSilenceOfAHostBelowAnother(t *testing.T) {
+	for want, event := range map[string]func(top *host, beat func()){
+		"silent for": func(_ *host, beat func()) { beat() },
+		"reached through host a, which is lost: no cable": func(top *host, _ func()) { top.giveUp(errors.New("no cable")) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, w := io.Pipe()
+			top := &host{name: "a", conn: link.NewConn(bufio.NewReader(r), io.Discard)}
+			leaf := &host{name: "b", via: top}
+			go func() { _, _, _ = top.conn.Receive() }()
+			result := make(chan error, 1)
+			go func() { result <- leaf.silence() }()
+			synctest.Wait()
+			require.Empty(t, result, "neither has happened")
+			event(top, func() {
+				_, err := w.Write(link.AppendFrame(nil, link.KindBeat))
+				require.NoError(t, err)
+			})
+			synctest.Wait()
+			require.ErrorContains(t, <-result, want)
+			require.NoError(t, w.Close())
+		})
+	}
+}
+
+func TestRadix(t *testing.T) {
+	for text, want := range map[string]int{"": radixDefault, "1": 1, "1000": 1000} {
+		t.Setenv(radixEnv, text)
+		n, err := radix()
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	for _, text := range []string{"0", "-1", "x", "2x", " 2", "99999999999999999999"} {
+		t.Setenv(radixEnv, text)
+		_, err := radix()
+		require.ErrorContains(t, err, radixEnv+"="+text+": want the number of hosts")
+	}
 }

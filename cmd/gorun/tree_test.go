@@ -3,6 +3,8 @@ package main_test
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +76,26 @@ func TestEndsInTheTree(t *testing.T) {
 			gone(t, r)
 		})
 	}
+}
+
+// The command that reaches hosts has to be where it is run: on the hosts that others are below.
+func TestCommandThatInnerHostsLack(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "gorun-test-rsh")
+	require.NoError(t, os.Symlink(script(t, "export PATH=/usr/bin:/bin GORUN_HOSTID=$1; shift; exec \"$@\"\n"), name))
+	r := command(t, append(binaryTree, "PATH="+filepath.Dir(name)+":/usr/bin:/bin"), "-host", "a,b,c", "-rsh", filepath.Base(name), "true")
+	require.NoError(t, r.Start())
+	require.Equal(t, 125, r.wait(t))
+	require.Contains(t, r.err.String(), "host c: host b, from which it is reached, cannot run "+filepath.Base(name)+": ")
+	require.Contains(t, r.err.String(), "the command of -rsh has to be there as well")
+	gone(t, r)
+}
+
+func TestRadixThatIsNone(t *testing.T) {
+	r := command(t, []string{"GORUN_RADIX=many"}, "-host", "a", "-rsh", "/no/such/command", "true")
+	require.NoError(t, r.Start())
+	require.Equal(t, 125, r.wait(t))
+	require.Contains(t, r.err.String(), "GORUN_RADIX=many: want the number of hosts")
+	require.NotContains(t, r.err.String(), "/no/such/command", "nothing is started")
 }
 
 // killAgent kills the agents of a host, of which a PID namespace has two.

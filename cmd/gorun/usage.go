@@ -45,13 +45,17 @@ hosts: gorun and the program must be on every host, at the same path as here
   name (user@host) or where the user differs. When the connection to a host
   ends, all processes of the job there are killed. Of more than 32 hosts (or
   GORUN_RADIX=N) gorun starts the agents of 32, which start the others by the
-  same command.
+  same command, which these hosts need as well.
 
 doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whether a
   host is reached, has the same gorun and can connect to the others, and which limits,
   clocks and permissions prevent jobs or make them slow. A line for each check, with the
   remedy; exit code 1 if jobs are prevented; gorun doctor -h prints its flags. A program
   of that name is ./doctor or comes after --.
+
+inspect: "gorun inspect" in another terminal shows what the ranks of a job are doing: one
+  sentence that says who waits where for whom, and the ranks by what they do; gorun
+  inspect -h prints its flags. A program of that name is ./inspect or comes after --.
 
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
   one line that says which, and fails if the list is not whole. In an allocation of Slurm
@@ -68,7 +72,7 @@ schedulers: without -host and -hostfile, gorun runs on the hosts that it was giv
 exit code: that of the first rank that failed (128+n for signal n), else 0;
   with -on-failure continue, a rank does not count if the program has recovered
   from its loss and called World.Handled;
-  124 timeout, 125 error of gorun (flags, build, start), 126 the program
+  86 deadlock, 124 timeout, 125 error of gorun (flags, build, start), 126 the program
   cannot be executed, 127 it was not found.
 
 signals: INT and TERM are passed to the ranks, which are killed after -grace; a
@@ -103,6 +107,9 @@ settings of a rank, from this shell's environment or -x, with their defaults
   GORUN_SPIN=50us, GORUN_YIELD=100us  how long a waiting rank polls before it sleeps, if
                          it has a processor of its own
   GORUN_COLL=            the algorithms of collective operations (package collectives)
+  GORUN_REPRODUCIBLE=0   1: as -reproducible
+  GORUN_CHECK=0          1: as -check
+  GORUN_COLL_TABLE=      file with those that bench/tune found to be the fastest
   GORUN_EXPLAIN=0, GORUN_DEBUG=0  1: print what -explain prints; access to memory that
                          was given away faults
 `

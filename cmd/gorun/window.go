@@ -8,14 +8,18 @@ import (
 
 // window counts the bytes of a stream that may still be sent, or be received.
 type window struct {
+	most int // the whole window
+
 	mu     sync.Mutex // guards what follows
 	more   *sync.Cond
-	room   int // at most link.WindowBytes
+	room   int // at most most; less than 0 after spend
 	closed bool
 }
 
-func newWindow() *window {
-	w := &window{room: link.WindowBytes}
+func newWindow() *window { return newWindowOf(link.WindowBytes) }
+
+func newWindowOf(most int) *window {
+	w := &window{most: most, room: most}
 	w.more = sync.NewCond(&w.mu)
 	return w
 }
@@ -44,11 +48,30 @@ func (w *window) take(n int) bool {
 	return true
 }
 
+// spend takes n bytes, which may be more than the room if there is any. It reports false if
+// there is none.
+func (w *window) spend(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.room <= 0 {
+		return false
+	}
+	w.room -= n
+	return true
+}
+
+// whole reports whether nothing is on its way.
+func (w *window) whole() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.room == w.most
+}
+
 // give returns n bytes. It reports false if fewer were taken.
 func (w *window) give(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if n > link.WindowBytes-w.room {
+	if n > w.most-w.room {
 		return false
 	}
 	w.room += n

@@ -4,6 +4,11 @@
 // heat-000100.png and so on, and an animation of them, heat.gif.
 //
 //	gorun -np 4 ./examples/heat -out frames
+//
+// With -checkpoint the ranks keep copies of their blocks, with which the iteration goes on after
+// the loss of one of them:
+//
+//	gorun -np 4 -on-failure respawn ./examples/heat -checkpoint 100
 package main
 
 import (
@@ -24,6 +29,7 @@ import (
 	"github.com/gorun-hpc/gorun/examples/internal/options"
 	"github.com/gorun-hpc/gorun/examples/internal/palette"
 	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
 var (
@@ -32,6 +38,7 @@ var (
 	out     = flag.String("out", "", "`directory` that rank 0 writes frames and an animation to (default: write none)")
 	steps   = options.Int("steps", 2000, 0, "`number` of iterations")
 	every   = options.Int("every", 100, 1, "`number` of iterations between frames and lines of progress")
+	saves   = options.Int("checkpoint", 0, 0, "`number` of iterations between checkpoints (default: none)")
 )
 
 func main() {
@@ -44,19 +51,48 @@ func main() {
 		if err := prepare(w.Rank()); err != nil {
 			return fmt.Errorf("-out: %w", err)
 		}
-		return newBlock(w.Comm(), img).run()
+		store, err := checkpoint.New(checkpoint.Config{})
+		if err != nil {
+			return err
+		}
+		return w.Resume(func(w *runtime.World) error {
+			return newBlock(w.Comm(), img).run(store)
+		})
 	})
 }
 
-// run does all iterations.
-func (b *block) run() (err error) {
-	for step := 1; step <= *steps && err == nil; step++ {
+// run does all iterations, or those after the last checkpoint.
+func (b *block) run(store *checkpoint.Store) error {
+	done, _, err := store.Restore(b.comm, checkpoint.Slice(b.cells))
+	if err == nil {
+		err = b.rewind(done)
+	}
+	for step := done + 1; step <= *steps && err == nil; step++ {
 		err = b.swapHalos()
 		if change := b.step(); err == nil && (step%*every == 0 || step == *steps) {
 			err = b.show(step, change)
 		}
+		if err == nil && *saves > 0 && step%*saves == 0 {
+			err = store.Save(b.comm, step, checkpoint.Slice(b.cells))
+		}
 	}
 	return err
+}
+
+// rewind makes the film of rank 0 from the frames up to a step.
+func (b *block) rewind(done int) error {
+	for step := *every; step <= done && b.comm.Rank() == 0 && *out != ""; step += *every {
+		file, err := os.Open(frameName(step))
+		if err != nil {
+			return err
+		}
+		frame, err := png.Decode(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+		b.film.add(frame.(*image.Paletted))
+	}
+	return nil
 }
 
 // frameName is the name of the frame of a step.

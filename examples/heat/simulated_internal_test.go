@@ -7,21 +7,26 @@ import (
 	"testing"
 
 	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
 // TestSimulated runs the program in virtual time, over networks that delay, lose and restore
 // connections. Every cell is that of one loop over the whole plate.
 func TestSimulated(t *testing.T) {
-	defer func(s, e int) { *steps, *every = s, e }(*steps, *every)
-	*steps, *every = 6, 3
+	defer func(s, e, c int) { *steps, *every, *saves = s, e, c }(*steps, *every, *saves)
+	*steps, *every, *saves = 6, 3, 2
 	img := image.NewGray(image.Rect(0, 0, 14, 11))
 	for i := range img.Pix {
 		img.Pix[i] = uint8(37 * i)
 	}
 	want := alone(img)
 	simulate.RunSeeds(t, simulate.Program{Name: "heat", Ranks: []int{1, 2, 4, 6}, Main: func(r simulate.Rank) error {
+		store, err := checkpoint.New(checkpoint.Config{})
+		if err != nil {
+			return err
+		}
 		b := newBlock(r.Comm(), img)
-		if err := b.run(); err != nil {
+		if err := b.run(store); err != nil {
 			return err
 		}
 		for y := range b.mine.Dy() {

@@ -68,6 +68,53 @@ const futureMethods = protoactorPath + "actor.(*Future)."
 // request to an actor. For every other goroutine it returns "".
 func FutureCaller(stack []uintptr) (line, function string) { return caller(stack, futureMethods) }
 
+// Within reports whether a function whose name begins with a prefix is in a stack.
+func Within(stack []uintptr, prefix string) bool {
+	frames := goruntime.CallersFrames(stack)
+	for more := len(stack) > 0; more; {
+		var f goruntime.Frame
+		if f, more = frames.Next(); strings.HasPrefix(f.Function, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// mainFunction is the function that runs the program's own.
+const mainFunction = modulePath + "runtime.Main"
+
+// MainCaller is the innermost line outside the standard library in the goroutine of
+// runtime.Main, with its function. For every other goroutine it returns "".
+func MainCaller(stack []uintptr) (line, function string) {
+	frames := goruntime.CallersFrames(stack)
+	for more := len(stack) > 0; more; {
+		var f goruntime.Frame
+		f, more = frames.Next()
+		if f.Function == mainFunction {
+			return line, function
+		}
+		if line == "" && !isStandard(f.Function) {
+			line, function = place(f)
+		}
+	}
+	return "", ""
+}
+
+// isStandard reports whether a function is one of the standard library: the first element of
+// its package's path has no dot, and it is not a program's package main.
+func isStandard(function string) bool {
+	first, _, isPath := strings.Cut(function, "/")
+	if !isPath {
+		return !strings.HasPrefix(function, "main.")
+	}
+	return !strings.Contains(first, ".")
+}
+
+// place is the line and the function of a frame, as they are printed.
+func place(f goruntime.Frame) (line, function string) {
+	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), filepath.Base(f.Function)
+}
+
 // caller is Caller from the innermost function on whose name begins with within.
 func caller(stack []uintptr, within string) (line, function string) {
 	if len(stack) == 0 {
@@ -81,7 +128,7 @@ func caller(stack []uintptr, within string) (line, function string) {
 		inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
 		inside = inside || strings.HasPrefix(name, protoactorPath) || name == "runtime.goexit"
 		if found && f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), filepath.Base(f.Function)
+			return place(f)
 		}
 		if !more {
 			return "", ""

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"strings"
 )
 
@@ -16,14 +17,14 @@ const depth = 6
 type Site [depth]uintptr
 
 // Line returns the innermost line, as in "main.go:12", of a function that is in none of
-// the packages with this prefix, or is one of their tests; "" if there is none.
-func (s *Site) Line(prefix string) string {
+// the packages with these prefixes, or is one of their tests; "" if there is none.
+func (s *Site) Line(prefixes ...string) string {
 	for _, pc := range s {
 		if pc == 0 {
 			break
 		}
 		f, _ := goruntime.CallersFrames([]uintptr{pc}).Next()
-		inside := strings.HasPrefix(f.Function, prefix)
+		inside := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(f.Function, prefix) })
 		if f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
 			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 		}

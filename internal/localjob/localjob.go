@@ -20,6 +20,15 @@ type Network interface {
 	Explain(rank, peer int) string
 }
 
+// Launcher carries what ranks and the launcher of a job say to each other, in the order of each
+// rank's calls.
+type Launcher interface {
+	// Up calls arrive when the launcher receives something of a rank, Down when the rank receives
+	// something of the launcher, each on a goroutine of its own.
+	Up(rank int, arrive func())
+	Down(rank int, arrive func())
+}
+
 // Config describes a job. A waiting goroutine polls a few times before it sleeps.
 type Config struct {
 	// Ranks is the number of ranks.
@@ -28,6 +37,9 @@ type Config struct {
 	Network Network
 	// Budget is a rank's memory in bytes for unexpected messages; 0 means the default.
 	Budget int64
+	// Launcher is the way to what stands for the launcher, nil if that is none: then nobody but
+	// the Network reports the end of a rank of a Network.
+	Launcher Launcher
 	// Main is the program of each rank. world is its *runtime.World.
 	Main func(world any) error
 }
@@ -40,7 +52,8 @@ type Job interface {
 	// Report says what all ranks are doing.
 	Report() string
 	// Kill ends the operations of one rank with cause, and no rank waits for it at the end. The
-	// network reports the loss to the others. It returns false and does nothing if the rank has
+	// network reports the loss to the others, and so does the Launcher; without a Network that is
+	// this process. It returns false and does nothing if the rank has
 	// left its program.
 	Kill(rank int, cause error) bool
 }

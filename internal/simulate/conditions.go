@@ -43,6 +43,10 @@ type Conditions struct {
 	// EarlyWake is the chance that a sleep ends at once.
 	EarlyWake float64
 
+	// Launcher says that there is one: it reports deaths, and decides agreements. What ranks and
+	// the launcher say to each other takes as long as a message of ranks.
+	Launcher bool
+
 	// Death ends a rank, unless nil.
 	Death *Death
 	// Flaw makes the network break its contract, so that a test sees that this is found.

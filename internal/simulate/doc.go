@@ -42,7 +42,8 @@
 //
 // The programs are exchanges of messages with and without the death of a rank, collective
 // operations with and without one, collective operations of which one rank calls another
-// one, and actors with and without the death of a rank. The examples heat, pi and ring are run
+// one, communicators that are made and closed with messages left in them, actors with and without the death of a rank, and
+// agreements of survivors, who shrink their communicator and go on. The examples heat, pi and ring are run
 // by TestSimulated of their own packages. TestFlawsOfTheNetworkAreFound shows that a network
 // that loses, doubles, swaps or does not announce messages is found within a few seeds. The
 // tables of breaks can be tried on the programs:

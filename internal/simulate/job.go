@@ -65,6 +65,9 @@ type Rank struct {
 	// not gorun's end with it.
 	Ended <-chan struct{}
 
+	// Board is shared by the ranks of the job, for oracles.
+	Board *sync.Map
+
 	meeting *meeting
 }
 
@@ -185,12 +188,13 @@ func (r *Result) run(p Program) {
 		ended[i], end[i] = context.WithCancel(ctx)
 	}
 	meet := &meeting{next: make(chan struct{})}
+	board := new(sync.Map)
 	net := newNetwork(r.Ranks, r.Seed, r.Conditions, p.Trace)
 	job, err := localjob.Start(localjob.Config{
-		Ranks: r.Ranks, Network: net, Budget: r.Conditions.Budget,
+		Ranks: r.Ranks, Network: net, Budget: r.Conditions.Budget, Launcher: net.launcher(),
 		Main: func(world any) error {
 			w := world.(*runtime.World)
-			err := p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done(), meet})
+			err := p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done(), board, meet})
 			if err != nil {
 				net.fail(w.Rank())
 			}

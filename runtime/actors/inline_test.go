@@ -1,6 +1,8 @@
 package actors_test
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -54,6 +56,20 @@ var waitingCalls = map[string]func(s *actors.System, c *runtime.Comm) error{
 	// As of a nonblocking collective.
 	"NewRequest": func(_ *actors.System, c *runtime.Comm) error {
 		return second(runtime.NewRequest(c, func(c *runtime.Comm) error { return second(runtime.Recv(c, make([]byte, 1), 1, 0)) }).Wait())
+	},
+	// It stays under way, so that it cannot be started again beside itself.
+	"NewPersistent": func(_ *actors.System, c *runtime.Comm) error {
+		p := runtime.NewPersistent(func() runtime.Request {
+			return runtime.NewRequest(c, func(c *runtime.Comm) error { return second(runtime.Recv(c, make([]byte, 1), 1, 0)) })
+		})
+		if err := p.Start(); err != nil {
+			return err
+		}
+		err := second(p.Wait())
+		if again := p.Start(); !errors.Is(again, runtime.ErrRequest) {
+			return fmt.Errorf("the second start gives %w", again)
+		}
+		return err
 	},
 	"NewShared":  func(_ *actors.System, c *runtime.Comm) error { return second(runtime.NewShared(c, 8)) },
 	"Register":   func(s *actors.System, _ *runtime.Comm) error { return s.RegisterName("name", s.PID(0, "in")) },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
@@ -95,19 +96,19 @@ type flight struct {
 	at, n int
 }
 
-// copyNext makes the next bytes of an operation, at most n, a piece of the bounces and the
-// segment to post. It returns how many, 0 if no piece is free.
-func (o *operation) copyNext(t *Transport, n int) int {
+// copyPart makes the beginning of a part of an operation a piece of the bounces and the segment
+// to post. It returns how many bytes, 0 if no piece is free.
+func (o *operation) copyPart(t *Transport, part stripe.Part) int {
 	b, ok := o.rail.registered.bounces.take()
 	if !ok {
 		return 0
 	}
-	n = min(n, bounceBytes)
+	n := min(part.Len, bounceBytes)
 	t.segments[0] = b.region.Segment(b.off, n)
 	if o.kind == operationPut {
-		copy(t.segments[0].Data, o.data[o.next:])
+		copy(t.segments[0].Data, o.data[part.Off:])
 	}
-	o.flights = append(o.flights, flight{b, o.next, n})
+	o.flights = append(o.flights, flight{b, part.Off, n})
 	return n
 }
 

@@ -39,13 +39,20 @@ func (t *Transport) ended(peer int, err error) {
 // what was sent to them, as long as they do (Config.Linger), then tells every peer and
 // waits for their answers, but not longer than Config.Goodbye: then there is nothing to
 // lose.
-func (t *Transport) Close() error {
+func (t *Transport) Close() error { return t.close(true) }
+
+// Abandon is Close without waiting for peers: messages that they have not acknowledged may be
+// lost, and they see the loss of their connections.
+func (t *Transport) Abandon() error { return t.close(false) }
+
+// close is Close, and Abandon if it is not orderly.
+func (t *Transport) close(orderly bool) error {
 	if t.closed {
 		return t.failure("close", -1, transport.ErrClosed)
 	}
 	t.closed = true
 	for _, l := range t.links {
-		if l.purpose != negotiation.Lane {
+		if l.purpose != negotiation.Lane || !orderly {
 			t.forget(l) // nobody needs to know whether the way works
 		}
 	}
@@ -58,14 +65,15 @@ func (t *Transport) Close() error {
 		}
 	}
 	t.commands.divert(ring)
-	if t.supervision.supervisor != nil {
+	orderly = orderly && t.supervision.supervisor != nil
+	if orderly {
 		t.settle(ring, bell)
 	}
 	var err error
 	for _, r := range t.polled {
 		err = errors.Join(err, r.listener.Close()) // not before: a peer may have to connect again
 	}
-	if t.supervision.supervisor != nil {
+	if orderly {
 		t.supervision.send(ending{})
 		t.linger(ring, bell, goodbyeMost, t.parted)
 		t.linger(ring, bell, t.config.Goodbye, func() bool { return t.over && len(t.links) == 0 })

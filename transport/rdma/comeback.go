@@ -26,7 +26,9 @@ type comeback struct {
 	since time.Time
 	// looking is the look under way, ways are the ones to look at after it.
 	looking *link
-	ways    []candidate
+	// number is that of the last look, by which the peer knows a new one.
+	number uint16
+	ways   []candidate
 }
 
 // pauseRatio bounds the pauses between looks.
@@ -118,8 +120,9 @@ func (a *connector) lookNext(c actor.Context) {
 	}
 	way := b.ways[0]
 	b.ways = b.ways[1:]
+	b.number++
 	b.looking = &link{
-		conn: peering.Conn{Active: true}, greeting: peering.Greeting{Incarnation: a.t.config.Incarnation},
+		conn: peering.Conn{Active: true}, greeting: peering.Greeting{Incarnation: a.t.config.Incarnation, Attempt: b.number},
 		peer: a.peer, purpose: negotiation.Look, way: way, rail: way.rail, peerRail: way.to.Rail, remote: way.to.Address,
 		timeout: min(a.t.config.Attempt, trialMost),
 	}
@@ -152,6 +155,7 @@ func (a *connector) looked(c actor.Context, l *link, err error) {
 // revived looks at once: the port of an adapter is up.
 func (a *connector) revived(c actor.Context) {
 	a.comeback.pause = a.t.config.Recovery
+	a.t.command(func() { a.t.meet(a.peer).side.next = time.Time{} })
 	a.look(c)
 }
 

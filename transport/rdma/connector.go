@@ -39,6 +39,10 @@ type connector struct {
 	// idle asks now and then whether the connection in use is needed.
 	idle     *time.Timer
 	comeback comeback
+	// seen are the peer's looks.
+	seen looks
+	// side is the side connection that was asked for, until it stands.
+	side *link
 }
 
 // attemptGrace is how much later than the deadline of the endpoint, which says how far
@@ -79,6 +83,8 @@ func (a *connector) Receive(c actor.Context) {
 		a.rejected(c, m)
 	case errandEnded:
 		a.errand(c, m.link, 0, m.err)
+	case sideWanted:
+		a.askSide(m.used)
 	case lookout:
 		a.look(c)
 	case revived:
@@ -250,22 +256,22 @@ func (a *connector) refuse(l *link, r negotiation.Reject) {
 // answered checks the reply of the peer and computes the terms.
 func (a *connector) answered(c actor.Context, m answered) {
 	l := m.link
-	if l.purpose != negotiation.Lane {
+	switch l.purpose {
+	case negotiation.Lane:
+	case negotiation.Bulk:
+		a.sideAccepted(m)
+		return
+	default:
 		a.t.command(func() { a.t.forget(l) })
 		a.errand(c, l, 0, errNoLook)
 		return
 	}
-	reply, err := a.t.credentials.OpenReply(m.data, l.offered, uint32(a.peer))
-	if err == nil {
-		l.peerRail = reply.Rail
-		l.terms, err = negotiation.Conclude(&l.offer, &reply)
-	}
+	reply, err := a.reply(l, m.data)
 	if err != nil {
 		a.t.command(func() { a.t.forget(l) })
-		a.step(c, a.tried(peering.Event{Kind: peering.Lost, Conn: l.conn, Err: fmt.Errorf("reply of %v: %w", l.remote, err)}))
+		a.step(c, a.tried(peering.Event{Kind: peering.Lost, Conn: l.conn, Err: err}))
 		return
 	}
-	l.answered, l.replied = true, m.data
 	a.step(c, peering.Event{Kind: peering.Established, Conn: l.conn, Greeting: peering.Greeting{
 		Incarnation: reply.Incarnation, Attempt: reply.Attempt,
 	}})

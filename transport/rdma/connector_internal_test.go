@@ -81,6 +81,38 @@ func TestReplacedWayIsTriedLast(t *testing.T) {
 	}
 }
 
+// TestRecordedLook: a look of the peer says that its way works, once. One that somebody has recorded
+// and sends again does not, of whatever life of the peer it is.
+func TestRecordedLook(t *testing.T) {
+	x := newExposedTest(t)
+	a := newConnector(x.t, 1)
+	way := pair{x.p.rail.index, 0}
+	clears := func(incarnation, attempt uint16) bool {
+		a.losses[way] = loss{time.Now(), peering.ErrTimeout, false}
+		look := &link{rail: x.p.rail, proposal: negotiation.Record{Purpose: negotiation.Look, Incarnation: incarnation, Attempt: attempt}}
+		require.Equal(t, negotiation.Reachable, a.reachable(look))
+		return len(a.losses) == 0
+	}
+	for _, c := range []struct {
+		incarnation, attempt uint16
+		want                 bool
+	}{
+		{0, 65535, true},
+		{0, 65535, false},
+		{0, 0, true}, // numbers come round
+		{0, 65535, false},
+		{0, 3, true},
+		{0, 2, false},
+		{1, 1, true},
+		{0, 4, false},
+		{1, 1, false},
+		{1, 2, true},
+	} {
+		require.Equal(t, c.want, clears(c.incarnation, c.attempt), "%v", c)
+	}
+	require.EqualValues(t, 5, x.t.Strangers().Repeated.Load())
+}
+
 // TestCloseEndsLooks: a look at a way whose peer does not answer is not waited for by Close.
 func TestCloseEndsLooks(t *testing.T) {
 	network := verbstest.NewNetwork(verbstest.StyleInfiniBand)

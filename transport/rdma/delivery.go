@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
@@ -45,6 +46,10 @@ func (t *Transport) deliver(h transport.Handler, d *delivery, left *int) bool {
 	if d.at == 0 {
 		if l.gone {
 			l.rail.recycle(d.slot)
+			return true
+		}
+		if l.purpose != negotiation.Lane {
+			t.aside(p, d, b)
 			return true
 		}
 		if !l.used {
@@ -137,17 +142,25 @@ func (t *Transport) returnUsed() {
 func (t *Transport) hold(l *link, a arrived) {
 	if !l.active && !l.conn.Active {
 		b := l.rail.receives.bytes(a.slot, a.length)
-		if err := t.credentials.OpenProof(b, l.asked, l.replied); err != nil {
+		if !t.proved(l, b) {
 			l.rail.recycle(a.slot)
-			t.strangers.count(t, l.remote, err)
-			l.failed(t, err)
 			return
 		}
-		l.active = true
-		l.endpoint.Trust()
 		t.tell(l.peer, peering.Event{Kind: peering.FirstMessage, Conn: l.conn})
 	}
 	l.held = append(l.held, a)
+}
+
+// proved looks at the first message of an accepted connection, and ends one that is no proof.
+func (t *Transport) proved(l *link, b []byte) bool {
+	if err := t.credentials.OpenProof(b, l.asked, l.replied); err != nil {
+		t.strangers.count(t, l.remote, err)
+		l.failed(t, err)
+		return false
+	}
+	l.active = true
+	l.endpoint.Trust()
+	return true
 }
 
 // admit looks at a frame. It returns false when that was all: the frame is none to
@@ -186,6 +199,9 @@ func (t *Transport) admit(p *endpoint, d *delivery, b []byte) bool {
 // control takes a control frame, whose receive was posted again. One of a link that
 // was retired in order still counts.
 func (t *Transport) control(p *endpoint, l *link, f head) error {
+	if f.kind == frameMark {
+		return fmt.Errorf("%w: a mark on a connection for messages", transport.ErrDamaged)
+	}
 	if f.kind == frameProof {
 		if l.conn.Active || l.greeted {
 			return fmt.Errorf("%w: a proof that is not due", transport.ErrDamaged)

@@ -9,7 +9,7 @@
 //	link          one connection: endpoint of verbs, window, control frames
 //	                    ^ commands, in order      | events
 //	------------------------------------------------------------------------------
-//	supervisor      one actor: authenticates requests, supervises
+//	supervisor      one actor: supervises
 //	connector     one actor per peer: records, addresses, deadlines; its machine (package
 //	              peering) decides which connection is used and when each ends
 //

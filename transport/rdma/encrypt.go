@@ -8,7 +8,9 @@ import (
 )
 
 // sealer is a provider that can encrypt its connections.
-type sealer interface{ Secure(c *tls.Config) }
+type sealer interface {
+	Secure(passive *tls.Config, active func() *tls.Config)
+}
 
 // Encrypt encrypts all connections over TCP by TLS 1.3 with the job's secret, and does
 // without their CRC. All ranks of the job have to do so, and none has a connection before. What
@@ -20,7 +22,7 @@ func (t *Transport) Encrypt() error {
 	}
 	for _, r := range t.rails {
 		if s, ok := r.config.Provider.(sealer); ok {
-			s.Secure(c)
+			s.Secure(c.Passive, c.Active)
 			r.encrypted = true
 			r.policy.Features |= negotiation.WithoutCRC
 		}

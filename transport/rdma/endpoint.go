@@ -55,10 +55,13 @@ type endpoint struct {
 	// listed says that the endpoint is in Transport.busy.
 	listed  bool
 	leaving leaving
+	// idle says that the connection that is left is not needed, and none is to follow.
+	idle bool
 	// end is why nothing can be sent any more: *transport.PeerDown or ErrClosed.
 	end error
 
 	bulk  bulk
+	side  side
 	batch batch
 	// activity counts frames, and quiet is what it was when the actor asked last.
 	activity, quiet uint64
@@ -70,7 +73,7 @@ func newEndpoint(t *Transport, peer int) *endpoint {
 	r := t.rails[0]
 	return &endpoint{
 		t: t, peer: peer, rail: r, sends: r.sends, flow: credit.New(t.measure.slots), slots: make([]sent, t.measure.slots),
-		maxEager: eagerMax(t.slot), depth: r.policy.Limits.Offer().ORD, bulk: newBulk(),
+		maxEager: eagerMax(t.slot), depth: r.policy.Limits.Offer().ORD, bulk: newBulk(), side: newSide(t),
 	}
 }
 
@@ -145,7 +148,9 @@ func (p *endpoint) postNext(l *link) bool {
 func (p *endpoint) post(l *link, w credit.Word, s *sent) {
 	p.batch.open = false
 	putHead(p.sends.bytes(&s.buffer), w, frameEager, false)
-	p.activity++
+	if p.activity++; p.activity%wearEvery == 0 {
+		p.wear()
+	}
 	p.t.post(l, p.sends.framed(&s.buffer, s.length), s.lkey, p.sends.room.flag)
 }
 
@@ -178,6 +183,8 @@ func (p *endpoint) refuse(op string, n int) error {
 		return p.failure(op, fmt.Errorf("%w: %d bytes, at most %d", transport.ErrTooLong, n, p.maxEager))
 	case p.link == nil:
 		p.want()
+	case p.leaving != staying:
+		p.idle = false // the next connection is needed
 	}
 	return transport.ErrAgain
 }
@@ -278,11 +285,13 @@ func (p *endpoint) retire(l *link) {
 		return
 	}
 	p.link.retired = true
+	p.side.drop(p)
+	p.closeAsides(nil)
 	if p.bulk.reaches() {
 		// An error means that the connection has ended: its memory is not used any more.
 		_ = p.link.endpoint.Disconnect(verbs.CloseAbrupt)
 	}
-	moves := p.leaving != staying
+	moves := p.moves()
 	p.link, p.batch.open, p.leaving = nil, false, staying
 	p.flow.Disconnect()
 	p.bulk.interrupt(p)
@@ -308,6 +317,7 @@ func (p *endpoint) acknowledged(freed int) {
 func (p *endpoint) update() {
 	p.prompt = false
 	p.t.sendControl(p.link, p.flow.Update(), frameUpdate, false)
+	p.wear()
 }
 
 // list puts the endpoint among those that Poll goes on with.
@@ -347,7 +357,7 @@ func (p *endpoint) rest() {
 	case quiet && p.flow.Owed():
 		p.update() // or the peer could not rest
 	case quiet:
-		p.t.tell(p.peer, peering.Event{Kind: peering.Idle})
+		p.relax()
 	}
 }
 

@@ -46,7 +46,7 @@ func (t *Transport) Explain(peer int) string {
 	} else if i, err := p.link.endpoint.Query(); err == nil && i.Explained != "" {
 		s += ", " + i.Explained
 	}
-	return s + t.others(p)
+	return s + p.side.explain() + t.others(p)
 }
 
 // encryption says that the connections of a rail are encrypted, behind a comma.
@@ -100,6 +100,15 @@ func (t *Transport) Search(peer int) string {
 		return ""
 	}
 	return t.peers[peer].search
+}
+
+// Position returns how many messages were given a place in the lane to a peer, and how many
+// came from it, modulo 65536.
+func (t *Transport) Position(peer int) (sent, received uint16) {
+	if t.Reach(peer) != nil || t.peers[peer] == nil {
+		return 0, 0
+	}
+	return t.peers[peer].flow.Position()
 }
 
 // silence is Silence behind a comma.

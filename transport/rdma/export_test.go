@@ -76,3 +76,32 @@ func (t *Transport) Registered() (parts, lasting, single int) {
 	r := t.rails[0].registered
 	return len(r.lasting), r.counts.lasting, r.counts.single
 }
+
+// Supervised says that the actors of connections were made.
+func (t *Transport) Supervised() bool { return t.supervision.supervisor != nil }
+
+// StripeSmall has transfers of so many bytes striped whether or not it pays, and each way
+// measured for a trial of bytes.
+func (t *Transport) StripeSmall(above, trial int) {
+	t.stripe = stripeConfig{above: above, chunk: max(above/2, 1), trial: trial}
+}
+
+// Striped returns how many bytes of transfers to a peer have gone by side connections, and
+// whether there is one.
+func (t *Transport) Striped(peer int) (bytes int, up bool) {
+	p := t.peers[peer]
+	if p == nil || p.side.judge == nil {
+		return 0, false
+	}
+	return p.side.carried, p.side.link != nil
+}
+
+// LoseSide ends the side connection to a peer at this end.
+func (t *Transport) LoseSide(peer int) {
+	if l := t.peers[peer].side.link; l != nil {
+		l.failed(t, errors.New("lost by the test"))
+	}
+}
+
+// Connects returns how many connections with a peer have been in use.
+func (t *Transport) Connects(peer int) int { return t.peers[peer].connects }

@@ -18,6 +18,7 @@ const (
 	frameBye
 	frameByeAck
 	frameProof // an update, the first message of the active side
+	frameMark  // on a side connection: follows the Writes of a Put, see side.go
 )
 
 // recordKind says what a record of an eager frame is.
@@ -31,6 +32,12 @@ const (
 	recordCheck                         // asks whether memory may be accessed
 	recordChecked                       // its answer
 	recordLeave                         // asks for the orderly end of the connection with a nonce, see leave.go
+	recordKey                           // asks for the key of memory on another rail, see side.go
+	recordKeyed                         // its answer
+	recordMarked                        // answers a mark on the side connection with a nonce
+	recordClose                         // asks for the end of the side connection with a nonce
+	recordClosed                        // its answer
+	recordStay                          // answers a recordLeave of an idle rank: the connection is needed
 )
 
 const (
@@ -82,7 +89,7 @@ func parseHead(b []byte) (head, error) {
 	}
 	second := binary.LittleEndian.Uint64(b[8:])
 	h := head{credit.Word(binary.LittleEndian.Uint64(b)), frameKind(second), second>>8&1 != 0}
-	if h.kind < frameEager || h.kind > frameProof || second>>9 != 0 || h.kind != frameEager && len(b) != h.kind.bytes() {
+	if h.kind < frameEager || h.kind > frameMark || second>>9 != 0 || h.kind != frameEager && len(b) != h.kind.bytes() {
 		return head{}, fmt.Errorf("%w: a frame of kind %d with %d bytes", transport.ErrDamaged, h.kind, len(b))
 	}
 	return h, nil
@@ -141,7 +148,7 @@ func parseRecord(b []byte) (record, int, error) {
 	}
 	first := binary.LittleEndian.Uint64(b)
 	n, k := int(uint32(first)), recordKind(first>>32)
-	if k < recordMessage || k > recordLeave || first>>40 != 0 || n > len(b)-recordBytes || padded(n) > len(b)-recordBytes {
+	if k < recordMessage || k > recordStay || first>>40 != 0 || n > len(b)-recordBytes || padded(n) > len(b)-recordBytes {
 		return record{}, 0, fmt.Errorf("%w: a record of kind %d with %d bytes of %d", transport.ErrDamaged, k, n, len(b))
 	}
 	h := transport.Header{

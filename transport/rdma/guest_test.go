@@ -20,15 +20,22 @@ const inGuest = "GORUN_TEST_RDMA"
 // whether or not peers may read it (siw_qp_sq_proc_tx asks for no right).
 const siwExcept = " -test.skip '^TestDeviceConformance$/^AccessIsWhatWasGranted$'"
 
-// TestKernel runs the suite of package transport over the kernel's devices, in a guest
-// machine.
+// TestKernel runs the suite of package transport over the kernel's devices, and long transfers
+// over two of them, in a guest machine.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
-	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute})
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 12 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})
 	rdmavm.TestProgram(t, share)
+	t.Run("stripes", func(t *testing.T) {
+		out, status, err := g.Run(inGuestRails + "=rxe_dummy0,rxe_dummy2 ./tests -test.run ^TestDeviceStripes$ -test.v -test.timeout 280s")
+		require.NoError(t, err)
+		require.Zero(t, status, out)
+		require.Contains(t, out, "--- PASS: TestDeviceStripes")
+		t.Log(out)
+	})
 	for device, except := range map[string]string{"rxe_dummy0": "", "siw_dummy1": siwExcept} {
 		t.Run(device, func(t *testing.T) {
-			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDeviceConformance$" + except + " -test.v -test.short -test.timeout 170s")
+			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDeviceConformance$" + except + " -test.v -test.short -test.timeout 290s")
 			require.NoError(t, err)
 			require.Zero(t, status, out)
 			require.Contains(t, out, "--- PASS: TestDeviceConformance")

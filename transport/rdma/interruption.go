@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
 // A Read or Write that the owner of the memory refuses ends the connection, and
@@ -18,7 +19,7 @@ import (
 // interrupt makes the Gets and Puts under way uncertain. FetchAdds are messages, and
 // messages are not lost.
 func (b *bulk) interrupt(p *endpoint) {
-	b.moving, b.reading, b.writing = nil, 0, 0
+	b.moving, b.marking, b.reading, b.writing = nil, nil, 0, 0
 	b.asking = slices.DeleteFunc(b.asking, func(o *operation) bool { return o.kind != operationFetchAdd && !o.uncertain })
 	ids := make([]uint32, 0, len(b.all))
 	for id := range b.all {
@@ -31,11 +32,12 @@ func (b *bulk) interrupt(p *endpoint) {
 			continue
 		}
 		o.abandon()
-		if o.placed {
+		if o.transfer.Placed() {
 			p.finish(o, 0, nil)
 			continue
 		}
-		o.interrupted, o.uncertain, o.asked, o.next, o.flight = true, true, false, 0, 0
+		o.interrupted, o.uncertain, o.asked = true, true, false
+		o.transfer.Begin(len(o.data), o.kind == operationPut)
 		b.asking = append(b.asking, o)
 	}
 }
@@ -44,7 +46,7 @@ func (b *bulk) interrupt(p *endpoint) {
 // stays registered when their operations end.
 func (b *bulk) reaches() bool {
 	for _, o := range b.all {
-		if o.flight > 0 && (o.copied || o.memory.lasting != nil) {
+		if o.transfer.Under(stripe.Main) > 0 && (o.copied || o.memory.lasting != nil) {
 			return true
 		}
 	}
@@ -64,7 +66,7 @@ func (b *bulk) end(p *endpoint, err error) {
 	for _, id := range ids {
 		p.finish(b.all[id], 0, err)
 	}
-	b.moving, b.asking, b.answers = nil, nil, nil
+	b.moving, b.asking, b.marking, b.answers = nil, nil, nil, nil
 }
 
 // Statuses of recordFetched and recordChecked, in the lowest byte of B. A recordChecked has
@@ -89,12 +91,25 @@ func (p *endpoint) serve(r *record) error {
 		p.prompt = true
 	case recordLeave:
 		p.prompt = true
-		p.agree(r.header.A)
+		if err := p.agree(&r.header); err != nil {
+			return err
+		}
+	case recordStay:
+		p.stay(r.header.A)
 	case recordFetch, recordCheck:
-		if len(r.payload) != questionBytes || len(b.answers) >= operationsMax {
+		if len(r.payload) != questionBytes || len(b.answers) >= answersMax {
 			return fmt.Errorf("%w: question of %d bytes, %d are unanswered", transport.ErrDamaged, len(r.payload), len(b.answers))
 		}
 		b.answers = append(b.answers, p.answer(r))
+	case recordKey, recordClose:
+		if len(b.answers) >= answersMax {
+			return fmt.Errorf("%w: %d questions are unanswered", transport.ErrDamaged, len(b.answers))
+		}
+		if err := p.serveSide(r); err != nil {
+			return err
+		}
+	case recordKeyed, recordClosed, recordMarked:
+		p.sideAnswered(r)
 	case recordFetched, recordChecked:
 		if o := b.all[uint32(r.header.C)]; o != nil && o.asked && o.uncertain == (r.kind == recordChecked) {
 			o.answered(p, &r.header)

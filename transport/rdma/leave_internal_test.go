@@ -40,3 +40,76 @@ func TestLeaveIsOfOneConnection(t *testing.T) {
 	require.Equal(t, told, x.p.leaving, "it has said so already")
 	x.p.link, x.p.leaving = nil, staying
 }
+
+// TestIdleRankAsks: a rank that sees no traffic asks before it ends the connection, since it does not
+// see the Reads and Writes of the peer. A peer with any says that the connection stays; one without
+// ends it, and no other one follows.
+func TestIdleRankAsks(t *testing.T) {
+	x := newExposedTest(t)
+	p := x.p
+	p.link = &link{}
+	p.link.proposal.Nonce = newNonce()
+	nonce := p.link.nonce()
+	leave := func(idle uint64) {
+		require.NoError(t, p.serve(&record{kind: recordLeave, header: transport.Header{A: nonce, B: idle}}))
+	}
+	stay := func(nonce uint64) {
+		require.NoError(t, p.serve(&record{kind: recordStay, header: transport.Header{A: nonce}}))
+	}
+	put := &operation{kind: operationPut, id: 1}
+	p.bulk.all[1] = put
+	for range 3 {
+		leave(leaveIdle)
+		require.Equal(t, staying, p.leaving, "a Put is under way")
+		require.Equal(t, []answer{{recordStay, transport.Header{A: nonce}}}, p.bulk.answers, "it is owed once")
+	}
+	p.bulk.answers = nil
+	leave(0)
+	require.Equal(t, agreed, p.leaving, "one on a better way is to follow")
+	require.True(t, p.moves())
+	delete(p.bulk.all, 1)
+	for _, c := range []struct {
+		name         string
+		own, idle    bool
+		refuse       bool
+		wish         uint64
+		moves, stays bool
+	}{
+		{"both idle", true, true, false, leaveIdle, false, false},
+		{"the peer idle", false, false, false, leaveIdle, false, false},
+		{"this one idle, the peer moves", true, true, false, 0, true, false},
+		{"this one moves, the peer idle", true, false, false, leaveIdle, true, false},
+		{"needed meanwhile", true, true, true, leaveIdle, true, false},
+		{"the peer needs it", true, true, false, 0, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p.leaving, p.idle = staying, false
+			if c.own && c.idle {
+				p.relax()
+			} else if c.own {
+				p.leave(p.link)
+			}
+			if c.own {
+				require.Equal(t, resolved, p.leaving)
+				require.Equal(t, c.idle, p.wish().B == leaveIdle)
+				p.leaving = proposed
+			}
+			if c.refuse {
+				require.ErrorIs(t, p.refuse("put", 0), transport.ErrAgain)
+			}
+			if c.stays {
+				stay(nonce + 1)
+				require.Equal(t, proposed, p.leaving, "that was another connection")
+				stay(nonce)
+				require.Equal(t, staying, p.leaving)
+				return
+			}
+			leave(c.wish)
+			require.Equal(t, agreed, p.leaving)
+			require.Equal(t, c.moves, p.moves())
+			stay(nonce)
+			require.Equal(t, agreed, p.leaving, "both have said so")
+		})
+	}
+	p.link, p.leaving = nil, staying
+}

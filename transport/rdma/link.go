@@ -17,8 +17,8 @@ import (
 // makes it and decides what becomes of it; Poll does with its endpoint what the
 // actor has decided. Who may touch which fields is said there.
 type link struct {
-	// conn, peer, greeting and, of a passive one, request and proposal are set by the
-	// actor and constant.
+	// conn, peer and greeting are set by the actor, the request and the proposal of a passive one
+	// by Poll before the actor is told; they are constant.
 	// So is rail, the own one; peerRail is the number of the peer's, which the side that knows it
 	// first sets, as it does terms.
 	conn     peering.Conn
@@ -28,7 +28,9 @@ type link struct {
 	purpose  negotiation.Purpose
 	way      candidate // of an active one
 	// timeout is how long the request of an active one may take.
-	timeout  time.Duration
+	timeout time.Duration
+	// beside is the connection in use when an own side connection was asked for.
+	beside   *link
 	greeting peering.Greeting
 	remote   netip.AddrPort
 	request  *verbs.ConnectionRequest
@@ -67,6 +69,8 @@ type link struct {
 	pressed      bool   // Close has asked for the last acknowledgement
 	marker       uint16 // sequence number of the frame that asked
 	held         []arrived
+	// cause is why it ended, if that was said before it was freed.
+	cause error
 	// left are buffers of frames that moved to another rail while the adapter might still
 	// read them.
 	left []buffer
@@ -91,6 +95,7 @@ const (
 
 // failure to make a link, as the actor is told.
 func (l *link) failed(t *Transport, err error) {
+	l.cause = err
 	t.forget(l)
 	t.lost(l, peering.Answered, err)
 }
@@ -101,8 +106,9 @@ func (t *Transport) open(l *link) error {
 	if err := r.out(); err != nil {
 		return fmt.Errorf("adapter %s: %w", r.name(), err)
 	}
-	if r.links >= r.linksMax {
-		return fmt.Errorf("%w: %d connections are open", verbs.ErrInsufficientResources, r.links)
+	count, most := r.counter(l)
+	if *count >= most {
+		return fmt.Errorf("%w: %d connections are open", verbs.ErrInsufficientResources, *count)
 	}
 	control, ok, err := r.sends.take(controlBytes)
 	if err != nil || !ok {
@@ -121,7 +127,7 @@ func (t *Transport) open(l *link) error {
 		l.window = r.pool.Join()
 	}
 	t.links[ep] = l
-	r.links++
+	*count++
 	info, err := ep.Query()
 	if err != nil {
 		return err
@@ -224,7 +230,11 @@ func (t *Transport) forget(l *link) {
 	// It can be freed in every state that a link is in.
 	_ = l.endpoint.Free()
 	delete(t.links, l.endpoint)
-	r.links--
+	if p := t.peers[l.peer]; p != nil && p.side.link == l {
+		p.side.lost(p, l.cause)
+	}
+	count, _ := r.counter(l)
+	*count--
 	r.sends.give(l.control)
 	for _, b := range l.left {
 		r.sends.give(b)
@@ -241,7 +251,7 @@ func (t *Transport) forget(l *link) {
 func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool) {
 	place := controlFrames - 2
 	switch k {
-	case frameUpdate:
+	case frameUpdate, frameMark:
 		place = l.updates % credit.UpdateReserve
 	case frameByeAck:
 		place++
@@ -249,7 +259,7 @@ func (t *Transport) sendControl(l *link, w credit.Word, k frameKind, final bool)
 	}
 	b := l.rail.sends.bytes(&l.control)[place*headBytes : (place+1)*headBytes : (place+1)*headBytes]
 	putHead(b, w, k, final)
-	if k == frameUpdate {
+	if k == frameUpdate || k == frameMark {
 		l.updates++
 	}
 	t.post(l, b, l.control.lkey, 0)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
 )
 
@@ -29,7 +30,7 @@ type linkEnd struct {
 // would not say it again. It reports whether there is something to hand over.
 func (t *Transport) adopt(l *link) bool {
 	p := t.meet(l.peer)
-	if l.used || l.gone || l.conn.Active || len(l.held) == 0 || p.link != nil || p.end != nil {
+	if l.purpose != negotiation.Lane || l.used || l.gone || l.conn.Active || len(l.held) == 0 || p.link != nil || p.end != nil {
 		return false
 	}
 	p.use(l, l.terms)

@@ -208,11 +208,11 @@ func TestQuestionsHaveABound(t *testing.T) {
 	x := newExposedTest(t)
 	r, _, err := parseRecord(question(recordCheck, transport.Header{}, 1, 1))
 	require.NoError(t, err)
-	for range operationsMax {
+	for range answersMax {
 		require.NoError(t, x.p.serve(&r))
 	}
 	require.ErrorIs(t, x.p.serve(&r), transport.ErrDamaged)
-	require.Len(t, x.p.bulk.answers, operationsMax)
+	require.Len(t, x.p.bulk.answers, answersMax)
 }
 
 // FuzzMemoryRecords: no record about memory reaches what was not exposed, or ends an

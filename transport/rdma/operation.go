@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
@@ -57,18 +58,19 @@ type operation struct {
 	rail    *rail
 	address uint64
 	rkey    uint32
-	// next is how much of data has been asked for, flight the Reads under way.
-	next, flight int
-	tries        int
+	// transfer is what has become of the bytes.
+	transfer stripe.Transfer
+	tries    int
+	striped  striped
 	// interrupted says that the connection was lost while bytes were under way, uncertain that
 	// the owner is asked about the key: whether it was the reason, or what it is on the rail of
 	// the connection.
 	interrupted, uncertain bool
-	// placed says that the bytes of a Put are in place.
-	placed bool
 	// asked says that the record of the operation was sent: the marker, the question,
 	// or the FetchAdd.
 	asked bool
+	// referred says that a question for the key on the side connection was sent.
+	referred bool
 }
 
 // answer is a record owed to the peer.
@@ -84,7 +86,13 @@ type bulk struct {
 	// in turn.
 	moving, asking   []*operation
 	reading, writing int
-	// answers are owed to the peer: at most as many as it may have under way.
+	// marking are Puts with a mark to send on the side connection.
+	marking []*operation
+	// keys counts the questions for keys on the side connection that are unanswered, of
+	// operations that have ended among them.
+	keys int
+	// answers are owed to the peer: at most as many as it may have under way. Some are records of
+	// this side that no operation is asked for.
 	answers []answer
 }
 
@@ -93,7 +101,12 @@ func newBulk() bulk { return bulk{all: map[uint32]*operation{}} }
 func (b *bulk) any() bool { return len(b.all) > 0 }
 
 // waits reports whether something is left to be posted.
-func (b *bulk) waits() bool { return len(b.moving)+len(b.asking)+len(b.answers) > 0 }
+func (b *bulk) waits() bool { return len(b.moving)+len(b.asking)+len(b.answers)+len(b.marking) > 0 }
+
+// supersede drops the record of a kind that is owed to the peer: only the next one counts.
+func (b *bulk) supersede(kind recordKind) {
+	b.answers = slices.DeleteFunc(b.answers, func(a answer) bool { return a.kind == kind })
+}
 
 // begin makes an operation, or says why not.
 func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token uint64) (*operation, error) {
@@ -106,9 +119,12 @@ func (p *endpoint) begin(kind operationKind, k transport.Key, data []byte, token
 	case len(p.bulk.all) >= operationsMax:
 		return nil, transport.ErrAgain
 	}
+	p.wear()
 	p.t.operations++
 	o := p.t.spareOperations.take()
-	*o = operation{kind: kind, id: p.t.operations, token: token, key: k, data: data, flights: o.flights}
+	*o = operation{kind: kind, id: p.t.operations, token: token, key: k, data: data, flights: o.flights, transfer: o.transfer}
+	o.transfer.Begin(len(data), kind == operationPut)
+	o.striped.long = p.t.stripes && len(data) >= p.t.stripe.above
 	if err := o.register(p.link.rail); err != nil {
 		return nil, p.failure(name, err)
 	}
@@ -145,6 +161,13 @@ func (p *endpoint) move(kind operationKind, data []byte, k transport.Key, token 
 		p.bulk.drive(p)
 	}
 	return nil
+}
+
+// again has an operation post what is left, if anything is.
+func (b *bulk) again(o *operation) {
+	if o.transfer.Left() > 0 && !o.uncertain && !slices.Contains(b.moving, o) {
+		b.moving = append(b.moving, o)
+	}
 }
 
 // register makes the bytes of an operation usable on a rail.
@@ -194,7 +217,7 @@ func (p *endpoint) FetchAdd(dst transport.Key, delta, token uint64) error {
 // finish ends an operation; Poll hands it over.
 func (p *endpoint) finish(o *operation, value uint64, err error) {
 	delete(p.bulk.all, o.id)
-	err = errors.Join(err, o.deregister())
+	err = errors.Join(err, o.deregister(), o.striped.deregister())
 	if err != nil {
 		err = p.failure(operationNames[o.kind], err)
 	}
@@ -207,23 +230,43 @@ func (b *bulk) drive(p *endpoint) {
 	for len(b.answers) > 0 && p.sendRecord(b.answers[0].kind, b.answers[0].header, nil, nil) {
 		b.answers = slices.Delete(b.answers, 0, 1)
 	}
-	for len(b.asking) > 0 && b.asking[0].ask(p) {
-		b.asking = slices.Delete(b.asking, 0, 1)
-	}
+	b.askAll(p)
 	for stuck := 0; stuck < len(b.moving) && p.link != nil && !p.link.broken; {
 		o := b.moving[0]
 		b.moving = slices.Delete(b.moving, 0, 1)
-		if !o.step(p) {
+		moved := o.step(p)
+		if p.t.stripes && o.stepAside(p) {
+			moved = true
+		}
+		if !moved {
 			stuck++
 		}
-		if o.next < len(o.data) {
+		if o.transfer.Left() > 0 {
 			b.moving = append(b.moving, o)
-		} else if o.kind == operationPut {
-			b.asking = append(b.asking, o)
+		} else {
+			b.mark(o)
 		}
 	}
+	b.askAll(p)
+	if p.t.stripes {
+		p.side.drive(p)
+	}
+}
+
+// askAll sends the records of operations as far as there is room.
+func (b *bulk) askAll(p *endpoint) {
 	for len(b.asking) > 0 && b.asking[0].ask(p) {
 		b.asking = slices.Delete(b.asking, 0, 1)
+	}
+}
+
+// mark has the marks of a Put sent that are due.
+func (b *bulk) mark(o *operation) {
+	if o.transfer.MarkDue(stripe.Main) && !slices.Contains(b.asking, o) {
+		b.asking = append(b.asking, o)
+	}
+	if o.transfer.MarkDue(stripe.Side) && !slices.Contains(b.marking, o) {
+		b.marking = append(b.marking, o)
 	}
 }
 
@@ -231,30 +274,37 @@ func (b *bulk) drive(p *endpoint) {
 // as may be are under way.
 func (o *operation) step(p *endpoint) bool {
 	b, l := &p.bulk, p.link
-	w := verbs.WorkRequest{Flags: l.rail.flags(), RemoteAddress: o.address + uint64(o.next), RKey: o.rkey}
-	n := min(len(o.data)-o.next, l.rail.attributes.MaxRDMA)
-	var count *int
-	switch {
-	case o.kind == operationGet && b.reading < p.depth:
-		w.Op, w.ID, n, count = verbs.OpRead, idOf(idRead, o.id), min(n, readChunk), &b.reading
-	case o.kind == operationPut && b.writing < writesMax:
-		w.Op, w.ID, n, count = verbs.OpWrite, idOf(idWrite, o.id), min(n, writeChunk), &b.writing
-	default:
+	most, under := l.rail.attributes.MaxRDMA, p.depth
+	w := verbs.WorkRequest{RKey: o.rkey, Op: verbs.OpRead, ID: idOf(idRead, o.id)}
+	count := &b.reading
+	most = min(most, readChunk)
+	if o.kind == operationPut {
+		w.Op, w.ID, most, under, count = verbs.OpWrite, idOf(idWrite, o.id), min(most, writeChunk), writesMax, &b.writing
+	}
+	shares := p.t.stripes && o.shares(p)
+	if shares {
+		most, under = min(most, p.t.stripe.chunk), min(under, sideMost)
+	}
+	part := o.transfer.Next(most)
+	if *count >= under || part.Len == 0 || o.striped.key == stripe.KeyKnown && shares && !p.side.judge.Takes(stripe.Main, part.Len, b.left()+o.transfer.Left()) {
 		return false
 	}
 	if !o.copied {
-		p.t.segments[0] = o.memory.region.Segment(o.memory.off+o.next, n)
-	} else if n = o.copyNext(p.t, n); n == 0 {
+		p.t.segments[0] = o.memory.region.Segment(o.memory.off+part.Off, part.Len)
+	} else if part.Len = o.copyPart(p.t, part); part.Len == 0 {
 		return false
 	}
 	*count++
+	w.RemoteAddress, w.Flags = o.address+uint64(part.Off), l.rail.flags()
 	w.Segments = p.t.segments[:]
 	if l.endpoint.Post(&w) != nil {
 		l.broken = true // its end follows
 		return false
 	}
-	o.next += n
-	o.flight++
+	o.transfer.Post(stripe.Main, part.Len)
+	if o.striped.long {
+		p.side.judge.Posted(stripe.Main, part.Len, p.t.now())
+	}
 	p.activity++
 	return true
 }
@@ -274,15 +324,25 @@ func (b *bulk) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
 	if o == nil {
 		return
 	}
-	o.flight--
+	part := o.transfer.Oldest(stripe.Main)
+	o.transfer.Completed(stripe.Main)
 	if o.copied {
 		o.landed()
 	}
-	if (o.kind == operationGet || o.placed) && o.flight == 0 && o.next == len(o.data) {
-		p.finish(o, 0, nil)
-		if o.kind == operationGet && !o.asked {
-			p.t.spareOperations.give(o) // nothing else refers to it
-		}
+	if o.striped.long {
+		p.side.judge.Completed(stripe.Main, part.Len, p.t.now())
+	}
+	o.check(p)
+}
+
+// check ends an operation whose last byte is done.
+func (o *operation) check(p *endpoint) {
+	if !o.transfer.Done() {
+		return
+	}
+	p.finish(o, 0, nil)
+	if o.kind == operationGet && !o.asked && !o.referred {
+		p.t.spareOperations.give(o) // nothing else refers to it
 	}
 }
 
@@ -293,9 +353,10 @@ func (o *operation) marked(p *endpoint) {
 	if o.uncertain || p.bulk.all[o.id] != o {
 		return
 	}
-	if o.placed = o.flight > 0; !o.placed {
-		p.finish(o, 0, nil)
-	}
+	o.transfer.Confirmed(stripe.Main)
+	p.bulk.mark(o) // what was posted behind the marker
+	p.list()
+	o.check(p)
 }
 
 // ask sends the record of an operation. It returns false when there is no room.
@@ -308,7 +369,12 @@ func (o *operation) ask(p *endpoint) bool {
 		binary.LittleEndian.PutUint32(payload[:], o.id)
 		o.asked = p.sendRecord(recordFetch, h, payload[:], nil)
 	case !o.uncertain:
-		o.asked = p.sendRecord(recordMarker, transport.Header{}, nil, o)
+		if !o.transfer.MarkDue(stripe.Main) {
+			return true // parts of the other rail are posted first
+		}
+		if o.asked = p.sendRecord(recordMarker, transport.Header{}, nil, o); o.asked {
+			o.transfer.Mark(stripe.Main)
+		}
 	default:
 		h.C = uint64(len(o.data))
 		binary.LittleEndian.PutUint32(payload[:], o.id)

@@ -180,7 +180,7 @@ func (r *rail) completed(h transport.Handler, c *verbs.Completion, left *int) {
 		}
 		c.Event = nil
 	case verbs.StreamConnectionRequest:
-		t.supervision.send(requested{c.Event.Request, r})
+		t.knocked(r, c.Event.Request)
 		c.Event = nil
 	case verbs.StreamAdapter:
 		r.happened(c.Event)
@@ -212,6 +212,8 @@ func (t *Transport) requestDone(l *link, c *verbs.Completion) {
 		}
 	case p != nil && p.link == l:
 		p.bulk.moved(p, kind, n, c.Status)
+	case p != nil && p.side.link == l:
+		p.side.moved(p, kind, n, c.Status)
 	}
 }
 
@@ -271,6 +273,7 @@ func (t *Transport) connection(l *link, e *verbs.Event) {
 		t.forget(l)
 		t.supervision.send(rejected{l, e.PrivateData, eventError(e)})
 	default:
+		l.cause = eventError(e)
 		if t.adopt(l) || slices.ContainsFunc(t.stash, func(s delivery) bool { return s.link == l }) {
 			t.ends = append(t.ends, linkEnd{l, contactOf(e), eventError(e)})
 			return

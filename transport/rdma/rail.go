@@ -69,6 +69,8 @@ type rail struct {
 
 	// links counts the connections and attempts that are open, of linksMax.
 	links, linksMax int
+	// sides counts the side connections that are open beside them, of sidesMax.
+	sides, sidesMax int
 	pace            pace
 	// skipped says that the pace passes over this Poll.
 	skipped bool
@@ -131,15 +133,20 @@ func (r *rail) prepare(slot int) error {
 	}
 	// A pair may have two connections for a moment: the one that was lost at one end
 	// and the one that replaces it.
-	most := min(2*peers*(m.slots+credit.Reserve), credit.BudgetBytes/slot+peers*credit.Reserve, a.MaxSharedReceives)
+	if r.t.stripes && r.striped() {
+		r.sidesMax = min(sidesMost, 2*peers)
+	}
+	most := min(2*peers*(m.slots+credit.Reserve)+r.sidesMax*credit.Reserve, credit.BudgetBytes/slot+(peers+r.sidesMax)*credit.Reserve, a.MaxSharedReceives)
 	if r.receives, err = newReceives(r.adapter, r.domain, slot, most); err != nil {
 		return err
 	}
 	r.sends = newSendMemory(r.adapter, r.domain, slot)
 	r.receives.domain, r.sends.domain = r.registered, r.registered
 	perLink := r.attributes.MaxRequests + linkEvents
-	entries := min(most+(peers+spareLinks)*perLink+backlog+adapterEvents, a.MaxCompletions)
-	r.linksMax = max((entries-most-backlog-adapterEvents)/perLink, 1)
+	rest := most + backlog + adapterEvents
+	entries := min(rest+(peers+spareLinks+r.sidesMax)*perLink, a.MaxCompletions)
+	r.linksMax = max((entries-rest)/perLink-r.sidesMax, 1)
+	r.sidesMax = max(min(r.sidesMax, (entries-rest)/perLink-r.linksMax), 0)
 	if r.queue, err = r.adapter.NewCompletionQueue(entries); err != nil {
 		return err
 	}
@@ -164,7 +171,15 @@ const (
 func (r *rail) name() string { return r.limits.Interface }
 
 // granted is the number of receives that connections need.
-func (r *rail) granted() int { return r.pool.Bytes() / r.pool.Slot() }
+func (r *rail) granted() int { return r.pool.Bytes()/r.pool.Slot() + r.sides*credit.Reserve }
+
+// counter is where connections like a link are counted, and how many there may be.
+func (r *rail) counter(l *link) (count *int, most int) {
+	if l.purpose == negotiation.Bulk {
+		return &r.sides, r.sidesMax
+	}
+	return &r.links, r.linksMax
+}
 
 // location is what peers are to know of the rail.
 func (r *rail) location() Location {
@@ -265,10 +280,10 @@ func (r *rail) remove(why error) bool {
 	r.takeOut(why)
 	t.polled = slices.DeleteFunc(slices.Clone(t.polled), func(p *rail) bool { return p == r })
 	t.polled[0].pace.companion = t.config.Companion
+	r.registered.close()
 	// The kernel takes the device away when nothing of it is open any more, which may take long.
 	t.closing.Go(func() {
 		_ = r.adapter.Close() // an error says that the device is gone
-		r.registered.close()
 	})
 	return true
 }

@@ -365,25 +365,3 @@ func TestDeathOfAPeerIsSeen(t *testing.T) {
 		})
 	}
 }
-
-// TestIdleConnectionsEnd: a connection that nobody uses ends in order, at both ends,
-// and the next message makes another. Nothing is lost and nobody is down.
-func TestIdleConnectionsEnd(t *testing.T) {
-	for name, places := range providers(func(p verbs.Provider) *scissors { return &scissors{Provider: p} }) {
-		t.Run(name, func(t *testing.T) {
-			ranks := newWorld(t, places(2), func(c *rdma.Config) { c.Idle = 2 * time.Millisecond }).ranks(t)
-			for i := range uint64(4) {
-				from, to := ranks[i%2], ranks[1-i%2]
-				h := transport.Header{A: i / 2, B: 100}
-				require.NoError(t, drive(t, ranks, "send", func() error { return from.to(to.number).Send(h, numbered(i/2, 100)) }))
-				pump(t, ranks, "the message", func() bool { return to.next[from.number] == i/2+1 })
-				pump(t, ranks, "the end of the connection", func() bool {
-					return strings.HasSuffix(ranks[0].Explain(1), ", not connected now") && strings.HasSuffix(ranks[1].Explain(0), ", not connected now")
-				})
-			}
-			require.Contains(t, ranks[0].Explain(1), "connected 4 times")
-			require.Empty(t, append(ranks[0].downs, ranks[1].downs...))
-			closeAll(t, ranks)
-		})
-	}
-}

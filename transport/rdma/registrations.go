@@ -19,12 +19,13 @@ import (
 //	elsewhere, short              copied, through bounces
 //	elsewhere, long               registered for the operation, pinned by the provider
 //	                              that long; copied in parts if the provider refuses
+//	Go's heap, long, again        registered until the collector ends it, see heap.go
 //	exposed to be written         registered for the exposure alone, wherever it lies: a key
 //	                              of more memory would let the peer write to that, too
 //
-// Only memory whose life is known may stay registered: the collector frees the heap, and a
-// program unmaps memory, without a word to this package, which hooks neither. The arena's own
-// allocator says what it gives back, see pinnedArena.
+// Only memory whose life is known may stay registered: a program unmaps memory without a word to this
+// package, which hooks nothing. The arena's own allocator says what it gives back, see pinnedArena,
+// and the collector frees nothing that is referred to.
 type registrations struct {
 	domain registrar
 	// pins says that registrations are costly. The rest is not used otherwise.
@@ -38,7 +39,9 @@ type registrations struct {
 	// that peers are given keys of. They are the same where the adapter lets nobody write with
 	// such a key.
 	own, read verbs.Access
-	counts    registrationCounts
+	// sinksAreWritable is the adapter's attribute.
+	sinksAreWritable bool
+	counts           registrationCounts
 
 	// pool is the transport's. Its lock guards the rest.
 	pool    *pinned
@@ -46,6 +49,11 @@ type registrations struct {
 	recent  *lasting
 	bytes   int
 	closed  bool
+	// kept are pieces of the heap, noticed the last ones that were registered for one operation.
+	kept       []*lasting
+	recentKept *lasting
+	noticed    [noticedMost]span
+	notices    int
 }
 
 // pinned is what stays registered on all rails of a transport: the machine bounds what a
@@ -58,6 +66,11 @@ type pinned struct {
 	bytes, most int
 	rails       []*registrations
 	clock       uint64
+	// kept is the part of bytes that is of the heap, cycle counts collections while there is any,
+	// watching says that the next one is waited for.
+	kept     int
+	cycle    uint64
+	watching bool
 }
 
 // newPinned is the pool of adapters with these attributes.
@@ -72,21 +85,7 @@ func newPinned(rails []*rail) *pinned {
 }
 
 // registrationCounts are what Explain says.
-type registrationCounts struct{ found, lasting, single, copied, evicted, refused int }
-
-// lasting is a part of the arena that stays registered while there is room.
-type lasting struct {
-	region *verbs.MemoryRegion
-	access verbs.Access
-	// from and to are where it lies in the arena.
-	from, to int
-	// users are operations and exposures, used is when the last one came.
-	users int
-	used  uint64
-}
-
-func (m *lasting) holds(from, to int) bool    { return m.from <= from && to <= m.to }
-func (m *lasting) overlaps(from, to int) bool { return m.from < to && from < m.to }
+type registrationCounts struct{ found, lasting, single, copied, evicted, refused, kept, keptFound int }
 
 // registration is memory that an operation or an exposure may use: data at off in region.
 type registration struct {
@@ -95,14 +94,6 @@ type registration struct {
 	// lasting is what it is a part of, nil if the region is its own.
 	lasting *lasting
 }
-
-const (
-	// arenaChunk is the unit in bytes of what is registered of an arena, by which arenas
-	// grow: a page of it that is not used yet would be pinned for nothing.
-	arenaChunk = 4 << 20
-	// lastingMost bounds the number of parts of the arena that stay registered.
-	lastingMost = 1024
-)
 
 // errInUse says that the adapter uses memory that is to be given back.
 var errInUse = errors.New("the memory is used by an RDMA operation")
@@ -117,6 +108,7 @@ func newRegistrations(d *verbs.ProtectionDomain, a *verbs.Attributes, pool *pinn
 	if !a.SinksAreWritable {
 		r.own, r.read = r.own|r.read, r.own|r.read
 	}
+	r.sinksAreWritable = a.SinksAreWritable
 	r.arena, r.bounces.domain, r.bounces.most = arena, r, bouncesMost
 	r.bounces.access = r.own
 	if err := r.bounces.grow(); err != nil {
@@ -147,6 +139,11 @@ func (r *registrations) inArena(data []byte) bool {
 
 // take makes memory usable by operations of this side until give.
 func (r *registrations) take(data []byte, access verbs.Access) (registration, error) {
+	if !r.inArena(data) {
+		if m, off := r.keep(data, access); m != nil {
+			return registration{m.region, off, m}, nil
+		}
+	}
 	return r.use(data, access, r.own)
 }
 
@@ -187,7 +184,7 @@ type registrar interface {
 	Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error)
 }
 
-// Register registers memory, and deregisters parts of the arena that nothing uses, on whichever
+// Register registers memory, and deregisters what stays registered and nothing uses, on whichever
 // rail, if there is no room.
 func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error) {
 	region, err := r.domain.Register(data, access)
@@ -200,124 +197,28 @@ func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.Memor
 // give ends the use of memory. When it returns the adapter uses it no more, or the memory is
 // part of the arena.
 func (r *registrations) give(g registration) error {
-	if g.lasting == nil {
-		return g.region.Close()
-	}
 	r.pool.mu.Lock()
-	g.lasting.users--
+	closed := r.closed
+	if g.lasting != nil {
+		g.lasting.users--
+	}
 	r.pool.mu.Unlock()
-	return nil
+	if g.lasting != nil || closed {
+		return nil // the adapter's end is that of the registration
+	}
+	return g.region.Close()
 }
 
-// stay returns a part of the arena that is registered with these rights, or nil if there is no
-// room for it.
-func (r *registrations) stay(from, to int, access verbs.Access) *lasting {
-	r.pool.mu.Lock()
-	defer r.pool.mu.Unlock()
-	holds := func(m *lasting) bool { return m.access == access && m.holds(from, to) }
-	m := r.recent
-	if m == nil || !holds(m) {
-		if at := slices.IndexFunc(r.lasting, holds); at >= 0 {
-			m = r.lasting[at]
-		} else if m = r.add(from, to, access); m == nil {
-			return nil
-		}
-	} else {
-		r.counts.found++
-	}
-	r.pool.clock++
-	m.users, m.used, r.recent = m.users+1, r.pool.clock, m
-	return m
-}
-
-// add registers the chunks of a part of the arena.
-func (r *registrations) add(from, to int, access verbs.Access) *lasting {
-	from = from / arenaChunk * arenaChunk
-	to = min((to+arenaChunk-1)/arenaChunk*arenaChunk, r.arena.Size())
-	if to-from > r.pool.most {
-		return nil // however much is evicted
-	}
-	for len(r.lasting) >= lastingMost {
-		if !evictOldest(r) {
-			return nil
-		}
-	}
-	for r.pool.bytes+to-from > r.pool.most {
-		if !evictOldest(r.pool.rails...) {
-			return nil
-		}
-	}
-	b, err := r.arena.Bytes(from, to-from)
-	if err != nil {
-		return nil
-	}
-	m := &lasting{access: access, from: from, to: to}
-	if m.region, err = r.domain.Register(b, access); err != nil {
-		r.counts.refused++
-		return nil
-	}
-	// What lies within is not looked for again.
-	r.drop(func(old *lasting) bool {
-		return old.users == 0 && old.access == access && m.holds(old.from, old.to)
-	})
-	r.lasting = append(r.lasting, m)
-	r.bytes += to - from
-	r.pool.bytes += to - from
-	r.counts.lasting++
-	return m
-}
-
-// evict deregisters the part of the arena that has not been used for longest and that nothing
-// uses. It returns false if there is none.
-func (p *pinned) evict() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return evictOldest(p.rails...)
-}
-
-func evictOldest(rails ...*registrations) bool {
-	var oldest *lasting
-	var of *registrations
-	for _, r := range rails {
-		for _, m := range r.lasting {
-			if m.users == 0 && (oldest == nil || m.used < oldest.used) {
-				oldest, of = m, r
-			}
-		}
-	}
-	if oldest == nil {
-		return false
-	}
-	of.drop(func(m *lasting) bool { return m == oldest })
-	of.counts.evicted++
-	return true
-}
-
-// drop deregisters parts of the arena.
-func (r *registrations) drop(which func(*lasting) bool) {
-	r.lasting = slices.DeleteFunc(r.lasting, func(m *lasting) bool {
-		if !which(m) {
-			return false
-		}
-		if !r.closed {
-			// An error means that the adapter is gone, and with it the registration.
-			_ = m.region.Close()
-		}
-		r.bytes -= m.to - m.from
-		r.pool.bytes -= m.to - m.from
-		if r.recent == m {
-			r.recent = nil
-		}
-		return true
-	})
-}
-
-// close is called when the adapter is closed.
+// close is called when the adapter is closed, or is about to be and nothing is connected to it:
+// that ends its registrations, under a lock that it may hold for long.
 func (r *registrations) close() {
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
 	r.closed = true
-	r.drop(func(*lasting) bool { return true })
+	all := func(*lasting) bool { return true }
+	r.drop(&r.lasting, all)
+	r.drop(&r.kept, all)
+	r.pool.rails = slices.DeleteFunc(r.pool.rails, func(of *registrations) bool { return of == r })
 }
 
 // explain is a line for people, "" if registrations are not worth one.
@@ -329,6 +230,13 @@ func (r *registrations) explain() string {
 	defer r.pool.mu.Unlock()
 	s := fmt.Sprintf("registered memory: %d parts of the arena with %d KiB, registered %d times and found %d times; %d times for one operation",
 		len(r.lasting), r.bytes>>10, r.counts.lasting, r.counts.found, r.counts.single)
+	if r.counts.kept > 0 {
+		kept := 0
+		for _, m := range r.kept {
+			kept += m.to - m.from
+		}
+		s += fmt.Sprintf("; %d pieces of the heap with %d KiB, registered %d times and found %d times", len(r.kept), kept>>10, r.counts.kept, r.counts.keptFound)
+	}
 	s += fmt.Sprintf("; copied %d times (below %d bytes); %d evicted, %d refused", r.counts.copied, r.copyBelow, r.counts.evicted, r.counts.refused)
 	if most := r.pool.most; most < math.MaxInt {
 		s += fmt.Sprintf("; at most %d KiB stay registered on all adapters (RLIMIT_MEMLOCK)", most>>10)
@@ -375,7 +283,7 @@ func (a *pinnedArena) Discard(off, n int) error {
 		}
 	}
 	for _, r := range a.pool.rails {
-		r.drop(within)
+		r.drop(&r.lasting, within)
 	}
 	return a.Arena.Discard(off, n)
 }

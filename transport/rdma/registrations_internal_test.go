@@ -1,13 +1,17 @@
 package rdma
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/verbstest"
 )
 
@@ -57,6 +61,7 @@ func addStore(t *testing.T, host byte, chunks int, pool *pinned) *registrations 
 		require.NoError(t, a.Close())
 		r.close()
 		require.Empty(t, r.lasting)
+		require.Empty(t, r.kept)
 		require.Zero(t, r.bytes)
 	})
 	return r
@@ -144,6 +149,74 @@ func TestRailsShareThePinnedMemory(t *testing.T) {
 	require.NoError(t, a.Discard(4*arenaChunk, 4096))
 	require.Empty(t, stores[1].lasting)
 	require.Zero(t, stores[0].pool.bytes)
+}
+
+// slowEnd is a provider whose devices take long to end.
+type slowEnd struct {
+	provider.Provider
+	entered, gate chan struct{}
+}
+
+type slowDevice struct {
+	provider.Device
+	of *slowEnd
+}
+
+func (s *slowEnd) Open(name string, a provider.Adapter) (provider.Device, error) {
+	d, err := s.Provider.Open(name, a)
+	return slowDevice{d, s}, err
+}
+
+func (d slowDevice) Close() error {
+	close(d.of.entered)
+	<-d.of.gate
+	return d.Device.Close()
+}
+
+// TestRemovedAdapterIsNotWaitedFor: the end of an adapter that was removed takes long, under its
+// lock. Meanwhile memory of it is given back, and that of other adapters makes room, without it.
+func TestRemovedAdapterIsNotWaitedFor(t *testing.T) {
+	network := verbstest.NewNetwork(verbstest.StyleInfiniBand)
+	slow := &slowEnd{entered: make(chan struct{}), gate: make(chan struct{})}
+	var own []Rail
+	for i := range 2 {
+		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
+		host := &verbstest.Host{Network: network, Addr: addr, PinsMemory: true}
+		own = append(own, Rail{Provider: host, Interface: addr.String(), Fabric: []string{"roce", FabricTCP}[i]})
+	}
+	slow.Provider, own[0].Provider = own[0].Provider, slow
+	tr, err := New(Config{
+		Size: 2, Job: "test", Secret: []byte("secret"), Rails: own, CopyBelow: -1,
+		Lookup: func(int) ([]Location, error) { return nil, nil }, Sleeper: new(transport.ChannelSleeper),
+	})
+	require.NoError(t, err)
+	r := tr.rails[0].registered
+	w := &wideArena{size: arenaChunk, memory: make([]byte, arenaChunk)}
+	r.arena = struct {
+		*wideArena
+		unusedArena
+	}{w, unusedArena{}}
+	single, err := r.alone(make([]byte, 8), verbs.AccessLocalWrite)
+	require.NoError(t, err)
+	used := r.stay(0, 8, r.own)
+	require.NoError(t, r.give(registration{lasting: r.stay(0, 8, r.own)}))
+	require.True(t, tr.rails[0].remove(errPortDown))
+	<-slow.entered
+	done := make(chan error)
+	go func() {
+		tr.pinned.evict()
+		done <- errors.Join(r.give(registration{lasting: used}), r.give(single))
+	}()
+	select {
+	case err = <-done:
+	case <-time.After(10 * time.Second):
+		err = errors.New("it waits for the adapter")
+		defer func() { <-done }()
+	}
+	close(slow.gate)
+	require.NoError(t, err)
+	require.Zero(t, tr.pinned.bytes)
+	require.NoError(t, tr.Close())
 }
 
 // discarded is an arena that only gives back.
@@ -247,7 +320,10 @@ func TestMarkerOvertakesWrites(t *testing.T) {
 	x := newExposedTest(t)
 	p, data := x.p, make([]byte, 8)
 	begin := func(id uint32) *operation {
-		o := &operation{kind: operationPut, id: id, data: data, next: len(data), flight: 1}
+		o := &operation{kind: operationPut, id: id, data: data}
+		o.transfer.Begin(len(data), true)
+		o.transfer.Post(stripe.Main, len(data))
+		o.transfer.Mark(stripe.Main)
 		p.bulk.all[id], p.bulk.writing = o, 1
 		return o
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // Strangers counts the requests that were refused, and the refusals that were not
@@ -35,6 +36,40 @@ type Strangers struct {
 
 // Strangers returns the counters.
 func (t *Transport) Strangers() *Strangers { return &t.strangers }
+
+// knocked determines the sender of a request, and refuses those without a valid one at once: no
+// actor is told of a stranger, and no other goroutine has to run.
+func (t *Transport) knocked(r *rail, request *verbs.ConnectionRequest) {
+	info, err := request.Query()
+	if err != nil {
+		return // answered meanwhile, by the end of the adapter
+	}
+	asked := info.Param.PrivateData
+	record, err := t.credentials.OpenRequest(asked)
+	if err != nil {
+		t.strangers.count(t, info.Remote, err)
+		t.reject(request, negotiation.RejectOf(err), asked)
+		return
+	}
+	t.supervision.send(requested{&link{
+		peer: int(record.Source), rail: r, peerRail: record.Rail, request: request, proposal: record, asked: asked, remote: info.Remote,
+		event: eventDepths(&info.Param), purpose: record.Purpose,
+	}})
+}
+
+// reject refuses a request that came with this private data. Actors and Poll call it.
+func (t *Transport) reject(request *verbs.ConnectionRequest, r negotiation.Reject, asked []byte) {
+	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // it may have gone by itself
+}
+
+// eventDepths are the depths as the provider says that they were proposed, unknown
+// where it does not carry them.
+func eventDepths(p *verbs.ConnParam) negotiation.Event {
+	if p.ResponderResources == verbs.DepthDefault || p.InitiatorDepth == verbs.DepthDefault {
+		return negotiation.Event{}
+	}
+	return negotiation.Event{ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth}
+}
 
 // count notes a stranger, and writes about the first one.
 func (s *Strangers) count(t *Transport, from netip.AddrPort, err error) {

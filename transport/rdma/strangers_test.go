@@ -25,17 +25,17 @@ func lone(t *testing.T, size int, change func(c *rdma.Config)) (*rank, *puppet) 
 }
 
 // loneAt is lone with the rank at one place and the puppet at another.
-func loneAt(t *testing.T, places []place, size int, change func(c *rdma.Config)) (*rank, *puppet) {
-	t.Helper()
-	w := newWorld(t, places[:1], func(c *rdma.Config) {
+func loneAt(tb testing.TB, places []place, size int, change func(c *rdma.Config)) (*rank, *puppet) {
+	tb.Helper()
+	w := newWorld(tb, places[:1], func(c *rdma.Config) {
 		c.Size = size
 		if change != nil {
 			change(c)
 		}
 	})
-	r := w.ranks(t)[0]
+	r := w.ranks(tb)[0]
 	r.next = make([]uint64, size)
-	return r, newPuppet(t, places[1], size)
+	return r, newPuppet(tb, places[1], size)
 }
 
 // reason is why rank 0 has rejected what the hand has asked for, which it proves.

@@ -11,7 +11,6 @@ import (
 	"github.com/gorun-hpc/gorun/internal/registry"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
-	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
 // supervisorID is the id of the supervisor. Those of the others begin with it.
@@ -66,13 +65,10 @@ type (
 		data []byte
 		err  error
 	}
-	// requested is a connection request of an unverified sender.
-	requested struct {
-		request *verbs.ConnectionRequest
-		rail    *rail
-	}
-	// invited is a request with a record that verifies, for the actor of its peer.
-	invited struct{ link *link }
+	// requested is a request with a record that verifies, invited the same for the actor of its
+	// peer.
+	requested struct{ link *link }
+	invited   struct{ link *link }
 	// ending says that this rank ends, finishing that a peer's actor has.
 	ending    struct{ quiet }
 	finishing struct{ peer int }
@@ -138,8 +134,7 @@ func (s *supervision) stop() error {
 // tell gives the machine of a peer an event.
 func (t *Transport) tell(peer int, e peering.Event) { t.supervision.send(notice{peer: peer, event: e}) }
 
-// supervisor starts an actor for each peer, passes on its events, and supervises it. It
-// authenticates requests, whose sender is not known before.
+// supervisor starts an actor for each peer, passes on its events, and supervises it.
 type supervisor struct {
 	t          *Transport
 	connectors map[int]*actor.PID
@@ -167,12 +162,14 @@ func (d *supervisor) Receive(c actor.Context) {
 		c.Send(d.actor(c, m.link.peer), m)
 	case errandEnded:
 		c.Send(d.actor(c, m.link.peer), m)
+	case sideWanted:
+		c.Send(d.actor(c, m.peer), m)
 	case revived:
 		for _, pid := range d.connectors {
 			c.Send(pid, m)
 		}
 	case requested:
-		d.request(c, m.rail, m.request)
+		d.request(c, m.link)
 	case finishing:
 		d.finished++
 		d.leave()
@@ -244,40 +241,12 @@ func (d *supervisor) terminated(id string) {
 	d.leave()
 }
 
-// request determines the sender of a request, and refuses those without a valid one.
-func (d *supervisor) request(c actor.Context, r *rail, request *verbs.ConnectionRequest) {
-	info, err := request.Query()
-	if err != nil {
-		return // answered meanwhile, by the end of the adapter
-	}
-	record, err := d.t.credentials.OpenRequest(info.Param.PrivateData)
-	if err != nil {
-		d.t.strangers.count(d.t, info.Remote, err)
-		d.t.reject(request, negotiation.RejectOf(err), info.Param.PrivateData)
-		return
-	}
-	if d.ended[int(record.Source)] { // declared dead
+// request passes a request that verifies on to the actor of its sender.
+func (d *supervisor) request(c actor.Context, l *link) {
+	if d.ended[l.peer] { // declared dead
 		d.t.strangers.declined(negotiation.StaleEpoch)
-		d.t.reject(request, negotiation.Reject{Reason: negotiation.StaleEpoch}, info.Param.PrivateData)
+		d.t.reject(l.request, negotiation.Reject{Reason: negotiation.StaleEpoch}, l.asked)
 		return
-	}
-	l := &link{
-		peer: int(record.Source), rail: r, peerRail: record.Rail, request: request, proposal: record, asked: info.Param.PrivateData, remote: info.Remote,
-		event: eventDepths(&info.Param), purpose: record.Purpose,
 	}
 	c.Send(d.actor(c, l.peer), invited{l})
-}
-
-// reject refuses a request that came with this private data. Actors and Poll call it.
-func (t *Transport) reject(request *verbs.ConnectionRequest, r negotiation.Reject, asked []byte) {
-	_ = request.Reject(t.credentials.AppendReject(nil, &r, asked)) // it may have gone by itself
-}
-
-// eventDepths are the depths as the provider says that they were proposed, unknown
-// where it does not carry them.
-func eventDepths(p *verbs.ConnParam) negotiation.Event {
-	if p.ResponderResources == verbs.DepthDefault || p.InitiatorDepth == verbs.DepthDefault {
-		return negotiation.Event{}
-	}
-	return negotiation.Event{ResponderResources: p.ResponderResources, InitiatorDepth: p.InitiatorDepth}
 }

@@ -22,6 +22,9 @@ type Transport struct {
 	// that are not gone. slot is the size of a receive on each.
 	rails, polled []*rail
 	slot          int
+	// stripes says that several rails carry stripes.
+	stripes bool
+	stripe  stripeConfig
 	// looks counts those at several rails.
 	looks uint32
 	// missing are the adapters that are no rails, with the reasons.
@@ -96,7 +99,7 @@ func New(c Config) (*Transport, error) {
 	t := &Transport{
 		config: c, missing: slices.Clone(c.Missing), exposed: exposures{}, peers: make([]*endpoint, c.Size), links: map[*verbs.Endpoint]*link{},
 		credentials: negotiation.NewCredentials(c.Secret, c.Job, uint32(c.Rank), uint32(c.Size)),
-		ring:        c.Sleeper.Ring, measure: measureOf(max(c.Size-1, 1)), batches: batches{base: time.Now(), within: batchWithin},
+		ring:        c.Sleeper.Ring, stripe: stripeDefault, measure: measureOf(max(c.Size-1, 1)), batches: batches{base: time.Now(), within: batchWithin},
 	}
 	t.request.Op, t.request.Segments = verbs.OpSend, t.segments[:]
 	t.supervision.t, t.commands.wake, t.log = t, t.ring, journal.New(c.Log)
@@ -124,6 +127,7 @@ func (t *Transport) openRails() error {
 		t.rails = append(t.rails, r)
 	}
 	t.pinned = newPinned(t.rails)
+	t.stripes = t.severalStriped()
 	for _, r := range slices.Clone(t.rails) {
 		if err := r.prepare(slot); err != nil {
 			if err = t.miss(&r.config, err); err != nil {
@@ -143,6 +147,17 @@ func (t *Transport) openRails() error {
 		r.pace.companion = t.config.Companion || i > 0
 	}
 	return nil
+}
+
+// severalStriped reports whether there are two rails that carry stripes.
+func (t *Transport) severalStriped() bool {
+	n := 0
+	for _, r := range t.rails {
+		if r.striped() {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // miss notes that a rail is missing, or returns the error if it has to be there.

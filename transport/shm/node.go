@@ -79,6 +79,14 @@ func (n *Node) Close() error {
 	return nil
 }
 
+// Discard gives the pages of the memory back, if the system can, once no Transport uses it any
+// more: it stays mapped, because slices of it may be kept, and reads as zeros.
+func (n *Node) Discard() {
+	if n.mapped != nil {
+		_ = advise(n.mapped) // the pages are freed when the process ends
+	}
+}
+
 var errRange = errors.New("outside of the arena")
 
 // span returns n bytes at off of the range of a rank.

@@ -24,4 +24,7 @@ func mapMemory(fd int, size int64) ([]byte, error) {
 	return b, nil
 }
 
+// advise gives the pages of b back.
+func advise(b []byte) error { return unix.Madvise(b, unix.MADV_REMOVE) }
+
 func unmapMemory(b []byte) error { return unix.Munmap(b) }

@@ -13,4 +13,6 @@ func mapMemory(int, int64) ([]byte, error) {
 	return nil, fmt.Errorf("%w: processes share memory on Linux alone", transport.ErrNotSupported)
 }
 
+func advise([]byte) error { return nil }
+
 func unmapMemory([]byte) error { return nil }

@@ -280,6 +280,10 @@ func (t *Transport) Conceal(k transport.Key) error {
 	return nil
 }
 
+// Discard gives back the pages of the node memory, see [Node.Discard], after every Transport on it
+// was closed.
+func (t *Transport) Discard() { t.node.Discard() }
+
 // Close implements transport.Transport. Peers that send afterwards get an error;
 // what was sent before can be read by them.
 func (t *Transport) Close() error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,28 +13,70 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
+// kernels are all of them, by the names of the reports.
+var kernels = map[string]func(*runtime.Comm, npb.Class) (*npb.Report, error){
+	"CG": npb.CG, "EP": npb.EP, "FT": npb.FT, "IS": npb.IS, "LU": npb.LU, "MG": npb.MG,
+}
+
+// verify runs a kernel on ranks that are goroutines.
+func verify(t *testing.T, name string, class npb.Class, ranks int) {
+	t.Helper()
+	err := runtime.Local(ranks, func(w *runtime.World) error {
+		report, err := kernels[name](w.Comm(), class)
+		if err != nil {
+			return err
+		}
+		if !report.Verified() || report.Kernel != name || report.Ranks != ranks {
+			return fmt.Errorf("rank %d: not verified: %+v", w.Rank(), report)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+}
+
 // TestClassS runs the smallest class of each kernel and verifies it.
 func TestClassS(t *testing.T) {
-	kernels := map[string]func(*runtime.Comm, npb.Class) (*npb.Report, error){"CG": npb.CG, "EP": npb.EP}
-	for name, kernel := range kernels {
+	for name := range kernels {
 		for _, ranks := range []int{1, 2, 4} {
 			t.Run(fmt.Sprintf("%s on %d ranks", name, ranks), func(t *testing.T) {
 				if name == "EP" && raceEnabled && ranks > 1 {
 					t.Skip("16 million pairs take half a minute under the race detector; one rank is enough there")
 				}
-				err := runtime.Local(ranks, func(w *runtime.World) error {
-					report, err := kernel(w.Comm(), "S")
-					if err != nil {
-						return err
-					}
-					if !report.Verified() {
-						return fmt.Errorf("rank %d: not verified: %+v", w.Rank(), report.Values)
-					}
-					return nil
-				})
-				require.NoError(t, err)
+				verify(t, name, "S", ranks)
 			})
 		}
+	}
+}
+
+// TestLargerClasses runs the other classes.
+func TestLargerClasses(t *testing.T) {
+	if os.Getenv("GORUN_SOAK") == "" {
+		t.Skip("the classes W, A and B take minutes: GORUN_SOAK=1")
+	}
+	for name := range kernels {
+		for class, some := range map[npb.Class][]int{"W": {1, 2, 4, 8}, "A": {1, 4}, "B": {2}} {
+			for _, ranks := range some {
+				t.Run(fmt.Sprintf("%s, class %s on %d ranks", name, class, ranks), func(t *testing.T) { verify(t, name, class, ranks) })
+			}
+		}
+	}
+}
+
+// Every kernel refuses a class that it does not have, and all but EP a number of ranks that
+// is no power of two.
+func TestKernelsRefuse(t *testing.T) {
+	for name, kernel := range kernels {
+		require.ErrorContains(t, runtime.Local(1, func(w *runtime.World) error {
+			_, err := kernel(w.Comm(), "X")
+			return err
+		}), name+` has no class "X"`)
+		if name == "EP" {
+			continue
+		}
+		require.ErrorContains(t, runtime.Local(3, func(w *runtime.World) error {
+			_, err := kernel(w.Comm(), "S")
+			return err
+		}), name+" needs a power of two of ranks, not 3")
 	}
 }
 

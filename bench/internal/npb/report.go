@@ -11,7 +11,7 @@ import (
 
 // Report is the outcome of a kernel. All ranks hold the same one.
 type Report struct {
-	Kernel     string // "EP" or "CG"
+	Kernel     string // "EP", "CG", ...
 	Class      Class
 	Size       string // the problem's size in the kernel's own unit
 	Iterations int

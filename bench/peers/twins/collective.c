@@ -1,6 +1,16 @@
 #include "twin.h"
 
 static void *send, *recv;
+static int *counts, *displs; /* of the operations with a count for each rank */
+
+/* What rank i gets of n elements, or n each. */
+static void divide(int n, int portions) {
+    for (int i = 0, at = 0; i < twin.size; i++) {
+        counts[i] = portions ? n / twin.size + (i < n % twin.size) : n;
+        displs[i] = at;
+        at += counts[i];
+    }
+}
 
 static void call(int n) {
     const char *op = twin.op;
@@ -15,6 +25,15 @@ static void call(int n) {
     else if (!strcmp(op, "gather")) MPI_Gather(send, n, t, recv, n, t, 0, all);
     else if (!strcmp(op, "scatter")) MPI_Scatter(send, n, t, recv, n, t, 0, all);
     else if (!strcmp(op, "reduce")) MPI_Reduce(send, recv, n, t, MPI_SUM, 0, all);
+    else if (!strcmp(op, "scan")) MPI_Scan(send, recv, n, t, MPI_SUM, all);
+    else if (!strcmp(op, "exscan")) MPI_Exscan(send, recv, n, t, MPI_SUM, all);
+    else if (!strcmp(op, "reducescatter")) MPI_Reduce_scatter(send, recv, counts, t, MPI_SUM, all);
+    else if (!strcmp(op, "reducescatterblock"))
+        MPI_Reduce_scatter_block(send, recv, n < twin.size ? 1 : n / twin.size, t, MPI_SUM, all);
+    else if (!strcmp(op, "allgatherv")) MPI_Allgatherv(send, n, t, recv, counts, displs, t, all);
+    else if (!strcmp(op, "gatherv")) MPI_Gatherv(send, n, t, recv, counts, displs, t, 0, all);
+    else if (!strcmp(op, "scatterv")) MPI_Scatterv(send, counts, displs, t, recv, n, t, 0, all);
+    else if (!strcmp(op, "alltoallv")) MPI_Alltoallv(send, counts, displs, t, recv, counts, displs, t, all);
     else if (!strcmp(op, "iallreduce")) MPI_Iallreduce(send, recv, n, t, MPI_SUM, all, &request);
     else if (!strcmp(op, "ibarrier")) MPI_Ibarrier(all, &request);
     else if (!strcmp(op, "ibcast")) MPI_Ibcast(send, n, t, 0, all, &request);
@@ -24,7 +43,7 @@ static void call(int n) {
 
 /* Blocks of the message size that a rank sends. */
 static int blocks(void) {
-    return !strcmp(twin.op, "scatter") || !strcmp(twin.op, "alltoall") ? twin.size : 1;
+    return !strncmp(twin.op, "scatter", 7) || !strncmp(twin.op, "alltoall", 8) ? twin.size : 1;
 }
 
 int main(int argc, char **argv) {
@@ -33,10 +52,13 @@ int main(int argc, char **argv) {
     if (barrier) twin_sizes("0");
     send = twin_memory(twin_largest() * twin.size);
     recv = twin_memory(twin_largest() * twin.size);
+    counts = twin_memory(twin.size * sizeof *counts);
+    displs = twin_memory(twin.size * sizeof *displs);
     for (int k = 0; k < twin.count; k++) {
         int timed, warmup, n = twin_elements(twin.sizes[k]);
         double total = 0, sum;
         twin_loops(twin.sizes[k], &timed, &warmup);
+        divide(n, !strcmp(twin.op, "reducescatter"));
         MPI_Barrier(MPI_COMM_WORLD);
         for (int i = 0; i < warmup + timed; i++) {
             double start = MPI_Wtime();

@@ -1,28 +1,10 @@
 #include "twin.h"
-
-static double compute(long terms) {
-    double start = MPI_Wtime();
-    volatile double sink;
-    double sum = 0;
-    for (long i = 1; i <= terms; i++) sum += 1.0 / i;
-    sink = sum;
-    (void)sink;
-    return MPI_Wtime() - start;
-}
-
-static double shortest(long terms) {
-    double least = compute(terms);
-    for (int i = 0; i < 10; i++) {
-        double took = compute(terms);
-        if (took < least) least = took;
-    }
-    return least;
-}
+#include "work.h"
 
 int main(int argc, char **argv) {
     twin_init(&argc, &argv, "8", (counts_t){50, 2, 50, 2});
     char *mine = twin_memory(twin_largest()), *theirs = twin_memory(twin_largest());
-    long terms = (long)((1 << 20) * twin.seconds / shortest(1 << 20));
+    long terms = work(twin.seconds);
     double alone = shortest(terms);
     int peer = twin.rank ^ 1;
     if (peer == twin.size) peer = MPI_PROC_NULL;

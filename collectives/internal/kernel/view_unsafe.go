@@ -38,9 +38,11 @@ func Overlap(a, b []byte) (same, partial bool) {
 	return false, x < y+uintptr(len(b)) && y < x+uintptr(len(a))
 }
 
-// Copy copies src to dst unless both are the same memory.
-func Copy(dst, src []byte) {
-	if same, _ := Overlap(dst, src); !same {
-		copy(dst, src)
+// Copy copies as the builtin does unless both begin at the same byte. It returns how many bytes are
+// in both.
+func Copy(dst, src []byte) int {
+	if same, _ := Overlap(dst, src); same {
+		return min(len(dst), len(src))
 	}
+	return copy(dst, src)
 }

@@ -11,10 +11,11 @@ package message
 //
 // Restrictions: none. Cost: ceil(log p) alpha + (p-1) n beta for blocks of n
 // bytes, and a copy of all blocks; best for small ones.
-func AllGatherBruck(p Peer, send, recv []byte) error {
+func AllGatherBruck(p Peer, c *Call) error {
+	send, recv := c.Send, c.Recv
 	rank, size, n := p.Rank(), p.Size(), len(send)
 	room := p.Scratch(n * size)
-	copy(room, send)
+	p.Copy(room, send)
 	for have := 1; have < size; have *= 2 {
 		count := n * min(have, size-have)
 		to, from := (rank-have+size)%size, (rank+have)%size
@@ -23,7 +24,7 @@ func AllGatherBruck(p Peer, send, recv []byte) error {
 		}
 	}
 	head := n * (size - rank)
-	copy(recv[n*rank:], room[:head])
-	copy(recv, room[head:])
+	p.Copy(recv[n*rank:], room[:head])
+	p.Copy(recv, room[head:])
 	return nil
 }

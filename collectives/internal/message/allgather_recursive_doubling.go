@@ -1,21 +1,16 @@
 package message
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
-
 // AllGatherRecursiveDoubling collects the blocks send of all ranks in recv of all
 // ranks: in round k, ranks whose numbers differ in bit k exchange all they have.
 // Thakur, Rabenseifner and Gropp (2005), section 4.1. send may be this rank's
 // block of recv.
 //
-// Restrictions: p is a power of two; for other p it is AllGatherBruck, which has
-// the same cost. Cost: log p alpha + (p-1) n beta for blocks of n bytes.
-func AllGatherRecursiveDoubling(p Peer, send, recv []byte) error {
+// Restrictions: p is a power of two. Cost: log p alpha + (p-1) n beta for blocks of n bytes.
+func AllGatherRecursiveDoubling(p Peer, c *Call) error {
+	send, recv := c.Send, c.Recv
 	rank, size := p.Rank(), p.Size()
-	if powerBelow(size) != size {
-		return AllGatherBruck(p, send, recv)
-	}
 	b := blocks{size, size, len(send)}
-	kernel.Copy(b.of(recv, rank), send)
+	p.Copy(b.of(recv, rank), send)
 	for mask := 1; mask < size; mask <<= 1 {
 		mine := rank &^ (mask - 1)
 		other := mine ^ mask

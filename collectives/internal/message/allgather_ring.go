@@ -1,16 +1,15 @@
 package message
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
-
 // AllGatherRing collects the blocks send of all ranks in recv of all ranks:
 // every rank passes on to the next what it got from the one before. send may be
 // this rank's block of recv.
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best
 // for large ones, for neighbours only talk to neighbours.
-func AllGatherRing(p Peer, send, recv []byte) error {
+func AllGatherRing(p Peer, c *Call) error {
+	send, recv := c.Send, c.Recv
 	b := blocks{p.Size(), p.Size(), len(send)}
-	kernel.Copy(b.of(recv, p.Rank()), send)
+	p.Copy(b.of(recv, p.Rank()), send)
 	return passOn(p, b, recv, p.Rank())
 }
 

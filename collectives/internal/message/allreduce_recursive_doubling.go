@@ -1,7 +1,5 @@
 package message
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
-
 // AllReduceRecursiveDoubling combines send of all ranks in recv of all ranks:
 // in round k, ranks whose numbers differ in bit k exchange what they have and
 // combine it. R. Thakur, R. Rabenseifner and W. Gropp, "Optimization of
@@ -15,8 +13,9 @@ import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
 // need not be commutative, and all ranks get the same bits. recv may be send.
 // Cost: ceil(log p) (alpha + n beta + n gamma), two more (alpha + n beta) if p is
 // not a power of two; best for small n.
-func AllReduceRecursiveDoubling(p Peer, send, recv []byte, r Reduction) error {
-	kernel.Copy(recv, send)
+func AllReduceRecursiveDoubling(p Peer, c *Call) error {
+	send, recv, r := c.Send, c.Recv, c.Reduction
+	p.Copy(recv, send)
 	in := p.Scratch(len(recv))
 	f := foldOf(p)
 	if active, err := f.enter(p, recv, in, r); err != nil || !active {

@@ -1,7 +1,5 @@
 package message
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
-
 // AllReduceRing combines by a reduce-scatter and an allgather around a ring.
 // P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters
 // of workstations", Journal of Parallel and Distributed Computing 69 (2009).
@@ -10,8 +8,9 @@ import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
 // i, i+1, ..., i-1 of the ranks. All ranks get the same bits. Blocks may be
 // empty. recv may be send.
 // Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma; best for large n.
-func AllReduceRing(p Peer, send, recv []byte, r Reduction) error {
-	kernel.Copy(recv, send)
+func AllReduceRing(p Peer, c *Call) error {
+	send, recv, r := c.Send, c.Recv, c.Reduction
+	p.Copy(recv, send)
 	rank, size := p.Rank(), p.Size()
 	next, prev := (rank+1)%size, (rank-1+size)%size
 	b := cut(len(recv), r.Elem, size)

@@ -6,10 +6,11 @@ package message
 //
 // Restrictions: none. Cost: (p-1) (alpha + n beta) for blocks of n bytes; best
 // for large ones.
-func AllToAllPairwise(p Peer, send, recv []byte) error {
+func AllToAllPairwise(p Peer, c *Call) error {
+	send, recv := c.Send, c.Recv
 	rank, size := p.Rank(), p.Size()
 	b := blocks{size, size, len(send) / size}
-	copy(b.of(recv, rank), b.of(send, rank))
+	p.Copy(b.of(recv, rank), b.of(send, rank))
 	power := powerBelow(size) == size
 	for k := 1; k < size; k++ {
 		to, from := (rank+k)%size, (rank-k+size)%size

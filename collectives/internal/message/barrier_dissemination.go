@@ -8,7 +8,7 @@ package message
 // one 2^k before it.
 //
 // Restrictions: none. Cost: ceil(log p) alpha.
-func BarrierDissemination(p Peer) error {
+func BarrierDissemination(p Peer, _ *Call) error {
 	rank, size := p.Rank(), p.Size()
 	for d := 1; d < size; d <<= 1 {
 		if err := p.Exchange((rank+d)%size, nil, (rank-d+size)%size, nil); err != nil {

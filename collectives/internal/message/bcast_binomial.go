@@ -5,7 +5,8 @@ package message
 // the far half.
 //
 // Restrictions: none. Cost: ceil(log p) (alpha + n beta); best for small n.
-func BcastBinomial(p Peer, buf []byte, root int) error {
+func BcastBinomial(p Peer, c *Call) error {
+	buf, root := c.Recv, c.Root
 	size := p.Size()
 	me := (p.Rank() - root + size) % size
 	mask := 1

@@ -7,7 +7,8 @@ package message
 //
 // Restrictions: none; blocks may be empty.
 // Cost: (ceil(log p) + p - 1) alpha + 2 n (p-1)/p beta; best for large n.
-func BcastScatterAllGather(p Peer, buf []byte, root int) error {
+func BcastScatterAllGather(p Peer, c *Call) error {
+	buf, root := c.Recv, c.Root
 	size := p.Size()
 	me := (p.Rank() - root + size) % size
 	b := cut(len(buf), 1, size)

@@ -9,91 +9,170 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
 )
 
 // ceilLog is the number of rounds in which doubling reaches n.
 func ceilLog(n int) int { return bits.Len(uint(n - 1)) }
 
+// floorLog is the number of rounds that the largest power of two up to n takes.
+func floorLog(n int) int { return bits.Len(uint(n)) - 1 }
+
+// odd is 1 unless n is a power of two.
+func odd(n int) int {
+	if n&(n-1) == 0 {
+		return 0
+	}
+	return 1
+}
+
+// neighborCost is a message for each neighbor that messagetest gives a rank besides itself.
+func neighborCost(size, n int) (messages, volume int) {
+	for _, offset := range []int{1, size - 1, 1, 5} {
+		if offset%size != 0 {
+			messages++
+		}
+	}
+	return messages, messages * n
+}
+
+// branches is how many ranks the root of the k-nomial tree of size ranks sends to, k = 4.
+func branches(size int) int {
+	count := 0
+	for span := 1; span < size; span *= 4 {
+		count += min(3, (size-1)/span)
+	}
+	return count
+}
+
+// prefixes is the most messages that a rank sends in the two passes of a scan, with more of them for
+// all but the last.
+func prefixes(size, more int) int {
+	most := 0
+	for after := 1; after <= size; after++ {
+		sent := 0
+		for step := after & -after; step > 0; step /= 2 { // once upwards, then downwards
+			if after+step <= size {
+				sent++
+			}
+		}
+		if after < size {
+			sent += more
+		}
+		most = max(most, sent)
+	}
+	return most
+}
+
+// aggregated are the costs of parallel aggregated trees, whose messages have up to 64 KiB.
+func aggregated(size, n int) (messages, volume int) {
+	together := max(64<<10/n, 1)
+	for d := 1; d < size; d *= 2 {
+		blocks := (size - d + 2*d - 1) / (2 * d)
+		messages += (blocks + together - 1) / together
+	}
+	return messages, n * (size - 1)
+}
+
+// costs are the messages and the most bytes that the busiest rank sends, as the head of each
+// algorithm says it, for size ranks. A block has n bytes, or up to n, and so has what is
+// reduced. The root is rank 0, that of the ordered reductions the last.
+var costs = map[string]func(size, n int) (messages, volume int){
+	"barrier=dissemination": func(size, _ int) (int, int) { return ceilLog(size), 0 },
+	"bcast=binomial":        func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },
+	"barrier=k-nomial":      func(size, _ int) (int, int) { return max(branches(size), 1), 0 },
+	"bcast=k-nomial":        func(size, n int) (int, int) { return branches(size), branches(size) * n },
+	"bcast=chain": func(_, n int) (int, int) {
+		each := min(max(n/16, 4<<10), 256<<10)
+		return (n + each - 1) / each, n
+	},
+	"bcast=scatter-doubling":       func(size, n int) (int, int) { return 2 * ceilLog(size), 2 * n / size * (size - 1) },
+	"bcast=scatter-allgather":      func(size, n int) (int, int) { return ceilLog(size) + size - 1, 2 * n / size * (size - 1) },
+	"reduce=binomial":              func(_, n int) (int, int) { return 1, n },
+	"reduce=ordered":               func(_, n int) (int, int) { return 1, n },
+	"reduce=rabenseifner":          func(size, n int) (int, int) { return floorLog(size) + 1, n - n>>floorLog(size) + n/2 },
+	"allreduce=recursive-doubling": func(size, n int) (int, int) { return floorLog(size) + odd(size), (floorLog(size) + odd(size)) * n },
+	"allreduce=rabenseifner": func(size, n int) (int, int) {
+		return 2*floorLog(size) + odd(size), 2*(n-n>>floorLog(size)) + odd(size)*n
+	},
+	"allreduce=ring":               func(size, n int) (int, int) { return 2 * (size - 1), 2 * n / size * (size - 1) },
+	"reduce=in-order":              func(size, n int) (int, int) { return size, n },
+	"allreduce=in-order":           func(size, n int) (int, int) { return 2 * (size - 1), 2 * n / size * (size - 1) },
+	"reducescatter=pairwise":       func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"reducescatter=in-order":       func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"reducescatterblock=pairwise":  func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"reducescatterblock=in-order":  func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"gatherv=linear":               func(_, n int) (int, int) { return 1, n },
+	"scatterv=linear":              func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"gatherv=binomial":             func(size, n int) (int, int) { return 2, (n + 8) << (ceilLog(size) - 1) },
+	"scatterv=binomial":            func(size, n int) (int, int) { return 2 * ceilLog(size), (n + 8) * (size - 1) },
+	"allgatherv=ring":              func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"alltoallv=pairwise":           func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"scan=recursive-doubling":      func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },
+	"scan=chain":                   func(_, n int) (int, int) { return 1, n },
+	"exscan=recursive-doubling":    func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },
+	"exscan=chain":                 func(_, n int) (int, int) { return 1, n },
+	"neighborallgather=distance":   neighborCost,
+	"neighborallgatherv=distance":  neighborCost,
+	"neighboralltoall=distance":    neighborCost,
+	"neighboralltoallv=distance":   neighborCost,
+	"reducescatter=halving":        func(size, n int) (int, int) { return floorLog(size) + odd(size), n * size },
+	"reducescatter=ring":           func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"reducescatter=pat":            nil, // the messages depend on the lengths of all parts
+	"reducescatterblock=halving":   func(size, n int) (int, int) { return floorLog(size) + odd(size), n * size },
+	"reducescatterblock=ring":      func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"reducescatterblock=pat":       aggregated,
+	"gather=binomial":              func(size, n int) (int, int) { return 1, n << (ceilLog(size) - 1) },
+	"scatter=binomial":             func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) },
+	"allgather=ring":               func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"allgather=pat":                aggregated,
+	"allgather=bruck":              func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) },
+	"allgather=recursive-doubling": func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) },
+	"allgatherv=bruck":             func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) },
+	"allgatherv=pat":               nil, // the messages depend on the lengths of all parts
+	"scan=tree":                    func(size, n int) (int, int) { return prefixes(size, 0), prefixes(size, 0) * n },
+	"scan=pipeline":                func(_, n int) (int, int) { each := min(max(n/16, 4<<10), 256<<10); return (n + each - 1) / each, n },
+	"exscan=tree":                  func(size, n int) (int, int) { return prefixes(size, 1), prefixes(size, 1) * n },
+	"alltoall=pairwise":            func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"alltoallv=bruck": func(size, n int) (int, int) {
+		blocks := 0
+		for d := range size {
+			blocks += bits.OnesCount(uint(d))
+		}
+		return 2 * ceilLog(size), (n + 8) * blocks
+	},
+	"alltoall=bruck": func(size, n int) (int, int) {
+		blocks := 0
+		for d := range size {
+			blocks += bits.OnesCount(uint(d))
+		}
+		return ceilLog(size), n * blocks
+	},
+}
+
 // TestCosts compares the messages and the bytes that the busiest rank sends with what
-// the head of each algorithm says. A block has n bytes, and so has what is reduced.
+// the head of each algorithm says.
 func TestCosts(t *testing.T) {
-	const unit = 8
-	power := func(size int) bool { return size&(size-1) == 0 }
-	for _, c := range []struct {
-		name string
-		run  func(p message.Peer, size, n int) error
-		cost func(size, n int) (messages, volume int)
-	}{
-		{"barrier", func(p message.Peer, _, _ int) error { return message.BarrierDissemination(p) }, func(size, _ int) (int, int) {
-			return ceilLog(size), 0
-		}},
-		{"bcast binomial", func(p message.Peer, _, n int) error { return message.BcastBinomial(p, make([]byte, n), 0) }, func(size, n int) (int, int) {
-			return ceilLog(size), ceilLog(size) * n
-		}},
-		{"bcast scatter-allgather", func(p message.Peer, _, n int) error { return message.BcastScatterAllGather(p, make([]byte, n), 0) }, func(size, n int) (int, int) {
-			return ceilLog(size) + size - 1, 2 * n / size * (size - 1)
-		}},
-		{"reduce binomial", func(p message.Peer, _, n int) error {
-			return message.ReduceBinomial(p, make([]byte, n), make([]byte, n), 0, sum)
-		}, func(_, n int) (int, int) { return 1, n }},
-		{"reduce ordered", func(p message.Peer, size, n int) error {
-			return message.ReduceOrdered(p, make([]byte, n), make([]byte, n), size-1, product)
-		}, func(_, n int) (int, int) { return 1, n }},
-		{"allreduce recursive doubling", func(p message.Peer, _, n int) error {
-			return message.AllReduceRecursiveDoubling(p, make([]byte, n), make([]byte, n), product)
-		}, func(size, n int) (int, int) {
-			rounds := bits.Len(uint(size)) - 1
-			if !power(size) {
-				rounds++ // the message back to the inactive partner
+	for _, a := range message.Algorithms() {
+		name := a.Operation.String() + "=" + a.Name
+		t.Run(name, func(t *testing.T) {
+			cost := costs[name]
+			require.Contains(t, costs, name, "no row of costs")
+			if cost == nil {
+				return
 			}
-			return rounds, rounds * n
-		}},
-		{"allreduce Rabenseifner", func(p message.Peer, _, n int) error {
-			return message.AllReduceRabenseifner(p, make([]byte, n), make([]byte, n), sum)
-		}, func(size, n int) (int, int) {
-			log := bits.Len(uint(size)) - 1
-			rounds, volume := 2*log, 2*(n-n>>log)
-			if !power(size) {
-				rounds, volume = rounds+1, volume+n
-			}
-			return rounds, volume
-		}},
-		{"allreduce ring", func(p message.Peer, _, n int) error {
-			return message.AllReduceRing(p, make([]byte, n), make([]byte, n), sum)
-		}, func(size, n int) (int, int) { return 2 * (size - 1), 2 * n / size * (size - 1) }},
-		{"gather binomial", func(p message.Peer, size, n int) error {
-			return message.GatherBinomial(p, make([]byte, n), make([]byte, n*size), 0)
-		}, func(size, n int) (int, int) { return 1, n << (ceilLog(size) - 1) }},
-		{"scatter binomial", func(p message.Peer, size, n int) error {
-			return message.ScatterBinomial(p, make([]byte, n*size), make([]byte, n), 0)
-		}, func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) }},
-		{"allgather ring", func(p message.Peer, size, n int) error {
-			return message.AllGatherRing(p, make([]byte, n), make([]byte, n*size))
-		}, func(size, n int) (int, int) { return size - 1, n * (size - 1) }},
-		{"allgather Bruck", func(p message.Peer, size, n int) error {
-			return message.AllGatherBruck(p, make([]byte, n), make([]byte, n*size))
-		}, func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) }},
-		{"allgather recursive doubling", func(p message.Peer, size, n int) error {
-			return message.AllGatherRecursiveDoubling(p, make([]byte, n), make([]byte, n*size))
-		}, func(size, n int) (int, int) { return ceilLog(size), n * (size - 1) }},
-		{"alltoall pairwise", func(p message.Peer, size, n int) error {
-			return message.AllToAllPairwise(p, make([]byte, n*size), make([]byte, n*size))
-		}, func(size, n int) (int, int) { return size - 1, n * (size - 1) }},
-		{"alltoall Bruck", func(p message.Peer, size, n int) error {
-			return message.AllToAllBruck(p, make([]byte, n*size), make([]byte, n*size))
-		}, func(size, n int) (int, int) {
-			blocks := 0
-			for d := range size {
-				blocks += bits.OnesCount(uint(d))
-			}
-			return ceilLog(size), n * blocks
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
 			for size := 2; size <= largest; size++ {
-				n := unit * size << bits.Len(uint(size)) // equal blocks, also of a power of two
-				messages, volume := busiest(t, size, func(p message.Peer) error { return c.run(p, size, n) })
-				wantMessages, wantVolume := c.cost(size, n)
+				elements := size << bits.Len(uint(size)) // equal blocks, also of a power of two
+				cases := messagetest.Cases(&a, size, elements)
+				if len(cases) == 0 {
+					continue
+				}
+				k := cases[0]
+				if a.Name == "ordered" {
+					k.Root = size - 1
+				}
+				messages, volume := busiest(t, size, func(p message.Peer) error { return a.Run(p, k.Call(p.Rank())) })
+				wantMessages, wantVolume := cost(size, elements*messagetest.Elem)
 				require.Equal(t, wantMessages, messages, "messages with %d ranks", size)
 				require.LessOrEqual(t, volume, wantVolume, "bytes with %d ranks", size)
 			}

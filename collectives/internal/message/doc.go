@@ -6,6 +6,9 @@
 // of n bytes takes alpha + n*beta and combining n bytes takes n*gamma, for p
 // ranks. Logarithms are binary.
 //
+// Every algorithm is a row of the catalog, by which package collectives, its simulation and
+// the tests find it.
+//
 // Buffers are bytes; lengths were checked by the caller and are the same on
 // every rank. A reduction's buffers are whole elements.
 package message

@@ -6,12 +6,13 @@ package message
 //
 // Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
 // bytes; inner ranks hold half the blocks of their subtree.
-func GatherBinomial(p Peer, send, recv []byte, root int) error {
+func GatherBinomial(p Peer, c *Call) error {
+	send, recv, root := c.Send, c.Recv, c.Root
 	size, n := p.Size(), len(send)
 	me := (p.Rank() - root + size) % size
 	// The blocks of the subtree, in order from this rank on.
 	room := p.Scratch(n * subtree(me, size))
-	copy(room, send)
+	p.Copy(room, send)
 	mask := 1
 	for ; mask < size && me&mask == 0; mask <<= 1 {
 		if far := me + mask; far < size {
@@ -24,8 +25,8 @@ func GatherBinomial(p Peer, send, recv []byte, root int) error {
 		return p.Send((me-mask+root)%size, room)
 	}
 	head := n * (size - root)
-	copy(recv[n*root:], room[:head])
-	copy(recv, room[head:])
+	p.Copy(recv[n*root:], room[:head])
+	p.Copy(recv, room[head:])
 	return nil
 }
 

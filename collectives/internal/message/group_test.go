@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 )
 
 // member is a Peer whose messages travel through channels of this process.
 type member struct {
-	rank  int
-	lanes [][]chan []byte // lanes[from][to]
+	rank, size int
+	lanes      *lanes
 	// failAfter counts down to the operation that fails; negative means never.
 	failAfter int
 	done      chan struct{}
@@ -28,7 +29,7 @@ var _ message.Peer = (*member)(nil)
 var errInjected = errors.New("injected")
 
 func (m *member) Rank() int { return m.rank }
-func (m *member) Size() int { return len(m.lanes) }
+func (m *member) Size() int { return m.size }
 
 func (m *member) fail() bool {
 	m.failAfter--
@@ -41,7 +42,7 @@ func (m *member) Send(to int, b []byte) error {
 	}
 	m.sent++
 	m.volume += len(b)
-	m.lanes[m.rank][to] <- append([]byte(nil), b...)
+	m.lanes.of(m.rank, to) <- append([]byte(nil), b...)
 	return nil
 }
 
@@ -50,7 +51,7 @@ func (m *member) Recv(from int, b []byte) error {
 		return errInjected
 	}
 	select {
-	case got := <-m.lanes[from][m.rank]:
+	case got := <-m.lanes.of(from, m.rank):
 		if len(got) != len(b) {
 			return fmt.Errorf("rank %d got %d bytes from %d instead of %d", m.rank, len(got), from, len(b))
 		}
@@ -68,6 +69,8 @@ func (m *member) Exchange(to int, out []byte, from int, in []byte) error {
 	return m.Recv(from, in)
 }
 
+func (*member) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }
+
 // Scratch hands out poisoned memory, so that an algorithm that counts on zeros
 // is found.
 func (m *member) Scratch(n int) []byte {
@@ -78,18 +81,28 @@ func (m *member) Scratch(n int) []byte {
 	return m.scratch
 }
 
-func group(size int) []*member {
-	lanes := make([][]chan []byte, size)
-	for i := range lanes {
-		lanes[i] = make([]chan []byte, size)
-		for j := range lanes[i] {
-			lanes[i][j] = make(chan []byte, 64)
-		}
+// lanes are the channels of the pairs of ranks that have exchanged messages.
+type lanes struct {
+	mu  sync.Mutex
+	all map[[2]int]chan []byte
+}
+
+func (l *lanes) of(from, to int) chan []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lane := l.all[[2]int{from, to}]
+	if lane == nil {
+		lane = make(chan []byte, 64)
+		l.all[[2]int{from, to}] = lane
 	}
-	done := make(chan struct{})
+	return lane
+}
+
+func group(size int) []*member {
+	all, done := &lanes{all: make(map[[2]int]chan []byte)}, make(chan struct{})
 	members := make([]*member, size)
 	for r := range members {
-		members[r] = &member{rank: r, lanes: lanes, failAfter: -1, done: done}
+		members[r] = &member{rank: r, size: size, lanes: all, failAfter: -1, done: done}
 	}
 	return members
 }
@@ -100,19 +113,18 @@ func run(t *testing.T, size int, fn func(p message.Peer) error) {
 	t.Helper()
 	members := group(size)
 	errs := make([]error, size)
+	var failed sync.Once
 	var wg sync.WaitGroup
 	for r, m := range members {
 		wg.Go(func() {
 			if errs[r] = fn(m); errs[r] != nil {
-				close(m.done)
+				failed.Do(func() { close(m.done) })
 			}
 		})
 	}
 	wg.Wait()
 	require.NoError(t, errors.Join(errs...))
-	for from, lanes := range members[0].lanes {
-		for to, lane := range lanes {
-			require.Empty(t, lane, "message from %d to %d left over", from, to)
-		}
+	for pair, lane := range members[0].lanes.all {
+		require.Empty(t, lane, "message from %d to %d left over", pair[0], pair[1])
 	}
 }

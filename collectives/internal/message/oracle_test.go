@@ -1,302 +1,165 @@
 package message_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
 )
 
-// largest is the largest group tried; it covers powers of two, their neighbours
-// and odd numbers.
+// largest is the largest group tried with many counts; it covers powers of two, their
+// neighbours and odd numbers.
 const largest = 17
 
 // counts are element counts: none, fewer than ranks, not divisible, more.
 var counts = []int{0, 1, 3, 16, 61, 1000}
 
-// affine is x -> A*x + B modulo 2^32. Composition is associative and not
-// commutative.
-type affine struct{ A, B uint32 }
+// wide are larger groups: a few in every run, all up to 257 ranks with GORUN_SOAK=1.
+var wide = []int{33, 64, 100}
 
-func compose(dst, a, b []byte) {
-	d, f, g := kernel.View[affine](dst), kernel.View[affine](a), kernel.View[affine](b)
-	for i := range d {
-		d[i] = affine{f[i].A * g[i].A, f[i].A*g[i].B + f[i].B}
-	}
-}
-
-var (
-	sum     = message.Reduction{Fn: kernel.Of(kernel.Sum, kernel.Uint64), Elem: 8, Commutative: true}
-	product = message.Reduction{Fn: compose, Elem: 8}
-)
-
-// data returns the bytes of rank r: n elements of 8 bytes that no other rank and
-// no other place has.
-func data(r, n int) []byte {
-	v := make([]uint64, n)
-	for i := range v {
-		v[i] = uint64(r*1_000_003+i*7919)*2654435761 | 1
-	}
-	return kernel.Bytes(v)
-}
-
-// combined is the reduction of all ranks in order, one rank after the other.
-func combined(r message.Reduction, size, n int) []byte {
-	acc := data(0, n)
-	for q := 1; q < size; q++ {
-		r.Fn(acc, acc, data(q, n))
-	}
-	return acc
-}
-
-// joined is the data of all ranks, one after the other.
-func joined(size, n int) []byte {
-	var all []byte
-	for r := range size {
-		all = append(all, data(r, n)...)
-	}
-	return all
-}
-
-// each runs test for all sizes of groups and buffers, or some with -short.
-func each(t *testing.T, test func(t *testing.T, size, n int)) {
-	t.Helper()
-	most, counts := largest, counts
+// Every algorithm of the catalog gives what a loop over the ranks gives.
+func TestOracle(t *testing.T) {
+	small, counts := largest, counts
 	if testing.Short() {
-		most, counts = 9, []int{0, 3, 61}
+		small, counts = 9, []int{0, 3, 61}
 	}
-	for size := 1; size <= most; size++ {
-		for _, n := range counts {
-			t.Run(fmt.Sprintf("%dx%d", size, n), func(t *testing.T) { test(t, size, n) })
-		}
-	}
-}
-
-// same returns an error unless got is want.
-func same(p message.Peer, got, want []byte) error {
-	if !bytes.Equal(got, want) {
-		return fmt.Errorf("rank %d has a wrong result", p.Rank())
-	}
-	return nil
-}
-
-func TestBarrierDissemination(t *testing.T) {
-	for size := 1; size <= largest; size++ {
-		var inside atomic.Int64
-		run(t, size, func(p message.Peer) error {
-			for round := range int64(3) {
-				inside.Add(1)
-				if err := message.BarrierDissemination(p); err != nil {
-					return err
-				}
-				if got := inside.Load(); got < (round+1)*int64(size) {
-					return fmt.Errorf("rank %d left round %d when %d had come", p.Rank(), round, got)
+	for _, a := range message.Algorithms() {
+		t.Run(a.Operation.String()+"="+a.Name, func(t *testing.T) {
+			t.Parallel()
+			for ranks := 1; ranks <= small; ranks++ {
+				for _, n := range counts {
+					agrees(t, &a, messagetest.Cases(&a, ranks, n))
 				}
 			}
-			return nil
-		})
-	}
-}
-
-func TestBcast(t *testing.T) {
-	for name, bcast := range map[string]func(message.Peer, []byte, int) error{
-		"binomial": message.BcastBinomial, "scatter-allgather": message.BcastScatterAllGather,
-	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, size, n int) {
-				t.Helper()
-				for root := range size {
-					run(t, size, func(p message.Peer) error {
-						buf := make([]byte, 8*n)
-						if p.Rank() == root {
-							buf = data(root, n)
-						}
-						return errors.Join(bcast(p, buf, root), same(p, buf, data(root, n)))
-					})
+			if testing.Short() {
+				return
+			}
+			for ranks := small + 1; ranks <= 257; ranks++ {
+				if !slices.Contains(wide, ranks) && os.Getenv("GORUN_SOAK") != "1" {
+					continue
 				}
-			})
+				cases := messagetest.Cases(&a, ranks, 3)
+				agrees(t, &a, cases[:min(len(cases), 4)])
+			}
 		})
 	}
 }
 
-func TestReduce(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		reduce func(message.Peer, []byte, []byte, int, message.Reduction) error
-		op     message.Reduction
-	}{
-		{"binomial", message.ReduceBinomial, sum},
-		{"ordered", message.ReduceOrdered, product},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			each(t, func(t *testing.T, size, n int) {
-				t.Helper()
-				want := combined(c.op, size, n)
-				for root := range size {
-					run(t, size, func(p message.Peer) error {
-						send := data(p.Rank(), n)
-						if p.Rank() != root {
-							return errors.Join(c.reduce(p, send, nil, root, c.op), same(p, send, data(p.Rank(), n)))
-						}
-						recv := make([]byte, 8*n)
-						err := errors.Join(c.reduce(p, send, recv, root, c.op), same(p, recv, want))
-						return errors.Join(err, same(p, send, data(p.Rank(), n)))
-					})
-					run(t, size, func(p message.Peer) error { // in place
-						buf := data(p.Rank(), n)
-						err := c.reduce(p, buf, buf, root, c.op)
-						if p.Rank() == root {
-							return errors.Join(err, same(p, buf, want))
-						}
-						return errors.Join(err, same(p, buf, data(p.Rank(), n)))
-					})
+// agrees runs an algorithm as every rank of each case.
+func agrees(t *testing.T, a *message.Algorithm, cases []messagetest.Case) {
+	t.Helper()
+	for _, k := range cases {
+		run(t, k.Ranks, func(p message.Peer) error {
+			call := k.Call(p.Rank())
+			if err := a.Run(p, call); err != nil {
+				return fmt.Errorf("%v: %w", k, err)
+			}
+			return k.Check(p.Rank(), call)
+		})
+	}
+}
+
+// No rank leaves a barrier before the last has come.
+func TestBarriers(t *testing.T) {
+	for _, a := range message.Algorithms() {
+		if a.Operation != message.Barrier {
+			continue
+		}
+		for size := 1; size <= largest; size++ {
+			var inside atomic.Int64
+			run(t, size, func(p message.Peer) error {
+				for round := range int64(3) {
+					inside.Add(1)
+					if err := a.Run(p, &message.Call{}); err != nil {
+						return err
+					}
+					if got := inside.Load(); got < (round+1)*int64(size) {
+						return fmt.Errorf("%s: rank %d left round %d when %d had come", a.Name, p.Rank(), round, got)
+					}
 				}
+				return nil
 			})
-		})
-	}
-}
-
-func TestAllReduce(t *testing.T) {
-	for _, c := range []struct {
-		name      string
-		allReduce func(message.Peer, []byte, []byte, message.Reduction) error
-		op        message.Reduction
-	}{
-		{"recursive doubling", message.AllReduceRecursiveDoubling, product},
-		{"Rabenseifner", message.AllReduceRabenseifner, sum},
-		{"ring", message.AllReduceRing, sum},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			each(t, func(t *testing.T, size, n int) {
-				t.Helper()
-				want := combined(c.op, size, n)
-				run(t, size, func(p message.Peer) error {
-					send, recv := data(p.Rank(), n), make([]byte, 8*n)
-					err := errors.Join(c.allReduce(p, send, recv, c.op), same(p, recv, want))
-					return errors.Join(err, same(p, send, data(p.Rank(), n)))
-				})
-				run(t, size, func(p message.Peer) error { // in place
-					buf := data(p.Rank(), n)
-					return errors.Join(c.allReduce(p, buf, buf, c.op), same(p, buf, want))
-				})
-			})
-		})
+		}
 	}
 }
 
 // All ranks have the same bits even where rounding makes the order of a sum
 // visible (MPICH's coll/allred_float.c).
 func TestAllReduceSameBitsEverywhere(t *testing.T) {
-	op := message.Reduction{Fn: kernel.Of(kernel.Sum, kernel.Float64), Elem: 8, Commutative: true}
-	for _, allReduce := range []func(message.Peer, []byte, []byte, message.Reduction) error{
-		message.AllReduceRecursiveDoubling, message.AllReduceRabenseifner, message.AllReduceRing,
-	} {
+	for _, a := range message.Algorithms() {
+		if a.Operation != message.AllReduce {
+			continue
+		}
 		for size := 2; size <= largest; size++ {
+			k := messagetest.Case{Operation: a.Operation, Ranks: size, Elements: 40, Operator: messagetest.FloatSum}
+			if a.Limits&message.PowerOfTwo != 0 && size&(size-1) != 0 {
+				continue
+			}
 			results := make([][]byte, size)
 			run(t, size, func(p message.Peer) error {
-				v := make([]float64, 40)
-				for i := range v {
-					v[i] = 1 / float64(3*i+p.Rank()+1)
-					if (p.Rank()+i)%3 == 0 {
-						v[i] *= 1e16
-					}
-				}
-				results[p.Rank()] = kernel.Bytes(v)
-				return allReduce(p, results[p.Rank()], results[p.Rank()], op)
+				call := k.Call(p.Rank())
+				results[p.Rank()] = call.Recv
+				return a.Run(p, call)
 			})
 			for _, got := range results {
-				require.Equal(t, results[0], got)
+				require.Equal(t, results[0], got, a.Name)
 			}
 		}
 	}
 }
 
-func TestGather(t *testing.T) {
-	each(t, func(t *testing.T, size, n int) {
-		t.Helper()
-		for root := range size {
-			run(t, size, func(p message.Peer) error {
-				var recv []byte
-				if p.Rank() == root {
-					recv = make([]byte, 8*n*size)
-				}
-				err := message.GatherBinomial(p, data(p.Rank(), n), recv, root)
-				if p.Rank() != root {
-					return err
-				}
-				return errors.Join(err, same(p, recv, joined(size, n)))
-			})
+// Names of the catalog are unique within an operation, whose rows follow each other.
+func TestCatalog(t *testing.T) {
+	seen := make(map[string]bool)
+	last := message.Operation(0)
+	for _, a := range message.Algorithms() {
+		name := a.Operation.String() + "=" + a.Name
+		require.False(t, seen[name], name)
+		require.GreaterOrEqual(t, a.Operation, last, name)
+		require.Equal(t, a.Name, message.Find(a.Operation, a.Name).Name)
+		seen[name], last = true, a.Operation
+		if a.LeftToRight {
+			require.True(t, a.Operation.Reduces(), name)
 		}
-	})
-}
-
-func TestScatter(t *testing.T) {
-	each(t, func(t *testing.T, size, n int) {
-		t.Helper()
-		for root := range size {
-			run(t, size, func(p message.Peer) error {
-				var send []byte
-				recv := make([]byte, 8*n)
-				if p.Rank() == root {
-					send = joined(size, n)
-				}
-				return errors.Join(message.ScatterBinomial(p, send, recv, root), same(p, recv, data(p.Rank(), n)))
-			})
-		}
-	})
-}
-
-func TestAllGather(t *testing.T) {
-	for name, allGather := range map[string]func(message.Peer, []byte, []byte) error{
-		"ring": message.AllGatherRing, "bruck": message.AllGatherBruck, "recursive doubling": message.AllGatherRecursiveDoubling,
-	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, size, n int) {
-				t.Helper()
-				run(t, size, func(p message.Peer) error {
-					recv := make([]byte, 8*n*size)
-					return errors.Join(allGather(p, data(p.Rank(), n), recv), same(p, recv, joined(size, n)))
-				})
-				run(t, size, func(p message.Peer) error { // send is this rank's block of recv
-					recv := make([]byte, 8*n*size)
-					mine := recv[8*n*p.Rank():][:8*n]
-					copy(mine, data(p.Rank(), n))
-					return errors.Join(allGather(p, mine, recv), same(p, recv, joined(size, n)))
-				})
-			})
-		})
 	}
+	require.Nil(t, message.Find(message.Barrier, "binomial"))
 }
 
-func TestAllToAll(t *testing.T) {
-	block := func(from, to, n int) []byte { return data(from*100+to, n) }
-	for name, allToAll := range map[string]func(message.Peer, []byte, []byte) error{
-		"pairwise": message.AllToAllPairwise, "bruck": message.AllToAllBruck,
+// Blocks lie where counts and displacements say, and one after the other without
+// displacements.
+func TestParts(t *testing.T) {
+	buf := make([]byte, 30)
+	for _, c := range []struct {
+		name            string
+		parts           message.Parts
+		offsets, counts []int
+	}{
+		{"equal", message.Equal(10), []int{0, 10, 20}, []int{10, 10, 10}},
+		{"empty", message.Parts{}, []int{0, 0, 0}, []int{0, 0, 0}},
+		{"in a row", message.Uneven([]int{2, 0, 1}, nil, 8), []int{0, 16, 16}, []int{16, 0, 8}},
+		{"anywhere", message.Uneven([]int{1, 0, 2}, []int{4, -5, 0}, 6), []int{24, 0, 0}, []int{6, 0, 12}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, size, n int) {
-				t.Helper()
-				run(t, size, func(p message.Peer) error {
-					var send, want []byte
-					for q := range size {
-						send = append(send, block(p.Rank(), q, n)...)
-						want = append(want, block(q, p.Rank(), n)...)
-					}
-					recv := make([]byte, len(send))
-					err := errors.Join(allToAll(p, send, recv), same(p, recv, want))
-					if name == "pairwise" {
-						return err
-					}
-					return errors.Join(err, allToAll(p, send, send), same(p, send, want))
-				})
-			})
+		t.Run(c.name, func(t *testing.T) {
+			longest := 0
+			for i := range c.counts {
+				require.Equal(t, c.offsets[i], c.parts.Offset(i))
+				require.Equal(t, c.counts[i], c.parts.Count(i))
+				block := c.parts.Of(buf, i)
+				require.Len(t, block, c.counts[i])
+				require.Equal(t, len(block), cap(block))
+				if len(block) > 0 {
+					require.Same(t, &buf[c.offsets[i]], &block[0])
+				}
+				longest = max(longest, c.counts[i])
+			}
+			require.Equal(t, longest, c.parts.Longest(3))
 		})
 	}
 }
@@ -304,50 +167,48 @@ func TestAllToAll(t *testing.T) {
 // A failed message ends the algorithm with that error at the rank it hit, at
 // every step of every algorithm.
 func TestFailureAtEveryStep(t *testing.T) {
-	const size, n = 6, 12
-	for name, op := range map[string]func(p message.Peer) error{
-		"barrier":   message.BarrierDissemination,
-		"binomial":  func(p message.Peer) error { return message.BcastBinomial(p, data(0, n), 1) },
-		"scatterag": func(p message.Peer) error { return message.BcastScatterAllGather(p, data(0, n), 1) },
-		"reduce":    func(p message.Peer) error { return message.ReduceBinomial(p, data(0, n), data(0, n), 2, sum) },
-		"ordered":   func(p message.Peer) error { return message.ReduceOrdered(p, data(0, n), data(0, n), 2, product) },
-		"doubling":  func(p message.Peer) error { return message.AllReduceRecursiveDoubling(p, data(0, n), data(0, n), sum) },
-		"raben":     func(p message.Peer) error { return message.AllReduceRabenseifner(p, data(0, n), data(0, n), sum) },
-		"ring":      func(p message.Peer) error { return message.AllReduceRing(p, data(0, n), data(0, n), sum) },
-		"gather":    func(p message.Peer) error { return message.GatherBinomial(p, data(0, n), joined(size, n), 3) },
-		"scatter":   func(p message.Peer) error { return message.ScatterBinomial(p, joined(size, n), data(0, n), 3) },
-		"agring":    func(p message.Peer) error { return message.AllGatherRing(p, data(0, n), joined(size, n)) },
-		"agbruck":   func(p message.Peer) error { return message.AllGatherBruck(p, data(0, n), joined(size, n)) },
-		"pairwise":  func(p message.Peer) error { return message.AllToAllPairwise(p, joined(size, n), joined(size, n)) },
-		"bruck":     func(p message.Peer) error { return message.AllToAllBruck(p, joined(size, n), joined(size, n)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for victim := range size {
-				for step := 0; ; step++ {
-					members := group(size)
-					members[victim].failAfter = step
-					var err error
-					var once sync.Once
-					var wg sync.WaitGroup
-					for r, m := range members {
-						wg.Go(func() {
-							got := op(m)
-							if r == victim {
-								err = got
-							}
-							if got != nil {
-								once.Do(func() { close(m.done) })
-							}
-						})
+	for _, a := range message.Algorithms() {
+		for _, size := range []int{6, 8} {
+			cases := messagetest.Cases(&a, size, 12)
+			if len(cases) == 0 {
+				continue
+			}
+			k := cases[0]
+			k.Root = min(2, size-1)
+			t.Run(fmt.Sprintf("%v=%s/%d", a.Operation, a.Name, size), func(t *testing.T) {
+				for victim := range size {
+					for step := 0; failsAt(t, &a, k, victim, step); step++ {
 					}
-					wg.Wait()
-					if members[victim].failAfter >= 0 {
-						require.NoError(t, err)
-						break
-					}
-					require.ErrorIs(t, err, errInjected)
 				}
+			})
+		}
+	}
+}
+
+// failsAt has a step of one rank fail, and reports whether there is such a step.
+func failsAt(t *testing.T, a *message.Algorithm, k messagetest.Case, victim, step int) bool {
+	t.Helper()
+	members := group(k.Ranks)
+	members[victim].failAfter = step
+	var err error
+	var once sync.Once
+	var wg sync.WaitGroup
+	for r, m := range members {
+		wg.Go(func() {
+			got := a.Run(m, k.Call(r))
+			if r == victim {
+				err = got
+			}
+			if got != nil {
+				once.Do(func() { close(m.done) })
 			}
 		})
 	}
+	wg.Wait()
+	if members[victim].failAfter >= 0 {
+		require.NoError(t, err)
+		return false
+	}
+	require.ErrorIs(t, err, errInjected)
+	return true
 }

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"errors"
 	"math/bits"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
@@ -21,7 +22,13 @@ type Peer interface {
 	// Scratch returns n bytes of any contents, aligned for every element type.
 	// They are valid until the next Scratch or the end of the operation.
 	Scratch(n int) []byte
+	// Copy copies min(len(dst), len(src)) bytes, whose number it returns, and nothing where
+	// both begin at the same byte. Algorithms copy by it alone: a simulation takes the time.
+	Copy(dst, src []byte) int
 }
+
+// ErrLength is the error of a message or block that has not the length that its receiver expects.
+var ErrLength = errors.New("buffer has the wrong length")
 
 // Reduction is an operator bound to an element type.
 type Reduction struct {
@@ -44,7 +51,8 @@ const UserOperator = 255
 // block i is [off(i), off(i+1)).
 type blocks struct{ units, parts, unit int }
 
-func cut(n, unit, parts int) blocks { return blocks{n / unit, parts, unit} }
+// Elements may have no size.
+func cut(n, unit, parts int) blocks { return blocks{n / max(unit, 1), parts, unit} }
 
 // off returns where block i begins.
 func (b blocks) off(i int) int {

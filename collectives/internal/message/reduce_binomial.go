@@ -1,14 +1,13 @@
 package message
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
-
 // ReduceBinomial combines send of all ranks at root along a binomial tree whose
 // ranks are counted from root. recv is used at root only, where it may be send.
 //
 // Restrictions: the operator is commutative, for the operands are taken in the
 // order root, root+1, ..., root-1.
 // Cost: ceil(log p) (alpha + n beta + n gamma).
-func ReduceBinomial(p Peer, send, recv []byte, root int, r Reduction) error {
+func ReduceBinomial(p Peer, c *Call) error {
+	send, recv, root, r := c.Send, c.Recv, c.Root, c.Reduction
 	n := len(send)
 	scratch := p.Scratch(2 * n)
 	acc, in := scratch[:n], scratch[n:]
@@ -37,6 +36,6 @@ func reduceTree(p Peer, send, acc, in []byte, lead int, r Reduction) error {
 		r.Fn(acc, have, in)
 		have = acc
 	}
-	kernel.Copy(acc, have)
+	p.Copy(acc, have)
 	return nil
 }

@@ -8,7 +8,8 @@ package message
 // are in order, their grouping is that of the tree.
 // Cost: ceil(log p) (alpha + n beta + n gamma), and alpha + n beta if root is
 // not rank 0.
-func ReduceOrdered(p Peer, send, recv []byte, root int, r Reduction) error {
+func ReduceOrdered(p Peer, c *Call) error {
+	send, recv, root, r := c.Send, c.Recv, c.Root, c.Reduction
 	n := len(send)
 	scratch := p.Scratch(2 * n)
 	acc, in := scratch[:n], scratch[n:]

@@ -1,14 +1,13 @@
 package message
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
-
 // ScatterBinomial hands block i of send at root to recv of rank i, along a
 // binomial tree counted from root. send is used at root only; recv may be its
 // own block there.
 //
 // Restrictions: none. Cost: ceil(log p) alpha + n (p-1) beta for blocks of n
 // bytes.
-func ScatterBinomial(p Peer, send, recv []byte, root int) error {
+func ScatterBinomial(p Peer, c *Call) error {
+	send, recv, root := c.Send, c.Recv, c.Root
 	size, n := p.Size(), len(recv)
 	me := (p.Rank() - root + size) % size
 	room := p.Scratch(n * subtree(me, size))
@@ -17,8 +16,8 @@ func ScatterBinomial(p Peer, send, recv []byte, root int) error {
 	}
 	if me == 0 {
 		head := n * (size - root)
-		copy(room, send[n*root:])
-		copy(room[head:], send[:n*root])
+		p.Copy(room, send[n*root:])
+		p.Copy(room[head:], send[:n*root])
 	} else if err := p.Recv((me-mask+root)%size, room); err != nil {
 		return err
 	}
@@ -29,6 +28,6 @@ func ScatterBinomial(p Peer, send, recv []byte, root int) error {
 			}
 		}
 	}
-	kernel.Copy(recv, room[:n])
+	p.Copy(recv, room[:n])
 	return nil
 }

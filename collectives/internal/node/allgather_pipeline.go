@@ -1,28 +1,30 @@
 package node
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
 
-// AllGatherPipeline lays large contributions side by side in everyone's recv, in
+// AllGatherPipeline collects large contributions in the parts of everyone's recv, in
 // segments: every member copies its own in and the others' out. send may be this
-// member's block of recv.
+// member's part of recv.
 //
-// Restrictions: none. Cost: n/segment alpha + (p+1) n beta.
-func (g *Group) AllGatherPipeline(send, recv []byte) error {
+// Restrictions: none. Cost: n/segment alpha + (p+1) n beta for parts of up to n bytes.
+func (g *Group) AllGatherPipeline(send, recv []byte, parts message.Parts) error {
 	f, err := g.flow()
 	if err != nil {
 		return err
 	}
-	size := len(send)
-	each, count := f.cut(size, 1, f.size)
+	each, count := f.cut(parts.Longest(g.size), 1, f.size)
 	first := f.claim(count)
-	own := recv[g.rank*size:][:size]
+	own := parts.Of(recv, g.rank)
 	for i := range count {
 		s := first + uint64(i)
 		if err := f.put(window(send, i, each), s); err != nil {
 			return err
 		}
 		kernel.Copy(window(own, i, each), window(send, i, each))
-		if err := f.fetchAll(recv, size, i, each, s); err != nil {
+		if err := f.fetchAll(recv, parts, i, each, s); err != nil {
 			return err
 		}
 		f.finish(s)

@@ -1,5 +1,7 @@
 package node
 
+import "github.com/gorun-hpc/gorun/collectives/internal/message"
+
 // AllToAllPipeline gives large block q of send to block rank of recv of member q,
 // in segments that hold a piece of every block. recv may not be send.
 //
@@ -15,7 +17,7 @@ func (g *Group) AllToAllPipeline(send, recv []byte) error {
 	first := f.claim(count)
 	for i := range count {
 		s := first + uint64(i)
-		if err := f.putAll(send, size, i, each, s); err != nil {
+		if err := f.putAll(send, message.Equal(size), i, each, s); err != nil {
 			return err
 		}
 		copy(window(recv[g.rank*size:][:size], i, each), window(send[g.rank*size:][:size], i, each))
@@ -25,7 +27,7 @@ func (g *Group) AllToAllPipeline(send, recv []byte) error {
 			if err != nil {
 				return err
 			}
-			copy(window(recv[q*size:][:size], i, each), theirs[f.laneOf(q, g.rank)*each:])
+			copy(window(recv[q*size:][:size], i, each), theirs[f.laneIn(q, g.rank)*each:])
 		}
 		f.finish(s)
 	}

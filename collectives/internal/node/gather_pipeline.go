@@ -1,6 +1,9 @@
 package node
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
 
 // GatherPipeline lays large contributions side by side in recv of root, in
 // segments: every member but root copies its own in, root copies them out. send
@@ -20,7 +23,7 @@ func (g *Group) GatherPipeline(send, recv []byte, root int) error {
 	for i := range count {
 		s := first + uint64(i)
 		if g.rank == root {
-			if err := f.fetchAll(recv, len(send), i, each, s); err != nil {
+			if err := f.fetchAll(recv, message.Equal(len(send)), i, each, s); err != nil {
 				return err
 			}
 		} else if err := f.put(window(send, i, each), s); err != nil {
@@ -44,14 +47,14 @@ func (f *ring) put(b []byte, s uint64) error {
 
 // fetchAll copies segment s of every other member out to window i of its block
 // of recv, beginning with the next member, so that not all read the same part.
-func (f *ring) fetchAll(recv []byte, size, i, each int, s uint64) error {
+func (f *ring) fetchAll(recv []byte, parts message.Parts, i, each int, s uint64) error {
 	for k := 1; k < len(f.parts); k++ {
 		q := (f.g.rank + k) % len(f.parts)
 		theirs, err := f.written(q, s)
 		if err != nil {
 			return err
 		}
-		copy(window(recv[q*size:][:size], i, each), theirs)
+		copy(window(parts.Of(recv, q), i, each), theirs)
 	}
 	return nil
 }

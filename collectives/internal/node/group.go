@@ -277,9 +277,5 @@ func (g *Group) meetAtCounter(n uint64) error {
 
 // combine sets dst to the combination of all slots of step n in rank order.
 func (g *Group) combine(dst []byte, n uint64, r message.Reduction) {
-	size := len(dst)
-	r.Fn(dst, g.slot(0, n).room(size), g.slot(1, n).room(size))
-	for q := 2; q < g.size; q++ {
-		r.Fn(dst, dst, g.slot(q, n).room(size))
-	}
+	g.combineBelow(dst, n, g.size, r)
 }

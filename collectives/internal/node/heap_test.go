@@ -39,12 +39,19 @@ var errGone = errors.New("group gave up")
 type room struct {
 	mu       sync.Mutex // guards memories
 	memories []*heap
+	lanes    [][]lane // lanes[from][to]
 	size     int
 	quit     chan struct{}
 	once     sync.Once
 }
 
-func newRoom(size int) *room { return &room{size: size, quit: make(chan struct{})} }
+func newRoom(size int) *room {
+	r := &room{size: size, quit: make(chan struct{}), lanes: make([][]lane, size)}
+	for i := range r.lanes {
+		r.lanes[i] = make([]lane, size)
+	}
+	return r
+}
 
 func (r *room) leave() { r.once.Do(func() { close(r.quit) }) }
 
@@ -78,6 +85,8 @@ func run(t *testing.T, c node.Config, fn func(rank int, g *node.Group) error) {
 			c.Rank, c.Open, c.Reader = rank, room.opener(), ownMemory{}
 			g, err := node.New(c)
 			if err == nil {
+				peers.Store(g, room.peer(rank, &heap{room: room}))
+				defer peers.Delete(g)
 				err = fn(rank, g)
 			}
 			if errs[rank] = err; err != nil {

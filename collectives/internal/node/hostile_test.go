@@ -87,6 +87,10 @@ func FuzzOthers(f *testing.F) {
 			Reader: readerFunc(func(_ node.Process, _ uint64, dst []byte) error { clear(dst); return nil }),
 		})
 		require.NoError(t, err)
+		nobody := newRoom(size)
+		nobody.leave() // no message arrives
+		peers.Store(g, nobody.peer(rank, &heap{room: nobody}))
+		defer peers.Delete(g)
 		var trail node.Trail
 		for round := range 5 {
 			c := call{round, size, 1 + 100*round, round % size}

@@ -25,6 +25,8 @@ func differing(t *testing.T, c node.Config, fn func(rank int, g *node.Group) err
 			c.Place = func() string { return fmt.Sprintf("line of %d", rank) }
 			g, err := node.New(c)
 			if err == nil {
+				peers.Store(g, room.peer(rank, &heap{room: room}))
+				defer peers.Delete(g)
 				err = fn(rank, g)
 			}
 			errs[rank] = err

@@ -152,7 +152,7 @@ func scatter(f func(g *node.Group, send, recv []byte, root int) error) func(*nod
 	}
 }
 
-func allGather(f func(g *node.Group, send, recv []byte) error) func(*node.Group, int, call) ([]byte, []byte, error) {
+func allGather(f func(g *node.Group, send, recv []byte, parts message.Parts) error) func(*node.Group, int, call) ([]byte, []byte, error) {
 	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
 		send := data(c.round, rank, c.n)
 		got = make([]byte, len(send)*c.size)
@@ -161,7 +161,7 @@ func allGather(f func(g *node.Group, send, recv []byte) error) func(*node.Group,
 			copy(mine, send)
 			send = mine
 		}
-		return got, c.joined(), f(g, send, got)
+		return got, c.joined(), f(g, send, got, message.Equal(len(send)))
 	}
 }
 
@@ -173,7 +173,7 @@ func allToAll(f func(g *node.Group, send, recv []byte) error) func(*node.Group, 
 	}
 }
 
-var operations = []operation{
+var operations = append(unevenOperations, []operation{
 	{"allreduce exchange", allReduce((*node.Group).AllReduceExchange), small(own)},
 	{"allreduce counter", allReduce((*node.Group).AllReduceCounter), small(own)},
 	{"allreduce segments", allReduce((*node.Group).AllReduceSegments), large},
@@ -193,7 +193,7 @@ var operations = []operation{
 	{"alltoall pull", allToAll(pull), large},
 	{"barrier flags", barrier((*node.Group).BarrierFlags), large},
 	{"barrier counter", barrier((*node.Group).BarrierCounter), large},
-}
+}...)
 
 // pull finds out once whether it can be done.
 func pull(g *node.Group, send, recv []byte) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	goruntime "runtime"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -53,6 +54,8 @@ type peerReads struct {
 	number  uint64
 	held    []byte
 	granted bool
+	// read counts the reads; see copy.
+	read atomic.Uint64
 }
 
 type peerReadCard struct{ lent, process, addr, done, verdict, cookie, cookieAt *Word }
@@ -153,6 +156,9 @@ func (l *peerReads) copy(q, off int, dst []byte) error {
 		return err
 	}
 	err := l.g.reader.Read(l.processes[q], l.cards[q].addr.Load()+uint64(off), dst)
+	// On processors that reorder loads, what was read is older than lent only behind a store with
+	// release semantics, which the load of lent comes after.
+	l.read.Add(1)
 	if err == nil && l.cards[q].lent.Load() != 2*l.number {
 		err = ErrTakenBack
 	}
@@ -179,7 +185,8 @@ func (l *peerReads) settle() error {
 }
 
 // revoke withdraws the slice, which members may still read: the caller may change it as
-// soon as the operation has failed.
+// soon as the operation has failed. Signal loads a word after its store, so that what the caller
+// stores then is not seen before lent is.
 func (l *peerReads) revoke() {
 	l.mem.Signal(l.cards[l.g.rank].lent, 2*l.number+1)
 	l.held = nil

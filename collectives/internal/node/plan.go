@@ -55,11 +55,21 @@ func planFor(size int, crowded bool) plan {
 	return p
 }
 
-// Limits returns the largest contribution of one rank to a small operation and
-// the largest element of a large one, in bytes.
-func Limits(size int, crowded bool) (small, element int) {
+// Limits returns the largest contribution of one rank to a small operation, the largest element
+// of a large one, and that of a large one in which each other member has a part of a segment, in
+// bytes.
+func Limits(size int, crowded bool) (small, element, part int) {
 	p := planFor(size, crowded)
-	return p.slotBytes - line, p.segment
+	return p.slotBytes - line, p.segment, laneOf(p.segment, size)
+}
+
+// laneOf is how many bytes a segment has for each of the other members.
+func laneOf(segment, size int) int {
+	n := segment / max(size-1, 1)
+	if n > line {
+		n -= n % line
+	}
+	return max(n, 1)
 }
 
 // FlagsMax is the largest group that BarrierFlags serves.
@@ -74,11 +84,13 @@ func (p plan) largePart() int { return line + p.depth*p.segment }
 type slot struct {
 	word         *Word
 	inline, body []byte
+	// all is inline and body.
+	all []byte
 }
 
 func (p plan) slot(part []byte, i int) slot {
 	b := part[slotsOffset+i*p.slotBytes:][:p.slotBytes]
-	return slot{word: wordAt(b, 0), inline: b[8:line], body: b[line:]}
+	return slot{word: wordAt(b, 0), inline: b[8:line], body: b[line:], all: b[8:]}
 }
 
 // room returns where n bytes of a contribution lie.

@@ -17,6 +17,7 @@ type ring struct {
 	// first and last are the numbers of the current operation's segments, free is
 	// a lower bound of everyone's done word.
 	first, last, free uint64
+	acc               []byte // see accumulator
 }
 
 // flow returns the ring, which is made with the first large operation.

@@ -1,6 +1,9 @@
 package node
 
-import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
 
 // ScatterPipeline gives large block q of send of root to member q, in segments
 // that hold a piece of every block. recv of root may be its block of send.
@@ -17,7 +20,7 @@ func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
 	for i := range count {
 		s := first + uint64(i)
 		if g.rank == root {
-			if err := f.putAll(send, size, i, each, s); err != nil {
+			if err := f.putAll(send, message.Equal(size), i, each, s); err != nil {
 				return err
 			}
 		} else {
@@ -25,7 +28,7 @@ func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
 			if err != nil {
 				return err
 			}
-			copy(window(recv, i, each), theirs[f.laneOf(root, g.rank)*each:])
+			copy(window(recv, i, each), theirs[f.laneIn(root, g.rank)*each:])
 		}
 		f.finish(s)
 	}
@@ -36,16 +39,10 @@ func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
 }
 
 // lane is how many bytes a segment has for each of the other members.
-func (f *ring) lane() int {
-	n := f.size / max(len(f.parts)-1, 1)
-	if n > line {
-		n -= n % line
-	}
-	return max(n, 1)
-}
+func (f *ring) lane() int { return laneOf(f.size, len(f.parts)) }
 
-// laneOf returns the place of member to among the others in the part of from.
-func (f *ring) laneOf(from, to int) int {
+// laneIn returns the place of member to among the others in the part of from.
+func (f *ring) laneIn(from, to int) int {
 	if to > from {
 		return to - 1
 	}
@@ -54,14 +51,14 @@ func (f *ring) laneOf(from, to int) int {
 
 // putAll copies window i of every other member's block in as this member's
 // segment s.
-func (f *ring) putAll(send []byte, size, i, each int, s uint64) error {
+func (f *ring) putAll(send []byte, parts message.Parts, i, each int, s uint64) error {
 	mine, err := f.acquire(s)
 	if err != nil {
 		return err
 	}
 	for q := range f.parts {
 		if q != f.g.rank {
-			copy(mine[f.laneOf(f.g.rank, q)*each:], window(send[q*size:][:size], i, each))
+			copy(mine[f.laneIn(f.g.rank, q)*each:], window(parts.Of(send, q), i, each))
 		}
 	}
 	f.publish(s)

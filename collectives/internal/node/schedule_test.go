@@ -99,6 +99,8 @@ func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *nod
 			}
 			g, err := node.New(c)
 			if err == nil {
+				peers.Store(g, room.peer(rank, watched{&heap{room: room}, s, rank}))
+				defer peers.Delete(g)
 				g.NoSpin()
 				err = fn(rank, g)
 			}

@@ -66,7 +66,7 @@ func (g *Group) ReduceSmall(send, recv []byte, root int, r message.Reduction) er
 func (g *Group) GatherSmall(send, recv []byte, root int) error {
 	n, err := g.contribute(send, root)
 	if err == nil && g.rank == root {
-		g.lay(recv, len(send), n)
+		g.lay(recv, message.Equal(len(send)), n)
 	}
 	g.finish(n)
 	return err
@@ -86,15 +86,15 @@ func (g *Group) contribute(send []byte, root int) (n uint64, err error) {
 	return n, nil
 }
 
-// lay copies everyone's contribution of size bytes to recv.
-func (g *Group) lay(recv []byte, size int, n uint64) {
+// lay copies everyone's contribution to its part of recv.
+func (g *Group) lay(recv []byte, parts message.Parts, n uint64) {
 	for q := range g.size {
-		copy(recv[q*size:][:size], g.slot(q, n).room(size))
+		copy(parts.Of(recv, q), g.slot(q, n).room(parts.Count(q)))
 	}
 }
 
-// AllGatherSmall lays the contributions side by side in everyone's recv.
-func (g *Group) AllGatherSmall(send, recv []byte) error {
+// AllGatherSmall collects the contributions in the parts of everyone's recv.
+func (g *Group) AllGatherSmall(send, recv []byte, parts message.Parts) error {
 	n, mine, err := g.begin()
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (g *Group) AllGatherSmall(send, recv []byte) error {
 	if err := g.meet(n); err != nil {
 		return err
 	}
-	g.lay(recv, len(send), n)
+	g.lay(recv, parts, n)
 	return nil
 }
 
@@ -123,4 +123,88 @@ func (g *Group) AllToAllSmall(send, recv []byte) error {
 		copy(recv[q*size:][:size], g.slot(q, n).room(len(send))[g.rank*size:])
 	}
 	return nil
+}
+
+// ReduceScatterSmall combines the contributions and leaves part q of the result with member q:
+// all parts together are at most SmallMax. recv may be this member's part of send.
+func (g *Group) ReduceScatterSmall(send, recv []byte, parts message.Parts, r message.Reduction) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	copy(mine.room(len(send)), send)
+	if err := g.meet(n); err != nil {
+		return err
+	}
+	all := func(q int) []byte { return parts.Of(g.slot(q, n).room(len(send)), g.rank) }
+	r.Fn(recv, all(0), all(1))
+	for q := 2; q < g.size; q++ {
+		r.Fn(recv, recv, all(q))
+	}
+	return nil
+}
+
+// ScanSmall combines the contributions of the members up to this one. recv may be send.
+func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
+	n, err := g.contributeBefore(send)
+	if err == nil {
+		g.combineBelow(recv, n, g.rank+1, r)
+		g.leaveBefore(n)
+	}
+	return err
+}
+
+// ExScanSmall combines the contributions of the members before this one. recv may be send; that
+// of member 0 stays as it is.
+func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
+	n, err := g.contributeBefore(send)
+	if err == nil {
+		g.combineBelow(recv, n, g.rank, r)
+		g.leaveBefore(n)
+	}
+	return err
+}
+
+// contributeBefore writes this member's slot and waits for those of the members before it, or
+// for all where one switch for each member is cheaper.
+func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
+	n, mine, err := g.begin()
+	if err != nil {
+		return n, err
+	}
+	copy(mine.room(len(send)), send)
+	if g.crowded {
+		return n, g.meet(n)
+	}
+	g.announce(mine, n)
+	for q := range g.rank {
+		if _, err := g.awaitSlot(q, n); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// leaveBefore ends what contributeBefore began.
+func (g *Group) leaveBefore(n uint64) {
+	if !g.crowded {
+		g.finish(n)
+	}
+}
+
+// combineBelow sets dst to the combination of the first count slots of step n in rank order, and
+// leaves it as it is if there are none.
+func (g *Group) combineBelow(dst []byte, n uint64, count int, r message.Reduction) {
+	size := len(dst)
+	switch count {
+	case 0:
+		return
+	case 1:
+		copy(dst, g.slot(0, n).room(size))
+		return
+	}
+	r.Fn(dst, g.slot(0, n).room(size), g.slot(1, n).room(size))
+	for q := 2; q < count; q++ {
+		r.Fn(dst, dst, g.slot(q, n).room(size))
+	}
 }

@@ -5,8 +5,10 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,8 +17,8 @@ import (
 var field = regexp.MustCompile(`(?m)^\t(\w+) +([^ \n]+)( +//.*)?$`)
 
 // Aliases fails the test unless the comment of each exported alias of the package in this
-// directory, whose type godoc does not show, lists exactly the exported fields of the type.
-// types has a value of each.
+// directory for a type of an internal package, which godoc does not show, lists exactly the
+// exported fields of the type. types has a value of each.
 func Aliases(t *testing.T, types map[string]any) {
 	t.Helper()
 	files, err := os.ReadDir(".")
@@ -38,7 +40,7 @@ func Aliases(t *testing.T, types map[string]any) {
 				continue
 			}
 			for _, s := range g.Specs {
-				if spec := s.(*ast.TypeSpec); spec.Assign.IsValid() && spec.Name.IsExported() {
+				if spec := s.(*ast.TypeSpec); spec.Assign.IsValid() && spec.Name.IsExported() && hidden(syntax, spec.Type) {
 					found++
 					compare(t, spec.Name.Name, types[spec.Name.Name], g.Doc.Text())
 				}
@@ -48,6 +50,23 @@ func Aliases(t *testing.T, types map[string]any) {
 	if found != len(types) || found == 0 {
 		t.Errorf("%d aliases found, %d known", found, len(types))
 	}
+}
+
+// hidden reports whether a type of a file is one of an internal package.
+func hidden(file *ast.File, of ast.Expr) bool {
+	name := ""
+	ast.Inspect(of, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && name == "" {
+			if x, ok := s.X.(*ast.Ident); ok {
+				name = x.Name
+			}
+		}
+		return name == ""
+	})
+	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+		at := strings.Trim(i.Path.Value, `"`)
+		return name != "" && path.Base(at) == name && strings.Contains(at, "/internal/")
+	})
 }
 
 // compare compares a comment with a type.

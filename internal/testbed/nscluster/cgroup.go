@@ -1,7 +1,12 @@
 package nscluster
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
@@ -20,4 +25,29 @@ func newCgroup() string {
 		return ""
 	}
 	return dir
+}
+
+// Processor returns the processor time that all processes of the hosts have used until now, those
+// that have ended among them; false where the system does not count it (cgroup v2, cpu.stat).
+func (c *Cluster) Processor() (time.Duration, bool) {
+	if c.group == "" {
+		return 0, false
+	}
+	text, err := os.ReadFile(filepath.Join(c.group, "cpu.stat"))
+	if err != nil {
+		return 0, false
+	}
+	d, err := usage(string(text))
+	return d, err == nil
+}
+
+// usage finds the time in a file cpu.stat.
+func usage(text string) (time.Duration, error) {
+	for line := range strings.Lines(text) {
+		if number, ok := strings.CutPrefix(line, "usage_usec "); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			return time.Duration(n) * time.Microsecond, err
+		}
+	}
+	return 0, fmt.Errorf("no usage_usec in %q", text)
 }

@@ -110,7 +110,9 @@ func start(tb testing.TB, count int, ssh bool) *Cluster {
 		tb.Skipf("nscluster: cannot make a network namespace: %v", err)
 	}
 	c.hub = hub
-	c.ip(hub.pid, "link add br0 type bridge", "link set br0 up")
+	if err := ip(hub.pid, "link add br0 type bridge", "link set br0 up"); err != nil {
+		tb.Skipf("nscluster: cannot make a bridge: %v", err)
+	}
 	for i, name := range c.names {
 		c.power(name, i)
 	}
@@ -195,7 +197,9 @@ func (c *Cluster) power(name string, i int) {
 	h := &host{first: p, cable: "v" + strconv.Itoa(i), index: i}
 	c.hosts[name] = h
 	c.write(name+".pid", strconv.Itoa(p.pid)+"\n", 0o644)
-	c.ip(c.hub.pid, fmt.Sprintf("link add %s type veth peer name eth0 netns %d", h.cable, p.pid), "link set "+h.cable+" master br0 up")
+	if err := ip(c.hub.pid, fmt.Sprintf("link add %s type veth peer name eth0 netns %d", h.cable, p.pid), "link set "+h.cable+" master br0 up"); err != nil {
+		c.tb.Skipf("nscluster: cannot connect a host: %v", err)
+	}
 	c.ip(p.pid, fmt.Sprintf("addr add %v/24 dev eth0", c.Address(name)), fmt.Sprintf("addr add %v/64 dev eth0 nodad", c.Address6(name)))
 	if _, err := p.say.WriteString("go\n"); err != nil {
 		c.tb.Fatalf("nscluster: %s: %v", name, err)
@@ -272,6 +276,12 @@ func (c *Cluster) Address6(name string) netip.Addr {
 	return netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x77, 15: byte(c.host(name).index + 1)})
 }
 
+// Add gives a host one more address on the network of all, such as 203.0.113.1/24.
+func (c *Cluster) Add(name string, p netip.Prefix) {
+	c.tb.Helper()
+	c.ip(c.host(name).first.pid, fmt.Sprintf("addr add %v dev eth0", p))
+}
+
 // Rsh returns a command that takes the name of a host and a command, and runs
 // that on the host with the same standard streams. The network has no part in it.
 func (c *Cluster) Rsh() string { return filepath.Join(c.dir, "rsh") }
@@ -310,9 +320,17 @@ func (c *Cluster) write(name, text string, mode os.FileMode) {
 // ip runs commands of ip(8) in the network namespace of a process.
 func (c *Cluster) ip(pid int, commands ...string) {
 	c.tb.Helper()
+	if err := ip(pid, commands...); err != nil {
+		c.tb.Fatalf("nscluster: %v", err)
+	}
+}
+
+func ip(pid int, commands ...string) error {
 	cmd := exec.Command("nsenter", "-t", strconv.Itoa(pid), "-n", "--", "ip", "-batch", "-")
 	cmd.Stdin = strings.NewReader(strings.Join(commands, "\n") + "\n")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		c.tb.Fatalf("nscluster: ip %q: %v: %s", commands, err, out)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ip %q: %w: %s", commands, err, strings.TrimSpace(string(out)))
 	}
+	return nil
 }

@@ -80,6 +80,23 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	}
 }
 
+// The time of processes that have ended counts, on every host.
+func TestProcessorTime(t *testing.T) {
+	c := nscluster.Start(t, 2)
+	before, ok := c.Processor()
+	if !ok {
+		t.Skip("no writable cgroup v2 file system")
+	}
+	on(t, c, "h0", "true")
+	one, ok := c.Processor()
+	require.True(t, ok)
+	require.Greater(t, one, before)
+	on(t, c, "h1", "true")
+	both, ok := c.Processor()
+	require.True(t, ok)
+	require.Greater(t, both, one)
+}
+
 func TestSSHRunsOnTheOtherHost(t *testing.T) {
 	c := nscluster.StartSSH(t, 2)
 	require.Equal(t, "h1", on(t, c, "h0", c.SSH()+" h1 cat /proc/sys/kernel/hostname"))
@@ -90,6 +107,21 @@ func TestMachineIsNotTouched(t *testing.T) {
 	c := nscluster.Start(t, 1)
 	require.Equal(t, before, interfaces(t))
 	require.NotEmpty(t, c.Rsh())
+}
+
+// Where namespaces, or networks in them, are forbidden to root, tests are skipped with the reason.
+func TestForbiddenNamespacesSkip(t *testing.T) {
+	nscluster.Start(t, 1) // which says what else is missing
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil {
+		t.Skip("needs setpriv (apt-get install util-linux)")
+	}
+	for drop, want := range map[string]string{"-sys_admin": "nscluster: cannot make a ", "-net_admin": "nscluster: cannot "} {
+		out, err := exec.Command(setpriv, "--inh-caps="+drop, "--bounding-set="+drop, os.Args[0], "-test.run=^TestMachineIsNotTouched$", "-test.v").CombinedOutput()
+		require.NoError(t, err, "%s: %s", drop, out)
+		require.Contains(t, string(out), "--- SKIP: TestMachineIsNotTouched", drop)
+		require.Contains(t, string(out), want, drop)
+	}
 }
 
 func interfaces(t *testing.T) []string {

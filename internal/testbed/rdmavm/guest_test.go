@@ -22,7 +22,7 @@ func TestGuest(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(share, "in"), []byte("from outside"), 0o644))
 	rdmavm.TestProgram(t, share)
 	t.Run("", func(t *testing.T) {
-		g := rdmavm.Start(t, rdmavm.Config{Share: share, Forward: []int{7000}})
+		g := rdmavm.Start(t, rdmavm.Config{Share: share, Forward: []int{7000}, Limit: 4 * time.Minute})
 		run := func(command string, want int) string {
 			out, status, err := g.Run(command)
 			require.NoError(t, err)
@@ -52,7 +52,7 @@ func TestGuest(t *testing.T) {
 
 		// The kernel's RDMA in both kinds.
 		for device, address := range map[string]string{"rxe": "10.9.0.1", "siw": "10.9.1.1"} {
-			out := run("rdma link; rping -s -a "+address+" -C 2 & sleep 1; rping -c -v -C 2 -a "+address, 0)
+			out := run("rdma link; rping -s -a "+address+" -C 2 & until rdma resource show cm_id | grep -qE 'LISTEN.*src-addr "+address+":7174( |$)'; do usleep 20000; done; rping -c -v -C 2 -a "+address, 0)
 			require.Contains(t, out, device+"_dummy")
 			require.Contains(t, out, "ping data: rdma-ping-1: BCD")
 		}

@@ -30,8 +30,8 @@ type Cluster struct {
 
 const (
 	// patience bounds the wait for the hosts to be idle, for the end of jobs, and for what tests
-	// wait for. No measurement depends on it.
-	patience = 30 * time.Second
+	// wait for. Slurm looks at the time limits of jobs every 30 s. No measurement depends on it.
+	patience = 90 * time.Second
 	// poll is the time between two queries of Slurm, which sends no notices.
 	poll = 20 * time.Millisecond
 )

@@ -164,8 +164,13 @@ func (e *Engine) offer(g *message, context uint32) {
 	e.keepMessage(g, k)
 }
 
-// keepMessage makes a message unexpected and ends the probes that wait for it.
+// keepMessage makes a message unexpected and ends the probes that wait for it. That of a closed
+// context is dropped: nothing can receive it, and its sender may wait for that.
 func (e *Engine) keepMessage(g *message, k key) {
+	if k.context >= e.barred && e.over[k.context] {
+		e.drop(g)
+		return
+	}
 	e.match.add(g, k)
 	for _, w := range e.probing {
 		if !w.fired && k.as(shapeOf(w.from)) == w.from {

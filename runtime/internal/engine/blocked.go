@@ -12,6 +12,9 @@ type Blocked struct {
 	// Await says that it is a wait of Await. Peer and Tag are -1 then, and Context and Bytes
 	// have no meaning. Serves says that it is a wait of Serve, for messages to actors.
 	Await, Serves bool
+	// Limited says that a context may end the wait; Several that it ends with any one of
+	// several operations, of which this is one.
+	Limited, Several bool
 	// Peer is the destination or source, or AnySource; Tag may be AnyTag.
 	Peer, Tag int
 	Context   uint32
@@ -35,7 +38,7 @@ func (e *Engine) Blocked() []Blocked {
 	for w := e.blocked.head; w != nil; w = w.next {
 		b := Blocked{
 			Op: w.op(), Peer: int(w.from.source), Tag: int(w.from.tag),
-			Context: w.from.context, PC: w.pc, Since: w.since,
+			Context: w.from.context, PC: w.pc, Since: w.since, Limited: w.limited, Several: w.several,
 		}
 		if w.depth > 0 {
 			b.Stack = slices.Clone(w.stack[:w.depth])

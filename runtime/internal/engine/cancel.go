@@ -57,11 +57,16 @@ func (e *Engine) arriveWithdraw(p *peer, id uint32) {
 	}
 }
 
-// arriveWithdrawn ends a send whose envelope was forgotten.
+// arriveWithdrawn ends a send whose envelope was forgotten: because this rank asked for that,
+// or because the peer does not use the context any more.
 func (e *Engine) arriveWithdrawn(p *peer, id uint32) error {
 	r := e.operations.find(id)
-	if r == nil || r.peer != p || !r.withdrawn || r.phase != phaseAnnounced {
+	if r == nil || r.peer != p || r.op > opSync || r.phase != phaseAnnounced {
 		return stray("WITHDRAWN", id)
+	}
+	if !r.withdrawn {
+		e.complete(r, ErrForgotten)
+		return nil
 	}
 	e.complete(r, r.cancelError())
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -114,6 +115,7 @@ type Engine struct {
 	backlog    []*peer             // peers with queued frames or transfers, for after a poll
 	moving     int                 // Gets and Puts under way
 	rounds     uint                // polls, to be fair to the transports
+	handled    uint64              // what polls have found
 	body       [clearanceSize]byte // of a frame under construction
 
 	requests *Request // free lists
@@ -127,11 +129,15 @@ type Engine struct {
 	armed     bool           // the transports ring
 	idle      uint           // nonblocking calls in a row without result
 
-	deaths   []int          // ranks that are down, in order
-	reported map[uint32]int // by context: how many of deaths its AnySource receives have reported
-	err      error          // the error of every operation, if not nil
+	deaths []int             // ranks that are down, in order
+	acked  map[uint32]*acked // by context: which of deaths end no AnySource receive any more
+	err    error             // the error of every operation, if not nil
 
 	broken map[uint32]error // by context: the error of its operations
+	// barred is the lowest context of broken, or above all.
+	barred uint32
+	// over are the contexts of CloseContexts, until Forget.
+	over map[uint32]bool
 
 	mail mail // actor messages
 
@@ -144,12 +150,13 @@ func New(cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		cfg:      cfg,
-		sleeper:  cfg.Sleeper,
-		peers:    make([]*peer, cfg.Size),
-		window:   firstWindowOf(cfg.UnexpectedBudget, cfg.Size),
-		burst:    burstSpinning,
-		reported: make(map[uint32]int),
+		cfg:     cfg,
+		sleeper: cfg.Sleeper,
+		peers:   make([]*peer, cfg.Size),
+		window:  firstWindowOf(cfg.UnexpectedBudget, cfg.Size),
+		burst:   burstSpinning,
+		acked:   make(map[uint32]*acked),
+		barred:  math.MaxUint32,
 	}
 	if cfg.Wait.Spin <= 0 {
 		e.burst = burstYielding
@@ -193,6 +200,7 @@ func (e *Engine) poll(budget int) int {
 		}
 	}
 	e.rounds++
+	e.handled += uint64(n)
 	if len(e.backlog) > 0 {
 		n += e.drive()
 	}

@@ -18,6 +18,9 @@ var (
 	ErrPanicked = errors.New("the engine ended by a panic")
 	// ErrStreamClosed refuses an actor message of a stream that was closed.
 	ErrStreamClosed = errors.New("stream is closed")
+	// ErrForgotten ends a send whose message was dropped because its receiver does not use the
+	// context any more, see Engine.Forget.
+	ErrForgotten = errors.New("the receiver dropped the message")
 	// ErrAddress says that a rank or a tag lies outside its range.
 	ErrAddress = errors.New("rank or tag out of range")
 	// ErrProtocol says that a peer violated the protocol.

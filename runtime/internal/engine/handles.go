@@ -22,7 +22,7 @@ func (e *Engine) WaitAny(ctx context.Context, n int, at func(i int) Handle) (int
 				s, err := e.free(r)
 				return i, s, err
 			}
-			some = true
+			w.several, some = some, true
 			r.waiter, w.req = w, r
 		}
 		if !some {

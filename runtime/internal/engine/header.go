@@ -21,7 +21,7 @@ const (
 	kindCredit                    // only the limit in C
 	kindTypedef                   // the text of a type
 	kindWithdraw                  // forget the envelope, if it is not yet matched
-	kindWithdrawn                 // it is forgotten
+	kindWithdrawn                 // it is forgotten, or was dropped by Engine.Forget
 	kindRelease                   // handed-over memory is returned; body: key
 	kindNotice                    // for Config.Notice; the tag is the number, the body the text
 	kindActor                     // for the ActorReceiver, see stream.go; with flagKey the body begins with an envelope

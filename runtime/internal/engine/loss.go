@@ -11,9 +11,8 @@ func (p *peer) lostIn(op string) error { return &PeerError{Rank: p.rank, Op: op,
 // lose ends all operations with a peer. Messages of the peer that arrived completely can still
 // be received; those whose bytes the peer still had are lost.
 //
-// In every context of the peer, one receive or probe from AnySource reports the loss: the
-// oldest that waits, else the next one that finds no message. It ends with *PeerError, and
-// later ones are not affected by this loss.
+// In every context of the peer, receives and probes from AnySource that find no message end with
+// *PeerError, those that wait and later ones, until Acknowledge.
 func (e *Engine) lose(p *peer, cause error) {
 	if p.down != nil {
 		return
@@ -68,8 +67,8 @@ func (e *Engine) dropEnvelopes(p *peer) {
 	}
 }
 
-// failPosted ends the receives and probes that wait for p, and one from AnySource
-// in each of its contexts.
+// failPosted ends the receives and probes that wait for p, and those from AnySource in its
+// contexts.
 func (e *Engine) failPosted(p *peer) {
 	var named, wild []*entry
 	e.match.eachPosted(func(en *entry) {
@@ -101,7 +100,7 @@ func (e *Engine) failPosted(p *peer) {
 }
 
 // knownLoss is the error of a receive or a probe that found no message: the loss of its
-// source or, for AnySource, a loss that is not reported in this context yet.
+// source or, for AnySource, the first loss that is not acknowledged in this context.
 func (e *Engine) knownLoss(k key, op string) error {
 	if len(e.deaths) == 0 {
 		if k.source < 0 || e.peers[k.source].down == nil {
@@ -114,10 +113,14 @@ func (e *Engine) knownLoss(k key, op string) error {
 		}
 		return nil
 	}
-	for e.reported[k.context] < len(e.deaths) {
-		rank := e.deaths[e.reported[k.context]]
-		e.reported[k.context]++
-		if e.cfg.Member == nil || e.cfg.Member(k.context, rank) {
+	a := e.acked[k.context]
+	if a == nil {
+		a = new(acked)
+		e.acked[k.context] = a
+	}
+	for ; a.passed < len(e.deaths); a.passed++ {
+		rank := e.deaths[a.passed]
+		if !a.ranks[rank] && (e.cfg.Member == nil || e.cfg.Member(k.context, rank)) {
 			return e.peers[rank].lostIn(op)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/transporttest"
 )
 
-func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
+func TestAnySourceEndsUntilTheDeathIsAcknowledged(t *testing.T) {
 	var lost []int
 	w := newWorldOf(t, 4, transporttest.FakeOptions{}, false, func(c *engine.Config) {
 		if c.Rank == 0 {
@@ -33,16 +33,20 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 	require.Equal(t, []int{2}, lost)
 
 	var down *engine.PeerError
-	_, err := w.finish(t, a) // the oldest of context 1
+	for _, r := range []engine.Handle{a, b, anyOf(1)} { // those that wait, and a later one
+		_, err := w.finish(t, r)
+		require.ErrorAs(t, err, &down)
+		require.Equal(t, 2, down.Rank)
+		require.ErrorIs(t, err, transport.ErrPeerDown)
+	}
+	_, err := w.finish(t, named)
 	require.ErrorAs(t, err, &down)
-	require.Equal(t, 2, down.Rank)
-	require.ErrorIs(t, err, transport.ErrPeerDown)
-	_, err = w.finish(t, named)
-	require.ErrorAs(t, err, &down)
-	require.False(t, b.Done())
 	require.False(t, foreign.Done(), "rank 2 is no member of context 9")
+	e.Acknowledge(1, []int{2})
+	b = anyOf(1)
+	require.False(t, b.Done())
 
-	// Context 2 has not reported the loss: its next receive does, unless it finds a message.
+	// Context 2 has not acknowledged the loss: its next receive ends, unless it finds a message.
 	require.NoError(t, w.engines[1].Send(none, engine.Match{Context: 2, Peer: 0, Tag: 1}, 0, []byte("m"), engine.Standard, 0))
 	for range 10 {
 		e.Iprobe(at(1, 9))
@@ -51,6 +55,7 @@ func TestAnySourceHearsOfADeathOncePerContext(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.finish(t, anyOf(2))
 	require.ErrorAs(t, err, &down)
+	e.Acknowledge(2, []int{2, 1}) // rank 1 before its death
 	c := anyOf(2)
 	require.False(t, c.Done())
 

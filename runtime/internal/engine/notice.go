@@ -37,13 +37,10 @@ func (e *Engine) arriveNotice(p *peer, number int32, text []byte) error {
 func (e *Engine) Break(context uint32, err error) {
 	e.lock()
 	defer e.unlock()
-	if e.broken == nil {
-		e.broken = make(map[uint32]error)
-	}
 	if e.broken[context] != nil {
 		return
 	}
-	e.broken[context] = err
+	e.bar(context, err)
 	for _, r := range e.unmatched(context) {
 		if r.phase == phasePosted {
 			e.match.unpost(&r.entry)
@@ -58,6 +55,15 @@ func (e *Engine) Break(context uint32, err error) {
 			e.rouse(w)
 		}
 	}
+}
+
+// bar refuses the later operations of a context.
+func (e *Engine) bar(context uint32, err error) {
+	if e.broken == nil {
+		e.broken = make(map[uint32]error)
+	}
+	e.broken[context] = err
+	e.barred = min(e.barred, context)
 }
 
 // unmatched lists the operations of a context that are not matched yet as far as this rank

@@ -21,6 +21,8 @@ type bomb struct {
 	*stranger
 	transport.ChannelSleeper
 	armed string
+	// slept is called when a goroutine is about to sleep, unless it is nil.
+	slept func()
 }
 
 // burst is the value of its panics.
@@ -44,6 +46,9 @@ func (b *bomb) Prepare() uint32                          { b.at("Prepare"); retu
 
 func (b *bomb) Sleep(ticket uint32, nanos int64) {
 	b.at("Sleep")
+	if b.slept != nil {
+		b.slept()
+	}
 	b.ChannelSleeper.Sleep(ticket, nanos)
 }
 
@@ -139,9 +144,10 @@ func TestNoPanicLeavesTheLockTaken(t *testing.T) {
 		{"Prepare", nil, receive},
 		{"Yield", nil, receive},
 		{"Sleep", nil, receive},
-		{"Disarm", nil, func(_ *bomb, e *engine.Engine) {
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		{"Disarm", nil, func(b *bomb, e *engine.Engine) {
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
+			b.slept = cancel // when the transports are armed
 			e.Recv(ctx, m, 0, nil, 0)
 		}},
 		{"Endpoint", nil, func(_ *bomb, e *engine.Engine) { e.Send(none, m, 0, nil, engine.Standard, 0) }},

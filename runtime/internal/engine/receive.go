@@ -55,7 +55,7 @@ func (e *Engine) startReceive(o op, from Match, t Type, buf []byte, pc uintptr) 
 // sound reports whether checkSource and knownLoss have no error: from has a peer that is up
 // and a valid tag. It is a function of its own because it is inlined.
 func (e *Engine) sound(from Match) bool {
-	if e.err != nil || len(e.broken) != 0 || uint(from.Peer) >= uint(len(e.peers)) || uint(from.Tag) > TagMax {
+	if e.err != nil || from.Context >= e.barred || uint(from.Peer) >= uint(len(e.peers)) || uint(from.Tag) > TagMax {
 		return false
 	}
 	p := e.peers[from.Peer]
@@ -67,7 +67,7 @@ func (e *Engine) checkSource(from Match) error {
 	if e.err != nil {
 		return e.err
 	}
-	if len(e.broken) != 0 && e.broken[from.Context] != nil {
+	if from.Context >= e.barred && e.broken[from.Context] != nil {
 		return e.broken[from.Context]
 	}
 	if from.Tag < AnyTag || from.Tag > TagMax {

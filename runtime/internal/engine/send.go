@@ -47,7 +47,7 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 		return false
 	}
 	p := e.peers[to.Peer]
-	if p == nil || len(buf) > p.eager || m != Standard || uint(to.Tag) > TagMax {
+	if p == nil || len(buf) > p.eager || m != Standard || uint(to.Tag) > TagMax || to.Context >= e.barred && e.broken[to.Context] != nil {
 		return false
 	}
 	cost := eagerCost(len(buf))
@@ -118,7 +118,7 @@ func (e *Engine) destination(r *Request, to Match) (*peer, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	if len(e.broken) != 0 && e.broken[to.Context] != nil {
+	if to.Context >= e.barred && e.broken[to.Context] != nil {
 		return nil, e.broken[to.Context]
 	}
 	if uint(to.Tag) > TagMax {

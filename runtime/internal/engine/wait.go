@@ -74,10 +74,11 @@ func (e *Engine) begin(w *waiter) bool {
 // meanwhile.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
+	w.limited = ctx != nil && ctx.Done() != nil
 	w.place.Of, w.place.Word = w, w.done != nil
 	e.blocked.push(w)
 	var stop func() bool
-	if ctx != nil && ctx.Done() != nil {
+	if w.limited {
 		era := w.era
 		stop = context.AfterFunc(ctx, func() { e.expire(ctx, w, era) })
 	}

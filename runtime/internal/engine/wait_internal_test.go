@@ -56,7 +56,7 @@ func TestBreakWhileAProbeWakes(t *testing.T) {
 	for _, w := range e.probing {
 		e.fire(w)
 	}
-	e.broken = map[uint32]error{1: ErrAddress}
+	e.bar(1, ErrAddress)
 	e.unlock()
 	require.ErrorIs(t, <-done, ErrAddress)
 }

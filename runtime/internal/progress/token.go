@@ -92,6 +92,9 @@ func (t *Token) Has(w *Waiter) bool { return t.holder == w }
 // with the token.
 func (t *Token) Called() { t.calls++ }
 
+// Calls returns how often Called was called.
+func (t *Token) Calls() uint64 { return t.calls }
+
 // Woken reports whether a goroutine was made runnable since the last call of Woken.
 func (t *Token) Woken() bool {
 	woke := t.woke

@@ -40,6 +40,10 @@ type Config struct {
 	HalfOpenMax int
 	// Packing says whether payload to peers of this module is compressed.
 	Packing Packing
+	// SealedMax is how many bytes of ciphertext an encrypted connection may carry in one direction
+	// until it is worn (verbs.Endpoint.Worn). 0 means 256 GiB: RFC 8446 section 5.5 ends the use of
+	// a key of AES-GCM after 2^24.5 records of 16 KiB, 362 GiB.
+	SealedMax int64
 	// SegmentMax bounds the ULPDUs sent, in bytes: a test reaches messages of many
 	// segments with few bytes. 0 means the most that the peer takes.
 	SegmentMax int
@@ -64,6 +68,9 @@ func (c Config) populate() Config {
 	def(&c.Pause, 300*time.Millisecond)
 	if c.Revision != 1 {
 		c.Revision = 2
+	}
+	if c.SealedMax <= 0 {
+		c.SealedMax = 256 << 30
 	}
 	if c.HalfOpenMax <= 0 {
 		c.HalfOpenMax = 256

@@ -58,10 +58,10 @@
 // # Strangers
 //
 // A connection to a listener has a deadline for its MPA request, and the number of
-// connections without a request is limited; beyond the limit the oldest is dropped. They
-// may use a share of the process's descriptors, and never the last ones: when few are
-// left, a new connection replaces the oldest one without a request, or is reset if there
-// is none. A request that is rejected is answered, and its socket is closed at once: the
+// connections without a request is limited; beyond the limit one of the older half is dropped,
+// of the address that has most there (crowd.go). They may use a share of the process's
+// descriptors, and never the last ones: when few are left, a new connection replaces one
+// without a request in the same way, or is reset if there is none. A request that is rejected is answered, and its socket is closed at once: the
 // kernel discards what the peer still sends.
 //
 // A peer that breaks a rule gets the Terminate message that the RFC defines for it and

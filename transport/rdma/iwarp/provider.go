@@ -17,8 +17,8 @@ const Name = "iwarp"
 type Provider struct {
 	config   Config
 	counters Counters
-	// secure is the configuration of TLS, or nil.
-	secure atomic.Pointer[tls.Config]
+	// secure is TLS, or nil.
+	secure atomic.Pointer[secured]
 	// strange says that the first stranger has been logged.
 	strange sync.Once
 	// log is where: it is written to under the locks of adapters.
@@ -30,9 +30,19 @@ var _ provider.Provider = (*Provider)(nil)
 // New returns a provider.
 func New(c Config) *Provider { return &Provider{config: c.populate(), log: journal.New(c.Log)} }
 
-// Secure encrypts every connection from now on by TLS, with one configuration for both
-// sides, and does without CRC; what does not speak TLS is dropped.
-func (p *Provider) Secure(c *tls.Config) { p.secure.Store(c) }
+// secured are the configurations of TLS: for connections that peers ask for, and, made anew for
+// each, for those that they are asked for.
+type secured struct {
+	passive *tls.Config
+	active  func() *tls.Config
+}
+
+// Secure encrypts every connection from now on by TLS and does without CRC; what does not speak
+// TLS is dropped. passive is for all connections that peers ask for, active returns the
+// configuration for one that they are asked for.
+func (p *Provider) Secure(passive *tls.Config, active func() *tls.Config) {
+	p.secure.Store(&secured{passive, active})
+}
 
 // withoutCRC reports whether connections can do without CRC32C.
 func (p *Provider) withoutCRC() bool { return p.config.NoCRC || p.secure.Load() != nil }

@@ -66,6 +66,7 @@ type queuePair struct {
 var (
 	_ provider.QueuePair = (*queuePair)(nil)
 	_ provider.Explainer = (*queuePair)(nil)
+	_ provider.Wearer    = (*queuePair)(nil)
 )
 
 // begin readies both directions for what was agreed.

@@ -37,6 +37,12 @@ type sealed struct {
 	resume, stopped chan struct{}
 	begun, done     bool
 	err             error
+	// ahead is the first record of the active side, which is collected, all of it (heard), before
+	// TLS sees it: who sends none costs no goroutine.
+	ahead []byte
+	heard bool
+	// in and said are the bytes that came and went.
+	in, said int64
 	// cut says that the socket has ended, closed that the peer has said so before.
 	cut bool
 	// fault is why the stream is lost.
@@ -51,9 +57,9 @@ func (d *device) seal(fd int, active bool) *sealed {
 	}
 	s := &sealed{fd: fd, resume: make(chan struct{}), stopped: make(chan struct{})}
 	if active {
-		s.conn = tls.Client((*sealedSocket)(s), c)
+		s.conn, s.heard = tls.Client((*sealedSocket)(s), c.active()), true
 	} else {
-		s.conn = tls.Server((*sealedSocket)(s), c)
+		s.conn = tls.Server((*sealedSocket)(s), c.passive)
 	}
 	return s
 }
@@ -63,6 +69,9 @@ func (d *device) seal(fd int, active bool) *sealed {
 func (s *sealed) step() (bool, error) {
 	if s.done {
 		return true, nil
+	}
+	if err := s.collect(); err != nil {
+		return false, err
 	}
 	if s.begun {
 		s.resume <- struct{}{}
@@ -83,6 +92,12 @@ func (s *sealed) step() (bool, error) {
 		return false, systemError("send", errno)
 	}
 	return s.done, nil
+}
+
+// Worn implements provider.Wearer.
+func (p *queuePair) Worn() bool {
+	s := p.sealed
+	return s != nil && max(s.in, s.said) >= p.device.config.SealedMax
 }
 
 // stop ends a handshake that is under way.
@@ -161,6 +176,7 @@ func (s *sealed) flush() syscall.Errno {
 		switch errno {
 		case 0:
 			s.sent += n
+			s.said += int64(n)
 		case unix.EINTR:
 		default:
 			return errno
@@ -215,6 +231,13 @@ var _ net.Conn = (*sealedSocket)(nil)
 // Read implements net.Conn.
 func (w *sealedSocket) Read(b []byte) (int, error) {
 	s := (*sealed)(w)
+	if len(s.ahead) > 0 {
+		n := copy(b, s.ahead)
+		if s.ahead = s.ahead[n:]; len(s.ahead) == 0 {
+			s.ahead = nil
+		}
+		return n, nil
+	}
 	for {
 		n, errno := receive(s.fd, b)
 		switch {
@@ -233,6 +256,7 @@ func (w *sealedSocket) Read(b []byte) (int, error) {
 			s.cut = true
 			return 0, io.EOF
 		default:
+			s.in += int64(n)
 			return n, nil
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// secret is the configuration of TLS of a job.
-func secret(tb testing.TB) *tls.Config {
+// secret is TLS of a job.
+func secret(tb testing.TB) *certificate.Sides {
 	tb.Helper()
 	c, err := certificate.New([]byte("a secret of the tests"), "test")
 	require.NoError(tb, err)
@@ -28,17 +28,21 @@ func secret(tb testing.TB) *tls.Config {
 // guess is that of a stranger who knows everything but the secret.
 func guess(tb testing.TB) *tls.Config {
 	tb.Helper()
-	c, err := certificate.New([]byte("a guess"), "test")
+	sides, err := certificate.New([]byte("a guess"), "test")
 	require.NoError(tb, err)
+	c := sides.Active()
 	c.VerifyConnection = nil
 	return c
 }
+
+// seal has a provider encrypt.
+func seal(p *iwarp.Provider, s *certificate.Sides) { p.Secure(s.Passive, s.Active) }
 
 // newSealed is newSide with TLS.
 func newSealed(tb testing.TB, c iwarp.Config, memory int) *side {
 	tb.Helper()
 	s := newSide(tb, c, memory)
-	s.provider.Secure(secret(tb))
+	seal(s.provider, secret(tb))
 	return s
 }
 
@@ -221,8 +225,8 @@ func TestNobodyReadsWhatIsSealed(t *testing.T) {
 		for _, back := range []bool{false, true} {
 			a, b := newSide(t, iwarp.Config{}, 1<<16), newSide(t, iwarp.Config{}, 1<<16)
 			if !open {
-				a.provider.Secure(secret(t))
-				b.provider.Secure(secret(t))
+				seal(a.provider, secret(t))
+				seal(b.provider, secret(t))
 			}
 			r := newRecorder(t, "", -1, back)
 			require.True(t, deliver(t, a, b, r, text))

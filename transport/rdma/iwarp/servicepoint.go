@@ -144,26 +144,21 @@ func (s *servicePoint) admit(fd int, from netip.AddrPort) bool {
 		s.evict(&d.counters.Scarce, scarce)
 		fd = lowest(fd)
 	}
-	h := &halfOpen{point: s, fd: fd, sealed: d.seal(fd, false), remote: from}
+	h := &halfOpen{point: s, fd: fd, sealed: d.seal(fd, false), remote: from, host: hostOf(from.Addr())}
 	h.timer.owner = h
 	s.halfOpen = append(s.halfOpen, h)
-	if tune(fd, d.config.UserTimeout) != nil || d.watch(fd, h, eventsIn) != nil {
-		h.drop()
-		return true
-	}
-	d.setTimer(&h.timer, d.config.RequestTimeout)
-	d.later(h)
+	d.later(h) // most have said something when they are accepted
 	return true
 }
 
 // scarce is why connections are dropped when the process has few descriptors left.
 const scarce = "the process has few descriptors left"
 
-// evict drops the connection that has been without a request for longest.
+// evict drops a connection that is without a request.
 func (s *servicePoint) evict(counter *atomic.Uint64, why string) {
-	oldest := s.halfOpen[0]
-	s.device.stranger(counter, oldest.remote, why)
-	oldest.drop()
+	h := s.halfOpen[mostCrowded(s.halfOpen)]
+	s.device.stranger(counter, h.remote, why)
+	h.drop()
 }
 
 // halfOpen is a connection that has not sent its MPA request yet.
@@ -173,6 +168,7 @@ type halfOpen struct {
 	fd     int
 	sealed *sealed
 	remote netip.AddrPort
+	host   host
 	reader frameReader
 	timer  timer
 }
@@ -212,6 +208,7 @@ func (h *halfOpen) run() int {
 	}
 	f, err := h.hear()
 	if errors.Is(err, mpa.ErrShort) {
+		h.wait()
 		return 0
 	}
 	if err == nil {
@@ -236,6 +233,10 @@ func (h *halfOpen) run() int {
 	peer, private, _ := f.Split() // Screen has split it already
 	a := &handshake{device: d, sealed: h.sealed, frame: f, local: localOf(h.fd), remote: h.remote}
 	a.fd = h.detach()
+	if tune(a.fd, d.config.UserTimeout) != nil {
+		a.Refuse()
+		return 1
+	}
 	err = h.point.arrived(a, a.local, a.remote, &provider.Proposal{
 		PrivateData: private, ResponderResources: depthOf(peer.IRD), InitiatorDepth: depthOf(peer.ORD),
 	})
@@ -244,6 +245,19 @@ func (h *halfOpen) run() int {
 		a.Refuse()
 	}
 	return 1
+}
+
+// wait has epoll say when there is more, and the connection end when there is not in time.
+func (h *halfOpen) wait() {
+	d := h.point.device
+	if h.timer.place != 0 {
+		return
+	}
+	if d.watch(h.fd, h, eventsIn) != nil {
+		h.drop()
+		return
+	}
+	d.setTimer(&h.timer, d.config.RequestTimeout)
 }
 
 // hear reads the request, behind the handshake of TLS if there is one.

@@ -160,6 +160,12 @@ type siwPeer struct {
 
 func newSiwPeer(t *testing.T, at netip.AddrPort, c iwarp.Config) *siwPeer {
 	t.Helper()
+	return newSiwPeerOf(t, at, c, 4096)
+}
+
+// newSiwPeerOf is newSiwPeer with so many bytes of memory.
+func newSiwPeerOf(t *testing.T, at netip.AddrPort, c iwarp.Config, memory int) *siwPeer {
+	t.Helper()
 	var provider verbs.Provider = iwarp.New(c)
 	if os.Getenv(byKernel) != "" {
 		provider = kernel.New(kernel.Config{})
@@ -168,7 +174,7 @@ func newSiwPeer(t *testing.T, at netip.AddrPort, c iwarp.Config) *siwPeer {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	p := &siwPeer{side: wrap(t, adapter, 4096), ctx: ctx}
+	p := &siwPeer{side: wrap(t, adapter, memory), ctx: ctx}
 	p.ep = p.endpoint()
 	return p
 }

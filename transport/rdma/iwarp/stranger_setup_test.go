@@ -265,7 +265,9 @@ func TestPrivateDataFitsLinux(t *testing.T) {
 // allows.
 func TestSegmentsFitStrangers(t *testing.T) {
 	for _, kin := range []bool{false, true} {
-		s := newSide(t, hasty(), 1<<20)
+		config := hasty()
+		config.Packing = iwarp.PackNever // a full socket would make segments of zeros shorter
+		s := newSide(t, config, 1<<20)
 		l, at := host(t)
 		require.NoError(t, setSegmentSize(l, 1460))
 		ep := s.endpoint()

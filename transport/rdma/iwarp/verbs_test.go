@@ -1,7 +1,6 @@
 package iwarp_test
 
 import (
-	"crypto/tls"
 	"net"
 	"net/netip"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/certificate"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
@@ -35,7 +35,7 @@ type harness struct {
 	spy  *spy
 	name string
 	// secure is nil without TLS.
-	secure *tls.Config
+	secure *certificate.Sides
 }
 
 // Open implements verbstest.Harness.
@@ -94,7 +94,9 @@ func (h *harness) Inject(tb testing.TB, f verbstest.Fault) (verbstest.Scene, boo
 	case verbstest.FaultMute:
 		// With revision 1 there is no RTR, and without the nudge nothing else.
 		p := iwarp.New(iwarp.Config{Revision: 1, Pause: time.Hour})
-		p.Secure(h.secure)
+		if h.secure != nil {
+			seal(p, h.secure)
+		}
 		a, err := verbs.Open(p, h.name)
 		require.NoError(tb, err)
 		return verbstest.Scene{Adapter: a}, true
@@ -153,7 +155,7 @@ func TestVerbsEncrypted(t *testing.T) {
 	verbstest.Run(t, func(tb testing.TB) verbstest.Harness {
 		tb.Helper()
 		h := &harness{spy: &spy{Provider: iwarp.New(iwarp.Config{})}, name: loopback, secure: secret(tb)}
-		h.spy.Secure(h.secure)
+		seal(h.spy.Provider, h.secure)
 		return h
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,12 +41,14 @@ type device struct {
 	quiet []*queuePair
 	// waiting is what Idle has found.
 	waiting []uverbs.Completion
-	// rounds counts calls of Progress, of which some look for events.
-	rounds uint
+	// events are the calls of Progress that look for events.
+	events connection.Cadence
 	// port is the number of the port that is used, announcesLast says that the device has an
 	// event for the last shared receive of a queue pair that has failed.
 	port          int
 	announcesLast bool
+	// vainly is for how long such an event was waited for that did not come.
+	vainly time.Duration
 	// onDemand says that the device pages memory that cannot be pinned.
 	onDemand bool
 	// failure is why the device cannot be used any more, removed that this was said.
@@ -80,13 +83,13 @@ const (
 	// poll takes.
 	postMost = 16
 	pollMost = 32
-	// eventRounds is after how many calls of Progress the events of the device are looked
-	// for, which costs a system call.
+	// eventRounds and eventPeriod are how often the events of the device are looked for.
 	eventRounds = 1024
+	eventPeriod = 10 * time.Millisecond
 )
 
 func open(name string, p place, a provider.Adapter, byLibrary bool) (*device, error) {
-	d := &device{adapter: a, pairs: map[uint32]*queuePair{}, wakeup: -1}
+	d := &device{adapter: a, pairs: map[uint32]*queuePair{}, wakeup: -1, events: connection.Cadence{Most: eventRounds, Period: eventPeriod}}
 	err := d.start(name, p, byLibrary)
 	if err != nil {
 		_ = d.Close() // the first error counts

@@ -19,6 +19,8 @@ type speaker struct {
 	fd     int
 	// silent is how often it says that there is none before the first one.
 	silent int
+	// asked counts the questions.
+	asked int
 	// then is done when the last one is taken.
 	then func()
 }
@@ -26,6 +28,7 @@ type speaker struct {
 func (s *speaker) EventFD() int { return s.fd }
 
 func (s *speaker) NextEvent() (uverbs.Event, bool, error) {
+	s.asked++
 	if s.silent > 0 {
 		s.silent--
 		return uverbs.Event{}, false, nil
@@ -135,11 +138,41 @@ func TestNoLastReceive(t *testing.T) {
 	defer func() { require.NoError(t, unix.Close(fd)) }()
 	p.receiving, p.device.announcesLast = true, true
 	p.device.context = &speaker{fd: fd}
-	p.awaitLast(time.Now())
+	require.True(t, p.awaitLast(time.Now()))
 	require.False(t, p.last)
 	p.device.context, p.device.adapter = &speaker{fd: fd, events: []uverbs.Event{{Type: uverbs.EventDeviceFatal}}}, &listener{}
-	p.awaitLast(time.Now().Add(time.Hour))
+	require.False(t, p.awaitLast(time.Now().Add(time.Hour)))
 	require.ErrorIs(t, p.device.failure, errFatal)
+}
+
+// TestManyWithoutLastReceive: a device that does not keep its word holds the adapter's lock for the
+// bound, however many queue pairs fail; the event of a later one still counts.
+func TestManyWithoutLastReceive(t *testing.T) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, unix.Close(fd)) }()
+	var found []uverbs.Completion
+	first, _ := sharing(&found)
+	d := first.device
+	d.announcesLast, d.context = true, &speaker{fd: fd}
+	next := func() *queuePair {
+		p, _ := sharing(&found)
+		p.device, p.receiving, p.user = d, true, 5
+		return p
+	}
+	next().Fail()
+	require.GreaterOrEqual(t, d.vainly, lastMost)
+	for spent, i := d.vainly, 0; i < 50; i++ {
+		events := d.context.(*speaker).asked
+		next().Fail()
+		require.Equal(t, events+1, d.context.(*speaker).asked, "it is asked, and not waited for")
+		require.GreaterOrEqual(t, d.vainly, spent)
+	}
+	late := next()
+	d.pairs[late.number] = late
+	d.context = &speaker{fd: fd, events: []uverbs.Event{{Type: uverbs.EventLastReceive, Element: 5}}}
+	late.Fail()
+	require.True(t, late.last)
 }
 
 // asked is a domain that keeps what it was asked for, and refuses what would be pinned with an

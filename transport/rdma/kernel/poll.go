@@ -18,12 +18,11 @@ func (d *device) Progress() (int, error) {
 	if len(d.quiet) > 0 {
 		d.speak(time.Now())
 	}
-	if d.rounds%eventRounds == 0 || d.failure != nil {
+	if d.failure != nil || d.events.Due() {
 		if err := d.takeEvents(); err != nil {
 			return n, err
 		}
 	}
-	d.rounds++
 	for len(d.broken) > 0 {
 		p := d.broken[len(d.broken)-1]
 		d.broken = d.broken[:len(d.broken)-1]

@@ -167,8 +167,11 @@ func (p *queuePair) Fail() {
 	}
 	p.halted = true
 	// An error means that the device is gone, and the queue pair with it.
-	if p.pair.SetState(uverbs.StateError) == nil {
-		p.awaitLast(time.Now().Add(lastMost))
+	if d := p.device; p.pair.SetState(uverbs.StateError) == nil {
+		began := time.Now()
+		if p.awaitLast(began.Add(lastMost - d.vainly)) {
+			d.vainly += time.Since(began)
+		}
 	}
 	p.device.poll()
 	p.failed = true
@@ -178,23 +181,28 @@ func (p *queuePair) Fail() {
 	p.device.report(early)
 }
 
-// lastMost is how long the device may take to complete the shared receives of a queue pair that
-// has failed. It takes microseconds; the bound is for one that does not say when it is done.
+// lastMost is how long the device may take to complete the shared receives of queue pairs that
+// have failed. It takes microseconds for each; the bound is for one that does not say when it is
+// done, and for all its queue pairs together: they are waited for under the adapter's lock.
 const lastMost = 20 * time.Millisecond
 
 // awaitLast waits until all shared receives that the queue pair has taken are complete: those
-// that are not when it is destroyed never are (InfiniBand 1.4, section 10.3.1.5).
-func (p *queuePair) awaitLast(until time.Time) {
+// that are not when it is destroyed never are (InfiniBand 1.4, section 10.3.1.5). It returns true if
+// it has waited in vain.
+func (p *queuePair) awaitLast(until time.Time) bool {
 	d := p.device
 	if p.shared == nil || !p.receiving || !d.announcesLast {
-		return
+		return false
 	}
-	for !p.last {
+	for {
 		// An error is one of the device, which Progress says.
 		_ = d.takeEvents()
+		if p.last || d.failure != nil {
+			return false
+		}
 		left := time.Until(until)
-		if p.last || d.failure != nil || left <= 0 {
-			return
+		if left <= 0 {
+			return true
 		}
 		wait := []unix.PollFd{{Fd: int32(d.context.EventFD()), Events: unix.POLLIN}}
 		// Whatever ends it, the events say.

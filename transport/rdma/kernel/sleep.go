@@ -39,7 +39,7 @@ func (d *device) Idle() bool {
 	if len(d.waiting) > 0 {
 		return false
 	}
-	d.rounds = 0 // what ends the Sleep may be an event
+	d.events.Reset() // what ends the Sleep may be an event
 	due := int64(0)
 	for _, p := range d.quiet {
 		if until := p.quietUntil.UnixNano(); due == 0 || until < due {

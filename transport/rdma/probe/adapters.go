@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
 // Adapter is an RDMA device that a rank may use.
@@ -126,24 +128,19 @@ func (h *Host) near(device string, may CPUs) int {
 	if err != nil || may == nil || may.Count() == 0 {
 		return 100 // a device in software has none
 	}
-	local := 0
-	for part := range strings.SplitSeq(strings.TrimSpace(string(text)), ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		from, err := strconv.Atoi(first)
-		to := from
-		if err == nil && isRange {
-			to, err = strconv.Atoi(last)
-		}
-		if err != nil {
-			return 100
-		}
-		for cpu := from; cpu <= min(to, cpusMax); cpu++ {
+	local, err := ranges.Split(strings.TrimSpace(string(text)), ranges.Limits{Below: cpusMax, Count: cpusMax})
+	if err != nil {
+		return 100
+	}
+	count := 0
+	for _, r := range local {
+		for cpu := r.Low; cpu <= r.High; cpu++ {
 			if may.IsSet(cpu) {
-				local++
+				count++
 			}
 		}
 	}
-	return 100 * local / may.Count()
+	return 100 * count / may.Count()
 }
 
 // cpusMax bounds what a list of processors can make a loop do.

@@ -134,12 +134,11 @@ func (h *Host) deviceOf() map[string]string {
 	return of
 }
 
-// libraries are what the kernel's RDMA is used through, by the names of their
-// interfaces, and where distributions put them.
-var (
-	libraries   = []string{"libibverbs.so.1", "librdmacm.so.1"}
-	libraryDirs = []string{"lib", "lib64", "lib/*", "usr/lib", "usr/lib64", "usr/lib/*", "usr/local/lib", "usr/local/lib64"}
-)
+// library is what devices are driven through that gorun does not drive itself, by the name of its
+// interface, and libraryDirs are where distributions put it.
+const library = "libibverbs.so.1"
+
+var libraryDirs = []string{"lib", "lib64", "lib/*", "usr/lib", "usr/lib64", "usr/lib/*", "usr/local/lib", "usr/local/lib64"}
 
 // Kernel returns nil if this process can use an RDMA device of the kernel, as
 // far as can be seen without opening it. Else the error says why not and what to
@@ -168,17 +167,14 @@ func (h *Host) Kernel() error {
 			return fmt.Errorf("kernel RDMA: open /%s: %w (join the group that owns it, often rdma): %w", node, err, transport.ErrNotSupported)
 		}
 	}
-	for _, library := range libraries {
-		if !h.hasLibrary(library) {
-			return missing("no %s: install rdma-core (Debian: libibverbs1, ibverbs-providers, librdmacm1)", library)
-		}
+	at := slices.IndexFunc(devices, func(d Device) bool { return d.Active })
+	if at < 0 {
+		return missing("no port is active: %s", &devices[0])
 	}
-	for i := range devices {
-		if devices[i].Active {
-			return nil
-		}
+	if !h.hasLibrary(library) && !slices.ContainsFunc(devices, func(d Device) bool { return d.Active && h.Driven(d.Name) }) {
+		return missing("no %s, which %s needs: install rdma-core (Debian: libibverbs1, ibverbs-providers)", library, &devices[at])
 	}
-	return missing("no port is active: %s", &devices[0])
+	return nil
 }
 
 func (h *Host) hasLibrary(name string) bool {

@@ -26,7 +26,6 @@ func kernel(device, nodeType, link, state, netdev string) fstest.MapFS {
 		"dev/infiniband/uverbs0":                   text(""),
 		"dev/infiniband/rdma_cm":                   text(""),
 		"usr/lib/x86_64-linux-gnu/libibverbs.so.1": text(""),
-		"usr/lib/x86_64-linux-gnu/librdmacm.so.1":  text(""),
 	}
 }
 
@@ -55,7 +54,7 @@ func TestDevices(t *testing.T) {
 
 // TestKernel takes one thing away at a time: each is named, with what to do.
 func TestKernel(t *testing.T) {
-	whole := func() fstest.MapFS { return kernel("siw0", "4: RNIC", "Ethernet", "4: ACTIVE", "eth0") }
+	whole := func() fstest.MapFS { return kernel("irdma0", "4: RNIC", "Ethernet", "4: ACTIVE", "eth0") }
 	without := func(names ...string) fstest.MapFS {
 		files := whole()
 		for _, name := range names {
@@ -65,17 +64,24 @@ func TestKernel(t *testing.T) {
 	}
 	empty := fstest.MapFS{"sys/class/infiniband": &fstest.MapFile{Mode: fs.ModeDir}}
 	inactive := kernel("siw0", "4: RNIC", "Ethernet", "1: DOWN", "eth0")
+	// beside is a host without the library, with a second device.
+	beside := func(files fstest.MapFS, second string) fstest.MapFS {
+		all := kernel(second, "4: RNIC", "Ethernet", "4: ACTIVE", "eth1")
+		maps.Copy(all, files)
+		delete(all, "usr/lib/x86_64-linux-gnu/libibverbs.so.1")
+		return all
+	}
 	cases := []struct {
 		files      fstest.MapFS
 		says, hint string
 	}{
 		{fstest.MapFS{}, "/sys/class/infiniband is not there", "modprobe"},
 		{empty, "/sys/class/infiniband is empty", "rdma link add"},
-		{without("dev/infiniband/uverbs0"), "no /dev/infiniband/uverbs*, though there is siw0 iWARP on eth0", "container"},
+		{without("dev/infiniband/uverbs0"), "no /dev/infiniband/uverbs*, though there is irdma0 iWARP on eth0", "container"},
 		{without("dev/infiniband/uverbs0", "dev/infiniband/rdma_cm"), "no /dev/infiniband/uverbs*", "modprobe ib_uverbs"},
 		{without("dev/infiniband/rdma_cm"), "no /dev/infiniband/rdma_cm", "modprobe rdma_ucm"},
-		{without("usr/lib/x86_64-linux-gnu/libibverbs.so.1"), "no libibverbs.so.1", "install rdma-core"},
-		{without("usr/lib/x86_64-linux-gnu/librdmacm.so.1"), "no librdmacm.so.1", "librdmacm1"},
+		{without("usr/lib/x86_64-linux-gnu/libibverbs.so.1"), "no libibverbs.so.1, which irdma0 iWARP on eth0, port active needs", "install rdma-core"},
+		{beside(inactive, "irdma0"), "no libibverbs.so.1, which irdma0", "install rdma-core"},
 		{inactive, "no port is active", "siw0 iWARP on eth0, port down"},
 	}
 	h := host(eth0)
@@ -90,9 +96,13 @@ func TestKernel(t *testing.T) {
 	h.Files = whole()
 	require.NoError(t, h.Kernel())
 
-	elsewhere := without("usr/lib/x86_64-linux-gnu/libibverbs.so.1", "usr/lib/x86_64-linux-gnu/librdmacm.so.1")
-	maps.Copy(elsewhere, fstest.MapFS{"lib64/libibverbs.so.1": text(""), "usr/local/lib/librdmacm.so.1": text("")})
+	elsewhere := without("usr/lib/x86_64-linux-gnu/libibverbs.so.1")
+	maps.Copy(elsewhere, fstest.MapFS{"lib64/libibverbs.so.1": text("")})
 	h.Files = elsewhere
+	require.NoError(t, h.Kernel())
+
+	// A device that gorun drives itself needs no library, whatever the others need.
+	h.Files = beside(whole(), "siw0")
 	require.NoError(t, h.Kernel())
 }
 

@@ -6,10 +6,13 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/uverbs"
 )
 
 // Interface is one network interface of the host.
@@ -59,6 +62,9 @@ type Host struct {
 	// Access returns nil if this process may read and write the file of that
 	// absolute name.
 	Access func(name string) error
+	// Driven reports whether gorun drives a device of the kernel itself, without a library: siw
+	// and rxe.
+	Driven func(device string) bool
 }
 
 // System is the host that this process runs on.
@@ -68,7 +74,17 @@ func System() *Host {
 		Files:      files,
 		Interfaces: func() ([]Interface, error) { return interfaces(files) },
 		Access:     func(name string) error { return unix.Access(name, unix.R_OK|unix.W_OK) },
+		Driven:     driven,
 	}
+}
+
+// driven asks the kernel.
+func driven(device string) bool {
+	all, err := uverbs.Devices()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(all, func(d uverbs.Device) bool { return d.Name == device && uverbs.Drives(&d) })
 }
 
 // interfaces asks the kernel.

@@ -38,6 +38,7 @@ func host(interfaces ...probe.Interface) *probe.Host {
 		Files:      fstest.MapFS{},
 		Interfaces: func() ([]probe.Interface, error) { return interfaces, nil },
 		Access:     func(string) error { return nil },
+		Driven:     func(device string) bool { return device == "siw0" },
 	}
 }
 

@@ -156,6 +156,15 @@ func (ep *Endpoint) Trust() {
 	}
 }
 
+// Worn says that the connection that stands is encrypted and has carried so much under its keys
+// that another one should take its place. Nothing happens by itself.
+func (ep *Endpoint) Worn() bool {
+	ep.adapter.mu.Lock()
+	defer ep.adapter.unlock()
+	w, ok := ep.queuePair.(provider.Wearer)
+	return ok && ep.state.transfers() && w.Worn()
+}
+
 // Free ends the endpoint (dat_ep_free(3DAT)). A connection or an attempt ends
 // abruptly, without an event; what is posted is flushed. It is ErrInvalidState in
 // StateReserved and in StatePassiveConnectionPending: close the listener or reject

@@ -3,8 +3,11 @@ package allocation
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+
+	"github.com/gorun-hpc/gorun/internal/ranges"
 )
 
 const (
@@ -59,28 +62,28 @@ func expand(entry string) ([]string, error) {
 		if strings.ContainsAny(plain, "] \t\n") {
 			return nil, fmt.Errorf("%.80q is no name", entry)
 		}
-		choices := []string{""}
+		middles := []string{""}
 		if bracket {
 			inside, after, closed := strings.Cut(rest, "]")
 			if !closed {
 				return nil, errors.New("a bracket is not closed")
 			}
 			var err error
-			if choices, err = ranges(inside); err != nil {
+			if middles, err = choices(inside); err != nil {
 				return nil, err
 			}
 			rest = after
 		}
-		if len(names)*len(choices) > hostsMax {
+		if len(names)*len(middles) > hostsMax {
 			return nil, errTooMany
 		}
-		longer := make([]string, 0, len(names)*len(choices))
+		longer := make([]string, 0, len(names)*len(middles))
 		for _, name := range names {
-			for _, choice := range choices {
-				if len(name)+len(plain)+len(choice) > nameBytesMax {
+			for _, middle := range middles {
+				if len(name)+len(plain)+len(middle) > nameBytesMax {
 					return nil, fmt.Errorf("a name has more than %d bytes", nameBytesMax)
 				}
-				longer = append(longer, name+plain+choice)
+				longer = append(longer, name+plain+middle)
 			}
 		}
 		if names = longer; !bracket {
@@ -94,27 +97,19 @@ func expand(entry string) ([]string, error) {
 	return names, nil
 }
 
-// ranges expands what is in a bracket: "1-3,07-12,x".
-func ranges(text string) ([]string, error) {
+// choices expands what is in a bracket: "1-3,07-12".
+func choices(text string) ([]string, error) {
+	parts, err := ranges.Split(text, ranges.Limits{Below: math.MaxInt, Count: hostsMax})
+	if errors.Is(err, ranges.ErrTooMany) {
+		return nil, errTooMany
+	}
 	var all []string
-	for part := range strings.SplitSeq(text, ",") {
-		low, high, two := strings.Cut(part, "-")
-		if !two {
-			high = low
-		}
-		from, e1 := strconv.ParseUint(low, 10, 32)
-		to, e2 := strconv.ParseUint(high, 10, 32)
-		if e1 != nil || e2 != nil || to < from {
-			return nil, fmt.Errorf("%.80q is no range of numbers", part)
-		}
-		if to-from >= hostsMax || len(all)+int(to-from) >= hostsMax {
-			return nil, errTooMany
-		}
-		for n := from; n <= to; n++ {
-			all = append(all, fmt.Sprintf("%0*d", min(len(low), nameBytesMax), n))
+	for _, r := range parts {
+		for n := r.Low; n <= r.High; n++ {
+			all = append(all, fmt.Sprintf("%0*d", min(r.Digits, nameBytesMax), n))
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // ParseCounts expands numbers of ranks per host in the form of Slurm: "2(x3),1".

@@ -26,9 +26,10 @@ type Conn struct {
 	closing bool // an empty write follows the queue
 	err     error
 
-	received  atomic.Uint64 // frames received
-	paused    atomic.Bool   // no beat followed the last Pause
-	listening atomic.Bool   // a goroutine is in Receive
+	received  atomic.Uint64                 // frames received
+	next      atomic.Pointer[chan struct{}] // what Heard has returned, nil for nothing
+	paused    atomic.Bool                   // no beat followed the last Pause
+	listening atomic.Bool                   // a goroutine is in Receive
 }
 
 // NewConn makes an end of a link that reads from in and writes to out. It owns
@@ -144,11 +145,27 @@ func (c *Conn) Receive() (Kind, []byte, error) {
 			return 0, nil, err
 		}
 		c.received.Add(1)
+		if heard := c.next.Swap(nil); heard != nil {
+			close(*heard)
+		}
 		switch k {
 		case KindBeat, KindPause:
 			c.paused.Store(k == KindPause)
 		default:
 			return k, body, nil
+		}
+	}
+}
+
+// Heard returns a channel that is closed when Receive has taken the next frame, beats included.
+func (c *Conn) Heard() <-chan struct{} {
+	heard := make(chan struct{})
+	for {
+		if c.next.CompareAndSwap(nil, &heard) {
+			return heard
+		}
+		if other := c.next.Load(); other != nil {
+			return *other
 		}
 	}
 }

@@ -196,3 +196,25 @@ func TestConnPassesOn(t *testing.T) {
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// Heard tells all who wait of the next frame, a beat among them, and not of one before.
+func TestHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, cut := pair(t)
+		before := a.Heard()
+		require.Equal(t, before, a.Heard(), "one channel for all")
+		go hear(a)
+		b.Send(link.KindBeat)
+		<-before
+		after := a.Heard()
+		synctest.Wait()
+		select {
+		case <-after:
+			t.Fatal("nothing has come since")
+		default:
+		}
+		b.Send(link.KindDown)
+		<-after
+		cut()
+	})
+}

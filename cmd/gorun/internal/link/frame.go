@@ -19,8 +19,10 @@ const (
 	KindHello                      // Hello
 	KindProbe                      // Probe
 	KindProbed                     // Probed
+	KindShare                      // 4 bytes number in Greet.Programs, 4 bytes number of each command that the file is passed on to
 	KindFile                       // 4 bytes number in Greet.Programs, hash: pieces of the file follow
 	KindFileData                   // a piece of the file, compressed by zstd; an empty one ends it
+	KindFiled                      // Filed
 	KindPlan                       // Plan
 	KindStarted                    // Started
 	KindFailed                     // Failed
@@ -28,7 +30,7 @@ const (
 	KindDown                       // frames for bootstrap.Relay.Tell
 	KindOutput                     // Target and bytes of a stream
 	KindOutputEnd                  // Target
-	KindCredit                     // Target and Amount: so many bytes have left the window
+	KindCredit                     // Target and Amount: so many bytes have left the window; of Stdin: of Up, of input, of files
 	KindInput                      // bytes of the standard input
 	KindInputEnd                   // empty
 	KindSignal                     // Target and Amount: the number of the signal
@@ -56,6 +58,9 @@ const (
 	FrameBytesMax = 1 << 30
 	// WindowBytes is how much of a stream may be on its way.
 	WindowBytes = 256 << 10
+	// FileWindowBytes is how much of the files of a host may be on its way, through any number of
+	// others.
+	FileWindowBytes = 4 << 20
 	// ChunkBytesMax is how much of a stream is sent at once.
 	ChunkBytesMax = 32 << 10
 	// growStep bounds what is allocated before the bytes have arrived.

@@ -27,8 +27,8 @@ func plan() link.Plan {
 
 func TestFrameGolden(t *testing.T) {
 	b := link.AppendFrame(nil, link.KindOutput, link.Target{Rank: 258, Stream: link.Stderr}.Append(nil), []byte("hi"))
-	require.Equal(t, "08000000"+"0c"+"02010000"+"02"+"6869"+"0a", hex.EncodeToString(b))
-	require.Equal(t, "01000000"+"16"+"0a", hex.EncodeToString(link.AppendFrame(nil, link.KindBeat)))
+	require.Equal(t, "08000000"+"0e"+"02010000"+"02"+"6869"+"0a", hex.EncodeToString(b))
+	require.Equal(t, "01000000"+"18"+"0a", hex.EncodeToString(link.AppendFrame(nil, link.KindBeat)))
 }
 
 func TestFramesRoundTripAndTruncated(t *testing.T) {

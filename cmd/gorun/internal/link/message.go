@@ -1,6 +1,7 @@
 package link
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -46,11 +47,12 @@ func Strings(from []Text) []string {
 // Greet asks an agent what it has.
 type Greet struct {
 	Programs []Text // paths of files, whose digests are asked for
+	Whole    bool   // of all bytes, by which files are sent
 }
 
-// Digest is the SHA-256 of a file, or why it has none.
+// Digest tells the contents of a file from others, or says why it cannot.
 type Digest struct {
-	Hash []byte
+	Hash []byte // SHA-256 of the file; without Greet.Whole, and of gorun, the ID of its build if it has one
 	Why  string
 }
 
@@ -100,11 +102,27 @@ func (p Probe) check() error {
 type Exec struct {
 	Number int // of the command among those of the agent
 	Line   []Text
+	// Gorun is the SHA-256 of gorun, if the command is a shell that the agent sends its own
+	// executable to, which is the same.
+	Gorun []byte
 }
 
 func (e Exec) check() error {
-	if e.Number < 0 || len(e.Line) == 0 {
-		return fmt.Errorf("command %d of %d words", e.Number, len(e.Line))
+	if e.Number < 0 || len(e.Line) == 0 || len(e.Gorun) != 0 && len(e.Gorun) != sha256.Size {
+		return fmt.Errorf("command %d of %d words, hash of %d bytes", e.Number, len(e.Line), len(e.Gorun))
+	}
+	return nil
+}
+
+// Filed says that a file has arrived and is the one that was sent, or why not.
+type Filed struct {
+	Number int // in Greet.Programs
+	Why    string
+}
+
+func (f Filed) check() error {
+	if f.Number < 0 {
+		return fmt.Errorf("file %d", f.Number)
 	}
 	return nil
 }
@@ -126,6 +144,18 @@ func ParseNumbered(body []byte) (int, []byte, error) {
 		return 0, nil, fmt.Errorf("number in %d bytes: %w", len(body), ErrMalformed)
 	}
 	return int(binary.LittleEndian.Uint32(body)), body[4:], nil
+}
+
+// ParseNumbers decodes the numbers that are the whole of a body, at least one.
+func ParseNumbers(body []byte) ([]int, error) {
+	if len(body) == 0 || len(body)%4 != 0 {
+		return nil, fmt.Errorf("numbers in %d bytes: %w", len(body), ErrMalformed)
+	}
+	var numbers []int
+	for ; len(body) > 0; body = body[4:] {
+		numbers = append(numbers, int(binary.LittleEndian.Uint32(body)))
+	}
+	return numbers, nil
 }
 
 // Probed is the answer to a Probe: Why is empty if the process is a neighbour,

@@ -25,7 +25,7 @@ func started() link.Started {
 // messages are one of each kind.
 func messages() map[string]any {
 	return map[string]any{
-		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
+		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}, Whole: true}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
 		"failed": link.Failed{Code: 127, Text: "no such file"}, "exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},
 	}
 }

@@ -67,16 +67,3 @@ func TestLists(t *testing.T) {
 		require.ErrorContains(t, err, "in a list of numbers", text)
 	}
 }
-
-func FuzzList(f *testing.F) {
-	for _, seed := range []string{"", "0-3,8\n", "0-3,8", "0-", "3-1", "0-65535", "1,2,3"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		list, err := placement.ParseList(text)
-		for i := range list {
-			require.NoError(t, err)
-			require.True(t, list[i] >= 0 && (i == 0 || list[i] > list[i-1]))
-		}
-	})
-}

@@ -7,13 +7,11 @@ import (
 	"reflect"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/layout"
+	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
-// Codec is actors.Codec.
-type Codec[T any] interface {
-	Append(b []byte, v *T) ([]byte, error)
-	Decode(b []byte, v *T) error
-}
+// Codec is runtime.Codec.
+type Codec[T any] = value.Codec[T]
 
 func init() {
 	types.byType.Store(reflect.TypeFor[[]byte](), Bytes)
@@ -29,9 +27,14 @@ func init() {
 	Register[float64]()
 }
 
-// Register registers T and *T. They are sent as their bytes if T has no pointers, else by gob. Later
+// Register registers T and *T. They are sent by the codec that package value has for T, or else as
+// their bytes if T has no pointers, else by gob. Later
 // registrations of the same type have no effect. It panics if there are too many types.
 func Register[T any]() {
+	if c := value.Registered[T](); c != nil {
+		RegisterCodec(c)
+		return
+	}
 	if l := layout.Of(reflect.TypeFor[T]()); l.Kind == "" {
 		registerPlain[T](l)
 		return
@@ -65,11 +68,11 @@ func RegisterCodec[T any](c Codec[T]) {
 }
 
 // register registers T and *T.
-func register[T any](value, pointer *Type) {
+func register[T any](plain, pointer *Type) {
 	t := reflect.TypeFor[T]()
-	value.Name = t.PkgPath() + "." + t.String()
-	pointer.Name = "*" + value.Name
-	if add(t, value) == nil || add(reflect.PointerTo(t), pointer) == nil {
+	plain.Name = t.PkgPath() + "." + t.String()
+	pointer.Name = "*" + plain.Name
+	if add(t, plain) == nil || add(reflect.PointerTo(t), pointer) == nil {
 		panic(fmt.Sprintf("actors: more than %d types", TypesMax))
 	}
 }

@@ -23,8 +23,17 @@ const (
 // ErrForeign says that the other side has another certificate than this job's.
 var ErrForeign = errors.New("the other side does not know the job's secret")
 
-// New returns the configuration of both sides of every connection of a job.
-func New(secret []byte, job string) (*tls.Config, error) {
+// Sides are the configurations of the two sides of connections of a job.
+type Sides struct {
+	// Passive is for all connections that this side is asked for.
+	Passive *tls.Config
+
+	active    *tls.Config
+	admission *admission
+}
+
+// New returns what follows from the job's secret and id.
+func New(secret []byte, job string) (*Sides, error) {
 	key := ed25519.NewKeyFromSeed(negotiation.DeriveKey(secret, job, label))
 	public, _ := key.Public().(ed25519.PublicKey)
 	template := &x509.Certificate{
@@ -36,7 +45,7 @@ func New(secret []byte, job string) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate of the job: %w", err)
 	}
-	return &tls.Config{
+	active := &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 		MinVersion:   tls.VersionTLS13, NextProtos: []string{protocol},
 		ClientAuth: tls.RequireAnyClientCert,
@@ -46,7 +55,21 @@ func New(secret []byte, job string) (*tls.Config, error) {
 		// A ticket would let a connection begin without the key.
 		SessionTicketsDisabled:      true,
 		DynamicRecordSizingDisabled: true,
-	}, nil
+	}
+	door := newAdmission(secret, job)
+	passive := active.Clone()
+	passive.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		return nil, door.check(h.ServerName) // which leaves the configuration as it is
+	}
+	return &Sides{passive, active, door}, nil
+}
+
+// Active returns the configuration for one connection that this side asks for: its ClientHello
+// is admitted once.
+func (s *Sides) Active() *tls.Config {
+	c := s.active.Clone()
+	c.ServerName = s.admission.name()
+	return c
 }
 
 // verify checks that the other side has signed with the key of the job.

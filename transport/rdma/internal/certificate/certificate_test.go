@@ -10,11 +10,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/certificate"
 )
 
-func config(t *testing.T, secret, job string) *tls.Config {
-	t.Helper()
-	c, err := certificate.New([]byte(secret), job)
-	require.NoError(t, err)
-	return c
+func sides(tb testing.TB, secret, job string) *certificate.Sides {
+	tb.Helper()
+	s, err := certificate.New([]byte(secret), job)
+	require.NoError(tb, err)
+	return s
 }
 
 // shake connects two sides and returns what each says of the handshake.
@@ -41,7 +41,7 @@ func shake(t *testing.T, client, server *tls.Config) (*tls.Conn, error, error) {
 }
 
 func TestRanksOfAJobTakeEachOther(t *testing.T) {
-	c, asked, answered := shake(t, config(t, "secret", "job"), config(t, "secret", "job"))
+	c, asked, answered := shake(t, sides(t, "secret", "job").Active(), sides(t, "secret", "job").Passive)
 	require.NoError(t, asked)
 	require.NoError(t, answered)
 	s := c.ConnectionState()
@@ -50,36 +50,38 @@ func TestRanksOfAJobTakeEachOther(t *testing.T) {
 }
 
 func TestOthersAreRefused(t *testing.T) {
-	own := config(t, "secret", "job")
-	for name, other := range map[string]*tls.Config{"secret": config(t, "guess", "job"), "job": config(t, "secret", "another")} {
-		_, asked, answered := shake(t, other, own)
+	own := sides(t, "secret", "job")
+	for name, other := range map[string]*certificate.Sides{"secret": sides(t, "guess", "job"), "job": sides(t, "secret", "another")} {
+		_, asked, answered := shake(t, other.Active(), own.Passive)
 		require.Error(t, asked, name)
-		require.Error(t, answered, name)
-		_, asked, _ = shake(t, own, other)
+		require.ErrorIs(t, answered, certificate.ErrForeign, name)
+		passive := other.Passive
+		passive.GetConfigForClient = nil // it takes everybody
+		_, asked, _ = shake(t, own.Active(), passive)
 		require.ErrorIs(t, asked, certificate.ErrForeign, name)
 	}
-	// Only one side knows the secret, and the other takes everybody.
-	anybody := config(t, "guess", "job")
-	anybody.VerifyConnection = nil
-	_, asked, _ := shake(t, own, anybody)
-	require.ErrorIs(t, asked, certificate.ErrForeign)
-	_, _, answered := shake(t, anybody, own)
-	require.ErrorIs(t, answered, certificate.ErrForeign)
-	anybody.Certificates = nil
-	_, _, answered = shake(t, anybody, own)
-	require.Error(t, answered, "no certificate")
-	anybody = config(t, "secret", "job")
-	anybody.NextProtos = nil
-	_, _, answered = shake(t, anybody, own)
-	require.Error(t, answered, "another protocol")
-	anybody.MinVersion, anybody.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
-	_, asked, _ = shake(t, anybody, own)
-	require.Error(t, asked, "an older version")
+}
+
+// TestAnAdmittedHelloIsNoCertificate: the name alone lets nobody in.
+func TestAnAdmittedHelloIsNoCertificate(t *testing.T) {
+	own := sides(t, "secret", "job")
+	for name, change := range map[string]func(c *tls.Config){
+		"another certificate": func(c *tls.Config) { c.Certificates = sides(t, "guess", "job").Passive.Certificates },
+		"none":                func(c *tls.Config) { c.Certificates = nil },
+		"another protocol":    func(c *tls.Config) { c.NextProtos = nil },
+		"an older version":    func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS12, tls.VersionTLS12 },
+	} {
+		anybody := own.Active()
+		anybody.VerifyConnection = nil
+		change(anybody)
+		_, _, answered := shake(t, anybody, own.Passive)
+		require.Error(t, answered, name)
+	}
 }
 
 // TestOneCertificate: all ranks make the same one, byte by byte.
 func TestOneCertificate(t *testing.T) {
-	a, b := config(t, "secret", "job"), config(t, "secret", "job")
+	a, b := sides(t, "secret", "job").Passive, sides(t, "secret", "job").Passive
 	require.Equal(t, a.Certificates[0].Certificate, b.Certificates[0].Certificate)
-	require.NotEqual(t, a.Certificates[0].Certificate, config(t, "secret", "another").Certificates[0].Certificate)
+	require.NotEqual(t, a.Certificates[0].Certificate, sides(t, "secret", "another").Passive.Certificates[0].Certificate)
 }

@@ -9,5 +9,9 @@
 // The keys of the traffic are of an exchange that is new for each connection: who learns the
 // secret later cannot read what was recorded.
 //
+// A listener that is reached by anybody must not compute an exchange for everybody. The name in
+// the ClientHello (SNI) is therefore a nonce with a tag, which only a side with the secret makes
+// and which is taken once.
+//
 // Which rank is at the other end, the records of package negotiation say.
 package certificate

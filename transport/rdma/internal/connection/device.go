@@ -5,15 +5,17 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/rdmacm"
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
 const (
-	// lookEvery is how often the kernel is asked for events while no connection is being
-	// made or ended: a request or an end can wait a moment.
-	lookEvery = 64
+	// lookEvery and lookPeriod are how often the kernel is asked for events while no connection
+	// is being made or ended: a request or an end can wait a moment.
+	lookEvery  = 64
+	lookPeriod = time.Millisecond
 	// eventsMost bounds the events that one Progress takes.
 	eventsMost = 16
 )
@@ -53,7 +55,7 @@ type Config struct {
 // Device has the connections of one device.
 type Device struct {
 	Config
-	rounds   int
+	looks    Cadence
 	attempts int // connections that wait for an event
 	event    rdmacm.Event
 	stirred  atomic.Bool
@@ -71,7 +73,9 @@ type result struct {
 }
 
 // New makes the connections' part of a device.
-func New(c Config) *Device { return &Device{Config: c} }
+func New(c Config) *Device {
+	return &Device{Config: c, looks: Cadence{Most: lookEvery, Period: lookPeriod}}
+}
 
 // Descriptor is readable when Progress has events: Sleep waits for it, and calls Stir.
 func (d *Device) Descriptor() int { return d.Channel.Descriptor() }
@@ -90,8 +94,7 @@ func (d *Device) Limits() (request, accept, reject int) {
 // Progress takes events and makes the upcalls. It returns how many. The error is one of
 // the device as a whole.
 func (d *Device) Progress() (int, error) {
-	d.rounds++
-	if d.attempts == 0 && d.rounds%lookEvery != 0 && !d.stirred.Load() {
+	if d.attempts == 0 && !d.looks.Due() && !d.stirred.Load() {
 		return 0, nil
 	}
 	d.stirred.Store(false)

@@ -78,6 +78,10 @@ func (f *Flow) Ready() bool {
 // freed counts it. Next sends it.
 func (f *Flow) Take() (sequence uint16, ok bool) { return f.out.take() }
 
+// Position returns the sequence number of the next frame to take, and that of the next frame
+// to come: equal to the peer's, exchanged, when none is under way.
+func (f *Flow) Position() (sent, received uint16) { return f.out.next, f.in.expected }
+
 // Slot returns the slot of a sequence number.
 func (f *Flow) Slot(sequence uint16) int { return int(sequence & (f.out.slots - 1)) }
 

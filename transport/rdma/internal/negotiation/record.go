@@ -63,6 +63,9 @@ const (
 	// Look asks whether a connection could be made this way. It is refused, with Reachable if
 	// it could.
 	Look
+	// Bulk asks for a connection beside that of two ranks, for parts of long transfers of the
+	// side that asks.
+	Bulk
 )
 
 // Record is what one side says about itself and offers or grants.

@@ -25,6 +25,12 @@ type Guard interface {
 	Trust()
 }
 
+// Wearer is what a QueuePair may be, too: Worn says that its connection has carried so much that
+// another one should take its place, since it is encrypted and its keys are not renewed.
+type Wearer interface {
+	Worn() bool
+}
+
 // Explainer is what a QueuePair may be, too: Explain says what is special about what it has
 // sent so far, "" if nothing is.
 type Explainer interface {

@@ -1,0 +1,49 @@
+package npb_test
+
+import (
+	"fmt"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bench/internal/npb"
+)
+
+// TestTransformEqualsDefinition compares transforms, strided and in place, with the sum that
+// defines them, and the inverse with the input.
+func TestTransformEqualsDefinition(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := 8; n <= 512; n *= 2 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			const stride = npb.Lanes + 3
+			x, at := make([]complex128, n*stride), make([]int, n)
+			for p := range at {
+				at[p] = p * stride
+				for q := range npb.Lanes {
+					x[at[p]+q] = complex(random.Float64()-0.5, random.Float64()-0.5)
+				}
+			}
+			input := append([]complex128(nil), x...)
+			npb.Transform(n, x, at, false)
+			for k := 0; k < n; k += 1 + n/16 {
+				for q := range npb.Lanes {
+					var sum complex128
+					for p := range n {
+						sum += input[at[p]+q] * cmplx.Rect(1, -2*3.14159265358979323846*float64(k*p%n)/float64(n))
+					}
+					require.InDelta(t, 0, cmplx.Abs(sum-x[at[k]+q]), 1e-11)
+				}
+			}
+			npb.Transform(n, x, at, true)
+			for i := range x {
+				want := input[i]
+				if i%stride < npb.Lanes {
+					want *= complex(float64(n), 0)
+				}
+				require.InDelta(t, 0, cmplx.Abs(want-x[i]), 1e-10)
+			}
+		})
+	}
+}

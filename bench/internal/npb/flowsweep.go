@@ -1,0 +1,175 @@
+package npb
+
+import "github.com/gorun-hpc/gorun/runtime"
+
+// The sweeps solve (D+wL) D^-1 (D+wU) x = dt*r. The blocks of L and U are the Jacobians of
+// the fluxes of a neighbour; their products are computed from the states, without the
+// matrices. The blocks of D are lower triangular.
+
+// axis is one direction of the sweeps, scaled by w*dt: convection, viscosity, and what is
+// the same for all quantities.
+type axis struct{ convection, viscosity, diffusion float64 }
+
+func (f *flow) axis(sign, diffusion float64) axis {
+	w := relaxation * f.dt
+	return axis{w * sign * f.t2, w * f.t1, w * f.t1 * diffusion}
+}
+
+// diagonal holds the factors of D: all quantities, momentum by component, energy by
+// component of momentum, and energy.
+type diagonal struct {
+	all                                    float64
+	inverse                                float64 // 1/all
+	momentumX, momentumY, momentumZ        float64
+	energyX, energyY, energyZ, temperature float64
+}
+
+func (f *flow) newDiagonal() diagonal {
+	w := 2 * f.dt * f.t1
+	all := 1 + w*(2*diffusionXY+diffusionZ)
+	momentum := w * viscous * (2 + third)
+	energy := momentum - 3*w*conducting
+	return diagonal{all, 1 / all, momentum, momentum, momentum, energy, energy, energy, 3 * w * conducting}
+}
+
+// solve replaces b by the solution of D*x = b.
+func (d *diagonal) solve(b *cell, s *state) {
+	mass := b[0] * d.inverse
+	scale := 1 / (d.all + d.momentumX*s.inverse)
+	carried := d.momentumX * s.inverse * mass
+	mx, my, mz := (b[1]+carried*s.vx)*scale, (b[2]+carried*s.vy)*scale, (b[3]+carried*s.vz)*scale
+	work := s.vx*(mx-s.vx*mass) + s.vy*(my-s.vy*mass) + s.vz*(mz-s.vz*mass)
+	e := b[4] - s.inverse*(d.energyX*work-d.temperature*s.energy*mass)
+	b[0], b[1], b[2], b[3], b[4] = mass, mx, my, mz, e/(d.all+d.temperature*s.inverse)
+}
+
+// common returns what the Jacobians of the three axes have in common: differences of
+// velocity by x, of pressure, of q = density*v^2/2, and what viscosity carries of energy
+// without the part of the axis itself.
+func common(x *cell, s *state) (yx, yy, yz, dq, heat float64) {
+	yx, yy, yz = (x[1]-s.vx*x[0])*s.inverse, (x[2]-s.vy*x[0])*s.inverse, (x[3]-s.vz*x[0])*s.inverse
+	dq = s.vx*x[1] + s.vy*x[2] + s.vz*x[3] - s.half*x[0]
+	heat = (viscous-conducting)*(s.vx*yx+s.vy*yy+s.vz*yz) + conducting*(x[4]-s.energy*x[0])*s.inverse
+	return yx, yy, yz, dq, heat
+}
+
+// addX adds to b the product of the block of the neighbour along x with its correction.
+func (a axis) addX(b, x *cell, s *state) {
+	yx, yy, yz, dq, heat := common(x, s)
+	t, v, d := a.convection, a.viscosity, a.diffusion
+	rest := x[1] - s.vx*x[0]
+	b[0] += t*x[1] + d*x[0]
+	b[1] += t*(s.vx*rest+s.vx*x[1]+pressure*(x[4]-dq)) + v*viscous*third*yx + d*x[1]
+	b[2] += t*(s.vy*rest+s.vx*x[2]) + v*viscous*yy + d*x[2]
+	b[3] += t*(s.vz*rest+s.vx*x[3]) + v*viscous*yz + d*x[3]
+	b[4] += t*((gamma*x[4]-pressure*dq)*s.vx+s.enthalpy*rest) + v*(heat+viscous*(third-1)*s.vx*yx) + d*x[4]
+}
+
+// addY is addX along y.
+func (a axis) addY(b, x *cell, s *state) {
+	yx, yy, yz, dq, heat := common(x, s)
+	t, v, d := a.convection, a.viscosity, a.diffusion
+	rest := x[2] - s.vy*x[0]
+	b[0] += t*x[2] + d*x[0]
+	b[1] += t*(s.vx*rest+s.vy*x[1]) + v*viscous*yx + d*x[1]
+	b[2] += t*(s.vy*rest+s.vy*x[2]+pressure*(x[4]-dq)) + v*viscous*third*yy + d*x[2]
+	b[3] += t*(s.vz*rest+s.vy*x[3]) + v*viscous*yz + d*x[3]
+	b[4] += t*((gamma*x[4]-pressure*dq)*s.vy+s.enthalpy*rest) + v*(heat+viscous*(third-1)*s.vy*yy) + d*x[4]
+}
+
+// addZ is addX along z.
+func (a axis) addZ(b, x *cell, s *state) {
+	yx, yy, yz, dq, heat := common(x, s)
+	t, v, d := a.convection, a.viscosity, a.diffusion
+	rest := x[3] - s.vz*x[0]
+	b[0] += t*x[3] + d*x[0]
+	b[1] += t*(s.vx*rest+s.vz*x[1]) + v*viscous*yx + d*x[1]
+	b[2] += t*(s.vy*rest+s.vz*x[2]) + v*viscous*yy + d*x[2]
+	b[3] += t*(s.vz*rest+s.vz*x[3]+pressure*(x[4]-dq)) + v*viscous*third*yz + d*x[3]
+	b[4] += t*((gamma*x[4]-pressure*dq)*s.vz+s.enthalpy*rest) + v*(heat+viscous*(third-1)*s.vz*yz) + d*x[4]
+}
+
+// step does one step and computes the residual after it.
+func (f *flow) step() error {
+	from, to := f.inner()
+	for k := 1; k < f.n-1; k++ {
+		if err := f.receive(k, from-1, f.previous, luForth); err != nil {
+			return err
+		}
+		for j := from; j < to; j++ {
+			f.lower(k, j)
+		}
+		if err := f.send(k, to-1, f.next, luForth); err != nil {
+			return err
+		}
+	}
+	for k := f.n - 2; k > 0; k-- {
+		if err := f.receive(k, to, f.next, luBack); err != nil {
+			return err
+		}
+		for j := to - 1; j >= from; j-- {
+			f.upper(k, j)
+		}
+		if err := f.send(k, from, f.previous, luBack); err != nil {
+			return err
+		}
+	}
+	return f.evaluate()
+}
+
+// receive fetches a neighbour's row of corrections, and send passes one on.
+func (f *flow) receive(k, j, rank, tag int) error {
+	if rank < 0 {
+		return nil
+	}
+	_, err := runtime.Recv(f.comm, f.r[f.at(k, j):][:f.n], rank, tag)
+	return err
+}
+
+func (f *flow) send(k, j, rank, tag int) error {
+	if rank < 0 {
+		return nil
+	}
+	return runtime.Send(f.comm, f.r[f.at(k, j):][:f.n], rank, tag)
+}
+
+// lower solves the lower triangle in row j of plane k.
+func (f *flow) lower(k, j int) {
+	n, at, y, z := f.n, f.at(k, j), f.at(k, j-1), f.at(k-1, j)
+	r, s := f.r[at:at+n], f.states[at:at+n]
+	ry, sy, rz, sz := f.r[y:y+n], f.states[y:y+n], f.r[z:z+n], f.states[z:z+n]
+	ax, az := f.axis(1, diffusionXY), f.axis(1, diffusionZ)
+	for i := 1; i < n-1; i++ {
+		var b cell
+		az.addZ(&b, &rz[i], &sz[i])
+		ax.addY(&b, &ry[i], &sy[i])
+		ax.addX(&b, &r[i-1], &s[i-1])
+		x := &r[i]
+		for m := range b {
+			b[m] += f.dt * x[m]
+		}
+		f.diagonal.solve(&b, &s[i])
+		*x = b
+	}
+}
+
+// upper solves the upper triangle in row j of plane k and adds the correction to the solution.
+func (f *flow) upper(k, j int) {
+	n, at, y, z := f.n, f.at(k, j), f.at(k, j+1), f.at(k+1, j)
+	r, s, u := f.r[at:at+n], f.states[at:at+n], f.u[at:at+n]
+	ry, sy, rz, sz := f.r[y:y+n], f.states[y:y+n], f.r[z:z+n], f.states[z:z+n]
+	ax, az := f.axis(-1, diffusionXY), f.axis(-1, diffusionZ)
+	const scale = 1 / (relaxation * (2 - relaxation))
+	for i := n - 2; i > 0; i-- {
+		var b cell
+		az.addZ(&b, &rz[i], &sz[i])
+		ax.addY(&b, &ry[i], &sy[i])
+		ax.addX(&b, &r[i+1], &s[i+1])
+		f.diagonal.solve(&b, &s[i])
+		x, c := &r[i], &u[i]
+		for m := range b {
+			x[m] += b[m]
+			c[m] += scale * x[m]
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package npb
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	isIterations = 10
+	isTests      = 5 // keys whose rank is checked in each iteration
+	isTag        = 1 // of keys on their way to the rank that counts them
+)
+
+// isProblem is a row of the class table of IS (is.c): 2^log2Keys keys below
+// 2^log2Max in 2^log2Buckets buckets. The key at the global position
+// testIndex[i] must have the rank testRank[i] plus, in iteration it, drift(i, it).
+type isProblem struct {
+	log2Keys, log2Max, log2Buckets int
+	testIndex, testRank            [isTests]int
+	drift                          func(i, it int) int
+}
+
+var isProblems = map[Class]isProblem{
+	"S": {
+		16, 11, 9,
+		[isTests]int{48427, 17148, 23627, 62548, 4431},
+		[isTests]int{0, 18, 346, 64917, 65463},
+		func(i, it int) int { return signed(i <= 2, it) },
+	},
+	"W": {
+		20, 16, 10,
+		[isTests]int{357773, 934767, 875723, 898999, 404505},
+		[isTests]int{1249, 11698, 1039987, 1043896, 1048018},
+		func(i, it int) int {
+			if i < 2 {
+				return it - 2
+			}
+			return -it
+		},
+	},
+	"A": {
+		23, 19, 10,
+		[isTests]int{2112377, 662041, 5336171, 3642833, 4250760},
+		[isTests]int{104, 17523, 123928, 8288932, 8388264},
+		func(i, it int) int { return signed(i <= 2, it-1) },
+	},
+	"B": {
+		25, 21, 10,
+		[isTests]int{41869, 812306, 5102857, 18232239, 26860214},
+		[isTests]int{33422937, 10244, 59149, 33135281, 99},
+		func(i, it int) int { return signed(i == 1 || i == 2 || i == 4, it) },
+	},
+}
+
+// signed returns n, or -n when positive is false.
+func signed(positive bool, n int) int {
+	if positive {
+		return n
+	}
+	return -n
+}
+
+// IS ranks integer keys: each rank sorts its keys into buckets, sends the
+// buckets to the ranks that own them, and these count. The number of ranks must
+// be a power of two, at most the number of buckets.
+func IS(c *runtime.Comm, class Class) (*Report, error) {
+	problem, ok := isProblems[class]
+	if !ok {
+		return nil, fmt.Errorf("npb: IS has no class %q", class)
+	}
+	if err := powerOfTwo("IS", c.Size(), 1<<problem.log2Buckets); err != nil {
+		return nil, err
+	}
+	k := newKeys(c, problem)
+	// One untimed ranking touches all memory and all connections.
+	if _, err := k.rank(1); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	var passed int64
+	for it := 1; it <= isIterations; it++ {
+		n, err := k.rank(it)
+		if err != nil {
+			return nil, err
+		}
+		passed += int64(n)
+	}
+	took, err := slowest(c, time.Since(start))
+	if err != nil {
+		return nil, err
+	}
+	ordered, err := k.verify()
+	if err != nil {
+		return nil, err
+	}
+	total := []int64{0, 0}
+	if err := collectives.AllReduce(c, []int64{passed, ordered}, total, collectives.Sum); err != nil {
+		return nil, err
+	}
+	n := 1 << problem.log2Keys
+	return &Report{
+		Kernel: "IS", Class: class, Size: fmt.Sprint(n), Iterations: isIterations, Ranks: c.Size(),
+		Time: took, Mops: float64(isIterations) * float64(n) / took.Seconds() / 1e6, Operation: "keys ranked",
+		Values: []Value{
+			{"ranks of keys", float64(total[0]), isTests * isIterations, 0},
+			{"keys in order", float64(total[1]), float64(n), 0},
+		},
+	}, nil
+}
+
+// powerOfTwo returns an error when a kernel cannot run on size ranks: the
+// reference codes need a power of two, and no more than the problem has parts.
+func powerOfTwo(kernel string, size, most int) error {
+	if size < 1 || size&(size-1) != 0 {
+		return fmt.Errorf("npb: %s needs a power of two of ranks, not %d", kernel, size)
+	}
+	if size > most {
+		return fmt.Errorf("npb: %s of this class runs on at most %d ranks, not %d", kernel, most, size)
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package npb
+
+import (
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// isBuckets is the largest number of buckets of a class. Tables have that length, so that
+// an index masked by isBuckets-1 needs no check against their bounds.
+const isBuckets = 1 << 10
+
+// keys are a rank's part of the keys of IS and what it needs to rank them.
+type keys struct {
+	comm    *runtime.Comm
+	problem isProblem
+	shift   int     // a key's bucket is key >> shift
+	mine    []int32 // the keys of this rank, in the order of the sequence
+
+	buckets        int
+	counts, totals [isBuckets + isTests]int32 // of the keys of a bucket here and everywhere; behind them the keys under test
+	next           [isBuckets]int32           // where in sorted the next key of a bucket goes
+	sorted         []int32                    // mine, by bucket
+
+	sends, receives []int32 // keys for and from each rank
+	arrived         []int32 // keys of other ranks whose buckets are this rank's
+	own             []int32 // the part of sorted whose buckets are this rank's
+	requests        []runtime.Request
+
+	lowest int32   // the first key value that is this rank's
+	below  int     // the number of keys of lower ranks
+	places []int32 // places[v]: the number of this rank's keys up to lowest+v
+}
+
+func newKeys(c *runtime.Comm, problem isProblem) *keys {
+	each := 1 << problem.log2Keys / c.Size()
+	k := &keys{
+		comm: c, problem: problem, shift: problem.log2Max - problem.log2Buckets, buckets: 1 << problem.log2Buckets,
+		mine: make([]int32, each), sorted: make([]int32, each), arrived: make([]int32, each),
+		sends: make([]int32, c.Size()), receives: make([]int32, c.Size()),
+	}
+	random := Random(seedCG)
+	random.Skip(4 * uint64(each) * uint64(c.Rank()))
+	scale := float64(int64(1)<<problem.log2Max) / 4
+	var r [4]float64
+	for i := range k.mine {
+		random.Fill(r[:])
+		k.mine[i] = int32(scale * (r[0] + r[1] + r[2] + r[3]))
+	}
+	return k
+}
+
+// rank ranks the keys of one iteration and returns how many of the keys under
+// test are this rank's and have the published rank.
+func (k *keys) rank(it int) (passed int, err error) {
+	if k.comm.Rank() == 0 {
+		k.mine[it] = int32(it)
+		k.mine[it+isIterations] = int32(1<<k.problem.log2Max - it)
+	}
+	k.sortIntoBuckets()
+	k.pickTests()
+	if err := collectives.AllReduce(k.comm, k.counts[:k.buckets+isTests], k.totals[:k.buckets+isTests], collectives.Sum); err != nil {
+		return 0, err
+	}
+	k.share()
+	if err := k.exchange(); err != nil {
+		return 0, err
+	}
+	k.sum()
+	return k.test(it), nil
+}
+
+// sortIntoBuckets counts the keys of each bucket and copies the keys to
+// sorted, bucket after bucket.
+func (k *keys) sortIntoBuckets() {
+	clear(k.counts[:])
+	tally((*[isBuckets]int32)(k.counts[:]), k.mine, k.shift)
+	var at int32
+	for i, n := range k.counts[:k.buckets] {
+		k.next[i] = at
+		at += n
+	}
+	scatter(k.sorted, &k.next, k.mine, k.shift)
+}
+
+// tally adds keys to the counts of their buckets.
+func tally(counts *[isBuckets]int32, keys []int32, shift int) {
+	shift &= 31
+	for len(keys) >= 4 {
+		a, b, c, d := keys[0], keys[1], keys[2], keys[3]
+		keys = keys[4:]
+		counts[a>>shift&(isBuckets-1)]++
+		counts[b>>shift&(isBuckets-1)]++
+		counts[c>>shift&(isBuckets-1)]++
+		counts[d>>shift&(isBuckets-1)]++
+	}
+	for _, a := range keys {
+		counts[a>>shift&(isBuckets-1)]++
+	}
+}
+
+// scatter copies each key to the next place of its bucket.
+func scatter(sorted []int32, next *[isBuckets]int32, keys []int32, shift int) {
+	shift &= 31
+	put := func(key int32) {
+		at := &next[key>>shift&(isBuckets-1)]
+		sorted[*at] = key
+		*at++
+	}
+	for len(keys) >= 4 {
+		a, b, c, d := keys[0], keys[1], keys[2], keys[3]
+		keys = keys[4:]
+		put(a)
+		put(b)
+		put(c)
+		put(d)
+	}
+	for _, key := range keys {
+		put(key)
+	}
+}
+
+// pickTests appends the keys under test that are here to the counts, so that
+// the reduction tells every rank all of them.
+func (k *keys) pickTests() {
+	tests := k.counts[k.buckets:]
+	first := k.comm.Rank() * len(k.mine)
+	for i, index := range k.problem.testIndex {
+		if index >= first && index < first+len(k.mine) {
+			tests[i] = k.mine[index-first]
+		}
+	}
+}
+
+// share gives consecutive buckets to the ranks: rank j takes buckets until
+// the ranks up to j have (j+1)/size of all keys.
+func (k *keys) share() {
+	size, me := k.comm.Size(), k.comm.Rank()
+	each := 1 << k.problem.log2Keys / size
+	clear(k.sends)
+	var total, mine, before int // keys everywhere, keys here, and those before the present rank's
+	j, last := 0, -1
+	var ownFirst int
+	for b := range k.buckets {
+		if last < 0 && j == me {
+			last, k.lowest, k.below, ownFirst = b, int32(b<<k.shift), total, mine
+		}
+		total += int(k.totals[b])
+		mine += int(k.counts[b])
+		if total >= (j+1)*each || b == k.buckets-1 {
+			k.sends[j] = int32(mine - before)
+			before = mine
+			if j == me {
+				k.setOwn(ownFirst, mine, (b+1-last)<<k.shift)
+			}
+			j++
+		}
+	}
+	for ; j < size; j++ { // no bucket is left for these
+		if j == me {
+			k.lowest, k.below = 1<<k.problem.log2Max, total
+			k.setOwn(0, 0, 0)
+		}
+	}
+}
+
+// setOwn stores which part of sorted is this rank's, and for how many key values.
+func (k *keys) setOwn(first, last, values int) {
+	k.own = k.sorted[first:last]
+	if cap(k.places) < values {
+		k.places = make([]int32, values)
+	}
+	k.places = k.places[:values]
+	clear(k.places)
+}
+
+// exchange sends the keys to the ranks that own their buckets and counts those that are
+// here. Keys that stay are not copied, and are counted while the others are on their way.
+func (k *keys) exchange() error {
+	if err := collectives.AllToAll(k.comm, k.sends, k.receives); err != nil {
+		return err
+	}
+	me := k.comm.Rank()
+	var total int
+	for from, n := range k.receives {
+		if from != me {
+			total += int(n)
+		}
+	}
+	if len(k.arrived) < total {
+		k.arrived = make([]int32, total+total/8)
+	}
+	k.requests = k.requests[:0]
+	at := 0
+	for from, n := range k.receives {
+		if from != me && n > 0 {
+			k.requests = append(k.requests, runtime.Irecv(k.comm, k.arrived[at:at+int(n)], from, isTag))
+			at += int(n)
+		}
+	}
+	at = 0
+	for to, n := range k.sends {
+		if to != me && n > 0 {
+			k.requests = append(k.requests, runtime.Isend(k.comm, k.sorted[at:at+int(n)], to, isTag))
+		}
+		at += int(n)
+	}
+	k.count(k.own)
+	if err := runtime.WaitAll(k.requests); err != nil {
+		return err
+	}
+	k.arrived = k.arrived[:total]
+	k.count(k.arrived)
+	k.arrived = k.arrived[:cap(k.arrived)]
+	return nil
+}
+
+// count adds keys to the histogram of the rank's key values.
+func (k *keys) count(some []int32) {
+	places, lowest := k.places, k.lowest
+	for len(some) >= 4 {
+		a, b, c, d := some[0], some[1], some[2], some[3]
+		some = some[4:]
+		places[a-lowest]++
+		places[b-lowest]++
+		places[c-lowest]++
+		places[d-lowest]++
+	}
+	for _, key := range some {
+		places[key-lowest]++
+	}
+}
+
+// sum turns the histogram into places.
+func (k *keys) sum() {
+	var sum int32
+	for i, n := range k.places {
+		sum += n
+		k.places[i] = sum
+	}
+}
+
+// test compares the ranks of the keys under test that are this rank's with
+// the published ones.
+func (k *keys) test(it int) (passed int) {
+	for i, key := range k.totals[k.buckets : k.buckets+isTests] {
+		v := int(key - k.lowest)
+		if key <= 0 || v < 0 || v >= len(k.places) {
+			continue
+		}
+		got := k.below
+		if v > 0 {
+			got += int(k.places[v-1])
+		}
+		if got == k.problem.testRank[i]+k.problem.drift(i, it) {
+			passed++
+		}
+	}
+	return passed
+}

@@ -1,0 +1,63 @@
+package npb
+
+import "github.com/gorun-hpc/gorun/runtime"
+
+// verify puts the keys of the last iteration at their places and returns how
+// many of them are not below the key before, which is for the first one the
+// last key of the rank below: all of them.
+func (k *keys) verify() (int64, error) {
+	var all int
+	if n := len(k.places); n > 0 {
+		all = int(k.places[n-1])
+	}
+	ordered := make([]int32, all)
+	for i := range ordered {
+		ordered[i] = -1 // a place that no key takes is out of order
+	}
+	var others int
+	for from, n := range k.receives {
+		if from != k.comm.Rank() {
+			others += int(n)
+		}
+	}
+	for _, some := range [][]int32{k.own, k.arrived[:others]} {
+		for _, key := range some {
+			at := &k.places[key-k.lowest]
+			*at--
+			ordered[*at] = key
+		}
+	}
+	previous, err := k.lastBelow(ordered)
+	if err != nil {
+		return 0, err
+	}
+	var count int64
+	for _, key := range ordered {
+		if key >= previous {
+			count++
+		}
+		previous = key
+	}
+	return count, nil
+}
+
+// lastBelow returns the largest key of the ranks below, and tells the rank above.
+// A rank without keys passes on what it was told.
+func (k *keys) lastBelow(ordered []int32) (int32, error) {
+	rank, previous := k.comm.Rank(), []int32{0}
+	if rank > 0 {
+		if _, err := runtime.Recv(k.comm, previous, rank-1, isTag); err != nil {
+			return 0, err
+		}
+	}
+	last := previous[0]
+	if len(ordered) > 0 {
+		last = ordered[len(ordered)-1]
+	}
+	if rank < k.comm.Size()-1 {
+		if err := runtime.Send(k.comm, []int32{last}, rank+1, isTag); err != nil {
+			return 0, err
+		}
+	}
+	return previous[0], nil
+}

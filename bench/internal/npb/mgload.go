@@ -1,0 +1,99 @@
+package npb
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/collectives"
+)
+
+// mgCharges is the number of points where the right side is +1, and that where it is -1.
+const mgCharges = 10
+
+// load sets the right side: of random numbers at all points, the places of the ten
+// largest have +1, those of the ten smallest -1, all others 0.
+func (m *multigrid) load() error {
+	side := m.v.side
+	first := m.top().firstPlane
+	random := Random(seedCG)
+	random.Skip(uint64(first) * uint64(side*side))
+	var found candidates
+	row := make([]float64, side)
+	for k := range m.v.planes {
+		for j := range side {
+			random.Fill(row)
+			for i, value := range row {
+				found.offer(value, ((first+k)*side+j)*side+i)
+			}
+		}
+	}
+	values, places, err := m.collect(&found)
+	if err != nil {
+		return err
+	}
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	for i := range mgCharges {
+		m.charge(int(places[order[i]]), -1)
+		m.charge(int(places[order[len(order)-1-i]]), 1)
+	}
+	return nil
+}
+
+// collect returns the candidates of all ranks, as many of each: a rank has more points than
+// both lists hold.
+func (m *multigrid) collect(found *candidates) (values []float64, places []int64, err error) {
+	n := 2 * mgCharges
+	mine, at := make([]float64, 0, n), make([]int64, 0, n)
+	for _, list := range [][]candidate{found.low, found.high} {
+		for _, c := range list {
+			mine, at = append(mine, c.value), append(at, int64(c.place))
+		}
+	}
+	values, places = make([]float64, n*m.comm.Size()), make([]int64, n*m.comm.Size())
+	if err := collectives.AllGather(m.comm, mine, values); err != nil {
+		return nil, nil, err
+	}
+	return values, places, collectives.AllGather(m.comm, at, places)
+}
+
+// charge stores a value at a place of the cube, if it is this rank's.
+func (m *multigrid) charge(place int, value float64) {
+	side := m.v.side
+	k := place/(side*side) - m.top().firstPlane
+	if k >= 0 && k < m.v.planes {
+		m.v.row(k+1, place/side%side+1)[place%side+1] = value
+	}
+}
+
+// candidate is a random number and its place in the cube.
+type candidate struct {
+	value float64
+	place int
+}
+
+// candidates are the smallest and the largest numbers so far, ten of each, in rising order.
+type candidates struct{ low, high []candidate }
+
+func (c *candidates) offer(value float64, place int) {
+	if len(c.low) == mgCharges && value >= c.low[mgCharges-1].value && value <= c.high[0].value {
+		return
+	}
+	if at := position(c.low, value); at < mgCharges {
+		c.low = slices.Insert(c.low, at, candidate{value, place})
+		c.low = c.low[:min(len(c.low), mgCharges)]
+	}
+	if at := position(c.high, value); at > 0 || len(c.high) < mgCharges {
+		c.high = slices.Insert(c.high, at, candidate{value, place})
+		c.high = c.high[max(0, len(c.high)-mgCharges):]
+	}
+}
+
+// position returns where value belongs in a rising list.
+func position(list []candidate, value float64) int {
+	at, _ := slices.BinarySearchFunc(list, value, func(c candidate, v float64) int { return cmp.Compare(c.value, v) })
+	return at
+}

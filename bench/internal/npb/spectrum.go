@@ -1,0 +1,184 @@
+package npb
+
+import (
+	"math"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// spectrum is a rank's part of FT. In space a rank has planes of the box, [z][y][x]; of
+// the spectrum it has rows of all planes, again [z][y][x]. Blocks that an all-to-all turns one
+// into the other are those of [rank][z][y][x] with the rank's planes and rows.
+type spectrum struct {
+	comm         *runtime.Comm
+	nx, ny, nz   int
+	planes, rows int // of this rank
+	steps        int
+	values       []complex128 // the spectrum
+	work, turned []complex128
+	x, y, z      *transform
+	fx, fy, fz   []float64 // by what a step multiplies the spectrum: their product
+	atY, atBlock []int     // where the rows of a plane are in space, and in blocks
+	atZ          []int     // where the planes of the spectrum are
+}
+
+func newSpectrum(c *runtime.Comm, p ftProblem) *spectrum {
+	s := &spectrum{
+		comm: c, nx: p.nx, ny: p.ny, nz: p.nz, planes: p.nz / c.Size(), rows: p.ny / c.Size(), steps: len(p.checksums),
+		atY: make([]int, p.ny), atBlock: make([]int, p.ny), atZ: make([]int, p.nz),
+	}
+	n := p.nx * p.ny * s.planes
+	s.values, s.work, s.turned = make([]complex128, n), make([]complex128, n), make([]complex128, n)
+	for y := range p.ny {
+		s.atY[y] = y * p.nx
+		s.atBlock[y] = (y/s.rows*s.planes*s.rows + y%s.rows) * p.nx
+	}
+	for z := range p.nz {
+		s.atZ[z] = z * s.rows * p.nx
+	}
+	return s
+}
+
+// solve does the timed part and returns the checksum after each step.
+func (s *spectrum) solve() ([]complex128, error) {
+	s.fill()
+	if err := s.analyse(); err != nil {
+		return nil, err
+	}
+	sums := make([]complex128, s.steps)
+	for i := range sums {
+		s.advance()
+		if err := s.synthesize(); err != nil {
+			return nil, err
+		}
+		var err error
+		if sums[i], err = s.checksum(); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+// fill computes the initial values, in space, in work, and the tables.
+func (s *spectrum) fill() {
+	s.x, s.y, s.z = newTransform(s.nx), newTransform(s.ny), newTransform(s.nz)
+	s.fx, s.fy, s.fz = decay(s.nx), decay(s.ny), decay(s.nz)
+	random := Random(seedCG)
+	random.Skip(2 * uint64(s.comm.Rank()) * uint64(len(s.work)))
+	line := make([]float64, 2*s.nx)
+	for at := 0; at < len(s.work); at += s.nx {
+		random.Fill(line)
+		row, pairs := s.work[at:at+s.nx], line
+		for i := range row {
+			row[i] = complex(pairs[0], pairs[1])
+			pairs = pairs[2:]
+		}
+	}
+}
+
+// decay returns by what a step multiplies wave numbers of one axis: exp(-4 alpha pi^2 k^2),
+// where the upper half of the numbers is negative.
+func decay(n int) []float64 {
+	f := make([]float64, n)
+	for i := range f {
+		k := float64((i+n/2)%n - n/2)
+		f[i] = math.Exp(-4 * ftAlpha * math.Pi * math.Pi * k * k)
+	}
+	return f
+}
+
+// analyse transforms work to the spectrum.
+func (s *spectrum) analyse() error {
+	size := s.nx * s.ny
+	for k := range s.planes {
+		plane := s.work[k*size : (k+1)*size]
+		s.lines(plane, false)
+		block := s.turned[k*s.rows*s.nx:]
+		for i := 0; i < s.nx; i += lanes {
+			s.y.run(block[i:], s.atBlock, plane[i:], s.atY, false)
+		}
+	}
+	if err := collectives.AllToAll(s.comm, s.turned, s.work); err != nil {
+		return err
+	}
+	for i := 0; i < s.rows*s.nx; i += lanes {
+		s.z.run(s.values[i:], s.atZ, s.work[i:], s.atZ, false)
+	}
+	return nil
+}
+
+// advance does one step and transforms the spectrum along z, to turned.
+func (s *spectrum) advance() {
+	first := s.comm.Rank() * s.rows
+	for j := range s.rows {
+		for i := 0; i < s.nx; i += lanes {
+			var f [lanes]float64
+			for q := range f {
+				f[q] = s.fx[i+q] * s.fy[first+j]
+			}
+			values, packed := s.values[j*s.nx+i:], s.z.a
+			for z, at := range s.atZ {
+				scale := s.fz[z]
+				v, p := values[at:][:lanes], packed[z*lanes:][:lanes]
+				for q := range v {
+					g := scale * f[q]
+					c := complex(g*real(v[q]), g*imag(v[q]))
+					v[q], p[q] = c, c
+				}
+			}
+			s.z.run(s.turned[j*s.nx+i:], s.atZ, packed, s.z.packed, true)
+		}
+	}
+}
+
+// synthesize finishes the transform that advance began: in space, in work.
+func (s *spectrum) synthesize() error {
+	if err := collectives.AllToAll(s.comm, s.turned, s.work); err != nil {
+		return err
+	}
+	s.turned, s.work = s.work, s.turned
+	size := s.nx * s.ny
+	for k := range s.planes {
+		plane, block := s.work[k*size:(k+1)*size], s.turned[k*s.rows*s.nx:]
+		for i := 0; i < s.nx; i += lanes {
+			s.y.run(plane[i:], s.atY, block[i:], s.atBlock, true)
+		}
+		s.lines(plane, true)
+	}
+	return nil
+}
+
+// lines transforms a plane along x, lanes rows at a time.
+func (s *spectrum) lines(plane []complex128, inverse bool) {
+	packed := s.x.a
+	for ; len(plane) > 0; plane = plane[lanes*s.nx:] {
+		for q := range lanes {
+			for i, v := range plane[q*s.nx:][:s.nx] {
+				packed[i*lanes+q] = v
+			}
+		}
+		s.x.run(packed, s.x.packed, packed, s.x.packed, inverse)
+		for q := range lanes {
+			row := plane[q*s.nx:][:s.nx]
+			for i := range row {
+				row[i] = packed[i*lanes+q]
+			}
+		}
+	}
+}
+
+// checksum returns the mean of the samples, times their number.
+func (s *spectrum) checksum() (complex128, error) {
+	var sum complex128
+	first := s.comm.Rank() * s.planes
+	for j := 1; j <= ftSamples; j++ {
+		if z := 5*j%s.nz - first; z >= 0 && z < s.planes {
+			sum += s.work[(z*s.ny+3*j%s.ny)*s.nx+j%s.nx]
+		}
+	}
+	total := make([]float64, 2)
+	err := collectives.AllReduce(s.comm, []float64{real(sum), imag(sum)}, total, collectives.Sum)
+	scale := 1 / float64(s.nx*s.ny*s.nz)
+	return complex(scale*total[0], scale*total[1]), err
+}

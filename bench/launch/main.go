@@ -1,0 +1,86 @@
+// Command launch measures how long a job takes from its start over its first barrier to its
+// end, on hosts that are reached by ssh: of gorun, of MPICH's mpiexec.hydra and of Open MPI's
+// mpirun, in turn, beside ssh alone. Without -host it makes the hosts, of namespaces of this
+// machine, which takes root and sshd:
+//
+//	go run ./bench/launch -hosts 16
+//	go run ./bench/launch -host n1,n2,n3,n4 -ppn 8
+//
+// What is not installed is left out. The same number of ranks runs on each host; the job is
+// once true(1), and once the program startup or its twin for MPI, which meets in a barrier.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// options are the command line.
+type options struct {
+	names  string
+	rsh    string
+	count  int
+	ppn    int
+	rounds int
+}
+
+func main() {
+	o := options{}
+	flag.StringVar(&o.names, "host", "", "comma-separated `names` of hosts that ssh reaches without a question; gorun and the programs are built to a directory that they must see (TMPDIR)")
+	flag.StringVar(&o.rsh, "rsh", "ssh", "`command` in place of ssh, one word")
+	flag.IntVar(&o.count, "hosts", 4, "`number` of hosts to make if there is no -host")
+	flag.IntVar(&o.ppn, "ppn", 2, "`ranks` on each host")
+	flag.IntVar(&o.rounds, "rounds", 5, "`number` of rounds")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := o.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "launch:", err)
+		os.Exit(1)
+	}
+}
+
+func (o *options) run(ctx context.Context) error {
+	if flag.NArg() > 0 || o.count < 1 || o.ppn < 1 || o.rounds < 1 {
+		return errors.New("want at least one host, rank and round, and no arguments: -h prints the flags")
+	}
+	dir, err := os.MkdirTemp("", "gorun-launch")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	s := site{rsh: o.rsh}
+	if o.names != "" {
+		s.hosts = strings.Split(o.names, ",")
+	} else {
+		if os.Geteuid() != 0 {
+			return errors.New("hosts are made of namespaces by root alone: -host names others")
+		}
+		t := &stage{}
+		defer t.end()
+		if s, err = t.hosts(o.count); err != nil {
+			return err
+		}
+	}
+	systems, err := build(ctx, dir)
+	if err != nil {
+		return err
+	}
+	r := results{}
+	for range o.rounds {
+		for _, c := range cases(systems, s, o.ppn) {
+			if r.measure(ctx, s, c); ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+	fmt.Print(r.table(len(s.hosts), o.ppn, o.rounds))
+	return nil
+}

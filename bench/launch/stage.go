@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+)
+
+// site is where jobs run.
+type site struct {
+	hosts  []string
+	rsh    string                       // reaches them from where jobs are started
+	inside []string                     // the command that a command is started by, nil for this machine
+	net    string                       // that connects the hosts, "" if the systems are to find out
+	used   func() (time.Duration, bool) // processor time of all hosts until now, nil if that is not known
+}
+
+// stage is what package nscluster takes for a test: this program is none, and package testing
+// lets nobody else implement its interface.
+type stage struct {
+	testing.TB
+	cleanups []func()
+	failed   error
+}
+
+func (t *stage) Helper()          {}
+func (t *stage) Cleanup(f func()) { t.cleanups = append(t.cleanups, f) }
+
+func (t *stage) TempDir() string {
+	dir, err := os.MkdirTemp("", "gorun-hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func (t *stage) Errorf(format string, args ...any) {
+	t.failed = errors.Join(t.failed, fmt.Errorf(format, args...))
+}
+
+func (t *stage) Fatal(args ...any) {
+	t.failed = errors.Join(t.failed, errors.New(fmt.Sprint(args...)))
+	goruntime.Goexit()
+}
+
+func (t *stage) Fatalf(format string, args ...any) { t.Fatal(fmt.Sprintf(format, args...)) }
+func (t *stage) Skip(args ...any)                  { t.Fatal(args...) }
+func (t *stage) Skipf(format string, args ...any)  { t.Fatalf(format, args...) }
+
+// hosts makes hosts, and one more that jobs are started on.
+func (t *stage) hosts(count int) (site, error) {
+	var s site
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c := nscluster.StartSSH(t, count+1)
+		rsh := filepath.Join(t.TempDir(), "ssh")
+		if err := os.WriteFile(rsh, []byte("#!/bin/sh\nexec "+c.SSH()+" \"$@\"\n"), 0o700); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+		s = site{hosts: c.Hosts()[1:], rsh: rsh, inside: c.Command(c.Hosts()[0]).Args, net: c.Network().String(), used: c.Processor}
+	}()
+	<-done
+	return s, t.failed
+}
+
+// end takes the hosts down.
+func (t *stage) end() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, f := range slices.Backward(t.cleanups) {
+			f()
+		}
+	}()
+	<-done
+}

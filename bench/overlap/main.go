@@ -1,0 +1,70 @@
+// Command overlap measures a nonblocking allreduce beside a computation: each rank starts it,
+// computes, and waits for it. It prints the mean time of the three together, and the shortest
+// time of the computation alone. A runtime that moves data while the program computes is near
+// to the longer of the two; one that moves data only in calls is near to their sum:
+//
+//	gorun -np 2 -bind-to core ./bench/overlap -m 1M -for 1ms
+package main
+
+import (
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var work = flag.Duration("for", time.Millisecond, "`time` that the computation takes alone")
+
+func main() {
+	o := osu.Define("overlap", "1M", osu.Counts{Small: 100, SmallWarmup: 10, Large: 100, LargeWarmup: 10})
+	o.Main(1, run)
+}
+
+// run does the part of one rank.
+func run(w *runtime.World, o *osu.Options) error {
+	if *work <= 0 {
+		return fmt.Errorf("-for %v is no time to compute", *work)
+	}
+	c := w.Comm()
+	send, err := osu.Slice[float32](w, o, osu.Count[float32](o.Largest()))
+	if err != nil {
+		return err
+	}
+	recv, err := osu.Slice[float32](w, o, len(send))
+	if err != nil {
+		return err
+	}
+	terms, shortest := osu.Work(*work)
+	table, err := osu.NewTable(w, o, "Total (us)", "Alone (us)")
+	if err != nil {
+		return err
+	}
+	return table.Rows(func(size int) ([]float64, error) {
+		n := osu.Count[float32](size)
+		timed, warmup := o.Loops(size)
+		var total time.Duration
+		for i := range warmup + timed {
+			if err := collectives.Barrier(c); err != nil {
+				return nil, err
+			}
+			start := time.Now()
+			r := collectives.IAllReduce(c, send[:n], recv[:n], collectives.Sum)
+			osu.Compute(terms)
+			if _, err := r.Wait(); err != nil {
+				return nil, err
+			}
+			if i >= warmup {
+				total += time.Since(start)
+			}
+		}
+		mean := []float64{osu.Micros(total) / float64(timed), osu.Micros(shortest)}
+		if err := collectives.AllReduce(c, mean, mean, collectives.Sum); err != nil {
+			return nil, err
+		}
+		ranks := float64(c.Size())
+		return []float64{mean[0] / ranks, mean[1] / ranks}, nil
+	})
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
+)
+
+// partedOperations are those that osuOperations lacks: prefixes of ranks, results in parts, and
+// a count for each rank.
+var partedOperations = []string{
+	"reducescatter", "reducescatterblock", "scan", "exscan", "allgatherv", "gatherv", "scatterv", "alltoallv",
+}
+
+// collectiveRanks are the numbers of ranks of one machine, the last of which outnumber its
+// processors by far. networkRanks is that of ranks that go through the network.
+var collectiveRanks = []int{2, 4, 8, 16}
+
+const networkRanks = 4
+
+// roomMax bounds the memory that the ranks of a row have for their buffers.
+const roomMax = 2 << 30
+
+// collectivePlan compares every collective operation as OSU measures, as osuPlan does some of
+// them, with larger messages and more ranks; a nonblocking one beside a computation; and those
+// of ranks that all go through the network, ours through iWARP in user space, over loopback.
+func collectivePlan() plan {
+	var p plan
+	p.name, p.peers, p.summary = "collectives", systems, true
+	all := slices.Concat(osuOperations, partedOperations)
+	sizes := append(slices.Clone(osuSizes), 16*mib)
+	for _, ranks := range collectiveRanks {
+		for _, operation := range all {
+			for _, size := range sizes {
+				if roomOf(operation, size, ranks) <= roomMax {
+					p.addOSU(ranks, operation, operation+" "+chart.Bytes(size), size, lastingOf(operation, size))
+				}
+			}
+		}
+	}
+	for _, alone := range []time.Duration{time.Millisecond, 5 * time.Millisecond} {
+		args := []string{"-m", strconv.Itoa(mib), "-for", alone.String()}
+		p.addOSU(2, "overlap", fmt.Sprintf("iallreduce 1 MiB beside %v of work", alone), mib, measurement{program: "overlap", args: args, quick: fewWorks})
+	}
+	for _, operation := range all {
+		for _, size := range osuSizes {
+			m := collectiveOf(operation, size)
+			m.network = true
+			p.addOSU(networkRanks, operation, operation+" "+chart.Bytes(size)+" through the network", size, m)
+		}
+	}
+	p.measurements = bounded(p.measurements)
+	return p
+}
+
+// roomOf returns how many bytes the buffers of all ranks have.
+func roomOf(operation string, size, ranks int) int {
+	blocks := 2
+	switch strings.TrimSuffix(operation, "v") {
+	case "gather", "allgather", "scatter":
+		blocks = 1 + ranks
+	case "alltoall":
+		blocks = 2 * ranks
+	}
+	return blocks * size * ranks
+}
+
+// lastingOf is collectiveOf with few iterations of messages of which each takes milliseconds.
+func lastingOf(operation string, size int) measurement {
+	m := collectiveOf(operation, size)
+	if size > mib {
+		m.args = append(m.args, "-i", "20", "-x", "2")
+	}
+	return m
+}

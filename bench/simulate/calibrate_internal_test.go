@@ -1,0 +1,44 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/simulation"
+)
+
+// The model of figures gives these figures, at the lengths at which they were taken and on the
+// lines between them.
+func TestLevel(t *testing.T) {
+	latency := figures{
+		8: 0.15, 1 << 10: 0.18, 4 << 10: 0.35, 16 << 10: 1,
+		32 << 10: 3.3, 64 << 10: 4.6, 256 << 10: 11, 1 << 20: 35,
+	}
+	m := simulation.Model{RanksPerNode: 2, Network: simulation.Level{{}}, Node: level(latency, 40)}
+	require.NoError(t, m.Validate())
+	want := figures{600 << 10: 11 + 24*(600-256)/768.0, 8 << 10: 0.35 + 0.65*4/12}
+	for n, us := range latency {
+		want[n] = us
+	}
+	for n, us := range want {
+		u := simulation.Run{Operation: "bcast", Algorithm: "binomial", Ranks: 2, Bytes: n, Model: m}
+		res, err := u.Predict()
+		require.NoError(t, err)
+		got := res.Time.Seconds() * 1e6
+		if n > 16<<10 {
+			got -= m.Node[0].Latency / 1e3 // root has returned so much later
+		}
+		require.InDelta(t, us, got, 1e-5, n)
+	}
+}
+
+// Figures that fall, as noise has them, give no negative parameter.
+func TestLevelOfNoise(t *testing.T) {
+	latency := figures{
+		8: 0.5, 1 << 10: 0.18, 4 << 10: 0.1, 16 << 10: 0.05,
+		32 << 10: 0.01, 64 << 10: 0.3, 256 << 10: 0.2, 1 << 20: 0.1,
+	}
+	m := simulation.Model{RanksPerNode: 2, Network: simulation.Level{{}}, Node: level(latency, 1e9)}
+	require.NoError(t, m.Validate())
+}

@@ -1,0 +1,155 @@
+// Command simulate predicts what the algorithms of a collective operation cost on a network that a
+// model describes, for up to hundreds of thousands of ranks. The algorithms are those that run
+// over real networks, the clock is virtual: see docs/simulation.md.
+//
+//	go run ./bench/simulate -op allreduce -ranks 100000 -bytes 1M -alg all
+//	go run ./bench/simulate -op allreduce -ranks 1024 -bytes 8:16M -svg allreduce.svg
+//	go run ./bench/simulate -print-model >mine.json
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives/simulation"
+)
+
+// options are what the flags say.
+type options struct {
+	operation          string
+	algorithms         []string
+	all                bool // algorithms are all of the operation
+	ranks, bytes       []int
+	root, messagesMax  int
+	model              simulation.Model
+	svg                string
+	json, printedModel bool
+	calibrate          bool
+	measurement        measurement // without a directory nothing is measured
+}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "simulate: %v (-h lists the flags)\n", err)
+		os.Exit(2)
+	}
+	if err := run(o, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "simulate: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// parse reads the command line.
+func parse(arguments []string, usage io.Writer) (*options, error) {
+	f := flag.NewFlagSet("simulate", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	o := &options{}
+	f.StringVar(&o.operation, "op", "allreduce", "`operation`: "+strings.Join(simulation.Operations(), ", "))
+	algorithms := f.String("alg", "all", "`algorithms`, a list of names, or all")
+	ranks := f.String("ranks", "1024", "`numbers` of ranks: a list, or the powers of two of a range as in 2:64K")
+	bytes := f.String("bytes", "8,1K,64K,1M", "`lengths` in bytes of the contribution of a rank or of a block, as -ranks")
+	f.IntVar(&o.root, "root", 0, "`rank` that is root")
+	f.IntVar(&o.messagesMax, "messages", 50_000_000, "the most `messages` to simulate, about two million of which take a second; 0 for any number")
+	f.StringVar(&o.svg, "svg", "", "`file` for curves, over the ranks if there are several numbers of them, else over the bytes")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.printedModel, "print-model", false, "print the model as JSON, to be changed and read by -model")
+	f.StringVar(&o.measurement.directory, "measure", "", "`directory` with gorun and bench/collective: measure each row on this machine, too")
+	f.IntVar(&o.measurement.rounds, "rounds", 3, "`number` of measurements of each row, of which the median counts")
+	f.IntVar(&o.measurement.iterations, "i", 200, "`number` of timed calls of a measurement")
+	f.BoolVar(&o.calibrate, "calibrate", false, "print a model of this machine, of what the programs in the directory of -measure do on it")
+	change := modelFlags(f)
+	if err := f.Parse(arguments); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			f.SetOutput(usage)
+			f.Usage()
+		}
+		return nil, err
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("%q is no flag", f.Arg(0))
+	}
+	var err error
+	if o.model, err = change(); err != nil {
+		return nil, err
+	}
+	if o.ranks, err = osu.ParseSizes(*ranks); err != nil {
+		return nil, fmt.Errorf("-ranks: %w", err)
+	}
+	if o.bytes, err = osu.ParseSizes(*bytes); err != nil {
+		return nil, fmt.Errorf("-bytes: %w", err)
+	}
+	if o.algorithms, o.all, err = chosen(o.operation, *algorithms); err != nil {
+		return nil, err
+	}
+	switch lowest := slices.Min(o.ranks); {
+	case lowest < 1:
+		return nil, errors.New("-ranks: one rank is the least")
+	case o.root < 0 || o.root >= lowest:
+		return nil, fmt.Errorf("-root: there is no rank %d of %d", o.root, lowest)
+	case o.measurement.rounds < 1 || o.measurement.iterations < 1:
+		return nil, errors.New("-rounds and -i: one is the least")
+	case o.calibrate && o.measurement.directory == "":
+		return nil, errors.New("-calibrate: -measure must say where the programs are")
+	case o.messagesMax < 0:
+		return nil, errors.New("-messages: a number that is not negative")
+	case o.operation == "barrier":
+		o.bytes = []int{0}
+	}
+	if o.svg != "" && len(o.ranks) == 1 && len(o.bytes) == 1 {
+		return nil, errors.New("-svg: curves need several -ranks or several -bytes")
+	}
+	return o, nil
+}
+
+// chosen returns the algorithms of a list.
+func chosen(operation, list string) (names []string, all bool, err error) {
+	known, err := simulation.Algorithms(operation)
+	if err != nil || list == "all" {
+		return known, true, err
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		if !slices.Contains(known, name) {
+			return nil, false, fmt.Errorf("-alg: no algorithm %q for %s; there are %s", name, operation, strings.Join(known, ", "))
+		}
+		names = append(names, name)
+	}
+	return names, false, nil
+}
+
+// run simulates and prints.
+func run(o *options, out io.Writer) error {
+	if o.calibrate {
+		var err error
+		if o.model, err = calibrate(&o.measurement); err != nil {
+			return err
+		}
+	}
+	if o.printedModel || o.calibrate {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(o.model)
+	}
+	t := newTable(o, out)
+	for _, ranks := range o.ranks {
+		for _, name := range o.algorithms {
+			if err := t.rowsOf(ranks, name); err != nil {
+				return err
+			}
+		}
+	}
+	if err := t.close(); err != nil || o.svg == "" {
+		return err
+	}
+	return t.draw(o.svg)
+}

@@ -1,0 +1,181 @@
+// Command survive measures what survivors of a rank do to go on: detect its death, revoke, agree
+// and shrink.
+//
+//	gorun -np 8 -on-failure continue ./bench/survive
+//
+// Agree and shrink are means over many calls, at the slowest rank. Revoke is from the call to the end of
+// a receive at the last other rank, the median of 21. Detect is from just before the kill to the error
+// of a receive from any source at the last survivor; after it come, at the slowest rank, the Ack and
+// Agree that all of them end with, and the Shrink. The ranks of a node have the same clock; on
+// several hosts revoke and detect mean nothing.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bench/internal/osu"
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+const (
+	tagTime  = 1 // of something that a rank is about to do
+	tagNever = 2 // of a message that nobody sends
+	// revocations are measured one by one.
+	revocations = 21
+)
+
+func main() { osu.Define("survive", "0", osu.Latency).Main(2, run) }
+
+// run does the part of one rank.
+func run(w *runtime.World, o *osu.Options) error {
+	table, err := osu.NewTable(w, o, "Agree (us)", "Shrink (us)", "Revoke (us)", "Detect (us)", "Agree after (us)", "Shrink after (us)")
+	if err != nil {
+		return err
+	}
+	c := w.Comm()
+	timed, warmup := 200, 20
+	if o.Iterations > 0 {
+		timed, warmup = o.Iterations, 1
+	}
+	agree, err := mean(c, timed, warmup, func() error { return second(c.Agree(1)) })
+	if err != nil {
+		return err
+	}
+	shrink, err := mean(c, timed, warmup, func() error {
+		s, err := c.Shrink()
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+	if err != nil {
+		return err
+	}
+	revoke, err := revoked(c)
+	if err != nil {
+		return err
+	}
+	detect, after, shrunk, err := killed(c)
+	if err != nil || w.Rank() != 0 {
+		return err
+	}
+	if err := w.Handled(w.Size() - 1); err != nil {
+		return err
+	}
+	values := make([]float64, 0, 6)
+	for _, d := range []time.Duration{agree, shrink, revoke, detect, after, shrunk} {
+		values = append(values, osu.Micros(d))
+	}
+	return table.Only(0, values...)
+}
+
+// second is the second value alone.
+func second[T any](_ T, err error) error { return err }
+
+// mean is the mean time of f at the slowest rank.
+func mean(c *runtime.Comm, timed, warmup int, f func() error) (time.Duration, error) {
+	var began time.Time
+	for i := range warmup + timed {
+		if i == warmup {
+			if err := collectives.Barrier(c); err != nil {
+				return 0, err
+			}
+			began = time.Now()
+		}
+		if err := f(); err != nil {
+			return 0, err
+		}
+	}
+	return slowest(c, time.Since(began)/time.Duration(timed))
+}
+
+// slowest is the longest time of all ranks.
+func slowest(c *runtime.Comm, d time.Duration) (time.Duration, error) {
+	all := []int64{int64(d)}
+	err := collectives.AllReduce(c, all, all, collectives.Max)
+	return time.Duration(all[0]), err
+}
+
+// revoked is the median time from a Revoke at rank 0 to its effect at the last other rank.
+func revoked(c *runtime.Comm) (time.Duration, error) {
+	times := make([]time.Duration, 0, revocations)
+	for range revocations {
+		d, err := c.Dup()
+		if err != nil {
+			return 0, err
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return 0, err
+		}
+		called := []int64{0}
+		if c.Rank() == 0 {
+			called[0] = time.Now().UnixNano()
+			d.Revoke(nil)
+		} else if _, err := runtime.Recv[byte](d, nil, 0, tagNever); !errors.Is(err, runtime.ErrCommBroken) {
+			return 0, fmt.Errorf("rank %d received in place of the end: %w", c.Rank(), err)
+		}
+		ended := time.Now()
+		if err := collectives.Bcast(c, called, 0); err != nil {
+			return 0, err
+		}
+		took := ended.Sub(time.Unix(0, called[0]))
+		if c.Rank() == 0 {
+			took = 0
+		}
+		if took, err = slowest(c, took); err != nil {
+			return 0, err
+		}
+		times = append(times, took)
+		if err := d.Close(); err != nil {
+			return 0, err
+		}
+	}
+	slices.SortFunc(times, cmp.Compare)
+	return times[len(times)/2], nil
+}
+
+// killed kills the last rank, and returns what follows at the slowest of the others.
+func killed(c *runtime.Comm) (detect, agree, shrink time.Duration, err error) {
+	victim := c.Size() - 1
+	if err := collectives.Barrier(c); err != nil {
+		return 0, 0, 0, err
+	}
+	death := []int64{time.Now().UnixNano()}
+	if c.Rank() == victim {
+		for peer := range victim {
+			if err := runtime.Send(c, death, peer, tagTime); err != nil {
+				return 0, 0, 0, err
+			}
+		}
+		return 0, 0, 0, syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	if _, err := runtime.Recv(c, death, victim, tagTime); err != nil {
+		return 0, 0, 0, err
+	}
+	_, err = runtime.Recv[byte](c, nil, runtime.AnySource, tagNever)
+	if lost, ok := errors.AsType[*runtime.PeerError](err); !ok || lost.Rank != victim {
+		return 0, 0, 0, fmt.Errorf("rank %d was not notified of the loss of rank %d: %w", c.Rank(), victim, err)
+	}
+	detected := time.Now()
+	c.Ack()
+	if _, err := c.Agree(1); err != nil {
+		return 0, 0, 0, err
+	}
+	agreed := time.Now()
+	living, err := c.Shrink()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	took := []int64{detected.UnixNano() - death[0], int64(agreed.Sub(detected)), int64(time.Since(agreed))}
+	if err := collectives.AllReduce(living, took, took, collectives.Max); err != nil {
+		return 0, 0, 0, err
+	}
+	return time.Duration(took[0]), time.Duration(took[1]), time.Duration(took[2]), nil
+}

@@ -1,0 +1,89 @@
+// Command tune measures the algorithms of collective operations on a machine and writes the fastest
+// as a table, which the jobs of that machine take by GORUN_COLL_TABLE:
+//
+//	gorun -np 4 -host h1:2,h2:2 ./bench/tune -o table.txt
+//	GORUN_COLL_TABLE=table.txt gorun -np 4 -host h1:2,h2:2 ./program
+//
+// The table is for communicators of as many ranks, and as many on a node, as the job has; tables of
+// several jobs may follow each other in one file. An algorithm replaces the built-in choice only if
+// it took a tenth less time.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// options are the flags.
+type options struct {
+	operations []string
+	sizes      []int
+	iterations int
+	output     string
+}
+
+func main() {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tune:", err)
+		os.Exit(2)
+	}
+	runtime.Main(func(w *runtime.World) error {
+		lines, err := tune(w.Comm(), o)
+		if err != nil || w.Rank() != 0 {
+			return err
+		}
+		return write(o.output, lines)
+	})
+}
+
+// parse reads the flags.
+func parse(args []string, errors io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("tune", flag.ContinueOnError)
+	flags.SetOutput(errors)
+	names := flags.String("op", strings.Join(operationNames, ","), "`operations`, separated by commas")
+	sizes := flags.String("m", "8,256,1024,4096,16384,65536,262144,1048576", "`lengths` in bytes of a contribution or block, rising")
+	flags.IntVar(&o.iterations, "i", 20, "`calls` that are timed together")
+	flags.StringVar(&o.output, "o", "-", "`file` for the table, - for the standard output")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("%q is no flag", flags.Arg(0))
+	}
+	if o.iterations < 1 {
+		return o, fmt.Errorf("-i %d: at least one call is timed", o.iterations)
+	}
+	o.operations = strings.Split(*names, ",")
+	for _, name := range o.operations {
+		if !slices.Contains(operationNames, name) {
+			return o, fmt.Errorf("-op %s: the operations are %s", name, strings.Join(operationNames, ", "))
+		}
+	}
+	for text := range strings.SplitSeq(*sizes, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || len(o.sizes) > 0 && n <= o.sizes[len(o.sizes)-1] {
+			return o, fmt.Errorf("-m %s: %q is not a larger length than the one before it", *sizes, text)
+		}
+		o.sizes = append(o.sizes, n)
+	}
+	return o, nil
+}
+
+// write writes the table.
+func write(name string, lines []string) error {
+	text := "# operation  ranks  per node  up to bytes  algorithm\n" + strings.Join(lines, "")
+	if name == "-" {
+		_, err := os.Stdout.WriteString(text)
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
+}

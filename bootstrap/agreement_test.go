@@ -1,0 +1,107 @@
+package bootstrap_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// decision returns the next decision that a rank receives, and the ends that it was told of
+// before.
+func decision(t *testing.T, s *bootstrap.Session) (d *bootstrap.Decision, ends []int) {
+	t.Helper()
+	hang := time.After(20 * time.Second)
+	for {
+		select {
+		case n := <-s.Notices():
+			switch n.Kind {
+			case bootstrap.PeerDown:
+				ends = append(ends, n.Rank)
+			case bootstrap.Decided:
+				return n.Decision, ends
+			default:
+			}
+		case <-hang:
+			t.Fatal("no decision came")
+		}
+	}
+}
+
+// Votes of ranks of several nodes come to one decision, the same everywhere, after the notices of
+// the ends that it counts; a node sends those of its ranks together.
+func TestAgreementOfNodes(t *testing.T) {
+	const count, perNode = 3, 3
+	n := newNodes(t, count, perNode)
+	all := n.all()
+	vote := func(round uint32, flags uint64) func(s *bootstrap.Session) error {
+		return func(s *bootstrap.Session) error {
+			return s.Vote(bootstrap.Vote{
+				Comm: 9, Round: round, Purpose: bootstrap.PurposeFlags, Members: all,
+				Flags: flags &^ (1 << s.Job().Rank),
+			})
+		}
+	}
+	for _, err := range n.each(all, vote(1, 1<<20-1)) {
+		require.NoError(t, err)
+	}
+	for _, s := range n.sessions {
+		d, ends := decision(t, s)
+		require.Equal(t, uint64(1<<20-1)&^(1<<9-1), d.Flags)
+		require.Empty(t, ends)
+		require.Equal(t, -1, d.Lost)
+	}
+	// Rank 4, of the second node, does not vote and ends; rank 1, of the same, has voted.
+	living := []int{0, 1, 2, 3, 5, 6, 7, 8}
+	for _, err := range n.each(living, vote(2, 1<<20-1)) {
+		require.NoError(t, err)
+	}
+	n.relays[0].Gone(4)
+	n.server.Gone(4, "killed")
+	for _, rank := range living {
+		d, ends := decision(t, n.sessions[rank])
+		require.Equal(t, uint64(1<<20-1)&^(1<<9-1)|1<<4, d.Flags)
+		require.Equal(t, []int{4}, ends)
+		require.Equal(t, []int{4}, d.Dead)
+		require.Equal(t, 4, d.Lost)
+		require.EqualValues(t, 1, d.Epoch)
+	}
+}
+
+// A rank that leaves is waited for no more.
+func TestAgreementAfterAFinalize(t *testing.T) {
+	n := newNodes(t, 2, 2)
+	for _, rank := range []int{0, 1, 2} {
+		require.NoError(t, n.sessions[rank].Vote(bootstrap.Vote{
+			Comm: 9, Round: 1, Purpose: bootstrap.PurposeShrink, Members: n.all(),
+		}))
+	}
+	require.NoError(t, n.sessions[3].Finalize())
+	for _, rank := range []int{0, 1, 2} {
+		d, _ := decision(t, n.sessions[rank])
+		require.Empty(t, d.Dead)
+		require.EqualValues(t, bootstrap.FirstShrunk, d.Number)
+	}
+}
+
+// A revocation reaches every rank once.
+func TestRevocationReachesAll(t *testing.T) {
+	n := newNodes(t, 3, 2)
+	r := bootstrap.Revocation{Comm: 3, Number: 4, Text: []byte("because")}
+	require.NoError(t, n.sessions[4].Revoke(r))
+	for _, s := range n.sessions {
+		notice := <-s.Notices()
+		require.Equal(t, bootstrap.Revoked, notice.Kind)
+		r.Rank = 4
+		require.Equal(t, &r, notice.Revocation)
+	}
+	require.NoError(t, n.sessions[0].Revoke(r)) // again
+	require.NoError(t, n.sessions[0].Vote(bootstrap.Vote{Comm: 9, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0}}))
+	decision(t, n.sessions[0]) // the server has taken both
+	n.server.Gone(0, "killed")
+	for _, s := range n.sessions[1:] {
+		require.Equal(t, bootstrap.PeerDown, (<-s.Notices()).Kind)
+	}
+}

@@ -1,0 +1,217 @@
+package bootstrap_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// act is what happens to a rank in an agreement.
+type act int
+
+const (
+	votes act = iota
+	acks      // votes, and has acknowledged all deaths so far
+	dies
+	leaves
+)
+
+// judge is the naive Council: it has the whole history of one agreement.
+type judge struct {
+	members []int
+	voters  map[int][]int // with what each has acknowledged
+	gone    map[int]bool
+	deaths  []int
+}
+
+// over reports whether every member has voted or is gone.
+func (j *judge) over() bool {
+	for _, m := range j.members {
+		if j.voters[m] == nil && !j.gone[m] {
+			return false
+		}
+	}
+	return len(j.voters) > 0
+}
+
+// lost is the first death that a voter has not acknowledged.
+func (j *judge) lost() int {
+	for _, d := range j.deaths {
+		for _, acknowledged := range j.voters {
+			if slices.Contains(j.members, d) && !slices.Contains(acknowledged, d) {
+				return d
+			}
+		}
+	}
+	return -1
+}
+
+// dead are the members that have died.
+func (j *judge) dead() (list []int) {
+	for _, m := range j.members {
+		if slices.Contains(j.deaths, m) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// flagsOf are what a rank votes for.
+func flagsOf(rank int) uint64 { return ^uint64(1 << rank) }
+
+// step is one event of a history.
+type step struct {
+	rank int
+	act  act
+}
+
+// play plays a history of an agreement of all ranks but the last one, of a world of n.
+func play(t *testing.T, n int, steps []step) {
+	t.Helper()
+	c := bootstrap.NewCouncil(n)
+	j := &judge{voters: map[int][]int{}, gone: map[int]bool{}}
+	for m := range n - 1 {
+		j.members = append(j.members, m)
+	}
+	decided := false
+	for _, s := range steps {
+		var made []*bootstrap.Decision
+		switch s.act {
+		case votes, acks:
+			v := bootstrap.Vote{Comm: 7, Round: 1, Purpose: bootstrap.PurposeFlags, Flags: flagsOf(s.rank), Members: j.members}
+			if s.act == acks {
+				v.Acknowledged = j.dead()
+			}
+			j.voters[s.rank] = append([]int{-1}, v.Acknowledged...) // not nil
+			d, err := c.Vote(s.rank, v)
+			require.NoError(t, err)
+			if d != nil {
+				made = append(made, d)
+			}
+		case dies:
+			j.deaths, j.gone[s.rank] = append(j.deaths, s.rank), true
+			made = c.Died(s.rank)
+		case leaves:
+			j.gone[s.rank] = true
+			made = c.Left(s.rank)
+		}
+		if decided || !j.over() {
+			require.Empty(t, made, "%v at %v", steps, s)
+			continue
+		}
+		decided = true
+		require.Len(t, made, 1, "%v at %v", steps, s)
+		flags := ^uint64(0)
+		for rank := range j.voters {
+			flags &= flagsOf(rank)
+		}
+		d := made[0]
+		require.Equal(t, []any{flags, uint32(len(j.deaths)), j.lost(), j.dead()}, []any{d.Flags, d.Epoch, d.Lost, d.Dead}, "%v", steps)
+	}
+	require.True(t, decided || len(j.voters) == 0, "%v", steps)
+}
+
+// TestEveryHistoryOfAnAgreement: three members and a rank that is none vote, acknowledge, die after
+// their vote, before it or not, and leave, in every order.
+func TestEveryHistoryOfAnAgreement(t *testing.T) {
+	const n = 4
+	fates := [][]act{{votes}, {acks}, {dies}, {leaves}, {votes, dies}, {acks, dies}}
+	histories := 0
+	var order func(left [][]step, done []step)
+	order = func(left [][]step, done []step) {
+		over := true
+		for i, own := range left {
+			if len(own) == 0 {
+				continue
+			}
+			over = false
+			next := slices.Clone(left)
+			next[i] = own[1:]
+			order(next, append(slices.Clone(done), own[0]))
+		}
+		if over {
+			histories++
+			play(t, n, done)
+		}
+	}
+	for i := range len(fates) * len(fates) * len(fates) * 2 {
+		own := make([][]step, n)
+		for rank := range n - 1 {
+			for _, a := range fates[i%len(fates)] {
+				own[rank] = append(own[rank], step{rank, a})
+			}
+			i /= len(fates)
+		}
+		if i%2 == 1 {
+			own[n-1] = []step{{n - 1, dies}}
+		}
+		order(own, nil)
+	}
+	require.Greater(t, histories, 3000)
+}
+
+// Two agreements of one rank, in communicators that overlap, do not wait for each other.
+func TestOverlappingAgreements(t *testing.T) {
+	c := bootstrap.NewCouncil(3)
+	vote := func(rank int, comm uint64, members ...int) *bootstrap.Decision {
+		d, err := c.Vote(rank, bootstrap.Vote{Comm: comm, Round: 1, Purpose: bootstrap.PurposeShrink, Members: members})
+		require.NoError(t, err)
+		return d
+	}
+	require.Nil(t, vote(0, 1, 0, 1))
+	require.Nil(t, vote(1, 2, 1, 2))
+	require.Nil(t, vote(2, 3, 0, 2))
+	first := vote(1, 1, 0, 1)
+	require.NotNil(t, first)
+	made := c.Died(0)
+	require.Len(t, made, 1)
+	require.Equal(t, []int{0}, made[0].Dead)
+	last := vote(2, 2, 1, 2)
+	require.Empty(t, last.Dead)
+	require.Len(t, map[uint32]bool{first.Number: true, made[0].Number: true, last.Number: true}, 3)
+	require.GreaterOrEqual(t, first.Number, uint32(bootstrap.FirstShrunk))
+}
+
+// Votes for different purposes are told apart at every voter, and those that no member can have
+// given are refused.
+func TestWrongVotes(t *testing.T) {
+	c := bootstrap.NewCouncil(4)
+	good := bootstrap.Vote{Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{0, 2}}
+	for name, spoil := range map[string]func(*bootstrap.Vote){
+		"no purpose":            func(v *bootstrap.Vote) { v.Purpose = 0 },
+		"unknown purpose":       func(v *bootstrap.Vote) { v.Purpose = 9 },
+		"no member":             func(v *bootstrap.Vote) { v.Members = []int{1, 2} },
+		"member out of range":   func(v *bootstrap.Vote) { v.Members = []int{0, 4} },
+		"foreign death":         func(v *bootstrap.Vote) { v.Acknowledged = []int{1} },
+		"no members":            func(v *bootstrap.Vote) { v.Members = nil },
+		"members far out of it": func(v *bootstrap.Vote) { v.Members = []int{0, 1 << 40} },
+	} {
+		v := good
+		spoil(&v)
+		_, err := c.Vote(0, v)
+		require.ErrorIs(t, err, bootstrap.ErrMalformed, name)
+	}
+	d, err := c.Vote(0, good)
+	require.NoError(t, err)
+	require.Nil(t, d)
+	good.Purpose = bootstrap.PurposeShrink
+	d, err = c.Vote(2, good)
+	require.NoError(t, err)
+	require.Zero(t, d.Purpose)
+	require.Zero(t, d.Number)
+}
+
+// A revocation is passed on once, and again only after very many others.
+func TestRevocationsAreRemembered(t *testing.T) {
+	c := bootstrap.NewCouncil(2)
+	require.True(t, c.Revoke(5))
+	require.False(t, c.Revoke(5))
+	for i := range uint64(1 << 13) {
+		require.True(t, c.Revoke(100+i))
+	}
+	require.True(t, c.Revoke(5))
+	require.False(t, c.Revoke(100+1<<13-1))
+}

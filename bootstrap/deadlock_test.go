@@ -1,0 +1,191 @@
+package bootstrap_test
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// stuck is a rank of six whose goroutines wait, each for some ranks.
+func stuck(rank int, among ...string) bootstrap.Doing {
+	d := bootstrap.Doing{Rank: rank, Size: 6, Stuck: 1}
+	for _, ranks := range among {
+		d.Waits = append(d.Waits, bootstrap.Wait{Op: "receive", Among: ranks, Line: "mesh.go:69"})
+	}
+	return d
+}
+
+// finished is a rank that has left its program.
+func finished(rank int) bootstrap.Doing {
+	return bootstrap.Doing{Rank: rank, Size: 6, Finished: true, Stuck: 1}
+}
+
+// with adds positions of lanes.
+func with(d bootstrap.Doing, lanes ...bootstrap.Lane) bootstrap.Doing {
+	d.Lanes = lanes
+	return d
+}
+
+func TestDeadlocked(t *testing.T) {
+	waits := func(rank int, among string) bootstrap.Doing { // but may go on by itself
+		d := stuck(rank, among)
+		d.Stuck = 0
+		return d
+	}
+	for name, c := range map[string]struct {
+		list []bootstrap.Doing
+		left []int
+		want []int
+	}{
+		"nobody":                         {nil, nil, nil},
+		"a circle":                       {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2"), stuck(2, "0")}, nil, []int{0, 1, 2}},
+		"a circle and one that waits":    {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "0"), stuck(4, "0")}, nil, []int{0, 1, 4}},
+		"itself":                         {[]bootstrap.Doing{stuck(3, "3")}, nil, []int{3}},
+		"one that computes":              {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6}}, nil, nil},
+		"one that does not answer":       {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2")}, nil, nil},
+		"one that may go on":             {[]bootstrap.Doing{stuck(0, "1"), waits(1, "0")}, nil, nil},
+		"one that has finished":          {[]bootstrap.Doing{stuck(0, "1"), finished(1)}, nil, []int{0}},
+		"one that has left":              {[]bootstrap.Doing{stuck(0, "1")}, []int{1}, []int{0}},
+		"any of several":                 {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0"), finished(2)}, nil, []int{0, 1}},
+		"any of several, one of which":   {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0")}, nil, nil},
+		"a second goroutine":             {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0")}, nil, nil},
+		"both goroutines":                {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0"), finished(5)}, nil, []int{0, 1}},
+		"unknown ranks":                  {[]bootstrap.Doing{stuck(0, ""), stuck(1, "0")}, nil, nil},
+		"ranks that do not exist":        {[]bootstrap.Doing{stuck(0, "7"), stuck(1, "0-6")}, nil, nil},
+		"no ranks at all":                {[]bootstrap.Doing{stuck(0)}, nil, nil},
+		"a report of a rank that is not": {[]bootstrap.Doing{with(stuck(6, "6"), bootstrap.Lane{Peer: 0, Sent: 1}), stuck(-1, "0")}, nil, nil},
+		"a message under way": {[]bootstrap.Doing{
+			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 5, Received: 3}), with(stuck(1, "0"), bootstrap.Lane{Peer: 0, Sent: 3, Received: 4}),
+		}, nil, nil},
+		"no message under way": {[]bootstrap.Doing{
+			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 5, Received: 3}), with(stuck(1, "0"), bootstrap.Lane{Peer: 0, Sent: 3, Received: 5}),
+		}, nil, []int{0, 1}},
+		"a message of one that has finished": {[]bootstrap.Doing{
+			with(finished(0), bootstrap.Lane{Peer: 1, Sent: 1}), stuck(1, "0"),
+		}, nil, nil},
+		"a message to one that has finished": {[]bootstrap.Doing{
+			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 1}, bootstrap.Lane{Peer: 9}), finished(1),
+		}, nil, nil}, // the answer may be another message
+		"one that has finished and may go on": {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6, Finished: true}}, nil, nil},
+		"one that has finished and waits": {[]bootstrap.Doing{
+			stuck(0, "1"), {Rank: 1, Size: 6, Finished: true, Stuck: 1, Waits: []bootstrap.Wait{{Op: "receive", Among: "2"}}},
+		}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left := func(rank int) bool { return len(c.left) > 0 && rank == c.left[0] }
+			require.Equal(t, c.want, bootstrap.Deadlocked(c.list, 6, left))
+		})
+	}
+}
+
+// Random jobs against the definition: a rank is not deadlocked if a chain of waits leads from
+// it to a rank that may go on.
+func TestDeadlockedIsTheLargestSet(t *testing.T) {
+	const size = 6
+	random := rand.New(rand.NewPCG(1, 2))
+	deadlocks := 0
+	for range 20_000 {
+		var list []bootstrap.Doing
+		awaited := make([][][]int, size) // by rank, by wait
+		free := make([]bool, size)       // may go on
+		done := make([]bool, size)
+		for rank := range size {
+			switch random.IntN(10) {
+			case 0:
+				free[rank] = true
+			case 1:
+				done[rank] = true
+				list = append(list, finished(rank))
+			default:
+				d := bootstrap.Doing{Rank: rank, Size: size, Stuck: 1}
+				for range 1 + random.IntN(2) {
+					var among []int
+					for other := range size {
+						if random.IntN(3) == 0 {
+							among = append(among, other)
+						}
+					}
+					free[rank] = free[rank] || len(among) == 0
+					awaited[rank] = append(awaited[rank], among)
+					d.Waits = append(d.Waits, bootstrap.Wait{Among: bootstrap.FormatRanks(among)})
+				}
+				list = append(list, d)
+			}
+		}
+		for range size { // the longest chain
+			for rank := range size {
+				for _, among := range awaited[rank] {
+					for _, other := range among {
+						free[rank] = free[rank] || free[other]
+					}
+				}
+			}
+		}
+		var want []int
+		for rank := range size {
+			if !free[rank] && !done[rank] {
+				want = append(want, rank)
+			}
+		}
+		if len(want) > 0 {
+			deadlocks++
+		}
+		require.Equal(t, want, bootstrap.Deadlocked(list, size, func(int) bool { return false }), "%+v", list)
+	}
+	require.Greater(t, deadlocks, 1000)
+}
+
+func TestSummary(t *testing.T) {
+	at := func(line string, d bootstrap.Doing) bootstrap.Doing {
+		for i := range d.Waits {
+			d.Waits[i].Line = line
+		}
+		return d
+	}
+	busy := bootstrap.Doing{Rank: 1, Size: 6, Quiet: 40.04, Line: "swarm.go:380", Function: "main.step"}
+	for want, list := range map[string][]bootstrap.Doing{
+		"": nil,
+		"ranks 0,2-3 wait at mesh.go:69 for rank 1; rank 1 has not called gorun for 40s and is at swarm.go:380 (main.step): look there": {
+			stuck(3, "1"), stuck(0, "1"), busy, stuck(2, "1"),
+		},
+		"ranks 0-1 wait at mesh.go:69 for each other":                               {stuck(0, "1"), stuck(1, "0")},
+		"rank 0 waits at a.go:1 for rank 1; rank 1 waits at b.go:2 for rank 0":      {at("a.go:1", stuck(0, "1")), at("b.go:2", stuck(1, "0"))},
+		"rank 2 waits at mesh.go:69 for itself":                                     {stuck(2, "2")},
+		"rank 2 waits":                                                              {at("", stuck(2, ""))},
+		"ranks 0,2 wait at mesh.go:69 for ranks 1,3-5; rank 1 has left its program": {stuck(0, "0-5"), stuck(2, "0-5"), finished(1)},
+		"rank 0 waits at mesh.go:69 for rank 1; rank 1 waits for no message":        {stuck(0, "1"), {Rank: 1, Size: 6}},
+		"rank 0 waits at a for rank 1; rank 1 waits at b for rank 0; rank 2 waits at c for rank 0; rank 3 waits at d for rank 0; 2 more groups wait elsewhere": {
+			at("a", stuck(0, "1")), at("b", stuck(1, "0")), at("c", stuck(2, "0")), at("d", stuck(3, "0")), at("e", stuck(4, "0")), at("f", stuck(5, "0")),
+		},
+	} {
+		require.Equal(t, want, bootstrap.Summary(list))
+	}
+}
+
+// BenchmarkDeadlocked is what the launcher does for a report of a rank: a pipeline whose first
+// rank computes, and one in which every rank has a lane to every other one.
+func BenchmarkDeadlocked(b *testing.B) {
+	const size = 1000
+	left := func(int) bool { return false }
+	for name, lanes := range map[string]int{"a pipeline": 0, "all connected": size} {
+		b.Run(name, func(b *testing.B) {
+			var list []bootstrap.Doing
+			for rank := 1; rank < size; rank++ {
+				d := bootstrap.Doing{Rank: rank, Size: size, Stuck: 1, Waits: []bootstrap.Wait{{Among: strconv.Itoa(rank - 1)}}}
+				for peer := range lanes {
+					d.Lanes = append(d.Lanes, bootstrap.Lane{Peer: peer})
+				}
+				list = append(list, d)
+			}
+			for b.Loop() {
+				if dead := bootstrap.Deadlocked(list, size, left); len(dead) > 0 {
+					b.Fatal("the first rank may go on", dead)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package bootstrap
+
+import "fmt"
+
+// takeVote takes the vote of a rank.
+func (s *Server) takeVote(rank int, body []byte) error {
+	p, err := parsePoll(body, len(s.members))
+	if err == nil && !p.isOf(rank) {
+		err = fmt.Errorf("bootstrap: votes of other ranks: %w", ErrMalformed)
+	}
+	if err != nil {
+		return err
+	}
+	s.count(p)
+	return nil
+}
+
+// isOf reports whether a poll is the vote of one rank.
+func (p *poll) isOf(rank int) bool {
+	return len(p.ballots) == 1 && len(p.ballots[0].voters) == 1 && p.ballots[0].voters[0] == rank
+}
+
+// takePoll takes the votes of the ranks of a node.
+func (s *Server) takePoll(body []byte) error {
+	p, err := parsePoll(body, len(s.members))
+	if err != nil {
+		return err
+	}
+	s.count(p)
+	return nil
+}
+
+// count counts votes.
+func (s *Server) count(p *poll) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := s.council.take(p); d != nil {
+		s.decided(d)
+	}
+}
+
+// decided sends decisions to the members, and to the other ranks of nodes that are linked and
+// have one. Callers hold mu.
+func (s *Server) decided(decisions ...*Decision) {
+	for _, d := range decisions {
+		frame := appendFrame(nil, kindDecided, d.append(nil))
+		told := map[*link]bool{}
+		for _, rank := range d.members {
+			m := &s.members[rank]
+			switch {
+			case m.state > RankJoined:
+			case m.linked == nil:
+				m.out.push(frame)
+			case !told[m.linked]:
+				told[m.linked] = true
+				m.linked.out.push(frame)
+			}
+		}
+	}
+}
+
+// takeRevoke passes a revocation on to all ranks, once: those that are no members ignore it.
+func (s *Server) takeRevoke(rank int, body []byte) error {
+	r, err := parseRevocation(body, len(s.members))
+	if err != nil {
+		return err
+	}
+	r.Rank = rank
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.council.Revoke(r.Comm) {
+		s.tell(kindRevoked, r.append(nil), RankStarted)
+	}
+	return nil
+}

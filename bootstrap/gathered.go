@@ -1,0 +1,72 @@
+package bootstrap
+
+import (
+	"fmt"
+	"slices"
+)
+
+// vote gathers the vote of a rank with those of the other members on this node. Callers hold
+// gathering.
+func (r *Relay) vote(rank int, body []byte) error {
+	p, err := parsePoll(body, sizeMax)
+	if err != nil || !p.isOf(rank) {
+		return fmt.Errorf("bootstrap: vote of %d bytes: %w", len(body), ErrMalformed)
+	}
+	key := round{p.comm, p.round}
+	all := r.polls[key]
+	switch {
+	case all == nil:
+		r.polls[key] = p
+	case all.has(rank):
+		return fmt.Errorf("bootstrap: second vote in a round: %w", ErrMalformed)
+	default:
+		all.add(&p.ballots[0])
+	}
+	return r.count(rank)
+}
+
+// add adds the ballot of one rank. Equal ones become one.
+func (p *poll) add(v *ballot) {
+	for i := range p.ballots {
+		b := &p.ballots[i]
+		if b.purpose == v.purpose && b.flags == v.flags && slices.Equal(b.acknowledged, v.acknowledged) {
+			at, _ := slices.BinarySearch(b.voters, v.voters[0])
+			b.voters = slices.Insert(b.voters, at, v.voters[0])
+			return
+		}
+	}
+	p.ballots = append(p.ballots, *v)
+}
+
+// has reports whether a rank has voted.
+func (p *poll) has(rank int) bool {
+	for i := range p.ballots {
+		if _, found := slices.BinarySearch(p.ballots[i].voters, rank); found {
+			return true
+		}
+	}
+	return false
+}
+
+// count sends the polls in which every member on this node has voted that has neither ended nor
+// left. by is the rank that made it so: its last frame has not been passed on. Callers hold
+// gathering.
+func (r *Relay) count(by int) error {
+	for key, p := range r.polls {
+		complete := true
+		for rank := range r.local {
+			if _, member := slices.BinarySearch(p.members, rank); member && !p.has(rank) {
+				complete = false
+				break
+			}
+		}
+		if !complete {
+			continue
+		}
+		delete(r.polls, key)
+		if err := r.up(by, p.append([]byte{byte(kindPoll)})); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+//go:build !linux || portable
+
+package bootstrap
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+// duplicate is for jobs with renewals, which Linux alone has.
+func duplicate(f *os.File) (*os.File, error) {
+	if f == nil {
+		return nil, nil
+	}
+	return nil, errors.ErrUnsupported
+}
+
+func pass(io.Writer, []byte, *os.File) error { return errors.ErrUnsupported }
+
+// passage brings no descriptors here.
+type passage struct{}
+
+func newPassage(conn io.Reader) (io.Reader, *passage) { return conn, &passage{} }
+
+func (*passage) take() *os.File { return nil }
+func (*passage) close()         {}
+
+// open maps nothing here.
+func (r *pending) open() (*os.File, []byte, error) { return r.memory, nil, nil }

@@ -1,0 +1,46 @@
+package bootstrap_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// Sets of ranks of every kind come out as they went in, and are short.
+func TestSetsOfRanks(t *testing.T) {
+	const n = 5000
+	random := rand.New(rand.NewPCG(1, 2))
+	sets := map[string][]int{"none": nil, "all": nil, "even": nil, "one": {0}, "last": {0, n - 1}, "random": {0}}
+	longest := map[string]int{"none": 2, "all": 5, "even": n/8 + 4, "one": 4, "last": 8, "random": n/8 + 4}
+	for rank := range n {
+		sets["all"] = append(sets["all"], rank)
+		if rank%2 == 0 {
+			sets["even"] = append(sets["even"], rank)
+		}
+		if rank > 0 && random.IntN(10) == 0 {
+			sets["random"] = append(sets["random"], rank)
+		}
+	}
+	for name, ranks := range sets {
+		b := bootstrap.AppendRanks(nil, ranks)
+		require.LessOrEqual(t, len(b), longest[name], name)
+		got, ok := bootstrap.ReadRanks(b, n)
+		require.True(t, ok, name)
+		require.Equal(t, ranks, got, name)
+		if len(ranks) > 0 {
+			_, ok = bootstrap.ReadRanks(b, ranks[len(ranks)-1])
+			require.False(t, ok, name)
+			_, ok = bootstrap.ReadRanks(b[:len(b)-1], n)
+			require.False(t, ok, name)
+		}
+	}
+}
+
+// FuzzPoll: votes of any bytes are refused without a panic, or are well-formed.
+func FuzzPoll(f *testing.F) {
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 3, 1, 0, 1, 0, 0, 1, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(_ *testing.T, b []byte) { _ = bootstrap.ParsePoll(b, 4) })
+}

@@ -1,0 +1,131 @@
+package bootstrap_test
+
+import (
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// renew begins a generation in which a rank is started again, over a new pipe, and waits until
+// the others know it.
+func (w *world) renew(t *testing.T, lost, generation int) {
+	t.Helper()
+	job := func(rank int) bootstrap.Job {
+		return bootstrap.Job{
+			Rank: rank, Size: len(w.sessions), LocalRank: rank, LocalSize: len(w.sessions), Nodes: 1, ID: "test", Processors: 1,
+			Generation: generation, OnFailure: bootstrap.OnFailureRespawn,
+		}
+	}
+	_ = w.agent[lost].Close()
+	<-w.served[lost]
+	begun, err := w.server.Renew(lost, "was killed", nil, nil, job)
+	require.NoError(t, err)
+	require.True(t, begun)
+	mine, theirs := net.Pipe()
+	w.agent[lost], w.sessions[lost] = mine, bootstrap.Attach(job(lost), theirs, nil, [32]byte{1})
+	go func() { w.served[lost] <- w.server.Serve(lost, mine) }()
+	for rank, s := range w.sessions {
+		if rank != lost {
+			<-s.Renewed()
+			for s.Renewal().Job.Generation != generation {
+				continue
+			}
+			require.Equal(t, lost, s.Renewal().Lost)
+			require.Equal(t, "was killed", s.Renewal().Cause)
+		}
+	}
+}
+
+// rejoin makes the ranks but one enter the next generation.
+func (w *world) rejoin(t *testing.T, but, generation int) {
+	t.Helper()
+	for rank, s := range w.sessions {
+		if rank != but {
+			require.NoError(t, s.Renew())
+			require.Nil(t, s.Renewal())
+			require.Equal(t, generation, s.Job().Generation)
+		}
+	}
+}
+
+// The ranks exchange cards and fence in a generation as in the first; what the last one began
+// ends with ErrRenewed.
+func TestRenewal(t *testing.T) {
+	w := newWorld(t, 3)
+	w.exchange(t, w.all())
+	waiting := make(chan error)
+	go func() { waiting <- w.sessions[0].Fence(t.Context()) }()
+	w.renew(t, 1, 1)
+	require.ErrorIs(t, <-waiting, bootstrap.ErrRenewed)
+	require.ErrorIs(t, w.sessions[2].Fence(t.Context()), bootstrap.ErrRenewed)
+	require.NoError(t, w.sessions[2].Report(1, "of the old generation"))
+	w.rejoin(t, 1, 1)
+	require.Error(t, w.sessions[0].Renew(), "there is no other generation")
+	w.exchange(t, w.all())
+	for _, err := range w.each(w.all(), func(s *bootstrap.Session) error { return s.Fence(t.Context()) }) {
+		require.NoError(t, err)
+	}
+	require.False(t, w.server.Renewable(0), "a fence is complete")
+	begun, err := w.server.Renew(0, "", nil, nil, nil)
+	require.NoError(t, err)
+	require.False(t, begun)
+	for len(w.events) > 0 {
+		e := <-w.events
+		require.NotEqual(t, bootstrap.EventReport, e.Kind, e.Text)
+	}
+}
+
+// A rank is lost while the others exchange cards, and again before they have entered that
+// generation: they enter the last one.
+func TestRenewalOfARenewal(t *testing.T) {
+	w := newWorld(t, 3)
+	waiting := make(chan error)
+	go func() {
+		_, err := w.sessions[0].Exchange(t.Context(), w.sessions[0].Card())
+		waiting <- err
+	}()
+	require.Equal(t, 0, w.next(t, bootstrap.EventJoined).Rank)
+	w.renew(t, 1, 1)
+	require.ErrorIs(t, <-waiting, bootstrap.ErrRenewed)
+	w.renew(t, 2, 2)
+	w.rejoin(t, 2, 2)
+	w.exchange(t, w.all())
+}
+
+// What a goroutine of an old generation votes and revokes late counts in no later one, where the
+// communicator of all ranks has the same identity and the agreement the same number.
+func TestVotesOfOldGenerations(t *testing.T) {
+	w := newWorld(t, 3)
+	w.exchange(t, w.all())
+	vote := func(generation int) bootstrap.Vote {
+		return bootstrap.Vote{
+			Generation: generation, Comm: 5, Round: 1, Purpose: bootstrap.PurposeFlags, Flags: uint64(generation), Members: w.all(),
+		}
+	}
+	w.renew(t, 1, 1)
+	require.NoError(t, w.sessions[0].Vote(vote(0)), "the rank has not entered the next generation")
+	w.rejoin(t, 1, 1)
+	w.exchange(t, w.all())
+	require.ErrorIs(t, w.sessions[2].Vote(vote(0)), bootstrap.ErrRenewed)
+	require.ErrorIs(t, w.sessions[2].Revoke(bootstrap.Revocation{Comm: 5}), bootstrap.ErrRenewed)
+	for _, s := range w.sessions {
+		require.NoError(t, s.Vote(vote(1)))
+	}
+	for _, s := range w.sessions {
+		d, _ := decision(t, s)
+		require.Equal(t, uint64(1), d.Flags)
+	}
+}
+
+// A rank that has ended, or left, cannot rejoin.
+func TestRenewalWithoutARank(t *testing.T) {
+	w := newWorld(t, 3)
+	w.exchange(t, w.all())
+	require.True(t, w.server.Renewable(0))
+	w.server.Gone(2, "was killed")
+	require.False(t, w.server.Renewable(0))
+	require.False(t, w.server.Renewable(2))
+}

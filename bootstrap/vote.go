@@ -1,0 +1,188 @@
+package bootstrap
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// Purpose says what the members of a communicator agree on.
+type Purpose uint8
+
+// Purposes of a vote.
+const (
+	// PurposeFlags: the bitwise and of the votes' Flags.
+	PurposeFlags Purpose = iota + 1
+	// PurposeShrink: the members of a new communicator.
+	PurposeShrink
+)
+
+// Vote is what one rank says in an agreement of the members of a communicator. The launcher
+// decides it when every member has voted or has ended, see [Council].
+type Vote struct {
+	// Generation is that of the job in which the communicator was made. It is not sent: a session
+	// that has entered a later one refuses the vote.
+	Generation int
+	// Comm is the identity of the communicator, the same at all members and of no other one
+	// of the job.
+	Comm uint64
+	// Round counts the agreements of the communicator.
+	Round   uint32
+	Purpose Purpose
+	Flags   uint64
+	// Members are the world ranks of the members, ascending.
+	Members []int
+	// Acknowledged are the members whose end the rank has acknowledged, ascending.
+	Acknowledged []int
+}
+
+// Decision is the result of an agreement, the same at every member that receives it.
+type Decision struct {
+	Comm    uint64
+	Round   uint32
+	Purpose Purpose // 0 if the votes differ in it
+	Flags   uint64  // of all votes, also of ranks that have ended since
+	// Epoch is how many ranks of the job had ended, without leaving it, before the decision. A
+	// rank has the notices of their ends before that of the decision.
+	Epoch uint32
+	// Number is that of the new communicator of PurposeShrink: no other one of the job has it.
+	Number uint32
+	// Dead are the members that had ended, ascending.
+	Dead []int
+	// Lost is the member that ended first of those that not every voter has acknowledged, -1
+	// if there is none.
+	Lost int
+
+	members []int // not sent
+}
+
+// Revocation says that a communicator is broken.
+type Revocation struct {
+	Generation int // as in Vote; not sent
+	Comm       uint64
+	Number     uint32 // of the communicator at its members
+	Rank       int    // world rank that broke it; the launcher fills it in
+	Text       []byte // why, at most RevocationMax bytes
+}
+
+// RevocationMax bounds the text of a revocation in bytes.
+const RevocationMax = 512
+
+// ballot is the part of a vote that may be the same at several ranks of a node, with those
+// that gave it.
+type ballot struct {
+	voters       []int // ascending
+	purpose      Purpose
+	flags        uint64
+	acknowledged []int
+}
+
+// poll is what votes of one agreement have in common, with the ballots.
+//
+//	8 bytes   communicator
+//	4 bytes   round
+//	ranks     members
+//	varint    number of ballots, each
+//	  ranks   voters
+//	  1 byte  purpose
+//	  8 bytes flags
+//	  ranks   acknowledged
+type poll struct {
+	comm    uint64
+	round   uint32
+	members []int
+	ballots []ballot
+}
+
+// pollOf is the poll with one vote.
+func pollOf(rank int, v *Vote) *poll {
+	return &poll{v.Comm, v.Round, v.Members, []ballot{{[]int{rank}, v.Purpose, v.Flags, v.Acknowledged}}}
+}
+
+// append appends the poll to b.
+func (p *poll) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, p.comm)
+	b = binary.LittleEndian.AppendUint32(b, p.round)
+	b = appendRanks(b, p.members)
+	b = binary.AppendUvarint(b, uint64(len(p.ballots)))
+	for _, v := range p.ballots {
+		b = appendRanks(b, v.voters)
+		b = append(b, byte(v.purpose))
+		b = binary.LittleEndian.AppendUint64(b, v.flags)
+		b = appendRanks(b, v.acknowledged)
+	}
+	return b
+}
+
+// parsePoll is the inverse of append in a world of size ranks. Voters and acknowledged ranks are
+// members, and no rank votes twice.
+func parsePoll(b []byte, size int) (*poll, error) {
+	r := reader{b: b, size: size}
+	p := &poll{comm: r.word(8), round: uint32(r.word(4)), members: r.ranks()}
+	all, n := 0, r.varint()
+	for i := uint64(0); i < n && !r.bad; i++ {
+		v := ballot{voters: r.ranks(), purpose: Purpose(r.word(1)), flags: r.word(8), acknowledged: r.ranks()}
+		all += len(v.voters)
+		r.bad = r.bad || len(v.voters) == 0 || v.purpose < PurposeFlags || v.purpose > PurposeShrink ||
+			all > len(p.members) || !isPart(v.voters, p.members) || !isPart(v.acknowledged, p.members)
+		p.ballots = append(p.ballots, v)
+	}
+	if r.bad || len(r.b) > 0 || len(p.ballots) == 0 {
+		return nil, fmt.Errorf("bootstrap: votes of %d bytes: %w", len(b), ErrMalformed)
+	}
+	return p, nil
+}
+
+// isPart reports whether every one of some ranks is among others; both ascend.
+func isPart(ranks, among []int) bool {
+	for _, rank := range ranks {
+		if _, found := slices.BinarySearch(among, rank); !found {
+			return false
+		}
+	}
+	return true
+}
+
+// append appends the decision to b.
+func (d *Decision) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, d.Comm)
+	b = binary.LittleEndian.AppendUint32(b, d.Round)
+	b = append(b, byte(d.Purpose))
+	b = binary.LittleEndian.AppendUint64(b, d.Flags)
+	b = binary.LittleEndian.AppendUint32(b, d.Epoch)
+	b = binary.LittleEndian.AppendUint32(b, d.Number)
+	b = binary.LittleEndian.AppendUint32(b, uint32(int32(d.Lost)))
+	return appendRanks(b, d.Dead)
+}
+
+// parseDecision is the inverse of append.
+func parseDecision(b []byte, size int) (*Decision, error) {
+	r := reader{b: b, size: size}
+	d := &Decision{
+		Comm: r.word(8), Round: uint32(r.word(4)), Purpose: Purpose(r.word(1)), Flags: r.word(8),
+		Epoch: uint32(r.word(4)), Number: uint32(r.word(4)), Lost: int(int32(r.word(4))), Dead: r.ranks(),
+	}
+	if r.bad || len(r.b) > 0 || d.Purpose > PurposeShrink || d.Lost < -1 || d.Lost >= size {
+		return nil, fmt.Errorf("bootstrap: decision of %d bytes: %w", len(b), ErrMalformed)
+	}
+	return d, nil
+}
+
+// append appends the revocation to b.
+func (r *Revocation) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, r.Comm)
+	b = binary.LittleEndian.AppendUint32(b, r.Number)
+	b = binary.LittleEndian.AppendUint32(b, uint32(int32(r.Rank)))
+	return append(b, r.Text[:min(len(r.Text), RevocationMax)]...)
+}
+
+// parseRevocation is the inverse of append.
+func parseRevocation(b []byte, size int) (*Revocation, error) {
+	r := reader{b: b, size: size}
+	v := &Revocation{Comm: r.word(8), Number: uint32(r.word(4)), Rank: int(int32(r.word(4)))}
+	if r.bad || v.Rank < 0 || v.Rank >= size || len(r.b) > RevocationMax {
+		return nil, fmt.Errorf("bootstrap: revocation of %d bytes: %w", len(b), ErrMalformed)
+	}
+	v.Text = r.b
+	return v, nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// ownText is an executable of the go command: that of this test.
+func ownText(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile(ownFile)
+	require.NoError(t, err)
+	require.NotEmpty(t, buildID(bytes.NewReader(text)), "the go command gives executables an ID")
+	return text
+}
+
+// digestOf is the digest of a file with this text.
+func digestOf(t *testing.T, text []byte, whole bool) link.Digest {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "prog")
+	require.NoError(t, os.WriteFile(name, text, 0o600))
+	return digest(name, whole)
+}
+
+func TestDigestOfAGoProgramIsItsBuild(t *testing.T) {
+	text := ownText(t)
+	id := buildID(bytes.NewReader(text))
+	own := digestOf(t, text, false)
+	require.Empty(t, own.Why)
+	require.False(t, differ(own, digest(ownFile, false)), "a copy is the same file")
+	require.True(t, differ(own, digestOf(t, append(text[:len(text):len(text)], 0), false)), "a longer file")
+	last := id[strings.LastIndex(id, "/")+1:]
+	other := bytes.Replace(text, []byte(id), []byte(strings.Replace(id, last, strings.Repeat("x", len(last)), 1)), 1)
+	require.True(t, differ(own, digestOf(t, other, false)), "another build")
+	sum := sha256.Sum256(text)
+	require.Equal(t, sum[:], digestOf(t, text, true).Hash)
+	for what, changed := range map[string][]byte{
+		"no ID":       bytes.Replace(text, []byte(id), bytes.Repeat([]byte{0}, len(id)), 1),
+		"ID of users": bytes.Replace(text, []byte(id), []byte(strings.Repeat("r", len(id))), 1),
+		"a script":    []byte("#!/bin/sh\n"),
+		"nothing":     nil,
+	} {
+		sum := sha256.Sum256(changed)
+		require.Equal(t, sum[:], digestOf(t, changed, false).Hash, what)
+	}
+}
+
+// Executables that end early have no ID, or the whole one.
+func TestBuildIDOfTruncatedExecutables(t *testing.T) {
+	text := ownText(t)
+	id := buildID(bytes.NewReader(text))
+	for n := 0; n < len(text); n += 1 + n/64 {
+		got := buildID(bytes.NewReader(text[:n]))
+		require.Contains(t, []string{"", id}, got, "%d bytes", n)
+	}
+}
+
+func TestDigestOfWhatIsNoFile(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	require.NoError(t, unix.Mkfifo(fifo, 0o700))
+	for _, path := range []string{fifo, t.TempDir(), os.DevNull} {
+		d := digest(path, false) // and does not wait for a writer
+		require.Empty(t, d.Hash)
+		require.Equal(t, path+" is no regular file", d.Why)
+	}
+	d := digest(fifo+".no", true)
+	require.Empty(t, d.Hash)
+	require.Contains(t, d.Why, "no such file")
+}
+
+// A gorun that is linked with the C library cannot be copied to a host that has another one.
+func TestLoaderRemedy(t *testing.T) {
+	sh, err := filepath.EvalSymlinks("/bin/sh")
+	require.NoError(t, err)
+	text, err := os.ReadFile(sh)
+	require.NoError(t, err)
+	if !bytes.Contains(text[:min(len(text), 1<<12)], []byte("/ld-")) {
+		t.Skip("this machine's shell is linked statically")
+	}
+	require.Regexp(t, `needs its /\S*/ld-\S+ there: one that is built with CGO_ENABLED=0`, loaderRemedy(sh))
+	script := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"), 0o600))
+	for _, path := range []string{script, script + ".no"} {
+		require.Empty(t, loaderRemedy(path))
+	}
+	for n := 0; n < len(text); n += 1 + n/8 {
+		require.NoError(t, os.WriteFile(script, text[:n], 0o600))
+		_ = loaderRemedy(script) // does not fail
+	}
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The waits end some time after the first failure, those that begin later at once, and those that
+// have ended by themselves not at all.
+func TestFailuresEndTheWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f failures
+		var ended, left atomic.Int32
+		f.await(func() { ended.Add(1) })
+		leave := f.await(func() { left.Add(1) })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Zero(t, ended.Load(), "no host has failed")
+		f.first()
+		time.Sleep(failureDelay / 2)
+		f.first() // the delay does not begin again
+		f.await(func() { ended.Add(1) })
+		leave()
+		time.Sleep(failureDelay/2 - 1)
+		synctest.Wait()
+		require.Zero(t, ended.Load())
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.EqualValues(t, 2, ended.Load())
+		f.await(func() { ended.Add(1) })()
+		synctest.Wait()
+		require.EqualValues(t, 3, ended.Load())
+		require.Zero(t, left.Load())
+	})
+}

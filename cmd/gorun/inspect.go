@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
+)
+
+// inspectWord as the first argument makes gorun show what another one's job is doing.
+const inspectWord = "inspect"
+
+const inspectUsage = `usage: gorun inspect [-json] [-watch] [JOB]
+
+Shows what the ranks of a job of this user on this machine are doing: in one sentence who
+waits where for whom, then the ranks by what they do, in at most 40 lines. JOB is the start
+of the name that gorun -v prints; without it there must be one job.
+
+flags:
+  -json   print all that is known as JSON
+  -watch  print it again every second until the job ends
+`
+
+// clearScreen moves the cursor home and clears what follows (ECMA-48, CUP and ED).
+const clearScreen = "\x1b[H\x1b[J"
+
+// watchPeriod is the time between two reports of -watch.
+const watchPeriod = time.Second
+
+// runInspect carries out gorun inspect and returns the exit code.
+func runInspect(args []string, out *os.File) int {
+	var asJSON, watching bool
+	var wanted []string
+	for _, a := range args {
+		name, isFlag := strings.CutPrefix(a, "-")
+		switch name = strings.TrimPrefix(name, "-"); {
+		case !isFlag:
+			wanted = append(wanted, a)
+		case name == "json":
+			asJSON = true
+		case name == "watch":
+			watching = true
+		case name == "h" || name == "help":
+			_, _ = io.WriteString(out, inspectUsage)
+			return 0
+		default:
+			complain("inspect: unknown flag %s (gorun inspect -h lists the flags)", a)
+			return exitLauncher
+		}
+	}
+	err := errors.New("one job at a time")
+	if len(wanted) <= 1 {
+		err = inspect(strings.Join(wanted, ""), asJSON, watching, out)
+	}
+	if err != nil {
+		complain("inspect: %v", err)
+		return exitLauncher
+	}
+	return 0
+}
+
+// inspect prints the reports of the job whose name begins with start.
+func inspect(start string, asJSON, watching bool, out *os.File) error {
+	c, err := dialJob(start)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	_, err = unix.IoctlGetTermios(int(out.Fd()), unix.TCGETS)
+	terminal := err == nil
+	for shown := false; ; shown = true {
+		r, err := c.Report()
+		if shown && errors.Is(err, inspection.ErrNoJob) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		text := printable(r.Text())
+		if asJSON {
+			line, err := json.Marshal(r)
+			if err != nil {
+				return err
+			}
+			text = string(line) + "\n"
+		} else if watching && terminal {
+			text = clearScreen + text
+		}
+		if _, err := io.WriteString(out, text); err != nil || !watching {
+			return err
+		}
+		time.Sleep(watchPeriod)
+	}
+}
+
+// dialJob connects to the one job of this user whose name begins with start, or to the job of
+// that very name: root may inspect those of others.
+func dialJob(start string) (*inspection.Client, error) {
+	jobs, err := inspection.Jobs()
+	if err != nil {
+		return nil, err
+	}
+	job, err := chooseJob(jobs, start)
+	if err == nil {
+		return inspection.Dial(job)
+	}
+	c, failure := inspection.Dial(start)
+	if errors.Is(failure, inspection.ErrNoJob) {
+		return nil, err
+	}
+	return c, failure
+}
+
+// chooseJob returns the one job whose name begins with start.
+func chooseJob(jobs []string, start string) (string, error) {
+	if slices.Contains(jobs, start) {
+		return start, nil
+	}
+	fit := slices.DeleteFunc(slices.Clone(jobs), func(job string) bool { return !strings.HasPrefix(job, start) })
+	switch {
+	case len(fit) == 1:
+		return fit[0], nil
+	case len(jobs) == 0:
+		return "", errors.New("no job of this user runs on this machine")
+	case len(fit) == 0:
+		return "", fmt.Errorf("%w as %s; there are %s", inspection.ErrNoJob, start, strings.Join(jobs, ", "))
+	default:
+		return "", fmt.Errorf("say which one: %s", strings.Join(fit, ", "))
+	}
+}

@@ -1,0 +1,144 @@
+package inspection_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	goruntime "runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
+)
+
+// name is a job that no other test has.
+func name(t *testing.T) string {
+	t.Helper()
+	return fmt.Sprintf("%s-%d", t.Name(), os.Getpid())
+}
+
+func TestReportsUntilTheEndOfTheJob(t *testing.T) {
+	var asked atomic.Int32
+	s, err := inspection.Listen(name(t), func() *inspection.Report {
+		n := int(asked.Add(1))
+		if n > 2 {
+			return nil // the job has ended
+		}
+		return &inspection.Report{Job: "a", Ranks: n, Started: time.Unix(1, 0).UTC(), Doing: []bootstrap.Doing{{Rank: 1, Size: 2}}}
+	})
+	require.NoError(t, err)
+	jobs, err := inspection.Jobs()
+	require.NoError(t, err)
+	require.Contains(t, jobs, name(t))
+	c, err := inspection.Dial(name(t))
+	require.NoError(t, err)
+	for n := 1; n <= 2; n++ {
+		r, err := c.Report()
+		require.NoError(t, err)
+		require.Equal(t, &inspection.Report{Job: "a", Ranks: n, Started: time.Unix(1, 0).UTC(), Doing: []bootstrap.Doing{{Rank: 1, Size: 2}}}, r)
+	}
+	for range 2 {
+		_, err = c.Report()
+		require.ErrorIs(t, err, inspection.ErrNoJob)
+	}
+	require.NoError(t, c.Close())
+	require.NoError(t, s.Close())
+	_, err = inspection.Dial(name(t))
+	require.ErrorIs(t, err, inspection.ErrNoJob)
+}
+
+// A name is free again when its server has ended, and taken before.
+func TestOneServerPerName(t *testing.T) {
+	none := func() *inspection.Report { return nil }
+	s, err := inspection.Listen(name(t), none)
+	require.NoError(t, err)
+	_, err = inspection.Listen(name(t), none)
+	require.Error(t, err)
+	require.NoError(t, s.Close())
+	s, err = inspection.Listen(name(t), none)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}
+
+// listenAs makes a socket of another user, which takes a right of root's.
+func listenAs(t *testing.T, user uintptr) *net.UnixListener {
+	t.Helper()
+	goruntime.LockOSThread() // the user is that of a thread
+	defer goruntime.UnlockOSThread()
+	const same = ^uintptr(0)
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, user, same); errno != 0 {
+		t.Skip("no right to be another user: ", errno)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@gorun/" + name(t), Net: "unix"})
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(os.Getuid()), same); errno != 0 {
+		panic(errno)
+	}
+	require.NoError(t, err)
+	return l
+}
+
+// Jobs of other users are not listed. Root can inspect them by their names.
+func TestJobsOfOtherUsersAreNotListed(t *testing.T) {
+	l := listenAs(t, 65534)
+	defer func() { require.NoError(t, l.Close()) }()
+	jobs, err := inspection.Jobs()
+	require.NoError(t, err)
+	require.NotContains(t, jobs, name(t))
+	c, err := inspection.Dial(name(t))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+}
+
+// What is no answer of gorun ends the client with an error.
+func TestForeignServer(t *testing.T) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@gorun/" + name(t), Net: "unix"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, l.Close()) }()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("{]\n"))
+			_ = conn.Close()
+		}
+	}()
+	c, err := inspection.Dial(name(t))
+	require.NoError(t, err)
+	_, err = c.Report()
+	require.Error(t, err)
+	require.NoError(t, c.Close())
+}
+
+// The text has 40 lines at most, with the sentence first.
+func TestText(t *testing.T) {
+	r := inspection.Report{
+		Job: "7-ab", Command: []string{"gorun", "-np", "3", "./prog"}, Host: "h", Started: time.Unix(0, 0), Now: time.Unix(61, 0),
+		Ranks: 3, Joined: 3, Silent: []int{2},
+		Doing: []bootstrap.Doing{
+			{Rank: 0, Size: 3, Process: 8, Waits: []bootstrap.Wait{{Op: "receive", What: "rank 1, tag 7", Among: "1", Seconds: 2, Line: "a.go:3"}}},
+			{Rank: 1, Size: 3, Process: 9, Quiet: 2, Line: "b.go:4", Function: "main.f"},
+		},
+	}
+	require.Equal(t, `job 7-ab on h for 1m1s: gorun -np 3 ./prog
+3 ranks, 3 of them joined, 0 ended
+rank 0 waits at a.go:3 for rank 1; rank 1 has not called gorun for 2s and is at b.go:4 (main.f): look there
+no answer from ranks 2
+rank 0 of 3, process 8: 1 waiting
+  receive, rank 1, tag 7, 2s, at a.go:3
+rank 1 of 3, process 9: waits for no message, at b.go:4 (main.f)
+`, r.Text())
+	for rank := range 100 {
+		r.Doing = append(r.Doing, bootstrap.Doing{Rank: rank, Size: 100, Notes: []string{fmt.Sprint("note ", rank)}, Waits: []bootstrap.Wait{{Op: fmt.Sprint(rank)}}})
+	}
+	lines := strings.Split(strings.TrimRight(r.Text(), "\n"), "\n")
+	require.Len(t, lines, 40)
+	require.Regexp(t, `^\.\.\. and \d+ more lines`, lines[39])
+}

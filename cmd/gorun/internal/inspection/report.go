@@ -1,0 +1,52 @@
+package inspection
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// Report is what a job is doing. Its JSON is that of gorun inspect -json.
+type Report struct {
+	Job     string    `json:"job"`
+	Command []string  `json:"command"`
+	Host    string    `json:"host"`
+	Started time.Time `json:"started"`
+	// Now is when the report was made.
+	Now time.Time `json:"now"`
+	// Ranks is how many the job has, Joined how many of them have begun, Ended how many have
+	// ended.
+	Ranks  int `json:"ranks"`
+	Joined int `json:"joined"`
+	Ended  int `json:"ended"`
+	// Doing are the reports of those that have answered; Silent are those that have not, as in
+	// a debugger.
+	Doing  []bootstrap.Doing `json:"doing"`
+	Silent []int             `json:"silent,omitempty"`
+}
+
+// linesMax bounds the text of a report, whatever the number of ranks.
+const linesMax = 40
+
+// Text is the report in at most 40 lines: the job, one sentence that says which ranks wait for which,
+// and the ranks by what they do.
+func (r *Report) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "job %s on %s for %v: %s\n", r.Job, r.Host, r.Now.Sub(r.Started).Round(time.Second), strings.Join(r.Command, " "))
+	fmt.Fprintf(&b, "%d ranks, %d of them joined, %d ended\n", r.Ranks, r.Joined, r.Ended)
+	if s := bootstrap.Summary(r.Doing); s != "" {
+		b.WriteString(s + "\n")
+	}
+	if len(r.Silent) > 0 {
+		fmt.Fprintf(&b, "no answer from ranks %s\n", bootstrap.FormatRanks(r.Silent))
+	}
+	b.WriteString(bootstrap.Together(r.Doing))
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	if len(lines) > linesMax {
+		left := len(lines) - linesMax + 1
+		lines = append(lines[:linesMax-1], fmt.Sprintf("... and %d more lines (-json has all)", left))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

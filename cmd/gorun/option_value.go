@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+func setOneOf[T ~string](to *T, v T, allowed ...T) error {
+	if !slices.Contains(allowed, v) {
+		names := make([]string, len(allowed))
+		for i, a := range allowed {
+			names[i] = string(a)
+		}
+		return fmt.Errorf("want one of %s", strings.Join(names, ", "))
+	}
+	*to = v
+	return nil
+}
+
+// setDuration reads a Go duration or a number of seconds.
+func setDuration(to *time.Duration, v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		d, err = time.ParseDuration(v + "s")
+	}
+	if err != nil || d <= 0 {
+		return errors.New("want a duration such as 90s, 5m, or a number of seconds")
+	}
+	*to = d
+	return nil
+}

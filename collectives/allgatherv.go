@@ -1,0 +1,39 @@
+package collectives
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// AllGatherV copies send of member i, of counts[i] elements, to recv[displs[i]:] of all
+// members. Without displs the blocks follow each other in the order of the ranks. All
+// members pass the same counts; displs are each member's own. counts and displs are read
+// before it returns, also by the other two forms.
+func AllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
+	return allGatherV(new(call), c, send, recv, counts, displs).wait()
+}
+
+// IAllGatherV starts an AllGatherV.
+func IAllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) runtime.Request {
+	return allGatherV(new(call), c, send, recv, counts, displs).start()
+}
+
+// AllGatherVInit sets up an AllGatherV.
+func AllGatherVInit[T any](c *runtime.Comm, send, recv []T, counts, displs []int) *runtime.Persistent {
+	return allGatherV(new(call), c, send, recv, counts, displs).persist()
+}
+
+func allGatherV[T any](k *call, c *runtime.Comm, send, recv []T, counts, displs []int) *call {
+	if !onFor[T](k, c, message.AllGatherV) {
+		return k
+	}
+	blocks := raggedOf("recv", recv, counts, displs)
+	k.Send = kernel.Bytes(send)
+	if !k.receivesBlocks(&blocks) || k.failed(blocks.checkOwn(k.RecvParts, "send", k.Send, len(send), k.group.rank)) {
+		return k
+	}
+	total := blocks.total() * blocks.elem
+	k.counts = blocks.checksum()
+	return k.of(total, k.RecvParts.Longest(k.group.size))
+}

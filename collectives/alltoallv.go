@@ -1,0 +1,45 @@
+package collectives
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// AllToAllV copies the sendCounts[j] elements at send[sendDispls[j]:] of member i to
+// recv[recvDispls[i]:] of member j, where recvCounts[i] is that number, for all i and j.
+// Without displacements the blocks follow each other in the order of the ranks. Blocks of
+// send may share elements. send and recv may be the same slice, of which a copy is then
+// sent. Counts and displacements are read before it returns, also by the other two forms.
+func AllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
+	return allToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).wait()
+}
+
+// IAllToAllV starts an AllToAllV.
+func IAllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) runtime.Request {
+	return allToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).start()
+}
+
+// AllToAllVInit sets up an AllToAllV.
+func AllToAllVInit[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) *runtime.Persistent {
+	return allToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).persist()
+}
+
+func allToAllV[T any](k *call, c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) *call {
+	if !onFor[T](k, c, message.AllToAllV) {
+		return k
+	}
+	out, in := raggedOf("send", send, sendCounts, sendDispls), raggedOf("recv", recv, recvCounts, recvDispls)
+	if !k.sendsBlocks(&out) || !k.receivesBlocks(&in) {
+		return k
+	}
+	rank := k.group.rank
+	if own := sendCounts[rank]; own != recvCounts[rank] {
+		k.err = fmt.Errorf("%w: this rank sends itself %d elements and receives %d", ErrLength, own, recvCounts[rank])
+	} else if same, partial := kernel.Overlap(k.Send, k.Recv); partial || same && len(send) != len(recv) {
+		k.err = aliasError("send", "recv")
+	}
+	return k
+}

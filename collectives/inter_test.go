@@ -1,0 +1,219 @@
+package collectives_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// side is a rank's part in a test of operations on an Intercomm.
+type side struct {
+	*runtime.Intercomm
+	group    int // 0 or 1
+	our, his int // sizes of the groups
+	t        *testing.T
+}
+
+// eachInter runs a test with two groups of several sizes, over shared memory and the network.
+func eachInter(t *testing.T, test func(s *side)) {
+	t.Helper()
+	for _, sizes := range [][2]int{{1, 1}, {1, 3}, {3, 2}, {2, 4}} {
+		for _, transport := range transports {
+			if transport == "rdma" && sizes[0] != 3 {
+				continue
+			}
+			t.Setenv("GORUN_TRANSPORT", transport)
+			require.NoError(t, runtime.Local(sizes[0]+sizes[1], func(w *runtime.World) error {
+				group, remote := 0, sizes[0]
+				if w.Rank() >= sizes[0] {
+					group, remote = 1, 0
+				}
+				c, err := w.Comm().Split(group, 0)
+				require.NoError(t, err)
+				inter, err := c.CreateIntercomm(0, w.Comm(), remote, 0)
+				require.NoError(t, err)
+				test(&side{inter, group, sizes[group], sizes[1-group], t})
+				require.NoError(t, inter.Close())
+				return c.Close()
+			}))
+		}
+	}
+}
+
+// value is element i of what a rank of a group contributes.
+func value(group, rank, i int) int { return 1000*group + 100*(rank+1) + i }
+
+// values are n of them, from an index on.
+func values(group, rank, from, n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = value(group, rank, from+i)
+	}
+	return list
+}
+
+// mine are what this rank contributes, theirs what all ranks of the other group do.
+func (s *side) mine(n int) []int { return values(s.group, s.Rank(), 0, n) }
+
+func (s *side) theirs(from, n int) []int {
+	all := []int{}
+	for rank := range s.his {
+		all = append(all, values(1-s.group, rank, from, n)...)
+	}
+	return all
+}
+
+// eachRoot runs a test with every rank of both groups as the root: which is what this rank has
+// to give, at says whether it is the root, receives whether it is in the other group.
+func (s *side) eachRoot(test func(root int, at, other bool, of int)) {
+	for of := range 2 {
+		size := s.our
+		if of != s.group {
+			size = s.his
+		}
+		for rank := range size {
+			switch {
+			case of != s.group:
+				test(rank, false, true, rank)
+			case rank == s.Rank():
+				test(collectives.Root, true, false, rank)
+			default:
+				test(runtime.ProcNull, false, false, rank)
+			}
+		}
+	}
+}
+
+// MPICH's coll/icbcast.c and coll/icbarrier.c: from every root of either group.
+func TestInterBcast(t *testing.T) {
+	eachInter(t, func(s *side) {
+		s.eachRoot(func(root int, at, other bool, of int) {
+			for _, n := range []int{0, 1, 5000} {
+				buf := make([]int, n)
+				if at {
+					copy(buf, s.mine(n))
+				}
+				require.NoError(s.t, collectives.InterBarrier(s.Intercomm))
+				require.NoError(s.t, collectives.InterBcast(s.Intercomm, buf, root))
+				if other {
+					require.Equal(s.t, values(1-s.group, of, 0, n), buf)
+				}
+			}
+		})
+	})
+}
+
+// MPICH's coll/icreduce.c and coll/icallreduce.c: each group gets the reduction of the other one,
+// in the order of the ranks.
+func TestInterReductions(t *testing.T) {
+	last := collectives.Func(func(_, b int) int { return b }, false)
+	eachInter(t, func(s *side) {
+		for _, n := range []int{0, 1, 700} {
+			for _, op := range []collectives.Op{collectives.Sum, last} {
+				want := values(1-s.group, s.his-1, 0, n)
+				if op == collectives.Sum {
+					for i := range want {
+						want[i] = 0
+						for rank := range s.his {
+							want[i] += value(1-s.group, rank, i)
+						}
+					}
+				}
+				got := make([]int, n)
+				require.NoError(s.t, collectives.InterAllReduce(s.Intercomm, s.mine(n), got, op))
+				require.Equal(s.t, want, got)
+				s.eachRoot(func(root int, at, other bool, _ int) {
+					got, send := make([]int, n), s.mine(n)
+					if !other {
+						send = nil
+					}
+					require.NoError(s.t, collectives.InterReduce(s.Intercomm, send, got, op, root))
+					if at {
+						require.Equal(s.t, want, got)
+					}
+				})
+			}
+		}
+	})
+}
+
+// MPICH's coll/icgather.c, coll/icscatter.c and coll/icallgather.c: blocks of one group at the
+// other.
+func TestInterBlocks(t *testing.T) {
+	eachInter(t, func(s *side) {
+		for _, n := range []int{0, 1, 900} {
+			got := make([]int, (n+2-s.group)*s.his) // the groups send blocks of different lengths
+			require.NoError(s.t, collectives.InterAllGather(s.Intercomm, s.mine(n+1+s.group), got))
+			require.Equal(s.t, s.theirs(0, n+2-s.group), got)
+			s.eachRoot(func(root int, at, other bool, of int) {
+				got := make([]int, n*s.his)
+				require.NoError(s.t, collectives.InterGather(s.Intercomm, s.mine(n), got, root))
+				if at {
+					require.Equal(s.t, s.theirs(0, n), got)
+				}
+				block := make([]int, n)
+				require.NoError(s.t, collectives.InterScatter(s.Intercomm, s.mine(n*s.his), block, root))
+				if other {
+					require.Equal(s.t, values(1-s.group, of, n*s.Rank(), n), block)
+				}
+			})
+		}
+	})
+}
+
+// MPICH's coll/icalltoall.c: a block from every rank to every rank of the other group.
+func TestInterAllToAll(t *testing.T) {
+	eachInter(t, func(s *side) {
+		for _, n := range []int{0, 1, 900} {
+			got := make([]int, n*s.his)
+			require.NoError(s.t, collectives.InterAllToAll(s.Intercomm, s.mine(n*s.his), got))
+			require.Equal(s.t, s.theirs(n*s.Rank(), n), got)
+		}
+	})
+}
+
+// Wrong arguments are refused, and lengths that differ break the Intercomm.
+func TestInterArguments(t *testing.T) {
+	eachInter(t, func(s *side) {
+		var none *runtime.Intercomm
+		two := make([]int, 2)
+		for name, check := range map[string]struct{ err, want error }{
+			"no Intercomm":             {collectives.InterBarrier(none), runtime.ErrComm},
+			"no Intercomm, a bcast":    {collectives.InterBcast(none, two, 0), runtime.ErrComm},
+			"no Intercomm, alltoall":   {collectives.InterAllToAll(none, two, two), runtime.ErrComm},
+			"a root too high":          {collectives.InterBcast(s.Intercomm, two, s.his), runtime.ErrRank},
+			"AnySource":                {collectives.InterGather(s.Intercomm, two, two, runtime.AnySource), runtime.ErrRank},
+			"lengths that differ":      {collectives.InterAllReduce(s.Intercomm, two, two[:1], collectives.Sum), collectives.ErrLength},
+			"an operation on its Comm": {collectives.Barrier(s.Comm), runtime.ErrComm},
+		} {
+			if check.want != nil {
+				require.ErrorIs(s.t, check.err, check.want, name)
+			}
+		}
+		if s.his == 1 || s.our == 1 {
+			return
+		}
+		require.ErrorIs(s.t, collectives.InterAllToAll(s.Intercomm, make([]int, s.his+1), make([]int, s.his)), collectives.ErrLength)
+		require.NoError(s.t, s.Err())
+		require.NoError(s.t, collectives.InterBarrier(s.Intercomm), "all have come so far")
+		buf := make([]int, 3+s.group)
+		root := runtime.ProcNull
+		switch {
+		case s.group == 1:
+			root = 0
+		case s.Rank() == 0:
+			root = collectives.Root
+		}
+		err := collectives.InterBcast(s.Intercomm, buf, root)
+		if s.group == 1 {
+			require.Error(s.t, err)
+		}
+		if s.group == 1 && s.Rank() == 0 {
+			require.ErrorIs(s.t, err, collectives.ErrLength)
+		}
+		require.ErrorIs(s.t, collectives.InterBarrier(s.Intercomm), runtime.ErrCommBroken)
+	})
+}

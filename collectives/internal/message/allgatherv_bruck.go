@@ -1,0 +1,36 @@
+package message
+
+// AllGatherVBruck collects send of all ranks, of any lengths, in the parts of recv of all ranks by
+// the rounds of AllGatherBruck. send may be this rank's part of recv.
+//
+// Restrictions: none. Cost: ceil(log p) alpha + n beta for n bytes in all, and a copy of them; best
+// for short parts.
+func AllGatherVBruck(p Peer, c *Call) error {
+	rank, size := p.Rank(), p.Size()
+	total := 0
+	for i := range size {
+		total += c.RecvParts.Count(i)
+	}
+	room := p.Scratch(total) // the parts of this rank, the next one, ...
+	filled := p.Copy(room, c.Send)
+	for have := 1; have < size; have *= 2 {
+		count := min(have, size-have)
+		out, in := 0, 0
+		for i := range count {
+			out += c.RecvParts.Count((rank + i) % size)
+			in += c.RecvParts.Count((rank + have + i) % size)
+		}
+		to, from := (rank-have+size)%size, (rank+have)%size
+		if err := p.Exchange(to, room[:out], from, room[filled:][:in]); err != nil {
+			return err
+		}
+		filled += in
+	}
+	at := 0
+	for i := range size {
+		part := c.RecvParts.Of(c.Recv, (rank+i)%size)
+		p.Copy(part, room[at:][:len(part)])
+		at += len(part)
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+package message
+
+// AllReduceInOrder combines by a reduce-scatter as ReduceScatterInOrder does, and by an
+// allgather around a ring. recv may be send.
+//
+// Restrictions: none; the operands are combined from left to right, so that the bits of the
+// result are those of a loop over the ranks. Blocks may be empty.
+// Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma, and memory for n bytes.
+func AllReduceInOrder(p Peer, c *Call) error {
+	b := cut(len(c.Send), c.Reduction.Elem, p.Size())
+	mine := b.of(c.Recv, p.Rank())
+	result, err := combineShare(p, func(q int) []byte { return b.of(c.Send, q) }, mine, c.Reduction)
+	if err != nil {
+		return err
+	}
+	p.Copy(mine, result)
+	return passOn(p, b, c.Recv, p.Rank())
+}

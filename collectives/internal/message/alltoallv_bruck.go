@@ -1,0 +1,149 @@
+package message
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+)
+
+// AllToAllVBruck hands part j of send of rank i to part i of recv of rank j in the rounds of
+// AllToAllBruck, twice: first the lengths of the parts, which tell each rank how much it will pass
+// on, then the parts. recv may be send. (K. Fan, T. Gilray, V. Pascucci, X. Huang, K. Micinski,
+// S. Kumar, "Optimizing the Bruck algorithm for non-uniform all-to-all communication", HPDC 2022;
+// there the lengths of a round precede its parts.)
+//
+// Restrictions: none. Cost: 2 ceil(log p) alpha + ceil(log p) (n + 8) p/2 beta for parts of n bytes,
+// and three copies of all parts; best for short ones.
+func AllToAllVBruck(p Peer, c *Call) error {
+	b := newBruckV(p, c)
+	if err := b.rounds(b.learn); err != nil {
+		return err
+	}
+	for d, n := range b.lengths { // what this rank is to get
+		from := (p.Rank() - d + p.Size()) % p.Size()
+		if want := c.RecvParts.Count(from); n != uint64(want) {
+			return fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, from, n, want)
+		}
+	}
+	b.fill(c)
+	if err := b.rounds(b.move); err != nil {
+		return err
+	}
+	for d := range b.lengths {
+		from := (p.Rank() - d + p.Size()) % p.Size()
+		p.Copy(c.RecvParts.Of(c.Recv, from), b.place(d))
+	}
+	return nil
+}
+
+// bruckV is one rank's part in AllToAllVBruck. At place d is the part that has to move by d ranks in
+// all.
+type bruckV struct {
+	p Peer
+	// lengths are those of the parts at the places; began those before the first round.
+	lengths, began []uint64
+	// most are the longest part that a place ever has, at where it begins in room.
+	most, at []uint64
+	// words are for the lengths of a round, half for each direction; those that came are kept in
+	// got, one round after the other.
+	words, got []uint64
+	// bytes are the most that a message has.
+	bytes           uint64
+	room, given, in []byte
+}
+
+func newBruckV(p Peer, c *Call) *bruckV {
+	rank, size := p.Rank(), p.Size()
+	all := make([]uint64, 5*size+1) // an odd size halves to more
+	b := &bruckV{p: p, lengths: all[:size], began: all[size:][:size], most: all[2*size:][:size], at: all[3*size:][:size], words: all[4*size:]}
+	for d := range size {
+		b.lengths[d] = uint64(c.SendParts.Count((rank + d) % size))
+	}
+	copy(b.began, b.lengths)
+	copy(b.most, b.lengths)
+	return b
+}
+
+// rounds does all rounds.
+func (b *bruckV) rounds(do func(step, to, from int) error) error {
+	rank, size := b.p.Rank(), b.p.Size()
+	for step := 1; step < size; step <<= 1 {
+		if err := do(step, (rank+step)%size, (rank-step+size)%size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learn exchanges the lengths of a round.
+func (b *bruckV) learn(step, to, from int) error {
+	half := len(b.words) / 2
+	filled, bytes := 0, uint64(0)
+	for d := step; d < len(b.lengths); d++ {
+		if d&step != 0 {
+			b.words[filled] = b.lengths[d]
+			bytes += b.lengths[d]
+			filled++
+		}
+	}
+	out, in := b.words[:filled], b.words[half:][:filled]
+	if err := b.p.Exchange(to, kernel.Bytes(out), from, kernel.Bytes(in)); err != nil {
+		return err
+	}
+	b.got = append(b.got, in...)
+	b.bytes = max(b.bytes, bytes)
+	bytes, filled = 0, 0
+	for d := step; d < len(b.lengths); d++ {
+		if d&step != 0 {
+			b.lengths[d] = in[filled]
+			b.most[d] = max(b.most[d], in[filled])
+			bytes += in[filled]
+			filled++
+		}
+	}
+	b.bytes = max(b.bytes, bytes)
+	return nil
+}
+
+// fill lays the parts of send at their places, and makes room for what comes.
+func (b *bruckV) fill(c *Call) {
+	rank, size, total := b.p.Rank(), b.p.Size(), uint64(0)
+	for d, n := range b.most {
+		b.at[d] = total
+		total += n
+	}
+	scratch := b.p.Scratch(int(total + 2*b.bytes))
+	b.room, b.given, b.in = scratch[:total], scratch[total:][:b.bytes], scratch[total+b.bytes:]
+	copy(b.lengths, b.began)
+	for d := range size {
+		b.p.Copy(b.place(d), c.SendParts.Of(c.Send, (rank+d)%size))
+	}
+}
+
+// place returns the part at place d.
+func (b *bruckV) place(d int) []byte { return b.room[b.at[d]:][:b.lengths[d]] }
+
+// move exchanges the parts of a round.
+func (b *bruckV) move(step, to, from int) error {
+	out, in, moved := 0, 0, 0
+	for d := step; d < len(b.lengths); d++ {
+		if d&step != 0 {
+			out += b.p.Copy(b.given[out:], b.place(d))
+			in += int(b.got[moved])
+			moved++
+		}
+	}
+	if err := b.p.Exchange(to, b.given[:out], from, b.in[:in]); err != nil {
+		return err
+	}
+	in, moved = 0, 0
+	for d := step; d < len(b.lengths); d++ {
+		if d&step != 0 {
+			b.lengths[d] = b.got[moved]
+			in += b.p.Copy(b.place(d), b.in[in:])
+			moved++
+		}
+	}
+	b.got = b.got[moved:]
+	return nil
+}

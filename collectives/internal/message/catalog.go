@@ -1,0 +1,102 @@
+package message
+
+// Algorithm is a way to do an operation. Ranks that run the same algorithm of the same
+// call complete it; nothing else may be assumed of the number of messages.
+type Algorithm struct {
+	Operation Operation
+	// Name is unique within the operation; GORUN_COLL spells it so.
+	Name string
+	Run  func(Peer, *Call) error
+	// Limits are conditions without which the result is wrong.
+	Limits Limits
+	// LeftToRight says that a reduction combines element by element in the order of a loop
+	// over the ranks: ((x0 op x1) op x2) op ..., so that the bits of the result depend on
+	// neither the algorithm nor the placement.
+	LeftToRight bool
+}
+
+// Limits is a set of restrictions of an algorithm.
+type Limits uint8
+
+const (
+	// Commutes says that the operator is commutative.
+	Commutes Limits = 1 << iota
+	// PowerOfTwo says that the number of ranks is a power of two.
+	PowerOfTwo
+	// Apart says that Recv of an all-to-all is not Send.
+	Apart
+	// Learns says that ranks get lengths by messages, in memory of their own, so that a rank cannot
+	// be simulated without the others.
+	Learns
+)
+
+// catalog has a row for each algorithm file.
+var catalog = []Algorithm{
+	{Barrier, "dissemination", BarrierDissemination, 0, false},
+	{Barrier, "k-nomial", BarrierKNomial, 0, false},
+	{Bcast, "binomial", BcastBinomial, 0, false},
+	{Bcast, "scatter-allgather", BcastScatterAllGather, 0, false},
+	{Bcast, "scatter-doubling", BcastScatterDoubling, PowerOfTwo, false},
+	{Bcast, "k-nomial", BcastKNomial, 0, false},
+	{Bcast, "chain", BcastChain, 0, false},
+	{Reduce, "binomial", ReduceBinomial, Commutes, false},
+	{Reduce, "ordered", ReduceOrdered, 0, false},
+	{Reduce, "in-order", ReduceInOrder, 0, true},
+	{Reduce, "rabenseifner", ReduceRabenseifner, Commutes, false},
+	{AllReduce, "recursive-doubling", AllReduceRecursiveDoubling, 0, false},
+	{AllReduce, "rabenseifner", AllReduceRabenseifner, Commutes, false},
+	{AllReduce, "ring", AllReduceRing, Commutes, false},
+	{AllReduce, "in-order", AllReduceInOrder, 0, true},
+	{ReduceScatter, "pairwise", ReduceScatterPairwise, Commutes, false},
+	{ReduceScatter, "in-order", ReduceScatterInOrder, 0, true},
+	{ReduceScatter, "halving", ReduceScatterHalving, Commutes, false},
+	{ReduceScatter, "ring", ReduceScatterRing, Commutes, false},
+	{ReduceScatter, "pat", ReduceScatterPAT, Commutes, false},
+	{ReduceScatterBlock, "pairwise", ReduceScatterPairwise, Commutes, false},
+	{ReduceScatterBlock, "in-order", ReduceScatterInOrder, 0, true},
+	{ReduceScatterBlock, "halving", ReduceScatterHalving, Commutes, false},
+	{ReduceScatterBlock, "ring", ReduceScatterRing, Commutes, false},
+	{ReduceScatterBlock, "pat", ReduceScatterPAT, Commutes, false},
+	{Gather, "binomial", GatherBinomial, 0, false},
+	{GatherV, "linear", GatherVLinear, 0, false},
+	{GatherV, "binomial", GatherVBinomial, Learns, false},
+	{Scatter, "binomial", ScatterBinomial, 0, false},
+	{ScatterV, "linear", ScatterVLinear, 0, false},
+	{ScatterV, "binomial", ScatterVBinomial, Learns, false},
+	{AllGather, "recursive-doubling", AllGatherRecursiveDoubling, PowerOfTwo, false},
+	{AllGather, "bruck", AllGatherBruck, 0, false},
+	{AllGather, "ring", AllGatherRing, 0, false},
+	{AllGather, "pat", AllGatherPAT, 0, false},
+	{AllGatherV, "ring", AllGatherVRing, 0, false},
+	{AllGatherV, "bruck", AllGatherVBruck, 0, false},
+	{AllGatherV, "pat", AllGatherPAT, 0, false},
+	{AllToAll, "bruck", AllToAllBruck, 0, false},
+	{AllToAll, "pairwise", AllToAllPairwise, Apart, false},
+	{AllToAllV, "pairwise", AllToAllVPairwise, Apart, false},
+	{AllToAllV, "bruck", AllToAllVBruck, Learns, false},
+	{Scan, "recursive-doubling", ScanRecursiveDoubling, 0, false},
+	{Scan, "chain", ScanChain, 0, true},
+	{Scan, "tree", ScanTree, 0, false},
+	{Scan, "pipeline", ScanPipeline, 0, true},
+	{ExScan, "recursive-doubling", ExScanRecursiveDoubling, 0, false},
+	{ExScan, "chain", ExScanChain, 0, true},
+	{ExScan, "tree", ExScanTree, 0, false},
+	{NeighborAllGather, "distance", NeighborDistance, 0, false},
+	{NeighborAllGatherV, "distance", NeighborDistance, 0, false},
+	{NeighborAllToAll, "distance", NeighborDistance, 0, false},
+	{NeighborAllToAllV, "distance", NeighborDistance, 0, false},
+}
+
+// Algorithms returns all algorithms, those of an operation one after the other. The caller
+// does not change them.
+func Algorithms() []Algorithm { return catalog }
+
+// Find returns the algorithm of an operation with a name, or nil.
+func Find(op Operation, name string) *Algorithm {
+	for i := range catalog {
+		if a := &catalog[i]; a.Operation == op && a.Name == name {
+			return a
+		}
+	}
+	return nil
+}

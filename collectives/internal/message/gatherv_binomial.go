@@ -1,0 +1,103 @@
+package message
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+)
+
+// shortPart is the length in bytes up to which parts travel along the trees of GatherVBinomial and
+// ScatterVBinomial: a longer one goes straight, so that no rank passes on much.
+const shortPart = 8 << 10
+
+// GatherVBinomial collects send of all ranks, of any lengths, in the parts of recv of root, along
+// the tree of GatherBinomial: first the lengths, so that each rank knows those of its subtree, then
+// the contributions of up to 8 KiB. Longer ones go to root straight. send may be root's part of
+// recv. (J. Träff, "Hierarchical gather/scatter algorithms with graceful degradation", IPDPS 2004,
+// sends lengths and data along one tree, too.)
+//
+// Restrictions: none. Cost: 2 ceil(log p) alpha + (n + 8) (p-1) beta for contributions of n bytes;
+// alpha + n beta more for each long one, at root.
+func GatherVBinomial(p Peer, c *Call) error {
+	size := p.Size()
+	me := (p.Rank() - c.Root + size) % size
+	lengths := make([]uint64, subtree(me, size)) // of the ranks from this one on, counted from root
+	lengths[0] = uint64(len(c.Send))
+	mask := 1
+	for ; mask < size && me&mask == 0; mask <<= 1 {
+		if far := me + mask; far < size {
+			if err := p.Recv((far+c.Root)%size, kernel.Bytes(lengths[mask:][:subtree(far, size)])); err != nil {
+				return err
+			}
+		}
+	}
+	if me == 0 {
+		return gatherVRoot(p, c, lengths)
+	}
+	parent := (me - mask + c.Root) % size
+	if err := p.Send(parent, kernel.Bytes(lengths)); err != nil {
+		return err
+	}
+	room := p.Scratch(shortBytes(lengths))
+	at := 0
+	if len(c.Send) <= shortPart {
+		at = p.Copy(room, c.Send)
+	}
+	for bit := 1; bit < mask; bit <<= 1 {
+		if far := me + bit; far < size {
+			n := shortBytes(lengths[bit:][:subtree(far, size)])
+			if err := p.Recv((far+c.Root)%size, room[at:][:n]); err != nil {
+				return err
+			}
+			at += n
+		}
+	}
+	if err := p.Send(parent, room); err != nil || len(c.Send) <= shortPart {
+		return err
+	}
+	return p.Send(c.Root, c.Send)
+}
+
+// gatherVRoot is root's part after it knows the lengths of all ranks.
+func gatherVRoot(p Peer, c *Call, lengths []uint64) error {
+	size := p.Size()
+	for v := range lengths {
+		q := (v + c.Root) % size
+		if want := c.RecvParts.Count(q); lengths[v] != uint64(want) {
+			return fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, q, lengths[v], want)
+		}
+	}
+	p.Copy(c.RecvParts.Of(c.Recv, c.Root), c.Send)
+	for bit := 1; bit < size; bit <<= 1 {
+		below := lengths[bit:][:subtree(bit, size)]
+		room := p.Scratch(shortBytes(below))
+		if err := p.Recv((bit+c.Root)%size, room); err != nil {
+			return err
+		}
+		at := 0
+		for i, n := range below {
+			if n <= shortPart {
+				at += p.Copy(c.RecvParts.Of(c.Recv, (bit+i+c.Root)%size), room[at:][:n])
+			}
+		}
+	}
+	for v := 1; v < size; v++ {
+		if q := (v + c.Root) % size; lengths[v] > shortPart {
+			if err := p.Recv(q, c.RecvParts.Of(c.Recv, q)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shortBytes is the sum of the lengths that travel along the tree.
+func shortBytes(lengths []uint64) int {
+	sum := 0
+	for _, n := range lengths {
+		if n <= shortPart {
+			sum += int(n)
+		}
+	}
+	return sum
+}

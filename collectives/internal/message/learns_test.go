@@ -1,0 +1,69 @@
+package message_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
+)
+
+// Parts on both sides of the length from which on they leave the trees.
+func TestPartsThatGoStraight(t *testing.T) {
+	for _, a := range message.Algorithms() {
+		if a.Limits&message.Learns == 0 {
+			continue
+		}
+		for _, ranks := range []int{2, 3, 6, 9} {
+			agrees(t, &a, messagetest.Cases(&a, ranks, 2500))
+		}
+	}
+}
+
+// A rank that knows another length than its peer is an error, wherever it is in a tree.
+func TestLengthsThatDiffer(t *testing.T) {
+	for _, a := range message.Algorithms() {
+		if a.Limits&message.Learns == 0 {
+			continue
+		}
+		for odd := range 5 {
+			k := messagetest.Case{Operation: a.Operation, Ranks: 5, Elements: 6, Root: (odd + 2) % 5}
+			members, errs := group(k.Ranks), make([]error, k.Ranks)
+			var failed sync.Once
+			var wg sync.WaitGroup
+			for rank, m := range members {
+				wg.Go(func() {
+					c := k.Call(rank)
+					if rank == odd {
+						differ(k.Operation, c)
+					}
+					if errs[rank] = a.Run(m, c); errs[rank] != nil {
+						failed.Do(func() { close(m.done) })
+					}
+				})
+			}
+			wg.Wait()
+			require.ErrorIs(t, errors.Join(errs...), message.ErrLength, "%v=%s, rank %d", a.Operation, a.Name, odd)
+		}
+	}
+}
+
+// differ changes the lengths of a call of a rank that is not root.
+func differ(op message.Operation, c *message.Call) {
+	switch op {
+	case message.AllToAllV: // it sends an element more to each
+		counts := make([]int, 5)
+		for i := range counts {
+			counts[i] = c.SendParts.Count(i) + messagetest.Elem
+		}
+		c.SendParts = message.Uneven(counts, nil, 1)
+		c.Send = make([]byte, c.SendParts.Offset(4)+counts[4])
+	case message.GatherV:
+		c.Send = append(c.Send, make([]byte, messagetest.Elem)...)
+	default:
+		c.Recv = append(c.Recv, make([]byte, messagetest.Elem)...)
+	}
+}

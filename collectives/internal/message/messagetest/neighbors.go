@@ -1,0 +1,93 @@
+package messagetest
+
+import "github.com/gorun-hpc/gorun/collectives/internal/message"
+
+// offsets are how far the neighbors of a rank are behind it: on both sides, itself, one of them
+// again, and one far away. Between them there is none, where it is noNeighbor.
+var offsets = [...]int{1, -1, 0, noNeighbor, 1, 5}
+
+// noNeighbor stands for a neighbor beyond a border.
+const noNeighbor = 1 << 20
+
+// neighbors returns the ranks that a rank sends to, with sign 1, or receives from, with -1.
+func (k Case) neighbors(rank, sign int) []int {
+	list := make([]int, len(offsets))
+	for i, offset := range offsets {
+		if list[i] = -2; offset != noNeighbor {
+			list[i] = ((rank+sign*offset)%k.Ranks + k.Ranks) % k.Ranks
+		}
+	}
+	return list
+}
+
+// gathers reports whether a rank sends the same to all neighbors.
+func (k Case) gathers() bool {
+	return k.Operation == message.NeighborAllGather || k.Operation == message.NeighborAllGatherV
+}
+
+// edgeCount is the number of elements of edge i from a rank.
+func (k Case) edgeCount(from, i int) int {
+	switch k.Operation {
+	case message.NeighborAllGatherV:
+		return k.count(from)
+	case message.NeighborAllToAllV:
+		return k.pairCount(from, i)
+	default:
+		return k.Elements
+	}
+}
+
+// neighborLayout is layout for an operation between neighbors.
+func (k Case) neighborLayout(rank int) (l layout) {
+	sources := k.neighbors(rank, -1)
+	n := k.Elements * Elem
+	switch k.Operation {
+	case message.NeighborAllToAll:
+		l.send, l.sendLen = message.Equal(n), n*len(offsets)
+	case message.NeighborAllToAllV:
+		l.send, l.sendLen = apart(len(offsets), func(i int) int { return k.edgeCount(rank, i) })
+	default: // one block for all
+		counts := make([]int, len(offsets))
+		for i := range counts {
+			counts[i] = k.edgeCount(rank, i)
+		}
+		l.send, l.sendLen = message.Uneven(counts, make([]int, len(offsets)), Elem), counts[0]*Elem
+	}
+	if k.Operation == message.NeighborAllGather || k.Operation == message.NeighborAllToAll {
+		l.recv, l.recvLen = message.Equal(n), n*len(offsets)
+		return l
+	}
+	l.recv, l.recvLen = apart(len(offsets), func(i int) int { return k.edgeCount(max(0, sources[i]), i) })
+	return l
+}
+
+// edgeSource numbers the block of edge i from a rank.
+func (k Case) edgeSource(from, i int) int {
+	if k.gathers() {
+		return from
+	}
+	return from*len(offsets) + i
+}
+
+// neighborSent is sent for an operation between neighbors.
+func (k Case) neighborSent(rank int, l layout) []byte {
+	if k.gathers() {
+		return k.data(rank, l.sendLen)
+	}
+	b := poisoned(l.sendLen)
+	for i := range offsets {
+		copy(l.send.Of(b, i), k.data(k.edgeSource(rank, i), l.send.Count(i)))
+	}
+	return b
+}
+
+// neighborReceived is received for one.
+func (k Case) neighborReceived(rank int, l layout) []byte {
+	b := poisoned(l.recvLen)
+	for i, from := range k.neighbors(rank, -1) {
+		if from >= 0 {
+			copy(l.recv.Of(b, i), k.data(k.edgeSource(from, i), l.recv.Count(i)))
+		}
+	}
+	return b
+}

@@ -1,0 +1,177 @@
+package messagetest
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// Call returns the arguments of a rank, with buffers of its own.
+func (k Case) Call(rank int) *message.Call {
+	l := k.layout(rank)
+	c := &message.Call{Send: k.sent(rank), Root: k.Root}
+	if l.recvLen > 0 {
+		c.Recv = poisoned(l.recvLen)
+	}
+	if k.Operation.Reduces() {
+		c.Reduction = k.Operator.Reduction()
+	}
+	if k.Operation == message.Bcast && rank == k.Root {
+		copy(c.Recv, k.data(rank, l.recvLen))
+	}
+	c.SendParts, c.RecvParts = l.send, l.recv
+	if k.Operation.Neighborhood() {
+		c.Sources, c.Dests = k.neighbors(rank, -1), k.neighbors(rank, 1)
+	}
+	if k.InPlace {
+		k.share(rank, c)
+	}
+	if rank == k.Root || !k.Operation.Rooted() {
+		return c
+	}
+	switch k.Operation { // what only root has
+	case message.Reduce, message.Gather, message.GatherV:
+		c.Recv = nil
+		if k.Operation == message.GatherV {
+			c.RecvParts = message.Parts{}
+		}
+	case message.Scatter, message.ScatterV:
+		c.Send = nil
+		if k.Operation == message.ScatterV {
+			c.SendParts = message.Parts{}
+		}
+	default:
+	}
+	return c
+}
+
+// share makes the buffers of a call share what they may.
+func (k Case) share(rank int, c *message.Call) {
+	atRoot := rank == k.Root || !k.Operation.Rooted()
+	switch k.Operation {
+	case message.Reduce, message.AllReduce, message.Scan, message.ExScan, message.AllToAll:
+		c.Recv = c.Send
+	case message.Gather, message.GatherV, message.AllGather, message.AllGatherV:
+		if atRoot {
+			own := c.RecvParts.Of(c.Recv, rank)
+			copy(own, c.Send)
+			c.Send = own
+		}
+	case message.Scatter, message.ScatterV, message.ReduceScatter, message.ReduceScatterBlock:
+		if atRoot {
+			c.Recv = c.SendParts.Of(c.Send, rank)
+		}
+	default:
+	}
+}
+
+// sent returns what a rank sends.
+func (k Case) sent(rank int) []byte {
+	l := k.layout(rank)
+	used := rank == k.Root || k.Operation != message.Scatter && k.Operation != message.ScatterV
+	if l.sendLen == 0 || !used {
+		return nil
+	}
+	if k.Operation.Neighborhood() {
+		return k.neighborSent(rank, l)
+	}
+	switch k.Operation {
+	case message.Scatter, message.ScatterV, message.AllToAll, message.AllToAllV:
+		b := poisoned(l.sendLen)
+		for i := range k.Ranks {
+			copy(l.send.Of(b, i), k.data(k.source(rank, i), l.send.Count(i)))
+		}
+		return b
+	default:
+		return k.data(rank, l.sendLen)
+	}
+}
+
+// source numbers the block that goes from one rank to another.
+func (k Case) source(from, to int) int {
+	if k.Operation.Rooted() {
+		return to
+	}
+	return from*k.Ranks + to
+}
+
+// Check returns an error unless the operation has left in the buffers of a rank what it
+// should.
+func (k Case) Check(rank int, c *message.Call) error {
+	want := k.received(rank, len(c.Recv))
+	if !bytes.Equal(c.Recv, want) {
+		return fmt.Errorf("%v: rank %d received %s", k, rank, differs(c.Recv, want))
+	}
+	sent := k.sent(rank)
+	if len(c.Send) == 0 {
+		return nil
+	}
+	if k.InPlace && len(c.Recv) > 0 {
+		switch k.Operation {
+		case message.Scatter, message.ScatterV, message.ReduceScatter, message.ReduceScatterBlock:
+			copy(c.SendParts.Of(sent, rank), want)
+		default:
+			return nil // it lies in Recv
+		}
+	}
+	if !bytes.Equal(c.Send, sent) {
+		return fmt.Errorf("%v: rank %d changed what it sends: %s", k, rank, differs(c.Send, sent))
+	}
+	return nil
+}
+
+// received returns what n bytes of Recv should hold at the end.
+func (k Case) received(rank, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	l := k.layout(rank)
+	if k.Operation.Neighborhood() {
+		return k.neighborReceived(rank, l)
+	}
+	switch k.Operation {
+	case message.Bcast:
+		return k.data(k.Root, n)
+	case message.Reduce, message.AllReduce:
+		return k.combined(k.Ranks, n)
+	case message.Scan:
+		return k.combined(rank+1, n)
+	case message.ExScan:
+		switch {
+		case rank > 0:
+			return k.combined(rank, n)
+		case k.InPlace:
+			return k.data(rank, n)
+		}
+		return poisoned(n)
+	case message.ReduceScatter, message.ReduceScatterBlock:
+		return l.send.Of(k.combined(k.Ranks, l.sendLen), rank)
+	case message.Scatter, message.ScatterV:
+		return k.data(rank, n)
+	default:
+	}
+	b := poisoned(n)
+	for i := range k.Ranks {
+		source := i
+		if k.Operation == message.AllToAll || k.Operation == message.AllToAllV {
+			source = k.source(i, rank)
+		}
+		copy(l.recv.Of(b, i), k.data(source, l.recv.Count(i)))
+	}
+	return b
+}
+
+// differs says where two buffers differ.
+func differs(got, want []byte) string {
+	if len(got) != len(want) {
+		return fmt.Sprintf("%d bytes, not %d", len(got), len(want))
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			at := i / Elem * Elem
+			return fmt.Sprintf("% x instead of % x at byte %d of %d", got[at:min(at+Elem, len(got))], want[at:min(at+Elem, len(want))], at, len(got))
+		}
+	}
+	return "the same"
+}

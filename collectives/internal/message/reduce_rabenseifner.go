@@ -1,0 +1,57 @@
+package message
+
+// ReduceRabenseifner combines by a reduce-scatter with recursive halving and a gather along a
+// binomial tree. R. Rabenseifner, "Optimization of collective reduction operations",
+// International Conference on Computational Science (2004). recv is used at root only, where it
+// may be send.
+//
+// When p is not a power of two, of the first 2(p-2^k) ranks counted from root the odd ones give
+// what they have to the even ones first.
+//
+// Restrictions: the operator is commutative. Blocks may be empty.
+// Cost: 2 log p alpha + 2 n (p-1)/p beta + n (p-1)/p gamma for a power of two, alpha + n beta + n
+// gamma more for others; best for large n.
+func ReduceRabenseifner(p Peer, c *Call) error {
+	send, root, r := c.Send, c.Root, c.Reduction
+	n := len(send)
+	scratch := p.Scratch(2 * n)
+	acc, in := scratch[:n], scratch[n:]
+	if p.Rank() == root {
+		acc = c.Recv
+	}
+	p.Copy(acc, send)
+	size := p.Size()
+	power := powerBelow(size)
+	extra := size - power
+	v := (p.Rank() - root + size) % size
+	me := v - extra
+	if v < 2*extra {
+		if v%2 == 1 {
+			return p.Send((v-1+root)%size, acc)
+		}
+		if err := p.Recv((v+1+root)%size, in); err != nil {
+			return err
+		}
+		r.Fn(acc, acc, in)
+		me = v / 2
+	}
+	rank := func(i int) int {
+		if i < extra {
+			return (2*i + root) % size
+		}
+		return (i + extra + root) % size
+	}
+	b := cut(n, r.Elem, power)
+	if err := halve(p, halves{power, me, rank, b.off}, acc, in, r); err != nil {
+		return err
+	}
+	for mask := 1; mask < power; mask <<= 1 {
+		if me&mask != 0 {
+			return p.Send(rank(me-mask), b.span(acc, me, me+mask))
+		}
+		if err := p.Recv(rank(me+mask), b.span(acc, me+mask, me+2*mask)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

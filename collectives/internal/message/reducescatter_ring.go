@@ -1,0 +1,29 @@
+package message
+
+// ReduceScatterRing combines send of all ranks and leaves part i at rank i: what becomes part i
+// goes around the ring from rank i+1 to rank i, and each rank adds its own on the way. It is the
+// first half of AllReduceRing (Patarasuk and Yuan 2009). recv may be this rank's part of send.
+//
+// Restrictions: the operator is commutative: part i is combined in the order i+1, i+2, ..., i of
+// the ranks. Parts may be empty.
+// Cost: (p-1) alpha + n (p-1)/p (beta + gamma) for equal parts of n bytes in all; best for long
+// ones, for neighbours only talk to neighbours.
+func ReduceScatterRing(p Peer, c *Call) error {
+	rank, size := p.Rank(), p.Size()
+	next, prev := (rank+1)%size, (rank-1+size)%size
+	longest := c.SendParts.Longest(size)
+	scratch := p.Scratch(2 * longest)
+	room, other := scratch[:longest], scratch[longest:]
+	have := c.SendParts.Of(c.Send, prev)
+	for step := 1; step < size; step++ {
+		own := c.SendParts.Of(c.Send, (rank-step-1+size)%size)
+		got := room[:len(own)]
+		if err := p.Exchange(next, have, prev, got); err != nil {
+			return err
+		}
+		c.Reduction.Fn(got, got, own)
+		have, room, other = got, other, room
+	}
+	p.Copy(c.Recv, have)
+	return nil
+}

@@ -1,0 +1,33 @@
+package message
+
+// ScanPipeline combines in recv of every rank send of all ranks up to and with it, along the chain of
+// the ranks in segments: a rank combines a segment and passes it on while the one before it works
+// on the next. P. Sanders and J. Traeff, "Parallel prefix (scan) algorithms for MPI", EuroPVM/MPI
+// (2006), compare it with trees.
+//
+// Restrictions: none; the operands stay in the order of the ranks and are combined from the left.
+// recv may be send.
+// Cost: (p - 1 + n/s) (alpha + s beta + s gamma) for segments of s bytes; best for large n.
+func ScanPipeline(p Peer, c *Call) error {
+	recv, r := c.Recv, c.Reduction
+	p.Copy(recv, c.Send)
+	rank, size := p.Rank(), p.Size()
+	each := max(chainSegment(len(recv))/max(r.Elem, 1), 1) * r.Elem // elements may have no size
+	in := p.Scratch(min(each, len(recv)))
+	for from := 0; from < len(recv); from += each {
+		mine := recv[from:min(from+each, len(recv))]
+		if rank > 0 {
+			got := in[:len(mine)]
+			if err := p.Recv(rank-1, got); err != nil {
+				return err
+			}
+			r.Fn(mine, got, mine)
+		}
+		if rank < size-1 {
+			if err := p.Send(rank+1, mine); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

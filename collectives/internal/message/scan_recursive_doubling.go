@@ -1,0 +1,40 @@
+package message
+
+// ScanRecursiveDoubling leaves at rank i the combination of send of the ranks 0 to i: in
+// round k, ranks whose numbers differ in bit k exchange the combination of their blocks of
+// 2^k ranks. W. D. Hillis and G. L. Steele, "Data parallel algorithms", Communications of
+// the ACM 29 (1986), in the form in which the operands stay in the order of the ranks. recv
+// may be send.
+//
+// Restrictions: none. Cost: ceil(log p) (alpha + n beta + 2 n gamma).
+func ScanRecursiveDoubling(p Peer, c *Call) error {
+	p.Copy(c.Recv, c.Send)
+	return doubleScan(p, c.Recv, c.Reduction, func(before []byte) {
+		c.Reduction.Fn(c.Recv, before, c.Recv)
+	})
+}
+
+// doubleScan calls prefix with the combinations of the blocks of ranks before this one, the
+// nearest block first. own is what this rank contributes; prefix may change it.
+func doubleScan(p Peer, own []byte, r Reduction, prefix func(before []byte)) error {
+	rank, n := p.Rank(), len(own)
+	scratch := p.Scratch(2 * n)
+	block, in := scratch[:n], scratch[n:]
+	p.Copy(block, own)
+	for mask := 1; mask < p.Size(); mask <<= 1 {
+		peer := rank ^ mask
+		if peer >= p.Size() {
+			continue
+		}
+		if err := p.Exchange(peer, block, peer, in); err != nil {
+			return err
+		}
+		if peer > rank {
+			r.Fn(block, block, in)
+			continue
+		}
+		r.Fn(block, in, block)
+		prefix(in)
+	}
+	return nil
+}

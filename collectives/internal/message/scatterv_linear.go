@@ -1,0 +1,20 @@
+package message
+
+// ScatterVLinear hands the parts of send of root, of any lengths, to recv of the ranks, one
+// after the other. recv may be root's part of send.
+//
+// Restrictions: none. Cost: (p-1) alpha + n beta for n bytes in all, at root.
+func ScatterVLinear(p Peer, c *Call) error {
+	rank, size := p.Rank(), p.Size()
+	if rank != c.Root {
+		return p.Recv(c.Root, c.Recv)
+	}
+	for k := 1; k < size; k++ {
+		q := (rank + k) % size
+		if err := p.Send(q, c.SendParts.Of(c.Send, q)); err != nil {
+			return err
+		}
+	}
+	p.Copy(c.Recv, c.SendParts.Of(c.Send, rank))
+	return nil
+}

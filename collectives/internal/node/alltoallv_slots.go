@@ -1,0 +1,114 @@
+package node
+
+import "github.com/gorun-hpc/gorun/collectives/internal/message"
+
+// AllToAllVSlots hands part j of send of member i to part i of recv of member j: short ones in the
+// slots, behind the tables of their members. The tables say all members the length of the longest
+// part that is left: parts of up to pipelineMax bytes follow in segments, longer ones in messages
+// of p. recv may not be send.
+//
+// Restrictions: at most TableMax members. Cost: alpha + p n beta for short parts of n bytes;
+// n p/segment alpha + 2 p n beta by segments, (p-1) (alpha + n beta) by messages.
+func (g *Group) AllToAllVSlots(p message.Peer, c *message.Call, pipelineMax int) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	mine.list(c.Send, c.SendParts, g.rank, g.size)
+	if err := g.meet(n); err != nil {
+		return err
+	}
+	copy(c.RecvParts.Of(c.Recv, g.rank), c.SendParts.Of(c.Send, g.rank))
+	longest := mine.longest()
+	for k := 1; k < g.size; k++ {
+		q := (g.rank + k) % g.size
+		s, dst := g.slot(q, n), c.RecvParts.Of(c.Recv, q)
+		e := s.entry(g.rank)
+		err := e.expect(q, len(dst))
+		if err == nil && e.inSlot() {
+			err = s.take(e, dst)
+		}
+		if err != nil {
+			return err
+		}
+		longest = max(longest, s.longest())
+	}
+	switch {
+	case longest == 0:
+		return nil
+	case longest <= pipelineMax:
+		return g.longBySegments(c, n, longest)
+	}
+	return g.longByMessages(p, c, n)
+}
+
+// leaves returns the part for member q if it is not in this member's slot of step n, else
+// nothing; enters that of member q for this one.
+func (g *Group) leaves(c *message.Call, q int, n uint64) []byte {
+	if g.slot(g.rank, n).entry(q).inSlot() {
+		return nil
+	}
+	return c.SendParts.Of(c.Send, q)
+}
+
+func (g *Group) enters(c *message.Call, q int, n uint64) []byte {
+	if g.slot(q, n).entry(g.rank).inSlot() {
+		return nil
+	}
+	return c.RecvParts.Of(c.Recv, q)
+}
+
+// longBySegments is AllToAllPipeline of the parts that are not in the slots of step n.
+func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
+	f, err := g.flow()
+	if err != nil {
+		return err
+	}
+	each, count := f.cut(longest, 1, f.lane())
+	first := f.claim(count)
+	for i := range count {
+		s := first + uint64(i)
+		mine, err := f.acquire(s)
+		if err != nil {
+			return err
+		}
+		for q := range f.parts {
+			if q != g.rank {
+				copy(mine[f.laneIn(g.rank, q)*each:], window(g.leaves(c, q, n), i, each))
+			}
+		}
+		f.publish(s)
+		for k := 1; k < g.size; k++ {
+			q := (g.rank + k) % g.size
+			theirs, err := f.written(q, s)
+			if err != nil {
+				return err
+			}
+			copy(window(g.enters(c, q, n), i, each), theirs[f.laneIn(q, g.rank)*each:])
+		}
+		f.finish(s)
+	}
+	return nil
+}
+
+// longByMessages is message.AllToAllVPairwise of the parts that are not in the slots of step n,
+// of which none is empty.
+func (g *Group) longByMessages(p message.Peer, c *message.Call, n uint64) error {
+	for k := 1; k < g.size; k++ {
+		to, from := (g.rank+k)%g.size, (g.rank-k+g.size)%g.size
+		out, in := g.leaves(c, to, n), g.enters(c, from, n)
+		var err error
+		switch {
+		case len(out) > 0 && len(in) > 0:
+			err = p.Exchange(to, out, from, in)
+		case len(out) > 0:
+			err = p.Send(to, out)
+		case len(in) > 0:
+			err = p.Recv(from, in)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

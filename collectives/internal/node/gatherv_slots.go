@@ -1,0 +1,60 @@
+package node
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// GatherVSlots collects send of all members, of any lengths, in the parts of recv of root, which
+// alone knows them: a slot has the length of a contribution and, if there is room, the
+// contribution itself, which is a message of p otherwise. send of root may be its part of recv.
+//
+// Restrictions: none. Cost: alpha + n beta for n bytes in all, at root, and a message for each
+// long contribution.
+func (g *Group) GatherVSlots(p message.Peer, send, recv []byte, parts message.Parts, root int) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	if g.rank != root {
+		e := entry(len(send)) << placeBits
+		fits := 8+len(send) <= len(mine.all)
+		if fits {
+			e |= 8
+			copy(mine.all[8:], send)
+		}
+		*uint64At(mine.all, 0) = uint64(e)
+		g.announce(mine, n)
+		g.finish(n)
+		if fits {
+			return nil
+		}
+		return p.Send(root, send)
+	}
+	kernel.Copy(parts.Of(recv, root), send)
+	for k := 1; k < g.size; k++ {
+		q := (root + k) % g.size
+		if err := g.takeOne(p, q, n, parts.Of(recv, q)); err != nil {
+			return err
+		}
+	}
+	g.floor = n
+	g.finish(n)
+	return nil
+}
+
+// takeOne receives the contribution of member q to step n.
+func (g *Group) takeOne(p message.Peer, q int, n uint64, dst []byte) error {
+	s, err := g.awaitSlot(q, n)
+	if err != nil {
+		return err
+	}
+	e := entry(*uint64At(s.all, 0))
+	if err := e.expect(q, len(dst)); err != nil {
+		return err
+	}
+	if !e.inSlot() {
+		return p.Recv(q, dst)
+	}
+	return s.take(e, dst)
+}

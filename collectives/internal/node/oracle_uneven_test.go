@@ -1,0 +1,213 @@
+package node_test
+
+import (
+	"bytes"
+	"fmt"
+	goruntime "runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// unevenOperations are those of parts of different lengths, and the prefix reductions.
+var unevenOperations = []operation{
+	{"reducescatter small", reduceScatter((*node.Group).ReduceScatterSmall), small(all)},
+	{"reducescatter segments", reduceScatter((*node.Group).ReduceScatterSegments), laned},
+	{"scan small", scan((*node.Group).ScanSmall, 1), small(own)},
+	{"scan pipeline", scan((*node.Group).ScanPipeline, 1), large},
+	{"exscan small", scan((*node.Group).ExScanSmall, 0), small(own)},
+	{"exscan pipeline", scan((*node.Group).ExScanPipeline, 0), large},
+	{"allgatherv small", allGatherV((*node.Group).AllGatherSmall), func(g *node.Group, c call) bool { return 8*c.countMax() <= g.SmallMax() }},
+	{"allgatherv pipeline", allGatherV((*node.Group).AllGatherPipeline), large},
+	{"gatherv slots", gatherV, large},
+	{"scatterv slots", scatterV, large},
+	{"alltoallv by segments", allToAllV(1 << 40), large},
+	{"alltoallv by messages", allToAllV(0), large},
+}
+
+// laned says that a segment has room for an element of every member.
+func laned(_ *node.Group, c call) bool { return c.size <= 8 }
+
+// count is the number of elements of part i, from none to more than fit into a slot.
+func (c call) count(i int) int {
+	n := (5*i + c.n) % (c.n + 1)
+	if c.n >= 100 && c.n < 500 {
+		n *= 8
+	}
+	return n
+}
+
+// countMax is the largest one.
+func (c call) countMax() int {
+	most := 0
+	for i := range c.size {
+		most = max(most, c.count(i))
+	}
+	return most
+}
+
+// apart returns parts of these counts in the opposite order of the members, with an element between them.
+func (c call) apart(count func(i int) int) (message.Parts, int) {
+	counts, displs, end := make([]int, c.size), make([]int, c.size), 1
+	for i := c.size - 1; i >= 0; i-- {
+		counts[i], displs[i] = count(i), end
+		end += counts[i] + 1
+	}
+	return message.Uneven(counts, displs, 8), 8 * end
+}
+
+// laid returns a buffer with the data of the sources of the parts.
+func (c call) laid(parts message.Parts, length int, source func(i int) int) []byte {
+	b := make([]byte, length)
+	for i := range c.size {
+		copy(parts.Of(b, i), data(c.round, source(i), parts.Count(i)/8))
+	}
+	return b
+}
+
+func reduceScatter(f func(g *node.Group, send, recv []byte, parts message.Parts, r message.Reduction) error) func(*node.Group, int, call) ([]byte, []byte, error) {
+	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
+		counts, total := make([]int, c.size), 0
+		for i := range counts {
+			counts[i] = (5*i + c.n) % (c.n + 1)
+			total += counts[i]
+		}
+		parts := message.Uneven(counts, nil, 8)
+		whole := call{c.round, c.size, total, 0}
+		send := data(c.round, rank, total)
+		got = parts.Of(send, rank) // in place every other time
+		if c.round%2 == 0 {
+			got = make([]byte, len(got))
+		}
+		err = f(g, send, got, parts, product)
+		return got, parts.Of(whole.combined(), rank), err
+	}
+}
+
+// scan has the contributions of more members than the rank says.
+func scan(f reducer, more int) func(*node.Group, int, call) ([]byte, []byte, error) {
+	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
+		send := data(c.round, rank, c.n)
+		got = send // in place every other time
+		if c.round%2 == 0 {
+			got = make([]byte, len(send))
+		}
+		if count := rank + more; count > 0 {
+			want = call{c.round, count, c.n, 0}.combined()
+		} else {
+			want = bytes.Clone(got)
+		}
+		err = f(g, send, got, product)
+		return got, want, err
+	}
+}
+
+func allGatherV(f func(g *node.Group, send, recv []byte, parts message.Parts) error) func(*node.Group, int, call) ([]byte, []byte, error) {
+	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
+		parts, length := c.apart(c.count)
+		send := data(c.round, rank, c.count(rank))
+		got = make([]byte, length)
+		if c.round%2 == 0 { // send is this member's part of recv
+			mine := parts.Of(got, rank)
+			copy(mine, send)
+			send = mine
+		}
+		err = f(g, send, got, parts)
+		return got, c.laid(parts, length, func(i int) int { return i }), err
+	}
+}
+
+func gatherV(g *node.Group, rank int, c call) (got, want []byte, err error) {
+	send := data(c.round, rank, c.count(rank))
+	if rank != c.root {
+		return nil, nil, g.GatherVSlots(peerOf(g), send, nil, message.Parts{}, c.root)
+	}
+	parts, length := c.apart(c.count)
+	got = make([]byte, length)
+	err = g.GatherVSlots(peerOf(g), send, got, parts, c.root)
+	return got, c.laid(parts, length, func(i int) int { return i }), err
+}
+
+func scatterV(g *node.Group, rank int, c call) (got, want []byte, err error) {
+	want = data(c.round, rank, c.count(rank))
+	got = make([]byte, len(want))
+	if rank != c.root {
+		return got, want, g.ScatterVSlots(peerOf(g), nil, message.Parts{}, got, c.root)
+	}
+	parts, length := c.apart(c.count)
+	send := c.laid(parts, length, func(i int) int { return i })
+	return got, want, g.ScatterVSlots(peerOf(g), send, parts, got, c.root)
+}
+
+// pairCount is the number of elements from one member to another.
+func (c call) pairCount(from, to int) int { return c.count(3*from + to) }
+
+func allToAllV(pipelineMax int) func(*node.Group, int, call) ([]byte, []byte, error) {
+	return func(g *node.Group, rank int, c call) (got, want []byte, err error) {
+		out, outLength := c.apart(func(i int) int { return c.pairCount(rank, i) })
+		in, inLength := c.apart(func(i int) int { return c.pairCount(i, rank) })
+		got = make([]byte, inLength)
+		k := message.Call{
+			Send: c.laid(out, outLength, func(i int) int { return rank*c.size + i }), SendParts: out,
+			Recv: got, RecvParts: in,
+		}
+		err = g.AllToAllVSlots(peerOf(g), &k, pipelineMax)
+		return got, c.laid(in, inLength, func(i int) int { return i*c.size + rank }), err
+	}
+}
+
+// A part of which the two members know other lengths is an error of the one that receives it,
+// whether it travels in a slot or otherwise.
+func TestPartsOfOtherLengths(t *testing.T) {
+	for _, sent := range []int{8, 16 << 10} {
+		for _, expected := range []int{0, 16, 32 << 10} {
+			for name, do := range map[string]func(g *node.Group, p message.Peer, rank int) error{
+				"gatherv": func(g *node.Group, p message.Peer, rank int) error {
+					return g.GatherVSlots(p, make([]byte, sent*rank), make([]byte, expected), message.Uneven([]int{0, expected}, nil, 1), 0)
+				},
+				"scatterv": func(g *node.Group, p message.Peer, rank int) error {
+					return g.ScatterVSlots(p, make([]byte, sent), message.Uneven([]int{sent, 0}, nil, 1), make([]byte, expected*(1-rank)), 1)
+				},
+				"alltoallv": func(g *node.Group, p message.Peer, rank int) error {
+					k := message.Call{
+						Send: make([]byte, sent), SendParts: message.Uneven([]int{sent * rank, 0}, nil, 1),
+						Recv: make([]byte, expected), RecvParts: message.Uneven([]int{0, expected * (1 - rank)}, nil, 1),
+					}
+					return g.AllToAllVSlots(p, &k, 64<<10)
+				},
+			} {
+				errs := differing(t, node.Config{Size: 2}, func(rank int, g *node.Group) error {
+					err := do(g, peerOf(g), rank)
+					if err == nil && rank == 1 {
+						err = g.BarrierCounter() // until member 0 has ended
+					}
+					return err
+				})
+				require.ErrorIs(t, errs[0], message.ErrLength, "%s, %d sent, %d expected", name, sent, expected)
+				require.ErrorContains(t, errs[0], fmt.Sprintf("rank 1 sent %d bytes, not %d", sent, expected))
+			}
+		}
+	}
+}
+
+// A member of a prefix reduction does not wait for those after it.
+func TestScanWaitsForNoneAfter(t *testing.T) {
+	for _, f := range []reducer{(*node.Group).ScanSmall, (*node.Group).ScanPipeline, (*node.Group).ExScanSmall, (*node.Group).ExScanPipeline} {
+		var left atomic.Bool
+		run(t, node.Config{Size: 2}, func(rank int, g *node.Group) error {
+			if err := g.AllReduceSegments(data(0, rank, 8), make([]byte, 64), product); err != nil { // all memory is open
+				return err
+			}
+			for rank == 1 && !left.Load() {
+				goruntime.Gosched()
+			}
+			err := f(g, data(0, rank, 8), make([]byte, 64), product)
+			left.Store(true)
+			return err
+		})
+	}
+}

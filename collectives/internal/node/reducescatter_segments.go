@@ -1,0 +1,81 @@
+package node
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// ReduceScatterSegments combines large contributions and leaves part q of the result with member
+// q, in segments that hold a piece of every part: a member copies the pieces of the others in
+// and combines its own piece of all members in place. recv may be this member's part of send.
+//
+// Restrictions: an element is no longer than a lane, which see Limits.
+// Cost: n/segment alpha + 2 n beta + n gamma for n bytes in all.
+func (g *Group) ReduceScatterSegments(send, recv []byte, parts message.Parts, r message.Reduction) error {
+	f, err := g.flow()
+	if err != nil {
+		return err
+	}
+	step := f.unit(r.Elem)
+	if step > f.lane() {
+		step = r.Elem
+	}
+	each, count := f.cut(parts.Longest(g.size), step, f.lane())
+	first := f.claim(count)
+	own := parts.Of(send, g.rank)
+	same, _ := kernel.Overlap(own, recv)
+	for i := range count {
+		s := first + uint64(i)
+		if err := f.putAll(send, parts, i, each, s); err != nil {
+			return err
+		}
+		if err := f.writtenByAll(s); err != nil {
+			return err
+		}
+		f.combineLanes(window(own, i, each), window(recv, i, each), same, each, s, r)
+		f.finish(s)
+	}
+	return nil
+}
+
+// writtenByAll waits until the segments s of the other members are written.
+func (f *ring) writtenByAll(s uint64) error {
+	for k := 1; k < len(f.parts); k++ {
+		if _, err := f.written((f.g.rank+k)%len(f.parts), s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// combineLanes combines the piece of this member of all segments s, its own of which is in, in
+// out. same says that both are the same memory.
+func (f *ring) combineLanes(in, out []byte, same bool, each int, s uint64, r message.Reduction) {
+	rank, stride := f.g.rank, max(chunk/r.Elem, 1)*r.Elem
+	for from := 0; from < len(out); from += stride {
+		to := min(from+stride, len(out))
+		lane := func(q int) []byte {
+			if q == rank {
+				return in[from:to]
+			}
+			return f.segment(q, s)[f.laneIn(q, rank)*each:][from:to]
+		}
+		acc := out[from:to]
+		if same && rank > 1 { // the first combination would overwrite this member's operand
+			acc = f.accumulator(to - from)
+		}
+		r.Fn(acc, lane(0), lane(1))
+		for q := 2; q < len(f.parts); q++ {
+			r.Fn(acc, acc, lane(q))
+		}
+		kernel.Copy(out[from:to], acc)
+	}
+}
+
+// accumulator returns n bytes of memory of this member's own.
+func (f *ring) accumulator(n int) []byte {
+	if cap(f.acc) < n {
+		f.acc = make([]byte, n)
+	}
+	return f.acc[:n]
+}

@@ -1,0 +1,49 @@
+package node
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// ScatterVSlots hands the parts of send of root, of any lengths, to recv of the members: short
+// ones in root's slot, behind their table, the others by messages of p. recv of root may be its
+// part of send.
+//
+// Restrictions: at most TableMax members. Cost: alpha + n beta for n bytes in all, at root, and a
+// message for each long part.
+func (g *Group) ScatterVSlots(p message.Peer, send []byte, parts message.Parts, recv []byte, root int) error {
+	n, mine, err := g.begin()
+	if err != nil {
+		return err
+	}
+	if g.rank != root {
+		s, err := g.awaitSlot(root, n)
+		if err != nil {
+			return err
+		}
+		e := s.entry(g.rank)
+		if err := e.expect(root, len(recv)); err != nil {
+			return err
+		}
+		if e.inSlot() {
+			err = s.take(e, recv)
+		}
+		g.finish(n)
+		if err != nil || e.inSlot() {
+			return err
+		}
+		return p.Recv(root, recv)
+	}
+	mine.list(send, parts, root, g.size)
+	g.announce(mine, n)
+	g.finish(n)
+	kernel.Copy(recv, parts.Of(send, root))
+	for k := 1; k < g.size; k++ {
+		if q := (root + k) % g.size; !mine.entry(q).inSlot() {
+			if err := p.Send(q, parts.Of(send, q)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package virtual_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	goruntime "runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/virtual"
+)
+
+// uniform is the model of most tests.
+var uniform = virtual.Uniform(alpha, beta, gamma)
+
+// waitsForNext is wrong: every rank receives from the next one before it sends.
+func waitsForNext(r *virtual.Rank) error {
+	next, prev := (r.Rank()+1)%r.Size(), (r.Rank()+r.Size()-1)%r.Size()
+	if err := r.Recv(next, make([]byte, 8)); err != nil {
+		return err
+	}
+	return r.Send(prev, make([]byte, 8))
+}
+
+// A wrong algorithm ends with a report of the ranks that wait and of those that they wait for.
+func TestDeadlock(t *testing.T) {
+	_, err := virtual.Run(virtual.Setup{Ranks: 3, Model: uniform, Payload: true}, waitsForNext)
+	var deadlock *virtual.DeadlockError
+	require.ErrorAs(t, err, &deadlock)
+	require.Equal(t, []virtual.Wait{{Rank: 0, Peer: 1, Bytes: 8}, {Rank: 1, Peer: 2, Bytes: 8}, {Rank: 2, Peer: 0, Bytes: 8}}, deadlock.Waits)
+	require.EqualError(t, err, "deadlock: 3 of 3 ranks wait, 0 have ended; rank 0 waits for 8 bytes from rank 1; "+
+		"rank 1 waits for 8 bytes from rank 2; rank 2 waits for 8 bytes from rank 0")
+
+	_, err = virtual.Run(virtual.Setup{Ranks: 100, Model: uniform}, waitsForNext)
+	require.ErrorContains(t, err, "; and 84 more")
+}
+
+// Ranks that send to each other first are right only as long as sends do not wait.
+func TestSendsThatWait(t *testing.T) {
+	body := func(r *virtual.Rank) error {
+		peer := r.Rank() ^ 1
+		return errors.Join(r.Send(peer, make([]byte, 8)), r.Recv(peer, make([]byte, 8)))
+	}
+	waits := virtual.Model{Network: virtual.Level{{Rendezvous: true}}}
+	_, err := virtual.Run(virtual.Setup{Ranks: 2, Model: uniform}, body)
+	require.NoError(t, err)
+	_, err = virtual.Run(virtual.Setup{Ranks: 2, Model: waits}, body)
+	require.EqualError(t, err, "deadlock: 2 of 2 ranks wait, 0 have ended; rank 0 waits until rank 1 receives 8 bytes; rank 1 waits until rank 0 receives 8 bytes")
+}
+
+// Everything else that a body can do wrong.
+func TestWrongBodies(t *testing.T) {
+	boom := errors.New("boom")
+	for _, c := range []struct {
+		name string
+		body func(r *virtual.Rank) error
+		says string
+	}{
+		{"a message is left over", func(r *virtual.Rank) error {
+			if r.Rank() == 2 {
+				return r.Send(1, make([]byte, 5))
+			}
+			return nil
+		}, "all ranks have ended, and rank 1 has not received 5 bytes from rank 2 (1 lanes hold messages)"},
+		{"lengths differ", func(r *virtual.Rank) error {
+			switch r.Rank() {
+			case 0:
+				return r.Send(1, make([]byte, 5))
+			case 1:
+				return r.Recv(0, make([]byte, 6))
+			}
+			return nil
+		}, "rank 1 of 3: rank 0 sent 5 bytes to rank 1, which receives 6"},
+		{"no such receiver", func(r *virtual.Rank) error { return r.Send(3, nil) }, "rank 0 sends to rank 3 of 3"},
+		{"no such sender", func(r *virtual.Rank) error { return r.Recv(-1, nil) }, "rank 0 receives from rank -1 of 3"},
+		{"an error", func(r *virtual.Rank) error {
+			if r.Rank() == 1 {
+				return boom
+			}
+			return r.Recv(1, nil)
+		}, "rank 1 of 3: boom"},
+		{"too many messages", func(r *virtual.Rank) error {
+			for {
+				if err := r.Exchange((r.Rank()+1)%3, nil, (r.Rank()+2)%3, nil); err != nil {
+					return err
+				}
+			}
+		}, "too many messages to simulate: 3 ranks send more than 1000"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := goruntime.NumGoroutine()
+			_, err := virtual.Run(virtual.Setup{Ranks: 3, Model: uniform, MessagesMax: 1000}, c.body)
+			require.ErrorContains(t, err, c.says)
+			require.LessOrEqual(t, goruntime.NumGoroutine(), before)
+		})
+	}
+}
+
+// Without payload nothing can be touched, but by the Peer.
+func TestUntouchable(t *testing.T) {
+	body := func(touch func(b []byte)) func(r *virtual.Rank) error {
+		return func(r *virtual.Rank) error {
+			touch(r.Scratch(1 << 40))
+			return nil
+		}
+	}
+	run := func(touch func(b []byte)) error {
+		_, err := virtual.Run(virtual.Setup{Ranks: 2, Model: uniform}, body(touch))
+		return err
+	}
+	if err := run(func([]byte) {}); err != nil {
+		t.Skip("no address space without memory:", err)
+	}
+	require.ErrorIs(t, run(func(b []byte) { b[1<<39] = 1 }), virtual.ErrTouched)
+	var read byte
+	require.ErrorIs(t, run(func(b []byte) { read = b[1] }), virtual.ErrTouched)
+	require.Zero(t, read)
+	_, err := virtual.Run(virtual.Setup{Ranks: 2, Model: uniform}, func(r *virtual.Rank) error {
+		b := r.Scratch(1 << 40)
+		r.Copy(b[:1<<39], b[1<<39:])
+		r.Reduction(sum).Fn(b, b, b)
+		return r.Exchange(r.Rank()^1, b, r.Rank()^1, b)
+	})
+	require.NoError(t, err)
+	require.Panics(t, func() {
+		_ = run(func([]byte) {
+			var none *virtual.Wait
+			none.Rank = 1
+		})
+	}, "a defect of another kind")
+}
+
+func TestInvalidModels(t *testing.T) {
+	ok := virtual.Level{{Latency: 1}}
+	for says, m := range map[string]virtual.Model{
+		"network has no segment":              {},
+		"node has no segment":                 {Network: ok, RanksPerNode: 2},
+		"-1 ranks per node and 0 processors":  {Network: ok, RanksPerNode: -1},
+		"0 ranks per node and -2 processors":  {Network: ok, Processors: -2},
+		"combine is NaN":                      {Network: ok, Combine: math.NaN()},
+		"copy is -1":                          {Network: ok, Copy: -1},
+		"visit is +Inf":                       {Network: ok, Visit: math.Inf(1)},
+		"segment 0 of network: invalid model": {Network: virtual.Level{{Latency: -3}}},
+		"perByte is 1e+10":                    {Network: virtual.Level{{PerByte: 1e10}}},
+		"segment 1 of network is for up to 8": {Network: virtual.Level{{Most: 8}, {Most: 8}, {}}},
+		"segment 0 of network is for up to 9": {Network: virtual.Level{{Most: 9}}},
+		"segment 0 of network is for up to 0": {Network: virtual.Level{{}, {}}},
+		"has a handshake and no rendezvous":   {Network: virtual.Level{{Handshake: 1}}},
+	} {
+		err := m.Validate()
+		require.ErrorIs(t, err, virtual.ErrModel, says)
+		require.ErrorContains(t, err, says)
+		_, err = virtual.Run(virtual.Setup{Ranks: 2, Model: m}, func(*virtual.Rank) error { return nil })
+		require.ErrorIs(t, err, virtual.ErrModel, says)
+	}
+	_, err := virtual.Run(virtual.Setup{Model: uniform}, nil)
+	require.EqualError(t, err, "simulation of 0 ranks: at least one is needed")
+	_, err = virtual.Run(virtual.Setup{Ranks: 2, Model: virtual.Uniform(1e9, 1e9, 0)}, func(r *virtual.Rank) error {
+		for range 100 {
+			if err := r.Exchange(r.Rank()^1, r.Scratch(1<<30), r.Rank()^1, r.Scratch(1<<30)); err != nil {
+				return fmt.Errorf("exchange: %w", err)
+			}
+		}
+		return nil
+	})
+	require.ErrorContains(t, err, "25 days of virtual time")
+}

@@ -1,0 +1,342 @@
+package virtual
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// Rank is a rank of a simulation: a message.Peer with a clock. Its methods are for the body that
+// Run runs with it.
+type Rank struct {
+	net       *network
+	id, node  int
+	processor *processor // nil: its own
+	place     int        // among the ranks of the processor
+	// now is the rank's clock. It is ahead of the network's where nobody else can notice.
+	now, started, ended Time
+	// sent and received are the times from which its link within the node is free.
+	sent, received Time
+	waits          Wait
+	waiting, done  bool
+	scratch        []byte
+	cost           Cost
+
+	resume func() (struct{}, bool)
+	stop   func()
+	yield  func(struct{}) bool
+}
+
+var _ message.Peer = (*Rank)(nil)
+
+// Rank implements message.Peer.
+func (r *Rank) Rank() int { return r.id }
+
+// Size implements message.Peer.
+func (r *Rank) Size() int { return r.net.Ranks }
+
+// Now returns the rank's time.
+func (r *Rank) Now() Time { return r.now }
+
+// Send implements message.Peer.
+func (r *Rank) Send(to int, b []byte) error {
+	m, err := r.post(to, b)
+	if err != nil {
+		return err
+	}
+	return r.settle(m)
+}
+
+// Recv implements message.Peer.
+func (r *Rank) Recv(from int, b []byte) error {
+	if from < 0 || from >= r.Size() {
+		return fmt.Errorf("rank %d receives from rank %d of %d", r.id, from, r.Size())
+	}
+	if r.net.alone {
+		r.cost.Received++
+		r.cost.ReceivedBytes += len(b)
+		return nil
+	}
+	m, err := r.await(from, len(b))
+	if err != nil {
+		return err
+	}
+	if m.bytes != len(b) {
+		return fmt.Errorf("rank %d sent %d bytes to rank %d, which receives %d", from, m.bytes, r.id, len(b))
+	}
+	copy(b, m.payload)
+	r.work(m.segment.overhead(m.segment.RecvPerByte, m.bytes))
+	r.cost.Received++
+	r.cost.ReceivedBytes += m.bytes
+	r.net.take(m)
+	if !m.segment.Rendezvous {
+		r.net.recycle(m)
+		return nil
+	}
+	m.released = true
+	if sender := &r.net.ranks[m.from]; sender.waiting && sender.waits.message == m {
+		sender.wake(r.now + span(m.segment.Latency))
+	} else {
+		m.at = r.now + span(m.segment.Latency)
+	}
+	return nil
+}
+
+// Exchange implements message.Peer.
+func (r *Rank) Exchange(to int, out []byte, from int, in []byte) error {
+	m, err := r.post(to, out)
+	if err != nil {
+		return err
+	}
+	if err := r.Recv(from, in); err != nil {
+		return err
+	}
+	return r.settle(m)
+}
+
+// Argument returns n bytes for the i-th buffer of the operation, below Arguments. With payload they are
+// zero; without, all ranks share them, and buffers of different numbers are apart.
+func (r *Rank) Argument(i, n int) []byte {
+	if r.net.Payload {
+		return make([]byte, n)
+	}
+	return r.without(&r.net.arguments[i], n)
+}
+
+// Arguments is the number of buffers of an operation.
+const Arguments = 2
+
+// without returns address space without memory.
+func (r *Rank) without(g *region, n int) []byte {
+	b, err := g.bytes(n)
+	if err != nil {
+		r.net.fail(fmt.Errorf("memory of rank %d: %w", r.id, err))
+		panic(errStopped)
+	}
+	return b
+}
+
+// Scratch implements message.Peer. With payload it is poisoned, so that an algorithm that counts on
+// zeros is found.
+func (r *Rank) Scratch(n int) []byte {
+	r.cost.Scratch = max(r.cost.Scratch, n)
+	if !r.net.Payload {
+		return r.without(&r.net.scratch, n)
+	}
+	r.scratch = make([]byte, n)
+	for i := range r.scratch {
+		r.scratch[i] = 0xee
+	}
+	return r.scratch
+}
+
+// Copy implements message.Peer.
+func (r *Rank) Copy(dst, src []byte) int {
+	n := min(len(dst), len(src))
+	if same, _ := kernel.Overlap(dst, src); same || n == 0 {
+		return n
+	}
+	r.work(span(r.net.Model.Copy * float64(n)))
+	r.cost.Copied += n
+	r.cost.Steps++
+	if r.net.Payload {
+		copy(dst, src)
+	}
+	return n
+}
+
+// without reports whether b is address space without memory.
+func (n *network) without(b []byte) bool {
+	for _, g := range []*region{&n.scratch, &n.arguments[0], &n.arguments[1]} {
+		if g.has(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reduction returns a reduction that does the same on the rank's time.
+func (r *Rank) Reduction(of message.Reduction) message.Reduction {
+	fn := of.Fn
+	of.Fn = func(dst, a, b []byte) {
+		r.work(span(r.net.Model.Combine * float64(len(dst))))
+		r.cost.Combined += len(dst)
+		r.cost.Steps++
+		if r.net.Payload {
+			fn(dst, a, b)
+		}
+	}
+	return of
+}
+
+// post sends a message. It returns what settle has to wait for, nil if that is nothing: then the
+// receiver may have recycled the message.
+func (r *Rank) post(to int, b []byte) (*envelope, error) {
+	n := r.net
+	if to < 0 || to >= r.Size() {
+		return nil, fmt.Errorf("rank %d sends to rank %d of %d", r.id, to, r.Size())
+	}
+	if n.alone {
+		r.cost.Sent++
+		r.cost.SentBytes += len(b)
+		return nil, nil
+	}
+	if n.messages++; n.MessagesMax > 0 && n.messages > n.MessagesMax {
+		n.fail(fmt.Errorf("%w: %d ranks send more than %d", ErrMessages, r.Size(), n.MessagesMax))
+		return nil, errStopped
+	}
+	s := n.segment(r.id, to, len(b))
+	r.work(s.overhead(s.SendPerByte, len(b)))
+	if err := r.catchUp(); err != nil {
+		return nil, err
+	}
+	r.cost.Sent++
+	r.cost.SentBytes += len(b)
+	m := n.send(r.id, to, b, s)
+	if s.Rendezvous {
+		n.agenda.add(event{at: r.now + span(s.Latency), kind: offers, msg: m})
+		return m, nil
+	}
+	n.leave(m, r.now)
+	return nil, nil
+}
+
+// settle waits until the buffer of a message may be changed.
+func (r *Rank) settle(m *envelope) error {
+	if m == nil {
+		return nil
+	}
+	if err := r.catchUp(); err != nil {
+		return err
+	}
+	if !m.released {
+		r.waits = Wait{Rank: r.id, Peer: m.to, Sends: true, Bytes: m.bytes, message: m}
+		if err := r.wait(); err != nil {
+			return err
+		}
+	} else if err := r.until(m.at); err != nil {
+		return err
+	}
+	r.net.recycle(m)
+	return nil
+}
+
+// await waits for the next message from a rank.
+func (r *Rank) await(from, bytes int) (*envelope, error) {
+	if err := r.catchUp(); err != nil {
+		return nil, err
+	}
+	l := r.net.lane(from, r.id)
+	m := l.first
+	if m != nil && m.arrived {
+		return m, r.until(m.at)
+	}
+	if m != nil && m.offered && !m.demanded {
+		r.net.demand(m, r.now)
+	}
+	l.receiver = r
+	r.waits = Wait{Rank: r.id, Peer: from, Bytes: bytes}
+	err := r.wait()
+	l.receiver = nil
+	return l.first, err
+}
+
+// until waits for a time.
+func (r *Rank) until(at Time) error {
+	if at <= r.now {
+		return nil
+	}
+	if !r.net.contended {
+		r.now = at
+		return nil
+	}
+	r.net.agenda.add(event{at: at, kind: wakes, rank: r})
+	r.waits = Wait{}
+	return r.wait()
+}
+
+// work spends processor time.
+func (r *Rank) work(t Time) {
+	r.now += t
+	r.cost.Busy += t
+}
+
+// catchUp lets what happens before the rank's time happen.
+func (r *Rank) catchUp() error {
+	if n := r.net; !n.contended || n.agenda.empty() || n.agenda.first() > r.now {
+		return nil
+	}
+	r.net.agenda.add(event{at: r.now, kind: runs, rank: r})
+	return r.pause()
+}
+
+// wait gives up the processor until the rank is woken.
+func (r *Rank) wait() error {
+	r.waiting = true
+	if r.processor != nil {
+		r.processor.release(r)
+	}
+	return r.pause()
+}
+
+// pause lets others run.
+func (r *Rank) pause() error {
+	if !r.yield(struct{}{}) {
+		return errStopped
+	}
+	return nil
+}
+
+// wake ends the rank's wait at a time.
+func (r *Rank) wake(at Time) {
+	r.waiting = false
+	r.net.agenda.add(event{at: max(at, r.now), kind: wakes, rank: r})
+}
+
+// run goes on with the rank at a time.
+func (r *Rank) run(at Time) {
+	r.now, r.waiting = at, false
+	if r.started < 0 {
+		r.started = at
+	}
+	r.resume()
+}
+
+// finish notes the end of the rank's body.
+func (r *Rank) finish(err error) {
+	if err == nil {
+		err = r.catchUp()
+	}
+	r.ended, r.done = r.now, true
+	r.net.running--
+	if err != nil && !errors.Is(err, errStopped) {
+		r.net.fail(fmt.Errorf("rank %d of %d: %w", r.id, r.Size(), err))
+	}
+	if r.processor != nil {
+		r.processor.release(r)
+	}
+}
+
+// firstPage is the address below which a fault is that of a nil pointer.
+const firstPage = 4096
+
+// recovered makes an error of a fault of the rank: without payload, memory cannot be touched.
+func (r *Rank) recovered() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if err, ok := p.(error); ok && errors.Is(err, errStopped) {
+		return
+	}
+	if fault, ok := p.(interface{ Addr() uintptr }); ok && fault.Addr() >= firstPage {
+		r.net.fail(fmt.Errorf("%w: rank %d of %d: %v", ErrTouched, r.id, r.Size(), p))
+		return
+	}
+	panic(p)
+}
+
+// ErrTouched is the error of an algorithm that cannot run without payload.
+var ErrTouched = errors.New("the algorithm reads or writes buffers without Peer.Copy and its Reduction")

@@ -1,0 +1,78 @@
+package collectives
+
+import (
+	"slices"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/collectives/internal/tier"
+)
+
+// place takes in on which nodes the members are (see runtime.Comm.Placement).
+func (g *group) place(nodes []int) {
+	g.parts = tier.Divide(nodes, g.rank)
+	g.near = slices.Max(nodes) == 0
+	g.nested = !g.near && len(g.parts.Groups) < g.size
+	g.inOrder = g.nested && g.parts.InOrder()
+	g.widest = 0
+	for _, ranks := range g.parts.Groups {
+		g.widest = max(g.widest, len(ranks))
+	}
+}
+
+// enterNode states a blocking call in the memory of this rank's node. With the first call the
+// members of every node make that memory.
+func (g *group) enterNode(said node.Call, trail uint64) error {
+	if !g.near {
+		if !g.nested {
+			return nil
+		}
+		if err := g.openLevels(); err != nil || len(g.parts.Mine()) == 1 {
+			return err
+		}
+	}
+	n, err := g.shared()
+	if err == nil {
+		n.Enter(said, trail)
+	}
+	return err
+}
+
+// openLevels makes the operations within nodes and between them, once.
+func (g *group) openLevels() error {
+	if g.levels != nil {
+		return nil
+	}
+	mine := tier.NewSubset(&g.peer, g.parts.Mine(), g.parts.Place)
+	var inner tier.Tier = tier.Alone{Peer: mine}
+	if mine.Size() > 1 {
+		n, err := g.shared()
+		if err != nil {
+			return err
+		}
+		inner = tier.NewMemory(mine, n, g.crowded)
+	}
+	var outer tier.Tier
+	if g.parts.Place == 0 {
+		outer = &tier.Messages{Peer: tier.NewSubset(&g.peer, g.parts.Leaders(), g.parts.Group)}
+	}
+	g.levels = tier.NewNested(&g.peer, g.parts, inner, outer)
+	return nil
+}
+
+// twoLevel is the name of the algorithms of package tier.
+const twoLevel = "two-level"
+
+// leveled are these algorithms, by operation.
+var leveled = [message.Operations]func(n *tier.Nested, c *message.Call) error{
+	message.Barrier: func(n *tier.Nested, _ *message.Call) error { return n.Barrier() },
+	message.Bcast:   func(n *tier.Nested, c *message.Call) error { return n.Bcast(c.Recv, c.Root) },
+	message.Reduce: func(n *tier.Nested, c *message.Call) error {
+		return n.Reduce(c.Send, c.Recv, c.Root, c.Reduction)
+	},
+	message.AllReduce: func(n *tier.Nested, c *message.Call) error { return n.AllReduce(c.Send, c.Recv, c.Reduction) },
+	message.Gather:    func(n *tier.Nested, c *message.Call) error { return n.Gather(c.Send, c.Recv, c.Root) },
+	message.Scatter:   func(n *tier.Nested, c *message.Call) error { return n.Scatter(c.Send, c.Recv, c.Root) },
+	message.AllGather: func(n *tier.Nested, c *message.Call) error { return n.AllGather(c.Send, c.Recv) },
+	message.AllToAll:  func(n *tier.Nested, c *message.Call) error { return n.AllToAll(c.Send, c.Recv) },
+}

@@ -1,0 +1,210 @@
+package collectives
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// The operations between neighbors move blocks along the edges of a topology (runtime.Cart,
+// runtime.Graph), in the order of Comm.Neighbors: block i of what a member sends goes to the
+// i-th rank of dests, block i of what it receives is from the i-th of sources. Blocks for or
+// from runtime.ProcNull are left as they are. All members call them, those without neighbors,
+// too. In a Cart, what a member sends to the next one in a dimension is received there as from
+// the previous one, also where both are the same rank because the dimension has one or two.
+
+// NeighborAllGather sends send to each of dests and receives from the sources into recv, one
+// block after the other. recv is as many times as long as send as there are sources.
+func NeighborAllGather[T any](c *runtime.Comm, send, recv []T) error {
+	return neighborAllGather(new(call), c, send, recv).wait()
+}
+
+// INeighborAllGather starts a NeighborAllGather.
+func INeighborAllGather[T any](c *runtime.Comm, send, recv []T) runtime.Request {
+	return neighborAllGather(new(call), c, send, recv).start()
+}
+
+// NeighborAllGatherInit sets up a NeighborAllGather.
+func NeighborAllGatherInit[T any](c *runtime.Comm, send, recv []T) *runtime.Persistent {
+	return neighborAllGather(new(call), c, send, recv).persist()
+}
+
+func neighborAllGather[T any](k *call, c *runtime.Comm, send, recv []T) *call {
+	if !onNeighbors[T](k, c, message.NeighborAllGather) {
+		return k
+	}
+	if want := len(send) * len(k.Sources); len(recv) != want {
+		k.err = lengthError("recv", len(recv), want)
+		return k
+	}
+	k.sendsToAll(kernel.Bytes(send))
+	k.Recv, k.RecvParts = kernel.Bytes(recv), message.Equal(len(k.Send))
+	return k.apart()
+}
+
+// NeighborAllGatherV is NeighborAllGather with blocks of different lengths: that of the i-th
+// source has counts[i] elements at recv[displs[i]:]. Without displs the blocks follow each
+// other. counts and displs are read before it returns, also by the other two forms.
+func NeighborAllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) error {
+	return neighborAllGatherV(new(call), c, send, recv, counts, displs).wait()
+}
+
+// INeighborAllGatherV starts a NeighborAllGatherV.
+func INeighborAllGatherV[T any](c *runtime.Comm, send, recv []T, counts, displs []int) runtime.Request {
+	return neighborAllGatherV(new(call), c, send, recv, counts, displs).start()
+}
+
+// NeighborAllGatherVInit sets up a NeighborAllGatherV.
+func NeighborAllGatherVInit[T any](c *runtime.Comm, send, recv []T, counts, displs []int) *runtime.Persistent {
+	return neighborAllGatherV(new(call), c, send, recv, counts, displs).persist()
+}
+
+func neighborAllGatherV[T any](k *call, c *runtime.Comm, send, recv []T, counts, displs []int) *call {
+	if !onNeighbors[T](k, c, message.NeighborAllGatherV) {
+		return k
+	}
+	in := raggedOf("recv", recv, counts, displs)
+	if !k.receivesParts(&in, len(k.Sources)) {
+		return k
+	}
+	k.sendsToAll(kernel.Bytes(send))
+	return k.apart()
+}
+
+// NeighborAllToAll sends block i of send to the i-th of dests, and receives block i of recv from
+// the i-th source. All blocks have the same length, by which the numbers of dests and sources
+// divide send and recv.
+func NeighborAllToAll[T any](c *runtime.Comm, send, recv []T) error {
+	return neighborAllToAll(new(call), c, send, recv).wait()
+}
+
+// INeighborAllToAll starts a NeighborAllToAll.
+func INeighborAllToAll[T any](c *runtime.Comm, send, recv []T) runtime.Request {
+	return neighborAllToAll(new(call), c, send, recv).start()
+}
+
+// NeighborAllToAllInit sets up a NeighborAllToAll.
+func NeighborAllToAllInit[T any](c *runtime.Comm, send, recv []T) *runtime.Persistent {
+	return neighborAllToAll(new(call), c, send, recv).persist()
+}
+
+func neighborAllToAll[T any](k *call, c *runtime.Comm, send, recv []T) *call {
+	if !onNeighbors[T](k, c, message.NeighborAllToAll) {
+		return k
+	}
+	out, in := max(1, len(k.Dests)), max(1, len(k.Sources))
+	n := len(send) / out
+	if len(k.Dests) == 0 {
+		n = len(recv) / in
+	}
+	if want := n * len(k.Dests); len(send) != want {
+		k.err = lengthError("send", len(send), want)
+		return k
+	}
+	if want := n * len(k.Sources); len(recv) != want {
+		k.err = lengthError("recv", len(recv), want)
+		return k
+	}
+	block := message.Equal(n * kernel.SizeOf[T]())
+	k.Send, k.Recv, k.RecvParts = kernel.Bytes(send), kernel.Bytes(recv), block
+	k.sendsInOrder(block)
+	return k.apart()
+}
+
+// NeighborAllToAllV is NeighborAllToAll with blocks of different lengths: sendCounts[i] elements
+// at send[sendDispls[i]:] go to the i-th of dests, recvCounts[i] come from the i-th source to
+// recv[recvDispls[i]:]. Without displacements the blocks follow each other. Blocks of send may
+// share elements. Counts and displacements are read before it returns, also by the other two
+// forms.
+func NeighborAllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
+	return neighborAllToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).wait()
+}
+
+// INeighborAllToAllV starts a NeighborAllToAllV.
+func INeighborAllToAllV[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) runtime.Request {
+	return neighborAllToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).start()
+}
+
+// NeighborAllToAllVInit sets up a NeighborAllToAllV.
+func NeighborAllToAllVInit[T any](c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) *runtime.Persistent {
+	return neighborAllToAllV(new(call), c, send, sendCounts, sendDispls, recv, recvCounts, recvDispls).persist()
+}
+
+func neighborAllToAllV[T any](k *call, c *runtime.Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) *call {
+	if !onNeighbors[T](k, c, message.NeighborAllToAllV) {
+		return k
+	}
+	out, in := raggedOf("send", send, sendCounts, sendDispls), raggedOf("recv", recv, recvCounts, recvDispls)
+	if k.failed(out.check(len(k.Dests))) || !k.receivesParts(&in, len(k.Sources)) {
+		return k
+	}
+	k.Send = out.bytes
+	parts := out.parts()
+	k.sendsInOrder(parts)
+	parts.Release()
+	return k.apart()
+}
+
+// onNeighbors begins a call of an operation between neighbors.
+func onNeighbors[T any](k *call, c *runtime.Comm, op message.Operation) bool {
+	if !onFor[T](k, c, op) {
+		return false
+	}
+	k.Sources, k.Dests, k.err = c.Neighbors()
+	return k.err == nil
+}
+
+// receivesParts checks and sets the blocks that this member receives from its sources.
+func (k *call) receivesParts(b *ragged, sources int) bool {
+	if k.failed(b.check(sources)) {
+		return false
+	}
+	k.Recv, k.RecvParts = b.bytes, b.parts()
+	return !k.failed(b.checkDisjoint(k.RecvParts))
+}
+
+// sendsToAll sets the one block that this member sends to all dests.
+func (k *call) sendsToAll(block []byte) {
+	counts := make([]int, len(k.Dests))
+	for i := range counts {
+		counts[i] = len(block)
+	}
+	k.Send, k.SendParts = block, message.Uneven(counts, make([]int, len(counts)), 1)
+}
+
+// sendsInOrder sets the blocks that this member sends, in the order in which their receivers
+// expect them.
+func (k *call) sendsInOrder(blocks message.Parts) {
+	order := k.comm.SendOrder()
+	dests, counts, displs := make([]int, len(order)), make([]int, len(order)), make([]int, len(order))
+	for i, at := range order {
+		dests[i], counts[i], displs[i] = k.Dests[at], blocks.Count(at), blocks.Offset(at)
+	}
+	k.Dests, k.SendParts = dests, message.Uneven(counts, displs, 1)
+}
+
+// apart refuses buffers that share elements, and blocks of this member for itself of which it
+// receives other lengths.
+func (k *call) apart() *call {
+	if same, partial := kernel.Overlap(k.Send, k.Recv); same || partial {
+		k.err = aliasError("send", "recv")
+		return k
+	}
+	rank, next := k.group.rank, 0
+	for i, dest := range k.Dests {
+		if dest != rank {
+			continue
+		}
+		for next < len(k.Sources) && k.Sources[next] != rank {
+			next++
+		}
+		if next == len(k.Sources) || k.SendParts.Count(i) != k.RecvParts.Count(next) {
+			k.err = fmt.Errorf("%w: this rank does not send itself what it receives from itself", ErrLength)
+			return k
+		}
+		next++
+	}
+	return k
+}

@@ -1,0 +1,68 @@
+//go:build !portable
+
+package collectives_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// onNodes returns the options that run a program on two nodes, both of them this machine: ranks 0,
+// 1 and 4 on h1, 2 and 3 on h2.
+func onNodes(t *testing.T) []string {
+	t.Helper()
+	rsh := filepath.Join(t.TempDir(), "rsh")
+	text := "#!/bin/sh\nexport GORUN_HOSTID=$1\nshift\nexec \"$@\"\n"
+	require.NoError(t, os.WriteFile(rsh, []byte(text), 0o755))
+	return []string{"-host", "h1:2,h2:2", "-rsh", rsh}
+}
+
+// operateOnNodes runs the operations of all ranks, and those of the ranks of a node.
+func operateOnNodes(w *runtime.World) error {
+	then := collectives.Func(compose, false)
+	half, err := w.Comm().Split(w.NodeRank(), 0)
+	if err != nil {
+		return err
+	}
+	for _, c := range []*runtime.Comm{w.Comm(), half} {
+		for _, n := range []int{1, 40, 5000} {
+			for root := range c.Size() {
+				err = errors.Join(err, rooted(c, n, root, then))
+			}
+			err = errors.Join(err, rootless(c, n, then), collectives.Barrier(c))
+			if err != nil {
+				return fmt.Errorf("%s, %d elements: %w", c.Name(), n, err)
+			}
+		}
+	}
+	for c, want := range map[*runtime.Comm]string{w.Comm(): "5 ranks on several nodes", half: fmt.Sprintf("%d ranks on one node", half.Size())} {
+		if got := collectives.Explain(c, "allreduce", 8); !strings.Contains(got, want) {
+			return fmt.Errorf("%q does not say %q", got, want)
+		}
+	}
+	fmt.Fprintf(os.Stdout, "rank %d is done\n", w.Rank())
+	return nil
+}
+
+// TestSeveralNodes: the members of a communicator that are all on one of several nodes use its
+// shared memory, and those of the World communicate.
+func TestSeveralNodes(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	command := append([]string{launch.Gorun(t), "-np", "5"}, onNodes(t)...)
+	r := launch.Run(t, nil, append(command, "-x", envLoss+"=nodes", self)...)
+	require.Zero(t, r.Code, r.Errors)
+	for rank := range 5 {
+		require.Contains(t, r.Out, fmt.Sprintf("rank %d is done\n", rank), r.Errors)
+	}
+}

@@ -1,0 +1,104 @@
+package collectives
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// ragged is a buffer with a block for each rank, as a caller describes it: block i is
+// buf[displs[i]:][:counts[i]] or, if displs is nil, follows block i-1.
+type ragged struct {
+	name           string
+	bytes          []byte
+	length, elem   int // in elements, the size of one
+	counts, displs []int
+}
+
+func raggedOf[T any](name string, buf []T, counts, displs []int) ragged {
+	return ragged{name, kernel.Bytes(buf), len(buf), kernel.SizeOf[T](), counts, displs}
+}
+
+// check returns an error unless there is a block of buf for each of size ranks.
+func (b *ragged) check(size int) error {
+	if len(b.counts) != size {
+		return fmt.Errorf("%w: %d counts of %s for %d ranks", ErrLength, len(b.counts), b.name, size)
+	}
+	if b.displs != nil && len(b.displs) != size {
+		return fmt.Errorf("%w: %d displacements of %s for %d ranks", ErrLength, len(b.displs), b.name, size)
+	}
+	end := 0
+	for i, n := range b.counts {
+		from := end
+		if b.displs != nil {
+			from = b.displs[i]
+		}
+		switch {
+		case n < 0:
+			return fmt.Errorf("%w: count %d of %s is %d", ErrLength, i, b.name, n)
+		case n > 0 && from < 0:
+			return fmt.Errorf("%w: displacement %d of %s is %d", ErrLength, i, b.name, from)
+		case n > 0 && (n > b.length || from > b.length-n): // from+n may overflow
+			return fmt.Errorf("%w: %s holds %d elements, and block %d is the %d from %d on", ErrLength, b.name, b.length, i, n, from)
+		}
+		end = from + n
+	}
+	return nil
+}
+
+// checkDisjoint returns an error if two blocks, which are parts, share elements.
+func (b *ragged) checkDisjoint(parts message.Parts) error {
+	if b.displs == nil {
+		return nil
+	}
+	if i, j, found := parts.Shared(); found {
+		return fmt.Errorf("%w: blocks %d and %d of %s", runtime.ErrAlias, i, j, b.name)
+	}
+	return nil
+}
+
+// parts returns the blocks as algorithms see them. The buffer was checked.
+func (b *ragged) parts() message.Parts {
+	return message.Uneven(b.counts, b.displs, b.elem)
+}
+
+// checkOwn checks this rank's block among the others, which are parts, against the buffer with which
+// it is exchanged, of n elements: that may be the block itself, and nothing else of the others.
+func (b *ragged) checkOwn(parts message.Parts, name string, buf []byte, n, rank int) error {
+	if n != b.counts[rank] {
+		return fmt.Errorf("%w: %s holds %d elements, and count %d of %s is %d", ErrLength, name, n, rank, b.name, b.counts[rank])
+	}
+	if same, _ := kernel.Overlap(buf, parts.Of(b.bytes, rank)); same {
+		return nil
+	}
+	if same, partial := kernel.Overlap(buf, b.bytes); same || partial {
+		return aliasError(name, b.name)
+	}
+	return nil
+}
+
+// checksumBits is the length of a checksum.
+const checksumBits = 40
+
+// checksum is a number of 40 bits that tells the counts of two members apart if they differ, but
+// for one time in 2^40. It is FNV-1a, with a factor for 64 bits at a time.
+func (b *ragged) checksum() uint64 {
+	const factor = 0x9e3779b97f4a7c15
+	sum := uint64(len(b.counts)+1) * factor
+	for _, n := range b.counts {
+		sum = (sum ^ uint64(n)) * factor
+		sum ^= sum >> 32
+	}
+	return sum >> (64 - checksumBits)
+}
+
+// total is the number of elements of all blocks.
+func (b *ragged) total() int {
+	total := 0
+	for _, n := range b.counts {
+		total += n
+	}
+	return total
+}

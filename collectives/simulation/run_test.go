@@ -1,0 +1,83 @@
+package simulation_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/simulation"
+)
+
+// run is a run that works.
+func run() simulation.Run {
+	return simulation.Run{Operation: "allreduce", Algorithm: "rabenseifner", Ranks: 1 << 9, Bytes: 1 << 20, Model: simulation.Uniform(1000, 0.5, 0.25)}
+}
+
+// The prediction is what the head of the algorithm's file says.
+func TestPredict(t *testing.T) {
+	u := run()
+	res, err := u.Predict()
+	require.NoError(t, err)
+	p, n := float64(u.Ranks), float64(u.Bytes)
+	require.InEpsilon(t, (2*9*1000+2*n*(p-1)/p*0.5+n*(p-1)/p*0.25)/1e9, res.Time.Seconds(), 1e-6)
+	require.Equal(t, 18*u.Ranks, res.Messages)
+	require.Equal(t, u.Ranks*2*u.Bytes/u.Ranks*(u.Ranks-1), res.Bytes)
+	require.Equal(t, u.Bytes, res.Busiest.Scratch)
+}
+
+// Every algorithm of every operation can be predicted, with blocks that are empty for some ranks
+// and buffers that no memory holds. A root sends or receives what the operation says.
+func TestEveryAlgorithm(t *testing.T) {
+	for _, op := range simulation.Operations() {
+		names, err := simulation.Algorithms(op)
+		require.NoError(t, err)
+		for _, name := range names {
+			for _, bytes := range []int{0, 3, 24, 1 << 30} {
+				u := simulation.Run{Operation: op, Algorithm: name, Ranks: 16, Bytes: bytes, Root: 5, Model: run().Model}
+				res, err := u.Predict()
+				require.NoError(t, err, "%s %s of %d bytes", op, name, bytes)
+				if bytes == 0 && op != "barrier" {
+					continue // some send nothing
+				}
+				require.Positive(t, res.Time, "%s %s of %d bytes", op, name, bytes)
+				require.GreaterOrEqual(t, res.Messages, u.Ranks-1)
+				if bytes > 1000 && op != "barrier" {
+					require.GreaterOrEqual(t, res.Bytes, bytes-bytes/u.Ranks, "%s %s", op, name)
+				}
+			}
+		}
+	}
+}
+
+// A run that would take days is refused before it begins, one without meaning at all.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		change func(u *simulation.Run)
+		err    error
+		says   string
+	}{
+		{func(u *simulation.Run) { u.Operation = "dance" }, simulation.ErrArgument, `no operation "dance"; there are barrier, bcast`},
+		{func(u *simulation.Run) { u.Algorithm = "magic" }, simulation.ErrArgument, `no algorithm "magic" for allreduce; there are `},
+		{func(u *simulation.Run) { u.Ranks = 0 }, simulation.ErrArgument, "0 ranks"},
+		{func(u *simulation.Run) { u.Bytes = -1 }, simulation.ErrArgument, "-1 bytes"},
+		{func(u *simulation.Run) { u.Bytes = math.MaxInt }, simulation.ErrArgument, "512 blocks of 9223372036854775807 bytes are more than"},
+		{func(u *simulation.Run) { u.Root = 512 }, simulation.ErrArgument, "root 512 of 512"},
+		{func(u *simulation.Run) { u.MessagesMax = -1 }, simulation.ErrArgument, "-1 messages"},
+		{func(u *simulation.Run) { u.Model = simulation.Model{} }, simulation.ErrModel, "network has no segment"},
+		{func(u *simulation.Run) { u.Operation, u.Algorithm, u.Ranks = "allgather", "recursive-doubling", 12 }, simulation.ErrRanks, "needs a power of two, not 12"},
+		{func(u *simulation.Run) { u.Algorithm, u.Ranks, u.MessagesMax = "ring", 1<<14, 1e8 }, simulation.ErrMessages, "ring of allreduce on 16384 ranks sends about 5.4e+08"},
+		{func(u *simulation.Run) { u.Operation, u.Algorithm, u.MessagesMax = "alltoall", "bruck", 1e4 }, simulation.ErrMessages, "or copies as long"},
+		{func(u *simulation.Run) { u.MessagesMax = 18*512 - 1 }, simulation.ErrMessages, "512 ranks send more than 9215"},
+	} {
+		u := run()
+		c.change(&u)
+		_, err := u.Predict()
+		require.ErrorIs(t, err, c.err, c.says)
+		require.ErrorContains(t, err, c.says)
+	}
+	u := run()
+	u.MessagesMax = 24 * 4096
+	_, err := u.Predict()
+	require.NoError(t, err)
+}

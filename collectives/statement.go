@@ -1,0 +1,67 @@
+package collectives
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// The word of a call that names all but its length.
+//
+//	bits 56-63  1 + operation
+//	bits 48-55  operator of a reduction, see message.Reduction
+//	bits 40-47  kind of the elements
+//	bits  0-31  1 + root of an operation that has one
+//	bits  0-39  checksum of the counts of an operation in which all members know them
+const (
+	callOperation = 56
+	callOperator  = 48
+	callKind      = checksumBits
+)
+
+// statement is what the members of an operation must agree on.
+func (k *call) statement() node.Call {
+	what := uint64(k.op+1)<<callOperation | uint64(k.Reduction.Operator)<<callOperator | uint64(k.kind)<<callKind | k.counts
+	if k.op.Rooted() {
+		what |= uint64(k.Root+1) & math.MaxUint32
+	}
+	return node.Call{What: what, Bytes: uint64(k.bytes)}
+}
+
+// describe is the inverse of statement, in words.
+func describe(c node.Call) string {
+	if c == (node.Call{}) {
+		return "another operation"
+	}
+	op := message.Operation(c.What>>callOperation - 1)
+	text := op.String()
+	if c.Bytes > 0 {
+		text += fmt.Sprintf(" of %d bytes", c.Bytes)
+	}
+	kind := kernel.Kind(uint8(c.What >> callKind))
+	switch operator := uint8(c.What >> callOperator); operator {
+	case 0:
+	case message.UserOperator:
+		text += " with a Func"
+	case minLocOperator:
+		text += " with MinLoc"
+	case maxLocOperator:
+		text += " with MaxLoc"
+	default:
+		text += fmt.Sprintf(" with %v", Builtin(operator-1))
+	}
+	if c.Bytes > 0 {
+		text += fmt.Sprintf(" of %v", kind)
+	}
+	switch last := c.What & (1<<checksumBits - 1); {
+	case last == 0:
+	case op.Rooted():
+		text += fmt.Sprintf(", root %d", uint32(last)-1)
+	default:
+		text += fmt.Sprintf(", counts with the checksum %#x", last)
+	}
+	return text
+}

@@ -1,0 +1,193 @@
+package collectives
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// ErrTable refuses a Table that is not written as ParseTable reads it.
+var ErrTable = errors.New("bad table of algorithms")
+
+// Table says which algorithms a machine takes, in place of the built-in choice. It does not change.
+type Table struct {
+	// of has the lines of each operation in their order.
+	of [message.Operations][]tuned
+}
+
+// tuned is a line of a Table.
+type tuned struct {
+	ranks, perNode span
+	most           int // bytes; -1 for any
+	name           string
+}
+
+// span is the numbers from least to most.
+type span struct{ least, most int }
+
+// has reports whether n is one of them.
+func (s span) has(n int) bool { return s.least <= n && n <= s.most }
+
+// anything stands for all numbers.
+const anything = "*"
+
+// ParseTable reads a table of algorithms, as bench/tune writes it: a line for each choice, with the
+// operation, the number of ranks of the communicator, the largest number of them on a node, the
+// largest length in bytes of a contribution or block, and the algorithm, separated by blanks.
+//
+//	allreduce  4    2    8192  two-level
+//	allreduce  2-8  *    *     ring
+//
+// The numbers of ranks may be ranges; * stands for any number. The first line that fits counts. A
+// call that none fits, or whose algorithm cannot serve it, is chosen by the built-in table. Empty
+// lines, and what follows a # in a line, are ignored. An error is ErrTable and says the line.
+func ParseTable(r io.Reader) (*Table, error) {
+	t := new(Table)
+	lines := bufio.NewScanner(r)
+	number := 0
+	for lines.Scan() {
+		number++
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		fields := strings.Fields(text)
+		if len(fields) == 0 {
+			continue
+		}
+		if err := t.add(fields); err != nil {
+			return nil, fmt.Errorf("%w: line %d: %w", ErrTable, number, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%w: after line %d: %w", ErrTable, number, err)
+	}
+	return t, nil
+}
+
+// add adds the line with these fields.
+func (t *Table) add(fields []string) (err error) {
+	const want = "operation, ranks, ranks of a node, bytes and algorithm"
+	if len(fields) != 5 {
+		return fmt.Errorf("%d fields, not %s", len(fields), want)
+	}
+	op, names := operationOf(fields[0])
+	if op == message.Operations {
+		return fmt.Errorf("no operation %q; there are %s", fields[0], strings.Join(names, ", "))
+	}
+	l := tuned{most: -1, name: fields[4]}
+	if known := algorithmsOf(op); !slices.Contains(known, l.name) {
+		return fmt.Errorf("no algorithm %q for %v; there are %s", l.name, op, strings.Join(known, ", "))
+	}
+	if l.ranks, err = parseSpan(fields[1]); err != nil {
+		return err
+	}
+	if l.perNode, err = parseSpan(fields[2]); err != nil {
+		return err
+	}
+	if fields[3] != anything {
+		if l.most, err = parseNumber(fields[3], 0); err != nil {
+			return err
+		}
+	}
+	t.of[op] = append(t.of[op], l)
+	return nil
+}
+
+// parseSpan reads a number of ranks, a range of them, or *.
+func parseSpan(text string) (s span, err error) {
+	if text == anything {
+		return span{1, int(^uint(0) >> 1)}, nil
+	}
+	least, most, two := strings.Cut(text, "-")
+	if s.least, err = parseNumber(least, 1); err != nil {
+		return s, err
+	}
+	s.most = s.least
+	if two {
+		s.most, err = parseNumber(most, s.least)
+	}
+	return s, err
+}
+
+// parseNumber reads a number that is at least so large.
+func parseNumber(text string, least int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		return 0, fmt.Errorf("%q is not a number from %d on", text, least)
+	}
+	return n, nil
+}
+
+// choice returns the name of the algorithm for a situation, "" if no line fits.
+func (t *Table) choice(s *situation) string {
+	for _, l := range t.of[s.op] {
+		if l.ranks.has(s.ranks) && l.perNode.has(s.perNode) && (l.most < 0 || s.bytes <= l.most) {
+			return l.name
+		}
+	}
+	return ""
+}
+
+// Tune makes c choose algorithms by t, or by the built-in table if t is nil, from the next operation
+// on. It sends nothing: all members call it with equal tables between the same operations.
+// GORUN_COLL has priority.
+func Tune(c *runtime.Comm, t *Table) error {
+	g, _, err := find(c)
+	if err != nil {
+		return err
+	}
+	g.table = t
+	return nil
+}
+
+// AlgorithmNames returns the names of the algorithms of an operation ("allreduce", "bcast", ...),
+// none if there is no such operation.
+func AlgorithmNames(op string) []string {
+	o, _ := operationOf(op)
+	if o == message.Operations {
+		return nil
+	}
+	return algorithmsOf(o)
+}
+
+// Choice returns the name of the algorithm that an operation would take on c for contributions or
+// blocks of this many bytes, "" if there is no such operation. For reductions it assumes a
+// commutative operator. It sends nothing.
+func Choice(c *runtime.Comm, op string, bytes int) (string, error) {
+	g, _, err := find(c)
+	if err != nil {
+		return "", err
+	}
+	o, _ := operationOf(op)
+	if o == message.Operations || len(algorithmsOf(o)) == 0 {
+		return "", nil
+	}
+	s := g.assumed(o, bytes)
+	return choose(&s, g.override[o], g.table).name, nil
+}
+
+// environmentTable reads the file that GORUN_COLL_TABLE names, once.
+var environmentTable = sync.OnceValues(func() (*Table, error) { return readTable(os.Getenv("GORUN_COLL_TABLE")) })
+
+// readTable returns the table of a file, nil without a name.
+func readTable(name string) (*Table, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: GORUN_COLL_TABLE: %w", ErrTable, err)
+	}
+	t, err := ParseTable(strings.NewReader(string(text)))
+	if err != nil {
+		return nil, fmt.Errorf("GORUN_COLL_TABLE=%s: %w", name, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,168 @@
+package collectives_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// measured has ranges, numbers, a comment, and a line that cannot serve.
+const measured = `
+# operation ranks per node bytes algorithm
+allreduce  3    *    64   recursive-doubling
+allreduce  2-4  1-3  128  ring   # up to 128
+allreduce  4-*  *    *    ring
+bcast      *    *    *    two-level
+bcast      *    *    *    chain
+`
+
+func parsed(t *testing.T, text string) *collectives.Table {
+	t.Helper()
+	table, err := collectives.ParseTable(strings.NewReader(text))
+	require.NoError(t, err)
+	return table
+}
+
+func TestTuneChooses(t *testing.T) {
+	table := parsed(t, strings.Replace(measured, "4-*", "4-99", 1))
+	then := collectives.Func(compose, false)
+	world(t, 3, func(c *runtime.Comm) error {
+		check := func(op string, bytes int, want string) error {
+			if got, err := collectives.Choice(c, op, bytes); err != nil || got != want {
+				return fmt.Errorf("%s of %d bytes is %q, not %s: %w", op, bytes, got, want, err)
+			}
+			return nil
+		}
+		builtIn, err := collectives.Choice(c, "allreduce", 64)
+		if err != nil {
+			return err
+		}
+		if err := collectives.Tune(c, table); err != nil {
+			return err
+		}
+		for bytes, want := range map[int]string{64: "recursive-doubling", 65: "ring", 128: "ring", 129: builtIn} {
+			if err := check("allreduce", bytes, want); err != nil {
+				return err
+			}
+		}
+		// The ranks share a node, so two-level cannot serve, and the line after it is not tried.
+		if got, err := collectives.Choice(c, "bcast", 8); err != nil || got == "two-level" || got == "chain" {
+			return fmt.Errorf("bcast is %q: %w", got, err)
+		}
+		if got := collectives.Explain(c, "allreduce", 64); !strings.Contains(got, "recursive-doubling (the fastest in the table") {
+			return fmt.Errorf("%q", got)
+		}
+		if err := rootless(c, 7, then); err != nil {
+			return err
+		}
+		if err := collectives.Override(c, "allreduce=rabenseifner"); err != nil {
+			return err
+		}
+		if err := check("allreduce", 64, "rabenseifner"); err != nil {
+			return err
+		}
+		if err := collectives.Override(c, ""); err != nil {
+			return err
+		}
+		if err := collectives.Tune(c, nil); err != nil {
+			return err
+		}
+		return check("allreduce", 64, builtIn)
+	})
+}
+
+// The numbers of ranks are those of the communicator and of its fullest node.
+func TestTuneByRanksOfANode(t *testing.T) {
+	table := parsed(t, "barrier 5 2 * k-nomial\nbarrier 5 3 * dissemination\nbarrier * * * two-level")
+	world(t, 5, func(c *runtime.Comm) error {
+		for _, x := range []struct {
+			nodes []int
+			want  string
+		}{{[]int{0, 0, 1, 1, 2}, "k-nomial"}, {[]int{0, 1, 1, 1, 0}, "dissemination"}, {[]int{0, 0, 0, 0, 1}, "two-level"}} {
+			d, err := c.Dup()
+			if err != nil {
+				return err
+			}
+			if err := collectives.Placed(d, x.nodes); err != nil {
+				return err
+			}
+			if err := collectives.Tune(d, table); err != nil {
+				return err
+			}
+			if got, err := collectives.Choice(d, "barrier", 0); err != nil || got != x.want {
+				return fmt.Errorf("%v: %q: %w", x.nodes, got, err)
+			}
+			if err := collectives.Barrier(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func TestBadTablesAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"allreduce 4 4 8":                              "line 1: 4 fields, not operation, ranks, ranks of a node, bytes and algorithm",
+		"\n\nallreduce 4 4 8 ring 1":                   "line 3: 6 fields",
+		"alreduce * * * ring":                          `line 1: no operation "alreduce"; there are barrier`,
+		"bcast * * * ring":                             `line 1: no algorithm "ring" for bcast; there are node-small`,
+		"allreduce 0 * * ring":                         `line 1: "0" is not a number from 1 on`,
+		"allreduce 4-2 * * ring":                       `line 1: "2" is not a number from 4 on`,
+		"allreduce * -1 * ring":                        `line 1: "" is not a number from 1 on`,
+		"allreduce * * 8K ring":                        `line 1: "8K" is not a number from 0 on`,
+		"allreduce * * -8 ring":                        `line 1: "-8" is not a number from 0 on`,
+		"# x\nallreduce 99999999999999999999 * * ring": `line 2: "99999999999999999999" is not a number from 1 on`,
+		strings.Repeat("x", 1<<17):                     "after line 0",
+	} {
+		_, err := collectives.ParseTable(strings.NewReader(text))
+		require.ErrorIs(t, err, collectives.ErrTable)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestTableOfTheEnvironment(t *testing.T) {
+	table, err := collectives.ReadTable("")
+	require.NoError(t, err)
+	require.Nil(t, table)
+	_, err = collectives.ReadTable("/no/such/table")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorIs(t, err, collectives.ErrTable)
+	file := filepath.Join(t.TempDir(), "table")
+	require.NoError(t, os.WriteFile(file, []byte("allreduce * * * rng"), 0o600))
+	_, err = collectives.ReadTable(file)
+	require.ErrorContains(t, err, "GORUN_COLL_TABLE="+file+": ")
+	require.NoError(t, os.WriteFile(file, []byte("allreduce * * * ring"), 0o600))
+	table, err = collectives.ReadTable(file)
+	require.NoError(t, err)
+	require.NotNil(t, table)
+}
+
+func TestAlgorithmNames(t *testing.T) {
+	require.Contains(t, collectives.AlgorithmNames("bcast"), "chain")
+	require.Empty(t, collectives.AlgorithmNames("nothing"))
+}
+
+// FuzzParseTable: any text is a table or an error that says why, also when it ends early.
+func FuzzParseTable(f *testing.F) {
+	f.Add(measured)
+	f.Add("allreduce 1-2-3 * * ring")
+	f.Add("bcast 1 1 0 chain # \x00")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, text := range []string{text, text[:len(text)/2]} {
+			table, err := collectives.ParseTable(strings.NewReader(text))
+			if err != nil {
+				require.ErrorIs(t, err, collectives.ErrTable)
+				require.Nil(t, table)
+				continue
+			}
+			require.NotNil(t, table)
+		}
+	})
+}

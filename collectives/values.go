@@ -1,0 +1,222 @@
+package collectives
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// valueInline is how many bytes of a value BcastValue sends together with its length.
+const valueInline = 1016
+
+// BcastValue returns v of root at every member, as runtime.RecvValue would receive it; root gets v
+// itself. The other members' v is not used. If root cannot encode its value, all members get a
+// runtime.ValueError, and the communicator can be used on; a member that cannot decode it gets one
+// alone.
+func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
+	const op = "BcastValue"
+	var zero T
+	if err := checkRoot(c, op, root); err != nil {
+		return zero, err
+	}
+	if c.Rank() != root {
+		b, err := bcastValue(c, op, nil, root)
+		if err != nil {
+			return zero, err
+		}
+		return runtime.DecodeValue[T](b, op, root)
+	}
+	b, failure := runtime.AppendValue(nil, v, op, root)
+	if _, err := bcastValue(c, op, b, root); err != nil {
+		return zero, err
+	}
+	return v, failure
+}
+
+// bcastValue copies the bytes of a value of root to every member.
+func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) {
+	first := make([]byte, 8+valueInline)
+	if c.Rank() == root {
+		binary.LittleEndian.PutUint64(first, uint64(len(b)))
+		copy(first[8:], b)
+	}
+	if err := Bcast(c, first, root); err != nil {
+		return nil, err
+	}
+	n, err := valueLength(binary.LittleEndian.Uint64(first), root)
+	if err != nil {
+		return nil, abandonValues(c, op, err)
+	}
+	if n <= valueInline {
+		return first[8 : 8+n], nil
+	}
+	if c.Rank() != root {
+		if b, err = runtime.AllocateValues(n); err != nil {
+			return nil, abandonValues(c, op, err)
+		}
+	}
+	return b, Bcast(c, b, root)
+}
+
+// GatherValues returns the values of all members at root, in the order of their ranks, and nil
+// elsewhere. Errors are as for AllGatherValues, at root and at the member itself.
+func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
+	const op = "GatherValues"
+	if err := checkRoot(c, op, root); err != nil {
+		return nil, err
+	}
+	b, failure := runtime.AppendValue(nil, v, op, c.Rank())
+	counts, total, err := valueCounts(c, op, len(b))
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	if c.Rank() == root {
+		if all, err = runtime.AllocateValues(total); err != nil {
+			return nil, abandonValues(c, op, err)
+		}
+	}
+	if err := GatherV(c, b, all, counts, nil, root); err != nil {
+		return nil, err
+	}
+	if c.Rank() != root {
+		return nil, failure
+	}
+	return decodeValues[T](all, counts, op)
+}
+
+// AllGatherValues returns the values of all members at every member, in the order of their ranks.
+// A member whose value cannot be encoded, or not be decoded, is in the error of every member that
+// does without it, a runtime.ValueError; the others' values are returned all the same, and the
+// communicator can be used on.
+func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
+	const op = "AllGatherValues"
+	if err := checkRoot(c, op, 0); err != nil {
+		return nil, err
+	}
+	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // a failure comes back with the others
+	counts, total, err := valueCounts(c, op, len(b))
+	if err != nil {
+		return nil, err
+	}
+	all, err := runtime.AllocateValues(total)
+	if err != nil {
+		return nil, abandonValues(c, op, err)
+	}
+	if err := AllGatherV(c, b, all, counts, nil); err != nil {
+		return nil, err
+	}
+	return decodeValues[T](all, counts, op)
+}
+
+// ScatterValues returns values[i] of root at member i, as runtime.RecvValue would receive it.
+// values are used at root only, one for each member. If root cannot encode a value, its member and
+// root get a runtime.ValueError, the others their values.
+func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
+	const op = "ScatterValues"
+	var zero T
+	if err := checkRoot(c, op, root); err != nil {
+		return zero, err
+	}
+	var lengths []uint64
+	var counts []int
+	var all []byte
+	var failures []error
+	if c.Rank() == root {
+		if len(values) != c.Size() {
+			return zero, callsite.At(fmt.Errorf("%s: %w", op, lengthError("values", len(values), c.Size())))
+		}
+		for _, v := range values {
+			n := len(all)
+			var err error
+			all, err = runtime.AppendValue(all, v, op, root)
+			failures = append(failures, err)
+			lengths, counts = append(lengths, uint64(len(all)-n)), append(counts, len(all)-n)
+		}
+	}
+	length := make([]uint64, 1)
+	if err := Scatter(c, lengths, length, root); err != nil {
+		return zero, err
+	}
+	n, err := valueLength(length[0], root)
+	if err != nil {
+		return zero, abandonValues(c, op, err)
+	}
+	b, err := runtime.AllocateValues(n)
+	if err != nil {
+		return zero, abandonValues(c, op, err)
+	}
+	if err := ScatterV(c, all, counts, nil, b, root); err != nil {
+		return zero, err
+	}
+	if err := errors.Join(failures...); err != nil {
+		return zero, err
+	}
+	return runtime.DecodeValue[T](b, op, root)
+}
+
+// checkRoot refuses what no part of an operation with values may begin with.
+func checkRoot(c *runtime.Comm, op string, root int) error {
+	if _, _, err := find(c); err != nil {
+		return callsite.At(fmt.Errorf("%s: %w", op, err))
+	}
+	if root < 0 || root >= c.Size() {
+		return callsite.At(fmt.Errorf("%s: %w", op, rootError(root, c.Size())))
+	}
+	return nil
+}
+
+// valueMax bounds the bytes of the values in one operation: what Go can address.
+const valueMax = 1 << 47
+
+// valueLength checks a length that another member sent.
+func valueLength(n uint64, rank int) (int, error) {
+	if n == 0 || n > valueMax {
+		return 0, fmt.Errorf("%w: rank %d announces a value of %d bytes", ErrLength, rank, n)
+	}
+	return int(n), nil
+}
+
+// valueCounts tells all members the lengths of all members' values.
+func valueCounts(c *runtime.Comm, op string, own int) (counts []int, total int, err error) {
+	lengths := make([]uint64, c.Size())
+	if err := AllGather(c, []uint64{uint64(own)}, lengths); err != nil {
+		return nil, 0, err
+	}
+	counts = make([]int, len(lengths))
+	for rank, n := range lengths {
+		if counts[rank], err = valueLength(n, rank); err == nil {
+			if total += counts[rank]; total > valueMax {
+				err = fmt.Errorf("%w: values of more than %d bytes together", ErrLength, valueMax)
+			}
+		}
+		if err != nil {
+			return nil, 0, abandonValues(c, op, err)
+		}
+	}
+	return counts, total, nil
+}
+
+// abandonValues ends an operation with values for all members.
+func abandonValues(c *runtime.Comm, op string, cause error) error {
+	cause = callsite.At(fmt.Errorf("%s: %w", op, cause))
+	c.Break(cause)
+	return cause
+}
+
+// decodeValues decodes the values of all members.
+func decodeValues[T any](all []byte, counts []int, op string) ([]T, error) {
+	values := make([]T, len(counts))
+	var errs []error
+	for rank, n := range counts {
+		var err error
+		if values[rank], err = runtime.DecodeValue[T](all[:n], op, rank); err != nil {
+			errs = append(errs, err)
+		}
+		all = all[n:]
+	}
+	return values, errors.Join(errs...)
+}

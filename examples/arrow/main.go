@@ -1,0 +1,81 @@
+// Command arrow builds a record batch of Apache Arrow at rank 0 and hands it from rank to rank. On
+// a node nothing of it is copied: package arena keeps Arrow's memory where all ranks of the node
+// can read it, and what changes ranks is where it lies.
+//
+//	gorun -np 2 . -mib 64
+package main
+
+import (
+	"flag"
+	"fmt"
+	goruntime "runtime"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/gorun-hpc/gorun/examples/arrow/arena"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func main() {
+	mib := flag.Int("mib", 64, "`size` of the batch in MiB")
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error { return run(w, *mib) })
+}
+
+// schema is that of the batch: a row has 16 bytes.
+var schema = arrow.NewSchema([]arrow.Field{
+	{Name: "key", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "value", Type: arrow.PrimitiveTypes.Float64},
+}, nil)
+
+// run makes the batch at rank 0 and passes it on.
+func run(w *runtime.World, mib int) error {
+	a, c := arena.New(w), w.Comm()
+	if c.Rank() == 0 {
+		batch := build(a, max(mib, 1)<<16)
+		defer batch.Release()
+		return a.Send(c, batch, next(c), 0)
+	}
+	before := allocated()
+	batch, err := a.Recv(c, schema, c.Rank()-1, 0)
+	if err != nil {
+		return err
+	}
+	defer batch.Release()
+	keys, values := batch.Column(0).(*array.Int64), batch.Column(1).(*array.Float64)
+	sum := 0.0
+	for i, k := range keys.Int64Values() {
+		sum += float64(k) * values.Value(i)
+	}
+	fmt.Printf("rank %d: %d rows, sum %g, %d KiB allocated\n", c.Rank(), batch.NumRows(), sum, (allocated()-before)>>10)
+	return a.Send(c, batch, next(c), 0)
+}
+
+// next is the next rank, or runtime.ProcNull.
+func next(c *runtime.Comm) int {
+	if c.Rank() == c.Size()-1 {
+		return runtime.ProcNull
+	}
+	return c.Rank() + 1
+}
+
+// build makes a batch of n rows in memory of a.
+func build(a *arena.Allocator, n int) arrow.RecordBatch {
+	b := array.NewRecordBuilder(a, schema)
+	defer b.Release()
+	b.Reserve(n)
+	keys, values := b.Field(0).(*array.Int64Builder), b.Field(1).(*array.Float64Builder)
+	for i := range n {
+		keys.UnsafeAppend(int64(i))
+		values.UnsafeAppend(0.5)
+	}
+	return b.NewRecordBatch()
+}
+
+// allocated is how many bytes Go's heap has given out.
+func allocated() uint64 {
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return m.TotalAlloc
+}

@@ -1,0 +1,30 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/launch"
+)
+
+func TestMain(m *testing.M) { launch.Main(m) }
+
+// 64 MiB go through two other processes, which do not allocate them. A rank that has to wait for
+// long allocates a few MiB for the reports of that.
+func TestBatchOfProcesses(t *testing.T) {
+	out := launch.Example(t, 3, "-mib", "64")
+	for rank := 1; rank <= 2; rank++ {
+		_, line, ok := strings.Cut(out, fmt.Sprintf("rank %d: ", rank))
+		require.True(t, ok, out)
+		var rows, kib int
+		var sum float64
+		_, err := fmt.Sscanf(line, "%d rows, sum %g, %d KiB allocated", &rows, &sum, &kib)
+		require.NoError(t, err, out)
+		require.Equal(t, 64<<16, rows)
+		require.InDelta(t, 0.25*float64(rows)*float64(rows-1), sum, 1)
+		require.Less(t, kib, 32<<10, out)
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// components returns, at every rank, a forest with a tree for each component of the graph of
+// rank 0: find returns the root of a vertex, which is the smallest vertex of its component.
+func components(c *runtime.Comm, graph map[int][]int) (map[int]int, error) {
+	parts := make([]map[int][]int, c.Size())
+	for i := range parts {
+		parts[i] = map[int][]int{}
+	}
+	for v, to := range graph {
+		parts[v%len(parts)][v] = to
+	}
+	mine, err := collectives.ScatterValues(c, parts, 0)
+	if err != nil {
+		return nil, err
+	}
+	return collectives.AllReduceValue(c, forest(mine), func(a, b map[int]int) map[int]int {
+		for v, u := range b {
+			join(a, v, u)
+		}
+		return a
+	})
+}
+
+// forest joins the vertices that a part of the graph connects.
+func forest(part map[int][]int) map[int]int {
+	f := map[int]int{}
+	for v, to := range part {
+		join(f, v, v)
+		for _, u := range to {
+			join(f, v, u)
+		}
+	}
+	return f
+}
+
+// join makes one tree of those of two vertices.
+func join(f map[int]int, v, u int) {
+	v, u = find(f, v), find(f, u)
+	f[max(v, u)] = min(v, u)
+}
+
+// find returns the root of a vertex, and shortens the way to it.
+func find(f map[int]int, v int) int {
+	root := v
+	for up, ok := f[root]; ok && up != root; up, ok = f[root] {
+		root = up
+	}
+	for up, ok := f[v]; ok && v != root; up, ok = f[v] {
+		f[v], v = root, up
+	}
+	if _, ok := f[root]; !ok {
+		f[root] = root
+	}
+	return root
+}

@@ -1,0 +1,98 @@
+// Command gonum fits a linear model to rows that are spread over the ranks, with matrices of
+// gonum: rank 0 sends each rank its rows, which are a part of a wider matrix; each computes its
+// part of the normal equations; an AllReduce adds them up; each solves them.
+//
+// A mat.Dense has its elements in one slice, RawMatrix().Data, in rows that lie Stride elements
+// apart. So the messages need no copies: dense.go passes whole matrices as slices, and parts of
+// them by strided calls.
+//
+//	gorun -np 4 . -rows 100000
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// truth are the coefficients that the fit has to find.
+var truth = []float64{2, -1, 0.5, 3}
+
+func main() {
+	rows := flag.Int("rows", 10_000, "`number` of rows")
+	flag.Parse()
+	runtime.Main(func(w *runtime.World) error {
+		found, err := fit(w.Comm(), max(*rows, 1))
+		if err == nil && w.Rank() == 0 {
+			fmt.Printf("coefficients: %.3f\n", found)
+		}
+		return err
+	})
+}
+
+// fit returns the coefficients at every rank.
+func fit(c *runtime.Comm, rows int) ([]float64, error) {
+	n := len(truth)
+	mine, err := deal(c, rows, n+1)
+	if err != nil {
+		return nil, err
+	}
+	x, y := mine.Slice(0, mine.RawMatrix().Rows, 0, n), mine.ColView(n)
+	// The normal equations in one matrix: the products of the columns, and beside them those with y.
+	sums := mat.NewDense(n, n+1, nil)
+	sums.Slice(0, n, 0, n).(*mat.Dense).Mul(x.T(), x)
+	sums.Slice(0, n, n, n+1).(*mat.Dense).Mul(x.T(), y)
+	if err := allReduce(c, sums, collectives.Sum); err != nil {
+		return nil, err
+	}
+	var found mat.VecDense
+	if err := found.SolveVec(sums.Slice(0, n, 0, n), sums.ColView(n)); err != nil {
+		return nil, err
+	}
+	return found.RawVector().Data, nil
+}
+
+// deal sends each rank its share of the rows of rank 0, of which the first column is a number that
+// nobody needs.
+func deal(c *runtime.Comm, rows, cols int) (*mat.Dense, error) {
+	per := max(rows/c.Size(), 1)
+	mine := mat.NewDense(per, cols, nil)
+	if c.Rank() != 0 {
+		return mine, recv(c, mine, 0, 0)
+	}
+	all := table(per*c.Size(), cols)
+	for rank := 1; rank < c.Size(); rank++ {
+		if err := send(c, part(all, per*rank, per, 1, cols), rank, 0); err != nil {
+			return nil, err
+		}
+	}
+	mine.Copy(part(all, 0, per, 1, cols))
+	return mine, nil
+}
+
+// part is the part of a matrix from row i and column k on.
+func part(m *mat.Dense, i, rows, k, cols int) *mat.Dense {
+	return m.Slice(i, i+rows, k, k+cols).(*mat.Dense)
+}
+
+// table makes rows of a number, the variables and the outcome.
+func table(rows, cols int) *mat.Dense {
+	r := rand.New(rand.NewPCG(1, 2))
+	m := mat.NewDense(rows, cols+1, nil)
+	for i := range rows {
+		y := 0.01 * r.NormFloat64()
+		for k, factor := range truth {
+			v := r.NormFloat64()
+			m.Set(i, 1+k, v)
+			y += factor * v
+		}
+		m.Set(i, 0, float64(i))
+		m.Set(i, cols, y)
+	}
+	return m
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// The centres are those that the points were generated around, the same at all ranks, and each
+// point's mean: no other centre is nearer.
+func TestClusters(t *testing.T) {
+	for _, size := range []int{1, 2, 5} {
+		for _, k := range []int{1, 3, 4} {
+			require.NoError(t, runtime.Local(size, func(w *runtime.World) error {
+				centres, err := cluster(w.Comm(), generate(4000, k), k)
+				if err != nil {
+					return err
+				}
+				for i := range k {
+					at := 10 * float64(i)
+					p := centres[nearest(centres, []float64{at, -at})]
+					if math.Abs(p[0]-at) > 0.2 || math.Abs(p[1]+at) > 0.2 {
+						return fmt.Errorf("centre %d is at %v", i, p)
+					}
+				}
+				return nil
+			}))
+		}
+	}
+}
+
+// A bad line, or too few points, is an error of every rank.
+func TestBadPoints(t *testing.T) {
+	for text, want := range map[string]string{
+		"1,2\n3,x\n":                         "line 2",
+		"1,2\n3\n":                           "wrong number of fields",
+		"1,2\n\"3":                           "line",
+		"1,2\n":                              "fewer points than clusters",
+		"":                                   "fewer points than clusters",
+		strings.Repeat("7,7\n", 600) + "8\n": "line 601",
+	} {
+		var failed atomic.Int32
+		err := runtime.Local(3, func(w *runtime.World) error {
+			_, err := cluster(w.Comm(), strings.NewReader(text), 2)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				return fmt.Errorf("%q at rank %d: %w", want, w.Rank(), errors.Join(err, errors.New("not the error")))
+			}
+			failed.Add(1)
+			return nil
+		})
+		require.NoError(t, err)
+		require.EqualValues(t, 3, failed.Load())
+	}
+}

@@ -1,0 +1,62 @@
+package goroutine
+
+import "strings"
+
+// Stack is one goroutine of the text.
+type Stack struct {
+	// State is why it does not run, as in "chan receive", or "running".
+	State string
+	// Functions are the names of its functions, the innermost first; the last one is where it
+	// began.
+	Functions []string
+	// Creator is the function that started it, "" for the main goroutine.
+	Creator string
+}
+
+// Parse reads the text of goruntime.Stack. It returns false for a text that it does not
+// understand.
+//
+//	goroutine 7 [chan receive, 2 minutes]:
+//	main.wait(0xc000012345)
+//		/src/main.go:12 +0x25
+//	created by main.main in goroutine 1
+//		/src/main.go:7 +0x3c
+func Parse(text string) ([]Stack, bool) {
+	var all []Stack
+	for part := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n\n") {
+		lines := strings.Split(part, "\n")
+		head, isHead := strings.CutPrefix(lines[0], "goroutine ")
+		_, state, bracket := strings.Cut(head, "[")
+		state, end, closed := strings.Cut(state, "]")
+		if !isHead || !bracket || !closed || end != ":" {
+			return nil, false
+		}
+		s := Stack{}
+		s.State, _, _ = strings.Cut(state, ",")
+		for _, line := range lines[1:] {
+			switch creator, created := strings.CutPrefix(line, "created by "); {
+			case strings.HasPrefix(line, "\t"):
+			case created:
+				s.Creator, _, _ = strings.Cut(creator, " in goroutine ")
+			case strings.HasPrefix(line, "..."): // frames were left out
+				return nil, false
+			default:
+				s.Functions = append(s.Functions, nameOf(line))
+			}
+		}
+		if len(s.Functions) == 0 {
+			return nil, false
+		}
+		all = append(all, s)
+	}
+	return all, len(all) > 0
+}
+
+// nameOf is the function of a line, without its arguments. Methods have parentheses of their
+// own, as in "sync.(*WaitGroup).Wait(0x0)".
+func nameOf(line string) string {
+	if i := strings.LastIndexByte(line, '('); i >= 0 {
+		return line[:i]
+	}
+	return line
+}

@@ -1,0 +1,39 @@
+package simulate_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/internal/simulate/program"
+)
+
+// TestDeathAtEveryEventOfAnAgreement: a rank dies at each event of a job that agrees, revokes and
+// shrinks. Each rank in turn is the one, with its messages lost or not.
+func TestDeathAtEveryEventOfAnAgreement(t *testing.T) {
+	seeds, losses := int64(1), []bool{true}
+	switch {
+	case os.Getenv("GORUN_SOAK") != "":
+		seeds, losses = 40, []bool{false, true}
+	case raceDetector:
+		t.Skip("the race detector takes five times as long")
+	}
+	const ranks = 3
+	runs := 0
+	for seed := int64(1); seed <= seeds; seed++ {
+		for victim := range ranks {
+			for _, lossy := range losses {
+				for event, last := 0, 1; event < last; event++ {
+					p := program.Shrink()
+					p.Adapt = func(c *simulate.Conditions) {
+						c.Launcher = true
+						c.Death.Rank, c.Death.Event, c.Death.Lossy = victim, event, lossy
+					}
+					last = max(last, run(t, p, seed, ranks).Events)
+					runs++
+				}
+			}
+		}
+	}
+	t.Logf("%d deaths", runs)
+}

@@ -1,0 +1,243 @@
+package program
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Communicators makes and closes communicators in every way, sends more messages in them than
+// are received, and has nonblocking collective operations on several at once: no message of
+// one is received in another, whatever numbers are used again.
+func Communicators() simulate.Program {
+	return simulate.Program{Name: "communicators", Ranks: []int{1, 2, 2, 3, 4, 6}, Main: communicators}
+}
+
+// Streams of random numbers of Communicators.
+const (
+	streamCommunicators = 7000
+	streamSerial        = 8000 // plus the serial number of a communicator
+	streamCloser        = 9000 // plus the rank
+)
+
+// colony is one communicator of the program: all ranks know of it, its members have it.
+type colony struct {
+	serial  int
+	members []int // world ranks
+	*member       // nil elsewhere
+}
+
+// colonies is one rank's part of Communicators. All ranks draw the same steps.
+type colonies struct {
+	simulate.Rank
+	draw, own *rand.Rand
+	made      int
+	open      []*colony
+	closing   []*colony // to be closed here when this rank likes
+}
+
+func communicators(r simulate.Rank) error {
+	s := &colonies{Rank: r, draw: r.Random(streamCommunicators), own: r.Random(uint32(streamCloser + r.Rank()))}
+	all := make([]int, r.Size())
+	for i := range all {
+		all[i] = i
+	}
+	s.found(r.Comm(), all)
+	for range simulate.Pick(s.draw, 20, 60, 150) {
+		if simulate.Chance(s.own, 0.1) {
+			time.Sleep(simulate.Within(s.own, 20*time.Millisecond)) // virtual time
+		}
+		if err := s.step(s.draw.IntN(8), s.open[s.draw.IntN(len(s.open))]); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, c := range s.open {
+		if c.member != nil {
+			errs = append(errs, c.settle())
+		}
+	}
+	return errors.Join(append(errs, s.closeSome(1))...)
+}
+
+// found adds a communicator. comm is nil where it is not a member.
+func (s *colonies) found(comm *runtime.Comm, members []int) {
+	c := &colony{serial: s.made, members: members}
+	s.made++
+	if comm != nil {
+		c.member = &member{
+			comm: comm, random: s.Random(uint32(streamSerial + c.serial)), own: s.own, world: members,
+			step: c.serial * 1000, // so that each communicator has its own values
+		}
+	}
+	s.open = append(s.open, c)
+}
+
+// step does what all ranks have drawn, with a communicator.
+func (s *colonies) step(what int, c *colony) error {
+	switch what {
+	case 0:
+		return s.dup(c)
+	case 1:
+		return s.split(c)
+	case 2:
+		return s.create(c)
+	case 3, 4:
+		return s.talk(c)
+	case 5:
+		if c.member != nil {
+			c.step++
+			c.begin(simulate.Pick(c.random, 0, 1, 100), c.random.IntN(c.comm.Size()))
+		}
+		return nil
+	default:
+		return s.abandon(c)
+	}
+}
+
+func (s *colonies) dup(c *colony) error {
+	if c.member == nil {
+		s.found(nil, c.members)
+		return nil
+	}
+	dup, err := c.comm.Dup()
+	s.found(dup, c.members)
+	return err
+}
+
+// split makes up to two communicators of one, and some members are in none.
+func (s *colonies) split(c *colony) error {
+	var parts [2][]int
+	color := make(map[int]int)
+	for _, rank := range c.members {
+		color[rank] = simulate.Pick(s.draw, 0, 1, 1, runtime.Undefined)
+		if i := color[rank]; i >= 0 {
+			parts[i] = append(parts[i], rank)
+		}
+	}
+	var part *runtime.Comm
+	var err error
+	if c.member != nil {
+		part, err = c.comm.Split(color[s.Rank.Rank()], 0)
+	}
+	for i, members := range parts {
+		if len(members) == 0 {
+			continue
+		}
+		mine := part
+		if !slices.Contains(members, s.Rank.Rank()) {
+			mine = nil
+		}
+		s.found(mine, parts[i])
+	}
+	return err
+}
+
+// create makes a communicator of some members, in an order of its own.
+func (s *colonies) create(c *colony) error {
+	chosen := s.draw.Perm(len(c.members))[:1+s.draw.IntN(len(c.members))]
+	members := make([]int, len(chosen))
+	for i, at := range chosen {
+		members[i] = c.members[at]
+	}
+	if !slices.Contains(members, s.Rank.Rank()) {
+		s.found(nil, members)
+		return nil
+	}
+	group, err := c.comm.Group().Include(chosen...)
+	if err != nil {
+		return err
+	}
+	created, err := c.comm.Create(group, c.serial)
+	s.found(created, members)
+	return err
+}
+
+// talk sends messages in a communicator, of which some are not received.
+func (s *colonies) talk(c *colony) error {
+	sizes := make(map[int][]int) // of messages, by the rank that they are for
+	for range s.draw.IntN(3 * len(c.members)) {
+		to := s.draw.IntN(len(c.members))
+		sizes[to] = append(sizes[to], 16+drawSize(s.draw, s.Conditions))
+	}
+	if c.member == nil {
+		return nil
+	}
+	me := c.comm.Rank()
+	for to := range c.members {
+		for _, n := range sizes[to] {
+			// Each member sends them all; no sender waits for the receiver.
+			_ = runtime.Isend(c.comm, c.letter(n), to, s.own.IntN(5))
+		}
+	}
+	for range sizes[me] {
+		if err := c.receive(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letter is a message of n bytes that names its communicator.
+func (c *colony) letter(n int) []byte {
+	b := make([]byte, n)
+	binary.LittleEndian.PutUint64(b, uint64(c.serial))
+	binary.LittleEndian.PutUint64(b[n-8:], uint64(c.serial))
+	return b
+}
+
+// receive receives any message of a communicator.
+func (c *colony) receive() error {
+	m, err := runtime.RecvMessage(c.comm, runtime.AnySource, runtime.AnyTag)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	b := m.Bytes()
+	first, last := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[len(b)-8:])
+	if int(first) != c.serial || int(last) != c.serial {
+		return fmt.Errorf("communicator %d (%v) received a message of communicators %d and %d", c.serial, c.comm, first, last)
+	}
+	return nil
+}
+
+// abandon ends the use of a communicator by the program. Each rank closes it later.
+func (s *colonies) abandon(c *colony) error {
+	if c.serial > 0 {
+		s.open = slices.DeleteFunc(s.open, func(o *colony) bool { return o == c })
+		if c.member != nil {
+			if err := c.settle(); err != nil {
+				return err
+			}
+			s.closing = append(s.closing, c)
+		}
+	}
+	return s.closeSome(0.5)
+}
+
+// closeSome closes some of the communicators that the program does not use any more, in an
+// order of the rank's own, and sends messages in them before that.
+func (s *colonies) closeSome(chance float64) error {
+	s.own.Shuffle(len(s.closing), func(i, j int) { s.closing[i], s.closing[j] = s.closing[j], s.closing[i] })
+	var kept []*colony
+	for _, c := range s.closing {
+		if !simulate.Chance(s.own, chance) {
+			kept = append(kept, c)
+			continue
+		}
+		for range s.own.IntN(3) {
+			_ = runtime.Isend(c.comm, c.letter(16+drawSize(s.own, s.Conditions)), s.own.IntN(c.comm.Size()), s.own.IntN(5))
+		}
+		if err := c.comm.Close(); err != nil {
+			return err
+		}
+	}
+	s.closing = kept
+	return nil
+}

@@ -1,0 +1,210 @@
+// Command stream has all ranks send each other numbered messages, short and long, and messages to
+// an actor on each rank, and checks that each arrives once, in order and whole, whatever happens to
+// the adapters meanwhile. Rank 0 prints the number of each round that it has ended.
+//
+//	gorun -np 2 -transport rdma ./stream -rounds 40
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+const (
+	// shorts is the number of short messages of a round to each rank, of which each has at most
+	// shortMost bytes.
+	shorts    = 20
+	shortMost = 5000
+	// toActor is the number of messages of a round to the actor of each rank.
+	toActor = 10
+	// head is the number of bytes of the sender and the number in each message.
+	head = 16
+	tag  = 1
+	// patience bounds the wait for the last messages to the actor.
+	patience = time.Minute
+)
+
+var (
+	rounds = flag.Int("rounds", 40, "`number` of rounds")
+	long   = flag.Int("long", 1<<20, "`bytes` of the long message of each round")
+)
+
+func main() {
+	flag.Parse()
+	runtime.Main(run)
+}
+
+// fill makes message number of a sender, of len(b) bytes.
+func fill(b []byte, sender int, number uint64) {
+	binary.LittleEndian.PutUint64(b, uint64(sender))
+	binary.LittleEndian.PutUint64(b[8:], number)
+	seed := number*31 + uint64(sender)*17
+	for i := head; i < len(b); i++ {
+		b[i] = byte(seed + uint64(i)*uint64(i>>8|1))
+	}
+}
+
+// length is that of message number, of which the last one of each round is long.
+func length(number uint64) int {
+	if number%(shorts+1) == shorts {
+		return max(*long, head)
+	}
+	return head + int(number*37%(shortMost-head))
+}
+
+// receiver is the actor of a rank, which checks what other ranks send it.
+type receiver struct {
+	next []uint64 // number, by sender
+	left int
+	ends chan<- error
+}
+
+// Receive implements actor.Actor.
+func (r *receiver) Receive(c actor.Context) {
+	b, ok := c.Message().([]byte)
+	if !ok {
+		return
+	}
+	if err := r.check(b); err != nil {
+		r.ends <- err
+		c.Stop(c.Self())
+		return
+	}
+	if r.left--; r.left == 0 {
+		r.ends <- nil
+	}
+}
+
+// check takes a message, which has to be the next one of its sender.
+func (r *receiver) check(b []byte) error {
+	if len(b) < head {
+		return fmt.Errorf("an actor got %d bytes", len(b))
+	}
+	sender := binary.LittleEndian.Uint64(b)
+	if sender >= uint64(len(r.next)) || r.left == 0 {
+		return fmt.Errorf("an actor got a message of rank %d, and %d were to come", sender, r.left)
+	}
+	want := make([]byte, head+int(r.next[sender]%100))
+	fill(want, int(sender), r.next[sender])
+	if !bytes.Equal(b, want) {
+		return fmt.Errorf("an actor got message %d of rank %d with %d bytes where number %d with %d was due", binary.LittleEndian.Uint64(b[8:]), sender, len(b), r.next[sender], len(want))
+	}
+	r.next[sender]++
+	return nil
+}
+
+// run does the part of one rank.
+func run(w *runtime.World) error {
+	s, err := actors.Of(w)
+	if err != nil {
+		return err
+	}
+	c, ends := w.Comm(), make(chan error, 1)
+	mine := &receiver{next: make([]uint64, c.Size()), left: *rounds * toActor * (c.Size() - 1), ends: ends}
+	if _, err := s.Spawn(actor.PropsFromProducer(func() actor.Actor { return mine }), "receiver"); err != nil {
+		return err
+	}
+	var peers []*actor.PID // nil for this rank
+	for rank := range c.Size() {
+		if rank == c.Rank() {
+			peers = append(peers, nil)
+		} else {
+			peers = append(peers, s.PID(rank, "receiver"))
+		}
+	}
+	for round := range *rounds {
+		if err := exchange(c, s, peers, uint64(round)); err != nil {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+		if c.Rank() == 0 {
+			_, _ = fmt.Fprintln(os.Stdout, "round", round+1)
+		}
+	}
+	if c.Size() > 1 {
+		select {
+		case err := <-ends:
+			if err != nil {
+				return err
+			}
+		case <-time.After(patience):
+			return errors.New("messages to the actor are missing")
+		}
+	}
+	return end(c, ends)
+}
+
+// exchange sends and receives the messages of a round.
+func exchange(c *runtime.Comm, s *actors.System, peers []*actor.PID, round uint64) error {
+	var requests []runtime.Request
+	var got [][]byte
+	for peer, pid := range peers {
+		if pid == nil {
+			continue
+		}
+		for i := range uint64(toActor) {
+			number := round*toActor + i
+			b := make([]byte, head+int(number%100))
+			fill(b, c.Rank(), number)
+			s.Root.Send(pid, b)
+		}
+		for i := range uint64(shorts + 1) {
+			number := round*(shorts+1) + i
+			in, out := make([]byte, length(number)), make([]byte, length(number))
+			fill(out, c.Rank(), number)
+			got = append(got, in)
+			requests = append(requests, runtime.Irecv(c, in, peer, tag), runtime.Isend(c, out, peer, tag))
+		}
+	}
+	if err := runtime.WaitAll(requests); err != nil {
+		return err
+	}
+	for peer, pid := range peers {
+		if pid == nil {
+			continue
+		}
+		for i := range uint64(shorts + 1) {
+			number := round*(shorts+1) + i
+			want := make([]byte, length(number))
+			fill(want, peer, number)
+			if !bytes.Equal(got[0], want) {
+				return fmt.Errorf("message %d of rank %d is not what it sent: it begins with number %d", number, peer, binary.LittleEndian.Uint64(got[0][8:]))
+			}
+			got = got[1:]
+		}
+	}
+	return nil
+}
+
+// end checks that nothing comes twice, when all ranks have ended.
+func end(c *runtime.Comm, ends <-chan error) error {
+	if err := collectives.Barrier(c); err != nil {
+		return err
+	}
+	s, more, err := runtime.Iprobe(c, runtime.AnySource, runtime.AnyTag)
+	if err != nil {
+		return err
+	}
+	if more {
+		return fmt.Errorf("rank %d has sent a message more", s.Source)
+	}
+	select {
+	case err := <-ends:
+		return err
+	default:
+	}
+	if c.Rank() == 0 {
+		_, _ = fmt.Fprintf(os.Stdout, "%d rounds: each message once, in order and whole\n", *rounds)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// bridging is how two groups exchange words: each gathers its own, the leaders exchange them,
+// and each leader passes on what it got. All ranks of both groups do it at the same time.
+type bridging struct {
+	local  *Comm
+	leader int // of this rank's group
+	tag    int // in the control context of local
+	// over, peer and acrossTag are the leader's way to the world rank of the other leader.
+	over            *Comm
+	peer, acrossTag int
+	// spans is the communicator that both groups have already, nil if there is none.
+	spans *Comm
+	// met says that the other leader has given up.
+	met bool
+}
+
+// wholeInter stands for an operation of two groups among the agreements of a communicator.
+const wholeInter = -1
+
+// giveUp is Comm.giveUp for both groups: the other one would wait for ever for this leader.
+func (b *bridging) giveUp(op string, err error) error {
+	b.fail(fmt.Errorf("%s: %w", op, err))
+	return b.local.giveUp(op, err)
+}
+
+// fail breaks what both groups have. If that is nothing, the leader tells the other one, which
+// waits for its words or will: they are none then.
+func (b *bridging) fail(cause error) {
+	switch {
+	case b.spans != nil:
+		b.spans.Break(cause)
+	case b.local.rank == b.leader && !b.met:
+		at := b.over.control(b.peer, b.acrossTag)
+		// What the other leader sends, of any length: it may be in the exchange after the one that
+		// this leader gave up.
+		for range 2 {
+			b.over.engine.Irecv(at, byteElement.typ, nil, 0)
+		}
+		// It fails if the other leader is lost, who does not wait then. A context that has ended
+		// does not end it.
+		_ = b.over.engine.Send(context.Background(), at, byteElement.typ, nil, engine.Standard, 0)
+	}
+}
+
+// errGaveUp ends an operation of two groups in the one that did not fail.
+var errGaveUp = errors.New("the other group gave up")
+
+// exchange returns the words of the ranks of this group and those of the other one, in the
+// order of the ranks. All give the same number of words.
+func (b *bridging) exchange(mine []uint64) (ours, theirs []uint64, err error) {
+	a := agreement{comm: b.local, ranks: b.local.members(), rank: b.local.rank, tag: b.tag}
+	if ours, err = a.allgather(mine); err != nil {
+		return nil, nil, err
+	}
+	length := make([]uint64, 1)
+	if b.local.rank == b.leader {
+		if err := b.swap([]uint64{uint64(len(ours))}, length); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := b.spread(length); err != nil {
+		return nil, nil, err
+	}
+	// The number is another rank's, and memory is taken for it: no group is larger than the world.
+	most := uint64(len(mine)) * uint64(b.local.core.world.Size())
+	if length[0] == 0 || length[0] > most || length[0]%uint64(len(mine)) != 0 {
+		return nil, nil, fmt.Errorf("%w: %d words of the other group, at most %d are possible: both must make the same call", ErrArgument, length[0], most)
+	}
+	theirs = make([]uint64, length[0])
+	if b.local.rank == b.leader {
+		if err := b.swap(ours, theirs); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ours, theirs, b.spread(theirs)
+}
+
+// all is exchange that returns the words of both groups in one order.
+func (b *bridging) all(mine []uint64) ([]uint64, error) {
+	ours, theirs, err := b.exchange(mine)
+	return append(ours, theirs...), err
+}
+
+// swap exchanges words with the other leader.
+func (b *bridging) swap(out, in []uint64) error {
+	at := b.over.control(b.peer, b.acrossTag)
+	s, err := b.over.exchange(outgoing{at, byteElement, bytesOf(out)}, incoming{at, byteElement, bytesOf(in)})
+	if err == nil && s.Bytes == 0 {
+		b.met = true
+		return errGaveUp
+	}
+	if err == nil && s.Bytes != 8*len(in) {
+		err = fmt.Errorf("%w: %d bytes of the other leader, not %d: both groups must make the same call", ErrArgument, s.Bytes, 8*len(in))
+	}
+	return err
+}
+
+// spread passes the leader's words on to its group, along a binomial tree.
+func (b *bridging) spread(words []uint64) error {
+	n := b.local.size
+	me := (b.local.rank - b.leader + n) % n
+	world := func(relative int) int { return b.local.WorldRank((relative + b.leader) % n) }
+	mask := 1
+	for ; mask < n; mask <<= 1 {
+		if me&mask != 0 {
+			from := b.local.control(world(me-mask), b.tag)
+			if _, err := b.local.exchange(b.nothing(), incoming{from, byteElement, bytesOf(words)}); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	for mask >>= 1; mask > 0; mask >>= 1 {
+		if me+mask < n {
+			to := b.local.control(world(me+mask), b.tag)
+			if err := b.local.engine.Send(b.local.ctx, to, byteElement.typ, bytesOf(words), 0, 0); err != nil {
+				return b.local.failed(err)
+			}
+		}
+	}
+	return nil
+}
+
+// nothing is a send that is none.
+func (b *bridging) nothing() outgoing {
+	none := b.local.control(ProcNull, b.tag)
+	return outgoing{none, byteElement, nil}
+}

@@ -1,0 +1,112 @@
+package runtime
+
+import "slices"
+
+// place returns the order in which ranks become points of the grid so that few neighbors are on
+// different nodes: order[p] is the rank at point p. nodes are those of all ranks; the first
+// ones, as many as there are points, take part.
+//
+// Candidates are the order of the ranks, the order of their nodes, and, where all nodes have
+// the same number of ranks, each shape of a block of that many points that tiles the grid.
+// The one with the fewest pairs of neighbors on different nodes wins, the earlier one of
+// equals. As in Gropp, "Using Node Information to Implement MPI Cartesian Topologies" (EuroMPI
+// 2018), whose blocks have the most cubic shape alone.
+func (g *grid) place(nodes []uint64) []int {
+	points := g.points()
+	nodes = nodes[:points]
+	best := identityOrder(points)
+	cost := g.cuts(best, nodes)
+	byNode := orderByNode(nodes)
+	try := func(order []int) {
+		if c := g.cuts(order, nodes); c < cost {
+			best, cost = order, c
+		}
+	}
+	try(byNode)
+	each := equalParts(byNode, nodes)
+	if each == 0 {
+		return best
+	}
+	g.blocks(each, func(block []int) { try(g.tile(block, byNode)) })
+	return best
+}
+
+// orderByNode returns the ranks in the order of their nodes, which are in that of their first
+// ranks.
+func orderByNode(nodes []uint64) []int {
+	first := make(map[uint64]int)
+	for rank, node := range slices.Backward(nodes) {
+		first[node] = rank
+	}
+	return sortedBy(len(nodes), func(a, b int) int { return first[nodes[a]] - first[nodes[b]] })
+}
+
+// equalParts returns how many ranks each node has, 0 if they differ. Ranks are ordered by node.
+func equalParts(byNode []int, nodes []uint64) int {
+	var counts []int
+	for i, rank := range byNode {
+		if i == 0 || nodes[rank] != nodes[byNode[i-1]] {
+			counts = append(counts, 0)
+		}
+		counts[len(counts)-1]++
+	}
+	if len(counts) == 0 || slices.Min(counts) != slices.Max(counts) {
+		return 0
+	}
+	return counts[0]
+}
+
+// blocks calls visit with every shape of a block of n points that tiles the grid.
+func (g *grid) blocks(n int, visit func(block []int)) {
+	block := make([]int, len(g.dims))
+	var choose func(dim, left int)
+	choose = func(dim, left int) {
+		if dim == len(block) {
+			if left == 1 {
+				visit(block)
+			}
+			return
+		}
+		for size := 1; size <= min(left, g.dims[dim]); size++ {
+			if left%size == 0 && g.dims[dim]%size == 0 {
+				block[dim] = size
+				choose(dim+1, left/size)
+			}
+		}
+	}
+	choose(0, n)
+}
+
+// tile gives the ranks, in this order, to the points of the first block, then of the next.
+func (g *grid) tile(block, ranks []int) []int {
+	outer := &grid{dims: make([]int, len(block))}
+	inner := &grid{dims: block}
+	for i, size := range block {
+		outer.dims[i] = g.dims[i] / size
+	}
+	order, n := make([]int, len(ranks)), inner.points()
+	at, big := make([]int, len(block)), make([]int, len(block))
+	for i, rank := range ranks {
+		outer.coords(i/n, big)
+		inner.coords(i%n, at)
+		point := 0
+		for dim, size := range block {
+			point = point*g.dims[dim] + big[dim]*size + at[dim]
+		}
+		order[point] = rank
+	}
+	return order
+}
+
+// cuts counts the neighbors of all points that are on another node.
+func (g *grid) cuts(order []int, nodes []uint64) int {
+	n := 0
+	for point, rank := range order {
+		for dim := range g.dims {
+			if next := g.step(point, dim, 1); next != ProcNull && nodes[order[next]] != nodes[rank] {
+				n++
+			}
+		}
+	}
+	return n
+}

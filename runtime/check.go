@@ -1,0 +1,218 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// ErrCheck says that a program that ran with GORUN_CHECK=1 made mistakes in its use of this
+// package that happened to do no harm.
+var ErrCheck = errors.New("check")
+
+// CheckError is the error of World.Close with GORUN_CHECK=1 (gorun -check). It is ErrCheck.
+type CheckError struct {
+	// Rank is the world rank, Findings what it did, each with its source line.
+	Rank     int
+	Findings []string
+}
+
+// Error implements error.
+func (e *CheckError) Error() string {
+	return "check: " + strings.Join(e.Findings, "\n  ")
+}
+
+// Is makes it ErrCheck.
+func (e *CheckError) Is(target error) bool { return target == ErrCheck }
+
+// check is what a rank remembers with GORUN_CHECK=1: the requests, buffers, communicators and
+// persistent operations that have not ended, with the lines that made them. It is nil
+// otherwise, and its methods do nothing then.
+type check struct {
+	seed maphash.Seed
+
+	// mu guards the fields below it. Nothing is called under it.
+	mu      sync.Mutex
+	pending map[*watched]bool
+	open    map[any]string // Buffers, communicators and Persistents, with what they are
+	found   map[string]int // findings, and how often
+	order   []string
+}
+
+// newCheck returns the check of a rank, nil without GORUN_CHECK=1.
+func newCheck() *check {
+	if setting(envCheck) != "1" {
+		return nil
+	}
+	return &check{seed: maphash.MakeSeed(), pending: map[*watched]bool{}, open: map[any]string{}, found: map[string]int{}}
+}
+
+// watched is a request whose result was not taken.
+type watched struct {
+	check *check
+	what  string // with its line
+	// buf is the caller's memory, nil for none; sends says that the runtime reads it, and sum
+	// what was in it at the start.
+	buf   []byte
+	sends bool
+	sum   uint64
+}
+
+// start watches a request and compares its memory with that of the others. It returns nil
+// without a check, and for the requests that a library makes for its own messages.
+func (k *check) start(what string, buf []byte, sends bool) *watched {
+	if k == nil {
+		return nil
+	}
+	at := here()
+	if at == "" {
+		return nil
+	}
+	return k.watch(&watched{check: k, what: what + at, buf: buf, sends: sends})
+}
+
+// startTask watches a request of NewRequest, which may be a library's for the program.
+func (k *check) startTask() *watched {
+	if k == nil {
+		return nil
+	}
+	line, _ := callsite.Caller(stackHere())
+	return k.watch(&watched{check: k, what: "the nonblocking operation at " + line})
+}
+
+// watch begins a watch.
+func (k *check) watch(p *watched) *watched {
+	sends, buf := p.sends, p.buf
+	if sends {
+		p.sum = maphash.Bytes(k.seed, buf)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for q := range k.pending {
+		if (!sends || !q.sends) && overlap(p.buf, q.buf) {
+			k.find(fmt.Sprintf("the memory of %s is that of %s, which has not ended", p.what, q.what))
+		}
+	}
+	k.pending[p] = true
+	return p
+}
+
+// end ends the watch when the result is taken.
+func (p *watched) end() {
+	if p == nil {
+		return
+	}
+	k := p.check
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.pending[p] {
+		return
+	}
+	delete(k.pending, p)
+	if p.sends && maphash.Bytes(k.seed, p.buf) != p.sum {
+		k.find(fmt.Sprintf("the memory of %s was changed before the request had ended", p.what))
+	}
+}
+
+// opened remembers what has to be closed.
+func (k *check) opened(thing any, what string) {
+	if k == nil {
+		return
+	}
+	at := here()
+	if at == "" {
+		return // a library's
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.open[thing] = what + at
+}
+
+// closed forgets it.
+func (k *check) closed(thing any) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.open, thing)
+}
+
+// find notes a finding. mu is held.
+func (k *check) find(what string) {
+	if k.found[what]++; k.found[what] == 1 {
+		k.order = append(k.order, what)
+	}
+}
+
+// findings ends the check when all ranks are about to leave: what is left is an error.
+func (k *check) findings(w *World) error {
+	if k == nil {
+		return nil
+	}
+	unreceived := w.unreceived()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var left []string
+	for p := range k.pending {
+		left = append(left, fmt.Sprintf("nobody waited for %s", p.what))
+	}
+	for _, what := range k.open {
+		left = append(left, fmt.Sprintf("nobody closed %s", what))
+	}
+	slices.Sort(left)
+	for _, what := range append(left, unreceived...) {
+		k.find(what)
+	}
+	if len(k.order) == 0 {
+		return nil
+	}
+	e := &CheckError{Rank: w.Rank()}
+	for _, what := range k.order {
+		if n := k.found[what]; n > 1 {
+			what += fmt.Sprintf(" (%d times)", n)
+		}
+		e.Findings = append(e.Findings, what)
+	}
+	return e
+}
+
+// mode is the mode of a send: with a check those of the program are synchronous, so that it
+// does not depend on what the runtime stores.
+func (k *check) mode(c *Comm, m engine.Mode) engine.Mode {
+	if k != nil && m == engine.Standard && c.id%contextStride == contextUser {
+		return engine.Synchronous
+	}
+	return m
+}
+
+// hereDepth is how many frames are searched for the program's.
+const hereDepth = 32
+
+// here is the program's line behind " at ", "" if a library of gorun called.
+func here() string {
+	stack := stackHere()
+	for _, path := range libraryPaths {
+		if callsite.Within(stack, path) {
+			return ""
+		}
+	}
+	line, _ := callsite.Caller(stack)
+	return " at " + line
+}
+
+// stackHere is the stack of the goroutine.
+func stackHere() []uintptr {
+	stack := make([]uintptr, hereDepth)
+	return stack[:goruntime.Callers(2, stack)]
+}
+
+// libraryPaths begin the names of the functions of gorun's libraries.
+var libraryPaths = [...]string{"github.com/gorun-hpc/gorun/collectives.", "github.com/gorun-hpc/gorun/runtime/actors."}

@@ -1,0 +1,196 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// mistakes are programs of two ranks, and what the check says of rank 0, "" for nothing.
+var mistakes = map[string]struct {
+	program func(c *runtime.Comm) error
+	want    string
+}{
+	"none": {func(c *runtime.Comm) error {
+		dup, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		in, out := make([]int, 1), []int{c.Rank()}
+		requests := []runtime.Request{runtime.Irecv(dup, in, 1-c.Rank(), 7), runtime.Isend(dup, out, 1-c.Rank(), 7)}
+		if err := runtime.WaitAll(requests); err != nil {
+			return err
+		}
+		b, err := runtime.Alloc[int](c.World(), 1)
+		if err != nil {
+			return err
+		}
+		if err := runtime.SendBuffer[int](dup, b, 1-c.Rank(), 8); err != nil {
+			return err
+		}
+		m, err := runtime.RecvMessage(dup, 1-c.Rank(), 8)
+		if err != nil {
+			return err
+		}
+		m.Close()
+		p := runtime.SendInit(dup, out, 1-c.Rank(), 9)
+		if err := p.Start(); err != nil {
+			return err
+		}
+		if _, err := runtime.Recv(dup, in, 1-c.Rank(), 9); err != nil {
+			return err
+		}
+		if _, err := p.Wait(); err != nil {
+			return err
+		}
+		p.Close()
+		return dup.Close()
+	}, ""},
+	"a request without a wait": {func(c *runtime.Comm) error {
+		if c.Rank() == 0 {
+			runtime.Isend(c, []int{1}, 1, 7)
+			return nil
+		}
+		_, err := runtime.Recv(c, make([]int, 1), 0, 7)
+		return err
+	}, `nobody waited for Isend at check_test\.go:\d+`},
+	"a buffer that is changed": {func(c *runtime.Comm) error {
+		if c.Rank() == 1 {
+			_, err := runtime.Recv(c, make([]int, 1), 0, 7)
+			return err
+		}
+		out := []int{1}
+		r := runtime.Isend(c, out, 1, 7)
+		out[0] = 2
+		_, err := r.Wait()
+		return err
+	}, `the memory of Isend at check_test\.go:\d+ was changed before the request had ended`},
+	"two receives into one buffer": {func(c *runtime.Comm) error {
+		if c.Rank() == 1 {
+			return errors.Join(runtime.Send(c, []int{1, 2}, 0, 7), runtime.Send(c, []int{3, 4}, 0, 8))
+		}
+		in := make([]int, 3)
+		return runtime.WaitAll([]runtime.Request{runtime.Irecv(c, in[:2], 1, 7), runtime.Irecv(c, in[1:], 1, 8)})
+	}, `the memory of Irecv at check_test\.go:\d+ is that of Irecv at check_test\.go:\d+, which has not ended`},
+	"two sends of one buffer": {func(c *runtime.Comm) error {
+		in, out := make([]int, 2), []int{1, 2}
+		if c.Rank() == 1 {
+			return runtime.WaitAll([]runtime.Request{runtime.Irecv(c, in[:1], 0, 7), runtime.Irecv(c, in[1:], 0, 8)})
+		}
+		return runtime.WaitAll([]runtime.Request{runtime.Isend(c, out[:1], 1, 7), runtime.Isend(c, out[:1], 1, 8)})
+	}, ""},
+	"a communicator that stays open": {func(c *runtime.Comm) error {
+		for range 3 {
+			if _, err := c.Split(0, 0); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, `nobody closed the communicator world\.split\(0\) made at check_test\.go:\d+ \(3 times\)`},
+	"a Buffer that stays open": {func(c *runtime.Comm) error {
+		_, err := runtime.Alloc[int](c.World(), 7)
+		return err
+	}, `nobody closed the Buffer allocated at check_test\.go:\d+`},
+	"a Message that stays open": {func(c *runtime.Comm) error {
+		if c.Rank() == 1 {
+			return runtime.Send(c, []int{1}, 0, 7)
+		}
+		_, err := runtime.RecvMessage(c, 1, 7)
+		return err
+	}, `nobody closed the Message received at check_test\.go:\d+`},
+	"a Persistent that stays open": {func(c *runtime.Comm) error {
+		runtime.RecvInit(c, make([]int, 1), 1, 7)
+		return nil
+	}, `nobody closed the persistent operation made at check_test\.go:\d+`},
+	"a function in the background": {func(c *runtime.Comm) error {
+		runtime.NewRequest(c, func(*runtime.Comm) error { return nil })
+		return nil
+	}, `nobody waited for the nonblocking operation at check_test\.go:\d+`},
+	"a message that nobody receives": {func(c *runtime.Comm) error {
+		if c.Rank() == 1 {
+			b, err := runtime.Alloc[int](c.World(), 1)
+			if err != nil {
+				return err
+			}
+			return runtime.SendBuffer[int](c, b, 0, 7)
+		}
+		return nil
+	}, `not received: 8 bytes from rank 1, tag 7, world`},
+}
+
+// Each mistake is found, with its line, and correct programs have no findings.
+func TestCheckFindsMistakes(t *testing.T) {
+	t.Setenv("GORUN_CHECK", "1")
+	for name, c := range mistakes {
+		t.Run(name, func(t *testing.T) {
+			err := runtime.Local(2, func(w *runtime.World) error { return c.program(w.Comm()) })
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, runtime.ErrCheck)
+			var found *runtime.CheckError
+			require.ErrorAs(t, err, &found)
+			require.Regexp(t, "^"+c.want+"$", strings.Join(found.Findings, "\n"))
+		})
+	}
+}
+
+// Without the check the same programs succeed.
+func TestMistakesWithoutACheck(t *testing.T) {
+	for name, c := range mistakes {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, runtime.Local(2, func(w *runtime.World) error { return c.program(w.Comm()) }))
+		})
+	}
+}
+
+// Sends wait for their receives, so that a program that needs the runtime to store messages
+// is found.
+func TestCheckFindsSendsThatNeedMemory(t *testing.T) {
+	unsafeExchange := func(w *runtime.World) error {
+		c := w.Comm()
+		if err := runtime.Send(c, []int{1}, 1-c.Rank(), 7); err != nil {
+			return err
+		}
+		_, err := runtime.Recv(c, make([]int, 1), 1-c.Rank(), 7)
+		return err
+	}
+	require.NoError(t, runtime.Local(2, unsafeExchange))
+	t.Setenv("GORUN_CHECK", "1")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, runtime.LocalContext(ctx, 2, unsafeExchange), context.DeadlineExceeded)
+}
+
+// Requests of the check have no strides, and leave the packed memory of others alone.
+func TestCheckBesideStrides(t *testing.T) {
+	t.Setenv("GORUN_CHECK", "1")
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		c := w.Comm()
+		for range 10 {
+			if c.Rank() == 1 {
+				if _, err := runtime.Irecv(c, make([]int, 1), 0, 7).Wait(); err != nil {
+					return err
+				}
+				if _, err := runtime.RecvStrided(c, make([]int, 9), runtime.Strided{Count: 3, Block: 1, Stride: 3}, 0, 8); err != nil {
+					return err
+				}
+				continue
+			}
+			if _, err := runtime.Isend(c, []int{1}, 1, 7).Wait(); err != nil {
+				return err
+			}
+			if err := runtime.SendStrided(c, make([]int, 9), runtime.Strided{Count: 3, Block: 1, Stride: 3}, 1, 8); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}

@@ -1,0 +1,90 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// check returns why a directory cannot be used.
+func (c Config) check() error {
+	if c.Directory == "" {
+		return nil
+	}
+	if st, err := os.Stat(c.Directory); err != nil || !st.IsDir() {
+		return fmt.Errorf("checkpoint: %s is no directory: %w", c.Directory, cmpOr(err, fs.ErrInvalid))
+	}
+	return nil
+}
+
+// name is that of the file of a rank's copy. Two steps in a row have different files.
+func (c Config) name(rank, generation int) string {
+	return filepath.Join(c.Directory, fmt.Sprintf("rank-%d.%d.checkpoint", rank, generation))
+}
+
+// write writes a rank's own copy to its file, whole or not at all: it is renamed when it is on the
+// disk.
+func (s *Store) write(d *copied) error {
+	if s.config.Directory == "" {
+		return nil
+	}
+	generation := 0
+	if d == &s.own[1] {
+		generation = 1
+	}
+	name := s.config.name(d.rank, generation)
+	f, err := os.CreateTemp(s.config.Directory, filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(d.image)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncDirectory(s.config.Directory)
+}
+
+// syncDirectory makes a renaming endure.
+func syncDirectory(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// load reads this rank's copies from the directory if it has none in memory. A file that is not
+// whole is as if it were not there.
+func (s *Store) load(size, rank int) error {
+	if s.config.Directory == "" || s.own[0].step != none || s.own[1].step != none {
+		return nil
+	}
+	for i := range s.own {
+		image, err := os.ReadFile(s.config.name(rank, i))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		}
+		step, err := checkImage(image, size, rank)
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			continue
+		case err != nil:
+			return err
+		}
+		s.own[i] = copied{rank: rank, step: step, image: image}
+	}
+	if a, b := &s.own[0], &s.own[1]; a.step != none && b.step != none {
+		// The younger was begun when all ranks had the older.
+		a.committed, b.committed = a.step < b.step, b.step < a.step
+	}
+	return nil
+}

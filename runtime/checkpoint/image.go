@@ -1,0 +1,82 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// An image is a copy of a rank's parts, in memory, in a message and in a file:
+//
+//	offset  bytes  field, little endian
+//	0       8      magic
+//	8       8      step
+//	16      4      size of the communicator
+//	20      4      rank in it
+//	24      4      number of parts
+//	28      4      CRC-32C of all other bytes
+//	32      8 each lengths of the parts in bytes, then the parts
+const (
+	imageMagic  = 0x31544b504b434f47
+	imageHeader = 32
+	crcOffset   = 28
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// writeImage writes the image of parts into b's memory if it is large enough.
+func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
+	n := imageHeader + 8*len(parts)
+	for _, p := range parts {
+		n += len(p.b)
+	}
+	if cap(b) < n {
+		b = make([]byte, n)
+	}
+	b = b[:n]
+	binary.LittleEndian.PutUint64(b, imageMagic)
+	binary.LittleEndian.PutUint64(b[8:], uint64(step))
+	binary.LittleEndian.PutUint32(b[16:], uint32(size))
+	binary.LittleEndian.PutUint32(b[20:], uint32(rank))
+	binary.LittleEndian.PutUint32(b[24:], uint32(len(parts)))
+	at := imageHeader + 8*len(parts)
+	for i, p := range parts {
+		binary.LittleEndian.PutUint64(b[imageHeader+8*i:], uint64(len(p.b)))
+		at += copy(b[at:], p.b)
+	}
+	binary.LittleEndian.PutUint32(b[crcOffset:], checksum(b))
+	return b
+}
+
+func checksum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:crcOffset], castagnoli), castagnoli, b[imageHeader:])
+}
+
+// checkImage returns the step of a whole image of a rank.
+func checkImage(b []byte, size, rank int) (step int, err error) {
+	if len(b) < imageHeader || binary.LittleEndian.Uint64(b) != imageMagic || binary.LittleEndian.Uint32(b[crcOffset:]) != checksum(b) {
+		return 0, fmt.Errorf("%w: %d bytes of rank %d", ErrCorrupt, len(b), rank)
+	}
+	if s, r := int(binary.LittleEndian.Uint32(b[16:])), int(binary.LittleEndian.Uint32(b[20:])); s != size || r != rank {
+		return 0, fmt.Errorf("%w: it is of rank %d of %d, and this is rank %d of %d", ErrShape, r, s, rank, size)
+	}
+	return int(binary.LittleEndian.Uint64(b[8:])), nil
+}
+
+// readImage fills parts from a checked image.
+func readImage(b []byte, parts []Part) error {
+	n := int(binary.LittleEndian.Uint32(b[24:]))
+	if n != len(parts) {
+		return fmt.Errorf("%w: it has %d parts, and %d are to be restored", ErrShape, n, len(parts))
+	}
+	at := imageHeader + 8*n
+	for i, p := range parts {
+		if saved := binary.LittleEndian.Uint64(b[imageHeader+8*i:]); saved != uint64(len(p.b)) {
+			return fmt.Errorf("%w: part %d has %d bytes, and %d are to be restored", ErrShape, i, saved, len(p.b))
+		}
+	}
+	for _, p := range parts {
+		at += copy(p.b, b[at:])
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// holding is what one member says that it has.
+type holding struct {
+	Own       [generations]int // steps
+	Kept      [generations]int // steps
+	Ward      [generations]int // ranks whose they are
+	Committed int              // the last step that was
+}
+
+// Restore fills the parts of every member with the newest checkpoint that exists for all, and
+// returns its step; found is false, and the parts are as before, if Save has never completed.
+// The parts have the lengths of those that the member has saved. An error at one member is an
+// error at all.
+func (s *Store) Restore(c *runtime.Comm, parts ...Part) (step int, found bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, err := c.Dup()
+	if err == nil {
+		step, found, err = s.restore(own, parts)
+		err = errors.Join(err, own.Close())
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("checkpoint: restore: %w", err)
+	}
+	return step, found, nil
+}
+
+func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
+	var err error
+	for _, p := range parts {
+		err = cmpOr(err, p.err)
+	}
+	if err == nil {
+		err = s.load(own.Size(), own.Rank())
+	}
+	if err := agree(own, 0, err); err != nil {
+		return 0, false, err
+	}
+	all := make([]holding, own.Size())
+	if err := collectives.AllGather(own, []holding{s.holding()}, all); err != nil {
+		return 0, false, err
+	}
+	step, err := choose(all)
+	if err != nil {
+		return 0, false, err
+	}
+	if step == none {
+		s.forget(none)
+		return 0, false, nil
+	}
+	mine, err := s.fetch(own, all, step)
+	if err == nil {
+		err = readImage(mine.image, parts)
+	}
+	if err := agree(own, step, err); err != nil {
+		return 0, false, err
+	}
+	err = s.replenish(own, all, step)
+	if err := agree(own, step, err); err != nil {
+		return 0, false, err
+	}
+	s.forget(step)
+	return step, true, nil
+}
+
+func cmpOr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// holding says what this rank has.
+func (s *Store) holding() holding {
+	h := holding{Committed: none}
+	for i := range generations {
+		h.Own[i], h.Kept[i], h.Ward[i] = s.own[i].step, s.kept[i].step, s.kept[i].rank
+		if s.own[i].committed {
+			h.Committed = max(h.Committed, s.own[i].step)
+		}
+	}
+	return h
+}
+
+// holders returns who has a copy of a rank at a step, in the order of ranks; the rank itself
+// comes first.
+func holders(all []holding, rank, step int) []int {
+	var list []int
+	if slices.Contains(all[rank].Own[:], step) {
+		list = append(list, rank)
+	}
+	for r, h := range all {
+		for i := range generations {
+			if r != rank && h.Kept[i] == step && h.Ward[i] == rank {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// choose returns the newest step of which there is a copy of every rank, none if there has never
+// been one. A copy that Save did not complete counts if all exist.
+func choose(all []holding) (int, error) {
+	steps, committed := make([]int, 0, 2*generations*len(all)), none
+	for _, h := range all {
+		committed = max(committed, h.Committed)
+		for i := range generations {
+			steps = append(steps, h.Own[i], h.Kept[i])
+		}
+	}
+	slices.Sort(steps)
+	for _, step := range slices.Backward(slices.Compact(steps)) {
+		if step == none || step < committed {
+			break
+		}
+		if len(missing(all, step)) == 0 {
+			return step, nil
+		}
+	}
+	if committed == none {
+		return none, nil
+	}
+	return none, &LostError{Step: committed, Ranks: missing(all, committed)}
+}
+
+// missing returns the ranks without a copy of a step.
+func missing(all []holding, step int) []int {
+	var ranks []int
+	for r := range all {
+		if len(holders(all, r, step)) == 0 {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// fetch returns this rank's copy of a step, which another rank sends if it is not here.
+func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error) {
+	var requests []runtime.Request
+	for rank := range all {
+		if from := holders(all, rank, step)[0]; from == c.Rank() && rank != from {
+			kept := find(&s.kept, rank, step)
+			requests = append(requests, runtime.Isend(c, []int{len(kept.image)}, rank, tagHead), runtime.Isend(c, kept.image, rank, tagImage))
+		}
+	}
+	mine := find(&s.own, c.Rank(), step)
+	var err error
+	if from := holders(all, c.Rank(), step)[0]; mine == nil {
+		mine = s.oldest(&s.own)
+		err = receive(c, mine, from, c.Rank(), step)
+	}
+	return mine, cmpOr(err, runtime.WaitAll(requests))
+}
+
+// receive takes the copy of a rank from a member.
+func receive(c *runtime.Comm, into *copied, from, rank, step int) error {
+	into.step, into.committed = none, false
+	got := make([]int, 1)
+	if _, err := runtime.Recv(c, got, from, tagHead); err != nil {
+		return err
+	}
+	into.image = sized(into.image, got[0])
+	if _, err := runtime.Recv(c, into.image, from, tagImage); err != nil {
+		return err
+	}
+	return into.verify(c.Size(), rank, step)
+}
+
+// replenish gives the keepers the copies that they do not have.
+func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
+	r, err := newRing(c)
+	if err != nil || c.Size() == 1 {
+		return err
+	}
+	keeps := func(keeper, rank int) bool {
+		h := all[keeper]
+		return h.Kept[0] == step && h.Ward[0] == rank || h.Kept[1] == step && h.Ward[1] == rank
+	}
+	var requests []runtime.Request
+	if mine := find(&s.own, c.Rank(), step); !keeps(r.keeper, c.Rank()) {
+		requests = append(requests, runtime.Isend(c, []int{len(mine.image)}, r.keeper, tagHead), runtime.Isend(c, mine.image, r.keeper, tagImage))
+	}
+	if !keeps(c.Rank(), r.ward) {
+		err = receive(c, s.oldest(&s.kept), r.ward, r.ward, step)
+	}
+	return cmpOr(err, runtime.WaitAll(requests))
+}
+
+// find returns a copy of a rank at a step, nil if there is none.
+func find(in *[generations]copied, rank, step int) *copied {
+	for i := range in {
+		if in[i].rank == rank && in[i].step == step {
+			return &in[i]
+		}
+	}
+	return nil
+}
+
+// forget drops the copies beyond a step that all have restored, which some ranks do not have, and
+// marks those of the step.
+func (s *Store) forget(step int) {
+	for _, of := range [...]*[generations]copied{&s.own, &s.kept} {
+		for i := range of {
+			switch {
+			case of[i].step > step:
+				of[i].step, of[i].committed = none, false
+			case of[i].step == step && step != none:
+				of[i].committed = true
+			}
+		}
+	}
+}

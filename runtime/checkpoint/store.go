@@ -1,0 +1,217 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Config describes a Store.
+type Config struct {
+	// Directory is where each rank keeps its own copy in files, too; "" for memory alone. It
+	// exists, and is the same directory at each start of a rank: on another machine it must be
+	// of a shared file system.
+	Directory string
+}
+
+// Store keeps the checkpoints of one rank. Its methods are collective operations of all members
+// of the communicator, which is that of the World, or one of all its ranks in the same order. One
+// of them runs at a time.
+type Store struct {
+	config Config
+
+	mu   sync.Mutex // held during Save and Restore
+	own  [generations]copied
+	kept [generations]copied
+}
+
+// generations is how many copies of each rank there are.
+const generations = 2
+
+// copied is a copy of a rank's parts.
+type copied struct {
+	rank  int
+	step  int // none while it is not whole
+	image []byte
+	// committed says that all ranks had theirs.
+	committed bool
+}
+
+// none is the step of no copy.
+const none = -1
+
+// New returns an empty store. A directory that does not exist is an error.
+func New(c Config) (*Store, error) {
+	s := &Store{config: c}
+	for i := range generations {
+		s.own[i].step, s.kept[i].step = none, none
+	}
+	return s, c.check()
+}
+
+// Tags of the messages of a Save or Restore, on a communicator of its own.
+const (
+	tagHead = iota
+	tagImage
+)
+
+// Save copies the parts of every member, which may be of different lengths, as its state at a
+// step, which is the same at all members, not negative and above that of the last Save. The
+// parts may be changed when it returns. An error at one member is an error at all; the
+// last checkpoint is there then.
+func (s *Store) Save(c *runtime.Comm, step int, parts ...Part) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own, err := c.Dup()
+	if err == nil {
+		err = errors.Join(s.save(own, step, parts), own.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("checkpoint: save step %d: %w", step, err)
+	}
+	return nil
+}
+
+func (s *Store) save(own *runtime.Comm, step int, parts []Part) error {
+	if err := agree(own, step, s.mayFollow(step, parts)); err != nil {
+		return err
+	}
+	mine, theirs := s.oldest(&s.own), s.oldest(&s.kept)
+	mine.step, mine.committed, theirs.step, theirs.committed = none, false, none, false
+	mine.image = writeImage(mine.image, step, own.Size(), own.Rank(), parts)
+	ring, err := newRing(own)
+	if err == nil {
+		err = s.exchange(own, ring, mine, theirs, step)
+	}
+	if err == nil {
+		mine.rank, mine.step, mine.committed = own.Rank(), step, false
+		err = s.write(mine)
+	}
+	// After it, all members have stored theirs, or none counts it.
+	if err := agree(own, step, err); err != nil {
+		return err
+	}
+	mine.committed, theirs.committed = true, true
+	return nil
+}
+
+// mayFollow checks the arguments of Save at this member.
+func (s *Store) mayFollow(step int, parts []Part) error {
+	for _, p := range parts {
+		if p.err != nil {
+			return p.err
+		}
+	}
+	last := none
+	for i := range s.own {
+		if s.own[i].committed {
+			last = max(last, s.own[i].step)
+		}
+	}
+	if step < 0 || step <= last {
+		return fmt.Errorf("%w: %d after %d", ErrStep, step, last)
+	}
+	return nil
+}
+
+// agree returns nil at all members if they call it with the same step, and none with an error.
+func agree(c *runtime.Comm, step int, err error) error {
+	fault := 0
+	if err != nil {
+		fault = 1
+	}
+	all := make([]int, 3)
+	if e := collectives.AllReduce(c, []int{step, -step, fault}, all, collectives.Max); e != nil {
+		return errors.Join(err, e)
+	}
+	switch {
+	case err != nil:
+		return err
+	case all[0] != -all[1]:
+		return fmt.Errorf("%w: the members are between %d and %d", ErrStep, -all[1], all[0])
+	case all[2] != 0:
+		return errors.New("another rank could not store its copy")
+	}
+	return nil
+}
+
+// oldest returns the copy to be replaced: never the last that all ranks have.
+func (s *Store) oldest(of *[generations]copied) *copied {
+	switch {
+	case of[0].committed != of[1].committed && of[0].committed, of[0].committed == of[1].committed && of[1].step < of[0].step:
+		return &of[1]
+	default:
+		return &of[0]
+	}
+}
+
+// exchange sends this rank's copy to its keeper, and takes that of the rank that it keeps.
+func (s *Store) exchange(c *runtime.Comm, r *ring, mine, theirs *copied, step int) error {
+	if c.Size() == 1 {
+		return nil
+	}
+	got := make([]int, 1)
+	_, err := runtime.SendRecv(c, []int{len(mine.image)}, r.keeper, tagHead, got, r.ward, tagHead)
+	if err != nil {
+		return err
+	}
+	theirs.image = sized(theirs.image, got[0])
+	if _, err := runtime.SendRecv(c, mine.image, r.keeper, tagImage, theirs.image, r.ward, tagImage); err != nil {
+		return err
+	}
+	return theirs.verify(c.Size(), r.ward, step)
+}
+
+// verify makes a copy whole that was received as that of a rank at a step.
+func (d *copied) verify(size, rank, step int) error {
+	saved, err := checkImage(d.image, size, rank)
+	if err == nil && saved != step {
+		err = fmt.Errorf("%w: it is of step %d, not %d", ErrCorrupt, saved, step)
+	}
+	if err == nil {
+		d.rank, d.step, d.committed = rank, step, false
+	}
+	return err
+}
+
+// sized returns n bytes, of b if it has them.
+func sized(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+// ring says where the copies of a communicator's members are.
+type ring struct{ keeper, ward int }
+
+// newRing finds this member's keeper, and whose keeper it is: with the members ordered by node,
+// one that is as far as the largest node is long. That is on another node, unless one node has more
+// than half of the members.
+func newRing(c *runtime.Comm) (*ring, error) {
+	nodes := make([]int, c.Size())
+	if err := collectives.AllGather(c, []int{c.World().NodeRank()}, nodes); err != nil {
+		return nil, err
+	}
+	return ringOf(nodes, c.Rank()), nil
+}
+
+// ringOf is newRing for members on these nodes.
+func ringOf(nodes []int, rank int) *ring {
+	order, count, largest := make([]int, len(nodes)), map[int]int{}, 0
+	for i, n := range nodes {
+		order[i] = i
+		count[n]++
+		largest = max(largest, count[n])
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return nodes[a] - nodes[b] })
+	if largest == len(nodes) {
+		largest = 1
+	}
+	at := slices.Index(order, rank)
+	return &ring{keeper: order[(at+largest)%len(order)], ward: order[(at+len(order)-largest)%len(order)]}
+}

@@ -1,0 +1,171 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/checkpoint"
+)
+
+// ranks are the stores of a job's ranks, which live longer than its Worlds.
+type ranks []*checkpoint.Store
+
+func newRanks(t *testing.T, n int, directory string) ranks {
+	t.Helper()
+	stores := make(ranks, n)
+	for rank := range n {
+		stores.lose(t, rank, directory)
+	}
+	return stores
+}
+
+// lose gives a rank a new process.
+func (r ranks) lose(t *testing.T, rank int, directory string) {
+	t.Helper()
+	var err error
+	r[rank], err = checkpoint.New(checkpoint.Config{Directory: directory})
+	require.NoError(t, err)
+}
+
+// run runs fn with the stores in a new World.
+func (r ranks) run(t *testing.T, fn func(c *runtime.Comm, s *checkpoint.Store) error) {
+	t.Helper()
+	require.NoError(t, runtime.Local(len(r), func(w *runtime.World) error { return fn(w.Comm(), r[w.Rank()]) }))
+}
+
+// state is what a rank has at a step, of a length of its own.
+func state(rank, step int) []float64 {
+	s := make([]float64, 1000*rank+10)
+	for i := range s {
+		s[i] = float64(rank*1e6+step*1e3) + float64(i)
+	}
+	return s
+}
+
+// saves saves some steps.
+func (r ranks) saves(t *testing.T, steps ...int) {
+	t.Helper()
+	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		for _, step := range steps {
+			if err := s.Save(c, step, checkpoint.Slice(state(c.Rank(), step)), checkpoint.Slice([]int32{int32(step)})); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// restores restores a step, or none if it is negative, and checks the parts.
+func (r ranks) restores(t *testing.T, want int) {
+	t.Helper()
+	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		parts, number := make([]float64, len(state(c.Rank(), 0))), []int32{-1}
+		step, found, err := s.Restore(c, checkpoint.Slice(parts), checkpoint.Slice(number))
+		switch {
+		case err != nil:
+			return err
+		case !found && want < 0 && step == 0 && number[0] == -1:
+			return nil
+		case !found || step != want || number[0] != int32(want) || fmt.Sprint(parts) != fmt.Sprint(state(c.Rank(), want)):
+			return fmt.Errorf("rank %d: step %d, %v, %v", c.Rank(), step, found, number)
+		}
+		return nil
+	})
+}
+
+func TestRestore(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 5} {
+		r := newRanks(t, n, "")
+		r.restores(t, -1)
+		r.saves(t, 0)
+		r.restores(t, 0)
+		r.saves(t, 7, 9, 12)
+		r.restores(t, 12)
+		for lost := range n {
+			if n == 1 {
+				break
+			}
+			// One after the other: each Restore gives a new process what it is to keep.
+			r.lose(t, lost, "")
+			r.restores(t, 12)
+		}
+		r.saves(t, 20)
+		r.restores(t, 20)
+	}
+}
+
+// The rank and its keeper are lost: all ranks get the same error, which names the rank.
+func TestLost(t *testing.T) {
+	r := newRanks(t, 4, "")
+	r.saves(t, 3)
+	r.lose(t, 1, "")
+	r.lose(t, 2, "") // on one node the keeper is the next rank
+	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		_, found, err := s.Restore(c)
+		require.False(t, found)
+		require.ErrorIs(t, err, checkpoint.ErrLost)
+		var lost *checkpoint.LostError
+		require.ErrorAs(t, err, &lost)
+		require.Equal(t, checkpoint.LostError{Step: 3, Ranks: []int{1}}, *lost)
+		return nil
+	})
+}
+
+// A whole job is started again from its files; those that are not whole do not count.
+func TestDirectory(t *testing.T) {
+	dir := t.TempDir()
+	newRanks(t, 3, dir).saves(t, 5, 6, 8)
+	newRanks(t, 3, dir).restores(t, 8)
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 6, "two of each rank, and none that is temporary")
+
+	name := filepath.Join(dir, "rank-1.0.checkpoint") // of the third Save
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	for _, damaged := range [][]byte{b[:len(b)-1], b[:7], nil, append([]byte{b[0] ^ 1}, b[1:]...), append(append([]byte{}, b[:len(b)-1]...), b[len(b)-1]^1)} {
+		require.NoError(t, os.WriteFile(name, damaged, 0o600))
+		newRanks(t, 3, dir).restores(t, 6)
+	}
+	r := newRanks(t, 3, dir)
+	r.restores(t, 6)
+	r.saves(t, 8)
+	newRanks(t, 3, dir).restores(t, 8)
+
+	_, err = checkpoint.New(checkpoint.Config{Directory: name})
+	require.ErrorContains(t, err, "is no directory")
+	newRanks(t, 2, dir).run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		_, _, err := s.Restore(c)
+		require.ErrorIs(t, err, checkpoint.ErrShape, "two ranks and the files of three")
+		return nil
+	})
+}
+
+// Bad arguments of one rank are an error of all, and change nothing.
+func TestArguments(t *testing.T) {
+	r := newRanks(t, 3, "")
+	r.saves(t, 4)
+	r.run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
+		part := checkpoint.Slice(state(c.Rank(), 5))
+		require.ErrorIs(t, s.Save(c, 4, part), checkpoint.ErrStep)
+		require.ErrorIs(t, s.Save(c, -1, part), checkpoint.ErrStep)
+		require.ErrorIs(t, s.Save(c, 5+c.Rank(), part), checkpoint.ErrStep)
+		err := s.Save(c, 5, checkpoint.Slice([]string{"x"}))
+		require.ErrorIs(t, err, runtime.ErrElementType)
+		if c.Rank() == 1 {
+			part = checkpoint.Slice([]*int{nil})
+		}
+		require.Error(t, s.Save(c, 5, part))
+		_, _, err = s.Restore(c, part)
+		require.Error(t, err)
+		_, _, err = s.Restore(c, checkpoint.Slice(make([]float64, 1)), checkpoint.Slice([]int32{0}))
+		require.ErrorIs(t, err, checkpoint.ErrShape)
+		return nil
+	})
+	r.restores(t, 4)
+}

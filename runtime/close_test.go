@@ -1,0 +1,148 @@
+package runtime_test
+
+import (
+	goruntime "runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// overTransports runs a test over shared memory and over the network.
+func overTransports(t *testing.T, n int, fn func(c *runtime.Comm)) {
+	t.Helper()
+	for _, transport := range []string{"shm", "rdma"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Setenv("GORUN_TRANSPORT", transport)
+			local(t, n, fn)
+		})
+	}
+}
+
+// Close ends receives that wait, and drops messages that were not received: their senders do
+// not wait any longer.
+func TestCloseEndsWhatWaits(t *testing.T) {
+	overTransports(t, 2, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		peer := 1 - c.Rank()
+		if c.Rank() == 0 {
+			sends := []runtime.Request{
+				runtime.Issend(dup, []int{1}, peer, 1),
+				runtime.Isend(dup, make([]byte, 1<<20), peer, 2),
+				runtime.Isend(dup, []int{2}, peer, 3),
+			}
+			require.NoError(t, runtime.Send(c, []int{3}, peer, 0))
+			for i, want := range []error{runtime.ErrCommClosed, runtime.ErrCommClosed, nil} {
+				_, err := sends[i].Wait()
+				require.ErrorIs(t, err, want)
+			}
+			require.NoError(t, dup.Err())
+			require.NoError(t, dup.Close())
+			return
+		}
+		posted := runtime.Irecv(dup, make([]int, 1), peer, 9)
+		private := runtime.Irecv(dup.Private(), make([]int, 1), runtime.AnySource, runtime.AnyTag)
+		_, err = runtime.Recv(c, make([]int, 1), peer, 0)
+		require.NoError(t, err)
+		require.Len(t, dup.Unreceived(), 3)
+		require.NoError(t, dup.Close())
+		for _, r := range []runtime.Request{posted, private} {
+			_, err := r.Wait()
+			require.ErrorIs(t, err, runtime.ErrCommClosed)
+		}
+		require.Empty(t, dup.Unreceived())
+	})
+}
+
+// A receive that begins while another goroutine closes the communicator ends, whichever is first.
+func TestCloseBesideAReceive(t *testing.T) {
+	local(t, 2, func(c *runtime.Comm) {
+		for round := range 300 {
+			dup, err := c.Dup()
+			require.NoError(t, err)
+			ended := make(chan error, 1)
+			go func() {
+				for range round % 5 {
+					goruntime.Gosched()
+				}
+				_, err := runtime.Recv(dup, make([]int, 1), 1-c.Rank(), 0)
+				ended <- err
+			}()
+			for range round % 7 {
+				goruntime.Gosched()
+			}
+			require.NoError(t, dup.Close())
+			require.ErrorIs(t, <-ended, runtime.ErrCommClosed)
+		}
+	})
+}
+
+// A send that begins after the receiver has closed the communicator does not wait for it.
+func TestSendAfterTheReceiverClosed(t *testing.T) {
+	overTransports(t, 2, func(c *runtime.Comm) {
+		dup, err := c.Dup()
+		require.NoError(t, err)
+		if c.Rank() == 1 {
+			require.NoError(t, dup.Close())
+			require.NoError(t, runtime.Send(c, []int{1}, 0, 0))
+			return
+		}
+		_, err = runtime.Recv(c, make([]int, 1), 1, 0)
+		require.NoError(t, err)
+		require.ErrorIs(t, runtime.Ssend(dup, []int{1}, 1, 0), runtime.ErrCommClosed)
+		require.ErrorIs(t, runtime.Send(dup, make([]byte, 1<<20), 1, 0), runtime.ErrCommClosed)
+		require.NoError(t, dup.Close())
+	})
+}
+
+// A number is used again, a message of the communicator that had it before is not received:
+// whether it was there when the communicator was closed or came later.
+func TestNoMessageOfAClosedCommunicator(t *testing.T) {
+	const ranks, rounds = 3, 200
+	overTransports(t, ranks, func(c *runtime.Comm) {
+		for round := range rounds {
+			dup, err := c.Dup()
+			require.NoError(t, err)
+			for to := range ranks {
+				for range 3 {
+					b := make([]int, 1+round%3*5000)
+					b[0] = round
+					runtime.Isend(dup, b, to, round%7)
+				}
+			}
+			got := make([]int, 1+10000)
+			for range 1 + round%5 {
+				_, err := runtime.Recv(dup, got, runtime.AnySource, runtime.AnyTag)
+				require.NoError(t, err)
+				require.Equal(t, round, got[0])
+			}
+			require.NoError(t, dup.Close())
+		}
+	})
+}
+
+// Ranks that have closed a communicator wait for no rank that has not.
+func TestCommunicatorThatOneRankKeeps(t *testing.T) {
+	local(t, 3, func(c *runtime.Comm) {
+		kept, err := c.Dup()
+		require.NoError(t, err)
+		if c.Rank() > 0 {
+			require.NoError(t, kept.Close())
+			pair, err := c.Group().Include(1, 2)
+			require.NoError(t, err)
+			for range 100 {
+				sub, err := c.Create(pair, 0)
+				require.NoError(t, err)
+				ring(t, sub, []int{1, 2})
+				require.NoError(t, sub.Close())
+			}
+		} else {
+			require.NoError(t, runtime.Send(kept, []int{1}, 1, 0))
+		}
+		all, err := c.Dup()
+		require.NoError(t, err)
+		ring(t, all, []int{0, 1, 2})
+	})
+}

@@ -1,0 +1,310 @@
+package runtime_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// failurePrograms are the behaviours of ICLDisco/ulfm-testing, with the names of its files
+// below api/ and stress/.
+var failurePrograms = []failureProgram{
+	{"err_returns", 4, 1, errReturns},
+	{"err_handler", 4, 1, errHandler},
+	{"err_any", 5, 2, errAny},
+	{"err_insulation", 6, 1, errInsulation},
+	{"getack", 5, 2, getAck},
+	{"revoke", 5, 1, revoke},
+	{"shrink", 5, 2, shrink},
+	{"revshrink", 5, 1, revShrink},
+	{"revshrinkkill", 6, 4, revShrinkKill},
+	{"buddycr", 4, 1, buddyCR},
+	{"isend-err", 5, 2, isendErr},
+	{"pingpairs", 8, 2, pingPairs},
+	{"sleeptest", 4, 0, sleepTest},
+}
+
+func init() {
+	for i := range failurePrograms {
+		p := &failurePrograms[i]
+		programs["mortal "+p.name] = func() {
+			runtime.Main(func(w *runtime.World) error { return p.run(mortal{w, killed}) })
+		}
+	}
+}
+
+// containsLine reports whether text has a line.
+func containsLine(text, line string) bool { return strings.Contains("\n"+text, "\n"+line) }
+
+// ULFM's api/err_returns.c, api/err_handler.c, api/err_any.c, api/err_insulation.c, api/getack.c,
+// api/revoke.c, api/shrink.c, api/revshrink.c, api/revshrinkkill.c, api/buddycr.c,
+// stress/isend-err.c, stress/pingpairs.c and stress/sleeptest.c: what survivors see of deaths, and
+// how they go on.
+func TestFailures(t *testing.T) {
+	soak := os.Getenv("GORUN_SOAK") != ""
+	for i := range failurePrograms {
+		p := &failurePrograms[i]
+		t.Run(p.name+"/local", p.runHere)
+		// Each goes over shared memory or over the network, all over both in soak.
+		for k, way := range []string{"auto", "rdma"} {
+			if soak || i%2 == k {
+				t.Run(p.name+"/"+way, func(t *testing.T) { p.runThere(t, "-transport", way) })
+			}
+		}
+	}
+}
+
+// errReturns: a collective operation of a dead member ends with its loss at all others, each
+// time; that of the survivors does not.
+func errReturns(m mortal) error {
+	c, victim := m.Comm(), m.Size()-1
+	living, err := c.Split(map[bool]int{true: 1}[m.Rank() == victim], 0)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Agree(0); err != nil { // a loss may end the Split of slower ranks
+		return err
+	}
+	if m.Rank() == victim {
+		return m.die()
+	}
+	for range 2 {
+		if err := isLoss(meet(c), victim); err != nil {
+			return err
+		}
+		if err := meet(living); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errHandler: the error names the rank, the operation and the cause, and ends nothing else.
+func errHandler(m mortal) error {
+	c := m.Comm()
+	if m.Rank() == 1 {
+		return m.die()
+	}
+	_, err := runtime.Recv(c, make([]byte, 1), 1, 0)
+	var peer *runtime.PeerError
+	if !errors.As(err, &peer) || peer.Rank != 1 || peer.Op == "" || peer.Cause == nil {
+		return fmt.Errorf("not all is said: %w", err)
+	}
+	if c.Err() != nil || c.IsRevoked() {
+		return fmt.Errorf("one operation's loss ends the communicator: %w", c.Err())
+	}
+	if lost, _ := c.Failed(); lost.Rank(1) < 0 {
+		return fmt.Errorf("the loss of rank 1 is no failure: %v", lost.Ranks())
+	}
+	next, last := map[int]int{0: 2, 2: 3, 3: 0}[c.Rank()], map[int]int{0: 3, 2: 0, 3: 2}[c.Rank()]
+	got := make([]int, 1)
+	_, err = runtime.SendRecv(c, []int{m.Rank()}, next, 1, got, last, 1)
+	if err == nil && got[0] != last {
+		err = fmt.Errorf("%d in place of %d", got[0], last)
+	}
+	return err
+}
+
+// errAny: a master that receives from any source gets an error for each death until it has
+// acknowledged it, and all that the others send.
+func errAny(m mortal) error {
+	c := m.Comm()
+	if m.Rank() > 0 {
+		for range m.Rank() {
+			if err := runtime.Send(c, []int{0}, 0, 1); err != nil {
+				return err
+			}
+		}
+		if m.Rank() >= 3 {
+			return m.die()
+		}
+		return runtime.Send(c, []int{1}, 0, 1)
+	}
+	for ended := 0; ended < 2 || c.Ack().Size() < 2; {
+		last := make([]int, 1)
+		_, err := runtime.Recv(c, last, runtime.AnySource, 1)
+		if err == nil {
+			ended += last[0]
+			continue
+		}
+		if isLoss(err, -1) != nil {
+			return err
+		}
+		if _, err := runtime.Probe(c, runtime.AnySource, 2); isLoss(err, -1) != nil {
+			return fmt.Errorf("before Ack: %w", err)
+		}
+		c.Ack()
+	}
+	if _, found, err := runtime.Iprobe(c, runtime.AnySource, 2); found || err != nil {
+		return fmt.Errorf("after Ack: %v %w", found, err)
+	}
+	return nil
+}
+
+// errInsulation: a communicator without the dead is not disturbed by anything that is done
+// because of its death.
+func errInsulation(m mortal) error {
+	half, err := m.Comm().Split(m.Rank()*2/m.Size(), 0)
+	if err != nil {
+		return err
+	}
+	if _, err := m.Comm().Agree(0); err != nil {
+		return err
+	}
+	if m.Rank() == m.Size()-1 {
+		return m.die()
+	}
+	if m.Rank() < m.Size()/2 {
+		// Receives from any source wait on, whatever happens to the other half.
+		var errs []error
+		if half.Rank() > 0 {
+			errs = append(errs, runtime.Send(half, []int{half.Rank()}, 0, 1))
+		}
+		for range half.Size() - 1 {
+			if half.Rank() == 0 {
+				errs = append(errs, second(runtime.Recv(half, make([]int, 1), runtime.AnySource, 1)))
+			}
+		}
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		if lost := half.Ack(); lost.Size() != 0 || half.IsRevoked() {
+			return fmt.Errorf("a death outside: %v, %w", lost.Ranks(), half.Err())
+		}
+		_, err := half.Agree(1)
+		return err
+	}
+	if err := isLoss(meet(half), m.Size()-1); err != nil {
+		return err
+	}
+	half.Revoke(nil)
+	_, err = half.Shrink()
+	return err
+}
+
+// getAck: who has detected a death has it in Ack, and Agree fails until all have acknowledged.
+func getAck(m mortal) error {
+	c, n := m.Comm(), m.Size()
+	if m.Rank() == n-1 {
+		return m.die()
+	}
+	_, err := runtime.Recv(c, make([]byte, 1), n-1, 1)
+	if err := isLoss(err, n-1); err != nil {
+		return err
+	}
+	if m.Rank() != 0 { // one rank does not acknowledge
+		if lost := c.Ack(); lost.Rank(n-1) < 0 {
+			return fmt.Errorf("acknowledged %v", lost.Ranks())
+		}
+	}
+	flags, err := c.Agree(^uint64(1 << m.Rank()))
+	if isLoss(err, n-1) != nil || flags != ^uint64(1<<(n-1)-1) {
+		return fmt.Errorf("before all have acknowledged: %x, %w", flags, err)
+	}
+	c.Ack()
+	if _, err := c.Agree(0); err != nil {
+		return fmt.Errorf("after all have acknowledged: %w", err)
+	}
+	if m.Rank() == n-2 {
+		return m.die()
+	}
+	if err := isLoss(meet(c), -1); err != nil {
+		return err
+	}
+	_, err = c.Agree(0)
+	return isLoss(err, n-2)
+}
+
+// revoke: the notice reaches all members, though the one that revokes dies at once.
+func revoke(m mortal) error {
+	c, err := m.Comm().Dup()
+	if err == nil {
+		_, err = c.Agree(0) // all have made it
+	}
+	if err != nil {
+		return err
+	}
+	if m.Rank() == 1 {
+		c.Revoke(nil)
+		return m.die()
+	}
+	// Nobody sends: without the notice rank 1's loss alone would end that of rank 0.
+	_, err = runtime.Recv(c, make([]byte, 1), (m.Rank()+2)%m.Size(), 1)
+	if (m.Rank()+2)%m.Size() == 1 && isLoss(err, 1) == nil {
+		_, err = runtime.Recv(c, make([]byte, 1), 0, 1)
+	}
+	if !errors.Is(err, runtime.ErrCommBroken) || !c.IsRevoked() {
+		return fmt.Errorf("want a revoked communicator, got %w", err)
+	}
+	if err := meet(c); !errors.Is(err, runtime.ErrCommBroken) {
+		return fmt.Errorf("after it: %w", err)
+	}
+	return nil
+}
+
+// shrink: the living members are the same everywhere, in order, with messages of their own; also
+// where a member dies before or during the call.
+func shrink(m mortal) error {
+	c := m.Comm()
+	if m.Rank() == 1 {
+		return m.die()
+	}
+	s, err := c.Shrink()
+	if err != nil {
+		return err
+	}
+	if m.Rank() == 3 {
+		return m.die()
+	}
+	for s.Group().Rank(3) >= 0 {
+		if err := isLoss(meet(s), 3); err != nil {
+			return err
+		}
+		if s, err = s.Shrink(); err != nil {
+			return err
+		}
+	}
+	for i, want := range []int{0, 2, 4} {
+		if s.Size() != 3 || s.WorldRank(i) != want || (want == m.Rank()) != (s.Rank() == i) {
+			return fmt.Errorf("shrunk to %v, rank %d", s.Group().Ranks(), s.Rank())
+		}
+	}
+	return meet(s)
+}
+
+// revShrink: after a loss one rank revokes, and all shrink, whatever each was doing.
+func revShrink(m mortal) error {
+	c, err := m.Comm().Dup()
+	if err == nil {
+		_, err = c.Agree(0)
+	}
+	if err != nil {
+		return err
+	}
+	if m.Rank() == 1 {
+		return m.die()
+	}
+	// Only rank 2 waits for rank 1. The others wait for each other, and rank 2's Revoke ends that.
+	_, err = runtime.Recv(c, make([]byte, 1), (m.Rank()+m.Size()-1)%m.Size(), 1)
+	if m.Rank() == 2 {
+		c.Revoke(err)
+	}
+	if err == nil || m.Rank() != 2 && !errors.Is(err, runtime.ErrCommBroken) {
+		return fmt.Errorf("after Revoke: %w", err)
+	}
+	s, err := c.Shrink()
+	if err == nil {
+		err = c.Close()
+	}
+	if err == nil {
+		err = meet(s)
+	}
+	if err == nil && s.Size() != m.Size()-1 {
+		err = fmt.Errorf("%d live", s.Size())
+	}
+	return err
+}

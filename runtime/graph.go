@@ -1,0 +1,189 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
+)
+
+// Graph is a communicator whose ranks are the vertices of a directed graph. Its Comm is for
+// messages and collective operations. A pair of ranks may have several edges, and a rank may
+// have edges to itself.
+type Graph struct {
+	*Comm
+	vertex vertex
+}
+
+// vertex is what a rank knows of the graph: its edges. Weights are nil where there are none.
+type vertex struct{ sources, sourceWeights, dests, destWeights []int }
+
+// CreateGraphAdjacent returns a communicator in form of a graph, of which each member gives
+// its own edges: the ranks that it receives from, and those that it sends to, in the order of
+// the blocks of neighborhood operations. An edge is given at both of its ends. Weights, larger
+// ones for edges with more data, are nil or as many as the edges. All members of c call it.
+// With reorder, ranks may get other numbers, and with a number its edges, so that fewer and
+// lighter edges are between nodes.
+//
+// A rank that is not in c is ErrRank, a negative weight or a wrong number of weights
+// ErrArgument; a reorder that differs between members is ErrArgument at all of them. An edge
+// that is given at one end alone is not noticed: operations over it wait.
+func (c *Comm) CreateGraphAdjacent(sources, sourceWeights, dests, destWeights []int, reorder bool) (*Graph, error) {
+	if err := c.ready(); err != nil {
+		return nil, callsite.At(err)
+	}
+	if err := checkWords(len(sources) + len(sourceWeights) + len(dests) + len(destWeights) + vertexWords); err != nil {
+		return nil, callsite.At(err)
+	}
+	v := vertex{slices.Clone(sources), slices.Clone(sourceWeights), slices.Clone(dests), slices.Clone(destWeights)}
+	for _, part := range [][2][]int{{sources, sourceWeights}, {dests, destWeights}} {
+		if err := c.checkEdges(part[0], part[1]); err != nil {
+			return nil, callsite.At(err)
+		}
+	}
+	number, _, err := c.agreeOn("CreateGraphAdjacent", tagGraph, reorder)
+	if err != nil {
+		return nil, err
+	}
+	if !reorder {
+		return c.graph(number, identityOrder(c.size), v), nil
+	}
+	lists, err := c.exchangeLists(append(v.words(), c.core.world.NodeRank()))
+	if err != nil {
+		return nil, c.giveUp("CreateGraphAdjacent", err)
+	}
+	all, nodes := make([]vertex, c.size), make([]uint64, c.size)
+	for rank, list := range lists {
+		if all[rank], nodes[rank], err = c.vertexOf(list); err != nil {
+			return nil, c.giveUp("CreateGraphAdjacent", fmt.Errorf("edges of rank %d: %w", rank, err))
+		}
+	}
+	return c.reordered(number, all, nodes), nil
+}
+
+// CreateGraph is CreateGraphAdjacent in which any member may give any edges: degrees[i] of
+// them from sources[i], to the next ones of dests, with weights of as many elements as dests,
+// or nil at every member. Neighbors are in the order of the ranks that give the edges, then in
+// the order in which each gives them.
+func (c *Comm) CreateGraph(sources, degrees, dests, weights []int, reorder bool) (*Graph, error) {
+	if err := c.ready(); err != nil {
+		return nil, callsite.At(err)
+	}
+	edges, err := c.flatEdges(sources, degrees, dests, weights)
+	if err != nil {
+		return nil, callsite.At(err)
+	}
+	number, _, err := c.agreeOn("CreateGraph", tagGraph, []any{reorder, weights == nil})
+	if err != nil {
+		return nil, err
+	}
+	lists, err := c.exchangeLists(append(edges, c.core.world.NodeRank()))
+	if err != nil {
+		return nil, c.giveUp("CreateGraph", err)
+	}
+	all, nodes := make([]vertex, c.size), make([]uint64, c.size)
+	for rank, list := range lists {
+		if err := c.checkList(list); err != nil {
+			return nil, c.giveUp("CreateGraph", fmt.Errorf("edges of rank %d: %w", rank, err))
+		}
+		nodes[rank] = uint64(list[len(list)-1])
+		for ; len(list) > edgeWords; list = list[edgeWords:] {
+			from, to := &all[list[0]], &all[list[1]]
+			from.dests, to.sources = append(from.dests, list[1]), append(to.sources, list[0])
+			if weights != nil {
+				from.destWeights, to.sourceWeights = append(from.destWeights, list[2]), append(to.sourceWeights, list[2])
+			}
+		}
+	}
+	if !reorder {
+		return c.graph(number, identityOrder(c.size), all[c.rank]), nil
+	}
+	return c.reordered(number, all, nodes), nil
+}
+
+// edgeWords are those of an edge of CreateGraph: source, destination, weight.
+const edgeWords = 3
+
+// flatEdges lists the edges of a call of CreateGraph.
+func (c *Comm) flatEdges(sources, degrees, dests, weights []int) ([]int, error) {
+	if len(degrees) != len(sources) {
+		return nil, fmt.Errorf("%w: %d sources and %d degrees", ErrArgument, len(sources), len(degrees))
+	}
+	if err := c.checkEdges(dests, weights); err != nil {
+		return nil, err
+	}
+	if err := c.checkEdges(sources, nil); err != nil {
+		return nil, err
+	}
+	if err := checkWords(edgeWords*len(dests) + 1); err != nil {
+		return nil, err
+	}
+	edges, next := []int(nil), 0
+	for i, degree := range degrees {
+		if degree < 0 || degree > len(dests)-next {
+			return nil, fmt.Errorf("%w: degree %d of source %d, with %d destinations left", ErrArgument, degree, sources[i], len(dests)-next)
+		}
+		for ; degree > 0; degree-- {
+			weight := 0
+			if weights != nil {
+				weight = weights[next]
+			}
+			edges = append(edges, sources[i], dests[next], weight)
+			next++
+		}
+	}
+	if next != len(dests) {
+		return nil, fmt.Errorf("%w: degrees of %d edges and %d destinations", ErrArgument, next, len(dests))
+	}
+	return edges, nil
+}
+
+// checkEdges refuses ranks and weights that cannot be.
+func (c *Comm) checkEdges(ranks, weights []int) error {
+	if weights != nil && len(weights) != len(ranks) {
+		return fmt.Errorf("%w: %d weights of %d edges", ErrArgument, len(weights), len(ranks))
+	}
+	for _, rank := range ranks {
+		if err := c.checkPeer(rank); err != nil {
+			return err
+		}
+	}
+	for _, w := range weights {
+		if w < 0 {
+			return fmt.Errorf("%w: weight %d", ErrArgument, w)
+		}
+	}
+	return nil
+}
+
+// graph makes the communicator.
+func (c *Comm) graph(number uint32, order []int, v vertex) *Graph {
+	return &Graph{c.arrange(number, ".graph", order, graphTopology{v}), v}
+}
+
+// reordered makes the communicator with the ranks placed by their edges.
+func (c *Comm) reordered(number uint32, all []vertex, nodes []uint64) *Graph {
+	order := placeVertices(all, nodes)
+	return c.graph(number, order, all[slices.Index(order, c.rank)])
+}
+
+// WithContext returns a view as Comm.WithContext does.
+func (t *Graph) WithContext(ctx context.Context) *Graph {
+	return &Graph{t.Comm.WithContext(ctx), t.vertex}
+}
+
+// Weights returns the weights of the edges to this rank and from it, in the order of
+// Neighbors, as new slices; nil if the graph has none.
+func (t *Graph) Weights() (sources, dests []int) {
+	return slices.Clone(t.vertex.sourceWeights), slices.Clone(t.vertex.destWeights)
+}
+
+// graphTopology is the topology of a Graph. A rank knows its own neighbors alone.
+type graphTopology struct{ vertex vertex }
+
+func (t graphTopology) around(int) (sources, dests []int) {
+	return slices.Clone(t.vertex.sources), slices.Clone(t.vertex.dests)
+}
+
+func (t graphTopology) order() []int { return identityOrder(len(t.vertex.dests)) }

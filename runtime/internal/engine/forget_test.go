@@ -1,0 +1,172 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport/transporttest"
+)
+
+var errOver = errors.New("over")
+
+// in is an address in a context.
+func in(context uint32, peer, tag int) engine.Match {
+	return engine.Match{Context: context, Peer: peer, Tag: tag}
+}
+
+// Forget drops the messages of a context, ends the sends that wait for it, and leaves those
+// of other contexts.
+func TestForgetDropsMessages(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	a, b := w.engines[0], w.engines[1]
+	big := make([]byte, 1<<16+1)
+	var left []engine.Handle
+	for _, e := range w.engines { // b sends to itself, too
+		for context := range uint32(2) {
+			left = append(left,
+				e.Isend(in(context, 1, 1), 0, pattern(40, int(context)), engine.Standard, 0),
+				e.Isend(in(context, 1, 2), 0, big, engine.Standard, 0),
+				e.Isend(in(context, 1, 3), 0, pattern(9, 3), engine.Synchronous, 0))
+		}
+	}
+	soonTrue(t, func() bool { b.Poll(); return len(b.Unreceived()) == 12 })
+	b.Forget(func(context uint32) bool { return context == 0 }, errOver)
+	require.Len(t, b.Unreceived(), 6)
+	for i, h := range left {
+		if i%6 >= 3 || i%3 == 0 {
+			continue
+		}
+		_, err := h.Wait(none)
+		require.ErrorIs(t, err, engine.ErrForgotten, "%d", i)
+	}
+	for source := range w.engines {
+		for tag := 1; tag <= 3; tag++ {
+			_, err := b.Recv(none, in(1, source, tag), 0, make([]byte, 1<<16+1), 0)
+			require.NoError(t, err)
+		}
+	}
+	for i, h := range left {
+		if i%6 >= 3 || i%3 == 0 {
+			_, err := h.Wait(none)
+			require.NoError(t, err, "%d", i)
+		}
+	}
+	held, messages := b.Held()
+	require.Zero(t, messages)
+	require.Less(t, held, 1<<10)
+	require.NoError(t, a.Down(1))
+	require.NoError(t, b.Down(0))
+}
+
+// It ends receives and probes that wait, and the memory of a break.
+func TestForgetEndsWhatWaits(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	named, wild := e.Irecv(in(5, 1, 1), 0, nil, 0), e.Irecv(in(5, engine.AnySource, engine.AnyTag), 0, nil, 0)
+	other := e.Irecv(in(6, 1, 1), 0, make([]byte, 9), 0)
+	probed := make(chan error, 1)
+	go func() {
+		_, err := e.Probe(none, in(5, 1, 2), 0)
+		probed <- err
+	}()
+	soonTrue(t, func() bool { return len(e.Blocked()) == 1 })
+	e.Break(7, errBroken)
+	e.Forget(func(context uint32) bool { return context != 6 }, errOver)
+	for _, h := range []engine.Handle{named, wild} {
+		_, err := h.Wait(none)
+		require.ErrorIs(t, err, errOver)
+	}
+	require.ErrorIs(t, <-probed, errOver)
+	// Later ones are as new.
+	again := e.Irecv(in(7, 1, 1), 0, make([]byte, 9), 0)
+	for _, context := range []uint32{6, 7} {
+		require.NoError(t, w.engines[1].Send(none, in(context, 0, 1), 0, pattern(9, 1), engine.Standard, 0))
+	}
+	for _, h := range []engine.Handle{other, again} {
+		s, err := h.Wait(none)
+		require.NoError(t, err)
+		require.Equal(t, 9, s.Bytes)
+	}
+}
+
+// A loss that was acknowledged in a context is not in a new one of that number.
+func TestForgetEndsAcknowledgements(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	e.MarkDown(1, errBroken)
+	var lost *engine.PeerError
+	receive := func() error {
+		h := e.Irecv(in(5, engine.AnySource, 1), 0, nil, 0)
+		defer h.Cancel()
+		if !h.Look() {
+			return nil
+		}
+		_, err := h.Wait(none)
+		return err
+	}
+	require.ErrorAs(t, receive(), &lost)
+	e.Acknowledge(5, []int{1})
+	require.NoError(t, receive())
+	e.Forget(func(context uint32) bool { return context == 4 }, errOver)
+	require.NoError(t, receive())
+	e.Forget(func(context uint32) bool { return context == 5 }, errOver)
+	require.ErrorAs(t, receive(), &lost)
+}
+
+// What begins in a context after its end is refused until the context is forgotten.
+func TestCloseContexts(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	e := w.engines[0]
+	require.NoError(t, e.Send(none, in(4, 1, 1), 0, nil, engine.Standard, 0)) // later ones can go at once
+	posted := e.Irecv(in(5, 1, 1), 0, nil, 0)
+	e.Break(6, errBroken)
+	e.CloseContexts(errOver, 5, 6)
+	_, err := posted.Wait(none)
+	require.ErrorIs(t, err, errOver)
+	for context, want := range map[uint32]error{5: errOver, 6: errOver} {
+		_, err = e.Recv(none, in(context, 1, 1), 0, nil, 0)
+		require.ErrorIs(t, err, want)
+		require.ErrorIs(t, e.Send(none, in(context, 1, 1), 0, nil, engine.Standard, 0), want)
+		_, err = e.Probe(none, in(context, engine.AnySource, engine.AnyTag), 0)
+		require.ErrorIs(t, err, want)
+	}
+	for _, context := range []uint32{4, 7} { // others, below and above
+		require.NoError(t, e.Send(none, in(context, 0, 1), 0, nil, engine.Standard, 0))
+		_, err = e.Recv(none, in(context, 0, 1), 0, nil, 0)
+		require.NoError(t, err)
+	}
+	e.Forget(func(context uint32) bool { return context == 5 }, errOver)
+	require.NoError(t, e.Send(none, in(5, 0, 1), 0, nil, engine.Standard, 0))
+	_, err = e.Recv(none, in(5, 0, 1), 0, nil, 0)
+	require.NoError(t, err)
+	_, err = e.Recv(none, in(6, 1, 1), 0, nil, 0)
+	require.ErrorIs(t, err, errOver)
+}
+
+// A message that arrives in a closed context is dropped, and its sender does not wait for the match.
+func TestMessagesForClosedContexts(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	a, b := w.engines[0], w.engines[1]
+	b.CloseContexts(errOver, 5)
+	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, nil, engine.Synchronous, 0), engine.ErrForgotten)
+	require.ErrorIs(t, a.Send(none, in(5, 1, 1), 0, make([]byte, 1<<16), engine.Standard, 0), engine.ErrForgotten)
+	for range 100 { // more than the credit: one that waits for that is dropped, too
+		if err := a.Send(none, in(5, 1, 1), 0, make([]byte, 4096), engine.Standard, 0); err != nil {
+			require.ErrorIs(t, err, engine.ErrForgotten)
+		}
+	}
+	require.NoError(t, a.Send(none, in(6, 1, 1), 0, nil, engine.Standard, 0))
+	_, err := b.Recv(none, in(6, 0, 1), 0, nil, 0)
+	require.NoError(t, err)
+	require.Empty(t, b.Unreceived())
+	held, messages := b.Held()
+	require.Zero(t, messages)
+	require.Less(t, held, 1<<10)
+	b.Forget(func(context uint32) bool { return context == 5 }, errOver)
+	require.NoError(t, a.Send(none, in(5, 1, 1), 0, nil, engine.Standard, 0))
+	_, err = b.Recv(none, in(5, 0, 1), 0, nil, 0)
+	require.NoError(t, err)
+}

@@ -1,0 +1,86 @@
+package value
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+)
+
+// Codec is runtime.Codec.
+type Codec[T any] interface {
+	Append(b []byte, v *T) ([]byte, error)
+	Decode(b []byte, v *T) error
+}
+
+// Gob is encoding/gob. Every value contains the description of its type, because values are
+// independent of each other.
+type Gob[T any] struct{}
+
+// Append implements Codec.
+func (Gob[T]) Append(b []byte, v *T) ([]byte, error) {
+	w := bytes.NewBuffer(b)
+	var whole any = v
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Interface:
+		whole = &box[T]{*v}
+	case reflect.Pointer:
+		whole = *v // gob panics if a pointer to it encodes itself, such as a *big.Int
+	default:
+	}
+	if err := tooDeep(reflect.ValueOf(v)); err != nil {
+		return b, err
+	}
+	err := gob.NewEncoder(w).Encode(whole)
+	return w.Bytes(), err
+}
+
+// Decode implements Codec.
+func (Gob[T]) Decode(b []byte, v *T) error {
+	r := bytes.NewReader(b)
+	d := gob.NewDecoder(r)
+	if boxed[T]() {
+		var x box[T]
+		if err := d.Decode(&x); err != nil {
+			return foreseen(err)
+		}
+		*v = x.V
+	} else if err := d.Decode(v); err != nil {
+		return foreseen(err)
+	}
+	if s := reflect.ValueOf(v).Elem(); s.Kind() == reflect.Slice && s.IsNil() {
+		s.Set(reflect.MakeSlice(s.Type(), 0, 0)) // it was empty: nil has a form of its own
+	}
+	if r.Len() > 0 {
+		return fmt.Errorf("%w: %d bytes behind the value", ErrMalformed, r.Len())
+	}
+	return nil
+}
+
+// foreseen says what the end of the bytes means here.
+func foreseen(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // gob returns them as they are
+		return fmt.Errorf("%w: the bytes end within the value", ErrMalformed)
+	}
+	return err
+}
+
+// box makes a value of an interface type a field: gob sends the dynamic type of fields alone.
+type box[T any] struct{ V T }
+
+// boxed reports whether gob needs a box.
+func boxed[T any]() bool { return reflect.TypeFor[T]().Kind() == reflect.Interface }
+
+// JSON is encoding/json.
+type JSON[T any] struct{}
+
+// Append implements Codec.
+func (JSON[T]) Append(b []byte, v *T) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(b, text...), err
+}
+
+// Decode implements Codec.
+func (JSON[T]) Decode(b []byte, v *T) error { return json.Unmarshal(b, v) }

@@ -1,0 +1,182 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/callsite"
+)
+
+// Role says how a rank has come into a World.
+type Role int
+
+// The roles of a rank.
+const (
+	// Initial is a rank of a job that has lost none yet.
+	Initial Role = iota
+	// Recovered is a rank whose process was started in place of one that has ended.
+	Recovered
+	// Survivor is a rank whose process was in the job when another rank ended.
+	Survivor
+)
+
+// String returns the role in words.
+func (r Role) String() string {
+	switch r {
+	case Initial:
+		return "initial"
+	case Recovered:
+		return "recovered"
+	case Survivor:
+		return "survivor"
+	default:
+		return fmt.Sprintf("Role(%d)", int(r))
+	}
+}
+
+// ErrResume refuses a second World.Resume in a process.
+var ErrResume = errors.New("World.Resume was called before")
+
+// renewalMost bounds how long Resume waits, after an operation has ended with the loss of a rank,
+// for gorun to say that it has started the rank again. A rank that was lost without having
+// ended, such as one that cannot be reached any more, is not started again.
+const renewalMost = 30 * time.Second
+
+// Role returns how this rank has come into the World: Initial, Recovered or Survivor.
+func (w *World) Role() Role { return w.role }
+
+// Generation returns how many ranks of the job had been started again before this World was
+// made: 0 if no rank was lost.
+func (w *World) Generation() int { return w.job.Generation }
+
+// Resume runs fn, and runs it again after the loss of a rank, if gorun starts that rank again
+// (gorun -on-failure respawn). It returns nil when fn has returned nil at all ranks, with the
+// same World generation, and the error of fn if that is not due to a loss. Without respawn it
+// is a call of fn.
+//
+// When a rank ends, gorun starts its program again: Main runs from its beginning to Resume,
+// where Role is Recovered. At the other ranks every operation ends with PeerError, those that
+// are under way and all later ones, on every communicator. Then fn is to return; Resume leaves
+// the World and runs fn again, with a new World in which Role is Survivor and all ranks are
+// present. That happens at a rank where fn has returned nil, too, as long as it has not at all.
+//
+// Nothing of the old World reaches the new one: messages, communicators, requests, Buffers,
+// Shared memory and PIDs belong to the World in which they were made. Memory of an old World is
+// readable, as zeros, but holds nothing any more. Package checkpoint keeps what fn needs.
+//
+// Before Resume the function of Main may not communicate: the other ranks do not, when a rank
+// is started again. A process calls Resume once; World.Close of the World of Main closes the
+// last one.
+func (w *World) Resume(fn func(w *World) error) error {
+	if w.resumed.Swap(true) {
+		return callsite.At(ErrResume)
+	}
+	if w.session == nil || w.job.OnFailure != bootstrap.OnFailureRespawn {
+		return fn(w)
+	}
+	for now := w; ; {
+		err := fn(now)
+		if err == nil {
+			err = w.session.Fence(context.Background())
+		}
+		if err == nil || !now.isOver(err) {
+			return err
+		}
+		next, err := now.renew()
+		if err != nil {
+			return err
+		}
+		now = next
+	}
+}
+
+// isOver reports whether the World has ended with the loss of a rank, err being what fn has
+// returned. gorun may know of the loss later than this rank.
+func (w *World) isOver(err error) bool {
+	var lost *PeerError
+	if w.session.Renewal() != nil {
+		return true
+	}
+	if !errors.As(err, &lost) && !errors.Is(err, ErrCommBroken) {
+		return false
+	}
+	wait := time.NewTimer(renewalMost)
+	defer wait.Stop()
+	select {
+	case <-w.session.Renewed():
+		return true
+	case <-wait.C:
+		return false
+	}
+}
+
+// renewed ends all operations, because a rank has ended and the job goes on in another World. It is
+// called again when a further rank has ended.
+func (w *World) renewed() {
+	r := w.session.Renewal()
+	if r == nil {
+		return
+	}
+	lost := &PeerError{Rank: r.Lost, Op: "World", Cause: causeError(r.Cause)}
+	for _, core := range w.comms.all() {
+		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost}, nil)
+	}
+	w.engine.Abort(lost)
+	// Those that live leave this World, too: no transfer is to wait for one of them. After Abort,
+	// because no error is to name them.
+	for rank := range w.Size() {
+		if rank != w.Rank() {
+			w.engine.MarkDown(rank, causeError(r.Cause))
+		}
+	}
+}
+
+// renew leaves a World that is over, and returns that of the next generation of the job. If that
+// is over before all ranks are there, it is left for the one after it.
+func (w *World) renew() (*World, error) {
+	err := w.abandon()
+	for err == nil {
+		if err = w.session.Renew(); err != nil {
+			break
+		}
+		var next *World
+		if next, err = enter(w.session, Survivor); err == nil {
+			w.last().next.Store(next)
+			w.shm.Discard() // no rank uses it any more: all have come into the new World
+			return next, nil
+		}
+		if errors.Is(err, bootstrap.ErrRenewed) {
+			err = nil
+		}
+	}
+	return nil, fmt.Errorf("World.Resume: %w", err)
+}
+
+// last returns the newest World of the process.
+func (w *World) last() *World {
+	for {
+		next := w.next.Load()
+		if next == nil {
+			return w
+		}
+		w = next
+	}
+}
+
+// abandon leaves a World whose other ranks leave it, too, or are lost: it waits for none of
+// them. Afterwards this process neither reads nor writes memory of theirs.
+func (w *World) abandon() error {
+	w.stop()
+	w.renewed() // if the program was faster than the goroutine that takes notices
+	for _, core := range w.comms.all() {
+		_ = core.attributes.close() // their errors are due to the loss
+	}
+	err := w.engine.Close()
+	w.actors.end()
+	err = errors.Join(err, w.network.abandon())
+	w.engine.EndMoves()
+	return errors.Join(err, w.shm.Close())
+}

@@ -1,0 +1,54 @@
+package runtime_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// The ranks of a node find themselves in one communicator, in the order of the keys; with
+// -transport rdma each rank is a node.
+func TestSplitType(t *testing.T) {
+	const ranks = 4
+	overTransports(t, ranks, func(c *runtime.Comm) {
+		for _, what := range []runtime.Sharing{runtime.SharedNode, runtime.SharedNUMA} {
+			near, err := c.SplitType(what, -c.Rank())
+			require.NoError(t, err)
+			want := []int{3, 2, 1, 0}
+			if c.World().Nodes() == ranks {
+				want = []int{c.Rank()}
+			}
+			ring(t, near, want)
+			require.Equal(t, "world."+what.String(), near.Name())
+			shared, err := runtime.NewShared(near, 64)
+			require.NoError(t, err, "they share memory")
+			require.NoError(t, shared.Close())
+			require.NoError(t, near.Close())
+		}
+	})
+}
+
+// A rank may stay out; what differs is refused everywhere.
+func TestSplitTypeArguments(t *testing.T) {
+	local(t, 3, func(c *runtime.Comm) {
+		what := runtime.SharedNode
+		if c.Rank() == 1 {
+			what = runtime.Undefined
+		}
+		near, err := c.SplitType(what, 0)
+		require.NoError(t, err)
+		require.Equal(t, c.Rank() == 1, near == nil)
+		if near != nil {
+			ring(t, near, []int{0, 2})
+		}
+		require.ErrorIs(t, second(c.SplitType(7, 0)), runtime.ErrArgument)
+		require.Equal(t, "Sharing(7)", runtime.Sharing(7).String())
+		if c.Rank() == 1 {
+			what = runtime.SharedNUMA
+		}
+		require.ErrorIs(t, second(c.SplitType(what, 0)), runtime.ErrArgument)
+		require.NoError(t, c.Err())
+	})
+}

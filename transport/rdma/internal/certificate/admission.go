@@ -1,0 +1,84 @@
+package certificate
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+)
+
+const (
+	// admissionLabel is what the key of admissions is derived for.
+	admissionLabel = "gorun tls hello 1"
+	// admissionBytes is the length of the nonce and of the tag.
+	admissionBytes = 16
+	// admissionsKept is how many nonces a side remembers.
+	admissionsKept = 4096
+)
+
+// ErrRepeated says that a ClientHello has the nonce of an earlier one: somebody has recorded it.
+var ErrRepeated = errors.New("the first flight of another connection was sent again")
+
+// nonce makes each admission another one.
+type nonce [admissionBytes]byte
+
+// admission makes and checks the names (SNI) in a ClientHello: NONCE.TAG in hexadecimal digits,
+// where TAG is the HMAC-SHA256 of the nonce, cut to 16 bytes. The name is all that a listener
+// looks at before it computes a key exchange and a signature, which take some hundred times as
+// long as this tag. It is safe for concurrent use.
+type admission struct {
+	key []byte
+
+	mu sync.Mutex
+	// seen are the last nonces that were admitted, in order in kept, the oldest at next.
+	seen map[nonce]struct{}
+	kept []nonce
+	next int
+}
+
+func newAdmission(secret []byte, job string) *admission {
+	return &admission{key: negotiation.DeriveKey(secret, job, admissionLabel), seen: map[nonce]struct{}{}}
+}
+
+// name returns the name for one connection.
+func (a *admission) name() string {
+	var n nonce
+	_, _ = rand.Read(n[:]) // never fails
+	return hex.EncodeToString(n[:]) + "." + hex.EncodeToString(a.tag(n))
+}
+
+func (a *admission) tag(n nonce) []byte {
+	mac := hmac.New(sha256.New, a.key)
+	mac.Write(n[:])
+	return mac.Sum(nil)[:admissionBytes]
+}
+
+// check admits each name once. The error is ErrForeign or ErrRepeated.
+func (a *admission) check(name string) error {
+	first, second, _ := strings.Cut(name, ".")
+	var n nonce
+	said, err := hex.DecodeString(first)
+	tag, e := hex.DecodeString(second)
+	if err != nil || e != nil || copy(n[:], said) != len(n) || len(said) != len(n) || !hmac.Equal(tag, a.tag(n)) {
+		return ErrForeign
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, again := a.seen[n]; again {
+		return ErrRepeated
+	}
+	a.seen[n] = struct{}{}
+	if len(a.kept) < admissionsKept {
+		a.kept = append(a.kept, n)
+		return nil
+	}
+	delete(a.seen, a.kept[a.next])
+	a.kept[a.next] = n
+	a.next = (a.next + 1) % admissionsKept
+	return nil
+}

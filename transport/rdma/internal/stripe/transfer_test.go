@@ -1,0 +1,390 @@
+package stripe_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
+)
+
+// event is what the world of a test does.
+type event uint8
+
+const (
+	postMain  event = iota // a part is posted on the main connection
+	postSide               // one on the side connection
+	moveMain               // the oldest part or mark of the main connection reaches the owner
+	moveSide               // that of the side connection
+	doneMain               // a part that is posted on the main connection completes
+	doneSide               // one on the side connection
+	markMain               // a mark is sent on the main connection
+	markSide               // on the side connection
+	want                   // a side connection is asked for
+	attach                 // it stands
+	refuse                 // it does not come about
+	askKey                 // the owner is asked for the key
+	record                 // the oldest record reaches the owner, and is answered
+	answer                 // the oldest answer arrives
+	breakSide              // the side connection breaks
+	breakMain              // the main one breaks
+	stale                  // a Write of a broken side connection reaches the owner
+	bail                   // the peer is lost or this side closes: everything ends
+	events
+)
+
+// item is a part, or a mark, on a connection.
+type item struct {
+	part stripe.Part
+	mark bool
+}
+
+// note is a record of the main connection, on which nothing is lost or overtakes.
+type note struct {
+	kind string
+	id   uint64
+}
+
+// world is one transfer, the side connection, its owner and what is under way between them.
+// It is the oracle, too: where each byte is.
+type world struct {
+	transfer stripe.Transfer
+	line     stripe.Line
+	key      stripe.KeyState
+	put      bool
+	size     int
+	part     int
+	ids      uint64
+
+	lanes   [2][]item // posted, not there
+	posted  [2]int    // parts whose completions are outstanding
+	early   bool      // a Write completes when it is on its way, as with iWARP
+	records []note
+	answers []note
+	dead    []stripe.Part // Writes of broken side connections that may still arrive
+	open    uint64        // the side connection of the owner's end, 0 if there is none
+	there   []bool        // bytes in place
+	breaks  [2]int        // how many may still happen
+	bails   int
+	ended   int
+	over    bool
+}
+
+func newWorld(put, early bool, size, part int) *world {
+	w := &world{put: put, early: early, size: size, part: part, there: make([]bool, size)}
+	w.transfer.Begin(size, put)
+	return w
+}
+
+func (w *world) clone() *world {
+	c := *w
+	c.transfer = w.transfer.Clone()
+	for i := range c.lanes {
+		c.lanes[i] = slices.Clone(w.lanes[i])
+	}
+	c.records, c.answers, c.dead, c.there = slices.Clone(w.records), slices.Clone(w.answers), slices.Clone(w.dead), slices.Clone(w.there)
+	return &c
+}
+
+func (w *world) String() string {
+	return fmt.Sprint(w.transfer.String(), w.line.String(), w.key, w.lanes, w.posted, w.records, w.answers, w.dead, w.open, w.there, w.breaks, w.bails, w.ended, w.over)
+}
+
+// arrive has a part reach the owner.
+func (w *world) arrive(p stripe.Part) {
+	for i := p.Off; i < p.Off+p.Len; i++ {
+		w.there[i] = true
+	}
+}
+
+func (w *world) post(on stripe.Path) {
+	p := w.transfer.Next(w.part)
+	w.transfer.Post(on, p.Len)
+	w.lanes[on] = append(w.lanes[on], item{part: p})
+	w.posted[on]++
+}
+
+// move takes the oldest item of a connection to the owner.
+func (w *world) move(on stripe.Path) {
+	i := w.lanes[on][0]
+	w.lanes[on] = w.lanes[on][1:]
+	switch {
+	case !i.mark:
+		w.arrive(i.part)
+	case on == stripe.Side:
+		w.answers = append(w.answers, note{"marked", w.open})
+	default:
+		w.answers = append(w.answers, note{"acknowledged", 0})
+	}
+}
+
+// can reports whether a part on a connection may be complete.
+func (w *world) can(on stripe.Path) bool {
+	under := 0
+	for _, i := range w.lanes[on] {
+		if !i.mark {
+			under++
+		}
+	}
+	return w.posted[on] > 0 && (w.put && w.early || w.posted[on] > under)
+}
+
+// enabled reports whether an event may happen.
+func (w *world) enabled(e event) bool {
+	if w.over {
+		return e == stale && len(w.dead) > 0
+	}
+	t := &w.transfer
+	switch e {
+	case postMain:
+		return t.Left() > 0
+	case postSide:
+		return t.Left() > 0 && w.line.Up() && w.key == stripe.KeyKnown
+	case moveMain:
+		return len(w.lanes[stripe.Main]) > 0
+	case moveSide:
+		return len(w.lanes[stripe.Side]) > 0
+	case doneMain:
+		return w.can(stripe.Main)
+	case doneSide:
+		return w.can(stripe.Side)
+	case markMain:
+		return t.MarkDue(stripe.Main)
+	case markSide:
+		return t.MarkDue(stripe.Side)
+	case want:
+		return w.line.Idle() && w.breaks[stripe.Side] > 0
+	case attach, refuse:
+		return w.line.Asked()
+	case askKey:
+		return w.line.Up() && w.key == stripe.KeyUnknown
+	case record:
+		return len(w.records) > 0
+	case answer:
+		return len(w.answers) > 0
+	case breakSide:
+		return w.line.Up() && w.breaks[stripe.Side] > 0
+	case breakMain:
+		return w.breaks[stripe.Main] > 0
+	case bail:
+		return w.bails > 0
+	default:
+		return len(w.dead) > 0
+	}
+}
+
+// do has an event happen.
+func (w *world) do(e event) {
+	switch e {
+	case postMain, postSide:
+		w.post(stripe.Path(e - postMain))
+	case moveMain, moveSide:
+		w.move(stripe.Path(e - moveMain))
+	case doneMain, doneSide:
+		w.posted[e-doneMain]--
+		w.transfer.Completed(stripe.Path(e - doneMain))
+	case markMain, markSide:
+		w.transfer.Mark(stripe.Path(e - markMain))
+		w.lanes[e-markMain] = append(w.lanes[e-markMain], item{mark: true})
+	case want:
+		w.line.Want()
+	case attach:
+		w.ids++
+		w.line.Attach(w.ids)
+		w.open = w.ids
+	case refuse:
+		w.breaks[stripe.Side]--
+		w.line.Refused()
+	case askKey:
+		w.key = stripe.KeyAsked
+		w.records = append(w.records, note{"key", 0})
+	case record:
+		n := w.records[0]
+		w.records = w.records[1:]
+		if n.kind == "close" {
+			if w.open == n.id {
+				w.open = 0
+			}
+			w.dead = nil // of all that came before: at most one is open
+		}
+		w.answers = append(w.answers, n)
+	case answer:
+		w.answered()
+	case breakSide:
+		w.breaks[stripe.Side]--
+		id, _ := w.line.Lost()
+		w.leave()
+		w.transfer.Lost()
+		w.records = append(w.records, note{"close", id})
+	case breakMain:
+		w.restart()
+	case stale:
+		w.arrive(w.dead[0])
+		w.dead = w.dead[1:]
+	default:
+		w.line.Drop()
+		w.leave()
+		w.over = true
+	}
+	if !w.over && w.transfer.Done() {
+		w.over = true
+		w.ended++
+	}
+}
+
+// leave ends the side connection at this end: its Writes may still arrive.
+func (w *world) leave() {
+	for _, i := range w.lanes[stripe.Side] {
+		if w.put && !i.mark {
+			w.dead = append(w.dead, i.part)
+		}
+	}
+	w.lanes[stripe.Side], w.posted[stripe.Side], w.key = nil, 0, stripe.KeyUnknown
+}
+
+// restart loses the main connection: a Put ends, unless all is in place, and a Get begins
+// again. Records are sent again on the next one, once.
+func (w *world) restart() {
+	w.breaks[stripe.Main]--
+	w.line.Drop()
+	w.leave()
+	w.lanes[stripe.Main], w.posted[stripe.Main] = nil, 0
+	if w.put {
+		w.over = true
+		return
+	}
+	w.transfer.Begin(w.size, w.put)
+}
+
+// answered takes the oldest answer.
+func (w *world) answered() {
+	n := w.answers[0]
+	w.answers = w.answers[1:]
+	switch n.kind {
+	case "acknowledged":
+		w.transfer.Confirmed(stripe.Main)
+	case "marked":
+		if w.line.Is(n.id) {
+			w.transfer.Confirmed(stripe.Side)
+		}
+	case "key":
+		if w.key == stripe.KeyAsked {
+			w.key = stripe.KeyKnown
+		}
+	default:
+		if w.line.Closed(n.id) {
+			w.transfer.Release()
+		}
+	}
+}
+
+// check is what holds in every state: a transfer that has ended well has all bytes in place, it
+// has ended once, and nothing that is under way can arrive after it.
+func (w *world) check(t *testing.T) {
+	t.Helper()
+	require.LessOrEqual(t, w.ended, 1)
+	if w.ended == 0 {
+		return
+	}
+	require.NotContains(t, w.there, false, "it has ended before all bytes were there")
+	if w.put {
+		require.Empty(t, w.dead, "a Write may arrive after the end")
+		for _, lane := range w.lanes {
+			for _, i := range lane {
+				require.True(t, i.mark, "a Write may arrive after the end")
+			}
+		}
+	}
+}
+
+// TestEveryInterleaving visits every state that a transfer of two parts can come to, with
+// breaks of both connections, and finds that from each one it ends when nothing more breaks.
+func TestEveryInterleaving(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		put, early       bool
+		size, side, main int
+		bails            int
+	}{
+		{"get", false, false, 2, 2, 1, 0},
+		{"get, given up", false, false, 2, 1, 1, 1},
+		{"put", true, false, 2, 2, 1, 0},
+		{"put, done when on its way", true, true, 2, 2, 0, 0},
+		{"put, given up", true, true, 2, 1, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first := newWorld(c.put, c.early, c.size, 1)
+			first.breaks, first.bails = [2]int{c.main, c.side}, c.bails
+			seen, ends := map[string]bool{}, 0
+			var visit func(w *world)
+			visit = func(w *world) {
+				at := w.String()
+				if seen[at] {
+					return
+				}
+				seen[at] = true
+				w.check(t)
+				if w.over {
+					ends++
+				}
+				settles(t, w)
+				for e := range events {
+					if w.enabled(e) {
+						next := w.clone()
+						next.do(e)
+						visit(next)
+					}
+				}
+			}
+			visit(first)
+			t.Logf("%d states, %d of them ends", len(seen), ends)
+			require.Positive(t, ends)
+		})
+	}
+}
+
+// settles requires that a transfer ends when nothing breaks any more.
+func settles(t *testing.T, w *world) {
+	t.Helper()
+	w = w.clone()
+	w.breaks, w.bails = [2]int{}, 0
+	for steps := 0; !w.over; steps++ {
+		require.Less(t, steps, 1000, "it goes round in a circle: %v", w)
+		e := event(0)
+		for e < events && (!w.enabled(e) || e == want || e == refuse || e == stale) {
+			e++
+		}
+		require.Less(t, e, events, "nothing goes on: %v", w)
+		w.do(e)
+	}
+	w.check(t)
+}
+
+// TestRandomInterleavings does so with more and larger parts and more breaks, at random.
+func TestRandomInterleavings(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 3000 {
+		w := newWorld(random.IntN(2) == 0, random.IntN(2) == 0, 1+random.IntN(30), 1+random.IntN(7))
+		w.breaks, w.bails = [2]int{random.IntN(3), random.IntN(6)}, random.IntN(40)/39
+		for !w.over {
+			var can []event
+			for e := range events {
+				if w.enabled(e) {
+					can = append(can, e)
+				}
+			}
+			w.part = 1 + random.IntN(7)
+			w.do(can[random.IntN(len(can))])
+			w.check(t)
+		}
+		for w.enabled(stale) {
+			w.do(stale)
+		}
+		w.check(t)
+	}
+}

@@ -1,0 +1,339 @@
+package iwarp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/rdmavm"
+	"github.com/gorun-hpc/gorun/transport/rdma/iwarp"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// perftest is a program of package perftest, run with -R: its two sides make a connection by
+// rdma_cm that carries what they agree on, one message each way at a time, and another one for
+// the test. This program takes the place of either side.
+type perftest struct {
+	// name is the command.
+	name string
+	op   verbs.Opcode
+	// shakes is how often the sides exchange their memory between the second connection and the
+	// test.
+	shakes      int
+	count, size int
+}
+
+var perftests = []perftest{
+	{"ib_send_lat", verbs.OpSend, 4, 50, 64},
+	{"ib_write_bw", verbs.OpWrite, 3, 50, 64 << 10},
+	{"ib_read_lat", verbs.OpRead, 4, 50, 8 << 10},
+}
+
+// The memory of a side: messages of the first connection, and what the test moves.
+const (
+	perftestSay    = 0
+	perftestHear   = 256 // two slots
+	perftestSlot   = 64
+	perftestData   = 4096
+	perftestMemory = perftestData + 64<<10
+	// perftestReceives are posted for messages of the test.
+	perftestReceives = 8
+	// perftestPatience bounds a test on a busy machine.
+	perftestPatience = 100 * time.Second
+)
+
+// siwPerftest names the variable of a test within the guest: the name of one, the side that this
+// program takes, and an address.
+const siwPerftest = "GORUN_TEST_SIW_PERFTEST"
+
+// perftestPeer is one side.
+type perftestPeer struct {
+	*siwPeer
+	*perftest
+	server        bool
+	control, data *verbs.Endpoint
+	heard         int
+	// address and rkey are of the other side's memory.
+	address uint64
+	rkey    uint32
+}
+
+// TestPerftest has one guest for everything: this program takes either side of each test, on the
+// kernel's adapters and in user space.
+func TestPerftest(t *testing.T) {
+	share := t.TempDir()
+	g := &siwGuest{rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 9 * time.Minute})}
+	rdmavm.TestProgram(t, share)
+	for i, way := range []struct {
+		name, address, device string
+		kernel                bool
+	}{
+		{"rxe by the kernel", "10.9.0.1", "rxe_dummy0", true},
+		{"siw by the kernel", "10.9.1.1", "siw_dummy1", true},
+		{"siw in user space", "10.9.1.1", "siw_dummy1", false},
+	} {
+		t.Run(way.name, func(t *testing.T) { g.perftests(t, way.address, way.device, way.kernel, 7300+20*i) })
+	}
+}
+
+// TestSiwPerftest is one side of a test whose other side is perftest.
+func TestSiwPerftest(t *testing.T) {
+	words := strings.Fields(os.Getenv(siwPerftest))
+	if len(words) != 3 {
+		t.Skip("runs in a guest machine: see TestPerftest")
+	}
+	at := netip.MustParseAddrPort(words[2])
+	for i := range perftests {
+		if perftests[i].name == words[0] {
+			perftests[i].take(t, words[1] == "server", at)
+		}
+	}
+}
+
+// take takes a side.
+func (x *perftest) take(t *testing.T, server bool, at netip.AddrPort) {
+	t.Helper()
+	p := &perftestPeer{siwPeer: newSiwPeerOf(t, at, iwarp.Config{}, perftestMemory), perftest: x, server: server}
+	ctx, cancel := context.WithTimeout(t.Context(), perftestPatience)
+	t.Cleanup(cancel)
+	p.ctx = ctx
+	p.control = p.ep
+	p.listenFor(0)
+	p.listenFor(1)
+	var first *verbs.Event
+	if server {
+		l, err := p.adapter.Listen(verbs.ListenOptions{Queue: p.queue, Address: at})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, l.Close()) }()
+		first = p.accepts(p.control, 0)
+	} else {
+		first = p.connects(p.control, at, 0)
+	}
+	require.Equal(t, verbs.EventEstablished, first.Type, "%v", first.Err)
+	version := make([]byte, 16)
+	copy(version, "6.00")
+	theirs := p.exchange(version)
+	require.Regexp(t, `^[5-9]\.\d+\x00*$`, string(theirs))
+	for _, n := range []uint32{4096, 64} { // bytes of the buffer and of a cache line
+		p.exchange(binary.BigEndian.AppendUint32(nil, n))
+	}
+	p.exchange([]byte("3\x00")) // IBV_MTU_1024
+	p.shake()
+	p.second(at)
+	for range x.shakes + 1 {
+		p.shake()
+	}
+	p.test()
+	if x.op == verbs.OpWrite {
+		p.shake()
+		report := []uint64{uint64(x.size), uint64(x.count), 1 << 62, 1 << 62, 1 << 62}
+		for _, v := range report { // of the client: size, iterations, and rates, which are doubles
+			p.exchange(binary.BigEndian.AppendUint64(nil, v))
+		}
+	}
+	p.shake()
+}
+
+// second makes the connection of the test. perftest's server may not listen again yet.
+func (p *perftestPeer) second(at netip.AddrPort) {
+	p.tb.Helper()
+	depth := 0
+	if p.op == verbs.OpRead {
+		depth = 1
+	}
+	for {
+		p.data = p.endpoint()
+		if p.op == verbs.OpSend {
+			for i := range perftestReceives {
+				p.receive(uint64(i))
+			}
+		}
+		var e *verbs.Event
+		if p.server {
+			e = p.accepts(p.data, depth)
+		} else {
+			e = p.connects(p.data, at, depth)
+		}
+		if e.Type == verbs.EventEstablished {
+			return
+		}
+		require.False(p.tb, p.server, "%v", e.Err)
+		require.ErrorContains(p.tb, e.Err, "refused")
+	}
+}
+
+// receive posts the receive of message number id of the test.
+func (p *perftestPeer) receive(id uint64) {
+	p.tb.Helper()
+	require.NoError(p.tb, p.data.PostReceive(&verbs.ReceiveRequest{ID: id, Segments: []verbs.Segment{p.region.Segment(perftestData, p.size)}}))
+}
+
+// depths are those of a connection of perftest.
+func depths(n int) *verbs.ConnParam {
+	return &verbs.ConnParam{ResponderResources: n, InitiatorDepth: n, RetryCount: 7, RNRRetryCount: 7}
+}
+
+// connects connects an endpoint.
+func (p *perftestPeer) connects(ep *verbs.Endpoint, at netip.AddrPort, depth int) *verbs.Event {
+	p.tb.Helper()
+	require.NoError(p.tb, ep.Connect(at, connectOptions(depths(depth))))
+	return p.of(ep, verbs.StreamConnection).Event
+}
+
+// accepts accepts the next request.
+func (p *perftestPeer) accepts(ep *verbs.Endpoint, depth int) *verbs.Event {
+	p.tb.Helper()
+	request := p.next("request", func(c *verbs.Completion) bool { return c.Stream == verbs.StreamConnectionRequest }).Event.Request
+	require.NoError(p.tb, request.Accept(ep, depths(depth)))
+	return p.of(ep, verbs.StreamConnection).Event
+}
+
+// of waits for a completion of an endpoint.
+func (p *perftestPeer) of(ep *verbs.Endpoint, stream verbs.Stream) verbs.Completion {
+	p.tb.Helper()
+	return p.next(fmt.Sprint("stream ", stream), func(c *verbs.Completion) bool { return c.Stream == stream && c.Endpoint == ep })
+}
+
+// done waits for a completion that has to be a success.
+func (p *perftestPeer) done(ep *verbs.Endpoint, stream verbs.Stream) verbs.Completion {
+	p.tb.Helper()
+	c := p.of(ep, stream)
+	require.Equal(p.tb, verbs.StatusSuccess, c.Status)
+	return c
+}
+
+// listenFor posts the receive of a message of the first connection.
+func (p *perftestPeer) listenFor(slot int) {
+	p.tb.Helper()
+	require.NoError(p.tb, p.control.PostReceive(&verbs.ReceiveRequest{Segments: []verbs.Segment{p.region.Segment(perftestHear+slot*perftestSlot, perftestSlot)}}))
+}
+
+// exchange sends a message on the first connection and returns the peer's, which the client
+// begins.
+func (p *perftestPeer) exchange(message []byte) []byte {
+	p.tb.Helper()
+	say := func() {
+		copy(p.memory[perftestSay:], message)
+		require.NoError(p.tb, p.control.Post(&verbs.WorkRequest{Op: verbs.OpSend, Segments: []verbs.Segment{p.region.Segment(perftestSay, len(message))}}))
+		p.done(p.control, verbs.StreamRequest)
+	}
+	if !p.server {
+		say()
+	}
+	c := p.done(p.control, verbs.StreamReceive)
+	require.Equal(p.tb, len(message), c.Length)
+	slot := p.heard % 2
+	theirs := bytes.Clone(p.memory[perftestHear+slot*perftestSlot:][:c.Length])
+	p.heard++
+	p.listenFor(slot)
+	if p.server {
+		say()
+	}
+	return theirs
+}
+
+// shake exchanges where the memory is: struct pingpong_dest, big-endian.
+func (p *perftestPeer) shake() {
+	p.tb.Helper()
+	const rkey, address, length = 16, 24, 56
+	b := make([]byte, length)
+	mine := p.region.Remote(perftestData, p.size)
+	binary.BigEndian.PutUint32(b[rkey:], mine.RKey)
+	binary.BigEndian.PutUint64(b[address:], mine.Address)
+	b = p.exchange(b)
+	p.address, p.rkey = binary.BigEndian.Uint64(b[address:]), binary.BigEndian.Uint32(b[rkey:])
+}
+
+// test is the test itself. perftest's memory has random bytes.
+func (p *perftestPeer) test() {
+	p.tb.Helper()
+	segments := []verbs.Segment{p.region.Segment(perftestData, p.size)}
+	data := p.memory[perftestData:][:p.size]
+	w := verbs.WorkRequest{Op: p.op, Segments: segments}
+	if p.op != verbs.OpSend {
+		if p.server {
+			return // the client does everything
+		}
+		w.RemoteAddress, w.RKey = p.address, p.rkey
+	}
+	var first []byte
+	for i := range p.count {
+		if p.op == verbs.OpSend && p.server {
+			p.ping()
+		}
+		require.NoError(p.tb, p.data.Post(&w))
+		p.done(p.data, verbs.StreamRequest)
+		switch {
+		case p.op == verbs.OpSend && !p.server:
+			p.ping()
+		case p.op == verbs.OpRead && i == 0:
+			first = bytes.Clone(data)
+			require.Less(p.tb, bytes.Count(first, []byte{0}), p.size/8)
+		case p.op == verbs.OpRead:
+			require.Equal(p.tb, first, data)
+			clear(data)
+		}
+	}
+}
+
+// ping receives a message of the test.
+func (p *perftestPeer) ping() {
+	p.tb.Helper()
+	c := p.done(p.data, verbs.StreamReceive)
+	require.Equal(p.tb, p.size, c.Length)
+	p.receive(c.ID)
+}
+
+// perftests has each side of each test run in the guest, with this program as the other one, on
+// the kernel's adapter or in user space.
+func (g *siwGuest) perftests(t *testing.T, address, device string, kernel bool, port int) {
+	t.Helper()
+	own := func(x *perftest, side string, at netip.AddrPort) string {
+		setting := ""
+		if kernel {
+			setting = byKernel + "=1 "
+		}
+		return fmt.Sprintf("%s%s='%s %s %v' ./tests -test.run ^TestSiwPerftest$ -test.v", setting, siwPerftest, x.name, side, at)
+	}
+	for i := range perftests {
+		x := &perftests[i]
+		command := func(at netip.AddrPort) string {
+			depth := "" // as many Reads as the device can have, more than this program serves
+			if x.op == verbs.OpRead {
+				depth = " -o 1"
+			}
+			return fmt.Sprintf("timeout 100 %s -R -F -d %s -n %d -s %d -p %d%s", x.name, device, x.count, x.size, at.Port(), depth)
+		}
+		at := netip.AddrPortFrom(netip.MustParseAddr(address), uint16(port+2*i))
+		t.Run(x.name+"'s server", func(t *testing.T) {
+			server, err := g.Start(command(at))
+			require.NoError(t, err)
+			g.announced(t, at)
+			g.run(t, own(x, "client", at))
+			status, err := server.Wait()
+			require.NoError(t, err)
+			require.Zero(t, status, server.Output())
+		})
+		at = netip.AddrPortFrom(at.Addr(), at.Port()+1)
+		t.Run(x.name, func(t *testing.T) {
+			g.background(t, own(x, "server", at))
+			if kernel {
+				g.announced(t, at)
+			} else {
+				g.listening(t, int(at.Port()))
+			}
+			out, status, err := g.Run(command(at) + " " + address)
+			require.NoError(t, err)
+			require.Zero(t, status, out)
+			require.Regexp(t, fmt.Sprintf(`(?m)^ %d +%d +\d`, x.size, x.count), out)
+		})
+	}
+}

@@ -1,0 +1,299 @@
+package rdma
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/credit"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
+	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
+)
+
+// side is the connection with a peer, on other adapters of both than the one in use, that
+// carries parts of long Gets and Puts of this rank. The peer has another one for its own. It
+// is asked for by the first long transfer, stands as long as the connection in use, and its loss
+// concerns nobody: what it had goes by the connection in use (package stripe).
+//
+// The owner of memory says the key there when it is asked by recordKey. The Writes of a Put are
+// followed by a frame of frameMark, which the owner answers by recordMarked. After a loss the
+// owner is asked to close its end by recordClose: until it has, Writes may still arrive.
+type side struct {
+	line  stripe.Line
+	judge *stripe.Judge
+	link  *link
+	// reading and writing count what is under way, depth is the ORD.
+	reading, writing, depth int
+	// marks are the Puts whose marks are under way, oldest first.
+	marks []*operation
+	// next is when a connection may be asked for again, pause how long the last wait was, since
+	// when the connection has stood, why why there is none.
+	next, since time.Time
+	pause       time.Duration
+	why         error
+	// carried counts the bytes of all side connections.
+	carried int
+}
+
+const (
+	// sideMost is the number of Reads of striped transfers that are under way on each adapter.
+	sideMost = 4
+	// sidesMost bounds the side connections of an adapter.
+	sidesMost = 64
+	// answersMax bounds the answers owed to a peer: to questions of its operations, of which each
+	// has one at a time, for keys (bulk.keys), marks, the close and rest, and the own wish to
+	// close. What concerns a side connection that another one has replaced is owed no more
+	// (supersede).
+	answersMax = 2*operationsMax + credit.UpdateReserve + 3
+)
+
+// stripeConfig is the measure of stripes; tests have their own.
+type stripeConfig struct {
+	// above is the length in bytes from which a transfer is striped, chunk that of its longest
+	// part. Each way is measured for a trial of bytes, and both together are used if they are
+	// gain times as fast.
+	above, chunk, trial int
+	gain                float64
+}
+
+// stripeDefault: of a shorter transfer most is under way before the key is known.
+var stripeDefault = stripeConfig{above: 2 << 20, chunk: 512 << 10, trial: 32 << 20, gain: stripe.Gain}
+
+func newSide(t *Transport) side {
+	if !t.stripes {
+		return side{}
+	}
+	return side{judge: stripe.NewJudge(t.stripe.trial, t.stripe.gain)}
+}
+
+// striped reports whether the rail carries stripes. Those of TCP cost the processors, which
+// adapters spare, and mostly go through the same port.
+func (r *rail) striped() bool { return r.config.Fabric != FabricTCP }
+
+// now is the time from an origin.
+func (t *Transport) now() time.Duration { return time.Since(t.batches.base) }
+
+// want has a connection asked for, if it is time.
+func (s *side) want(p *endpoint) {
+	if !s.line.Idle() || time.Now().Before(s.next) || p.link == nil || !s.line.Want() {
+		return
+	}
+	p.t.supervision.send(sideWanted{peer: p.peer, used: p.link})
+}
+
+// refused takes note that there is none.
+func (s *side) refused(p *endpoint, err error) {
+	s.line.Refused()
+	s.wait(p, err)
+}
+
+// wait lets some time go by until the next attempt: ever more.
+func (s *side) wait(p *endpoint, err error) {
+	least := p.t.config.Recovery
+	if s.pause = min(2*s.pause, pauseRatio*least); s.pause < least {
+		s.pause = least
+	}
+	s.next, s.why = time.Now().Add(s.pause), err
+}
+
+// attach takes a connection that stands. One that was asked for beside another connection than the
+// one in use may be on the adapter of that: it ends, and another one has been asked for if one is
+// wanted.
+func (s *side) attach(p *endpoint, l *link) {
+	if l.beside != p.link {
+		p.t.forget(l)
+		return
+	}
+	if l.gone {
+		s.refused(p, l.cause) // or none would be asked for any more
+		return
+	}
+	if p.end != nil || !s.line.Attach(l.nonce()) {
+		p.t.forget(l)
+		return
+	}
+	s.link, s.depth, s.since, s.why = l, l.terms.Depths.ORD, time.Now(), nil
+	s.judge.Attach()
+	p.t.sendProof(l, 0)
+	l.endpoint.Trust()
+	p.list()
+}
+
+// drop ends the connection with the one in use. Operations begin again, or fail.
+func (s *side) drop(p *endpoint) {
+	l := s.link
+	s.link, s.marks, s.reading, s.writing = nil, nil, 0, 0
+	s.line.Drop()
+	if s.judge != nil {
+		s.judge.Reset()
+	}
+	if l != nil {
+		p.t.forget(l)
+	}
+	for _, o := range p.bulk.all {
+		_ = o.striped.deregister() // nothing uses the memory
+	}
+}
+
+// lost takes note of the end of the connection, which was freed.
+func (s *side) lost(p *endpoint, why error) {
+	id, ok := s.line.Lost()
+	s.link, s.marks, s.reading, s.writing = nil, nil, 0, 0
+	if !ok {
+		return
+	}
+	s.judge.Lost()
+	if time.Since(s.since) > s.pause {
+		s.pause = 0
+	}
+	s.wait(p, why)
+	p.bulk.marking = nil
+	for _, o := range p.bulk.sorted() {
+		_ = o.striped.deregister() // nothing uses the memory
+		o.transfer.Lost()
+		p.bulk.again(o)
+	}
+	if p.end == nil && !p.t.closed {
+		p.bulk.supersede(recordClose)
+		p.bulk.answers = append(p.bulk.answers, answer{recordClose, transport.Header{A: id}})
+		p.list()
+	}
+}
+
+// drive sends the marks that are due.
+func (s *side) drive(p *endpoint) {
+	b := &p.bulk
+	for len(b.marking) > 0 && s.link != nil && !s.link.broken && len(s.marks) < credit.UpdateReserve {
+		o := b.marking[0]
+		b.marking = slices.Delete(b.marking, 0, 1)
+		if b.all[o.id] != o || !o.transfer.MarkDue(stripe.Side) {
+			continue
+		}
+		p.t.sendControl(s.link, 0, frameMark, false)
+		o.transfer.Mark(stripe.Side)
+		s.marks = append(s.marks, o)
+	}
+}
+
+// moved takes the completion of a Read or Write.
+func (s *side) moved(p *endpoint, kind idKind, id uint32, status verbs.Status) {
+	if status != verbs.StatusSuccess {
+		return // the connection ends, and that is dealt with then
+	}
+	if kind == idRead {
+		s.reading--
+	} else {
+		s.writing--
+	}
+	p.list()
+	if o := p.bulk.all[id]; o != nil {
+		part := o.transfer.Oldest(stripe.Side)
+		o.transfer.Completed(stripe.Side)
+		s.judge.Completed(stripe.Side, part.Len, p.t.now())
+		s.carried += part.Len
+		o.check(p)
+	}
+}
+
+// aside takes a frame of a side connection, whose active side sends marks alone.
+func (t *Transport) aside(p *endpoint, d *delivery, b []byte) {
+	l := d.link
+	var err error
+	switch f, bad := parseHead(b); {
+	case p.end != nil:
+	case l.conn.Active:
+		err = fmt.Errorf("%w: a frame on a connection for parts alone", transport.ErrDamaged)
+	case !l.active:
+		if t.proved(l, b) {
+			p.closeAsides(l)
+		}
+	case bad != nil || f.kind != frameMark:
+		err = fmt.Errorf("%w: a frame of kind %d on a connection for parts", transport.ErrDamaged, f.kind)
+	default:
+		p.bulk.answers = slices.DeleteFunc(p.bulk.answers, func(a answer) bool { return a.kind == recordMarked && a.header.A != l.nonce() })
+		if len(p.bulk.answers) >= answersMax {
+			err = fmt.Errorf("%w: %d marks and questions are unanswered", transport.ErrDamaged, len(p.bulk.answers))
+			break
+		}
+		p.bulk.answers = append(p.bulk.answers, answer{recordMarked, transport.Header{A: l.nonce()}})
+		p.list()
+	}
+	l.rail.recycle(d.slot)
+	if err != nil {
+		t.damaged(l, err)
+	}
+}
+
+// serveSide answers what a peer asks for its side connection.
+func (p *endpoint) serveSide(r *record) error {
+	t := p.t
+	if r.kind == recordClose {
+		for _, l := range t.links {
+			if l.peer == p.peer && l.isAside() && l.nonce() == r.header.A {
+				t.forget(l)
+				break
+			}
+		}
+		p.bulk.supersede(recordClosed)
+		p.bulk.answers = append(p.bulk.answers, answer{recordClosed, transport.Header{A: r.header.A}})
+		return nil
+	}
+	if len(r.payload) != questionBytes || int(r.payload[5]) >= len(t.rails) {
+		return fmt.Errorf("%w: a question of %d bytes for a key", transport.ErrDamaged, len(r.payload))
+	}
+	p.bulk.answers = append(p.bulk.answers, p.answerKey(r, t.rails[r.payload[5]]))
+	return nil
+}
+
+// answerKey makes the answer to recordKey, which is like that of recordCheck.
+func (p *endpoint) answerKey(r *record, on *rail) answer {
+	k := transport.Key{Addr: r.header.A, Token: r.header.B}
+	a := answer{recordKeyed, transport.Header{B: statusBadKey, C: uint64(binary.LittleEndian.Uint32(r.payload))}}
+	if _, ok := p.t.exposed.slice(k, int(r.header.C), transport.Access(r.payload[4])); !ok {
+		return a
+	}
+	address, key, err := p.t.exposed.on(k, on)
+	if err != nil {
+		a.header.B = statusRefused // the transfer goes by one adapter
+		return a
+	}
+	a.header.A, a.header.B = address, uint64(key)<<checkedKeyShift|uint64(on.index)<<checkedRailShift
+	return a
+}
+
+// sideAnswered takes the answer of the owner.
+func (p *endpoint) sideAnswered(r *record) {
+	s, h := &p.side, &r.header
+	switch {
+	case r.kind == recordKeyed:
+		p.bulk.keys = max(p.bulk.keys-1, 0)
+		if o := p.bulk.all[uint32(h.C)]; o != nil && o.striped.key == stripe.KeyAsked {
+			o.keyed(p, h)
+		}
+	case r.kind == recordMarked && s.line.Is(h.A) && len(s.marks) > 0:
+		o := s.marks[0]
+		s.marks = slices.Delete(s.marks, 0, 1)
+		o.transfer.Confirmed(stripe.Side)
+		p.bulk.mark(o)
+		o.check(p)
+	case r.kind == recordClosed && s.line.Closed(h.A):
+		for _, o := range p.bulk.sorted() {
+			o.transfer.Release()
+			p.bulk.again(o)
+		}
+	}
+}
+
+// explain says what goes by the side connection, behind a comma, or why nothing does.
+func (s *side) explain() string {
+	switch {
+	case s.link != nil:
+		return fmt.Sprintf(", striped with %s (%s)", s.link.rail.name(), s.judge)
+	case s.why != nil:
+		return fmt.Sprintf(", not striped: %v", s.why)
+	default:
+		return ""
+	}
+}

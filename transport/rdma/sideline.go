@@ -1,0 +1,127 @@
+package rdma
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
+	"github.com/gorun-hpc/gorun/transport/rdma/internal/peering"
+)
+
+// sideWanted tells a connector that a connection is wanted beside the one in use.
+type sideWanted struct {
+	quiet
+	peer int
+	used *link
+}
+
+var errNoSide = errors.New("there is no second adapter in a fabric of both that works")
+
+// askSide asks for a connection on other rails of both ends than those of the one in use.
+func (a *connector) askSide(used *link) {
+	way, err := a.sideWay(used)
+	if err != nil {
+		a.refuseSide(used, err)
+		return
+	}
+	l := &link{
+		conn: peering.Conn{Active: true}, greeting: peering.Greeting{Incarnation: a.t.config.Incarnation},
+		peer: a.peer, purpose: negotiation.Bulk, way: way, rail: way.rail, remote: way.to.Address,
+		timeout: min(a.t.config.Attempt, trialMost), beside: used,
+	}
+	a.side = l
+	a.t.command(func() { a.t.dial(l) })
+}
+
+// sideWay returns the best way.
+func (a *connector) sideWay(used *link) (candidate, error) {
+	list, err := a.lookup()
+	if err != nil {
+		return candidate{}, err
+	}
+	list = slices.DeleteFunc(list, func(c candidate) bool {
+		_, lost := a.losses[c.pair()]
+		return lost || !c.rail.striped() || c.rail == used.rail || c.to.Rail == used.peerRail || a.t.owns(c.to)
+	})
+	if len(list) == 0 {
+		return candidate{}, errNoSide
+	}
+	return slices.MinFunc(list, func(x, y candidate) int { return cmp.Compare(x.pair().worse(), y.pair().worse()) }), nil
+}
+
+// refuseSide says that there is no side connection beside the one in use then.
+func (a *connector) refuseSide(used *link, err error) {
+	a.side = nil
+	a.t.command(func() {
+		if p := a.t.meet(a.peer); p.link == used {
+			p.side.refused(p, err)
+		}
+	})
+}
+
+// sideEnded deals with the end of a side connection, or of an attempt.
+func (a *connector) sideEnded(l *link, reason negotiation.Reason, err error) {
+	if l != a.side {
+		return // it stood, which Poll knows, or it is the peer's
+	}
+	if err == nil {
+		err = fmt.Errorf("refused by the peer: %v", reason)
+	}
+	a.refuseSide(l.beside, err)
+}
+
+// sideAccepted checks the reply of the peer, and hands the connection over.
+func (a *connector) sideAccepted(m answered) {
+	l := m.link
+	if l != a.side {
+		a.t.command(func() { a.t.forget(l) })
+		return
+	}
+	if _, err := a.reply(l, m.data); err != nil {
+		a.t.command(func() { a.t.forget(l) })
+		a.refuseSide(l.beside, err)
+		return
+	}
+	a.side = nil
+	a.t.command(func() {
+		p := a.t.meet(a.peer)
+		p.side.attach(p, l)
+	})
+}
+
+// isAside reports whether the link is a side connection of the peer.
+func (l *link) isAside() bool { return l.purpose == negotiation.Bulk && !l.conn.Active }
+
+// closeAsides ends the side connections of the peer but one: the peer has one at a time, and none
+// beside a connection that is not in use any more. A Put that failed with that may have Writes
+// under way on them, which must not arrive after the next connection is in use: the peer sends
+// the bytes again as messages then.
+func (p *endpoint) closeAsides(but *link) {
+	for _, l := range p.t.links {
+		if l != but && l.peer == p.peer && l.isAside() {
+			p.t.forget(l)
+		}
+	}
+}
+
+// confirmDefault is peering's.
+const confirmDefault = 5 * time.Second
+
+// acceptSide accepts the side connection of a peer, which has to prove soon that it is one.
+func (t *Transport) acceptSide(l *link) {
+	if p := t.meet(l.peer); p.end != nil || t.closed {
+		t.reject(l.request, negotiation.Reject{Reason: negotiation.Busy}, l.asked)
+		return
+	}
+	t.accept(l)
+	time.AfterFunc(cmp.Or(t.config.Confirm, confirmDefault), func() {
+		t.command(func() {
+			if !l.active {
+				t.forget(l)
+			}
+		})
+	})
+}
