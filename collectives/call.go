@@ -3,6 +3,7 @@ package collectives
 import (
 	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -25,6 +26,8 @@ type call struct {
 	counts uint64
 	// idle says that no member has anything to send.
 	idle bool
+	// within is the call on an Intercomm of which this one is a step, or nil.
+	within *crossing
 	// err is why the call is refused.
 	err error
 }
@@ -163,4 +166,13 @@ func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if same, partial := kernel.Overlap(block, all); same || partial {
 		k.err = aliasError("send", "recv")
 	}
+}
+
+// site is where the program called the operation of which this one is a step, nil for that of
+// this call.
+func (k *call) site() *callsite.Site {
+	if k.within == nil {
+		return nil
+	}
+	return &k.within.site
 }

@@ -66,7 +66,8 @@
 // InterBarrier, InterBcast, InterReduce, InterAllReduce, InterGather, InterScatter,
 // InterAllGather and InterAllToAll move data between the two groups of a runtime.Intercomm. Where
 // one rank is the root, it gives Root, the other ranks of its group give runtime.ProcNull, and
-// those of the other group its rank.
+// those of the other group its rank. They have the same forms as the others (InterIBcast,
+// InterBcastInit, ...), and ranks or groups that do not call the same get a MismatchError.
 //
 // # In place
 //

@@ -208,7 +208,7 @@ func (g *group) begin(k *call) error {
 	g.number++
 	trail := g.trail.Follow(said)
 	bears := label(trail, g.number)
-	g.blocking.note(g.number, said, bears)
+	g.blocking.note(g.number, said, bears, k.site())
 	g.label.Set(bears)
 	g.watch.wake(g)
 	return g.enterNode(said, trail)

@@ -1,6 +1,7 @@
 package collectives_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,21 @@ type side struct {
 	t        *testing.T
 }
 
+// newSide connects the first ranks of a World with the others.
+func newSide(t *testing.T, w *runtime.World, sizes [2]int) (*side, error) {
+	t.Helper()
+	group, remote := 0, sizes[0]
+	if w.Rank() >= sizes[0] {
+		group, remote = 1, 0
+	}
+	c, err := w.Comm().Split(group, 0)
+	if err != nil {
+		return nil, err
+	}
+	inter, err := c.CreateIntercomm(0, w.Comm(), remote, 0)
+	return &side{inter, group, sizes[group], sizes[1-group], t}, errors.Join(err, c.Close())
+}
+
 // eachInter runs a test with two groups of several sizes, over shared memory and the network.
 func eachInter(t *testing.T, test func(s *side)) {
 	t.Helper()
@@ -27,17 +43,10 @@ func eachInter(t *testing.T, test func(s *side)) {
 			}
 			t.Setenv("GORUN_TRANSPORT", transport)
 			require.NoError(t, runtime.Local(sizes[0]+sizes[1], func(w *runtime.World) error {
-				group, remote := 0, sizes[0]
-				if w.Rank() >= sizes[0] {
-					group, remote = 1, 0
-				}
-				c, err := w.Comm().Split(group, 0)
+				s, err := newSide(t, w, sizes)
 				require.NoError(t, err)
-				inter, err := c.CreateIntercomm(0, w.Comm(), remote, 0)
-				require.NoError(t, err)
-				test(&side{inter, group, sizes[group], sizes[1-group], t})
-				require.NoError(t, inter.Close())
-				return c.Close()
+				test(s)
+				return s.Close()
 			}))
 		}
 	}
@@ -87,17 +96,107 @@ func (s *side) eachRoot(test func(root int, at, other bool, of int)) {
 	}
 }
 
-// MPICH's coll/icbcast.c and coll/icbarrier.c: from every root of either group.
-func TestInterBcast(t *testing.T) {
+// interForms are the forms of the operations on an Intercomm.
+type interForms struct {
+	barrier         func(t *runtime.Intercomm) error
+	bcast           func(t *runtime.Intercomm, buf []int, root int) error
+	reduce          func(t *runtime.Intercomm, send, recv []int, op collectives.Op, root int) error
+	allReduce       func(t *runtime.Intercomm, send, recv []int, op collectives.Op) error
+	gather, scatter func(t *runtime.Intercomm, send, recv []int, root int) error
+	allGather       func(t *runtime.Intercomm, send, recv []int) error
+	allToAll        func(t *runtime.Intercomm, send, recv []int) error
+}
+
+// started waits twice for a persistent operation: its second start is as good as the first.
+func started(p *runtime.Persistent) error {
+	defer p.Close()
+	for range 2 {
+		if err := p.Start(); err != nil {
+			return err
+		}
+		if _, err := p.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var interFormsOf = map[string]interForms{
+	"blocking": {
+		collectives.InterBarrier, collectives.InterBcast[int], collectives.InterReduce[int], collectives.InterAllReduce[int],
+		collectives.InterGather[int], collectives.InterScatter[int], collectives.InterAllGather[int], collectives.InterAllToAll[int],
+	},
+	"nonblocking": {
+		func(t *runtime.Intercomm) error { return waited(collectives.InterIBarrier(t)) },
+		func(t *runtime.Intercomm, buf []int, root int) error {
+			return waited(collectives.InterIBcast(t, buf, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int, op collectives.Op, root int) error {
+			return waited(collectives.InterIReduce(t, send, recv, op, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int, op collectives.Op) error {
+			return waited(collectives.InterIAllReduce(t, send, recv, op))
+		},
+		func(t *runtime.Intercomm, send, recv []int, root int) error {
+			return waited(collectives.InterIGather(t, send, recv, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int, root int) error {
+			return waited(collectives.InterIScatter(t, send, recv, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int) error {
+			return waited(collectives.InterIAllGather(t, send, recv))
+		},
+		func(t *runtime.Intercomm, send, recv []int) error {
+			return waited(collectives.InterIAllToAll(t, send, recv))
+		},
+	},
+	"persistent": {
+		func(t *runtime.Intercomm) error { return started(collectives.InterBarrierInit(t)) },
+		func(t *runtime.Intercomm, buf []int, root int) error {
+			return started(collectives.InterBcastInit(t, buf, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int, op collectives.Op, root int) error {
+			return started(collectives.InterReduceInit(t, send, recv, op, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int, op collectives.Op) error {
+			return started(collectives.InterAllReduceInit(t, send, recv, op))
+		},
+		func(t *runtime.Intercomm, send, recv []int, root int) error {
+			return started(collectives.InterGatherInit(t, send, recv, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int, root int) error {
+			return started(collectives.InterScatterInit(t, send, recv, root))
+		},
+		func(t *runtime.Intercomm, send, recv []int) error {
+			return started(collectives.InterAllGatherInit(t, send, recv))
+		},
+		func(t *runtime.Intercomm, send, recv []int) error {
+			return started(collectives.InterAllToAllInit(t, send, recv))
+		},
+	},
+}
+
+// eachInterForm is eachInter with every form of the operations.
+func eachInterForm(t *testing.T, test func(s *side, f interForms)) {
+	t.Helper()
 	eachInter(t, func(s *side) {
+		for _, name := range []string{"blocking", "nonblocking", "persistent"} {
+			test(s, interFormsOf[name])
+		}
+	})
+}
+
+// MPICH's coll/icbcast.c, coll/icbarrier.c, coll/nbicbcast.c and coll/nbicbarrier.c: from every root of either group.
+func TestInterBcast(t *testing.T) {
+	eachInterForm(t, func(s *side, f interForms) {
 		s.eachRoot(func(root int, at, other bool, of int) {
 			for _, n := range []int{0, 1, 5000} {
 				buf := make([]int, n)
 				if at {
 					copy(buf, s.mine(n))
 				}
-				require.NoError(s.t, collectives.InterBarrier(s.Intercomm))
-				require.NoError(s.t, collectives.InterBcast(s.Intercomm, buf, root))
+				require.NoError(s.t, f.barrier(s.Intercomm))
+				require.NoError(s.t, f.bcast(s.Intercomm, buf, root))
 				if other {
 					require.Equal(s.t, values(1-s.group, of, 0, n), buf)
 				}
@@ -106,11 +205,11 @@ func TestInterBcast(t *testing.T) {
 	})
 }
 
-// MPICH's coll/icreduce.c and coll/icallreduce.c: each group gets the reduction of the other one,
-// in the order of the ranks.
+// MPICH's coll/icreduce.c, coll/icallreduce.c, coll/nbicreduce.c and coll/nbicallreduce.c: each group
+// gets the reduction of the other one, in the order of the ranks.
 func TestInterReductions(t *testing.T) {
 	last := collectives.Func(func(_, b int) int { return b }, false)
-	eachInter(t, func(s *side) {
+	eachInterForm(t, func(s *side, f interForms) {
 		for _, n := range []int{0, 1, 700} {
 			for _, op := range []collectives.Op{collectives.Sum, last} {
 				want := values(1-s.group, s.his-1, 0, n)
@@ -123,14 +222,14 @@ func TestInterReductions(t *testing.T) {
 					}
 				}
 				got := make([]int, n)
-				require.NoError(s.t, collectives.InterAllReduce(s.Intercomm, s.mine(n), got, op))
+				require.NoError(s.t, f.allReduce(s.Intercomm, s.mine(n), got, op))
 				require.Equal(s.t, want, got)
 				s.eachRoot(func(root int, at, other bool, _ int) {
 					got, send := make([]int, n), s.mine(n)
 					if !other {
 						send = nil
 					}
-					require.NoError(s.t, collectives.InterReduce(s.Intercomm, send, got, op, root))
+					require.NoError(s.t, f.reduce(s.Intercomm, send, got, op, root))
 					if at {
 						require.Equal(s.t, want, got)
 					}
@@ -140,22 +239,22 @@ func TestInterReductions(t *testing.T) {
 	})
 }
 
-// MPICH's coll/icgather.c, coll/icscatter.c and coll/icallgather.c: blocks of one group at the
-// other.
+// MPICH's coll/icgather.c, coll/icscatter.c, coll/icallgather.c, coll/nbicgather.c,
+// coll/nbicscatter.c and coll/nbicallgather.c: blocks of one group at the other.
 func TestInterBlocks(t *testing.T) {
-	eachInter(t, func(s *side) {
+	eachInterForm(t, func(s *side, f interForms) {
 		for _, n := range []int{0, 1, 900} {
 			got := make([]int, (n+2-s.group)*s.his) // the groups send blocks of different lengths
-			require.NoError(s.t, collectives.InterAllGather(s.Intercomm, s.mine(n+1+s.group), got))
+			require.NoError(s.t, f.allGather(s.Intercomm, s.mine(n+1+s.group), got))
 			require.Equal(s.t, s.theirs(0, n+2-s.group), got)
 			s.eachRoot(func(root int, at, other bool, of int) {
 				got := make([]int, n*s.his)
-				require.NoError(s.t, collectives.InterGather(s.Intercomm, s.mine(n), got, root))
+				require.NoError(s.t, f.gather(s.Intercomm, s.mine(n), got, root))
 				if at {
 					require.Equal(s.t, s.theirs(0, n), got)
 				}
 				block := make([]int, n)
-				require.NoError(s.t, collectives.InterScatter(s.Intercomm, s.mine(n*s.his), block, root))
+				require.NoError(s.t, f.scatter(s.Intercomm, s.mine(n*s.his), block, root))
 				if other {
 					require.Equal(s.t, values(1-s.group, of, n*s.Rank(), n), block)
 				}
@@ -164,12 +263,12 @@ func TestInterBlocks(t *testing.T) {
 	})
 }
 
-// MPICH's coll/icalltoall.c: a block from every rank to every rank of the other group.
+// MPICH's coll/icalltoall.c and coll/nbicalltoall.c: a block from every rank to every rank of the other group.
 func TestInterAllToAll(t *testing.T) {
-	eachInter(t, func(s *side) {
+	eachInterForm(t, func(s *side, f interForms) {
 		for _, n := range []int{0, 1, 900} {
 			got := make([]int, n*s.his)
-			require.NoError(s.t, collectives.InterAllToAll(s.Intercomm, s.mine(n*s.his), got))
+			require.NoError(s.t, f.allToAll(s.Intercomm, s.mine(n*s.his), got))
 			require.Equal(s.t, s.theirs(n*s.Rank(), n), got)
 		}
 	})
@@ -212,7 +311,7 @@ func TestInterArguments(t *testing.T) {
 			require.Error(s.t, err)
 		}
 		if s.group == 1 && s.Rank() == 0 {
-			require.ErrorIs(s.t, err, collectives.ErrLength)
+			require.ErrorIs(s.t, err, collectives.ErrMismatch)
 		}
 		require.ErrorIs(s.t, collectives.InterBarrier(s.Intercomm), runtime.ErrCommBroken)
 	})

@@ -23,8 +23,10 @@ var _ = [1]struct{}{}[runtime.LabelMax-(1<<(labelMarkBits+labelNumberBits)-1)]
 
 // A subject of runtime.Comm.Inquire is the number of a call modulo labelNumbers, with
 // subjectStarted for nonblocking ones; or subjectHistory, whose answer are the labels of
-// the blocking calls that are remembered, four bytes each, little endian.
+// the blocking calls that are remembered, four bytes each, little endian. subjectInter marks that
+// of a call on an Intercomm.
 const (
 	subjectStarted = 1 << 32
 	subjectHistory = 1 << 33
+	subjectInter   = 1 << 34
 )

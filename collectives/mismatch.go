@@ -3,7 +3,6 @@ package collectives
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
@@ -33,10 +32,10 @@ func (g *group) Answer(subject uint64) []byte {
 
 // Doing implements runtime.Describer.
 func (g *group) Doing() string {
-	if atomic.LoadUint32(&g.busy) == 0 {
+	if !g.underWay() {
 		return ""
 	}
-	n := g.blocking.highest()
+	n := g.latest()
 	s, known := g.blocking.of(n % labelNumbers)
 	if !known {
 		return ""
@@ -61,7 +60,7 @@ func (g *group) explain(c *runtime.Comm, err error, mine *record, started uint64
 			}
 		}
 		own, _ := mine.of(wanted)
-		return g.mismatch(c, own, wanted|started, met.Source, g.ask(c, met.Source, sent|started), sent|started)
+		return g.mismatch(c, own, wanted|started, met.Source, ask(c, met.Source, sent|started), sent|started)
 	}
 	return err
 }
@@ -75,7 +74,7 @@ func (g *group) mismatchOnNode(c *runtime.Comm, e *node.MismatchError) error {
 		e.Mine, e.Here = own.Call, own.line
 	}
 	if e.Other != e.Member && e.There == "" {
-		if theirs := g.ask(c, e.Other, number); theirs.What != 0 {
+		if theirs := ask(c, e.Other, number); theirs.What != 0 {
 			e.Theirs, e.There = theirs.Call, theirs.line
 		}
 	}
@@ -99,7 +98,7 @@ func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject u
 			continue
 		}
 		asked++
-		switch g.ask(c, rank, subject).Call {
+		switch ask(c, rank, subject).Call {
 		case mine:
 			return c.WorldRank(peer)
 		case theirs:
@@ -111,7 +110,7 @@ func (g *group) odd(c *runtime.Comm, peer int, mine, theirs node.Call, subject u
 
 // ask returns another member's description of one of its calls, nothing if it does not
 // answer or does not remember it.
-func (g *group) ask(c *runtime.Comm, rank int, subject uint64) statement {
+func ask(c *runtime.Comm, rank int, subject uint64) statement {
 	text, err := c.Inquire(rank, subject)
 	if err != nil {
 		return statement{}
@@ -147,7 +146,7 @@ func (g *group) leftovers() error {
 		}
 	}
 	for _, u := range g.home.Unreceived() {
-		if u.Tag == tagValue {
+		if u.Tag == tagValue || u.Tag >= tagInter {
 			continue
 		}
 		mine, started := &g.blocking, uint64(0)
@@ -156,7 +155,7 @@ func (g *group) leftovers() error {
 		}
 		number := uint64(u.Label) % labelNumbers
 		if own, known := mine.of(number); known && own.label != u.Label {
-			return g.mismatch(g.home, own, number|started, u.Source, g.ask(g.home, u.Source, number|started), number|started)
+			return g.mismatch(g.home, own, number|started, u.Source, ask(g.home, u.Source, number|started), number|started)
 		}
 	}
 	return nil

@@ -27,16 +27,12 @@ func (k *call) launch(p *peer) runtime.Request {
 	g := k.group
 	n, said := g.started.Add(1), k.statement()
 	bears := label(said.Fingerprint(), n)
-	g.nonblocking.note(n, said, bears)
+	g.nonblocking.note(n, said, bears, nil)
 	p.tag = tagStarted + int(n%tagsStarted)
 	p.label.Set(bears)
 	return runtime.NewRequest(k.view, func(c *runtime.Comm) error {
 		p.comm = c
-		s := g.situation(k)
-		s.near, s.nested, s.inOrder = false, false, false
-		r, args := g.take(&s), k.Call
-		separate(&args, r, &p.copied)
-		err := r.message.Run(p, &args)
+		err := k.messages(p)
 		if err == nil {
 			return nil
 		}
@@ -45,4 +41,13 @@ func (k *call) launch(p *peer) runtime.Request {
 		started, _ := g.nonblocking.of(n % labelNumbers)
 		return fmt.Errorf("at %s: %w", started.line, refuse(k.op, lostWithin(c, err)))
 	})
+}
+
+// messages carries the call out by messages of p.
+func (k *call) messages(p *peer) error {
+	s := k.group.situation(k)
+	s.near, s.nested, s.inOrder = false, false, false
+	r, args := k.group.take(&s), k.Call
+	separate(&args, r, &p.copied)
+	return r.message.Run(p, &args)
 }

@@ -22,12 +22,14 @@ type peer struct {
 var _ message.Peer = (*peer)(nil)
 
 // Tags of the private communicator: blocking operations follow each other, so
-// one is enough; nonblocking ones are numbered. tagValue is for values, which have no labels.
+// one is enough; nonblocking ones are numbered. tagValue is for values, which have no labels, the
+// tags from tagInter on for the steps within a group of nonblocking operations on an Intercomm.
 const (
 	tagBlocking = 0
 	tagStarted  = 1
 	tagsStarted = 1 << 20
 	tagValue    = tagStarted + tagsStarted
+	tagInter    = tagValue + 1
 )
 
 func (p *peer) Rank() int { return p.rank }

@@ -27,14 +27,18 @@ type slot struct {
 }
 
 // note stores call n with its source line, that of the caller's caller or of a frame
-// further out, and the label of its messages.
-func (r *record) note(n uint64, c node.Call, label uint32) {
+// further out, or of a site that is not nil, and the label of its messages.
+func (r *record) note(n uint64, c node.Call, label uint32, site *callsite.Site) {
 	s := &r.slots[n%recordSize]
 	processor.Store64(&s.number, 0)
 	processor.Put64(&s.what, c.What)
 	processor.Put64(&s.bytes, c.Bytes)
 	processor.Put64(&s.label, uint64(label))
-	s.site.Note()
+	if site == nil {
+		s.site.Note()
+	} else {
+		s.site = *site
+	}
 	processor.Store64(&s.number, n)
 }
 

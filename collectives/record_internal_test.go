@@ -55,7 +55,7 @@ func TestHistories(t *testing.T) {
 	var want []uint32
 	for n := uint64(1); n <= recordSize+3; n++ {
 		c := node.Call{What: n, Bytes: 2 * n}
-		r.note(n, c, 0)
+		r.note(n, c, 0, nil)
 		if n > 3 {
 			want = append(want, label(c.Fingerprint(), n))
 		}

@@ -24,6 +24,9 @@ const (
 
 // statement is what the members of an operation must agree on.
 func (k *call) statement() node.Call {
+	if k.within != nil {
+		return k.within.said
+	}
 	what := uint64(k.op+1)<<callOperation | uint64(k.Reduction.Operator)<<callOperator | uint64(k.kind)<<callKind | k.counts
 	if k.op.Rooted() {
 		what |= uint64(k.Root+1) & math.MaxUint32
@@ -36,23 +39,16 @@ func describe(c node.Call) string {
 	if c == (node.Call{}) {
 		return "another operation"
 	}
+	if c.What>>callOperation >= uint64(interBarrier) {
+		return describeInter(c)
+	}
 	op := message.Operation(c.What>>callOperation - 1)
 	text := op.String()
 	if c.Bytes > 0 {
 		text += fmt.Sprintf(" of %d bytes", c.Bytes)
 	}
 	kind := kernel.Kind(uint8(c.What >> callKind))
-	switch operator := uint8(c.What >> callOperator); operator {
-	case 0:
-	case message.UserOperator:
-		text += " with a Func"
-	case minLocOperator:
-		text += " with MinLoc"
-	case maxLocOperator:
-		text += " with MaxLoc"
-	default:
-		text += fmt.Sprintf(" with %v", Builtin(operator-1))
-	}
+	text += operatorText(uint8(c.What >> callOperator))
 	if c.Bytes > 0 {
 		text += fmt.Sprintf(" of %v", kind)
 	}
@@ -64,4 +60,19 @@ func describe(c node.Call) string {
 		text += fmt.Sprintf(", counts with the checksum %#x", last)
 	}
 	return text
+}
+
+// operatorText is the operator of a reduction in words, nothing if there is none.
+func operatorText(operator uint8) string {
+	switch operator {
+	case 0:
+		return ""
+	case message.UserOperator:
+		return " with a Func"
+	case minLocOperator:
+		return " with MinLoc"
+	case maxLocOperator:
+		return " with MaxLoc"
+	}
+	return fmt.Sprintf(" with %v", Builtin(operator-1))
 }

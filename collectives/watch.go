@@ -27,8 +27,18 @@ type watch struct {
 	seen uint64
 }
 
-// wake starts the timer of a group if it does not run.
-func (w *watch) wake(g *group) {
+// watched are the operations that a watch looks at.
+type watched interface {
+	// underWay reports whether a blocking operation is under way.
+	underWay() bool
+	// latest returns the number of the latest one.
+	latest() uint64
+	// compare compares its call with those of other ranks.
+	compare(number uint64)
+}
+
+// wake starts the timer if it does not run.
+func (w *watch) wake(g watched) {
 	if w.awake.Load() || !w.awake.CompareAndSwap(false, true) {
 		return
 	}
@@ -36,7 +46,7 @@ func (w *watch) wake(g *group) {
 }
 
 // again makes the timer run once more.
-func (w *watch) again(g *group) {
+func (w *watch) again(g watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -59,22 +69,25 @@ func (w *watch) end() {
 }
 
 // look compares the calls if the operation was under way at the last tick, too.
-func (w *watch) look(g *group) {
-	if atomic.LoadUint32(&g.busy) == 0 {
+func (w *watch) look(g watched) {
+	if !g.underWay() {
 		w.awake.Store(false)
 		// An operation that began meanwhile has found the timer running.
-		if atomic.LoadUint32(&g.busy) != 0 {
+		if g.underWay() {
 			w.wake(g)
 		}
 		return
 	}
-	number := g.blocking.highest()
+	number := g.latest()
 	if number == w.seen {
 		g.compare(number)
 	}
 	w.seen = number
 	w.again(g)
 }
+
+func (g *group) underWay() bool { return atomic.LoadUint32(&g.busy) != 0 }
+func (g *group) latest() uint64 { return g.blocking.highest() }
 
 // compare asks the members that a blocking operation waits for, and the next one, for their
 // calls, and breaks the communicator if one differs. If any members differ, then two
@@ -89,7 +102,7 @@ func (g *group) compare(number uint64) {
 			continue
 		}
 		mine, known := g.blocking.of(low)
-		if theirs := g.ask(g.home, rank, low); known && g.blocking.highest() == number {
+		if theirs := ask(g.home, rank, low); known && g.blocking.highest() == number {
 			g.home.Break(g.mismatch(g.home, mine, low, rank, theirs, low))
 		}
 		return

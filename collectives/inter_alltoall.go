@@ -1,0 +1,58 @@
+package collectives
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// InterAllToAll sends block i of send to rank i of the other group, and receives its block for
+// this rank in block i of recv. Blocks are as long as the number of ranks of the other group
+// divides the buffers.
+//
+// Algorithm: one message for each pair of ranks; in step i, rank r sends to r + i. Cost:
+// max(p, q) (alpha + n beta) for groups of p and q ranks and blocks of n bytes.
+func InterAllToAll[T any](t *runtime.Intercomm, send, recv []T) error {
+	return interAllToAllCall(t, send, recv).wait()
+}
+
+// InterIAllToAll starts an InterAllToAll.
+func InterIAllToAll[T any](t *runtime.Intercomm, send, recv []T) runtime.Request {
+	return interAllToAllCall(t, send, recv).start()
+}
+
+// InterAllToAllInit sets up an InterAllToAll.
+func InterAllToAllInit[T any](t *runtime.Intercomm, send, recv []T) *runtime.Persistent {
+	return interAllToAllCall(t, send, recv).persist()
+}
+
+func interAllToAllCall[T any](t *runtime.Intercomm, send, recv []T) *interCall {
+	k := onInter[T](t, interAllToAll)
+	if k.err != nil {
+		return k
+	}
+	out, in := len(interBlock(k, "send", send)), len(interBlock(k, "recv", recv))
+	k.of((out + in) * kernel.SizeOf[T]()) // both groups agree on the sum
+	k.run = func(x *crossing) error {
+		others := x.size
+		steps := max(others, x.group.Size())
+		for step := range steps {
+			to, from := (x.rank+step)%steps, (x.rank-step+steps)%steps
+			var sent, got []T
+			if to < others {
+				sent = send[to*out:][:out]
+			} else {
+				to = runtime.ProcNull
+			}
+			if from < others {
+				got = recv[from*in:][:in]
+			} else {
+				from = runtime.ProcNull
+			}
+			if err := exchange(x, sent, to, got, from); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return k
+}

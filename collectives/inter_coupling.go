@@ -1,0 +1,215 @@
+package collectives
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/processor"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// coupling is what this rank keeps for the operations on an Intercomm. It is an attribute of it,
+// and answers for it in the group's own communicator, too.
+type coupling struct {
+	// home is the Intercomm's communicator, without the context of a view.
+	home *runtime.Comm
+	rank int // in the own group
+	size int // of the other group
+	// side is 0 in the group whose first rank is the lower one in the World, 1 in the other one.
+	side int
+	// number is that of the latest blocking call, counted from 1. The goroutine of the call
+	// under way owns it.
+	number uint64
+
+	// The fields below may be used by any goroutine.
+
+	// busy is 1 while a blocking operation is under way.
+	busy uint32
+	// blocking and nonblocking are the latest calls of each kind.
+	blocking, nonblocking record
+	// started counts nonblocking operations.
+	started atomic.Uint64
+	watch   watch
+}
+
+var (
+	_ runtime.Answerer  = (*coupling)(nil)
+	_ runtime.Describer = (*coupling)(nil)
+)
+
+// couplingKey is the key of the attribute.
+type couplingKey struct{}
+
+// couplingAnswers is the attribute of the group's communicator: it answers the members of the own
+// group.
+type couplingAnswers struct{ c *coupling }
+
+// Answer implements runtime.Answerer.
+func (a couplingAnswers) Answer(subject uint64) []byte { return a.c.Answer(subject) }
+
+// coupled returns the coupling of an Intercomm.
+func coupled(t *runtime.Intercomm) (*coupling, error) {
+	v, err := t.Attribute(couplingKey{}, func() (any, error) {
+		c := &coupling{home: t.Private().WithContext(context.Background()), rank: t.Rank(), size: t.RemoteSize()}
+		if t.Local().WorldRank(0) > t.WorldRank(0) {
+			c.side = 1
+		}
+		_, err := t.Local().Attribute(couplingKey{}, func() (any, error) { return couplingAnswers{c}, nil })
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*coupling), nil
+}
+
+// begin starts a blocking operation. Unless it fails, end follows.
+func (k *interCall) begin() (*crossing, error) {
+	if !atomic.CompareAndSwapUint32(&k.busy, 0, 1) {
+		var here callsite.Site
+		here.Note()
+		other, _ := k.blocking.of(k.blocking.highest() % labelNumbers)
+		err := fmt.Errorf("%w: %v at %s while another goroutine is in %s at %s: use an Intercomm per goroutine, see Dup",
+			runtime.ErrInUse, k.op, here.Line(packagePath), describe(other.Call), other.line)
+		k.t.Break(err)
+		return nil, err
+	}
+	k.number++
+	x := k.crossing(k.number)
+	x.across.tag, x.across.comm = tagBlocking, k.t.Private()
+	k.blocking.note(k.number, x.said, label(x.said.Fingerprint(), k.number), &x.site)
+	k.watch.wake(k.coupling)
+	return x, nil
+}
+
+// end finishes an operation that was begun.
+func (k *interCall) end(err error) error {
+	if err == nil {
+		processor.Store32(&k.busy, 0)
+		return nil
+	}
+	k.t.Break(err)
+	processor.Store32(&k.busy, 0)
+	return k.refuse(lostWithin(k.t.Comm, err))
+}
+
+// launch starts a nonblocking operation and returns its number.
+func (k *interCall) launch() (*crossing, uint64) {
+	n := k.started.Add(1)
+	x := k.crossing(n)
+	x.started = subjectStarted
+	x.across.tag, x.local.tag = tagStarted+int(n%tagsStarted), tagInter+int(n%tagsStarted)
+	k.nonblocking.note(n, x.said, label(x.said.Fingerprint(), n), &x.site)
+	return x, n
+}
+
+// crossing returns this rank's part in call n.
+func (k *interCall) crossing(n uint64) *crossing {
+	x := &crossing{coupling: k.coupling, group: k.t.Local(), said: k.said, first: k.rank == 0}
+	x.site.Note()
+	x.said.What |= n % interNumbers << interNumber
+	x.across.rank, x.across.size = k.rank, k.size
+	x.local.rank, x.local.size = k.rank, k.t.Local().Size()
+	x.across.label.Set(label(x.said.Fingerprint(), n))
+	x.local.label.Set(label(x.said.Fingerprint(), n))
+	return x
+}
+
+// Close ends the watch when the Intercomm is closed. Its error names a call that did not match
+// that of a rank of the other group, whose message no operation has received.
+func (c *coupling) Close() error {
+	c.watch.end()
+	if c.home.Broken() {
+		return nil
+	}
+	for _, u := range c.home.Unreceived() {
+		mine, started := &c.blocking, uint64(0)
+		if u.Tag != tagBlocking {
+			mine, started = &c.nonblocking, subjectStarted
+		}
+		number := uint64(u.Label) % labelNumbers
+		if own, known := mine.of(number); known && own.label != u.Label {
+			return c.mismatch(c.home, own, u.Source, number|started)
+		}
+	}
+	return nil
+}
+
+// Answer implements runtime.Answerer: it describes this rank's calls.
+func (c *coupling) Answer(subject uint64) []byte {
+	if subject&subjectInter == 0 {
+		return nil
+	}
+	r := &c.blocking
+	if subject&subjectStarted != 0 {
+		r = &c.nonblocking
+	}
+	if s, ok := r.of(subject &^ (subjectInter | subjectStarted)); ok {
+		return s.encode()
+	}
+	return nil
+}
+
+// Doing implements runtime.Describer.
+func (c *coupling) Doing() string {
+	if !c.underWay() {
+		return ""
+	}
+	s, known := c.blocking.of(c.latest() % labelNumbers)
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%s, at %s", describe(s.Call), s.line)
+}
+
+// underWay and latest implement watched.
+func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
+func (c *coupling) latest() uint64 { return c.blocking.highest() }
+
+// compare implements watched: the ranks of the other group that this one waits for have to
+// take part in the same call.
+func (c *coupling) compare(number uint64) {
+	low := number % labelNumbers
+	mine, known := c.blocking.of(low)
+	if !known || c.home.Err() != nil {
+		return
+	}
+	for _, rank := range c.home.AwaitedRanks() {
+		theirs := ask(c.home, rank, low|subjectInter)
+		if theirs.What != 0 && theirs.Call != mine.Call && c.latest() == number {
+			c.home.Break(c.mismatch(c.home, mine, rank, low))
+			return
+		}
+	}
+}
+
+// mismatch is the error of a call of this rank and of one of a rank of c, the subject, which is
+// asked for it.
+func (c *coupling) mismatch(comm *runtime.Comm, mine statement, peer int, subject uint64) *MismatchError {
+	theirs := ask(comm, peer, subject|subjectInter)
+	return &MismatchError{
+		Rank: c.rank, Peer: peer, Call: describe(mine.Call), PeerCall: describe(theirs.Call), Line: mine.line, PeerLine: theirs.line,
+		across: comm.Remote(), odd: c.odd(comm, peer, mine, theirs, subject|subjectInter),
+	}
+}
+
+// odd returns the world rank of the one of two ranks, this one and peer, whose call differs from
+// that of a third one; without such a rank it is the lower one.
+func (c *coupling) odd(comm *runtime.Comm, peer int, mine, theirs statement, subject uint64) int {
+	me, other, asked := comm.World().Rank(), comm.WorldRank(peer), 0
+	for rank := 0; rank < comm.Size() && asked < arbitersMax && mine.Call != theirs.Call; rank++ {
+		if rank == peer || comm.WorldRank(rank) == me {
+			continue
+		}
+		asked++
+		switch ask(comm, rank, subject).Call {
+		case mine.Call:
+			return other
+		case theirs.Call:
+			return me
+		}
+	}
+	return min(me, other)
+}

@@ -1,0 +1,82 @@
+package collectives
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// interOperation is one of the operations on an Intercomm. It is above every message.Operation,
+// so that both fit into the word of a call.
+type interOperation uint8
+
+const (
+	interBarrier interOperation = 1<<7 + iota
+	interBcast
+	interReduce
+	interAllReduce
+	interGather
+	interScatter
+	interAllGather
+	interAllToAll
+)
+
+var interNames = [...]string{
+	"InterBarrier", "InterBcast", "InterReduce", "InterAllReduce", "InterGather", "InterScatter", "InterAllGather", "InterAllToAll",
+}
+
+// String returns the name of its function.
+func (o interOperation) String() string {
+	if i := int(o) - int(interBarrier); i >= 0 && i < len(interNames) {
+		return interNames[i]
+	}
+	return "another operation"
+}
+
+// The word of a call on an Intercomm that names all but its length. Ranks that do not take part
+// state no root, and so differ from those that do.
+//
+//	bits 56-63  interOperation
+//	bits 48-55  operator of a reduction
+//	bits 40-47  kind of the elements
+//	bits 24-39  number of the call: steps within a group are not numbered alike where some ranks
+//	            do not take part
+//	bit  23     side of the root's group
+//	bits  0-22  1 + root of an operation that has one
+const (
+	interNumber  = 24
+	interNumbers = 1 << 16
+	interSide    = 23
+	interRoots   = 1 << interSide
+)
+
+// interRoot is the part of the word for a root, a rank of the group of that side.
+func interRoot(side, rank int) uint64 {
+	return uint64(side)<<interSide | uint64(1+rank)%interRoots
+}
+
+// describeInter describes a call on an Intercomm.
+func describeInter(c node.Call) string {
+	op := interOperation(c.What >> callOperation)
+	text := fmt.Sprintf("%v, call %d,", op, c.What>>interNumber%interNumbers)
+	if c.Bytes > 0 {
+		text += fmt.Sprintf(" of %d bytes", c.Bytes)
+	}
+	text += operatorText(uint8(c.What >> callOperator))
+	if op != interBarrier {
+		text += fmt.Sprintf(" of %v", kernel.Kind(uint8(c.What>>callKind)))
+	}
+	switch root := c.What % interRoots; {
+	case root != 0:
+		text += fmt.Sprintf(", root %d of the group %s", root-1, [2]string{"with the lower first rank", "with the higher first rank"}[c.What>>interSide&1])
+	case op.rooted():
+		text += ", root ProcNull"
+	}
+	return text
+}
+
+// rooted reports whether the operation has a root.
+func (o interOperation) rooted() bool {
+	return o == interBcast || o == interReduce || o == interGather || o == interScatter
+}
