@@ -60,7 +60,27 @@ func checkImage(b []byte, size, rank int) (step int, err error) {
 	if s, r := int(binary.LittleEndian.Uint32(b[16:])), int(binary.LittleEndian.Uint32(b[20:])); s != size || r != rank {
 		return 0, fmt.Errorf("%w: it is of rank %d of %d, and this is rank %d of %d", ErrShape, r, s, rank, size)
 	}
+	if !fits(b) {
+		return 0, fmt.Errorf("%w: %d bytes of rank %d are not those of its parts", ErrCorrupt, len(b), rank)
+	}
 	return int(binary.LittleEndian.Uint64(b[8:])), nil
+}
+
+// fits reports whether an image is as long as its parts say, which are of another rank.
+func fits(b []byte) bool {
+	n, left := uint64(binary.LittleEndian.Uint32(b[24:])), uint64(len(b)-imageHeader)
+	if n > left/8 {
+		return false
+	}
+	left -= 8 * n
+	for i := range n {
+		length := binary.LittleEndian.Uint64(b[imageHeader+8*i:])
+		if length > left {
+			return false
+		}
+		left -= length
+	}
+	return left == 0
 }
 
 // readImage fills parts from a checked image.

@@ -151,30 +151,16 @@ func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error)
 	for rank := range all {
 		if from := holders(all, rank, step)[0]; from == c.Rank() && rank != from {
 			kept := find(&s.kept, rank, step)
-			requests = append(requests, runtime.Isend(c, []int{len(kept.image)}, rank, tagHead), runtime.Isend(c, kept.image, rank, tagImage))
+			requests = append(requests, send(c, rank, kept.image)...)
 		}
 	}
 	mine := find(&s.own, c.Rank(), step)
 	var err error
 	if from := holders(all, c.Rank(), step)[0]; mine == nil {
 		mine = s.oldest(&s.own)
-		err = receive(c, mine, from, c.Rank(), step)
+		err = mine.receive(c, from, c.Rank(), step)
 	}
 	return mine, cmpOr(err, runtime.WaitAll(requests))
-}
-
-// receive takes the copy of a rank from a member.
-func receive(c *runtime.Comm, into *copied, from, rank, step int) error {
-	into.step, into.committed = none, false
-	got := make([]int, 1)
-	if _, err := runtime.Recv(c, got, from, tagHead); err != nil {
-		return err
-	}
-	into.image = sized(into.image, got[0])
-	if _, err := runtime.Recv(c, into.image, from, tagImage); err != nil {
-		return err
-	}
-	return into.verify(c.Size(), rank, step)
 }
 
 // replenish gives the keepers the copies that they do not have.
@@ -189,10 +175,10 @@ func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
 	}
 	var requests []runtime.Request
 	if mine := find(&s.own, c.Rank(), step); !keeps(r.keeper, c.Rank()) {
-		requests = append(requests, runtime.Isend(c, []int{len(mine.image)}, r.keeper, tagHead), runtime.Isend(c, mine.image, r.keeper, tagImage))
+		requests = append(requests, send(c, r.keeper, mine.image)...)
 	}
 	if !keeps(c.Rank(), r.ward) {
-		err = receive(c, s.oldest(&s.kept), r.ward, r.ward, step)
+		err = s.oldest(&s.kept).receive(c, r.ward, r.ward, step)
 	}
 	return cmpOr(err, runtime.WaitAll(requests))
 }

@@ -118,27 +118,6 @@ func (s *Store) mayFollow(step int, parts []Part) error {
 	return nil
 }
 
-// agree returns nil at all members if they call it with the same step, and none with an error.
-func agree(c *runtime.Comm, step int, err error) error {
-	fault := 0
-	if err != nil {
-		fault = 1
-	}
-	all := make([]int, 3)
-	if e := collectives.AllReduce(c, []int{step, -step, fault}, all, collectives.Max); e != nil {
-		return errors.Join(err, e)
-	}
-	switch {
-	case err != nil:
-		return err
-	case all[0] != -all[1]:
-		return fmt.Errorf("%w: the members are between %d and %d", ErrStep, -all[1], all[0])
-	case all[2] != 0:
-		return errors.New("another rank could not store its copy")
-	}
-	return nil
-}
-
 // oldest returns the copy to be replaced: never the last that all ranks have.
 func (s *Store) oldest(of *[generations]copied) *copied {
 	switch {
@@ -154,16 +133,9 @@ func (s *Store) exchange(c *runtime.Comm, r *ring, mine, theirs *copied, step in
 	if c.Size() == 1 {
 		return nil
 	}
-	got := make([]int, 1)
-	_, err := runtime.SendRecv(c, []int{len(mine.image)}, r.keeper, tagHead, got, r.ward, tagHead)
-	if err != nil {
-		return err
-	}
-	theirs.image = sized(theirs.image, got[0])
-	if _, err := runtime.SendRecv(c, mine.image, r.keeper, tagImage, theirs.image, r.ward, tagImage); err != nil {
-		return err
-	}
-	return theirs.verify(c.Size(), r.ward, step)
+	sent := send(c, r.keeper, mine.image)
+	err := theirs.receive(c, r.ward, r.ward, step)
+	return cmpOr(err, runtime.WaitAll(sent))
 }
 
 // verify makes a copy whole that was received as that of a rank at a step.
@@ -176,14 +148,6 @@ func (d *copied) verify(size, rank, step int) error {
 		d.rank, d.step, d.committed = rank, step, false
 	}
 	return err
-}
-
-// sized returns n bytes, of b if it has them.
-func sized(b []byte, n int) []byte {
-	if cap(b) < n {
-		return make([]byte, n)
-	}
-	return b[:n]
 }
 
 // ring says where the copies of a communicator's members are.

@@ -1,0 +1,125 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var errTruncated = errors.New("truncated")
+
+// forged returns an image of rank 1 whose checksum is right after it was changed.
+func forged(change func(b []byte) []byte) []byte {
+	b := change(writeImage(nil, 3, 2, 1, []Part{Slice([]int32{1, 2, 3}), Slice([]byte{4})}))
+	if len(b) >= imageHeader {
+		binary.LittleEndian.PutUint32(b[crcOffset:], checksum(b))
+	}
+	return b
+}
+
+// What another rank sends in place of its copy is an error: no panic, and no more memory than what it
+// has sent.
+func TestHostileCopies(t *testing.T) {
+	same := func(b []byte) []byte { return b }
+	parts := func(n uint32) func([]byte) []byte {
+		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[24:], n); return b }
+	}
+	length := func(n uint64) func([]byte) []byte {
+		return func(b []byte) []byte { binary.LittleEndian.PutUint64(b[imageHeader:], n); return b }
+	}
+	for name, c := range map[string]struct {
+		said  int // added to the length
+		image []byte
+		want  error
+	}{
+		"whole":             {0, forged(same), nil},
+		"negative":          {math.MinInt, forged(same), ErrCorrupt},
+		"no header":         {0, forged(same)[:imageHeader-1], ErrCorrupt},
+		"more than is sent": {math.MaxInt - 1000, forged(same), ErrCorrupt},
+		"less than is sent": {-1, forged(same), errTruncated},
+		"another rank":      {0, forged(func(b []byte) []byte { b[20] = 0; return b }), ErrShape},
+		"another step":      {0, forged(func(b []byte) []byte { b[8] = 4; return b }), ErrCorrupt},
+		"too many parts":    {0, forged(parts(math.MaxUint32)), ErrCorrupt},
+		"too few parts":     {0, forged(parts(1)), ErrCorrupt},
+		"a long part":       {0, forged(length(13)), ErrCorrupt},
+		"an endless part":   {0, forged(length(math.MaxUint64)), ErrCorrupt},
+		"a short part":      {0, forged(length(11)), ErrCorrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+				comm := w.Comm()
+				if w.Rank() == 1 {
+					if err := runtime.Send(comm, []int{len(c.image) + c.said}, 0, tagHead); err != nil {
+						return err
+					}
+					return runtime.Send(comm, c.image, 0, tagImage)
+				}
+				var d copied
+				err := d.receive(comm, 1, 1, 3)
+				if _, truncated := errors.AsType[*runtime.TruncatedError](err); truncated {
+					err = errTruncated
+				}
+				if !errors.Is(err, c.want) || (err == nil) != (d.step == 3) {
+					return fmt.Errorf("%w, step %d", err, d.step)
+				}
+				if c.said == 0 && errors.Is(err, ErrCorrupt) && len(c.image) < imageHeader {
+					_, err := runtime.Recv(comm, make([]byte, imageHeader), 1, tagImage) // it was not taken
+					return err
+				}
+				if c.said == math.MinInt {
+					_, err := runtime.Recv(comm, make([]byte, len(c.image)), 1, tagImage)
+					return err
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+// Copies of several pieces arrive whole.
+func TestLongCopies(t *testing.T) {
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		part := make([]byte, 2*pieceBytes+5)
+		for i := range part {
+			part[i] = byte(i * 7 >> 3)
+		}
+		image := writeImage(nil, 3, 2, 1-w.Rank(), []Part{Slice(part)})
+		if w.Rank() == 1 {
+			return runtime.WaitAll(send(w.Comm(), 0, writeImage(nil, 3, 2, 1, []Part{Slice(part)})))
+		}
+		var d copied
+		if err := d.receive(w.Comm(), 1, 1, 3); err != nil {
+			return err
+		}
+		if string(d.image) != string(image) {
+			return errors.New("another copy")
+		}
+		return nil
+	}))
+}
+
+// An error of a member is one of all; the loss of a rank that one has noticed is one, too.
+func TestAgree(t *testing.T) {
+	own := errors.New("own")
+	require.NoError(t, runtime.Local(3, func(w *runtime.World) error {
+		errs := []error{nil, nil, nil}
+		for _, c := range []struct {
+			err  error
+			lost bool
+		}{{nil, false}, {own, false}, {fmt.Errorf("x: %w", &runtime.PeerError{Rank: 0}), true}} {
+			errs[1] = c.err
+			err := agree(w.Comm(), 4, errs[w.Rank()])
+			lost, found := errors.AsType[*runtime.PeerError](err)
+			if (err == nil) != (c.err == nil) || w.Rank() == 1 && !errors.Is(err, c.err) || found != c.lost || found && lost.Rank != 0 {
+				return fmt.Errorf("%v at rank %d: %w", c.err, w.Rank(), err)
+			}
+		}
+		return nil
+	}))
+}
