@@ -44,7 +44,7 @@ func (s *Server) count(p *poll) {
 func (s *Server) decided(decisions ...*Decision) {
 	for _, d := range decisions {
 		frame := appendFrame(nil, kindDecided, d.append(nil))
-		told := map[*link]bool{}
+		told := map[*Link]bool{}
 		for _, rank := range d.members {
 			m := &s.members[rank]
 			switch {

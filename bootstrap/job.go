@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,10 @@ const (
 // node of their own: agents with different values share no memory, whatever
 // machine they are on. It is for trying out several nodes on one machine.
 const EnvHostID = "GORUN_HOSTID"
+
+// EnvSpare marks a process that waits for the place of a rank that is lost, see [Session.Spare]. What
+// the other variables say of its place is not true yet; [Join] sets them when it has one.
+const EnvSpare = "GORUN_SPARE"
 
 // Names of the variables with the network settings of the launcher's command line. Their
 // values are checked by the launcher and read by transports.
@@ -95,22 +100,37 @@ type Job struct {
 // Environ returns the variables that describe j to the rank, without the
 // descriptors.
 func (j Job) Environ() []string {
-	return []string{
-		EnvRank + "=" + strconv.Itoa(j.Rank),
-		EnvSize + "=" + strconv.Itoa(j.Size),
-		EnvLocalRank + "=" + strconv.Itoa(j.LocalRank),
-		EnvLocalSize + "=" + strconv.Itoa(j.LocalSize),
-		EnvNodeRank + "=" + strconv.Itoa(j.NodeRank),
-		EnvNodes + "=" + strconv.Itoa(j.Nodes),
-		EnvNode + "=" + hex.EncodeToString(j.Node[:]),
-		EnvHost + "=" + j.Host,
-		EnvPeers + "=" + FormatRanks(j.Peers),
-		EnvJob + "=" + j.ID,
-		EnvEpoch + "=" + strconv.Itoa(j.Epoch),
-		EnvGeneration + "=" + strconv.Itoa(j.Generation),
-		EnvProcessors + "=" + strconv.Itoa(j.Processors),
-		EnvOnFailure + "=" + j.OnFailure,
-		EnvNodeRange + "=" + strconv.FormatInt(j.NodeRange, 10),
+	variables := make([]string, 0, 16)
+	for name, value := range j.variables() {
+		variables = append(variables, name+"="+value)
+	}
+	return variables
+}
+
+// variables are those of Environ, in their order.
+func (j Job) variables() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, v := range [...][2]string{
+			{EnvRank, strconv.Itoa(j.Rank)},
+			{EnvSize, strconv.Itoa(j.Size)},
+			{EnvLocalRank, strconv.Itoa(j.LocalRank)},
+			{EnvLocalSize, strconv.Itoa(j.LocalSize)},
+			{EnvNodeRank, strconv.Itoa(j.NodeRank)},
+			{EnvNodes, strconv.Itoa(j.Nodes)},
+			{EnvNode, hex.EncodeToString(j.Node[:])},
+			{EnvHost, j.Host},
+			{EnvPeers, FormatRanks(j.Peers)},
+			{EnvJob, j.ID},
+			{EnvEpoch, strconv.Itoa(j.Epoch)},
+			{EnvGeneration, strconv.Itoa(j.Generation)},
+			{EnvProcessors, strconv.Itoa(j.Processors)},
+			{EnvOnFailure, j.OnFailure},
+			{EnvNodeRange, strconv.FormatInt(j.NodeRange, 10)},
+		} {
+			if !yield(v[0], v[1]) {
+				return
+			}
+		}
 	}
 }
 

@@ -48,14 +48,17 @@ func Join() (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := openMemory(fds.memory, job)
-	if err != nil {
-		return nil, err
-	}
 	// Non-blocking before os.NewFile, so that the reader waits in the
 	// runtime's poller and not in a thread of its own.
 	if err := unix.SetNonblock(fds.socket, true); err != nil {
 		return nil, fmt.Errorf("bootstrap: socket: %w", err)
+	}
+	if os.Getenv(EnvSpare) != "" {
+		return joinLater(job, fds, secret)
+	}
+	memory, err := openMemory(fds.memory, job)
+	if err != nil {
+		return nil, err
 	}
 	s := newSession(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), memory, secret)
 	if s.shelf, err = mapShelf(memory, job); err != nil {

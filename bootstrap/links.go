@@ -2,19 +2,19 @@ package bootstrap
 
 import "io"
 
-// link is the way to the ranks of another node.
-type link struct {
+// Link is the way to the ranks of other nodes.
+type Link struct {
 	out    *outlet
 	states [RankGone + 1]int // how many of the ranks are in each
 }
 
-// Link makes conn the way to some ranks, all of one node, for which Serve is not
-// called then. What is written to conn are whole frames for Relay.Tell; a slow conn delays
-// no other rank. Link is called before the first frame of these ranks is taken.
-func (s *Server) Link(ranks []int, conn io.Writer) {
+// Link makes conn the way to some ranks, for which Serve is not called then: all of one node, or of
+// several that pass frames on to each other. What is written to conn are whole frames for Relay.Tell;
+// a slow conn delays no other rank. Link is called before the first frame of these ranks is taken.
+func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := &link{out: &outlet{}}
+	l := &Link{out: &outlet{}}
 	l.out.connect(conn)
 	for _, rank := range ranks {
 		m := &s.members[rank]
@@ -22,6 +22,24 @@ func (s *Server) Link(ranks []int, conn io.Writer) {
 		l.states[m.state]++
 	}
 	s.links = append(s.links, l)
+	return l
+}
+
+// relink makes these the links of the next generation, and tells their relays a plan. The others are
+// not written to any more. Callers hold mu.
+func (s *Server) relink(links map[*Link][]int, plan []byte) {
+	for _, l := range s.links {
+		if _, kept := links[l]; !kept {
+			l.out.drop()
+		}
+	}
+	s.links = s.links[:0]
+	frame := appendFrame(nil, kindRenew, plan)
+	for l, ranks := range links {
+		l.states = [RankGone + 1]int{RankStarted: len(ranks)}
+		l.out.push(frame)
+		s.links = append(s.links, l)
+	}
 }
 
 // reach brings a rank to a state. Callers hold the server's mu.
@@ -34,7 +52,7 @@ func (m *member) reach(state RankState) {
 }
 
 // has reports whether a rank of the link has reached a state and has not ended.
-func (l *link) has(from RankState) bool {
+func (l *Link) has(from RankState) bool {
 	n := 0
 	for state := from; state <= RankJoined; state++ {
 		n += l.states[state]

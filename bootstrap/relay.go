@@ -20,6 +20,7 @@ type Relay struct {
 	outlets map[int]*outlet
 	shelf   *Shelf // nil for none
 	books   uint32 // that have arrived
+	renewal func(plan []byte) error
 
 	gathering sync.Mutex     // guards what follows; held while frames go up
 	waiting   map[int]bool   // ranks without a card
@@ -27,6 +28,9 @@ type Relay struct {
 	timer     *time.Timer    // sends them, nil if there are none
 	local     map[int]bool   // ranks that have neither ended nor left
 	polls     map[round]*poll
+	// stale are the ranks that have not rejoined since the last Renew, generation counts its calls.
+	stale      map[int]bool
+	generation int
 }
 
 // gatherDelay is how long a card waits for those of the other ranks of the node. A rank that
@@ -70,8 +74,11 @@ func (r *Relay) Serve(rank int, conn io.ReadWriter) error {
 func (r *Relay) take(rank int, k kind, body []byte) error {
 	r.gathering.Lock()
 	defer r.gathering.Unlock()
-	if k == kindCards || k == kindPoll {
+	switch {
+	case k == kindCards || k == kindPoll:
 		return fmt.Errorf("bootstrap: frame of kind %d of other ranks: %w", k, ErrMalformed)
+	case r.outdated(rank, k, body):
+		return nil
 	}
 	if k == kindCard && r.waiting[rank] && isCardOf(rank, body) {
 		delete(r.waiting, rank)
@@ -143,6 +150,12 @@ func (r *Relay) flush() error {
 // Tell passes a whole frame of the server on to every connected rank. The relay keeps
 // it. An error means that the book did not arrive as it was sent, or cannot be kept.
 func (r *Relay) Tell(frame []byte) error {
+	if len(frame) >= frameHeader && kind(frame[frameHeader-1]) == kindRenew {
+		if r.renewal == nil {
+			return fmt.Errorf("bootstrap: renewal of a job that has none: %w", ErrMalformed)
+		}
+		return r.renewal(frame[frameHeader:])
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(frame) >= frameHeader && kind(frame[frameHeader-1]) == kindPacked {
@@ -163,8 +176,8 @@ func (r *Relay) Tell(frame []byte) error {
 func (r *Relay) Gone(rank int) {
 	r.gathering.Lock()
 	delete(r.waiting, rank)
-	if len(r.waiting) == 0 {
-		_ = r.flush() // the link is lost, and the agent hears of it
+	if _, gathered := r.cards[rank]; gathered || len(r.waiting) == 0 {
+		_ = r.flush() // the link is lost, and the agent hears of it; nothing of the rank follows its end
 	}
 	delete(r.local, rank)
 	_ = r.count(rank)

@@ -25,6 +25,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 type nodes struct {
 	*world
 	relays []*bootstrap.Relay
+	links  []*bootstrap.Link
 	down   []chan []byte // what went down each link
 }
 
@@ -47,10 +48,10 @@ func newNodes(t *testing.T, count, perNode int) *nodes {
 		}
 		relay, down := bootstrap.NewRelay(ranks, n.server.Take), make(chan []byte, 64)
 		n.relays, n.down = append(n.relays, relay), append(n.down, down)
-		n.server.Link(ranks, writerFunc(func(p []byte) (int, error) {
+		n.links = append(n.links, n.server.Link(ranks, writerFunc(func(p []byte) (int, error) {
 			down <- slices.Clone(p)
 			return len(p), relay.Tell(slices.Clone(p))
-		}))
+		})))
 		for _, rank := range ranks {
 			serve[rank] = relay.Serve
 		}

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
 // Renewal is the beginning of the next generation of a job, after a rank has ended.
 type Renewal struct {
-	// Lost is the rank that has ended and is started again, Cause its exit status in words.
-	Lost  int
+	// Lost are the ranks that have ended and are started again, ascending, at least one. Cause is
+	// the exit status of one in words, or why their node was lost.
+	Lost  []int
 	Cause string
 	// Job is that of the rank that gets the renewal; it says the generation.
 	Job Job
@@ -22,90 +24,177 @@ type Renewal struct {
 var ErrRenewed = errors.New("bootstrap: a rank has ended, and the job has a new generation")
 
 // appendRenewal appends the body of a renew frame: 4 bytes length of the variables that describe
-// the job to the rank, these, separated by zero bytes, 4 bytes rank that has ended, cause.
+// the job to the rank, these, separated by zero bytes, 4 bytes number of the ranks that have ended, 4
+// bytes each, cause.
 func appendRenewal(b []byte, r Renewal) []byte {
 	job := strings.Join(r.Job.Environ(), "\x00")
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(job)))
-	return append(append(b, job...), numbered(r.Lost, r.Cause)...)
+	b = binary.LittleEndian.AppendUint32(append(b, job...), uint32(len(r.Lost)))
+	for _, rank := range r.Lost {
+		b = binary.LittleEndian.AppendUint32(b, uint32(rank))
+	}
+	return append(b, clip(r.Cause, reportBytesMax)...)
 }
 
 // parseRenewal is the inverse of appendRenewal.
 func parseRenewal(b []byte) (r Renewal, err error) {
-	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
+	job, rest, ok := cutBytes(b, 1)
+	if !ok {
 		return r, fmt.Errorf("bootstrap: renewal of %d bytes: %w", len(b), ErrMalformed)
 	}
-	n := 4 + int(binary.LittleEndian.Uint32(b))
 	variables := map[string]string{}
-	for v := range strings.SplitSeq(string(b[4:n]), "\x00") {
+	for v := range strings.SplitSeq(string(job), "\x00") {
 		name, value, _ := strings.Cut(v, "=")
 		variables[name] = value
 	}
 	if r.Job, err = ParseJob(func(name string) string { return variables[name] }); err != nil {
 		return r, fmt.Errorf("%w: %w", err, ErrMalformed)
 	}
-	r.Lost, r.Cause, err = parseNumbered(b[n:])
-	if err == nil && (r.Lost < 0 || r.Lost >= r.Job.Size) {
-		err = fmt.Errorf("bootstrap: rank %d of %d is lost: %w", r.Lost, r.Job.Size, ErrMalformed)
+	lost, cause, ok := cutBytes(rest, 4)
+	if !ok || len(lost) == 0 {
+		return r, fmt.Errorf("bootstrap: renewal of %d bytes, after %d of the job: %w", len(b), len(job), ErrMalformed)
 	}
-	return r, err
+	for ; len(lost) > 0; lost = lost[4:] {
+		rank := int(binary.LittleEndian.Uint32(lost))
+		if rank >= r.Job.Size || len(r.Lost) > 0 && rank <= r.Lost[len(r.Lost)-1] {
+			return r, fmt.Errorf("bootstrap: rank %d of %d is lost after %v: %w", rank, r.Job.Size, r.Lost, ErrMalformed)
+		}
+		r.Lost = append(r.Lost, rank)
+	}
+	r.Cause = clip(string(cause), reportBytesMax)
+	return r, nil
 }
 
-// Renew begins the next generation of the job, in which the rank lost is started again and all
+// cutBytes takes 4 bytes count and so many elements of each bytes from the start of b.
+func cutBytes(b []byte, each uint64) (elements, rest []byte, ok bool) {
+	if len(b) < 4 {
+		return nil, nil, false
+	}
+	n := uint64(binary.LittleEndian.Uint32(b)) * each
+	if n > uint64(len(b)-4) {
+		return nil, nil, false
+	}
+	return b[4 : 4+n], b[4+n:], true
+}
+
+// Next is the next generation of a job, as the server, or a relay, of a node begins it.
+type Next struct {
+	// Lost are the ranks that are started again, ascending, Cause why one was lost.
+	Lost  []int
+	Cause string
+	// Warm reports whether the process of a lost rank has waited for its place, see [Session.Spare];
+	// nil for never.
+	Warm func(rank int) bool
+	// Memory is the node memory of the generation, of which each rank here gets a descriptor, and
+	// Shelf its part for the book.
+	Memory *os.File
+	Shelf  *Shelf
+	// Describe returns the job of a rank here.
+	Describe func(rank int) Job
+	// Links are the ways to the ranks of other nodes, by what Link has returned, with their ranks;
+	// Plan is what the relays there are told, see [Relay.OnRenewal]. Of a relay both are nothing.
+	Links map[*Link][]int
+	Plan  []byte
+}
+
+// lost reports whether a rank is started again, fresh whether as a new process.
+func (n *Next) lost(rank int) bool {
+	_, found := slices.BinarySearch(n.Lost, rank)
+	return found
+}
+
+func (n *Next) fresh(rank int) bool {
+	return n.lost(rank) && (n.Warm == nil || !n.Warm(rank))
+}
+
+// frames makes what the processes of some ranks here are told that do not begin with the generation.
+// Either all have it, or there is an error and none.
+func (n *Next) frames(ranks []int) (map[int]parcel, error) {
+	all := make(map[int]parcel, len(ranks))
+	for _, rank := range ranks {
+		if n.fresh(rank) {
+			continue
+		}
+		file, err := duplicate(n.Memory)
+		if err != nil {
+			for _, p := range all {
+				p.release()
+			}
+			return nil, err
+		}
+		body := appendRenewal(nil, Renewal{Lost: n.Lost, Cause: n.Cause, Job: n.Describe(rank)})
+		all[rank] = parcel{appendFrame(nil, kindRenew, body), file}
+	}
+	return all, nil
+}
+
+// Renew begins the next generation of the job, in which the lost ranks are started again and all
 // others rejoin. Their exchange, fences and reports begin anew; what they still send for an
-// older generation is ignored. Renew returns false, and does nothing, if a rank has left the
-// job or may be leaving it, because a fence is complete: then there is none to go on with. The
-// caller serves the new process with Serve.
-//
-// memory is the node memory of the new generation, of which each rank gets a descriptor, and
-// shelf its part for the book. describe returns the job of a rank.
-func (s *Server) Renew(lost int, cause string, memory *os.File, shelf *Shelf, describe func(rank int) Job) (bool, error) {
+// older generation is ignored. Renew returns false, and does nothing, if there is an error, or a rank
+// has left the job or may be leaving it, because a fence is complete: then there is none to go on
+// with. The caller serves the new processes with Serve.
+func (s *Server) Renew(n Next) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.renewable(lost) {
+	if !s.renewable(n.Lost) {
 		return false, nil
 	}
+	linked := map[int]*Link{}
+	for l, ranks := range n.Links {
+		for _, rank := range ranks {
+			linked[rank] = l
+		}
+	}
+	var here []int
+	for rank := range s.members {
+		if linked[rank] == nil {
+			here = append(here, rank)
+		}
+	}
+	frames, err := n.frames(here)
+	if err != nil {
+		return false, err
+	}
 	s.generation++
+	s.relink(n.Links, n.Plan)
 	for rank := range s.members {
 		m := &s.members[rank]
-		if rank == lost {
+		if n.lost(rank) {
 			m.out.drop()
-			m.out, m.stale = &outlet{}, false
-		} else {
-			file, err := duplicate(memory)
-			if err != nil {
-				return true, err
-			}
-			m.stale = true
-			body := appendRenewal(nil, Renewal{Lost: lost, Cause: cause, Job: describe(rank)})
-			m.out.pushWith(appendFrame(nil, kindRenew, body), file)
+			m.out = &outlet{}
 		}
-		m.reach(RankStarted)
+		m.stale = !n.fresh(rank)
+		if p, told := frames[rank]; told {
+			m.out.pushWith(p.frames, p.file)
+		}
+		m.linked = linked[rank]
+		m.state = RankStarted
 		m.card, m.fences = nil, 0
 	}
 	s.shelf.close()
-	s.shelf, s.near, s.council = shelf, nil, NewCouncil(len(s.members))
+	s.shelf, s.near, s.council = n.Shelf, nil, NewCouncil(len(s.members))
 	s.missing, s.active, s.behind, s.fences = len(s.members), len(s.members), len(s.members), 0
 	return true, nil
 }
 
-// Renewable reports whether the job could have another generation if this rank ended.
-func (s *Server) Renewable(lost int) bool {
+// Renewable reports whether the job could have another generation if these ranks ended.
+func (s *Server) Renewable(lost ...int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.renewable(lost)
 }
 
 // renewable is Renewable. Callers hold mu.
-func (s *Server) renewable(lost int) bool {
+func (s *Server) renewable(lost []int) bool {
 	if s.fences > 0 {
 		return false
 	}
 	for rank := range s.members {
-		if m := &s.members[rank]; m.state > RankJoined && rank != lost || m.linked != nil {
+		if m := &s.members[rank]; m.state > RankJoined {
 			return false
 		}
 	}
-	return s.members[lost].state <= RankJoined
+	return len(lost) > 0
 }
 
 // outdated reports whether a frame is of a generation that is over, and takes the frame by which
@@ -130,6 +219,10 @@ type pending struct {
 	Renewal
 	memory *os.File
 }
+
+// Spare reports whether the process was started before it had a place, and waited for that of a rank
+// which is lost. Join returns when it has one.
+func (s *Session) Spare() bool { return s.spare }
 
 // Renewed returns a channel that is closed when the generation of the session is over. Renew
 // makes another one.
@@ -182,7 +275,7 @@ func (s *Session) Renew() error {
 func (s *Session) takeRenewal(body []byte, files *passage) error {
 	r, err := parseRenewal(body)
 	memory := files.take()
-	if err == nil && (r.Job.Size != s.Job().Size || r.Job.Rank != s.Job().Rank) {
+	if own := s.Job(); err == nil && (r.Job.Size != own.Size || r.Job.Rank != own.Rank && !s.Spare()) {
 		err = fmt.Errorf("bootstrap: renewal of rank %d of %d: %w", r.Job.Rank, r.Job.Size, ErrMalformed)
 	}
 	if err != nil {

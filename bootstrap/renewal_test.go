@@ -21,7 +21,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 	}
 	_ = w.agent[lost].Close()
 	<-w.served[lost]
-	begun, err := w.server.Renew(lost, "was killed", nil, nil, job)
+	begun, err := w.server.Renew(bootstrap.Next{Lost: []int{lost}, Cause: "was killed", Describe: job})
 	require.NoError(t, err)
 	require.True(t, begun)
 	mine, theirs := net.Pipe()
@@ -33,7 +33,7 @@ func (w *world) renew(t *testing.T, lost, generation int) {
 			for s.Renewal().Job.Generation != generation {
 				continue
 			}
-			require.Equal(t, lost, s.Renewal().Lost)
+			require.Equal(t, []int{lost}, s.Renewal().Lost)
 			require.Equal(t, "was killed", s.Renewal().Cause)
 		}
 	}
@@ -69,7 +69,7 @@ func TestRenewal(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.False(t, w.server.Renewable(0), "a fence is complete")
-	begun, err := w.server.Renew(0, "", nil, nil, nil)
+	begun, err := w.server.Renew(bootstrap.Next{Lost: []int{0}})
 	require.NoError(t, err)
 	require.False(t, begun)
 	for len(w.events) > 0 {

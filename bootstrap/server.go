@@ -83,7 +83,7 @@ type Server struct {
 	mu      sync.Mutex // orders the frames to the ranks; guards the rest
 	members []member
 	near    []int // ranks without a link, but for those that have ended; nil before the first frame to all
-	links   []*link
+	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // ranks that have neither a card nor are gone
 	books   uint32 // that were sent
@@ -104,7 +104,7 @@ type member struct {
 	// older generation.
 	stale  bool
 	out    *outlet // unused when linked
-	linked *link   // nil for a rank that Serve is called for
+	linked *Link   // nil for a rank that Serve is called for
 }
 
 // NewServer returns the server of a job of size ranks. events is called from
@@ -282,6 +282,8 @@ func (s *Server) accept(rank int, card []byte) error {
 	defer s.mu.Unlock()
 	m := &s.members[rank]
 	switch {
+	case m.stale:
+		return nil // it was gathered with those of others
 	case m.state == RankGone && m.linked != nil && m.card == nil:
 		return nil // it has ended while its card was gathered
 	case m.state != RankStarted:

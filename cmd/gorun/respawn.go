@@ -74,7 +74,10 @@ func (j *job) renew(r *rank) error {
 		return err
 	}
 	cause := r.how()
-	begun, err := j.server.Renew(r.number, cause, s.memory, s.shelf, func(rank int) bootstrap.Job { return s.jobOf(j.ranks[rank]) })
+	begun, err := j.server.Renew(bootstrap.Next{
+		Lost: []int{r.number}, Cause: cause, Memory: s.memory, Shelf: s.shelf,
+		Describe: func(rank int) bootstrap.Job { return s.jobOf(j.ranks[rank]) },
+	})
 	if err == nil && !begun {
 		err = errors.New("a rank has left the job")
 	}

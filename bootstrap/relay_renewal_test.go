@@ -1,0 +1,145 @@
+package bootstrap_test
+
+import (
+	"io"
+	"net"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// generation is a plan of where the ranks are.
+type generation struct {
+	number int
+	lost   []int
+	warm   bool // the processes of the lost ranks have waited
+	places [][]int
+}
+
+// next is the generation for a server or a relay.
+func (g *generation) next(size int) bootstrap.Next {
+	return bootstrap.Next{
+		Lost: g.lost, Cause: "was killed", Warm: func(int) bool { return g.warm },
+		Describe: func(rank int) bootstrap.Job {
+			for node, ranks := range g.places {
+				if local := slices.Index(ranks, rank); local >= 0 {
+					return bootstrap.Job{
+						Rank: rank, Size: size, LocalRank: local, LocalSize: len(ranks), NodeRank: node, Nodes: len(g.places), Peers: ranks,
+						ID: "test", Processors: 1, Generation: g.number, OnFailure: bootstrap.OnFailureRespawn,
+					}
+				}
+			}
+			panic("a rank without a place")
+		},
+	}
+}
+
+// renew begins a generation in which lost ranks are where places says. The first place is the server's.
+func (n *nodes) renew(t *testing.T, g *generation) {
+	t.Helper()
+	size := len(n.sessions)
+	for _, rank := range g.lost {
+		_ = n.agent[rank].Close()
+		<-n.served[rank]
+		for _, relay := range n.relays {
+			relay.Gone(rank)
+		}
+	}
+	next := g.next(size)
+	next.Links, next.Plan = map[*bootstrap.Link][]int{}, []byte("plan")
+	renewed := make(chan error, len(n.relays))
+	for i, relay := range n.relays {
+		next.Links[n.links[i]] = g.places[i+1]
+		relay.OnRenewal(func(plan []byte) error {
+			if string(plan) != "plan" {
+				return io.ErrUnexpectedEOF
+			}
+			err := relay.Renew(g.next(size), g.places[i+1])
+			renewed <- err
+			return err
+		})
+	}
+	begun, err := n.server.Renew(next)
+	require.NoError(t, err)
+	require.True(t, begun)
+	for range n.relays {
+		require.NoError(t, <-renewed)
+	}
+	for _, rank := range g.lost {
+		mine, theirs := net.Pipe()
+		n.agent[rank], n.sessions[rank] = mine, bootstrap.Attach(next.Describe(rank), theirs, nil, [32]byte{1})
+		serve := n.server.Serve
+		for i, relay := range n.relays {
+			if slices.Contains(g.places[i+1], rank) {
+				serve = relay.Serve
+			}
+		}
+		go func() { n.served[rank] <- serve(rank, mine) }()
+	}
+	for rank, s := range n.sessions {
+		if g.warm || !slices.Contains(g.lost, rank) {
+			<-s.Renewed()
+			for s.Renewal().Job.Generation != g.number {
+				continue
+			}
+			require.Equal(t, g.lost, s.Renewal().Lost)
+			require.NoError(t, s.Renew())
+			require.Equal(t, next.Describe(rank), s.Job())
+		}
+	}
+}
+
+// A whole node is lost, and its ranks come again on others; later a single one, twice, of which the
+// second process has waited for its place.
+func TestRenewalOfNodes(t *testing.T) {
+	n := newNodes(t, 3, 2) // ranks 0 and 3, 1 and 4, 2 and 5
+	whole := func() {
+		t.Helper()
+		n.exchange(t, n.all())
+		for _, rank := range n.all() {
+			require.NoError(t, n.sessions[rank].Vote(bootstrap.Vote{
+				Generation: n.sessions[rank].Job().Generation, Comm: 5, Round: 1, Purpose: bootstrap.PurposeFlags, Flags: 3, Members: n.all(),
+			}))
+		}
+		for _, s := range n.sessions {
+			d, _ := decision(t, s)
+			require.Equal(t, uint64(3), d.Flags)
+		}
+	}
+	whole()
+	require.NoError(t, n.sessions[4].Report(7, "of the first"))
+	n.renew(t, &generation{number: 1, lost: []int{1, 4}, places: [][]int{{0, 3, 4}, {}, {1, 2, 5}}})
+	whole()
+	// What a rank says before it knows of the next generation counts in none.
+	require.NoError(t, n.sessions[2].Vote(bootstrap.Vote{Generation: 1, Comm: 5, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{1, 2}}))
+	n.renew(t, &generation{number: 2, lost: []int{1}, places: [][]int{{0, 3, 4}, {1}, {2, 5}}})
+	whole()
+	n.renew(t, &generation{number: 3, lost: []int{1}, warm: true, places: [][]int{{0, 3, 4}, {1}, {2, 5}}})
+	whole()
+	for _, err := range n.each(n.all(), func(s *bootstrap.Session) error { return s.Fence(t.Context()) }) {
+		require.NoError(t, err)
+	}
+	require.False(t, n.server.Renewable(1))
+}
+
+// If a rank cannot be given the memory, none begins the generation.
+func TestRenewalWithoutMemory(t *testing.T) {
+	w := newWorld(t, 3)
+	w.exchange(t, w.all())
+	closed, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	begun, err := w.server.Renew(bootstrap.Next{Lost: []int{1}, Memory: closed, Describe: func(int) bootstrap.Job { return bootstrap.Job{} }})
+	require.Error(t, err)
+	require.False(t, begun)
+	for rank, s := range w.sessions {
+		require.Nil(t, s.Renewal(), rank)
+	}
+	for _, err := range w.each(w.all(), func(s *bootstrap.Session) error { return s.Fence(t.Context()) }) {
+		require.NoError(t, err)
+	}
+}

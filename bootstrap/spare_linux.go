@@ -1,0 +1,41 @@
+//go:build !portable
+
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// joinLater is Join of a spare process: it waits until a rank is lost whose place it gets, with the
+// memory of the next generation of the job.
+func joinLater(job Job, fds descriptors, secret [32]byte) (*Session, error) {
+	s := newSession(job, os.NewFile(uintptr(fds.socket), "gorun-agent"), nil, secret)
+	s.spare = true
+	go s.listen()
+	if err := unix.Close(fds.memory); err != nil { // of none
+		return nil, fmt.Errorf("bootstrap: node memory: %w", err)
+	}
+	select {
+	case <-s.Renewed():
+	case <-s.lost:
+		return nil, s.lostErr
+	}
+	if err := s.Renew(); err != nil {
+		return nil, err
+	}
+	return s, errors.Join(os.Unsetenv(EnvSpare), s.Job().export())
+}
+
+// export sets the variables of this process that describe the job.
+func (j Job) export() error {
+	for name, value := range j.variables() {
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("bootstrap: %s: %w", name, err)
+		}
+	}
+	return nil
+}
