@@ -59,7 +59,9 @@ func (d *deaths) of(rank int) error {
 
 // lost takes note of a rank that the engine has lost. The engine's lock is held.
 func (w *World) lost(rank int, cause error) {
-	w.deaths.note(rank, cause)
+	if !w.over.Load() { // else those that live leave the World, too
+		w.deaths.note(rank, cause)
+	}
 	w.memory.lost(rank, cause)
 	w.revocations.lost(rank)
 }

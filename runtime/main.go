@@ -156,7 +156,7 @@ func enter(session *bootstrap.Session, role Role) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.session, w.council, w.role = session, session, role
+	w.session, w.council, w.role, w.line = session, session, role, &lineage{}
 	if job.Size == 1 {
 		w.council = newLocalCouncil([]*World{w}, nil, func(int) bool { return false }).of(w.Rank())
 	}

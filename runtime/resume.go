@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
@@ -57,6 +58,9 @@ func (w *World) Generation() int { return w.job.Generation }
 // same World generation, and the error of fn if that is not due to a loss. Without respawn it
 // is a call of fn.
 //
+// An error is due to a loss if it is a PeerError, or wraps one. Any other, such as one with the
+// text of a PeerError alone, ends the job, whether a rank has been lost meanwhile or not.
+//
 // When a rank ends, gorun starts its program again: Main runs from its beginning to Resume,
 // where Role is Recovered. At the other ranks every operation ends with PeerError, those that
 // are under way and all later ones, on every communicator. Then fn is to return; Resume leaves
@@ -82,7 +86,7 @@ func (w *World) Resume(fn func(w *World) error) error {
 		if err == nil {
 			err = w.session.Fence(context.Background())
 		}
-		if err == nil || !now.isOver(err) {
+		if err == nil || !dueToLoss(err) || !now.isOver() {
 			return err
 		}
 		next, err := now.renew()
@@ -93,16 +97,16 @@ func (w *World) Resume(fn func(w *World) error) error {
 	}
 }
 
-// isOver reports whether the World has ended with the loss of a rank, err being what fn has
-// returned. gorun may know of the loss later than this rank.
-func (w *World) isOver(err error) bool {
+// dueToLoss reports whether an error with which fn has returned is due to the end of the World. It
+// does not ask whether a rank was lost: another error would end the job or not by who is faster.
+func dueToLoss(err error) bool {
 	var lost *PeerError
-	if w.session.Renewal() != nil {
-		return true
-	}
-	if !errors.As(err, &lost) && !errors.Is(err, ErrCommBroken) {
-		return false
-	}
+	return errors.As(err, &lost) || errors.Is(err, bootstrap.ErrRenewed)
+}
+
+// isOver reports whether the World has ended with the loss of a rank. gorun may know of the loss later
+// than this rank.
+func (w *World) isOver() bool {
 	wait := time.NewTimer(renewalMost)
 	defer wait.Stop()
 	select {
@@ -120,9 +124,13 @@ func (w *World) renewed() {
 	if r == nil {
 		return
 	}
-	lost := &PeerError{Rank: r.Lost, Op: "World", Cause: causeError(r.Cause)}
+	for _, rank := range r.Lost {
+		w.deaths.note(rank, causeError(r.Cause))
+	}
+	w.over.Store(true)
+	lost := &PeerError{Rank: r.Lost[0], Op: "World", Cause: causeError(r.Cause)}
 	for _, core := range w.comms.all() {
-		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost}, nil)
+		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0]}, nil)
 	}
 	w.engine.Abort(lost)
 	// Those that live leave this World, too: no transfer is to wait for one of them. After Abort,
@@ -137,6 +145,7 @@ func (w *World) renewed() {
 // renew leaves a World that is over, and returns that of the next generation of the job. If that
 // is over before all ranks are there, it is left for the one after it.
 func (w *World) renew() (*World, error) {
+	defer w.heedQuit()()
 	err := w.abandon()
 	for err == nil {
 		if err = w.session.Renew(); err != nil {
@@ -144,7 +153,8 @@ func (w *World) renew() (*World, error) {
 		}
 		var next *World
 		if next, err = enter(w.session, Survivor); err == nil {
-			w.last().next.Store(next)
+			next.line = w.line
+			w.line.newest.Store(next)
 			w.shm.Discard() // no rank uses it any more: all have come into the new World
 			return next, nil
 		}
@@ -155,15 +165,21 @@ func (w *World) renew() (*World, error) {
 	return nil, fmt.Errorf("World.Resume: %w", err)
 }
 
+// lineage is what the Worlds of a process have in common.
+type lineage struct {
+	// newest is the World that all others have led to, nil if there is but one. The others are
+	// not held: they may be large.
+	newest atomic.Pointer[World]
+}
+
 // last returns the newest World of the process.
 func (w *World) last() *World {
-	for {
-		next := w.next.Load()
-		if next == nil {
-			return w
+	if w.line != nil {
+		if newest := w.line.newest.Load(); newest != nil {
+			return newest
 		}
-		w = next
 	}
+	return w
 }
 
 // abandon leaves a World whose other ranks leave it, too, or are lost: it waits for none of

@@ -82,6 +82,12 @@ func namesTheDead(w *runtime.World, err error) {
 	if errors.As(err, &lost) && !strings.Contains(","+os.Getenv(envDeaths), fmt.Sprintf(",%d:%d:", w.Generation(), lost.Rank)) {
 		panic(fmt.Sprintf("rank %d lives: %v", lost.Rank, err))
 	}
+	failed, _ := w.Comm().Failed()
+	for _, rank := range failed.Ranks() {
+		if !strings.Contains(","+os.Getenv(envDeaths), fmt.Sprintf(",%d:%d:", w.Generation(), rank)) {
+			panic(fmt.Sprintf("rank %d lives, but has failed", rank))
+		}
+	}
 }
 
 // leaveUnreceived sends messages that no rank of this generation receives.

@@ -48,10 +48,11 @@ type World struct {
 	rulings rulings
 	// revocations are those of which no message of their rank has come yet.
 	revocations revocations
-	// role says how this rank has come into the World. next is the World after it, nil if there
-	// is none. resumed says that Resume was called.
+	// role says how this rank has come into the World. line has the Worlds of this process. over
+	// says that the World has ended with the loss of a rank, resumed that Resume was called.
 	role    Role
-	next    atomic.Pointer[World]
+	line    *lineage
+	over    atomic.Bool
 	resumed atomic.Bool
 
 	// inquiries are the questions to other ranks that are under way, questions those of

@@ -1,0 +1,36 @@
+package runtime
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// heedQuit serves SIGQUIT between two Worlds, until the function that it returns is called: nobody else
+// does, and the signal would end the process.
+func (w *World) heedQuit() (stop func()) {
+	quit, ended, served := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
+	notifyQuit(quit)
+	go func() {
+		defer close(served)
+		var last time.Time
+		for {
+			select {
+			case <-ended:
+				return
+			case <-quit:
+				if time.Since(last) < quitAgain {
+					quitAsGoDoes()
+				}
+				last = time.Now()
+				fmt.Fprintf(os.Stderr, "rank %d: process %d, waits for the other ranks, of which one was started again\n", w.Rank(), os.Getpid())
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(quit)
+		close(ended)
+		<-served
+	}
+}
