@@ -115,7 +115,7 @@ func TestRenewalOfNodes(t *testing.T) {
 	n.renew(t, &generation{number: 1, lost: []int{1, 4}, places: [][]int{{0, 3, 4}, {}, {1, 2, 5}}})
 	whole()
 	// What a rank says before it knows of the next generation counts in none.
-	require.NoError(t, n.sessions[2].Vote(bootstrap.Vote{Generation: 1, Comm: 5, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{1, 2}}))
+	require.NoError(t, n.sessions[2].Vote(bootstrap.Vote{Generation: 1, Comm: 5, Round: 1, Purpose: bootstrap.PurposeFlags, Members: []int{1, 2, 5}}))
 	n.renew(t, &generation{number: 2, lost: []int{1}, places: [][]int{{0, 3, 4}, {1}, {2, 5}}})
 	whole()
 	n.renew(t, &generation{number: 3, lost: []int{1}, warm: true, places: [][]int{{0, 3, 4}, {1}, {2, 5}}})

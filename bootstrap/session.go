@@ -78,7 +78,6 @@ type Session struct {
 
 	away  selfReliant // nil under an agent of gorun
 	spare bool        // the process was started without a place
-
 	fencing sync.Mutex  // one fence of a rank at a time; guards fences
 	fences  uint32      // fences called so far
 	fenced  chan uint32 // newest fence that is complete; holds one value
