@@ -76,8 +76,8 @@ type Session struct {
 	// renewals has a value when next was set or replaced.
 	renewals chan struct{}
 
-	away  selfReliant // nil under an agent of gorun
-	spare bool        // the process was started without a place
+	away    selfReliant // nil under an agent of gorun
+	spare   bool        // the process was started without a place
 	fencing sync.Mutex  // one fence of a rank at a time; guards fences
 	fences  uint32      // fences called so far
 	fenced  chan uint32 // newest fence that is complete; holds one value
