@@ -9,7 +9,7 @@ import (
 type Codec[T any] = runtime.Codec[T]
 
 // RegisterType allows values of type T and *T in messages between ranks, as their bytes if T
-// is plain data (runtime.Element), else by gob; by the codec that runtime.RegisterCodec has
+// is plain data (runtime.Element), else by gob, which refuses a value that contains itself; by the codec that runtime.RegisterCodec has
 // registered for T, if there is one. It must be called at every rank, before the
 // first such message, preferably in an init function; a second call has no effect. The name of
 // the type, and for plain data its layout, must be the same at sender and receiver.

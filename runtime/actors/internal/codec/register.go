@@ -1,8 +1,6 @@
 package codec
 
 import (
-	"bytes"
-	"encoding/gob"
 	"fmt"
 	"reflect"
 
@@ -39,7 +37,7 @@ func Register[T any]() {
 		registerPlain[T](l)
 		return
 	}
-	RegisterCodec[T](gobCodec[T]{})
+	RegisterCodec[T](value.Gob[T]{})
 }
 
 // RegisterCodec is Register with a codec of the program.
@@ -87,17 +85,3 @@ func Contained(fn func() error) (err error) {
 	}()
 	return fn()
 }
-
-// gobCodec is encoding/gob. Every message contains its type, because messages are
-// independent of each other.
-type gobCodec[T any] struct{}
-
-// Append implements Codec.
-func (gobCodec[T]) Append(b []byte, v *T) ([]byte, error) {
-	w := bytes.NewBuffer(b)
-	err := gob.NewEncoder(w).Encode(v)
-	return w.Bytes(), err
-}
-
-// Decode implements Codec.
-func (gobCodec[T]) Decode(b []byte, v *T) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }

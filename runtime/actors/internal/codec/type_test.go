@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
 // A type for each way to encode a value.
@@ -23,9 +24,14 @@ type (
 		D byte
 	}
 	listed struct{ Names []string } // by gob
-	own    struct{ Text string }    // by a codec of its own
-	empty  struct{}
-	wide   [100]int64 // too long to share memory
+	looped struct {
+		Name string
+		Next *looped
+		Any  any
+	}
+	own   struct{ Text string } // by a codec of its own
+	empty struct{}
+	wide  [100]int64 // too long to share memory
 )
 
 var errRefused = errors.New("refused")
@@ -49,6 +55,7 @@ func init() {
 	codec.Register[plain]()
 	codec.Register[padded]()
 	codec.Register[listed]()
+	codec.Register[looped]()
 	codec.Register[empty]()
 	codec.Register[wide]()
 	codec.RegisterCodec[own](ownCodec{})
@@ -86,6 +93,7 @@ func TestMessagesArrive(t *testing.T) {
 		wide{3},
 		listed{[]string{"a"}},
 		&listed{[]string{"b", "c"}},
+		looped{Name: "a", Next: &looped{Name: "b", Any: 1}},
 		own{"x"},
 		&own{"y"},
 	} {
@@ -130,6 +138,24 @@ func TestMessagesArrive(t *testing.T) {
 	}
 	require.Same(t, codec.Message, codec.Of(&message{}))
 	require.Nil(t, codec.Message.Decode)
+}
+
+// A value that contains itself, or is nested too deeply, is refused before gob, which would overflow
+// the stack.
+func TestLoops(t *testing.T) {
+	pointer := &looped{}
+	pointer.Next = pointer
+	slice := []any{1, nil}
+	slice[1] = slice
+	deep := &looped{}
+	for range 20_000 {
+		deep = &looped{Next: deep}
+	}
+	for name, m := range map[string]any{"pointer": pointer, "value": *pointer, "slice": looped{Any: slice}, "deep": deep} {
+		b, err := codec.Of(m).Append([]byte{1}, m)
+		require.ErrorIs(t, err, value.ErrDepth, name)
+		require.Equal(t, []byte{1}, b, name)
+	}
 }
 
 // Messages of protobuf need no registration.
