@@ -83,6 +83,18 @@ func (w *actorPort) Keep(open func() (any, func(), error)) (any, error) {
 	return k.value, nil
 }
 
+// Successor implements port.World.
+func (w *actorPort) Successor() any {
+	last := (*World)(w).last()
+	if last == (*World)(w) {
+		return nil
+	}
+	k := &last.actors
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.value
+}
+
 // actorHost is a fabric whose connections are actors.
 type actorHost interface {
 	// actors are those of the connections, actorSystem the system that they live in. The

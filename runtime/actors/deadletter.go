@@ -2,17 +2,22 @@ package actors
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
+	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
 // deadLetter publishes a message that cannot be delivered, which may be in its envelope, logs
 // it, and releases its memory. If the sender waits for an answer, it answers.
 func (s *System) deadLetter(pid *actor.PID, message any, why error) {
+	if later := s.successor(); later != nil {
+		s, why = later, fmt.Errorf("%w: %s is of generation %d of the job, this is %d", ErrStale, name(pid), s.epoch, later.epoch)
+	}
 	_, m, sender := actor.UnwrapEnvelope(message)
 	if errors.Is(why, errEnded) {
 		message, sender = m, nil
@@ -25,6 +30,10 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	s.EventStream.Publish(d)
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		s.reportLetter(d)
+		if errors.Is(why, value.ErrDepth) {
+			// Subscribers print what protoactor publishes, and printing would not end.
+			message = &actor.MessageEnvelope{Message: fmt.Sprintf("%T", m), Sender: sender}
+		}
 		// protoactor's Process of dead letters answers the sender.
 		s.DeadLetter.SendUserMessage(pid, message)
 		if strings.HasPrefix(pid.Id, futurePrefix) && pid.Address != s.Address() {
@@ -36,10 +45,23 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	}
 }
 
+// successor returns the System of the World that has replaced that of s after a loss, nil if there is
+// none yet. PIDs that have found their Process in s still refer to it.
+func (s *System) successor() *System {
+	if !s.closed.Load() {
+		return nil
+	}
+	later, _ := s.world.Successor().(*System)
+	return later
+}
+
 // tellSystem sends a system message to an actor of any rank.
 func (s *System) tellSystem(pid *actor.PID, message any) {
 	if pid == nil {
 		return
+	}
+	if later := s.successor(); later != nil {
+		s = later // its registry has the actors that live
 	}
 	_, watch := message.(*actor.Watch)
 	switch process, ok := s.ProcessRegistry.Get(pid); {

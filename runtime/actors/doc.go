@@ -26,8 +26,9 @@
 //
 // # Addresses
 //
-// The actors of rank 3 have the address "rank:3", or "rank:3@1" after it was
-// restarted once: a PID of an earlier life never reaches a later one. PIDs within
+// The actors of rank 3 have the address "rank:3", or "rank:3@1" after a rank of the job was
+// started again (World.Resume): a PID of an earlier generation of the job never reaches an actor
+// of a later one; a message to it is a dead letter with the reason ErrStale. PIDs within
 // messages are valid at every rank. System.PID names an actor that need not exist yet:
 // messages wait for it, within the bounds below and for Config.Patience, then they
 // become dead letters.

@@ -17,9 +17,11 @@ func (s *System) endWaits() {
 	s.pending.close(s)
 	stuck := s.workers.boxes()
 	s.boxes.Range(func(_, v any) bool {
-		if m := v.(*mailbox); !slices.Contains(stuck, m) {
+		m := v.(*mailbox)
+		if !slices.Contains(stuck, m) {
 			m.close()
 		}
+		s.ProcessRegistry.Remove(m.pid) // a PID that has found the actor looks for it again
 		return true
 	})
 	s.endFutures()

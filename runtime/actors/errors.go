@@ -23,8 +23,9 @@ var (
 	ErrMailboxFull = errors.New("mailbox and outbox are full")
 	// ErrNoRank refuses an address that is no rank of this World.
 	ErrNoRank = errors.New("no such rank")
-	// ErrStale refuses a PID of a rank from before its restart.
-	ErrStale = errors.New("the rank was restarted in the meantime")
+	// ErrStale refuses a PID of another generation of the job: a rank was started again in the
+	// meantime, and all actors of before have ended.
+	ErrStale = errors.New("the PID is of another generation of the job")
 	// ErrMessage refuses a message of a type that an actor of this package does not accept.
 	ErrMessage = errors.New("the actor does not accept messages of this type")
 	// ErrNoActors says that the rank has not called Of, and has no room to store the

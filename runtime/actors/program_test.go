@@ -23,7 +23,7 @@ import (
 // the tests.
 const envProgram = "GORUN_TEST_PROGRAM"
 
-// programs are the programs of such processes. In each, rank victim is killed.
+// programs are the programs of such processes.
 var programs = map[string]func(w *runtime.World) error{
 	"names":         namesOutliveARank,
 	"before actors": func(w *runtime.World) error { return dieIn(w, nil) },
@@ -34,13 +34,20 @@ var programs = map[string]func(w *runtime.World) error{
 // victim is the rank that is killed.
 const victim = 2
 
+// launchProgram runs a program as so many ranks, with flags of gorun.
+func launchProgram(t *testing.T, ranks int, program string, flags ...string) launch.Result {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	command := append([]string{launch.Gorun(t), "-np", strconv.Itoa(ranks), "-x", envProgram + "=" + program}, flags...)
+	return launch.Run(t, nil, append(command, self)...)
+}
+
 // survive runs a program as four ranks, of which all but victim are to say that they
 // have survived.
 func survive(t *testing.T, transport, program string) {
 	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	r := launch.Run(t, nil, launch.Gorun(t), "-np", "4", "-transport", transport, "-on-failure", "continue", "-x", envProgram+"="+program, self)
+	r := launchProgram(t, 4, program, "-transport", transport, "-on-failure", "continue")
 	for rank := range 4 {
 		text := fmt.Sprintf("rank %d has survived\n", rank)
 		if rank == victim {
@@ -55,7 +62,7 @@ func survive(t *testing.T, transport, program string) {
 // Names outlive a killed process that stored some of them; and requests to a rank, and
 // watches of its actors, end when it is killed, in whatever phase.
 func TestKilledRanks(t *testing.T) {
-	for program := range programs {
+	for _, program := range []string{"names", "before actors", "worker", "inline"} {
 		for _, transport := range []string{"shm", "rdma"} {
 			t.Run(program+" "+transport, func(t *testing.T) { survive(t, transport, program) })
 		}

@@ -52,7 +52,7 @@ func (s *System) resolve(pid *actor.PID) (actor.Process, bool) {
 	}
 	key := remoteKey{rank, epoch, pid.Id}
 	if err == nil && pid.Address != s.addresses[rank] {
-		err = fmt.Errorf("%w: %q is %q now", ErrStale, pid.Address, s.addresses[rank])
+		err = fmt.Errorf("%w: %q is %q here", ErrStale, pid.Address, s.addresses[rank])
 	}
 	if err != nil || future {
 		return &futureProcess{s: s, rank: rank, err: err}, true

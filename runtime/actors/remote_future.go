@@ -62,8 +62,8 @@ func isActor(p actor.Process) bool {
 
 // futureProcess is a future of another rank as protoactor sees it: a Process. It takes one answer,
 // which is addressed by name and needs no credit. It has no stream of its own; the answer uses
-// the nameless remote of the rank. A PID whose address is of no rank, or of a rank before its
-// restart, has a futureProcess, too. Its err says so, and it refuses all messages.
+// the nameless remote of the rank. A PID whose address is of no rank, or of another
+// generation of the job, has a futureProcess, too. Its err says so, and it refuses all messages.
 type futureProcess struct {
 	s    *System
 	rank int
@@ -87,7 +87,7 @@ func (r *futureProcess) Stop(pid *actor.PID) { r.SendSystemMessage(pid, &actor.S
 // SendSystemMessage implements actor.Process.
 func (r *futureProcess) SendSystemMessage(pid *actor.PID, message any) {
 	if r.err == nil {
-		r.s.inbound.namelessOf(r.rank).sendSystem(pid, message, remoteKey{r.rank, r.s.epochs[r.rank], pid.Id}, pid.Id)
+		r.s.inbound.namelessOf(r.rank).sendSystem(pid, message, remoteKey{r.rank, r.s.epoch, pid.Id}, pid.Id)
 		return
 	}
 	switch m := message.(type) {

@@ -1,8 +1,10 @@
 package actors
 
 import (
+	"errors"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -55,7 +57,7 @@ func (v *servers) run() {
 		err := v.s.engine.Serve(ready, work)
 		p.goroutine.Store(0)
 		if err != nil { // the engine has ended, or the job
-			v.s.unanswered(err, func(openRequest) bool { return true })
+			v.s.over(err)
 			close(v.turn)
 			close(v.ended)
 			return
@@ -65,4 +67,18 @@ func (v *servers) run() {
 		v.turn <- struct{}{}
 		v.s.workers.host(me, own)
 	}
+}
+
+// over ends what waits for other ranks, because the engine has ended with err. If that is the loss of
+// a rank after which the job goes on in another World, watchers of actors of all other ranks, which end,
+// too, are told.
+func (s *System) over(err error) {
+	if _, renewed := errors.AsType[*runtime.PeerError](err); renewed {
+		for rank := range s.Size() {
+			if rank != s.Rank() {
+				s.lost(rank, err)
+			}
+		}
+	}
+	s.unanswered(err, func(openRequest) bool { return true })
 }

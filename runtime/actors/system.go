@@ -67,11 +67,10 @@ type System struct {
 	shared bool // with the actors of connections, which end later
 	world  port.World
 	engine *engine.Engine
-	epoch  uint32
+	epoch  uint32 // the generation of the job, the same at all ranks
 
-	// addresses are the addresses of all ranks in their epochs.
+	// addresses are the addresses of all ranks.
 	addresses []string
-	epochs    []uint32
 	inbound   inbound
 	workers   *workers
 	servers   servers
@@ -140,11 +139,7 @@ func newSystem(w port.World, cfg Config) *System {
 		s.ActorSystem = registry.NewSystem(s.cfg.Logger)
 	}
 	for rank := range w.Size() {
-		epoch := uint32(0)
-		if rank == w.Rank() {
-			epoch = s.epoch
-		}
-		s.addresses, s.epochs = append(s.addresses, address(rank, epoch)), append(s.epochs, epoch)
+		s.addresses = append(s.addresses, address(rank, s.epoch))
 	}
 	if !s.shared {
 		s.ProcessRegistry.Address = s.addresses[w.Rank()]

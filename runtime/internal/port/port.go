@@ -17,14 +17,17 @@ import (
 type World interface {
 	// Engine is the rank's engine.
 	Engine() *engine.Engine
-	// Rank is this rank's number, Size the number of ranks, Epoch how often this
-	// rank was started before.
+	// Rank is this rank's number, Size the number of ranks, Epoch the generation of the
+	// job, which is the same at all ranks.
 	Rank() int
 	Size() int
 	Epoch() int
 	// Keep returns what was kept for this World before, or keeps what open
 	// returns. World.Close calls its second result when the engine has ended.
 	Keep(open func() (kept any, closed func(), err error)) (any, error)
+	// Successor returns what is kept for the World that has replaced this one, nil if there is
+	// none, or nothing is kept for it yet.
+	Successor() (kept any)
 	// ActorSystem returns the *actor.ActorSystem of the transports' own actors, which
 	// then is that of the rank and logs to log; nil if there is none.
 	ActorSystem(log slog.Handler) any
@@ -72,7 +75,7 @@ type Actor struct {
 // rank, the transports' included, parents first.
 type Explainer interface{ Actors() []Actor }
 
-// Address is the address of the actors of a rank that was started epoch times before.
+// Address is the address of the actors of a rank in a generation of the job.
 func Address(rank int, epoch uint32) string {
 	a := AddressPrefix + strconv.Itoa(rank)
 	if epoch > 0 {

@@ -1,0 +1,184 @@
+package actors_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+func init() { programs["generations"] = generations }
+
+// The rank that is lost is started again. What actors of before are told, and what reaches those
+// of after.
+func TestGenerations(t *testing.T) {
+	for _, transport := range []string{"shm", "rdma"} {
+		t.Run(transport, func(t *testing.T) {
+			r := launchProgram(t, 3, "generations", "-transport", transport, "-on-failure", "respawn")
+			require.Zero(t, r.Code, r.Errors)
+			for rank := range 3 {
+				require.Contains(t, r.Out, fmt.Sprintf("rank %d is done in generation 1\n", rank), r.Errors)
+			}
+		})
+	}
+}
+
+// generations runs beforeLoss and afterLoss, in a process that lives in both and in a new one.
+func generations(w *runtime.World) error {
+	var old []*actor.PID // they have found their Process
+	return w.Resume(func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		if err != nil {
+			return err
+		}
+		if w.Generation() == 0 {
+			old, err = beforeLoss(w, s)
+			return err
+		}
+		if (w.Role() == runtime.Survivor) != (len(old) == w.Size()) {
+			return fmt.Errorf("%v with %d PIDs of before", w.Role(), len(old))
+		}
+		for rank := range w.Size() { // as text, they are the same for all
+			old = append(old, actor.NewPID(fmt.Sprint("rank:", rank), "actor"))
+		}
+		if err := afterLoss(w, s, old); err != nil {
+			return err
+		}
+		fmt.Printf("rank %d is done in generation 1\n", w.Rank())
+		return nil
+	})
+}
+
+const died = 1
+
+// beforeLoss returns the PIDs of the actors of all ranks. An actor learns of the death of one, while
+// its rank calls nothing of gorun.
+func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
+	var all []*actor.PID
+	terminated := make(chan *actor.Terminated, 10)
+	own, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case *actor.PID:
+			c.Watch(m)
+			c.Respond(true)
+		case int:
+			c.Respond(m)
+		case *actor.Terminated:
+			terminated <- m
+		}
+	}), "actor")
+	if err != nil {
+		return nil, err
+	}
+	for rank := range w.Size() {
+		pid := s.PID(rank, "actor")
+		if v, err := s.Root.RequestFuture(pid, rank, soon).Result(); err != nil || v != rank {
+			return nil, fmt.Errorf("actor of rank %d: %v, %w", rank, v, err)
+		}
+		all = append(all, pid)
+	}
+	if w.Rank() == died {
+		if err := s.RegisterName("service", own); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.Root.RequestFuture(own, s.PID(died, "actor"), soon).Result(); err != nil && w.Rank() != died {
+		return nil, err
+	}
+	if err := meet(w.Comm(), 0, 1, 2); err != nil {
+		return nil, err
+	}
+	if pid, err := s.LookupName("service"); err != nil || !pid.Equal(s.PID(died, "actor")) {
+		return nil, fmt.Errorf("name: %v, %w", pid, err)
+	}
+	if err := meet(w.Comm(), 0, 1, 2); err != nil {
+		return nil, err
+	}
+	if w.Rank() == died {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	select {
+	case m := <-terminated:
+		if m.Why != actor.TerminatedReason_AddressTerminated || !m.Who.Equal(all[died]) {
+			panic(fmt.Sprintf("the watcher was told of %v", m))
+		}
+	case <-time.After(soon):
+		panic("the watcher was not told")
+	}
+	_, err = runtime.Recv(w.Comm(), make([]byte, 1), died, 9)
+	return all, err
+}
+
+// afterLoss sends to PIDs of before, which reaches no actor of now, and moves the name.
+func afterLoss(w *runtime.World, s *actors.System, old []*actor.PID) error {
+	got := make(chan any, 100)
+	dead := letters(s)
+	own, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		switch m := c.Message().(type) {
+		case string, *actor.Terminated:
+			got <- m
+		case *actor.PID:
+			c.Watch(m)
+		case int:
+			c.Respond(m)
+		}
+	}), "actor")
+	if err != nil {
+		return err
+	}
+	if err := meet(w.Comm(), 0, 1, 2); err != nil {
+		return err
+	}
+	if _, err := s.LookupName("service"); !errors.Is(err, actors.ErrNoName) {
+		return fmt.Errorf("the name of before: %w", err)
+	}
+	for i, pid := range old {
+		if _, err := s.Root.RequestFuture(pid, i, soon).Result(); !errors.Is(err, actor.ErrDeadLetter) {
+			return fmt.Errorf("request to %v of before: %w", pid, err)
+		}
+		s.Root.Send(pid, "of before")
+		for _, message := range []any{i, "of before"} {
+			if d := <-dead; d.Message != message || !errors.Is(d, actors.ErrStale) || d.PID.Address != strings.TrimSuffix(s.PID(i%3, "actor").Address, "@1") {
+				return fmt.Errorf("not the dead letter of %v: %w", message, d)
+			}
+		}
+		s.Root.Send(own, pid)
+		if m, ok := (<-got).(*actor.Terminated); !ok || m.Why != actor.TerminatedReason_AddressTerminated || !m.Who.Equal(pid) {
+			return fmt.Errorf("watch of %v of before: %v", pid, m)
+		}
+	}
+	if err := meet(w.Comm(), 0, 1, 2); err != nil {
+		return err
+	}
+	if w.Rank() == died {
+		if err := s.RegisterName("service", own); err != nil {
+			return err
+		}
+	}
+	if err := meet(w.Comm(), 0, 1, 2); err != nil {
+		return err
+	}
+	pid, err := s.LookupName("service")
+	if err != nil || pid.Address != "rank:1@1" {
+		return fmt.Errorf("the name of now: %v, %w", pid, err)
+	}
+	if v, err := s.Root.RequestFuture(pid, 5, soon).Result(); err != nil || v != 5 {
+		return fmt.Errorf("the actor of now: %v, %w", v, err)
+	}
+	if err := meet(w.Comm(), 0, 1, 2); err != nil {
+		return err
+	}
+	if len(got) > 0 || len(dead) > 0 {
+		return fmt.Errorf("%d messages, %d dead letters more", len(got), len(dead))
+	}
+	return nil
+}
