@@ -48,6 +48,7 @@ func (r *remote) sendSystem(pid *actor.PID, message any, key remoteKey, name str
 	var number uint32
 	switch m := message.(type) {
 	case *actor.Watch:
+		r.s.fence(m.Watcher)
 		if !r.s.watch(key, m.Watcher, pid) {
 			r.s.tellSystem(m.Watcher, &actor.Terminated{Who: pid, Why: actor.TerminatedReason_AddressTerminated})
 			return

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
-	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
 // deadLetter publishes a message that cannot be delivered, which may be in its envelope, logs
@@ -30,7 +29,7 @@ func (s *System) deadLetter(pid *actor.PID, message any, why error) {
 	s.EventStream.Publish(d)
 	if _, answer := m.(*actor.DeadLetterResponse); !answer {
 		s.reportLetter(d)
-		if errors.Is(why, value.ErrDepth) {
+		if errors.Is(why, codec.ErrDepth) {
 			// Subscribers print what protoactor publishes, and printing would not end.
 			message = &actor.MessageEnvelope{Message: fmt.Sprintf("%T", m), Sender: sender}
 		}

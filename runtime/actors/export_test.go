@@ -98,3 +98,15 @@ func (s *System) Lines(rank int) (n int) {
 func (s *System) Waiting() bool {
 	return slices.ContainsFunc(s.engine.Blocked(), func(b engine.Blocked) bool { return strings.HasPrefix(b.Op, "tell ") })
 }
+
+// Futures is how many futures of this rank are in the table of actors.
+func (s *System) Futures() (n int) {
+	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {
+		part.IterCb(func(id string, _ any) {
+			if strings.HasPrefix(id, futurePrefix) {
+				n++
+			}
+		})
+	}
+	return n
+}

@@ -97,6 +97,9 @@ func (m *mailbox) UserMessageCount() int {
 
 // PostSystemMessage implements actor.Mailbox.
 func (m *mailbox) PostSystemMessage(message any) {
+	if w, ok := message.(*actor.Watch); ok {
+		m.s.fence(w.Watcher)
+	}
 	m.mu.Lock()
 	m.system = append(m.system, message)
 	m.systems.Add(1)
@@ -137,6 +140,9 @@ func (m *mailbox) PostUserMessage(message any) {
 			m.PostUserMessage(part)
 		}
 		return
+	}
+	if e, ok := message.(*actor.MessageEnvelope); ok {
+		m.s.fence(e.Sender)
 	}
 	i := item{message: message, cost: weight(message)}
 	m.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -32,17 +31,12 @@ type openRequest struct {
 // request only if that is the last one, because a search would cost too much. When there are
 // twice as many as were open at the last check, those that are answered are removed.
 //
-// Only the goroutine that removes an open request may answer it: two concurrent answers are a
-// race within protoactor's Future.
+// Only the goroutine that removes an open request answers it, so that its dead letter is published
+// once.
 type openRequests struct {
 	mu   sync.Mutex
 	all  []openRequest
 	room int
-}
-
-// isFuture reports whether a sender is a future of this rank.
-func (s *System) isFuture(sender *actor.PID) bool {
-	return sender != nil && strings.HasPrefix(sender.Id, futurePrefix) && sender.Address == s.Address()
 }
 
 // withdraw takes out an openRequest that was not sent. If its future has ended meanwhile, the

@@ -186,6 +186,7 @@ type first struct {
 
 // newFirst returns a first for n answers.
 func newFirst(s *System, to *actor.PID, n int) *first {
+	s.fence(to)
 	f := &first{s: s, to: to}
 	f.left.Store(int32(n))
 	return f

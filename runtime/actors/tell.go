@@ -67,6 +67,7 @@ func (r *remote) tell(o *outgoing) (sent bool, err error) {
 	one := openRequest{r.key.rank, r.key.id, o.head.Sender}
 	asks := r.s.isFuture(o.head.Sender)
 	if asks {
+		r.s.fence(o.head.Sender)
 		r.s.enter(one)
 	}
 	for {

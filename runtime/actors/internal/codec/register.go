@@ -11,6 +11,9 @@ import (
 // Codec is runtime.Codec.
 type Codec[T any] = value.Codec[T]
 
+// ErrDepth refuses a message that contains itself.
+var ErrDepth = value.ErrDepth
+
 func init() {
 	types.byType.Store(reflect.TypeFor[[]byte](), Bytes)
 	types.byType.Store(reflect.TypeFor[string](), String)

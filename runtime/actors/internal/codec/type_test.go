@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/runtime/actors/internal/codec"
-	"github.com/gorun-hpc/gorun/runtime/internal/value"
 )
 
 // A type for each way to encode a value.
@@ -153,7 +152,7 @@ func TestLoops(t *testing.T) {
 	}
 	for name, m := range map[string]any{"pointer": pointer, "value": *pointer, "slice": looped{Any: slice}, "deep": deep} {
 		b, err := codec.Of(m).Append([]byte{1}, m)
-		require.ErrorIs(t, err, value.ErrDepth, name)
+		require.ErrorIs(t, err, codec.ErrDepth, name)
 		require.Equal(t, []byte{1}, b, name)
 	}
 }

@@ -1,0 +1,100 @@
+package actors_test
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// fenceRequests is how many requests are made, a million with GORUN_SOAK=1.
+func fenceRequests() int {
+	if os.Getenv("GORUN_SOAK") == "1" {
+		return 1_000_000
+	}
+	return 10_000
+}
+
+// The timeout of a request is the time that its answer takes, as far as that can be had: a request has
+// either its answer or one error. protoactor's futures alone race there, which the race detector
+// finds, and have both.
+func TestTimeoutAtTheTimeOfTheAnswer(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		for _, s := range all {
+			_, err := s.Spawn(idle(), "echo")
+			require.NoError(t, err)
+		}
+		var running sync.WaitGroup
+		for _, rank := range []int{0, 1} {
+			running.Go(func() { timeOut(t, all[0], all[0].PID(rank, "echo"), fenceRequests()/2) })
+		}
+		running.Wait()
+		require.Eventually(t, func() bool { return all[0].Futures() == 0 }, soon, time.Millisecond, "all futures have ended")
+	})
+}
+
+// timeOut makes requests until enough of both kinds have ended. The timeout follows the time of an
+// answer.
+func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
+	t.Helper()
+	const least = 50
+	timeout, answers, timeouts := time.Millisecond, 0, 0
+	for i := 0; i < requests || answers < least || timeouts < least; i++ {
+		v, err := s.Root.RequestFuture(to, i, timeout).Result()
+		switch {
+		case err == nil && v == i:
+			answers++
+			timeout -= timeout/16 + 1
+		case v == nil && errors.Is(err, actor.ErrTimeout):
+			timeouts++
+			timeout += timeout/16 + 1
+		default:
+			t.Errorf("request %d: %v and %v", i, v, err)
+			return
+		}
+	}
+}
+
+// Several answers to a request, and its timeout, at the same time: the first counts. A request that is
+// passed on is fenced once.
+func TestAnswersAtTheSameTime(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s := all[0]
+		const answerers = 4
+		for rank, there := range all {
+			for i := range answerers {
+				_, err := there.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+					if _, ok := c.Message().(int); ok {
+						c.Respond(i)
+					}
+				}), string(rune('a'+i)))
+				require.NoError(t, err, rank)
+			}
+		}
+		_, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(int); ok {
+				for i := range answerers {
+					c.Forward(s.PID(0, string(rune('a'+i))))
+					c.Forward(s.PID(1, string(rune('a'+i))))
+				}
+			}
+		}), "all")
+		require.NoError(t, err)
+		for i := range fenceRequests() / 20 {
+			timeout := soon
+			if i%2 == 0 {
+				timeout = -1 // none
+			}
+			v, err := s.Root.RequestFuture(s.PID(0, "all"), i, timeout).Result()
+			require.NoError(t, err)
+			require.Contains(t, []any{0, 1, 2, 3}, v)
+		}
+		require.Eventually(t, func() bool { return s.Futures() == 0 }, soon, time.Millisecond, "all futures have ended")
+	})
+}
