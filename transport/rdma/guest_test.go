@@ -24,10 +24,10 @@ const siwExcept = " -test.skip '^TestDeviceConformance$/^AccessIsWhatWasGranted$
 // over two of them, in a guest machine.
 func TestKernel(t *testing.T) {
 	share := t.TempDir()
-	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 12 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 30 * time.Minute, Devices: []string{"rxe:dummy0", "siw:dummy1", "rxe:dummy2"}})
 	rdmavm.TestProgram(t, share)
 	t.Run("stripes", func(t *testing.T) {
-		out, status, err := g.Run(inGuestRails + "=rxe_dummy0,rxe_dummy2 ./tests -test.run ^TestDeviceStripes$ -test.v -test.timeout 280s")
+		out, status, err := g.Run(inGuestRails + "=rxe_dummy0,rxe_dummy2 ./tests -test.run ^TestDeviceStripes$ -test.v -test.timeout 900s")
 		require.NoError(t, err)
 		require.Zero(t, status, out)
 		require.Contains(t, out, "--- PASS: TestDeviceStripes")
@@ -35,7 +35,7 @@ func TestKernel(t *testing.T) {
 	})
 	for device, except := range map[string]string{"rxe_dummy0": "", "siw_dummy1": siwExcept} {
 		t.Run(device, func(t *testing.T) {
-			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDeviceConformance$" + except + " -test.v -test.short -test.timeout 290s")
+			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDeviceConformance$" + except + " -test.v -test.short -test.timeout 900s")
 			require.NoError(t, err)
 			require.Zero(t, status, out)
 			require.Contains(t, out, "--- PASS: TestDeviceConformance")

@@ -16,11 +16,14 @@ type device struct {
 	addr       netip.Addr
 	discard    bool
 	carried    func()
+	rate       float64 // bytes per second, 0 without a limit
 	attributes provider.Attributes
 
 	// done are requests of this side that are complete and not reported, spareDone the memory
 	// of the list before. They are used under the adapter's lock.
 	done, spareDone []completion
+	// free is when the link has carried all requests so far.
+	free time.Time
 	// idle says that a goroutine may sleep, which awake ends.
 	idle  atomic.Bool
 	awake chan struct{}
@@ -38,10 +41,41 @@ type device struct {
 
 var _ provider.Device = (*device)(nil)
 
-// completion is that of a request, and of all before it.
+// completion is that of a request, and of all before it, at a time: the zero one is at once.
 type completion struct {
 	pair   *pair
 	number uint64
+	due    time.Time
+}
+
+// reportDue reports the completions that are due, and returns how many.
+func (d *device) reportDue() int {
+	n := len(d.done)
+	if d.rate > 0 {
+		now := time.Now()
+		for n = 0; n < len(d.done) && !d.done[n].due.After(now); n++ {
+		}
+	}
+	list := d.done
+	d.done = d.spareDone[:0]
+	d.done = append(d.done, list[n:]...)
+	for i := range list[:n] {
+		list[i].report()
+	}
+	clear(list)
+	d.spareDone = list
+	return n
+}
+
+// transfer has the link carry the bytes of a request.
+func (d *device) transfer(bytes int) {
+	if d.rate == 0 {
+		return
+	}
+	if now := time.Now(); d.free.Before(now) {
+		d.free = now
+	}
+	d.free = d.free.Add(time.Duration(float64(bytes) / d.rate * 1e9))
 }
 
 // report reports a completion, unless its queue pair has ended.
@@ -106,14 +140,7 @@ func (d *device) rouse() {
 func (d *device) Progress() (int, error) {
 	n := 0
 	if len(d.done) > 0 {
-		list := d.done
-		d.done = d.spareDone[:0]
-		for i := range list {
-			list[i].report()
-		}
-		n = len(list)
-		clear(list)
-		d.spareDone = list
+		n = d.reportDue()
 	}
 	if !d.pending.Load() {
 		return n, nil

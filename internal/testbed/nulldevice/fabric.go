@@ -38,6 +38,10 @@ type Host struct {
 	// Carried, if it is not nil, is called when a request of this host has been carried out,
 	// while it is posted: an adapter would have been told of it then.
 	Carried func()
+	// Rate is that of a link in bytes per second, over which the completions of requests come no
+	// sooner than their bytes would. The goroutine that waits for them does not sleep. 0 is a
+	// link without a limit.
+	Rate float64
 }
 
 var _ provider.Provider = (*Host)(nil)
@@ -57,7 +61,7 @@ func (h *Host) Open(_ string, a provider.Adapter) (provider.Device, error) {
 		return nil, provider.ErrInsufficientResources
 	}
 	d := &device{
-		fabric: f, adapter: a, addr: h.Addr, discard: h.Discard, carried: h.Carried, attributes: attributes(h.Addr),
+		fabric: f, adapter: a, addr: h.Addr, discard: h.Discard, carried: h.Carried, rate: h.Rate, attributes: attributes(h.Addr),
 		regions: map[uint32]*region{}, awake: make(chan struct{}, 1),
 	}
 	f.hosts[h.Addr] = d

@@ -102,7 +102,7 @@ func (p *pair) Drain() {
 // complete has the last request reported, and all before it.
 func (p *pair) complete() {
 	p.quiet = 0
-	p.device.done = append(p.device.done, completion{p, p.last})
+	p.device.done = append(p.device.done, completion{p, p.last, p.device.free})
 }
 
 // RequestsPosted implements provider.QueuePair: all that there is is carried out.
@@ -123,6 +123,7 @@ func (p *pair) RequestsPosted() {
 		}
 		p.last = r.Number
 		p.quiet++
+		p.device.transfer(r.Length)
 		// The queue has room again only with a completion.
 		if r.Flags&provider.FlagUnsignalled == 0 || 2*p.quiet >= p.config.Attributes.MaxRequests {
 			p.complete()

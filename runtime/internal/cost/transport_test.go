@@ -19,12 +19,21 @@ type network struct {
 
 func newNetwork(tb testing.TB, discard bool, carried func()) *network {
 	tb.Helper()
-	w := &network{}
+	var rails [2][]rdma.Rail
 	for i, h := range hosts(discard, carried) {
+		rails[i] = []rdma.Rail{{Provider: h, Interface: h.Addr.String()}}
+	}
+	return networkOn(tb, rails)
+}
+
+func networkOn(tb testing.TB, rails [2][]rdma.Rail) *network {
+	tb.Helper()
+	w := &network{}
+	for i := range rails {
 		w.sleepers[i] = new(transport.ChannelSleeper)
 		var err error
 		w.transports[i], err = rdma.New(rdma.Config{
-			Rank: i, Size: 2, Job: "cost", Secret: []byte("a secret of the tests"), Rails: []rdma.Rail{{Provider: h, Interface: h.Addr.String()}}, Sleeper: w.sleepers[i],
+			Rank: i, Size: 2, Job: "cost", Secret: []byte("a secret of the tests"), Rails: rails[i], Sleeper: w.sleepers[i],
 			Lookup: func(rank int) ([]rdma.Location, error) { return w.transports[rank].Locations(), nil },
 		})
 		require.NoError(tb, err)
@@ -73,7 +82,18 @@ func (r *rank) poll() {
 // newRanks makes two ranks that are connected.
 func newRanks(tb testing.TB, n int, discard bool, carried func()) [2]*rank {
 	tb.Helper()
-	w := newNetwork(tb, discard, carried)
+	return connected(tb, newNetwork(tb, discard, carried), n)
+}
+
+// ranksOn makes two ranks that are connected, with these rails.
+func ranksOn(tb testing.TB, rails [2][]rdma.Rail, n int) [2]*rank {
+	tb.Helper()
+	return connected(tb, networkOn(tb, rails), n)
+}
+
+// connected connects two ranks with payloads of n bytes.
+func connected(tb testing.TB, w *network, n int) [2]*rank {
+	tb.Helper()
 	var ranks [2]*rank
 	for i, t := range w.transports {
 		e, err := t.Endpoint(1 - i)

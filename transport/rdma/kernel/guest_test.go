@@ -47,13 +47,13 @@ func TestKernelByLibrary(t *testing.T) {
 func testSpecification(t *testing.T, device string, build func(tb testing.TB, dir string), settings string) {
 	t.Helper()
 	share := t.TempDir()
-	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 6 * time.Minute})
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 16 * time.Minute})
 	build(t, share)
 	list, skip := exceptions[device], ""
 	if rows := names(list); len(rows) > 0 {
 		skip = " -test.skip '^TestDeviceVerbs$/^(" + strings.Join(rows, "|") + ")_'"
 	}
-	out, status, err := g.Run(settings + inGuest + "=" + device + " ./tests -test.run ^TestDevice" + skip + " -test.v -test.timeout 300s")
+	out, status, err := g.Run(settings + inGuest + "=" + device + " ./tests -test.run ^TestDevice" + skip + " -test.v -test.timeout 900s")
 	require.NoError(t, err)
 	require.Zero(t, status, out)
 	require.Contains(t, out, "--- PASS: TestDeviceVerbs")

@@ -18,11 +18,11 @@ const inGuest = "GORUN_TEST_IBVERBS"
 // has the real library with its providers.
 func TestLibrary(t *testing.T) {
 	share := t.TempDir()
-	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 4 * time.Minute})
+	g := rdmavm.Start(t, rdmavm.Config{Share: share, Limit: 12 * time.Minute})
 	rdmavm.LinkedTestProgram(t, share)
 	for _, device := range []string{"rxe_dummy0", "siw_dummy1"} {
 		t.Run(device, func(t *testing.T) {
-			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDevice -test.v -test.timeout 100s")
+			out, status, err := g.Run(inGuest + "=" + device + " ./tests -test.run ^TestDevice -test.v -test.timeout 300s")
 			require.NoError(t, err)
 			require.Zero(t, status, out)
 			require.Contains(t, out, "--- PASS: TestDeviceMemory")
