@@ -1,12 +1,5 @@
 package kernel
 
-// block is the unit of the assembly bodies in bytes: one AVX-512 register or
-// two AVX2 registers.
-const block = 64
-
-// body is an assembly loop over whole blocks: n bytes, a multiple of block.
-type body func(dst, a, b *byte, n int)
-
 // The bodies. Each leaves the vector unit as it found it (VZEROUPPER).
 //
 //go:noescape
@@ -167,19 +160,4 @@ func accelerateAVX512(t *[codes][kinds]Func) {
 	put(Max, Float32, maxFloat32x16)
 	put(Min, Float64, minFloat64x8)
 	put(Max, Float64, maxFloat64x8)
-}
-
-// blocks returns the kernel that runs loop over the whole blocks and tail over
-// the rest.
-func blocks(loop body, tail Func) Func {
-	return func(dst, a, b []byte) {
-		n := len(dst) &^ (block - 1)
-		if n > 0 {
-			_, _ = a[n-1], b[n-1]
-			loop(&dst[0], &a[0], &b[0], n)
-		}
-		if n < len(dst) {
-			tail(dst[n:], a[n:], b[n:])
-		}
-	}
 }

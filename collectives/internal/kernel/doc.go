@@ -3,8 +3,8 @@
 // no type parameters.
 //
 // Every operator has a portable implementation in Go. On amd64 the common ones
-// have AVX2 and AVX-512 bodies too, chosen once at start; they give the same
-// bits as the portable ones, element by element, so a result depends on the
+// have AVX2 and AVX-512 bodies too, chosen once at start, on arm64 NEON ones; they give the
+// same bits as the portable ones, element by element, so a result depends on the
 // order of the operands and never on the machine. (The one exception is the
 // payload of a NaN.)
 //
