@@ -98,3 +98,21 @@ func TestAnswersAtTheSameTime(t *testing.T) {
 		require.Eventually(t, func() bool { return s.Futures() == 0 }, soon, time.Millisecond, "all futures have ended")
 	})
 }
+
+// An actor of the same rank answers twice, the second time while the first answer is read.
+func TestSecondAnswer(t *testing.T) {
+	local(t, 1, actors.Config{}, func(all []*actors.System) {
+		pid, err := all[0].Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if n, ok := c.Message().(int); ok {
+				c.Respond(n)
+				c.Respond(-1)
+			}
+		}), "twice")
+		require.NoError(t, err)
+		for i := range fenceRequests() / 20 {
+			v, err := all[0].Root.RequestFuture(pid, i, soon).Result()
+			require.NoError(t, err)
+			require.Equal(t, i, v)
+		}
+	})
+}
