@@ -117,5 +117,8 @@ func (c *Comm) isend(e *element, b []byte, dest, tag int, mode engine.Mode) Requ
 	}
 	r := Request{comm: c, operation: c.engine.Isend(to, e.typ, b, mode, 0)}
 	r.operation.Unit = sendUnit
-	return r.watched(p)
+	if p != nil {
+		return r.watched(p)
+	}
+	return r
 }
