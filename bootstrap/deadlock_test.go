@@ -139,6 +139,12 @@ func TestDeadlockedIsTheLargestSet(t *testing.T) {
 	require.Greater(t, deadlocks, 1000)
 }
 
+// withOperation adds the wait of a goroutine of gorun that a waiting rank has started.
+func withOperation(d bootstrap.Doing, among string) bootstrap.Doing {
+	d.Waits = append(d.Waits, bootstrap.Wait{Among: among})
+	return d
+}
+
 func TestSummary(t *testing.T) {
 	at := func(line string, d bootstrap.Doing) bootstrap.Doing {
 		for i := range d.Waits {
@@ -155,6 +161,7 @@ func TestSummary(t *testing.T) {
 		"ranks 0-1 wait at mesh.go:69 for each other":                               {stuck(0, "1"), stuck(1, "0")},
 		"rank 0 waits at a.go:1 for rank 1; rank 1 waits at b.go:2 for rank 0":      {at("a.go:1", stuck(0, "1")), at("b.go:2", stuck(1, "0"))},
 		"rank 2 waits at mesh.go:69 for itself":                                     {stuck(2, "2")},
+		"rank 2 waits at mesh.go:69 for rank 0":                                     {withOperation(stuck(2, "2"), "0")},
 		"rank 2 waits":                                                              {at("", stuck(2, ""))},
 		"ranks 0,2 wait at mesh.go:69 for ranks 1,3-5; rank 1 has left its program": {stuck(0, "0-5"), stuck(2, "0-5"), finished(1)},
 		"rank 0 waits at mesh.go:69 for rank 1; rank 1 waits for no message":        {stuck(0, "1"), {Rank: 1, Size: 6}},

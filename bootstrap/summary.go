@@ -34,10 +34,9 @@ func Summary(list []Doing) string {
 		if among[w.Line] == nil {
 			among[w.Line] = make([]bool, size)
 		}
-		list, _ := rankRanges(w.Among, size) // a wait for unknown ranks names none
-		for _, r := range list {
-			for rank := r.Low; rank <= r.High; rank++ {
-				among[w.Line][rank] = true
+		for i, also := range d.Waits {
+			if i == 0 || also.Line == "" { // a goroutine that the program's operation has started
+				addAmong(among[w.Line], also.Among)
 			}
 		}
 	}
@@ -54,6 +53,16 @@ func Summary(list []Doing) string {
 		parts = append(parts[:culpritsMax], fmt.Sprintf("%d more groups wait elsewhere", more))
 	}
 	return strings.Join(append(parts, culprits(list, awaited)...), "; ")
+}
+
+// addAmong sets the ranks of a text of Wait.Among; a wait for unknown ranks names none.
+func addAmong(among []bool, text string) {
+	list, _ := rankRanges(text, len(among))
+	for _, r := range list {
+		for rank := r.Low; rank <= r.High; rank++ {
+			among[rank] = true
+		}
+	}
 }
 
 // waitOf says that ranks wait at a line for some of those that are set in among.

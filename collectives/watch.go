@@ -9,8 +9,9 @@ import (
 )
 
 // watchPeriod is the minimum time that a blocking operation is under way before the members
-// that it waits for are asked for their calls.
-const watchPeriod = time.Second
+// that it waits for are asked for their calls, and half of the longest: calls that differ are
+// named before the launcher looks for a deadlock.
+const watchPeriod = 500 * time.Millisecond
 
 // watch finds members whose calls differ and that send no message that could be compared,
 // such as two ranks in Gather that take each other for the root. It is a timer that runs

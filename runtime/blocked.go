@@ -240,7 +240,11 @@ func (w *World) unreceived() []string {
 // describe is one waiting operation.
 func (w *World) describe(o engine.Blocked, now time.Time) bootstrap.Wait {
 	b := bootstrap.Wait{Op: o.Op, Peer: noPeer, Among: w.among(o), Seconds: now.Sub(o.Since).Seconds()}
-	if !o.Await {
+	switch {
+	case o.Await:
+	case o.Context == contextTask:
+		b.Op = "wait for a nonblocking operation"
+	default:
 		b.What, b.Peer = w.describeMessage(o), max(o.Peer, noPeer)
 	}
 	b.Line, b.Function = callsite.Caller(o.Stack)

@@ -57,7 +57,7 @@ func Alloc[T any](w *World, n int) (*Buffer, error) {
 	}
 	b, err := w.alloc(n * e.size)
 	if err == nil {
-		w.check.opened(b, "the Buffer allocated")
+		w.check.opened(b, "nobody closed the Buffer allocated")
 	}
 	return b, err
 }

@@ -34,13 +34,14 @@ func RecvMessage(c *Comm, source, tag int) (*Message, error) {
 	if from.Peer == ProcNull {
 		return &Message{Status: nullStatus, buffer: Buffer{world: w, message: new(engine.Message)}}, nil
 	}
+	w.check.race(c, from)
 	m := new(Message) // allocated before the wait, not after it
 	if m.carried, err = c.engine.RecvMessage(c.ctx, from, 0); err != nil {
 		return nil, c.failed(err)
 	}
 	m.Status = c.status(m.carried.Status, 1)
 	m.buffer = Buffer{world: w, lease: arena.Lease{Bytes: m.carried.Bytes}, message: &m.carried}
-	w.check.opened(&m.buffer, "the Message received")
+	w.check.opened(&m.buffer, "nobody closed the Message received")
 	return m, nil
 }
 

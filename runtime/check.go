@@ -1,9 +1,11 @@
 package runtime
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -22,6 +24,8 @@ type CheckError struct {
 	// Rank is the world rank, Findings what it did, each with its source line.
 	Rank     int
 	Findings []string
+	// told says that the launcher has printed them.
+	told bool
 }
 
 // Error implements error.
@@ -41,9 +45,9 @@ type check struct {
 	// mu guards the fields below it. Nothing is called under it.
 	mu      sync.Mutex
 	pending map[*watched]bool
-	open    map[any]string // Buffers, communicators and Persistents, with what they are
-	found   map[string]int // findings, and how often
-	order   []string
+	open    map[any]string // what has to be closed or received, with what is said otherwise
+	found   map[string]int // findings and notes, and how often
+	order   []string       // findings in their order
 }
 
 // newCheck returns the check of a rank, nil without GORUN_CHECK=1.
@@ -104,6 +108,16 @@ func (k *check) watch(p *watched) *watched {
 	return p
 }
 
+// refused returns a request that could not be started: its error is the result that nobody may
+// take.
+func (k *check) refused(what string, err error) Request {
+	r := unstarted(err)
+	if err != nil {
+		r.rest.watched = k.start(what, nil, false)
+	}
+	return r
+}
+
 // end ends the watch when the result is taken.
 func (p *watched) end() {
 	if p == nil {
@@ -121,8 +135,9 @@ func (p *watched) end() {
 	}
 }
 
-// opened remembers what has to be closed.
-func (k *check) opened(thing any, what string) {
+// opened remembers what has to be closed. omission, with the line of the call behind it, is what
+// is said if it is not.
+func (k *check) opened(thing any, omission string) {
 	if k == nil {
 		return
 	}
@@ -132,7 +147,7 @@ func (k *check) opened(thing any, what string) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.open[thing] = what + at
+	k.open[thing] = omission + at
 }
 
 // closed forgets it.
@@ -158,15 +173,16 @@ func (k *check) findings(w *World) error {
 		return nil
 	}
 	unreceived := w.unreceived()
+	for n := -1; n != len(unreceived); unreceived = w.unreceived() { // a poll takes what has come, not all of it
+		n = len(unreceived)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var left []string
 	for p := range k.pending {
 		left = append(left, fmt.Sprintf("nobody waited for %s", p.what))
 	}
-	for _, what := range k.open {
-		left = append(left, fmt.Sprintf("nobody closed %s", what))
-	}
+	left = slices.AppendSeq(left, maps.Values(k.open))
 	slices.Sort(left)
 	for _, what := range append(left, unreceived...) {
 		k.find(what)
@@ -176,12 +192,31 @@ func (k *check) findings(w *World) error {
 	}
 	e := &CheckError{Rank: w.Rank()}
 	for _, what := range k.order {
-		if n := k.found[what]; n > 1 {
-			what += fmt.Sprintf(" (%d times)", n)
-		}
-		e.Findings = append(e.Findings, what)
+		e.Findings = append(e.Findings, k.counted(what))
 	}
 	return e
+}
+
+// findings is what the check of a rank has found when all ranks are about to leave. In a process of
+// its own it is told to the launcher before any rank ends with it, because gorun ends the others then.
+func (w *World) findings() error {
+	err := w.check.findings(w)
+	if w.check == nil || w.session == nil {
+		return err
+	}
+	if found, ok := errors.AsType[*CheckError](err); ok {
+		failed(w.session, found)
+		found.told = true
+	}
+	return errors.Join(err, w.session.Fence(context.Background()))
+}
+
+// counted is a finding with how often it was found. mu is held.
+func (k *check) counted(what string) string {
+	if n := k.found[what]; n > 1 {
+		return fmt.Sprintf("%s (%d times)", what, n)
+	}
+	return what
 }
 
 // mode is the mode of a send: with a check those of the program are synchronous, so that it
@@ -215,4 +250,4 @@ func stackHere() []uintptr {
 }
 
 // libraryPaths begin the names of the functions of gorun's libraries.
-var libraryPaths = [...]string{"github.com/gorun-hpc/gorun/collectives.", "github.com/gorun-hpc/gorun/runtime/actors."}
+var libraryPaths = [...]string{"github.com/gorun-hpc/gorun/collectives.", "github.com/gorun-hpc/gorun/runtime/actors.", "github.com/gorun-hpc/gorun/runtime/checkpoint."}

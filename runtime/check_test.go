@@ -112,6 +112,85 @@ var mistakes = map[string]struct {
 		runtime.NewRequest(c, func(*runtime.Comm) error { return nil })
 		return nil
 	}, `nobody waited for the nonblocking operation at check_test\.go:\d+`},
+	"a request that is complete at once": {func(c *runtime.Comm) error {
+		if c.Rank() == 1 {
+			r := runtime.Irecv(c, make([]int, 1), 0, 7)
+			if err := runtime.Send(c, []int{1}, 0, 8); err != nil {
+				return err
+			}
+			_, err := r.Wait()
+			return err
+		}
+		if _, err := runtime.Recv(c, make([]int, 1), 1, 8); err != nil {
+			return err
+		}
+		runtime.Isend(c, []int{1}, 1, 7)
+		return nil
+	}, `nobody waited for Isend at check_test\.go:\d+`},
+	"a request that was refused": {func(c *runtime.Comm) error {
+		if c.Rank() == 0 {
+			runtime.Isend(c, []int{1}, 2, 7)
+			runtime.Irecv(c, make([]int, 1), 2, 7)
+		}
+		return nil
+	}, `nobody waited for Irecv at check_test\.go:\d+\nnobody waited for Isend at check_test\.go:\d+`},
+	"a Recv into the memory of a send": {func(c *runtime.Comm) error {
+		out, in := []int{1}, make([]int, 1)
+		if c.Rank() == 0 {
+			in = out
+		}
+		r := runtime.Isend(c, out, 1-c.Rank(), 7)
+		if _, err := runtime.Recv(c, in, 1-c.Rank(), 7); err != nil {
+			return err
+		}
+		_, err := r.Wait()
+		return err
+	}, `the memory of Recv at check_test\.go:\d+ is that of Isend at check_test\.go:\d+, which has not ended`},
+	"a SendRecv of the memory of a receive": {func(c *runtime.Comm) error {
+		b, in := make([]int, 1), make([]int, 1)
+		r := runtime.Irecv(c, in, 1-c.Rank(), 8)
+		if c.Rank() == 0 {
+			b = in
+		}
+		if _, err := runtime.SendRecv(c, b, 1-c.Rank(), 7, make([]int, 1), 1-c.Rank(), 7); err != nil {
+			return err
+		}
+		if err := runtime.Send(c, make([]int, 1), 1-c.Rank(), 8); err != nil {
+			return err
+		}
+		_, err := r.Wait()
+		return err
+	}, `the memory of SendRecv at check_test\.go:\d+ is that of Irecv at check_test\.go:\d+, which has not ended`},
+	"a receive of a probed message without a wait": {func(c *runtime.Comm) error {
+		if c.Rank() == 1 {
+			return runtime.Send(c, []int{1}, 0, 7)
+		}
+		m, err := runtime.Mprobe(c, 1, 7)
+		if err != nil {
+			return err
+		}
+		runtime.IrecvMatched(m, make([]int, 1))
+		return nil
+	}, `nobody waited for IrecvMatched at check_test\.go:\d+`},
+	"a probed message that nobody receives": {func(c *runtime.Comm) error {
+		b, err := runtime.Alloc[int](c.World(), 1)
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 1 {
+			return runtime.SendBuffer[int](c, b, 0, 7)
+		}
+		b.Close()
+		_, err = runtime.Mprobe(c, 1, 7)
+		return err
+	}, `nobody received the message probed at check_test\.go:\d+`},
+	"a Shared that stays open": {func(c *runtime.Comm) error {
+		s, err := runtime.NewShared(c, 64)
+		if err != nil || c.Rank() == 0 {
+			return err
+		}
+		return s.Close()
+	}, `nobody closed the shared memory made at check_test\.go:\d+`},
 	"a message that nobody receives": {func(c *runtime.Comm) error {
 		if c.Rank() == 1 {
 			b, err := runtime.Alloc[int](c.World(), 1)
@@ -154,19 +233,32 @@ func TestMistakesWithoutACheck(t *testing.T) {
 // Sends wait for their receives, so that a program that needs the runtime to store messages
 // is found.
 func TestCheckFindsSendsThatNeedMemory(t *testing.T) {
-	unsafeExchange := func(w *runtime.World) error {
-		c := w.Comm()
-		if err := runtime.Send(c, []int{1}, 1-c.Rank(), 7); err != nil {
-			return err
-		}
-		_, err := runtime.Recv(c, make([]int, 1), 1-c.Rank(), 7)
+	type padded struct {
+		A int8
+		B int64
+	}
+	for name, program := range map[string]func(w *runtime.World) error{
+		"numbers":    exchangeSendFirst[int],
+		"structures": exchangeSendFirst[padded],
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, runtime.Local(2, program))
+			t.Setenv("GORUN_CHECK", "1")
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, runtime.LocalContext(ctx, 2, program), context.DeadlineExceeded)
+		})
+	}
+}
+
+// exchangeSendFirst is a wrong exchange of two ranks.
+func exchangeSendFirst[T any](w *runtime.World) error {
+	c := w.Comm()
+	if err := runtime.Send(c, make([]T, 1), 1-c.Rank(), 7); err != nil {
 		return err
 	}
-	require.NoError(t, runtime.Local(2, unsafeExchange))
-	t.Setenv("GORUN_CHECK", "1")
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, runtime.LocalContext(ctx, 2, unsafeExchange), context.DeadlineExceeded)
+	_, err := runtime.Recv(c, make([]T, 1), 1-c.Rank(), 7)
+	return err
 }
 
 // Requests of the check have no strides, and leave the packed memory of others alone.

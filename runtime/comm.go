@@ -121,7 +121,7 @@ func newCore(w *World, number uint32, name string, ranks []int) *commCore {
 		core.index = Group{ranks}.index()
 	}
 	if number != 0 {
-		w.check.opened(core, "the communicator "+name+" made")
+		w.check.opened(core, "nobody closed the communicator "+name+" made")
 	}
 	return core
 }
@@ -224,10 +224,7 @@ func (c *Comm) Close() error {
 	if c.core.number == 0 {
 		return callsite.At(fmt.Errorf("%w: the communicator of the World ends with World.Close", ErrArgument))
 	}
-	if err := c.core.end(&commFailure{ErrCommClosed}); err != nil {
-		return err
-	}
-	return nil
+	return callsite.At(c.core.end(&commFailure{ErrCommClosed}))
 }
 
 // end is Close for any communicator.

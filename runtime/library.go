@@ -64,7 +64,7 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 			// It fails only when the engine has ended, and the receive with it.
 			_ = c.engine.Send(context.Background(), end, 0, nil, engine.Standard, 0)
 		}()
-		t.err = w.guard(func() error { return fn(c.WithContext(ctx)) })
+		t.err = w.guard(func() error { return fn(c.WithContext(taskContext{ctx, c.Context()})) })
 	}()
 	return r
 }

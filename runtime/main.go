@@ -49,10 +49,14 @@ func Main(fn func(*World) error) {
 }
 
 // failed reports the error with which a rank ends: to its agent, which prints equal errors
-// of several ranks once, or to standard error if the session is nil.
+// of several ranks once, or to standard error if the session is nil. Findings of a check that were
+// told before are not told again.
 func failed(session *bootstrap.Session, err error) {
 	if session == nil {
 		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	if found, ok := errors.AsType[*CheckError](err); ok && found.told && err.Error() == found.Error() {
 		return
 	}
 	rank := session.Job().Rank

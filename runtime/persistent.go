@@ -45,7 +45,7 @@ const (
 func SendInit[T any](c *Comm, buf []T, dest, tag int) *Persistent {
 	p := &Persistent{comm: c, element: elementOf[T](), buf: bytesOf(buf), peer: dest, tag: tag}
 	if c != nil {
-		c.core.check.opened(p, "the persistent operation made")
+		c.core.check.opened(p, "nobody closed the persistent operation made")
 	}
 	return p
 }

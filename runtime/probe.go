@@ -88,7 +88,9 @@ type Matched struct {
 
 // matched wraps a message of the engine.
 func (c *Comm) matched(m *engine.Matched) *Matched {
-	return &Matched{comm: c, status: c.status(m.Status(), 1), message: m}
+	matched := &Matched{comm: c, status: c.status(m.Status(), 1), message: m}
+	c.core.check.opened(matched, "nobody received the message probed")
+	return matched
 }
 
 // Status describes the message; see Probe.
@@ -113,7 +115,8 @@ func IrecvMatched[T any](m *Matched, buf []T) Request {
 	if err := m.take(e); err != nil || m.message == nil {
 		return unstarted(err)
 	}
-	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf), 0))
+	p := m.comm.core.check.start("IrecvMatched", bytesOf(buf), false)
+	return m.comm.receiving(e, m.message.Irecv(e.typ, bytesOf(buf), 0)).watched(p)
 }
 
 // take marks the message as received.
@@ -126,6 +129,12 @@ func (m *Matched) take(e *element) error {
 	case e.err != nil:
 		return callsite.At(e.err)
 	}
-	m.received = true
+	m.taken()
 	return nil
+}
+
+// taken notes that the message is received.
+func (m *Matched) taken() {
+	m.received = true
+	m.comm.core.check.closed(m)
 }

@@ -28,7 +28,15 @@ func (c *Comm) recv(e *element, b []byte, source, tag int) (Status, error) {
 	if err != nil || from.Peer == ProcNull {
 		return nullStatus, err
 	}
+	var p *watched
+	if c.core.check != nil {
+		p = c.core.check.start("Recv", b, false)
+		c.core.check.race(c, from)
+	}
 	s, err := c.engine.Recv(c.ctx, from, e.typ, b, 0)
+	if p != nil {
+		p.end()
+	}
 	if err != nil {
 		err = c.failed(err)
 	}
@@ -101,14 +109,15 @@ func (c *Comm) status(s engine.Status, size int) Status {
 // irecv is Irecv of bytes.
 func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 	if c == nil || e.err != nil {
-		return unstarted(callsite.At(c.cause(e)))
+		return c.refused("Irecv", callsite.At(c.cause(e)))
 	}
 	from, err := c.from(source, tag)
 	if err != nil || from.Peer == ProcNull {
-		return unstarted(err)
+		return c.refused("Irecv", err)
 	}
 	if c.core.check != nil {
 		p := c.core.check.start("Irecv", b, false)
+		c.core.check.race(c, from)
 		return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0)).watched(p)
 	}
 	return c.receiving(e, c.engine.Irecv(from, e.typ, b, 0))
@@ -118,4 +127,12 @@ func (c *Comm) irecv(e *element, b []byte, source, tag int) Request {
 func (c *Comm) receiving(e *element, operation engine.Handle) Request {
 	operation.Unit = int32(e.size)
 	return Request{comm: c, operation: operation}
+}
+
+// refused is an operation that need not or, with an error, could not be started.
+func (c *Comm) refused(what string, err error) Request {
+	if c == nil {
+		return unstarted(err)
+	}
+	return c.core.check.refused(what, err)
 }

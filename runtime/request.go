@@ -57,8 +57,6 @@ func unstarted(err error) Request {
 func (r Request) watched(p *watched) Request {
 	switch {
 	case p == nil:
-	case r.operation.Zero():
-		p.end() // there is no result to take
 	case r.rest == nil:
 		r.rest = &rest{watched: p}
 	default:
@@ -141,6 +139,10 @@ func (r Request) test() (Status, bool, error) {
 // early is the result of an operation that was complete when it was started.
 func (r Request) early() (Status, error) {
 	if r.rest == nil {
+		return emptyStatus, nil
+	}
+	r.rest.watched.end()
+	if r.rest.err == nil && r.rest != nullRest {
 		return emptyStatus, nil
 	}
 	return nullStatus, r.rest.err

@@ -35,10 +35,15 @@ func (c *Comm) send(e *element, b []byte, dest, tag int, mode engine.Mode) error
 	if c.ranks != nil {
 		dest = c.ranks[dest]
 	}
+	var p *watched
 	if c.core.check != nil {
+		p = c.core.check.start("Send", b, true)
 		mode = c.core.check.mode(c, mode)
 	}
 	err := c.engine.Send(c.ctx, engine.Match{Context: c.id, Peer: dest, Tag: tag}, e.typ, b, mode, 0)
+	if p != nil {
+		p.end()
+	}
 	if err != nil {
 		return c.failed(err)
 	}
@@ -57,7 +62,10 @@ func (c *Comm) sendOdd(e *element, b []byte, dest, tag int, mode engine.Mode) er
 	if err != nil || o.to.Peer == ProcNull {
 		return err
 	}
-	if err := c.engine.Send(c.ctx, o.to, e.typ, o.b, mode, 0); err != nil {
+	k := c.core.check
+	p := k.start("Send", b, true)
+	defer p.end()
+	if err := c.engine.Send(c.ctx, o.to, e.typ, o.b, k.mode(c, mode), 0); err != nil {
 		return c.failed(err)
 	}
 	return nil
@@ -107,7 +115,7 @@ func (c *Comm) isend(e *element, b []byte, dest, tag int, mode engine.Mode) Requ
 	} else {
 		o, err := c.outgoing(e, b, dest, tag)
 		if err != nil || o.to.Peer == ProcNull {
-			return unstarted(err)
+			return c.refused("Isend", err)
 		}
 		to, b = o.to, o.b
 	}

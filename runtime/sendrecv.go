@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
 // SendRecv sends and receives at the same time, so that ranks that exchange messages do not
@@ -32,6 +33,12 @@ func (c *Comm) sendRecv(se *element, sb []byte, dest, sendTag int, re *element, 
 	if err != nil {
 		return Status{}, err
 	}
+	if k := c.core.check; k != nil {
+		p, q := k.start("SendRecv", sb, true), k.start("SendRecv", rb, false)
+		defer p.end()
+		defer q.end()
+		k.race(c, in.from)
+	}
 	return c.exchange(out, in)
 }
 
@@ -41,7 +48,7 @@ func (c *Comm) exchange(out outgoing, in incoming) (Status, error) {
 		if out.to.Peer == ProcNull {
 			return nullStatus, nil
 		}
-		if err := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, 0, 0); err != nil {
+		if err := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, c.core.check.mode(c, engine.Standard), 0); err != nil {
 			return nullStatus, c.failed(err)
 		}
 		return nullStatus, nil
@@ -54,7 +61,7 @@ func (c *Comm) exchange(out outgoing, in incoming) (Status, error) {
 		return c.status(s, in.e.size), err
 	}
 	r := c.engine.Irecv(in.from, in.e.typ, in.b, 0)
-	sendErr := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, 0, 0)
+	sendErr := c.engine.Send(c.ctx, out.to, out.e.typ, out.b, c.core.check.mode(c, engine.Standard), 0)
 	if sendErr != nil {
 		r.Cancel()
 	}

@@ -96,7 +96,11 @@ func NewShared(c *Comm, bytesPerRank int) (*Shared, error) {
 	if err := c.ready(); err != nil {
 		return nil, callsite.At(fmt.Errorf("new shared memory: %w", err))
 	}
-	return newSharedOf(c, c.members(), c.rank, bytesPerRank)
+	s, err := newSharedOf(c, c.members(), c.rank, bytesPerRank)
+	if err == nil {
+		s.world.check.opened(s, "nobody closed the shared memory made")
+	}
+	return s, err
 }
 
 // newSharedOf is NewShared for the members with these world ranks; me is the caller's place among
@@ -238,6 +242,7 @@ func (s *Shared) Close() error {
 	if s.closed.Swap(true) {
 		return callsite.At(fmt.Errorf("%w: shared memory was closed before", ErrArgument))
 	}
+	s.world.check.closed(s)
 	bit := uint64(1) << (s.me % 64)
 	for i, p := range s.parts {
 		if p != nil && i != s.me {

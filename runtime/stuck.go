@@ -110,8 +110,8 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 		return 0
 	}
 	for i, o := range waiting {
-		if o.Limited || described[i].Among == "" || described[i].Line == "" {
-			return 0 // the line is not known before the goroutine has slept
+		if o.Limited || described[i].Among == "" || len(o.Stack) == 0 {
+			return 0 // where it waits is not known before the goroutine has slept
 		}
 	}
 	text := make([]byte, stacksMax)

@@ -6,6 +6,16 @@ import "context"
 // NewRequest tell their end. No communicator has it.
 const contextTask = 1<<32 - 1
 
+// taskContext is the context of the function of a NewRequest, which Request.Cancel ends, and outer, that
+// of the communicator.
+type taskContext struct {
+	context.Context
+	outer context.Context
+}
+
+// Inner implements engine.InnerContext.
+func (t taskContext) Inner() bool { return t.outer.Done() == nil }
+
 // task is the goroutine behind a NewRequest.
 type task struct {
 	cancel context.CancelFunc

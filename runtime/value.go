@@ -157,7 +157,7 @@ func RecvValue[T any](c *Comm, source, tag int) (T, Status, error) {
 // bytes receives the message of a value into room, or into new memory.
 func (m *Matched) bytes(room []byte) ([]byte, Status, error) {
 	n := m.status.Bytes
-	m.received = true
+	m.taken()
 	var memory error
 	if n > cap(room) {
 		if room, memory = allocate(n); memory != nil {

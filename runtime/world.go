@@ -221,7 +221,7 @@ func (w *World) leave() error {
 	} else {
 		err = errors.Join(err, w.session.Fence(context.Background()))
 	}
-	err = errors.Join(err, w.check.findings(w), w.comm.core.end(&commFailure{ErrClosed}))
+	err = errors.Join(err, w.findings(), w.comm.core.end(&commFailure{ErrClosed}))
 	err = errors.Join(err, w.engine.Close())
 	w.actors.end()
 	err = errors.Join(err, w.network.close())

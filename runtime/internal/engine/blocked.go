@@ -12,7 +12,7 @@ type Blocked struct {
 	// Await says that it is a wait of Await. Peer and Tag are -1 then, and Context and Bytes
 	// have no meaning. Serves says that it is a wait of Serve, for messages to actors.
 	Await, Serves bool
-	// Limited says that a context may end the wait; Several that it ends with any one of
+	// Limited says that a context that is no [InnerContext] may end the wait; Several that it ends with any one of
 	// several operations, of which this is one.
 	Limited, Several bool
 	// Peer is the destination or source, or AnySource; Tag may be AnyTag.

@@ -74,11 +74,12 @@ func (e *Engine) begin(w *waiter) bool {
 // meanwhile.
 func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.since, w.depth = time.Now(), 0
-	w.limited = ctx != nil && ctx.Done() != nil
+	cancelable := ctx != nil && ctx.Done() != nil
+	w.limited = cancelable && !isInner(ctx)
 	w.place.Of, w.place.Word = w, w.done != nil
 	e.blocked.push(w)
 	var stop func() bool
-	if w.limited {
+	if cancelable {
 		era := w.era
 		stop = context.AfterFunc(ctx, func() { e.expire(ctx, w, era) })
 	}
@@ -94,6 +95,19 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 		err = e.err
 	}
 	return err
+}
+
+// InnerContext is a context that may say that only calls of the program end it, not time and nothing
+// outside of it.
+type InnerContext interface {
+	context.Context
+	Inner() bool
+}
+
+// isInner reports whether a context says so.
+func isInner(ctx context.Context) bool {
+	c, ok := ctx.(InnerContext)
+	return ok && c.Inner()
 }
 
 // giveWay carries out the actions that the token returns until w is over.

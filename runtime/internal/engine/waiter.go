@@ -16,7 +16,7 @@ type waiter struct {
 	era   uint32          // number of the wait, so that a late context does not end the next one
 	place progress.Waiter // at the poll token
 
-	// limited says that a context may end the wait, several that any one of several operations
+	// limited says that a context that is not inner may end the wait, several that any one of several operations
 	// does.
 	limited, several bool
 

@@ -1,0 +1,85 @@
+// Command wrong runs small programs that make one mistake each, and correct ones, under gorun
+// -check, and prints which mistakes are reported, as docs/wrong-programs.md:
+//
+//	go run ./bench/wrong > docs/wrong-programs.md
+//	go run ./bench/wrong -v -only 'ring of sends'
+//
+// The families of mistakes are those of MPI-CorrBench and of the MPI Bugs Initiative that are not of
+// one-sided communication. -only chooses programs by a regular expression of their names, -v prints
+// the report of each.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var (
+	gorun   = flag.String("gorun", "gorun", "`file` of gorun")
+	only    = flag.String("only", "", "`pattern` of the names of the programs that are run")
+	verbose = flag.Bool("v", false, "print what gorun says of each program")
+	rank    = flag.String("program", "", "`name` of the program of which this process is a rank, of gorun's use")
+)
+
+func main() {
+	flag.Parse()
+	if *rank != "" {
+		p, found := find(*rank)
+		if !found {
+			fail(fmt.Errorf("there is no program %q", *rank))
+		}
+		runtime.Main(func(w *runtime.World) error { return p.run(w.Comm()) })
+		return
+	}
+	if err := study(); err != nil {
+		fail(err)
+	}
+}
+
+// fail prints an error and ends the process.
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "wrong:", err)
+	os.Exit(1)
+}
+
+// study judges the programs that were asked for and prints the table.
+func study() error {
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var list []family
+	for _, f := range families {
+		chosen := f
+		chosen.programs = nil
+		for _, p := range f.programs {
+			if pattern.MatchString(p.name) {
+				chosen.programs = append(chosen.programs, p)
+			}
+		}
+		if len(chosen.programs) > 0 {
+			list = append(list, chosen)
+		}
+	}
+	verdicts, err := judgeAll(context.Background(), *gorun, self, list)
+	if err != nil {
+		return err
+	}
+	if *verbose {
+		for _, v := range verdicts {
+			fmt.Printf("%s: code %d, found %v, located %v\n%s\n", v.name, v.code, v.found(), v.located(), v.report)
+		}
+		return nil
+	}
+	fmt.Print(page(list, verdicts))
+	return nil
+}

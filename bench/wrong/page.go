@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// introduction is the head of the page. Its figures are of the wrong programs, the reported ones
+// among them, those reported with a line, all reports, the wrong programs among these, the correct
+// programs, and the correct ones that were reported as wrong.
+const introduction = `# Wrong programs
+
+Which mistakes ` + "`gorun -check`" + ` reports: small programs that make one mistake each, in the families of
+MPI-CorrBench and of the MPI Bugs Initiative (MBI) without those of one-sided communication, and correct programs,
+among them some that look like wrong ones. ` + "`go run ./bench/wrong > docs/wrong-programs.md`" + ` runs them and
+writes this page; a test compares the two.
+
+| | programs | of them |
+|---|---|---|
+| recall: wrong programs that are reported | %d | %d |
+| with a source line of the program | %d | %d |
+| precision: reported programs that are wrong | %d | %d |
+| noise: correct programs that are reported as wrong | %d | %d |
+
+A report is an error at the call, a deadlock (exit code 86), or a finding of the check at the end of the job. A note is
+a finding that does not make the job fail.
+`
+
+// page describes all programs with what was found.
+func page(list []family, verdicts []*verdict) string {
+	byName := make(map[string]*verdict)
+	for _, v := range verdicts {
+		byName[v.name] = v
+	}
+	count := func(is func(v *verdict) bool) int {
+		return len(slices.DeleteFunc(slices.Clone(verdicts), func(v *verdict) bool { return !is(v) }))
+	}
+	wrong := count(func(v *verdict) bool { return !v.correct })
+	found := count(func(v *verdict) bool { return v.found() })
+	noise := count(func(v *verdict) bool { return v.correct && v.alarmed() })
+	var b strings.Builder
+	fmt.Fprintf(&b, introduction, wrong, found, found, count(func(v *verdict) bool { return v.found() && v.located() }),
+		found+noise, found, len(verdicts)-wrong, noise)
+	for _, f := range list {
+		fmt.Fprintf(&b, "\n## %s\n\n", f.name)
+		if f.origin == "" {
+			b.WriteString("| program | reported as wrong | note |\n|---|---|---|\n")
+		} else {
+			fmt.Fprintf(&b, "%s.\n\n| program | reported | source line | what the report says |\n|---|---|---|---|\n", f.origin)
+		}
+		for _, p := range f.programs {
+			v := byName[p.name]
+			if v.correct {
+				fmt.Fprintf(&b, "| %s | %s | %s |\n", v.name, answer(v.alarmed()), answer(v.noted))
+				continue
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", v.name, answer(v.found()), answer(v.found() && v.located()), v.says())
+		}
+	}
+	return b.String()
+}
+
+// says is what the report says, or why there is none.
+func (v *verdict) says() string {
+	switch {
+	case v.found() && v.noted:
+		return "`" + v.finds + "`, a note"
+	case v.found():
+		return "`" + v.finds + "`"
+	default:
+		return v.missed
+	}
+}
+
+func answer(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}

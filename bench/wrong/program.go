@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	goruntime "runtime"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// program is a small program of a few ranks, with at most one mistake.
+type program struct {
+	name string
+	// ranks is their number, 0 for 2.
+	ranks int
+	run   func(c *runtime.Comm) error
+	// finds is what the report of the mistake says, with a gap between its parts, missed why there
+	// is none. Both are "" for a correct program.
+	finds, missed string
+}
+
+// gap stands for any text.
+const gap = " ... "
+
+// family is a class of mistakes.
+type family struct {
+	name string
+	// origin is what MPI-CorrBench and the MPI Bugs Initiative call it, "" for correct programs.
+	origin   string
+	programs []program
+}
+
+// families are all programs. Names are unique.
+var families = []family{
+	{"Point to point: arguments", "CorrBench: ArgError; MBI: invalid parameter", arguments},
+	{"Point to point: matching", "CorrBench: ArgMismatch, MissingCall; MBI: call matching", matching},
+	{"Point to point: order", "CorrBench: MisplacedCall; MBI: call ordering, resource", ordering},
+	{"Collective operations: arguments", "CorrBench: ArgError; MBI: invalid parameter", collectiveArguments},
+	{"Collective operations: matching", "CorrBench: ArgMismatch; MBI: call matching", collectiveMatching},
+	{"Collective operations: order", "CorrBench: MissingCall, MisplacedCall; MBI: call ordering", collectiveOrdering},
+	{"Requests", "CorrBench: MissingCall, MisplacedCall; MBI: request lifecycle, missing wait and start, unmatched wait, local concurrency", requests},
+	{"Resources", "CorrBench: MissingCall; MBI: resource leak, double free", resources},
+	{"Races", "MBI: message race, global concurrency", races},
+	{"Correct programs", "", rights},
+}
+
+// find returns the program of a name.
+func find(name string) (p program, found bool) {
+	for _, f := range families {
+		if i := slices.IndexFunc(f.programs, func(p program) bool { return p.name == name }); i >= 0 {
+			return f.programs[i], true
+		}
+	}
+	return program{}, false
+}
+
+// size is the number of ranks.
+func (p program) size() int { return max(p.ranks, 2) }
+
+// begins is the file and the line at which the program begins.
+func (p program) begins() (file string, line int) {
+	f := goruntime.FuncForPC(reflect.ValueOf(p.run).Pointer())
+	path, line := f.FileLine(f.Entry())
+	return filepath.Base(path), line
+}
+
+// padded is a structure with a gap, which is packed before it is sent.
+type padded struct {
+	A int8
+	B int64
+}
+
+func one() []int { return []int{1} }
+
+func room(n int) []int { return make([]int, n) }
+
+// exit ends the process as a program does that forgets the other ranks.
+func exit() { os.Exit(0) }
+
+// failure is the error alone.
+func failure[T any](_ T, err error) error { return err }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// races are programs whose end depends on what is faster (message race, global and local
+// concurrency).
+var races = []program{
+	{name: "two goroutines in one communicator's collectives", finds: `communicator is in use`, run: func(c *runtime.Comm) error {
+		ended := make(chan error, 2)
+		for range 2 {
+			go func() {
+				for range 1000 {
+					if err := collectives.Barrier(c); err != nil {
+						ended <- err
+						return
+					}
+				}
+				ended <- nil
+			}()
+		}
+		for range 2 {
+			if err := <-ended; err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	{name: "first of two messages decides", ranks: 3, finds: `could have matched`, run: func(c *runtime.Comm) error {
+		if c.Rank() > 0 {
+			r := runtime.Isend(c, []int{c.Rank()}, 0, 7)
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+			return failure(r.Wait())
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		first, second := room(1), room(1)
+		if _, err := runtime.Recv(c, first, runtime.AnySource, 7); err != nil {
+			return err
+		}
+		return failure(runtime.Recv(c, second, runtime.AnySource, 7))
+	}},
+	{name: "any rank first, then one by name", ranks: 3, finds: `could have matched`, run: func(c *runtime.Comm) error {
+		if c.Rank() > 0 {
+			r := runtime.Isend(c, []int{c.Rank()}, 0, 7)
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+			return failure(r.Wait())
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		if _, err := runtime.Recv(c, room(1), runtime.AnySource, 7); err != nil {
+			return err
+		}
+		return failure(runtime.Recv(c, room(1), 2, 7))
+	}},
+	{name: "types of two senders differ", ranks: 3, finds: `could have matched`, run: func(c *runtime.Comm) error {
+		switch c.Rank() {
+		case 1:
+			r := runtime.Isend(c, one(), 0, 7)
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+			return failure(r.Wait())
+		case 2:
+			r := runtime.Isend(c, []float64{1}, 0, 7)
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+			return failure(r.Wait())
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		if _, err := runtime.Recv(c, room(1), runtime.AnySource, 7); err != nil {
+			return err
+		}
+		return failure(runtime.Recv(c, make([]float64, 1), runtime.AnySource, 7))
+	}},
+}

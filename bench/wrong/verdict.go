@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// verdict is what gorun says of a program.
+type verdict struct {
+	program
+	correct bool
+	code    int
+	report  string // standard error
+	// noted is what is reported without making the job fail.
+	noted bool
+}
+
+// programTimeout ends a program that hangs.
+const programTimeout = 2 * time.Minute
+
+// judge runs a program under gorun -check. self is this binary.
+func judge(ctx context.Context, gorun, self string, p program, correct bool) (*verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, programTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, gorun, "-np", strconv.Itoa(p.size()), "-check", "-timeout", "20s", self, "-program", p.name)
+	var report bytes.Buffer
+	cmd.Stderr = &report
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || ctx.Err() != nil) {
+		return nil, fmt.Errorf("%s: %w: %w\n%s", p.name, err, ctx.Err(), report.Bytes())
+	}
+	return newVerdict(p, correct, cmd.ProcessState.ExitCode(), report.String()), nil
+}
+
+func newVerdict(p program, correct bool, code int, report string) *verdict {
+	return &verdict{program: p, correct: correct, code: code, report: report, noted: strings.Contains(report, "check: note: ")}
+}
+
+// alarmed reports whether something was reported as a mistake.
+func (v *verdict) alarmed() bool { return v.code != 0 }
+
+// found reports whether the mistake was reported.
+func (v *verdict) found() bool {
+	rest := v.report
+	for part := range strings.SplitSeq(v.finds, gap) {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			return false
+		}
+		rest = after
+	}
+	return v.finds != "" && (v.alarmed() || v.noted)
+}
+
+// located reports whether a line of the program is in the report.
+func (v *verdict) located() bool {
+	file, first := v.begins()
+	next := after(file, first)
+	for _, m := range regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+)`).FindAllStringSubmatch(v.report, -1) {
+		if line, err := strconv.Atoi(m[1]); err == nil && line >= first && line < next {
+			return true
+		}
+	}
+	return false
+}
+
+// after is the line at which the next program of a file begins.
+func after(file string, line int) int {
+	next := 1 << 30
+	for _, f := range families {
+		for _, p := range f.programs {
+			if other, begins := p.begins(); other == file && begins > line {
+				next = min(next, begins)
+			}
+		}
+	}
+	return next
+}
+
+// judgeAll judges the programs of the families, some at a time, in order.
+func judgeAll(ctx context.Context, gorun, self string, list []family) ([]*verdict, error) {
+	var verdicts []*verdict
+	var errs []error
+	var mu sync.Mutex // guards both
+	var running sync.WaitGroup
+	// Most programs that take time wait for the report of a deadlock.
+	places := make(chan struct{}, 8*goruntime.NumCPU())
+	for _, f := range list {
+		for _, p := range f.programs {
+			places <- struct{}{}
+			running.Go(func() {
+				v, err := judge(ctx, gorun, self, p, f.origin == "")
+				<-places
+				mu.Lock()
+				defer mu.Unlock()
+				verdicts, errs = append(verdicts, v), append(errs, err)
+			})
+		}
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	order := make(map[string]int)
+	for _, f := range list {
+		for _, p := range f.programs {
+			order[p.name] = len(order)
+		}
+	}
+	slices.SortFunc(verdicts, func(a, b *verdict) int { return order[a.name] - order[b.name] })
+	return verdicts, nil
+}

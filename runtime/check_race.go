@@ -1,0 +1,41 @@
+package runtime
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+)
+
+// race notes a receive from AnySource that has messages of several ranks to choose from: which one
+// it gets depends on what was faster. A program may mean that, so it is no finding; and one whose
+// messages did not meet in this run has none.
+func (k *check) race(c *Comm, from engine.Match) {
+	if k == nil || from.Peer != AnySource || c.id%contextStride != contextUser {
+		return
+	}
+	at := here()
+	if at == "" {
+		return
+	}
+	var ranks []int
+	for _, u := range c.engine.Unreceived() {
+		if u.Context == from.Context && (from.Tag == AnyTag || u.Tag == from.Tag) {
+			ranks = append(ranks, c.rankOf(u.Source))
+		}
+	}
+	slices.Sort(ranks)
+	if ranks = slices.Compact(ranks); len(ranks) < 2 {
+		return
+	}
+	what := fmt.Sprintf("the receive from any rank%s could have matched a message of each of the ranks %s of %s", at, bootstrap.FormatRanks(ranks), c.Name())
+	k.mu.Lock()
+	k.found[what]++
+	first := k.found[what] == 1
+	k.mu.Unlock()
+	if first { // at once: the program may fail because of it
+		fmt.Fprintf(os.Stderr, "rank %d: check: note: %s\n", c.World().Rank(), what)
+	}
+}
