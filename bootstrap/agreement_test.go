@@ -13,7 +13,7 @@ import (
 // before.
 func decision(t *testing.T, s *bootstrap.Session) (d *bootstrap.Decision, ends []int) {
 	t.Helper()
-	hang := time.After(20 * time.Second)
+	hang := time.After(time.Minute)
 	for {
 		select {
 		case n := <-s.Notices():

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -18,6 +19,7 @@ type Council struct {
 	deaths []int  // ranks that have ended, in order
 	order  []int  // by rank: 1 + index in deaths, 0 for none
 	rounds map[round]*count
+	load   []int  // by rank: the sum of the loads of agreements under way in which it has voted
 	next   uint32 // number of the next communicator of a Shrink
 
 	revoked map[uint64]bool
@@ -35,6 +37,7 @@ type round struct {
 type count struct {
 	members []int
 	missing map[int]bool // members that are waited for
+	voted   []int        // members that have voted
 	flags   uint64
 	purpose Purpose // 0 if the votes differ in it
 	// acknowledged counts the voters that have acknowledged the end of a member, voters all.
@@ -51,33 +54,58 @@ const (
 	// revokedMost bounds how many revocations are remembered. One that comes again after so
 	// many others is passed on again, which changes nothing.
 	revokedMost = 1 << 12
+	// roundLoad and a member are what an agreement under way counts for, loadMost is how much a rank
+	// may have: thousands of small agreements, and four of all ranks of a large job.
+	roundLoad = 32
+	loadMost  = 1 << 17
 )
+
+// loadLimit bounds the agreements under way in which a rank of a world of size ranks has voted, so
+// that one that votes and votes does not fill the memory of the launcher.
+func loadLimit(size int) int { return loadMost + 4*size }
+
+// load is what the agreement counts for.
+func (p *poll) load() int { return roundLoad + len(p.members) }
 
 // NewCouncil returns the council of a job of size ranks.
 func NewCouncil(size int) *Council {
 	return &Council{
 		size: size, absent: make([]bool, size), order: make([]int, size), rounds: map[round]*count{},
-		next: FirstShrunk, revoked: map[uint64]bool{},
+		load: make([]int, size), next: FirstShrunk, revoked: map[uint64]bool{},
 	}
 }
 
 // Vote takes the vote of a rank. It returns the decision if that was the last one, else nil, and
-// ErrMalformed for a vote that none of its members can have given.
+// ErrMalformed for a vote that none of its members can have given, or of a rank that has voted in
+// too many agreements that are under way.
 func (c *Council) Vote(rank int, v Vote) (*Decision, error) {
 	p, err := parsePoll(pollOf(rank, &v).append(nil), c.size)
 	if err != nil {
 		return nil, err
 	}
+	return c.takeOf(rank, p)
+}
+
+// takeOf takes the vote of one rank.
+func (c *Council) takeOf(rank int, p *poll) (*Decision, error) {
+	if c.overloads(rank, p) {
+		return nil, fmt.Errorf("bootstrap: rank %d has voted in too many agreements that are under way: %w", rank, ErrMalformed)
+	}
 	return c.take(p), nil
 }
 
+// overloads reports whether one more vote is too much of a rank.
+func (c *Council) overloads(rank int, p *poll) bool {
+	return c.load[rank]+p.load() > loadLimit(c.size)
+}
+
 // take takes votes. Those of ranks that are not waited for are ignored: they have ended, or
-// have voted.
+// have voted; and those that are too many, which a node does not send.
 func (c *Council) take(p *poll) *Decision {
 	key := round{p.comm, p.round}
 	k := c.rounds[key]
 	if k == nil {
-		if !c.present(p) {
+		if !c.counts(p) {
 			return nil // it may have been decided without them
 		}
 		k = &count{members: p.members, missing: map[int]bool{}, flags: ^uint64(0), acknowledged: map[int]int{}}
@@ -91,8 +119,10 @@ func (c *Council) take(p *poll) *Decision {
 	for _, v := range p.ballots {
 		n := 0
 		for _, rank := range v.voters {
-			if k.missing[rank] {
+			if k.missing[rank] && !c.overloads(rank, p) {
 				delete(k.missing, rank)
+				k.voted = append(k.voted, rank)
+				c.load[rank] += p.load()
 				n++
 			}
 		}
@@ -113,11 +143,12 @@ func (c *Council) take(p *poll) *Decision {
 	return c.decide(key, k)
 }
 
-// present reports whether a voter has neither ended nor left.
-func (c *Council) present(p *poll) bool {
+// counts reports whether there is a vote of a rank that has neither ended nor left, and has not voted
+// too often.
+func (c *Council) counts(p *poll) bool {
 	for _, v := range p.ballots {
 		for _, rank := range v.voters {
-			if !c.absent[rank] {
+			if !c.absent[rank] && !c.overloads(rank, p) {
 				return true
 			}
 		}
@@ -162,6 +193,9 @@ func (c *Council) decide(key round, k *count) *Decision {
 		return nil
 	}
 	delete(c.rounds, key)
+	for _, rank := range k.voted {
+		c.load[rank] -= roundLoad + len(k.members)
+	}
 	if k.voters == 0 {
 		return nil
 	}

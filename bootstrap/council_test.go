@@ -215,3 +215,35 @@ func TestRevocationsAreRemembered(t *testing.T) {
 	require.True(t, c.Revoke(5))
 	require.False(t, c.Revoke(100+1<<13-1))
 }
+
+// A rank that votes and votes in agreements that nobody ends is refused after some thousands, and that
+// concerns no other rank; it may vote again after some of them have ended.
+func TestVotesWithoutEnd(t *testing.T) {
+	c := bootstrap.NewCouncil(4)
+	vote := func(rank int, round uint32, members ...int) (*bootstrap.Decision, error) {
+		return c.Vote(rank, bootstrap.Vote{Comm: 1, Round: round, Purpose: bootstrap.PurposeFlags, Members: members})
+	}
+	last := uint32(0)
+	for ; ; last++ {
+		d, err := vote(0, last, 0, 1)
+		require.Nil(t, d)
+		if err != nil {
+			require.ErrorIs(t, err, bootstrap.ErrMalformed)
+			break
+		}
+		require.Less(t, last, uint32(1<<13))
+	}
+	require.Greater(t, last, uint32(1<<10))
+	_, err := vote(1, last+1, 1, 2)
+	require.NoError(t, err)
+	d, err := vote(1, 5, 0, 1)
+	require.NoError(t, err)
+	require.NotNil(t, d)
+	_, err = vote(0, last, 0, 1)
+	require.NoError(t, err)
+	_, err = vote(0, last+2, 0, 1)
+	require.ErrorIs(t, err, bootstrap.ErrMalformed)
+	require.Len(t, c.Died(1), int(last))
+	_, err = vote(0, last+2, 0, 3)
+	require.NoError(t, err)
+}

@@ -11,8 +11,13 @@ func (s *Server) takeVote(rank int, body []byte) error {
 	if err != nil {
 		return err
 	}
-	s.count(p)
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, err := s.council.takeOf(rank, p)
+	if d != nil {
+		s.decided(d)
+	}
+	return err
 }
 
 // isOf reports whether a poll is the vote of one rank.
@@ -26,17 +31,12 @@ func (s *Server) takePoll(body []byte) error {
 	if err != nil {
 		return err
 	}
-	s.count(p)
-	return nil
-}
-
-// count counts votes.
-func (s *Server) count(p *poll) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d := s.council.take(p); d != nil {
 		s.decided(d)
 	}
+	return nil
 }
 
 // decided sends decisions to the members, and to the other ranks of nodes that are linked and

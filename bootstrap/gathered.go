@@ -15,6 +15,8 @@ func (r *Relay) vote(rank int, body []byte) error {
 	key := round{p.comm, p.round}
 	all := r.polls[key]
 	switch {
+	case r.isFull(rank, p):
+		return fmt.Errorf("bootstrap: rank %d has voted in too many rounds that are under way: %w", rank, ErrMalformed)
 	case all == nil:
 		r.polls[key] = p
 	case all.has(rank):
@@ -23,6 +25,21 @@ func (r *Relay) vote(rank int, body []byte) error {
 		all.add(&p.ballots[0])
 	}
 	return r.count(rank)
+}
+
+// pollsMost bounds the polls in which a rank has voted and others of its node have not.
+const pollsMost = 1 << 12
+
+// isFull reports whether one more poll is too much of a rank. Mostly polls are few. Callers hold
+// gathering.
+func (r *Relay) isFull(rank int, next *poll) bool {
+	n, load := 1, next.load()
+	for _, p := range r.polls {
+		if p.has(rank) {
+			n, load = n+1, load+p.load()
+		}
+	}
+	return n > pollsMost || load > loadLimit(sizeMax)
 }
 
 // add adds the ballot of one rank. Equal ones become one.

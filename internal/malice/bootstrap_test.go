@@ -34,6 +34,8 @@ const (
 	frameHandled  = 7
 	frameCards    = 8
 	frameStalled  = 9
+	frameVote     = 10
+	frameRevoke   = 11
 )
 
 // frameOf is a frame of a rank.
@@ -54,9 +56,20 @@ func said(tb testing.TB, rank int) [][]byte {
 	require.NoError(tb, err)
 	return [][]byte{
 		frameOf(frameCard, card...), frameOf(frameStalled, append(make([]byte, 4), "{}"...)...), frameOf(frameReport, 1, 0, 0, 0, 'x'),
-		frameOf(frameFailed, 0, 0, 0, 0, 'x'), frameOf(frameHandled, 0, 0, 0, 0), frameOf(frameFence), frameOf(frameFence), frameOf(frameFinalize),
+		frameOf(frameFailed, 0, 0, 0, 0, 'x'), frameOf(frameHandled, 0, 0, 0, 0), voteOf(rank, 0, 1), frameOf(frameRevoke, make([]byte, 20)...), frameOf(frameFence), frameOf(frameFence), frameOf(frameFinalize),
 		frameOf(frameAbort, 7, 0, 0, 0, 'x'), frameOf(frameCards, card...),
 	}
+}
+
+// voteOf is the vote of a rank in a round of a communicator with another one, as bootstrap.Vote is sent:
+// communicator, round, members, one ballot with its voter, purpose and flags, nobody acknowledged. A
+// list of ranks is a form, 1 for bits, their bytes and they, or 0 for runs, of which there are none.
+func voteOf(rank, other int, round uint32) []byte {
+	body := binary.LittleEndian.AppendUint64(nil, 9)
+	body = binary.LittleEndian.AppendUint32(body, round)
+	body = append(body, 1, 1, 1<<other|1<<rank, 1, 1, 1, 1<<rank, 1)
+	body = binary.LittleEndian.AppendUint64(body, 7)
+	return frameOf(frameVote, append(body, 0, 0)...)
 }
 
 // rewrite changes frames as a script says, by their numbers. Moves of FPDUs are those of frames.
@@ -146,6 +159,15 @@ func member(ctx context.Context, rank, malicious int, conn io.ReadWriteCloser) e
 // bootstrapWith runs a job with a malicious rank that says what a script makes of its frames.
 func bootstrapWith(t *testing.T, malicious int, script []byte) {
 	t.Helper()
+	if err := bootstrapBeside(t, malicious, rewrite(said(t, malicious), script)); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		require.ErrorIs(t, err, bootstrap.ErrMalformed)
+	}
+}
+
+// bootstrapBeside runs a job with a malicious rank that sends a stream, and returns what its agent
+// says of it.
+func bootstrapBeside(t *testing.T, malicious int, stream []byte) error {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	a := newAgents()
@@ -162,7 +184,6 @@ func bootstrapWith(t *testing.T, malicious int, script []byte) {
 			all.Go(func() { failed[rank] = member(ctx, rank, malicious, theirs) })
 			continue
 		}
-		stream := rewrite(said(t, rank), script)
 		all.Go(func() {
 			go func() { _, _ = io.Copy(io.Discard, theirs) }() // ends with the connection
 			_, _ = theirs.Write(stream)                        // it may be refused in the midst
@@ -174,10 +195,6 @@ func bootstrapWith(t *testing.T, malicious int, script []byte) {
 		if rank != malicious {
 			require.NoError(t, failed[rank], "rank %d", rank)
 			require.NoError(t, served[rank], "rank %d", rank)
-			continue
-		}
-		if err := served[rank]; err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			require.ErrorIs(t, err, bootstrap.ErrMalformed)
 		}
 	}
 	for _, e := range a.events {
@@ -190,12 +207,13 @@ func bootstrapWith(t *testing.T, malicious int, script []byte) {
 		}
 		require.LessOrEqual(t, len(e.Text), 64<<10)
 	}
+	return served[malicious]
 }
 
 // bootstrapScripts are one move each, of all kinds in all frames.
 func bootstrapScripts() (list [][]byte) {
 	for kind := range moveKinds {
-		for number := range byte(10) {
+		for number := range byte(12) {
 			for _, offset := range []uint16{0, 2, 3, 4, 5, 9, 21, 37, 40} {
 				m := move{kind, number, offset, byte(len(list)), byte(len(list) * 7), uint16(len(list))}
 				list = append(list, append(m.append(nil), told...))
@@ -217,6 +235,22 @@ func TestMaliciousBootstrap(t *testing.T) {
 		for _, rank := range []int{1, 3} {
 			bootstrapWith(t, rank, list[i])
 		}
+	}
+}
+
+// TestManyVotes: a rank that votes in agreements that do not end is refused where they are gathered, on
+// the node of gorun and behind another agent, and not listened to where the agent has done its part.
+// The others end in order.
+func TestManyVotes(t *testing.T) {
+	for _, c := range []struct {
+		rank, other int
+		refused     error
+	}{{1, 0, bootstrap.ErrMalformed}, {3, 2, bootstrap.ErrMalformed}, {3, 0, nil}} {
+		frames := said(t, c.rank)[:1]
+		for round := range uint32(1 << 13) {
+			frames = append(frames, voteOf(c.rank, c.other, round))
+		}
+		require.ErrorIs(t, bootstrapBeside(t, c.rank, slices.Concat(frames...)), c.refused, "ranks %d and %d", c.rank, c.other)
 	}
 }
 
