@@ -332,3 +332,23 @@ func requireInUse(err error) error {
 	}
 	return nil
 }
+
+// A mismatch ends the exchanges of a scattered all-to-all that are under way, also those that no rank
+// will ever take part in.
+func TestMismatchEndsScatteredExchanges(t *testing.T) {
+	t.Setenv("GORUN_COLL", "alltoallv=scattered")
+	scattered := func(n int) step {
+		return func(c *runtime.Comm) error {
+			counts, displs := make([]int, c.Size()), make([]int, c.Size())
+			for i := range counts {
+				counts[i], displs[i] = n, n*i
+			}
+			all := make([]int64, n*c.Size())
+			return collectives.AllToAllV(c, all, counts, displs, make([]int64, len(all)), counts, displs)
+		}
+	}
+	for _, n := range []int{1, 90_000} { // eager and rendezvous
+		mismatched(t, 5, 1, true, collectives.Barrier, scattered(n), []string{"barrier", "alltoallv"})
+		mismatched(t, 3, 1, true, sumOf(n), scattered(n), []string{"allreduce", "alltoallv"})
+	}
+}

@@ -17,6 +17,7 @@ type peer struct {
 	label      runtime.Label // names the operation
 	scratch    []byte
 	copied     []byte // see separate
+	started    []exchanging
 }
 
 var _ message.Peer = (*peer)(nil)
@@ -45,6 +46,45 @@ func (p *peer) Recv(from int, b []byte) error {
 func (p *peer) Exchange(to int, out []byte, from int, in []byte) error {
 	st, err := p.comm.SendRecvLabeled(&p.label, out, to, in, from, p.tag)
 	return received(st, len(in), err)
+}
+
+// exchanging is an exchange under way.
+type exchanging struct {
+	recv, send runtime.Request
+	want       int // bytes
+}
+
+// Start implements message.Peer.
+func (p *peer) Start(to int, out []byte, from int, in []byte) error {
+	p.started = append(p.started, exchanging{
+		p.comm.IrecvLabeled(&p.label, in, from, p.tag), p.comm.IsendLabeled(&p.label, out, to, p.tag), len(in),
+	})
+	return nil
+}
+
+// Complete implements message.Peer. After an error it gives up the others, which may never end.
+func (p *peer) Complete() error {
+	var first error
+	note := func(err error) {
+		if first != nil || err == nil {
+			return
+		}
+		first = err
+		for i := range p.started {
+			p.started[i].recv.Cancel()
+			p.started[i].send.Cancel()
+		}
+	}
+	for i := range p.started {
+		e := &p.started[i]
+		st, err := e.recv.Wait()
+		note(received(st, e.want, err))
+		_, err = e.send.Wait()
+		note(err)
+		*e = exchanging{}
+	}
+	p.started = p.started[:0]
+	return first
 }
 
 // received checks that a message had the length that all members agree on.

@@ -211,6 +211,7 @@ var table = resolve([]line{
 
 	{message.AllToAllV, "node-slots", listed, 0, 0, "short blocks lie in the slots, beside their lengths"},
 	{message.AllToAllV, "bruck", 0, asked, 0, "short: fewest messages"},
+	{message.AllToAllV, "scattered", 0, asked, 0, "nobody waits for a late rank"},
 	{message.AllToAllV, "pairwise", 0, 0, 0, "straight into recv"},
 
 	{message.Scan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},

@@ -119,7 +119,8 @@
 // as package collectives does, uses:
 //
 //	messages of its own       [Comm.Private], [Label], [LabelMax], [LabelError],
-//	                          [Comm.SendLabeled], [Comm.RecvLabeled], [Comm.SendRecvLabeled]
+//	                          [Comm.SendLabeled], [Comm.RecvLabeled], [Comm.SendRecvLabeled],
+//	                          [Comm.IsendLabeled], [Comm.IrecvLabeled]
 //	a state per communicator  [Comm.Attribute]
 //	nonblocking operations    [NewRequest]
 //	persistent operations     [NewPersistent]

@@ -29,6 +29,16 @@ func (c *Comm) RecvLabeled(l *Label, b []byte, source, tag int) (Status, error) 
 	return c.recv(&l.element, b, source, tag)
 }
 
+// IsendLabeled is Isend of bytes with a label.
+func (c *Comm) IsendLabeled(l *Label, b []byte, dest, tag int) Request {
+	return c.isend(&l.element, b, dest, tag, engine.Standard)
+}
+
+// IrecvLabeled is Irecv of bytes with a label.
+func (c *Comm) IrecvLabeled(l *Label, b []byte, source, tag int) Request {
+	return c.irecv(&l.element, b, source, tag)
+}
+
 // SendRecvLabeled is SendRecv of bytes with a label, in both directions.
 func (c *Comm) SendRecvLabeled(l *Label, send []byte, dest int, recv []byte, source, tag int) (Status, error) {
 	return c.sendRecv(&l.element, send, dest, tag, &l.element, recv, source, tag)

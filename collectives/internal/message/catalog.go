@@ -74,6 +74,7 @@ var catalog = []Algorithm{
 	{AllToAll, "pairwise", AllToAllPairwise, Apart, false},
 	{AllToAllV, "pairwise", AllToAllVPairwise, Apart, false},
 	{AllToAllV, "bruck", AllToAllVBruck, Learns, false},
+	{AllToAllV, "scattered", AllToAllVScattered, Apart, false},
 	{Scan, "recursive-doubling", ScanRecursiveDoubling, 0, false},
 	{Scan, "chain", ScanChain, 0, true},
 	{Scan, "tree", ScanTree, 0, false},

@@ -108,6 +108,7 @@ var costs = map[string]func(size, n int) (messages, volume int){
 	"scatterv=binomial":            func(size, n int) (int, int) { return 2 * ceilLog(size), (n + 8) * (size - 1) },
 	"allgatherv=ring":              func(size, n int) (int, int) { return size - 1, n * (size - 1) },
 	"alltoallv=pairwise":           func(size, n int) (int, int) { return size - 1, n * (size - 1) },
+	"alltoallv=scattered":          func(size, n int) (int, int) { return size - 1, n * (size - 1) },
 	"scan=recursive-doubling":      func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },
 	"scan=chain":                   func(_, n int) (int, int) { return 1, n },
 	"exscan=recursive-doubling":    func(size, n int) (int, int) { return ceilLog(size), ceilLog(size) * n },

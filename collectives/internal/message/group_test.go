@@ -22,6 +22,13 @@ type member struct {
 	scratch   []byte
 	// sent counts messages, volume their bytes.
 	sent, volume int
+	started      []started
+}
+
+// started is the receive of an exchange.
+type started struct {
+	from int
+	in   []byte
 }
 
 var _ message.Peer = (*member)(nil)
@@ -67,6 +74,21 @@ func (m *member) Exchange(to int, out []byte, from int, in []byte) error {
 		return err
 	}
 	return m.Recv(from, in)
+}
+
+func (m *member) Start(to int, out []byte, from int, in []byte) error {
+	m.started = append(m.started, started{from, in})
+	return m.Send(to, out)
+}
+
+func (m *member) Complete() error {
+	for _, s := range m.started {
+		if err := m.Recv(s.from, s.in); err != nil {
+			return err
+		}
+	}
+	m.started = nil
+	return nil
 }
 
 func (*member) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }

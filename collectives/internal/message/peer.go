@@ -19,6 +19,10 @@ type Peer interface {
 	Recv(from int, b []byte) error
 	// Exchange does a Send and a Recv at the same time.
 	Exchange(to int, out []byte, from int, in []byte) error
+	// Start starts an Exchange, beside others with other ranks. After its error the operation ends.
+	Start(to int, out []byte, from int, in []byte) error
+	// Complete returns when all exchanges that were started have ended, with the first error.
+	Complete() error
 	// Scratch returns n bytes of any contents, aligned for every element type.
 	// They are valid until the next Scratch or the end of the operation.
 	Scratch(n int) []byte

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -71,6 +72,10 @@ func (p *peer) Exchange(to int, out []byte, from int, in []byte) error {
 	}
 	return p.Recv(from, in)
 }
+
+// Start and Complete belong to operations that no node algorithm uses.
+func (*peer) Start(int, []byte, int, []byte) error { return errors.ErrUnsupported }
+func (*peer) Complete() error                      { return errors.ErrUnsupported }
 
 func (*peer) Scratch(n int) []byte     { return make([]byte, n) }
 func (*peer) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }

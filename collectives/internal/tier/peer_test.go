@@ -43,6 +43,10 @@ func (m *member) Exchange(to int, out []byte, from int, in []byte) error {
 	return errors.Join(m.Send(to, out), m.Recv(from, in))
 }
 
+// Start and Complete belong to operations that no tier has.
+func (*member) Start(int, []byte, int, []byte) error { return errors.ErrUnsupported }
+func (*member) Complete() error                      { return errors.ErrUnsupported }
+
 func (*member) Copy(dst, src []byte) int { return kernel.Copy(dst, src) }
 
 // Scratch hands out memory of poor contents, so that an algorithm that counts on zeros is found.

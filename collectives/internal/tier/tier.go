@@ -59,6 +59,14 @@ func (s *Subset) Exchange(to int, out []byte, from int, in []byte) error {
 	return s.peer.Exchange(s.ranks[to], out, s.ranks[from], in)
 }
 
+// Start implements message.Peer.
+func (s *Subset) Start(to int, out []byte, from int, in []byte) error {
+	return s.peer.Start(s.ranks[to], out, s.ranks[from], in)
+}
+
+// Complete implements message.Peer.
+func (s *Subset) Complete() error { return s.peer.Complete() }
+
 // Scratch implements message.Peer.
 func (s *Subset) Scratch(n int) []byte {
 	if cap(s.scratch) < n {

@@ -22,6 +22,7 @@ type Rank struct {
 	waits          Wait
 	waiting, done  bool
 	scratch        []byte
+	exchanges      []started
 	cost           Cost
 
 	resume func() (struct{}, bool)
@@ -94,6 +95,36 @@ func (r *Rank) Exchange(to int, out []byte, from int, in []byte) error {
 		return err
 	}
 	return r.settle(m)
+}
+
+// started is an exchange under way.
+type started struct {
+	sent *envelope
+	from int
+	in   []byte
+}
+
+// Start implements message.Peer.
+func (r *Rank) Start(to int, out []byte, from int, in []byte) error {
+	m, err := r.post(to, out)
+	r.exchanges = append(r.exchanges, started{m, from, in})
+	return err
+}
+
+// Complete implements message.Peer.
+func (r *Rank) Complete() error {
+	for _, e := range r.exchanges {
+		if err := r.Recv(e.from, e.in); err != nil {
+			return err
+		}
+	}
+	for _, e := range r.exchanges {
+		if err := r.settle(e.sent); err != nil {
+			return err
+		}
+	}
+	r.exchanges = r.exchanges[:0]
+	return nil
 }
 
 // Argument returns n bytes for the i-th buffer of the operation, below Arguments. With payload they are
