@@ -1,6 +1,8 @@
 package collectives
 
 import (
+	"slices"
+
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -49,6 +51,16 @@ func Placed(c *runtime.Comm, nodes []int) error {
 	g, _, err := find(c)
 	if err == nil {
 		g.place(nodes)
+	}
+	return err
+}
+
+// InDomains makes a communicator behave as if its members were on processors of these domains. No
+// operation has begun.
+func InDomains(c *runtime.Comm, numbers []int) error {
+	g, _, err := find(c)
+	if err == nil {
+		g.domains.own = func() (domain, domains int) { return numbers[g.rank], 1 + slices.Max(numbers) }
 	}
 	return err
 }

@@ -31,8 +31,11 @@ type group struct {
 	widest int
 	// parts are the nodes of the members, levels the operations within nodes and between them;
 	// levels is nil until the first operation, and if each member is on a node of its own.
-	parts                      tier.Parts
-	levels                     *tier.Nested
+	parts  tier.Parts
+	levels *tier.Nested
+	// deep has a third level, by domain, and is nil until the first operation of three.
+	deep                       *tier.Nested
+	domains                    domains
 	smallMax, elemMax, laneMax int
 	override                   overrides
 	// fixed says that reductions combine from left to right (GORUN_REPRODUCIBLE).
@@ -144,6 +147,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	g := &group{memories: new(memories), override: override, table: measured, fixed: fixed, choices: noted, crowded: c.Oversubscribed()}
 	g.home = c.WithContext(context.Background())
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
+	g.domains.own = runtime.CacheDomain
 	g.place(c.Placement())
 	g.smallMax, g.elemMax, g.laneMax = node.Limits(g.size, g.crowded)
 	return g, nil
@@ -166,7 +170,7 @@ func reproducible() (bool, error) {
 func (g *group) situation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
-		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), fixed: g.fixed && k.op.Reduces(),
+		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), spread: g.domains.spread(), fixed: g.fixed && k.op.Reduces(),
 		smallMax: g.smallMax, elemMax: g.elemMax, laneMax: g.laneMax,
 	}
 }

@@ -52,16 +52,17 @@ func (g *group) openLevels() error {
 		}
 		inner = tier.NewMemory(mine, n, g.crowded)
 	}
-	var outer tier.Tier
-	if g.parts.Place == 0 {
-		outer = &tier.Messages{Peer: tier.NewSubset(&g.peer, g.parts.Leaders(), g.parts.Group)}
-	}
-	g.levels = tier.NewNested(&g.peer, g.parts, inner, outer)
+	g.levels = tier.NewNested(&g.peer, g.parts, inner, g.leaders())
 	return nil
 }
 
-// twoLevel is the name of the algorithms of package tier.
-const twoLevel = "two-level"
+// The names of the algorithms of package tier: of nodes and the network, of these with domains within
+// nodes, and of the domains of one node.
+const (
+	twoLevel   = "two-level"
+	threeLevel = "three-level"
+	inDomains  = "node-domains"
+)
 
 // leveled are these algorithms, by operation.
 var leveled = [message.Operations]func(n *tier.Nested, c *message.Call) error{

@@ -14,90 +14,105 @@ type nearby struct {
 	run  func(g *group, n *node.Group, c *message.Call) error
 	// limits are those of a message.Algorithm.
 	limits message.Limits
+	// regroups says that a reduction does not combine from left to right.
+	regroups bool
 }
 
 // errUnreadable says that an algorithm cannot read the members' private memory.
 var errUnreadable = errors.New("private memory of other ranks cannot be read")
 
-// nearbys are the algorithms of package node. Their reductions combine from left to right.
-var nearbys = []nearby{
-	{message.Barrier, "node-flags", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierFlags() }, 0},
-	{message.Barrier, "node-counter", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierCounter() }, 0},
+// nearbys are the algorithms of package node, whose reductions combine from left to right, and of
+// package tier within a node.
+var nearbys = append([]nearby{
+	{message.Barrier, "node-flags", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierFlags() }, 0, false},
+	{message.Barrier, "node-counter", func(_ *group, n *node.Group, _ *message.Call) error { return n.BarrierCounter() }, 0, false},
 
-	{message.Bcast, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastSmall(c.Recv, c.Root) }, 0},
-	{message.Bcast, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastPipeline(c.Recv, c.Root) }, 0},
-	{message.Bcast, "node-pair", bcastPair, 0},
+	{message.Bcast, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastSmall(c.Recv, c.Root) }, 0, false},
+	{message.Bcast, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastPipeline(c.Recv, c.Root) }, 0, false},
+	{message.Bcast, "node-pair", bcastPair, 0, false},
 
 	{message.Reduce, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ReduceSmall(c.Send, c.Recv, c.Root, c.Reduction)
-	}, 0},
+	}, 0, false},
 	{message.Reduce, "node-segments", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ReduceSegments(c.Send, c.Recv, c.Root, c.Reduction)
-	}, 0},
+	}, 0, false},
 
 	{message.AllReduce, "node-exchange", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllReduceExchange(c.Send, c.Recv, c.Reduction)
-	}, 0},
+	}, 0, false},
 	{message.AllReduce, "node-counter", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllReduceCounter(c.Send, c.Recv, c.Reduction)
-	}, 0},
+	}, 0, false},
 	{message.AllReduce, "node-pair", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllReducePair(c.Send, c.Recv, c.Reduction)
-	}, 0},
+	}, 0, false},
 	{message.AllReduce, "node-segments", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllReduceSegments(c.Send, c.Recv, c.Reduction)
-	}, 0},
+	}, 0, false},
 
-	{message.Gather, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.GatherSmall(c.Send, c.Recv, c.Root) }, 0},
-	{message.Gather, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.GatherPipeline(c.Send, c.Recv, c.Root) }, 0},
+	{message.Gather, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.GatherSmall(c.Send, c.Recv, c.Root) }, 0, false},
+	{message.Gather, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.GatherPipeline(c.Send, c.Recv, c.Root) }, 0, false},
 
-	{message.Scatter, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterSmall(c.Send, c.Recv, c.Root) }, 0},
-	{message.Scatter, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterPipeline(c.Send, c.Recv, c.Root) }, 0},
+	{message.Scatter, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterSmall(c.Send, c.Recv, c.Root) }, 0, false},
+	{message.Scatter, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterPipeline(c.Send, c.Recv, c.Root) }, 0, false},
 
 	{message.AllGather, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllGatherSmall(c.Send, c.Recv, c.RecvParts)
-	}, 0},
+	}, 0, false},
 	{message.AllGather, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllGatherPipeline(c.Send, c.Recv, c.RecvParts)
-	}, 0},
+	}, 0, false},
 
-	{message.AllToAll, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.AllToAllSmall(c.Send, c.Recv) }, 0},
-	{message.AllToAll, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.AllToAllPipeline(c.Send, c.Recv) }, message.Apart},
-	{message.AllToAll, "node-pull", allToAllPull, message.Apart},
+	{message.AllToAll, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.AllToAllSmall(c.Send, c.Recv) }, 0, false},
+	{message.AllToAll, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.AllToAllPipeline(c.Send, c.Recv) }, message.Apart, false},
+	{message.AllToAll, "node-pull", allToAllPull, message.Apart, false},
 
-	{message.ReduceScatter, "node-small", reduceScatterSmall, 0},
-	{message.ReduceScatter, "node-segments", reduceScatterSegments, 0},
+	{message.ReduceScatter, "node-small", reduceScatterSmall, 0, false},
+	{message.ReduceScatter, "node-segments", reduceScatterSegments, 0, false},
 
-	{message.ReduceScatterBlock, "node-small", reduceScatterSmall, 0},
-	{message.ReduceScatterBlock, "node-segments", reduceScatterSegments, 0},
+	{message.ReduceScatterBlock, "node-small", reduceScatterSmall, 0, false},
+	{message.ReduceScatterBlock, "node-segments", reduceScatterSegments, 0, false},
 
 	{message.AllGatherV, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllGatherSmall(c.Send, c.Recv, c.RecvParts)
-	}, 0},
+	}, 0, false},
 	{message.AllGatherV, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllGatherPipeline(c.Send, c.Recv, c.RecvParts)
-	}, 0},
+	}, 0, false},
 
 	{message.GatherV, "node-slots", func(g *group, n *node.Group, c *message.Call) error {
 		return n.GatherVSlots(&g.peer, c.Send, c.Recv, c.RecvParts, c.Root)
-	}, 0},
+	}, 0, false},
 	{message.ScatterV, "node-slots", func(g *group, n *node.Group, c *message.Call) error {
 		return n.ScatterVSlots(&g.peer, c.Send, c.SendParts, c.Recv, c.Root)
-	}, 0},
+	}, 0, false},
 	{message.AllToAllV, "node-slots", func(g *group, n *node.Group, c *message.Call) error {
 		return n.AllToAllVSlots(&g.peer, c, pipelineMax)
-	}, message.Apart},
+	}, message.Apart, false},
 
-	{message.Scan, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScanSmall(c.Send, c.Recv, c.Reduction) }, 0},
+	{message.Scan, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScanSmall(c.Send, c.Recv, c.Reduction) }, 0, false},
 	{message.Scan, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ScanPipeline(c.Send, c.Recv, c.Reduction)
-	}, 0},
+	}, 0, false},
 	{message.ExScan, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ExScanSmall(c.Send, c.Recv, c.Reduction)
-	}, 0},
+	}, 0, false},
 	{message.ExScan, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ExScanPipeline(c.Send, c.Recv, c.Reduction)
-	}, 0},
+	}, 0, false},
+}, byDomain(message.Barrier), byDomain(message.Bcast), byDomain(message.Reduce), byDomain(message.AllReduce))
+
+// runLevels carries out an operation of several levels.
+func (g *group) runLevels(r *rule) error {
+	n := g.levels
+	if r.name == threeLevel {
+		var err error
+		if n, err = g.openDeep(); err != nil {
+			return err
+		}
+	}
+	return r.levels(n, &g.call)
 }
 
 func reduceScatterSmall(_ *group, n *node.Group, c *message.Call) error {
@@ -137,7 +152,7 @@ func (g *group) run(k *call) error {
 	g.call = k.Call
 	separate(&g.call, r, &g.copied)
 	if r.levels != nil {
-		return r.levels(g.levels, &g.call)
+		return g.runLevels(r)
 	}
 	if r.near == nil {
 		return r.message.Run(&g.peer, &g.call)

@@ -26,6 +26,8 @@ type situation struct {
 	// nested: several ranks share a node and not all do; inOrder: the ranks of a node precede
 	// those of the next.
 	nested, inOrder bool
+	// spread: the ranks of this node are in several domains, several of them in one.
+	spread bool
 	// perNode is the largest number of ranks on a node.
 	perNode int
 	// readable: ranks can read each other's private memory, or have not tried yet.
@@ -55,6 +57,7 @@ const (
 	readable                     // ranks can read each other's private memory
 	nested                       // several ranks share a node, and not all do
 	inOrder                      // the ranks of each node precede those of the next
+	spread                       // ranks are in several domains of their node
 	asked                        // never holds: GORUN_COLL alone takes the algorithm
 )
 
@@ -78,7 +81,7 @@ func (s *situation) holds() need {
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
 		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
 		whole.when(s.elem <= s.elemMax) | laned.when(s.elem <= s.laneMax) | listed.when(s.ranks <= node.TableMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable) |
-		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed)
+		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed) | spread.when(s.spread)
 }
 
 // when returns n if it holds, else nothing.
@@ -116,6 +119,8 @@ type rule struct {
 var table = resolve([]line{
 	{message.Barrier, "node-flags", flagged, free, 0, "one cache line per round"},
 	{message.Barrier, "node-counter", 0, 0, 0, "one switch per rank"},
+	{message.Barrier, inDomains, 0, asked, 0, "one rank of each domain of the node waits for the others"},
+	{message.Barrier, threeLevel, 0, asked, 0, "one rank of each node sends, one of each domain waits for the others"},
 	{message.Barrier, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.Barrier, "k-nomial", 0, asked, 0, "fewest messages in all"},
 	{message.Barrier, "dissemination", 0, 0, 0, "ranks on several nodes"},
@@ -125,6 +130,8 @@ var table = resolve([]line{
 	{message.Bcast, "node-pair", two, free | readable, 0, "one message, which is copied once by both ends"},
 	{message.Bcast, "node-pipeline", 0, 0, 0, "readers copy from root's memory while it writes"},
 	{message.Bcast, "binomial", 0, inOrder, 32 << 10, "short: fewest messages, few of them between nodes"},
+	{message.Bcast, inDomains, 0, asked, 0, "data crosses to a domain of the node once"},
+	{message.Bcast, threeLevel, 0, asked, 0, "data crosses to a node and to a domain once"},
 	{message.Bcast, twoLevel, 0, 0, 0, "data crosses to a node once"},
 	{message.Bcast, "binomial", 0, 0, 32 << 10, "short: fewest messages"},
 	{message.Bcast, "k-nomial", 0, asked, 0, "fewest levels"},
@@ -135,6 +142,8 @@ var table = resolve([]line{
 	{message.Reduce, "node-small", fits, 0, 0, "root reads the contributions in place"},
 	{message.Reduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
 	{message.Reduce, "binomial", 0, inOrder, 0, "fewest messages, few of them between nodes"},
+	{message.Reduce, inDomains, 0, asked, 0, "each domain of the node combines alone first"},
+	{message.Reduce, threeLevel, commutative, asked, 0, "each domain combines alone first, then each node"},
 	{message.Reduce, twoLevel, commutative, 0, 0, "one rank of each node sends"},
 	{message.Reduce, twoLevel, inOrder, 0, 0, "one rank of each node sends, in the order of the ranks"},
 	{message.Reduce, "binomial", 0, 0, 0, "fewest messages"},
@@ -146,6 +155,8 @@ var table = resolve([]line{
 	{message.AllReduce, "node-counter", fits, 0, 0, "the last rank to arrive combines: one switch per rank"},
 	{message.AllReduce, "node-pair", whole | two, 0, 0, "two ranks combine straight into recv"},
 	{message.AllReduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
+	{message.AllReduce, inDomains, 0, asked, 0, "each domain of the node combines alone first"},
+	{message.AllReduce, threeLevel, commutative, asked, 0, "each domain combines alone first, then each node"},
 	{message.AllReduce, twoLevel, commutative, 0, 0, "one rank of each node sends"},
 	{message.AllReduce, twoLevel, inOrder, 0, 0, "one rank of each node sends, in the order of the ranks"},
 	{message.AllReduce, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
@@ -237,14 +248,18 @@ var table = resolve([]line{
 func resolve(lines []line) []rule {
 	rules := make([]rule, len(lines))
 	for i, l := range lines {
-		r := rule{line: l}
+		r, regroups := rule{line: l}, false
 		for _, n := range nearbys {
 			if n.op == l.op && n.name == l.name {
 				r.near, r.limits = n.run, n.limits
 				r.must |= near
+				regroups = n.regroups
 			}
 		}
-		if l.name == twoLevel {
+		if l.name == inDomains {
+			r.must |= spread
+		}
+		if l.name == twoLevel || l.name == threeLevel {
 			r.levels = leveled[l.op]
 			r.must |= nested
 		}
@@ -254,7 +269,7 @@ func resolve(lines []line) []rule {
 			}
 			r.limits = r.message.Limits
 		}
-		leftToRight := r.near != nil || r.message != nil && r.message.LeftToRight
+		leftToRight := r.near != nil && !regroups || r.message != nil && r.message.LeftToRight
 		r.must |= commutative.when(r.limits&message.Commutes != 0) | power.when(r.limits&message.PowerOfTwo != 0) |
 			anyOrder.when(l.op.Reduces() && !leftToRight)
 		rules[i] = r

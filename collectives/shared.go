@@ -21,10 +21,10 @@ var _ node.Memory = shared{}
 // Await waits with the communicator, and hence the context, of the operation.
 func (s shared) Await(w *node.Word, v uint64) error { return s.Shared.Await(s.g.comm, w, v) }
 
-// open is the Open of node.Config for the members of this rank's node. The memory lives as long as
+// open is the Open of node.Config for some members of this rank's node. The memory lives as long as
 // the communicator.
-func (g *group) open(bytes int) (node.Memory, error) {
-	s, err := runtime.NewSharedAmong(g.comm, g.parts.Mine(), bytes)
+func (g *group) open(ranks []int, bytes int) (node.Memory, error) {
+	s, err := runtime.NewSharedAmong(g.comm, ranks, bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +38,21 @@ func (g *group) shared() (*node.Group, error) {
 	if g.node != nil {
 		return g.node, nil
 	}
-	n, err := node.New(node.Config{
-		Rank: g.parts.Place, Size: len(g.parts.Mine()), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.line, Open: g.open,
-	})
+	n, err := g.memoryOf(g.parts.Mine(), g.parts.Place)
+	if err != nil {
+		return nil, err
+	}
 	g.node = n
-	return n, err
+	return n, g.domains.exchange(n, g.parts.Place, len(g.parts.Mine()))
+}
+
+// memoryOf returns the state of the shared-memory algorithms of some members of this rank's node, of
+// which it is number place.
+func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
+	return node.New(node.Config{
+		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.line,
+		Open: func(bytes int) (node.Memory, error) { return g.open(ranks, bytes) },
+	})
 }
 
 // reader returns the way to other ranks' private memory, nil where GORUN_CMA

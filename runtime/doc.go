@@ -130,7 +130,7 @@
 //	                          [Comm.Unreceived], [Unreceived]
 //	checks before it begins   [Element], [Comm.Oversubscribed], [Comm.Remote]
 //	neighbors                 [Comm.SendOrder]
-//	ranks of one node         [Comm.Placement], [NewSharedAmong]
+//	ranks of one node         [Comm.Placement], [NewSharedAmong], [CacheDomain]
 //	values of any type        [AppendValue], [AppendFailure], [DecodeValue], [AllocateValues]
 //
 // # Environment

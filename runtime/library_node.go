@@ -59,3 +59,10 @@ func NewSharedAmong(c *Comm, ranks []int, bytesPerRank int) (*Shared, error) {
 	}
 	return newSharedOf(c, world, me, bytesPerRank)
 }
+
+// CacheDomain returns which processors this rank shares a cache with: the number of the L3 cache of
+// the processors that it may run on, among those of the machine, or of the NUMA node where the
+// machine has only one L3 cache or describes none. It is -1 if these processors are in several
+// domains, so that the rank is not bound to one, and domains is 0 or 1 where the machine has no
+// several. Ranks of a node see the same domains.
+func CacheDomain() (domain, domains int) { return ownDomain() }

@@ -14,17 +14,28 @@ const sysNodes = "/sys/devices/system/node"
 // numaDomains returns the NUMA nodes of the processors that may be used, in order, by the
 // description in a directory. There is none where the system describes none.
 func numaDomains(dir string, may func(processor int) bool) []int {
-	lists, _ := filepath.Glob(filepath.Join(dir, "node[0-9]*", "cpulist")) // the pattern is well-formed
 	var found []int
-	for _, name := range lists {
-		node, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(name)), "node"))
-		text, readErr := os.ReadFile(name)
-		if err == nil && readErr == nil && anyListed(strings.TrimSpace(string(text)), may) {
+	for node, list := range numaLists(dir) {
+		if anyListed(list, may) {
 			found = append(found, node)
 		}
 	}
 	slices.Sort(found)
 	return found
+}
+
+// numaLists returns the lists of the processors of all NUMA nodes.
+func numaLists(dir string) map[int]string {
+	names, _ := filepath.Glob(filepath.Join(dir, "node[0-9]*", "cpulist")) // the pattern is well-formed
+	lists := make(map[int]string)
+	for _, name := range names {
+		node, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(name)), "node"))
+		text, readErr := os.ReadFile(name)
+		if err == nil && readErr == nil {
+			lists[node] = strings.TrimSpace(string(text))
+		}
+	}
+	return lists
 }
 
 // anyListed reports whether a list like "0-3,8" has a processor for which may is true.

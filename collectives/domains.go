@@ -1,0 +1,132 @@
+package collectives
+
+import (
+	"encoding/binary"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+	"github.com/gorun-hpc/gorun/collectives/internal/tier"
+)
+
+// domains are the caches, or NUMA nodes, of the processors of the members on this rank's node.
+type domains struct {
+	// own returns that of this rank, see runtime.CacheDomain.
+	own func() (domain, domains int)
+	// parts are the members by domain, none if that is of no use.
+	parts tier.Parts
+	// levels are the operations within domains and between them, nil before the first one.
+	levels *tier.Nested
+}
+
+// spread reports whether the members are in several domains, several of them in one.
+func (d *domains) spread() bool { return len(d.parts.Groups) > 1 }
+
+// exchange tells all members of a node in which domain each of them is. Where the machine has one,
+// nothing is sent.
+func (d *domains) exchange(n *node.Group, rank, size int) error {
+	mine, all := d.own()
+	if all < 2 {
+		return nil
+	}
+	send, recv := binary.LittleEndian.AppendUint64(nil, uint64(mine)), make([]byte, 8*size)
+	if err := n.AllGatherSmall(send, recv, message.Equal(len(send))); err != nil {
+		return err
+	}
+	numbers, seen := make([]int, size), make(map[uint64]int)
+	for i := range numbers {
+		domain := binary.LittleEndian.Uint64(recv[8*i:])
+		if int64(domain) < 0 {
+			return nil // a member may run anywhere
+		}
+		if _, known := seen[domain]; !known {
+			seen[domain] = len(seen)
+		}
+		numbers[i] = seen[domain]
+	}
+	if len(seen) > 1 && len(seen) < size {
+		d.parts = tier.Divide(numbers, rank)
+	}
+	return nil
+}
+
+// inDomains returns the operations of the members of this rank's node within domains and between
+// them. With the first call the members of each domain, and then the first ones of all, make
+// memory.
+func (g *group) inDomains() (*tier.Nested, error) {
+	d := &g.domains
+	if d.levels != nil {
+		return d.levels, nil
+	}
+	all := tier.NewSubset(&g.peer, g.parts.Mine(), g.parts.Place)
+	inner, err := g.memoryTier(all, d.parts.Mine(), d.parts.Place)
+	if err != nil {
+		return nil, err
+	}
+	var outer tier.Tier
+	if d.parts.Place == 0 {
+		if outer, err = g.memoryTier(all, d.parts.Leaders(), d.parts.Group); err != nil {
+			return nil, err
+		}
+	}
+	d.levels = tier.NewNested(all, d.parts, inner, outer)
+	return d.levels, nil
+}
+
+// memoryTier returns the operations of some members of this rank's node, of which it is number
+// place.
+func (g *group) memoryTier(all *tier.Subset, some []int, place int) (tier.Tier, error) {
+	mine := tier.NewSubset(all, some, place)
+	if len(some) == 1 {
+		return tier.Alone{Peer: mine}, nil
+	}
+	ranks := make([]int, len(some))
+	for i, m := range some {
+		ranks[i] = g.parts.Mine()[m]
+	}
+	n, err := g.memoryOf(ranks, place)
+	if err != nil {
+		return nil, err
+	}
+	return tier.NewMemory(mine, n, g.crowded), nil
+}
+
+// openDeep makes the operations of three levels, once: within domains, between those of a node,
+// and between nodes. On a node whose members are not in several domains they are of two.
+func (g *group) openDeep() (*tier.Nested, error) {
+	if g.deep != nil {
+		return g.deep, nil
+	}
+	if !g.domains.spread() {
+		g.deep = g.levels
+		return g.deep, nil
+	}
+	inner, err := g.inDomains()
+	if err != nil {
+		return nil, err
+	}
+	g.deep = tier.NewNested(&g.peer, g.parts, inner, g.leaders())
+	return g.deep, nil
+}
+
+// leaders returns the operations of the first members of all nodes, nil at others.
+func (g *group) leaders() tier.Tier {
+	if g.parts.Place != 0 {
+		return nil
+	}
+	return &tier.Messages{Peer: tier.NewSubset(&g.peer, g.parts.Leaders(), g.parts.Group)}
+}
+
+// byDomain is an operation of a node's members within domains and between them.
+func byDomain(op message.Operation) nearby {
+	var limits message.Limits
+	if op.Reduces() {
+		limits = message.Commutes
+	}
+	return nearby{op, inDomains, func(g *group, _ *node.Group, c *message.Call) error {
+		n, err := g.inDomains()
+		if err != nil {
+			return err
+		}
+		return leveled[op](n, c)
+	}, limits, true}
+}

@@ -1,0 +1,146 @@
+package collectives_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// topologies are nodes of ranks, and the domains of their processors there: domains of equal and of
+// different length, in turn, numbers with gaps, a rank that may run anywhere (-1), and domains that
+// are of no use.
+var topologies = []struct {
+	nodes, domains []int
+	// spread says that an operation on the node of rank 0 may go by domain.
+	spread bool
+}{
+	{[]int{0, 0, 0, 0}, []int{0, 0, 1, 1}, true},
+	{[]int{0, 0, 0, 0, 0}, []int{0, 1, 0, 1, 1}, true},
+	{[]int{0, 0, 0, 0, 0, 0}, []int{7, 3, 3, 5, 7, 3}, true},
+	{[]int{0, 0, 0}, []int{0, 1, -1}, false},
+	{[]int{0, 0, 0}, []int{2, 1, 0}, false},
+	{[]int{0, 0, 0}, []int{1, 1, 1}, false},
+	{[]int{0, 0, 0, 1, 1, 1, 1}, []int{0, 1, 1, 0, 0, 1, 1}, false},
+	{[]int{0, 0, 0, 1, 0, 1, 2}, []int{0, 1, 1, 0, 0, -1, 1}, false},
+}
+
+// Operations by domain, of one node and of three levels, give what a loop over the ranks gives, with
+// every root, of any length, whether operators commute or not.
+func TestDomains(t *testing.T) {
+	for _, c := range topologies {
+		name := "node-domains"
+		if slices.Max(c.nodes) > 0 {
+			name = "three-level"
+		} else if !c.spread {
+			continue
+		}
+		t.Run(fmt.Sprint(c.nodes, c.domains, name), func(t *testing.T) {
+			world(t, len(c.nodes), func(w *runtime.Comm) error {
+				if err := collectives.Placed(w, c.nodes); err != nil {
+					return err
+				}
+				if err := collectives.InDomains(w, c.domains); err != nil {
+					return err
+				}
+				list := fmt.Sprintf("barrier=%s,bcast=%s,reduce=%s,allreduce=%s", name, name, name, name)
+				if err := collectives.Override(w, list); err != nil {
+					return err
+				}
+				return inAllDomains(w)
+			})
+		})
+	}
+}
+
+// inAllDomains runs the operations, and others between them.
+func inAllDomains(c *runtime.Comm) error {
+	then := collectives.Func(compose, false)
+	for _, n := range []int{0, 1, 40, 3000, 200_000} {
+		for root := range c.Size() {
+			if n > 3000 && root != c.Size()-1 {
+				continue
+			}
+			if err := rooted(c, n, root, then); err != nil {
+				return err
+			}
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+		}
+		if err := rootless(c, n, then); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The levels by domain are taken where several ranks are in each of several domains, and only if
+// GORUN_COLL or a table asks for them: not where the order of a reduction matters.
+func TestDomainsAreChosen(t *testing.T) {
+	for _, c := range topologies[:6] {
+		world(t, len(c.nodes), func(w *runtime.Comm) error {
+			if err := collectives.InDomains(w, c.domains); err != nil {
+				return err
+			}
+			if err := collectives.Barrier(w); err != nil {
+				return err
+			}
+			require.NotContains(t, collectives.Explain(w, "barrier", 0), "node-domains")
+			if err := collectives.Override(w, "allreduce=node-domains"); err != nil {
+				return err
+			}
+			if c.spread {
+				require.Contains(t, collectives.Explain(w, "allreduce", 8), "node-domains (asked for", c.domains)
+			} else {
+				require.Contains(t, collectives.Explain(w, "allreduce", 8), "cannot serve this", c.domains)
+			}
+			return nil
+		})
+	}
+	t.Setenv("GORUN_REPRODUCIBLE", "1")
+	world(t, 4, func(w *runtime.Comm) error {
+		if err := collectives.InDomains(w, topologies[0].domains); err != nil {
+			return err
+		}
+		if err := collectives.Override(w, "allreduce=node-domains"); err != nil {
+			return err
+		}
+		if err := collectives.Barrier(w); err != nil {
+			return err
+		}
+		require.Contains(t, collectives.Explain(w, "allreduce", 8), "cannot serve this")
+		return nil
+	})
+}
+
+// Members in domains that do not call the same get a MismatchError.
+func TestMismatchInDomains(t *testing.T) {
+	t.Setenv("GORUN_COLL", "barrier=node-domains,bcast=node-domains,allreduce=node-domains")
+	world(t, 4, func(w *runtime.Comm) error {
+		c, err := w.Dup()
+		if err != nil {
+			return err
+		}
+		if err := collectives.InDomains(c, []int{0, 0, 1, 1}); err != nil {
+			return err
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		if c.Rank() == 3 {
+			err = collectives.AllReduce(c, []int{1}, []int{0}, collectives.Sum)
+		} else {
+			err = collectives.Barrier(c)
+		}
+		for err == nil {
+			err = collectives.Barrier(c)
+		}
+		require.ErrorContains(t, err, "different collective operations")
+		return nil
+	})
+}
