@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/runtime/internal/port"
@@ -82,6 +83,12 @@ func (w *actorPort) Keep(open func() (any, func(), error)) (any, error) {
 	}
 	return k.value, nil
 }
+
+// Host implements port.World.
+func (w *actorPort) Host(rank int) string { return (*World)(w).hostOf(rank) }
+
+// Respawns implements port.World.
+func (w *actorPort) Respawns() bool { return w.job.OnFailure == bootstrap.OnFailureRespawn }
 
 // Successor implements port.World.
 func (w *actorPort) Successor() any {

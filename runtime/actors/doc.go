@@ -114,4 +114,12 @@
 // request to a third rank, the loss of the third rank is not reported, and the request
 // ends with its timeout; if the forwarding rank is lost, the request ends at once, and a
 // later answer of the third rank is dropped.
+//
+// After the loss of a rank under gorun -on-failure respawn all actors of all ranks end with their World
+// (World.Resume), and watchers are told of it, with the same reason. The names of before are gone: an
+// actor of the new World has one from its RegisterName on.
+//
+// System.SpawnAmong starts an actor that exists once among some ranks, at the next one when its rank is
+// lost. A Store keeps snapshots of Persistent actors in the memory of two ranks, from which they go on
+// there, or in the next World.
 package actors

@@ -38,6 +38,8 @@ func (w *fakeWorld) Rank() int                                     { return w.ra
 func (w *fakeWorld) Size() int                                     { return w.size }
 func (w *fakeWorld) Epoch() int                                    { return w.incarnation }
 func (w *fakeWorld) Keep(func() (any, func(), error)) (any, error) { panic("not used") }
+func (w *fakeWorld) Host(int) string                               { return "" }
+func (w *fakeWorld) Respawns() bool                                { return false }
 func (w *fakeWorld) Successor() any                                { return nil }
 func (w *fakeWorld) ActorSystem(slog.Handler) any                  { return nil }
 func (w *fakeWorld) TransportActors() []port.Actor                 { return nil }

@@ -53,7 +53,7 @@ type nameAnswer struct {
 	Refused     bool
 }
 
-// rankLost is the message to the actor names about the loss of a rank.
+// rankLost is the message about the loss of a rank to the actors that keep something for others.
 type rankLost struct{ rank int }
 
 func init() {
@@ -317,10 +317,12 @@ func (s *System) askRank(rank int, m nameRequest) (nameAnswer, error) {
 	return a, nil
 }
 
-// tellNames reports the loss of a rank to the actor names.
-func (s *System) tellNames(rank int) {
-	if _, ok := s.ProcessRegistry.GetLocal(namesID); ok {
-		s.Root.Send(s.PID(s.Rank(), namesID), &rankLost{rank})
+// tellKeepers reports the loss of a rank to the actors that keep something for others.
+func (s *System) tellKeepers(rank int) {
+	for _, id := range []string{namesID, storeID} {
+		if _, ok := s.ProcessRegistry.GetLocal(id); ok {
+			s.Root.Send(s.PID(s.Rank(), id), &rankLost{rank})
+		}
 	}
 }
 

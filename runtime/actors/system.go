@@ -83,6 +83,8 @@ type System struct {
 	remotes map[remoteKey]*remoteEntry
 	// down is the cause of each loss, by rank.
 	down map[int]error
+	// roaming are the actors of SpawnAmong.
+	roaming []*roaming
 	// watches are the watches of this rank's actors on actors of other ranks, by rank, watcher
 	// and watched actor.
 	watches map[int]map[string]map[string]watch

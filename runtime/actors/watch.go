@@ -125,6 +125,7 @@ func (s *System) lost(rank int, cause error) {
 		}
 	}
 	s.mu.Unlock()
+	s.moveActors() // before anybody is told
 	for _, all := range watches {
 		for _, w := range all {
 			s.tellSystem(w.watcher, &actor.Terminated{Who: w.who, Why: actor.TerminatedReason_AddressTerminated})
@@ -137,5 +138,5 @@ func (s *System) lost(rank int, cause error) {
 		l.drain()
 	}
 	s.unanswered(&runtime.PeerError{Rank: rank, Op: "request", Cause: cause}, func(one openRequest) bool { return one.rank == rank })
-	s.tellNames(rank)
+	s.tellKeepers(rank)
 }

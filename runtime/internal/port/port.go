@@ -25,6 +25,10 @@ type World interface {
 	// Keep returns what was kept for this World before, or keeps what open
 	// returns. World.Close calls its second result when the engine has ended.
 	Keep(open func() (kept any, closed func(), err error)) (any, error)
+	// Host is the name of the machine of a rank, "" if it is not known.
+	Host(rank int) string
+	// Respawns says that a rank that is lost is started again, in another World.
+	Respawns() bool
 	// Successor returns what is kept for the World that has replaced this one, nil if there is
 	// none, or nothing is kept for it yet.
 	Successor() (kept any)

@@ -1,0 +1,321 @@
+package actors_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+func init() {
+	programs["persistent"] = persistentAgain
+	programs["among"] = persistentAmong
+	actors.RegisterType[entry]()
+	actors.RegisterType[balance]()
+}
+
+// entry is a number of a rank for the account. A rank may send it again.
+type entry struct{ From, Number int }
+
+// balance is the answer to an entry: what the account has.
+type balance struct {
+	Last  map[int]int // of each rank, the last number
+	Total int
+}
+
+// account adds up the numbers of the ranks, each once, and answers when that is saved.
+type account struct {
+	balance
+	store *actors.Store
+	// kill ends the rank at a number: before it is added, when it is saved, or when it is
+	// answered, in turn.
+	kill map[int]func()
+}
+
+func newAccount(store *actors.Store, kill map[int]func()) *actor.Props {
+	return actor.PropsFromProducer(func() actor.Actor { return &account{balance{map[int]int{}, 0}, store, kill} }, store.Persist("account"))
+}
+
+func (a *account) Snapshot() ([]byte, error)  { return json.Marshal(a.balance) }
+func (a *account) Recover(state []byte) error { return json.Unmarshal(state, &a.balance) }
+
+func (a *account) Receive(c actor.Context) {
+	e, ok := c.Message().(entry)
+	if !ok {
+		return
+	}
+	kill := a.kill[a.Total]
+	if kill != nil && a.Total%3 == 0 {
+		kill()
+	}
+	if e.Number == a.Last[e.From]+1 {
+		a.Last[e.From] = e.Number
+		a.Total++
+		if err := a.store.Save(c); err != nil {
+			c.Respond(err.Error())
+			return
+		}
+	}
+	if kill != nil && a.Total%3 == 1 {
+		kill()
+	}
+	c.Respond(a.balance)
+	if kill != nil {
+		kill()
+	}
+}
+
+// enter sends the numbers of a rank up to a last one, until one gets no answer because of a loss, and
+// returns the next.
+func enter(s *actors.System, to *actor.PID, first, last int) (int, error) {
+	for first <= last {
+		v, err := s.Root.RequestFuture(to, entry{s.Rank(), first}, soon).Result()
+		switch b, ok := v.(balance); {
+		case ok && b.Last[s.Rank()] >= first:
+			first++
+		case errors.Is(err, actor.ErrDeadLetter), err == nil && !ok:
+			return first, nil // also if the account could not save
+		default:
+			return first, fmt.Errorf("entry %d: %v, %w", first, v, err)
+		}
+	}
+	return first, nil
+}
+
+const entries = 40 // of each rank
+
+// An actor goes on at the next rank, with its state, when its rank is lost, in whatever order the ranks
+// learn of that.
+func TestSpawnAmong(t *testing.T) {
+	overNetwork(t) // a rank of this process that is lost lives on, and would write to shared memory
+	local(t, 4, actors.Config{}, func(all []*actors.System) {
+		var pids []*actor.PID
+		stores := make([]*actors.Store, len(all))
+		for rank, s := range all {
+			stores[rank] = actors.NewStore()
+			require.NoError(t, stores[rank].Open(s))
+			require.ErrorIs(t, stores[rank].Open(s), actor.ErrNameExists)
+		}
+		for rank, s := range all {
+			pid, err := s.SpawnAmong(newAccount(stores[rank], nil), "account", 1, 2, 3)
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+		next, err := enter(all[0], pids[0], 1, entries)
+		require.NoError(t, err)
+		require.Equal(t, entries+1, next)
+		for lost := 1; lost <= 2; lost++ {
+			for _, rank := range []int{0, 3, 2} {
+				if rank > lost || rank == 0 {
+					all[rank].Lose(lost)
+				}
+			}
+			require.Eventually(t, func() bool { return all[lost+1].Lives("account") }, soon, time.Millisecond)
+			require.Eventually(t, func() bool { // it may have to learn of the loss first
+				next, err = enter(all[0], pids[0], next, (lost+1)*entries)
+				return err == nil && next > (lost+1)*entries
+			}, soon, time.Millisecond, err)
+			v, err := all[0].Root.RequestFuture(pids[0], entry{0, 1}, soon).Result()
+			require.NoError(t, err)
+			require.Equal(t, balance{map[int]int{0: (lost + 1) * entries}, (lost + 1) * entries}, v)
+		}
+		_, err = all[0].SpawnAmong(idle(), "other", 4)
+		require.ErrorIs(t, err, actors.ErrNoRank)
+		_, err = all[0].SpawnAmong(idle(), "other")
+		require.ErrorIs(t, err, actors.ErrNoRank)
+		_, err = all[0].SpawnAmong(idle(), "account", 0)
+		require.ErrorIs(t, err, actor.ErrNameExists)
+	})
+}
+
+// What is told to stop, and watched, is the actor where it is.
+func TestSpawnAmongIsWatched(t *testing.T) {
+	overNetwork(t) // a rank of this process that is lost lives on, and would write to shared memory
+	local(t, 3, actors.Config{}, func(all []*actors.System) {
+		pid, err := all[0].SpawnAmong(idle(), "roams", 1, 2)
+		require.NoError(t, err)
+		for _, s := range all[1:] {
+			_, err := s.SpawnAmong(idle(), "roams", 1, 2)
+			require.NoError(t, err)
+		}
+		w, heard := watcher(t, all[0], "watcher")
+		ask(t, all[0], w, pid)
+		all[2].Lose(1)
+		all[0].Lose(1)
+		m := next(t, heard)
+		require.Equal(t, all[0].PID(1, "roams").String(), m.Who.String())
+		require.Equal(t, actor.TerminatedReason_AddressTerminated, m.Why)
+		ask(t, all[0], w, pid) // where it is now
+		ask(t, all[0], pid, 1)
+		all[0].Root.Stop(pid)
+		require.Equal(t, all[0].PID(2, "roams").String(), next(t, heard).Who.String())
+	})
+}
+
+// Snapshots survive the restart of an actor, and are refused for other actors.
+func TestPersistentRestarts(t *testing.T) {
+	local(t, 2, actors.Config{}, func(all []*actors.System) {
+		s, store := all[0], actors.NewStore()
+		require.NoError(t, store.Open(s))
+		require.NoError(t, actors.NewStore().Open(all[1]))
+		pid, err := s.Spawn(newAccount(store, map[int]func(){4: func() { panic("as told") }}), "account")
+		require.NoError(t, err)
+		_, err = enter(s, pid, 1, 4)
+		require.NoError(t, err)
+		s.Root.Send(pid, entry{0, 5}) // it is saved, then the actor fails
+		v, err := s.Root.RequestFuture(pid, entry{0, 1}, soon).Result()
+		require.NoError(t, err)
+		require.Equal(t, 5, v.(balance).Total)
+		saved := make(chan error, 1)
+		_, err = s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(*actor.Started); ok {
+				saved <- store.Save(c)
+			}
+		}), "")
+		require.NoError(t, err)
+		require.ErrorIs(t, next(t, saved), actors.ErrNotPersistent)
+	})
+}
+
+// A rank with an older snapshot than another one cannot save: another actor has the key.
+func TestOldSnapshotsAreRefused(t *testing.T) {
+	overNetwork(t) // a rank of this process that is lost lives on, and would write to shared memory
+	local(t, 3, actors.Config{}, func(all []*actors.System) {
+		var pids []*actor.PID
+		var stores []*actors.Store
+		for _, s := range all {
+			stores = append(stores, actors.NewStore())
+			require.NoError(t, stores[s.Rank()].Open(s))
+		}
+		for rank, store := range stores {
+			if s := all[rank]; rank < 2 { // both keep their copies at rank 2
+				s.Lose(1 - s.Rank())
+				pid, err := s.Spawn(newAccount(store, nil), "account")
+				require.NoError(t, err)
+				ask(t, s, pid, entry{}) // it has started
+				pids = append(pids, pid)
+			}
+		}
+		next, err := enter(all[0], pids[0], 1, 3)
+		require.NoError(t, err)
+		require.Equal(t, 4, next)
+		v, err := all[1].Root.RequestFuture(pids[1], entry{1, 1}, soon).Result()
+		require.NoError(t, err)
+		require.Contains(t, v, actors.ErrOldSnapshot.Error())
+		next, err = enter(all[0], pids[0], 4, 5)
+		require.NoError(t, err)
+		require.Equal(t, 6, next)
+	})
+}
+
+// The rank of the actor is killed, again and again: what was answered is not lost, and nothing is
+// added twice.
+func TestPersistentActorsOfKilledRanks(t *testing.T) {
+	for program, c := range map[string]struct {
+		policy string
+		dead   int
+		code   int
+	}{
+		"persistent": {"respawn", 0, 0},
+		"among":      {"continue", 2, 128 + int(syscall.SIGKILL)},
+	} {
+		for _, transport := range []string{"shm", "rdma"} {
+			t.Run(program+" "+transport, func(t *testing.T) {
+				r := launchProgram(t, 4, program, "-transport", transport, "-on-failure", c.policy)
+				require.Equal(t, c.code, r.Code, r.Errors)
+				for rank := range 4 - c.dead {
+					require.Contains(t, r.Out, "rank "+strconv.Itoa(rank)+" is done\n", r.Errors)
+				}
+			})
+		}
+	}
+}
+
+func killSelf() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+
+// persistentAmong moves the account from rank 3 to rank 2 and rank 0.
+func persistentAmong(w *runtime.World) error {
+	s, err := actors.Of(w)
+	if err != nil {
+		return err
+	}
+	store := actors.NewStore()
+	if err := store.Open(s); err != nil {
+		return err
+	}
+	kills := map[int]map[int]func(){3: {15: killSelf}, 2: {30: killSelf}}
+	pid, err := s.SpawnAmong(newAccount(store, kills[w.Rank()]), "account", 3, 2, 0)
+	if err != nil {
+		return err
+	}
+	if w.Rank() > 1 {
+		select {}
+	}
+	for first := 1; first <= entries; {
+		if first, err = enter(s, pid, first, entries); err != nil {
+			return err
+		}
+	}
+	if err := meet(w.Comm(), 0, 1); err != nil {
+		return err
+	}
+	v, err := s.Root.RequestFuture(pid, entry{0, 1}, soon).Result()
+	if b, ok := v.(balance); !ok || b.Total != 2*entries {
+		return fmt.Errorf("the balance is %v, %w", v, err)
+	}
+	fmt.Printf("rank %d is done\n", w.Rank())
+	return meet(w.Comm(), 0, 1)
+}
+
+// persistentAgain starts the account at rank 1 in each generation, and kills that rank, and others.
+func persistentAgain(w *runtime.World) error {
+	store := actors.NewStore()
+	return w.Resume(func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		if err != nil {
+			return err
+		}
+		if err := store.Open(s); err != nil {
+			return err
+		}
+		kills := []map[int]func(){{31: killSelf}, {64: killSelf}, nil, nil}
+		if w.Rank() == 1 {
+			if _, err := s.Spawn(newAccount(store, kills[w.Generation()]), "account"); err != nil {
+				return err
+			}
+		}
+		pid := s.PID(1, "account")
+		next, err := enter(s, pid, 1, entries) // a process that is new does not know what it has entered
+		if err == nil && next <= entries {
+			_, err = runtime.Recv(w.Comm(), make([]byte, 1), 1, 9) // the loss
+		}
+		if err == nil {
+			err = meet(w.Comm(), 0, 1, 2, 3)
+		}
+		if err != nil {
+			return err
+		}
+		if w.Generation() == 2 && w.Rank() == 2 {
+			killSelf()
+		}
+		v, err := s.Root.RequestFuture(pid, entry{0, 1}, soon).Result()
+		if b, ok := v.(balance); !ok || b.Total != 4*entries {
+			_, lost := runtime.Recv(w.Comm(), make([]byte, 1), 2, 9)
+			return errors.Join(lost, fmt.Errorf("the balance is %v, %w", v, err))
+		}
+		if err = meet(w.Comm(), 0, 1, 2, 3); err == nil && w.Generation() == 3 {
+			fmt.Printf("rank %d is done\n", w.Rank())
+		}
+		return err
+	})
+}
