@@ -32,10 +32,9 @@ func (r *Relay) Renew(n Next, ranks []int) error {
 	r.generation++
 	r.outlets, r.stale = outlets, map[int]bool{}
 	for _, rank := range here {
-		r.waiting[rank], r.local[rank] = true, true
+		r.waiting[rank], r.local[rank], r.stale[rank] = true, true, true
 		if p, told := frames[rank]; told {
 			outlets[rank].pushWith(p.frames, p.file)
-			r.stale[rank] = true
 		}
 	}
 	r.shelf.close()

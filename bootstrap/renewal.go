@@ -163,7 +163,7 @@ func (s *Server) Renew(n Next) (bool, error) {
 			m.out.drop()
 			m.out = &outlet{}
 		}
-		m.stale = !n.fresh(rank)
+		m.stale = true
 		if p, told := frames[rank]; told {
 			m.out.pushWith(p.frames, p.file)
 		}
@@ -268,7 +268,15 @@ func (s *Session) Renew() error {
 	s.sending.Lock()
 	s.job, s.memory, s.shelf = next.Job, memory, shelf
 	s.sending.Unlock()
-	return s.send(kindRejoin, binary.LittleEndian.AppendUint32(nil, uint32(next.Job.Generation)))
+	return s.rejoin()
+}
+
+// rejoin says that what the rank sends from now on is of its generation.
+func (s *Session) rejoin() error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	s.rejoined = true
+	return s.write(kindRejoin, binary.LittleEndian.AppendUint32(nil, uint32(s.job.Generation)))
 }
 
 // takeRenewal takes a renewal. A newer one replaces one that was not entered.

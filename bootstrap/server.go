@@ -100,8 +100,8 @@ type member struct {
 	state  RankState
 	card   []byte
 	fences uint32
-	// stale says that the rank has not rejoined since the last Renew: what it sends is of an
-	// older generation.
+	// stale says that the rank has not rejoined since the last Renew, as new processes do, too: what
+	// comes from it is of an older generation.
 	stale  bool
 	out    *outlet // unused when linked
 	linked *Link   // nil for a rank that Serve is called for

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -69,10 +70,12 @@ type Session struct {
 	job     Job
 	shelf   []byte // mapped memory that has the book of the node, nil for none
 	carded  bool
-	leaving bool
-	left    chan struct{} // closed when leaving is set
-	next    *pending      // the newest renewal, nil if the generation is not over
-	renewed chan struct{} // closed when next is set
+	// rejoined says that the agent knows of the session's generation, which is not the first.
+	rejoined bool
+	leaving  bool
+	left     chan struct{} // closed when leaving is set
+	next     *pending      // the newest renewal, nil if the generation is not over
+	renewed  chan struct{} // closed when next is set
 	// renewals has a value when next was set or replaced.
 	renewals chan struct{}
 
@@ -155,7 +158,7 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 		return nil, err
 	}
 	s.sending.Lock()
-	again := s.carded
+	again, late := s.carded, s.job.Generation > 0 && !s.rejoined
 	s.carded = true
 	renewed := s.renewed
 	s.sending.Unlock()
@@ -165,7 +168,10 @@ func (s *Session) Exchange(ctx context.Context, c Card) (*Book, error) {
 	if s.conn == nil {
 		return parseBook(appendBook(nil, [][]byte{body}))
 	}
-	if err := s.send(kindCard, body); err != nil {
+	if late {
+		err = s.rejoin()
+	}
+	if err := cmp.Or(err, s.send(kindCard, body)); err != nil {
 		return nil, err
 	}
 	select {
@@ -219,33 +225,6 @@ func (s *Session) Abort(code int, reason string) {
 	}
 	_ = s.send(kindAbort, numbered(code, reason))
 }
-
-// Fail says that this rank is about to end with an error, the text, that was caused by
-// the failure of rank origin, which may be this one. The agent prints the text, once for
-// all ranks that say the same. Where there is no agent to do so the error says why, and
-// the caller prints it.
-func (s *Session) Fail(origin int, text string) error {
-	if s.conn == nil || s.away != nil && origin == s.Job().Rank {
-		return errNoAgent
-	}
-	if s.away != nil {
-		return nil // rank 0 names the rank that failed first
-	}
-	return s.send(kindFailed, numbered(origin, text))
-}
-
-// Report answers the Dump of a number with text of at most 64 KiB; the rest is cut.
-func (s *Session) Report(number int, text string) error {
-	return s.send(kindReport, numbered(number, text))
-}
-
-// Stalled says that this rank has waited for some time; text is a [Doing]. No answer
-// follows.
-func (s *Session) Stalled(text string) error { return s.send(kindStalled, numbered(0, text)) }
-
-// Handled says that the program has recovered from the loss of a rank: with
-// OnFailureContinue the loss is then no failure of the job.
-func (s *Session) Handled(rank int) error { return s.send(kindHandled, numbered(rank, "")) }
 
 // Finalize says that this rank leaves the job on purpose and closes the
 // session. A rank that ends without it has failed, whatever its exit code.

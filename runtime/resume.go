@@ -49,8 +49,8 @@ const renewalMost = 30 * time.Second
 // Role returns how this rank has come into the World: Initial, Recovered or Survivor.
 func (w *World) Role() Role { return w.role }
 
-// Generation returns how many ranks of the job had been started again before this World was
-// made: 0 if no rank was lost.
+// Generation returns how many losses the job had gone on after before this World was made: 0 if no rank
+// was lost. The ranks of a host that are lost with it are one loss.
 func (w *World) Generation() int { return w.job.Generation }
 
 // Resume runs fn, and runs it again after the loss of a rank, if gorun starts that rank again
@@ -61,8 +61,8 @@ func (w *World) Generation() int { return w.job.Generation }
 // An error is due to a loss if it is a PeerError, or wraps one. Any other, such as one with the
 // text of a PeerError alone, ends the job, whether a rank has been lost meanwhile or not.
 //
-// When a rank ends, gorun starts its program again: Main runs from its beginning to Resume,
-// where Role is Recovered. At the other ranks every operation ends with PeerError, those that
+// When a rank ends, gorun starts its program again, on another host if its own is lost: Main runs from
+// its beginning to Resume, where Role is Recovered; with -spares the program has been started before. At the other ranks every operation ends with PeerError, those that
 // are under way and all later ones, on every communicator. Then fn is to return; Resume leaves
 // the World and runs fn again, with a new World in which Role is Survivor and all ranks are
 // present. That happens at a rank where fn has returned nil, too, as long as it has not at all.

@@ -25,9 +25,14 @@ func init() {
 // envDeaths is a list of "generation:rank:place": where ranks end themselves by SIGKILL.
 const envDeaths = "GORUN_TEST_DEATHS"
 
-// dieAt ends this process if the list has this place.
+// dieAt ends this process if the list has this place, and its host with the agent if it has it with "!".
 func dieAt(w *runtime.World, place string) {
-	if strings.Contains(","+os.Getenv(envDeaths)+",", fmt.Sprintf(",%d:%d:%s,", w.Generation(), w.Rank(), place)) {
+	here := fmt.Sprintf(",%d:%d:%s", w.Generation(), w.Rank(), place)
+	switch deaths := "," + os.Getenv(envDeaths) + ","; {
+	case strings.Contains(deaths, here+"!,"):
+		_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
+		select {} // until the end
+	case strings.Contains(deaths, here+","):
 		killMyself()
 	}
 }
@@ -223,7 +228,7 @@ func TestResumeLimit(t *testing.T) {
 	r := launch(t, 3, "resume", "-on-failure", "respawn=1", "-x", envDeaths+"=0:1:short,1:2:short")
 	require.Equal(t, 137, r.code, r.errors)
 	require.Contains(t, r.errors, "first failure: rank 2 ")
-	require.Contains(t, r.errors, "was killed by SIGKILL (signal 9, killed); it is not started again after 1 restarts (-on-failure respawn=1)")
+	require.Contains(t, r.errors, "was killed by SIGKILL (signal 9, killed); it is not started again, because that was done 1 times before (-on-failure respawn=1)")
 }
 
 // dieBeforeItJoins is a program that can be started once.

@@ -41,7 +41,15 @@ type agent struct {
 	alone   atomic.Bool   // gorun is lost: ends of ranks are not reported any more
 	left    chan struct{} // closed when gorun is lost
 
-	mu sync.Mutex // guards the ends of the ranks
+	// spawner starts ranks again, nil if none is; programs and place are those of the plan. What the
+	// agent is told goes to one goroutine, whose they are.
+	spawner  *spawner
+	programs []*app
+	paths    []string
+	place    int
+	ending   atomic.Bool // processes of the job are killed
+
+	mu sync.Mutex // guards the ends of the ranks, and the list of them
 }
 
 // runAgent is the agent's main function. scratch and inside are as in newJob.
@@ -208,6 +216,7 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 		}
 		return err
 	case link.KindKill:
+		a.ending.Store(true)
 		return a.kill()
 	default:
 		return fmt.Errorf("frame of kind %d from gorun: %w", k, link.ErrMalformed)
@@ -234,14 +243,16 @@ func (a *agent) follow(p link.Plan) {
 	}
 	go a.node.reap()
 	go a.report()
+	if p.Spares > 0 {
+		if err := a.spawner.startSpares(p.Spares, a.programs[0], a.paths[0]); err != nil {
+			complain("agent: %v", err) // the job goes on with fewer
+		}
+	}
 }
 
 // start starts the ranks of a plan, or some of them and returns an error.
 func (a *agent) start(p link.Plan) error {
-	ranks, numbers, err := planned(p)
-	for _, r := range ranks {
-		r.path = a.inbox.local(r.path)
-	}
+	ranks, numbers, err := a.planned(p)
 	a.node.assign(ranks, p.Bind)
 	a.relay = bootstrap.NewRelay(numbers, func(rank int, frame []byte) error {
 		<-a.started
@@ -269,34 +280,46 @@ func (a *agent) start(p link.Plan) error {
 	if err != nil {
 		return err
 	}
-	s, err := newSpawner(a.node, common, 1, secret, environ, w)
+	s, err := newSpawner(a.node, common, p.Generations, secret, environ, w)
 	if err != nil {
 		return err
 	}
 	a.relay.Shelve(s.shelf)
-	return errors.Join(s.start(), s.close())
+	if p.OnFailure != bootstrap.OnFailureRespawn {
+		return errors.Join(s.start(), s.close())
+	}
+	a.spawner, a.place, a.out.lasting = s, p.Place, true
+	a.relay.OnRenewal(a.renew)
+	err = errors.Join(s.start(), s.unshare())
+	w.input = inputAgain
+	return err
 }
 
 // planned makes the ranks of a plan. The error is about directories that do not exist on
 // this machine; exec would report the program as missing.
-func planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
-	apps := make([]*app, len(p.Programs))
-	for i, g := range p.Programs {
+func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
+	for _, g := range p.Programs {
 		args := link.Strings(g.Args)
 		dir := string(g.Dir)
 		if dir == "" {
 			dir = string(p.Dir)
 		}
-		apps[i] = &app{program: args[0], args: args[1:], env: link.Strings(g.Env), wdir: dir}
+		a.programs = append(a.programs, &app{program: args[0], args: args[1:], env: link.Strings(g.Env), wdir: dir})
+		a.paths = append(a.paths, a.inbox.local(string(g.Path)))
 		if st, e := os.Stat(dir); e != nil || !st.IsDir() {
 			err = fmt.Errorf("there is no directory %s on this host: -wdir names another one", dir)
 		}
 	}
 	for _, r := range p.Ranks {
-		ranks = append(ranks, &rank{number: r.Number, app: apps[r.Program], host: p.Host, path: string(p.Programs[r.Program].Path)})
+		ranks = append(ranks, a.newRank(r, p.Host))
 		numbers = append(numbers, r.Number)
 	}
 	return ranks, numbers, err
+}
+
+// newRank makes a rank of a plan, which is not started.
+func (a *agent) newRank(r link.Rank, host string) *rank {
+	return &rank{number: r.Number, app: a.programs[r.Program], host: host, path: a.paths[r.Program]}
 }
 
 // inputOf is the input of the wiring.
@@ -350,9 +373,14 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 
 // report sends the ends of the ranks, each after all frames of the rank.
 func (a *agent) report() {
-	for range a.node.ranks {
-		x := <-a.node.exits
+	for x := range a.node.exits {
 		r := x.rank
+		if r.number == noRank {
+			if !a.ending.Load() {
+				spareEnded(x)
+			}
+			continue
+		}
 		a.mu.Lock()
 		r.ended = x.at
 		a.mu.Unlock()
@@ -377,6 +405,7 @@ func (a *agent) report() {
 // end cleans up after the last rank and ends the process.
 func (a *agent) end() {
 	a.over.Do(func() {
+		a.ending.Store(true)
 		a.unlessLost(a.below.running.Wait) // they may be among what is killed
 		err := a.node.contain.kill()
 		a.out.finish()

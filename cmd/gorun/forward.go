@@ -21,15 +21,22 @@ type forwarder struct {
 	mu      sync.Mutex // guards what follows
 	streams map[link.Target]*forwarded
 	copying sync.WaitGroup
+	running bool
+	// lasting says that a stream goes on with the pipe of its rank's next process.
+	lasting bool
 }
 
 func newForwarder() *forwarder { return &forwarder{streams: map[link.Target]*forwarded{}} }
 
-// forwarded is one pipe.
+// forwarded is a stream of a rank: one pipe, or those of its processes one after the other.
 type forwarded struct {
 	target link.Target
-	pipe   *os.File
 	room   *window
+
+	mu    sync.Mutex // guards what follows
+	more  *sync.Cond
+	pipes []*os.File // the first is the one that is read
+	last  bool       // none follows
 }
 
 // linkStream is the number of a stream of output in the protocol.
@@ -42,25 +49,65 @@ func linkStream(which stream) link.Stream {
 
 // add takes over the reading end of a pipe of a rank, which does not block.
 func (f *forwarder) add(r *rank, which stream, fd int) error {
-	s := &forwarded{
-		target: link.Target{Rank: r.number, Stream: linkStream(which)},
-		pipe:   os.NewFile(uintptr(fd), "output"), room: newWindow(),
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.streams[s.target] = s
+	target := link.Target{Rank: r.number, Stream: linkStream(which)}
+	s := f.streams[target]
+	if s == nil {
+		s = &forwarded{target: target, room: newWindow(), last: !f.lasting}
+		s.more = sync.NewCond(&s.mu)
+		f.streams[target] = s
+		if f.running {
+			f.begin(s)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pipes = append(s.pipes, os.NewFile(uintptr(fd), "output"))
+	s.more.Signal()
 	return nil
 }
 
-// run starts the copying, after all pipes were added.
+// run starts the copying, after all pipes of the first processes were added.
 func (f *forwarder) run() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running = true
 	for _, s := range f.streams {
-		f.copying.Go(func() {
-			f.copy(s)
-			f.conn.Send(link.KindOutputEnd, s.target.Append(nil))
-			_ = s.pipe.Close()
-		})
+		f.begin(s)
 	}
+}
+
+// begin starts the copying of a stream. Callers hold mu.
+func (f *forwarder) begin(s *forwarded) {
+	f.copying.Go(func() {
+		for pipe := s.pipe(); pipe != nil; pipe = s.pipe() {
+			f.copy(s, pipe)
+			s.next()
+			_ = pipe.Close()
+		}
+		f.conn.Send(link.KindOutputEnd, s.target.Append(nil))
+	})
+}
+
+// pipe waits for a pipe to read: nil if none follows.
+func (s *forwarded) pipe() *os.File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.pipes) == 0 && !s.last {
+		s.more.Wait()
+	}
+	if len(s.pipes) == 0 {
+		return nil
+	}
+	return s.pipes[0]
+}
+
+// next is called at the end of a pipe.
+func (s *forwarded) next() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pipes = s.pipes[1:]
 }
 
 // credit enlarges the room of a stream.
@@ -79,8 +126,14 @@ func (f *forwarder) credit(t link.Target, n int) error {
 func (f *forwarder) finish() {
 	f.mu.Lock()
 	for _, s := range f.streams {
-		// A pipe that has ended is closed already.
-		_ = s.pipe.SetReadDeadline(time.Now().Add(escapeDelay))
+		s.mu.Lock()
+		s.last = true
+		for _, pipe := range s.pipes {
+			// A pipe that has ended is closed already.
+			_ = pipe.SetReadDeadline(time.Now().Add(escapeDelay))
+		}
+		s.more.Signal()
+		s.mu.Unlock()
 	}
 	f.mu.Unlock()
 	f.copying.Wait()
@@ -96,9 +149,9 @@ func (f *forwarder) abandon() {
 }
 
 // copy returns at the end of a pipe.
-func (f *forwarder) copy(s *forwarded) {
+func (f *forwarder) copy(s *forwarded, pipe *os.File) {
 	buf := make([]byte, link.ChunkBytesMax)
-	read := s.pipe.Read
+	read := pipe.Read
 	for {
 		room := min(len(buf), s.room.wait())
 		if room == 0 {
@@ -112,7 +165,7 @@ func (f *forwarder) copy(s *forwarded) {
 		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			read = s.readNow // all that was written in time is in the pipe
+			read = func(buf []byte) (int, error) { return readNow(pipe, buf) } // all that was written in time is in the pipe
 		case err != nil || n == 0:
 			return
 		}
@@ -120,8 +173,8 @@ func (f *forwarder) copy(s *forwarded) {
 }
 
 // readNow reads what is in the pipe.
-func (s *forwarded) readNow(buf []byte) (n int, err error) {
-	raw, err := s.pipe.SyscallConn()
+func readNow(pipe *os.File, buf []byte) (n int, err error) {
+	raw, err := pipe.SyscallConn()
 	if err != nil {
 		return 0, err
 	}

@@ -185,7 +185,7 @@ func FuzzGorunFrames(f *testing.F) {
 // Violations of the protocol by gorun, which its agent detects.
 func TestGorunsThatBreakTheProtocol(t *testing.T) {
 	plan := link.Encode(link.Plan{
-		Size: 1, Nodes: 1, Secret: make([]byte, link.SecretBytes), Ranks: []link.Rank{{}}, Bind: placement.None,
+		Generations: 1, Size: 1, Nodes: 1, Secret: make([]byte, link.SecretBytes), Ranks: []link.Rank{{}}, Bind: placement.None,
 		Programs: []link.Program{{Path: "/x", Args: []link.Text{"x"}}},
 	})
 	for name, stream := range map[string][]byte{

@@ -24,7 +24,9 @@ type host struct {
 	job      *job
 	name     string
 	line     []string // the command that starts the agent; nil for a pod, whose agent connects by itself
-	ranks    []*rank  // by number; none if a neighbour runs them
+	ranks    []*rank  // by number; none if a neighbour runs them. While they run, mu guards it
+	slots    int      // for ranks
+	spares   int      // processes that wait there
 	here     bool     // it is this machine
 	installs bool     // the command is a shell, which gorun is sent to
 
@@ -51,6 +53,7 @@ type host struct {
 	input *window // for standard input
 	files *window // for the files of -copy
 	due   int     // bytes of frames of its ranks that are to be returned to the agent's window
+	way   *bootstrap.Link
 
 	mu   sync.Mutex    // guards what follows
 	why  error         // why the connection was given up, nil if it was not

@@ -14,19 +14,24 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// place gives every rank its host. Hosts without a rank are not used.
+// place gives every rank its host. Hosts without a rank are not used, unless ranks may be started again.
 func (j *job) place() {
 	byIndex := map[int]*host{}
 	for number, i := range j.opts.dealt {
 		h := byIndex[i]
 		if h == nil {
-			h = &host{job: j, name: j.opts.hosts[i].name}
+			h = &host{job: j, name: j.opts.hosts[i].name, slots: j.opts.hosts[i].slots}
 			byIndex[i] = h
 			j.hosts = append(j.hosts, h)
 		}
 		r := j.ranks[number]
 		r.host, r.remote = h.name, h
 		h.ranks = append(h.ranks, r)
+	}
+	for i, named := range j.opts.hosts {
+		if j.opts.respawns() && byIndex[i] == nil { // it has room for ranks of others that are lost
+			j.hosts = append(j.hosts, &host{job: j, name: named.name, slots: named.slots})
+		}
 	}
 }
 
@@ -60,7 +65,8 @@ func (j *job) startHosts(secret [32]byte) error {
 	if err != nil {
 		return err
 	}
-	if len(kept) > 1 && j.opts.transport == transportShm {
+	used := slices.DeleteFunc(slices.Clone(kept), func(h *host) bool { return len(h.ranks) == 0 })
+	if len(used) > 1 && j.opts.transport == transportShm {
 		return fmt.Errorf("-transport shm: hosts %s and %s are different nodes and share no memory", kept[0].name, kept[1].name)
 	}
 	plan, err := j.plan(secret)
@@ -72,16 +78,14 @@ func (j *job) startHosts(secret [32]byte) error {
 			return err
 		}
 	}
+	j.kept = kept
 	j.wireHosts(kept)
-	if err := j.each(j.patience(), func(h *host) error {
+	return j.each(j.patience(), func(h *host) error {
 		if at := slices.Index(kept, h); at >= 0 {
-			return h.order(plan, at, len(kept))
+			return h.order(plan, at, len(used))
 		}
 		return nil
-	}); err != nil {
-		return err
-	}
-	return nil
+	})
 }
 
 // startAgents runs the commands that start the agents.
@@ -205,9 +209,10 @@ func (j *job) neighbours() ([]*host, error) {
 		for _, r := range h.ranks {
 			r.remote = f
 		}
+		f.slots, f.spares = f.slots+h.slots, f.spares+h.spares
 		f.ranks = append(f.ranks, h.ranks...)
 		slices.SortFunc(f.ranks, func(a, b *rank) int { return a.number - b.number })
-		h.ranks = nil
+		h.ranks, h.slots, h.spares = nil, 0, 0
 	}
 	return kept, nil
 }
@@ -225,7 +230,7 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	p := link.Plan{
 		Job: j.id, Size: len(j.ranks), OnFailure: j.opts.onFailure, Secret: secret[:], Dir: link.Text(dir),
 		Env:  link.Texts(append(environ, j.opts.environ()...)),
-		Bind: j.opts.bindTo, Merge: j.opts.mergeStderr, Salted: j.opts.pods != nil,
+		Bind: j.opts.bindTo, Merge: j.opts.mergeStderr, Salted: j.opts.pods != nil, Generations: 1 + j.opts.restarts,
 	}
 	for i, r := range j.ranks {
 		if i > 0 && j.ranks[i-1].app == r.app {
@@ -253,17 +258,33 @@ func (j *job) wireHosts(kept []*host) {
 	for _, h := range kept {
 		for i, r := range h.ranks {
 			r.local, r.served = i, make(chan struct{})
-			j.out.addRemote(r, j.opts.mergeStderr, func(which stream, n int) {
-				h.conn.Send(link.KindCredit, link.Target{Rank: r.number, Stream: linkStream(which)}.Append(nil), link.Amount(n))
-			})
+			j.wireOutput(h, r)
 		}
 	}
 	for _, h := range nextTo(j.hosts) {
-		if numbers := h.numbers(); len(numbers) > 0 {
-			j.server.Link(numbers, down{h.conn})
+		if numbers := h.numbers(); len(numbers) > 0 || j.opts.respawns() {
+			h.way = j.server.Link(numbers, down{h.conn})
 		}
 	}
 	j.inputThere(kept)
+}
+
+// wireOutput prepares the output of a rank of a host.
+func (j *job) wireOutput(h *host, r *rank) {
+	j.out.addRemote(r, j.opts.mergeStderr, func(which stream, n int) {
+		h.conn.Send(link.KindCredit, link.Target{Rank: r.number, Stream: linkStream(which)}.Append(nil), link.Amount(n))
+	})
+}
+
+// programs are the numbers of the programs in the plans.
+func (j *job) programs() map[*app]int {
+	program := map[*app]int{}
+	for i, r := range j.ranks {
+		if i == 0 || j.ranks[i-1].app != r.app {
+			program[r.app] = len(program)
+		}
+	}
+	return program
 }
 
 // down sends frames of the server to the ranks of a host.
@@ -277,17 +298,15 @@ func (d down) Write(p []byte) (int, error) {
 
 // order sends the host its plan and waits until the ranks run.
 func (h *host) order(p link.Plan, at, nodes int) error {
-	p.Host, p.Node, p.NodeRank, p.Nodes = h.name, h.node, at, nodes
+	p.Host, p.Node, p.Place, p.NodeRank, p.Nodes, p.Spares = h.name, h.node, at, at, nodes, h.spares
+	if len(h.ranks) == 0 {
+		p.NodeRank = 0
+	}
 	p.Input, p.InputRank = h.inputMode(), max(0, h.job.opts.inputRank())
 	if namesUser(h.job.opts.rsh, h.name) || h.hello.User != os.Geteuid() {
 		p.Env = slices.DeleteFunc(slices.Clone(p.Env), func(v link.Text) bool { return ofLogin(string(v)) })
 	}
-	program := map[*app]int{}
-	for i, r := range h.job.ranks {
-		if i == 0 || h.job.ranks[i-1].app != r.app {
-			program[r.app] = len(program)
-		}
-	}
+	program := h.job.programs()
 	for _, r := range h.ranks {
 		p.Ranks = append(p.Ranks, link.Rank{Number: r.number, Program: program[r.app]})
 	}

@@ -21,6 +21,7 @@ type job struct {
 	ranks []*rank
 	node  *node   // this machine's part, without ranks if there are hosts
 	hosts []*host // that run the ranks instead, if any were named
+	kept  []*host // of these, those whose agents run ranks, or may in a later generation
 	files *files  // that the hosts compare
 
 	failures failures // of hosts, before the ranks run
@@ -32,6 +33,7 @@ type job struct {
 	salt   [32]byte   // of the secret, for pods
 	news   chan news
 	lost   chan *host
+	again  chan renewal // answers of agents that have started ranks again
 	sigs   chan os.Signal
 
 	started time.Time
@@ -78,6 +80,9 @@ func newJob(o *options, scratch string, inside bool) (*job, error) {
 	} else {
 		j.node.exits = make(chan exit, len(j.ranks))
 		j.place()
+		if err := j.dealSpares(); err != nil {
+			return nil, err
+		}
 	}
 	return j, nil
 }
@@ -144,6 +149,7 @@ func (j *job) run() (code int, err error) {
 	}
 	j.news = make(chan news, len(j.ranks))
 	j.lost = make(chan *host, len(j.hosts))
+	j.again = make(chan renewal, len(j.hosts))
 	j.server = bootstrap.NewServer(len(j.ranks), j.observe)
 	secret, began := bootstrap.NewSecret(), time.Now()
 	if j.opts.pods != nil { // the secret is not to be seen on the network of the pods
@@ -200,8 +206,8 @@ func (j *job) startHere(secret [32]byte) error {
 	}
 	j.server.Shelve(s.shelf)
 	err = s.start()
-	if err == nil && j.opts.onFailure == bootstrap.OnFailureRespawn {
-		err = s.memory.Close() // each generation has its own
+	if err == nil && j.opts.respawns() {
+		err = s.unshare() // each generation has its own
 		w.input = inputAgain
 		j.restarts.spawner = s // which keeps what the next start needs
 	} else {
@@ -211,7 +217,7 @@ func (j *job) startHere(secret [32]byte) error {
 		return err
 	}
 	go j.node.reap()
-	return nil
+	return s.startSpares(j.opts.spares, j.ranks[0].app, j.ranks[0].path)
 }
 
 // inputHere decides how standard input reaches the ranks of this machine: as a

@@ -39,7 +39,8 @@ func (h *host) listen() {
 	}
 	h.quit()
 	h.input.close()
-	for _, r := range h.ranks {
+	ranks := h.all()
+	for _, r := range ranks {
 		if !r.drained() {
 			close(r.served)
 		}
@@ -49,7 +50,7 @@ func (h *host) listen() {
 			}
 		}
 	}
-	if err != nil && len(h.ranks) > 0 {
+	if err != nil && len(ranks) > 0 {
 		h.job.lost <- h
 	}
 }
@@ -86,6 +87,12 @@ func (h *host) take(k link.Kind, body []byte) error {
 			return fmt.Errorf("end of rank %d: %w", x.Rank, errors.Join(err, link.ErrMalformed))
 		}
 		return h.exit(r, x)
+	case link.KindRenewed:
+		n, err := link.Decode[link.Renewed](body)
+		if err == nil {
+			h.job.again <- renewal{h, n}
+		}
+		return err
 	default:
 		return fmt.Errorf("frame of kind %d from an agent: %w", k, link.ErrMalformed)
 	}
@@ -102,11 +109,19 @@ func (h *host) taken(n int) {
 
 // rank returns one of the ranks of the host, nil if it has none of that number.
 func (h *host) rank(number int) *rank {
-	i, ok := slices.BinarySearchFunc(h.ranks, number, func(r *rank, n int) int { return r.number - n })
+	ranks := h.all()
+	i, ok := slices.BinarySearchFunc(ranks, number, func(r *rank, n int) int { return r.number - n })
 	if !ok {
 		return nil
 	}
-	return h.ranks[i]
+	return ranks[i]
+}
+
+// all returns the ranks of the host. The list is not changed later.
+func (h *host) all() []*rank {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ranks
 }
 
 // output takes a piece of a rank's output, or its end.
@@ -156,32 +171,47 @@ func (j *job) lostHost(h *host) {
 	for len(j.node.exits) > 0 {
 		j.reaped(<-j.node.exits)
 	}
-	var numbers []string
-	for _, r := range h.ranks {
-		if !r.running() {
-			continue
-		}
-		numbers = append(numbers, strconv.Itoa(r.number))
-		r.lost, r.ended, r.clean = h.reason().Error(), time.Now(), false
-		j.watch.running--
-	}
-	if len(numbers) == 0 {
+	lost := j.strand(h)
+	if len(lost) == 0 {
 		return
 	}
 	if !j.watch.ending || j.verdict.interrupt != 0 {
-		how := fmt.Sprintf("host %s is lost with rank %s: %v", h.name, strings.Join(numbers, ", "), h.reason())
-		j.verdict.blame(failure{rank: -1, code: exitLauncher, how: how})
+		var numbers []string
+		for _, r := range lost {
+			numbers = append(numbers, strconv.Itoa(r.number))
+		}
+		f := failure{rank: -1, code: exitLauncher, how: fmt.Sprintf("host %s is lost with rank %s: %v", h.name, strings.Join(numbers, ", "), h.reason())}
+		if j.respawn(lost, &f) {
+			return
+		}
+		j.verdict.blame(f)
 		if j.opts.onFailure != bootstrap.OnFailureContinue {
 			j.end()
 		} else {
-			complain("%s; the others go on", how)
+			complain("%s; the others go on", f.how)
 		}
 	}
-	for _, r := range h.ranks {
-		if r.lost != "" {
-			j.server.Gone(r.number, r.how())
+	for _, r := range lost {
+		j.server.Gone(r.number, r.how())
+	}
+}
+
+// strand notes the loss of the ranks of a host that is lost, and returns them. If they can be started
+// again, those of hosts which are reached through it are lost with them, not one host after the other.
+func (j *job) strand(h *host) []*rank {
+	ranks := h.all()
+	if j.opts.respawns() {
+		ranks = slices.DeleteFunc(slices.Clone(j.ranks), func(r *rank) bool { return r.remote.alive() })
+	}
+	var lost []*rank
+	for _, r := range ranks {
+		if r.running() {
+			r.lost, r.ended, r.clean = h.reason().Error(), time.Now(), false
+			j.watch.running--
+			lost = append(lost, r)
 		}
 	}
+	return lost
 }
 
 // inputThere starts to send standard input to the hosts whose ranks get it.

@@ -127,6 +127,10 @@ func (o *output) add(r *rank, which stream, fd int) error {
 func (o *output) adopt(s *source) {
 	o.append(s)
 	o.open++
+	if s.written != nil {
+		o.fed++
+		return
+	}
 	if err := o.watch(s.fd, len(o.sources)-1); err != nil {
 		o.fail(err)
 		o.end(s)

@@ -35,7 +35,8 @@ func (o *output) moveFailure(c chunk) {
 }
 
 // addRemote makes the sources of a rank that an agent runs. written is told how
-// many bytes the agent may send in place of those that were written.
+// many bytes the agent may send in place of those that were written. After run, the copying goroutine
+// takes them.
 func (o *output) addRemote(r *rank, merged bool, written func(which stream, n int)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -48,7 +49,14 @@ func (o *output) addRemote(r *rank, merged bool, written func(which stream, n in
 			s.room.give(n) // the agent gets its credit only now
 			written(which, n)
 		}
-		o.append(s)
+		if o.running {
+			s.lines = newSplitter(o.layout.tag(r, which), o.holdsLines())
+			o.direct(s)
+			o.chunks = append(o.chunks, chunk{source: s, late: true})
+			o.ring()
+		} else {
+			o.append(s)
+		}
 		r.streams[which] = s
 	}
 }

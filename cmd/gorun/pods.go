@@ -185,7 +185,7 @@ func (j *job) receivePods(come <-chan visit, deliver func(visit), closed <-chan 
 				v.end()
 			case v.host == nil:
 				h := j.hosts[v.number]
-				v.host = &host{job: j, name: h.name, here: h.here, ranks: h.ranks}
+				v.host = &host{job: j, name: h.name, here: h.here, ranks: h.ranks, slots: h.slots, spares: h.spares}
 				go func() { deliver(v.greet()) }()
 			default:
 				if err := j.take(v); err != nil {

@@ -38,6 +38,9 @@ type rank struct {
 	// stillborn is how often in a row it has ended before it had joined the job.
 	stillborn int
 	joined    bool             // its process has joined the job, in whatever generation
+	starting  bool             // its agent has been told to start it again
+	held      []heldPipe       // its output, while it is a spare
+	warm      bool             // a spare has taken its place in this generation
 	handled   bool             // the program has recovered from its loss
 	answered  int              // the last question that it has answered
 	lost      string           // why its node was lost with it, "" if it was not
@@ -45,7 +48,7 @@ type rank struct {
 }
 
 // running reports whether the rank has not been reaped.
-func (r *rank) running() bool { return r.pid > 0 && r.ended.IsZero() }
+func (r *rank) running() bool { return (r.pid > 0 || r.starting) && r.ended.IsZero() }
 
 // drained reports whether all frames of the rank have been read.
 func (r *rank) drained() bool {

@@ -53,6 +53,17 @@ func (c *children) start(r *rank, spawn func(*rank) error, reap func()) error {
 	return nil
 }
 
+// rename makes a process that of another rank. It returns false if the process has ended.
+func (c *children) rename(pid int, r *rank) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPID[pid] == nil {
+		return false
+	}
+	c.byPID[pid] = r
+	return true
+}
+
 // find returns the rank of a process, nil if it is none, and forgets it.
 func (c *children) find(pid int) *rank {
 	c.mu.Lock()

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
@@ -23,92 +27,169 @@ const (
 
 // restarts is what a job knows about ranks that were started again.
 type restarts struct {
-	spawner *spawner // nil where ranks are not started again
-	count   int      // of the job
+	spawner *spawner // of this machine, nil with hosts and where ranks are not started again
+	count   int      // of the job, one for each loss
 }
 
-// respawn starts a rank again that has ended, in the next generation of the job. It returns
-// false if the rank is not started again, and adds the reason to its failure.
-func (j *job) respawn(r *rank, f *failure) bool {
-	if j.opts.onFailure != bootstrap.OnFailureRespawn || r.said != nil || j.watch.ending {
-		return false // a rank that says with which error it ends would end with it again
-	}
-	j.noteJoined()
-	if r.stillborn++; r.joined {
-		r.stillborn = 0
-	}
-	switch {
-	case j.restarts.count >= j.opts.restarts:
-		f.how += fmt.Sprintf("; it is not started again after %d restarts (-on-failure respawn=%d)", j.restarts.count, j.opts.restarts)
+// respawns reports whether ranks are started again.
+func (o *options) respawns() bool { return o.onFailure == bootstrap.OnFailureRespawn }
+
+// respawn starts ranks again that were lost together, in the next generation of the job. It returns
+// false if they are not started again, and adds the reason to their failure.
+func (j *job) respawn(lost []*rank, f *failure) bool {
+	if !j.opts.respawns() || j.watch.ending {
 		return false
-	case r.stillborn >= stillbornMax:
-		f.how += "; it is not started again, because it ended twice before it had joined the job"
+	}
+	why := j.final(lost)
+	if why == errSaid {
 		return false
-	case !j.server.Renewable(r.number):
-		f.how += "; it is not started again, because the function of World.Resume has ended at all ranks"
+	}
+	if why == nil {
+		why = j.house(lost)
+	}
+	if why != nil {
+		f.how += fmt.Sprintf("; %s not started again, because %v", pronoun(lost), why)
 		return false
 	}
 	j.restarts.count++
-	complain("rank %d (%spid %d) %s; it is started again (%d of %d)", r.number, r.where(), r.pid, r.how(), j.restarts.count, j.opts.restarts)
-	if err := j.renew(r); err != nil {
-		f.how += fmt.Sprintf("; it cannot be started again: %v", err)
+	who := f.how
+	if f.rank >= 0 {
+		r := lost[0]
+		who = fmt.Sprintf("rank %d (%spid %d) %s", r.number, r.where(), r.pid, r.how())
+	}
+	complain("%s; %s started again%s (%d of %d)", who, pronoun(lost), moved(lost), j.restarts.count, j.opts.restarts)
+	if err := j.renew(lost); err != nil {
+		f.how += fmt.Sprintf("; %s not started again: %v", pronoun(lost), err)
 		return false
 	}
-	j.watch.running++
+	j.watch.running += len(lost)
 	j.watch.hang = hang{}
 	return true
 }
 
-// noteJoined notes which processes have joined the job, before the next generation in which they
-// join it again.
-func (j *job) noteJoined() {
-	for _, r := range j.ranks {
-		r.joined = r.joined || j.server.State(r.number) == bootstrap.RankJoined
+func pronoun(lost []*rank) string {
+	if len(lost) == 1 {
+		return "it is"
 	}
+	return "they are"
 }
 
-// renew begins the next generation of the job, and starts the rank that has ended.
-func (j *job) renew(r *rank) error {
-	s := j.restarts.spawner
-	if err := s.renew(); err != nil {
-		return err
+// moved names the hosts of ranks that come again on others than before.
+func moved(lost []*rank) string {
+	var names []string
+	for _, r := range lost {
+		if r.remote != nil && r.host != r.remote.name && !slices.Contains(names, r.remote.name) {
+			names = append(names, r.remote.name)
+		}
 	}
-	cause := r.how()
-	begun, err := j.server.Renew(bootstrap.Next{
-		Lost: []int{r.number}, Cause: cause, Memory: s.memory, Shelf: s.shelf,
-		Describe: func(rank int) bootstrap.Job { return s.jobOf(j.ranks[rank]) },
-	})
-	if err == nil && !begun {
-		err = errors.New("a rank has left the job")
+	if names == nil {
+		return ""
 	}
-	if err == nil {
-		r.again()
-		err = s.startAgain(r)
+	return " on " + strings.Join(names, ", ")
+}
+
+// errSaid is why a rank is not started again that says with which error it ends: it would end with it
+// again. The error says enough.
+var errSaid = errors.New("it has an error of its own")
+
+// final returns why ranks are not started again, nil if they are.
+func (j *job) final(lost []*rank) error {
+	for _, r := range j.ranks {
+		// Before the next generation, in which all join again.
+		r.joined = r.joined || j.server.State(r.number) == bootstrap.RankJoined
 	}
-	return errors.Join(err, s.memory.Close())
+	numbers := make([]int, len(lost))
+	for i, r := range lost {
+		if r.said != nil {
+			return errSaid
+		}
+		if r.stillborn++; r.joined {
+			r.stillborn = 0
+		}
+		if r.stillborn >= stillbornMax {
+			return errors.New("it ended twice before it had joined the job")
+		}
+		numbers[i] = r.number
+	}
+	switch {
+	case j.restarts.count >= j.opts.restarts:
+		return fmt.Errorf("that was done %d times before (-on-failure respawn=%d)", j.restarts.count, j.opts.restarts)
+	case !j.server.Renewable(numbers...):
+		return errors.New("the function of World.Resume has ended at all ranks")
+	}
+	return nil
 }
 
 // again prepares a rank for its next start.
 func (r *rank) again() {
-	*r = rank{
-		number: r.number, local: r.local, app: r.app, host: r.host, path: r.path, cpus: r.cpus, place: r.place,
-		epoch: r.epoch + 1, stillborn: r.stillborn,
+	r.pid, r.starting, r.warm = 0, r.remote != nil, false
+	r.ended, r.status, r.usage, r.clean = time.Time{}, 0, unix.Rusage{}, false
+	r.doing, r.joined, r.handled, r.answered, r.lost, r.said = nil, false, false, 0, "", nil
+	r.epoch++
+	if r.remote == nil {
+		r.conn, r.served = nil, nil
+	} else {
+		r.host, r.served = r.remote.name, make(chan struct{}) // before a frame of the next process can come
 	}
 }
 
-// renew makes the node memory of the next generation.
-func (s *spawner) renew() (err error) {
+// renew begins the next generation of the job, and starts the ranks that were lost.
+func (j *job) renew(lost []*rank) error {
+	next := bootstrap.Next{Cause: lost[0].how()}
+	for _, r := range lost {
+		next.Lost = append(next.Lost, r.number)
+		r.again()
+	}
+	if len(j.hosts) > 0 {
+		return j.renewHosts(next, lost)
+	}
+	s := j.restarts.spawner
 	s.describe.Generation++
-	s.memory, s.describe.NodeRange, s.shelf, err = bootstrap.SharedMemory(len(s.node.ranks), s.describe.Size, s.generations)
-	return err
+	return s.renew(next, lost, func(n bootstrap.Next) error {
+		begun, err := j.server.Renew(n)
+		if err == nil && !begun {
+			err = errors.New("a rank has left the job")
+		}
+		return err
+	})
 }
 
-// startAgain starts one rank after the others. Its thread lives as long as gorun, see start.
-func (s *spawner) startAgain(r *rank) error {
+// renew makes what the ranks of the next generation on this node share, lets it begin, and starts those
+// that were lost, in the processes of spares as long as there are any. What is described, and the ranks of
+// the node, are those of the generation already.
+func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.Next) error) error {
+	if err := s.share(); err != nil {
+		return err
+	}
+	warm := map[int]bool{}
+	for _, r := range lost {
+		r.warm = s.engage(r)
+		warm[r.number] = r.warm
+	}
+	next.Memory, next.Shelf = s.memory, s.shelf
+	next.Warm = func(number int) bool { return warm[number] }
+	next.Describe = func(number int) bootstrap.Job {
+		return s.jobOf(s.node.ranks[slices.IndexFunc(s.node.ranks, func(r *rank) bool { return r.number == number })])
+	}
+	err := begin(next)
+	for _, r := range lost {
+		switch {
+		case err != nil:
+		case r.warm:
+			err = s.present(r)
+		default:
+			err = s.onThread(r, s.startRank)
+		}
+	}
+	return errors.Join(err, s.unshare())
+}
+
+// onThread starts a process after the others. Its thread lives as long as gorun, see start.
+func (s *spawner) onThread(r *rank, start func(*rank) error) error {
 	started := make(chan error)
 	go func() {
 		goruntime.LockOSThread()
-		err := s.node.children.start(r, s.startRank, s.node.reap)
+		err := s.node.children.start(r, start, s.node.reap)
 		if s.node.bind != placement.None {
 			err = errors.Join(err, bindThread(s.node.cpus), preferMemory(-1))
 		}
@@ -122,10 +203,13 @@ func (s *spawner) startAgain(r *rank) error {
 // have read of what there is.
 func inputAgain(*rank) (*os.File, bool, error) { return nil, false, nil }
 
-// mayRespawn refuses -on-failure respawn where it is not possible.
+// mayRespawn refuses spares that are of no use.
 func (o *options) mayRespawn() error {
-	if o.onFailure == bootstrap.OnFailureRespawn && len(o.hosts) > 0 {
-		return errors.New("-on-failure respawn is for jobs on this machine alone, and there are hosts")
+	switch {
+	case o.spares > 0 && !o.respawns():
+		return errors.New("-spares is for -on-failure respawn")
+	case o.spares > 0 && len(o.apps) > 1:
+		return errors.New("-spares is for jobs of one program")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,45 @@ func TestRespawnOption(t *testing.T) {
 		_, err := parseOptions([]string{"-np", "2", "-on-failure", value, "x"}, none)
 		require.Error(t, err, value)
 	}
-	_, err := parseOptions([]string{"-np", "2", "-host", "h1,h2", "-on-failure", "respawn", "x"}, none)
-	require.ErrorContains(t, err, "-on-failure respawn is for jobs on this machine alone")
+	o, err := parseOptions([]string{"-np", "2", "-host", "h1,h2,h3", "-on-failure", "respawn", "-spares", "1", "x"}, none)
+	require.NoError(t, err)
+	require.Equal(t, 1, o.spares)
+	for want, line := range map[string]string{
+		"-spares is for -on-failure respawn": "-spares 1 x",
+		"-spares is for jobs of one program": "-on-failure respawn -spares 1 -n 1 x : -n 1 y",
+		"want a number of processes":         "-on-failure respawn -spares -1 x",
+	} {
+		_, err := parseOptions(strings.Fields(line), none)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// Spares go where most room is, and not beyond it.
+func TestDealSpares(t *testing.T) {
+	none := func(string) (string, bool) { return "", false }
+	for line, want := range map[string][]int{
+		"-np 4 -host a:2,b:2,c:2 -spares 2": {0, 0, 2},
+		"-np 3 -host a:4,b:3 -spares 3":     {1, 2},
+		"-np 2 -host a:2,b,c -spares 2":     {0, 1, 1},
+		"-np 2 -host a:2,b,c -spares 3":     nil,
+	} {
+		o, err := parseOptions(strings.Fields(line+" -on-failure respawn x"), none)
+		require.NoError(t, err)
+		j := &job{opts: o}
+		for range o.size() {
+			j.ranks = append(j.ranks, &rank{number: len(j.ranks)})
+		}
+		j.place()
+		if err := j.dealSpares(); want == nil {
+			require.ErrorContains(t, err, "the hosts have room for 2 more than the ranks")
+			continue
+		} else {
+			require.NoError(t, err)
+		}
+		var got []int
+		for _, h := range j.hosts {
+			got = append(got, h.spares)
+		}
+		require.Equal(t, want, got, line)
+	}
 }

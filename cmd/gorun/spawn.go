@@ -43,6 +43,8 @@ type spawner struct {
 	describe bootstrap.Job // what all ranks have in common
 	// generations is how many the job may have.
 	generations int
+	// spares wait for the place of a rank.
+	spares []*rank
 }
 
 // wiring says where the streams and the bootstrap sockets of a node's ranks
@@ -65,11 +67,14 @@ type wiring struct {
 // for all ranks of the world, generations how many the job may have.
 func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte, environ []string, w *wiring) (*spawner, error) {
 	s := &spawner{node: n, wires: w, environ: append(environ, agentVariable(n.id)), describe: common, generations: generations}
-	err := n.bindRanks()
-	if err != nil {
-		return nil, err
+	var err error
+	if len(n.ranks) > 0 { // else they may come in a later generation
+		err = n.bindRanks()
 	}
-	if s.memory, s.describe.NodeRange, s.shelf, err = bootstrap.SharedMemory(len(n.ranks), common.Size, generations); err != nil {
+	if err == nil {
+		err = s.share()
+	}
+	if err != nil {
 		return nil, err
 	}
 	if s.secret, err = bootstrap.SecretFile(secret); err != nil {
@@ -78,18 +83,36 @@ func newSpawner(n *node, common bootstrap.Job, generations int, secret [32]byte,
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return nil, err
 	}
-	s.describe.LocalSize, s.describe.Processors = len(n.ranks), len(n.cpus)
-	if common.Nodes > 1 {
-		for _, r := range n.ranks {
+	return s, nil
+}
+
+// share makes the node memory of a generation, and describes the node. Without ranks it makes none.
+func (s *spawner) share() (err error) {
+	ranks := s.node.ranks
+	s.describe.LocalSize, s.describe.Processors, s.describe.Peers = len(ranks), len(s.node.cpus), nil
+	if s.describe.Nodes > 1 {
+		for _, r := range ranks {
 			s.describe.Peers = append(s.describe.Peers, r.number)
 		}
 	}
-	return s, nil
+	if len(ranks) > 0 {
+		s.memory, s.describe.NodeRange, s.shelf, err = bootstrap.SharedMemory(len(ranks), s.describe.Size, s.generations)
+	}
+	return err
 }
 
 // close closes the descriptors that only the ranks need.
 func (s *spawner) close() error {
-	return errors.Join(s.memory.Close(), s.secret.Close(), s.null.Close())
+	return errors.Join(s.unshare(), s.secret.Close(), s.null.Close())
+}
+
+// unshare closes the node memory, which the ranks of a generation have.
+func (s *spawner) unshare() error {
+	memory := s.memory
+	if s.memory = nil; memory == nil {
+		return nil
+	}
+	return memory.Close()
 }
 
 // rankEnviron returns what ranks get of an environment: all but the identity of
@@ -187,6 +210,10 @@ func startError(r *rank, err error) error {
 // jobOf returns the identity of a rank.
 func (s *spawner) jobOf(r *rank) bootstrap.Job {
 	j := s.describe
+	if r.number == noRank { // which Join replaces
+		j.Rank, j.LocalRank, j.LocalSize, j.NodeRank, j.Nodes, j.Peers = 0, 0, 1, 0, 1, nil
+		return j
+	}
 	j.Rank, j.LocalRank, j.Epoch = r.number, r.local, r.epoch
 	return j
 }
@@ -206,6 +233,9 @@ func (s *spawner) rankEnv(r *rank) []string {
 		env = append(env, "GOMAXPROCS="+strconv.Itoa(r.place.Share))
 	}
 	env = append(env, me.Environ()...)
+	if r.number == noRank {
+		env = append(env, bootstrap.EnvSpare+"=1")
+	}
 	return lastWins(append(env, fmt.Sprintf("%s=%d,%d,%d", bootstrap.EnvFDs, rankSocketFD, rankMemoryFD, rankSecretFD)))
 }
 

@@ -75,6 +75,8 @@ func (j *job) supervise() {
 			j.reaped(x)
 		case h := <-j.lost:
 			j.lostHost(h)
+		case n := <-j.again:
+			j.begun(n)
 		case n := <-j.news:
 			j.handle(n)
 		case sig := <-j.sigs:
@@ -100,8 +102,17 @@ func (j *job) supervise() {
 // reaped acts on the end of a rank.
 func (j *job) reaped(x exit) {
 	r := x.rank
-	if !r.running() {
+	switch {
+	case r.number == noRank:
+		if !j.watch.ending {
+			spareEnded(x)
+		}
+		return
+	case !r.running():
 		return // it was lost with its host before
+	}
+	for len(j.again) > 0 {
+		j.begun(<-j.again) // which came before its end
 	}
 	j.settle(r)
 	r.ended, r.status, r.usage = x.at, x.status, x.usage
@@ -121,7 +132,7 @@ func (j *job) reaped(x exit) {
 			code = exitSignalOffset + int(j.verdict.interrupt) // killed by gorun after the grace period
 		}
 		f := r.failure(code)
-		if j.respawn(r, &f) {
+		if j.respawn([]*rank{r}, &f) {
 			return
 		}
 		if j.opts.onFailure == bootstrap.OnFailureContinue {

@@ -61,7 +61,7 @@ func TestReportsHaveAWindow(t *testing.T) {
 	a := startAgent(t)
 	a.expect(t, link.KindHello)
 	a.Send(link.KindPlan, link.Encode(link.Plan{
-		Job: "1-ab", Host: "a", Size: 1, Nodes: 1, OnFailure: "kill", Secret: make([]byte, link.SecretBytes), Dir: "/", Bind: placement.None,
+		Generations: 1, Job: "1-ab", Host: "a", Size: 1, Nodes: 1, OnFailure: "kill", Secret: make([]byte, link.SecretBytes), Dir: "/", Bind: placement.None,
 		Programs: []link.Program{{Path: link.Text(self), Args: link.Texts([]string{self, helperPrefix + "report"})}}, Ranks: []link.Rank{{}},
 	}))
 	up, _ := a.expect(t, link.KindStarted)

@@ -46,6 +46,7 @@ const (
 	KindExecOutput                 // 4 bytes number of the command, bytes of its output
 	KindExecRemark                 // 4 bytes number of the command, bytes of its standard error
 	KindExecEnd                    // ExecEnd
+	KindRenewed                    // Renewed
 	kindEnd                        // one more than the last
 )
 

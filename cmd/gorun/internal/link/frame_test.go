@@ -18,7 +18,7 @@ func reader(b []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(b))
 
 func plan() link.Plan {
 	return link.Plan{
-		Job: "1-ab", Host: "h1", Size: 4, NodeRank: 1, Nodes: 2, OnFailure: "kill", Secret: make([]byte, link.SecretBytes),
+		Generations: 1, Job: "1-ab", Host: "h1", Size: 4, NodeRank: 1, Nodes: 2, OnFailure: "kill", Secret: make([]byte, link.SecretBytes),
 		Dir: "/tmp", Env: link.Texts([]string{"A=\xff\x00", "B="}), Input: link.InputAll, Bind: placement.NUMA,
 		Programs: []link.Program{{Path: "/bin/\xfe", Args: []link.Text{"x", ""}, Env: []link.Text{}}},
 		Ranks:    []link.Rank{{Number: 1}, {Number: 3}},

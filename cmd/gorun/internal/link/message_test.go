@@ -26,7 +26,42 @@ func started() link.Started {
 func messages() map[string]any {
 	return map[string]any{
 		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}, Whole: true}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
-		"failed": link.Failed{Code: 127, Text: "no such file"}, "exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},
+		"failed": link.Failed{Code: 127, Text: "no such file"}, "next": next(), "renewed": link.Renewed{Generation: 2, Ranks: []link.Restarted{{Number: 1, Process: link.Process{PID: 4, Processors: []int{0}}}}},
+		"exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},
+	}
+}
+
+func next() link.Next {
+	return link.Next{
+		Generation: 2, Lost: []int{1, 3}, Cause: "was killed", Nodes: 2, Parts: []link.Part{
+			{Ranks: []int{0, 1}, Starts: []link.Start{{Rank: link.Rank{Number: 1}, Epoch: 1}}}, {NodeRank: 1, Ranks: []int{2, 3}},
+		},
+	}
+}
+
+func TestNextOutOfRange(t *testing.T) {
+	for name, change := range map[string]func(*link.Next){
+		"generation": func(n *link.Next) { n.Generation = 0 },
+		"nodes":      func(n *link.Next) { n.Nodes = 0 },
+		"no loss":    func(n *link.Next) { n.Lost = nil },
+		"node":       func(n *link.Next) { n.Parts[1].NodeRank = 2 },
+		"order":      func(n *link.Next) { n.Parts[0].Ranks = []int{1, 0} },
+		"negative":   func(n *link.Next) { n.Parts[0].Ranks = []int{-1} },
+		"program":    func(n *link.Next) { n.Parts[0].Starts[0].Program = -1 },
+		"epoch":      func(n *link.Next) { n.Parts[0].Starts[0].Epoch = 0 },
+	} {
+		n := next()
+		change(&n)
+		_, err := link.Decode[link.Next](link.Encode(n))
+		require.ErrorIs(t, err, link.ErrMalformed, name)
+	}
+	for name, r := range map[string]link.Renewed{
+		"rank":    {Ranks: []link.Restarted{{Number: -1, Process: link.Process{PID: 1}}}},
+		"process": {Ranks: []link.Restarted{{Number: 1}}},
+		"code":    {Failed: &link.Failed{}},
+	} {
+		_, err := link.Decode[link.Renewed](link.Encode(r))
+		require.ErrorIs(t, err, link.ErrMalformed, name)
 	}
 }
 
@@ -47,6 +82,10 @@ func decode(kind string, body []byte) (any, error) {
 		return link.Decode[link.Started](body)
 	case "failed":
 		return link.Decode[link.Failed](body)
+	case "next":
+		return link.Decode[link.Next](body)
+	case "renewed":
+		return link.Decode[link.Renewed](body)
 	default:
 		return link.Decode[link.Exit](body)
 	}
@@ -72,6 +111,8 @@ func TestMessagesOutOfRange(t *testing.T) {
 	for name, change := range map[string]func(*link.Plan){
 		"short secret":     func(p *link.Plan) { p.Secret = p.Secret[1:] },
 		"no ranks":         func(p *link.Plan) { p.Ranks = nil },
+		"generations":      func(p *link.Plan) { p.Generations = 0 },
+		"spares":           func(p *link.Plan) { p.Spares = -1 },
 		"node":             func(p *link.Plan) { p.NodeRank = 2 },
 		"negative node":    func(p *link.Plan) { p.NodeRank = -1 },
 		"rank too large":   func(p *link.Plan) { p.Ranks[1].Number = 4 },

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
+)
+
+// renew begins the next generation of the job on this host, as gorun has planned it, and reports which
+// ranks have been started.
+func (a *agent) renew(body []byte) error {
+	n, err := link.Decode[link.Next](body)
+	if err == nil && a.place >= len(n.Parts) {
+		err = fmt.Errorf("part %d of %d: %w", a.place, len(n.Parts), link.ErrMalformed)
+	}
+	if err != nil {
+		return err
+	}
+	part := &n.Parts[a.place]
+	started, err := a.settle(part)
+	if err != nil {
+		return err
+	}
+	s := a.spawner
+	s.describe.Generation, s.describe.NodeRank, s.describe.Nodes = n.Generation, part.NodeRank, n.Nodes
+	err = s.renew(bootstrap.Next{Lost: n.Lost, Cause: string(n.Cause)}, started, func(next bootstrap.Next) error {
+		return a.relay.Renew(next, part.Ranks)
+	})
+	answer := link.Renewed{Generation: n.Generation}
+	if err = scarce(err, len(part.Ranks)); err != nil {
+		answer.Failed = &link.Failed{Code: exitCode(err), Text: err.Error()}
+	} else {
+		for _, r := range started {
+			answer.Ranks = append(answer.Ranks, link.Restarted{Number: r.number, Process: link.Process{PID: r.pid, Processors: r.cpus}})
+		}
+	}
+	a.conn.Send(link.KindRenewed, link.Encode(answer))
+	return nil
+}
+
+// settle makes the ranks of a part those of the node, and returns those that are to be started. One that
+// was here before has its processors again; another one is not bound to any of its own.
+func (a *agent) settle(part *link.Part) (started []*rank, err error) {
+	starts := map[int]link.Start{}
+	for _, s := range part.Starts {
+		starts[s.Number] = s
+	}
+	old := map[int]*rank{}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.node.ranks {
+		old[r.number] = r
+	}
+	ranks := make([]*rank, 0, len(part.Ranks))
+	for i, number := range part.Ranks {
+		r := old[number]
+		if s, again := starts[number]; again && s.Program < len(a.programs) {
+			next := a.newRank(s.Rank, a.spawner.describe.Host)
+			next.epoch, next.cpus = s.Epoch, a.node.cpus
+			next.place = placement.Binding{Processors: a.node.cpus, Node: -1, Share: max(1, len(a.node.cpus)/len(part.Ranks))}
+			if r != nil {
+				next.cpus, next.place = r.cpus, r.place
+			}
+			r, started = next, append(started, next)
+		}
+		if r == nil {
+			return nil, fmt.Errorf("rank %d is not of this host: %w", number, link.ErrMalformed)
+		}
+		r.local = i
+		ranks = append(ranks, r)
+	}
+	a.node.ranks = ranks
+	return started, nil
+}

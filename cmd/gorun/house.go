@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// dealSpares decides which hosts have the spares: those with the most room.
+func (j *job) dealSpares() error {
+	for n := range j.opts.spares {
+		var best *host
+		for _, h := range j.hosts {
+			if h.room() > 0 && (best == nil || h.room() > best.room()) {
+				best = h
+			}
+		}
+		if best == nil {
+			return fmt.Errorf("-spares %d: the hosts have room for %d more than the ranks: give them more slots (-host H:N)", j.opts.spares, n)
+		}
+		best.spares++
+	}
+	return nil
+}
+
+// alive reports whether the host, and those through which it is reached, can be used.
+func (h *host) alive() bool {
+	for ; h != nil; h = h.via {
+		if h.reason() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// room is for how many more ranks the host has slots.
+func (h *host) room() int { return h.slots - len(h.ranks) - h.spares }
+
+// house decides where ranks that were lost are started again: where they were if that host lives, else
+// where spares wait, else where there is room. It changes nothing if there is an error.
+func (j *job) house(lost []*rank) error {
+	if len(j.hosts) == 0 {
+		return nil
+	}
+	homes, taken := make([]*host, len(lost)), map[*host]int{}
+	for i, r := range lost {
+		if homes[i] = r.remote; r.remote.alive() {
+			continue
+		}
+		best, most := (*host)(nil), 0
+		for _, h := range j.kept {
+			free := h.room() - taken[h]
+			if h.spares > 0 {
+				free += ranksMax // they are for this
+			}
+			if h.alive() && free > most {
+				best, most = h, free
+			}
+		}
+		if best == nil {
+			return fmt.Errorf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", r.number)
+		}
+		homes[i] = best
+		taken[best]++
+	}
+	for i, r := range lost {
+		if h := homes[i]; h != r.remote {
+			if !h.admit(r) {
+				return fmt.Errorf("host %s was lost, too", h.name)
+			}
+			j.rehome(r, h)
+		}
+		if h := r.remote; h.spares > 0 {
+			h.spares--
+		}
+	}
+	return nil
+}
+
+// admit adds a rank to the host, unless that is lost.
+func (h *host) admit(r *rank) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.why != nil {
+		return false
+	}
+	h.ranks = append(slices.Clone(h.ranks), r)
+	slices.SortFunc(h.ranks, func(a, b *rank) int { return a.number - b.number })
+	return true
+}
+
+// rehome makes a host that of a rank which was lost with its own.
+func (j *job) rehome(r *rank, h *host) {
+	old := r.remote
+	old.mu.Lock()
+	old.ranks = slices.DeleteFunc(slices.Clone(old.ranks), func(other *rank) bool { return other == r })
+	old.mu.Unlock()
+	r.remote = h
+	j.wireOutput(h, r)
+}
+
+// renewHosts begins the next generation of a job on hosts.
+func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
+	plan := link.Next{Lost: next.Lost, Cause: link.Text(next.Cause), Parts: make([]link.Part, len(j.kept))}
+	plan.Generation = j.restarts.count
+	program := j.programs()
+	for at, h := range j.kept {
+		part := &plan.Parts[at]
+		if len(h.ranks) == 0 || !h.alive() {
+			continue
+		}
+		part.NodeRank = plan.Nodes
+		plan.Nodes++
+		for i, r := range h.ranks {
+			r.local = i
+			part.Ranks = append(part.Ranks, r.number)
+			if slices.Contains(lost, r) {
+				part.Starts = append(part.Starts, link.Start{Rank: link.Rank{Number: r.number, Program: program[r.app]}, Epoch: r.epoch})
+			}
+		}
+	}
+	next.Plan, next.Links = link.Encode(plan), map[*bootstrap.Link][]int{}
+	for _, h := range nextTo(j.hosts) {
+		if h.way != nil && h.alive() {
+			next.Links[h.way] = h.numbers()
+		}
+	}
+	begun, err := j.server.Renew(next)
+	if err == nil && !begun {
+		err = errors.New("a rank has left the job")
+	}
+	return err
+}
+
+// renewal is what an agent says of the ranks that it was told to start.
+type renewal struct {
+	host *host
+	link.Renewed
+}
+
+// begun takes the answer of an agent.
+func (j *job) begun(n renewal) {
+	if n.Failed != nil {
+		how := fmt.Sprintf("host %s cannot go on: %s", n.host.name, n.Failed.Text)
+		j.verdict.blame(failure{rank: -1, code: n.Failed.Code, how: how})
+		j.end()
+		return
+	}
+	for _, p := range n.Ranks {
+		if p.Number < 0 || p.Number >= len(j.ranks) || j.ranks[p.Number].remote != n.host {
+			continue // it has been lost since
+		}
+		r := j.ranks[p.Number]
+		r.pid, r.cpus = p.PID, p.Processors
+		if r.starting {
+			r.starting = false
+			j.say("rank %d is process %d on %s: %s", r.number, r.pid, r.host, r.path)
+		}
+	}
+	if j.watch.ending {
+		j.pass(unix.SIGTERM) // they were not there when the others were told
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
+)
+
+// noRank is the number of a spare: a process that has started, and waits before the function of Main
+// until it gets the number of a rank that was lost.
+const noRank = -1
+
+// heldPipe is the reading end of an output of a spare. What the spare writes stays in the pipe until it
+// is a rank.
+type heldPipe struct {
+	which stream
+	fd    int
+}
+
+// startSpares starts processes of a program that wait on this node. They are not bound to processors
+// of their own: whose place they take is not known.
+func (s *spawner) startSpares(n int, a *app, path string) error {
+	s.node.children.begin(s.node.ranks)
+	for range n {
+		share := max(1, len(s.node.cpus)/max(1, len(s.node.ranks)))
+		r := &rank{
+			number: noRank, app: a, host: s.describe.Host, path: path, cpus: s.node.cpus,
+			place: placement.Binding{Processors: s.node.cpus, Node: -1, Share: share},
+		}
+		if err := s.onThread(r, s.startSpare); err != nil {
+			return fmt.Errorf("start a spare: %w", err)
+		}
+		s.spares = append(s.spares, r)
+	}
+	return nil
+}
+
+// startSpare starts one on the calling thread.
+func (s *spawner) startSpare(r *rank) error {
+	held := *s
+	held.memory = s.null
+	held.wires = &wiring{
+		input: inputAgain, merge: s.wires.merge, serve: func(*rank) {},
+		output: func(r *rank, which stream, fd int) error {
+			r.held = append(r.held, heldPipe{which, fd})
+			return nil
+		},
+	}
+	return held.startRank(r)
+}
+
+// engage gives a lost rank the process of a spare, and reports whether there was one that lives.
+func (s *spawner) engage(r *rank) bool {
+	for len(s.spares) > 0 {
+		spare := s.spares[0]
+		s.spares = s.spares[1:]
+		was := *r
+		r.pid, r.conn, r.held, r.started, r.cpus = spare.pid, spare.conn, spare.held, spare.started, spare.cpus
+		r.served = make(chan struct{}) // before the reaper can report the end of the rank
+		if s.node.children.rename(spare.pid, r) {
+			return true
+		}
+		*r = was // the spare has ended
+	}
+	return false
+}
+
+// present makes a spare the rank that it is now.
+func (s *spawner) present(r *rank) error {
+	go s.wires.serve(r)
+	for _, p := range r.held {
+		if err := s.wires.output(r, p.which, p.fd); err != nil {
+			return err
+		}
+	}
+	r.held = nil
+	return nil
+}
+
+// spareEnded notes the end of a spare that had no place yet.
+func spareEnded(x exit) {
+	r := x.rank
+	r.status, r.clean = x.status, true
+	_ = r.conn.Close()
+	for _, p := range r.held {
+		_ = os.NewFile(uintptr(p.fd), "output").Close()
+	}
+	complain("a spare process (%spid %d) %s", r.where(), r.pid, r.how())
+}
+
+// setSpares reads -spares.
+func setSpares(o *options, _ *app, v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > ranksMax {
+		return fmt.Errorf("want a number of processes from 0 to %d", ranksMax)
+	}
+	o.spares = n
+	return nil
+}

@@ -1,0 +1,74 @@
+package runtime_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func init() {
+	programs["resume anywhere"] = func() { runtime.Main(resumeAnywhere) }
+}
+
+// resumeAnywhere is resume with a host that dies as a whole, and prints where each rank is at last.
+func resumeAnywhere(w *runtime.World) error {
+	return w.Resume(func(w *runtime.World) error {
+		dieAt(w, "start")
+		for _, part := range []func(*runtime.World) error{exchangeLong, exchangeShort, exchangeDup} {
+			if err := part(w); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(os.Stdout, "rank %d: %v in generation %d, rank %d of %d on %s, node %d of %d\n", w.Rank(), w.Role(), w.Generation(),
+			w.LocalRank(), w.LocalSize(), os.Getenv("GORUN_HOST"), w.NodeRank(), w.Nodes())
+		return nil
+	})
+}
+
+// A rank that ends is started again on its host; those of a host that is lost, with its agent, where
+// spares wait or there is room.
+func TestResumeOnHosts(t *testing.T) {
+	c := nscluster.Start(t, 3)
+	for name, test := range map[string]struct {
+		hosts   string
+		options string
+		deaths  string
+		last    int // generation
+		places  []string
+		errs    []string
+	}{
+		"nothing":     {"h0:2,h1:2,h2:2", "", "", 0, []string{"rank 3: initial in generation 0, rank 1 of 2 on h1, node 1 of 2\n"}, nil},
+		"a rank":      {"h0:2,h1:2", "", "0:3:long", 1, []string{"rank 3: recovered in generation 1, rank 1 of 2 on h1, node 1 of 2\n"}, []string{"rank 3 (host h1, pid "}},
+		"a spare":     {"h0:2,h1:3", "-spares 1", "0:2:short", 1, []string{"rank 2: recovered in generation 1, rank 0 of 2 on h1, node 1 of 2\n"}, nil},
+		"a host":      {"h0:2,h1:2,h2:2", "", "0:2:long!", 1, []string{"rank 2: recovered in generation 1, rank 0 of 2 on h2, node 1 of 2\n", "rank 3: recovered in generation 1, rank 1 of 2 on h2, node 1 of 2\n"}, []string{"host h1 is lost with rank 2, 3: ", "; they are started again on h2 (1 of 3)"}},
+		"the first":   {"h0:2,h1:2,h2:2", "-spares 2", "0:0:short!", 1, []string{"rank 0: recovered in generation 1, rank 0 of 2 on h2, node 1 of 2\n", "rank 2: survivor in generation 1, rank 0 of 2 on h1, node 0 of 2\n"}, nil},
+		"all on one":  {"h0:2,h1:4", "", "0:0:dup!", 1, []string{"rank 1: recovered in generation 1, rank 1 of 4 on h1, node 0 of 1\n", "rank 3: survivor in generation 1, rank 3 of 4 on h1, node 0 of 1\n"}, nil},
+		"one by one":  {"h0:2,h1:2,h2:2", "", "0:1:short,1:3:long!,2:2:dup", 3, []string{"rank 2: recovered in generation 3, rank 0 of 2 on h2, node 1 of 2\n", "rank 3: survivor in generation 3, rank 1 of 2 on h2, node 1 of 2\n"}, nil},
+		"two at once": {"h0:2,h1:2", "", "0:1:long,0:2:long", 2, nil, nil},
+	} {
+		if test.last > 1 && !soak() {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			options := append(strings.Fields(test.options), "-host", test.hosts, "-rsh", c.Rsh(), "-on-failure", "respawn", "-x", envDeaths+"="+test.deaths)
+			r := launch(t, 4, "resume anywhere", options...)
+			require.Zero(t, r.code, r.errors+r.out)
+			last := strings.Count(r.errors, " started again")
+			require.LessOrEqual(t, min(test.last, 1), last, r.errors)
+			require.GreaterOrEqual(t, test.last, last, r.errors)
+			require.Equal(t, 4, strings.Count(r.out, fmt.Sprintf("in generation %d, ", last)), r.out)
+			for _, place := range test.places {
+				require.Contains(t, r.out, place, r.errors)
+			}
+			for _, text := range test.errs {
+				require.Contains(t, r.errors, text)
+			}
+		})
+	}
+}

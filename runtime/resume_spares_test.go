@@ -1,0 +1,110 @@
+package runtime_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+func init() {
+	programs["warm"] = warm
+	programs["warm once"] = warmOnce
+	programs["go on without a host"] = func() { runtime.Main(goOnWithoutAHost) }
+}
+
+// warm is resume in a process that says whether it is a spare, before it knows its rank.
+func warm() {
+	spare := os.Getenv("GORUN_SPARE") != ""
+	if spare {
+		fmt.Fprintln(os.Stdout, "a spare process begins")
+	}
+	runtime.Main(func(w *runtime.World) error {
+		if os.Getenv("GORUN_RANK") != fmt.Sprint(w.Rank()) || os.Getenv("GORUN_SPARE") != "" || spare != (w.Role() == runtime.Recovered) {
+			return fmt.Errorf("%v, rank %s of the environment, %v", w.Role(), os.Getenv("GORUN_RANK"), spare)
+		}
+		return resume(w)
+	})
+}
+
+// warmOnce is resume, unless the process is a spare, which ends.
+func warmOnce() {
+	if os.Getenv("GORUN_SPARE") != "" {
+		os.Exit(3)
+	}
+	runtime.Main(resume)
+}
+
+// Lost ranks get processes that were started with the job, whose output is shown from then on.
+func TestSpares(t *testing.T) {
+	r := launch(t, 3, "warm", "-l", "-on-failure", "respawn", "-spares", "3", "-x", envDeaths+"=0:1:short,1:2:short")
+	require.Zero(t, r.code, r.errors)
+	require.Equal(t, 2, strings.Count(r.errors, "; it is started again ("), r.errors)
+	require.Contains(t, r.out, "[1] a spare process begins\n")
+	require.Contains(t, r.out, "[2] a spare process begins\n")
+	require.Equal(t, 2, strings.Count(r.out, "a spare process begins"), "the last one had no place")
+	require.Equal(t, 3, strings.Count(r.out, "in generation 2\n"), r.out)
+	require.NotContains(t, r.errors, "a spare process")
+}
+
+// A spare that has ended is named, and the rank is started as without one.
+func TestSpareThatEnds(t *testing.T) {
+	r := launch(t, 2, "warm once", "-on-failure", "respawn", "-spares", "1", "-x", envDeaths+"=0:1:short")
+	require.Zero(t, r.code, r.errors)
+	require.Contains(t, r.errors, "gorun: a spare process (pid ")
+	require.Contains(t, r.errors, ") exited with code 3\n")
+	require.Equal(t, 2, strings.Count(r.out, "in generation 1\n"), r.out)
+}
+
+// goOnWithoutAHost exchanges messages until a host is lost.
+func goOnWithoutAHost(w *runtime.World) error {
+	return w.Resume(func(w *runtime.World) error {
+		for n := 0; w.Generation() == 0; n++ {
+			if err := exchangeShort(w); err != nil {
+				return err
+			}
+			if n == 1 && w.Rank() == 0 {
+				fmt.Fprintln(os.Stdout, "going")
+			}
+		}
+		err := exchangeShort(w)
+		fmt.Fprintf(os.Stdout, "rank %d: %v on %s\n", w.Rank(), w.Role(), os.Getenv("GORUN_HOST"))
+		return err
+	})
+}
+
+// A host whose cable is pulled is lost, and its ranks come again on the others.
+func TestResumeWithoutACutHost(t *testing.T) {
+	t.Parallel() // it waits most of the time
+	c := nscluster.StartSSH(t, 4)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	on := c.Command("h0") // from which the others are reached by network
+	command := append(on.Args, testbed.Gorun(t), "-host", "h1:2,h2:2,h3:2", "-np", "4", "-spares", "1", "-rsh", c.SSH(), "-on-failure", "respawn",
+		"-x", envProgram+"=go on without a host", self)
+	cmd := exec.CommandContext(t.Context(), on.Path, command[1:]...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewScanner(stdout)
+	require.True(t, lines.Scan())
+	require.Equal(t, "going", lines.Text())
+	c.Cut("h2")
+	var rest []string
+	for lines.Scan() {
+		rest = append(rest, lines.Text())
+	}
+	require.NoError(t, cmd.Wait(), errs.String())
+	require.ElementsMatch(t, []string{"rank 0: survivor on h1", "rank 1: survivor on h1", "rank 2: recovered on h3", "rank 3: recovered on h3"}, rest)
+	require.Contains(t, errs.String(), "host h2 is lost with rank 2, 3: it has been silent for 6s")
+}
