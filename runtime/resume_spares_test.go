@@ -88,9 +88,9 @@ func TestResumeWithoutACutHost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	on := c.Command("h0") // from which the others are reached by network
-	command := append(on.Args, testbed.Gorun(t), "-host", "h1:2,h2:2,h3:2", "-np", "4", "-spares", "1", "-rsh", c.SSH(), "-on-failure", "respawn",
+	on.Args = append(on.Args, testbed.Gorun(t), "-host", "h1:2,h2:2,h3:2", "-np", "4", "-spares", "1", "-rsh", c.SSH(), "-on-failure", "respawn",
 		"-x", envProgram+"=go on without a host", self)
-	cmd := exec.CommandContext(t.Context(), on.Path, command[1:]...)
+	cmd := exec.CommandContext(t.Context(), on.Path, on.Args[1:]...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	stdout, err := cmd.StdoutPipe()

@@ -41,7 +41,7 @@ func (j *job) respawn(lost []*rank, f *failure) bool {
 		return false
 	}
 	why := j.final(lost)
-	if why == errSaid {
+	if errors.Is(why, errSaid) {
 		return false
 	}
 	if why == nil {
