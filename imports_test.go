@@ -130,7 +130,7 @@ var imports = map[string][]string{
 
 	"bench": {},
 	"bench/...": {
-		"runtime", "collectives", "bench/internal/osu", "bench/internal/npb",
+		"runtime", "runtime/checkpoint", "collectives", "bench/internal/osu", "bench/internal/npb",
 	},
 	"bench/adapters": {"transport/rdma/kernel", "transport/rdma/probe", "transport/rdma/verbs", "golang.org/x/sys/unix"},
 	"bench/launch":   {"internal/testbed/launch", "internal/testbed/nscluster"},
@@ -151,7 +151,7 @@ var imports = map[string][]string{
 	"bench/wrong":        {"runtime", "collectives", "internal/testbed/launch"},
 	"bench/simulate":     {"bench/internal/osu", "collectives/simulation"},
 	"bench/internal/osu": {"runtime", "collectives"},
-	"bench/internal/npb": {"runtime", "collectives"},
+	"bench/internal/npb": {"runtime", "runtime/checkpoint", "collectives"},
 
 	"internal/mutation":        {"internal/mutation/breaks"},
 	"internal/mutation/breaks": {},

@@ -4,6 +4,10 @@
 //	gorun -np 4 ./bench/npb -kernel cg -class A
 //
 // It ends with an error when the numbers do not agree with the published ones.
+//
+// With -checkpoint cg keeps copies of its state, with which it goes on after the loss of a rank:
+//
+//	gorun -np 4 -on-failure respawn ./bench/npb -kernel cg -class A -checkpoint
 package main
 
 import (
@@ -17,6 +21,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/bench/internal/npb"
 	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
 // kernels maps the names of the kernels to their functions.
@@ -35,8 +40,9 @@ func main() {
 	names := strings.Join(slices.Sorted(maps.Keys(kernels)), ", ")
 	name := flag.String("kernel", "cg", "`kernel`, one of "+names+": ep runs on any number of ranks, the others on powers of two")
 	className := flag.String("class", "S", "problem size `class`: S, W, A or B")
+	saves := flag.Bool("checkpoint", false, "keep copies of the state of cg after each iteration, and say so")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "Usage: gorun -np 4 ./bench/npb [-kernel name] [-class S|W|A|B]")
+		fmt.Fprintln(os.Stderr, "Usage: gorun -np 4 ./bench/npb [-kernel name] [-class S|W|A|B] [-checkpoint]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -45,6 +51,8 @@ func main() {
 	switch {
 	case !ok:
 		err = fmt.Errorf("npb: kernel %q is not one of %s", *name, names)
+	case *saves && strings.ToLower(*name) != "cg":
+		err = errors.New("npb: -checkpoint is for cg")
 	case flag.NArg() > 0:
 		err = fmt.Errorf("npb: unexpected argument %q", flag.Arg(0))
 	}
@@ -52,7 +60,28 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	runtime.Main(func(w *runtime.World) error { return run(w, kernel, class) })
+	runtime.Main(func(w *runtime.World) error {
+		if *saves {
+			return resume(w, class)
+		}
+		return run(w, kernel, class)
+	})
+}
+
+// resume runs cg on all ranks, and goes on after the loss of some.
+func resume(w *runtime.World, class npb.Class) error {
+	store, err := checkpoint.New(checkpoint.Config{})
+	if err != nil {
+		return err
+	}
+	return w.Resume(func(w *runtime.World) error {
+		saved := func(iteration int) {
+			if w.Rank() == 0 {
+				fmt.Printf("iteration %d is saved\n", iteration)
+			}
+		}
+		return run(w, func(c *runtime.Comm, class npb.Class) (*npb.Report, error) { return npb.CGFrom(c, class, store, saved) }, class)
+	})
 }
 
 // run runs the kernel on all ranks. Rank 0 prints the result and fails when it

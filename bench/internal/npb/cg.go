@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/checkpoint"
 )
 
 const (
@@ -30,7 +31,12 @@ var cgProblems = map[Class]cgProblem{
 // CG estimates the smallest eigenvalue of a sparse matrix by inverse
 // iteration, with a conjugate gradient of 25 steps as solver. The number of
 // ranks must be a power of two.
-func CG(c *runtime.Comm, class Class) (*Report, error) {
+func CG(c *runtime.Comm, class Class) (*Report, error) { return CGFrom(c, class, nil, nil) }
+
+// CGFrom is CG that saves its state in a store after each iteration but the last, and begins with what
+// is there. saved is called at each rank with the number of an iteration that was saved. The time is that
+// of the iterations that were done here.
+func CGFrom(c *runtime.Comm, class Class, store *checkpoint.Store, saved func(iteration int)) (*Report, error) {
 	problem, ok := cgProblems[class]
 	if !ok {
 		return nil, fmt.Errorf("npb: CG has no class %q", class)
@@ -44,27 +50,48 @@ func CG(c *runtime.Comm, class Class) (*Report, error) {
 		return nil, err
 	}
 	s.reset()
+	first := 0
+	if store != nil {
+		if first, _, err = store.Restore(c, checkpoint.Slice(s.x)); err != nil {
+			return nil, err
+		}
+	}
 	if err := collectives.Barrier(c); err != nil {
 		return nil, err
 	}
 	start := time.Now()
-	var zeta float64
-	for range problem.iterations {
-		if zeta, err = s.iterate(); err != nil {
-			return nil, err
-		}
+	zeta, err := s.solve(first, problem.iterations, store, saved)
+	if err != nil {
+		return nil, err
 	}
 	took, err := slowest(c, time.Since(start))
 	if err != nil {
 		return nil, err
 	}
 	fill := float64(problem.nonzer * (problem.nonzer + 1))
-	operations := 2 * float64(problem.iterations*problem.n) * (3 + fill + cgSteps*(5+fill) + 3)
+	operations := 2 * float64((problem.iterations-first)*problem.n) * (3 + fill + cgSteps*(5+fill) + 3)
 	return &Report{
 		Kernel: "CG", Class: class, Size: fmt.Sprint(problem.n), Iterations: problem.iterations, Ranks: c.Size(),
 		Time: took, Mops: operations / took.Seconds() / 1e6, Operation: "floating point",
 		Values: []Value{{"zeta", zeta, problem.zeta, cgTolerance}},
 	}, nil
+}
+
+// solve does the outer iterations after the first ones, which were done before.
+func (s *solver) solve(first, last int, store *checkpoint.Store, saved func(iteration int)) (zeta float64, err error) {
+	for i := first + 1; i <= last; i++ {
+		if zeta, err = s.iterate(); err != nil {
+			return 0, err
+		}
+		if store == nil || i == last {
+			continue
+		}
+		if err := store.Save(s.comm, i, checkpoint.Slice(s.x)); err != nil {
+			return 0, err
+		}
+		saved(i)
+	}
+	return zeta, nil
 }
 
 // solver is a rank's part of the computation. x, z, p, q and r are blocks of
