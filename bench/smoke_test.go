@@ -199,6 +199,13 @@ func TestSurvive(t *testing.T) {
 	requireRows(t, out.Out, 3, []int{0}, false)
 }
 
+func TestPause(t *testing.T) {
+	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
+		"-np", "3", "-on-failure", "respawn=2", "-spares", "1", filepath.Join(bin, "survive"), "-pause", "2")
+	require.NoError(t, err)
+	require.Regexp(t, `^2 losses of 3 ranks: pause of the slowest survivor: median [0-9.]+ ms, max [0-9.]+ ms\n$`, out.Out)
+}
+
 // TestNPBClassA is the class that the README's job runs, of the kernel it does not.
 func TestNPBClassA(t *testing.T) {
 	require.Contains(t, run(t, 4, "npb", "-kernel", "ep", "-class", "A"), " VERIFICATION SUCCESSFUL\n")

@@ -8,6 +8,10 @@
 // of a receive from any source at the last survivor; after it come, at the slowest rank, the Ack and
 // Agree that all of them end with, and the Shrink. The ranks of a node have the same clock; on
 // several hosts revoke and detect mean nothing.
+//
+// With -pause it measures instead how long survivors do not compute when a lost rank is started again:
+//
+//	gorun -np 4 -on-failure respawn=20 [-spares 20] ./bench/survive -pause 20
 package main
 
 import (
@@ -35,6 +39,9 @@ func main() { osu.Define("survive", "0", osu.Latency).Main(2, run) }
 
 // run does the part of one rank.
 func run(w *runtime.World, o *osu.Options) error {
+	if *losses > 0 {
+		return pauses(w, *losses)
+	}
 	table, err := osu.NewTable(w, o, "Agree (us)", "Shrink (us)", "Revoke (us)", "Detect (us)", "Agree after (us)", "Shrink after (us)")
 	if err != nil {
 		return err

@@ -259,7 +259,7 @@ func TestAnAgentTellsAnEndLast(t *testing.T) {
 		a.report()
 	}()
 	a.node.exits <- exit{rank: r}
-	close(a.node.exits) // no other ends
+	close(a.node.exits)               // no other ends
 	for !errors.Is(err, unix.EPIPE) { // until the rank cannot write any more
 		_, err = unix.Write(pair[1], []byte{0})
 	}

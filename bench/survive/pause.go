@@ -1,0 +1,83 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+var (
+	losses = flag.Int("pause", 0, "measure the pause of `N` losses of a rank, with gorun -on-failure respawn=N, in place of the rest")
+	whole  = flag.Bool("agent", false, "with -pause and hosts: the last rank's whole host is lost, with its agent")
+)
+
+// exchanges is how many Barriers there are between two losses.
+const exchanges = 100
+
+// pauses measures how long the survivors of a loss do not compute: from their last Barrier before it to
+// the first one in the next World, at the slowest of them.
+func pauses(w *runtime.World, n int) error {
+	var last time.Time
+	var all []time.Duration
+	return w.Resume(func(w *runtime.World) error {
+		c := w.Comm()
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		pause := time.Duration(0)
+		if !last.IsZero() {
+			pause = time.Since(last)
+		}
+		pause, err := slowest(c, pause)
+		if err != nil {
+			return err
+		}
+		if w.Generation() > len(all) {
+			all = append(all, pause)
+		}
+		if w.Generation() >= n {
+			return show(w, all)
+		}
+		victim := c.Size() - 1 - w.Generation()%(c.Size()-1)
+		for i := 0; ; i++ {
+			if i == exchanges && c.Rank() == victim {
+				return kill()
+			}
+			if err := collectives.Barrier(c); err != nil {
+				return err
+			}
+			last = time.Now()
+		}
+	})
+}
+
+// kill ends this rank, or its host, and waits for that.
+func kill() error {
+	pid := os.Getpid()
+	if *whole {
+		pid = os.Getppid()
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	select {}
+}
+
+// show prints the pauses at rank 0, which has survived all losses.
+func show(w *runtime.World, all []time.Duration) error {
+	if w.Rank() != 0 {
+		return nil
+	}
+	slices.Sort(all)
+	_, err := fmt.Printf("%d losses of %d ranks: pause of the slowest survivor: median %.1f ms, max %.1f ms\n",
+		len(all), w.Size(), milliseconds(all[len(all)/2]), milliseconds(all[len(all)-1]))
+	return err
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
