@@ -216,7 +216,7 @@ func (j *job) startHere(secret [32]byte) error {
 	if err != nil {
 		return err
 	}
-	go j.node.reap()
+	j.node.beginReaping()
 	return s.startSpares(j.opts.spares, j.ranks[0].app, j.ranks[0].path)
 }
 

@@ -28,9 +28,6 @@ type children struct {
 func (c *children) begin(ranks []*rank) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byPID != nil {
-		return
-	}
 	c.byPID, c.reaping = make(map[int]*rank, len(ranks)), true
 	for _, r := range ranks {
 		c.byPID[r.pid] = r
@@ -90,10 +87,15 @@ func (c *children) end(started int) bool {
 	return !c.reaping
 }
 
+// beginReaping starts the reaper when the first processes run.
+func (n *node) beginReaping() {
+	n.children.begin(n.ranks)
+	go n.reap()
+}
+
 // reap collects every child of this process, orphans that became its children among
 // them, and reports the ranks. It ends when there is no child any more.
 func (n *node) reap() {
-	n.children.begin(n.ranks)
 	for {
 		started := n.children.count()
 		// The process is looked up first: until a zombie is collected, its ID cannot be

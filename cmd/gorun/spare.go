@@ -22,7 +22,6 @@ type heldPipe struct {
 // startSpares starts processes of a program that wait on this node. They are not bound to processors
 // of their own: whose place they take is not known.
 func (s *spawner) startSpares(n int, a *app, path string) error {
-	s.node.children.begin(s.node.ranks)
 	for range n {
 		share := max(1, len(s.node.cpus)/max(1, len(s.node.ranks)))
 		r := &rank{

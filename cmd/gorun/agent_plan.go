@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+)
+
+// follow starts the ranks of a plan, and reports the result.
+func (a *agent) follow(p link.Plan) {
+	if err := scarce(a.start(p), len(p.Ranks)); err != nil {
+		err = errors.Join(err, a.kill())
+		a.conn.Send(link.KindFailed, link.Encode(link.Failed{Code: exitCode(err), Text: err.Error()}))
+		return
+	}
+	var started link.Started
+	for _, r := range a.node.ranks {
+		started.Ranks = append(started.Ranks, link.Process{PID: r.pid, Processors: r.cpus})
+	}
+	a.conn.Send(link.KindStarted, link.Encode(started))
+	close(a.started) // before any frame about the ranks
+	a.out.run()
+	if a.feed != nil {
+		a.feed.deliver()
+	}
+	a.node.beginReaping()
+	go a.report()
+	if p.Spares > 0 {
+		if err := a.spawner.startSpares(p.Spares, a.programs[0], a.paths[0]); err != nil {
+			complain("agent: %v", err) // the job goes on with fewer
+		}
+	}
+}
+
+// start starts the ranks of a plan, or some of them and returns an error.
+func (a *agent) start(p link.Plan) error {
+	ranks, numbers, err := a.planned(p)
+	a.node.assign(ranks, p.Bind)
+	a.relay = bootstrap.NewRelay(numbers, func(rank int, frame []byte) error {
+		<-a.started
+		// A rank may send any amount. Only one goroutine is here, so that the room remains.
+		if a.up.wait() > 0 && a.up.spend(len(frame)) {
+			a.conn.Send(link.KindUp, link.Target{Rank: rank}.Append(nil), frame)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if p.Input != link.InputNone {
+		a.feed = newFeed(p.Input == link.InputAll, p.InputRank)
+		if !a.feed.all {
+			a.feed.used = a.wantInput
+		}
+	}
+	common := bootstrap.Job{
+		Size: p.Size, NodeRank: p.NodeRank, Nodes: p.Nodes, ID: p.Job, Node: p.Node, Host: p.Host, OnFailure: p.OnFailure,
+	}
+	environ := append(rankEnviron(os.Environ()), link.Strings(p.Env)...)
+	w := &wiring{input: a.inputOf, merge: p.Merge, output: a.out.add, serve: a.serve}
+	secret, err := secretOf(p)
+	if err != nil {
+		return err
+	}
+	s, err := newSpawner(a.node, common, p.Generations, secret, environ, w)
+	if err != nil {
+		return err
+	}
+	a.relay.Shelve(s.shelf)
+	if p.OnFailure != bootstrap.OnFailureRespawn {
+		return errors.Join(s.start(), s.close())
+	}
+	a.spawner, a.place, a.out.lasting = s, p.Place, true
+	a.relay.OnRenewal(a.renew)
+	err = errors.Join(s.start(), s.unshare())
+	w.input = inputAgain
+	return err
+}
+
+// planned makes the ranks of a plan. The error is about directories that do not exist on
+// this machine; exec would report the program as missing.
+func (a *agent) planned(p link.Plan) (ranks []*rank, numbers []int, err error) {
+	for _, g := range p.Programs {
+		args := link.Strings(g.Args)
+		dir := string(g.Dir)
+		if dir == "" {
+			dir = string(p.Dir)
+		}
+		a.programs = append(a.programs, &app{program: args[0], args: args[1:], env: link.Strings(g.Env), wdir: dir})
+		a.paths = append(a.paths, a.inbox.local(string(g.Path)))
+		if st, e := os.Stat(dir); e != nil || !st.IsDir() {
+			err = fmt.Errorf("there is no directory %s on this host: -wdir names another one", dir)
+		}
+	}
+	for _, r := range p.Ranks {
+		ranks = append(ranks, a.newRank(r, p.Host))
+		numbers = append(numbers, r.Number)
+	}
+	return ranks, numbers, err
+}
+
+// newRank makes a rank of a plan, which is not started.
+func (a *agent) newRank(r link.Rank, host string) *rank {
+	return &rank{number: r.Number, app: a.programs[r.Program], host: host, path: a.paths[r.Program]}
+}
