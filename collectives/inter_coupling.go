@@ -168,21 +168,35 @@ func (c *coupling) Doing() string {
 func (c *coupling) underWay() bool { return atomic.LoadUint32(&c.busy) != 0 }
 func (c *coupling) latest() uint64 { return c.blocking.highest() }
 
-// compare implements watched: the ranks of the other group that this one waits for have to
-// take part in the same call.
+// compare implements watched: the ranks of the other group that exchange messages with this one
+// have to take part in the same call.
 func (c *coupling) compare(number uint64) {
 	low := number % labelNumbers
 	mine, known := c.blocking.of(low)
 	if !known || c.home.Err() != nil {
 		return
 	}
-	for _, rank := range c.home.AwaitedRanks() {
+	for _, rank := range c.partners(mine.What) {
 		theirs := ask(c.home, rank, low|subjectInter)
 		if theirs.What != 0 && theirs.Call != mine.Call && c.latest() == number {
 			c.home.Break(c.mismatch(c.home, mine, rank, low))
 			return
 		}
 	}
+}
+
+// partners are ranks of the other group that state the same as this rank, by the word of its call:
+// where there is a root, the root or the first rank, else also those that this rank waits for. (It
+// may wait for others in nonblocking operations.)
+func (c *coupling) partners(what uint64) []int {
+	root := int(what % interRoots)
+	switch {
+	case root == 0:
+		return append(c.home.AwaitedRanks(), 0)
+	case int(what>>interSide&1) == c.side:
+		return []int{0}
+	}
+	return []int{root - 1}
 }
 
 // mismatch is the error of a call of this rank and of one of a rank of c, the subject, which is
