@@ -23,9 +23,10 @@ var imports = map[string][]string{
 	"internal/monitor":        {"golang.org/x/sys/unix"},
 	"internal/registry":       {"github.com/asynkron/protoactor-go/actor"},
 	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
+	"internal/flight":         {"internal/callsite", "internal/processor"},
 	"internal/journal":        {},
 	"internal/ranges":         {},
-	"transport/shm":           {"transport", "internal/blocking", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
+	"transport/shm":           {"transport", "internal/blocking", "internal/flight", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
 	"transport/rdma/verbs/provider":  {},
 	"transport/rdma/verbs":           {"transport/rdma/verbs/provider"},
@@ -66,14 +67,14 @@ var imports = map[string][]string{
 	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
 
 	"runtime/internal/progress": {},
-	"runtime/internal/engine":   {"transport", "internal/processor", "runtime/internal/progress"},
+	"runtime/internal/engine":   {"transport", "internal/flight", "internal/processor", "runtime/internal/progress"},
 	"runtime/internal/arena":    {"transport"},
 	"runtime/internal/layout":   {},
 	"runtime/internal/port":     {"runtime/internal/engine", "runtime/internal/arena", "transport"},
 	"runtime/internal/cost":     {}, // benchmarks alone
 	"runtime/internal/value":    {"runtime/internal/layout"},
 	"runtime": {
-		"internal/callsite", "internal/goroutine", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
+		"internal/callsite", "internal/flight", "internal/goroutine", "internal/journal", "internal/localjob", "internal/monitor", "internal/processor", "runtime/internal/engine", "runtime/internal/arena", "runtime/internal/layout", "runtime/internal/port", "runtime/internal/value", "transport", "transport/shm", "transport/rdma", "transport/rdma/iwarp",
 		"transport/rdma/kernel", "transport/rdma/verbs", "transport/rdma/probe", "bootstrap", "golang.org/x/sys/unix",
 	},
 
@@ -92,7 +93,7 @@ var imports = map[string][]string{
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "internal/ranges", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
-	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/inspection", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "internal/flight", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/inspection", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/allocation": {"internal/ranges"},
 	"cmd/gorun/internal/linux":      {},
@@ -102,7 +103,7 @@ var imports = map[string][]string{
 	"cmd/gorun/internal/placement":  {"internal/ranges"},
 
 	"collectives": {
-		"internal/callsite", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
+		"internal/callsite", "internal/flight", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",
 		"collectives/internal/private", "collectives/internal/tier", "internal/hugepages",
 	},
 	"collectives/internal/private":             {"collectives/internal/node", "golang.org/x/sys/unix"},

@@ -14,6 +14,7 @@ import (
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
 	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -52,6 +53,8 @@ type group struct {
 	// of all of them.
 	number uint64
 	trail  node.Trail
+	// under is the record of the operation under way.
+	under flight.Started
 
 	// The fields below may be used by any goroutine.
 
@@ -66,6 +69,11 @@ type group struct {
 	// started counts nonblocking operations.
 	started atomic.Uint64
 	watch   watch
+	// recorder is the rank's flight recorder, which knows the communicator as context; texts are the
+	// recorder's of the operations, 0 if not known yet.
+	recorder *flight.Recorder
+	context  uint32
+	texts    [message.Operations]atomic.Uint32
 }
 
 // groupKey is the key of the attribute.
@@ -146,6 +154,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	}
 	g := &group{memories: new(memories), override: override, table: measured, fixed: fixed, choices: noted, crowded: c.Oversubscribed()}
 	g.home = c.WithContext(context.Background())
+	g.recorder, g.context = c.Recorder()
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
 	g.domains.own = runtime.CacheDomain
 	g.place(c.Placement())
@@ -213,6 +222,7 @@ func (g *group) begin(k *call) error {
 	trail := g.trail.Follow(said)
 	bears := label(trail, g.number)
 	g.blocking.note(g.number, said, bears, k.site())
+	g.under = k.record(g.number, &g.blocking)
 	g.label.Set(bears)
 	g.watch.wake(g)
 	return g.enterNode(said, trail)
@@ -221,6 +231,7 @@ func (g *group) begin(k *call) error {
 // end finishes an operation that was begun. If the operation failed, the members are out of
 // step, so the communicator is broken.
 func (g *group) end(op message.Operation, err error) error {
+	g.under.End(err != nil)
 	if err == nil {
 		g.call.Send, g.call.Recv = nil, nil // they are the caller's
 		processor.Store32(&g.busy, 0)

@@ -28,11 +28,13 @@ func (k *call) launch(p *peer) runtime.Request {
 	n, said := g.started.Add(1), k.statement()
 	bears := label(said.Fingerprint(), n)
 	g.nonblocking.note(n, said, bears, nil)
+	under := k.record(n, &g.nonblocking)
 	p.tag = tagStarted + int(n%tagsStarted)
 	p.label.Set(bears)
 	return runtime.NewRequest(k.view, func(c *runtime.Comm) error {
 		p.comm = c
 		err := k.messages(p)
+		under.End(err != nil)
 		if err == nil {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 )
 
@@ -42,6 +43,8 @@ const (
 	contextPrivateStream        // those of libraries' streams
 	contextStride               // how many there are
 )
+
+var _ = [1]struct{}{}[contextStride-flight.Contexts]
 
 // commCore is what all views of a communicator share.
 type commCore struct {

@@ -127,7 +127,7 @@
 //	abandoned operations      [Comm.Break], [Comm.Broken], [Comm.Inquire], [Answerer],
 //	                          [AnswerMax], [ErrNoAnswer]
 //	reports                   [Describer], [Explainer], [Comm.AwaitedRanks],
-//	                          [Comm.Unreceived], [Unreceived]
+//	                          [Comm.Unreceived], [Unreceived], [Comm.Recorder]
 //	checks before it begins   [Element], [Comm.Oversubscribed], [Comm.Remote]
 //	neighbors                 [Comm.SendOrder]
 //	ranks of one node         [Comm.Placement], [NewSharedAmong], [CacheDomain]

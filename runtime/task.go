@@ -4,7 +4,7 @@ import "context"
 
 // contextTask is the engine's context of the messages with which goroutines of
 // NewRequest tell their end. No communicator has it.
-const contextTask = 1<<32 - 1
+const contextTask = 1<<32 - 2
 
 // taskContext is the context of the function of a NewRequest, which Request.Cancel ends, and outer, that
 // of the communicator.

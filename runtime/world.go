@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/internal/callsite"
+	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/internal/journal"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport"
@@ -116,6 +117,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 		Lost:       w.lost,
 		Release:    w.memory.released,
 		Notice:     w.takeNotice,
+		Recorder:   flight.New(node.Record(job.LocalRank)),
 
 		UnexpectedBudget: local.budget(),
 	})

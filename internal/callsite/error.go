@@ -110,6 +110,24 @@ func isStandard(function string) bool {
 	return !strings.Contains(first, ".")
 }
 
+// Program is the line of a frame with its function, as in "main.go:12 (main.step)"; "" if the function
+// is gorun's, protoactor's or the standard library's.
+func Program(f goruntime.Frame) string {
+	if f.File == "" || isInside(f) || isStandard(f.Function) {
+		return ""
+	}
+	line, function := place(f)
+	return fmt.Sprintf("%s (%s)", line, function)
+}
+
+// isInside reports whether a frame is one of gorun's packages or of protoactor, and not of a test.
+func isInside(f goruntime.Frame) bool {
+	name := strings.TrimPrefix(f.Function, modulePath)
+	inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
+	inside = inside || strings.HasPrefix(name, protoactorPath) || name == "runtime.goexit"
+	return inside && !strings.HasSuffix(f.File, "_test.go")
+}
+
 // place is the line and the function of a frame, as they are printed.
 func place(f goruntime.Frame) (line, function string) {
 	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), filepath.Base(f.Function)
@@ -124,10 +142,7 @@ func caller(stack []uintptr, within string) (line, function string) {
 	for found := within == ""; ; {
 		f, more := frames.Next()
 		found = found || strings.HasPrefix(f.Function, within)
-		name := strings.TrimPrefix(f.Function, modulePath)
-		inside := name != f.Function && (strings.HasPrefix(name, "runtime") || strings.HasPrefix(name, "collectives"))
-		inside = inside || strings.HasPrefix(name, protoactorPath) || name == "runtime.goexit"
-		if found && f.File != "" && (!inside || strings.HasSuffix(f.File, "_test.go")) {
+		if found && f.File != "" && !isInside(f) {
 			return place(f)
 		}
 		if !more {

@@ -1,5 +1,7 @@
 package shm
 
+import "github.com/gorun-hpc/gorun/internal/flight"
+
 // The range of a rank begins with its control area. Offsets are in bytes from
 // the start of the range. Every group of words that one side writes and another
 // side polls has cache lines of its own.
@@ -20,9 +22,12 @@ package shm
 //	77824      16384    listing of exposed memory, 512 of 32     owner
 //	94208      524288   rings, 8 of 64 KiB                       one peer each
 //	618496     524288   staging buffers, 8 of 64 KiB             owner and serving peer
-//	1142784    36864    nothing
+//	1142784    33280    flight recorder, see package flight          owner
+//	1176064    3584     nothing
 //	1179648             arena, to the end of the range
 const (
+	offRecord = flight.Offset
+
 	lineBytes = 64
 	pageBytes = 4096
 	// largestPage is the longest page of the processors for which this is built, that
@@ -86,6 +91,8 @@ const (
 	_ = uint(offListing-77824) + uint(77824-offListing)
 	_ = uint(offRings-94208) + uint(94208-offRings)
 	_ = uint(offStaging-618496) + uint(618496-offStaging)
+	_ = uint(offRecord-stagingSlots*stagingBytes-offStaging) + uint(stagingSlots*stagingBytes+offStaging-offRecord)
+	_ = uint(offArena - offRecord - flight.Bytes)
 	_ = uint(offArena-1179648) + uint(1179648-offArena)
 	_ = uint(offTickets - offBulk - bulkDescriptors*bulkDescriptorBytes)
 	_ = uint(offInboxIndex - offTickets - stagingSlots*lineBytes)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -113,6 +114,14 @@ func (n *Node) staging(rank int) segment {
 	l := n.locals[rank]
 	l.stagingOnce.Do(func() { l.staging = heapSegment(stagingSlots * stagingBytes) })
 	return l.staging
+}
+
+// Record returns the memory of the flight recorder of a rank, nil for ranks of one process.
+func (n *Node) Record(rank int) []byte {
+	if n.locals != nil {
+		return nil
+	}
+	return n.span(rank, offRecord, flight.Bytes)
 }
 
 // arenaSize returns the bytes of each arena.

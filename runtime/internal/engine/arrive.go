@@ -128,6 +128,7 @@ func (e *Engine) arriveEager(p *peer, h header, payload []byte) error {
 	g := e.newMessage(p, h)
 	g.length, g.cost = len(payload), cost
 	g.data = e.spare.get(len(payload))
+	e.recorder.Unexpected(len(payload))
 	copy(g.data, payload)
 	if h.flags&flagSync != 0 {
 		p.await(g)

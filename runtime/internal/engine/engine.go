@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorun-hpc/gorun/internal/flight"
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -56,6 +57,8 @@ type Config struct {
 	// Notice is called with the arguments of a peer's Notify. text is valid during the call.
 	// Called with the engine's lock held: it must not call the engine. May be nil.
 	Notice func(source, number int, text []byte)
+	// Recorder records the program's operations. nil stands for one that nobody reads.
+	Recorder *flight.Recorder
 }
 
 // defaultChunk is Config.ChunkBytes when it is 0.
@@ -92,8 +95,11 @@ type Engine struct {
 	cfg     Config
 	sleeper transport.Sleeper
 	handler transport.Handler // the engine itself, as the transports see it
-	window  uint32            // first window of every peer
-	burst   int               // polls between two checks of anything else
+	// recorder is never nil. Its methods for messages are called with mu held.
+	recorder *flight.Recorder
+	texts    opTexts
+	window   uint32 // first window of every peer
+	burst    int    // polls between two checks of anything else
 
 	// crowd counts the goroutines that wait for mu; the poller releases it for them.
 	crowd atomic.Int32
@@ -163,6 +169,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
 	e.handler = (*arrivals)(e)
+	e.openRecord()
 	e.mail.batches.base, e.mail.batches.within = time.Now(), batchWithin
 	for _, t := range cfg.Transports {
 		if l, ok := t.(transport.Locking); ok {

@@ -55,6 +55,7 @@ func (e *Engine) handOver(ctx context.Context, to Match, t Type, k transport.Key
 		_, _ = e.free(r)
 		return e.sendGiven(to, t, k, buf, pc)
 	}
+	e.note(r)
 	h := header{kind: kindHandover, context: to.Context, tag: int32(to.Tag), typ: t}
 	if p.tr == nil {
 		g := e.newMessage(p, h)
@@ -87,6 +88,9 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 		return false
 	}
 	p.in.told = p.in.limit()
+	if ofProgram(to.Context) {
+		e.recorder.Moved(e.texts.ops[opSendHandover], to.Context, to.Peer, to.Tag, n)
+	}
 	return true
 }
 
@@ -96,7 +100,9 @@ func (e *Engine) handOverNow(to Match, t Type, k transport.Key, n int) bool {
 func (e *Engine) RecvMessage(ctx context.Context, from Match, pc uintptr) (Message, error) {
 	e.lock()
 	defer e.unlock()
-	return e.awaitMessage(ctx, e.startReceive(opRecvMessage, from, 0, nil, pc))
+	r := e.startReceive(opRecvMessage, from, 0, nil, pc)
+	e.noteStarted(r)
+	return e.awaitMessage(ctx, r)
 }
 
 // arriveHandover takes a message that is arena memory.

@@ -66,7 +66,10 @@ func (e *Engine) freeMessage(g *message) {
 	if g.cost != 0 {
 		e.repay(g.peer, g.cost)
 	}
-	e.spare.put(g.data)
+	if len(g.data) > 0 {
+		e.recorder.Unexpected(-len(g.data))
+		e.spare.put(g.data)
+	}
 	e.spare.drop(g)
 }
 

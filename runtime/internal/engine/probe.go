@@ -105,6 +105,9 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 	w := e.newWaiter()
 	defer e.freeWaiter(w)
 	w.what, w.pc, w.from = what, pc, key{from.Context, int32(from.Peer), int32(from.Tag)}
+	if w.noted = ofProgram(from.Context); w.noted {
+		w.record = e.recorder.Begin(e.texts.probe, from.Context, from.Peer, from.Tag, 0)
+	}
 	e.probing = append(e.probing, w)
 	for g == nil && err == nil {
 		w.fired = false
@@ -118,6 +121,9 @@ func (e *Engine) waitMessage(ctx context.Context, from Match, what string, pc ui
 				err = e.knownLoss(w.from, what)
 			}
 		}
+	}
+	if w.noted {
+		e.recorder.End(w.record, 0, err != nil)
 	}
 	i := slices.Index(e.probing, w)
 	e.probing = slices.Delete(e.probing, i, i+1)
@@ -152,6 +158,7 @@ func (m *Matched) start(o op, t Type, buf []byte, pc uintptr) *Request {
 	e.token.Called()
 	k := key{source: int32(g.peer.rank), tag: g.tag, context: g.links[shapeExact].context}
 	r := e.newRequest(o, t, k, buf, pc)
+	e.note(r)
 	m.g = nil
 	switch {
 	case e.err != nil:

@@ -12,8 +12,12 @@ func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc ui
 	e.lock()
 	defer e.unlock()
 	r := e.startReceive(opRecv, from, t, buf, pc)
-	if r.phase != phaseDone {
+	if r.late = ofProgram(from.Context); r.phase != phaseDone {
 		e.waitRequest(ctx, r)
+	}
+	if r.late {
+		r.late = false
+		e.noteReceived(r)
 	}
 	return e.free(r)
 }
@@ -22,7 +26,9 @@ func (e *Engine) Recv(ctx context.Context, from Match, t Type, buf []byte, pc ui
 func (e *Engine) Irecv(from Match, t Type, buf []byte, pc uintptr) Handle {
 	e.lock()
 	defer e.unlock()
-	return e.startReceive(opRecv, from, t, buf, pc).handle()
+	r := e.startReceive(opRecv, from, t, buf, pc)
+	e.noteStarted(r)
+	return r.handle()
 }
 
 // startReceive finds the message of a receive, or posts it. mu is held.

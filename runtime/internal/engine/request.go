@@ -58,6 +58,8 @@ type Request struct {
 	withdrawn  bool // a WITHDRAW was sent
 	canceled   bool // Cancel was called
 	given      bool // no goroutine waits for it, see sendGiven
+	noted      bool // its begin is recorded with the number record, and its end is not
+	late       bool // it is recorded when it ends, or when its goroutine waits for long
 	status     Status
 	err        error
 	cause      error    // of the cancellation
@@ -65,6 +67,7 @@ type Request struct {
 	held       *message // RecvMessage: the message that waits for memory
 	target     key      // destination or source
 	pc         uintptr
+	record     uint64
 
 	mate uint32 // id of the other side's operation
 	key  transport.Key
@@ -132,6 +135,9 @@ func (e *Engine) complete(r *Request, err error) {
 		r.id = 0
 	}
 	r.phase = phaseDone
+	if r.noted {
+		e.noteEnd(r)
+	}
 	if w := r.waiter; w != nil {
 		e.fire(w)
 	}

@@ -30,6 +30,7 @@ func (e *Engine) sendSelf(r *Request) {
 	p.in.arrived += cost
 	g.self, g.cost = nil, cost
 	g.data = e.spare.get(len(r.buf))
+	e.recorder.Unexpected(len(r.buf))
 	copy(g.data, r.buf)
 	e.keepMessage(g, r.target)
 	e.complete(r, nil)

@@ -65,6 +65,9 @@ func (e *Engine) sendNow(to Match, t Type, buf []byte, m Mode) bool {
 	p.out.sent += cost
 	p.in.told = p.in.limit()
 	e.token.Called()
+	if ofProgram(to.Context) {
+		e.recorder.Moved(e.texts.ops[opSend], to.Context, to.Peer, to.Tag, len(buf))
+	}
 	return true
 }
 
@@ -82,6 +85,7 @@ func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Re
 		o = opSync
 	}
 	r := e.newRequest(o, t, key{to.Context, int32(to.Peer), int32(to.Tag)}, buf, pc)
+	e.note(r)
 	p, err := e.destination(r, to)
 	if err != nil {
 		return e.failed(r, err)

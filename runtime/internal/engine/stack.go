@@ -7,7 +7,7 @@ const stackDepth = 24
 
 // locate records the stack of the goroutine of w. It is called before a sleep, so that waits
 // that end while polling do not pay for it.
-func (w *waiter) locate() {
+func (e *Engine) locate(w *waiter) {
 	if w.depth != 0 || w.pc != 0 || w.req != nil && w.req.pc != 0 {
 		return
 	}
@@ -15,4 +15,5 @@ func (w *waiter) locate() {
 		w.stack = new([stackDepth]uintptr)
 	}
 	w.depth = goruntime.Callers(3, w.stack[:])
+	e.noteSleep(w)
 }

@@ -78,6 +78,7 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	w.limited = cancelable && !isInner(ctx)
 	w.place.Of, w.place.Word = w, w.done != nil
 	e.blocked.push(w)
+	e.noteWait(w)
 	var stop func() bool
 	if cancelable {
 		era := w.era
@@ -85,6 +86,7 @@ func (e *Engine) waitLong(ctx context.Context, w *waiter) error {
 	}
 	e.giveWay(w)
 	e.blocked.remove(w)
+	e.noteResume(w)
 	w.era++
 	if stop != nil {
 		stop()
@@ -134,8 +136,11 @@ func (e *Engine) giveWay(w *waiter) {
 			switch {
 			case got > 0:
 				since = time.Now()
+				e.recorder.Tick(since)
 			case pace.Timed():
-				polled = time.Since(since)
+				now := time.Now()
+				e.recorder.Tick(now)
+				polled = now.Sub(since)
 			}
 			in.Pace = pace.Next(got > 0, polled)
 		case progress.Spin:
@@ -149,9 +154,11 @@ func (e *Engine) giveWay(w *waiter) {
 			}
 		case progress.Sleep:
 			e.sleep(w, ticket, pace.Nap())
+			e.recorder.Tick(time.Now())
 		case progress.Park:
 			e.park(w)
 			since = time.Now()
+			e.recorder.Tick(since)
 			pace.Resume()
 		default: // of the background
 		}
@@ -247,7 +254,7 @@ func (e *Engine) yield(wide bool) {
 // sleep sleeps until an arrival, but not longer than nap while frames are queued. It releases
 // the lock meanwhile.
 func (e *Engine) sleep(w *waiter, ticket uint32, nap time.Duration) {
-	w.locate()
+	e.locate(w)
 	nanos := int64(-1)
 	if len(e.backlog) > 0 {
 		nanos = int64(nap)
@@ -261,7 +268,7 @@ func (e *Engine) park(w *waiter) {
 	if w.ch == nil {
 		w.ch = make(chan struct{}, 1)
 	}
-	w.locate()
+	e.locate(w)
 	defer e.stepIn(e.stepOut())
 	<-w.ch
 }

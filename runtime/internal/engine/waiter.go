@@ -20,6 +20,10 @@ type waiter struct {
 	// does.
 	limited, several bool
 
+	// noted says that the begin of a probe is recorded, with the number record.
+	noted  bool
+	record uint64
+
 	what   string
 	from   key
 	stream *Stream

@@ -1,0 +1,52 @@
+package flight
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A writer that was stopped between two stores leaves a record that is neither the old one nor the
+// new one, whichever of its stores have been seen.
+func TestWriterStoppedBetweenStores(t *testing.T) {
+	const last = 5*Slots + 7
+	write := func(memory []byte, n uint64, long bool) slot {
+		r := New(memory)
+		r.page.counts.next = n
+		r.turn(n)
+		if long {
+			r.Waiting(r.Begin(uint8(n), uint32(n), int(n), int(n), int(n)), Site(n))
+		} else {
+			r.Moved(uint8(n), uint32(n), int(n), int(n), int(n))
+		}
+		return r.page.messages[n%Slots]
+	}
+	for kinds := range 4 {
+		oldLong, newLong := kinds&1 != 0, kinds&2 != 0
+		before, after := write(nil, last, oldLong), write(nil, last+Slots, newLong)
+		stores := 3
+		if newLong {
+			stores = 4
+		} else {
+			after[3] = before[3]
+		}
+		for seen := 1; seen < 1<<stores-1; seen++ {
+			mixed := before
+			for i := range stores {
+				if seen&(1<<i) != 0 {
+					mixed[i] = after[i]
+				}
+			}
+			_, whole := mixed.read(last + Slots)
+			require.False(t, whole, "kinds %d, stores %b, as the new one", kinds, seen)
+			if _, whole = mixed.read(last); whole {
+				require.Equal(t, before[:3], mixed[:3], "kinds %d, stores %b, as the old one", kinds, seen)
+				require.False(t, oldLong)
+			}
+		}
+		for n, s := range map[uint64]slot{last: before, last + Slots: after} {
+			_, whole := s.read(n)
+			require.True(t, whole)
+		}
+	}
+}
