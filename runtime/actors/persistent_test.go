@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"syscall"
@@ -69,7 +70,7 @@ func (a *account) Receive(c actor.Context) {
 	if kill != nil && a.Total%3 == 1 {
 		kill()
 	}
-	c.Respond(a.balance)
+	c.Respond(balance{maps.Clone(a.Last), a.Total}) // an answer on this rank is no copy
 	if kill != nil {
 		kill()
 	}

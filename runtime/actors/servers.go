@@ -79,6 +79,7 @@ func (s *System) over(err error) {
 				s.lost(rank, err)
 			}
 		}
+		defer s.endFutures() // an actor of this rank may wait for another rank before it answers
 	}
 	s.unanswered(err, func(openRequest) bool { return true })
 }
