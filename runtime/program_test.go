@@ -40,6 +40,8 @@ var programs = map[string]func(){
 	"cross":   func() { runtime.Main(crossNodes) },
 	"remark":  func() { runtime.Main(remark) },
 	"intrude": func() { runtime.Main(intrude) },
+	"record":  func() { runtime.Main(dieOnRecord) },
+	"halt":    func() { runtime.Main(stopOnRecord) },
 }
 
 // result is how a program ended.

@@ -294,12 +294,14 @@ func (a *agent) report() {
 		if err := r.conn.Close(); err != nil {
 			complain("agent: rank %d: %v", r.number, err)
 		}
+		last := r.closeRecord(x)
 		if a.alone.Load() {
 			continue
 		}
 		a.conn.Send(link.KindExit, link.Encode(link.Exit{
 			Rank: r.number, Status: uint32(x.status),
 			User: x.usage.Utime.Nano() / 1000, System: x.usage.Stime.Nano() / 1000, MaxRSSKiB: x.usage.Maxrss,
+			Last: last,
 		}))
 	}
 }

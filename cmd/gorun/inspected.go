@@ -17,6 +17,9 @@ type inspectors struct {
 	server  *inspection.Server          // nil if the job cannot be inspected
 }
 
+// recordedMost bounds the silent ranks whose last operations a report has.
+const recordedMost = 64
+
 // openInspection makes the job known to gorun inspect. Without it the job runs all the same.
 func (j *job) openInspection() {
 	i := &j.watch.inspectors
@@ -82,6 +85,9 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 			r.Joined++
 			if !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
 				r.Silent = append(r.Silent, rank)
+				if lines := j.ranks[rank].recorded(r.Now); len(lines) > 0 && len(r.Recorded) < recordedMost {
+					r.Recorded = append(r.Recorded, inspection.Recorded{Rank: rank, Lines: lines})
+				}
 			}
 		case bootstrap.RankFinalized, bootstrap.RankGone:
 			r.Ended++

@@ -155,6 +155,7 @@ func (h *host) exit(r *rank, x link.Exit) error {
 	h.job.node.exits <- exit{
 		rank: r, at: time.Now(), status: syscall.WaitStatus(x.Status),
 		usage: unix.Rusage{Utime: unix.NsecToTimeval(x.User * 1000), Stime: unix.NsecToTimeval(x.System * 1000), Maxrss: x.MaxRSSKiB},
+		last:  x.Last,
 	}
 	return nil
 }

@@ -28,8 +28,12 @@ type rank struct {
 	served  chan struct{} // closed when all frames of the rank have been read
 	streams [2]*source    // of a remote rank
 	started time.Time
+	// record is a mapping with the memory of its flight recorder at recordAt, nil of a remote rank.
+	record   []byte
+	recordAt int
 
 	ended  time.Time // zero while it runs
+	last   []string  // its last operations, if a signal has ended it
 	status syscall.WaitStatus
 	usage  unix.Rusage
 	clean  bool             // ended in order

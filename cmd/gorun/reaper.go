@@ -14,6 +14,7 @@ type exit struct {
 	at     time.Time
 	status syscall.WaitStatus
 	usage  unix.Rusage
+	last   []string // operations of a remote rank
 }
 
 // children are the processes of ranks that the reaper knows.

@@ -189,6 +189,7 @@ func (s *spawner) startRank(r *rank) error {
 		return startError(r, err)
 	}
 	r.pid = pid
+	s.mapRecord(r)
 	r.served = make(chan struct{})
 	go s.wires.serve(r)
 	return nil

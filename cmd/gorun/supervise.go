@@ -118,6 +118,7 @@ func (j *job) reaped(x exit) {
 	r.ended, r.status, r.usage = x.at, x.status, x.usage
 	r.clean = r.code() == 0 && j.server.State(r.number) != bootstrap.RankJoined
 	j.watch.running--
+	r.last = r.closeRecord(x)
 	if r.remote == nil {
 		if err := r.conn.Close(); err != nil {
 			j.say("rank %d: %v", r.number, err)

@@ -98,6 +98,7 @@ func (v *verdict) text(j *job) string {
 		}
 		b.WriteString("\n  | " + line)
 	}
+	b.WriteString(block("its last operations", r.last))
 	return b.String()
 }
 

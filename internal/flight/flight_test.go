@@ -64,9 +64,9 @@ func TestRecords(t *testing.T) {
 		l.Messages[i].Began, l.Messages[i].Changed = time.Time{}, time.Time{}
 	}
 	require.Equal(t, []flight.Operation{
-		{Number: 0, Op: "send", Communicator: 2, Peer: 3, Tag: 1 << 30, Bytes: 8, State: flight.Done},
-		{Number: 1, Op: "receive", Peer: -1, Tag: -1, Bytes: 1<<39 - 1, State: flight.Failed},
-		{Number: 2, Op: "receive", Peer: 1<<24 - 2, Tag: 5, State: flight.Done},
+		{Number: 0, Message: true, Op: "send", Communicator: 2, Peer: 3, Tag: 1 << 30, Bytes: 8, State: flight.Done},
+		{Number: 1, Message: true, Op: "receive", Peer: -1, Tag: -1, Bytes: 1<<39 - 1, State: flight.Failed},
+		{Number: 2, Message: true, Op: "receive", Peer: 1<<24 - 2, Tag: 5, State: flight.Done},
 	}, l.Messages)
 
 	text, err := json.Marshal(l)

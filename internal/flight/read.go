@@ -25,6 +25,8 @@ type Operation struct {
 	// Number counts the operations of its kind from 0.
 	Number uint64 `json:"number"`
 	Op     string `json:"op"`
+	// Message says that it is one on a message, else it is one of a library.
+	Message bool `json:"message,omitempty"`
 	// Communicator is the number of the communicator at this rank, 0 of the one of all ranks.
 	Communicator int `json:"communicator"`
 	// Peer is the world rank of the destination, the source or the root, -1 for any or none.
@@ -76,8 +78,8 @@ func Read(memory []byte) (Log, error) {
 	clock := atomic.LoadUint64(&p.header.clock)
 	r := reader{page: p, start: time.Unix(0, int64(atomic.LoadUint64(&p.header.start))), millis: clock / uint64(time.Millisecond)}
 	l := Log{Time: r.start.Add(time.Duration(clock)), Counts: p.counts.read(clock)}
-	l.Messages = r.ring(&p.messages, &p.counts.next)
-	l.Operations = r.ring(&p.operations, &p.calls.next)
+	l.Messages = r.ring(&p.messages, &p.counts.next, true)
+	l.Operations = r.ring(&p.operations, &p.calls.next, false)
 	return l, nil
 }
 
@@ -101,13 +103,15 @@ type reader struct {
 }
 
 // ring reads the records of a ring of which next is the number of the next one.
-func (r *reader) ring(slots *[Slots]slot, next *uint64) []Operation {
+func (r *reader) ring(slots *[Slots]slot, next *uint64, message bool) []Operation {
 	end := atomic.LoadUint64(next)
 	list := make([]Operation, 0, Slots)
 	for n := end - min(end, Slots); n != end; n++ {
 		words, whole := slots[n%Slots].read(n)
 		if whole && atomic.LoadUint64(next)-n < generations*Slots { // else its number may be that of a later one
-			list = append(list, r.operation(n, words))
+			o := r.operation(n, words)
+			o.Message = message
+			list = append(list, o)
 		}
 	}
 	return list

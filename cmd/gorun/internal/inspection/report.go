@@ -25,6 +25,14 @@ type Report struct {
 	// a debugger.
 	Doing  []bootstrap.Doing `json:"doing"`
 	Silent []int             `json:"silent,omitempty"`
+	// Recorded are the last operations of silent ranks of gorun's own machine.
+	Recorded []Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded are the last operations of a rank in lines, the oldest first.
+type Recorded struct {
+	Rank  int      `json:"rank"`
+	Lines []string `json:"lines"`
 }
 
 // linesMax bounds the text of a report, whatever the number of ranks.
@@ -41,6 +49,9 @@ func (r *Report) Text() string {
 	}
 	if len(r.Silent) > 0 {
 		fmt.Fprintf(&b, "no answer from ranks %s\n", bootstrap.FormatRanks(r.Silent))
+	}
+	for _, rank := range r.Recorded {
+		fmt.Fprintf(&b, "last operations of rank %d:\n  %s\n", rank.Rank, strings.Join(rank.Lines, "\n  "))
 	}
 	b.WriteString(bootstrap.Together(r.Doing))
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")

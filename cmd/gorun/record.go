@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorun-hpc/gorun/internal/flight"
+)
+
+// lastOperations bounds the operations of each kind that a report shows of a rank.
+const lastOperations = 4
+
+// mapRecord maps the memory of the rank's flight recorder, which is read when the rank cannot answer
+// any more. Without it the rank runs all the same.
+func (s *spawner) mapRecord(r *rank) {
+	at := int64(r.local)*s.describe.NodeRange + flight.Offset
+	before := at % int64(os.Getpagesize())
+	m, err := unix.Mmap(int(s.memory.Fd()), at-before, int(before)+flight.Bytes, unix.PROT_READ, unix.MAP_SHARED)
+	if err == nil {
+		r.record, r.recordAt = m, int(before)
+	}
+}
+
+// closeRecord ends the use of the record of a rank that has ended, because the mapping keeps all memory
+// of the node. It returns the last operations of a rank that a signal has ended; those of a remote one come
+// with its end.
+func (r *rank) closeRecord(x exit) []string {
+	if r.record == nil {
+		return x.last
+	}
+	var last []string
+	if x.status.Signaled() {
+		last = r.recorded(x.at)
+	}
+	_ = unix.Munmap(r.record)
+	r.record = nil
+	return last
+}
+
+// recorded returns the last operations of a rank of this process in lines, the oldest first; nil if it
+// has recorded none.
+func (r *rank) recorded(now time.Time) []string {
+	if r.record == nil {
+		return nil
+	}
+	l, err := flight.Read(r.record[r.recordAt:])
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for _, list := range [][]flight.Operation{l.Messages, l.Operations} {
+		for _, o := range list[max(0, len(list)-lastOperations):] {
+			lines = append(lines, printable(o.Line(now)))
+		}
+	}
+	return lines
+}
+
+// block is lines below a title, as the last block of a job shows them; "" without lines.
+func block(title string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("\n%s:", title)
+	for _, line := range lines {
+		text += "\n  | " + line
+	}
+	return text
+}

@@ -1,0 +1,87 @@
+package runtime_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// dieOnRecord ends rank 1 with SIGKILL after two operations and in a third one.
+func dieOnRecord(w *runtime.World) error { return signalOnRecord(w, syscall.SIGKILL) }
+
+// stopOnRecord stops it there.
+func stopOnRecord(w *runtime.World) error { return signalOnRecord(w, syscall.SIGSTOP) }
+
+func signalOnRecord(w *runtime.World, sig syscall.Signal) error {
+	c := w.Comm()
+	other := 1 - c.Rank()
+	if c.Rank() == 0 {
+		if err := runtime.Send(c, make([]byte, 8), other, 5); err != nil {
+			return err
+		}
+		_, err := runtime.Recv(c, make([]byte, 8), other, 6)
+		if err == nil {
+			_, err = runtime.Recv(c, make([]byte, 8), other, 7)
+		}
+		return err
+	}
+	if _, err := runtime.Recv(c, make([]byte, 100), other, 5); err != nil {
+		return err
+	}
+	if err := runtime.Send(c, make([]byte, 8), other, 6); err != nil {
+		return err
+	}
+	_ = runtime.Irecv(c, make([]byte, 64), runtime.AnySource, 9)
+	return syscall.Kill(os.Getpid(), sig)
+}
+
+// The last block of a job shows the last operations of a rank that was killed: they are in memory
+// that outlives it.
+func TestLastOperationsOfAKilledRank(t *testing.T) {
+	for _, transport := range []string{"shm", "rdma"} {
+		t.Run(transport, func(t *testing.T) {
+			r := launch(t, 2, "record", "-transport", transport)
+			require.Equal(t, 137, r.code, r.errors)
+			require.Regexp(t, `(?m)^gorun: first failure: rank 1 .* was killed by SIGKILL.*\n`+
+				`gorun: its last operations:\n`+
+				`gorun:   \| receive from rank 0, tag 5, (8|100) bytes, world: done for \S+.*\n`+
+				`gorun:   \| send to rank 0, tag 6, 8 bytes, world: done for \S+.*\n`+
+				`gorun:   \| receive, tag 9, 64 bytes, world: begun for \S+$`, r.errors)
+		})
+	}
+}
+
+// gorun inspect shows the last operations of a rank that is stopped and cannot answer.
+func TestLastOperationsOfAStoppedRank(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), testbed.Gorun(t), "-np", "2", "-on-deadlock", "ignore", "-x", envProgram+"=halt", self)
+	require.NoError(t, cmd.Start())
+	const wanted = `(?m)^last operations of rank 1:\n` +
+		`  receive from rank 0, tag 5, (8|100) bytes, world: done for \S+.*\n` +
+		`  send to rank 0, tag 6, 8 bytes, world: done for \S+.*\n` +
+		`  receive, tag 9, 64 bytes, world: begun for \S+$`
+	var shown string
+	require.Eventually(t, func() bool {
+		jobs := finish(t, nil, testbed.Gorun(t), "inspect", "no-such-job")
+		for _, name := range regexp.MustCompile(`\d+-[0-9a-f]{8}`).FindAllString(jobs.errors, -1) {
+			r := finish(t, nil, testbed.Gorun(t), "inspect", name) // another job may run beside this one
+			if strings.Contains(r.out, envProgram+"=halt") {
+				shown = r.out
+			}
+		}
+		return regexp.MustCompile(wanted).MatchString(shown)
+	}, time.Minute, 10*time.Millisecond, "%s", shown)
+	require.Contains(t, shown, "no answer from ranks 1\n")
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+}
