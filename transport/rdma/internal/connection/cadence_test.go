@@ -44,11 +44,30 @@ func TestCadence(t *testing.T) {
 			for c.Due() { // the first of a row that does not ask
 			}
 			_, longest = asked(40, 50*time.Millisecond)
-			require.LessOrEqual(t, longest, time.Second)
+			require.LessOrEqual(t, longest, 9*50*time.Millisecond)
 		}
 		for c.Due() {
 		}
 		c.Reset()
 		require.True(t, c.Due())
+	})
+}
+
+// TestCadenceOfADeviceThatCools: after rounds that follow closely, at whatever number of them, rounds of
+// the background, 10 ms apart, ask soon.
+func TestCadenceOfADeviceThatCools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []connection.Cadence{{Most: 64, Period: time.Millisecond}, {Most: 1024, Period: 10 * time.Millisecond}} {
+			for hot := range c.Most + 1 {
+				device := c
+				for range 12*c.Most + hot {
+					device.Due()
+				}
+				began := time.Now()
+				for time.Sleep(11 * time.Millisecond); !device.Due(); time.Sleep(11 * time.Millisecond) {
+				}
+				require.LessOrEqual(t, time.Since(began), 9*11*time.Millisecond, "%d rounds at most, %d hot ones", c.Most, hot)
+			}
+		}
 	})
 }
