@@ -67,10 +67,8 @@ func (r *registrations) addKept(data []byte, at span, access verbs.Access) *last
 	if n > most || r.closed || !r.again(at) || !onHeap(data) {
 		return nil
 	}
-	for len(r.kept) >= keptMost || r.pool.kept+n > most || r.pool.bytes+n > r.pool.most {
-		if !evictKept(r.pool.rails) {
-			return nil
-		}
+	if !r.roomFor(n, most) {
+		return nil
 	}
 	region, err := r.domain.Register(data, access)
 	if err != nil {
@@ -84,6 +82,36 @@ func (r *registrations) addKept(data []byte, at span, access verbs.Access) *last
 	r.counts.kept++
 	r.pool.watch()
 	return m
+}
+
+// roomFor evicts what has to go for n more bytes, of most that may be kept. It returns false, and evicts
+// nothing, if what is in use leaves too little room. The number of pieces is that of a rail, and the
+// bytes those of all.
+func (r *registrations) roomFor(n, most int) bool {
+	full := len(r.kept) >= keptMost
+	over := max(r.pool.kept+n-most, r.pool.bytes+n-r.pool.most)
+	if full && idleKept(r) == 0 || over > idleKept(r.pool.rails...) {
+		return false
+	}
+	if full {
+		evictKept(r)
+	}
+	for r.pool.kept+n > most || r.pool.bytes+n > r.pool.most {
+		evictKept(r.pool.rails...)
+	}
+	return true
+}
+
+// idleKept is how many bytes of the heap stay registered although nothing uses them.
+func idleKept(rails ...*registrations) (sum int) {
+	for _, r := range rails {
+		for _, m := range r.kept {
+			if m.users == 0 {
+				sum += m.to - m.from
+			}
+		}
+	}
+	return sum
 }
 
 // again reports whether memory has come before, and remembers it.
@@ -100,8 +128,8 @@ func (r *registrations) again(at span) bool {
 }
 
 // evictKept deregisters the piece of the heap that has not been used for longest and that nothing
-// uses, on whichever rail. It returns false if there is none.
-func evictKept(rails []*registrations) bool {
+// uses, on whichever of the rails. It returns false if there is none.
+func evictKept(rails ...*registrations) bool {
 	return evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.kept })
 }
 

@@ -217,6 +217,50 @@ func TestHeapHasABound(t *testing.T) {
 	require.NoError(t, stores[1].give(registration{lasting: m}))
 }
 
+// TestNoPieceGoesInVain: what is to make room is of the rail that has too many pieces, and nothing goes
+// if what is in use leaves too little room all the same.
+func TestNoPieceGoesInVain(t *testing.T) {
+	withoutCollections(t)
+	stores := newStores(t, 2, 4, 3*arenaChunk)
+	full, other := stores[0], stores[1]
+	full.arena, other.arena = nil, nil
+	idle := make([]byte, arenaChunk)
+	move(t, other, idle)
+	require.False(t, move(t, other, idle))
+	var used []registration
+	for i := range keptMost {
+		b := make([]byte, 64+i)
+		move(t, full, b)
+		g, err := full.take(b, verbs.AccessLocalWrite)
+		require.NoError(t, err)
+		require.NotNil(t, g.lasting)
+		used = append(used, g)
+	}
+	b := make([]byte, 64)
+	move(t, full, b)
+	require.True(t, move(t, full, b), "all places of the rail are in use")
+	require.Len(t, other.kept, 1)
+	require.Zero(t, other.counts.evicted)
+	for _, g := range used {
+		require.NoError(t, full.give(g))
+	}
+	move(t, full, b)
+	require.False(t, move(t, full, b))
+	require.Equal(t, []int{1, 0}, []int{full.counts.evicted, other.counts.evicted})
+	// Two chunks are in use: a third finds room, more would not.
+	large := make([]byte, 2*arenaChunk)
+	move(t, full, large)
+	g, err := full.take(large, verbs.AccessLocalWrite)
+	require.NoError(t, err)
+	require.NotNil(t, g.lasting)
+	before := full.counts.evicted + other.counts.evicted
+	more := make([]byte, arenaChunk+1)
+	move(t, other, more)
+	require.True(t, move(t, other, more))
+	require.Equal(t, before, full.counts.evicted+other.counts.evicted)
+	require.NoError(t, full.give(g))
+}
+
 // TestNothingStaysAfterClose: with its adapter all goes, and a collection after it finds nothing.
 func TestNothingStaysAfterClose(t *testing.T) {
 	withoutCollections(t)
