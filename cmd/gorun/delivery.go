@@ -151,13 +151,24 @@ func (h *host) expectProgress(progress, ended <-chan struct{}, patience time.Dur
 			return
 		case <-progress:
 		case <-late.C:
-			if !h.files.whole() {
+			if !h.files.whole() && !h.heldUp() {
 				h.giveUp(fmt.Errorf("no answer within %v", patience))
 				return
 			}
 		}
 		late.Reset(patience)
 	}
+}
+
+// heldUp reports whether a host above has bytes on their way that this one waits for: the fault may be
+// that one's.
+func (h *host) heldUp() bool {
+	for up := h.via; up != nil; up = up.via {
+		if !up.files.whole() {
+			return true
+		}
+	}
+	return false
 }
 
 // spread is the way of a file: the hosts that take it.

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestStalledHostIsNamed: of the hosts that wait for bytes of a file, the one that does not take its own
+// is lost, and not those behind it; nor one that has taken all.
+func TestStalledHostIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 10 * time.Second
+		above, stalled, behind, beside := &host{name: "h1"}, &host{name: "h2"}, &host{name: "h3"}, &host{name: "h4"}
+		stalled.via, behind.via, beside.via = above, stalled, above
+		ended := make(chan struct{})
+		for _, h := range []*host{above, stalled, behind, beside} {
+			h.files = newWindowOf(100)
+			go h.expectProgress(nil, ended, patience)
+		}
+		require.True(t, stalled.files.take(10) && behind.files.take(10))
+		time.Sleep(5 * patience)
+		require.ErrorContains(t, stalled.reason(), "no answer within 10s")
+		for _, h := range []*host{above, behind, beside} {
+			require.NoError(t, h.reason(), h.name)
+		}
+		require.True(t, stalled.files.give(10))
+		time.Sleep(2 * patience)
+		require.Error(t, behind.reason(), "nothing holds it up any more")
+		close(ended)
+	})
+}
