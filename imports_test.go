@@ -149,7 +149,6 @@ var imports = map[string][]string{
 		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
 		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
 	},
-	"bench/wrong":        {"runtime", "collectives", "internal/testbed/launch"},
 	"bench/simulate":     {"bench/internal/osu", "collectives/simulation"},
 	"bench/internal/osu": {"runtime", "collectives"},
 	"bench/internal/npb": {"runtime", "runtime/checkpoint", "collectives"},

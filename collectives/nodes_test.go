@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,16 +15,6 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 )
-
-// onNodes returns the options that run a program on two nodes, both of them this machine: ranks 0,
-// 1 and 4 on h1, 2 and 3 on h2.
-func onNodes(t *testing.T) []string {
-	t.Helper()
-	rsh := filepath.Join(t.TempDir(), "rsh")
-	text := "#!/bin/sh\nexport GORUN_HOSTID=$1\nshift\nexec \"$@\"\n"
-	require.NoError(t, os.WriteFile(rsh, []byte(text), 0o755))
-	return []string{"-host", "h1:2,h2:2", "-rsh", rsh}
-}
 
 // operateOnNodes runs the operations of all ranks, and those of the ranks of a node.
 func operateOnNodes(w *runtime.World) error {
@@ -59,7 +48,7 @@ func operateOnNodes(w *runtime.World) error {
 func TestSeveralNodes(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	command := append([]string{launch.Gorun(t), "-np", "5"}, onNodes(t)...)
+	command := append([]string{launch.Gorun(t), "-np", "5"}, launch.TwoNodes(t)...)
 	r := launch.Run(t, nil, append(command, "-x", envLoss+"=nodes", self)...)
 	require.Zero(t, r.Code, r.Errors)
 	for rank := range 5 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -66,7 +67,7 @@ func crossBuffers(c *runtime.Comm) error {
 }
 
 func TestNodesSpeakByNetwork(t *testing.T) {
-	r := launch(t, 6, "cross", append(onNodes(t), "-net", "lo")...)
+	r := launch(t, 6, "cross", append(testbed.TwoNodes(t), "-net", "lo")...)
 	require.Zero(t, r.code, r.errors)
 	for from, node := range []int{0, 0, 1, 1, 0, 0} {
 		for to, other := range []int{0, 0, 1, 1, 0, 0} {

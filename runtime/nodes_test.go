@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,19 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/transport"
 )
-
-// onNodes returns the options that run a program on two nodes, both of them this
-// machine: ranks 0, 1, 4 and 5 on h1, 2 and 3 on h2.
-func onNodes(t *testing.T) []string {
-	t.Helper()
-	rsh := filepath.Join(t.TempDir(), "rsh")
-	text := "#!/bin/sh\nexport GORUN_HOSTID=$1\nshift\nexec \"$@\"\n"
-	require.NoError(t, os.WriteFile(rsh, []byte(text), 0o755))
-	return []string{"-host", "h1:2,h2:2", "-rsh", rsh}
-}
 
 // talkOnNodes exchanges messages within the nodes, and attempts to between them.
 func talkOnNodes(w *runtime.World) error {
@@ -92,7 +82,7 @@ func shareAmong(w *runtime.World, mine []int) error {
 }
 
 func TestSeveralNodesWithoutANetwork(t *testing.T) {
-	r := launch(t, 6, "nodes", append(onNodes(t), "-net", "nosuch0")...)
+	r := launch(t, 6, "nodes", append(testbed.TwoNodes(t), "-net", "nosuch0")...)
 	require.Zero(t, r.code, r.errors)
 	hosts := []string{"h1", "h1", "h2", "h2", "h1", "h1"}
 	for rank, host := range hosts {
@@ -126,7 +116,7 @@ func dieOnNodes() {
 }
 
 func TestNodesWithoutSomeOfTheirRanks(t *testing.T) {
-	r := launch(t, 6, "fewer", append(onNodes(t), "-on-failure", "continue")...)
+	r := launch(t, 6, "fewer", append(testbed.TwoNodes(t), "-on-failure", "continue")...)
 	require.Equal(t, 3, r.code, r.errors)
 	for _, rank := range []int{0, 3, 4, 5} {
 		require.Contains(t, r.out, fmt.Sprintf("rank %d goes on\n", rank), r.errors)
