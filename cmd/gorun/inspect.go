@@ -20,9 +20,9 @@ const inspectWord = "inspect"
 
 const inspectUsage = `usage: gorun inspect [-json] [-watch] [JOB]
 
-Shows what the ranks of a job of this user on this machine are doing: in one sentence who
-waits where for whom, then the ranks by what they do, in at most 40 lines. JOB is the start
-of the name that gorun -v prints; without it there must be one job.
+Shows what the ranks of a job of this user on this machine are doing: in one sentence what
+each rank waits for, at which line, and for which rank, then the ranks by what they do, in at
+most 40 lines. JOB is the start of the name that gorun -v prints; without it there must be one job.
 
 flags:
   -json   print all that is known as JSON
