@@ -45,7 +45,7 @@ var collectiveArguments = []program{
 
 // collectiveMatching are collective calls that differ between ranks.
 var collectiveMatching = []program{
-	{name: "allreduce and broadcast", ranks: 3, finds: `different collective operations`, run: func(c *runtime.Comm) error {
+	{name: "allreduce and broadcast", ranks: 3, flags: patient, finds: `different collective operations`, run: func(c *runtime.Comm) error {
 		if c.Rank() == 0 {
 			return collectives.Bcast(c, one(), 0)
 		}

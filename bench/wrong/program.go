@@ -16,10 +16,16 @@ type program struct {
 	// ranks is their number, 0 for 2.
 	ranks int
 	run   func(c *runtime.Comm) error
+	// flags are further ones of gorun.
+	flags []string
 	// finds is what the report of the mistake says, with a gap between its parts, missed why there
 	// is none. Both are "" for a correct program.
 	finds, missed string
 }
+
+// patient is for calls that are compared after half a second to a second of waiting: on a busy machine a
+// deadlock may be proven before.
+var patient = []string{"-on-deadlock", "ignore"}
 
 // gap stands for any text.
 const gap = " ... "

@@ -32,7 +32,8 @@ const programTimeout = 2 * time.Minute
 func judge(ctx context.Context, gorun, self string, p program, correct bool) (*verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, programTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, gorun, "-np", strconv.Itoa(p.size()), "-check", "-timeout", "20s", self, "-program", p.name)
+	args := append([]string{"-np", strconv.Itoa(p.size()), "-check", "-timeout", "60s"}, p.flags...)
+	cmd := exec.CommandContext(ctx, gorun, append(args, self, "-program", p.name)...)
 	var report bytes.Buffer
 	cmd.Stderr = &report
 	err := cmd.Run()

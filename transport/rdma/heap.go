@@ -128,9 +128,9 @@ func (r *registrations) again(at span) bool {
 }
 
 // evictKept deregisters the piece of the heap that has not been used for longest and that nothing
-// uses, on whichever of the rails. It returns false if there is none.
-func evictKept(rails ...*registrations) bool {
-	return evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.kept })
+// uses, on whichever of the rails.
+func evictKept(rails ...*registrations) {
+	evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.kept })
 }
 
 // watch has collected called after the next collection.
