@@ -72,3 +72,12 @@ func TestResumeOnHosts(t *testing.T) {
 		})
 	}
 }
+
+// Without room for the ranks of a lost host the job ends, and says so.
+func TestResumeWithoutRoom(t *testing.T) {
+	c := nscluster.Start(t, 2)
+	r := launch(t, 4, "resume anywhere", "-host", "h0:2,h1:2", "-rsh", c.Rsh(), "-on-failure", "respawn", "-x", envDeaths+"=0:3:short!")
+	require.Equal(t, 125, r.code, r.errors)
+	require.Contains(t, r.errors, "host h1 is lost with rank 2, 3: ")
+	require.Contains(t, r.errors, "; they are not started again, because no other host has room for rank 2: give hosts more slots (-host H:N), or name more")
+}
