@@ -77,7 +77,7 @@ func resume(w *runtime.World, class npb.Class) error {
 	return w.Resume(func(w *runtime.World) error {
 		saved := func(iteration int) {
 			if w.Rank() == 0 {
-				fmt.Printf("iteration %d is saved\n", iteration)
+				fmt.Printf("iteration %d is saved in generation %d\n", iteration, w.Generation())
 			}
 		}
 		return run(w, func(c *runtime.Comm, class npb.Class) (*npb.Report, error) { return npb.CGFrom(c, class, store, saved) }, class)
