@@ -25,9 +25,8 @@ func TestKilled(t *testing.T) {
 	if os.Getenv("GORUN_SOAK") == "1" {
 		kills, size = 100, 12000
 		ways["rdma"] = []string{"-transport", "rdma"}
-		ways["spares"] = []string{"-spares", "4"}
 		c := nscluster.Start(t, 3)
-		ways["hosts"] = []string{"-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh(), "-spares", "1"}
+		ways["hosts"] = []string{"-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh()}
 	}
 	heat := launch.Build(t, "heat", launch.Module+"/examples/heat")
 	run := func(dir string, way []string, kills int) string {

@@ -11,7 +11,8 @@ import (
 )
 
 // KillRank kills a rank at random, by SIGKILL, among the processes with an entry in their environment;
-// another than last. It returns which one, "" if there is none.
+// another than last. It returns which one, "" if there is none. The environment of a spare does not tell
+// its rank: the job is to have none.
 func KillRank(entry, last string) string {
 	ranks := map[string]int{}
 	for _, pid := range Marked(entry) {
