@@ -31,7 +31,7 @@ func resumeAnywhere(w *runtime.World) error {
 	})
 }
 
-// A rank that ends is started again on its host; those of a host that is lost, with its agent, where
+// A rank that ends is started again on its host; those of a host that is lost with its agent (stress/kill_node.c), where
 // spares wait or there is room.
 func TestResumeOnHosts(t *testing.T) {
 	c := nscluster.Start(t, 3)
