@@ -122,11 +122,14 @@ func byDomain(op message.Operation) nearby {
 	if op.Reduces() {
 		limits = message.Commutes
 	}
-	return nearby{op, inDomains, func(g *group, _ *node.Group, c *message.Call) error {
+	return nearby{op, inDomains, func(g *group, whole *node.Group, c *message.Call) error {
 		n, err := g.inDomains()
 		if err != nil {
 			return err
 		}
-		return leveled[op](n, c)
+		if err := leveled[op](n, c); err != nil {
+			return err
+		}
+		return whole.Agree() // calls are stated in the memory of all members, not in that of a domain
 	}, limits, true}
 }
