@@ -42,7 +42,7 @@ const pauseMax = 16 * time.Second
 // look tells the launcher once that the rank waits for long, and again when it is known that
 // other ranks alone can end that.
 func (w *World) look(now time.Time) {
-	w.engine.Recorder().Tick(now)
+	w.engine.Tick(now)
 	s := &w.stalls
 	if calls := w.engine.Calls(); calls != s.calls || s.quiet.IsZero() {
 		s.calls, s.quiet = calls, now

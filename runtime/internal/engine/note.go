@@ -1,12 +1,23 @@
 package engine
 
-import "github.com/gorun-hpc/gorun/internal/flight"
+import (
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/flight"
+)
 
 // ofProgram reports whether messages of a context are the program's: only these are recorded.
 func ofProgram(context uint32) bool { return context%flight.Contexts == 0 }
 
 // Recorder returns the recorder of the rank.
 func (e *Engine) Recorder() *flight.Recorder { return e.recorder }
+
+// Tick sets the clock of the record, see flight.Recorder.Tick.
+func (e *Engine) Tick(now time.Time) {
+	e.lock()
+	defer e.unlock()
+	e.recorder.Tick(now)
+}
 
 // opTexts are the texts of the operations in the record.
 type opTexts struct {
