@@ -53,8 +53,11 @@ type group struct {
 	// of all of them.
 	number uint64
 	trail  node.Trail
-	// under is the record of the operation under way.
-	under flight.Started
+	// under is the record of the operation under way, numbers are for the next ones, places those of
+	// the last.
+	under   flight.Started
+	numbers flight.Numbers
+	places  places
 
 	// The fields below may be used by any goroutine.
 
@@ -222,7 +225,7 @@ func (g *group) begin(k *call) error {
 	trail := g.trail.Follow(said)
 	bears := label(trail, g.number)
 	g.blocking.note(g.number, said, bears, k.site())
-	g.under = k.record(g.number, &g.blocking)
+	g.under = k.record(g.number)
 	g.label.Set(bears)
 	g.watch.wake(g)
 	return g.enterNode(said, trail)

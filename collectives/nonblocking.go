@@ -28,7 +28,7 @@ func (k *call) launch(p *peer) runtime.Request {
 	n, said := g.started.Add(1), k.statement()
 	bears := label(said.Fingerprint(), n)
 	g.nonblocking.note(n, said, bears, nil)
-	under := k.record(n, &g.nonblocking)
+	under := k.recordStarted(n)
 	p.tag = tagStarted + int(n%tagsStarted)
 	p.label.Set(bears)
 	return runtime.NewRequest(k.view, func(c *runtime.Comm) error {

@@ -43,7 +43,7 @@ func (r *record) note(n uint64, c node.Call, label uint32, site *callsite.Site) 
 }
 
 // stack is where call n was made, until a later one replaces it.
-func (r *record) stack(n uint64) []uintptr { return r.slots[n%recordSize].site[:] }
+func (r *record) stack(n uint64) *callsite.Site { return &r.slots[n%recordSize].site }
 
 // of returns the call whose number has these low bits, and its line.
 func (r *record) of(low uint64) (statement, bool) {

@@ -226,3 +226,27 @@ func BenchmarkStartEnd(b *testing.B) {
 		r.Start(1, 0, 1, 7, 8, 0).End(false)
 	}
 }
+
+// TestNumbersTakenAhead: operations of two goroutines that take numbers ahead are all there while
+// they are among the last, and the last one is, however few the other has begun since.
+func TestNumbersTakenAhead(t *testing.T) {
+	m := memory()
+	r := flight.New(m)
+	op := r.Text("barrier")
+	var seldom, often flight.Numbers
+	for call := range 20 {
+		r.StartOf(&seldom, op, 0, -1, call, 0, 0).End(false)
+		for range 1000 {
+			r.StartOf(&often, op, flight.Contexts, -1, call, 0, 0).End(false)
+		}
+		r.StartOf(&seldom, op, 0, -1, 100+call, 0, 0)
+		l := read(t, m)
+		require.GreaterOrEqual(t, len(l.Operations), flight.Slots-3*8)
+		found := false
+		for _, o := range l.Operations {
+			found = found || o.Communicator == 0 && o.Tag == 100+call && o.State == flight.Begun
+			require.False(t, o.Communicator == 0 && o.Tag < 100+call && o.Tag >= 100, "of before")
+		}
+		require.True(t, found, "call %d is not there", call)
+	}
+}

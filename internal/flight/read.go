@@ -22,7 +22,7 @@ type Log struct {
 
 // Operation is one operation of a rank.
 type Operation struct {
-	// Number counts the operations of its kind from 0.
+	// Number ascends among the operations of its kind, from 0; some are left out.
 	Number uint64 `json:"number"`
 	Op     string `json:"op"`
 	// Message says that it is one on a message, else it is one of a library.
