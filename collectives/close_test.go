@@ -1,11 +1,13 @@
 package collectives_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	goruntime "runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,7 +15,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Close ends an operation of another goroutine that is under way, and those that begin later.
+// Close ends an operation of another goroutine that is under way, those that begin later, and those
+// of other members, which would wait for it.
 func TestCloseBesideAnOperation(t *testing.T) {
 	for _, distant := range []bool{false, true} {
 		world(t, 2, func(w *runtime.Comm) error {
@@ -44,6 +47,16 @@ func TestCloseBesideAnOperation(t *testing.T) {
 			}
 			if err := collectives.Barrier(w); err != nil || c.Rank() == 0 {
 				return err
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for range 2 { // the other member has given its part of the first
+				if err = collectives.AllReduce(c.WithContext(ctx), make([]int, 3), make([]int, 3), collectives.Sum); err != nil {
+					break
+				}
+			}
+			if !errors.Is(err, runtime.ErrCommBroken) {
+				return fmt.Errorf("allreduce of a communicator that another member has closed: %w", err)
 			}
 			return c.Close()
 		})

@@ -29,15 +29,21 @@ func (w *World) broken(core *commCore, why *BrokenError, notice []byte) {
 	if notice == nil {
 		return
 	}
-	_ = w.council.Revoke(bootstrap.Revocation{ // fails only when the job, or its generation, ends
-		Generation: w.job.Generation, Comm: core.identity, Number: core.number, Rank: w.Rank(),
-		Text: notice[1:min(len(notice), bootstrap.RevocationMax)],
-	})
+	w.revoke(core, notice)
 	for _, world := range core.all() {
 		if world != w.Rank() {
 			w.engine.Notify(world, int(core.number), notice)
 		}
 	}
+}
+
+// revoke has the launcher tell the other members. It names the communicator by its identity, and so
+// never another one that has its number later.
+func (w *World) revoke(core *commCore, notice []byte) {
+	_ = w.council.Revoke(bootstrap.Revocation{ // fails only when the job, or its generation, ends
+		Generation: w.job.Generation, Comm: core.identity, Number: core.number, Rank: w.Rank(),
+		Text: notice[1:min(len(notice), bootstrap.RevocationMax)],
+	})
 }
 
 // takeBreak takes the notice of another member that it broke a communicator: four bytes

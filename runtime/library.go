@@ -79,9 +79,10 @@ func NewPersistent(start func() Request) *Persistent { return &Persistent{launch
 // operations call it when they are abandoned, because members that continue would wait for
 // ever or match wrong messages. Only the first Break of a communicator counts. Elsewhere
 // the cause is its text, cut after some 250 bytes, and the PeerError of the rank that was
-// lost if it is one.
+// lost if it is one. After a Close at this rank, which may have ended an operation of another
+// goroutine that other members have begun, these are notified still.
 func (c *Comm) Break(cause error) {
-	if c == nil || c.Err() != nil {
+	if c == nil || c.Broken() {
 		return
 	}
 	w := c.core.world
@@ -90,6 +91,10 @@ func (c *Comm) Break(cause error) {
 		origin = b.FailureOrigin()
 	}
 	notice := appendCause(binary.LittleEndian.AppendUint32([]byte{noticeBreak}, uint32(origin)), cause)
+	if c.Err() != nil {
+		w.revoke(c.core, notice)
+		return
+	}
 	w.broken(c.core, &BrokenError{Comm: c.core.name, Rank: c.rank, Cause: cause, origin: origin}, notice)
 }
 
