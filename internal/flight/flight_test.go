@@ -41,6 +41,10 @@ func TestRecords(t *testing.T) {
 	require.Len(t, l.Messages, 2)
 	require.Equal(t, time.Hour, l.Counts.Waited.Round(time.Minute), "the wait under way counts")
 	require.Equal(t, flight.Waiting, l.Messages[1].State)
+	counts, now, err := flight.ReadCounts(m)
+	require.NoError(t, err)
+	require.Equal(t, l.Counts, counts)
+	require.Equal(t, l.Time, now)
 	r.Resume()
 	r.End(n, 100, true)
 	failed := r.Begin(receive, 0, 1<<24-2, 5, 0)
@@ -156,6 +160,8 @@ func TestNoRecord(t *testing.T) {
 	flight.New(m)
 	m[8]++
 	_, err = flight.Read(m)
+	require.ErrorIs(t, err, flight.ErrLayout)
+	_, _, err = flight.ReadCounts(m)
 	require.ErrorIs(t, err, flight.ErrLayout)
 }
 

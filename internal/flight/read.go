@@ -68,19 +68,36 @@ var (
 // Read reads the record of a rank, which may be writing it: memory is that of New, or a mapping of
 // it, and its contents are not trusted. Records that are being written are left out.
 func Read(memory []byte) (Log, error) {
-	p := pageOf(memory)
-	if p == nil || atomic.LoadUint64(&p.header.magic) != magic {
-		return Log{}, ErrNone
+	r, err := open(memory)
+	if err != nil {
+		return Log{}, err
 	}
-	if atomic.LoadUint64(&p.header.version) != version {
-		return Log{}, ErrLayout
-	}
-	clock := atomic.LoadUint64(&p.header.clock)
-	r := reader{page: p, start: time.Unix(0, int64(atomic.LoadUint64(&p.header.start))), millis: clock / uint64(time.Millisecond)}
-	l := Log{Time: r.start.Add(time.Duration(clock)), Counts: p.counts.read(clock)}
+	p := r.page
+	l := Log{Time: r.now(), Counts: p.counts.read(r.clock)}
 	l.Messages = r.ring(&p.messages, &p.counts.next, true)
 	l.Operations = r.ring(&p.operations, &p.calls.next, false)
 	return l, nil
+}
+
+// ReadCounts reads Counts and Time of the Log alone.
+func ReadCounts(memory []byte) (Counts, time.Time, error) {
+	r, err := open(memory)
+	if err != nil {
+		return Counts{}, time.Time{}, err
+	}
+	return r.page.counts.read(r.clock), r.now(), nil
+}
+
+// open examines the header.
+func open(memory []byte) (reader, error) {
+	p := pageOf(memory)
+	if p == nil || atomic.LoadUint64(&p.header.magic) != magic {
+		return reader{}, ErrNone
+	}
+	if atomic.LoadUint64(&p.header.version) != version {
+		return reader{}, ErrLayout
+	}
+	return reader{page: p, start: time.Unix(0, int64(atomic.LoadUint64(&p.header.start))), clock: atomic.LoadUint64(&p.header.clock)}, nil
 }
 
 // read returns the counters. clock is that of the rank, up to which a wait under way counts.
@@ -97,10 +114,13 @@ func (c *counts) read(clock uint64) Counts {
 
 // reader reads the records of a page.
 type reader struct {
-	page   *page
-	start  time.Time
-	millis uint64 // the clock
+	page  *page
+	start time.Time
+	clock uint64 // in nanoseconds since start
 }
+
+// now is the time of the clock.
+func (r *reader) now() time.Time { return r.start.Add(time.Duration(r.clock)) }
 
 // ring reads the records of a ring of which next is the number of the next one.
 func (r *reader) ring(slots *[Slots]slot, next *uint64, message bool) []Operation {
@@ -152,7 +172,8 @@ func (r *reader) operation(n uint64, w slot) Operation {
 
 // time is the time of a record from its low 32 bits: that nearest to the clock.
 func (r *reader) time(low uint64) time.Time {
-	return r.start.Add(time.Duration(r.millis+uint64(int32(low-r.millis))) * time.Millisecond)
+	millis := r.clock / uint64(time.Millisecond)
+	return r.start.Add(time.Duration(millis+uint64(int32(low-millis))) * time.Millisecond)
 }
 
 // text returns a text by the low byte of its number.
