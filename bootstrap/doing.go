@@ -113,6 +113,19 @@ func (d Doing) state() string {
 	}
 }
 
+// Where is what the rank waits for and at which line, or the line at which it runs, in one line; ""
+// if it is not known.
+func (d Doing) Where() string {
+	if len(d.Waits) == 0 {
+		return strings.TrimPrefix(Wait{Line: d.Line, Function: d.Function}.at(), ", ")
+	}
+	w, more := d.Waits[0], ""
+	if n := len(d.Waits) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return w.Op + comma(w.What) + w.at() + more
+}
+
 // at is the place of a wait behind a comma.
 func (w Wait) at() string {
 	if w.Line == "" {
