@@ -98,7 +98,7 @@ var imports = map[string][]string{
 	"cmd/gorun/internal/allocation": {"internal/ranges"},
 	"cmd/gorun/internal/linux":      {},
 	"cmd/gorun/internal/doctor":     {"cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
-	"cmd/gorun/internal/inspection": {"bootstrap", "golang.org/x/sys/unix"},
+	"cmd/gorun/internal/inspection": {"bootstrap", "internal/flight", "golang.org/x/sys/unix"},
 	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement"},
 	"cmd/gorun/internal/placement":  {"internal/ranges"},
 

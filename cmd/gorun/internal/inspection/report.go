@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
 // Report is what a job is doing. Its JSON is that of gorun inspect -json.
@@ -27,6 +28,15 @@ type Report struct {
 	Silent []int             `json:"silent,omitempty"`
 	// Recorded are the last operations of silent ranks of gorun's own machine.
 	Recorded []Recorded `json:"recorded,omitempty"`
+	// Counts are the counters of ranks of gorun's own machine.
+	Counts []Counts `json:"counts,omitempty"`
+}
+
+// Counts are what a rank has sent and received until Time, by its own clock.
+type Counts struct {
+	Rank int       `json:"rank"`
+	Time time.Time `json:"time"`
+	flight.Counts
 }
 
 // Recorded are the last operations of a rank in lines, the oldest first.
@@ -42,14 +52,7 @@ const linesMax = 40
 // and the ranks by what they do.
 func (r *Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "job %s on %s for %v: %s\n", r.Job, r.Host, r.Now.Sub(r.Started).Round(time.Second), strings.Join(r.Command, " "))
-	fmt.Fprintf(&b, "%d ranks, %d of them joined, %d ended\n", r.Ranks, r.Joined, r.Ended)
-	if s := bootstrap.Summary(r.Doing); s != "" {
-		b.WriteString(s + "\n")
-	}
-	if len(r.Silent) > 0 {
-		fmt.Fprintf(&b, "no answer from ranks %s\n", bootstrap.FormatRanks(r.Silent))
-	}
+	b.WriteString(strings.Join(r.head(), "\n") + "\n")
 	for _, rank := range r.Recorded {
 		fmt.Fprintf(&b, "last operations of rank %d:\n  %s\n", rank.Rank, strings.Join(rank.Lines, "\n  "))
 	}
@@ -60,4 +63,19 @@ func (r *Report) Text() string {
 		lines = append(lines[:linesMax-1], fmt.Sprintf("... and %d more lines (-json has all)", left))
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// head are the first lines: the job, the sentence, and the ranks that do not answer.
+func (r *Report) head() []string {
+	lines := []string{
+		fmt.Sprintf("job %s on %s for %v: %s", r.Job, r.Host, r.Now.Sub(r.Started).Round(time.Second), strings.Join(r.Command, " ")),
+		fmt.Sprintf("%d ranks, %d of them joined, %d ended", r.Ranks, r.Joined, r.Ended),
+	}
+	if s := bootstrap.Summary(r.Doing); s != "" {
+		lines = append(lines, s)
+	}
+	if len(r.Silent) > 0 {
+		lines = append(lines, "no answer from ranks "+bootstrap.FormatRanks(r.Silent))
+	}
+	return lines
 }

@@ -1,0 +1,142 @@
+package inspection_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
+	"github.com/gorun-hpc/gorun/internal/flight"
+)
+
+// at is a time of the job.
+func at(seconds float64) time.Time {
+	return time.Unix(0, 0).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// counted are the counters of a rank.
+func counted(rank int, seconds float64, messages, bytes uint64, waited time.Duration, unexpected uint64) inspection.Counts {
+	return inspection.Counts{Rank: rank, Time: at(seconds), Counts: flight.Counts{Messages: messages, Bytes: bytes, Waited: waited, Unexpected: unexpected}}
+}
+
+// pair are two reports: rank 0 waits, rank 1 runs, rank 2 is stopped, rank 3 has finished and is on
+// another host, rank 4 was started again.
+func pair() (before, now *inspection.Report) {
+	before = &inspection.Report{
+		Job: "7-ab", Command: []string{"gorun", "-np", "5", "./prog"}, Host: "h", Started: at(0), Now: at(10), Ranks: 5,
+		Counts: []inspection.Counts{
+			counted(0, 9.75, 1000, 1e6, 2*time.Second, 0), counted(1, 10, 5, 100, 0, 0),
+			counted(2, 3, 7, 7, 0, 64), counted(4, 9, 100, 100, 0, 0),
+		},
+	}
+	now = &inspection.Report{
+		Job: "7-ab", Command: []string{"gorun", "-np", "5", "./prog"}, Host: "h", Started: at(0), Now: at(12), Ranks: 5, Joined: 5,
+		Silent: []int{2},
+		Doing: []bootstrap.Doing{
+			{Rank: 4, Size: 5},
+			{Rank: 0, Size: 5, Waits: []bootstrap.Wait{
+				{Op: "receive", What: "rank 1, tag 7", Among: "1", Seconds: 2, Line: "a.go:3", Function: "main.f"}, {Op: "probe"},
+			}},
+			{Rank: 1, Size: 5, Quiet: 2, Line: "b.go:4", Function: "main.g"},
+			{Rank: 3, Size: 5, Finished: true},
+		},
+		Counts: []inspection.Counts{
+			counted(0, 11.75, 25_691_000, 3_001e6, 3500*time.Millisecond, 0), counted(1, 12.25, 6, 108, time.Millisecond, 1_999_999),
+			counted(2, 3, 7, 7, 0, 64), counted(4, 12, 10, 10, 0, 0),
+		},
+	}
+	return before, now
+}
+
+func TestTable(t *testing.T) {
+	before, now := pair()
+	const head = `job 7-ab on h for 12s: gorun -np 5 ./prog
+5 ranks, 5 of them joined, 0 ended
+rank 0 waits at a.go:3 for rank 1; rank 1 has not called gorun for 2s and is at b.go:4 (main.g): look there
+no answer from ranks 2
+`
+	require.Equal(t, head+
+		`  rank  state    messages/s  bytes/s waiting % unexpected  where
+     0  waits         12.8M    1.50G        75          0  receive, rank 1, tag 7, at a.go:3 (main.f), and 1 more
+     1  runs            0.5        4         0      2.00M  at b.go:4 (main.g)
+     2  silent            0        0         -         64
+     3  finished          -        -         -          -
+     4  runs              -        -         -          0
+`, now.Table(before, 0, 0))
+	require.Equal(t, head+
+		`  rank  state    messages/s  bytes/s waiting % unexpected  where
+     0  waits             -        -         -          0  receive, rank 1, tag 7, at a.go:3 (main.f), and 1 more
+     1  runs              -        -         -      2.00M  at b.go:4 (main.g)
+     2  silent            -        -         -         64
+     3  finished          -        -         -          -
+     4  runs              -        -         -          0
+`, now.Table(nil, 0, 0))
+	require.Equal(t, `job 7-ab on h for 12s: gorun -np 5 ./pro
+5 ranks, 5 of them joined, 0 ended
+rank 0 waits at a.go:3 for rank 1; rank
+1 has not called gorun for 2s and is at
+b.go:4 (main.g): look there
+no answer from ranks 2
+  rank  state    messages/s  bytes/s wai
+     0  waits         12.8M    1.50G
+     1  runs            0.5        4
+and 3 more
+`, now.Table(before, 40, 10))
+}
+
+// Two ranks without a job's other parts, and none at all.
+func TestTableOfFewRanks(t *testing.T) {
+	r := inspection.Report{Job: "a", Host: "h", Command: []string{"gorun", "./p"}, Started: at(0), Now: at(1), Ranks: 1}
+	const head = "job a on h for 1s: gorun ./p\n1 ranks, %d of them joined, 0 ended\n"
+	const title = "  rank  state    messages/s  bytes/s waiting % unexpected  where\n"
+	require.Equal(t, fmt.Sprintf(head, 0)+title, r.Table(nil, 79, 24))
+	before := r
+	before.Now, before.Counts = at(0), []inspection.Counts{counted(0, 0, 0, 0, 0, 0)}
+	r.Joined, r.Doing = 1, []bootstrap.Doing{{Size: 1, Line: "a.go:1"}}
+	r.Counts = []inspection.Counts{counted(0, 1, 999, 999_600, 2*time.Second, 99)}
+	require.Equal(t, fmt.Sprintf(head, 1)+title+
+		"     0  runs            999    1.00M       100         99  at a.go:1\n", r.Table(&before, 79, 24))
+}
+
+// Of 40 ranks those are shown that wait most, in the order of their numbers.
+func TestTableOfManyRanks(t *testing.T) {
+	before := inspection.Report{Now: at(0)}
+	now := inspection.Report{Command: []string{"gorun", strings.Repeat("x", 500)}, Now: at(1), Ranks: 40, Joined: 40}
+	for rank := range 40 {
+		before.Counts = append(before.Counts, counted(rank, 0, 0, 0, 0, 0))
+		waited := time.Duration(rank*7%40) * 10 * time.Millisecond
+		now.Counts = append(now.Counts, counted(rank, 1, 1, 1, waited, 0))
+		now.Doing = append(now.Doing, bootstrap.Doing{Rank: rank, Size: 40, Waits: []bootstrap.Wait{
+			{Op: "receive", Line: fmt.Sprintf("a.go:%d", rank%8), Among: fmt.Sprint((rank*7 + 1) % 40), Function: strings.Repeat("f", 200)},
+		}})
+	}
+	for _, c := range []struct{ columns, lines, shown int }{{0, 0, 30}, {79, 100, 30}, {79, 40, 30}, {79, 20, 12}, {20, 11, 1}, {20, 10, 0}, {20, 3, -1}, {1, 1, -1}} {
+		lines := strings.Split(strings.TrimSuffix(now.Table(&before, c.columns, c.lines), "\n"), "\n")
+		var want []string
+		for rank := range 40 {
+			if rank*7%40 >= 40-c.shown {
+				want = append(want, fmt.Sprint(rank))
+			}
+		}
+		var got []string
+		for i, line := range lines {
+			if f := strings.Fields(line); len(f) > 1 && f[1] == "waits" {
+				got = append(got, f[0])
+			}
+			if c.columns > 0 {
+				require.LessOrEqual(t, len(line), c.columns, i)
+			}
+		}
+		require.Equal(t, want, got, "%+v", c)
+		if c.lines > 0 {
+			require.LessOrEqual(t, len(lines), c.lines)
+		}
+		if c.shown >= 0 {
+			require.Equal(t, fmt.Sprintf("and %d more", 40-c.shown), lines[len(lines)-1], "%+v", c)
+		}
+	}
+}
