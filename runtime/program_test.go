@@ -42,6 +42,7 @@ var programs = map[string]func(){
 	"intrude": func() { runtime.Main(intrude) },
 	"record":  func() { runtime.Main(dieOnRecord) },
 	"halt":    func() { runtime.Main(stopOnRecord) },
+	"rally":   func() { runtime.Main(rallyUntilTold) },
 }
 
 // result is how a program ended.

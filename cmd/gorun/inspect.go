@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 )
 
@@ -25,12 +23,16 @@ each rank waits for, at which line, and for which rank, then the ranks by what t
 most 40 lines. JOB is the start of the name that gorun -v prints; without it there must be one job.
 
 flags:
-  -json   print all that is known as JSON
-  -watch  print it again every second until the job ends
+  -json   print all that is known as JSON, the counters of ranks among it
+  -watch  once a second until the job ends: the sentence, and a table of ranks with the
+          messages and bytes per second that each sends and receives, for which part of the
+          time one of its goroutines waits, the bytes of messages that wait for their
+          receives, and where it is. Of more than 30 ranks it has those that wait most. The
+          table stays in place on a terminal, which has what was shown last after the end or
+          Ctrl-C. With -json, all again as a line. Counters are read from memory: of
+          ranks on other hosts the table has "-", as of all ranks in the first second.
+          Messages of collective operations do not count.
 `
-
-// clearScreen moves the cursor home and clears what follows (ECMA-48, CUP and ED).
-const clearScreen = "\x1b[H\x1b[J"
 
 // watchPeriod is the time between two reports of -watch.
 const watchPeriod = time.Second
@@ -74,31 +76,62 @@ func inspect(start string, asJSON, watching bool, out *os.File) error {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	_, err = unix.IoctlGetTermios(int(out.Fd()), unix.TCGETS)
-	terminal := err == nil
-	for shown := false; ; shown = true {
+	v := view{out: out, json: asJSON, watching: watching}
+	if watching && !asJSON && isTerminal(int(out.Fd())) {
+		v.screen = openScreen(out)
+		defer v.screen.close()
+	}
+	for {
 		r, err := c.Report()
-		if shown && errors.Is(err, inspection.ErrNoJob) {
+		if v.before != nil && errors.Is(err, inspection.ErrNoJob) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		text := printable(r.Text())
-		if asJSON {
-			line, err := json.Marshal(r)
-			if err != nil {
-				return err
-			}
-			text = string(line) + "\n"
-		} else if watching && terminal {
-			text = clearScreen + text
-		}
-		if _, err := io.WriteString(out, text); err != nil || !watching {
+		if err := v.show(r); err != nil || !watching {
 			return err
 		}
 		time.Sleep(watchPeriod)
 	}
+}
+
+// view is how reports are shown.
+type view struct {
+	out            *os.File
+	json, watching bool
+	screen         *screen            // nil if they are written one after the other
+	before         *inspection.Report // the last one
+}
+
+// show shows a report.
+func (v *view) show(r *inspection.Report) error {
+	before := v.before
+	v.before = r
+	if v.watching && !v.json && r.Ended == r.Ranks && before != nil {
+		return nil // the table of before says more
+	}
+	if v.screen != nil {
+		columns, lines := v.screen.size()
+		return v.screen.draw(printable(r.Table(before, columns, lines)))
+	}
+	var text string
+	switch {
+	case v.json:
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		text = string(line) + "\n"
+	case v.watching:
+		if text = printable(r.Table(before, 0, 0)); before != nil {
+			text = "\n" + text
+		}
+	default:
+		text = printable(r.Text())
+	}
+	_, err := io.WriteString(v.out, text)
+	return err
 }
 
 // dialJob connects to the one job of this user whose name begins with start, or to the job of

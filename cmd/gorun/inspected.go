@@ -83,6 +83,7 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 		switch j.server.State(rank) {
 		case bootstrap.RankJoined:
 			r.Joined++
+			r.Counts = j.ranks[rank].counts(r.Counts)
 			if !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
 				r.Silent = append(r.Silent, rank)
 				if lines := j.ranks[rank].recorded(r.Now); len(lines) > 0 && len(r.Recorded) < recordedMost {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
@@ -57,6 +58,18 @@ func (r *rank) recorded(now time.Time) []string {
 		}
 	}
 	return lines
+}
+
+// counts appends the counters of a rank of this process that has joined the job.
+func (r *rank) counts(list []inspection.Counts) []inspection.Counts {
+	if r.record == nil {
+		return list
+	}
+	c, now, err := flight.ReadCounts(r.record[r.recordAt:])
+	if err != nil {
+		return list
+	}
+	return append(list, inspection.Counts{Rank: r.number, Time: now, Counts: c})
 }
 
 // block is lines below a title, as the last block of a job shows them; "" without lines.
