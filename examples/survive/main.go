@@ -24,7 +24,7 @@ import (
 var (
 	limit = options.Int("n", 2_000_000, 1, "count the primes below this `number`")
 	parts = options.Int("parts", 200, 1, "`number` of ranges")
-	kills = options.Int("kill", 0, 0, "`number` of ranks that are killed, one after the other, each when it has counted a range (default: none)")
+	kills = options.Int("kill", 0, 0, "`number` of ranks that are killed, one after the other, each when the farm has answered it (default: none)")
 )
 
 func main() {
@@ -68,16 +68,16 @@ func work(w *runtime.World, s *actors.System) error {
 		if !ok {
 			return lost(w, fmt.Errorf("the farm does not answer: %v, %w", v, err))
 		}
+		done = count{next.Part, primes(next.From, next.To)} // of none, if there is no range left
+		if w.Generation() < *kills && w.Rank() == (w.Generation()+w.Size()-1)%w.Size() {
+			fmt.Printf("rank %d is killed\n", w.Rank())
+			options.Crash()
+		}
 		if next.Part == none {
 			if w.Rank() == 0 {
 				fmt.Printf("%d primes below %d; %d ranks were killed\n", next.Primes, *limit, w.Generation())
 			}
 			return nil
-		}
-		done = count{next.Part, primes(next.From, next.To)}
-		if w.Generation() < *kills && w.Rank() == (w.Generation()+w.Size()-1)%w.Size() {
-			fmt.Printf("rank %d is killed\n", w.Rank())
-			options.Crash()
 		}
 	}
 }
