@@ -24,14 +24,15 @@ const (
 type screen struct {
 	out     *os.File
 	signals chan os.Signal
-	mu      sync.Mutex // guards shown and what is written
+	mu      sync.Mutex // guards what follows and what is written
 	shown   string
+	kept    bool // the terminal keeps output by itself
 }
 
 // openScreen enters the alternate screen of a terminal.
 func openScreen(out *os.File) *screen {
 	s := &screen{out: out, signals: make(chan os.Signal, 1)}
-	_, _ = out.WriteString(enterScreen)
+	s.enter()
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGTSTP} {
 		if !signal.Ignored(sig) {
 			signal.Notify(s.signals, sig)
@@ -50,8 +51,34 @@ func (s *screen) close() {
 	s.leave()
 }
 
+// enter is called with mu held, or before others have the screen.
+func (s *screen) enter() {
+	s.keepOutput(true)
+	_, _ = s.out.WriteString(enterScreen)
+}
+
 // leave is called with mu held.
-func (s *screen) leave() { _, _ = s.out.WriteString(leaveScreen + s.shown) }
+func (s *screen) leave() {
+	_, _ = s.out.WriteString(leaveScreen + s.shown)
+	s.keepOutput(false)
+}
+
+// keepOutput sets whether the terminal keeps output that is under way at Ctrl-C (NOFLSH, termios(3)):
+// it drops that after the signal, which may be what leaves the screen.
+func (s *screen) keepOutput(keep bool) {
+	fd := int(s.out.Fd())
+	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return
+	}
+	if keep {
+		s.kept = t.Lflag&unix.NOFLSH != 0
+		t.Lflag |= unix.NOFLSH
+	} else if !s.kept {
+		t.Lflag &^= unix.NOFLSH
+	}
+	_ = unix.IoctlSetTermios(fd, unix.TCSETS, t)
+}
 
 // size is that of the terminal without the last column: what is erased behind a character
 // in that one would be the character itself. A terminal that does not know its size has 24 lines of 80.
@@ -85,7 +112,7 @@ func (s *screen) obey() {
 			_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 			<-resumed // kill(2) may return before the process stops
 			signal.Stop(resumed)
-			_, _ = s.out.WriteString(enterScreen)
+			s.enter()
 			s.mu.Unlock()
 			continue
 		}
