@@ -1,37 +1,12 @@
 package collectives
 
-import (
-	"github.com/gorun-hpc/gorun/internal/callsite"
-	"github.com/gorun-hpc/gorun/internal/flight"
-)
-
-// places are the recorder's places of the last stacks. A look at each return address would take a
-// twentieth of a short operation.
-type places [8]struct {
-	stack callsite.Site
-	site  flight.Site
-}
-
-// of returns the place of a stack.
-func (p *places) of(r *flight.Recorder, stack *callsite.Site) flight.Site {
-	e := &p[(stack[0]^stack[1]^stack[2])>>2%uintptr(len(p))]
-	for i := range stack { // not all at once: words that were just stored are loaded soonest one by one
-		if e.stack[i] != stack[i] {
-			e.stack, e.site = *stack, r.Place(stack[:])
-			break
-		}
-		if stack[i] == 0 {
-			break
-		}
-	}
-	return e.site
-}
+import "github.com/gorun-hpc/gorun/internal/flight"
 
 // record puts blocking call n, which was noted, into the flight recorder of the rank, recordStarted
 // a nonblocking one.
 func (k *call) record(n uint64) flight.Started {
 	g := k.group
-	site := g.places.of(g.recorder, g.blocking.stack(n))
+	site := g.recorder.Place(g.blocking.stack(n)[:])
 	return g.recorder.StartOf(&g.numbers, k.text(), g.context, k.worldRoot(), int(n), k.bytes, site)
 }
 

@@ -53,11 +53,9 @@ type group struct {
 	// of all of them.
 	number uint64
 	trail  node.Trail
-	// under is the record of the operation under way, numbers are for the next ones, places those of
-	// the last.
+	// under is the record of the operation under way, numbers are for the next ones.
 	under   flight.Started
 	numbers flight.Numbers
-	places  places
 
 	// The fields below may be used by any goroutine.
 

@@ -295,7 +295,7 @@ var rights = []program{
 // busy is longer than gorun waits before it looks for a deadlock.
 const busy = 2500 * time.Millisecond
 
-// farm gives pieces of work to the rank that asks first: it is correct whoever that is. The first
+// farm gives pieces of work to the rank that asks first. It is correct in any order. The first
 // questions are all there when rank 0 begins.
 func farm(c *runtime.Comm) error {
 	const pieces = 20
