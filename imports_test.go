@@ -99,7 +99,7 @@ var imports = map[string][]string{
 	"cmd/gorun/internal/linux":      {},
 	"cmd/gorun/internal/doctor":     {"cmd/gorun/internal/linux", "golang.org/x/sys/unix"},
 	"cmd/gorun/internal/inspection": {"bootstrap", "internal/flight", "golang.org/x/sys/unix"},
-	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement"},
+	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement", "internal/flight"},
 	"cmd/gorun/internal/placement":  {"internal/ranges"},
 
 	"collectives": {
@@ -135,6 +135,7 @@ var imports = map[string][]string{
 	},
 	"bench/adapters": {"transport/rdma/kernel", "transport/rdma/probe", "transport/rdma/verbs", "golang.org/x/sys/unix"},
 	"bench/launch":   {"internal/testbed/launch", "internal/testbed/nscluster"},
+	"bench/survive":  {"runtime", "collectives", "bench/internal/osu", "internal/testbed/launch", "internal/testbed/nscluster"},
 	"bench/actors": {
 		"runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor",
 		"google.golang.org/protobuf/types/known/wrapperspb",
@@ -149,9 +150,10 @@ var imports = map[string][]string{
 		"gonum.org/v1/plot/font", "gonum.org/v1/plot/font/liberation", "gonum.org/v1/plot/text",
 		"gonum.org/v1/plot/vg", "gonum.org/v1/plot/vg/draw", "gonum.org/v1/plot/vg/vgimg",
 	},
-	"bench/simulate":     {"bench/internal/osu", "collectives/simulation"},
-	"bench/internal/osu": {"runtime", "collectives"},
-	"bench/internal/npb": {"runtime", "runtime/checkpoint", "collectives"},
+	"bench/simulate":         {"bench/internal/osu", "collectives/simulation"},
+	"bench/internal/osu":     {"runtime", "collectives"},
+	"bench/internal/npb":     {"runtime", "runtime/checkpoint", "collectives", "bench/internal/npb/row"},
+	"bench/internal/npb/row": {"golang.org/x/sys/cpu"},
 
 	"internal/mutation":        {"internal/mutation/breaks"},
 	"internal/mutation/breaks": {},

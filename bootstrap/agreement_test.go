@@ -1,6 +1,11 @@
 package bootstrap_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -104,4 +109,42 @@ func TestRevocationReachesAll(t *testing.T) {
 	for _, s := range n.sessions[1:] {
 		require.Equal(t, bootstrap.PeerDown, (<-s.Notices()).Kind)
 	}
+}
+
+// A node votes for its ranks, and for no others.
+func TestVotesOfAnotherNode(t *testing.T) {
+	s := bootstrap.NewServer(3, func(bootstrap.Event) {})
+	s.Link([]int{0, 1}, io.Discard)
+	s.Link([]int{2}, io.Discard)
+	require.NoError(t, s.Take(0, pollOf(1, 0, 0, 1, 2)))
+	require.ErrorIs(t, s.Take(0, pollOf(2, 0, 0, 1, 2)), bootstrap.ErrMalformed)
+	require.NoError(t, s.Take(2, pollOf(2, 0, 0, 1, 2)))
+}
+
+// pollOf is a frame with the vote of a rank.
+func pollOf(rank int, flags uint64, members ...int) []byte {
+	return bootstrap.PollFrame(rank, bootstrap.Vote{Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Flags: flags, Members: members})
+}
+
+// A vote that a node sent before it had the renewal counts in no agreement of the new generation.
+func TestVotesOfANodeBeforeItsRenewal(t *testing.T) {
+	s := bootstrap.NewServer(2, func(bootstrap.Event) {})
+	from, to := net.Pipe()
+	defer func() { require.NoError(t, errors.Join(from.Close(), to.Close())) }()
+	link := s.Link([]int{0, 1}, to)
+	begun, err := s.Renew(bootstrap.Next{Lost: []int{1}, Links: map[*bootstrap.Link][]int{link: {0, 1}}})
+	require.NoError(t, err)
+	require.True(t, begun)
+	const old, present = 0x1122334455667788, 0x7766554433221100
+	require.NoError(t, s.Take(0, pollOf(0, old, 0)))
+	require.NoError(t, s.Take(0, []byte{bootstrap.KindRejoin, 1, 0, 0, 0}))
+	require.NoError(t, s.Take(0, pollOf(0, present, 0)))
+	var told []byte
+	for !bytes.Contains(told, binary.LittleEndian.AppendUint64(nil, present)) {
+		some := make([]byte, 512)
+		n, err := from.Read(some)
+		require.NoError(t, err)
+		told = append(told, some[:n]...)
+	}
+	require.NotContains(t, string(told), string(binary.LittleEndian.AppendUint64(nil, old)))
 }

@@ -12,7 +12,8 @@ import (
 // clock and connections: [Server] has one, and so has a job within a process.
 //
 // An agreement is decided when each member has voted, has ended, or has left the job. A vote
-// counts even if its rank has ended since.
+// counts even if its rank has ended since. Votes that name other members are of another agreement:
+// a rank that is wrong about them, or lies, waits alone.
 type Council struct {
 	size   int
 	absent []bool // has ended or left
@@ -29,9 +30,13 @@ type Council struct {
 
 // round names an agreement.
 type round struct {
-	comm   uint64
-	number uint32
+	comm    uint64
+	number  uint32
+	members string // in the form of appendRanks
 }
+
+// key names the agreement of a poll.
+func (p *poll) key() round { return round{p.comm, p.round, string(appendRanks(nil, p.members))} }
 
 // count is an agreement under way.
 type count struct {
@@ -102,7 +107,7 @@ func (c *Council) overloads(rank int, p *poll) bool {
 // take takes votes. Those of ranks that are not waited for are ignored: they have ended, or
 // have voted; and those that are too many, which a node does not send.
 func (c *Council) take(p *poll) *Decision {
-	key := round{p.comm, p.round}
+	key := p.key()
 	k := c.rounds[key]
 	if k == nil {
 		if !c.counts(p) {
@@ -182,7 +187,7 @@ func (c *Council) Left(rank int) []*Decision {
 		}
 	}
 	slices.SortFunc(made, func(a, b *Decision) int {
-		return cmp.Or(cmp.Compare(a.Comm, b.Comm), cmp.Compare(a.Round, b.Round))
+		return cmp.Or(cmp.Compare(a.Comm, b.Comm), cmp.Compare(a.Round, b.Round), slices.Compare(a.members, b.members))
 	})
 	return made
 }

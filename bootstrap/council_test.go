@@ -204,6 +204,37 @@ func TestWrongVotes(t *testing.T) {
 	require.Zero(t, d.Number)
 }
 
+// A rank that names other members than the others do, or none of them, decides nothing for them, and
+// is not waited for by an agreement that it does not belong to.
+func TestVotesOfOtherMembers(t *testing.T) {
+	right := []int{0, 1, 2}
+	for _, wrong := range [][]int{{3}, {0, 3}, {0, 1, 2, 3}, {2}, {1, 2}, {2, 3}} {
+		c := bootstrap.NewCouncil(4)
+		vote := func(rank int, members []int) *bootstrap.Decision {
+			d, err := c.Vote(rank, bootstrap.Vote{
+				Comm: 1, Round: 1, Purpose: bootstrap.PurposeFlags, Flags: flagsOf(rank), Members: members,
+			})
+			require.NoError(t, err)
+			return d
+		}
+		liar := wrong[len(wrong)-1]
+		d := vote(liar, wrong)
+		require.Equal(t, len(wrong) == 1, d != nil, "%v: it alone", wrong)
+		require.Nil(t, vote(0, right), "%v", wrong)
+		require.Nil(t, vote(1, right), "%v: rank 2 has not voted", wrong)
+		if liar == 2 {
+			made := c.Died(2)
+			require.Len(t, made, 1, "%v", wrong)
+			require.Equal(t, flagsOf(0)&flagsOf(1), made[0].Flags, "%v: the vote for others does not count", wrong)
+			continue
+		}
+		d = vote(2, right)
+		require.NotNil(t, d, "%v", wrong)
+		require.Equal(t, flagsOf(0)&flagsOf(1)&flagsOf(2), d.Flags, "%v", wrong)
+		require.Empty(t, d.Dead, "%v", wrong)
+	}
+}
+
 // A revocation is passed on once, and again only after very many others.
 func TestRevocationsAreRemembered(t *testing.T) {
 	c := bootstrap.NewCouncil(2)

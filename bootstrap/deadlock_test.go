@@ -153,18 +153,29 @@ func TestSummary(t *testing.T) {
 		return d
 	}
 	busy := bootstrap.Doing{Rank: 1, Size: 6, Quiet: 40.04, Line: "swarm.go:380", Function: "main.step"}
+	brief := busy
+	brief.Quiet = 0.2
 	for want, list := range map[string][]bootstrap.Doing{
 		"": nil,
 		"ranks 0,2-3 wait at mesh.go:69 for rank 1; rank 1 has not called gorun for 40s and is at swarm.go:380 (main.step): look there": {
 			stuck(3, "1"), stuck(0, "1"), busy, stuck(2, "1"),
 		},
-		"ranks 0-1 wait at mesh.go:69 for each other":                               {stuck(0, "1"), stuck(1, "0")},
-		"rank 0 waits at a.go:1 for rank 1; rank 1 waits at b.go:2 for rank 0":      {at("a.go:1", stuck(0, "1")), at("b.go:2", stuck(1, "0"))},
-		"rank 2 waits at mesh.go:69 for itself":                                     {stuck(2, "2")},
-		"rank 2 waits at mesh.go:69 for rank 0":                                     {withOperation(stuck(2, "2"), "0")},
-		"rank 2 waits":                                                              {at("", stuck(2, ""))},
-		"ranks 0,2 wait at mesh.go:69 for ranks 1,3-5; rank 1 has left its program": {stuck(0, "0-5"), stuck(2, "0-5"), finished(1)},
-		"rank 0 waits at mesh.go:69 for rank 1; rank 1 waits for no message":        {stuck(0, "1"), {Rank: 1, Size: 6}},
+		"ranks 0-1 wait at mesh.go:69 for each other":                                     {stuck(0, "1"), stuck(1, "0")},
+		"rank 0 waits at a.go:1 for rank 1; rank 1 waits at b.go:2 for rank 0":            {at("a.go:1", stuck(0, "1")), at("b.go:2", stuck(1, "0"))},
+		"rank 2 waits at mesh.go:69 for itself":                                           {stuck(2, "2")},
+		"rank 2 waits at mesh.go:69 for rank 0":                                           {withOperation(stuck(2, "2"), "0")},
+		"rank 2 waits":                                                                    {at("", stuck(2, ""))},
+		"ranks 0,2 wait at mesh.go:69 for ranks 1,3-5; rank 1 has left its program":       {stuck(0, "0-5"), stuck(2, "0-5"), finished(1)},
+		"rank 0 waits at mesh.go:69 for rank 1; rank 1 waits for no message":              {stuck(0, "1"), {Rank: 1, Size: 6}},
+		"rank 0 waits at mesh.go:69 for rank 1; rank 1 runs, at swarm.go:380 (main.step)": {stuck(0, "1"), brief},
+		"rank 0 waits at mesh.go:69 for ranks 1,3; rank 1 has not called gorun for 40s and is at swarm.go:380 (main.step): look there; rank 3 has left its program": {
+			stuck(0, "1,3"), busy, finished(3),
+		},
+		"no rank waits: ranks 1-2 run": {brief, {Rank: 2, Size: 6, Quiet: 1.2, Line: "b.go:1", Function: "main.b"}},
+		"no rank waits: ranks 1-2 run, rank 1 since 40s without a call of gorun, at swarm.go:380 (main.step); rank 3 has left its program": {
+			{Rank: 2, Size: 6, Quiet: 1.2}, busy, finished(3),
+		},
+		"ranks 1,3 have left their programs": {finished(1), finished(3)},
 		"rank 0 waits at a for rank 1; rank 1 waits at b for rank 0; rank 2 waits at c for rank 0; rank 3 waits at d for rank 0; 2 more groups wait elsewhere": {
 			at("a", stuck(0, "1")), at("b", stuck(1, "0")), at("c", stuck(2, "0")), at("d", stuck(3, "0")), at("e", stuck(4, "0")), at("f", stuck(5, "0")),
 		},

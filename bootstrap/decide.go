@@ -1,6 +1,9 @@
 package bootstrap
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // takeVote takes the vote of a rank.
 func (s *Server) takeVote(rank int, body []byte) error {
@@ -13,6 +16,9 @@ func (s *Server) takeVote(rank int, body []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.members[rank].stale {
+		return nil // a generation has begun since it came
+	}
 	d, err := s.council.takeOf(rank, p)
 	if d != nil {
 		s.decided(d)
@@ -25,14 +31,23 @@ func (p *poll) isOf(rank int) bool {
 	return len(p.ballots) == 1 && len(p.ballots[0].voters) == 1 && p.ballots[0].voters[0] == rank
 }
 
-// takePoll takes the votes of the ranks of a node.
-func (s *Server) takePoll(body []byte) error {
+// takePoll takes the votes of the ranks of a node, one of which is by.
+func (s *Server) takePoll(by int, body []byte) error {
 	p, err := parsePoll(body, len(s.members))
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for i := range p.ballots { // those of a generation that is over, which were gathered before their node knew
+		b := &p.ballots[i]
+		b.voters = slices.DeleteFunc(b.voters, func(rank int) bool { return s.members[rank].stale })
+		for _, rank := range b.voters {
+			if !s.beside(by, rank) {
+				return fmt.Errorf("rank %d: bootstrap: its vote comes from another node: %w", rank, ErrMalformed)
+			}
+		}
+	}
 	if d := s.council.take(p); d != nil {
 		s.decided(d)
 	}
@@ -68,6 +83,9 @@ func (s *Server) takeRevoke(rank int, body []byte) error {
 	r.Rank = rank
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.members[rank].stale {
+		return nil
+	}
 	if s.council.Revoke(r.Comm) {
 		s.tell(kindRevoked, r.append(nil), RankStarted)
 	}

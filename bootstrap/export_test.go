@@ -17,6 +17,7 @@ var (
 		ranks = r.ranks()
 		return ranks, !r.bad && len(r.b) == 0
 	}
+	PollFrame = func(rank int, v Vote) []byte { return pollOf(rank, &v).append([]byte{byte(kindPoll)}) }
 	ParsePoll = func(b []byte, size int) error { _, err := parsePoll(b, size); return err }
 	ParseFDs  = func(s string) (socket, memory, secret int, err error) {
 		d, err := parseDescriptors(s)
@@ -39,6 +40,7 @@ const (
 	KindFenceDone = uint8(kindFenceDone)
 	KindPeerDown  = uint8(kindPeerDown)
 	KindDump      = uint8(kindDump)
+	KindRejoin    = uint8(kindRejoin)
 )
 
 // JobOf returns the name of the job of processes that another launcher has started.

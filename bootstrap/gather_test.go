@@ -93,6 +93,13 @@ func TestCardsDoNotWaitForEver(t *testing.T) {
 	r.Gone(2)
 	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}, {0, bootstrap.KindReport}, {1, bootstrap.KindCard}}, heads(up.all()))
 
+	r, up = gathered(3)
+	says(t, r, 0, card(t, 0))
+	r.Gone(1)
+	require.Empty(t, up.all(), "rank 2 has not ended")
+	r.Gone(2)
+	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}}, heads(up.all()), "cards wait for no rank that is gone")
+
 	r, up = gathered(2)
 	says(t, r, 0, frame(bootstrap.KindCard, encoded(t, plainCard(1))))
 	require.Equal(t, [][2]byte{{0, bootstrap.KindCard}}, heads(up.all()), "the server judges a wrong card")

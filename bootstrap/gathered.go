@@ -12,7 +12,7 @@ func (r *Relay) vote(rank int, body []byte) error {
 	if err != nil || !p.isOf(rank) {
 		return fmt.Errorf("bootstrap: vote of %d bytes: %w", len(body), ErrMalformed)
 	}
-	key := round{p.comm, p.round}
+	key := p.key()
 	all := r.polls[key]
 	switch {
 	case r.isFull(rank, p):

@@ -25,6 +25,11 @@ func (s *Server) Link(ranks []int, conn io.Writer) *Link {
 	return l
 }
 
+// beside reports whether the frames of two ranks come by the same link. Callers hold mu.
+func (s *Server) beside(a, b int) bool {
+	return s.members[a].linked != nil && s.members[a].linked == s.members[b].linked
+}
+
 // relink makes these the links of the next generation, and tells their relays a plan. The others are
 // not written to any more. Callers hold mu.
 func (s *Server) relink(links map[*Link][]int, plan []byte) {

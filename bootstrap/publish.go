@@ -6,13 +6,16 @@ import (
 )
 
 // takeCards takes cards of linked ranks that a relay has gathered.
-func (s *Server) takeCards(packed []byte) error {
+func (s *Server) takeCards(by int, packed []byte) error {
 	cards, err := unpackCards(packed, len(s.members))
 	if err != nil {
 		return err
 	}
 	for _, c := range cards {
-		if s.members[c.Rank].linked == nil {
+		s.mu.Lock()
+		own := s.beside(by, c.Rank)
+		s.mu.Unlock()
+		if !own {
 			return fmt.Errorf("rank %d: bootstrap: its card comes from another node: %w", c.Rank, ErrMalformed)
 		}
 		raw, err := c.Append(make([]byte, 0, c.Len()))

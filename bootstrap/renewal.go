@@ -302,6 +302,10 @@ func (s *Session) takeRenewal(body []byte, files *passage) error {
 	default:
 	}
 	clear(s.down)
+	if s.behind != nil {
+		s.behind.drop()
+		s.behind = nil
+	}
 	for len(s.notices) > 0 {
 		select {
 		case <-s.notices: // of ranks in the generation that is over

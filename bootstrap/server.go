@@ -2,11 +2,9 @@ package bootstrap
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"sync"
 )
@@ -152,9 +150,9 @@ func (s *Server) Take(rank int, frame []byte) error {
 	}
 	switch kind(frame[0]) {
 	case kindCards:
-		return s.takeCards(frame[1:])
+		return s.takeCards(rank, frame[1:])
 	case kindPoll:
-		return s.takePoll(frame[1:])
+		return s.takePoll(rank, frame[1:])
 	default:
 	}
 	if err := s.take(rank, kind(frame[0]), frame[1:]); err != nil {
@@ -295,25 +293,13 @@ func (s *Server) accept(rank int, card []byte) error {
 	return nil
 }
 
-func (s *Server) takeFence(rank int, body []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := &s.members[rank]
-	if len(body) != 0 || m.state > RankJoined {
-		return fmt.Errorf("bootstrap: fence of %d bytes after %d: %w", len(body), m.state, ErrMalformed)
-	}
-	if m.fences == s.fences {
-		s.behind--
-	}
-	m.fences++
-	s.fence()
-	return nil
-}
-
 func (s *Server) takeFinalize(rank int, body []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &s.members[rank]
+	if m.stale {
+		return nil
+	}
 	if len(body) != 0 || m.state > RankJoined {
 		return fmt.Errorf("bootstrap: finalize of %d bytes after %d: %w", len(body), m.state, ErrMalformed)
 	}
@@ -339,38 +325,6 @@ func (s *Server) arrived() {
 		cards[i], s.members[i].card = s.members[i].card, nil
 	}
 	s.publish(cards)
-}
-
-// leave takes a rank out of the fences. Callers hold mu.
-func (s *Server) leave(m *member) {
-	if m.state > RankJoined {
-		return
-	}
-	s.active--
-	if m.fences == s.fences {
-		s.behind--
-	}
-}
-
-// fence tells the ranks when a fence is complete for all that take part.
-// Callers hold mu.
-func (s *Server) fence() {
-	if s.active == 0 || s.behind > 0 {
-		return
-	}
-	low := uint32(math.MaxUint32)
-	for i := range s.members {
-		m := &s.members[i]
-		switch {
-		case m.state > RankJoined:
-		case m.fences < low:
-			low, s.behind = m.fences, 1
-		case m.fences == low:
-			s.behind++
-		}
-	}
-	s.fences = low
-	s.tell(kindFenceDone, binary.LittleEndian.AppendUint32(nil, low), RankStarted)
 }
 
 // tell sends a frame to every connected rank that has reached the state from, and to the

@@ -64,7 +64,8 @@ type Session struct {
 	notices chan Notice   // closed at the end of the connection to the agent
 	lost    chan struct{} // closed after lostErr is set
 	lostErr error
-	down    []bool // ranks of which PeerDown arrived; only listen uses it
+	down    []bool   // ranks of which PeerDown arrived; only listen uses it, and behind
+	behind  *backlog // of notices, nil for none
 
 	sending sync.Mutex // keeps frames whole; guards the fields below
 	job     Job
@@ -297,16 +298,23 @@ func (s *Session) listen() {
 				s.away.end()
 			}
 		}
+		if s.behind != nil {
+			<-s.behind.stopped
+		}
 		return
 	}
 }
 
-// pass passes a notice on of which there may be any number. It waits until the rank takes it or
-// leaves.
+// pass passes a notice on, of which there may be any number. It does not wait until the rank takes
+// it.
 func (s *Session) pass(n Notice) {
+	if s.behind != nil && s.behind.add(n) {
+		return
+	}
 	select {
 	case s.notices <- n:
-	case <-s.left:
+	default:
+		s.behind = newBacklog(n, s.notices, s.left)
 	}
 }
 
@@ -363,7 +371,7 @@ func (s *Session) take(k kind, body []byte) error {
 			return fmt.Errorf("bootstrap: dump of %d bytes: %w", len(body), ErrMalformed)
 		}
 		if len(s.notices) < dumpsMax {
-			s.notices <- Notice{Kind: Dump, Number: number}
+			s.pass(Notice{Kind: Dump, Number: number})
 		}
 	case kindEnd:
 		if s.away == nil {

@@ -40,6 +40,9 @@ func Summary(list []Doing) string {
 			}
 		}
 	}
+	if len(groups.order) == 0 {
+		return nobodyWaits(list)
+	}
 	var parts []string
 	awaited := make([]bool, size)
 	for _, line := range groups.order {
@@ -102,11 +105,55 @@ func culprits(list []Doing, awaited []bool) []string {
 		case d.Finished:
 			parts = append(parts, fmt.Sprintf("rank %d has left its program", d.Rank))
 		case d.Line != "":
-			quiet := time.Duration(d.Quiet * float64(time.Second)).Round(100 * time.Millisecond)
-			parts = append(parts, fmt.Sprintf("rank %d has not called gorun for %v and is at %s (%s): look there", d.Rank, quiet, d.Line, d.Function))
+			parts = append(parts, runs(d))
 		default:
 			parts = append(parts, fmt.Sprintf("rank %d waits for no message", d.Rank))
 		}
 	}
 	return parts
+}
+
+// suspicious is for how long a rank has not called gorun before the line at which it is may be what is wrong: most
+// programs compute for less between two calls.
+const suspicious = 2 * time.Second
+
+// quiet is for how long the rank has not called gorun, as it is printed.
+func (d Doing) quiet() time.Duration {
+	return time.Duration(d.Quiet * float64(time.Second)).Round(100 * time.Millisecond)
+}
+
+// runs says where a rank is that waits for nothing.
+func runs(d Doing) string {
+	quiet := d.quiet()
+	if quiet < suspicious {
+		return fmt.Sprintf("rank %d runs, at %s (%s)", d.Rank, d.Line, d.Function)
+	}
+	return fmt.Sprintf("rank %d has not called gorun for %v and is at %s (%s): look there", d.Rank, quiet, d.Line, d.Function)
+}
+
+// nobodyWaits is the sentence about ranks none of which waits.
+func nobodyWaits(list []Doing) string {
+	var running, finished []int
+	longest := list[0]
+	for _, d := range list {
+		if d.Finished {
+			finished = append(finished, d.Rank)
+			continue
+		}
+		running = append(running, d.Rank)
+		if longest.Finished || d.Quiet > longest.Quiet {
+			longest = d
+		}
+	}
+	if len(running) == 0 {
+		return verb(finished, "has left its program", "have left their programs")
+	}
+	text := "no rank waits: " + verb(running, "runs", "run")
+	if quiet := longest.quiet(); quiet >= suspicious && longest.Line != "" {
+		text += fmt.Sprintf(", rank %d since %v without a call of gorun, at %s (%s)", longest.Rank, quiet, longest.Line, longest.Function)
+	}
+	if len(finished) > 0 {
+		text += "; " + verb(finished, "has left its program", "have left their programs")
+	}
+	return text
 }

@@ -61,7 +61,7 @@ func (k *call) from(root int) bool {
 
 // with sets the operator.
 func with[T any](k *call, op Op) bool {
-	k.Reduction, k.err = bind[T](op)
+	k.Reduction, k.err = bind[T](op, k.kind)
 	return k.err == nil
 }
 

@@ -41,7 +41,8 @@
 //     operators or element types, get a MismatchError, which names both source lines,
 //     and the others ErrCommBroken: at that call, at the next one, or when the
 //     communicator is closed, if no member waited for another one. Two goroutines of a
-//     rank in blocking operations on one communicator get runtime.ErrInUse.
+//     rank in blocking operations on one communicator, those with values among them, get
+//     runtime.ErrInUse, and the others ErrCommBroken.
 //   - Counts that differ where they should not are a MismatchError if all members know
 //     them (AllGatherV, ReduceScatter), and an error of the length of a message, or
 //     runtime.ErrTruncate, if two members know them.

@@ -1,35 +1,69 @@
 package collectives
 
-import "github.com/gorun-hpc/gorun/internal/flight"
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+	"github.com/gorun-hpc/gorun/internal/flight"
+)
 
-// record puts blocking call n, which was noted, into the flight recorder of the rank, recordStarted
-// a nonblocking one.
-func (k *call) record(n uint64) flight.Started {
-	g := k.group
-	site := g.recorder.Place(g.blocking.stack(n)[:])
-	return g.recorder.StartOf(&g.numbers, k.text(), g.context, k.worldRoot(), int(n), k.bytes, site)
+// underway is the blocking operation under way in the flight recorder of the rank.
+//
+// A short one through the node's memory is recorded after this member has published its part, before it
+// looks for those of others, or at its end if it looks for none: before, the others would wait
+// for the recording, and after, it takes none of their time.
+type underway struct {
+	record flight.Started
+	// numbers are for the next operations.
+	numbers flight.Numbers
+	// call is of the last operation that was recorded, which was op with a root.
+	call flight.Call
+	op   message.Operation
+	root int
+	// late says that the operation under way, next, is not recorded yet.
+	late bool
+	next struct {
+		op          message.Operation
+		root, bytes int
+	}
 }
 
+// set sets what will be recorded.
+func (u *underway) set(k *call) {
+	u.late = true
+	u.next.op, u.next.root, u.next.bytes = k.op, k.Root, k.bytes
+}
+
+// record puts the blocking call under way, which was noted, into the flight recorder, unless it is there.
+func (g *group) record() {
+	if g.under.late {
+		g.recordNow()
+	}
+}
+
+func (g *group) recordNow() {
+	u := &g.under
+	u.late = false
+	if next := &u.next; u.call == (flight.Call{}) || u.op != next.op || u.root != next.root {
+		u.op, u.root, u.call = next.op, next.root, g.recorded(next.op, next.root)
+	}
+	site := g.recorder.PlaceOf(g.blocking.stack(g.number))
+	u.record = g.recorder.StartOf(&u.numbers, u.call, int(g.number), u.next.bytes, site)
+}
+
+// recordStarted records nonblocking call n.
 func (k *call) recordStarted(n uint64) flight.Started {
 	g := k.group
-	return g.recorder.Start(k.text(), g.context, k.worldRoot(), int(n), k.bytes, g.recorder.Place(g.nonblocking.stack(n)[:]))
+	return g.recorder.Start(g.recorded(k.op, k.Root), int(n), k.bytes, g.recorder.PlaceOf(g.nonblocking.stack(n)))
 }
 
-// text is the recorder's text of the operation.
-func (k *call) text() uint8 {
-	g := k.group
-	text := uint8(g.texts[k.op].Load())
+// recorded is the recorder's Call of an operation.
+func (g *group) recorded(op message.Operation, root int) flight.Call {
+	text := uint8(g.texts[op].Load())
 	if text == 0 {
-		text = g.recorder.Text(k.op.String())
-		g.texts[k.op].Store(uint32(text))
+		text = g.recorder.Text(op.String())
+		g.texts[op].Store(uint32(text))
 	}
-	return text
-}
-
-// worldRoot is the world rank of the root, -1 for none.
-func (k *call) worldRoot() int {
-	if !k.op.Rooted() {
-		return -1
+	if !op.Rooted() {
+		return flight.NewCall(text, g.context, -1)
 	}
-	return k.group.home.WorldRank(k.Root)
+	return flight.NewCall(text, g.context, g.home.WorldRank(root))
 }

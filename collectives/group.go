@@ -43,6 +43,8 @@ type group struct {
 	fixed   bool
 	table   *Table   // nil for the built-in choice
 	choices *choices // nil if they are not to be explained
+	// last is the rule of the latest blocking call.
+	last chosen
 	// call is what the operation under way works on.
 	call message.Call
 	// node is nil until the first operation through shared memory, memories are
@@ -53,9 +55,7 @@ type group struct {
 	// of all of them.
 	number uint64
 	trail  node.Trail
-	// under is the record of the operation under way, numbers are for the next ones.
-	under   flight.Started
-	numbers flight.Numbers
+	under  underway
 
 	// The fields below may be used by any goroutine.
 
@@ -70,6 +70,8 @@ type group struct {
 	// started counts nonblocking operations.
 	started atomic.Uint64
 	watch   watch
+	// values is the operation with values under way.
+	values valueUse
 	// recorder is the rank's flight recorder, which knows the communicator as context; texts are the
 	// recorder's of the operations, 0 if not known yet.
 	recorder *flight.Recorder
@@ -223,7 +225,9 @@ func (g *group) begin(k *call) error {
 	trail := g.trail.Follow(said)
 	bears := label(trail, g.number)
 	g.blocking.note(g.number, said, bears, k.site())
-	g.under = k.record(g.number)
+	if g.under.set(k); g.node == nil {
+		g.record() // before the members make memory
+	}
 	g.label.Set(bears)
 	g.watch.wake(g)
 	return g.enterNode(said, trail)
@@ -232,7 +236,8 @@ func (g *group) begin(k *call) error {
 // end finishes an operation that was begun. If the operation failed, the members are out of
 // step, so the communicator is broken.
 func (g *group) end(op message.Operation, err error) error {
-	g.under.End(err != nil)
+	g.record()
+	g.under.record.End(err != nil)
 	if err == nil {
 		g.call.Send, g.call.Recv = nil, nil // they are the caller's
 		processor.Store32(&g.busy, 0)

@@ -111,7 +111,7 @@ func (k *interCall) refuse(err error) error {
 
 // withInter sets the operator.
 func withInter[T any](k *interCall, op Op) bool {
-	r, err := bind[T](op)
+	r, err := bind[T](op, kernel.KindOf[T]())
 	k.err = err
 	k.said.What |= uint64(r.Operator) << callOperator
 	return err == nil

@@ -2,6 +2,7 @@ package collectives
 
 import (
 	"errors"
+	"math"
 
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
@@ -88,7 +89,11 @@ var nearbys = append([]nearby{
 		return n.ScatterVSlots(&g.peer, c.Send, c.SendParts, c.Recv, c.Root)
 	}, 0, false},
 	{message.AllToAllV, "node-slots", func(g *group, n *node.Group, c *message.Call) error {
-		return n.AllToAllVSlots(&g.peer, c, pipelineMax)
+		limit := pipelineMax
+		if len(g.parts.Mine()) == 2 && !g.crowded {
+			limit = math.MaxInt
+		}
+		return n.AllToAllVSlots(&g.peer, c, limit)
 	}, message.Apart, false},
 
 	{message.Scan, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScanSmall(c.Send, c.Recv, c.Reduction) }, 0, false},
@@ -147,10 +152,12 @@ func allToAllPull(_ *group, n *node.Group, c *message.Call) error {
 
 // run carries out a blocking call that was announced.
 func (g *group) run(k *call) error {
-	s := g.situation(k)
-	r := g.take(&s)
+	r := g.rule(k)
 	g.call = k.Call
 	separate(&g.call, r, &g.copied)
+	if r.near == nil || k.block > g.smallMax {
+		g.record()
+	}
 	if r.levels != nil {
 		return g.runLevels(r)
 	}
@@ -161,9 +168,10 @@ func (g *group) run(k *call) error {
 	if err != nil {
 		return err
 	}
-	if err := r.near(g, n, &g.call); !errors.Is(err, errUnreadable) {
+	if err := r.near(g, n, &g.call); err == nil || !errors.Is(err, errUnreadable) {
 		return err
 	}
 	g.unreadable.Store(true) // it and later calls choose another algorithm
+	g.last = chosen{}
 	return g.run(k)
 }

@@ -81,14 +81,14 @@ func (u *userOp[T]) Commutative() bool { return u.reduction.Commutative }
 func (u *userOp[T]) op()               {}
 
 // bind returns the operator as a reduction of T.
-func bind[T any](op Op) (message.Reduction, error) {
+func bind[T any](op Op, kind kernel.Kind) (message.Reduction, error) {
 	switch op := op.(type) {
 	case Builtin:
 		if int(op) < kernel.Codes {
-			if fn := kernel.Of(kernel.Code(op), kernel.KindOf[T]()); fn != nil {
+			if fn := kernel.Of(kernel.Code(op), kind); fn != nil {
 				return message.Reduction{
 					Fn: fn, Elem: kernel.SizeOf[T](), Commutative: true,
-					Operator: uint8(op) + 1, Kind: uint8(kernel.KindOf[T]()),
+					Operator: uint8(op) + 1, Kind: uint8(kind),
 				}, nil
 			}
 		}

@@ -20,6 +20,7 @@ func ReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T, root int) (T, e
 	if err != nil {
 		return zero, err
 	}
+	defer r.end()
 	// The tree ends at rank 0, so that operands stay in the order of the ranks.
 	v, failure, err := reduceTree(r, v, fn)
 	switch rank := c.Rank(); {
@@ -46,6 +47,7 @@ func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 	if err != nil {
 		return zero, err
 	}
+	defer r.end()
 	v, failure, err := reduceTree(r, v, fn)
 	if err != nil {
 		return zero, r.abandon(err)
@@ -68,14 +70,16 @@ func AllReduceValue[T any](c *runtime.Comm, v T, fn func(a, b T) T) (T, error) {
 type reduction struct {
 	comm *runtime.Comm
 	op   string
+	*valueUse
 }
 
-// newReduction begins a reduction.
+// newReduction begins a reduction. Unless it fails, end follows.
 func newReduction(c *runtime.Comm, op string, root int) (*reduction, error) {
-	if err := checkRoot(c, op, root); err != nil {
+	use, err := beginValues(c, op, root)
+	if err != nil {
 		return nil, err
 	}
-	return &reduction{c, op}, nil
+	return &reduction{c, op, use}, nil
 }
 
 // abandon ends the reduction for all members.

@@ -69,10 +69,10 @@ const flatMax = 8
 // than along a tree, as bench/simulate says.
 const linearMax = 40
 
-// pipelineMax is up to how many bytes a broadcast between two ranks, and a block of an
-// all-to-all on a node, go through shared memory, where they are copied twice, in segments:
-// to copy them once, from the peer's private memory, costs a system call and its work on each
-// page (docs/adr/0030).
+// pipelineMax is up to how many bytes a block of an all-to-all on a node goes through shared memory,
+// where it is copied twice, in segments: to copy it once, from the peer's private memory, costs a system
+// call and its work on each page (docs/adr/0030). Two ranks with processors of their own send blocks of any
+// length that way (docs/adr/0053).
 const pipelineMax = 64 << 10
 
 // holds returns the conditions that hold.
@@ -126,9 +126,8 @@ var table = resolve([]line{
 	{message.Barrier, "dissemination", 0, 0, 0, "ranks on several nodes"},
 
 	{message.Bcast, "node-small", fits, 0, 0, "data and flag are in one cache line"},
-	{message.Bcast, "node-pipeline", 0, 0, pipelineMax, "readers copy from root's memory while it writes"},
-	{message.Bcast, "node-pair", two, free | readable, 0, "one message, which is copied once by both ends"},
 	{message.Bcast, "node-pipeline", 0, 0, 0, "readers copy from root's memory while it writes"},
+	{message.Bcast, "node-pair", two, asked, 0, "one message, which is copied once by both ends"},
 	{message.Bcast, "binomial", 0, inOrder, 32 << 10, "short: fewest messages, few of them between nodes"},
 	{message.Bcast, inDomains, 0, asked, 0, "data crosses to a domain of the node once"},
 	{message.Bcast, threeLevel, 0, asked, 0, "data crosses to a node and to a domain once"},
@@ -214,6 +213,7 @@ var table = resolve([]line{
 	{message.AllGatherV, "ring", 0, 0, 0, "neighbours only"},
 
 	{message.AllToAll, "node-small", allFit, 0, 0, "every rank reads its blocks in place"},
+	{message.AllToAll, "node-pipeline", 0, two | free, 0, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pipeline", 0, 0, pipelineMax, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pull", readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
 	{message.AllToAll, twoLevel, 0, 0, 256, "short: one rank of each node sends"},
@@ -323,6 +323,29 @@ func choose(s *situation, override string, measured *Table) *rule {
 		}
 	}
 	return &rules[len(rules)-1]
+}
+
+// chosen is a rule with what differs between the situations of a group's calls, whose rule does not change
+// until something else of the situation does.
+type chosen struct {
+	op          message.Operation
+	bytes, elem int
+	commutative bool
+	rule        *rule
+}
+
+// rule returns the rule for a blocking call. Most calls are like the one before.
+func (g *group) rule(k *call) *rule {
+	now := chosen{k.op, k.block, k.Reduction.Elem, k.Reduction.Commutative, g.last.rule}
+	if now == g.last && now.rule != nil {
+		return now.rule
+	}
+	s := g.situation(k)
+	now.rule = g.take(&s)
+	if g.choices == nil { // each choice is noted
+		g.last = now
+	}
+	return now.rule
 }
 
 // named returns the first of some rules that has a name and can serve the call, or nil.

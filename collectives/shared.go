@@ -42,7 +42,7 @@ func (g *group) shared() (*node.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.node = n
+	g.node, g.last = n, chosen{} // domains are known from now on
 	return n, g.domains.exchange(n, g.parts.Place, len(g.parts.Mine()))
 }
 
@@ -50,7 +50,7 @@ func (g *group) shared() (*node.Group, error) {
 // which it is number place.
 func (g *group) memoryOf(ranks []int, place int) (*node.Group, error) {
 	return node.New(node.Config{
-		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.line,
+		Rank: place, Size: len(ranks), Crowded: g.crowded, Reader: reader(), Note: new(hugepages.Traffic).Note, Place: g.line, Awaits: g.record,
 		Open: func(bytes int) (node.Memory, error) { return g.open(ranks, bytes) },
 	})
 }

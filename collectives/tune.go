@@ -143,7 +143,7 @@ func Tune(c *runtime.Comm, t *Table) error {
 	if err != nil {
 		return err
 	}
-	g.table = t
+	g.table, g.last = t, chosen{}
 	return nil
 }
 

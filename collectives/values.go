@@ -19,9 +19,11 @@ const valueInline = 1016
 func BcastValue[T any](c *runtime.Comm, v T, root int) (T, error) {
 	const op = "BcastValue"
 	var zero T
-	if err := checkRoot(c, op, root); err != nil {
+	use, err := beginValues(c, op, root)
+	if err != nil {
 		return zero, err
 	}
+	defer use.end()
 	if c.Rank() != root {
 		b, err := bcastValue(c, op, nil, root)
 		if err != nil {
@@ -65,9 +67,11 @@ func bcastValue(c *runtime.Comm, op string, b []byte, root int) ([]byte, error) 
 // elsewhere. Errors are as for AllGatherValues, at root and at the member itself.
 func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 	const op = "GatherValues"
-	if err := checkRoot(c, op, root); err != nil {
+	use, err := beginValues(c, op, root)
+	if err != nil {
 		return nil, err
 	}
+	defer use.end()
 	b, failure := runtime.AppendValue(nil, v, op, c.Rank())
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
@@ -94,9 +98,11 @@ func GatherValues[T any](c *runtime.Comm, v T, root int) ([]T, error) {
 // communicator can be used on.
 func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 	const op = "AllGatherValues"
-	if err := checkRoot(c, op, 0); err != nil {
+	use, err := beginValues(c, op, 0)
+	if err != nil {
 		return nil, err
 	}
+	defer use.end()
 	b, _ := runtime.AppendValue(nil, v, op, c.Rank()) // a failure comes back with the others
 	counts, total, err := valueCounts(c, op, len(b))
 	if err != nil {
@@ -118,9 +124,11 @@ func AllGatherValues[T any](c *runtime.Comm, v T) ([]T, error) {
 func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 	const op = "ScatterValues"
 	var zero T
-	if err := checkRoot(c, op, root); err != nil {
+	use, err := beginValues(c, op, root)
+	if err != nil {
 		return zero, err
 	}
+	defer use.end()
 	var lengths []uint64
 	var counts []int
 	var all []byte
@@ -156,17 +164,6 @@ func ScatterValues[T any](c *runtime.Comm, values []T, root int) (T, error) {
 		return zero, err
 	}
 	return runtime.DecodeValue[T](b, op, root)
-}
-
-// checkRoot refuses what no part of an operation with values may begin with.
-func checkRoot(c *runtime.Comm, op string, root int) error {
-	if _, _, err := find(c); err != nil {
-		return callsite.At(fmt.Errorf("%s: %w", op, err))
-	}
-	if root < 0 || root >= c.Size() {
-		return callsite.At(fmt.Errorf("%s: %w", op, rootError(root, c.Size())))
-	}
-	return nil
 }
 
 // valueMax bounds the bytes of the values in one operation: what Go can address.

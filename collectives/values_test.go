@@ -265,3 +265,47 @@ func TestAbandonedReduceValue(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, broken.Load())
 }
+
+// Two goroutines of a rank in operations with values on one communicator get ErrInUse with both lines,
+// and the other member learns of it.
+func TestTwoGoroutinesWithValues(t *testing.T) {
+	sum := func(a, b string) string { return a + b }
+	operations := map[string]func(c *runtime.Comm) error{
+		"ReduceValue":     func(c *runtime.Comm) error { _, err := collectives.ReduceValue(c, "a", sum, 1); return err },
+		"AllReduceValue":  func(c *runtime.Comm) error { _, err := collectives.AllReduceValue(c, "a", sum); return err },
+		"GatherValues":    func(c *runtime.Comm) error { _, err := collectives.GatherValues(c, "a", 0); return err },
+		"AllGatherValues": func(c *runtime.Comm) error { _, err := collectives.AllGatherValues(c, "a"); return err },
+		"BcastValue":      func(c *runtime.Comm) error { _, err := collectives.BcastValue(c, "a", 1); return err },
+		"ScatterValues":   func(c *runtime.Comm) error { _, err := collectives.ScatterValues(c, []string{"a", "b"}, 1); return err },
+	}
+	for name, operation := range operations {
+		t.Run(name, func(t *testing.T) {
+			world(t, 2, func(w *runtime.Comm) error {
+				c, err := w.Dup()
+				if err != nil {
+					return err
+				}
+				if c.Rank() == 1 {
+					if _, err := runtime.Recv(w, []byte(nil), 0, 1); err != nil { // until both have failed
+						return err
+					}
+					if err := operation(c); !errors.Is(err, runtime.ErrCommBroken) {
+						return fmt.Errorf("the other goroutines' errors are not known: %w", err)
+					}
+					return nil
+				}
+				ended := make(chan error, 2)
+				for range 2 {
+					go func() { ended <- operation(c) }() // one waits for rank 1
+				}
+				errs := []error{<-ended, <-ended}
+				for _, err := range errs {
+					if !errors.Is(err, runtime.ErrInUse) || strings.Count(err.Error(), "values_test.go:") < 2 {
+						return fmt.Errorf("not that it is in use: %w", err)
+					}
+				}
+				return runtime.Send(w, []byte(nil), 1, 1)
+			})
+		})
+	}
+}

@@ -130,9 +130,13 @@ func (c *Comm) decide(op string, v bootstrap.Vote) (*bootstrap.Decision, error) 
 	r := w.rulings.await(v)
 	err := w.council.Vote(v)
 	if err == nil {
-		err = w.engine.Await(c.ctx, r.done.Load, 0, op+" on "+c.core.name)
+		over := func() bool { return r.done.Load() || c.core.closed() }
+		err = w.engine.Await(c.ctx, over, 0, op+" on "+c.core.name)
 	}
 	w.rulings.drop(v)
+	if err == nil && !r.done.Load() {
+		err = ErrCommClosed // by another goroutine
+	}
 	if err != nil {
 		if r.decision != nil && r.decision.Number != 0 {
 			w.comms.abandon(r.decision.Number)

@@ -51,6 +51,16 @@ func (b *bridging) fail(cause error) {
 	}
 }
 
+// failAll tells all members of the bridge that this leader has given up: it does not know which of them
+// is the other leader. The others do not receive it.
+func (b *bridging) failAll() {
+	for rank := range b.over.size {
+		if rank != b.over.rank {
+			b.over.engine.Isend(b.over.control(b.over.WorldRank(rank), b.acrossTag), byteElement.typ, nil, engine.Standard, 0)
+		}
+	}
+}
+
 // errGaveUp ends an operation of two groups in the one that did not fail.
 var errGaveUp = errors.New("the other group gave up")
 

@@ -1,8 +1,11 @@
 package runtime_test
 
 import (
+	"errors"
 	goruntime "runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,6 +57,47 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 		}
 		require.Empty(t, dup.Unreceived())
 	})
+}
+
+// Close ends an Agree and a Shrink that wait in another goroutine; the other members get their
+// decision, and later communicators are made.
+func TestCloseBesideAnAgreement(t *testing.T) {
+	overTransports(t, 2, func(c *runtime.Comm) {
+		for _, wait := range []func(d *runtime.Comm) error{
+			func(d *runtime.Comm) error { _, err := d.Agree(1); return err },
+			func(d *runtime.Comm) error { s, err := d.Shrink(); return errors.Join(err, closeOf(s)) },
+		} {
+			d, err := c.Dup()
+			require.NoError(t, err)
+			if c.Rank() == 0 {
+				ended := make(chan error, 1)
+				go func() { ended <- wait(d) }()
+				require.Eventually(t, func() bool {
+					stacks := make([]byte, 1<<20)
+					return strings.Contains(string(stacks[:goruntime.Stack(stacks, true)]), "(*Engine).Await(")
+				}, hangLimit, time.Millisecond, "it waits")
+				require.NoError(t, d.Close())
+				require.ErrorIs(t, <-ended, runtime.ErrCommClosed)
+				require.NoError(t, runtime.Send(c, []int{1}, 1, 0))
+			} else {
+				_, err := runtime.Recv(c, make([]int, 1), 0, 0)
+				require.NoError(t, err)
+				require.NoError(t, wait(d), "rank 0 has voted")
+				require.NoError(t, d.Close())
+			}
+		}
+		d, err := c.Dup()
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	})
+}
+
+// closeOf closes a communicator if there is one.
+func closeOf(c *runtime.Comm) error {
+	if c == nil {
+		return nil
+	}
+	return c.Close()
 }
 
 // A receive that begins while another goroutine closes the communicator ends, whichever is first.

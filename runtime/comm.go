@@ -216,7 +216,7 @@ func (c *Comm) Context() context.Context {
 
 // Close ends the communicator; attributes that are io.Closers are closed. Operations on it,
 // on its views and on its Private twin fail afterwards, receives that wait end with
-// ErrCommClosed, and messages that no receive has matched are dropped: a send that waits to be
+// ErrCommClosed, as do Agree and Shrink of other goroutines, and messages that no receive has matched are dropped: a send that waits to be
 // matched ends with ErrCommClosed at the sender. Close is local and does not wait: operations
 // under way should have ended. All members close a communicator; its number is used again
 // when they have. The communicator of the World cannot be closed.
@@ -238,7 +238,14 @@ func (core *commCore) end(why *commFailure) error {
 	core.check.closed(core)
 	err := core.attributes.close() // attributes may exchange questions with other members
 	core.world.leaveComm(core)
+	core.world.wake() // an Agree or Shrink of another goroutine
 	return err
+}
+
+// closed reports whether this rank has closed the communicator.
+func (core *commCore) closed() bool {
+	f := core.failure.Load()
+	return f != nil && errors.Is(f.err, ErrCommClosed)
 }
 
 // Err returns nil while the communicator can be used, else ErrCommClosed or a

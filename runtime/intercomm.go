@@ -30,8 +30,9 @@ type Intercomm struct {
 // it, with the same leader in each group; the tag (0..TagMax) keeps calls apart that overlap
 // in time, of Create on bridge, too.
 //
-// A leader that is not in its communicator is ErrRank; groups with a common rank are
-// ErrArgument at all members. A rank that gives up, because its context ended or a member was
+// A leader that is not in its communicator is ErrRank, and so is, at the leader, a remoteLeader
+// that is not in bridge; groups with a common rank are ErrArgument at all
+// members. A rank that gives up, for these ranks, because its context ended or a member was
 // lost, ends the call of both groups, whose communicators c are broken; the next call on bridge
 // takes another tag then. Two goroutines of a rank in it with one c are ErrInUse.
 func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag int) (*Intercomm, error) {
@@ -55,13 +56,18 @@ func (c *Comm) CreateIntercomm(localLeader int, bridge *Comm, remoteLeader, tag 
 			}
 			return nil, callsite.At(err)
 		}
-		if err := bridge.checkPeer(remoteLeader); err != nil {
-			return nil, callsite.At(fmt.Errorf("remote leader: %w", err))
-		}
 		if c.ctx != nil {
 			bridge = bridge.WithContext(c.ctx)
 		}
-		b.over, b.peer, b.acrossTag = bridge, bridge.WorldRank(remoteLeader), tagCreate+tag
+		b.over, b.acrossTag = bridge, tagCreate+tag
+		err := bridge.checkPeer(remoteLeader)
+		if err != nil || remoteLeader == bridge.rank { // that is in both groups, as all members here find
+			b.failAll()
+		}
+		if err != nil {
+			return nil, c.giveUp("CreateIntercomm", fmt.Errorf("remote leader: %w", err))
+		}
+		b.peer = bridge.WorldRank(remoteLeader)
 	}
 	if broken != nil {
 		return nil, b.giveUp("CreateIntercomm", broken)

@@ -221,6 +221,33 @@ func TestCreateIntercommOverABrokenBridge(t *testing.T) {
 	})
 }
 
+// A leader that names a wrong rank for the other group's leader ends CreateIntercomm at all ranks of both
+// groups; the bridge can be used on, and so can the groups' ranks.
+func TestCreateIntercommWithAWrongLeader(t *testing.T) {
+	for _, wrong := range []int{-1, 0, 4, runtime.AnySource, runtime.ProcNull} { // 0 is the leader itself
+		overTransports(t, 4, func(c *runtime.Comm) {
+			group, err := c.Split(c.Rank()/2, 0)
+			require.NoError(t, err)
+			remote := 2 - c.Rank()/2*2
+			if c.Rank() == 0 {
+				remote = wrong
+			}
+			_, err = group.CreateIntercomm(0, c, remote, 3)
+			switch {
+			case wrong == 0 && c.Rank() < 2:
+				require.ErrorIs(t, err, runtime.ErrArgument, "it is in both groups")
+			case c.Rank() == 0:
+				require.ErrorIs(t, err, runtime.ErrRank)
+			default:
+				require.Error(t, err)
+				require.ErrorIs(t, group.Err(), runtime.ErrCommBroken)
+			}
+			inter, _, _ := halves(t, c, 2, 4)
+			require.NoError(t, inter.Close())
+		})
+	}
+}
+
 // Two goroutines of a rank cannot connect the same groups at the same time.
 func TestIntercommInUse(t *testing.T) {
 	local(t, 2, func(c *runtime.Comm) {

@@ -1,8 +1,12 @@
 package runtime_test
 
 import (
+	"bufio"
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -11,7 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/bootstrap"
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -19,7 +25,12 @@ import (
 func dieOnRecord(w *runtime.World) error { return signalOnRecord(w, syscall.SIGKILL) }
 
 // stopOnRecord stops it there.
-func stopOnRecord(w *runtime.World) error { return signalOnRecord(w, syscall.SIGSTOP) }
+func stopOnRecord(w *runtime.World) error {
+	if w.Rank() == 0 {
+		fmt.Fprintln(os.Stdout, os.Getenv(bootstrap.EnvJob))
+	}
+	return signalOnRecord(w, syscall.SIGSTOP)
+}
 
 func signalOnRecord(w *runtime.World, sig syscall.Signal) error {
 	c := w.Comm()
@@ -84,4 +95,54 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 	require.Contains(t, shown, "no answer from ranks 1\n")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
+}
+
+// TestLastOperationsOnHosts: likewise of ranks on other hosts, through agents next to gorun and below another one.
+func TestLastOperationsOnHosts(t *testing.T) {
+	near := filepath.Join(t.TempDir(), "rsh") // another node on this machine
+	require.NoError(t, os.WriteFile(near, []byte("#!/bin/sh\nexport GORUN_HOSTID=$1; shift\nexec \"$@\"\n"), 0o755))
+	for radix, rsh := range map[string]func() string{
+		"1000": func() string { return nscluster.Start(t, 2).Rsh() },
+		"1":    func() string { return near },
+	} {
+		t.Run("radix "+radix, func(t *testing.T) {
+			env := []string{"GORUN_RADIX=" + radix}
+			self, err := os.Executable()
+			require.NoError(t, err)
+			flags := []string{"-np", "2", "-host", "h0,h1", "-rsh", rsh(), "-on-deadlock", "ignore", "-x"}
+			r := finish(t, env, append(append([]string{testbed.Gorun(t)}, flags...), envProgram+"=record", self)...)
+			require.Equal(t, 137, r.code, r.errors)
+			require.Regexp(t, `(?m)^gorun: its last operations:\n(gorun:   \|.*\n)*gorun:   \| receive, tag 9, 64 bytes, world: begun for \S+$`, r.errors)
+
+			cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), append(flags, envProgram+"=halt", self)...)
+			cmd.Env = append(os.Environ(), env...)
+			stdout, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			job, err := bufio.NewReader(stdout).ReadString('\n')
+			require.NoError(t, err)
+			job = strings.TrimSpace(job)
+			var shown string
+			require.Eventually(t, func() bool {
+				shown = finish(t, nil, testbed.Gorun(t), "inspect", job).out
+				return strings.Contains(shown, "no answer from ranks 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
+			}, time.Minute, 10*time.Millisecond, "%s", shown)
+			last := finish(t, nil, testbed.Gorun(t), "inspect", "-last", "1", job)
+			require.Zero(t, last.code, last.errors)
+			require.Regexp(t, `^rank 1: 3 operations, the newest last\n +ago .*\n.* done +0 +5 .*\n.* done +0 +6 +8 .*\n.* begun +any +9 +64 +world +receive`, last.out)
+			var log struct {
+				Rank     int
+				Messages []struct{ Op, State string }
+			}
+			require.NoError(t, json.Unmarshal([]byte(finish(t, nil, testbed.Gorun(t), "inspect", "-json", "-last=1", job).out), &log))
+			require.Equal(t, 1, log.Rank)
+			require.Len(t, log.Messages, 3)
+			require.Equal(t, "begun", log.Messages[2].State)
+			for _, wrong := range [][]string{{"-last", "2"}, {"-last", "x"}, {"-last"}, {"-last", "1", "-watch"}} {
+				require.Equal(t, 125, finish(t, nil, append(append([]string{testbed.Gorun(t), "inspect"}, wrong...), job)...).code, "%v", wrong)
+			}
+			require.NoError(t, cmd.Process.Kill())
+			require.Error(t, cmd.Wait())
+		})
+	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -60,11 +61,11 @@ func deadline(t *testing.T) context.Context {
 }
 
 // rally starts a job of rallyUntilTold. end ends it.
-func rally(t *testing.T) (job string, end func()) {
+func rally(t *testing.T, flags ...string) (job string, end func()) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), "-np", "2", "-x", envProgram+"=rally", self)
+	cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), append(flags, "-np", "2", "-x", envProgram+"=rally", self)...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -81,7 +82,17 @@ func rally(t *testing.T) (job string, end func()) {
 
 // gorun inspect -watch writes a table once a second, whose second one has rates, until the job ends.
 func TestWatch(t *testing.T) {
-	job, end := rally(t)
+	for name, flags := range map[string]func() []string{
+		"here":  func() []string { return nil },
+		"hosts": func() []string { return []string{"-host", "h0,h1", "-rsh", nscluster.Start(t, 2).Rsh()} },
+	} {
+		t.Run(name, func(t *testing.T) { watchRally(t, flags()...) })
+	}
+}
+
+func watchRally(t *testing.T, flags ...string) {
+	t.Helper()
+	job, end := rally(t, flags...)
 	cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), "inspect", "-watch", job)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()

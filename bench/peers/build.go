@@ -24,7 +24,7 @@ func (c *comparison) build(ctx context.Context, ucx bool) error {
 		if !slices.Contains(programs, "bench/"+m.program) {
 			programs = append(programs, "bench/"+m.program)
 		}
-		if !m.alone && !slices.Contains(twins, m.program) {
+		if !m.alone && m.reference == "" && !slices.Contains(twins, m.program) {
 			twins = append(twins, m.program)
 		}
 	}
@@ -37,6 +37,7 @@ func (c *comparison) build(ctx context.Context, ucx bool) error {
 	}
 	built := map[string]error{}
 	for _, s := range c.peers(c.dir, ucx) {
+		s.references = c.references
 		i := info{Name: s.name, Title: s.title, Variant: s.variant}
 		err := s.installed()
 		switch {

@@ -6,6 +6,7 @@
 //	go -C bench/peers run . -part curves        # latency and bandwidth over size, four minutes
 //	go -C bench/peers run . -only 'latency 8 B' # some rows
 //	go -C bench/peers run . -rounds 1 -quick    # does it work at all
+//	go -C bench/peers run . -part npb -npb DIR  # NAS kernels beside the reference codes
 //	go -C bench/peers run . -draw               # the pictures again, of stored samples
 //
 // It is a module of its own, so that what it draws with stays out of the go.sum of
@@ -20,8 +21,11 @@
 // Beside bench/actors run bench/peers/protoactor, another module of its own, and
 // bench/peers/netrpc, which print the same kind of lines.
 //
+// Beside bench/npb the peers run the reference codes of the NAS Parallel Benchmarks, which are not part
+// of this tree: -npb names a directory with a built copy of NPB3.4-MPI for each peer, openmpi and mpich.
+//
 // Its parts are peers (two ranks on a core each, and whole jobs), crowd (more ranks than
-// cores), rdma (through the network), actors, and curves (latency and bandwidth from 1 B
+// cores), rdma (through the network), actors, npb, and curves (latency and bandwidth from 1 B
 // to 4 MiB). Of each it prints a table of ratios, ours over the better peer, with a bar
 // that must be reached and an aim, or of medians and extremes, and writes the table, all
 // samples as JSON and pictures as PNG to bench/results. A partial run (-only, -quick)

@@ -28,6 +28,7 @@ type options struct {
 	limit      time.Duration
 	nice       int
 	out        string
+	npb        string
 }
 
 func main() {
@@ -40,6 +41,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "`directory` for results (default: bench/results of the tree; with -only and -quick none, as what they leave is not whole)")
 	flag.BoolVar(&o.resume, "resume", false, "go on with the results that are there: measure what lacks in them, with -only some of it, and write them again")
 	flag.DurationVar(&o.limit, "for", 0, "stop after this `time` and write what there is by then; needs -resume")
+	flag.StringVar(&o.npb, "npb", "", "`directory` of the NAS reference codes, built: openmpi/bin/ft.A.x, mpich/bin/ft.A.x and so on; without it there is no part npb")
 	part := flag.String("part", strings.Join(partNames(), ","), "only these `comparisons`")
 	only := flag.String("only", "", "only rows whose name matches this `expression`")
 	flag.Parse()
@@ -86,6 +88,9 @@ func (o *options) complete(arguments []string, part, only string) error {
 		}
 		o.part = append(o.part, name)
 	}
+	if o.npb == "" && slices.Equal(o.part, []string{npbPlan().name}) {
+		return errors.New("-part npb needs -npb, the directory of the reference codes")
+	}
 	var err error
 	if o.only, err = regexp.Compile(only); err != nil {
 		return fmt.Errorf("-only: %w", err)
@@ -112,8 +117,11 @@ func compare(ctx context.Context, o *options) error {
 	}
 	compared := false
 	for _, p := range plans() {
-		c := &comparison{plan: p, dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
+		c := &comparison{plan: p, dir: dir, rounds: o.rounds, quick: o.quick, nice: o.nice, references: o.npb, log: log.New(os.Stderr, "", 0), result: newResult(o.rounds)}
 		c.result.Quick = o.quick
+		if p.references && o.npb == "" {
+			continue
+		}
 		c.choose(o.only)
 		if len(c.rows)+len(c.curves) == 0 || !slices.Contains(o.part, p.name) {
 			continue
@@ -130,6 +138,7 @@ func compare(ctx context.Context, o *options) error {
 		stopped := c.run(ctx)
 		if o.resume {
 			c.plan = p // stored results of other rows are reported, too
+			c.drop()
 		} else if stopped != nil {
 			return stopped // results of an interrupted run do not replace complete ones
 		}
@@ -177,6 +186,14 @@ func (c *comparison) choose(only *regexp.Regexp) {
 		}
 	}
 	c.measurements = slices.DeleteFunc(slices.Clone(c.measurements), func(m measurement) bool { return !needed[m.key] })
+}
+
+// drop drops the rows that no run was for yet.
+func (c *comparison) drop() {
+	c.rows = slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool {
+		key := measurementOf(r.measurement)
+		return c.result.rounds(key, gorun) == 0 && c.result.Problems[key][gorun] == ""
+	})
 }
 
 // report prints the tables and, if there is a directory for them, writes them, the

@@ -14,25 +14,26 @@ const quickRanks = 8
 // measurement is one run of one program by every system. It yields a value for
 // each message size.
 type measurement struct {
-	key      string
-	program  string // ours is bench/program, the twin twins/program.c
-	ranks    int
-	args     []string
-	ours     []string // more arguments for ours alone
-	env      []string // environment of ours alone
-	network  bool     // through the network, on one machine too
-	launch   []string // more arguments for our launcher
-	spinning []string // more arguments for a system whose ranks spin: fewer iterations
-	quick    []string // more arguments for all with -quick
-	bound    bool     // each rank has a core of its own
-	wall     bool     // the value is the time of the whole run in seconds
-	alone    bool     // ours alone
-	named    bool     // what is printed are lines "name value unit": each is a key of its own, see keyOf
-	partners []string // the other systems that take part, when not all do
-	fails    bool     // a rank is meant to die: what was printed counts
-	times    int      // rounds at most, 0: all
-	peers    int      // rounds of the peers at most, 0: all
-	timeout  time.Duration
+	key       string
+	program   string // ours is bench/program, the twin twins/program.c
+	ranks     int
+	args      []string
+	ours      []string // more arguments for ours alone
+	env       []string // environment of ours alone
+	network   bool     // through the network, on one machine too
+	launch    []string // more arguments for our launcher
+	spinning  []string // more arguments for a system whose ranks spin: fewer iterations
+	quick     []string // more arguments for all with -quick
+	bound     bool     // each rank has a core of its own
+	reference string   // the reference code that peers run in place of a twin
+	wall      bool     // the value is the time of the whole run in seconds
+	alone     bool     // ours alone
+	named     bool     // what is printed are lines "name value unit": each is a key of its own, see keyOf
+	partners  []string // the other systems that take part, when not all do
+	fails     bool     // a rank is meant to die: what was printed counts
+	times     int      // rounds at most, 0: all
+	peers     int      // rounds of the peers at most, 0: all
+	timeout   time.Duration
 }
 
 // row is a line of the table: a value of a measurement against that of others.

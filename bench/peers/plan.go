@@ -37,13 +37,17 @@ type plan struct {
 	curves       []curve
 	// summary says that the rows are summed up below the table.
 	summary bool
+	// load says that the table has the load average beside the figures.
+	load bool
+	// references says that the peers run codes that were built before, in the directory of -npb.
+	references bool
 	// peers returns the systems, ours first; the programs are built in dir.
 	peers func(dir string, ucx bool) []system
 }
 
 // plans returns all comparisons.
 func plans() []plan {
-	return []plan{messagePlan(), osuPlan(), collectivePlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan()}
+	return []plan{messagePlan(), osuPlan(), collectivePlan(), crowdPlan(), networkPlan(), actorPlan(), curvePlan(), npbPlan()}
 }
 
 // messagePlan compares messages and collectives of two ranks, and whole jobs, with Open

@@ -13,14 +13,15 @@ import (
 
 // comparison is one run of this program.
 type comparison struct {
-	plan           // what is measured, with whom
-	dir     string // of the built programs
-	systems []system
-	rounds  int
-	quick   bool
-	nice    int
-	log     *log.Logger
-	result  *result
+	plan              // the measurements and the systems
+	dir        string // of the built programs
+	references string // of the reference codes
+	systems    []system
+	rounds     int
+	quick      bool
+	nice       int
+	log        *log.Logger
+	result     *result
 }
 
 // run does all rounds. Within a round the systems take turns in each
@@ -65,6 +66,9 @@ func (c *comparison) due(m *measurement, s *system, round int) bool {
 // once does one run and keeps its values or its error.
 func (c *comparison) once(ctx context.Context, m *measurement, s *system, round int) {
 	command := s.command(c.dir, m, c.quick)
+	if c.load {
+		c.noteLoad(m)
+	}
 	if c.nice != 0 {
 		command = append([]string{"nice", "-n", strconv.Itoa(c.nice)}, command...)
 	}
@@ -72,6 +76,8 @@ func (c *comparison) once(ctx context.Context, m *measurement, s *system, round 
 	var values map[int]float64
 	var lines map[string]float64
 	switch {
+	case err == nil && m.reference != "":
+		values, err = parseReport(out.Out)
 	case err == nil && m.named:
 		lines, err = parseNamed(out.Out)
 	case err == nil && m.wall:

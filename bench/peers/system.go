@@ -23,20 +23,21 @@ const (
 
 // system is a message-passing system that can run a benchmark.
 type system struct {
-	name     string
-	title    string
-	compiler string   // of the twins, "" for ours
-	program  string   // a Go program that starts its processes itself, in a directory below bench/peers
-	module   string   // the module of which it tells the version, "" if it is the standard library
-	launcher string   // found on the PATH, for ours a built binary
-	bound    []string // launcher's arguments that put each rank on a core
-	crowded  []string // the same when ranks may outnumber cores
-	always   []string
-	env      []string
-	network  []string // launcher's arguments for going through the network
-	overTCP  []string // environment for the same
-	spins    bool     // ranks that wait keep their core even when others need it
-	variant  bool     // shown, but no peer to be compared with
+	name       string
+	title      string
+	compiler   string   // of the twins, "" for ours
+	references string   // where the reference codes of all systems are
+	program    string   // a Go program that starts its processes itself, in a directory below bench/peers
+	module     string   // the module of which it tells the version, "" if it is the standard library
+	launcher   string   // found on the PATH, for ours a built binary
+	bound      []string // launcher's arguments that put each rank on a core
+	crowded    []string // the same when ranks may outnumber cores
+	always     []string
+	env        []string
+	network    []string // launcher's arguments for going through the network
+	overTCP    []string // environment for the same
+	spins      bool     // ranks that wait keep their core even when others need it
+	variant    bool     // shown, but no peer to be compared with
 }
 
 // systems returns ours, the peers and, if asked for, their variants over UCX.
@@ -112,11 +113,14 @@ func (s *system) command(dir string, m *measurement, quick bool) []string {
 		command = append(command, s.network...)
 	}
 	command = append(command, "-np", strconv.Itoa(ranks))
-	if s.compiler == "" {
+	switch {
+	case s.compiler == "":
 		command = append(command, m.launch...)
 		command = append(command, filepath.Join(dir, m.program))
 		args = append(args, m.ours...)
-	} else {
+	case m.reference != "":
+		command = append(command, s.referencePath(m.reference))
+	default:
 		command = append(command, twinPath(dir, m.program, s.compiler))
 	}
 	return append(command, args...)

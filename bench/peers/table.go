@@ -22,6 +22,7 @@ type line struct {
 	Aim     float64            `json:"aim,omitempty"`
 	Higher  bool               `json:"higher_is_better,omitempty"`
 	Verdict string             `json:"verdict"`
+	Load    float64            `json:"load,omitempty"` // average before the runs
 }
 
 // Verdicts of a row.
@@ -49,6 +50,7 @@ func (c *comparison) line(r *row) line {
 		Theirs: map[string]float64{}, Verdict: unknown,
 	}
 	ours, ok := c.result.median(r.measurement, gorun, r.size)
+	l.Load, _ = c.result.median(r.measurement, loadOf, 0)
 	l.Ours = ours
 	for i := range c.systems {
 		s := &c.systems[i]
@@ -128,7 +130,11 @@ func (c *comparison) text(lines []line) string {
 	for i := range c.systems {
 		titles = append(titles, c.systems[i].title)
 	}
-	titles = append(titles, "against", "ratio", "bar", "aim", "")
+	titles = append(titles, "against", "ratio", "bar", "aim")
+	if c.load {
+		titles = append(titles, "load")
+	}
+	titles = append(titles, "")
 	b.WriteString("| " + strings.Join(titles, " | ") + " |\n|" + strings.Repeat("---|", len(titles)) + "\n")
 	for i := range lines {
 		l := &lines[i]
@@ -149,7 +155,11 @@ func (c *comparison) text(lines []line) string {
 		if l.Bar > 0 {
 			bar = sign + number(l.Bar, true)
 		}
-		cells = append(cells, l.Against, number(l.Ratio, l.Verdict != unknown), bar, number(l.Aim, l.Aim > 0), l.Verdict)
+		cells = append(cells, l.Against, number(l.Ratio, l.Verdict != unknown), bar, number(l.Aim, l.Aim > 0))
+		if c.load {
+			cells = append(cells, number(l.Load, l.Load > 0))
+		}
+		cells = append(cells, l.Verdict)
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
 	return b.String()

@@ -15,6 +15,7 @@ import (
 var (
 	losses = flag.Int("pause", 0, "measure the pause of `N` losses of a rank, with gorun -on-failure respawn=N, in place of the rest")
 	whole  = flag.Bool("agent", false, "with -pause and hosts: the last rank's whole host is lost, with its agent")
+	cable  = flag.Bool("cut", false, "with -pause and hosts: print \"cut\" and go on, until somebody has cut off the last rank's host")
 )
 
 // exchanges is how many Barriers there are between two losses.
@@ -46,8 +47,12 @@ func pauses(w *runtime.World, n int) error {
 		}
 		victim := c.Size() - 1 - w.Generation()%(c.Size()-1)
 		for i := 0; ; i++ {
-			if i == exchanges && c.Rank() == victim {
+			switch {
+			case i != exchanges || c.Rank() != victim:
+			case !*cable:
 				return kill()
+			default:
+				fmt.Println("cut")
 			}
 			if err := collectives.Barrier(c); err != nil {
 				return err

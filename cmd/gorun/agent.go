@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -215,6 +216,12 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 			a.signal(t.Rank, syscall.Signal(n))
 		}
 		return err
+	case link.KindLook:
+		l, err := link.Decode[link.Look](body)
+		if err == nil {
+			a.look(l)
+		}
+		return err
 	case link.KindKill:
 		a.ending.Store(true)
 		return a.kill()
@@ -273,6 +280,19 @@ func (a *agent) signal(number int, sig syscall.Signal) {
 	}
 }
 
+// look sends what the flight recorders of the ranks here have.
+func (a *agent) look(l link.Look) {
+	answer, now := link.Seen{Number: l.Number}, time.Now()
+	a.mu.Lock()
+	for _, r := range a.node.ranks {
+		if seen, any := r.look(l, now); any && r.number != noRank {
+			answer.Records = append(answer.Records, seen)
+		}
+	}
+	a.mu.Unlock()
+	a.conn.Send(link.KindSeen, link.Encode(answer))
+}
+
 // report sends the ends of the ranks, each after all frames of the rank.
 func (a *agent) report() {
 	for x := range a.node.exits {
@@ -294,7 +314,9 @@ func (a *agent) report() {
 		if err := r.conn.Close(); err != nil {
 			complain("agent: rank %d: %v", r.number, err)
 		}
+		a.mu.Lock()
 		last := r.closeRecord(x)
+		a.mu.Unlock()
 		if a.alone.Load() {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	goruntime "runtime"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -32,7 +31,7 @@ type branches struct {
 type branch struct {
 	number  int
 	command *exec.Cmd
-	pidfd   int        // of the process, open as long as the command is in the list
+	process *session
 	in      *link.Conn // its queue does not let a slow host delay the others
 }
 
@@ -60,7 +59,7 @@ func (b *branches) take(k link.Kind, body []byte) (bool, error) {
 		switch r := b.find(number); {
 		case r == nil: // it has ended
 		case k == link.KindExecKill:
-			b.kill(r)
+			r.process.kill()
 		default:
 			r.in.Pass(rest)
 		}
@@ -97,7 +96,7 @@ func (b *branches) start(e link.Exec) {
 	line := link.Strings(e.Line)
 	r := &branch{number: e.Number, command: exec.Command(line[0], line[1:]...)}
 	r.command.Env = rankEnviron(os.Environ())
-	r.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &r.pidfd}
+	r.process = newSession(r.command)
 	in, e1 := r.command.StdinPipe()
 	out, e2 := r.command.StdoutPipe()
 	remarks, e3 := r.command.StderrPipe()
@@ -127,8 +126,8 @@ func (b *branches) start(e link.Exec) {
 		err := r.command.Wait()
 		b.mu.Lock()
 		delete(b.list, e.Number)
-		_ = unix.Close(r.pidfd)
 		b.mu.Unlock()
+		r.process.close()
 		how := "it has ended"
 		if s := r.command.ProcessState; s != nil {
 			how = s.String()
@@ -151,27 +150,9 @@ func (b *branches) install(e link.Exec, from *bufio.Reader, to io.Writer) {
 		b.conn.Send(link.KindExecRemark, link.Numbered(e.Number), []byte(err.Error()+"\n"))
 	}
 	if r := b.find(e.Number); err != nil && r != nil {
-		b.kill(r)
+		r.process.kill()
 	}
 }
-
-// kill ends the session of a command, and no other process: the agent collects all its children, so
-// that the process may have ended already and its number be another's.
-func (b *branches) kill(r *branch) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.list[r.number] != r {
-		return
-	}
-	err := unix.PidfdSendSignal(r.pidfd, unix.SIGKILL, nil, pidfdSignalProcessGroup)
-	if errors.Is(err, unix.EINVAL) { // a kernel before 6.9: the first process alone
-		_ = unix.PidfdSendSignal(r.pidfd, unix.SIGKILL, nil, 0)
-	}
-}
-
-// pidfdSignalProcessGroup is PIDFD_SIGNAL_PROCESS_GROUP of pidfd_send_signal(2): to the group of the
-// process, which is that of its session's first process.
-const pidfdSignalProcessGroup = 1 << 2
 
 func (b *branches) end(number, code int, how string) {
 	b.conn.Send(link.KindExecEnd, link.Encode(link.ExecEnd{Number: number, Code: code, Text: how}))

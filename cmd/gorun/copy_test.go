@@ -15,10 +15,10 @@ import (
 )
 
 // copiedFirst runs gorun on the first host, in whose private directory /run/here are gorun, the
-// program and a script.
+// program and a script. Processes of a job that has just ended may still run what is there.
 func copiedFirst(t *testing.T, c *nscluster.Cluster, args ...string) *run {
 	t.Helper()
-	out, err := c.Command("h0", "sh", "-c", fmt.Sprintf("mkdir -p /run/here && cp %s /run/here/gorun && cp %s /run/here/prog", binary, self)).CombinedOutput()
+	out, err := c.Command("h0", "sh", "-c", fmt.Sprintf("mkdir -p /run/here && cp -f %s /run/here/gorun && cp -f %s /run/here/prog", binary, self)).CombinedOutput()
 	require.NoError(t, err, string(out))
 	r := command(t, nil)
 	// Each host has /run for itself.

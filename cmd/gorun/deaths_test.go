@@ -43,7 +43,7 @@ const (
 	// waits makes ranks with children in the same and in other sessions.
 	waits = "sleep 1000 & setsid sleep 1000 & echo ready; wait"
 	// lostInSilence is what gorun says of a host that says nothing any more.
-	lostInSilence = ` is lost with rank 2, 3: it has been silent for 6s: the host or the network is down`
+	lostInSilence = ` is lost with rank 2, 3: it has been silent for 4.75s: the host or the network is down`
 )
 
 // allDeaths are the deaths by name.

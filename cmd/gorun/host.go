@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
@@ -36,6 +34,7 @@ type host struct {
 	frames *frames // what the agent has sent, if its link has others within or is in another; else conn has it
 
 	command  *exec.Cmd // nil if another host runs it, and for a pod
+	process  *session  // of command
 	begun    bool      // the command was started, or the pod has come
 	out      *os.File  // the agent's standard output
 	deliver  *os.File  // where that is written to if another host runs the command
@@ -84,7 +83,7 @@ func (h *host) start() error {
 	c.Stdin, c.Stdout, c.Stderr = theirs[0], theirs[1], h.errs
 	// A session of its own: gorun forwards Ctrl-C itself, and the command cannot ask for a
 	// password on gorun's terminal.
-	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	h.process = newSession(c)
 	c.WaitDelay = time.Second
 	h.command = c
 	h.job.say("host %s: %s", h.name, strings.Join(h.line, " "))
@@ -96,6 +95,7 @@ func (h *host) start() error {
 	h.begun = true
 	go func() {
 		_ = c.Wait() // the process state has the result
+		h.process.close()
 		h.code, h.how = c.ProcessState.ExitCode(), c.ProcessState.String()
 		close(h.exited)
 	}()
@@ -140,8 +140,7 @@ func (h *host) giveUp(why error) {
 		_ = h.out.Close()
 	default:
 		if h.command != nil {
-			// The session of the command, and no other process.
-			_ = unix.Kill(-h.command.Process.Pid, unix.SIGKILL)
+			h.process.kill()
 		}
 		_ = h.out.Close()
 	}

@@ -236,7 +236,7 @@ func TestSilentHostIsLost(t *testing.T) {
 	// As if the machine had stopped; only the test can continue it.
 	require.NoError(t, unix.Kill(pids[0], unix.SIGSTOP))
 	require.Equal(t, 125, r.wait(t))
-	require.Regexp(t, `host [ab] is lost with rank .*: it has been silent for 6s`, r.err.String())
+	require.Regexp(t, `host [ab] is lost with rank .*: it has been silent for 4.75s`, r.err.String())
 	gone(t, r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // inspectWord as the first argument makes gorun show what another one's job is doing.
 const inspectWord = "inspect"
 
-const inspectUsage = `usage: gorun inspect [-json] [-watch] [JOB]
+const inspectUsage = `usage: gorun inspect [-json] [-watch | -last RANK] [JOB]
 
 Shows what the ranks of a job of this user on this machine are doing: in one sentence what
 each rank waits for, at which line, and for which rank, then the ranks by what they do, in at
@@ -29,38 +30,66 @@ flags:
           time one of its goroutines waits, the bytes of messages that wait for their
           receives, and where it is. Of more than 30 ranks it has those that wait most. The
           table stays in place on a terminal, which has what was shown last after the end or
-          Ctrl-C. With -json, all again as a line. Counters are read from memory: of
-          ranks on other hosts the table has "-", as of all ranks in the first second.
-          Messages of collective operations do not count.
+          Ctrl-C. With -json, all again as a line. In the first second, and for ranks of a
+          host that does not answer, the table has "-" in place of rates. Messages of
+          collective operations do not count.
+  -last RANK
+          the last operations of this rank, up to 256 on messages and 256 of libraries, the
+          newest last, also of a rank that is stopped: since when each is in its state, the
+          peer or root, the tag or number of the call, bytes, the communicator, and the line
+          of the program if it is known. With -json, as JSON.
 `
 
 // watchPeriod is the time between two reports of -watch.
 const watchPeriod = time.Second
 
+// inspectFlags are the flags.
+type inspectFlags struct {
+	json, watching bool
+	last           int // -1 for none
+}
+
 // runInspect carries out gorun inspect and returns the exit code.
 func runInspect(args []string, out *os.File) int {
-	var asJSON, watching bool
+	f := inspectFlags{last: -1}
 	var wanted []string
-	for _, a := range args {
-		name, isFlag := strings.CutPrefix(a, "-")
-		switch name = strings.TrimPrefix(name, "-"); {
+	for i := 0; i < len(args); i++ {
+		name, isFlag := strings.CutPrefix(args[i], "-")
+		name, value, inline := strings.Cut(strings.TrimPrefix(name, "-"), "=")
+		switch {
 		case !isFlag:
-			wanted = append(wanted, a)
-		case name == "json":
-			asJSON = true
-		case name == "watch":
-			watching = true
-		case name == "h" || name == "help":
+			wanted = append(wanted, args[i])
+		case name == "json" && !inline:
+			f.json = true
+		case name == "watch" && !inline:
+			f.watching = true
+		case name == "last":
+			if i++; !inline && i < len(args) {
+				value = args[i]
+			} else {
+				i--
+			}
+			var err error
+			if f.last, err = strconv.Atoi(value); err != nil || f.last < 0 {
+				complain("inspect: -last takes the number of a rank, not %q", value)
+				return exitLauncher
+			}
+		case (name == "h" || name == "help") && !inline:
 			_, _ = io.WriteString(out, inspectUsage)
 			return 0
 		default:
-			complain("inspect: unknown flag %s (gorun inspect -h lists the flags)", a)
+			complain("inspect: unknown flag %s (gorun inspect -h lists the flags)", args[i])
 			return exitLauncher
 		}
 	}
-	err := errors.New("one job at a time")
-	if len(wanted) <= 1 {
-		err = inspect(strings.Join(wanted, ""), asJSON, watching, out)
+	var err error
+	switch {
+	case len(wanted) > 1:
+		err = errors.New("one job at a time")
+	case f.last >= 0 && f.watching:
+		err = errors.New("-last and -watch exclude each other")
+	default:
+		err = inspect(strings.Join(wanted, ""), f, out)
 	}
 	if err != nil {
 		complain("inspect: %v", err)
@@ -70,30 +99,51 @@ func runInspect(args []string, out *os.File) int {
 }
 
 // inspect prints the reports of the job whose name begins with start.
-func inspect(start string, asJSON, watching bool, out *os.File) error {
+func inspect(start string, f inspectFlags, out *os.File) error {
 	c, err := dialJob(start)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	v := view{out: out, json: asJSON, watching: watching}
-	if watching && !asJSON && isTerminal(int(out.Fd())) {
+	if f.last >= 0 {
+		return showLast(c, f, out)
+	}
+	v := view{out: out, json: f.json, watching: f.watching}
+	if f.watching && !f.json && isTerminal(int(out.Fd())) {
 		v.screen = openScreen(out)
 		defer v.screen.close()
 	}
 	for {
-		r, err := c.Report()
+		r, err := c.Report(-1)
 		if v.before != nil && errors.Is(err, inspection.ErrNoJob) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := v.show(r); err != nil || !watching {
+		if err := v.show(r); err != nil || !f.watching {
 			return err
 		}
 		time.Sleep(watchPeriod)
 	}
+}
+
+// showLast prints the operations of one rank.
+func showLast(c *inspection.Client, f inspectFlags, out *os.File) error {
+	r, err := c.Report(f.last)
+	switch {
+	case err != nil:
+		return err
+	case f.last >= r.Ranks:
+		return fmt.Errorf("the job has ranks 0 to %d", r.Ranks-1)
+	case r.Log == nil:
+		return fmt.Errorf("nothing is recorded of rank %d: it has not joined, has ended, or its host does not answer", f.last)
+	}
+	if f.json {
+		return json.NewEncoder(out).Encode(r.Log)
+	}
+	_, err = io.WriteString(out, printable(r.Log.Table()))
+	return err
 }
 
 // view is how reports are shown.

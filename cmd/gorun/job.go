@@ -150,6 +150,7 @@ func (j *job) run() (code int, err error) {
 	j.news = make(chan news, len(j.ranks))
 	j.lost = make(chan *host, len(j.hosts))
 	j.again = make(chan renewal, len(j.hosts))
+	j.watch.inspectors = newInspectors()
 	j.server = bootstrap.NewServer(len(j.ranks), j.observe)
 	secret, began := bootstrap.NewSecret(), time.Now()
 	if j.opts.pods != nil { // the secret is not to be seen on the network of the pods

@@ -87,6 +87,8 @@ func (h *host) take(k link.Kind, body []byte) error {
 			return fmt.Errorf("end of rank %d: %w", x.Rank, errors.Join(err, link.ErrMalformed))
 		}
 		return h.exit(r, x)
+	case link.KindSeen:
+		return h.seen(body)
 	case link.KindRenewed:
 		n, err := link.Decode[link.Renewed](body)
 		if err == nil {
@@ -95,6 +97,24 @@ func (h *host) take(k link.Kind, body []byte) error {
 		return err
 	default:
 		return fmt.Errorf("frame of kind %d from an agent: %w", k, link.ErrMalformed)
+	}
+	return nil
+}
+
+// seen takes what the flight recorders of the host's ranks have.
+func (h *host) seen(body []byte) error {
+	s, err := link.Decode[link.Seen](body)
+	if err != nil {
+		return err
+	}
+	for _, r := range s.Records {
+		if h.rank(r.Rank) == nil {
+			return fmt.Errorf("record of rank %d: %w", r.Rank, link.ErrMalformed)
+		}
+	}
+	select {
+	case h.job.watch.seen <- s:
+	case <-h.job.watch.ended:
 	}
 	return nil
 }

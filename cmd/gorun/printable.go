@@ -41,3 +41,14 @@ func printable(text string) string {
 func hostile(c rune) bool {
 	return c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)) || c == utf8.RuneError
 }
+
+// signed returns the report of a rank with its name in front, unless the report contains
+// it.
+func signed(rank int, text string) string {
+	text = strings.TrimRight(text, "\n")
+	name := fmt.Sprintf("rank %d", rank)
+	if strings.HasPrefix(text, name+" ") {
+		return text
+	}
+	return name + ": " + text
+}

@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
@@ -60,16 +61,26 @@ func (r *rank) recorded(now time.Time) []string {
 	return lines
 }
 
-// counts appends the counters of a rank of this process that has joined the job.
-func (r *rank) counts(list []inspection.Counts) []inspection.Counts {
+// look returns what the flight recorder of a rank of this process has, and whether it has anything.
+func (r *rank) look(l link.Look, now time.Time) (link.Record, bool) {
 	if r.record == nil {
-		return list
+		return link.Record{}, false
 	}
-	c, now, err := flight.ReadCounts(r.record[r.recordAt:])
+	memory := r.record[r.recordAt:]
+	c, at, err := flight.ReadCounts(memory)
 	if err != nil {
-		return list
+		return link.Record{}, false
 	}
-	return append(list, inspection.Counts{Rank: r.number, Time: now, Counts: c})
+	seen := link.Record{Rank: r.number, Time: at, Counts: c}
+	if slices.Contains(l.Silent, r.number) {
+		seen.Last = r.recorded(now)
+	}
+	if slices.Contains(l.Whole, r.number) {
+		if log, err := flight.Read(memory); err == nil {
+			seen.Log = &log
+		}
+	}
+	return seen, true
 }
 
 // block is lines below a title, as the last block of a job shows them; "" without lines.

@@ -85,8 +85,12 @@ func (j *job) supervise() {
 			j.timedOut()
 		case <-j.watch.dump:
 			j.dumpEnded()
-		case answer := <-j.watch.asked:
-			j.inspected(answer)
+		case q := <-j.watch.asked:
+			j.inspected(q)
+		case s := <-j.watch.seen:
+			j.recorded(s)
+		case <-j.watch.lookEnd:
+			j.lookEnded()
 		case <-j.watch.hang.stall:
 			j.stallEnded()
 		case <-j.watch.hang.retry:
@@ -211,17 +215,6 @@ func (j *job) handle(n news) {
 		j.verdict.blame(failure{rank: n.Rank, code: max(code, 1), how: how})
 		j.endExcept(r)
 	}
-}
-
-// signed returns the report of a rank with its name in front, unless the report contains
-// it.
-func signed(rank int, text string) string {
-	text = strings.TrimRight(text, "\n")
-	name := fmt.Sprintf("rank %d", rank)
-	if strings.HasPrefix(text, name+" ") {
-		return text
-	}
-	return name + ": " + text
 }
 
 // end asks all ranks to end and starts the grace period.

@@ -25,7 +25,7 @@ func TestQuestionsAreToldApart(t *testing.T) {
 		d := bootstrap.Doing{Size: 3, Waits: []bootstrap.Wait{{Op: what}}}
 		j.handle(news{Event: bootstrap.Event{Kind: bootstrap.EventReport, Rank: rank, Code: question, Text: d.Encode()}})
 	}
-	j.watch.waiting = append(j.watch.waiting, shown)
+	j.watch.waiting = append(j.watch.waiting, inspector{-1, shown})
 	require.Equal(t, 2, j.ask())
 	answer(0, 1, "old")
 	j.signaled(unix.SIGQUIT)

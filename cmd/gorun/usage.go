@@ -56,8 +56,8 @@ doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whe
 inspect: "gorun inspect" in another terminal shows what the ranks of a job are doing: one
   sentence that says what each rank waits for, at which line, and for which rank, and the
   ranks by what they do; with -watch once a second, with a table of the messages and bytes per
-  second of each rank. gorun inspect -h prints its flags. A program of that name is
-  ./inspect or comes after --.
+  second of each rank, and with -last RANK all that is recorded of a rank. gorun inspect -h
+  prints its flags. A program of that name is ./inspect or comes after --.
 
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
   one line that says which, and fails if the list is not whole. In an allocation of Slurm

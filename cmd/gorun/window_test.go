@@ -100,6 +100,7 @@ const passingMemory = 48 << 10
 func TestUnreadOutputThroughAnAgent(t *testing.T) {
 	t.Parallel()
 	const ranks, lines = 128, 4000
+	const beatsMost = 4 << 10 // agents that pass nothing on still write their beats
 	// a starts b, and b starts c.
 	r := command(t, []string{"GORUN_RADIX=1"}, "-host", "a,b:64,c:63", "-rsh", rsh(t), "seq", "-f", "%.0f"+loudTail, strconv.Itoa(lines))
 	out := r.lines(t)
@@ -113,7 +114,7 @@ func TestUnreadOutputThroughAnAgent(t *testing.T) {
 		for _, pid := range agents(t, r) {
 			now += bytesWritten(t, pid)
 		}
-		if now == written {
+		if now-written < beatsMost {
 			break
 		}
 		written = now

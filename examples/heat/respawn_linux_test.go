@@ -17,56 +17,76 @@ import (
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
-// TestKilled kills a rank at random after each line of progress. The frames and the last line are
-// those of a job without a loss, and no process is left.
+// killings are jobs in which ranks are killed.
+type killings struct {
+	program string
+	kills   int // in each job
+	steps   int
+}
+
+// TestKilled kills a rank at random after every other line of progress: the line before may have come before
+// the last loss, this one shows that all ranks are there again. The frames and the last line are those of a
+// job without a loss, and no process is left. GORUN_SOAK=1 kills 100 ranks each way.
 func TestKilled(t *testing.T) {
-	kills, size := 3, 300
+	k, jobs := killings{kills: 3, steps: 300}, 1
 	ways := map[string][]string{"auto": {"-transport", "auto"}}
 	if os.Getenv("GORUN_SOAK") == "1" {
-		kills, size = 100, 12000
+		k.kills, k.steps, jobs = 25, 3000, 4
 		ways["rdma"] = []string{"-transport", "rdma"}
-		c := nscluster.Start(t, 3)
-		ways["hosts"] = []string{"-host", "h0:2,h1:2,h2:2", "-rsh", c.Rsh()}
+		hosts := []string{"-host", "h0:4,h1:4,h2:4", "-map-by", "node", "-rsh", nscluster.Start(t, 3).Rsh()}
+		ways["hosts"] = hosts
+		ways["spares"] = slices.Concat(hosts, []string{"-spares", "8"})
 	}
-	heat := launch.Build(t, "heat", launch.Module+"/examples/heat")
-	run := func(dir string, way []string, kills int) string {
-		mark := fmt.Sprintf("GORUN_TEST_HEAT=%s", dir)
-		job := exec.Command(launch.Gorun(t), slices.Concat([]string{"-np", "4", "-timeout", "300s"}, way,
-			[]string{
-				"-on-failure", fmt.Sprintf("respawn=%d", max(kills, 1)),
-				heat, "-steps", fmt.Sprint(size), "-every", "50", "-checkpoint", "10", "-out", dir,
-			})...)
-		var errs bytes.Buffer
-		job.Env, job.Stderr = append(os.Environ(), mark), &errs
-		out, err := job.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, job.Start())
-		last, killed, victim := "", 0, ""
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if last = lines.Text(); strings.HasPrefix(last, "[") && killed < kills {
-				if victim = launch.KillRank(mark, victim); victim != "" {
-					killed++
-				}
+	k.program = launch.Build(t, "heat", launch.Module+"/examples/heat")
+	undisturbed := filepath.Join(t.TempDir(), "undisturbed")
+	want := k.run(t, undisturbed, nil, 0)
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			for range jobs {
+				dir := filepath.Join(t.TempDir(), "frames")
+				require.Equal(t, want, k.run(t, dir, way, k.kills))
+				requireSameFrames(t, undisturbed, dir, k.steps/50)
+			}
+		})
+	}
+}
+
+// run runs a job and returns its last line.
+func (k killings) run(t *testing.T, dir string, way []string, kills int) (last string) {
+	t.Helper()
+	mark := "GORUN_TEST_HEAT=" + dir
+	job := exec.Command(launch.Gorun(t), slices.Concat([]string{"-np", "4", "-timeout", "300s"}, way, []string{
+		"-on-failure", fmt.Sprintf("respawn=%d", max(kills, 1)),
+		k.program, "-steps", fmt.Sprint(k.steps), "-every", "50", "-checkpoint", "10", "-out", dir,
+	})...)
+	var errs bytes.Buffer
+	job.Env, job.Stderr = append(os.Environ(), mark), &errs
+	out, err := job.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, job.Start())
+	killed, victim, since := 0, "", 1
+	for lines := bufio.NewScanner(out); lines.Scan(); since++ {
+		if last = lines.Text(); strings.HasPrefix(last, "[") && killed < kills && since >= 2 {
+			if victim = launch.KillRank(mark, victim); victim != "" {
+				killed, since = killed+1, 0
 			}
 		}
-		require.NoError(t, job.Wait(), errs.String())
-		require.Equal(t, kills, killed)
-		require.Equal(t, kills, strings.Count(errs.String(), "it is started again ("), errs.String())
-		require.Empty(t, launch.Marked(mark))
-		return last
 	}
-	undisturbed := filepath.Join(t.TempDir(), "undisturbed")
-	want := run(undisturbed, nil, 0)
-	for name, way := range ways {
-		dir := filepath.Join(t.TempDir(), name)
-		require.Equal(t, want, run(dir, way, kills))
-		names, err := filepath.Glob(filepath.Join(undisturbed, "*.png"))
-		require.NoError(t, err)
-		require.Len(t, names, size/50)
-		for _, name := range names {
-			requireSame(t, name, filepath.Join(dir, filepath.Base(name)))
-		}
-		requireSame(t, filepath.Join(undisturbed, "heat.gif"), filepath.Join(dir, "heat.gif"))
+	require.NoError(t, job.Wait(), errs.String())
+	require.Equal(t, kills, killed)
+	require.Equal(t, kills, strings.Count(errs.String(), "it is started again ("), errs.String())
+	require.Empty(t, launch.Marked(mark))
+	return last
+}
+
+// requireSameFrames compares what two jobs have written.
+func requireSameFrames(t *testing.T, a, b string, frames int) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(a, "*.png"))
+	require.NoError(t, err)
+	require.Len(t, names, frames)
+	for _, name := range append(names, filepath.Join(a, "heat.gif")) {
+		requireSame(t, name, filepath.Join(b, filepath.Base(name)))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
@@ -86,10 +87,10 @@ func TestWrapAround(t *testing.T) {
 	r := flight.New(m)
 	op := r.Text("op")
 	first := r.Begin(op, 0, 1, 0, 0)
-	began := r.Start(op, 0, 1, 0, 0, 0)
+	began := r.Start(flight.NewCall(op, 0, 1), 0, 0, 0)
 	for n := 1; n < 70000; n++ {
 		r.Moved(op, 0, 1, n, n)
-		r.Start(op, 0, 1, n, n, 0).End(false)
+		r.Start(flight.NewCall(op, 0, 1), n, n, 0).End(false)
 		if n == 255 {
 			l := read(t, m)
 			require.Zero(t, l.Messages[0].Number)
@@ -126,7 +127,7 @@ func TestPlaces(t *testing.T) {
 	op := r.Text("op")
 	site, inner := called(r)
 	_, _, outer, _ := goruntime.Caller(0)
-	r.Start(op, 0, -1, 1, 2, site).End(true)
+	r.Start(flight.NewCall(op, 0, -1), 1, 2, site).End(true)
 	n := r.Begin(op, 0, 1, 2, 3)
 	r.Waiting(n, site)
 	r.End(n, 3, false)
@@ -142,7 +143,7 @@ func TestPlaces(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		r.Waiting(r.Begin(op, 0, 1, 2, 3), r.Place(stack[:depth]))
 		r.Moved(op, 0, 1, 2, 3)
-		r.Start(op, 0, 1, 2, 3, r.Place(stack[:depth])).End(false)
+		r.Start(flight.NewCall(op, 0, 1), 2, 3, r.Place(stack[:depth])).End(false)
 	}))
 	for i := range 1000 {
 		_ = r.Text(fmt.Sprint(i))
@@ -184,7 +185,7 @@ func TestReaderAgainstWriters(t *testing.T) {
 	for w := range 2 {
 		writers.Go(func() {
 			for n := w; !ended.Load(); n += 2 {
-				r.Start(op, uint32(n)*flight.Contexts%(1<<30), n%(1<<20), n%(1<<30), n, flight.Site(n)).End(false)
+				r.Start(flight.NewCall(op, uint32(n)*flight.Contexts%(1<<30), n%(1<<20)), n%(1<<30), n, flight.Site(n)).End(false)
 			}
 		})
 	}
@@ -229,7 +230,7 @@ func BenchmarkBeginEnd(b *testing.B) {
 func BenchmarkStartEnd(b *testing.B) {
 	r := flight.New(nil)
 	for b.Loop() {
-		r.Start(1, 0, 1, 7, 8, 0).End(false)
+		r.Start(flight.NewCall(1, 0, 1), 7, 8, 0).End(false)
 	}
 }
 
@@ -241,11 +242,11 @@ func TestNumbersTakenAhead(t *testing.T) {
 	op := r.Text("barrier")
 	var seldom, often flight.Numbers
 	for call := range 20 {
-		r.StartOf(&seldom, op, 0, -1, call, 0, 0).End(false)
+		r.StartOf(&seldom, flight.NewCall(op, 0, -1), call, 0, 0).End(false)
 		for range 1000 {
-			r.StartOf(&often, op, flight.Contexts, -1, call, 0, 0).End(false)
+			r.StartOf(&often, flight.NewCall(op, flight.Contexts, -1), call, 0, 0).End(false)
 		}
-		r.StartOf(&seldom, op, 0, -1, 100+call, 0, 0)
+		r.StartOf(&seldom, flight.NewCall(op, 0, -1), 100+call, 0, 0)
 		l := read(t, m)
 		require.GreaterOrEqual(t, len(l.Operations), flight.Slots-3*8)
 		found := false
@@ -256,3 +257,29 @@ func TestNumbersTakenAhead(t *testing.T) {
 		require.True(t, found, "call %d is not there", call)
 	}
 }
+
+// TestPlaceOfIsPlace: the place of a callsite.Site is that of the stack, whatever was looked up before.
+func TestPlaceOfIsPlace(t *testing.T) {
+	r := flight.New(memory())
+	stacks := []callsite.Site{{}}
+	for range 3 {
+		stacks = append(stacks, here(), outer())
+	}
+	for range 2 {
+		for i := range stacks {
+			require.Equal(t, r.Place(stacks[i][:]), r.PlaceOf(&stacks[i]), "stack %d", i)
+		}
+	}
+	require.NotZero(t, r.PlaceOf(&stacks[1]))
+	require.NotEqual(t, r.PlaceOf(&stacks[1]), r.PlaceOf(&stacks[2]))
+	require.Zero(t, testing.AllocsPerRun(100, func() { r.PlaceOf(&stacks[1]) }))
+}
+
+//go:noinline
+func here() (s callsite.Site) {
+	s.Note()
+	return s
+}
+
+//go:noinline
+func outer() callsite.Site { return here() }

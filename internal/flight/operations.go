@@ -20,25 +20,38 @@ type Numbers struct{ next, end uint64 }
 // operations unused, so that it is a small part of Slots.
 const numbersAhead = 8
 
-// Start records the begin of an operation of a library: op is a text, root a world rank or -1, call
-// the library's number of the call.
-func (r *Recorder) Start(op uint8, context uint32, root, call, bytes int, site Site) Started {
-	return r.start(atomic.AddUint64(&r.page.calls.next, 1)-1, op, context, root, call, bytes, site)
+// Call is what the records of many calls of an operation have in common.
+type Call struct{ first, second uint64 }
+
+// NewCall returns the Call of an operation of a library: op is a text, root a world rank or -1.
+func NewCall(op uint8, context uint32, root int) Call {
+	return Call{uint64(root)&peerNone<<peerShift | uint64(context), uint64(op) << operationShift}
+}
+
+// Start records the begin of a call; number is the library's of the call.
+func (r *Recorder) Start(c Call, number, bytes int, site Site) Started {
+	return r.start(atomic.AddUint64(&r.page.calls.next, 1)-1, c, number, bytes, site)
 }
 
 // StartOf is Start with a number of those that were taken ahead, unless others have taken as many
 // since: the last record has nearly the last number, and replaces none of the last ones.
-func (r *Recorder) StartOf(numbers *Numbers, op uint8, context uint32, root, call, bytes int, site Site) Started {
+func (r *Recorder) StartOf(numbers *Numbers, c Call, number, bytes int, site Site) Started {
 	if numbers.next == numbers.end || atomic.LoadUint64(&r.page.calls.next)-numbers.end > numbersAhead {
 		numbers.end = atomic.AddUint64(&r.page.calls.next, numbersAhead)
 		numbers.next = numbers.end - numbersAhead
 	}
+	n := numbers.next
 	numbers.next++
-	return r.start(numbers.next-1, op, context, root, call, bytes, site)
+	return r.start(n, c, number, bytes, site)
 }
 
-func (r *Recorder) start(n uint64, op uint8, context uint32, root, call, bytes int, site Site) Started {
-	r.page.operations[n%Slots].begin(generation(n), op, context, root, call, bytes, atomic.LoadUint64(&r.millis), site)
+func (r *Recorder) start(n uint64, c Call, number, bytes int, site Site) Started {
+	s, g := &r.page.operations[n%Slots], generation(n)
+	millis := atomic.LoadUint64(&r.millis)
+	processor.Put64(&s[0], g|c.first)
+	processor.Put64(&s[1], g|c.second|millis>>16&0xffff<<highShift|uint64(uint32(number)))
+	processor.Put64(&s[2], g|min(uint64(bytes), bytesMost)<<bytesShift|millis&0xffff)
+	processor.Put64(&s[3], g|uint64(Begun)<<stateShift|uint64(site)<<callerShift|millis&timeMask)
 	return Started{r, n}
 }
 

@@ -151,7 +151,7 @@ func (s *slot) read(n uint64) (words slot, whole bool) {
 	return words, true
 }
 
-// operation is the inverse of Recorder.Moved and slot.begin.
+// operation is the inverse of Recorder.Moved, Begin and Start.
 func (r *reader) operation(n uint64, w slot) Operation {
 	o := Operation{
 		Number: n, Op: r.text(w[1] >> operationShift), Communicator: int(uint32(w[0]) / Contexts), Peer: int(w[0] >> peerShift & peerNone),

@@ -80,21 +80,16 @@ func (r *Recorder) Moved(op uint8, context uint32, peer, tag, bytes int) {
 func (r *Recorder) Begin(op uint8, context uint32, peer, tag, bytes int) uint64 {
 	p := r.page
 	n := p.counts.next
-	p.messages[n%Slots].begin(generation(n), op, context, peer, tag, bytes, r.millis, 0)
+	s, g := &p.messages[n%Slots], generation(n)
+	processor.Put64(&s[0], g|uint64(peer)&peerNone<<peerShift|uint64(context))
+	processor.Put64(&s[1], g|uint64(op)<<operationShift|r.millis>>16&0xffff<<highShift|uint64(uint32(tag)))
+	processor.Put64(&s[2], g|min(uint64(bytes), bytesMost)<<bytesShift|r.millis&0xffff)
+	processor.Put64(&s[3], g|uint64(Begun)<<stateShift|r.millis&timeMask)
 	processor.Put64(&p.counts.next, n+1)
 	if n%Slots == Slots-1 {
 		r.turn(n + 1)
 	}
 	return n
-}
-
-// begin stores the record of an operation that has begun.
-func (s *slot) begin(generation uint64, op uint8, context uint32, peer, tag, bytes int, millis uint64, site Site) {
-	length := min(uint64(bytes), bytesMost)
-	processor.Put64(&s[0], generation|uint64(peer)&peerNone<<peerShift|uint64(context))
-	processor.Put64(&s[1], generation|uint64(op)<<operationShift|millis>>16&0xffff<<highShift|uint64(uint32(tag)))
-	processor.Put64(&s[2], generation|length<<bytesShift|millis&0xffff)
-	processor.Put64(&s[3], generation|uint64(Begun)<<stateShift|uint64(site)<<callerShift|millis&timeMask)
 }
 
 // End records the end of an operation that Begin has recorded, and how many bytes it has moved.

@@ -24,6 +24,8 @@ type texts struct {
 	// places has the text of the line of a program counter: the counter in the high 56 bits, the number
 	// in the low 8, 0 for a function that is not the program's.
 	places [1 << placesBits]uint64
+	// stacks has the Site of a stack: 48 bits of the stack's hash, then the Site; 0 for none.
+	stacks [1 << placesBits]uint64
 }
 
 const placesBits = 9
@@ -52,8 +54,29 @@ func (t *texts) number(s string) uint8 {
 	return uint8(n)
 }
 
-// Place returns the innermost line of the program in a stack, as of goruntime.Callers or of a
-// callsite.Site, and the next outer one. It allocates only for a line that it has not seen before.
+// PlaceOf is Place of the stack of a callsite.Site, by one look at a table if it is known: to look at each
+// return address takes three times as long.
+func (r *Recorder) PlaceOf(stack *callsite.Site) Site {
+	h := hashOf(stack)
+	word := &r.texts.stacks[h>>16%(1<<placesBits)]
+	if found := atomic.LoadUint64(word); (found^h)>>16 == 0 && found != 0 {
+		return Site(found)
+	}
+	site := r.Place(stack[:])
+	atomic.StoreUint64(word, h&^0xffff|uint64(site))
+	return site
+}
+
+// hashOf is the sum of the products of the return addresses with odd numbers, which the processor makes
+// at the same time. Of two different stacks 48 bits of it are the same once in 10^14 times.
+func hashOf(s *callsite.Site) uint64 {
+	h := uint64(s[0])*hashFactor + uint64(s[1])*0xbf58476d1ce4e5b9 + uint64(s[2])*0x94d049bb133111eb
+	h += uint64(s[3])*0xff51afd7ed558ccd + uint64(s[4])*0xc4ceb9fe1a85ec53 + uint64(s[5])*0xd6e8feb86659fd93
+	return h ^ h>>32
+}
+
+// Place returns the innermost line of the program in a stack, as of goruntime.Callers, and the next
+// outer one. It allocates only for a line that it has not seen before.
 func (r *Recorder) Place(stack []uintptr) Site {
 	var site Site
 	for _, pc := range stack {

@@ -22,7 +22,8 @@ func fenceRequests() int {
 }
 
 // The timeout of a request is the time that its answer takes, as far as that can be had: a request has
-// either its answer or one error. protoactor's futures alone race there, which the race detector
+// either its answer or one error. Several goroutines request at the same time, of an actor here and of one
+// elsewhere. protoactor's futures alone race there, which the race detector
 // finds, and have both.
 func TestTimeoutAtTheTimeOfTheAnswer(t *testing.T) {
 	local(t, 2, actors.Config{}, func(all []*actors.System) {
@@ -32,18 +33,23 @@ func TestTimeoutAtTheTimeOfTheAnswer(t *testing.T) {
 		}
 		var running sync.WaitGroup
 		for _, rank := range []int{0, 1} {
-			running.Go(func() { timeOut(t, all[0], all[0].PID(rank, "echo"), fenceRequests()/2) })
+			for range fenceLanes {
+				running.Go(func() { timeOut(t, all[0], all[0].PID(rank, "echo"), fenceRequests()/(2*fenceLanes)) })
+			}
 		}
 		running.Wait()
 		require.Eventually(t, func() bool { return all[0].Futures() == 0 }, soon, time.Millisecond, "all futures have ended")
 	})
 }
 
+// fenceLanes is how many goroutines make the requests of one actor.
+const fenceLanes = 16
+
 // timeOut makes requests until enough of both kinds have ended. The timeout follows the time of an
 // answer.
 func timeOut(t *testing.T, s *actors.System, to *actor.PID, requests int) {
 	t.Helper()
-	const least = 50
+	const least = 10
 	timeout, answers, timeouts := time.Millisecond, 0, 0
 	for i := 0; i < requests || answers < least || timeouts < least; i++ {
 		v, err := s.Root.RequestFuture(to, i, timeout).Result()

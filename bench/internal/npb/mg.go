@@ -5,22 +5,23 @@ import (
 	"math"
 	"time"
 
+	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
 const mgTolerance = 1e-8 // mg.f90
 
-// Coefficients by distance from the centre: centre, faces, edges, corners.
+// Coefficients of S by distance from the centre: centre, faces, edges. That of the corners is 0.
 var (
-	mgSmoothS = smoother{-3.0 / 8, 1.0 / 32, -1.0 / 64} // classes S, W, A
-	mgSmoothB = smoother{-3.0 / 17, 1.0 / 33, -1.0 / 61}
+	mgSmoothS = row.Weights{-3.0 / 8, 1.0 / 32, -1.0 / 64} // classes S, W, A
+	mgSmoothB = row.Weights{-3.0 / 17, 1.0 / 33, -1.0 / 61}
 )
 
 // mgProblem is a row of the class table of MG: a periodic cube of 2^log2 points a side.
 type mgProblem struct {
 	log2, iterations int
-	smoother         smoother
+	smoother         row.Weights
 	norm             float64
 }
 
@@ -80,12 +81,13 @@ func MG(c *runtime.Comm, class Class) (*Report, error) {
 // side.
 type multigrid struct {
 	comm     *runtime.Comm
-	smoother smoother
+	smoother row.Weights
 	levels   []*level
 	v        grid // right side of the equation
 	part     grid // this rank's planes of the finest level that every rank has whole
 	cycles   int
 	rows     [3][]float64 // sums of rows for the stencils
+	reads    row.Stencil
 }
 
 // level is one grid of the hierarchy. A level that is whole is computed by every rank: it
@@ -188,7 +190,10 @@ func (m *multigrid) correct(l, coarse *level) {
 	}
 	first := (l.firstPlane - 2*coarse.firstPlane) / 2
 	for k := range l.u.planes + 2 {
-		m.prolong(l.u, coarse.u, k, first, !top)
+		if !top {
+			clear(l.u.plane(k))
+		}
+		m.prolong(l.u, coarse.u, k, first)
 		if k > 1 {
 			m.subtract(l.r, right, l.u, k-1)
 		}
@@ -241,8 +246,8 @@ func (m *multigrid) norm() (float64, error) {
 	var sum float64
 	for k := 1; k <= r.planes; k++ {
 		for j := 1; j <= r.side; j++ {
-			row := r.row(k, j)[1 : r.side+1]
-			sum += dot(row, row)
+			points := r.row(k, j)[1 : r.side+1]
+			sum += dot(points, points)
 		}
 	}
 	total := make([]float64, 1)

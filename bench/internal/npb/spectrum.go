@@ -3,8 +3,16 @@ package npb
 import (
 	"math"
 
+	"github.com/gorun-hpc/gorun/bench/internal/npb/row"
 	"github.com/gorun-hpc/gorun/collectives"
 	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// Transforms along y and z take groups octets of columns at a time, across of them: as many bytes of a
+// row as are worth a visit of its page.
+const (
+	groups = 2
+	across = groups * lanes
 )
 
 // spectrum is a rank's part of FT. In space a rank has planes of the box, [z][y][x]; of
@@ -62,16 +70,16 @@ func (s *spectrum) solve() ([]complex128, error) {
 
 // fill computes the initial values, in space, in work, and the tables.
 func (s *spectrum) fill() {
-	s.x, s.y, s.z = newTransform(s.nx), newTransform(s.ny), newTransform(s.nz)
+	s.x, s.y, s.z = newTransform(s.nx, 1), newTransform(s.ny, groups), newTransform(s.nz, groups)
 	s.fx, s.fy, s.fz = decay(s.nx), decay(s.ny), decay(s.nz)
 	random := Random(seedCG)
 	random.Skip(2 * uint64(s.comm.Rank()) * uint64(len(s.work)))
 	line := make([]float64, 2*s.nx)
 	for at := 0; at < len(s.work); at += s.nx {
 		random.Fill(line)
-		row, pairs := s.work[at:at+s.nx], line
-		for i := range row {
-			row[i] = complex(pairs[0], pairs[1])
+		values, pairs := s.work[at:at+s.nx], line
+		for i := range values {
+			values[i] = complex(pairs[0], pairs[1])
 			pairs = pairs[2:]
 		}
 	}
@@ -95,15 +103,15 @@ func (s *spectrum) analyse() error {
 		plane := s.work[k*size : (k+1)*size]
 		s.lines(plane, false)
 		block := s.turned[k*s.rows*s.nx:]
-		for i := 0; i < s.nx; i += lanes {
-			s.y.run(block[i:], s.atBlock, plane[i:], s.atY, false)
+		for i := 0; i < s.nx; i += across {
+			s.y.turn(block[i:], s.atBlock, plane[i:], s.atY, false)
 		}
 	}
 	if err := collectives.AllToAll(s.comm, s.turned, s.work); err != nil {
 		return err
 	}
-	for i := 0; i < s.rows*s.nx; i += lanes {
-		s.z.run(s.values[i:], s.atZ, s.work[i:], s.atZ, false)
+	for i := 0; i < s.rows*s.nx; i += across {
+		s.z.turn(s.values[i:], s.atZ, s.work[i:], s.atZ, false)
 	}
 	return nil
 }
@@ -112,22 +120,14 @@ func (s *spectrum) analyse() error {
 func (s *spectrum) advance() {
 	first := s.comm.Rank() * s.rows
 	for j := range s.rows {
-		for i := 0; i < s.nx; i += lanes {
-			var f [lanes]float64
-			for q := range f {
-				f[q] = s.fx[i+q] * s.fy[first+j]
+		for i := 0; i < s.nx; i += across {
+			var factors [across]float64
+			for q := range factors {
+				factors[q] = s.fx[i+q/lanes*lanes+row.Lanes[q%lanes]] * s.fy[first+j]
 			}
-			values, packed := s.values[j*s.nx+i:], s.z.a
-			for z, at := range s.atZ {
-				scale := s.fz[z]
-				v, p := values[at:][:lanes], packed[z*lanes:][:lanes]
-				for q := range v {
-					g := scale * f[q]
-					c := complex(g*real(v[q]), g*imag(v[q]))
-					v[q], p[q] = c, c
-				}
-			}
-			s.z.run(s.turned[j*s.nx+i:], s.atZ, packed, s.z.packed, true)
+			at := j*s.nx + i
+			row.Damp(s.z.a, s.values[at:], s.atZ, s.fz, factors[:])
+			row.Join(s.turned[at:], s.z.run(true), s.atZ, groups)
 		}
 	}
 }
@@ -141,8 +141,8 @@ func (s *spectrum) synthesize() error {
 	size := s.nx * s.ny
 	for k := range s.planes {
 		plane, block := s.work[k*size:(k+1)*size], s.turned[k*s.rows*s.nx:]
-		for i := 0; i < s.nx; i += lanes {
-			s.y.run(plane[i:], s.atY, block[i:], s.atBlock, true)
+		for i := 0; i < s.nx; i += across {
+			s.y.turn(plane[i:], s.atY, block[i:], s.atBlock, true)
 		}
 		s.lines(plane, true)
 	}
@@ -151,20 +151,8 @@ func (s *spectrum) synthesize() error {
 
 // lines transforms a plane along x, lanes rows at a time.
 func (s *spectrum) lines(plane []complex128, inverse bool) {
-	packed := s.x.a
 	for ; len(plane) > 0; plane = plane[lanes*s.nx:] {
-		for q := range lanes {
-			for i, v := range plane[q*s.nx:][:s.nx] {
-				packed[i*lanes+q] = v
-			}
-		}
-		s.x.run(packed, s.x.packed, packed, s.x.packed, inverse)
-		for q := range lanes {
-			row := plane[q*s.nx:][:s.nx]
-			for i := range row {
-				row[i] = packed[i*lanes+q]
-			}
-		}
+		s.x.lines(plane[:lanes*s.nx], inverse)
 	}
 }
 

@@ -109,16 +109,17 @@ func features() (avx2, avx512 bool) {
 // accelerate replaces kernels by vector ones as far as the processor goes.
 func accelerate(t *[codes][kinds]Func) {
 	avx2, avx512 := features()
+	plain := *t
 	if avx2 {
-		accelerateAVX2(t)
+		accelerateAVX2(t, &plain)
 	}
 	if avx512 {
-		accelerateAVX512(t)
+		accelerateAVX512(t, &plain)
 	}
 }
 
-func accelerateAVX2(t *[codes][kinds]Func) {
-	plain := *t
+// accelerateAVX2 and accelerateAVX512 leave what is shorter than a block to the plain kernels.
+func accelerateAVX2(t, plain *[codes][kinds]Func) {
 	put := func(c Code, k Kind, loop body) { t[c][k] = blocks(loop, plain[c][k]) }
 	put(Sum, Float32, sumFloat32x8)
 	put(Sum, Complex64, sumFloat32x8)
@@ -139,8 +140,7 @@ func accelerateAVX2(t *[codes][kinds]Func) {
 	}
 }
 
-func accelerateAVX512(t *[codes][kinds]Func) {
-	plain := *t
+func accelerateAVX512(t, plain *[codes][kinds]Func) {
 	put := func(c Code, k Kind, loop body) { t[c][k] = blocks(loop, plain[c][k]) }
 	put(Sum, Float32, sumFloat32x16)
 	put(Sum, Complex64, sumFloat32x16)

@@ -14,10 +14,12 @@ type body func(dst, a, b *byte, n int)
 func blocks(loop body, tail Func) Func {
 	return func(dst, a, b []byte) {
 		n := len(dst) &^ (block - 1)
-		if n > 0 {
-			_, _ = a[n-1], b[n-1]
-			loop(&dst[0], &a[0], &b[0], n)
+		if n == 0 {
+			tail(dst, a, b)
+			return
 		}
+		_, _ = a[n-1], b[n-1]
+		loop(&dst[0], &a[0], &b[0], n)
 		if n < len(dst) {
 			tail(dst[n:], a[n:], b[n:])
 		}

@@ -8,7 +8,7 @@ func Variants() map[string]func(Code, Kind) Func {
 	variants := map[string]func(Code, Kind) Func{"this machine": Of}
 	if avx2, _ := features(); avx2 {
 		narrow := portable
-		accelerateAVX2(&narrow)
+		accelerateAVX2(&narrow, &portable)
 		variants["AVX2"] = func(c Code, k Kind) Func { return narrow[c][k] }
 	}
 	return variants

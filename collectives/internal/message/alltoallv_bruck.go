@@ -12,6 +12,9 @@ import (
 // S. Kumar, "Optimizing the Bruck algorithm for non-uniform all-to-all communication", HPDC 2022;
 // there the lengths of a round precede its parts.)
 //
+// A rank that is told of parts so long that they cannot be honest, see limit, is ErrLength: it takes no
+// memory for them.
+//
 // Restrictions: none. Cost: 2 ceil(log p) alpha + ceil(log p) (n + 8) p/2 beta for parts of n bytes,
 // and three copies of all parts; best for short ones.
 func AllToAllVBruck(p Peer, c *Call) error {
@@ -25,7 +28,9 @@ func AllToAllVBruck(p Peer, c *Call) error {
 			return fmt.Errorf("%w: rank %d sent %d bytes, not %d", ErrLength, from, n, want)
 		}
 	}
-	b.fill(c)
+	if err := b.fill(c); err != nil {
+		return err
+	}
 	if err := b.rounds(b.move); err != nil {
 		return err
 	}
@@ -47,6 +52,8 @@ type bruckV struct {
 	// words are for the lengths of a round, half for each direction; those that came are kept in
 	// got, one round after the other.
 	words, got []uint64
+	// limit is the most memory for parts, in bytes.
+	limit uint64
 	// bytes are the most that a message has.
 	bytes           uint64
 	room, given, in []byte
@@ -56,13 +63,20 @@ func newBruckV(p Peer, c *Call) *bruckV {
 	rank, size := p.Rank(), p.Size()
 	all := make([]uint64, 5*size+1) // an odd size halves to more
 	b := &bruckV{p: p, lengths: all[:size], began: all[size:][:size], most: all[2*size:][:size], at: all[3*size:][:size], words: all[4*size:]}
+	own := uint64(0)
 	for d := range size {
 		b.lengths[d] = uint64(c.SendParts.Count((rank + d) % size))
+		own += b.lengths[d] + uint64(c.RecvParts.Count(d))
 	}
+	b.limit = max(bruckMost, own*uint64(size))
 	copy(b.began, b.lengths)
 	copy(b.most, b.lengths)
 	return b
 }
+
+// bruckMost is how much memory a rank takes for parts of others in any case. It takes more only if
+// its own parts are such that all ranks having as much would need it.
+const bruckMost = 1 << 30
 
 // rounds does all rounds.
 func (b *bruckV) rounds(do func(step, to, from int) error) error {
@@ -95,6 +109,9 @@ func (b *bruckV) learn(step, to, from int) error {
 	bytes, filled = 0, 0
 	for d := step; d < len(b.lengths); d++ {
 		if d&step != 0 {
+			if in[filled] > b.limit-bytes {
+				return b.tooLong(from, in[filled])
+			}
 			b.lengths[d] = in[filled]
 			b.most[d] = max(b.most[d], in[filled])
 			bytes += in[filled]
@@ -105,12 +122,22 @@ func (b *bruckV) learn(step, to, from int) error {
 	return nil
 }
 
+// tooLong is the error of parts that need more than the limit.
+func (b *bruckV) tooLong(from int, bytes uint64) error {
+	return fmt.Errorf("%w: rank %d tells rank %d to pass on %d bytes, more than %d in all: the algorithm is for short parts", ErrLength, from, b.p.Rank(), bytes, b.limit)
+}
+
 // fill lays the parts of send at their places, and makes room for what comes.
-func (b *bruckV) fill(c *Call) {
+func (b *bruckV) fill(c *Call) error {
 	rank, size, total := b.p.Rank(), b.p.Size(), uint64(0)
 	for d, n := range b.most {
 		b.at[d] = total
-		total += n
+		if total += n; total > b.limit {
+			return b.tooLong((rank-1+size)%size, total)
+		}
+	}
+	if total+2*b.bytes > b.limit {
+		return b.tooLong((rank-1+size)%size, total+2*b.bytes)
 	}
 	scratch := b.p.Scratch(int(total + 2*b.bytes))
 	b.room, b.given, b.in = scratch[:total], scratch[total:][:b.bytes], scratch[total+b.bytes:]
@@ -118,6 +145,7 @@ func (b *bruckV) fill(c *Call) {
 	for d := range size {
 		b.p.Copy(b.place(d), c.SendParts.Of(c.Send, (rank+d)%size))
 	}
+	return nil
 }
 
 // place returns the part at place d.

@@ -2,11 +2,13 @@ package message_test
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/message/messagetest"
 )
@@ -65,5 +67,50 @@ func differ(op message.Operation, c *message.Call) {
 		c.Send = append(c.Send, make([]byte, messagetest.Elem)...)
 	default:
 		c.Recv = append(c.Recv, make([]byte, messagetest.Elem)...)
+	}
+}
+
+// liar is a member that tells the next rank of a very long part for the one after that.
+type liar struct {
+	*member
+	lie  uint64
+	told bool
+}
+
+// Exchange implements message.Peer.
+func (l *liar) Exchange(to int, out []byte, from int, in []byte) error {
+	if !l.told {
+		l.told = true
+		out = append(slices.Clone(out[:8]), kernel.Bytes([]uint64{l.lie})...) // places 1 and 3
+	}
+	return l.member.Exchange(to, out, from, in)
+}
+
+// No memory is taken for lengths that another rank tells, beyond what can be honest.
+func TestLengthsThatAreLies(t *testing.T) {
+	k := messagetest.Case{Operation: message.AllToAllV, Ranks: 4, Elements: 6}
+	for name, lie := range map[string]uint64{
+		"alone":             1 << 40,
+		"with the messages": 500 << 20,
+		"all that there is": 1 << 63,
+		"negative":          1<<64 - 16,
+	} {
+		members, errs := group(k.Ranks), make([]error, k.Ranks)
+		var failed sync.Once
+		var wg sync.WaitGroup
+		for rank, m := range members {
+			wg.Go(func() {
+				p := message.Peer(m)
+				if rank == 1 {
+					p = &liar{member: m, lie: lie}
+				}
+				if errs[rank] = message.AllToAllVBruck(p, k.Call(rank)); errs[rank] != nil {
+					failed.Do(func() { close(m.done) })
+				}
+			})
+		}
+		wg.Wait()
+		require.ErrorIs(t, errs[2], message.ErrLength, name)
+		require.Less(t, len(members[2].scratch), 1<<20, name)
 	}
 }

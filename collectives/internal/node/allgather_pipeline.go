@@ -16,7 +16,7 @@ func (g *Group) AllGatherPipeline(send, recv []byte, parts message.Parts) error 
 		return err
 	}
 	each, count := f.cut(parts.Longest(g.size), 1, f.size)
-	first := f.claim(count)
+	first := f.claim(count, each)
 	own := parts.Of(recv, g.rank)
 	for i := range count {
 		s := first + uint64(i)

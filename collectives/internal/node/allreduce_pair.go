@@ -15,7 +15,7 @@ func (g *Group) AllReducePair(send, recv []byte, r message.Reduction) error {
 	}
 	step := f.unit(r.Elem)
 	each, count := f.cut(len(send), step, f.size)
-	first, peer := f.claim(count), 1-g.rank
+	first, peer := f.claim(count, each), 1-g.rank
 	for i := range count {
 		s := first + uint64(i)
 		in := window(send, i, each)

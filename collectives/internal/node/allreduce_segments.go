@@ -32,7 +32,7 @@ func (g *Group) reduceSegments(send, recv []byte, root int, r message.Reduction)
 	if count == 0 {
 		return nil
 	}
-	first := f.claim(count)
+	first := f.claim(count, each)
 	if err := f.copyIn(window(send, 0, each), first, step); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func (g *Group) AllToAllPipeline(send, recv []byte) error {
 	}
 	size := len(send) / g.size
 	each, count := f.cut(size, 1, f.lane())
-	first := f.claim(count)
+	first := f.claim(count, each*f.lanes())
 	for i := range count {
 		s := first + uint64(i)
 		if err := f.putAll(send, message.Equal(size), i, each, s); err != nil {

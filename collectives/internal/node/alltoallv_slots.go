@@ -65,7 +65,7 @@ func (g *Group) longBySegments(c *message.Call, n uint64, longest int) error {
 		return err
 	}
 	each, count := f.cut(longest, 1, f.lane())
-	first := f.claim(count)
+	first := f.claim(count, each*f.lanes())
 	for i := range count {
 		s := first + uint64(i)
 		mine, err := f.acquire(s)

@@ -11,7 +11,7 @@ func (g *Group) BcastPipeline(buf []byte, root int) error {
 		return err
 	}
 	each, count := f.cut(len(buf), 1, f.size)
-	first := f.claim(count)
+	first := f.claim(count, each)
 	for i := range count {
 		s, part := first+uint64(i), window(buf, i, each)
 		if g.rank == root {

@@ -7,5 +7,4 @@ func (g *Group) NoSpin() { g.spin = 0 }
 const (
 	PlaceMax       = placeMax
 	StatementCount = statementCount
-	SlotCount      = slotCount
 )

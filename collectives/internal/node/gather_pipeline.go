@@ -16,7 +16,7 @@ func (g *Group) GatherPipeline(send, recv []byte, root int) error {
 		return err
 	}
 	each, count := f.cut(len(send), 1, f.size)
-	first := f.claim(count)
+	first := f.claim(count, each)
 	if g.rank == root {
 		kernel.Copy(recv[root*len(send):][:len(send)], send)
 	}

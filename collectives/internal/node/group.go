@@ -17,6 +17,9 @@ type Config struct {
 	// Segment is the length in bytes of the segments of large operations, a
 	// multiple of 64; 0 lets the number of members decide.
 	Segment int
+	// Slots is how many small operations a member may be ahead of the others, a power of two from 4
+	// on; 0 lets the number of members decide.
+	Slots int
 	// Reader reads other members' private memory; nil if that is impossible.
 	Reader Reader
 	// Note is called with private memory that Reader is about to read from or to read into;
@@ -25,6 +28,8 @@ type Config struct {
 	// Place returns the source line of the current operation, for errors; it may be
 	// nil.
 	Place func() string
+	// Awaits is called before each wait for other members; it may be nil.
+	Awaits func()
 	// Open returns memory shared by the members, with parts of this many bytes.
 	// All members call it in the same order.
 	Open func(bytes int) (Memory, error)
@@ -36,6 +41,7 @@ type Group struct {
 	rank, size int
 	crowded    bool
 	spin       int
+	awaits     func()
 	open       func(bytes int) (Memory, error)
 
 	mem  Memory
@@ -44,7 +50,7 @@ type Group struct {
 	// for all others.
 	done []*Word
 	// slots[q] are the buffers of q.
-	slots [][slotCount]slot
+	slots [][]slot
 	// flags[k] is set by the member 2^k before this one; next[k] is that of the
 	// member 2^k after it, before[k] the number of the one before.
 	flags, next []*Word
@@ -70,26 +76,33 @@ const spins = 3000
 // New returns the state of one member and opens the memory of the small
 // operations; that of the large ones follows with the first of them.
 func New(c Config) (*Group, error) {
-	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, open: c.Open, reader: c.Reader, note: c.Note, plan: planFor(c.Size, c.Crowded)}
+	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, awaits: c.Awaits, open: c.Open, reader: c.Reader, note: c.Note, plan: planFor(c.Size, c.Crowded)}
 	if c.Crowded {
 		g.spin = 1
 	}
 	if g.note == nil {
 		g.note = func([]byte) {}
 	}
+	if g.awaits == nil {
+		g.awaits = func() {}
+	}
 	if c.Segment > 0 {
-		g.plan.segment = c.Segment
+		g.plan.segment, g.plan.room = c.Segment, c.Segment
+	}
+	if c.Slots > 0 {
+		g.plan.setSlots(c.Slots, c.Crowded)
 	}
 	mem, err := c.Open(g.plan.smallPart())
 	if err != nil {
 		return nil, err
 	}
 	g.mem = mem
-	g.done, g.slots = make([]*Word, g.size), make([][slotCount]slot, g.size)
+	g.done, g.slots = make([]*Word, g.size), make([][]slot, g.size)
 	for q := range g.size {
 		part := mem.Part(q)
 		g.done[q] = wordAt(part, doneOffset)
-		for i := range slotCount {
+		g.slots[q] = make([]slot, g.plan.slots)
+		for i := range g.slots[q] {
 			g.slots[q][i] = g.plan.slot(part, i)
 		}
 	}
@@ -137,6 +150,7 @@ func (g *Group) awaitIn(mem Memory, w *Word, v uint64) error {
 
 // spun reads a word several times and reports whether it became at least v.
 func (g *Group) spun(w *Word, v uint64) bool {
+	g.awaits()
 	for range g.spin {
 		if w.Load() >= v {
 			return true
@@ -150,23 +164,35 @@ func (g *Group) spun(w *Word, v uint64) bool {
 func (g *Group) begin() (n uint64, mine *slot, err error) {
 	g.step++
 	n = g.step
-	mine = &g.slots[g.rank][n%slotCount]
-	if n <= slotCount || g.floor > n-slotCount {
-		return n, mine, nil
+	mine = g.slot(g.rank, n)
+	if count := uint64(g.plan.slots); n > count && g.floor <= n-count {
+		err = g.catchUp(n - uint64(g.plan.lag))
 	}
+	return n, mine, err
+}
+
+// catchUp waits until all other members have finished step n. They may have finished later ones, so that
+// the next steps need not look.
+func (g *Group) catchUp(n uint64) error {
+	finished := ^uint64(0)
 	for q, w := range g.done {
 		if q == g.rank {
 			continue
 		}
-		if err := g.await(w, n-slotCount); err != nil {
-			return n, nil, err
+		if err := g.await(w, n); err != nil {
+			return err
 		}
+		finished = min(finished, w.Load())
 	}
-	return n, mine, nil
+	g.floor = max(g.floor, min(finished, g.step-1)+1)
+	return nil
 }
 
 // slot returns the buffer of member q in step n.
-func (g *Group) slot(q int, n uint64) *slot { return &g.slots[q][n%slotCount] }
+func (g *Group) slot(q int, n uint64) *slot {
+	slots := g.slots[q]
+	return &slots[n&uint64(len(slots)-1)]
+}
 
 // announce says that this member's slot of step n is written.
 func (g *Group) announce(mine *slot, n uint64) { g.mem.Signal(mine.word, n<<markBits|g.said.mark) }

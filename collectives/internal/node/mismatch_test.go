@@ -46,7 +46,7 @@ func TestMembersThatDiffer(t *testing.T) {
 				for _, crowded := range []bool{false, true} {
 					for odd := range size {
 						for name, wrong := range map[string]node.Call{"what": {What: 2, Bytes: 24}, "length": {What: 1, Bytes: 32}} {
-							differ(t, op, node.Config{Size: size, Crowded: crowded, Segment: 256}, odd, name, wrong)
+							differ(t, op, node.Config{Size: size, Crowded: crowded, Segment: 256, Slots: slotCount}, odd, name, wrong)
 						}
 					}
 				}
@@ -62,11 +62,11 @@ func differ(t *testing.T, op operation, c node.Config, odd int, name string, wro
 		var trail node.Trail
 		for round := 0; ; round++ {
 			mine := right
-			if rank == odd && round == node.SlotCount {
+			if rank == odd && round == slotCount {
 				mine = wrong
 			}
 			g.Enter(mine, trail.Follow(mine))
-			if c := (call{round, c.Size, 3, 0}); round <= node.SlotCount && op.fits(g, c) {
+			if c := (call{round, c.Size, 3, 0}); round <= slotCount && op.fits(g, c) {
 				if err := perform(g, rank, op, c); err != nil {
 					return err
 				}

@@ -1,8 +1,14 @@
 package node
 
-// slotCount is the number of small buffers of a part. More than two let a root
-// run ahead of its readers.
-const slotCount = 4
+// slotsMin, slotsMax and slotsBytes bound the small buffers of a part, of which there is a power of
+// two. They let a root run ahead of its readers: with a processor for each member the words by which
+// readers give buffers back seldom cross between processors, and members that share processors do many
+// operations in a time slice.
+const (
+	slotsMin   = 16
+	slotsMax   = 64
+	slotsBytes = 2 << 20 // of all parts together
+)
 
 // The small part: one line for the done word, then in rank 0's part the arrival
 // counter and the release word, then the barrier's flags, then the members' statements of
@@ -23,8 +29,11 @@ func flagOffset(round int) int { return flagsOffset + round*line }
 // below 20 MiB for 256 members, including pages that are never touched.
 type plan struct {
 	slotBytes int // of a slot, its first line included
+	slots     int // a part holds, a power of two
+	lag       int // steps that others may be behind a member after it has waited for a slot
 	segment   int // of a segment of a large operation, per part
 	depth     int // segments a part holds
+	room      int // bytes a part has for each of them, at least a segment
 }
 
 // The budgets of all parts together. With a processor for each member, many short segments
@@ -36,6 +45,9 @@ const (
 	crowdedBytes = 8 << 20
 	crowdedDepth = 2
 	crowdedMax   = 256 << 10
+	// A part should be longer than the second-level cache of a processor, see ring.segment.
+	roomBytes = 16 << 20
+	roomMax   = 2 << 20 // of a part
 )
 
 func planFor(size int, crowded bool) plan {
@@ -47,12 +59,30 @@ func planFor(size int, crowded bool) plan {
 		p.slotBytes = 1<<10 + line
 	}
 	p.segment = min(max(flowBytes/(flowDepth*size), 4<<10), flowMax)
+	slots := slotsMin
+	for crowded && slots < slotsMax && 2*slots*p.slotBytes*size <= slotsBytes {
+		slots *= 2
+	}
+	p.setSlots(slots, crowded)
 	if crowded {
 		p.depth = crowdedDepth
 		p.segment = min(max(crowdedBytes/(crowdedDepth*size), 16<<10), crowdedMax)
 	}
 	p.segment &^= line - 1
+	p.room = p.segment
+	if !crowded {
+		p.room = max(p.room, min(roomBytes/size, roomMax)/p.depth&^(line-1))
+	}
 	return p
+}
+
+// setSlots sets the number of slots. Of members that share processors, one that waits for a slot waits
+// for half of them: it would switch again for each other one.
+func (p *plan) setSlots(n int, crowded bool) {
+	p.slots, p.lag = n, n
+	if crowded {
+		p.lag = n / 2
+	}
 }
 
 // Limits returns the largest contribution of one rank to a small operation, the largest element
@@ -75,9 +105,9 @@ func laneOf(segment, size int) int {
 // FlagsMax is the largest group that BarrierFlags serves.
 const FlagsMax = 1 << flagCount
 
-func (p plan) smallPart() int { return slotsOffset + slotCount*p.slotBytes }
+func (p plan) smallPart() int { return slotsOffset + p.slots*p.slotBytes }
 
-func (p plan) largePart() int { return line + p.depth*p.segment }
+func (p plan) largePart() int { return line + p.depth*p.room }
 
 // slot is a small buffer. A contribution that fits lies in the same cache line
 // as the word that announces it, so that one line travels.

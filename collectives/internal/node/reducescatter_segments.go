@@ -21,7 +21,7 @@ func (g *Group) ReduceScatterSegments(send, recv []byte, parts message.Parts, r 
 		step = r.Elem
 	}
 	each, count := f.cut(parts.Longest(g.size), step, f.lane())
-	first := f.claim(count)
+	first := f.claim(count, each*f.lanes())
 	own := parts.Of(send, g.rank)
 	same, _ := kernel.Overlap(own, recv)
 	for i := range count {

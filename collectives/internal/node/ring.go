@@ -1,6 +1,8 @@
 package node
 
-// ring is the memory of the large operations: in each part, depth segments that
+import "os"
+
+// ring is the memory of the large operations: in each part, places for depth segments that
 // are used in turn. Segments are numbered through all operations.
 //
 // The first line of a part holds two words of its owner:
@@ -12,8 +14,11 @@ type ring struct {
 	g           *Group
 	mem         Memory
 	depth, size int
-	ready, done []*Word
-	parts       [][]byte
+	// room is how many bytes a part has for the segments that have a place in turn, span how many of
+	// them a segment of the current operation uses, and turns how many such there are.
+	room, span, turns int
+	ready, done       []*Word
+	parts             [][]byte
 	// first and last are the numbers of the current operation's segments, free is
 	// a lower bound of everyone's done word.
 	first, last, free uint64
@@ -30,27 +35,44 @@ func (g *Group) flow() (*ring, error) {
 		return nil, err
 	}
 	f := &ring{
-		g: g, mem: mem, depth: g.plan.depth, size: g.plan.segment,
+		g: g, mem: mem, depth: g.plan.depth, size: g.plan.segment, room: g.plan.room,
 		ready: make([]*Word, g.size), done: make([]*Word, g.size), parts: make([][]byte, g.size),
 	}
 	for q := range g.size {
 		part := mem.Part(q)
 		f.ready[q], f.done[q], f.parts[q] = wordAt(part, 0), wordAt(part, 8), part[line:]
 	}
+	if f.room > f.size {
+		f.populate()
+	}
 	g.large = f
 	return f, nil
 }
 
-// claim takes the next count segment numbers and returns the first.
-func (f *ring) claim(count int) uint64 {
+// populate makes the kernel give this member's part its pages, before any other member reads it: segments
+// that go through all of the part would take a page fault for each page of the first operations.
+func (f *ring) populate() {
+	mine := f.parts[f.g.rank]
+	for at := 0; at < len(mine); at += os.Getpagesize() {
+		mine[at] = 0
+	}
+}
+
+// claim takes the next count segment numbers, for segments of so many bytes, and returns the first.
+func (f *ring) claim(count, bytes int) uint64 {
+	f.span = min((bytes+line-1)&^(line-1), f.room)
+	f.turns = f.room / max(f.span, 1)
 	f.first = f.last + 1
 	f.last += uint64(count)
 	return f.first
 }
 
-// segment returns segment s of member q.
+// segment returns segment s of member q. Short segments use all of the room of their place, one after the
+// other: a line that the others have in their caches from the last time costs its writer much more
+// time than one that has left them.
 func (f *ring) segment(q int, s uint64) []byte {
-	return f.parts[q][int(s%uint64(f.depth))*f.size:][:f.size]
+	round, place := s/uint64(f.depth), s%uint64(f.depth)
+	return f.parts[q][int(place)*f.room+int(round%uint64(f.turns))*f.span:][:f.span]
 }
 
 // acquire waits until all members have finished with the previous contents of this member's

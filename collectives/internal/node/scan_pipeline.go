@@ -26,7 +26,7 @@ func (g *Group) scan(send, recv []byte, r message.Reduction, do func(f *ring, in
 		return err
 	}
 	each, count := f.cut(len(send), f.unit(r.Elem), f.size)
-	first := f.claim(count)
+	first := f.claim(count, each)
 	for i := range count {
 		s := first + uint64(i)
 		if err := do(f, window(send, i, each), window(recv, i, each), s, r); err != nil {

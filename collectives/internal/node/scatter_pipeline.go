@@ -16,7 +16,7 @@ func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
 	}
 	size := len(recv)
 	each, count := f.cut(size, 1, f.lane())
-	first := f.claim(count)
+	first := f.claim(count, each*f.lanes())
 	for i := range count {
 		s := first + uint64(i)
 		if g.rank == root {
@@ -40,6 +40,9 @@ func (g *Group) ScatterPipeline(send, recv []byte, root int) error {
 
 // lane is how many bytes a segment has for each of the other members.
 func (f *ring) lane() int { return laneOf(f.size, len(f.parts)) }
+
+// lanes is the number of lanes of a segment, one for each other member.
+func (f *ring) lanes() int { return len(f.parts) - 1 }
 
 // laneIn returns the place of member to among the others in the part of from.
 func (f *ring) laneIn(from, to int) int {

@@ -115,6 +115,9 @@ func (s *schedule) perform(t *testing.T, c node.Config, fn func(rank int, g *nod
 	return s.members[s.sleeper].looks
 }
 
+// slotCount is the number of slots in tests that go round them.
+const slotCount = 4
+
 // A member that pauses, at any point, can still read its data when it continues: the
 // others have not overwritten it. So every operation goes round its slots or
 // segments more than once, with each member pausing at each of its looks.
@@ -124,7 +127,7 @@ func TestMemberThatPausesAnywhere(t *testing.T) {
 			for _, crowded := range []bool{false, true} {
 				for _, size := range []int{2, 3} {
 					for sleeper := range size {
-						pauseEverywhere(t, op, node.Config{Size: size, Crowded: crowded, Segment: 256}, sleeper)
+						pauseEverywhere(t, op, node.Config{Size: size, Crowded: crowded, Segment: 256, Slots: slotCount}, sleeper)
 					}
 				}
 			}
@@ -137,9 +140,9 @@ func pauseEverywhere(t *testing.T, op operation, c node.Config, sleeper int) {
 	for at, looks := 1, 1; at <= looks; at += stride {
 		s := &schedule{sleeper: sleeper, at: at}
 		looks = s.perform(t, c, func(rank int, g *node.Group) error {
-			for round := range 2*node.SlotCount + 2 {
-				c := call{round, c.Size, 3, round / node.SlotCount % c.Size}
-				if long := (call{round, c.size, 150, c.root}); round == node.SlotCount/2 && op.fits(g, long) {
+			for round := range 2*slotCount + 2 {
+				c := call{round, c.Size, 3, round / slotCount % c.Size}
+				if long := (call{round, c.size, 150, c.root}); round == slotCount/2 && op.fits(g, long) {
 					c = long // several segments of a large operation
 				}
 				if !op.fits(g, c) {
@@ -165,10 +168,10 @@ func TestMemberThatPausesBeforeBroadcasts(t *testing.T) {
 			for sleeper := range 3 {
 				for at, looks := 1, 1; at <= looks; at += stride {
 					s := &schedule{sleeper: sleeper, at: at}
-					looks = s.perform(t, node.Config{Size: 3, Crowded: crowded}, func(rank int, g *node.Group) error {
-						for round := range 2 * (node.SlotCount + 1) {
+					looks = s.perform(t, node.Config{Size: 3, Crowded: crowded, Slots: slotCount}, func(rank int, g *node.Group) error {
+						for round := range 2 * (slotCount + 1) {
 							op, c := named("bcast small"), call{round, 3, 3, (sleeper + 1) % 3}
-							if round%(node.SlotCount+1) == 0 {
+							if round%(slotCount+1) == 0 {
 								op = named(first)
 							}
 							if err := perform(g, rank, op, c); err != nil {

@@ -149,7 +149,7 @@ func (g *Group) ScanSmall(send, recv []byte, r message.Reduction) error {
 	n, err := g.contributeBefore(send)
 	if err == nil {
 		g.combineBelow(recv, n, g.rank+1, r)
-		g.leaveBefore(n)
+		g.finish(n)
 	}
 	return err
 }
@@ -160,22 +160,18 @@ func (g *Group) ExScanSmall(send, recv []byte, r message.Reduction) error {
 	n, err := g.contributeBefore(send)
 	if err == nil {
 		g.combineBelow(recv, n, g.rank, r)
-		g.leaveBefore(n)
+		g.finish(n)
 	}
 	return err
 }
 
-// contributeBefore writes this member's slot and waits for those of the members before it, or
-// for all where one switch for each member is cheaper.
+// contributeBefore writes this member's slot and waits for those of the members before it.
 func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
 	n, mine, err := g.begin()
 	if err != nil {
 		return n, err
 	}
 	copy(mine.room(len(send)), send)
-	if g.crowded {
-		return n, g.meet(n)
-	}
 	g.announce(mine, n)
 	for q := range g.rank {
 		if _, err := g.awaitSlot(q, n); err != nil {
@@ -183,13 +179,6 @@ func (g *Group) contributeBefore(send []byte) (n uint64, err error) {
 		}
 	}
 	return n, nil
-}
-
-// leaveBefore ends what contributeBefore began.
-func (g *Group) leaveBefore(n uint64) {
-	if !g.crowded {
-		g.finish(n)
-	}
 }
 
 // combineBelow sets dst to the combination of the first count slots of step n in rank order, and

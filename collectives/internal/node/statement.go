@@ -62,7 +62,7 @@ const (
 	placeMax         = 256 - placeOffset - 16
 	ringOffset       = 256
 	statementBytes   = 16
-	statementCount   = 16 // a root may be ahead by the number of slots and segments
+	statementCount   = 2 * slotsMax // a root may be ahead by the number of slots and segments
 	recentOffset     = 8
 	recentCount      = 3
 	statementsLength = ringOffset + statementCount*statementBytes

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -11,19 +12,13 @@ import (
 )
 
 // KillRank kills a rank at random, by SIGKILL, among the processes with an entry in their environment;
-// another than last. It returns which one, "" if there is none. The environment of a spare does not tell
-// its rank: the job is to have none.
+// another than last. It returns which one, "" if there is none. What was started as a spare has no rank in its
+// environment, and is one of the ranks once it has the memory of a node.
 func KillRank(entry, last string) string {
 	ranks := map[string]int{}
 	for _, pid := range Marked(entry) {
-		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		if err != nil {
-			continue // it has ended
-		}
-		for _, v := range strings.Split(string(environment), "\x00") {
-			if rank, ok := strings.CutPrefix(v, "GORUN_RANK="); ok && rank != last {
-				ranks[rank] = pid
-			}
+		if rank := rankOf(pid); rank != "" && rank != last {
+			ranks[rank] = pid
 		}
 	}
 	names := slices.Sorted(maps.Keys(ranks))
@@ -35,4 +30,25 @@ func KillRank(entry, last string) string {
 		return ""
 	}
 	return victim
+}
+
+// rankOf names the rank that a process is, "" for none.
+func rankOf(pid int) string {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return "" // it has ended
+	}
+	variables := map[string]string{}
+	for v := range strings.SplitSeq(string(environment), "\x00") {
+		name, value, _ := strings.Cut(v, "=")
+		variables[name] = value
+	}
+	if variables["GORUN_SPARE"] == "" {
+		return variables["GORUN_RANK"]
+	}
+	memory, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if !bytes.Contains(memory, []byte("/memfd:gorun-node")) {
+		return ""
+	}
+	return fmt.Sprintf("of process %d", pid)
 }

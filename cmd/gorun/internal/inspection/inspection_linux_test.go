@@ -25,7 +25,7 @@ func name(t *testing.T) string {
 
 func TestReportsUntilTheEndOfTheJob(t *testing.T) {
 	var asked atomic.Int32
-	s, err := inspection.Listen(name(t), func() *inspection.Report {
+	s, err := inspection.Listen(name(t), func(int) *inspection.Report {
 		n := int(asked.Add(1))
 		if n > 2 {
 			return nil // the job has ended
@@ -39,12 +39,12 @@ func TestReportsUntilTheEndOfTheJob(t *testing.T) {
 	c, err := inspection.Dial(name(t))
 	require.NoError(t, err)
 	for n := 1; n <= 2; n++ {
-		r, err := c.Report()
+		r, err := c.Report(-1)
 		require.NoError(t, err)
 		require.Equal(t, &inspection.Report{Job: "a", Ranks: n, Started: time.Unix(1, 0).UTC(), Doing: []bootstrap.Doing{{Rank: 1, Size: 2}}}, r)
 	}
 	for range 2 {
-		_, err = c.Report()
+		_, err = c.Report(-1)
 		require.ErrorIs(t, err, inspection.ErrNoJob)
 	}
 	require.NoError(t, c.Close())
@@ -55,7 +55,7 @@ func TestReportsUntilTheEndOfTheJob(t *testing.T) {
 
 // A name is free again when its server has ended, and taken before.
 func TestOneServerPerName(t *testing.T) {
-	none := func() *inspection.Report { return nil }
+	none := func(int) *inspection.Report { return nil }
 	s, err := inspection.Listen(name(t), none)
 	require.NoError(t, err)
 	_, err = inspection.Listen(name(t), none)
@@ -112,7 +112,7 @@ func TestForeignServer(t *testing.T) {
 	}()
 	c, err := inspection.Dial(name(t))
 	require.NoError(t, err)
-	_, err = c.Report()
+	_, err = c.Report(-1)
 	require.Error(t, err)
 	require.NoError(t, c.Close())
 }

@@ -26,10 +26,18 @@ type Report struct {
 	// a debugger.
 	Doing  []bootstrap.Doing `json:"doing"`
 	Silent []int             `json:"silent,omitempty"`
-	// Recorded are the last operations of silent ranks of gorun's own machine.
+	// Recorded are the last operations of silent ranks.
 	Recorded []Recorded `json:"recorded,omitempty"`
-	// Counts are the counters of ranks of gorun's own machine.
+	// Counts are the counters of ranks. Those of a host that does not answer are left out.
 	Counts []Counts `json:"counts,omitempty"`
+	// Log is that of the rank that was asked for; nil if none was, or if it has none any more.
+	Log *Log `json:"log,omitempty"`
+}
+
+// Log are all operations that a rank has recorded.
+type Log struct {
+	Rank int `json:"rank"`
+	flight.Log
 }
 
 // Counts are what a rank has sent and received until Time, by its own clock.

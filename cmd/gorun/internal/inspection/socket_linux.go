@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,12 +38,12 @@ func address(job string) *net.UnixAddr {
 // Server answers the clients of one job until Close.
 type Server struct {
 	listener *net.UnixListener
-	report   func() *Report
+	report   func(rank int) *Report
 }
 
-// Listen makes a job known. report is called by a goroutine for each request; it returns nil
-// when the job has ended.
-func Listen(job string, report func() *Report) (*Server, error) {
+// Listen makes a job known. report is called by a goroutine for each request; rank is that whose
+// Log is wanted, -1 for none. It returns nil when the job has ended.
+func Listen(job string, report func(rank int) *Report) (*Server, error) {
 	l, err := net.ListenUnix("unix", address(job))
 	if err != nil {
 		return nil, err
@@ -67,7 +68,11 @@ func (s *Server) accept() {
 				return
 			}
 			for lines := bufio.NewScanner(conn); lines.Scan(); {
-				r := s.report()
+				rank, err := strconv.Atoi(lines.Text())
+				if err != nil || rank < 0 {
+					rank = -1
+				}
+				r := s.report(rank)
 				if r == nil || json.NewEncoder(conn).Encode(r) != nil {
 					return
 				}
@@ -94,12 +99,13 @@ func Dial(job string) (*Client, error) {
 	return &Client{conn, json.NewDecoder(conn)}, nil
 }
 
-// Report returns what the job is doing. The error is ErrNoJob when it has ended.
-func (c *Client) Report() (*Report, error) {
+// Report returns what the job is doing, with the Log of a rank unless that is -1. The error is ErrNoJob when
+// the job has ended.
+func (c *Client) Report(rank int) (*Report, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(answerMost)); err != nil {
 		return nil, err
 	}
-	if _, err := c.conn.Write([]byte("\n")); err != nil {
+	if _, err := fmt.Fprintln(c.conn, rank); err != nil {
 		return nil, fmt.Errorf("%w: it has ended", ErrNoJob)
 	}
 	var r Report

@@ -98,7 +98,7 @@ func TestTableOfFewRanks(t *testing.T) {
 	before.Now, before.Counts = at(0), []inspection.Counts{counted(0, 0, 0, 0, 0, 0)}
 	r.Joined, r.Doing = 1, []bootstrap.Doing{{Size: 1, Line: "a.go:1"}}
 	r.Counts = []inspection.Counts{counted(0, 1, 999, 999_600, 2*time.Second, 99)}
-	require.Equal(t, fmt.Sprintf(head, 1)+title+
+	require.Equal(t, fmt.Sprintf(head, 1)+"no rank waits: rank 0 runs\n"+title+
 		"     0  runs            999    1.00M       100         99  at a.go:1\n", r.Table(&before, 79, 24))
 }
 

@@ -173,12 +173,14 @@ func (c *Conn) Heard() <-chan struct{} {
 // Silence is the time without frames after which gorun and its agents count each other as
 // lost. A network that fails for 2 s and comes back ends no job: TCP sends a lost beat again
 // 3.0 s (at 100 ms round trip 4.3 s) after it at the latest, since the pauses between its
-// attempts double.
-const Silence = 6 * time.Second
+// attempts double (RFC 6298, section 5), and the last beat before the failure may be a beat's
+// time older. A longer silence would make survivors of a host wait longer: -on-failure respawn
+// is to cost them less than 6 s.
+const Silence = 4750 * time.Millisecond
 
 // beats is how many beats are sent during the time of silence after which the other side
-// counts as lost.
-const beats = 12
+// counts as lost: one each 250 ms.
+const beats = 19
 
 // Watch sends beats, and calls lost once if Receive has waited for the time of silence,
 // unless the other side announced a pause. Silence is counted in beats and not read from a

@@ -210,12 +210,6 @@ type Exit struct {
 	Last      []string // its last operations in lines, if a signal has ended it
 }
 
-// lastMost bounds the lines of Exit.Last, lastBytesMost their lengths.
-const (
-	lastMost      = 16
-	lastBytesMost = 512
-)
-
 // statusSignal are the bits of the signal that ended a process. All of them are set of one
 // that was stopped or goes on, which has a status, too, and has not ended (Linux,
 // WIFSTOPPED and WIFCONTINUED of <sys/wait.h>).
@@ -225,8 +219,5 @@ func (e Exit) check() error {
 	if e.Rank < 0 || e.Status&statusSignal == statusSignal {
 		return fmt.Errorf("rank %d with status %#x", e.Rank, e.Status)
 	}
-	if len(e.Last) > lastMost || slices.ContainsFunc(e.Last, func(line string) bool { return len(line) > lastBytesMost }) {
-		return fmt.Errorf("%d last operations of rank %d", len(e.Last), e.Rank)
-	}
-	return nil
+	return checkLast(e.Rank, e.Last)
 }

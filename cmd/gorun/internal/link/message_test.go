@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
+	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
 func hello() link.Hello {
@@ -27,7 +30,30 @@ func messages() map[string]any {
 	return map[string]any{
 		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}, Whole: true}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
 		"failed": link.Failed{Code: 127, Text: "no such file"}, "next": next(), "renewed": link.Renewed{Generation: 2, Ranks: []link.Restarted{{Number: 1, Process: link.Process{PID: 4, Processors: []int{0}}}}},
+		"look": link.Look{Number: 2, Silent: []int{1}, Whole: []int{0, 3}}, "seen": seen(),
 		"exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},
+	}
+}
+
+func seen() link.Seen {
+	return link.Seen{Number: 2, Records: []link.Record{
+		{Rank: 1, Time: time.Unix(5, 0).UTC(), Counts: flight.Counts{Messages: 3, Bytes: 24, Waited: time.Second}, Last: []string{"send"}},
+		{Rank: 3, Log: &flight.Log{Messages: []flight.Operation{{Number: 7, Op: "send", State: flight.Done}}}},
+	}}
+}
+
+func TestRecordsThatAreNone(t *testing.T) {
+	for name, change := range map[string]func(*link.Record){
+		"rank":       func(r *link.Record) { r.Rank = -1 },
+		"lines":      func(r *link.Record) { r.Last = make([]string, 17) },
+		"bytes":      func(r *link.Record) { r.Last = []string{strings.Repeat("x", 513)} },
+		"messages":   func(r *link.Record) { r.Log = &flight.Log{Messages: make([]flight.Operation, flight.Slots+1)} },
+		"operations": func(r *link.Record) { r.Log = &flight.Log{Operations: make([]flight.Operation, flight.Slots+1)} },
+	} {
+		s := seen()
+		change(&s.Records[1])
+		_, err := link.Decode[link.Seen](link.Encode(s))
+		require.ErrorIs(t, err, link.ErrMalformed, name)
 	}
 }
 
@@ -84,6 +110,10 @@ func decode(kind string, body []byte) (any, error) {
 		return link.Decode[link.Failed](body)
 	case "next":
 		return link.Decode[link.Next](body)
+	case "look":
+		return link.Decode[link.Look](body)
+	case "seen":
+		return link.Decode[link.Seen](body)
 	case "renewed":
 		return link.Decode[link.Renewed](body)
 	default:

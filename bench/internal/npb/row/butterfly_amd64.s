@@ -1,0 +1,102 @@
+#include "textflag.h"
+
+// TURN sets R, I to the product of the numbers TR, TI and the root WR, WI.
+#define TURN(TR, TI, WR, WI, R, I) \
+	VMULPD TI, WI, R; \
+	VMULPD TI, WR, I; \
+	VFMSUB231PD TR, WR, R; \
+	VFMADD231PD TR, WI, I
+
+// func butterflies8(y, x0, x1, x2, x3, roots *float64, count, width int)
+//
+// width is in bytes. AX goes through the four quarters of x, CX through a row of y.
+TEXT ·butterflies8(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), DI
+	MOVQ x0+8(FP), SI
+	MOVQ x1+16(FP), R8
+	MOVQ x2+24(FP), R9
+	MOVQ x3+32(FP), R10
+	MOVQ roots+40(FP), R11
+	MOVQ count+48(FP), R12
+	MOVQ width+56(FP), R13
+	XORQ AX, AX
+next:
+	VBROADCASTSD 0(R11), Z26
+	VBROADCASTSD 8(R11), Z27
+	VBROADCASTSD 16(R11), Z28
+	VBROADCASTSD 24(R11), Z29
+	VBROADCASTSD 32(R11), Z30
+	VBROADCASTSD 40(R11), Z31
+	ADDQ $48, R11
+	LEAQ (DI)(R13*1), BX
+	LEAQ (DI)(R13*2), DX
+	LEAQ (BX)(R13*2), R14
+	XORQ CX, CX
+loop:
+	VMOVUPD 0(SI)(AX*1), Z0
+	VMOVUPD 64(SI)(AX*1), Z1
+	VMOVUPD 0(R8)(AX*1), Z2
+	VMOVUPD 64(R8)(AX*1), Z3
+	VMOVUPD 0(R9)(AX*1), Z4
+	VMOVUPD 64(R9)(AX*1), Z5
+	VMOVUPD 0(R10)(AX*1), Z6
+	VMOVUPD 64(R10)(AX*1), Z7
+	VADDPD Z4, Z0, Z8   // even
+	VADDPD Z5, Z1, Z9
+	VADDPD Z6, Z2, Z10  // odd
+	VADDPD Z7, Z3, Z11
+	VSUBPD Z4, Z0, Z0
+	VSUBPD Z5, Z1, Z1
+	VSUBPD Z6, Z2, Z2
+	VSUBPD Z7, Z3, Z3
+	VADDPD Z10, Z8, Z12
+	VADDPD Z11, Z9, Z13
+	VMOVUPD Z12, 0(DI)(CX*1)
+	VMOVUPD Z13, 64(DI)(CX*1)
+	VSUBPD Z10, Z8, Z8
+	VSUBPD Z11, Z9, Z9
+	TURN(Z8, Z9, Z28, Z29, Z14, Z15)
+	VMOVUPD Z14, 0(DX)(CX*1)
+	VMOVUPD Z15, 64(DX)(CX*1)
+	VADDPD Z3, Z0, Z4
+	VSUBPD Z2, Z1, Z5
+	TURN(Z4, Z5, Z26, Z27, Z16, Z17)
+	VMOVUPD Z16, 0(BX)(CX*1)
+	VMOVUPD Z17, 64(BX)(CX*1)
+	VSUBPD Z3, Z0, Z6
+	VADDPD Z2, Z1, Z7
+	TURN(Z6, Z7, Z30, Z31, Z18, Z19)
+	VMOVUPD Z18, 0(R14)(CX*1)
+	VMOVUPD Z19, 64(R14)(CX*1)
+	ADDQ $128, AX
+	ADDQ $128, CX
+	CMPQ CX, R13
+	JB loop
+	LEAQ (DI)(R13*4), DI
+	DECQ R12
+	JNE next
+	VZEROUPPER
+	RET
+
+// func halves8(y, x *float64, bytes int)
+//
+// bytes are those of a half.
+TEXT ·halves8(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ bytes+16(FP), CX
+	LEAQ (SI)(CX*1), R8
+	LEAQ (DI)(CX*1), R9
+	XORQ AX, AX
+loop:
+	VMOVUPD (SI)(AX*1), Z0
+	VMOVUPD (R8)(AX*1), Z1
+	VADDPD Z1, Z0, Z2
+	VSUBPD Z1, Z0, Z3
+	VMOVUPD Z2, (DI)(AX*1)
+	VMOVUPD Z3, (R9)(AX*1)
+	ADDQ $64, AX
+	CMPQ AX, CX
+	JB loop
+	VZEROUPPER
+	RET

@@ -1,0 +1,101 @@
+package row
+
+// Lanes are which of eight numbers beside each other the lanes of an octet of [Split] hold. It is the
+// order in which two vectors of complex numbers are taken apart.
+var Lanes = [block]int{0, 4, 1, 5, 2, 6, 3, 7}
+
+// Split gathers octets: groups of them from src[at[p]:] on, for every p.
+func Split(dst []float64, src []complex128, at []int, groups int) {
+	if len(at) == 0 || groups <= 0 {
+		return
+	}
+	dst = dst[:len(at)*groups*Octet]
+	if wide {
+		checkPlaces(src, at, groups)
+		split8(&dst[0], &src[0], &at[0], len(at), groups)
+		return
+	}
+	split(dst, src, at, groups)
+}
+
+// checkPlaces panics unless all of values[at[p]:][:groups*block] are there.
+func checkPlaces(values []complex128, at []int, groups int) {
+	for _, i := range at {
+		_ = values[i : i+groups*block]
+	}
+}
+
+// split is the portable loop of Split.
+func split(dst []float64, src []complex128, at []int, groups int) {
+	for _, i := range at {
+		for g := range groups {
+			v := (*[block]complex128)(src[i+g*block:])
+			octet := (*[Octet]float64)(dst)
+			for lane, q := range Lanes {
+				octet[lane], octet[lane+block] = real(v[q]), imag(v[q])
+			}
+			dst = dst[Octet:]
+		}
+	}
+}
+
+// Join is the inverse of [Split].
+func Join(dst []complex128, src []float64, at []int, groups int) {
+	if len(at) == 0 || groups <= 0 {
+		return
+	}
+	src = src[:len(at)*groups*Octet]
+	if wide {
+		checkPlaces(dst, at, groups)
+		join8(&dst[0], &src[0], &at[0], len(at), groups)
+		return
+	}
+	join(dst, src, at, groups)
+}
+
+// join is the portable loop of Join.
+func join(dst []complex128, src []float64, at []int, groups int) {
+	for _, i := range at {
+		for g := range groups {
+			v := (*[block]complex128)(dst[i+g*block:])
+			octet := (*[Octet]float64)(src)
+			for lane, q := range Lanes {
+				v[q] = complex(octet[lane], octet[lane+block])
+			}
+			src = src[Octet:]
+		}
+	}
+}
+
+// Damp is [Split] of values that it multiplies before: those at at[p] by steps[p] and by factors, which
+// are in the order of the lanes, eight for each group.
+func Damp(dst []float64, values []complex128, at []int, steps, factors []float64) {
+	groups := len(factors) / block
+	if len(at) == 0 || groups == 0 {
+		return
+	}
+	dst, steps = dst[:len(at)*groups*Octet], steps[:len(at)]
+	if wide {
+		checkPlaces(values, at, groups)
+		damp8(&dst[0], &values[0], &at[0], &steps[0], &factors[0], len(at), groups)
+		return
+	}
+	damp(dst, values, at, steps, factors)
+}
+
+// damp is the portable loop of Damp.
+func damp(dst []float64, values []complex128, at []int, steps, factors []float64) {
+	for p, i := range at {
+		for g := range len(factors) / block {
+			v, f := (*[block]complex128)(values[i+g*block:]), (*[block]float64)(factors[g*block:])
+			octet := (*[Octet]float64)(dst)
+			for lane, q := range Lanes {
+				scale := steps[p] * f[lane]
+				re, im := scale*real(v[q]), scale*imag(v[q])
+				octet[lane], octet[lane+block] = re, im
+				v[q] = complex(re, im)
+			}
+			dst = dst[Octet:]
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package row
+
+import "golang.org/x/sys/cpu"
+
+// wide says that the vector loops can run.
+var wide = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
+
+//go:noescape
+func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int)
+
+//go:noescape
+func smooth8(u, rm, rc, rp, pm, pc, pp, a, b, k *float64, n int)
+
+//go:noescape
+func restrict8(out, fine *float64, row, plane, n int)
+
+//go:noescape
+func prolong8(out, a, b, c, d *float64, n int)
+
+//go:noescape
+func butterflies8(y, x0, x1, x2, x3, roots *float64, count, width int)
+
+//go:noescape
+func halves8(y, x *float64, bytes int)
+
+//go:noescape
+func split8(dst *float64, src *complex128, at *int, count, groups int)
+
+//go:noescape
+func join8(dst *complex128, src *float64, at *int, count, groups int)
+
+//go:noescape
+func damp8(dst *float64, values *complex128, at *int, steps, factors *float64, count, groups int)
+
+//go:noescape
+func columns8(dst *float64, src *complex128, row, count int)
+
+//go:noescape
+func rows8(dst *complex128, src *float64, row, count int)

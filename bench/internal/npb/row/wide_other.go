@@ -1,0 +1,28 @@
+//go:build !amd64
+
+package row
+
+// wide says that the vector loops can run. There are none.
+const wide = false
+
+func residual8(r, v, um, uc, up, pm, pc, pp, a, b, k *float64, n int) {}
+
+func smooth8(u, rm, rc, rp, pm, pc, pp, a, b, k *float64, n int) {}
+
+func restrict8(out, fine *float64, row, plane, n int) {}
+
+func prolong8(out, a, b, c, d *float64, n int) {}
+
+func butterflies8(y, x0, x1, x2, x3, roots *float64, count, width int) {}
+
+func halves8(y, x *float64, bytes int) {}
+
+func split8(dst *float64, src *complex128, at *int, count, groups int) {}
+
+func join8(dst *complex128, src *float64, at *int, count, groups int) {}
+
+func damp8(dst *float64, values *complex128, at *int, steps, factors *float64, count, groups int) {}
+
+func columns8(dst *float64, src *complex128, row, count int) {}
+
+func rows8(dst *complex128, src *float64, row, count int) {}

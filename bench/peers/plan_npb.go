@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// timeoutNPB bounds a run of a NAS kernel, of class A on a loaded machine.
+const timeoutNPB = 90 * time.Second
+
+var (
+	npbKernels = []string{"EP", "CG", "IS", "MG", "FT", "LU"}
+	npbClasses = []string{"S", "W", "A", "B"}
+	npbRanks   = []int{2, 4}
+)
+
+// npbPlan compares the NAS kernels of bench/npb with the reference codes, which were built before.
+func npbPlan() plan {
+	p := plan{name: "npb", references: true, summary: true, load: true, peers: systems}
+	for _, kernel := range npbKernels {
+		for _, class := range npbClasses {
+			for _, ranks := range npbRanks {
+				key := fmt.Sprintf("%s %s, %d ranks", kernel, class, ranks)
+				p.measurements = append(p.measurements, measurement{
+					key: key, program: "npb", ranks: ranks, bound: ranks == 2, timeout: timeoutNPB,
+					ours: []string{"-kernel", kernel, "-class", class}, reference: fmt.Sprintf("%s.%s.x", strings.ToLower(kernel), class),
+				})
+				p.rows = append(p.rows, row{name: key, unit: "Mop/s", measurement: key, against: better, higher: true, bar: 1, aim: 1.2})
+			}
+		}
+	}
+	return p
+}
+
+// referencePath is where a reference code is built with the compilers of a system: each has a copy
+// of the tree of the codes, under its name.
+func (s *system) referencePath(program string) string {
+	return filepath.Join(s.references, s.name, "bin", program)
+}
+
+// mops is the line of a NAS kernel that says how fast it was, verified the one that says that its
+// results are right.
+var (
+	mops     = regexp.MustCompile(`(?m)^ Mop/s total +=\s+([0-9.]+)`)
+	verified = regexp.MustCompile(`(?m)^ Verification +=\s+SUCCESSFUL`)
+)
+
+// parseReport reads the report of a NAS kernel.
+func parseReport(text string) (map[int]float64, error) {
+	fields := mops.FindStringSubmatch(text)
+	switch {
+	case fields == nil:
+		return nil, fmt.Errorf("no Mop/s in %q", text)
+	case !verified.MatchString(text):
+		return nil, errors.New("the results are not verified")
+	}
+	v, err := strconv.ParseFloat(fields[1], 64)
+	return map[int]float64{0: v}, err
+}
+
+// loadOf is the name, beside those of systems, under which the load average before each run is kept.
+const loadOf = "load"
+
+// noteLoad keeps the load average, of a minute.
+func (c *comparison) noteLoad(m *measurement) {
+	text, _, _ := strings.Cut(read("/proc/loadavg"), " ")
+	if v, err := strconv.ParseFloat(text, 64); err == nil {
+		c.result.add(m.key, loadOf, map[int]float64{0: v})
+	}
+}

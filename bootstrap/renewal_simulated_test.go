@@ -1,0 +1,67 @@
+package bootstrap_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// simulate runs a job whose ranks are killed at some events, and returns the number of events and generations.
+func simulate(t *testing.T, seed uint64, kills []int, wholeHosts bool) (events, generations int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSimulated(seed, kills, wholeHosts)
+		over := make(chan struct{})
+		go func() {
+			s.launch()
+			s.running.Wait()
+			close(over)
+		}()
+		select {
+		case <-over:
+		case <-time.After(time.Hour):
+			s.mu.Lock()
+			t.Fatalf("seed %d, kills at %v, whole hosts %v: the job hangs in generation %d; finished: %v, errors: %v", seed, kills, wholeHosts, len(s.plans)-1, s.finished, s.errs)
+		}
+		for _, l := range slices.Concat(s.ups, s.downs) {
+			l.close()
+		}
+		time.Sleep(time.Second) // what is under way ends
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		require.Empty(t, s.errs, "seed %d, kills at %v, whole hosts %v", seed, kills, wholeHosts)
+		for rank, generation := range s.finished {
+			require.Equal(t, len(s.plans)-1, generation, "rank %d, seed %d, kills at %v, whole hosts %v", rank, seed, kills, wholeHosts)
+		}
+		events, generations = s.line.events, len(s.plans)
+	})
+	return events, generations
+}
+
+// TestKillsAtEveryEventOfARenewal kills three ranks within a few events, and two more while the others renew,
+// from each event of a job on. Each generation has the cards and votes of its own processes alone, all ranks
+// finish in the last one, and nobody waits for ever.
+func TestKillsAtEveryEventOfARenewal(t *testing.T) {
+	seeds, steps := uint64(30), 3
+	if os.Getenv("GORUN_SOAK") == "1" {
+		seeds, steps = 1000, 1
+	}
+	runs, most := 0, 0
+	for seed := range seeds {
+		last, _ := simulate(t, seed, nil, false)
+		for event := 1; event <= last; event += steps {
+			kills := []int{event}
+			if event%2 == 0 {
+				kills = []int{event, event + 1, event + 2, event + 12, event + 30}
+			}
+			_, generations := simulate(t, seed, kills, event%3 == 0)
+			runs, most = runs+1, max(most, generations)
+		}
+	}
+	t.Logf("%d jobs, of up to %d generations", runs, most)
+	require.Greater(t, most, 3)
+}

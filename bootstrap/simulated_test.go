@@ -1,0 +1,158 @@
+package bootstrap_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// timeline is the virtual time of a simulated job: what is under way arrives after random delays, and calls
+// happen each time that something arrives.
+type timeline struct {
+	mu     sync.Mutex // guards what follows
+	random *rand.Rand
+	events int
+	happen func(event int) // called outside of the lock
+}
+
+// delay draws a time up to most, sometimes nothing.
+func (l *timeline) delay(most time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.random.IntN(3) == 0 {
+		return 0
+	}
+	return time.Duration(l.random.Int64N(int64(most)))
+}
+
+// pick draws a number below n.
+func (l *timeline) pick(n int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.random.IntN(n)
+}
+
+// arrives counts an event.
+func (l *timeline) arrives() {
+	l.mu.Lock()
+	l.events++
+	event := l.events
+	l.mu.Unlock()
+	l.happen(event)
+}
+
+// lane is one direction of a connection: what is put into it arrives in order, each after a delay of its own.
+type lane struct {
+	line  *timeline
+	queue chan parcelOfTime
+	mu    sync.Mutex // guards what follows
+	last  time.Time
+	shut  bool
+}
+
+type parcelOfTime struct {
+	due  time.Time
+	act  func()
+	data []byte // nil at the end
+}
+
+func newLane(line *timeline) *lane { return &lane{line: line, queue: make(chan parcelOfTime, 1024)} }
+
+// put puts something into the lane, unless that was shut.
+func (l *lane) put(p parcelOfTime) {
+	delay := l.line.delay(3 * time.Millisecond)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shut {
+		return
+	}
+	if p.due = time.Now().Add(delay); p.due.Before(l.last) {
+		p.due = l.last
+	}
+	l.last = p.due
+	l.queue <- p
+}
+
+// close ends the lane after what is in it.
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.shut {
+		l.shut = true
+		close(l.queue)
+	}
+}
+
+// run acts on what arrives, until the lane is closed.
+func (l *lane) run() {
+	for p := range l.queue {
+		time.Sleep(time.Until(p.due))
+		l.line.arrives()
+		p.act()
+	}
+}
+
+// simulatedConn is one end of a connection of two lanes.
+type simulatedConn struct {
+	in, out *lane
+	rest    []byte
+	closed  chan struct{}
+	once    sync.Once
+}
+
+var _ io.ReadWriteCloser = (*simulatedConn)(nil)
+
+// newConnection returns the two ends.
+func newConnection(line *timeline) (a, b *simulatedConn) {
+	to, from := newLane(line), newLane(line)
+	return &simulatedConn{in: from, out: to, closed: make(chan struct{})}, &simulatedConn{in: to, out: from, closed: make(chan struct{})}
+}
+
+// Read implements io.Reader.
+func (c *simulatedConn) Read(b []byte) (int, error) {
+	if len(c.rest) == 0 {
+		select {
+		case p, more := <-c.in.queue:
+			if !more {
+				return 0, io.EOF
+			}
+			time.Sleep(time.Until(p.due))
+			if c.isClosed() {
+				return 0, io.ErrClosedPipe
+			}
+			c.in.line.arrives()
+			c.rest = p.data
+		case <-c.closed:
+			return 0, io.ErrClosedPipe
+		}
+	}
+	n := copy(b, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// Write implements io.Writer.
+func (c *simulatedConn) Write(b []byte) (int, error) {
+	if c.isClosed() {
+		return 0, io.ErrClosedPipe
+	}
+	c.out.put(parcelOfTime{data: append([]byte(nil), b...)})
+	return len(b), nil
+}
+
+func (c *simulatedConn) isClosed() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close implements io.Closer: what was written arrives at the other end.
+func (c *simulatedConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	c.out.close()
+	return nil
+}

@@ -1,0 +1,52 @@
+package inspection
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/internal/flight"
+)
+
+// logFormat is that of a line of the table of operations.
+const logFormat = "%10s  %-9s %-7s %8s %10s %9s  %-20s %s"
+
+// Table is the log as a table of all operations in the order in which they came into their states, the newest
+// last. Times are those before now, which is by the clock of the rank's host.
+func (l *Log) Table() string {
+	list := slices.Concat(l.Messages, l.Operations)
+	slices.SortStableFunc(list, func(a, b flight.Operation) int { return a.Changed.Compare(b.Changed) })
+	var b strings.Builder
+	fmt.Fprintf(&b, "rank %d: %d operations, the newest last\n", l.Rank, len(list))
+	fmt.Fprintf(&b, logFormat+"\n", "ago", "state", "peer", "tag", "bytes", "comm", "operation", "at")
+	for _, o := range list {
+		b.WriteString(strings.TrimRight(l.line(o), " ") + "\n")
+	}
+	return b.String()
+}
+
+func (l *Log) line(o flight.Operation) string {
+	peer, tag, communicator := "any", "any", "world"
+	switch {
+	case o.Peer >= 0:
+		peer = fmt.Sprint(o.Peer)
+	case !o.Message:
+		peer = "-"
+	}
+	switch {
+	case !o.Message:
+		tag = fmt.Sprint("call ", o.Tag)
+	case o.Tag >= 0:
+		tag = fmt.Sprint(o.Tag)
+	}
+	if o.Communicator != 0 {
+		communicator = fmt.Sprint(o.Communicator)
+	}
+	at := o.Site
+	if o.Caller != "" {
+		at += ", called at " + o.Caller
+	}
+	ago := l.Time.Sub(o.Changed).Round(time.Millisecond)
+	return fmt.Sprintf(logFormat, ago, o.State, peer, tag, fmt.Sprint(o.Bytes), communicator, o.Op, at)
+}
