@@ -6,9 +6,44 @@ package node
 // Transactions on Computer Systems 9 (1991), section 3.1, with a growing number in place of
 // the sense.
 //
+// After a broadcast or a scatter its root releases them: if another one comes next, the others find it
+// written when they run, where each would first wait for root to get a processor.
+//
 // Restrictions: none. Cost: p atomic additions to one line, and one switch per
 // member when they share processors.
 func (g *Group) BarrierCounter() error {
+	leader := g.leader
+	g.leader = noLeader
 	g.step++
-	return g.meetAtCounter(g.step)
+	if leader == noLeader {
+		return g.meetAtCounter(g.step)
+	}
+	last, err := g.arrive()
+	switch {
+	case err != nil:
+		return err
+	case g.rank != leader:
+		if last {
+			g.mem.Signal(g.complete, g.step)
+		}
+		_, err := g.released(g.step)
+		return err
+	case !last:
+		if err := g.completed(g.step); err != nil {
+			return err
+		}
+	}
+	g.letGo(g.step)
+	return nil
+}
+
+// completed waits until the last member has arrived at step n.
+func (g *Group) completed(n uint64) error {
+	if g.spun(g.complete, n) {
+		return nil
+	}
+	if err := g.agreeNext(); err != nil {
+		return err
+	}
+	return g.mem.Await(g.complete, n)
 }

@@ -57,10 +57,15 @@ type Group struct {
 	before      []int
 	arrivals    *Word
 	release     *Word
+	// complete is the latest step at which the last member has arrived, of those that a leader releases.
+	complete *Word
 
 	// step is the number of the current operation, floor the last one that all
 	// members are known to have begun, arrived the arrivals counted so far.
 	step, floor, arrived uint64
+	// leader is the root of a small operation in which the others waited for it alone, if that was the
+	// latest operation of members that share processors, else noLeader.
+	leader int
 
 	said    statements
 	large   *ring
@@ -69,6 +74,9 @@ type Group struct {
 	lending *peerReads
 }
 
+// noLeader says that no member is the leader.
+const noLeader = -1
+
 // spins is how often a word is read before Memory waits for it, some microseconds: most
 // changes by members on other processors arrive sooner.
 const spins = 3000
@@ -76,7 +84,7 @@ const spins = 3000
 // New returns the state of one member and opens the memory of the small
 // operations; that of the large ones follows with the first of them.
 func New(c Config) (*Group, error) {
-	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, spin: spins, awaits: c.Awaits, open: c.Open, reader: c.Reader, note: c.Note, plan: planFor(c.Size, c.Crowded)}
+	g := &Group{rank: c.Rank, size: c.Size, crowded: c.Crowded, leader: noLeader, spin: spins, awaits: c.Awaits, open: c.Open, reader: c.Reader, note: c.Note, plan: planFor(c.Size, c.Crowded)}
 	if c.Crowded {
 		g.spin = 1
 	}
@@ -117,6 +125,7 @@ func New(c Config) (*Group, error) {
 	}
 	g.arrivals = wordAt(mem.Part(0), arrivalOffset)
 	g.release = wordAt(mem.Part(0), releaseOffset)
+	g.complete = wordAt(mem.Part(0), completeOffset)
 	return g, nil
 }
 
@@ -163,7 +172,7 @@ func (g *Group) spun(w *Word, v uint64) bool {
 // free.
 func (g *Group) begin() (n uint64, mine *slot, err error) {
 	g.step++
-	n = g.step
+	n, g.leader = g.step, noLeader
 	mine = g.slot(g.rank, n)
 	if count := uint64(g.plan.slots); n > count && g.floor <= n-count {
 		err = g.catchUp(n - uint64(g.plan.lag))

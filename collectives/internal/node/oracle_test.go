@@ -284,15 +284,26 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-// No member leaves a barrier before all have arrived.
+// No member leaves a barrier before all have arrived, also where the root of a broadcast before it is
+// the one that releases the others.
 func TestBarriersHold(t *testing.T) {
 	for shape := range shapes {
-		for _, barrier := range []func(*node.Group) error{(*node.Group).BarrierFlags, (*node.Group).BarrierCounter} {
+		afterBcast := func(g *node.Group, round int64) error {
+			if err := g.BcastSmall(make([]byte, 8), int(round)%shape.Size); err != nil {
+				return err
+			}
+			return g.BarrierCounter()
+		}
+		for _, barrier := range []func(*node.Group, int64) error{
+			func(g *node.Group, _ int64) error { return g.BarrierFlags() },
+			func(g *node.Group, _ int64) error { return g.BarrierCounter() },
+			afterBcast,
+		} {
 			var inside atomic.Int64
 			run(t, shape, func(rank int, g *node.Group) error {
 				for round := range int64(20) {
 					inside.Add(1)
-					if err := barrier(g); err != nil {
+					if err := barrier(g, round); err != nil {
 						return err
 					}
 					if got := inside.Load(); got < (round+1)*int64(shape.Size) {

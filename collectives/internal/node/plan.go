@@ -14,13 +14,14 @@ const (
 // counter and the release word, then the barrier's flags, then the members' statements of
 // their calls, then the slots.
 const (
-	doneOffset    = 0
-	arrivalOffset = line
-	releaseOffset = 2 * line
-	flagsOffset   = 4 * line
-	flagCount     = 12 // rounds: up to 4096 members
-	saidOffset    = flagsOffset + flagCount*line
-	slotsOffset   = saidOffset + statementsLength
+	doneOffset     = 0
+	arrivalOffset  = line
+	releaseOffset  = 2 * line
+	completeOffset = 3 * line
+	flagsOffset    = 4 * line
+	flagCount      = 12 // rounds: up to 4096 members
+	saidOffset     = flagsOffset + flagCount*line
+	slotsOffset    = saidOffset + statementsLength
 )
 
 func flagOffset(round int) int { return flagsOffset + round*line }

@@ -25,6 +25,7 @@ func (g *Group) BcastSmall(buf []byte, root int) error {
 		}
 		copy(buf, from.room(len(buf)))
 	}
+	g.leads(root)
 	g.finish(n)
 	return nil
 }
@@ -48,8 +49,16 @@ func (g *Group) ScatterSmall(send, recv []byte, root int) error {
 		}
 		copy(recv, from.room(size * g.size)[g.rank*size:])
 	}
+	g.leads(root)
 	g.finish(n)
 	return nil
+}
+
+// leads makes root the leader of members that share processors.
+func (g *Group) leads(root int) {
+	if g.crowded {
+		g.leader = root
+	}
 }
 
 // ReduceSmall combines the contributions at root.
