@@ -3,15 +3,14 @@ package actors_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -29,6 +28,18 @@ func TestGenerations(t *testing.T) {
 				require.Contains(t, r.Out, fmt.Sprintf("rank %d is done in generation 1\n", rank), r.Errors)
 			}
 		})
+	}
+}
+
+// The same where the ranks are on hosts, and one is lost as a whole: its rank is another one's then.
+func TestGenerationsOnHosts(t *testing.T) {
+	c := nscluster.Start(t, 4)
+	r := launchProgram(t, 3, "generations", "-host", "h0,h1,h2,h3", "-rsh", c.Rsh(), "-on-failure", "respawn", "-x", envHostDies+"=1")
+	require.Zero(t, r.Code, r.Errors)
+	require.Contains(t, r.Errors, "host h1 is lost with rank 1: ")
+	require.Contains(t, r.Errors, "; it is started again on h3 (1 of 3)")
+	for rank := range 3 {
+		require.Contains(t, r.Out, fmt.Sprintf("rank %d is done in generation 1\n", rank), r.Errors)
 	}
 }
 
@@ -100,11 +111,16 @@ func beforeLoss(w *runtime.World, s *actors.System) ([]*actor.PID, error) {
 	if pid, err := s.LookupName("service"); err != nil || !pid.Equal(s.PID(died, "actor")) {
 		return nil, fmt.Errorf("name: %v, %w", pid, err)
 	}
-	if err := meet(w.Comm(), 0, 1, 2); err != nil {
-		return nil, err
+	if w.Rank() == died { // when the others need no message of each other any more
+		for _, rank := range []int{0, 2} {
+			if _, err := runtime.Recv(w.Comm(), make([]byte, 1), rank, 8); err != nil {
+				return nil, err
+			}
+		}
+		killPlace()
 	}
-	if w.Rank() == died {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	if err := runtime.Send(w.Comm(), []byte{1}, died, 8); err != nil {
+		return nil, err
 	}
 	select {
 	case m := <-terminated:

@@ -14,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 	"github.com/gorun-hpc/gorun/runtime"
 	"github.com/gorun-hpc/gorun/runtime/actors"
 )
@@ -244,6 +245,48 @@ func TestPersistentActorsOfKilledRanks(t *testing.T) {
 
 func killSelf() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 
+// envHostDies says that killPlace ends a rank's host, by its agent.
+const envHostDies = "GORUN_TEST_HOST_DIES"
+
+// killPlace ends the rank, or all of its host.
+func killPlace() {
+	if os.Getenv(envHostDies) == "" {
+		killSelf()
+	}
+	_ = syscall.Kill(os.Getppid(), syscall.SIGKILL)
+	select {} // until the end
+}
+
+// The same on hosts: the copies are on other ones, where the ranks of a lost host, or the actor alone,
+// go on.
+func TestPersistentActorsOfLostHosts(t *testing.T) {
+	c := nscluster.Start(t, 4)
+	for name, test := range map[string]struct {
+		program string
+		hosts   string
+		policy  string
+		env     string
+		dead    int
+		code    int
+		errs    string
+	}{
+		"ranks, persistent": {"persistent", "h0:2,h1:2", "respawn", "", 0, 0, "; it is started again (3 of 3)"},
+		// The next rank to that of the account is lost with it.
+		"hosts, persistent": {"persistent", "h0,h1:2,h2:3,h3:4", "respawn", "1", 0, 0, "host h1 is lost with rank 1, 2: "},
+		"ranks, among":      {"among", "h0:2,h1,h2", "continue", "", 2, 128 + int(syscall.SIGKILL), "rank 3 (host h2, pid "},
+		"hosts, among":      {"among", "h0:2,h1,h2", "continue", "1", 2, 125, "host h2 is lost with rank 3: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := launchProgram(t, 4, test.program, "-host", test.hosts, "-rsh", c.Rsh(), "-on-failure", test.policy, "-x", envHostDies+"="+test.env)
+			require.Equal(t, test.code, r.Code, r.Errors)
+			require.Contains(t, r.Errors, test.errs)
+			for rank := range 4 - test.dead {
+				require.Contains(t, r.Out, "rank "+strconv.Itoa(rank)+" is done\n", r.Errors)
+			}
+		})
+	}
+}
+
 // persistentAmong moves the account from rank 3 to rank 2 and rank 0.
 func persistentAmong(w *runtime.World) error {
 	s, err := actors.Of(w)
@@ -254,7 +297,7 @@ func persistentAmong(w *runtime.World) error {
 	if err := store.Open(s); err != nil {
 		return err
 	}
-	kills := map[int]map[int]func(){3: {15: killSelf}, 2: {30: killSelf}}
+	kills := map[int]map[int]func(){3: {15: killPlace}, 2: {30: killPlace}}
 	pid, err := s.SpawnAmong(newAccount(store, kills[w.Rank()]), "account", 3, 2, 0)
 	if err != nil {
 		return err
@@ -289,7 +332,7 @@ func persistentAgain(w *runtime.World) error {
 		if err := store.Open(s); err != nil {
 			return err
 		}
-		kills := []map[int]func(){{31: killSelf}, {64: killSelf}, nil, nil}
+		kills := []map[int]func(){{31: killPlace}, {64: killPlace}, nil, nil}
 		if w.Rank() == 1 {
 			if _, err := s.Spawn(newAccount(store, kills[w.Generation()]), "account"); err != nil {
 				return err
