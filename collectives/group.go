@@ -35,8 +35,10 @@ type group struct {
 	parts  tier.Parts
 	levels *tier.Nested
 	// deep has a third level, by domain, and is nil until the first operation of three.
-	deep                       *tier.Nested
-	domains                    domains
+	deep    *tier.Nested
+	domains domains
+	// apart says that there are two members, with processors of their own that have no cache in common.
+	apart                      bool
 	smallMax, elemMax, laneMax int
 	override                   overrides
 	// fixed says that reductions combine from left to right (GORUN_REPRODUCIBLE).
@@ -182,7 +184,7 @@ func reproducible() (bool, error) {
 func (g *group) situation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
-		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), spread: g.domains.spread(), fixed: g.fixed && k.op.Reduces(),
+		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), spread: g.domains.spread(), apart: g.apart, fixed: g.fixed && k.op.Reduces(),
 		smallMax: g.smallMax, elemMax: g.elemMax, laneMax: g.laneMax,
 	}
 }

@@ -30,6 +30,7 @@ var nearbys = append([]nearby{
 
 	{message.Bcast, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastSmall(c.Recv, c.Root) }, 0, false},
 	{message.Bcast, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.BcastPipeline(c.Recv, c.Root) }, 0, false},
+	{message.Bcast, "node-pull", pulls(func(n *node.Group, c *message.Call) error { return n.BcastPull(c.Recv, c.Root) }), 0, false},
 	{message.Bcast, "node-pair", bcastPair, 0, false},
 
 	{message.Reduce, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
@@ -55,8 +56,12 @@ var nearbys = append([]nearby{
 	{message.Gather, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.GatherSmall(c.Send, c.Recv, c.Root) }, 0, false},
 	{message.Gather, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.GatherPipeline(c.Send, c.Recv, c.Root) }, 0, false},
 
+	{message.Gather, "node-pull", pulls(func(n *node.Group, c *message.Call) error { return n.GatherPull(c.Send, c.Recv, c.Root) }), 0, false},
+
 	{message.Scatter, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterSmall(c.Send, c.Recv, c.Root) }, 0, false},
 	{message.Scatter, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.ScatterPipeline(c.Send, c.Recv, c.Root) }, 0, false},
+
+	{message.Scatter, "node-pull", pulls(func(n *node.Group, c *message.Call) error { return n.ScatterPull(c.Send, c.Recv, c.Root) }), 0, false},
 
 	{message.AllGather, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllGatherSmall(c.Send, c.Recv, c.RecvParts)
@@ -65,9 +70,11 @@ var nearbys = append([]nearby{
 		return n.AllGatherPipeline(c.Send, c.Recv, c.RecvParts)
 	}, 0, false},
 
+	{message.AllGather, "node-pull", allGatherPull, 0, false},
+
 	{message.AllToAll, "node-small", func(_ *group, n *node.Group, c *message.Call) error { return n.AllToAllSmall(c.Send, c.Recv) }, 0, false},
 	{message.AllToAll, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error { return n.AllToAllPipeline(c.Send, c.Recv) }, message.Apart, false},
-	{message.AllToAll, "node-pull", allToAllPull, message.Apart, false},
+	{message.AllToAll, "node-pull", pulls(func(n *node.Group, c *message.Call) error { return n.AllToAllPull(c.Send, c.Recv) }), message.Apart, false},
 
 	{message.ReduceScatter, "node-small", reduceScatterSmall, 0, false},
 	{message.ReduceScatter, "node-segments", reduceScatterSegments, 0, false},
@@ -82,6 +89,8 @@ var nearbys = append([]nearby{
 		return n.AllGatherPipeline(c.Send, c.Recv, c.RecvParts)
 	}, 0, false},
 
+	{message.AllGatherV, "node-pull", allGatherPull, 0, false},
+
 	{message.GatherV, "node-slots", func(g *group, n *node.Group, c *message.Call) error {
 		return n.GatherVSlots(&g.peer, c.Send, c.Recv, c.RecvParts, c.Root)
 	}, 0, false},
@@ -90,7 +99,7 @@ var nearbys = append([]nearby{
 	}, 0, false},
 	{message.AllToAllV, "node-slots", func(g *group, n *node.Group, c *message.Call) error {
 		limit := pipelineMax
-		if len(g.parts.Mine()) == 2 && !g.crowded {
+		if len(g.parts.Mine()) == 2 && !g.crowded && !g.apart {
 			limit = math.MaxInt
 		}
 		return n.AllToAllVSlots(&g.peer, c, limit)
@@ -103,6 +112,7 @@ var nearbys = append([]nearby{
 	{message.ExScan, "node-small", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ExScanSmall(c.Send, c.Recv, c.Reduction)
 	}, 0, false},
+	{message.ExScan, "node-pull", pulls(func(n *node.Group, c *message.Call) error { return n.ExScanPull(c.Send, c.Recv) }), 0, false},
 	{message.ExScan, "node-pipeline", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.ExScanPipeline(c.Send, c.Recv, c.Reduction)
 	}, 0, false},
@@ -137,17 +147,22 @@ func bcastPair(g *group, n *node.Group, c *message.Call) error {
 	return message.BcastBinomial(&g.peer, c)
 }
 
-// allToAllPull reads the members' blocks in place. The first call finds out whether that is
-// possible.
-func allToAllPull(_ *group, n *node.Group, c *message.Call) error {
-	ok, err := n.CanPull()
-	if err != nil {
-		return err
+// allGatherPull serves both operations.
+var allGatherPull = pulls(func(n *node.Group, c *message.Call) error { return n.AllGatherPull(c.Send, c.Recv, c.RecvParts) })
+
+// pulls is the run of an algorithm that reads the members' private memory. The first call finds out
+// whether that is possible.
+func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Group, *message.Call) error {
+	return func(_ *group, n *node.Group, c *message.Call) error {
+		ok, err := n.CanPull()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errUnreadable
+		}
+		return run(n, c)
 	}
-	if !ok {
-		return errUnreadable
-	}
-	return n.AllToAllPull(c.Send, c.Recv)
 }
 
 // run carries out a blocking call that was announced.

@@ -76,7 +76,7 @@ func TestBadOverridesAreNamed(t *testing.T) {
 		for list, want := range map[string]string{
 			"allreduce":            `"allreduce" is not operation=algorithm`,
 			"alreduce=ring":        `no operation "alreduce"; there are barrier, bcast`,
-			"bcast=ring":           `no algorithm "ring" for bcast; there are node-small, node-pipeline, node-pair, binomial, node-domains, three-level, two-level, k-nomial, scatter-doubling, chain, scatter-allgather`,
+			"bcast=ring":           `no algorithm "ring" for bcast; there are node-small, node-pipeline, node-pull, node-pair, binomial, node-domains, three-level, two-level, k-nomial, scatter-doubling, chain, scatter-allgather`,
 			"allreduce=ring,bcast": `"bcast" is not operation=algorithm`,
 		} {
 			err := collectives.Override(c, list)

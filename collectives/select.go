@@ -32,6 +32,8 @@ type situation struct {
 	perNode int
 	// readable: ranks can read each other's private memory, or have not tried yet.
 	readable bool
+	// apart: there are two ranks, with processors of their own that have no cache in common.
+	apart bool
 	// smallMax, elemMax and laneMax are the limits of the algorithms of package node in bytes.
 	smallMax, elemMax, laneMax int
 }
@@ -57,6 +59,7 @@ const (
 	readable                     // ranks can read each other's private memory
 	nested                       // several ranks share a node, and not all do
 	inOrder                      // the ranks of each node precede those of the next
+	far                          // two ranks, whose caches are far apart
 	spread                       // ranks are in several domains of their node
 	asked                        // never holds: GORUN_COLL alone takes the algorithm
 )
@@ -75,13 +78,19 @@ const linearMax = 40
 // length that way (docs/adr/0053).
 const pipelineMax = 64 << 10
 
+// apartMax is pipelineMax for two ranks whose caches are far apart (docs/adr/0054).
+const apartMax = 32 << 10
+
+// once is why a rank reads the private memory of another one.
+const once = "caches are far apart: every byte crosses once"
+
 // holds returns the conditions that hold.
 func (s *situation) holds() need {
 	return near.when(s.near) | free.when(!s.crowded) | commutative.when(s.commutative) |
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
 		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
 		whole.when(s.elem <= s.elemMax) | laned.when(s.elem <= s.laneMax) | listed.when(s.ranks <= node.TableMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable) |
-		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed) | spread.when(s.spread)
+		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed) | spread.when(s.spread) | far.when(s.apart)
 }
 
 // when returns n if it holds, else nothing.
@@ -126,6 +135,8 @@ var table = resolve([]line{
 	{message.Barrier, "dissemination", 0, 0, 0, "ranks on several nodes"},
 
 	{message.Bcast, "node-small", fits, 0, 0, "data and flag are in one cache line"},
+	{message.Bcast, "node-pipeline", 0, 0, apartMax, "readers copy from root's memory while it writes"},
+	{message.Bcast, "node-pull", readable, far, 0, once},
 	{message.Bcast, "node-pipeline", 0, 0, 0, "readers copy from root's memory while it writes"},
 	{message.Bcast, "node-pair", two, asked, 0, "one message, which is copied once by both ends"},
 	{message.Bcast, "binomial", 0, inOrder, 32 << 10, "short: fewest messages, few of them between nodes"},
@@ -181,6 +192,8 @@ var table = resolve([]line{
 	{message.ReduceScatterBlock, "in-order", 0, 0, 0, "the operands stay in order"},
 
 	{message.Gather, "node-small", fits, 0, 0, "root reads the contributions in place"},
+	{message.Gather, "node-pipeline", 0, 0, apartMax, "root reads the contributions while they are written"},
+	{message.Gather, "node-pull", readable, far, 0, once},
 	{message.Gather, "node-pipeline", 0, 0, 0, "root reads the contributions while they are written"},
 	{message.Gather, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.Gather, "binomial", 0, 0, 0, "fewest messages"},
@@ -190,6 +203,8 @@ var table = resolve([]line{
 	{message.GatherV, "linear", 0, 0, 0, "root alone knows the lengths"},
 
 	{message.Scatter, "node-small", allFit, 0, 0, "each rank reads its block in place"},
+	{message.Scatter, "node-pipeline", 0, 0, apartMax, "each rank reads its block while root writes"},
+	{message.Scatter, "node-pull", readable, far, 0, once},
 	{message.Scatter, "node-pipeline", 0, 0, 0, "each rank reads its block while root writes"},
 	{message.Scatter, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.Scatter, "binomial", 0, 0, 0, "fewest messages"},
@@ -199,6 +214,8 @@ var table = resolve([]line{
 	{message.ScatterV, "linear", 0, 0, 0, "root alone knows the lengths"},
 
 	{message.AllGather, "node-small", fits, 0, 0, "every rank reads all contributions in place"},
+	{message.AllGather, "node-pipeline", 0, 0, apartMax, "every rank reads the contributions while they are written"},
+	{message.AllGather, "node-pull", readable, far, 0, once},
 	{message.AllGather, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
 	{message.AllGather, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.AllGather, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
@@ -207,12 +224,16 @@ var table = resolve([]line{
 	{message.AllGather, "ring", 0, 0, 0, "long: neighbours only"},
 
 	{message.AllGatherV, "node-small", fits, 0, 0, "every rank reads all contributions in place"},
+	{message.AllGatherV, "node-pipeline", 0, 0, apartMax, "every rank reads the contributions while they are written"},
+	{message.AllGatherV, "node-pull", readable, far, 0, once},
 	{message.AllGatherV, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
 	{message.AllGatherV, "bruck", 0, asked, 0, "fewest messages"},
 	{message.AllGatherV, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
 	{message.AllGatherV, "ring", 0, 0, 0, "neighbours only"},
 
 	{message.AllToAll, "node-small", allFit, 0, 0, "every rank reads its blocks in place"},
+	{message.AllToAll, "node-pipeline", 0, 0, apartMax, "every rank reads its blocks while they are written"},
+	{message.AllToAll, "node-pull", readable, far, 0, once},
 	{message.AllToAll, "node-pipeline", 0, two | free, 0, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pipeline", 0, 0, pipelineMax, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pull", readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
@@ -233,6 +254,8 @@ var table = resolve([]line{
 	{message.Scan, "chain", 0, 0, 0, "from left to right, as GORUN_REPRODUCIBLE wants"},
 
 	{message.ExScan, "node-small", fits, 0, 0, "every rank reads the contributions before its own in place"},
+	{message.ExScan, "node-pipeline", whole, 0, apartMax, "every rank adds to what the one before it has combined"},
+	{message.ExScan, "node-pull", readable | two, far, 0, once},
 	{message.ExScan, "node-pipeline", whole, 0, 0, "every rank adds to what the one before it has combined"},
 	{message.ExScan, "recursive-doubling", 0, 0, 0, "fewest messages"},
 	{message.ExScan, "tree", 0, asked, 0, "fewest messages in all"},

@@ -42,8 +42,14 @@ func (g *group) shared() (*node.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.node, g.last = n, chosen{} // domains are known from now on
-	return n, g.domains.exchange(n, g.parts.Place, len(g.parts.Mine()))
+	g.node, g.last = n, chosen{} // domains and distance are known from now on
+	if err := g.domains.exchange(n, g.parts.Place, len(g.parts.Mine())); err != nil {
+		return nil, err
+	}
+	if g.size == 2 && !g.crowded {
+		g.apart, err = n.Apart()
+	}
+	return n, err
 }
 
 // memoryOf returns the state of the shared-memory algorithms of some members of this rank's node, of

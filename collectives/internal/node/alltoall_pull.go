@@ -7,18 +7,9 @@ package node
 // Restrictions: CanPull. Cost: 2 alpha + p n beta for blocks of n bytes, and the
 // kernel's work on each page.
 func (g *Group) AllToAllPull(send, recv []byte) error {
-	l := g.lending
 	g.note(send)
 	g.note(recv)
-	l.lend(send)
-	err := l.pullBlocks(send, recv)
-	if err == nil {
-		err = l.settle()
-	}
-	if err != nil {
-		l.revoke()
-	}
-	return err
+	return g.lending.during(send, func(l *peerReads) error { return l.pullBlocks(send, recv) })
 }
 
 // pullBlocks copies this member's block of every member, its own first: meanwhile the

@@ -191,12 +191,24 @@ var operations = append(unevenOperations, []operation{
 	{"alltoall small", allToAll((*node.Group).AllToAllSmall), small(all)},
 	{"alltoall pipeline", allToAll((*node.Group).AllToAllPipeline), large},
 	{"alltoall pull", allToAll(pull), large},
+	{"bcast pull", bcast(func(g *node.Group, buf []byte, root int) error {
+		return pulled(g, func() error { return g.BcastPull(buf, root) })
+	}), large},
+	{"gather pull", gather(func(g *node.Group, send, recv []byte, root int) error {
+		return pulled(g, func() error { return g.GatherPull(send, recv, root) })
+	}), large},
+	{"scatter pull", scatter(func(g *node.Group, send, recv []byte, root int) error {
+		return pulled(g, func() error { return g.ScatterPull(send, recv, root) })
+	}), large},
+	{"allgather pull", allGather(func(g *node.Group, send, recv []byte, parts message.Parts) error {
+		return pulled(g, func() error { return g.AllGatherPull(send, recv, parts) })
+	}), large},
 	{"barrier flags", barrier((*node.Group).BarrierFlags), large},
 	{"barrier counter", barrier((*node.Group).BarrierCounter), large},
 }...)
 
-// pull finds out once whether it can be done.
-func pull(g *node.Group, send, recv []byte) error {
+// pulled carries out an operation that reads others' memory. It finds out once whether that can be done.
+func pulled(g *node.Group, operation func() error) error {
 	ok, err := g.CanPull()
 	if err == nil && !ok {
 		err = errors.New("memory of this process cannot be read")
@@ -204,7 +216,37 @@ func pull(g *node.Group, send, recv []byte) error {
 	if err != nil {
 		return err
 	}
-	return g.AllToAllPull(send, recv)
+	return operation()
+}
+
+func pull(g *node.Group, send, recv []byte) error {
+	return pulled(g, func() error { return g.AllToAllPull(send, recv) })
+}
+
+// Both members find the same distance.
+func TestApart(t *testing.T) {
+	var apart atomic.Int64
+	run(t, node.Config{Size: 2}, func(_ int, g *node.Group) error {
+		for range 3 {
+			far, err := g.Apart()
+			if err != nil {
+				return err
+			}
+			if far {
+				apart.Add(1)
+			}
+			if err := g.BarrierFlags(); err != nil {
+				return err
+			}
+			if n := apart.Load(); n%2 != 0 {
+				return fmt.Errorf("one member alone: %d", n)
+			}
+			if err := g.BarrierFlags(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func barrier(f func(g *node.Group) error) func(*node.Group, int, call) ([]byte, []byte, error) {

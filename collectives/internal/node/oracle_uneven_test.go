@@ -21,6 +21,9 @@ var unevenOperations = []operation{
 	{"scan pipeline", scan((*node.Group).ScanPipeline, 1), large},
 	{"exscan small", scan((*node.Group).ExScanSmall, 0), small(own)},
 	{"exscan pipeline", scan((*node.Group).ExScanPipeline, 0), large},
+	{"exscan pull", scan(func(g *node.Group, send, recv []byte, _ message.Reduction) error {
+		return pulled(g, func() error { return g.ExScanPull(send, recv) })
+	}, 0), pair},
 	{"allgatherv small", allGatherV((*node.Group).AllGatherSmall), func(g *node.Group, c call) bool { return 8*c.countMax() <= g.SmallMax() }},
 	{"allgatherv pipeline", allGatherV((*node.Group).AllGatherPipeline), large},
 	{"gatherv slots", gatherV, large},

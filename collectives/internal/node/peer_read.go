@@ -125,6 +125,23 @@ func (l *peerReads) probe() (bool, error) {
 	return all, nil
 }
 
+// during carries out an operation in which the others may read b, and this member reads by pull. It
+// returns when all have finished.
+func (l *peerReads) during(b []byte, pull func(l *peerReads) error) error {
+	l.lend(b)
+	err := pull(l)
+	if err == nil {
+		err = l.settle()
+	}
+	if err != nil {
+		l.revoke()
+	}
+	return err
+}
+
+// nobody is the pull of a member that reads from nobody.
+func nobody(*peerReads) error { return nil }
+
 // lend begins an operation: the others may read b from then on.
 func (l *peerReads) lend(b []byte) {
 	l.number++

@@ -1,0 +1,12 @@
+package node
+
+// BcastPull copies buf of root to all members, straight from root's private memory.
+//
+// Restrictions: CanPull. Cost: 2 alpha + n beta, and the kernel's work on each page.
+func (g *Group) BcastPull(buf []byte, root int) error {
+	g.note(buf)
+	if g.rank == root {
+		return g.lending.during(buf, nobody)
+	}
+	return g.lending.during(nil, func(l *peerReads) error { return l.pull(root, 0, buf) })
+}

@@ -1,0 +1,43 @@
+package node
+
+import (
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
+)
+
+// GatherPull lays the contributions side by side in recv of root, which reads them from the members'
+// private memory. send of root may be its block of recv.
+//
+// Restrictions: CanPull. Cost: 2 alpha + p n beta at root, and the kernel's work on each page.
+func (g *Group) GatherPull(send, recv []byte, root int) error {
+	if g.rank != root {
+		g.note(send)
+		return g.lending.during(send, nobody)
+	}
+	g.note(recv)
+	return g.lending.during(nil, func(l *peerReads) error { return l.pullParts(send, recv, message.Equal(len(send))) })
+}
+
+// AllGatherPull collects the contributions in the parts of everyone's recv, each read from its member's
+// private memory. send may be this member's part of recv.
+//
+// Restrictions: CanPull. Cost: 2 alpha + p n beta for parts of up to n bytes, and the kernel's work on each page.
+func (g *Group) AllGatherPull(send, recv []byte, parts message.Parts) error {
+	g.note(send)
+	g.note(recv)
+	return g.lending.during(send, func(l *peerReads) error { return l.pullParts(send, recv, parts) })
+}
+
+// pullParts reads the slices of all others to their parts of recv, after this member's own: meanwhile the
+// others arrive.
+func (l *peerReads) pullParts(send, recv []byte, parts message.Parts) error {
+	rank, size := l.g.rank, l.g.size
+	kernel.Copy(parts.Of(recv, rank), send)
+	for k := 1; k < size; k++ {
+		q := (rank + k) % size
+		if err := l.pull(q, 0, parts.Of(recv, q)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

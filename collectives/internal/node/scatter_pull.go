@@ -1,0 +1,20 @@
+package node
+
+import "github.com/gorun-hpc/gorun/collectives/internal/kernel"
+
+// ScatterPull gives block q of send of root to member q, which reads it from root's private memory. recv
+// of root may be its block of send.
+//
+// Restrictions: CanPull. Cost: 2 alpha + n beta for blocks of n bytes, and the kernel's work on each page.
+func (g *Group) ScatterPull(send, recv []byte, root int) error {
+	size := len(recv)
+	if g.rank == root {
+		g.note(send)
+		return g.lending.during(send, func(*peerReads) error {
+			kernel.Copy(recv, send[root*size:][:size])
+			return nil
+		})
+	}
+	g.note(recv)
+	return g.lending.during(nil, func(l *peerReads) error { return l.pull(root, l.g.rank*size, recv) })
+}
