@@ -321,9 +321,10 @@ func persistentAmong(w *runtime.World) error {
 	return meet(w.Comm(), 0, 1)
 }
 
-// persistentAgain starts the account at rank 1 in each generation, and kills that rank, and others.
+// persistentAgain starts the account at rank 1 in each generation, and kills that rank, and others. A
+// survivor goes on after what was answered, which an account that began anew would not accept.
 func persistentAgain(w *runtime.World) error {
-	store := actors.NewStore()
+	store, first := actors.NewStore(), 1
 	return w.Resume(func(w *runtime.World) error {
 		s, err := actors.Of(w)
 		if err != nil {
@@ -332,15 +333,15 @@ func persistentAgain(w *runtime.World) error {
 		if err := store.Open(s); err != nil {
 			return err
 		}
-		kills := []map[int]func(){{31: killPlace}, {64: killPlace}, nil, nil}
+		kills := []map[int]func(){{85: killPlace}, {124: killPlace}, nil, nil} // more than two ranks enter: others have answers
 		if w.Rank() == 1 {
 			if _, err := s.Spawn(newAccount(store, kills[w.Generation()]), "account"); err != nil {
 				return err
 			}
 		}
 		pid := s.PID(1, "account")
-		next, err := enter(s, pid, 1, entries) // a process that is new does not know what it has entered
-		if err == nil && next <= entries {
+		next, err := enter(s, pid, first, entries) // a process that is new does not know what it has entered
+		if first = next; err == nil && next <= entries {
 			_, err = runtime.Recv(w.Comm(), make([]byte, 1), 1, 9) // the loss
 		}
 		if err == nil {
