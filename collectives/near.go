@@ -40,6 +40,10 @@ var nearbys = append([]nearby{
 		return n.ReduceSegments(c.Send, c.Recv, c.Root, c.Reduction)
 	}, 0, false},
 
+	{message.Reduce, "node-pull", pulls(func(n *node.Group, c *message.Call) error {
+		return n.ReducePull(c.Send, c.Recv, c.Root, c.Reduction)
+	}), 0, false},
+
 	{message.AllReduce, "node-exchange", func(_ *group, n *node.Group, c *message.Call) error {
 		return n.AllReduceExchange(c.Send, c.Recv, c.Reduction)
 	}, 0, false},

@@ -150,6 +150,8 @@ var table = resolve([]line{
 	{message.Bcast, "scatter-allgather", 0, 0, 0, "long: every rank sends a share"},
 
 	{message.Reduce, "node-small", fits, 0, 0, "root reads the contributions in place"},
+	{message.Reduce, "node-segments", whole, 0, apartMax, "every rank combines a share in place"},
+	{message.Reduce, "node-pull", readable | two, far, 0, once},
 	{message.Reduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
 	{message.Reduce, "binomial", 0, inOrder, 0, "fewest messages, few of them between nodes"},
 	{message.Reduce, inDomains, 0, asked, 0, "each domain of the node combines alone first"},

@@ -180,6 +180,9 @@ var operations = append(unevenOperations, []operation{
 	{"allreduce pair", allReduce((*node.Group).AllReducePair), pair},
 	{"reduce small", reduce((*node.Group).ReduceSmall), small(own)},
 	{"reduce segments", reduce((*node.Group).ReduceSegments), large},
+	{"reduce pull", reduce(func(g *node.Group, send, recv []byte, root int, r message.Reduction) error {
+		return pulled(g, func() error { return g.ReducePull(send, recv, root, r) })
+	}), pair},
 	{"bcast small", bcast((*node.Group).BcastSmall), small(own)},
 	{"bcast pipeline", bcast((*node.Group).BcastPipeline), large},
 	{"gather small", gather((*node.Group).GatherSmall), small(own)},
@@ -284,7 +287,7 @@ func TestOperations(t *testing.T) {
 		t.Run(op.name, func(t *testing.T) {
 			for shape := range shapes {
 				run(t, shape, func(rank int, g *node.Group) error {
-					for round, n := range []int{0, 1, 2, 7, 8, 63, 64, 500, 3000} {
+					for round, n := range []int{0, 1, 2, 7, 8, 63, 64, 500, 3000, 9000} {
 						c := call{round, shape.Size, n, round % shape.Size}
 						if !op.fits(g, c) {
 							continue

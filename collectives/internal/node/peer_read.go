@@ -54,6 +54,8 @@ type peerReads struct {
 	number  uint64
 	held    []byte
 	granted bool
+	// chunk is what ReducePull has read of the other's contribution.
+	chunk []byte
 	// read counts the reads; see copy.
 	read atomic.Uint64
 }
