@@ -69,6 +69,48 @@ func maxFloat32x16(dst, a, b *byte, n int)
 func maxFloat64x8(dst, a, b *byte, n int)
 
 //go:noescape
+func sumInt8x32(dst, a, b *byte, n int)
+
+//go:noescape
+func sumInt16x16(dst, a, b *byte, n int)
+
+//go:noescape
+func prodInt16x16(dst, a, b *byte, n int)
+
+//go:noescape
+func prodInt32x8(dst, a, b *byte, n int)
+
+//go:noescape
+func minInt8x32(dst, a, b *byte, n int)
+
+//go:noescape
+func maxInt8x32(dst, a, b *byte, n int)
+
+//go:noescape
+func minInt16x16(dst, a, b *byte, n int)
+
+//go:noescape
+func maxInt16x16(dst, a, b *byte, n int)
+
+//go:noescape
+func minUint8x32(dst, a, b *byte, n int)
+
+//go:noescape
+func maxUint8x32(dst, a, b *byte, n int)
+
+//go:noescape
+func minUint16x16(dst, a, b *byte, n int)
+
+//go:noescape
+func maxUint16x16(dst, a, b *byte, n int)
+
+//go:noescape
+func minUint32x8(dst, a, b *byte, n int)
+
+//go:noescape
+func maxUint32x8(dst, a, b *byte, n int)
+
+//go:noescape
 func andx32(dst, a, b *byte, n int)
 
 //go:noescape
@@ -120,23 +162,37 @@ func accelerate(t *[codes][kinds]Func) {
 
 // accelerateAVX2 and accelerateAVX512 leave what is shorter than a block to the plain kernels.
 func accelerateAVX2(t, plain *[codes][kinds]Func) {
-	put := func(c Code, k Kind, loop body) { t[c][k] = blocks(loop, plain[c][k]) }
-	put(Sum, Float32, sumFloat32x8)
-	put(Sum, Complex64, sumFloat32x8)
-	put(Sum, Float64, sumFloat64x4)
-	put(Sum, Complex128, sumFloat64x4)
-	put(Sum, Int32, sumInt32x8)
-	put(Sum, Uint32, sumInt32x8)
-	put(Sum, Int64, sumInt64x4)
-	put(Sum, Uint64, sumInt64x4)
-	put(Prod, Float32, prodFloat32x8)
-	put(Prod, Float64, prodFloat64x4)
-	put(Min, Int32, minInt32x8)
-	put(Max, Int32, maxInt32x8)
+	put := func(c Code, loop body, of ...Kind) {
+		for _, k := range of {
+			t[c][k] = blocks(loop, plain[c][k])
+		}
+	}
+	put(Sum, sumInt8x32, Int8, Uint8)
+	put(Sum, sumInt16x16, Int16, Uint16)
+	put(Sum, sumInt32x8, Int32, Uint32)
+	put(Sum, sumInt64x4, Int64, Uint64)
+	put(Sum, sumFloat32x8, Float32, Complex64)
+	put(Sum, sumFloat64x4, Float64, Complex128)
+	put(Prod, prodInt16x16, Int16, Uint16)
+	put(Prod, prodInt32x8, Int32, Uint32)
+	put(Prod, prodFloat32x8, Float32)
+	put(Prod, prodFloat64x4, Float64)
+	put(Min, minInt8x32, Int8)
+	put(Max, maxInt8x32, Int8)
+	put(Min, minInt16x16, Int16)
+	put(Max, maxInt16x16, Int16)
+	put(Min, minInt32x8, Int32)
+	put(Max, maxInt32x8, Int32)
+	put(Min, minUint8x32, Uint8)
+	put(Max, maxUint8x32, Uint8)
+	put(Min, minUint16x16, Uint16)
+	put(Max, maxUint16x16, Uint16)
+	put(Min, minUint32x8, Uint32)
+	put(Max, maxUint32x8, Uint32)
 	for k := Int8; k <= Uint64; k++ {
-		put(BAnd, k, andx32)
-		put(BOr, k, orx32)
-		put(BXor, k, xorx32)
+		put(BAnd, andx32, k)
+		put(BOr, orx32, k)
+		put(BXor, xorx32, k)
 	}
 }
 
