@@ -2,13 +2,20 @@ package runtime_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	goruntime "runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
@@ -18,6 +25,7 @@ import (
 func init() {
 	programs["warm"] = warm
 	programs["warm once"] = warmOnce
+	programs["bound"] = func() { runtime.Main(bound) }
 	programs["go on without a host"] = func() { runtime.Main(goOnWithoutAHost) }
 }
 
@@ -62,6 +70,56 @@ func TestSpareThatEnds(t *testing.T) {
 	require.Contains(t, r.errors, "gorun: a spare process (pid ")
 	require.Contains(t, r.errors, ") exited with code 3\n")
 	require.Equal(t, 2, strings.Count(r.out, "in generation 1\n"), r.out)
+}
+
+// bound is resume at ranks that print on which processors their threads may run.
+func bound(w *runtime.World) error {
+	return w.Resume(func(w *runtime.World) error {
+		tasks, err := filepath.Glob("/proc/self/task/*")
+		if err != nil {
+			return err
+		}
+		lists := map[string]bool{}
+		for _, task := range tasks {
+			status, err := os.ReadFile(filepath.Join(task, "status"))
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+				continue // it has ended
+			} else if err != nil {
+				return err
+			}
+			_, list, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+			lists[strings.Fields(list)[0]] = true
+		}
+		fmt.Fprintf(os.Stdout, "rank %d, generation %d: %s on %v, %s\n", w.Rank(), w.Generation(), w.Role(),
+			slices.Sorted(maps.Keys(lists)), os.Getenv("GOMAXPROCS"))
+		if err := exchangeShort(w); err != nil {
+			return err
+		}
+		dieAt(w, "short")
+		return exchangeShort(w)
+	})
+}
+
+// A spare has the processors of the rank whose place it takes.
+func TestSparesAreBound(t *testing.T) {
+	if goruntime.NumCPU() < 2 {
+		t.Skip("one processor: a rank has no other")
+	}
+	for _, bind := range []string{"core", "none"} {
+		r := launch(t, 2, "bound", "-bind-to", bind, "-on-failure", "respawn", "-spares", "1", "-x", envDeaths+"=0:1:short")
+		if bind == "core" && strings.Contains(r.errors, "other jobs have bound ranks") {
+			t.Skip("other jobs have bound ranks to the processors")
+		}
+		require.Zero(t, r.code, r.errors)
+		_, before, found := strings.Cut(r.out, "rank 1, generation 0: initial on ")
+		require.True(t, found, r.out)
+		before, _, _ = strings.Cut(before, "\n")
+		require.Contains(t, r.out, "rank 1, generation 1: recovered on "+before+"\n")
+		require.NotContains(t, r.errors, "which was a spare")
+		if bind == "core" {
+			require.Regexp(t, `^\[\d+\], 1$`, before)
+		}
+	}
 }
 
 // goOnWithoutAHost exchanges messages until a host is lost.

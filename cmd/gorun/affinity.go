@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -26,13 +29,39 @@ func allowedCPUs() ([]int, error) {
 
 // bindThread restricts the calling thread, and with it the processes it
 // starts, to some processors.
-func bindThread(cpus []int) error {
+func bindThread(cpus []int) error { return bindTask(0, cpus) }
+
+// bindTask is bindThread for any thread, by its id.
+func bindTask(tid int, cpus []int) error {
 	var set unix.CPUSet
 	for _, c := range cpus {
 		set.Set(c)
 	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
+	if err := unix.SchedSetaffinity(tid, &set); err != nil {
 		return fmt.Errorf("bind to processors %s: %w", bootstrap.FormatRanks(cpus), err)
+	}
+	return nil
+}
+
+// bindProcess restricts all threads of a process that runs. A thread has the processors of the one that
+// started it: when no new thread is found, all that follow are restricted, too.
+func bindProcess(pid int, cpus []int) error {
+	for bound, found := map[string]bool{}, true; found; {
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if err != nil {
+			return fmt.Errorf("threads of process %d: %w", pid, err)
+		}
+		found = false
+		for _, task := range tasks {
+			tid, err := strconv.Atoi(task.Name())
+			if err != nil || bound[task.Name()] {
+				continue
+			}
+			if err := bindTask(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
+				return err
+			}
+			bound[task.Name()], found = true, true
+		}
 	}
 	return nil
 }

@@ -19,11 +19,14 @@ type heldPipe struct {
 	fd    int
 }
 
-// startSpares starts processes of a program that wait on this node. They are not bound to processors
-// of their own: whose place they take is not known.
+// startSpares starts processes of a program that wait on this node. They are bound when they take the
+// place of a rank: before, whose that is is not known. As many threads run in them as in any rank here.
 func (s *spawner) startSpares(n int, a *app, path string) error {
+	share := len(s.node.cpus)
+	for _, r := range s.node.ranks {
+		share = min(share, r.place.Share)
+	}
 	for range n {
-		share := max(1, len(s.node.cpus)/max(1, len(s.node.ranks)))
 		r := &rank{
 			number: noRank, app: a, host: s.describe.Host, path: path, cpus: s.node.cpus,
 			place: placement.Binding{Processors: s.node.cpus, Node: -1, Share: share},
@@ -50,20 +53,34 @@ func (s *spawner) startSpare(r *rank) error {
 	return held.startRank(r)
 }
 
-// engage gives a lost rank the process of a spare, and reports whether there was one that lives.
+// engage gives a lost rank the process of a spare, bound to the rank's processors, and reports whether
+// there was one that lives.
 func (s *spawner) engage(r *rank) bool {
 	for len(s.spares) > 0 {
 		spare := s.spares[0]
 		s.spares = s.spares[1:]
 		was := *r
-		r.pid, r.conn, r.held, r.started, r.cpus = spare.pid, spare.conn, spare.held, spare.started, spare.cpus
+		r.pid, r.conn, r.held, r.started = spare.pid, spare.conn, spare.held, spare.started
 		r.served = make(chan struct{}) // before the reaper can report the end of the rank
 		if s.node.children.rename(spare.pid, r) {
+			s.bindSpare(r, spare.cpus)
 			return true
 		}
 		*r = was // the spare has ended
 	}
 	return false
+}
+
+// bindSpare binds a rank that has the process of a spare. One that cannot be bound stays where the
+// spare was.
+func (s *spawner) bindSpare(r *rank, was []int) {
+	if s.node.bind == placement.None {
+		return
+	}
+	if err := bindProcess(r.pid, r.cpus); err != nil {
+		complain("rank %d (%spid %d), which was a spare: %v", r.number, r.where(), r.pid, err)
+		r.cpus = was
+	}
 }
 
 // present makes a spare the rank that it is now.
