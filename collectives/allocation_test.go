@@ -3,6 +3,8 @@
 package collectives_test
 
 import (
+	"fmt"
+	goruntime "runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,3 +105,33 @@ func newBuffers(size int) *buffers {
 }
 
 var plus = collectives.Func(add, true)
+
+// The memory that a nonblocking operation needs beside its buffers is that of the one before.
+func TestNonblockingOperationsKeepMemory(t *testing.T) {
+	const n, runs = 64 << 10, 200
+	world(t, 2, func(c *runtime.Comm) error {
+		send, recv := make([]int64, n), make([]int64, n)
+		once := func() error {
+			_, err := collectives.IAllReduce(c, send, recv, collectives.Sum).Wait()
+			return err
+		}
+		if err := once(); err != nil {
+			return err
+		}
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
+		for range runs {
+			if err := once(); err != nil {
+				return err
+			}
+		}
+		if err := collectives.Barrier(c); err != nil {
+			return err
+		}
+		goruntime.ReadMemStats(&after)
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > runs*n {
+			return fmt.Errorf("%d operations on %d bytes allocated %d bytes", runs, 8*n, grown)
+		}
+		return nil
+	})
+}

@@ -69,8 +69,9 @@ type group struct {
 	busy uint32
 	// blocking and nonblocking are the latest calls of each kind.
 	blocking, nonblocking record
-	// started counts nonblocking operations.
+	// started counts nonblocking operations, idle are the peers of those that have ended.
 	started atomic.Uint64
+	idle    idlePeers
 	watch   watch
 	// values is the operation with values under way.
 	values valueUse
@@ -161,6 +162,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	g.home = c.WithContext(context.Background())
 	g.recorder, g.context = c.Recorder()
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
+	g.idle.rank, g.idle.size = g.rank, g.size
 	g.domains.own = runtime.CacheDomain
 	g.place(c.Placement())
 	g.smallMax, g.elemMax, g.laneMax = node.Limits(g.size, g.crowded)

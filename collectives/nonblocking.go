@@ -2,6 +2,7 @@ package collectives
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -18,12 +19,46 @@ func (k *call) start() runtime.Request {
 		return runtime.NewRequest(k.comm, func(*runtime.Comm) error { return err })
 	}
 	own := *k
-	return own.launch(&peer{rank: own.group.rank, size: own.group.size})
+	p := own.group.idle.take()
+	return own.launch(p, func() { own.group.idle.put(p) })
+}
+
+// idlePeers are peers whose operations have ended: the next ones need no scratch memory of their own,
+// whose pages the kernel would have to make, and which is collected with the group.
+type idlePeers struct {
+	rank, size int
+	mu         sync.Mutex // guards all
+	all        []*peer
+}
+
+// idleMax is how many are kept.
+const idleMax = 4
+
+// take returns an idle peer, or a new one.
+func (i *idlePeers) take() *peer {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	last := len(i.all) - 1
+	if last < 0 {
+		return &peer{rank: i.rank, size: i.size}
+	}
+	p := i.all[last]
+	i.all = i.all[:last]
+	return p
+}
+
+// put gives a peer back after an operation without an error.
+func (i *idlePeers) put(p *peer) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if p.comm = nil; len(i.all) < idleMax {
+		i.all = append(i.all, p)
+	}
 }
 
 // launch numbers the call before anything else, so that the numbers agree at all members,
-// and runs it through p.
-func (k *call) launch(p *peer) runtime.Request {
+// and runs it through p. It calls done after the end, unless the call failed.
+func (k *call) launch(p *peer, done func()) runtime.Request {
 	g := k.group
 	n, said := g.started.Add(1), k.statement()
 	bears := label(said.Fingerprint(), n)
@@ -36,6 +71,7 @@ func (k *call) launch(p *peer) runtime.Request {
 		err := k.messages(p)
 		under.End(err != nil)
 		if err == nil {
+			done()
 			return nil
 		}
 		err = g.explain(c, err, &g.nonblocking, subjectStarted)

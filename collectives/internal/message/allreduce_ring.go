@@ -10,19 +10,24 @@ package message
 // Cost: 2 (p-1) alpha + 2 n (p-1)/p beta + n (p-1)/p gamma; best for large n.
 func AllReduceRing(p Peer, c *Call) error {
 	send, recv, r := c.Send, c.Recv, c.Reduction
-	p.Copy(recv, send)
 	rank, size := p.Rank(), p.Size()
 	next, prev := (rank+1)%size, (rank-1+size)%size
 	b := cut(len(recv), r.Elem, size)
 	scratch := p.Scratch(b.off(1))
+	if size == 1 {
+		p.Copy(recv, send)
+		return nil
+	}
+	partial := send // where what is passed on lies: at first this rank's own block
 	for step := range size - 1 {
 		out, in := (rank-step+size)%size, (rank-step-1+size)%size
-		mine := b.of(recv, in)
+		mine := b.of(send, in)
 		got := scratch[:len(mine)]
-		if err := p.Exchange(next, b.of(recv, out), prev, got); err != nil {
+		if err := p.Exchange(next, b.of(partial, out), prev, got); err != nil {
 			return err
 		}
-		r.Fn(mine, got, mine)
+		r.Fn(b.of(recv, in), got, mine)
+		partial = recv
 	}
 	return passOn(p, b, recv, (rank+1)%size)
 }
