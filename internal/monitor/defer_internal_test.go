@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,6 +52,24 @@ func TestDefer(t *testing.T) {
 	}
 }
 
+// The monitor's sleeps are longer where the process may change that, and its alone.
+func TestSlack(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	monitor := deferMonitor(t)
+	slack, err := os.ReadFile(fmt.Sprintf("/proc/%d/timerslack_ns", monitor))
+	if err != nil {
+		t.Skipf("the timer slack of a thread: %v", err)
+	}
+	require.Equal(t, fmt.Sprintln(monitorSlack), string(slack))
+	for tid := range threadsOfGoroutines() {
+		slack, err := os.ReadFile(fmt.Sprintf("/proc/%d/timerslack_ns", tid))
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintln(usualSlack), string(slack))
+	}
+}
+
 // A thread that the monitor has started is no batch thread after Restore. The monitor stays
 // one, and the thread keeps its nice value.
 func TestRestore(t *testing.T) {
@@ -73,8 +92,12 @@ func TestRestore(t *testing.T) {
 	defer goruntime.UnlockOSThread()
 	require.NoError(t, unix.Setpriority(unix.PRIO_PROCESS, 0, 3))
 	change(0, unix.SCHED_NORMAL, unix.SCHED_BATCH)
+	require.NoError(t, unix.Prctl(unix.PR_SET_TIMERSLACK, monitorSlack, 0, 0, 0))
 	require.Contains(t, batchThreads(t), unix.Gettid())
 	Restore()
+	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, usualSlack, slack)
 	require.NotContains(t, batchThreads(t), unix.Gettid())
 	require.Contains(t, batchThreads(t), monitor)
 	a, err := unix.SchedGetAttr(0, 0)

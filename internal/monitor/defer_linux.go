@@ -1,6 +1,7 @@
 package monitor
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,11 +21,25 @@ var deferred atomic.Bool
 func Defer() {
 	if tid := thread(tasks, os.Getpid()); tid > 0 && change(tid, unix.SCHED_NORMAL, unix.SCHED_BATCH) {
 		deferred.Store(true)
+		lengthen(tid)
 	}
 }
 
-// Restore gives the calling thread the policy SCHED_OTHER back if it has inherited
-// SCHED_BATCH from the monitor. It is called before a sleep, because the policy matters only
+// The timer slack of a thread is how much later than asked for the kernel may wake it up, in nanoseconds
+// (prctl(2), PR_SET_TIMERSLACK).
+const (
+	usualSlack   = 50_000
+	monitorSlack = 500_000
+)
+
+// lengthen makes the monitor's sleeps longer, where the process may: it takes CAP_SYS_NICE (proc(5),
+// timerslack_ns).
+func lengthen(tid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/timerslack_ns", tid), fmt.Append(nil, monitorSlack), 0)
+}
+
+// Restore gives the calling thread the policy SCHED_OTHER and the usual timer slack back if it has inherited
+// the monitor's. It is called before a sleep, because they matter only
 // when a thread wakes up.
 func Restore() {
 	if !deferred.Load() {
@@ -32,6 +47,7 @@ func Restore() {
 	}
 	if policy, _, _ := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, 0, 0, 0); policy == unix.SCHED_BATCH {
 		change(0, unix.SCHED_BATCH, unix.SCHED_NORMAL)
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, usualSlack, 0, 0, 0)
 	}
 }
 
