@@ -99,9 +99,9 @@ func TestCommand(t *testing.T) {
 		want   []string
 	}{
 		{0, &bound, false, []string{"/d/gorun", "-bind-to", "core", "-np", "2", "/d/latency", "-m", "8", "-arena"}},
-		{0, &loss, false, []string{"/d/gorun", "-np", "3", "-on-failure", "continue", "/d/loss"}},
-		{0, &crowd, false, []string{"/d/gorun", "-np", "64", "/d/latency", "-pairs"}},
-		{0, &crowd, true, []string{"/d/gorun", "-np", "8", "/d/latency", "-pairs", "-i", "1"}},
+		{0, &loss, false, []string{"/d/gorun", "-bind-to", "core", "-np", "3", "-on-failure", "continue", "/d/loss"}},
+		{0, &crowd, false, []string{"/d/gorun", "-bind-to", "core", "-np", "64", "/d/latency", "-pairs"}},
+		{0, &crowd, true, []string{"/d/gorun", "-bind-to", "core", "-np", "8", "/d/latency", "-pairs", "-i", "1"}},
 		{1, &bound, false, []string{"mpirun.openmpi", "--bind-to", "core", "--map-by", "core", "-np", "2", "/d/latency.mpicc.openmpi", "-m", "8"}},
 		{1, &crowd, false, []string{"mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "64", "/d/latency.mpicc.openmpi", "-pairs"}},
 		{2, &crowd, false, []string{"mpirun.mpich", "-np", "64", "/d/latency.mpicc.mpich", "-pairs", "-i", "9"}},
@@ -115,7 +115,7 @@ func TestCommand(t *testing.T) {
 	}
 	local := measurement{program: "actors", ranks: 1, args: []string{"-local"}, quick: []string{"-scale", "0.01"}}
 	beside := actorSystems("/d", false)
-	require.Equal(t, []string{"/d/gorun", "-np", "1", "/d/actors", "-local"}, beside[0].command("/d", &local, false))
+	require.Equal(t, []string{"/d/gorun", "-bind-to", "core", "-np", "1", "/d/actors", "-local"}, beside[0].command("/d", &local, false))
 	require.Equal(t, []string{"/d/protoactor", "-local"}, beside[1].command("/d", &local, false))
 	require.Equal(t, []string{"/d/netrpc", "-local", "-scale", "0.01"}, beside[2].command("/d", &local, true))
 	require.Len(t, systems("/d", false), 3)

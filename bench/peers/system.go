@@ -31,7 +31,7 @@ type system struct {
 	module     string   // the module of which it tells the version, "" if it is the standard library
 	launcher   string   // found on the PATH, for ours a built binary
 	bound      []string // launcher's arguments that put each rank on a core
-	crowded    []string // the same when ranks may outnumber cores
+	crowded    []string // the same when ranks may outnumber cores: what is fastest for the system
 	always     []string
 	env        []string
 	network    []string // launcher's arguments for going through the network
@@ -47,7 +47,7 @@ func systems(dir string, ucx bool) []system {
 	all = append(all,
 		system{
 			name: gorun, title: "gorun", launcher: filepath.Join(dir, "gorun"), bound: []string{"-bind-to", "core"},
-			network: []string{"-transport", "rdma"},
+			crowded: []string{"-bind-to", "core"}, network: []string{"-transport", "rdma"},
 		},
 		system{
 			name: openMPI, title: "Open MPI", compiler: "mpicc.openmpi", launcher: "mpirun.openmpi", env: asRoot,
