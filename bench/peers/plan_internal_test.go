@@ -115,7 +115,7 @@ func TestCommand(t *testing.T) {
 	}
 	local := measurement{program: "actors", ranks: 1, args: []string{"-local"}, quick: []string{"-scale", "0.01"}}
 	beside := actorSystems("/d", false)
-	require.Equal(t, []string{"/d/gorun", "-bind-to", "core", "-np", "1", "/d/actors", "-local"}, beside[0].command("/d", &local, false))
+	require.Equal(t, []string{"/d/gorun", "-np", "1", "/d/actors", "-local"}, beside[0].command("/d", &local, false))
 	require.Equal(t, []string{"/d/protoactor", "-local"}, beside[1].command("/d", &local, false))
 	require.Equal(t, []string{"/d/netrpc", "-local", "-scale", "0.01"}, beside[2].command("/d", &local, true))
 	require.Len(t, systems("/d", false), 3)
