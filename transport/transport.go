@@ -16,6 +16,10 @@ type Caps struct {
 	// EagerBest is the largest payload in bytes for which Send is the fastest
 	// way; above it the engine prefers a rendezvous if Get or Put works.
 	EagerBest int
+	// EagerAlone is the same while nothing else is on its way to the peer, which the Endpoint
+	// says by its method Quiet (Quieter): a rendezvous takes a round trip more, which a burst of messages hides. 0 is
+	// for EagerBest.
+	EagerAlone int
 	// Get says that exposed memory of the peer can be read.
 	Get bool
 	// Put says that exposed memory of the peer can be written.
@@ -32,6 +36,9 @@ type Caps struct {
 	// the negotiated initiator depth, ORD); 0 means no Get at all.
 	MaxReads int
 }
+
+// Quieter is an Endpoint that knows whether next to nothing is on its way to the peer.
+type Quieter interface{ Quiet() bool }
 
 // Access says what a peer may do with exposed memory.
 type Access uint8

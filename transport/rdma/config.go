@@ -50,7 +50,7 @@ type Config struct {
 	// registered.
 	CopyBelow int
 
-	// Slot is the size of an eager receive in bytes; 16 KiB. It becomes less where
+	// Slot is the size of an eager receive in bytes; 17 KiB. It becomes less where
 	// many ranks share the memory for receives.
 	Slot int
 	// ReadsIn (IRD) and ReadsOut (ORD) are the RDMA Reads served and issued at a time
@@ -102,7 +102,8 @@ type Config struct {
 }
 
 const (
-	slotDefault  = 16 << 10
+	slotDefault  = 17 << 10 // a message of 16 KiB and its heads
+	burstSlot    = 16 << 10 // up to which bursts of messages are eager, too
 	slotMin      = 1 << 10
 	readsDefault = 16
 	// goodbyeDefault is peering's; Close needs to know it.

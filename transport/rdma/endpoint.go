@@ -83,10 +83,19 @@ func eagerMax(slot int) int { return (slot - headBytes - recordBytes) &^ 7 }
 // Caps implements transport.Endpoint.
 func (p *endpoint) Caps() transport.Caps {
 	return transport.Caps{
-		MaxEager: p.maxEager, EagerBest: p.maxEager, CostlySend: true,
+		MaxEager: p.maxEager, EagerBest: min(p.maxEager, eagerMax(burstSlot)), EagerAlone: p.maxEager, CostlySend: true,
 		Get: p.depth > 0, Put: true, FetchAdd: true, MaxReads: p.depth,
 	}
 }
+
+var _ transport.Quieter = (*endpoint)(nil)
+
+// quietFrames is up to how many frames without an acknowledgement a connection is quiet: the peer's next
+// frame acknowledges the last ones, so that there are one or two in a dialogue or a barrier.
+const quietFrames = 3
+
+// Quiet implements transport.Quieter.
+func (p *endpoint) Quiet() bool { return p.flow.Unacknowledged() <= quietFrames }
 
 // Map implements transport.Endpoint: memory of other nodes is not mapped.
 func (p *endpoint) Map(transport.Key, int) ([]byte, error) {

@@ -16,6 +16,7 @@ func (g *Group) ScatterVSlots(p message.Peer, send []byte, parts message.Parts, 
 	if err != nil {
 		return err
 	}
+	g.leads(root)
 	if g.rank != root {
 		s, err := g.awaitSlot(root, n)
 		if err != nil {

@@ -138,6 +138,15 @@ func (p *peer) eagerLimit() int {
 	return p.caps.MaxEager
 }
 
+// long reports whether a message of n bytes travels without them, by rendezvous.
+func (p *peer) long(n int) bool {
+	if n <= p.eagerLimit() {
+		return false
+	}
+	quieter, ok := p.ep.(transport.Quieter)
+	return !ok || n > min(p.caps.EagerAlone, p.caps.MaxEager) || !quieter.Quiet()
+}
+
 // open sets the bound of the fast path if that is possible.
 func (p *peer) open() {
 	if p.connected && p.down == nil && p.pending.head == nil && len(p.batch) == 0 {

@@ -96,7 +96,7 @@ func (e *Engine) startSend(to Match, t Type, buf []byte, m Mode, pc uintptr) *Re
 	}
 	p.refresh()
 	e.announce(p, t)
-	if len(buf) > p.eagerLimit() {
+	if p.long(len(buf)) {
 		e.sendEnvelope(r, 0)
 		return r
 	}

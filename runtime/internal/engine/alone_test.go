@@ -1,0 +1,42 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// quieter is a stranger that says whether its lane is quiet.
+type quieter struct {
+	stranger
+	quiet bool
+}
+
+func (q *quieter) Endpoint(int) (transport.Endpoint, error) { return q, nil }
+func (q *quieter) Quiet() bool                              { return q.quiet }
+
+// A message between EagerBest and EagerAlone does not wait for its receiver while the lane is quiet.
+func TestAMessageAlone(t *testing.T) {
+	q := &quieter{stranger: stranger{
+		caps:     transport.Caps{MaxEager: 256, EagerBest: 64, EagerAlone: 128, Put: true},
+		reported: map[int]bool{},
+	}}
+	e, err := engine.New(engine.Config{
+		Size: 3, ChunkBytes: 64, Route: func(int) transport.Transport { return q }, Transports: []transport.Transport{q},
+	})
+	require.NoError(t, err)
+	defer e.Close()
+	for _, c := range []struct {
+		bytes       int
+		quiet, done bool
+	}{
+		{64, false, true}, {65, false, false}, {65, true, true}, {128, true, true}, {129, true, false}, {128, false, false},
+	} {
+		q.quiet = c.quiet
+		send := e.Isend(engine.Match{Peer: 1}, 0, make([]byte, c.bytes), engine.Standard, 0)
+		require.Equal(t, c.done, send.Look(), "%d bytes, quiet: %t", c.bytes, c.quiet)
+	}
+}
