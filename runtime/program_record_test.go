@@ -93,9 +93,13 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 		return regexp.MustCompile(wanted).MatchString(shown)
 	}, time.Minute, 10*time.Millisecond, "%s", shown)
 	require.Contains(t, shown, "no answer from ranks 1\n")
+	require.Regexp(t, stoppedSentence, shown)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 }
+
+// stoppedSentence says what rank 1 waits for, in the first sentence of a report.
+const stoppedSentence = `ended\n.*rank 1 is stopped by a signal: kill -CONT \d+ on host \S+ continues it\n`
 
 // TestLastOperationsOnHosts: likewise of ranks on other hosts, through agents next to gorun and below another one.
 func TestLastOperationsOnHosts(t *testing.T) {
@@ -127,6 +131,7 @@ func TestLastOperationsOnHosts(t *testing.T) {
 				shown = finish(t, nil, testbed.Gorun(t), "inspect", job).out
 				return strings.Contains(shown, "no answer from ranks 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
 			}, time.Minute, 10*time.Millisecond, "%s", shown)
+			require.Regexp(t, stoppedSentence, shown)
 			last := finish(t, nil, testbed.Gorun(t), "inspect", "-last", "1", job)
 			require.Zero(t, last.code, last.errors)
 			require.Regexp(t, `^rank 1: 3 operations, the newest last\n +ago .*\n.* done +0 +5 .*\n.* done +0 +6 +8 .*\n.* begun +any +9 +64 +world +receive`, last.out)

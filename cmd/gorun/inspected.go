@@ -174,6 +174,9 @@ func (j *job) record(seen link.Record) {
 		return
 	}
 	i.draft.Counts = append(i.draft.Counts, inspection.Counts{Rank: seen.Rank, Time: seen.Time, Counts: seen.Counts})
+	if r := j.ranks[seen.Rank]; seen.Halt != "" {
+		i.draft.Halted = append(i.draft.Halted, inspection.Halted{Rank: seen.Rank, PID: r.pid, Host: r.host, State: seen.Halt})
+	}
 	if len(seen.Last) > 0 {
 		i.draft.Recorded = append(i.draft.Recorded, inspection.Recorded{Rank: seen.Rank, Lines: seen.Last})
 	}
@@ -185,6 +188,7 @@ func (j *job) lookEnded() {
 	r := i.draft
 	slices.SortFunc(r.Counts, func(a, b inspection.Counts) int { return a.Rank - b.Rank })
 	slices.SortFunc(r.Recorded, func(a, b inspection.Recorded) int { return a.Rank - b.Rank })
+	slices.SortFunc(r.Halted, func(a, b inspection.Halted) int { return a.Rank - b.Rank })
 	for _, q := range i.looking {
 		own := *r
 		own.Log = i.logs[q.rank]

@@ -73,7 +73,7 @@ func (r *rank) look(l link.Look, now time.Time) (link.Record, bool) {
 	}
 	seen := link.Record{Rank: r.number, Time: at, Counts: c}
 	if slices.Contains(l.Silent, r.number) {
-		seen.Last = r.recorded(now)
+		seen.Last, seen.Halt = r.recorded(now), haltOf(r.pid)
 	}
 	if slices.Contains(l.Whole, r.number) {
 		if log, err := flight.Read(memory); err == nil {

@@ -135,6 +135,20 @@ rank 0 of 3, process 8: 1 waiting
   receive, rank 1, tag 7, 2s, at a.go:3
 rank 1 of 3, process 9: waits for no message, at b.go:4 (main.f)
 `, r.Text())
+	for _, c := range []struct{ state, want string }{
+		{"T", "rank 2 is stopped by a signal: kill -CONT 10 on host x continues it"},
+		{"t", "rank 2 is stopped in a debugger (pid 10 on host x)"},
+		{"D", "rank 2 waits in the kernel, as for a file system that does not answer (pid 10 on host x)"},
+	} {
+		r.Halted = []inspection.Halted{{Rank: 2, PID: 10, Host: "x", State: c.state}}
+		require.Equal(t, "rank 0 waits at a.go:3 for rank 1; rank 1 has not called gorun for 2s and is at b.go:4 (main.f): look there; "+c.want,
+			strings.Split(r.Text(), "\n")[2])
+	}
+	r.Halted = append(r.Halted, r.Halted...)
+	r.Halted = append(r.Halted, r.Halted...)
+	r.Halted = append(r.Halted, r.Halted...)
+	require.True(t, strings.HasSuffix(strings.Split(r.Text(), "\n")[2], "; and 4 more ranks do not run"))
+	r.Halted = nil
 	for rank := range 100 {
 		r.Doing = append(r.Doing, bootstrap.Doing{Rank: rank, Size: 100, Notes: []string{fmt.Sprint("note ", rank)}, Waits: []bootstrap.Wait{{Op: fmt.Sprint(rank)}}})
 	}

@@ -26,6 +26,8 @@ type Report struct {
 	// a debugger.
 	Doing  []bootstrap.Doing `json:"doing"`
 	Silent []int             `json:"silent,omitempty"`
+	// Halted are the silent ranks whose processes do not run.
+	Halted []Halted `json:"halted,omitempty"`
 	// Recorded are the last operations of silent ranks.
 	Recorded []Recorded `json:"recorded,omitempty"`
 	// Counts are the counters of ranks. Those of a host that does not answer are left out.
@@ -79,11 +81,27 @@ func (r *Report) head() []string {
 		fmt.Sprintf("job %s on %s for %v: %s", r.Job, r.Host, r.Now.Sub(r.Started).Round(time.Second), strings.Join(r.Command, " ")),
 		fmt.Sprintf("%d ranks, %d of them joined, %d ended", r.Ranks, r.Joined, r.Ended),
 	}
-	if s := bootstrap.Summary(r.Doing); s != "" {
+	if s := r.sentence(); s != "" {
 		lines = append(lines, s)
 	}
 	if len(r.Silent) > 0 {
 		lines = append(lines, "no answer from ranks "+bootstrap.FormatRanks(r.Silent))
 	}
 	return lines
+}
+
+// sentence says which ranks wait for which, and which of the others do not run.
+func (r *Report) sentence() string {
+	var parts []string
+	if s := bootstrap.Summary(r.Doing); s != "" {
+		parts = append(parts, s)
+	}
+	for i, h := range r.Halted {
+		if i == haltedMost {
+			parts = append(parts, fmt.Sprintf("and %d more ranks do not run", len(r.Halted)-i))
+			break
+		}
+		parts = append(parts, h.String())
+	}
+	return strings.Join(parts, "; ")
 }

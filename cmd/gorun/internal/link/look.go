@@ -28,6 +28,7 @@ type Record struct {
 	Time   time.Time // until which Counts count, by the clock of its host
 	Counts flight.Counts
 	Last   []string    // of one of Look.Silent
+	Halt   string      // of one of Look.Silent: T, t or D if its process is in that state (proc(5)), else ""
 	Log    *flight.Log // of one of Look.Whole
 }
 
