@@ -5,9 +5,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	testbed "github.com/gorun-hpc/gorun/internal/testbed/launch"
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 	"github.com/gorun-hpc/gorun/runtime"
 )
@@ -68,6 +70,47 @@ func TestResumeOnHosts(t *testing.T) {
 			}
 			for _, text := range test.errs {
 				require.Contains(t, r.errors, text)
+			}
+		})
+	}
+}
+
+// The same where agents start agents: h1 those of h2 and h3, h4 those of h5 and h6. Hosts below a lost one are
+// lost with it.
+func TestResumeBelowATree(t *testing.T) {
+	c := nscluster.StartSSH(t, 7)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for name, test := range map[string]struct {
+		deaths string
+		room   int // slots of each host
+		code   int
+		errs   []string
+	}{
+		"a rank":             {"0:4:long", 3, 0, []string{"rank 4 (host h5, pid ", "; it is started again (1 of 3)"}},
+		"a leaf":             {"0:5:short!", 3, 0, []string{"host h6 is lost with rank 5: ", "; it is started again on "}},
+		"an inner host":      {"0:3:long!", 3, 0, []string{"host h4 is lost with rank 3, 4, 5: ", "; they are started again on h1, h2, h3 (1 of 3)"}},
+		"a rank of an inner": {"0:3:dup", 1, 0, []string{"rank 3 (host h4, pid ", "; it is started again (1 of 3)"}},
+		"without room":       {"0:3:short!", 1, 125, []string{"host h4 is lost with rank 3, 4, 5: ", "; they are not started again, because no other host has room for rank "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var hosts []string
+			for _, h := range c.Hosts()[1:] {
+				hosts = append(hosts, fmt.Sprintf("%s:%d", h, test.room))
+			}
+			on := c.Command("h0") // from which the others are reached by network
+			on.Args = append(on.Args, testbed.Gorun(t), "-host", strings.Join(hosts, ","), "-ppn", "1", "-np", "6", "-rsh", c.SSH(), "-on-failure", "respawn",
+				"-x", envProgram+"=resume anywhere", "-x", envDeaths+"="+test.deaths, self)
+			r := testbed.Run(t, []string{"GORUN_RADIX=2"}, on.Args...)
+			require.Equal(t, test.code, r.Code, r.Errors+r.Out)
+			for _, text := range test.errs {
+				require.Contains(t, r.Errors, text)
+			}
+			if test.code == 0 {
+				require.Equal(t, 6, strings.Count(r.Out, fmt.Sprintf("in generation %d, ", strings.Count(r.Errors, " started again"))), r.Out+r.Errors)
+			}
+			for _, h := range c.Hosts() {
+				require.Eventually(t, func() bool { return len(c.Processes(h)) == 0 }, time.Minute, time.Millisecond, h)
 			}
 		})
 	}

@@ -185,6 +185,9 @@ func (j *job) lostHost(h *host) {
 	if h.via != nil && h.via.reason() != nil {
 		j.lostHost(h.via) // it is the cause
 	}
+	if j.opts.respawns() {
+		j.heardOut()
+	}
 	// Frames that arrived before come first.
 	for len(j.news) > 0 {
 		j.handle(<-j.news)
@@ -214,6 +217,27 @@ func (j *job) lostHost(h *host) {
 	}
 	for _, r := range lost {
 		j.server.Gone(r.number, r.how())
+	}
+}
+
+// heardOut waits until nothing more is received from any host that is lost, those that are reached through
+// another one included: their ranks may be started again elsewhere, and what ends the output of the old processes
+// would end that of the new ones.
+func (j *job) heardOut() {
+	late := time.After(dismissDelay)
+	for _, h := range j.hosts {
+		for done := h.alive(); !done; {
+			select {
+			case <-h.readDone:
+				done = true
+			case n := <-j.news:
+				j.handle(n)
+			case x := <-j.node.exits:
+				j.reaped(x)
+			case <-late:
+				return
+			}
+		}
 	}
 }
 
