@@ -64,7 +64,7 @@ var imports = map[string][]string{
 	"internal/localjob":         {"transport"},
 	"internal/malice":           {"github.com/asynkron/protoactor-go/actor"}, // tests alone
 	"internal/simulate":         {"internal/localjob", "runtime", "transport"},
-	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor"},
+	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "runtime/checkpoint", "github.com/asynkron/protoactor-go/actor"},
 
 	"runtime/internal/progress": {},
 	"runtime/internal/engine":   {"transport", "internal/flight", "internal/processor", "runtime/internal/progress"},

@@ -143,6 +143,10 @@ func (s *Session) Secret() [32]byte { return s.secret }
 // AgentLost, and does nothing in a world of one.
 func (s *Session) Notices() <-chan Notice { return s.notices }
 
+// Lost returns a channel that is closed when the connection to the agent has ended. It never is in a
+// world of one.
+func (s *Session) Lost() <-chan struct{} { return s.lost }
+
 // Card returns this rank's card without an RDMA provider.
 func (s *Session) Card() Card {
 	job := s.Job()

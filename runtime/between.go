@@ -10,6 +10,9 @@ import (
 // heedQuit serves SIGQUIT between two Worlds, until the function that it returns is called: nobody else
 // does, and the signal would end the process.
 func (w *World) heedQuit() (stop func()) {
+	if w.local != nil {
+		return func() {}
+	}
 	quit, ended, served := make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	notifyQuit(quit)
 	go func() {

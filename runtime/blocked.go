@@ -32,10 +32,12 @@ func newReports() *journal.Journal {
 	return journal.New(func(text string) { fmt.Fprint(os.Stderr, text) })
 }
 
-// listen serves the notices of the node agent, and SIGQUIT, until stop.
+// listen serves the notices of the node agent, and SIGQUIT in a process of its own, until stop.
 func (w *World) listen() {
 	quit := make(chan os.Signal, 1)
-	notifyQuit(quit)
+	if w.local == nil {
+		notifyQuit(quit)
+	}
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	w.stop = func() {

@@ -117,7 +117,7 @@ func locationsOf(c *bootstrap.Card) ([]rdma.Location, error) {
 
 // locations returns where a rank listens. It is rdma's Lookup.
 func (w *World) locations(rank int) ([]rdma.Location, error) {
-	if w.local != nil {
+	if w.session == nil { // in Local, where there are no cards
 		f, ok := w.local.worlds[rank].network.fabric.(*rdmaFabric)
 		if !ok {
 			return nil, fmt.Errorf("rank %d has no network", rank)

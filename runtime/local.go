@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
+	"github.com/gorun-hpc/gorun/internal/callsite"
 	"github.com/gorun-hpc/gorun/internal/localjob"
 	"github.com/gorun-hpc/gorun/runtime/internal/engine"
 	"github.com/gorun-hpc/gorun/transport/shm"
@@ -44,14 +45,36 @@ func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 	return job.Wait(ctx)
 }
 
+// LocalRespawn is LocalContext for programs that go on after a loss: it stands for gorun -on-failure
+// respawn=restarts. A rank that panics is lost; it is started again, so that fn runs from its beginning
+// with Role Recovered, and the others come back to World.Resume. A rank that panics when the job has
+// had all its restarts ends the job, and so does one that returns an error.
+func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) error {
+	if restarts < 1 {
+		return callsite.At(fmt.Errorf("%w: %d restarts", ErrArgument, restarts))
+	}
+	wait, err := localWait()
+	if err != nil {
+		return err
+	}
+	job, err := newLocalJob(n, wait, localjob.Config{Restarts: restarts})
+	if err != nil {
+		return err
+	}
+	job.start(fn)
+	return job.Wait(ctx)
+}
+
 // localJob is what the ranks of a Local share.
 type localJob struct {
 	worlds []*World
-	// council stands for the launcher.
-	council *localCouncil
-	node    *shm.Node
-	wait    engine.WaitPolicy
-	secret  [32]byte
+	// restarts stands for the launcher where ranks are started again, else nil, and council does. There
+	// are no worlds then.
+	restarts *restarts
+	council  *localCouncil
+	node     *shm.Node
+	wait     engine.WaitPolicy
+	secret   [32]byte
 	// simulated is the configuration of a job over a network of its own, else zero.
 	simulated localjob.Config
 	// running are the goroutines of the ranks.
@@ -81,9 +104,14 @@ func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*loc
 		return nil, err
 	}
 	j := &localJob{
-		worlds: make([]*World, n), node: node, wait: wait, secret: bootstrap.NewSecret(), simulated: simulated,
+		node: node, wait: wait, secret: bootstrap.NewSecret(), simulated: simulated,
 		dead: make(map[int]bool), over: make(chan struct{}),
 	}
+	if simulated.Restarts > 0 {
+		j.restarts = newRestarts(j, n)
+		return j, nil
+	}
+	j.worlds = make([]*World, n)
 	j.council = newLocalCouncil(j.worlds, simulated.Launcher, j.isSilent)
 	for rank := range n {
 		if j.worlds[rank], err = j.join(node, rank); err != nil {
@@ -95,6 +123,9 @@ func newLocalJob(n int, wait engine.WaitPolicy, simulated localjob.Config) (*loc
 
 // start runs fn on all ranks.
 func (j *localJob) start(fn func(*World) error) {
+	if j.restarts != nil {
+		j.restarts.launch(fn)
+	}
 	for _, w := range j.worlds {
 		j.running.Go(func() { j.run(w, fn) })
 	}
@@ -147,11 +178,20 @@ func (w *World) guard(fn func() error) (err error) {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: panicStack()}
 		}
-		w.local.fail(w.Rank(), err)
+		w.failed(err)
 	}()
 	err = fn()
 	returned = true
 	return err
+}
+
+// failed says that this rank of a Local has failed.
+func (w *World) failed(why error) {
+	if w.life != nil {
+		w.life.fail(why)
+		return
+	}
+	w.local.fail(w.Rank(), why)
 }
 
 // fail ends the job because of one rank. Only the first failure counts: those
@@ -181,9 +221,20 @@ func (j *localJob) blame(why error) bool {
 
 // abort ends the operations of all ranks.
 func (j *localJob) abort(why error) {
-	for _, w := range j.worlds {
+	for _, w := range j.present() {
 		w.engine.Abort(why)
 	}
+	if j.restarts != nil {
+		j.restarts.cut()
+	}
+}
+
+// present are the Worlds that the ranks are in.
+func (j *localJob) present() []*World {
+	if j.restarts != nil {
+		return j.restarts.worlds()
+	}
+	return j.worlds
 }
 
 // hangWait is how long ranks may take to return after the end of a LocalContext before
@@ -218,8 +269,9 @@ func (j *localJob) watch(ctx context.Context) (stop func()) {
 
 // Report implements localjob.Job.
 func (j *localJob) Report() string {
-	list := make([]bootstrap.Doing, len(j.worlds))
-	for i, w := range j.worlds {
+	worlds := j.present()
+	list := make([]bootstrap.Doing, len(worlds))
+	for i, w := range worlds {
 		list[i] = w.doing()
 	}
 	return bootstrap.Together(list)
@@ -261,6 +313,9 @@ func (j *localJob) close() error {
 		if w != nil {
 			errs = append(errs, w.Close())
 		}
+	}
+	if j.restarts != nil {
+		errs = append(errs, j.restarts.close())
 	}
 	if first != nil {
 		return first // what closing says after a failure is its consequence

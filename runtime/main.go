@@ -125,48 +125,56 @@ func initialize() (*World, *bootstrap.Session, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	role := Initial
-	if session.Job().Epoch > 0 {
-		role = Recovered
-	}
-	w, err := enter(session, role)
-	for errors.Is(err, bootstrap.ErrRenewed) { // a rank was lost before all were there
-		if err = session.Renew(); err == nil {
-			w, err = enter(session, role)
-		}
-	}
-	return w, session, err
-}
-
-// enter makes the World of a session's generation of the job. It is bootstrap.ErrRenewed, and
-// nothing is left of the World, if the generation ends before all ranks are there.
-func enter(session *bootstrap.Session, role Role) (*World, error) {
-	job := session.Job()
 	if session.Memory() == nil {
 		warnOfForeign()
 	} else {
 		monitor.Defer()
 	}
-	wait, err := processWait(job)
-	if err != nil {
-		return nil, err
+	w, err := begin(session, nil)
+	return w, session, err
+}
+
+// begin makes the first World of a process, which in a Local is life.
+func begin(session *bootstrap.Session, life *localProcess) (*World, error) {
+	role := Initial
+	if session.Job().Epoch > 0 {
+		role = Recovered
 	}
-	node, err := openNode(session)
+	w, err := enter(session, role, life)
+	for errors.Is(err, bootstrap.ErrRenewed) { // a rank was lost before all were there
+		if role == Initial {
+			role = Survivor
+		}
+		if err = session.Renew(); err == nil {
+			w, err = enter(session, role, life)
+		}
+	}
+	return w, err
+}
+
+// enter makes the World of a session's generation of the job, or leaves nothing of it. The error is
+// bootstrap.ErrRenewed if the generation ends before all ranks are there.
+func enter(session *bootstrap.Session, role Role, life *localProcess) (*World, error) {
+	job := session.Job()
+	around, err := life.surroundings(session)
 	if err != nil {
 		return nil, err
 	}
 	// Join the node first: when the book is complete, every rank has joined its node.
-	w, err := newWorld(job, node, job.Peers, wait, session.Secret(), nil)
+	w, err := newWorld(job, around.node, job.Peers, around.wait, session.Secret(), around.local)
 	if err != nil {
 		return nil, err
 	}
-	w.session, w.council, w.role, w.line = session, session, role, &lineage{}
+	w.session, w.council, w.role, w.line, w.life = session, session, role, &lineage{}, life
+	if life != nil {
+		life.entered(w)
+	}
 	if job.Size == 1 {
 		w.council = newLocalCouncil([]*World{w}, nil, func(int) bool { return false }).of(w.Rank())
 	}
 	if err := w.meet(session); err != nil {
-		if errors.Is(err, bootstrap.ErrRenewed) {
-			err = cmp.Or(w.abandon(), err)
+		if left := w.abandon(); errors.Is(err, bootstrap.ErrRenewed) {
+			err = cmp.Or(left, err)
 		}
 		return nil, err
 	}

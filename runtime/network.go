@@ -31,7 +31,7 @@ func forcesNetwork() bool { return setting(bootstrap.EnvTransport) == transportR
 // error only if it was asked for by name: the ranks of a node still reach each other.
 func openNetwork(w *World, secret [32]byte) (network, error) {
 	if w.local.isSimulated() {
-		return network{fabric: newSimulatedFabric(w.local.simulated.Network, w.Rank()), forced: true}, nil
+		return network{fabric: newSimulatedFabric(w.local.network(w.job.Generation), w.Rank()), forced: true}, nil
 	}
 	n := network{forced: forcesNetwork()}
 	switch choice := setting(bootstrap.EnvTransport); {
@@ -129,7 +129,7 @@ func (w *World) route(peer int) transport.Transport {
 	case w.network.fabric == nil:
 		return gap{w.shm, w}
 	}
-	if w.local == nil && w.book.Load() != nil {
+	if !w.local.isSimulated() && w.book.Load() != nil {
 		if _, err := w.card(peer); err != nil {
 			return gap{w.shm, w}
 		}

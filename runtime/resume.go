@@ -78,7 +78,7 @@ func (w *World) Resume(fn func(w *World) error) error {
 	if w.resumed.Swap(true) {
 		return callsite.At(ErrResume)
 	}
-	if w.session == nil || w.job.OnFailure != bootstrap.OnFailureRespawn {
+	if w.job.OnFailure != bootstrap.OnFailureRespawn {
 		return fn(w)
 	}
 	for now := w; ; {
@@ -112,6 +112,8 @@ func (w *World) isOver() bool {
 	select {
 	case <-w.session.Renewed():
 		return true
+	case <-w.session.Lost():
+		return false
 	case <-wait.C:
 		return false
 	}
@@ -152,7 +154,7 @@ func (w *World) renew() (*World, error) {
 			break
 		}
 		var next *World
-		if next, err = enter(w.session, Survivor); err == nil {
+		if next, err = enter(w.session, Survivor, w.life); err == nil {
 			next.line = w.line
 			w.line.newest.Store(next)
 			w.shm.Discard() // no rank uses it any more: all have come into the new World
@@ -183,8 +185,15 @@ func (w *World) last() *World {
 }
 
 // abandon leaves a World whose other ranks leave it, too, or are lost: it waits for none of
-// them. Afterwards this process neither reads nor writes memory of theirs.
+// them. Afterwards this process neither reads nor writes memory of theirs. It does nothing with a World that
+// was left.
 func (w *World) abandon() error {
+	w.closing.Do(func() { w.closeErr = w.drop() })
+	return w.closeErr
+}
+
+// drop is abandon, once.
+func (w *World) drop() error {
 	w.stop()
 	w.renewed() // if the program was faster than the goroutine that takes notices
 	for _, core := range w.comms.all() {

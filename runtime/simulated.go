@@ -32,8 +32,19 @@ func (j *localJob) budget() int64 {
 	return j.simulated.Budget
 }
 
+// network is that of the ranks of a generation.
+func (j *localJob) network(generation int) localjob.Network {
+	if j.restarts == nil {
+		return j.simulated.Network
+	}
+	return j.restarts.place(generation).network
+}
+
 // Kill implements localjob.Job.
 func (j *localJob) Kill(rank int, cause error) bool {
+	if j.restarts != nil {
+		return j.restarts.kill(rank, cause)
+	}
 	j.mu.Lock()
 	w := j.worlds[rank]
 	if j.closed || j.dead[rank] || w.leaving.Load() {
@@ -79,4 +90,13 @@ func newSimulatedFabric(n localjob.Network, rank int) *simulatedFabric {
 func (f *simulatedFabric) way() transport.Transport { return f.transport }
 func (f *simulatedFabric) fill(*bootstrap.Card)     {}
 func (f *simulatedFabric) Known(int) bool           { return true }
-func (f *simulatedFabric) Explain(peer int) string  { return f.network.Explain(f.rank, peer) }
+
+// abandon implements what network.abandon asks for.
+func (f *simulatedFabric) abandon() error {
+	if t, ok := f.transport.(interface{ Abandon() error }); ok {
+		return t.Abandon()
+	}
+	return f.transport.Close()
+}
+
+func (f *simulatedFabric) Explain(peer int) string { return f.network.Explain(f.rank, peer) }

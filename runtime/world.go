@@ -38,10 +38,12 @@ type World struct {
 	streams atomic.Uint32
 	// book has the cards of all ranks, nil on a single node.
 	book atomic.Pointer[bootstrap.Book]
-	// session is the connection to the node agent, nil in Local.
+	// session is the connection to the node agent, nil in a Local without restarts.
 	session *bootstrap.Session
-	// local is the job of Local, nil in a process of its own.
+	// local is the job of Local, nil in a process of its own. life is the process of a rank of a
+	// Local that is started again when it is lost, nil elsewhere.
 	local *localJob
+	life  *localProcess
 	// council is the way to the launcher for agreements, deaths is what the rank knows of the
 	// end of others, rulings are the agreements under way.
 	council council
@@ -94,7 +96,7 @@ func newWorld(job bootstrap.Job, node *shm.Node, peers []int, wait engine.WaitPo
 	}
 	w.shm, w.sleeper = t, t.Sleeper()
 	if local.isSimulated() {
-		w.sleeper = local.simulated.Network.Sleeper(job.Rank)
+		w.sleeper = local.network(job.Generation).Sleeper(job.Rank)
 	}
 	if w.network, err = openNetwork(w, secret); err != nil {
 		return nil, errors.Join(err, t.Close())
@@ -191,7 +193,7 @@ func (w *World) Abort(code int) {
 // Local world.
 func (w *World) abort(code int, reason string, why error) {
 	if w.local != nil {
-		w.local.fail(w.Rank(), why)
+		w.failed(why)
 		return
 	}
 	w.session.Abort(code, reason)
@@ -213,12 +215,12 @@ func (w *World) leave() error {
 	w.leaving.Store(true)
 	if setting(envExplain) == "1" {
 		// Other ranks may still use this rank's memory, and none has left.
-		if w.local == nil {
+		if w.session != nil {
 			err = w.session.Fence(context.Background())
 		}
 		w.explainTo(os.Stderr)
 	}
-	if w.local != nil {
+	if w.session == nil {
 		w.local.fence(w.Rank())
 	} else {
 		err = errors.Join(err, w.session.Fence(context.Background()))

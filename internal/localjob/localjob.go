@@ -40,7 +40,13 @@ type Config struct {
 	// Launcher is the way to what stands for the launcher, nil if that is none: then nobody but
 	// the Network reports the end of a rank of a Network.
 	Launcher Launcher
-	// Main is the program of each rank. world is its *runtime.World.
+	// Restarts is how often a rank that was killed, or panics, is started again, all ranks together, as with gorun -on-failure
+	// respawn=N; 0 for never.
+	Restarts int
+	// Next returns the network of a generation of the job, from 1 on; nil if Network is. Network is that
+	// of generation 0.
+	Next func(generation int) Network
+	// Main is the program of each rank, called at each start of one. world is its *runtime.World.
 	Main func(world any) error
 }
 
@@ -54,7 +60,7 @@ type Job interface {
 	// Kill ends the operations of one rank with cause, and no rank waits for it at the end. The
 	// network reports the loss to the others, and so does the Launcher; without a Network that is
 	// this process. It returns false and does nothing if the rank has
-	// left its program.
+	// left its program, or, where ranks are started again, the job.
 	Kill(rank int, cause error) bool
 }
 

@@ -27,7 +27,7 @@ func TestDeathAtEveryEventOfAnAgreement(t *testing.T) {
 					p := program.Shrink()
 					p.Adapt = func(c *simulate.Conditions) {
 						c.Launcher = true
-						c.Death.Rank, c.Death.Event, c.Death.Lossy = victim, event, lossy
+						c.Deaths[0].Rank, c.Deaths[0].Event, c.Deaths[0].Lossy = victim, event, lossy
 					}
 					last = max(last, run(t, p, seed, ranks).Events)
 					runs++

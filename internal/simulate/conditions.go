@@ -47,8 +47,10 @@ type Conditions struct {
 	// the launcher say to each other takes as long as a message of ranks.
 	Launcher bool
 
-	// Death ends a rank, unless nil.
-	Death *Death
+	// Deaths end ranks, in this order.
+	Deaths []Death
+	// Restarts is how often a rank that has died is started again, as with gorun -on-failure respawn=N.
+	Restarts int
 	// Flaw makes the network break its contract, so that a test sees that this is found.
 	Flaw Flaw
 }
@@ -68,7 +70,7 @@ const (
 // flawRate is how often a flaw shows.
 const flawRate = 0.05
 
-// Death is the end of a rank.
+// Death is the end of a rank, once. One that has left its program does not die.
 type Death struct {
 	Rank int
 	// Event is the number of the event of the network at which it ends.
@@ -110,10 +112,10 @@ func Draw(seed int64, ranks int, mortal bool) Conditions {
 		c.EarlyWake = 0.1
 	}
 	if mortal && ranks > 1 {
-		c.Death = &Death{
+		c.Deaths = []Death{{
 			Rank: r.IntN(ranks), Event: Pick(r, r.IntN(20), r.IntN(200), r.IntN(2000)),
 			Notice: Pick(r, 0, time.Millisecond, time.Second), Lossy: Chance(r, 0.5),
-		}
+		}}
 	}
 	return c
 }
@@ -123,7 +125,7 @@ func (c Conditions) String() string {
 	text := fmt.Sprintf("eager %d/%d, reads %d, get %v alone %v put %v batched %v, latency %v+%v, stall %v/%v, connect %v, break %v/%v, lane %d, again %v/%v, budget %d, slow %v by %v, early %v",
 		c.EagerBest, c.MaxEager, c.MaxReads, c.Get, c.Alone, c.Put, c.Batched, c.Latency, c.Jitter, c.StallRate, c.Stall, c.Connect,
 		c.BreakRate, c.Outage, c.Lane, c.AgainRate, c.AgainFor, c.Budget, c.Slow, c.Lag, c.EarlyWake)
-	if d := c.Death; d != nil {
+	for _, d := range c.Deaths {
 		text += fmt.Sprintf(", rank %d dies at event %d, noticed in %v, lossy %v", d.Rank, d.Event, d.Notice, d.Lossy)
 	}
 	return text

@@ -7,8 +7,8 @@
 // A seed decides the number of ranks and the Conditions: delays and the order of messages
 // of different pairs, when a connection stands, connections that are lost and made again,
 // lanes without room, operations refused with ErrAgain, ranks that wake up late or early,
-// memory for unexpected messages, what the transport can do, and the event at which a rank
-// dies. The order within a pair stays, as the contract of package transport says.
+// memory for unexpected messages, what the transport can do, and the events at which ranks
+// die. The order within a pair stays, as the contract of package transport says.
 //
 // # Determinism
 //

@@ -16,7 +16,7 @@ type endpoint struct {
 var _ transport.Endpoint = (*endpoint)(nil)
 
 // pair is the lane.
-func (e *endpoint) pair() *pair { return e.from.net.pair(e.from.rank, e.peer) }
+func (e *endpoint) pair() *pair { return e.from.in.pair(e.from.rank, e.peer) }
 
 // Caps implements transport.Endpoint.
 func (e *endpoint) Caps() transport.Caps {
@@ -38,8 +38,9 @@ func (e *endpoint) Caps() transport.Caps {
 func (e *endpoint) admit(op string) error {
 	d := e.from
 	c, p, now := &d.net.conditions, e.pair(), d.net.now()
+	other := d.in.ranks[e.peer]
 	switch state := d.peers[e.peer]; {
-	case d.closed || d.net.ranks[e.peer].closed:
+	case d.closed || other.closed && !other.abandoned:
 		return d.failure(op, e.peer, transport.ErrClosed)
 	case state.reported:
 		return d.failure(op, e.peer, &transport.PeerDown{Peer: e.peer, Cause: state.cause})

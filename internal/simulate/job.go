@@ -183,20 +183,20 @@ func (r *Result) String() string {
 func (r *Result) run(p Program) {
 	ctx, hang := context.WithCancelCause(context.Background())
 	defer hang(nil)
-	ended, end := make([]context.Context, r.Ranks), make([]context.CancelFunc, r.Ranks)
-	for i := range ended {
-		ended[i], end[i] = context.WithCancel(ctx)
-	}
+	lives := &lives{ends: make([]context.CancelFunc, r.Ranks)}
 	meet := &meeting{next: make(chan struct{})}
 	board := new(sync.Map)
 	net := newNetwork(r.Ranks, r.Seed, r.Conditions, p.Trace)
 	job, err := localjob.Start(localjob.Config{
-		Ranks: r.Ranks, Network: net, Budget: r.Conditions.Budget, Launcher: net.launcher(),
+		Ranks: r.Ranks, Network: net.generations[0], Budget: r.Conditions.Budget, Launcher: net.launcher(),
+		Restarts: r.Conditions.Restarts,
+		Next:     func(number int) localjob.Network { return net.next(number, r.Seed) },
 		Main: func(world any) error {
 			w := world.(*runtime.World)
-			err := p.Main(Rank{w, r.Seed, &r.Conditions, ended[w.Rank()].Done(), board, meet})
-			if err != nil {
-				net.fail(w.Rank())
+			life := lives.begin(ctx, w.Rank())
+			err := p.Main(Rank{w, r.Seed, &r.Conditions, life.Done(), board, meet})
+			if err != nil && life.Err() == nil {
+				net.fail()
 			}
 			return err
 		},
@@ -212,7 +212,7 @@ func (r *Result) run(p Program) {
 			if !job.Kill(rank, errKilled) {
 				return false
 			}
-			end[rank]()
+			lives.end(rank)
 			return true
 		}, func() {
 			if ctx.Err() != nil {
@@ -231,6 +231,30 @@ func (r *Result) run(p Program) {
 	r.finish(net, err)
 	// What goroutines a program has left end by themselves, or the bubble panics.
 	time.Sleep(patience) // virtual time
+}
+
+// lives has what ends with the ranks.
+type lives struct {
+	mu   sync.Mutex
+	ends []context.CancelFunc // of the newest process of each rank, nil before the first
+}
+
+// begin returns a context that ends with a rank that is started, or with the job.
+func (l *lives) begin(job context.Context, rank int) context.Context {
+	ctx, end := context.WithCancel(job)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ends[rank] = end
+	return ctx
+}
+
+// end ends it.
+func (l *lives) end(rank int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if end := l.ends[rank]; end != nil {
+		end()
+	}
 }
 
 // finish takes note of the end.

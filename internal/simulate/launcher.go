@@ -19,7 +19,7 @@ func (net *Network) Up(rank int, arrive func()) { net.carry(rank, arrive) }
 func (net *Network) Down(rank int, arrive func()) {
 	net.carry(rank, func() {
 		net.mu.Lock()
-		dead := net.ranks[rank].dead
+		dead := net.newest().ranks[rank].dead
 		net.mu.Unlock()
 		if !dead {
 			arrive()
@@ -32,7 +32,7 @@ func (net *Network) Down(rank int, arrive func()) {
 func (net *Network) carry(rank int, arrive func()) {
 	net.mu.Lock()
 	defer net.mu.Unlock()
-	p := net.pair(rank, rank)
+	p := net.generations[0].pair(rank, rank)
 	p.last = max(p.last+1, net.now()+p.delay())
 	net.schedule(p, p.last, func() {
 		net.record.add(net.now(), "rank %d and the launcher", rank)

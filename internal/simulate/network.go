@@ -8,9 +8,6 @@ import (
 	"sync"
 	"testing/synctest"
 	"time"
-
-	"github.com/gorun-hpc/gorun/internal/localjob"
-	"github.com/gorun-hpc/gorun/transport"
 )
 
 // errKilled is the cause of what ends with a rank that the conditions let die.
@@ -31,48 +28,29 @@ type Network struct {
 
 	// mu guards the fields below and those of ranks and pairs. It is not held during
 	// callbacks. A sleeper's lock may be taken under it.
-	mu      sync.Mutex
-	ranks   []*node
-	pairs   []*pair // by from*n+to
-	agenda  agenda
-	record  record
-	faults  []string // misuse of the transport
-	failed  bool     // the job is aborted
-	stopped bool
+	mu sync.Mutex
+	// generations are those of the job, each with its own connections.
+	generations []*generation
+	deaths      []Death // to come
+	agenda      agenda
+	record      record
+	faults      []string // misuse of the transport
+	failed      bool     // the job is aborted
+	stopped     bool
 }
-
-var _ localjob.Network = (*Network)(nil)
 
 // newNetwork returns the network of n ranks, to be made within the bubble of its job.
 func newNetwork(n int, seed int64, c Conditions, trace io.Writer) *Network {
-	net := &Network{conditions: c, begun: time.Now(), kick: make(chan struct{}, 1), record: newRecord(trace)}
-	for rank := range n {
-		net.ranks = append(net.ranks, newNode(net, rank, n, stream(seed, streamRanks+uint64(rank))))
-	}
-	for i := range n * n {
-		net.pairs = append(net.pairs, &pair{
-			number: i, from: net.ranks[i/n], to: net.ranks[i%n], random: stream(seed, streamPairs+uint64(i)),
-		})
-	}
+	net := &Network{conditions: c, deaths: c.Deaths, begun: time.Now(), kick: make(chan struct{}, 1), record: newRecord(trace)}
+	net.generations = []*generation{newGeneration(net, 0, n, seed)}
 	return net
-}
-
-// Transport implements localjob.Network.
-func (net *Network) Transport(rank int) transport.Transport { return net.ranks[rank] }
-
-// Sleeper implements localjob.Network.
-func (net *Network) Sleeper(rank int) transport.Sleeper { return net.ranks[rank].sleeper }
-
-// Explain implements localjob.Network.
-func (net *Network) Explain(rank, peer int) string {
-	return fmt.Sprintf("rank %d to rank %d: simulated", rank, peer)
 }
 
 // now is the time since the beginning.
 func (net *Network) now() time.Duration { return time.Since(net.begun) }
 
-// pair returns the direction between two ranks.
-func (net *Network) pair(from, to int) *pair { return net.pairs[from*len(net.ranks)+to] }
+// newest returns the newest generation. mu is held.
+func (net *Network) newest() *generation { return net.generations[len(net.generations)-1] }
 
 // schedule adds an event of a pair. mu is held.
 func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
@@ -87,19 +65,19 @@ func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
 	}
 }
 
-// fault notes a misuse of the transport. mu is held. In an aborted job every rank takes its
-// memory back at once, also what a peer reads.
-func (net *Network) fault(format string, args ...any) {
-	if !net.failed {
+// fault notes a misuse of the transport. The network's lock is held. In an aborted job, and in a generation
+// that is over, every rank takes its memory back at once, also what a peer reads.
+func (g *generation) fault(format string, args ...any) {
+	if net := g.net; !net.failed && g == net.newest() {
 		net.faults = append(net.faults, fmt.Sprintf(format, args...))
 	}
 }
 
-// fail says that the job is to be aborted because of a rank. That of a dead one ends alone.
-func (net *Network) fail(rank int) {
+// fail says that the job is to be aborted.
+func (net *Network) fail() {
 	net.mu.Lock()
 	defer net.mu.Unlock()
-	net.failed = net.failed || !net.ranks[rank].dead
+	net.failed = true
 }
 
 // stop ends run.
@@ -147,7 +125,9 @@ func (net *Network) run(kill func(rank int) bool, stuck func()) {
 func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending, stopped bool) {
 	net.mu.Lock()
 	defer net.mu.Unlock()
-	if d := net.conditions.Death; d != nil && net.record.events >= d.Event && !net.ranks[d.Rank].dying {
+	for len(net.deaths) > 0 && net.record.events >= net.deaths[0].Event {
+		d := net.deaths[0]
+		net.deaths = net.deaths[1:]
 		net.die(d, kill)
 	}
 	if net.stopped || len(net.agenda) == 0 {
@@ -162,29 +142,27 @@ func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending,
 
 // die ends a rank: nothing leaves it any more, and the others are notified in time. mu is
 // held, but given up for kill.
-func (net *Network) die(d *Death, kill func(rank int) bool) {
-	node := net.ranks[d.Rank]
-	node.dying, node.dead = true, true
+func (net *Network) die(d Death, kill func(rank int) bool) {
+	var died []*node
+	for _, g := range net.generations {
+		if n := g.ranks[d.Rank]; !n.closed && !n.dead {
+			n.dead, died = true, append(died, n)
+		}
+	}
 	net.mu.Unlock()
 	killed := kill(d.Rank)
 	net.mu.Lock()
 	if !killed {
-		node.dead = false // it has left its program
+		for _, n := range died {
+			n.dead = false // it has left its program
+		}
 		return
 	}
 	net.record.add(net.now(), "rank %d dies", d.Rank)
-	for _, op := range node.operations {
-		op.end(node.failure(op.name, op.peer, errKilled))
-	}
-	for _, other := range net.ranks {
-		if other == node {
-			continue
+	for _, n := range died {
+		for _, op := range n.operations {
+			op.end(n.failure(op.name, op.peer, errKilled))
 		}
-		p := net.pair(d.Rank, other.rank)
-		at := max(net.now(), p.last) + 1 + Within(p.random, d.Notice)
-		if d.Lossy && Chance(p.random, 0.5) {
-			at = net.now() + 1 + Within(p.random, d.Notice)
-		}
-		net.schedule(p, at, func() { other.markDown(d.Rank, errKilled) })
+		n.vanish(errKilled, d.Notice, d.Lossy)
 	}
 }

@@ -1,8 +1,10 @@
 package simulate
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -10,17 +12,20 @@ import (
 // node is one rank's transport. The network's lock guards its fields.
 type node struct {
 	net     *Network
+	in      *generation
 	rank    int
 	random  *rand.Rand
 	sleeper *sleeper
 	ways    []endpoint
 	peers   []peer
 
-	dying, dead, closed bool
-	armed               bool
-	waiting             int // messages that have arrived
-	losses              int // of peers, to be reported
-	connecting          int // connections under way
+	dead, closed bool
+	// abandoned says that the rank has left without a word. closed is set, too.
+	abandoned  bool
+	armed      bool
+	waiting    int // messages that have arrived
+	losses     int // of peers, to be reported
+	connecting int // connections under way
 
 	operations []*operation // of this rank, under way
 	requests   []*operation // of others, that wait for a Poll of this rank
@@ -36,8 +41,8 @@ type peer struct {
 	reported bool
 }
 
-func newNode(net *Network, rank, n int, r *rand.Rand) *node {
-	d := &node{net: net, rank: rank, random: r, peers: make([]peer, n), ways: make([]endpoint, n), exposed: map[uint64]*region{}}
+func newNode(g *generation, rank, n int, r *rand.Rand) *node {
+	d := &node{net: g.net, in: g, rank: rank, random: r, peers: make([]peer, n), ways: make([]endpoint, n), exposed: map[uint64]*region{}}
 	d.sleeper = &sleeper{node: d}
 	for to := range n {
 		d.ways[to] = endpoint{from: d, peer: to}
@@ -121,6 +126,29 @@ func (d *node) Close() error {
 	}
 	d.requests, d.operations = nil, nil
 	clear(d.exposed)
+	return nil
+}
+
+// noticed is the longest time until others notice that a rank has left without a word.
+const noticed = 10 * time.Millisecond
+
+// errLeft is how the others see that: their connections to it end.
+var errLeft = errors.New("connection reset by the peer")
+
+// Abandon is Close without a word: nobody reads or writes memory for the rank any more, what others
+// ask for stays without an answer, and they see the loss of their connections.
+func (d *node) Abandon() error {
+	d.net.mu.Lock()
+	defer d.net.mu.Unlock()
+	d.closed, d.abandoned = true, true
+	for _, op := range d.operations {
+		op.done = true
+	}
+	d.requests, d.operations = nil, nil
+	clear(d.exposed)
+	if !d.dead {
+		d.vanish(errLeft, noticed, false)
+	}
 	return nil
 }
 

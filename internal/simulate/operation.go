@@ -32,7 +32,7 @@ func (op *operation) begin(p *pair) {
 func (op *operation) reach(p *pair) {
 	net := p.from.net
 	switch {
-	case op.done || p.to.dead:
+	case op.done || p.to.dead || p.to.abandoned: // the loss of the peer ends it
 	case net.now() < p.broken:
 		net.schedule(p, p.broken+p.delay(), func() { op.reach(p) })
 	case net.conditions.Alone:
@@ -49,11 +49,11 @@ func (op *operation) carry() {
 		return
 	}
 	d, net := op.issuer, op.issuer.net
-	p := net.pair(op.peer, d.rank)
-	memory, err := net.ranks[op.peer].slice(op.key, len(op.buffer), op.access)
+	p := d.in.pair(op.peer, d.rank)
+	memory, err := d.in.ranks[op.peer].slice(op.key, len(op.buffer), op.access)
 	switch {
 	case err != nil:
-		net.fault("rank %d: %s of memory of rank %d that is not exposed", d.rank, op.name, op.peer)
+		d.in.fault("rank %d: %s of memory of rank %d that is not exposed", d.rank, op.name, op.peer)
 	case op.access == transport.AccessRead:
 		copy(op.buffer, memory)
 	default:
@@ -111,15 +111,15 @@ func (d *node) Conceal(k transport.Key) error {
 		return d.failure("conceal", -1, transport.ErrClosed)
 	}
 	if d.exposed[k.Token] == nil {
-		d.net.fault("rank %d conceals memory that it has not exposed", d.rank)
+		d.in.fault("rank %d conceals memory that it has not exposed", d.rank)
 		return d.failure("conceal", -1, transport.ErrBadKey)
 	}
-	for _, other := range d.net.ranks {
+	for _, other := range d.in.ranks {
 		live := !d.dead && !other.dead && !other.closed && d.peers[other.rank].cause == nil && other.peers[d.rank].cause == nil
 		if live && slices.ContainsFunc(other.operations, func(op *operation) bool {
 			return !op.done && op.peer == d.rank && op.key.Token == k.Token
 		}) {
-			d.net.fault("rank %d conceals memory that rank %d uses", d.rank, other.rank)
+			d.in.fault("rank %d conceals memory that rank %d uses", d.rank, other.rank)
 		}
 	}
 	delete(d.exposed, k.Token)

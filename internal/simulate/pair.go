@@ -31,7 +31,7 @@ type message struct {
 }
 
 // back is the opposite direction.
-func (p *pair) back() *pair { return p.from.net.pair(p.to.rank, p.from.rank) }
+func (p *pair) back() *pair { return p.from.in.pair(p.to.rank, p.from.rank) }
 
 // delay draws how long something takes on this way.
 func (p *pair) delay() time.Duration {

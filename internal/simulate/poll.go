@@ -37,7 +37,7 @@ func (d *node) Poll(h transport.Handler, budget int) (int, error) {
 		events++
 	}
 	for rank := range d.peers {
-		if p := &d.peers[rank]; p.cause != nil && !p.reported && len(d.net.pair(rank, d.rank).arrived) == 0 {
+		if p := &d.peers[rank]; p.cause != nil && !p.reported && len(d.in.pair(rank, d.rank).arrived) == 0 {
 			events += d.lose(h, rank)
 		}
 	}
@@ -51,7 +51,7 @@ func (d *node) choose() *pair {
 	}
 	n := len(d.peers)
 	for i, first := 0, d.random.IntN(n); i < n; i++ {
-		if p := d.net.pair((first+i)%n, d.rank); len(p.arrived) > 0 {
+		if p := d.in.pair((first+i)%n, d.rank); len(p.arrived) > 0 {
 			return p
 		}
 	}
@@ -89,7 +89,7 @@ func (d *node) lose(h transport.Handler, rank int) int {
 	down := &transport.PeerDown{Peer: rank, Cause: d.peers[rank].cause}
 	d.peers[rank].reported = true
 	d.losses--
-	p := d.net.pair(rank, d.rank)
+	p := d.in.pair(rank, d.rank)
 	p.gone, p.flight = true, nil
 	for _, op := range d.operations {
 		if op.peer == rank {

@@ -72,7 +72,7 @@ func TestDeathOfARank(t *testing.T) {
 	for seed := int64(1); seed < 10; seed++ {
 		heard := make([]error, 3)
 		r := simulate.Run(t, simulate.Program{Name: "death", Ranks: []int{3}, Mortal: true, Adapt: func(c *simulate.Conditions) {
-			c.Death.Rank, c.Death.Event = 1, 0
+			c.Deaths[0].Rank, c.Deaths[0].Event = 1, 0
 		}, Main: func(r simulate.Rank) error {
 			_, heard[r.Rank()] = runtime.Recv(r.Comm(), make([]int, 1), 1, 0)
 			return nil

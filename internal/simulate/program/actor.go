@@ -71,8 +71,8 @@ func runActors(r simulate.Rank) error {
 		return err
 	}
 	p := &stage{rank: r, cast: c, system: s, random: r.Random(uint32(streamActors + r.Rank())), mortal: -1}
-	if r.Conditions.Death != nil {
-		p.mortal = r.Conditions.Death.Rank
+	if deaths := r.Conditions.Deaths; len(deaths) > 0 {
+		p.mortal = deaths[0].Rank
 	}
 	return p.run()
 }

@@ -14,10 +14,10 @@ type losses struct {
 }
 
 func newLosses(c *simulate.Conditions) *losses {
-	if c.Death == nil {
+	if len(c.Deaths) == 0 {
 		return &losses{}
 	}
-	return &losses{mortal: true, rank: c.Death.Rank}
+	return &losses{mortal: true, rank: c.Deaths[0].Rank}
 }
 
 // unexpected returns nil for the loss of the rank that may be lost, simulate.ErrGivenUp

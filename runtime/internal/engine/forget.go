@@ -68,7 +68,8 @@ func (e *Engine) forget(dead func(context uint32) bool, err error) {
 	}
 }
 
-// drop drops an unexpected message and tells its sender, if that waits.
+// drop drops an unexpected message and tells its sender, if that waits. A rank whose operations have all
+// been ended says nothing: its peers end their own for the same reason, and are not to take another one for it.
 func (e *Engine) drop(g *message) {
 	p := g.peer
 	e.match.take(g)
@@ -77,7 +78,7 @@ func (e *Engine) drop(g *message) {
 		e.giveBack(p, g.key)
 	case g.self != nil:
 		e.complete(g.self, ErrForgotten)
-	case g.waits:
+	case g.waits && e.err == nil:
 		e.post(p, header{kind: kindWithdrawn, id: g.id}, nil)
 	}
 	e.freeMessage(g)

@@ -170,3 +170,23 @@ func TestMessagesForClosedContexts(t *testing.T) {
 	_, err = b.Recv(none, in(5, 0, 1), 0, nil, 0)
 	require.NoError(t, err)
 }
+
+// After Abort a rank drops messages without telling their senders.
+func TestAbortedEnginesForgetInSilence(t *testing.T) {
+	w := newWorld(t, 2, transporttest.FakeOptions{}, nil)
+	a, b := w.engines[0], w.engines[1]
+	send := a.Isend(in(5, 1, 1), 0, pattern(9, 3), engine.Synchronous, 0)
+	soonTrue(t, func() bool { b.Poll(); return len(b.Unreceived()) == 1 })
+	b.Abort(errOver)
+	b.CloseContexts(errOver, 5)
+	require.Empty(t, b.Unreceived())
+	for range 10 {
+		b.Poll()
+		a.Poll()
+	}
+	_, done, _ := send.Test()
+	require.False(t, done)
+	a.Abort(errBroken)
+	_, err := send.Wait(none)
+	require.ErrorIs(t, err, errBroken)
+}

@@ -1,0 +1,169 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/checkpoint"
+)
+
+// Resume is steps whose result depends on all ranks and their order, each with messages and collective
+// operations, and saved by package checkpoint now and then. Ranks die, up to four of them, also while the others
+// go on in the next generation. The result is that of a loop without ranks.
+func Resume() simulate.Program {
+	return simulate.Program{
+		Name: "resume", Ranks: []int{1, 2, 3, 4, 5}, Mortal: true, Adapt: restarting, Main: resume,
+	}
+}
+
+// restarting starts ranks again, and adds deaths close to the one that was drawn.
+func restarting(c *simulate.Conditions) {
+	c.Launcher, c.Restarts = true, 8
+	if len(c.Deaths) == 0 {
+		return
+	}
+	first := c.Deaths[0]
+	r := rand.New(rand.NewPCG(uint64(first.Event), uint64(first.Rank)))
+	for range r.IntN(4) {
+		next := c.Deaths[len(c.Deaths)-1]
+		next.Event += simulate.Pick(r, 0, 1, 7, 60, 300)
+		next.Rank = r.IntN(first.Rank + 1)
+		c.Deaths = append(c.Deaths, next)
+	}
+}
+
+// Streams of random numbers of Resume.
+const (
+	streamResume       = 14000
+	streamResumeRanks  = 15000 // plus the rank
+	streamResumeBeside = 16000 // plus 64 times the generation plus the step
+)
+
+// enduring is a process of a rank of Resume.
+type enduring struct {
+	rank         simulate.Rank
+	own          *rand.Rand
+	steps, width int
+	often        int // steps from one checkpoint to the next
+	store        *checkpoint.Store
+}
+
+func resume(r simulate.Rank) error {
+	draw := r.Random(streamResume)
+	e := &enduring{rank: r, own: r.Random(uint32(streamResumeRanks + r.Rank()))}
+	e.steps, e.often, e.width = simulate.Pick(draw, 2, 6, 12), 1+draw.IntN(3), simulate.Pick(draw, 1, 40, 900)
+	var err error
+	if e.store, err = checkpoint.New(checkpoint.Config{}); err != nil {
+		return err
+	}
+	return r.Resume(e.generation)
+}
+
+// generation is the function of Resume.
+func (e *enduring) generation(w *runtime.World) error {
+	if (w.Role() == runtime.Initial) != (w.Generation() == 0) {
+		return fmt.Errorf("role %v in generation %d", w.Role(), w.Generation())
+	}
+	state := make([]int64, e.width)
+	step, err := e.restore(w, state)
+	if err != nil {
+		return err
+	}
+	for ; step < e.steps; step++ {
+		if simulate.Chance(e.own, 0.2) {
+			time.Sleep(simulate.Within(e.own, 20*time.Millisecond)) // virtual time
+		}
+		if err := e.step(w, state, step); err != nil {
+			return err
+		}
+		if step%e.often == 0 {
+			if err := e.store.Save(w.Comm(), step, checkpoint.Slice(state)); err != nil {
+				return err
+			}
+		}
+	}
+	for i, want := range endured(w.Size(), e.steps, e.width)[w.Rank()] {
+		if state[i] != want {
+			return fmt.Errorf("element %d is %d in place of %d in generation %d", i, state[i], want, w.Generation())
+		}
+	}
+	return nil
+}
+
+// restore returns the step to go on with, and the state before it. If a rank and the one that keeps
+// its copies were lost, all begin anew.
+func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
+	for i := range state {
+		state[i] = int64(w.Rank()*e.width + i)
+	}
+	if w.Generation() == 0 {
+		return 0, nil
+	}
+	step, found, err := e.store.Restore(w.Comm(), checkpoint.Slice(state))
+	if errors.Is(err, checkpoint.ErrLost) {
+		e.store, err = checkpoint.New(checkpoint.Config{})
+	}
+	if !found {
+		step = -1
+	}
+	return step + 1, err
+}
+
+// step mixes the states of neighbours and of all.
+func (e *enduring) step(w *runtime.World, state []int64, step int) error {
+	n, c := w.Size(), w.Comm()
+	out := append([]int64{int64(w.Generation())}, state...)
+	in := make([]int64, len(out))
+	to, from := (w.Rank()+1)%n, (w.Rank()+n-1)%n
+	send := runtime.Isend(c, out, to, step)
+	source := from
+	if simulate.Chance(e.own, 0.5) {
+		source = runtime.AnySource
+	}
+	_, err := runtime.Recv(c, in, source, step)
+	if _, sent := send.Wait(); errors.Join(err, sent) != nil {
+		return errors.Join(err, sent)
+	}
+	if in[0] != int64(w.Generation()) {
+		return fmt.Errorf("a message of generation %d in generation %d", in[0], w.Generation())
+	}
+	sum := make([]int64, 1)
+	if err := collectives.AllReduce(c, state[:1], sum, collectives.Sum); err != nil {
+		return err
+	}
+	mix(state, in[1:], sum[0])
+	return e.beside(w, step)
+}
+
+// mix is the next state of a rank, of the one before it and the sum of the first elements of all.
+func mix(state, before []int64, sum int64) {
+	for i := range state {
+		state[i] = state[i]*31 + before[i]*7 + sum
+	}
+}
+
+// endured are the states at the end, by rank.
+func endured(n, steps, width int) [][]int64 {
+	states := make([][]int64, n)
+	for rank := range states {
+		for i := range width {
+			states[rank] = append(states[rank], int64(rank*width+i))
+		}
+	}
+	for range steps {
+		old, sum := make([][]int64, n), int64(0)
+		for rank, s := range states {
+			old[rank] = append([]int64(nil), s...)
+			sum += s[0]
+		}
+		for rank, s := range states {
+			mix(s, old[(rank+n-1)%n], sum)
+		}
+	}
+	return states
+}

@@ -1,0 +1,178 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/localjob"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// around sends a message to the next rank and receives that of the one before.
+func around(w *runtime.World) error {
+	n, got := w.Size(), []int{-1}
+	_, err := runtime.SendRecv(w.Comm(), []int{w.Generation()}, (w.Rank()+1)%n, 3, got, (w.Rank()+n-1)%n, 3)
+	if err == nil && got[0] != w.Generation() {
+		err = fmt.Errorf("a message of generation %d in generation %d", got[0], w.Generation())
+	}
+	return err
+}
+
+func TestLocalRespawnGoesOn(t *testing.T) {
+	var roles [3]atomic.Int32
+	var starts atomic.Int32
+	err := runtime.LocalRespawn(t.Context(), 3, 2, func(w *runtime.World) error {
+		starts.Add(1)
+		return w.Resume(func(w *runtime.World) error {
+			roles[w.Role()].Add(1)
+			if err := around(w); err != nil {
+				return err
+			}
+			if w.Generation() == w.Rank() && w.Rank() < 2 {
+				panic("lost")
+			}
+			return around(w)
+		})
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 5, starts.Load())
+	require.EqualValues(t, 3, roles[runtime.Initial].Load())
+	require.EqualValues(t, 2, roles[runtime.Recovered].Load())
+	require.EqualValues(t, 4, roles[runtime.Survivor].Load())
+}
+
+func TestLocalRespawnEnds(t *testing.T) {
+	wrong := errors.New("wrong")
+	var panicked *runtime.PanicError
+	var rank *runtime.RankError
+	t.Run("without restarts", func(t *testing.T) {
+		err := runtime.LocalRespawn(t.Context(), 2, 0, func(*runtime.World) error { return wrong })
+		require.ErrorIs(t, err, runtime.ErrArgument)
+		require.ErrorContains(t, err, "local_respawn_test.go")
+	})
+	t.Run("after the last restart", func(t *testing.T) {
+		var starts atomic.Int32
+		err := runtime.LocalRespawn(t.Context(), 3, 2, func(w *runtime.World) error {
+			return w.Resume(func(w *runtime.World) error {
+				if w.Rank() == 1 {
+					starts.Add(1)
+					panic("lost")
+				}
+				return around(w)
+			})
+		})
+		require.ErrorAs(t, err, &panicked)
+		require.ErrorAs(t, err, &rank)
+		require.Equal(t, 1, rank.Rank)
+		require.EqualValues(t, 3, starts.Load())
+	})
+	t.Run("with an error", func(t *testing.T) {
+		err := runtime.LocalRespawn(t.Context(), 3, 2, func(w *runtime.World) error {
+			return w.Resume(func(w *runtime.World) error {
+				if w.Rank() == 1 {
+					return wrong
+				}
+				return around(w)
+			})
+		})
+		require.ErrorIs(t, err, wrong)
+	})
+	t.Run("with its context", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := runtime.LocalRespawn(ctx, 2, 2, func(w *runtime.World) error {
+			if w.Rank() == 1 {
+				cancel()
+			}
+			_, err := runtime.Recv(w.Comm(), []int{0}, 1-w.Rank(), 9)
+			return err
+		})
+		var hang *runtime.HangError
+		require.ErrorAs(t, err, &hang)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Contains(t, hang.Report, "tag 9")
+	})
+}
+
+// A rank is killed while it and the others wait in the memory that they share.
+func TestKilledRanksOfALocalComeAgain(t *testing.T) {
+	const ranks, kills = 3, 5
+	var job localjob.Job
+	ready := make(chan struct{})
+	job, err := localjob.Start(localjob.Config{Ranks: ranks, Restarts: kills, Main: func(world any) error {
+		<-ready
+		return world.(*runtime.World).Resume(func(w *runtime.World) error {
+			if w.Generation() == kills {
+				return around(w)
+			}
+			victim := w.Generation() % ranks
+			if w.Rank() == victim {
+				job.Kill(w.Rank(), errTestKill)
+			}
+			_, err := runtime.Recv(w.Comm(), []int{0}, (victim+1)%ranks, 4) // which sends nothing
+			if w.Rank() == victim {
+				return err
+			}
+			return errors.Join(isLoss(err, victim), err)
+		})
+	}})
+	require.NoError(t, err)
+	close(ready)
+	ctx, cancel := context.WithTimeout(t.Context(), hangLimit)
+	defer cancel()
+	require.NoError(t, job.Wait(ctx))
+}
+
+// slowLauncher carries what the ranks say in order, nothing of one rank before it is released.
+type slowLauncher struct {
+	mu   sync.Mutex
+	slow int      // the rank, -1 for none
+	held []func() // of it
+}
+
+var _ localjob.Launcher = (*slowLauncher)(nil)
+
+func (l *slowLauncher) Up(rank int, arrive func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if rank == l.slow {
+		l.held = append(l.held, arrive)
+		return
+	}
+	arrive()
+}
+
+func (l *slowLauncher) Down(_ int, arrive func()) { arrive() }
+
+func (l *slowLauncher) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, arrive := range l.held {
+		arrive()
+	}
+	l.slow, l.held = -1, nil
+}
+
+// A rank is lost before all have joined: the others have lived through that, though they were in no World
+// before.
+func TestRolesAfterALossDuringTheStart(t *testing.T) {
+	launcher := &slowLauncher{slow: 1}
+	var roles [3]atomic.Int32
+	job, err := localjob.Start(localjob.Config{Ranks: 3, Restarts: 1, Launcher: launcher, Main: func(world any) error {
+		return world.(*runtime.World).Resume(func(w *runtime.World) error {
+			roles[w.Role()].Add(1)
+			return around(w)
+		})
+	}})
+	require.NoError(t, err)
+	require.True(t, job.Kill(1, errTestKill))
+	launcher.release()
+	require.NoError(t, job.Wait(t.Context()))
+	require.EqualValues(t, 2, roles[runtime.Survivor].Load())
+	require.EqualValues(t, 1, roles[runtime.Recovered].Load())
+}
