@@ -128,7 +128,9 @@ func (net *Network) step(kill func(rank int) bool) (next time.Duration, pending,
 	for len(net.deaths) > 0 && net.record.events >= net.deaths[0].Event {
 		d := net.deaths[0]
 		net.deaths = net.deaths[1:]
-		net.die(d, kill)
+		if d.Rank < len(net.generations[0].ranks) {
+			net.die(d, kill)
+		}
 	}
 	if net.stopped || len(net.agenda) == 0 {
 		return 0, false, net.stopped

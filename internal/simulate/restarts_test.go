@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -8,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/simulate/program"
 )
 
-// TestDeathAtEveryEventOfARestart: ranks die from each event of a job on that starts them again, one alone,
-// two at once, and one more a few events later, while the others go on in the next generation.
+// TestDeathAtEveryEventOfARestart: a rank dies at each event of a job that starts it again, and up to three
+// more a little later, while the others go on in the next generation, or after that.
 func TestDeathAtEveryEventOfARestart(t *testing.T) {
 	seeds, stride := int64(2), 7
 	switch {
@@ -31,10 +32,11 @@ func TestDeathAtEveryEventOfARestart(t *testing.T) {
 				d := c.Deaths[0]
 				d.Event = event
 				c.Deaths = []simulate.Death{d}
-				if event%3 > 0 {
-					d.Rank = event % (d.Rank + 1)
-					d.Event += event % 3 * 10
-					c.Deaths = append(c.Deaths, d, d)
+				draw := rand.New(rand.NewPCG(uint64(seed), uint64(event)))
+				for range draw.IntN(4) {
+					d.Rank = (d.Rank + draw.IntN(5)) % 5
+					d.Event += draw.IntN(simulate.Pick(draw, 1, 20, 150))
+					c.Deaths = append(c.Deaths, d)
 				}
 			}
 			last = max(last, run(t, p, seed, 0).Events)

@@ -13,7 +13,7 @@ import (
 )
 
 // Resume is steps whose result depends on all ranks and their order, each with messages and collective
-// operations, and saved by package checkpoint now and then. Ranks die, up to four of them, also while the others
+// operations or requests to actors, and saved by package checkpoint now and then. Ranks die, up to four of them, also while the others
 // go on in the next generation. The result is that of a loop without ranks.
 func Resume() simulate.Program {
 	return simulate.Program{
@@ -31,8 +31,8 @@ func restarting(c *simulate.Conditions) {
 	r := rand.New(rand.NewPCG(uint64(first.Event), uint64(first.Rank)))
 	for range r.IntN(4) {
 		next := c.Deaths[len(c.Deaths)-1]
-		next.Event += simulate.Pick(r, 0, 1, 7, 60, 300)
-		next.Rank = r.IntN(first.Rank + 1)
+		next.Event += r.IntN(simulate.Pick(r, 1, 10, 100, 200))
+		next.Rank = r.IntN(first.Rank + 2)
 		c.Deaths = append(c.Deaths, next)
 	}
 }
@@ -51,23 +51,50 @@ type enduring struct {
 	steps, width int
 	often        int // steps from one checkpoint to the next
 	store        *checkpoint.Store
+	last         int    // generation
+	saved        int    // the last step whose Save has returned nil, -1 for none
+	hosts        *hosts // of the last generation, nil before the first
 }
 
 func resume(r simulate.Rank) error {
 	draw := r.Random(streamResume)
-	e := &enduring{rank: r, own: r.Random(uint32(streamResumeRanks + r.Rank()))}
+	e := &enduring{rank: r, saved: -1, own: r.Random(uint32(streamResumeRanks + r.Rank()))}
 	e.steps, e.often, e.width = simulate.Pick(draw, 2, 6, 12), 1+draw.IntN(3), simulate.Pick(draw, 1, 40, 900)
 	var err error
 	if e.store, err = checkpoint.New(checkpoint.Config{}); err != nil {
 		return err
 	}
-	return r.Resume(e.generation)
+	if err := r.Resume(e.generation); err != nil {
+		return err
+	}
+	if n := e.count("computed", e.last); n != r.Size() {
+		return fmt.Errorf("generation %d ends, and %d of %d ranks have the result", e.last, n, r.Size())
+	}
+	return nil
+}
+
+// mark counts this rank among those that have come to a place in a generation, count how many have.
+func (e *enduring) mark(place string, generation int) {
+	e.rank.Board.Store(fmt.Sprint(place, generation, " ", e.rank.Rank()), true)
+}
+
+func (e *enduring) count(place string, generation int) (n int) {
+	for rank := range e.rank.Size() {
+		if _, there := e.rank.Board.Load(fmt.Sprint(place, generation, " ", rank)); there {
+			n++
+		}
+	}
+	return n
 }
 
 // generation is the function of Resume.
 func (e *enduring) generation(w *runtime.World) error {
 	if (w.Role() == runtime.Initial) != (w.Generation() == 0) {
 		return fmt.Errorf("role %v in generation %d", w.Role(), w.Generation())
+	}
+	e.last = w.Generation()
+	if err := e.welcome(w); err != nil {
+		return err
 	}
 	state := make([]int64, e.width)
 	step, err := e.restore(w, state)
@@ -82,9 +109,11 @@ func (e *enduring) generation(w *runtime.World) error {
 			return err
 		}
 		if step%e.often == 0 {
-			if err := e.store.Save(w.Comm(), step, checkpoint.Slice(state)); err != nil {
+			origin := []int64{int64(w.Generation())}
+			if err := e.store.Save(w.Comm(), step, checkpoint.Slice(state), checkpoint.Slice(origin)); err != nil {
 				return err
 			}
+			e.saved = step
 		}
 	}
 	for i, want := range endured(w.Size(), e.steps, e.width)[w.Rank()] {
@@ -92,11 +121,12 @@ func (e *enduring) generation(w *runtime.World) error {
 			return fmt.Errorf("element %d is %d in place of %d in generation %d", i, state[i], want, w.Generation())
 		}
 	}
+	e.mark("computed", w.Generation())
 	return nil
 }
 
 // restore returns the step to go on with, and the state before it. If a rank and the one that keeps
-// its copies were lost, all begin anew.
+// its copies were lost one after the other, before all were there in between, all begin anew.
 func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	for i := range state {
 		state[i] = int64(w.Rank()*e.width + i)
@@ -104,14 +134,38 @@ func (e *enduring) restore(w *runtime.World, state []int64) (int, error) {
 	if w.Generation() == 0 {
 		return 0, nil
 	}
-	step, found, err := e.store.Restore(w.Comm(), checkpoint.Slice(state))
-	if errors.Is(err, checkpoint.ErrLost) {
+	origin := []int64{0}
+	step, found, err := e.store.Restore(w.Comm(), checkpoint.Slice(state), checkpoint.Slice(origin))
+	before := w.Generation() - 1
+	if errors.Is(err, checkpoint.ErrLost) && before > 0 && e.count("restored", before) < w.Size() {
+		e.saved = -1
 		e.store, err = checkpoint.New(checkpoint.Config{})
 	}
+	if err != nil {
+		return 0, err
+	}
+	e.mark("restored", w.Generation())
 	if !found {
 		step = -1
 	}
-	return step + 1, err
+	if step < e.saved {
+		return 0, fmt.Errorf("step %d is restored, after step %d was saved", step, e.saved)
+	}
+	return step + 1, e.same(w.Comm(), origin)
+}
+
+// same checks that the copies of all ranks are of one generation.
+func (e *enduring) same(c *runtime.Comm, origin []int64) error {
+	all := make([]int64, c.Size())
+	if err := collectives.AllGather(c, origin, all); err != nil {
+		return err
+	}
+	for _, g := range all {
+		if g != all[0] {
+			return fmt.Errorf("copies of generations %v are restored together", all)
+		}
+	}
+	return nil
 }
 
 // step mixes the states of neighbours and of all.

@@ -1,0 +1,85 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/gorun-hpc/gorun/collectives"
+	"github.com/gorun-hpc/gorun/internal/simulate"
+	"github.com/gorun-hpc/gorun/runtime"
+	"github.com/gorun-hpc/gorun/runtime/actors"
+)
+
+// visit is a request to a host, which answers with its own generation.
+type visit struct{ Generation int }
+
+func init() { actors.RegisterType[visit]() }
+
+// visitTime is longer than any outage, and short enough for what a rank that was killed waits for.
+const visitTime = time.Minute
+
+// hosts are the actors of one generation of a rank of Resume.
+type hosts struct {
+	system *actors.System
+	next   *actor.PID // that of the next rank
+	// early is a generation whose visit came to another one, 0 for none, plus 1.
+	early atomic.Int64
+}
+
+// welcome makes the actor of this generation. What is sent to those of generations before must not
+// come to any.
+func (e *enduring) welcome(w *runtime.World) error {
+	system, err := actors.OfConfig(w, actors.Config{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		return err
+	}
+	h := &hosts{system: system, next: system.PID((w.Rank()+1)%w.Size(), "host")}
+	where := system.Worker()
+	if simulate.Chance(e.own, 0.5) {
+		where = system.Inline()
+	}
+	_, err = system.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+		m, ok := c.Message().(*visit)
+		if !ok {
+			return
+		}
+		if m.Generation != w.Generation() {
+			h.early.Store(int64(m.Generation) + 1)
+		}
+		if c.Sender() != nil {
+			c.Respond(w.Generation())
+		}
+	}, where), "host")
+	if err != nil {
+		return err
+	}
+	if e.hosts != nil {
+		stale := &visit{w.Generation() - 1}
+		system.Root.Send(e.hosts.next, stale)
+		system.Root.Send(actor.NewPID(e.hosts.next.Address, e.hosts.next.Id), stale)
+	}
+	e.hosts = h
+	return nil
+}
+
+// visited asks the actor of the next rank, and checks who was asked here.
+func (e *enduring) visited(c *runtime.Comm) error {
+	generation := c.World().Generation()
+	answer, err := e.hosts.system.Root.RequestFuture(e.hosts.next, &visit{generation}, visitTime).Result()
+	// Whatever an actor answers: if a rank is lost, that is the end of the generation.
+	if err := collectives.Barrier(c); err != nil {
+		return err
+	}
+	if came := e.hosts.early.Load(); came != 0 {
+		return fmt.Errorf("a visit of generation %d in generation %d", came-1, generation)
+	}
+	if err == nil && answer != generation {
+		err = fmt.Errorf("an answer of generation %v in generation %d", answer, generation)
+	}
+	return err
+}
