@@ -44,3 +44,31 @@ func TestTakenHandleLeavesTheNextOperationAlone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []byte{5}, buf)
 }
+
+// A handle does not touch a later operation however many have had its record in the meantime.
+func TestHandleOfARecordWhoseGenerationsAreUsedUp(t *testing.T) {
+	e := newWorld(t, 1, transporttest.FakeOptions{}, nil).engines[0]
+	self := engine.Match{Peer: 0, Tag: 1}
+	first := e.Irecv(self, 0, make([]byte, 1), 0)
+	last := first.Age()
+	for i := range byte(4) {
+		buf := make([]byte, 1)
+		next := last
+		if i > 0 {
+			next = e.Irecv(self, 0, buf, 0)
+			require.True(t, last.Taken())
+			last.Cancel()
+		}
+		require.True(t, first.Taken())
+		first.Cancel()
+		_, err := first.Wait(none)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.False(t, next.Done())
+		require.NoError(t, e.Send(none, self, 0, []byte{i}, engine.Standard, 0))
+		_, err = next.Wait(none)
+		require.NoError(t, err)
+		if i > 0 {
+			require.Equal(t, []byte{i}, buf)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 
 	"github.com/gorun-hpc/gorun/transport"
 )
@@ -89,14 +90,20 @@ func (e *Engine) newRequest(o op, t Type, to key, buf []byte, pc uintptr) *Reque
 	return r
 }
 
-// free returns a finished request to the free list and returns its result.
+// lastGeneration is that of a record that is not used again: no handle has it.
+const lastGeneration = math.MaxUint32
+
+// free returns a finished request to the free list and returns its result. A record whose generations
+// are used up is left to the collector, so that no handle, however old, is one of a later operation.
 func (e *Engine) free(r *Request) (Status, error) {
 	s, err := r.status, r.err
 	r.phase = phaseFree
 	r.generation++
 	r.peer, r.buf, r.err, r.waiter, r.cause = nil, nil, nil, nil, nil
 	r.exposed, r.withdrawn, r.canceled, r.given = false, false, false, false
-	r.next, e.requests = e.requests, r
+	if r.generation != lastGeneration {
+		r.next, e.requests = e.requests, r
+	}
 	return s, err
 }
 
