@@ -25,6 +25,7 @@ var imports = map[string][]string{
 	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
 	"internal/flight":         {"internal/callsite", "internal/processor"},
 	"internal/journal":        {},
+	"internal/packing":        {},
 	"internal/ranges":         {},
 	"transport/shm":           {"transport", "internal/blocking", "internal/flight", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 
@@ -36,7 +37,7 @@ var imports = map[string][]string{
 	"transport/rdma/iwarp/ddp":   {},
 	"transport/rdma/iwarp/rdmap": {"transport/rdma/iwarp/ddp", "transport/rdma/iwarp/mpa"},
 	"transport/rdma/iwarp": {
-		"internal/blocking", "internal/journal", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "github.com/klauspost/compress/s2", "golang.org/x/sys/unix",
+		"internal/blocking", "internal/journal", "internal/packing", "transport/rdma/verbs/provider", "transport/rdma/iwarp/mpa", "transport/rdma/iwarp/ddp", "transport/rdma/iwarp/rdmap", "github.com/klauspost/compress/s2", "golang.org/x/sys/unix",
 		"transport/rdma/internal/certificate", // in tests
 	},
 
@@ -89,7 +90,7 @@ var imports = map[string][]string{
 	},
 	"runtime/actors/internal/deadlock": {},
 
-	"runtime/checkpoint": {"collectives", "runtime"},
+	"runtime/checkpoint": {"collectives", "runtime", "internal/packing", "github.com/klauspost/compress/s2"},
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "internal/ranges", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},

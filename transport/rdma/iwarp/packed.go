@@ -7,6 +7,7 @@ import (
 	"github.com/klauspost/compress/s2"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorun-hpc/gorun/internal/packing"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
@@ -16,15 +17,15 @@ import (
 const flagPacked = 0x20
 
 // look looks at the way to the peer.
-func (p *queuePair) look() pace {
+func (p *queuePair) look() packing.Pace {
 	info, err := unix.GetsockoptTCPInfo(p.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
-		return pace{}
+		return packing.Pace{}
 	}
 	busy, stalled := info.Busy_time-p.tx.busy, info.Rwnd_limited-p.tx.stalled
 	p.tx.busy, p.tx.stalled = info.Busy_time, info.Rwnd_limited
 	// Where the peer does not read, its processor may be what is slow.
-	return pace{rate: float64(info.Delivery_rate), bound: stalled < busy/2}
+	return packing.Pace{Rate: float64(info.Delivery_rate), Bound: stalled < busy/2}
 }
 
 // pack compresses the next n bytes of the message under way, if that is worth it, and returns

@@ -4,110 +4,60 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/s2"
+
+	"github.com/gorun-hpc/gorun/internal/packing"
 )
+
+// packLimits are those of a connection.
+var packLimits = packing.Limits{Min: packMin, First: 256 << 10, Most: lookMost, Packed: 4 << 20}
 
 const (
 	// packMin is the payload of a segment in bytes from which it may be compressed.
 	packMin = 1024
-	// lookFirst and lookMost are the payload in bytes between two looks at a connection whose
-	// payload is sent as it is: twice as much after every look in vain.
-	lookFirst, lookMost = 256 << 10, 64 << 20
-	// lookPacked is the same for one whose payload is compressed.
-	lookPacked = 4 << 20
-	// vainMost is how many segments in turn may not be worth it before the connection sends
-	// its payload as it is again.
-	vainMost = 4
-	// slowest is a rate in bytes per second at which no payload is worth the time of both
-	// sides; a look at a faster link ends there.
-	slowest = 1 << 30
+	// lookMost is the most payload in bytes between two looks at a connection.
+	lookMost = 64 << 20
 )
 
 // Packing says whether payload is compressed.
-type Packing int
+type Packing = packing.Mode
 
 const (
 	// PackAuto compresses where the link is slower than that takes, and the payload gets
 	// shorter by it.
-	PackAuto Packing = iota
+	PackAuto = packing.Auto
 	// PackNever sends payload as it is. What comes compressed is taken.
-	PackNever
+	PackNever = packing.Never
 	// PackAlways compresses whatever gets shorter by it, for tests.
-	PackAlways
+	PackAlways = packing.Always
 )
 
-// pace is what is known of the way to the peer.
-type pace struct {
-	rate  float64 // bytes per second that arrive there
-	bound bool    // the link bounds it, and not what the peer or this side does
-}
-
-// packer decides for one connection whether segments are compressed: on links that are slower
-// than that takes, and as long as it makes the payload shorter. It looks at the way to the
-// peer after some payload, and then tries one segment.
+// packer compresses the segments of one connection: on links that are slower than that takes, and as
+// long as it makes the payload shorter.
 type packer struct {
-	mode Packing
-	on   bool
-	// next is the payload until the next look, wait what it was after the last one.
-	next, wait int
-	vain       int
-	// blocked says that the socket was full since the last look.
-	blocked bool
-	rate    float64
+	packing.Decider
 	// memory holds what the batch under way has of compressed payload, whole gathers the
 	// pieces of a payload.
 	memory, whole []byte
 }
 
-func newPacker(mode Packing) packer {
-	return packer{mode: mode, on: mode == PackAlways, next: lookFirst, wait: lookFirst}
-}
+func newPacker(mode Packing) packer { return packer{Decider: packing.New(mode, packLimits)} }
 
-// wants reports whether a segment of n bytes is to be tried. look is called where the
-// way to the peer has to be looked at.
-func (k *packer) wants(n int, look func() pace) bool {
-	if k.mode != PackAuto || n < packMin {
-		return k.mode == PackAlways && n >= packMin
-	}
-	if k.next -= n; k.next > 0 {
-		return k.on
-	}
-	if !k.blocked && !k.on {
-		k.next = lookFirst // as long as the socket takes all, nothing can be faster
-		return false
-	}
-	k.blocked = false
-	way := look()
-	if !way.bound || way.rate >= slowest || way.rate <= 0 {
-		k.stop()
-		return false
-	}
-	k.rate, k.next = way.rate, lookPacked
-	return true
-}
-
-// stop has the payload sent as it is until the next look.
-func (k *packer) stop() {
-	k.on, k.vain, k.memory, k.whole = false, 0, nil, nil
-	k.next, k.wait = k.wait, min(2*k.wait, lookMost)
-}
-
-// judge says that n bytes became packed in the time that took, and reports whether they are to
-// be sent so.
+// judge is Decider.Judge. A connection whose payload goes as it is keeps no memory.
 func (k *packer) judge(n, packed int, took time.Duration) bool {
-	shorter := packed <= n-n/8
-	if k.mode == PackAlways {
-		return shorter
+	worth := k.Judge(n, packed, took)
+	if !k.On() {
+		k.memory, k.whole = nil, nil
 	}
-	// The peer unpacks in about half of the time, and neither has it for the program.
-	saved := time.Duration(float64(n-packed) / k.rate * float64(time.Second))
-	if shorter && took+took/2 < saved {
-		k.on, k.vain, k.wait = true, 0, lookFirst
-		return true
+	return worth
+}
+
+// wants is Decider.Wants in the same way.
+func (k *packer) wants(n int, look func() packing.Pace) bool {
+	wants := k.Wants(n, look)
+	if !wants && !k.On() {
+		k.memory, k.whole = nil, nil
 	}
-	if k.vain++; !k.on || k.vain >= vainMost {
-		k.stop()
-	}
-	return shorter && k.on
+	return wants
 }
 
 // pack compresses a payload behind what the batch has. What it returns is valid until release.

@@ -9,95 +9,74 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/packing"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/ddp"
 	"github.com/gorun-hpc/gorun/transport/rdma/iwarp/mpa"
 )
 
-const (
-	slowLink, fastLink = 100 << 20, 2 << 30 // bytes per second
-	piece              = 64 << 10
-)
+// slow is the look at a link of 100 MiB/s.
+func slow() packing.Pace { return packing.Pace{Rate: 100 << 20, Bound: true} }
 
-// way returns a look that counts, and says what it is told.
-func way(p pace, looks *int) func() pace {
-	return func() pace { *looks++; return p }
+// lookedAt returns a packer that wants a segment to be tried, its link being slow.
+func lookedAt(n int) packer {
+	k := newPacker(PackAuto)
+	k.Block()
+	for !k.wants(n, slow) {
+	}
+	return k
 }
 
-func TestPackerLooksOnlyWhereTheSocketIsFull(t *testing.T) {
-	k, looks := newPacker(PackAuto), 0
-	for range 10_000 {
-		require.False(t, k.wants(piece, way(pace{slowLink, true}, &looks)))
+// A connection has memory for compressed payload only while it compresses.
+func TestMemoryOfAPacker(t *testing.T) {
+	payload := make([]byte, kinULPDU)
+	k := lookedAt(len(payload))
+	k.keep(k.pack(payload))
+	require.True(t, k.judge(len(payload), len(payload)/4, time.Microsecond))
+	require.NotNil(t, k.memory)
+	for k.On() {
+		require.True(t, k.wants(len(payload), slow))
+		require.NotNil(t, k.pack(payload))
+		require.False(t, k.judge(len(payload), len(payload), time.Microsecond))
 	}
-	require.Zero(t, looks)
-	k.blocked = true
-	for !k.wants(piece, way(pace{slowLink, true}, &looks)) {
-		require.Zero(t, looks)
-	}
-	require.Equal(t, 1, looks)
-	require.False(t, k.wants(packMin-1, nil), "a short one")
-}
-
-func TestPackerIsOnWhileItPays(t *testing.T) {
-	k, looks := newPacker(PackAuto), 0
-	k.blocked, k.next = true, 0
-	slow := way(pace{slowLink, true}, &looks)
-	require.True(t, k.wants(piece, slow))
-	require.True(t, k.judge(piece, piece/4, 100*time.Microsecond), "saves 470 us")
-	for range 10 {
-		require.True(t, k.wants(piece, slow))
-		require.True(t, k.judge(piece, piece/4, 100*time.Microsecond))
-	}
-	for range vainMost {
-		require.True(t, k.on)
-		require.True(t, k.wants(piece, slow))
-		require.False(t, k.judge(piece, piece, 10*time.Microsecond), "it gets no shorter")
-	}
-	require.False(t, k.on)
 	require.Nil(t, k.memory)
-	require.False(t, k.wants(piece, slow))
+
+	k = lookedAt(len(payload))
+	require.NotNil(t, k.pack(payload))
+	require.True(t, k.judge(len(payload), len(payload)/4, time.Microsecond))
+	for k.wants(len(payload), func() packing.Pace { return packing.Pace{} }) {
+	}
+	require.Nil(t, k.memory)
 }
 
-func TestPackerLeavesFastLinksAlone(t *testing.T) {
-	for name, p := range map[string]pace{
-		"fast": {fastLink, true}, "a peer that does not read": {slowLink, false}, "unknown": {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k, looks, payload := newPacker(PackAuto), 0, 0
-			for looks < 20 {
-				k.blocked = true
-				require.False(t, k.wants(piece, way(p, &looks)))
-				payload += piece
+// Payload that the program has compressed, such as a checkpoint's, is not compressed twice: of 256 MiB
+// not more is tried than four segments and one for each look.
+func TestCompressedPayloadIsSentAsItIs(t *testing.T) {
+	plain := make([]byte, 4<<20)
+	for i := range plain {
+		if plain[i] = byte(rand.Uint32()); i&64 != 0 {
+			plain[i] = plain[i-64] // it gets shorter
+		}
+	}
+	packed := s2.Encode(nil, plain)
+	require.Less(t, len(packed), len(plain)*7/8)
+	k := lookedAt(kinULPDU)
+	require.True(t, k.judge(kinULPDU, kinULPDU/4, time.Microsecond), "what came before gets shorter")
+	tried, kept := 0, 0
+	for sent, at := 0, 0; sent < 256<<20; sent += kinULPDU {
+		if at += kinULPDU; at+kinULPDU > len(packed) {
+			at = 0
+		}
+		k.Block()
+		if k.wants(kinULPDU, slow) {
+			tried++
+			segment := packed[at : at+kinULPDU]
+			if k.judge(kinULPDU, len(k.pack(segment)), time.Microsecond) {
+				kept++
 			}
-			require.Greater(t, payload, 8*lookMost, "the looks become rare")
-		})
+		}
 	}
-	k, looks := newPacker(PackAuto), 0
-	k.blocked, k.next = true, 0
-	require.True(t, k.wants(piece, way(pace{slowLink, true}, &looks)))
-	require.False(t, k.judge(piece, piece/2, time.Millisecond), "the link is faster than this processor")
-	require.False(t, k.on)
-}
-
-func TestPackerGoesOffWhereTheLinkGetsFast(t *testing.T) {
-	k, looks := newPacker(PackAuto), 0
-	k.blocked, k.next = true, 0
-	require.True(t, k.wants(piece, way(pace{slowLink, true}, &looks)))
-	require.True(t, k.judge(piece, piece/4, time.Microsecond))
-	for k.wants(piece, way(pace{fastLink, true}, &looks)) {
-		require.True(t, k.judge(piece, piece/4, time.Microsecond))
-	}
-	require.False(t, k.on)
-	require.Equal(t, 2, looks)
-}
-
-func TestPackerThatIsTold(t *testing.T) {
-	never, always := newPacker(PackNever), newPacker(PackAlways)
-	never.blocked, never.next = true, 0
-	require.False(t, never.wants(piece, nil))
-	require.True(t, always.wants(packMin, nil))
-	require.False(t, always.wants(packMin-1, nil))
-	require.True(t, always.judge(piece, piece/2, time.Hour))
-	require.False(t, always.judge(piece, piece-1, 0))
+	require.Zero(t, kept)
+	require.LessOrEqual(t, tried, 16)
 }
 
 func TestPackedPayloadsOfABatchStay(t *testing.T) {

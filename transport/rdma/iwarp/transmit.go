@@ -86,7 +86,8 @@ func (p *queuePair) transmit() int {
 		case errno == unix.EINTR:
 			continue
 		case errno == unix.EAGAIN:
-			t.blocked, t.packer.blocked = true, true
+			t.blocked = true
+			t.packer.Block()
 			p.watch()
 			return done
 		case errno != 0:
