@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // check returns why a directory cannot be used.
@@ -26,7 +27,7 @@ func (c Config) name(rank, generation int) string {
 
 // write writes a rank's own copy to its file, whole or not at all: it is renamed when it is on the
 // disk.
-func (s *Store) write(d *copied) error {
+func (s *Store) write(d *copied, size int) error {
 	if s.config.Directory == "" {
 		return nil
 	}
@@ -39,8 +40,7 @@ func (s *Store) write(d *copied) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(d.image)
-	err = errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(s.fill(f, d, size), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}
@@ -48,6 +48,28 @@ func (s *Store) write(d *copied) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return syncDirectory(s.config.Directory)
+}
+
+// fill writes the packed form of a copy to a file, and measures the disk. The time of compression is not
+// the disk's.
+func (s *Store) fill(f *os.File, d *copied, size int) error {
+	written, took := 0, time.Duration(0)
+	measured := func(fn func() error) error {
+		began := time.Now()
+		defer func() { took += time.Since(began) }()
+		return fn()
+	}
+	header := appendHeader(nil, d.step, size, d.rank, len(d.image))
+	err := stream(&s.filed, &s.rooms, header, d.image, func(block []byte) error {
+		s.filed.Block() // a disk has no window
+		written += len(block)
+		return measured(func() error { _, err := f.Write(block); return err })
+	})
+	if err == nil {
+		err = measured(f.Sync)
+	}
+	s.disk = rateOf(written, took)
+	return err
 }
 
 // syncDirectory makes a renaming endure.

@@ -13,6 +13,8 @@ var (
 	ErrShape = errors.New("checkpoint has another shape")
 	// ErrStep refuses a step that is not the same at all ranks, or not above the last one.
 	ErrStep = errors.New("bad step of a checkpoint")
+	// ErrVersion refuses a copy that a later version of this package has saved.
+	ErrVersion = errors.New("checkpoint of another version")
 	// ErrCorrupt refuses a copy whose checksum is wrong.
 	ErrCorrupt = errors.New("checkpoint is corrupt")
 )

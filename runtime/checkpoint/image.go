@@ -6,7 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// An image is a copy of a rank's parts, in memory, in a message and in a file:
+// An image is a copy of a rank's parts, in memory and in messages within a node, and in files of
+// versions before that of packed images:
 //
 //	offset  bytes  field, little endian
 //	0       8      magic
@@ -26,10 +27,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // writeImage writes the image of parts into b's memory if it is large enough.
 func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
-	n := imageHeader + 8*len(parts)
-	for _, p := range parts {
-		n += len(p.b)
-	}
+	n := imageLength(parts)
 	if cap(b) < n {
 		b = make([]byte, n)
 	}
@@ -48,22 +46,51 @@ func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
 	return b
 }
 
+// imageLength is the length in bytes of the image of parts.
+func imageLength(parts []Part) int {
+	n := imageHeader + 8*len(parts)
+	for _, p := range parts {
+		n += len(p.b)
+	}
+	return n
+}
+
 func checksum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:crcOffset], castagnoli), castagnoli, b[imageHeader:])
 }
 
-// checkImage returns the step of a whole image of a rank.
+// checkImage returns the step of a whole image of a rank, packed or not.
 func checkImage(b []byte, size, rank int) (step int, err error) {
-	if len(b) < imageHeader || binary.LittleEndian.Uint64(b) != imageMagic || binary.LittleEndian.Uint32(b[crcOffset:]) != checksum(b) {
+	if len(b) < imageHeader {
 		return 0, fmt.Errorf("%w: %d bytes of rank %d", ErrCorrupt, len(b), rank)
 	}
-	if s, r := int(binary.LittleEndian.Uint32(b[16:])), int(binary.LittleEndian.Uint32(b[20:])); s != size || r != rank {
-		return 0, fmt.Errorf("%w: it is of rank %d of %d, and this is rank %d of %d", ErrShape, r, s, rank, size)
+	if err := checkVersion(b); err != nil {
+		return 0, err
+	}
+	if isPacked(b) {
+		return checkPacked(b, size, rank)
+	}
+	if binary.LittleEndian.Uint64(b) != imageMagic || binary.LittleEndian.Uint32(b[crcOffset:]) != checksum(b) {
+		return 0, fmt.Errorf("%w: %d bytes of rank %d", ErrCorrupt, len(b), rank)
+	}
+	if err := checkPlace(b, size, rank); err != nil {
+		return 0, err
 	}
 	if !fits(b) {
 		return 0, fmt.Errorf("%w: %d bytes of rank %d are not those of its parts", ErrCorrupt, len(b), rank)
 	}
 	return int(binary.LittleEndian.Uint64(b[8:])), nil
+}
+
+// isPacked reports whether an image is packed, which has a header as long as that of others.
+func isPacked(b []byte) bool { return binary.LittleEndian.Uint64(b) == packedMagic }
+
+// checkPlace refuses the header of an image of another rank.
+func checkPlace(b []byte, size, rank int) error {
+	if s, r := int(binary.LittleEndian.Uint32(b[16:])), int(binary.LittleEndian.Uint32(b[20:])); s != size || r != rank {
+		return fmt.Errorf("%w: it is of rank %d of %d, and this is rank %d of %d", ErrShape, r, s, rank, size)
+	}
+	return nil
 }
 
 // fits reports whether an image is as long as its parts say, which are of another rank.

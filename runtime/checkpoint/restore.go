@@ -41,6 +41,9 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 		err = cmpOr(err, p.err)
 	}
 	if err == nil {
+		err = s.introduce(own)
+	}
+	if err == nil {
 		err = s.load(own.Size(), own.Rank())
 	}
 	if err := agree(own, 0, err); err != nil {
@@ -60,7 +63,7 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 	}
 	mine, err := s.fetch(own, all, step)
 	if err == nil {
-		err = readImage(mine.image, parts)
+		err = mine.read(own.Size(), parts)
 	}
 	if err := agree(own, step, err); err != nil {
 		return 0, false, err
@@ -148,19 +151,43 @@ func missing(all []holding, step int) []int {
 // fetch returns this rank's copy of a step, which another rank sends if it is not here.
 func (s *Store) fetch(c *runtime.Comm, all []holding, step int) (*copied, error) {
 	var requests []runtime.Request
+	var err error
 	for rank := range all {
 		if from := holders(all, rank, step)[0]; from == c.Rank() && rank != from {
 			kept := find(&s.kept, rank, step)
-			requests = append(requests, send(c, rank, kept.image)...)
+			if !isPacked(kept.image) {
+				requests = append(requests, send(c, rank, kept.image)...)
+				continue
+			}
+			forwarded, failed := forward(c, rank, kept.image)
+			requests, err = append(requests, forwarded...), cmpOr(err, failed)
 		}
 	}
 	mine := find(&s.own, c.Rank(), step)
-	var err error
 	if from := holders(all, c.Rank(), step)[0]; mine == nil {
 		mine = s.oldest(&s.own)
-		err = mine.receive(c, from, c.Rank(), step)
+		err = cmpOr(err, mine.receive(c, from, c.Rank(), step))
 	}
 	return mine, cmpOr(err, runtime.WaitAll(requests))
+}
+
+// read fills parts from a copy of this rank, which is not packed afterwards. One that is corrupt is as
+// if it were not there from then on.
+func (d *copied) read(size int, parts []Part) error {
+	if isPacked(d.image) {
+		image, err := unpack(d.image, d.rank, parts)
+		if err == nil {
+			_, err = checkImage(image, size, d.rank)
+		}
+		if errors.Is(err, ErrCorrupt) {
+			d.step, d.committed = none, false
+		}
+		if err != nil {
+			return err
+		}
+		d.image = image
+	}
+	return readImage(d.image, parts)
 }
 
 // replenish gives the keepers the copies that they do not have.
@@ -173,14 +200,14 @@ func (s *Store) replenish(c *runtime.Comm, all []holding, step int) error {
 		h := all[keeper]
 		return h.Kept[0] == step && h.Ward[0] == rank || h.Kept[1] == step && h.Ward[1] == rank
 	}
-	var requests []runtime.Request
+	handed := func() error { return nil }
 	if mine := find(&s.own, c.Rank(), step); !keeps(r.keeper, c.Rank()) {
-		requests = append(requests, send(c, r.keeper, mine.image)...)
+		handed = s.hand(c, r, mine.image, step)
 	}
 	if !keeps(c.Rank(), r.ward) {
 		err = s.oldest(&s.kept).receive(c, r.ward, r.ward, step)
 	}
-	return cmpOr(err, runtime.WaitAll(requests))
+	return cmpOr(err, handed())
 }
 
 // find returns a copy of a rank at a step, nil if there is none.

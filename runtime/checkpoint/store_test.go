@@ -17,9 +17,15 @@ type ranks []*checkpoint.Store
 
 func newRanks(t *testing.T, n int, directory string) ranks {
 	t.Helper()
+	return newRanksOf(t, n, checkpoint.Config{Directory: directory})
+}
+
+// newRanksOf is newRanks with a configuration.
+func newRanksOf(t *testing.T, n int, config checkpoint.Config) ranks {
+	t.Helper()
 	stores := make(ranks, n)
 	for rank := range n {
-		stores.lose(t, rank, directory)
+		stores.loseOf(t, rank, config)
 	}
 	return stores
 }
@@ -27,8 +33,14 @@ func newRanks(t *testing.T, n int, directory string) ranks {
 // lose gives a rank a new process.
 func (r ranks) lose(t *testing.T, rank int, directory string) {
 	t.Helper()
+	r.loseOf(t, rank, checkpoint.Config{Directory: directory})
+}
+
+// loseOf is lose with a configuration.
+func (r ranks) loseOf(t *testing.T, rank int, config checkpoint.Config) {
+	t.Helper()
 	var err error
-	r[rank], err = checkpoint.New(checkpoint.Config{Directory: directory})
+	r[rank], err = checkpoint.New(config)
 	require.NoError(t, err)
 }
 

@@ -11,9 +11,16 @@ import (
 // the length that another rank says may be any.
 const pieceBytes = 32 << 20
 
-// send begins to send an image to a member: its length, and pieces.
+// Forms in which images are sent. The head that precedes one has the length of the image, and the form.
+const (
+	formPlain = iota
+	formPacked
+	headWords = iota
+)
+
+// send begins to send an image to a member: its head, and pieces.
 func send(c *runtime.Comm, to int, image []byte) []runtime.Request {
-	requests := []runtime.Request{runtime.Isend(c, []int{len(image)}, to, tagHead)}
+	requests := []runtime.Request{runtime.Isend(c, []int{len(image), formPlain}, to, tagHead)}
 	for piece := range slices.Chunk(image, pieceBytes) {
 		requests = append(requests, runtime.Isend(c, piece, to, tagImage))
 	}
@@ -23,15 +30,30 @@ func send(c *runtime.Comm, to int, image []byte) []runtime.Request {
 // receive takes the copy of a rank at a step from a member.
 func (d *copied) receive(c *runtime.Comm, from, rank, step int) error {
 	d.step, d.committed = none, false
-	length := make([]int, 1)
-	if _, err := runtime.Recv(c, length, from, tagHead); err != nil {
+	head := make([]int, headWords)
+	status, err := runtime.Recv(c, head, from, tagHead)
+	if err != nil {
 		return err
 	}
-	if length[0] < imageHeader {
-		return fmt.Errorf("%w: %d bytes of rank %d", ErrCorrupt, length[0], rank)
+	length, form := head[0], head[1]
+	if status.Count() != headWords || length < imageHeader || form != formPlain && form != formPacked {
+		return fmt.Errorf("%w: %d bytes of rank %d in form %d", ErrCorrupt, length, rank, form)
 	}
+	if form == formPacked {
+		err = d.receivePacked(c, from, length)
+	} else {
+		err = d.receivePlain(c, from, rank, length)
+	}
+	if err != nil {
+		return err
+	}
+	return d.verify(c.Size(), rank, step)
+}
+
+// receivePlain takes an image of a length.
+func (d *copied) receivePlain(c *runtime.Comm, from, rank, length int) error {
 	d.image = d.image[:0]
-	for left := length[0]; left > 0; {
+	for left := length; left > 0; {
 		n, at := min(left, pieceBytes), len(d.image)
 		d.image = slices.Grow(d.image, n)[:at+n]
 		status, err := runtime.Recv(c, d.image[at:], from, tagImage)
@@ -43,5 +65,5 @@ func (d *copied) receive(c *runtime.Comm, from, rank, step int) error {
 		}
 		left -= n
 	}
-	return d.verify(c.Size(), rank, step)
+	return nil
 }

@@ -55,7 +55,7 @@ func TestHostileCopies(t *testing.T) {
 			require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
 				comm := w.Comm()
 				if w.Rank() == 1 {
-					if err := runtime.Send(comm, []int{len(c.image) + c.said}, 0, tagHead); err != nil {
+					if err := runtime.Send(comm, []int{len(c.image) + c.said, formPlain}, 0, tagHead); err != nil {
 						return err
 					}
 					return runtime.Send(comm, c.image, 0, tagImage)

@@ -1,0 +1,169 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/klauspost/compress/s2"
+)
+
+// A packed image is an image in blocks, as a keeper on another node and files have it. Its length is
+// known when the last block was compressed, so what depends on that follows the blocks:
+//
+//	offset  bytes  field, little endian
+//	0       8      magic
+//	8       8      step
+//	16      4      size of the communicator
+//	20      4      rank in it
+//	24      8      length of the image
+//	32             the image, in blocks of 256 KiB of it, the last one of the rest
+//	        4 each lengths of the blocks; one that is shorter than its part of the image is of S2
+//	        4      CRC-32C of all bytes before
+const (
+	packedMagic  = 0x32544b504b434f47
+	packedHeader = 32
+	blockBytes   = 256 << 10
+	entryBytes   = 4
+	sumBytes     = 4
+)
+
+// Both magics are a name and a digit for the version.
+const (
+	digitShift  = 56
+	nameOfMagic = imageMagic & (1<<digitShift - 1)
+)
+
+// checkVersion refuses images of later versions of this package.
+func checkVersion(b []byte) error {
+	magic := binary.LittleEndian.Uint64(b)
+	if digit := byte(magic >> digitShift); magic&(1<<digitShift-1) == nameOfMagic && digit > packedMagic>>digitShift && digit <= '9' {
+		return fmt.Errorf("%w: it is of version %c, and this program reads 1 and 2: restore it with the version of gorun that saved it", ErrVersion, digit)
+	}
+	return nil
+}
+
+// blocksOf is how many blocks an image has.
+func blocksOf(length uint64) uint64 {
+	n := length / blockBytes
+	if length%blockBytes != 0 {
+		n++
+	}
+	return n
+}
+
+// appendHeader appends the header of the packed image of a rank.
+func appendHeader(b []byte, step, size, rank, length int) []byte {
+	b = binary.LittleEndian.AppendUint64(b, packedMagic)
+	b = binary.LittleEndian.AppendUint64(b, uint64(step))
+	b = binary.LittleEndian.AppendUint32(b, uint32(size))
+	b = binary.LittleEndian.AppendUint32(b, uint32(rank))
+	return binary.LittleEndian.AppendUint64(b, uint64(length))
+}
+
+// packedImage is a packed image whose structure is right.
+type packedImage struct {
+	head, blocks, table []byte
+	length              uint64 // of the image
+}
+
+// parsePacked checks the structure of a packed image, and its checksum. What it allocates does not
+// depend on b.
+func parsePacked(b []byte) (packedImage, error) {
+	corrupt := fmt.Errorf("%w: %d bytes, packed", ErrCorrupt, len(b))
+	if len(b) < packedHeader+sumBytes || binary.LittleEndian.Uint64(b) != packedMagic {
+		return packedImage{}, corrupt
+	}
+	body := b[:len(b)-sumBytes]
+	if binary.LittleEndian.Uint32(b[len(body):]) != crc32.Checksum(body, castagnoli) {
+		return packedImage{}, corrupt
+	}
+	p := packedImage{head: b[:packedHeader], length: binary.LittleEndian.Uint64(b[24:])}
+	count := blocksOf(p.length)
+	if p.length < imageHeader || count > uint64(len(body)-packedHeader)/entryBytes {
+		return packedImage{}, corrupt
+	}
+	at := len(body) - int(count)*entryBytes
+	p.blocks, p.table = body[packedHeader:at], body[at:]
+	for blocks, left := p.blocks, p.length; left > 0 || len(blocks) > 0; {
+		block, whole := p.at(blocks, left)
+		if block == nil {
+			return packedImage{}, corrupt
+		}
+		blocks, left = blocks[len(block):], left-whole
+	}
+	return p, nil
+}
+
+// at returns the first of blocks, which begin where left bytes of the image are left, and how many of these
+// it has; nil if it cannot be one.
+func (p *packedImage) at(blocks []byte, left uint64) (block []byte, whole uint64) {
+	if left == 0 {
+		return nil, 0
+	}
+	whole = min(left, blockBytes)
+	i := blocksOf(p.length) - blocksOf(left)
+	n := uint64(binary.LittleEndian.Uint32(p.table[i*entryBytes:]))
+	if n == 0 || n > whole || n > uint64(len(blocks)) {
+		return nil, 0
+	}
+	block = blocks[:n]
+	if n < whole {
+		if unpacked, err := s2.DecodedLen(block); err != nil || uint64(unpacked) != whole {
+			return nil, 0
+		}
+	}
+	return block, whole
+}
+
+// each calls fn for each block, with its part of the image's length, until it returns an error.
+func (p *packedImage) each(fn func(block []byte, whole int) error) error {
+	for blocks, left := p.blocks, p.length; left > 0; {
+		block, whole := p.at(blocks, left)
+		if err := fn(block, int(whole)); err != nil {
+			return err
+		}
+		blocks, left = blocks[len(block):], left-whole
+	}
+	return nil
+}
+
+// checkPacked returns the step of a whole packed image of a rank.
+func checkPacked(b []byte, size, rank int) (step int, err error) {
+	p, err := parsePacked(b)
+	if err != nil {
+		return 0, fmt.Errorf("%w of rank %d", err, rank)
+	}
+	if err := checkPlace(p.head, size, rank); err != nil {
+		return 0, err
+	}
+	return int(binary.LittleEndian.Uint64(b[8:])), nil
+}
+
+// unpack returns the image of a packed image of a rank that has parts. It takes memory for these parts, and
+// not for what the packed image says.
+func unpack(b []byte, rank int, parts []Part) ([]byte, error) {
+	p, err := parsePacked(b)
+	if err != nil {
+		return nil, fmt.Errorf("%w of rank %d", err, rank)
+	}
+	n := imageLength(parts)
+	if p.length != uint64(n) {
+		return nil, fmt.Errorf("%w: it has %d bytes, and %d are to be restored", ErrShape, p.length, n)
+	}
+	image, at := make([]byte, n), 0
+	err = p.each(func(block []byte, whole int) error {
+		to := image[at:][:whole:whole]
+		at += whole
+		if len(block) == whole {
+			copy(to, block)
+			return nil
+		}
+		_, err := s2.Decode(to, block)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: rank %d: %w", ErrCorrupt, rank, err)
+	}
+	return image, nil
+}

@@ -1,0 +1,295 @@
+package checkpoint
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/packing"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// packedOf is the packed form of an image of rank 1 of 2 at step 3.
+func packedOf(tb testing.TB, mode packing.Mode, image []byte) []byte {
+	tb.Helper()
+	p := &packer{Decider: packing.New(mode, wayLimits)}
+	var b []byte
+	require.NoError(tb, stream(p, new(rooms), appendHeader(nil, 3, 2, 1, len(image)), image, func(block []byte) error {
+		b = append(b, block...)
+		return nil
+	}))
+	return b
+}
+
+// mixed is a part of two blocks of which one gets shorter.
+func mixed() Part {
+	b := make([]byte, blockBytes+1000)
+	for i := range b[blockBytes/2:] {
+		b[blockBytes/2+i] = byte(rand.Uint32())
+	}
+	return Slice(b)
+}
+
+// summed corrects the checksum of a packed image.
+func summed(b []byte) []byte {
+	b = bytes.Clone(b)
+	if n := len(b) - sumBytes; n >= 0 {
+		binary.LittleEndian.PutUint32(b[n:], crc32.Checksum(b[:n], castagnoli))
+	}
+	return b
+}
+
+func TestPackedImages(t *testing.T) {
+	for _, part := range []Part{Slice([]byte(nil)), Slice([]byte{1}), Slice(make([]byte, blockBytes-imageHeader-8)), Slice(make([]byte, blockBytes-imageHeader-7)), mixed()} {
+		for _, mode := range []packing.Mode{packing.Never, packing.Always} {
+			image := writeImage(nil, 3, 2, 1, []Part{part})
+			b := packedOf(t, mode, image)
+			step, err := checkImage(b, 2, 1)
+			require.NoError(t, err)
+			require.Equal(t, 3, step)
+			got, err := unpack(b, 1, []Part{part})
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(image, got))
+			_, err = unpack(b, 1, []Part{part, Slice([]byte(nil))})
+			require.ErrorIs(t, err, ErrShape)
+			_, err = checkImage(b, 2, 0)
+			require.ErrorIs(t, err, ErrShape)
+		}
+	}
+}
+
+// Every truncation is refused, also one with a checksum of its own, and every damaged byte.
+func TestDamagedPackedImages(t *testing.T) {
+	parts := []Part{Slice(make([]byte, 3000)), Slice([]int32{1, 2, 3})}
+	image := writeImage(nil, 3, 2, 1, parts)
+	for _, mode := range []packing.Mode{packing.Never, packing.Always} {
+		b := packedOf(t, mode, image)
+		for n := range b {
+			_, err := checkImage(b[:n], 2, 1)
+			require.ErrorIs(t, err, ErrCorrupt, n)
+			_, err = unpack(summed(b[:n]), 1, parts)
+			require.ErrorIs(t, err, ErrCorrupt, n)
+			damaged := bytes.Clone(b)
+			damaged[n] ^= 0x40
+			_, err = checkImage(damaged, 2, 1)
+			require.ErrorIs(t, err, ErrCorrupt, n)
+		}
+	}
+}
+
+// forgeries are packed images with a right checksum that no rank sends.
+func forgeries(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	part := mixed()
+	image := writeImage(nil, 3, 2, 1, []Part{part})
+	good := packedOf(tb, packing.Always, image)
+	table := len(good) - sumBytes - 2*entryBytes
+	change := func(at int, v uint64, bytes int) []byte {
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], v)
+		b := append([]byte(nil), good...)
+		copy(b[at:], word[:bytes])
+		return summed(b)
+	}
+	garbage := append([]byte(nil), good...)
+	first := binary.LittleEndian.Uint32(good[table:])
+	for i := range garbage[packedHeader+3:][:first-3] {
+		garbage[packedHeader+3+i] = 0xFF
+	}
+	bomb := appendHeader(nil, 3, 2, 1, len(image))
+	block := s2.Encode(nil, make([]byte, 64<<20)) // in place of a block of 256 KiB
+	bomb = append(append(bomb, block...), image[blockBytes:]...)
+	bomb = binary.LittleEndian.AppendUint32(bomb, uint32(len(block)))
+	bomb = binary.LittleEndian.AppendUint32(bomb, uint32(len(image)-blockBytes))
+	return map[string][]byte{
+		"an endless image":       change(24, math.MaxUint64, 8),
+		"a negative length":      change(24, 1<<63, 8),
+		"an image of one block":  change(24, blockBytes, 8),
+		"an image of many":       change(24, 1<<50, 8),
+		"an image of nothing":    change(24, 0, 8),
+		"a block more":           change(24, uint64(len(image)+blockBytes), 8),
+		"a block of nothing":     change(table, 0, 4),
+		"an endless block":       change(table, math.MaxUint32, 4),
+		"a longer block":         change(table, uint64(first)+1, 4),
+		"a shorter block":        change(table+4, 999, 4),
+		"garbage":                summed(garbage),
+		"a block of 64 MiB":      summed(append(bomb, 0, 0, 0, 0)),
+		"bytes behind the table": summed(append(append([]byte(nil), good...), 0, 0, 0, 0)),
+	}
+}
+
+func TestForgedPackedImages(t *testing.T) {
+	part := mixed()
+	for name, b := range forgeries(t) {
+		_, err := unpack(b, 1, []Part{part})
+		require.Error(t, err, name)
+		require.True(t, errors.Is(err, ErrCorrupt) || errors.Is(err, ErrShape), "%s: %v", name, err)
+		if name != "garbage" { // that is found when it is unpacked
+			_, err = checkImage(b, 2, 1)
+			require.ErrorIs(t, err, ErrCorrupt, name)
+		}
+	}
+}
+
+// What another rank sends in place of a packed copy is an error, and takes no more memory than twice what it
+// has sent.
+func TestHostilePackedCopies(t *testing.T) {
+	good := packedOf(t, packing.Always, writeImage(nil, 3, 2, 1, []Part{Slice(make([]byte, 100))}))
+	table := len(good) - entryBytes - sumBytes
+	for name, c := range map[string]struct {
+		length int
+		pieces [][]byte
+		want   error
+	}{
+		"whole":               {140, [][]byte{good[:packedHeader], good[packedHeader:table], good[table:]}, nil},
+		"another header":      {140, [][]byte{good[:packedHeader-1], good[packedHeader:table], good[table:]}, ErrCorrupt},
+		"a long header":       {140, [][]byte{good[:packedHeader+1]}, errTruncated},
+		"no block":            {140, [][]byte{good[:packedHeader], nil, good[table:]}, ErrCorrupt},
+		"a long block":        {140, [][]byte{good[:packedHeader], make([]byte, 141)}, errTruncated},
+		"a long table":        {140, [][]byte{good[:packedHeader], good[packedHeader:table], make([]byte, 9)}, errTruncated},
+		"a short table":       {140, [][]byte{good[:packedHeader], good[packedHeader:table], good[table+1:]}, ErrCorrupt},
+		"one that is endless": {math.MaxInt, [][]byte{good[:packedHeader], make([]byte, blockBytes), make([]byte, blockBytes), make([]byte, blockBytes+1)}, errTruncated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+				comm := w.Comm()
+				if w.Rank() == 1 {
+					if err := runtime.Send(comm, []int{c.length, formPacked}, 0, tagHead); err != nil {
+						return err
+					}
+					for _, piece := range c.pieces {
+						if err := runtime.Send(comm, piece, 0, tagImage); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				var d copied
+				err := d.receive(comm, 1, 1, 3)
+				if _, truncated := errors.AsType[*runtime.TruncatedError](err); truncated {
+					err = errTruncated
+				}
+				require.ErrorIs(t, err, c.want)
+				require.Equal(t, err == nil, d.step == 3)
+				require.LessOrEqual(t, cap(d.image), 5*blockBytes)
+				return nil
+			}))
+		})
+	}
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error { // heads
+		for _, head := range [][]int{{140}, {140, 2}, {140, -1}, {math.MinInt, formPacked}, {imageHeader - 1, formPacked}, {}} {
+			r := runtime.Isend(w.Comm(), head, 0, tagHead)
+			var d copied
+			require.ErrorIs(t, d.receive(w.Comm(), 0, 0, 3), ErrCorrupt)
+			require.NoError(t, second(r.Wait()))
+		}
+		return nil
+	}))
+}
+
+// second drops a first result.
+func second(_ any, err error) error { return err }
+
+// Files of the first version are read, and those of a later one are an error, not as if they were not there.
+func TestFilesOfOtherVersions(t *testing.T) {
+	s, err := New(Config{Directory: t.TempDir()})
+	require.NoError(t, err)
+	want := []float64{1, 2, 3}
+	image := writeImage(nil, 5, 1, 0, []Part{Slice(want)})
+	restore := func(b []byte) (step int, got []float64, err error) {
+		s, err = New(s.config)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(s.config.name(0, 0), b, 0o600))
+		got = make([]float64, len(want))
+		err = runtime.Local(1, func(w *runtime.World) error {
+			var err error
+			step, _, err = s.Restore(w.Comm(), Slice(got))
+			return err
+		})
+		return step, got, err
+	}
+	step, got, err := restore(image)
+	require.NoError(t, err)
+	require.Equal(t, 5, step)
+	require.Equal(t, want, got)
+	for _, digit := range "39" {
+		later := bytes.Clone(image)
+		later[7] = byte(digit)
+		_, _, err = restore(later)
+		require.ErrorIs(t, err, ErrVersion)
+		require.ErrorContains(t, err, "version "+string(digit))
+	}
+	for _, damaged := range []byte{'0', ':', 0xFF} {
+		later := bytes.Clone(image)
+		later[7] = damaged
+		step, _, err = restore(later)
+		require.NoError(t, err)
+		require.Zero(t, step, "it is as if it were not there")
+	}
+}
+
+// A packed copy whose blocks do not unpack to the image is found when it is restored, and the next Restore takes
+// another one.
+func TestCopyThatDoesNotUnpack(t *testing.T) {
+	part := mixed()
+	d := copied{rank: 1, step: 3, image: forgeries(t)["garbage"]}
+	require.ErrorIs(t, d.read(2, []Part{part}), ErrCorrupt)
+	require.Equal(t, none, d.step)
+	image := writeImage(nil, 3, 2, 1, []Part{part})
+	image[len(image)-1]++ // behind its checksum
+	d = copied{rank: 1, step: 3, image: packedOf(t, packing.Never, image)}
+	require.ErrorIs(t, d.read(2, []Part{part}), ErrCorrupt)
+	require.Equal(t, none, d.step)
+}
+
+// FuzzImage: whatever a rank sends or a file has is an image of the parts, or refused.
+func FuzzImage(f *testing.F) {
+	small := writeImage(nil, 3, 2, 1, []Part{Slice([]byte("a part of a rank's state")), Slice([]int32{1})})
+	f.Add(small)
+	for _, mode := range []packing.Mode{packing.Never, packing.Always} {
+		b := packedOf(f, mode, small)
+		for n := range b {
+			f.Add(b[:n])
+		}
+		f.Add(b)
+		f.Add(packedOf(f, mode, writeImage(nil, 3, 2, 1, []Part{Slice(make([]byte, 2000))})))
+	}
+	for _, b := range forgeries(f) {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, b := range [][]byte{b, summed(b)} {
+			_, err := checkImage(b, 2, 1)
+			if err != nil {
+				require.True(t, errors.Is(err, ErrCorrupt) || errors.Is(err, ErrShape) || errors.Is(err, ErrVersion), "%v", err)
+				continue
+			}
+			if !isPacked(b) {
+				require.NotPanics(t, func() { _ = readImage(b, nil) })
+				continue
+			}
+			p, err := parsePacked(b)
+			require.NoError(t, err)
+			n := 0
+			require.NoError(t, p.each(func(block []byte, whole int) error {
+				require.LessOrEqual(t, len(block), whole)
+				n += whole
+				return nil
+			}))
+			require.EqualValues(t, p.length, n)
+			if p.length > 1<<24 {
+				continue
+			}
+			image, err := unpack(b, 1, []Part{Slice(make([]byte, max(0, n-imageHeader-8)))})
+			require.True(t, errors.Is(err, ErrCorrupt) || errors.Is(err, ErrShape) || len(image) == n, "%v", err)
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package checkpoint
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/internal/packing"
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// passing ends blocks of n bytes that a way of a rate takes, every so many of which the sender waits for.
+func passing(w *way, now time.Time, count, n int, rate float64, every int) time.Time {
+	for i := range count {
+		now = now.Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		w.ended(n, now, i%every == 0)
+	}
+	return now
+}
+
+// A way is measured while blocks are under way all the time, whether each is waited for or not.
+func TestWay(t *testing.T) {
+	var w way
+	require.Zero(t, w.pace(), "nothing is known")
+	now := time.Unix(1000, 0)
+	for _, every := range []int{1, 3} {
+		now = passing(&w, now, 31, blockBytes, 1e8, every)
+		p := w.pace()
+		require.True(t, p.Bound)
+		require.InEpsilon(t, 1e8, p.Rate, 0.01)
+		require.False(t, w.pace().Bound, "it was told")
+	}
+	// The time without a block under way does not count, nor what has ended since the last wait.
+	now = passing(&w, now, 10, blockBytes, 2e8, 1)
+	w.ended(blockBytes, now, false)
+	w.idle()
+	now = passing(&w, now.Add(time.Hour), 10, blockBytes, 2e8, 1)
+	require.InEpsilon(t, 2e8, w.pace().Rate, 0.01)
+	w.idle()
+	w.ended(blockBytes, now.Add(time.Second), true)
+	require.False(t, w.pace().Bound, "one end is no interval")
+}
+
+// Of data that get no shorter only a sample is tried for each look, of which there are few, and all
+// blocks go as they are.
+func TestRandomDataIsOnlySampled(t *testing.T) {
+	for name, limits := range map[string]packing.Limits{"way": wayLimits, "files": fileLimits} {
+		block := make([]byte, blockBytes)
+		for i := range block {
+			block[i] = byte(rand.Uint32())
+		}
+		looks := 0
+		p := packer{Decider: packing.New(packing.Auto, limits), look: func() packing.Pace { looks++; return packing.Pace{Rate: 1e6, Bound: true} }}
+		var room []byte
+		const count = 4096 // 1 GiB
+		for range count {
+			p.Block()
+			require.Len(t, p.pack(block, &room), blockBytes)
+			require.False(t, p.On())
+		}
+		require.EqualValues(t, count*blockBytes, p.to.Load())
+		require.Equal(t, make([]byte, len(room)-2*sampleBytes), room[2*sampleBytes:], "no whole block was tried")
+		require.Less(t, looks*sampleBytes, count*blockBytes/1000, name)
+		require.Positive(t, looks)
+	}
+}
+
+// A block whose middle alone gets shorter is sent as it is.
+func TestABlockIsTriedWhole(t *testing.T) {
+	block := make([]byte, blockBytes)
+	for i := range block {
+		if i < blockBytes/2 || i >= blockBytes/2+sampleBytes {
+			block[i] = byte(rand.Uint32())
+		}
+	}
+	p := packer{Decider: packing.New(packing.Auto, wayLimits), look: func() packing.Pace { return packing.Pace{Rate: 1e4, Bound: true} }}
+	var room []byte
+	for range 10 {
+		p.Block()
+		require.Len(t, p.pack(block, &room), blockBytes)
+	}
+	require.True(t, room != nil, "it was tried")
+}
+
+// Where the keeper takes a block in some milliseconds, what gets shorter is compressed after the first blocks.
+func TestSlowKeeper(t *testing.T) {
+	s, err := New(Config{})
+	require.NoError(t, err)
+	image := writeImage(nil, 3, 2, 0, []Part{Slice(make([]byte, 64*blockBytes))})
+	require.NoError(t, runtime.Local(2, func(w *runtime.World) error {
+		if w.Rank() == 0 {
+			return s.deliver(w.Comm(), 1, image, 3)
+		}
+		if _, err := runtime.Recv(w.Comm(), make([]int, headWords), 0, tagHead); err != nil {
+			return err
+		}
+		for range 67 {
+			if _, err := runtime.Recv(w.Comm(), make([]byte, blockBytes), 0, tagImage); err != nil {
+				return err
+			}
+			time.Sleep(3 * time.Millisecond) // this is the way
+		}
+		return nil
+	}))
+	v := s.Volume()
+	require.EqualValues(t, len(image), v.Sent)
+	require.Less(t, v.SentAs, v.Sent/2)
+	require.Greater(t, v.SentAs, int64(windowBlocks*blockBytes), "it was measured first")
+	require.Len(t, s.Explain(), 1)
+}
+
+// A file gets compressed where nothing is known of the disk, if that makes it four times shorter.
+func TestFileOnAnUnknownDisk(t *testing.T) {
+	s, err := New(Config{})
+	require.NoError(t, err)
+	var room []byte
+	for range 16 {
+		s.filed.Block()
+		s.filed.pack(make([]byte, blockBytes), &room)
+	}
+	require.Less(t, s.filed.to.Load(), s.filed.from.Load()/2)
+}
+
+// Compressed blocks stay as they are while they may be under way.
+func TestBlocksUnderWay(t *testing.T) {
+	image := make([]byte, 40*blockBytes)
+	for i := range image {
+		image[i] = byte(i / blockBytes)
+	}
+	var sent, were [][]byte
+	p := packer{Decider: packing.New(packing.Always, wayLimits)}
+	require.NoError(t, stream(&p, new(rooms), nil, image, func(block []byte) error {
+		sent, were = append(sent, block), append(were, bytes.Clone(block))
+		for i := max(0, len(sent)-windowBlocks-1); i < len(sent); i++ {
+			require.Equal(t, were[i], sent[i], "block %d at %d", i, len(sent))
+		}
+		return nil
+	}))
+	require.Len(t, sent, 42)
+}
