@@ -152,9 +152,10 @@
 //	GORUN_ENCRYPT=yes     TLS on the connections between nodes, which are over TCP alone then;
 //	                      no; or auto, which is yes for TCP if an address is public: gorun -encrypt
 //	GORUN_CRC=0           no checksums between nodes, where both sides agree
-//	GORUN_COMPRESS=0      no compression of what goes by TCP to other nodes; without it a
-//	                      connection compresses as long as that is faster: on links slower
-//	                      than a processor compresses, for payload that gets shorter
+//	GORUN_COMPRESS=0      no compression of what goes by TCP to other nodes, nor of copies of
+//	                      package checkpoint that do; without it a connection compresses as
+//	                      long as that is faster: on links slower than a processor compresses,
+//	                      for payload that gets shorter
 //	GORUN_NET_TIMEOUT=20s how long another node may leave what was sent unacknowledged
 //	                      before the connection is made again
 //	GORUN_NET_IDLE=10m    connections between nodes end after that time without

@@ -159,3 +159,17 @@ func TestCompressedOfAnotherShape(t *testing.T) {
 		})
 	}
 }
+
+// GORUN_COMPRESS=0 keeps the length of what goes through the network from telling its content.
+func TestNothingIsSentCompressed(t *testing.T) {
+	t.Setenv("GORUN_COMPRESS", "0")
+	for _, transport := range transports {
+		t.Setenv("GORUN_TRANSPORT", transport)
+		r := newRanksOf(t, 2, checkpoint.Config{Directory: t.TempDir(), Compression: checkpoint.CompressAlways})
+		r.keep(t, "zeros", 1, 2)
+		v := r[0].Volume()
+		require.Equal(t, v.Sent, v.SentAs)
+		require.Less(t, v.FiledAs, v.Filed/4)
+		r.brings(t, "zeros", 2)
+	}
+}

@@ -33,8 +33,10 @@
 // with files, and Restore returns LostError at all ranks. With a directory that all ranks can
 // read, or each its own part of, a whole job can be started again from it.
 //
-// A copy costs the memory of the parts, four times at each rank. It is not compressed: slow
-// connections compress what goes through them (GORUN_COMPRESS in package runtime).
+// A copy costs the memory of the parts, four times at each rank. Copies at keepers on other nodes and in
+// files are compressed where a Save takes less time by it, as measured on the way there, and files also where
+// they get four times shorter: see Config.Compression. Of other data a sample is tried now and then. gorun
+// -explain and Store.Volume tell how much was compressed to what.
 //
 // Unstable: any release may change this package, also after v1.
 package checkpoint

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // An image is a copy of a rank's parts, in memory and in messages within a node, and in files of
@@ -37,14 +38,25 @@ func writeImage(b []byte, step, size, rank int, parts []Part) []byte {
 	binary.LittleEndian.PutUint32(b[16:], uint32(size))
 	binary.LittleEndian.PutUint32(b[20:], uint32(rank))
 	binary.LittleEndian.PutUint32(b[24:], uint32(len(parts)))
-	at := imageHeader + 8*len(parts)
-	for i, p := range parts {
-		binary.LittleEndian.PutUint64(b[imageHeader+8*i:], uint64(len(p.b)))
-		at += copy(b[at:], p.b)
+	at := imageHeader
+	for _, p := range parts {
+		binary.LittleEndian.PutUint64(b[at:], uint64(len(p.b)))
+		at += 8
 	}
-	binary.LittleEndian.PutUint32(b[crcOffset:], checksum(b))
+	sum := crc32.Update(crc32.Checksum(b[:crcOffset], castagnoli), castagnoli, b[imageHeader:at])
+	for _, p := range parts {
+		for some := range slices.Chunk(p.b, cachedBytes) {
+			to := b[at:][:len(some)]
+			at += copy(to, some)
+			sum = crc32.Update(sum, castagnoli, to)
+		}
+	}
+	binary.LittleEndian.PutUint32(b[crcOffset:], sum)
 	return b
 }
+
+// cachedBytes are copied at a time, so that the cache has them still when they are summed.
+const cachedBytes = 64 << 10
 
 // imageLength is the length in bytes of the image of parts.
 func imageLength(parts []Part) int {

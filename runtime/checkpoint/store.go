@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 
@@ -17,7 +18,8 @@ type Config struct {
 	// exists, and is the same directory at each start of a rank: on another machine it must be
 	// of a shared file system.
 	Directory string
-	// Compression says whether the copies on other nodes and in files are compressed.
+	// Compression says whether the copies on other nodes and in files are compressed. With
+	// GORUN_COMPRESS=0 in the environment those on other nodes are not.
 	Compression Compression
 }
 
@@ -54,6 +56,10 @@ type Store struct {
 	rooms rooms
 }
 
+// envCompress set to 0 is for secrecy: lengths of what goes through a network do not depend on its content.
+// See docs/security.md.
+const envCompress = "GORUN_COMPRESS"
+
 // generations is how many copies of each rank there are.
 const generations = 2
 
@@ -74,8 +80,11 @@ const none = -1
 func New(c Config) (*Store, error) {
 	s := &Store{config: c}
 	mode := packing.Mode(c.Compression)
-	s.sent.Decider, s.sent.look = packing.New(mode, wayLimits), s.way.pace
 	s.filed.Decider, s.filed.look = packing.New(mode, fileLimits), func() packing.Pace { return packing.Pace{Rate: s.disk, Bound: s.disk > 0} }
+	if os.Getenv(envCompress) == "0" {
+		mode = packing.Never
+	}
+	s.sent.Decider, s.sent.look = packing.New(mode, wayLimits), s.way.pace
 	for i := range generations {
 		s.own[i].step, s.kept[i].step = none, none
 	}
