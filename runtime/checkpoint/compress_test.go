@@ -173,3 +173,10 @@ func TestNothingIsSentCompressed(t *testing.T) {
 		r.brings(t, "zeros", 2)
 	}
 }
+
+func TestCompressionThatThereIsNot(t *testing.T) {
+	for _, c := range []checkpoint.Compression{-1, checkpoint.CompressAlways + 1} {
+		_, err := checkpoint.New(checkpoint.Config{Compression: c})
+		require.ErrorContains(t, err, fmt.Sprintf("no compression %d", c))
+	}
+}

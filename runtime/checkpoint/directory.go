@@ -9,8 +9,11 @@ import (
 	"time"
 )
 
-// check returns why a directory cannot be used.
+// check returns why a configuration cannot be used.
 func (c Config) check() error {
+	if c.Compression < CompressAuto || c.Compression > CompressAlways {
+		return fmt.Errorf("checkpoint: there is no compression %d: use CompressAuto, CompressNever or CompressAlways", c.Compression)
+	}
 	if c.Directory == "" {
 		return nil
 	}
@@ -59,7 +62,7 @@ func (s *Store) fill(f *os.File, d *copied, size int) error {
 		defer func() { took += time.Since(began) }()
 		return fn()
 	}
-	header := appendHeader(nil, d.step, size, d.rank, len(d.image))
+	header := packedHead(d.step, size, d.rank, len(d.image))
 	err := stream(&s.filed, &s.rooms, header, d.image, func(block []byte) error {
 		s.filed.Block() // a disk has no window
 		written += len(block)

@@ -52,9 +52,9 @@ func blocksOf(length uint64) uint64 {
 	return n
 }
 
-// appendHeader appends the header of the packed image of a rank.
-func appendHeader(b []byte, step, size, rank, length int) []byte {
-	b = binary.LittleEndian.AppendUint64(b, packedMagic)
+// packedHead is the header of the packed image of a rank.
+func packedHead(step, size, rank, length int) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, packedMagic)
 	b = binary.LittleEndian.AppendUint64(b, uint64(step))
 	b = binary.LittleEndian.AppendUint32(b, uint32(size))
 	b = binary.LittleEndian.AppendUint32(b, uint32(rank))

@@ -22,18 +22,18 @@ func packedOf(tb testing.TB, mode packing.Mode, image []byte) []byte {
 	tb.Helper()
 	p := &packer{Decider: packing.New(mode, wayLimits)}
 	var b []byte
-	require.NoError(tb, stream(p, new(rooms), appendHeader(nil, 3, 2, 1, len(image)), image, func(block []byte) error {
+	require.NoError(tb, stream(p, new(rooms), packedHead(3, 2, 1, len(image)), image, func(block []byte) error {
 		b = append(b, block...)
 		return nil
 	}))
 	return b
 }
 
-// mixed is a part of two blocks of which one gets shorter.
+// mixed is a part of two blocks of which the first gets shorter.
 func mixed() Part {
 	b := make([]byte, blockBytes+1000)
-	for i := range b[blockBytes/2:] {
-		b[blockBytes/2+i] = byte(rand.Uint32())
+	for i := range b[blockBytes-500:] {
+		b[blockBytes-500+i] = byte(rand.Uint32())
 	}
 	return Slice(b)
 }
@@ -92,11 +92,11 @@ func forgeries(tb testing.TB) map[string][]byte {
 	image := writeImage(nil, 3, 2, 1, []Part{part})
 	good := packedOf(tb, packing.Always, image)
 	table := len(good) - sumBytes - 2*entryBytes
-	change := func(at int, v uint64, bytes int) []byte {
+	change := func(at int, v uint64, n int) []byte {
 		var word [8]byte
 		binary.LittleEndian.PutUint64(word[:], v)
 		b := append([]byte(nil), good...)
-		copy(b[at:], word[:bytes])
+		copy(b[at:], word[:n])
 		return summed(b)
 	}
 	garbage := append([]byte(nil), good...)
@@ -104,7 +104,7 @@ func forgeries(tb testing.TB) map[string][]byte {
 	for i := range garbage[packedHeader+3:][:first-3] {
 		garbage[packedHeader+3+i] = 0xFF
 	}
-	bomb := appendHeader(nil, 3, 2, 1, len(image))
+	bomb := packedHead(3, 2, 1, len(image))
 	block := s2.Encode(nil, make([]byte, 64<<20)) // in place of a block of 256 KiB
 	bomb = append(append(bomb, block...), image[blockBytes:]...)
 	bomb = binary.LittleEndian.AppendUint32(bomb, uint32(len(block)))

@@ -76,7 +76,8 @@ type copied struct {
 // none is the step of no copy.
 const none = -1
 
-// New returns an empty store. A directory that does not exist is an error.
+// New returns an empty store. A directory that does not exist is an error, and so is a Compression that there
+// is not.
 func New(c Config) (*Store, error) {
 	s := &Store{config: c}
 	mode := packing.Mode(c.Compression)

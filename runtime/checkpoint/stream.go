@@ -85,7 +85,7 @@ func (s *Store) deliver(c *runtime.Comm, to int, image []byte, step int) error {
 	head := runtime.Isend(c, []int{len(image), formPacked}, to, tagHead)
 	k := carrier{comm: c, to: to, way: &s.way, full: s.sent.Block}
 	s.way.idle()
-	err := stream(&s.sent, &s.rooms, appendHeader(nil, step, c.Size(), c.Rank(), len(image)), image, k.put)
+	err := stream(&s.sent, &s.rooms, packedHead(step, c.Size(), c.Rank(), len(image)), image, k.put)
 	return cmpOr(err, runtime.WaitAll(append(k.requests[:], head)))
 }
 
