@@ -1,0 +1,45 @@
+package checkpoint
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime"
+)
+
+// A keeper that is lost in the middle of a copy, or a communicator that breaks, ends the delivery with an error
+// and leaves nothing under way.
+func TestDeliveryThatFails(t *testing.T) {
+	gone := errors.New("gone")
+	for name, end := range map[string]func(c *runtime.Comm) error{
+		"loss":  func(*runtime.Comm) error { return gone },
+		"break": func(c *runtime.Comm) error { c.Break(gone); return gone },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := New(Config{})
+			require.NoError(t, err)
+			image := writeImage(nil, 3, 2, 0, []Part{Slice(make([]byte, 64*blockBytes))})
+			var delivered error
+			require.ErrorIs(t, runtime.Local(2, func(w *runtime.World) error {
+				c := w.Comm()
+				if w.Rank() == 0 {
+					delivered = s.deliver(c, 1, image, 3)
+					return delivered
+				}
+				if _, err := runtime.Recv(c, make([]int, headWords), 0, tagHead); err != nil {
+					return err
+				}
+				for range 3 {
+					if _, err := runtime.Recv(c, make([]byte, blockBytes), 0, tagImage); err != nil {
+						return err
+					}
+				}
+				return end(c)
+			}), gone)
+			require.Error(t, delivered)
+			require.Less(t, s.Volume().Sent, int64(len(image)))
+		})
+	}
+}
