@@ -45,7 +45,9 @@ hosts: gorun and the program must be on every host, at the same path as here
   name (user@host) or where the user differs. When the connection to a host
   ends, all processes of the job there are killed. Of more than 32 hosts (or
   GORUN_RADIX=N) gorun starts the agents of 32, which start the others by the
-  same command, which these hosts need as well.
+  same command, which these hosts need as well. For many short jobs one
+  connection of ssh can serve all:
+  -rsh 'ssh -oControlMaster=auto -oControlPath=~/.ssh/%C -oControlPersist=60'
 
 doctor: "gorun doctor host ..." examines hosts, "gorun doctor" this machine: whether a
   host is reached, has the same gorun and can connect to the others, and which limits,
