@@ -124,16 +124,16 @@ func packBook(book []byte, cards [][]byte, epoch uint32) ([]byte, error) {
 	return append(append(head, sum[:]...), packed...), err
 }
 
-// unpackBook returns the encoded book of a packed one.
-func unpackBook(b []byte, epoch uint32) ([]byte, error) {
+// unpackBook returns the encoded book of a packed one, of a world of size ranks.
+func unpackBook(b []byte, epoch uint32, size int) ([]byte, error) {
 	if len(b) < packedHead {
 		return nil, fmt.Errorf("bootstrap: packed book of %d bytes: %w", len(b), ErrMalformed)
 	}
-	size := binary.LittleEndian.Uint32(b[4:])
-	if got := binary.LittleEndian.Uint32(b); got != epoch || size < 1 || size > sizeMax {
-		return nil, fmt.Errorf("bootstrap: packed book %d of %d ranks in place of %d: %w", got, size, epoch, ErrMalformed)
+	got, ranks := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	if got != epoch || uint64(ranks) != uint64(size) {
+		return nil, fmt.Errorf("bootstrap: packed book %d of %d ranks, want %d of %d: %w", got, ranks, epoch, size, ErrMalformed)
 	}
-	list, err := unpackCards(b[packedHead:], int(size))
+	list, err := unpackCards(b[packedHead:], size)
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,13 @@ const (
 	reportBytesMax = 64 << 10
 	// rankFrameMax bounds what a rank may send in one frame.
 	rankFrameMax = 1 + 4 + reportBytesMax
-	// agentFrameMax bounds what an agent may send: a book of 100,000 ranks has some 10 MB
-	// where the ranks cannot map it.
-	agentFrameMax = 1 << 30
+	// agentFrameMost bounds agentFrameMax.
+	agentFrameMost = 1 << 30
 )
+
+// agentFrameMax bounds what an agent may send to a rank of a world of size ranks: nothing is longer
+// than the book, which it sends where the ranks cannot map it, but for texts.
+func agentFrameMax(size int) int { return min(agentFrameMost, rankFrameMax+bookBytesMax(size)) }
 
 // appendFrame appends one frame: 4 bytes length of kind and body, little
 // endian, the kind, the body.

@@ -2,6 +2,7 @@ package bootstrap_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -26,14 +27,14 @@ func (f *frames) all() [][]byte {
 	return slices.Clone(f.list)
 }
 
-// gathered is a relay of ranks 0 to n-1 whose frames go to a list.
+// gathered is a relay of ranks 0 to n-1 of a world of three, whose frames go to a list.
 func gathered(n int) (*bootstrap.Relay, *frames) {
 	up := &frames{}
 	ranks := make([]int, n)
 	for i := range ranks {
 		ranks[i] = i
 	}
-	return bootstrap.NewRelay(ranks, func(rank int, f []byte) error {
+	return bootstrap.NewRelay(3, ranks, func(rank int, f []byte) error {
 		up.mu.Lock()
 		defer up.mu.Unlock()
 		up.list = append(up.list, append([]byte{byte(rank)}, f...))
@@ -136,6 +137,26 @@ func TestBookOfAnotherHashOrEpoch(t *testing.T) {
 	}
 }
 
+// A relay takes the book of its world alone: no other one has room here.
+func TestBookOfAnotherWorld(t *testing.T) {
+	for size := range 6 {
+		cards := make([][]byte, size)
+		if size > 0 {
+			cards[0] = encoded(t, plainCard(0))
+		}
+		whole, err := bootstrap.PackBook(bootstrap.AppendBook(nil, cards), cards, 0)
+		require.NoError(t, err)
+		r, _ := gathered(1)
+		err = r.Tell(frame(bootstrap.KindPacked, whole))
+		if size == 3 {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, bootstrap.ErrMalformed)
+		require.ErrorContains(t, err, fmt.Sprintf("packed book 0 of %d ranks, want 0 of 3", size))
+	}
+}
+
 // BenchmarkWireUp is the exchange of the cards of 100,000 ranks on 1,000 nodes: all relays
 // gather and pack, the server joins the cards and packs the book, and one node, which
 // stands for all that do so at the same time, unpacks it.
@@ -158,7 +179,7 @@ func BenchmarkWireUp(b *testing.B) {
 			for i := range ranks {
 				ranks[i] = node*perNode + i
 			}
-			relays[node] = bootstrap.NewRelay(ranks, func(rank int, f []byte) error { up += len(f); return s.Take(rank, f) })
+			relays[node] = bootstrap.NewRelay(len(cards), ranks, func(rank int, f []byte) error { up += len(f); return s.Take(rank, f) })
 			s.Link(ranks, writerFunc(func(p []byte) (int, error) {
 				if node == 0 {
 					down = p

@@ -70,7 +70,7 @@ func (m *newcomer) attend(until time.Time) error {
 		return m.lost(err)
 	}
 	for {
-		k, body, err := readFrame(m.in, agentFrameMax)
+		k, body, err := readFrame(m.in, rankFrameMax)
 		if err != nil {
 			return m.lost(err)
 		}

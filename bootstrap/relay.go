@@ -17,6 +17,7 @@ type Relay struct {
 	up func(rank int, frame []byte) error
 
 	mu      sync.Mutex // guards what follows; orders the frames to the ranks
+	size    int        // of the world
 	outlets map[int]*outlet
 	shelf   *Shelf // nil for none
 	books   uint32 // that have arrived
@@ -37,11 +38,11 @@ type Relay struct {
 // comes later holds up no report about those that are there.
 const gatherDelay = 100 * time.Millisecond
 
-// NewRelay returns the relay of some ranks of a world. up is called by one goroutine at a
+// NewRelay returns the relay of some ranks of a world of size ranks. up is called by one goroutine at a
 // time, in the order of each rank's frames, and may keep frame, which is to be given to
 // Server.Take.
-func NewRelay(ranks []int, up func(rank int, frame []byte) error) *Relay {
-	r := &Relay{up: up, outlets: make(map[int]*outlet, len(ranks)), waiting: make(map[int]bool, len(ranks)), cards: map[int][]byte{}, local: make(map[int]bool, len(ranks)), polls: map[round]*poll{}}
+func NewRelay(size int, ranks []int, up func(rank int, frame []byte) error) *Relay {
+	r := &Relay{size: size, up: up, outlets: make(map[int]*outlet, len(ranks)), waiting: make(map[int]bool, len(ranks)), cards: map[int][]byte{}, local: make(map[int]bool, len(ranks)), polls: map[round]*poll{}}
 	for _, rank := range ranks {
 		r.outlets[rank] = &outlet{}
 		r.waiting[rank], r.local[rank] = true, true
@@ -159,7 +160,7 @@ func (r *Relay) Tell(frame []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(frame) >= frameHeader && kind(frame[frameHeader-1]) == kindPacked {
-		book, err := unpackBook(frame[frameHeader:], r.books)
+		book, err := unpackBook(frame[frameHeader:], r.books, r.size)
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func newNodes(t *testing.T, count, perNode int) *nodes {
 		if node == 0 {
 			continue
 		}
-		relay, down := bootstrap.NewRelay(ranks, n.server.Take), make(chan []byte, 64)
+		relay, down := bootstrap.NewRelay(size, ranks, n.server.Take), make(chan []byte, 64)
 		n.relays, n.down = append(n.relays, relay), append(n.down, down)
 		n.links = append(n.links, n.server.Link(ranks, writerFunc(func(p []byte) (int, error) {
 			down <- slices.Clone(p)
@@ -194,7 +194,7 @@ func TestRelayPassesWholeFramesOnly(t *testing.T) {
 	whole := append(frame(bootstrap.KindCard, encoded(t, richCard(3))), frame(bootstrap.KindFence, nil)...)
 	for n := range len(whole) + 1 {
 		got := []byte{}
-		r := bootstrap.NewRelay([]int{3}, func(rank int, f []byte) error {
+		r := bootstrap.NewRelay(4, []int{3}, func(rank int, f []byte) error {
 			require.Equal(t, 3, rank)
 			got = append(got, frame(f[0], f[1:])...)
 			return nil
@@ -207,7 +207,7 @@ func TestRelayPassesWholeFramesOnly(t *testing.T) {
 			require.ErrorIs(t, err, io.ErrUnexpectedEOF, "%d bytes", n)
 		}
 	}
-	r := bootstrap.NewRelay([]int{3}, func(int, []byte) error { return errors.New("no way up") })
+	r := bootstrap.NewRelay(4, []int{3}, func(int, []byte) error { return errors.New("no way up") })
 	require.ErrorContains(t, r.Serve(3, recorded{bytesOf(whole)}), "no way up")
 	require.ErrorContains(t, r.Serve(4, recorded{bytesOf(whole)}), "not one of this node")
 	require.ErrorIs(t, r.Serve(3, recorded{bytesOf([]byte{255, 255, 255, 255, 1})}), bootstrap.ErrMalformed)
@@ -241,7 +241,7 @@ func FuzzRelay(f *testing.F) {
 		}
 		servers[1].Link([]int{0}, io.Discard)
 		direct := servers[0].Serve(0, recorded{bytesOf(in)})
-		relayed := bootstrap.NewRelay([]int{0}, servers[1].Take).Serve(0, recorded{bytesOf(in)})
+		relayed := bootstrap.NewRelay(1, []int{0}, servers[1].Take).Serve(0, recorded{bytesOf(in)})
 		require.Equal(t, heard[0], heard[1])
 		require.Equal(t, servers[0].State(0), servers[1].State(0))
 		require.Equal(t, errors.Is(direct, bootstrap.ErrMalformed), errors.Is(relayed, bootstrap.ErrMalformed))

@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"encoding/binary"
 	"net"
 	goruntime "runtime"
 	"testing"
@@ -19,12 +20,38 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
+// No frame to a rank is longer than the book of its world can be, and texts.
+func TestAFrameIsAsLongAsTheWorldAllows(t *testing.T) {
+	for name, c := range map[string]struct {
+		size  int
+		bytes uint32
+		want  string
+	}{
+		"one rank":               {1, 80 << 10, "frame of 81920 bytes, at most "},
+		"twenty ranks":           {20, 80 << 10, "unexpected EOF"},
+		"twenty ranks, too long": {20, 200 << 10, "frame of 204800 bytes, at most "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mine, theirs := net.Pipe()
+			s := bootstrap.Attach(bootstrap.Job{Size: c.size, LocalSize: 1, Nodes: 1}, theirs, nil, [32]byte{})
+			_, err := mine.Write(append(binary.LittleEndian.AppendUint32(nil, c.bytes), bootstrap.KindBook))
+			require.NoError(t, err)
+			require.NoError(t, mine.Close())
+			n, ok := <-s.Notices()
+			require.True(t, ok)
+			require.Equal(t, bootstrap.AgentLost, n.Kind)
+			require.Contains(t, n.Cause, c.want)
+			_ = s.Finalize()
+		})
+	}
+}
+
 // A length that a peer announces costs no memory before the bytes arrive.
 func TestLengthsThatAreLiesCostNoMemory(t *testing.T) {
 	require.Less(t, allocated(func() {
 		mine, theirs := net.Pipe()
-		s := bootstrap.Attach(bootstrap.Job{Size: 1, LocalSize: 1, Nodes: 1}, theirs, nil, [32]byte{})
-		_, err := mine.Write([]byte{0, 0, 0, 0x3f, bootstrap.KindBook, 1, 2, 3}) // a gigabyte, nearly
+		s := bootstrap.Attach(bootstrap.Job{Size: 12_000, LocalSize: 1, Nodes: 1}, theirs, nil, [32]byte{})
+		_, err := mine.Write([]byte{0, 0, 0, 4, bootstrap.KindBook, 1, 2, 3}) // 64 MiB, as such a world may have
 		require.NoError(t, err)
 		require.NoError(t, mine.Close())
 		for n := range s.Notices() {

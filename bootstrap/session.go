@@ -279,7 +279,7 @@ func (s *Session) listen() {
 	defer files.close()
 	r := bufio.NewReaderSize(from, 512)
 	for {
-		k, body, err := readFrame(r, agentFrameMax)
+		k, body, err := readFrame(r, agentFrameMax(len(s.down)))
 		switch {
 		case err != nil:
 		case k == kindRenew:

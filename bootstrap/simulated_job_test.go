@@ -75,7 +75,7 @@ func newSimulated(seed uint64, kills []int, wholeHosts bool) *simulated {
 // connect makes the links between the launcher and a node.
 func (s *simulated) connect(node int) {
 	up, down := newLane(s.line), newLane(s.line)
-	relay := bootstrap.NewRelay(s.plans[0].places[node], func(rank int, frame []byte) error {
+	relay := bootstrap.NewRelay(len(s.ranks), s.plans[0].places[node], func(rank int, frame []byte) error {
 		up.put(parcelOfTime{act: func() {
 			if !s.isDown(node) {
 				s.note(s.server.Take(rank, frame))

@@ -39,7 +39,7 @@ func (a *agent) follow(p link.Plan) {
 func (a *agent) start(p link.Plan) error {
 	ranks, numbers, err := a.planned(p)
 	a.node.assign(ranks, p.Bind)
-	a.relay = bootstrap.NewRelay(numbers, func(rank int, frame []byte) error {
+	a.relay = bootstrap.NewRelay(p.Size, numbers, func(rank int, frame []byte) error {
 		<-a.started
 		// A rank may send any amount. Only one goroutine is here, so that the room remains.
 		if a.up.wait() > 0 && a.up.spend(len(frame)) {

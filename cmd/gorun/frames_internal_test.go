@@ -154,7 +154,7 @@ func agentOf() *agent {
 	a.conn = link.NewConn(bufio.NewReader(bytes.NewReader(nil)), io.Discard)
 	a.below = newBranches(a.conn)
 	a.inbox = &inbox{}
-	a.relay = bootstrap.NewRelay([]int{0}, func(int, []byte) error { return nil })
+	a.relay = bootstrap.NewRelay(1, []int{0}, func(int, []byte) error { return nil })
 	target := link.Target{Stream: link.Stdout}
 	a.out.streams[target] = &forwarded{target: target, room: newWindow()}
 	return a

@@ -105,7 +105,7 @@ func newAgents() *agents {
 		defer a.mu.Unlock()
 		a.events = append(a.events, e)
 	})
-	a.relay = bootstrap.NewRelay([]int{perNode, perNode + 1}, a.server.Take)
+	a.relay = bootstrap.NewRelay(jobRanks, []int{perNode, perNode + 1}, a.server.Take)
 	a.server.Link([]int{perNode, perNode + 1}, tell(func(p []byte) error { return a.relay.Tell(slices.Clone(p)) }))
 	return a
 }

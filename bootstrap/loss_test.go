@@ -1,0 +1,35 @@
+package bootstrap_test
+
+import (
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// BenchmarkLossOfAll is what the launcher spends on the loss of all ranks of a world, one after the
+// other, on nodes of 100 ranks in 32 trees, as gorun connects them, and each with a link of its own.
+func BenchmarkLossOfAll(b *testing.B) {
+	for _, size := range []int{25_000, 50_000, 100_000} {
+		for name, links := range map[string]int{"32 links": 32, "a link per node": size / 100} {
+			b.Run(fmt.Sprintf("%d ranks, %s", size, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					s := bootstrap.NewServer(size, func(bootstrap.Event) {})
+					for i := range links {
+						var ranks []int
+						for rank := i * size / links; rank < (i+1)*size/links; rank++ {
+							ranks = append(ranks, rank)
+						}
+						s.Link(ranks, io.Discard)
+					}
+					for rank := range size {
+						s.Gone(rank, "killed")
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size), "ns/loss")
+			})
+		}
+	}
+}
