@@ -126,6 +126,25 @@ func TestSlurmBatch(t *testing.T) {
 	}
 }
 
+// TestSlurmArrayOfWorlds: the tasks of a job array are worlds of their own, of steps of srun with and
+// without PMI, at the same time on the same hosts and with a file to meet by in the same directory.
+func TestSlurmArrayOfWorlds(t *testing.T) {
+	c := slurm.Start(t, 2)
+	for _, mpi := range []string{"pmi2", "none"} {
+		t.Run(mpi, func(t *testing.T) {
+			meet := t.TempDir()
+			// All tasks are there before one begins, so that they could find each other.
+			step := "touch " + meet + "/task.$SLURM_ARRAY_TASK_ID; while [ $(ls " + meet + " | grep -c task) -lt 3 ]; do sleep 0.05; done\n" +
+				"GORUN_RENDEZVOUS=" + meet + " exec srun --mpi=" + mpi + " -N2 -n2 -m block " + strings.Join(helper(nil, "book"), " ")
+			name := batch(t, c, step, "-N2", "-n2", "--array=1-3")
+			c.Empty()
+			for i := range 3 {
+				require.Equal(t, "h00=0 h10=1\nh00=0 h10=1\n", content(fmt.Sprintf("%s.%d", name, i+1)))
+			}
+		})
+	}
+}
+
 // TestSlurmEndsJobs runs jobs that Slurm ends: no process is left, and the output says who
 // ended them.
 func TestSlurmEndsJobs(t *testing.T) {
