@@ -25,7 +25,7 @@ var imports = map[string][]string{
 	"internal/hugepages":      {"internal/blocking", "golang.org/x/sys/unix"},
 	"internal/flight":         {"internal/callsite", "internal/processor"},
 	"internal/journal":        {},
-	"internal/packing":        {},
+	"internal/packing":        {"github.com/klauspost/compress/s2"},
 	"internal/ranges":         {},
 	"transport/shm":           {"transport", "internal/blocking", "internal/flight", "internal/processor", "internal/hugepages", "golang.org/x/sys/unix"},
 

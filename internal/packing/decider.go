@@ -100,7 +100,7 @@ func (d *Decider) stop() {
 // Judge says that n bytes of a piece became packed in the time that took, and reports whether they are to be
 // sent so.
 func (d *Decider) Judge(n, packed int, took time.Duration) bool {
-	shorter := packed <= n-n/8
+	shorter := pays(n, packed)
 	if d.mode != Auto {
 		return shorter && d.mode == Always
 	}

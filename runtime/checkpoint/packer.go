@@ -9,12 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/internal/packing"
 )
 
-const (
-	// packMin is the shortest block in bytes that may be compressed.
-	packMin = 1 << 10
-	// sampleBytes are tried of a block first, where blocks go as they are.
-	sampleBytes = 32 << 10
-)
+// packMin is the shortest block in bytes that may be compressed.
+const packMin = 1 << 10
 
 // wayLimits are those of the way to the keeper, fileLimits those of files, which get shorter also where
 // the disk is fast.
@@ -48,11 +44,11 @@ func (p *packer) packed(block []byte, room *[]byte) []byte {
 	if !p.Wants(len(block), p.look) {
 		return nil
 	}
+	if !p.Promises(block) {
+		return nil
+	}
 	if *room == nil {
 		*room = make([]byte, s2.MaxEncodedLen(blockBytes))
-	}
-	if middle := block[len(block)/2:]; !p.On() && len(middle) > sampleBytes && p.try(middle[:sampleBytes], *room) == nil {
-		return nil
 	}
 	return p.try(block, *room)
 }

@@ -62,8 +62,8 @@ func TestRandomDataIsOnlySampled(t *testing.T) {
 			require.False(t, p.On())
 		}
 		require.EqualValues(t, count*blockBytes, p.to.Load())
-		require.Equal(t, make([]byte, len(room)-2*sampleBytes), room[2*sampleBytes:], "no whole block was tried")
-		require.Less(t, looks*sampleBytes, count*blockBytes/1000, name)
+		require.Nil(t, room, "no whole block was tried")
+		require.Less(t, looks, count/100, name)
 		require.Positive(t, looks)
 	}
 }
@@ -72,7 +72,7 @@ func TestRandomDataIsOnlySampled(t *testing.T) {
 func TestABlockIsTriedWhole(t *testing.T) {
 	block := make([]byte, blockBytes)
 	for i := range block {
-		if i < blockBytes/2 || i >= blockBytes/2+sampleBytes {
+		if i < blockBytes/2-16<<10 || i >= blockBytes/2+16<<10 {
 			block[i] = byte(rand.Uint32())
 		}
 	}

@@ -44,6 +44,9 @@ func (p *queuePair) pack(n int) []byte {
 		}
 		payload = k.whole
 	}
+	if !k.promises(payload) {
+		return nil
+	}
 	began := time.Now()
 	packed := k.pack(payload)
 	if packed == nil || !k.judge(n, len(packed), time.Since(began)) {

@@ -51,6 +51,15 @@ func (k *packer) judge(n, packed int, took time.Duration) bool {
 	return worth
 }
 
+// promises is Decider.Promises in the same way.
+func (k *packer) promises(payload []byte) bool {
+	good := k.Promises(payload)
+	if !good {
+		k.memory, k.whole = nil, nil
+	}
+	return good
+}
+
 // wants is Decider.Wants in the same way.
 func (k *packer) wants(n int, look func() packing.Pace) bool {
 	wants := k.Wants(n, look)
