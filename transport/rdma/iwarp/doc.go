@@ -43,8 +43,8 @@
 // A segment to a peer that is this module, too, may have its payload compressed by S2; a bit
 // says so that RFC 5041 reserves, and MPA and its CRC know nothing of it. internal/packing decides for
 // each connection: when its socket has been full, and TCP says that the link and not the peer
-// is what is slow, one segment is tried, and those after it as long as it takes less time than
-// it saves on the link. A look in vain doubles the payload until the next one, up to 64 MiB.
+// is what is slow, a sample of one segment is tried, then the segment, and those after it as long as
+// it takes less time than it saves on the link. A look in vain doubles the payload until the next one, up to 64 MiB.
 //
 // # Which side may send
 //
