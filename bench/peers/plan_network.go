@@ -20,7 +20,10 @@ var (
 	netHuge    = []string{"-m", "16M", "-i", "3", "-x", "1"}
 	netHugeFew = []string{"-i", "1", "-x", "0"}
 	netRate    = []string{"-m", "8", "-i", "2000", "-x", "500"}
+	netSmall   = slices.Concat([]string{"-m", "8"}, netWarm)
+	netLong    = slices.Concat([]string{"-m", "1M"}, netWindows)
 	withoutCRC = []string{"GORUN_CRC=0"}
+	encrypted  = []string{"GORUN_ENCRYPT=yes"}
 	fourRanks  = []string{"-host", "a:2,b:2", "-rsh", "env GORUN_HOSTID=%h"}
 	twoNodes   = []string{"-host", "a:2,b:4", "-rsh", "env GORUN_HOSTID=%h"}
 	twoSizes   = []string{"-m", "64K,1M"}
@@ -52,6 +55,9 @@ func networkMeasurements() []measurement {
 		over(measurement{key: "rdma bandwidth huge", program: "bandwidth", ranks: 2, bound: true, args: netHuge, quick: netHugeFew}),
 		over(measurement{key: "rdma bandwidth huge bare", program: "bandwidth", ranks: 2, bound: true, alone: true, args: netHuge, quick: netHugeFew, env: withoutCRC}),
 		{key: "tcp stream huge", program: rawTCP, ranks: 2, bound: true, alone: true, args: slices.Concat([]string{"-stream"}, netHuge), quick: netHugeFew},
+		over(measurement{key: "rdma latency bare", program: "latency", ranks: 2, bound: true, alone: true, args: netSmall, env: withoutCRC}),
+		over(measurement{key: "rdma latency encrypted", program: "latency", ranks: 2, bound: true, alone: true, args: netSmall, env: encrypted}),
+		over(measurement{key: "rdma bandwidth encrypted", program: "bandwidth", ranks: 2, bound: true, alone: true, args: netLong, env: encrypted}),
 		over(measurement{key: "rdma message rate", program: "messagerate", ranks: 2, bound: true, args: netRate}),
 		over(measurement{key: "rdma connect", program: "connect", ranks: 18, alone: true}),
 		over(measurement{key: "rdma allocations", program: "allocations", ranks: 2, bound: true, alone: true, args: []string{"-m", "8"}}),
@@ -102,5 +108,16 @@ func networkRows() []row {
 		add("rdma bandwidth "+l.what+" without CRC, to raw TCP", func(r *row) { r.against, r.free = raw, true })
 		add("raw TCP stream "+l.what+", to the rdma peers", func(r *row) { r.measurement, r.free = raw, true })
 	}
-	return rows
+	return append(rows, encryptionRows()...)
+}
+
+// encryptionRows are the lines of connections without CRC and of encrypted ones, to those with CRC, which are
+// the default.
+func encryptionRows() []row {
+	return []row{
+		{name: "rdma latency 8 B without CRC, to that with CRC", unit: "us", measurement: "rdma latency bare", size: 8, against: "rdma latency", free: true},
+		{name: "rdma latency 8 B with TLS, to that with CRC", unit: "us", measurement: "rdma latency encrypted", size: 8, against: "rdma latency", free: true},
+		{name: "rdma bandwidth 1 MiB without CRC, to that with CRC", unit: "MB/s", measurement: "rdma bandwidth bare", size: mib, against: "rdma bandwidth", higher: true, free: true},
+		{name: "rdma bandwidth 1 MiB with TLS, to that with CRC", unit: "MB/s", measurement: "rdma bandwidth encrypted", size: mib, against: "rdma bandwidth", higher: true, free: true},
+	}
 }
