@@ -15,7 +15,7 @@ import (
 // and neither job waits for the process of ssh that stays.
 func TestOneConnectionOfSSHForManyJobs(t *testing.T) {
 	c := nscluster.StartSSH(t, 2)
-	dir, err := os.MkdirTemp("", "ssh") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "ssh") //nolint:usetesting // the path of a socket is short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	words := strings.Fields(c.SSH())
