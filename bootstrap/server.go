@@ -192,6 +192,14 @@ func (s *Server) Gone(rank int, cause string) {
 	s.fence()
 }
 
+// Formed reports whether the book of the generation has been sent: every rank has handed in its card, or has
+// ended.
+func (s *Server) Formed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.missing <= 0
+}
+
 // Dump asks every joined rank for a report and returns how many were asked. The answers have
 // the number, by which those to an earlier dump are told apart.
 func (s *Server) Dump(number int) int {

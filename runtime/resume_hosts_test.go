@@ -75,6 +75,16 @@ func TestResumeOnHosts(t *testing.T) {
 	}
 }
 
+// Spares that were used are replaced on hosts, too: where there is room, which is where the rank was.
+func TestSparesOnHostsAreReplaced(t *testing.T) {
+	c := nscluster.Start(t, 2)
+	r := launch(t, 4, "warm", "-l", "-host", "h0:3,h1:3", "-ppn", "2", "-rsh", c.Rsh(), "-on-failure", "respawn=4", "-spares", "2", "-x", envDeaths+"=0:2:short,1:3:long,2:2:short")
+	require.Zero(t, r.code, r.errors)
+	require.Equal(t, 3, strings.Count(r.errors, "; it is started again ("), r.errors)
+	require.Equal(t, 3, strings.Count(r.out, "a spare process begins"), r.out)
+	require.Equal(t, 4, strings.Count(r.out, "in generation 3\n"), r.out)
+}
+
 // The same where agents start agents: h1 those of h2 and h3, h4 those of h5 and h6. Hosts below a lost one are
 // lost with it.
 func TestResumeBelowATree(t *testing.T) {

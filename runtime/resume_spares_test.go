@@ -34,6 +34,7 @@ func warm() {
 	spare := os.Getenv("GORUN_SPARE") != ""
 	if spare {
 		fmt.Fprintln(os.Stdout, "a spare process begins")
+		fmt.Fprintf(os.Stdout, "%s is of a spare\n", os.Getenv("PROGRAM"))
 	}
 	runtime.Main(func(w *runtime.World) error {
 		if os.Getenv("GORUN_RANK") != fmt.Sprint(w.Rank()) || os.Getenv("GORUN_SPARE") != "" || spare != (w.Role() == runtime.Recovered) {
@@ -69,7 +70,50 @@ func TestSpareThatEnds(t *testing.T) {
 	require.Zero(t, r.code, r.errors)
 	require.Contains(t, r.errors, "gorun: a spare process (pid ")
 	require.Contains(t, r.errors, ") exited with code 3\n")
-	require.Equal(t, 2, strings.Count(r.out, "in generation 1\n"), r.out)
+	last := strings.Count(r.errors, " started again (") // one more if a spare ended when it had its place already
+	require.Equal(t, 2, strings.Count(r.out, fmt.Sprintf("in generation %d\n", last)), r.out+r.errors)
+}
+
+// Spares that were used are replaced: more ranks are lost than there are spares, and each gets a process
+// that has waited, which the program checks.
+func TestSparesAreReplaced(t *testing.T) {
+	deaths := "=0:1:short,1:2:short,2:1:dup,3:0:long,4:2:short"
+	r := launch(t, 3, "warm", "-l", "-v", "-on-failure", "respawn=6", "-spares", "1", "-x", envDeaths+deaths)
+	require.Zero(t, r.code, r.errors)
+	require.Equal(t, 5, strings.Count(r.errors, "; it is started again ("), r.errors)
+	require.Equal(t, 5, strings.Count(r.out, "a spare process begins"), r.out)
+	require.Equal(t, 3, strings.Count(r.out, "in generation 5\n"), r.out)
+	lines := strings.Split(r.errors, "\n")
+	for n := 1; n <= 5; n++ {
+		loss := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, fmt.Sprintf(" started again (%d of 6)", n)) })
+		require.Equal(t, n, strings.Count(strings.Join(lines[:loss], "\n"), "gorun: a spare is process "), "before loss %d, in\n%s", n, r.errors)
+	}
+	require.Equal(t, 6, strings.Count(r.errors, "gorun: a spare is process "), r.errors)
+	require.NotContains(t, r.errors, "a spare process")
+}
+
+// There are no more spares than losses may follow.
+func TestSparesOfTheLastRestart(t *testing.T) {
+	r := launch(t, 2, "warm", "-v", "-on-failure", "respawn=2", "-spares", "2", "-x", envDeaths+"=0:1:short,1:0:short")
+	require.Zero(t, r.code, r.errors)
+	require.Equal(t, 2, strings.Count(r.errors, "gorun: a spare is process "), r.errors)
+	require.Equal(t, 2, strings.Count(r.out, "in generation 2\n"), r.out)
+}
+
+// Spares are of a program, so many for each.
+func TestSparesOfSeveralPrograms(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	program := func(name string) []string {
+		return []string{"-n", "2", "-x", "PROGRAM=" + name, "-x", envProgram + "=warm", "-x", envDeaths + "=0:2:short,1:3:short,2:0:short", self}
+	}
+	r := testbed.Run(t, nil, slices.Concat([]string{testbed.Gorun(t), "-l", "-on-failure", "respawn=4", "-spares", "1"}, program("a"), []string{":"}, program("b"))...)
+	require.Zero(t, r.Code, r.Errors)
+	require.Equal(t, 3, strings.Count(r.Errors, "; it is started again ("), r.Errors)
+	for _, rank := range []string{"[0] a", "[2] b", "[3] b"} {
+		require.Contains(t, r.Out, rank+" is of a spare\n")
+	}
+	require.Equal(t, 4, strings.Count(r.Out, "in generation 3\n"), r.Out)
 }
 
 // bound is resume at ranks that print on which processors their threads may run.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -216,6 +217,15 @@ func (a *agent) obey(k link.Kind, body []byte) error {
 			a.signal(t.Rank, syscall.Signal(n))
 		}
 		return err
+	case link.KindSpare:
+		s, err := link.Decode[link.Spare](body)
+		if err == nil && (a.spawner == nil || s.Program >= len(a.programs)) {
+			err = fmt.Errorf("spare of program %d of %d: %w", s.Program, len(a.programs), link.ErrMalformed)
+		}
+		if err == nil {
+			a.addSpare(s.Program)
+		}
+		return err
 	case link.KindLook:
 		l, err := link.Decode[link.Look](body)
 		if err == nil {
@@ -299,7 +309,7 @@ func (a *agent) report() {
 		r := x.rank
 		if r.number == noRank {
 			if !a.ending.Load() {
-				spareEnded(x)
+				a.missed(slices.Index(a.programs, r.app), spareEnded(x))
 			}
 			continue
 		}

@@ -28,9 +28,9 @@ func (a *agent) follow(p link.Plan) {
 	}
 	a.node.beginReaping()
 	go a.report()
-	if p.Spares > 0 {
-		if err := a.spawner.startSpares(p.Spares, a.programs[0], a.paths[0]); err != nil {
-			complain("agent: %v", err) // the job goes on with fewer
+	for program, n := range p.Spares {
+		for range n {
+			a.addSpare(program)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func (a *agent) renew(body []byte) error {
 		answer.Failed = &link.Failed{Code: exitCode(err), Text: err.Error()}
 	} else {
 		for _, r := range started {
-			answer.Ranks = append(answer.Ranks, link.Restarted{Number: r.number, Process: link.Process{PID: r.pid, Processors: r.cpus}})
+			answer.Ranks = append(answer.Ranks, link.Restarted{Number: r.number, Process: link.Process{PID: r.pid, Processors: r.cpus}, Warm: r.warm})
 		}
 	}
 	a.conn.Send(link.KindRenewed, link.Encode(answer))
@@ -58,7 +58,7 @@ func (a *agent) settle(part *link.Part) (started []*rank, err error) {
 		r := old[number]
 		if s, again := starts[number]; again && s.Program < len(a.programs) {
 			next := a.newRank(s.Rank, a.spawner.describe.Host)
-			next.epoch, next.cpus = s.Epoch, a.node.cpus
+			next.epoch, next.cold, next.cpus = s.Epoch, s.Cold, a.node.cpus
 			next.place = placement.Binding{Processors: a.node.cpus, Node: -1, Share: max(1, len(a.node.cpus)/len(part.Ranks))}
 			if r != nil {
 				next.cpus, next.place = r.cpus, r.place

@@ -21,12 +21,12 @@ import (
 type host struct {
 	job      *job
 	name     string
-	line     []string // the command that starts the agent; nil for a pod, whose agent connects by itself
-	ranks    []*rank  // by number; none if a neighbour runs them. While they run, mu guards it
-	slots    int      // for ranks
-	spares   int      // processes that wait there
-	here     bool     // it is this machine
-	installs bool     // the command is a shell, which gorun is sent to
+	line     []string     // the command that starts the agent; nil for a pod, whose agent connects by itself
+	ranks    []*rank      // by number; none if a neighbour runs them. While they run, mu guards it
+	slots    int          // for ranks
+	spares   map[*app]int // processes that wait there, by program
+	here     bool         // it is this machine
+	installs bool         // the command is a shell, which gorun is sent to
 
 	via    *host   // whose agent runs the command, nil if this process does
 	number int     // of the command among those of that agent

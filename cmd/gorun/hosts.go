@@ -209,10 +209,13 @@ func (j *job) neighbours() ([]*host, error) {
 		for _, r := range h.ranks {
 			r.remote = f
 		}
-		f.slots, f.spares = f.slots+h.slots, f.spares+h.spares
+		f.slots += h.slots
+		for a, n := range h.spares {
+			f.count(a, n)
+		}
 		f.ranks = append(f.ranks, h.ranks...)
 		slices.SortFunc(f.ranks, func(a, b *rank) int { return a.number - b.number })
-		h.ranks, h.slots, h.spares = nil, 0, 0
+		h.ranks, h.slots, h.spares = nil, 0, nil
 	}
 	return kept, nil
 }
@@ -298,7 +301,7 @@ func (d down) Write(p []byte) (int, error) {
 
 // order sends the host its plan and waits until the ranks run.
 func (h *host) order(p link.Plan, at, nodes int) error {
-	p.Host, p.Node, p.Place, p.NodeRank, p.Nodes, p.Spares = h.name, h.node, at, at, nodes, h.spares
+	p.Host, p.Node, p.Place, p.NodeRank, p.Nodes, p.Spares = h.name, h.node, at, at, nodes, h.job.stock(h)
 	if len(h.ranks) == 0 {
 		p.NodeRank = 0
 	}

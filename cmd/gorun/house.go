@@ -11,23 +11,6 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// dealSpares decides which hosts have the spares: those with the most room.
-func (j *job) dealSpares() error {
-	for n := range j.opts.spares {
-		var best *host
-		for _, h := range j.hosts {
-			if h.room() > 0 && (best == nil || h.room() > best.room()) {
-				best = h
-			}
-		}
-		if best == nil {
-			return fmt.Errorf("-spares %d: the hosts have room for %d more than the ranks: give them more slots (-host H:N)", j.opts.spares, n)
-		}
-		best.spares++
-	}
-	return nil
-}
-
 // alive reports whether the host, and those through which it is reached, can be used.
 func (h *host) alive() bool {
 	for ; h != nil; h = h.via {
@@ -39,47 +22,79 @@ func (h *host) alive() bool {
 }
 
 // room is for how many more ranks the host has slots.
-func (h *host) room() int { return h.slots - len(h.ranks) - h.spares }
+func (h *host) room() int { return h.slots - len(h.ranks) - h.waiting() }
 
 // house decides where ranks that were lost are started again: where they were if that host lives, else
-// where spares wait, else where there is room. It changes nothing if there is an error.
+// where a spare waits for each, else where there is room. It changes nothing if there is an error.
 func (j *job) house(lost []*rank) error {
 	if len(j.hosts) == 0 {
 		return nil
 	}
-	homes, taken := make([]*host, len(lost)), map[*host]int{}
+	homes, taken := make([]*host, len(lost)), lettings{}
 	for i, r := range lost {
-		if homes[i] = r.remote; r.remote.alive() {
-			continue
+		if homes[i] = r.remote; !r.remote.alive() {
+			homes[i] = taken.best(j.kept, r)
 		}
-		best, most := (*host)(nil), 0
-		for _, h := range j.kept {
-			free := h.room() - taken[h]
-			if h.spares > 0 {
-				free += ranksMax // they are for this
-			}
-			if h.alive() && free > most {
-				best, most = h, free
-			}
-		}
-		if best == nil {
+		if homes[i] == nil {
 			return fmt.Errorf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", r.number)
 		}
-		homes[i] = best
-		taken[best]++
+		taken.let(homes[i], r)
 	}
 	for i, r := range lost {
-		if h := homes[i]; h != r.remote {
+		h := homes[i]
+		if h != r.remote {
 			if !h.admit(r) {
 				return fmt.Errorf("host %s was lost, too", h.name)
 			}
 			j.rehome(r, h)
 		}
-		if h := r.remote; h.spares > 0 {
-			h.spares--
+		if r.promised = !r.cold && h.spares[r.app] > 0; r.promised {
+			h.count(r.app, -1)
 		}
 	}
 	return nil
+}
+
+// letting is what ranks that were lost take of a host.
+type letting struct {
+	spares map[*app]int
+	room   int
+}
+
+// lettings are those of the ranks that have been housed.
+type lettings map[*host]*letting
+
+// best returns where a rank is started, nil if there is no place for it.
+func (l lettings) best(hosts []*host, r *rank) *host {
+	best, most := (*host)(nil), 0
+	for _, h := range hosts {
+		spares, free := h.spares[r.app], h.room()
+		if t := l[h]; t != nil {
+			spares, free = spares-t.spares[r.app], free-t.room
+		}
+		if spares > 0 && !r.cold {
+			free += ranksMax // they are for this
+		}
+		if h.alive() && free > most {
+			best, most = h, free
+		}
+	}
+	return best
+}
+
+// let notes that a host gets a rank.
+func (l lettings) let(h *host, r *rank) {
+	t := l[h]
+	if t == nil {
+		t = &letting{spares: map[*app]int{}}
+		l[h] = t
+	}
+	switch {
+	case !r.cold && h.spares[r.app] > t.spares[r.app]:
+		t.spares[r.app]++
+	case h != r.remote:
+		t.room++
+	}
 }
 
 // admit adds a rank to the host, unless that is lost.
@@ -120,7 +135,7 @@ func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
 			r.local = i
 			part.Ranks = append(part.Ranks, r.number)
 			if slices.Contains(lost, r) {
-				part.Starts = append(part.Starts, link.Start{Rank: link.Rank{Number: r.number, Program: program[r.app]}, Epoch: r.epoch})
+				part.Starts = append(part.Starts, link.Start{Rank: link.Rank{Number: r.number, Program: program[r.app]}, Epoch: r.epoch, Cold: r.cold})
 			}
 		}
 	}
@@ -161,6 +176,16 @@ func (j *job) begun(n renewal) {
 			r.starting = false
 			j.say("rank %d is process %d on %s: %s", r.number, r.pid, r.host, r.path)
 		}
+		if p.Warm {
+			j.used(r.app)
+		}
+		switch {
+		case p.Warm && !r.promised:
+			n.host.count(r.app, -1)
+		case !p.Warm && r.promised: // the spare has ended, which is reported, too
+			n.host.count(r.app, 1)
+		}
+		r.promised = false
 	}
 	if j.watch.ending {
 		j.pass(unix.SIGTERM) // they were not there when the others were told

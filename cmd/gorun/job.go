@@ -34,6 +34,7 @@ type job struct {
 	news   chan news
 	lost   chan *host
 	again  chan renewal // answers of agents that have started ranks again
+	absent chan absence // spares of agents that are gone
 	sigs   chan os.Signal
 
 	started time.Time
@@ -149,7 +150,7 @@ func (j *job) run() (code int, err error) {
 	}
 	j.news = make(chan news, len(j.ranks))
 	j.lost = make(chan *host, len(j.hosts))
-	j.again = make(chan renewal, len(j.hosts))
+	j.again, j.absent = make(chan renewal, len(j.hosts)), make(chan absence, len(j.hosts))
 	j.watch.inspectors = newInspectors()
 	j.server = bootstrap.NewServer(len(j.ranks), j.observe)
 	secret, began := bootstrap.NewSecret(), time.Now()
@@ -218,7 +219,8 @@ func (j *job) startHere(secret [32]byte) error {
 		return err
 	}
 	j.node.beginReaping()
-	return s.startSpares(j.opts.spares, j.ranks[0].app, j.ranks[0].path)
+	j.restock()
+	return nil
 }
 
 // inputHere decides how standard input reaches the ranks of this machine: as a

@@ -95,6 +95,12 @@ func (h *host) take(k link.Kind, body []byte) error {
 			h.job.again <- renewal{h, n}
 		}
 		return err
+	case link.KindSpareEnded:
+		s, err := link.Decode[link.SpareEnded](body)
+		if err == nil {
+			h.missed(s)
+		}
+		return err
 	default:
 		return fmt.Errorf("frame of kind %d from an agent: %w", k, link.ErrMalformed)
 	}
@@ -234,6 +240,8 @@ func (j *job) heardOut() {
 				j.handle(n)
 			case x := <-j.node.exits:
 				j.reaped(x)
+			case m := <-j.absent:
+				j.missed(m)
 			case <-late:
 				return
 			}

@@ -166,7 +166,7 @@ var flagGroups = []flagGroup{
 		{[]string{"on-deadlock"}, "end|report|ignore", "after a deadlock report and end the job: exit code 86; report; or nothing (default end)", setOnDeadlock},
 		{[]string{"stall"}, "D|off", "report once what the ranks do when nothing has moved for D (default 60s)", setStall},
 		{[]string{"on-failure"}, "kill|continue|respawn[=N]", "when a rank fails, kill the others (default), let them continue, or start it again (N times, 3)", setOnFailure},
-		{[]string{"spares"}, "K", "with -on-failure respawn: start K more processes, which take the places of lost ranks at once", setSpares},
+		{[]string{"spares"}, "K", "with -on-failure respawn: keep K more processes of each program, which take the places of lost ranks at once", setSpares},
 	}},
 	{"diagnosis", []flag{
 		{[]string{"report"}, "F.json", "write a report of the job to F.json", func(o *options, _ *app, v string) error { o.report = v; return nil }},

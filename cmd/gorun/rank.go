@@ -41,10 +41,12 @@ type rank struct {
 	epoch  int              // how often it was started before
 	// stillborn is how often in a row it has ended before it had joined the job.
 	stillborn int
+	cold      bool             // its next process is no spare
 	joined    bool             // its process has joined the job, in whatever generation
 	starting  bool             // its agent has been told to start it again
 	held      []heldPipe       // its output, while it is a spare
 	warm      bool             // a spare has taken its place in this generation
+	promised  bool             // its agent should have a spare for it
 	handled   bool             // the program has recovered from its loss
 	answered  int              // the last question that it has answered
 	lost      string           // why its node was lost with it, "" if it was not

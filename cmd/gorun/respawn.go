@@ -29,6 +29,8 @@ const (
 type restarts struct {
 	spawner *spawner // of this machine, nil with hosts and where ranks are not started again
 	count   int      // of the job, one for each loss
+	// unused counts the spares of a program that have ended since one has become a rank.
+	unused map[*app]int
 }
 
 // respawns reports whether ranks are started again.
@@ -61,6 +63,11 @@ func (j *job) respawn(lost []*rank, f *failure) bool {
 	if err := j.renew(lost); err != nil {
 		f.how += fmt.Sprintf("; %s not started again: %v", pronoun(lost), err)
 		return false
+	}
+	for _, r := range lost {
+		if r.warm {
+			j.used(r.app) // of a host that is in the agent's answer
+		}
 	}
 	j.watch.running += len(lost)
 	j.watch.hang = hang{}
@@ -106,6 +113,7 @@ func (j *job) final(lost []*rank) error {
 		if r.stillborn++; r.joined {
 			r.stillborn = 0
 		}
+		r.cold = r.stillborn > 0 // it may have been a spare that ends, and the next one would, too
 		if r.stillborn >= stillbornMax {
 			return errors.New("it ended twice before it had joined the job")
 		}
@@ -163,7 +171,7 @@ func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.
 	}
 	warm := map[int]bool{}
 	for _, r := range lost {
-		r.warm = s.engage(r)
+		r.warm = !r.cold && s.engage(r)
 		warm[r.number] = r.warm
 	}
 	next.Memory, next.Shelf = s.memory, s.shelf
@@ -184,18 +192,26 @@ func (s *spawner) renew(next bootstrap.Next, lost []*rank, begin func(bootstrap.
 	return errors.Join(err, s.unshare())
 }
 
-// onThread starts a process after the others. Its thread lives as long as gorun, see start.
+// onThread starts a process after the others, on the one thread that does so. It lives as long as gorun,
+// see start.
 func (s *spawner) onThread(r *rank, start func(*rank) error) error {
+	if s.orders == nil {
+		s.orders = make(chan func())
+		go func() {
+			goruntime.LockOSThread()
+			for order := range s.orders {
+				order()
+			}
+		}()
+	}
 	started := make(chan error)
-	go func() {
-		goruntime.LockOSThread()
+	s.orders <- func() {
 		err := s.node.children.start(r, start, s.node.reap)
 		if s.node.bind != placement.None {
 			err = errors.Join(err, bindThread(s.node.cpus), preferMemory(-1))
 		}
 		started <- err
-		select {}
-	}()
+	}
 	return <-started
 }
 
@@ -205,11 +221,8 @@ func inputAgain(*rank) (*os.File, bool, error) { return nil, false, nil }
 
 // mayRespawn refuses spares that are of no use.
 func (o *options) mayRespawn() error {
-	switch {
-	case o.spares > 0 && !o.respawns():
+	if o.spares > 0 && !o.respawns() {
 		return errors.New("-spares is for -on-failure respawn")
-	case o.spares > 0 && len(o.apps) > 1:
-		return errors.New("-spares is for jobs of one program")
 	}
 	return nil
 }

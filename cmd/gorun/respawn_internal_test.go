@@ -26,7 +26,6 @@ func TestRespawnOption(t *testing.T) {
 	require.Equal(t, 1, o.spares)
 	for want, line := range map[string]string{
 		"-spares is for -on-failure respawn": "-spares 1 x",
-		"-spares is for jobs of one program": "-on-failure respawn -spares 1 -n 1 x : -n 1 y",
 		"want a number of processes":         "-on-failure respawn -spares -1 x",
 	} {
 		_, err := parseOptions(strings.Fields(line), none)
@@ -38,12 +37,13 @@ func TestRespawnOption(t *testing.T) {
 func TestDealSpares(t *testing.T) {
 	none := func(string) (string, bool) { return "", false }
 	for line, want := range map[string][]int{
-		"-np 4 -host a:2,b:2,c:2 -spares 2": {0, 0, 2},
-		"-np 3 -host a:4,b:3 -spares 3":     {1, 2},
-		"-np 2 -host a:2,b,c -spares 2":     {0, 1, 1},
-		"-np 2 -host a:2,b,c -spares 3":     nil,
+		"-np 4 -host a:2,b:2,c:2 -spares 2":       {0, 0, 2},
+		"-np 3 -host a:4,b:3 -spares 3":           {1, 2},
+		"-np 2 -host a:2,b,c -spares 2":           {0, 1, 1},
+		"-np 2 -host a:2,b,c -spares 3":           nil,
+		"-host a:4,b:6 -spares 2 -np 2 y : -np 3": {0, 4},
 	} {
-		o, err := parseOptions(strings.Fields(line+" -on-failure respawn x"), none)
+		o, err := parseOptions(strings.Fields("-on-failure respawn "+line+" x"), none)
 		require.NoError(t, err)
 		j := &job{opts: o}
 		for range o.size() {
@@ -58,8 +58,15 @@ func TestDealSpares(t *testing.T) {
 		}
 		var got []int
 		for _, h := range j.hosts {
-			got = append(got, h.spares)
+			got = append(got, h.waiting())
 		}
 		require.Equal(t, want, got, line)
+		for i := range o.apps {
+			n := 0
+			for _, h := range j.hosts {
+				n += h.spares[&o.apps[i]]
+			}
+			require.Equal(t, o.spares, n, line)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
@@ -19,23 +20,21 @@ type heldPipe struct {
 	fd    int
 }
 
-// startSpares starts processes of a program that wait on this node. They are bound when they take the
-// place of a rank: before, whose that is is not known. As many threads run in them as in any rank here.
-func (s *spawner) startSpares(n int, a *app, path string) error {
+// addSpare starts a process of a program that waits on this node. It is bound when it takes the place of a
+// rank: before, whose that is is not known. As many threads run in it as in any rank here.
+func (s *spawner) addSpare(a *app, path string) error {
 	share := len(s.node.cpus)
 	for _, r := range s.node.ranks {
 		share = min(share, r.place.Share)
 	}
-	for range n {
-		r := &rank{
-			number: noRank, app: a, host: s.describe.Host, path: path, cpus: s.node.cpus,
-			place: placement.Binding{Processors: s.node.cpus, Node: -1, Share: share},
-		}
-		if err := s.onThread(r, s.startSpare); err != nil {
-			return fmt.Errorf("start a spare: %w", err)
-		}
-		s.spares = append(s.spares, r)
+	r := &rank{
+		number: noRank, app: a, host: s.describe.Host, path: path, cpus: s.node.cpus,
+		place: placement.Binding{Processors: s.node.cpus, Node: -1, Share: share},
 	}
+	if err := s.onThread(r, s.startSpare); err != nil {
+		return fmt.Errorf("start a spare: %w", err)
+	}
+	s.spares = append(s.spares, r)
 	return nil
 }
 
@@ -53,12 +52,16 @@ func (s *spawner) startSpare(r *rank) error {
 	return held.startRank(r)
 }
 
-// engage gives a lost rank the process of a spare, bound to the rank's processors, and reports whether
-// there was one that lives.
+// engage gives a lost rank the process of a spare of its program, bound to the rank's processors, and
+// reports whether there was one that lives.
 func (s *spawner) engage(r *rank) bool {
-	for len(s.spares) > 0 {
-		spare := s.spares[0]
-		s.spares = s.spares[1:]
+	for {
+		at := slices.IndexFunc(s.spares, func(spare *rank) bool { return spare.app == r.app })
+		if at < 0 {
+			return false
+		}
+		spare := s.spares[at]
+		s.spares = slices.Delete(s.spares, at, at+1)
 		was := *r
 		r.pid, r.conn, r.held, r.started = spare.pid, spare.conn, spare.held, spare.started
 		r.served = make(chan struct{}) // before the reaper can report the end of the rank
@@ -68,7 +71,6 @@ func (s *spawner) engage(r *rank) bool {
 		}
 		*r = was // the spare has ended
 	}
-	return false
 }
 
 // bindSpare binds a rank that has the process of a spare. One that cannot be bound stays where the
@@ -95,15 +97,15 @@ func (s *spawner) present(r *rank) error {
 	return nil
 }
 
-// spareEnded notes the end of a spare that had no place yet.
-func spareEnded(x exit) {
+// spareEnded closes what gorun has of a spare that had no place yet, and says how it ended.
+func spareEnded(x exit) string {
 	r := x.rank
 	r.status, r.clean = x.status, true
 	_ = r.conn.Close()
 	for _, p := range r.held {
 		_ = os.NewFile(uintptr(p.fd), "output").Close()
 	}
-	complain("a spare process (%spid %d) %s", r.where(), r.pid, r.how())
+	return fmt.Sprintf("a spare process (%spid %d) %s", r.where(), r.pid, r.how())
 }
 
 // setSpares reads -spares.

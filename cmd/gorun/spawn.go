@@ -45,6 +45,7 @@ type spawner struct {
 	generations int
 	// spares wait for the place of a rank.
 	spares []*rank
+	orders chan func() // to the thread of onThread, nil before the first
 }
 
 // wiring says where the streams and the bootstrap sockets of a node's ranks

@@ -57,6 +57,9 @@ func (j *job) observe(e bootstrap.Event) {
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
 		// The server's record of them is read when the rank ends.
+		if e.Kind == bootstrap.EventJoined && j.opts.spares > 0 {
+			j.news <- news{Event: e}
+		}
 	}
 }
 
@@ -77,6 +80,8 @@ func (j *job) supervise() {
 			j.lostHost(h)
 		case n := <-j.again:
 			j.begun(n)
+		case m := <-j.absent:
+			j.missed(m)
 		case n := <-j.news:
 			j.handle(n)
 		case sig := <-j.sigs:
@@ -108,9 +113,7 @@ func (j *job) reaped(x exit) {
 	r := x.rank
 	switch {
 	case r.number == noRank:
-		if !j.watch.ending {
-			spareEnded(x)
-		}
+		j.spareReaped(x)
 		return
 	case !r.running():
 		return // it was lost with its host before
@@ -198,6 +201,8 @@ func (j *job) handle(n news) {
 		j.verdict.blame(failure{rank: n.Rank, code: exitLauncher, how: "broke the protocol: " + n.err.Error()})
 		r.signal(unix.SIGKILL)
 		j.end()
+	case n.Kind == bootstrap.EventJoined:
+		j.joined()
 	case n.Kind == bootstrap.EventReport:
 		j.reported(r, n.Code, n.Text)
 	case n.Kind == bootstrap.EventStalled:

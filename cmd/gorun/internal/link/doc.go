@@ -3,7 +3,7 @@
 // agent.
 //
 //	agent                                   launcher
-//	preamble: "gorun-agent 9 v1.2.3\n"  ->                protocol and version
+//	preamble: "gorun-agent 10 v1.2.3\n"  ->                protocol and version
 //	                                    <-  Greet         the job's files
 //	Hello                               ->                its node, processors and digests of the files
 //	                                    <-  Probe         is that process on your node?
@@ -18,6 +18,8 @@
 //	                                    <-  Exec, ExecInput, ExecKill      an agent below this one
 //	ExecOutput, ExecRemark, ExecEnd     ->
 //	Renewed                             ->                ranks run again, after a Down that orders it
+//	                                    <-  Spare         let one more process wait for a place
+//	SpareEnded                          ->                one that waited is gone
 //	                                    <-  Look          what have their flight recorders?
 //	Seen                                ->
 //	                                    <-  End           no rank is left: clean up

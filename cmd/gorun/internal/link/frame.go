@@ -47,6 +47,8 @@ const (
 	KindExecRemark                 // 4 bytes number of the command, bytes of its standard error
 	KindExecEnd                    // ExecEnd
 	KindRenewed                    // Renewed
+	KindSpare                      // Spare
+	KindSpareEnded                 // SpareEnded
 	KindLook                       // Look
 	KindSeen                       // Seen
 	kindEnd                        // one more than the last

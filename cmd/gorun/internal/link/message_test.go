@@ -29,7 +29,8 @@ func started() link.Started {
 func messages() map[string]any {
 	return map[string]any{
 		"greet": link.Greet{Programs: []link.Text{"/bin/\xff"}, Whole: true}, "hello": hello(), "probe": probe(), "probed": link.Probed{Why: "no such file"}, "plan": plan(), "started": started(),
-		"failed": link.Failed{Code: 127, Text: "no such file"}, "next": next(), "renewed": link.Renewed{Generation: 2, Ranks: []link.Restarted{{Number: 1, Process: link.Process{PID: 4, Processors: []int{0}}}}},
+		"failed": link.Failed{Code: 127, Text: "no such file"}, "next": next(), "renewed": link.Renewed{Generation: 2, Ranks: []link.Restarted{{Number: 1, Process: link.Process{PID: 4, Processors: []int{0}}, Warm: true}}},
+		"spare": link.Spare{Program: 1}, "spare ended": link.SpareEnded{Program: 1, Text: "was killed"},
 		"look": link.Look{Number: 2, Silent: []int{1}, Whole: []int{0, 3}}, "seen": seen(),
 		"exit": link.Exit{Rank: 3, Status: 139, User: 1, System: 2, MaxRSSKiB: 1 << 40},
 	}
@@ -110,6 +111,10 @@ func decode(kind string, body []byte) (any, error) {
 		return link.Decode[link.Failed](body)
 	case "next":
 		return link.Decode[link.Next](body)
+	case "spare":
+		return link.Decode[link.Spare](body)
+	case "spare ended":
+		return link.Decode[link.SpareEnded](body)
 	case "look":
 		return link.Decode[link.Look](body)
 	case "seen":
@@ -142,7 +147,8 @@ func TestMessagesOutOfRange(t *testing.T) {
 		"short secret":     func(p *link.Plan) { p.Secret = p.Secret[1:] },
 		"no ranks":         func(p *link.Plan) { p.Ranks = nil },
 		"generations":      func(p *link.Plan) { p.Generations = 0 },
-		"spares":           func(p *link.Plan) { p.Spares = -1 },
+		"spares":           func(p *link.Plan) { p.Spares = []int{-1} },
+		"spares of two":    func(p *link.Plan) { p.Spares = []int{1, 0} },
 		"node":             func(p *link.Plan) { p.NodeRank = 2 },
 		"negative node":    func(p *link.Plan) { p.NodeRank = -1 },
 		"rank too large":   func(p *link.Plan) { p.Ranks[1].Number = 4 },
@@ -177,6 +183,7 @@ func TestMessagesOutOfRange(t *testing.T) {
 		"exit":    {`{"Rank":-1}`, `{"Status":-1}`, `{"Status":4991}`, `{"Status":65535}`, `{"Status":127}`},
 		"started": {`{"Ranks":[{"PID":0}]}`, `{"Ranks":[{"PID":1},{"PID":-5}]}`, `{"Ranks":[{"PID":1,"Processors":[-1]}]}`},
 		"probed":  {`{"Why":"","Unknown":1}`},
+		"spare":   {`{"Program":-1}`}, "spare ended": {`{"Program":-1,"Text":"x"}`},
 		"hello": {
 			`{"User":-1,"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="}}`,
 			`{"Probe":{"PID":1,"FD":0,"Nonce":"AAAAAAAAAAAAAAAAAAAAAA=="},"Machine":[{"Node":0,"Processors":[]}]}`,

@@ -19,10 +19,11 @@ type Part struct {
 	Starts   []Start
 }
 
-// Start is a rank that an agent starts, or for which it takes a process that waits.
+// Start is a rank that an agent starts, or for which it takes a process that waits, unless it is Cold.
 type Start struct {
 	Rank
-	Epoch int // how often it was started before
+	Epoch int  // how often it was started before
+	Cold  bool // it gets a process of its own
 }
 
 // Renewed says that the ranks of Part.Starts run, in its order, or why not.
@@ -36,6 +37,7 @@ type Renewed struct {
 type Restarted struct {
 	Number int
 	Process
+	Warm bool // the process has waited for a place
 }
 
 func (n Next) check() error {

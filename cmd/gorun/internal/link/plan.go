@@ -2,6 +2,7 @@ package link
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/placement"
 )
@@ -16,10 +17,10 @@ type Plan struct {
 	Nodes     int
 	OnFailure string
 	// Generations is how many the job may have, at least one. Place is the index of the agent's part
-	// in the next one. Spares is how many processes wait there for the place of a rank.
+	// in the next one. Spares is how many processes wait there for the place of a rank, by program; none is nil.
 	Generations int
 	Place       int
-	Spares      int
+	Spares      []int
 	Secret      []byte // of the job, SecretBytes
 	Salted      bool   // Secret is only what makes that of the pods the job's
 
@@ -64,8 +65,8 @@ func (p Plan) check() error {
 	if len(p.Secret) != SecretBytes || len(p.Ranks) == 0 && p.Generations == 1 || p.NodeRank < 0 || p.NodeRank >= p.Nodes || p.Input > InputAll {
 		return fmt.Errorf("secret of %d bytes, %d ranks, node %d of %d, input %d", len(p.Secret), len(p.Ranks), p.NodeRank, p.Nodes, p.Input)
 	}
-	if p.Generations < 1 || p.Place < 0 || p.Spares < 0 || p.Spares > 0 && len(p.Programs) != 1 {
-		return fmt.Errorf("generation 1 of %d, part %d, %d spares of %d programs", p.Generations, p.Place, p.Spares, len(p.Programs))
+	if p.Generations < 1 || p.Place < 0 || len(p.Spares) > 0 && (len(p.Spares) != len(p.Programs) || slices.Min(p.Spares) < 0) {
+		return fmt.Errorf("generation 1 of %d, part %d, spares %v of %d programs", p.Generations, p.Place, p.Spares, len(p.Programs))
 	}
 	if p.InputRank < 0 || p.InputRank >= p.Size {
 		return fmt.Errorf("input to rank %d of %d", p.InputRank, p.Size)

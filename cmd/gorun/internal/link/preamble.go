@@ -12,7 +12,7 @@ import (
 
 // Protocol is the version of this protocol. It changes with every change of a
 // frame; the preamble never changes.
-const Protocol = 9
+const Protocol = 10
 
 // preambleName starts the preamble, which tells an agent from other programs.
 const preambleName = "gorun-agent"

@@ -12,7 +12,7 @@ import (
 
 func TestPreamble(t *testing.T) {
 	whole := link.Preamble("v1.2.3\nx")
-	require.Equal(t, "gorun-agent 9 v1.2.3 x\n", string(whole))
+	require.Equal(t, "gorun-agent 10 v1.2.3 x\n", string(whole))
 	in := reader(append(whole, "rest"...))
 	protocol, version, err := link.ReadPreamble(in)
 	require.NoError(t, err)

@@ -1,0 +1,34 @@
+package main_test
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A spare that ends before it is of use is replaced, but not for ever.
+func TestSparesThatEndAtOnce(t *testing.T) {
+	hosts := []string{"-host", "a:2,b:2", "-rsh", script(t, `export GORUN_HOSTID=$1; shift; exec "$@"`)}
+	for name, flags := range map[string][]string{"here": nil, "hosts": hosts} {
+		t.Run(name, func(t *testing.T) {
+			r := command(t, nil, append(flags, "-np", "2", "-stdin", "all", "-on-failure", "respawn", "-spares", "1",
+				"sh", "-c", `[ "$GORUN_SPARE" ] && exit 3; read line; exit 0`)...)
+			r.Stderr = nil
+			stderr, err := r.StderrPipe()
+			require.NoError(t, err)
+			stdin, err := r.StdinPipe()
+			require.NoError(t, err)
+			require.NoError(t, r.Start())
+			errs := bufio.NewReader(stderr)
+			text := said(t, errs, "; no other is started: 5 of sh have ended before they were of use")
+			require.NoError(t, stdin.Close())
+			text += rest(errs)
+			require.Zero(t, r.wait(t), text)
+			require.Equal(t, 5, strings.Count(text, "a spare process ("), text)
+			require.Equal(t, 5, strings.Count(text, ") exited with code 3"), text)
+			require.Equal(t, name == "hosts", strings.Contains(text, "gorun: host b: a spare process ("), text)
+		})
+	}
+}
