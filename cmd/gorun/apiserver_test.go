@@ -39,14 +39,16 @@ type stored struct {
 func TestManifestIsAdmitted(t *testing.T) {
 	s := apiserver.Start(t)
 	for name, tc := range map[string]struct {
-		flags   []string
-		pods    int
-		command []string
+		flags    []string
+		pods     int
+		restarts int
+		command  []string
 	}{
-		"one rank":        {[]string{"prog"}, 1, []string{"gorun", "prog"}},
-		"ranks":           {[]string{"-np", "16", "-ppn", "4", "-l", "prog", "-x"}, 4, []string{"gorun", "-np", "16", "-ppn", "4", "-l", "prog", "-x"}},
-		"several":         {[]string{"-n", "1", "a", ":", "-n", "2", "--", "b"}, 3, []string{"gorun", "-n", "1", "a", ":", "-n", "2", "--", "b"}},
-		"what YAML means": {[]string{"Prog_1.É", "no", "- x: {y}", "'\"\t#\\", "$(HOME) $$"}, 1, []string{"gorun", "Prog_1.É", "no", "- x: {y}", "'\"\t#\\", "$$(HOME) $$$$"}},
+		"one rank":        {[]string{"prog"}, 1, 0, []string{"gorun", "prog"}},
+		"ranks":           {[]string{"-np", "16", "-ppn", "4", "-l", "prog", "-x"}, 4, 0, []string{"gorun", "-np", "16", "-ppn", "4", "-l", "prog", "-x"}},
+		"several":         {[]string{"-n", "1", "a", ":", "-n", "2", "--", "b"}, 3, 0, []string{"gorun", "-n", "1", "a", ":", "-n", "2", "--", "b"}},
+		"respawn":         {[]string{"-np", "4", "-ppn", "2", "-on-failure", "respawn=5", "-spares", "1", "a", ":", "b"}, 4, 5, []string{"gorun", "-np", "4", "-ppn", "2", "-on-failure", "respawn=5", "-spares", "1", "a", ":", "b"}},
+		"what YAML means": {[]string{"Prog_1.É", "no", "- x: {y}", "'\"\t#\\", "$(HOME) $$"}, 1, 0, []string{"gorun", "Prog_1.É", "no", "- x: {y}", "'\"\t#\\", "$$(HOME) $$$$"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := gorun(t, nil, append([]string{"-k8s-manifest", "-image", "example.org/image:1"}, tc.flags...)...)
@@ -65,7 +67,7 @@ func TestManifestIsAdmitted(t *testing.T) {
 			require.Regexp(t, "^[0-9a-f]{64}$", string(all[1].Data["secret"]))
 			require.Equal(t, tc.pods, all[2].Spec.Completions)
 			require.Equal(t, "Indexed", all[2].Spec.CompletionMode)
-			require.Zero(t, all[2].Spec.BackoffLimit)
+			require.Equal(t, tc.restarts, all[2].Spec.BackoffLimit)
 			require.Equal(t, tc.command, all[2].Spec.Template.Spec.Containers[0].Command)
 			for i, o := range all {
 				request(t, s, http.MethodDelete, resources[i]+"/"+o.Metadata.Name+"?propagationPolicy=Background", "", http.StatusOK)

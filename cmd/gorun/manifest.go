@@ -43,6 +43,7 @@ type variable struct{ Name, Value string }
 type manifest struct {
 	Name, Image, Secret string
 	Pods, Slots, Port   int
+	Restarts            int // of a job that goes on without a pod
 	Command             []string
 	Env                 []variable
 }
@@ -54,7 +55,8 @@ func printManifest(o *options, args []string) (string, error) {
 	salt := bootstrap.NewSecret()
 	m := manifest{
 		Name: manifestName(o.apps[0].program, salt), Image: o.image, Secret: hex.EncodeToString(secret[:]),
-		Pods: (o.size() + slots - 1) / slots, Slots: slots, Port: podPort,
+		Pods: (o.size() + o.spares*len(o.apps) + slots - 1) / slots, Slots: slots, Port: podPort,
+		Restarts: o.restarts,
 	}
 	words, passed := podCommand(args)
 	for _, w := range append([]string{podGorun}, words...) {

@@ -50,6 +50,9 @@ func helperMain(name string, args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
+	if name == "generations" { // until a number of them
+		return enterGenerations(s, args[0], args[1:])
+	}
 	if name == "report" { // for ever, and prints what signals arrive
 		go func() {
 			for s.Stalled(strings.Repeat("x", 60<<10)) == nil {
