@@ -114,7 +114,7 @@ func parseBook(b []byte) (*Book, error) {
 const packedHead = 4 + 4 + sha256.Size
 
 // packBook returns the form in which a book goes from node to node: 4 bytes epoch, which is
-// the number of books before it, 4 bytes number of ranks, the SHA-256 of the encoded book,
+// the number of books of the generation before it, 4 bytes number of ranks, the SHA-256 of the encoded book,
 // packed cards.
 func packBook(book []byte, cards [][]byte, epoch uint32) ([]byte, error) {
 	packed, err := packCards(cards)

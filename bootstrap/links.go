@@ -12,16 +12,22 @@ type Link struct {
 // several that pass frames on to each other. What is written to conn are whole frames for Relay.Tell;
 // a slow conn delays no other rank. Link is called before the first frame of these ranks is taken.
 func (s *Server) Link(ranks []int, conn io.Writer) *Link {
+	l := NewLink(conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := &Link{out: &outlet{}}
-	l.out.connect(conn)
 	for _, rank := range ranks {
 		m := &s.members[rank]
 		m.linked = l
 		l.states[m.state]++
 	}
 	s.links = append(s.links, l)
+	return l
+}
+
+// NewLink makes conn, as in Server.Link, a way to ranks of a later generation: Next.Links says which.
+func NewLink(conn io.Writer) *Link {
+	l := &Link{out: &outlet{}}
+	l.out.connect(conn)
 	return l
 }
 

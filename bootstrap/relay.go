@@ -29,7 +29,7 @@ type Relay struct {
 	timer     *time.Timer    // sends them, nil if there are none
 	local     map[int]bool   // ranks that have neither ended nor left
 	polls     map[round]*poll
-	// stale are the ranks that have not rejoined since the last Renew, generation counts its calls.
+	// stale are the ranks that have not rejoined since the last Renew, which has begun the generation.
 	stale      map[int]bool
 	generation int
 }

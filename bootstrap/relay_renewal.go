@@ -29,7 +29,7 @@ func (r *Relay) Renew(n Next, ranks []int) error {
 		return err
 	}
 	r.stop()
-	r.generation++
+	r.generation, r.books = n.Generation, 0
 	r.outlets, r.stale = outlets, map[int]bool{}
 	for _, rank := range here {
 		r.waiting[rank], r.local[rank], r.stale[rank] = true, true, true

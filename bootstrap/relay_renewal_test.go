@@ -23,7 +23,7 @@ type generation struct {
 // next is the generation for a server or a relay.
 func (g *generation) next(size int) bootstrap.Next {
 	return bootstrap.Next{
-		Lost: g.lost, Cause: "was killed", Warm: func(int) bool { return g.warm },
+		Lost: g.lost, Generation: g.number, Cause: "was killed", Warm: func(int) bool { return g.warm },
 		Describe: func(rank int) bootstrap.Job {
 			for node, ranks := range g.places {
 				if local := slices.Index(ranks, rank); local >= 0 {

@@ -82,6 +82,8 @@ type Next struct {
 	// Lost are the ranks that are started again, ascending, Cause why one was lost.
 	Lost  []int
 	Cause string
+	// Generation is the number of the generation. Only a relay needs it: one may not have seen those before.
+	Generation int
 	// Warm reports whether the process of a lost rank has waited for its place, see [Session.Spare];
 	// nil for never.
 	Warm func(rank int) bool
@@ -173,7 +175,7 @@ func (s *Server) Renew(n Next) (bool, error) {
 	}
 	s.shelf.close()
 	s.shelf, s.near, s.council = n.Shelf, nil, NewCouncil(len(s.members))
-	s.missing, s.active, s.behind, s.fences = len(s.members), len(s.members), len(s.members), 0
+	s.missing, s.active, s.behind, s.fences, s.books = len(s.members), len(s.members), len(s.members), 0, 0
 	return true, nil
 }
 

@@ -84,7 +84,7 @@ type Server struct {
 	links   []*Link
 	shelf   *Shelf // of the server's own node, nil for none
 	missing int    // ranks that have neither a card nor are gone
-	books   uint32 // that were sent
+	books   uint32 // of the generation, that were sent
 	fences  uint32 // complete for every rank
 	active  int    // ranks that take part in fences
 	behind  int    // of these, ranks that have called no other fence

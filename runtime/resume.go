@@ -50,7 +50,8 @@ const renewalMost = 30 * time.Second
 func (w *World) Role() Role { return w.role }
 
 // Generation returns how many losses the job had gone on after before this World was made: 0 if no rank
-// was lost. The ranks of a host that are lost with it are one loss.
+// was lost. The ranks of a host that are lost with it are one loss. A loss whose ranks have had to wait for a pod
+// counts twice.
 func (w *World) Generation() int { return w.job.Generation }
 
 // Resume runs fn, and runs it again after the loss of a rank, if gorun starts that rank again

@@ -143,7 +143,8 @@ func (a *agent) connect() error {
 }
 
 // heedTerm passes SIGTERM on to the ranks: a scheduler or a container platform asks the job to
-// end here, and kills it later. Without ranks the agent ends.
+// end here, and kills it later. Without ranks the agent ends, and where ranks are started again, so that this
+// is done elsewhere and at once.
 func (a *agent) heedTerm() {
 	terms := make(chan os.Signal, 1)
 	signal.Notify(terms, unix.SIGTERM)
@@ -151,6 +152,9 @@ func (a *agent) heedTerm() {
 		for range terms {
 			select {
 			case <-a.started:
+				if a.spawner != nil {
+					a.leave(errors.New("SIGTERM: this host leaves the job"), exitSignalOffset+int(unix.SIGTERM))
+				}
 				complain("agent: SIGTERM is passed on to the ranks of this host")
 				a.mu.Lock()
 				for _, r := range a.node.ranks {
@@ -170,6 +174,11 @@ var errTerminated = errors.New("SIGTERM before the ranks were started")
 // lost ends the process, because there is no launcher any more. It prints nothing if gorun
 // closed the connection: the job may have failed because of another host.
 func (a *agent) lost(why error) {
+	a.leave(fmt.Errorf("gorun is lost: %w", why), exitLauncher)
+}
+
+// leave is lost with another exit code.
+func (a *agent) leave(why error, code int) {
 	a.out.abandon()
 	a.up.close()
 	if !a.alone.Swap(true) {
@@ -178,12 +187,12 @@ func (a *agent) lost(why error) {
 	a.over.Do(func() {
 		err := errors.Join(a.node.contain.kill(), a.node.cleanUp())
 		if !errors.Is(why, io.EOF) {
-			complain("agent: gorun is lost: %v", why)
+			complain("agent: %v", why)
 		}
 		if err != nil {
 			complain("agent: %v", err)
 		}
-		os.Exit(exitLauncher)
+		os.Exit(code)
 	})
 }
 

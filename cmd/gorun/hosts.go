@@ -78,7 +78,7 @@ func (j *job) startHosts(secret [32]byte) error {
 			return err
 		}
 	}
-	j.kept = kept
+	j.kept, j.orders = kept, plan
 	j.wireHosts(kept)
 	return j.each(j.patience(), func(h *host) error {
 		if at := slices.Index(kept, h); at >= 0 {
@@ -233,7 +233,7 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 	p := link.Plan{
 		Job: j.id, Size: len(j.ranks), OnFailure: j.opts.onFailure, Secret: secret[:], Dir: link.Text(dir),
 		Env:  link.Texts(append(environ, j.opts.environ()...)),
-		Bind: j.opts.bindTo, Merge: j.opts.mergeStderr, Salted: j.opts.pods != nil, Generations: 1 + j.opts.restarts,
+		Bind: j.opts.bindTo, Merge: j.opts.mergeStderr, Salted: j.opts.pods != nil, Generations: j.generations(),
 	}
 	for i, r := range j.ranks {
 		if i > 0 && j.ranks[i-1].app == r.app {
@@ -246,6 +246,14 @@ func (j *job) plan(secret [32]byte) (link.Plan, error) {
 		p.Programs = append(p.Programs, g)
 	}
 	return p, nil
+}
+
+// generations is how many the job may have. Where ranks may have to wait for a pod, a restart has two.
+func (j *job) generations() int {
+	if j.opts.pods != nil {
+		return 1 + 2*j.opts.restarts
+	}
+	return 1 + j.opts.restarts
 }
 
 // absolute returns a path that may be relative to a directory.

@@ -36,7 +36,7 @@ func (j *job) house(lost []*rank) error {
 			homes[i] = taken.best(j.kept, r)
 		}
 		if homes[i] == nil {
-			return fmt.Errorf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", r.number)
+			return &noRoomError{r.number}
 		}
 		taken.let(homes[i], r)
 	}
@@ -53,6 +53,14 @@ func (j *job) house(lost []*rank) error {
 		}
 	}
 	return nil
+}
+
+// noRoomError is why ranks cannot be started again for want of a host.
+type noRoomError struct{ rank int }
+
+// Error implements error.
+func (e *noRoomError) Error() string {
+	return fmt.Sprintf("no other host has room for rank %d: give hosts more slots (-host H:N), or name more", e.rank)
 }
 
 // letting is what ranks that were lost take of a host.
@@ -119,10 +127,12 @@ func (j *job) rehome(r *rank, h *host) {
 	j.wireOutput(h, r)
 }
 
-// renewHosts begins the next generation of a job on hosts.
+// renewHosts begins the next generation of a job on hosts, in which those that were lost are started which
+// have a host.
 func (j *job) renewHosts(next bootstrap.Next, lost []*rank) error {
 	plan := link.Next{Lost: next.Lost, Cause: link.Text(next.Cause), Parts: make([]link.Part, len(j.kept))}
-	plan.Generation = j.restarts.count
+	j.restarts.generation++
+	plan.Generation = j.restarts.generation
 	program := j.programs()
 	for at, h := range j.kept {
 		part := &plan.Parts[at]

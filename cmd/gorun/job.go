@@ -43,6 +43,9 @@ type job struct {
 	watch   watch // the supervising goroutine's own
 	// restarts is the supervising goroutine's, too.
 	restarts restarts
+	visits   visits // of pods
+	homeless homeless
+	orders   link.Plan // what the plans of all hosts have in common
 }
 
 // newJob prepares a job. inside says that this gorun is process 1 of a PID
@@ -246,7 +249,7 @@ func (j *job) conclude() (int, error) {
 	for _, h := range j.hosts {
 		h.conn.Send(link.KindEnd)
 	}
-	err := j.node.contain.kill()
+	err := errors.Join(j.node.contain.kill(), j.visits.close())
 	whole := j.drain()
 	if e := j.out.failure(); e != nil {
 		j.brokenOutput(e)

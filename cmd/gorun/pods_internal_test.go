@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"testing"
 	"time"
@@ -31,18 +32,9 @@ func TestASilentPodKeepsNobodyWaiting(t *testing.T) {
 		j.hosts = append(j.hosts, &host{job: j, name: fmt.Sprint("pod-", i), ranks: []*rank{{number: i}}})
 	}
 	come, done := make(chan visit), make(chan struct{})
-	greeted := make(chan struct{})
+	j.visits = visits{come: come, done: done}
 	result := make(chan error, 1)
-	go func() {
-		result <- j.receivePods(come, func(v visit) {
-			select {
-			case come <- v:
-			case <-done:
-				v.end()
-				close(greeted)
-			}
-		}, nil)
-	}()
+	go func() { result <- j.receivePods() }()
 	probe, where, err := newProbe()
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, probe.Close()) }()
@@ -67,8 +59,13 @@ func TestASilentPodKeepsNobodyWaiting(t *testing.T) {
 		require.Fail(t, "pods are awaited")
 	}
 	close(done)
+	raw, err := silent.SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, raw.Control(func(fd uintptr) { err = unix.Shutdown(int(fd), unix.SHUT_WR) }))
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, silent) // until its visit ends
+	require.NoError(t, err)
 	require.NoError(t, silent.Close())
-	<-greeted
 	for _, h := range j.hosts[1:] {
 		require.Same(t, h, h.ranks[0].remote)
 		h.quit()

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -64,6 +65,7 @@ type podSet struct {
 	name    string // of the job
 	command []string
 	env     []string
+	program string // "" for this one
 }
 
 // manifestOf is what a kubelet and the job controller read of a manifest.
@@ -128,7 +130,7 @@ func (p *podSet) start(t *testing.T, i int, more ...string) *pod {
 	root := filepath.Join(p.dir, fmt.Sprintf("root%d", i))
 	require.NoError(t, os.MkdirAll(root, 0o755))
 	words := slices.Concat(
-		[]string{"sh", filepath.Join(p.dir, "pod"), "outside", root, fmt.Sprintf("%s-%d", p.name, i), p.dir, binary, self},
+		[]string{"sh", filepath.Join(p.dir, "pod"), "outside", root, fmt.Sprintf("%s-%d", p.name, i), p.dir, binary, cmp.Or(p.program, self)},
 		[]string{fmt.Sprintf("JOB_COMPLETION_INDEX=%d", i)}, p.env, more, []string{"--"}, p.command)
 	on := p.Command(p.Hosts()[i], words...)
 	r.Path, r.Args = on.Path, on.Args

@@ -29,6 +29,8 @@ const (
 type restarts struct {
 	spawner *spawner // of this machine, nil with hosts and where ranks are not started again
 	count   int      // of the job, one for each loss
+	// generation is that of a job on hosts: more than count, if ranks had to wait for a host.
+	generation int
 	// unused counts the spares of a program that have ended since one has become a rank.
 	unused map[*app]int
 }
@@ -42,36 +44,52 @@ func (j *job) respawn(lost []*rank, f *failure) bool {
 	if !j.opts.respawns() || j.watch.ending {
 		return false
 	}
+	who := f.how
+	if f.rank >= 0 {
+		who = lost[0].lostWith()
+	}
 	why := j.final(lost)
 	if errors.Is(why, errSaid) {
 		return false
 	}
 	if why == nil {
-		why = j.house(lost)
+		why = j.returnOrWait(lost, who)
 	}
-	if why != nil {
-		f.how += fmt.Sprintf("; %s not started again, because %v", pronoun(lost), why)
-		return false
+	if why == nil {
+		j.watch.running += len(lost)
+		return true
 	}
+	f.how += fmt.Sprintf("; %s not started again, because %v", pronoun(lost), why)
+	return false
+}
+
+// returnOrWait starts ranks again, with those that wait for a host, or lets them wait, too.
+func (j *job) returnOrWait(lost []*rank, who string) error {
+	all := j.homeless.with(lost)
+	why := j.house(all)
+	if why == nil {
+		return j.restart(all, who)
+	}
+	if _, full := errors.AsType[*noRoomError](why); full && j.visits.come != nil {
+		return j.awaitRoom(lost, who)
+	}
+	return why
+}
+
+// restart starts ranks again that have a place. who says what has happened to the last of them.
+func (j *job) restart(lost []*rank, who string) error {
 	j.restarts.count++
-	who := f.how
-	if f.rank >= 0 {
-		r := lost[0]
-		who = fmt.Sprintf("rank %d (%spid %d) %s", r.number, r.where(), r.pid, r.how())
-	}
 	complain("%s; %s started again%s (%d of %d)", who, pronoun(lost), moved(lost), j.restarts.count, j.opts.restarts)
 	if err := j.renew(lost); err != nil {
-		f.how += fmt.Sprintf("; %s not started again: %v", pronoun(lost), err)
-		return false
+		return err
 	}
 	for _, r := range lost {
 		if r.warm {
 			j.used(r.app) // of a host that is in the agent's answer
 		}
 	}
-	j.watch.running += len(lost)
-	j.watch.hang = hang{}
-	return true
+	j.homeless, j.watch.hang = homeless{}, hang{}
+	return nil
 }
 
 func pronoun(lost []*rank) string {

@@ -82,6 +82,10 @@ func (j *job) supervise() {
 			j.begun(n)
 		case m := <-j.absent:
 			j.missed(m)
+		case v := <-j.visits.come:
+			j.visited(v)
+		case <-j.homeless.late:
+			j.roomMissing()
 		case n := <-j.news:
 			j.handle(n)
 		case sig := <-j.sigs:
@@ -156,43 +160,6 @@ func (j *job) reaped(x exit) {
 	j.server.Gone(r.number, r.how())
 }
 
-// settle waits until all frames of a dead rank have been read. Another process may have
-// inherited its socket; bytes that are not in the buffer by now are not the rank's.
-func (j *job) settle(r *rank) {
-	if r.remote == nil {
-		if err := shutRead(r.conn); err != nil {
-			j.say("rank %d: %v", r.number, err)
-		}
-	}
-	for {
-		select {
-		case n := <-j.news:
-			j.handle(n)
-			continue
-		default:
-		}
-		select {
-		case n := <-j.news:
-			j.handle(n)
-		case <-r.served:
-			if len(j.news) == 0 {
-				return
-			}
-		}
-	}
-}
-
-// shutRead makes a socket end after what has arrived.
-func shutRead(f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	return errors.Join(raw.Control(func(fd uintptr) {
-		err = unix.Shutdown(int(fd), unix.SHUT_RD)
-	}), err)
-}
-
 // handle acts on an event of a rank.
 func (j *job) handle(n news) {
 	r := j.ranks[n.Rank]
@@ -241,6 +208,7 @@ func (j *job) endExcept(spared *rank) {
 
 func (j *job) startGrace() {
 	j.watch.ending = true
+	j.forgetHomeless()
 	if j.watch.kill == nil {
 		j.watch.kill = time.After(j.opts.grace)
 	}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// visited acts on a pod that comes while ranks run: the platform has started it again, and it has room for
+// ranks.
+func (j *job) visited(v visit) {
+	old := j.hosts[v.number]
+	at := slices.Index(j.kept, old)
+	switch {
+	case v.number == 0 || at < 0 || j.watch.ending || v.host != nil && v.replaces != old:
+		v.end()
+	case v.host == nil:
+		v.replaces = old
+		v.host = &host{job: j, name: old.name, here: old.here, slots: old.slots}
+		go func() { j.visits.deliver(v.prepare(at)) }()
+	default:
+		if v.err == nil {
+			v.err = j.compare([]*host{v.host})
+		}
+		if v.err != nil {
+			complain("%v", v.err)
+			v.end()
+			return
+		}
+		j.replace(v, at)
+	}
+}
+
+// prepare greets the agent of a pod that has been started again, gives it a plan without ranks, and ends what there is of
+// the pod before.
+func (v visit) prepare(at int) visit {
+	h := v.host
+	if v = v.greet(); v.err != nil {
+		return v
+	}
+	// As in neighbours: two pods may be on one machine.
+	h.node[0] ^= byte(v.number)
+	h.node[1] ^= byte(v.number >> 8)
+	if v.err = h.order(h.job.orders, at, 1); v.err != nil {
+		return v
+	}
+	v.replaces.giveUp(errors.New("its pod was started again"))
+	<-v.replaces.readDone
+	return v
+}
+
+// replace makes a pod that has been started again the host of its number.
+func (j *job) replace(v visit, at int) {
+	h := v.host
+	h.readDone, h.way = make(chan struct{}), bootstrap.NewLink(down{h.conn})
+	j.hosts[v.number], j.kept[at] = h, h
+	go h.listen()
+	for len(j.lost) > 0 {
+		j.lostHost(<-j.lost) // which was the pod before
+	}
+	who := h.name + " has come again"
+	if len(j.homeless.ranks) == 0 {
+		complain("%s", who)
+	}
+	j.roomCame(who)
+	j.restock()
+}

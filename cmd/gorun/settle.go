@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// settle waits until all frames of a dead rank have been read. Another process may have
+// inherited its socket; bytes that are not in the buffer by now are not the rank's.
+func (j *job) settle(r *rank) {
+	if r.remote == nil {
+		if err := shutRead(r.conn); err != nil {
+			j.say("rank %d: %v", r.number, err)
+		}
+	}
+	for {
+		select {
+		case n := <-j.news:
+			j.handle(n)
+			continue
+		default:
+		}
+		select {
+		case n := <-j.news:
+			j.handle(n)
+		case <-r.served:
+			if len(j.news) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// shutRead makes a socket end after what has arrived.
+func shutRead(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return errors.Join(raw.Control(func(fd uintptr) {
+		err = unix.Shutdown(int(fd), unix.SHUT_RD)
+	}), err)
+}

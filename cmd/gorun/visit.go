@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gorun-hpc/gorun/bootstrap"
+)
+
+// visit is a pod that has reached the first one.
+type visit struct {
+	number int
+	conn   *os.File
+	host   *host // nil before the agent was greeted
+	err    error // of that
+	// replaces is the host of the pod before it was started again, while ranks run.
+	replaces *host
+}
+
+// visits are the pods that come. The zero value has none.
+type visits struct {
+	door   *bootstrap.Door
+	come   chan visit
+	done   chan struct{} // closed when none is taken any more
+	closed chan error    // the end of the door
+}
+
+// open makes a door for so many pods.
+func (v *visits) open(port uint16, secret [32]byte, pods int) error {
+	door, err := bootstrap.OpenDoor(port, secret, pods)
+	if err != nil {
+		return err
+	}
+	*v = visits{door: door, come: make(chan visit), done: make(chan struct{}), closed: make(chan error, 1)}
+	go func() {
+		v.closed <- door.Serve(func(number int, conn *os.File) {
+			v.deliver(visit{number: number, conn: conn})
+		})
+	}()
+	return nil
+}
+
+// deliver hands over a visit, or ends it if nobody takes it.
+func (v *visits) deliver(next visit) {
+	select {
+	case v.come <- next:
+	case <-v.done:
+		next.end()
+	}
+}
+
+// close ends the visits.
+func (v *visits) close() error {
+	if v.door == nil {
+		return nil
+	}
+	close(v.done)
+	return v.door.Close()
+}
+
+// end ends the connection of a pod that is not needed.
+func (v visit) end() {
+	if v.host != nil && v.host.quit != nil {
+		v.host.quit()
+	}
+	_ = v.conn.Close()
+}
+
+// awaitPods returns when the agents of all other pods have said hello. They are greeted as
+// they come, since both sides count silence from then on. If ranks are started again pods may come later, too.
+func (j *job) awaitPods() error {
+	p := j.opts.pods
+	if len(j.hosts) < p.Count {
+		return fmt.Errorf("-np %d leaves pods without a rank: there are %d pods", len(j.ranks), p.Count)
+	}
+	secret, err := podSecret(p)
+	if err != nil {
+		return err
+	}
+	if err := j.visits.open(p.Port, secret, p.Count); err != nil {
+		return err
+	}
+	err = j.receivePods()
+	if err != nil || !j.opts.respawns() {
+		err = errors.Join(err, j.visits.close())
+		j.visits = visits{}
+	}
+	return err
+}
+
+// receivePods takes the pods that come until all are there. Each is greeted by a goroutine.
+func (j *job) receivePods() error {
+	late := time.NewTimer(j.opts.answer)
+	defer late.Stop()
+	for {
+		var missing []string
+		for _, h := range j.hosts[1:] {
+			if h.conn == nil {
+				missing = append(missing, h.name)
+			}
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case v := <-j.visits.come:
+			switch {
+			case v.number == 0: // a second first pod
+				v.end()
+			case v.host == nil:
+				h := j.hosts[v.number]
+				v.host = &host{job: j, name: h.name, here: h.here, ranks: h.ranks, slots: h.slots, spares: h.spares}
+				go func() { j.visits.deliver(v.greet()) }()
+			default:
+				if err := j.take(v); err != nil {
+					return err
+				}
+			}
+		case err := <-j.visits.closed:
+			return err
+		case <-late.C:
+			shown := missing[:min(len(missing), shownHostsMax)]
+			return fmt.Errorf("%d of %d pods did not come within %v: %s: are they scheduled, and can they resolve and reach %s at port %d? (kubectl get pods; -answer-within)",
+				len(missing), len(j.hosts), j.opts.answer, strings.Join(shown, " "), j.opts.pods.Root, j.opts.pods.Port)
+		}
+	}
+}
+
+// greet greets the agent of a pod.
+func (v visit) greet() visit {
+	h := v.host
+	h.open()
+	close(h.exited) // there is no command
+	h.in, h.out, h.begun, h.code = v.conn, v.conn, true, -1
+	if v.err = v.conn.SetDeadline(time.Now().Add(podHelloTimeout)); v.err == nil {
+		v.err = h.greet()
+	}
+	if v.err == nil {
+		v.err = v.conn.SetDeadline(time.Time{})
+	}
+	return v
+}
+
+// take makes an agent that was greeted that of its host. One that goes before it has said
+// hello comes again, as does one whose container was started again; the newer connection counts.
+func (j *job) take(v visit) error {
+	var gone *noAnswerError
+	if v.err != nil {
+		v.end()
+		if errors.As(v.err, &gone) {
+			j.say("%v", v.err)
+			return nil
+		}
+		return v.err
+	}
+	if old := j.hosts[v.number]; old.conn != nil {
+		old.quit()
+		_ = old.out.Close()
+	}
+	j.hosts[v.number] = v.host
+	for _, r := range v.host.ranks {
+		r.remote = v.host
+	}
+	j.say("%s has come", v.host.name)
+	return nil
+}
