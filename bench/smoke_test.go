@@ -199,6 +199,15 @@ func TestSurvive(t *testing.T) {
 	requireRows(t, out.Out, 3, []int{0}, false)
 }
 
+func TestSurviveSeries(t *testing.T) {
+	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "survive"),
+		"-ulfm", "-np", "2,3", "-jobs", "2", "-i", "3", "-gorun", filepath.Join(bin, "gorun"))
+	require.NoError(t, err, out.Errors)
+	require.Regexp(t, `^\| ranks( \| [A-Z][a-z ]+ \(us\)){6} \|\n\|(---:\|){7}\n\| 2 \|( [1-9]\d* \|){6}\n\| 3 \|( [1-9]\d* \|){6}\n$`, out.Out)
+	_, err = launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "survive"), "-ulfm", "-np", "1")
+	require.Error(t, err)
+}
+
 func TestPause(t *testing.T) {
 	out, err := launch.Execute(t.Context(), timeout, nil, filepath.Join(bin, "gorun"),
 		"-np", "3", "-on-failure", "respawn=2", "-spares", "1", filepath.Join(bin, "survive"), "-pause", "2")

@@ -9,6 +9,10 @@
 // Agree that all of them end with, and the Shrink. The ranks of a node have the same clock; on
 // several hosts revoke and detect mean nothing.
 //
+// With -ulfm, and without gorun, it runs such jobs itself and prints the medians of many of them, in Markdown:
+//
+//	go run ./bench/survive -ulfm [-np 2,4,8,16,32,64] [-jobs 11]
+//
 // With -pause it measures instead how long survivors do not compute when a lost rank is started again:
 //
 //	gorun -np 4 -on-failure respawn=20 [-spares 20] ./bench/survive -pause 20
@@ -16,6 +20,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -35,7 +40,18 @@ const (
 	revocations = 21
 )
 
-func main() { osu.Define("survive", "0", osu.Latency).Main(2, run) }
+func main() {
+	o := osu.Define("survive", "0", osu.Latency)
+	if slices.ContainsFunc(os.Args[1:], func(arg string) bool { return arg == "-ulfm" || arg == "--ulfm" }) {
+		o.Parse() // this process is no rank
+		if err := series(context.Background(), os.Stdout, o.Iterations); err != nil {
+			fmt.Fprintln(os.Stderr, "survive:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	o.Main(2, run)
+}
 
 // run does the part of one rank.
 func run(w *runtime.World, o *osu.Options) error {
