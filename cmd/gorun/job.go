@@ -43,7 +43,7 @@ type job struct {
 	watch   watch // the supervising goroutine's own
 	// restarts is the supervising goroutine's, too.
 	restarts restarts
-	visits   visits // of pods
+	visits   *visits // of pods, nil if none is taken any more
 	homeless homeless
 	orders   link.Plan // what the plans of all hosts have in common
 }

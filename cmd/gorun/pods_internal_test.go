@@ -32,7 +32,7 @@ func TestASilentPodKeepsNobodyWaiting(t *testing.T) {
 		j.hosts = append(j.hosts, &host{job: j, name: fmt.Sprint("pod-", i), ranks: []*rank{{number: i}}})
 	}
 	come, done := make(chan visit), make(chan struct{})
-	j.visits = visits{come: come, done: done}
+	j.visits = &visits{come: come, done: done}
 	result := make(chan error, 1)
 	go func() { result <- j.receivePods() }()
 	probe, where, err := newProbe()

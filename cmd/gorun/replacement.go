@@ -18,7 +18,7 @@ func (j *job) visited(v visit) {
 	case v.host == nil:
 		v.replaces = old
 		v.host = &host{job: j, name: old.name, here: old.here, slots: old.slots}
-		go func() { j.visits.deliver(v.prepare(at)) }()
+		go func(all *visits) { all.deliver(v.prepare(at)) }(j.visits)
 	default:
 		if v.err == nil {
 			v.err = j.compare([]*host{v.host})

@@ -70,7 +70,7 @@ func (j *job) returnOrWait(lost []*rank, who string) error {
 	if why == nil {
 		return j.restart(all, who)
 	}
-	if _, full := errors.AsType[*noRoomError](why); full && j.visits.come != nil {
+	if _, full := errors.AsType[*noRoomError](why); full && j.visits != nil {
 		return j.awaitRoom(lost, who)
 	}
 	return why

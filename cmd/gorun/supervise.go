@@ -82,7 +82,7 @@ func (j *job) supervise() {
 			j.begun(n)
 		case m := <-j.absent:
 			j.missed(m)
-		case v := <-j.visits.come:
+		case v := <-j.visits.arrivals():
 			j.visited(v)
 		case <-j.homeless.late:
 			j.roomMissing()

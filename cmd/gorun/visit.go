@@ -20,7 +20,7 @@ type visit struct {
 	replaces *host
 }
 
-// visits are the pods that come. The zero value has none.
+// visits are the pods that come. nil has none.
 type visits struct {
 	door   *bootstrap.Door
 	come   chan visit
@@ -28,19 +28,27 @@ type visits struct {
 	closed chan error    // the end of the door
 }
 
-// open makes a door for so many pods.
-func (v *visits) open(port uint16, secret [32]byte, pods int) error {
+// openVisits makes a door for so many pods.
+func openVisits(port uint16, secret [32]byte, pods int) (*visits, error) {
 	door, err := bootstrap.OpenDoor(port, secret, pods)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	*v = visits{door: door, come: make(chan visit), done: make(chan struct{}), closed: make(chan error, 1)}
+	v := &visits{door: door, come: make(chan visit), done: make(chan struct{}), closed: make(chan error, 1)}
 	go func() {
 		v.closed <- door.Serve(func(number int, conn *os.File) {
 			v.deliver(visit{number: number, conn: conn})
 		})
 	}()
-	return nil
+	return v, nil
+}
+
+// arrivals is where they come.
+func (v *visits) arrivals() <-chan visit {
+	if v == nil {
+		return nil
+	}
+	return v.come
 }
 
 // deliver hands over a visit, or ends it if nobody takes it.
@@ -54,7 +62,7 @@ func (v *visits) deliver(next visit) {
 
 // close ends the visits.
 func (v *visits) close() error {
-	if v.door == nil {
+	if v == nil {
 		return nil
 	}
 	close(v.done)
@@ -80,13 +88,13 @@ func (j *job) awaitPods() error {
 	if err != nil {
 		return err
 	}
-	if err := j.visits.open(p.Port, secret, p.Count); err != nil {
+	if j.visits, err = openVisits(p.Port, secret, p.Count); err != nil {
 		return err
 	}
 	err = j.receivePods()
 	if err != nil || !j.opts.respawns() {
 		err = errors.Join(err, j.visits.close())
-		j.visits = visits{}
+		j.visits = nil
 	}
 	return err
 }
@@ -113,7 +121,7 @@ func (j *job) receivePods() error {
 			case v.host == nil:
 				h := j.hosts[v.number]
 				v.host = &host{job: j, name: h.name, here: h.here, ranks: h.ranks, slots: h.slots, spares: h.spares}
-				go func() { j.visits.deliver(v.greet()) }()
+				go func(all *visits) { all.deliver(v.greet()) }(j.visits)
 			default:
 				if err := j.take(v); err != nil {
 					return err

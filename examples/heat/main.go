@@ -56,6 +56,9 @@ func main() {
 			return err
 		}
 		return w.Resume(func(w *runtime.World) error {
+			if w.Generation() > 0 && w.Rank() == 0 {
+				fmt.Printf("generation %d goes on after the last checkpoint\n", w.Generation())
+			}
 			return newBlock(w.Comm(), img).run(store)
 		})
 	})

@@ -22,16 +22,18 @@ type killings struct {
 	program string
 	kills   int // in each job
 	steps   int
+	every   int // between lines of progress, of which a kill needs two, so that a checkpoint is between two kills
 }
 
-// TestKilled kills a rank at random after every other line of progress: the line before may have come before
-// the last loss, this one shows that all ranks are there again. The frames and the last line are those of a
-// job without a loss, and no process is left. GORUN_SOAK=1 kills 100 ranks each way.
+// TestKilled kills a rank at random after the second line of progress of a generation: then all ranks have made a
+// checkpoint in it. The frames and the last line are those of a
+// job without a loss, and no process is left. GORUN_SOAK=1 kills 100 ranks each way, in jobs that are as short as they may be for
+// 25 kills: a World begins with the frames so far.
 func TestKilled(t *testing.T) {
-	k, jobs := killings{kills: 3, steps: 300}, 1
+	k, jobs := killings{kills: 3, steps: 300, every: 50}, 1
 	ways := map[string][]string{"auto": {"-transport", "auto"}}
 	if os.Getenv("GORUN_SOAK") == "1" {
-		k.kills, k.steps, jobs = 25, 3000, 4
+		k.kills, k.steps, k.every, jobs = 25, 600, 10, 4
 		ways["rdma"] = []string{"-transport", "rdma"}
 		hosts := []string{"-host", "h0:4,h1:4,h2:4", "-map-by", "node", "-rsh", nscluster.Start(t, 3).Rsh()}
 		ways["hosts"] = hosts
@@ -45,7 +47,7 @@ func TestKilled(t *testing.T) {
 			for range jobs {
 				dir := filepath.Join(t.TempDir(), "frames")
 				require.Equal(t, want, k.run(t, dir, way, k.kills))
-				requireSameFrames(t, undisturbed, dir, k.steps/50)
+				requireSameFrames(t, undisturbed, dir, k.steps/k.every)
 			}
 		})
 	}
@@ -57,18 +59,24 @@ func (k killings) run(t *testing.T, dir string, way []string, kills int) (last s
 	mark := "GORUN_TEST_HEAT=" + dir
 	job := exec.Command(launch.Gorun(t), slices.Concat([]string{"-np", "4", "-timeout", "300s"}, way, []string{
 		"-on-failure", fmt.Sprintf("respawn=%d", max(kills, 1)),
-		k.program, "-steps", fmt.Sprint(k.steps), "-every", "50", "-checkpoint", "10", "-out", dir,
+		k.program, "-steps", fmt.Sprint(k.steps), "-every", fmt.Sprint(k.every), "-checkpoint", "10", "-out", dir,
 	})...)
 	var errs bytes.Buffer
 	job.Env, job.Stderr = append(os.Environ(), mark), &errs
 	out, err := job.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, job.Start())
-	killed, victim, since := 0, "", 1
-	for lines := bufio.NewScanner(out); lines.Scan(); since++ {
-		if last = lines.Text(); strings.HasPrefix(last, "[") && killed < kills && since >= 2 {
+	killed, victim, since := 0, "", 0 // since the job has gone on, lines of progress
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		switch last = lines.Text(); {
+		case last == fmt.Sprintf("generation %d goes on after the last checkpoint", killed):
+			since = 0
+		case strings.HasPrefix(last, "["):
+			since++
+		}
+		if since >= 2 && killed < kills {
 			if victim = launch.KillRank(mark, victim); victim != "" {
-				killed, since = killed+1, 0
+				killed, since = killed+1, -k.steps // what is on its way is of before
 			}
 		}
 	}
