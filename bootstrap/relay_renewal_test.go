@@ -126,6 +126,29 @@ func TestRenewalOfNodes(t *testing.T) {
 	require.False(t, n.server.Renewable(1))
 }
 
+// A node that comes late has seen no book and no generation: it is told nothing before the one in which it has ranks.
+func TestALateRelay(t *testing.T) {
+	n := newNodes(t, 3, 2) // ranks 0 and 3, 1 and 4, 2 and 5
+	n.exchange(t, n.all())
+	relay, told := bootstrap.NewRelay(nil, n.server.Take), make(chan error, 8)
+	link := bootstrap.NewLink(writerFunc(func(p []byte) (int, error) {
+		err := relay.Tell(slices.Clone(p))
+		told <- err
+		return len(p), err
+	}))
+	n.renew(t, &generation{number: 1, lost: []int{1, 4}, places: [][]int{{0, 3, 4}, {}, {1, 2, 5}}})
+	n.exchange(t, n.all())
+	require.Empty(t, told)
+	n.relays[0], n.links[0] = relay, link
+	n.renew(t, &generation{number: 2, lost: []int{4}, places: [][]int{{0, 3}, {4}, {1, 2, 5}}})
+	n.exchange(t, n.all())
+	require.NoError(t, <-told, "the generation")
+	require.NoError(t, <-told, "the book")
+	for _, err := range n.each(n.all(), func(s *bootstrap.Session) error { return s.Fence(t.Context()) }) {
+		require.NoError(t, err)
+	}
+}
+
 // If a rank cannot be given the memory, none begins the generation.
 func TestRenewalWithoutMemory(t *testing.T) {
 	w := newWorld(t, 3)

@@ -13,7 +13,7 @@ func TestSparesThatEndAtOnce(t *testing.T) {
 	hosts := []string{"-host", "a:2,b:2", "-rsh", script(t, `export GORUN_HOSTID=$1; shift; exec "$@"`)}
 	for name, flags := range map[string][]string{"here": nil, "hosts": hosts} {
 		t.Run(name, func(t *testing.T) {
-			r := command(t, nil, append(flags, "-np", "2", "-stdin", "all", "-on-failure", "respawn", "-spares", "1",
+			r := command(t, nil, append(flags, "-np", "2", "-stdin", "all", "-v", "-on-failure", "respawn", "-spares", "1",
 				"sh", "-c", `[ "$GORUN_SPARE" ] && exit 3; read line; exit 0`)...)
 			r.Stderr = nil
 			stderr, err := r.StderrPipe()
@@ -28,6 +28,8 @@ func TestSparesThatEndAtOnce(t *testing.T) {
 			require.Zero(t, r.wait(t), text)
 			require.Equal(t, 5, strings.Count(text, "a spare process ("), text)
 			require.Equal(t, 5, strings.Count(text, ") exited with code 3"), text)
+			// Those of the plan are not named.
+			require.Equal(t, map[string]int{"here": 5, "hosts": 4}[name], strings.Count(text, "gorun: a spare is process ")+strings.Count(text, "gorun: a spare starts on host b"), text)
 			require.Equal(t, name == "hosts", strings.Contains(text, "gorun: host b: a spare process ("), text)
 		})
 	}
