@@ -42,8 +42,8 @@ const (
 
 func main() {
 	o := osu.Define("survive", "0", osu.Latency)
-	if slices.ContainsFunc(os.Args[1:], func(arg string) bool { return arg == "-ulfm" || arg == "--ulfm" }) {
-		o.Parse() // this process is no rank
+	o.Parse()
+	if *ulfm { // this process is no rank
 		if err := series(context.Background(), os.Stdout, o.Iterations); err != nil {
 			fmt.Fprintln(os.Stderr, "survive:", err)
 			os.Exit(1)

@@ -56,11 +56,11 @@ func series(ctx context.Context, out io.Writer, iterations int) error {
 			}
 			all = append(all, r)
 		}
-		if i == 0 {
-			columns := all[0].Columns
-			fmt.Fprintf(out, "| ranks | %s |\n|---:%s|\n", strings.Join(columns, " | "), strings.Repeat("|---:", len(columns)))
+		head := ""
+		if columns := all[0].Columns; i == 0 {
+			head = fmt.Sprintf("| ranks | %s |\n|---:%s|\n", strings.Join(columns, " | "), strings.Repeat("|---:", len(columns)))
 		}
-		if _, err := fmt.Fprintln(out, line(ranks, all)); err != nil {
+		if _, err := fmt.Fprintln(out, head+line(ranks, all)); err != nil {
 			return err
 		}
 	}

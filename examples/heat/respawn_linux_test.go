@@ -76,7 +76,8 @@ func (k killings) run(t *testing.T, dir string, way []string, kills int) (last s
 			since = 0
 		case strings.HasPrefix(last, "["):
 			since++
-			_, err := fmt.Sscanf(last[strings.Index(last, "step"):], "step %d", &step)
+			_, progress, _ := strings.Cut(last, "] ")
+			_, err := fmt.Sscanf(progress, "step %d", &step)
 			require.NoError(t, err)
 		}
 		if since >= 2 && killed < kills && step <= k.steps/2 {
