@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 )
 
 // inspectWord as the first argument makes gorun show what another one's job is doing.
@@ -142,7 +143,7 @@ func showLast(c *inspection.Client, f inspectFlags, out *os.File) error {
 	if f.json {
 		return json.NewEncoder(out).Encode(r.Log)
 	}
-	_, err = io.WriteString(out, printable(r.Log.Table()))
+	_, err = io.WriteString(out, printable.Text(r.Log.Table()))
 	return err
 }
 
@@ -163,7 +164,7 @@ func (v *view) show(r *inspection.Report) error {
 	}
 	if v.screen != nil {
 		columns, lines := v.screen.size()
-		return v.screen.draw(printable(r.Table(before, columns, lines)))
+		return v.screen.draw(printable.Text(r.Table(before, columns, lines)))
 	}
 	var text string
 	switch {
@@ -174,11 +175,11 @@ func (v *view) show(r *inspection.Report) error {
 		}
 		text = string(line) + "\n"
 	case v.watching:
-		if text = printable(r.Table(before, 0, 0)); before != nil {
+		if text = printable.Text(r.Table(before, 0, 0)); before != nil {
 			text = "\n" + text
 		}
 	default:
-		text = printable(r.Text())
+		text = printable.Text(r.Text())
 	}
 	_, err := io.WriteString(v.out, text)
 	return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 )
 
 func main() {
@@ -91,7 +92,18 @@ const complaint = "gorun: "
 
 // complain prints a message of gorun itself.
 func complain(format string, args ...any) {
-	text := printable(fmt.Sprintf(format, args...))
+	text := printable.Text(fmt.Sprintf(format, args...))
 	// One write, so that lines of gorun and of ranks do not mix.
 	_, _ = os.Stderr.WriteString(complaint + strings.ReplaceAll(text, "\n", "\n"+complaint) + "\n")
+}
+
+// signed returns the report of a rank with its name in front, unless the report contains
+// it.
+func signed(rank int, text string) string {
+	text = strings.TrimRight(text, "\n")
+	name := fmt.Sprintf("rank %d", rank)
+	if strings.HasPrefix(text, name+" ") {
+		return text
+	}
+	return name + ": " + text
 }

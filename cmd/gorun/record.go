@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 	"github.com/gorun-hpc/gorun/internal/flight"
 )
 
@@ -55,7 +56,7 @@ func (r *rank) recorded(now time.Time) []string {
 	var lines []string
 	for _, list := range [][]flight.Operation{l.Messages, l.Operations} {
 		for _, o := range list[max(0, len(list)-lastOperations):] {
-			lines = append(lines, printable(o.Line(now)))
+			lines = append(lines, printable.Text(o.Line(now)))
 		}
 	}
 	return lines

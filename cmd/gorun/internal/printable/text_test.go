@@ -1,12 +1,14 @@
-package main
+package printable_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
 )
 
-func TestPrintable(t *testing.T) {
+func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "",
 		"plain\n\ttext, ü and 日本":      "plain\n\ttext, ü and 日本",
@@ -20,6 +22,17 @@ func TestPrintable(t *testing.T) {
 		"a replacement \ufffd":         "a replacement \ufffd",
 		"nul \x00":                     `nul \x00`,
 	} {
-		require.Equal(t, want, printable(text))
+		require.Equal(t, want, printable.Text(text))
+	}
+}
+
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "",
+		"plain, ü and 日本":         "plain, ü and 日本",
+		"two\r\nlines\n\tof it\n": "two lines  of it ",
+		"\x1b[2J\rover":           `\x1b[2J\x0dover`,
+	} {
+		require.Equal(t, want, printable.Line(text))
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package printable
 
 import (
 	"fmt"
@@ -7,10 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// printable returns a text with its control characters escaped, but for ends of lines and tabs.
-// Ranks, and hosts before they are trusted, have part in what gorun says, and a terminal obeys
-// such characters: they could hide lines, or write others.
-func printable(text string) string {
+// Text returns a text with its control characters escaped, but for ends of lines and tabs.
+func Text(text string) string {
 	if !strings.ContainsFunc(text, hostile) {
 		return text
 	}
@@ -35,20 +33,17 @@ func printable(text string) string {
 	return b.String()
 }
 
+// Line returns a text in one line: its ends of lines and tabs are blanks, and its other control
+// characters are escaped.
+func Line(text string) string {
+	return blanks.Replace(Text(text))
+}
+
+var blanks = strings.NewReplacer("\n", " ", "\t", " ")
+
 // hostile reports whether a terminal may act on a character: controls (ECMA-48, 8-bit ones
 // among them), those that change the direction of a line, and what stands for bytes that are no
 // UTF-8.
 func hostile(c rune) bool {
 	return c != '\n' && c != '\t' && (unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)) || c == utf8.RuneError
-}
-
-// signed returns the report of a rank with its name in front, unless the report contains
-// it.
-func signed(rank int, text string) string {
-	text = strings.TrimRight(text, "\n")
-	name := fmt.Sprintf("rank %d", rank)
-	if strings.HasPrefix(text, name+" ") {
-		return text
-	}
-	return name + ": " + text
 }
