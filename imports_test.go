@@ -94,7 +94,7 @@ var imports = map[string][]string{
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "internal/ranges", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
-	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "internal/flight", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/inspection", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "cmd/gorun/internal/printable", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "internal/flight", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/inspection", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "cmd/gorun/internal/printable", "cmd/gorun/internal/viewer", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/allocation": {"internal/ranges"},
 	"cmd/gorun/internal/linux":      {},
@@ -103,6 +103,9 @@ var imports = map[string][]string{
 	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement", "internal/flight"},
 	"cmd/gorun/internal/placement":  {"internal/ranges"},
 	"cmd/gorun/internal/printable":  {},
+	"cmd/gorun/internal/viewer": {
+		"cmd/gorun/internal/inspection", "cmd/gorun/internal/linux", "cmd/gorun/internal/printable", "charm.land/bubbles/v2/help", "charm.land/bubbles/v2/key", "charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "golang.org/x/sys/unix",
+	},
 
 	"collectives": {
 		"internal/callsite", "internal/flight", "internal/processor", "runtime", "collectives/internal/kernel", "collectives/internal/message", "collectives/internal/node",

@@ -13,7 +13,8 @@ import (
 // one is a design decision. Programs of the tree that need more are modules of
 // their own.
 var requirements = map[string][]string{
-	".":                           {"github.com/asynkron/protoactor-go", "github.com/klauspost/compress", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
+	// charm.land's are for the table of gorun inspect -watch, and for package viewer alone.
+	".":                           {"charm.land/bubbles/v2", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "github.com/asynkron/protoactor-go", "github.com/klauspost/compress", "github.com/stretchr/testify", "golang.org/x/sys", "google.golang.org/protobuf"},
 	"bench/peers":                 {module, "github.com/stretchr/testify", "gonum.org/v1/plot"},
 	"bench/peers/protoactor":      {"github.com/asynkron/protoactor-go", "google.golang.org/grpc", "google.golang.org/protobuf"},
 	"examples/arrow":              {"github.com/apache/arrow-go/v18", module, "github.com/stretchr/testify"},

@@ -2,12 +2,12 @@ package runtime_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -136,47 +136,152 @@ func terminal(t *testing.T) (emulator, programs *os.File) {
 	return emulator, programs
 }
 
-// On a terminal the table is on the alternate screen, which is left at Ctrl-C and at the end of the
-// job; the last table is written again.
+// watched is a gorun inspect -watch on a terminal.
+type watched struct {
+	t        *testing.T
+	cmd      *exec.Cmd
+	emulator *os.File
+	shown    []byte
+	before   *unix.Termios // of the terminal
+}
+
+// watchOnTerminal starts one by a command. Without keys its input is no terminal.
+func watchOnTerminal(t *testing.T, keys bool, command ...string) *watched {
+	t.Helper()
+	emulator, programs := terminal(t)
+	before, err := unix.IoctlGetTermios(int(emulator.Fd()), unix.TCGETS)
+	require.NoError(t, err)
+	cmd := exec.CommandContext(deadline(t), command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "TERM=xterm", "NO_COLOR=any", "PS1=ready>")
+	cmd.Stdout, cmd.Stderr = programs, programs
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
+	if keys {
+		cmd.Stdin = programs
+	}
+	require.NoError(t, cmd.Start())
+	require.NoError(t, programs.Close())
+	return &watched{t: t, cmd: cmd, emulator: emulator, before: before}
+}
+
+// sequence is a control sequence of a terminal.
+var sequence = regexp.MustCompile(`\x1b\[[0-9;?<>]*[ -/]*[@-~]`)
+
+// await reads what is shown until the part since the last call matches, with blanks in place of control sequences.
+func (w *watched) await(pattern string) {
+	w.t.Helper()
+	wanted := regexp.MustCompile(pattern)
+	for from := len(w.shown); ; {
+		require.True(w.t, w.read(), "there is no %s in %q", pattern, w.shown[from:])
+		if wanted.Match(sequence.ReplaceAll(w.shown[from:], []byte(" "))) {
+			return
+		}
+	}
+}
+
+// read reads more of what is shown. It returns false at the end.
+func (w *watched) read() bool {
+	buffer := make([]byte, 4096)
+	n, err := w.emulator.Read(buffer)
+	w.shown = append(w.shown, buffer[:n]...)
+	return err == nil // EIO: nobody has the other end any more
+}
+
+func (w *watched) press(keys string) {
+	w.t.Helper()
+	_, err := w.emulator.WriteString(keys)
+	require.NoError(w.t, err)
+}
+
+// ended waits for the end, and requires the last table on a terminal as it was before. It returns the signal that has
+// ended gorun inspect, which is -1 for none.
+func (w *watched) ended() syscall.Signal {
+	w.t.Helper()
+	for w.read() {
+	}
+	_ = w.cmd.Wait()
+	_, last, left := strings.Cut(string(w.shown), "\x1b[?1049l") // the alternate screen
+	require.True(w.t, left)
+	last, shown := strings.CutPrefix(last, "\x1b[?25h") // the cursor
+	require.True(w.t, shown)
+	require.Regexp(w.t, `^[^\x1b]*\r\njob [^\x1b]*\r\n2 ranks, 2 of them joined, 0 ended\r\n  rank  state [^\x1b]*\r\n +0  \w+ +[1-9][^\x1b]*\r\n +1  \w+ +[1-9][^\x1b]*\r\n$`, last)
+	after, err := unix.IoctlGetTermios(int(w.emulator.Fd()), unix.TCGETS)
+	require.NoError(w.t, err)
+	require.Equal(w.t, w.before, after)
+	return w.cmd.ProcessState.Sys().(syscall.WaitStatus).Signal()
+}
+
+// On a terminal the table is on the alternate screen and obeys keys. That screen is left at the end of the view and
+// of the job, and the last table is written again.
 func TestWatchOnATerminal(t *testing.T) {
 	job, end := rally(t)
-	for _, interrupted := range []bool{true, false} {
-		emulator, programs := terminal(t)
-		cmd := exec.CommandContext(deadline(t), testbed.Gorun(t), "inspect", "-watch", job)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = programs, programs, programs
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-		require.NoError(t, cmd.Start())
-		require.NoError(t, programs.Close())
-		var shown []byte
-		buffer := make([]byte, 4096)
-		for ended := false; ; {
-			n, err := emulator.Read(buffer)
-			if shown = append(shown, buffer[:n]...); err != nil {
-				break // EIO: nobody has the other end any more
-			}
-			if !ended && bytes.Count(shown, []byte("\x1b[H")) == 2 {
-				if ended = true; interrupted {
-					_, err := emulator.WriteString("\x03")
-					require.NoError(t, err)
-				} else {
-					end()
-				}
-			}
-		}
-		err := cmd.Wait()
-		if interrupted {
-			require.Equal(t, syscall.SIGINT, cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(), "%v", err)
-		} else {
-			require.NoError(t, err)
-		}
-		require.Regexp(t, `^\x1b\[\?1049h\x1b\[Hjob [^\x1b]*\x1b\[K\r+\n2 ranks, 2 of them joined, 0 ended\x1b\[K\r+\n`, string(shown))
-		before, after, left := strings.Cut(string(shown), "\x1b[?1049l")
-		require.True(t, left)
-		require.Contains(t, before, "unexpected  where\x1b[K\r")
-		frame, _, whole := strings.Cut(before[strings.LastIndex(before, "\x1b[H")+len("\x1b[H"):], "\x1b[J")
-		require.True(t, whole)
-		plain := strings.NewReplacer("\x1b[K", "", "\r", "")
-		require.Equal(t, plain.Replace(frame)+"\n", plain.Replace(after), "the last table")
-		require.Regexp(t, `(?m)^ +0  \w+ +[1-9]`, before)
+	for _, c := range []struct {
+		name   string
+		keys   bool
+		end    func(w *watched)
+		signal syscall.Signal
+	}{
+		{"keys", true, func(w *watched) {
+			w.press("w\x1b[B\r") // sort, down, enter
+			w.await("newest last")
+			w.press("\x1b")
+			w.await("by waiting")
+			w.press("rq")
+		}, -1},
+		{"interrupt key", true, func(w *watched) { w.press("\x03") }, syscall.SIGINT},
+		{"stop key without a shell", true, func(w *watched) { w.press("\x1aq") }, -1},
+		{"signal", true, func(w *watched) { require.NoError(w.t, w.cmd.Process.Signal(syscall.SIGTERM)) }, syscall.SIGTERM},
+		{"interrupt without keys", false, func(w *watched) { w.press("q\x03") }, syscall.SIGINT},
+		{"end of the job", true, func(*watched) { end() }, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := watchOnTerminal(t, c.keys, testbed.Gorun(t), "inspect", "-watch", job)
+			w.await(`(?s)2 ranks, 2 of them joined, 0 ended.*unexpected.*arrows`)
+			require.Contains(t, string(w.shown), "\x1b[?1049h")
+			w.await(` [1-9][0-9.]*k? +[0-9.]+k?( |$)`) // rates
+			c.end(w)
+			require.NotRegexp(t, `\x1b\[[0-9;]*[34][0-7](;[0-9;]*)?m`, string(w.shown), "NO_COLOR is set")
+			require.Equal(t, c.signal, w.ended())
+		})
 	}
+}
+
+// A terminal that cannot do more gets one table after the other.
+func TestWatchOnADumbTerminal(t *testing.T) {
+	job, end := rally(t)
+	w := watchOnTerminal(t, true, "env", "TERM=dumb", testbed.Gorun(t), "inspect", "-watch", job)
+	w.await(`(?s)unexpected.*\r\n\r\njob .*unexpected`)
+	end()
+	for w.read() {
+	}
+	require.NoError(t, w.cmd.Wait())
+	require.NotContains(t, string(w.shown), "\x1b")
+}
+
+// Ctrl-Z gives the terminal back to the shell, also from below a script, and the table comes again when the job of the
+// shell is continued.
+func TestWatchIsSuspended(t *testing.T) {
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no shell with job control: ", err)
+	}
+	job, end := rally(t)
+	defer end()
+	w := watchOnTerminal(t, true, shell, "--norc", "--noprofile", "-i")
+	view := testbed.Gorun(t) + " inspect -watch " + job
+	for _, line := range []string{view, "bash -c '" + view + "; true'"} {
+		w.press(line + "\n")
+		w.await(`(?s)2 ranks, 2 of them joined.*arrows`)
+		from := len(w.shown)
+		w.press("\x1a")
+		w.await("Stopped")
+		require.Contains(t, string(w.shown[from:]), "\x1b[?1049l")
+		w.press("fg\n")
+		w.await(`(?s)2 ranks, 2 of them joined.*arrows`)
+		w.press("q")
+		w.await(`(?s)2 ranks, 2 of them joined.*ready>$`)
+	}
+	w.press("exit\n")
+	for w.read() {
+	}
+	require.NoError(t, w.cmd.Wait())
 }

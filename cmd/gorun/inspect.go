@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/viewer"
 )
 
 // inspectWord as the first argument makes gorun show what another one's job is doing.
@@ -26,14 +27,22 @@ most 40 lines. JOB is the start of the name that gorun -v prints; without it the
 
 flags:
   -json   print all that is known as JSON, the counters of ranks among it
-  -watch  once a second until the job ends: the sentence, and a table of ranks with the
-          messages and bytes per second that each sends and receives, for which part of the
+  -watch  once a second until the job ends: the sentence, and a table of ranks with their state,
+          the messages and bytes per second that each sends and receives, for which part of the
           time one of its goroutines waits, the bytes of messages that wait for their
-          receives, and where it is. Of more than 30 ranks it has those that wait most. The
-          table stays in place on a terminal, which has what was shown last after the end or
-          Ctrl-C. With -json, all again as a line. In the first second, and for ranks of a
+          receives, and where it is. In the first second, and for ranks of a
           host that does not answer, the table has "-" in place of rates. Messages of
-          collective operations do not count.
+          collective operations do not count. States are computing, waiting, finished (with its
+          program), stopped (by a signal), debugged, kernel (waits in the kernel), and silent.
+          On a terminal the table stays in place, under the sentence, and has keys:
+            arrows, page, home, end   move the selection, and what is seen to the sides
+            r s m b w u               sort by rank, state, messages, bytes, waiting,
+                                      unexpected; again: the other way round
+            enter                     the last operations of the selected rank, until Esc
+            q, Esc, Ctrl-C            end
+          What was shown last stays. Colors are left out if NO_COLOR is set. On what is no
+          terminal (or with TERM=dumb) one table follows the other; of more than 30 ranks each
+          has those that wait most. With -json, all again as a line.
   -last RANK
           the last operations of this rank, up to 256 on messages and 256 of libraries, the
           newest last, also of a rank that is stopped: since when each is in its state, the
@@ -109,11 +118,10 @@ func inspect(start string, f inspectFlags, out *os.File) error {
 	if f.last >= 0 {
 		return showLast(c, f, out)
 	}
-	v := view{out: out, json: f.json, watching: f.watching}
-	if f.watching && !f.json && isTerminal(int(out.Fd())) {
-		v.screen = openScreen(out)
-		defer v.screen.close()
+	if f.watching && !f.json && isScreen(out) {
+		return watchOnScreen(c, out)
 	}
+	v := view{out: out, json: f.json, watching: f.watching}
 	for {
 		r, err := c.Report(-1)
 		if v.before != nil && errors.Is(err, inspection.ErrNoJob) {
@@ -127,6 +135,24 @@ func inspect(start string, f inspectFlags, out *os.File) error {
 		}
 		time.Sleep(watchPeriod)
 	}
+}
+
+// isScreen reports whether a table can be changed in place there.
+func isScreen(out *os.File) bool {
+	return isTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// watchOnScreen shows the job until it ends.
+func watchOnScreen(c *inspection.Client, out *os.File) error {
+	first, err := c.Report(-1)
+	if err != nil {
+		return err
+	}
+	in := os.Stdin
+	if !isTerminal(int(in.Fd())) {
+		in = nil
+	}
+	return viewer.Run(first, c.Report, in, out)
 }
 
 // showLast prints the operations of one rank.
@@ -151,7 +177,6 @@ func showLast(c *inspection.Client, f inspectFlags, out *os.File) error {
 type view struct {
 	out            *os.File
 	json, watching bool
-	screen         *screen            // nil if they are written one after the other
 	before         *inspection.Report // the last one
 }
 
@@ -162,10 +187,6 @@ func (v *view) show(r *inspection.Report) error {
 	if v.watching && !v.json && r.Ended == r.Ranks && before != nil {
 		return nil // the table of before says more
 	}
-	if v.screen != nil {
-		columns, lines := v.screen.size()
-		return v.screen.draw(printable.Text(r.Table(before, columns, lines)))
-	}
 	var text string
 	switch {
 	case v.json:
@@ -175,7 +196,7 @@ func (v *view) show(r *inspection.Report) error {
 		}
 		text = string(line) + "\n"
 	case v.watching:
-		if text = printable.Text(r.Table(before, 0, 0)); before != nil {
+		if text = printable.Text(r.Table(before)); before != nil {
 			text = "\n" + text
 		}
 	default:

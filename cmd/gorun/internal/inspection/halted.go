@@ -26,3 +26,17 @@ func (h Halted) String() string {
 		return fmt.Sprintf("rank %d waits in the kernel, as for a file system that does not answer (pid %d on host %s)", h.Rank, h.PID, h.Host)
 	}
 }
+
+// word is what the process of a silent rank does, in one word.
+func (h Halted) word() string {
+	switch h.State {
+	case "T":
+		return Stopped
+	case "t":
+		return Debugged
+	case "D":
+		return InKernel
+	default:
+		return Silent
+	}
+}

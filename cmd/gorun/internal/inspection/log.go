@@ -15,15 +15,26 @@ const logFormat = "%10s  %-9s %-7s %8s %10s %9s  %-20s %s"
 // Table is the log as a table of all operations in the order in which they came into their states, the newest
 // last. Times are those before now, which is by the clock of the rank's host.
 func (l *Log) Table() string {
+	return strings.Join(append(l.Heading(), l.Lines()...), "\n") + "\n"
+}
+
+// Heading are the two lines above those of the operations.
+func (l *Log) Heading() []string {
+	return []string{
+		fmt.Sprintf("rank %d: %d operations, the newest last", l.Rank, len(l.Messages)+len(l.Operations)),
+		fmt.Sprintf(logFormat, "ago", "state", "peer", "tag", "bytes", "comm", "operation", "at"),
+	}
+}
+
+// Lines are those of the operations, the newest last.
+func (l *Log) Lines() []string {
 	list := slices.Concat(l.Messages, l.Operations)
 	slices.SortStableFunc(list, func(a, b flight.Operation) int { return a.Changed.Compare(b.Changed) })
-	var b strings.Builder
-	fmt.Fprintf(&b, "rank %d: %d operations, the newest last\n", l.Rank, len(list))
-	fmt.Fprintf(&b, logFormat+"\n", "ago", "state", "peer", "tag", "bytes", "comm", "operation", "at")
+	lines := make([]string, 0, len(list))
 	for _, o := range list {
-		b.WriteString(strings.TrimRight(l.line(o), " ") + "\n")
+		lines = append(lines, strings.TrimRight(l.line(o), " "))
 	}
-	return b.String()
+	return lines
 }
 
 func (l *Log) line(o flight.Operation) string {

@@ -2,6 +2,7 @@ package inspection
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,12 +78,18 @@ func (r *Report) Text() string {
 
 // head are the first lines: the job, the sentence, and the ranks that do not answer.
 func (r *Report) head() []string {
+	lines := r.Facts()
+	if s := r.Sentence(); s != "" {
+		lines = slices.Insert(lines, 2, s)
+	}
+	return lines
+}
+
+// Facts are the job, how many ranks it has, and those that do not answer if there are any, in a line each.
+func (r *Report) Facts() []string {
 	lines := []string{
 		fmt.Sprintf("job %s on %s for %v: %s", r.Job, r.Host, r.Now.Sub(r.Started).Round(time.Second), strings.Join(r.Command, " ")),
 		fmt.Sprintf("%d ranks, %d of them joined, %d ended", r.Ranks, r.Joined, r.Ended),
-	}
-	if s := r.sentence(); s != "" {
-		lines = append(lines, s)
 	}
 	if len(r.Silent) > 0 {
 		lines = append(lines, "no answer from ranks "+bootstrap.FormatRanks(r.Silent))
@@ -90,8 +97,8 @@ func (r *Report) head() []string {
 	return lines
 }
 
-// sentence says which ranks wait for which, and which of the others do not run.
-func (r *Report) sentence() string {
+// Sentence says which ranks wait for which, and which of the others do not run; "" if no rank has answered.
+func (r *Report) Sentence() string {
 	var parts []string
 	if s := bootstrap.Summary(r.Doing); s != "" {
 		parts = append(parts, s)

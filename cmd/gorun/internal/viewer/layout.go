@@ -1,0 +1,192 @@
+package viewer
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/viewport"
+	"charm.land/lipgloss/v2"
+
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
+)
+
+const (
+	// sentenceMost bounds the lines of the sentence, which is long if it is about many ranks.
+	sentenceMost = 4
+	// withHelp is the least lines of a terminal of which the last has the keys, withStatus the least columns at
+	// which it also says what is seen.
+	withHelp   = 4
+	withStatus = 60
+)
+
+// arrange fits the parts into the terminal. All text of others goes through here, and is made printable. It is called
+// at each message, so that of the ranks it handles only those that are seen.
+func (m *Model) arrange() {
+	titles := m.titles()
+	titles = titles[:max(0, min(len(titles), m.height-withHelp+1))]
+	help := 0
+	if m.height >= withHelp {
+		help = 1
+	}
+	room := m.height - len(titles) - help
+	m.head, m.sentence = m.headIn(max(1, room-min(m.total(), (room+1)/2)))
+	m.fixed = nil
+	if len(titles) > 1 {
+		m.fixed = []string{clipped(titles[0], m.width)}
+	}
+	widest := max(m.width, m.widest)
+	if room -= len(m.head); m.opened == none {
+		m.arrangeRanks(room, widest)
+	} else {
+		m.arrangeOperations(room)
+	}
+	m.heading.SetHeight(0)
+	if len(titles) > 0 {
+		resize(&m.heading, m.width, 1, []string{fmt.Sprintf("%-*s", widest, titles[len(titles)-1])})
+		m.heading.SetXOffset(m.body().XOffset())
+	}
+}
+
+// arrangeRanks fits as many ranks as there is room for, with the selected one among them. Their lines are made as
+// long as the longest of all.
+func (m *Model) arrangeRanks(room, widest int) {
+	m.first = scrolled(m.first, m.cursor, room, len(m.rows))
+	seen := m.rows[m.first:min(len(m.rows), m.first+max(0, room))]
+	lines := make([]string, len(seen))
+	for i, w := range seen {
+		line := printable.Line(w.String()[inspection.RankColumns:])
+		lines[i] = line + strings.Repeat(" ", widest-lipgloss.Width(line))
+	}
+	m.heading.LeftGutterFunc = func(viewport.GutterContext) string { return inspection.Heading()[:inspection.RankColumns] }
+	m.table.StyleLineFunc = func(i int) lipgloss.Style { return m.style(m.first + i) }
+	m.table.LeftGutterFunc = func(line viewport.GutterContext) string { return m.gutter(m.first + line.Index) }
+	resize(&m.table, m.width, max(0, room), lines)
+}
+
+// arrangeOperations fits operations. The newest ones stay in sight if they were.
+func (m *Model) arrangeOperations(room int) {
+	m.heading.LeftGutterFunc = nil
+	bottom := m.operations.AtBottom()
+	resize(&m.operations, m.width, max(0, room), m.lines)
+	if bottom {
+		m.operations.GotoBottom()
+	}
+}
+
+// scrolled returns the first line that is seen of so many, of which there is room for some: the one of before, if the
+// selected one is seen then, and else the next one to it.
+func scrolled(first, selected, room, total int) int {
+	first = min(first, total-room, selected)
+	return max(first, selected-room+1, 0)
+}
+
+// total is how many lines there are to see.
+func (m *Model) total() int {
+	if m.opened == none {
+		return len(m.rows)
+	}
+	return len(m.lines)
+}
+
+// gutter is the number of a rank, which stays at the left when the rest moves.
+func (m *Model) gutter(i int) string {
+	if i >= len(m.rows) {
+		return strings.Repeat(" ", inspection.RankColumns)
+	}
+	return m.style(i).Render(m.rows[i].String()[:inspection.RankColumns])
+}
+
+// body are the lines that can be moved.
+func (m *Model) body() *viewport.Model {
+	if m.opened == none {
+		return &m.table
+	}
+	return &m.operations
+}
+
+// resize gives a part its size and its lines.
+func resize(part *viewport.Model, width, height int, lines []string) {
+	part.SetWidth(width)
+	part.SetHeight(height)
+	part.SetContentLines(lines)
+	part.SetYOffset(part.YOffset()) // within the new bounds
+	part.SetXOffset(part.XOffset())
+}
+
+// headIn are the first lines, at most so many: the sentence, which may be broken into several, and the facts.
+// It also returns how many lines the sentence has.
+func (m *Model) headIn(most int) (head []string, sentence int) {
+	if m.said != "" {
+		begin := beginning(m.said, (sentenceMost+1)*m.width) // to break all of it takes long, for many ranks
+		head = strings.Split(lipgloss.Wrap(begin, m.width, ","), "\n")
+	}
+	if n := min(most, sentenceMost); len(head) > n {
+		head = head[:n]
+		head[n-1] = clipped(head[n-1], m.width-len(cut)) + cut
+	}
+	sentence = len(head)
+	for _, fact := range m.now.Facts() {
+		head = append(head, printable.Line(fact))
+	}
+	head = head[:min(len(head), most)]
+	for i := range head {
+		head[i] = strings.TrimRight(clipped(head[i], m.width), " ")
+	}
+	return head, sentence
+}
+
+// cut is at the end of a sentence that there is no room for.
+const cut = "..."
+
+// titles are the lines above the body; the last one moves to the sides with it.
+func (m *Model) titles() []string {
+	switch {
+	case m.opened == none:
+		return []string{inspection.Heading()[inspection.RankColumns:]}
+	case m.log != nil:
+		return m.log.Heading()
+	case m.answered:
+		return []string{fmt.Sprintf("nothing is recorded of rank %d: it has ended, or its host does not answer", m.opened)}
+	default:
+		return []string{fmt.Sprintf("rank %d is asked for its last operations", m.opened)}
+	}
+}
+
+// measure notes how long the longest line is. Package viewport moves lines to the sides as if there were no gutter,
+// so that the longest one must be longer by that.
+func (m *Model) measure() {
+	m.lines, m.widest = nil, 0
+	if m.opened == none {
+		for _, w := range m.rows {
+			m.widest = max(m.widest, inspection.RankColumns+lipgloss.Width(printable.Line(w.String()[inspection.RankColumns:])))
+		}
+		return
+	}
+	if m.log == nil {
+		return
+	}
+	for _, line := range m.log.Lines() {
+		m.lines = append(m.lines, printable.Line(line))
+		m.widest = max(m.widest, lipgloss.Width(m.lines[len(m.lines)-1]))
+	}
+}
+
+// beginning is at most so many characters of a text.
+func beginning(text string, most int) string {
+	n := 0
+	for i := range text {
+		if n++; n > most {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// clipped is the begin of a line.
+func clipped(line string, columns int) string {
+	if columns <= 0 {
+		return ""
+	}
+	return lipgloss.NewStyle().Inline(true).MaxWidth(columns).Render(line)
+}
