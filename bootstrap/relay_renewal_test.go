@@ -130,7 +130,7 @@ func TestRenewalOfNodes(t *testing.T) {
 func TestALateRelay(t *testing.T) {
 	n := newNodes(t, 3, 2) // ranks 0 and 3, 1 and 4, 2 and 5
 	n.exchange(t, n.all())
-	relay, told := bootstrap.NewRelay(nil, n.server.Take), make(chan error, 8)
+	relay, told := bootstrap.NewRelay(6, nil, n.server.Take), make(chan error, 8)
 	link := bootstrap.NewLink(writerFunc(func(p []byte) (int, error) {
 		err := relay.Tell(slices.Clone(p))
 		told <- err
