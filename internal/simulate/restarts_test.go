@@ -12,10 +12,10 @@ import (
 // TestDeathAtEveryEventOfARestart: a rank dies at each event of a job that starts it again, and up to three
 // more a little later, while the others go on in the next generation, or after that.
 func TestDeathAtEveryEventOfARestart(t *testing.T) {
-	seeds, stride := int64(2), 7
+	seeds, stride := int64(2), 23 // each seed begins with another event
 	switch {
 	case os.Getenv("GORUN_SOAK") != "":
-		seeds, stride = 1000, 1
+		seeds, stride = 1000, 5
 	case raceDetector:
 		t.Skip("the race detector takes five times as long")
 	}
