@@ -1,7 +1,7 @@
 // Command heat computes the spread of heat over a plate: 2-D Jacobi iteration, by ranks in
 // a grid that exchange the edges of their blocks. The plate is a picture: bright is hot,
 // and white pixels and the border keep their temperature. With -out there are frames,
-// heat-000100.png and so on, and an animation of them, heat.gif.
+// heat-000100.png and so on, and an animation of them, heat.gif. -plate takes another picture.
 //
 //	gorun -np 4 ./examples/heat -out frames
 //
@@ -35,6 +35,7 @@ import (
 var (
 	//go:embed heat.png
 	picture []byte // the initial field
+	plate   = flag.String("plate", "", "PNG `file` of the field to begin with (default: one of the program)")
 	out     = flag.String("out", "", "`directory` that rank 0 writes frames and an animation to (default: write none)")
 	steps   = options.Int("steps", 2000, 0, "`number` of iterations")
 	every   = options.Int("every", 100, 1, "`number` of iterations between frames and lines of progress")
@@ -44,9 +45,9 @@ var (
 func main() {
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error {
-		img, err := png.Decode(bytes.NewReader(picture))
+		img, err := field()
 		if err != nil {
-			return err
+			return fmt.Errorf("-plate: %w", err)
 		}
 		if err := prepare(w.Rank()); err != nil {
 			return fmt.Errorf("-out: %w", err)
@@ -62,6 +63,18 @@ func main() {
 			return newBlock(w.Comm(), img).run(store)
 		})
 	})
+}
+
+// field returns the picture of the initial field.
+func field() (image.Image, error) {
+	content := picture
+	if *plate != "" {
+		var err error
+		if content, err = os.ReadFile(*plate); err != nil {
+			return nil, err
+		}
+	}
+	return png.Decode(bytes.NewReader(content))
 }
 
 // run does all iterations, or those after the last checkpoint.
