@@ -193,6 +193,24 @@ var pauses = map[string]func(c *runtime.Comm) error{
 		}
 		return nil
 	},
+	"sends from a timer while it waits": func(c *runtime.Comm) error {
+		if c.Rank() == 0 {
+			time.AfterFunc(pauseTime, func() {
+				for rank := 1; rank < c.Size(); rank++ {
+					_ = runtime.Send(c, []int{1}, rank, 7)
+				}
+			})
+			_, err := runtime.Recv(c, make([]int, 1), 1, 8)
+			return err
+		}
+		if _, err := runtime.Recv(c, make([]int, 1), 0, 7); err != nil {
+			return err
+		}
+		if c.Rank() == 1 {
+			return runtime.Send(c, []int{1}, 0, 8)
+		}
+		return nil
+	},
 	"waits with a context": func(c *runtime.Comm) error {
 		ctx, cancel := context.WithTimeout(context.Background(), pauseTime)
 		defer cancel()

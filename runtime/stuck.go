@@ -93,7 +93,7 @@ const episodePrime = 1<<40 + 0x1b3
 
 // dependence returns a number of the waits if nothing but other ranks can end them, else 0: no
 // context ends them, all goroutines of the program are in them, in World.Close, or wait for those
-// that are, and the rank has nothing to send. It changes when the rank handles anything, because
+// that are, no timer is going to call a function of the program, and the rank has nothing to send. It changes when the rank handles anything, because
 // gorun may have answered.
 func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait) int64 {
 	n, in := episode(waiting, time.Now()), len(waiting)
@@ -115,17 +115,28 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 			return 0 // where it waits is not known before the goroutine has slept
 		}
 	}
-	text := make([]byte, stacksMax)
-	if text = text[:goruntime.Stack(text, true)]; len(text) == stacksMax {
-		return 0
-	}
-	if !goroutine.AllIn(string(text), in, engineWait, closeWait) {
+	// Before the stacks, a timer may become a goroutine that is in them; behind them, one may come from a goroutine
+	// that has begun to wait.
+	if timersAct() || !onlyIn(in) || timersAct() {
 		return 0
 	}
 	if n = n*episodePrime ^ int64(handled); n == 0 {
 		return 1
 	}
 	return n
+}
+
+// onlyIn reports whether n goroutines, all of those of the program, are in a wait of the engine or in World.Close.
+func onlyIn(n int) bool {
+	text := make([]byte, stacksMax)
+	text = text[:goruntime.Stack(text, true)]
+	return len(text) < stacksMax && goroutine.AllIn(string(text), n, engineWait, closeWait)
+}
+
+// timersAct reports whether a function of time.AfterFunc may go on with the program, or may exist.
+func timersAct() bool {
+	functions, known := goroutine.Timers()
+	return !known || goroutine.Acts(functions)
 }
 
 // engineWait is the function of the engine that a goroutine is in as long as it waits, closeWait

@@ -13,7 +13,7 @@ import (
 //
 // A goroutine that sleeps, computes, reads or waits for a lock or a channel may go on, so that
 // the answer is no; it is no, too, if the text is not understood. A function of time.AfterFunc
-// that has not run yet is not in the text.
+// that has not run yet is not in the text: see Timers.
 func AllIn(text string, n int, functions ...string) bool {
 	all, ok := Parse(text)
 	if !ok {
@@ -63,6 +63,22 @@ var servants = []string{
 
 func isServant(function string) bool {
 	return slices.ContainsFunc(servants, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
+}
+
+// Acts reports whether one of the functions of Timers may send something for the program, or end one of its waits.
+func Acts(functions []string) bool {
+	return slices.ContainsFunc(functions, func(f string) bool {
+		return !slices.ContainsFunc(chores, func(prefix string) bool { return strings.HasPrefix(f, prefix) })
+	})
+}
+
+// chores begin the names of functions that gorun's own timers call, and that do no more for the program than goroutines
+// of gorun: they connect ranks, look whether operations of members differ, and send what is being sent, which the engine
+// knows.
+var chores = []string{
+	"github.com/gorun-hpc/gorun/transport/", "github.com/gorun-hpc/gorun/bootstrap.",
+	"github.com/gorun-hpc/gorun/runtime/internal/engine.(*Engine).batchesDue", "github.com/gorun-hpc/gorun/collectives.(*watch).",
+	"github.com/gorun-hpc/gorun/runtime/actors.(*workers).", "github.com/gorun-hpc/gorun/runtime/actors.(*System).look",
 }
 
 // standard are the packages, of the standard library but for the last two, that goroutines of servants are in while

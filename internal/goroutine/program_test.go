@@ -137,3 +137,25 @@ func TestStatesOfGo(t *testing.T) {
 		return ok && states["sync.WaitGroup.Wait"] == 2 && states["chan receive (nil chan)"] == 1
 	}, time.Minute, time.Millisecond)
 }
+
+func TestActs(t *testing.T) {
+	const gorun = "github.com/gorun-hpc/gorun/"
+	for f, want := range map[string]bool{
+		"main.main.func1":                                          true,
+		"context.WithDeadlineCause.func2":                          true,
+		"sync.(*Mutex).Unlock-fm":                                  true,
+		gorun + "examples/heat.run":                                true,
+		gorun + "collectives.(*watch).again.1":                     false,
+		gorun + "runtime.(*World).takeRevocation.func2":            true,
+		gorun + "runtime/internal/engine.(*Engine).despair-fm":     true,
+		gorun + "runtime/internal/engine.(*Engine).batchesDue-fm":  false,
+		gorun + "runtime/actors.(*workers).watch.func1":            false,
+		gorun + "runtime/actors.(*System).keep.func1":              true,
+		gorun + "transport/rdma.(*connector).inspect.func1":        false,
+		"github.com/asynkron/protoactor-go/actor.NewFuture.func1":  true,
+		"github.com/asynkron/protoactor-go/scheduler.startTimer.1": true,
+	} {
+		require.Equal(t, want, goroutine.Acts([]string{gorun + "transport/rdma.f", f}), f)
+	}
+	require.False(t, goroutine.Acts(nil))
+}

@@ -1,0 +1,138 @@
+//go:build !portable
+
+package goroutine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"reflect"
+	goruntime "runtime"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	// processorBytes is more than the bytes of a runtime.p, processorsMax than the number of them.
+	processorBytes = 1 << 16
+	processorsMax  = 1 << 20
+	// globalsMax bounds the bytes of global variables among which the list of all runtime.p is looked for.
+	globalsMax = 256 << 20
+	// partWords is how many words of them are read at a time.
+	partWords = 1 << 16
+	// sliceWords is the length of a slice's header.
+	sliceWords = 3
+)
+
+// memory is this process's own memory.
+type memory struct {
+	file *os.File
+	err  error // the first one; nothing is read after it
+}
+
+// fail notes that the memory is not as it should be.
+func (m *memory) fail(what string) {
+	if m.err == nil {
+		m.err = fmt.Errorf("goroutine: %s", what)
+	}
+}
+
+// words reads n words at an address: zeros if they cannot be read.
+func (m *memory) words(at uint64, n int) []uint64 {
+	list, b := make([]uint64, n), make([]byte, n*word)
+	if m.err != nil || n == 0 {
+		return list
+	}
+	if _, m.err = m.file.ReadAt(b, int64(at)); m.err != nil {
+		return list
+	}
+	for i := range list {
+		list[i] = binary.NativeEndian.Uint64(b[i*word:])
+	}
+	return list
+}
+
+// heaps returns the addresses of the heaps of timers of all runtime.p, of which one is known. They are at the same
+// place in each p.
+func (m *memory) heaps(one uint64) []uint64 {
+	all := m.processors(one)
+	offset := uint64(processorBytes)
+	for _, p := range all {
+		offset = min(offset, one-p) // those behind it are far away, modulo 2^64
+	}
+	for i := range all {
+		all[i] += offset
+	}
+	return all
+}
+
+// allProcessors is the address of runtime.allp, 0 before it is known.
+var allProcessors atomic.Uint64
+
+// processors returns the addresses of all runtime.p. They are the elements of runtime.allp, a global variable that is
+// known by its length and by the p of a heap that is among its elements.
+func (m *memory) processors(heap uint64) []uint64 {
+	n := uint64(goruntime.GOMAXPROCS(0))
+	if at := allProcessors.Load(); at != 0 {
+		if all := m.processorsAt(m.words(at, sliceWords), n, heap); all != nil {
+			return all
+		}
+	}
+	begin, end := m.globals()
+	for ; begin < end && m.err == nil; begin += (partWords - sliceWords + 1) * word {
+		part := m.words(begin, int(min(partWords, (end-begin)/word)))
+		for i := range max(0, len(part)-sliceWords+1) {
+			if all := m.processorsAt(part[i:i+sliceWords], n, heap); all != nil {
+				allProcessors.Store(begin + uint64(i)*word)
+				return all
+			}
+		}
+	}
+	m.fail("the list of processors was not found")
+	return nil
+}
+
+// processorsAt returns the elements of a slice if it may be runtime.allp.
+func (m *memory) processorsAt(slice []uint64, n, heap uint64) []uint64 {
+	if slice[0] == 0 || slice[1] != n || slice[2] < n || slice[2] > processorsMax {
+		return nil
+	}
+	apart := &memory{file: m.file} // what looks like an address may be none
+	all := apart.words(slice[0], int(n))
+	for _, p := range all {
+		if p != 0 && heap-p < processorBytes {
+			return all
+		}
+	}
+	return nil
+}
+
+// global is one of the program's global variables.
+var global *memory
+
+// globals returns the range of addresses of the global variables: the writable mappings around that of one of them.
+func (m *memory) globals() (begin, end uint64) {
+	text, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		m.err = err
+		return 0, 0
+	}
+	one := uint64(reflect.ValueOf(&global).Pointer())
+	for line := range strings.Lines(string(text)) {
+		var low, high uint64
+		var access string
+		_, err := fmt.Sscanf(line, "%x-%x %s", &low, &high, &access)
+		switch {
+		case err != nil || !strings.HasPrefix(access, "rw"):
+		case low == end:
+			end = high
+		case one >= low:
+			begin, end = low, high
+		}
+	}
+	if one < begin || one >= end {
+		m.fail("the global variables were not found")
+		return 0, 0
+	}
+	return begin, min(end, begin+globalsMax)
+}

@@ -1,0 +1,141 @@
+//go:build !portable
+
+package goroutine
+
+import (
+	"context"
+	"os"
+	"reflect"
+	goruntime "runtime"
+	"time"
+)
+
+// Timers returns the names of the functions that timers of time.AfterFunc are going to call, as
+// goruntime.FuncForPC has them. It returns false if they are not known. A context with a deadline has such a timer,
+// too, which is left out if no other context and no function of context.AfterFunc depends on it: its end
+// wakes only goroutines that wait for its channel, and these are in the text of goruntime.Stack.
+//
+// Go has no function that lists timers. Timers reads the scheduler's heaps of them through /proc/self/mem, where
+// an address that is none is an error and no crash. The timer of a context of its own, which must be found
+// where it is expected, proves each time that the layout is that of Go 1.23 to 1.26.
+func Timers() (functions []string, ok bool) {
+	file, err := os.Open("/proc/self/mem")
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = file.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	for range timersTries {
+		m := &memory{file: file}
+		l := m.layoutOf(ctx)
+		found := false
+		functions = nil
+		for _, heap := range m.heaps(l.heap) {
+			names, has := m.functionsOf(heap, l)
+			functions, found = append(functions, names...), found || has
+		}
+		if m.err == nil && found {
+			return functions, true
+		}
+	}
+	return nil, false
+}
+
+const (
+	// timersTries is how often the heaps are read before they are given up: other goroutines change them meanwhile.
+	timersTries = 5
+	// timersMax bounds the timers of a heap.
+	timersMax = 1 << 16
+
+	word = 8
+	// timerAt is where runtime.timer is in runtime.timeTimer, to which a *time.Timer points. The next ones are the
+	// words of its fields.
+	timerAt    = 2 * word
+	timerWhen  = 3
+	timerCall  = 5
+	timerValue = 7 // the value of arg, behind its type
+	timerHeap  = 9
+	timerWords = 10
+	// heapSlice is where the slice is in runtime.timers. Its elements are of a timer and a time.
+	heapSlice = word
+)
+
+// layout is what the timer of a context with a deadline tells about all timers.
+type layout struct {
+	timer, heap uint64 // its address, that of its heap
+	call        uint64 // what all timers of time.AfterFunc call, which starts a goroutine
+	expire      uint64 // the function of a context's timer
+	children    uint64 // where the map of dependents is in such a context
+}
+
+// layoutOf checks the fields of the timer of a context with a deadline.
+func (m *memory) layoutOf(ctx context.Context) (l layout) {
+	c := reflect.ValueOf(ctx)
+	if c.Kind() != reflect.Pointer || c.Elem().Kind() != reflect.Struct {
+		m.fail("contexts have another layout")
+		return l
+	}
+	timer := c.Elem().FieldByName("timer")
+	children, has := c.Elem().Type().FieldByName("children")
+	if timer.Kind() != reflect.Pointer || !has || children.Type.Kind() != reflect.Map {
+		m.fail("contexts have another layout")
+		return l
+	}
+	for i := range children.Index {
+		field := c.Elem().Type().FieldByIndex(children.Index[:i+1])
+		l.children += uint64(field.Offset)
+	}
+	l.timer = uint64(timer.Pointer()) + timerAt
+	t := m.words(l.timer, timerWords)
+	l.call, l.heap = t[timerCall], t[timerHeap]
+	f := m.words(t[timerValue], 2) // the function value: its code, and the context
+	if l.expire = f[0]; f[1] != uint64(c.Pointer()) || l.heap == 0 || int64(t[timerWhen]) <= 0 {
+		m.fail("timers have another layout")
+	}
+	return l
+}
+
+// functionsOf returns the names of the functions of a heap's timers, and whether that of the layout is among the
+// timers.
+func (m *memory) functionsOf(heap uint64, l layout) (names []string, found bool) {
+	slice := m.words(heap+heapSlice, 3)
+	if slice[1] > slice[2] || slice[1] > timersMax {
+		m.fail("a heap of timers has another layout")
+		return nil, false
+	}
+	entries := m.words(slice[0], 2*int(slice[1]))
+	for i := 0; i < len(entries) && m.err == nil; i += 2 {
+		t := m.words(entries[i], timerWords)
+		if t[timerHeap] != heap {
+			m.fail("a timer is not in its heap")
+		}
+		stopped := t[timerWhen] == 0 // it is removed later
+		switch {
+		case entries[i] == l.timer:
+			found = true
+		case t[timerCall] == l.call && !stopped:
+			if name := m.functionOf(t[timerValue], l); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, found
+}
+
+// functionOf returns the name of the function of a timer, "" for that of a context without dependents.
+func (m *memory) functionOf(value uint64, l layout) string {
+	f := m.words(value, 1)[0]
+	if f == l.expire {
+		c := m.words(value+word, 1)[0]
+		if dependents := m.words(c+l.children, 1)[0]; dependents == 0 || m.words(dependents, 1)[0] == 0 {
+			return ""
+		}
+	}
+	function := goruntime.FuncForPC(uintptr(f))
+	if function == nil {
+		m.fail("a timer has no function")
+		return ""
+	}
+	return function.Name()
+}
