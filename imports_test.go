@@ -63,7 +63,8 @@ var imports = map[string][]string{
 	"internal/callsite":         {},
 	"internal/goroutine":        {},
 	"internal/localjob":         {"transport"},
-	"internal/malice":           {"github.com/asynkron/protoactor-go/actor"}, // tests alone
+	"internal/malice":           {"github.com/asynkron/protoactor-go/actor"},                                                                                            // tests alone
+	"internal/phases":           {"collectives", "runtime", "runtime/actors", "github.com/asynkron/protoactor-go/actor", "github.com/asynkron/protoactor-go/scheduler"}, // tests alone
 	"internal/simulate":         {"internal/localjob", "runtime", "transport"},
 	"internal/simulate/program": {"collectives", "internal/simulate", "runtime", "runtime/actors", "runtime/checkpoint", "github.com/asynkron/protoactor-go/actor"},
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Deadlocked returns the ranks of a world that can never go on, in ascending order: each is
-// stuck, no message to it is under way, and every rank that could end one of its waits is
-// another of them or has left its program and is stuck, too. list has the reports of the ranks;
+// stuck, no message to it is under way, and every rank that could end one of its waits, or wake one of its actors, is
+// another of them, has left its program and is stuck, too, or has nothing but idle actors. list has the reports of the ranks;
 // left says whether a rank without a report has left the job in order. A rank of which neither is
 // known may do anything.
 //
@@ -48,7 +48,7 @@ func Deadlocked(list []Doing, size int, left func(rank int) bool) []int {
 	}
 	var stuck []int
 	for rank, is := range dead {
-		if is && reports[rank] != nil && !reports[rank].Finished {
+		if is && reports[rank] != nil && len(reports[rank].Waits) > 0 && !reports[rank].Finished {
 			stuck = append(stuck, rank)
 		}
 	}
@@ -122,9 +122,8 @@ func waitersOf(reports []*Doing, dead []bool) *waiters {
 		if d == nil || !dead[rank] {
 			continue
 		}
-		dead[rank] = len(d.Waits) > 0 || d.Finished
-		for _, wait := range d.Waits {
-			text := wait.Among
+		dead[rank] = len(d.Waits) > 0 || d.Finished || d.Serves != ""
+		for _, text := range d.depends() {
 			if w.ranks[text] == nil && !bad[text] {
 				bad[text] = !w.add(text, len(reports))
 			}
@@ -136,6 +135,18 @@ func waitersOf(reports []*Doing, dead []bool) *waiters {
 		}
 	}
 	return w
+}
+
+// depends returns what must be dead so that the rank is: the ranks of each wait, and those that its actors serve.
+func (d *Doing) depends() []string {
+	texts := make([]string, 0, len(d.Waits)+1)
+	for _, wait := range d.Waits {
+		texts = append(texts, wait.Among)
+	}
+	if d.Serves != "" {
+		texts = append(texts, d.Serves)
+	}
+	return texts
 }
 
 // add reads a text. It returns false if it names no ranks.

@@ -30,6 +30,12 @@ func with(d bootstrap.Doing, lanes ...bootstrap.Lane) bootstrap.Doing {
 	return d
 }
 
+// serving adds the ranks whose messages may wake actors.
+func serving(d bootstrap.Doing, ranks string) bootstrap.Doing {
+	d.Serves = ranks
+	return d
+}
+
 func TestDeadlocked(t *testing.T) {
 	waits := func(rank int, among string) bootstrap.Doing { // but may go on by itself
 		d := stuck(rank, among)
@@ -41,23 +47,28 @@ func TestDeadlocked(t *testing.T) {
 		left []int
 		want []int
 	}{
-		"nobody":                         {nil, nil, nil},
-		"a circle":                       {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2"), stuck(2, "0")}, nil, []int{0, 1, 2}},
-		"a circle and one that waits":    {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "0"), stuck(4, "0")}, nil, []int{0, 1, 4}},
-		"itself":                         {[]bootstrap.Doing{stuck(3, "3")}, nil, []int{3}},
-		"one that computes":              {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6}}, nil, nil},
-		"one that does not answer":       {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2")}, nil, nil},
-		"one that may go on":             {[]bootstrap.Doing{stuck(0, "1"), waits(1, "0")}, nil, nil},
-		"one that has finished":          {[]bootstrap.Doing{stuck(0, "1"), finished(1)}, nil, []int{0}},
-		"one that has left":              {[]bootstrap.Doing{stuck(0, "1")}, []int{1}, []int{0}},
-		"any of several":                 {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0"), finished(2)}, nil, []int{0, 1}},
-		"any of several, one of which":   {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0")}, nil, nil},
-		"a second goroutine":             {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0")}, nil, nil},
-		"both goroutines":                {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0"), finished(5)}, nil, []int{0, 1}},
-		"unknown ranks":                  {[]bootstrap.Doing{stuck(0, ""), stuck(1, "0")}, nil, nil},
-		"ranks that do not exist":        {[]bootstrap.Doing{stuck(0, "7"), stuck(1, "0-6")}, nil, nil},
-		"no ranks at all":                {[]bootstrap.Doing{stuck(0)}, nil, nil},
-		"a report of a rank that is not": {[]bootstrap.Doing{with(stuck(6, "6"), bootstrap.Lane{Peer: 0, Sent: 1}), stuck(-1, "0")}, nil, nil},
+		"nobody":                          {nil, nil, nil},
+		"a circle":                        {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2"), stuck(2, "0")}, nil, []int{0, 1, 2}},
+		"a circle and one that waits":     {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "0"), stuck(4, "0")}, nil, []int{0, 1, 4}},
+		"itself":                          {[]bootstrap.Doing{stuck(3, "3")}, nil, []int{3}},
+		"one that computes":               {[]bootstrap.Doing{stuck(0, "1"), {Rank: 1, Size: 6}}, nil, nil},
+		"one that does not answer":        {[]bootstrap.Doing{stuck(0, "1"), stuck(1, "2")}, nil, nil},
+		"one that may go on":              {[]bootstrap.Doing{stuck(0, "1"), waits(1, "0")}, nil, nil},
+		"one that has finished":           {[]bootstrap.Doing{stuck(0, "1"), finished(1)}, nil, []int{0}},
+		"one that has left":               {[]bootstrap.Doing{stuck(0, "1")}, []int{1}, []int{0}},
+		"any of several":                  {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0"), finished(2)}, nil, []int{0, 1}},
+		"any of several, one of which":    {[]bootstrap.Doing{stuck(0, "0-2"), stuck(1, "0")}, nil, nil},
+		"a second goroutine":              {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0")}, nil, nil},
+		"both goroutines":                 {[]bootstrap.Doing{stuck(0, "1", "5"), stuck(1, "0"), finished(5)}, nil, []int{0, 1}},
+		"unknown ranks":                   {[]bootstrap.Doing{stuck(0, ""), stuck(1, "0")}, nil, nil},
+		"ranks that do not exist":         {[]bootstrap.Doing{stuck(0, "7"), stuck(1, "0-6")}, nil, nil},
+		"no ranks at all":                 {[]bootstrap.Doing{stuck(0)}, nil, nil},
+		"actors that all ranks may wake":  {[]bootstrap.Doing{serving(stuck(0, "1"), "0-1"), stuck(1, "0")}, nil, []int{0, 1}},
+		"actors that one may wake":        {[]bootstrap.Doing{serving(stuck(0, "1"), "0-2"), stuck(1, "0"), waits(2, "0")}, nil, nil},
+		"actors of one that has finished": {[]bootstrap.Doing{stuck(0, "1"), serving(finished(1), "0-2"), waits(2, "0")}, nil, nil},
+		"nothing but actors":              {[]bootstrap.Doing{stuck(0, "1"), serving(stuck(1), "0-1")}, nil, []int{0}},
+		"nobody but actors":               {[]bootstrap.Doing{serving(stuck(0), "0-1"), serving(stuck(1), "0-1")}, nil, nil},
+		"a report of a rank that is not":  {[]bootstrap.Doing{with(stuck(6, "6"), bootstrap.Lane{Peer: 0, Sent: 1}), stuck(-1, "0")}, nil, nil},
 		"a message under way": {[]bootstrap.Doing{
 			with(stuck(0, "1"), bootstrap.Lane{Peer: 1, Sent: 5, Received: 3}), with(stuck(1, "0"), bootstrap.Lane{Peer: 0, Sent: 3, Received: 4}),
 		}, nil, nil},

@@ -28,6 +28,9 @@ type Doing struct {
 	// wait or are in World.Close, and none waits for a time. Another wait has another number,
 	// and so has the same after the rank has handled a message.
 	Stuck int64 `json:"stuck,omitempty"`
+	// Serves are the world ranks whose messages the rank's actors handle while it waits, as FormatRanks writes them;
+	// "" if it has none.
+	Serves string `json:"serves,omitempty"`
 	// Quiet is for how long in seconds the rank has neither called gorun nor ended a wait.
 	Quiet float64 `json:"quiet,omitempty"`
 	// Line and Function are where the goroutine of the program's main function is, if it does

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/runtime/internal/arena"
@@ -41,6 +42,8 @@ type kept struct {
 	value  any
 	closed func()
 	over   bool
+	// idle reports whether no actor is about to run; nil without actors.
+	idle atomic.Pointer[func() bool]
 }
 
 // end notifies the kept system once that the engine has ended.
@@ -155,9 +158,18 @@ func (w *World) hasActors() bool {
 	return k.value != nil
 }
 
+// actorsIdle reports whether no actor of the program is about to run.
+func (w *World) actorsIdle() bool {
+	idle := w.actors.idle.Load()
+	return idle == nil || (*idle)()
+}
+
 // Blocked returns the rank's report of blocked operations, for the tests of package actors:
 // it lists the actors that handle a message.
 func (w *actorPort) Blocked() string { return (*World)(w).blocked() }
+
+// TellIdle implements port.World.
+func (w *actorPort) TellIdle(idle func() bool) { w.actors.idle.Store(&idle) }
 
 // Guard implements port.World.
 func (w *actorPort) Guard(fn func()) {

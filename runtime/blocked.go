@@ -117,7 +117,7 @@ func (w *World) doing() bootstrap.Doing {
 	for _, o := range waiting {
 		d.Waits = append(d.Waits, w.describe(o, now))
 	}
-	d.Stuck = w.dependence(waiting, d.Waits)
+	d.Stuck, d.Serves = w.dependence(waiting, d.Waits), w.serves()
 	d.Lanes = w.lanes()
 	w.whereabouts(&d, now)
 	d.Waits = append(d.Waits, w.futures()...)
@@ -143,7 +143,7 @@ func (w *World) futures() []bootstrap.Wait {
 	var list []bootstrap.Wait
 	for _, stack := range goroutines() {
 		if line, function := callsite.FutureCaller(stack); line != "" {
-			list = append(list, bootstrap.Wait{Op: "wait for a Future", Peer: noPeer, Line: line, Function: function})
+			list = append(list, bootstrap.Wait{Op: "wait for a Future", Peer: noPeer, Among: w.serves(), Line: line, Function: function})
 		}
 	}
 	return list

@@ -26,6 +26,9 @@ const (
 type stalls struct {
 	calls uint64    // of the engine, at the last look
 	quiet time.Time // since when they have not changed
+	// handled is what the rank had handled at the last look, and idle since when that has not changed.
+	handled uint64
+	idle    time.Time
 	// told is the number of the waits that the launcher was told of, stuck that they were
 	// proven to depend on other ranks alone.
 	told  int64
@@ -47,10 +50,7 @@ func (w *World) look(now time.Time) {
 	if calls := w.engine.Calls(); calls != s.calls || s.quiet.IsZero() {
 		s.calls, s.quiet = calls, now
 	}
-	n := episode(w.waiting(), now)
-	if w.leaving.Load() {
-		n = 1
-	}
+	n := w.episode(now)
 	switch {
 	case n == 0 || n == s.told && (s.stuck || now.Before(s.again)):
 		return
@@ -65,6 +65,26 @@ func (w *World) look(now time.Time) {
 	}
 	s.told, s.stuck = n, d.Stuck != 0
 	_ = w.session.Stalled(d.Encode()) // fails only when the job ends
+}
+
+// episode is a number that changes when the rank begins or ends to wait; 0 if it does not wait for long. A rank with actors
+// may wait for an answer, which the engine does not know: it waits if it handles nothing.
+func (w *World) episode(now time.Time) int64 {
+	s := &w.stalls
+	if handled := w.engine.Handled(); handled != s.handled || s.idle.IsZero() {
+		s.handled, s.idle = handled, now
+	}
+	if w.leaving.Load() {
+		return 1
+	}
+	waiting := w.waiting()
+	if len(waiting) > 0 || !w.hasActors() {
+		return episode(waiting, now)
+	}
+	if now.Sub(s.idle) < stalledAfter {
+		return 0
+	}
+	return s.idle.UnixNano()
 }
 
 // waiting are the operations that goroutines wait for, but messages to actors and answers to
@@ -99,11 +119,11 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 	n, in := episode(waiting, time.Now()), len(waiting)
 	if w.leaving.Load() {
 		in++ // the goroutine of Close
-		if len(waiting) == 0 {
-			n = 1
-		}
 	}
-	if n == 0 || w.hasActors() {
+	if len(waiting) == 0 && (w.leaving.Load() || w.hasActors()) {
+		n = 1
+	}
+	if n == 0 || !w.actorsIdle() {
 		return 0
 	}
 	handled, only := w.engine.OnlyWaits()
@@ -117,7 +137,7 @@ func (w *World) dependence(waiting []engine.Blocked, described []bootstrap.Wait)
 	}
 	// Before the stacks, a timer may become a goroutine that is in them; behind them, one may come from a goroutine
 	// that has begun to wait.
-	if timersAct() || !onlyIn(in) || timersAct() {
+	if timersAct() || !onlyIn(in) || timersAct() || !w.actorsIdle() {
 		return 0
 	}
 	if n = n*episodePrime ^ int64(handled); n == 0 {
@@ -153,7 +173,7 @@ func (w *World) among(o engine.Blocked) string {
 	case o.Await && o.Op == sharedWaitName:
 		return bootstrap.FormatRanks(w.memory.awaited())
 	case o.Await:
-		return ""
+		return w.serves()
 	case o.Several:
 		return bootstrap.FormatRanks(w.comm.members())
 	case o.Context == contextTask:
@@ -163,6 +183,18 @@ func (w *World) among(o engine.Blocked) string {
 	default:
 		return bootstrap.FormatRanks(w.comm.members())
 	}
+}
+
+// serves are the world ranks whose messages the actors of this rank may get, "" if it has no actors.
+func (w *World) serves() string {
+	if !w.hasActors() {
+		return ""
+	}
+	all := make([]int, w.Size())
+	for rank := range all {
+		all[rank] = rank
+	}
+	return bootstrap.FormatRanks(all)
 }
 
 // laneCounter is a fabric that counts the frames to and from a peer.
@@ -201,8 +233,12 @@ func (w *World) whereabouts(d *bootstrap.Doing, now time.Time) {
 	if len(d.Waits) > 0 || d.Finished {
 		return
 	}
-	if !w.stalls.quiet.IsZero() && w.engine.Calls() == w.stalls.calls {
-		d.Quiet = now.Sub(w.stalls.quiet).Seconds()
+	switch s := &w.stalls; {
+	case s.quiet.IsZero():
+	case w.hasActors(): // the goroutine that serves them calls the engine now and then
+		d.Quiet = now.Sub(s.idle).Seconds()
+	case w.engine.Calls() == s.calls:
+		d.Quiet = now.Sub(s.quiet).Seconds()
 	}
 	for _, stack := range goroutines() {
 		if line, function := callsite.MainCaller(stack); line != "" {

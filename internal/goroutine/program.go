@@ -6,8 +6,8 @@ import (
 )
 
 // AllIn reports whether the goroutines of the program are all in one of several functions, in
-// which exactly n goroutines are, or wait for ever or in sync.WaitGroup.Wait, which others of
-// them end. text is that of goruntime.Stack for all goroutines, the caller's included.
+// which exactly n goroutines are, or wait for ever, in sync.WaitGroup.Wait, which others of
+// them end, or for an actor: its answer, or room in its mailbox. text is that of goruntime.Stack for all goroutines, the caller's included.
 // Goroutines of gorun, of protoactor and of the handling of signals are no goroutines of the
 // program, unless they call it or carry out an operation of package collectives.
 //
@@ -22,9 +22,10 @@ func AllIn(text string, n int, functions ...string) bool {
 	in := 0
 	for _, s := range all {
 		switch {
+		case s.Creator == actorServers && s.serves(): // it waits for messages to actors
 		case slices.ContainsFunc(functions, func(f string) bool { return slices.Contains(s.Functions, f) }):
 			in++
-		case slices.Contains(passive, s.State), s.serves():
+		case slices.Contains(passive, s.State), s.awaitsActor(), s.serves():
 		default:
 			return false
 		}
@@ -36,10 +37,29 @@ func AllIn(text string, n int, functions ...string) bool {
 // waitReasonStrings in src/runtime/runtime2.go).
 var passive = []string{"sync.WaitGroup.Wait", "select (no cases)", "chan receive (nil chan)", "chan send (nil chan)"}
 
+// actorServers starts the goroutines that take the messages to actors.
+const actorServers = "github.com/gorun-hpc/gorun/runtime/actors.(*servers).start"
+
+// awaitsActor reports whether the goroutine waits, without a time of its own, for an answer of an actor or for room in
+// the mailbox of one of this rank.
+func (s *Stack) awaitsActor() bool {
+	return s.State == "sync.Cond.Wait" && slices.ContainsFunc(s.Functions, func(f string) bool {
+		return f == "github.com/asynkron/protoactor-go/actor.(*Future).wait" || f == "github.com/gorun-hpc/gorun/runtime/actors.(*mailbox).postFull"
+	})
+}
+
+// runsActor reports whether the goroutine runs an actor, whose handler it is about to call if it is not in it.
+func (s *Stack) runsActor() bool {
+	return slices.ContainsFunc(s.Functions, func(f string) bool {
+		return f == "github.com/gorun-hpc/gorun/runtime/actors.(*workers).turn" || f == "github.com/gorun-hpc/gorun/runtime/actors.(*mailbox).run" ||
+			strings.HasPrefix(f, "github.com/asynkron/protoactor-go/actor.(*defaultMailbox).")
+	})
+}
+
 // serves reports whether the goroutine was started by gorun, protoactor or the standard
-// library's handling of signals, or is a goroutine of theirs, and calls no one else.
+// library's handling of signals, or is a goroutine of theirs, and calls no one else and runs no actor.
 func (s *Stack) serves() bool {
-	if !isServant(s.Creator) {
+	if !isServant(s.Creator) || s.runsActor() {
 		return false
 	}
 	for _, f := range s.Functions {
@@ -61,8 +81,9 @@ var servants = []string{
 	"os/signal.", "runtime.",
 }
 
+// isServant reports whether a function is one of the servants. Those of tests are a program's.
 func isServant(function string) bool {
-	return slices.ContainsFunc(servants, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
+	return !strings.Contains(function, "_test.") && slices.ContainsFunc(servants, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
 }
 
 // Acts reports whether one of the functions of Timers may send something for the program, or end one of its waits.

@@ -79,6 +79,7 @@ const (
 
 func TestAllIn(t *testing.T) {
 	const gorun = "github.com/gorun-hpc/gorun/runtime."
+	const actors, servers = "github.com/gorun-hpc/gorun/runtime/actors.", "github.com/gorun-hpc/gorun/runtime/actors.(*servers).start"
 	program := part("running", "", wait, gorun+"Recv[...]", "main.main")
 	listener := part("running", gorun+"(*World).listen", gorun+"(*World).look", gorun+"(*World).listen.func2")
 	for name, c := range map[string]struct {
@@ -106,6 +107,16 @@ func TestAllIn(t *testing.T) {
 		"an operation waits":       {part("select", gorun+"NewRequest", wait, "github.com/gorun-hpc/gorun/collectives.(*call).launch.func1", gorun+"NewRequest.func1"), 2, true},
 		"another function":         {part("select", "main.main", fence, "main.f"), 2, true},
 		"an actor's handler":       {part("select", "github.com/asynkron/protoactor-go/actor.(*goroutineDispatcher).Schedule", "main.(*a).Receive", "github.com/asynkron/protoactor-go/actor.(*defaultMailbox).run"), 1, false},
+		"a server of actors":       {part("select", servers, wait, actors+"(*servers).run"), 1, true},
+		"a server runs an actor":   {part("select", servers, wait, "main.(*a).Receive", actors+"(*mailbox).run", actors+"(*servers).run"), 2, true},
+		"a worker that is idle":    {part("sync.Cond.Wait", actors+"(*workers).staff", "sync.runtime_notifyListWait", "sync.(*Cond).Wait", actors+"(*workers).work"), 1, true},
+		"a worker before an actor": {part("runnable", actors+"(*workers).staff", actors+"(*workers).turn", actors+"(*workers).work"), 1, false},
+		"a future":                 {part("sync.Cond.Wait", "main.main", "sync.(*Cond).Wait", "github.com/asynkron/protoactor-go/actor.(*Future).wait", "main.f"), 1, true},
+		"a future that has ended":  {part("runnable", "main.main", "sync.(*Cond).Wait", "github.com/asynkron/protoactor-go/actor.(*Future).wait", "main.f"), 1, false},
+		"a full mailbox":           {part("sync.Cond.Wait", "main.main", "sync.(*Cond).Wait", actors+"(*mailbox).postFull", "main.f"), 1, true},
+		"another condition":        {part("sync.Cond.Wait", "main.main", "sync.(*Cond).Wait", "main.f"), 1, false},
+		"a mailbox of protoactor":  {part("runnable", "github.com/asynkron/protoactor-go/actor.(*goroutineDispatcher).Schedule", "github.com/asynkron/protoactor-go/actor.(*defaultMailbox).processMessages"), 1, false},
+		"a test below gorun":       {part("sleep", gorun+"NewRequest", "time.Sleep", "github.com/gorun-hpc/gorun/internal/phases_test.late"), 1, false},
 		"a package like gorun":     {part("select", "main.main", "github.com/gorun-hpc/gorun/examples/heat.run"), 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,6 +99,9 @@ func (s *System) Waiting() bool {
 	return slices.ContainsFunc(s.engine.Blocked(), func(b engine.Blocked) bool { return strings.HasPrefix(b.Op, "tell ") })
 }
 
+// Idle reports whether no actor of this rank is about to run.
+func (s *System) Idle() bool { return s.idle() }
+
 // Futures is how many futures of this rank are in the table of actors.
 func (s *System) Futures() (n int) {
 	for _, part := range s.ProcessRegistry.LocalPIDs.LocalPIDs {

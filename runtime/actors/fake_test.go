@@ -43,6 +43,7 @@ func (w *fakeWorld) Respawns() bool                                { return fals
 func (w *fakeWorld) Successor() any                                { return nil }
 func (w *fakeWorld) ActorSystem(slog.Handler) any                  { return nil }
 func (w *fakeWorld) TransportActors() []port.Actor                 { return nil }
+func (w *fakeWorld) TellIdle(func() bool)                          {}
 func (w *fakeWorld) Guard(fn func())                               { fn() }
 func (w *fakeWorld) Bytes(m any) ([]byte, bool)                    { return m.(*fakeMessage).b, true }
 func (w *fakeWorld) Give(any, int) (port.Gift, error)              { return port.Gift{}, nil }

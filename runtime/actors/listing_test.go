@@ -138,3 +138,31 @@ func TestTransportActorsAreInTheTree(t *testing.T) {
 		})
 	}
 }
+
+// An inline actor that has got a message is about to run, as long as the goroutine that runs it is at another one.
+func TestIdle(t *testing.T) {
+	require.NoError(t, runtime.Local(1, func(w *runtime.World) error {
+		s, err := actors.Of(w)
+		if err != nil {
+			return err
+		}
+		idle := make(chan bool, 1)
+		second, err := s.Spawn(actor.PropsFromFunc(func(actor.Context) {}, s.Inline()), "second")
+		if err != nil {
+			return err
+		}
+		first, err := s.Spawn(actor.PropsFromFunc(func(c actor.Context) {
+			if _, ok := c.Message().(string); ok {
+				c.Send(second, "run")
+				idle <- s.Idle()
+			}
+		}, s.Inline()), "first")
+		if err != nil {
+			return err
+		}
+		s.Root.Send(first, "run")
+		require.False(t, <-idle)
+		require.Eventually(t, s.Idle, soon, time.Millisecond)
+		return nil
+	}))
+}

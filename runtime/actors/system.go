@@ -152,6 +152,7 @@ func newSystem(w port.World, cfg Config) *System {
 	s.inbound.init(s)
 	s.engine.SetActorReceiver(&s.inbound)
 	s.servers.start(s)
+	w.TellIdle(s.idle)
 	return s
 }
 

@@ -207,6 +207,15 @@ func (w *workers) box(g uintptr) *mailbox {
 	return nil
 }
 
+// idle reports whether no actor of this rank is in a queue to run.
+func (s *System) idle() bool {
+	w := s.workers
+	w.mu.Lock()
+	queued := w.line.n > 0
+	w.mu.Unlock()
+	return !queued && !s.local.some.Load()
+}
+
 // boxes returns the mailboxes that are being run.
 func (w *workers) boxes() []*mailbox {
 	w.mu.Lock()

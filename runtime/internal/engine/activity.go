@@ -7,6 +7,13 @@ func (e *Engine) Calls() uint64 {
 	return e.token.Calls()
 }
 
+// Handled returns how much the rank has ever handled of what has arrived.
+func (e *Engine) Handled() uint64 {
+	e.lock()
+	defer e.unlock()
+	return e.handled
+}
+
 // waitPolls bounds the polls of OnlyWaits.
 const waitPolls = 64
 

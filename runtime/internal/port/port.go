@@ -37,6 +37,8 @@ type World interface {
 	ActorSystem(log slog.Handler) any
 	// TransportActors lists the transports' own actors, parents first.
 	TransportActors() []Actor
+	// TellIdle has idle called, on any goroutine, to know whether no actor is in a queue to run.
+	TellIdle(idle func() bool)
 	// Guard runs fn so that its panic is the rank's.
 	Guard(fn func())
 
