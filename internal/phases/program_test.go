@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,7 +80,10 @@ func program(w *runtime.World, seed, end string) error {
 	if err != nil {
 		return err
 	}
-	r := &rank{Comm: w.Comm(), world: w, phases: plan(number, w.Size())}
+	r := &rank{Comm: w.Comm(), world: w}
+	if number > 0 { // else there is an end alone
+		r.phases = plan(number, w.Size())
+	}
 	if needsActors(r.phases, end) {
 		if err := r.startActors(); err != nil {
 			return err
@@ -93,6 +97,9 @@ func program(w *runtime.World, seed, end string) error {
 	}
 	if end == "" {
 		return nil
+	}
+	if strings.HasPrefix(end, "mismatch ") {
+		return r.runMismatch(end)
 	}
 	r.tag = len(r.phases) * tagStride
 	for _, d := range deadlocks {
