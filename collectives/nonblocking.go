@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
@@ -66,7 +67,8 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 	under := k.recordStarted(n)
 	p.tag = tagStarted + int(n%tagsStarted)
 	p.label.Set(bears)
-	return runtime.NewRequest(k.view, func(c *runtime.Comm) error {
+	reads, writes := k.memory()
+	return runtime.NewRequestUsing(k.view, reads, writes, func(c *runtime.Comm) error {
 		p.comm = c
 		err := k.messages(p)
 		under.End(err != nil)
@@ -79,6 +81,40 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 		started, _ := g.nonblocking.of(n % labelNumbers)
 		return fmt.Errorf("at %s: %w", started.line, refuse(k.op, lostWithin(c, err)))
 	})
+}
+
+// memory returns what the call reads and writes at this rank, but blocks with displacements, between which there may be
+// memory of other calls.
+func (k *call) memory() (reads, writes []byte) {
+	reads, writes = k.Send, k.Recv
+	atRoot := k.group.rank == k.Root
+	switch k.op {
+	case message.Bcast:
+		if atRoot {
+			return k.Recv, nil
+		}
+		return nil, k.Recv
+	case message.Reduce, message.Gather, message.GatherV:
+		if !atRoot {
+			writes = nil
+		}
+	case message.Scatter, message.ScatterV:
+		if !atRoot {
+			reads = nil
+		}
+	case message.ExScan:
+		if k.group.rank == 0 {
+			writes = nil
+		}
+	default:
+	}
+	if !k.SendParts.Even() {
+		reads = nil
+	}
+	if !k.RecvParts.Even() {
+		writes = nil
+	}
+	return reads, writes
 }
 
 // messages carries the call out by messages of p.

@@ -62,11 +62,15 @@ func newCheck() *check {
 type watched struct {
 	check *check
 	what  string // with its line
-	// buf is the caller's memory, nil for none; sends says that the runtime reads it, and sum
-	// what was in it at the start.
-	buf   []byte
-	sends bool
-	sum   uint64
+	// reads and writes are the memory of the caller that the runtime reads and writes, nil for none, and sum is what was
+	// in reads at the start.
+	reads, writes []byte
+	sum           uint64
+}
+
+// conflicts reports whether two requests may not be under way together.
+func (p *watched) conflicts(q *watched) bool {
+	return overlap(p.writes, q.writes) || overlap(p.writes, q.reads) || overlap(p.reads, q.writes)
 }
 
 // start watches a request and compares its memory with that of the others. It returns nil
@@ -79,28 +83,32 @@ func (k *check) start(what string, buf []byte, sends bool) *watched {
 	if at == "" {
 		return nil
 	}
-	return k.watch(&watched{check: k, what: what + at, buf: buf, sends: sends})
+	p := &watched{check: k, what: what + at, writes: buf}
+	if sends {
+		p.reads, p.writes = buf, nil
+	}
+	return k.watch(p)
 }
 
 // startTask watches a request of NewRequest, which may be a library's for the program.
-func (k *check) startTask() *watched {
+func (k *check) startTask(reads, writes []byte) *watched {
 	if k == nil {
 		return nil
 	}
 	line, _ := callsite.Caller(stackHere())
-	return k.watch(&watched{check: k, what: "the nonblocking operation at " + line})
+	if overlap(reads, writes) {
+		reads = nil // in place: it changes
+	}
+	return k.watch(&watched{check: k, what: "the nonblocking operation at " + line, reads: reads, writes: writes})
 }
 
 // watch begins a watch.
 func (k *check) watch(p *watched) *watched {
-	sends, buf := p.sends, p.buf
-	if sends {
-		p.sum = maphash.Bytes(k.seed, buf)
-	}
+	p.sum = maphash.Bytes(k.seed, p.reads)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for q := range k.pending {
-		if (!sends || !q.sends) && overlap(p.buf, q.buf) {
+		if p.conflicts(q) {
 			k.find(fmt.Sprintf("the memory of %s is that of %s, which has not ended", p.what, q.what))
 		}
 	}
@@ -130,7 +138,7 @@ func (p *watched) end() {
 		return
 	}
 	delete(k.pending, p)
-	if p.sends && maphash.Bytes(k.seed, p.buf) != p.sum {
+	if maphash.Bytes(k.seed, p.reads) != p.sum {
 		k.find(fmt.Sprintf("the memory of %s was changed before the request had ended", p.what))
 	}
 }

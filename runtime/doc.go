@@ -122,7 +122,7 @@
 //	                          [Comm.SendLabeled], [Comm.RecvLabeled], [Comm.SendRecvLabeled],
 //	                          [Comm.IsendLabeled], [Comm.IrecvLabeled]
 //	a state per communicator  [Comm.Attribute]
-//	nonblocking operations    [NewRequest]
+//	nonblocking operations    [NewRequest], [NewRequestUsing]
 //	persistent operations     [NewPersistent]
 //	abandoned operations      [Comm.Break], [Comm.Broken], [Comm.Inquire], [Answerer],
 //	                          [AnswerMax], [ErrNoAnswer]

@@ -49,6 +49,12 @@ func (c *Comm) Attribute(key any, create func() (any, error)) (any, error) {
 // The end of fn is a message of the rank to itself, so that WaitAny and its variants need
 // no support for goroutines.
 func NewRequest(c *Comm, fn func(c *Comm) error) Request {
+	return NewRequestUsing(c, nil, nil, fn)
+}
+
+// NewRequestUsing is NewRequest for a function that reads and writes memory of the program until it returns. gorun
+// -check compares that memory with that of other requests, and looks whether what is read has changed.
+func NewRequestUsing(c *Comm, reads, writes []byte, fn func(c *Comm) error) Request {
 	if err := c.Err(); err != nil {
 		return failedRequest(callsite.At(err))
 	}
@@ -56,7 +62,7 @@ func NewRequest(c *Comm, fn func(c *Comm) error) Request {
 	t := &task{done: make(chan struct{}), cancel: cancel}
 	w := c.core.world
 	end := engine.Match{Context: contextTask, Peer: w.Rank(), Tag: int(w.tasks.Add(1) & engine.TagMax)}
-	r := Request{comm: c, rest: &rest{task: t, watched: w.check.startTask()}, operation: c.engine.Irecv(end, 0, nil, 0)}
+	r := Request{comm: c, rest: &rest{task: t, watched: w.check.startTask(reads, writes)}, operation: c.engine.Irecv(end, 0, nil, 0)}
 	go func() {
 		defer func() {
 			cancel()

@@ -114,6 +114,9 @@ func (p Parts) Shared() (i, j int, found bool) {
 // end returns where block i ends.
 func (u *uneven) end(i int) int { return u.displs[i] + u.counts[i] }
 
+// Even reports whether the blocks follow each other.
+func (p Parts) Even() bool { return p.uneven == nil }
+
 // Count returns the length of block i in bytes.
 func (p Parts) Count(i int) int {
 	if p.uneven == nil {
