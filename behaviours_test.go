@@ -2,8 +2,10 @@ package gorun_test
 
 import (
 	"go/ast"
+	"go/token"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,6 +20,20 @@ var (
 	// origin is a file of MPICH's suite, or of ULFM's, in a comment.
 	origin = regexp.MustCompile(`\b(?:pt2pt|comm|group|coll|datatype|init|ft|threads|topo|api|stress)/[a-z0-9_/-]+\.c\b`)
 )
+
+// byWay begins the part of the page whose tables have a test for each way.
+const byWay = "\n## By way\n"
+
+// Of the tables with a test for each way: what is in a cell, a test with its parts or a reason, and a reason below the
+// tables.
+var (
+	wayTest   = regexp.MustCompile(`^([\w/]+)\.(Test\w+)((?:/[^/*]+)*?)( \*)?$`)
+	wayNone   = regexp.MustCompile(`^none \(([a-z])\)$`)
+	wayReason = regexp.MustCompile(`(?m)^\* \(([a-z])\) `)
+)
+
+// waysTotal are the ways: the simulator, one process, and gorun over memory, over the network and on hosts.
+const waysTotal = 5
 
 // testComments returns the comment of every test of the module by "package.Test".
 func testComments(t *testing.T) map[string]string {
@@ -44,7 +60,8 @@ func TestBehavioursAreProved(t *testing.T) {
 		t.Fatal(err)
 	}
 	comments, listed, rows := testComments(t), map[string]bool{}, 0
-	for i, line := range strings.Split(string(page), "\n") {
+	before, _, _ := strings.Cut(string(page), byWay)
+	for i, line := range strings.Split(before, "\n") {
 		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| behaviour ") {
 			continue
 		}
@@ -74,4 +91,85 @@ func TestBehavioursAreProved(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Every cell of the tables by way has a test that exists, with the names of its parts somewhere in the tree, or a
+// reason that is on the page.
+func TestBehavioursByWay(t *testing.T) {
+	page, err := os.ReadFile(behavioursPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(page), byWay)
+	part, _, _ = strings.Cut(part, "\n## ")
+	reasons, used := map[string]bool{}, map[string]bool{}
+	for _, m := range wayReason.FindAllStringSubmatch(part, -1) {
+		reasons[m[1]] = true
+	}
+	comments, named, rows := testComments(t), stringsOfTests(t), 0
+	for line := range strings.Lines(part) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| behaviour ") {
+			continue
+		}
+		rows++
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if len(cells) != waysTotal+1 {
+			t.Errorf("%q has %d cells", line, len(cells))
+			continue
+		}
+		for _, cell := range cells[1:] {
+			none, test := wayNone.FindStringSubmatch(cell), wayTest.FindStringSubmatch(cell)
+			switch {
+			case none != nil && reasons[none[1]]:
+				used[none[1]] = true
+			case test == nil:
+				t.Errorf("%q is neither a test nor a reason of the page", cell)
+			default:
+				if _, ok := comments[test[1]+"."+test[2]]; !ok {
+					t.Errorf("there is no test %s.%s", test[1], test[2])
+				}
+				for _, word := range strings.FieldsFunc(test[3], func(r rune) bool { return r == '/' }) {
+					if !named(word) {
+						t.Errorf("no test has a part %q: %s", word, cell)
+					}
+				}
+			}
+		}
+	}
+	if rows == 0 || len(used) != len(reasons) {
+		t.Errorf("%d rows, %d of %d reasons are used", rows, len(used), len(reasons))
+	}
+}
+
+// stringsOfTests returns whether some text is a string in a test or in support of tests, alone or with the name of a
+// way behind it.
+func stringsOfTests(t *testing.T) func(text string) bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.isTest() && !strings.HasPrefix(s.dir, "internal/simulate") {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				text, _ := strconv.Unquote(l.Value)
+				all[strings.Trim(text, "/ ")] = true
+			}
+			return true
+		})
+	}
+	return func(text string) bool {
+		before, way, spaced := cutLast(text, " ")
+		return all[text] || spaced && all[before] && (way == "auto" || way == "rdma")
+	}
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
 }
