@@ -231,7 +231,7 @@ func writeGroup(b *strings.Builder, group []Doing) {
 			continue
 		}
 		fmt.Fprintf(b, "  %s%s%s\n", w.Op, comma(seconds(least, most)), w.at())
-		whats.write(b, "    ")
+		whats.write(b, "    ", whatsMax)
 	}
 	notes := newByText()
 	for _, d := range group {
@@ -239,7 +239,7 @@ func writeGroup(b *strings.Builder, group []Doing) {
 			notes.add(note, d.Rank)
 		}
 	}
-	notes.write(b, "  ")
+	notes.write(b, "  ", len(notes.order))
 }
 
 // byText are the ranks with equal lines, in the order of their first occurrence.
@@ -259,9 +259,17 @@ func (t *byText) add(text string, rank int) {
 	}
 }
 
-// write writes a line for each text.
-func (t *byText) write(b *strings.Builder, indent string) {
-	for _, text := range t.order {
+// whatsMax bounds the arguments that are written of the operation of a group of ranks: messages of a collective operation
+// of many ranks are many, and tell the least.
+const whatsMax = 8
+
+// write writes a line for each text, at most so many and one for the others.
+func (t *byText) write(b *strings.Builder, indent string, most int) {
+	for i, text := range t.order {
+		if i == most {
+			fmt.Fprintf(b, "%s... and %d more\n", indent, len(t.order)-most)
+			return
+		}
 		fmt.Fprintf(b, "%s%s: %s\n", indent, verb(t.ranks[text], "", ""), text)
 	}
 }

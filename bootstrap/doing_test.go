@@ -1,6 +1,7 @@
 package bootstrap_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -113,4 +114,17 @@ func FuzzDoing(f *testing.F) {
 			require.Equal(t, d.String(), back.String())
 		}
 	})
+}
+
+// Of many different arguments of one operation some are written, and all notes.
+func TestTogetherOfManyArguments(t *testing.T) {
+	var list []bootstrap.Doing
+	for rank := range 64 {
+		list = append(list, bootstrap.Doing{
+			Rank: rank, Size: 64, Waits: []bootstrap.Wait{{Op: "receive", What: fmt.Sprintf("rank %d", 63-rank), Line: "a.go:3"}}, Notes: []string{fmt.Sprintf("note %d", rank)},
+		})
+	}
+	text := bootstrap.Together(list)
+	require.Contains(t, text, "    rank 7: rank 56\n    ... and 56 more\n  rank 0: note 0\n")
+	require.Contains(t, text, "  rank 63: note 63\n")
 }

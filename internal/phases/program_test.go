@@ -101,6 +101,9 @@ func program(w *runtime.World, seed, end string) error {
 	if strings.HasPrefix(end, "mismatch ") {
 		return r.runMismatch(end)
 	}
+	if end == crowd {
+		return r.crowd()
+	}
 	r.tag = len(r.phases) * tagStride
 	for _, d := range deadlocks {
 		if d.name == end {

@@ -149,6 +149,8 @@ rank 1 of 3, process 9: waits for no message, at b.go:4 (main.f)
 	r.Halted = append(r.Halted, r.Halted...)
 	require.True(t, strings.HasSuffix(strings.Split(r.Text(), "\n")[2], "; and 4 more ranks do not run"))
 	r.Halted = nil
+	r.Doing[0].In = []string{"world, barrier, call 3, at a.go:3"}
+	require.Equal(t, "world: rank 0 in call 3, barrier at a.go:3; rank 1 in none", strings.Split(r.Text(), "\n")[4])
 	for rank := range 100 {
 		r.Doing = append(r.Doing, bootstrap.Doing{Rank: rank, Size: 100, Notes: []string{fmt.Sprint("note ", rank)}, Waits: []bootstrap.Wait{{Op: fmt.Sprint(rank)}}})
 	}

@@ -59,11 +59,11 @@ type Recorded struct {
 // linesMax bounds the text of a report, whatever the number of ranks.
 const linesMax = 40
 
-// Text is the report in at most 40 lines: the job, one sentence that says which ranks wait for which,
-// and the ranks by what they do.
+// Text is the report in at most 40 lines: the job, one sentence that says which ranks wait for which, which
+// collective operations ranks have reached where these are not the same, and the ranks by what they do.
 func (r *Report) Text() string {
 	var b strings.Builder
-	b.WriteString(strings.Join(r.head(), "\n") + "\n")
+	b.WriteString(strings.Join(append(r.head(), bootstrap.Reached(r.Doing)...), "\n") + "\n")
 	for _, rank := range r.Recorded {
 		fmt.Fprintf(&b, "last operations of rank %d:\n  %s\n", rank.Rank, strings.Join(rank.Lines, "\n  "))
 	}

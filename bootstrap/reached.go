@@ -1,0 +1,108 @@
+package bootstrap
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// reachedMax bounds the communicators of Reached, outliersMax the groups of ranks that it names for one of them.
+	reachedMax  = 6
+	outliersMax = 4
+)
+
+// reached is an entry of Doing.In: communicator, operation, call, line.
+var reached = regexp.MustCompile(`^(.+?), (.+), call (\d+), at (.+)$`)
+
+// worldName is the communicator of all ranks.
+const worldName = "world"
+
+// standing are the ranks of a communicator at one call.
+type standing struct {
+	call  int // 0: in none
+	what  string
+	ranks []int
+}
+
+// Reached says how many ranks have reached which collective operation, in a line for each communicator of which
+// they have reached different ones:
+//
+//	world: 61 ranks in call 3, barrier at main.go:54; ranks 5,17 in call 2, allreduce of 8 bytes at main.go:50; rank 9 in none
+//
+// The most ranks come first and are counted, the others are named. That a rank is in none is known of the
+// communicator of all ranks alone.
+func Reached(list []Doing) []string {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
+	var names []string
+	found := map[string][]standing{}
+	for _, d := range list {
+		inWorld := false
+		for _, in := range d.In {
+			m := reached.FindStringSubmatch(in)
+			if m == nil {
+				continue
+			}
+			call, err := strconv.Atoi(m[3])
+			if err != nil {
+				continue
+			}
+			if found[m[1]] == nil {
+				names = append(names, m[1])
+			}
+			inWorld = inWorld || m[1] == worldName
+			found[m[1]] = stand(found[m[1]], call, m[2]+" at "+m[4], d.Rank)
+		}
+		if !inWorld {
+			found[worldName] = stand(found[worldName], 0, "", d.Rank)
+		}
+	}
+	if !slices.Contains(names, worldName) {
+		delete(found, worldName)
+	}
+	var lines []string
+	for _, name := range names {
+		if groups := found[name]; len(groups) > 1 {
+			lines = append(lines, name+": "+standings(groups))
+		}
+	}
+	if more := len(lines) - reachedMax; more > 0 {
+		lines = append(lines[:reachedMax], fmt.Sprintf("%d more communicators whose ranks have reached different operations", more))
+	}
+	return lines
+}
+
+// stand adds a rank to those of a call.
+func stand(groups []standing, call int, what string, rank int) []standing {
+	for i := range groups {
+		if g := &groups[i]; g.call == call && g.what == what {
+			g.ranks = append(g.ranks, rank)
+			return groups
+		}
+	}
+	return append(groups, standing{call, what, []int{rank}})
+}
+
+// standings says which ranks are where.
+func standings(groups []standing) string {
+	slices.SortStableFunc(groups, func(a, b standing) int { return len(b.ranks) - len(a.ranks) })
+	parts := make([]string, 0, outliersMax+1)
+	for i, g := range groups {
+		who := verb(g.ranks, "", "")
+		switch {
+		case i > outliersMax:
+			return strings.Join(append(parts, fmt.Sprintf("%d more groups elsewhere", len(groups)-i)), "; ")
+		case i == 0 && len(g.ranks) > 1:
+			who = fmt.Sprintf("%d ranks", len(g.ranks))
+		}
+		if g.call == 0 {
+			parts = append(parts, who+" in none")
+		} else {
+			parts = append(parts, fmt.Sprintf("%s in call %d, %s", who, g.call, g.what))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
