@@ -48,6 +48,9 @@
 //     runtime.ErrTruncate, if two members know them.
 //   - Messages of collectives never match receives of the program.
 //
+// With GORUN_COMPARE=0 (or false) at all ranks calls are not compared, and those that differ have undefined results, or
+// wait for ever. Calls of two groups are compared nevertheless.
+//
 // # Neighbors
 //
 // NeighborAllGather, NeighborAllGatherV, NeighborAllToAll and NeighborAllToAllV move data along

@@ -42,9 +42,11 @@ type group struct {
 	smallMax, elemMax, laneMax int
 	override                   overrides
 	// fixed says that reductions combine from left to right (GORUN_REPRODUCIBLE).
-	fixed   bool
-	table   *Table   // nil for the built-in choice
-	choices *choices // nil if they are not to be explained
+	fixed bool
+	// compared says that calls are compared with those of other members (GORUN_COMPARE).
+	compared bool
+	table    *Table   // nil for the built-in choice
+	choices  *choices // nil if they are not to be explained
 	// last is the rule of the latest blocking call.
 	last chosen
 	// call is what the operation under way works on.
@@ -150,7 +152,11 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	fixed, err := reproducible()
+	fixed, err := settingOf("GORUN_REPRODUCIBLE", false)
+	if err != nil {
+		return nil, err
+	}
+	compared, err := settingOf("GORUN_COMPARE", true)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +164,7 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{memories: new(memories), override: override, table: measured, fixed: fixed, choices: noted, crowded: c.Oversubscribed()}
+	g := &group{memories: new(memories), override: override, table: measured, fixed: fixed, compared: compared, choices: noted, crowded: c.Oversubscribed()}
 	g.home = c.WithContext(context.Background())
 	g.recorder, g.context = c.Recorder()
 	g.rank, g.size, g.tag = c.Rank(), c.Size(), tagBlocking
@@ -169,17 +175,17 @@ func newGroup(c *runtime.Comm) (*group, error) {
 	return g, nil
 }
 
-// reproducible reads GORUN_REPRODUCIBLE.
-func reproducible() (bool, error) {
-	text := os.Getenv("GORUN_REPRODUCIBLE")
+// settingOf reads a variable of the environment that is true or false.
+func settingOf(name string, otherwise bool) (bool, error) {
+	text := os.Getenv(name)
 	if text == "" {
-		return false, nil
+		return otherwise, nil
 	}
-	fixed, err := strconv.ParseBool(text)
+	on, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, fmt.Errorf("%w: GORUN_REPRODUCIBLE=%s is neither true nor false", runtime.ErrArgument, text)
+		return false, fmt.Errorf("%w: %s=%s is neither true nor false", runtime.ErrArgument, name, text)
 	}
-	return fixed, nil
+	return on, nil
 }
 
 // situation is what the choice of an algorithm for a call depends on.
@@ -226,15 +232,26 @@ func (g *group) begin(k *call) error {
 	g.comm = k.view
 	said := k.statement()
 	g.number++
-	trail := g.trail.Follow(said)
+	same := g.comparable(said)
+	trail := g.trail.Follow(same)
 	bears := label(trail, g.number)
 	g.blocking.note(g.number, said, bears, k.site())
 	if g.under.set(k); g.node == nil {
 		g.record() // before the members make memory
 	}
 	g.label.Set(bears)
-	g.watch.wake(g)
-	return g.enterNode(said, trail)
+	if g.compared {
+		g.watch.wake(g)
+	}
+	return g.enterNode(same, trail)
+}
+
+// comparable is what is compared of a call: the same of all calls if none are.
+func (g *group) comparable(said node.Call) node.Call {
+	if !g.compared {
+		return node.Call{What: 1}
+	}
+	return said
 }
 
 // end finishes an operation that was begun. If the operation failed, the members are out of

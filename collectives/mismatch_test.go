@@ -352,3 +352,31 @@ func TestMismatchEndsScatteredExchanges(t *testing.T) {
 		mismatched(t, 3, 1, true, sumOf(n), scattered(n), []string{"allreduce", "alltoallv"})
 	}
 }
+
+// Without the comparison, calls that differ only in what does not change their messages end, blocking and not, and
+// the setting is a boolean.
+func TestMismatchesWithoutAComparison(t *testing.T) {
+	t.Setenv("GORUN_COMPARE", "0")
+	for _, distant := range []bool{false, true} {
+		world(t, 2, func(w *runtime.Comm) error {
+			c, err := dup(w, distant)
+			if err != nil {
+				return err
+			}
+			op := collectives.Op(collectives.Max)
+			if c.Rank() == 0 {
+				op = collectives.Sum
+			}
+			if err := collectives.AllReduce(c, []int64{1}, []int64{0}, op); err != nil {
+				return err
+			}
+			if doing := collectives.Doing(c); doing != "" {
+				return fmt.Errorf("doing %q", doing)
+			}
+			_, err = collectives.IAllReduce(c, []int64{1}, []int64{0}, op).Wait()
+			return errors.Join(err, collectives.Barrier(c))
+		})
+	}
+	t.Setenv("GORUN_COMPARE", "maybe")
+	require.ErrorContains(t, runtime.Local(1, func(w *runtime.World) error { return collectives.Barrier(w.Comm()) }), "GORUN_COMPARE=maybe is neither true nor false")
+}

@@ -62,7 +62,7 @@ func (i *idlePeers) put(p *peer) {
 func (k *call) launch(p *peer, done func()) runtime.Request {
 	g := k.group
 	n, said := g.started.Add(1), k.statement()
-	bears := label(said.Fingerprint(), n)
+	bears := label(g.comparable(said).Fingerprint(), n)
 	g.nonblocking.note(n, said, bears, nil)
 	under := k.recordStarted(n)
 	p.tag = tagStarted + int(n%tagsStarted)

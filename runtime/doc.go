@@ -174,6 +174,7 @@
 //	                      sets it
 //	GORUN_COLL            see package collectives
 //	GORUN_REPRODUCIBLE=1  see package collectives; gorun -reproducible sets it
+//	GORUN_COMPARE=0       the same
 //	GORUN_COLL_TABLE      the same
 //
 // Durations have the syntax of time.ParseDuration, with a unit: 500ns, 50us, 2ms.

@@ -112,6 +112,8 @@ settings of a rank, from this shell's environment or -x, with their defaults
                          it has a processor of its own
   GORUN_COLL=            the algorithms of collective operations (package collectives)
   GORUN_REPRODUCIBLE=0   1: as -reproducible
+  GORUN_COMPARE=1        0: no rank looks whether the others call the same collective
+                         operation with the same arguments
   GORUN_CHECK=0          1: as -check
   GORUN_COLL_TABLE=      file with those that bench/tune found to be the fastest
   GORUN_EXPLAIN=0, GORUN_DEBUG=0  1: print what -explain prints; access to memory that
