@@ -28,6 +28,11 @@ const gather = 100 * time.Millisecond
 // retryMax bounds the time between two attempts to prove a deadlock.
 const retryMax = 16 * time.Second
 
+// attemptsMax is how many attempts in a row rely on what ranks have reported by themselves. A rank that waits as before
+// may answer once that it is not stuck, because it has just handled something of the network's, and it reports the
+// same wait no second time.
+const attemptsMax = 5
+
 // hang is the search for ranks that wait for each other. Ranks report by themselves that they
 // have waited for long. If their reports together say that some can never go on, all are asked
 // twice in a row. The second answers are a proof if the waits are those of the first, because a
@@ -44,6 +49,8 @@ type hang struct {
 	retry     <-chan time.Time
 	gathering bool
 	pause     time.Duration
+	// attempts are those without a proof since the last report of a rank.
+	attempts int
 	// shown says that a deadlock was reported.
 	shown bool
 	// stall ends when nothing may have moved for -stall; nil while no rank is known to wait.
@@ -62,7 +69,7 @@ func (j *job) stalled(r *rank, text string) {
 	if h.stalled == nil {
 		h.stalled = map[int]bootstrap.Doing{}
 	}
-	h.stalled[r.number] = d
+	h.stalled[r.number], h.attempts = d, 0
 	if h.stall == nil && j.opts.stall > 0 {
 		h.stall = time.After(j.opts.stall)
 	}
@@ -116,7 +123,7 @@ func (j *job) stallEnded() {
 func (j *job) judge(list []bootstrap.Doing) {
 	h := &j.watch.hang
 	for _, d := range list {
-		if _, stalled := h.stalled[d.Rank]; stalled {
+		if _, stalled := h.stalled[d.Rank]; stalled && (d.Stuck != 0 || h.attempts >= attemptsMax) {
 			h.stalled[d.Rank] = d
 		}
 	}
@@ -143,7 +150,8 @@ func (j *job) judge(list []bootstrap.Doing) {
 	}
 	h.suspecting, h.suspects = false, nil
 	if !h.shown {
-		h.pause = min(max(2*h.pause, dumpDelay), retryMax)
+		h.attempts++
+		h.pause = min(max(2*h.pause, gather), retryMax)
 		h.gathering, h.retry = false, time.After(h.pause)
 	}
 }
