@@ -2,6 +2,7 @@ package phases_test
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/gorun-hpc/gorun/collectives"
@@ -21,7 +22,7 @@ type deadlock struct {
 // deadlocks are all of them. They are set by init, because the actors of some know the phases.
 var deadlocks []deadlock
 
-func init() { deadlocks = append(messageDeadlocks, actorDeadlocks...) }
+func init() { deadlocks = slices.Concat(messageDeadlocks, actorDeadlocks) }
 
 var messageDeadlocks = []deadlock{
 	{name: "receives in a circle", run: func(r *rank) error { return r.hear(r.next(), 0) }},

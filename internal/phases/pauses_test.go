@@ -114,11 +114,16 @@ var pauses = []pause{
 		must(err)
 		must(os.Remove(held.Name()))
 		must(syscall.Flock(int(held.Fd()), syscall.LOCK_EX))
-		time.AfterFunc(d, func() { _ = syscall.Flock(int(held.Fd()), syscall.LOCK_UN) })
+		released := make(chan struct{})
+		time.AfterFunc(d, func() {
+			_ = syscall.Flock(int(held.Fd()), syscall.LOCK_UN)
+			close(released)
+		})
 		for err = syscall.EINTR; err == syscall.EINTR; { //nolint:errorlint // a system call's
 			err = syscall.Flock(int(wanted.Fd()), syscall.LOCK_EX)
 		}
 		must(err)
+		<-released
 		_ = wanted.Close()
 		_ = held.Close()
 	}},

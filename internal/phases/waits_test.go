@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gorun-hpc/gorun/collectives"
@@ -21,7 +22,7 @@ type wait struct {
 var waits []wait
 
 func init() {
-	waits = append(messageWaits, actorWaits...)
+	waits = slices.Concat(messageWaits, actorWaits)
 }
 
 // late runs the part of the late rank behind its pause, or that of the others.
