@@ -4,5 +4,5 @@ import "github.com/gorun-hpc/gorun/internal/simulate"
 
 // All returns the programs.
 func All() []simulate.Program {
-	return []simulate.Program{Exchange(), Survive(), Collectives(), BrokenCollectives(), Mismatch(), Communicators(), Actors(), BrokenActors(), Shrink(), Resume()}
+	return []simulate.Program{Exchange(), Survive(), Collectives(), BrokenCollectives(), Mismatch(), Communicators(), Actors(), BrokenActors(), Shrink(), Insulation(), Resume()}
 }
