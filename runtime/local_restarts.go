@@ -194,7 +194,7 @@ func (l *restarts) worlds() (list []*World) {
 func (l *restarts) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var errs []error
+	errs := make([]error, 0, len(l.places))
 	for _, p := range l.places[1:] { // the first is the job's own
 		errs = append(errs, p.node.Close())
 	}

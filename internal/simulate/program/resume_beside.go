@@ -12,7 +12,7 @@ import (
 // ends it with the loss.
 func (e *enduring) beside(w *runtime.World, step int) error {
 	kinds := []func(*runtime.Comm) error{
-		func(c *runtime.Comm) error { return collectives.Barrier(c) }, agreed, duplicated, halved, overlapped, probed, shared, persistent, e.visited,
+		collectives.Barrier, agreed, duplicated, halved, overlapped, probed, shared, persistent, e.visited,
 	}
 	draw := e.rank.Random(uint32(streamResumeBeside + 64*w.Generation() + step))
 	kind := draw.IntN(len(kinds))
