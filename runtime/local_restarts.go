@@ -150,7 +150,7 @@ func (l *restarts) renew(p *localProcess) error {
 		return fmt.Errorf("%w; it was not started again: %w", p.cause, err)
 	}
 	if !begun {
-		l.places = l.places[:len(l.places)-1]
+		l.places, l.starts[p.rank] = l.places[:len(l.places)-1], l.starts[p.rank]-1
 		l.server.Gone(p.rank, p.cause.Error())
 		return node.Close()
 	}
