@@ -53,6 +53,9 @@ func TestCheckOfNonblockingOperations(t *testing.T) {
 		}, one},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if raceDetector && name == "changed" {
+				t.Skip("the mistake is a data race")
+			}
 			err := runtime.Local(2, func(w *runtime.World) error {
 				return runtime.WaitAll(tc.start(w.Comm(), make([]int, 4), make([]int, 4)))
 			})

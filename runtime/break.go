@@ -51,6 +51,7 @@ func (w *World) revoke(core *commCore, notice []byte) {
 // held.
 func (w *World) takeBreak(source, number int, text []byte) {
 	if core, why := w.readBreak(source, number, 0, text); core != nil {
+		core.announced.Store(&commFailure{why})
 		go w.broken(core, why, nil)
 	}
 }

@@ -71,6 +71,8 @@ type commCore struct {
 	own *commCore
 	// failure is why the communicator cannot be used: it was closed or broken; else nil.
 	failure atomic.Pointer[commFailure]
+	// announced is a break that another member has told, which a goroutine makes the failure, nil for none.
+	announced atomic.Pointer[commFailure]
 	// broken says that failure is, or was before Close, that it was broken.
 	broken atomic.Bool
 	// breaking is held while the communicator is broken, so that no part of that comes after
@@ -88,6 +90,9 @@ type commCore struct {
 	// check is that of the World, nil without one.
 	check *check
 }
+
+// errDropped ends a send whose receiver has closed the communicator.
+var errDropped = fmt.Errorf("%w by the receiver, which had not received the message", ErrCommClosed)
 
 // commFailure boxes an error for an atomic pointer.
 type commFailure struct{ err error }
@@ -337,7 +342,10 @@ func (c *Comm) reason(err error) error {
 		return lossBesides(err, f.err)
 	}
 	if errors.Is(err, engine.ErrForgotten) {
-		return fmt.Errorf("%w by the receiver, which had not received the message", ErrCommClosed)
+		if f := c.core.announced.Load(); f != nil {
+			return f.err // the receiver had broken the communicator before it closed it
+		}
+		return errDropped
 	}
 	// A context that ended with a cause of its own: errors.Is finds its error as well.
 	var canceled *engine.CancelError

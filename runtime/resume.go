@@ -59,7 +59,8 @@ func (w *World) Generation() int { return w.job.Generation }
 // same World generation, and the error of fn if that is not due to a loss. Without respawn it
 // is a call of fn.
 //
-// An error is due to a loss if it is a PeerError, or wraps one. Any other, such as one with the
+// An error is due to a loss if it is a PeerError, or wraps one; so may be the ErrCommClosed of a send whose
+// receiver has closed the communicator, because it knew of the loss before. Any other, such as one with the
 // text of a PeerError alone, ends the job, whether a rank has been lost meanwhile or not.
 //
 // When a rank ends, gorun starts its program again, on another host if its own is lost: Main runs from
@@ -102,7 +103,7 @@ func (w *World) Resume(fn func(w *World) error) error {
 // does not ask whether a rank was lost: another error would end the job or not by who is faster.
 func dueToLoss(err error) bool {
 	var lost *PeerError
-	return errors.As(err, &lost) || errors.Is(err, bootstrap.ErrRenewed)
+	return errors.As(err, &lost) || errors.Is(err, bootstrap.ErrRenewed) || errors.Is(err, errDropped)
 }
 
 // isOver reports whether the World has ended with the loss of a rank. gorun may know of the loss later

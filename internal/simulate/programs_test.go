@@ -21,6 +21,7 @@ import (
 var (
 	seedFlag  = flag.Int64("seed", 0, "run this `seed` alone")
 	ranksFlag = flag.Int("ranks", 0, "`number` of ranks (default: the seed chooses)")
+	eventFlag = flag.Int("event", 0, "with -seed: the first rank of TestDeathAtEveryEventOfARestart dies at this `event` alone")
 	traceFlag = flag.Bool("trace", false, "with -seed: print each event")
 	freshFlag = flag.Duration("fresh", 0, "run fresh seeds of all programs for this `time`")
 )

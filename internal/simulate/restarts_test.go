@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -19,29 +20,39 @@ func TestDeathAtEveryEventOfARestart(t *testing.T) {
 	case raceDetector:
 		t.Skip("the race detector takes five times as long")
 	}
+	if *seedFlag != 0 {
+		run(t, dying(*seedFlag, *eventFlag), *seedFlag, *ranksFlag)
+		return
+	}
 	runs := 0
 	for seed := int64(1); seed <= seeds; seed++ {
 		for event, last := int(seed)%stride, stride+1; event < last; event += stride {
-			p := program.Resume()
-			adapt := p.Adapt
-			p.Adapt = func(c *simulate.Conditions) {
-				adapt(c)
-				if len(c.Deaths) == 0 {
-					return // a rank alone
-				}
-				d := c.Deaths[0]
-				d.Event = event
-				c.Deaths = []simulate.Death{d}
-				draw := rand.New(rand.NewPCG(uint64(seed), uint64(event)))
-				for range draw.IntN(4) {
-					d.Rank = (d.Rank + draw.IntN(5)) % 5
-					d.Event += draw.IntN(simulate.Pick(draw, 1, 20, 150))
-					c.Deaths = append(c.Deaths, d)
-				}
-			}
-			last = max(last, run(t, p, seed, 0).Events)
+			last = max(last, run(t, dying(seed, event), seed, 0).Events)
 			runs++
 		}
 	}
 	t.Logf("%d jobs", runs)
+}
+
+// dying is Resume in which the first rank dies at an event.
+func dying(seed int64, event int) simulate.Program {
+	p := program.Resume()
+	p.Repeat = fmt.Sprintf("go test ./internal/simulate -run TestDeathAtEveryEventOfARestart -seed %d -event %d", seed, event)
+	adapt := p.Adapt
+	p.Adapt = func(c *simulate.Conditions) {
+		adapt(c)
+		if len(c.Deaths) == 0 {
+			return // a rank alone
+		}
+		d := c.Deaths[0]
+		d.Event = event
+		c.Deaths = []simulate.Death{d}
+		draw := rand.New(rand.NewPCG(uint64(seed), uint64(event)))
+		for range draw.IntN(4) {
+			d.Rank = (d.Rank + draw.IntN(5)) % 5
+			d.Event += draw.IntN(simulate.Pick(draw, 1, 20, 150))
+			c.Deaths = append(c.Deaths, d)
+		}
+	}
+	return p
 }
