@@ -16,7 +16,7 @@ func TestDeathAtEveryEventOfARestart(t *testing.T) {
 	seeds, stride := int64(2), 23 // each seed begins with another event
 	switch {
 	case os.Getenv("GORUN_SOAK") != "":
-		seeds, stride = 1000, 5
+		seeds, stride = 1000, 53
 	case raceDetector:
 		t.Skip("the race detector takes five times as long")
 	}
