@@ -16,7 +16,7 @@
 //	8704    8192    operations of libraries: likewise                         per operation
 //	16896   16384   texts: 256 of 64 bytes, ended by a zero; text 0 is empty  once each
 //
-// A slot is four words. The top byte of each is n/256 modulo 256:
+// A slot is four words. The top byte of each is n/256 + 1 modulo 256, so that memory which was not written has no record:
 //
 //	word    55          54-48    47-40    39-32    31-16    15-0
 //	0       peer (24 bits)                context

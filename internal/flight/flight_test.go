@@ -258,6 +258,22 @@ func TestNumbersTakenAhead(t *testing.T) {
 	}
 }
 
+// Numbers that were taken ahead are no operations before they are used, also those of the first ones in memory of zeros.
+func TestNumbersWithoutRecords(t *testing.T) {
+	m := memory()
+	r := flight.New(m)
+	op := r.Text("barrier")
+	var ahead flight.Numbers
+	for calls := 1; calls < 3*flight.Slots; calls++ {
+		r.StartOf(&ahead, flight.NewCall(op, 0, -1), calls, 0, 0).End(false)
+		l := read(t, m)
+		require.LessOrEqual(t, len(l.Operations), min(calls, flight.Slots))
+		for _, o := range l.Operations {
+			require.Equal(t, "barrier", o.Op, "operation %d after %d calls", o.Number, calls)
+		}
+	}
+}
+
 // TestPlaceOfIsPlace: the place of a callsite.Site is that of the stack, whatever was looked up before.
 func TestPlaceOfIsPlace(t *testing.T) {
 	r := flight.New(memory())

@@ -21,7 +21,7 @@ const Slots = 256
 const (
 	// magic begins the memory: "gorunlog", little endian. version is that of the layout.
 	magic   = 0x676f6c6e75726f67
-	version = 1
+	version = 2
 
 	textsTotal = 256
 	textBytes  = 64
@@ -74,8 +74,9 @@ const (
 	timeMask  = 1<<32 - 1
 )
 
-// generation is the top byte of the words of record n.
-func generation(n uint64) uint64 { return n / Slots << generationShift }
+// generation is the top byte of the words of record n. It is not that of zeros for the first ones, so that a number which
+// was taken ahead and has no record yet is none.
+func generation(n uint64) uint64 { return (n/Slots + 1) << generationShift }
 
 // State is what has become of an operation.
 type State uint8
