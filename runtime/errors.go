@@ -120,12 +120,13 @@ func (e *ElementTypeError) Unwrap() error { return ErrElementType }
 type BrokenError struct {
 	// Comm is the name of the communicator.
 	Comm string
-	// Rank is the member that broke it.
+	// Rank is the member that broke it, this one if the World has ended with the loss of a rank.
 	Rank int
 	// Cause is why: the error given to Break at this rank, its text elsewhere.
 	Cause error
-	// origin is the world rank whose failure it is.
+	// origin is the world rank whose failure it is. over says that no member broke it: its World has ended.
 	origin int
+	over   bool
 }
 
 // FailureOrigin returns the world rank whose failure broke the communicator: that of the
@@ -134,6 +135,9 @@ func (e *BrokenError) FailureOrigin() int { return e.origin }
 
 // Error implements error.
 func (e *BrokenError) Error() string {
+	if e.over {
+		return fmt.Sprintf("communicator %s has ended: %v", e.Comm, e.Cause)
+	}
 	return fmt.Sprintf("communicator %s was broken by rank %d: %v", e.Comm, e.Rank, e.Cause)
 }
 

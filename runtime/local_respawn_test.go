@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -71,6 +73,7 @@ func TestLocalRespawnEnds(t *testing.T) {
 		require.ErrorAs(t, err, &rank)
 		require.Equal(t, 1, rank.Rank)
 		require.EqualValues(t, 3, starts.Load())
+		require.ErrorContains(t, err, "rank 1: after 2 restarts of the job: panic: lost")
 	})
 	t.Run("with an error", func(t *testing.T) {
 		err := runtime.LocalRespawn(t.Context(), 3, 2, func(w *runtime.World) error {
@@ -82,6 +85,50 @@ func TestLocalRespawnEnds(t *testing.T) {
 			})
 		})
 		require.ErrorIs(t, err, wrong)
+	})
+	t.Run("as a failed test", func(t *testing.T) {
+		before := goruntime.NumGoroutine()
+		var starts atomic.Int32
+		err := runtime.LocalRespawn(t.Context(), 3, 2, func(w *runtime.World) error {
+			return w.Resume(func(w *runtime.World) error {
+				if w.Rank() == 1 {
+					starts.Add(1)
+					goruntime.Goexit()
+				}
+				return around(w)
+			})
+		})
+		require.ErrorContains(t, err, "rank 1: the rank's goroutine was ended by runtime.Goexit")
+		require.EqualValues(t, 1, starts.Load())
+		for end := time.Now().Add(hangLimit); goruntime.NumGoroutine() > before; goruntime.Gosched() {
+			require.True(t, time.Now().Before(end), "%d goroutines are left of the job", goruntime.NumGoroutine()-before)
+		}
+	})
+	t.Run("without Resume", func(t *testing.T) {
+		err := runtime.LocalRespawn(t.Context(), 2, 2, func(w *runtime.World) error {
+			if w.Rank() == 1 {
+				panic("lost")
+			}
+			return around(w)
+		})
+		var lost *runtime.PeerError
+		require.ErrorAs(t, err, &lost)
+		require.ErrorContains(t, err, "communicator world has ended: ")
+		require.ErrorContains(t, err, "the program has to call World.Resume")
+	})
+	t.Run("with a second Resume", func(t *testing.T) {
+		err := runtime.LocalRespawn(t.Context(), 2, 1, func(w *runtime.World) error {
+			return w.Resume(func(w *runtime.World) error {
+				if w.Generation() == 0 && w.Rank() == 1 {
+					panic("lost")
+				}
+				if err := w.Resume(func(*runtime.World) error { return nil }); w.Generation() > 0 && !errors.Is(err, runtime.ErrResume) {
+					return fmt.Errorf("%v: %w", w.Role(), err)
+				}
+				return around(w)
+			})
+		})
+		require.NoError(t, err)
 	})
 	t.Run("with its context", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -127,7 +127,7 @@ func (l *restarts) ended(p *localProcess) error {
 		l.server.Gone(p.rank, "has ended")
 		return nil
 	case l.left == 0 && l.server.Renewable(p.rank):
-		return p.cause
+		return fmt.Errorf("after %d restarts of the job: %w", l.job.simulated.Restarts, p.cause)
 	}
 	return l.renew(p)
 }
@@ -204,6 +204,7 @@ func (l *restarts) close() error {
 // live runs the program of the rank, as Main does in a process.
 func (p *localProcess) live() {
 	w, err := begin(p.session, p)
+	defer func() { p.leave(w) }() // after runtime.Goexit, too
 	if err == nil {
 		err = w.guard(func() error { return p.of.main(w) })
 	}
@@ -213,6 +214,10 @@ func (p *localProcess) live() {
 	if err != nil {
 		p.fail(err)
 	}
+}
+
+// leave gives back what the process had. w is its first World, nil for none.
+func (p *localProcess) leave(w *World) {
 	if w != nil {
 		_ = w.last().abandon() // nothing is left to do if it was closed
 	}
@@ -223,11 +228,12 @@ func (p *localProcess) live() {
 }
 
 // fail is the failure of the process: with a panic it is lost, as its process would be, and with an error
-// it ends the job. What a process that was killed returns does not count.
+// it ends the job, as with runtime.Goexit: a test that has failed fails again. What a process that was killed
+// returns does not count.
 func (p *localProcess) fail(why error) {
 	var panicked *PanicError
 	switch {
-	case errors.As(why, &panicked) || errors.Is(why, errGoexit):
+	case errors.As(why, &panicked):
 		p.die(why)
 	case p.alive():
 		p.of.job.fail(p.rank, why)

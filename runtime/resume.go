@@ -121,6 +121,9 @@ func (w *World) isOver() bool {
 	}
 }
 
+// withoutResume is said at a rank that ends with the loss of another one because it is not in Resume.
+const withoutResume = "; it is started again, but this rank cannot go on: the program has to call World.Resume"
+
 // renewed ends all operations, because a rank has ended and the job goes on in another World. It is
 // called again when a further rank has ended.
 func (w *World) renewed() {
@@ -133,8 +136,11 @@ func (w *World) renewed() {
 	}
 	w.over.Store(true)
 	lost := &PeerError{Rank: r.Lost[0], Op: "World", Cause: causeError(r.Cause)}
+	if !w.resumed.Load() {
+		lost.Cause = causeError(string(r.Cause) + withoutResume)
+	}
 	for _, core := range w.comms.all() {
-		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0]}, nil)
+		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0], over: true}, nil)
 	}
 	w.engine.Abort(lost)
 	// Those that live leave this World, too: no transfer is to wait for one of them. After Abort,
@@ -158,6 +164,7 @@ func (w *World) renew() (*World, error) {
 		var next *World
 		if next, err = enter(w.session, Survivor, w.life); err == nil {
 			next.line = w.line
+			next.resumed.Store(true)
 			w.line.newest.Store(next)
 			w.shm.Discard() // no rank uses it any more: all have come into the new World
 			return next, nil

@@ -272,13 +272,14 @@ func goOnWithoutResume(w *runtime.World) error {
 	return err
 }
 
-// A program without Resume ends with the error of a survivor, which names the rank.
+// A program without Resume ends with the error of a survivor, which names the rank, and says what to do.
 func TestRespawnWithoutResume(t *testing.T) {
 	r := launch(t, 2, "no resume", "-on-failure", "respawn", "-x", envDeaths+"=0:1:start")
 	require.Equal(t, 1, r.code, r.errors)
 	require.Contains(t, r.errors, "was killed by SIGKILL (signal 9, killed); it is started again (1 of 3)")
 	require.Contains(t, r.errors, "first failure: rank 1 ")
 	require.Contains(t, r.errors, "made rank 0 fail: ")
+	require.Contains(t, r.errors, "rank 1: was killed by SIGKILL (signal 9, killed); it is started again, but this rank cannot go on: the program has to call World.Resume")
 }
 
 var errOwn = errors.New("the input has no lines")
