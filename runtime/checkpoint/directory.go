@@ -28,6 +28,23 @@ func (c Config) name(rank, generation int) string {
 	return filepath.Join(c.Directory, fmt.Sprintf("rank-%d.%d.checkpoint", rank, generation))
 }
 
+// partSuffix ends the name of a file that is being written.
+const partSuffix = ".part"
+
+// sweep removes what processes that were killed in a Save have left: no rank is in one. What cannot be removed
+// costs space alone.
+func (c Config) sweep() {
+	if c.Directory == "" {
+		return
+	}
+	list, _ := os.ReadDir(c.Directory)
+	for _, f := range list {
+		if left, _ := filepath.Match("rank-*.checkpoint.*"+partSuffix, f.Name()); left {
+			_ = os.Remove(filepath.Join(c.Directory, f.Name()))
+		}
+	}
+}
+
 // write writes a rank's own copy to its file, whole or not at all: it is renamed when it is on the
 // disk.
 func (s *Store) write(d *copied, size int) error {
@@ -39,7 +56,7 @@ func (s *Store) write(d *copied, size int) error {
 		generation = 1
 	}
 	name := s.config.name(d.rank, generation)
-	f, err := os.CreateTemp(s.config.Directory, filepath.Base(name)+".*")
+	f, err := os.CreateTemp(s.config.Directory, filepath.Base(name)+".*"+partSuffix)
 	if err != nil {
 		return err
 	}
@@ -91,7 +108,8 @@ func (s *Store) load(size, rank int) error {
 		return nil
 	}
 	for i := range s.own {
-		image, err := os.ReadFile(s.config.name(rank, i))
+		name := s.config.name(rank, i)
+		image, err := os.ReadFile(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
@@ -102,8 +120,10 @@ func (s *Store) load(size, rank int) error {
 		switch {
 		case errors.Is(err, ErrCorrupt):
 			continue
+		case errors.Is(err, ErrShape):
+			return fmt.Errorf("%s: %w: start the job with as many ranks as before, or with another directory", name, err)
 		case err != nil:
-			return err
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		s.own[i] = copied{rank: rank, step: step, image: image}
 	}

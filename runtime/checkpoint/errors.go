@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 var (
@@ -29,7 +30,7 @@ type LostError struct {
 
 // Error implements error.
 func (e *LostError) Error() string {
-	return fmt.Sprintf("%v: no copy of step %d of ranks %v is left: they and their keepers were lost", ErrLost, e.Step, e.Ranks)
+	return fmt.Sprintf("%v: no copy of step %d is left of rank %s: lost with its keeper, and in no file", ErrLost, e.Step, strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Ranks), "[]"), " ", ", "))
 }
 
 // Unwrap returns ErrLost.

@@ -43,6 +43,9 @@ func (s *Store) restore(own *runtime.Comm, parts []Part) (int, bool, error) {
 	if err == nil {
 		err = s.introduce(own)
 	}
+	if own.World().LocalRank() == 0 {
+		s.config.sweep() // all nodes may have the same directory, or each one of its own
+	}
 	if err == nil {
 		err = s.load(own.Size(), own.Rank())
 	}

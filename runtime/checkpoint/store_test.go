@@ -124,6 +124,7 @@ func TestLost(t *testing.T) {
 		var lost *checkpoint.LostError
 		require.ErrorAs(t, err, &lost)
 		require.Equal(t, checkpoint.LostError{Step: 3, Ranks: []int{1}}, *lost)
+		require.ErrorContains(t, err, "no copy of step 3 is left of rank 1: ")
 		return nil
 	})
 }
@@ -154,8 +155,29 @@ func TestDirectory(t *testing.T) {
 	newRanks(t, 2, dir).run(t, func(c *runtime.Comm, s *checkpoint.Store) error {
 		_, _, err := s.Restore(c)
 		require.ErrorIs(t, err, checkpoint.ErrShape, "two ranks and the files of three")
+		require.ErrorContains(t, err, fmt.Sprintf("rank-%d.0.checkpoint: ", c.Rank()))
+		require.ErrorContains(t, err, "with as many ranks as before")
 		return nil
 	})
+}
+
+// A process that is killed while it writes leaves a file that no Save will rename: Restore removes it, and
+// nothing else.
+func TestDirectoryAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	r := newRanks(t, 2, dir)
+	r.saves(t, 5)
+	for _, name := range []string{"rank-1.0.checkpoint.1234.part", "rank-7.1.checkpoint.5.part", "rank-1.0.checkpoint.bak", "else.part"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("half of it"), 0o600))
+	}
+	r.lose(t, 1, dir)
+	r.restores(t, 5)
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	require.Equal(t, []string{"else.part", "rank-0.0.checkpoint", "rank-1.0.checkpoint", "rank-1.0.checkpoint.bak"}, files)
 }
 
 // Bad arguments of one rank are an error of all, and change nothing.
