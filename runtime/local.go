@@ -48,8 +48,8 @@ func LocalContext(ctx context.Context, n int, fn func(*World) error) error {
 // LocalRespawn is LocalContext for programs that go on after a loss: it stands for gorun -on-failure
 // respawn=restarts. A rank that panics is lost; it is started again, so that fn runs from its beginning
 // with Role Recovered, and the others come back to World.Resume. A rank that panics when the job has
-// had all its restarts ends the job, and so does one that returns an error, or whose goroutine ends by
-// runtime.Goexit, as in a test that fails.
+// had all its restarts, or when World.Resume has ended at all ranks, ends the job, and so does one that returns an
+// error, or whose goroutine ends by runtime.Goexit, as in a test that fails.
 func LocalRespawn(ctx context.Context, n, restarts int, fn func(*World) error) error {
 	if restarts < 1 {
 		return callsite.At(fmt.Errorf("%w: %d restarts", ErrArgument, restarts))

@@ -104,6 +104,19 @@ func TestLocalRespawnEnds(t *testing.T) {
 			require.True(t, time.Now().Before(end), "%d goroutines are left of the job", goruntime.NumGoroutine()-before)
 		}
 	})
+	t.Run("after Resume", func(t *testing.T) {
+		err := runtime.LocalRespawn(t.Context(), 3, 2, func(w *runtime.World) error {
+			if err := w.Resume(around); err != nil {
+				return err
+			}
+			if w.Rank() == 1 {
+				panic("lost")
+			}
+			return nil
+		})
+		require.ErrorAs(t, err, &panicked)
+		require.ErrorContains(t, err, "rank 1: after World.Resume has ended at all ranks: panic: lost")
+	})
 	t.Run("without Resume", func(t *testing.T) {
 		err := runtime.LocalRespawn(t.Context(), 2, 2, func(w *runtime.World) error {
 			if w.Rank() == 1 {

@@ -152,10 +152,19 @@ func (l *restarts) renew(p *localProcess) error {
 	if !begun {
 		l.places, l.starts[p.rank] = l.places[:len(l.places)-1], l.starts[p.rank]-1
 		l.server.Gone(p.rank, p.cause.Error())
-		return node.Close()
+		return errors.Join(p.lateFailure(), node.Close())
 	}
 	l.left--
 	l.start(p.rank)
+	return nil
+}
+
+// lateFailure is the error of a job whose ranks have all ended World.Resume when this one is lost: a panic is a
+// failure of the program still, and a kill, which is the test's, is none.
+func (p *localProcess) lateFailure() error {
+	if panicked, ok := errors.AsType[*PanicError](p.cause); ok {
+		return fmt.Errorf("after World.Resume has ended at all ranks: %w", panicked)
+	}
 	return nil
 }
 
