@@ -217,6 +217,9 @@ func dialJob(start string) (*inspection.Client, error) {
 	if err == nil {
 		return inspection.Dial(job)
 	}
+	if several, ok := errors.AsType[*choiceError](err); ok {
+		return nil, several.described()
+	}
 	c, failure := inspection.Dial(start)
 	if errors.Is(failure, inspection.ErrNoJob) {
 		return nil, err
@@ -238,6 +241,6 @@ func chooseJob(jobs []string, start string) (string, error) {
 	case len(fit) == 0:
 		return "", fmt.Errorf("%w as %s; there are %s", inspection.ErrNoJob, start, strings.Join(jobs, ", "))
 	default:
-		return "", fmt.Errorf("say which one: %s", strings.Join(fit, ", "))
+		return "", &choiceError{fit}
 	}
 }
