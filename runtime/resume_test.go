@@ -228,7 +228,8 @@ func TestResumeLimit(t *testing.T) {
 	r := launch(t, 3, "resume", "-on-failure", "respawn=1", "-x", envDeaths+"=0:1:short,1:2:short")
 	require.Equal(t, 137, r.code, r.errors)
 	require.Contains(t, r.errors, "first failure: rank 2 ")
-	require.Contains(t, r.errors, "was killed by SIGKILL (signal 9, killed); it is not started again, because that was done 1 times before (-on-failure respawn=1)")
+	require.Contains(t, r.errors, "was killed by SIGKILL (signal 9, killed) after ")
+	require.Contains(t, r.errors, "; it is not started again, because the job has had all its restarts, 1 (-on-failure respawn=1)\n")
 }
 
 // dieBeforeItJoins is a program that can be started once.

@@ -66,7 +66,7 @@ func writeReport(j *job, code int) error {
 		r.Signal = unix.SignalName(j.verdict.interrupt)
 	}
 	if f := j.verdict.first; f != nil {
-		r.Failure = &reportFailure{Rank: f.rank, Code: f.code, How: f.how}
+		r.Failure = &reportFailure{Rank: f.rank, Code: f.code, How: f.how + f.then}
 		if f.rank >= 0 {
 			r.Failure.Tail = lastLines(j.out.tail(f.rank), tailLinesMax)
 		}

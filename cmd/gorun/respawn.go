@@ -59,7 +59,7 @@ func (j *job) respawn(lost []*rank, f *failure) bool {
 		j.watch.running += len(lost)
 		return true
 	}
-	f.how += fmt.Sprintf("; %s not started again, because %v", pronoun(lost), why)
+	f.then = fmt.Sprintf("; %s not started again, because %v", pronoun(lost), why)
 	return false
 }
 
@@ -139,7 +139,7 @@ func (j *job) final(lost []*rank) error {
 	}
 	switch {
 	case j.restarts.count >= j.opts.restarts:
-		return fmt.Errorf("that was done %d times before (-on-failure respawn=%d)", j.restarts.count, j.opts.restarts)
+		return fmt.Errorf("the job has had all its restarts, %d (-on-failure respawn=%d)", j.restarts.count, j.opts.restarts)
 	case !j.server.Renewable(numbers...):
 		return errors.New("the function of World.Resume has ended at all ranks")
 	}

@@ -14,6 +14,7 @@ type failure struct {
 	rank int // -1 if no rank is to blame
 	code int // exit code of the job
 	how  string
+	then string // why it was not started again, to follow how
 	// lost is the rank that ended, if the other ranks continued.
 	lost *rank
 }
@@ -84,7 +85,7 @@ func (v *verdict) text(j *job) string {
 		fmt.Fprintf(&b, "the job failed with exit code %d\nfirst failure: ", v.first.code)
 	}
 	if v.first.rank < 0 {
-		b.WriteString(v.first.how)
+		b.WriteString(v.first.how + v.first.then)
 		return b.String()
 	}
 	r := j.ranks[v.first.rank]
@@ -92,6 +93,7 @@ func (v *verdict) text(j *job) string {
 	if !r.ended.IsZero() {
 		fmt.Fprintf(&b, " after %v", r.ended.Sub(r.started).Round(time.Millisecond))
 	}
+	b.WriteString(v.first.then)
 	for i, line := range lastLines(j.out.tail(r.number), tailLinesMax) {
 		if i == 0 {
 			b.WriteString("\nits last lines on standard error:")
