@@ -92,7 +92,7 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 		}
 		return regexp.MustCompile(wanted).MatchString(shown)
 	}, time.Minute, 10*time.Millisecond, "%s", shown)
-	require.Contains(t, shown, "no answer from ranks 1\n")
+	require.Contains(t, shown, "no answer from rank 1\n")
 	require.Regexp(t, stoppedSentence, shown)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
@@ -129,7 +129,7 @@ func TestLastOperationsOnHosts(t *testing.T) {
 			var shown string
 			require.Eventually(t, func() bool {
 				shown = finish(t, nil, testbed.Gorun(t), "inspect", job).out
-				return strings.Contains(shown, "no answer from ranks 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
+				return strings.Contains(shown, "no answer from rank 1\n") && strings.Contains(shown, "receive, tag 9, 64 bytes, world: begun")
 			}, time.Minute, 10*time.Millisecond, "%s", shown)
 			require.Regexp(t, stoppedSentence, shown)
 			last := finish(t, nil, testbed.Gorun(t), "inspect", "-last", "1", job)

@@ -164,7 +164,7 @@ func showLast(c *inspection.Client, f inspectFlags, out *os.File) error {
 	case f.last >= r.Ranks:
 		return fmt.Errorf("the job has ranks 0 to %d", r.Ranks-1)
 	case r.Log == nil:
-		return fmt.Errorf("nothing is recorded of rank %d: it has not joined, has ended, or its host does not answer", f.last)
+		return fmt.Errorf("nothing is recorded of rank %d: it has not joined, has ended, or is of another version of gorun, or its host does not answer", f.last)
 	}
 	if f.json {
 		return json.NewEncoder(out).Encode(r.Log)

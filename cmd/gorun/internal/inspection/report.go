@@ -92,7 +92,11 @@ func (r *Report) Facts() []string {
 		fmt.Sprintf("%d ranks, %d of them joined, %d ended", r.Ranks, r.Joined, r.Ended),
 	}
 	if len(r.Silent) > 0 {
-		lines = append(lines, "no answer from ranks "+bootstrap.FormatRanks(r.Silent))
+		who := "rank "
+		if len(r.Silent) > 1 {
+			who = "ranks "
+		}
+		lines = append(lines, "no answer from "+who+bootstrap.FormatRanks(r.Silent))
 	}
 	return lines
 }

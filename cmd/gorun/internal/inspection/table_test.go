@@ -57,7 +57,7 @@ func TestTable(t *testing.T) {
 	const head = `job 7-ab on h for 12s: gorun -np 5 ./prog
 5 ranks, 5 of them joined, 0 ended
 rank 0 waits at a.go:3 for rank 1; rank 1 has not called gorun for 2s and is at b.go:4 (main.g): look there
-no answer from ranks 2
+no answer from rank 2
 `
 	require.Equal(t, head+
 		`  rank  state     messages/s  bytes/s waiting % unexpected  where
