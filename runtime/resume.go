@@ -137,7 +137,7 @@ func (w *World) renewed() {
 	w.over.Store(true)
 	lost := &PeerError{Rank: r.Lost[0], Op: "World", Cause: causeError(r.Cause)}
 	if !w.resumed.Load() {
-		lost.Cause = causeError(string(r.Cause) + withoutResume)
+		lost.Cause = causeError(r.Cause + withoutResume)
 	}
 	for _, core := range w.comms.all() {
 		w.broken(core, &BrokenError{Comm: core.name, Rank: w.Rank(), Cause: lost, origin: r.Lost[0], over: true}, nil)
