@@ -95,7 +95,7 @@ var imports = map[string][]string{
 
 	"bootstrap":              {"bootstrap/internal/pmi", "internal/processor", "internal/ranges", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 	"bootstrap/internal/pmi": {},
-	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "internal/flight", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/inspection", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "cmd/gorun/internal/printable", "cmd/gorun/internal/viewer", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
+	"cmd/gorun":              {"bootstrap", "internal/blocking", "internal/cgroup", "internal/flight", "cmd/gorun/internal/allocation", "cmd/gorun/internal/doctor", "cmd/gorun/internal/inspection", "cmd/gorun/internal/link", "cmd/gorun/internal/linux", "cmd/gorun/internal/placement", "cmd/gorun/internal/printable", "cmd/gorun/internal/viewer", "cmd/gorun/internal/watchdog", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zstd", "golang.org/x/sys/unix"},
 
 	"cmd/gorun/internal/allocation": {"internal/ranges"},
 	"cmd/gorun/internal/linux":      {},
@@ -104,6 +104,7 @@ var imports = map[string][]string{
 	"cmd/gorun/internal/link":       {"cmd/gorun/internal/placement", "internal/flight"},
 	"cmd/gorun/internal/placement":  {"internal/ranges"},
 	"cmd/gorun/internal/printable":  {},
+	"cmd/gorun/internal/watchdog":   {},
 	"cmd/gorun/internal/viewer": {
 		"cmd/gorun/internal/inspection", "cmd/gorun/internal/linux", "cmd/gorun/internal/printable", "charm.land/bubbles/v2/help", "charm.land/bubbles/v2/key", "charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2", "golang.org/x/sys/unix",
 	},

@@ -7,11 +7,12 @@ import (
 
 	_ "github.com/gorun-hpc/gorun/cmd/gorun/internal/linux"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/printable"
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/watchdog"
 )
 
 func main() {
 	args := os.Args[1:]
-	if len(args) > 0 && args[0] == watchdogCommand {
+	if len(args) > 0 && args[0] == watchdog.Command {
 		os.Exit(watchOver(args[1:]))
 	}
 	os.Exit(run(args))

@@ -21,7 +21,7 @@ type node struct {
 	ranks   []*rank // by local number
 	contain containment
 	scratch string // directory of what was built, "" if nothing was
-	dog     *watchdog
+	dog     *guardian
 	exits   chan exit
 	// children are the ranks' processes.
 	children children

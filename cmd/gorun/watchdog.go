@@ -3,36 +3,32 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"github.com/gorun-hpc/gorun/cmd/gorun/internal/watchdog"
 	"github.com/gorun-hpc/gorun/internal/cgroup"
 )
 
-// The watchdog is a small process of gorun's own that reads a pipe from it.
+// The watchdog is a small process of gorun's own that reads a pipe from it (package watchdog).
 // When the pipe ends without the message of an orderly end, gorun has been killed, and the
 // watchdog kills and removes what the job left.
-const (
-	watchdogCommand = "-gorun-watchdog"
-	watchdogFD      = 3
-	watchdogClean   = 'c'
-	scratchPrefix   = "gorun-"
-)
+
+// scratchPrefix is the start of the name of every scratch directory.
+const scratchPrefix = "gorun-"
 
 // watchdogPID is the process id of the watchdog, 0 before it runs. It is set
 // once, before any rank starts.
 var watchdogPID int
 
-// watchdog is gorun's end of its watchdog.
-type watchdog struct{ pipe *os.File }
+// guardian is gorun's end of its watchdog.
+type guardian struct{ pipe *os.File }
 
 // startWatchdog starts the watchdog with its orders, pairs of a flag and a
 // value: "-cgroup DIR", "-job ID", "-scratch DIR".
-func startWatchdog(orders []string) (*watchdog, error) {
+func startWatchdog(orders []string) (*guardian, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -43,7 +39,7 @@ func startWatchdog(orders []string) (*watchdog, error) {
 		return nil, errors.Join(err, w.Close())
 	}
 	defer func() { _ = null.Close() }()
-	args := append([]string{"gorun", watchdogCommand}, orders...)
+	args := append([]string{"gorun", watchdog.Command}, orders...)
 	nul := null.Fd()
 	// A session of its own: neither the terminal nor a kill of gorun's
 	// process group reaches it. It needs no environment, least of all that
@@ -55,25 +51,18 @@ func startWatchdog(orders []string) (*watchdog, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the watchdog: %w", err), w.Close())
 	}
-	return &watchdog{pipe: w}, nil
+	return &guardian{pipe: w}, nil
 }
 
 // dismiss ends the watchdog without any action.
-func (w *watchdog) dismiss() error {
-	_, err := w.pipe.Write([]byte{watchdogClean})
+func (w *guardian) dismiss() error {
+	_, err := w.pipe.Write([]byte{watchdog.Clean})
 	return errors.Join(err, w.pipe.Close())
 }
 
-// watchOver is the main function of the watchdog process.
+// watchOver is the main function of the watchdog process, which gets here when gorun was killed.
 func watchOver(orders []string) int {
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP)
-	// In nonblocking mode Go's poller waits for the pipe, and the monitor of its scheduler
-	// rests: it would look at a read(2) every 20 us at first.
-	_ = syscall.SetNonblock(watchdogFD, true)
-	word, err := io.ReadAll(os.NewFile(watchdogFD, "gorun"))
-	if err == nil && len(word) > 0 && word[0] == watchdogClean {
-		return 0
-	}
+	var err error
 	for i := 0; i+1 < len(orders); i += 2 {
 		switch value := orders[i+1]; orders[i] {
 		case "-cgroup":
