@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -80,17 +81,20 @@ const nodeDirectory = "/sys/devices/system/node"
 // readMachine divides processors among the NUMA nodes. A kernel without such nodes has no
 // directory of them.
 func readMachine(directory string, cpus []int) ([]placement.Domain, error) {
-	names, err := filepath.Glob(filepath.Join(directory, "node[0-9]*", "cpulist"))
-	if err != nil {
-		return nil, err
-	}
+	// A pattern for the files would read the directory of each node, which has hundreds of entries.
+	entries, _ := os.ReadDir(directory) // without them all processors are one node
 	nodes := map[int][]int{}
-	for _, name := range names {
-		number, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(name)), "node"))
-		if err != nil {
+	for _, e := range entries {
+		digits, is := strings.CutPrefix(e.Name(), "node")
+		n, err := strconv.ParseUint(digits, 10, 31)
+		if !is || err != nil {
 			continue
 		}
-		text, err := os.ReadFile(name)
+		number := int(n)
+		text, err := os.ReadFile(filepath.Join(directory, e.Name(), "cpulist"))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("processors of NUMA node %d: %w", number, err)
 		}

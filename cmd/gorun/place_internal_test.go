@@ -12,10 +12,11 @@ import (
 
 func TestMachineIsRead(t *testing.T) {
 	dir := t.TempDir()
-	for name, list := range map[string]string{"node0": "0-1\n", "node10": "2-3\n", "node2": "\n", "nodes": "7\n"} {
+	for name, list := range map[string]string{"node0": "0-1\n", "node10": "2-3\n", "node2": "\n", "nodes": "7\n", "node+3": "all", "1": "all"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "cpulist"), []byte(list), 0o600))
 	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "node5"), 0o700), "without a list")
 	got, err := readMachine(dir, []int{0, 2, 3})
 	require.NoError(t, err)
 	require.Equal(t, []placement.Domain{{Node: 0, Processors: []int{0}}, {Node: 10, Processors: []int{2, 3}}}, got)

@@ -3,6 +3,7 @@
 package cgroup
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,6 +45,21 @@ func TestCgroupOfAProcess(t *testing.T) {
 		require.Equal(t, c.want, got, name)
 		require.Equal(t, c.want == "", err != nil, name)
 	}
+}
+
+func TestRemove(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "job")
+	require.NoError(t, Remove(dir), "there is none")
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, Remove(dir))
+	require.NoDirExists(t, dir)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "c"), 0o700))
+	require.NoError(t, Remove(dir), "with others below it")
+	require.NoDirExists(t, dir)
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), "as a process keeps a cgroup")
+	require.Error(t, Remove(dir))
 }
 
 func FuzzCgroup(f *testing.F) {
