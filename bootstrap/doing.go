@@ -163,14 +163,33 @@ func seconds(least, most float64) string {
 	}
 }
 
-// alike is equal for ranks with the same operations at the same lines.
+// alike is equal for ranks with the same operations at the same lines, however many of each.
 func (d Doing) alike() string {
+	state := d.state()
+	if len(d.Waits) > 0 {
+		state = "waiting"
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d %s\n%q\n", d.Size, d.state(), d.In)
-	for _, w := range d.Waits {
-		fmt.Fprintf(&b, "%q %q %q\n", w.Op, w.Line, w.Function)
+	fmt.Fprintf(&b, "%d %s\n%q\n", d.Size, state, d.In)
+	for _, waits := range d.kinds() {
+		b.WriteString(waits[0].kind())
 	}
 	return b.String()
+}
+
+// kind is equal for waits for the same operation at the same line.
+func (w Wait) kind() string { return fmt.Sprintf("%q %q %q\n", w.Op, w.Line, w.Function) }
+
+// kinds are the waits for the same operation at the same line together, in the order of the first of each.
+func (d Doing) kinds() (list [][]Wait) {
+	for _, w := range d.Waits {
+		i := slices.IndexFunc(list, func(waits []Wait) bool { return waits[0].kind() == w.kind() })
+		if i < 0 {
+			i, list = len(list), append(list, nil)
+		}
+		list[i] = append(list[i], w)
+	}
+	return list
 }
 
 // Together is the reports of several ranks in lines: one entry for all ranks with the same
@@ -214,17 +233,27 @@ func Together(list []Doing) string {
 
 // writeGroup writes what ranks have in common, and then what each has of its own.
 func writeGroup(b *strings.Builder, group []Doing) {
-	all := ranksOf(group)
-	fmt.Fprintf(b, "ranks %s of %d: each %s\n", FormatRanks(all), group[0].Size, group[0].state())
+	all, kinds := ranksOf(group), make([][][]Wait, len(group))
+	least, most := len(group[0].Waits), 0
+	for i, d := range group {
+		kinds[i], least, most = d.kinds(), min(least, len(d.Waits)), max(most, len(d.Waits))
+	}
+	state := group[0].state()
+	if least < most {
+		state = fmt.Sprintf("%d to %d waiting", least, most)
+	}
+	fmt.Fprintf(b, "ranks %s of %d: each %s\n", FormatRanks(all), group[0].Size, state)
 	for _, in := range group[0].In {
 		fmt.Fprintf(b, "  in %s\n", in)
 	}
-	for i, w := range group[0].Waits {
-		least, most := math.Inf(1), 0.0
+	for i, same := range kinds[0] {
+		w, least, most := same[0], math.Inf(1), 0.0
 		whats := newByText()
-		for _, d := range group {
-			least, most = min(least, d.Waits[i].Seconds), max(most, d.Waits[i].Seconds)
-			whats.add(d.Waits[i].What, d.Rank)
+		for j, d := range group {
+			for _, w := range kinds[j][i] {
+				least, most = min(least, w.Seconds), max(most, w.Seconds)
+				whats.add(w.What, d.Rank)
+			}
 		}
 		if len(whats.order) == 1 {
 			fmt.Fprintf(b, "  %s%s%s%s\n", w.Op, comma(w.What), comma(seconds(least, most)), w.at())
@@ -239,7 +268,7 @@ func writeGroup(b *strings.Builder, group []Doing) {
 			notes.add(note, d.Rank)
 		}
 	}
-	notes.write(b, "  ", len(notes.order))
+	notes.write(b, "  ", notesMax)
 }
 
 // byText are the ranks with equal lines, in the order of their first occurrence.
@@ -262,6 +291,9 @@ func (t *byText) add(text string, rank int) {
 // whatsMax bounds the arguments that are written of the operation of a group of ranks: messages of a collective operation
 // of many ranks are many, and tell the least.
 const whatsMax = 8
+
+// notesMax bounds the further lines of a group of ranks, as on messages that were not received.
+const notesMax = 16
 
 // write writes a line for each text, at most so many and one for the others.
 func (t *byText) write(b *strings.Builder, indent string, most int) {

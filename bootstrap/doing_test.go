@@ -126,5 +126,28 @@ func TestTogetherOfManyArguments(t *testing.T) {
 	}
 	text := bootstrap.Together(list)
 	require.Contains(t, text, "    rank 7: rank 56\n    ... and 56 more\n  rank 0: note 0\n")
-	require.Contains(t, text, "  rank 63: note 63\n")
+	require.Contains(t, text, "  rank 15: note 15\n  ... and 48 more\n")
+}
+
+// Ranks with the same operations at the same lines are one entry, however many messages each waits for.
+func TestTogetherOfManyMessages(t *testing.T) {
+	wait := func(op, line string, rank int) bootstrap.Wait {
+		return bootstrap.Wait{Op: op, What: fmt.Sprintf("rank %d", rank), Line: line, Seconds: float64(rank)}
+	}
+	text := bootstrap.Together([]bootstrap.Doing{
+		{Rank: 0, Size: 4, Waits: []bootstrap.Wait{wait("receive", "a.go:3", 1), wait("send", "a.go:5", 2)}},
+		{Rank: 1, Size: 4, Waits: []bootstrap.Wait{wait("receive", "a.go:3", 2), wait("receive", "a.go:3", 3), wait("send", "a.go:5", 2)}},
+		{Rank: 2, Size: 4, Waits: []bootstrap.Wait{wait("receive", "a.go:4", 1), wait("send", "a.go:5", 2)}},
+		{Rank: 3, Size: 4, Waits: []bootstrap.Wait{wait("receive", "a.go:3", 1), wait("send", "a.go:5", 2)}},
+	})
+	require.Equal(t, `ranks 0-1,3 of 4: each 2 to 3 waiting
+  receive, 1s to 3s, at a.go:3
+    ranks 0,3: rank 1
+    rank 1: rank 2
+    rank 1: rank 3
+  send, rank 2, 2s, at a.go:5
+rank 2 of 4, process 0: 2 waiting
+  receive, rank 1, 1s, at a.go:4
+  send, rank 2, 2s, at a.go:5
+`, text)
 }
