@@ -214,10 +214,11 @@ func servePMI(t *testing.T, n int, heed func(request string) bool) ([]*os.File, 
 				answer = "cmd=get_result rc=0 msg=success value=" + store[fields["key"]]
 				mu.Unlock()
 			}
+			over := heed(in.Text()) // who aborts may be gone before the answer
 			if _, err := io.WriteString(conn, answer+"\n"); err != nil {
 				return
 			}
-			if heed(in.Text()) {
+			if over {
 				_ = conn.Close()
 				return
 			}
