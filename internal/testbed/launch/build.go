@@ -50,12 +50,29 @@ var (
 // Clean.
 func Gorun(t *testing.T) string {
 	t.Helper()
-	return Build(t, "gorun", Module+"/cmd/gorun")
+	return buildIn(t, home(t), "gorun", Module+"/cmd/gorun")
+}
+
+// home is where the module is. Programs of gorun are built there: the test may be one of a module that does
+// not require what these are built with.
+func home(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", Module).Output()
+	if err != nil {
+		t.Fatal(fmt.Errorf("go list -m %s: %w", Module, err))
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // Build is Gorun for a program of any package, built with flags of the go command.
 // Programs of one name are the same.
 func Build(t *testing.T, name, pkg string, flags ...string) string {
+	t.Helper()
+	return buildIn(t, "", name, pkg, flags...)
+}
+
+// buildIn is Build in a directory, "" for that of the test.
+func buildIn(t *testing.T, dir, name, pkg string, flags ...string) string {
 	t.Helper()
 	mu.Lock()
 	defer mu.Unlock()
@@ -68,7 +85,7 @@ func Build(t *testing.T, name, pkg string, flags ...string) string {
 	file := filepath.Join(cache, name)
 	if !built[name] {
 		// As without the race detector.
-		if err := build("", []string{"CGO_ENABLED=0"}, slices.Concat([]string{"-o", file}, flags, []string{pkg})); err != nil {
+		if err := build(dir, []string{"CGO_ENABLED=0"}, slices.Concat([]string{"-o", file}, flags, []string{pkg})); err != nil {
 			t.Fatal(err)
 		}
 		built[name] = true
