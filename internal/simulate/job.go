@@ -194,9 +194,13 @@ func (r *Result) run(p Program) {
 		Main: func(world any) error {
 			w := world.(*runtime.World)
 			life := lives.begin(ctx, w.Rank())
+			net.runs(w.Rank(), true)
 			err := p.Main(Rank{w, r.Seed, &r.Conditions, life.Done(), board, meet})
 			if err != nil && life.Err() == nil {
 				net.fail()
+			}
+			if life.Err() == nil { // one that was killed may be there again
+				net.runs(w.Rank(), false)
 			}
 			return err
 		},

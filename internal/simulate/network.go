@@ -34,14 +34,15 @@ type Network struct {
 	deaths      []Death // to come
 	agenda      agenda
 	record      record
-	faults      []string // misuse of the transport
-	failed      bool     // the job is aborted
+	faults      []string     // misuse of the transport
+	failed      bool         // the job is aborted
+	left        map[int]bool // ranks whose programs have ended
 	stopped     bool
 }
 
 // newNetwork returns the network of n ranks, to be made within the bubble of its job.
 func newNetwork(n int, seed int64, c Conditions, trace io.Writer) *Network {
-	net := &Network{conditions: c, deaths: c.Deaths, begun: time.Now(), kick: make(chan struct{}, 1), record: newRecord(trace)}
+	net := &Network{conditions: c, deaths: c.Deaths, left: map[int]bool{}, begun: time.Now(), kick: make(chan struct{}, 1), record: newRecord(trace)}
 	net.generations = []*generation{newGeneration(net, 0, n, seed)}
 	return net
 }
@@ -66,9 +67,10 @@ func (net *Network) schedule(p *pair, at time.Duration, fire func()) {
 }
 
 // fault notes a misuse of the transport. The network's lock is held. In an aborted job, and in a generation
-// that is over, every rank takes its memory back at once, also what a peer reads.
+// that is over, every rank takes its memory back at once, also what a peer reads. So it does when all programs
+// have ended: a message to an actor that nobody waits for may be under way then.
 func (g *generation) fault(format string, args ...any) {
-	if net := g.net; !net.failed && g == net.newest() {
+	if net := g.net; !net.failed && g == net.newest() && len(net.left) < len(g.ranks) {
 		net.faults = append(net.faults, fmt.Sprintf(format, args...))
 	}
 }
@@ -78,6 +80,15 @@ func (net *Network) fail() {
 	net.mu.Lock()
 	defer net.mu.Unlock()
 	net.failed = true
+}
+
+// runs says that the program of a rank runs, or has ended.
+func (net *Network) runs(rank int, still bool) {
+	net.mu.Lock()
+	defer net.mu.Unlock()
+	if delete(net.left, rank); !still {
+		net.left[rank] = true
+	}
 }
 
 // stop ends run.
