@@ -14,6 +14,9 @@ import (
 // patience is how long a job may take. MPICH's has hung here.
 const patience = 30 * time.Second
 
+// attempts are how many of a system's jobs may fail before it is not started again.
+const attempts = 3
+
 // sample is what was measured of one job.
 type sample struct {
 	system, program string
@@ -37,8 +40,11 @@ func (r *results) of(system, program string) *sample {
 	return &(*r)[len(*r)-1]
 }
 
-// measure runs a job once.
+// measure runs a job once, unless it has failed too often.
 func (r *results) measure(ctx context.Context, s site, j job) {
+	if r.of(j.system, j.program).failed == attempts {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	line := slices.Concat(s.inside, j.line)
@@ -51,6 +57,9 @@ func (r *results) measure(ctx context.Context, s site, j job) {
 	took, to := time.Since(began), r.of(j.system, j.program)
 	after, _ := s.processor()
 	if err != nil {
+		if s.clear != nil {
+			s.clear() // ranks that spin would slow all jobs that follow
+		}
 		to.failed, to.said = to.failed+1, fmt.Sprintf("%v: %s", err, said.String())
 		return
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
 
@@ -20,6 +22,7 @@ type site struct {
 	inside []string                     // the command that a command is started by, nil for this machine
 	net    string                       // that connects the hosts, "" if the systems are to find out
 	used   func() (time.Duration, bool) // processor time of all hosts until now, nil if that is not known
+	clear  func()                       // ends what a job has left on the hosts, nil if that is not known
 }
 
 // stage is what package nscluster takes for a test: this program is none, and package testing
@@ -66,10 +69,19 @@ func (t *stage) hosts(count int) (site, error) {
 		if err := os.WriteFile(rsh, []byte("#!/bin/sh\nexec "+c.SSH()+" \"$@\"\n"), 0o700); err != nil { //nolint:gosec // it is run
 			t.Fatal(err)
 		}
-		s = site{hosts: c.Hosts()[1:], rsh: rsh, inside: c.Command(c.Hosts()[0]).Args, net: c.Network().String(), used: c.Processor}
+		s = site{hosts: c.Hosts()[1:], rsh: rsh, inside: c.Command(c.Hosts()[0]).Args, net: c.Network().String(), used: c.Processor, clear: func() { clearHosts(c) }}
 	}()
 	<-done
 	return s, t.failed
+}
+
+// clearHosts kills all processes of the hosts but the hosts' own.
+func clearHosts(c *nscluster.Cluster) {
+	for _, h := range c.Hosts() {
+		for _, pid := range c.Processes(h) {
+			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+		}
+	}
 }
 
 // end takes the hosts down.
