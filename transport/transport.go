@@ -40,6 +40,10 @@ type Caps struct {
 // Quieter is an Endpoint that knows whether next to nothing is on its way to the peer.
 type Quieter interface{ Quiet() bool }
 
+// Scheduled is an Endpoint that knows whether its peer waits without a processor, because it has offered it to
+// others or sleeps. The answer may be out of date when it is returned.
+type Scheduled interface{ Away() bool }
+
 // Access says what a peer may do with exposed memory.
 type Access uint8
 

@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/internal/testbed/nscluster"
 )
@@ -79,7 +78,7 @@ func (t *stage) hosts(count int) (site, error) {
 func clearHosts(c *nscluster.Cluster) {
 	for _, h := range c.Hosts() {
 		for _, pid := range c.Processes(h) {
-			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 		}
 	}
 }

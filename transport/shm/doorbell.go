@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/gorun-hpc/gorun/internal/processor"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -11,18 +12,31 @@ import (
 // The word counts the rings. Beside it stands the number of sleepers, so that a
 // ring which finds none costs no system call: the sleeper counts itself before
 // the kernel compares the word, the ringer counts the ring before it looks.
+//
+// yielding is 1 while the rank has offered its processor to others. Peers read it (absent).
 type doorbell struct {
 	word, sleepers *uint32
+	yielding       *uint64
 }
 
 var _ transport.Sleeper = doorbell{}
 
 func newDoorbell(control segment) doorbell {
-	return doorbell{control.word32(offDoorbell), control.word32(offSleepers)}
+	return doorbell{control.word32(offDoorbell), control.word32(offSleepers), control.word(offYielding)}
 }
 
 // Yield implements transport.Sleeper.
-func (d doorbell) Yield() { schedYield() }
+func (d doorbell) Yield() {
+	processor.Put64(d.yielding, 1)
+	schedYield()
+	processor.Put64(d.yielding, 0)
+}
+
+// absent reports whether the rank has offered its processor to others and has not come back. Of a
+// process with several goroutines some may run nevertheless.
+func (d doorbell) absent() bool {
+	return atomic.LoadUint64(d.yielding) != 0 || atomic.LoadUint32(d.sleepers) != 0
+}
 
 // Prepare implements transport.Sleeper.
 func (d doorbell) Prepare() uint32 { return atomic.LoadUint32(d.word) }

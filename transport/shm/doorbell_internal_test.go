@@ -40,7 +40,7 @@ func faultOf(f func()) (address uint64) {
 func TestDoorbellOrder(t *testing.T) {
 	words, openWord := closedPage(t)
 	sleeping, openSleepers := closedPage(t)
-	d := doorbell{words.word32(0), sleeping.word32(0)}
+	d := doorbell{words.word32(0), sleeping.word32(0), new(uint64)}
 	wordAt, sleepersAt := addressOf(words.bytes), addressOf(sleeping.bytes)
 	sleep := func() { d.Sleep(0, int64(time.Second)) }
 

@@ -72,6 +72,12 @@ func (e *endpoint) Caps() transport.Caps {
 	}
 }
 
+// Away implements transport.Scheduled. Of ranks that are goroutines of one process nothing is known.
+func (e *endpoint) Away() bool {
+	d, ok := e.bell.(doorbell)
+	return ok && d.absent()
+}
+
 // Send implements transport.Endpoint.
 func (e *endpoint) Send(h transport.Header, payload []byte) error {
 	if e.ring.words != nil && len(payload) <= maxEager && e.ring.put(kindMessage, h, payload) == written {

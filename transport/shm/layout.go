@@ -9,7 +9,8 @@ import "github.com/gorun-hpc/gorun/internal/flight"
 //	offset     bytes    what                                     written by
 //	0          64       identity: magic, version, pid, cookie    owner
 //	64         64       alert: armed, rings wanted back          owner; peers clear armed
-//	128        64       doorbell and number of sleepers          anyone
+//	128        64       doorbell, number of sleepers             anyone
+//	                    yielding                                 owner
 //	192        64       owners of the rings, 8 words             peers claim, owner frees
 //	256        64       wanted: a peer found no free ring        peers set, owner clears
 //	320        64       inbox tail                               peers
@@ -43,6 +44,7 @@ const (
 	offAlert      = 64
 	offDoorbell   = 128
 	offSleepers   = 132
+	offYielding   = 136
 	offOwners     = 192
 	offWanted     = 256
 	offInboxTail  = 320

@@ -99,13 +99,13 @@ type Engine struct {
 	recorder *flight.Recorder
 	texts    opTexts
 	window   uint32 // first window of every peer
-	burst    int    // polls between two checks of anything else
 
 	// crowd counts the goroutines that wait for mu; the poller releases it for them.
 	crowd atomic.Int32
 	// mu guards everything below and everything reached from it, and serialises
 	// the transports. No lock of the engine is taken under it. See guard.go.
-	mu mutex
+	mu    mutex
+	burst progress.Burst
 	// within counts the nested calls that are under way and that a panic must not leave: see
 	// unlock.
 	within int32
@@ -160,13 +160,10 @@ func New(cfg Config) (*Engine, error) {
 		sleeper: cfg.Sleeper,
 		peers:   make([]*peer, cfg.Size),
 		window:  firstWindowOf(cfg.UnexpectedBudget, cfg.Size),
-		burst:   burstSpinning,
 		acked:   make(map[uint32]*acked),
 		barred:  math.MaxUint32,
 	}
-	if cfg.Wait.Spin <= 0 {
-		e.burst = burstYielding
-	}
+	e.burst.Start(cfg.Wait)
 	e.budget.free = cfg.UnexpectedBudget - int64(e.window)*int64(cfg.Size)
 	e.handler = (*arrivals)(e)
 	e.openRecord()

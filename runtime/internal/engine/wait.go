@@ -6,16 +6,14 @@ import (
 	"time"
 
 	"github.com/gorun-hpc/gorun/runtime/internal/progress"
+	"github.com/gorun-hpc/gorun/transport"
 )
 
 // WaitPolicy says how long a waiting goroutine polls before it yields or sleeps.
 type WaitPolicy = progress.Policy
 
-// Polls between two checks of the clock and of the other goroutines.
-const (
-	burstSpinning = 64 // about a microsecond
-	burstYielding = 8  // ranks outnumber processors: every poll delays others
-)
+// burstMost is how many polls without a look at the clock there are even if each finds something.
+const burstMost = 64
 
 // wait waits until w is over. It returns nil on success, else the error of ctx or of the
 // engine; the caller may then wait for w again. mu is held on entry and return, and released
@@ -44,7 +42,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	if e.token.TryBegin(&w.place) || e.begin(w) {
 		budget := 1 // mostly, the next arrival is the one that w waits for
-		for range e.burstOf(w) {
+		for empty := e.firstBurst(w); empty > 0; {
 			got := e.poll(budget)
 			if w.over() {
 				if !e.token.TryEnd(&w.place) {
@@ -57,6 +55,8 @@ func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 			}
 			if got > 0 {
 				budget = pollBudget
+			} else {
+				empty--
 			}
 		}
 	}
@@ -209,23 +209,60 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	}
 }
 
-// burstOf returns how often the poller polls for w before it checks anything else. Where ranks
+// firstBurst returns how often the poller polls for w before it checks anything else. Where ranks
 // outnumber processors, the rank that changes a word of shared memory may need the processor
-// that polling takes. A message, in contrast, is mostly on its way already.
-func (e *Engine) burstOf(w *waiter) int {
-	if w.done != nil && e.cfg.Wait.Spin <= 0 {
+// that polling takes.
+func (e *Engine) firstBurst(w *waiter) int {
+	switch {
+	case e.burst.Spins():
+		return e.burst.First(progress.Unknown)
+	case w.done != nil:
 		return 1
 	}
-	return e.burst
+	return e.burst.First(e.lookAt(w))
+}
+
+// nextBurst is firstBurst for the polls that follow a yield.
+func (e *Engine) nextBurst(w *waiter) int {
+	switch {
+	case e.burst.Spins():
+		return e.burst.Next(progress.Unknown)
+	case w.done != nil:
+		return 1
+	}
+	return e.burst.Next(e.lookAt(w))
+}
+
+// lookAt reports whether the rank that w waits for has a processor.
+func (e *Engine) lookAt(w *waiter) progress.Peer {
+	if w.req == nil || w.req.target.source < 0 {
+		return progress.Unknown
+	}
+	p := e.peers[w.req.target.source]
+	if p == nil {
+		return progress.Unknown
+	}
+	s, ok := p.ep.(transport.Scheduled)
+	switch {
+	case !ok:
+		return progress.Unknown
+	case s.Away():
+		return progress.Away
+	}
+	return progress.There
 }
 
 // pollBurst polls until w is over, the burst ends or another goroutine needs the lock.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
-	for range e.burstOf(w) {
-		got += e.poll(pollBudget)
+	for empty, polls := e.nextBurst(w), 0; empty > 0 && polls < burstMost; polls++ {
+		found := e.poll(pollBudget)
+		got += found
 		if w.over() || e.token.Stirred() || e.crowd.Load() != 0 {
 			break
+		}
+		if found == 0 {
+			empty--
 		}
 	}
 	return got

@@ -1,0 +1,66 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/engine"
+	"github.com/gorun-hpc/gorun/transport"
+)
+
+// turns is a stranger that knows whether its peer has a processor, and a Sleeper that notes the polls
+// before each yield.
+type turns struct {
+	stranger
+	transport.Sleeper
+	away  bool
+	polls int
+	list  []int
+	end   context.CancelFunc
+}
+
+func (s *turns) Endpoint(int) (transport.Endpoint, error) { return s, nil }
+func (s *turns) Away() bool                               { return s.away }
+
+func (s *turns) Poll(h transport.Handler, budget int) (int, error) {
+	s.polls++
+	return s.stranger.Poll(h, budget)
+}
+
+func (s *turns) Yield() {
+	s.list = append(s.list, s.polls)
+	if s.polls = 0; len(s.list) == 4 {
+		s.end()
+	}
+}
+
+// Where ranks outnumber processors, a receive from a rank without a processor yields after each poll, and one from
+// a rank that runs polls for its answer; of any rank it knows nothing.
+func TestPollsBeforeAYield(t *testing.T) {
+	for name, c := range map[string]struct {
+		peer        int
+		away        bool
+		first, next int
+	}{
+		"away": {1, true, 1, 1}, "there": {1, false, 16, 16}, "any": {engine.AnySource, true, 8, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(context.Background())
+			s := &turns{stranger: stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}, Sleeper: &transport.ChannelSleeper{}, away: c.away, end: cancel}
+			e, err := engine.New(engine.Config{
+				Size: 2, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
+				Sleeper: s, Wait: engine.WaitPolicy{Yield: time.Hour},
+			})
+			require.NoError(t, err)
+			defer e.Close()
+			require.NoError(t, e.Send(ctx, engine.Match{Peer: 1}, 0, nil, engine.Standard, 0)) // it knows the peer
+			s.polls, s.list = 0, nil
+			_, err = e.Recv(ctx, engine.Match{Peer: c.peer}, 0, nil, 0)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Equal(t, []int{c.first + c.next, c.next, c.next, c.next}, s.list[:4])
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package progress_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/runtime/internal/progress"
+)
+
+// A poller that may spin does so whatever the peer does. Else it polls once for a rank without a
+// processor, but for a trial now and then, and longest for one that runs.
+func TestBurst(t *testing.T) {
+	var spins, yields progress.Burst
+	spins.Start(progress.Policy{Spin: time.Microsecond})
+	yields.Start(progress.Policy{Yield: time.Microsecond})
+	require.True(t, spins.Spins())
+	require.False(t, yields.Spins())
+	for _, p := range []progress.Peer{progress.Unknown, progress.There, progress.Away} {
+		require.Equal(t, spins.First(progress.Unknown), spins.First(p))
+		require.Equal(t, spins.First(progress.Unknown), spins.Next(p))
+		if p != progress.Away {
+			require.Equal(t, yields.First(p), yields.Next(p))
+		}
+	}
+	there, unknown := yields.Next(progress.There), yields.Next(progress.Unknown)
+	require.Greater(t, there, unknown)
+	require.Greater(t, unknown, 1)
+	require.Less(t, there, spins.Next(progress.There))
+
+	trials := 0
+	for range 320 {
+		require.Equal(t, 1, yields.Next(progress.Away))
+		if n := yields.First(progress.Away); n != 1 {
+			require.Greater(t, n, there)
+			trials++
+		}
+	}
+	require.Equal(t, 10, trials)
+}
