@@ -209,10 +209,7 @@ func (v *view) show(r *inspection.Report) error {
 // dialJob connects to the one job of this user whose name begins with start, or to the job of
 // that very name: root may inspect those of others.
 func dialJob(start string) (*inspection.Client, error) {
-	jobs, err := inspection.Jobs()
-	if err != nil {
-		return nil, err
-	}
+	jobs, failed := inspection.Jobs()
 	job, err := chooseJob(jobs, start)
 	if err == nil {
 		return inspection.Dial(job)
@@ -222,7 +219,7 @@ func dialJob(start string) (*inspection.Client, error) {
 	}
 	c, failure := inspection.Dial(start)
 	if errors.Is(failure, inspection.ErrNoJob) {
-		return nil, err
+		return nil, errors.Join(err, failed)
 	}
 	return c, failure
 }
@@ -237,7 +234,7 @@ func chooseJob(jobs []string, start string) (string, error) {
 	case len(fit) == 1:
 		return fit[0], nil
 	case len(jobs) == 0:
-		return "", errors.New("no job of this user runs on this machine")
+		return "", fmt.Errorf("no job of this user is found on this machine: none has a socket in %s", strings.Join(inspection.Directories(), ", "))
 	case len(fit) == 0:
 		return "", fmt.Errorf("%w as %s; there are %s", inspection.ErrNoJob, start, strings.Join(jobs, ", "))
 	default:

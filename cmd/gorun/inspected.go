@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"time"
@@ -62,7 +63,10 @@ func (j *job) openInspection() {
 			return nil
 		}
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, inspection.ErrDirectory): // somebody else may have made it
+		complain("gorun inspect cannot show this job: %v", err)
+	case err != nil:
 		j.say("gorun inspect cannot show this job: %v", err)
 	}
 }

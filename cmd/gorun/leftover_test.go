@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -86,7 +87,7 @@ func scratch(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "gorun-*"))
 	require.NoError(t, err)
-	return found
+	return slices.DeleteFunc(found, func(path string) bool { return path == sockets(dir) })
 }
 
 // buildable makes a Go program that starts grandchildren and sleeps.

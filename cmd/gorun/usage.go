@@ -59,7 +59,9 @@ inspect: "gorun inspect" in another terminal shows what the ranks of a job are d
   sentence that says what each rank waits for, at which line, and for which rank, and the
   ranks by what they do; with -watch once a second, with a table of the messages and bytes per
   second of each rank, and with -last RANK all that is recorded of a rank. gorun inspect -h
-  prints its flags. A program of that name is ./inspect or comes after --.
+  prints its flags. A program of that name is ./inspect or comes after --. It finds the job
+  by a socket that only this user and root can use, in XDG_RUNTIME_DIR, else in TMPDIR or
+  /tmp: both terminals need the same values.
 
 schedulers: without -host and -hostfile, gorun runs on the hosts that it was given, prints
   one line that says which, and fails if the list is not whole. In an allocation of Slurm

@@ -2,16 +2,13 @@ package inspection_test
 
 import (
 	"fmt"
-	"net"
 	"os"
-	goruntime "runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/gorun-hpc/gorun/bootstrap"
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/inspection"
@@ -64,57 +61,6 @@ func TestOneServerPerName(t *testing.T) {
 	s, err = inspection.Listen(name(t), none)
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-}
-
-// listenAs makes a socket of another user, which takes a right of root's.
-func listenAs(t *testing.T, user uintptr) *net.UnixListener {
-	t.Helper()
-	goruntime.LockOSThread() // the user is that of a thread
-	defer goruntime.UnlockOSThread()
-	const same = ^uintptr(0)
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, user, same); errno != 0 {
-		t.Skip("no right to be another user: ", errno)
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@gorun/" + name(t), Net: "unix"})
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(os.Getuid()), same); errno != 0 {
-		panic(errno)
-	}
-	require.NoError(t, err)
-	return l
-}
-
-// Jobs of other users are not listed. Root can inspect them by their names.
-func TestJobsOfOtherUsersAreNotListed(t *testing.T) {
-	l := listenAs(t, 65534)
-	defer func() { require.NoError(t, l.Close()) }()
-	jobs, err := inspection.Jobs()
-	require.NoError(t, err)
-	require.NotContains(t, jobs, name(t))
-	c, err := inspection.Dial(name(t))
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-}
-
-// What is no answer of gorun ends the client with an error.
-func TestForeignServer(t *testing.T) {
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: "@gorun/" + name(t), Net: "unix"})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = conn.Write([]byte("{]\n"))
-			_ = conn.Close()
-		}
-	}()
-	c, err := inspection.Dial(name(t))
-	require.NoError(t, err)
-	_, err = c.Report(-1)
-	require.Error(t, err)
-	require.NoError(t, c.Close())
 }
 
 // The text has 40 lines at most, with the sentence first.

@@ -2,59 +2,104 @@ package inspection
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// namePrefix begins the abstract names of the sockets; the job's follows.
-const namePrefix = "gorun/"
-
-// socketsFile lists the sockets of the network namespace (proc_net(5)).
-const socketsFile = "/proc/self/net/unix"
-
 // answerMost is how long a client waits for a report.
 const answerMost = 10 * time.Second
+
+// socketMode are the permissions of a socket.
+const socketMode = 0o600
 
 // ErrNoJob says that no job of that name runs here.
 var ErrNoJob = errors.New("no such job")
 
-// ErrUser says that the job is another user's.
-var ErrUser = errors.New("the job belongs to another user")
+// ErrUser says that a process of another user than the directory's has answered.
+var ErrUser = errors.New("a process of another user has answered")
 
-// address is the socket of a job.
-func address(job string) *net.UnixAddr {
-	return &net.UnixAddr{Name: "@" + namePrefix + job, Net: "unix"}
-}
+// listenTries is how often a socket is made before it fails: another gorun that ends removes the directory
+// when that is empty.
+const listenTries = 10
 
 // Server answers the clients of one job until Close.
 type Server struct {
-	listener *net.UnixListener
-	report   func(rank int) *Report
+	listener  *net.UnixListener
+	directory *directory
+	name      string
+	user      int
+	report    func(rank int) *Report
 }
 
 // Listen makes a job known. report is called by a goroutine for each request; rank is that whose
-// Log is wanted, -1 for none. It returns nil when the job has ended.
+// Log is wanted, -1 for none. It returns nil when the job has ended. The error is ErrDirectory
+// if the directory of the sockets is not safe.
 func Listen(job string, report func(rank int) *Report) (*Server, error) {
-	l, err := net.ListenUnix("unix", address(job))
+	path := Directories()[0]
+	for tries := 1; ; tries++ {
+		s, err := listenIn(path, job, report)
+		if err == nil {
+			go s.accept()
+			return s, nil
+		}
+		if !errors.Is(err, unix.ENOENT) || tries == listenTries {
+			return nil, fmt.Errorf("socket of job %s: %w", job, err)
+		}
+	}
+}
+
+// listenIn makes a server with a socket in a directory, from which it removes those of jobs that were killed.
+func listenIn(path, job string, report func(rank int) *Report) (*Server, error) {
+	d, err := makeDirectory(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{listener: l, report: report}
-	go s.accept()
+	s := &Server{directory: d, name: job + suffix(), user: os.Geteuid(), report: report}
+	_, _, _ = d.jobs() // what cannot be removed does no harm
+	if err = s.listen(); err != nil {
+		return nil, errors.Join(err, d.leave())
+	}
 	return s, nil
 }
 
+// listen makes the socket.
+func (s *Server) listen() error {
+	fd := int(s.directory.file.Fd())
+	if unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) == nil { // else another one removes what is stale
+		defer func() { _ = unix.Flock(fd, unix.LOCK_UN) }()
+	}
+	var config net.ListenConfig
+	config.Control = func(_, _ string, raw syscall.RawConn) error { // before bind, which takes the mode from the socket
+		var failed error
+		err := raw.Control(func(fd uintptr) { failed = unix.Fchmod(int(fd), socketMode) })
+		return errors.Join(err, failed)
+	}
+	l, err := config.Listen(context.Background(), "unix", s.directory.address(s.name).Name)
+	if err != nil {
+		return err
+	}
+	s.listener = l.(*net.UnixListener) //nolint:forcetypeassert // of network unix
+	s.listener.SetUnlinkOnClose(false)
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, s.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return errors.Join(err, s.listener.Close()) // it was removed as stale before it listened
+	}
+	return nil
+}
+
 // Close ends the server. Clients get no more answers.
-func (s *Server) Close() error { return s.listener.Close() }
+func (s *Server) Close() error {
+	return errors.Join(s.directory.remove(s.name), s.listener.Close(), s.directory.leave())
+}
 
 func (s *Server) accept() {
 	for {
@@ -64,7 +109,7 @@ func (s *Server) accept() {
 		}
 		go func() {
 			defer func() { _ = conn.Close() }()
-			if sameUser(conn) != nil {
+			if user, err := userOf(conn); err != nil || user != s.user && user != 0 {
 				return
 			}
 			for lines := bufio.NewScanner(conn); lines.Scan(); {
@@ -89,12 +134,17 @@ type Client struct {
 
 // Dial connects to a job.
 func Dial(job string) (*Client, error) {
-	conn, err := net.DialUnix("unix", nil, address(job))
+	d, err := find(job)
 	if err != nil {
-		return nil, fmt.Errorf("job %s: %w", job, ErrNoJob)
+		return nil, fmt.Errorf("job %s: %w", job, err)
 	}
-	if err := sameUser(conn); err != nil {
-		return nil, fmt.Errorf("job %s: %w", job, errors.Join(err, conn.Close()))
+	conn, err := d.dial(job + suffix())
+	err = errors.Join(err, d.close())
+	switch {
+	case errors.Is(err, ErrUser):
+		return nil, fmt.Errorf("job %s: %w", job, err)
+	case err != nil:
+		return nil, fmt.Errorf("job %s: %w", job, ErrNoJob)
 	}
 	return &Client{conn, json.NewDecoder(conn)}, nil
 }
@@ -121,15 +171,6 @@ func (c *Client) Report(rank int) (*Report, error) {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// sameUser returns ErrUser unless the other end belongs to this user, or one of both to root.
-func sameUser(conn *net.UnixConn) error {
-	user, err := userOf(conn)
-	if me := os.Geteuid(); err == nil && me != 0 && user != 0 && user != me {
-		err = ErrUser
-	}
-	return err
-}
-
 // userOf returns the user at the other end.
 func userOf(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
@@ -142,35 +183,4 @@ func userOf(conn *net.UnixConn) (int, error) {
 		return 0, errors.Join(err, failed)
 	}
 	return int(peer.Uid), nil
-}
-
-// mine reports whether a job is this user's. The list of sockets does not tell.
-func mine(job string) bool {
-	conn, err := net.DialUnix("unix", nil, address(job))
-	if err != nil {
-		return false
-	}
-	defer func() { _ = conn.Close() }()
-	user, err := userOf(conn)
-	return err == nil && user == os.Geteuid()
-}
-
-// Jobs lists the jobs of this user whose gorun runs in this network namespace.
-func Jobs() ([]string, error) {
-	text, err := os.ReadFile(socketsFile)
-	if err != nil {
-		return nil, err
-	}
-	var jobs []string
-	for line := range strings.SplitSeq(string(text), "\n") {
-		fields := strings.Fields(line)
-		if len(fields) == 0 {
-			continue
-		}
-		if job, ours := strings.CutPrefix(fields[len(fields)-1], "@"+namePrefix); ours && !slices.Contains(jobs, job) && mine(job) {
-			jobs = append(jobs, job)
-		}
-	}
-	slices.Sort(jobs)
-	return jobs, nil
 }

@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sockets is the directory for gorun inspect in a TMPDIR, if there is no XDG_RUNTIME_DIR.
+func sockets(tmp string) string { return filepath.Join(tmp, fmt.Sprint("gorun-", os.Geteuid())) }
+
+// inspectIn runs gorun inspect with the TMPDIR of a job.
+func inspectIn(t *testing.T, tmp string, args ...string) result {
+	t.Helper()
+	r := command(t, []string{"TMPDIR=" + tmp, "XDG_RUNTIME_DIR="}, append([]string{"inspect"}, args...)...)
+	require.NoError(t, r.Start())
+	return result{code: r.wait(t), out: r.out.String(), err: r.err.String()}
+}
+
+// A job is found by its socket, and leaves none when it ends. That of a gorun that is killed is removed by
+// the next one.
+func TestSocketOfAJob(t *testing.T) {
+	for _, contain := range contains {
+		t.Run(contain, func(t *testing.T) {
+			tmp := t.TempDir()
+			start := func() *run {
+				r, _ := ready(t, 1, "ready", []string{"GORUN_CONTAIN=" + contain, "TMPDIR=" + tmp, "XDG_RUNTIME_DIR="},
+					[]string{"-np", "1", "sh", "-c", "echo ready; trap exit TERM; while :; do sleep 0.01; done"})
+				return r
+			}
+			left := func() int {
+				entries, err := os.ReadDir(sockets(tmp))
+				if !os.IsNotExist(err) {
+					require.NoError(t, err)
+				}
+				return len(entries)
+			}
+			r := start()
+			shown := inspectIn(t, tmp)
+			for shown.code != 0 { // the rank was quicker than the socket
+				shown = inspectIn(t, tmp)
+			}
+			require.Contains(t, shown.out, "gorun -np 1 sh -c")
+			require.Equal(t, 1, left())
+			kill9(r.Process.Pid)
+			require.Equal(t, 137, r.wait(t))
+			nothingLeft(t, r)
+			require.Equal(t, 1, left())
+			shown = inspectIn(t, tmp)
+			require.Equal(t, 125, shown.code)
+			require.Contains(t, shown.err, "no job of this user is found on this machine: none has a socket in "+sockets(tmp)+", ")
+			require.NoDirExists(t, sockets(tmp))
+
+			r = start()
+			kill9(r.Process.Pid)
+			require.Equal(t, 137, r.wait(t))
+			nothingLeft(t, r)
+			r = start()
+			require.NoError(t, r.Process.Signal(os.Interrupt))
+			r.wait(t)
+			require.NoDirExists(t, sockets(tmp))
+		})
+	}
+}
+
+// Where somebody else could have made the socket the job runs without one.
+func TestJobWithoutASocket(t *testing.T) {
+	tmp := t.TempDir()
+	require.NoError(t, os.Symlink(t.TempDir(), sockets(tmp)))
+	r := command(t, []string{"TMPDIR=" + tmp, "XDG_RUNTIME_DIR="}, "-np", "1", "echo", "done")
+	require.NoError(t, r.Start())
+	require.Zero(t, r.wait(t))
+	require.Equal(t, "done\n", r.out.String())
+	require.Regexp(t, `^gorun: gorun inspect cannot show this job: socket of job \S+: directory `+sockets(tmp)+`: it is a link: it is not used\n$`, r.err.String())
+	shown := inspectIn(t, tmp)
+	require.Equal(t, 125, shown.code)
+	require.Contains(t, shown.err, "directory "+sockets(tmp)+": it is a link: it is not used")
+}
