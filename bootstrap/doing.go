@@ -192,12 +192,21 @@ func (d Doing) kinds() (list [][]Wait) {
 	return list
 }
 
-// Together is the reports of several ranks in lines: one entry for all ranks with the same
-// operations at the same lines, in order of their lowest ranks, and then the ranks that
+// Together is the reports of several ranks in lines: their Entries, and then the ranks that
 // wait for a rank that has left its program.
-func Together(list []Doing) string {
+func Together(list []Doing) string { return Entries(list) + leavers(list) }
+
+// inOrder is a copy of the list in order of ranks.
+func inOrder(list []Doing) []Doing {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Doing) int { return a.Rank - b.Rank })
+	return list
+}
+
+// Entries is the reports of several ranks in lines: one entry for all ranks with the same
+// operations at the same lines, in order of their lowest ranks.
+func Entries(list []Doing) string {
+	list = inOrder(list)
 	var b strings.Builder
 	groups := map[string][]Doing{}
 	for _, d := range list {
@@ -214,6 +223,13 @@ func Together(list []Doing) string {
 			writeGroup(&b, group)
 		}
 	}
+	return b.String()
+}
+
+// leavers says which ranks wait for one that has left its program.
+func leavers(list []Doing) string {
+	list = inOrder(list)
+	var b strings.Builder
 	for _, d := range list {
 		if !d.Finished {
 			continue

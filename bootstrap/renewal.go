@@ -164,6 +164,7 @@ func (s *Server) Renew(n Next) (bool, error) {
 		if n.lost(rank) {
 			m.out.drop()
 			m.out = &outlet{}
+			m.generation = s.generation
 		}
 		m.stale = true
 		if p, told := frames[rank]; told {
@@ -199,6 +200,20 @@ func (s *Server) renewable(lost []int) bool {
 	return len(lost) > 0
 }
 
+// Generation returns the number of the present generation.
+func (s *Server) Generation() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.generation
+}
+
+// generationOf returns the generation that a rank is in.
+func (s *Server) generationOf(rank int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.members[rank].generation
+}
+
 // outdated reports whether a frame is of a generation that is over, and takes the frame by which
 // a rank enters the present one. That a rank ends the job, or ends with an error, counts in any
 // generation.
@@ -210,7 +225,8 @@ func (s *Server) outdated(rank int, k kind, body []byte) (bool, error) {
 	case k == kindRejoin && (len(body) != 4 || !m.stale):
 		return true, fmt.Errorf("bootstrap: rejoin of %d bytes: %w", len(body), ErrMalformed)
 	case k == kindRejoin:
-		m.stale = int(binary.LittleEndian.Uint32(body)) != s.generation
+		m.generation = int(binary.LittleEndian.Uint32(body))
+		m.stale = m.generation != s.generation
 		return true, nil
 	}
 	return m.stale && k != kindAbort && k != kindFailed, nil

@@ -30,6 +30,8 @@ type Event struct {
 	Code   int
 	Origin int
 	Text   string
+	// Generation is that of the job in which a rank has failed: Origin may have been started again since.
+	Generation int
 }
 
 // RankState is the stage that a rank has reached.
@@ -100,9 +102,11 @@ type member struct {
 	fences uint32
 	// stale says that the rank has not rejoined since the last Renew, as new processes do, too: what
 	// comes from it is of an older generation.
-	stale  bool
-	out    *outlet // unused when linked
-	linked *Link   // nil for a rank that Serve is called for
+	stale bool
+	// generation is that of the job which the rank is in.
+	generation int
+	out        *outlet // unused when linked
+	linked     *Link   // nil for a rank that Serve is called for
 }
 
 // NewServer returns the server of a job of size ranks. events is called from
@@ -250,7 +254,7 @@ func (s *Server) take(rank int, k kind, body []byte) error {
 		e.Kind = EventStalled
 		_, e.Text, err = parseNumbered(body)
 	case kindFailed:
-		e.Kind = EventFailed
+		e.Kind, e.Generation = EventFailed, s.generationOf(rank)
 		if e.Origin, e.Text, err = parseNumbered(body); err == nil && (e.Origin < 0 || e.Origin >= len(s.members)) {
 			err = fmt.Errorf("bootstrap: failure of rank %d of %d: %w", e.Origin, len(s.members), ErrMalformed)
 		}

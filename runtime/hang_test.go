@@ -105,8 +105,10 @@ func TestDeadlockEndsTheJob(t *testing.T) {
 			require.Equal(t, 86, r.code, r.errors)
 			require.Regexp(t, `(?m)^gorun: deadlock: ranks? .*waits? at hang_test\.go:\d+ for `, r.errors)
 			require.Contains(t, r.errors, "what the ranks are doing:")
+			require.Equal(t, 1, strings.Count(r.errors, "deadlock: "), "once: %s", r.errors)
+			require.Contains(t, r.errors, "gorun: the job failed with exit code 86: the deadlock above\n")
 			if strings.Contains(run.name, "left") || strings.Contains(run.name, "split") {
-				require.Contains(t, r.errors, "rank 1 has left its program")
+				require.Equal(t, 1, strings.Count(r.errors, "rank 1 has left its program"), "once: %s", r.errors)
 			}
 			if run.name == "two of three" {
 				require.Contains(t, r.errors, "deadlock: ranks 0-1 wait")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -278,8 +279,9 @@ func TestRespawnWithoutResume(t *testing.T) {
 	r := launch(t, 2, "no resume", "-on-failure", "respawn", "-x", envDeaths+"=0:1:start")
 	require.Equal(t, 1, r.code, r.errors)
 	require.Contains(t, r.errors, "was killed by SIGKILL (signal 9, killed); it is started again (1 of 3)")
-	require.Contains(t, r.errors, "first failure: rank 1 ")
-	require.Contains(t, r.errors, "made rank 0 fail: ")
+	killed := regexp.MustCompile(`gorun: rank 1 \(pid (\d+)\) was killed`).FindStringSubmatch(r.errors)
+	require.Len(t, killed, 2, r.errors)
+	require.Regexp(t, `first failure: rank 1 \(.*, pid `+killed[1]+`\) made rank 0 fail: `, r.errors)
 	require.Contains(t, r.errors, "rank 1: was killed by SIGKILL (signal 9, killed); it is started again, but this rank cannot go on: the program has to call World.Resume")
 }
 

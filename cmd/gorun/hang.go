@@ -177,9 +177,9 @@ func (j *job) prove(list []bootstrap.Doing, suspects map[int]int64) {
 		}
 	}
 	how := "deadlock: " + bootstrap.Summary(stuck)
-	complain("%s\nwhat the ranks are doing:\n%s", how, strings.TrimRight(bootstrap.Together(list), "\n"))
+	complain("%s\nwhat the ranks are doing:\n%s", how, strings.TrimRight(bootstrap.Entries(list), "\n"))
 	if j.opts.onDeadlock == deadlockEnd {
-		j.verdict.blame(failure{rank: -1, code: exitDeadlock, how: how})
+		j.verdict.blame(failure{rank: -1, code: exitDeadlock, how: how, told: "the deadlock above"})
 		j.end()
 	}
 }

@@ -39,6 +39,7 @@ type rank struct {
 	clean  bool             // ended in order
 	doing  *bootstrap.Doing // its last report of blocked operations, nil if there is none
 	epoch  int              // how often it was started before
+	before []incarnation    // its processes that have ended and were followed by another one
 	// stillborn is how often in a row it has ended before it had joined the job.
 	stillborn int
 	cold      bool             // its next process is no spare

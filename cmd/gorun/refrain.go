@@ -18,11 +18,13 @@ func (j *job) failing(r *rank, e bootstrap.Event) {
 
 // failure is the end of the rank for the verdict: that of the rank that has caused it, if
 // the error says which.
-func (r *rank) failure(code int) failure {
+func (j *job) failure(r *rank, code int) failure {
 	if r.said != nil && r.said.Origin != r.number {
-		return failure{rank: r.said.Origin, code: code, how: fmt.Sprintf("made rank %d fail: %s", r.number, r.said.Text)}
+		of := j.ranks[r.said.Origin].in(r.said.Generation)
+		return failure{rank: r.said.Origin, of: of, code: code, how: fmt.Sprintf("made rank %d fail: %s", r.number, r.said.Text)}
 	}
-	return failure{rank: r.number, code: code, how: r.how()}
+	of := r.incarnation()
+	return failure{rank: r.number, of: &of, code: code, how: r.how()}
 }
 
 // refrains counts the ranks that end with the same error.

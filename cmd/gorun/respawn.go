@@ -146,8 +146,11 @@ func (j *job) final(lost []*rank) error {
 	return nil
 }
 
-// again prepares a rank for its next start.
-func (r *rank) again() {
+// again prepares a rank for its next start, when its process has ended in a generation.
+func (r *rank) again(generation int) {
+	before := r.incarnation()
+	before.generation = generation
+	r.before, r.last = append(r.before, before), nil
 	r.pid, r.starting, r.warm = 0, r.remote != nil, false
 	r.ended, r.status, r.usage, r.clean = time.Time{}, 0, unix.Rusage{}, false
 	r.doing, r.joined, r.handled, r.answered, r.lost, r.said = nil, false, false, 0, "", nil
@@ -164,7 +167,7 @@ func (j *job) renew(lost []*rank) error {
 	next := bootstrap.Next{Cause: lost[0].how()}
 	for _, r := range lost {
 		next.Lost = append(next.Lost, r.number)
-		r.again()
+		r.again(j.server.Generation())
 	}
 	if len(j.hosts) > 0 {
 		return j.renewHosts(next, lost)

@@ -143,7 +143,7 @@ func (j *job) reaped(x exit) {
 		if j.verdict.interrupt != 0 && r.status.Signaled() && r.status.Signal() == unix.SIGKILL {
 			code = exitSignalOffset + int(j.verdict.interrupt) // killed by gorun after the grace period
 		}
-		f := r.failure(code)
+		f := j.failure(r, code)
 		if j.respawn([]*rank{r}, &f) {
 			return
 		}

@@ -11,9 +11,12 @@ import (
 
 // failure is what went wrong first.
 type failure struct {
-	rank int // -1 if no rank is to blame
-	code int // exit code of the job
+	rank int          // -1 if no rank is to blame
+	of   *incarnation // the process of the rank, nil for the present one
+	code int          // exit code of the job
 	how  string
+	// told refers to what was printed when it went wrong, and is not printed again; "" if nothing was.
+	told string
 	then string // why it was not started again, to follow how
 	// lost is the rank that ended, if the other ranks continued.
 	lost *rank
@@ -79,19 +82,36 @@ func (v *verdict) text(j *job) string {
 	if v.first == nil {
 		return b.String()
 	}
-	if b.Len() > 0 {
+	switch {
+	case b.Len() > 0:
 		b.WriteString("\nand before: ")
-	} else {
+	case v.first.told != "":
+		fmt.Fprintf(&b, "the job failed with exit code %d: ", v.first.code)
+	default:
 		fmt.Fprintf(&b, "the job failed with exit code %d\nfirst failure: ", v.first.code)
+	}
+	if v.first.told != "" {
+		b.WriteString(v.first.told)
+		return b.String()
 	}
 	if v.first.rank < 0 {
 		b.WriteString(v.first.how + v.first.then)
 		return b.String()
 	}
-	r := j.ranks[v.first.rank]
-	fmt.Fprintf(&b, "rank %d (%s, host %s, pid %d) %s", r.number, r.app.program, r.host, r.pid, v.first.how)
-	if !r.ended.IsZero() {
-		fmt.Fprintf(&b, " after %v", r.ended.Sub(r.started).Round(time.Millisecond))
+	v.writeRank(&b, j)
+	return b.String()
+}
+
+// writeRank writes how the rank to blame has failed, and the last that is known of it.
+func (v *verdict) writeRank(b *strings.Builder, j *job) {
+	r, of := j.ranks[v.first.rank], v.first.of
+	if of == nil {
+		present := r.incarnation()
+		of = &present
+	}
+	fmt.Fprintf(b, "rank %d (%s, host %s, pid %d) %s", r.number, r.app.program, of.host, of.pid, v.first.how)
+	if !of.ended.IsZero() {
+		fmt.Fprintf(b, " after %v", of.ended.Sub(of.started).Round(time.Millisecond))
 	}
 	b.WriteString(v.first.then)
 	for i, line := range lastLines(j.out.tail(r.number), tailLinesMax) {
@@ -100,8 +120,7 @@ func (v *verdict) text(j *job) string {
 		}
 		b.WriteString("\n  | " + line)
 	}
-	b.WriteString(block("its last operations", r.last))
-	return b.String()
+	b.WriteString(block("its last operations", of.last))
 }
 
 // lastLines returns up to n last lines of text that are not empty at the end.
