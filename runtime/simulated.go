@@ -78,7 +78,7 @@ func (j *localJob) isDead(rank int) bool {
 type simulatedFabric struct {
 	network   localjob.Network
 	rank      int
-	transport transport.Transport
+	transport localjob.Transport
 }
 
 var _ fabric = (*simulatedFabric)(nil)
@@ -92,11 +92,6 @@ func (f *simulatedFabric) fill(*bootstrap.Card)     {}
 func (f *simulatedFabric) Known(int) bool           { return true }
 
 // abandon implements what network.abandon asks for.
-func (f *simulatedFabric) abandon() error {
-	if t, ok := f.transport.(interface{ Abandon() error }); ok {
-		return t.Abandon()
-	}
-	return f.transport.Close()
-}
+func (f *simulatedFabric) abandon() error { return f.transport.Abandon() }
 
 func (f *simulatedFabric) Explain(peer int) string { return f.network.Explain(f.rank, peer) }

@@ -13,11 +13,18 @@ import (
 // node of its own then.
 type Network interface {
 	// Transport is what the engine of a rank polls. It is closed with the rank's World.
-	Transport(rank int) transport.Transport
+	Transport(rank int) Transport
 	// Sleeper is what the goroutines of a rank sleep on.
 	Sleeper(rank int) transport.Sleeper
 	// Explain describes the way from a rank to a peer in one line.
 	Explain(rank, peer int) string
+}
+
+// Transport is one rank's side of a Network.
+type Transport interface {
+	transport.Transport
+	// Abandon is Close of a rank that leaves its generation of the job, without waiting for the others.
+	Abandon() error
 }
 
 // Launcher carries what ranks and the launcher of a job say to each other, in the order of each

@@ -69,7 +69,7 @@ func newNetwork(tb testing.TB, script []byte, told []byte) *network {
 }
 
 // Transport implements localjob.Network.
-func (n *network) Transport(rank int) transport.Transport { return n.transports[rank] }
+func (n *network) Transport(rank int) localjob.Transport { return n.transports[rank] }
 
 // Sleeper implements localjob.Network.
 func (n *network) Sleeper(rank int) transport.Sleeper { return &n.sleepers[rank] }

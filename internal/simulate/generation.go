@@ -48,7 +48,7 @@ func (net *Network) next(number int, seed int64) *generation {
 }
 
 // Transport implements localjob.Network.
-func (g *generation) Transport(rank int) transport.Transport { return g.ranks[rank] }
+func (g *generation) Transport(rank int) localjob.Transport { return g.ranks[rank] }
 
 // Sleeper implements localjob.Network.
 func (g *generation) Sleeper(rank int) transport.Sleeper { return g.ranks[rank].sleeper }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorun-hpc/gorun/internal/localjob"
 	"github.com/gorun-hpc/gorun/transport"
 )
 
@@ -33,7 +34,7 @@ type node struct {
 	exposures  uint64
 }
 
-var _ transport.Transport = (*node)(nil)
+var _ localjob.Transport = (*node)(nil)
 
 // peer is what a rank knows of another.
 type peer struct {

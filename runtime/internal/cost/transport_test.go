@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gorun-hpc/gorun/internal/localjob"
 	"github.com/gorun-hpc/gorun/transport"
 	"github.com/gorun-hpc/gorun/transport/rdma"
 )
@@ -42,9 +43,9 @@ func networkOn(tb testing.TB, rails [2][]rdma.Rail) *network {
 }
 
 // Transport, Sleeper and Explain make it a network of a job.
-func (w *network) Transport(rank int) transport.Transport { return w.transports[rank] }
-func (w *network) Sleeper(rank int) transport.Sleeper     { return w.sleepers[rank] }
-func (w *network) Explain(rank, peer int) string          { return fmt.Sprintf("%d to %d: null", rank, peer) }
+func (w *network) Transport(rank int) localjob.Transport { return w.transports[rank] }
+func (w *network) Sleeper(rank int) transport.Sleeper    { return w.sleepers[rank] }
+func (w *network) Explain(rank, peer int) string         { return fmt.Sprintf("%d to %d: null", rank, peer) }
 
 // rank is a side that uses package rdma as the engine does.
 type rank struct {
