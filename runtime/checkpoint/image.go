@@ -122,18 +122,30 @@ func fits(b []byte) bool {
 	return left == 0
 }
 
-// readImage fills parts from a checked image.
-func readImage(b []byte, parts []Part) error {
-	n := int(binary.LittleEndian.Uint32(b[24:]))
-	if n != len(parts) {
+// checkParts refuses the beginning of an image that has other parts. Of one that ends within the lengths of the
+// parts, those that it has count.
+func checkParts(b []byte, parts []Part) error {
+	if n := int(binary.LittleEndian.Uint32(b[24:])); n != len(parts) {
 		return fmt.Errorf("%w: it has %d parts, and %d are to be restored", ErrShape, n, len(parts))
 	}
-	at := imageHeader + 8*n
 	for i, p := range parts {
-		if saved := binary.LittleEndian.Uint64(b[imageHeader+8*i:]); saved != uint64(len(p.b)) {
+		at := imageHeader + 8*i
+		if at+8 > len(b) {
+			break
+		}
+		if saved := binary.LittleEndian.Uint64(b[at:]); saved != uint64(len(p.b)) {
 			return fmt.Errorf("%w: part %d has %d bytes, and %d are to be restored", ErrShape, i, saved, len(p.b))
 		}
 	}
+	return nil
+}
+
+// readImage fills parts from a checked image.
+func readImage(b []byte, parts []Part) error {
+	if err := checkParts(b, parts); err != nil {
+		return err
+	}
+	at := imageHeader + 8*len(parts)
 	for _, p := range parts {
 		at += copy(p.b, b[at:])
 	}

@@ -149,21 +149,43 @@ func unpack(b []byte, rank int, parts []Part) ([]byte, error) {
 	}
 	n := imageLength(parts)
 	if p.length != uint64(n) {
-		return nil, fmt.Errorf("%w: it has %d bytes, and %d are to be restored", ErrShape, p.length, n)
+		return nil, p.otherParts(rank, parts)
 	}
 	image, at := make([]byte, n), 0
 	err = p.each(func(block []byte, whole int) error {
 		to := image[at:][:whole:whole]
 		at += whole
-		if len(block) == whole {
-			copy(to, block)
-			return nil
-		}
-		_, err := s2.Decode(to, block)
-		return err
+		return unpackBlock(to, block)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: rank %d: %w", ErrCorrupt, rank, err)
 	}
 	return image, nil
+}
+
+// unpackBlock writes the part of an image that a block has.
+func unpackBlock(to, block []byte) error {
+	if len(block) == len(to) {
+		copy(to, block)
+		return nil
+	}
+	_, err := s2.Decode(to, block)
+	return err
+}
+
+// otherParts says how the parts of a packed image of a rank, whose length is not that of parts, differ from them.
+func (p *packedImage) otherParts(rank int, parts []Part) error {
+	block, whole := p.at(p.blocks, p.length)
+	head := make([]byte, whole)
+	if err := unpackBlock(head, block); err != nil {
+		return fmt.Errorf("%w: rank %d: %w", ErrCorrupt, rank, err)
+	}
+	if err := checkParts(head, parts); err != nil {
+		return err
+	}
+	lengths := imageHeader + 8*len(parts)
+	if p.length < uint64(lengths) || len(head) >= lengths {
+		return fmt.Errorf("%w: rank %d: the parts are not as long as the image", ErrCorrupt, rank)
+	}
+	return fmt.Errorf("%w: its parts have %d bytes together, and %d are to be restored", ErrShape, p.length-uint64(lengths), imageLength(parts)-lengths)
 }

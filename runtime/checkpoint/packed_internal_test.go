@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
@@ -60,10 +61,38 @@ func TestPackedImages(t *testing.T) {
 			require.True(t, bytes.Equal(image, got))
 			_, err = unpack(b, 1, []Part{part, Slice([]byte(nil))})
 			require.ErrorIs(t, err, ErrShape)
+			require.ErrorContains(t, err, "it has 1 parts, and 2 are to be restored")
+			_, err = unpack(b, 1, []Part{Slice(make([]byte, len(part.b)+1))})
+			require.ErrorIs(t, err, ErrShape)
+			require.ErrorContains(t, err, fmt.Sprintf("part 0 has %d bytes, and %d are to be restored", len(part.b), len(part.b)+1))
 			_, err = checkImage(b, 2, 0)
 			require.ErrorIs(t, err, ErrShape)
 		}
 	}
+}
+
+// The lengths of very many parts do not fit into the first block.
+func TestPackedImageOfManyParts(t *testing.T) {
+	parts := make([]Part, blockBytes/8)
+	for i := range parts {
+		parts[i] = Slice([]byte{1})
+	}
+	b := packedOf(t, packing.Always, writeImage(nil, 3, 2, 1, parts))
+	got, err := unpack(b, 1, parts)
+	require.NoError(t, err)
+	require.NoError(t, readImage(got, parts))
+	parts[len(parts)-1] = Slice([]byte(nil))
+	_, err = unpack(b, 1, parts)
+	require.ErrorIs(t, err, ErrShape)
+	require.ErrorContains(t, err, "its parts have 32768 bytes together, and 32767 are to be restored")
+}
+
+// A length that is not that of the parts is damage.
+func TestPackedImageOfAnotherLength(t *testing.T) {
+	part := Slice([]byte{1, 2, 3})
+	image := append(writeImage(nil, 3, 2, 1, []Part{part}), 0)
+	_, err := unpack(packedOf(t, packing.Never, image), 1, []Part{part})
+	require.ErrorIs(t, err, ErrCorrupt)
 }
 
 // Every truncation is refused, also one with a checksum of its own, and every damaged byte.
