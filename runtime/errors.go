@@ -171,7 +171,7 @@ func (e *AbortError) Unwrap() []error {
 	return []error{ErrAborted, e.Cause}
 }
 
-// RankError is the failure of one rank of Local.
+// RankError is the failure of one rank of Local, LocalContext or LocalRespawn.
 type RankError struct {
 	// Rank is the world rank that failed.
 	Rank int

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 // Local runs fn on n ranks that are goroutines of this process, and returns when
 // all have returned. The ranks share heap memory, so the race detector sees what
 // they do. When one rank fails, with an error or a panic, the operations of the
-// others end with ErrAborted, and Local returns the failure that came first as a
-// RankError; errors.Is and errors.As reach its cause.
+// others end with ErrAborted, and Local returns the failure that came first, alone, as a
+// *RankError; errors.Is and errors.As reach its cause. Where no rank fails and the end of the job does, the
+// error is that of the rank or the memory that could not be closed; several are joined (errors.Join), with a
+// *RankError for each rank, and errors.As finds that of the lowest one.
 func Local(n int, fn func(*World) error) error { return LocalContext(context.Background(), n, fn) }
 
 // LocalContext is Local that ends with ctx: the operations of all ranks end with
@@ -137,7 +140,7 @@ func (j *localJob) Wait(ctx context.Context) error {
 	expired := j.watch(ctx)
 	j.running.Wait()
 	expired()
-	return errors.Join(j.close(), j.node.Close())
+	return joinErrors(j.close(), j.node.Close())
 }
 
 // join makes the World of one rank.
@@ -312,7 +315,7 @@ func (j *localJob) close() error {
 	var errs []error
 	for _, w := range j.worlds {
 		if w != nil {
-			errs = append(errs, w.Close())
+			errs = append(errs, ofRank(w.Rank(), w.Close()))
 		}
 	}
 	if j.restarts != nil {
@@ -320,6 +323,23 @@ func (j *localJob) close() error {
 	}
 	if first != nil {
 		return first // what closing says after a failure is its consequence
+	}
+	return joinErrors(errs...)
+}
+
+// ofRank is the failure of a rank, nil for none.
+func ofRank(rank int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &RankError{Rank: rank, Err: err}
+}
+
+// joinErrors joins errors, of which a single one stays as it is.
+func joinErrors(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) == 1 {
+		return errs[0]
 	}
 	return errors.Join(errs...)
 }

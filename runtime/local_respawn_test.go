@@ -69,6 +69,7 @@ func TestLocalRespawnEnds(t *testing.T) {
 				return around(w)
 			})
 		})
+		require.IsType(t, rank, err)
 		require.ErrorAs(t, err, &panicked)
 		require.ErrorAs(t, err, &rank)
 		require.Equal(t, 1, rank.Rank)

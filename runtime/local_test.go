@@ -43,6 +43,7 @@ func TestLocalReturnsTheFirstFailure(t *testing.T) {
 		}
 		return err
 	})
+	require.IsType(t, &runtime.RankError{}, err)
 	var rank *runtime.RankError
 	require.ErrorAs(t, err, &rank)
 	require.Equal(t, 2, rank.Rank)
@@ -194,6 +195,7 @@ func TestLocalContextSaysWhoHangs(t *testing.T) {
 		return own
 	})
 	var hang *runtime.HangError
+	require.IsType(t, hang, err)
 	require.ErrorAs(t, err, &hang)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorIs(t, own, runtime.ErrAborted)

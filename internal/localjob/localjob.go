@@ -60,7 +60,8 @@ type Config struct {
 // Job is a job under way.
 type Job interface {
 	// Wait returns when all ranks have returned. Its error is the first failure, as that of
-	// runtime.LocalContext; the failure of a killed rank does not count. The job ends with ctx.
+	// runtime.LocalContext: a *RankError, or a *HangError after the end of ctx. The failure of a killed rank does
+	// not count. The job ends with ctx.
 	Wait(ctx context.Context) error
 	// Report says what all ranks are doing.
 	Report() string
