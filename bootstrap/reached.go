@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 const (
@@ -15,7 +16,7 @@ const (
 )
 
 // reached is an entry of Doing.In: communicator, operation, call, line.
-var reached = regexp.MustCompile(`^(.+?), (.+), call (\d+), at (.+)$`)
+var reached = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+?), (.+), call (\d+), at (.+)$`) })
 
 // worldName is the communicator of all ranks.
 const worldName = "world"
@@ -42,7 +43,7 @@ func Reached(list []Doing) []string {
 	for _, d := range list {
 		inWorld := false
 		for _, in := range d.In {
-			m := reached.FindStringSubmatch(in)
+			m := reached().FindStringSubmatch(in)
 			if m == nil {
 				continue
 			}

@@ -332,6 +332,9 @@ func (s *Server) arrived() {
 	if s.missing > 0 {
 		return
 	}
+	if s.active == 0 {
+		return // all have ended, and nobody reads a book
+	}
 	cards := make([][]byte, len(s.members))
 	for i := range s.members {
 		cards[i], s.members[i].card = s.members[i].card, nil
