@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,10 +50,19 @@ func digest(path string, whole bool) link.Digest {
 	return link.Digest{Hash: sum.Sum(nil)}
 }
 
-// contentID is the form of a build ID that ends with a hash of the executable: action and
+// isContentID reports whether a build ID ends with a hash of the executable: action and
 // content of the executable around those of its main package (cmd/go/internal/work,
-// buildid.go). Other linkers, and -ldflags=-buildid=, make other ones or none.
-var contentID = regexp.MustCompile(`^[0-9A-Za-z_-]{20}(/[0-9A-Za-z_-]{20}){3}$`)
+// buildid.go), 20 characters each. Other linkers, and -ldflags=-buildid=, make other ones or none.
+func isContentID(id string) bool {
+	parts := strings.Split(id, "/")
+	return len(parts) == 4 && !slices.ContainsFunc(parts, func(p string) bool {
+		return len(p) != 20 || strings.IndexFunc(p, func(c rune) bool { return !alphanumeric(c) && c != '_' && c != '-' }) >= 0
+	})
+}
+
+func digit(c rune) bool { return c >= '0' && c <= '9' }
+
+func alphanumeric(c rune) bool { return digit(c) || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
 // buildID returns the go command's ID of an executable, "" if it has none that names its
 // contents. It reads the file at offsets of its own.
@@ -76,7 +85,7 @@ func buildID(f io.ReaderAt) string {
 	if n := int64(executable.ByteOrder.Uint32(b[4:])); n < int64(len(id)) {
 		id = id[:n]
 	}
-	if !contentID.MatchString(id) {
+	if !isContentID(id) {
 		return ""
 	}
 	return id
@@ -85,9 +94,18 @@ func buildID(f io.ReaderAt) string {
 // buildIDBytesMax bounds the note with a build ID.
 const buildIDBytesMax = 4096
 
-// released is the version of a gorun that everybody builds from the same code. Others name
-// no code: those of the go command's "(devel)", or of a commit that was changed.
-var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+// released reports whether a version is that of a gorun that everybody builds from the same code.
+// Others name no code: those of the go command's "(devel)", or of a commit that was changed.
+func released(version string) bool {
+	rest, named := strings.CutPrefix(version, "v")
+	core, label, labelled := strings.Cut(rest, "-")
+	numbers := strings.Split(core, ".")
+	other := func(c rune) bool { return !alphanumeric(c) && c != '.' && c != '-' }
+	return named && len(numbers) == 3 && (!labelled || label != "" && strings.IndexFunc(label, other) < 0) &&
+		!slices.ContainsFunc(numbers, func(n string) bool {
+			return n == "" || strings.IndexFunc(n, func(c rune) bool { return !digit(c) }) >= 0
+		})
+}
 
 // platform is what executables are made for.
 func platform() string { return goruntime.GOOS + "/" + goruntime.GOARCH }
@@ -125,7 +143,7 @@ func (j *job) newFiles() *files {
 // ownDigest tells one gorun from another of the same version, or, if whole, one that was copied
 // from another that was not.
 func ownDigest(whole bool) link.Digest {
-	if !whole && released.MatchString(moduleVersion()) {
+	if !whole && released(moduleVersion()) {
 		return link.Digest{}
 	}
 	return digest(ownFile, whole)

@@ -97,3 +97,26 @@ func TestLoaderRemedy(t *testing.T) {
 		_ = loaderRemedy(script) // does not fail
 	}
 }
+
+func TestFormsOfVersionsAndBuildIDs(t *testing.T) {
+	for version, want := range map[string]bool{
+		"v1.2.3": true, "v10.0.20-rc.1": true, "v0.0.0-20260102030405-0123456789ab": true,
+		"": false, "(devel)": false, "1.2.3": false, "v1.2": false, "v1.2.3.4": false, "v1..3": false, "v1.2.x": false,
+		"v1.2.3-": false, "v1.2.3+dirty": false, "v1.2.3-rc.1+dirty": false, "v1.2.3-a b": false,
+	} {
+		require.Equal(t, want, released(version), version)
+	}
+	part := "0123456789abcdeXYZ_-"
+	for id, want := range map[string]bool{
+		strings.Join([]string{part, part, part, part}, "/"):           true,
+		strings.Join([]string{part, part, part}, "/"):                 false,
+		strings.Join([]string{part, part, part, part, part}, "/"):     false,
+		strings.Join([]string{part, part, part, part[1:]}, "/"):       false,
+		strings.Join([]string{part, part, part, part + "0"}, "/"):     false,
+		strings.Repeat(part[:19]+".", 4):                              false,
+		strings.Join([]string{part, part, part, part[1:] + "."}, "/"): false,
+		"": false,
+	} {
+		require.Equal(t, want, isContentID(id), id)
+	}
+}
