@@ -21,8 +21,12 @@ import (
 )
 
 // spawnersMax bounds the threads that start ranks. The parent's thread sleeps
-// in vfork until the child's exec, so a few threads keep all processors busy.
-const spawnersMax = 4
+// in vfork until the child's exec, so a few threads keep all processors busy. A thread costs as
+// much as half the start of a rank, and has some to start.
+const (
+	spawnersMax     = 4
+	ranksPerSpawner = 4
+)
 
 // Descriptors of a rank beyond the standard three.
 const (
@@ -135,7 +139,7 @@ func rankEnviron(own []string) []string {
 func (s *spawner) start() error {
 	var next atomic.Int64
 	var failed atomic.Bool
-	workers := min(len(s.node.ranks), spawnersMax, max(1, len(s.node.cpus)))
+	workers := min((len(s.node.ranks)+ranksPerSpawner-1)/ranksPerSpawner, spawnersMax, max(1, len(s.node.cpus)))
 	errs := make([]error, workers)
 	var wait sync.WaitGroup
 	for w := range workers {
