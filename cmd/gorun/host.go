@@ -164,6 +164,12 @@ func (h *host) greet() error {
 			return h.noAnswer(err)
 		}
 	}
+	conn := link.NewConn(in, h.in)
+	greeting := link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies})
+	early := h.via == nil // then nothing but the agent reads it, and need not be waited for
+	if early {
+		conn.Send(link.KindGreet, greeting)
+	}
 	protocol, version, err := link.ReadPreamble(in)
 	if err != nil {
 		return h.noAnswer(err)
@@ -172,9 +178,11 @@ func (h *host) greet() error {
 		return fmt.Errorf("host %s: its gorun is version %s (protocol %d), this one is %s (protocol %d): "+
 			"copy this one there, name the right one with -agent-path, or send it with -copy", h.name, version, protocol, own, link.Protocol)
 	}
-	h.conn = link.NewConn(in, h.in)
+	h.conn = conn
 	h.quit = h.conn.Watch(link.Silence, func() { h.giveUp(h.silence()) })
-	h.conn.Send(link.KindGreet, link.Encode(link.Greet{Programs: link.Texts(h.job.files.paths), Whole: h.job.opts.copies}))
+	if !early {
+		h.conn.Send(link.KindGreet, greeting)
+	}
 	body, err := h.expect(link.KindHello)
 	if err == nil {
 		h.hello, err = link.Decode[link.Hello](body)
