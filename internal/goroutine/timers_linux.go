@@ -17,7 +17,8 @@ import (
 //
 // Go has no function that lists timers. Timers reads the scheduler's heaps of them through /proc/self/mem, where
 // an address that is none is an error and no crash. The timer of a context of its own, which must be found
-// where it is expected, proves each time that the layout is that of Go 1.23 to 1.26.
+// where it is expected, proves each time that the layout is that of Go 1.23 to 1.26. In a bubble of package
+// testing/synctest they are not known: its timers are in a heap of its own.
 func Timers() (functions []string, ok bool) {
 	file, err := os.Open("/proc/self/mem")
 	if err != nil {
@@ -29,6 +30,9 @@ func Timers() (functions []string, ok bool) {
 	for range timersTries {
 		m := &memory{file: file}
 		l := m.layoutOf(ctx)
+		if l.bubble {
+			return nil, false
+		}
 		found := false
 		functions = nil
 		for _, heap := range m.heaps(l.heap) {
@@ -52,6 +56,7 @@ const (
 	// timerAt is where runtime.timer is in runtime.timeTimer, to which a *time.Timer points. The next ones are the
 	// words of its fields.
 	timerAt    = 2 * word
+	timerFlags = 1 // bits 24-31: whether its time is that of a bubble
 	timerWhen  = 3
 	timerCall  = 5
 	timerValue = 7 // the value of arg, behind its type
@@ -67,6 +72,7 @@ type layout struct {
 	call        uint64 // what all timers of time.AfterFunc call, which starts a goroutine
 	expire      uint64 // the function of a context's timer
 	children    uint64 // where the map of dependents is in such a context
+	bubble      bool   // the timers of the caller are in no heap of a processor
 }
 
 // layoutOf checks the fields of the timer of a context with a deadline.
@@ -88,7 +94,7 @@ func (m *memory) layoutOf(ctx context.Context) (l layout) {
 	}
 	l.timer = uint64(timer.Pointer()) + timerAt
 	t := m.words(l.timer, timerWords)
-	l.call, l.heap = t[timerCall], t[timerHeap]
+	l.call, l.heap, l.bubble = t[timerCall], t[timerHeap], t[timerFlags]>>24&0xff != 0
 	f := m.words(t[timerValue], 2) // the function value: its code, and the context
 	if l.expire = f[0]; f[1] != uint64(c.Pointer()) || l.heap == 0 || int64(t[timerWhen]) <= 0 {
 		m.fail("timers have another layout")

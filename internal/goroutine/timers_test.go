@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -90,6 +91,19 @@ func TestTimersOfContexts(t *testing.T) {
 	end()
 	_ = child
 	require.NotContains(t, pending(t), deadline)
+}
+
+// In a bubble of package testing/synctest timers are not known, and are not looked for: the list of processors,
+// among which they are not, is as far away as all global variables.
+func TestTimersOfABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timer := time.AfterFunc(time.Hour, never)
+		defer timer.Stop()
+		_, ok := goroutine.Timers()
+		require.False(t, ok)
+		require.Less(t, testing.AllocsPerRun(1, func() { goroutine.Timers() }), 100.)
+	})
+	require.NotContains(t, pending(t), "goroutine_test.never")
 }
 
 // Other goroutines may use timers meanwhile.
