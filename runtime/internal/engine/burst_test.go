@@ -64,3 +64,37 @@ func TestPollsBeforeAYield(t *testing.T) {
 		})
 	}
 }
+
+// flood is a stranger of which each poll finds something, but nothing that anybody waits for.
+type flood struct {
+	turns
+	cancelAt int
+}
+
+func (s *flood) Endpoint(int) (transport.Endpoint, error) { return s, nil }
+
+func (s *flood) Poll(h transport.Handler, budget int) (int, error) {
+	if s.polls++; s.polls == s.cancelAt {
+		s.end()
+	}
+	_, err := s.stranger.Poll(h, budget)
+	return 1, err
+}
+
+func (s *flood) Yield() {}
+
+// Polls that find something do not keep a wait from its context's end.
+func TestAFloodDoesNotKeepAWait(t *testing.T) {
+	for _, spin := range []time.Duration{0, time.Hour} {
+		ctx, cancel := context.WithCancel(context.Background())
+		s := &flood{turns{stranger: stranger{caps: transport.Caps{MaxEager: 256, EagerBest: 64}, reported: map[int]bool{}}, Sleeper: &transport.ChannelSleeper{}, away: true, end: cancel}, 1000}
+		e, err := engine.New(engine.Config{
+			Size: 2, ChunkBytes: 64, Route: func(int) transport.Transport { return s }, Transports: []transport.Transport{s},
+			Sleeper: s, Wait: engine.WaitPolicy{Spin: spin, Yield: time.Hour},
+		})
+		require.NoError(t, err)
+		_, err = e.Recv(ctx, engine.Match{Peer: 1}, 0, nil, 0)
+		require.ErrorIs(t, err, context.Canceled)
+		require.NoError(t, e.Close())
+	}
+}

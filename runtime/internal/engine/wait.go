@@ -42,7 +42,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	if e.token.TryBegin(&w.place) || e.begin(w) {
 		budget := 1 // mostly, the next arrival is the one that w waits for
-		for empty := e.firstBurst(w); empty > 0; {
+		for empty, polls := e.firstBurst(w), 0; empty > 0 && polls < burstMost; polls++ {
 			got := e.poll(budget)
 			if w.over() {
 				if !e.token.TryEnd(&w.place) {
