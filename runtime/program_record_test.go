@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,6 +43,10 @@ func signalOnRecord(w *runtime.World, sig syscall.Signal) error {
 		_, err := runtime.Recv(c, make([]byte, 8), other, 6)
 		if err == nil {
 			_, err = runtime.Recv(c, make([]byte, 8), other, 7)
+		}
+		var lost *runtime.PeerError
+		if errors.As(err, &lost) {
+			select {} // gorun might learn of the end of this rank before it learns of that of the other one, whose way is longer
 		}
 		return err
 	}
@@ -90,9 +95,8 @@ func TestLastOperationsOfAStoppedRank(t *testing.T) {
 				shown = r.out
 			}
 		}
-		return regexp.MustCompile(wanted).MatchString(shown)
+		return regexp.MustCompile(wanted).MatchString(shown) && strings.Contains(shown, "no answer from rank 1\n")
 	}, time.Minute, 10*time.Millisecond, "%s", shown)
-	require.Contains(t, shown, "no answer from rank 1\n")
 	require.Regexp(t, stoppedSentence, shown)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())

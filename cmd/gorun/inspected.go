@@ -114,7 +114,8 @@ func (j *job) answerInspectors(list []bootstrap.Doing) {
 		switch j.server.State(rank) {
 		case bootstrap.RankJoined:
 			r.Joined++
-			if !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
+			asked := j.ranks[rank].asked == j.watch.question // else it has joined since
+			if asked && !slices.ContainsFunc(list, func(d bootstrap.Doing) bool { return d.Rank == rank }) {
 				r.Silent = append(r.Silent, rank)
 			}
 		case bootstrap.RankFinalized, bootstrap.RankGone:

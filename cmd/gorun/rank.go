@@ -49,6 +49,7 @@ type rank struct {
 	warm      bool             // a spare has taken its place in this generation
 	promised  bool             // its agent should have a spare for it
 	handled   bool             // the program has recovered from its loss
+	asked     int              // the last question that it was asked
 	answered  int              // the last question that it has answered
 	lost      string           // why its node was lost with it, "" if it was not
 	said      *bootstrap.Event // the error that it ends with, nil if it reported none

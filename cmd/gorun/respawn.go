@@ -153,7 +153,7 @@ func (r *rank) again(generation int) {
 	r.before, r.last = append(r.before, before), nil
 	r.pid, r.starting, r.warm = 0, r.remote != nil, false
 	r.ended, r.status, r.usage, r.clean = time.Time{}, 0, unix.Rusage{}, false
-	r.doing, r.joined, r.handled, r.answered, r.lost, r.said = nil, false, false, 0, "", nil
+	r.doing, r.joined, r.handled, r.asked, r.answered, r.lost, r.said = nil, false, false, 0, 0, "", nil
 	r.epoch++
 	if r.remote == nil {
 		r.conn, r.served = nil, nil

@@ -239,6 +239,11 @@ func (j *job) timedOut() {
 func (j *job) ask() int {
 	j.watch.question++
 	j.watch.late = false
+	for _, r := range j.ranks {
+		if j.server.State(r.number) == bootstrap.RankJoined {
+			r.asked = j.watch.question
+		}
+	}
 	j.watch.doing, j.watch.reports = nil, j.server.Dump(j.watch.question)
 	if j.watch.reports > 0 {
 		j.watch.dump = time.After(dumpDelay)
