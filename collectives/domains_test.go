@@ -123,10 +123,12 @@ func TestDomainsAreChosen(t *testing.T) {
 
 // Members in domains that do not call the same get a MismatchError.
 func TestMismatchInDomains(t *testing.T) {
-	t.Setenv("GORUN_COLL", "barrier=node-domains,bcast=node-domains,allreduce=node-domains")
 	world(t, 4, func(w *runtime.Comm) error {
 		c, err := w.Dup()
 		if err != nil {
+			return err
+		}
+		if err := collectives.Override(c, "barrier=node-domains,bcast=node-domains,allreduce=node-domains"); err != nil {
 			return err
 		}
 		if err := collectives.InDomains(c, []int{0, 0, 1, 1}); err != nil {
