@@ -194,7 +194,10 @@ func (d Doing) kinds() (list [][]Wait) {
 
 // Together is the reports of several ranks in lines: their Entries, and then the ranks that
 // wait for a rank that has left its program.
-func Together(list []Doing) string { return Entries(list) + leavers(list) }
+func Together(list []Doing) string {
+	list = inOrder(list)
+	return entries(list) + leavers(list)
+}
 
 // inOrder is a copy of the list in order of ranks.
 func inOrder(list []Doing) []Doing {
@@ -205,8 +208,10 @@ func inOrder(list []Doing) []Doing {
 
 // Entries is the reports of several ranks in lines: one entry for all ranks with the same
 // operations at the same lines, in order of their lowest ranks.
-func Entries(list []Doing) string {
-	list = inOrder(list)
+func Entries(list []Doing) string { return entries(inOrder(list)) }
+
+// entries is Entries of a list in order of ranks.
+func entries(list []Doing) string {
 	var b strings.Builder
 	groups := map[string][]Doing{}
 	for _, d := range list {
@@ -226,9 +231,8 @@ func Entries(list []Doing) string {
 	return b.String()
 }
 
-// leavers says which ranks wait for one that has left its program.
+// leavers says which ranks of a list in order of ranks wait for one that has left its program.
 func leavers(list []Doing) string {
-	list = inOrder(list)
 	var b strings.Builder
 	for _, d := range list {
 		if !d.Finished {

@@ -12,9 +12,6 @@ import (
 // WaitPolicy says how long a waiting goroutine polls before it yields or sleeps.
 type WaitPolicy = progress.Policy
 
-// burstMost is how many polls without a look at the clock there are even if each finds something.
-const burstMost = 64
-
 // wait waits until w is over. It returns nil on success, else the error of ctx or of the
 // engine; the caller may then wait for w again. mu is held on entry and return, and released
 // meanwhile. Package progress decides which goroutine polls, sleeps and is woken; the engine
@@ -42,7 +39,7 @@ func (e *Engine) wait(ctx context.Context, w *waiter) error {
 func (e *Engine) waitPolling(ctx context.Context, w *waiter) error {
 	if e.token.TryBegin(&w.place) || e.begin(w) {
 		budget := 1 // mostly, the next arrival is the one that w waits for
-		for empty, polls := e.firstBurst(w), 0; empty > 0 && polls < burstMost; polls++ {
+		for empty, polls := e.burst.First(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
 			got := e.poll(budget)
 			if w.over() {
 				if !e.token.TryEnd(&w.place) {
@@ -209,40 +206,17 @@ func (e *Engine) expire(ctx context.Context, w *waiter, era uint32) {
 	}
 }
 
-// firstBurst returns how often the poller polls for w before it checks anything else. Where ranks
-// outnumber processors, the rank that changes a word of shared memory may need the processor
-// that polling takes.
-func (e *Engine) firstBurst(w *waiter) int {
-	switch {
-	case e.burst.Spins():
-		return e.burst.First(progress.Unknown)
-	case w.done != nil:
-		return 1
-	}
-	return e.burst.First(e.lookAt(w))
-}
-
-// nextBurst is firstBurst for the polls that follow a yield.
-func (e *Engine) nextBurst(w *waiter) int {
-	switch {
-	case e.burst.Spins():
-		return e.burst.Next(progress.Unknown)
-	case w.done != nil:
-		return 1
-	}
-	return e.burst.Next(e.lookAt(w))
-}
-
-// lookAt reports whether the rank that w waits for has a processor.
+// lookAt returns what is known of the rank that w waits for, as far as it counts.
 func (e *Engine) lookAt(w *waiter) progress.Peer {
-	if w.req == nil || w.req.target.source < 0 {
+	switch {
+	case e.burst.Spins():
+		return progress.Unknown
+	case w.done != nil:
+		return progress.Word
+	case w.req == nil || w.req.target.source < 0 || e.peers[w.req.target.source] == nil:
 		return progress.Unknown
 	}
-	p := e.peers[w.req.target.source]
-	if p == nil {
-		return progress.Unknown
-	}
-	s, ok := p.ep.(transport.Scheduled)
+	s, ok := e.peers[w.req.target.source].ep.(transport.Scheduled)
 	switch {
 	case !ok:
 		return progress.Unknown
@@ -255,7 +229,7 @@ func (e *Engine) lookAt(w *waiter) progress.Peer {
 // pollBurst polls until w is over, the burst ends or another goroutine needs the lock.
 func (e *Engine) pollBurst(w *waiter) int {
 	got := 0
-	for empty, polls := e.nextBurst(w), 0; empty > 0 && polls < burstMost; polls++ {
+	for empty, polls := e.burst.Next(e.lookAt(w)), 0; empty > 0 && polls < progress.BurstMost; polls++ {
 		found := e.poll(pollBudget)
 		got += found
 		if w.over() || e.token.Stirred() || e.crowd.Load() != 0 {

@@ -9,6 +9,10 @@ const (
 	burstAway     = 1
 )
 
+// BurstMost is how many polls a burst has at most if some of them find something: these do not count in First and
+// Next.
+const BurstMost = burstSpinning
+
 // trialEvery is every how many waits for a rank that is away there is a trial.
 const trialEvery = 32
 
@@ -16,11 +20,13 @@ const trialEvery = 32
 type Peer uint8
 
 // Unknown is a rank that may have a processor or not, or any of several ranks. One that is Away has offered its
-// processor to others, one that is There has not.
+// processor to others, one that is There has not. Word is whoever changes a word of shared memory, and may need
+// the processor that polling takes.
 const (
 	Unknown Peer = iota
 	There
 	Away
+	Word
 )
 
 // Burst is how often a poller polls before it lets other processes run.
@@ -55,7 +61,7 @@ func (b *Burst) Next(p Peer) int {
 		return burstSpinning
 	case p == There:
 		return burstTogether
-	case p == Away:
+	case p == Away, p == Word:
 		return burstAway
 	}
 	return burstUnknown

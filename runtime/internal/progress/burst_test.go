@@ -17,13 +17,16 @@ func TestBurst(t *testing.T) {
 	yields.Start(progress.Policy{Yield: time.Microsecond})
 	require.True(t, spins.Spins())
 	require.False(t, yields.Spins())
-	for _, p := range []progress.Peer{progress.Unknown, progress.There, progress.Away} {
+	for _, p := range []progress.Peer{progress.Unknown, progress.There, progress.Away, progress.Word} {
 		require.Equal(t, spins.First(progress.Unknown), spins.First(p))
 		require.Equal(t, spins.First(progress.Unknown), spins.Next(p))
 		if p != progress.Away {
 			require.Equal(t, yields.First(p), yields.Next(p))
 		}
 	}
+	require.Equal(t, 1, yields.First(progress.Word))
+	require.Equal(t, spins.First(progress.Unknown), spins.First(progress.Word))
+	require.LessOrEqual(t, spins.First(progress.Unknown), progress.BurstMost)
 	there, unknown := yields.Next(progress.There), yields.Next(progress.Unknown)
 	require.Greater(t, there, unknown)
 	require.Greater(t, unknown, 1)

@@ -20,33 +20,40 @@ func name(t *testing.T) string {
 	return fmt.Sprintf("%s-%d", t.Name(), os.Getpid())
 }
 
-func TestReportsUntilTheEndOfTheJob(t *testing.T) {
-	var asked atomic.Int32
-	s, err := inspection.Listen(name(t), func(int) *inspection.Report {
-		n := int(asked.Add(1))
-		if n > 2 {
-			return nil // the job has ended
-		}
-		return &inspection.Report{Job: "a", Ranks: n, Started: time.Unix(1, 0).UTC(), Doing: []bootstrap.Doing{{Rank: 1, Size: 2}}}
-	})
+// opened makes a job known, which is then among this user's, and connects to it.
+func opened(t *testing.T, report func(int) *inspection.Report) (*inspection.Server, *inspection.Client) {
+	t.Helper()
+	s, err := inspection.Listen(name(t), report)
 	require.NoError(t, err)
 	jobs, err := inspection.Jobs()
 	require.NoError(t, err)
 	require.Contains(t, jobs, name(t))
 	c, err := inspection.Dial(name(t))
 	require.NoError(t, err)
+	return s, c
+}
+
+func TestReportsUntilTheEndOfTheJob(t *testing.T) {
+	var asked atomic.Int32
+	s, c := opened(t, func(int) *inspection.Report {
+		n := int(asked.Add(1))
+		if n > 2 {
+			return nil // the job has ended
+		}
+		return &inspection.Report{Job: "a", Ranks: n, Started: time.Unix(1, 0).UTC(), Doing: []bootstrap.Doing{{Rank: 1, Size: 2}}}
+	})
 	for n := 1; n <= 2; n++ {
 		r, err := c.Report(-1)
 		require.NoError(t, err)
 		require.Equal(t, &inspection.Report{Job: "a", Ranks: n, Started: time.Unix(1, 0).UTC(), Doing: []bootstrap.Doing{{Rank: 1, Size: 2}}}, r)
 	}
 	for range 2 {
-		_, err = c.Report(-1)
+		_, err := c.Report(-1)
 		require.ErrorIs(t, err, inspection.ErrNoJob)
 	}
 	require.NoError(t, c.Close())
 	require.NoError(t, s.Close())
-	_, err = inspection.Dial(name(t))
+	_, err := inspection.Dial(name(t))
 	require.ErrorIs(t, err, inspection.ErrNoJob)
 }
 
