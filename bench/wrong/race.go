@@ -12,7 +12,7 @@ var races = []program{
 		ended := make(chan error, 2)
 		for range 2 {
 			go func() {
-				for range 1000 {
+				for range 100_000 { // longer than a turn of a goroutine, of which one processor runs one at a time
 					if err := collectives.Barrier(c); err != nil {
 						ended <- err
 						return
