@@ -38,14 +38,14 @@ func TestKnockCostsNoGoroutine(t *testing.T) {
 	for range 100 {
 		s.poll()
 	}
-	require.Equal(t, before, goruntime.NumGoroutine())
+	require.LessOrEqual(t, goruntime.NumGoroutine(), before, "one of an earlier test may have ended since")
 	for _, says := range [][]byte{{22, 3, 1, 0x10, 1}, {23, 3, 1, 0, 1}, {22, 2, 0, 0, 1}} {
 		count := s.provider.Counters().Strangers.Load()
 		flood(t, s, l, "127.0.0.1", 1, says)
 		p := dial(t, s, l.Address())
 		p.pump(func() bool { return s.provider.Counters().Strangers.Load() == count+1 })
 	}
-	require.Equal(t, before, goruntime.NumGoroutine())
+	require.LessOrEqual(t, goruntime.NumGoroutine(), before)
 	require.NoError(t, l.Close())
 }
 
