@@ -7,9 +7,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// call is one operation with its arguments. A function per operation checks the arguments
-// of this member and fills it in; the blocking, the nonblocking and the persistent form
-// then carry it out in their ways. It is on the stack of a blocking operation.
+// call is one operation with its arguments. Each operation has a function that checks the
+// arguments of this member and fills in the call, which the blocking, the nonblocking or the
+// persistent form of the operation then executes. The call of a blocking operation is
+// allocated on the stack.
 type call struct {
 	message.Call
 	group *group
@@ -18,28 +19,28 @@ type call struct {
 	comm, view *runtime.Comm
 	op         message.Operation
 	kind       kernel.Kind
-	// bytes is the length that all members agree on, block that of one rank's contribution
-	// or block, on which the choice of the algorithm depends. Both are 0 if each member
-	// knows another one.
+	// bytes is a length that must be the same at all members. block is the length of one rank's
+	// contribution or block; the choice of the algorithm depends on it. Both are in bytes, and
+	// 0 for an operation whose members know different lengths.
 	bytes, block int
-	// counts is the checksum of the counts that all members agree on.
+	// counts is a checksum of the counts, which must be the same at all members.
 	counts uint64
 	// idle says that no member has anything to send.
 	idle bool
 	// within is the call on an Intercomm of which this one is a step, or nil.
 	within *crossing
-	// err is why the call is refused.
+	// err is the error with which the call is refused, or nil.
 	err error
 }
 
-// on begins a call without elements.
+// on sets the communicator and the operation. It reports whether to go on: k.err is nil.
 func (k *call) on(c *runtime.Comm, op message.Operation) bool {
 	k.comm, k.op = c, op
 	k.group, k.view, k.err = find(c)
 	return k.err == nil
 }
 
-// onFor begins a call with elements of type T. It reports whether to go on.
+// onFor is on for an operation with elements of type T, which it checks.
 func onFor[T any](k *call, c *runtime.Comm, op message.Operation) bool {
 	if !k.on(c, op) {
 		return false
@@ -71,7 +72,7 @@ func (k *call) of(bytes, block int) *call {
 	return k
 }
 
-// wait carries the call out before it returns.
+// wait executes the call before it returns.
 func (k *call) wait() error {
 	err := k.complete()
 	k.SendParts.Release()
@@ -99,7 +100,7 @@ func (k *call) complete() error {
 	return k.group.end(k.op, err)
 }
 
-// alone is the call of the only member.
+// alone executes the call in a communicator with one member.
 func (k *call) alone() error {
 	in, out := k.Send, k.Recv
 	switch k.op {
@@ -122,7 +123,7 @@ func (k *call) alone() error {
 	return nil
 }
 
-// failed refuses the call if err is not nil.
+// failed sets the error of the call to err and reports whether err is not nil.
 func (k *call) failed(err error) bool {
 	k.err = err
 	return err != nil
@@ -142,7 +143,7 @@ func (k *call) receivesBlocks(b *ragged) bool {
 	return k.receivesParts(b, k.group.size)
 }
 
-// checkReduce checks the buffers of a reduction where both are used.
+// checkReduce checks the buffers of a reduction at a member that uses both.
 func (k *call) checkReduce(elem int) bool {
 	if len(k.Send) != len(k.Recv) {
 		k.err = lengthError("recv", len(k.Recv)/elem, len(k.Send)/elem)
@@ -152,8 +153,9 @@ func (k *call) checkReduce(elem int) bool {
 	return k.err == nil
 }
 
-// checkBlocks checks one block of n elements against all blocks, total elements:
-// block may be this rank's among all, and nothing else of it.
+// checkBlocks checks one block of n elements against the buffer all, which has the blocks of
+// all ranks, total elements. block may be this rank's own block in all, but must not overlap all
+// in any other way.
 func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	if total != n*k.group.size {
 		k.err = lengthError(name, total, n*k.group.size)
@@ -168,8 +170,8 @@ func (k *call) checkBlocks(name string, block, all []byte, n, total int) {
 	}
 }
 
-// site is where the program called the operation of which this one is a step, nil for that of
-// this call.
+// site returns where the program called the operation on an Intercomm of which this call is a
+// step, or nil if this call is not a step: the place of the call itself then counts.
 func (k *call) site() *callsite.Site {
 	if k.within == nil {
 		return nil

@@ -8,17 +8,17 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// choices are the algorithms that a rank has taken, in all of its communicators, for
-// gorun -explain. It is an attribute of World.Comm.
+// choices records for gorun -explain which algorithms a rank has used in all its
+// communicators. It is an attribute of World.Comm.
 type choices struct {
 	mu  sync.Mutex
 	all map[*rule]choice
 }
 
-// choice is the set of operations for which a rule was taken.
+// choice sums up the operations that have used one rule.
 type choice struct {
-	least, most int // bytes
-	times       int
+	least, most int // the shortest and the longest length, in bytes
+	times       int // the number of operations
 }
 
 var _ runtime.Explainer = (*choices)(nil)
@@ -26,8 +26,7 @@ var _ runtime.Explainer = (*choices)(nil)
 // choicesKey is the key of the attribute.
 type choicesKey struct{}
 
-// choicesOf returns the choices of a communicator's World, nil if they are not to be
-// explained.
+// choicesOf returns the choices of a communicator's World, or nil without gorun -explain.
 func choicesOf(c *runtime.Comm) (*choices, error) {
 	if os.Getenv("GORUN_EXPLAIN") != "1" {
 		return nil, nil
@@ -39,7 +38,7 @@ func choicesOf(c *runtime.Comm) (*choices, error) {
 	return v.(*choices), nil
 }
 
-// note notes that a rule was taken.
+// note records that r was used in a situation.
 func (l *choices) note(s *situation, r *rule) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -70,7 +70,7 @@ func (k *interCall) from(root int) bool {
 // of sets the length that both groups agree on, in bytes.
 func (k *interCall) of(bytes int) { k.said.Bytes = uint64(bytes) }
 
-// wait carries the call out before it returns.
+// wait executes the call before it returns.
 func (k *interCall) wait() error {
 	if k.err != nil {
 		return k.refuse(k.err)

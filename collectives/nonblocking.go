@@ -8,10 +8,10 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// The nonblocking operations run on goroutines of their own with messages of their own, so
-// that any number of them may be under way beside a blocking one, and be waited for in any
-// order. All members start them in the same order. Until the request is complete its
-// buffers belong to it. Errors come from Wait.
+// Each nonblocking operation runs on its own goroutine and sends messages with its own tag.
+// Therefore any number of them may be in progress at the same time as a blocking operation, and
+// the caller may wait for them in any order. All members must start them in the same order. The
+// request owns the buffers until it is complete. Wait and Test return the errors.
 
 // start starts the call on a goroutine of its own.
 func (k *call) start() runtime.Request {
@@ -24,15 +24,16 @@ func (k *call) start() runtime.Request {
 	return own.launch(p, func() { own.group.idle.put(p) })
 }
 
-// idlePeers are peers whose operations have ended: the next ones need no scratch memory of their own,
-// whose pages the kernel would have to make, and which is collected with the group.
+// idlePeers keeps the peers of operations that have ended. Later operations reuse their scratch memory
+// instead of allocating new memory, whose pages the kernel would have to fault in. The peers are
+// garbage-collected with the group.
 type idlePeers struct {
 	rank, size int
 	mu         sync.Mutex // guards all
 	all        []*peer
 }
 
-// idleMax is how many are kept.
+// idleMax is how many idle peers a group keeps.
 const idleMax = 4
 
 // take returns an idle peer, or a new one.
@@ -57,8 +58,8 @@ func (i *idlePeers) put(p *peer) {
 	}
 }
 
-// launch numbers the call before anything else, so that the numbers agree at all members,
-// and runs it through p. It calls done after the end, unless the call failed.
+// launch first assigns the call its number, so that the numbers agree at all members, and then
+// runs it with the messages of p. It calls done when the call has ended without an error.
 func (k *call) launch(p *peer, done func()) runtime.Request {
 	g := k.group
 	n, said := g.started.Add(1), k.statement()
@@ -83,8 +84,9 @@ func (k *call) launch(p *peer, done func()) runtime.Request {
 	})
 }
 
-// memory returns what the call reads and writes at this rank, but blocks with displacements, between which there may be
-// memory of other calls.
+// memory returns the memory that the call reads and the memory that it writes at this rank. It
+// returns nil for blocks with counts or displacements of their own: memory of other calls may lie
+// between such blocks.
 func (k *call) memory() (reads, writes []byte) {
 	reads, writes = k.Send, k.Recv
 	atRoot := k.group.rank == k.Root
@@ -117,7 +119,7 @@ func (k *call) memory() (reads, writes []byte) {
 	return reads, writes
 }
 
-// messages carries the call out by messages of p.
+// messages executes the call by messages that p sends and receives.
 func (k *call) messages(p *peer) error {
 	s := k.group.situation(k)
 	s.near, s.nested, s.inOrder = false, false, false

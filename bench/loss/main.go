@@ -1,12 +1,13 @@
-// Command loss measures how long the survivors of a rank that is killed wait until an
-// operation that names the rank fails: from just before the kill, so the time includes
-// gorun's reaping.
+// Command loss kills a rank, the victim, and measures how long each other rank, a survivor,
+// waits until its operation with the victim fails. The time begins just before the kill, so that
+// it includes the time in which gorun reaps the process.
 //
 //	gorun -np 4 -on-failure continue ./bench/loss
 //
-// With -reading N the survivors receive messages of N bytes from the victim when it is killed, and
-// one of them has a part of one: between nodes Reads are under way. In how many receives that
-// ended was a part is printed, too.
+// With -reading N the survivors are receiving messages of N bytes from the victim when it is
+// killed, and at least one of them has told the victim that it has the first bytes of a message:
+// between nodes, RDMA Reads are then in progress. The output also says how many of the receives
+// that failed had a part of their message.
 //
 // gorun's exit code is that of the killed rank.
 package main
@@ -29,25 +30,25 @@ import (
 const victim = 1
 
 const (
-	tagDeath  = 1 // when the victim kills itself
-	tagNever  = 2 // of the message that the victim does not send
-	tagReport = 3 // how long a survivor waited
-	tagLong   = 4 // of the message that the victim does not finish
-	tagBegun  = 5 // a survivor has the first bytes of that
+	tagDeath  = 1 // the time at which the victim kills itself
+	tagNever  = 2 // a message that the victim never sends
+	tagReport = 3 // the ending that a survivor reports
+	tagLong   = 4 // the long messages, some of which the victim does not finish
+	tagBegun  = 5 // a survivor has the first bytes of a long message
 
-	// longs is the number of long messages to each survivor: the word of the first bytes may
-	// take longer than the message.
+	// longs is the number of long messages to each survivor. One would not do: it may be
+	// complete before the victim receives the message with tagBegun.
 	longs = 4
 )
 
 // ending is what a survivor has seen, as it reports it to rank 0.
 type ending struct {
 	Waited time.Duration
-	// Partly is 1 if a part of a long message was there.
+	// Partly is 1 if a part of a long message had arrived when its receive failed.
 	Partly int64
 }
 
-var reading = flag.Int("reading", 0, "`bytes` of a message that each survivor receives from the victim meanwhile")
+var reading = flag.Int("reading", 0, "length in `bytes` of the messages that survivors receive from the victim when it is killed (default: none)")
 
 func main() {
 	osu.Define("loss", "0", osu.Latency).Main(2, run)
@@ -86,8 +87,9 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(0, osu.Micros(all.Waited)/1e3)
 }
 
-// die kills this process: when every other rank receives a message of so many bytes, or after
-// it has told everyone the time. The ranks of a node have the same clock.
+// die kills this process. If long is not 0, it first begins to send every other rank messages of
+// long bytes; if long is 0, it first sends every other rank the time. The ranks of a node have the
+// same clock.
 func die(c *runtime.Comm, long int) error {
 	if long > 0 {
 		if err := occupy(c, long); err != nil {
@@ -107,7 +109,8 @@ func die(c *runtime.Comm, long int) error {
 	return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 }
 
-// occupy sends every other rank long messages, and returns when one has the first bytes.
+// occupy begins to send every other rank long messages, and returns when one rank has the first
+// bytes of one.
 func occupy(c *runtime.Comm, long int) error {
 	data := make([]byte, long)
 	for i := range data {
@@ -118,15 +121,15 @@ func occupy(c *runtime.Comm, long int) error {
 			continue
 		}
 		for range longs {
-			_ = runtime.Isend(c, data, peer, tagLong) // the last one does not end
+			_ = runtime.Isend(c, data, peer, tagLong) // the kill ends those that are not complete
 		}
 	}
 	_, err := runtime.Recv(c, make([]byte, 1), runtime.AnySource, tagBegun)
 	return err
 }
 
-// mourn returns the time from the victim's death, or from when this rank had the first bytes of
-// its last long message, to the error at this rank.
+// mourn waits for the error that the victim's death causes at this rank. It returns the time from
+// the death to the error or, if long is not 0, from what read returns as since to the error.
 func mourn(c *runtime.Comm, long int) (ending, error) {
 	var since time.Time
 	var partly int64
@@ -147,9 +150,9 @@ func mourn(c *runtime.Comm, long int) (ending, error) {
 	return ending{time.Since(since), partly}, nil
 }
 
-// read receives long messages until one fails, and tells the victim when the first bytes are in buf.
-// It returns the time of the first bytes of the last message, and whether that has ended in its
-// middle.
+// read receives long messages until a receive fails. It tells the victim once that the first bytes of
+// a message are in buf. since is when the first bytes of the last message arrived, or when its receive
+// failed if none did; partly is 1 if the receive failed in the middle of the message.
 func read(c *runtime.Comm, buf []byte) (since time.Time, partly int64, err error) {
 	for told := false; err == nil; {
 		clear(buf)
@@ -162,10 +165,10 @@ func read(c *runtime.Comm, buf []byte) (since time.Time, partly int64, err error
 		}
 		since = time.Now()
 		if done {
-			continue // the victim was killed when another rank had some
+			continue // complete, or failed without a byte: the victim waits for one survivor only
 		}
 		if !told {
-			_ = runtime.Send(c, buf[:1], victim, tagBegun) // what ends it ends the receive
+			_ = runtime.Send(c, buf[:1], victim, tagBegun) // if it fails, the receive fails as well
 			told = true
 		}
 		if _, err = r.Wait(); err != nil && buf[0] != 0 && buf[len(buf)-1] == 0 {

@@ -10,24 +10,26 @@ import (
 	"github.com/gorun-hpc/gorun/bench/peers/internal/chart"
 )
 
-// partedOperations are those that osuOperations lacks: prefixes of ranks, results in parts, and
-// a count for each rank.
+// partedOperations are the collective operations that osuOperations lacks: reduce-scatters, scans,
+// and those with a count for each rank.
 var partedOperations = []string{
 	"reducescatter", "reducescatterblock", "scan", "exscan", "allgatherv", "gatherv", "scatterv", "alltoallv",
 }
 
-// collectiveRanks are the numbers of ranks of one machine, the last of which outnumber its
-// processors by far. networkRanks is that of ranks that go through the network.
+// collectiveRanks are the numbers of ranks in the measurements on one machine; the last ones far
+// exceed the number of its processors. networkRanks is the number of ranks in the measurements
+// through the network.
 var collectiveRanks = []int{2, 4, 8, 16}
 
 const networkRanks = 4
 
-// roomMax bounds the memory that the ranks of a row have for their buffers.
+// roomMax is the most bytes that the buffers of all ranks of one row of the table may have.
 const roomMax = 2 << 30
 
-// collectivePlan compares every collective operation as OSU measures, as osuPlan does some of
-// them, with larger messages and more ranks; a nonblocking one beside a computation; and those
-// of ranks that all go through the network, ours through iWARP in user space, over loopback.
+// collectivePlan compares every collective operation in the way of OSU's benchmarks. Compared with
+// osuPlan, it has more operations, larger messages and more ranks. It also compares a nonblocking
+// operation that overlaps with a computation, and all operations between ranks that communicate
+// only through the network, over loopback; gorun uses iWARP in user space there.
 func collectivePlan() plan {
 	var p plan
 	p.name, p.peers, p.summary = "collectives", systems, true
@@ -69,7 +71,8 @@ func roomOf(operation string, size, ranks int) int {
 	return blocks * size * ranks
 }
 
-// lastingOf is collectiveOf with few iterations of messages of which each takes milliseconds.
+// lastingOf is collectiveOf, but with few iterations of messages above 1 MiB, each of which takes
+// milliseconds.
 func lastingOf(operation string, size int) measurement {
 	m := collectiveOf(operation, size)
 	if size > mib {

@@ -2,13 +2,14 @@ package main
 
 import "time"
 
-// writers remembers which source has written last, and when another one did.
+// writers records the source that wrote last, when it did (at), and when any other source
+// last wrote (anotherAt).
 type writers struct {
 	last          *source
 	at, anotherAt time.Time
 }
 
-// wrote says that a source has written.
+// wrote records that s has written at time now.
 func (w *writers) wrote(s *source, now time.Time) {
 	if s != w.last {
 		w.last, w.anotherAt = s, w.at
@@ -24,8 +25,9 @@ func (w *writers) others(s *source) time.Time {
 	return w.at
 }
 
-// stalled says that no source was looked at for a time, since gorun was busy or its own output
-// was not read: what the ranks have written meanwhile is not known yet.
+// stalled records that gorun read from no source for d, because it was busy or because its own
+// output was not read. A source may have written during that time, so that all waiting times
+// are extended by d.
 func (o *output) stalled(d time.Duration) {
 	o.writers.at, o.writers.anotherAt = o.writers.at.Add(d), o.writers.anotherAt.Add(d)
 	for _, s := range o.partial {

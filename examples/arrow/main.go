@@ -1,6 +1,6 @@
 // Command arrow builds a record batch of Apache Arrow at rank 0 and hands it from rank to rank. On
 // a node nothing of it is copied: package arena keeps Arrow's memory where all ranks of the node
-// can read it, and what changes ranks is where it lies.
+// can read it, and only its offset is sent.
 //
 //	gorun -np 2 . -mib 64
 package main

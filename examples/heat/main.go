@@ -1,12 +1,12 @@
 // Command heat computes the spread of heat over a plate: 2-D Jacobi iteration, by ranks in
 // a grid that exchange the edges of their blocks. The plate is a picture: bright is hot,
-// and white pixels and the border keep their temperature. With -out there are frames,
-// heat-000100.png and so on, and an animation of them, heat.gif. -plate takes another picture.
+// and white pixels and the border keep their temperature. With -out, rank 0 writes frames
+// (heat-000100.png and so on) and an animation of them (heat.gif). -plate names another picture.
 //
 //	gorun -np 4 ./examples/heat -out frames
 //
-// With -checkpoint the ranks keep copies of their blocks, with which the iteration goes on after
-// the loss of one of them:
+// With -checkpoint the ranks save copies of their blocks. After the loss of a rank, the iteration
+// continues from the last copies:
 //
 //	gorun -np 4 -on-failure respawn ./examples/heat -checkpoint 100
 package main
@@ -35,10 +35,10 @@ import (
 var (
 	//go:embed heat.png
 	picture []byte // the initial field
-	plate   = flag.String("plate", "", "PNG `file` of the field to begin with (default: one of the program)")
+	plate   = flag.String("plate", "", "PNG `file` with the initial field (default: a built-in picture)")
 	out     = flag.String("out", "", "`directory` that rank 0 writes frames and an animation to (default: write none)")
 	steps   = options.Int("steps", 2000, 0, "`number` of iterations")
-	every   = options.Int("every", 100, 1, "`number` of iterations between frames and lines of progress")
+	every   = options.Int("every", 100, 1, "`number` of iterations from one frame and line of progress to the next")
 	saves   = options.Int("checkpoint", 0, 0, "`number` of iterations between checkpoints (default: none)")
 )
 
@@ -95,7 +95,7 @@ func (b *block) run(store *checkpoint.Store) error {
 	return err
 }
 
-// rewind makes the film of rank 0 from the frames up to a step.
+// rewind restores the film of rank 0 from the frames in its files, up to step done.
 func (b *block) rewind(done int) error {
 	for step := *every; step <= done && b.comm.Rank() == 0 && *out != ""; step += *every {
 		file, err := os.Open(frameName(step))
@@ -130,12 +130,12 @@ func prepare(rank int) error {
 	return nil
 }
 
-// block is a rank's part of the plate, inside a frame one cell wide for the
-// neighbours' cells, in rows of stride cells.
+// block is a rank's part of the plate, surrounded by a halo one cell wide for the
+// neighbours' cells. It is stored in rows of stride cells.
 type block struct {
 	comm               *runtime.Comm
 	plate, mine        image.Rectangle
-	rows, cols, stride int // of the grid of ranks; of the block
+	rows, cols, stride int // rows and cols of the grid of ranks, stride of the block
 	cells, next        []float64
 	held               []bool // cells that keep their temperature
 	film               film   // of rank 0
@@ -196,7 +196,7 @@ func (b *block) step() (change float64) {
 }
 
 // swapHalos sends each neighbour the cells at the common edge and receives the neighbour's.
-// A column is one cell of every row, which Strided describes.
+// A column of the block, one cell of every row, is not contiguous: Strided describes it.
 func (b *block) swapHalos() error {
 	w, h, rank, col := b.mine.Dx(), b.mine.Dy(), b.comm.Rank(), b.comm.Rank()%b.cols
 	row, column := runtime.Strided{Count: 1, Block: w, Stride: w}, runtime.Strided{Count: h, Block: 1, Stride: b.stride}

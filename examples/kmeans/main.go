@@ -1,6 +1,6 @@
-// Command kmeans finds the centres of clusters of points (Lloyd's algorithm). The points are lines
-// of a CSV: of a file, or of text that rank 0 generates. Rank 0 reads them with encoding/csv and
-// streams each rank its share; in each step every rank adds up the points nearest to each centre,
+// Command kmeans finds the centres of clusters of points (Lloyd's algorithm). Each point is a line
+// of CSV, in a file or in text that rank 0 generates. Rank 0 reads the points with encoding/csv and
+// streams each rank its share. In each step every rank adds up the points nearest to each centre,
 // and an AllReduce adds up the sums of the ranks.
 //
 //	gorun -np 4 ./examples/kmeans -k 3 -points 100000
@@ -22,7 +22,7 @@ import (
 func main() {
 	k := options.Int("k", 3, 1, "`number` of clusters")
 	points := options.Int("points", 3000, 1, "`number` of points to generate")
-	file := flag.String("file", "", "CSV `file` of rank 0 with a point on each line")
+	file := flag.String("file", "", "CSV `file` that rank 0 reads, with a point on each line")
 	options.Parse()
 	runtime.Main(func(w *runtime.World) error {
 		var text io.Reader

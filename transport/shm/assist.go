@@ -6,11 +6,12 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// A long Get from private memory is bound by what one processor copies. The
-// reader therefore publishes a descriptor in its control area and names it to
-// the owner of the memory. Both claim chunks, the reader from the front with
-// process_vm_readv, the owner, if it happens to poll, from the back with
-// process_vm_writev. The reader alone suffices.
+// The time of a long Get from private memory is bounded by the rate at which one
+// processor copies. The reader therefore publishes a descriptor in its control
+// area and sends its number to the owner of the memory, the helper. Both claim
+// chunks and copy them: the reader from the front, with process_vm_readv; the
+// helper from the back, with process_vm_writev, if it polls in time. If it does
+// not, the reader copies all chunks.
 //
 // A descriptor, in words:
 //
@@ -23,13 +24,14 @@ import (
 //
 // The word of claims:
 //
-//	bits 40-63  sequence, low 24 bits: a helper that slept cannot claim from the
-//	            next Get that has the descriptor
+//	bits 40-63  sequence, low 24 bits: a helper that was suspended cannot claim
+//	            chunks of a later Get that uses the same descriptor
 //	bits 20-39  chunks claimed from the back
 //	bits  0-19  chunks claimed from the front; bit 19 is set when the reader gives
-//	            up, and then the rest counts as claimed
+//	            up: all remaining chunks then count as claimed
 //
-// The note to the owner: A is sequence<<8 | descriptor, B and C the key.
+// The message to the owner (kindAssist) has sequence<<8 | descriptor in A, and the
+// address and the token of the key in B and C.
 const (
 	descSequence = 0
 	descAddr     = 8
@@ -38,10 +40,10 @@ const (
 	descDone     = 72
 	descFailed   = 80
 
-	// What is claimed at a time: a quarter of the Get, within these bounds.
+	// The length of a chunk in bytes is a quarter of the Get, within these bounds.
 	minChunk = 16 << 10
 	maxChunk = 64 << 10
-	// maxChunks is the length of the longest Get that can be shared.
+	// maxChunks is the length, in chunks, of the longest Get that can be shared.
 	maxChunks = 1 << 19
 
 	claimFront    = 1
@@ -55,29 +57,31 @@ func descriptor(control segment, number int) segment {
 	return control.at(offBulk+number*bulkDescriptorBytes, bulkDescriptorBytes)
 }
 
-// chunkSize returns the length of a chunk of n bytes, whole pages.
+// chunkSize returns the length in bytes of the chunks of a Get of n bytes, a multiple
+// of the page size.
 func chunkSize(n int) int { return min(max(n/4&^(pageBytes-1), minChunk), maxChunk) }
 
-// chunks returns the number of chunks of n bytes.
+// chunks returns the number of chunks of a Get of n bytes.
 func chunks(n int) uint64 {
 	size := chunkSize(n)
 	return uint64(n+size-1) / uint64(size)
 }
 
-// chunk returns where a chunk of n bytes begins and ends.
+// chunk returns the offsets at which a chunk of a Get of n bytes begins and ends.
 func chunk(number uint64, n int) (int, int) {
 	size := chunkSize(n)
 	start := int(number) * size
 	return start, min(start+size, n)
 }
 
-// parseClaims takes the word of claims apart.
+// parseClaims returns the fields of the word of claims.
 func parseClaims(c uint64) (front, back, sequence uint64) {
 	return c & claimMask, c / claimBack & claimMask, c >> claimSequence
 }
 
-// claimChunk claims the next chunk of total; unit is claimFront or claimBack. It
-// returns how many that side had claimed before.
+// claimChunk claims the next of total chunks for the side of unit, claimFront or
+// claimBack. It returns how many chunks that side had claimed before, or false if
+// no chunk is left or the descriptor has another sequence.
 func claimChunk(claims *uint64, unit, sequence, total uint64) (uint64, bool) {
 	for {
 		c := atomic.LoadUint64(claims)
@@ -100,14 +104,14 @@ type shared struct {
 	// number of the descriptor.
 	number   int
 	sequence uint64
-	// redone says that the chunk the helper failed at was copied.
+	// redone says that the reader has copied the chunk at which the helper failed.
 	redone bool
 	// over says that the reader has given up.
 	over bool
 }
 
-// offerHelp publishes a descriptor for an operation. Without a free one, or
-// room in the lane, the reader copies alone.
+// offerHelp publishes a descriptor for an operation. If no descriptor is free, or
+// the lane has no room, the reader copies alone.
 func (t *Transport) offerHelp(op *bulkOp) {
 	if chunks(len(op.buf)) > maxChunks || op.e.reach.lonely {
 		return
@@ -135,7 +139,7 @@ func (t *Transport) offerHelp(op *bulkOp) {
 	}
 }
 
-// stepShared moves a shared Get on.
+// stepShared advances a shared Get.
 func (t *Transport) stepShared(op *bulkOp, left *int) {
 	d, n := op.shared.desc, len(op.buf)
 	total := chunks(n)
@@ -160,7 +164,7 @@ func (t *Transport) stepShared(op *bulkOp, left *int) {
 		t.copyChunk(op, start, end, left)
 	}
 	if op.finished = !op.shared.over || op.err != nil; !op.finished {
-		op.staged = true // the direct way was closed: from the start by another
+		op.staged = true // the kernel refused process_vm_readv: begin again through staging buffers
 	}
 	t.bulk.unshare(op)
 	if op.finished && op.err == nil {
@@ -182,7 +186,7 @@ func (t *Transport) copyChunk(op *bulkOp, start, end int, left *int) {
 	}
 }
 
-// giveUp claims what is left, so that the helper begins nothing more.
+// giveUp claims all remaining chunks, so that the helper begins no other one.
 func (s *shared) giveUp() {
 	if s.desc.words != nil {
 		s.over = true
@@ -190,7 +194,7 @@ func (s *shared) giveUp() {
 	}
 }
 
-// quiet says that the helper is not within a chunk.
+// quiet reports whether the helper has finished every chunk that it claimed.
 func (s *shared) quiet() bool {
 	if s.desc.words == nil {
 		return true
@@ -220,8 +224,8 @@ type helpJob struct {
 	over bool
 }
 
-// assist takes the note of a peer that reads our memory. It returns false if no
-// correct peer sends it.
+// assist handles the message of a peer that asks this rank to help with a Get from
+// its memory. It returns false if the message violates the protocol.
 func (t *Transport) assist(slot int, h transport.Header) bool {
 	number := h.A & 0xff
 	if number >= bulkDescriptors {
@@ -235,8 +239,8 @@ func (t *Transport) assist(slot int, h transport.Header) bool {
 		e: e, desc: descriptor(e.control, int(number)), number: int(number), sequence: h.A >> 8,
 		key: transport.Key{Addr: h.B, Token: h.C},
 	}
-	// A descriptor is used for one Get at a time: a note about the next one says
-	// that the last one is over.
+	// A descriptor serves one Get at a time: a message about another Get means that
+	// the previous one has ended.
 	for i := range t.bulk.helps {
 		if o := &t.bulk.helps[i]; o.e == e && o.number == j.number {
 			*o = j
@@ -297,7 +301,8 @@ func (t *Transport) help(j *helpJob, left *int) bool {
 	return !j.over
 }
 
-// useExposed calls f with n bytes of our memory if a peer may read them.
+// useExposed calls f with n bytes of this rank's memory if a peer may read them. It
+// reports whether it did.
 func (t *Transport) useExposed(k transport.Key, n int, f func(b []byte)) bool {
 	if k.Token != tokenArena {
 		return t.exposed.use(k, n, transport.AccessRead, f)

@@ -147,7 +147,7 @@ func (b *bulk) take() *bulkOp {
 	return &bulkOp{}
 }
 
-// moveBulk moves operations on, oldest first, and completes those that are done.
+// moveBulk advances operations, oldest first, and completes those that are done.
 func (t *Transport) moveBulk(h transport.Handler) int {
 	left := pollBytes
 	events := t.moveServes(&left)
@@ -224,7 +224,7 @@ func (op *bulkOp) fail(err error) {
 	op.err = op.e.t.failure(op.verb.String(), op.e.peer, err)
 }
 
-// step moves one operation on by at most left bytes.
+// step advances one operation by at most left bytes.
 func (t *Transport) step(op *bulkOp, left *int) {
 	switch {
 	case op.key.Token == tokenArena:

@@ -239,7 +239,7 @@ func (t *Transport) collect(op *bulkOp, k int, left *int) {
 	tk.op = nil
 }
 
-// serve takes a request of a peer. It returns false if no correct peer sends it.
+// serve queues a request of a peer. It returns false if the request violates the protocol.
 func (t *Transport) serve(slot int, h transport.Header) bool {
 	job := serveJob{
 		slot:     slot,

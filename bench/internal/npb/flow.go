@@ -2,20 +2,21 @@ package npb
 
 import "github.com/gorun-hpc/gorun/runtime"
 
-// Constants of the fluid: the ratio of specific heats, that less 1, and what viscosity and
-// heat conduction are multiplied by.
+// Constants of the fluid and of the method. gamma is the ratio of specific heats. viscous and
+// conducting are the coefficients of viscosity and heat conduction.
 const (
 	gamma      = 1.4
 	pressure   = gamma - 1
 	viscous    = 0.1                     // c3*c4 of lu.f90
 	conducting = gamma * gamma * viscous // c1*c3*c4*c5
-	third      = 4.0 / 3                 // of the viscosity along the direction itself
-	fourth     = 0.25                    // dissipation by fourth differences
+	third      = 4.0 / 3                 // factor of the viscous term of the velocity along an axis itself
+	fourth     = 0.25                    // coefficient of the dissipation by fourth differences
 	relaxation = 1.2
-	ghosts     = 2 // rows of the neighbours before and after those of a rank
+	ghosts     = 2 // neighbours' rows that a rank keeps before and after its own
 )
 
-// Tags of rows on their way in sweeps and of rows of neighbours.
+// Message tags: luForth and luBack of the rows that the forward and the backward sweep pass on,
+// luNext and luPrev of the neighbours' rows that halo exchanges.
 const (
 	luForth = 1
 	luBack  = 2
@@ -26,14 +27,14 @@ const (
 // cell holds the conserved quantities at a point: density, momentum, energy.
 type cell [5]float64
 
-// state is what the equations use of a cell besides: 1/density, velocity, half of its
-// square, energy by density, enthalpy (flux of energy by momentum), pressure.
+// state holds the quantities that the equations derive from a cell: 1/density, velocity, half of
+// the square of the velocity, energy/density, enthalpy (energy flux/momentum), pressure.
 type state struct {
 	inverse, vx, vy, vz, half, energy, enthalpy, pressure float64
 }
 
-// flow is a rank's part of LU: rows first to first+rows of all planes, with two
-// rows more on both sides, those of the neighbours.
+// flow is a rank's part of LU: of every plane the rows from first to first+rows-1, and on each
+// side two rows of the neighbour.
 type flow struct {
 	comm              *runtime.Comm
 	want              luProblem
@@ -42,7 +43,7 @@ type flow struct {
 	dt                float64
 	t1, t2, t3        float64 // 1/h^2, 1/(2h), 1/h
 	initial, u        []cell
-	r, force          []cell // residual, or correction; what makes the exact solution one
+	r, force          []cell // residual, in a sweep the correction; residual of the exact solution
 	states            []state
 	outgoing, arrived []cell
 	diagonal          diagonal
@@ -69,8 +70,8 @@ func newFlow(c *runtime.Comm, p luProblem) *flow {
 	return f
 }
 
-// at returns the index of the first cell of row j, counted from the first of all ranks, of
-// plane k.
+// at returns the index of the first cell of row j of plane k. Rows are numbered over all
+// ranks.
 func (f *flow) at(k, j int) int { return (k*(f.rows+2*ghosts) + j - f.first + ghosts) * f.n }
 
 // inner returns the half-open range of this rank's rows that are not on the border.
@@ -78,7 +79,8 @@ func (f *flow) inner() (from, to int) {
 	return max(f.first, 1), min(f.first+f.rows, f.n-1)
 }
 
-// set stores a function of the place, with coordinates from 0 to 1, in all cells.
+// set sets every cell of u, those of the neighbours' rows included, to the value at its
+// coordinates, which are from 0 to 1.
 func (f *flow) set(u []cell, value func(x, y, z float64) cell) {
 	scale := 1 / float64(f.n-1)
 	for k := range f.n {
@@ -91,8 +93,8 @@ func (f *flow) set(u []cell, value func(x, y, z float64) cell) {
 	}
 }
 
-// exactTerms are the coefficients of the exact solution: 1, then x, y and z, their
-// squares, cubes and fourth powers.
+// exactTerms are the coefficients of the exact solution, a polynomial: of 1, then of x, y and z,
+// of their squares, of their cubes and of their fourth powers.
 var exactTerms = [5][13]float64{
 	{2, 0, 0, 4, 5, 3, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3},
 	{1, 0, 0, 0, 1, 2, 3, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5},
@@ -128,7 +130,7 @@ func blended(x, y, z float64) cell {
 	return c
 }
 
-// start goes back to the initial solution and its residual.
+// start restores the initial solution and computes its residual.
 func (f *flow) start() error {
 	copy(f.u, f.initial)
 	return f.evaluate()
@@ -172,7 +174,8 @@ func (f *flow) halo() error {
 	return f.shift(f.first, f.previous, last, f.next, luPrev)
 }
 
-// shift sends the rows from j to one neighbour and receives those from other from the other one.
+// shift sends rows j and j+1 of every plane to rank to, and receives rows other and other+1 from
+// rank from. A rank below 0 means none.
 func (f *flow) shift(j, to, other, from, tag int) error {
 	size := ghosts * f.n
 	if to >= 0 {
@@ -198,7 +201,8 @@ func (f *flow) shift(j, to, other, from, tag int) error {
 	return nil
 }
 
-// describe computes the states of all cells that neighbours are read of.
+// describe computes the states of the cells of this rank's rows and of one row of each
+// neighbour.
 func (f *flow) describe() {
 	for k := range f.n {
 		from, to := f.at(k, max(0, f.first-1)), f.at(k, min(f.n, f.first+f.rows+1))

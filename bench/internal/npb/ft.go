@@ -47,7 +47,7 @@ var ftProblems = map[Class]ftProblem{
 }
 
 // FT solves a diffusion equation by Fourier transforms in three dimensions: one forward, and
-// an inverse one after each step. Ranks have slabs of the box, which an all-to-all turns. The
+// an inverse one after each step. Each rank has a slab of the box, which an all-to-all transposes. The
 // number of ranks must be a power of two, at most ny and nz.
 func FT(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := ftProblems[class]

@@ -13,8 +13,8 @@ const (
 	luRows      = 3    // the fewest rows of a rank
 )
 
-// luProblem is a row of the class table of LU: a cube of n points a side, and the published
-// root mean squares of the residual and of the error, and the surface integral.
+// luProblem is a row of the class table of LU: a cube of n points a side, the published root mean
+// squares of the residual and of the error, and the published surface integral.
 type luProblem struct {
 	n, steps        int
 	dt              float64
@@ -50,9 +50,10 @@ var luProblems = map[Class]luProblem{
 }
 
 // LU steps the Navier-Stokes equations of a compressible fluid towards a steady state by
-// symmetric successive over-relaxation. Ranks have slabs of rows; a sweep goes through planes and
-// rows, so that it runs through the ranks as a pipeline of planes. The number of ranks must be
-// a power of two, and every rank needs three rows.
+// symmetric successive over-relaxation. Each rank has a slab of rows. A sweep goes plane by plane,
+// and row by row within a plane, so that the ranks form a pipeline: a rank that has finished its
+// rows of a plane passes the last one to the next rank and begins the next plane. The number of
+// ranks must be a power of two, and every rank needs at least three rows.
 func LU(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := luProblems[class]
 	if !ok {

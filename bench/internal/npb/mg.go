@@ -12,7 +12,7 @@ import (
 
 const mgTolerance = 1e-8 // mg.f90
 
-// Coefficients of S by distance from the centre: centre, faces, edges. That of the corners is 0.
+// Coefficients of S for the centre, the faces and the edges. The coefficient of the corners is 0.
 var (
 	mgSmoothS = row.Weights{-3.0 / 8, 1.0 / 32, -1.0 / 64} // classes S, W, A
 	mgSmoothB = row.Weights{-3.0 / 17, 1.0 / 33, -1.0 / 61}
@@ -32,9 +32,9 @@ var mgProblems = map[Class]mgProblem{
 	"B": {8, 20, mgSmoothB, 0.1800564401355e-05},
 }
 
-// MG solves a Poisson equation on a periodic cube by V-cycles of multigrid. Ranks
-// have slabs of the cube. Their number must be a power of two, at most half the points of a
-// side.
+// MG solves a Poisson equation on a periodic cube by V-cycles of multigrid. Each rank has a slab
+// of the cube. The number of ranks must be a power of two and at most half the number of points
+// of a side.
 func MG(c *runtime.Comm, class Class) (*Report, error) {
 	problem, ok := mgProblems[class]
 	if !ok {
@@ -83,8 +83,8 @@ type multigrid struct {
 	comm     *runtime.Comm
 	smoother row.Weights
 	levels   []*level
-	v        grid // right side of the equation
-	part     grid // this rank's planes of the finest level that every rank has whole
+	v        grid // right-hand side of the equation
+	part     grid // this rank's planes of the finest whole level, before all ranks gather it
 	cycles   int
 	rows     [3][]float64 // sums of rows for the stencils
 	reads    row.Stencil
@@ -96,10 +96,10 @@ type level struct {
 	u, r       grid
 	whole      bool
 	up, down   int // the ranks of the next and the previous planes; -1 if all planes are here
-	firstPlane int // the planes before this rank's
+	firstPlane int // the number of planes before this rank's
 }
 
-// mgWhole is the side up to which every rank has the whole level.
+// mgWhole is the side, in points, up to which a level is whole for any number of ranks.
 const mgWhole = 8
 
 func newMultigrid(c *runtime.Comm, problem mgProblem) *multigrid {
@@ -181,8 +181,8 @@ func (m *multigrid) cycle() error {
 	return m.residual()
 }
 
-// correct interpolates the solution of a coarser level and computes the residual after that,
-// one plane later.
+// correct adds the interpolated solution of the coarser level to that of l and computes the
+// residual. The residual of a plane is computed when the next plane has been corrected.
 func (m *multigrid) correct(l, coarse *level) {
 	right, top := l.r, l == m.top()
 	if top {
@@ -208,8 +208,9 @@ func (m *multigrid) smooth(l *level) error {
 	return m.halo(l, l.u)
 }
 
-// finish is smooth and residual on the finest level. The planes that neighbours need are
-// first; in between, the residual follows one plane later, while planes are in the cache.
+// finish does the work of smooth and residual on the finest level. It first smooths the first and
+// the last plane, which the neighbours need. For the planes in between, it computes the residual of
+// a plane right after it has smoothed the next one, while both are in the cache.
 func (m *multigrid) finish(l *level) error {
 	last := l.u.planes
 	m.add(l.u, l.r, 1)

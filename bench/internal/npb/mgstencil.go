@@ -2,13 +2,15 @@ package npb
 
 import "github.com/gorun-hpc/gorun/bench/internal/npb/row"
 
-// The operators of MG are stencils of 27 points. A row of the sum of two planes is shared by the
-// three rows of results that read it.
+// The operators of MG are stencils of 27 points. The sum of a row of plane k-1 and the same row
+// of plane k+1 is computed once and serves three rows of results.
 
-// mgOperator is A: centre, edges, corners. That of the faces is 0.
+// mgOperator is A: the coefficients of the centre, the edges and the corners. The coefficient of
+// the faces is 0.
 var mgOperator = row.Weights{-8.0 / 3, 1.0 / 6, 1.0 / 12}
 
-// stencil returns where row 1 of plane k of g is read.
+// stencil returns the rows of g that the stencil reads for row 1 of plane k. The result belongs
+// to m; next advances it.
 func (m *multigrid) stencil(g grid, k int) *row.Stencil {
 	n := g.side + 2
 	s := &m.reads
@@ -19,7 +21,7 @@ func (m *multigrid) stencil(g grid, k int) *row.Stencil {
 	return s
 }
 
-// read moves the stencil to row j.
+// read sets the rows of the stencil for row j of plane k, but not the sums of rows.
 func (m *multigrid) read(g grid, k, j int) {
 	s := &m.reads
 	s.Below, s.Here, s.Above = g.row(k, j-1), g.row(k, j), g.row(k, j+1)
@@ -61,7 +63,8 @@ func (m *multigrid) add(u, r grid, k int) {
 	u.wrapPlane(k)
 }
 
-// restrict computes every second point of coarse from the points around it in fine.
+// restrict computes each point of coarse from the 27 points around it in fine, which has twice
+// as many points a side.
 func restrict(coarse, fine grid) {
 	width := fine.side + 2
 	plane := width * width
@@ -75,8 +78,8 @@ func restrict(coarse, fine grid) {
 	}
 }
 
-// prolong adds Q*coarse to plane k of fine, which may be a neighbours' one. first is the plane of
-// coarse at plane 0 of fine.
+// prolong adds Q*coarse to plane k of fine, which may also be 0 or fine.planes+1, the neighbours'
+// planes. first is the number of the plane of coarse that coincides with plane 0 of fine.
 func (m *multigrid) prolong(fine, coarse grid, k, first int) {
 	z := first + k/2
 	for j := 1; j <= fine.side; j++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/runtime"
 )
 
-// Table prints the rows of a benchmark as they are measured, or all of them as
-// JSON in the end. It does so at rank 0 only.
+// Table prints each row of a benchmark when it has been measured or, with -json, all rows
+// at the end. Only rank 0 prints.
 type Table struct {
 	out     io.Writer
 	options *Options
@@ -23,7 +23,7 @@ type Result struct {
 	Ranks     int      `json:"ranks"`
 	Type      string   `json:"type"`
 	Arena     bool     `json:"arena"`
-	Columns   []string `json:"columns"` // of the values of the rows, with their unit
+	Columns   []string `json:"columns"` // the names of the values of a row, with their units
 	Rows      []Row    `json:"rows"`
 }
 
@@ -52,7 +52,7 @@ func NewTable(w *runtime.World, o *Options, columns ...string) (*Table, error) {
 	return t, err
 }
 
-// Rows measures every size of the options, adds a line for each as it is known,
+// Rows calls measure for every size of the options, adds a row when its values are known,
 // and ends the table.
 func (t *Table) Rows(measure func(size int) ([]float64, error)) error {
 	for _, size := range t.options.Sizes {
@@ -67,7 +67,7 @@ func (t *Table) Rows(measure func(size int) ([]float64, error)) error {
 	return t.Close()
 }
 
-// Only is a table of one row.
+// Only adds the only row of a table and ends the table.
 func (t *Table) Only(size int, values ...float64) error {
 	if err := t.Row(size, values...); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (t *Table) Only(size int, values ...float64) error {
 	return t.Close()
 }
 
-// Row adds a line.
+// Row adds a row.
 func (t *Table) Row(size int, values ...float64) error {
 	t.result.Rows = append(t.result.Rows, Row{size, values})
 	if t.options.JSON {

@@ -8,10 +8,13 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// The messages of the actors: 64 bytes or 64 KiB are a BytesValue; an Int64Value
-// asks a counter to answer after that many messages; a PID is where to send; a
-// UInt64Value is how many each of the crowd sends, an Int32Value how many actors
-// that do nothing are wanted.
+// The messages of the actors:
+//
+//	BytesValue   a payload of 64 bytes or 64 KiB
+//	Int64Value   asks a counter to answer when it has received that many messages
+//	PID          the actor to send messages to
+//	UInt64Value  how many messages each sender of a founder sends
+//	Int32Value   how many idle actors a founder starts
 
 // spawnHost starts the actors that every process has.
 func spawnHost(s *actor.ActorSystem) error {
@@ -28,7 +31,7 @@ func spawnHost(s *actor.ActorSystem) error {
 	return nil
 }
 
-// echo answers.
+// echo returns each message to its sender.
 func echo(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *wrapperspb.BytesValue, *record:
@@ -73,7 +76,7 @@ func (n *counter) Receive(c actor.Context) {
 	}
 }
 
-// founder makes actors.
+// founder starts idle actors, and senders, which send messages to one actor.
 type founder struct {
 	s       *actor.ActorSystem
 	idle    int64
@@ -105,13 +108,13 @@ func (f *founder) Receive(c actor.Context) {
 	}
 }
 
-// burst tells an actor to send each messages to another one.
+// burst tells a sender what to send.
 type burst struct {
 	to   *actor.PID
-	each uint64
+	each uint64 // the number of messages
 }
 
-// send is what an actor of the crowd does.
+// send is the Receive of a sender: it sends the messages of a burst.
 func (f *founder) send(c actor.Context) {
 	if b, ok := c.Message().(*burst); ok {
 		m := wrapperspb.Bytes(make([]byte, small))
@@ -124,10 +127,10 @@ func (f *founder) send(c actor.Context) {
 // idleName is the name of an actor that does nothing.
 func idleName(i int64) string { return fmt.Sprint("idle", i) }
 
-// heapInUse returns the bytes of heap and of stacks that live objects take.
+// heapInUse returns the bytes of live objects in the heap, and the bytes of stacks.
 func heapInUse() int64 {
 	goruntime.GC()
-	goruntime.GC() // what finalizers and pools held goes in the second
+	goruntime.GC() // the second frees what finalizers and pools held
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)

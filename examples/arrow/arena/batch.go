@@ -12,15 +12,16 @@ import (
 )
 
 var (
-	// ErrSchema refuses a batch of another schema.
+	// ErrSchema is returned by Recv if the batch does not have the schema that Recv was given.
 	ErrSchema = errors.New("record batch has another schema")
-	// ErrDictionary refuses a column with a dictionary.
+	// ErrDictionary is returned by Send if a column has a dictionary.
 	ErrDictionary = errors.New("columns with a dictionary are not supported")
-	// ErrBatch refuses a description that does not fit the schema.
+	// ErrBatch is returned by Recv if the batch does not fit its description or the schema.
 	ErrBatch = errors.New("malformed record batch")
 )
 
-// batch describes a record batch. Its buffers follow in messages of their own.
+// batch is the message that describes a record batch. Each buffer that is not empty follows in
+// a message of its own.
 type batch struct {
 	Schema  string
 	Rows    int64
@@ -30,7 +31,7 @@ type batch struct {
 // column describes one array, and its children.
 type column struct {
 	Rows, Nulls, Offset int
-	// Buffers are the lengths in bytes, -1 for one that is nil.
+	// Buffers are the lengths of the buffers in bytes, none for a buffer that is nil.
 	Buffers  []int
 	Children []column
 }
@@ -38,10 +39,11 @@ type column struct {
 // none is the length of a buffer that is nil.
 const none = -1
 
-// Send sends a record batch and gives it away: its memory is the receiver's, and rec, and everything
-// that shares memory with it, must not be used again except for Release. Buffers that are not whole
-// pieces of this allocator are copied to it before. After an error that is ErrDictionary the batch is
-// still the caller's.
+// Send sends a record batch and passes the ownership of its memory to the receiver. Afterwards the
+// caller must not use rec, or anything that shares memory with it, except to call Release. Send first
+// copies each buffer that does not begin an allocation of this allocator, or whose allocation another
+// buffer of the batch begins, into the arena. If the error is ErrDictionary, the caller still owns the
+// batch.
 func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) error {
 	b := batch{Schema: rec.Schema().Fingerprint(), Rows: rec.NumRows()}
 	var buffers []*memory.Buffer
@@ -58,7 +60,8 @@ func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) 
 			left.Close()
 		}
 	}()
-	// All before any is sent: two buffers may share memory, which is the receiver's afterwards.
+	// All buffers are taken or copied before the first is sent: two of them may share memory, which
+	// the receiver owns once it is sent.
 	for _, buffer := range buffers {
 		own, err := a.give(buffer.Bytes())
 		if err != nil {
@@ -78,7 +81,8 @@ func (a *Allocator) Send(c *runtime.Comm, rec arrow.RecordBatch, dest, tag int) 
 	return nil
 }
 
-// describe describes an array and appends its buffers.
+// describe returns the description of an array and appends the array's buffers that are not empty
+// to buffers.
 func describe(d arrow.ArrayData, buffers *[]*memory.Buffer) (column, error) {
 	if d.DataType().ID() == arrow.DICTIONARY {
 		return column{}, fmt.Errorf("%w: %v", ErrDictionary, d.DataType())
@@ -104,7 +108,8 @@ func describe(d arrow.ArrayData, buffers *[]*memory.Buffer) (column, error) {
 	return col, nil
 }
 
-// give returns a Buffer with the bytes of one of Arrow: its own, or a copy.
+// give returns a Buffer that contains the bytes b of an Arrow buffer: the Buffer that b was
+// allocated in, or a copy.
 func (a *Allocator) give(b []byte) (*runtime.Buffer, error) {
 	if owned := a.take(b); owned != nil {
 		return owned, nil
@@ -120,9 +125,10 @@ func (a *Allocator) give(b []byte) (*runtime.Buffer, error) {
 	return copied, nil
 }
 
-// Recv receives a record batch that Send has sent. The caller releases it, which returns the memory to
-// the sender's arena; until then the batch may be sent on. source and tag may be runtime.AnySource
-// and runtime.AnyTag. After ErrSchema the batch is lost, nothing else is.
+// Recv receives a record batch that Send has sent. The caller must send the batch on or release it,
+// which returns its memory to the arena that it is from. source and tag may be runtime.AnySource and
+// runtime.AnyTag. If the error is ErrSchema, the batch has been received and discarded; later messages
+// are not affected.
 func (a *Allocator) Recv(c *runtime.Comm, schema *arrow.Schema, source, tag int) (arrow.RecordBatch, error) {
 	b, status, err := runtime.RecvValue[batch](c, source, tag)
 	if err != nil {
@@ -162,7 +168,8 @@ func release(all []arrow.Array) {
 	}
 }
 
-// made makes an array of as many rows. What Arrow makes of buffers that do not fit its type is a panic.
+// made makes an array of data, which must have the given number of rows. Arrow panics if buffers do
+// not fit the type; made returns ErrBatch instead.
 func made(data arrow.ArrayData, rows int64) (one arrow.Array, err error) {
 	if int64(data.Len()) != rows {
 		return nil, fmt.Errorf("%w: a column of %d rows, not %d", ErrBatch, data.Len(), rows)
@@ -182,7 +189,8 @@ func made(data arrow.ArrayData, rows int64) (one arrow.Array, err error) {
 	return one, nil
 }
 
-// receipt is a batch while it is received. The first error is kept, and the rest still received.
+// receipt is the state of one Recv. After an error it keeps the error and still receives the
+// remaining buffers of the batch, so that they are not taken for the next batch.
 type receipt struct {
 	a           *Allocator
 	comm        *runtime.Comm
@@ -211,7 +219,7 @@ func (r *receipt) array(t arrow.DataType, col column) arrow.ArrayData {
 	data := array.NewData(t, col.Rows, buffers, children, col.Nulls, col.Offset)
 	for _, b := range buffers {
 		if b != nil {
-			b.Release() // data has it
+			b.Release() // data has a reference of its own
 		}
 	}
 	for _, child := range children {
@@ -241,7 +249,7 @@ func (r *receipt) buffer(n int) *memory.Buffer {
 	return memory.NewBufferWithAllocator(r.a.own(m.Buffer())[:n], r.a)
 }
 
-// drop receives what is not wanted.
+// drop receives and releases the buffers of a column that is not used.
 func (r *receipt) drop(col column) {
 	for _, n := range col.Buffers {
 		if b := r.buffer(n); b != nil {

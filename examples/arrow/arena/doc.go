@@ -1,6 +1,6 @@
-// Package arena keeps the memory of Apache Arrow in the arena of a rank, so that a record batch
-// changes ranks of a node without a copy: its buffers are handed over, and the receiver's arrays
-// are in the memory in which the sender has built them.
+// Package arena allocates the memory of Apache Arrow in the arena of a rank, so that a record batch
+// moves between ranks of a node without a copy: its buffers are handed over, and the receiver's
+// arrays use the memory in which the sender has built them.
 //
 //	a := arena.New(w)
 //	builder := array.NewRecordBuilder(a, schema)
@@ -8,7 +8,7 @@
 //	err := a.Send(c, builder.NewRecordBatch(), 1, 0)      // at rank 0
 //	batch, err := a.Recv(c, schema, 0, 0)                 // at rank 1
 //
-// The arena bounds what Arrow can allocate.
+// The size of the arena limits how much memory Arrow can allocate.
 //
 // Unstable: any release may change this package, also after v1.
 package arena

@@ -7,9 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Output returns the absolute name of a file that is to be written when the work is done,
-// or why that is not possible. It changes nothing. The rank that writes calls it before the
-// work begins: the machines of the others may have other directories.
+// Output returns the absolute name of a file that the program will write at its end, or an error
+// if the file cannot be written. It leaves the directory as it was. Only the rank that will write
+// the file calls it, before the computation begins: the machines of other ranks may have
+// other directories.
 func Output(name string) (string, error) {
 	whole, err := filepath.Abs(name)
 	if err != nil {
@@ -19,7 +20,7 @@ func Output(name string) (string, error) {
 	_, err = os.Lstat(whole)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if missing {
-		flags |= os.O_CREATE | os.O_EXCL // the test file is removed
+		flags |= os.O_CREATE | os.O_EXCL // for a test: the file is removed below
 	}
 	f, err := os.OpenFile(whole, flags, 0o666)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// Glow returns n colours from black over purple, red and yellow to white, as of
-// something that is heated. Each is lighter than the one before by the same perceived step,
+// Glow returns n colours from black through purple, red and yellow to white, like those of a
+// heated body. Each is lighter than the one before by the same perceived step,
 // so that a picture shows no edges that the data do not have.
 //
-// The space is Oklab (Ottosson, "A perceptual color space for image processing", 2020).
+// The colour space is Oklab (Ottosson, "A perceptual color space for image processing", 2020).
 func Glow(n int) color.Palette {
 	const (
 		darkest        = 0.12                                     // darker colours are black on a screen
 		purple, yellow = -60 * math.Pi / 180, 105 * math.Pi / 180 // as angles
 		most           = 0.17                                     // a chroma that a screen can show for all hues of the range
-		later          = 1.15                                     // the highest chroma is beyond the middle
+		later          = 1.15                                     // an exponent that puts the highest chroma beyond the middle
 	)
 	all := make(color.Palette, n)
 	for i := range all {
@@ -29,8 +29,8 @@ func Glow(n int) color.Palette {
 	return all
 }
 
-// light returns the amounts of light of a colour of Oklab, from 0 to 1 if a screen has
-// the colour.
+// light converts a colour from Oklab to linear sRGB. The results are from 0 to 1 if a screen
+// can show the colour.
 func light(lightness, a, b float64) (red, green, blue float64) {
 	cube := func(v float64) float64 { return v * v * v }
 	l := cube(lightness + 0.3963377774*a + 0.2158037573*b)
@@ -41,9 +41,9 @@ func light(lightness, a, b float64) (red, green, blue float64) {
 		-0.0041960863*l - 0.7034186147*m + 1.7076147010*s
 }
 
-// encoded is the value of sRGB (IEC 61966-2-1) for an amount of light.
+// encoded converts a component of linear sRGB to its 8-bit value in sRGB (IEC 61966-2-1).
 func encoded(light float64) uint8 {
-	light = min(1, max(0, light)) // by a rounding error it may be beyond
+	light = min(1, max(0, light)) // a rounding error may put it outside
 	if light <= 0.0031308 {
 		return uint8(math.Round(255 * 12.92 * light))
 	}

@@ -9,65 +9,73 @@
 //	           queuePair  one TCP connection: connect.go, accept.go,
 //	                      transmit.go, receive.go, end.go
 //	---------------------------------------------------------------
-//	rdmap ddp mpa          the wire, pure
+//	rdmap ddp mpa          the wire formats and their rules, without I/O
 //
 // # No thread of its own
 //
-// There is no goroutine here, except while a log line is written, and during a handshake of
-// TLS. Sockets are non-blocking and are driven by the goroutine that polls the adapter: a post tries to
-// write at once, [provider.Device] Progress reads arrived data. The most recently active
-// sockets are read directly, the others through epoll, so that a ping-pong makes no more
-// system calls than over raw TCP. An idle caller sleeps on the epoll descriptor.
+// The package starts a goroutine only to write a log line and for the time of a TLS handshake.
+// Sockets are non-blocking and are driven by the goroutine that polls the adapter: posting a work
+// request tries to write at once, and Progress of [provider.Device] reads data that has arrived.
+// The most recently active sockets are read directly, the others through epoll, so that a
+// ping-pong makes no more system calls than over raw TCP. An idle caller sleeps on the epoll
+// descriptor.
 //
 // # The path of a byte
 //
 // A segment longer than a few hundred bytes is written from the application's
-// registered memory by sendmsg, its CRC computed in place just before. On the other
-// side the head of the segment says where it belongs, and the rest of it is read by
-// readv into the registered target, together with the head of the next one; the CRC
-// is computed where the bytes then lie. Short segments are gathered into one buffer
-// for sending and copied out of one after receiving, many of them for one system
-// call. A single segment of some KiB is copied, too, in both directions: a system call
-// with an I/O vector costs more than a copy within the cache, provided that source and
-// destination have the same offset in a cache line, which is arranged. Where the
-// consumer leaves room around its memory (provider.FlagRoom) there is no such copy: the
-// headers and the CRC of a single Send are written around it, and a Send is read with
-// them to the place where the next one is expected. See plain.go.
+// registered memory by sendmsg, its CRC computed in place just before. The receiver
+// reads the headers of the segment first, which say where the payload belongs. One readv
+// then reads the payload into the registered memory, and the headers of the next segment
+// into a staging buffer; the CRC is computed over the payload in its final place. Short
+// segments are gathered into one buffer, which one system call sends, and are received
+// into one buffer, from which they are copied out. A single segment of some KiB is copied
+// as well, by the sender and by the receiver: a system call with an I/O vector costs more
+// than a copy within the cache if source and destination have the same offset in a cache
+// line, and the offset in the buffer is chosen so. If the consumer leaves room around its
+// memory (provider.FlagRoom), this copy is avoided: the sender writes the headers and the
+// CRC of a single Send into that room, and the receiver reads a whole Send, headers
+// included, into the posted receive that the next Send will take. See plain.go.
 //
 // A long segment is therefore placed before its CRC is checked. When the CRC is wrong
 // nothing is delivered, as RFC 5044 section 8 requires, but registered memory may have
-// been written; cut-through adapters do the same. TCP has a checksum of its own below.
+// been written; cut-through adapters do the same. TCP's checksum covers the bytes, too.
 //
 // # Slow links
 //
-// A segment to a peer that is this module, too, may have its payload compressed by S2; a bit
-// says so that RFC 5041 reserves, and MPA and its CRC know nothing of it. internal/packing decides for
-// each connection: when its socket has been full, and TCP says that the link and not the peer
-// is what is slow, a sample of one segment is tried, then the segment, and those after it as long as
-// it takes less time than it saves on the link. A look in vain doubles the payload until the next one, up to 64 MiB.
+// If the peer runs this module, too, the payload of a segment may be compressed by S2. A bit of
+// the DDP header that RFC 5041 reserves marks such a segment; for MPA and its CRC it is a
+// segment like any other. internal/packing decides for each connection. When the socket has been
+// full, and TCP_INFO shows that the link is slow and not the peer, a sample of one segment is
+// compressed. If that makes it shorter, the whole segment is compressed, and then the following ones,
+// as long as compression takes less time than it saves on the link. After each attempt without
+// success, twice as much payload is sent before the next attempt, up to 64 MiB.
 //
 // # Which side may send
 //
 // The passive side sends nothing before the active side's first FPDU. With revision
 // 2 the active side sends a zero-length RDMA Write (the RTR of RFC 6581) as soon as
 // it has the reply, so consumers do not notice this; with revision 1 the passive
-// consumer's messages wait for the active consumer's first. A peer that connects with
-// revision 2 and without an RTR, as the kernel's siw does, is waited for until it had
-// time to leave its set-up ([Config].Pause): its consumers know nothing of the rule.
+// consumer's messages wait for the active consumer's first message. If a peer connects
+// with revision 2 but without an RTR, as the kernel's siw does, this side waits for
+// [Config].Pause, in which the peer can complete its set-up, and then sends first: the
+// peer's consumers may wait for that.
 //
 // # Strangers
 //
-// A connection to a listener has a deadline for its MPA request, and the number of
-// connections without a request is limited; beyond the limit one of the older half is dropped,
-// of the address that has most there (crowd.go). They may use a share of the process's
-// descriptors, and never the last ones: when few are left, a new connection replaces one
-// without a request in the same way, or is reset if there is none. A request that is rejected is answered, and its socket is closed at once: the
-// kernel discards what the peer still sends.
+// A connection to a listener must send its MPA request before a deadline, and the number of
+// connections without a request is limited. Beyond the limit, each new connection replaces an
+// older one: of the older half, the oldest connection of the address that has most connections in
+// that half (crowd.go). Connections without a request may use a share of the process's
+// descriptors, and no accepted connection uses the last ones: when few descriptors are left, a new
+// connection replaces one without a request in the same way, or is reset if there is none. When a
+// request is rejected, the reply is sent and the socket is closed at once: the kernel discards
+// what the peer still sends.
 //
-// A peer that breaks a rule gets the Terminate message that the RFC defines for it and
-// loses its connection, without other effects. Its socket is read for a while, so that
-// the message arrives: 16 MiB at most, and 64 sockets at a time. [Counters] counts all of
-// them.
+// A peer that violates the protocol gets the Terminate message that the RFC defines for the
+// violation, and its connection ends; nothing else is affected. What the peer still sends is
+// then read and discarded, because TCP would otherwise reset the connection and the message would
+// be lost: 16 MiB at most for each socket, and 64 sockets at a time. [Counters] counts all these
+// cases.
 //
 // Unstable: any release may change this package, also after v1.
 package iwarp

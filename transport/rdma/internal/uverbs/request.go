@@ -20,18 +20,21 @@ type Flags uint8
 
 // The flags.
 const (
-	// FlagFence starts the request when earlier Reads and atomics are complete. siw does not
-	// take it for a Read.
+	// FlagFence delays the request until all earlier Reads and atomics are complete. siw
+	// refuses it on a Read with ErrRequest.
 	FlagFence Flags = 1
-	// FlagSignalled asks for a completion of a request that succeeds.
+	// FlagSignalled makes the request generate a completion when it succeeds.
 	FlagSignalled Flags = 2
-	// FlagSolicited makes the peer's completion one that ArmSolicited waits for.
+	// FlagSolicited marks the peer's completion as solicited: CompletionQueue.Arm can wait
+	// for such completions alone.
 	FlagSolicited Flags = 4
-	// FlagInline copies the bytes during the post; they need no region.
+	// FlagInline copies the bytes of the segments into the work request when it is posted:
+	// they need not be in a registered memory region.
 	FlagInline Flags = 8
 )
 
-// Segment is memory of a request, in a region that its key names.
+// Segment is a scatter/gather entry of a request: local memory, in the memory region that
+// LKey names.
 type Segment struct {
 	Data []byte
 	LKey uint32
@@ -44,14 +47,14 @@ type SendRequest struct {
 	Op       Opcode
 	Flags    Flags
 	Segments []Segment
-	// RemoteAddress and RKey are the peer's memory, of Write, Read and the atomics.
+	// RemoteAddress and RKey name the peer's memory for Write, Read and the atomics.
 	RemoteAddress uint64
 	RKey          uint32
-	// Immediate is the number that goes with a message of such an Opcode.
+	// Immediate is the immediate data of OpWriteImmediate and OpSendImmediate.
 	Immediate uint32
-	// Invalidate is the peer's key of OpSendInvalidate.
+	// Invalidate is the peer's key that OpSendInvalidate invalidates.
 	Invalidate uint32
-	// Compare and Swap are those of OpCompareSwap. Compare is the summand of OpFetchAdd.
+	// Compare and Swap are the operands of OpCompareSwap. OpFetchAdd adds Compare.
 	Compare, Swap uint64
 }
 
@@ -81,11 +84,11 @@ const (
 	StatusGeneral          Status = 21
 )
 
-// Completed is what was completed (enum ibv_wc_opcode). It is not set if the status is an
-// error.
+// Completed is the kind of operation that has completed (enum ibv_wc_opcode). It is valid only
+// with StatusSuccess.
 type Completed uint8
 
-// What is completed.
+// The kinds of completed operations.
 const (
 	CompletedSend             Completed = 0
 	CompletedWrite            Completed = 1
@@ -98,9 +101,9 @@ const (
 
 // Completion is an entry of a completion queue.
 type Completion struct {
-	// ID is that of the request.
+	// ID is the ID of the request.
 	ID uint64
-	// Length is what was received, sent, written or read.
+	// Length is the number of bytes that were received, sent, written or read.
 	Length uint32
 	// QueuePair is the number of the queue pair.
 	QueuePair uint32
