@@ -1,5 +1,5 @@
-// Command allocations counts the heap allocations of a message, send and
-// receive together, in each of two ranks:
+// Command allocations measures the heap allocations per message, those of its
+// Send and of its Recv together, in a ping-pong of two ranks:
 //
 //	gorun -np 2 ./bench/allocations -m 8,1024
 package main

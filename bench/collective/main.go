@@ -1,6 +1,6 @@
-// Command collective measures collective operations as osu_allreduce and the others do: the
-// mean over the ranks of the time of one call. Calls are timed one by one, with a barrier
-// between them that is not timed.
+// Command collective measures collective operations as the OSU Micro-Benchmarks (osu_allreduce
+// and others) do: the result is the time of one call, averaged over calls and ranks. Each call
+// is timed on its own, and a barrier between calls is not timed.
 //
 //	gorun -np 2 -bind-to core ./bench/collective -op allreduce -type float32
 package main
@@ -20,7 +20,7 @@ import (
 
 var (
 	operation = flag.String("op", "allreduce", "`operation`: "+strings.Join(operationNames, ", "))
-	write     = flag.Bool("write", false, "write the sent buffer before each call, not timed: what never changes stays in the caches of its readers")
+	write     = flag.Bool("write", false, "write the send buffer between calls, outside the measured time: a buffer that never changes stays in its readers' caches")
 )
 
 func main() {
@@ -79,7 +79,7 @@ func run[T osu.Element](w *runtime.World, o *osu.Options) error {
 	})
 }
 
-// renewal returns what is done before each call, but not timed.
+// renewal returns the function that measure runs after call i, outside the measured time.
 func renewal[T osu.Element](send []T) func(i int) {
 	if !*write {
 		return func(int) {}
@@ -91,7 +91,7 @@ func renewal[T osu.Element](send []T) func(i int) {
 	}
 }
 
-// writtenValues is how many values the written buffers have in turn; every type has them.
+// writtenValues is the number of different values that renewal writes; each fits every element type.
 const writtenValues = 64
 
 // measure returns the mean time of a call at this rank in microseconds.
@@ -101,7 +101,7 @@ func measure(c *runtime.Comm, call func() error, renew func(i int), timed, warmu
 		return 0, err
 	}
 	var total time.Duration
-	origin := time.Now() // time.Since is cheaper than two times and a difference
+	origin := time.Now() // time.Since reads the monotonic clock only and is cheaper than time.Now
 	for i := range warmup + timed {
 		start := time.Since(origin)
 		if err := call(); err != nil {

@@ -1,11 +1,12 @@
-// Command connect measures the first message between two ranks, with all that is set
-// up for it:
+// Command connect measures the time of the first message between two ranks, which includes
+// the setup of their connection:
 //
 //	gorun -np 18 -transport rdma ./bench/connect
 //
-// Rank 0 sends to one rank after the other, which waits asleep, and the time is that
-// from its call to the answer, the median of all ranks. The second column is the same
-// for the next message to the rank.
+// Rank 0 sends a message to one rank after the other and waits for the answer; the other
+// rank sleeps in Recv until the message comes. The first column is the round-trip time, from the call of
+// Send to the answer, as the median over the ranks. The second column is the same for the
+// next message to each rank.
 package main
 
 import (
@@ -28,12 +29,12 @@ func main() {
 	osu.Define("connect", "8", osu.Latency).Main(3, run)
 }
 
-// run does the part of one rank. The last rank is not measured: its message that all ranks
-// are ready has made the connection with rank 0 already.
+// run does the part of one rank. The last rank is not measured: it has connected to rank 0
+// before, to tell it that all ranks are ready.
 func run(w *runtime.World, o *osu.Options) error {
 	c := w.Comm()
 	if len(o.Sizes) != 1 {
-		return errors.New("a first message has one size")
+		return errors.New("want one message size (-m N): only one message is the first")
 	}
 	table, err := osu.NewTable(w, o, "First (us)", "Next (us)")
 	if err != nil {
@@ -60,7 +61,7 @@ func run(w *runtime.World, o *osu.Options) error {
 	return table.Only(len(message), osu.Micros(median(times[0])), osu.Micros(median(times[1])))
 }
 
-// serve is the part of the ranks that are measured.
+// serve does the part of every rank but 0.
 func serve(c *runtime.Comm, message []byte) error {
 	var ready [1]byte
 	if c.Rank() > 1 {
@@ -83,7 +84,7 @@ func serve(c *runtime.Comm, message []byte) error {
 	return nil
 }
 
-// ask sends to a rank and waits for its answer.
+// ask sends message to a rank, waits for its answer and returns the round-trip time.
 func ask(c *runtime.Comm, message []byte, peer int) (time.Duration, error) {
 	start := time.Now()
 	if err := runtime.Send(c, message, peer, tagQuestion); err != nil {

@@ -31,7 +31,7 @@ func allowedCPUs() ([]int, error) {
 // starts, to some processors.
 func bindThread(cpus []int) error { return bindTask(0, cpus) }
 
-// bindTask is bindThread for any thread, by its id.
+// bindTask restricts the thread with ID tid, 0 for the calling one, to some processors.
 func bindTask(tid int, cpus []int) error {
 	var set unix.CPUSet
 	for _, c := range cpus {
@@ -43,8 +43,9 @@ func bindTask(tid int, cpus []int) error {
 	return nil
 }
 
-// bindProcess restricts all threads of a process that runs. A thread has the processors of the one that
-// started it: when no new thread is found, all that follow are restricted, too.
+// bindProcess restricts all threads of a running process to some processors. A new thread inherits the
+// affinity of its creator: once a pass over /proc finds no thread that is not bound yet, later threads are
+// bound as well.
 func bindProcess(pid int, cpus []int) error {
 	for bound, found := map[string]bool{}, true; found; {
 		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

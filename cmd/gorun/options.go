@@ -40,7 +40,7 @@ type options struct {
 	timeout   time.Duration // 0 for none
 	grace     time.Duration
 	onFailure string
-	restarts  int           // of a job with respawn
+	restarts  int           // how many the job may have, with respawn
 	stall     time.Duration // 0 for never
 
 	onDeadlock string
@@ -51,9 +51,9 @@ type options struct {
 	rsh        []string               // nil for rshDefault
 	hidden     func(name string) bool // variables that rsh is not to see; nil for none
 	groups     map[string]string      // arguments of rsh by host, for those that need one
-	pods       *allocation.Pods       // that run the agents, in one of which this gorun is; nil for none
+	pods       *allocation.Pods       // the pods that run the agents, one of them this gorun's; nil without pods
 	agentPath  string                 // "" for this executable
-	copies     bool                   // gorun and the programs to the hosts
+	copies     bool                   // copy gorun and the programs to the hosts
 	answer     time.Duration
 	net        string
 	transport  string
@@ -77,18 +77,18 @@ type options struct {
 	reproducible   bool
 	check          bool
 	verbose        bool
-	completion     string // "" or the shell
+	completion     string // the shell of -completion, "" without it
 	man            bool
 	version        bool
 	help           bool
 }
 
-// informs says that nothing is to be run.
+// informs reports whether gorun only prints information about itself and runs no job.
 func (o *options) informs() bool { return o.help || o.version || o.man || o.completion != "" }
 
 // app is one program of a job: gorun -n 1 app : -n 3 app.
 type app struct {
-	ranks   int // while flags are read, 0 if they do not say
+	ranks   int // 0 until -n is read, or the default is known
 	program string
 	args    []string
 	env     []string // NAME=VALUE from -x
@@ -136,7 +136,7 @@ var flagGroups = []flagGroup{
 		{[]string{"answer-within"}, "D", "how long a host may take to answer (default 30s)", func(o *options, _ *app, v string) error { return setDuration(&o.answer, v) }},
 	}},
 	{"containers", []flag{
-		{[]string{flagManifest}, "", "print what runs this job in Kubernetes, for kubectl apply -f -", func(o *options, _ *app, _ string) error { o.manifest = true; return nil }},
+		{[]string{flagManifest}, "", "print a manifest that runs this job in Kubernetes, for kubectl apply -f -", func(o *options, _ *app, _ string) error { o.manifest = true; return nil }},
 		{[]string{flagImage}, "I", "the image of -k8s-manifest, with gorun in its PATH and the program", func(o *options, _ *app, v string) error { o.image = v; return nil }},
 	}},
 	{"placement", []flag{
@@ -163,9 +163,9 @@ var flagGroups = []flagGroup{
 	{"end of the job", []flag{
 		{[]string{"timeout"}, "D", "after D (90s, 5m, or seconds) print the operation that blocks each rank and end the job: exit code 124", func(o *options, _ *app, v string) error { return setDuration(&o.timeout, v) }},
 		{[]string{"grace"}, "D", "time between asking the ranks to end (SIGTERM) and SIGKILL (default 5s)", func(o *options, _ *app, v string) error { return setDuration(&o.grace, v) }},
-		{[]string{"on-deadlock"}, "end|report|ignore", "after a deadlock report and end the job: exit code 86; report; or nothing (default end)", setOnDeadlock},
+		{[]string{"on-deadlock"}, "end|report|ignore", "on a deadlock: report it and end the job with exit code 86, only report it, or do nothing (default end)", setOnDeadlock},
 		{[]string{"stall"}, "D|off", "report once what the ranks do when nothing has moved for D (default 60s)", setStall},
-		{[]string{"on-failure"}, "kill|continue|respawn[=N]", "when a rank fails, kill the others (default), let them continue, or start it again (N times, 3)", setOnFailure},
+		{[]string{"on-failure"}, "kill|continue|respawn[=N]", "when a rank fails: kill the others (default), continue, or restart it (N times per job, default 3)", setOnFailure},
 		{[]string{"spares"}, "K", "with -on-failure respawn: keep K more processes of each program, which take the places of lost ranks at once", setSpares},
 	}},
 	{"diagnosis", []flag{
@@ -176,7 +176,7 @@ var flagGroups = []flagGroup{
 		{[]string{"v"}, "", "print what gorun does", func(o *options, _ *app, _ string) error { o.verbose = true; return nil }},
 	}},
 	{"about gorun", []flag{
-		{[]string{"completion"}, "bash", "print what completes command lines in a shell: source <(gorun -completion bash)", setCompletion},
+		{[]string{"completion"}, "bash", "print a script that completes gorun's command lines in a shell: source <(gorun -completion bash)", setCompletion},
 		{[]string{"man"}, "", "print the manual page: gorun -man | man -l -", func(o *options, _ *app, _ string) error { o.man = true; return nil }},
 		{[]string{"version"}, "", "print the version", func(o *options, _ *app, _ string) error { o.version = true; return nil }},
 		{[]string{"h", "help"}, "", "print this help", func(o *options, _ *app, _ string) error { o.help = true; return nil }},
@@ -192,8 +192,8 @@ var flags = func() []flag {
 	return all
 }()
 
-// parseOptions reads a command line without the program's name. getenv serves
-// -x VAR.
+// parseOptions reads a command line without the program's name. getenv returns the
+// value of an environment variable, for -x VAR and for the hosts of an allocation.
 func parseOptions(args []string, getenv func(string) (string, bool)) (*options, error) {
 	o := &options{grace: graceDefault, stall: stallDefault, stdin: stdinFirst, bindTo: placement.None}
 	o.onFailure, o.onDeadlock = bootstrap.OnFailureKill, deadlockEnd
@@ -214,7 +214,7 @@ func parseOptions(args []string, getenv func(string) (string, bool)) (*options, 
 		}
 		return v
 	}
-	if o.manifest { // which is for elsewhere
+	if o.manifest { // the job runs elsewhere: hosts of this environment do not matter
 		return o, o.forPods()
 	}
 	if err := o.findHosts(value); err != nil {
@@ -282,7 +282,7 @@ func (f flag) separator() string {
 	return " "
 }
 
-// optional reports whether the flag may come without its value, which follows an = then.
+// optional reports whether the value of the flag may be left out; if it is given, it follows an =.
 func (f flag) optional() bool { return strings.HasPrefix(f.value, "[=") }
 
 // parseFlag reads the flag at the start of args and returns what follows it.
@@ -353,7 +353,7 @@ func setStdin(o *options, _ *app, v string) error {
 	return nil
 }
 
-// inputRank returns the rank that alone gets standard input, -1 if there is none.
+// inputRank returns the only rank that gets standard input, -1 if all ranks get it or none does.
 func (o *options) inputRank() int {
 	n, err := strconv.Atoi(o.stdin)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/allocation"
 )
 
-// rshDefault reaches a host by ssh: without questions, terminal and display, and with a
-// time limit.
+// rshDefault runs a command on a host by ssh, without prompts, terminal and X11 forwarding;
+// ssh has 15 s to connect.
 var rshDefault = []string{"ssh", "-x", "-T", "-oBatchMode=yes", "-oConnectTimeout=15"}
 
 // rshHost stands for the host in -rsh.
@@ -56,9 +56,9 @@ func splitCommand(text string) ([]string, error) {
 	return words, nil
 }
 
-// rshLine returns the command that runs on a host what is appended to it. The host's own
-// shell may see these words; they are quoted only if they have to be, since not every command
-// has a shell at its end.
+// rshLine returns the start of a command line: the words that the caller appends are run on
+// the host. A shell on the host may interpret them, so the caller quotes a word if it needs that
+// (shellWord), and no other word, since not every rsh command starts a shell.
 func rshLine(rsh []string, host string) []string {
 	line := make([]string, 0, len(rsh)+3)
 	named := false
@@ -72,7 +72,7 @@ func rshLine(rsh []string, host string) []string {
 	return line
 }
 
-// through returns -rsh as it is for one host.
+// through returns the rsh command for one host, in which %h still stands for the host.
 func (o *options) through(host string) []string {
 	if o.rsh == nil {
 		return rshDefault
@@ -106,8 +106,8 @@ func shellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// isThisMachine reports whether a host needs no command to be reached. Names are
-// compared and never resolved.
+// isThisMachine reports whether a name is that of this machine, which is reached without
+// rsh. It compares names and resolves none.
 func isThisMachine(name string) bool {
 	if name == "localhost" || name == "127.0.0.1" || name == "::1" {
 		return true
@@ -116,19 +116,20 @@ func isThisMachine(name string) bool {
 	return err == nil && name == own
 }
 
-// hostVariables are variables that describe the machine or the login on it. Ranks have
-// those of their own host.
+// hostVariables are variables that describe the machine or the login on it. They are not
+// passed to other hosts: a rank keeps the values of its own host.
 var hostVariables = []string{
 	"HOSTNAME", "HOST", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "MAIL", "OLDPWD", "SHLVL", "_",
 	"SLURMD_NODENAME", "SLURM_NODEID", "SLURM_PROCID", "SLURM_LOCALID", "SLURM_GTIDS", "SLURM_TASK_PID",
 }
 
-// loginVariables are variables that name the user and the places of the user's files. A
-// host that is reached as another user has its own.
+// loginVariables are variables that name the user and the places of the user's files. They
+// are not passed to a host where the ranks run as another user.
 var loginVariables = []string{"HOME", "USER", "LOGNAME", "SHELL", "PATH"}
 
 // namesUser reports whether the command line names the user to log in as: user@host, or an
-// option of ssh. A user that ssh's own configuration names is found in Hello.
+// option of ssh. A user that ssh's configuration names is not seen here, but by the user ID
+// in the agent's Hello.
 func namesUser(rsh []string, host string) bool {
 	return strings.Contains(host, "@") || slices.ContainsFunc(rsh, func(w string) bool {
 		return strings.Contains(w, "@"+rshHost) || strings.HasPrefix(w, "-l") || strings.Contains(w, "User=")

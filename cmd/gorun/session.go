@@ -9,41 +9,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// session is the session of a command, which its process begins. It is ended by descriptor: the
-// process may have ended and been collected already, and its number be another's.
+// session is the POSIX session of a command; the command's process is its leader. It is killed
+// through a pidfd, since the leader may have been reaped and its PID reused.
 type session struct {
 	command *exec.Cmd
-	fd      int // of its process, set by the start
+	fd      int // pidfd of the leader, set when the command starts; -1 if there is none
 
 	// mu keeps fd open while it is used, and guards closed.
 	mu     sync.Mutex
 	closed bool
 }
 
-// newSession has a command begin a session when it is started, and end with the thread that starts
-// it.
+// newSession prepares a command so that its process, when it is started, leads a session of its own.
+// The kernel kills the process when the thread that has started it ends.
 func newSession(c *exec.Cmd) *session {
 	s := &session{command: c, fd: -1}
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, PidFD: &s.fd}
 	return s
 }
 
-// kill ends the session, and no other process. It does nothing after close.
+// kill sends SIGKILL to the process group of the leader, and to no other process. It does nothing
+// after close.
 func (s *session) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.fd < 0 { // before Linux 5.3 there is no descriptor: the end of its input ends an agent
+	if s.closed || s.fd < 0 { // no pidfd before Linux 5.3; an agent ends by itself at the end of its input
 		return
 	}
 	err := unix.PidfdSendSignal(s.fd, unix.SIGKILL, nil, pidfdSignalProcessGroup)
 	if errors.Is(err, unix.EINVAL) && unix.PidfdSendSignal(s.fd, 0, nil, 0) == nil {
-		// A kernel before 6.9. The process has not been collected: for its number to be another's
-		// now, all other numbers would have to be used since the last line.
+		// Linux before 6.9 does not know the flag. The second call has found the leader, which was
+		// not reaped then: its PID names another process now only if the kernel has assigned all
+		// other PIDs since.
 		_ = unix.Kill(-s.command.Process.Pid, unix.SIGKILL)
 	}
 }
 
-// close gives the descriptor back, after the command has ended.
+// close closes the pidfd, after the command has ended.
 func (s *session) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,6 +55,6 @@ func (s *session) close() {
 	s.closed = true
 }
 
-// pidfdSignalProcessGroup is PIDFD_SIGNAL_PROCESS_GROUP of pidfd_send_signal(2): to the group of the
-// process, which is that of its session's first process.
+// pidfdSignalProcessGroup is PIDFD_SIGNAL_PROCESS_GROUP of pidfd_send_signal(2): the signal goes to the
+// process group that the process leads, as the leader of a session does.
 const pidfdSignalProcessGroup = 1 << 2

@@ -37,7 +37,7 @@ func TestSessionOfACommand(t *testing.T) {
 		n, err := unix.Poll(ended, 1000)
 		return err == nil && n == 1
 	}, time.Minute, time.Millisecond, "the other process of the session goes on")
-	s.kill() // it was collected: there is none of this number
+	s.kill() // the leader was reaped: no process has its PID
 	s.close()
 
 	// The next descriptor has the number of the one that was closed, and is of another process.

@@ -7,11 +7,12 @@ import (
 )
 
 // catchSignals returns the channel of all signals that gorun acts on or
-// passes on. Those that gorun was started to ignore (nohup, a shell's
-// background) stay ignored, by the ranks as well. SIGPIPE is caught so that
-// writing to a closed pipe is an error, and the ranks can be ended.
+// passes on. A signal that was ignored when gorun was started (by nohup, or by
+// a shell for a background job) stays ignored, in the ranks as well. SIGPIPE is
+// caught so that a write to a closed pipe returns an error instead of killing
+// gorun, which then ends the ranks.
 func catchSignals() chan os.Signal {
-	// Room for a burst; beyond it signals of one kind merge, as usual.
+	// The buffer takes a burst; package signal drops signals for which it has no room.
 	c := make(chan os.Signal, 64)
 	for _, sig := range []os.Signal{
 		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,

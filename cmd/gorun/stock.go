@@ -7,11 +7,12 @@ import (
 	"github.com/gorun-hpc/gorun/cmd/gorun/internal/link"
 )
 
-// unusedMax is how many spares of a program in a row may end before they have become a rank: after them no
-// other is started, because it would end, too.
+// unusedMax is how many consecutive spares of a program may end before one becomes a rank. After that no
+// more are started, because they would end, too.
 const unusedMax = 5
 
-// dealSpares decides which hosts have the spares, so many of each program: those with the most room.
+// dealSpares assigns the spares (opts.spares of each program) to hosts, each to the host that has the most
+// room then.
 func (j *job) dealSpares() error {
 	for n := range j.opts.spares * len(j.opts.apps) {
 		h := roomiest(j.hosts)
@@ -38,7 +39,7 @@ func roomiest(hosts []*host) *host {
 	return best
 }
 
-// count adds to the spares of a host.
+// count adds n to the number of spares of a program on a host.
 func (h *host) count(a *app, n int) {
 	if h.spares == nil {
 		h.spares = map[*app]int{}
@@ -46,7 +47,7 @@ func (h *host) count(a *app, n int) {
 	h.spares[a] += n
 }
 
-// waiting is how many spares the host has.
+// waiting returns the number of spares on a host.
 func (h *host) waiting() int {
 	n := 0
 	for _, of := range h.spares {
@@ -55,7 +56,7 @@ func (h *host) waiting() int {
 	return n
 }
 
-// stock returns the spares of a host by program, nil if it has none.
+// stock returns the number of spares of each program on a host, nil if there are none.
 func (j *job) stock(h *host) []int {
 	if h.waiting() == 0 {
 		return nil
@@ -67,7 +68,7 @@ func (j *job) stock(h *host) []int {
 	return all
 }
 
-// stocked is how many spares of a program there are.
+// stocked returns the number of spares of a program on all hosts that live, or on this machine.
 func (j *job) stocked(a *app) int {
 	n := 0
 	for _, h := range j.kept {
@@ -85,8 +86,9 @@ func (j *job) stocked(a *app) int {
 	return n
 }
 
-// target is how many spares of each program are of use: no more than there may be losses. A host that is lost
-// is one of these, with any number of ranks.
+// target returns how many spares of each program to keep. On one machine it is at most the number of restarts
+// left, since each replaces one rank. With hosts, one restart may replace any number of ranks, those of a lost
+// host.
 func (j *job) target() int {
 	left := j.opts.restarts - j.restarts.count
 	if len(j.hosts) > 0 && left > 0 {
@@ -95,15 +97,15 @@ func (j *job) target() int {
 	return min(j.opts.spares, left)
 }
 
-// joined starts spares for those that have become ranks, once all ranks are in the generation: the others do
-// not wait for it.
+// joined starts new spares in place of those that have become ranks. It does so once all ranks have joined
+// the generation, so that no rank waits for the start of a spare.
 func (j *job) joined() {
 	if j.server.Formed() {
 		j.restock()
 	}
 }
 
-// restock starts spares until there are as many as are of use, or no host has room for one.
+// restock starts spares of each program up to target, unless no host has room or too many ended unused.
 func (j *job) restock() {
 	if j.watch.ending {
 		return
@@ -143,7 +145,7 @@ func (j *job) addSpare(program int) bool {
 // used notes that a spare of a program has become a rank.
 func (j *job) used(a *app) { delete(j.restarts.unused, a) }
 
-// unused notes that a spare has not become a rank, and says what happened to it.
+// unused notes that a spare has not become a rank, and prints why; what is that text.
 func (j *job) unused(a *app, what string) {
 	if j.restarts.unused == nil {
 		j.restarts.unused = map[*app]int{}
@@ -172,7 +174,7 @@ type absence struct {
 	link.SpareEnded
 }
 
-// missed takes what the host's agent says of a spare.
+// missed passes the agent's report that a spare has ended to the goroutine that supervises the job.
 func (h *host) missed(s link.SpareEnded) {
 	select {
 	case h.job.absent <- absence{h, s}:

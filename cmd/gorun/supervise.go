@@ -16,11 +16,11 @@ import (
 // dumpDelay bounds the wait for the ranks' reports before a timeout ends them.
 const dumpDelay = time.Second
 
-// quitAgain is how soon after a QUIT another one goes to the ranks, which then print Go's
-// stacks and end.
+// quitAgain is the time after a SIGQUIT in which a second one is passed on to the ranks, which
+// then print their goroutines' stacks and end.
 const quitAgain = time.Second
 
-// news is an event of a rank, or the error of a malformed one.
+// news is an event of a rank, or the error that a frame of the rank is malformed.
 type news struct {
 	bootstrap.Event
 	err error
@@ -32,12 +32,12 @@ type watch struct {
 	ending   bool              // the ranks have been asked to end
 	kill     <-chan time.Time  // the grace period is over
 	dump     <-chan time.Time  // the wait for reports is over
-	question int               // number of the last one to the ranks
-	reports  int               // how many answers to it have not arrived
-	doing    []bootstrap.Doing // those that have arrived
-	quit     time.Time         // of the last QUIT
-	shown    bool              // the reports are for the user
-	late     bool              // those that arrive after the wait are, too
+	question int               // number of the last request for reports
+	reports  int               // how many reports are still awaited
+	doing    []bootstrap.Doing // the reports that have arrived
+	quit     time.Time         // when the last SIGQUIT came
+	shown    bool              // the reports are to be printed
+	late     bool              // reports that arrive after the wait are to be printed, too
 	hang     hang
 	inspectors
 }
@@ -56,7 +56,7 @@ func (j *job) observe(e bootstrap.Event) {
 	case bootstrap.EventAborted, bootstrap.EventReport, bootstrap.EventFailed, bootstrap.EventHandled, bootstrap.EventStalled:
 		j.news <- news{Event: e}
 	case bootstrap.EventJoined, bootstrap.EventFinalized:
-		// The server's record of them is read when the rank ends.
+		// reaped asks the server whether the rank has joined and finalized.
 		if e.Kind == bootstrap.EventJoined && j.opts.spares > 0 {
 			j.news <- news{Event: e}
 		}
@@ -123,7 +123,7 @@ func (j *job) reaped(x exit) {
 		return // it was lost with its host before
 	}
 	for len(j.again) > 0 {
-		j.begun(<-j.again) // which came before its end
+		j.begun(<-j.again) // the rank may be one of those that the host has reported as started
 	}
 	j.settle(r)
 	r.ended, r.status, r.usage = x.at, x.status, x.usage
@@ -192,7 +192,7 @@ func (j *job) handle(n news) {
 // end asks all ranks to end and starts the grace period.
 func (j *job) end() { j.endExcept(nil) }
 
-// endExcept spares a rank that is about to end by itself.
+// endExcept is end, but does not signal a rank that is about to end by itself.
 func (j *job) endExcept(spared *rank) {
 	if j.watch.ending {
 		return
@@ -234,8 +234,8 @@ func (j *job) timedOut() {
 	}
 }
 
-// ask asks every rank that has joined for a report, and returns their number. Answers to the
-// question before are not waited for any longer: its asker gets the answers to this one.
+// ask requests a report from every rank that has joined, and returns the number of these ranks.
+// Reports for an earlier request are no longer awaited: whoever made it gets those for this one.
 func (j *job) ask() int {
 	j.watch.question++
 	j.watch.late = false
@@ -251,17 +251,17 @@ func (j *job) ask() int {
 	return j.watch.reports
 }
 
-// reported takes the answer of a rank to a question. The reports of all ranks are shown together.
+// reported handles the report of a rank. The reports of all ranks are printed together, by dumpEnded.
 func (j *job) reported(r *rank, question int, text string) {
 	if question != j.watch.question || r.answered == question {
-		return // the rank has been asked again, and answers that, too
+		return // for an earlier request, or the second one for this
 	}
 	r.answered = question
 	d, ok := j.parseDoing(r, text)
 	switch {
 	case !ok && (j.watch.shown || j.watch.late):
 		complain("%s", signed(r.number, text))
-	case !ok: // it cannot be used otherwise
+	case !ok: // a report that cannot be parsed is good for printing only
 	case j.watch.reports > 0:
 		r.doing = &d
 		j.watch.doing = append(j.watch.doing, d)
@@ -278,7 +278,8 @@ func (j *job) reported(r *rank, question int, text string) {
 	}
 }
 
-// dumpEnded shows the reports that have arrived, and continues a timeout.
+// dumpEnded ends the wait for reports. It prints those that have arrived if that was asked for, and
+// ends the job after a timeout.
 func (j *job) dumpEnded() {
 	j.watch.dump = nil
 	doing, missing := j.watch.doing, j.watch.reports
@@ -340,7 +341,7 @@ func (j *job) signaled(sig os.Signal) {
 			h.resume()
 		}
 		j.pass(s)
-	case unix.SIGPIPE: // the write that caused it has an error
+	case unix.SIGPIPE: // the write that caused it has returned an error
 	default:
 		j.pass(s)
 	}

@@ -12,7 +12,7 @@ type window struct {
 
 	mu     sync.Mutex // guards what follows
 	more   *sync.Cond
-	room   int // at most most; less than 0 after spend
+	room   int // bytes; at most most, and may be negative after spend
 	closed bool
 }
 
@@ -37,7 +37,7 @@ func (w *window) wait() int {
 	return w.room
 }
 
-// take takes n bytes of the room. It reports false if there is not so much.
+// take takes n bytes of the room. It returns false, and takes nothing, if there are fewer.
 func (w *window) take(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,8 +48,8 @@ func (w *window) take(n int) bool {
 	return true
 }
 
-// spend takes n bytes, which may be more than the room if there is any. It reports false if
-// there is none.
+// spend takes n bytes if there is any room, even if n is more than the room, which is negative
+// then. It returns false, and takes nothing, if there is no room.
 func (w *window) spend(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,14 +60,14 @@ func (w *window) spend(n int) bool {
 	return true
 }
 
-// whole reports whether nothing is on its way.
+// whole reports whether all bytes that were taken have been given back.
 func (w *window) whole() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.room == w.most
 }
 
-// give returns n bytes. It reports false if fewer were taken.
+// give gives n bytes back to the room. It returns false, and gives nothing, if fewer are taken.
 func (w *window) give(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,7 @@ func (w *window) give(n int) bool {
 	return true
 }
 
-// close ends all waiting.
+// close ends every wait, now and later.
 func (w *window) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,21 +9,22 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// ActorSystem returns the system in which the actors of connections live, so that a
-// program's actors live there, too: its registry, its event stream and its PIDs are
-// those of both. It is made if there is no connection yet; Close shuts it down. What
-// it logs goes to log from now on; nothing is logged else. Like every method it is
-// called under the engine's lock.
+// ActorSystem returns the actor system of the connections' actors. The program's actors
+// run in it, too, so that all have one process registry, one event stream and one space
+// of PIDs. This call makes the system if no connection has made it before; Close shuts it
+// down. From now on the system logs to log; before the first call it logs nothing. Like
+// every method, it is called under the engine's lock.
 func (t *Transport) ActorSystem(log slog.Handler) *actor.ActorSystem {
 	t.supervision.log.to.Store(&log)
 	return t.supervision.open()
 }
 
-// ActorState is one of the actors of connections.
+// ActorState describes one of the actors of connections: the supervisor, or the actor of one peer.
 type ActorState struct {
-	// ID is its id; "/" separates it from that of its parent.
+	// ID is the ID of the actor; that of a child is its parent's, "/" and a name.
 	ID string
-	// Kind and State say in a few words what it is and how it is.
+	// Kind says what the actor is for, State what state it or its connection is in, both
+	// in a few words.
 	Kind, State string
 }
 
@@ -52,8 +53,8 @@ func (t *Transport) Actors() []ActorState {
 	return all
 }
 
-// switchboard is a slog.Handler that is told later where to write. Until then, and
-// without, nothing is written.
+// switchboard is a slog.Handler that passes records on to another one, which is set
+// later. It discards what is logged before that.
 type switchboard struct{ to atomic.Pointer[slog.Handler] }
 
 // Enabled implements slog.Handler.

@@ -80,8 +80,8 @@ func (t *Transport) Registered() (parts, lasting, single int) {
 // Supervised says that the actors of connections were made.
 func (t *Transport) Supervised() bool { return t.supervision.supervisor != nil }
 
-// StripeSmall has transfers of so many bytes striped whether or not it pays, and each way
-// measured for a trial of bytes.
+// StripeSmall has transfers of at least above bytes striped, whether or not that is faster, and
+// sets the length of a trial (stripe.NewJudge) in bytes.
 func (t *Transport) StripeSmall(above, trial int) {
 	t.stripe = stripeConfig{above: above, chunk: max(above/2, 1), trial: trial}
 }

@@ -127,8 +127,8 @@ func (r *registrations) again(at span) bool {
 	return false
 }
 
-// evictKept deregisters the piece of the heap that has not been used for longest and that nothing
-// uses, on whichever of the rails.
+// evictKept deregisters the least recently used piece of the heap that has no user, on any of the
+// rails.
 func evictKept(rails ...*registrations) {
 	evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.kept })
 }

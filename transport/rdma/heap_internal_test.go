@@ -170,7 +170,7 @@ func TestUnusedRegistrationsEnd(t *testing.T) {
 }
 
 // TestHeapHasABound: pieces of the heap and parts of the arena share what may stay registered, and
-// what was not used for longest makes room.
+// the least recently used one makes room.
 func TestHeapHasABound(t *testing.T) {
 	withoutCollections(t)
 	stores := newStores(t, 2, 4, 3*arenaChunk)

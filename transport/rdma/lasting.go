@@ -10,12 +10,14 @@ import (
 type lasting struct {
 	region *verbs.MemoryRegion
 	access verbs.Access
-	// from and to are where it lies in the arena, or, if heap is set, its addresses. cycle is the
-	// collection before the last operation that used it.
+	// from and to are the offsets in the arena of its first byte and behind its last, or, if heap is
+	// set, the addresses. cycle is the value of pinned.cycle, which counts garbage collections, when an
+	// operation last began to use it.
 	from, to int
 	heap     bool
 	cycle    uint64
-	// users are operations and exposures, used is when the last one came.
+	// users is the number of operations and exposures that use it, used the value of pinned.clock
+	// when the last of them began.
 	users int
 	used  uint64
 }
@@ -24,15 +26,16 @@ func (m *lasting) holds(from, to int) bool    { return m.from <= from && to <= m
 func (m *lasting) overlaps(from, to int) bool { return m.from < to && from < m.to }
 
 const (
-	// arenaChunk is the unit in bytes of what is registered of an arena, by which arenas
-	// grow: a page of it that is not used yet would be pinned for nothing.
+	// arenaChunk is the unit in bytes in which an arena is registered. An arena grows by
+	// multiples of it, so that no page is pinned that the arena does not use yet.
 	arenaChunk = 4 << 20
 	// lastingMost bounds the number of parts of the arena that stay registered.
 	lastingMost = 1024
 )
 
-// stay returns a part of the arena that is registered with these rights, or nil if there is no
-// room for it.
+// stay returns a registered part of the arena that contains [from, to) with these rights, and
+// registers it if there is none; the caller is counted as a user. It returns nil if there is no
+// room, or the adapter refuses.
 func (r *registrations) stay(from, to int, access verbs.Access) *lasting {
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
@@ -57,7 +60,7 @@ func (r *registrations) add(from, to int, access verbs.Access) *lasting {
 	from = from / arenaChunk * arenaChunk
 	to = min((to+arenaChunk-1)/arenaChunk*arenaChunk, r.arena.Size())
 	if to-from > r.pool.most {
-		return nil // however much is evicted
+		return nil // too large, even if everything else were evicted
 	}
 	for len(r.lasting) >= lastingMost {
 		if !evictOldest(r) {
@@ -78,7 +81,7 @@ func (r *registrations) add(from, to int, access verbs.Access) *lasting {
 		r.counts.refused++
 		return nil
 	}
-	// What lies within is not looked for again.
+	// Unused parts within the new one are superfluous: stay finds the new one.
 	r.drop(&r.lasting, func(old *lasting) bool {
 		return old.users == 0 && old.access == access && m.holds(old.from, old.to)
 	})
@@ -89,15 +92,16 @@ func (r *registrations) add(from, to int, access verbs.Access) *lasting {
 	return m
 }
 
-// evict deregisters the part of the arena or of the heap that has not been used for longest and that
-// nothing uses. It returns false if there is none.
+// evict deregisters the least recently used part of the arena or of the heap that has no user. It
+// returns false if there is none.
 func (p *pinned) evict() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return evictOldest(p.rails...)
 }
 
-// evictOldest deregisters what has not been used for longest and nothing uses.
+// evictOldest deregisters the least recently used part that has no user, of the arena or of the heap, on
+// any of the rails. It returns false if there is none.
 func evictOldest(rails ...*registrations) bool {
 	return evictOldestOf(rails, func(r *registrations) *[]*lasting { return &r.lasting }, func(r *registrations) *[]*lasting { return &r.kept })
 }
@@ -124,7 +128,8 @@ func evictOldestOf(rails []*registrations, lists ...func(r *registrations) *[]*l
 	return true
 }
 
-// drop deregisters what stays registered.
+// drop removes some registrations from a list, those for which the function returns true, and deregisters
+// them; after close it does not, since the end of the adapter ends them.
 func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
 	r.remove(list, func(m *lasting) bool {
 		ends := which(m)
@@ -136,7 +141,8 @@ func (r *registrations) drop(list *[]*lasting, which func(*lasting) bool) {
 	})
 }
 
-// remove takes registrations off a list, which are not used any more.
+// remove removes some registrations from a list and from the byte counts: those for which the function
+// returns true. It deregisters none.
 func (r *registrations) remove(list *[]*lasting, which func(*lasting) bool) {
 	*list = slices.DeleteFunc(*list, func(m *lasting) bool {
 		if !which(m) {

@@ -184,8 +184,8 @@ type registrar interface {
 	Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error)
 }
 
-// Register registers memory, and deregisters what stays registered and nothing uses, on whichever
-// rail, if there is no room.
+// Register registers memory. While that fails, it deregisters the least recently used part that has no
+// user, on any of the rails, and tries again.
 func (r *registrations) Register(data []byte, access verbs.Access) (*verbs.MemoryRegion, error) {
 	region, err := r.domain.Register(data, access)
 	for err != nil && r.pins && r.pool.evict() {

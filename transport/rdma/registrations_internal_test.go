@@ -67,8 +67,8 @@ func addStore(t *testing.T, host byte, chunks int, pool *pinned) *registrations 
 	return r
 }
 
-// TestOldestPartGoesFirst: what stays registered has a bound, what was not used for longest
-// makes room, and what is used does not.
+// TestOldestPartGoesFirst: what stays registered has a bound, the least recently used
+// part makes room, and a part in use does not.
 func TestOldestPartGoesFirst(t *testing.T) {
 	r := newStore(t, 6, 3*arenaChunk)
 	use := func(chunk int) *lasting { return r.stay(chunk*arenaChunk+5, chunk*arenaChunk+10, r.own) }
@@ -86,7 +86,7 @@ func TestOldestPartGoesFirst(t *testing.T) {
 	end(use(1))
 	require.Equal(t, 3*arenaChunk, r.bytes)
 	end(use(3))
-	require.ElementsMatch(t, []int{0, 1, 3}, chunks(), "2 was not used for longest")
+	require.ElementsMatch(t, []int{0, 1, 3}, chunks(), "2 was the least recently used")
 	one, three := use(1), use(3)
 	require.Nil(t, use(4), "all are in use")
 	require.ElementsMatch(t, []int{0, 1, 3}, chunks())
@@ -115,7 +115,7 @@ func TestOldestPartGoesFirst(t *testing.T) {
 }
 
 // TestRailsShareThePinnedMemory: what stays registered on all rails together has the bound of
-// the process, and what was not used for longest on any of them makes room.
+// the process, and the least recently used part on any of them makes room.
 func TestRailsShareThePinnedMemory(t *testing.T) {
 	stores := newStores(t, 2, 6, 3*arenaChunk)
 	use := func(rail, chunk int) {

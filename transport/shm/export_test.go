@@ -69,7 +69,7 @@ func Claim(t *Transport, rank, lines int, moveTail bool) {
 	}
 }
 
-// TakeRing takes a free ring of a rank without saying so.
+// TakeRing claims a free ring of a rank without announcing it.
 func TakeRing(t *Transport, rank int) int {
 	e := t.endpoint(rank)
 	for k := range ringsPerRank {

@@ -6,16 +6,16 @@ import (
 	"github.com/gorun-hpc/gorun/transport"
 )
 
-// lane is the receiving end of a ring that a peer has taken.
+// lane is the receiving end of a ring that a peer has claimed.
 type lane struct {
 	ringReader
 	slot   int // local rank of the writer
 	number int
 	wait   *uint64
 	fence  bool
-	// gone says that the lane is to be taken out of the list.
+	// gone says that dropGone has to remove the lane from Transport.rings.
 	gone bool
-	// lastUsed is the count of polls at the last message.
+	// lastUsed is the value of Transport.polls when the ring last had a message.
 	lastUsed uint64
 }
 
@@ -35,9 +35,9 @@ func ringOwner(control segment, number int) *uint64 {
 	return control.word(offOwners + number*8)
 }
 
-// leaveInbox tries to move the lane into a ring of the peer. The record that
-// says so is the last one in the inbox. If there is no free ring, or no room for
-// the record, the lane stays where it is.
+// leaveInbox tries to move the lane into a ring of the peer. It claims a free ring and
+// announces it by a kindLane record, the lane's last record in the inbox. Without a
+// free ring, or without room in the inbox for that record, the lane stays in the inbox.
 func (e *endpoint) leaveInbox() {
 	me := uint64(e.t.cfg.LocalRank) + 1
 	for k := range ringsPerRank {
@@ -63,10 +63,11 @@ func (e *endpoint) leaveInbox() {
 	}
 }
 
-// returnRing moves the lane back into the inbox, as the peer has asked. If the
-// ring has no room for the record that says so, a later call does it. The peer takes
-// its wish back itself, when it reads the record: by then this rank may be stopped, and
-// later the wish may be for the next writer.
+// returnRing moves the lane back into the inbox, as the peer has requested in its alert
+// word. It announces that by a kindReturn record, the last one in the ring; if the ring has
+// no room for the record, a later call does it. The peer clears its request itself when it
+// reads the record: this rank may be stopped before it could, and would later clear a
+// request that is meant for the ring's next writer.
 func (e *endpoint) returnRing() {
 	if e.ring.words == nil || e.ring.put(kindReturn, transport.Header{}, nil) != written {
 		return
@@ -79,7 +80,7 @@ func (e *endpoint) returnRing() {
 	}
 }
 
-// leave is the end of the lane when this rank closes.
+// leave gives the ring back, if the lane is in one, when this rank closes.
 func (e *endpoint) leave() {
 	if e.ring.words != nil && e.down == nil {
 		e.returnRing()
@@ -87,8 +88,9 @@ func (e *endpoint) leave() {
 	e.ring = ringWriter{}
 }
 
-// takeLane starts to read the ring a peer has moved into. ok is false if the
-// ring is not the peer's.
+// takeLane starts to read the ring that a peer has moved its lane into. It returns false for
+// an announcement that no correct peer sends: the ring does not exist, the peer is not its
+// owner, it is read already, or the peer has another ring.
 func (t *Transport) takeLane(slot int, number uint64) bool {
 	if number >= ringsPerRank || t.lanes[slot] != nil ||
 		atomic.LoadUint64(ringOwner(t.control, int(number))) != uint64(slot)+1 {
@@ -118,8 +120,9 @@ func (t *Transport) freeLane(l *lane) {
 	t.freeRing(l.number)
 }
 
-// freeRing leaves a ring to a writer that begins at position 0: no word may pass for
-// one of its records. The owner goes last.
+// freeRing resets a ring for the next writer, which begins at position 0: no word of the last
+// writer may be taken for a record of the next one. The owner is cleared last, since any peer
+// may claim the ring after that.
 func (t *Transport) freeRing(number int) {
 	atomic.AndUint64(t.alert, ^alertRing(number))
 	ring := ringOf(t.control, number)
@@ -131,8 +134,8 @@ func (t *Transport) freeRing(number int) {
 	atomic.StoreUint64(ringOwner(t.control, number), 0)
 }
 
-// freeRings frees the rings of a peer that is reaped, also those that it had taken
-// without saying so.
+// freeRings frees all rings of a peer that was reaped, including one that it had claimed but
+// not announced.
 func (t *Transport) freeRings(slot int) {
 	for k := range ringsPerRank {
 		if atomic.LoadUint64(ringOwner(t.control, k)) == uint64(slot)+1 {
@@ -141,15 +144,16 @@ func (t *Transport) freeRings(slot int) {
 	}
 }
 
-// Rings that were unused for idlePolls polls are asked back when a peer wants
-// one. The wish is looked at every lookPolls polls.
+// When a peer has found no free ring, this rank asks for one back that had no message for
+// idlePolls polls. It checks for that, and for such requests of its peers, every lookPolls
+// polls.
 const (
 	lookPolls = 256
 	idlePolls = 4096
 )
 
-// reclaim asks for the ring that was unused longest, if some peer has found none
-// free. Its writer is rung, since it may sleep.
+// reclaim asks the writer of the least recently used ring to give it back, if a peer has
+// found no free ring. It rings that writer, which may be asleep.
 func (t *Transport) reclaim() {
 	wanted := t.control.word(offWanted)
 	if len(t.rings) < ringsPerRank || atomic.LoadUint64(wanted) == 0 {
@@ -170,8 +174,8 @@ func (t *Transport) reclaim() {
 	t.endpoint(oldest.slot).bell.Ring()
 }
 
-// returnRings gives rings back that peers have asked for while we had nothing to
-// send to them.
+// returnRings gives back the rings that peers have requested. Send does so, too: this is
+// for peers to which this rank sends nothing.
 func (t *Transport) returnRings() {
 	for _, e := range t.endpoints {
 		if e != nil && e.ring.words != nil && e.down == nil {

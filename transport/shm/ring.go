@@ -24,7 +24,7 @@ const prefetchBytes = 8 * lineBytes
 
 // ringWriter is the sending end of a ring: one producer, one consumer, records
 // of whole cache lines, no shared tail. The reader polls the word of the next
-// position, which must not pass for a record before it is one. A word of an
+// position, which must not look like a record before it is one. A word of an
 // earlier lap does not, since its position differs; payload might, so the writer
 // clears the word behind a record, before it publishes the record, where payload
 // was. It does not touch that line where it need not: the reader has it, and

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// way is how a Get from private memory of a peer process is done when the
-// direct way is open. Which is fastest depends on the processor: single copies
-// pay for the kernel's work on every page, the two copies of staging for the
-// caches. So it is measured, by the size of the Get.
+// way is the method of a Get from private memory of a peer process that
+// process_vm_readv can read. Which is the fastest depends on the processor: a
+// single copy costs kernel work for every page, the two copies of staging cost
+// cache traffic. So the ways are timed, for each class of sizes.
 type way uint8
 
 const (
@@ -24,33 +24,37 @@ const (
 func (w way) String() string { return [...]string{"alone", "shared", "piped"}[w] }
 
 const (
-	// tunedBytes is the length from which there is a choice.
+	// tunedBytes is the length in bytes of the shortest Get for which a way is
+	// chosen; shorter ones are wayAlone.
 	tunedBytes = 32 << 10
-	// sharedBytes is the length from which there are chunks for two.
+	// sharedBytes is the length in bytes of the shortest Get that is divided.
 	sharedBytes = 4 * minChunk
-	// tunedClasses are the powers of two from tunedBytes on.
+	// tunedClasses is the number of size classes: one for each power of two from
+	// tunedBytes on, and longer Gets are in the last.
 	tunedClasses = 10
-	// tunerTries is how often each way is tried at first, tunerAgain after how many
-	// Gets another one is tried again.
+	// Each way of a class is tried tunerTries times before the fastest is chosen.
+	// Later every tunerAgain-th Get of the class tries the ways in turn again.
 	tunerTries = 3
 	tunerAgain = 32
-	// tunerSample is how often a Get is measured that is done as the one before:
-	// the two looks at the clock are a fiftieth of the shortest.
+	// tunerSample: after its first tries wayAlone is timed only in every
+	// tunerSample-th Get of a class, since reading the clock twice takes 2% of
+	// the shortest Get.
 	tunerSample = 8
-	// maxAloof bounds how many Gets are done alone before an owner that did not
-	// poll during the last is asked again.
+	// maxAloof bounds how many Gets from an owner are done alone after one during
+	// which it did not poll although its help was asked for.
 	maxAloof = 64
 )
 
-// tuner remembers what each way took for each class of size.
+// tuner holds the times that each way took, by size class.
 type tuner struct {
 	classes [tunedClasses]struct {
-		// nanos is the best time for a mebibyte so far, drifting upwards.
+		// nanos is the least time per MiB in nanoseconds; a longer one raises it by
+		// a sixteenth of the difference.
 		nanos [ways]int64
 		tries [ways]int
 		gets  int
 	}
-	// only, if set, is the way of every Get.
+	// only, if set, is what pick returns for every Get of at least tunedBytes.
 	only *way
 }
 
@@ -171,8 +175,8 @@ func (t *Transport) judge(op *bulkOp) {
 	}
 }
 
-// contends says that what a Get took is measured, and that the next one waits
-// for its end.
+// contends reports whether the operations behind this one must wait for its end: it
+// is a Get that the owner takes part in, and its time is measured.
 func (op *bulkOp) contends() bool {
 	return op.way != wayAlone && !op.finished && op.e.reach.direct && !op.e.t.dead[op.e.slot]
 }

@@ -25,7 +25,7 @@ type region struct {
 	access transport.Access
 }
 
-// fakeArena is a rank's range of memory, made when first touched.
+// fakeArena is a rank's arena; its memory is allocated at the first use.
 type fakeArena struct {
 	rank  int
 	size  int
@@ -92,8 +92,9 @@ func (t *fakeTransport) Expose(b []byte, access transport.Access) (transport.Key
 	return transport.Key{Addr: token * regionAddr, Token: token}, nil
 }
 
-// Conceal implements transport.Transport. Operations that still want the memory
-// find it gone.
+// Conceal implements transport.Transport. Later operations on the memory fail with
+// ErrBadKey; one that is under way is a defect of the caller, and Conceal panics, unless
+// FakeOptions.AllowStale is set.
 func (t *fakeTransport) Conceal(k transport.Key) error {
 	defer t.guard.leave(t.guard.enter("Conceal"))
 	t.fabric.mu.Lock()
@@ -116,8 +117,8 @@ func (t *fakeTransport) Conceal(k transport.Key) error {
 	return nil
 }
 
-// slice returns n bytes of this rank's memory at k for a peer with the right.
-// The fabric's lock is held.
+// slice returns n bytes of this rank's memory at k, or ErrBadKey if k does not permit
+// this access to all of them. The fabric's lock is held.
 func (t *fakeTransport) slice(k transport.Key, n int, access transport.Access) ([]byte, error) {
 	if k.Token == arenaToken {
 		return t.arena.slice(k.Addr, n)

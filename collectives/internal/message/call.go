@@ -55,8 +55,8 @@ var spare = sync.Pool{New: func() any { return new(uneven) }}
 func Equal(n int) Parts { return Parts{each: n} }
 
 // Uneven returns blocks of counts units at displs units from the beginning of the buffer,
-// or one after the other if displs is nil. The displacement of an empty block means nothing. A
-// unit is so many bytes. It keeps neither slice.
+// or one after the other if displs is nil. The displacement of an empty block means nothing. unit
+// is the length of a unit in bytes. Uneven keeps neither slice.
 func Uneven(counts, displs []int, unit int) Parts {
 	u := spare.Get().(*uneven)
 	u.counts, u.displs = u.counts[:0], u.displs[:0]

@@ -58,7 +58,7 @@ func (f *ring) populate() {
 	}
 }
 
-// claim takes the next count segment numbers, for segments of so many bytes, and returns the first.
+// claim takes the next count segment numbers, for segments of bytes bytes each, and returns the first number.
 func (f *ring) claim(count, bytes int) uint64 {
 	f.span = min((bytes+line-1)&^(line-1), f.room)
 	f.turns = f.room / max(f.span, 1)

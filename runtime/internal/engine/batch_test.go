@@ -47,7 +47,7 @@ func (s *costly) Send(h transport.Header, b []byte) error {
 }
 
 // newCostly makes an engine without background over it, with an actor receiver and a stream
-// to rank 1. A frame has so many bytes at most.
+// to rank 1. most is the length of the longest frame in bytes.
 func newCostly(tb testing.TB, most int) (*costly, *engine.Engine, *actorReceiver, *engine.Stream) {
 	tb.Helper()
 	s := &costly{stranger: stranger{

@@ -13,7 +13,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// pace has the kernel send no faster than so many bytes per second on all sockets of this process.
+// pace has the kernel send at most rate bytes per second on each socket of this process.
 func pace(tb testing.TB, rate uint64) {
 	tb.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

@@ -146,7 +146,7 @@ func (t *regions) readable(d *domain, stag uint32, to uint64, n int) ([]byte, er
 	}
 }
 
-// invalidate ends peers' access by an STag at the wish of a peer, whose protection
+// invalidate ends peers' access by an STag at the request of a peer, whose protection
 // domain has to be that of the memory (RFC 5040 section 5.3).
 func (t *regions) invalidate(d *domain, stag uint32) error {
 	m := t.find(stag)

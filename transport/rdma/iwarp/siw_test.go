@@ -200,7 +200,7 @@ func newSiwPeer(t *testing.T, at netip.AddrPort, c iwarp.Config) *siwPeer {
 	return newSiwPeerOf(t, at, c, 4096)
 }
 
-// newSiwPeerOf is newSiwPeer with so many bytes of memory.
+// newSiwPeerOf is newSiwPeer with memory bytes of memory.
 func newSiwPeerOf(t *testing.T, at netip.AddrPort, c iwarp.Config, memory int) *siwPeer {
 	t.Helper()
 	var provider verbs.Provider = iwarp.New(c)

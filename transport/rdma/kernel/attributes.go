@@ -20,7 +20,7 @@ const (
 	rnrTimerCode = 12
 )
 
-// attributesOf are the attributes of a device whose requests may have so many bytes inline.
+// attributesOf returns the attributes of a device whose work requests carry up to inline bytes inline.
 func attributesOf(name string, p place, l *uverbs.Attributes, port *uverbs.PortAttributes, inline int) provider.Attributes {
 	message := int(min(port.MaxMessage, messageMost))
 	depths := [2]int{min(l.MaxReadsIn, depthMost), min(l.MaxReadsOut, depthMost)}

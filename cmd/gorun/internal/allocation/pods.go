@@ -118,7 +118,8 @@ func (p *Pods) torch(getenv func(string) string) error {
 	return errors.Join(e1, e2, e3, e4)
 }
 
-// indexed refuses the pod of an Indexed Job, or of a JobSet, that says nothing of the others.
+// indexed returns an error in a pod of an Indexed Job, or of a JobSet, without variables that describe the
+// other pods.
 func indexed(getenv func(string) string) (*Allocation, error) {
 	index := getenv("JOB_COMPLETION_INDEX")
 	if index == "" {

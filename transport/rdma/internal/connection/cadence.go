@@ -14,8 +14,7 @@ type Cadence struct {
 	asked       time.Time
 }
 
-// glances is how many rounds are between two looks at the clock, which take as long as twenty
-// rounds.
+// glances is the number of rounds per reading of the clock: a reading takes as long as twenty rounds.
 const glances = 8
 
 // Due counts a round and reports whether it asks.

@@ -7,11 +7,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/negotiation"
 )
 
-// Conn names one connection of a pair in this process, from the first attempt
-// until it is gone. Numbers of active ones are given by the Machine, those of
-// passive ones by the caller; neither is used again.
+// Conn identifies one connection of a pair within this process, from its request until
+// it is closed. The Machine numbers the active connections, the caller the passive
+// ones; no number is used twice.
 type Conn struct {
-	// Active says that this side asked for the connection.
+	// Active says that this side requested the connection.
 	Active bool
 	Number uint32
 }
@@ -30,7 +30,7 @@ type Greeting struct{ Incarnation, Attempt uint16 }
 // EventKind says what happened.
 type EventKind uint8
 
-// The events. Those with a connection that the machine has given up are ignored.
+// The events. The Machine ignores an event of a connection that it has given up.
 const (
 	// Tick: the time passed Deadline.
 	Tick EventKind = iota
@@ -38,7 +38,7 @@ const (
 	Want
 	// Idle: nothing was sent or received for long and nothing is unacknowledged.
 	Idle
-	// Shutdown: this side ends.
+	// Shutdown: the rank of this side ends.
 	Shutdown
 	// Gone: the peer is known to be dead; Err says why.
 	Gone
@@ -49,26 +49,28 @@ const (
 	// Refused: the peer refused Conn; Reject says why.
 	Refused
 	// FirstMessage: the first message came in on Conn, a passive one, and proves that the
-	// request was not recorded.
+	// request was not a replay of a recorded one.
 	FirstMessage
-	// Lost: Conn failed or ended, in whatever state it was; Err says why, and Contact
-	// how far an attempt of this side had come.
+	// Lost: Conn failed or ended, in any state. Err says why; if Conn was a request of
+	// this side, Contact says how far it got.
 	Lost
-	// Bye and ByeAck: the peer's came in on Conn. Final says that the peer ends.
+	// Bye and ByeAck: a BYE or a BYE-ACK of the peer came in on Conn. Final says that the
+	// peer ends.
 	Bye
 	ByeAck
 )
 
-// Contact says how far an attempt of this side came that was Lost.
+// Contact says how far a request of this side got before its connection was Lost.
 type Contact uint8
 
 const (
 	// Answered says that something at the peer's address answered, if only by refusing,
 	// or that the attempt failed on this side.
 	Answered Contact = iota
-	// Unreached says that no host took the request, as far as is known.
+	// Unreached says that no host is known to have accepted the request.
 	Unreached
-	// Unanswered says that the peer's host took the request, and the peer did not answer.
+	// Unanswered says that the peer's host accepted the request, but the peer did not
+	// answer it.
 	Unanswered
 	// Absent says that a host answered that nothing listens at the peer's address.
 	Absent
@@ -90,8 +92,8 @@ type ActionKind uint8
 
 // The actions, to be carried out in the order given.
 const (
-	// Dial: request Conn with Greeting. Exactly one of Established, Refused and
-	// Lost may follow, or a Drop from this side.
+	// Dial: request Conn with Greeting. Exactly one of the events Established, Refused
+	// and Lost follows, unless the Machine drops Conn before (Drop).
 	Dial ActionKind = iota
 	// Accept: accept Conn; Greeting goes into the reply.
 	Accept
@@ -99,17 +101,17 @@ const (
 	Refuse
 	// Use: Conn is in use from now on. An active side sends its first message.
 	Use
-	// Retire: Conn is not in use any more; send nothing but control on it. What
-	// was not acknowledged is kept, one-sided operations fail. Err is nil when the
-	// end is orderly.
+	// Retire: Conn is not in use any more; send nothing but control messages on it.
+	// Messages that were not acknowledged are kept for the next connection; one-sided
+	// operations under way on Conn are interrupted. Err is nil when the end is orderly.
 	Retire
 	// Drop: end Conn at once, whatever its state, and forget it.
 	Drop
-	// SendBye and SendByeAck: send that on Conn, with Final and with the
+	// SendBye and SendByeAck: send BYE or BYE-ACK on Conn, with Final and with the
 	// acknowledgement of all that was received.
 	SendBye
 	SendByeAck
-	// Close: end Conn after what was sent, and forget it.
+	// Close: close Conn once everything sent on it is out, and forget it.
 	Close
 	// Restarted: the peer has a new incarnation, Greeting.Incarnation. What was
 	// kept for the old one is void.
@@ -121,8 +123,8 @@ const (
 	// Finished: the Shutdown is complete. It comes once.
 	Finished
 	// Silent: the peer has not answered for the time For, and is not given up because
-	// it is Supervised; Err says why the last attempt failed. It comes again when For has
-	// doubled. Answers: it does again.
+	// it is Supervised; Err says why the last attempt failed. Silent comes again when For
+	// has doubled. Answers: a peer that was Silent answers again.
 	Silent
 	Answers
 )

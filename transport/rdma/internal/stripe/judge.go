@@ -5,57 +5,64 @@ import (
 	"time"
 )
 
-// Judge decides what the side connection carries. It must be made by NewJudge.
+// Judge decides, by measuring, whether the side connection is used and which parts it
+// carries. It must be made by NewJudge.
 type Judge struct {
 	trial  int
 	gain   float64
 	meters [paths]meter
 	all    meter
-	// rates are what was measured of the main connection alone, and of both: bytes per second,
-	// 0 if that has not been measured. shares are the bytes that each has carried of the latter.
+	// alone and together are the measured rates of the main connection alone and of both, in
+	// bytes per second, 0 if not measured yet. carried are the bytes that each connection has
+	// carried since the last trial of both began.
 	alone, together float64
 	carried         [paths]int
-	// both says what is carried now, settled that this is the better way and not a trial. skip
-	// bytes are not measured, then left bytes are.
+	// both says that both connections are in use now, not the main one alone; settled, that
+	// this was chosen as the faster and is no trial. The next skip bytes are not measured, the
+	// left bytes after them are, and then comes the next decision.
 	both, settled bool
 	skip, left    int
-	rest          int
-	// on says that there is a side connection, without which nothing is decided.
+	// rest is the length of what is settled next, in trials.
+	rest int
+	// on says that there is a side connection. Without one nothing is decided.
 	on bool
 }
 
 const (
-	// Gain is by how much both connections together have to be better than one to be used.
+	// Gain is the factor by which the rate of both connections together has to exceed that of
+	// the main one alone for both to be used.
 	Gain = 1.05
-	// skipShare is the part of a trial that is not measured: what was posted before it.
+	// A trial does not measure its first bytes, an amount of 1/skipShare of its length: they
+	// were posted before it began.
 	skipShare = 8
-	// restShort and restLong are how many trials' bytes go by before the next one: fewer at
-	// first, and ever more as long as they say the same.
+	// restShort and restLong bound how many bytes are carried between trials, in lengths of a
+	// trial. The number doubles while trials have the same result, and is restShort after a
+	// different one.
 	restShort, restLong = 32, 1024
-	// unknownMost is the number of parts on a side connection whose rate is not known.
+	// unknownMost is how many parts may be under way on a side connection whose rate is unknown.
 	unknownMost = 2
 )
 
-// NewJudge returns a judge that measures each way for a trial of so many bytes, and has both
-// connections used together if they carry more than gain times what the main one carries alone.
-// With a gain of 0 they are, and take every part for which they have room, whatever is measured.
+// NewJudge returns a Judge whose trials measure trial bytes each. Both connections are used if
+// their rate together exceeds gain times that of the main one alone. With a gain of 0 the result
+// of every trial is to use both, and each takes every part for which it has room.
 func NewJudge(trial int, gain float64) *Judge {
 	j := &Judge{trial: max(trial, 1), gain: gain}
 	j.begin()
 	return j
 }
 
-// measure begins a trial of one way.
+// measure begins a trial: of both connections, or of the main one alone.
 func (j *Judge) measure(both bool) {
 	j.settle(both, j.trial)
 	j.settled = false
 	if both {
-		j.meters[Side].forget() // it may have been slow once
+		j.meters[Side].forget() // the last rate may be outdated
 		j.carried = [paths]int{}
 	}
 }
 
-// settle has one way used for so many bytes.
+// settle chooses both connections, or the main one alone, until bytes more are measured.
 func (j *Judge) settle(both bool, bytes int) {
 	j.both, j.settled = both, true
 	j.skip, j.left = j.trial/skipShare+1, bytes
@@ -64,8 +71,9 @@ func (j *Judge) settle(both bool, bytes int) {
 // Both reports whether the side connection carries parts now.
 func (j *Judge) Both() bool { return j.both }
 
-// Takes reports whether a path takes the next part of part bytes, when left bytes, these
-// included, are to be posted: not if the other one would have done everything before.
+// Takes reports whether a path takes the next part, of part bytes. left is the number of bytes
+// still to be posted, the part included. The path does not take the part if the other path
+// would complete all left bytes before this one has completed the part.
 func (j *Judge) Takes(on Path, part, left int) bool {
 	own, other := &j.meters[on], &j.meters[1-on]
 	switch {
@@ -101,8 +109,8 @@ func (j *Judge) Completed(on Path, n int, now time.Duration) {
 	}
 }
 
-// Lost notes that what was under way on the side connection is not any more. The next one is
-// measured anew.
+// Lost notes that the side connection was lost, with all that was under way on it. The next
+// side connection is measured anew.
 func (j *Judge) Lost() {
 	j.all.drop(j.meters[Side].under, j.meters[Side].parts)
 	j.meters[Side] = meter{}
@@ -122,10 +130,11 @@ func (j *Judge) begin() {
 	j.measure(false)
 }
 
-// Reset notes that nothing is under way any more.
+// Reset returns the Judge to its initial state, without a side connection: nothing is under way
+// on either connection.
 func (j *Judge) Reset() { *j = *NewJudge(j.trial, j.gain) }
 
-// decide ends a trial, or the time after one.
+// decide ends a trial or the time between two, and chooses what follows.
 func (j *Judge) decide() {
 	rate := j.all.average()
 	was := j.together > j.alone*j.gain
@@ -151,7 +160,8 @@ func (j *Judge) decide() {
 	j.settle(better, j.trial*j.rest)
 }
 
-// String says in words what is carried, and why.
+// String says what share of the bytes the side connection carries, and the measured rates, or
+// that it is not used.
 func (j *Judge) String() string {
 	if j.together == 0 {
 		return "being measured"
@@ -165,21 +175,25 @@ func (j *Judge) String() string {
 
 func speed(rate float64) string { return fmt.Sprintf("%.0f MB/s", rate/1e6) }
 
-// meter measures how many bytes per second go by while there are some.
+// meter measures the throughput of a connection, or of both, while parts are under way.
 type meter struct {
-	// under bytes in so many parts are under way, and have been since busy or for longer.
+	// under and parts are how many bytes and parts are under way. busy is when the time of the
+	// next completion begins: at the completion before it, or, if nothing was under way then,
+	// when its part was posted.
 	under, parts int
 	busy         time.Duration
-	// total bytes went by in the time whole. bytes and spent are those of late: what was before
-	// counts less and less. Completions come in batches, so that the time of each says nothing.
+	// total bytes were completed in the time whole since restart. bytes and spent are bytes and
+	// seconds, too, but the weight of old completions decays. A sum is needed because completions
+	// are polled in batches: the time between two of them says nothing.
 	total        int
 	whole        time.Duration
 	bytes, spent float64
-	// rate is bytes per second of late, 0 if not known.
+	// rate is bytes/spent, the recent throughput in bytes per second, 0 if unknown.
 	rate float64
 }
 
-// late is how many bytes are of late.
+// late is the number of completed bytes after which the weight of earlier ones in meter.bytes
+// has decayed to 1/e or less.
 const late = 8 << 20
 
 func (m *meter) posted(n int, now time.Duration) {

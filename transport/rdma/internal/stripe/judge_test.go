@@ -9,8 +9,8 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/internal/stripe"
 )
 
-// wire is a connection of a test that carries so many bytes per second, one part after the
-// other.
+// wire is a connection of a test with a fixed rate in bytes per second, which carries one part
+// after the other.
 type wire struct {
 	rate  float64
 	free  time.Duration // when it has carried what it has

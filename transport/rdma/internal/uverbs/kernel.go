@@ -6,12 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel is what a context asks of its device file. Tests have one without a device.
+// kernel is the operations that a context needs of its device file. Tests implement them
+// without a device.
 type kernel interface {
-	// command carries out one command. The answer, if there is one, is in out when it
-	// returns; the kernel does not say how much of it was written.
+	// command carries out one command and writes the kernel's answer, if the command has
+	// one, into out. The kernel does not say how many bytes it wrote.
 	command(in, out []byte) error
-	// ring carries out a command that has its answer's place in it already.
+	// ring carries out a command that does not sleep and that contains the address for
+	// its answer already.
 	ring(in []byte) error
 	// mapQueue maps memory that the driver shares.
 	mapQueue(offset int64, length int) ([]byte, error)
@@ -23,8 +25,8 @@ type kernel interface {
 type file struct{ fd int }
 
 func (f file) command(in, out []byte) error {
-	// The answer's address is in the command as a number, which does not keep it in its
-	// place.
+	// The command contains the address of out as an integer, which does not keep out alive
+	// and in its place: the Pinner does.
 	var pin goruntime.Pinner
 	defer pin.Unpin()
 	if len(out) > 0 {
