@@ -38,7 +38,10 @@ type group struct {
 	deep    *tier.Nested
 	domains domains
 	// apart says that there are two members, with processors of their own that have no cache in common.
-	apart                      bool
+	apart bool
+	// weighed says that two members have measured whether they exchange long blocks faster by reading
+	// private memory, slower that they do not.
+	weighed, slower            bool
 	smallMax, elemMax, laneMax int
 	override                   overrides
 	// fixed says that reductions combine from left to right (GORUN_REPRODUCIBLE).
@@ -192,7 +195,7 @@ func settingOf(name string, otherwise bool) (bool, error) {
 func (g *group) situation(k *call) situation {
 	return situation{
 		op: k.op, bytes: k.block, elem: k.Reduction.Elem, commutative: k.Reduction.Commutative || !k.op.Reduces(),
-		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), spread: g.domains.spread(), apart: g.apart, fixed: g.fixed && k.op.Reduces(),
+		ranks: g.size, near: g.near, nested: g.nested, inOrder: g.inOrder, perNode: g.widest, crowded: g.crowded, readable: g.near && !g.unreadable.Load(), spread: g.domains.spread(), apart: g.apart, pulls: g.size == 2 && !g.crowded && !g.slower, fixed: g.fixed && k.op.Reduces(),
 		smallMax: g.smallMax, elemMax: g.elemMax, laneMax: g.laneMax,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 )
@@ -169,6 +170,18 @@ func pulls(run func(n *node.Group, c *message.Call) error) func(*group, *node.Gr
 	}
 }
 
+// separate gives an algorithm that needs it a copy of what it sends, if it is to receive into
+// the same slice. The copy is in room, which grows.
+func separate(c *message.Call, r *rule, room *[]byte) {
+	if r.limits&message.Apart == 0 {
+		return
+	}
+	if same, _ := kernel.Overlap(c.Send, c.Recv); same {
+		*room = append((*room)[:0], c.Send...)
+		c.Send = *room
+	}
+}
+
 // run carries out a blocking call that was announced.
 func (g *group) run(k *call) error {
 	r := g.rule(k)
@@ -187,10 +200,26 @@ func (g *group) run(k *call) error {
 	if err != nil {
 		return err
 	}
+	if r.best&quicker != 0 && r.must&readable != 0 && !g.weighed {
+		if err := g.weigh(n); err != nil {
+			return err
+		}
+		if g.slower {
+			return g.run(k)
+		}
+	}
 	if err := r.near(g, n, &g.call); err == nil || !errors.Is(err, errUnreadable) {
 		return err
 	}
 	g.unreadable.Store(true) // it and later calls choose another algorithm
 	g.last = chosen{}
 	return g.run(k)
+}
+
+// weigh measures whether two members exchange long blocks faster by reading private memory. The members do so
+// in the first operation in which it matters.
+func (g *group) weigh(n *node.Group) error {
+	faster, err := n.PullsFaster()
+	g.weighed, g.slower, g.last = true, !faster, chosen{}
+	return err
 }

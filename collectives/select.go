@@ -3,7 +3,6 @@ package collectives
 import (
 	"fmt"
 
-	"github.com/gorun-hpc/gorun/collectives/internal/kernel"
 	"github.com/gorun-hpc/gorun/collectives/internal/message"
 	"github.com/gorun-hpc/gorun/collectives/internal/node"
 	"github.com/gorun-hpc/gorun/collectives/internal/tier"
@@ -34,6 +33,9 @@ type situation struct {
 	readable bool
 	// apart: there are two ranks, with processors of their own that have no cache in common.
 	apart bool
+	// pulls: there are two ranks with processors of their own, and they exchange long blocks faster by
+	// reading private memory, or have not measured it yet.
+	pulls bool
 	// smallMax, elemMax and laneMax are the limits of the algorithms of package node in bytes.
 	smallMax, elemMax, laneMax int
 }
@@ -60,6 +62,7 @@ const (
 	nested                       // several ranks share a node, and not all do
 	inOrder                      // the ranks of each node precede those of the next
 	far                          // two ranks, whose caches are far apart
+	quicker                      // two ranks that exchange long blocks faster by reading private memory
 	spread                       // ranks are in several domains of their node
 	asked                        // never holds: GORUN_COLL alone takes the algorithm
 )
@@ -81,8 +84,15 @@ const pipelineMax = 64 << 10
 // apartMax is pipelineMax for two ranks whose caches are far apart (docs/adr/0054).
 const apartMax = 32 << 10
 
-// once is why a rank reads the private memory of another one.
-const once = "caches are far apart: every byte crosses once"
+// rootPullMax is apartMax for a scatter between two ranks whose caches are not far apart: up to there, root's
+// copy into shared memory is the faster one if it has just written the blocks (docs/adr/0059).
+const rootPullMax = 256 << 10
+
+// once and measured are why a rank reads the private memory of another one.
+const (
+	once     = "caches are far apart: every byte crosses once"
+	measured = "every byte crosses once, if the first such call measures that to be faster"
+)
 
 // holds returns the conditions that hold.
 func (s *situation) holds() need {
@@ -90,7 +100,8 @@ func (s *situation) holds() need {
 		fits.when(s.bytes <= s.smallMax) | allFit.when(s.bytes*s.ranks <= s.smallMax) |
 		two.when(s.ranks == 2) | few.when(s.ranks <= flatMax) | many.when(s.ranks > linearMax) | flagged.when(s.ranks <= node.FlagsMax) |
 		whole.when(s.elem <= s.elemMax) | laned.when(s.elem <= s.laneMax) | listed.when(s.ranks <= node.TableMax) | power.when(s.ranks&(s.ranks-1) == 0) | readable.when(s.readable) |
-		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed) | spread.when(s.spread) | far.when(s.apart)
+		nested.when(s.nested) | inOrder.when(s.inOrder) | anyOrder.when(!s.fixed) | spread.when(s.spread) | far.when(s.apart) |
+		quicker.when(s.pulls)
 }
 
 // when returns n if it holds, else nothing.
@@ -152,6 +163,7 @@ var table = resolve([]line{
 	{message.Reduce, "node-small", fits, 0, 0, "root reads the contributions in place"},
 	{message.Reduce, "node-segments", whole, 0, apartMax, "every rank combines a share in place"},
 	{message.Reduce, "node-pull", readable | two, far, 0, once},
+	{message.Reduce, "node-pull", readable | two, quicker, 0, measured},
 	{message.Reduce, "node-segments", whole, 0, 0, "every rank combines a share in place"},
 	{message.Reduce, "binomial", 0, inOrder, 0, "fewest messages, few of them between nodes"},
 	{message.Reduce, inDomains, 0, asked, 0, "each domain of the node combines alone first"},
@@ -207,6 +219,8 @@ var table = resolve([]line{
 	{message.Scatter, "node-small", allFit, 0, 0, "each rank reads its block in place"},
 	{message.Scatter, "node-pipeline", 0, 0, apartMax, "each rank reads its block while root writes"},
 	{message.Scatter, "node-pull", readable, far, 0, once},
+	{message.Scatter, "node-pipeline", 0, quicker, rootPullMax, "each rank reads its block while root writes"},
+	{message.Scatter, "node-pull", readable, quicker, 0, measured},
 	{message.Scatter, "node-pipeline", 0, 0, 0, "each rank reads its block while root writes"},
 	{message.Scatter, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.Scatter, "binomial", 0, 0, 0, "fewest messages"},
@@ -218,6 +232,7 @@ var table = resolve([]line{
 	{message.AllGather, "node-small", fits, 0, 0, "every rank reads all contributions in place"},
 	{message.AllGather, "node-pipeline", 0, 0, apartMax, "every rank reads the contributions while they are written"},
 	{message.AllGather, "node-pull", readable, far, 0, once},
+	{message.AllGather, "node-pull", readable, quicker, 0, measured},
 	{message.AllGather, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
 	{message.AllGather, twoLevel, 0, 0, 0, "one rank of each node sends"},
 	{message.AllGather, "recursive-doubling", 0, 0, 8 << 10, "short: fewest messages"},
@@ -228,6 +243,7 @@ var table = resolve([]line{
 	{message.AllGatherV, "node-small", fits, 0, 0, "every rank reads all contributions in place"},
 	{message.AllGatherV, "node-pipeline", 0, 0, apartMax, "every rank reads the contributions while they are written"},
 	{message.AllGatherV, "node-pull", readable, far, 0, once},
+	{message.AllGatherV, "node-pull", readable, quicker, 0, measured},
 	{message.AllGatherV, "node-pipeline", 0, 0, 0, "every rank reads the contributions while they are written"},
 	{message.AllGatherV, "bruck", 0, asked, 0, "fewest messages"},
 	{message.AllGatherV, "pat", 0, asked, 0, "few messages, the longest to near ranks"},
@@ -236,6 +252,7 @@ var table = resolve([]line{
 	{message.AllToAll, "node-small", allFit, 0, 0, "every rank reads its blocks in place"},
 	{message.AllToAll, "node-pipeline", 0, 0, apartMax, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pull", readable, far, 0, once},
+	{message.AllToAll, "node-pull", readable, quicker, 0, measured},
 	{message.AllToAll, "node-pipeline", 0, two | free, 0, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pipeline", 0, 0, pipelineMax, "every rank reads its blocks while they are written"},
 	{message.AllToAll, "node-pull", readable, 0, 0, "long: every rank reads its blocks in place, copied once"},
@@ -316,28 +333,16 @@ var first = func() (at [message.Operations + 1]int) {
 	}
 }()
 
-// separate gives an algorithm that needs it a copy of what it sends, if it is to receive into
-// the same slice. The copy is in room, which grows.
-func separate(c *message.Call, r *rule, room *[]byte) {
-	if r.limits&message.Apart == 0 {
-		return
-	}
-	if same, _ := kernel.Overlap(c.Send, c.Recv); same {
-		*room = append((*room)[:0], c.Send...)
-		c.Send = *room
-	}
-}
-
-// choose returns the rule for a situation. An override has priority, and after it what was measured
-// (nil if nothing was), if they can serve the call.
-func choose(s *situation, override string, measured *Table) *rule {
+// choose returns the rule for a situation. An override has priority, and after it the table
+// of measured choices (nil if there is none), if they can serve the call.
+func choose(s *situation, override string, tuned *Table) *rule {
 	have := s.holds()
 	rules := table[first[s.op]:first[s.op+1]]
 	if r := named(rules, have, override); r != nil {
 		return r
 	}
-	if measured != nil {
-		if r := named(rules, have, measured.choice(s)); r != nil {
+	if tuned != nil {
+		if r := named(rules, have, tuned.choice(s)); r != nil {
 			return r
 		}
 	}

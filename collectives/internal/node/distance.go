@@ -28,10 +28,46 @@ func (g *Group) Apart() (bool, error) {
 		}
 		shortest = min(shortest, time.Since(from)/apartBarriers)
 	}
-	verdict := []byte{0}
-	if shortest > apartTime {
-		verdict[0] = 1
+	return g.verdict(shortest > apartTime)
+}
+
+// verdict returns what member 0 has found, at all members.
+func (g *Group) verdict(found bool) (bool, error) {
+	said := []byte{0}
+	if found {
+		said[0] = 1
 	}
-	err := g.BcastSmall(verdict, 0)
-	return verdict[0] != 0, err
+	err := g.BcastSmall(said, 0)
+	return said[0] != 0, err
+}
+
+// Two members exchange blocks of weighedBytes in both ways to find the faster one. The shortest of several times
+// counts, since a member may be interrupted.
+const (
+	weighedBytes  = 64 << 10
+	weighedRounds = 4
+)
+
+// PullsFaster measures whether two members with processors of their own exchange blocks by reading each other's
+// private memory in less than 0.8 of the time that they need through shared memory. It returns false if the members
+// cannot read each other's memory. Both members call PullsFaster, and both get the same answer (docs/adr/0059).
+func (g *Group) PullsFaster() (bool, error) {
+	if able, err := g.CanPull(); !able || err != nil {
+		return false, err
+	}
+	send, recv := make([]byte, 2*weighedBytes), make([]byte, 2*weighedBytes)
+	ways := [...]func(send, recv []byte) error{g.AllToAllPipeline, g.AllToAllPull}
+	shortest := [len(ways)]time.Duration{math.MaxInt64, math.MaxInt64}
+	for round := range 1 + weighedRounds {
+		for i, exchange := range ways {
+			from := time.Now()
+			if err := exchange(send, recv); err != nil {
+				return false, err
+			}
+			if round > 0 { // the first round allocates memory and faults it in
+				shortest[i] = min(shortest[i], time.Since(from))
+			}
+		}
+	}
+	return g.verdict(shortest[1] < shortest[0]*8/10)
 }

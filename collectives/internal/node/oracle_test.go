@@ -226,32 +226,6 @@ func pull(g *node.Group, send, recv []byte) error {
 	return pulled(g, func() error { return g.AllToAllPull(send, recv) })
 }
 
-// Both members find the same distance.
-func TestApart(t *testing.T) {
-	var apart atomic.Int64
-	run(t, node.Config{Size: 2}, func(_ int, g *node.Group) error {
-		for range 3 {
-			far, err := g.Apart()
-			if err != nil {
-				return err
-			}
-			if far {
-				apart.Add(1)
-			}
-			if err := g.BarrierFlags(); err != nil {
-				return err
-			}
-			if n := apart.Load(); n%2 != 0 {
-				return fmt.Errorf("one member alone: %d", n)
-			}
-			if err := g.BarrierFlags(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 func barrier(f func(g *node.Group) error) func(*node.Group, int, call) ([]byte, []byte, error) {
 	return func(g *node.Group, _ int, _ call) (got, want []byte, err error) { return nil, nil, f(g) }
 }

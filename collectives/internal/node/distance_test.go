@@ -1,0 +1,73 @@
+package node_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gorun-hpc/gorun/collectives/internal/node"
+)
+
+// Both members find the same distance.
+func TestApart(t *testing.T) {
+	var apart atomic.Int64
+	run(t, node.Config{Size: 2}, func(_ int, g *node.Group) error {
+		for range 3 {
+			far, err := g.Apart()
+			if err != nil {
+				return err
+			}
+			if far {
+				apart.Add(1)
+			}
+			if err := g.BarrierFlags(); err != nil {
+				return err
+			}
+			if n := apart.Load(); n%2 != 0 {
+				return fmt.Errorf("one member alone: %d", n)
+			}
+			if err := g.BarrierFlags(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Two members exchange blocks by reading private memory only if that is measured to be faster. Both find the same,
+// even if reading is slow for one member alone, and neither fails if one member cannot read.
+func TestPullsFaster(t *testing.T) {
+	slow := readerFunc(func(_ node.Process, _ uint64, _ []byte) error {
+		time.Sleep(20 * time.Millisecond) // a read takes so long
+		return nil
+	})
+	atOnce := readerFunc(func(node.Process, uint64, []byte) error { return nil })
+	for name, readers := range map[string][]node.Reader{
+		"slow": {slow, slow}, "slow for member 0": {slow, atOnce}, "slow for member 1": {atOnce, slow}, "no reader": {atOnce, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, err := range each(t, newRoom(2), readers, func(_ int, g *node.Group) error {
+				if faster, err := g.PullsFaster(); faster || err != nil {
+					return fmt.Errorf("reading is faster: %v, %w", faster, err)
+				}
+				return nil
+			}) {
+				require.NoError(t, err)
+			}
+		})
+	}
+	for _, err := range each(t, newRoom(2), []node.Reader{atOnce, atOnce}, func(_ int, g *node.Group) error {
+		for range 1000 { // a member may be interrupted
+			if faster, err := g.PullsFaster(); faster || err != nil {
+				return err
+			}
+		}
+		return errors.New("what takes no time is never faster")
+	}) {
+		require.NoError(t, err)
+	}
+}
