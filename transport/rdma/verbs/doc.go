@@ -1,16 +1,17 @@
-// Package verbs holds the nouns of uDAPL 1.2 and librdmacm: adapter, protection
+// Package verbs offers the objects of uDAPL 1.2 and librdmacm: adapter, protection
 // domain, memory region, completion queue, endpoint, shared receive queue,
-// listener and connection request, with the connection model of the manual pages
+// listener and connection request. Their connection model is that of the manual pages
 // dat_ep_create, dat_ep_connect, dat_cr_accept, rdma_connect and rdma_accept.
-// docs/connection-model.md lists every statement of those pages and its test.
+// docs/connection-model.md lists every statement of those pages with the test that checks it.
 //
 // # Two sides
 //
-// A consumer uses the types of this package: [Open] gives an [Adapter], from which the
-// rest is made. What a provider implements, and the plain types that both sides speak, are
-// in package provider; those that a consumer needs have their names here, too. Providers
-// only move bytes. All rules of the pages for states, parameters, events, completion order,
-// flushing, limits and wakeups are implemented once, here, between the two.
+// A consumer uses the types of this package: [Open] returns an [Adapter], whose methods make
+// all other objects. Package provider has the interfaces that a provider implements and the
+// plain types that both sides use; the types that a consumer needs have aliases here.
+// Providers only move bytes. This package, between consumer and provider, implements once all
+// rules of the pages for states, parameters, events, completion order, flushing, limits and
+// wakeups.
 //
 //	consumer      Adapter  Endpoint  CompletionQueue  Listener  ConnectionRequest
 //	------------------------------------------------------------------------------
@@ -19,39 +20,40 @@
 //	provider      Device   QueuePair  SharedReceiveQueue  ServicePoint  Handshake
 //	  takes work from Sends and Receives, reports to them and to Upcalls
 //
-// A consumer of today's kind, such as package rdma, needs endpoints, completion queues,
-// shared receive queues, listeners and requests with private data. The rest of the pages,
-// which only verbstest and other users of the pages' model call, is marked as "Of the pages":
-// [Endpoint.Modify], [Endpoint.DupConnect], reserved service points, and the completion flags
-// other than CompletionThreshold.
+// A consumer such as package rdma needs only endpoints, completion queues, shared receive
+// queues, listeners and connection requests with private data. The words "Of the pages" mark
+// the features that exist only because the manual pages have them, and that only verbstest
+// and other users of the pages' model call: [Endpoint.Modify], [Endpoint.DupConnect],
+// reserved service points, and the completion flags other than CompletionThreshold.
 //
 // Datagrams (UD) are out of scope, see package provider.
 //
 // # One lock
 //
-// An adapter has one lock. Every method of a consumer type takes it once, and every
-// method of a provider is called under it, except Sleep, Register and Deregister: memory is
-// pinned while others go on. A provider therefore needs no lock and no goroutine of its own,
-// and makes upcalls only while one of its methods is called. No upcall calls the provider
-// back. Goroutines that must not contend for this lock open an adapter each.
+// An adapter has one lock. Every method of a consumer type takes it once. Every method of a
+// provider is called with the lock held, except Sleep, Register and Deregister: other calls
+// proceed while memory is pinned. A provider therefore needs no lock and no goroutine of its
+// own, and makes upcalls only from within its methods. No upcall calls the provider back.
+// Goroutines that must not contend for this lock open an adapter each.
 //
 // # Progress
 //
 // The consumer's goroutines make progress. [CompletionQueue.Poll] returns queued
-// entries; when there are none, it calls the device's Progress on the caller's goroutine.
-// Posting starts the request on the caller's goroutine, too. There is no other thread:
-// an endpoint whose consumer neither polls nor waits makes no progress and does not time
-// out. [CompletionQueue.Wait] sleeps in the kernel through its Sleep.
+// entries; when there are none, it first calls the device's Progress on the caller's
+// goroutine. Posting starts the request on the caller's goroutine, too. There is no progress
+// thread: an endpoint whose consumer neither polls nor waits makes no progress, and its
+// connection attempt does not time out. [CompletionQueue.Wait] sleeps in the kernel in the
+// device's Sleep.
 //
 // # Ownership of memory
 //
-//	what                               who may touch it, until when
-//	WorkRequest, ReceiveRequest, list  the caller; copied when the post returns
+//	memory                             who may access it, until when
+//	WorkRequest, ReceiveRequest, list  the caller; the post copies it before it returns
 //	bytes of a posted segment          the provider, until the request completes;
-//	                                   those of an inline request are copied by the post
-//	PrivateData passed in              the caller; copied when the call returns
-//	PrivateData of an Event            the consumer, without end
-//	a registered region                peers too, as its access rights say, until
+//	                                   the post copies the bytes of an inline request
+//	PrivateData passed in              the caller; the call copies it before it returns
+//	PrivateData of an Event            the consumer, without a time limit
+//	a registered region                also peers, within its access rights, until
 //	                                   MemoryRegion.Close returns
 //
 // Unstable: any release may change this package, also after v1.

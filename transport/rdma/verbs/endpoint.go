@@ -8,27 +8,29 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// EndpointConfig is what an endpoint is made from (dat_ep_create(3DAT)).
+// EndpointConfig holds the parameters of NewEndpoint (dat_ep_create(3DAT)).
 type EndpointConfig struct {
 	// Domain is required.
 	Domain *ProtectionDomain
-	// Receives, Requests and Connections take the three event streams of the
-	// endpoint. Nil means that the consumer is not interested in that stream.
+	// Receives, Requests and Connections are the queues that take the three event streams
+	// of the endpoint. The entries of a stream whose queue is nil are discarded.
 	Receives, Requests, Connections *CompletionQueue
-	// SharedReceives replaces the endpoint's own receives.
+	// SharedReceives, unless nil, replaces the endpoint's own receive queue.
 	SharedReceives *SharedReceiveQueue
-	// Guarded says that the peer has to prove first that it is one: until Trust an active
-	// endpoint takes nothing from it, and a passive one nothing but a single Send; neither its
-	// Reads nor its Writes. Adapters whose queue pairs are no provider.Guard do not look at it.
+	// Guarded is true if the remote side must first prove that it is a legitimate peer. Until
+	// Endpoint.Trust is called, an active endpoint accepts nothing from the remote side, and a
+	// passive endpoint accepts a single Send but no Reads and no Writes. Adapters whose queue
+	// pairs do not implement provider.Guard ignore Guarded.
 	Guarded bool
-	// Attributes may be nil for Attributes.Endpoint of the adapter. Query shows what
-	// that is; Modify changes it.
+	// Attributes may be nil; the endpoint then gets the adapter's defaults,
+	// Attributes.Endpoint. Query returns the attributes in force, and Modify changes them.
 	Attributes *EndpointAttributes
 }
 
-// Endpoint is one end of a connection, made before the connection. Its states are those of
-// State; docs/connection-model.md has the transitions. Every method is safe for concurrent
-// use: of calls that exclude each other one succeeds and the others are ErrInvalidState.
+// Endpoint is one end of a connection. It is made before the connection. State lists its
+// states, and docs/connection-model.md their transitions. Every method is safe for concurrent
+// use: of concurrent calls that exclude each other, one succeeds and the others fail with
+// ErrInvalidState.
 type Endpoint struct {
 	adapter    *Adapter
 	config     EndpointConfig
@@ -38,43 +40,44 @@ type Endpoint struct {
 	receives   receiveQueue
 
 	state State
-	// local and remote are the two ends; in and out are IRD and ORD, asked and in the
-	// end final.
+	// local and remote are the addresses of the two ends. in and out are IRD and ORD: the
+	// requested values until the connection is established, then the final ones.
 	local, remote netip.AddrPort
 	in, out       int
-	// request is the one that carries this endpoint, listener the reserved service
-	// point it belongs to.
+	// request is the connection request that carries this endpoint, or nil. listener is the
+	// reserved service point for which the endpoint is reserved, or nil.
 	request  *ConnectionRequest
 	listener *Listener
-	// active says that the last attempt was a Connect, with these flags.
+	// active is true if the last connection attempt was a Connect; flags are its flags.
 	active bool
 	flags  ConnectFlags
-	// deadline and deadlineIndex belong to deadlines.
+	// deadline and deadlineIndex are written by the methods of deadlines only.
 	deadline      time.Time
 	deadlineIndex int
-	// deferred is what settle has to do.
+	// deferred holds the actions that settle has yet to do.
 	deferred      deferral
 	disconnecting bool
-	// held says that the endpoint is in Adapter.later.
+	// held is true while the endpoint is in Adapter.later.
 	held bool
 }
 
-// deferral is a set of things to do once no upcall is under way.
+// deferral is a set of actions that have to wait until no upcall is under way.
 type deferral uint8
 
 const (
-	deferDisconnect deferral = 1 << iota // the send queue is empty: end in order
-	deferLost                            // a completion queue overflowed
+	deferDisconnect deferral = 1 << iota // disconnect gracefully if the send queue is empty
+	deferLost                            // end the endpoint, whose completion queue is dead
 )
 
-// transfers reports whether data may move.
+// transfers reports whether data may move in this state.
 func (s State) transfers() bool { return s == StateConnected || s == StateDisconnectPending }
 
-// NewEndpoint makes an endpoint in StateUnconnected. It is ErrInvalidHandle when the
-// domain or a queue is missing, freed or of another adapter, ErrModelNotSupported
-// when the adapter does not have the service or the QoS, ErrInvalidParameter when an
-// attribute is out of range or completion flags may not meet in a queue, and
-// ErrInsufficientResources when the machine refuses.
+// NewEndpoint makes an endpoint in StateUnconnected. It fails with ErrInvalidHandle if the
+// domain is missing, or if the domain or a queue was freed or belongs to another adapter;
+// with ErrModelNotSupported if the adapter does not have the service or the QoS; with
+// ErrInvalidParameter if an attribute is out of range, if the shared receive queue is of
+// another domain, or if streams with these completion flags may not share a queue; and with
+// ErrInsufficientResources if the device refuses.
 func (a *Adapter) NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	const op = "new endpoint"
 	a.mu.Lock()
@@ -91,8 +94,9 @@ func (a *Adapter) NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	return ep, nil
 }
 
-// adopt checks a configuration, makes a queue pair of it and, if that works, takes
-// both over. Otherwise nothing has changed.
+// adopt validates a configuration and makes a queue pair from it. Both then replace the
+// endpoint's former configuration and queue pair, if it had any. If adopt fails, nothing has
+// changed.
 func (ep *Endpoint) adopt(c EndpointConfig) error {
 	a := ep.adapter
 	attributes := a.limits.Endpoint
@@ -142,7 +146,8 @@ func (ep *Endpoint) adopt(c EndpointConfig) error {
 	return nil
 }
 
-// newQueuePair makes a queue pair, and the attributes those that are granted.
+// newQueuePair makes a queue pair and lowers attributes to what the device grants. It fails
+// if the posted receives do not fit the granted attributes.
 func (ep *Endpoint) newQueuePair(c *EndpointConfig, attributes *EndpointAttributes) (provider.QueuePair, error) {
 	q := provider.QueuePairConfig{
 		Domain: c.Domain.domain, Attributes: *attributes, Sends: &ep.sends, Receives: &ep.receives, Upcalls: (*upcalls)(ep),
@@ -163,7 +168,7 @@ func (ep *Endpoint) newQueuePair(c *EndpointConfig, attributes *EndpointAttribut
 	return queuePair, nil
 }
 
-// check finds what is wrong with the handles.
+// check validates the domain and the queues of the configuration for use on an adapter.
 func (c *EndpointConfig) check(a *Adapter) error {
 	if !c.Domain.valid(a) || c.SharedReceives != nil && !c.SharedReceives.valid(a) {
 		return ErrInvalidHandle
@@ -179,7 +184,7 @@ func (c *EndpointConfig) check(a *Adapter) error {
 	return nil
 }
 
-// feed counts the endpoint's streams in its queues.
+// feed adds n, which is 1 or -1, to the stream counts of the endpoint's completion queues.
 func (c *EndpointConfig) feed(a *EndpointAttributes, n int) {
 	if c.Receives != nil {
 		c.Receives.feeds.add(StreamReceive, a.ReceiveFlags, n)
@@ -192,7 +197,8 @@ func (c *EndpointConfig) feed(a *EndpointAttributes, n int) {
 	}
 }
 
-// legal reports whether the streams of all queues may meet there.
+// legal reports, for all completion queues of the endpoint, whether the streams that feed a
+// queue may share it.
 func (c *EndpointConfig) legal() bool {
 	for _, q := range []*CompletionQueue{c.Receives, c.Requests, c.Connections} {
 		if q != nil && !q.feeds.legal() {
@@ -202,7 +208,7 @@ func (c *EndpointConfig) legal() bool {
 	return true
 }
 
-// use counts the endpoint in what it uses.
+// use adds n, which is 1 or -1, to the user counts of the domain and the shared receive queue.
 func (c *EndpointConfig) use(n int) {
 	c.Domain.users += n
 	if c.SharedReceives != nil {
@@ -210,7 +216,7 @@ func (c *EndpointConfig) use(n int) {
 	}
 }
 
-// holds reports whether the receives that are posted fit a new configuration.
+// holds reports whether the posted receives fit a new configuration.
 func (ep *Endpoint) holds(c *EndpointConfig, a *EndpointAttributes) bool {
 	posted := ep.receives.len()
 	if posted == 0 {
@@ -220,7 +226,7 @@ func (ep *Endpoint) holds(c *EndpointConfig, a *EndpointAttributes) bool {
 		a.MaxReceiveSegments >= ep.attributes.MaxReceiveSegments
 }
 
-// resize makes the work queues fit, keeping the receives that are posted.
+// resize resizes the work queues for a new configuration. Posted receives stay posted.
 func (ep *Endpoint) resize(c *EndpointConfig, a *EndpointAttributes) {
 	ep.sends.configure(a)
 	old := ep.receives
@@ -242,7 +248,7 @@ func (ep *Endpoint) resize(c *EndpointConfig, a *EndpointAttributes) {
 	}
 }
 
-// err makes the error of an operation on the endpoint, under the lock.
+// err makes the error of an operation on the endpoint. The caller holds the lock.
 func (ep *Endpoint) err(op string, cause error) error {
 	peer := ""
 	if ep.remote.IsValid() {
@@ -251,7 +257,8 @@ func (ep *Endpoint) err(op string, cause error) error {
 	return newError(op, ep.adapter.provider, peer, cause)
 }
 
-// lock locks the adapter of an endpoint that can be used, or returns an error.
+// lock locks the endpoint's adapter. If the endpoint is nil or freed, it returns an error and
+// leaves the adapter unlocked.
 func (ep *Endpoint) lock(op string) error {
 	if ep == nil {
 		return &OpError{Op: op, Fault: ErrInvalidHandle}
@@ -265,10 +272,10 @@ func (ep *Endpoint) lock(op string) error {
 	return err
 }
 
-// valid reports whether the endpoint can be used on an adapter whose lock is held.
+// valid reports whether the endpoint can be used on adapter a, whose lock the caller holds.
 func (ep *Endpoint) valid(a *Adapter) bool { return ep.adapter == a && ep.state != StateFreed }
 
-// later has settle do something once no upcall is under way.
+// later adds an action for settle to do once no upcall is under way.
 func (ep *Endpoint) later(what deferral) {
 	if ep.deferred == 0 {
 		ep.adapter.deferred = append(ep.adapter.deferred, ep)
@@ -276,7 +283,7 @@ func (ep *Endpoint) later(what deferral) {
 	ep.deferred |= what
 }
 
-// settle does what upcalls have left to do.
+// settle does the actions that upcalls have deferred.
 func (ep *Endpoint) settle() {
 	what := ep.deferred
 	ep.deferred = 0

@@ -6,28 +6,29 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// EndpointInfo is what Query returns (dat_ep_query(3DAT)).
+// EndpointInfo is the result of Endpoint.Query (dat_ep_query(3DAT)).
 type EndpointInfo struct {
 	State  State
 	Config EndpointConfig
-	// Attributes are those in force. ReadsIn and ReadsOut are final once the endpoint
-	// is connected.
+	// Attributes are the attributes in force. Their ReadsIn and ReadsOut are final once the
+	// endpoint is connected.
 	Attributes EndpointAttributes
-	// Local and Remote are the two ends, as far as they are known.
+	// Local and Remote are the addresses of the two ends, as far as they are known.
 	Local, Remote netip.AddrPort
-	// Explained is what the provider says of what was sent so far, "" if nothing.
+	// Explained is the provider's remark, for people, on the data sent so far (for example
+	// how much was compressed); it is empty if the provider has none.
 	Explained string
 }
 
-// EndpointStatus is what Status returns (dat_ep_get_status(3DAT)).
+// EndpointStatus is the result of Endpoint.Status (dat_ep_get_status(3DAT)).
 type EndpointStatus struct {
 	State State
-	// ReceiveIdle and RequestIdle say that nothing posted is unfinished. Receives of a
-	// shared queue do not count.
+	// ReceiveIdle is true if no posted receive is outstanding; receives of a shared receive
+	// queue do not count. RequestIdle is true if no posted request is outstanding.
 	ReceiveIdle, RequestIdle bool
 }
 
-// Query returns everything about the endpoint.
+// Query returns the endpoint's state, configuration, attributes and addresses.
 func (ep *Endpoint) Query() (EndpointInfo, error) {
 	if err := ep.lock("query"); err != nil {
 		return EndpointInfo{}, err
@@ -48,7 +49,7 @@ func (ep *Endpoint) Query() (EndpointInfo, error) {
 	return i, nil
 }
 
-// Status returns the state of the endpoint and of its queues.
+// Status returns the state of the endpoint and whether its work queues are idle.
 func (ep *Endpoint) Status() (EndpointStatus, error) {
 	if err := ep.lock("status"); err != nil {
 		return EndpointStatus{State: StateFreed}, err
@@ -57,10 +58,10 @@ func (ep *Endpoint) Status() (EndpointStatus, error) {
 	return EndpointStatus{State: ep.state, ReceiveIdle: ep.receives.len() == 0, RequestIdle: ep.sends.Len() == 0}, nil
 }
 
-// Parameters selects what Modify changes.
+// Parameters selects the fields of EndpointConfig that Modify changes.
 type Parameters uint8
 
-// The parameters that can be modified. The rest of an endpoint cannot.
+// The parameters that can be modified. No other property of an endpoint can.
 const (
 	ParamDomain Parameters = 1 << iota
 	ParamReceives
@@ -72,11 +73,11 @@ const (
 	paramAll = ParamDomain | ParamReceives | ParamRequests | ParamConnections | ParamSharedReceives | ParamAttributes
 )
 
-// Modify changes parameters of the endpoint (dat_ep_modify(3DAT)): the domain in
-// StateUnconnected, the others also in StateReserved and
-// StatePassiveConnectionPending, that is until Connect or Accept. Receives that are
-// posted stay; a change that has no place for them is ErrInvalidState. When it fails
-// nothing has changed. Of the pages: only verbstest calls it.
+// Modify sets the selected parameters of the endpoint to their values in to
+// (dat_ep_modify(3DAT)). The domain can be changed in StateUnconnected only, the others also
+// in StateReserved and StatePassiveConnectionPending, that is until Connect or Accept. Posted
+// receives stay posted; a change to which they do not fit fails with ErrInvalidState. If
+// Modify fails, nothing has changed. Of the pages: only verbstest calls it.
 func (ep *Endpoint) Modify(which Parameters, to EndpointConfig) error {
 	const op = "modify"
 	if err := ep.lock(op); err != nil {
@@ -118,8 +119,8 @@ func (ep *Endpoint) Modify(which Parameters, to EndpointConfig) error {
 	return nil
 }
 
-// Reset leads from StateDisconnected back to StateUnconnected (dat_ep_reset(3DAT)).
-// In StateUnconnected it does nothing. Completions that are queued stay there.
+// Reset returns the endpoint from StateDisconnected to StateUnconnected (dat_ep_reset(3DAT)).
+// In StateUnconnected it does nothing. Entries in the completion queues stay there.
 func (ep *Endpoint) Reset() error {
 	const op = "reset"
 	if err := ep.lock(op); err != nil {
@@ -145,9 +146,10 @@ func (ep *Endpoint) Reset() error {
 	return nil
 }
 
-// Trust ends what EndpointConfig.Guarded began, for the connection that stands: the peer has
-// proved what it is. What it has sent is taken from the next progress on. Elsewhere it does
-// nothing.
+// Trust ends the guard of EndpointConfig.Guarded for the established connection. The consumer
+// calls it when the remote side has proved that it is a legitimate peer. From the next progress
+// on, the endpoint accepts what the peer sends and has sent. If no connection is established,
+// Trust does nothing.
 func (ep *Endpoint) Trust() {
 	ep.adapter.mu.Lock()
 	defer ep.adapter.unlock()
@@ -156,8 +158,9 @@ func (ep *Endpoint) Trust() {
 	}
 }
 
-// Worn says that the connection that stands is encrypted and has carried so much under its keys
-// that another one should take its place. Nothing happens by itself.
+// Worn reports whether the established connection is encrypted and has carried so much data
+// under its keys that a new connection should replace it. The endpoint does not replace it by
+// itself.
 func (ep *Endpoint) Worn() bool {
 	ep.adapter.mu.Lock()
 	defer ep.adapter.unlock()
@@ -165,10 +168,11 @@ func (ep *Endpoint) Worn() bool {
 	return ok && ep.state.transfers() && w.Worn()
 }
 
-// Free ends the endpoint (dat_ep_free(3DAT)). A connection or an attempt ends
-// abruptly, without an event; what is posted is flushed. It is ErrInvalidState in
-// StateReserved and in StatePassiveConnectionPending: close the listener or reject
-// the request first. A second Free does nothing.
+// Free ends the endpoint (dat_ep_free(3DAT)). A connection or a connection attempt ends
+// abruptly and without an event. Posted requests and receives are flushed. Free fails with
+// ErrInvalidState in StateReserved, where the listener must be closed first, and in
+// StatePassiveConnectionPending, where the request must be rejected first. A second Free does
+// nothing.
 func (ep *Endpoint) Free() error {
 	const op = "free"
 	if ep == nil {

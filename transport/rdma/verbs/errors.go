@@ -13,59 +13,60 @@ type Fault = provider.Fault //nolint:errname // as there
 
 // The faults, named as on the pages (DAT_INVALID_STATE is ErrInvalidState).
 const (
-	// ErrInvalidState says that an object was not in a state that allows the call.
+	// ErrInvalidState means that an object was not in a state that allows the call.
 	ErrInvalidState = provider.ErrInvalidState
-	// ErrInvalidParameter says that an argument, or a combination of them, is out
+	// ErrInvalidParameter means that an argument, or a combination of them, is out
 	// of range.
 	ErrInvalidParameter = provider.ErrInvalidParameter
-	// ErrInvalidHandle says that an object is nil, was freed, or belongs to another
+	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another
 	// adapter.
 	ErrInvalidHandle = provider.ErrInvalidHandle
-	// ErrInvalidAddress says that an address cannot be used by this adapter.
+	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress = provider.ErrInvalidAddress
-	// ErrInsufficientResources says that a limit or the machine is exhausted.
+	// ErrInsufficientResources means that a limit or the machine is exhausted.
 	ErrInsufficientResources = provider.ErrInsufficientResources
-	// ErrModelNotSupported says that the provider cannot do what was asked, ever.
+	// ErrModelNotSupported means that the provider cannot do what was asked, ever.
 	ErrModelNotSupported = provider.ErrModelNotSupported
-	// ErrProtectionViolation says that local memory of a posted request lies outside
+	// ErrProtectionViolation means that local memory of a posted request lies outside
 	// its region or in a region of another protection domain.
 	ErrProtectionViolation = provider.ErrProtectionViolation
-	// ErrPrivilegesViolation says that a region lacks the access right needed.
+	// ErrPrivilegesViolation means that a region lacks the access right needed.
 	ErrPrivilegesViolation = provider.ErrPrivilegesViolation
 )
 
-// Causes of events and of refusals. They are found in Event.Err and in the Err of
-// an OpError.
+// The causes of events and of failed calls. Event.Err and OpError.Err hold them.
 var (
-	// ErrBacklogFull says that a listener had no room for one more request.
+	// ErrBacklogFull means that a listener, or its queue, had no room for another request.
 	ErrBacklogFull = errors.New("backlog is full")
-	// ErrNotListening says that no listener is at the requested address.
+	// ErrNotListening means that no listener is at the requested address.
 	ErrNotListening = errors.New("nothing listens there")
-	// ErrQoSRefused says that the remote provider does not support the requested quality of
+	// ErrQoSRefused means that the remote provider does not support the requested quality of
 	// service.
 	ErrQoSRefused = errors.New("quality of service is not supported by the peer")
-	// ErrDepthRefused says that the read depths of the two sides are incompatible.
+	// ErrDepthRefused means that the read depths of the two sides are incompatible.
 	ErrDepthRefused = errors.New("read depths of the two sides do not fit")
-	// ErrOverflow says that a completion queue had no room for an event. The queue
-	// is dead, and so is the endpoint that fed it.
+	// ErrOverflow means that a completion queue had no room for an entry. The queue is dead,
+	// and so is the endpoint whose entry it was.
 	ErrOverflow = errors.New("completion queue overflowed")
-	// ErrRemoved says that the device of the adapter is gone, or cannot be used any more.
+	// ErrRemoved means that the device of the adapter is gone or cannot be used any more.
 	ErrRemoved = errors.New("device was removed")
-	// ErrClosed says that the adapter or the completion queue was closed.
+	// ErrClosed means that the adapter was closed, or that the completion queue was freed.
 	ErrClosed = errors.New("closed")
 )
 
-// OpError is the error of one call: what was tried, where, and why not.
+// OpError is the error of one call. It names the operation, the provider, the peer and the
+// cause.
 type OpError struct {
-	// Op is the operation: "connect", "accept", "post send", ...
+	// Op is the operation: "connect", "accept", "post", ...
 	Op string
 	// Provider is the provider's name: "iwarp", "rdmacm", ...
 	Provider string
-	// Peer is the other end's address, or empty.
+	// Peer is the address of the peer, or of the place to listen at, or the name of the
+	// interface to open; empty if there is none of these.
 	Peer string
-	// Fault is the class of the pages.
+	// Fault is the return code that the manual pages have for this error.
 	Fault Fault
-	// Err is the cause, or nil when the fault says it all.
+	// Err is the cause, or nil if Fault alone describes the error.
 	Err error
 }
 
@@ -79,7 +80,7 @@ func (e *OpError) Error() string {
 	switch {
 	case e.Err == nil:
 		return s + ": " + fault
-	case strings.Contains(e.Err.Error(), fault): // providers wrap it into the cause
+	case strings.Contains(e.Err.Error(), fault): // the cause wraps the fault
 		return s + ": " + e.Err.Error()
 	}
 	return s + ": " + fault + ": " + e.Err.Error()

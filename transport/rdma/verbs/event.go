@@ -5,45 +5,46 @@ import (
 	"net/netip"
 )
 
-// EventType is what a connection event says (DAT_CONNECTION_EVENT_*).
+// EventType is the type of a connection event (DAT_CONNECTION_EVENT_*).
 type EventType uint8
 
 const (
-	// EventConnectionRequest hands a listener's request to the consumer.
+	// EventConnectionRequest delivers a connection request of a listener to the consumer.
 	EventConnectionRequest EventType = iota + 1
-	// EventEstablished says that the connection stands, on either side.
+	// EventEstablished reports, on both sides, that the connection is established.
 	EventEstablished
-	// EventPeerRejected says that the remote consumer rejected the request.
+	// EventPeerRejected reports that the remote consumer rejected the request.
 	EventPeerRejected
-	// EventNonPeerRejected says that the connection was not made for a reason that is
-	// none of the other events: nothing listens, the backlog is full, the remote provider
-	// lacks the QoS, the transport failed.
+	// EventNonPeerRejected reports that the connection was not made, for a reason that no
+	// other event covers: nothing listens, the backlog is full, the remote provider lacks
+	// the QoS, or the transport failed.
 	EventNonPeerRejected
-	// EventAcceptCompletionError says that an accepted connection was not finished.
+	// EventAcceptCompletionError reports that a connection failed after Accept and before it
+	// was established.
 	EventAcceptCompletionError
-	// EventUnreachable says that the remote host was not reached, or nothing of it
-	// answered within the timeout.
+	// EventUnreachable reports that the remote host could not be reached, or that it did not
+	// respond at all within the timeout.
 	EventUnreachable
-	// EventTimedOut says that the remote host took the request and did not answer it
-	// within the timeout.
+	// EventTimedOut reports that the remote host took the connection request but the answer
+	// did not come within the timeout.
 	EventTimedOut
-	// EventDisconnected says that the connection ended in order, by either side.
+	// EventDisconnected reports that either side ended the connection in order.
 	EventDisconnected
-	// EventBroken says that the connection failed.
+	// EventBroken reports that the connection failed.
 	EventBroken
-	// EventLimitReached says that a shared receive queue holds fewer receives than its
+	// EventLimitReached reports that a shared receive queue holds fewer receives than its
 	// limit. It comes once for each SetLimit.
 	EventLimitReached
-	// EventRemoved says that the adapter has ended because its device is gone or has
-	// failed: every endpoint and queue of it is dead.
+	// EventRemoved reports that the adapter has ended because its device is gone or has
+	// failed. All endpoints and queues of the adapter are dead.
 	EventRemoved
-	// EventPortDown says that the adapter's port lost its link. A connection that fails of it
-	// says so by an event of its own.
+	// EventPortDown reports that the adapter's port lost its link. A connection that fails
+	// because of this reports it by an event of its own.
 	EventPortDown
-	// EventPortUp says that the port has its link.
+	// EventPortUp reports that the port has a link again.
 	EventPortUp
-	// EventAddressChanged says that addresses of the adapter's interface have changed:
-	// listeners and cards that name the old ones may be out of date.
+	// EventAddressChanged reports that addresses of the adapter's interface have changed.
+	// Listeners and cards with the old addresses may be stale.
 	EventAddressChanged
 )
 
@@ -66,21 +67,22 @@ func (t EventType) String() string {
 // Event is a connection event. It belongs to the consumer that polled it.
 type Event struct {
 	Type EventType
-	// Endpoint is the local endpoint, for a request the one of a reserved service point.
+	// Endpoint is the local endpoint. For EventConnectionRequest it is the endpoint of the
+	// reserved service point, or nil. Events of a queue or of the adapter have none.
 	Endpoint *Endpoint
-	// Local and Remote are the two ends, as far as they are known. Remote's port is
-	// the port qualifier of the active side.
+	// Local and Remote are the addresses of the two ends, as far as they are known. On the
+	// passive side, the port of Remote is the port qualifier of the active side.
 	Local, Remote netip.AddrPort
-	// PrivateData came with the peer's accept (EventEstablished on the active side) or
-	// reject (EventPeerRejected).
+	// PrivateData are the bytes that the peer passed to Accept (EventEstablished on the
+	// active side) or Reject (EventPeerRejected).
 	PrivateData []byte
-	// ResponderResources and InitiatorDepth are final with EventEstablished: the IRD
-	// and the ORD of the local endpoint.
+	// ResponderResources and InitiatorDepth are set by EventEstablished: the final IRD and
+	// ORD of the local endpoint.
 	ResponderResources, InitiatorDepth int
-	// Request is that of EventConnectionRequest.
+	// Request is the connection request of EventConnectionRequest.
 	Request *ConnectionRequest
-	// SharedReceiveQueue is that of EventLimitReached.
+	// SharedReceiveQueue is the queue of EventLimitReached.
 	SharedReceiveQueue *SharedReceiveQueue
-	// Err is the cause, where the type alone does not say it.
+	// Err is the cause of the event, or nil if Type alone describes it.
 	Err error
 }

@@ -1,11 +1,11 @@
 package verbs
 
-// feeds counts the event streams that feed a completion queue, and holds the rules
-// of dat_ep_create(3DAT) on which completion flags may meet in one.
+// feeds counts the event streams that feed a completion queue, and has the rules of
+// dat_ep_create(3DAT) about the completion flags of streams that share a queue.
 type feeds struct {
-	// receives and requests count endpoints by their completion flags.
+	// receives and requests count the endpoints' streams by their completion flags.
 	receives, requests [CompletionSolicitedWait + 1]int
-	// others counts connection, connection request and limit streams.
+	// others counts the streams of all other kinds.
 	others int
 }
 
@@ -21,7 +21,8 @@ func total(counts [CompletionSolicitedWait + 1]int) int {
 	return n
 }
 
-// add counts a stream with its flags, n = 1, or takes it away, n = -1.
+// add adds n to the count of streams of kind s with these flags: 1 when a stream begins to
+// feed the queue, -1 when it ends.
 func (f *feeds) add(s Stream, flags CompletionFlags, n int) {
 	switch s {
 	case StreamReceive:
@@ -33,7 +34,7 @@ func (f *feeds) add(s Stream, flags CompletionFlags, n int) {
 	}
 }
 
-// legal reports whether the streams may share a queue.
+// legal reports whether the counted streams may share a queue.
 func (f *feeds) legal() bool {
 	receives, requests := total(f.receives), total(f.requests)
 	same := func(n int, counts [CompletionSolicitedWait + 1]int) bool {
@@ -43,16 +44,16 @@ func (f *feeds) legal() bool {
 	solicited := f.receives[CompletionSolicitedWait]
 	switch {
 	case !same(receives, f.receives) || !same(requests, f.requests):
-		// All endpoints that share the queue have equal flags for that stream.
+		// All receive streams of a queue need equal flags, and so do all request streams.
 		return false
 	case f.others > 0 && (unsignalled > 0 || solicited > 0):
-		// Fed by any other stream, only the threshold is valid.
+		// A queue that a stream of another kind feeds admits CompletionThreshold only.
 		return false
 	case unsignalled > 0 && unsignalled != receives+requests:
-		// Unsignalled streams share with nothing else.
+		// Unsignalled streams share a queue only with unsignalled streams.
 		return false
 	case solicited > 0 && requests > 0:
-		// Solicited receives have the queue for themselves.
+		// Receives with CompletionSolicitedWait do not share a queue with requests.
 		return false
 	}
 	return true

@@ -7,47 +7,51 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// backlogDefault is the backlog of ListenOptions that give none.
+// backlogDefault is the backlog if ListenOptions.Backlog is 0.
 const backlogDefault = 128
 
-// ListenOptions say where and how to listen.
+// ListenOptions are the parameters of Adapter.Listen.
 type ListenOptions struct {
-	// Address is where; port 0 is any free port, an invalid address the adapter's own.
+	// Address is the address to listen at. Port 0 selects any free port, an invalid address
+	// the adapter's own address.
 	Address netip.AddrPort
 	// Queue takes the requests (EventConnectionRequest). It is required.
 	Queue *CompletionQueue
-	// Backlog is how many requests may be unanswered; 0 means 128. One more is refused
-	// (EventNonPeerRejected at the other end).
+	// Backlog is how many requests may be unanswered at a time; 0 means 128. Requests beyond
+	// it are refused (EventNonPeerRejected on the active side).
 	Backlog int
-	// Endpoint makes this a reserved service point (dat_rsp_create(3DAT)) for one
-	// request, which carries the endpoint. It must be in StateUnconnected and is then
-	// in StateReserved. Nil makes a public service point (dat_psp_create(3DAT)). Of the
-	// pages: only verbstest uses reserved ones.
+	// Endpoint, unless nil, makes this a reserved service point (dat_rsp_create(3DAT)) for
+	// one request, which carries the endpoint. The endpoint must be in StateUnconnected, and
+	// Listen moves it to StateReserved. Nil makes a public service point
+	// (dat_psp_create(3DAT)). Of the pages: only verbstest uses reserved service points.
 	Endpoint *Endpoint
-	// Service is ServiceReliable, or ErrModelNotSupported where there is no other.
+	// Service must be one of the adapter's services. All of today's adapters have only
+	// ServiceReliable, and fail with ErrModelNotSupported for any other.
 	Service Service
-	// AdapterEndpoints asks that requests of a public service point carry endpoints
-	// which the adapter makes. No adapter does: ErrModelNotSupported.
+	// AdapterEndpoints asks that the adapter makes an endpoint for each request of a public
+	// service point. No adapter does so; Listen fails with ErrModelNotSupported.
 	AdapterEndpoints bool
 }
 
-// Listener is a service point: a place where connection requests arrive.
+// Listener is a service point: connection requests arrive at its address.
 type Listener struct {
 	adapter  *Adapter
 	queue    *CompletionQueue
 	point    provider.ServicePoint
-	endpoint *Endpoint // of a reserved service point, until its request comes
+	endpoint *Endpoint // the endpoint of a reserved service point, until its request arrives
 	reserved bool
 	backlog  int
-	// unanswered counts requests handed out and not answered.
+	// unanswered counts the requests that were queued for the consumer and not answered.
 	unanswered int
 	closed     bool
 }
 
-// Listen opens a service point. It is ErrInvalidHandle without a usable queue or
-// with an endpoint of another adapter, ErrInvalidState when the endpoint is not
-// unconnected, ErrModelNotSupported, ErrInvalidParameter, ErrInvalidAddress for an
-// address that is not the machine's, and ErrInsufficientResources when it is taken.
+// Listen opens a service point. It fails with ErrInvalidHandle if the queue is missing, or if
+// the queue or the endpoint was freed or belongs to another adapter; with ErrInvalidState if the
+// endpoint is not in StateUnconnected; with ErrModelNotSupported (see ListenOptions); with
+// ErrInvalidParameter if the backlog is negative, or if the completion flags of streams that
+// feed the queue do not allow requests there; with ErrInvalidAddress if the address is not one
+// of the machine's; and with ErrInsufficientResources if the address is in use.
 func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
 	const op = "listen"
 	a.mu.Lock()
@@ -81,7 +85,7 @@ func (a *Adapter) Listen(o ListenOptions) (*Listener, error) {
 	return l, nil
 }
 
-// checkListen finds what is wrong with options.
+// checkListen validates the options.
 func (a *Adapter) checkListen(o *ListenOptions) error {
 	switch {
 	case a.closed || a.failure != nil || o.Queue == nil || !o.Queue.valid(a) || o.Endpoint != nil && !o.Endpoint.valid(a):
@@ -96,11 +100,12 @@ func (a *Adapter) checkListen(o *ListenOptions) error {
 	return nil
 }
 
-// Address returns where the listener listens.
+// Address returns the address at which the listener listens.
 func (l *Listener) Address() netip.AddrPort { return l.point.Address() }
 
-// Close ends the service point; new requests are refused. Requests handed out stay
-// valid, queued ones too. An endpoint that is still reserved is unconnected again.
+// Close ends the service point; new requests are refused. Requests that have been queued stay
+// valid, whether or not the consumer has polled them. An endpoint that is still in
+// StateReserved returns to StateUnconnected.
 func (l *Listener) Close() error {
 	const op = "close listener"
 	if l == nil {
@@ -125,7 +130,8 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// arrived is the upcall of a request.
+// arrived is the upcall for a new request, provider.ServicePointConfig.Arrived. It queues the
+// request for the consumer, or returns why the request is refused.
 func (l *Listener) arrived(h provider.Handshake, local, remote netip.AddrPort, p *provider.Proposal) error {
 	switch {
 	case l.closed, l.reserved && l.endpoint == nil:

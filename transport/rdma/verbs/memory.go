@@ -6,31 +6,31 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Access is what may be done with a memory region beside reading it locally.
+// Access is the set of operations that a memory region allows besides local reads.
 type Access = provider.Access
 
 // The rights of Register. They can be combined.
 const (
-	// AccessLocalWrite lets receives, Reads and atomics of this side fill the memory.
+	// AccessLocalWrite allows receives, Reads and atomics of this side to write to the memory.
 	AccessLocalWrite = provider.AccessLocalWrite
-	// AccessRemoteRead lets the peer's Reads.
+	// AccessRemoteRead allows the peer's Reads.
 	AccessRemoteRead = provider.AccessRemoteRead
-	// AccessRemoteWrite lets the peer's Writes. It needs AccessLocalWrite.
+	// AccessRemoteWrite allows the peer's Writes. It needs AccessLocalWrite.
 	AccessRemoteWrite = provider.AccessRemoteWrite
-	// AccessRemoteAtomic lets the peer's atomics. It needs AccessLocalWrite, and
-	// Attributes.Atomics.
+	// AccessRemoteAtomic allows the peer's atomics. It needs AccessLocalWrite and an adapter
+	// with Attributes.Atomics.
 	AccessRemoteAtomic = provider.AccessRemoteAtomic
 )
 
 const (
 	// accessWrite are the rights that need AccessLocalWrite.
 	accessWrite = AccessRemoteWrite | AccessRemoteAtomic
-	// accessAll are all bits that mean something.
+	// accessAll are all defined rights.
 	accessAll = AccessLocalWrite | AccessRemoteRead | accessWrite
 )
 
-// ProtectionDomain ties memory and endpoints together (DAT_PZ): neither posted
-// requests nor peers reach memory of another domain.
+// ProtectionDomain ties memory and endpoints together (DAT_PZ): neither an endpoint's posted
+// requests nor its peer can access memory of another domain.
 type ProtectionDomain struct {
 	adapter *Adapter
 	domain  provider.ProtectionDomain
@@ -55,7 +55,8 @@ func (a *Adapter) NewProtectionDomain() (*ProtectionDomain, error) {
 	return d, nil
 }
 
-// Free ends the domain. It is ErrInvalidState while regions or endpoints are in it.
+// Free ends the domain. It fails with ErrInvalidState while regions, shared receive queues or
+// endpoints are in it.
 func (d *ProtectionDomain) Free() error {
 	if d == nil {
 		return &OpError{Op: "free protection domain", Fault: ErrInvalidHandle}
@@ -80,8 +81,8 @@ func (d *ProtectionDomain) Free() error {
 // valid reports whether the domain can be used on an adapter.
 func (d *ProtectionDomain) valid(a *Adapter) bool { return d != nil && d.adapter == a && !d.freed }
 
-// MemoryRegion is registered memory (DAT_LMR), and what its owner grants to peers
-// (DAT_RMR).
+// MemoryRegion is registered memory (DAT_LMR) together with the access that its owner grants
+// to peers (DAT_RMR).
 type MemoryRegion struct {
 	domain *ProtectionDomain
 	data   []byte
@@ -90,10 +91,11 @@ type MemoryRegion struct {
 	closed bool
 }
 
-// Register makes b usable in posted requests of the domain's endpoints and, as
-// access says, by their peers. The region keeps b alive. An empty b is
-// ErrInvalidParameter, as is a right of peers to write without AccessLocalWrite.
-// Registrations may take long, where memory has to be pinned; other calls go on meanwhile.
+// Register makes b usable in posted requests of the domain's endpoints and, within the rights
+// in access, by their peers. The region keeps b alive. Register fails with ErrInvalidParameter
+// if b is empty, or if access has AccessRemoteWrite or AccessRemoteAtomic without
+// AccessLocalWrite. A registration may take long if memory has to be pinned; other calls
+// proceed meanwhile.
 func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, error) {
 	const op = "register memory"
 	if d == nil {
@@ -116,8 +118,8 @@ func (d *ProtectionDomain) Register(b []byte, access Access) (*MemoryRegion, err
 	return m, nil
 }
 
-// reserve checks the arguments of Register and holds a place for the region: until it is
-// there, neither the domain nor the adapter can end.
+// reserve checks the arguments of Register and counts the region in advance. Until the region
+// is registered, the domain cannot be freed, and Adapter.Close waits.
 func (d *ProtectionDomain) reserve(b []byte, access Access) error {
 	a := d.adapter
 	a.mu.Lock()
@@ -138,24 +140,25 @@ func (d *ProtectionDomain) reserve(b []byte, access Access) error {
 // Bytes returns the registered memory.
 func (m *MemoryRegion) Bytes() []byte { return m.data }
 
-// LKey returns the key of Segment.
+// LKey returns the local key of the region, for Segment.LKey.
 func (m *MemoryRegion) LKey() uint32 { return m.keys.LKey }
 
-// Segment returns n bytes at off as a segment. It panics when they are not within.
+// Segment returns the n bytes at off as a segment. It panics if they are not within the region.
 func (m *MemoryRegion) Segment(off, n int) Segment {
 	return Segment{Data: m.data[off : off+n : off+n], LKey: m.keys.LKey}
 }
 
-// Remote returns the name by which peers reach n bytes at off. It panics when they
-// are not within.
+// Remote returns the address and the remote key by which peers access the n bytes at off. It
+// panics if they are not within the region.
 func (m *MemoryRegion) Remote(off, n int) RemoteRegion {
 	_ = m.data[off : off+n]
 	return RemoteRegion{Address: m.keys.Address + uint64(off), RKey: m.keys.RKey, Length: n}
 }
 
-// Close deregisters the memory. When it returns, no peer touches it any more. The
-// consumer closes a region when no posted request refers to it; one that does
-// anyway may still touch the memory, which stays alive until then.
+// Close deregisters the memory. When it returns, no peer accesses it any more. The consumer
+// must not close a region before the posted requests that refer to it have completed. A request
+// that still refers to it may continue to access the memory, which stays alive until the
+// request completes.
 func (m *MemoryRegion) Close() error {
 	if m == nil {
 		return &OpError{Op: "deregister memory", Fault: ErrInvalidHandle}
@@ -175,8 +178,9 @@ func (m *MemoryRegion) Close() error {
 	return nil
 }
 
-// retire takes a region out of use, or reports that it is closed already. Neither the domain
-// nor the adapter can end before its memory is deregistered.
+// retire removes the region from the adapter's tables. It returns false if the region or the
+// adapter is closed already. Until the memory is deregistered, the domain cannot be freed, and
+// Adapter.Close waits.
 func (m *MemoryRegion) retire() bool {
 	a := m.domain.adapter
 	a.mu.Lock()
@@ -193,14 +197,17 @@ func (m *MemoryRegion) retire() bool {
 	return true
 }
 
-// recentRegions is the number of places for regions that are found without a look into the
-// map. Keys may be random (iwarp's are): two regions in use share a place in 1 of 256 cases.
+// recentRegions is the number of slots of Adapter.recent, a direct-mapped cache of
+// Adapter.regions. Keys may be random (iwarp's are), so that any two regions in use share a
+// slot with a probability of 1/256.
 const recentRegions = 256
 
-// recentRegion returns where a region with that key is, if it was looked up last.
+// recentRegion returns the cache slot for a key. The slot holds the region that was looked up
+// last among those that share it.
 func (a *Adapter) recentRegion(key uint32) **MemoryRegion { return &a.recent[key%recentRegions] }
 
-// check finds the fault of using s with the access needed in a domain, or nil.
+// check returns nil if a request of domain d may use segment s with the access need, else the
+// fault.
 func (a *Adapter) check(s *Segment, d *ProtectionDomain, need Access) error {
 	r := a.recentRegion(s.LKey)
 	m := *r

@@ -6,15 +6,16 @@ import (
 )
 
 // Post posts one request (dat_ep_post_send(3DAT), dat_ep_post_rdma_write(3DAT),
-// dat_ep_post_rdma_read(3DAT)) and starts it if it can, unless FlagMore is set. It neither blocks nor
-// allocates. It is legal in StateConnected, and in StateDisconnected, where the
-// request is flushed at once.
+// dat_ep_post_rdma_read(3DAT)). Unless FlagMore is set, it also starts the request if the
+// device can take it now. Post neither blocks nor allocates. It is legal in StateConnected, and
+// in StateDisconnected, where the request is flushed at once.
 //
-// It fails with ErrInvalidState; ErrInsufficientResources when MaxRequests are
-// posted; ErrInvalidParameter for flags, lengths and numbers of segments;
-// ErrProtectionViolation and ErrPrivilegesViolation for local memory; and
-// ErrModelNotSupported for a Read on a connection that grants none (ORD 0) and for
-// what the adapter lacks, such as immediate data and atomics. The connection is not touched by a failed post.
+// Post fails with ErrInvalidState in other states; ErrInsufficientResources if MaxRequests are
+// posted; ErrInvalidParameter for illegal flags, lengths and numbers of segments;
+// ErrProtectionViolation and ErrPrivilegesViolation if local memory may not be used; and
+// ErrModelNotSupported for a Read or an atomic on a connection that allows none (ORD 0) and for
+// features that the adapter lacks, such as immediate data and atomics. A failed post does not
+// affect the connection.
 func (ep *Endpoint) Post(w *WorkRequest) error {
 	if err := ep.lock("post"); err != nil {
 		return err
@@ -29,8 +30,8 @@ func (ep *Endpoint) Post(w *WorkRequest) error {
 	return err
 }
 
-// PostList posts requests in order and starts them together. It returns how many
-// were posted, and the error of the next one if that is not all.
+// PostList posts requests in order and starts them together. It stops at the first request
+// that cannot be posted, and returns the number of posted requests and the error of that one.
 func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	if err := ep.lock("post list"); err != nil {
 		return 0, err
@@ -52,8 +53,9 @@ func (ep *Endpoint) PostList(list []WorkRequest) (int, error) {
 	return n, err
 }
 
-// start has the queue pair begin what was posted, now or soon, or flushes it. The
-// flags are those of the last request.
+// start tells the queue pair that requests were posted, or with FlagMore leaves that to
+// Adapter.begin. In StateDisconnected it flushes the requests. flags are the flags of the last
+// request.
 func (ep *Endpoint) start(flags RequestFlags) {
 	switch {
 	case ep.state != StateConnected:
@@ -66,7 +68,7 @@ func (ep *Endpoint) start(flags RequestFlags) {
 	}
 }
 
-// enqueue checks a request and puts it into the send queue.
+// enqueue validates a request and appends it to the send queue.
 func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	if ep.state != StateConnected && ep.state != StateDisconnected {
 		return ErrInvalidState
@@ -121,17 +123,17 @@ func (ep *Endpoint) enqueue(w *WorkRequest) error {
 	return nil
 }
 
-// What an adapter lacks, for people.
+// Causes that accompany ErrModelNotSupported and tell people what the adapter lacks.
 var (
 	errNoImmediate  = errors.New("the adapter has no immediate data")
 	errNoInvalidate = errors.New("the adapter does not tell which key a message has revoked")
 	errNoAtomics    = errors.New("the adapter has no atomics")
 )
 
-// atomicLength is the length of what an atomic works on.
+// atomicLength is the length in bytes of the operand of an atomic.
 const atomicLength = 8
 
-// checkRead finds what is wrong with a Read or an atomic in particular.
+// checkRead makes the checks that only a Read or an atomic needs.
 func (ep *Endpoint) checkRead(w *WorkRequest, length int) error {
 	atomic := w.Op.Atomic()
 	switch {
@@ -145,7 +147,8 @@ func (ep *Endpoint) checkRead(w *WorkRequest, length int) error {
 	return nil
 }
 
-// carries reports whether messages with immediate data, or that revoke a key, are possible.
+// carries reports whether a message with flags, which have FlagImmediate, FlagInvalidate or
+// both, is possible on the adapter. A message with both never is.
 func (ep *Endpoint) carries(flags RequestFlags) bool {
 	if flags&FlagInvalidate != 0 {
 		return flags&FlagImmediate == 0 && !ep.adapter.limits.HidesFlags
@@ -153,7 +156,7 @@ func (ep *Endpoint) carries(flags RequestFlags) bool {
 	return ep.adapter.limits.ImmediateData
 }
 
-// checkCarried is why they are not.
+// checkCarried returns the error for flags for which carries is false.
 func (ep *Endpoint) checkCarried(flags RequestFlags) error {
 	switch {
 	case flags&FlagImmediate != 0 && !ep.adapter.limits.ImmediateData:
@@ -164,8 +167,9 @@ func (ep *Endpoint) checkCarried(flags RequestFlags) error {
 	return ErrInvalidParameter
 }
 
-// without returns the length of a message whose only segment has room around it, negative
-// if there is no such message.
+// without returns the length of the message in a list with FlagRoom: length, the total of the
+// list, without headroom and tailroom. It is negative if the list does not have exactly one
+// segment or the segment is shorter than the room.
 func without(a *Attributes, list []Segment, length int) int {
 	if len(list) != 1 {
 		return -1
@@ -173,7 +177,8 @@ func without(a *Attributes, list []Segment, length int) int {
 	return length - a.Headroom - a.Tailroom
 }
 
-// checkAll finds the first fault in a list of segments.
+// checkAll returns the fault of the first segment of a list that a request of domain d may not
+// use with the access need, or nil. Empty segments are not checked.
 func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) error {
 	if len(list) == 1 {
 		if len(list[0].Data) == 0 {
@@ -192,11 +197,12 @@ func (a *Adapter) checkAll(list []Segment, d *ProtectionDomain, need Access) err
 	return nil
 }
 
-// PostReceive posts memory for one message (dat_ep_post_recv(3DAT)). It is legal in
-// every state but StateError; in StateDisconnected the receive is flushed at once.
-// It fails with ErrInvalidState, also for an endpoint with a shared receive queue;
-// ErrInsufficientResources when MaxReceives are posted; ErrInvalidParameter,
-// ErrProtectionViolation and ErrPrivilegesViolation.
+// PostReceive posts memory for one message (dat_ep_post_recv(3DAT)). It is legal in every state
+// but StateError and StateFreed; in StateDisconnected the receive is flushed at once. It fails
+// with ErrInvalidState in StateError and for an endpoint with a shared receive queue; with
+// ErrInsufficientResources if MaxReceives are posted; with ErrInvalidParameter for illegal
+// flags, lengths and numbers of segments; and with ErrProtectionViolation or
+// ErrPrivilegesViolation if the memory may not be used.
 func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	if err := ep.lock("post receive"); err != nil {
 		return err
@@ -223,8 +229,8 @@ func (ep *Endpoint) PostReceive(r *ReceiveRequest) error {
 	return err
 }
 
-// enqueueReceive checks a receive, which may have the flags given, and puts it into the
-// receive queue.
+// enqueueReceive validates a receive and appends it to the receive queue. flags are the flags
+// that the receive may have besides FlagRoom.
 func (ep *Endpoint) enqueueReceive(r *ReceiveRequest, flags RequestFlags) error {
 	length, err := ep.adapter.checkReceive(r, ep.config.Domain, ep.attributes.MaxReceiveSegments, flags)
 	switch {
@@ -237,7 +243,8 @@ func (ep *Endpoint) enqueueReceive(r *ReceiveRequest, flags RequestFlags) error 
 	return nil
 }
 
-// checkReceive checks a receive, which may have the flags given, and returns its length.
+// checkReceive validates a receive and returns the length of the longest message that fits.
+// flags are the flags that the receive may have besides FlagRoom.
 func (a *Adapter) checkReceive(r *ReceiveRequest, d *ProtectionDomain, segmentsMax int, flags RequestFlags) (int, error) {
 	length := segmentsLength(r.Segments)
 	if r.Flags&FlagRoom != 0 {

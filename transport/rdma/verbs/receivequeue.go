@@ -2,15 +2,15 @@ package verbs
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// receiveSlot is a posted receive, and what its completion needs.
+// receiveSlot holds a posted receive and the fields that its completion needs.
 type receiveSlot struct {
 	provider.Receive
 	id uint64
-	// posted says that the receive is not done, quiet that FlagQuiet is set.
+	// posted is true until the receive completes; quiet is true if it has FlagQuiet.
 	posted, quiet bool
 }
 
-// makeReceives makes slots with lists of at most so many segments.
+// makeReceives makes n slots for receives of at most segmentsMax segments each.
 func makeReceives(n, segmentsMax int) []receiveSlot {
 	slots, segments := make([]receiveSlot, n), make([]Segment, n*segmentsMax)
 	for i := range slots {
@@ -19,14 +19,14 @@ func makeReceives(n, segmentsMax int) []receiveSlot {
 	return slots
 }
 
-// fill makes the slot that of a receive that was checked.
+// fill stores a validated receive in the slot.
 func (s *receiveSlot) fill(r *ReceiveRequest, number uint64, length int) {
 	s.Segments = setSegments(s.Segments, r.Segments)
 	s.Number, s.Length, s.Room, s.Mark = number, length, r.Flags&FlagRoom != 0, 0
 	s.id, s.posted, s.quiet = r.ID, true, r.Flags&FlagQuiet != 0
 }
 
-// vacate ends the use of the slot.
+// vacate marks the slot as free and drops its references to the consumer's memory.
 func (s *receiveSlot) vacate() {
 	if !s.posted {
 		panic("verbs: provider finished a receive twice")
@@ -35,35 +35,36 @@ func (s *receiveSlot) vacate() {
 	s.Segments = dropSegments(s.Segments)
 }
 
-// receiveQueue holds an endpoint's own receives, in order, and takes what arrives, also in
-// receives of a shared queue.
+// receiveQueue holds an endpoint's own receives in the order of posting. The queue pair reports
+// received messages to it, also those that have used receives of a shared receive queue.
 type receiveQueue struct {
 	ep *Endpoint
-	// slots is a ring whose length is a power of two; depth of them may be in use.
+	// slots is a ring whose length is a power of two; at most depth slots are in use.
 	slots []receiveSlot
 	depth int
-	// head is the oldest receive that is not done, next the oldest one not taken by the
-	// provider, tail the next free one. They only grow, until all are done.
+	// head is the number of the oldest receive that is not complete, next the number of the
+	// oldest receive that the provider has not taken, tail the number of the next receive to
+	// be posted. They only grow, and return to 0 when all receives are complete.
 	head, next, tail uint64
 }
 
 var _ provider.Receives = (*receiveQueue)(nil)
 
-// configure sizes the queue, which must be empty.
+// configure allocates the slots of the queue and makes it empty.
 func (q *receiveQueue) configure(depth, segmentsMax int) {
 	*q = receiveQueue{ep: q.ep, depth: depth, slots: makeReceives(ringSize(depth), segmentsMax)}
 }
 
-// slot returns the receive with a number.
+// slot returns the slot of the receive with number n.
 func (q *receiveQueue) slot(n uint64) *receiveSlot { return &q.slots[n&uint64(len(q.slots)-1)] }
 
-// full reports whether no more can be posted.
+// full reports whether depth receives are posted.
 func (q *receiveQueue) full() bool { return int(q.tail-q.head) >= q.depth }
 
-// len returns the number of receives posted and not done.
+// len returns the number of receives that are posted and not complete.
 func (q *receiveQueue) len() int { return int(q.tail - q.head) }
 
-// put appends a receive that was checked. There is room.
+// put appends a receive. The caller has validated it and has checked that the queue is not full.
 func (q *receiveQueue) put(r *ReceiveRequest, length int) {
 	q.slot(q.tail).fill(r, q.tail, length)
 	q.tail++
@@ -115,7 +116,8 @@ func (q *receiveQueue) Fail(r *provider.Receive, s Status) {
 	q.retire(r, &Completion{Endpoint: q.ep, Stream: StreamReceive, Op: OpReceive, Status: s})
 }
 
-// retire completes a receive: one of the shared queue, or the oldest.
+// retire completes a receive of the shared receive queue or, if the endpoint has none, the
+// oldest of its own receives.
 func (q *receiveQueue) retire(r *provider.Receive, c *Completion) {
 	var quiet bool
 	if shared := q.ep.config.SharedReceives; shared != nil {
@@ -128,13 +130,14 @@ func (q *receiveQueue) retire(r *provider.Receive, c *Completion) {
 		c.ID, quiet = s.id, s.quiet
 		s.vacate()
 		if q.head++; q.head == q.tail {
-			q.head, q.next, q.tail = 0, 0, 0 // the next one comes where this one left the cache warm
+			q.head, q.next, q.tail = 0, 0, 0 // the next receives use the slots that are in the cache
 		}
 	}
 	q.complete(c, quiet)
 }
 
-// complete hands a completion to the endpoint's queue.
+// complete pushes a completion to the endpoint's completion queue for receives. quiet is true
+// if the receive had FlagQuiet.
 func (q *receiveQueue) complete(c *Completion, quiet bool) {
 	to := q.ep.config.Receives
 	if to == nil {
@@ -146,7 +149,8 @@ func (q *receiveQueue) complete(c *Completion, quiet bool) {
 	to.push(c, !quiet || c.Status != StatusSuccess)
 }
 
-// flush completes the endpoint's own receives in order. Those of a shared queue stay there.
+// flush completes the endpoint's own receives in order, with StatusFlushed. Receives of a
+// shared receive queue stay posted there.
 func (q *receiveQueue) flush() {
 	for q.next = q.tail; q.head != q.tail; {
 		q.Fail(&q.slot(q.head).Receive, StatusFlushed)

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// sendSlot is a posted request, and what its completion needs.
+// sendSlot holds a posted request and the fields that its completion needs.
 type sendSlot struct {
 	id     uint64
 	status Status
@@ -14,28 +14,30 @@ type sendSlot struct {
 	provider.Request
 }
 
-// sendQueue holds the requests posted to an endpoint, in order. The queue pair takes them
-// with Next, may finish them in any order, and need not keep count of anything:
-// completions are made in the order of posting.
+// sendQueue holds the requests posted to an endpoint, in order. The queue pair takes requests
+// with Next and may finish them in any order. The queue makes the completions in the order of
+// posting, so that the queue pair needs no bookkeeping for that.
 type sendQueue struct {
 	ep *Endpoint
-	// slots is a ring whose length is a power of two; depth of them may be in use.
+	// slots is a ring whose length is a power of two; at most depth slots are in use.
 	slots    []sendSlot
-	segments []Segment // segmentsMax for each slot
-	inline   []byte    // inlineMax for each slot
+	segments []Segment // MaxRequestSegments for each slot
+	inline   []byte    // MaxInline for each slot
 	depth    int
-	// head is the oldest request that is not retired, next the oldest one not taken by
-	// the provider, tail the next free one. They only grow, until all are done.
+	// head is the number of the oldest request that is not retired, next the number of the
+	// oldest request that the provider has not taken, tail the number of the next request to
+	// be posted. They only grow, and return to 0 when all requests are retired.
 	head, next, tail uint64
-	// gated says that Reads beyond readsMax, the final ORD, and fenced requests are held
-	// back here; reads counts Reads and atomics taken and not done then.
+	// gated is true if this queue, and not the adapter (Attributes.HoldsReads), holds back
+	// fenced requests, and Reads and atomics beyond readsMax, the final ORD. reads then
+	// counts the Reads and atomics that are taken and not done; otherwise it stays 0.
 	gated           bool
 	reads, readsMax int
 }
 
 var _ provider.Sends = (*sendQueue)(nil)
 
-// configure sizes the queue, which must be empty.
+// configure allocates the slots of the queue and makes it empty.
 func (q *sendQueue) configure(a *EndpointAttributes) {
 	q.depth = a.MaxRequests
 	size := ringSize(q.depth)
@@ -48,7 +50,7 @@ func (q *sendQueue) configure(a *EndpointAttributes) {
 	}
 }
 
-// ringSize returns the smallest power of two that holds n.
+// ringSize returns the smallest power of two that is at least n, and 0 for 0.
 func ringSize(n int) int {
 	if n <= 1 {
 		return n
@@ -56,10 +58,10 @@ func ringSize(n int) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// slot returns the request with a number.
+// slot returns the slot of the request with number n.
 func (q *sendQueue) slot(n uint64) *sendSlot { return &q.slots[n&uint64(len(q.slots)-1)] }
 
-// full reports whether no more can be posted.
+// full reports whether depth requests are posted.
 func (q *sendQueue) full() bool { return int(q.tail-q.head) >= q.depth }
 
 // Len implements provider.Sends.
@@ -98,7 +100,8 @@ func (q *sendQueue) At(number uint64) *provider.Request { return &q.slot(number)
 // Done implements provider.Sends.
 func (q *sendQueue) Done(r *provider.Request) { q.finish(r, StatusSuccess) }
 
-// DoneBefore implements provider.Sends. The oldest one is never done: it is retired then.
+// DoneBefore implements provider.Sends. The request at head is never done yet, because finish
+// retires a done request at head at once.
 func (q *sendQueue) DoneBefore(number uint64) {
 	for q.head != q.next && q.head < number {
 		q.finish(&q.slot(q.head).Request, StatusSuccess)
@@ -125,14 +128,15 @@ func (q *sendQueue) finish(r *provider.Request, s Status) {
 		q.retire(oldest, oldest.status)
 	}
 	if q.head == q.tail {
-		q.head, q.next, q.tail = 0, 0, 0 // the next request comes where this one left the cache warm
+		q.head, q.next, q.tail = 0, 0, 0 // the next requests use the slots that are in the cache
 		if q.ep.state == StateDisconnectPending {
 			q.ep.later(deferDisconnect)
 		}
 	}
 }
 
-// retire completes the oldest request.
+// retire removes r, the oldest request, and makes its completion, unless the request succeeded
+// with FlagUnsignalled or the endpoint has no completion queue for requests.
 func (q *sendQueue) retire(r *sendSlot, s Status) {
 	r.Segments = dropSegments(r.Segments)
 	q.head++
@@ -146,9 +150,9 @@ func (q *sendQueue) retire(r *sendSlot, s Status) {
 	q.ep.config.Requests.push(&c, r.Flags&FlagQuiet == 0 || s != StatusSuccess)
 }
 
-// flush completes everything in order. What has failed keeps its status; what was
-// done behind something unfinished counts as flushed (dat_ep_disconnect(3DAT): after
-// one failure all that follow in the same direction fail).
+// flush completes all requests in order. A failed request keeps its status. A request that
+// succeeded behind an unfinished one counts as flushed (dat_ep_disconnect(3DAT): after one
+// failure, all requests that follow in the same direction fail).
 func (q *sendQueue) flush() {
 	for q.head != q.tail {
 		r := q.slot(q.head)
@@ -161,7 +165,7 @@ func (q *sendQueue) flush() {
 	q.next, q.reads = q.head, 0
 }
 
-// put appends a request that was checked. There is room.
+// put appends a request. The caller has validated it and has checked that the queue is not full.
 func (q *sendQueue) put(w *WorkRequest, length int) {
 	n := q.tail & uint64(len(q.slots)-1)
 	r := &q.slots[n]

@@ -2,35 +2,37 @@ package verbs
 
 import "github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 
-// SharedReceiveConfig is what a shared receive queue is made from.
+// SharedReceiveConfig holds the parameters of NewSharedReceiveQueue.
 type SharedReceiveConfig struct {
-	// Domain is that of its memory and of all its endpoints.
+	// Domain is the protection domain of the receives' memory and of all endpoints that use
+	// the queue.
 	Domain *ProtectionDomain
-	// Limits takes EventLimitReached; nil if the consumer is not interested.
+	// Limits is the queue that takes EventLimitReached; if it is nil, the event is discarded.
 	Limits *CompletionQueue
-	// MaxReceives is how many may be posted, MaxSegments bounds each list.
+	// MaxReceives bounds the posted receives, MaxSegments the segments of each receive.
 	MaxReceives, MaxSegments int
 }
 
-// SharedReceiveQueue holds receives for any number of endpoints (dat_srq_create
-// (3DAT)): each message of any of them takes one, in no order that a consumer could
-// rely on. Its completion comes where those of the endpoint come.
+// SharedReceiveQueue holds receives for any number of endpoints (dat_srq_create(3DAT)). Each
+// message that arrives at one of the endpoints takes a receive. The order in which receives are
+// taken is not defined. The completion of a receive goes to EndpointConfig.Receives of the
+// endpoint at which the message arrived.
 type SharedReceiveQueue struct {
 	adapter     *Adapter
 	domain      *ProtectionDomain
 	limits      *CompletionQueue
 	queue       provider.SharedReceiveQueue
 	slots       []receiveSlot
-	free        []uint32 // slots, the one to use next at the end
+	free        []uint32 // indices of free slots; the last one is used next
 	segmentsMax int
-	// limit is the number below which an event comes, or 0.
+	// limit is the number of posted receives below which EventLimitReached is due, or 0.
 	limit int
 	users int
 	freed bool
 }
 
-// NewSharedReceiveQueue makes a shared receive queue. It is ErrModelNotSupported on
-// an adapter that has none.
+// NewSharedReceiveQueue makes a shared receive queue. It fails with ErrModelNotSupported if the
+// adapter has no shared receive queues.
 func (a *Adapter) NewSharedReceiveQueue(c SharedReceiveConfig) (*SharedReceiveQueue, error) {
 	const op = "new shared receive queue"
 	a.mu.Lock()
@@ -73,8 +75,8 @@ func (a *Adapter) NewSharedReceiveQueue(c SharedReceiveConfig) (*SharedReceiveQu
 // valid reports whether endpoints of an adapter can use the queue.
 func (s *SharedReceiveQueue) valid(a *Adapter) bool { return s.adapter == a && !s.freed }
 
-// PostReceive posts memory for one message, like Endpoint.PostReceive. It has no
-// flags.
+// PostReceive posts memory for one message, like Endpoint.PostReceive. The only flag that the
+// receive may have is FlagRoom.
 func (s *SharedReceiveQueue) PostReceive(r *ReceiveRequest) error {
 	const op = "post shared receive"
 	if s == nil {
@@ -93,7 +95,7 @@ func (s *SharedReceiveQueue) PostReceive(r *ReceiveRequest) error {
 	return nil
 }
 
-// post posts a receive if it is right.
+// post validates a receive and posts it to the provider's queue.
 func (s *SharedReceiveQueue) post(r *ReceiveRequest) error {
 	length, err := s.adapter.checkReceive(r, s.domain, s.segmentsMax, 0)
 	switch {
@@ -109,7 +111,7 @@ func (s *SharedReceiveQueue) post(r *ReceiveRequest) error {
 	return nil
 }
 
-// release ends the use of a receive and returns its ID.
+// release frees the slot of a completed receive and returns the receive's ID.
 func (s *SharedReceiveQueue) release(r *provider.Receive) uint64 {
 	slot := &s.slots[r.Number]
 	slot.vacate()
@@ -125,8 +127,9 @@ func (s *SharedReceiveQueue) Len() int {
 	return len(s.slots) - len(s.free)
 }
 
-// SetLimit asks for one EventLimitReached when fewer than n receives are left
-// (dat_srq_set_lw(3DAT)), at once if that is so already. 0 takes it back.
+// SetLimit requests one EventLimitReached for the time when fewer than n receives are left
+// (dat_srq_set_lw(3DAT)). If fewer are left already, the event comes at once. SetLimit(0)
+// cancels the request.
 func (s *SharedReceiveQueue) SetLimit(n int) error {
 	const op = "set limit"
 	if s == nil {
@@ -146,7 +149,7 @@ func (s *SharedReceiveQueue) SetLimit(n int) error {
 	return nil
 }
 
-// watch makes the event, once for each SetLimit.
+// watch makes EventLimitReached if fewer receives are left than limit, once for each SetLimit.
 func (s *SharedReceiveQueue) watch() {
 	if len(s.slots)-len(s.free) >= s.limit {
 		return
@@ -157,8 +160,8 @@ func (s *SharedReceiveQueue) watch() {
 	}
 }
 
-// Free ends the queue and forgets the receives that are posted. It is
-// ErrInvalidState while endpoints use it.
+// Free ends the queue and discards the posted receives without completions. It fails with
+// ErrInvalidState while endpoints use the queue.
 func (s *SharedReceiveQueue) Free() error {
 	const op = "free shared receive queue"
 	if s == nil {

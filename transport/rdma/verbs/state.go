@@ -7,35 +7,36 @@ type State uint8
 
 // The states. docs/connection-model.md has the table of transitions.
 const (
-	// StateUnconnected is quiescent: made or reset, and not yet used.
+	// StateUnconnected is the state of an endpoint that was made or reset and has no part in
+	// a connection or a connection attempt.
 	StateUnconnected State = iota + 1
-	// StateReserved belongs to the endpoint of a reserved service point to which no
-	// request has come yet.
+	// StateReserved is the state of the endpoint of a reserved service point until a request
+	// arrives there.
 	StateReserved
 	// StateActiveConnectionPending follows a successful Connect.
 	StateActiveConnectionPending
-	// StatePassiveConnectionPending says that a request waits that carries this
-	// endpoint; Accept or Reject follows.
+	// StatePassiveConnectionPending means that a request that carries this endpoint has
+	// arrived and waits for Accept or Reject.
 	StatePassiveConnectionPending
-	// StateTentativeConnectionPending is that of an endpoint the adapter itself made
-	// for a request. No adapter of this package does (see ListenOptions).
+	// StateTentativeConnectionPending would be the state of an endpoint that the adapter
+	// itself makes for a request. No adapter makes any (see ListenOptions.AdapterEndpoints).
 	StateTentativeConnectionPending
 	// StateCompletionPending follows a successful Accept until the transport has
 	// finished the connection.
 	StateCompletionPending
-	// StateConnected is the only state in which data move.
+	// StateConnected is the state of an established connection, and the only one in which a
+	// newly posted request is carried out.
 	StateConnected
-	// StateDisconnectPending follows a graceful Disconnect until the requests posted
-	// before it are done.
+	// StateDisconnectPending follows a graceful Disconnect, until the requests posted before
+	// it are complete and the connection has ended.
 	StateDisconnectPending
-	// StateDisconnected is the end of a connection or of an attempt. What is posted
-	// now is flushed at once. Reset leads back to StateUnconnected.
+	// StateDisconnected follows the end of a connection or of a connection attempt. Requests
+	// and receives posted now are flushed at once. Reset leads back to StateUnconnected.
 	StateDisconnected
-	// StateError says that the queue pair itself is lost: its completion queue
-	// overflowed or its adapter failed. Only Query, Status and Free are left.
+	// StateError means that the queue pair is unusable, because a completion queue of the
+	// endpoint overflowed or the adapter failed. Only Query, Status and Free are possible.
 	StateError
-	// StateFreed is that of an endpoint after Free. Every call but Free fails with
-	// ErrInvalidHandle.
+	// StateFreed follows Free. Every further call but Free fails with ErrInvalidHandle.
 	StateFreed
 )
 

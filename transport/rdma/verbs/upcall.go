@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// upcalls is an endpoint as its queue pair sees it.
+// upcalls is the provider.Upcalls of an endpoint, to which its queue pair reports.
 type upcalls Endpoint
 
 var _ provider.Upcalls = (*upcalls)(nil)

@@ -5,18 +5,21 @@ import (
 	"sync"
 )
 
-// waiting is how goroutines sleep until something comes. One of them, the sleeper,
-// is in Device.Sleep and makes progress for all when it wakes; the others park on
-// channels. A sleeper that leaves wakes a parked one to take its place.
+// waiting coordinates the goroutines that are suspended until an entry is queued. One of them,
+// the sleeper, is in Device.Sleep and makes progress for all when it wakes. The others are
+// parked: each waits on its channel. When the sleeper leaves, it wakes a parked goroutine, which
+// becomes the sleeper.
 type waiting struct {
-	// dirty says that a queue with waiting goroutines has changed since the last wake.
+	// dirty is true if, since the last wake, a queue that is armed or has waiting goroutines
+	// has changed or a queue has died.
 	dirty bool
-	// sleeper is the one in Device.Sleep, or nil; left tells Close that it came out.
+	// sleeper is the goroutine in Device.Sleep, or nil. left is signalled when the goroutine
+	// has returned from there; Adapter.Close waits for that.
 	sleeper *waiter
 	left    sync.Cond
 	parked  []*waiter
-	// sentry is the goroutine that sleeps for queues that are armed; it exists from
-	// the first Arm to Close.
+	// sentry is the goroutine that sleeps on behalf of armed queues. It exists from the first
+	// Arm to Adapter.Close, and closes exited when it ends. armed counts the armed queues.
 	sentry *waiter
 	armed  int
 	exited chan struct{}
@@ -26,15 +29,16 @@ type waiting struct {
 type waiter struct {
 	queue     *CompletionQueue
 	threshold int
-	// wake has room for one token.
+	// wake is the channel on which a parked goroutine waits. It has room for one token.
 	wake chan struct{}
 }
 
-// Wait sleeps until at least threshold entries are queued, one of which wakes (all
-// do but those of FlagQuiet and, with CompletionSolicitedWait, of unsolicited
-// messages). It makes progress itself, or leaves that to another waiter of the
-// adapter. It returns the error of the context or of the queue (see Err); entries
-// that are queued are lost by neither.
+// Wait blocks until at least threshold entries are queued and at least one of them is an entry
+// that wakes. All entries wake except those of successful work with FlagQuiet and, with
+// CompletionSolicitedWait, those of unsolicited messages. While it blocks, Wait makes progress
+// itself or leaves that to another waiter of the adapter. If the context ends or the queue dies
+// first, it returns the error of the context or of the queue (see Err). Queued entries then stay
+// queued.
 func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	const op = "wait"
 	a := q.adapter
@@ -62,18 +66,19 @@ func (q *CompletionQueue) Wait(ctx context.Context, threshold int) error {
 	return nil
 }
 
-// pause lets others at the lock, and rings whom the last step concerns.
+// pause releases the lock for a moment, so that other goroutines can take it, and wakes the
+// goroutines that the last step concerns.
 func (a *Adapter) pause() {
 	a.unlock()
 	a.mu.Lock()
 }
 
-// satisfied reports whether a waiter may go.
+// satisfied reports whether the entries that the waiter waits for are queued.
 func (w *waiter) satisfied() bool {
 	return w.queue != nil && w.queue.count >= w.threshold && w.queue.notifying > 0
 }
 
-// leave ends a Wait and hands the place of the sleeper on.
+// leave ends a Wait. If there is no sleeper now, it wakes a parked goroutine to become it.
 func (a *Adapter) leave(w *waiter) {
 	w.queue.waiters--
 	a.handOver()
@@ -87,7 +92,7 @@ func (a *Adapter) handOver() {
 	a.waiting.parked[0].signal()
 }
 
-// signal leaves a token.
+// signal puts a token into wake, unless one is there.
 func (w *waiter) signal() {
 	select {
 	case w.wake <- struct{}{}:
@@ -95,8 +100,8 @@ func (w *waiter) signal() {
 	}
 }
 
-// sleep releases the lock, sleeps in the kernel or, when another goroutine does already, on
-// a channel, and takes the lock again.
+// sleep releases the lock, suspends the goroutine, and takes the lock again. The goroutine
+// becomes the sleeper, which sleeps in the kernel, or parks on its channel if there is a sleeper.
 func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	if a.waiting.sleeper == nil {
 		if !a.device.Idle() {
@@ -132,14 +137,15 @@ func (a *Adapter) sleep(ctx context.Context, w *waiter) {
 	}
 }
 
-// nudge wakes the sleeper because it would sleep too long, or is not needed.
+// nudge wakes the sleeper, if there is one, because it would sleep too long or is no longer
+// needed.
 func (a *Adapter) nudge() {
 	if a.waiting.sleeper != nil {
 		a.device.Wake()
 	}
 }
 
-// interrupt ends the sleep for a context. It may come late, after Close.
+// interrupt wakes the sleeper because its context has ended. It may run after Adapter.Close.
 func (a *Adapter) interrupt() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,8 +154,9 @@ func (a *Adapter) interrupt() {
 	}
 }
 
-// wake wakes whom the changes since the last call concern, and returns the armed
-// functions to call once the lock is released.
+// wake wakes the goroutines that the changes since the last call concern. It disarms each armed
+// queue that is dead or holds an entry that wakes, and returns the functions of these queues.
+// The caller calls them once it has released the lock.
 func (a *Adapter) wake() []func() {
 	a.waiting.dirty = false
 	concerns := func(w *waiter) bool { return w.queue != nil && (w.satisfied() || w.queue.failure != nil) }
@@ -174,12 +181,12 @@ func (a *Adapter) wake() []func() {
 	return rings
 }
 
-// Arm asks for one call of ring when something comes into the queue that wakes
-// (ibv_req_notify_cq(3)). It returns false, with nothing armed, when something of
-// that kind is queued already or the queue is dead. While a queue is armed, a
-// goroutine of the adapter sleeps in the kernel and makes progress; ring is called
-// on it or on any goroutine that makes progress, without a lock, and may call
-// anything but Adapter.Close. A later Arm replaces an earlier one.
+// Arm requests one call of ring for the time when an entry that wakes is queued or the queue
+// dies (ibv_req_notify_cq(3)). If such an entry is queued already, or the queue is dead, Arm
+// returns false and does not arm the queue. While a queue is armed, a goroutine of the adapter
+// sleeps in the kernel and makes progress. ring is called on that goroutine or on any other that
+// uses the adapter. It is called without the lock, and may call anything but Adapter.Close. A
+// later Arm replaces an earlier one.
 func (q *CompletionQueue) Arm(ring func()) bool {
 	a := q.adapter
 	a.mu.Lock()
@@ -200,8 +207,8 @@ func (q *CompletionQueue) Arm(ring func()) bool {
 	return true
 }
 
-// Disarm takes Arm back. A ring that is under way may still come. It may be called
-// when nothing is armed.
+// Disarm cancels Arm. A call of ring that is already under way may still come. If the queue is
+// not armed, Disarm does nothing.
 func (q *CompletionQueue) Disarm() {
 	a := q.adapter
 	a.mu.Lock()
@@ -215,7 +222,8 @@ func (q *CompletionQueue) Disarm() {
 	}
 }
 
-// stand is the sentry's life: it sleeps while a queue is armed, else it is parked.
+// stand is the function of the sentry's goroutine. While a queue is armed, it makes progress and
+// sleeps; otherwise it waits on its channel.
 func (a *Adapter) stand() {
 	defer close(a.waiting.exited)
 	w := a.waiting.sentry
@@ -237,8 +245,8 @@ func (a *Adapter) stand() {
 	}
 }
 
-// stopWaiting sees everybody out of Device.Sleep and ends the sentry. It is called
-// under the lock, which it releases meanwhile.
+// stopWaiting wakes the parked goroutines, waits until no goroutine is in Device.Sleep, and ends
+// the sentry. The caller holds the lock, which stopWaiting releases while it waits.
 func (a *Adapter) stopWaiting() {
 	for _, w := range a.waiting.parked {
 		w.signal()

@@ -6,10 +6,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// Watch has a queue take what happens to the adapter as a whole (the asynchronous EVD of
-// dat_ia_open(3DAT)): EventRemoved, EventPortDown, EventPortUp and EventAddressChanged, as
-// far as its provider learns of them. It replaces the queue of an earlier call; nil ends
-// that. It is ErrInvalidParameter when completion flags that feed the queue do not allow it.
+// Watch sets the queue that takes the events of the adapter as a whole (the asynchronous EVD of
+// dat_ia_open(3DAT)): EventRemoved, EventPortDown, EventPortUp and EventAddressChanged, as far
+// as the provider learns of them. The queue replaces that of an earlier call; with nil, further
+// events are discarded. Watch fails with ErrInvalidParameter if the completion flags of streams
+// that feed the queue do not allow such events there.
 func (a *Adapter) Watch(q *CompletionQueue) error {
 	const op = "watch"
 	a.mu.Lock()
@@ -38,7 +39,7 @@ func (a *Adapter) tell(t EventType, err error) {
 	}
 }
 
-// owner is the adapter as its device sees it.
+// owner is the provider.Adapter that an adapter gives to its device.
 type owner Adapter
 
 var _ provider.Adapter = (*owner)(nil)
@@ -49,8 +50,8 @@ func (o *owner) Lock() { o.mu.Lock() }
 // Unlock implements provider.Adapter.
 func (o *owner) Unlock() { o.mu.Unlock() }
 
-// Happened implements provider.Adapter. A removal is acted on when Progress has returned,
-// because what it ends is the provider's.
+// Happened implements provider.Adapter. A removal takes effect only when Device.Progress, which
+// calls Happened, has returned, because it ends objects that the provider is using.
 func (o *owner) Happened(e provider.Event) {
 	a := (*Adapter)(o)
 	switch e.Kind {

@@ -11,24 +11,24 @@ type Fault uint8 //nolint:errname // a return code with the pages' names, of whi
 
 // The faults, named as on the pages (DAT_INVALID_STATE is ErrInvalidState).
 const (
-	// ErrInvalidState says that an object was not in a state that allows the call.
+	// ErrInvalidState means that an object was not in a state that allows the call.
 	ErrInvalidState Fault = iota + 1
-	// ErrInvalidParameter says that an argument, or a combination of them, is out
+	// ErrInvalidParameter means that an argument, or a combination of them, is out
 	// of range.
 	ErrInvalidParameter
-	// ErrInvalidHandle says that an object is nil, was freed, or belongs to another
+	// ErrInvalidHandle means that an object is nil, was freed, or belongs to another
 	// adapter.
 	ErrInvalidHandle
-	// ErrInvalidAddress says that an address cannot be used by this adapter.
+	// ErrInvalidAddress means that an address cannot be used by this adapter.
 	ErrInvalidAddress
-	// ErrInsufficientResources says that a limit or the machine is exhausted.
+	// ErrInsufficientResources means that a limit or the machine is exhausted.
 	ErrInsufficientResources
-	// ErrModelNotSupported says that the provider cannot do what was asked, ever.
+	// ErrModelNotSupported means that the provider cannot do what was asked, ever.
 	ErrModelNotSupported
-	// ErrProtectionViolation says that local memory of a posted request lies outside
+	// ErrProtectionViolation means that local memory of a posted request lies outside
 	// its region or in a region of another protection domain.
 	ErrProtectionViolation
-	// ErrPrivilegesViolation says that a region lacks the access right needed.
+	// ErrPrivilegesViolation means that a region lacks the access right needed.
 	ErrPrivilegesViolation
 )
 
