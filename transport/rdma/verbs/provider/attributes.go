@@ -24,7 +24,7 @@ const (
 	QoSPremium        QoS = 8
 )
 
-// CompletionFlags is how the completions of one stream of an endpoint wake the goroutines
+// CompletionFlags selects which completions of one stream of an endpoint wake the goroutines
 // that wait on the completion queue (dat_ep_create(3DAT), completion flags).
 type CompletionFlags uint8
 
@@ -35,106 +35,113 @@ const (
 	// CompletionUnsignalled allows requests and receives with FlagQuiet, whose
 	// completions are queued but wake no goroutine.
 	CompletionUnsignalled
-	// CompletionSolicitedWait is for receives only: those of messages sent with
-	// FlagSolicited wake, others do not.
+	// CompletionSolicitedWait is for receives only: the completion of a message wakes if the
+	// message was sent with FlagSolicited, and otherwise does not.
 	CompletionSolicitedWait
 )
 
-// DepthDefault as a read depth selects the provider's choice. Query of a connected endpoint
-// returns the value. 0 means no reads.
+// DepthDefault, as a read depth, leaves the depth to the provider. Query of a connected endpoint
+// returns the depth chosen. A depth of 0 allows no Reads.
 const DepthDefault = -1
 
 // Attributes are the properties and limits of an adapter. Lengths are in bytes.
 type Attributes struct {
 	// Provider and Interface are the names that opened the adapter.
 	Provider, Interface string
-	// Services and QoS list what the adapter supports. ServiceReliable is always there.
+	// Services and QoS list what the adapter supports. ServiceReliable is always in the list.
 	Services []Service
 	QoS      []QoS
-	// Multipath says that ConnectMultipath can be asked for.
+	// Multipath is true if the adapter supports ConnectMultipath.
 	Multipath bool
-	// MemoryWindows says that OpBind can be posted.
+	// MemoryWindows is true if the adapter supports OpBind.
 	MemoryWindows bool
-	// ImmediateData says that FlagImmediate can be used, Atomics that OpFetchAdd,
-	// OpCompareSwap and AccessRemoteAtomic can.
+	// ImmediateData is true if the adapter supports FlagImmediate; Atomics, if it supports
+	// OpFetchAdd, OpCompareSwap and AccessRemoteAtomic.
 	ImmediateData, Atomics bool
 
-	// MaxMessage bounds a Send, MaxRDMA a Read or Write.
+	// MaxMessage bounds the length of a Send, MaxRDMA the length of a Read or Write.
 	MaxMessage, MaxRDMA int
-	// MaxRequests and MaxReceives bound what one endpoint may have posted.
+	// MaxRequests and MaxReceives bound the requests and the receives that one endpoint may
+	// have posted.
 	MaxRequests, MaxReceives int
-	// MaxSegments bounds a scatter/gather list, MaxReadSegments that of a Read.
+	// MaxSegments bounds a scatter/gather list, MaxReadSegments the list of a Read.
 	MaxSegments, MaxReadSegments int
-	// MaxInline bounds a request with FlagInline.
+	// MaxInline bounds the length of a request with FlagInline.
 	MaxInline int
-	// Headroom and Tailroom are the bytes that FlagRoom leaves for the provider, 0 if it
-	// does not use them.
+	// Headroom and Tailroom are the bytes that FlagRoom reserves for the provider, 0 if the
+	// provider does not use them.
 	Headroom, Tailroom int
-	// PinsMemory says that a registration pins pages, by a system call: a consumer that can
-	// had better keep memory registered, or copy a few bytes. MaxPinned bounds what is
-	// registered at a time in bytes, as far as that is known (RLIMIT_MEMLOCK); 0 is no bound.
+	// PinsMemory is true if each registration pins pages by a system call. The consumer should
+	// then keep memory registered if it can, and copy short messages instead of registering
+	// their memory. MaxPinned bounds the bytes registered at a time, as far as the bound is
+	// known (RLIMIT_MEMLOCK); 0 means no bound.
 	PinsMemory bool
 	MaxPinned  int
-	// SinksAreWritable says that a peer that knows the key of memory with AccessLocalWrite can
-	// write there without AccessRemoteWrite: the adapter needs that right for what Reads fill
-	// (iWARP in hardware, where a Read Response is a message to a key of this side).
+	// SinksAreWritable is true if a peer that knows the key of memory with AccessLocalWrite
+	// can write to that memory without AccessRemoteWrite. The reason is that the adapter needs
+	// the remote write right for memory that Reads fill (iWARP in hardware, where a Read
+	// Response is a message to a key of this side).
 	SinksAreWritable bool
-	// MaxReadsIn (IRD, max_qp_rd_atom) and MaxReadsOut (ORD, max_qp_init_rd_atom)
-	// bound the Reads and atomics under way toward and from one endpoint.
+	// MaxReadsIn (IRD, max_qp_rd_atom) bounds the Reads and atomics in flight toward one
+	// endpoint, MaxReadsOut (ORD, max_qp_init_rd_atom) those in flight from one endpoint.
 	MaxReadsIn, MaxReadsOut int
-	// MaxSharedReceives bounds a shared receive queue; 0 means there are none.
+	// MaxSharedReceives bounds the receives of a shared receive queue. It is 0 if the adapter
+	// has no shared receive queues.
 	MaxSharedReceives int
-	// MaxCompletions bounds a completion queue of package verbs.
+	// MaxCompletions bounds the capacity of a completion queue of package verbs.
 	MaxCompletions int
 
-	// Private data limits of a request, an accept and a reject.
+	// MaxRequestData, MaxAcceptData and MaxRejectData bound the private data of a connection
+	// request, an accept and a reject.
 	MaxRequestData, MaxAcceptData, MaxRejectData int
-	// PadsPrivateData says that the peer may see more bytes than were passed, zeros
-	// at the end (InfiniBand does).
+	// PadsPrivateData is true if the peer may see more bytes of private data than were passed,
+	// with zeros at the end (as on InfiniBand).
 	PadsPrivateData bool
 
-	// HoldsReads says that the adapter itself holds back Reads and atomics beyond ORD, and
-	// requests with FlagFence, so that it can be given them all.
+	// HoldsReads is true if the adapter itself holds back Reads and atomics beyond ORD, and
+	// requests with FlagFence. Sends.Next then returns them without regard to ORD and fences.
 	HoldsReads bool
-	// HidesFlags says that the adapter tells neither whether a message was solicited nor
-	// which key it has revoked, as those of the kernel: every message counts as solicited
-	// for CompletionSolicitedWait then, and FlagInvalidate is refused.
+	// HidesFlags is true if the adapter reports neither whether a message was solicited nor
+	// which key it has revoked, as the kernel's adapters do not. Every message then counts as
+	// solicited for CompletionSolicitedWait, and FlagInvalidate is refused.
 	HidesFlags bool
-	// CarriesConnParam says that FlowControl and the retry counts reach the peer.
+	// CarriesConnParam is true if FlowControl and the retry counts are sent to the peer.
 	CarriesConnParam bool
-	// WaitsForReceive says that a message that finds no receive posted is retried
-	// (RNR of InfiniBand) as ConnParam.RNRRetryCount has it. Where it is false, as on
-	// iWARP, such a message breaks the connection.
+	// WaitsForReceive is true if a message that finds no receive posted is retried (RNR of
+	// InfiniBand), up to ConnParam.RNRRetryCount times. If it is false, as on iWARP, such a
+	// message breaks the connection.
 	WaitsForReceive bool
-	// MinRNRTimer is the delay before such a retry, 0 without WaitsForReceive.
+	// MinRNRTimer is the delay before such a retry. It is 0 if WaitsForReceive is false.
 	MinRNRTimer time.Duration
-	// ActiveSpeaksFirst says that what the passive side sends leaves only after the
-	// first message of the active side (iWARP, RFC 5044 section 7.1.2).
+	// ActiveSpeaksFirst is true if messages of the passive side are held back until the first
+	// message of the active side has arrived (iWARP, RFC 5044 section 7.1.2).
 	ActiveSpeaksFirst bool
 	// Transport is free text for people: "MPA rev 2 over TCP", ...
 	Transport string
 
-	// Endpoint is what an endpoint made with nil attributes gets.
+	// Endpoint holds the attributes of an endpoint for which the consumer gives none.
 	Endpoint EndpointAttributes
 }
 
 // EndpointAttributes are the properties of one endpoint (DAT_EP_ATTR). Lengths are
-// in bytes, counts per endpoint; none may exceed the adapter's.
+// in bytes, counts per endpoint; no value may exceed the adapter's limit.
 type EndpointAttributes struct {
 	Service Service
 	QoS     QoS
-	// MaxMessage bounds a Send, MaxRDMA a Read or Write.
+	// MaxMessage bounds the length of a Send, MaxRDMA the length of a Read or Write.
 	MaxMessage, MaxRDMA int
-	// ReceiveFlags and RequestFlags say how completions wake waiters.
+	// ReceiveFlags and RequestFlags select which completions of receives and of requests wake
+	// waiters.
 	ReceiveFlags, RequestFlags CompletionFlags
-	// MaxReceives is how many receives may be posted; with a shared receive queue it
-	// is not used. MaxRequests is the same for Send, Write and Read.
+	// MaxReceives bounds the posted receives; an endpoint with a shared receive queue does not
+	// use it. MaxRequests bounds the posted requests.
 	MaxReceives, MaxRequests int
-	// MaxReceiveSegments and MaxRequestSegments bound the scatter/gather lists.
+	// MaxReceiveSegments and MaxRequestSegments bound the scatter/gather lists of receives and
+	// of requests.
 	MaxReceiveSegments, MaxRequestSegments int
-	// MaxInline bounds a request with FlagInline.
+	// MaxInline bounds the length of a request with FlagInline.
 	MaxInline int
-	// ReadsIn (IRD) and ReadsOut (ORD) are the reads that may be under way toward and
-	// from this endpoint, DepthDefault for the provider's choice.
+	// ReadsIn (IRD) and ReadsOut (ORD) bound the Reads and atomics in flight toward and from
+	// this endpoint. DepthDefault leaves the bound to the provider.
 	ReadsIn, ReadsOut int
 }

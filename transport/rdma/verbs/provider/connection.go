@@ -2,162 +2,174 @@ package provider
 
 import "net/netip"
 
-// QueuePairConfig says what a queue pair belongs to. What it refers to stays valid until
-// QueuePair.Close.
+// QueuePairConfig holds the parameters of Device.NewQueuePair. The objects to which it refers
+// stay valid until QueuePair.Close.
 type QueuePairConfig struct {
 	Domain     ProtectionDomain
 	Attributes EndpointAttributes
-	// Sends and Receives are the work, and where it is reported.
+	// From Sends and Receives the queue pair takes its work, and to them it reports the results.
 	Sends    Sends
 	Receives Receives
-	// Shared is the queue of the same device and domain that the receives come from, or nil.
+	// Shared is the shared receive queue, of the same device and domain, from which the
+	// receives come; nil if they come from Receives.
 	Shared SharedReceiveQueue
-	// Upcalls take what happens to the connection.
+	// Upcalls take the events of the connection.
 	Upcalls Upcalls
-	// Guarded says that until Guard.Trust an active queue pair takes nothing of what the peer
-	// sends, and a passive one a single Send.
+	// Guarded is true if, until Guard.Trust, an active queue pair must process nothing that
+	// the peer sends, and a passive queue pair only a single Send.
 	Guarded bool
 }
 
-// Guard is what a QueuePair implements that obeys QueuePairConfig.Guarded.
+// Guard is an optional interface of a QueuePair. A QueuePair that obeys QueuePairConfig.Guarded
+// implements it.
 type Guard interface {
-	// Trust says that the connection, which is established, is not guarded any more.
+	// Trust ends the guard. The connection is established when it is called.
 	Trust()
 }
 
-// Wearer is what a QueuePair may be, too: Worn says that its connection has carried so much that
-// another one should take its place, since it is encrypted and its keys are not renewed.
+// Wearer is an optional interface of a QueuePair whose connection may be encrypted with keys
+// that are not renewed.
 type Wearer interface {
+	// Worn reports whether the connection is encrypted and has carried so much data that
+	// another connection should replace it.
 	Worn() bool
 }
 
-// Explainer is what a QueuePair may be, too: Explain says what is special about what it has
-// sent so far, "" if nothing is.
+// Explainer is an optional interface of a QueuePair.
 type Explainer interface {
+	// Explain returns a remark, for people, on the data that the queue pair has sent so far
+	// (for example how much was compressed), or "" if there is none.
 	Explain() string
 }
 
 // QueuePair is one end of one connection. It is used once: the endpoint makes a new one
 // after Reset.
 type QueuePair interface {
-	// Connect begins the active side and returns the local end at once, as far as it is
-	// known. The outcome is one of Upcalls.Established and Upcalls.Failed, from within or
-	// later. An error (ErrInvalidAddress, ErrInsufficientResources) means that nothing has
-	// begun and no upcall comes. p and its PrivateData are valid during the call. The
-	// consumer's timeout is kept by package verbs, which calls Abort.
+	// Connect begins the active side of a connection and returns at once, with the local
+	// address as far as it is known. The outcome is either Upcalls.Established or
+	// Upcalls.Failed, called from within Connect or later. An error (ErrInvalidAddress,
+	// ErrInsufficientResources) means that nothing has begun and no upcall follows. p and its
+	// PrivateData are valid during the call only. Package verbs implements the consumer's
+	// timeout, by calling Abort.
 	Connect(remote netip.AddrPort, p *Proposal) (local netip.AddrPort, err error)
 	// Contacted reports whether the remote host has taken the request of Connect, as far as
-	// the transport can tell (iWARP: the TCP connection stands). It separates
-	// EventTimedOut from EventUnreachable when the consumer's timeout has passed.
+	// the transport can tell (iWARP: whether the TCP connection is established). It decides
+	// between EventTimedOut and EventUnreachable when the consumer's timeout has passed.
 	Contacted() bool
-	// RequestsPosted says that Sends.Next may return something new. It comes after every
-	// post, which needs Upcalls.Established; the queue pair starts what it can at once. A
-	// queue pair that has to hold back (iWARP's passive side until the active side has
-	// spoken, a full socket or send queue) calls Next later of its own accord and, except
-	// where Attributes.HoldsReads is set, after each Read or atomic it has done, which may
-	// let a fenced request or another Read go.
+	// RequestsPosted announces that Sends.Next may return new requests. It is called after a
+	// post, unless FlagMore delays the call, and only after Upcalls.Established. The queue pair
+	// starts what it can at once. A queue pair that must hold requests back (iWARP's passive
+	// side before the first message of the active side, a full socket or send queue) calls
+	// Next later by itself. Unless Attributes.HoldsReads is set, it also calls Next after each
+	// completed Read or atomic, because a fenced request or another Read may then start.
 	RequestsPosted()
-	// ReceivesPosted says the same of Receives.Next. It may come before Connect. It does not
-	// come with a shared queue.
+	// ReceivesPosted announces that Receives.Next may return new receives. It may be called
+	// before Connect. It is not called for a queue pair with a shared receive queue.
 	ReceivesPosted()
-	// Drain says that nothing more is posted: Disconnect follows when all requests are done.
-	// A queue pair whose last requests were not signalled posts one that is.
+	// Drain announces that no more requests are posted, and that Disconnect follows when all
+	// requests are done. If the last requests were not signalled, the queue pair itself posts
+	// one that is.
 	Drain()
-	// Disconnect ends the connection in order. No request is left. The outcome is
-	// Upcalls.Disconnected or Upcalls.Broken. Messages that arrive before the peer's end
-	// are still delivered.
+	// Disconnect ends the connection in order. No request is outstanding when it is called.
+	// The outcome is Upcalls.Disconnected or Upcalls.Broken. Messages that arrive before the
+	// peer has ended its side are still delivered.
 	Disconnect()
-	// Abort ends whatever is going on at once. The peer sees a broken connection, or a
-	// refused one. No upcall follows, and no request or receive is touched after it returns.
+	// Abort ends a connection or a connection attempt at once. The peer sees a broken or
+	// refused connection. No upcall follows, and after Abort has returned the queue pair
+	// accesses no request or receive.
 	Abort()
-	// Close frees the queue pair. It implies Abort. What the protocol still owes the peer (a
-	// Terminate on its way) may outlive it in the device.
+	// Close frees the queue pair. It implies Abort. Bytes that the protocol must still send
+	// to the peer (such as a Terminate) may stay in the device after Close.
 	Close()
 }
 
-// Proposal is what one side of a connection proposes or answers to the other. Its values are
-// in the terms of the side that sent it.
+// Proposal holds the parameters that one side of a connection proposes, or answers, to the
+// other side. Its values are from the sender's point of view.
 type Proposal struct {
-	// PrivateData is the consumer's. Data of providers are sent separately.
+	// PrivateData are the consumer's bytes. A provider sends its own data separately.
 	PrivateData []byte
-	// ResponderResources (IRD) and InitiatorDepth (ORD) of the sender; DepthDefault in one
-	// that was received where the transport does not carry them (MPA revision 1).
+	// ResponderResources (IRD) and InitiatorDepth (ORD) are those of the sender. In a received
+	// Proposal they are DepthDefault if the transport does not carry them (MPA revision 1).
 	ResponderResources, InitiatorDepth int
 	FlowControl                        bool
 	RetryCount, RNRRetryCount          uint8
-	// QoS, Multipath and SameProvider are those of Connect.
+	// QoS, Multipath and SameProvider are the options of Endpoint.Connect.
 	QoS                     QoS
 	Multipath, SameProvider bool
 }
 
-// Failure is why a connection was not made, as a provider sees it.
+// Failure is a provider's reason why a connection was not made.
 type Failure uint8
 
 const (
-	// FailureRefused is every reason but the others.
+	// FailureRefused stands for all reasons that no other Failure covers.
 	FailureRefused Failure = iota + 1
-	// FailureRejected says that the remote consumer rejected.
+	// FailureRejected means that the remote consumer rejected the request.
 	FailureRejected
-	// FailureUnreachable says that the remote host cannot be reached.
+	// FailureUnreachable means that the remote host cannot be reached.
 	FailureUnreachable
-	// FailureTimedOut says that the remote host took the request and the provider's own
-	// patience with its answer has ended.
+	// FailureTimedOut means that the remote host took the request, and that its answer did
+	// not come within the provider's own timeout.
 	FailureTimedOut
 )
 
-// Upcalls is where a QueuePair reports what happens to its connection. After the attempt has
-// Failed, and after Disconnected or Broken, the queue pair touches no request or receive any
-// more and reports nothing more.
+// Upcalls are the methods by which a QueuePair reports events of its connection. After Failed,
+// Disconnected or Broken, the queue pair accesses no request or receive any more and makes no
+// further upcall.
 type Upcalls interface {
-	// Established says that the connection stands; data may be delivered from now on. answer
-	// is the peer's answer on the active side, which is copied, and nil on the passive one.
-	// An error says that the peer's read depths do not fit: the endpoint counts as refused,
-	// and the queue pair ends the connection the way its protocol has for this (iWARP:
-	// Terminate 2/0/06), reporting nothing more.
+	// Established reports that the connection is established; messages may be delivered from
+	// now on. answer is the peer's answer on the active side, and nil on the passive side;
+	// Established copies it. If Established returns an error, the endpoint does not accept the
+	// connection, for example because the peer's read depths do not fit. The queue pair then
+	// ends the connection in the way that its protocol has for this (iWARP: Terminate 2/0/06)
+	// and makes no further upcall.
 	Established(answer *Proposal, local, remote netip.AddrPort) error
-	// Failed says that the connection was not made. privateData is that of a reject and is
-	// copied. err is the cause, for people.
+	// Failed reports that the connection was not made. privateData is the private data of a
+	// reject; Failed copies it. err is the cause, for people.
 	Failed(why Failure, privateData []byte, err error)
-	// Disconnected says that an established connection has ended in order, by either side.
-	// What is posted is flushed.
+	// Disconnected reports that either side has ended an established connection in order.
+	// Posted requests and receives are flushed.
 	Disconnected()
-	// Broken says that an established connection has failed. The request or receive that
-	// failed with it, if any, was reported by Fail before. The rest is flushed.
+	// Broken reports that an established connection has failed. If a request or receive
+	// failed with it, the queue pair has reported that by Fail before. All others are flushed.
 	Broken(err error)
 }
 
-// ServicePointConfig is the address to listen at and the upcall for requests.
+// ServicePointConfig holds the parameters of Device.Listen.
 type ServicePointConfig struct {
-	// Address may have port 0 for any free one, and no address for the adapter's own.
+	// Address is the address to listen at. Port 0 selects any free port, an invalid address
+	// the adapter's own address.
 	Address netip.AddrPort
-	// Backlog is how many requests Arrived takes before they are answered.
+	// Backlog bounds the requests that Arrived has taken and that are not answered.
 	Backlog int
-	// Arrived is the upcall that hands over a request: its Handshake, its two ends (remote's
-	// port is the port qualifier of the active side) and what the active side proposes,
-	// which is copied. An error says that the request is not taken; the provider refuses it
-	// then.
+	// Arrived is the upcall that delivers a connection request: its Handshake, its two
+	// addresses (remote's port is the port qualifier of the active side) and the active side's
+	// proposal, which Arrived copies. If Arrived returns an error, it has not taken the
+	// request, and the provider refuses the request.
 	Arrived func(h Handshake, local, remote netip.AddrPort, p *Proposal) error
 }
 
-// ServicePoint is a place where requests arrive.
+// ServicePoint is an address at which connection requests arrive.
 type ServicePoint interface {
-	// Address is where it listens. It may be called without the lock.
+	// Address returns the address. It may be called without the lock.
 	Address() netip.AddrPort
-	// Close refuses new requests. Handshakes that were reported stay valid.
+	// Close ends the service point; new requests are refused. Handshakes that were reported
+	// stay valid.
 	Close()
 }
 
-// Handshake is the passive side of a connection before it is answered. Exactly one of its
-// methods is called, once. It stays valid when the active side has gone: an Accept of such a
-// one ends in Upcalls.Failed.
+// Handshake is the passive side of a connection whose request is not answered yet. Exactly one
+// of its methods is called, once. A Handshake stays valid if the active side gives up; Accept
+// then ends in Upcalls.Failed.
 type Handshake interface {
-	// Accept continues on a queue pair of the same device, which has not been used. The
-	// outcome is Upcalls.Established(nil, ...) or Upcalls.Failed, from within or later.
-	// answer and its PrivateData are valid during the call.
+	// Accept accepts the request on qp, an unused queue pair of the same device. The outcome
+	// is Upcalls.Established(nil, ...) or Upcalls.Failed, called from within Accept or later.
+	// answer and its PrivateData are valid during the call only.
 	Accept(qp QueuePair, answer *Proposal)
-	// Reject answers that the consumer rejects, with its private data, which is valid during
-	// the call (EventPeerRejected at the other end).
+	// Reject answers that the consumer rejects the request (EventPeerRejected on the active
+	// side). privateData is valid during the call only.
 	Reject(privateData []byte)
-	// Refuse ends it without a consumer's answer (EventNonPeerRejected there).
+	// Refuse ends the handshake without an answer of a consumer (EventNonPeerRejected on the
+	// active side).
 	Refuse()
 }

@@ -1,6 +1,7 @@
-// Package provider is what package verbs asks of a provider of RDMA, and the plain types
-// that both speak: iWARP in user space, the kernel's adapters through uverbs and rdma_cm, a
-// network in memory for tests. A consumer needs package verbs alone.
+// Package provider has the interfaces that a provider of RDMA implements for package verbs, and
+// the plain types that both use. There are three providers: iWARP in user space, the kernel's
+// adapters through uverbs and rdma_cm, and a network in memory for tests. A consumer needs
+// package verbs alone.
 //
 //	package verbs   states, parameters, order, flushing, events, waiting
 //	---------------------------------------------------------------------------
@@ -10,37 +11,37 @@
 //
 // # Work
 //
-// Requests and an endpoint's own receives are taken by the queue pair, with [Sends.Next] and
+// A queue pair takes requests and the endpoint's own receives, with [Sends.Next] and
 // [Receives.Next], when it can use them. A stack in user space takes a request when the
-// socket has room and a receive when a message begins. An adapter takes all there is, at
-// once, and posts it: Number of a [Request] or [Receive] is meant as its wr_id. Receives of a
-// shared queue are handed over beforehand, with [SharedReceiveQueue.Post], and any queue pair
-// of it may use any of them.
+// socket has room, and a receive when a message begins. A hardware adapter takes all requests
+// and receives at once and posts them; Number of a [Request] or [Receive] is meant to be the
+// wr_id. Receives of a shared receive queue are posted beforehand with
+// [SharedReceiveQueue.Post], and any queue pair of that queue may use any of them.
 //
-// What is done is reported to Sends and Receives of the endpoint: requests in any order, or
-// in the order of posting up to a number, which is what one completion of an adapter means
-// that does not signal each request ([Sends.DoneBefore]); receives in the order of the
-// messages. Package verbs makes the consumer's completions of it, in order, and flushes what
-// is not done when the connection ends. Entries of an adapter that belong to a queue pair
-// which has ended are dropped.
+// A queue pair reports completed work to Sends and Receives of its endpoint. It reports requests
+// one by one in any order, or with [Sends.DoneBefore] all requests up to a number. The latter is
+// for adapters that do not signal each request, so that one completion stands for several
+// requests. It reports receives in the order of the messages. From these reports, package verbs
+// makes the consumer's completions, in order. When the connection ends, it flushes the work that
+// is not done. Completions that an adapter reports for a queue pair that has ended are dropped.
 //
 // # Completion queues
 //
-// Those of package verbs are lists in memory, which also hold connection events; a provider
-// does not see them. An adapter's are its device's own matter: the device knows from
-// MaxRequests and MaxReceives of each [QueuePairConfig], and from MaxReceives of a shared
-// receive queue, how many entries can be outstanding, and makes queues that hold them all, so
-// that none overflows; what it has no room for it refuses when a queue pair is made. Few
-// queues for many queue pairs are better than one for each, because every Progress polls all
-// of them.
+// The completion queues of package verbs are lists in memory, which also hold connection
+// events; a provider does not see them. The device itself manages the completion queues of its
+// hardware. From MaxRequests and MaxReceives of each [QueuePairConfig], and from MaxReceives of
+// each shared receive queue, the device knows how many entries can be outstanding. It makes
+// queues that hold them all, so that none overflows, and refuses a queue pair for which it has
+// no room. Few queues for many queue pairs are better than one for each, because every Progress
+// polls all queues.
 //
 // # Locking
 //
-// An adapter has one lock. All methods are called under it, except those of which it is said
-// otherwise: [Progress].Sleep, and Register and Deregister of a [ProtectionDomain], because
-// pinning memory is slow. Methods called under the lock do not block. Upcalls are made under
-// it, from within a method of the provider, and do not call the provider back. So a provider
-// needs neither a lock nor a goroutine.
+// An adapter has one lock. All methods are called with the lock held, unless their comment says
+// otherwise: [Progress].Sleep is called without it, and so are Register and Deregister of a
+// [ProtectionDomain], because pinning memory is slow. Methods called with the lock held do not
+// block. Upcalls are made with the lock held, from within a method of the provider, and do not
+// call the provider back. A provider therefore needs neither a lock nor a goroutine.
 //
 // # Out of scope
 //

@@ -76,7 +76,7 @@ func (f Fault) Errno() syscall.Errno {
 	}
 }
 
-// Is makes errors.Is(err, syscall.EINVAL) and the like work.
+// Is reports whether target is the errno of the fault. errors.Is(err, syscall.EINVAL) calls it.
 func (f Fault) Is(target error) bool {
 	errno, ok := target.(syscall.Errno)
 	return ok && errno == f.Errno()

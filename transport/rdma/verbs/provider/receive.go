@@ -1,77 +1,82 @@
 package provider
 
-// Receive is memory for one message. It is one of an endpoint, from Receives.Next until it is
-// done or failed, or one of a shared queue, from SharedReceiveQueue.Post on.
+// Receive is memory for one message. The provider may use an endpoint's own receive from
+// Receives.Next, and a receive of a shared receive queue from SharedReceiveQueue.Post, until it
+// reports the receive as done or failed.
 type Receive struct {
-	// Number counts the receives of a queue pair, in the order of Next, and begins again
-	// with 0 whenever all were done. Of a shared queue it is less than its MaxReceives, and
-	// another receive has it when this one is done.
+	// Number counts an endpoint's own receives in the order of Next, and restarts at 0
+	// whenever all are done. A receive of a shared receive queue has a number below the queue's
+	// MaxReceives, which another receive gets when this one is done.
 	Number uint64
-	// Segments are the memory to fill, in order. Empty ones may be among them.
+	// Segments are the memory to fill, in order. Some may be empty.
 	Segments []Segment
-	// Length is the longest message that fits: their total, without what Room leaves.
+	// Length is the length of the longest message that fits: the total length of Segments,
+	// without the room of FlagRoom.
 	Length int
-	// Room says that FlagRoom is set: the message begins Attributes.Headroom bytes into
-	// the only segment, all of which the provider may write to.
+	// Room is true if FlagRoom is set. The message must then begin Attributes.Headroom bytes
+	// into the only segment, and the provider may write to the whole segment.
 	Room bool
-	// Mark is the provider's own; it is 0 when it sees the receive first.
+	// Mark is for the provider's use. It is 0 when the provider first sees the receive.
 	Mark uint64
 }
 
-// Arrival is a message that has used a receive.
+// Arrival describes the message, or the Write, that has used a receive.
 type Arrival struct {
-	// Length is how much the message has put into the receive, or how much a Write has
-	// written.
+	// Length is the length of the message in the receive or, if Written is set, the number of
+	// bytes that the Write has written.
 	Length int
 	// Flags are FlagSolicited, FlagInvalidate and FlagImmediate as the peer set them.
 	Flags RequestFlags
-	// Invalidated is the key of this adapter that the message has revoked.
+	// Invalidated is the key of this adapter that the message has revoked, with FlagInvalidate.
 	Invalidated uint32
 	// Immediate is the number that came with FlagImmediate.
 	Immediate uint32
-	// Written says that a Write has taken the receive and left its memory alone.
+	// Written is true if a Write with FlagImmediate took the receive. Nothing was then written
+	// to the memory of the receive.
 	Written bool
 }
 
-// Receives is where the messages that reach an endpoint are reported, and where its own
-// receives are taken. Those of an endpoint with a shared queue come from that queue.
+// Receives holds the endpoint's own receives, which the queue pair takes, and takes the queue
+// pair's reports of received messages. The receives of an endpoint with a shared receive queue
+// come from that queue instead.
 type Receives interface {
-	// Next takes the endpoint's oldest receive that was not taken yet, or returns nil: none
-	// is posted. An adapter takes them when it can post them, a stack in user space takes one
-	// when the first byte of a message arrives.
+	// Next takes and returns the endpoint's oldest receive that was not taken yet. It returns
+	// nil if there is none. A hardware adapter takes receives when it can post them; a stack in
+	// user space takes one when the first byte of a message arrives.
 	Next() *Receive
-	// Peek returns the receive that Next takes next, or nil, and leaves it.
+	// Peek returns the receive that Next would return, or nil, without taking it.
 	Peek() *Receive
-	// At returns the endpoint's receive taken with that number. It is not done yet.
+	// At returns the endpoint's own receive with that number, which is taken and not done.
 	At(number uint64) *Receive
-	// Deliver is Next and Done of a message without flags: the receive is what Peek has
-	// returned, or one of the shared queue.
+	// Deliver does Next and Done in one call, for a message without flags. r is the receive
+	// that Peek has returned, or a receive of the shared receive queue.
 	Deliver(r *Receive, length int)
-	// Done says that a message is complete, in a receive taken or in one of the shared
-	// queue. An endpoint's own receives are done in the order of Next.
+	// Done reports that a message is complete in r, a receive that was taken or that comes
+	// from the shared receive queue. An endpoint's own receives must be done in the order of
+	// Next.
 	Done(r *Receive, a Arrival)
-	// Fail says that a message could not be received; Upcalls.Broken follows. With
-	// StatusFlushed it says that the connection ended while the message came: a provider
-	// reports so the receives of a shared queue that an ending queue pair has taken, before
-	// the upcall or, on Abort, within it. Package verbs flushes an endpoint's own receives
-	// itself.
+	// Fail reports that a message could not be received into r; Upcalls.Broken follows.
+	// StatusFlushed means that the connection ended while the message was arriving. With it, a
+	// provider reports those receives of a shared receive queue that a queue pair has taken
+	// when it ends: before the upcall that reports the end, or within Abort. Package verbs
+	// itself flushes an endpoint's own receives.
 	Fail(r *Receive, s Status)
 }
 
-// SharedReceiveConfig is what a shared receive queue is made from.
+// SharedReceiveConfig holds the parameters of Device.NewSharedReceiveQueue.
 type SharedReceiveConfig struct {
 	Domain ProtectionDomain
-	// MaxReceives is how many may be posted, MaxSegments bounds each list.
+	// MaxReceives bounds the posted receives, MaxSegments the segments of each receive.
 	MaxReceives, MaxSegments int
 }
 
-// SharedReceiveQueue holds receives for the queue pairs made with it. Which of them takes
-// which receive, in which order, is the provider's matter.
+// SharedReceiveQueue holds receives for the queue pairs made with it. The provider decides which
+// queue pair takes which receive, and in which order.
 type SharedReceiveQueue interface {
-	// Post hands over a receive. It stays valid until it is reported to Receives of the
-	// endpoint whose queue pair has used it.
+	// Post posts a receive. r stays valid until it is reported to Receives of the endpoint
+	// whose queue pair has used it.
 	Post(r *Receive)
-	// Close frees the queue, of which no queue pair is left. Its receives are not touched
-	// any more.
+	// Close frees the queue. No queue pair uses it any more, and its receives must not be
+	// accessed any more.
 	Close()
 }

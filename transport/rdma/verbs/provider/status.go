@@ -8,23 +8,23 @@ type Status uint8
 // The statuses. Every one but StatusSuccess ends the connection.
 const (
 	StatusSuccess Status = iota
-	// StatusFlushed belongs to requests that were posted but not done when the
-	// connection ended, and to those posted afterwards.
+	// StatusFlushed is the status of work that was posted but not done when the connection
+	// ended, and of work posted afterwards.
 	StatusFlushed
-	// StatusLocalLength says that a message was longer than its receive.
+	// StatusLocalLength means that a message was longer than its receive.
 	StatusLocalLength
-	// StatusLocalProtection says that local memory could not be used.
+	// StatusLocalProtection means that the adapter could not access local memory.
 	StatusLocalProtection
-	// StatusRemoteAccess says that the peer's memory does not allow the access.
+	// StatusRemoteAccess means that the peer's memory does not allow the access.
 	StatusRemoteAccess
-	// StatusRemoteOperation says that the peer could not do its part.
+	// StatusRemoteOperation means that the peer could not do its part of the operation.
 	StatusRemoteOperation
-	// StatusRemoteInvalidate says that the key to invalidate was not valid.
+	// StatusRemoteInvalidate means that the key to invalidate was not valid.
 	StatusRemoteInvalidate
-	// StatusReceiverNotReady says that the peer had no receive posted and all retries
+	// StatusReceiverNotReady means that the peer had no receive posted and all retries
 	// failed.
 	StatusReceiverNotReady
-	// StatusTransport says that the connection failed under the request.
+	// StatusTransport means that the connection failed while the request was in flight.
 	StatusTransport
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// acceptStatements are those of dat_cr_accept(3DAT).
+// acceptStatements are the statements of dat_cr_accept(3DAT).
 var acceptStatements = []statement{
 	{24, "the_endpoint_is_explicit_or_implied", func(r *rig) {
 		r.talk(r.connected())
@@ -122,7 +122,7 @@ var acceptStatements = []statement{
 		r.connect(ep, l.Address(), param(1, 2))
 		request := r.p.request()
 		r.is("accept", request.Accept(r.p.endpoint(), param(2, 2)), verbs.ErrInvalidParameter)
-		r.ok("accept", request.Accept(r.p.endpoint(), param(1, 1))) // serves less than asked
+		r.ok("accept", request.Accept(r.p.endpoint(), param(1, 1))) // serves fewer Reads than were requested
 		e := r.a.event(ep)
 		r.that(e.Type == verbs.EventNonPeerRejected || e.Type == verbs.EventEstablished && e.InitiatorDepth == 1, "event %v, depth %d", e.Type, e.InitiatorDepth)
 	}},
@@ -138,7 +138,8 @@ var acceptStatements = []statement{
 	{36, "zero_and_unset_depths_and_one_winner", testPassiveDepthsAndWinner},
 }
 
-// reserved connects through a reserved service point.
+// reserved makes a connection through a reserved service point. It then checks that the service
+// point refuses a second request.
 func (r *rig) reserved() *meeting {
 	r.Helper()
 	m := &meeting{active: r.a.endpoint(), passive: r.p.endpoint()}
@@ -151,7 +152,7 @@ func (r *rig) reserved() *meeting {
 	r.ok("accept", request.Accept(nil, nil))
 	m.activeEvent = r.a.expect(m.active, verbs.EventEstablished, verbs.StateConnected)
 	m.passiveEvent = r.p.expect(m.passive, verbs.EventEstablished, verbs.StateConnected)
-	// The service point is used up.
+	// A reserved service point serves one request only.
 	late := r.a.endpoint()
 	r.connect(late, l.Address(), nil)
 	r.a.expect(late, verbs.EventNonPeerRejected, verbs.StateDisconnected)
@@ -185,7 +186,7 @@ func testFailedAccept(r *rig) {
 	r.ok("accept", request.Accept(idle, nil))
 	r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
 	r.p.expect(idle, verbs.EventEstablished, verbs.StateConnected)
-	// Or it can be rejected.
+	// After a failed Accept, the request can also be rejected.
 	ep = r.a.endpoint()
 	r.connect(ep, l.Address(), nil)
 	request = r.p.request()

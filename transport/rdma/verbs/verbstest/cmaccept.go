@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// cmAcceptStatements are those of rdma_accept(3).
+// cmAcceptStatements are the statements of rdma_accept(3).
 var cmAcceptStatements = []statement{
 	{64, "accept_is_on_the_request_and_its_adapter", func(r *rig) {
 		l := r.p.listen()
@@ -35,7 +35,7 @@ var cmAcceptStatements = []statement{
 		r.connect(ep, l.Address(), p)
 		request := r.p.request()
 		info := must[verbs.RequestInfo](r, "query")(request.Query())
-		r.quiet() // the values stay valid however long it takes
+		r.quiet() // the values stay valid while the request waits for its answer
 		info.Param.PrivateData = info.Param.PrivateData[:min(len(info.Param.PrivateData), r.p.limits.MaxAcceptData)]
 		r.ok("accept", request.Accept(passive, &info.Param))
 		e := r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
@@ -61,7 +61,7 @@ var cmAcceptStatements = []statement{
 		if !r.a.limits.WaitsForReceive {
 			return
 		}
-		r.bubble(func(r *rig) { // the retries of the request, too
+		r.bubble(func(r *rig) { // a nil parameter also takes the request's RNR retry count
 			ask := param(1, 1)
 			ask.RNRRetryCount = 3
 			m := r.meet(r.a.endpoint(), r.p.endpoint(), ask, nil)
@@ -138,7 +138,7 @@ var cmAcceptStatements = []statement{
 		r.sameData(r.a, r.a.expect(ep, verbs.EventPeerRejected, verbs.StateDisconnected).PrivateData, private)
 	}},
 	{71, "datagram_lookups_are_not_accepted_either", func(r *rig) {
-		// No service point takes them; one that was refused leaves nothing behind.
+		// No service point has the datagram service. A refused Listen has no effect.
 		taken := r.p.listen()
 		ep := r.p.endpoint()
 		for _, other := range []verbs.Service{verbs.ServiceDatagram, verbs.ServiceDatagram + 1} {
@@ -149,7 +149,8 @@ var cmAcceptStatements = []statement{
 				r.state(ep, verbs.StateUnconnected)
 			}
 		}
-		// Nor can what accepts have that service, before and after a request has come.
+		// An accepting endpoint cannot have that service either, before or after a request has
+		// arrived.
 		datagrams := r.p.attributes()
 		datagrams.Service = verbs.ServiceDatagram
 		lookup := verbs.EndpointConfig{Attributes: &datagrams}

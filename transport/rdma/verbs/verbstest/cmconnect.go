@@ -9,11 +9,11 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// cmConnectStatements are those of rdma_connect(3).
+// cmConnectStatements are the statements of rdma_connect(3).
 var cmConnectStatements = []statement{
 	{52, "reliable_requests_and_datagram_lookups", func(r *rig) {
-		// Of the reliable service, a connect reaches the peer's consumer as a request, and
-		// its accept makes a connection of two that is reliable and in order.
+		// With the reliable service, a Connect arrives at the peer's consumer as a request.
+		// Accept makes a reliable, ordered connection of the two endpoints.
 		r.equal("default service", r.a.limits.Endpoint.Service, verbs.ServiceReliable)
 		m := r.connected()
 		const n = 8
@@ -28,7 +28,8 @@ var cmConnectStatements = []statement{
 			r.p.done(m.passive, verbs.StreamReceive, id, verbs.StatusSuccess)
 		}
 		r.equal("in order", string(r.p.memory[:n]), string(pattern(2, n)))
-		// There is no lookup: no adapter has the datagram service, no endpoint can have it.
+		// There are no datagram lookups: no adapter has the datagram service, and no endpoint
+		// can have it.
 		r.that(slices.Equal(r.a.limits.Services, []verbs.Service{verbs.ServiceReliable}), "services %v", r.a.limits.Services)
 		for _, other := range []verbs.Service{verbs.ServiceDatagram, verbs.ServiceDatagram + 1} {
 			c := r.a.config()
@@ -59,7 +60,7 @@ var cmConnectStatements = []statement{
 		if !ok {
 			r.Skip("no unreachable address here")
 		}
-		// Connect resolves the route itself; when it cannot, no connection is made.
+		// Connect resolves the route itself. If there is no route, no connection is made.
 		ep := r.a.endpoint()
 		if err := ep.Connect(scene.Remote, options(nil)); err != nil {
 			r.is("connect", err, verbs.ErrInvalidAddress)
@@ -76,7 +77,7 @@ var cmConnectStatements = []statement{
 		request := r.p.request()
 		info := must[verbs.RequestInfo](r, "query")(request.Query())
 		r.sameData(r.p, info.Param.PrivateData, []byte("as it was"))
-		info.Param.PrivateData[0] = 'X' // nor does the consumer's copy reach back
+		info.Param.PrivateData[0] = 'X' // Query returns a copy, which the consumer may change
 		info = must[verbs.RequestInfo](r, "query")(request.Query())
 		r.sameData(r.p, info.Param.PrivateData, []byte("as it was"))
 		copy(private, "an answer")
@@ -125,7 +126,7 @@ var cmConnectStatements = []statement{
 		want := r.a.limits.MinRNRTimer
 		r.equal("there is one", want > 0, r.a.limits.WaitsForReceive)
 		r.equal("minimum RNR timer of the peer", r.p.limits.MinRNRTimer, want)
-		r.bubble(func(r *rig) { // and is the time that passes before a message is tried again
+		r.bubble(func(r *rig) { // a message is retried after that time
 			answer := param(1, 1)
 			answer.RNRRetryCount = 1
 			m := r.meet(r.a.endpoint(), r.p.endpoint(), nil, answer)
@@ -146,7 +147,7 @@ var cmConnectStatements = []statement{
 		m := r.connected()
 		r.a.receive(m.active, 1, 0, 8)
 		r.p.receive(m.passive, 2, 0, 8)
-		r.p.send(m.passive, 3, 64, 8) // posted before the active side has spoken
+		r.p.send(m.passive, 3, 64, 8) // posted before the first message of the active side
 		if !r.a.limits.ActiveSpeaksFirst {
 			r.a.done(m.active, verbs.StreamReceive, 1, verbs.StatusSuccess)
 		}
@@ -165,7 +166,7 @@ var cmConnectStatements = []statement{
 	}},
 }
 
-// testDepthLimits tests the active side's IRD, or its ORD.
+// testDepthLimits tests the limits of the active side's IRD if in is true, else of its ORD.
 func testDepthLimits(r *rig, in bool) {
 	limit, peer := r.a.limits.MaxReadsOut, r.p.limits.MaxReadsIn
 	if in {
@@ -191,7 +192,7 @@ func testDepthLimits(r *rig, in bool) {
 		if got != verbs.DepthDefault {
 			r.equal("seen by the peer", got, n)
 		}
-		r.ok("accept", request.Accept(passive, answer)) // may adjust
+		r.ok("accept", request.Accept(passive, answer)) // the passive side may lower the depth
 		e := r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
 		if in {
 			r.that(e.ResponderResources >= n, "serves %d, want %d", e.ResponderResources, n)
@@ -199,15 +200,16 @@ func testDepthLimits(r *rig, in bool) {
 			r.equal("initiator depth", e.InitiatorDepth, n/2)
 		}
 	}
-	// The limit itself may be asked for, although it is more than the peer can use.
+	// The limit itself may be requested, even if it is more than the peer can use.
 	ep := r.a.endpoint()
 	r.connect(ep, l.Address(), ask(limit))
 	r.ok("accept", r.p.request().Accept(r.p.endpoint(), param(0, 0)))
 	r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected)
 }
 
-// testRetries posts messages for which there is no receive, towards either side. Each
-// side says how often the other one's are tried again.
+// testRetries posts messages for which the peer has no receive. On adapters that retry such
+// messages it does so on either side, and checks that each side sets the number of retries of
+// the other side's messages.
 func testRetries(r *rig) {
 	for _, retries := range []uint8{0, 7} {
 		answer := param(1, 1)
@@ -242,8 +244,9 @@ func testRetries(r *rig) {
 	}
 }
 
-// testRetriesOf counts how often a message is tried again, of the active or of the passive
-// side: the time of each is known. Every message counts anew.
+// testRetriesOf checks the number of retries of a message from the active side or, if ofPassive
+// is true, from the passive side. It infers the number from the time that passes, because the
+// delay of a retry is known. The count starts anew with every message.
 func testRetriesOf(r *rig, retries uint8, ofPassive bool) {
 	r.Helper()
 	timer := r.a.limits.MinRNRTimer
@@ -270,7 +273,7 @@ func testRetriesOf(r *rig, retries uint8, ofPassive bool) {
 	for id := range uint64(messages) {
 		start := time.Now()
 		from.send(source, id, 0, 8)
-		before := time.Duration(tries)*timer - timer/2 // just before the last try
+		before := time.Duration(tries)*timer - timer/2 // half a delay before the last retry
 		r.pump("the last try", func() bool { return time.Since(start) >= before })
 		to.receive(sink, id, 0, 8)
 		to.done(sink, verbs.StreamReceive, id, verbs.StatusSuccess)

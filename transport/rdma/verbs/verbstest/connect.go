@@ -7,7 +7,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// connectStatements are those of dat_ep_connect(3DAT) on parameters and errors.
+// connectStatements are the statements of dat_ep_connect(3DAT) about parameters and errors.
 var connectStatements = []statement{
 	{1, "the_peer_is_address_and_qualifier", testPeerIsAddressAndQualifier},
 	{2, "success_is_pending_at_once", func(r *rig) {
@@ -35,7 +35,8 @@ var connectStatements = []statement{
 		}
 		r.connect(r.a.endpoint(), l.Address(), data(make([]byte, r.a.limits.MaxRequestData)))
 		r.p.request()
-		// A slice has no negative size; too large a one is the error left.
+		// The page also has a negative size, which a slice cannot have. A size beyond the
+		// limit is the only error left.
 		ep := r.a.endpoint()
 		r.is("too long", ep.Connect(l.Address(), options(data(make([]byte, r.a.limits.MaxRequestData+1)))), verbs.ErrInvalidParameter)
 		r.state(ep, verbs.StateUnconnected)
@@ -103,7 +104,8 @@ var connectStatements = []statement{
 			r.ok("connect", err)
 			r.p.request()
 		}
-		// Between adapters with several paths and with one, only the lowest bit matters.
+		// Only the lowest bit decides, also between an adapter with several paths and one with
+		// a single path.
 		scene, ok := r.harness.Inject(r, FaultMultipath)
 		if !ok {
 			return
@@ -141,7 +143,8 @@ func testPeerIsAddressAndQualifier(r *rig) {
 	}
 }
 
-// testTimeouts has a finite timeout hold to the moment, and an infinite one for years.
+// testTimeouts checks that a finite timeout expires at its time and not before, and that an
+// infinite one does not expire in 20 years of virtual time.
 func testTimeouts(r *rig) {
 	l := r.p.listen()
 	finite, infinite := r.a.endpoint(), r.a.endpoint()
@@ -167,12 +170,12 @@ func testPrivateDataArrive(r *rig) {
 	requestMax, acceptMax, rejectMax := r.a.limits.MaxRequestData, r.p.limits.MaxAcceptData, r.p.limits.MaxRejectData
 	for i, n := range []int{1, 2, 3, 31, 55, 56, 57, 147, 148, 149, 195, 196, 197, 255, 256, acceptMax, rejectMax, requestMax} {
 		private := pattern(byte(i), n)
-		private[n-1] |= 1 // so that the end is not taken for padding
+		private[n-1] |= 1 // the last byte is not 0, so that it cannot be taken for padding
 		cut := func(most int) []byte {
 			if n <= most {
 				return private
 			}
-			return pattern(byte(i)|1, most) // whose end may be a zero: it is not padded
+			return pattern(byte(i)|1, most) // its last byte may be 0, because data of the maximal length are not padded
 		}
 		asked, accepted, rejected := cut(requestMax), cut(acceptMax), cut(rejectMax)
 		ep := r.a.endpoint()
@@ -180,7 +183,7 @@ func testPrivateDataArrive(r *rig) {
 		request := r.p.request()
 		info := must[verbs.RequestInfo](r, "query")(request.Query())
 		r.sameData(r.p, info.Param.PrivateData, asked)
-		// What providers tell each other beside it does not show.
+		// The consumer does not see the data that providers exchange beside the private data.
 		r.ok("accept", request.Accept(r.p.endpoint(), data(accepted)))
 		r.sameData(r.a, r.a.expect(ep, verbs.EventEstablished, verbs.StateConnected).PrivateData, accepted)
 		ep = r.a.endpoint()
@@ -205,7 +208,7 @@ func testLocalQoS(r *rig) {
 		if !listed[q] {
 			r.is("qos", err, verbs.ErrModelNotSupported)
 			r.state(ep, verbs.StateUnconnected)
-			r.connect(ep, l.Address(), nil) // and can still be used
+			r.connect(ep, l.Address(), nil) // the endpoint can still be used
 			r.p.request()
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// createStatements are those of dat_ep_create(3DAT) on making an endpoint.
+// createStatements are the statements of dat_ep_create(3DAT) about making an endpoint.
 var createStatements = []statement{
 	{37, "an_endpoint_is_made_unconnected", func(r *rig) {
 		r.state(r.a.endpoint(), verbs.StateUnconnected)
@@ -56,8 +56,9 @@ var createStatements = []statement{
 	{43, "the_passive_side_may_take_its_attributes_from_the_request", func(r *rig) {
 		passive := r.p.endpoint(func(c *verbs.EndpointConfig) { c.Attributes = nil })
 		l, active := r.p.listen(), r.a.endpoint()
-		// Depths and numbers, by the consumers' own protocol. Each is less than what the
-		// providers would agree on, and than the endpoint had.
+		// By the consumers' own protocol, the private data of the request hold ORD, IRD, receives,
+		// requests and maximal length of the passive side. Each is less than both the value on
+		// which the providers would agree and the endpoint's value so far.
 		want := []byte{3, 2, 5, 6, 100}
 		r.connect(active, l.Address(), &verbs.ConnParam{PrivateData: want, ResponderResources: 4, InitiatorDepth: 4})
 		request := r.p.request()
@@ -109,9 +110,9 @@ var createStatements = []statement{
 	}},
 	{45, "what_is_wrong_with_a_configuration", testCreateErrors},
 	{46, "three_uses_of_an_endpoint", func(r *rig) {
-		m := r.connected() // connect, and attach to a request without an endpoint
+		m := r.connected() // Connect on one side, Accept with an endpoint on the other
 		r.talk(m)
-		r.talk(r.reserved()) // a reserved service point
+		r.talk(r.reserved()) // the endpoint of a reserved service point
 		l := r.p.listen()
 		first, second := r.a.endpoint(), r.a.endpoint()
 		r.connect(first, l.Address(), nil)
@@ -230,7 +231,7 @@ func testCreateErrors(r *rig) {
 		for _, n := range []int{bound.least, bound.most} {
 			ep := r.a.endpoint(func(c *verbs.EndpointConfig) {
 				attributes := *good.Attributes
-				// Little memory beside the bound.
+				// The other counts are small, to save memory.
 				attributes.MaxReceives, attributes.MaxRequests = 1, 1
 				*bound.of(&attributes) = n
 				c.Attributes = &attributes

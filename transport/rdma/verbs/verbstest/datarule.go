@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// dataRules are rules on posted work.
+// dataRules are the rules about posted work.
 var dataRules = []statement{
 	{0, "gather_and_scatter_in_order", func(r *rig) {
 		m := r.connected()
@@ -59,7 +59,7 @@ var dataRules = []statement{
 		}
 		r.quiet()
 		r.equal("entries left", len(r.a.log), 0)
-		for range attributes.MaxReceives - 1 { // but they are flushed aloud
+		for range attributes.MaxReceives - 1 { // a flushed request completes even if it is unsignalled
 			r.p.receive(m.passive, 0, 0, 8)
 		}
 		r.ok("disconnect", m.active.Disconnect(verbs.CloseAbrupt))
@@ -93,7 +93,7 @@ func testWriteAndRead(r *rig) {
 		})
 		r.ok("post", err)
 		r.equal("posted", posted, 2)
-		// When the Send is here, so is what was written before it.
+		// When the Send has arrived, the bytes of the earlier Write have arrived, too.
 		r.p.done(m.passive, verbs.StreamReceive, 1, verbs.StatusSuccess)
 		r.that(bytes.Equal(r.p.memory[n:2*n], pattern(byte(i), n)), "%d bytes written differ", n)
 		r.a.done(m.active, verbs.StreamRequest, 2, verbs.StatusSuccess)
@@ -106,7 +106,7 @@ func testWriteAndRead(r *rig) {
 	}
 }
 
-// testLargeOperations moves what no buffer of a transport holds, at odd places.
+// testLargeOperations moves more bytes than any buffer of a transport holds, at odd offsets.
 func testLargeOperations(r *rig) {
 	const most, off = 3<<20 + 5, 3
 	large := func(c *verbs.EndpointConfig) { c.Attributes.MaxMessage, c.Attributes.MaxRDMA = most, most }
@@ -130,7 +130,7 @@ func testLargeOperations(r *rig) {
 		clear(sink.Bytes())
 		back := source.Segment(most+off, n)
 		clear(back.Data)
-		// The read is answered after the write has been placed.
+		// The peer answers the Read after it has placed the bytes of the Write.
 		_, err := m.active.PostList([]verbs.WorkRequest{
 			{ID: 3, Op: verbs.OpWrite, Segments: []verbs.Segment{source.Segment(off, n)}, RemoteAddress: remote.Address, RKey: remote.RKey},
 			{ID: 4, Op: verbs.OpRead, Segments: []verbs.Segment{back}, RemoteAddress: remote.Address, RKey: remote.RKey},
@@ -147,7 +147,7 @@ func testEmptyOperations(r *rig) {
 	m := r.connected()
 	r.ok("receive", m.passive.PostReceive(&verbs.ReceiveRequest{ID: 1}))
 	for id, op := range []verbs.Opcode{verbs.OpSend, verbs.OpWrite, verbs.OpRead} {
-		// Neither the key nor the address is looked at.
+		// Key and address are ignored if the length is 0.
 		r.ok("post", m.active.Post(&verbs.WorkRequest{ID: uint64(id), Op: op, RemoteAddress: 0xDEAD, RKey: 0xBEEF}))
 		r.equal("length", r.a.done(m.active, verbs.StreamRequest, uint64(id), verbs.StatusSuccess).Length, 0)
 	}
@@ -160,7 +160,7 @@ func testKindsOfSend(r *rig) {
 	window := must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, 64), verbs.AccessLocalWrite|verbs.AccessRemoteWrite))
 	remote, hides := window.Remote(0, 8), r.a.limits.HidesFlags
 	for i, flags := range []verbs.RequestFlags{0, verbs.FlagSolicited, verbs.FlagInvalidate, verbs.FlagSolicited | verbs.FlagInvalidate} {
-		if i == 3 { // the first key is spent
+		if i == 3 { // the Send before has revoked the first key
 			window = must[*verbs.MemoryRegion](r, "register")(r.p.domain.Register(make([]byte, 64), verbs.AccessLocalWrite|verbs.AccessRemoteWrite))
 			remote = window.Remote(0, 8)
 		}
@@ -189,7 +189,7 @@ func testKindsOfSend(r *rig) {
 	r.ok("close", window.Close())
 }
 
-// testOrder posts more reads than may be under way, among writes and fenced sends.
+// testOrder posts more Reads than may be in flight at once, with fenced Sends among them.
 func testOrder(r *rig) {
 	const rounds, n = 5, 16
 	m := r.meet(r.a.endpoint(), r.p.endpoint(), param(0, 2), nil)
@@ -203,7 +203,7 @@ func testOrder(r *rig) {
 			r.ok("read", m.active.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpRead, Segments: segment(i), RemoteAddress: remote.Address, RKey: remote.RKey}))
 			id++
 		}
-		// The fence makes the send carry what was read.
+		// The fence makes the Send carry the bytes that the Reads have fetched.
 		r.ok("send", m.active.Post(&verbs.WorkRequest{ID: id, Op: verbs.OpSend, Flags: verbs.FlagFence, Segments: segment(2)}))
 		id++
 		for want := id - 4; want < id; want++ {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// handle does what a frame says at the device it has reached.
+// handle processes a frame at the device that has received it.
 func (f *frame) handle(d *device) {
 	if f.kind == frameRequest {
 		f.request(d)
@@ -34,7 +34,7 @@ func (f *frame) handle(d *device) {
 	}
 }
 
-// answer ends the attempt of an active side.
+// answer processes the answer to the request of an active side.
 func (f *frame) answer(p *pair) {
 	switch f.kind {
 	case frameFailed:
@@ -52,7 +52,7 @@ func (f *frame) answer(p *pair) {
 	}
 }
 
-// confirm ends the handshake of a passive side.
+// confirm processes the frame that ends the handshake of a passive side.
 func (f *frame) confirm(p *pair) {
 	switch f.kind {
 	case frameGone, frameBroken:
@@ -61,7 +61,7 @@ func (f *frame) confirm(p *pair) {
 	case frameReady:
 		p.phase = phaseOpen
 		p.silent = p.device.attributes.ActiveSpeaksFirst
-		// The depths were agreed when the request was answered.
+		// The depths were agreed on in the answer to the request.
 		if err := p.config.Upcalls.Established(nil, p.local, p.remote); err != nil {
 			p.Abort()
 		}
@@ -69,7 +69,7 @@ func (f *frame) confirm(p *pair) {
 	}
 }
 
-// deliver does what a frame of an established connection says.
+// deliver processes a frame of an established connection.
 func (f *frame) deliver(p *pair) {
 	switch f.kind {
 	case frameSend, frameWrite, frameRead, frameAtomic:
@@ -102,7 +102,8 @@ func (f *frame) deliver(p *pair) {
 	}
 }
 
-// execute does a request of the peer. The first one lets a passive side speak.
+// execute carries out a request of the peer. After the first request, a passive side that had to
+// be silent may send.
 func (f *frame) execute(p *pair) {
 	done := false
 	switch f.kind {
@@ -119,7 +120,8 @@ func (f *frame) execute(p *pair) {
 	}
 }
 
-// write does a Write, and reports whether the connection goes on and it is dealt with.
+// write carries out a Write. It returns false if the Write has to wait for a receive or has ended
+// the connection.
 func (f *frame) write(p *pair) bool {
 	immediate := f.flags&verbs.FlagImmediate != 0
 	if immediate && !f.finds(p) {
@@ -140,10 +142,11 @@ func (f *frame) write(p *pair) bool {
 	return true
 }
 
-// arrivalFlags are those that the peer sees.
+// arrivalFlags are the flags of a request that the receiver's consumer sees.
 const arrivalFlags = verbs.FlagSolicited | verbs.FlagInvalidate | verbs.FlagImmediate
 
-// serve answers a Read or an atomic.
+// serve carries out a Read or an atomic and sends the answer. It returns false if the request has
+// ended the connection.
 func (f *frame) serve(p *pair) bool {
 	need := verbs.AccessRemoteRead
 	if f.kind == frameAtomic {
@@ -171,21 +174,21 @@ func (f *frame) serve(p *pair) bool {
 	return true
 }
 
-// acknowledge tells the peer that its request is done, if it wants to know.
+// acknowledge tells the peer that its request is done, if the request is signalled.
 func (f *frame) acknowledge(p *pair) {
 	if f.signalled {
 		p.peer.device.send(frame{kind: frameAck, to: p.peer, number: f.number})
 	}
 }
 
-// refuse tells the peer why its request is not done, and ends the connection.
+// refuse tells the peer with which status its request has failed, and ends the connection.
 func (f *frame) refuse(p *pair, s verbs.Status) {
 	p.peer.device.send(frame{kind: frameNak, to: p.peer, op: f.op, number: f.number, status: s})
 	p.broken(fmt.Errorf("request of the peer: %v", s))
 }
 
-// finds reports whether there is a receive. If not, the frame waits for one, or the
-// connection ends.
+// finds reports whether a receive is available for the frame. If none is, the frame is held until
+// there is one, or the connection ends if the adapter does not wait for receives.
 func (f *frame) finds(p *pair) bool {
 	switch {
 	case p.available() > 0:
@@ -200,8 +203,8 @@ func (f *frame) finds(p *pair) bool {
 	return false
 }
 
-// receive puts a message into a receive, and reports whether the connection goes on
-// and the message is dealt with.
+// receive puts a message into a receive. It returns false if the message has to wait for a receive
+// or has ended the connection.
 func (f *frame) receive(p *pair) bool {
 	if !f.finds(p) {
 		return false
@@ -230,7 +233,7 @@ func (f *frame) receive(p *pair) bool {
 	return true
 }
 
-// resume tries frames that are held again and returns how many are done.
+// resume retries the held frames in order, and returns how many it has processed.
 func (p *pair) resume() int {
 	n := 0
 	for len(p.held) > 0 {
@@ -245,7 +248,9 @@ func (p *pair) resume() int {
 	return n
 }
 
-// starve counts a try of the first message that is held; after the last one it fails.
+// starve counts a try of the first held message, for which there is no receive, and schedules the
+// next one. If no retry is left, the message fails and the connection ends. It returns 1 in that
+// case, else 0.
 func (p *pair) starve() int {
 	if !p.tried {
 		p.tried, p.left = true, p.retries
@@ -262,11 +267,11 @@ func (p *pair) starve() int {
 	return 0
 }
 
-// stall has the device try again.
+// stall adds the pair to those that the device retries.
 func (p *pair) stall() {
 	if !p.stalled {
 		p.stalled = true
 		p.device.stalled = append(p.device.stalled, p)
-		p.device.Wake() // a Sleep that does not know of it
+		p.device.Wake() // a current Sleep was entered without the time of this retry
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// device is a host's interface adapter.
+// device is the interface adapter of a Host.
 type device struct {
 	network    *Network
 	adapter    provider.Adapter
@@ -18,18 +18,18 @@ type device struct {
 	attributes verbs.Attributes
 	regions    map[uint32]*region
 	key        uint32
-	// pinned is how many bytes are registered, at most pinMost if that is not 0.
+	// pinned is the number of registered bytes. pinMost bounds it, unless pinMost is 0.
 	pinned, pinMost int
-	// stalled are pairs whose next message waits for a receive.
+	// stalled are the pairs whose next message waits for a receive.
 	stalled []*pair
-	// events is what the next Progress reports.
+	// events are the events that the next Progress reports. inbox guards them.
 	events []provider.Event
 
-	inbox  sync.Mutex // guards the next three
+	inbox  sync.Mutex // guards the next three fields and events
 	frames []frame
 	closed bool
-	due    time.Time // of the next retry, as Idle has seen it
-	spare  []frame   // under the adapter's lock
+	due    time.Time // when the next retry is due, as of the last Idle
+	spare  []frame   // memory for frames; guarded by the adapter's lock
 	awake  chan struct{}
 }
 
@@ -50,29 +50,29 @@ type point struct {
 	config  provider.ServicePointConfig
 }
 
-// frameKind says what a frame is.
+// frameKind is the kind of a frame.
 type frameKind uint8
 
 const (
 	frameRequest frameKind = iota
-	frameFailed            // the attempt of an active side ends
+	frameFailed            // the request of an active side has failed
 	frameAccept
-	frameReady // the active side has seen the accept
-	frameGone  // there is no active side any more
+	frameReady // the active side has received the accept
+	frameGone  // the active side does not exist any more
 	frameSend
 	frameWrite
 	frameRead
 	frameAtomic
-	frameAnswer // of a read or an atomic
+	frameAnswer // the result of a Read or an atomic
 	frameAck
-	frameNak // the peer could not do a request
+	frameNak // the peer could not carry out a request
 	frameBye
 	frameByeSeen
 	frameBroken
-	frameCut // the network fails, at this end first
+	frameCut // the network fails; this end learns of it first
 )
 
-// frame is what travels.
+// frame is the unit that a Network carries from one device to another.
 type frame struct {
 	kind     frameKind
 	to, from *pair
@@ -85,11 +85,12 @@ type frame struct {
 	address  uint64
 	key      uint32
 	length   int
-	underWay int // Reads, this one included
+	underWay int // Reads and atomics in flight from the sender, including this one
 	flags    verbs.RequestFlags
 	op       verbs.Opcode
 	status   verbs.Status
-	// number is that of the request, which signalled says is to be acknowledged.
+	// number is the number of the request. signalled is true if the request has to be
+	// acknowledged.
 	number        uint64
 	signalled     bool
 	immediate     uint32
@@ -98,7 +99,7 @@ type frame struct {
 
 func (d *device) Attributes() verbs.Attributes { return d.attributes }
 
-// happen has the next Progress report an event.
+// happen makes the next Progress report an event.
 func (d *device) happen(e provider.Event) {
 	d.inbox.Lock()
 	d.events = append(d.events, e)
@@ -141,7 +142,8 @@ func (d *domain) Deregister(r provider.Registered) error {
 
 func (d *domain) Close() error { return nil }
 
-// reach returns n bytes that a peer names, or false if it may not.
+// reach returns the n bytes that a peer names by key and address, or false if the peer may not
+// access them in the way that need says.
 func (d *device) reach(domain *domain, key uint32, address uint64, n int, need verbs.Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
@@ -154,7 +156,8 @@ func (d *device) reach(domain *domain, key uint32, address uint64, n int, need v
 	return r.data[off : off+uint64(n)], true
 }
 
-// revoke ends what peers may do by a key, or returns false if it is not theirs.
+// revoke ends the access of peers by a key. It returns false if no region of the domain has the
+// key, or the key was revoked before.
 func (d *device) revoke(domain *domain, key uint32) bool {
 	r := d.regions[key]
 	if r == nil || r.revoked || r.domain != domain {
@@ -168,7 +171,7 @@ func (d *device) NewQueuePair(c provider.QueuePairConfig) (provider.QueuePair, p
 	p := &pair{device: d, config: c, domain: c.Domain.(*domain)}
 	p.shared, _ = c.Shared.(*sharedReceives)
 	granted := c.Attributes
-	granted.MaxRequests++ // as adapters do that round up
+	granted.MaxRequests++ // as an adapter that rounds up does
 	return p, granted, nil
 }
 
@@ -292,8 +295,8 @@ func (d *device) Wake() {
 	}
 }
 
-// retry lets messages that wait for a receive try again, if there is one or their time has
-// come.
+// retry retries the held messages of stalled pairs, if there is a receive or the time of the retry
+// has come. It returns how many it has processed.
 func (d *device) retry() int {
 	stalled := d.stalled
 	d.stalled = nil

@@ -8,12 +8,13 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs"
 )
 
-// eventStatements are those of dat_ep_connect(3DAT) on outcomes and read depths.
+// eventStatements are the statements of dat_ep_connect(3DAT) about outcomes and read depths.
 var eventStatements = []statement{
 	{8, "a_qos_the_peer_lacks_is_non_peer_rejected", func(r *rig) {
 		scene, ok := r.harness.Inject(r, FaultQoS)
 		if !ok {
-			// The peer has the same list, of one: what it lacks is not supported here either.
+			// Both sides have the same single quality of service. A quality that the peer
+			// lacks is therefore not supported here either.
 			r.equal("qualities of service", len(r.a.limits.QoS), 1)
 			o := options(nil)
 			o.QoS = 77
@@ -25,7 +26,7 @@ var eventStatements = []statement{
 		rich, l := r.p.listen(), poor.listen(func(o *verbs.ListenOptions) { o.Backlog = 1 })
 		o := options(nil)
 		o.QoS = scene.QoS
-		for range 2 { // the backlog is not used up
+		for range 2 { // a refused request does not count toward the backlog
 			ep := r.a.endpoint()
 			r.ok("connect", ep.Connect(l.Address(), o))
 			r.pump("refusal", func() bool { return len(r.a.log)+len(poor.log) > 0 })
@@ -98,9 +99,10 @@ var eventStatements = []statement{
 		r.equal("initiator depth", e.InitiatorDepth, 1)
 	}},
 	{20, "depths_may_travel_in_private_data", func(r *rig) {
-		// The consumers agree by themselves: the active one says what it wants, IRD first,
-		// the passive one what it grants, and both set what was said. Every value differs
-		// from what the providers would have agreed on without them.
+		// The consumers agree on the depths by themselves. The private data of the active
+		// consumer hold the depths that it wants (IRD, ORD), those of the passive consumer the
+		// depths that it grants, and both consumers set these depths. Every value differs from
+		// the one that the providers would have agreed on by themselves.
 		l, m := r.p.listen(), &meeting{active: r.a.endpoint(), passive: r.p.endpoint()}
 		r.connect(m.active, l.Address(), &verbs.ConnParam{PrivateData: []byte{3, 4}, ResponderResources: 3, InitiatorDepth: 4})
 		request := r.p.request()
@@ -127,13 +129,13 @@ var eventStatements = []statement{
 		}{{r.a, m.active}, {r.p, m.passive}} {
 			r.is("read", at.ep.Post(&verbs.WorkRequest{Op: verbs.OpRead, Segments: []verbs.Segment{at.s.region.Segment(0, 8)}}), verbs.ErrModelNotSupported)
 		}
-		r.talk(m) // and the connection lives on
+		r.talk(m) // the refused Reads have not ended the connection
 	}},
 	{22, "unset_depths_are_final_after_established", func(r *rig) {
 		unset := func(c *verbs.EndpointConfig) {
 			c.Attributes.ReadsIn, c.Attributes.ReadsOut = verbs.DepthDefault, verbs.DepthDefault
 		}
-		// Unset on both sides; and on one, while the other one sets few.
+		// The depths are unset on both sides, or on one side while the other sets small ones.
 		for _, p := range [][2]*verbs.ConnParam{{nil, nil}, {nil, param(1, 2)}, {param(1, 2), nil}, {nil, param(0, 0)}} {
 			m := r.meet(r.a.endpoint(unset), r.p.endpoint(unset), p[0], p[1])
 			active := must[verbs.EndpointInfo](r, "query")(m.active.Query()).Attributes
@@ -165,7 +167,7 @@ var eventStatements = []statement{
 	}},
 }
 
-// fit checks that final depths of two sides agree and respect the limits.
+// fit checks that the final depths of the two sides agree and are within the limits.
 func (r *rig) fit(a, p *side, active, passive *verbs.EndpointAttributes) {
 	r.Helper()
 	r.that(active.ReadsIn >= 0 && active.ReadsIn <= a.limits.MaxReadsIn && active.ReadsOut >= 0 && active.ReadsOut <= a.limits.MaxReadsOut,
@@ -176,8 +178,8 @@ func (r *rig) fit(a, p *side, active, passive *verbs.EndpointAttributes) {
 	r.that(passive.ReadsOut <= active.ReadsIn, "passive ORD %d, active IRD %d", passive.ReadsOut, active.ReadsIn)
 }
 
-// timeOut has an attempt of side a time out after its request has reached a listener
-// of side p, and returns the request.
+// timeOut makes a connection attempt of side a that times out after its request has arrived at a
+// listener of side p, and returns the request.
 func (r *rig) timeOut(ep *verbs.Endpoint, l *verbs.Listener) *verbs.ConnectionRequest {
 	r.Helper()
 	isRequest := func(c logged) bool { return c.Stream == verbs.StreamConnectionRequest && c.Event.Local == l.Address() }
@@ -185,7 +187,7 @@ func (r *rig) timeOut(ep *verbs.Endpoint, l *verbs.Listener) *verbs.ConnectionRe
 		r.ok("connect", ep.Connect(l.Address(), verbs.ConnectOptions{Timeout: timeout}))
 		e := r.a.event(ep)
 		r.state(ep, verbs.StateDisconnected)
-		// On a crowded machine the time may be over before the request has arrived.
+		// On a busy machine, the timeout may expire before the request has arrived.
 		if slices.ContainsFunc(r.p.log, isRequest) {
 			r.equal("event", e.Type, verbs.EventTimedOut)
 			return r.p.next("request", func(c *logged) bool { return isRequest(*c) }).Event.Request
@@ -201,13 +203,13 @@ func testNonPeerRejected(r *rig) {
 		e := r.a.expect(ep, verbs.EventNonPeerRejected, verbs.StateDisconnected)
 		r.that(e.Err != nil, "no cause")
 	}
-	// (a) Nothing listens there any more.
+	// (a) Nothing listens at the address any more.
 	l := r.p.listen()
 	r.ok("close", l.Close())
 	ep := r.a.endpoint()
 	r.connect(ep, l.Address(), nil)
 	refused(ep)
-	// (b) The backlog is full: of three requests two are taken.
+	// (b) The backlog is full: it takes two of three requests.
 	l = r.p.listen(func(o *verbs.ListenOptions) { o.Backlog = 2 })
 	for range 3 {
 		ep = r.a.endpoint()
@@ -217,7 +219,7 @@ func testNonPeerRejected(r *rig) {
 	c := r.a.next("refusal", func(c *logged) bool { return c.Stream == verbs.StreamConnection })
 	r.equal("event", c.Event.Type, verbs.EventNonPeerRejected)
 	r.state(c.Endpoint, verbs.StateDisconnected)
-	// An answer makes room again.
+	// An answer makes room in the backlog.
 	r.ok("reject", first.Reject(nil))
 	ep = r.a.endpoint()
 	r.connect(ep, l.Address(), nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/gorun-hpc/gorun/transport/rdma/verbs/provider"
 )
 
-// handshake is a request that waits for its answer.
+// handshake is a connection request that waits for its answer.
 type handshake struct {
 	device        *device
 	from          *pair
@@ -16,7 +16,8 @@ type handshake struct {
 
 var _ provider.Handshake = (*handshake)(nil)
 
-// carry returns what the other side sees of a proposal.
+// carry returns a proposal as the other side sees it. With StyleInfiniBand the private data are
+// padded to pad bytes; with StyleIWARP the flow control and the retry counts are lost.
 func (n *Network) carry(p *provider.Proposal, pad int) provider.Proposal {
 	c := *p
 	size := len(p.PrivateData)
@@ -30,7 +31,8 @@ func (n *Network) carry(p *provider.Proposal, pad int) provider.Proposal {
 	return c
 }
 
-// request hands a request to its service point, or refuses it.
+// request delivers a connection request to its service point, and refuses the request if the
+// service point does not take it.
 func (f *frame) request(d *device) {
 	h := &handshake{device: d, from: f.from, local: f.point.address, remote: f.source, proposal: f.proposal}
 	if err := f.point.config.Arrived(h, h.local, h.remote, &h.proposal); err != nil {
@@ -57,7 +59,7 @@ func (h *handshake) Refuse() {
 	h.from.device.send(frame{kind: frameFailed, to: h.from, why: provider.FailureRefused, err: errReset})
 }
 
-// gone reports whether a device is closed.
+// gone reports whether the device is closed.
 func (d *device) gone() bool {
 	d.inbox.Lock()
 	defer d.inbox.Unlock()
